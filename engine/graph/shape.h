@@ -1,0 +1,28 @@
+#pragma once
+// Shape of a tensor: sizes by dimension, all known when the graph is built. Value type.
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+namespace cosched {
+
+class Shape {
+ public:
+  Shape() = default;  // A scalar.
+  Shape(std::initializer_list<int64_t> sizes) : sizes_(sizes) {}
+  explicit Shape(std::vector<int64_t> sizes) : sizes_(std::move(sizes)) {}
+
+  int Rank() const { return static_cast<int>(sizes_.size()); }
+  int64_t operator[](int dimension) const { return sizes_[static_cast<size_t>(dimension)]; }
+  const std::vector<int64_t>& Sizes() const { return sizes_; }
+  int64_t Elements() const;      // Product of the sizes; 1 for a scalar.
+  std::string ToString() const;  // "[32,28,28,1]"
+  friend bool operator==(const Shape&, const Shape&) = default;
+
+ private:
+  std::vector<int64_t> sizes_;
+};
+
+}  // namespace cosched

@@ -1,0 +1,45 @@
+#pragma once
+// A dense tensor: shape, element type and a shared, 64-byte aligned buffer. Copying shares the buffer; Clone() copies it.
+// Not synchronised: the executor orders writers before readers. Images are NHWC, convolution filters HWIO, as in TF.
+
+#include <memory>
+#include <span>
+
+#include "engine/graph/shape.h"
+
+namespace cosched {
+
+enum class DataType { kFloat, kInt32 };
+size_t SizeOf(DataType type);
+
+class Tensor {
+ public:
+  Tensor() = default;                                            // Empty: no buffer.
+  explicit Tensor(Shape shape, DataType type = DataType::kFloat);  // Uninitialised memory.
+  static Tensor Scalar(float value);
+  static Tensor Of(Shape shape, std::span<const float> values);
+  static Tensor Of(Shape shape, std::span<const int32_t> values);
+
+  bool IsEmpty() const { return buffer_ == nullptr; }
+  const Shape& GetShape() const { return shape_; }
+  DataType Type() const { return type_; }
+  int64_t Elements() const { return shape_.Elements(); }
+  size_t Bytes() const;
+
+  float* Floats();  // REQUIRES: Type() == kFloat.
+  const float* Floats() const;
+  int32_t* Ints();  // REQUIRES: Type() == kInt32.
+  const int32_t* Ints() const;
+  void* Data() { return buffer_.get(); }
+  const void* Data() const { return buffer_.get(); }
+
+  Tensor Clone() const;
+  Tensor Reshaped(Shape shape) const;  // Shares the buffer. REQUIRES: equal element counts.
+
+ private:
+  Shape shape_;
+  DataType type_ = DataType::kFloat;
+  std::shared_ptr<void> buffer_;
+};
+
+}  // namespace cosched

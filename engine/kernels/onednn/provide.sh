@@ -1,0 +1,167 @@
+#!/usr/bin/env bash
+# Provides oneDNN with the THREADPOOL runtime and prints the folder of its CMake package (the last line on stdout).
+#
+# Called by engine/kernels/onednn/onednn.cmake at configure time, by every preset and every clone; a person may call it too.
+# The library is built once per machine and kept under ${COSCHED_CACHE:-${XDG_CACHE_HOME:-~/.cache}/cosched}. Debian's own
+# binary has the OpenMP runtime, whose teams cannot shrink while a primitive runs, so it cannot serve here.
+#
+#   provide.sh               find the library, or build it (about 12 minutes on 2 cores; an interrupted build resumes)
+#   provide.sh --check       only say whether a sound build is in the cache (exit 0) or not (exit 1)
+#
+# COSCHED_ONEDNN_SOURCE=DIR  takes an unpacked oneDNN source tree placed by hand instead of fetching one.
+set -euo pipefail
+
+version=3.7.2
+debian_source=onednn
+debian_suite=trixie
+release_url="https://github.com/uxlfoundation/oneDNN/archive/refs/tags/v${version}.tar.gz"
+# sha256 over the sorted "sha256  path" lines of what is compiled; the same for Debian's source package, which leaves
+# out only src/common/spdlog and the bundled gtest, and for the release archive.
+tree_sha256=2ac023e493f22928d0a6d2f6778b0ae4bd6afb06bf8d9c8935f32a5433a68387
+options=(
+  -DCMAKE_BUILD_TYPE=Release
+  # -O1: the hot code is generated at run time, and the build takes two thirds of the time of -O2.
+  "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG"
+  "-DCMAKE_C_FLAGS_RELEASE=-O1 -DNDEBUG"
+  -DCMAKE_POSITION_INDEPENDENT_CODE=ON
+  -DCMAKE_INSTALL_LIBDIR=lib
+  -DDNNL_CPU_RUNTIME=THREADPOOL
+  -DDNNL_GPU_RUNTIME=NONE
+  -DDNNL_LIBRARY_TYPE=STATIC
+  -DDNNL_BUILD_TESTS=OFF
+  -DDNNL_BUILD_EXAMPLES=OFF
+  -DDNNL_BUILD_DOC=OFF
+  -DONEDNN_BUILD_GRAPH=OFF
+  -DDNNL_ENABLE_WORKLOAD=TRAINING
+  -DDNNL_ENABLE_PRIMITIVE_CPU_ISA=AVX512
+  "-DDNNL_ENABLE_PRIMITIVE=BATCH_NORMALIZATION;BINARY;CONCAT;CONVOLUTION;DECONVOLUTION;ELTWISE;INNER_PRODUCT;LRN;MATMUL;POOLING;REDUCTION;REORDER;RESAMPLING;SOFTMAX;SUM"
+)
+
+say() { printf 'oneDNN: %s\n' "$*" >&2; }
+die() { say "$*"; exit 1; }
+
+cache=${COSCHED_CACHE:-${XDG_CACHE_HOME:-${HOME:?oneDNN: HOME is not set; set COSCHED_CACHE to a folder}/.cache}/cosched}
+# A change of options, version or checksum is another library: it gets a folder of its own.
+key=$(printf '%s\n' "$version" "$tree_sha256" "$(uname -m)" "${options[@]}" | sha256sum | cut -c1-12)
+home="$cache/onednn-$version-threadpool-$key"
+prefix="$home/install"
+
+sound() {
+  [ -f "$prefix/MANIFEST.sha256" ] && (cd "$prefix" && sha256sum --status -c MANIFEST.sha256 2>/dev/null)
+}
+
+finish() { printf '%s\n' "$prefix/lib/cmake/dnnl"; exit 0; }
+
+tree_checksum() {
+  (cd "$1" && find CMakeLists.txt cmake include src -type f -not -path 'src/common/spdlog/*' -print0 | LC_ALL=C sort -z |
+    xargs -0 sha256sum | sha256sum | cut -d' ' -f1)
+}
+
+# A private apt configuration, so that the machine's own lists and sources stay as they are.
+fetch_debian() {
+  command -v apt-get >/dev/null || return 1
+  local own="$home/apt" mirror keyring
+  mirror=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 2>/dev/null |
+    grep -E '/debian/?$' | grep -v -i security | head -n 1) || true
+  [ -n "$mirror" ] || mirror=http://deb.debian.org/debian
+  for keyring in /usr/share/keyrings/debian-archive-keyring.gpg /usr/share/keyrings/debian-archive-keyring.pgp; do
+    [ -f "$keyring" ] && break
+  done
+  [ -f "$keyring" ] || { say "no Debian archive keyring on this machine"; return 1; }
+  rm -rf "$own"; mkdir -p "$own/parts" "$own/lists/partial" "$own/download"
+  printf 'Types: deb-src\nURIs: %s\nSuites: %s\nComponents: main\nSigned-By: %s\n' \
+    "$mirror" "$debian_suite" "$keyring" >"$own/parts/onednn.sources"
+  local apt=(apt-get -q -o Dir::Etc::SourceList=/dev/null -o "Dir::Etc::SourceParts=$own/parts"
+    -o "Dir::State::Lists=$own/lists" -o Dir::Cache::srcpkgcache= -o Dir::Cache::pkgcache=
+    -o APT::Sandbox::User=root -o Debug::NoLocking=1)
+  say "fetching the source package of Debian $debian_suite from $mirror"
+  "${apt[@]}" update >"$own/log" 2>&1 || return 1
+  (cd "$own/download" && "${apt[@]}" source --download-only "$debian_source=$version+*" >>"$own/log" 2>&1 ||
+    "${apt[@]}" source --download-only "$debian_source" >>"$own/log" 2>&1) || return 1
+  unpack "$own"/download/onednn_*.orig.tar.*
+}
+
+fetch_release() {
+  local archive="$home/release.tar.gz"
+  say "fetching the release archive $release_url"
+  if command -v curl >/dev/null; then curl -fsSL --connect-timeout 15 -o "$archive" "$release_url" || return 1
+  elif command -v wget >/dev/null; then wget -q -T 15 -t 1 -O "$archive" "$release_url" || return 1
+  else say "neither curl nor wget is installed"; return 1; fi
+  unpack "$archive"
+}
+
+unpack() {
+  [ -f "$1" ] || return 1
+  rm -rf "$home/unpacking"; mkdir -p "$home/unpacking"
+  tar -C "$home/unpacking" --strip-components=1 -xf "$1" || return 1
+  accept "$home/unpacking" && rm -rf "$home/source" && mv "$home/unpacking" "$home/source"
+}
+
+accept() {
+  [ -f "$1/CMakeLists.txt" ] || { say "$1 holds no oneDNN source tree"; return 1; }
+  local found
+  found=$(sed -n 's/^set(PROJECT_VERSION "\(.*\)")/\1/p' "$1/CMakeLists.txt")
+  [ "$found" = "$version" ] || { say "$1 is version ${found:-unknown}; $version is needed"; return 1; }
+  found=$(tree_checksum "$1")
+  [ "$found" = "$tree_sha256" ] || { say "$1 has checksum $found; $tree_sha256 is expected"; return 1; }
+}
+
+obtain_source() {
+  if [ -n "${COSCHED_ONEDNN_SOURCE:-}" ]; then
+    accept "$COSCHED_ONEDNN_SOURCE" || die "COSCHED_ONEDNN_SOURCE is refused (see above)"
+    rm -rf "$home/source"; cp -r "$COSCHED_ONEDNN_SOURCE" "$home/source"; return
+  fi
+  [ -d "$home/source" ] && accept "$home/source" && return
+  fetch_debian || { say "the source package could not be had$([ -f "$home/apt/log" ] && tail -n 2 "$home/apt/log" | sed 's/^/; apt: /' | tr -d '\n')"; fetch_release; } ||
+    die "no source. Place the tree of oneDNN $version by hand (unpack the release archive $release_url) and call with
+  COSCHED_ONEDNN_SOURCE=DIR $0
+or give a build of your own with the THREADPOOL runtime to CMake: -DDNNL_DIR=PREFIX/lib/cmake/dnnl"
+}
+
+build() {
+  local jobs memory
+  jobs=$(nproc)
+  # The largest object takes 1.5 GB of memory.
+  memory=$(awk '/MemAvailable/ {print int($2 / 1600000)}' /proc/meminfo)
+  [ "$memory" -ge 1 ] || memory=1
+  [ "$jobs" -le "$memory" ] || jobs=$memory
+  say "building $version in $home (once per machine; about $((24 / jobs + 1)) minutes with $jobs cores; it resumes if interrupted)"
+  cmake -S "$home/source" -B "$home/build" -G Ninja "${options[@]}" -DCMAKE_INSTALL_PREFIX="$prefix" \
+    >"$home/configure.log" 2>&1 || { tail -n 20 "$home/configure.log" >&2; die "configuring failed ($home/configure.log)"; }
+  # A terminal gets ninja's own line; a log gets a line every 20 objects.
+  if [ -t 2 ]; then
+    NINJA_STATUS='oneDNN [%f/%t, %es] ' ninja -C "$home/build" -j "$jobs" >&2 || die "the build failed; call again to resume"
+  else
+    NINJA_STATUS='oneDNN: [%f/%t] %es ' ninja -C "$home/build" -j "$jobs" 2>&1 | tee "$home/build.log" |
+      awk '/^oneDNN: \[/ { if (n++ % 20 == 0) { print $1, $2, $3; fflush() }; next }
+           /error|FAILED|Killed/ { print; fflush() }' >&2 ||
+      die "the build failed ($home/build.log); call again to resume"
+  fi
+}
+
+install() {
+  rm -rf "$prefix"
+  cmake --install "$home/build" >"$home/install.log" 2>&1 || die "installing failed ($home/install.log)"
+  # The manifest comes last and by rename: a folder without it is no library.
+  (cd "$prefix" && find . -type f -not -path './share/*' -print0 | LC_ALL=C sort -z | xargs -0 sha256sum >../MANIFEST.partial)
+  mv "$home/MANIFEST.partial" "$prefix/MANIFEST.sha256"
+}
+
+if sound; then finish; fi
+[ "${1:-}" = "--check" ] && exit 1
+mkdir -p "$home" || die "the cache folder $home can't be made; set COSCHED_CACHE"
+exec 9>"$home/lock"
+flock -n 9 || { say "another build is running; waiting for it"; flock 9; }
+if sound; then finish; fi
+[ -e "$prefix" ] && say "the library in the cache is damaged: rebuilding what is missing"
+for tool in cmake ninja; do
+  command -v "$tool" >/dev/null || die "$tool is missing; install the packages of experiments/setup/packages.txt"
+done
+obtain_source
+build
+install
+sound || die "the library that was just built does not match its manifest"
+# The source and the objects (1 GB) are not needed any more.
+rm -rf "$home/build" "$home/source" "$home/apt" "$home/release.tar.gz"
+say "ready in $prefix"
+finish

@@ -1,0 +1,60 @@
+#pragma once
+// Runs a graph, with TensorFlow's face plus what TensorFlow lacks: Resize, at any time, from any thread, while Run is in
+// flight (Libutti et al. 2020). Called by workloads. One Run at a time; Resize, Settled and Pools from any thread.
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/base/cpu_set.h"
+#include "engine/base/split.h"
+#include "engine/graph/graph.h"
+#include "engine/kernels/kernel.h"
+#include "engine/pool/thread_pools.h"
+
+namespace cosched {
+
+struct SessionOptions {
+  // TF's names: the most threads of each pool, fixed for the session's life. Work is divided for this many, so results
+  // do not depend on how many are active.
+  int inter_op_parallelism_threads = 1;
+  int intra_op_parallelism_threads = 1;
+  ThreadPools::Binding binding = ThreadPools::Binding::kNone;
+  const Topology* topology = nullptr;  // Needed for Binding::kEachToItsCore.
+  KernelBackend backend = KernelBackend::kFast;
+};
+
+using Feeds = std::vector<std::pair<std::string, Tensor>>;  // Placeholder name -> value of exactly its shape.
+
+class Session {
+ public:
+  // REQUIRES: graph.Build() has succeeded; the graph outlives the session. Variables start with their initial values.
+  // Both pools start at their capacity, unbound.
+  Session(const Graph& graph, SessionOptions options);
+  ~Session();
+
+  // Runs what the fetches need and returns their values, in order (copies: later runs do not change them). A fetch is
+  // "name" or "name:output"; a NoOp or ApplyMomentum fetched for its effect gives an empty tensor or the new value.
+  // Throws InputError for an unknown name, a missing feed or a wrong shape. The first call with a new list of fetches
+  // prepares kernels; later calls with the same list reuse them.
+  std::vector<Tensor> Run(const Feeds& feeds, const std::vector<std::string>& fetches);
+
+  // Moves both pools to these cores with this split; takes effect inside running ops. See ThreadPools::Resize.
+  void Resize(const CpuSet& cores, Split split);
+  bool Settled() const;
+
+  Tensor Variable(const std::string& name) const;  // A copy. REQUIRES: no Run in flight.
+  void SetVariable(const std::string& name, const Tensor& value);
+  std::vector<std::string> VariableNames() const;
+  // FNV-1a over all variables in name order: equal hashes = bit-identical weights.
+  uint64_t VariablesHash() const;
+
+  ThreadPools& Pools();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace cosched
