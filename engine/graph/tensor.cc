@@ -1,0 +1,82 @@
+#include "engine/graph/tensor.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "engine/base/check.h"
+
+namespace cosched {
+namespace {
+
+constexpr size_t kAlignment = 64;  // A cache line, and the widest vector register.
+
+std::shared_ptr<void> Allocate(size_t bytes) {
+  void* memory = ::operator new(std::max<size_t>(bytes, 1), std::align_val_t{kAlignment});
+  return {memory, [](void* p) { ::operator delete(p, std::align_val_t{kAlignment}); }};
+}
+
+}  // namespace
+
+size_t SizeOf(DataType type) {
+  switch (type) {
+    case DataType::kFloat: return sizeof(float);
+    case DataType::kInt32: return sizeof(int32_t);
+  }
+  return 0;
+}
+
+Tensor::Tensor(Shape shape, DataType type)
+    : shape_(std::move(shape)), type_(type), buffer_(Allocate(Bytes())) {}
+
+Tensor Tensor::Scalar(float value) { return Of(Shape(), std::span<const float>(&value, 1)); }
+
+Tensor Tensor::Of(Shape shape, std::span<const float> values) {
+  Tensor tensor(std::move(shape), DataType::kFloat);
+  CHECK(static_cast<int64_t>(values.size()) == tensor.Elements())
+      << values.size() << " values for shape " << tensor.GetShape().ToString();
+  std::copy(values.begin(), values.end(), tensor.Floats());
+  return tensor;
+}
+
+Tensor Tensor::Of(Shape shape, std::span<const int32_t> values) {
+  Tensor tensor(std::move(shape), DataType::kInt32);
+  CHECK(static_cast<int64_t>(values.size()) == tensor.Elements())
+      << values.size() << " values for shape " << tensor.GetShape().ToString();
+  std::copy(values.begin(), values.end(), tensor.Ints());
+  return tensor;
+}
+
+size_t Tensor::Bytes() const { return static_cast<size_t>(Elements()) * SizeOf(type_); }
+
+float* Tensor::Floats() {
+  CHECK(type_ == DataType::kFloat) << "tensor holds integers";
+  return static_cast<float*>(buffer_.get());
+}
+
+const float* Tensor::Floats() const { return const_cast<Tensor*>(this)->Floats(); }
+
+int32_t* Tensor::Ints() {
+  CHECK(type_ == DataType::kInt32) << "tensor holds floats";
+  return static_cast<int32_t*>(buffer_.get());
+}
+
+const int32_t* Tensor::Ints() const { return const_cast<Tensor*>(this)->Ints(); }
+
+Tensor Tensor::Clone() const {
+  if (IsEmpty()) return {};
+  Tensor copy(shape_, type_);
+  std::memcpy(copy.Data(), Data(), Bytes());
+  return copy;
+}
+
+Tensor Tensor::Reshaped(Shape shape) const {
+  CHECK(shape.Elements() == Elements())
+      << "cannot reshape " << shape_.ToString() << " to " << shape.ToString();
+  Tensor reshaped = *this;
+  reshaped.shape_ = std::move(shape);
+  return reshaped;
+}
+
+}  // namespace cosched
