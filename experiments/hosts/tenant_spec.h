@@ -1,0 +1,49 @@
+#pragma once
+// What a tenant runs, and what a host samples of it. Plain data shared by the harness, the hosts and the tenant.
+
+#include <cstdint>
+#include <string>
+
+#include "engine/base/clock.h"
+#include "engine/base/cpu_set.h"
+#include "policies/job.h"
+#include "workloads/training_job.h"
+
+namespace cosched {
+
+struct TenantSpec {
+  std::string model = "resnet20";
+  Mode mode = Mode::kTrain;
+  std::string dataset = "procedural";
+  std::string data_directory;
+  int batch = 32;
+  int64_t steps = 50;
+  uint64_t seed = 1;
+};
+
+// One tenant at one instant. Counters are cumulative since its start.
+struct TenantSample {
+  JobId job;
+  TimePoint time;
+  CpuSet granted;            // Cores it holds: those of its grant, and while a shrink settles also those it has not left.
+  int runnable_threads = 0;  // Compute threads in state R, from /proc.
+  int compute_threads = 0;   // Compute threads awake (pools' active workers), from the shared counters.
+  bool settling = false;     // A grant was under way at some point of this sample.
+  Duration run_time{0};             // On a core, all compute threads (schedstat).
+  Duration run_queue_wait{0};       // Runnable but not running (schedstat).
+  int64_t involuntary_switches = 0;
+  int64_t steps = 0;
+  int64_t images = 0;
+};
+
+// Written by the tenant when a step ends; read back by the host for the records.
+struct StepSample {
+  JobId job;
+  int64_t step = 0;       // 0-based.
+  TimePoint finished;
+  Duration duration{0};
+  int threads = 0;        // Compute threads active at the end of the step.
+  double loss = 0;
+};
+
+}  // namespace cosched

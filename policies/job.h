@@ -1,0 +1,43 @@
+#pragma once
+// A job as policies, arbiter and hosts know it: an id, what it asks for, and how it may end. Plain data.
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "engine/base/clock.h"
+#include "engine/base/split.h"
+
+namespace cosched {
+
+struct JobId {
+  int64_t value = -1;
+  friend auto operator<=>(const JobId&, const JobId&) = default;
+};
+
+struct CoreRequest {
+  int min = 1;        // Below this it can't run.
+  int preferred = 1;  // What it asks for: the threads of a rigid job, the full grant of FCFS policies.
+  int max = 1;        // More is never granted.
+  friend bool operator==(const CoreRequest&, const CoreRequest&) = default;
+};
+
+struct Job {
+  JobId id;
+  std::string workload;  // Name in the experiment file.
+  CoreRequest request;
+  Elasticity elasticity = Elasticity::kMalleable;
+  int priority = 0;  // Higher is more important.
+};
+
+// How an admitted job ended; every job ends exactly once.
+enum class JobEnd {
+  kFinished,   // did all its steps
+  kFailed,     // died, hung or broke its contract
+  kRejected,   // a policy refused it, or it can never run
+  kCancelled,  // the run was interrupted
+};
+std::string_view ToString(JobEnd end);  // "finished", …
+
+}  // namespace cosched

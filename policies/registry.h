@@ -1,0 +1,42 @@
+#pragma once
+// The table of all policies: it drives `cosched list policies`, the experiment file's checks, the contract tests and the
+// plots. Immutable; thread-safe.
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "policies/policy.h"
+
+namespace cosched {
+
+struct PolicyParameter {
+  std::string_view name;           // Key of [policy.<name>] in an experiment file.
+  std::string_view default_value;
+  std::string_view allowed;        // "fcfs | priority"; checked by the factory.
+  std::string_view help;
+};
+
+// Values as text by parameter name; names and allowed values have been checked by MakePolicy.
+using PolicyParameters = std::map<std::string, std::string, std::less<>>;
+
+struct PolicyInfo {
+  std::string_view name;     // "max-prop"
+  std::string_view summary;  // One line.
+  std::string_view source;   // Paper and section, or "".
+  std::span<const PolicyParameter> parameters;
+  bool oversubscribes = false;  // May grant a core twice; exempt from the exclusive-owner invariant.
+  Duration tick{0};             // Wants a Tick this often; 0 = never.
+  std::unique_ptr<Policy> (*make)(const PolicyParameters& parameters) = nullptr;
+};
+
+std::span<const PolicyInfo> Policies();
+const PolicyInfo* FindPolicy(std::string_view name);  // nullptr if there is none.
+std::string PolicyNames();                            // "no-control, static-partition, …", for messages.
+
+// Fills in defaults. Throws InputError (key "policy.<name>.<parameter>") for an unknown parameter or a value not allowed.
+std::unique_ptr<Policy> MakePolicy(const PolicyInfo& info, const PolicyParameters& parameters);
+
+}  // namespace cosched

@@ -1,0 +1,56 @@
+#pragma once
+// One CNN program: a model, its data and a session, run step by step; training (momentum SGD) or inference (batches from a
+// data set as fast as they come). Called by the tenant and by tests. Step() on one thread; session().Resize from any.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "engine/session/session.h"
+#include "workloads/dataset.h"
+
+namespace cosched {
+
+enum class Mode { kTrain, kInfer };
+std::string_view ToString(Mode mode);  // "train", "infer"
+bool ParseMode(std::string_view text, Mode* result);
+
+struct JobSettings {
+  std::string model = "resnet20";
+  Mode mode = Mode::kTrain;
+  std::string dataset = "procedural";
+  std::string data_directory;  // For mnist and cifar10.
+  int batch = 32;
+  uint64_t seed = 1;
+  SessionOptions session;
+};
+
+struct StepResult {
+  double loss = 0;        // Mean over the batch; 0 for inference.
+  int correct = 0;        // Right predictions in this batch.
+  int images = 0;
+};
+
+class TrainingJob {
+ public:
+  // Throws InputError for an unknown model, a data set that does not fit it, or a batch < 1.
+  explicit TrainingJob(const JobSettings& settings);
+  // Trains or infers on a data set given by the caller (kept by reference) instead of settings.dataset.
+  TrainingJob(const JobSettings& settings, const Dataset& dataset);
+  ~TrainingJob();
+
+  // One batch. Images are drawn in a seeded order, a new permutation each epoch: the same at any number of threads.
+  StepResult Step();
+  int64_t StepsPerEpoch() const;
+  int64_t StepsDone() const;
+  // Share of right predictions over a whole data set, with inference batch norm. Between steps only.
+  double Accuracy(const Dataset& dataset);
+
+  Session& session();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace cosched
