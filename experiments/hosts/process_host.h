@@ -1,0 +1,60 @@
+#pragma once
+// Real tenants: one `cosched tenant` process a job, on real cores. Implements the Host seam for the arbiter; the harness also
+// describes the jobs and samples them. One thread uses it (the harness's loop), except Interrupt().
+//
+//   Start/Grant: a malleable tenant gets a message, resizes its pools and rebinds its threads itself, and answers; a rigid or
+//   moldable one knows nothing: its threads' affinity is changed from outside, as an operator would with stock TensorFlow.
+//   No tenant outlives this process, however it ends (PR_SET_PDEATHSIG and the socket's end of file). A tenant that dies is
+//   reported within 100 ms; one without heartbeat, or with compute threads outside its grant, is killed and reported.
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/base/topology.h"
+#include "experiments/hosts/tenant_spec.h"
+#include "policies/host.h"
+
+namespace cosched {
+
+class ProcessHost final : public Host {
+ public:
+  struct Options {
+    std::filesystem::path binary;        // The cosched binary; /proc/self/exe in production.
+    std::filesystem::path log_directory;  // tenant-<job>.log: the stderr of each tenant. Empty = inherited.
+    Topology topology;
+    Duration heartbeat_timeout = std::chrono::seconds(10);  // Of a started tenant.
+    Duration start_timeout = std::chrono::seconds(60);
+    Duration settle_timeout = std::chrono::seconds(5);  // A grant not settled by then fails the tenant.
+  };
+
+  explicit ProcessHost(Options options);
+  ~ProcessHost() override;  // Kills what still runs, and waits for it.
+
+  // Tells what a job runs. REQUIRES: before the job is started.
+  void Describe(JobId job, const TenantSpec& spec);
+
+  const Clock& GetClock() const override;
+  void Start(const Job& job, const CpuSet& cores, Split threads) override;
+  void Grant(JobId job, const CpuSet& cores, Split threads) override;
+  void Pause(JobId job) override;
+  void Stop(JobId job) override;
+  double Progress(JobId job) const override;
+  std::optional<HostEvent> NextEvent(TimePoint deadline) override;
+
+  // One row a living tenant, measured now from /proc and the shared counters.
+  std::vector<TenantSample> Sample();
+  // The steps that ended since the last call, in order per job.
+  std::vector<StepSample> TakeSteps();
+
+  // Makes NextEvent return nullopt at once, now or at its next call. Async-signal-safe; any thread.
+  void Interrupt();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace cosched

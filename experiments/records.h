@@ -1,0 +1,53 @@
+#pragma once
+// Writes what happens in one cell (policy x elasticity x trial) as raw, typed rows: results/<experiment>/<run>/
+// <policy>/<elasticity>/<trial>/{jobs,decisions,samples,steps}.csv and timeline.json. Metrics are derived later
+// (experiments/metrics.h), never averaged here. Rows are flushed as they are written. Used by the harness on one thread.
+//
+// While the cell runs its folder is named "<trial>.partial"; Finish() renames it, so that a folder without the suffix is
+// whole. Throws OutputError when a row can't be written (full disk).
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "engine/base/split.h"
+#include "experiments/hosts/tenant_spec.h"
+#include "policies/arbiter.h"
+
+namespace cosched {
+
+struct CellKey {
+  std::string policy;
+  Elasticity elasticity = Elasticity::kMalleable;
+  int trial = 1;  // 1-based.
+  friend auto operator<=>(const CellKey&, const CellKey&) = default;
+};
+std::string ToString(const CellKey& key);                        // "max-prop/malleable/1"
+std::filesystem::path CellFolder(const std::filesystem::path& run, const CellKey& key);  // Of a whole cell.
+
+class CellRecords final : public ArbiterObserver {
+ public:
+  // Makes the ".partial" folder anew (an older partial one is removed) and writes the headers.
+  CellRecords(const std::filesystem::path& run, const CellKey& key, const CpuSet& machine_cores);
+  ~CellRecords() override;  // Without Finish() the folder stays partial.
+
+  void OnSubmitted(TimePoint time, const Job& job) override;
+  void OnDecision(TimePoint time, int64_t decision, const std::string& event, const std::string& allocation,
+                  Duration decision_time) override;
+  void OnStarted(TimePoint time, JobId job, const CpuSet& cores, Split split) override;
+  void OnGrant(TimePoint time, JobId job, const CpuSet& cores, Split split) override;
+  void OnSettled(TimePoint time, JobId job, const CpuSet& cores, int64_t decision, Duration since) override;
+  void OnEnded(TimePoint time, JobId job, JobEnd end, const std::string& reason) override;
+  void OnSample(const TenantSample& sample);
+  void OnStep(const StepSample& step);
+
+  // Completes timeline.json, writes cell.json ({policy, elasticity, trial, status, reason, machine_cores, marks}) and renames
+  // the folder. status: "done", or "failed" with the reason (e.g. the policy broke its contract).
+  void Finish(const std::string& status, const std::string& reason);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace cosched
