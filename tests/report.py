@@ -1,0 +1,34 @@
+#!/usr/bin/env python3
+"""Closing lines of tests/run.sh from ctest's JUnit file: each failure and skip with its reason, then the counts.
+
+Exit code 1 if a test failed or none ran. A skipped test is not a passed one; its reason is what it printed at GTEST_SKIP.
+"""
+import re
+import sys
+import xml.etree.ElementTree as ElementTree
+
+
+def skip_reason(case):
+    output = case.findtext("system-out") or ""
+    after = re.search(r"Skipped\n(.+)", output)
+    if after:
+        return after.group(1).strip()
+    element = case.find("skipped")
+    return (element.get("message") if element is not None else None) or "no reason given"
+
+
+def main():
+    cases = ElementTree.parse(sys.argv[1]).getroot().findall("testcase")
+    skipped = [c for c in cases if c.get("status") in ("notrun", "disabled") or c.find("skipped") is not None]
+    failed = [c for c in cases if c.find("failure") is not None or c.get("status") == "fail"]
+    passed = len(cases) - len(skipped) - len(failed)
+    for case in failed:
+        print(f"failed: {case.get('name')}")
+    for case in skipped:
+        print(f"skipped: {case.get('name')}: {skip_reason(case)}")
+    print(f"{passed} passed, {len(failed)} failed, {len(skipped)} skipped")
+    return 1 if failed or passed == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

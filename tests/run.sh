@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds everything and runs every test through ctest. Ends with how many passed, failed and were
+# skipped, and why. From any folder.
+#
+#   tests/run.sh [--preset release|dev|asan|tsan] [CTEST ARGUMENTS…]     e.g.  tests/run.sh --preset tsan -L unit
+set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/../experiments/setup/setup.sh"
+preset=release
+if [ "${1:-}" = "--preset" ]; then
+  preset=${2:?--preset needs a name}
+  shift 2
+fi
+install_packages run
+build "$preset" all
+cd "$root"
+report=$(mktemp)
+status=0
+ctest --preset "$preset" -j "$(nproc)" --output-junit "$report" "$@" || status=$?
+# /usr/bin first: another python3 on the PATH may be anything.
+PATH="/usr/bin:$PATH" python3 tests/report.py "$report" || status=$?
+rm -f "$report"
+exit "$status"
