@@ -1,16 +1,21 @@
 #pragma once
-// A thread pool whose number of active workers changes at any time, from any thread, also while its loops run (malleable
-// TensorFlow, Libutti et al. 2020). All threads are created once, up to the capacity; the surplus is parked, each on a
-// futex of its own, so that waking one never makes another runnable.
+// A thread pool whose number of active workers changes at any time, from any thread, also while its
+// loops run (malleable TensorFlow, Libutti et al. 2020). All threads are created once, up to the
+// capacity; the surplus is parked, each on a futex of its own, so that waking one never makes
+// another runnable.
 //
-// Called by the executor (Schedule, OnSurplusWorker), by kernels through the oneDNN and Eigen adapters (ParallelFor,
-// Schedule) and by ThreadPools (Resize). Every method may be called from any thread unless it says otherwise.
+// Called by the executor (Schedule, OnSurplusWorker), by kernels through the oneDNN and Eigen
+// adapters (ParallelFor, Schedule) and by ThreadPools (Resize). Every method may be called from any
+// thread unless it says otherwise.
 //
 //   Grow: a parked worker wakes and joins loops that are already running.
-//   Shrink: a surplus worker leaves after its current task; what it had not begun is taken by the others.
-//   A loop's tasks are fixed by its caller; the number of workers decides only who runs them, so results do not depend on it.
+//   Shrink: a surplus worker leaves after its task; what it had not begun is taken by the others.
+//
+// A loop's tasks are fixed by its caller; the number of workers decides only who runs them, so
+// results do not depend on it.
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -27,49 +32,66 @@ class MalleablePool {
   // What Schedule() does with a closure while no worker is active.
   enum class WhenEmpty {
     kQueue,        // keep it until a worker is active again (the inter-op pool: paused)
-    kRunInCaller,  // run it at once in the caller, and let the last leaving worker finish the queue first (the intra-op
-                   // pool: an Eigen caller blocks on its closures, so they must never be stranded)
+    kRunInCaller,  // run it at once in the caller, and let the last leaving worker finish the queue
+                   // first (the intra-op pool: an Eigen caller blocks on its closures, so they must
+                   // never be stranded)
   };
 
   struct Options {
-    std::string name;                      // Thread names are "<name>/<index>", set when a worker is first active
-    int capacity = 1;                      // Threads created; may be 0. Resize never exceeds it.
+    std::string name;  // Thread names are "<name>/<index>", set when a worker is first active
+    int capacity = 1;  // Threads created; may be 0. Resize never exceeds it.
     WhenEmpty when_empty = WhenEmpty::kQueue;
-    const Topology* topology = nullptr;    // Binds workers; null = never binds
+    const Topology* topology = nullptr;  // Binds workers; null = never binds
   };
 
   explicit MalleablePool(Options options);  // No worker is active until Resize.
-  ~MalleablePool();                         // Waits for running tasks; closures still queued are dropped. REQUIRES: no loop runs.
+  // Waits for running tasks; closures still queued are dropped. REQUIRES: no loop runs.
+  ~MalleablePool();
   MalleablePool(const MalleablePool&) = delete;
   MalleablePool& operator=(const MalleablePool&) = delete;
 
   int Capacity() const;
   int Target() const;  // Workers wanted by the last Resize.
-  int Active() const;  // Workers awake now, working or about to look for work; equals Target() once settled.
+  // Workers in their place now, working or waiting for work; equals Target() once settled.
+  int Active() const;
 
-  // Wants `workers` active workers (clamped to 0..capacity) and returns at once. Worker i is bound to cpus[i] where
-  // given (-1 or beyond the end: left as it is). Concurrent calls take effect in some order, whole.
+  // Wants `workers` active workers (clamped to 0..capacity) and returns at once. Worker i is bound
+  // to cpus[i] where given (-1 or beyond the end: left as it is). Concurrent calls take effect in
+  // some order, whole.
   void Resize(int workers, const std::vector<int>& cpus = {});
-  // True when threads and target agree: every surplus worker has parked and every wanted one has woken.
+  // True when threads and target agree: every surplus worker has parked and every wanted one has
+  // woken.
   bool Settled() const;
-  // Called (by a pool thread or the resizing one) each time the pool becomes settled after a Resize, with the time since
-  // that Resize. Must be quick, must not call back into the pool. Set before the first Resize.
+  // Called (by a pool thread or the resizing one) each time the pool becomes settled after a
+  // Resize, with the time since that Resize; `grew` if it wanted more workers than the Resize
+  // before. A Resize that the next one overtakes is not reported. Must be quick, must not call back
+  // into the pool except Settled(). Set before the first Resize.
   void OnSettled(std::function<void(std::chrono::nanoseconds since_resize, bool grew)> callback);
 
-  // Runs body(0) … body(tasks-1), each exactly once, on the caller and on every active worker that is free; returns when
-  // all are done. The caller always takes part, so it works with no active worker. May be nested and concurrent.
+  // Runs body(0) … body(tasks-1), each exactly once, on the caller and on every active worker that
+  // is free; returns when all are done. The caller always takes part, so it works with no active
+  // worker. May be nested and concurrent.
   void ParallelFor(int tasks, FunctionRef<void(int)> body);
 
   // Queues one closure, FIFO. See WhenEmpty.
   void Schedule(std::function<void()> closure);
 
-  // True if the calling thread is a worker of this pool that should leave: a long closure asks between its steps,
-  // reschedules the rest of its work and returns. False on threads that are not this pool's.
+  // Runs the oldest queued closure in the calling thread; false if there was none. For callers that
+  // would otherwise only wait for closures of theirs.
+  bool RunOne();
+  int Queued() const;  // Closures not begun.
+
+  // True if the calling thread is a worker of this pool that should leave: a long closure asks
+  // between its steps, reschedules the rest of its work and returns. False on threads that are not
+  // this pool's.
   bool OnSurplusWorker() const;
   // Index of the calling worker in this pool, or -1.
   int CurrentWorker() const;
   // Kernel thread ids of all workers, by index.
   std::vector<int> ThreadIds() const;
+  // Bindings that the machine refused (a CPU outside the process's cpuset); such a worker runs
+  // where it was.
+  int64_t BindFailures() const;
 
  private:
   struct Impl;

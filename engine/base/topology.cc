@@ -1,0 +1,178 @@
+#include "engine/base/topology.h"
+
+#include <fmt/format.h>
+#include <hwloc.h>
+#include <hwloc/linux.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "engine/base/check.h"
+#include "engine/base/error.h"
+
+namespace cosched {
+namespace {
+
+// hwloc's bitmap as a value with an owner.
+class Bitmap {
+ public:
+  Bitmap() : bitmap_(hwloc_bitmap_alloc()) { CHECK(bitmap_ != nullptr) << "out of memory"; }
+  explicit Bitmap(const CpuSet& cpus) : Bitmap() {
+    for (int cpu : cpus.ToVector()) hwloc_bitmap_set(bitmap_, static_cast<unsigned>(cpu));
+  }
+  ~Bitmap() { hwloc_bitmap_free(bitmap_); }
+  Bitmap(const Bitmap&) = delete;
+  Bitmap& operator=(const Bitmap&) = delete;
+  hwloc_bitmap_t get() const { return bitmap_; }
+
+ private:
+  hwloc_bitmap_t bitmap_;
+};
+
+CpuSet ToCpuSet(hwloc_const_bitmap_t bitmap) {
+  CpuSet cpus;
+  for (int cpu = hwloc_bitmap_first(bitmap); cpu >= 0 && cpu <= CpuSet::kMaxCpu;
+       cpu = hwloc_bitmap_next(bitmap, cpu)) {
+    cpus.Add(cpu);
+  }
+  return cpus;
+}
+
+int Ancestor(hwloc_topology_t topology, hwloc_obj_type_t type, hwloc_obj_t pu) {
+  const hwloc_obj_t object = hwloc_get_ancestor_obj_by_type(topology, type, pu);
+  return object == nullptr ? -1 : static_cast<int>(object->logical_index);
+}
+
+// A NUMA node is memory beside the tree of cores, so it is nobody's ancestor.
+int NumaNode(hwloc_topology_t topology, int cpu) {
+  hwloc_obj_t node = nullptr;
+  while ((node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node)) != nullptr) {
+    if (hwloc_bitmap_isset(node->cpuset, static_cast<unsigned>(cpu))) {
+      return static_cast<int>(node->logical_index);
+    }
+  }
+  return -1;
+}
+
+std::string Counted(int count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+}  // namespace
+
+struct Topology::Impl {
+  hwloc_topology_t topology = nullptr;
+  bool this_system = false;
+  CpuSet cpus;
+  std::vector<Location> locations;  // By CPU index.
+
+  Impl() { CHECK(hwloc_topology_init(&topology) == 0) << "hwloc cannot allocate a topology"; }
+  ~Impl() { hwloc_topology_destroy(topology); }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  // Once loaded: reads everything that is asked often, so that lookups are plain reads.
+  void Index() {
+    this_system = hwloc_topology_is_thissystem(topology) != 0;
+    cpus = ToCpuSet(hwloc_topology_get_topology_cpuset(topology));
+    for (int cpu : cpus.ToVector()) {
+      locations.resize(static_cast<size_t>(cpu) + 1);
+      const hwloc_obj_t pu = hwloc_get_pu_obj_by_os_index(topology, static_cast<unsigned>(cpu));
+      locations.back() = {.core = Ancestor(topology, HWLOC_OBJ_CORE, pu),
+                          .l3 = Ancestor(topology, HWLOC_OBJ_L3CACHE, pu),
+                          .numa = NumaNode(topology, cpu),
+                          .package = Ancestor(topology, HWLOC_OBJ_PACKAGE, pu)};
+    }
+  }
+
+  int Objects(hwloc_obj_type_t type) const { return hwloc_get_nbobjs_by_type(topology, type); }
+};
+
+Topology::Topology(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+
+Topology Topology::ThisMachine() {
+  auto impl = std::make_shared<Impl>();
+  if (hwloc_topology_load(impl->topology) != 0) {
+    throw std::runtime_error(
+        fmt::format("hwloc cannot read this machine: {}", std::strerror(errno)));
+  }
+  if (hwloc_topology_is_thissystem(impl->topology)) {
+    // hwloc leaves out what the cpuset forbids but not what the affinity mask does (taskset): the
+    // main thread's mask is both. It fails only where the kernel has no such call; then every CPU
+    // counts as allowed.
+    const Bitmap allowed;
+    if (hwloc_linux_get_tid_cpubind(impl->topology, getpid(), allowed.get()) == 0) {
+      if (hwloc_topology_restrict(impl->topology, allowed.get(), 0) != 0) {
+        throw std::runtime_error(fmt::format(
+            "hwloc cannot restrict the machine to this process's CPUs: {}", std::strerror(errno)));
+      }
+    }
+  }
+  impl->Index();
+  return Topology(std::move(impl));
+}
+
+Topology Topology::Synthetic(const std::string& description) {
+  auto impl = std::make_shared<Impl>();
+  if (hwloc_topology_set_synthetic(impl->topology, description.c_str()) != 0 ||
+      hwloc_topology_load(impl->topology) != 0) {
+    InputErrorDetails details;
+    details.key = "topology";
+    details.problem = fmt::format("hwloc does not understand \"{}\"", description);
+    details.allowed = "levels from the outside in, such as \"pack:2 [numa] l3:4 core:8 pu:2\"";
+    throw InputError(std::move(details));
+  }
+  impl->Index();
+  return Topology(std::move(impl));
+}
+
+bool Topology::IsThisSystem() const { return impl_->this_system; }
+
+const CpuSet& Topology::Cpus() const { return impl_->cpus; }
+
+Topology::Location Topology::Locate(int cpu) const {
+  CHECK(impl_->cpus.Contains(cpu)) << "CPU " << cpu << " is not in " << impl_->cpus.ToString();
+  return impl_->locations[static_cast<size_t>(cpu)];
+}
+
+bool Topology::BindThread(pid_t tid, const CpuSet& cpus) const {
+  if (!impl_->this_system) {
+    errno = ENOSYS;
+    return false;
+  }
+  const Bitmap bitmap(cpus);
+  return hwloc_linux_set_tid_cpubind(impl_->topology, tid, bitmap.get()) == 0;
+}
+
+CpuSet Topology::ThreadBinding(pid_t tid) const {
+  const Bitmap bitmap;
+  if (!impl_->this_system || hwloc_linux_get_tid_cpubind(impl_->topology, tid, bitmap.get()) != 0) {
+    return {};
+  }
+  return ToCpuSet(bitmap.get());
+}
+
+std::string Topology::Xml() const {
+  char* buffer = nullptr;
+  int length = 0;
+  if (hwloc_topology_export_xmlbuffer(impl_->topology, &buffer, &length, 0) != 0) {
+    throw std::runtime_error(
+        fmt::format("hwloc cannot export the topology: {}", std::strerror(errno)));
+  }
+  std::string xml(buffer);
+  hwloc_free_xmlbuffer(impl_->topology, buffer);
+  return xml;
+}
+
+std::string Topology::Summary() const {
+  return fmt::format(
+      "{}, {}, {} L3, {}, {}", Counted(impl_->Objects(HWLOC_OBJ_PACKAGE), "package"),
+      Counted(impl_->Objects(HWLOC_OBJ_NUMANODE), "NUMA node"), impl_->Objects(HWLOC_OBJ_L3CACHE),
+      Counted(impl_->Objects(HWLOC_OBJ_CORE), "core"), Counted(impl_->cpus.Count(), "CPU"));
+}
+
+}  // namespace cosched

@@ -1,0 +1,526 @@
+#include "engine/pool/malleable_pool.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "engine/base/check.h"
+#include "engine/base/topology.h"
+#include "engine/pool/futex.h"
+
+namespace cosched {
+namespace {
+
+using std::chrono::nanoseconds;
+using std::chrono::steady_clock;
+
+// How long a worker without work, or a caller whose last tasks run elsewhere, looks before it
+// sleeps. Loops of small networks follow each other within this time, and a futex round trip costs
+// about as much; longer would take cycles from whoever shares the core.
+constexpr nanoseconds kSpin{5'000};
+// Workers that a loop's caller wakes itself. Each of them wakes as many again while tasks remain,
+// so that the caller of a loop of some microseconds pays for two wake-ups at most.
+constexpr int kFanOut = 2;
+
+void Pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// True as soon as done() is; false when the time is up.
+template <typename Predicate>
+bool SpinUntil(Predicate done) {
+  const auto end = steady_clock::now() + kSpin;
+  do {
+    for (int i = 0; i < 8; ++i) {
+      if (done()) return true;
+      Pause();
+    }
+  } while (steady_clock::now() < end);
+  return done();
+}
+
+// One ParallelFor, on its caller's stack. A worker may touch it only between Attach (under the
+// pool's lock, while it is listed) and Detach; the caller unlists it and then waits for the last
+// Detach.
+class Loop {
+ public:
+  Loop(int tasks, FunctionRef<void(int)> body) : tasks_(tasks), body_(body) {}
+
+  int Remaining() const {
+    return static_cast<int>(std::max(int64_t{0}, tasks_ - next_.load(std::memory_order_relaxed)));
+  }
+  uint32_t Attached() const { return attached_.load(std::memory_order_relaxed) & ~kCallerSleeps; }
+  void Attach() { attached_.fetch_add(1, std::memory_order_relaxed); }
+  // Workers that may still be woken for this loop, at most `limit`; the caller runs one task
+  // itself.
+  int TakeWakeUps(int limit) {
+    const int count = std::max(0, std::min({limit, Remaining(), tasks_ - 1 - woken_}));
+    woken_ += count;
+    return count;
+  }
+
+  // Runs tasks until none is left or `leave()` after a task. Tasks must not throw: noexcept ends
+  // the program, where unwinding would leave workers with a dead loop.
+  template <typename Predicate>
+  void Work(Predicate leave) noexcept {
+    int64_t task;
+    while ((task = next_.fetch_add(1, std::memory_order_relaxed)) < tasks_) {
+      body_(static_cast<int>(task));
+      if (leave()) return;
+    }
+  }
+
+  void Detach() {
+    // Once the count has dropped the caller may return, so only the address of the word may be used
+    // after it.
+    const std::atomic<uint32_t>* word = &attached_;
+    if (attached_.fetch_sub(1, std::memory_order_acq_rel) == (kCallerSleeps | 1)) FutexWake(word);
+  }
+
+  // By the caller, once unlisted.
+  void WaitForWorkers() {
+    const auto alone = [this] { return attached_.load(std::memory_order_acquire) == 0; };
+    if (alone() || SpinUntil(alone)) return;
+    uint32_t seen = attached_.fetch_or(kCallerSleeps, std::memory_order_acquire) | kCallerSleeps;
+    while (seen != kCallerSleeps) {
+      FutexWait(&attached_, seen);
+      seen = attached_.load(std::memory_order_acquire);
+    }
+  }
+
+  Loop* previous = nullptr;
+  Loop* next = nullptr;
+
+ private:
+  static constexpr uint32_t kCallerSleeps = 1u << 31;
+
+  const int tasks_;
+  const FunctionRef<void(int)> body_;
+  int woken_ = 0;                             // Guarded by the pool's lock.
+  alignas(64) std::atomic<int64_t> next_{0};  // 64 bits: workers count past the end
+  alignas(64) std::atomic<uint32_t> attached_{0};
+};
+
+enum class State {
+  kParked,  // asleep, not wanted
+  kWaking,  // wanted and posted, not yet awake
+  kActive,  // awake
+  kIdle,    // wanted, asleep until there is work; counts as active
+};
+
+struct alignas(64) Worker {
+  int index = 0;
+  int tid = 0;  // Written before the constructor returns.
+  State state = State::kParked;
+  bool draining = false;  // Only its own thread reads and writes it.
+  BinaryEvent event;
+  std::thread thread;
+};
+
+// The calling thread as a worker; a thread belongs to at most one pool.
+struct Self {
+  const void* pool = nullptr;
+  Worker* worker = nullptr;
+};
+thread_local Self self;
+
+void NameThisThread(const std::string& name, int index) {
+  constexpr size_t kLongestName = 15;  // The kernel's limit.
+  const std::string suffix = "/" + std::to_string(index);
+  pthread_setname_np(pthread_self(),
+                     (name.substr(0, kLongestName - suffix.size()) + suffix).c_str());
+}
+
+}  // namespace
+
+struct MalleablePool::Impl {
+  explicit Impl(Options pool_options);
+  ~Impl();
+
+  using Lock = std::unique_lock<std::mutex>;
+  // Workers taken from the idle list, to be posted once the lock is released.
+  struct WakeList {
+    std::array<Worker*, kFanOut> workers;
+    int count = 0;
+    void Post() {
+      for (int i = 0; i < count; ++i) workers[static_cast<size_t>(i)]->event.Post();
+    }
+  };
+
+  bool Surplus(const Worker& worker) const {
+    return worker.index >= target.load(std::memory_order_relaxed);
+  }
+  // All of these are called with `mutex` held.
+  WakeList PopIdle(int count);
+  WakeList Announce(int wanted);
+  Loop* PickLoop() const;
+  void LowerTarget(int workers);
+  void NoteIfSettled();
+  bool Park(Worker* worker, WakeList* baton);
+
+  void Run(Worker* worker, BinaryEvent* started);
+  void Serve(Worker* worker, Lock* lock);
+  void RunClosure(Lock* lock);
+  void RunLoop(Worker* worker, Loop* loop, Lock* lock);
+  void Look(const Worker& worker, Lock* lock);
+
+  void Resize(int workers, const std::vector<int>& cpus);
+  void Bind(int workers, const std::vector<int>& cpus);
+  void ParallelFor(int tasks, FunctionRef<void(int)> body);
+  void Schedule(std::function<void()> closure);
+
+  const Options options;
+  const std::unique_ptr<Worker[]> workers;
+  std::function<void(nanoseconds, bool)> on_settled;
+  std::mutex resize_mutex;  // Held through one Resize; taken before `mutex`.
+  std::atomic<int64_t> bind_failures{0};
+
+  mutable std::mutex
+      mutex;  // Guards all below; the atomics are written under it and read anywhere.
+  std::atomic<int> target{0};
+  std::atomic<int> active{0};  // Workers kActive or kIdle.
+  std::atomic<uint32_t> settled{1};
+  int waking = 0;
+  bool resizing = false;  // A Resize is still binding: not settled before it is done.
+  bool grew = false;
+  bool stopping = false;
+  steady_clock::time_point resize_start;
+  std::vector<Worker*> idle;  // The one that slept last is woken first: its cache is warm.
+  int looking = 0;            // Active workers that spin for work; `news` tells them.
+  std::atomic<uint32_t> news{0};
+  Loop* loops = nullptr;  // Newest first.
+  std::deque<std::function<void()>> closures;
+};
+
+MalleablePool::Impl::Impl(Options pool_options)
+    : options(std::move(pool_options)),
+      workers(std::make_unique<Worker[]>(static_cast<size_t>(std::max(options.capacity, 0)))) {
+  CHECK(options.capacity >= 0) << "a pool of " << options.capacity << " threads";
+  idle.reserve(static_cast<size_t>(options.capacity));
+  for (int i = 0; i < options.capacity; ++i) {
+    // One at a time: a thread that starts runs for a moment, and a crowd of them would disturb the
+    // neighbours.
+    BinaryEvent started;
+    Worker* worker = &workers[static_cast<size_t>(i)];
+    worker->index = i;
+    worker->thread = std::thread([this, worker, &started] { Run(worker, &started); });
+    started.Wait();
+  }
+}
+
+MalleablePool::Impl::~Impl() {
+  {
+    const Lock lock(mutex);
+    on_settled = nullptr;  // The end is nobody's Resize.
+  }
+  Resize(0, {});
+  while (settled.load(std::memory_order_acquire) == 0) FutexWait(&settled, 0);
+  {
+    const Lock lock(mutex);
+    stopping = true;
+  }
+  for (int i = 0; i < options.capacity; ++i) {
+    workers[static_cast<size_t>(i)].event.Post();
+    workers[static_cast<size_t>(i)].thread.join();
+  }
+}
+
+MalleablePool::Impl::WakeList MalleablePool::Impl::PopIdle(int count) {
+  WakeList list;
+  while (list.count < std::min(count, kFanOut) && !idle.empty()) {
+    idle.back()->state = State::kActive;
+    list.workers[static_cast<size_t>(list.count++)] = idle.back();
+    idle.pop_back();
+  }
+  return list;
+}
+
+// There is work for `wanted` workers: those that look already need no waking. Each that takes work
+// hands on the news.
+MalleablePool::Impl::WakeList MalleablePool::Impl::Announce(int wanted) {
+  if (looking > 0) news.fetch_add(1, std::memory_order_relaxed);
+  return PopIdle(wanted - looking);
+}
+
+// The running loop with the fewest workers, so that loops that run at once share them; the newest
+// of equals, because a nested loop holds up the outer one.
+Loop* MalleablePool::Impl::PickLoop() const {
+  Loop* best = nullptr;
+  for (Loop* loop = loops; loop != nullptr; loop = loop->next) {
+    if (loop->Remaining() > 0 && (best == nullptr || loop->Attached() < best->Attached())) {
+      best = loop;
+    }
+  }
+  return best;
+}
+
+// Idle workers beyond the new target change places without waking; the others notice after their
+// task.
+void MalleablePool::Impl::LowerTarget(int wanted) {
+  target.store(wanted, std::memory_order_relaxed);
+  std::erase_if(idle, [this](Worker* worker) {
+    if (!Surplus(*worker)) return false;
+    worker->state = State::kParked;
+    active.fetch_sub(1, std::memory_order_relaxed);
+    return true;
+  });
+}
+
+void MalleablePool::Impl::NoteIfSettled() {
+  if (resizing || waking > 0 || settled.load(std::memory_order_relaxed) != 0) return;
+  if (active.load(std::memory_order_relaxed) != target.load(std::memory_order_relaxed)) return;
+  settled.store(1, std::memory_order_release);
+  FutexWakeAll(&settled);
+  if (on_settled) on_settled(steady_clock::now() - resize_start, grew);
+}
+
+// Parks a surplus worker. False if it must first run a closure that nobody else would: see
+// WhenEmpty::kRunInCaller. Work that it was woken for goes to an idle worker.
+bool MalleablePool::Impl::Park(Worker* worker, WakeList* baton) {
+  if (!closures.empty() || PickLoop() != nullptr) *baton = PopIdle(1);
+  if (options.when_empty == WhenEmpty::kRunInCaller && !closures.empty() &&
+      active.load(std::memory_order_relaxed) == 1) {
+    return false;
+  }
+  worker->state = State::kParked;
+  active.fetch_sub(1, std::memory_order_relaxed);
+  NoteIfSettled();
+  return true;
+}
+
+void MalleablePool::Impl::Run(Worker* worker, BinaryEvent* started) {
+  self = {.pool = this, .worker = worker};
+  worker->tid = gettid();
+  started->Post();
+  bool named = false;
+  while (true) {
+    worker->event.Wait();  // Parked or idle: the only place where a worker sleeps.
+    Lock lock(mutex);
+    if (stopping) return;
+    if (worker->state == State::kWaking) {
+      --waking;
+      worker->state = Surplus(*worker) ? State::kParked : State::kActive;
+      if (worker->state == State::kActive) {
+        active.fetch_add(1, std::memory_order_relaxed);
+        if (!named) NameThisThread(options.name, worker->index);
+        named = true;
+      }
+      NoteIfSettled();
+    }
+    if (worker->state == State::kActive) Serve(worker, &lock);
+  }
+}
+
+// An active worker's life until it is parked or idle.
+void MalleablePool::Impl::Serve(Worker* worker, Lock* lock) {
+  bool looked = false;
+  while (true) {
+    if (Surplus(*worker)) {
+      WakeList baton;
+      const bool parked = Park(worker, &baton);
+      if (parked) {
+        lock->unlock();
+        baton.Post();
+        return;
+      }
+      worker->draining = true;
+      RunClosure(lock);
+      worker->draining = false;
+    } else if (!closures.empty()) {
+      RunClosure(lock);
+      looked = false;
+    } else if (Loop* loop = PickLoop()) {
+      RunLoop(worker, loop, lock);
+      looked = false;
+    } else if (!looked) {
+      Look(*worker, lock);
+      looked = true;
+    } else {
+      worker->state = State::kIdle;
+      idle.push_back(worker);
+      return;
+    }
+  }
+}
+
+void MalleablePool::Impl::RunClosure(Lock* lock) {
+  std::function<void()> closure = std::move(closures.front());
+  closures.pop_front();
+  WakeList more = closures.empty() ? WakeList() : Announce(1);
+  lock->unlock();
+  more.Post();
+  closure();
+  closure = nullptr;  // What it holds is freed before anyone can see this worker parked.
+  lock->lock();
+}
+
+void MalleablePool::Impl::RunLoop(Worker* worker, Loop* loop, Lock* lock) {
+  loop->Attach();
+  WakeList more = idle.empty() ? WakeList() : PopIdle(loop->TakeWakeUps(kFanOut));
+  lock->unlock();
+  more.Post();
+  loop->Work([this, worker] { return Surplus(*worker); });
+  loop->Detach();
+  lock->lock();
+}
+
+void MalleablePool::Impl::Look(const Worker& worker, Lock* lock) {
+  ++looking;
+  const uint32_t seen = news.load(std::memory_order_relaxed);
+  lock->unlock();
+  SpinUntil([&] { return news.load(std::memory_order_relaxed) != seen || Surplus(worker); });
+  lock->lock();
+  --looking;
+}
+
+void MalleablePool::Impl::Resize(int wanted, const std::vector<int>& cpus) {
+  const auto start = steady_clock::now();
+  wanted = std::clamp(wanted, 0, options.capacity);
+  const std::lock_guard<std::mutex> resize_lock(resize_mutex);
+  {
+    const Lock lock(mutex);
+    settled.store(0, std::memory_order_relaxed);
+    resizing = true;
+    resize_start = start;
+    grew = wanted > target.load(std::memory_order_relaxed);
+    if (!grew) LowerTarget(wanted);
+  }
+  Bind(wanted, cpus);  // Before the wanted wake, so that they wake on their cores.
+  std::vector<Worker*> woken;
+  {
+    const Lock lock(mutex);
+    target.store(wanted, std::memory_order_relaxed);
+    for (int i = 0; i < wanted; ++i) {
+      Worker& worker = workers[static_cast<size_t>(i)];
+      if (worker.state != State::kParked) continue;
+      worker.state = State::kWaking;
+      ++waking;
+      woken.push_back(&worker);
+    }
+    resizing = false;
+    NoteIfSettled();
+  }
+  for (Worker* worker : woken) worker->event.Post();
+}
+
+void MalleablePool::Impl::Bind(int wanted, const std::vector<int>& cpus) {
+  if (options.topology == nullptr) return;
+  for (int i = 0; i < std::min(wanted, static_cast<int>(cpus.size())); ++i) {
+    const int cpu = cpus[static_cast<size_t>(i)];
+    if (cpu < 0) continue;
+    // Always, even to the same core: the kernel forgets a thread's pin when the cpuset changes.
+    if (!options.topology->BindThread(workers[static_cast<size_t>(i)].tid, {cpu})) {
+      bind_failures.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+}
+
+void MalleablePool::Impl::ParallelFor(int tasks, FunctionRef<void(int)> body) {
+  if (tasks == 1 || options.capacity == 0) {
+    for (int i = 0; i < tasks; ++i) body(i);
+    return;
+  }
+  if (tasks < 1) return;
+  Loop loop(tasks, body);
+  WakeList first;
+  {
+    const Lock lock(mutex);
+    loop.next = loops;
+    if (loops != nullptr) loops->previous = &loop;
+    loops = &loop;
+    first = Announce(loop.TakeWakeUps(kFanOut));
+  }
+  first.Post();
+  loop.Work([] { return false; });
+  {
+    const Lock lock(mutex);
+    (loop.previous == nullptr ? loops : loop.previous->next) = loop.next;
+    if (loop.next != nullptr) loop.next->previous = loop.previous;
+  }
+  loop.WaitForWorkers();
+}
+
+void MalleablePool::Impl::Schedule(std::function<void()> closure) {
+  WakeList woken;
+  {
+    const Lock lock(mutex);
+    if (options.when_empty == WhenEmpty::kQueue || active.load(std::memory_order_relaxed) > 0) {
+      closures.push_back(std::move(closure));
+      woken = Announce(1);
+      closure = nullptr;
+    }
+  }
+  woken.Post();
+  if (closure) closure();
+}
+
+MalleablePool::MalleablePool(Options options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+
+MalleablePool::~MalleablePool() = default;
+
+int MalleablePool::Capacity() const { return impl_->options.capacity; }
+
+int MalleablePool::Target() const { return impl_->target.load(std::memory_order_relaxed); }
+
+int MalleablePool::Active() const { return impl_->active.load(std::memory_order_relaxed); }
+
+void MalleablePool::Resize(int workers, const std::vector<int>& cpus) {
+  impl_->Resize(workers, cpus);
+}
+
+bool MalleablePool::Settled() const { return impl_->settled.load(std::memory_order_acquire) != 0; }
+
+void MalleablePool::OnSettled(std::function<void(nanoseconds, bool)> callback) {
+  impl_->on_settled = std::move(callback);
+}
+
+void MalleablePool::ParallelFor(int tasks, FunctionRef<void(int)> body) {
+  impl_->ParallelFor(tasks, body);
+}
+
+void MalleablePool::Schedule(std::function<void()> closure) { impl_->Schedule(std::move(closure)); }
+
+bool MalleablePool::RunOne() {
+  Impl::Lock lock(impl_->mutex);
+  if (impl_->closures.empty()) return false;
+  impl_->RunClosure(&lock);
+  return true;
+}
+
+int MalleablePool::Queued() const {
+  const Impl::Lock lock(impl_->mutex);
+  return static_cast<int>(impl_->closures.size());
+}
+
+bool MalleablePool::OnSurplusWorker() const {
+  return self.pool == impl_.get() && impl_->Surplus(*self.worker) && !self.worker->draining;
+}
+
+int MalleablePool::CurrentWorker() const {
+  return self.pool == impl_.get() ? self.worker->index : -1;
+}
+
+std::vector<int> MalleablePool::ThreadIds() const {
+  std::vector<int> ids;
+  for (int i = 0; i < impl_->options.capacity; ++i) {
+    ids.push_back(impl_->workers[static_cast<size_t>(i)].tid);
+  }
+  return ids;
+}
+
+int64_t MalleablePool::BindFailures() const {
+  return impl_->bind_failures.load(std::memory_order_relaxed);
+}
+
+}  // namespace cosched

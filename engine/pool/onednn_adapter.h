@@ -1,0 +1,29 @@
+#pragma once
+// A MalleablePool in oneDNN's words. The number of threads it reports is how many tasks primitives
+// are made of, so it is the session's capacity and never changes; how many workers run them is the
+// pool's business. Included by thread_pools.cc and tests only; others take ThreadPools::onednn().
+
+#include <cstdint>
+#include <functional>
+#include <oneapi/dnnl/dnnl_threadpool_iface.hpp>
+
+#include "engine/pool/malleable_pool.h"
+
+namespace cosched {
+
+class OnednnThreadPool final : public dnnl::threadpool_interop::threadpool_iface {
+ public:
+  OnednnThreadPool(MalleablePool* pool, int tasks) : pool_(*pool), tasks_(tasks) {}
+
+  int get_num_threads() const override { return tasks_; }
+  bool get_in_parallel()
+      const override;  // True inside a task: oneDNN then does not divide its work again.
+  void parallel_for(int n, const std::function<void(int, int)>& fn) override;
+  uint64_t get_flags() const override { return 0; }  // parallel_for returns when all is done.
+
+ private:
+  MalleablePool& pool_;
+  const int tasks_;
+};
+
+}  // namespace cosched

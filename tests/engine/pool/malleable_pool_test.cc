@@ -1,0 +1,335 @@
+// What MalleablePool promises at every size and while it is resized: each task once, nothing lost,
+// nobody stranded.
+
+#include "engine/pool/malleable_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <latch>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/base/random.h"
+
+namespace cosched {
+namespace {
+
+using WhenEmpty = MalleablePool::WhenEmpty;
+
+std::unique_ptr<MalleablePool> MakePool(int capacity,
+                                        WhenEmpty when_empty = WhenEmpty::kRunInCaller) {
+  return std::make_unique<MalleablePool>(
+      MalleablePool::Options{.name = "test", .capacity = capacity, .when_empty = when_empty});
+}
+
+void WaitSettled(const MalleablePool& pool) {
+  while (!pool.Settled()) std::this_thread::yield();
+}
+
+void WaitUntil(const std::atomic<int>& value, int least) {
+  while (value.load() < least) std::this_thread::yield();
+}
+
+// Resizes at random from `threads` threads for as long as it lives.
+class Resizers {
+ public:
+  Resizers(MalleablePool* pool, int threads, uint64_t seed) {
+    for (int i = 0; i < threads; ++i) {
+      threads_.emplace_back(
+          [this, pool, random = Random(seed).Derive(std::to_string(i))]() mutable {
+            const auto sizes = static_cast<uint64_t>(pool->Capacity()) + 1;
+            while (!stop_.load(std::memory_order_relaxed)) {
+              pool->Resize(static_cast<int>(random.Below(sizes)));
+              std::this_thread::yield();
+            }
+          });
+    }
+  }
+  ~Resizers() {
+    stop_ = true;
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+ private:
+  std::atomic<bool> stop_{false};
+  std::vector<std::thread> threads_;
+};
+
+// Runs loops of many lengths and expects each task exactly once.
+void ExpectEveryTaskOnce(MalleablePool* pool, int rounds) {
+  for (int round = 0; round < rounds; ++round) {
+    const int tasks = 1 + (round * 37) % 200;
+    std::vector<std::atomic<int>> runs(static_cast<size_t>(tasks));
+    pool->ParallelFor(tasks, [&](int i) { ++runs[static_cast<size_t>(i)]; });
+    for (const std::atomic<int>& count : runs) ASSERT_EQ(count.load(), 1);
+  }
+}
+
+class MalleablePoolSizes : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Sizes, MalleablePoolSizes, testing::Values(0, 1, 2, 4, 8, 64));
+
+TEST_P(MalleablePoolSizes, LoopRunsEveryTaskOnce) {
+  const auto pool = MakePool(GetParam());
+  pool->Resize(GetParam());
+  ExpectEveryTaskOnce(pool.get(), 200);
+  WaitSettled(*pool);
+  EXPECT_EQ(pool->Active(), GetParam());
+  ExpectEveryTaskOnce(pool.get(), 200);
+}
+
+TEST_P(MalleablePoolSizes, LoopRunsEveryTaskOnceWhileResized) {
+  const auto pool = MakePool(GetParam());
+  const Resizers resizers(pool.get(), 3, 1);
+  ExpectEveryTaskOnce(pool.get(), 500);
+}
+
+TEST_P(MalleablePoolSizes, ConcurrentAndNestedLoopsRunEveryTaskOnceWhileResized) {
+  const auto pool = MakePool(GetParam());
+  const Resizers resizers(pool.get(), 2, 2);
+  std::vector<std::thread> callers;
+  std::atomic<int64_t> runs{0};
+  for (int caller = 0; caller < 3; ++caller) {
+    callers.emplace_back([&] {
+      for (int round = 0; round < 30; ++round) {
+        pool->ParallelFor(7, [&](int) {
+          pool->ParallelFor(5, [&](int) { pool->ParallelFor(3, [&](int) { ++runs; }); });
+        });
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(runs.load(), 3 * 30 * 7 * 5 * 3);
+}
+
+TEST_P(MalleablePoolSizes, ClosuresRunOnceWhileResized) {
+  for (WhenEmpty when_empty : {WhenEmpty::kRunInCaller, WhenEmpty::kQueue}) {
+    const auto pool = MakePool(GetParam(), when_empty);
+    std::atomic<int> runs{0};
+    constexpr int kClosures = 2000;
+    {
+      const Resizers resizers(pool.get(), 2, 3);
+      std::vector<std::thread> callers;
+      for (int caller = 0; caller < 2; ++caller) {
+        callers.emplace_back([&] {
+          for (int i = 0; i < kClosures / 2; ++i) pool->Schedule([&] { ++runs; });
+        });
+      }
+      for (std::thread& caller : callers) caller.join();
+    }
+    if (GetParam() == 0 && when_empty == WhenEmpty::kQueue) {
+      EXPECT_EQ(pool->Queued(), kClosures);
+      continue;
+    }
+    // kRunInCaller must finish them whatever size the resizers left; kQueue needs a worker.
+    if (when_empty == WhenEmpty::kQueue) pool->Resize(1);
+    WaitUntil(runs, kClosures);
+    EXPECT_EQ(runs.load(), kClosures);
+  }
+}
+
+// An Eigen caller blocks until its closures ran: they must run even if every worker leaves at that
+// moment.
+TEST_P(MalleablePoolSizes, BlockedCallerIsNeverStrandedByShrinkToZero) {
+  const auto pool = MakePool(GetParam());
+  for (int round = 0; round < 300; ++round) {
+    pool->Resize(GetParam());
+    std::latch done(4);
+    for (int i = 0; i < 4; ++i) {
+      if (i == 2) pool->Resize(0);
+      pool->Schedule([&] { done.count_down(); });
+    }
+    done.wait();
+  }
+}
+
+TEST_P(MalleablePoolSizes, SumsAreBitIdenticalWhileResized) {
+  constexpr int kTasks = 64, kValues = 200;
+  const auto sum = [&](MalleablePool* pool) {
+    std::vector<double> partial(kTasks);
+    pool->ParallelFor(kTasks, [&](int task) {
+      Random random(static_cast<uint64_t>(task));
+      for (int i = 0; i < kValues; ++i) partial[static_cast<size_t>(task)] += random.Normal(0, 1e6);
+    });
+    return std::accumulate(partial.begin(), partial.end(), 0.0);
+  };
+  const auto none = MakePool(0);
+  const double expected = sum(none.get());
+  const auto pool = MakePool(GetParam());
+  const Resizers resizers(pool.get(), 2, 4);
+  for (int round = 0; round < 50; ++round) ASSERT_EQ(sum(pool.get()), expected);
+}
+
+TEST_P(MalleablePoolSizes, SettlesAtEveryTargetAndReportsOnce) {
+  const auto pool = MakePool(GetParam());
+  std::mutex mutex;
+  int grows = 0, others = 0;
+  pool->OnSettled([&](std::chrono::nanoseconds since, bool grew) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    EXPECT_GE(since.count(), 0);
+    ++(grew ? grows : others);
+  });
+  EXPECT_TRUE(pool->Settled());
+  for (int round = 0; round < 3; ++round) {
+    for (int size : {GetParam(), GetParam() / 2, 0}) {
+      pool->Resize(size);
+      WaitSettled(*pool);
+      EXPECT_EQ(pool->Active(), size);
+      EXPECT_EQ(pool->Target(), size);
+    }
+  }
+  const std::lock_guard<std::mutex> lock(mutex);
+  EXPECT_EQ(grows, GetParam() > 0 ? 3 : 0);
+  EXPECT_EQ(grows + others, 9);
+}
+
+TEST(MalleablePoolTest, GrowJoinsARunningLoop) {
+  const auto pool = MakePool(2);
+  // Each task waits for the two others, so the loop ends only if two workers join it after it began
+  // without any.
+  std::latch together(3);
+  std::atomic<bool> resized{false};
+  pool->ParallelFor(3, [&](int) {
+    if (!resized.exchange(true)) pool->Resize(2);
+    together.arrive_and_wait();
+  });
+  EXPECT_TRUE(resized);
+}
+
+TEST(MalleablePoolTest, SurplusWorkerLeavesAfterItsTaskAndTheRestIsRunByOthers) {
+  const auto pool = MakePool(1);
+  pool->Resize(1);
+  WaitSettled(*pool);
+  std::atomic<int> by_worker{0}, by_caller{0};
+  std::atomic<bool> worker_in{false}, shrunk{false};
+  pool->ParallelFor(50, [&](int) {
+    if (pool->CurrentWorker() == 0) {
+      EXPECT_FALSE(pool->OnSurplusWorker());
+      worker_in = true;
+      while (!shrunk) std::this_thread::yield();
+      EXPECT_TRUE(pool->OnSurplusWorker());
+      ++by_worker;
+      return;
+    }
+    if (!shrunk) {
+      while (!worker_in) std::this_thread::yield();
+      pool->Resize(0);
+      EXPECT_FALSE(pool->Settled());  // The worker is held in its task.
+      shrunk = true;
+    }
+    ++by_caller;
+  });
+  EXPECT_EQ(by_worker, 1);
+  EXPECT_EQ(by_caller, 49);
+  WaitSettled(*pool);
+  EXPECT_EQ(pool->Active(), 0);
+}
+
+TEST(MalleablePoolTest, PauseHoldsQueuedClosuresAndResumeRunsThemInOrder) {
+  const auto pool = MakePool(1, WhenEmpty::kQueue);
+  pool->Resize(1);
+  pool->Resize(0);
+  WaitSettled(*pool);
+  std::vector<int> order;
+  std::atomic<int> runs{0};
+  for (int i = 0; i < 10; ++i) {
+    pool->Schedule([&, i] {
+      order.push_back(i);
+      ++runs;
+    });
+  }
+  EXPECT_EQ(pool->Queued(), 10);
+  EXPECT_EQ(runs, 0);
+  pool->Resize(1);
+  WaitUntil(runs, 10);
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+}
+
+TEST(MalleablePoolTest, LastLeavingWorkerOfARunInCallerPoolFinishesTheQueue) {
+  const auto pool = MakePool(1);
+  pool->Resize(1);
+  WaitSettled(*pool);
+  std::latch begun(1), shrunk(1), done(11);
+  std::atomic<bool> asked_to_leave{false};
+  pool->Schedule([&] {
+    begun.count_down();
+    shrunk.wait();
+    done.count_down();
+  });
+  begun.wait();
+  for (int i = 0; i < 10; ++i) {
+    pool->Schedule([&] {
+      if (pool->OnSurplusWorker()) asked_to_leave = true;
+      done.count_down();
+    });
+  }
+  pool->Resize(0);
+  shrunk.count_down();
+  done.wait();
+  EXPECT_FALSE(asked_to_leave);  // It would reschedule its work to nobody.
+  WaitSettled(*pool);
+}
+
+TEST(MalleablePoolTest, RunOneRunsTheOldestClosureInTheCaller) {
+  const auto pool = MakePool(0, WhenEmpty::kQueue);
+  std::vector<int> order;
+  EXPECT_FALSE(pool->RunOne());
+  for (int i = 0; i < 3; ++i) pool->Schedule([&, i] { order.push_back(i); });
+  while (pool->RunOne()) {
+  }
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 2}));
+}
+
+TEST(MalleablePoolTest, KnowsItsWorkers) {
+  const auto pool = MakePool(2);
+  const auto other = MakePool(1);
+  EXPECT_EQ(pool->CurrentWorker(), -1);
+  EXPECT_FALSE(pool->OnSurplusWorker());
+  ASSERT_EQ(pool->ThreadIds().size(), 2u);
+  EXPECT_NE(pool->ThreadIds()[0], pool->ThreadIds()[1]);
+  pool->Resize(2);
+  std::latch done(1);
+  WaitSettled(*pool);
+  pool->Schedule([&] {
+    EXPECT_GE(pool->CurrentWorker(), 0);
+    EXPECT_EQ(pool->ThreadIds()[static_cast<size_t>(pool->CurrentWorker())], gettid());
+    EXPECT_EQ(other->CurrentWorker(), -1);
+    EXPECT_FALSE(other->OnSurplusWorker());
+    done.count_down();
+  });
+  done.wait();
+}
+
+TEST(MalleablePoolTest, SizesOutsideTheCapacityAreClamped) {
+  const auto pool = MakePool(2);
+  pool->Resize(1000);
+  EXPECT_EQ(pool->Target(), 2);
+  pool->Resize(-5);
+  EXPECT_EQ(pool->Target(), 0);
+}
+
+TEST(MalleablePoolTest, DestructionDropsQueuedClosuresAndFreesThem) {
+  const auto held = std::make_shared<int>(1);
+  {
+    const auto pool = MakePool(1, WhenEmpty::kQueue);
+    pool->Schedule([held] { ADD_FAILURE() << "no worker was ever active"; });
+    EXPECT_EQ(held.use_count(), 2);
+  }
+  EXPECT_EQ(held.use_count(), 1);
+}
+
+TEST(MalleablePoolTest, DestructionRightAfterResizeIsClean) {
+  for (int round = 0; round < 50; ++round) {
+    const auto pool = MakePool(4);
+    pool->Resize(4);
+    if (round % 2 == 0) pool->Resize(1);
+  }
+}
+
+}  // namespace
+}  // namespace cosched
