@@ -1,6 +1,6 @@
 #pragma once
-// A TF-style dataflow graph: named nodes with TF's op names. Add nodes (usually through GraphBuilder), then Build() once.
-// Immutable and thread-safe after Build().
+// A TF-style dataflow graph: named nodes with TF's op names. Add nodes (usually through
+// GraphBuilder), then Build() once. Immutable and thread-safe after Build().
 
 #include <string>
 #include <string_view>
@@ -12,13 +12,19 @@ namespace cosched {
 
 class Graph {
  public:
-  // The name must be unique, or empty: then op name + counter. Infers the output shapes from the inputs at once, so that
-  // later nodes and gradients can ask for them. Throws InputError naming the node for an unknown op, a wrong number of
-  // inputs, a missing or bad attribute, or shapes that do not fit.
+  // The name must be unique, or empty: then op name + counter. Infers the output shapes from the
+  // inputs at once, so that later nodes and gradients can ask for them. Throws InputError naming
+  // the node for an unknown op, a wrong number of inputs, a missing or bad attribute, or shapes
+  // that do not fit.
   NodeId Add(std::string op, std::string name, std::vector<Output> inputs,
-             std::map<std::string, Attribute> attributes = {}, std::vector<NodeId> control_inputs = {});
+             std::map<std::string, Attribute> attributes = {},
+             std::vector<NodeId> control_inputs = {});
 
-  // Validates the whole graph (every input exists, no cycle, every op has a kernel) and freezes it.
+  // The base itself, or base + "_1", "_2", … : the first that no node has.
+  std::string UniqueName(const std::string& base);
+
+  // Validates the whole graph (one writer a variable, readers of its old value can run first) and
+  // freezes it.
   void Build();
   bool IsBuilt() const { return built_; }
 
@@ -26,11 +32,14 @@ class Graph {
   const Node& At(NodeId id) const { return nodes_[static_cast<size_t>(id)]; }
   const std::vector<Node>& Nodes() const { return nodes_; }
   NodeId Find(std::string_view name) const;  // -1 if there is none.
-  const OutputInfo& Info(Output output) const { return At(output.node).outputs[static_cast<size_t>(output.index)]; }
+  const OutputInfo& Info(Output output) const {
+    return At(output.node).outputs[static_cast<size_t>(output.index)];
+  }
 
  private:
   std::vector<Node> nodes_;
   std::map<std::string, NodeId, std::less<>> by_name_;
+  std::map<std::string, int> names_tried_;
   bool built_ = false;
 };
 

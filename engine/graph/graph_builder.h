@@ -1,6 +1,6 @@
 #pragma once
-// Convenience over Graph::Add for models: one method an op, short names scoped by a prefix, and the gradient pass.
-// Called by workloads/models. Not thread-safe.
+// Convenience over Graph::Add for models: one method an op, short names scoped by a prefix, and the
+// gradient pass. Called by workloads/models. Not thread-safe.
 
 #include <string>
 #include <vector>
@@ -33,9 +33,11 @@ class GraphBuilder {
   Output Reshape(Output x, const Shape& shape);
   Output Conv2D(Output image, Output filter, int stride, Padding padding);
   Output BiasAdd(Output x, Output bias);
-  // Output 0 of FusedBatchNormV3; when training, also adds the AssignMovingAverage nodes, listed in Updates().
-  Output BatchNorm(Output x, Output scale, Output offset, Output running_mean, Output running_variance, bool training,
-                   float epsilon = 1e-5f, float decay = 0.9f);
+  // Output 0 of FusedBatchNormV3; when training, also adds the AssignMovingAverage nodes, listed in
+  // Updates().
+  Output BatchNorm(Output x, Output scale, Output offset, Output running_mean,
+                   Output running_variance, bool training, float epsilon = 1e-5f,
+                   float decay = 0.9f);
   Output Relu(Output x);
   Output MaxPool(Output x, int window, int stride, Padding padding);
   Output AvgPool(Output x, int window, int stride, Padding padding);
@@ -47,22 +49,29 @@ class GraphBuilder {
   // {loss [N], backprop [N,C]} as outputs 0 and 1 of the returned node.
   NodeId SparseSoftmaxCrossEntropyWithLogits(Output logits, Output labels);
 
-  // Adds the gradient graph of the scalar `loss` and returns d loss / d x for each x, in order (an empty Output with
-  // node -1 where loss does not depend on x). Throws InputError naming the node if an op on the way has no gradient.
+  // Adds the gradient graph of the scalar `loss` and returns d loss / d x for each x, in order (an
+  // empty Output with node -1 where loss does not depend on x). Throws InputError naming the node
+  // if an op on the way has no gradient.
   std::vector<Output> Gradients(Output loss, const std::vector<Output>& xs);
 
-  // Momentum SGD on every variable given; returns one NoOp that depends on all updates (those of BatchNorm included):
-  // fetch it to train a step. Accumulators are variables named "<variable>/momentum".
-  NodeId ApplyMomentum(const std::vector<Output>& variables, const std::vector<Output>& gradients, float learning_rate,
-                       float momentum, float weight_decay, const std::string& name);
+  // Momentum SGD on every variable given; returns one NoOp that depends on all updates (those of
+  // BatchNorm included): fetch it to train a step. Accumulators are variables named
+  // "<variable>/momentum".
+  NodeId ApplyMomentum(const std::vector<Output>& variables, const std::vector<Output>& gradients,
+                       float learning_rate, float momentum, float weight_decay,
+                       const std::string& name);
 
   const std::vector<NodeId>& Updates() const { return updates_; }
-  // Variables added through Variable(), in order; running statistics are not trainable and not among them.
+  // Variables added through Variable(), in order; running statistics are not trainable and not
+  // among them.
   const std::vector<Output>& TrainableVariables() const { return trainable_; }
   Output UntrainableVariable(const std::string& name, Tensor initial);
 
  private:
   std::string Scoped(const std::string& name) const { return prefix_ + name; }
+  // Named after its op, and a number from the second of the scope on.
+  NodeId AddUnnamed(const std::string& op, std::vector<Output> inputs,
+                    std::map<std::string, Attribute> attributes = {});
 
   Graph* graph_;
   std::string prefix_;

@@ -31,7 +31,7 @@ T GetAttributeOr(const Node& node, const std::string& name, T otherwise) {
   return value == nullptr ? otherwise : *value;
 }
 
-#define COSCHED_ATTRIBUTE_TYPE(T)                                  \
+#define COSCHED_ATTRIBUTE_TYPE(T)                                     \
   template const T& GetAttribute<T>(const Node&, const std::string&); \
   template T GetAttributeOr<T>(const Node&, const std::string&, T);
 COSCHED_ATTRIBUTE_TYPE(int64_t)

@@ -1,5 +1,6 @@
 #pragma once
-// One node of a dataflow graph: TF op name, inputs, attributes and, once Graph::Build() has run, output shapes. Plain data.
+// One node of a dataflow graph: TF op name, inputs, attributes and, once Graph::Build() has run,
+// output shapes. Plain data.
 
 #include <map>
 #include <string>
@@ -19,7 +20,8 @@ struct Output {
   friend auto operator<=>(const Output&, const Output&) = default;
 };
 
-// Attribute values, named as in TF: "strides" and "ksize" = {height, width}, "padding" = "SAME" | "VALID", "epsilon", …
+// Attribute values, named as in TF: "strides" and "ksize" = {height, width}, "padding" = "SAME" |
+// "VALID", "epsilon", …
 using Attribute = std::variant<int64_t, float, bool, std::string, std::vector<int64_t>, Tensor>;
 
 struct OutputInfo {
@@ -37,7 +39,8 @@ struct Node {
   std::vector<OutputInfo> outputs;  // Filled by Graph::Build().
 };
 
-// Typed access; CHECK-fails if the attribute is missing or of another type (op definitions are validated by Build()).
+// Typed access; CHECK-fails if the attribute is missing or of another type (op definitions are
+// validated by Build()).
 template <typename T>
 const T& GetAttribute(const Node& node, const std::string& name);
 template <typename T>

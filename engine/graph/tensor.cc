@@ -13,8 +13,8 @@ namespace {
 constexpr size_t kAlignment = 64;  // A cache line, and the widest vector register.
 
 std::shared_ptr<void> Allocate(size_t bytes) {
-  void* memory = ::operator new(std::max<size_t>(bytes, 1), std::align_val_t{kAlignment});
-  return {memory, [](void* p) { ::operator delete(p, std::align_val_t{kAlignment}); }};
+  void* memory = ::operator new (std::max<size_t>(bytes, 1), std::align_val_t{kAlignment});
+  return {memory, [](void* p) { ::operator delete (p, std::align_val_t{kAlignment}); }};
 }
 
 }  // namespace
@@ -77,6 +77,15 @@ Tensor Tensor::Reshaped(Shape shape) const {
   Tensor reshaped = *this;
   reshaped.shape_ = std::move(shape);
   return reshaped;
+}
+
+Tensor Tensor::Prefix(Shape shape, DataType type) const {
+  Tensor prefix = *this;
+  prefix.shape_ = std::move(shape);
+  prefix.type_ = type;
+  CHECK(prefix.Bytes() <= Bytes())
+      << prefix.shape_.ToString() << " does not fit into " << shape_.ToString();
+  return prefix;
 }
 
 }  // namespace cosched

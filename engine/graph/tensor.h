@@ -1,6 +1,7 @@
 #pragma once
-// A dense tensor: shape, element type and a shared, 64-byte aligned buffer. Copying shares the buffer; Clone() copies it.
-// Not synchronised: the executor orders writers before readers. Images are NHWC, convolution filters HWIO, as in TF.
+// A dense tensor: shape, element type and a shared, 64-byte aligned buffer. Copying shares the
+// buffer; Clone() copies it. Not synchronised: the executor orders writers before readers. Images
+// are NHWC, convolution filters HWIO, as in TF.
 
 #include <memory>
 #include <span>
@@ -14,7 +15,7 @@ size_t SizeOf(DataType type);
 
 class Tensor {
  public:
-  Tensor() = default;                                            // Empty: no buffer.
+  Tensor() = default;                                              // Empty: no buffer.
   explicit Tensor(Shape shape, DataType type = DataType::kFloat);  // Uninitialised memory.
   static Tensor Scalar(float value);
   static Tensor Of(Shape shape, std::span<const float> values);
@@ -34,7 +35,9 @@ class Tensor {
   const void* Data() const { return buffer_.get(); }
 
   Tensor Clone() const;
-  Tensor Reshaped(Shape shape) const;  // Shares the buffer. REQUIRES: equal element counts.
+  // Both share the buffer.
+  Tensor Reshaped(Shape shape) const;               // REQUIRES: equal element counts.
+  Tensor Prefix(Shape shape, DataType type) const;  // REQUIRES: fits into the buffer.
 
  private:
   Shape shape_;

@@ -1,6 +1,7 @@
 #pragma once
-// Runs a graph, with TensorFlow's face plus what TensorFlow lacks: Resize, at any time, from any thread, while Run is in
-// flight (Libutti et al. 2020). Called by workloads. One Run at a time; Resize, Settled and Pools from any thread.
+// Runs a graph, with TensorFlow's face plus what TensorFlow lacks: Resize, at any time, from any
+// thread, while Run is in flight (Libutti et al. 2020). Called by workloads. One Run at a time;
+// Resize, Settled and Pools from any thread.
 
 #include <map>
 #include <memory>
@@ -16,8 +17,8 @@
 namespace cosched {
 
 struct SessionOptions {
-  // TF's names: the most threads of each pool, fixed for the session's life. Work is divided for this many, so results
-  // do not depend on how many are active.
+  // TF's names: the most threads of each pool, fixed for the session's life. Work is divided for
+  // this many, so results do not depend on how many are active.
   int inter_op_parallelism_threads = 1;
   int intra_op_parallelism_threads = 1;
   ThreadPools::Binding binding = ThreadPools::Binding::kNone;
@@ -25,22 +26,25 @@ struct SessionOptions {
   KernelBackend backend = KernelBackend::kFast;
 };
 
-using Feeds = std::vector<std::pair<std::string, Tensor>>;  // Placeholder name -> value of exactly its shape.
+using Feeds =
+    std::vector<std::pair<std::string, Tensor>>;  // Placeholder name -> value of exactly its shape.
 
 class Session {
  public:
-  // REQUIRES: graph.Build() has succeeded; the graph outlives the session. Variables start with their initial values.
-  // Both pools start at their capacity, unbound.
+  // REQUIRES: graph.Build() has succeeded; the graph outlives the session. Variables start with
+  // their initial values. Both pools start at their capacity, unbound.
   Session(const Graph& graph, SessionOptions options);
   ~Session();
 
-  // Runs what the fetches need and returns their values, in order (copies: later runs do not change them). A fetch is
-  // "name" or "name:output"; a NoOp or ApplyMomentum fetched for its effect gives an empty tensor or the new value.
-  // Throws InputError for an unknown name, a missing feed or a wrong shape. The first call with a new list of fetches
-  // prepares kernels; later calls with the same list reuse them.
+  // Runs what the fetches need and returns their values, in order (copies: later runs do not change
+  // them). A fetch is "name" or "name:output"; a NoOp or ApplyMomentum fetched for its effect gives
+  // an empty tensor or the new value. Throws InputError for an unknown name, a missing feed or a
+  // wrong shape. The first call with a new list of fetches prepares kernels; later calls with the
+  // same list reuse them.
   std::vector<Tensor> Run(const Feeds& feeds, const std::vector<std::string>& fetches);
 
-  // Moves both pools to these cores with this split; takes effect inside running ops. See ThreadPools::Resize.
+  // Moves both pools to these cores with this split; takes effect inside running ops. See
+  // ThreadPools::Resize.
   void Resize(const CpuSet& cores, Split split);
   bool Settled() const;
 

@@ -1,0 +1,139 @@
+#include "engine/graph/graph_builder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/base/check.h"
+#include "engine/graph/gradients.h"
+#include "engine/graph/shape_inference.h"
+
+namespace cosched {
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+std::string TextOf(Padding padding) { return padding == Padding::kSame ? "SAME" : "VALID"; }
+
+}  // namespace
+
+GraphBuilder::Scope::Scope(GraphBuilder* builder, const std::string& name)
+    : builder_(builder), length_(builder->prefix_.size()) {
+  builder->prefix_ += name + "/";
+}
+
+GraphBuilder::Scope::~Scope() { builder_->prefix_.resize(length_); }
+
+NodeId GraphBuilder::AddUnnamed(const std::string& op, std::vector<Output> inputs,
+                                std::map<std::string, Attribute> attributes) {
+  return graph_->Add(op, graph_->UniqueName(Scoped(op)), std::move(inputs), std::move(attributes));
+}
+
+Output GraphBuilder::Placeholder(const std::string& name, const Shape& shape, DataType type) {
+  const std::string type_name = type == DataType::kFloat ? "float" : "int32";
+  return {graph_->Add("Placeholder", Scoped(name), {},
+                      {{"shape", shape.Sizes()}, {"dtype", type_name}})};
+}
+
+Output GraphBuilder::Const(const std::string& name, Tensor value) {
+  return {graph_->Add("Const", Scoped(name), {}, {{"value", std::move(value)}})};
+}
+
+Output GraphBuilder::Variable(const std::string& name, Tensor initial) {
+  trainable_.push_back(UntrainableVariable(name, std::move(initial)));
+  return trainable_.back();
+}
+
+Output GraphBuilder::UntrainableVariable(const std::string& name, Tensor initial) {
+  return {graph_->Add("VariableV2", Scoped(name), {}, {{"initial", std::move(initial)}})};
+}
+
+Output GraphBuilder::Reshape(Output x, const Shape& shape) {
+  return {AddUnnamed("Reshape", {x}, {{"shape", shape.Sizes()}})};
+}
+
+Output GraphBuilder::Conv2D(Output image, Output filter, int stride, Padding padding) {
+  return {AddUnnamed("Conv2D", {image, filter},
+                     {{"strides", Ints{stride, stride}}, {"padding", TextOf(padding)}})};
+}
+
+Output GraphBuilder::BiasAdd(Output x, Output bias) { return {AddUnnamed("BiasAdd", {x, bias})}; }
+
+Output GraphBuilder::BatchNorm(Output x, Output scale, Output offset, Output running_mean,
+                               Output running_variance, bool training, float epsilon, float decay) {
+  const NodeId norm =
+      AddUnnamed("FusedBatchNormV3", {x, scale, offset, running_mean, running_variance},
+                 {{"epsilon", epsilon}, {"is_training", training}});
+  if (training) {
+    updates_.push_back(
+        AddUnnamed("AssignMovingAverage", {running_mean, {norm, 1}}, {{"decay", decay}}));
+    updates_.push_back(
+        AddUnnamed("AssignMovingAverage", {running_variance, {norm, 2}}, {{"decay", decay}}));
+  }
+  return {norm, 0};
+}
+
+Output GraphBuilder::Relu(Output x) { return {AddUnnamed("Relu", {x})}; }
+
+Output GraphBuilder::MaxPool(Output x, int window, int stride, Padding padding) {
+  return {AddUnnamed("MaxPool", {x},
+                     {{"ksize", Ints{window, window}},
+                      {"strides", Ints{stride, stride}},
+                      {"padding", TextOf(padding)}})};
+}
+
+Output GraphBuilder::AvgPool(Output x, int window, int stride, Padding padding) {
+  return {AddUnnamed("AvgPool", {x},
+                     {{"ksize", Ints{window, window}},
+                      {"strides", Ints{stride, stride}},
+                      {"padding", TextOf(padding)}})};
+}
+
+Output GraphBuilder::GlobalAveragePool(Output x) {
+  return {AddUnnamed("Mean", {x}, {{"axes", Ints{1, 2}}})};
+}
+
+Output GraphBuilder::MeanAll(Output x) {
+  Ints axes;
+  for (int axis = 0; axis < graph_->Info(x).shape.Rank(); ++axis) axes.push_back(axis);
+  return {AddUnnamed("Mean", {x}, {{"axes", axes}})};
+}
+
+Output GraphBuilder::MatMul(Output a, Output b) { return {AddUnnamed("MatMul", {a, b})}; }
+
+Output GraphBuilder::AddV2(Output a, Output b) { return {AddUnnamed("AddV2", {a, b})}; }
+
+Output GraphBuilder::Softmax(Output logits) { return {AddUnnamed("Softmax", {logits})}; }
+
+NodeId GraphBuilder::SparseSoftmaxCrossEntropyWithLogits(Output logits, Output labels) {
+  return AddUnnamed("SparseSoftmaxCrossEntropyWithLogits", {logits, labels});
+}
+
+std::vector<Output> GraphBuilder::Gradients(Output loss, const std::vector<Output>& xs) {
+  return AddGradients(graph_, loss, xs, Scoped("gradients"));
+}
+
+NodeId GraphBuilder::ApplyMomentum(const std::vector<Output>& variables,
+                                   const std::vector<Output>& gradients, float learning_rate,
+                                   float momentum, float weight_decay, const std::string& name) {
+  CHECK(variables.size() == gradients.size())
+      << variables.size() << " variables, " << gradients.size() << " gradients";
+  std::vector<NodeId> updates = updates_;
+  for (size_t i = 0; i < variables.size(); ++i) {
+    const Node variable = graph_->At(variables[i].node);
+    if (gradients[i].node == -1) {
+      FailNode(variable, "cannot be trained: the loss does not depend on it");
+    }
+    Tensor zeros(variable.outputs[0].shape);
+    std::fill_n(zeros.Floats(), zeros.Elements(), 0.0f);
+    const NodeId accumulator =
+        graph_->Add("VariableV2", variable.name + "/momentum", {}, {{"initial", std::move(zeros)}});
+    updates.push_back(graph_->Add("ApplyMomentum", variable.name + "/ApplyMomentum",
+                                  {variables[i], {accumulator}, gradients[i]},
+                                  {{"learning_rate", learning_rate},
+                                   {"momentum", momentum},
+                                   {"weight_decay", weight_decay}}));
+  }
+  return graph_->Add("NoOp", Scoped(name), {}, {}, std::move(updates));
+}
+
+}  // namespace cosched

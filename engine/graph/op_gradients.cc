@@ -1,0 +1,196 @@
+#include "engine/graph/op_gradients.h"
+
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "engine/graph/shape_inference.h"
+
+namespace cosched {
+namespace {
+
+using Attributes = std::map<std::string, Attribute>;
+using Ints = std::vector<int64_t>;
+
+// One forward node while its gradient is written: short names for what gradient functions need.
+class Differential {
+ public:
+  explicit Differential(const OpGradientRequest& request)
+      : request_(request), result_(request.node.inputs.size()) {}
+
+  const Node& Forward() const { return request_.node; }
+  Output In(int i) const { return Forward().inputs[static_cast<size_t>(i)]; }
+  Output Out(int i = 0) const { return {Forward().id, i}; }
+  const Shape& InShape(int i) const { return request_.graph.Info(In(i)).shape; }
+  const Shape& OutShape(int i = 0) const { return request_.graph.Info(Out(i)).shape; }
+  bool Needs(int i) const { return request_.needed[static_cast<size_t>(i)]; }
+  void Set(int i, Output gradient) { result_[static_cast<size_t>(i)] = gradient; }
+  const std::vector<Output>& Result() const { return result_; }
+
+  // d loss / d output 0, the only output through which gradients flow.
+  Output Dy() const {
+    for (size_t i = 1; i < request_.incoming.size(); ++i) {
+      if (request_.incoming[i].node != -1) {
+        FailNode(Forward(), "output " + std::to_string(i) + " has no gradient");
+      }
+    }
+    return request_.incoming[0];
+  }
+  NodeId Add(const std::string& op, std::vector<Output> inputs, Attributes attributes = {}) {
+    return request_.graph.Add(op, request_.graph.UniqueName(request_.prefix + op),
+                              std::move(inputs), std::move(attributes));
+  }
+  Output AddOne(const std::string& op, std::vector<Output> inputs, Attributes attributes = {}) {
+    return {Add(op, std::move(inputs), std::move(attributes)), 0};
+  }
+  // The forward node's own attributes of these names.
+  Attributes Copy(const std::vector<std::string>& names) const {
+    Attributes attributes;
+    for (const std::string& name : names) attributes[name] = Forward().attributes.at(name);
+    return attributes;
+  }
+  Attributes CopyWithShape(const std::vector<std::string>& names, const std::string& shape_name,
+                           int of_input) const {
+    Attributes attributes = Copy(names);
+    attributes[shape_name] = InShape(of_input).Sizes();
+    return attributes;
+  }
+
+ private:
+  const OpGradientRequest& request_;
+  std::vector<Output> result_;
+};
+
+void PassOn(Differential& d) {  // AddV2, AddN
+  for (size_t i = 0; i < d.Forward().inputs.size(); ++i) {
+    if (d.Needs(static_cast<int>(i))) d.Set(static_cast<int>(i), d.Dy());
+  }
+}
+
+void ReshapeGradient(Differential& d) {
+  d.Set(0, d.AddOne("Reshape", {d.Dy()}, {{"shape", d.InShape(0).Sizes()}}));
+}
+
+void Conv2DGradient(Differential& d) {
+  if (d.Needs(0)) {
+    d.Set(0, d.AddOne("Conv2DBackpropInput", {d.In(1), d.Dy()},
+                      d.CopyWithShape({"strides", "padding"}, "input_shape", 0)));
+  }
+  if (d.Needs(1)) {
+    d.Set(1, d.AddOne("Conv2DBackpropFilter", {d.In(0), d.Dy()},
+                      d.CopyWithShape({"strides", "padding"}, "filter_shape", 1)));
+  }
+}
+
+void BiasAddGradient(Differential& d) {
+  if (d.Needs(0)) d.Set(0, d.Dy());
+  if (d.Needs(1)) d.Set(1, d.AddOne("BiasAddGrad", {d.Dy()}));
+}
+
+void FusedBatchNormGradient(Differential& d) {
+  if (!GetAttribute<bool>(d.Forward(), "is_training")) {
+    FailNode(d.Forward(), "has no gradient with is_training false");
+  }
+  if (!d.Needs(0) && !d.Needs(1) && !d.Needs(2)) return;
+  const NodeId gradient = d.Add(
+      "FusedBatchNormGradV3", {d.Dy(), d.In(0), d.In(1), d.Out(1), d.Out(2)}, d.Copy({"epsilon"}));
+  for (int i = 0; i < 3; ++i) {
+    if (d.Needs(i)) d.Set(i, {gradient, i});
+  }
+}
+
+void ReluGradient(Differential& d) { d.Set(0, d.AddOne("ReluGrad", {d.Dy(), d.Out()})); }
+
+void MaxPoolGradient(Differential& d) {
+  d.Set(0, d.AddOne("MaxPoolGrad", {d.In(0), d.Out(), d.Dy()},
+                    d.Copy({"ksize", "strides", "padding"})));
+}
+
+void AvgPoolGradient(Differential& d) {
+  d.Set(0, d.AddOne("AvgPoolGrad", {d.Dy()},
+                    d.CopyWithShape({"ksize", "strides", "padding"}, "input_shape", 0)));
+}
+
+void MeanGradient(Differential& d) {
+  d.Set(0, d.AddOne("MeanGrad", {d.Dy()}, d.CopyWithShape({"axes"}, "input_shape", 0)));
+}
+
+// With A = op(a), B = op(b): dA = dy B^T, dB = A^T dy; transposed where the input was.
+void MatMulGradient(Differential& d) {
+  const bool ta = GetAttribute<bool>(d.Forward(), "transpose_a");
+  const bool tb = GetAttribute<bool>(d.Forward(), "transpose_b");
+  const auto product = [&d](Output a, Output b, bool transpose_a, bool transpose_b) {
+    return d.AddOne("MatMul", {a, b}, {{"transpose_a", transpose_a}, {"transpose_b", transpose_b}});
+  };
+  const Output dy = d.Dy();
+  if (d.Needs(0)) {
+    d.Set(0, ta ? product(d.In(1), dy, tb, true) : product(dy, d.In(1), false, !tb));
+  }
+  if (d.Needs(1)) {
+    d.Set(1, tb ? product(dy, d.In(0), true, ta) : product(d.In(0), dy, !ta, false));
+  }
+}
+
+void MulGradient(Differential& d) {
+  if (d.Needs(0)) d.Set(0, d.AddOne("Mul", {d.Dy(), d.In(1)}));
+  if (!d.Needs(1)) return;
+  const Output product = d.AddOne("Mul", {d.Dy(), d.In(0)});
+  if (d.InShape(1) == d.InShape(0)) {
+    d.Set(1, product);
+    return;
+  }
+  // b is a scalar: the sum of the products, as their mean times their number.
+  Ints axes;
+  for (int axis = 0; axis < d.InShape(0).Rank(); ++axis) axes.push_back(axis);
+  const Output mean = d.AddOne("Mean", {product}, {{"axes", axes}});
+  const auto elements = static_cast<float>(d.InShape(0).Elements());
+  d.Set(1, d.AddOne("Mul", {mean, d.AddOne("Const", {}, {{"value", Tensor::Scalar(elements)}})}));
+}
+
+// dlogits = backprop * dloss, dloss [N] repeated over the classes. The outer product with ones
+// repeats it exactly.
+void SparseSoftmaxCrossEntropyGradient(Differential& d) {
+  const Output dloss = d.Dy();
+  if (!d.Needs(0)) return;
+  const int64_t batch = d.OutShape(1)[0];
+  const int64_t classes = d.OutShape(1)[1];
+  const std::vector<float> ones(static_cast<size_t>(classes), 1.0f);
+  const Output row =
+      d.AddOne("Const", {}, {{"value", Tensor::Of({1, classes}, std::span<const float>(ones))}});
+  const Output column = d.AddOne("Reshape", {dloss}, {{"shape", Ints{batch, 1}}});
+  const Output repeated = d.AddOne("MatMul", {column, row});
+  d.Set(0, d.AddOne("Mul", {d.Out(1), repeated}));
+}
+
+using GradientFunction = void (*)(Differential&);
+
+const std::map<std::string_view, GradientFunction>& Table() {
+  static const std::map<std::string_view, GradientFunction> table = {
+      {"Reshape", ReshapeGradient},
+      {"Conv2D", Conv2DGradient},
+      {"BiasAdd", BiasAddGradient},
+      {"FusedBatchNormV3", FusedBatchNormGradient},
+      {"Relu", ReluGradient},
+      {"MaxPool", MaxPoolGradient},
+      {"AvgPool", AvgPoolGradient},
+      {"Mean", MeanGradient},
+      {"MatMul", MatMulGradient},
+      {"AddV2", PassOn},
+      {"AddN", PassOn},
+      {"Mul", MulGradient},
+      {"SparseSoftmaxCrossEntropyWithLogits", SparseSoftmaxCrossEntropyGradient},
+  };
+  return table;
+}
+
+}  // namespace
+
+std::vector<Output> OpGradients(const OpGradientRequest& request) {
+  const auto found = Table().find(request.node.op);
+  if (found == Table().end()) FailNode(request.node, "the op has no gradient");
+  Differential differential(request);
+  found->second(differential);
+  return differential.Result();
+}
+
+}  // namespace cosched

@@ -1,0 +1,184 @@
+#include "engine/graph/ops.h"
+
+#include <algorithm>
+
+#include "engine/base/check.h"
+#include "engine/graph/shape_inference.h"
+
+namespace cosched {
+namespace {
+
+constexpr AttributeKind kInts = AttributeKind::kInts;
+constexpr AttributeKind kFloat = AttributeKind::kFloat;
+constexpr AttributeKind kBool = AttributeKind::kBool;
+constexpr AttributeKind kString = AttributeKind::kString;
+constexpr AttributeKind kTensor = AttributeKind::kTensor;
+constexpr int kAny = OpDefinition::kAnyNumber;
+
+std::vector<OpDefinition> MakeTable() {
+  const AttributeRule strides{"strides", kInts, {}};
+  const AttributeRule padding{"padding", kString, {}};
+  const AttributeRule ksize{"ksize", kInts, {}};
+  const AttributeRule axes{"axes", kInts, {}};
+  const AttributeRule input_shape{"input_shape", kInts, {}};
+  const AttributeRule filter_shape{"filter_shape", kInts, {}};
+  const AttributeRule epsilon{"epsilon", kFloat, {}};
+  return {
+      {"Placeholder",
+       0,
+       0,
+       {{"shape", kInts, {}}, {"dtype", kString, "float"}},
+       infer::Placeholder,
+       {}},
+      {"Const", 0, 0, {{"value", kTensor, {}}}, infer::Const, {}},
+      {"VariableV2", 0, 0, {{"initial", kTensor, {}}}, infer::Variable, {}},
+      {"Reshape", 1, 1, {{"shape", kInts, {}}}, infer::Reshape, {}},
+      {"NoOp", 0, 0, {}, infer::NoOp, {}},
+      {"Conv2D", 2, 2, {strides, padding}, infer::Conv2D, {}},
+      {"Conv2DBackpropInput",
+       2,
+       2,
+       {strides, padding, input_shape},
+       infer::Conv2DBackpropInput,
+       {}},
+      {"Conv2DBackpropFilter",
+       2,
+       2,
+       {strides, padding, filter_shape},
+       infer::Conv2DBackpropFilter,
+       {}},
+      {"BiasAdd", 2, 2, {}, infer::BiasAdd, {}},
+      {"BiasAddGrad", 1, 1, {}, infer::BiasAddGrad, {}},
+      {"FusedBatchNormV3", 5, 5, {epsilon, {"is_training", kBool, {}}}, infer::FusedBatchNorm, {}},
+      {"FusedBatchNormGradV3", 5, 5, {epsilon}, infer::FusedBatchNormGrad, {}},
+      {"AssignMovingAverage", 2, 2, {{"decay", kFloat, {}}}, infer::AssignMovingAverage, {0}},
+      {"Relu", 1, 1, {}, infer::SameShapes, {}},
+      {"ReluGrad", 2, 2, {}, infer::SameShapes, {}},
+      {"MaxPool", 1, 1, {ksize, strides, padding}, infer::Pool, {}},
+      {"AvgPool", 1, 1, {ksize, strides, padding}, infer::Pool, {}},
+      {"MaxPoolGrad", 3, 3, {ksize, strides, padding}, infer::MaxPoolGrad, {}},
+      {"AvgPoolGrad", 1, 1, {ksize, strides, padding, input_shape}, infer::AvgPoolGrad, {}},
+      {"Mean", 1, 1, {axes}, infer::Mean, {}},
+      {"MeanGrad", 1, 1, {axes, input_shape}, infer::MeanGrad, {}},
+      {"MatMul",
+       2,
+       2,
+       {{"transpose_a", kBool, false}, {"transpose_b", kBool, false}},
+       infer::MatMul,
+       {}},
+      {"AddV2", 2, 2, {}, infer::SameShapes, {}},
+      {"AddN", 1, kAny, {}, infer::SameShapes, {}},
+      {"Mul", 2, 2, {}, infer::Mul, {}},
+      {"Softmax", 1, 1, {}, infer::Softmax, {}},
+      {"SparseSoftmaxCrossEntropyWithLogits", 2, 2, {}, infer::SparseSoftmaxCrossEntropy, {}},
+      {"ApplyMomentum",
+       3,
+       3,
+       {{"learning_rate", kFloat, {}}, {"momentum", kFloat, {}}, {"weight_decay", kFloat, {}}},
+       infer::ApplyMomentum,
+       {0, 1}},
+  };
+}
+
+bool IsOfKind(const Attribute& value, AttributeKind kind) {
+  switch (kind) {
+    case kInts: return std::holds_alternative<std::vector<int64_t>>(value);
+    case kFloat: return std::holds_alternative<float>(value);
+    case kBool: return std::holds_alternative<bool>(value);
+    case kString: return std::holds_alternative<std::string>(value);
+    case kTensor: return std::holds_alternative<Tensor>(value);
+  }
+  return false;
+}
+
+const char* NameOf(AttributeKind kind) {
+  switch (kind) {
+    case kInts: return "a list of ints";
+    case kFloat: return "a float";
+    case kBool: return "a bool";
+    case kString: return "a string";
+    case kTensor: return "a tensor";
+  }
+  return "";
+}
+
+void CheckAttributes(const OpDefinition& op, Node* node) {
+  for (const AttributeRule& rule : op.attributes) {
+    const std::string name(rule.name);
+    const auto found = node->attributes.find(name);
+    if (found == node->attributes.end()) {
+      if (!rule.otherwise) FailNode(*node, "attribute " + name + " is missing", NameOf(rule.kind));
+      node->attributes[name] = *rule.otherwise;
+    } else if (!IsOfKind(found->second, rule.kind)) {
+      FailNode(*node, "attribute " + name + " has another type", NameOf(rule.kind));
+    }
+  }
+  if (node->attributes.size() == op.attributes.size()) return;
+  std::string allowed;
+  for (const AttributeRule& rule : op.attributes) {
+    allowed += (allowed.empty() ? "" : ", ") + std::string(rule.name);
+  }
+  for (const auto& [name, value] : node->attributes) {
+    if (std::none_of(op.attributes.begin(), op.attributes.end(),
+                     [&](const AttributeRule& rule) { return rule.name == name; })) {
+      FailNode(*node, "unknown attribute " + name, allowed.empty() ? "none" : allowed);
+    }
+  }
+}
+
+void CheckInputCount(const OpDefinition& op, const Node& node) {
+  const int inputs = static_cast<int>(node.inputs.size());
+  if (inputs >= op.min_inputs && inputs <= op.max_inputs) return;
+  FailNode(node, "has " + std::to_string(inputs) + " inputs",
+           std::to_string(op.min_inputs) + (op.max_inputs == kAny ? " or more" : ""));
+}
+
+}  // namespace
+
+const std::vector<OpDefinition>& Ops() {
+  static const std::vector<OpDefinition> table = MakeTable();
+  return table;
+}
+
+const OpDefinition* FindOp(std::string_view name) {
+  const std::vector<OpDefinition>& ops = Ops();
+  const auto found =
+      std::find_if(ops.begin(), ops.end(), [&](const OpDefinition& op) { return op.name == name; });
+  return found == ops.end() ? nullptr : &*found;
+}
+
+bool IsSource(std::string_view op) {
+  return op == "Placeholder" || op == "Const" || op == "VariableV2";
+}
+
+void InferNode(Node* node, const std::vector<const Node*>& producers) {
+  const OpDefinition* op = FindOp(node->op);
+  if (op == nullptr) FailNode(*node, "unknown op", "the ops of engine/graph/ops.md");
+  CheckInputCount(*op, *node);
+  CheckAttributes(*op, node);
+  if (IsSource(node->op) && !node->control_inputs.empty()) {
+    FailNode(*node, "has control inputs, but its value exists before the run starts");
+  }
+  std::vector<OutputInfo> inputs;
+  for (size_t i = 0; i < producers.size(); ++i) {
+    inputs.push_back(producers[i]->outputs[static_cast<size_t>(node->inputs[i].index)]);
+  }
+  const Inference inference(*node, inputs);
+  // Class labels and what only passes through are the integers of this engine.
+  const bool labels = node->op == "SparseSoftmaxCrossEntropyWithLogits";
+  if (node->op != "Reshape") {
+    for (int i = 0; i < inference.Inputs(); ++i) {
+      if (!(labels && i == 1)) inference.RequireType(i, DataType::kFloat);
+    }
+  }
+  for (int input : op->writes) {
+    if (producers[static_cast<size_t>(input)]->op != "VariableV2") {
+      inference.Fail("input " + std::to_string(input) + " is written, but \"" +
+                         producers[static_cast<size_t>(input)]->name + "\" is no variable",
+                     "a VariableV2");
+    }
+  }
+  node->outputs = op->infer(inference);
+}
+
+}  // namespace cosched

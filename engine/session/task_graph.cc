@@ -1,0 +1,53 @@
+#include "engine/session/task_graph.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "engine/base/check.h"
+
+namespace cosched {
+
+int TaskGraph::Add(bool cheap, double cost) {
+  tasks_.push_back({.cheap = cheap, .cost = cost});
+  return Size() - 1;
+}
+
+void TaskGraph::AddEdge(int before, int after) { edges_.emplace_back(before, after); }
+
+void TaskGraph::Seal() {
+  std::sort(edges_.begin(), edges_.end());
+  edges_.erase(std::unique(edges_.begin(), edges_.end()), edges_.end());
+  successors_.reserve(edges_.size());
+  for (const auto& [before, after] : edges_) {
+    Task& task = tasks_[static_cast<size_t>(before)];
+    if (task.successors++ == 0) task.first = successors_.size();
+    successors_.push_back(after);
+    ++tasks_[static_cast<size_t>(after)].predecessors;
+  }
+  std::vector<int> pending;
+  for (int task = 0; task < Size(); ++task) {
+    pending.push_back(Predecessors(task));
+    if (pending.back() == 0) order_.push_back(task);
+  }
+  for (size_t i = 0; i < order_.size(); ++i) {
+    for (int next : Successors(order_[i])) {
+      if (--pending[static_cast<size_t>(next)] == 0) order_.push_back(next);
+    }
+  }
+  CHECK(order_.size() == tasks_.size()) << "the tasks form a cycle";
+  for (auto task = order_.rbegin(); task != order_.rend(); ++task) {
+    double longest = 0;
+    for (int next : Successors(*task)) longest = std::max(longest, At(next).path);
+    Task& self = tasks_[static_cast<size_t>(*task)];
+    self.path = self.cost + longest;
+  }
+  by_rank_.resize(tasks_.size());
+  std::iota(by_rank_.begin(), by_rank_.end(), 0);
+  std::stable_sort(by_rank_.begin(), by_rank_.end(),
+                   [this](int a, int b) { return At(a).path > At(b).path; });
+  for (int rank = 0; rank < Size(); ++rank) {
+    tasks_[static_cast<size_t>(TaskOfRank(rank))].rank = rank;
+  }
+}
+
+}  // namespace cosched

@@ -1,0 +1,50 @@
+#pragma once
+// What must run before what, for one list of fetches: tasks 0..n-1, each cheap or expensive, and
+// edges between them. Plain bookkeeping that knows neither kernels nor threads. Built once by the
+// plan, then immutable and thread-safe.
+
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace cosched {
+
+class TaskGraph {
+ public:
+  // `cost` is an estimate in any unit, equal for all tasks. Returns the task's number.
+  int Add(bool cheap, double cost);
+  void AddEdge(int before, int after);  // Twice the same edge counts once.
+  // Sorts and ranks. REQUIRES: no cycle.
+  void Seal();
+
+  int Size() const { return static_cast<int>(tasks_.size()); }
+  bool IsCheap(int task) const { return At(task).cheap; }
+  int Predecessors(int task) const { return At(task).predecessors; }
+  std::span<const int> Successors(int task) const {
+    return std::span(successors_).subspan(At(task).first, At(task).successors);
+  }
+  // 0 for the task with the costliest path from its start to the end of the run, and so on: the
+  // critical path first.
+  int Rank(int task) const { return At(task).rank; }
+  int TaskOfRank(int rank) const { return by_rank_[static_cast<size_t>(rank)]; }
+  const std::vector<int>& Order() const { return order_; }  // A topological order.
+
+ private:
+  struct Task {
+    bool cheap = false;
+    double cost = 0;
+    double path = 0;  // Cost of the costliest path that starts with this task.
+    int predecessors = 0;
+    int rank = 0;
+    size_t first = 0, successors = 0;  // A range of successors_.
+  };
+  const Task& At(int task) const { return tasks_[static_cast<size_t>(task)]; }
+
+  std::vector<Task> tasks_;
+  std::vector<std::pair<int, int>> edges_;
+  std::vector<int> successors_;
+  std::vector<int> order_;
+  std::vector<int> by_rank_;
+};
+
+}  // namespace cosched
