@@ -1,0 +1,59 @@
+#pragma once
+// Every op's factory, by backend; kernel.cc's table is their only reader. Each function is defined
+// in the file of its family in the folder of its namespace.
+
+#include <memory>
+#include <utility>
+
+#include "engine/kernels/kernel.h"
+
+namespace cosched {
+
+using KernelFactory = std::unique_ptr<Kernel>(const KernelSpec& spec);
+
+namespace onednn {
+KernelFactory MakeConv2D, MakeConv2DBackpropInput, MakeConv2DBackpropFilter;
+KernelFactory MakeFusedBatchNorm, MakeFusedBatchNormGrad;
+KernelFactory MakeRelu, MakeReluGrad;
+KernelFactory MakeMaxPool, MakeAvgPool, MakeAvgPoolGrad;
+KernelFactory MakeMatMul;
+}  // namespace onednn
+
+namespace eigen {
+KernelFactory MakeAddN, MakeMul;
+KernelFactory MakeBiasAdd, MakeBiasAddGrad;
+KernelFactory MakeMaxPoolGrad;
+KernelFactory MakeMean, MakeMeanGrad;
+KernelFactory MakeSoftmax, MakeSparseSoftmaxCrossEntropy;
+KernelFactory MakeApplyMomentum, MakeAssignMovingAverage;
+}  // namespace eigen
+
+namespace reference {
+KernelFactory MakeConv2D, MakeConv2DBackpropInput, MakeConv2DBackpropFilter;
+KernelFactory MakeFusedBatchNorm, MakeFusedBatchNormGrad;
+KernelFactory MakeRelu, MakeReluGrad;
+KernelFactory MakeMaxPool, MakeMaxPoolGrad, MakeAvgPool, MakeAvgPoolGrad;
+KernelFactory MakeMean, MakeMeanGrad;
+KernelFactory MakeMatMul;
+KernelFactory MakeAddN, MakeMul;
+KernelFactory MakeBiasAdd, MakeBiasAddGrad;
+KernelFactory MakeSoftmax, MakeSparseSoftmaxCrossEntropy;
+KernelFactory MakeApplyMomentum, MakeAssignMovingAverage;
+}  // namespace reference
+
+// A kernel from a callable void(KernelContext&); its captures are the kernel's parameters and
+// scratch.
+template <typename Callable>
+std::unique_ptr<Kernel> KernelFrom(Callable compute) {
+  class CallableKernel : public Kernel {
+   public:
+    explicit CallableKernel(Callable compute) : compute_(std::move(compute)) {}
+    void Compute(KernelContext& context) override { compute_(context); }
+
+   private:
+    Callable compute_;
+  };
+  return std::make_unique<CallableKernel>(std::move(compute));
+}
+
+}  // namespace cosched

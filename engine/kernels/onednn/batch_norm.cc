@@ -1,0 +1,81 @@
+// FusedBatchNormV3 and its training gradient.
+
+#include <algorithm>
+
+#include "engine/kernels/factories.h"
+#include "engine/kernels/onednn/primitive.h"
+
+namespace cosched::onednn {
+namespace {
+
+using Forward = dnnl::batch_normalization_forward;
+using Backward = dnnl::batch_normalization_backward;
+using dnnl::normalization_flags;
+
+const auto kAffine = normalization_flags::use_scale | normalization_flags::use_shift;
+
+dnnl::memory::desc Image(const Shape& shape) {
+  return Nhwc(shape[0], shape[1], shape[2], shape[3]);
+}
+
+std::unique_ptr<Kernel> MakeTraining(const KernelSpec& spec, const dnnl::memory::desc& image,
+                                     const dnnl::memory::desc& channels, float epsilon) {
+  const Forward::primitive_desc descriptor(CpuEngine(), dnnl::prop_kind::forward_training, image,
+                                           image, epsilon, kAffine, Attributes());
+  return std::make_unique<PrimitiveKernel>(
+      spec.pools, descriptor,
+      std::vector{Input(0, DNNL_ARG_SRC, image), Input(1, DNNL_ARG_SCALE, channels),
+                  Input(2, DNNL_ARG_SHIFT, channels), Result(0, DNNL_ARG_DST, image),
+                  Result(1, DNNL_ARG_MEAN, channels), Result(2, DNNL_ARG_VARIANCE, channels)});
+}
+
+std::unique_ptr<Kernel> MakeInference(const KernelSpec& spec, const dnnl::memory::desc& image,
+                                      const dnnl::memory::desc& channels, float epsilon) {
+  const Forward::primitive_desc descriptor(
+      CpuEngine(), dnnl::prop_kind::forward_inference, image, image, epsilon,
+      kAffine | normalization_flags::use_global_stats, Attributes());
+  auto normalise = std::make_unique<PrimitiveKernel>(
+      spec.pools, descriptor,
+      std::vector{Input(0, DNNL_ARG_SRC, image), Input(1, DNNL_ARG_SCALE, channels),
+                  Input(2, DNNL_ARG_SHIFT, channels), Input(3, DNNL_ARG_MEAN, channels),
+                  Input(4, DNNL_ARG_VARIANCE, channels), Result(0, DNNL_ARG_DST, image)});
+  return KernelFrom([normalise = std::move(normalise)](KernelContext& context) {
+    normalise->Compute(context);
+    for (size_t statistic : {1, 2}) {
+      const Tensor& running = *context.inputs[statistic + 2];
+      std::copy_n(running.Floats(), running.Elements(), context.outputs[statistic].Floats());
+    }
+  });
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> MakeFusedBatchNorm(const KernelSpec& spec) {
+  const CapacityScope scope(spec.pools);
+  const dnnl::memory::desc image = Image(spec.inputs[0].shape);
+  const dnnl::memory::desc channels = Flat(spec.inputs[1].shape.Elements());
+  const float epsilon = GetAttribute<float>(spec.node, "epsilon");
+  return GetAttribute<bool>(spec.node, "is_training")
+             ? MakeTraining(spec, image, channels, epsilon)
+             : MakeInference(spec, image, channels, epsilon);
+}
+
+std::unique_ptr<Kernel> MakeFusedBatchNormGrad(const KernelSpec& spec) {
+  const CapacityScope scope(spec.pools);
+  const dnnl::memory::desc image = Image(spec.inputs[0].shape);
+  const dnnl::memory::desc channels = Flat(spec.inputs[2].shape.Elements());
+  const float epsilon = GetAttribute<float>(spec.node, "epsilon");
+  const Forward::primitive_desc forward(CpuEngine(), dnnl::prop_kind::forward_training, image,
+                                        image, epsilon, kAffine, Attributes());
+  const Backward::primitive_desc descriptor(CpuEngine(), dnnl::prop_kind::backward, image, image,
+                                            image, epsilon, kAffine, forward, Attributes());
+  return std::make_unique<PrimitiveKernel>(
+      spec.pools, descriptor,
+      std::vector{Input(0, DNNL_ARG_DIFF_DST, image), Input(1, DNNL_ARG_SRC, image),
+                  Input(2, DNNL_ARG_SCALE, channels), Input(3, DNNL_ARG_MEAN, channels),
+                  Input(4, DNNL_ARG_VARIANCE, channels), Result(0, DNNL_ARG_DIFF_SRC, image),
+                  Result(1, DNNL_ARG_DIFF_SCALE, channels),
+                  Result(2, DNNL_ARG_DIFF_SHIFT, channels)});
+}
+
+}  // namespace cosched::onednn

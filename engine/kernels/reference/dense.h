@@ -1,0 +1,58 @@
+#pragma once
+// Ops over matrices, as loops over the definition: products, biases, and means over the middle
+// dimension.
+
+#include <algorithm>
+#include <cstdint>
+
+#include "engine/kernels/parameters.h"
+
+namespace cosched::reference {
+
+// result[m,n] = sum over k of a[m,k] * b[k,n]; a transposed operand is stored [k,m] or [n,k].
+template <typename Scalar>
+void MatMul(const MatMulParameters& p, const Scalar* a, const Scalar* b, Scalar* result) {
+  for (int64_t row = 0; row < p.m; ++row)
+    for (int64_t column = 0; column < p.n; ++column) {
+      Scalar sum{0};
+      for (int64_t i = 0; i < p.k; ++i)
+        sum += a[p.transpose_a ? i * p.m + row : row * p.k + i] *
+               b[p.transpose_b ? column * p.k + i : i * p.n + column];
+      result[row * p.n + column] = sum;
+    }
+}
+
+template <typename Scalar>
+void BiasAdd(const Matrix& p, const Scalar* x, const Scalar* bias, Scalar* y) {
+  for (int64_t row = 0; row < p.rows; ++row)
+    for (int64_t c = 0; c < p.channels; ++c)
+      y[row * p.channels + c] = x[row * p.channels + c] + bias[c];
+}
+
+template <typename Scalar>
+void BiasAddGrad(const Matrix& p, const Scalar* dy, Scalar* dbias) {
+  std::fill_n(dbias, p.channels, Scalar{0});
+  for (int64_t row = 0; row < p.rows; ++row)
+    for (int64_t c = 0; c < p.channels; ++c) dbias[c] += dy[row * p.channels + c];
+}
+
+// y[outer, inner] = mean over the middle of x[outer, middle, inner].
+template <typename Scalar>
+void Mean(const MeanParameters& p, const Scalar* x, Scalar* y) {
+  for (int64_t o = 0; o < p.outer; ++o)
+    for (int64_t i = 0; i < p.inner; ++i) {
+      Scalar sum{0};
+      for (int64_t m = 0; m < p.middle; ++m) sum += x[(o * p.middle + m) * p.inner + i];
+      y[o * p.inner + i] = sum / static_cast<Scalar>(p.middle);
+    }
+}
+
+template <typename Scalar>
+void MeanGrad(const MeanParameters& p, const Scalar* dy, Scalar* dx) {
+  for (int64_t o = 0; o < p.outer; ++o)
+    for (int64_t m = 0; m < p.middle; ++m)
+      for (int64_t i = 0; i < p.inner; ++i)
+        dx[(o * p.middle + m) * p.inner + i] = dy[o * p.inner + i] / static_cast<Scalar>(p.middle);
+}
+
+}  // namespace cosched::reference

@@ -1,0 +1,214 @@
+#pragma once
+// Every op in awkward shapes (no multiple of anything) and in those of ResNet-20 and LeNet, both
+// paddings.
+
+#include <span>
+
+#include "tests/engine/kernels/kernel_fixture.h"
+
+namespace cosched::testing {
+
+using Ints = std::vector<int64_t>;
+
+struct WindowCase {
+  std::string name;
+  Shape image;
+  int64_t window;  // Rows; columns are the same unless the case says otherwise.
+  int64_t columns;
+  int64_t out_channels;
+  int64_t stride;
+  std::string padding;
+};
+
+inline int64_t Slide(int64_t input, int64_t window, const WindowCase& c) {
+  return c.padding == "SAME" ? (input + c.stride - 1) / c.stride : (input - window) / c.stride + 1;
+}
+inline Shape OutputShape(const WindowCase& c, int64_t channels) {
+  return {c.image[0], Slide(c.image[1], c.window, c), Slide(c.image[2], c.columns, c), channels};
+}
+
+inline void AddConvolutions(std::vector<OpCase>* cases) {
+  const std::vector<WindowCase> windows = {
+      {"odd_same", {3, 7, 5, 13}, 3, 3, 11, 1, "SAME"},
+      {"odd_same_stride2", {3, 7, 6, 13}, 3, 3, 11, 2, "SAME"},
+      {"odd_valid_stride2", {3, 7, 5, 13}, 3, 3, 11, 2, "VALID"},
+      {"even_window_same", {2, 6, 7, 3}, 4, 2, 5, 1, "SAME"},
+      {"ragged_valid_stride3", {2, 12, 10, 5}, 5, 3, 7, 3, "VALID"},
+      {"one_image", {1, 9, 9, 1}, 5, 5, 1, 1, "VALID"},
+      {"lenet_1", {4, 28, 28, 1}, 5, 5, 6, 1, "SAME"},
+      {"lenet_2", {4, 14, 14, 6}, 5, 5, 16, 1, "VALID"},
+      {"resnet_first", {2, 32, 32, 3}, 3, 3, 16, 1, "SAME"},
+      {"resnet_16", {2, 32, 32, 16}, 3, 3, 16, 1, "SAME"},
+      {"resnet_down", {2, 32, 32, 16}, 3, 3, 32, 2, "SAME"},
+      {"resnet_projection", {2, 16, 16, 32}, 1, 1, 64, 2, "SAME"},
+      {"resnet_64", {3, 8, 8, 64}, 3, 3, 64, 1, "SAME"}};
+  for (const WindowCase& c : windows) {
+    const Shape filter{c.window, c.columns, c.image[3], c.out_channels};
+    const Tensor x = RandomTensor(c.image, 1), f = RandomTensor(filter, 2);
+    const Tensor dy = RandomTensor(OutputShape(c, c.out_channels), 3);
+    std::map<std::string, Attribute> attributes = {{"strides", Ints{c.stride, c.stride}},
+                                                   {"padding", c.padding}};
+    cases->push_back({"Conv2D_" + c.name, "Conv2D", {x, f}, attributes});
+    attributes["input_shape"] = c.image.Sizes();
+    cases->push_back({"Conv2DBackpropInput_" + c.name, "Conv2DBackpropInput", {f, dy}, attributes});
+    attributes.erase("input_shape");
+    attributes["filter_shape"] = filter.Sizes();
+    cases->push_back(
+        {"Conv2DBackpropFilter_" + c.name, "Conv2DBackpropFilter", {x, dy}, attributes});
+  }
+}
+
+// With ties, so that the first maximum matters: values are multiples of a quarter.
+inline Tensor Coarse(const Shape& shape, uint64_t seed) {
+  Tensor tensor = RandomTensor(shape, seed, -2, 2);
+  for (int64_t i = 0; i < tensor.Elements(); ++i)
+    tensor.Floats()[i] = std::round(tensor.Floats()[i] * 4) / 4;
+  return tensor;
+}
+
+inline Tensor Forward(const OpCase& c) {
+  TestPools pools({1, 1});
+  OpRun run(c, pools, KernelBackend::kReference);
+  run.Compute();
+  return run.Outputs()[0];
+}
+
+inline void AddPoolings(std::vector<OpCase>* cases) {
+  const std::vector<WindowCase> windows = {
+      {"odd_same_overlapping", {3, 7, 5, 13}, 3, 3, 13, 2, "SAME"},
+      {"odd_valid_overlapping", {3, 8, 5, 13}, 3, 2, 13, 2, "VALID"},
+      {"dense_same", {2, 5, 6, 3}, 3, 3, 3, 1, "SAME"},
+      {"odd_same_2", {2, 7, 7, 70}, 2, 2, 70, 2, "SAME"},
+      {"lenet", {8, 28, 28, 6}, 2, 2, 6, 2, "VALID"},
+      {"large", {4, 32, 32, 64}, 2, 2, 64, 2, "VALID"}};
+  for (const WindowCase& c : windows) {
+    const Tensor x = Coarse(c.image, 4), dy = RandomTensor(OutputShape(c, c.image[3]), 5);
+    std::map<std::string, Attribute> attributes = {{"ksize", Ints{c.window, c.columns}},
+                                                   {"strides", Ints{c.stride, c.stride}},
+                                                   {"padding", c.padding}};
+    const OpCase forward{"MaxPool_" + c.name, "MaxPool", {x}, attributes};
+    cases->push_back(forward);
+    cases->push_back(
+        {"MaxPoolGrad_" + c.name, "MaxPoolGrad", {x, Forward(forward), dy}, attributes});
+    cases->push_back({"AvgPool_" + c.name, "AvgPool", {x}, attributes});
+    attributes["input_shape"] = c.image.Sizes();
+    cases->push_back({"AvgPoolGrad_" + c.name, "AvgPoolGrad", {dy}, attributes});
+  }
+}
+
+inline void AddBatchNorms(std::vector<OpCase>* cases) {
+  for (const Shape& image :
+       {Shape{3, 7, 5, 13}, Shape{4, 32, 32, 16}, Shape{4, 16, 16, 32}, Shape{9, 8, 8, 64}}) {
+    const Shape channels{image[3]};
+    const Tensor x = RandomTensor(image, 6, -1, 3), dy = RandomTensor(image, 7);
+    const Tensor scale = RandomTensor(channels, 8, 0.5, 2), offset = RandomTensor(channels, 9);
+    const Tensor mean = RandomTensor(channels, 10), variance = RandomTensor(channels, 11, 0.5, 2);
+    const std::string name = std::to_string(image[3]) + "_channels";
+    for (bool training : {false, true})
+      cases->push_back(
+          {(training ? "FusedBatchNormV3_training_" : "FusedBatchNormV3_inference_") + name,
+           "FusedBatchNormV3",
+           {x, scale, offset, mean, variance},
+           {{"epsilon", 1e-3f}, {"is_training", training}}});
+    cases->push_back({"FusedBatchNormGradV3_" + name,
+                      "FusedBatchNormGradV3",
+                      {dy, x, scale, mean, variance},
+                      {{"epsilon", 1e-3f}}});
+  }
+}
+
+inline void AddMatrices(std::vector<OpCase>* cases) {
+  struct Product {
+    int64_t m, n, k;
+  };
+  for (const Product& p :
+       {Product{3, 11, 13}, Product{32, 10, 64}, Product{33, 120, 401}, Product{1, 300, 7}}) {
+    const std::string name =
+        std::to_string(p.m) + "_" + std::to_string(p.n) + "_" + std::to_string(p.k);
+    for (bool ta : {false, true})
+      for (bool tb : {false, true})
+        cases->push_back({"MatMul_" + name + (ta ? "_ta" : "") + (tb ? "_tb" : ""),
+                          "MatMul",
+                          {RandomTensor(ta ? Shape{p.k, p.m} : Shape{p.m, p.k}, 12),
+                           RandomTensor(tb ? Shape{p.n, p.k} : Shape{p.k, p.n}, 13)},
+                          {{"transpose_a", ta}, {"transpose_b", tb}}});
+  }
+  for (const Shape& shape :
+       {Shape{3, 7, 5, 13}, Shape{32, 28, 28, 6}, Shape{5, 10}, Shape{64, 1000}, Shape{1, 3}}) {
+    const std::string name = std::to_string(shape.Elements());
+    const Shape channels{shape[shape.Rank() - 1]};
+    cases->push_back(
+        {"BiasAdd_" + name, "BiasAdd", {RandomTensor(shape, 14), RandomTensor(channels, 15)}, {}});
+    cases->push_back({"BiasAddGrad_" + name, "BiasAddGrad", {RandomTensor(shape, 16)}, {}});
+  }
+  for (const Shape& image : {Shape{3, 7, 5, 13}, Shape{32, 8, 8, 64}, Shape{1, 7, 7, 1024}}) {
+    const std::string name = std::to_string(image.Elements());
+    const Shape sums{image[0], image[3]};
+    cases->push_back(
+        {"Mean_image_" + name, "Mean", {RandomTensor(image, 17)}, {{"axes", Ints{1, 2}}}});
+    cases->push_back({"Mean_all_" + name,
+                      "Mean",
+                      {RandomTensor(image, 18, 0, 1)},
+                      {{"axes", Ints{0, 1, 2, 3}}}});
+    cases->push_back({"MeanGrad_image_" + name,
+                      "MeanGrad",
+                      {RandomTensor(sums, 19)},
+                      {{"axes", Ints{1, 2}}, {"input_shape", image.Sizes()}}});
+    cases->push_back({"MeanGrad_all_" + name,
+                      "MeanGrad",
+                      {Tensor::Scalar(3)},
+                      {{"axes", Ints{0, 1, 2, 3}}, {"input_shape", image.Sizes()}}});
+  }
+}
+
+inline void AddElementwise(std::vector<OpCase>* cases) {
+  for (const Shape& shape : {Shape{7}, Shape{3, 7, 5, 13}, Shape{8, 32, 32, 16}}) {
+    const std::string name = std::to_string(shape.Elements());
+    const Tensor a = RandomTensor(shape, 20), b = RandomTensor(shape, 21),
+                 c = RandomTensor(shape, 22);
+    cases->push_back({"Relu_" + name, "Relu", {a}, {}});
+    cases->push_back({"ReluGrad_" + name, "ReluGrad", {a, Coarse(shape, 23)}, {}});
+    cases->push_back({"AddV2_" + name, "AddV2", {a, b}, {}});
+    cases->push_back({"AddN1_" + name, "AddN", {a}, {}});
+    cases->push_back({"AddN4_" + name, "AddN", {a, b, c, a}, {}});
+    cases->push_back({"Mul_" + name, "Mul", {a, b}, {}});
+    cases->push_back({"Mul_scalar_" + name, "Mul", {a, Tensor::Scalar(-2.5f)}, {}});
+    cases->push_back(
+        {"AssignMovingAverage_" + name, "AssignMovingAverage", {a, b}, {{"decay", 0.9f}}});
+    cases->push_back({"ApplyMomentum_" + name,
+                      "ApplyMomentum",
+                      {a, b, c},
+                      {{"learning_rate", 0.1f}, {"momentum", 0.9f}, {"weight_decay", 1e-2f}}});
+  }
+}
+
+inline void AddLosses(std::vector<OpCase>* cases) {
+  for (const Shape& shape : {Shape{3, 10}, Shape{32, 10}, Shape{70, 1000}}) {
+    const std::string name = std::to_string(shape.Elements());
+    std::vector<int32_t> labels;
+    for (int64_t row = 0; row < shape[0]; ++row)
+      labels.push_back(static_cast<int32_t>(row * 7 % shape[1]));
+    const Tensor logits = RandomTensor(shape, 24, -30, 30);
+    cases->push_back({"Softmax_" + name, "Softmax", {logits}, {}});
+    cases->push_back({"SparseSoftmaxCrossEntropyWithLogits_" + name,
+                      "SparseSoftmaxCrossEntropyWithLogits",
+                      {logits, Tensor::Of({shape[0]}, std::span<const int32_t>(labels))},
+                      {}});
+  }
+}
+
+inline const std::vector<OpCase>& AllCases() {
+  static const std::vector<OpCase> cases = [] {
+    std::vector<OpCase> all;
+    AddConvolutions(&all);
+    AddPoolings(&all);
+    AddBatchNorms(&all);
+    AddMatrices(&all);
+    AddElementwise(&all);
+    AddLosses(&all);
+    return all;
+  }();
+  return cases;
+}
+
+}  // namespace cosched::testing
