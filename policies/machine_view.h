@@ -20,10 +20,11 @@ enum class JobState {
 struct JobView : Job {
   JobState state = JobState::kWaiting;
   TimePoint submitted;
-  std::optional<TimePoint> started;
+  std::optional<TimePoint> started;  // When a decision admitted it; set unless it waits.
   // What it holds or has been promised: the cores of its latest grant. While a revocation is under way the arbiter keeps the
   // cores that the job has not left yet out of FreeCores().
   CpuSet cores;
+  CpuSet last_cores;  // While paused: where its memory is, the last cores it held.
   Split split;
   double progress = 0;  // Share of its steps done, 0..1; 0 while unknown.
 
@@ -34,10 +35,11 @@ struct MachineView {
   const Topology* topology = nullptr;  // Never null.
   TimePoint now;
   CpuSet cores;               // All that the experiment may use.
+  CpuSet vacating;            // Revoked from jobs that have not left them yet; a grant of these takes longer.
   std::vector<JobView> jobs;  // In order of submission.
 
   const JobView* Find(JobId id) const;  // nullptr if it has ended or never was.
-  // Cores that no running job holds by its latest grant.
+  // Cores that no running job holds by its latest grant and that nobody is about to leave.
   CpuSet FreeCores() const;
 };
 

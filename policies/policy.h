@@ -7,6 +7,7 @@
 
 #include <map>
 #include <optional>
+#include <string>
 #include <variant>
 
 #include "policies/machine_view.h"
@@ -22,20 +23,27 @@ struct Tick {};                      // Time passed; only for policies that ask 
 using Event = std::variant<JobArrived, JobFinished, JobFailed, GrantSettled, Tick>;
 
 // Run on this many cores (the arbiter places them, moving as little as it can), or on exactly these. For a waiting job this
-// admits it, for a paused one it resumes it, for a running one it resizes it. split: left out = DefaultSplit.
+// admits it, for a paused one it resumes it, for a running one it resizes it. split: left out = DefaultSplit(cores). A rigid job
+// always computes with DefaultSplit(preferred), a moldable one with the split of its start.
 struct Run {
   std::variant<int, CpuSet> cores;
   std::optional<Split> split;
 };
-struct Pause {};   // Give up all cores at the next safe point, keep memory. Only for a running job.
-struct Reject {};  // It will never run. Only for a waiting job.
+// Give up all cores at the next safe point, keep memory. Only for a running job. One whose start still waits for cores that
+// others are leaving has nothing to keep: its start is called off and it waits again.
+struct Pause {};
+// It will never run. Only for a waiting job.
+struct Reject {
+  std::string reason;  // For the person who reads the records; "" = "rejected by the policy".
+};
 using JobDecision = std::variant<Run, Pause, Reject>;
 
 // The answer. A job that is left out stays as it is.
 //
 // REQUIRES (the arbiter checks; a policy that breaks one fails its cell, with the reason recorded): jobs exist;
-// min <= cores <= max; the sum of all grants fits the machine, and no core is granted twice, unless the policy is registered
-// as oversubscribing.
+// min <= cores <= max; the sum of all grants fits the machine, and no core is granted twice. A policy registered as
+// oversubscribing is free of the last two, and an explicit CpuSet of its may exceed a job's max: it says where the kernel may
+// put the job's threads, not how many it has.
 struct Allocation {
   std::map<JobId, JobDecision> jobs;
 };

@@ -15,7 +15,8 @@ namespace cosched {
 struct PolicyParameter {
   std::string_view name;           // Key of [policy.<name>] in an experiment file.
   std::string_view default_value;
-  std::string_view allowed;        // "fcfs | priority"; checked by the factory.
+  // Alternatives, checked by MakePolicy: words, "integer >= N", "number >= X" or "number > X", e.g. "auto | integer >= 1".
+  std::string_view allowed;
   std::string_view help;
 };
 
@@ -26,7 +27,7 @@ struct PolicyInfo {
   std::string_view name;     // "max-prop"
   std::string_view summary;  // One line.
   std::string_view source;   // Paper and section, or "".
-  std::span<const PolicyParameter> parameters;
+  std::span<const PolicyParameter> parameters = {};
   bool oversubscribes = false;  // May grant a core twice; exempt from the exclusive-owner invariant.
   Duration tick{0};             // Wants a Tick this often; 0 = never.
   std::unique_ptr<Policy> (*make)(const PolicyParameters& parameters) = nullptr;

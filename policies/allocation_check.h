@@ -1,0 +1,28 @@
+#pragma once
+// Turns a policy's answer into concrete targets, or says how it breaks the contract of
+// policies/policy.h. Pure: it depends on the view and the answer only. Called by the arbiter for
+// each decision.
+
+#include <map>
+
+#include "policies/policy.h"
+
+namespace cosched {
+
+// Where a job shall be: `cores` empty = paused.
+struct Target {
+  CpuSet cores;
+  Split split;
+};
+
+// The targets of every job that the allocation runs or pauses (rejected ones are left out). Counts
+// are placed sticky, on cores that are free now before those that are being vacated. Throws
+// PolicyError.
+std::map<JobId, Target> ResolveAllocation(const MachineView& view, const Allocation& allocation,
+                                          bool oversubscribes);
+
+// "3=0-1 4=reject 5=pause", by job.
+std::string DescribeAllocation(const Allocation& allocation,
+                               const std::map<JobId, Target>& targets);
+
+}  // namespace cosched

@@ -1,0 +1,124 @@
+#include "policies/registry.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "engine/base/check.h"
+#include "engine/base/error.h"
+
+namespace cosched {
+
+PolicyInfo NoControlPolicy();
+PolicyInfo StaticPartitionPolicy();
+PolicyInfo StrictPolicy();
+PolicyInfo AlwaysAttendPolicy();
+PolicyInfo MaxPropPolicy();
+PolicyInfo EqualSharePolicy();
+
+namespace {
+
+template <typename Number>
+bool Parse(std::string_view text, Number* value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+// Whether `value` is a Number that `bound`, ">= 1" or "> 0.5", lets through.
+template <typename Number>
+bool IsWithin(std::string_view value, std::string_view bound) {
+  const bool or_equal = bound.starts_with(">= ");
+  CHECK(or_equal || bound.starts_with("> ")) << "bound \"" << bound << "\"";
+  Number limit;
+  CHECK(Parse(bound.substr(bound.find(' ') + 1), &limit)) << "bound \"" << bound << "\"";
+  Number number;
+  if (!Parse(value, &number) || !std::isfinite(static_cast<double>(number))) return false;
+  return or_equal ? number >= limit : number > limit;
+}
+
+bool IsAllowed(std::string_view value, std::string_view allowed) {
+  constexpr std::string_view kBetween = " | ";
+  constexpr std::string_view kInteger = "integer ";
+  constexpr std::string_view kNumber = "number ";
+  while (true) {
+    const size_t end = allowed.find(kBetween);
+    const std::string_view one = allowed.substr(0, end);
+    const bool matches =
+        one.starts_with(kInteger)  ? IsWithin<int>(value, one.substr(kInteger.size()))
+        : one.starts_with(kNumber) ? IsWithin<double>(value, one.substr(kNumber.size()))
+                                   : value == one;
+    if (matches) return true;
+    if (end == std::string_view::npos) return false;
+    allowed.remove_prefix(end + kBetween.size());
+  }
+}
+
+std::string Key(const PolicyInfo& info, std::string_view parameter) {
+  return fmt::format("policy.{}.{}", info.name, parameter);
+}
+
+std::string ParameterNames(const PolicyInfo& info) {
+  std::string names;
+  for (const PolicyParameter& parameter : info.parameters) {
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", parameter.name);
+  }
+  return names.empty() ? fmt::format("nothing: {} has no parameters", info.name) : names;
+}
+
+}  // namespace
+
+std::span<const PolicyInfo> Policies() {
+  static const std::array kPolicies = {NoControlPolicy(), StaticPartitionPolicy(),
+                                       StrictPolicy(),    AlwaysAttendPolicy(),
+                                       MaxPropPolicy(),   EqualSharePolicy()};
+  return kPolicies;
+}
+
+const PolicyInfo* FindPolicy(std::string_view name) {
+  for (const PolicyInfo& info : Policies()) {
+    if (info.name == name) return &info;
+  }
+  return nullptr;
+}
+
+std::string PolicyNames() {
+  std::string names;
+  for (const PolicyInfo& info : Policies()) {
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", info.name);
+  }
+  return names;
+}
+
+std::unique_ptr<Policy> MakePolicy(const PolicyInfo& info, const PolicyParameters& parameters) {
+  for (const auto& [name, value] : parameters) {
+    const bool known = std::any_of(info.parameters.begin(), info.parameters.end(),
+                                   [&](const PolicyParameter& p) { return p.name == name; });
+    if (!known) {
+      throw InputError({.file = {},
+                        .line = 0,
+                        .key = Key(info, name),
+                        .problem = "there is no such parameter",
+                        .allowed = ParameterNames(info)});
+    }
+  }
+  PolicyParameters complete;
+  for (const PolicyParameter& parameter : info.parameters) {
+    const auto given = parameters.find(parameter.name);
+    const std::string value(given == parameters.end() ? parameter.default_value
+                                                      : std::string_view(given->second));
+    if (!IsAllowed(value, parameter.allowed)) {
+      throw InputError({.file = {},
+                        .line = 0,
+                        .key = Key(info, parameter.name),
+                        .problem = fmt::format("\"{}\" is not allowed", value),
+                        .allowed = std::string(parameter.allowed)});
+    }
+    complete.emplace(parameter.name, value);
+  }
+  return info.make(complete);
+}
+
+}  // namespace cosched

@@ -1,0 +1,348 @@
+// These events, exactly these allocations: one case for each rule that a policy's head comment
+// states.
+
+#include <gtest/gtest.h>
+
+#include "policies/registry.h"
+#include "tests/policies/fake_host.h"
+
+namespace cosched {
+namespace {
+
+std::unique_ptr<World> MakeWorld(const char* topology, const char* name,
+                                 const PolicyParameters& parameters = {}) {
+  const PolicyInfo* info = FindPolicy(name);
+  CHECK(info != nullptr) << name;
+  return std::make_unique<World>(topology, MakePolicy(*info, parameters), info->oversubscribes);
+}
+
+constexpr CoreRequest Exactly(int cores) { return {cores, cores, cores}; }
+constexpr CoreRequest UpTo(int preferred, int max) { return {1, preferred, max}; }
+
+// --- no-control
+
+TEST(NoControl, MalleableJobsGetWhatTheyAskForOnTheLeastLoadedCores) {
+  auto world = MakeWorld(kFourCores, "no-control");
+  world->Submit(1, UpTo(3, 4));
+  world->Submit(2, UpTo(2, 4));
+  world->Submit(3, UpTo(4, 4));
+  EXPECT_EQ(world->State(), "1=0-2 2=0,3 3=0-3");
+  EXPECT_EQ(world->host.TakeLog(), "start 1 0-2 1x3; start 2 0,3 1x2; start 3 0-3 1x4");
+}
+
+TEST(NoControl, RigidAndMoldableJobsRunAnywhereWithTheThreadsTheyAskFor) {
+  auto world = MakeWorld(kFourCores, "no-control");
+  world->Submit(MakeJob(1, Exactly(2), Elasticity::kRigid));
+  world->Submit(MakeJob(2, {1, 8, 8}, Elasticity::kMoldable));
+  EXPECT_EQ(world->host.TakeLog(), "start 1 0-3 1x2; start 2 0-3 1x8");
+}
+
+TEST(NoControl, RequestBeyondTheMachineIsTheMachine) {
+  auto world = MakeWorld(kFourCores, "no-control");
+  world->Submit(1, UpTo(9, 9));
+  EXPECT_EQ(world->State(), "1=0-3");
+}
+
+TEST(NoControl, NothingChangesWhenAJobEnds) {
+  auto world = MakeWorld(kFourCores, "no-control");
+  world->Submit(1, UpTo(2, 4));
+  world->Submit(2, UpTo(4, 4));
+  world->SettleAll();
+  world->host.TakeLog();
+  world->Finish(2);
+  EXPECT_EQ(world->State(), "1=0-1");
+  EXPECT_EQ(world->host.TakeLog(), "");
+}
+
+// --- static-partition
+
+TEST(StaticPartition, JobsWaitForAFreeSliceAndKeepIt) {
+  auto world = MakeWorld(kFourCores, "static-partition");
+  world->Submit(1, UpTo(4, 4));
+  world->Submit(2, UpTo(1, 4));
+  world->Submit(3, UpTo(2, 4));
+  EXPECT_EQ(world->State(), "1=0-1 2=2-3 3=wait");
+  world->SettleAll();
+  world->Finish(1);
+  EXPECT_EQ(world->State(), "2=2-3 3=0-1");
+}
+
+TEST(StaticPartition, SliceIsCutToTheJobsMaxAndStaysTaken) {
+  auto world = MakeWorld(kFourCores, "static-partition");
+  world->Submit(1, Exactly(1));
+  world->Submit(2, Exactly(1));
+  world->Submit(3, Exactly(1));
+  EXPECT_EQ(world->State(), "1=0 2=2 3=wait");
+}
+
+TEST(StaticPartition, SlicesAreEqualAndTheRestIsIdle) {
+  auto world = MakeWorld(kSixteenCores, "static-partition", {{"slices", "3"}});
+  for (int id = 1; id <= 4; ++id) world->Submit(id, UpTo(16, 16));
+  EXPECT_EQ(world->Counts(), "1=5 2=5 3=5 4=wait");
+}
+
+TEST(StaticPartition, MoreSlicesThanCoresAreOneCoreEach) {
+  auto world = MakeWorld(kFourCores, "static-partition", {{"slices", "9"}});
+  for (int id = 1; id <= 5; ++id) world->Submit(id, UpTo(4, 4));
+  EXPECT_EQ(world->Counts(), "1=1 2=1 3=1 4=1 5=wait");
+}
+
+TEST(StaticPartition, JobThatNeedsMoreThanASliceIsRejectedWithTheReason) {
+  auto world = MakeWorld(kFourCores, "static-partition");
+  world->Submit(1, Exactly(3));
+  EXPECT_EQ(world->observer.Take("rejected"),
+            "rejected 1: needs at least 3 cores, a slice of static-partition has 2");
+  EXPECT_EQ(world->arbiter.Waiting(), 0);
+}
+
+// --- strict
+
+TEST(Strict, JobWaitsUntilAllItAsksForIsFree) {
+  auto world = MakeWorld(kFourCores, "strict");
+  world->Submit(1, UpTo(3, 4));
+  world->Submit(2, UpTo(2, 4));
+  EXPECT_EQ(world->State(), "1=0-2 2=wait");
+  world->SettleAll();
+  world->Finish(1);
+  EXPECT_EQ(world->Counts(), "2=2");
+}
+
+TEST(Strict, SmallerJobBehindOneThatDoesNotFitStarts) {
+  auto world = MakeWorld(kFourCores, "strict");
+  world->Submit(1, UpTo(2, 4));
+  world->Submit(2, UpTo(3, 4));
+  world->Submit(3, UpTo(2, 4));
+  EXPECT_EQ(world->Counts(), "1=2 2=wait 3=2");
+}
+
+TEST(Strict, NobodyGrowsBeyondTheRequest) {
+  auto world = MakeWorld(kFourCores, "strict");
+  world->Submit(1, UpTo(2, 4));
+  world->Submit(2, UpTo(2, 4));
+  world->SettleAll();
+  world->Finish(2);
+  EXPECT_EQ(world->Counts(), "1=2");
+}
+
+TEST(Strict, RequestBeyondTheMachineWaitsForAllOfIt) {
+  auto world = MakeWorld(kFourCores, "strict");
+  world->Submit(1, UpTo(1, 1));
+  world->Submit(2, UpTo(8, 8));
+  EXPECT_EQ(world->Counts(), "1=1 2=wait");
+  world->Finish(1);
+  EXPECT_EQ(world->Counts(), "2=4");
+}
+
+TEST(Strict, PriorityOrdersTheQueueAndPreemptsNobody) {
+  auto world = MakeWorld(kFourCores, "strict", {{"order", "priority"}});
+  world->Submit(1, Exactly(4));
+  world->Submit(MakeJob(2, Exactly(4), Elasticity::kMalleable, 1));
+  world->Submit(MakeJob(3, Exactly(4), Elasticity::kMalleable, 7));
+  world->Submit(MakeJob(4, Exactly(4), Elasticity::kMalleable, 7));
+  EXPECT_EQ(world->Counts(), "1=4 2=wait 3=wait 4=wait");
+  world->Finish(1);
+  EXPECT_EQ(world->Counts(), "2=wait 3=4 4=wait");
+  world->Finish(3);
+  EXPECT_EQ(world->Counts(), "2=wait 4=4");
+}
+
+TEST(Strict, FcfsIgnoresPriority) {
+  auto world = MakeWorld(kFourCores, "strict");
+  world->Submit(1, Exactly(4));
+  world->Submit(2, Exactly(4));
+  world->Submit(MakeJob(3, Exactly(4), Elasticity::kMalleable, 7));
+  world->Finish(1);
+  EXPECT_EQ(world->Counts(), "2=4 3=wait");
+}
+
+// --- always-attend
+
+TEST(AlwaysAttend, JobStartsWithWhatIsFree) {
+  auto world = MakeWorld(kSixteenCores, "always-attend");
+  world->Submit(1, UpTo(10, 16));
+  world->Submit(2, UpTo(10, 16));
+  world->Submit(3, UpTo(10, 16));
+  EXPECT_EQ(world->State(), "1=0-9 2=10-15 3=wait");
+}
+
+TEST(AlwaysAttend, JobDoesNotStartBelowItsMinButALaterOneMay) {
+  auto world = MakeWorld(kFourCores, "always-attend");
+  world->Submit(1, UpTo(3, 4));
+  world->Submit(2, {2, 4, 4});
+  world->Submit(3, UpTo(4, 4));
+  EXPECT_EQ(world->Counts(), "1=3 2=wait 3=1");
+}
+
+TEST(AlwaysAttend, FreedCoresGrowTheOldestToItsRequestBeforeTheQueue) {
+  auto world = MakeWorld(kSixteenCores, "always-attend");
+  world->Submit(1, UpTo(10, 16));
+  world->Submit(2, UpTo(10, 16));  // 6
+  world->Submit(3, UpTo(10, 16));
+  world->SettleAll();
+  world->Finish(1);
+  EXPECT_EQ(world->Counts(), "2=10 3=6");
+  world->SettleAll();
+  world->Submit(4, UpTo(4, 16));
+  world->Finish(2);
+  EXPECT_EQ(world->Counts(), "3=10 4=4");
+}
+
+TEST(AlwaysAttend, RigidJobGrowsInCoresAndKeepsItsThreads) {
+  auto world = MakeWorld(kFourCores, "always-attend");
+  world->Submit(MakeJob(1, UpTo(3, 4), Elasticity::kRigid));
+  world->Submit(MakeJob(2, UpTo(3, 4), Elasticity::kRigid));
+  world->Submit(MakeJob(3, UpTo(1, 1), Elasticity::kMoldable));
+  EXPECT_EQ(world->host.TakeLog(), "start 1 0-2 1x3; start 2 3 1x3");
+  world->SettleAll();
+  world->Finish(1);
+  EXPECT_EQ(world->host.TakeLog(), "grant 2 0-1,3 1x3; start 3 2 1x1");
+}
+
+TEST(AlwaysAttend, MoldableJobKeepsTheThreadsOfItsStart) {
+  auto world = MakeWorld(kFourCores, "always-attend");
+  world->Submit(1, UpTo(3, 4));
+  world->Submit(MakeJob(2, UpTo(3, 4), Elasticity::kMoldable));
+  world->SettleAll();
+  world->host.TakeLog();
+  world->Finish(1);
+  EXPECT_EQ(world->host.TakeLog(), "grant 2 0-1,3 1x1");
+}
+
+TEST(AlwaysAttend, CoresOfAFailedJobAreFreedToo) {
+  auto world = MakeWorld(kFourCores, "always-attend");
+  world->Submit(1, UpTo(4, 4));
+  world->Submit(2, UpTo(4, 4));
+  world->Fail(1, "died");
+  EXPECT_EQ(world->Counts(), "2=4");
+}
+
+// --- max-prop
+
+TEST(MaxProp, LoneJobGetsUpToItsMax) {
+  auto world = MakeWorld(kSixteenCores, "max-prop");
+  world->Submit(1, UpTo(4, 12));  // F = 4 / 16.
+  EXPECT_EQ(world->Counts(), "1=12");
+}
+
+TEST(MaxProp, FreeCoresAreSharedInProportionToTheRequests) {
+  auto world = MakeWorld(kSixteenCores, "max-prop");
+  world->Submit(1, Exactly(16));
+  world->Submit(2, UpTo(8, 16));
+  world->Submit(3, UpTo(8, 16));
+  world->Submit(4, UpTo(16, 16));
+  world->Finish(1);  // F = 32 / 16: half of each request.
+  EXPECT_EQ(world->Counts(), "2=4 3=4 4=8");
+}
+
+TEST(MaxProp, ShareIsTruncatedAndAtLeastTheMin) {
+  auto world = MakeWorld(kFourCores, "max-prop");
+  world->Submit(1, Exactly(4));
+  for (int id = 2; id <= 7; ++id) world->Submit(id, UpTo(4, 4));
+  world->Finish(1);  // F = 24 / 4: int(4 / 6) = 0, so each has its min as long as cores last.
+  EXPECT_EQ(world->Counts(), "2=1 3=1 4=1 5=1 6=wait 7=wait");
+}
+
+TEST(MaxProp, FreedCoresAreAddedInEqualSharesToTheRunningFirst) {
+  auto world = MakeWorld(kSixteenCores, "max-prop");
+  world->Submit(1, Exactly(16));
+  world->Submit(2, UpTo(7, 16));
+  world->Submit(3, UpTo(7, 16));
+  world->Submit(4, UpTo(7, 16));
+  world->Finish(1);  // F = 21 / 16: int(5.33) each, 1 core is left.
+  EXPECT_EQ(world->Counts(), "2=5 3=5 4=5");
+  world->SettleAll();
+  world->Submit(5, UpTo(2, 2));
+  EXPECT_EQ(world->Counts(), "2=5 3=5 4=5 5=1");
+  world->SettleAll();
+  world->Submit(6, UpTo(4, 4));
+  world->Finish(2);  // int(5 / 3) = 1 each: 3=6 4=6 5=2; 2 are left for job 6.
+  EXPECT_EQ(world->Counts(), "3=6 4=6 5=2 6=2");
+}
+
+TEST(MaxProp, GrowthStopsAtTheMax) {
+  auto world = MakeWorld(kFourCores, "max-prop");
+  world->Submit(1, UpTo(2, 2));
+  world->Submit(2, UpTo(2, 2));
+  world->SettleAll();
+  world->Finish(1);
+  EXPECT_EQ(world->Counts(), "2=2");
+}
+
+TEST(MaxProp, PrioritySumsOverTheHighestWaitingClassOnly) {
+  auto world = MakeWorld(kSixteenCores, "max-prop", {{"order", "priority"}});
+  world->Submit(1, Exactly(16));
+  world->Submit(MakeJob(2, UpTo(8, 16), Elasticity::kMalleable, 0));
+  world->Submit(MakeJob(3, UpTo(8, 16), Elasticity::kMalleable, 4));
+  world->Submit(MakeJob(4, UpTo(16, 16), Elasticity::kMalleable, 4));
+  world->Finish(1);  // F = 24 / 16: int(5.33) and int(10.67); what is left goes to the class below.
+  EXPECT_EQ(world->Counts(), "2=1 3=5 4=10");
+}
+
+TEST(MaxProp, RigidJobsGrowInCoresToo) {
+  auto world = MakeWorld(kFourCores, "max-prop");
+  world->Submit(MakeJob(1, {2, 2, 2}, Elasticity::kRigid));
+  world->Submit(MakeJob(2, {2, 2, 4}, Elasticity::kRigid));
+  world->SettleAll();
+  world->host.TakeLog();
+  world->Finish(1);
+  EXPECT_EQ(world->host.TakeLog(), "grant 2 0-3 1x2");
+}
+
+// --- equal-share
+
+TEST(EqualShare, ArrivalShrinksTheRunningAndEndGrowsThem) {
+  auto world = MakeWorld(kSixteenCores, "equal-share");
+  world->Submit(1, UpTo(8, 16));
+  EXPECT_EQ(world->Counts(), "1=16");
+  world->SettleAll();
+  world->Submit(2, UpTo(8, 16));
+  world->SettleAll();
+  world->Submit(3, UpTo(8, 16));
+  world->SettleAll();
+  EXPECT_EQ(world->Counts(), "1=6 2=5 3=5");
+  world->Finish(2);
+  EXPECT_EQ(world->Counts(), "1=8 3=8");
+}
+
+TEST(EqualShare, MinAndMaxBoundTheShareAndOthersTakeTheRest) {
+  auto world = MakeWorld(kSixteenCores, "equal-share");
+  world->Submit(1, {1, 2, 2});
+  world->Submit(2, {9, 9, 16});
+  world->Submit(3, UpTo(8, 16));
+  EXPECT_EQ(world->Counts(), "1=2 2=9 3=5");
+}
+
+TEST(EqualShare, JobWaitsWhenNotEverybodyWouldHaveItsMin) {
+  auto world = MakeWorld(kFourCores, "equal-share");
+  world->Submit(1, {2, 2, 4});
+  world->Submit(2, {2, 2, 4});
+  world->Submit(3, {2, 2, 4});
+  world->Submit(4, {1, 1, 4});
+  EXPECT_EQ(world->Counts(), "1=2 2=2 3=wait 4=wait");
+  world->SettleAll();
+  world->Finish(1);
+  EXPECT_EQ(world->Counts(), "2=2 3=2 4=wait");
+}
+
+TEST(EqualShare, NewcomerStartsOnlyWhenTheOldHaveLeft) {
+  auto world = MakeWorld(kFourCores, "equal-share");
+  world->Submit(1, UpTo(4, 4));
+  world->SettleAll();
+  world->host.TakeLog();
+  world->Submit(2, UpTo(4, 4));
+  EXPECT_EQ(world->host.TakeLog(), "grant 1 0-1 1x2");
+  world->Settle(1);
+  EXPECT_EQ(world->host.TakeLog(), "start 2 2-3 1x2");
+}
+
+TEST(EqualShare, RigidJobLosesCoresAndKeepsItsThreads) {
+  auto world = MakeWorld(kFourCores, "equal-share");
+  world->Submit(MakeJob(1, UpTo(4, 4), Elasticity::kRigid));
+  world->SettleAll();
+  world->host.TakeLog();
+  world->Submit(2, UpTo(4, 4));
+  EXPECT_EQ(world->host.TakeLog(), "grant 1 0-1 1x4");
+}
+
+}  // namespace
+}  // namespace cosched
