@@ -1,0 +1,200 @@
+#include "engine/session/plan.h"
+
+#include <algorithm>
+#include <map>
+
+#include "engine/base/check.h"
+#include "engine/base/error.h"
+#include "engine/graph/ops.h"
+#include "engine/session/cost.h"
+#include "engine/session/memory_plan.h"
+
+namespace cosched {
+namespace {
+
+[[noreturn]] void FailFetch(const std::string& fetch, const std::string& problem,
+                            const std::string& allowed) {
+  InputErrorDetails details;
+  details.key = "fetch \"" + fetch + "\"";
+  details.problem = problem;
+  details.allowed = allowed;
+  throw InputError(std::move(details));
+}
+
+// "name" is output 0, or -1 for an op without outputs; "name:1" is output 1.
+Output ParseFetch(const Graph& graph, const std::string& fetch) {
+  NodeId id = graph.Find(fetch);
+  if (id != -1) return {id, graph.At(id).outputs.empty() ? -1 : 0};
+  const size_t colon = fetch.rfind(':');
+  const std::string index = colon == std::string::npos ? "" : fetch.substr(colon + 1);
+  id = graph.Find(fetch.substr(0, colon));
+  const bool number =
+      !index.empty() && index.size() < 4 &&
+      std::all_of(index.begin(), index.end(), [](char c) { return '0' <= c && c <= '9'; });
+  if (id == -1 || !number)
+    FailFetch(fetch, "the graph has no such node", "\"node\" or \"node:output\"");
+  const int outputs = static_cast<int>(graph.At(id).outputs.size());
+  if (std::stoi(index) >= outputs) {
+    FailFetch(fetch, "the node has " + std::to_string(outputs) + " outputs", "");
+  }
+  return {id, std::stoi(index)};
+}
+
+}  // namespace
+
+Plan::Plan(SessionStore* store, const std::vector<std::string>& fetches) : store_(*store) {
+  std::vector<Output> outputs;
+  for (const std::string& fetch : fetches) outputs.push_back(ParseFetch(store_.graph, fetch));
+  AddSteps(outputs);
+  AddEdges();
+  AssignBuffers(outputs);
+  Connect(outputs);
+  queue_ = std::make_unique<ReadyQueue>(&tasks_);
+}
+
+std::vector<OutputInfo> Plan::InputInfos(const Node& node) const {
+  std::vector<OutputInfo> infos;
+  for (const Output& input : node.inputs) infos.push_back(store_.graph.Info(input));
+  return infos;
+}
+
+// One step for each node that the fetches need, sources left out.
+void Plan::AddSteps(const std::vector<Output>& fetches) {
+  const Graph& graph = store_.graph;
+  std::vector<bool> needed(static_cast<size_t>(graph.Size()), false);
+  for (const Output& fetch : fetches) needed[static_cast<size_t>(fetch.node)] = true;
+  task_of_.assign(static_cast<size_t>(graph.Size()), -1);
+  for (NodeId id = graph.Size() - 1; id >= 0; --id) {
+    if (!needed[static_cast<size_t>(id)]) continue;
+    for (const Output& input : graph.At(id).inputs) needed[static_cast<size_t>(input.node)] = true;
+    for (NodeId control : graph.At(id).control_inputs) needed[static_cast<size_t>(control)] = true;
+  }
+  for (const Node& node : graph.Nodes()) {
+    if (!needed[static_cast<size_t>(node.id)]) continue;
+    if (node.op == "Placeholder") placeholders_.push_back(node.id);
+    if (IsSource(node.op)) continue;
+    const bool computes = node.op != "Reshape" && node.op != "NoOp";
+    const std::vector<OutputInfo> inputs = InputInfos(node);
+    const double cost = EstimateCost(node, inputs);
+    std::unique_ptr<Kernel>& kernel = store_.kernels[static_cast<size_t>(node.id)];
+    if (computes && !kernel) kernel = CreateKernel({node, inputs, store_.pools}, store_.backend);
+    task_of_[static_cast<size_t>(node.id)] =
+        tasks_.Add(!computes || IsCheap(node.op) || cost < kCheapCost, cost);
+    steps_.push_back({.node = &node, .kernel = kernel.get(), .inputs = {}, .outputs = {}});
+  }
+}
+
+void Plan::AddEdges() {
+  const auto add = [this](NodeId before, NodeId after) {
+    const int from = task_of_[static_cast<size_t>(before)];
+    const int to = task_of_[static_cast<size_t>(after)];
+    if (from != -1 && to != -1) tasks_.AddEdge(from, to);
+  };
+  for (const Step& step : steps_) {
+    for (const Output& input : step.node->inputs) add(input.node, step.node->id);
+    for (NodeId control : step.node->control_inputs) add(control, step.node->id);
+  }
+  for (const auto& [reader, writer] : store_.write_order) add(reader, writer);
+  tasks_.Seal();
+}
+
+Output Plan::BufferOwner(Output output) const {
+  while (store_.graph.At(output.node).op == "Reshape") {
+    output = store_.graph.At(output.node).inputs[0];
+  }
+  return output;
+}
+
+// Output tensors of all steps: views of variables and inputs where the op works in place, else
+// memory from the store.
+void Plan::AssignBuffers(const std::vector<Output>& fetches) {
+  const Graph& graph = store_.graph;
+  std::vector<PlannedValue> values;
+  std::map<Output, int> value_of;
+  for (const Step& step : steps_) {
+    if (step.kernel == nullptr || !FindOp(step.node->op)->writes.empty()) continue;
+    for (int index = 0; index < static_cast<int>(step.node->outputs.size()); ++index) {
+      const OutputInfo& info = step.node->outputs[static_cast<size_t>(index)];
+      value_of[{step.node->id, index}] = static_cast<int>(values.size());
+      values.push_back({.task = task_of_[static_cast<size_t>(step.node->id)],
+                        .bytes = static_cast<size_t>(info.shape.Elements()) * SizeOf(info.type),
+                        .users = {}});
+    }
+  }
+  const auto value_behind = [&](Output output) {
+    const auto found = value_of.find(BufferOwner(output));
+    return found == value_of.end() ? nullptr : &values[static_cast<size_t>(found->second)];
+  };
+  for (const Step& step : steps_) {
+    for (const Output& input : step.node->inputs) {
+      PlannedValue* value = value_behind(input);
+      if (value != nullptr) value->users.push_back(task_of_[static_cast<size_t>(step.node->id)]);
+    }
+  }
+  for (const Output& fetch : fetches) {
+    PlannedValue* value = fetch.index == -1 ? nullptr : value_behind(fetch);
+    if (value != nullptr) value->pinned = true;
+  }
+  std::vector<size_t> existing;
+  for (const Tensor& buffer : store_.buffers) existing.push_back(buffer.Bytes());
+  const MemoryPlan memory = PlanMemory(tasks_, values, existing);
+  for (size_t i = store_.buffers.size(); i < memory.buffer_bytes.size(); ++i) {
+    const size_t floats = (memory.buffer_bytes[i] + sizeof(float) - 1) / sizeof(float);
+    store_.buffers.emplace_back(Shape{static_cast<int64_t>(floats)});
+  }
+  for (const auto& [output, value] : value_of) {
+    const int buffer = memory.buffer_of[static_cast<size_t>(value)];
+    const OutputInfo& info = graph.Info(output);
+    StepOf(output.node)
+        .outputs.push_back(
+            store_.buffers[static_cast<size_t>(buffer)].Prefix(info.shape, info.type));
+  }
+}
+
+const Tensor* Plan::TensorOf(Output output) {
+  if (IsSource(store_.graph.At(output.node).op)) {
+    return &store_.sources[static_cast<size_t>(output.node)];
+  }
+  return &StepOf(output.node).outputs[static_cast<size_t>(output.index)];
+}
+
+// In the order of the graph, so that the inputs of a view have their tensors.
+void Plan::Connect(const std::vector<Output>& fetches) {
+  for (Step& step : steps_) {
+    for (const Output& input : step.node->inputs) step.inputs.push_back(TensorOf(input));
+    const std::vector<int>& writes = FindOp(step.node->op)->writes;
+    if (!writes.empty()) {
+      step.outputs.push_back(*step.inputs[static_cast<size_t>(writes[0])]);
+    } else if (step.node->op == "Reshape") {
+      const bool fed = store_.graph.At(BufferOwner(step.node->inputs[0]).node).op == "Placeholder";
+      if (fed) views_.push_back({&step, step.inputs[0]});
+      step.outputs.push_back(fed ? Tensor()
+                                 : step.inputs[0]->Reshaped(step.node->outputs[0].shape));
+    }
+  }
+  for (const Output& fetch : fetches)
+    fetched_.push_back(fetch.index == -1 ? nullptr : TensorOf(fetch));
+}
+
+void Plan::UpdateViews() {
+  for (const View& view : views_) {
+    view.reshape->outputs[0] = view.source->Reshaped(view.reshape->node->outputs[0].shape);
+  }
+}
+
+void Plan::RunTask(int task) {
+  Step& step = steps_[static_cast<size_t>(task)];
+  if (step.kernel == nullptr) return;
+  KernelContext context{step.inputs, step.outputs, store_.pools};
+  step.kernel->Compute(context);
+}
+
+std::vector<Tensor> Plan::FetchCopies() const {
+  std::vector<Tensor> copies;
+  for (const Tensor* tensor : fetched_) {
+    copies.push_back(tensor == nullptr ? Tensor() : tensor->Clone());
+  }
+  return copies;
+}
+
+}  // namespace cosched

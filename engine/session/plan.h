@@ -1,0 +1,76 @@
+#pragma once
+// Everything that one list of fetches needs to run again and again without allocating: the nodes it
+// reaches, their order, kernels, and output tensors in shared buffers. Built by the session on
+// first use of the list.
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/graph/graph.h"
+#include "engine/kernels/kernel.h"
+#include "engine/session/ready_queue.h"
+#include "engine/session/task_graph.h"
+
+namespace cosched {
+
+// What all plans of a session share; only one of them runs at a time.
+struct SessionStore {
+  const Graph& graph;
+  ThreadPools& pools;
+  KernelBackend backend;
+  std::vector<std::pair<NodeId, NodeId>> write_order;  // (reader, writer)
+  std::vector<Tensor> sources;  // By node: current value of Placeholder, Const, VariableV2.
+  std::vector<std::unique_ptr<Kernel>> kernels;  // By node; created when a plan first needs it.
+  std::vector<Tensor> buffers;                   // Memory for outputs.
+};
+
+class Plan {
+ public:
+  // Throws InputError for a fetch that the graph does not have. The store outlives the plan.
+  Plan(SessionStore* store, const std::vector<std::string>& fetches);
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
+
+  const std::vector<NodeId>& Placeholders() const { return placeholders_; }  // All must be fed.
+  void UpdateViews();  // After feeding, before the run.
+  ReadyQueue& Queue() { return *queue_; }
+  void RunTask(int task);
+  std::vector<Tensor> FetchCopies() const;
+
+ private:
+  struct Step {
+    const Node* node = nullptr;
+    Kernel* kernel = nullptr;  // Null for Reshape and NoOp.
+    std::vector<const Tensor*> inputs;
+    std::vector<Tensor> outputs;
+  };
+  struct View {  // A Reshape of a placeholder, whose buffer is another in each run.
+    Step* reshape;
+    const Tensor* source;
+  };
+
+  void AddSteps(const std::vector<Output>& fetches);
+  void AddEdges();
+  void AssignBuffers(const std::vector<Output>& fetches);
+  void Connect(const std::vector<Output>& fetches);
+
+  Step& StepOf(NodeId node) {
+    return steps_[static_cast<size_t>(task_of_[static_cast<size_t>(node)])];
+  }
+  Output BufferOwner(Output output) const;
+  const Tensor* TensorOf(Output output);
+  std::vector<OutputInfo> InputInfos(const Node& node) const;
+
+  SessionStore& store_;
+  std::vector<int> task_of_;  // By node; -1 where it is not part of the run or is a source.
+  std::vector<Step> steps_;   // By task.
+  std::vector<NodeId> placeholders_;
+  std::vector<View> views_;
+  std::vector<const Tensor*> fetched_;  // Null: an op without outputs.
+  TaskGraph tasks_;
+  std::unique_ptr<ReadyQueue> queue_;
+};
+
+}  // namespace cosched

@@ -1,0 +1,180 @@
+#include "engine/session/session.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "engine/base/check.h"
+#include "engine/base/error.h"
+#include "engine/base/topology.h"
+#include "engine/graph/write_order.h"
+#include "engine/session/executor.h"
+#include "engine/session/plan.h"
+
+namespace cosched {
+namespace {
+
+[[noreturn]] void Fail(const std::string& key, const std::string& problem,
+                       const std::string& allowed = "") {
+  InputErrorDetails details;
+  details.key = key;
+  details.problem = problem;
+  details.allowed = allowed;
+  throw InputError(std::move(details));
+}
+
+std::string Describe(const Shape& shape, DataType type) {
+  return (type == DataType::kFloat ? "float " : "int32 ") + shape.ToString();
+}
+
+// Refuses a value that is not what the node holds.
+void CheckValue(const std::string& key, const OutputInfo& expected, const Tensor& value) {
+  const bool fits =
+      !value.IsEmpty() && value.GetShape() == expected.shape && value.Type() == expected.type;
+  if (fits) return;
+  Fail(key, value.IsEmpty() ? "an empty tensor" : Describe(value.GetShape(), value.Type()),
+       Describe(expected.shape, expected.type));
+}
+
+// Where the threads run until the first Resize: unbound threads ignore it, bound ones take the
+// first cores.
+CpuSet FirstCores(const SessionOptions& options) {
+  const int threads =
+      options.inter_op_parallelism_threads + options.intra_op_parallelism_threads - 1;
+  if (options.topology == nullptr) return CpuSet::Range(0, std::max(1, threads) - 1);
+  CpuSet cores;
+  for (int cpu : options.topology->Cpus().ToVector()) {
+    if (cores.Count() < threads) cores.Add(cpu);
+  }
+  return cores;
+}
+
+}  // namespace
+
+struct Session::Impl {
+  Impl(const Graph& graph, const SessionOptions& options);
+
+  NodeId VariableId(const std::string& name) const;
+  Plan& PlanFor(const std::vector<std::string>& fetches);
+  void Feed(const Feeds& feeds, const Plan& plan);
+
+  // The pools are destroyed first: their workers may still hold loops of the executor.
+  std::unique_ptr<Executor> executor;
+  std::unique_ptr<SessionStore> store;
+  std::map<std::vector<std::string>, std::unique_ptr<Plan>> plans;
+  std::map<std::string, NodeId> variables;
+  std::vector<int> fed;  // By node: the run in which it was last fed.
+  int runs = 0;
+  ThreadPools pools;
+};
+
+Session::Impl::Impl(const Graph& graph, const SessionOptions& options)
+    : pools({options.inter_op_parallelism_threads, options.intra_op_parallelism_threads},
+            options.binding, options.topology) {
+  CHECK(graph.IsBuilt()) << "Graph::Build() comes before the session";
+  executor = std::make_unique<Executor>(&pools.inter());
+  store = std::make_unique<SessionStore>(
+      SessionStore{graph, pools, options.backend, WriteOrder(graph), {}, {}, {}});
+  store->sources.resize(static_cast<size_t>(graph.Size()));
+  store->kernels.resize(static_cast<size_t>(graph.Size()));
+  fed.assign(static_cast<size_t>(graph.Size()), 0);
+  for (const Node& node : graph.Nodes()) {
+    Tensor& value = store->sources[static_cast<size_t>(node.id)];
+    if (node.op == "Const") value = GetAttribute<Tensor>(node, "value");
+    if (node.op != "VariableV2") continue;
+    value = GetAttribute<Tensor>(node, "initial").Clone();
+    variables[node.name] = node.id;
+  }
+  pools.Resize(FirstCores(options), pools.Capacity());
+}
+
+NodeId Session::Impl::VariableId(const std::string& name) const {
+  const auto found = variables.find(name);
+  if (found == variables.end()) Fail("variable \"" + name + "\"", "the graph has no such variable");
+  return found->second;
+}
+
+Plan& Session::Impl::PlanFor(const std::vector<std::string>& fetches) {
+  std::unique_ptr<Plan>& plan = plans[fetches];
+  if (!plan) {
+    try {
+      plan = std::make_unique<Plan>(store.get(), fetches);
+    } catch (...) {
+      plans.erase(fetches);
+      throw;
+    }
+  }
+  return *plan;
+}
+
+void Session::Impl::Feed(const Feeds& feeds, const Plan& plan) {
+  ++runs;
+  for (const auto& [name, value] : feeds) {
+    const NodeId id = store->graph.Find(name);
+    const std::string key = "feed \"" + name + "\"";
+    if (id == -1 || store->graph.At(id).op != "Placeholder") {
+      Fail(key, "the graph has no such placeholder");
+    }
+    CheckValue(key, store->graph.Info({id, 0}), value);
+    if (fed[static_cast<size_t>(id)] == runs) Fail(key, "fed twice");
+    fed[static_cast<size_t>(id)] = runs;
+    store->sources[static_cast<size_t>(id)] = value;
+  }
+  for (NodeId id : plan.Placeholders()) {
+    if (fed[static_cast<size_t>(id)] != runs) {
+      Fail("placeholder \"" + store->graph.At(id).name + "\"",
+           "is not fed, but the fetches need it");
+    }
+  }
+}
+
+Session::Session(const Graph& graph, SessionOptions options)
+    : impl_(std::make_unique<Impl>(graph, options)) {}
+
+Session::~Session() = default;
+
+std::vector<Tensor> Session::Run(const Feeds& feeds, const std::vector<std::string>& fetches) {
+  Plan& plan = impl_->PlanFor(fetches);
+  impl_->Feed(feeds, plan);
+  plan.UpdateViews();
+  impl_->executor->Run(&plan.Queue(), [&plan](int task) { plan.RunTask(task); });
+  return plan.FetchCopies();
+}
+
+void Session::Resize(const CpuSet& cores, Split split) {
+  impl_->pools.Resize(cores, split);
+  impl_->executor->Nudge();
+}
+
+bool Session::Settled() const { return impl_->pools.Settled(); }
+
+Tensor Session::Variable(const std::string& name) const {
+  return impl_->store->sources[static_cast<size_t>(impl_->VariableId(name))].Clone();
+}
+
+void Session::SetVariable(const std::string& name, const Tensor& value) {
+  const NodeId id = impl_->VariableId(name);
+  CheckValue("variable \"" + name + "\"", impl_->store->graph.Info({id, 0}), value);
+  Tensor& current = impl_->store->sources[static_cast<size_t>(id)];
+  std::memcpy(current.Data(), value.Data(), value.Bytes());
+}
+
+std::vector<std::string> Session::VariableNames() const {
+  std::vector<std::string> names;
+  for (const auto& [name, id] : impl_->variables) names.push_back(name);
+  return names;
+}
+
+uint64_t Session::VariablesHash() const {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (const auto& [name, id] : impl_->variables) {
+    const Tensor& value = impl_->store->sources[static_cast<size_t>(id)];
+    const auto* bytes = static_cast<const unsigned char*>(value.Data());
+    for (size_t i = 0; i < value.Bytes(); ++i) hash = (hash ^ bytes[i]) * 0x100000001b3u;
+  }
+  return hash;
+}
+
+ThreadPools& Session::Pools() { return impl_->pools; }
+
+}  // namespace cosched
