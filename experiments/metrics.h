@@ -23,15 +23,34 @@ struct CellSummary {
   double oversubscription = 0;      // ∫ max(0, R − C) dt / ∫ C dt
   double runqueue_wait_s_per_core_s = 0;
   double images_per_s = 0;
-  double jain_index = 0;            // Over the jobs' speeds relative to … (defined in metrics.cc)
+  double jain_index = 0;            // Of the finished jobs' relative progress (see below)
   int jobs = 0;
   int finished = 0;
   int failed = 0;
-  int resizes = 0;
+  int resizes = 0;                  // Changes of a started job's number of cores, all jobs together
+  std::string status = "done";      // "failed" cells are rows too, but no comparison may use their figures.
 };
+
+// Where the definitions leave room:
+//   * Means are over finished jobs; makespan runs to the last end of any job.
+//   * A sample's values hold until the job's next sample, the last ones until its end. CPU time and run-queue wait are those
+//     of a job's last sample, so they miss at most one sampling period of each job. runqueue_wait is divided by ∫ C dt.
+//   * A job's relative progress is (steps × s) / turnaround, where s is the best execution time per step of any finished job
+//     of the same workload in the cell: 1 for a job that never waited and was never slowed, and 1 / stretch where a workload
+//     has one job only. Jain's index of it is 1 if all jobs suffer alike, 1/n if one gets everything.
 
 // Throws InputError naming the file and line if the records are malformed or the cell is not whole.
 CellSummary Summarize(const std::filesystem::path& run, const CellKey& key);
+
+// Whether a cell's tenants ever had more runnable compute threads than cores granted, over the samples in which no grant was
+// under way.
+struct ThreadExcess {
+  int64_t samples = 0;    // Not settling.
+  int64_t exceeding = 0;  // Of these, with runnable threads > granted cores.
+  int worst = 0;          // The largest runnable − granted; 0 if never positive.
+};
+ThreadExcess FindThreadExcess(const std::filesystem::path& run, const CellKey& key);
+
 // All whole cells of a run folder, sorted.
 std::vector<CellKey> WholeCells(const std::filesystem::path& run);
 // Writes summary.csv (by rename) from all whole cells of the run.

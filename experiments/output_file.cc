@@ -1,0 +1,76 @@
+#include "experiments/output_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+#include <utility>
+
+#include "engine/base/error.h"
+
+namespace cosched {
+namespace {
+
+[[noreturn]] void Fail(const std::filesystem::path& path, const char* action) {
+  const int error = errno;
+  throw OutputError(fmt::format("{}: can't {}: {} (errno {})", path.string(), action,
+                                std::strerror(error), error));
+}
+
+}  // namespace
+
+OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)) {
+  fd_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (fd_ < 0) Fail(path_, "open for writing");
+}
+
+OutputFile::~OutputFile() { close(fd_); }
+
+void OutputFile::Write(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = write(fd_, text.data(), text.size());
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      Fail(path_, "write");
+    }
+    text.remove_prefix(static_cast<size_t>(written));
+  }
+}
+
+void OutputFile::Sync() {
+  // EINVAL: not a file that can be synced, such as /dev/null or a pipe.
+  if (fsync(fd_) != 0 && errno != EINVAL) Fail(path_, "write to disk");
+}
+
+void SyncFolder(const std::filesystem::path& folder) {
+  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) Fail(folder, "open");
+  const bool synced = fsync(fd) == 0 || errno == EINVAL;
+  const int error = errno;
+  close(fd);
+  errno = error;
+  if (!synced) Fail(folder, "write to disk");
+}
+
+void Rename(const std::filesystem::path& from, const std::filesystem::path& to) {
+  if (std::rename(from.c_str(), to.c_str()) != 0) Fail(to, "rename the finished file to its name");
+}
+
+void WriteFileWhole(const std::filesystem::path& path, std::string_view text) {
+  std::filesystem::path temporary = path;
+  temporary += ".partial";
+  try {
+    OutputFile file(temporary);
+    file.Write(text);
+    file.Sync();
+  } catch (const OutputError&) {
+    unlink(temporary.c_str());
+    throw;
+  }
+  Rename(temporary, path);
+}
+
+}  // namespace cosched

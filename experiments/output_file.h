@@ -1,0 +1,34 @@
+#pragma once
+// A file that is written row by row: every Write reaches the kernel at once, so a killed process loses at most the row
+// it was writing. Every failure (full disk, lost folder) throws OutputError, which names the file and the reason. Not
+// thread-safe.
+
+#include <filesystem>
+#include <string_view>
+
+namespace cosched {
+
+class OutputFile {
+ public:
+  explicit OutputFile(std::filesystem::path path);  // Created, or emptied if it is there.
+  ~OutputFile();                                    // Closes; errors are ignored, so Sync() first.
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  void Write(std::string_view text);
+  void Sync();  // What has been written survives a power cut.
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+  int fd_;
+};
+
+// Makes a folder's entries (new files, renames) survive a power cut.
+void SyncFolder(const std::filesystem::path& folder);
+// Renames; throws OutputError as OutputFile does.
+void Rename(const std::filesystem::path& from, const std::filesystem::path& to);
+// Writes a whole file under a temporary name beside it and renames it, so that readers see all of it or none.
+void WriteFileWhole(const std::filesystem::path& path, std::string_view text);
+
+}  // namespace cosched

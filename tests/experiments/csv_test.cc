@@ -1,0 +1,76 @@
+#include "experiments/csv.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/base/error.h"
+#include "tests/experiments/temporary_folder.h"
+
+namespace cosched {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(CsvTest, ReadsBackWhatItWrote) {
+  TemporaryFolder folder;
+  const auto path = folder.path() / "a.csv";
+  CsvWriter(path, {"name", "value"}).Row({"says \"no\", then\nfails", "1.5"});
+  CsvReader reader(path);
+  ASSERT_TRUE(reader.Next());
+  EXPECT_EQ(reader.Text(reader.Column("name")), "says \"no\", then fails");
+  EXPECT_EQ(reader.Number(reader.Column("value")), 1.5);
+  EXPECT_FALSE(reader.Next());
+}
+
+TEST(CsvTest, RowsAreInTheFileAsSoonAsTheyAreWritten) {
+  TemporaryFolder folder;
+  CsvWriter writer(folder.path() / "a.csv", {"x"});
+  writer.Row({"1"});
+  EXPECT_EQ(ReadText(folder.path() / "a.csv"), "x\n1\n");
+}
+
+std::string ErrorOf(const std::string& text, const std::string& column) {
+  TemporaryFolder folder;
+  WriteText(folder.path() / "a.csv", text);
+  try {
+    CsvReader reader(folder.path() / "a.csv");
+    while (reader.Next()) reader.Number(reader.Column(column));
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(CsvTest, ErrorsNameFileLineAndColumn) {
+  EXPECT_THAT(ErrorOf("x,y\n1,2\n3,four\n", "y"), HasSubstr("a.csv:3: y: 'four'"));
+  EXPECT_THAT(ErrorOf("x,y\n1,2\n3\n", "y"), HasSubstr("a.csv:3: 1 cells"));
+  EXPECT_THAT(ErrorOf("x,y\n1,2\n", "z"), HasSubstr("z: no such column"));
+  EXPECT_THAT(ErrorOf("x\nnan\n", "x"), HasSubstr("'nan'"));
+  EXPECT_THAT(ErrorOf("x\n\"1\n", "x"), HasSubstr("a.csv:2: a quote is not closed"));
+  EXPECT_THAT(ErrorOf("", "x"), HasSubstr("is empty"));
+}
+
+TEST(CsvTest, MissingFileIsAnInputError) {
+  EXPECT_THROW(CsvReader("/nonexistent/a.csv"), InputError);
+}
+
+TEST(OutputFileTest, FullDiskNamesFileAndReason) {
+  try {
+    CsvWriter("/dev/full", {"x"});
+    FAIL() << "writing to a full device succeeded";
+  } catch (const OutputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("/dev/full"));
+    EXPECT_THAT(error.what(), HasSubstr("No space left on device (errno 28)"));
+  }
+}
+
+TEST(OutputFileTest, WholeFileReplacesTheOldOneAndLeavesNothingElse) {
+  TemporaryFolder folder;
+  WriteFileWhole(folder.path() / "a.json", "old");
+  WriteFileWhole(folder.path() / "a.json", "new");
+  EXPECT_EQ(ReadText(folder.path() / "a.json"), "new");
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "a.json.partial"));
+}
+
+}  // namespace
+}  // namespace cosched

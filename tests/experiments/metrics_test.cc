@@ -1,0 +1,131 @@
+#include "experiments/metrics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/base/error.h"
+#include "tests/experiments/temporary_folder.h"
+
+namespace cosched {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const CellKey kKey{"no-control", Elasticity::kRigid, 1};
+
+TimePoint At(double seconds) { return TimePoint(FromSeconds(seconds)); }
+
+// Two rigid jobs of two threads on a machine of two cores, together for 4 s; the second waits 1 s
+// and then runs alone.
+class MetricsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    CellRecords records(folder_.path(), kKey, {0, 1});
+    records.OnSubmitted(At(1), {{1}, "resnet20", {1, 2, 2}, Elasticity::kRigid, 0});
+    records.OnStarted(At(1), {1}, {0, 1}, {1, 2});
+    Sample(&records, 1, 1, 0, 0, 0);
+    records.OnSubmitted(At(2), {{2}, "resnet20", {1, 2, 2}, Elasticity::kRigid, 0});
+    records.OnStarted(At(3), {2}, {0, 1}, {1, 2});
+    Sample(&records, 3, 2, 0, 0, 0);
+    Sample(&records, 5, 1, 6, 2, 10);
+    records.OnEnded(At(7), {1}, JobEnd::kFinished, "");
+    records.OnGrant(At(7), {2}, {0}, {1, 2});
+    Sample(&records, 8, 2, 5, 3, 20);
+    records.OnEnded(At(11), {2}, JobEnd::kFinished, "");
+    records.OnSubmitted(At(11), {{3}, "lenet5", {4, 4, 4}, Elasticity::kRigid, 0});
+    records.OnEnded(At(11), {3}, JobEnd::kRejected, "too large");
+    records.Finish("done", "");
+  }
+
+  static void Sample(CellRecords* records, double time, int64_t job, double run, double wait,
+                     int64_t steps) {
+    TenantSample sample;
+    sample.job = {job};
+    sample.time = At(time);
+    sample.granted = time < 7 ? CpuSet{0, 1} : CpuSet{0};
+    sample.runnable_threads = 2;
+    sample.run_time = FromSeconds(run);
+    sample.run_queue_wait = FromSeconds(wait);
+    sample.steps = steps;
+    sample.images = steps * 32;
+    records->OnSample(sample);
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(MetricsTest, TimesFollowTheirDefinitions) {
+  const CellSummary summary = Summarize(folder_.path(), kKey);
+  EXPECT_EQ(summary.jobs, 3);
+  EXPECT_EQ(summary.finished, 2);
+  EXPECT_EQ(summary.failed, 0);
+  EXPECT_DOUBLE_EQ(summary.makespan_s, 10);
+  EXPECT_DOUBLE_EQ(summary.throughput_jobs_per_hour, 720);
+  EXPECT_DOUBLE_EQ(summary.mean_wait_s, 0.5);
+  EXPECT_DOUBLE_EQ(summary.mean_execution_s, 7);
+  EXPECT_DOUBLE_EQ(summary.mean_turnaround_s, 7.5);
+  EXPECT_DOUBLE_EQ(summary.mean_stretch, (1 + 9.0 / 8) / 2);
+  EXPECT_DOUBLE_EQ(summary.images_per_s, 30 * 32 / 10.0);
+  EXPECT_EQ(summary.resizes, 1);
+  EXPECT_EQ(summary.status, "done");
+}
+
+// R is 2 in [1,3), 4 in [3,7), 2 in [7,11); C is 2 until the sample at 8 s, then 1.
+TEST_F(MetricsTest, OversubscriptionIntegratesThreadsBeyondDistinctCores) {
+  const CellSummary summary = Summarize(folder_.path(), kKey);
+  const double core_seconds = 2 * 7 + 1 * 3;
+  EXPECT_DOUBLE_EQ(summary.oversubscription, (2 * 4 + 1 * 3) / core_seconds);
+  EXPECT_DOUBLE_EQ(summary.core_utilization, 11 / (2 * 10.0));
+  EXPECT_DOUBLE_EQ(summary.runqueue_wait_s_per_core_s, 5 / core_seconds);
+}
+
+// Best time per step: job 2's 8 s / 20; progress 10 × 0.4 / 6 and 20 × 0.4 / 9.
+TEST_F(MetricsTest, JainIndexComparesRelativeProgress) {
+  const double a = 4.0 / 6, b = 8.0 / 9;
+  EXPECT_DOUBLE_EQ(Summarize(folder_.path(), kKey).jain_index,
+                   (a + b) * (a + b) / (2 * (a * a + b * b)));
+}
+
+TEST_F(MetricsTest, ThreadExcessIsFoundInSamplesThatDoNotSettle) {
+  const ThreadExcess excess = FindThreadExcess(folder_.path(), kKey);
+  EXPECT_EQ(excess.samples, 4);
+  EXPECT_EQ(excess.exceeding, 1);
+  EXPECT_EQ(excess.worst, 1);
+}
+
+TEST_F(MetricsTest, OnlyWholeCellsCount) {
+  CellRecords(folder_.path(), {"no-control", Elasticity::kMalleable, 1}, {0});
+  CellRecords(folder_.path(), {"no-control", Elasticity::kRigid, 10}, {0}).Finish("done", "");
+  CellRecords(folder_.path(), {"no-control", Elasticity::kRigid, 2}, {0}).Finish("failed", "why");
+  std::filesystem::create_directories(folder_.path() / "plots" / "rigid" / "1");
+  EXPECT_THAT(WholeCells(folder_.path()),
+              ElementsAre(kKey, CellKey{"no-control", Elasticity::kRigid, 2},
+                          CellKey{"no-control", Elasticity::kRigid, 10}));
+}
+
+TEST_F(MetricsTest, SummaryHasARowForEveryCell) {
+  CellRecords(folder_.path(), {"strict", Elasticity::kRigid, 1}, {0}).Finish("failed", "why");
+  WriteSummary(folder_.path());
+  const std::string summary = ReadText(folder_.path() / "summary.csv");
+  EXPECT_THAT(summary, HasSubstr("policy,elasticity,trial,makespan_s,"));
+  EXPECT_THAT(summary, HasSubstr("\nno-control,rigid,1,10.000000,720.000000,0.500000,"));
+  EXPECT_THAT(summary, HasSubstr(",3,2,0,1,done\n"));
+  EXPECT_THAT(summary, HasSubstr("\nstrict,rigid,1,0.000000,"));
+  EXPECT_THAT(summary, HasSubstr(",0,0,0,0,failed\n"));
+}
+
+TEST_F(MetricsTest, DamagedRecordsAreAnInputError) {
+  const auto jobs = CellFolder(folder_.path(), kKey) / "jobs.csv";
+  const std::string good = ReadText(jobs);
+  WriteText(jobs, good + "4,half a row");
+  EXPECT_THROW(Summarize(folder_.path(), kKey), InputError);
+  WriteText(jobs, good);
+  WriteText(CellFolder(folder_.path(), kKey) / "cell.json", "{}");
+  EXPECT_THROW(Summarize(folder_.path(), kKey), InputError);
+  std::filesystem::remove(CellFolder(folder_.path(), kKey) / "cell.json");
+  EXPECT_THROW(Summarize(folder_.path(), kKey), InputError);
+}
+
+}  // namespace
+}  // namespace cosched
