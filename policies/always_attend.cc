@@ -20,7 +20,7 @@ class AlwaysAttend final : public Policy {
     if (!ChangesQueue(event)) return {};
     Handout handout(view);
     if (FreesCores(event)) handout.GrowOldestFirst(view);
-    for (const JobView* job : Waiting(view, order_)) {
+    for (const JobView* job : WaitingJobs(view, order_)) {
       const int grant = std::min(Asked(view, *job), handout.free());
       if (grant >= job->request.min) handout.Start(*job, grant);
     }

@@ -16,10 +16,10 @@ class EqualShare final : public Policy {
  public:
   Allocation Decide(const MachineView& view, const Event& event) override {
     if (!ChangesQueue(event)) return {};
-    std::vector<const JobView*> jobs = Running(view);
+    std::vector<const JobView*> jobs = RunningJobs(view);
     int left = view.cores.Count();
     for (const JobView* job : jobs) left -= job->request.min;
-    for (const JobView* job : Waiting(view, QueueOrder::kFcfs)) {
+    for (const JobView* job : WaitingJobs(view, QueueOrder::kFcfs)) {
       if (job->request.min > left) break;  // Nobody overtakes: the queue moves when somebody ends.
       left -= job->request.min;
       jobs.push_back(job);

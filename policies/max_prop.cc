@@ -20,7 +20,7 @@ class MaxProp final : public Policy {
     if (!ChangesQueue(event)) return {};
     Handout handout(view);
     if (FreesCores(event)) AddEqualShares(view, &handout);
-    const std::vector<const JobView*> waiting = Waiting(view, order_);
+    const std::vector<const JobView*> waiting = WaitingJobs(view, order_);
     const int free = handout.free();
     const int64_t requested = Requested(view, waiting);
     for (const JobView* job : waiting) {
@@ -36,7 +36,7 @@ class MaxProp final : public Policy {
 
  private:
   static void AddEqualShares(const MachineView& view, Handout* handout) {
-    const std::vector<const JobView*> running = Running(view);
+    const std::vector<const JobView*> running = RunningJobs(view);
     if (running.empty()) return;
     const int share = handout->free() / static_cast<int>(running.size());
     for (const JobView* job : running) handout->Grow(*job, share);

@@ -21,7 +21,7 @@ class NoControl final : public Policy {
     for (int cpu : view.cores.ToVector()) load[cpu] = 0;
     for (const JobView& job : view.jobs) AddLoad(job.cores, &load);
     Allocation allocation;
-    for (const JobView* job : Waiting(view, QueueOrder::kFcfs)) {
+    for (const JobView* job : WaitingJobs(view, QueueOrder::kFcfs)) {
       const bool pinned = job->elasticity == Elasticity::kMalleable;
       const CpuSet cores =
           pinned ? LeastLoaded(*view.topology, load, Asked(view, *job)) : view.cores;

@@ -22,7 +22,7 @@ QueueOrder ParseQueueOrder(std::string_view text) {
   return text == "fcfs" ? QueueOrder::kFcfs : QueueOrder::kPriority;
 }
 
-std::vector<const JobView*> Waiting(const MachineView& view, QueueOrder order) {
+std::vector<const JobView*> WaitingJobs(const MachineView& view, QueueOrder order) {
   std::vector<const JobView*> jobs = InState(view, JobState::kWaiting);
   if (order == QueueOrder::kPriority) {
     std::stable_sort(jobs.begin(), jobs.end(),
@@ -31,7 +31,7 @@ std::vector<const JobView*> Waiting(const MachineView& view, QueueOrder order) {
   return jobs;
 }
 
-std::vector<const JobView*> Running(const MachineView& view) {
+std::vector<const JobView*> RunningJobs(const MachineView& view) {
   std::vector<const JobView*> jobs = InState(view, JobState::kRunning);
   std::stable_sort(jobs.begin(), jobs.end(),
                    [](const JobView* a, const JobView* b) { return a->started < b->started; });
@@ -65,7 +65,7 @@ void Handout::Grow(const JobView& job, int more) {
 }
 
 void Handout::GrowOldestFirst(const MachineView& view) {
-  for (const JobView* job : Running(view)) Grow(*job, Asked(view, *job) - job->cores.Count());
+  for (const JobView* job : RunningJobs(view)) Grow(*job, Asked(view, *job) - job->cores.Count());
 }
 
 }  // namespace cosched

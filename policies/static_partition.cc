@@ -22,7 +22,7 @@ class StaticPartition final : public Policy {
     Allocation allocation;
     if (!ChangesQueue(event)) return allocation;
     const int size = std::max(1, view.cores.Count() / slices_);
-    const std::vector<const JobView*> waiting = Waiting(view, QueueOrder::kFcfs);
+    const std::vector<const JobView*> waiting = WaitingJobs(view, QueueOrder::kFcfs);
     if (waiting.empty()) return allocation;
     const std::vector<CpuSet> free = FreeSlices(view, size);
     auto next = free.begin();

@@ -16,7 +16,7 @@ class Strict final : public Policy {
   Allocation Decide(const MachineView& view, const Event& event) override {
     if (!ChangesQueue(event)) return {};
     Handout handout(view);
-    for (const JobView* job : Waiting(view, order_)) {
+    for (const JobView* job : WaitingJobs(view, order_)) {
       const int asked = Asked(view, *job);
       if (asked <= handout.free()) handout.Start(*job, asked);
     }

@@ -1,0 +1,193 @@
+// What every registered policy promises, with each word that its parameters allow, for every
+// elasticity class and a mix of them. A policy that is added to the registry is tested here without
+// a line of test code.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "engine/base/random.h"
+#include "policies/registry.h"
+#include "tests/policies/fake_host.h"
+
+namespace cosched {
+namespace {
+
+struct Variant {
+  const PolicyInfo* info;
+  PolicyParameters parameters;
+  std::optional<Elasticity> elasticity;  // nullopt = a mix.
+
+  std::string Name() const {
+    std::string name(info->name);
+    for (const auto& [key, value] : parameters) name += "_" + value;
+    name += "_" + (elasticity ? std::string(ToString(*elasticity)) : "mixed");
+    std::replace(name.begin(), name.end(), '-', '_');
+    return name;
+  }
+  friend void PrintTo(const Variant& variant, std::ostream* out) { *out << variant.Name(); }
+};
+
+std::vector<PolicyParameters> ParameterSets(const PolicyInfo& info) {
+  std::vector<PolicyParameters> sets = {{}};
+  for (const PolicyParameter& parameter : info.parameters) {
+    std::string_view allowed = parameter.allowed;
+    while (!allowed.empty()) {
+      const size_t end = std::min(allowed.find(" | "), allowed.size());
+      const std::string word(allowed.substr(0, end));
+      allowed.remove_prefix(std::min(end + 3, allowed.size()));
+      const bool is_default = word == parameter.default_value;
+      if (!is_default && word.find(' ') == std::string::npos) {
+        sets.push_back({{std::string(parameter.name), word}});
+      }
+    }
+  }
+  return sets;
+}
+
+std::vector<Variant> Variants() {
+  std::vector<Variant> variants;
+  for (const PolicyInfo& info : Policies()) {
+    for (const PolicyParameters& parameters : ParameterSets(info)) {
+      for (Elasticity e : {Elasticity::kRigid, Elasticity::kMoldable, Elasticity::kMalleable}) {
+        variants.push_back({&info, parameters, e});
+      }
+      variants.push_back({&info, parameters, std::nullopt});
+    }
+  }
+  return variants;
+}
+
+class PolicyContract : public ::testing::TestWithParam<Variant> {
+ protected:
+  std::unique_ptr<World> MakeWorld(const char* topology) const {
+    const Variant& variant = GetParam();
+    return std::make_unique<World>(topology, MakePolicy(*variant.info, variant.parameters),
+                                   variant.info->oversubscribes);
+  }
+  bool Exclusive() const { return !GetParam().info->oversubscribes; }
+
+  Job RandomJob(int64_t id, int machine, Random* random) const {
+    const int size = machine + machine / 4;  // Some ask for more than there is.
+    CoreRequest request;
+    request.preferred = 1 + static_cast<int>(random->Below(static_cast<uint64_t>(size)));
+    request.min = 1 + static_cast<int>(random->Below(static_cast<uint64_t>(request.preferred)));
+    request.max = request.preferred + static_cast<int>(random->Below(4));
+    const auto elasticity =
+        GetParam().elasticity.value_or(static_cast<Elasticity>(random->Below(3)));
+    return MakeJob(id, request, elasticity, static_cast<int>(random->Below(3)));
+  }
+
+  // What must hold after each event, seen from outside the arbiter.
+  void CheckGrants(const World& world) const {
+    CpuSet all;
+    int sum = 0;
+    for (const JobView& job : world.arbiter.View().jobs) {
+      if (!job.IsActive()) {
+        EXPECT_TRUE(job.cores.Empty());
+        continue;
+      }
+      EXPECT_GE(job.cores.Count(), job.request.min) << job.id.value;
+      if (Exclusive()) {
+        EXPECT_LE(job.cores.Count(), job.request.max) << job.id.value;
+      }
+      all = all | job.cores;
+      sum += job.cores.Count();
+    }
+    EXPECT_TRUE(world.topology.Cpus().Contains(all));
+    if (Exclusive()) {
+      EXPECT_EQ(all.Count(), sum) << "a core was granted twice";
+    }
+  }
+
+  // One random event, the same for the same stream of numbers.
+  void Step(World& world, int64_t* submitted, int64_t arrivals, Random* random) const {
+    std::vector<int64_t> alive, in_flight;
+    for (const auto& [id, tenant] : world.host.jobs) {
+      alive.push_back(id.value);
+      if (tenant.in_flight) in_flight.push_back(id.value);
+    }
+    world.Pass(random->Uniform());
+    const uint64_t what = random->Below(8);
+    const uint64_t pick = random->Next();
+    if (what < 3 && *submitted < arrivals) {
+      world.Submit(RandomJob(++*submitted, world.topology.Cpus().Count(), random));
+    } else if (what < 5 && !alive.empty()) {
+      world.Finish(alive[pick % alive.size()]);
+    } else if (what == 5 && !alive.empty()) {
+      world.Fail(alive[pick % alive.size()], "died");
+    } else if (!in_flight.empty()) {
+      world.Settle(in_flight[pick % in_flight.size()]);
+    }
+  }
+
+  // No more arrivals: everything settles, the oldest job ends, and so on. Everybody must have had a
+  // turn.
+  void Drain(World& world) const {
+    while (world.arbiter.Waiting() + world.arbiter.Started() > 0) {
+      world.SettleAll();
+      CheckGrants(world);
+      ASSERT_FALSE(world.host.jobs.empty()) << "starved: " << world.State();
+      world.Pass(1);
+      world.Finish(world.host.jobs.begin()->first.value);
+    }
+  }
+
+  void PlayRandomly(const char* topology, uint64_t seed) const {
+    auto world = MakeWorld(topology);
+    auto twin = MakeWorld(topology);
+    Random random(seed), twin_random(seed);
+    int64_t submitted = 0, twin_submitted = 0;
+    for (int step = 0; step < 120 && !HasFailure(); ++step) {
+      Step(*world, &submitted, 25, &random);
+      Step(*twin, &twin_submitted, 25, &twin_random);
+      CheckGrants(*world);
+      EXPECT_EQ(world->State(), twin->State());
+    }
+    Drain(*world);
+    EXPECT_EQ(world->observer.ends.size(), static_cast<size_t>(submitted));
+    EXPECT_TRUE(world->host.jobs.empty());
+  }
+};
+
+TEST_P(PolicyContract, NoJobNoDecision) {
+  auto world = MakeWorld(kFourCores);
+  const MachineView view = world->arbiter.View();
+  const Event events[] = {JobFinished{{7}}, JobFailed{{7}}, GrantSettled{{7}}, Tick{}};
+  for (const Event& event : events) EXPECT_TRUE(world->policy->Decide(view, event).jobs.empty());
+}
+
+TEST_P(PolicyContract, LoneJobStartsAtOnceAndEnds) {
+  for (const char* topology : {kFourCores, kSixteenCores}) {
+    auto world = MakeWorld(topology);
+    const int cores = world->topology.Cpus().Count();
+    world->Submit(
+        MakeJob(1, {1, cores, cores}, GetParam().elasticity.value_or(Elasticity::kMalleable)));
+    EXPECT_EQ(world->arbiter.Started(), 1);
+    world->SettleAll();
+    CheckGrants(*world);
+    world->Finish(1);
+    EXPECT_EQ(world->arbiter.Waiting() + world->arbiter.Started(), 0);
+    EXPECT_EQ(world->observer.ends.at({1}), JobEnd::kFinished);
+  }
+}
+
+TEST_P(PolicyContract, LoneJobOnOneCore) {
+  auto world = MakeWorld("pack:1 [numa] l3:1 core:1 pu:1");
+  world->Submit(MakeJob(1, {1, 4, 8}, GetParam().elasticity.value_or(Elasticity::kMalleable)));
+  EXPECT_EQ(world->State(), "1=0");
+}
+
+TEST_P(PolicyContract, RandomJobsAreGrantedWithinTheRulesAndAllEnd) {
+  for (uint64_t seed = 0; seed < 15 && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    PlayRandomly(kFourCores, seed);
+    PlayRandomly("pack:2 [numa] l3:2 core:2 pu:2", seed);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, PolicyContract, ::testing::ValuesIn(Variants()),
+                         [](const auto& info) { return info.param.Name(); });
+
+}  // namespace
+}  // namespace cosched

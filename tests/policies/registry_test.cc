@@ -1,0 +1,101 @@
+#include "policies/registry.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "engine/base/error.h"
+
+namespace cosched {
+namespace {
+
+std::string ErrorOf(const char* policy, const PolicyParameters& parameters) {
+  try {
+    MakePolicy(*FindPolicy(policy), parameters);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Registry, NamesAreUniqueAndFound) {
+  std::set<std::string_view> names;
+  for (const PolicyInfo& info : Policies()) {
+    EXPECT_TRUE(names.insert(info.name).second) << info.name;
+    EXPECT_EQ(FindPolicy(info.name), &info);
+    EXPECT_FALSE(info.summary.empty());
+    for (const PolicyParameter& parameter : info.parameters) EXPECT_FALSE(parameter.help.empty());
+  }
+  EXPECT_EQ(FindPolicy("max_prop"), nullptr);
+  EXPECT_EQ(PolicyNames(),
+            "no-control, static-partition, strict, always-attend, max-prop, equal-share");
+}
+
+TEST(Registry, DefaultsOfEveryPolicyAreAllowed) {
+  for (const PolicyInfo& info : Policies()) EXPECT_NE(MakePolicy(info, {}), nullptr) << info.name;
+}
+
+TEST(Registry, OnlyNoControlOversubscribes) {
+  for (const PolicyInfo& info : Policies()) {
+    EXPECT_EQ(info.oversubscribes, info.name == "no-control");
+  }
+}
+
+TEST(Registry, UnknownParameterIsNamed) {
+  EXPECT_EQ(ErrorOf("max-prop", {{"oder", "fcfs"}}),
+            "policy.max-prop.oder: there is no such parameter; allowed: order");
+  EXPECT_EQ(ErrorOf("equal-share", {{"order", "fcfs"}}),
+            "policy.equal-share.order: there is no such parameter; allowed: nothing: equal-share "
+            "has no parameters");
+}
+
+TEST(Registry, ValueThatIsNotAllowedIsNamed) {
+  EXPECT_EQ(ErrorOf("strict", {{"order", "lifo"}}),
+            "policy.strict.order: \"lifo\" is not allowed; allowed: fcfs | priority");
+  EXPECT_EQ(ErrorOf("strict", {{"order", "priority"}}), "");
+}
+
+TEST(Registry, NumbersAreParsedWholeAndBounded) {
+  for (const char* bad : {"0", "-1", "", "2x", " 2", "1.5", "99999999999", "nan", "Auto", "fcfs"}) {
+    EXPECT_EQ(ErrorOf("static-partition", {{"slices", bad}}),
+              "policy.static-partition.slices: \"" + std::string(bad) +
+                  "\" is not allowed; allowed: auto | integer >= 1");
+  }
+  for (const char* good : {"auto", "1", "64"}) {
+    EXPECT_EQ(ErrorOf("static-partition", {{"slices", good}}), "");
+  }
+}
+
+std::string g_made_with;
+
+TEST(Registry, RealNumbersHaveBoundsToo) {
+  static constexpr PolicyParameter kParameters[] = {
+      {"gain", "0.5", "number > 0", "of the controller"},
+      {"slo", "1", "number >= 0.1 | off", "seconds"}};
+  const PolicyInfo info = {
+      .name = "toy",
+      .summary = {},
+      .source = {},
+      .parameters = kParameters,
+      .make = [](const PolicyParameters& parameters) -> std::unique_ptr<Policy> {
+        g_made_with = parameters.at("gain") + " " + parameters.at("slo");
+        return nullptr;
+      }};
+  MakePolicy(info, {{"slo", "off"}});
+  EXPECT_EQ(g_made_with, "0.5 off");
+  MakePolicy(info, {{"gain", "1e-3"}, {"slo", "0.1"}});
+  EXPECT_EQ(g_made_with, "1e-3 0.1");
+  EXPECT_THROW(MakePolicy(info, {{"gain", "0"}}), InputError);
+  EXPECT_THROW(MakePolicy(info, {{"gain", "inf"}}), InputError);
+  EXPECT_THROW(MakePolicy(info, {{"slo", "0.09"}}), InputError);
+}
+
+TEST(JobEnd, HasTheNamesOfTheRecords) {
+  EXPECT_EQ(ToString(JobEnd::kFinished), "finished");
+  EXPECT_EQ(ToString(JobEnd::kFailed), "failed");
+  EXPECT_EQ(ToString(JobEnd::kRejected), "rejected");
+  EXPECT_EQ(ToString(JobEnd::kCancelled), "cancelled");
+}
+
+}  // namespace
+}  // namespace cosched
