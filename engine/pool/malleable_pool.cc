@@ -50,6 +50,8 @@ bool SpinUntil(Predicate done) {
   return done();
 }
 
+thread_local int task_depth = 0;
+
 // One ParallelFor, on its caller's stack. A worker may touch it only between Attach (under the
 // pool's lock, while it is listed) and Detach; the caller unlists it and then waits for the last
 // Detach.
@@ -74,11 +76,13 @@ class Loop {
   // the program, where unwinding would leave workers with a dead loop.
   template <typename Predicate>
   void Work(Predicate leave) noexcept {
+    ++task_depth;
     int64_t task;
     while ((task = next_.fetch_add(1, std::memory_order_relaxed)) < tasks_) {
       body_(static_cast<int>(task));
-      if (leave()) return;
+      if (leave()) break;
     }
+    --task_depth;
   }
 
   void Detach() {
@@ -427,11 +431,12 @@ void MalleablePool::Impl::Bind(int wanted, const std::vector<int>& cpus) {
 }
 
 void MalleablePool::Impl::ParallelFor(int tasks, FunctionRef<void(int)> body) {
-  if (tasks == 1 || options.capacity == 0) {
+  if (tasks <= 1 || options.capacity == 0) {
+    ++task_depth;
     for (int i = 0; i < tasks; ++i) body(i);
+    --task_depth;
     return;
   }
-  if (tasks < 1) return;
   Loop loop(tasks, body);
   WakeList first;
   {
@@ -488,6 +493,8 @@ void MalleablePool::OnSettled(std::function<void(nanoseconds, bool)> callback) {
 void MalleablePool::ParallelFor(int tasks, FunctionRef<void(int)> body) {
   impl_->ParallelFor(tasks, body);
 }
+
+bool MalleablePool::InTask() { return task_depth > 0; }
 
 void MalleablePool::Schedule(std::function<void()> closure) { impl_->Schedule(std::move(closure)); }
 

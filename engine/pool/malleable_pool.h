@@ -73,6 +73,9 @@ class MalleablePool {
   // worker. May be nested and concurrent.
   void ParallelFor(int tasks, FunctionRef<void(int)> body);
 
+  // True inside a task of any pool's ParallelFor, on whatever thread runs it.
+  static bool InTask();
+
   // Queues one closure, FIFO. See WhenEmpty.
   void Schedule(std::function<void()> closure);
 

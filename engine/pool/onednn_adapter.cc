@@ -1,20 +1,11 @@
 #include "engine/pool/onednn_adapter.h"
 
 namespace cosched {
-namespace {
 
-thread_local int task_depth = 0;
-
-}  // namespace
-
-bool OnednnThreadPool::get_in_parallel() const { return task_depth > 0; }
+bool OnednnThreadPool::get_in_parallel() const { return MalleablePool::InTask(); }
 
 void OnednnThreadPool::parallel_for(int n, const std::function<void(int, int)>& fn) {
-  pool_.ParallelFor(n, [&fn, n](int i) {
-    ++task_depth;
-    fn(i, n);
-    --task_depth;
-  });
+  pool_.ParallelFor(n, [&fn, n](int i) { fn(i, n); });
 }
 
 }  // namespace cosched

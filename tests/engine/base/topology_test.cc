@@ -1,0 +1,128 @@
+#include "engine/base/topology.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "engine/base/error.h"
+
+namespace cosched {
+namespace {
+
+CpuSet AffinityOfThisThread() {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  EXPECT_EQ(sched_getaffinity(0, sizeof(mask), &mask), 0);
+  CpuSet cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &mask)) cpus.Add(cpu);
+  }
+  return cpus;
+}
+
+TEST(TopologyTest, ThisMachineHoldsExactlyTheAllowedCpus) {
+  const Topology topology = Topology::ThisMachine();
+  EXPECT_TRUE(topology.IsThisSystem());
+  EXPECT_EQ(topology.Cpus(), AffinityOfThisThread());
+}
+
+TEST(TopologyTest, ThisMachineFollowsTheAffinityOfTheProcess) {
+  ASSERT_EQ(getpid(), gettid());  // The main thread's mask stands for the process.
+  const Topology all = Topology::ThisMachine();
+  const CpuSet last{all.Cpus().ToVector().back()};
+  ASSERT_TRUE(all.BindThread(0, last));
+  const CpuSet seen = Topology::ThisMachine().Cpus();
+  ASSERT_TRUE(all.BindThread(0, all.Cpus()));
+  EXPECT_EQ(seen, last);
+}
+
+TEST(TopologyTest, BindsThisAndOtherThreads) {
+  const Topology topology = Topology::ThisMachine();
+  std::thread([&] {
+    for (int cpu : topology.Cpus().ToVector()) {
+      EXPECT_TRUE(topology.BindThread(0, {cpu}));
+      EXPECT_EQ(AffinityOfThisThread(), CpuSet{cpu});
+      std::thread([&, tid = gettid()] {
+        EXPECT_TRUE(topology.BindThread(tid, topology.Cpus()));
+        EXPECT_EQ(topology.ThreadBinding(tid), topology.Cpus());
+      }).join();
+      EXPECT_EQ(AffinityOfThisThread(), topology.Cpus());
+    }
+  }).join();
+}
+
+TEST(TopologyTest, BindingOutsideTheMachineIsRefused) {
+  const Topology topology = Topology::ThisMachine();
+  ASSERT_FALSE(topology.Cpus().Contains(CpuSet::kMaxCpu));
+  EXPECT_FALSE(topology.BindThread(0, {CpuSet::kMaxCpu}));
+  EXPECT_FALSE(topology.BindThread(0, {}));
+  EXPECT_EQ(errno, EINVAL);
+  EXPECT_EQ(AffinityOfThisThread(), topology.Cpus());
+}
+
+TEST(TopologyTest, BindingOfAThreadThatIsGoneIsEmpty) {
+  const Topology topology = Topology::ThisMachine();
+  pid_t tid = 0;
+  std::thread([&] { tid = gettid(); }).join();
+  EXPECT_TRUE(topology.ThreadBinding(tid).Empty());
+}
+
+TEST(TopologyTest, LocatesCpusOfASyntheticMachine) {
+  const Topology topology = Topology::Synthetic("pack:2 [numa] l3:4 core:8 pu:2");
+  EXPECT_FALSE(topology.IsThisSystem());
+  EXPECT_EQ(topology.Cpus(), CpuSet::Range(0, 127));
+  for (int cpu : topology.Cpus().ToVector()) {
+    const Topology::Location location = topology.Locate(cpu);
+    EXPECT_EQ(location.core, cpu / 2);
+    EXPECT_EQ(location.l3, cpu / 16);
+    EXPECT_EQ(location.numa, cpu / 64);
+    EXPECT_EQ(location.package, cpu / 64);
+  }
+  EXPECT_EQ(topology.Summary(), "2 packages, 2 NUMA nodes, 8 L3, 64 cores, 128 CPUs");
+}
+
+TEST(TopologyTest, LevelsThatAreNotThereAreMinusOne) {
+  const Topology topology = Topology::Synthetic("core:4 pu:1");
+  EXPECT_EQ(topology.Locate(3).core, 3);
+  EXPECT_EQ(topology.Locate(3).l3, -1);
+  EXPECT_EQ(topology.Locate(3).package, -1);
+  EXPECT_EQ(topology.Locate(3).numa, 0);  // hwloc always has memory somewhere.
+}
+
+TEST(TopologyTest, BindingOnASyntheticMachineIsRefused) {
+  const Topology topology = Topology::Synthetic("core:2 pu:1");
+  const CpuSet before = AffinityOfThisThread();
+  EXPECT_FALSE(topology.BindThread(0, {0}));
+  EXPECT_TRUE(topology.ThreadBinding(0).Empty());
+  EXPECT_EQ(AffinityOfThisThread(), before);
+}
+
+TEST(TopologyTest, MalformedDescriptionNamesTheText) {
+  for (const char* text : {"", "nonsense", "core:x", "pack:2 banana:3", "core:0 pu:1"}) {
+    try {
+      Topology::Synthetic(text);
+      ADD_FAILURE() << '"' << text << "\" was taken";
+    } catch (const InputError& error) {
+      EXPECT_NE(std::string(error.what()).find('"' + std::string(text) + '"'), std::string::npos);
+    }
+  }
+}
+
+TEST(TopologyTest, XmlAndSummaryDescribeThisMachine) {
+  const Topology topology = Topology::ThisMachine();
+  EXPECT_NE(topology.Xml().find("<topology"), std::string::npos);
+  EXPECT_NE(topology.Summary().find("CPU"), std::string::npos);
+}
+
+TEST(TopologyDeathTest, LocatingAnotherMachinesCpuIsABug) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_DEATH(Topology::Synthetic("core:2 pu:1").Locate(2), "CPU 2 is not in 0-1");
+}
+
+}  // namespace
+}  // namespace cosched

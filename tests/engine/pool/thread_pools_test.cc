@@ -1,0 +1,246 @@
+// The pair of pools of a session: how many threads a grant gives, on which cores, and when they are
+// there. The machine's own cores are used, however many there are; what needs more of them says so
+// and is skipped.
+
+#include "engine/pool/thread_pools.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <atomic>
+#include <latch>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/base/random.h"
+#include "engine/base/topology.h"
+
+namespace cosched {
+namespace {
+
+using Binding = ThreadPools::Binding;
+constexpr std::chrono::minutes kForever{5};
+
+// The first `count` cores of this machine.
+CpuSet Take(const CpuSet& cpus, int count) {
+  CpuSet taken;
+  for (int cpu : cpus.ToVector()) {
+    if (taken.Count() < count) taken.Add(cpu);
+  }
+  return taken;
+}
+
+TEST(ThreadPoolsTest, NothingIsActiveBeforeTheFirstResize) {
+  ThreadPools pools({1, 4}, Binding::kNone, nullptr);
+  EXPECT_TRUE(pools.Settled());
+  EXPECT_EQ(pools.ActiveThreads(), 0);
+  EXPECT_EQ(pools.Current(), (Split{0, 0}));
+  EXPECT_EQ(pools.Capacity(), (Split{1, 4}));
+  EXPECT_EQ(pools.intra().Capacity(), 3);  // The caller is the fourth.
+}
+
+// Synthetic cores can't be bound, but the counts are the same: clamping to the grant is arithmetic.
+TEST(ThreadPoolsTest, MalleableThreadsNeverExceedTheCores) {
+  const Topology topology = Topology::Synthetic("core:16 pu:1");
+  ThreadPools pools({4, 8}, Binding::kEachToItsCore, &topology);
+  for (int cores = 0; cores <= 16; ++cores) {
+    for (const Split split : {Split{1, 1}, Split{1, 8}, Split{4, 8}, Split{2, 3}, Split{9, 99},
+                              Split{0, 0}, DefaultSplit(cores)}) {
+      pools.Resize(CpuSet::Range(0, cores - 1), split);
+      ASSERT_TRUE(pools.WaitSettled(kForever));
+      EXPECT_LE(pools.ActiveThreads(), cores);
+      EXPECT_EQ(pools.inter().Active(), pools.Current().inter);
+      EXPECT_EQ(pools.intra().Active(), std::max(0, pools.Current().intra - 1));
+      EXPECT_EQ(pools.Current() == (Split{0, 0}), cores == 0);
+    }
+  }
+  pools.Resize(CpuSet::Range(0, 3), {2, 8});
+  EXPECT_EQ(pools.Current(), (Split{2, 3}));
+  pools.Resize(CpuSet::Range(0, 1), {4, 8});
+  EXPECT_EQ(pools.Current(), (Split{2, 1}));
+  pools.Resize(CpuSet::Range(0, 15), {9, 99});
+  EXPECT_EQ(pools.Current(), (Split{4, 8}));
+}
+
+TEST(ThreadPoolsTest, RigidThreadsFollowTheSplitWhateverTheCores) {
+  ThreadPools pools({2, 4}, Binding::kNone, nullptr);
+  pools.Resize({0}, {2, 4});
+  ASSERT_TRUE(pools.WaitSettled(kForever));
+  EXPECT_EQ(pools.Current(), (Split{2, 4}));
+  EXPECT_EQ(pools.ActiveThreads(), 5);
+  pools.Resize({}, {2, 4});
+  ASSERT_TRUE(pools.WaitSettled(kForever));
+  EXPECT_EQ(pools.ActiveThreads(), 0);
+}
+
+// What the kernel says each active thread may run on.
+std::vector<CpuSet> Bindings(ThreadPools* pools, const Topology& topology) {
+  std::vector<CpuSet> bindings;
+  for (MalleablePool* pool : {&pools->inter(), &pools->intra()}) {
+    for (int i = 0; i < pool->Active(); ++i) {
+      bindings.push_back(topology.ThreadBinding(pool->ThreadIds()[static_cast<size_t>(i)]));
+    }
+  }
+  return bindings;
+}
+
+void ExpectOneThreadOnEachCore(const std::vector<CpuSet>& bindings, const CpuSet& cores) {
+  CpuSet all;
+  for (const CpuSet& binding : bindings) {
+    EXPECT_EQ(binding.Count(), 1);
+    EXPECT_TRUE((all & binding).Empty()) << "two threads on " << binding.ToString();
+    all = all | binding;
+  }
+  EXPECT_EQ(all, cores);
+}
+
+TEST(ThreadPoolsTest, BindsEachThreadToACoreOfItsOwn) {
+  const Topology topology = Topology::ThisMachine();
+  const int count = topology.Cpus().Count();
+  ThreadPools pools({1, count}, Binding::kEachToItsCore, &topology);
+  for (int cores = 1; cores <= count; ++cores) {
+    const CpuSet grant = Take(topology.Cpus(), cores);
+    pools.Resize(grant, DefaultSplit(cores));
+    ASSERT_TRUE(pools.WaitSettled(kForever));
+    ExpectOneThreadOnEachCore(Bindings(&pools, topology), grant);
+  }
+}
+
+TEST(ThreadPoolsTest, ResizeToTheSameCoresBindsAgain) {
+  const Topology topology = Topology::ThisMachine();
+  const CpuSet core{topology.Cpus().First()};
+  ThreadPools pools({1, 1}, Binding::kEachToItsCore, &topology);
+  pools.Resize(core, {1, 1});
+  const int tid = pools.inter().ThreadIds()[0];
+  ASSERT_TRUE(topology.BindThread(tid, topology.Cpus()));  // As a changed cpuset does.
+  pools.Resize(core, {1, 1});
+  EXPECT_EQ(topology.ThreadBinding(tid), core);
+}
+
+TEST(ThreadPoolsTest, CoresThatTheMachineRefusesAreCounted) {
+  const Topology topology = Topology::ThisMachine();
+  ThreadPools pools({1, 1}, Binding::kEachToItsCore, &topology);
+  pools.Resize({CpuSet::kMaxCpu}, {1, 1});
+  EXPECT_TRUE(pools.WaitSettled(kForever));
+  EXPECT_EQ(pools.inter().BindFailures(), 1);
+}
+
+TEST(ThreadPoolsTest, ThreadsKeepTheirCoreAndTheInterWorkerMovesWhenItsCoreIsLost) {
+  const Topology topology = Topology::ThisMachine();
+  const std::vector<int> cpus = topology.Cpus().ToVector();
+  if (cpus.size() < 2) GTEST_SKIP() << "needs 2 cores";
+  const int a = cpus[0], b = cpus[1];
+  ThreadPools pools({1, 2}, Binding::kEachToItsCore, &topology);
+  const int inter = pools.inter().ThreadIds()[0], helper = pools.intra().ThreadIds()[0];
+  pools.Resize({b}, {1, 2});
+  EXPECT_EQ(topology.ThreadBinding(inter), CpuSet{b});
+  pools.Resize({a, b}, {1, 2});
+  EXPECT_EQ(topology.ThreadBinding(inter), CpuSet{b});
+  EXPECT_EQ(topology.ThreadBinding(helper), CpuSet{a});
+  pools.Resize({a}, {1, 2});
+  EXPECT_EQ(topology.ThreadBinding(inter), CpuSet{a});
+  ASSERT_TRUE(pools.WaitSettled(kForever));
+  EXPECT_EQ(pools.ActiveThreads(), 1);
+}
+
+TEST(ThreadPoolsTest, TimesCountGrowsAndShrinksApart) {
+  ThreadPools pools({1, 4}, Binding::kNone, nullptr);
+  const auto resize = [&](Split split) {
+    pools.Resize({0}, split);
+    ASSERT_TRUE(pools.WaitSettled(kForever));
+  };
+  resize({1, 4});
+  resize({1, 4});  // Moves nothing: in neither count.
+  resize({1, 2});
+  resize({1, 1});
+  const ThreadPools::ResizeTimes times = pools.Times();
+  EXPECT_EQ(times.grows, 1);
+  EXPECT_EQ(times.shrinks, 2);
+  EXPECT_GT(times.last_grow.count(), 0);
+  EXPECT_GE(times.longest_shrink, times.last_shrink);
+  EXPECT_EQ(times.grow.Count(), 1);
+  EXPECT_EQ(times.shrink.Count(), 2);
+  EXPECT_GE(times.shrink.Quantile(1), times.longest_shrink);
+}
+
+TEST(ThreadPoolsTest, WaitSettledGivesUp) {
+  ThreadPools pools({1, 1}, Binding::kNone, nullptr);
+  pools.Resize({0}, {1, 1});
+  std::latch begun(1), end(1);
+  pools.inter().Schedule([&] {
+    begun.count_down();
+    end.wait();
+  });
+  begun.wait();
+  pools.Resize({}, {1, 1});  // The node runs to its end first.
+  EXPECT_FALSE(pools.WaitSettled(std::chrono::milliseconds(1)));
+  EXPECT_EQ(pools.Cores(), CpuSet());
+  end.count_down();
+  EXPECT_TRUE(pools.WaitSettled(std::chrono::nanoseconds::max()));
+}
+
+// Nodes on the inter pool whose loops use the intra pool, while the session is resized and paused
+// at random.
+TEST(ThreadPoolsTest, NothingIsLostWhileResizedAndPaused) {
+  const Topology topology = Topology::ThisMachine();
+  const std::vector<int> cpus = topology.Cpus().ToVector();
+  ThreadPools pools({2, 4}, Binding::kEachToItsCore, &topology);
+  std::atomic<int> nodes{0}, tasks{0};
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> resizers;
+  for (uint64_t seed = 0; seed < 2; ++seed) {
+    resizers.emplace_back([&, seed] {
+      Random random(seed);
+      while (!stop) {
+        CpuSet cores;
+        for (int cpu : cpus) {
+          if (random.Below(3) > 0) cores.Add(cpu);
+        }
+        pools.Resize(
+            cores, {1 + static_cast<int>(random.Below(2)), 1 + static_cast<int>(random.Below(4))});
+        std::this_thread::yield();
+      }
+    });
+  }
+  constexpr int kNodes = 500, kTasks = 16;
+  for (int i = 0; i < kNodes; ++i) {
+    pools.inter().Schedule([&] {
+      pools.intra().ParallelFor(kTasks, [&](int) { ++tasks; });
+      ++nodes;
+    });
+  }
+  while (nodes < kNodes) std::this_thread::yield();
+  stop = true;
+  for (std::thread& resizer : resizers) resizer.join();
+  EXPECT_EQ(tasks.load(), kNodes * kTasks);
+  pools.Resize(topology.Cpus(), {1, 4});
+  EXPECT_TRUE(pools.WaitSettled(kForever));
+}
+
+TEST(DurationHistogramTest, QuantilesAreWithinABucket) {
+  DurationHistogram histogram;
+  EXPECT_EQ(histogram.Quantile(0.5).count(), 0);
+  for (int i = 1; i <= 1000; ++i) histogram.Add(std::chrono::microseconds(i));
+  EXPECT_EQ(histogram.Count(), 1000);
+  for (double quantile : {0.001, 0.1, 0.5, 0.9, 0.99, 1.0}) {
+    const double exact = quantile * 1e6;
+    const auto value = static_cast<double>(histogram.Quantile(quantile).count());
+    EXPECT_GE(value, exact);
+    EXPECT_LE(value, exact * 1.125);
+  }
+}
+
+TEST(DurationHistogramTest, TakesExtremesAndMerges) {
+  DurationHistogram a, b;
+  a.Add(std::chrono::nanoseconds(-5));
+  a.Add(std::chrono::nanoseconds(0));
+  b.Add(std::chrono::hours(24));
+  a.Merge(b);
+  EXPECT_EQ(a.Count(), 3);
+  EXPECT_EQ(a.Quantile(0).count(), 1);
+  EXPECT_GT(a.Quantile(1), std::chrono::minutes(10));
+}
+
+}  // namespace
+}  // namespace cosched
