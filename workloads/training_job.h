@@ -1,6 +1,7 @@
 #pragma once
-// One CNN program: a model, its data and a session, run step by step; training (momentum SGD) or inference (batches from a
-// data set as fast as they come). Called by the tenant and by tests. Step() on one thread; session().Resize from any.
+// One CNN program: a model, its data and a session, run step by step; training (momentum SGD) or
+// inference (batches from a data set as fast as they come). Called by the tenant and by tests.
+// Step() on one thread; session().Resize from any.
 
 #include <cstdint>
 #include <memory>
@@ -26,24 +27,28 @@ struct JobSettings {
 };
 
 struct StepResult {
-  double loss = 0;        // Mean over the batch; 0 for inference.
-  int correct = 0;        // Right predictions in this batch.
+  double loss = 0;  // Mean over the batch; 0 for inference.
+  int correct = 0;  // Right predictions in this batch.
   int images = 0;
 };
 
 class TrainingJob {
  public:
-  // Throws InputError for an unknown model, a data set that does not fit it, or a batch < 1.
+  // Throws InputError for an unknown model, a data set that does not fit it, or a batch < 1 or
+  // larger than the data set.
   explicit TrainingJob(const JobSettings& settings);
-  // Trains or infers on a data set given by the caller (kept by reference) instead of settings.dataset.
+  // Trains or infers on a data set given by the caller (kept by reference) instead of
+  // settings.dataset.
   TrainingJob(const JobSettings& settings, const Dataset& dataset);
   ~TrainingJob();
 
-  // One batch. Images are drawn in a seeded order, a new permutation each epoch: the same at any number of threads.
+  // One batch. Images are drawn in a seeded order, a new permutation each epoch: the same at any
+  // number of threads. What is left of an epoch, less than a batch, is skipped.
   StepResult Step();
   int64_t StepsPerEpoch() const;
   int64_t StepsDone() const;
-  // Share of right predictions over a whole data set, with inference batch norm. Between steps only.
+  // Share of right predictions over a whole data set, with inference batch norm. Between steps
+  // only. Runs in a session of its own when training, which takes the job's cores before each batch.
   double Accuracy(const Dataset& dataset);
 
   Session& session();

@@ -1,0 +1,258 @@
+#include "workloads/training_job.h"
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "engine/base/error.h"
+#include "engine/base/random.h"
+#include "workloads/model.h"
+
+namespace cosched {
+namespace {
+
+constexpr char kImages[] = "images";
+constexpr char kLabels[] = "labels";
+constexpr char kTrain[] = "train";
+
+const ModelInfo& ModelOf(const JobSettings& settings) {
+  if (const ModelInfo* model = FindModel(settings.model)) return *model;
+  std::string names;
+  for (const ModelInfo& model : Models()) {
+    names += (names.empty() ? "" : ", ") + std::string(model.name);
+  }
+  throw InputError(
+      {.key = "model", .problem = "unknown model \"" + settings.model + "\"", .allowed = names});
+}
+
+std::string Describe(const Shape& image, int classes) {
+  return image.ToString() + " images in " + std::to_string(classes) + " classes";
+}
+
+void CheckFits(const ModelInfo& model, int batch, const Dataset& dataset) {
+  if (dataset.ImageShape() != model.image || dataset.Classes() != model.classes) {
+    throw InputError({.key = "dataset",
+                      .problem = Describe(dataset.ImageShape(), dataset.Classes()) +
+                                 " do not fit the model " + std::string(model.name),
+                      .allowed = Describe(model.image, model.classes)});
+  }
+  if (batch < 1 || batch > dataset.Size()) {
+    throw InputError(
+        {.key = "batch",
+         .problem = std::to_string(batch) + " images",
+         .allowed = "1 to " + std::to_string(dataset.Size()) + ", the size of the data set"});
+  }
+}
+
+// The seeded order of an endless training: a new permutation each epoch, cut into full batches;
+// what is left of an epoch (less than a batch) is skipped, as TensorFlow's drop_remainder does.
+class EpochOrder {
+ public:
+  EpochOrder(int64_t images, int batch, uint64_t seed)
+      : random_(Random(seed).Derive("order")),
+        batch_(static_cast<size_t>(batch)),
+        order_(static_cast<size_t>(images)),
+        position_(order_.size()) {
+    std::iota(order_.begin(), order_.end(), 0);
+  }
+
+  int64_t BatchesPerEpoch() const { return static_cast<int64_t>(order_.size() / batch_); }
+
+  std::span<const int64_t> Next() {
+    if (position_ + batch_ > order_.size()) {
+      for (size_t i = order_.size() - 1; i > 0; --i) {
+        std::swap(order_[i], order_[random_.Below(i + 1)]);
+      }
+      position_ = 0;
+    }
+    position_ += batch_;
+    return {order_.data() + position_ - batch_, batch_};
+  }
+
+ private:
+  Random random_;
+  size_t batch_;
+  std::vector<int64_t> order_;
+  size_t position_;
+};
+
+// One batch's tensors, written anew for every step.
+struct Batch {
+  Batch(int size, const Shape& image)
+      : images(Shape{size, image[0], image[1], image[2]}),
+        labels(Shape{size}, DataType::kInt32),
+        image_elements(image.Elements()) {
+    std::fill_n(images.Floats(), images.Elements(), 0.0f);
+    std::fill_n(labels.Ints(), labels.Elements(), 0);
+  }
+  void Read(const Dataset& dataset, int64_t index, int row) {
+    labels.Ints()[row] = dataset.Read(index, images.Floats() + row * image_elements);
+  }
+
+  Tensor images;
+  Tensor labels;
+  int64_t image_elements;
+};
+
+// A model's graph for one mode and the session that runs it.
+struct Program {
+  Program(const ModelInfo& model, Mode mode, const JobSettings& settings) {
+    GraphBuilder builder(&graph);
+    const Shape shape = {settings.batch, model.image[0], model.image[1], model.image[2]};
+    const Output images = builder.Placeholder(kImages, shape);
+    const Output logits = model.build(builder, images, mode == Mode::kTrain, settings.seed);
+    if (mode == Mode::kTrain) {
+      AddTraining(model, &builder, logits);
+    } else {
+      fetches = {graph.At(builder.Softmax(logits).node).name};
+    }
+    graph.Build();
+    session = std::make_unique<Session>(graph, settings.session);
+  }
+
+  void AddTraining(const ModelInfo& model, GraphBuilder* builder, Output logits) {
+    const Shape batch = {graph.Info(logits).shape[0]};
+    const Output labels = builder->Placeholder(kLabels, batch, DataType::kInt32);
+    const NodeId entropy = builder->SparseSoftmaxCrossEntropyWithLogits(logits, labels);
+    const Output loss = builder->MeanAll({entropy, 0});
+    const std::vector<Output>& variables = builder->TrainableVariables();
+    builder->ApplyMomentum(variables, builder->Gradients(loss, variables), model.learning_rate,
+                           model.momentum, model.weight_decay, kTrain);
+    fetches = {graph.At(logits.node).name, graph.At(loss.node).name, kTrain};
+  }
+
+  Graph graph;  // The session refers to it.
+  std::unique_ptr<Session> session;
+  std::vector<std::string> fetches;  // Scores first; when training, then the loss and the update.
+};
+
+// In the first `rows` rows: how many highest scores are at the label.
+int CountCorrect(const Tensor& scores, const Tensor& labels, int rows) {
+  const int64_t classes = scores.GetShape()[1];
+  int correct = 0;
+  for (int row = 0; row < rows; ++row) {
+    const float* first = scores.Floats() + row * classes;
+    correct += std::max_element(first, first + classes) - first == labels.Ints()[row] ? 1 : 0;
+  }
+  return correct;
+}
+
+}  // namespace
+
+std::string_view ToString(Mode mode) { return mode == Mode::kTrain ? "train" : "infer"; }
+
+bool ParseMode(std::string_view text, Mode* result) {
+  for (Mode mode : {Mode::kTrain, Mode::kInfer}) {
+    if (text != ToString(mode)) continue;
+    *result = mode;
+    return true;
+  }
+  return false;
+}
+
+struct TrainingJob::Impl {
+  Impl(const JobSettings& job_settings, std::unique_ptr<Dataset> own, const Dataset& data)
+      : settings(job_settings),
+        model(ModelOf(settings)),
+        owned(std::move(own)),
+        dataset(data),
+        order(dataset.Size(), settings.batch, settings.seed),
+        batch(settings.batch, model.image),
+        program(model, settings.mode, settings) {}
+
+  // The session to infer with, holding the weights of now.
+  Session& InferenceSession() {
+    if (settings.mode == Mode::kInfer) return *program.session;
+    if (evaluation == nullptr) {
+      evaluation = std::make_unique<Program>(model, Mode::kInfer, settings);
+    }
+    for (const std::string& name : evaluation->session->VariableNames()) {
+      evaluation->session->SetVariable(name, program.session->Variable(name));
+    }
+    return *evaluation->session;
+  }
+
+  // Gives a session the job's cores of the moment, so that evaluation stays within the grant, too;
+  // waits while paused.
+  void FollowCores(Session* session) {
+    if (session == program.session.get()) return;
+    const ThreadPools& leader = program.session->Pools();
+    while (leader.Current().inter == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const CpuSet cores = leader.Cores();
+    const Split split = leader.Current();
+    const ThreadPools& follower = session->Pools();
+    const bool same = follower.Cores() == cores && follower.Current() == split;
+    if (!same && !cores.Empty() && split.inter > 0) session->Resize(cores, split);
+  }
+
+  JobSettings settings;
+  const ModelInfo& model;
+  std::unique_ptr<Dataset> owned;  // Null if the caller gave the data set.
+  const Dataset& dataset;
+  EpochOrder order;
+  Batch batch;
+  Program program;
+  std::unique_ptr<Program> evaluation;  // Of a training job; made by the first Accuracy().
+  int64_t steps = 0;
+};
+
+TrainingJob::TrainingJob(const JobSettings& settings) {
+  const ModelInfo& model = ModelOf(settings);
+  std::unique_ptr<Dataset> dataset = OpenDataset(settings.dataset, settings.data_directory,
+                                                 model.image, model.classes, settings.seed);
+  CheckFits(model, settings.batch, *dataset);
+  const Dataset& data = *dataset;
+  impl_ = std::make_unique<Impl>(settings, std::move(dataset), data);
+}
+
+TrainingJob::TrainingJob(const JobSettings& settings, const Dataset& dataset) {
+  CheckFits(ModelOf(settings), settings.batch, dataset);
+  impl_ = std::make_unique<Impl>(settings, nullptr, dataset);
+}
+
+TrainingJob::~TrainingJob() = default;
+
+StepResult TrainingJob::Step() {
+  Impl& job = *impl_;
+  int row = 0;
+  for (int64_t index : job.order.Next()) job.batch.Read(job.dataset, index, row++);
+  Feeds feeds = {{kImages, job.batch.images}};
+  const bool training = job.settings.mode == Mode::kTrain;
+  if (training) feeds.emplace_back(kLabels, job.batch.labels);
+  const std::vector<Tensor> results = job.program.session->Run(feeds, job.program.fetches);
+  ++job.steps;
+  return {.loss = training ? results[1].Floats()[0] : 0,
+          .correct = CountCorrect(results[0], job.batch.labels, row),
+          .images = row};
+}
+
+int64_t TrainingJob::StepsPerEpoch() const { return impl_->order.BatchesPerEpoch(); }
+
+int64_t TrainingJob::StepsDone() const { return impl_->steps; }
+
+double TrainingJob::Accuracy(const Dataset& dataset) {
+  Impl& job = *impl_;
+  CheckFits(job.model, 1, dataset);
+  Session& session = job.InferenceSession();
+  const std::vector<std::string>& fetches =
+      job.evaluation != nullptr ? job.evaluation->fetches : job.program.fetches;
+  int64_t correct = 0;
+  for (int64_t first = 0; first < dataset.Size(); first += job.settings.batch) {
+    // The last batch may be short; the graph's shape is fixed, so its other rows keep old images
+    // and are not counted.
+    const auto rows =
+        static_cast<int>(std::min<int64_t>(job.settings.batch, dataset.Size() - first));
+    for (int row = 0; row < rows; ++row) job.batch.Read(dataset, first + row, row);
+    job.FollowCores(&session);
+    const std::vector<Tensor> results = session.Run({{kImages, job.batch.images}}, fetches);
+    correct += CountCorrect(results[0], job.batch.labels, rows);
+  }
+  return static_cast<double>(correct) / static_cast<double>(dataset.Size());
+}
+
+Session& TrainingJob::session() { return *impl_->program.session; }
+
+}  // namespace cosched
