@@ -9,7 +9,11 @@
 
 namespace cosched {
 
-// The table as text, ready for stdout. Throws InputError if a path holds no whole cell.
+// The table as text, ready for stdout. A path is a run, or a folder of runs. Cells of the same policy, elasticity and trial in
+// several runs count as further trials. Throws InputError if a path holds no whole cell.
 std::string ComparisonTable(const std::vector<std::filesystem::path>& runs);
+
+// The runs that these paths mean: the run itself, or those right below.
+std::vector<std::filesystem::path> FindRuns(const std::vector<std::filesystem::path>& paths);
 
 }  // namespace cosched

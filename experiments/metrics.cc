@@ -50,6 +50,8 @@ struct SampleSums {
 struct CellInfo {
   int machine_cores = 0;
   std::string status;
+  std::string reason;
+  std::vector<std::string> marks;
 };
 
 CellInfo ReadCell(const std::filesystem::path& folder) {
@@ -65,7 +67,8 @@ CellInfo ReadCell(const std::filesystem::path& folder) {
       throw InputError({path.string(), 0, "machine_cores", fmt::format("'{}'", cores),
                         "an interval set such as 0-3"});
     }
-    return {cpus->Count(), json.at("status").get<std::string>()};
+    return {cpus->Count(), json.at("status").get<std::string>(),
+            json.at("reason").get<std::string>(), json.at("marks").get<std::vector<std::string>>()};
   } catch (const nlohmann::json::exception& error) {
     throw InputError({path.string(), 0, "", error.what(), "the cell.json that a run wrote"});
   }
@@ -249,6 +252,8 @@ CellSummary Summarize(const std::filesystem::path& run, const CellKey& key) {
   CellSummary summary;
   summary.key = key;
   summary.status = cell.status;
+  summary.reason = cell.reason;
+  summary.marks = cell.marks;
   SummarizeJobs(jobs, &summary);
   const SampleSums sums = SumSamples(folder, jobs);
   if (summary.makespan_s > 0) {

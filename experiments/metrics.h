@@ -29,6 +29,8 @@ struct CellSummary {
   int failed = 0;
   int resizes = 0;                  // Changes of a started job's number of cores, all jobs together
   std::string status = "done";      // "failed" cells are rows too, but no comparison may use their figures.
+  std::string reason;               // Of a failed cell; not in summary.csv.
+  std::vector<std::string> marks;   // What a reader must know of the cell (CellRecords::Mark); not in summary.csv.
 };
 
 // Where the definitions leave room:

@@ -1,0 +1,42 @@
+#include "experiments/cli/compare.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "experiments/cli/plots.h"
+#include "experiments/comparison.h"
+
+namespace cosched {
+namespace {
+
+struct CompareArguments {
+  std::vector<std::filesystem::path> results;
+  bool no_plots = false;
+};
+
+int Compare(const CompareArguments& arguments) {
+  const std::vector<std::filesystem::path> runs = FindRuns(arguments.results);
+  fmt::print("{}", ComparisonTable(runs));
+  if (arguments.no_plots) return 0;
+  fmt::print("\n");
+  bool drawn = true;
+  for (const std::filesystem::path& run : runs) drawn = DrawPlots(run) && drawn;
+  return drawn ? 0 : 1;
+}
+
+}  // namespace
+
+void AddCompareCommand(CLI::App& app, int* exit_code) {
+  const auto arguments = std::make_shared<CompareArguments>();
+  CLI::App* command =
+      app.add_subcommand("compare", "Compare the policies of one or more runs: table and plots");
+  command->add_option("RESULTS", arguments->results, "Folders of runs, results/<experiment>/<run>")
+      ->required();
+  command->add_flag("--no-plots", arguments->no_plots, "Only the table");
+  command->callback([arguments, exit_code] { *exit_code = Compare(*arguments); });
+}
+
+}  // namespace cosched

@@ -1,0 +1,79 @@
+#include "experiments/comparison_cells.h"
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+namespace cosched {
+namespace {
+
+// The order in which the experiment names its policies; empty if there is no manifest that tells.
+std::vector<std::string> PolicyOrder(const std::filesystem::path& run) {
+  std::ifstream stream(run / "manifest.json");
+  const nlohmann::json manifest = nlohmann::json::parse(stream, nullptr, false);
+  std::vector<std::string> order;
+  if (!manifest.is_object()) return order;
+  for (const auto& policy : manifest.value("policies", nlohmann::json::array())) {
+    if (policy.is_object()) order.push_back(policy.value("name", ""));
+  }
+  return order;
+}
+
+void AddOnce(const std::string& policy, std::vector<std::string>* policies) {
+  if (std::find(policies->begin(), policies->end(), policy) == policies->end()) {
+    policies->push_back(policy);
+  }
+}
+
+Group& FindOrAdd(const CellKey& key, std::vector<Group>* groups) {
+  for (Group& group : *groups) {
+    if (group.policy == key.policy && group.elasticity == key.elasticity) return group;
+  }
+  return groups->emplace_back(Group{key.policy, key.elasticity, {}, {}});
+}
+
+}  // namespace
+
+std::vector<double> Group::Values(double CellSummary::*metric) const {
+  std::vector<double> values;
+  for (const ComparedCell& cell : cells) values.push_back(cell.summary.*metric);
+  return values;
+}
+
+const Group* ComparedCells::Find(const std::string& policy, Elasticity elasticity) const {
+  for (const Group& group : groups) {
+    if (group.policy == policy && group.elasticity == elasticity) return &group;
+  }
+  return nullptr;
+}
+
+ComparedCells ReadCells(const std::vector<std::filesystem::path>& runs) {
+  ComparedCells result;
+  std::vector<std::string> order;
+  std::set<std::string> policies;
+  std::set<Elasticity> elasticities;
+  std::set<std::pair<int, int>> trials;
+  for (const std::filesystem::path& run : runs) {
+    for (const std::string& policy : PolicyOrder(run)) AddOnce(policy, &order);
+    for (const CellKey& key : WholeCells(run)) {
+      ComparedCell cell{{result.runs, key.trial}, Summarize(run, key), FindThreadExcess(run, key)};
+      Group& group = FindOrAdd(key, &result.groups);
+      (cell.summary.status == "done" ? group.cells : group.failed).push_back(cell);
+      policies.insert(key.policy);
+      elasticities.insert(key.elasticity);
+      trials.insert(cell.trial);
+      ++result.cells;
+    }
+    ++result.runs;
+  }
+  result.trials = static_cast<int>(trials.size());
+  result.elasticities.assign(elasticities.begin(), elasticities.end());
+  for (const std::string& policy : order) {
+    if (policies.contains(policy)) result.policies.push_back(policy);
+  }
+  for (const std::string& policy : policies) AddOnce(policy, &result.policies);
+  return result;
+}
+
+}  // namespace cosched
