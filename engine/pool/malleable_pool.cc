@@ -21,10 +21,14 @@ namespace {
 using std::chrono::nanoseconds;
 using std::chrono::steady_clock;
 
+// What is written often has a cache line apart from what others watch: a loop of some microseconds
+// is mostly the moving of such lines between cores.
+constexpr size_t kCacheLine = 64;
 // How long a worker without work, or a caller whose last tasks run elsewhere, looks before it
-// sleeps. Loops of small networks follow each other within this time, and a futex round trip costs
-// about as much; longer would take cycles from whoever shares the core.
-constexpr nanoseconds kSpin{5'000};
+// sleeps: about what it takes to wake it again (13 us measured), so that it never costs more than
+// twice the better choice. Loops of small networks follow each other within this time. Two
+// processes on the same cores were as fast with it as with a third of it.
+constexpr nanoseconds kSpin{15'000};
 // Workers that a loop's caller wakes itself. Each of them wakes as many again while tasks remain,
 // so that the caller of a loop of some microseconds pays for two wake-ups at most.
 constexpr int kFanOut = 2;
@@ -76,10 +80,12 @@ class Loop {
   // the program, where unwinding would leave workers with a dead loop.
   template <typename Predicate>
   void Work(Predicate leave) noexcept {
+    const FunctionRef<void(int)> body = body_;  // Not read again from a line that others write.
+    const int tasks = tasks_;
     ++task_depth;
     int64_t task;
-    while ((task = next_.fetch_add(1, std::memory_order_relaxed)) < tasks_) {
-      body_(static_cast<int>(task));
+    while ((task = next_.fetch_add(1, std::memory_order_relaxed)) < tasks) {
+      body(static_cast<int>(task));
       if (leave()) break;
     }
     --task_depth;
@@ -111,9 +117,20 @@ class Loop {
 
   const int tasks_;
   const FunctionRef<void(int)> body_;
-  int woken_ = 0;                             // Guarded by the pool's lock.
-  alignas(64) std::atomic<int64_t> next_{0};  // 64 bits: workers count past the end
-  alignas(64) std::atomic<uint32_t> attached_{0};
+  int woken_ = 0;  // Guarded by the pool's lock.
+  std::atomic<uint32_t> attached_{0};
+  alignas(kCacheLine) std::atomic<int64_t> next_{0};  // 64 bits: workers count past the end
+};
+
+// Spins a little before it sleeps: the pool's sections take some tens of nanoseconds, a futex round
+// trip thousands.
+class Mutex {
+ public:
+  void lock() { pthread_mutex_lock(&mutex_); }
+  void unlock() { pthread_mutex_unlock(&mutex_); }
+
+ private:
+  pthread_mutex_t mutex_ = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
 };
 
 enum class State {
@@ -123,7 +140,7 @@ enum class State {
   kIdle,    // wanted, asleep until there is work; counts as active
 };
 
-struct alignas(64) Worker {
+struct alignas(kCacheLine) Worker {
   int index = 0;
   int tid = 0;  // Written before the constructor returns.
   State state = State::kParked;
@@ -152,12 +169,14 @@ struct MalleablePool::Impl {
   explicit Impl(Options pool_options);
   ~Impl();
 
-  using Lock = std::unique_lock<std::mutex>;
-  // Workers taken from the idle list, to be posted once the lock is released.
+  using Lock = std::unique_lock<Mutex>;
+  // Whom to tell of new work once the lock is released, so that they do not run into it.
   struct WakeList {
     std::array<Worker*, kFanOut> workers;
     int count = 0;
+    std::atomic<uint32_t>* news = nullptr;
     void Post() {
+      if (news != nullptr) news->fetch_add(1, std::memory_order_relaxed);
       for (int i = 0; i < count; ++i) workers[static_cast<size_t>(i)]->event.Post();
     }
   };
@@ -176,8 +195,8 @@ struct MalleablePool::Impl {
   void Run(Worker* worker, BinaryEvent* started);
   void Serve(Worker* worker, Lock* lock);
   void RunClosure(Lock* lock);
-  void RunLoop(Worker* worker, Loop* loop, Lock* lock);
-  void Look(const Worker& worker, Lock* lock);
+  bool RunLoop(Worker* worker, Loop* loop, Lock* lock);
+  bool Look(const Worker& worker, uint32_t seen, Lock* lock);
 
   void Resize(int workers, const std::vector<int>& cpus);
   void Bind(int workers, const std::vector<int>& cpus);
@@ -190,21 +209,25 @@ struct MalleablePool::Impl {
   std::mutex resize_mutex;  // Held through one Resize; taken before `mutex`.
   std::atomic<int64_t> bind_failures{0};
 
-  mutable std::mutex
-      mutex;  // Guards all below; the atomics are written under it and read anywhere.
-  std::atomic<int> target{0};
+  // Watched by everyone, changed by Resize with `mutex` held.
+  alignas(kCacheLine) std::atomic<int> target{0};
   std::atomic<int> active{0};  // Workers kActive or kIdle.
   std::atomic<uint32_t> settled{1};
+
+  // Active workers that spin until `news` changes. Raised without the lock, but lowered with it:
+  // who is counted here looks for work once more before it sleeps, so it needs no waking.
+  alignas(kCacheLine) std::atomic<int> looking{0};
+  std::atomic<uint32_t> news{0};  // Changed without the lock, after work was added.
+
+  alignas(kCacheLine) mutable Mutex mutex;  // Guards all below.
+  Loop* loops = nullptr;                    // Newest first.
+  std::vector<Worker*> idle;  // The one that slept last is woken first: its cache is warm.
+  std::deque<std::function<void()>> closures;
   int waking = 0;
   bool resizing = false;  // A Resize is still binding: not settled before it is done.
   bool grew = false;
   bool stopping = false;
   steady_clock::time_point resize_start;
-  std::vector<Worker*> idle;  // The one that slept last is woken first: its cache is warm.
-  int looking = 0;            // Active workers that spin for work; `news` tells them.
-  std::atomic<uint32_t> news{0};
-  Loop* loops = nullptr;  // Newest first.
-  std::deque<std::function<void()>> closures;
 };
 
 MalleablePool::Impl::Impl(Options pool_options)
@@ -253,8 +276,9 @@ MalleablePool::Impl::WakeList MalleablePool::Impl::PopIdle(int count) {
 // There is work for `wanted` workers: those that look already need no waking. Each that takes work
 // hands on the news.
 MalleablePool::Impl::WakeList MalleablePool::Impl::Announce(int wanted) {
-  if (looking > 0) news.fetch_add(1, std::memory_order_relaxed);
-  return PopIdle(wanted - looking);
+  WakeList list = PopIdle(wanted - looking.load(std::memory_order_relaxed));
+  list.news = &news;
+  return list;
 }
 
 // The running loop with the fewest workers, so that loops that run at once share them; the newest
@@ -345,11 +369,11 @@ void MalleablePool::Impl::Serve(Worker* worker, Lock* lock) {
       RunClosure(lock);
       looked = false;
     } else if (Loop* loop = PickLoop()) {
-      RunLoop(worker, loop, lock);
-      looked = false;
+      looked = RunLoop(worker, loop, lock);
     } else if (!looked) {
-      Look(*worker, lock);
-      looked = true;
+      const uint32_t seen = news.load(std::memory_order_relaxed);
+      lock->unlock();
+      looked = !Look(*worker, seen, lock);
     } else {
       worker->state = State::kIdle;
       idle.push_back(worker);
@@ -369,23 +393,31 @@ void MalleablePool::Impl::RunClosure(Lock* lock) {
   lock->lock();
 }
 
-void MalleablePool::Impl::RunLoop(Worker* worker, Loop* loop, Lock* lock) {
+// True if it has then looked for other work in vain. After the only loop it looks before it takes
+// the lock again: the loop's caller needs the lock just now, to end this loop and to begin the
+// next.
+bool MalleablePool::Impl::RunLoop(Worker* worker, Loop* loop, Lock* lock) {
+  const bool only = closures.empty() && loops == loop && loop->next == nullptr;
+  const uint32_t seen = news.load(std::memory_order_relaxed);
   loop->Attach();
   WakeList more = idle.empty() ? WakeList() : PopIdle(loop->TakeWakeUps(kFanOut));
   lock->unlock();
   more.Post();
   loop->Work([this, worker] { return Surplus(*worker); });
   loop->Detach();
+  if (only) return !Look(*worker, seen, lock);
   lock->lock();
+  return false;
 }
 
-void MalleablePool::Impl::Look(const Worker& worker, Lock* lock) {
-  ++looking;
-  const uint32_t seen = news.load(std::memory_order_relaxed);
-  lock->unlock();
-  SpinUntil([&] { return news.load(std::memory_order_relaxed) != seen || Surplus(worker); });
+// Spins for work that came after `seen`; returns with the lock held, false if there was no news.
+bool MalleablePool::Impl::Look(const Worker& worker, uint32_t seen, Lock* lock) {
+  looking.fetch_add(1, std::memory_order_relaxed);
+  const bool found =
+      SpinUntil([&] { return news.load(std::memory_order_relaxed) != seen || Surplus(worker); });
   lock->lock();
-  --looking;
+  looking.fetch_sub(1, std::memory_order_relaxed);
+  return found;
 }
 
 void MalleablePool::Impl::Resize(int wanted, const std::vector<int>& cpus) {

@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "engine/base/topology.h"
+#include "engine/pool/eigen_adapter.h"
 #include "engine/pool/malleable_pool.h"
 #include "engine/pool/onednn_adapter.h"
 #include "engine/pool/thread_pools.h"
@@ -98,7 +99,7 @@ class FixedPool final : public ThreadPool {
 
   template <typename Predicate>
   static void Look(Predicate done) {
-    const auto end = steady_clock::now() + std::chrono::microseconds(5);
+    const auto end = steady_clock::now() + std::chrono::microseconds(15);
     while (!done() && steady_clock::now() < end) {
     }
   }
@@ -191,9 +192,9 @@ Kernel EmptyLoop(int tasks) {
   };
 }
 
-nanoseconds Time(const Kernel& kernel, ThreadPool* pool, int calls) {
+nanoseconds Time(const std::function<void()>& run, int calls) {
   const auto start = steady_clock::now();
-  for (int i = 0; i < calls; ++i) kernel(pool);
+  for (int i = 0; i < calls; ++i) run();
   return steady_clock::now() - start;
 }
 
@@ -206,15 +207,10 @@ double Quantile(std::vector<double> values, double quantile) {
 // One iteration times a batch of calls on each pool, in alternating order. A batch lasts about two
 // milliseconds, so that the other pool's thread, which looks for work a moment longer, does not
 // matter.
-void Compare(benchmark::State& state, const Kernel& kernel, int threads) {
-  MalleablePool malleable({.name = "bench",
-                           .capacity = threads - 1,
-                           .when_empty = MalleablePool::WhenEmpty::kRunInCaller});
-  malleable.Resize(threads - 1);
-  OnednnThreadPool adapter(&malleable, threads);
-  FixedPool fixed(threads - 1);
-  Time(kernel, &adapter, 10);
-  const nanoseconds once = Time(kernel, &fixed, 10) / 10;
+void Compare(benchmark::State& state, const std::function<void()>& on_malleable,
+             const std::function<void()>& on_fixed) {
+  Time(on_malleable, 10);
+  const nanoseconds once = Time(on_fixed, 10) / 10;
   const int calls =
       static_cast<int>(std::clamp<int64_t>(2'000'000 / (once.count() + 1), 1, 20'000));
   std::vector<double> malleable_times, fixed_times, ratios;
@@ -222,9 +218,9 @@ void Compare(benchmark::State& state, const Kernel& kernel, int threads) {
   for (auto _ : state) {
     malleable_first = !malleable_first;
     nanoseconds ours{}, theirs{};
-    if (malleable_first) ours = Time(kernel, &adapter, calls);
-    theirs = Time(kernel, &fixed, calls);
-    if (!malleable_first) ours = Time(kernel, &adapter, calls);
+    if (malleable_first) ours = Time(on_malleable, calls);
+    theirs = Time(on_fixed, calls);
+    if (!malleable_first) ours = Time(on_malleable, calls);
     malleable_times.push_back(static_cast<double>(ours.count()) / calls / 1e3);
     fixed_times.push_back(static_cast<double>(theirs.count()) / calls / 1e3);
     ratios.push_back(malleable_times.back() / fixed_times.back());
@@ -233,6 +229,33 @@ void Compare(benchmark::State& state, const Kernel& kernel, int threads) {
   state.counters["fixed_us"] = Quantile(fixed_times, 0.5);
   state.counters["ratio"] = Quantile(ratios, 0.5);
   state.counters["spread"] = (Quantile(ratios, 0.75) - Quantile(ratios, 0.25)) / 2;
+}
+
+void CompareKernel(benchmark::State& state, const Kernel& kernel, int threads) {
+  MalleablePool malleable({.name = "bench",
+                           .capacity = threads - 1,
+                           .when_empty = MalleablePool::WhenEmpty::kRunInCaller});
+  malleable.Resize(threads - 1);
+  OnednnThreadPool adapter(&malleable, threads);
+  FixedPool fixed(threads - 1);
+  Compare(
+      state, [&] { kernel(&adapter); }, [&] { kernel(&fixed); });
+}
+
+// An Eigen expression on our pool and on Eigen's own, which has one thread more because its caller
+// only waits.
+void CompareEigen(benchmark::State& state, int size, int threads) {
+  ThreadPools pools({1, threads}, ThreadPools::Binding::kNone, nullptr);
+  pools.Resize({0}, {1, threads});
+  Eigen::ThreadPool own_pool(threads);
+  const Eigen::ThreadPoolDevice own(&own_pool, threads);
+  const Eigen::Tensor<float, 1> input = Eigen::Tensor<float, 1>(size).setConstant(0.5f);
+  Eigen::Tensor<float, 1> output(size);
+  const auto run = [&](const Eigen::ThreadPoolDevice& device) {
+    output.device(device) = input.exp() * input;
+  };
+  Compare(
+      state, [&] { run(pools.eigen()); }, [&] { run(own); });
 }
 
 // Grows to all cores and shrinks to one again, idle or with a loop of tasks of some microseconds
@@ -286,7 +309,15 @@ void Register() {
   for (const auto& [name, kernel] : kernels) {
     benchmark::RegisterBenchmark(
         ("compare/" + name).c_str(),
-        [kernel = kernel, cores](benchmark::State& state) { Compare(state, kernel, cores); })
+        [kernel = kernel, cores](benchmark::State& state) { CompareKernel(state, kernel, cores); })
+        ->Iterations(300)
+        ->Unit(benchmark::kMillisecond)
+        ->UseRealTime();
+  }
+  for (const int size : {20'000, 1'000'000}) {
+    benchmark::RegisterBenchmark(
+        ("compare/eigen/" + std::to_string(size)).c_str(),
+        [size, cores](benchmark::State& state) { CompareEigen(state, size, cores); })
         ->Iterations(300)
         ->Unit(benchmark::kMillisecond)
         ->UseRealTime();
