@@ -9,7 +9,7 @@ Matrix AsMatrix(const Shape& shape) {
   return {shape.Elements() / channels, channels};
 }
 
-MeanParameters ReadMean(const Node& node, const Shape& input) {
+Reduction ReadMean(const Node& node, const Shape& input) {
   const auto& axes = GetAttribute<std::vector<int64_t>>(node, "axes");
   if (static_cast<int>(axes.size()) == input.Rank()) return {1, input.Elements(), 1};
   CHECK(input.Rank() == 4 && axes == (std::vector<int64_t>{1, 2}))

@@ -14,12 +14,12 @@ struct Matrix {
 };
 Matrix AsMatrix(const Shape& shape);
 
-// A mean as [outer, middle, inner] -> [outer, inner]: over height and width, or (1, all, 1) over
-// all elements.
-struct MeanParameters {
+// A sum or mean over the middle of [outer, middle, inner], giving [outer, inner].
+struct Reduction {
   int64_t outer = 1, middle = 1, inner = 1;
 };
-MeanParameters ReadMean(const Node& node, const Shape& input);
+// Over height and width of an image, or (1, all, 1) over all elements.
+Reduction ReadMean(const Node& node, const Shape& input);
 
 struct MatMulParameters {
   int64_t m = 0, n = 0, k = 0;

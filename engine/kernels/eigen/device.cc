@@ -50,18 +50,8 @@ std::unique_ptr<Kernel> MakeAssignMovingAverage(const KernelSpec& spec) {
   });
 }
 
-std::unique_ptr<Kernel> MakeMean(const KernelSpec& spec) {
-  const MeanParameters p = ReadMean(spec.node, spec.inputs[0].shape);
-  return KernelFrom([p](KernelContext& context) {
-    const Eigen::array<Eigen::Index, 1> middle{1};
-    Out(context, 0, p.outer, p.inner).device(context.pools.eigen()) =
-        In(context, 0, p.outer, p.middle, p.inner).sum(middle) *
-        (1.0f / static_cast<float>(p.middle));
-  });
-}
-
 std::unique_ptr<Kernel> MakeMeanGrad(const KernelSpec& spec) {
-  const MeanParameters p = ReadMean(spec.node, spec.node.outputs[0].shape);
+  const Reduction p = ReadMean(spec.node, spec.node.outputs[0].shape);
   return KernelFrom([p](KernelContext& context) {
     const Eigen::array<Eigen::Index, 3> repeats{1, p.middle, 1};
     Out(context, 0, p.outer, p.middle, p.inner).device(context.pools.eigen()) =

@@ -1,7 +1,10 @@
 // MaxPoolGrad from x, y and dy: the first cell of each window that equals the maximum y takes the
-// gradient. One task an image, since windows of one image may overlap.
+// gradient. (oneDNN's needs a workspace that TF's MaxPool does not give; running its forward pass
+// again is slower than this, most of all with few channels.) One task is some images, since windows
+// of one image may overlap.
 
 #include <cstring>
+#include <experimental/simd>
 
 #include "engine/kernels/blocks.h"
 #include "engine/kernels/eigen/views.h"
@@ -11,46 +14,55 @@
 namespace cosched::eigen {
 namespace {
 
-// Channels that are looked at together: their open gradients stay in registers or the first-level
-// cache.
-constexpr int64_t kLanes = 64;
-
+// One image of each tensor.
 struct Planes {
   const float *x, *y, *dy;
   float* dx;
 };
 
-// One window, channels [begin, begin + lanes): open[c] is the gradient that has not found its
-// maximum yet.
-void ScatterWindow(const Window& w, const Patch& patch, const Planes& planes, int64_t output,
-                   int64_t begin, int64_t lanes) {
-  float open[kLanes];
-  const float* maximum = planes.y + output + begin;
-  std::memcpy(open, planes.dy + output + begin, static_cast<size_t>(lanes) * sizeof(float));
+// One window at `output` (the offset of its first channel in y), channels [c, c + kLanes).
+template <int kLanes>
+void Scatter(const Window& w, const Patch& patch, const Planes& planes, int64_t output, int64_t c) {
+  using Vector = std::experimental::fixed_size_simd<float, kLanes>;
+  constexpr auto kAnywhere = std::experimental::element_aligned;
+  const Vector maximum(planes.y + output + c, kAnywhere);
+  Vector open(planes.dy + output + c, kAnywhere);  // Zero once the maximum has been found.
   for (int64_t row = patch.top; row < patch.bottom; ++row) {
     for (int64_t column = patch.left; column < patch.right; ++column) {
-      const int64_t cell = (row * w.width + column) * w.channels + begin;
-      const float* x = planes.x + cell;
-      float* dx = planes.dx + cell;
-      for (int64_t c = 0; c < lanes; ++c) {
-        const bool found = x[c] == maximum[c];
-        dx[c] += found ? open[c] : 0.0f;
-        open[c] = found ? 0.0f : open[c];
-      }
+      const int64_t cell = (row * w.width + column) * w.channels + c;
+      const auto found = Vector(planes.x + cell, kAnywhere) == maximum;
+      Vector dx(planes.dx + cell, kAnywhere);
+      where(found, dx) += open;
+      where(found, open) = 0.0f;
+      dx.copy_to(planes.dx + cell, kAnywhere);
     }
   }
 }
 
+// Channels from c on, in the widest vectors that fit, then halves.
+template <int kLanes>
+void ScatterFrom(const Window& w, const Patch& patch, const Planes& planes, int64_t output,
+                 int64_t c) {
+  for (; c + kLanes <= w.channels; c += kLanes) Scatter<kLanes>(w, patch, planes, output, c);
+  if constexpr (kLanes > 1) ScatterFrom<kLanes / 2>(w, patch, planes, output, c);
+}
+
 void ScatterImage(const Window& w, const Planes& planes) {
-  std::memset(planes.dx, 0, static_cast<size_t>(w.height * w.width * w.channels) * sizeof(float));
+  const int64_t row = w.width * w.channels;
+  int64_t cleared =
+      0;  // Rows of dx: each is cleared just before its first window, while that is in the cache.
+  const auto clear_to = [&](int64_t end) {
+    if (end <= cleared) return;
+    std::memset(planes.dx + cleared * row, 0,
+                static_cast<size_t>((end - cleared) * row) * sizeof(float));
+    cleared = end;
+  };
   for (int64_t p = 0; p < w.out_height; ++p) {
-    for (int64_t q = 0; q < w.out_width; ++q) {
-      const Patch patch = PatchAt(w, p, q);
-      const int64_t output = (p * w.out_width + q) * w.channels;
-      for (int64_t c = 0; c < w.channels; c += kLanes)
-        ScatterWindow(w, patch, planes, output, c, std::min(kLanes, w.channels - c));
-    }
+    clear_to(PatchAt(w, p, 0).bottom);
+    for (int64_t q = 0; q < w.out_width; ++q)
+      ScatterFrom<32>(w, PatchAt(w, p, q), planes, (p * w.out_width + q) * w.channels, 0);
   }
+  clear_to(w.height);
 }
 
 }  // namespace

@@ -32,12 +32,11 @@ class CapacityScope {
 
 // One argument of a primitive and the node's tensor behind it.
 struct Operand {
-  int argument;              // DNNL_ARG_…
-  bool is_output;            // Which of the node's lists,
-  size_t index;              // and where in it.
-  dnnl::memory::desc plain;  // As the tensor is laid out.
-  dnnl::memory::desc
-      wanted;  // As the primitive wants it; equal to plain: the tensor is passed as it is.
+  int argument;               // DNNL_ARG_…
+  bool is_output;             // Which of the node's lists,
+  size_t index;               // and where in it.
+  dnnl::memory::desc plain;   // As the tensor is laid out.
+  dnnl::memory::desc wanted;  // As the primitive wants it; a reorder is added if it differs.
 };
 inline Operand Input(size_t index, int argument, dnnl::memory::desc plain,
                      dnnl::memory::desc wanted) {

@@ -38,7 +38,7 @@ void BiasAddGrad(const Matrix& p, const Scalar* dy, Scalar* dbias) {
 
 // y[outer, inner] = mean over the middle of x[outer, middle, inner].
 template <typename Scalar>
-void Mean(const MeanParameters& p, const Scalar* x, Scalar* y) {
+void Mean(const Reduction& p, const Scalar* x, Scalar* y) {
   for (int64_t o = 0; o < p.outer; ++o)
     for (int64_t i = 0; i < p.inner; ++i) {
       Scalar sum{0};
@@ -48,7 +48,7 @@ void Mean(const MeanParameters& p, const Scalar* x, Scalar* y) {
 }
 
 template <typename Scalar>
-void MeanGrad(const MeanParameters& p, const Scalar* dy, Scalar* dx) {
+void MeanGrad(const Reduction& p, const Scalar* dy, Scalar* dx) {
   for (int64_t o = 0; o < p.outer; ++o)
     for (int64_t m = 0; m < p.middle; ++m)
       for (int64_t i = 0; i < p.inner; ++i)

@@ -101,12 +101,12 @@ std::unique_ptr<Kernel> MakeAvgPoolGrad(const KernelSpec& spec) {
 }
 
 std::unique_ptr<Kernel> MakeMean(const KernelSpec& spec) {
-  const MeanParameters p = ReadMean(spec.node, spec.inputs[0].shape);
+  const Reduction p = ReadMean(spec.node, spec.inputs[0].shape);
   return KernelFrom([p](KernelContext& c) { Mean(p, In(c, 0), Out(c, 0)); });
 }
 
 std::unique_ptr<Kernel> MakeMeanGrad(const KernelSpec& spec) {
-  const MeanParameters p = ReadMean(spec.node, Produced(spec));
+  const Reduction p = ReadMean(spec.node, Produced(spec));
   return KernelFrom([p](KernelContext& c) { MeanGrad(p, In(c, 0), Out(c, 0)); });
 }
 
