@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -27,7 +27,7 @@ class Bitmap {
   ~Bitmap() { hwloc_bitmap_free(bitmap_); }
   Bitmap(const Bitmap&) = delete;
   Bitmap& operator=(const Bitmap&) = delete;
-  hwloc_bitmap_t get() const { return bitmap_; }
+  hwloc_bitmap_t Get() const { return bitmap_; }
 
  private:
   hwloc_bitmap_t bitmap_;
@@ -98,17 +98,18 @@ Topology Topology::ThisMachine() {
   auto impl = std::make_shared<Impl>();
   if (hwloc_topology_load(impl->topology) != 0) {
     throw std::runtime_error(
-        fmt::format("hwloc cannot read this machine: {}", std::strerror(errno)));
+        fmt::format("hwloc cannot read this machine: {}", std::generic_category().message(errno)));
   }
   if (hwloc_topology_is_thissystem(impl->topology)) {
     // hwloc leaves out what the cpuset forbids but not what the affinity mask does (taskset): the
     // main thread's mask is both. It fails only where the kernel has no such call; then every CPU
     // counts as allowed.
     const Bitmap allowed;
-    if (hwloc_linux_get_tid_cpubind(impl->topology, getpid(), allowed.get()) == 0) {
-      if (hwloc_topology_restrict(impl->topology, allowed.get(), 0) != 0) {
-        throw std::runtime_error(fmt::format(
-            "hwloc cannot restrict the machine to this process's CPUs: {}", std::strerror(errno)));
+    if (hwloc_linux_get_tid_cpubind(impl->topology, getpid(), allowed.Get()) == 0) {
+      if (hwloc_topology_restrict(impl->topology, allowed.Get(), 0) != 0) {
+        throw std::runtime_error(
+            fmt::format("hwloc cannot restrict the machine to this process's CPUs: {}",
+                        std::generic_category().message(errno)));
       }
     }
   }
@@ -145,23 +146,23 @@ bool Topology::BindThread(pid_t tid, const CpuSet& cpus) const {
     return false;
   }
   const Bitmap bitmap(cpus);
-  return hwloc_linux_set_tid_cpubind(impl_->topology, tid, bitmap.get()) == 0;
+  return hwloc_linux_set_tid_cpubind(impl_->topology, tid, bitmap.Get()) == 0;
 }
 
 CpuSet Topology::ThreadBinding(pid_t tid) const {
   const Bitmap bitmap;
-  if (!impl_->this_system || hwloc_linux_get_tid_cpubind(impl_->topology, tid, bitmap.get()) != 0) {
+  if (!impl_->this_system || hwloc_linux_get_tid_cpubind(impl_->topology, tid, bitmap.Get()) != 0) {
     return {};
   }
-  return ToCpuSet(bitmap.get());
+  return ToCpuSet(bitmap.Get());
 }
 
 std::string Topology::Xml() const {
   char* buffer = nullptr;
   int length = 0;
   if (hwloc_topology_export_xmlbuffer(impl_->topology, &buffer, &length, 0) != 0) {
-    throw std::runtime_error(
-        fmt::format("hwloc cannot export the topology: {}", std::strerror(errno)));
+    throw std::runtime_error(fmt::format("hwloc cannot export the topology: {}",
+                                         std::generic_category().message(errno)));
   }
   std::string xml(buffer);
   hwloc_free_xmlbuffer(impl_->topology, buffer);

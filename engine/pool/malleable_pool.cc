@@ -126,11 +126,35 @@ class Loop {
 // trip thousands.
 class Mutex {
  public:
-  void lock() { pthread_mutex_lock(&mutex_); }
-  void unlock() { pthread_mutex_unlock(&mutex_); }
+  void Lock() { pthread_mutex_lock(&mutex_); }
+  void Unlock() { pthread_mutex_unlock(&mutex_); }
 
  private:
   pthread_mutex_t mutex_ = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
+};
+
+// Holds a mutex until its end, except between Unlock and Lock.
+class MutexLock {
+ public:
+  explicit MutexLock(Mutex& mutex) : mutex_(mutex) { Lock(); }
+  ~MutexLock() {
+    if (held_) Unlock();
+  }
+  MutexLock(const MutexLock&) = delete;
+  MutexLock& operator=(const MutexLock&) = delete;
+
+  void Lock() {
+    mutex_.Lock();
+    held_ = true;
+  }
+  void Unlock() {
+    held_ = false;
+    mutex_.Unlock();
+  }
+
+ private:
+  Mutex& mutex_;
+  bool held_ = false;
 };
 
 enum class State {
@@ -169,7 +193,6 @@ struct MalleablePool::Impl {
   explicit Impl(Options pool_options);
   ~Impl();
 
-  using Lock = std::unique_lock<Mutex>;
   // Whom to tell of new work once the lock is released, so that they do not run into it.
   struct WakeList {
     std::array<Worker*, kFanOut> workers;
@@ -193,10 +216,10 @@ struct MalleablePool::Impl {
   bool Park(Worker* worker, WakeList* baton);
 
   void Run(Worker* worker, BinaryEvent* started);
-  void Serve(Worker* worker, Lock* lock);
-  void RunClosure(Lock* lock);
-  bool RunLoop(Worker* worker, Loop* loop, Lock* lock);
-  bool Look(const Worker& worker, uint32_t seen, Lock* lock);
+  void Serve(Worker* worker, MutexLock* lock);
+  void RunClosure(MutexLock* lock);
+  bool RunLoop(Worker* worker, Loop* loop, MutexLock* lock);
+  bool Look(const Worker& worker, uint32_t seen, MutexLock* lock);
 
   void Resize(int workers, const std::vector<int>& cpus);
   void Bind(int workers, const std::vector<int>& cpus);
@@ -248,13 +271,13 @@ MalleablePool::Impl::Impl(Options pool_options)
 
 MalleablePool::Impl::~Impl() {
   {
-    const Lock lock(mutex);
+    const MutexLock lock(mutex);
     on_settled = nullptr;  // The end is nobody's Resize.
   }
   Resize(0, {});
   while (settled.load(std::memory_order_acquire) == 0) FutexWait(&settled, 0);
   {
-    const Lock lock(mutex);
+    const MutexLock lock(mutex);
     stopping = true;
   }
   for (int i = 0; i < options.capacity; ++i) {
@@ -334,7 +357,7 @@ void MalleablePool::Impl::Run(Worker* worker, BinaryEvent* started) {
   bool named = false;
   while (true) {
     worker->event.Wait();  // Parked or idle: the only place where a worker sleeps.
-    Lock lock(mutex);
+    MutexLock lock(mutex);
     if (stopping) return;
     if (worker->state == State::kWaking) {
       --waking;
@@ -351,14 +374,14 @@ void MalleablePool::Impl::Run(Worker* worker, BinaryEvent* started) {
 }
 
 // An active worker's life until it is parked or idle.
-void MalleablePool::Impl::Serve(Worker* worker, Lock* lock) {
+void MalleablePool::Impl::Serve(Worker* worker, MutexLock* lock) {
   bool looked = false;
   while (true) {
     if (Surplus(*worker)) {
       WakeList baton;
       const bool parked = Park(worker, &baton);
       if (parked) {
-        lock->unlock();
+        lock->Unlock();
         baton.Post();
         return;
       }
@@ -372,7 +395,7 @@ void MalleablePool::Impl::Serve(Worker* worker, Lock* lock) {
       looked = RunLoop(worker, loop, lock);
     } else if (!looked) {
       const uint32_t seen = news.load(std::memory_order_relaxed);
-      lock->unlock();
+      lock->Unlock();
       looked = !Look(*worker, seen, lock);
     } else {
       worker->state = State::kIdle;
@@ -382,40 +405,40 @@ void MalleablePool::Impl::Serve(Worker* worker, Lock* lock) {
   }
 }
 
-void MalleablePool::Impl::RunClosure(Lock* lock) {
+void MalleablePool::Impl::RunClosure(MutexLock* lock) {
   std::function<void()> closure = std::move(closures.front());
   closures.pop_front();
   WakeList more = closures.empty() ? WakeList() : Announce(1);
-  lock->unlock();
+  lock->Unlock();
   more.Post();
   closure();
   closure = nullptr;  // What it holds is freed before anyone can see this worker parked.
-  lock->lock();
+  lock->Lock();
 }
 
 // True if it has then looked for other work in vain. After the only loop it looks before it takes
 // the lock again: the loop's caller needs the lock just now, to end this loop and to begin the
 // next.
-bool MalleablePool::Impl::RunLoop(Worker* worker, Loop* loop, Lock* lock) {
+bool MalleablePool::Impl::RunLoop(Worker* worker, Loop* loop, MutexLock* lock) {
   const bool only = closures.empty() && loops == loop && loop->next == nullptr;
   const uint32_t seen = news.load(std::memory_order_relaxed);
   loop->Attach();
   WakeList more = idle.empty() ? WakeList() : PopIdle(loop->TakeWakeUps(kFanOut));
-  lock->unlock();
+  lock->Unlock();
   more.Post();
   loop->Work([this, worker] { return Surplus(*worker); });
   loop->Detach();
   if (only) return !Look(*worker, seen, lock);
-  lock->lock();
+  lock->Lock();
   return false;
 }
 
 // Spins for work that came after `seen`; returns with the lock held, false if there was no news.
-bool MalleablePool::Impl::Look(const Worker& worker, uint32_t seen, Lock* lock) {
+bool MalleablePool::Impl::Look(const Worker& worker, uint32_t seen, MutexLock* lock) {
   looking.fetch_add(1, std::memory_order_relaxed);
   const bool found =
       SpinUntil([&] { return news.load(std::memory_order_relaxed) != seen || Surplus(worker); });
-  lock->lock();
+  lock->Lock();
   looking.fetch_sub(1, std::memory_order_relaxed);
   return found;
 }
@@ -425,7 +448,7 @@ void MalleablePool::Impl::Resize(int wanted, const std::vector<int>& cpus) {
   wanted = std::clamp(wanted, 0, options.capacity);
   const std::lock_guard<std::mutex> resize_lock(resize_mutex);
   {
-    const Lock lock(mutex);
+    const MutexLock lock(mutex);
     settled.store(0, std::memory_order_relaxed);
     resizing = true;
     resize_start = start;
@@ -435,7 +458,7 @@ void MalleablePool::Impl::Resize(int wanted, const std::vector<int>& cpus) {
   Bind(wanted, cpus);  // Before the wanted wake, so that they wake on their cores.
   std::vector<Worker*> woken;
   {
-    const Lock lock(mutex);
+    const MutexLock lock(mutex);
     target.store(wanted, std::memory_order_relaxed);
     for (int i = 0; i < wanted; ++i) {
       Worker& worker = workers[static_cast<size_t>(i)];
@@ -472,7 +495,7 @@ void MalleablePool::Impl::ParallelFor(int tasks, FunctionRef<void(int)> body) {
   Loop loop(tasks, body);
   WakeList first;
   {
-    const Lock lock(mutex);
+    const MutexLock lock(mutex);
     loop.next = loops;
     if (loops != nullptr) loops->previous = &loop;
     loops = &loop;
@@ -481,7 +504,7 @@ void MalleablePool::Impl::ParallelFor(int tasks, FunctionRef<void(int)> body) {
   first.Post();
   loop.Work([] { return false; });
   {
-    const Lock lock(mutex);
+    const MutexLock lock(mutex);
     (loop.previous == nullptr ? loops : loop.previous->next) = loop.next;
     if (loop.next != nullptr) loop.next->previous = loop.previous;
   }
@@ -491,7 +514,7 @@ void MalleablePool::Impl::ParallelFor(int tasks, FunctionRef<void(int)> body) {
 void MalleablePool::Impl::Schedule(std::function<void()> closure) {
   WakeList woken;
   {
-    const Lock lock(mutex);
+    const MutexLock lock(mutex);
     if (options.when_empty == WhenEmpty::kQueue || active.load(std::memory_order_relaxed) > 0) {
       closures.push_back(std::move(closure));
       woken = Announce(1);
@@ -531,14 +554,14 @@ bool MalleablePool::InTask() { return task_depth > 0; }
 void MalleablePool::Schedule(std::function<void()> closure) { impl_->Schedule(std::move(closure)); }
 
 bool MalleablePool::RunOne() {
-  Impl::Lock lock(impl_->mutex);
+  MutexLock lock(impl_->mutex);
   if (impl_->closures.empty()) return false;
   impl_->RunClosure(&lock);
   return true;
 }
 
 int MalleablePool::Queued() const {
-  const Impl::Lock lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   return static_cast<int>(impl_->closures.size());
 }
 
@@ -552,6 +575,7 @@ int MalleablePool::CurrentWorker() const {
 
 std::vector<int> MalleablePool::ThreadIds() const {
   std::vector<int> ids;
+  ids.reserve(static_cast<size_t>(impl_->options.capacity));
   for (int i = 0; i < impl_->options.capacity; ++i) {
     ids.push_back(impl_->workers[static_cast<size_t>(i)].tid);
   }
