@@ -19,61 +19,70 @@ constexpr double kLargestShift = 0.08;   // Share of the image's side.
 struct Grating {
   double cycles_x = 0, cycles_y = 0;  // Over the whole image.
   double phase = 0;
-  std::vector<float> colour;  // Weight in each channel.
 };
-using Pattern = std::array<Grating, kGratings>;
+
+struct Pattern {
+  std::array<Grating, kGratings> gratings;
+  std::vector<float> colours;  // Each grating's weight in channel 0, in channel 1, …
+};
 
 Pattern RandomPattern(Random random, int64_t channels) {
   Pattern pattern;
-  double power = 0;
-  for (Grating& grating : pattern) {
+  for (Grating& grating : pattern.gratings) {
     const double cycles = random.Uniform(1, 4);
     const double angle = random.Uniform(0, std::numbers::pi);
     grating.cycles_x = cycles * std::cos(angle);
     grating.cycles_y = cycles * std::sin(angle);
     grating.phase = random.Uniform(0, 2 * std::numbers::pi);
-    for (int64_t c = 0; c < channels; ++c) {
-      grating.colour.push_back(static_cast<float>(random.Normal(0, 1)));
-      power += 0.5 * grating.colour.back() * grating.colour.back();
-    }
+  }
+  double power = 0;  // A sine wave's mean square is one half.
+  for (int64_t i = 0; i < channels * kGratings; ++i) {
+    pattern.colours.push_back(static_cast<float>(random.Normal(0, 1)));
+    power += 0.5 * pattern.colours.back() * pattern.colours.back();
   }
   const double mean_power = power / static_cast<double>(channels);
   const auto scale = static_cast<float>(std::sqrt(kSignalVariance / (mean_power + 1e-9)));
-  for (Grating& grating : pattern) {
-    for (float& weight : grating.colour) weight *= scale;
-  }
+  for (float& weight : pattern.colours) weight *= scale;
   return pattern;
 }
 
-// sin and cos of a phase that advances evenly along one side: by the addition theorem two such
-// tables give a whole grating with two multiplications a pixel.
-class Wave {
- public:
-  Wave(double cycles, double phase, int64_t size) : values_(static_cast<size_t>(2 * size)) {
-    for (int64_t i = 0; i < size; ++i) {
-      const double a = phase + 2 * std::numbers::pi * cycles * static_cast<double>(i) /
-                                   static_cast<double>(size);
-      values_[static_cast<size_t>(2 * i)] = static_cast<float>(std::sin(a));
-      values_[static_cast<size_t>(2 * i + 1)] = static_cast<float>(std::cos(a));
+// sin and cos of each grating's phase along one side. By the addition theorem two such tables give
+// a whole grating with two multiplications a pixel.
+struct Phases {
+  explicit Phases(int64_t size)
+      : sine(static_cast<size_t>(size * kGratings)), cosine(sine.size()) {}
+
+  void Fill(int grating, double cycles, double phase) {
+    const size_t size = sine.size() / kGratings;
+    const double step = 2 * std::numbers::pi * cycles / static_cast<double>(size);
+    const double turn_sine = std::sin(step), turn_cosine = std::cos(step);
+    double s = std::sin(phase), c = std::cos(phase);
+    for (size_t i = 0; i < size; ++i) {
+      sine[i * kGratings + static_cast<size_t>(grating)] = static_cast<float>(s);
+      cosine[i * kGratings + static_cast<size_t>(grating)] = static_cast<float>(c);
+      const double next = s * turn_cosine + c * turn_sine;
+      c = c * turn_cosine - s * turn_sine;
+      s = next;
     }
   }
-  float Sine(int64_t i) const { return values_[static_cast<size_t>(2 * i)]; }
-  float Cosine(int64_t i) const { return values_[static_cast<size_t>(2 * i + 1)]; }
 
- private:
-  std::vector<float> values_;
+  std::vector<float> sine, cosine;  // Gratings of position 0, of position 1, …
 };
 
+// Uniform noise of this standard deviation, four 16-bit draws from each word: normal draws would
+// cost more than the whole image.
 void AddNoise(Random* random, double deviation, int64_t count, float* pixels) {
-  // Uniform noise of this standard deviation, four 16-bit draws from each word: normal draws would
-  // cost more than the whole image.
   const auto scale = static_cast<float>(deviation * std::numbers::sqrt3 / 32768.0);
-  for (int64_t i = 0; i < count;) {
-    uint64_t word = random->Next();
-    for (int part = 0; part < 4 && i < count; ++part, ++i, word >>= 16) {
-      pixels[i] += scale * (static_cast<float>(word & 0xffff) - 32767.5f);
-    }
+  const auto draw = [scale](uint64_t word, int part) {
+    return scale * (static_cast<float>(static_cast<int>(word >> 16 * part & 0xffff)) - 32767.5f);
+  };
+  int64_t i = 0;
+  for (; i + 4 <= count; i += 4) {
+    const uint64_t word = random->Next();
+    for (int part = 0; part < 4; ++part) pixels[i + part] += draw(word, part);
   }
+  const uint64_t word = random->Next();
+  for (int part = 0; i < count; ++part, ++i) pixels[i] += draw(word, part);
 }
 
 class ProceduralDataset : public Dataset {
@@ -108,24 +117,31 @@ class ProceduralDataset : public Dataset {
     const double shift_x = random->Uniform(-kLargestShift, kLargestShift);
     const double shift_y = random->Uniform(-kLargestShift, kLargestShift);
     const auto contrast = static_cast<float>(random->Uniform(0.7, 1.3));
-    std::vector<Wave> along_x, along_y;
-    for (const Grating& g : pattern) {
-      const double shift = g.cycles_x * shift_x + g.cycles_y * shift_y;
-      along_x.emplace_back(g.cycles_x, g.phase + 2 * std::numbers::pi * shift, width);
-      along_y.emplace_back(g.cycles_y, 0, height);
+    Phases along_x(width), along_y(height);
+    for (int g = 0; g < kGratings; ++g) {
+      const Grating& grating = pattern.gratings[static_cast<size_t>(g)];
+      const double shift = grating.cycles_x * shift_x + grating.cycles_y * shift_y;
+      along_x.Fill(g, grating.cycles_x, grating.phase + 2 * std::numbers::pi * shift);
+      along_y.Fill(g, grating.cycles_y, 0);
     }
     for (int64_t y = 0; y < height; ++y) {
-      for (int64_t x = 0; x < width; ++x, pixels += channels) {
+      std::array<float, kGratings> sine, cosine;
+      for (size_t g = 0; g < kGratings; ++g) {
+        sine[g] = contrast * along_y.sine[static_cast<size_t>(y) * kGratings + g];
+        cosine[g] = contrast * along_y.cosine[static_cast<size_t>(y) * kGratings + g];
+      }
+      const float* sine_x = along_x.sine.data();
+      const float* cosine_x = along_x.cosine.data();
+      for (int64_t x = 0; x < width; ++x, sine_x += kGratings, cosine_x += kGratings) {
         std::array<float, kGratings> wave;
         for (size_t g = 0; g < kGratings; ++g) {
-          wave[g] = contrast * (along_x[g].Sine(x) * along_y[g].Cosine(y) +
-                                along_x[g].Cosine(x) * along_y[g].Sine(y));
+          wave[g] = sine_x[g] * cosine[g] + cosine_x[g] * sine[g];
         }
-        for (int64_t c = 0; c < channels; ++c) {
-          pixels[c] = 0;
-          for (size_t g = 0; g < kGratings; ++g) {
-            pixels[c] += wave[g] * pattern[g].colour[static_cast<size_t>(c)];
-          }
+        const float* colour = pattern.colours.data();
+        for (int64_t c = 0; c < channels; ++c, colour += kGratings) {
+          float sum = 0;
+          for (size_t g = 0; g < kGratings; ++g) sum += wave[g] * colour[g];
+          *pixels++ = sum;
         }
       }
     }
