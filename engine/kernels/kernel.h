@@ -1,9 +1,11 @@
 #pragma once
-// What a node does when it runs. The session creates one Kernel per node when it prepares a run; Compute is then called
-// once per step, never concurrently for one kernel, from inter-op workers. Kernels own their cached primitives, packed
-// weights and scratch memory, allocated at creation or in the first Compute, never later.
+// What a node does when it runs. The session creates one Kernel per node when it prepares a run;
+// Compute is then called once per step, never concurrently for one kernel, from inter-op workers.
+// Kernels own their cached primitives, packed weights and scratch memory, allocated at creation or
+// in the first Compute, never later.
 //
-// How work is divided depends on shapes and pools.Capacity() only: results are bit-identical at any number of workers.
+// How work is divided depends on shapes and pools.Capacity() only: results are bit-identical at any
+// number of workers.
 
 #include <memory>
 #include <span>
@@ -18,7 +20,7 @@ class ThreadPools;
 
 struct KernelContext {
   std::span<const Tensor* const> inputs;  // Shapes as in the node's inputs.
-  std::span<Tensor> outputs;              // Allocated, shapes as in node.outputs; must be fully written.
+  std::span<Tensor> outputs;  // Allocated, shapes as in node.outputs; must be fully written.
   ThreadPools& pools;
 };
 
@@ -35,15 +37,19 @@ struct KernelSpec {
   ThreadPools& pools;
 };
 
-// Which implementation: the fast one (oneDNN or Eigen), or the naive loops that every test takes as its oracle.
+// Which implementation: the fast one (oneDNN or Eigen), or the naive loops that every test takes as
+// its oracle.
 enum class KernelBackend { kFast, kReference };
 
-// Creates the kernel for spec.node.op. CHECK-fails for an unknown op (Graph::Build() has refused it before).
-// Ops that the session executes itself have no kernel: Placeholder, Const, VariableV2, Reshape, NoOp.
-std::unique_ptr<Kernel> CreateKernel(const KernelSpec& spec, KernelBackend backend = KernelBackend::kFast);
+// Creates the kernel for spec.node.op. CHECK-fails for an unknown op (Graph::Build() has refused it
+// before). Ops that the session executes itself have no kernel: Placeholder, Const, VariableV2,
+// Reshape, NoOp.
+std::unique_ptr<Kernel> CreateKernel(const KernelSpec& spec,
+                                     KernelBackend backend = KernelBackend::kFast);
 bool HasKernel(std::string_view op);
 
-// True for ops whose cost is a few microseconds at most: the executor runs them inline instead of queueing them.
+// True for ops whose cost is a few microseconds at most: the executor runs them inline instead of
+// queueing them.
 bool IsCheap(std::string_view op);
 
 }  // namespace cosched
