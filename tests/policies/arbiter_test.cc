@@ -423,6 +423,7 @@ TEST_F(ArbiterTest, JobFailsBeforeItsPromisedStart) {
 TEST_F(ArbiterTest, LateAndRepeatedHostEventsChangeNothing) {
   SubmitRunning(1, {0});
   world_.arbiter.Handle(HostSettled{{1}});
+  EXPECT_EQ(world_.observer.Take(), "");
   world_.Finish(1);
   world_.observer.Take();
   world_.arbiter.Handle(HostSettled{{1}});

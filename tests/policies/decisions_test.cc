@@ -259,6 +259,16 @@ TEST(MaxProp, FreedCoresAreAddedInEqualSharesToTheRunningFirst) {
   EXPECT_EQ(world->Counts(), "3=6 4=6 5=2 6=2");
 }
 
+TEST(MaxProp, ProportionIsOfTheFreeCoresNotOfTheMachine) {
+  auto world = MakeWorld(kSixteenCores, "max-prop");
+  world->Submit(1, Exactly(12));
+  world->Submit(2, Exactly(4));
+  world->Submit(3, UpTo(8, 16));
+  world->Submit(4, UpTo(8, 16));
+  world->Finish(2);  // F = 16 / 4: a quarter of each request.
+  EXPECT_EQ(world->Counts(), "1=12 3=2 4=2");
+}
+
 TEST(MaxProp, GrowthStopsAtTheMax) {
   auto world = MakeWorld(kFourCores, "max-prop");
   world->Submit(1, UpTo(2, 2));
@@ -322,6 +332,14 @@ TEST(EqualShare, JobWaitsWhenNotEverybodyWouldHaveItsMin) {
   world->SettleAll();
   world->Finish(1);
   EXPECT_EQ(world->Counts(), "2=2 3=2 4=wait");
+}
+
+TEST(EqualShare, NobodyOvertakesAJobThatDoesNotFitYet) {
+  auto world = MakeWorld(kFourCores, "equal-share");
+  world->Submit(1, {3, 3, 4});
+  world->Submit(2, {2, 2, 4});
+  world->Submit(3, {1, 1, 4});
+  EXPECT_EQ(world->Counts(), "1=4 2=wait 3=wait");
 }
 
 TEST(EqualShare, NewcomerStartsOnlyWhenTheOldHaveLeft) {

@@ -58,7 +58,7 @@ TEST(Placement, CoresOfTheSameL3AsHeldOnes) {
 }
 
 TEST(Placement, CoresOfTheSameNodeWhenTheL3IsFull) {
-  EXPECT_EQ(PlaceText(Smt(), "8-11", "0-7,14-15", 6), "8-11,14-15");
+  EXPECT_EQ(PlaceText(Smt(), "8-11", "0-1,12-15", 6), "8-13");
 }
 
 TEST(Placement, OneL3ThatHoldsAllOfIt) { EXPECT_EQ(PlaceText(Smt(), "", "0-1,4-7", 4), "4-7"); }
