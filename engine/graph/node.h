@@ -1,5 +1,5 @@
 #pragma once
-// One node of a dataflow graph: TF op name, inputs, attributes and, once Graph::Build() has run,
+// One node of a dataflow graph: TF op name, inputs, attributes and, once added to a graph,
 // output shapes. Plain data.
 
 #include <map>
@@ -36,7 +36,7 @@ struct Node {
   std::vector<Output> inputs;
   std::vector<NodeId> control_inputs;
   std::map<std::string, Attribute> attributes;
-  std::vector<OutputInfo> outputs;  // Filled by Graph::Build().
+  std::vector<OutputInfo> outputs;  // Filled by Graph::Add().
 };
 
 // Typed access; CHECK-fails if the attribute is missing or of another type (op definitions are

@@ -118,10 +118,10 @@ void CheckAttributes(const OpDefinition& op, Node* node) {
   for (const AttributeRule& rule : op.attributes) {
     allowed += (allowed.empty() ? "" : ", ") + std::string(rule.name);
   }
-  for (const auto& [name, value] : node->attributes) {
+  for (const auto& attribute : node->attributes) {
     if (std::none_of(op.attributes.begin(), op.attributes.end(),
-                     [&](const AttributeRule& rule) { return rule.name == name; })) {
-      FailNode(*node, "unknown attribute " + name, allowed.empty() ? "none" : allowed);
+                     [&](const AttributeRule& rule) { return rule.name == attribute.first; })) {
+      FailNode(*node, "unknown attribute " + attribute.first, allowed.empty() ? "none" : allowed);
     }
   }
 }

@@ -43,7 +43,7 @@ const Tensor& Inference::TensorOf(const std::string& name) const {
 }
 
 Shape Inference::ShapeOf(const std::string& name) const {
-  const Shape shape(Ints(name));
+  Shape shape(Ints(name));
   int64_t elements = 1;
   for (int64_t size : shape.Sizes()) {
     if (size < 1) Fail(name + " " + shape.ToString() + " has a size below 1");

@@ -10,7 +10,8 @@ double Elements(const OutputInfo& info) { return static_cast<double>(info.shape.
 
 // 2 * elements of the convolution's output * window * input channels.
 double Convolution(double output_elements, const Shape& filter) {
-  return 2 * output_elements * static_cast<double>(filter.Elements() / filter[3]);
+  const int64_t window = filter[0] * filter[1] * filter[2];
+  return 2 * output_elements * static_cast<double>(window);
 }
 
 }  // namespace

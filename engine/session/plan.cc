@@ -44,6 +44,7 @@ Output ParseFetch(const Graph& graph, const std::string& fetch) {
 
 Plan::Plan(SessionStore* store, const std::vector<std::string>& fetches) : store_(*store) {
   std::vector<Output> outputs;
+  outputs.reserve(fetches.size());
   for (const std::string& fetch : fetches) outputs.push_back(ParseFetch(store_.graph, fetch));
   AddSteps(outputs);
   AddEdges();
