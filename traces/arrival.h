@@ -1,6 +1,6 @@
 #pragma once
-// One arrival of a trace: when, which workload, and what this job asks for where it differs from the workload's own. Plain
-// data; made by readers and generators, turned into jobs by the harness.
+// One arrival of a trace: when, which workload, and what this job asks for where it differs from
+// the workload's own. Plain data; made by readers and generators, turned into jobs by the harness.
 
 #include <optional>
 #include <string>

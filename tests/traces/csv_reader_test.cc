@@ -1,0 +1,132 @@
+// The CSV trace format: what it accepts, and that everything else is an error that names file, line
+// and column.
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "engine/base/error.h"
+#include "traces/formats.h"
+
+namespace cosched {
+namespace {
+
+class CsvTraceTest : public testing::Test {
+ protected:
+  CsvTraceTest()
+      : file_(std::filesystem::temp_directory_path() /
+              ("trace-" + std::to_string(getpid()) + ".csv")) {}
+  ~CsvTraceTest() override { std::filesystem::remove(file_); }
+
+  Trace Read(const std::string& text, const ArrivalCheck& check = {}) {
+    std::ofstream(file_, std::ios::binary) << text;
+    return ReadTrace(file_, check);
+  }
+
+  InputErrorDetails Refused(const std::string& text, const ArrivalCheck& check = {}) {
+    try {
+      Read(text, check);
+    } catch (const InputError& error) {
+      EXPECT_EQ(error.details().file, file_.string());
+      return error.details();
+    }
+    ADD_FAILURE() << "accepted: " << text;
+    return {};
+  }
+
+  const std::filesystem::path file_;
+};
+
+TEST_F(CsvTraceTest, ReadsAllColumns) {
+  const Trace trace = Read(
+      "arrival_s,workload,cores_min,cores_preferred,cores_max,priority,steps\n"
+      "0,a,1,2,3,-4,5\n");
+  ASSERT_EQ(trace.size(), 1U);
+  EXPECT_EQ(trace[0].time, Duration::zero());
+  EXPECT_EQ(trace[0].workload, "a");
+  EXPECT_EQ(trace[0].cores_min, 1);
+  EXPECT_EQ(trace[0].cores_preferred, 2);
+  EXPECT_EQ(trace[0].cores_max, 3);
+  EXPECT_EQ(trace[0].priority, -4);
+  EXPECT_EQ(trace[0].steps, 5);
+}
+
+TEST_F(CsvTraceTest, OptionalColumnsMayBeAbsentEmptyAndInAnyOrder) {
+  const Trace trace = Read("steps,workload,arrival_s\n,a,0.5\n7,b,0.5\n");
+  ASSERT_EQ(trace.size(), 2U);
+  EXPECT_FALSE(trace[0].steps.has_value());
+  EXPECT_FALSE(trace[0].priority.has_value());
+  EXPECT_EQ(trace[1].steps, 7);
+  EXPECT_EQ(trace[1].time, FromSeconds(0.5));
+}
+
+TEST_F(CsvTraceTest, IgnoresWhatEditorsAndSpreadsheetsAdd) {
+  const Trace trace = Read(
+      "\xEF\xBB\xBF"
+      "arrival_s,workload\r\n# comment\r\n\r\n 0 ,\ta \r\n1.25,b");
+  ASSERT_EQ(trace.size(), 2U);
+  EXPECT_EQ(trace[0].workload, "a");
+  EXPECT_EQ(trace[1].time, FromSeconds(1.25));
+}
+
+TEST_F(CsvTraceTest, MalformedRowsNameLineAndColumn) {
+  struct Case {
+    const char* rows;
+    int line;
+    const char* column;
+  };
+  for (const Case& bad : std::initializer_list<Case>{
+           {"x,a,1\n", 2, "arrival_s"},
+           {"-1,a,1\n", 2, "arrival_s"},
+           {"nan,a,1\n", 2, "arrival_s"},
+           {"1e300,a,1\n", 2, "arrival_s"},
+           {"0,,1\n", 2, "workload"},
+           {"0,a,1\n1,a,zero\n", 3, "cores_min"},
+           {"0,a,0\n", 2, "cores_min"},
+           {"0,a,1.5\n", 2, "cores_min"},
+           {"0,a,99999999999\n", 2, "cores_min"},
+           {"0,a\n", 2, ""},
+           {"0,a,1,2\n", 2, ""},
+           {"1,a,1\n0.5,a,1\n", 3, "arrival_s"},
+       }) {
+    const InputErrorDetails error =
+        Refused(std::string("arrival_s,workload,cores_min\n") + bad.rows);
+    EXPECT_EQ(error.line, bad.line) << bad.rows;
+    EXPECT_EQ(error.key, bad.column) << bad.rows;
+    EXPECT_FALSE(error.allowed.empty()) << bad.rows;
+  }
+}
+
+TEST_F(CsvTraceTest, BadHeadersAndEmptyTraces) {
+  EXPECT_EQ(Refused("arrival_s,workload,color\n0,a,red\n").key, "color");
+  EXPECT_EQ(Refused("arrival_s,workload,steps,steps\n0,a,1,1\n").key, "steps");
+  EXPECT_EQ(Refused("arrival_s\n0\n").key, "workload");
+  EXPECT_EQ(Refused("0,a\n").line, 1);
+  EXPECT_NE(Refused("").problem.find("no arrival"), std::string::npos);
+  EXPECT_NE(Refused("arrival_s,workload\n").problem.find("no arrival"), std::string::npos);
+}
+
+TEST_F(CsvTraceTest, TheCallersCheckIsToldAtItsRow) {
+  const ArrivalCheck check = [](const Arrival& arrival) -> std::optional<ArrivalProblem> {
+    if (arrival.workload == "a") return std::nullopt;
+    return ArrivalProblem{"workload", "is unknown", "a"};
+  };
+  const InputErrorDetails error = Refused("arrival_s,workload\n0,a\n1,b\n", check);
+  EXPECT_EQ(error.line, 3);
+  EXPECT_EQ(error.key, "workload");
+  EXPECT_EQ(error.allowed, "a");
+}
+
+TEST_F(CsvTraceTest, FilesThatCantBeRead) {
+  EXPECT_THROW(ReadTrace("/nonexistent/trace.csv", {}), InputError);
+  EXPECT_THROW(ReadTrace("/nonexistent/trace.swf", {}), InputError);
+  const std::filesystem::path folder = file_.string() + ".csv";
+  std::filesystem::create_directory(folder);
+  EXPECT_THROW(ReadTrace(folder, {}), InputError);
+  std::filesystem::remove(folder);
+}
+
+}  // namespace
+}  // namespace cosched

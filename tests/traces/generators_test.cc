@@ -1,0 +1,100 @@
+// Generated traces: equal seeds, equal traces; gaps follow their distribution; workloads their
+// weights.
+
+#include "traces/generators.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace cosched {
+namespace {
+
+constexpr int kMany = 20'000;
+const std::vector<WeightedWorkload> kOne = {{"a", 1}};
+
+std::vector<double> Gaps(const Gap& gap, int jobs = kMany) {
+  const Trace trace = GenerateTrace(jobs, gap, kOne, Random(7));
+  std::vector<double> gaps;
+  for (size_t i = 1; i < trace.size(); ++i)
+    gaps.push_back(ToSeconds(trace[i].time - trace[i - 1].time));
+  return gaps;
+}
+
+double Mean(const std::vector<double>& values) {
+  double sum = 0;
+  for (double value : values) sum += value;
+  return sum / static_cast<double>(values.size());
+}
+
+double Deviation(const std::vector<double>& values) {
+  const double mean = Mean(values);
+  double sum = 0;
+  for (double value : values) sum += (value - mean) * (value - mean);
+  return std::sqrt(sum / static_cast<double>(values.size()));
+}
+
+TEST(GenerateTrace, FirstArrivesAtZeroAndTimeNeverGoesBack) {
+  for (auto distribution :
+       {Gap::Distribution::kFixed, Gap::Distribution::kNormal, Gap::Distribution::kExponential}) {
+    const Trace trace = GenerateTrace(100, {distribution, 1.0, 2.0}, kOne, Random(3));
+    ASSERT_EQ(trace.size(), 100U);
+    EXPECT_EQ(trace.front().time, Duration::zero());
+    EXPECT_TRUE(std::is_sorted(trace.begin(), trace.end(),
+                               [](const Arrival& a, const Arrival& b) { return a.time < b.time; }));
+  }
+}
+
+TEST(GenerateTrace, GapsFollowTheirDistribution) {
+  for (double gap : Gaps({Gap::Distribution::kFixed, 0.25, 0})) EXPECT_NEAR(gap, 0.25, 1e-8);
+  const std::vector<double> normal = Gaps({Gap::Distribution::kNormal, 2.0, 0.4});
+  EXPECT_NEAR(Mean(normal), 2.0, 0.02);
+  EXPECT_NEAR(Deviation(normal), 0.4, 0.02);
+  const std::vector<double> exponential = Gaps({Gap::Distribution::kExponential, 2.0, 0});
+  EXPECT_NEAR(Mean(exponential), 2.0, 0.06);
+  EXPECT_NEAR(Deviation(exponential), 2.0, 0.1);
+}
+
+TEST(GenerateTrace, NormalIsTruncatedAtZeroNotPiledUpThere) {
+  const std::vector<double> gaps = Gaps({Gap::Distribution::kNormal, 0.0, 1.0});
+  EXPECT_GE(*std::min_element(gaps.begin(), gaps.end()), 0);
+  EXPECT_LT(std::count(gaps.begin(), gaps.end(), 0.0), 5);
+  EXPECT_NEAR(Mean(gaps), std::sqrt(2 / M_PI), 0.02);  // Of a half-normal.
+}
+
+TEST(GenerateTrace, WorkloadsFollowTheirWeights) {
+  std::map<std::string, int> counts;
+  for (const Arrival& arrival :
+       GenerateTrace(kMany, {}, {{"a", 3}, {"b", 0}, {"c", 1}, {"d", 0}}, Random(1))) {
+    ++counts[arrival.workload];
+  }
+  EXPECT_EQ(counts.count("b") + counts.count("d"), 0U);
+  EXPECT_NEAR(counts["a"], 0.75 * kMany, 0.02 * kMany);
+}
+
+TEST(GenerateTrace, SeedDecidesAndTheMixDoesNotMoveTheTimes) {
+  const Trace once = GenerateTrace(50, {}, kOne, Random(5));
+  const Trace again = GenerateTrace(50, {}, {{"x", 1}, {"y", 5}}, Random(5));
+  const Trace other = GenerateTrace(50, {}, kOne, Random(6));
+  bool differs = false;
+  for (size_t i = 0; i < once.size(); ++i) {
+    EXPECT_EQ(once[i].time, again[i].time);
+    differs = differs || once[i].time != other[i].time;
+  }
+  EXPECT_TRUE(differs);
+}
+
+TEST(Distribution, NamesGoBothWays) {
+  Gap::Distribution parsed;
+  for (auto distribution :
+       {Gap::Distribution::kFixed, Gap::Distribution::kNormal, Gap::Distribution::kExponential}) {
+    ASSERT_TRUE(ParseDistribution(ToString(distribution), &parsed));
+    EXPECT_EQ(parsed, distribution);
+  }
+  EXPECT_FALSE(ParseDistribution("poisson", &parsed));
+}
+
+}  // namespace
+}  // namespace cosched
