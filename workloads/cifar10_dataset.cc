@@ -38,7 +38,7 @@ class Cifar10Dataset : public Dataset {
     int64_t sum = 0, squares = 0;
     for (int i = 0; i < kPixels; ++i) {
       sum += planes[i];
-      squares += planes[i] * planes[i];
+      squares += int64_t{planes[i]} * planes[i];
     }
     const double mean = static_cast<double>(sum) / kPixels;
     const double variance = static_cast<double>(squares) / kPixels - mean * mean;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
-#include <cstring>
+#include <system_error>
 
 #include "engine/base/error.h"
 
@@ -21,7 +21,7 @@ struct GzipFile::Handle {
 GzipFile::GzipFile(std::string path) : path_(std::move(path)), handle_(new Handle) {
   errno = 0;
   handle_->file = gzopen(path_.c_str(), "rb");
-  if (handle_->file == nullptr) Fail(std::string("cannot be opened: ") + std::strerror(errno));
+  if (handle_->file == nullptr) Fail("cannot be opened: " + std::generic_category().message(errno));
   gzbuffer(handle_->file, 1 << 17);
 }
 

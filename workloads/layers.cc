@@ -24,7 +24,7 @@ Output Layers::Conv(Output x, const std::string& layer, int size, int filters, i
   const int64_t channels = Channels(x);
   const std::string name = layer + "/filter";
   Tensor initial =
-      Normal({size, size, channels, filters}, name, HeDeviation(size * size * channels));
+      Normal({size, size, channels, filters}, name, HeDeviation(int64_t{size} * size * channels));
   return builder_->Conv2D(x, builder_->Variable(name, std::move(initial)), stride, padding);
 }
 

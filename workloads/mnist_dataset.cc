@@ -21,7 +21,7 @@ uint32_t BigEndian(const uint8_t* bytes) {
 
 // The sizes of an idx file of unsigned bytes: two zero bytes, type 8, number of dimensions, then
 // each size.
-std::vector<int64_t> ReadIdxHeader(GzipFile* file, int dimensions) {
+std::vector<int64_t> ReadIdxHeader(GzipFile* file, size_t dimensions) {
   const std::vector<uint8_t> magic = file->Read(4, "the magic number");
   const uint32_t expected = 0x0800u | static_cast<uint32_t>(dimensions);
   if (BigEndian(magic.data()) != expected) {
@@ -29,12 +29,11 @@ std::vector<int64_t> ReadIdxHeader(GzipFile* file, int dimensions) {
                std::to_string(expected) + ", unsigned bytes in " + std::to_string(dimensions) +
                    " dimension(s)");
   }
-  const auto bytes = static_cast<size_t>(4 * dimensions);
-  const std::vector<uint8_t> header = file->Read(bytes, "the sizes");
+  const std::vector<uint8_t> header = file->Read(4 * dimensions, "the sizes");
   // Far above every such data set, far below what would overflow or eat the machine.
   constexpr std::array<int64_t, 3> kLargest = {1'000'000, 1024, 1024};
   std::vector<int64_t> sizes;
-  for (size_t i = 0; i < bytes / 4; ++i) {
+  for (size_t i = 0; i < dimensions; ++i) {
     sizes.push_back(BigEndian(header.data() + 4 * i));
     if (sizes.back() < 1 || sizes.back() > kLargest[i]) {
       file->Fail("has size " + std::to_string(sizes.back()) + " in dimension " + std::to_string(i),

@@ -48,7 +48,8 @@ class TrainingJob {
   int64_t StepsPerEpoch() const;
   int64_t StepsDone() const;
   // Share of right predictions over a whole data set, with inference batch norm. Between steps
-  // only. Runs in a session of its own when training, which takes the job's cores before each batch.
+  // only. Runs in a session of its own when training, which takes the job's cores before each
+  // batch.
   double Accuracy(const Dataset& dataset);
 
   Session& session();

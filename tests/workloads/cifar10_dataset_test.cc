@@ -77,7 +77,7 @@ TEST_F(Cifar10DatasetTest, RefusesPartsOfRecords) {
 
 TEST_F(Cifar10DatasetTest, RefusesOversizedFile) {
   folder.Write(Name(3), "");
-  std::filesystem::resize_file(folder.PathOf(Name(3)), 10001 * 3073);  // A sparse file.
+  std::filesystem::resize_file(folder.PathOf(Name(3)), uintmax_t{10001} * 3073);  // A sparse file.
   ExpectError(3, "longer than 30730000 bytes");
 }
 

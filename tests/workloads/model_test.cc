@@ -84,7 +84,7 @@ int64_t ResnetParameters(int blocks_per_stage) {
       inputs = filters;
     }
   }
-  return sum + 64 * 10 + 10;
+  return sum + int64_t{64} * 10 + 10;
 }
 
 TEST(ModelTest, ResnetsHaveTheParametersOfTheirDescription) {

@@ -21,7 +21,7 @@ TEST(ProceduralDatasetTest, HasTheShapeAndClassesAskedFor) {
   EXPECT_EQ(dataset->Classes(), 5);
   EXPECT_EQ(dataset->Size(), kProceduralSize);
   std::set<int> labels;
-  std::vector<float> pixels(7 * 9 * 2);
+  std::vector<float> pixels(126);
   for (int64_t i = 0; i < 5; ++i) labels.insert(dataset->Read(i, pixels.data()));
   EXPECT_EQ(labels, (std::set<int>{0, 1, 2, 3, 4}));
 }

@@ -23,8 +23,8 @@ constexpr Split kCapacity = {2, 4};
 // destroyed.
 class RandomResizer {
  public:
-  RandomResizer(Session* session, CpuSet cpus, uint64_t seed)
-      : thread_([this, session, seed, cpus = cpus.ToVector()](std::stop_token stop) {
+  RandomResizer(Session* session, const CpuSet& cpus, uint64_t seed)
+      : thread_([this, session, seed, cpus = cpus.ToVector()](const std::stop_token& stop) {
           Random random(seed);
           while (!stop.stop_requested()) {
             // More than the machine has must be legal, too: threads are clamped, or share cores.
@@ -74,7 +74,7 @@ Outcome Train(JobSettings settings, const Dataset& train, const Dataset* held_ou
   outcome.images_per_second = static_cast<double>(steps * settings.batch) / seconds.count();
   outcome.hash = job.session().VariablesHash();
   if (held_out != nullptr) outcome.accuracy = job.Accuracy(*held_out);
-  std::cout << settings.model << (resize ? ", resized " : ", resized ") << outcome.resizes
+  std::cout << settings.model << ", resized " << outcome.resizes
             << " times: " << outcome.images_per_second << " images/s, held-out accuracy "
             << outcome.accuracy << "\n";
   return outcome;
