@@ -1,0 +1,191 @@
+#include "experiments/cli/tenant.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/error.h"
+#include "engine/base/topology.h"
+#include "experiments/cli/interactive_tenant.h"
+#include "experiments/hosts/hosted_tenant.h"
+
+namespace cosched {
+namespace {
+
+constexpr int64_t kMostSteps = 1'000'000'000;
+constexpr int64_t kLargestBatch = 65536;
+constexpr int64_t kMostThreads = CpuSet::kMaxCpu + 1;
+
+// As text, so that every bad value gets the same kind of message; empty = not given.
+struct Arguments {
+  std::string model = "resnet20";
+  std::string mode = "train";
+  std::string dataset = "procedural";
+  std::string data;
+  std::string batch = "32";
+  std::string steps = "50";
+  std::string seed = "1";
+  std::string cores;
+  std::string threads;
+  std::string inter = "1";
+  std::vector<std::string> resize_at;
+  // By a host only.
+  std::string host_fd;
+  std::string counters_fd;
+  std::string job;
+  std::string elasticity = "malleable";
+  std::string capacity;
+};
+
+[[noreturn]] void Refuse(std::string_view option, std::string_view value, std::string allowed) {
+  InputErrorDetails details;
+  details.file = "command line";
+  details.key = option;
+  details.problem = value.empty() ? "no value" : fmt::format("\"{}\"", value);
+  details.allowed = std::move(allowed);
+  throw InputError(std::move(details));
+}
+
+bool ParseNumber(std::string_view text, int64_t low, int64_t high, int64_t* number) {
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, *number);
+  return error == std::errc() && rest == end && *number >= low && *number <= high;
+}
+
+int64_t Number(std::string_view option, std::string_view text, int64_t low, int64_t high) {
+  int64_t number;
+  if (!ParseNumber(text, low, high, &number)) {
+    Refuse(option, text, fmt::format("an integer from {} to {}", low, high));
+  }
+  return number;
+}
+
+int SmallNumber(std::string_view option, std::string_view text, int64_t low, int64_t high) {
+  return static_cast<int>(Number(option, text, low, high));
+}
+
+CpuSet Cores(const std::string& text, const CpuSet& machine) {
+  const std::optional<CpuSet> cores = CpuSet::Parse(text);
+  if (!cores || cores->Empty() || !machine.Contains(*cores)) {
+    Refuse("--cores", text, "an interval set such as \"0-3,5\" within " + machine.ToString());
+  }
+  return *cores;
+}
+
+TenantSpec Spec(const Arguments& arguments) {
+  TenantSpec spec;
+  spec.model = arguments.model;
+  if (!ParseMode(arguments.mode, &spec.mode)) Refuse("--mode", arguments.mode, "train or infer");
+  spec.dataset = arguments.dataset;
+  spec.data_directory = arguments.data;
+  spec.batch = SmallNumber("--batch", arguments.batch, 1, kLargestBatch);
+  spec.steps = Number("--steps", arguments.steps, 1, kMostSteps);
+  spec.seed = static_cast<uint64_t>(
+      Number("--seed", arguments.seed, 0, std::numeric_limits<int64_t>::max()));
+  return spec;
+}
+
+std::vector<InteractiveTenantOptions::Resize> Resizes(const std::vector<std::string>& texts,
+                                                      int64_t steps, int cores) {
+  std::vector<InteractiveTenantOptions::Resize> resizes;
+  for (const std::string& text : texts) {
+    const size_t colon = std::min(text.find(':'), text.size());
+    int64_t step = 0, count = 0;
+    if (colon == text.size() ||
+        !ParseNumber(std::string_view(text).substr(0, colon), 0, steps - 1, &step) ||
+        !ParseNumber(std::string_view(text).substr(colon + 1), 1, cores, &count)) {
+      Refuse("--resize-at", text,
+             fmt::format("STEP:CORES with STEP from 0 to {} and CORES from 1 to {}", steps - 1,
+                         cores));
+    }
+    resizes.push_back({step, static_cast<int>(count)});
+  }
+  std::sort(resizes.begin(), resizes.end(),
+            [](const auto& a, const auto& b) { return a.step < b.step; });
+  const auto same =
+      std::adjacent_find(resizes.begin(), resizes.end(),
+                         [](const auto& a, const auto& b) { return a.step == b.step; });
+  if (same != resizes.end()) {
+    Refuse("--resize-at", fmt::format("step {} twice", same->step), "one resize a step");
+  }
+  return resizes;
+}
+
+int RunByPerson(const Arguments& arguments) {
+  const Topology topology = Topology::ThisMachine();
+  InteractiveTenantOptions options;
+  options.spec = Spec(arguments);
+  options.cores =
+      arguments.cores.empty() ? topology.Cpus() : Cores(arguments.cores, topology.Cpus());
+  const int most = options.cores.Count();
+  options.threads.intra =
+      arguments.threads.empty() ? most : SmallNumber("--threads", arguments.threads, 1, most);
+  options.threads.inter = SmallNumber("--inter", arguments.inter, 1, most);
+  options.resizes = Resizes(arguments.resize_at, options.spec.steps, most);
+  return RunInteractiveTenant(options, topology);
+}
+
+int RunByHost(const Arguments& arguments) {
+  constexpr int64_t kMost = std::numeric_limits<int>::max();
+  HostedTenantOptions options;
+  options.host_fd = SmallNumber("--host-fd", arguments.host_fd, 3, kMost);
+  options.counters_fd = SmallNumber("--counters-fd", arguments.counters_fd, 3, kMost);
+  options.job = JobId{Number("--job", arguments.job, 0, std::numeric_limits<int64_t>::max())};
+  if (!ParseElasticity(arguments.elasticity, &options.elasticity)) {
+    Refuse("--elasticity", arguments.elasticity, "rigid, moldable or malleable");
+  }
+  options.capacity = SmallNumber("--capacity", arguments.capacity, 1, kMostThreads);
+  options.cores = Cores(arguments.cores, CpuSet::Range(0, CpuSet::kMaxCpu));
+  options.threads.inter = SmallNumber("--inter", arguments.inter, 1, kMostThreads);
+  options.threads.intra = SmallNumber("--threads", arguments.threads, 1, kMostThreads);
+  options.spec = Spec(arguments);
+  return RunHostedTenant(options);
+}
+
+}  // namespace
+
+void AddTenantCommand(CLI::App& app, int* exit_code) {
+  CLI::App* command =
+      app.add_subcommand("tenant", "Train or run one CNN program, resizing it on the way");
+  const auto arguments = std::make_shared<Arguments>();
+  command->add_option("--model", arguments->model, "See `cosched list models`")
+      ->capture_default_str();
+  command->add_option("--mode", arguments->mode, "train or infer")->capture_default_str();
+  command->add_option("--dataset", arguments->dataset, "procedural, mnist or cifar10")
+      ->capture_default_str();
+  command->add_option("--data", arguments->data, "Folder of the mnist or cifar10 files");
+  command->add_option("--batch", arguments->batch, "Images a step")->capture_default_str();
+  command->add_option("--steps", arguments->steps, "Steps to do")->capture_default_str();
+  command->add_option("--seed", arguments->seed, "Of weights and of the images' order")
+      ->capture_default_str();
+  command->add_option("--cores", arguments->cores, "Cores to run on, such as 0-3,5; default: all");
+  command->add_option("--threads", arguments->threads,
+                      "Most threads of the intra-op pool; default: one a core");
+  command->add_option("--inter", arguments->inter, "Most threads of the inter-op pool")
+      ->capture_default_str();
+  command->add_option(
+      "--resize-at", arguments->resize_at,
+      "STEP:CORES, may be repeated: move to the first CORES cores during that step");
+  const auto hidden = [command](const char* name, std::string* value) {
+    return command->add_option(name, *value)->group("");
+  };
+  CLI::Option* host_fd = hidden("--host-fd", &arguments->host_fd);
+  for (CLI::Option* option :
+       {hidden("--counters-fd", &arguments->counters_fd), hidden("--job", &arguments->job),
+        hidden("--elasticity", &arguments->elasticity),
+        hidden("--capacity", &arguments->capacity)}) {
+    option->needs(host_fd);
+  }
+  command->callback([arguments, exit_code] {
+    *exit_code = arguments->host_fd.empty() ? RunByPerson(*arguments) : RunByHost(*arguments);
+  });
+}
+
+}  // namespace cosched

@@ -1,0 +1,87 @@
+#include "experiments/hosts/hosted_tenant.h"
+
+#include <fcntl.h>
+
+#include <cstdio>
+#include <exception>
+
+#include "engine/base/error.h"
+#include "engine/base/topology.h"
+#include "experiments/hosts/control_thread.h"
+#include "experiments/hosts/shared_counters.h"
+#include "workloads/training_job.h"
+
+namespace cosched {
+namespace {
+
+JobSettings SettingsOf(const HostedTenantOptions& options, const Topology& topology) {
+  const bool malleable = options.elasticity == Elasticity::kMalleable;
+  JobSettings settings;
+  settings.model = options.spec.model;
+  settings.mode = options.spec.mode;
+  settings.dataset = options.spec.dataset;
+  settings.data_directory = options.spec.data_directory;
+  settings.batch = options.spec.batch;
+  settings.seed = options.spec.seed;
+  SessionOptions& session = settings.session;
+  session.inter_op_parallelism_threads = malleable ? options.capacity : options.threads.inter;
+  session.intra_op_parallelism_threads = malleable ? options.capacity : options.threads.intra;
+  session.binding = malleable ? ThreadPools::Binding::kEachToItsCore : ThreadPools::Binding::kNone;
+  session.topology = malleable ? &topology : nullptr;
+  return settings;
+}
+
+// The control thread knows the session for as long as this lives, however the steps end.
+class Attachment {
+ public:
+  Attachment(ControlThread* control, Session* session) : control_(control) {
+    control_->Attach(session);
+  }
+  ~Attachment() { control_->Detach(); }
+  Attachment(const Attachment&) = delete;
+  Attachment& operator=(const Attachment&) = delete;
+
+ private:
+  ControlThread* const control_;
+};
+
+void Compute(TrainingJob* job, int64_t steps, ControlThread* control, SharedCounters* counters) {
+  const Attachment attachment(control, &job->session());
+  int64_t images = 0;
+  for (int64_t step = 0; step < steps; ++step) {
+    control->WaitToCompute();
+    const auto start = MonotonicNow();
+    const StepResult result = job->Step();
+    const auto end = MonotonicNow();
+    const int threads = job->session().Pools().ActiveThreads();
+    images += result.images;
+    counters->AddStep({step, end, end - start, threads, result.loss}, result.images);
+  }
+  control->Send(FinishedMessage{steps, images});
+}
+
+}  // namespace
+
+int RunHostedTenant(const HostedTenantOptions& options) {
+  // Inherited without CLOEXEC, by design; nothing that this process might start shall have them.
+  fcntl(options.host_fd, F_SETFD, FD_CLOEXEC);
+  fcntl(options.counters_fd, F_SETFD, FD_CLOEXEC);
+  const Topology topology = Topology::ThisMachine();
+  SharedCounters counters = SharedCounters::Map(UniqueFd(options.counters_fd));
+  ControlThread control(options, &counters, topology);
+  try {
+    TrainingJob job(SettingsOf(options, topology));
+    Compute(&job, options.spec.steps, &control, &counters);
+    return 0;
+  } catch (const InputError& error) {
+    control.Send(ErrorMessage{error.what()});
+    std::fprintf(stderr, "%s\n", error.what());
+    return 2;
+  } catch (const std::exception& error) {
+    control.Send(ErrorMessage{error.what()});
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}
+
+}  // namespace cosched

@@ -1,0 +1,28 @@
+#pragma once
+// A tenant started by a host: the other end of tenant_protocol.h. The main thread trains or infers;
+// a control thread follows the host's grants, beats and leaves when the host is gone. Called by the
+// `tenant` command with hidden options.
+
+#include "engine/base/cpu_set.h"
+#include "engine/base/split.h"
+#include "experiments/hosts/tenant_spec.h"
+#include "policies/job.h"
+
+namespace cosched {
+
+struct HostedTenantOptions {
+  int host_fd = -1;      // The control socket.
+  int counters_fd = -1;  // The shared page.
+  JobId job;
+  Elasticity elasticity = Elasticity::kMalleable;
+  int capacity =
+      1;         // Malleable: the most threads it will ever have, for which its work is divided.
+  CpuSet cores;  // The first grant. The process already runs there.
+  Split threads;
+  TenantSpec spec;
+};
+
+// Runs the tenant to its end and returns the process's exit code.
+int RunHostedTenant(const HostedTenantOptions& options);
+
+}  // namespace cosched

@@ -1,0 +1,216 @@
+#include "experiments/hosts/process_host.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <deque>
+#include <map>
+#include <system_error>
+#include <utility>
+
+#include "engine/base/check.h"
+#include "experiments/hosts/supervised_tenant.h"
+
+namespace cosched {
+namespace {
+
+// Often enough that the steps of a fast tenant do not fill its ring.
+constexpr Duration kDrainPeriod = std::chrono::milliseconds(100);
+
+timespec ToTimespec(Duration duration) {
+  const auto whole = std::chrono::floor<std::chrono::seconds>(duration);
+  return {static_cast<time_t>(whole.count()), static_cast<long>((duration - whole).count())};
+}
+
+bool IsAbout(const HostEvent& event, JobId job) {
+  return std::visit([job](const auto& about) { return about.job == job; }, event);
+}
+
+}  // namespace
+
+struct ProcessHost::Impl {
+  // Stays when the tenant is gone: the arbiter may not have seen its end yet.
+  struct Entry {
+    TenantSpec spec;
+    std::unique_ptr<SupervisedTenant> tenant;  // Null before Start and once the process is gone.
+    double progress = 0;                       // Of a tenant that is gone.
+    bool started = false;
+  };
+
+  explicit Impl(Options host_options);
+
+  Entry& Find(JobId job);
+  SupervisedTenant* Living(JobId job);
+  void Bury(Entry* entry);
+  void AdvanceAll();
+  bool TakeInterrupt();
+  bool Poll(TimePoint deadline);
+
+  const Options options;
+  const RealClock clock;
+  const Duration epoch;  // MonotonicNow() at the clock's zero.
+  UniqueFd interrupt;
+  std::map<JobId, Entry> entries;
+  std::deque<HostEvent> events;
+  std::vector<StepSample> steps;
+  TimePoint next_drain;
+};
+
+ProcessHost::Impl::Impl(Options host_options)
+    : options(std::move(host_options)),
+      epoch(MonotonicNow() - clock.Now().time_since_epoch()),
+      interrupt(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (!interrupt) throw std::system_error(errno, std::generic_category(), "eventfd");
+}
+
+ProcessHost::Impl::Entry& ProcessHost::Impl::Find(JobId job) {
+  const auto found = entries.find(job);
+  CHECK(found != entries.end()) << "job " << job.value << " was never described";
+  return found->second;
+}
+
+// Null if its process is gone: its end is known here, though perhaps not yet to the caller.
+SupervisedTenant* ProcessHost::Impl::Living(JobId job) {
+  Entry& entry = Find(job);
+  CHECK(entry.started) << "job " << job.value << " was never started";
+  return entry.tenant.get();
+}
+
+// REQUIRES: the process is gone.
+void ProcessHost::Impl::Bury(Entry* entry) {
+  entry->tenant->TakeSteps(epoch, clock.Now(), &steps);
+  entry->progress = entry->tenant->Progress();
+  entry->tenant = nullptr;
+}
+
+void ProcessHost::Impl::AdvanceAll() {
+  const bool drain = clock.Now() >= next_drain;
+  if (drain) next_drain = clock.Now() + kDrainPeriod;
+  for (auto& [job, entry] : entries) {
+    if (!entry.tenant) continue;
+    if (drain) entry.tenant->TakeSteps(epoch, clock.Now(), &steps);
+    std::optional<HostEvent> event = entry.tenant->Advance(clock.Now());
+    if (!event) continue;
+    if (!std::holds_alternative<HostSettled>(*event)) Bury(&entry);
+    events.push_back(std::move(*event));
+  }
+}
+
+bool ProcessHost::Impl::TakeInterrupt() {
+  uint64_t count;
+  return read(interrupt.get(), &count, sizeof count) == sizeof count;
+}
+
+// Sleeps until something may be due. False if a signal arrived.
+bool ProcessHost::Impl::Poll(TimePoint deadline) {
+  std::vector<pollfd> descriptors{{interrupt.get(), POLLIN, 0}};
+  for (const auto& [job, entry] : entries) {
+    if (!entry.tenant) continue;
+    descriptors.push_back({entry.tenant->pidfd(), POLLIN, 0});
+    descriptors.push_back({entry.tenant->socket(), POLLIN, 0});  // poll skips -1.
+    deadline = std::min({deadline, entry.tenant->NextCheck(), next_drain});
+  }
+  const timespec timeout = ToTimespec(std::max(deadline - clock.Now(), Duration(0)));
+  return ppoll(descriptors.data(), descriptors.size(), &timeout, nullptr) >= 0 || errno != EINTR;
+}
+
+ProcessHost::ProcessHost(Options options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+ProcessHost::~ProcessHost() = default;
+
+void ProcessHost::Describe(JobId job, const TenantSpec& spec) { impl_->entries[job].spec = spec; }
+
+const Clock& ProcessHost::GetClock() const { return impl_->clock; }
+
+void ProcessHost::Start(const Job& job, const CpuSet& cores, Split threads) {
+  CHECK(!cores.Empty()) << "job " << job.id.value << " is started on no cores";
+  Impl::Entry& entry = impl_->Find(job.id);
+  CHECK(!entry.started) << "job " << job.id.value << " is started twice";
+  entry.started = true;
+  const Options& options = impl_->options;
+  SupervisedTenant::Settings settings{.binary = options.binary,
+                                      .log = {},
+                                      .topology = options.topology,
+                                      .heartbeat_timeout = options.heartbeat_timeout,
+                                      .start_timeout = options.start_timeout,
+                                      .settle_timeout = options.settle_timeout};
+  if (!options.log_directory.empty()) {
+    settings.log = options.log_directory / ("tenant-" + std::to_string(job.id.value) + ".log");
+  }
+  try {
+    entry.tenant = std::make_unique<SupervisedTenant>(job, entry.spec, cores, threads, settings,
+                                                      impl_->clock.Now());
+  } catch (const std::system_error& error) {
+    impl_->events.push_back(HostFailed{job.id, error.what()});
+  }
+}
+
+void ProcessHost::Grant(JobId job, const CpuSet& cores, Split threads) {
+  CHECK(!cores.Empty()) << "no cores for job " << job.value << ": that is Pause";
+  std::erase_if(impl_->events, [job](const HostEvent& event) {
+    return std::holds_alternative<HostSettled>(event) && IsAbout(event, job);
+  });
+  if (SupervisedTenant* tenant = impl_->Living(job)) {
+    tenant->Grant(cores, threads, impl_->clock.Now());
+  }
+}
+
+void ProcessHost::Pause(JobId job) {
+  std::erase_if(impl_->events, [job](const HostEvent& event) {
+    return std::holds_alternative<HostSettled>(event) && IsAbout(event, job);
+  });
+  if (SupervisedTenant* tenant = impl_->Living(job)) tenant->Pause(impl_->clock.Now());
+}
+
+void ProcessHost::Stop(JobId job) {
+  SupervisedTenant* tenant = impl_->Living(job);
+  std::erase_if(impl_->events, [job](const HostEvent& event) { return IsAbout(event, job); });
+  if (tenant == nullptr) return;
+  tenant->Kill();
+  impl_->Bury(&impl_->Find(job));
+}
+
+double ProcessHost::Progress(JobId job) const {
+  const Impl::Entry& entry = impl_->Find(job);
+  return entry.tenant ? entry.tenant->Progress() : entry.progress;
+}
+
+std::optional<HostEvent> ProcessHost::NextEvent(TimePoint deadline) {
+  while (true) {
+    if (impl_->TakeInterrupt()) return std::nullopt;
+    impl_->AdvanceAll();
+    if (!impl_->events.empty()) {
+      HostEvent event = std::move(impl_->events.front());
+      impl_->events.pop_front();
+      return event;
+    }
+    if (impl_->clock.Now() >= deadline || !impl_->Poll(deadline)) return std::nullopt;
+  }
+}
+
+std::vector<TenantSample> ProcessHost::Sample() {
+  std::vector<TenantSample> samples;
+  for (auto& [job, entry] : impl_->entries) {
+    if (!entry.tenant) continue;
+    if (auto sample = entry.tenant->Sample(impl_->clock.Now())) samples.push_back(*sample);
+  }
+  return samples;
+}
+
+std::vector<StepSample> ProcessHost::TakeSteps() {
+  for (auto& [job, entry] : impl_->entries) {
+    if (entry.tenant) entry.tenant->TakeSteps(impl_->epoch, impl_->clock.Now(), &impl_->steps);
+  }
+  return std::exchange(impl_->steps, {});
+}
+
+void ProcessHost::Interrupt() {
+  const int error = errno;  // A signal handler must leave it as it was.
+  const uint64_t one = 1;
+  if (write(impl_->interrupt.get(), &one, sizeof one) < 0) errno = error;
+  errno = error;
+}
+
+}  // namespace cosched

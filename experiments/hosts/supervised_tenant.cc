@@ -1,0 +1,342 @@
+#include "experiments/hosts/supervised_tenant.h"
+
+#include <signal.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include "experiments/hosts/thread_affinity.h"
+
+namespace cosched {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr Duration kVerifyPeriod = microseconds(500);  // Between looks whether a grant has settled.
+constexpr Duration kConductPeriod = milliseconds(200);  // Between looks whether it keeps to it.
+constexpr Duration kLeaveTimeout = seconds(5);  // From "finished", or a closed socket, to the end.
+constexpr int kMessagesPerTurn = 64;            // A tenant that floods its host only delays itself.
+constexpr Duration kPausedRunTime = milliseconds(10);  // More is computing while paused.
+
+std::pair<UniqueFd, UniqueFd> SocketPair() {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+    throw std::system_error(errno, std::generic_category(), "socketpair");
+  }
+  UniqueFd first(ends[0]), second(ends[1]);
+  return {AboveStdio(std::move(first)), AboveStdio(std::move(second))};
+}
+
+std::vector<std::string> Arguments(const Job& job, const TenantSpec& spec, const CpuSet& cores,
+                                   Split threads, int socket, int counters) {
+  const int capacity = std::max({job.request.max, threads.inter, threads.intra});
+  std::vector<std::string> arguments{"tenant"};
+  const auto add = [&arguments](const char* option, const std::string& value) {
+    arguments.push_back(std::string("--") + option + "=" + value);
+  };
+  add("host-fd", std::to_string(socket));
+  add("counters-fd", std::to_string(counters));
+  add("job", std::to_string(job.id.value));
+  add("elasticity", std::string(ToString(job.elasticity)));
+  add("capacity", std::to_string(capacity));
+  add("cores", cores.ToString());
+  add("inter", std::to_string(threads.inter));
+  add("threads", std::to_string(threads.intra));
+  add("model", spec.model);
+  add("mode", std::string(ToString(spec.mode)));
+  add("dataset", spec.dataset);
+  if (!spec.data_directory.empty()) add("data", spec.data_directory);
+  add("batch", std::to_string(spec.batch));
+  add("steps", std::to_string(spec.steps));
+  add("seed", std::to_string(spec.seed));
+  return arguments;
+}
+
+std::string Within(Duration limit) {
+  return " within " + std::to_string(limit / milliseconds(1)) + " ms";
+}
+
+}  // namespace
+
+SupervisedTenant::SupervisedTenant(const Job& job, const TenantSpec& spec, const CpuSet& cores,
+                                   Split threads, const Settings& settings, TimePoint now)
+    : job_(job),
+      spec_(spec),
+      settings_(settings),
+      started_at_(now),
+      counters_(SharedCounters::Create()),
+      cores_(cores),
+      held_(cores),
+      ready_deadline_(now + settings.start_timeout),
+      next_check_(ready_deadline_) {
+  auto [ours, theirs] = SocketPair();
+  socket_ = std::move(ours);
+  const int fds[] = {theirs.get(), counters_.fd()};
+  process_.emplace(TenantProcess::Launch{
+      .binary = settings.binary,
+      .arguments = Arguments(job, spec, cores, threads, fds[0], fds[1]),
+      .cores = cores,
+      .inherited = {fds[0], fds[1]},
+      .log = settings.log,
+  });
+  sampler_.emplace(process_->pid());
+}
+
+void SupervisedTenant::Fail(std::string reason) {
+  if (failure_.empty()) failure_ = std::move(reason);
+}
+
+void SupervisedTenant::BeginGrant(const CpuSet& cores, Split threads, TimePoint now) {
+  const bool was_stopped = Paused() && !Malleable();
+  cores_ = cores;
+  held_ = held_ | cores;
+  ++sequence_;
+  settling_ = true;
+  settle_deadline_ = now + settings_.settle_timeout;
+  if (was_stopped) {  // It could not do anything meanwhile.
+    ready_deadline_ = std::max(ready_deadline_, now + settings_.start_timeout);
+    last_heartbeat_ = last_run_ = now;
+  }
+  next_check_ = now;
+  if (!Malleable()) return;
+  answered_ = false;
+  if (!SendPacket(socket_.get(), Encode(GrantMessage{sequence_, cores, threads})) && !closed_) {
+    // Gone, which the pidfd tells, or its buffer is full of grants that it does not read.
+    if (errno == EAGAIN || errno == EWOULDBLOCK) Fail("does not read its grants");
+  }
+}
+
+void SupervisedTenant::Grant(const CpuSet& cores, Split threads, TimePoint now) {
+  BeginGrant(cores, threads, now);
+  if (Malleable()) return;
+  Confine();
+  process_->Signal(SIGCONT);
+}
+
+void SupervisedTenant::Pause(TimePoint now) {
+  BeginGrant({}, {0, 0}, now);
+  if (!Malleable()) process_->Signal(SIGSTOP);
+}
+
+void SupervisedTenant::Confine() {
+  const Confinement result =
+      ConfineThreads(process_->pid(), cores_, Which::kAll, settings_.topology);
+  if (result == Confinement::kRefused) {
+    Fail("the kernel does not allow it on cores " + cores_.ToString() + ": " + strerror(errno));
+  }
+  answered_ = result == Confinement::kDone;
+}
+
+void SupervisedTenant::Handle(const HelloMessage& hello, TimePoint) {
+  if (greeted_) return Fail("said hello twice");
+  if (hello.job != job_.id) return Fail("said hello for job " + std::to_string(hello.job.value));
+  greeted_ = true;
+}
+
+void SupervisedTenant::Handle(const SettledMessage& settled, TimePoint now) {
+  if (settled.sequence > sequence_) return Fail("settled a grant that was never made");
+  if (!ready_) {
+    ready_ = true;
+    settle_deadline_ = now + settings_.settle_timeout;
+    last_heartbeat_ = last_run_ = now;
+  }
+  if (!Malleable() || settled.sequence < sequence_) return;
+  if (settled.cores != cores_) {
+    return Fail("settled on cores " + settled.cores.ToString() + " instead of " +
+                cores_.ToString());
+  }
+  answered_ = true;
+}
+
+void SupervisedTenant::Handle(const FinishedMessage& finished, TimePoint now) {
+  if (finished.steps < spec_.steps) {
+    return Fail("finished after " + std::to_string(finished.steps) + " of " +
+                std::to_string(spec_.steps) + " steps");
+  }
+  finished_ = true;
+  leave_deadline_ = now + kLeaveTimeout;
+}
+
+void SupervisedTenant::Handle(const ErrorMessage& error, TimePoint) { Fail(error.reason); }
+
+void SupervisedTenant::ReadMessages(TimePoint now) {
+  std::string text;
+  for (int i = 0; i < kMessagesPerTurn && !closed_; ++i) {
+    switch (ReceivePacket(socket_.get(), &text)) {
+      case Receipt::kNothing: return;
+      case Receipt::kTooLong: return Fail("sent an oversized message");
+      case Receipt::kClosed:
+        closed_ = true;
+        leave_deadline_ = now + kLeaveTimeout;
+        return;
+      case Receipt::kPacket: break;
+    }
+    const Parsed<TenantMessage> parsed = ParseTenantMessage(text);
+    if (!parsed.message) return Fail("sent a message that can't be read: " + parsed.error);
+    const bool needs_greeting = !std::holds_alternative<HelloMessage>(*parsed.message) &&
+                                !std::holds_alternative<ErrorMessage>(*parsed.message);
+    if (!greeted_ && needs_greeting) return Fail("did not say hello first");
+    std::visit([&](const auto& message) { Handle(message, now); }, *parsed.message);
+  }
+}
+
+HostEvent SupervisedTenant::Over(const TenantProcess::End& end) const {
+  if (!failure_.empty()) return HostFailed{job_.id, failure_};
+  if (finished_) return HostFinished{job_.id};
+  return HostFailed{job_.id, end.how + (greeted_ ? "" : " before it said hello")};
+}
+
+std::optional<HostEvent> SupervisedTenant::Advance(TimePoint now) {
+  next_check_ = now + CheckPeriod();
+  ReadMessages(now);
+  if (const std::optional<TenantProcess::End> end = process_->Ended()) {
+    ReadMessages(now);  // Its last words, which it may have said since.
+    return Over(*end);
+  }
+  if (!finished_) {
+    CheckDeadlines(now);
+    if (ready_ && !settling_ && now >= next_conduct_check_) CheckConduct(now);
+  }
+  const bool settled = settling_ && !finished_ && failure_.empty() && AtItsPlace();
+  if (!failure_.empty() || (finished_ && now >= leave_deadline_)) {
+    process_->Kill();
+    return Over({});
+  }
+  if (settled) {
+    settling_ = false;
+    held_ = cores_;
+    paused_run_time_ = sampler_->ComputeTotals().run_time;
+    last_run_ = now;
+    return HostSettled{job_.id};
+  }
+  const bool tenants_turn = Malleable() ? !ready_ || !answered_ : !ready_ && !Paused();
+  if (settling_ && !finished_ && !tenants_turn) next_check_ = now + kVerifyPeriod;
+  return std::nullopt;
+}
+
+Duration SupervisedTenant::CheckPeriod() const {
+  return std::min({kConductPeriod, settings_.heartbeat_timeout / 4, settings_.start_timeout / 4,
+                   settings_.settle_timeout / 4});
+}
+
+bool SupervisedTenant::AtItsPlace() {
+  if (!Malleable() && Paused()) {
+    answered_ = true;
+    if (!sampler_->Read()) return false;
+    const auto& threads = sampler_->Threads();
+    return std::all_of(threads.begin(), threads.end(),
+                       [](const auto& thread) { return thread.state == 'T'; });
+  }
+  if (!ready_) return false;
+  if (!Malleable()) {
+    if (!answered_) Confine();
+    return answered_ && sampler_->Read();
+  }
+  if (!answered_ || !sampler_->Read()) return false;
+  for (const ProcessSampler::Thread& thread : sampler_->Threads()) {
+    if (Paused() ? thread.compute && thread.state == 'R'
+                 : !cores_.Contains(settings_.topology.ThreadBinding(thread.tid))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void SupervisedTenant::CheckDeadlines(TimePoint now) {
+  const bool stopped = !Malleable() && Paused();
+  if (closed_ && now >= leave_deadline_) return Fail("closed its control socket");
+  if (!ready_ && !stopped) {
+    if (now < ready_deadline_) return;
+    const std::string what = greeted_ ? "was not ready" : "did not say hello";
+    return Fail(what + Within(settings_.start_timeout));
+  }
+  if (settling_ && now >= settle_deadline_) {
+    Fail((stopped ? "did not stop" : "did not follow its grant") +
+         Within(settings_.settle_timeout));
+  }
+}
+
+// REQUIRES: the latest grant has settled.
+void SupervisedTenant::CheckConduct(TimePoint now) {
+  next_conduct_check_ = next_check_;
+  const bool stopped = !Malleable() && Paused();
+  if (stopped || !sampler_->Read()) return;
+  CheckAlive(now);
+  if (Paused()) {
+    if (sampler_->ComputeTotals().run_time > paused_run_time_ + kPausedRunTime) {
+      Fail("computes while it is paused");
+    }
+    return;
+  }
+  for (const ProcessSampler::Thread& thread : sampler_->Threads()) {
+    if (!thread.compute) continue;
+    const CpuSet binding = settings_.topology.ThreadBinding(thread.tid);
+    if (cores_.Contains(binding)) continue;
+    return Fail("has a compute thread on cores " + binding.ToString() + ", outside its grant of " +
+                cores_.ToString());
+  }
+}
+
+// Two signs of life are wanted: the control thread's heartbeat, and CPU time of the threads that do
+// the steps.
+void SupervisedTenant::CheckAlive(TimePoint now) {
+  const int64_t heartbeats = counters_.Read().heartbeats;
+  if (std::exchange(heartbeats_, heartbeats) != heartbeats) last_heartbeat_ = now;
+  Duration run_time = sampler_->ComputeTotals().run_time;
+  for (const ProcessSampler::Thread& thread : sampler_->Threads()) {
+    if (thread.tid == process_->pid()) run_time += thread.run_time;
+  }
+  if (std::exchange(run_time_, run_time) != run_time || Paused()) last_run_ = now;
+  if (now - last_heartbeat_ > settings_.heartbeat_timeout) {
+    Fail("gave no heartbeat" + Within(settings_.heartbeat_timeout));
+  } else if (now - last_run_ > settings_.heartbeat_timeout) {
+    Fail("hangs: none of its threads computed" + Within(settings_.heartbeat_timeout));
+  }
+}
+
+double SupervisedTenant::Progress() const {
+  const double all = static_cast<double>(std::max<int64_t>(spec_.steps, 1));
+  return std::min(static_cast<double>(counters_.Read().steps) / all, 1.0);
+}
+
+std::optional<TenantSample> SupervisedTenant::Sample(TimePoint now) {
+  const int64_t sequence = counters_.Read().settled_sequence;
+  if (!sampler_->Read()) return std::nullopt;
+  const ProcessSampler::Totals totals = sampler_->ComputeTotals();
+  const SharedCounters::Counters counters = counters_.Read();
+  TenantSample sample;
+  sample.job = job_.id;
+  sample.time = now;
+  sample.granted = held_;
+  sample.runnable_threads = totals.runnable;
+  sample.compute_threads = counters.active_threads;
+  sample.settling = settling_ || counters.settled_sequence != sequence;
+  sample.run_time = totals.run_time;
+  sample.run_queue_wait = totals.run_queue_wait;
+  sample.involuntary_switches = totals.involuntary_switches;
+  sample.steps = counters.steps;
+  sample.images = counters.images;
+  return sample;
+}
+
+void SupervisedTenant::TakeSteps(Duration epoch, TimePoint now, std::vector<StepSample>* steps) {
+  std::vector<SharedCounters::Step> taken;
+  if (!counters_.TakeSteps(&taken)) Fail("wrote nonsense into its counters");
+  for (const SharedCounters::Step& step : taken) {
+    const TimePoint finished(step.finished - epoch);
+    steps->push_back({.job = job_.id,
+                      .step = step.step,
+                      .finished = std::clamp(finished, started_at_, now),
+                      .duration = std::clamp(step.duration, Duration(0), now - started_at_),
+                      .threads = step.threads,
+                      .loss = step.loss});
+  }
+}
+
+}  // namespace cosched

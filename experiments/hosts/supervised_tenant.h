@@ -1,0 +1,106 @@
+#pragma once
+// One running tenant as its ProcessHost sees it: the process, its socket, its counters, the grant
+// it should follow and all that may go wrong. Advance() does everything that time or the tenant's
+// messages ask for. Not thread-safe.
+//
+// The host believes the kernel, not the tenant: a grant has settled when the tenant says so *and*
+// every thread's affinity is within it (malleable), or when the affinity that the host sets from
+// outside has stuck (rigid, moldable).
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/base/topology.h"
+#include "experiments/hosts/process_sampler.h"
+#include "experiments/hosts/shared_counters.h"
+#include "experiments/hosts/tenant_process.h"
+#include "experiments/hosts/tenant_protocol.h"
+#include "experiments/hosts/tenant_spec.h"
+#include "policies/host.h"
+
+namespace cosched {
+
+class SupervisedTenant {
+ public:
+  struct Settings {
+    std::filesystem::path binary;
+    std::filesystem::path log;  // Empty = this process's stderr.
+    Topology topology;
+    Duration heartbeat_timeout, start_timeout, settle_timeout;
+  };
+
+  // Starts the process. Throws std::system_error if the kernel refuses.
+  SupervisedTenant(const Job& job, const TenantSpec& spec, const CpuSet& cores, Split threads,
+                   const Settings& settings, TimePoint now);
+
+  void Grant(const CpuSet& cores, Split threads, TimePoint now);
+  void Pause(TimePoint now);
+  void Kill() { process_->Kill(); }
+
+  // Reads what has arrived and checks what is due. HostFinished and HostFailed mean that the
+  // process is gone.
+  std::optional<HostEvent> Advance(TimePoint now);
+  // Advance wants to be called when a descriptor of the two is readable (socket: -1 once closed),
+  // and at this time.
+  TimePoint NextCheck() const { return next_check_; }
+  int socket() const { return closed_ ? -1 : socket_.get(); }
+  int pidfd() const { return process_->pidfd(); }
+
+  double Progress() const;                            // 0..1
+  std::optional<TenantSample> Sample(TimePoint now);  // nullopt if the process has just gone.
+  // `epoch` is the MonotonicNow() of TimePoint zero.
+  void TakeSteps(Duration epoch, TimePoint now, std::vector<StepSample>* steps);
+
+ private:
+  bool Malleable() const { return job_.elasticity == Elasticity::kMalleable; }
+  bool Paused() const { return cores_.Empty(); }
+  void BeginGrant(const CpuSet& cores, Split threads, TimePoint now);
+  void Confine();
+  void Fail(std::string reason);
+
+  void ReadMessages(TimePoint now);
+  void Handle(const HelloMessage& hello, TimePoint now);
+  void Handle(const SettledMessage& settled, TimePoint now);
+  void Handle(const FinishedMessage& finished, TimePoint now);
+  void Handle(const ErrorMessage& error, TimePoint now);
+
+  HostEvent Over(const TenantProcess::End& end) const;
+  bool AtItsPlace();
+  void CheckDeadlines(TimePoint now);
+  void CheckConduct(TimePoint now);
+  void CheckAlive(TimePoint now);
+  Duration CheckPeriod() const;
+
+  const Job job_;
+  const TenantSpec spec_;
+  const Settings settings_;
+  const TimePoint started_at_;
+  UniqueFd socket_;
+  SharedCounters counters_;
+  std::optional<TenantProcess> process_;
+  std::optional<ProcessSampler> sampler_;
+
+  CpuSet cores_;          // Of the latest grant; empty = paused.
+  CpuSet held_;           // Those, and until it settles also the ones it may still be on.
+  int64_t sequence_ = 1;  // Of the latest grant.
+  bool settling_ = true;
+  bool answered_ = false;  // The tenant has answered the latest grant, or need not.
+
+  bool greeted_ = false;   // It has said hello …
+  bool ready_ = false;     // … and that it can compute,
+  bool finished_ = false;  // … and that it has done all its steps.
+  bool closed_ = false;    // Its end of the socket is closed.
+  std::string failure_;    // Why it must go; "" = it may stay.
+
+  TimePoint ready_deadline_, settle_deadline_, leave_deadline_;
+  TimePoint next_check_, next_conduct_check_;
+  int64_t heartbeats_ = -1;
+  TimePoint last_heartbeat_;
+  Duration run_time_{0};  // Of main and compute threads, at the last sign of life.
+  TimePoint last_run_;
+  Duration paused_run_time_{0};  // Of compute threads, when the pause had settled.
+};
+
+}  // namespace cosched

@@ -1,0 +1,149 @@
+#include "experiments/hosts/tenant_process.h"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <memory>
+#include <system_error>
+
+namespace cosched {
+namespace {
+
+[[noreturn]] void ThrowErrno(const std::string& what) {
+  throw std::system_error(errno, std::generic_category(), what);
+}
+
+// Everything the child needs, ready before the fork: after it, in a process that may have had other
+// threads, only async-signal-safe calls are allowed, so no allocation.
+struct ChildPlan {
+  const char* binary;
+  char* const* argv;
+  const cpu_set_t* cores;
+  size_t cores_size;
+  const int* inherited;
+  size_t inherited_count;
+  int input, output;  // Become 0, and 1 and 2.
+  pid_t parent;
+};
+
+[[noreturn]] void RunChild(const ChildPlan& plan) {
+  // The parent may have died before this took effect; then nobody would ever kill this child.
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != plan.parent) {
+    _exit(TenantProcess::kOrphaned);
+  }
+  // Its own group: Ctrl-C in the terminal is for the harness, which decides what becomes of its
+  // tenants.
+  setpgid(0, 0);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  for (const int number : {SIGINT, SIGTERM, SIGPIPE, SIGHUP}) signal(number, SIG_DFL);
+  if (sched_setaffinity(0, plan.cores_size, plan.cores) != 0) _exit(TenantProcess::kNoCores);
+  if (dup2(plan.input, 0) < 0 || dup2(plan.output, 1) < 0 || dup2(plan.output, 2) < 0) {
+    _exit(TenantProcess::kNoOutput);
+  }
+  syscall(SYS_close_range, 3u, UINT_MAX, CLOSE_RANGE_CLOEXEC);
+  for (size_t i = 0; i < plan.inherited_count; ++i) fcntl(plan.inherited[i], F_SETFD, 0);
+  execv(plan.binary, plan.argv);
+  _exit(TenantProcess::kNoBinary);
+}
+
+struct FreeCpus {
+  void operator()(cpu_set_t* cpus) const { CPU_FREE(cpus); }
+};
+
+TenantProcess::End Describe(const siginfo_t& info) {
+  if (info.si_code != CLD_EXITED) {
+    return {false, "was killed by signal " + std::to_string(info.si_status) + " (" +
+                       strsignal(info.si_status) + ")"};
+  }
+  switch (info.si_status) {
+    case 0: return {true, "exited with status 0"};
+    case TenantProcess::kNoCores: return {false, "could not be placed on its cores"};
+    case TenantProcess::kNoBinary: return {false, "could not be executed"};
+    default: return {false, "exited with status " + std::to_string(info.si_status)};
+  }
+}
+
+}  // namespace
+
+UniqueFd AboveStdio(UniqueFd fd) {
+  if (fd.get() > 2) return fd;
+  UniqueFd moved(fcntl(fd.get(), F_DUPFD_CLOEXEC, 3));
+  if (!moved) ThrowErrno("moving a descriptor");
+  return moved;
+}
+
+TenantProcess::TenantProcess(const Launch& launch) {
+  std::vector<char*> argv{const_cast<char*>(launch.binary.c_str())};
+  for (const std::string& argument : launch.arguments) {
+    argv.push_back(const_cast<char*>(argument.c_str()));
+  }
+  argv.push_back(nullptr);
+
+  constexpr int kCpus = CpuSet::kMaxCpu + 1;
+  const std::unique_ptr<cpu_set_t, FreeCpus> cores(CPU_ALLOC(kCpus));
+  const size_t cores_size = CPU_ALLOC_SIZE(kCpus);
+  CPU_ZERO_S(cores_size, cores.get());
+  for (const int cpu : launch.cores.ToVector()) CPU_SET_S(cpu, cores_size, cores.get());
+
+  const UniqueFd input = AboveStdio(UniqueFd(open("/dev/null", O_RDONLY | O_CLOEXEC)));
+  UniqueFd output(launch.log.empty()
+                      ? fcntl(2, F_DUPFD_CLOEXEC, 3)
+                      : open(launch.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  if (!output) ThrowErrno("opening the tenant's log " + launch.log.string());
+  output = AboveStdio(std::move(output));
+
+  const ChildPlan plan{
+      launch.binary.c_str(),   argv.data(), cores.get(),  cores_size, launch.inherited.data(),
+      launch.inherited.size(), input.get(), output.get(), getpid()};
+  pid_ = fork();
+  if (pid_ == 0) RunChild(plan);
+  if (pid_ < 0) ThrowErrno("starting a tenant");
+  pidfd_ = UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
+  if (!pidfd_) {
+    const int error = errno;
+    kill(pid_,
+         SIGKILL);  // Ours and not waited for, so the number can't have been given to another.
+    waitpid(pid_, nullptr, 0);
+    errno = error;
+    ThrowErrno("pidfd_open");
+  }
+}
+
+void TenantProcess::Signal(int signal) {
+  if (!end_) syscall(SYS_pidfd_send_signal, pidfd_.get(), signal, nullptr, 0);
+}
+
+std::optional<TenantProcess::End> TenantProcess::Wait(int flags) {
+  if (end_) return end_;
+  siginfo_t info{};
+  int result;
+  do {
+    result = waitid(P_PIDFD, static_cast<id_t>(pidfd_.get()), &info, WEXITED | flags);
+  } while (result != 0 && errno == EINTR);
+  if (result != 0) {
+    end_ = End{false, "was reaped by someone else"};  // SIGCHLD is ignored in this process.
+  } else if (info.si_pid != 0) {
+    end_ = Describe(info);
+  }
+  return end_;
+}
+
+std::optional<TenantProcess::End> TenantProcess::Ended() { return Wait(WNOHANG); }
+
+void TenantProcess::Kill() {
+  Signal(SIGKILL);
+  Wait(0);
+}
+
+}  // namespace cosched

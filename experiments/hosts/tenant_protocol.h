@@ -1,0 +1,103 @@
+#pragma once
+// What a host and its tenant say to each other: the specification of the tenant's control socket.
+// Used by ProcessHost, ContainerHost and the tenant. Stateless, so thread-safe.
+//
+// The channel is a UNIX SOCK_SEQPACKET socket: one packet is one message, one JSON object of at
+// most kMaxTenantMessage bytes. Every message carries "version" and "type"; unknown keys are
+// ignored, anything else unexpected is refused whole.
+//
+//   host -> tenant
+//     Move there (cores "" = pause, keep memory); leave at once:
+//       {"type":"grant", "sequence":2, "cores":"0-1", "inter":1, "intra":2}
+//       {"type":"stop"}
+//   tenant -> host
+//     First, before the model is built; threads are where a grant put them; last, before it exits
+//     with 0; it can't go on and exits:
+//       {"type":"hello", "job":7}
+//       {"type":"settled", "sequence":2, "cores":"0-1", "inter":1, "intra":2, "microseconds":83}
+//       {"type":"finished", "steps":50, "images":1600}
+//       {"type":"error", "reason":"no such model"}
+//
+// The first grant (sequence 1) is given on the tenant's command line and answered by "settled" once
+// the tenant is ready to compute. A later grant supersedes those before it; only the latest needs
+// an answer. A rigid or moldable tenant gets no grants after the first. Heartbeats, steps and
+// counters need no message: they are in the shared page (shared_counters.h). The tenant leaves when
+// the socket closes: no tenant outlives its host.
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "engine/base/cpu_set.h"
+#include "engine/base/split.h"
+#include "policies/job.h"
+
+namespace cosched {
+
+inline constexpr int kTenantProtocolVersion = 1;
+inline constexpr size_t kMaxTenantMessage =
+    32 * 1024;  // Holds the widest CpuSet ("0,2,4,…") with room to spare.
+
+struct GrantMessage {
+  int64_t sequence = 0;
+  CpuSet cores;
+  Split threads{0, 0};  // {0, 0} with no cores.
+  friend bool operator==(const GrantMessage&, const GrantMessage&) = default;
+};
+struct StopMessage {
+  friend bool operator==(const StopMessage&, const StopMessage&) = default;
+};
+using HostMessage = std::variant<GrantMessage, StopMessage>;
+
+struct HelloMessage {
+  JobId job;
+  friend bool operator==(const HelloMessage&, const HelloMessage&) = default;
+};
+struct SettledMessage {
+  int64_t sequence = 0;
+  CpuSet cores;
+  Split threads{0, 0};
+  std::chrono::microseconds time{0};  // From the arrival of the grant until the threads were there.
+  friend bool operator==(const SettledMessage&, const SettledMessage&) = default;
+};
+struct FinishedMessage {
+  int64_t steps = 0;
+  int64_t images = 0;
+  friend bool operator==(const FinishedMessage&, const FinishedMessage&) = default;
+};
+struct ErrorMessage {
+  std::string reason;  // Cut to 2000 bytes when encoded.
+  friend bool operator==(const ErrorMessage&, const ErrorMessage&) = default;
+};
+using TenantMessage = std::variant<HelloMessage, SettledMessage, FinishedMessage, ErrorMessage>;
+
+std::string Encode(const HostMessage& message);
+std::string Encode(const TenantMessage& message);
+
+// Either a message or why there is none.
+template <typename Message>
+struct Parsed {
+  std::optional<Message> message;
+  std::string error;
+};
+// Safe on any bytes.
+Parsed<HostMessage> ParseHostMessage(std::string_view text);
+Parsed<TenantMessage> ParseTenantMessage(std::string_view text);
+
+// Sends one packet without blocking. False if the peer is gone or does not read (its buffer is
+// full).
+bool SendPacket(int socket, std::string_view text);
+
+enum class Receipt {
+  kPacket,   // `text` holds one whole packet
+  kNothing,  // none is waiting
+  kTooLong,  // one longer than kMaxTenantMessage was thrown away
+  kClosed,   // the peer is gone (or sent an empty packet, which reads the same)
+};
+// Takes one packet without blocking.
+Receipt ReceivePacket(int socket, std::string* text);
+
+}  // namespace cosched

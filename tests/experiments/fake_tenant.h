@@ -1,0 +1,180 @@
+#pragma once
+// A stand-in for `cosched tenant` that computes nothing: threads named like the pools' spin, so
+// that a host's view of the kernel can be tested without the engine, and misbehave in every way a
+// host must survive. The test binary runs itself as this
+// ("<binary> tenant --model=<Behaviour> …"); the tenant's model is the name of the behaviour.
+
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "experiments/hosts/process_sampler.h"
+#include "experiments/hosts/shared_counters.h"
+#include "experiments/hosts/tenant_protocol.h"
+
+namespace cosched::testing {
+
+class FakeTenant {
+ public:
+  FakeTenant(int argc, char** argv)
+      : options_(ParseOptions(argc, argv)),
+        counters_(SharedCounters::Map(UniqueFd(Int("counters-fd")))) {
+    behaviour_ = options_["model"];
+    malleable_ = options_["elasticity"] == "malleable";
+    socket_ = Int("host-fd");
+    grant_.sequence = 1;
+    grant_.cores = *CpuSet::Parse(options_["cores"]);
+    grant_.threads = {Int("inter"), Int("threads")};
+  }
+
+  int Run() {
+    if (behaviour_ == "silent") Sleep();
+    if (behaviour_ == "garbage") return SayAndSleep("{\"version\": what?");
+    if (behaviour_ == "oversized") return SayAndSleep(std::string(kMaxTenantMessage + 1, ' '));
+    if (behaviour_ == "newer") return SayAndSleep("{\"version\":2,\"type\":\"hello\",\"job\":1}");
+    if (behaviour_ == "impostor") return SayAndSleep(Encode(HelloMessage{JobId{Int("job") + 1}}));
+    if (behaviour_ == "rude") return SayAndSleep(Encode(FinishedMessage{50, 50}));
+    Say(HelloMessage{JobId{Int("job")}});
+    if (behaviour_ == "crash") return 3;
+    if (behaviour_ == "complaint") return Complain();
+    StartThreads();
+    Follow();
+    if (behaviour_ == "early") {
+      Say(FinishedMessage{1, 1});
+      Sleep();
+    }
+    if (behaviour_ == "leaver") close(socket_);
+    // Not on the main thread: that one's run time counts as computing.
+    std::thread([this] { _exit(Serve()); }).detach();
+    Sleep();
+  }
+
+ private:
+  using Steady = std::chrono::steady_clock;
+
+  static std::map<std::string, std::string> ParseOptions(int argc, char** argv) {
+    std::map<std::string, std::string> options;
+    for (int i = 2; i < argc; ++i) {
+      const std::string argument = argv[i];
+      const size_t equals = argument.find('=');
+      options[argument.substr(2, equals - 2)] = argument.substr(equals + 1);
+    }
+    return options;
+  }
+
+  int Int(const std::string& option) { return std::stoi(options_[option]); }
+  void Say(const TenantMessage& message) { SendPacket(socket_, Encode(message)); }
+  [[noreturn]] static void Sleep() {
+    while (true) pause();
+  }
+  int SayAndSleep(const std::string& text) {
+    send(socket_, text.data(), text.size(), 0);
+    Sleep();
+  }
+  int Complain() {
+    Say(ErrorMessage{"no such model"});
+    return 2;
+  }
+
+  // Thread i computes while i < active_: bound to the i-th granted core if malleable.
+  void StartThreads() {
+    const int count = malleable_ ? Int("capacity") : grant_.threads.intra;
+    std::atomic<int> ready{0};
+    for (int i = 0; i < count; ++i) {
+      std::thread([this, i, &ready] {
+        pthread_setname_np(pthread_self(), ("intra/" + std::to_string(i)).c_str());
+        ++ready;
+        while (true) {
+          const int active = active_.load();
+          if (i >= active) {
+            active_.wait(active);
+            continue;
+          }
+          awake_.fetch_add(1);
+          while (i < active_.load()) Spin();
+          awake_.fetch_sub(1);
+        }
+      }).detach();
+    }
+    while (ready.load() < count) std::this_thread::yield();
+  }
+  void Spin() const {
+    if (behaviour_ == "hung") return std::this_thread::sleep_for(std::chrono::hours(1));
+    const Steady::time_point end = Steady::now() + std::chrono::microseconds(200);
+    while (Steady::now() < end) continue;
+  }
+
+  // As the engine would: threads that leave first finish what they do, those that stay are bound to
+  // their cores.
+  void Follow() {
+    const bool pretends = grant_.sequence > 1 && behaviour_ == "liar";
+    const int threads = malleable_ ? grant_.cores.Count() : grant_.threads.intra;
+    if (!pretends) {
+      active_ = threads;
+      active_.notify_all();
+      while (awake_.load() != threads) std::this_thread::sleep_for(std::chrono::microseconds(50));
+      if (malleable_ && !grant_.cores.Empty()) Bind(grant_.cores);
+    }
+    counters_.SetThreads(threads);
+    counters_.SetSettled(grant_.sequence);
+    Say(SettledMessage{grant_.sequence, grant_.cores, grant_.threads, {}});
+  }
+  static void Bind(const CpuSet& cores) {
+    cpu_set_t cpus;
+    CPU_ZERO(&cpus);
+    for (const int cpu : cores.ToVector()) CPU_SET(cpu, &cpus);
+    for (const pid_t tid : ThreadsOf(getpid())) sched_setaffinity(tid, sizeof cpus, &cpus);
+  }
+
+  // Beats, steps every 2 ms and answers, until all steps are done or the host is gone.
+  int Serve() {
+    const int steps = Int("steps");
+    for (int step = 0; step < steps;) {
+      if (behaviour_ != "frozen") counters_.Beat();
+      if (!grant_.cores.Empty()) {
+        const auto now = MonotonicNow();
+        counters_.AddStep(
+            {step, now, std::chrono::milliseconds(2), active_.load(), 1.0 / (step + 1)}, 10);
+        ++step;
+      }
+      if (behaviour_ == "restless" && step == 20) Bind(CpuSet::Range(0, CPU_SETSIZE - 1));
+      pollfd descriptor{behaviour_ == "leaver" ? -1 : socket_, POLLIN, 0};
+      if (poll(&descriptor, 1, 2) > 0) Read();
+    }
+    Say(FinishedMessage{steps, steps * 10});
+    if (behaviour_ == "lingering") Sleep();
+    return 0;
+  }
+  void Read() {
+    std::string text;
+    const Receipt receipt = ReceivePacket(socket_, &text);
+    if (receipt == Receipt::kClosed) _exit(1);
+    const auto parsed = ParseHostMessage(text);
+    const auto* grant = parsed.message ? std::get_if<GrantMessage>(&*parsed.message) : nullptr;
+    if (grant == nullptr) _exit(0);
+    if (behaviour_ == "deaf") return;
+    grant_ = *grant;
+    Follow();
+  }
+
+  std::map<std::string, std::string> options_;
+  SharedCounters counters_;
+  std::string behaviour_;
+  bool malleable_ = true;
+  int socket_ = -1;
+  GrantMessage grant_;
+  std::atomic<int> active_{0};
+  std::atomic<int> awake_{0};
+};
+
+}  // namespace cosched::testing

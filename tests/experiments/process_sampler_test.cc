@@ -1,0 +1,125 @@
+#include "experiments/hosts/process_sampler.h"
+
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+
+#include "engine/base/topology.h"
+#include "experiments/hosts/thread_affinity.h"
+
+namespace cosched {
+namespace {
+
+using std::chrono::milliseconds;
+
+// A thread of this process under a name, spinning or asleep until told to go.
+class NamedThread {
+ public:
+  NamedThread(const char* name, bool spins) {
+    thread_ = std::thread([this, name, spins] {
+      pthread_setname_np(pthread_self(), name);
+      tid_ = gettid();
+      while (!leave_) {
+        if (!spins) std::this_thread::sleep_for(milliseconds(1));
+      }
+    });
+    while (tid_ == 0) std::this_thread::yield();
+  }
+  ~NamedThread() {
+    leave_ = true;
+    thread_.join();
+  }
+  pid_t tid() const { return tid_; }
+
+ private:
+  std::atomic<bool> leave_{false};
+  std::atomic<pid_t> tid_{0};
+  std::thread thread_;
+};
+
+const ProcessSampler::Thread* Find(const ProcessSampler& sampler, pid_t tid) {
+  for (const ProcessSampler::Thread& thread : sampler.Threads()) {
+    if (thread.tid == tid) return &thread;
+  }
+  return nullptr;
+}
+
+TEST(ProcessSamplerTest, KnowsComputeThreadsByName) {
+  EXPECT_TRUE(IsComputeThreadName("inter/0"));
+  EXPECT_TRUE(IsComputeThreadName("intra/63"));
+  EXPECT_FALSE(IsComputeThreadName("intra"));
+  EXPECT_FALSE(IsComputeThreadName("cosched"));
+  EXPECT_FALSE(IsComputeThreadName(""));
+}
+
+TEST(ProcessSamplerTest, SeesWhoRunsAndForHowLong) {
+  const NamedThread spinner("intra/0", true), sleeper("inter/0", false), other("helper", true);
+  ProcessSampler sampler(getpid());
+  ASSERT_TRUE(sampler.Read());
+  const ProcessSampler::Totals before = sampler.ComputeTotals();
+  std::this_thread::sleep_for(milliseconds(100));
+  ASSERT_TRUE(sampler.Read());
+  const ProcessSampler::Totals after = sampler.ComputeTotals();
+  ASSERT_NE(Find(sampler, spinner.tid()), nullptr);
+  EXPECT_TRUE(Find(sampler, spinner.tid())->compute);
+  EXPECT_EQ(Find(sampler, spinner.tid())->state, 'R');
+  EXPECT_TRUE(Find(sampler, sleeper.tid())->compute);
+  EXPECT_FALSE(Find(sampler, other.tid())->compute);
+  EXPECT_GE(after.runnable, 1);
+  EXPECT_LE(after.runnable, 2);  // The sleeper may be caught awake.
+  // What it ran and what it waited for a core make up the time.
+  const Duration used =
+      after.run_time + after.run_queue_wait - before.run_time - before.run_queue_wait;
+  EXPECT_GT(used, milliseconds(50));
+  EXPECT_GE(after.involuntary_switches, before.involuntary_switches);
+}
+
+TEST(ProcessSamplerTest, KeepsWhatEndedThreadsUsed) {
+  ProcessSampler sampler(getpid());
+  {
+    const NamedThread spinner("intra/0", true);
+    std::this_thread::sleep_for(milliseconds(50));
+    ASSERT_TRUE(sampler.Read());
+  }
+  const Duration before = sampler.ComputeTotals().run_time;
+  EXPECT_GT(before, Duration(0));
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(sampler.Read());
+  EXPECT_EQ(sampler.ComputeTotals().run_time, before);
+  EXPECT_EQ(sampler.ComputeTotals().runnable, 0);
+}
+
+TEST(ProcessSamplerTest, GoneProcessReadsAsGone) {
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  EXPECT_FALSE(ProcessSampler(child).Read());
+  EXPECT_TRUE(ThreadsOf(child).empty());
+  EXPECT_EQ(ConfineThreads(child, {0}, Which::kAll, Topology::ThisMachine()), Confinement::kGone);
+}
+
+TEST(ThreadAffinityTest, MovesAllOrLeavesThePlaced) {
+  const Topology topology = Topology::ThisMachine();
+  const CpuSet all = topology.Cpus(), one{topology.Cpus().First()};
+  const NamedThread compute("intra/0", false), other("helper", false);
+  ASSERT_EQ(ConfineThreads(getpid(), one, Which::kAll, topology), Confinement::kDone);
+  EXPECT_EQ(topology.ThreadBinding(compute.tid()), one);
+  EXPECT_EQ(topology.ThreadBinding(other.tid()), one);
+  ASSERT_EQ(ConfineThreads(getpid(), all, Which::kExceptPlaced, topology), Confinement::kDone);
+  EXPECT_EQ(topology.ThreadBinding(compute.tid()), one);
+  EXPECT_EQ(topology.ThreadBinding(other.tid()), all);
+  ASSERT_EQ(ConfineThreads(getpid(), all, Which::kAll, topology), Confinement::kDone);
+  EXPECT_EQ(topology.ThreadBinding(compute.tid()), all);
+}
+
+TEST(ThreadAffinityTest, ReportsCoresThatTheKernelRefuses) {
+  const Topology topology = Topology::ThisMachine();
+  EXPECT_EQ(ConfineThreads(getpid(), {CpuSet::kMaxCpu}, Which::kAll, topology),
+            Confinement::kRefused);
+}
+
+}  // namespace
+}  // namespace cosched

@@ -1,0 +1,67 @@
+#include <gtest/gtest.h>
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "engine/base/error.h"
+#include "engine/base/topology.h"
+#include "experiments/cli/tenant.h"
+
+namespace cosched {
+namespace {
+
+// What the command says of these arguments; "" if it accepts them.
+std::string Complaint(const std::string& arguments) {
+  CLI::App app;
+  int exit_code = 0;
+  AddTenantCommand(app, &exit_code);
+  try {
+    app.parse("tenant " + arguments);
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.details().file, "command line");
+    return error.details().key + ": " + error.details().problem + "; " + error.details().allowed;
+  }
+  return "";
+}
+
+TEST(TenantCommandTest, BadValuesNameTheOptionAndWhatIsAllowed) {
+  const std::string cores = Topology::ThisMachine().Cpus().ToString();
+  const std::string count = std::to_string(Topology::ThisMachine().Cpus().Count());
+  const struct {
+    std::string arguments, complaint;
+  } cases[] = {
+      {"--batch 0", "--batch: \"0\"; an integer from 1 to 65536"},
+      {"--batch 12x", "--batch: \"12x\"; an integer from 1 to 65536"},
+      {"--steps=-1", "--steps: \"-1\"; an integer from 1 to 1000000000"},
+      {"--seed 1e3", "--seed: \"1e3\"; an integer from 0 to 9223372036854775807"},
+      {"--mode fly", "--mode: \"fly\"; train or infer"},
+      {"--cores 4095", "--cores: \"4095\"; an interval set such as \"0-3,5\" within " + cores},
+      {"--cores a", "--cores: \"a\"; an interval set such as \"0-3,5\" within " + cores},
+      {"--threads 4097", "--threads: \"4097\"; an integer from 1 to " + count},
+      {"--inter 0", "--inter: \"0\"; an integer from 1 to " + count},
+      {"--steps 20 --resize-at 20:1",
+       "--resize-at: \"20:1\"; STEP:CORES with STEP from 0 to 19 and CORES from 1 to " + count},
+      {"--steps 20 --resize-at 10",
+       "--resize-at: \"10\"; STEP:CORES with STEP from 0 to 19 and CORES from 1 to " + count},
+      {"--steps 20 --resize-at 1:0",
+       "--resize-at: \"1:0\"; STEP:CORES with STEP from 0 to 19 and CORES from 1 to " + count},
+      {"--resize-at 3:1 --resize-at 3:1", "--resize-at: \"step 3 twice\"; one resize a step"},
+      {"--host-fd 1", "--host-fd: \"1\"; an integer from 3 to 2147483647"},
+      {"--host-fd 3", "--counters-fd: no value; an integer from 3 to 2147483647"},
+      {"--host-fd 3 --counters-fd 4 --job 1 --elasticity soft",
+       "--elasticity: \"soft\"; rigid, moldable or malleable"},
+  };
+  for (const auto& [arguments, complaint] : cases) EXPECT_EQ(Complaint(arguments), complaint);
+}
+
+TEST(TenantCommandTest, HostsOptionsAreHiddenAndComeTogether) {
+  CLI::App app;
+  int exit_code = 0;
+  AddTenantCommand(app, &exit_code);
+  EXPECT_EQ(app.get_subcommand("tenant")->help().find("host-fd"), std::string::npos);
+  EXPECT_NE(app.get_subcommand("tenant")->help().find("--resize-at"), std::string::npos);
+  EXPECT_THROW(app.parse("tenant --capacity 2"), CLI::ParseError);
+}
+
+}  // namespace
+}  // namespace cosched

@@ -1,0 +1,159 @@
+#include "experiments/hosts/tenant_protocol.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <nlohmann/json.hpp>
+
+#include "engine/base/random.h"
+#include "experiments/hosts/unique_fd.h"
+
+namespace cosched {
+namespace {
+
+using nlohmann::json;
+
+struct Sockets {
+  Sockets() {
+    int ends[2];
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    first = UniqueFd(ends[0]);
+    second = UniqueFd(ends[1]);
+  }
+  UniqueFd first, second;
+};
+
+CpuSet WidestSet() {
+  CpuSet cpus;
+  for (int cpu = 0; cpu <= CpuSet::kMaxCpu; cpu += 2) cpus.Add(cpu);
+  return cpus;
+}
+
+std::string GrantWith(const char* key, const json& value) {
+  json grant = {{"version", 1},   {"type", "grant"}, {"sequence", 2},
+                {"cores", "0-1"}, {"inter", 1},      {"intra", 2}};
+  grant[key] = value;
+  return grant.dump();
+}
+
+TEST(TenantProtocolTest, HostMessagesComeBackAsTheyWere) {
+  for (const HostMessage& message : std::vector<HostMessage>{
+           GrantMessage{2, {0, 1, 5}, {2, 3}}, GrantMessage{INT64_MAX, {}, {0, 0}},
+           GrantMessage{1, WidestSet(), {4096, 4096}}, StopMessage{}}) {
+    const std::string text = Encode(message);
+    EXPECT_LE(text.size(), kMaxTenantMessage);
+    const Parsed<HostMessage> parsed = ParseHostMessage(text);
+    ASSERT_TRUE(parsed.message) << text << ": " << parsed.error;
+    EXPECT_EQ(*parsed.message, message);
+  }
+}
+
+TEST(TenantProtocolTest, TenantMessagesComeBackAsTheyWere) {
+  for (const TenantMessage& message : std::vector<TenantMessage>{
+           HelloMessage{JobId{7}}, SettledMessage{3, {1}, {1, 1}, std::chrono::microseconds(83)},
+           SettledMessage{4, {}, {0, 0}, {}}, FinishedMessage{50, 1600},
+           ErrorMessage{"no \"x\"\n"}}) {
+    const Parsed<TenantMessage> parsed = ParseTenantMessage(Encode(message));
+    ASSERT_TRUE(parsed.message) << parsed.error;
+    EXPECT_EQ(*parsed.message, message);
+  }
+}
+
+TEST(TenantProtocolTest, LongAndBinaryReasonsAreCutAndCleaned) {
+  const std::string text = Encode(TenantMessage(ErrorMessage{std::string(100000, '\xff')}));
+  EXPECT_LE(text.size(), kMaxTenantMessage);
+  EXPECT_TRUE(ParseTenantMessage(text).message);
+}
+
+TEST(TenantProtocolTest, UnknownKeysAreIgnored) {
+  EXPECT_TRUE(ParseHostMessage(GrantWith("colour", {1, 2})).message);
+}
+
+TEST(TenantProtocolTest, SaysWhatIsWrong) {
+  const struct {
+    std::string text, error;
+  } cases[] = {
+      {"", "not a JSON object"},
+      {"[1]", "not a JSON object"},
+      {"{\"version\":1", "not a JSON object"},
+      {std::string("{\0}", 3), "not a JSON object"},
+      {"{}", "no \"version\""},
+      {GrantWith("version", 2), "protocol version 2, this side speaks 1"},
+      {GrantWith("version", "1"), "\"version\" must be an integer"},
+      {GrantWith("type", "gift"), "unknown type \"gift\""},
+      {GrantWith("type", 3), "\"type\" must be a string"},
+      {GrantWith("sequence", 0), "\"sequence\" must be an integer from 1"},
+      {GrantWith("sequence", 1.5), "\"sequence\" must be an integer"},
+      {GrantWith("sequence", UINT64_MAX), "\"sequence\" must be an integer"},
+      {GrantWith("cores", "3-1"), "\"cores\" must be an interval set"},
+      {GrantWith("cores", "0-99999999"), "\"cores\" must be an interval set"},
+      {GrantWith("cores", ""), "\"inter\" must be an integer from 0 to 0"},
+      {GrantWith("inter", 0), "\"inter\" must be an integer from 1"},
+      {GrantWith("intra", 1000000), "\"intra\" must be an integer"},
+      {GrantWith("intra", nullptr), "\"intra\" must be an integer"},
+      {std::string(kMaxTenantMessage + 1, ' '), "longer than a message may be"},
+      {std::string(kMaxTenantMessage, '['), "not a JSON object"},
+  };
+  for (const auto& [text, error] : cases) {
+    const Parsed<HostMessage> parsed = ParseHostMessage(text);
+    EXPECT_FALSE(parsed.message) << text.substr(0, 100);
+    EXPECT_NE(parsed.error.find(error), std::string::npos)
+        << parsed.error << " for " << text.substr(0, 100);
+  }
+}
+
+TEST(TenantProtocolTest, EachSideRefusesTheOthersMessages) {
+  EXPECT_FALSE(ParseTenantMessage(Encode(HostMessage(StopMessage{}))).message);
+  EXPECT_FALSE(ParseHostMessage(Encode(TenantMessage(HelloMessage{JobId{1}}))).message);
+}
+
+TEST(TenantProtocolTest, SurvivesDamagedMessages) {
+  Random random(7);
+  const std::string good = Encode(TenantMessage(SettledMessage{3, {0, 1}, {1, 2}, {}}));
+  for (int i = 0; i < 20000; ++i) {
+    std::string bad =
+        good.substr(0, random.Below(2) == 0 ? good.size() : random.Below(good.size()));
+    for (uint64_t j = random.Below(4); j > 0 && !bad.empty(); --j) {
+      bad[random.Below(bad.size())] = static_cast<char>(random.Below(256));
+    }
+    const Parsed<TenantMessage> parsed = ParseTenantMessage(bad);
+    EXPECT_NE(parsed.message.has_value(), !parsed.error.empty());
+  }
+}
+
+TEST(TenantProtocolTest, PacketsArriveWholeAndInOrder) {
+  const Sockets sockets;
+  std::string text;
+  EXPECT_EQ(ReceivePacket(sockets.second.get(), &text), Receipt::kNothing);
+  EXPECT_TRUE(SendPacket(sockets.first.get(), "one"));
+  EXPECT_TRUE(SendPacket(sockets.first.get(), std::string(kMaxTenantMessage, 'x')));
+  EXPECT_EQ(ReceivePacket(sockets.second.get(), &text), Receipt::kPacket);
+  EXPECT_EQ(text, "one");
+  EXPECT_EQ(ReceivePacket(sockets.second.get(), &text), Receipt::kPacket);
+  EXPECT_EQ(text.size(), kMaxTenantMessage);
+}
+
+TEST(TenantProtocolTest, OversizedPacketIsThrownAwayAlone) {
+  const Sockets sockets;
+  const std::string big(kMaxTenantMessage + 1, 'x');
+  ASSERT_EQ(send(sockets.first.get(), big.data(), big.size(), 0), static_cast<ssize_t>(big.size()));
+  EXPECT_TRUE(SendPacket(sockets.first.get(), "next"));
+  std::string text;
+  EXPECT_EQ(ReceivePacket(sockets.second.get(), &text), Receipt::kTooLong);
+  EXPECT_EQ(ReceivePacket(sockets.second.get(), &text), Receipt::kPacket);
+  EXPECT_EQ(text, "next");
+}
+
+TEST(TenantProtocolTest, PeerThatIsGoneOrDeafIsNoticed) {
+  Sockets sockets;
+  int sent = 0;
+  while (SendPacket(sockets.first.get(), std::string(1000, 'x'))) ++sent;
+  EXPECT_GT(sent, 0);  // Full, and the call did not block.
+  sockets.second.Reset();
+  EXPECT_FALSE(SendPacket(sockets.first.get(), "x"));
+  std::string text;
+  EXPECT_EQ(ReceivePacket(sockets.first.get(), &text), Receipt::kClosed);
+}
+
+}  // namespace
+}  // namespace cosched

@@ -1,0 +1,218 @@
+// Real CNN programs on real cores: does a tenant follow its host while it trains, and is it as fast
+// after a resize as one that was never resized?
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <iostream>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "engine/base/topology.h"
+#include "experiments/hosts/process_host.h"
+#include "workloads/training_job.h"
+
+namespace cosched {
+namespace {
+
+using std::chrono::seconds;
+
+CpuSet FirstCores(int count) {
+  CpuSet cores;
+  for (const int cpu : Topology::ThisMachine().Cpus().ToVector()) {
+    if (cores.Count() < count) cores.Add(cpu);
+  }
+  return cores;
+}
+
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+class RealTenantTest : public ::testing::Test {
+ protected:
+  void Start(int64_t steps, Elasticity elasticity) {
+    Job job;
+    job.id = job_;
+    job.request = {1, cores_.Count(), cores_.Count()};
+    job.elasticity = elasticity;
+    TenantSpec spec;
+    spec.model = "lenet5";
+    spec.batch = 16;
+    spec.steps = steps;
+    host_.Describe(job_, spec);
+    host_.Start(job, cores_, DefaultSplit(cores_.Count()));
+  }
+  std::optional<HostEvent> Next(Duration patience) {
+    return host_.NextEvent(host_.GetClock().Now() + patience);
+  }
+  void ExpectSettled() {
+    const std::optional<HostEvent> event = Next(seconds(60));
+    ASSERT_TRUE(event) << "nothing happened";
+    if (const auto* failed = std::get_if<HostFailed>(&*event)) FAIL() << failed->reason;
+    ASSERT_TRUE(std::holds_alternative<HostSettled>(*event));
+  }
+  TenantSample OnlySample() {
+    const std::vector<TenantSample> samples = host_.Sample();
+    EXPECT_EQ(samples.size(), 1u);
+    return samples.empty() ? TenantSample() : samples.front();
+  }
+  void ExpectSteps() {
+    const int64_t before = OnlySample().steps;
+    for (int i = 0; i < 600 && OnlySample().steps < before + 3; ++i) {
+      EXPECT_FALSE(Next(std::chrono::milliseconds(50)));
+    }
+    EXPECT_GE(OnlySample().steps, before + 3);
+  }
+
+  const CpuSet cores_ = FirstCores(2);
+  const CpuSet one_ = FirstCores(1);
+  const JobId job_{1};
+  ProcessHost host_{
+      {.binary = COSCHED_BINARY, .log_directory = {}, .topology = Topology::ThisMachine()}};
+};
+
+TEST_F(RealTenantTest, FollowsItsGrantsWhileItTrains) {
+  Start(1'000'000, Elasticity::kMalleable);
+  ExpectSettled();
+  ExpectSteps();
+  for (const CpuSet& cores : {one_, cores_, one_, cores_}) {
+    host_.Grant(job_, cores, DefaultSplit(cores.Count()));
+    ExpectSettled();
+    const TenantSample sample = OnlySample();
+    EXPECT_EQ(sample.granted, cores);
+    EXPECT_EQ(sample.compute_threads, cores.Count());
+    EXPECT_LE(sample.runnable_threads, cores.Count());
+    ExpectSteps();
+  }
+  host_.Pause(job_);
+  ExpectSettled();
+  const Duration run_time = OnlySample().run_time;
+  EXPECT_FALSE(Next(std::chrono::milliseconds(300)));
+  EXPECT_LT(OnlySample().run_time - run_time, std::chrono::milliseconds(5));
+  host_.Grant(job_, one_, {1, 1});
+  ExpectSettled();
+  ExpectSteps();
+  std::set<int> threads;
+  for (const StepSample& step : host_.TakeSteps()) threads.insert(step.threads);
+  EXPECT_TRUE(threads.contains(1));
+  EXPECT_TRUE(threads.contains(cores_.Count()));
+  host_.Stop(job_);
+}
+
+TEST_F(RealTenantTest, RigidOneKeepsItsThreads) {
+  Start(1'000'000, Elasticity::kRigid);
+  ExpectSettled();
+  ExpectSteps();
+  host_.Grant(job_, one_, {1, 1});
+  ExpectSettled();
+  ExpectSteps();
+  EXPECT_EQ(OnlySample().compute_threads, cores_.Count());
+}
+
+TEST_F(RealTenantTest, FinishesItsSteps) {
+  Start(20, Elasticity::kMalleable);
+  ExpectSettled();
+  const std::optional<HostEvent> event = Next(seconds(60));
+  ASSERT_TRUE(event && std::holds_alternative<HostFinished>(*event));
+  EXPECT_EQ(host_.TakeSteps().size(), 20u);
+}
+
+TEST_F(RealTenantTest, UnknownModelIsItsFailureWithTheReason) {
+  TenantSpec spec;
+  spec.model = "nope";
+  host_.Describe(job_, spec);
+  host_.Start(Job{job_, "", {}, Elasticity::kMalleable, 0}, one_, {1, 1});
+  const std::optional<HostEvent> event = Next(seconds(60));
+  ASSERT_TRUE(event && std::holds_alternative<HostFailed>(*event));
+  EXPECT_NE(std::get<HostFailed>(*event).reason.find("nope"), std::string::npos);
+}
+
+// Two equal programs take turns, so that both see the same machine; one is resized 2 -> 1 -> 2
+// before each round. Steps are compared in pairs of neighbours, in the order ABBA, and the bound is
+// what the scatter of the pairs allows.
+class SpeedComparison {
+ public:
+  SpeedComparison() : resized_(Settings()), static_(Settings()) {
+    resized_.session().Resize(two_, {1, 2});
+    static_.session().Resize(two_, {1, 2});
+    for (int i = 0; i < 3; ++i) {
+      resized_.Step();
+      static_.Step();
+    }
+  }
+
+  void Run() {
+    constexpr int kRounds = 15, kPairs = 8;
+    for (int round = 0; round < kRounds; ++round) {
+      ResizeAndBack();
+      for (int pair = 0; pair < kPairs; ++pair) {
+        const bool static_first = pair % 2 == 0;
+        const double first = Time(static_first ? &static_ : &resized_);
+        const double second = Time(static_first ? &resized_ : &static_);
+        ratios_.push_back(std::log(static_first ? second / first : first / second));
+      }
+    }
+  }
+  double LogRatio() const { return Median(ratios_); }
+  // Three standard errors of the median, from the median absolute deviation.
+  double Noise() const {
+    std::vector<double> deviations;
+    for (const double ratio : ratios_) deviations.push_back(std::abs(ratio - LogRatio()));
+    const double sigma = 1.4826 * Median(deviations);
+    return 3 * 1.2533 * sigma / std::sqrt(static_cast<double>(ratios_.size()));
+  }
+
+ private:
+  JobSettings Settings() const {
+    JobSettings settings;
+    settings.model = "lenet5";
+    settings.batch = 64;
+    settings.session.intra_op_parallelism_threads = 2;
+    settings.session.binding = ThreadPools::Binding::kEachToItsCore;
+    settings.session.topology = &topology_;
+    return settings;
+  }
+  static double Time(TrainingJob* job) {
+    const auto start = std::chrono::steady_clock::now();
+    job->Step();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+  void ResizeAndBack() {
+    ThreadPools& pools = resized_.session().Pools();
+    resized_.session().Resize(FirstCores(1), {1, 1});
+    ASSERT_TRUE(pools.WaitSettled(seconds(10)));
+    ASSERT_EQ(pools.ActiveThreads(), 1);
+    resized_.Step();
+    resized_.session().Resize(two_, {1, 2});
+    ASSERT_TRUE(pools.WaitSettled(seconds(10)));
+    ASSERT_EQ(pools.ActiveThreads(), 2);
+    resized_.Step();
+    static_.Step();  // Both begin with their caches as the other left them.
+  }
+
+  const Topology topology_ = Topology::ThisMachine();
+  const CpuSet two_ = FirstCores(2);
+  TrainingJob resized_, static_;
+  std::vector<double> ratios_;
+};
+
+TEST(ResizedTenantTest, ReturnsToItsStaticSpeed) {
+  if (Topology::ThisMachine().Cpus().Count() < 2) GTEST_SKIP() << "needs two cores";
+  constexpr double kAlwaysAllowed = 0.05;  // Below this nobody would care.
+  constexpr double kTooNoisy = 0.4;
+  SpeedComparison comparison;
+  comparison.Run();
+  const double ratio = std::exp(comparison.LogRatio());
+  std::cout << "step time after 2 -> 1 -> 2 over static: " << ratio << ", noise "
+            << comparison.Noise() * 100 << " %\n";
+  if (comparison.Noise() > kTooNoisy) GTEST_SKIP() << "this machine is too busy to tell";
+  EXPECT_LE(std::abs(comparison.LogRatio()), std::max(kAlwaysAllowed, comparison.Noise()));
+}
+
+}  // namespace
+}  // namespace cosched

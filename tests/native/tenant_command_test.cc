@@ -1,0 +1,99 @@
+// `cosched tenant` as a person uses it.
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/base/topology.h"
+
+namespace cosched {
+namespace {
+
+struct Outcome {
+  int exit_code = -1;
+  std::string output, errors;
+};
+
+std::string Contents(FILE* file) {
+  std::string text;
+  std::rewind(file);
+  char buffer[4096];
+  for (size_t n; (n = std::fread(buffer, 1, sizeof buffer, file)) > 0;) text.append(buffer, n);
+  std::fclose(file);
+  return text;
+}
+
+size_t Size(FILE* file) {
+  std::fseek(file, 0, SEEK_END);
+  return static_cast<size_t>(std::ftell(file));
+}
+
+// Interrupts the command once it has written something to stderr, if asked to.
+Outcome RunTenant(std::vector<const char*> arguments, bool interrupt = false) {
+  FILE* const output = std::tmpfile();
+  FILE* const errors = std::tmpfile();
+  arguments.insert(arguments.begin(),
+                   {COSCHED_BINARY, "tenant", "--model", "lenet5", "--batch", "8"});
+  arguments.push_back(nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(fileno(output), 1);
+    dup2(fileno(errors), 2);
+    execv(COSCHED_BINARY, const_cast<char* const*>(arguments.data()));
+    _exit(127);
+  }
+  while (interrupt && Size(errors) == 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  if (interrupt) kill(child, SIGINT);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, Contents(output), Contents(errors)};
+}
+
+TEST(TenantBinaryTest, ResizesInTheMiddleOfARunAndSumsItUp) {
+  if (Topology::ThisMachine().Cpus().Count() < 2) GTEST_SKIP() << "needs two cores";
+  const Outcome run = RunTenant({"--steps", "30", "--resize-at", "10:1", "--resize-at", "20:2"});
+  EXPECT_EQ(run.exit_code, 0) << run.errors;
+  EXPECT_EQ(run.output.rfind("lenet5 train batch 8: 30 steps, ", 0), 0u) << run.output;
+  EXPECT_NE(run.output.find("2 resizes (longest settle "), std::string::npos) << run.output;
+  const size_t first = run.output.find("2 threads"), second = run.output.find("-> 1 thread ");
+  EXPECT_LT(first, second) << run.output;
+  EXPECT_LT(second, run.output.find("-> 2 threads")) << run.output;
+  EXPECT_EQ(std::count(run.output.begin(), run.output.end(), '\n'), 1);
+  EXPECT_NE(run.errors.find("step 10: 2 -> 1 threads, settled in "), std::string::npos)
+      << run.errors;
+  EXPECT_NE(run.errors.find("step 30/30  loss "), std::string::npos) << run.errors;
+}
+
+TEST(TenantBinaryTest, ResizedRunComputesTheSame) {
+  if (Topology::ThisMachine().Cpus().Count() < 2) GTEST_SKIP() << "needs two cores";
+  const auto loss = [](const Outcome& run) {
+    const size_t found = run.output.find("final loss ");
+    return found == std::string::npos ? run.errors : run.output.substr(found, 17);
+  };
+  EXPECT_EQ(loss(RunTenant({"--steps", "12"})),
+            loss(RunTenant({"--steps", "12", "--resize-at", "3:1", "--resize-at", "7:2"})));
+}
+
+TEST(TenantBinaryTest, InterruptStopsItWithASummary) {
+  const Outcome run = RunTenant({"--steps", "1000"}, /*interrupt=*/true);
+  EXPECT_EQ(run.exit_code, 130);
+  EXPECT_EQ(run.output.rfind("lenet5 train batch 8: ", 0), 0u) << run.output << run.errors;
+}
+
+TEST(TenantBinaryTest, BadValueExitsWithTwo) {
+  const Outcome run = RunTenant({"--steps", "0"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_NE(run.errors.find("--steps: \"0\"; allowed: an integer from 1"), std::string::npos)
+      << run.errors;
+}
+
+}  // namespace
+}  // namespace cosched
