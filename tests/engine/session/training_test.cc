@@ -98,6 +98,7 @@ TEST_P(TrainingTest, EndsInTheSameWeightsWithThreadsBoundToCores) {
 TEST_P(TrainingTest, PausesWithNoCoresAndGoesOn) {
   Session session(cnn_.graph, Options());
   session.Resize({}, {0, 0});
+  while (!session.Settled()) std::this_thread::yield();
   std::atomic<bool> finished = false;
   std::thread trainer([&] {
     Train(&session);
