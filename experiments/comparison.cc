@@ -65,8 +65,8 @@ std::string GroupRow(const Group& group) {
                      resizes.empty() ? "-" : fmt::format("{:.0f}", Median(resizes)), failed);
 }
 
-// "strict 2, max-prop 1": how often each policy was best, of the trials in which at least two were
-// there to compare.
+// "strict 2, max-prop 1": how often each policy was best (ties count for all), of the trials in
+// which at least two were there to compare.
 std::string WinsLine(const ComparedCells& cells, Elasticity elasticity, const char* title,
                      double CellSummary::*metric) {
   std::map<std::pair<int, int>, std::vector<std::pair<double, std::string>>> trials;
@@ -82,14 +82,13 @@ std::string WinsLine(const ComparedCells& cells, Elasticity elasticity, const ch
   for (const auto& [trial, entries] : trials) {
     if (entries.size() < 2) continue;
     ++compared;
-    ++wins[std::min_element(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
-             return a.first < b.first;
-           })->second];
+    const double best = std::min_element(entries.begin(), entries.end())->first;
+    for (const auto& [value, policy] : entries) wins[policy] += value == best;
   }
   if (compared == 0) return "";
   std::string text;
   for (const std::string& policy : cells.policies) {
-    if (!wins.contains(policy)) continue;
+    if (wins[policy] == 0) continue;
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", policy, wins[policy]);
   }
   return fmt::format("  wins by {}, of {}: {}\n", title, Plural(compared, "trial"), text);

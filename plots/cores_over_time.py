@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Cores by tenant over time, stacked, and under it the runnable compute threads against the cores they share."""
+from collections import Counter, defaultdict
+
+import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+import load
+import style
+from style import plt
+
+TENANT_COLORS = [plt.get_cmap("tab20")(i) for i in list(range(0, 20, 2)) + list(range(1, 20, 2))]
+
+MOST_OUTLINED = 16  # With more jobs the white lines between them would hide them.
+
+
+def core_steps(cell):
+    """Times, and per job the number of cores that it owns from each of them on."""
+    grants = cell.table("grants")
+    times = np.unique(grants["time"])
+    counts = {}
+    for job, rows in grants.groupby("job_id"):
+        owned = np.array([len(load.parse_cpus(cores)) for cores in rows["owned"]])
+        latest = np.searchsorted(rows["time"].to_numpy(), times, side="right") - 1
+        counts[job] = np.where(latest >= 0, owned[np.maximum(latest, 0)], 0)
+    return times, counts
+
+
+def load_steps(cell):
+    """Times, runnable compute threads R and distinct cores C; a sample holds until the job's next one or its end."""
+    samples = cell.table("samples")
+    jobs = cell.table("jobs")
+    end_of = dict(zip(jobs["job_id"], jobs["finish_time"]))
+    changes = list(zip(samples["time"], samples["job_id"], samples["runnable_threads"], samples["granted_cores"]))
+    changes = [change for change in changes if change[0] < end_of[change[1]]]
+    changes += [(end, job, 0, "") for job, end in end_of.items()]
+    threads, cores, holders = Counter(), defaultdict(list), Counter()
+    total, distinct, series = 0, 0, []
+    for time, job, runnable, granted in sorted(changes, key=lambda change: change[0]):
+        for cpu in cores[job]:
+            holders[cpu] -= 1
+            distinct -= holders[cpu] == 0
+        cores[job] = load.parse_cpus(granted)
+        for cpu in cores[job]:
+            distinct += holders[cpu] == 0
+            holders[cpu] += 1
+        total += runnable - threads[job]
+        threads[job] = runnable
+        series.append((time, total, distinct))
+    return np.array(series).reshape(-1, 3).T
+
+
+def draw_cell(upper, lower, cell):
+    times, counts = core_steps(cell)
+    jobs = sorted(counts)
+    upper.stackplot(times, [counts[job] for job in jobs], step="post", edgecolor="white", linewidth=0.4 if len(jobs) <= MOST_OUTLINED else 0,
+                    colors=[TENANT_COLORS[i % len(TENANT_COLORS)] for i in range(len(jobs))])
+    upper.axhline(len(cell.machine_cores), color=style.INK, linewidth=1, linestyle=(0, (4, 2)))
+    time, runnable, cores = load_steps(cell)
+    lower.fill_between(time, 0, cores, step="post", color="#c9d6df", linewidth=0)
+    lower.fill_between(time, cores, runnable, where=runnable > cores, step="post", color=style.EXCESS, alpha=0.35, linewidth=0)
+    lower.step(time, runnable, where="post", color=style.EXCESS, linewidth=0.7)
+
+
+def draw(run):
+    rows, columns = len(run.policies), len(run.elasticities)
+    figure, grid = plt.subplots(2 * rows, columns, figsize=(max(6.5, 4.6 * columns), 1.0 + 2.1 * rows), squeeze=False,
+                                sharex=True, gridspec_kw={"height_ratios": [1.5, 1] * rows})
+    for i, policy in enumerate(run.policies):
+        for k, elasticity in enumerate(run.elasticities):
+            upper, lower = grid[2 * i, k], grid[2 * i + 1, k]
+            upper.set_title(f"{policy}, {elasticity}", loc="left", weight="bold",
+                            color=style.policy_color(policy, run.policies))
+            cell = run.first_cell(policy, elasticity)
+            if cell is not None:
+                draw_cell(upper, lower, cell)
+        for part in (0, 1):
+            top = max(axes.get_ylim()[1] for axes in grid[2 * i + part])
+            for axes in grid[2 * i + part]:
+                axes.set_ylim(0, top)
+                axes.yaxis.set_major_locator(plt.MaxNLocator(3, integer=True))
+        grid[2 * i, 0].set_ylabel("cores")
+        grid[2 * i + 1, 0].set_ylabel("threads")
+    for axes in grid[-1]:
+        axes.set_xlabel("time [s]")
+        axes.set_xlim(left=0)
+    style.legend_below(figure, columns=4, handles=[
+        Line2D([], [], color=style.INK, linewidth=1, linestyle=(0, (4, 2)), label="the machine's cores"),
+        Line2D([], [], color=style.EXCESS, linewidth=1, label="runnable compute threads"),
+        Patch(facecolor="#c9d6df", label="cores granted (shared ones once)"),
+        Patch(facecolor=style.EXCESS, alpha=0.35, label="oversubscription")])
+    figure.suptitle(f"{run.name}: cores by tenant (one colour a job), trial {run.cells[0].trial}")
+    return figure
+
+
+if __name__ == "__main__":
+    style.main(draw, "cores_over_time", __doc__)

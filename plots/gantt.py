@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""A Gantt chart per policy: a row a job, the colour is the number of cores granted, waiting and paused times are grey."""
+import matplotlib as mpl
+import numpy as np
+from matplotlib.patches import Patch
+
+import load
+import style
+from style import plt
+
+MOST_LEVELS = 8
+
+
+def levels(run):
+    """Bounds of the colour steps, one a core up to MOST_LEVELS."""
+    most = max(1, len(run.cells[0].machine_cores))
+    steps = min(most, MOST_LEVELS)
+    return np.unique(np.round(np.linspace(0, most, steps + 1)).astype(int)) + 0.5
+
+
+def spans(cell):
+    """(job, begin, end, cores) of every stretch of time in which a job's grant stays the same."""
+    for job, rows in cell.table("grants").groupby("job_id"):
+        changes = rows[rows["kind"] != "settled"]
+        times = changes["time"].to_numpy()
+        counts = [len(load.parse_cpus(cores)) for cores in changes["cores"]]
+        yield from ((job, *span) for span in zip(times[:-1], times[1:], counts[:-1]))
+
+
+def draw_cell(axes, cell, colors, norm):
+    jobs = sorted(cell.table("jobs")["job_id"])
+    row = {job: index for index, job in enumerate(jobs)}
+    for job, begin, end, cores in spans(cell):
+        color = colors(norm(cores)) if cores > 0 else style.WAITING
+        height = 0.78 if cores > 0 else 0.42
+        axes.broken_barh([(begin, end - begin)], (row[job] - height / 2, height), facecolor=color, linewidth=0)
+    axes.set_ylim(len(jobs) - 0.4, -0.6)
+    step = max(1, int(np.ceil(len(jobs) / 8)))
+    axes.set_yticks(range(0, len(jobs), step), jobs[::step])
+    axes.grid(axis="y", visible=False)
+
+
+def draw(run):
+    jobs = max(len(cell.table("jobs")) for cell in run.cells)
+    rows, columns = len(run.policies), len(run.elasticities)
+    height = float(np.clip(0.13 * jobs, 0.9, 2.6))
+    figure, grid = plt.subplots(rows, columns, figsize=(max(6.5, 4.6 * columns), 1.0 + rows * (height + 0.32)),
+                                sharex=True, sharey=True, squeeze=False)
+    bounds = levels(run)
+    colors = mpl.colors.ListedColormap(mpl.colormaps["YlGnBu"](np.linspace(0.35, 1.0, len(bounds) - 1)))
+    norm = mpl.colors.BoundaryNorm(bounds, colors.N)
+    for axes, (policy, elasticity) in zip(grid.flat, [(p, e) for p in run.policies for e in run.elasticities]):
+        cell = run.first_cell(policy, elasticity)
+        axes.set_title(f"{policy}, {elasticity}", loc="left", color=style.policy_color(policy, run.policies), weight="bold")
+        if cell is not None:
+            draw_cell(axes, cell, colors, norm)
+    for axes in grid[:, 0]:
+        axes.set_ylabel("job")
+    for axes in grid[-1, :]:
+        axes.set_xlabel("time [s]")
+        axes.set_xlim(left=0)
+    ticks = (bounds[:-1] + bounds[1:]) / 2
+    labels = [f"{low + 0.5:.0f}" if high - low == 1 else f"{low + 0.5:.0f}–{high - 0.5:.0f}"
+              for low, high in zip(bounds[:-1], bounds[1:])]
+    bar = figure.colorbar(mpl.cm.ScalarMappable(norm, colors), ax=grid, shrink=min(1.0, 3.0 / figure.get_figheight()),
+                          aspect=18, label="cores granted", ticks=ticks)
+    bar.ax.set_yticklabels(labels)
+    bar.ax.tick_params(which="both", length=0)
+    style.legend_below(figure, [Patch(facecolor=style.WAITING, label="waiting or paused")], 1)
+    figure.suptitle(f"{run.name}: cores of every job, trial {run.cells[0].trial}")
+    return figure
+
+
+if __name__ == "__main__":
+    style.main(draw, "gantt", __doc__)

@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+"""Draws every plot of a run into RUN/plots/ as PNG and PDF and prints their paths; exit 1 if one could not be drawn."""
+import argparse
+import sys
+
+import cores_over_time
+import gantt
+import policy_comparison
+import step_time
+import style
+from load import LoadError, Run
+
+PLOTS = {
+    "policy_comparison": policy_comparison.draw,
+    "gantt": gantt.draw,
+    "cores_over_time": cores_over_time.draw,
+    "step_time": step_time.draw,
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("run", metavar="RUN", help="results/<experiment>/<run>")
+    try:
+        run = Run(parser.parse_args().run)
+    except LoadError as error:
+        sys.exit(f"plot_all.py: {error}")
+    failed = []
+    for name, draw in PLOTS.items():
+        try:
+            style.save(draw(run), run.path / "plots" / name)
+        except Exception as error:  # One broken plot must not cost the reader the others.
+            print(f"plots/{name}.py: {type(error).__name__}: {error}", file=sys.stderr)
+            failed.append(name)
+    if failed:
+        sys.exit(f"plot_all.py: not drawn: {', '.join(failed)}")
+
+
+if __name__ == "__main__":
+    main()

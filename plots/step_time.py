@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Step time against step of the jobs that were resized most, with the resize instants and what static jobs needed."""
+import numpy as np
+import pandas as pd
+
+import load
+import style
+from style import plt
+
+MOST_PANELS = 4
+FEWEST_STEPS = 5  # Of a static reference.
+THREAD_COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]
+OTHER_SIZES = "#aaaaaa"  # Sizes beyond the most used ones, which have a colour each.
+LABEL_GAP = 0.03  # Of the axis: labels that are closer to the last one are left out.
+
+
+def most_resized(run):
+    """Up to MOST_PANELS (cell, job row), the most resized malleable job of a policy; else any job, so that there is a plot."""
+    found = []
+    for policy in run.policies:
+        cells = [cell for cell in run.cells if cell.policy == policy and not run.oversubscribes(policy)]
+        jobs = [(cell, row) for cell in cells if cell.elasticity == "malleable" for _, row in cell.table("jobs").iterrows()]
+        if jobs:
+            found.append(max(jobs, key=lambda job: (job[1]["resizes"], job[1]["steps"])))
+    found.sort(key=lambda job: -job[1]["resizes"])
+    resized = [job for job in found if job[1]["resizes"] > 0]
+    if resized:
+        return resized[:MOST_PANELS]
+    return found[:1] or [(run.cells[0], row) for _, row in run.cells[0].table("jobs").iloc[:1].iterrows()]
+
+
+def static_steps(run):
+    """Steps of jobs that kept one size and had a core a thread, exclusively: what a resized job should equal."""
+    parts = []
+    for cell in run.cells:
+        if run.oversubscribes(cell.policy):
+            continue
+        jobs = cell.table("jobs")
+        cores = jobs["allocated_resources"].map(lambda text: len(load.parse_cpus(text)))
+        fixed = jobs[(jobs["resizes"] == 0) & (jobs["threads"] == cores) & (jobs["state"] == "finished")]
+        steps = cell.table("steps").merge(fixed[["job_id", "workload"]], on="job_id")
+        parts.append(steps[steps["step"] > 0])  # The first step also makes the kernels.
+    return pd.concat(parts)
+
+
+def resize_steps(cell, job):
+    """(step, threads) for every change of a job's threads."""
+    steps = cell.table("steps")
+    ends = np.sort(steps.loc[steps["job_id"] == job, "time"].to_numpy())
+    grants = cell.table("grants")
+    rows = grants[(grants["job_id"] == job) & (grants["kind"] == "granted")]
+    changed = rows[rows["threads"] != rows["threads"].shift()].iloc[1:]
+    return [(int(np.searchsorted(ends, time)), int(threads)) for time, threads in zip(changed["time"], changed["threads"])]
+
+
+def draw_steps(axes, mine, reference_of):
+    """The steps in a colour per number of threads, with the static reference of the same colour. Returns the top of the axis."""
+    references = {threads: reference_of(threads) for threads in mine["threads"].value_counts().index[:len(THREAD_COLORS)]}
+    top = max([1.35 * mine["duration_ms"].quantile(0.97)] + [1.25 * value for value in references.values() if value])
+    clipped = mine.assign(duration_ms=mine["duration_ms"].clip(upper=0.985 * top))
+    others = clipped[~clipped["threads"].isin(list(references))]
+    for color, (threads, reference) in zip(THREAD_COLORS, sorted(references.items())):
+        part = clipped[clipped["threads"] == threads]
+        label = f"{threads} thread{'s' if threads != 1 else ''}"
+        if reference:
+            axes.axhline(reference, color=color, linewidth=1.2, linestyle=(0, (5, 2)))
+            label += f"\n(static {reference:.1f} ms)" if len(references) <= 4 else f" ({reference:.1f} ms)"
+        axes.plot(part["step"], part["duration_ms"], "o", markersize=3, color=color, label=label)
+    if len(others) > 0:
+        axes.plot(others["step"], others["duration_ms"], "o", markersize=3, color=OTHER_SIZES, label="other sizes")
+    return top
+
+
+def draw_resizes(axes, resizes, last_step):
+    labelled = -np.inf
+    for step, threads in resizes:
+        axes.axvline(step - 0.5, color="#888888", linewidth=0.9)
+        if step - labelled < LABEL_GAP * last_step:
+            continue
+        labelled = step
+        axes.annotate(f"→{threads}", (step - 0.5, 1), xycoords=("data", "axes fraction"), xytext=(2, -2),
+                      textcoords="offset points", ha="left", va="top", fontsize=7.5, color="#555555")
+
+
+def draw_job(axes, cell, job, statics):
+    steps = cell.table("steps")
+    mine = steps[steps["job_id"] == job["job_id"]].sort_values("step")
+
+    def reference_of(threads):
+        same = statics[(statics["workload"] == job["workload"]) & (statics["threads"] == threads)]
+        return same["duration_ms"].median() if len(same) >= FEWEST_STEPS else None
+
+    axes.set_ylim(0, draw_steps(axes, mine, reference_of))
+    draw_resizes(axes, resize_steps(cell, job["job_id"]), mine["step"].max())
+    axes.set_title(f"{cell.policy}, {cell.elasticity}, trial {cell.trial}: job {job['job_id']} ({job['workload']})", loc="left")
+    axes.set_ylabel("step time [ms]")
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+
+
+def draw(run):
+    jobs = most_resized(run)
+    statics = static_steps(run)
+    figure, grid = plt.subplots(len(jobs), 1, figsize=(8.5, 0.9 + 1.9 * len(jobs)), squeeze=False)
+    for axes, (cell, job) in zip(grid[:, 0], jobs):
+        draw_job(axes, cell, job, statics)
+    grid[-1, 0].set_xlabel("step")
+    resized = any(job["resizes"] > 0 for _, job in jobs)
+    figure.suptitle(f"{run.name}: step time of {'the most resized jobs' if resized else 'a job; none was resized'}"
+                    "   (dashed: median of jobs that kept their size)")
+    return figure
+
+
+if __name__ == "__main__":
+    style.main(draw, "step_time", __doc__)

@@ -1,0 +1,72 @@
+"""What all plots share: one colour per policy everywhere (Okabe-Ito, safe for colour-blind readers), fonts, saving."""
+import argparse
+import sys
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402  (the backend must be chosen first)
+
+from load import LoadError, Run  # noqa: E402
+
+POLICY_COLORS = {
+    "no-control": "#7a7a7a",
+    "static-partition": "#E69F00",
+    "strict": "#0072B2",
+    "always-attend": "#56B4E9",
+    "max-prop": "#009E73",
+    "equal-share": "#D55E00",
+}
+OTHER_COLORS = ["#CC79A7", "#B8A800", "#5D3A9B", "#8C564B"]  # Policies from outside of the tree, by name.
+WAITING = "#e4e4e4"
+EXCESS = "#c1272d"
+INK = "#222222"
+
+plt.rcParams.update({
+    "font.size": 9, "axes.titlesize": 10, "axes.labelsize": 9, "xtick.labelsize": 8, "ytick.labelsize": 8,
+    "legend.fontsize": 8, "figure.titlesize": 11, "figure.dpi": 100, "savefig.dpi": 180, "pdf.fonttype": 42,
+    "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#888888", "axes.grid": True,
+    "axes.axisbelow": True, "grid.color": "#e3e3e3", "grid.linewidth": 0.6, "legend.frameon": False,
+    "figure.constrained_layout.use": True, "text.color": INK, "axes.labelcolor": INK,
+})
+
+
+def policy_color(policy, policies):
+    if policy in POLICY_COLORS:
+        return POLICY_COLORS[policy]
+    others = sorted(set(policies) - set(POLICY_COLORS))
+    return OTHER_COLORS[others.index(policy) % len(OTHER_COLORS)]
+
+
+def legend_below(figure, handles, columns):
+    """A legend under all axes, in space that they give up."""
+    inches = 0.1 + 0.2 * -(-len(handles) // columns)
+    share = inches / figure.get_figheight()
+    figure.get_layout_engine().set(rect=(0, share, 1, 1 - share))
+    figure.legend(handles=handles, loc="lower center", ncol=columns)
+
+
+def save(figure, base):
+    """Writes base.png and base.pdf and prints their paths."""
+    base.parent.mkdir(parents=True, exist_ok=True)
+    for suffix in (".png", ".pdf"):
+        path = base.with_name(base.name + suffix)
+        figure.savefig(path)
+        print(path, flush=True)
+    plt.close(figure)
+
+
+def main(draw, name, description):
+    """The command line of one script: RUN [--out BASE]. draw(run) gives a figure."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("run", metavar="RUN", help="results/<experiment>/<run>")
+    parser.add_argument("--out", metavar="F", help=f"F.png and F.pdf are written; default RUN/plots/{name}")
+    arguments = parser.parse_args()
+    out = Path(arguments.out) if arguments.out else Path(arguments.run) / "plots" / name
+    if out.suffix in (".png", ".pdf"):
+        out = out.with_suffix("")
+    try:
+        save(draw(Run(arguments.run)), out)
+    except (LoadError, OSError) as error:
+        sys.exit(f"{name}.py: {error}")

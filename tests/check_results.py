@@ -1,0 +1,455 @@
+#!/usr/bin/env python3
+"""Checks the invariants of any results folder: tests/check_results.py RESULTS
+
+RESULTS is a run (results/<experiment>/<run>) or a folder of runs. Checked are, for every whole cell: every arrival ends
+exactly once; cores have one owner at a time (unless the manifest says that the policy oversubscribes); grants lie within
+[min, max] and the machine; times are in order and derived columns follow from them; malleable tenants have no more
+runnable compute threads than cores; summary.csv follows from the rows. Exit 0: all hold, 1: some do not, 2: no results.
+"""
+import csv
+import json
+import math
+import sys
+from collections import Counter
+from pathlib import Path
+
+TOLERANCE_S = 5e-6  # Times are rounded to microseconds, and derived from unrounded ones.
+STATES = ("finished", "failed", "rejected", "cancelled")
+MAX_SHOWN = 40
+
+
+class NoResults(Exception):
+    """What was given can't be read as results at all."""
+
+
+class Report:
+    """Collects the problems of one run, each with the file it is in."""
+
+    def __init__(self):
+        self.problems = []
+        self.counts = Counter()
+
+    def expect(self, holds, where, message):
+        if not holds:
+            self.problems.append(f"{where}: {message}")
+
+
+def parse_cpus(text):
+    cpus = set()
+    for part in filter(None, text.split(",")):
+        first, _, last = part.partition("-")
+        cpus.update(range(int(first), int(last or first) + 1))
+    return cpus
+
+
+TYPES = {
+    "jobs.csv": {"job_id": int, "requested_min": int, "requested_preferred": int, "requested_max": int, "priority": int,
+                 "submission_time": float, "starting_time": float, "finish_time": float, "waiting_time": float,
+                 "execution_time": float, "turnaround_time": float, "stretch": float, "threads": int, "resizes": int,
+                 "allocated_resources": parse_cpus, "steps": int, "images": int, "workload": str, "class": str,
+                 "state": str},
+    "grants.csv": {"time": float, "job_id": int, "kind": str, "cores": parse_cpus, "owned": parse_cpus, "threads": int},
+    "decisions.csv": {"decision": int, "time": float, "decision_us": float, "settle_us": float},
+    "samples.csv": {"time": float, "job_id": int, "granted_cores": parse_cpus, "granted": int, "runnable_threads": int,
+                    "compute_threads": int, "settling": int, "run_time_s": float, "run_queue_wait_s": float,
+                    "involuntary_switches": int, "steps": int, "images": int},
+    "steps.csv": {"job_id": int, "step": int, "time": float, "duration_ms": float, "threads": int, "loss": float},
+}
+
+
+def read_rows(path, report):
+    """The rows of a CSV file as dicts of typed values; an empty cell is None. Bad rows are problems and left out."""
+    types = TYPES[path.name]
+    rows = []
+    try:
+        with path.open(newline="") as file:
+            reader = csv.DictReader(file, strict=True)
+            missing = [name for name in types if name not in (reader.fieldnames or [])]
+            if missing:
+                report.expect(False, path, f"column {', '.join(missing)} is missing")
+                return []
+            for row in reader:
+                try:
+                    rows.append({name: typed(row[name], kind) for name, kind in types.items()})
+                except (TypeError, ValueError):
+                    report.expect(False, f"{path}:{reader.line_num}", "a cell is no value of its column")
+    except (OSError, csv.Error, UnicodeDecodeError) as error:
+        report.expect(False, path, f"can't be read: {error}")
+    return rows
+
+
+def typed(text, kind):
+    if text is None:
+        raise ValueError("row is too short")
+    if text == "" and kind in (int, float):
+        return None
+    value = kind(text)
+    if kind is float and not math.isfinite(value):
+        raise ValueError("not finite")
+    return value
+
+
+def close(a, b, relative=1e-4):
+    return math.isclose(a, b, rel_tol=relative, abs_tol=TOLERANCE_S)
+
+
+class Cell:
+    """One policy x elasticity x trial with its rows."""
+
+    def __init__(self, folder, report):
+        self.folder = folder
+        self.trial = int(folder.name)
+        self.elasticity = folder.parent.name
+        self.policy = folder.parent.parent.name
+        self.key = (self.policy, self.elasticity, self.trial)
+        info = read_json(folder / "cell.json", report) or {}
+        self.status = info.get("status", "")
+        self.submitted = info.get("submitted")
+        self.machine = parse_cpus(info.get("machine_cores", ""))
+        recorded = (info.get("policy"), info.get("elasticity"), info.get("trial"))
+        report.expect(recorded == self.key, folder / "cell.json", f"is of another cell: {recorded}")
+        self.jobs, self.grants, self.decisions, self.samples, self.steps = (
+            read_rows(folder / f"{name}.csv", report) for name in ("jobs", "grants", "decisions", "samples", "steps"))
+        self.job_of = {job["job_id"]: job for job in self.jobs}
+
+    def where(self, file):
+        return self.folder / file
+
+
+def read_json(path, report):
+    try:
+        return json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        report.expect(False, path, f"can't be read: {error}")
+        return None
+
+
+def check_arrivals(cell, trace, report):
+    """Every arrival of the trace was submitted and ended exactly once."""
+    where = cell.where("jobs.csv")
+    ends = Counter(job["job_id"] for job in cell.jobs)
+    for job, count in ends.items():
+        report.expect(count == 1, where, f"job {job} ends {count} times")
+    for kind in ("submitted", "released"):
+        rows = Counter(row["job_id"] for row in cell.grants if row["kind"] == kind)
+        report.expect(rows == Counter(set(ends)), cell.where("grants.csv"),
+                      f"jobs {kind} are not the jobs that ended: {sorted((rows - ends) + (ends - rows))}")
+    report.expect(cell.submitted == len(ends), where, f"{cell.submitted} jobs were submitted, {len(ends)} ended")
+    if trace is None or cell.status != "done":
+        return
+    report.expect(set(ends) == set(range(len(trace))), where,
+                  f"{len(trace)} arrivals, but jobs {sorted(set(ends) ^ set(range(len(trace))))} do not match")
+    for index, arrival in enumerate(trace):
+        job = cell.job_of.get(index)
+        if job is None:
+            continue
+        report.expect(job["workload"] == arrival["workload"], where, f"job {index} is not the workload that arrived")
+        report.expect(job["submission_time"] >= arrival["arrival_s"] - TOLERANCE_S, where,
+                      f"job {index} was submitted before it arrived")
+
+
+def check_job(job, cell, report):
+    where, name = cell.where("jobs.csv"), f"job {job['job_id']}"
+    submitted, started, finished = job["submission_time"], job["starting_time"], job["finish_time"]
+    report.expect(job["state"] in STATES, where, f"{name} has no known state: {job['state']}")
+    report.expect(job["class"] == cell.elasticity, where, f"{name} is {job['class']} in a {cell.elasticity} cell")
+    report.expect(1 <= job["requested_min"] <= job["requested_preferred"] <= job["requested_max"], where,
+                  f"{name} asks for no possible number of cores")
+    report.expect(submitted >= 0 and finished >= submitted - TOLERANCE_S, where, f"{name} ends before it is submitted")
+    report.expect(close(job["turnaround_time"], finished - submitted), where,
+                  f"{name}: turnaround_time is not finish - submission")
+    if started is None:
+        report.expect(job["state"] != "finished", where, f"{name} finished but never started")
+        return
+    report.expect(submitted - TOLERANCE_S <= started <= finished + TOLERANCE_S, where,
+                  f"{name}: its start is not between submission and finish")
+    report.expect(close(job["waiting_time"], started - submitted), where, f"{name}: waiting_time is not start - submission")
+    report.expect(close(job["execution_time"], finished - started), where, f"{name}: execution_time is not finish - start")
+    if job["execution_time"] > 1e-3:
+        report.expect(job["stretch"] is not None and
+                      close(job["stretch"], job["turnaround_time"] / job["execution_time"], 1e-2), where,
+                      f"{name}: stretch is not turnaround / execution")
+    cores = job["allocated_resources"]
+    report.expect(cores <= cell.machine, where, f"{name} was allocated cores outside the machine")
+    report.expect(job["requested_min"] <= len(cores) <= job["requested_max"], where,
+                  f"{name} was allocated {len(cores)} cores, not within [min, max]")
+
+
+class Ownership:
+    """Replays grants.csv: who owns which core, row by row."""
+
+    def __init__(self, cell, exclusive, report):
+        self.cell, self.exclusive, self.report = cell, exclusive, report
+        self.where = cell.where("grants.csv")
+        self.owned = {}  # job -> cores, from submitted to released
+        self.counts = {}  # job -> cores of its latest grant, once started
+        self.resizes = Counter()
+        self.times = {}
+
+    def replay(self):
+        last = 0.0
+        for row in self.cell.grants:
+            self.report.expect(row["time"] >= last - TOLERANCE_S, self.where, f"time goes back at {row['time']}")
+            last = max(last, row["time"])
+            self.apply(row)
+        for job in self.cell.jobs:
+            self.report.expect(self.resizes[job["job_id"]] == job["resizes"], self.where,
+                               f"job {job['job_id']} was resized {self.resizes[job['job_id']]} times here, "
+                               f"{job['resizes']} in jobs.csv")
+
+    def apply(self, row):
+        job, kind = row["job_id"], row["kind"]
+        if kind == "submitted":
+            self.owned[job] = set()
+            return
+        known = job in self.owned
+        self.report.expect(known, self.where, f"job {job} is {kind} at {row['time']} before submission or after its end")
+        if not known:
+            return
+        if kind == "released":
+            self.report.expect(not row["owned"], self.where, f"job {job} keeps cores after its end")
+            del self.owned[job]
+            return
+        self.check_cores(row)
+        self.owned[job] = row["owned"]
+
+    def check_cores(self, row):
+        job, at, before = row["job_id"], f"job {row['job_id']} at {row['time']}", self.owned[row["job_id"]]
+        report, where = self.report, self.where
+        report.expect(row["owned"] <= self.cell.machine, where, f"{at}: cores outside the machine")
+        if row["kind"] == "granted":
+            report.expect(row["owned"] == before | row["cores"], where, f"{at}: owned is not what it had and got")
+            self.count_grant(row)
+        else:
+            report.expect(row["kind"] == "settled", where, f"{at}: unknown kind {row['kind']}")
+            report.expect(row["owned"] == row["cores"] and row["owned"] <= before, where,
+                          f"{at}: settled on cores that are not its grant")
+        for other, cores in self.owned.items() if self.exclusive else ():
+            report.expect(other == job or not cores & row["owned"], where,
+                          f"{at}: cores {sorted(cores & row['owned'])} are job {other}'s too")
+
+    def count_grant(self, row):
+        job, count = row["job_id"], len(row["cores"])
+        request = self.cell.job_of.get(job)
+        if request is not None:
+            paused = count == 0 and job in self.counts
+            self.report.expect(paused or request["requested_min"] <= count <= request["requested_max"], self.where,
+                               f"job {job} at {row['time']}: {count} cores granted, not within [min, max]")
+            if job not in self.counts:
+                self.report.expect(request["starting_time"] is not None and
+                                   close(request["starting_time"], row["time"]), self.where,
+                                   f"job {job}: its first grant is not at its starting_time")
+        self.resizes[job] += self.counts.get(job, count) != count
+        self.counts[job] = count
+
+
+def check_samples(cell, report):
+    where, last = cell.where("samples.csv"), {}
+    counters = ("time", "run_time_s", "run_queue_wait_s", "involuntary_switches", "steps", "images")
+    for row in cell.samples:
+        at = f"job {row['job_id']} at {row['time']}"
+        report.expect(row["job_id"] in cell.job_of, where, f"{at}: no such job")
+        report.expect(row["granted"] == len(row["granted_cores"]), where, f"{at}: granted is not the number of cores")
+        report.expect(row["granted_cores"] <= cell.machine, where, f"{at}: cores outside the machine")
+        before = last.get(row["job_id"], row)
+        for name in counters:
+            report.expect(row[name] >= before[name], where, f"{at}: {name} goes back")
+        last[row["job_id"]] = row
+        if cell.elasticity == "malleable" and not row["settling"]:
+            report.expect(row["runnable_threads"] <= row["granted"], where,
+                          f"{at}: {row['runnable_threads']} runnable threads on {row['granted']} cores")
+
+
+def check_steps(cell, report):
+    where, last = cell.where("steps.csv"), {}
+    for row in cell.steps:
+        job, at = cell.job_of.get(row["job_id"]), f"job {row['job_id']} step {row['step']}"
+        before = last.get(row["job_id"])
+        if before is not None:
+            report.expect(row["step"] > before["step"], where, f"{at}: comes after step {before['step']}")
+            report.expect(row["time"] >= before["time"] - TOLERANCE_S, where, f"{at}: time goes back")
+        last[row["job_id"]] = row
+        if job is None or job["starting_time"] is None:
+            report.expect(False, where, f"{at}: of a job that never started")
+            continue
+        report.expect(job["starting_time"] <= row["time"] <= job["finish_time"] + TOLERANCE_S, where,
+                      f"{at}: not between start and finish of its job")
+        report.expect(row["step"] < job["steps"], where, f"{at}: jobs.csv counts {job['steps']} steps only")
+
+
+def check_decisions(cell, report):
+    where, last = cell.where("decisions.csv"), None
+    for row in sorted(cell.decisions, key=lambda row: row["decision"]):
+        at = f"decision {row['decision']}"
+        if last is not None:
+            report.expect(row["decision"] != last["decision"], where, f"{at} is there twice")
+            report.expect(row["time"] >= last["time"] - TOLERANCE_S, where, f"{at}: time goes back")
+        report.expect(row["decision_us"] >= 0 and (row["settle_us"] or 0) >= 0, where, f"{at}: negative duration")
+        last = row
+
+
+def mean(values):
+    return sum(values) / len(values) if values else 0.0
+
+
+def oversubscription(cell):
+    """The integral of max(0, R - C) over that of C; samples hold until the job's next one or its end."""
+    ends = {job["job_id"]: job["finish_time"] for job in cell.jobs}
+    changes = [(row["time"], row["job_id"], row["granted_cores"], row["runnable_threads"])
+               for row in cell.samples if row["time"] <= ends.get(row["job_id"], -1)]
+    changes += [(end, job, set(), 0) for job, end in ends.items()]
+    changes.sort(key=lambda change: change[0])
+    now, loads, core_seconds, excess = 0.0, {}, 0.0, 0.0
+    for time, job, cores, threads in changes:
+        distinct = len(set().union(*(load[0] for load in loads.values())))
+        core_seconds += (time - now) * distinct
+        excess += (time - now) * max(0, sum(load[1] for load in loads.values()) - distinct)
+        loads[job] = (cores, threads)
+        now = time
+    return excess / core_seconds if core_seconds else 0.0
+
+
+def expected_summary(cell):
+    finished = [job for job in cell.jobs if job["state"] == "finished"]
+    makespan = 0.0
+    if cell.jobs:
+        makespan = max(job["finish_time"] for job in cell.jobs) - min(job["submission_time"] for job in cell.jobs)
+    best, progress = {}, []
+    for job in finished:
+        step = job["execution_time"] / max(1, job["steps"])
+        best[job["workload"]] = min(step, best.get(job["workload"], step))
+    for job in finished:
+        if job["turnaround_time"] > 0:
+            progress.append(max(1, job["steps"]) * best[job["workload"]] / job["turnaround_time"])
+    squares = sum(value * value for value in progress)
+    return {
+        "makespan_s": makespan,
+        "throughput_jobs_per_hour": len(finished) * 3600 / makespan if makespan > 0 else 0.0,
+        "mean_wait_s": mean([job["waiting_time"] for job in finished]),
+        "mean_execution_s": mean([job["execution_time"] for job in finished]),
+        "mean_turnaround_s": mean([job["turnaround_time"] for job in finished]),
+        "mean_stretch": mean([job["stretch"] or 0.0 for job in finished]),
+        "oversubscription": oversubscription(cell),
+        "images_per_s": sum(job["images"] for job in cell.jobs) / makespan if makespan > 0 else 0.0,
+        "jain_index": sum(progress) ** 2 / (len(progress) * squares) if squares else 1.0,
+        "jobs": len(cell.jobs),
+        "finished": len(finished),
+        "failed": sum(job["state"] == "failed" for job in cell.jobs),
+        "resizes": sum(job["resizes"] for job in cell.jobs),
+    }
+
+
+def check_summary(run, cells, report):
+    where, rows = run / "summary.csv", {}
+    try:
+        with where.open(newline="") as file:
+            for row in csv.DictReader(file):
+                rows[(row["policy"], row["elasticity"], int(row["trial"]))] = row
+    except (OSError, csv.Error, KeyError, TypeError, ValueError) as error:
+        report.expect(False, where, f"can't be read: {error!r}")
+        return
+    report.expect(set(rows) == {cell.key for cell in cells}, where, "its rows are not the cells of the run")
+    for cell in cells:
+        for name, value in expected_summary(cell).items() if cell.key in rows else ():
+            try:
+                holds = close(float(rows[cell.key][name]), value, 1e-3)
+            except (KeyError, TypeError, ValueError):
+                holds = False
+            report.expect(holds, where, f"{'/'.join(map(str, cell.key))}: {name} should be {value:.6g}")
+
+
+def check_same_trace(cells, report):
+    """One trace is replayed for every policy and elasticity of a trial."""
+    first = {}
+    for cell in cells:
+        if cell.status != "done":
+            continue
+        fields = ("job_id", "workload", "priority", "requested_min", "requested_preferred", "requested_max")
+        jobs = sorted(tuple(job[field] for field in fields) for job in cell.jobs)
+        other, expected = first.setdefault(cell.trial, (cell, jobs))
+        report.expect(jobs == expected, cell.where("jobs.csv"), f"other jobs than in {other.folder}")
+
+
+def check_whole(run, manifest, cells, report):
+    """A run that says it is over has all its cells, and nothing half-written."""
+    over = manifest.get("status") in ("done", "failed")
+    if not over:
+        print(f"{run}: not finished ({manifest.get('status', 'no status')}); only whole cells are checked")
+        return
+    report.expect(manifest.get("cells", len(cells)) == len(cells), run / "manifest.json",
+                  f"plans {manifest.get('cells')} cells, {len(cells)} are whole")
+    for partial in run.glob("*/*/*.partial"):
+        report.expect(False, partial, "is half-written in a run that says it is over")
+
+
+def check_cell(cell, manifest, report):
+    exclusive = not any(policy["name"] == cell.policy and policy["oversubscribes"] for policy in manifest["policies"])
+    traces = manifest.get("traces", [])
+    check_arrivals(cell, traces[cell.trial - 1] if cell.trial <= len(traces) else None, report)
+    for job in cell.jobs:
+        check_job(job, cell, report)
+    Ownership(cell, exclusive, report).replay()
+    check_samples(cell, report)
+    check_steps(cell, report)
+    check_decisions(cell, report)
+    report.counts.update(cells=1, jobs=len(cell.jobs), grants=len(cell.grants), samples=len(cell.samples),
+                         steps=len(cell.steps))
+
+
+def check_run(run):
+    report = Report()
+    manifest = read_json(run / "manifest.json", report)
+    if not isinstance(manifest, dict) or "policies" not in manifest:
+        raise NoResults(f"{run / 'manifest.json'}: is not the manifest of a run")
+    folders = sorted(path.parent for path in run.glob("*/*/*/cell.json") if path.parent.name.isdigit())
+    cells = []
+    for folder in folders:
+        broken = len(report.problems)
+        cell = Cell(folder, report)
+        cells.append(cell)
+        # Rows that can't be read make every other check fail too: say the cause only.
+        if len(report.problems) == broken:
+            check_cell(cell, manifest, report)
+    check_whole(run, manifest, cells, report)
+    if not report.problems:
+        check_same_trace(cells, report)
+        check_summary(run, cells, report)
+    return report
+
+
+def find_runs(path):
+    if (path / "manifest.json").is_file():
+        return [path]
+    runs = sorted({manifest.parent for depth in ("*", "*/*") for manifest in path.glob(f"{depth}/manifest.json")})
+    if not runs:
+        raise NoResults(f"{path}: there is no run here (no manifest.json)")
+    return runs
+
+
+def print_report(run, report):
+    for problem in report.problems[:MAX_SHOWN]:
+        print(problem)
+    if len(report.problems) > MAX_SHOWN:
+        print(f"... and {len(report.problems) - MAX_SHOWN} more")
+    if report.problems:
+        print(f"BROKEN {run}: {len(report.problems)} violations")
+    else:
+        print(f"OK {run}: every invariant holds in " + ", ".join(f"{n} {what}" for what, n in report.counts.items()))
+
+
+def main(arguments):
+    if len(arguments) != 1 or arguments[0] in ("-h", "--help"):
+        print(__doc__)
+        return 0 if arguments in (["-h"], ["--help"]) else 2
+    try:
+        reports = [(run, check_run(run)) for run in find_runs(Path(arguments[0]))]
+    except NoResults as error:
+        print(f"check_results.py: {error}", file=sys.stderr)
+        return 2
+    for run, report in reports:
+        print_report(run, report)
+    return 1 if any(report.problems for _, report in reports) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+"""Does tests/check_results.py accept good records and refuse tampered ones? check_results_test.py FIXTURE [unittest args]
+
+FIXTURE is a run that write_fixture made. Every test copies it, changes one thing, and expects exit 1 and the reason.
+"""
+import csv
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+CHECKER = Path(__file__).resolve().parent.parent / "check_results.py"
+FIXTURE = None  # Given on the command line.
+CELL = "equal-share/malleable/1"  # Exclusive cores, and jobs that are resized.
+
+
+def check(path):
+    result = subprocess.run([sys.executable, CHECKER, path], capture_output=True, text=True, check=False)
+    return result.returncode, result.stdout + result.stderr
+
+
+class TamperTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.run = Path(self.folder.name) / "run"
+        shutil.copytree(FIXTURE, self.run)
+
+    def edit(self, name, change):
+        """change(rows) edits the rows (dicts of text) of one of the cell's files in place."""
+        path = self.run / name
+        with path.open(newline="") as file:
+            reader = csv.DictReader(file)
+            rows, columns = list(reader), reader.fieldnames
+        change(rows)
+        with path.open("w", newline="") as file:
+            writer = csv.DictWriter(file, columns, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+
+    def edit_manifest(self, change):
+        path = self.run / "manifest.json"
+        manifest = json.loads(path.read_text())
+        change(manifest)
+        path.write_text(json.dumps(manifest))
+
+    def expect_broken(self, *reasons):
+        code, output = check(self.run)
+        self.assertEqual(code, 1, output)
+        self.assertIn("BROKEN", output)
+        for reason in reasons:
+            self.assertIn(reason, output)
+
+    def set_cell(self, file, index, **values):
+        self.edit(f"{CELL}/{file}.csv", lambda rows: rows[index].update(values))
+
+    def test_good_records_pass(self):
+        code, output = check(self.run)
+        self.assertEqual(code, 0, output)
+        self.assertIn("every invariant holds", output)
+
+    def test_folder_of_runs_passes(self):
+        self.assertEqual(check(self.run.parent)[0], 0)
+
+    def test_no_results_is_exit_2(self):
+        self.assertEqual(check(Path(self.folder.name) / "nothing")[0], 2)
+        (self.run / "manifest.json").write_text("{}")
+        self.assertEqual(check(self.run)[0], 2)
+
+    def test_job_that_never_ends(self):
+        self.edit(f"{CELL}/jobs.csv", lambda rows: rows.pop())
+        self.expect_broken("arrivals, but jobs")
+
+    def test_job_that_ends_twice(self):
+        self.edit(f"{CELL}/jobs.csv", lambda rows: rows.append(rows[0]))
+        self.expect_broken("job 0 ends 2 times")
+
+    def test_job_that_never_arrived(self):
+        self.edit_manifest(lambda manifest: manifest["traces"][0].pop())
+        self.expect_broken("arrivals, but jobs")
+
+    def test_job_of_another_workload(self):
+        self.set_cell("jobs", 0, workload="resnet56")
+        self.expect_broken("is not the workload that arrived")
+
+    def test_job_before_its_arrival(self):
+        self.edit_manifest(lambda manifest: manifest["traces"][0][0].update(arrival_s=1.0))
+        self.expect_broken("submitted before it arrived")
+
+    def test_start_before_submission(self):
+        self.set_cell("jobs", 1, starting_time="0.001")
+        self.expect_broken("its start is not between submission and finish")
+
+    def test_finish_before_submission(self):
+        self.set_cell("jobs", 1, finish_time="0.001")
+        self.expect_broken("ends before it is submitted")
+
+    def test_derived_columns(self):
+        for column in ("waiting_time", "execution_time", "turnaround_time", "stretch"):
+            with self.subTest(column=column):
+                shutil.rmtree(self.run)
+                shutil.copytree(FIXTURE, self.run)
+                self.set_cell("jobs", 2, **{column: "77.5"})
+                self.expect_broken(column)
+
+    def test_allocation_beyond_the_request(self):
+        self.set_cell("jobs", 0, requested_min="1", requested_preferred="1", requested_max="1")
+        self.expect_broken("not within [min, max]")
+
+    def test_allocation_beyond_the_machine(self):
+        self.set_cell("jobs", 0, allocated_resources="90")
+        self.expect_broken("outside the machine")
+
+    def test_unknown_state(self):
+        self.set_cell("jobs", 0, state="lost")
+        self.expect_broken("no known state")
+
+    def test_resizes_that_did_not_happen(self):
+        self.set_cell("jobs", 0, resizes="9")
+        self.expect_broken("9 in jobs.csv")
+
+    def share_a_core(self, rows):
+        """Whoever is granted cores first while another job owns some gets those too."""
+        owned = {}
+        for row in rows:
+            others = [cores for job, cores in owned.items() if job != row["job_id"] and cores]
+            if row["kind"] == "granted" and others:
+                row["cores"] = row["owned"] = others[0]
+                return
+            owned[row["job_id"]] = row["owned"]
+
+    def test_core_with_two_owners(self):
+        self.edit(f"{CELL}/grants.csv", self.share_a_core)
+        self.expect_broken("'s too")
+
+    def test_core_with_two_owners_is_right_for_a_policy_that_oversubscribes(self):
+        self.assertEqual(check(self.run)[0], 0)
+        self.edit_manifest(lambda manifest: manifest["policies"][0].update(oversubscribes=False))
+        self.expect_broken("no-control", "'s too")
+
+    def test_core_outside_the_machine(self):
+        self.set_cell("grants", 1, cores="90", owned="90")
+        self.expect_broken("cores outside the machine")
+
+    def test_grant_beyond_the_request(self):
+        self.set_cell("grants", 1, cores="", owned="")
+        self.expect_broken("0 cores granted, not within [min, max]")
+
+    def test_cores_kept_after_the_end(self):
+        def keep(rows):
+            next(row for row in rows if row["kind"] == "released")["owned"] = "0"
+        self.edit(f"{CELL}/grants.csv", keep)
+        self.expect_broken("keeps cores after its end")
+
+    def test_grant_after_the_end(self):
+        self.edit(f"{CELL}/grants.csv", lambda rows: rows.append({**rows[1], "time": "999"}))
+        self.expect_broken("after its end")
+
+    def test_time_that_goes_back(self):
+        self.set_cell("grants", -1, time="0.000001")
+        self.expect_broken("time goes back")
+
+    def test_runnable_threads_beyond_the_cores(self):
+        self.set_cell("samples", 5, runnable_threads="64")
+        self.expect_broken("64 runnable threads on")
+
+    def test_runnable_threads_may_exceed_the_cores_while_they_settle(self):
+        self.set_cell("samples", 5, runnable_threads="64", settling="1")
+        self.assertNotIn("runnable threads on", check(self.run)[1])
+
+    def test_counter_that_goes_back(self):
+        self.set_cell("samples", 1, run_time_s="999")
+        self.expect_broken("run_time_s goes back")
+
+    def test_sample_of_nobody(self):
+        self.set_cell("samples", 0, job_id="77")
+        self.expect_broken("no such job")
+
+    def test_step_outside_its_job(self):
+        self.set_cell("steps", 0, time="0.000001")
+        self.expect_broken("not between start and finish")
+
+    def test_step_twice(self):
+        self.edit(f"{CELL}/steps.csv", lambda rows: rows.insert(1, rows[0]))
+        self.expect_broken("comes after step")
+
+    def test_decision_twice(self):
+        self.edit(f"{CELL}/decisions.csv", lambda rows: rows.append(rows[0]))
+        self.expect_broken("is there twice")
+
+    def test_row_that_is_cut_off(self):
+        path = self.run / CELL / "samples.csv"
+        path.write_text(path.read_text()[:-30])
+        self.expect_broken("a cell is no value of its column")
+
+    def test_missing_file(self):
+        (self.run / CELL / "grants.csv").unlink()
+        self.expect_broken("can't be read")
+
+    def test_missing_cell(self):
+        shutil.rmtree(self.run / CELL)
+        self.expect_broken("are whole")
+
+    def test_half_written_cell(self):
+        (self.run / f"{CELL}.partial").mkdir()
+        self.expect_broken("half-written")
+
+    def test_cell_of_another_policy(self):
+        path = self.run / CELL / "cell.json"
+        path.write_text(path.read_text().replace("equal-share", "strict"))
+        self.expect_broken("is of another cell")
+
+    def test_other_jobs_than_in_the_other_cells(self):
+        self.set_cell("jobs", 0, priority="5")
+        self.expect_broken("other jobs than in")
+
+    def test_summary(self):
+        for column in ("makespan_s", "mean_turnaround_s", "oversubscription", "jain_index", "finished", "resizes"):
+            with self.subTest(column=column):
+                shutil.rmtree(self.run)
+                shutil.copytree(FIXTURE, self.run)
+                self.edit("summary.csv", lambda rows: rows[3].update({column: "4711"}))
+                self.expect_broken(f"{column} should be")
+
+    def test_summary_without_a_cell(self):
+        self.edit("summary.csv", lambda rows: rows.pop())
+        self.expect_broken("its rows are not the cells")
+
+
+if __name__ == "__main__":
+    FIXTURE = Path(sys.argv.pop(1))
+    unittest.main()

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Does every plot script draw stored records? plots_test.py FIXTURE [unittest args]; FIXTURE is made by write_fixture."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+PLOTS = Path(__file__).resolve().parent.parent.parent / "plots"
+SCRIPTS = ["policy_comparison", "gantt", "cores_over_time", "step_time"]
+FIXTURE = None  # Given on the command line.
+SMALLEST_PLOT = 10_000  # Bytes; an empty page is smaller.
+
+
+def run_script(name, *arguments):
+    environment = {**os.environ, "MPLBACKEND": "Agg"}
+    return subprocess.run([sys.executable, PLOTS / f"{name}.py", *arguments], capture_output=True, text=True, check=False,
+                          env=environment)
+
+
+class PlotsTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.run = Path(self.folder.name) / "run"
+        shutil.copytree(FIXTURE, self.run)
+
+    def expect_plots(self, result, files):
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stderr, "")
+        self.assertEqual(result.stdout.split(), [str(file) for file in files])
+        for file in files:
+            self.assertGreater(file.stat().st_size, SMALLEST_PLOT, file)
+
+    def test_each_script_alone(self):
+        for name in SCRIPTS:
+            with self.subTest(name):
+                out = Path(self.folder.name) / f"mine-{name}"
+                result = run_script(name, self.run, "--out", out)
+                self.expect_plots(result, [out.with_suffix(".png"), out.with_suffix(".pdf")])
+
+    def test_all_at_once(self):
+        result = run_script("plot_all", self.run)
+        self.expect_plots(result, [self.run / "plots" / f"{name}{suffix}" for name in SCRIPTS for suffix in (".png", ".pdf")])
+
+    def keep_only(self, policy, elasticity):
+        for folder in [path.parent for path in self.run.glob("*/*/*/cell.json")]:
+            if not str(folder.relative_to(self.run)).startswith(f"{policy}/{elasticity}/"):
+                shutil.rmtree(folder)
+
+    def test_one_policy_without_malleable_tenants(self):
+        self.keep_only("strict", "rigid")
+        self.assertEqual(run_script("plot_all", self.run).returncode, 0)
+
+    def test_failed_cells_are_left_out(self):
+        path = self.run / "strict" / "rigid" / "1" / "cell.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), "status": "failed"}))
+        (path.parent / "grants.csv").write_text("not to be read\n")
+        self.assertEqual(run_script("plot_all", self.run).returncode, 0)
+
+    def test_a_broken_plot_costs_no_other(self):
+        for path in self.run.glob("*/*/*/steps.csv"):
+            path.unlink()
+        result = run_script("plot_all", self.run)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("not drawn: step_time", result.stderr)
+        self.assertTrue((self.run / "plots" / "gantt.png").exists())
+
+    def test_no_run_is_one_message(self):
+        for name in [*SCRIPTS, "plot_all"]:
+            with self.subTest(name):
+                result = run_script(name, Path(self.folder.name) / "nothing")
+                self.assertNotEqual(result.returncode, 0)
+                self.assertIn("not a run", result.stderr)
+                self.assertNotIn("Traceback", result.stderr)
+
+
+if __name__ == "__main__":
+    FIXTURE = Path(sys.argv.pop(1))
+    unittest.main()
