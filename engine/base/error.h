@@ -1,6 +1,6 @@
 #pragma once
-// The one exception type for bad input: a file, an option or a value that a person gave us. Thrown anywhere, caught once
-// in experiments/main.cc, which prints what() and exits with 2.
+// The one exception type for bad input: a file, an option or a value that a person gave us. Thrown
+// anywhere, caught once in experiments/main.cc, which prints what() and exits with 2.
 
 #include <stdexcept>
 #include <string>
@@ -9,11 +9,11 @@ namespace cosched {
 
 // Where the input is wrong and what would be right. Fields that do not apply stay empty (line 0).
 struct InputErrorDetails {
-  std::string file;     // the file the input came from, or "command line"
-  int line = 0;         // 1-based
-  std::string key;      // dotted config key, column or option
-  std::string problem;  // what is wrong, with the offending value
-  std::string allowed;  // what is allowed instead
+  std::string file = {};     // the file the input came from, or "command line"
+  int line = 0;              // 1-based
+  std::string key = {};      // dotted config key, column or option
+  std::string problem = {};  // what is wrong, with the offending value
+  std::string allowed = {};  // what is allowed instead
 };
 
 class InputError : public std::runtime_error {

@@ -6,8 +6,8 @@
 #include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 #include <fstream>
+#include <system_error>
 
 #include "engine/base/error.h"
 #include "traces/formats.h"
@@ -72,7 +72,9 @@ class CsvTraceReader {
   Trace Read() {
     std::error_code ignored;
     std::ifstream stream(file_);
-    if (!stream) Fail("", std::string("can't be read: ") + std::strerror(errno), "a trace file");
+    if (!stream)
+      Fail("", std::string("can't be read: ") + std::generic_category().message(errno),
+           "a trace file");
     if (std::filesystem::is_directory(file_, ignored)) Fail("", "is a folder", "a trace file");
     std::string line;
     while (std::getline(stream, line)) {
@@ -88,7 +90,8 @@ class CsvTraceReader {
       }
     }
     if (stream.bad())
-      Fail("", std::string("can't be read to its end: ") + std::strerror(errno), "");
+      Fail("", std::string("can't be read to its end: ") + std::generic_category().message(errno),
+           "");
     if (trace_.empty())
       Fail("", "holds no arrival", std::string("a header, ") + kHeader + ", and a row an arrival");
     return std::move(trace_);

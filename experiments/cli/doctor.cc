@@ -1,0 +1,267 @@
+#include "experiments/cli/doctor.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "engine/base/topology.h"
+#include "experiments/build_info.h"
+#include "experiments/cli/plots.h"
+#include "experiments/realtime.h"
+
+namespace cosched {
+namespace {
+
+constexpr int kCannotRun = 1;
+
+enum class Verdict {
+  kGood,     // as it should be
+  kLesser,   // runs, but measures less or less well
+  kMissing,  // an experiment can't run
+};
+
+struct Finding {
+  Verdict verdict = Verdict::kGood;
+  std::string what = {};
+  std::string found = {};
+  std::string consequence = {};  // Of what is not good.
+  std::string remedy = {};
+};
+
+std::string ReadText(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  std::ostringstream text;
+  if (stream) text << stream.rdbuf();
+  std::string result = text.str();
+  while (!result.empty() && result.back() == '\n') result.pop_back();
+  return result;
+}
+
+Finding Cores(const Topology& topology) {
+  const int cores = topology.Cpus().Count();
+  Finding finding = {.what = "cores",
+                     .found = fmt::format("{} ({})", cores, topology.Cpus().ToString())};
+  if (cores < 2) {
+    finding.verdict = Verdict::kLesser;
+    finding.consequence =
+        "there is nothing to share out: every policy gives the one core to one job at a time";
+    finding.remedy = "run on a machine, or in a cpuset, of two cores or more";
+  }
+  return finding;
+}
+
+Finding Smt() {
+  Finding finding = {.what = "SMT"};
+  finding.found = ReadText("/sys/devices/system/cpu/smt/active") == "1" ? "on" : "off or unknown";
+  if (finding.found == "on") {
+    finding.verdict = Verdict::kLesser;
+    finding.consequence =
+        "two cores of the records may be one physical core: speed depends on the neighbour";
+    finding.remedy =
+        "echo off > /sys/devices/system/cpu/smt/control, or name one CPU a core in [machine] cores";
+  }
+  return finding;
+}
+
+Finding Governor(const Topology& topology) {
+  const std::string text = ReadText(fmt::format(
+      "/sys/devices/system/cpu/cpu{}/cpufreq/scaling_governor", topology.Cpus().First()));
+  Finding finding = {.what = "governor",
+                     .found = text.empty() ? "unknown (a virtual machine?)" : text};
+  if (!text.empty() && text != "performance") {
+    finding.verdict = Verdict::kLesser;
+    finding.consequence = "clock rates follow the load: intervals get wider, short jobs look slow";
+    finding.remedy = "cpupower frequency-set -g performance";
+  }
+  return finding;
+}
+
+Finding Affinity(const Topology& topology) {
+  const std::string online = ReadText("/sys/devices/system/cpu/online");
+  Finding finding = {.what = "affinity", .found = "all online CPUs"};
+  const std::optional<CpuSet> cpus = CpuSet::Parse(online);
+  if (cpus && !topology.Cpus().Contains(*cpus)) {
+    finding.verdict = Verdict::kLesser;
+    finding.found = fmt::format("{} of the online {}", topology.Cpus().ToString(), online);
+    finding.consequence = "experiments see only these CPUs; others may be used by somebody else";
+    finding.remedy =
+        "taskset -c " + online + ", or a wider cpuset (docker --cpuset-cpus), if more is wanted";
+  }
+  return finding;
+}
+
+// The path of this process's cgroup under a controller; v2 has one for all, with an empty
+// controller list.
+std::filesystem::path Cgroup(const std::string& controller) {
+  std::istringstream lines(ReadText("/proc/self/cgroup"));
+  std::filesystem::path unified;
+  for (std::string line; std::getline(lines, line);) {
+    const size_t first = line.find(':');
+    const size_t second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    const std::string path = line.substr(second + 2);  // Without its leading slash.
+    if (controllers == ",,") unified = std::filesystem::path("/sys/fs/cgroup") / path;
+    if (controllers.find("," + controller + ",") != std::string::npos) {
+      return std::filesystem::path("/sys/fs/cgroup") / controller / path;
+    }
+  }
+  return unified;
+}
+
+Finding Quota() {
+  Finding finding = {.what = "CPU quota", .found = "none"};
+  const std::filesystem::path group = Cgroup("cpu");
+  std::string limit = ReadText(group / "cpu.max");
+  if (limit.starts_with("max")) limit.clear();
+  if (limit.empty()) limit = ReadText(group / "cpu.cfs_quota_us");
+  if (!limit.empty() && limit != "-1") {
+    finding.verdict = Verdict::kLesser;
+    finding.found = limit + " us (quota, period)";
+    finding.consequence =
+        "the kernel stops tenants for tens of ms when the quota is used up; cores are not whole "
+        "cores";
+    finding.remedy = "lift the quota of this container or slice (docker --cpus, systemd CPUQuota=)";
+  }
+  return finding;
+}
+
+Finding Realtime() {
+  const RealtimeScope scope;
+  Finding finding = {.what = "SCHED_FIFO", .found = scope.description()};
+  if (!scope.granted()) {
+    finding.verdict = Verdict::kLesser;
+    finding.consequence = "the harness competes with its tenants: grants settle milliseconds later";
+    finding.remedy =
+        "run as root, setcap cap_sys_nice+ep on the binary, or allow rtprio in "
+        "/etc/security/limits.conf";
+  }
+  return finding;
+}
+
+Finding Cpuset() {
+  const std::filesystem::path group = Cgroup("cpuset");
+  const bool writable = !group.empty() && access(group.c_str(), W_OK) == 0 &&
+                        (std::filesystem::exists(group / "cpuset.cpus"));
+  Finding finding = {.what = "cpuset cgroup",
+                     .found = writable ? "writable, " + group.string() : "not writable"};
+  if (!writable) {
+    finding.verdict = Verdict::kLesser;
+    finding.consequence =
+        "tenants are held on their cores by affinity only, which a tenant could change";
+    finding.remedy =
+        "run as root, or have a cgroup with cpuset delegated (systemd-run -p Delegate=yes)";
+  }
+  return finding;
+}
+
+Finding Pressure() {
+  const bool there = !ReadText("/proc/pressure/cpu").empty();
+  Finding finding = {.what = "PSI", .found = there ? "available" : "not available"};
+  if (!there) {
+    finding.verdict = Verdict::kLesser;
+    finding.consequence =
+        "no CPU pressure from the kernel; run-queue waits are still read from schedstat";
+    finding.remedy = "boot with psi=1";
+  }
+  return finding;
+}
+
+Finding SchedStat() {
+  const bool there = !ReadText("/proc/self/schedstat").empty();
+  Finding finding = {.what = "schedstat", .found = there ? "available" : "not available"};
+  if (!there) {
+    finding.verdict = Verdict::kLesser;
+    finding.consequence = "run-queue waits and CPU times are recorded as 0";
+    finding.remedy = "a kernel with CONFIG_SCHED_INFO (Debian's has it)";
+  }
+  return finding;
+}
+
+Finding Python() {
+  const std::string python = FindPython();
+  Finding finding = {.what = "plots",
+                     .found = python.empty() ? "no python with matplotlib and pandas" : python};
+  if (python.empty()) {
+    finding.verdict = Verdict::kLesser;
+    finding.consequence = "runs end with the table, without plots";
+    finding.remedy =
+        "apt-get install python3-matplotlib python3-pandas, or name a python in $COSCHED_PYTHON";
+  } else if (FindPlotScript("plot_all.py").empty()) {
+    finding.verdict = Verdict::kLesser;
+    finding.found += ", but no plots/plot_all.py";
+    finding.consequence = "runs end with the table, without plots";
+    finding.remedy = "run the binary from its build folder, or copy plots/ beside it";
+  }
+  return finding;
+}
+
+Finding Memory() {
+  constexpr double kTenantGib = 0.5;  // ResNet-20 at batch 32 takes about a quarter of a GiB.
+  std::istringstream lines(ReadText("/proc/meminfo"));
+  double available_gib = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("MemAvailable:"))
+      available_gib = std::stod(line.substr(13)) / (1024.0 * 1024.0);
+  }
+  Finding finding = {.what = "memory", .found = fmt::format("{:.1f} GiB available", available_gib)};
+  if (available_gib < 4 * kTenantGib) {
+    finding.verdict = Verdict::kLesser;
+    finding.consequence =
+        "a few tenants at once may be killed for lack of memory; they are recorded as failed";
+    finding.remedy = "smaller batches, fewer jobs, or more memory";
+  }
+  return finding;
+}
+
+int Doctor() {
+  fmt::print("{}; {}, {} build; oneDNN {}, Eigen {}, hwloc {}\n", VersionText(),
+             GetBuildInfo().compiler, GetBuildInfo().build_type, GetBuildInfo().onednn,
+             GetBuildInfo().eigen, GetBuildInfo().hwloc);
+  std::vector<Finding> findings;
+  try {
+    const Topology topology = Topology::ThisMachine();
+    findings = {Cores(topology),
+                {.what = "topology", .found = topology.Summary()},
+                Smt(),
+                Governor(topology),
+                Affinity(topology)};
+  } catch (const std::runtime_error& error) {
+    findings.push_back(
+        {Verdict::kMissing, "topology", error.what(), "no experiment can run", "mount /sys"});
+  }
+  for (const auto& probe : {Quota, Realtime, Cpuset, Pressure, SchedStat, Python, Memory})
+    findings.push_back(probe());
+
+  bool can_run = true;
+  for (const Finding& finding : findings) {
+    const char* mark = finding.verdict == Verdict::kGood     ? "ok"
+                       : finding.verdict == Verdict::kLesser ? "note"
+                                                             : "MISSING";
+    fmt::print("{:<8} {:<14} {}\n", mark, finding.what, finding.found);
+    if (!finding.consequence.empty())
+      fmt::print("{:<9}{:<14} -> {}\n", "", "", finding.consequence);
+    if (!finding.remedy.empty()) fmt::print("{:<9}{:<14} -> remedy: {}\n", "", "", finding.remedy);
+    if (finding.verdict == Verdict::kMissing) can_run = false;
+  }
+  fmt::print("{}\n", can_run ? "Experiments can run here." : "Experiments can't run here.");
+  return can_run ? 0 : kCannotRun;
+}
+
+}  // namespace
+
+void AddDoctorCommand(CLI::App& app, int* exit_code) {
+  CLI::App* doctor = app.add_subcommand(
+      "doctor", "Tell what this machine offers, and what to do about what it lacks");
+  doctor->callback([exit_code] { *exit_code = Doctor(); });
+}
+
+}  // namespace cosched

@@ -1,0 +1,88 @@
+#include "experiments/cli/list.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "policies/registry.h"
+#include "traces/formats.h"
+#include "workloads/model.h"
+
+namespace cosched {
+namespace {
+
+using Row = std::vector<std::string>;
+
+// Columns as wide as their widest cell; the last one is left as it is.
+void PrintTable(const std::vector<Row>& rows) {
+  std::vector<size_t> widths(rows.front().size());
+  for (const Row& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  for (const Row& row : rows) {
+    std::string line;
+    for (size_t i = 0; i + 1 < row.size(); ++i) line += fmt::format("{:<{}}  ", row[i], widths[i]);
+    fmt::print("{}{}\n", line, row.back());
+  }
+}
+
+void ListPolicies() {
+  std::vector<Row> rows = {{"policy", "oversubscribes", "what it does"}};
+  for (const PolicyInfo& policy : Policies()) {
+    std::string text(policy.summary);
+    if (!policy.source.empty()) text += fmt::format(" [{}]", policy.source);
+    rows.push_back({std::string(policy.name), policy.oversubscribes ? "yes" : "no", text});
+  }
+  PrintTable(rows);
+  rows = {{"parameter", "default", "allowed", "what it says"}};
+  for (const PolicyInfo& policy : Policies()) {
+    for (const PolicyParameter& parameter : policy.parameters) {
+      rows.push_back({fmt::format("policy.{}.{}", policy.name, parameter.name),
+                      std::string(parameter.default_value), std::string(parameter.allowed),
+                      std::string(parameter.help)});
+    }
+  }
+  if (rows.size() == 1) return;
+  fmt::print("\n");
+  PrintTable(rows);
+}
+
+void ListModels() {
+  std::vector<Row> rows = {{"model", "image", "classes", "parameters", "what it is"}};
+  for (const ModelInfo& model : Models()) {
+    rows.push_back({std::string(model.name), model.image.ToString(), std::to_string(model.classes),
+                    std::to_string(model.parameters), std::string(model.summary)});
+  }
+  PrintTable(rows);
+}
+
+void ListFormats() {
+  std::vector<Row> rows = {{"format", "file name", "columns"}};
+  for (const TraceFormat& format : TraceFormats()) {
+    rows.push_back({std::string(format.name), "*" + std::string(format.extension),
+                    std::string(format.summary)});
+  }
+  PrintTable(rows);
+}
+
+}  // namespace
+
+void AddListCommand(CLI::App& app, int* exit_code) {
+  CLI::App* list = app.add_subcommand("list", "List what an experiment file may name");
+  const auto what = std::make_shared<std::string>();
+  list->add_option("what", *what, "policies, models or formats (of traces)")
+      ->required()
+      ->check(CLI::IsMember({"policies", "models", "formats"}));
+  list->callback([what, exit_code] {
+    if (*what == "policies") ListPolicies();
+    if (*what == "models") ListModels();
+    if (*what == "formats") ListFormats();
+    *exit_code = 0;
+  });
+}
+
+}  // namespace cosched

@@ -1,0 +1,11 @@
+#pragma once
+// cosched list policies|models|formats: what an experiment file may name.
+
+#include <CLI/App.hpp>
+
+namespace cosched {
+
+// exit_code is set when the command runs; it outlives the app.
+void AddListCommand(CLI::App& app, int* exit_code);
+
+}  // namespace cosched

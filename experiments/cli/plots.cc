@@ -1,0 +1,97 @@
+#include "experiments/cli/plots.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "experiments/build_info.h"
+
+namespace cosched {
+namespace {
+
+// Runs a program found in PATH and waits. Returns its exit code, or -1 if it can't be run or died
+// by a signal.
+int RunProgram(std::vector<std::string> arguments, bool quiet) {
+  std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  if (quiet) {
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  }
+  pid_t pid = -1;
+  const int error = posix_spawnp(&pid, argv[0], &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) return -1;
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0) {
+    if (errno != EINTR) return -1;
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+}  // namespace
+
+std::vector<std::string> PythonCandidates() {
+  if (const char* chosen = std::getenv("COSCHED_PYTHON"); chosen && *chosen) return {chosen};
+  return {"/usr/bin/python3", "python3"};
+}
+
+bool CanDraw(const std::string& python) {
+  return RunProgram({python, "-c", "import matplotlib, pandas"}, true) == 0;
+}
+
+std::string FindPython() {
+  for (const std::string& python : PythonCandidates()) {
+    if (CanDraw(python)) return python;
+  }
+  return "";
+}
+
+std::filesystem::path ThisBinary() {
+  std::error_code ignored;
+  return std::filesystem::read_symlink("/proc/self/exe", ignored);
+}
+
+std::filesystem::path FindPlotScript(const std::string& name) {
+  const std::filesystem::path folder = ThisBinary().parent_path();
+  for (const std::filesystem::path& plots :
+       {std::filesystem::path(GetBuildInfo().source_dir) / "plots", folder / "plots",
+        folder.parent_path() / "plots"}) {
+    std::error_code ignored;
+    if (std::filesystem::is_regular_file(plots / name, ignored)) return plots / name;
+  }
+  return {};
+}
+
+bool DrawPlots(const std::filesystem::path& run) {
+  const std::filesystem::path script = FindPlotScript("plot_all.py");
+  if (script.empty()) {
+    fmt::print(stderr,
+               "no plots: plots/plot_all.py is neither in the source tree nor beside the binary\n");
+    return false;
+  }
+  const std::string python = FindPython();
+  if (python.empty()) {
+    fmt::print(stderr,
+               "no plots: no python with matplotlib and pandas; apt-get install python3-matplotlib "
+               "python3-pandas, or name one in "
+               "$COSCHED_PYTHON, then: {} {}\n",
+               "python3", script.string() + " " + run.string());
+    return false;
+  }
+  std::fflush(stdout);
+  if (RunProgram({python, script.string(), run.string()}, false) == 0) return true;
+  fmt::print(stderr, "the plots failed; the records are whole. To try again: {} {} {}\n", python,
+             script.string(), run.string());
+  return false;
+}
+
+}  // namespace cosched

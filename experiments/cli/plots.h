@@ -1,0 +1,29 @@
+#pragma once
+// The way from the command to the plot scripts: which python draws, where the scripts are, and
+// running them.
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace cosched {
+
+// The first python that can import matplotlib and pandas: $COSCHED_PYTHON, /usr/bin/python3,
+// python3. Empty if there is none.
+std::string FindPython();
+// $COSCHED_PYTHON where it is set, else the rest of the list above.
+std::vector<std::string> PythonCandidates();
+bool CanDraw(const std::string& python);
+
+// plots/<name> of the source tree that this binary was built from, or beside the binary. Empty if
+// it is in neither.
+std::filesystem::path FindPlotScript(const std::string& name);
+
+// Runs plots/plot_all.py on a run; it prints the paths of what it drew. False, with the reason on
+// stderr, if it can't or fails.
+bool DrawPlots(const std::filesystem::path& run);
+
+// The binary that runs now.
+std::filesystem::path ThisBinary();
+
+}  // namespace cosched

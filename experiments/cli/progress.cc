@@ -1,0 +1,72 @@
+#include "experiments/cli/progress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+
+namespace cosched {
+namespace {
+
+constexpr size_t kBarWidth = 24;
+
+double Seconds(std::chrono::steady_clock::duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+}  // namespace
+
+ProgressLine::ProgressLine(size_t done, size_t total)
+    : terminal_(isatty(STDERR_FILENO) == 1), done_before_(done), total_(total), done_(done) {}
+
+ProgressLine::~ProgressLine() { Clear(); }
+
+void ProgressLine::OnCellStarted(const CellKey& key, int jobs) {
+  cell_ = ToString(key);
+  cell_started_ = SteadyClock::now();
+  jobs_ = jobs;
+  jobs_done_ = 0;
+  Draw();
+}
+
+void ProgressLine::OnJobsDone(int jobs) {
+  jobs_done_ = jobs;
+  Draw();
+}
+
+void ProgressLine::OnCellEnded(const CellKey& key, const std::string& problem) {
+  ++done_;
+  Clear();
+  if (!problem.empty()) {
+    fmt::print(stderr, "[{}/{}] {}: {}\n", done_, total_, ToString(key), problem);
+  } else if (!terminal_) {
+    fmt::print(stderr, "[{}/{}] {}: {} jobs in {:.1f} s{}\n", done_, total_, ToString(key), jobs_,
+               Seconds(SteadyClock::now() - cell_started_), TimeLeft());
+  }
+  Draw();
+}
+
+void ProgressLine::Draw() const {
+  if (!terminal_) return;
+  const size_t filled = kBarWidth * done_ / total_;
+  fmt::print(stderr, "\r\x1b[K[{}{}] {}/{} cells  {}  {}/{} jobs{}", std::string(filled, '#'),
+             std::string(kBarWidth - filled, '.'), done_, total_, cell_, jobs_done_, jobs_,
+             TimeLeft());
+  std::fflush(stderr);
+}
+
+void ProgressLine::Clear() const {
+  if (terminal_) fmt::print(stderr, "\r\x1b[K");
+}
+
+std::string ProgressLine::TimeLeft() const {
+  const size_t done = done_ - done_before_;
+  if (done == 0 || done_ == total_) return "";
+  const double left = Seconds(SteadyClock::now() - started_) / static_cast<double>(done) *
+                      static_cast<double>(total_ - done_);
+  const auto whole = std::lround(left);
+  return fmt::format("  about {}:{:02} left", whole / 60, whole % 60);
+}
+
+}  // namespace cosched

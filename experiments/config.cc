@@ -1,0 +1,335 @@
+#include "experiments/config.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "engine/base/error.h"
+#include "experiments/toml_table.h"
+#include "traces/formats.h"
+#include "workloads/model.h"
+
+namespace cosched {
+namespace {
+
+constexpr int kMaxCount = 1'000'000;
+constexpr int kMaxNameLength = 100;
+constexpr double kMaxGapSeconds = 86'400;
+
+// Names become folders and CSV cells.
+std::string Name(const TomlTable& table, const TomlTable::OptionalString& fallback) {
+  std::string name = table.String("name", fallback);
+  const bool plain = std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return std::isalnum(c) || c == '-' || c == '_' || c == '.';
+  });
+  if (name.empty() || name.size() > kMaxNameLength || name.front() == '.' || !plain) {
+    table.Fail("name", fmt::format("is \"{}\"", name),
+               fmt::format("1 to {} letters, digits, '-', '_' and '.', the first not a '.'",
+                           kMaxNameLength));
+  }
+  return name;
+}
+
+void RefuseRepeated(const TomlTable& table, const std::string& key,
+                    const std::vector<std::string>& values) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (std::find(values.begin(), values.begin() + i, values[i]) != values.begin() + i) {
+      table.Fail(fmt::format("{}.{}", key, i), fmt::format("\"{}\" is listed twice", values[i]),
+                 "each once");
+    }
+  }
+}
+
+std::vector<std::string> ReadPolicies(const TomlTable& root) {
+  std::vector<std::string> policies = root.Strings("policies");
+  if (policies.empty()) root.Fail("policies", "is empty", "one or more of " + PolicyNames());
+  for (size_t i = 0; i < policies.size(); ++i) {
+    if (!FindPolicy(policies[i])) {
+      root.Fail(fmt::format("policies.{}", i),
+                fmt::format("there is no policy \"{}\"", policies[i]), PolicyNames());
+    }
+  }
+  RefuseRepeated(root, "policies", policies);
+  return policies;
+}
+
+std::vector<Elasticity> ReadElasticities(const TomlTable& root) {
+  const std::vector<std::string> names =
+      root.Strings("elasticity", std::vector<std::string>{"malleable"});
+  if (names.empty())
+    root.Fail("elasticity", "is empty", "one or more of rigid, moldable, malleable");
+  std::vector<Elasticity> elasticities(names.size());
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!ParseElasticity(names[i], &elasticities[i])) {
+      root.Fail(fmt::format("elasticity.{}", i), fmt::format("is \"{}\"", names[i]),
+                "rigid, moldable, malleable");
+    }
+  }
+  RefuseRepeated(root, "elasticity", names);
+  return elasticities;
+}
+
+CpuSet ReadCores(const TomlTable& machine, const Topology& topology) {
+  machine.AllowOnly({"cores"});
+  const std::string text = machine.String("cores", "all");
+  if (text == "all") return topology.Cpus();
+  const std::string here =
+      fmt::format("\"all\", or cores of this machine: {}", topology.Cpus().ToString());
+  const std::optional<CpuSet> cores = CpuSet::Parse(text);
+  if (!cores || cores->Empty()) machine.Fail("cores", fmt::format("is \"{}\"", text), here);
+  if (!topology.Cpus().Contains(*cores)) {
+    machine.Fail("cores",
+                 fmt::format("is \"{}\", but {} is not there, or not ours to use", text,
+                             (*cores - topology.Cpus()).ToString()),
+                 here);
+  }
+  return *cores;
+}
+
+// The first thing that is wrong with a request; nullopt if nothing is. `column` is "min",
+// "preferred" or "max".
+std::optional<ArrivalProblem> CheckRequest(const CoreRequest& request, int machine_cores) {
+  if (request.min < 1) return ArrivalProblem{"min", fmt::format("is {}", request.min), "1 or more"};
+  if (request.max > machine_cores) {
+    return ArrivalProblem{"max", fmt::format("is {}, more than the machine has", request.max),
+                          fmt::format("at most the {} cores of this experiment", machine_cores)};
+  }
+  constexpr const char* kOrder = "min <= preferred <= max";
+  if (request.min > request.max) {
+    return ArrivalProblem{"min", fmt::format("is {}, above max, {}", request.min, request.max),
+                          kOrder};
+  }
+  if (request.preferred < request.min || request.preferred > request.max) {
+    return ArrivalProblem{"preferred",
+                          fmt::format("is {}, outside of min {} to max {}", request.preferred,
+                                      request.min, request.max),
+                          kOrder};
+  }
+  return std::nullopt;
+}
+
+CoreRequest ReadRequest(const TomlTable& workload, int machine_cores) {
+  const TomlTable cores = workload.Table("cores");
+  cores.AllowOnly({"min", "preferred", "max"});
+  const auto read = [&cores](const char* key, int64_t fallback) {
+    return static_cast<int>(cores.Integer(key, fallback, 1, CpuSet::kMaxCpu + 1));
+  };
+  CoreRequest request;
+  request.min = read("min", 1);
+  request.max = read("max", cores.Has("preferred") ? read("preferred", 1) : machine_cores);
+  request.preferred = read("preferred", request.max);
+  if (const auto problem = CheckRequest(request, machine_cores)) {
+    // A default that does not fit is the fault of a key that is there.
+    const std::string key = cores.Has(problem->column) ? problem->column
+                            : cores.Has("preferred")   ? "preferred"
+                                                       : "min";
+    cores.Fail(key, problem->problem, problem->allowed);
+  }
+  return request;
+}
+
+// Opens the data set once, so that a missing or unfitting one is told before anything runs.
+void CheckDataset(const TomlTable& table, const TenantSpec& spec, const ModelInfo& model) {
+  const auto dataset =
+      OpenDataset(spec.dataset, spec.data_directory, model.image, model.classes, 1);
+  if (dataset->ImageShape() != model.image || dataset->Classes() != model.classes) {
+    table.Fail("dataset",
+               fmt::format("the images of \"{}\" are not what {} takes", spec.dataset, model.name),
+               "a data set of the model's image size and classes, such as procedural");
+  }
+}
+
+void ReadDataset(const TomlTable& table, const std::filesystem::path& folder,
+                 const ModelInfo& model, TenantSpec* spec) {
+  spec->dataset = table.String("dataset", "procedural");
+  if (!IsDatasetName(spec->dataset)) {
+    table.Fail("dataset", fmt::format("is \"{}\"", spec->dataset), DatasetNames());
+  }
+  if (table.Has("data"))
+    spec->data_directory = std::filesystem::absolute(folder / table.String("data")).string();
+  if (spec->dataset == "procedural") return;
+  if (!table.Has("data")) {
+    table.Fail("data", "is required",
+               fmt::format("the folder that holds the files of {}", spec->dataset));
+  }
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(spec->data_directory, ignored)) {
+    table.Fail("data", fmt::format("{} is not a folder", spec->data_directory),
+               fmt::format("the folder that holds the files of {}", spec->dataset));
+  }
+  CheckDataset(table, *spec, model);
+}
+
+std::string ModelNames() {
+  std::vector<std::string_view> names;
+  for (const ModelInfo& model : Models()) names.push_back(model.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+WorkloadConfig ReadWorkload(const TomlTable& table, const std::filesystem::path& folder,
+                            int machine_cores) {
+  table.AllowOnly({"name", "model", "mode", "dataset", "data", "batch", "steps", "cores",
+                   "priority", "weight"});
+  WorkloadConfig workload;
+  workload.spec.model = table.String("model");
+  const ModelInfo* model = FindModel(workload.spec.model);
+  if (!model)
+    table.Fail("model", fmt::format("there is no model \"{}\"", workload.spec.model), ModelNames());
+  workload.name = Name(table, workload.spec.model);
+  const std::string mode = table.String("mode", "train");
+  if (!ParseMode(mode, &workload.spec.mode))
+    table.Fail("mode", fmt::format("is \"{}\"", mode), "train, infer");
+  ReadDataset(table, folder, *model, &workload.spec);
+  workload.spec.batch = static_cast<int>(table.Integer("batch", 32, 1, kMaxCount));
+  workload.spec.steps = table.Integer("steps", 50, 1, 1'000 * int64_t{kMaxCount});
+  workload.cores = ReadRequest(table, machine_cores);
+  workload.priority = static_cast<int>(table.Integer("priority", 0, -kMaxCount, kMaxCount));
+  workload.weight = table.Number("weight", 1.0, 0, kMaxCount);
+  return workload;
+}
+
+std::vector<WorkloadConfig> ReadWorkloads(const TomlTable& root,
+                                          const std::filesystem::path& folder, int machine_cores) {
+  std::vector<WorkloadConfig> workloads;
+  std::set<std::string> names;
+  double weights = 0;
+  for (const TomlTable& table : root.Tables("workload")) {
+    workloads.push_back(ReadWorkload(table, folder, machine_cores));
+    weights += workloads.back().weight;
+    if (!names.insert(workloads.back().name).second) {
+      table.Fail("name",
+                 fmt::format("\"{}\" is the name of another workload too", workloads.back().name),
+                 "a name of its own");
+    }
+  }
+  if (workloads.empty())
+    root.Fail("workload", "there is none", "one or more [[workload]], each with a model");
+  if (weights <= 0) root.Fail("workload", "every weight is 0", "a weight above 0 for one of them");
+  return workloads;
+}
+
+Gap ReadGap(const TomlTable& table) {
+  table.AllowOnly({"distribution", "mean_s", "sd_s"});
+  Gap gap;
+  const std::string distribution =
+      table.String("distribution", std::string(ToString(gap.distribution)));
+  if (!ParseDistribution(distribution, &gap.distribution)) {
+    table.Fail("distribution", fmt::format("is \"{}\"", distribution),
+               "fixed, normal, exponential");
+  }
+  gap.mean_s = table.Number("mean_s", gap.mean_s, 0, kMaxGapSeconds);
+  const bool normal = gap.distribution == Gap::Distribution::kNormal;
+  gap.sd_s = table.Number("sd_s", normal ? gap.sd_s : 0, 0, kMaxGapSeconds);
+  if (!normal && gap.sd_s != 0) {
+    table.Fail("sd_s", fmt::format("has no meaning for the distribution \"{}\"", distribution),
+               "only with distribution = \"normal\" (or 0)");
+  }
+  return gap;
+}
+
+Trace ReadReplay(const std::filesystem::path& file, const ExperimentConfig& config) {
+  return ReadTrace(file, [&config](const Arrival& arrival) -> std::optional<ArrivalProblem> {
+    const WorkloadConfig* workload = config.FindWorkload(arrival.workload);
+    if (!workload) {
+      std::vector<std::string> names;
+      for (const WorkloadConfig& known : config.workloads) names.push_back(known.name);
+      return ArrivalProblem{"workload",
+                            fmt::format("there is no workload \"{}\"", arrival.workload),
+                            fmt::format("{}", fmt::join(names, ", "))};
+    }
+    auto problem = CheckRequest(RequestOf(*workload, arrival), config.cores.Count());
+    if (problem) problem->column = "cores_" + problem->column;
+    return problem;
+  });
+}
+
+TraceConfig ReadTraceConfig(const TomlTable& table, const std::filesystem::path& folder,
+                            const ExperimentConfig& config) {
+  table.AllowOnly({"jobs", "gap", "file"});
+  TraceConfig trace;
+  if (!table.Has("file")) {
+    trace.jobs = static_cast<int>(table.Integer("jobs", trace.jobs, 1, kMaxCount / 10));
+    trace.gap = ReadGap(table.Table("gap"));
+    return trace;
+  }
+  for (const char* key : {"jobs", "gap"}) {
+    if (table.Has(key))
+      table.Fail(key, "has no meaning beside trace.file", "jobs and gap, or file");
+  }
+  trace.file = folder / table.String("file");
+  trace.replay = ReadReplay(trace.file, config);
+  trace.jobs = static_cast<int>(trace.replay->size());
+  return trace;
+}
+
+// Makes every policy once, so that a wrong parameter is told before anything runs.
+void ReadPolicyParameters(const TomlTable& root, ExperimentConfig* config) {
+  const TomlTable policies = root.Table("policy");
+  for (const std::string& name : policies.Keys()) {
+    if (!FindPolicy(name)) policies.Fail(name, "there is no such policy", PolicyNames());
+    const TomlTable table = policies.Table(name);
+    for (const std::string& key : table.Keys()) {
+      config->policy_parameters[name][key] = table.ScalarText(key);
+    }
+    try {
+      config->NewPolicy(name);
+    } catch (const InputError& error) {
+      const std::string prefix = fmt::format("policy.{}.", name);
+      const std::string& key = error.details().key;
+      table.Fail(key.starts_with(prefix) ? key.substr(prefix.size()) : "", error.details().problem,
+                 error.details().allowed);
+    }
+  }
+}
+
+}  // namespace
+
+const WorkloadConfig* ExperimentConfig::FindWorkload(std::string_view workload) const {
+  const auto found =
+      std::find_if(workloads.begin(), workloads.end(),
+                   [workload](const WorkloadConfig& known) { return known.name == workload; });
+  return found == workloads.end() ? nullptr : &*found;
+}
+
+std::unique_ptr<Policy> ExperimentConfig::NewPolicy(std::string_view policy) const {
+  const auto parameters = policy_parameters.find(policy);
+  return MakePolicy(*FindPolicy(policy), parameters == policy_parameters.end()
+                                             ? PolicyParameters{}
+                                             : parameters->second);
+}
+
+CoreRequest RequestOf(const WorkloadConfig& workload, const Arrival& arrival) {
+  return {.min = arrival.cores_min.value_or(workload.cores.min),
+          .preferred = arrival.cores_preferred.value_or(workload.cores.preferred),
+          .max = arrival.cores_max.value_or(workload.cores.max)};
+}
+
+ExperimentConfig LoadConfig(const std::filesystem::path& file,
+                            const std::vector<std::string>& overrides, const Topology& topology) {
+  const TomlTable root = TomlTable::Load(file, overrides);
+  root.AllowOnly({"name", "backend", "trials", "seed", "policies", "elasticity", "machine",
+                  "sampling", "trace", "workload", "policy"});
+  const std::filesystem::path folder = file.parent_path();
+  ExperimentConfig config;
+  config.file = file;
+  config.name = Name(root, {});
+  config.backend = root.String("backend", config.backend);
+  if (config.backend != "hardware")
+    root.Fail("backend", fmt::format("is \"{}\"", config.backend), "hardware");
+  config.trials = static_cast<int>(root.Integer("trials", config.trials, 1, kMaxCount));
+  config.seed = static_cast<uint64_t>(root.Integer("seed", 1, 0, INT64_MAX));
+  config.policies = ReadPolicies(root);
+  config.elasticities = ReadElasticities(root);
+  config.cores = ReadCores(root.Table("machine"), topology);
+  const TomlTable sampling = root.Table("sampling");
+  sampling.AllowOnly({"period_ms"});
+  config.sample_period = std::chrono::milliseconds(sampling.Integer("period_ms", 100, 1, 60'000));
+  config.workloads = ReadWorkloads(root, folder, config.cores.Count());
+  config.trace = ReadTraceConfig(root.Table("trace"), folder, config);
+  ReadPolicyParameters(root, &config);
+  return config;
+}
+
+}  // namespace cosched

@@ -1,0 +1,66 @@
+#pragma once
+// An experiment file, read and checked as a whole before anything runs: keys, types, ranges, names
+// of policies, models and data sets, the cores of this machine, the trace file. The struct is what
+// the harness runs; every field has been checked.
+//
+//   name, policies and one [[workload]] with a model are required; everything else has the default
+//   shown here.
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/base/topology.h"
+#include "experiments/hosts/tenant_spec.h"
+#include "policies/registry.h"
+#include "traces/arrival.h"
+#include "traces/generators.h"
+
+namespace cosched {
+
+struct WorkloadConfig {
+  std::string name;  // Default: its model.
+  // Keys model, mode, dataset, data (a folder, relative to the file), batch and steps. The seed is
+  // the harness's affair.
+  TenantSpec spec;
+  // Default: min 1; max = preferred where that is given, else all cores of the experiment;
+  // preferred = max.
+  CoreRequest cores;
+  int priority = 0;
+  double weight = 1.0;
+};
+
+struct TraceConfig {
+  int jobs = 6;
+  Gap gap;
+  std::filesystem::path file;   // As opened; empty = arrivals are drawn.
+  std::optional<Trace> replay;  // What the file holds.
+};
+
+struct ExperimentConfig {
+  std::filesystem::path file;
+  std::string name;
+  std::string backend = "hardware";
+  int trials = 3;
+  uint64_t seed = 1;
+  std::vector<std::string> policies;
+  std::vector<Elasticity> elasticities = {Elasticity::kMalleable};
+  CpuSet cores;  // [machine] cores; "all" = what this process may use.
+  Duration sample_period = std::chrono::milliseconds(100);  // [sampling] period_ms
+  TraceConfig trace;
+  std::vector<WorkloadConfig> workloads;
+  std::map<std::string, PolicyParameters, std::less<>> policy_parameters;  // [policy.<name>]
+
+  const WorkloadConfig* FindWorkload(std::string_view workload) const;
+  std::unique_ptr<Policy> NewPolicy(std::string_view policy) const;
+};
+
+// overrides: "dotted.key=value", as given to --set. Throws InputError.
+ExperimentConfig LoadConfig(const std::filesystem::path& file,
+                            const std::vector<std::string>& overrides, const Topology& topology);
+
+// What a job of this arrival asks for: the workload's own request with the arrival's replacements.
+CoreRequest RequestOf(const WorkloadConfig& workload, const Arrival& arrival);
+
+}  // namespace cosched

@@ -1,0 +1,233 @@
+#include "experiments/harness.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/base/error.h"
+#include "experiments/hosts/process_host.h"
+
+namespace cosched {
+namespace {
+
+// An arrival that is submitted this much after its time says that the machine was too busy to
+// measure on.
+constexpr Duration kLate = std::chrono::milliseconds(50);
+// A policy that asks for ticks may still change its mind, but not for ever: ticks with nothing
+// running before we give up.
+constexpr int kIdleTicks = 100;
+
+class ProcessWorld final : public World {
+ public:
+  explicit ProcessWorld(ProcessHost::Options options) : host_(std::move(options)) {}
+
+  Host& GetHost() override { return host_; }
+  void Describe(JobId job, const TenantSpec& spec) override { host_.Describe(job, spec); }
+  std::vector<TenantSample> Sample() override { return host_.Sample(); }
+  std::vector<StepSample> TakeSteps() override { return host_.TakeSteps(); }
+
+ private:
+  ProcessHost host_;
+};
+
+std::filesystem::path PartialFolder(const std::filesystem::path& run, const CellKey& key) {
+  std::filesystem::path folder = CellFolder(run, key);
+  folder += ".partial";
+  return folder;
+}
+
+class CellRun {
+ public:
+  enum class Outcome { kDone, kFailed, kInterrupted };
+
+  CellRun(const ExperimentConfig& config, const Trace& trace, const CellKey& key,
+          const HarnessOptions& options)
+      : config_(config),
+        trace_(trace),
+        key_(key),
+        options_(options),
+        info_(*FindPolicy(key.policy)),
+        policy_(config.NewPolicy(key.policy)),
+        records_(options.run, key, config.cores),
+        world_(options.make_world(PartialFolder(options.run, key))),
+        arbiter_(*policy_, info_.oversubscribes, world_->GetHost(), options.topology, config.cores,
+                 records_) {}
+
+  Outcome Run() {
+    try {
+      return Loop();
+    } catch (const InputError&) {
+      throw;
+    } catch (const OutputError&) {
+      throw;
+    } catch (const PolicyError& error) {
+      return Fail(error.what());
+    } catch (const std::exception& error) {
+      return Fail(fmt::format("the host gave up: {}", error.what()));
+    }
+  }
+
+  const std::string& problem() const { return problem_; }  // Of a failed cell.
+  int failed_jobs() const { return failed_jobs_; }
+
+ private:
+  Outcome Loop() {
+    Host& host = world_->GetHost();
+    while (true) {
+      SubmitArrivals();
+      TickIfDue();
+      SampleIfDue();
+      TellJobsDone();
+      if (AllSubmitted() && arbiter_.Waiting() + arbiter_.Started() == 0) break;
+      if (NeverDrains())
+        return Fail("it can never drain: jobs wait, none runs and none is to come");
+      std::optional<HostEvent> event = host.NextEvent(Deadline());
+      TakeSteps();
+      // Asked before the event is handled: an interrupt that reached the tenants too is no failure
+      // of theirs.
+      if (options_.interrupted()) return Interrupt();
+      if (!event) continue;
+      if (std::holds_alternative<HostFailed>(*event)) ++failed_jobs_;
+      arbiter_.Handle(*event);
+    }
+    MarkLateness();
+    records_.Finish("done", "");
+    return Outcome::kDone;
+  }
+
+  TimePoint Now() const { return world_->GetHost().GetClock().Now(); }
+  bool AllSubmitted() const { return submitted_ == trace_.size(); }
+  TimePoint NextArrival() const { return TimePoint(trace_[submitted_].time); }
+
+  void SubmitArrivals() {
+    while (!AllSubmitted() && NextArrival() <= Now()) {
+      const Arrival& arrival = trace_[submitted_];
+      const auto index = static_cast<int64_t>(submitted_);
+      const Job job = JobOf(config_, arrival, index, key_.elasticity);
+      worst_lateness_ = std::max(worst_lateness_, Now() - NextArrival());
+      world_->Describe(job.id, SpecOf(config_, arrival, index, key_.trial));
+      ++submitted_;
+      arbiter_.Submit(job);
+    }
+  }
+
+  void TickIfDue() {
+    if (info_.tick == Duration::zero() || Now() < next_tick_) return;
+    arbiter_.Tick();
+    next_tick_ = Now() + info_.tick;
+    idle_ticks_ = Idle() ? idle_ticks_ + 1 : 0;
+  }
+
+  void SampleIfDue() {
+    if (Now() < next_sample_) return;
+    for (const TenantSample& sample : world_->Sample()) records_.OnSample(sample);
+    // On the grid of periods, so that a late sample does not shift those after it.
+    const auto periods = Now().time_since_epoch() / config_.sample_period + 1;
+    next_sample_ = TimePoint(periods * config_.sample_period);
+  }
+
+  void TakeSteps() {
+    for (const StepSample& step : world_->TakeSteps()) records_.OnStep(step);
+  }
+
+  TimePoint Deadline() const {
+    TimePoint deadline = next_sample_;
+    if (!AllSubmitted()) deadline = std::min(deadline, NextArrival());
+    if (info_.tick > Duration::zero()) deadline = std::min(deadline, next_tick_);
+    return deadline;
+  }
+
+  // Nothing runs and nothing is about to.
+  bool Idle() const {
+    if (!AllSubmitted() || arbiter_.InTransition()) return false;
+    const MachineView view = arbiter_.View();
+    return std::none_of(view.jobs.begin(), view.jobs.end(),
+                        [](const JobView& job) { return job.IsActive(); });
+  }
+  bool NeverDrains() const {
+    return Idle() && (info_.tick == Duration::zero() || idle_ticks_ >= kIdleTicks);
+  }
+
+  void TellJobsDone() {
+    const int done = static_cast<int>(submitted_) - arbiter_.Waiting() - arbiter_.Started();
+    if (options_.progress && done != told_done_) options_.progress->OnJobsDone(done);
+    told_done_ = done;
+  }
+
+  void MarkLateness() {
+    if (worst_lateness_ <= kLate) return;
+    records_.Mark(fmt::format("the generator fell behind: an arrival was submitted {:.0f} ms late",
+                              ToSeconds(worst_lateness_) * 1e3));
+  }
+
+  Outcome Interrupt() {
+    arbiter_.EndAll(JobEnd::kCancelled, "interrupted");
+    return Outcome::kInterrupted;
+  }
+
+  Outcome Fail(const std::string& reason) {
+    problem_ = reason;
+    arbiter_.EndAll(JobEnd::kCancelled, reason);
+    MarkLateness();
+    records_.Finish("failed", reason);
+    return Outcome::kFailed;
+  }
+
+  const ExperimentConfig& config_;
+  const Trace& trace_;
+  const CellKey& key_;
+  const HarnessOptions& options_;
+  const PolicyInfo& info_;
+  std::unique_ptr<Policy> policy_;
+  CellRecords records_;  // Makes the folder that the world logs into, and outlives the world: no
+                         // time of the cell is spent.
+  std::unique_ptr<World> world_;
+  Arbiter arbiter_;
+
+  size_t submitted_ = 0;
+  TimePoint next_sample_;
+  TimePoint next_tick_;
+  int idle_ticks_ = 0;
+  int told_done_ = 0;
+  int failed_jobs_ = 0;
+  Duration worst_lateness_{0};
+  std::string problem_;
+};
+
+}  // namespace
+
+WorldFactory ProcessWorlds(const std::filesystem::path& binary, const Topology& topology) {
+  return [binary, topology](const std::filesystem::path& log_folder) {
+    return std::make_unique<ProcessWorld>(
+        ProcessHost::Options{.binary = binary, .log_directory = log_folder, .topology = topology});
+  };
+}
+
+HarnessResult RunCells(const ExperimentConfig& config, const Plan& plan,
+                       const std::vector<CellKey>& cells, const HarnessOptions& options) {
+  HarnessResult result;
+  for (const CellKey& key : cells) {
+    result.interrupted = options.interrupted();
+    if (result.interrupted) break;
+    const Trace& trace = plan.traces.at(static_cast<size_t>(key.trial - 1));
+    if (options.progress) options.progress->OnCellStarted(key, static_cast<int>(trace.size()));
+    CellRun cell(config, trace, key, options);
+    const CellRun::Outcome outcome = cell.Run();
+    result.interrupted = outcome == CellRun::Outcome::kInterrupted;
+    if (result.interrupted) break;
+    std::string problem = cell.problem();
+    if (outcome == CellRun::Outcome::kFailed) {
+      ++result.failed;
+    } else if (cell.failed_jobs() > 0) {
+      ++result.with_failures;
+      problem = fmt::format("{} of {} jobs failed", cell.failed_jobs(), trace.size());
+    } else {
+      ++result.done;
+    }
+    if (options.progress) options.progress->OnCellEnded(key, problem);
+  }
+  return result;
+}
+
+}  // namespace cosched

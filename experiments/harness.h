@@ -1,0 +1,65 @@
+#pragma once
+// Runs the cells of a plan, one after the other, each in a world of its own: arrivals go to the
+// arbiter, the world's events too, samples and steps go to the records. One loop over
+// Host::NextEvent; no state outlives a cell, and none is global, so that several experiments can
+// run in one process. Called by `cosched run`, and by tests with worlds that are not real.
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "experiments/hosts/tenant_spec.h"
+#include "experiments/plan.h"
+#include "policies/host.h"
+
+namespace cosched {
+
+// The world of one cell: the arbiter's Host, and what the harness needs beside it. Its clock is 0
+// when it is made.
+class World {
+ public:
+  virtual ~World() = default;
+  virtual Host& GetHost() = 0;
+  virtual void Describe(JobId job, const TenantSpec& spec) = 0;  // Before the job is submitted.
+  virtual std::vector<TenantSample> Sample() = 0;
+  virtual std::vector<StepSample> TakeSteps() = 0;
+};
+
+// log_folder: where the tenants of this cell may write; inside the cell's own folder.
+using WorldFactory = std::function<std::unique_ptr<World>(const std::filesystem::path& log_folder)>;
+// Real processes of this binary (experiments/hosts/process_host.h).
+WorldFactory ProcessWorlds(const std::filesystem::path& binary, const Topology& topology);
+
+// Told how the run goes. Calls come on the harness's thread and must not take long.
+class ProgressObserver {
+ public:
+  virtual ~ProgressObserver() = default;
+  virtual void OnCellStarted(const CellKey& key, int jobs) = 0;
+  virtual void OnJobsDone(int jobs) = 0;  // Of the current cell.
+  virtual void OnCellEnded(const CellKey& key,
+                           const std::string& problem) = 0;  // problem: "" = none.
+};
+
+struct HarnessOptions {
+  std::filesystem::path run;  // The run's folder.
+  Topology topology;
+  WorldFactory make_world;
+  std::function<bool()> interrupted = [] { return false; };  // Asked after every event and sample.
+  ProgressObserver* progress = nullptr;
+};
+
+struct HarnessResult {
+  int done = 0;           // Cells whose every job ended as the policy wanted.
+  int failed = 0;         // Cells that were given up (their records say "failed" and why) ...
+  int with_failures = 0;  // ... and those that are whole but in which a job failed.
+  bool interrupted = false;
+};
+
+// Runs `cells` (of the plan) in their order. A cell whose policy breaks its contract, or that can
+// never drain, is recorded as failed and the run goes on; an interrupt cancels the jobs of the
+// current cell, which stays partial. Throws OutputError if the records can't be written.
+HarnessResult RunCells(const ExperimentConfig& config, const Plan& plan,
+                       const std::vector<CellKey>& cells, const HarnessOptions& options);
+
+}  // namespace cosched

@@ -1,0 +1,47 @@
+// The cosched command. Each subcommand adds itself; errors of input and output are told here, once.
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+
+#include "engine/base/error.h"
+#include "experiments/build_info.h"
+#include "experiments/cli/compare.h"
+#include "experiments/cli/doctor.h"
+#include "experiments/cli/list.h"
+#include "experiments/cli/run.h"
+#include "experiments/cli/tenant.h"
+
+namespace {
+
+constexpr int kFailed = 1;
+constexpr int kBadInput = 2;
+
+int Fail(const std::exception& error, int exit_code) {
+  std::fprintf(stderr, "cosched: %s\n", error.what());
+  return exit_code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Compares co-scheduling policies on malleable CNN programs."};
+  app.set_version_flag("--version", cosched::VersionText());
+  app.require_subcommand(1);
+  int exit_code = 0;
+  cosched::AddRunCommand(app, &exit_code);
+  cosched::AddCompareCommand(app, &exit_code);
+  cosched::AddTenantCommand(app, &exit_code);
+  cosched::AddListCommand(app, &exit_code);
+  cosched::AddDoctorCommand(app, &exit_code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kBadInput;
+  } catch (const cosched::InputError& error) {
+    return Fail(error, kBadInput);
+  } catch (const std::exception& error) {  // OutputError, and whatever else the machine refuses.
+    return Fail(error, kFailed);
+  }
+  return exit_code;
+}

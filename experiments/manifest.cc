@@ -1,0 +1,272 @@
+#include "experiments/manifest.h"
+
+#include <fcntl.h>
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <random>
+
+#include "engine/base/error.h"
+#include "experiments/build_info.h"
+#include "experiments/output_file.h"
+
+namespace cosched {
+namespace {
+
+using Json = nlohmann::ordered_json;  // In the order in which a person reads it.
+
+constexpr int kFormat = 1;
+constexpr const char* kManifest = "manifest.json";
+
+std::string UtcNow(const char* format) {
+  return fmt::format(fmt::runtime(format), fmt::gmtime(std::time(nullptr)));
+}
+std::string IsoNow() { return UtcNow("{:%Y-%m-%dT%H:%M:%SZ}"); }
+
+std::string FirstLine(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  std::string line;
+  std::getline(stream, line);
+  return line;
+}
+
+Json RequestJson(const CoreRequest& request) {
+  return {{"min", request.min}, {"preferred", request.preferred}, {"max", request.max}};
+}
+
+Json WorkloadJson(const WorkloadConfig& workload) {
+  const TenantSpec& spec = workload.spec;
+  return {{"name", workload.name},         {"model", spec.model},
+          {"mode", ToString(spec.mode)},   {"dataset", spec.dataset},
+          {"data", spec.data_directory},   {"batch", spec.batch},
+          {"steps", spec.steps},           {"cores", RequestJson(workload.cores)},
+          {"priority", workload.priority}, {"weight", workload.weight}};
+}
+
+Json TraceJson(const TraceConfig& trace) {
+  if (trace.replay) return {{"file", trace.file.string()}, {"jobs", trace.jobs}};
+  return {{"jobs", trace.jobs},
+          {"gap",
+           {{"distribution", ToString(trace.gap.distribution)},
+            {"mean_s", trace.gap.mean_s},
+            {"sd_s", trace.gap.sd_s}}}};
+}
+
+Json ExperimentJson(const ExperimentConfig& config) {
+  Json elasticities = Json::array();
+  for (Elasticity elasticity : config.elasticities) elasticities.push_back(ToString(elasticity));
+  Json workloads = Json::array();
+  for (const WorkloadConfig& workload : config.workloads)
+    workloads.push_back(WorkloadJson(workload));
+  Json parameters = Json::object();
+  for (const auto& [policy, values] : config.policy_parameters) parameters[policy] = values;
+  return {{"name", config.name},
+          {"backend", config.backend},
+          {"trials", config.trials},
+          {"seed", config.seed},
+          {"policies", config.policies},
+          {"elasticity", elasticities},
+          {"machine", {{"cores", config.cores.ToString()}}},
+          {"sampling", {{"period_ms", config.sample_period / std::chrono::milliseconds(1)}}},
+          {"trace", TraceJson(config.trace)},
+          {"workload", workloads},
+          {"policy", parameters}};
+}
+
+Json ArrivalJson(const Arrival& arrival) {
+  Json json = {{"arrival_s", ToSeconds(arrival.time)}, {"workload", arrival.workload}};
+  const auto add = [&json](const char* key, const std::optional<int>& value) {
+    if (value) json[key] = *value;
+  };
+  add("cores_min", arrival.cores_min);
+  add("cores_preferred", arrival.cores_preferred);
+  add("cores_max", arrival.cores_max);
+  add("priority", arrival.priority);
+  add("steps", arrival.steps);
+  return json;
+}
+
+Json TracesJson(const Plan& plan) {
+  Json traces = Json::array();
+  for (const Trace& trace : plan.traces) {
+    Json arrivals = Json::array();
+    for (const Arrival& arrival : trace) arrivals.push_back(ArrivalJson(arrival));
+    traces.push_back(std::move(arrivals));
+  }
+  return traces;
+}
+
+// Every policy with all its parameters, defaults included.
+Json PoliciesJson(const ExperimentConfig& config) {
+  Json policies = Json::array();
+  for (const std::string& name : config.policies) {
+    const PolicyInfo& info = *FindPolicy(name);
+    Json parameters = Json::object();
+    for (const PolicyParameter& parameter : info.parameters) {
+      parameters[std::string(parameter.name)] = parameter.default_value;
+    }
+    if (const auto given = config.policy_parameters.find(name);
+        given != config.policy_parameters.end()) {
+      for (const auto& [parameter, value] : given->second) parameters[parameter] = value;
+    }
+    policies.push_back(
+        {{"name", name}, {"oversubscribes", info.oversubscribes}, {"parameters", parameters}});
+  }
+  return policies;
+}
+
+Json BuildJson() {
+  const BuildInfo& build = GetBuildInfo();
+  return {{"version", build.version},       {"git_commit", build.git_commit},
+          {"compiler", build.compiler},     {"build_type", build.build_type},
+          {"sanitizers", build.sanitizers}, {"onednn", build.onednn},
+          {"eigen", build.eigen},           {"hwloc", build.hwloc}};
+}
+
+Json HostJson(const RunContext& context) {
+  utsname names{};
+  uname(&names);
+  const std::string cpu = std::to_string(std::max(0, context.topology.Cpus().First()));
+  const std::string governor =
+      FirstLine("/sys/devices/system/cpu/cpu" + cpu + "/cpufreq/scaling_governor");
+  return {{"name", names.nodename},
+          {"kernel",
+           fmt::format("{} {} {} {}", names.sysname, names.release, names.version, names.machine)},
+          {"cpus", context.topology.Cpus().ToString()},
+          {"topology", context.topology.Summary()},
+          {"governor", governor.empty() ? "unknown" : governor},
+          {"scheduling", context.scheduling},
+          {"topology_xml", context.topology.Xml()}};
+}
+
+Json NewManifest(const ExperimentConfig& config, const Plan& plan, const RunContext& context) {
+  return {{"format", kFormat},
+          {"status", "running"},
+          {"started", IsoNow()},
+          {"finished", nullptr},
+          {"command_line", context.command_line},
+          {"experiment_file", std::filesystem::absolute(config.file).string()},
+          {"experiment", ExperimentJson(config)},
+          {"policies", PoliciesJson(config)},
+          {"cells", plan.cells.size()},
+          {"traces", TracesJson(plan)},
+          {"build", BuildJson()},
+          {"host", HostJson(context)},
+          {"resumed", Json::array()}};
+}
+
+void WriteManifest(const std::filesystem::path& run, const Json& manifest) {
+  // A name that is not UTF-8 must not keep a run from being recorded.
+  WriteFileWhole(run / kManifest,
+                 manifest.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+// nullopt if there is none, or it is not whole.
+std::optional<Json> ReadManifest(const std::filesystem::path& run) {
+  std::ifstream stream(run / kManifest);
+  Json manifest = Json::parse(stream, nullptr, false);
+  if (!manifest.is_object() || manifest.value("format", 0) != kFormat) return std::nullopt;
+  return manifest;
+}
+
+// Empty if another process holds it.
+UniqueFd Lock(const std::filesystem::path& folder) {
+  UniqueFd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return fd && flock(fd.get(), LOCK_EX | LOCK_NB) == 0 ? std::move(fd) : UniqueFd();
+}
+
+std::string RunName() {
+  std::random_device device;
+  return fmt::format("{}-{:04x}", UtcNow("{:%Y%m%dT%H%M%SZ}"), device() & 0xffff);
+}
+
+std::filesystem::path MakeFolder(const std::filesystem::path& parent) {
+  std::error_code error;
+  std::filesystem::create_directories(parent, error);
+  // A taken name is not an error for create_directory; it tells by its result.
+  while (!error) {
+    std::filesystem::path folder = parent / RunName();
+    if (std::filesystem::create_directory(folder, error)) return folder;
+  }
+  const std::string problem =
+      fmt::format("can't make a folder below {}: {}", parent.string(), error.message());
+  if (error == std::errc::no_space_on_device) throw OutputError(problem);
+  throw InputError({.file = "command line",
+                    .key = "--out",
+                    .problem = problem,
+                    .allowed = "a folder that can be written to"});
+}
+
+bool SameExperiment(const Json& manifest, const ExperimentConfig& config, const Plan& plan) {
+  return manifest.value("experiment", Json()) == ExperimentJson(config) &&
+         manifest.value("traces", Json()) == TracesJson(plan);
+}
+
+}  // namespace
+
+std::string ResolvedConfig(const ExperimentConfig& config) {
+  return ExperimentJson(config).dump(2);
+}
+
+RunFolder RunFolder::Create(const std::filesystem::path& results, const ExperimentConfig& config,
+                            const Plan& plan, const RunContext& context) {
+  const Json manifest = NewManifest(config, plan, context);
+  RunFolder folder(MakeFolder(results / config.name), UniqueFd());
+  folder.lock_ = Lock(folder.path_);
+  try {
+    WriteManifest(folder.path_, manifest);
+  } catch (const OutputError&) {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder.path_, ignored);
+    throw;
+  }
+  return folder;
+}
+
+RunFolder RunFolder::Resume(const std::filesystem::path& results, const ExperimentConfig& config,
+                            const Plan& plan, const RunContext& context) {
+  const std::filesystem::path parent = results / config.name;
+  std::vector<std::filesystem::path> runs;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(parent, error))
+    runs.push_back(entry.path());
+  std::sort(runs.rbegin(), runs.rend());  // Names begin with the time: the latest first.
+  for (const std::filesystem::path& run : runs) {
+    std::optional<Json> manifest = ReadManifest(run);
+    if (!manifest || (*manifest)["status"] != "running" || !SameExperiment(*manifest, config, plan))
+      continue;
+    UniqueFd lock = Lock(run);
+    if (!lock) continue;
+    (*manifest)["resumed"].push_back({{"time", IsoNow()},
+                                      {"command_line", context.command_line},
+                                      {"git_commit", GetBuildInfo().git_commit},
+                                      {"scheduling", context.scheduling}});
+    WriteManifest(run, *manifest);
+    return RunFolder(run, std::move(lock));
+  }
+  throw InputError(
+      {.file = "command line",
+       .key = "--resume",
+       .problem =
+           fmt::format("there is no unfinished run of this experiment, with these values, below {}",
+                       parent.string()),
+       .allowed = "the file, --set, --policy, --trials, --seed and --out of the run that was "
+                  "interrupted"});
+}
+
+void RunFolder::Finish(const std::string& status) {
+  std::optional<Json> manifest = ReadManifest(path_);
+  if (!manifest) throw OutputError((path_ / kManifest).string() + ": is gone, or no longer whole");
+  (*manifest)["status"] = status;
+  (*manifest)["finished"] = IsoNow();
+  WriteManifest(path_, *manifest);
+}
+
+}  // namespace cosched

@@ -1,0 +1,57 @@
+#pragma once
+// A TOML file read with suspicion: every access says what it accepts, and what it doesn't accept is
+// an InputError with file, line, dotted key and what is allowed. --set overrides are applied first
+// and blamed on the command line. Immutable; a value.
+
+#include <filesystem>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cosched {
+
+class TomlTable {
+ public:
+  // overrides: "dotted.key=value" each, the value in TOML's notation (a bare word is taken as a
+  // string). Elements of an array of tables go by index or by name: "workload.0.steps=10",
+  // "workload.resnet20.steps=10".
+  static TomlTable Load(const std::filesystem::path& file,
+                        const std::vector<std::string>& overrides);
+
+  bool Has(std::string_view key) const;
+  std::vector<std::string> Keys() const;
+  void AllowOnly(std::initializer_list<std::string_view> keys) const;
+
+  // The value of a key, or the fallback where it is absent; without a fallback the key is required.
+  using OptionalString = std::optional<std::string>;
+  std::string String(std::string_view key, const OptionalString& fallback = {}) const;
+  int64_t Integer(std::string_view key, std::optional<int64_t> fallback, int64_t min,
+                  int64_t max) const;
+  double Number(std::string_view key, std::optional<double> fallback, double min, double max) const;
+  std::vector<std::string> Strings(
+      std::string_view key, const std::optional<std::vector<std::string>>& fallback = {}) const;
+  std::string ScalarText(
+      std::string_view key) const;  // A string, number or boolean, as text. REQUIRES: Has(key).
+  TomlTable Table(std::string_view key) const;  // An absent one reads as empty.
+  std::vector<TomlTable> Tables(
+      std::string_view key) const;  // [[key]]; an absent one reads as none.
+
+  // Throws an InputError about `key` of this table (which may be deeper, "cores.min"; "" = the
+  // table itself) at its line, or at the line of the nearest table around it.
+  [[noreturn]] void Fail(std::string_view key, const std::string& problem,
+                         const std::string& allowed) const;
+
+ private:
+  struct Document;
+  TomlTable(std::shared_ptr<const Document> document, std::string path);
+  std::string Path(std::string_view key) const;
+  [[noreturn]] void Required(std::string_view key, const std::string& allowed) const;
+
+  std::shared_ptr<const Document> document_;
+  std::string path_;  // Dotted; "" is the whole file.
+};
+
+}  // namespace cosched

@@ -1,0 +1,235 @@
+// The command as a user meets it: exit codes, one message for each bad input, and no folder left
+// behind by a refused experiment.
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "tests/experiments/temporary_folder.h"
+
+namespace cosched {
+namespace {
+
+struct Ended {
+  int exit_code = -1;
+  std::string out;
+  std::string err;
+};
+
+class CliTest : public testing::Test {
+ protected:
+  CliTest() {
+    WriteText(folder_.path() / "x.toml", R"(name = "x"
+trials = 1
+policies = ["strict"]
+[machine]
+cores = "0"
+[trace]
+jobs = 2
+gap = { distribution = "fixed", mean_s = 0 }
+[[workload]]
+model = "lenet5"
+batch = 8
+steps = 3
+)");
+  }
+
+  // Starts the command in the test's folder; its limit on file sizes is optional.
+  pid_t Start(std::vector<std::string> arguments, rlim_t file_limit = RLIM_INFINITY) {
+    arguments.insert(arguments.begin(), COSCHED_BINARY);
+    std::vector<char*> argv;
+    for (std::string& argument : arguments) argv.push_back(argument.data());
+    argv.push_back(nullptr);
+    const std::string out = folder_.path() / "out";
+    const std::string err = folder_.path() / "err";
+    const pid_t pid = fork();
+    if (pid != 0) return pid;
+    const bool ready =
+        chdir(folder_.path().c_str()) == 0 &&
+        dup2(open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDOUT_FILENO) >= 0 &&
+        dup2(open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO) >= 0;
+    if (file_limit != RLIM_INFINITY) {
+      signal(SIGXFSZ, SIG_IGN);
+      const rlimit limit = {file_limit, file_limit};
+      setrlimit(RLIMIT_FSIZE, &limit);
+    }
+    if (ready) execv(argv[0], argv.data());
+    _exit(99);
+  }
+
+  Ended Wait(pid_t pid) {
+    int status = 0;
+    waitpid(pid, &status, 0);
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status),
+            ReadText(folder_.path() / "out"), ReadText(folder_.path() / "err")};
+  }
+
+  Ended Run(std::vector<std::string> arguments) { return Wait(Start(std::move(arguments))); }
+
+  // Refused with exit code 2, one message that contains `words`, and nothing left behind.
+  void ExpectRefused(const std::vector<std::string>& arguments,
+                     const std::vector<std::string>& words) {
+    const Ended ended = Run(arguments);
+    EXPECT_EQ(ended.exit_code, 2) << ended.err;
+    EXPECT_EQ(std::count(ended.err.begin(), ended.err.end(), '\n'), 1) << ended.err;
+    EXPECT_EQ(ended.out, "");
+    for (const std::string& word : words)
+      EXPECT_NE(ended.err.find(word), std::string::npos) << ended.err;
+    EXPECT_FALSE(std::filesystem::exists(folder_.path() / "results"));
+  }
+
+  std::vector<std::filesystem::path> Runs() {
+    std::vector<std::filesystem::path> runs;
+    for (const auto& entry :
+         std::filesystem::directory_iterator(folder_.path() / "results" / "x")) {
+      runs.push_back(entry.path());
+    }
+    return runs;
+  }
+
+  const TemporaryFolder folder_;
+};
+
+TEST_F(CliTest, BadInputIsOneMessageExitTwoAndNoFolder) {
+  ExpectRefused({"run", "missing.toml"}, {"missing.toml", "No such file"});
+  WriteText(folder_.path() / "unknown.toml", "name = \"x\"\ncolor = 1\npolicies = [\"strict\"]\n");
+  ExpectRefused({"run", "unknown.toml"},
+                {"unknown.toml:2", "color", "unknown key", "allowed: name"});
+  ExpectRefused({"run", "x.toml", "--set", "trace.color=1"},
+                {"command line", "trace.color", "unknown key"});
+  ExpectRefused({"run", "x.toml", "--policy", "lottery"},
+                {"policies.0", "lottery", "allowed", "max-prop"});
+  ExpectRefused({"run", "x.toml", "--set", "workload.0.model=vgg"},
+                {"workload.0.model", "vgg", "resnet20"});
+  ExpectRefused({"run", "x.toml", "--set", "trace.gap.mean_s=-1"},
+                {"trace.gap.mean_s", "-1", "from 0"});
+  ExpectRefused({"run", "x.toml", "--set", "machine.cores=0-4000"},
+                {"machine.cores", "0-4000", "this machine"});
+  ExpectRefused({"run", "x.toml", "--set", "workload.0.cores={min=2,preferred=1,max=1}"},
+                {"cores.min", "min <= preferred"});
+  ExpectRefused({"run", "x.toml", "--set", "workload=[]"}, {"workload", "there is none"});
+  ExpectRefused({"run", "x.toml", "--backend", "cloud"}, {"backend", "hardware"});
+  ExpectRefused({"run", "x.toml", "--trials", "0"}, {"trials", "from 1"});
+  ExpectRefused({"run", "x.toml", "--resume"}, {"--resume", "no unfinished run"});
+  WriteText(folder_.path() / "trace.csv", "arrival_s,workload\n0,lenet5\nsoon,lenet5\n");
+  ExpectRefused({"run", "x.toml", "--set", "trace={file='trace.csv'}"},
+                {"trace.csv:3", "arrival_s", "soon"});
+}
+
+TEST_F(CliTest, UnwritableOutputFolders) {
+  // As root permissions stop nobody; a file in the way and /proc do.
+  ExpectRefused({"run", "x.toml", "--out", "x.toml/results"},
+                {"--out", "x.toml/results", "Not a directory"});
+  ExpectRefused({"run", "x.toml", "--out", "/proc/results"}, {"--out", "/proc/results"});
+}
+
+TEST_F(CliTest, WrongUsageIsExitTwo) {
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{},
+                                                    {"dance"},
+                                                    {"run"},
+                                                    {"run", "x.toml", "--fast"},
+                                                    {"list", "colors"}}) {
+    EXPECT_EQ(Run(arguments).exit_code, 2);
+  }
+  EXPECT_EQ(Run({"--help"}).exit_code, 0);
+}
+
+TEST_F(CliTest, ListsWhatAnExperimentMayName) {
+  EXPECT_NE(Run({"list", "policies"}).out.find("policy.max-prop.order"), std::string::npos);
+  EXPECT_NE(Run({"list", "models"}).out.find("resnet56"), std::string::npos);
+  EXPECT_NE(Run({"list", "formats"}).out.find("arrival_s,workload"), std::string::npos);
+  EXPECT_NE(Run({"--version"}).out.find("commit"), std::string::npos);
+}
+
+TEST_F(CliTest, DryRunPrintsThePlanAndRunsNothing) {
+  const Ended ended = Run({"run", "x.toml", "--dry-run", "--trials", "2", "--policy", "strict",
+                           "--policy", "max-prop"});
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+  EXPECT_NE(ended.out.find("x: 4 cells"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("max-prop/malleable/2"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "results"));
+}
+
+TEST_F(CliTest, DoctorSaysWhatThisMachineOffers) {
+  const Ended ended = Run({"doctor"});
+  EXPECT_EQ(ended.exit_code, 0) << ended.out << ended.err;
+  for (const char* what : {"cores", "topology", "SMT", "governor", "SCHED_FIFO", "cpuset cgroup",
+                           "PSI", "plots", "memory"}) {
+    EXPECT_NE(ended.out.find(what), std::string::npos) << what;
+  }
+}
+
+TEST_F(CliTest, RunsAnExperimentAndEndsWithTheComparison) {
+  const Ended ended = Run({"run", "x.toml", "--no-plots"});
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+  ASSERT_EQ(Runs().size(), 1U);
+  const std::filesystem::path run = Runs()[0];
+  EXPECT_NE(ended.out.find("strict"), std::string::npos);
+  EXPECT_NE(ended.out.find(run.filename().string()), std::string::npos);
+  EXPECT_NE(ended.err.find("[1/1]"), std::string::npos);
+  EXPECT_TRUE(std::filesystem::exists(run / "summary.csv"));
+  EXPECT_TRUE(std::filesystem::exists(run / "strict" / "malleable" / "1" / "jobs.csv"));
+  EXPECT_NE(ReadText(run / "manifest.json").find("\"status\": \"done\""), std::string::npos);
+}
+
+TEST_F(CliTest, AnInterruptedRunIsResumed) {
+  const std::vector<std::string> arguments = {
+      "run", "x.toml", "--no-plots", "--trials", "2", "--set", "workload.lenet5.steps=200"};
+  const pid_t pid = Start(arguments);
+  const std::filesystem::path results = folder_.path() / "results" / "x";
+  const auto cells = [&results] {
+    std::vector<std::string> names;
+    std::error_code ignored;
+    for (auto entry = std::filesystem::recursive_directory_iterator(results, ignored);
+         entry != std::filesystem::recursive_directory_iterator(); entry.increment(ignored)) {
+      if (entry->path().parent_path().filename() == "malleable")
+        names.push_back(entry->path().filename());
+    }
+    return names;
+  };
+  for (int i = 0; i < 2000 && cells().empty(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  kill(pid, SIGINT);
+  const Ended interrupted = Wait(pid);
+  EXPECT_EQ(interrupted.exit_code, 130) << interrupted.err;
+  EXPECT_NE(interrupted.err.find("--resume"), std::string::npos) << interrupted.err;
+
+  std::vector<std::string> again = arguments;
+  again.push_back("--resume");
+  const Ended resumed = Run(again);
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+  ASSERT_EQ(Runs().size(), 1U);
+  EXPECT_TRUE(std::filesystem::exists(Runs()[0] / "strict" / "malleable" / "1" / "cell.json"));
+  EXPECT_TRUE(std::filesystem::exists(Runs()[0] / "strict" / "malleable" / "2" / "cell.json"));
+  EXPECT_EQ(cells().size(), 2U);
+  EXPECT_EQ(Run(again).exit_code, 2) << "nothing is left to resume";
+}
+
+// A limit on file sizes stands in for a full disk: writes beyond it fail in the same way, with
+// another errno.
+TEST_F(CliTest, AFullDiskIsExitOneAndNothingLooksWhole) {
+  const Ended at_start = Wait(Start({"run", "x.toml", "--no-plots"}, 100));
+  EXPECT_EQ(at_start.exit_code, 1) << at_start.err;
+  EXPECT_NE(at_start.err.find("manifest.json"), std::string::npos) << at_start.err;
+  EXPECT_TRUE(Runs().empty());
+
+  // The manifest fits, with its topology; the samples of a cell do not.
+  const Ended later = Wait(Start({"run", "x.toml", "--no-plots", "--set", "sampling.period_ms=1",
+                                  "--set", "workload.0.steps=3000"},
+                                 32 * 1024));
+  EXPECT_EQ(later.exit_code, 1) << later.err;
+  EXPECT_NE(later.err.find("--resume"), std::string::npos) << later.err;
+  ASSERT_EQ(Runs().size(), 1U);
+  EXPECT_FALSE(std::filesystem::exists(Runs()[0] / "strict" / "malleable" / "1"));
+  EXPECT_FALSE(std::filesystem::exists(Runs()[0] / "summary.csv"));
+}
+
+}  // namespace
+}  // namespace cosched
