@@ -37,7 +37,7 @@ class SharedCounters {
     int threads = 0;
     double loss = 0;
   };
-  static constexpr uint64_t kRingSize = 4096;  // Steps between two TakeSteps that are surely kept.
+  static constexpr uint64_t kRingSize = 512;  // Steps between two TakeSteps that are surely kept.
 
   // The host's side. Throws std::system_error if the kernel refuses.
   static SharedCounters Create();

@@ -320,7 +320,7 @@ TEST_F(ProcessHostTest, DeathIsReportedWithin100Milliseconds) {
     const Duration kernel = killer.gone() - killer.killed();
     const Duration taken = reported - killer.killed();
     std::cout << "reported after " << ToSeconds(taken) * 1e3 << " ms, of which the kernel took "
-              << ToSeconds(kernel) * 1e3 << " ms\n";
+              << ToSeconds(kernel) * 1e3 << " ms" << std::endl;
     if (kernel > milliseconds(50) && i + 1 < kTries) continue;
     EXPECT_LE(taken, milliseconds(100));
     break;
