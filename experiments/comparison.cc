@@ -38,7 +38,7 @@ std::string Plural(int64_t count, std::string_view noun) {
 template <typename Format>
 std::string MedianText(const std::vector<double>& values, Format format, int width) {
   if (values.empty()) return fmt::format("{:>{}}", "-", width);
-  const std::string median = fmt::format("{:>{}}", format(Median(values)), width);
+  std::string median = fmt::format("{:>{}}", format(Median(values)), width);
   if (values.size() == 1) return median;
   const Interval interval = MedianInterval(values);
   if (interval.low == interval.high) return median;

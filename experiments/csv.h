@@ -1,6 +1,7 @@
 #pragma once
-// The records' CSV files (RFC 4180: comma, quotes where needed, a header row). CsvWriter appends rows for the records;
-// CsvReader streams them back for the metrics, with errors that name file, line and column. Not thread-safe.
+// The records' CSV files (RFC 4180: comma, quotes where needed, a header row). CsvWriter appends
+// rows for the records; CsvReader streams them back for the metrics, with errors that name file,
+// line and column. Not thread-safe.
 
 #include <cstddef>
 #include <cstdint>
@@ -36,7 +37,8 @@ class CsvReader {
   explicit CsvReader(std::filesystem::path path);
 
   size_t Column(std::string_view name) const;  // Throws InputError if there is no such column.
-  // The next row; false at the end. Throws InputError if it does not have as many cells as the header.
+  // The next row; false at the end. Throws InputError if it does not have as many cells as the
+  // header.
   bool Next();
 
   // Cells of the current row. The typed ones throw InputError if the cell is not such a value.

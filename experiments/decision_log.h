@@ -1,8 +1,9 @@
 #pragma once
-// decisions.csv: a row for every answer of the policy, written once all that it decided is in place, so that settle_us
-// is known: the longest time from the decision to a settled grant. It stays empty if nothing had to settle, or if one of
-// its grants never did because a later decision or the job's end overtook it. Rows are thus in order of settling; the
-// column `decision` numbers them in order of time. Used by CellRecords.
+// decisions.csv: a row for every answer of the policy, written once all that it decided is in
+// place, so that settle_us is known: the longest time from the decision to a settled grant. It
+// stays empty if nothing had to settle, or if one of its grants never did because a later decision
+// or the job's end overtook it. Rows are thus in order of settling; the column `decision` numbers
+// them in order of time. Used by CellRecords.
 
 #include <cstdint>
 #include <filesystem>
@@ -21,8 +22,8 @@ class DecisionLog {
   explicit DecisionLog(const std::filesystem::path& path);
 
   // allocation as the arbiter tells it: "3=0-1 2=pause".
-  void Add(TimePoint time, int64_t decision, const std::string& event, const std::string& allocation,
-           Duration decision_time);
+  void Add(TimePoint time, int64_t decision, const std::string& event,
+           const std::string& allocation, Duration decision_time);
   void Settled(JobId job, int64_t decision, Duration since);
   void Ended(JobId job);
   void Finish();  // Writes what has not settled, and syncs the file.

@@ -1,6 +1,6 @@
 #pragma once
-// Metrics of one whole cell, derived from its records (DESIGN.md, section 7 has the definitions). Reads files only, so that
-// `cosched compare` gives the same figures as the run itself.
+// Metrics of one whole cell, derived from its records (DESIGN.md, section 7 has the definitions).
+// Reads files only, so that `cosched compare` gives the same figures as the run itself.
 
 #include <filesystem>
 #include <string>
@@ -19,33 +19,37 @@ struct CellSummary {
   double mean_execution_s = 0;
   double mean_turnaround_s = 0;
   double mean_stretch = 0;
-  double core_utilization = 0;      // CPU time of compute threads / (machine cores x makespan)
-  double oversubscription = 0;      // ∫ max(0, R − C) dt / ∫ C dt
+  double core_utilization = 0;  // CPU time of compute threads / (machine cores x makespan)
+  double oversubscription = 0;  // ∫ max(0, R − C) dt / ∫ C dt
   double runqueue_wait_s_per_core_s = 0;
   double images_per_s = 0;
-  double jain_index = 0;            // Of the finished jobs' relative progress (see below)
+  double jain_index = 0;  // Of the finished jobs' relative progress (see below)
   int jobs = 0;
   int finished = 0;
   int failed = 0;
-  int resizes = 0;                  // Changes of a started job's number of cores, all jobs together
-  std::string status = "done";      // "failed" cells are rows too, but no comparison may use their figures.
-  std::string reason;               // Of a failed cell; not in summary.csv.
-  std::vector<std::string> marks;   // What a reader must know of the cell (CellRecords::Mark); not in summary.csv.
+  int resizes = 0;  // Changes of a started job's number of cores, all jobs together
+  // "done" or "failed"; failed cells are rows too, but no comparison may use their figures.
+  std::string status = "done";
+  // Not in summary.csv: why the cell failed, and what a reader must know (CellRecords::Mark).
+  std::string reason;
+  std::vector<std::string> marks;
 };
 
 // Where the definitions leave room:
 //   * Means are over finished jobs; makespan runs to the last end of any job.
-//   * A sample's values hold until the job's next sample, the last ones until its end. CPU time and run-queue wait are those
-//     of a job's last sample, so they miss at most one sampling period of each job. runqueue_wait is divided by ∫ C dt.
-//   * A job's relative progress is (steps × s) / turnaround, where s is the best execution time per step of any finished job
-//     of the same workload in the cell: 1 for a job that never waited and was never slowed, and 1 / stretch where a workload
-//     has one job only. Jain's index of it is 1 if all jobs suffer alike, 1/n if one gets everything.
+//   * A sample's values hold until the job's next sample, the last ones until its end.
+//   * CPU time and run-queue wait are those of a job's last sample, so they miss at most one
+//     sampling period of each job. runqueue_wait is divided by ∫ C dt.
+//   * A job's relative progress is (steps × s) / turnaround, where s is the best execution time per
+//     step of any finished job of the same workload in the cell: 1 for a job that never waited and
+//     was never slowed, and 1 / stretch where a workload has one job only. Jain's index of it is 1
+//     if all jobs suffer alike, 1/n if one gets everything.
 
 // Throws InputError naming the file and line if the records are malformed or the cell is not whole.
 CellSummary Summarize(const std::filesystem::path& run, const CellKey& key);
 
-// Whether a cell's tenants ever had more runnable compute threads than cores granted, over the samples in which no grant was
-// under way.
+// Whether a cell's tenants ever had more runnable compute threads than cores granted, over the
+// samples in which no grant was under way.
 struct ThreadExcess {
   int64_t samples = 0;    // Not settling.
   int64_t exceeding = 0;  // Of these, with runnable threads > granted cores.

@@ -17,7 +17,7 @@ namespace {
 [[noreturn]] void Fail(const std::filesystem::path& path, const char* action) {
   const int error = errno;
   throw OutputError(fmt::format("{}: can't {}: {} (errno {})", path.string(), action,
-                                std::strerror(error), error));
+                                std::generic_category().message(error), error));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #pragma once
-// A file that is written row by row: every Write reaches the kernel at once, so a killed process loses at most the row
-// it was writing. Every failure (full disk, lost folder) throws OutputError, which names the file and the reason. Not
-// thread-safe.
+// A file that is written row by row: every Write reaches the kernel at once, so a killed process
+// loses at most the row it was writing. Every failure (full disk, lost folder) throws OutputError,
+// which names the file and the reason. Not thread-safe.
 
 #include <filesystem>
 #include <string_view>
@@ -28,7 +28,8 @@ class OutputFile {
 void SyncFolder(const std::filesystem::path& folder);
 // Renames; throws OutputError as OutputFile does.
 void Rename(const std::filesystem::path& from, const std::filesystem::path& to);
-// Writes a whole file under a temporary name beside it and renames it, so that readers see all of it or none.
+// Writes a whole file under a temporary name beside it and renames it, so that readers see all of
+// it or none.
 void WriteFileWhole(const std::filesystem::path& path, std::string_view text);
 
 }  // namespace cosched

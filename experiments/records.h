@@ -1,16 +1,20 @@
 #pragma once
-// Writes what happens in one cell (policy x elasticity x trial) as raw, typed rows: results/<experiment>/<run>/
-// <policy>/<elasticity>/<trial>/{jobs,grants,decisions,samples,steps}.csv and timeline.json. Metrics are derived later
-// (experiments/metrics.h), never averaged here. Rows are flushed as they are written. Used by the harness on one thread.
+// Writes what happens in one cell (policy x elasticity x trial) as raw, typed rows into
+// results/<experiment>/<run>/<policy>/<elasticity>/<trial>/. Metrics are derived later
+// (experiments/metrics.h), never averaged here. Rows are flushed as they are written. Used by the
+// harness on one thread.
 //
 //   jobs.csv       a row a job, when it ends; Batsim's column names
-//   grants.csv     every change of who owns which core: kind is submitted, granted, settled or released; `cores` is the
-//                  latest grant, `owned` also has the cores that the job has not left yet: what must not overlap
-//   decisions.csv  every answer of the policy, once all its grants have settled (experiments/decision_log.h)
-//   samples.csv    every tenant at every sampling instant;  steps.csv  every step of every tenant
+//   grants.csv     every change of who owns which core; kind: submitted, granted, settled or
+//                  released. `cores` is the latest grant, `owned` also has the cores that the job
+//                  has not left yet: what must not overlap
+//   decisions.csv  every answer of the policy, once its grants settled (experiments/decision_log.h)
+//   samples.csv    every tenant at every sampling instant
+//   steps.csv      every step of every tenant
+//   timeline.json  all of it for Perfetto (experiments/timeline.h)
 //
-// While the cell runs its folder is named "<trial>.partial"; Finish() renames it, so that a folder without the suffix is
-// whole. Throws OutputError when a row can't be written (full disk).
+// While the cell runs its folder is named "<trial>.partial"; Finish() renames it, so that a folder
+// without the suffix is whole. Throws OutputError when a row can't be written (full disk).
 
 #include <filesystem>
 #include <memory>
@@ -28,8 +32,9 @@ struct CellKey {
   int trial = 1;  // 1-based.
   friend auto operator<=>(const CellKey&, const CellKey&) = default;
 };
-std::string ToString(const CellKey& key);                        // "max-prop/malleable/1"
-std::filesystem::path CellFolder(const std::filesystem::path& run, const CellKey& key);  // Of a whole cell.
+std::string ToString(const CellKey& key);  // "max-prop/malleable/1"
+std::filesystem::path CellFolder(const std::filesystem::path& run,
+                                 const CellKey& key);  // Of a whole cell.
 
 class CellRecords final : public ArbiterObserver {
  public:
@@ -38,20 +43,24 @@ class CellRecords final : public ArbiterObserver {
   ~CellRecords() override;  // Without Finish() the folder stays partial.
 
   void OnSubmitted(TimePoint time, const Job& job) override;
-  void OnDecision(TimePoint time, int64_t decision, const std::string& event, const std::string& allocation,
-                  Duration decision_time) override;
+  void OnDecision(TimePoint time, int64_t decision, const std::string& event,
+                  const std::string& allocation, Duration decision_time) override;
   void OnStarted(TimePoint time, JobId job, const CpuSet& cores, Split split) override;
   void OnGrant(TimePoint time, JobId job, const CpuSet& cores, Split split) override;
-  void OnSettled(TimePoint time, JobId job, const CpuSet& cores, int64_t decision, Duration since) override;
-  // Writes the job's row: hand over its last samples and steps (OnSample, OnStep) before the arbiter learns of its end.
+  void OnSettled(TimePoint time, JobId job, const CpuSet& cores, int64_t decision,
+                 Duration since) override;
+  // Writes the job's row: hand over its last samples and steps (OnSample, OnStep) before the
+  // arbiter learns of its end.
   void OnEnded(TimePoint time, JobId job, JobEnd end, const std::string& reason) override;
   void OnSample(const TenantSample& sample);
   void OnStep(const StepSample& step);
-  // Something that a reader of the results must know, e.g. "the generator fell behind by 3.1 s". Kept in cell.json.
+  // Something that a reader of the results must know, e.g. "the generator fell behind by 3.1 s".
+  // Kept in cell.json.
   void Mark(const std::string& mark);
 
-  // Completes timeline.json, writes cell.json ({policy, elasticity, trial, status, reason, machine_cores, submitted, marks}) and renames
-  // the folder. status: "done", or "failed" with the reason (e.g. the policy broke its contract).
+  // Completes timeline.json, writes cell.json ({policy, elasticity, trial, status, reason,
+  // machine_cores, submitted, marks}) and renames the folder. status: "done", or "failed" with the
+  // reason (e.g. the policy broke its contract).
   void Finish(const std::string& status, const std::string& reason);
 
  private:

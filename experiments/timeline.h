@@ -1,7 +1,8 @@
 #pragma once
-// timeline.json of one cell: Chrome trace events, which open in Perfetto (ui.perfetto.dev) and chrome://tracing. A row a
-// job with a slice for every grant, counter tracks, and the decisions as instant events. The JSON array form, whose
-// closing bracket is optional: a killed run's timeline opens too. Used by CellRecords.
+// timeline.json of one cell: Chrome trace events, which open in Perfetto (ui.perfetto.dev) and
+// chrome://tracing. A row a job with a slice for every grant, counter tracks, and the decisions as
+// instant events. The JSON array form, whose closing bracket is optional: a killed run's timeline
+// opens too. Used by CellRecords.
 
 #include <filesystem>
 #include <string>

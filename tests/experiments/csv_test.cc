@@ -56,7 +56,7 @@ TEST(CsvTest, MissingFileIsAnInputError) {
 
 TEST(OutputFileTest, FullDiskNamesFileAndReason) {
   try {
-    CsvWriter("/dev/full", {"x"});
+    const CsvWriter writer("/dev/full", {"x"});
     FAIL() << "writing to a full device succeeded";
   } catch (const OutputError& error) {
     EXPECT_THAT(error.what(), HasSubstr("/dev/full"));

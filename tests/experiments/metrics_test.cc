@@ -95,7 +95,7 @@ TEST_F(MetricsTest, ThreadExcessIsFoundInSamplesThatDoNotSettle) {
 }
 
 TEST_F(MetricsTest, OnlyWholeCellsCount) {
-  CellRecords(folder_.path(), {"no-control", Elasticity::kMalleable, 1}, {0});
+  const CellRecords partial(folder_.path(), {"no-control", Elasticity::kMalleable, 1}, {0});
   CellRecords(folder_.path(), {"no-control", Elasticity::kRigid, 10}, {0}).Finish("done", "");
   CellRecords(folder_.path(), {"no-control", Elasticity::kRigid, 2}, {0}).Finish("failed", "why");
   std::filesystem::create_directories(folder_.path() / "plots" / "rigid" / "1");
