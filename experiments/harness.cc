@@ -48,7 +48,8 @@ class CellRun {
         key_(key),
         options_(options),
         info_(*FindPolicy(key.policy)),
-        policy_(config.NewPolicy(key.policy)),
+        policy_(options.make_policy ? options.make_policy(key.policy)
+                                    : config.NewPolicy(key.policy)),
         records_(options.run, key, config.cores),
         world_(options.make_world(PartialFolder(options.run, key))),
         arbiter_(*policy_, info_.oversubscribes, world_->GetHost(), options.topology, config.cores,

@@ -47,6 +47,9 @@ struct HarnessOptions {
   WorldFactory make_world;
   std::function<bool()> interrupted = [] { return false; };  // Asked after every event and sample.
   ProgressObserver* progress = nullptr;
+  // Empty: the registered policy of that name. Else what runs in its place, e.g. a policy that
+  // breaks its contract, in tests.
+  std::function<std::unique_ptr<Policy>(const std::string& name)> make_policy = {};
 };
 
 struct HarnessResult {

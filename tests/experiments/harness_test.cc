@@ -156,6 +156,44 @@ TEST_F(HarnessTest, AnInterruptKeepsWholeCellsAndTheRestCanFollow) {
   EXPECT_EQ(WholeCells(options.run).size(), 8U);
 }
 
+// Answers every question alike; most answers are wrong.
+class StubbornPolicy final : public Policy {
+ public:
+  explicit StubbornPolicy(Allocation allocation) : allocation_(std::move(allocation)) {}
+  Allocation Decide(const MachineView&, const Event&) override { return allocation_; }
+
+ private:
+  Allocation allocation_;
+};
+
+TEST_F(HarnessTest, APolicyThatBreaksItsContractFailsItsCellOnly) {
+  const ExperimentConfig config = Config({"trials=1"});
+  const Plan plan = MakePlan(config);
+  HarnessOptions options = Options();
+  options.make_policy = [&config](const std::string& name) -> std::unique_ptr<Policy> {
+    if (name != "strict") return config.NewPolicy(name);
+    return std::make_unique<StubbornPolicy>(Allocation{{{JobId{0}, cosched::Run{99, {}}}}});
+  };
+  const HarnessResult result = RunCells(config, plan, plan.cells, options);
+  EXPECT_EQ(result.failed, 2);
+  EXPECT_EQ(result.done, 2);
+  for (const CellKey& key : plan.cells) {
+    EXPECT_EQ(CellJson(key)["status"], key.policy == "strict" ? "failed" : "done");
+  }
+}
+
+TEST_F(HarnessTest, ACellThatCanNeverDrainFails) {
+  const ExperimentConfig config = Config({"trials=1"});
+  const Plan plan = MakePlan(config);
+  HarnessOptions options = Options();
+  options.make_policy = [](const std::string&) {
+    return std::make_unique<StubbornPolicy>(Allocation{});
+  };
+  EXPECT_EQ(RunCells(config, plan, {plan.cells[0]}, options).failed, 1);
+  const nlohmann::json cell = CellJson(plan.cells[0]);
+  EXPECT_NE(cell["reason"].get<std::string>().find("never drain"), std::string::npos);
+}
+
 TEST_F(HarnessTest, LateArrivalsAreMarked) {
   const ExperimentConfig config = Config({"trials=1"});
   const Plan plan = MakePlan(config);
