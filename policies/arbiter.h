@@ -1,12 +1,14 @@
 #pragma once
-// The arbiter stands between a Policy, which only decides, and a Host, which only obeys. On each event it asks the policy,
-// times the answer, checks it, revokes before it grants (a core passes to B only when the host has confirmed that A has left
-// it), places counts on concrete cores, and tells the observer. Called by the harness on one thread; the same on hardware
-// and in the simulator.
+// The arbiter stands between a Policy, which only decides, and a Host, which only obeys. On each
+// event it asks the policy, times the answer, checks it, revokes before it grants (a core passes to
+// B only when the host has confirmed that A has left it), places counts on concrete cores, and
+// tells the observer. Called by the harness on one thread; the same on hardware and in the
+// simulator.
 //
-// Invariants, always on (a violation by the policy throws PolicyError; by ourselves, CHECK): every core has at most one
-// exclusive owner; grants stay within the machine unless the policy declares itself oversubscribing; min <= grant <= max;
-// every submitted job ends exactly once; time never goes back.
+// Invariants, always on (a violation by the policy throws PolicyError; by ourselves, CHECK): every
+// core has at most one exclusive owner; grants stay within the machine unless the policy declares
+// itself oversubscribing; min <= grant <= max; every submitted job ends exactly once; time never
+// goes back.
 
 #include <memory>
 #include <stdexcept>
@@ -24,20 +26,23 @@ class PolicyError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// What the arbiter tells of itself, as it happens; implemented by the records. Every call carries the host's time.
+// What the arbiter tells of itself, as it happens; implemented by the records. Every call carries
+// the host's time.
 class ArbiterObserver {
  public:
   virtual ~ArbiterObserver() = default;
   virtual void OnSubmitted(TimePoint time, const Job& job) = 0;
-  // One per call of Policy::Decide. event: "job-arrived 3"; allocation: "3=0-1 2=pause" ("" = nothing changed).
-  // settle is zero here; OnSettled tells when what was decided is in place.
-  virtual void OnDecision(TimePoint time, int64_t decision, const std::string& event, const std::string& allocation,
-                          Duration decision_time) = 0;
+  // One per call of Policy::Decide. event: "job-arrived 3"; allocation: "3=0-1 2=pause" ("" =
+  // nothing changed). settle is zero here; OnSettled tells when what was decided is in place.
+  virtual void OnDecision(TimePoint time, int64_t decision, const std::string& event,
+                          const std::string& allocation, Duration decision_time) = 0;
   virtual void OnStarted(TimePoint time, JobId job, const CpuSet& cores, Split split) = 0;
-  // A running job's cores change; `cores` may be empty (paused). Told when the host is asked, before it settles.
+  // A running job's cores change; `cores` may be empty (paused). Told when the host is asked,
+  // before it settles.
   virtual void OnGrant(TimePoint time, JobId job, const CpuSet& cores, Split split) = 0;
   // The job is on the cores of its latest grant; since = time since the decision that granted them.
-  virtual void OnSettled(TimePoint time, JobId job, const CpuSet& cores, int64_t decision, Duration since) = 0;
+  virtual void OnSettled(TimePoint time, JobId job, const CpuSet& cores, int64_t decision,
+                         Duration since) = 0;
   virtual void OnEnded(TimePoint time, JobId job, JobEnd end, const std::string& reason) = 0;
 };
 
@@ -51,11 +56,13 @@ class Arbiter {
   void Submit(const Job& job);
   void Handle(const HostEvent& event);
   void Tick();
-  // Ends every job that has not ended: running ones are stopped. For an interrupt, or a cell that failed.
+  // Ends every job that has not ended: running ones are stopped. For an interrupt, or a cell that
+  // failed.
   void EndAll(JobEnd end, const std::string& reason);
 
-  // Jobs submitted and not ended, by state. A cell is done when all arrivals have been submitted and Waiting() + Started()
-  // is 0; if Started() is 0, nothing is in transition and jobs still wait with no arrival to come, it can never drain.
+  // Jobs submitted and not ended, by state. A cell is done when all arrivals have been submitted
+  // and Waiting() + Started() is 0; if Started() is 0, nothing is in transition and jobs still wait
+  // with no arrival to come, it can never drain.
   int Waiting() const;
   int Started() const;
   bool InTransition() const;  // A revocation or grant has not settled.

@@ -1,7 +1,8 @@
 #pragma once
-// The world, as the arbiter needs it: real processes (ProcessHost) or a simulator. It belongs to its consumer, so it lives
-// here. What a job runs (model, steps, …) is the host's affair: whoever submits a job to the arbiter has told the host of it.
-// Used from one thread, the one that runs the harness's loop.
+// The world, as the arbiter needs it: real processes (ProcessHost) or a simulator. It belongs to
+// its consumer, so it lives here. What a job runs (model, steps, …) is the host's affair: whoever
+// submits a job to the arbiter has told the host of it. Used from one thread, the one that runs the
+// harness's loop.
 
 #include <optional>
 #include <string>
@@ -15,11 +16,18 @@
 namespace cosched {
 
 // The job's threads are where its latest Start, Grant or Pause put them, and nowhere else.
-struct HostSettled { JobId job; };
+struct HostSettled {
+  JobId job;
+};
 // The job did all its steps and its process is gone.
-struct HostFinished { JobId job; };
+struct HostFinished {
+  JobId job;
+};
 // The job's process died, hung or broke its contract; it is gone by now.
-struct HostFailed { JobId job; std::string reason; };
+struct HostFailed {
+  JobId job;
+  std::string reason;
+};
 using HostEvent = std::variant<HostSettled, HostFinished, HostFailed>;
 
 class Host {
@@ -27,20 +35,23 @@ class Host {
   virtual ~Host() = default;
   virtual const Clock& GetClock() const = 0;
 
-  // Starts a job on these cores. `threads` is the split it computes with: for a rigid or moldable job fixed for its life.
-  // Answered by HostSettled once it runs (or HostFailed).
+  // Starts a job on these cores. `threads` is the split it computes with: for a rigid or moldable
+  // job fixed for its life. Answered by HostSettled once it runs (or HostFailed).
   virtual void Start(const Job& job, const CpuSet& cores, Split threads) = 0;
-  // Moves a running or paused job to these cores; a malleable one also changes its threads to `threads`. Answered by one
-  // HostSettled for the latest Grant or Pause (superseded ones are not answered).
+  // Moves a running or paused job to these cores; a malleable one also changes its threads to
+  // `threads`. Answered by one HostSettled for the latest Grant or Pause (superseded ones are not
+  // answered).
   virtual void Grant(JobId job, const CpuSet& cores, Split threads) = 0;
-  // The job gives up its cores at the next safe point and keeps its memory. Answered by HostSettled.
+  // The job gives up its cores at the next safe point and keeps its memory. Answered by
+  // HostSettled.
   virtual void Pause(JobId job) = 0;
   // Ends a job at once, without HostFinished; it is gone when Stop returns.
   virtual void Stop(JobId job) = 0;
   // Share of its steps that the job has done, 0..1.
   virtual double Progress(JobId job) const = 0;
 
-  // The next event, waiting until `deadline` at most; nullopt when the time is up (or a signal arrived).
+  // The next event, waiting until `deadline` at most; nullopt when the time is up (or a signal
+  // arrived).
   virtual std::optional<HostEvent> NextEvent(TimePoint deadline) = 0;
 };
 

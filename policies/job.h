@@ -1,5 +1,6 @@
 #pragma once
-// A job as policies, arbiter and hosts know it: an id, what it asks for, and how it may end. Plain data.
+// A job as policies, arbiter and hosts know it: an id, what it asks for, and how it may end. Plain
+// data.
 
 #include <compare>
 #include <cstdint>
@@ -17,9 +18,10 @@ struct JobId {
 };
 
 struct CoreRequest {
-  int min = 1;        // Below this it can't run.
-  int preferred = 1;  // What it asks for: the threads of a rigid job, the full grant of FCFS policies.
-  int max = 1;        // More is never granted.
+  int min = 1;  // Below this it can't run.
+  int preferred =
+      1;        // What it asks for: the threads of a rigid job, the full grant of FCFS policies.
+  int max = 1;  // More is never granted.
   friend bool operator==(const CoreRequest&, const CoreRequest&) = default;
 };
 

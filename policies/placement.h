@@ -1,13 +1,15 @@
 #pragma once
-// Turns "k cores" into concrete cores: sticky (a job keeps the cores it has; fewest moves), then whole physical cores, then
-// cores that share its L3, then its NUMA node. Pure functions; called by the arbiter.
+// Turns "k cores" into concrete cores: sticky (a job keeps the cores it has; fewest moves), then
+// whole physical cores, then cores that share its L3, then its NUMA node. Pure functions; called by
+// the arbiter.
 
 #include "engine/base/cpu_set.h"
 #include "engine/base/topology.h"
 
 namespace cosched {
 
-// `count` cores out of held | available, keeping as many of `held` as possible. REQUIRES: enough of them.
+// `count` cores out of held | available, keeping as many of `held` as possible. REQUIRES: enough of
+// them.
 CpuSet Place(const Topology& topology, const CpuSet& held, const CpuSet& available, int count);
 
 }  // namespace cosched

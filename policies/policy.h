@@ -1,9 +1,11 @@
 #pragma once
-// READ THIS FIRST. A Policy decides who runs on how many cores. It is told a MachineView and an Event, returns an Allocation,
-// and touches nothing: the Arbiter checks the answer, revokes before it grants, and makes it real through a Host, which may
-// be real processes or a simulator; a policy never knows which.
+// READ THIS FIRST. A Policy decides who runs on how many cores. It is told a MachineView and an
+// Event, returns an Allocation, and touches nothing: the Arbiter checks the answer, revokes before
+// it grants, and makes it real through a Host, which may be real processes or a simulator; a policy
+// never knows which.
 //
-// To add one: write policies/<name>.cc (a class, its parameters, one factory) and name the factory in registry.cc.
+// To add one: write policies/<name>.cc (a class, its parameters, one factory) and name the factory
+// in registry.cc.
 
 #include <map>
 #include <optional>
@@ -15,22 +17,36 @@
 namespace cosched {
 
 // Why the arbiter asks. A closed set.
-struct JobArrived { JobId job; };
-struct JobFinished { JobId job; };  // Its cores are free; it is no longer in the view.
-struct JobFailed { JobId job; };    // The same, for a job that died or broke its contract.
-struct GrantSettled { JobId job; };  // The job runs on exactly the cores of its latest grant.
-struct Tick {};                      // Time passed; only for policies that ask for it (PolicyInfo::tick).
+struct JobArrived {
+  JobId job;
+};
+// Its cores are free; it is no longer in the view.
+struct JobFinished {
+  JobId job;
+};
+// The same, for a job that died or broke its contract.
+struct JobFailed {
+  JobId job;
+};
+// The job runs on exactly the cores of its latest grant.
+struct GrantSettled {
+  JobId job;
+};
+// Time passed; only for policies that ask for it (PolicyInfo::tick).
+struct Tick {};
 using Event = std::variant<JobArrived, JobFinished, JobFailed, GrantSettled, Tick>;
 
-// Run on this many cores (the arbiter places them, moving as little as it can), or on exactly these. For a waiting job this
-// admits it, for a paused one it resumes it, for a running one it resizes it. split: left out = DefaultSplit(cores). A rigid job
-// always computes with DefaultSplit(preferred), a moldable one with the split of its start.
+// Run on this many cores (the arbiter places them, moving as little as it can), or on exactly
+// these. For a waiting job this admits it, for a paused one it resumes it, for a running one it
+// resizes it. split: left out = DefaultSplit(cores). A rigid job always computes with
+// DefaultSplit(preferred), a moldable one with the split of its start.
 struct Run {
   std::variant<int, CpuSet> cores;
   std::optional<Split> split;
 };
-// Give up all cores at the next safe point, keep memory. Only for a running job. One whose start still waits for cores that
-// others are leaving has nothing to keep: its start is called off and it waits again.
+// Give up all cores at the next safe point, keep memory. Only for a running job. One whose start
+// still waits for cores that others are leaving has nothing to keep: its start is called off and it
+// waits again.
 struct Pause {};
 // It will never run. Only for a waiting job.
 struct Reject {
@@ -40,10 +56,11 @@ using JobDecision = std::variant<Run, Pause, Reject>;
 
 // The answer. A job that is left out stays as it is.
 //
-// REQUIRES (the arbiter checks; a policy that breaks one fails its cell, with the reason recorded): jobs exist;
-// min <= cores <= max; the sum of all grants fits the machine, and no core is granted twice. A policy registered as
-// oversubscribing is free of the last two, and an explicit CpuSet of its may exceed a job's max: it says where the kernel may
-// put the job's threads, not how many it has.
+// REQUIRES (the arbiter checks; a policy that breaks one fails its cell, with the reason recorded):
+// jobs exist; min <= cores <= max; the sum of all grants fits the machine, and no core is granted
+// twice. A policy registered as oversubscribing is free of the last two, and an explicit CpuSet of
+// its may exceed a job's max: it says where the kernel may put the job's threads, not how many it
+// has.
 struct Allocation {
   std::map<JobId, JobDecision> jobs;
 };
@@ -51,8 +68,8 @@ struct Allocation {
 class Policy {
  public:
   virtual ~Policy() = default;
-  // Called by the arbiter on every event, on one thread. No I/O, no clock, no randomness of its own: equal views and events
-  // give equal allocations. The view lives until the call returns.
+  // Called by the arbiter on every event, on one thread. No I/O, no clock, no randomness of its
+  // own: equal views and events give equal allocations. The view lives until the call returns.
   virtual Allocation Decide(const MachineView& view, const Event& event) = 0;
 };
 

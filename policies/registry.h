@@ -1,6 +1,6 @@
 #pragma once
-// The table of all policies: it drives `cosched list policies`, the experiment file's checks, the contract tests and the
-// plots. Immutable; thread-safe.
+// The table of all policies: it drives `cosched list policies`, the experiment file's checks, the
+// contract tests and the plots. Immutable; thread-safe.
 
 #include <map>
 #include <memory>
@@ -13,9 +13,10 @@
 namespace cosched {
 
 struct PolicyParameter {
-  std::string_view name;           // Key of [policy.<name>] in an experiment file.
+  std::string_view name;  // Key of [policy.<name>] in an experiment file.
   std::string_view default_value;
-  // Alternatives, checked by MakePolicy: words, "integer >= N", "number >= X" or "number > X", e.g. "auto | integer >= 1".
+  // Alternatives, checked by MakePolicy: words, "integer >= N", "number >= X" or "number > X", e.g.
+  // "auto | integer >= 1".
   std::string_view allowed;
   std::string_view help;
 };
@@ -28,16 +29,18 @@ struct PolicyInfo {
   std::string_view summary;  // One line.
   std::string_view source;   // Paper and section, or "".
   std::span<const PolicyParameter> parameters = {};
-  bool oversubscribes = false;  // May grant a core twice; exempt from the exclusive-owner invariant.
-  Duration tick{0};             // Wants a Tick this often; 0 = never.
+  bool oversubscribes =
+      false;         // May grant a core twice; exempt from the exclusive-owner invariant.
+  Duration tick{0};  // Wants a Tick this often; 0 = never.
   std::unique_ptr<Policy> (*make)(const PolicyParameters& parameters) = nullptr;
 };
 
 std::span<const PolicyInfo> Policies();
 const PolicyInfo* FindPolicy(std::string_view name);  // nullptr if there is none.
-std::string PolicyNames();                            // "no-control, static-partition, …", for messages.
+std::string PolicyNames();  // "no-control, static-partition, …", for messages.
 
-// Fills in defaults. Throws InputError (key "policy.<name>.<parameter>") for an unknown parameter or a value not allowed.
+// Fills in defaults. Throws InputError (key "policy.<name>.<parameter>") for an unknown parameter
+// or a value not allowed.
 std::unique_ptr<Policy> MakePolicy(const PolicyInfo& info, const PolicyParameters& parameters);
 
 }  // namespace cosched

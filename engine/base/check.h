@@ -1,6 +1,6 @@
 #pragma once
-// CHECK(condition) << "what was expected": for our own bugs only, always on, aborts with file, line and message.
-// Bad input from a user is an InputError (engine/base/error.h), never a CHECK.
+// CHECK(condition) << "what was expected": for our own bugs only, always on, aborts with file, line
+// and message. Bad input from a user is an InputError (engine/base/error.h), never a CHECK.
 
 #include <sstream>
 
@@ -22,7 +22,7 @@ struct Voidify {
 
 }  // namespace cosched::internal
 
-#define CHECK(condition)              \
-  (condition) ? static_cast<void>(0)  \
+#define CHECK(condition)                         \
+  (condition) ? static_cast<void>(0)             \
               : ::cosched::internal::Voidify() & \
                     ::cosched::internal::CheckFailure(__FILE__, __LINE__, #condition).stream()

@@ -1,6 +1,7 @@
 #pragma once
-// Time across every seam: strong types, integer nanoseconds. A TimePoint counts from the start of the cell (one policy x
-// elasticity x trial); hardware and simulation differ only in who advances the clock.
+// Time across every seam: strong types, integer nanoseconds. A TimePoint counts from the start of
+// the cell (one policy x elasticity x trial); hardware and simulation differ only in who advances
+// the clock.
 
 #include <chrono>
 
@@ -16,7 +17,9 @@ struct ExperimentTime {
 };
 using TimePoint = std::chrono::time_point<ExperimentTime, Duration>;
 
-constexpr double ToSeconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+constexpr double ToSeconds(Duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
 constexpr double ToSeconds(TimePoint time) { return ToSeconds(time.time_since_epoch()); }
 constexpr Duration FromSeconds(double seconds) {
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
@@ -33,7 +36,8 @@ class RealClock final : public Clock {
  public:
   RealClock() : start_(std::chrono::steady_clock::now()) {}
   TimePoint Now() const override {
-    return TimePoint(std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - start_));
+    return TimePoint(
+        std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - start_));
   }
 
  private:

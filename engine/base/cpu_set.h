@@ -1,6 +1,7 @@
 #pragma once
-// A set of logical CPUs by their OS index, as a value. Every seam that speaks of cores uses it; a "core" in policies and
-// records is one logical CPU of this set. Text form: an interval set such as "0-3,5" ("" is the empty set).
+// A set of logical CPUs by their OS index, as a value. Every seam that speaks of cores uses it; a
+// "core" in policies and records is one logical CPU of this set. Text form: an interval set such as
+// "0-3,5" ("" is the empty set).
 
 #include <cstdint>
 #include <initializer_list>
@@ -17,8 +18,9 @@ class CpuSet {
 
   CpuSet() = default;
   CpuSet(std::initializer_list<int> cpus);
-  static CpuSet Range(int first, int last);                     // Both included; empty if last < first.
-  static std::optional<CpuSet> Parse(std::string_view text);    // nullopt if malformed or beyond kMaxCpu.
+  static CpuSet Range(int first, int last);  // Both included; empty if last < first.
+  static std::optional<CpuSet> Parse(
+      std::string_view text);  // nullopt if malformed or beyond kMaxCpu.
 
   void Add(int cpu);
   void Remove(int cpu);
@@ -26,7 +28,7 @@ class CpuSet {
   bool Contains(const CpuSet& other) const;  // Superset or equal.
   bool Empty() const { return words_.empty(); }
   int Count() const;
-  int First() const;                // Lowest CPU, or -1.
+  int First() const;                  // Lowest CPU, or -1.
   std::vector<int> ToVector() const;  // Ascending.
   std::string ToString() const;
 

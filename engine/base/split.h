@@ -1,5 +1,6 @@
 #pragma once
-// How a tenant divides its cores, and which of the field's elasticity classes it belongs to. Values; used on every seam.
+// How a tenant divides its cores, and which of the field's elasticity classes it belongs to.
+// Values; used on every seam.
 
 #include <compare>
 #include <string_view>
@@ -17,12 +18,14 @@ struct Split {
 constexpr Split DefaultSplit(int cores) { return {1, cores > 0 ? cores : 1}; }
 
 enum class Elasticity {
-  kRigid,      // threads = the cores it asked for (preferred), whatever it is given, as stock TensorFlow
+  kRigid,      // threads = the cores it asked for (preferred), whatever it is given, as stock
+               // TensorFlow
   kMoldable,   // threads = the cores it is given at its start, never changed afterwards
   kMalleable,  // threads follow the grant while it runs
 };
 
-std::string_view ToString(Elasticity elasticity);               // "rigid", "moldable", "malleable"
-bool ParseElasticity(std::string_view text, Elasticity* result);  // False if the text is none of them.
+std::string_view ToString(Elasticity elasticity);  // "rigid", "moldable", "malleable"
+bool ParseElasticity(std::string_view text,
+                     Elasticity* result);  // False if the text is none of them.
 
 }  // namespace cosched

@@ -1,7 +1,8 @@
 #pragma once
-// The machine's cores, caches and NUMA nodes. The only place that sees hwloc. Immutable after creation, so thread-safe;
-// cheap to copy (shared). A synthetic topology lets every layer above be tested on machines that are not here:
-// binding is then refused, because hwloc would silently do nothing (reference: hwloc_topology_is_thissystem).
+// The machine's cores, caches and NUMA nodes. The only place that sees hwloc. Immutable after
+// creation, so thread-safe; cheap to copy (shared). A synthetic topology lets every layer above be
+// tested on machines that are not here: binding is then refused, because hwloc would silently do
+// nothing (reference: hwloc_topology_is_thissystem).
 
 #include <sys/types.h>
 
@@ -16,13 +17,15 @@ class Topology {
  public:
   // The CPUs this process may use now. Throws std::runtime_error if hwloc can't read the machine.
   static Topology ThisMachine();
-  // hwloc's synthetic description, e.g. "pack:2 [numa] l3:4 core:8 pu:2". Throws InputError if malformed.
+  // hwloc's synthetic description, e.g. "pack:2 [numa] l3:4 core:8 pu:2". Throws InputError if
+  // malformed.
   static Topology Synthetic(const std::string& description);
 
   bool IsThisSystem() const;
   const CpuSet& Cpus() const;
 
-  // Logical indexes of what holds the CPU; -1 where the machine has no such level. REQUIRES: Cpus().Contains(cpu).
+  // Logical indexes of what holds the CPU; -1 where the machine has no such level. REQUIRES:
+  // Cpus().Contains(cpu).
   struct Location {
     int core = -1;
     int l3 = -1;
@@ -31,8 +34,8 @@ class Topology {
   };
   Location Locate(int cpu) const;
 
-  // Binds one thread (a kernel tid; 0 = the calling thread). False on a synthetic topology or if the kernel refuses
-  // (errno is kept), e.g. EINVAL for CPUs outside the process's cpuset.
+  // Binds one thread (a kernel tid; 0 = the calling thread). False on a synthetic topology or if
+  // the kernel refuses (errno is kept), e.g. EINVAL for CPUs outside the process's cpuset.
   bool BindThread(pid_t tid, const CpuSet& cpus) const;
   // What the kernel says the thread may run on now; empty if the thread is gone.
   CpuSet ThreadBinding(pid_t tid) const;

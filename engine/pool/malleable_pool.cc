@@ -14,6 +14,8 @@
 #include "engine/base/check.h"
 #include "engine/base/topology.h"
 #include "engine/pool/futex.h"
+#include "engine/pool/loop.h"
+#include "engine/pool/spin.h"
 
 namespace cosched {
 namespace {
@@ -21,141 +23,9 @@ namespace {
 using std::chrono::nanoseconds;
 using std::chrono::steady_clock;
 
-// What is written often has a cache line apart from what others watch: a loop of some microseconds
-// is mostly the moving of such lines between cores.
-constexpr size_t kCacheLine = 64;
-// How long a worker without work, or a caller whose last tasks run elsewhere, looks before it
-// sleeps: about what it takes to wake it again (13 us measured), so that it never costs more than
-// twice the better choice. Loops of small networks follow each other within this time. Two
-// processes on the same cores were as fast with it as with a third of it.
-constexpr nanoseconds kSpin{15'000};
 // Workers that a loop's caller wakes itself. Each of them wakes as many again while tasks remain,
 // so that the caller of a loop of some microseconds pays for two wake-ups at most.
 constexpr int kFanOut = 2;
-
-void Pause() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
-// True as soon as done() is; false when the time is up.
-template <typename Predicate>
-bool SpinUntil(Predicate done) {
-  const auto end = steady_clock::now() + kSpin;
-  do {
-    for (int i = 0; i < 8; ++i) {
-      if (done()) return true;
-      Pause();
-    }
-  } while (steady_clock::now() < end);
-  return done();
-}
-
-thread_local int task_depth = 0;
-
-// One ParallelFor, on its caller's stack. A worker may touch it only between Attach (under the
-// pool's lock, while it is listed) and Detach; the caller unlists it and then waits for the last
-// Detach.
-class Loop {
- public:
-  Loop(int tasks, FunctionRef<void(int)> body) : tasks_(tasks), body_(body) {}
-
-  int Remaining() const {
-    return static_cast<int>(std::max(int64_t{0}, tasks_ - next_.load(std::memory_order_relaxed)));
-  }
-  uint32_t Attached() const { return attached_.load(std::memory_order_relaxed) & ~kCallerSleeps; }
-  void Attach() { attached_.fetch_add(1, std::memory_order_relaxed); }
-  // Workers that may still be woken for this loop, at most `limit`; the caller runs one task
-  // itself.
-  int TakeWakeUps(int limit) {
-    const int count = std::max(0, std::min({limit, Remaining(), tasks_ - 1 - woken_}));
-    woken_ += count;
-    return count;
-  }
-
-  // Runs tasks until none is left or `leave()` after a task. Tasks must not throw: noexcept ends
-  // the program, where unwinding would leave workers with a dead loop.
-  template <typename Predicate>
-  void Work(Predicate leave) noexcept {
-    const FunctionRef<void(int)> body = body_;  // Not read again from a line that others write.
-    const int tasks = tasks_;
-    ++task_depth;
-    int64_t task;
-    while ((task = next_.fetch_add(1, std::memory_order_relaxed)) < tasks) {
-      body(static_cast<int>(task));
-      if (leave()) break;
-    }
-    --task_depth;
-  }
-
-  void Detach() {
-    // Once the count has dropped the caller may return, so only the address of the word may be used
-    // after it.
-    const std::atomic<uint32_t>* word = &attached_;
-    if (attached_.fetch_sub(1, std::memory_order_acq_rel) == (kCallerSleeps | 1)) FutexWake(word);
-  }
-
-  // By the caller, once unlisted.
-  void WaitForWorkers() {
-    const auto alone = [this] { return attached_.load(std::memory_order_acquire) == 0; };
-    if (alone() || SpinUntil(alone)) return;
-    uint32_t seen = attached_.fetch_or(kCallerSleeps, std::memory_order_acquire) | kCallerSleeps;
-    while (seen != kCallerSleeps) {
-      FutexWait(&attached_, seen);
-      seen = attached_.load(std::memory_order_acquire);
-    }
-  }
-
-  Loop* previous = nullptr;
-  Loop* next = nullptr;
-
- private:
-  static constexpr uint32_t kCallerSleeps = 1u << 31;
-
-  const int tasks_;
-  const FunctionRef<void(int)> body_;
-  int woken_ = 0;  // Guarded by the pool's lock.
-  std::atomic<uint32_t> attached_{0};
-  alignas(kCacheLine) std::atomic<int64_t> next_{0};  // 64 bits: workers count past the end
-};
-
-// Spins a little before it sleeps: the pool's sections take some tens of nanoseconds, a futex round
-// trip thousands.
-class Mutex {
- public:
-  void Lock() { pthread_mutex_lock(&mutex_); }
-  void Unlock() { pthread_mutex_unlock(&mutex_); }
-
- private:
-  pthread_mutex_t mutex_ = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
-};
-
-// Holds a mutex until its end, except between Unlock and Lock.
-class MutexLock {
- public:
-  explicit MutexLock(Mutex& mutex) : mutex_(mutex) { Lock(); }
-  ~MutexLock() {
-    if (held_) Unlock();
-  }
-  MutexLock(const MutexLock&) = delete;
-  MutexLock& operator=(const MutexLock&) = delete;
-
-  void Lock() {
-    mutex_.Lock();
-    held_ = true;
-  }
-  void Unlock() {
-    held_ = false;
-    mutex_.Unlock();
-  }
-
- private:
-  Mutex& mutex_;
-  bool held_ = false;
-};
 
 enum class State {
   kParked,  // asleep, not wanted

@@ -1,0 +1,83 @@
+#pragma once
+// One running ParallelFor, as the pool sees it. Used by malleable_pool.cc only.
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+
+#include "engine/pool/function_ref.h"
+#include "engine/pool/futex.h"
+#include "engine/pool/spin.h"
+
+namespace cosched {
+
+// How deep the calling thread is in tasks of any pool.
+inline thread_local int task_depth = 0;
+
+// One ParallelFor, on its caller's stack. A worker may touch it only between Attach (under the
+// pool's lock, while it is listed) and Detach; the caller unlists it and then waits for the last
+// Detach.
+class Loop {
+ public:
+  Loop(int tasks, FunctionRef<void(int)> body) : tasks_(tasks), body_(body) {}
+
+  int Remaining() const {
+    return static_cast<int>(std::max(int64_t{0}, tasks_ - next_.load(std::memory_order_relaxed)));
+  }
+  uint32_t Attached() const { return attached_.load(std::memory_order_relaxed) & ~kCallerSleeps; }
+  void Attach() { attached_.fetch_add(1, std::memory_order_relaxed); }
+  // Workers that may still be woken for this loop, at most `limit`; the caller runs one task
+  // itself.
+  int TakeWakeUps(int limit) {
+    const int count = std::max(0, std::min({limit, Remaining(), tasks_ - 1 - woken_}));
+    woken_ += count;
+    return count;
+  }
+
+  // Runs tasks until none is left or `leave()` after a task. Tasks must not throw: noexcept ends
+  // the program, where unwinding would leave workers with a dead loop.
+  template <typename Predicate>
+  void Work(Predicate leave) noexcept {
+    const FunctionRef<void(int)> body = body_;  // Not read again from a line that others write.
+    const int tasks = tasks_;
+    ++task_depth;
+    int64_t task;
+    while ((task = next_.fetch_add(1, std::memory_order_relaxed)) < tasks) {
+      body(static_cast<int>(task));
+      if (leave()) break;
+    }
+    --task_depth;
+  }
+
+  void Detach() {
+    // Once the count has dropped the caller may return, so only the address of the word may be used
+    // after it.
+    const std::atomic<uint32_t>* word = &attached_;
+    if (attached_.fetch_sub(1, std::memory_order_acq_rel) == (kCallerSleeps | 1)) FutexWake(word);
+  }
+
+  // By the caller, once unlisted.
+  void WaitForWorkers() {
+    const auto alone = [this] { return attached_.load(std::memory_order_acquire) == 0; };
+    if (alone() || SpinUntil(alone)) return;
+    uint32_t seen = attached_.fetch_or(kCallerSleeps, std::memory_order_acquire) | kCallerSleeps;
+    while (seen != kCallerSleeps) {
+      FutexWait(&attached_, seen);
+      seen = attached_.load(std::memory_order_acquire);
+    }
+  }
+
+  Loop* previous = nullptr;
+  Loop* next = nullptr;
+
+ private:
+  static constexpr uint32_t kCallerSleeps = 1u << 31;
+
+  const int tasks_;
+  const FunctionRef<void(int)> body_;
+  int woken_ = 0;  // Guarded by the pool's lock.
+  std::atomic<uint32_t> attached_{0};
+  alignas(kCacheLine) std::atomic<int64_t> next_{0};  // 64 bits: workers count past the end
+};
+
+}  // namespace cosched
