@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -37,12 +38,13 @@ void ProgressLine::OnJobsDone(int jobs) {
 
 void ProgressLine::OnCellEnded(const CellKey& key, const std::string& problem) {
   ++done_;
+  last_end_ = SteadyClock::now();
   Clear();
   if (!problem.empty()) {
     fmt::print(stderr, "[{}/{}] {}: {}\n", done_, total_, ToString(key), problem);
   } else if (!terminal_) {
     fmt::print(stderr, "[{}/{}] {}: {} jobs in {:.1f} s{}\n", done_, total_, ToString(key), jobs_,
-               Seconds(SteadyClock::now() - cell_started_), TimeLeft());
+               Seconds(last_end_ - cell_started_), TimeLeft());
   }
   Draw();
 }
@@ -63,10 +65,10 @@ void ProgressLine::Clear() const {
 std::string ProgressLine::TimeLeft() const {
   const size_t done = done_ - done_before_;
   if (done == 0 || done_ == total_) return "";
-  const double left = Seconds(SteadyClock::now() - started_) / static_cast<double>(done) *
-                      static_cast<double>(total_ - done_);
-  const auto whole = std::lround(left);
-  return fmt::format("  about {}:{:02} left", whole / 60, whole % 60);
+  const double mean = Seconds(last_end_ - started_) / static_cast<double>(done);
+  const double since = Seconds(SteadyClock::now() - last_end_);
+  const auto left = std::lround(std::max(0.0, mean * static_cast<double>(total_ - done_) - since));
+  return fmt::format("  about {}:{:02} left", left / 60, left % 60);
 }
 
 }  // namespace cosched

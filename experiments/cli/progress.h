@@ -30,6 +30,7 @@ class ProgressLine final : public ProgressObserver {
   const size_t total_;
   const SteadyClock::time_point started_ = SteadyClock::now();
   SteadyClock::time_point cell_started_;
+  SteadyClock::time_point last_end_ = started_;  // Of a cell.
   size_t done_;
   std::string cell_;
   int jobs_ = 0;

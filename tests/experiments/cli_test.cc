@@ -45,6 +45,7 @@ steps = 3
   pid_t Start(std::vector<std::string> arguments, rlim_t file_limit = RLIM_INFINITY) {
     arguments.insert(arguments.begin(), COSCHED_BINARY);
     std::vector<char*> argv;
+    argv.reserve(arguments.size() + 1);
     for (std::string& argument : arguments) argv.push_back(argument.data());
     argv.push_back(nullptr);
     const std::string out = folder_.path() / "out";
@@ -223,7 +224,7 @@ TEST_F(CliTest, AFullDiskIsExitOneAndNothingLooksWhole) {
   // The manifest fits, with its topology; the samples of a cell do not.
   const Ended later = Wait(Start({"run", "x.toml", "--no-plots", "--set", "sampling.period_ms=1",
                                   "--set", "workload.0.steps=3000"},
-                                 32 * 1024));
+                                 rlim_t{32} * 1024));
   EXPECT_EQ(later.exit_code, 1) << later.err;
   EXPECT_NE(later.err.find("--resume"), std::string::npos) << later.err;
   ASSERT_EQ(Runs().size(), 1U);

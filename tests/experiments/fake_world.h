@@ -97,7 +97,7 @@ class FakeWorld final : public World, public Host, public Clock {
     events_.push_back(HostSettled{job});
   }
   HostEvent Take() {
-    const HostEvent event = events_.front();
+    HostEvent event = events_.front();
     events_.erase(events_.begin());
     if (const auto* failed = std::get_if<HostFailed>(&event)) jobs_.erase(failed->job);
     return event;
