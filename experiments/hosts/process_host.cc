@@ -53,6 +53,7 @@ struct ProcessHost::Impl {
   const RealClock clock;
   const Duration epoch;  // MonotonicNow() at the clock's zero.
   UniqueFd interrupt;
+  Reaper reaper;  // Outlives the tenants.
   std::map<JobId, Entry> entries;
   std::deque<HostEvent> events;
   std::vector<StepSample> steps;
@@ -141,7 +142,7 @@ void ProcessHost::Start(const Job& job, const CpuSet& cores, Split threads) {
   }
   try {
     entry.tenant = std::make_unique<SupervisedTenant>(job, entry.spec, cores, threads, settings,
-                                                      impl_->clock.Now());
+                                                      &impl_->reaper, impl_->clock.Now());
   } catch (const std::system_error& error) {
     impl_->events.push_back(HostFailed{job.id, error.what()});
   }

@@ -1,11 +1,14 @@
 #pragma once
-// Real tenants: one `cosched tenant` process a job, on real cores. Implements the Host seam for the arbiter; the harness also
-// describes the jobs and samples them. One thread uses it (the harness's loop), except Interrupt().
+// Real tenants: one `cosched tenant` process a job, on real cores. Implements the Host seam for the
+// arbiter; the harness also describes the jobs and samples them. One thread uses it (the harness's
+// loop), except Interrupt().
 //
-//   Start/Grant: a malleable tenant gets a message, resizes its pools and rebinds its threads itself, and answers; a rigid or
-//   moldable one knows nothing: its threads' affinity is changed from outside, as an operator would with stock TensorFlow.
-//   No tenant outlives this process, however it ends (PR_SET_PDEATHSIG and the socket's end of file). A tenant that dies is
-//   reported within 100 ms; one without heartbeat, or with compute threads outside its grant, is killed and reported.
+//   Start/Grant: a malleable tenant gets a message, resizes its pools and rebinds its threads
+//   itself, and answers; a rigid or moldable one knows nothing: its threads' affinity is changed
+//   from outside, as an operator would with stock TensorFlow. No tenant outlives this process,
+//   however it ends (PR_SET_PDEATHSIG and the socket's end of file). A tenant that dies is reported
+//   within 100 ms; one without heartbeat, or with compute threads outside its grant, is killed and
+//   reported.
 
 #include <chrono>
 #include <filesystem>
@@ -22,12 +25,14 @@ namespace cosched {
 class ProcessHost final : public Host {
  public:
   struct Options {
-    std::filesystem::path binary;        // The cosched binary; /proc/self/exe in production.
-    std::filesystem::path log_directory;  // tenant-<job>.log: the stderr of each tenant. Empty = inherited.
+    std::filesystem::path binary;  // The cosched binary; /proc/self/exe in production.
+    std::filesystem::path
+        log_directory;  // tenant-<job>.log: the stderr of each tenant. Empty = inherited.
     Topology topology;
     Duration heartbeat_timeout = std::chrono::seconds(10);  // Of a started tenant.
     Duration start_timeout = std::chrono::seconds(60);
-    Duration settle_timeout = std::chrono::seconds(5);  // A grant not settled by then fails the tenant.
+    Duration settle_timeout =
+        std::chrono::seconds(5);  // A grant not settled by then fails the tenant.
   };
 
   explicit ProcessHost(Options options);

@@ -65,7 +65,8 @@ std::string Within(Duration limit) {
 }  // namespace
 
 SupervisedTenant::SupervisedTenant(const Job& job, const TenantSpec& spec, const CpuSet& cores,
-                                   Split threads, const Settings& settings, TimePoint now)
+                                   Split threads, const Settings& settings, Reaper* reaper,
+                                   TimePoint now)
     : job_(job),
       spec_(spec),
       settings_(settings),
@@ -78,13 +79,15 @@ SupervisedTenant::SupervisedTenant(const Job& job, const TenantSpec& spec, const
   auto [ours, theirs] = SocketPair();
   socket_ = std::move(ours);
   const int fds[] = {theirs.get(), counters_.fd()};
-  process_.emplace(TenantProcess::Launch{
-      .binary = settings.binary,
-      .arguments = Arguments(job, spec, cores, threads, fds[0], fds[1]),
-      .cores = cores,
-      .inherited = {fds[0], fds[1]},
-      .log = settings.log,
-  });
+  process_.emplace(
+      TenantProcess::Launch{
+          .binary = settings.binary,
+          .arguments = Arguments(job, spec, cores, threads, fds[0], fds[1]),
+          .cores = cores,
+          .inherited = {fds[0], fds[1]},
+          .log = settings.log,
+      },
+      reaper);
   sampler_.emplace(process_->pid());
 }
 

@@ -31,9 +31,9 @@ class SupervisedTenant {
     Duration heartbeat_timeout, start_timeout, settle_timeout;
   };
 
-  // Starts the process. Throws std::system_error if the kernel refuses.
+  // Starts the process. Throws std::system_error if the kernel refuses. The reaper outlives it.
   SupervisedTenant(const Job& job, const TenantSpec& spec, const CpuSet& cores, Split threads,
-                   const Settings& settings, TimePoint now);
+                   const Settings& settings, Reaper* reaper, TimePoint now);
 
   void Grant(const CpuSet& cores, Split threads, TimePoint now);
   void Pause(TimePoint now);

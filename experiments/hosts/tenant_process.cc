@@ -83,7 +83,43 @@ UniqueFd AboveStdio(UniqueFd fd) {
   return moved;
 }
 
-TenantProcess::TenantProcess(const Launch& launch) {
+Reaper::Reaper() : thread_([this] { Run(); }) {}
+
+Reaper::~Reaper() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stopping_ = true;
+  }
+  news_.notify_one();
+  thread_.join();
+}
+
+void Reaper::Take(UniqueFd pidfd) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ended_.push_back(std::move(pidfd));
+  }
+  news_.notify_one();
+}
+
+void Reaper::Run() {
+  const sched_param ordinary{.sched_priority = 0};
+  sched_setscheduler(0, SCHED_OTHER, &ordinary);
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (true) {
+    news_.wait(lock, [this] { return stopping_ || !ended_.empty(); });
+    if (ended_.empty()) return;
+    const UniqueFd pidfd = std::move(ended_.back());
+    ended_.pop_back();
+    lock.unlock();
+    siginfo_t info;
+    while (waitid(P_PIDFD, static_cast<id_t>(pidfd.get()), &info, WEXITED) != 0 && errno == EINTR) {
+    }
+    lock.lock();
+  }
+}
+
+TenantProcess::TenantProcess(const Launch& launch, Reaper* reaper) : reaper_(reaper) {
   std::vector<char*> argv{const_cast<char*>(launch.binary.c_str())};
   for (const std::string& argument : launch.arguments) {
     argv.push_back(const_cast<char*>(argument.c_str()));
@@ -120,6 +156,11 @@ TenantProcess::TenantProcess(const Launch& launch) {
   }
 }
 
+TenantProcess::~TenantProcess() {
+  Kill();
+  reaper_->Take(std::move(pidfd_));
+}
+
 void TenantProcess::Signal(int signal) {
   if (!end_) syscall(SYS_pidfd_send_signal, pidfd_.get(), signal, nullptr, 0);
 }
@@ -129,7 +170,7 @@ std::optional<TenantProcess::End> TenantProcess::Wait(int flags) {
   siginfo_t info{};
   int result;
   do {
-    result = waitid(P_PIDFD, static_cast<id_t>(pidfd_.get()), &info, WEXITED | flags);
+    result = waitid(P_PIDFD, static_cast<id_t>(pidfd_.get()), &info, WEXITED | WNOWAIT | flags);
   } while (result != 0 && errno == EINTR);
   if (result != 0) {
     end_ = End{false, "was reaped by someone else"};  // SIGCHLD is ignored in this process.

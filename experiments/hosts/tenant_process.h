@@ -5,15 +5,40 @@
 
 #include <sys/types.h>
 
+#include <condition_variable>
 #include <filesystem>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "engine/base/cpu_set.h"
 #include "experiments/hosts/unique_fd.h"
 
 namespace cosched {
+
+// Takes ended processes out of the kernel's table, at ordinary priority on a thread of its own. A
+// harness runs SCHED_FIFO, and reaping there can stop a core for a second: the kernel waits,
+// spinning, until the tenant's last thread has tidied up /proc, and that thread may be the one it
+// has just preempted (seen on 6.18: waitid -> release_task -> d_walk until the real-time throttle).
+class Reaper {
+ public:
+  Reaper();
+  ~Reaper();  // When all have been reaped.
+  Reaper(const Reaper&) = delete;
+  Reaper& operator=(const Reaper&) = delete;
+  void Take(UniqueFd pidfd);  // A child of this process that was killed or has ended.
+
+ private:
+  void Run();
+
+  std::mutex mutex_;
+  std::condition_variable news_;
+  std::vector<UniqueFd> ended_;
+  bool stopping_ = false;
+  std::thread thread_;
+};
 
 class TenantProcess {
  public:
@@ -29,8 +54,9 @@ class TenantProcess {
   static constexpr int kOrphaned = 124, kNoCores = 125, kNoOutput = 126, kNoBinary = 127;
 
   // Throws std::system_error if the kernel refuses to start a process or the log can't be written.
-  explicit TenantProcess(const Launch& launch);
-  ~TenantProcess() { Kill(); }
+  // The reaper outlives it.
+  TenantProcess(const Launch& launch, Reaper* reaper);
+  ~TenantProcess();
   TenantProcess(const TenantProcess&) = delete;
   TenantProcess& operator=(const TenantProcess&) = delete;
 
@@ -38,19 +64,19 @@ class TenantProcess {
   int pidfd() const { return pidfd_.get(); }  // Readable once the process has ended.
   void Signal(int signal);                    // Nothing if it has ended.
 
-  // How it ended, once it has: {0, ""} for exit code 0, otherwise a code and a description such as
-  // "exited with status 3" or "was killed by signal 9 (Killed)". Does not block. The process is
-  // then gone, also from the process table.
+  // How it ended, once it has, such as "exited with status 3" or "was killed by signal 9 (Killed)".
+  // Does not block. Nothing of it runs any more.
   struct End {
-    bool success = false;
+    bool success = false;  // Exit code 0.
     std::string how;
   };
   std::optional<End> Ended();
-  void Kill();  // At once and whatever its state; gone when this returns.
+  void Kill();  // At once and whatever its state; nothing of it runs when this returns.
 
  private:
   std::optional<End> Wait(int flags);
 
+  Reaper* const reaper_;
   pid_t pid_ = -1;
   UniqueFd pidfd_;
   std::optional<End> end_;

@@ -32,7 +32,7 @@ ProcessHost::Options HostOptions() {
   return {.binary = "/proc/self/exe", .log_directory = {}, .topology = Topology::ThisMachine()};
 }
 
-// Processes whose parent is `parent`.
+// Living processes whose parent is `parent`.
 std::vector<pid_t> ChildrenOf(pid_t parent) {
   std::vector<pid_t> children;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
@@ -41,7 +41,8 @@ std::vector<pid_t> ChildrenOf(pid_t parent) {
     std::string line;
     if (pid <= 0 || !std::getline(file, line)) continue;
     const size_t after_name = line.rfind(") ");
-    if (std::atoi(line.c_str() + after_name + 4) == parent) children.push_back(pid);
+    const bool alive = line[after_name + 2] != 'Z';
+    if (alive && std::atoi(line.c_str() + after_name + 4) == parent) children.push_back(pid);
   }
   return children;
 }
@@ -326,6 +327,16 @@ TEST_F(ProcessHostTest, DeathIsReportedWithin100Milliseconds) {
     break;
   }
   ExpectSettled(Start("obedient", two_));
+}
+
+TEST_F(ProcessHostTest, EndedTenantsLeaveTheProcessTable) {
+  const JobId job = Start("obedient", one_);
+  const std::string folder = "/proc/" + std::to_string(OnlyChild());
+  Host().Stop(job);
+  for (int i = 0; i < 1000 && std::filesystem::exists(folder); ++i) {
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder));
 }
 
 TEST_F(ProcessHostTest, StoppedByAStrangerIsNoHeartbeat) {

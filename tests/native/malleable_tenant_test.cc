@@ -2,6 +2,7 @@
 // after a resize as one that was never resized?
 
 #include <gtest/gtest.h>
+#include <time.h>
 
 #include <algorithm>
 #include <chrono>
@@ -13,6 +14,7 @@
 
 #include "engine/base/topology.h"
 #include "experiments/hosts/process_host.h"
+#include "experiments/realtime.h"
 #include "workloads/training_job.h"
 
 namespace cosched {
@@ -130,6 +132,40 @@ TEST_F(RealTenantTest, UnknownModelIsItsFailureWithTheReason) {
   const std::optional<HostEvent> event = Next(seconds(60));
   ASSERT_TRUE(event && std::holds_alternative<HostFailed>(*event));
   EXPECT_NE(std::get<HostFailed>(*event).reason.find("nope"), std::string::npos);
+}
+
+// See Reaper: a real-time thread that reaps may spin in the kernel until it is throttled.
+TEST_F(RealTenantTest, RealtimeHostDoesNotSpinWhenTenantsEnd) {
+  const RealtimeScope realtime;
+  if (!realtime.granted()) GTEST_SKIP() << realtime.description();
+  const auto used = [] {
+    timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+  };
+  constexpr int kTenants = 12;
+  const Duration before = used();
+  for (int i = 1; i <= kTenants; ++i) {
+    Job job;
+    job.id = JobId{i};
+    job.request = {1, cores_.Count(), cores_.Count()};
+    TenantSpec spec;
+    spec.model = "lenet5";
+    spec.steps = 10 + 5 * (i % 2);
+    host_.Describe(job.id, spec);
+    host_.Start(job, cores_, DefaultSplit(cores_.Count()));
+  }
+  for (int ended = 0; ended < kTenants;) {
+    const std::optional<HostEvent> event = Next(std::chrono::milliseconds(10));
+    host_.Sample();
+    if (event && std::holds_alternative<HostFailed>(*event)) {
+      FAIL() << std::get<HostFailed>(*event).reason;
+    }
+    ended += event && std::holds_alternative<HostFinished>(*event) ? 1 : 0;
+  }
+  const double milliseconds_used = ToSeconds(used() - before) * 1e3;
+  std::cout << "the host used " << milliseconds_used << " ms of CPU time\n";
+  EXPECT_LT(milliseconds_used, 600);  // One spin is about 900 ms.
 }
 
 // Two equal programs take turns, so that both see the same machine; one is resized 2 -> 1 -> 2
