@@ -147,13 +147,11 @@ void ControlThread::Follow() {
     applied_ = true;
     may_compute_.notify_all();
   }
-  if (malleable) {
-    if (!session_->Pools().WaitSettled(kSettleSlice)) return;
-    // Last, so that a surplus worker ends its task where it is, not on a core that is another
-    // worker's now.
-    if (!grant_.cores.Empty()) {
-      ConfineThreads(getpid(), grant_.cores, Which::kExceptPlaced, topology_);
-    }
+  if (!session_->Pools().WaitSettled(kSettleSlice)) return;
+  // Last, so that a surplus worker ends its task where it is, not on a core that is another
+  // worker's now.
+  if (malleable && !grant_.cores.Empty()) {
+    ConfineThreads(getpid(), grant_.cores, Which::kExceptPlaced, topology_);
   }
   Answer();
 }
