@@ -144,7 +144,6 @@ TEST_F(RealTenantTest, RealtimeHostDoesNotSpinWhenTenantsEnd) {
     return seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
   };
   constexpr int kTenants = 12;
-  const Duration before = used();
   for (int i = 1; i <= kTenants; ++i) {
     Job job;
     job.id = JobId{i};
@@ -155,17 +154,19 @@ TEST_F(RealTenantTest, RealtimeHostDoesNotSpinWhenTenantsEnd) {
     host_.Describe(job.id, spec);
     host_.Start(job, cores_, DefaultSplit(cores_.Count()));
   }
+  Duration longest{0};
   for (int ended = 0; ended < kTenants;) {
+    const Duration before = used();
     const std::optional<HostEvent> event = Next(std::chrono::milliseconds(10));
+    longest = std::max<Duration>(longest, used() - before);
     host_.Sample();
     if (event && std::holds_alternative<HostFailed>(*event)) {
       FAIL() << std::get<HostFailed>(*event).reason;
     }
     ended += event && std::holds_alternative<HostFinished>(*event) ? 1 : 0;
   }
-  const double milliseconds_used = ToSeconds(used() - before) * 1e3;
-  std::cout << "the host used " << milliseconds_used << " ms of CPU time\n";
-  EXPECT_LT(milliseconds_used, 600);  // One spin is about 900 ms.
+  std::cout << "the host used " << ToSeconds(longest) * 1e3 << " ms of CPU time at most\n";
+  EXPECT_LT(longest, std::chrono::milliseconds(300));  // One spin is about 900 ms.
 }
 
 // Two equal programs take turns, so that both see the same machine; one is resized 2 -> 1 -> 2
