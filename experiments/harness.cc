@@ -90,6 +90,7 @@ class CellRun {
       if (options_.interrupted()) return Interrupt();
       if (!event) continue;
       if (std::holds_alternative<HostFailed>(*event)) ++failed_jobs_;
+      if (!std::holds_alternative<HostSettled>(*event)) TakeSamples();  // Its last is among them.
       arbiter_.Handle(*event);
     }
     MarkLateness();
@@ -122,10 +123,14 @@ class CellRun {
 
   void SampleIfDue() {
     if (Now() < next_sample_) return;
-    for (const TenantSample& sample : world_->Sample()) records_.OnSample(sample);
+    TakeSamples();
     // On the grid of periods, so that a late sample does not shift those after it.
     const auto periods = Now().time_since_epoch() / config_.sample_period + 1;
     next_sample_ = TimePoint(periods * config_.sample_period);
+  }
+
+  void TakeSamples() {
+    for (const TenantSample& sample : world_->Sample()) records_.OnSample(sample);
   }
 
   void TakeSteps() {

@@ -57,6 +57,7 @@ struct ProcessHost::Impl {
   std::map<JobId, Entry> entries;
   std::deque<HostEvent> events;
   std::vector<StepSample> steps;
+  std::vector<TenantSample> last_samples;  // Of tenants that are gone; not yet taken.
   TimePoint next_drain;
 };
 
@@ -83,6 +84,7 @@ SupervisedTenant* ProcessHost::Impl::Living(JobId job) {
 // REQUIRES: the process is gone.
 void ProcessHost::Impl::Bury(Entry* entry) {
   entry->tenant->TakeSteps(epoch, clock.Now(), &steps);
+  last_samples.push_back(entry->tenant->LastSample(clock.Now()));
   entry->progress = entry->tenant->Progress();
   entry->tenant = nullptr;
 }
@@ -192,7 +194,7 @@ std::optional<HostEvent> ProcessHost::NextEvent(TimePoint deadline) {
 }
 
 std::vector<TenantSample> ProcessHost::Sample() {
-  std::vector<TenantSample> samples;
+  std::vector<TenantSample> samples = std::exchange(impl_->last_samples, {});
   for (auto& [job, entry] : impl_->entries) {
     if (!entry.tenant) continue;
     if (auto sample = entry.tenant->Sample(impl_->clock.Now())) samples.push_back(*sample);

@@ -49,7 +49,8 @@ class ProcessHost final : public Host {
   double Progress(JobId job) const override;
   std::optional<HostEvent> NextEvent(TimePoint deadline) override;
 
-  // One row a living tenant, measured now from /proc and the shared counters.
+  // One row a living tenant, measured now from /proc and the shared counters; before these, one for
+  // each that has gone since the last call, with all that was seen of it.
   std::vector<TenantSample> Sample();
   // The steps that ended since the last call, in order per job.
   std::vector<StepSample> TakeSteps();

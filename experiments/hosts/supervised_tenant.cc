@@ -164,6 +164,7 @@ void SupervisedTenant::Handle(const FinishedMessage& finished, TimePoint now) {
   }
   finished_ = true;
   leave_deadline_ = now + kLeaveTimeout;
+  sampler_->Read();  // While its threads are still there: LastSample is made of this.
 }
 
 void SupervisedTenant::Handle(const ErrorMessage& error, TimePoint) { Fail(error.reason); }
@@ -308,24 +309,34 @@ double SupervisedTenant::Progress() const {
   return std::min(static_cast<double>(counters_.Read().steps) / all, 1.0);
 }
 
-std::optional<TenantSample> SupervisedTenant::Sample(TimePoint now) {
-  const int64_t sequence = counters_.Read().settled_sequence;
-  if (!sampler_->Read()) return std::nullopt;
-  const ProcessSampler::Totals totals = sampler_->ComputeTotals();
+TenantSample SupervisedTenant::SampleOf(const ProcessSampler::Totals& totals, TimePoint now) const {
   const SharedCounters::Counters counters = counters_.Read();
   TenantSample sample;
   sample.job = job_.id;
   sample.time = now;
   sample.granted = held_;
-  sample.runnable_threads = totals.runnable;
-  sample.compute_threads = counters.active_threads;
-  sample.settling = settling_ || counters.settled_sequence != sequence;
   sample.run_time = totals.run_time;
   sample.run_queue_wait = totals.run_queue_wait;
   sample.involuntary_switches = totals.involuntary_switches;
   sample.steps = counters.steps;
   sample.images = counters.images;
   return sample;
+}
+
+std::optional<TenantSample> SupervisedTenant::Sample(TimePoint now) {
+  const int64_t sequence = counters_.Read().settled_sequence;
+  if (!sampler_->Read()) return std::nullopt;
+  const ProcessSampler::Totals totals = sampler_->ComputeTotals();
+  const SharedCounters::Counters counters = counters_.Read();
+  TenantSample sample = SampleOf(totals, now);
+  sample.runnable_threads = totals.runnable;
+  sample.compute_threads = counters.active_threads;
+  sample.settling = settling_ || counters.settled_sequence != sequence;
+  return sample;
+}
+
+TenantSample SupervisedTenant::LastSample(TimePoint now) const {
+  return SampleOf(sampler_->ComputeTotals(), now);
 }
 
 void SupervisedTenant::TakeSteps(Duration epoch, TimePoint now, std::vector<StepSample>* steps) {

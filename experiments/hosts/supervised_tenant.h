@@ -50,6 +50,7 @@ class SupervisedTenant {
 
   double Progress() const;                            // 0..1
   std::optional<TenantSample> Sample(TimePoint now);  // nullopt if the process has just gone.
+  TenantSample LastSample(TimePoint now) const;       // When it is gone: all that was seen of it.
   // `epoch` is the MonotonicNow() of TimePoint zero.
   void TakeSteps(Duration epoch, TimePoint now, std::vector<StepSample>* steps);
 
@@ -67,6 +68,7 @@ class SupervisedTenant {
   void Handle(const ErrorMessage& error, TimePoint now);
 
   HostEvent Over(const TenantProcess::End& end) const;
+  TenantSample SampleOf(const ProcessSampler::Totals& totals, TimePoint now) const;
   bool AtItsPlace();
   void CheckDeadlines(TimePoint now);
   void CheckConduct(TimePoint now);
