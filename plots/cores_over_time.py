@@ -59,7 +59,8 @@ def draw_cell(upper, lower, cell):
     upper.axhline(len(cell.machine_cores), color=style.INK, linewidth=1, linestyle=(0, (4, 2)))
     time, runnable, cores = load_steps(cell)
     lower.fill_between(time, 0, cores, step="post", color="#c9d6df", linewidth=0)
-    lower.fill_between(time, cores, runnable, where=runnable > cores, step="post", color=style.EXCESS, alpha=0.35, linewidth=0)
+    excess = np.maximum(runnable, cores)
+    lower.fill_between(time, cores, excess, step="post", color=style.EXCESS, alpha=0.35, linewidth=0)
     lower.step(time, runnable, where="post", color=style.EXCESS, linewidth=0.7)
 
 

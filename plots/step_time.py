@@ -103,6 +103,8 @@ def draw(run):
     figure, grid = plt.subplots(len(jobs), 1, figsize=(8.5, 0.9 + 1.9 * len(jobs)), squeeze=False)
     for axes, (cell, job) in zip(grid[:, 0], jobs):
         draw_job(axes, cell, job, statics)
+    for axes in grid[:, 0]:
+        axes.xaxis.set_major_locator(plt.MaxNLocator(integer=True))
     grid[-1, 0].set_xlabel("step")
     resized = any(job["resizes"] > 0 for _, job in jobs)
     figure.suptitle(f"{run.name}: step time of {'the most resized jobs' if resized else 'a job; none was resized'}"
