@@ -39,12 +39,10 @@ Neither root nor sudo: ask an administrator to run  apt-get install ${missing[*]
 build() {
   local preset=$1; shift
   local log; log=$(mktemp)
-  # Debian's interpreter by its path: another python3 may come first on the PATH and lack matplotlib.
-  local python=(); [ -x /usr/bin/python3 ] && python=(-DPython3_EXECUTABLE=/usr/bin/python3)
   cd "$root" || exit 1
   bash engine/kernels/onednn/provide.sh >/dev/null || exit 1
   say "Building cosched (preset $preset)"
-  if ! cmake --preset "$preset" "${python[@]}" >"$log" 2>&1; then
+  if ! cmake --preset "$preset" >"$log" 2>&1; then
     tail -n 30 "$log" >&2; say "Configuring failed; the whole log is $log"; exit 1
   fi
   local tty=cat; [ -t 2 ] || tty="awk NR%25==0{print;fflush()}"
