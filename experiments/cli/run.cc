@@ -219,7 +219,9 @@ void AddRunCommand(CLI::App& app, int* exit_code) {
                   "Set any key of the file, e.g. trace.jobs=4 or workload.resnet20.steps=10")
       ->allow_extra_args(false);
   run->add_option("--backend", arguments->backend, "Where tenants run: hardware");
+  // The last one counts: quickstart.sh names a folder, and its caller may name another.
   run->add_option("--out", arguments->out, "Results go to DIR/<experiment>/<run>")
+      ->take_last()
       ->capture_default_str();
   run->add_flag("--resume", arguments->resume,
                 "Run only what the latest unfinished run of this experiment lacks");

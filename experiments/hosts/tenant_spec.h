@@ -1,5 +1,6 @@
 #pragma once
-// What a tenant runs, and what a host samples of it. Plain data shared by the harness, the hosts and the tenant.
+// What a tenant runs, and what a host samples of it. Plain data shared by the harness, the hosts
+// and the tenant.
 
 #include <cstdint>
 #include <string>
@@ -25,12 +26,14 @@ struct TenantSpec {
 struct TenantSample {
   JobId job;
   TimePoint time;
-  CpuSet granted;            // Cores it holds: those of its grant, and while a shrink settles also those it has not left.
+  CpuSet granted;  // Cores it holds: those of its grant, and while a shrink settles also those it
+                   // has not left.
   int runnable_threads = 0;  // Compute threads in state R, from /proc.
-  int compute_threads = 0;   // Compute threads awake (pools' active workers), from the shared counters.
-  bool settling = false;     // A grant was under way at some point of this sample.
-  Duration run_time{0};             // On a core, all compute threads (schedstat).
-  Duration run_queue_wait{0};       // Runnable but not running (schedstat).
+  int compute_threads =
+      0;  // Compute threads awake (pools' active workers), from the shared counters.
+  bool settling = false;       // A grant was under way at some point of this sample.
+  Duration run_time{0};        // On a core, all compute threads (schedstat).
+  Duration run_queue_wait{0};  // Runnable but not running (schedstat).
   int64_t involuntary_switches = 0;
   int64_t steps = 0;
   int64_t images = 0;
@@ -39,10 +42,10 @@ struct TenantSample {
 // Written by the tenant when a step ends; read back by the host for the records.
 struct StepSample {
   JobId job;
-  int64_t step = 0;       // 0-based.
+  int64_t step = 0;  // 0-based.
   TimePoint finished;
   Duration duration{0};
-  int threads = 0;        // Compute threads active at the end of the step.
+  int threads = 0;  // Compute threads active at the end of the step.
   double loss = 0;
 };
 

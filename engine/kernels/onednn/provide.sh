@@ -153,7 +153,7 @@ mkdir -p "$home" || die "the cache folder $home can't be made; set COSCHED_CACHE
 exec 9>"$home/lock"
 flock -n 9 || { say "another build is running; waiting for it"; flock 9; }
 if sound; then finish; fi
-[ -e "$prefix" ] && say "the library in the cache is damaged: rebuilding what is missing"
+[ -e "$prefix" ] && say "the library in the cache is damaged: building it anew"
 for tool in cmake ninja; do
   command -v "$tool" >/dev/null || die "$tool is missing; install the packages of experiments/setup/packages.txt"
 done
