@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "experiments/hosts/foreign_load.h"
 #include "experiments/hosts/process_host.h"
 
 namespace cosched {
@@ -14,20 +15,24 @@ namespace {
 // An arrival that is submitted this much after its time says that the machine was too busy to
 // measure on.
 constexpr Duration kLate = std::chrono::milliseconds(50);
+constexpr double kMuchForeignLoad = 0.1;  // Of the cores' time in a cell.
 // A policy that asks for ticks may still change its mind, but not for ever: ticks with nothing
 // running before we give up.
 constexpr int kIdleTicks = 100;
 
 class ProcessWorld final : public World {
  public:
-  explicit ProcessWorld(ProcessHost::Options options) : host_(std::move(options)) {}
+  explicit ProcessWorld(const ProcessHost::Options& options)
+      : foreign_load_(options.topology.Cpus()), host_(options) {}
 
   Host& GetHost() override { return host_; }
   void Describe(JobId job, const TenantSpec& spec) override { host_.Describe(job, spec); }
   std::vector<TenantSample> Sample() override { return host_.Sample(); }
   std::vector<StepSample> TakeSteps() override { return host_.TakeSteps(); }
+  double ForeignShare() const override { return foreign_load_.Share(); }
 
  private:
+  const ForeignLoad foreign_load_;
   ProcessHost host_;
 };
 
@@ -93,7 +98,7 @@ class CellRun {
       if (!std::holds_alternative<HostSettled>(*event)) TakeSamples();  // Its last is among them.
       arbiter_.Handle(*event);
     }
-    MarkLateness();
+    MarkDoubts();
     records_.Finish("done", "");
     return Outcome::kDone;
   }
@@ -161,10 +166,16 @@ class CellRun {
     told_done_ = done;
   }
 
-  void MarkLateness() {
-    if (worst_lateness_ <= kLate) return;
-    records_.Mark(fmt::format("the generator fell behind: an arrival was submitted {:.0f} ms late",
-                              ToSeconds(worst_lateness_) * 1e3));
+  void MarkDoubts() {
+    if (worst_lateness_ > kLate) {
+      records_.Mark(
+          fmt::format("the generator fell behind: an arrival was submitted {:.0f} ms late",
+                      ToSeconds(worst_lateness_) * 1e3));
+    }
+    if (world_->ForeignShare() > kMuchForeignLoad) {
+      records_.Mark(fmt::format("other programs used more than {:.0f} % of the cores meanwhile",
+                                kMuchForeignLoad * 100));
+    }
   }
 
   Outcome Interrupt() {
@@ -175,7 +186,7 @@ class CellRun {
   Outcome Fail(const std::string& reason) {
     problem_ = reason;
     arbiter_.EndAll(JobEnd::kCancelled, reason);
-    MarkLateness();
+    MarkDoubts();
     records_.Finish("failed", reason);
     return Outcome::kFailed;
   }

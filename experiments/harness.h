@@ -24,6 +24,8 @@ class World {
   virtual void Describe(JobId job, const TenantSpec& spec) = 0;  // Before the job is submitted.
   virtual std::vector<TenantSample> Sample() = 0;
   virtual std::vector<StepSample> TakeSteps() = 0;
+  // Share of the cores' time that programs which are not ours used since the world was made.
+  virtual double ForeignShare() const { return 0; }
 };
 
 // log_folder: where the tenants of this cell may write; inside the cell's own folder.
