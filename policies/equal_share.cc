@@ -38,6 +38,7 @@ class EqualShare final : public Policy {
   // Each has its min; the rest goes core by core to whoever has least, the oldest first.
   static std::vector<int> Divide(const std::vector<const JobView*>& jobs, int left) {
     std::vector<int> grants;
+    grants.reserve(jobs.size());
     for (const JobView* job : jobs) grants.push_back(job->request.min);
     for (; left > 0; --left) {
       int* least = nullptr;

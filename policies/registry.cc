@@ -94,8 +94,9 @@ std::string PolicyNames() {
 
 std::unique_ptr<Policy> MakePolicy(const PolicyInfo& info, const PolicyParameters& parameters) {
   for (const auto& [name, value] : parameters) {
-    const bool known = std::any_of(info.parameters.begin(), info.parameters.end(),
-                                   [&](const PolicyParameter& p) { return p.name == name; });
+    const bool known =
+        std::any_of(info.parameters.begin(), info.parameters.end(),
+                    [&key = name](const PolicyParameter& p) { return p.name == key; });
     if (!known) {
       throw InputError({.file = {},
                         .line = 0,

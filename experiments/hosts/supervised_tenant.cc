@@ -131,7 +131,8 @@ void SupervisedTenant::Confine() {
   const Confinement result =
       ConfineThreads(process_->pid(), cores_, Which::kAll, settings_.topology);
   if (result == Confinement::kRefused) {
-    Fail("the kernel does not allow it on cores " + cores_.ToString() + ": " + strerror(errno));
+    Fail("the kernel does not allow it on cores " + cores_.ToString() + ": " +
+         std::generic_category().message(errno));
   }
   answered_ = result == Confinement::kDone;
 }

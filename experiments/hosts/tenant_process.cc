@@ -45,7 +45,7 @@ struct ChildPlan {
   setpgid(0, 0);
   sigset_t none;
   sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
+  pthread_sigmask(SIG_SETMASK, &none, nullptr);
   for (const int number : {SIGINT, SIGTERM, SIGPIPE, SIGHUP}) signal(number, SIG_DFL);
   if (sched_setaffinity(0, plan.cores_size, plan.cores) != 0) _exit(TenantProcess::kNoCores);
   if (dup2(plan.input, 0) < 0 || dup2(plan.output, 1) < 0 || dup2(plan.output, 2) < 0) {
@@ -63,8 +63,9 @@ struct FreeCpus {
 
 TenantProcess::End Describe(const siginfo_t& info) {
   if (info.si_code != CLD_EXITED) {
-    return {false, "was killed by signal " + std::to_string(info.si_status) + " (" +
-                       strsignal(info.si_status) + ")"};
+    const char* description = sigdescr_np(info.si_status);
+    return {false, "was killed by signal " + std::to_string(info.si_status) +
+                       (description ? " (" + std::string(description) + ")" : "")};
   }
   switch (info.si_status) {
     case 0: return {true, "exited with status 0"};

@@ -143,7 +143,7 @@ memory Filled(const dnnl::engine& engine, const memory::desc& desc) {
 }
 
 // Wraps a primitive; streams are cheap and made for each run, as the adapter's users do.
-Kernel Runner(const dnnl::engine& engine, dnnl::primitive primitive,
+Kernel Runner(const dnnl::engine& engine, const dnnl::primitive& primitive,
               std::unordered_map<int, memory> arguments) {
   return [engine, primitive, arguments = std::move(arguments)](ThreadPool* pool) {
     auto stream = dnnl::threadpool_interop::make_stream(engine, pool);

@@ -108,7 +108,8 @@ TEST(ProcessSamplerTest, GoneProcessReadsAsGone) {
 
 TEST(ThreadAffinityTest, MovesAllOrLeavesThePlaced) {
   const Topology topology = Topology::ThisMachine();
-  const CpuSet all = topology.Cpus(), one{topology.Cpus().First()};
+  const CpuSet& all = topology.Cpus();
+  const CpuSet one{all.First()};
   const NamedThread compute("intra/0", false), other("helper", false);
   ASSERT_EQ(ConfineThreads(getpid(), one, Which::kAll, topology), Confinement::kDone);
   EXPECT_EQ(topology.ThreadBinding(compute.tid()), one);

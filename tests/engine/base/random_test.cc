@@ -59,8 +59,9 @@ TEST(RandomTest, BelowIsUniformAndInRange) {
   Random random(2);
   std::array<int, 6> counts{};
   constexpr int kDraws = 60000;
+  constexpr int kEach = kDraws / 6;
   for (int i = 0; i < kDraws; ++i) ++counts.at(random.Below(6));
-  for (int count : counts) EXPECT_NEAR(count, kDraws / 6, 400);
+  for (int count : counts) EXPECT_NEAR(count, kEach, 400);
   for (int i = 0; i < 100; ++i) {
     EXPECT_EQ(random.Below(1), 0u);
     EXPECT_LT(random.Below(UINT64_MAX), UINT64_MAX);
