@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <latch>
 #include <memory>
 #include <mutex>
@@ -180,11 +181,13 @@ TEST_P(MalleablePoolSizes, SumsAreBitIdenticalWhileResized) {
 TEST_P(MalleablePoolSizes, SettlesAtEveryTargetAndReportsOnce) {
   const auto pool = MakePool(GetParam());
   std::mutex mutex;
+  std::condition_variable reported;
   int grows = 0, others = 0;
   pool->OnSettled([&](std::chrono::nanoseconds since, bool grew) {
     const std::lock_guard<std::mutex> lock(mutex);
     EXPECT_GE(since.count(), 0);
     ++(grew ? grows : others);
+    reported.notify_one();
   });
   EXPECT_TRUE(pool->Settled());
   for (int round = 0; round < 3; ++round) {
@@ -195,7 +198,9 @@ TEST_P(MalleablePoolSizes, SettlesAtEveryTargetAndReportsOnce) {
       EXPECT_EQ(pool->Target(), size);
     }
   }
-  const std::lock_guard<std::mutex> lock(mutex);
+  // Settled() is true a moment before its report.
+  std::unique_lock<std::mutex> lock(mutex);
+  reported.wait(lock, [&] { return grows + others >= 9; });
   EXPECT_EQ(grows, GetParam() > 0 ? 3 : 0);
   EXPECT_EQ(grows + others, 9);
 }
