@@ -65,8 +65,8 @@ class MalleablePool {
   // Called (by a pool thread or the resizing one) each time the pool becomes settled after a
   // Resize, with the time since that Resize; `grew` if it wanted more workers than the Resize
   // before. A Resize that the next one overtakes is not reported. Must be quick, must not call back
-  // into the pool except Settled(), which others may see true a moment earlier. Set before the first
-  // Resize.
+  // into the pool except Settled(), which others may see true a moment earlier. Set before the
+  // first Resize.
   void OnSettled(std::function<void(std::chrono::nanoseconds since_resize, bool grew)> callback);
 
   // Runs body(0) … body(tasks-1), each exactly once, on the caller and on every active worker that
