@@ -48,7 +48,7 @@ std::unique_ptr<Kernel> KernelFrom(Callable compute) {
   class CallableKernel : public Kernel {
    public:
     explicit CallableKernel(Callable compute) : compute_(std::move(compute)) {}
-    void Compute(KernelContext& context) override { compute_(context); }
+    void ComputePiece(KernelContext& context, int) override { compute_(context); }
 
    private:
     Callable compute_;

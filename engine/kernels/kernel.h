@@ -1,11 +1,11 @@
 #pragma once
 // What a node does when it runs. The session creates one Kernel per node when it prepares a run;
-// Compute is then called once per step, never concurrently for one kernel, from inter-op workers.
-// Kernels own their cached primitives, packed weights and scratch memory, allocated at creation or
-// in the first Compute, never later.
+// its pieces are then computed once per step, in order, one at a time, from inter-op workers (each
+// piece perhaps from another one, much later). Kernels own their cached primitives, packed weights
+// and scratch memory, allocated at creation or in the first step, never later.
 //
-// How work is divided depends on shapes and pools.Capacity() only: results are bit-identical at any
-// number of workers.
+// How work is divided, into pieces and within a piece into tasks, depends on shapes and
+// pools.Capacity() only: results are bit-identical at any number of workers.
 
 #include <memory>
 #include <span>
@@ -27,7 +27,14 @@ struct KernelContext {
 class Kernel {
  public:
   virtual ~Kernel() = default;
-  virtual void Compute(KernelContext& context) = 0;
+  // A long op is a sequence of pieces: between two of them its worker may leave, and the op be
+  // paused or handed to another worker. Constant.
+  virtual int Pieces() const { return 1; }
+  virtual void ComputePiece(KernelContext& context, int piece) = 0;
+  // All pieces, here and now.
+  void Compute(KernelContext& context) {
+    for (int piece = 0; piece < Pieces(); ++piece) ComputePiece(context, piece);
+  }
 };
 
 // What a kernel is created from. Input shapes are those of the producing nodes.

@@ -3,6 +3,7 @@
 // and the tenant.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "engine/base/clock.h"
@@ -35,8 +36,34 @@ struct TenantSample {
   Duration run_time{0};        // On a core, all compute threads (schedstat).
   Duration run_queue_wait{0};  // Runnable but not running (schedstat).
   int64_t involuntary_switches = 0;
+  int64_t migrations = 0;  // Of compute threads to another core.
+  // Of its cgroup; absent where it has none of its own.
+  std::optional<Duration> throttled;  // Time in which its CPU quota was used up.
+  std::optional<Duration> pressure;   // PSI "some": time in which a thread of it waited for a CPU.
   int64_t steps = 0;
   int64_t images = 0;
+};
+
+// One resize of a tenant's pools, whoever asked for it; reported by the tenant.
+struct ResizeSample {
+  JobId job;
+  TimePoint time;       // When the last thread was in its place.
+  std::string cause;    // "grant", "cpuset", "signal", "ctl" or "counter".
+  Split before, after;  // {0, 0} = paused.
+  CpuSet cores;         // Where the threads are now.
+  std::string op;       // Type of the op that ran when it was asked for; "" = none.
+  Duration taken{0};    // From the request (or from the cpuset's change being seen) to `time`.
+};
+
+// How a host moved a tenant to other cores, once per grant.
+struct ActuationSample {
+  JobId job;
+  TimePoint time;
+  CpuSet cores;
+  std::string
+      actuator;      // "affinity", "cpuset", "quota" or "runtime" (the container runtime's update).
+  Duration fast{0};  // The write to the cgroup, or sched_setaffinity of all threads.
+  std::optional<Duration> runtime;  // The container runtime's own update, where it was called.
 };
 
 // Written by the tenant when a step ends; read back by the host for the records.

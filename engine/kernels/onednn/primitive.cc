@@ -43,7 +43,7 @@ PrimitiveKernel::PrimitiveKernel(ThreadPools& pools, const dnnl::primitive_desc_
   std::move(afterwards.begin(), afterwards.end(), std::back_inserter(steps_));
 }
 
-void PrimitiveKernel::Compute(KernelContext& context) {
+void PrimitiveKernel::ComputePiece(KernelContext& context, int) {
   for (const Binding& binding : bindings_) {
     // oneDNN's handles are not const; inputs are only read.
     void* data = binding.is_output ? context.outputs[binding.index].Data()

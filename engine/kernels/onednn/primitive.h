@@ -58,7 +58,7 @@ class PrimitiveKernel : public Kernel {
   // REQUIRES: a CapacityScope of the same pools, and a descriptor made with Attributes().
   PrimitiveKernel(ThreadPools& pools, const dnnl::primitive_desc_base& descriptor,
                   const std::vector<Operand>& operands);
-  void Compute(KernelContext& context) override;
+  void ComputePiece(KernelContext& context, int piece) override;
 
  private:
   // A primitive with its arguments bound to memory objects, ready to run.
