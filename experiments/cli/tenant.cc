@@ -39,6 +39,7 @@ struct Arguments {
   // By a host only.
   std::string host_fd;
   std::string counters_fd;
+  std::string host_socket;
   std::string job;
   std::string elasticity = "malleable";
   std::string capacity;
@@ -135,8 +136,11 @@ int RunByPerson(const Arguments& arguments) {
 int RunByHost(const Arguments& arguments) {
   constexpr int64_t kMost = std::numeric_limits<int>::max();
   HostedTenantOptions options;
-  options.host_fd = SmallNumber("--host-fd", arguments.host_fd, 3, kMost);
-  options.counters_fd = SmallNumber("--counters-fd", arguments.counters_fd, 3, kMost);
+  if (arguments.host_socket.empty()) {
+    options.host_fd = SmallNumber("--host-fd", arguments.host_fd, 3, kMost);
+    options.counters_fd = SmallNumber("--counters-fd", arguments.counters_fd, 3, kMost);
+  }
+  options.host_socket = arguments.host_socket;
   options.job = JobId{Number("--job", arguments.job, 0, std::numeric_limits<int64_t>::max())};
   if (!ParseElasticity(arguments.elasticity, &options.elasticity)) {
     Refuse("--elasticity", arguments.elasticity, "rigid, moldable or malleable");
@@ -176,15 +180,21 @@ void AddTenantCommand(CLI::App& app, int* exit_code) {
   const auto hidden = [command](const char* name, std::string* value) {
     return command->add_option(name, *value)->group("");
   };
+  // A host gives either the two descriptors, or the path of its socket and through that the page.
   CLI::Option* host_fd = hidden("--host-fd", &arguments->host_fd);
-  for (CLI::Option* option :
-       {hidden("--counters-fd", &arguments->counters_fd), hidden("--job", &arguments->job),
-        hidden("--elasticity", &arguments->elasticity),
-        hidden("--capacity", &arguments->capacity)}) {
-    option->needs(host_fd);
+  CLI::Option* host_socket = hidden("--host-socket", &arguments->host_socket)->excludes(host_fd);
+  hidden("--counters-fd", &arguments->counters_fd)->needs(host_fd);
+  CLI::Option* job = hidden("--job", &arguments->job);
+  for (CLI::Option* option : {hidden("--elasticity", &arguments->elasticity),
+                              hidden("--capacity", &arguments->capacity)}) {
+    option->needs(job);
   }
-  command->callback([arguments, exit_code] {
-    *exit_code = arguments->host_fd.empty() ? RunByPerson(*arguments) : RunByHost(*arguments);
+  command->callback([arguments, exit_code, host_fd, host_socket, job] {
+    const bool hosted = host_fd->count() + host_socket->count() > 0;
+    if (!hosted && job->count() > 0) {
+      Refuse("--job", arguments->job, "only with --host-fd or --host-socket");
+    }
+    *exit_code = hosted ? RunByHost(*arguments) : RunByPerson(*arguments);
   });
 }
 

@@ -35,12 +35,12 @@ void Ring(int eventfd) {
 
 }  // namespace
 
-ControlThread::ControlThread(const HostedTenantOptions& options, SharedCounters* counters,
-                             const Topology& topology)
+ControlThread::ControlThread(const HostedTenantOptions& options, UniqueFd host,
+                             SharedCounters* counters, const Topology& topology)
     : options_(options),
       counters_(counters),
       topology_(topology),
-      socket_(options.host_fd),
+      socket_(std::move(host)),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       grant_{1, options.cores, options.threads},
       arrived_(Clock::now()) {
@@ -120,7 +120,7 @@ void ControlThread::ReadMessages() {
     } else if (const auto* grant = std::get_if<GrantMessage>(&*parsed.message)) {
       Take(*grant);
     } else {
-      _exit(0);
+      Send(ErrorMessage{"was welcomed twice"});
     }
   }
 }

@@ -20,8 +20,8 @@ class Session;
 
 class ControlThread {
  public:
-  // Both outlive it. Says hello.
-  ControlThread(const HostedTenantOptions& options, SharedCounters* counters,
+  // Options and counters outlive it. Says hello.
+  ControlThread(const HostedTenantOptions& options, UniqueFd host, SharedCounters* counters,
                 const Topology& topology);
   ~ControlThread();  // REQUIRES: detached.
   ControlThread(const ControlThread&) = delete;

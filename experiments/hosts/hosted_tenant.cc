@@ -1,13 +1,13 @@
 #include "experiments/hosts/hosted_tenant.h"
 
-#include <fcntl.h>
-
 #include <cstdio>
 #include <exception>
+#include <utility>
 
 #include "engine/base/error.h"
 #include "engine/base/topology.h"
 #include "experiments/hosts/control_thread.h"
+#include "experiments/hosts/host_link.h"
 #include "experiments/hosts/shared_counters.h"
 #include "workloads/training_job.h"
 
@@ -29,6 +29,11 @@ JobSettings SettingsOf(const HostedTenantOptions& options, const Topology& topol
   session.binding = malleable ? ThreadPools::Binding::kEachToItsCore : ThreadPools::Binding::kNone;
   session.topology = malleable ? &topology : nullptr;
   return settings;
+}
+
+HostLink LinkToHost(const HostedTenantOptions& options) {
+  return options.host_socket.empty() ? InheritedLink(options.host_fd, options.counters_fd)
+                                     : ConnectToHost(options.host_socket);
 }
 
 // The control thread knows the session for as long as this lives, however the steps end.
@@ -63,12 +68,10 @@ void Compute(TrainingJob* job, int64_t steps, ControlThread* control, SharedCoun
 }  // namespace
 
 int RunHostedTenant(const HostedTenantOptions& options) {
-  // Inherited without CLOEXEC, by design; nothing that this process might start shall have them.
-  fcntl(options.host_fd, F_SETFD, FD_CLOEXEC);
-  fcntl(options.counters_fd, F_SETFD, FD_CLOEXEC);
+  HostLink host = LinkToHost(options);
   const Topology topology = Topology::ThisMachine();
-  SharedCounters counters = SharedCounters::Map(UniqueFd(options.counters_fd));
-  ControlThread control(options, &counters, topology);
+  SharedCounters counters = SharedCounters::Map(std::move(host.counters));
+  ControlThread control(options, std::move(host.socket), &counters, topology);
   try {
     TrainingJob job(SettingsOf(options, topology));
     Compute(&job, options.spec.steps, &control, &counters);

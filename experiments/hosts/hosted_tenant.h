@@ -3,6 +3,8 @@
 // a control thread follows the host's grants, beats and leaves when the host is gone. Called by the
 // `tenant` command with hidden options.
 
+#include <string>
+
 #include "engine/base/cpu_set.h"
 #include "engine/base/split.h"
 #include "experiments/hosts/tenant_spec.h"
@@ -11,8 +13,11 @@
 namespace cosched {
 
 struct HostedTenantOptions {
-  int host_fd = -1;      // The control socket.
-  int counters_fd = -1;  // The shared page.
+  // The control socket and the shared page: inherited, or else (both -1) had by connecting to
+  // host_socket.
+  int host_fd = -1;
+  int counters_fd = -1;
+  std::string host_socket;
   JobId job;
   Elasticity elasticity = Elasticity::kMalleable;
   int capacity =

@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -60,7 +61,7 @@ Split Threads(const json& object, const CpuSet& cores) {
 }
 
 HostMessage ReadHostMessage(const json& object, const std::string& type) {
-  if (type == "stop") return StopMessage{};
+  if (type == "welcome") return WelcomeMessage{};
   if (type != "grant") throw Refused("unknown type \"" + type + "\"");
   GrantMessage grant{Integer(object, "sequence", 1), Cores(object), {}};
   grant.threads = Threads(object, grant.cores);
@@ -108,12 +109,12 @@ void PutPlace(json* object, int64_t sequence, const CpuSet& cores, Split threads
 }
 
 struct Writer {
+  json operator()(const WelcomeMessage&) const { return Headed("welcome"); }
   json operator()(const GrantMessage& grant) const {
     json object = Headed("grant");
     PutPlace(&object, grant.sequence, grant.cores, grant.threads);
     return object;
   }
-  json operator()(const StopMessage&) const { return Headed("stop"); }
   json operator()(const HelloMessage& hello) const {
     json object = Headed("hello");
     object["job"] = hello.job.value;
@@ -157,20 +158,49 @@ Parsed<TenantMessage> ParseTenantMessage(std::string_view text) {
   return Parse<TenantMessage>(text, ReadTenantMessage);
 }
 
-bool SendPacket(int socket, std::string_view text) {
+bool SendPacket(int socket, std::string_view text, int descriptor) {
+  iovec part{const_cast<char*>(text.data()), text.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof descriptor)] = {};
+  msghdr packet{};
+  packet.msg_iov = &part;
+  packet.msg_iovlen = 1;
+  if (descriptor >= 0) {
+    packet.msg_control = control;
+    packet.msg_controllen = sizeof control;
+    cmsghdr* const header = CMSG_FIRSTHDR(&packet);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof descriptor);
+    std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
+  }
   ssize_t sent;
   do {
-    sent = send(socket, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    sent = sendmsg(socket, &packet, MSG_NOSIGNAL | MSG_DONTWAIT);
   } while (sent < 0 && errno == EINTR);
   return sent == static_cast<ssize_t>(text.size());
 }
 
-Receipt ReceivePacket(int socket, std::string* text) {
+Receipt ReceivePacket(int socket, std::string* text, UniqueFd* descriptor) {
   text->resize(kMaxTenantMessage);
+  iovec part{text->data(), text->size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+  msghdr packet{};
+  packet.msg_iov = &part;
+  packet.msg_iovlen = 1;
+  if (descriptor != nullptr) {
+    packet.msg_control = control;
+    packet.msg_controllen = sizeof control;
+  }
   ssize_t length;
   do {
-    length = recv(socket, text->data(), text->size(), MSG_DONTWAIT | MSG_TRUNC);
+    length = recvmsg(socket, &packet, MSG_DONTWAIT | MSG_TRUNC | MSG_CMSG_CLOEXEC);
   } while (length < 0 && errno == EINTR);
+  const cmsghdr* const header = length >= 0 ? CMSG_FIRSTHDR(&packet) : nullptr;
+  if (header != nullptr && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
+    int received;
+    std::memcpy(&received, CMSG_DATA(header), sizeof received);
+    *descriptor = UniqueFd(received);
+  }
   if (length > static_cast<ssize_t>(kMaxTenantMessage)) return Receipt::kTooLong;
   text->resize(length > 0 ? static_cast<size_t>(length) : 0);
   if (length > 0) return Receipt::kPacket;

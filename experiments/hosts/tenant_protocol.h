@@ -7,9 +7,11 @@
 // ignored, anything else unexpected is refused whole.
 //
 //   host -> tenant
-//     Move there (cores "" = pause, keep memory); leave at once:
+//     Only to a tenant that has connected to its host's socket (--host-socket) instead of
+//     inheriting it: the first packet, with the shared page's descriptor attached (SCM_RIGHTS):
+//       {"type":"welcome"}
+//     Move there (cores "" = pause, keep memory):
 //       {"type":"grant", "sequence":2, "cores":"0-1", "inter":1, "intra":2}
-//       {"type":"stop"}
 //   tenant -> host
 //     First, before the model is built; threads are where a grant put them; last, before it exits
 //     with 0; it can't go on and exits:
@@ -33,6 +35,7 @@
 
 #include "engine/base/cpu_set.h"
 #include "engine/base/split.h"
+#include "experiments/hosts/unique_fd.h"
 #include "policies/job.h"
 
 namespace cosched {
@@ -41,16 +44,16 @@ inline constexpr int kTenantProtocolVersion = 1;
 inline constexpr size_t kMaxTenantMessage =
     32 * 1024;  // Holds the widest CpuSet ("0,2,4,…") with room to spare.
 
+struct WelcomeMessage {
+  friend bool operator==(const WelcomeMessage&, const WelcomeMessage&) = default;
+};
 struct GrantMessage {
   int64_t sequence = 0;
   CpuSet cores;
   Split threads{0, 0};  // {0, 0} with no cores.
   friend bool operator==(const GrantMessage&, const GrantMessage&) = default;
 };
-struct StopMessage {
-  friend bool operator==(const StopMessage&, const StopMessage&) = default;
-};
-using HostMessage = std::variant<GrantMessage, StopMessage>;
+using HostMessage = std::variant<WelcomeMessage, GrantMessage>;
 
 struct HelloMessage {
   JobId job;
@@ -87,9 +90,9 @@ struct Parsed {
 Parsed<HostMessage> ParseHostMessage(std::string_view text);
 Parsed<TenantMessage> ParseTenantMessage(std::string_view text);
 
-// Sends one packet without blocking. False if the peer is gone or does not read (its buffer is
-// full).
-bool SendPacket(int socket, std::string_view text);
+// Sends one packet without blocking, with a copy of a descriptor if one is given (not -1). False if
+// the peer is gone or does not read (its buffer is full).
+bool SendPacket(int socket, std::string_view text, int descriptor = -1);
 
 enum class Receipt {
   kPacket,   // `text` holds one whole packet
@@ -97,7 +100,8 @@ enum class Receipt {
   kTooLong,  // one longer than kMaxTenantMessage was thrown away
   kClosed,   // the peer is gone (or sent an empty packet, which reads the same)
 };
-// Takes one packet without blocking.
-Receipt ReceivePacket(int socket, std::string* text);
+// Takes one packet without blocking, and the descriptor that came with it if `descriptor` is given;
+// otherwise none is taken, whatever the peer sends.
+Receipt ReceivePacket(int socket, std::string* text, UniqueFd* descriptor = nullptr);
 
 }  // namespace cosched

@@ -47,6 +47,8 @@ TEST(TenantCommandTest, BadValuesNameTheOptionAndWhatIsAllowed) {
        "--resize-at: \"1:0\"; STEP:CORES with STEP from 0 to 19 and CORES from 1 to " + count},
       {"--resize-at 3:1 --resize-at 3:1", "--resize-at: \"step 3 twice\"; one resize a step"},
       {"--host-fd 1", "--host-fd: \"1\"; an integer from 3 to 2147483647"},
+      {"--job 1 --capacity 2", "--job: \"1\"; only with --host-fd or --host-socket"},
+      {"--host-socket /host", "--job: no value; an integer from 0 to 9223372036854775807"},
       {"--host-fd 3", "--counters-fd: no value; an integer from 3 to 2147483647"},
       {"--host-fd 3 --counters-fd 4 --job 1 --elasticity soft",
        "--elasticity: \"soft\"; rigid, moldable or malleable"},
@@ -61,6 +63,7 @@ TEST(TenantCommandTest, HostsOptionsAreHiddenAndComeTogether) {
   EXPECT_EQ(app.get_subcommand("tenant")->help().find("host-fd"), std::string::npos);
   EXPECT_NE(app.get_subcommand("tenant")->help().find("--resize-at"), std::string::npos);
   EXPECT_THROW(app.parse("tenant --capacity 2"), CLI::ParseError);
+  EXPECT_THROW(app.parse("tenant --host-fd 3 --host-socket /host"), CLI::ParseError);
 }
 
 }  // namespace

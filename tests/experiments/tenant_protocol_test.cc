@@ -1,7 +1,10 @@
 #include "experiments/hosts/tenant_protocol.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include <nlohmann/json.hpp>
 
@@ -39,7 +42,7 @@ std::string GrantWith(const char* key, const json& value) {
 TEST(TenantProtocolTest, HostMessagesComeBackAsTheyWere) {
   for (const HostMessage& message : std::vector<HostMessage>{
            GrantMessage{2, {0, 1, 5}, {2, 3}}, GrantMessage{INT64_MAX, {}, {0, 0}},
-           GrantMessage{1, WidestSet(), {4096, 4096}}, StopMessage{}}) {
+           GrantMessage{1, WidestSet(), {4096, 4096}}, WelcomeMessage{}}) {
     const std::string text = Encode(message);
     EXPECT_LE(text.size(), kMaxTenantMessage);
     const Parsed<HostMessage> parsed = ParseHostMessage(text);
@@ -103,7 +106,7 @@ TEST(TenantProtocolTest, SaysWhatIsWrong) {
 }
 
 TEST(TenantProtocolTest, EachSideRefusesTheOthersMessages) {
-  EXPECT_FALSE(ParseTenantMessage(Encode(HostMessage(StopMessage{}))).message);
+  EXPECT_FALSE(ParseTenantMessage(Encode(HostMessage(WelcomeMessage{}))).message);
   EXPECT_FALSE(ParseHostMessage(Encode(TenantMessage(HelloMessage{JobId{1}}))).message);
 }
 
@@ -131,6 +134,26 @@ TEST(TenantProtocolTest, PacketsArriveWholeAndInOrder) {
   EXPECT_EQ(text, "one");
   EXPECT_EQ(ReceivePacket(sockets.second.get(), &text), Receipt::kPacket);
   EXPECT_EQ(text.size(), kMaxTenantMessage);
+}
+
+TEST(TenantProtocolTest, DescriptorTravelsWithItsPacketToWhoWantsIt) {
+  const Sockets sockets;
+  const UniqueFd file(memfd_create("travels", MFD_CLOEXEC));
+  ASSERT_EQ(ftruncate(file.get(), 4711), 0);
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(SendPacket(sockets.first.get(), "with", file.get()));
+  ASSERT_TRUE(SendPacket(sockets.first.get(), "without"));
+  std::string text;
+  EXPECT_EQ(ReceivePacket(sockets.second.get(), &text), Receipt::kPacket);  // Not wanted.
+  UniqueFd got;
+  EXPECT_EQ(ReceivePacket(sockets.second.get(), &text, &got), Receipt::kPacket);
+  EXPECT_EQ(text, "with");
+  struct stat status {};
+  ASSERT_EQ(fstat(got.get(), &status), 0);
+  EXPECT_EQ(status.st_size, 4711);
+  EXPECT_EQ(fcntl(got.get(), F_GETFD), FD_CLOEXEC);
+  got.Reset();
+  EXPECT_EQ(ReceivePacket(sockets.second.get(), &text, &got), Receipt::kPacket);
+  EXPECT_FALSE(got);
 }
 
 TEST(TenantProtocolTest, OversizedPacketIsThrownAwayAlone) {
