@@ -1,0 +1,260 @@
+#include "experiments/hosts/cgroup.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <string>
+#include <system_error>
+
+#include "engine/base/topology.h"
+#include "experiments/hosts/owner.h"
+#include "tests/experiments/temporary_folder.h"
+
+namespace cosched {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A process that waits to be killed, as tests need something to confine.
+class Sleeper {
+ public:
+  Sleeper() : pid_(fork()) {
+    while (pid_ == 0) pause();
+  }
+  ~Sleeper() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  pid_t pid() const { return pid_; }
+
+ private:
+  const pid_t pid_;
+};
+
+CpuSet AffinityOf(pid_t process) {
+  cpu_set_t cpus;
+  CPU_ZERO(&cpus);
+  EXPECT_EQ(sched_getaffinity(process, sizeof cpus, &cpus), 0);
+  CpuSet result;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &cpus)) result.Add(cpu);
+  return result;
+}
+
+std::string NameHere(const std::string& suffix) { return OwnerName() + "-" + suffix; }
+
+// An owner that is surely gone: a process that has been waited for.
+std::string EndedOwner() {
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  waitpid(child, nullptr, 0);
+  return std::to_string(child) + ".1";
+}
+
+// Which kernel this is decides between versions 1 and 2; both must pass.
+class RealCgroup : public testing::Test {
+ protected:
+  void SetUp() override {
+    support_ = Cgroup::Probe();
+    if (!support_.cpuset) GTEST_SKIP() << "no cgroup can be made here: " << support_.why_not;
+  }
+  Cgroup::Support support_;
+  const CpuSet all_ = Topology::ThisMachine().Cpus();
+};
+
+TEST_F(RealCgroup, ConfinesAProcessThatEntersAndMovesItWithOneWrite) {
+  Cgroup group = Cgroup::Create(NameHere("1"), all_);
+  const Sleeper sleeper;
+  group.Attach(sleeper.pid());
+  EXPECT_EQ(CpusetPathOf(sleeper.pid()), group.Path());
+  EXPECT_EQ(group.Cores(), all_);
+  const CpuSet one{all_.First()};
+  group.SetCores(one);
+  EXPECT_EQ(AffinityOf(sleeper.pid()), one);
+  EXPECT_EQ(group.Cores(), one);
+  group.SetCores(all_);
+  EXPECT_EQ(group.Cores(), all_);
+}
+
+TEST_F(RealCgroup, IsEnteredThroughItsDoorsByAChildThatMayOnlyWrite) {
+  const CpuSet one{all_.First()};
+  Cgroup group = Cgroup::Create(NameHere("2"), one);
+  const std::vector<int> doors = group.Doors();
+  const pid_t child = fork();
+  if (child == 0) {
+    for (const int door : doors)
+      if (write(door, "0", 1) != 1) _exit(1);
+    cpu_set_t cpus;
+    CPU_ZERO(&cpus);
+    _exit(sched_getaffinity(0, sizeof cpus, &cpus) == 0 && CPU_COUNT(&cpus) == 1 ? 0 : 2);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST_F(RealCgroup, IsRemovedWithItsObjectAndCanBeMadeAgain) {
+  for (int i = 0; i < 3; ++i) {
+    const Cgroup group = Cgroup::Create(NameHere("3"), all_, support_.quota);
+    EXPECT_TRUE(group.Path().ends_with("/cosched/" + NameHere("3"))) << group.Path();
+  }
+  EXPECT_EQ(CpusetPathOf(getpid()).find(NameHere("3")), std::string::npos);
+}
+
+TEST_F(RealCgroup, FindsTheGroupOfAProcessAndLeavesItInPlace) {
+  Cgroup group = Cgroup::Create(NameHere("4"), all_);
+  const Sleeper sleeper;
+  group.Attach(sleeper.pid());
+  {
+    Cgroup found = Cgroup::Of(sleeper.pid());
+    found.SetCores(CpuSet{all_.First()});
+  }
+  EXPECT_EQ(group.Cores(), CpuSet{all_.First()});
+}
+
+TEST_F(RealCgroup, RefusesCoresThatTheMachineDoesNotHave) {
+  Cgroup group = Cgroup::Create(NameHere("5"), all_);
+  EXPECT_THROW(group.SetCores(CpuSet{CpuSet::kMaxCpu}), std::system_error);
+  EXPECT_EQ(group.Cores(), all_);
+}
+
+TEST_F(RealCgroup, AQuotaThrottlesAProcessThatWantsMore) {
+  if (!support_.quota) GTEST_SKIP() << support_.why_not;
+  Cgroup group = Cgroup::Create(NameHere("6"), all_, true);
+  group.SetQuota(0.02);
+  const pid_t spinner = fork();
+  while (spinner == 0) getppid();
+  group.Attach(spinner);
+  while (group.Read().throttled.value_or(Duration(1)) == Duration(0)) usleep(1000);
+  group.SetQuota(std::numeric_limits<double>::infinity());
+  kill(spinner, SIGKILL);
+  waitpid(spinner, nullptr, 0);
+  EXPECT_TRUE(group.Read().throttled.has_value());
+}
+
+TEST_F(RealCgroup, WithoutAQuotaThereIsNoThrottledTime) {
+  Cgroup group = Cgroup::Create(NameHere("7"), all_);
+  EXPECT_THROW(group.SetQuota(1), std::system_error);
+}
+
+TEST_F(RealCgroup, CleansWhatEndedHostsLeftBehindAndNothingElse) {
+  const std::string ended = EndedOwner() + "-9";
+  Cgroup left = Cgroup::Create(ended, all_);
+  Cgroup mine = Cgroup::Create(NameHere("8"), all_);
+  const pid_t inside = fork();
+  while (inside == 0) pause();
+  left.Attach(inside);
+  const std::vector<std::string> removed = Cgroup::Clean();
+  int status = 0;
+  EXPECT_EQ(waitpid(inside, &status, 0), inside);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  const auto is_about = [&removed](const std::string& name) {
+    return std::any_of(removed.begin(), removed.end(),
+                       [&name](const std::string& path) { return path.ends_with("/" + name); });
+  };
+  EXPECT_TRUE(is_about(ended));
+  EXPECT_FALSE(is_about(NameHere("8")));
+  EXPECT_EQ(mine.Cores(), all_);
+}
+
+// A folder that looks like a cgroup v2 hierarchy; the kernel's part is played by files.
+class FakeVersion2 : public testing::Test {
+ protected:
+  void SetUp() override {
+    mounts_.v2 = CgroupMounts::Mount{"/", folder_.path() / "fs"};
+    mounts_.proc = folder_.path() / "proc";
+    WriteText(Root() / "cgroup.controllers", "cpuset cpu memory\n");
+    WriteText(Root() / "cgroup.subtree_control", "");
+    WriteText(mounts_.proc / "self" / "cgroup", "0::/\n");
+    WriteText(Root() / "cosched" / "cgroup.subtree_control", "cpuset\n");
+    FillGroup(Root() / "cosched" / "4711.1-3");
+  }
+  static void FillGroup(const fs::path& group) {
+    for (const char* file : {"cgroup.procs", "cpuset.cpus", "cpuset.cpus.effective", "cpu.max"})
+      WriteText(group / file, "");
+    WriteText(group / "cpu.stat", "usage_usec 7\nnr_throttled 2\nthrottled_usec 1500\n");
+    WriteText(group / "cpu.pressure", "some avg10=0.00 avg60=0.00 avg300=0.00 total=42\nfull …\n");
+  }
+  fs::path Root() const { return mounts_.v2->point; }
+
+  TemporaryFolder folder_;
+  CgroupMounts mounts_;
+};
+
+TEST_F(FakeVersion2, WritesTheFilesOfOneGroup) {
+  Cgroup group = Cgroup::Create("4711.1-3", CpuSet{0}, true, mounts_);
+  const fs::path folder = Root() / "cosched" / "4711.1-3";
+  EXPECT_EQ(group.Path(), "/cosched/4711.1-3");
+  EXPECT_EQ(ReadText(Root() / "cgroup.subtree_control"), "+cpu");  // The last one enabled.
+  EXPECT_EQ(ReadText(Root() / "cosched" / "cgroup.subtree_control"), "+cpu");
+  EXPECT_EQ(ReadText(folder / "cpuset.cpus"), "0");
+  group.SetCores(CpuSet{0, 1, 2, 5});
+  EXPECT_EQ(ReadText(folder / "cpuset.cpus"), "0-2,5");
+  group.SetQuota(1.5);
+  EXPECT_EQ(ReadText(folder / "cpu.max"), "150000 100000");
+  group.SetQuota(std::numeric_limits<double>::infinity());
+  EXPECT_EQ(ReadText(folder / "cpu.max"), "max 100000");
+  group.Attach(123);
+  EXPECT_EQ(ReadText(folder / "cgroup.procs"), "123");
+  EXPECT_EQ(group.Doors().size(), 1u);  // One hierarchy, one group.
+}
+
+TEST_F(FakeVersion2, ReadsWhatTheKernelCounts) {
+  const Cgroup group = Cgroup::Create("4711.1-3", CpuSet{0}, true, mounts_);
+  EXPECT_EQ(group.Read().throttled, Duration(1'500'000));
+  EXPECT_EQ(group.Read().pressure, Duration(42'000));
+  WriteText(Root() / "cosched" / "4711.1-3" / "cpuset.cpus.effective", "1-3\n");
+  EXPECT_EQ(group.Cores(), CpuSet::Range(1, 3));
+}
+
+TEST_F(FakeVersion2, FindsTheGroupOfAContainer) {
+  WriteText(mounts_.proc / "99" / "cgroup", "0::/machine.slice/libpod-1234.scope\n");
+  FillGroup(Root() / "machine.slice" / "libpod-1234.scope");
+  Cgroup group = Cgroup::Of(99, mounts_);
+  EXPECT_EQ(group.Path(), "/machine.slice/libpod-1234.scope");
+  EXPECT_EQ(CpusetPathOf(99, mounts_), group.Path());
+  group.SetCores(CpuSet{1});
+  EXPECT_EQ(ReadText(Root() / "machine.slice" / "libpod-1234.scope" / "cpuset.cpus"), "1");
+  EXPECT_THROW(Cgroup::Of(98, mounts_), std::system_error);
+}
+
+TEST_F(FakeVersion2, SaysWhatIsMissing) {
+  WriteText(Root() / "cgroup.controllers", "memory\n");
+  const Cgroup::Support support = Cgroup::Probe(mounts_);
+  EXPECT_FALSE(support.cpuset);
+  EXPECT_NE(support.why_not.find("there is no cpuset controller"), std::string::npos);
+}
+
+TEST(CgroupMountsTest, ReadsVersion1AndVersion2Mounts) {
+  const CgroupMounts mounts = CgroupMounts::Parse(
+      "33 31 0:30 / /sys/fs/cgroup/cpu,cpuacct rw,relatime - cgroup cgroup rw,cpu,cpuacct\n"
+      "34 31 0:31 /docker/7 /sys/fs/cgroup/cpuset rw shared:9 - cgroup cgroup rw,cpuset\n"
+      "41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n"
+      "42 31 0:39 / /tmp rw - tmpfs tmpfs rw\n");
+  EXPECT_EQ(mounts.v1.at("cpu").point, "/sys/fs/cgroup/cpu,cpuacct");
+  EXPECT_EQ(mounts.v1.at("cpuacct").point, "/sys/fs/cgroup/cpu,cpuacct");
+  EXPECT_EQ(mounts.v1.at("cpuset").root, "/docker/7");
+  ASSERT_TRUE(mounts.v2.has_value());
+  EXPECT_EQ(mounts.v2->point, "/sys/fs/cgroup/unified");
+  EXPECT_FALSE(CgroupMounts::Parse("").v2.has_value());
+}
+
+TEST(OwnerTest, KnowsItselfAndThoseThatAreGone) {
+  EXPECT_TRUE(IsOwnerName(OwnerName()));
+  EXPECT_TRUE(OwnerLives(OwnerName()));
+  EXPECT_FALSE(OwnerLives(std::to_string(getpid()) + ".1"));  // The same number, given again.
+  EXPECT_FALSE(OwnerLives(EndedOwner()));
+  for (const char* other : {"", ".", "12", "12.", ".5", "a.5", "12.5x"})
+    EXPECT_FALSE(IsOwnerName(other)) << other;
+}
+
+}  // namespace
+}  // namespace cosched
