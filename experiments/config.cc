@@ -16,6 +16,7 @@ namespace {
 
 constexpr int kMaxCount = 1'000'000;
 constexpr int kMaxNameLength = 100;
+constexpr int kMaxThreads = 1024;  // Of one pool of a tenant.
 constexpr double kMaxGapSeconds = 86'400;
 
 // Names become folders and CSV cells.
@@ -170,8 +171,8 @@ std::string ModelNames() {
 
 WorkloadConfig ReadWorkload(const TomlTable& table, const std::filesystem::path& folder,
                             int machine_cores) {
-  table.AllowOnly({"name", "model", "mode", "dataset", "data", "batch", "steps", "cores",
-                   "priority", "weight"});
+  table.AllowOnly({"name", "model", "mode", "dataset", "data", "batch", "steps", "cores", "threads",
+                   "inter", "priority", "weight"});
   WorkloadConfig workload;
   workload.spec.model = table.String("model");
   const ModelInfo* model = FindModel(workload.spec.model);
@@ -185,6 +186,9 @@ WorkloadConfig ReadWorkload(const TomlTable& table, const std::filesystem::path&
   workload.spec.batch = static_cast<int>(table.Integer("batch", 32, 1, kMaxCount));
   workload.spec.steps = table.Integer("steps", 50, 1, 1'000 * int64_t{kMaxCount});
   workload.cores = ReadRequest(table, machine_cores);
+  if (table.Has("threads"))
+    workload.threads = static_cast<int>(table.Integer("threads", {}, 1, kMaxThreads));
+  workload.inter = static_cast<int>(table.Integer("inter", 1, 1, kMaxThreads));
   workload.priority = static_cast<int>(table.Integer("priority", 0, -kMaxCount, kMaxCount));
   workload.weight = table.Number("weight", 1.0, 0, kMaxCount);
   return workload;

@@ -27,6 +27,10 @@ struct WorkloadConfig {
   // Default: min 1; max = preferred where that is given, else all cores of the experiment;
   // preferred = max.
   CoreRequest cores;
+  // Threads of a rigid tenant, more than its cores if one likes: intra-op (default: preferred
+  // cores) and inter-op.
+  std::optional<int> threads;
+  int inter = 1;
   int priority = 0;
   double weight = 1.0;
 };

@@ -43,11 +43,18 @@ Json RequestJson(const CoreRequest& request) {
 
 Json WorkloadJson(const WorkloadConfig& workload) {
   const TenantSpec& spec = workload.spec;
-  return {{"name", workload.name},         {"model", spec.model},
-          {"mode", ToString(spec.mode)},   {"dataset", spec.dataset},
-          {"data", spec.data_directory},   {"batch", spec.batch},
-          {"steps", spec.steps},           {"cores", RequestJson(workload.cores)},
-          {"priority", workload.priority}, {"weight", workload.weight}};
+  return {{"name", workload.name},
+          {"model", spec.model},
+          {"mode", ToString(spec.mode)},
+          {"dataset", spec.dataset},
+          {"data", spec.data_directory},
+          {"batch", spec.batch},
+          {"steps", spec.steps},
+          {"cores", RequestJson(workload.cores)},
+          {"threads", workload.threads.value_or(workload.cores.preferred)},
+          {"inter", workload.inter},
+          {"priority", workload.priority},
+          {"weight", workload.weight}};
 }
 
 Json TraceJson(const TraceConfig& trace) {

@@ -42,11 +42,13 @@ Plan MakePlan(const ExperimentConfig& config) {
 Job JobOf(const ExperimentConfig& config, const Arrival& arrival, int64_t index,
           Elasticity elasticity) {
   const WorkloadConfig& workload = *config.FindWorkload(arrival.workload);
+  const CoreRequest request = RequestOf(workload, arrival);
   return {.id = {index},
           .workload = workload.name,
-          .request = RequestOf(workload, arrival),
+          .request = request,
           .elasticity = elasticity,
-          .priority = arrival.priority.value_or(workload.priority)};
+          .priority = arrival.priority.value_or(workload.priority),
+          .threads = Split{workload.inter, workload.threads.value_or(request.preferred)}};
 }
 
 TenantSpec SpecOf(const ExperimentConfig& config, const Arrival& arrival, int64_t index,

@@ -48,7 +48,8 @@ std::string Describe(const Event& event) {
 
 // What a job computes with if it runs on `cores` and the policy wants `split`.
 Split ThreadsFor(const JobView& job, Split split) {
-  if (job.elasticity == Elasticity::kRigid) return DefaultSplit(job.request.preferred);
+  if (job.elasticity == Elasticity::kRigid)
+    return job.threads.value_or(DefaultSplit(job.request.preferred));
   return split;
 }
 

@@ -4,6 +4,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -31,6 +32,8 @@ struct Job {
   CoreRequest request;
   Elasticity elasticity = Elasticity::kMalleable;
   int priority = 0;  // Higher is more important.
+  // Of a rigid job, whatever it is given; default: DefaultSplit(preferred).
+  std::optional<Split> threads = {};
 };
 
 // How an admitted job ended; every job ends exactly once.

@@ -39,7 +39,7 @@ using Event = std::variant<JobArrived, JobFinished, JobFailed, GrantSettled, Tic
 // Run on this many cores (the arbiter places them, moving as little as it can), or on exactly
 // these. For a waiting job this admits it, for a paused one it resumes it, for a running one it
 // resizes it. split: left out = DefaultSplit(cores). A rigid job always computes with
-// DefaultSplit(preferred), a moldable one with the split of its start.
+// its own threads (Job::threads), a moldable one with the split of its start.
 struct Run {
   std::variant<int, CpuSet> cores;
   std::optional<Split> split;

@@ -18,6 +18,7 @@ PolicyInfo StrictPolicy();
 PolicyInfo AlwaysAttendPolicy();
 PolicyInfo MaxPropPolicy();
 PolicyInfo EqualSharePolicy();
+PolicyInfo ScriptedPolicy();
 
 namespace {
 
@@ -43,7 +44,9 @@ bool IsAllowed(std::string_view value, std::string_view allowed) {
   constexpr std::string_view kBetween = " | ";
   constexpr std::string_view kInteger = "integer ";
   constexpr std::string_view kNumber = "number ";
+  constexpr std::string_view kText = "text: ";
   while (true) {
+    if (allowed.starts_with(kText)) return true;
     const size_t end = allowed.find(kBetween);
     const std::string_view one = allowed.substr(0, end);
     const bool matches =
@@ -71,9 +74,9 @@ std::string ParameterNames(const PolicyInfo& info) {
 }  // namespace
 
 std::span<const PolicyInfo> Policies() {
-  static const std::array kPolicies = {NoControlPolicy(), StaticPartitionPolicy(),
-                                       StrictPolicy(),    AlwaysAttendPolicy(),
-                                       MaxPropPolicy(),   EqualSharePolicy()};
+  static const std::array kPolicies = {
+      NoControlPolicy(), StaticPartitionPolicy(), StrictPolicy(),  AlwaysAttendPolicy(),
+      MaxPropPolicy(),   EqualSharePolicy(),      ScriptedPolicy()};
   return kPolicies;
 }
 

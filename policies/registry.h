@@ -16,7 +16,7 @@ struct PolicyParameter {
   std::string_view name;  // Key of [policy.<name>] in an experiment file.
   std::string_view default_value;
   // Alternatives, checked by MakePolicy: words, "integer >= N", "number >= X" or "number > X", e.g.
-  // "auto | integer >= 1".
+  // "auto | integer >= 1"; or, as the last one, "text: <its form>", which the factory checks.
   std::string_view allowed;
   std::string_view help;
 };
@@ -32,6 +32,7 @@ struct PolicyInfo {
   bool oversubscribes =
       false;         // May grant a core twice; exempt from the exclusive-owner invariant.
   Duration tick{0};  // Wants a Tick this often; 0 = never.
+  // May throw InputError (key "policy.<name>.<parameter>") about a "text: " parameter.
   std::unique_ptr<Policy> (*make)(const PolicyParameters& parameters) = nullptr;
 };
 

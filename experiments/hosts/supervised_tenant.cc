@@ -35,7 +35,11 @@ std::pair<UniqueFd, UniqueFd> SocketPair() {
 
 std::vector<std::string> Arguments(const Job& job, const TenantSpec& spec, const CpuSet& cores,
                                    Split threads, int socket, int counters) {
-  const int capacity = std::max({job.request.max, threads.inter, threads.intra});
+  // Work is divided for the capacity, so a malleable tenant gets that of the rigid one it is
+  // compared with.
+  const Split fixed = job.threads.value_or(Split{});
+  const int capacity =
+      std::max({job.request.max, threads.inter, threads.intra, fixed.inter, fixed.intra});
   std::vector<std::string> arguments{"tenant"};
   const auto add = [&arguments](const char* option, const std::string& value) {
     arguments.push_back(std::string("--") + option + "=" + value);

@@ -84,6 +84,8 @@ dataset = "procedural"
 batch = 8
 steps = 40
 cores = { min = 1, preferred = 2, max = 2 }
+threads = 8
+inter = 2
 priority = -3
 weight = 0.5
 [policy.max-prop]
@@ -98,6 +100,8 @@ order = "priority"
   EXPECT_EQ(workload.spec.mode, Mode::kInfer);
   EXPECT_EQ(workload.spec.batch, 8);
   EXPECT_EQ(workload.spec.steps, 40);
+  EXPECT_EQ(workload.threads, 8);
+  EXPECT_EQ(workload.inter, 2);
   EXPECT_EQ(workload.priority, -3);
   EXPECT_EQ(config.policy_parameters.at("max-prop").at("order"), "priority");
 }

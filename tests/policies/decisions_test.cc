@@ -362,5 +362,82 @@ TEST(EqualShare, RigidJobLosesCoresAndKeepsItsThreads) {
   EXPECT_EQ(world->host.TakeLog(), "grant 1 0-1 1x4");
 }
 
+// --- scripted
+
+TEST(Scripted, EveryJobGetsWhatTheTimetableSaysSinceItsOwnStart) {
+  auto world = MakeWorld(kFourCores, "scripted", {{"timetable", "0:1 10:3 20:2"}});
+  const auto pass = [&world](double seconds) {
+    world->Pass(seconds);
+    world->arbiter.Tick();
+    world->SettleAll();
+    return world->State();
+  };
+  world->Submit(1, UpTo(4, 4));
+  EXPECT_EQ(world->State(), "1=0");
+  world->SettleAll();
+  EXPECT_EQ(pass(4), "1=0");
+  world->Submit(2, UpTo(4, 4));
+  EXPECT_EQ(pass(5.9), "1=0 2=1");
+  EXPECT_EQ(pass(0.1), "1=0,2-3 2=1");
+  EXPECT_EQ(pass(4), "1=0,2-3 2=1");  // 2 wants three and none is free.
+  EXPECT_EQ(pass(6), "1=0,2 2=1,3");  // 1 left one, which 2 takes.
+  EXPECT_EQ(pass(4), "1=0,2 2=1,3");
+}
+
+TEST(Scripted, SplitsAreAsWrittenAndAllIsWhatTheJobMayHave) {
+  auto world =
+      MakeWorld(kFourCores, "scripted", {{"timetable", "0:all:allx1  1:all:1xall 2:2:2x2 3:all"}});
+  const auto pass = [&world](double seconds) {
+    world->SettleAll();
+    world->host.TakeLog();
+    world->Pass(seconds);
+    world->arbiter.Tick();
+    return world->host.TakeLog();
+  };
+  world->Submit(1, UpTo(1, 3));
+  EXPECT_EQ(world->host.TakeLog(), "start 1 0-2 3x1");
+  EXPECT_EQ(pass(1), "grant 1 0-2 1x3");
+  EXPECT_EQ(pass(0.5), "");
+  EXPECT_EQ(pass(0.5), "grant 1 0-1 2x2");
+  EXPECT_EQ(pass(1), "grant 1 0-2 1x3");
+}
+
+TEST(Scripted, NoCoresPausesAndJobsWaitUntilTheirFirstEntryFits) {
+  auto world = MakeWorld(kFourCores, "scripted", {{"timetable", "0:3 1:0 2:3"}});
+  const auto pass = [&world](double seconds) {
+    world->Pass(seconds);
+    world->arbiter.Tick();
+    world->SettleAll();
+    return world->State();
+  };
+  world->Submit(1, UpTo(4, 4));
+  world->Submit(2, UpTo(4, 4));
+  EXPECT_EQ(world->State(), "1=0-2 2=wait");
+  EXPECT_EQ(pass(1), "1=pause 2=0-2");
+  EXPECT_EQ(pass(1), "1=0-2 2=pause");
+}
+
+TEST(Scripted, CountsStayWithinMinAndMax) {
+  auto world = MakeWorld(kFourCores, "scripted", {{"timetable", "0:1 1:4"}});
+  world->Submit(1, {2, 2, 3});
+  EXPECT_EQ(world->Counts(), "1=2");
+  world->SettleAll();
+  world->Pass(1);
+  world->arbiter.Tick();
+  EXPECT_EQ(world->Counts(), "1=3");
+}
+
+TEST(Scripted, RigidJobKeepsItsOwnThreads) {
+  auto world = MakeWorld(kFourCores, "scripted", {{"timetable", "0:2 1:1"}});
+  Job job = MakeJob(1, UpTo(4, 4), Elasticity::kRigid);
+  job.threads = Split{2, 8};
+  world->Submit(job);
+  EXPECT_EQ(world->host.TakeLog(), "start 1 0-1 2x8");
+  world->SettleAll();
+  world->Pass(1);
+  world->arbiter.Tick();
+  EXPECT_EQ(world->host.TakeLog(), "grant 1 0 2x8");
+}
+
 }  // namespace
 }  // namespace cosched

@@ -28,7 +28,7 @@ TEST(Registry, NamesAreUniqueAndFound) {
   }
   EXPECT_EQ(FindPolicy("max_prop"), nullptr);
   EXPECT_EQ(PolicyNames(),
-            "no-control, static-partition, strict, always-attend, max-prop, equal-share");
+            "no-control, static-partition, strict, always-attend, max-prop, equal-share, scripted");
 }
 
 TEST(Registry, DefaultsOfEveryPolicyAreAllowed) {
@@ -64,6 +64,25 @@ TEST(Registry, NumbersAreParsedWholeAndBounded) {
   for (const char* good : {"auto", "1", "64"}) {
     EXPECT_EQ(ErrorOf("static-partition", {{"slices", good}}), "");
   }
+}
+
+TEST(Registry, ATimetableIsCheckedAsAWhole) {
+  const std::pair<const char*, const char*> kBad[] = {
+      {"", "has no entry"},          {"1:2", "is the first and not at 0"},
+      {"0:0", "starts on no cores"}, {"0:2 0:1", "is not after the last"},
+      {"soon:2", "has no time"},     {"-1:2", "has no time"},
+      {"0", "has no number"},        {"0:some", "has no number"},
+      {"0:-1", "has no number"},     {"0:2:2", "has no split"},
+      {"0:2:0x1", "has no split"},   {"0:2:1x2x3", "has no split"},
+      {"nan:1", "has no time"},
+  };
+  for (const auto& [timetable, problem] : kBad) {
+    const std::string error = ErrorOf("scripted", {{"timetable", timetable}});
+    EXPECT_NE(error.find(problem), std::string::npos) << timetable << ": " << error;
+    EXPECT_EQ(error.find("policy.scripted.timetable: "), 0U) << error;
+    EXPECT_NE(error.find("SECONDS:CORES"), std::string::npos) << error;
+  }
+  EXPECT_EQ(ErrorOf("scripted", {{"timetable", "0:all:1xall  2.5:0 3:2:2x1"}}), "");
 }
 
 std::string g_made_with;

@@ -1,0 +1,180 @@
+// Plays a fixed timetable to every job, for experiments about mechanism rather than policy: what a
+// resize does at a known moment, beside the same job left alone. Times are seconds since the job's
+// start. A job starts, first come first served, once what its first entry says is free; an entry
+// that asks for more than is free is met as far as possible and completed when cores come free; one
+// of 0 cores pauses. Counts are kept within the job's min and max and the machine.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <climits>
+#include <cmath>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/error.h"
+#include "policies/queue_order.h"
+#include "policies/registry.h"
+
+namespace cosched {
+namespace {
+
+constexpr std::string_view kFormat =
+    "text: SECONDS:CORES[:INTERxINTRA] with a space between entries, the first at 0, then rising; "
+    "numbers, or all = as many as the job may have";
+constexpr int kAll = INT_MAX;
+constexpr double kLongest = 1e6;  // Seconds.
+
+struct Entry {
+  Duration at{0};
+  int cores = kAll;
+  std::optional<Split> split;  // Default: inter 1, intra = the cores it gets.
+};
+
+[[noreturn]] void Refuse(std::string_view entry, const char* problem) {
+  throw InputError({.file = {},
+                    .line = 0,
+                    .key = "policy.scripted.timetable",
+                    .problem = fmt::format("\"{}\" {}", entry, problem),
+                    .allowed = std::string(kFormat)});
+}
+
+template <typename Number>
+bool Parse(std::string_view text, Number* value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+bool ParseCount(std::string_view text, int* count) {
+  if (text != "all") return Parse(text, count);
+  *count = kAll;
+  return true;
+}
+
+// What stands before `separator`, which goes too; all of it if there is none.
+std::string_view TakeUntil(char separator, std::string_view* text) {
+  const size_t end = std::min(text->find(separator), text->size());
+  const std::string_view part = text->substr(0, end);
+  text->remove_prefix(std::min(end + 1, text->size()));
+  return part;
+}
+
+Entry ParseEntry(std::string_view text) {
+  std::string_view rest = text;
+  Entry entry;
+  double seconds = -1;
+  if (!Parse(TakeUntil(':', &rest), &seconds) || !(seconds >= 0 && seconds <= kLongest))
+    Refuse(text, "has no time");
+  entry.at = FromSeconds(seconds);
+  if (!ParseCount(TakeUntil(':', &rest), &entry.cores) || entry.cores < 0)
+    Refuse(text, "has no number of cores");
+  if (rest.empty()) return entry;
+  Split split;
+  const bool whole = ParseCount(TakeUntil('x', &rest), &split.inter) &&
+                     ParseCount(rest, &split.intra) && split.inter >= 1 && split.intra >= 1;
+  if (!whole) Refuse(text, "has no split INTERxINTRA, each 1 or more");
+  entry.split = split;
+  return entry;
+}
+
+std::vector<Entry> ParseTimetable(std::string_view text) {
+  std::vector<Entry> entries;
+  while (!text.empty()) {
+    const std::string_view part = TakeUntil(' ', &text);
+    if (part.empty()) continue;
+    const Entry entry = ParseEntry(part);
+    if (entries.empty() && entry.at != Duration(0)) Refuse(part, "is the first and not at 0");
+    if (entries.empty() && entry.cores == 0) Refuse(part, "starts on no cores");
+    if (!entries.empty() && entry.at <= entries.back().at) Refuse(part, "is not after the last");
+    entries.push_back(entry);
+  }
+  if (entries.empty()) Refuse("", "has no entry");
+  return entries;
+}
+
+class Scripted final : public Policy {
+ public:
+  explicit Scripted(std::vector<Entry> timetable) : timetable_(std::move(timetable)) {}
+
+  Allocation Decide(const MachineView& view, const Event&) override {
+    Allocation allocation;
+    int free = view.FreeCores().Count();
+    for (const bool shrinks : {true, false}) {  // What some give up, others may take.
+      for (const JobView& job : view.jobs) {
+        if (job.started && Shrinks(view, job) == shrinks) Follow(view, job, &free, &allocation);
+      }
+    }
+    for (const JobView* job : WaitingJobs(view, QueueOrder::kFcfs)) {
+      const int cores = Wanted(view, *job, timetable_.front());
+      if (cores > free) break;
+      free -= cores;
+      allocation.jobs[job->id] = RunWith(timetable_.front(), cores);
+    }
+    return allocation;
+  }
+
+ private:
+  static int Wanted(const MachineView& view, const JobView& job, const Entry& entry) {
+    const int most = std::min(job.request.max, view.cores.Count());
+    return std::clamp(entry.cores, std::min(job.request.min, most), most);
+  }
+
+  static Run RunWith(const Entry& entry, int cores) {
+    Run run{.cores = cores, .split = entry.split};
+    if (run.split && run.split->inter == kAll) run.split->inter = cores;
+    if (run.split && run.split->intra == kAll) run.split->intra = cores;
+    return run;
+  }
+
+  // The last entry whose time has come.
+  const Entry& Due(Duration since_start) const {
+    const auto next =
+        std::upper_bound(timetable_.begin(), timetable_.end(), since_start,
+                         [](Duration time, const Entry& entry) { return time < entry.at; });
+    return *std::prev(next);
+  }
+
+  bool Shrinks(const MachineView& view, const JobView& job) const {
+    const Entry& entry = Due(view.now - *job.started);
+    return entry.cores == 0 || Wanted(view, job, entry) < job.cores.Count();
+  }
+
+  void Follow(const MachineView& view, const JobView& job, int* free, Allocation* out) const {
+    const Entry& entry = Due(view.now - *job.started);
+    const int held = job.cores.Count();
+    if (entry.cores == 0) {
+      if (job.IsActive()) {
+        out->jobs[job.id] = Pause{};
+        *free += held;
+      }
+      return;
+    }
+    const int cores = std::min(Wanted(view, job, entry), held + *free);
+    if (cores < job.request.min) return;
+    *free += held - cores;
+    out->jobs[job.id] = RunWith(entry, cores);
+  }
+
+  const std::vector<Entry> timetable_;
+};
+
+constexpr PolicyParameter kParameters[] = {
+    {"timetable", "0:all", kFormat, "what every job gets, and when"},
+};
+
+}  // namespace
+
+PolicyInfo ScriptedPolicy() {
+  return {.name = "scripted",
+          .summary = "plays a fixed timetable of cores and splits to every job",
+          .source = "",
+          .parameters = kParameters,
+          .tick = std::chrono::milliseconds(20),
+          .make = [](const PolicyParameters& parameters) -> std::unique_ptr<Policy> {
+            return std::make_unique<Scripted>(ParseTimetable(parameters.at("timetable")));
+          }};
+}
+
+}  // namespace cosched
