@@ -29,6 +29,7 @@ class ProcessWorld final : public World {
   void Describe(JobId job, const TenantSpec& spec) override { host_.Describe(job, spec); }
   std::vector<TenantSample> Sample() override { return host_.Sample(); }
   std::vector<StepSample> TakeSteps() override { return host_.TakeSteps(); }
+  std::vector<ResizeSample> TakeResizes() override { return host_.TakeResizes(); }
   double ForeignShare() const override { return foreign_load_.Share(); }
 
  private:
@@ -89,7 +90,7 @@ class CellRun {
       if (NeverDrains())
         return Fail("it can never drain: jobs wait, none runs and none is to come");
       std::optional<HostEvent> event = host.NextEvent(Deadline());
-      TakeSteps();
+      TakeStepsAndResizes();
       // Asked before the event is handled: an interrupt that reached the tenants too is no failure
       // of theirs.
       if (options_.interrupted()) return Interrupt();
@@ -138,8 +139,9 @@ class CellRun {
     for (const TenantSample& sample : world_->Sample()) records_.OnSample(sample);
   }
 
-  void TakeSteps() {
+  void TakeStepsAndResizes() {
     for (const StepSample& step : world_->TakeSteps()) records_.OnStep(step);
+    for (const ResizeSample& resize : world_->TakeResizes()) records_.OnResize(resize);
   }
 
   TimePoint Deadline() const {

@@ -24,6 +24,7 @@ class World {
   virtual void Describe(JobId job, const TenantSpec& spec) = 0;  // Before the job is submitted.
   virtual std::vector<TenantSample> Sample() = 0;
   virtual std::vector<StepSample> TakeSteps() = 0;
+  virtual std::vector<ResizeSample> TakeResizes() = 0;
   // Share of the cores' time that programs which are not ours used since the world was made.
   virtual double ForeignShare() const { return 0; }
 };

@@ -100,6 +100,7 @@ struct CellRecords::Impl {
   CsvWriter grants;
   CsvWriter samples;
   CsvWriter steps;
+  CsvWriter resizes;
   DecisionLog decisions;
   Timeline timeline;
   std::map<JobId, JobTrack> tracks;
@@ -127,6 +128,8 @@ CellRecords::Impl::Impl(const std::filesystem::path& run, const CellKey& cell_ke
                "settling", "run_time_s", "run_queue_wait_s", "involuntary_switches", "steps",
                "images"}),
       steps(partial / "steps.csv", {"job_id", "step", "time", "duration_ms", "threads", "loss"}),
+      resizes(partial / "resizes.csv", {"time", "job_id", "cause", "inter_before", "intra_before",
+                                        "inter_after", "intra_after", "cores", "op", "taken_us"}),
       decisions(partial / "decisions.csv"),
       timeline(partial / "timeline.json") {}
 
@@ -302,13 +305,22 @@ void CellRecords::OnStep(const StepSample& step) {
   track->second.steps = std::max(track->second.steps, step.step + 1);
 }
 
+void CellRecords::OnResize(const ResizeSample& resize) {
+  impl_->resizes.Row({Seconds(resize.time), std::to_string(resize.job.value), resize.cause,
+                      std::to_string(resize.before.inter), std::to_string(resize.before.intra),
+                      std::to_string(resize.after.inter), std::to_string(resize.after.intra),
+                      resize.cores.ToString(), resize.op,
+                      fmt::format("{:.0f}", ToSeconds(resize.taken) * 1e6)});
+}
+
 void CellRecords::Mark(const std::string& mark) { impl_->marks.push_back(mark); }
 
 void CellRecords::Finish(const std::string& status, const std::string& reason) {
   for (auto& [id, track] : impl_->tracks) impl_->EndSlice(impl_->latest, &track);
   impl_->decisions.Finish();
   impl_->timeline.Finish();
-  for (CsvWriter* file : {&impl_->jobs, &impl_->grants, &impl_->samples, &impl_->steps}) {
+  for (CsvWriter* file :
+       {&impl_->jobs, &impl_->grants, &impl_->samples, &impl_->steps, &impl_->resizes}) {
     file->Sync();
   }
   // Last, so that a folder with a cell.json holds all its rows.

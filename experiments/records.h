@@ -11,6 +11,10 @@
 //   decisions.csv  every answer of the policy, once its grants settled (experiments/decision_log.h)
 //   samples.csv    every tenant at every sampling instant
 //   steps.csv      every step of every tenant
+//   resizes.csv    every resize of a tenant's pools, as the tenant reports it: who asked for it,
+//   its
+//                  threads before and after, the op that ran when it was asked for, and the time
+//                  from then until the last thread was in its place
 //   timeline.json  all of it for Perfetto (experiments/timeline.h)
 //
 // While the cell runs its folder is named "<trial>.partial"; Finish() renames it, so that a folder
@@ -49,11 +53,12 @@ class CellRecords final : public ArbiterObserver {
   void OnGrant(TimePoint time, JobId job, const CpuSet& cores, Split split) override;
   void OnSettled(TimePoint time, JobId job, const CpuSet& cores, int64_t decision,
                  Duration since) override;
-  // Writes the job's row: hand over its last samples and steps (OnSample, OnStep) before the
-  // arbiter learns of its end.
+  // Writes the job's row: hand over its last samples and steps (OnSample, OnStep, OnResize) before
+  // the arbiter learns of its end.
   void OnEnded(TimePoint time, JobId job, JobEnd end, const std::string& reason) override;
   void OnSample(const TenantSample& sample);
   void OnStep(const StepSample& step);
+  void OnResize(const ResizeSample& resize);
   // Something that a reader of the results must know, e.g. "the generator fell behind by 3.1 s".
   // Kept in cell.json.
   void Mark(const std::string& mark);

@@ -14,6 +14,7 @@ from collections import Counter
 from pathlib import Path
 
 TOLERANCE_S = 5e-6  # Times are rounded to microseconds, and derived from unrounded ones.
+CAUSES = ("grant", "halving", "cpuset", "signal", "ctl", "counter")
 STATES = ("finished", "failed", "rejected", "cancelled")
 MAX_SHOWN = 40
 
@@ -54,6 +55,8 @@ TYPES = {
                     "compute_threads": int, "settling": int, "run_time_s": float, "run_queue_wait_s": float,
                     "involuntary_switches": int, "steps": int, "images": int},
     "steps.csv": {"job_id": int, "step": int, "time": float, "duration_ms": float, "threads": int, "loss": float},
+    "resizes.csv": {"time": float, "job_id": int, "cause": str, "inter_before": int, "intra_before": int,
+                    "inter_after": int, "intra_after": int, "cores": parse_cpus, "op": str, "taken_us": float},
 }
 
 
@@ -108,8 +111,9 @@ class Cell:
         self.machine = parse_cpus(info.get("machine_cores", ""))
         recorded = (info.get("policy"), info.get("elasticity"), info.get("trial"))
         report.expect(recorded == self.key, folder / "cell.json", f"is of another cell: {recorded}")
-        self.jobs, self.grants, self.decisions, self.samples, self.steps = (
-            read_rows(folder / f"{name}.csv", report) for name in ("jobs", "grants", "decisions", "samples", "steps"))
+        self.jobs, self.grants, self.decisions, self.samples, self.steps, self.resizes = (
+            read_rows(folder / f"{name}.csv", report)
+            for name in ("jobs", "grants", "decisions", "samples", "steps", "resizes"))
         self.job_of = {job["job_id"]: job for job in self.jobs}
 
     def where(self, file):
@@ -277,6 +281,23 @@ def check_steps(cell, report):
         report.expect(row["step"] < job["steps"], where, f"{at}: jobs.csv counts {job['steps']} steps only")
 
 
+def check_resizes(cell, report):
+    where = cell.where("resizes.csv")
+    for row in cell.resizes:
+        job, at = cell.job_of.get(row["job_id"]), f"job {row['job_id']} at {row['time']}"
+        if job is None or job["starting_time"] is None:
+            report.expect(False, where, f"{at}: of a job that never started")
+            continue
+        report.expect(job["starting_time"] - TOLERANCE_S <= row["time"] <= job["finish_time"] + TOLERANCE_S, where,
+                      f"{at}: not between start and finish of its job")
+        report.expect(row["cause"] in CAUSES, where, f"{at}: unknown cause {row['cause']}")
+        report.expect(row["taken_us"] >= 0, where, f"{at}: negative duration")
+        report.expect(row["cores"] <= cell.machine, where, f"{at}: cores outside the machine")
+        threads = row["inter_after"] + max(0, row["intra_after"] - 1)
+        report.expect(threads <= len(row["cores"]) and (threads > 0 or not row["cores"]), where,
+                      f"{at}: {threads} threads on {len(row['cores'])} cores")
+
+
 def check_decisions(cell, report):
     where, last = cell.where("decisions.csv"), None
     for row in sorted(cell.decisions, key=lambda row: row["decision"]):
@@ -391,9 +412,10 @@ def check_cell(cell, manifest, report):
     Ownership(cell, exclusive, report).replay()
     check_samples(cell, report)
     check_steps(cell, report)
+    check_resizes(cell, report)
     check_decisions(cell, report)
     report.counts.update(cells=1, jobs=len(cell.jobs), grants=len(cell.grants), samples=len(cell.samples),
-                         steps=len(cell.steps))
+                         steps=len(cell.steps), resizes=len(cell.resizes))
 
 
 def check_run(run):

@@ -57,6 +57,7 @@ struct ProcessHost::Impl {
   std::map<JobId, Entry> entries;
   std::deque<HostEvent> events;
   std::vector<StepSample> steps;
+  std::vector<ResizeSample> resizes;
   std::vector<TenantSample> last_samples;  // Of tenants that are gone; not yet taken.
   TimePoint next_drain;
 };
@@ -84,6 +85,7 @@ SupervisedTenant* ProcessHost::Impl::Living(JobId job) {
 // REQUIRES: the process is gone.
 void ProcessHost::Impl::Bury(Entry* entry) {
   entry->tenant->TakeSteps(epoch, clock.Now(), &steps);
+  entry->tenant->TakeResizes(epoch, clock.Now(), &resizes);
   last_samples.push_back(entry->tenant->LastSample(clock.Now()));
   entry->progress = entry->tenant->Progress();
   entry->tenant = nullptr;
@@ -207,6 +209,15 @@ std::vector<StepSample> ProcessHost::TakeSteps() {
     if (entry.tenant) entry.tenant->TakeSteps(impl_->epoch, impl_->clock.Now(), &impl_->steps);
   }
   return std::exchange(impl_->steps, {});
+}
+
+std::vector<ResizeSample> ProcessHost::TakeResizes() {
+  for (auto& [job, entry] : impl_->entries) {
+    if (entry.tenant) {
+      entry.tenant->TakeResizes(impl_->epoch, impl_->clock.Now(), &impl_->resizes);
+    }
+  }
+  return std::exchange(impl_->resizes, {});
 }
 
 void ProcessHost::Interrupt() {

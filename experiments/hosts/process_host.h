@@ -54,6 +54,8 @@ class ProcessHost final : public Host {
   std::vector<TenantSample> Sample();
   // The steps that ended since the last call, in order per job.
   std::vector<StepSample> TakeSteps();
+  // The resizes of tenants' pools that were reported since the last call, in order per job.
+  std::vector<ResizeSample> TakeResizes();
 
   // Makes NextEvent return nullopt at once, now or at its next call. Async-signal-safe; any thread.
   void Interrupt();

@@ -162,6 +162,11 @@ void SupervisedTenant::Handle(const SettledMessage& settled, TimePoint now) {
   answered_ = true;
 }
 
+void SupervisedTenant::Handle(const ResizedMessage& resized, TimePoint) {
+  resizes_.push_back(resized);
+  paused_by_others_ = resized.after == Split{0, 0};
+}
+
 void SupervisedTenant::Handle(const FinishedMessage& finished, TimePoint now) {
   if (finished.steps < spec_.steps) {
     return Fail("finished after " + std::to_string(finished.steps) + " of " +
@@ -301,7 +306,9 @@ void SupervisedTenant::CheckAlive(TimePoint now) {
   for (const ProcessSampler::Thread& thread : sampler_->Threads()) {
     if (thread.tid == process_->pid()) run_time += thread.run_time;
   }
-  if (std::exchange(run_time_, run_time) != run_time || Paused()) last_run_ = now;
+  if (std::exchange(run_time_, run_time) != run_time || Paused() || paused_by_others_) {
+    last_run_ = now;
+  }
   if (now - last_heartbeat_ > settings_.heartbeat_timeout) {
     Fail("gave no heartbeat" + Within(settings_.heartbeat_timeout));
   } else if (now - last_run_ > settings_.heartbeat_timeout) {
@@ -355,6 +362,21 @@ void SupervisedTenant::TakeSteps(Duration epoch, TimePoint now, std::vector<Step
                       .duration = std::clamp(step.duration, Duration(0), now - started_at_),
                       .threads = step.threads,
                       .loss = step.loss});
+  }
+}
+
+void SupervisedTenant::TakeResizes(Duration epoch, TimePoint now,
+                                   std::vector<ResizeSample>* resizes) {
+  for (const ResizedMessage& resized : std::exchange(resizes_, {})) {
+    const TimePoint finished(resized.finished - epoch);
+    resizes->push_back({.job = job_.id,
+                        .time = std::clamp(finished, started_at_, now),
+                        .cause = std::string(ToString(resized.cause)),
+                        .before = resized.before,
+                        .after = resized.after,
+                        .cores = resized.cores,
+                        .op = resized.op,
+                        .taken = resized.time});
   }
 }
 

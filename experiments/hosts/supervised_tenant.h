@@ -53,6 +53,7 @@ class SupervisedTenant {
   TenantSample LastSample(TimePoint now) const;       // When it is gone: all that was seen of it.
   // `epoch` is the MonotonicNow() of TimePoint zero.
   void TakeSteps(Duration epoch, TimePoint now, std::vector<StepSample>* steps);
+  void TakeResizes(Duration epoch, TimePoint now, std::vector<ResizeSample>* resizes);
 
  private:
   bool Malleable() const { return job_.elasticity == Elasticity::kMalleable; }
@@ -64,6 +65,7 @@ class SupervisedTenant {
   void ReadMessages(TimePoint now);
   void Handle(const HelloMessage& hello, TimePoint now);
   void Handle(const SettledMessage& settled, TimePoint now);
+  void Handle(const ResizedMessage& resized, TimePoint now);
   void Handle(const FinishedMessage& finished, TimePoint now);
   void Handle(const ErrorMessage& error, TimePoint now);
 
@@ -98,6 +100,8 @@ class SupervisedTenant {
 
   TimePoint ready_deadline_, settle_deadline_, leave_deadline_;
   TimePoint next_check_, next_conduct_check_;
+  std::vector<ResizedMessage> resizes_;  // Not yet taken.
+  bool paused_by_others_ = false;        // A person has paused it (cosched ctl), not its host.
   int64_t heartbeats_ = -1;
   TimePoint last_heartbeat_;
   Duration run_time_{0};  // Of main and compute threads, at the last sign of life.

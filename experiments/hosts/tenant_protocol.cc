@@ -7,6 +7,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <utility>
+
+#include "engine/base/check.h"
 
 namespace cosched {
 namespace {
@@ -14,8 +17,15 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kMaxReason = 2000;
+constexpr size_t kMaxOp = 100;
 constexpr int64_t kMaxThreads = CpuSet::kMaxCpu + 1;
 constexpr int64_t kMaxCount = std::numeric_limits<int64_t>::max();
+
+constexpr std::pair<ResizeCause, std::string_view> kCauses[] = {
+    {ResizeCause::kGrant, "grant"},   {ResizeCause::kHalving, "halving"},
+    {ResizeCause::kCpuset, "cpuset"}, {ResizeCause::kSignal, "signal"},
+    {ResizeCause::kControl, "ctl"},   {ResizeCause::kCounter, "counter"},
+};
 
 // Why a packet is refused; never leaves this file.
 struct Refused : std::runtime_error {
@@ -53,18 +63,39 @@ CpuSet Cores(const json& object) {
 }
 
 // {0, 0} exactly when there are no cores.
-Split Threads(const json& object, const CpuSet& cores) {
-  const int64_t low = cores.Empty() ? 0 : 1;
-  const int64_t high = cores.Empty() ? 0 : kMaxThreads;
-  return {static_cast<int>(Integer(object, "inter", low, high)),
-          static_cast<int>(Integer(object, "intra", low, high))};
+Split Threads(const json& object, bool none, const char* inter = "inter",
+              const char* intra = "intra") {
+  const int64_t low = none ? 0 : 1;
+  const int64_t high = none ? 0 : kMaxThreads;
+  return {static_cast<int>(Integer(object, inter, low, high)),
+          static_cast<int>(Integer(object, intra, low, high))};
+}
+
+std::chrono::microseconds Microseconds(const json& object) {
+  constexpr int64_t kLongest = kMaxCount / 1000;  // So that it fits in nanoseconds.
+  return std::chrono::microseconds(Integer(object, "microseconds", 0, kLongest));
+}
+
+ResizedMessage ReadResized(const json& object) {
+  const std::optional<ResizeCause> cause = ParseResizeCause(Text(object, "cause"));
+  if (!cause) throw Refused("unknown cause \"" + Text(object, "cause") + "\"");
+  ResizedMessage resized;
+  resized.cause = *cause;
+  resized.cores = Cores(object);
+  const bool was_paused = Integer(object, "inter_before", 0, kMaxThreads) == 0;
+  resized.before = Threads(object, was_paused, "inter_before", "intra_before");
+  resized.after = Threads(object, resized.cores.Empty(), "inter_after", "intra_after");
+  resized.op = Text(object, "op").substr(0, kMaxOp);
+  resized.time = Microseconds(object);
+  resized.finished = std::chrono::nanoseconds(Integer(object, "finished", 0));
+  return resized;
 }
 
 HostMessage ReadHostMessage(const json& object, const std::string& type) {
   if (type == "welcome") return WelcomeMessage{};
   if (type != "grant") throw Refused("unknown type \"" + type + "\"");
   GrantMessage grant{Integer(object, "sequence", 1), Cores(object), {}};
-  grant.threads = Threads(object, grant.cores);
+  grant.threads = Threads(object, grant.cores.Empty());
   return grant;
 }
 
@@ -73,12 +104,12 @@ TenantMessage ReadTenantMessage(const json& object, const std::string& type) {
   if (type == "finished") {
     return FinishedMessage{Integer(object, "steps", 0), Integer(object, "images", 0)};
   }
+  if (type == "resized") return ReadResized(object);
   if (type == "error") return ErrorMessage{Text(object, "reason").substr(0, kMaxReason)};
   if (type != "settled") throw Refused("unknown type \"" + type + "\"");
   SettledMessage settled{Integer(object, "sequence", 1), Cores(object), {}, {}};
-  settled.threads = Threads(object, settled.cores);
-  constexpr int64_t kLongest = kMaxCount / 1000;  // So that it fits in nanoseconds.
-  settled.time = std::chrono::microseconds(Integer(object, "microseconds", 0, kLongest));
+  settled.threads = Threads(object, settled.cores.Empty());
+  settled.time = Microseconds(object);
   return settled;
 }
 
@@ -126,6 +157,19 @@ struct Writer {
     object["microseconds"] = settled.time.count();
     return object;
   }
+  json operator()(const ResizedMessage& resized) const {
+    json object = Headed("resized");
+    object["cause"] = ToString(resized.cause);
+    object["inter_before"] = resized.before.inter;
+    object["intra_before"] = resized.before.intra;
+    object["inter_after"] = resized.after.inter;
+    object["intra_after"] = resized.after.intra;
+    object["cores"] = resized.cores.ToString();
+    object["op"] = resized.op.substr(0, kMaxOp);
+    object["microseconds"] = resized.time.count();
+    object["finished"] = resized.finished.count();
+    return object;
+  }
   json operator()(const FinishedMessage& finished) const {
     json object = Headed("finished");
     object["steps"] = finished.steps;
@@ -146,6 +190,21 @@ std::string Dump(const json& object) {
 }
 
 }  // namespace
+
+std::string_view ToString(ResizeCause cause) {
+  for (const auto& [known, name] : kCauses) {
+    if (known == cause) return name;
+  }
+  CHECK(false) << "no such cause";
+  return "";
+}
+
+std::optional<ResizeCause> ParseResizeCause(std::string_view text) {
+  for (const auto& [cause, name] : kCauses) {
+    if (name == text) return cause;
+  }
+  return std::nullopt;
+}
 
 std::string Encode(const HostMessage& message) { return Dump(std::visit(Writer{}, message)); }
 std::string Encode(const TenantMessage& message) { return Dump(std::visit(Writer{}, message)); }

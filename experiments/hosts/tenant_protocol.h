@@ -13,10 +13,14 @@
 //     Move there (cores "" = pause, keep memory):
 //       {"type":"grant", "sequence":2, "cores":"0-1", "inter":1, "intra":2}
 //   tenant -> host
-//     First, before the model is built; threads are where a grant put them; last, before it exits
-//     with 0; it can't go on and exits:
+//     First, before the model is built; threads are where a grant put them; a resize of the pools,
+//     whoever asked for it, is over (cores "" and threads 0 = paused; op = what ran when it was
+//     asked for; finished = CLOCK_MONOTONIC in nanoseconds); last, before it exits with 0; it can't
+//     go on and exits:
 //       {"type":"hello", "job":7}
 //       {"type":"settled", "sequence":2, "cores":"0-1", "inter":1, "intra":2, "microseconds":83}
+//       {"type":"resized", "cause":"ctl", "inter_before":1, "intra_before":2, "inter_after":1,
+//        "intra_after":1, "cores":"0", "op":"Conv2D", "microseconds":83, "finished":8264527}
 //       {"type":"finished", "steps":50, "images":1600}
 //       {"type":"error", "reason":"no such model"}
 //
@@ -66,6 +70,27 @@ struct SettledMessage {
   std::chrono::microseconds time{0};  // From the arrival of the grant until the threads were there.
   friend bool operator==(const SettledMessage&, const SettledMessage&) = default;
 };
+// Who asked for a resize.
+enum class ResizeCause {
+  kGrant,    // the host
+  kHalving,  // the host, one step of the published protocol (halve once a second until there)
+  kCpuset,   // someone who changed the cores that the process may use
+  kSignal,   // a real-time signal
+  kControl,  // `cosched ctl`
+  kCounter,  // --resize-at
+};
+std::string_view ToString(ResizeCause cause);  // "grant", "halving", "cpuset", "signal", "ctl" …
+std::optional<ResizeCause> ParseResizeCause(std::string_view text);
+
+struct ResizedMessage {
+  ResizeCause cause = ResizeCause::kGrant;
+  Split before{0, 0}, after{0, 0};
+  CpuSet cores;                          // Where the threads are now.
+  std::string op;                        // Cut to 100 bytes when encoded.
+  std::chrono::microseconds time{0};     // From the request until the threads were there …
+  std::chrono::nanoseconds finished{0};  // … at this time.
+  friend bool operator==(const ResizedMessage&, const ResizedMessage&) = default;
+};
 struct FinishedMessage {
   int64_t steps = 0;
   int64_t images = 0;
@@ -75,7 +100,8 @@ struct ErrorMessage {
   std::string reason;  // Cut to 2000 bytes when encoded.
   friend bool operator==(const ErrorMessage&, const ErrorMessage&) = default;
 };
-using TenantMessage = std::variant<HelloMessage, SettledMessage, FinishedMessage, ErrorMessage>;
+using TenantMessage =
+    std::variant<HelloMessage, SettledMessage, ResizedMessage, FinishedMessage, ErrorMessage>;
 
 std::string Encode(const HostMessage& message);
 std::string Encode(const TenantMessage& message);

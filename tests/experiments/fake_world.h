@@ -50,6 +50,7 @@ class FakeWorld final : public World, public Host, public Clock {
     return samples;
   }
   std::vector<StepSample> TakeSteps() override { return {}; }
+  std::vector<ResizeSample> TakeResizes() override { return {}; }
 
   TimePoint Now() const override { return now_; }
   const Clock& GetClock() const override { return *this; }

@@ -54,8 +54,16 @@ TEST(TenantProtocolTest, HostMessagesComeBackAsTheyWere) {
 TEST(TenantProtocolTest, TenantMessagesComeBackAsTheyWere) {
   for (const TenantMessage& message : std::vector<TenantMessage>{
            HelloMessage{JobId{7}}, SettledMessage{3, {1}, {1, 1}, std::chrono::microseconds(83)},
-           SettledMessage{4, {}, {0, 0}, {}}, FinishedMessage{50, 1600},
-           ErrorMessage{"no \"x\"\n"}}) {
+           SettledMessage{4, {}, {0, 0}, {}},
+           ResizedMessage{ResizeCause::kControl,
+                          {1, 2},
+                          {2, 3},
+                          {0, 5},
+                          "Conv2D",
+                          std::chrono::microseconds(83),
+                          std::chrono::nanoseconds(1234567)},
+           ResizedMessage{ResizeCause::kCpuset, {0, 0}, {0, 0}, {}, "", {}, {}},
+           FinishedMessage{50, 1600}, ErrorMessage{"no \"x\"\n"}}) {
     const Parsed<TenantMessage> parsed = ParseTenantMessage(Encode(message));
     ASSERT_TRUE(parsed.message) << parsed.error;
     EXPECT_EQ(*parsed.message, message);

@@ -187,6 +187,18 @@ class TamperTest(unittest.TestCase):
         self.edit(f"{CELL}/steps.csv", lambda rows: rows.insert(1, rows[0]))
         self.expect_broken("comes after step")
 
+    def test_resize_of_unknown_cause(self):
+        self.set_cell("resizes", 0, cause="whim")
+        self.expect_broken("unknown cause whim")
+
+    def test_resize_to_more_threads_than_cores(self):
+        self.set_cell("resizes", 0, intra_after="9")
+        self.expect_broken("9 threads on")
+
+    def test_resize_outside_its_job(self):
+        self.set_cell("resizes", 0, time="0.000001")
+        self.expect_broken("not between start and finish")
+
     def test_decision_twice(self):
         self.edit(f"{CELL}/decisions.csv", lambda rows: rows.append(rows[0]))
         self.expect_broken("is there twice")

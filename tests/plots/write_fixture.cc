@@ -43,6 +43,7 @@ struct FixtureJob {
   double done = 0;  // Steps.
   TimePoint last_step;
   CpuSet cores;
+  Split split{0, 0};  // That its pools have settled in.
   bool arrived = false;
   bool started = false;
   bool ended = false;
@@ -206,8 +207,9 @@ class Cell {
     }
     if (granted.empty()) return;
     now_ += kSettle;
-    for (const FixtureJob* job : granted) {
+    for (FixtureJob* job : granted) {
       records_.OnSettled(now_, job->job.id, job->cores, decision_, now_ - decided);
+      Resized(job);
     }
   }
 
@@ -224,11 +226,20 @@ class Cell {
     }
     if (shrunk.empty()) return;
     now_ += kSettle;
-    for (const FixtureJob* job : shrunk) {
+    for (FixtureJob* job : shrunk) {
       // A job that will also get cores is not where the decision wants it yet.
       const bool complete = job->cores == changes.at(job->job.id);
       records_.OnSettled(now_, job->job.id, job->cores, complete ? decision_ : 0, kSettle);
+      Resized(job);
     }
+  }
+
+  void Resized(FixtureJob* job) {
+    if (job->job.elasticity != Elasticity::kMalleable) return;
+    const Split after = DefaultSplit(job->cores.Count());
+    records_.OnResize(
+        {job->job.id, now_, "grant", job->split, after, job->cores, "Conv2D", kSettle});
+    job->split = after;
   }
 
   int Sharers(const FixtureJob& job) const {
