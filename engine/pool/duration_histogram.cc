@@ -25,11 +25,13 @@ void DurationHistogram::Add(std::chrono::nanoseconds duration) {
   const auto value = static_cast<uint64_t>(std::max<int64_t>(1, duration.count()));
   ++buckets_[static_cast<size_t>(Bucket(value))];
   ++count_;
+  max_ = std::max(max_, std::chrono::nanoseconds(value));
 }
 
 void DurationHistogram::Merge(const DurationHistogram& other) {
   for (size_t i = 0; i < buckets_.size(); ++i) buckets_[i] += other.buckets_[i];
   count_ += other.count_;
+  max_ = std::max(max_, other.max_);
 }
 
 std::chrono::nanoseconds DurationHistogram::Quantile(double quantile) const {

@@ -17,6 +17,7 @@ class DurationHistogram {
   int64_t Count() const { return count_; }
   // The upper bound of the bucket in which the share `quantile` (0..1) is reached; 0 if empty.
   std::chrono::nanoseconds Quantile(double quantile) const;
+  std::chrono::nanoseconds Max() const { return max_; }  // The longest one, exactly; 0 if empty.
 
  private:
   static constexpr int kSteps = 8;  // Buckets in each doubling.
@@ -26,6 +27,7 @@ class DurationHistogram {
 
   std::array<uint32_t, kBuckets> buckets_{};
   int64_t count_ = 0;
+  std::chrono::nanoseconds max_{0};
 };
 
 }  // namespace cosched

@@ -39,6 +39,7 @@ struct alignas(kCacheLine) Worker {
   int tid = 0;  // Written before the constructor returns.
   State state = State::kParked;
   bool draining = false;  // Only its own thread reads and writes it.
+  std::atomic<const std::string*> activity{nullptr};
   BinaryEvent event;
   std::thread thread;
 };
@@ -282,6 +283,7 @@ void MalleablePool::Impl::RunClosure(MutexLock* lock) {
   lock->Unlock();
   more.Post();
   closure();
+  if (self.pool == this) self.worker->activity.store(nullptr, std::memory_order_relaxed);
   closure = nullptr;  // What it holds is freed before anyone can see this worker parked.
   lock->Lock();
 }
@@ -441,6 +443,19 @@ bool MalleablePool::OnSurplusWorker() const {
 
 int MalleablePool::CurrentWorker() const {
   return self.pool == impl_.get() ? self.worker->index : -1;
+}
+
+void MalleablePool::SetActivity(const std::string* what) {
+  if (self.pool == impl_.get()) self.worker->activity.store(what, std::memory_order_release);
+}
+
+const std::string* MalleablePool::Activity() const {
+  for (int i = impl_->options.capacity - 1; i >= 0; --i) {
+    const Worker& worker = impl_->workers[static_cast<size_t>(i)];
+    const std::string* what = worker.activity.load(std::memory_order_acquire);
+    if (what != nullptr) return what;
+  }
+  return nullptr;
 }
 
 std::vector<int> MalleablePool::ThreadIds() const {

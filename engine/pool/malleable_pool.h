@@ -91,6 +91,11 @@ class MalleablePool {
   bool OnSurplusWorker() const;
   // Index of the calling worker in this pool, or -1.
   int CurrentWorker() const;
+  // What the calling worker does, shown to others until its closure ends; nothing on a thread that
+  // is not this pool's. The string outlives the pool. A relaxed store: cheap enough for every node.
+  void SetActivity(const std::string* what);
+  // What the worker with the highest index shows of those that show something; null if none does.
+  const std::string* Activity() const;
   // Kernel thread ids of all workers, by index.
   std::vector<int> ThreadIds() const;
   // Bindings that the machine refused (a CPU outside the process's cpuset); such a worker runs

@@ -36,6 +36,9 @@ void FillCores(std::vector<int>* cpus, CpuSet* free) {
   }
 }
 
+// That compute with this split.
+int Threads(Split split) { return split.inter + std::max(0, split.intra - 1); }
+
 }  // namespace
 
 struct ThreadPools::Impl {
@@ -57,25 +60,29 @@ struct ThreadPools::Impl {
     intra.OnSettled([this](nanoseconds, bool) { NoteIfSettled(); });
   }
 
-  Split Clamp(int cores, Split split) const;
-  void Resize(const CpuSet& cores, Split split);
+  Split Clamp(const WantedThreads& threads) const;
+  int64_t Resize(const ResizeRequest& request);
+  int64_t Begin(const WantedThreads& threads, Split split, std::string_view cause,
+                steady_clock::time_point now);
   void NoteIfSettled();
 
   const Split capacity;
   const Binding binding;
 
-  std::mutex
-      resize_mutex;  // Held through one Resize, taken before all others; guards the two vectors.
+  // Held through one Resize, taken before all others; guards the two vectors.
+  std::mutex resize_mutex;
   std::vector<int> inter_cpus, helper_cpus;
+  std::function<void()> offer;
 
-  mutable std::mutex
-      mutex;  // Innermost: the pools report to NoteIfSettled with their own lock held.
-  CpuSet cores;
-  Split current{0, 0};
+  // Innermost: the pools report to NoteIfSettled with their own lock held. Guards all below.
+  mutable std::mutex mutex;
+  WantedThreads wanted;
   bool resizing = false;
-  int change = 0;  // Threads more (or fewer) than before the running Resize.
-  steady_clock::time_point start;
+  ResizeReport running;  // Of the latest Resize.
   ResizeTimes times;
+  std::map<std::string, OpResizeTimes, std::less<>> times_by_op;  // Its keys stay where they are.
+  OpResizeTimes* running_op_times = nullptr;
+  std::function<void(const ResizeReport&)> report;
   std::atomic<uint32_t> settled{1};  // Written with `mutex` held.
 
   MalleablePool inter, intra;  // After what their callbacks use.
@@ -85,43 +92,78 @@ struct ThreadPools::Impl {
 };
 
 // A split's intra counts the thread that calls the loop, so {1, 1} is one thread.
-Split ThreadPools::Impl::Clamp(int core_count, Split split) const {
-  if (core_count == 0) return {0, 0};
-  const int inter_threads = std::clamp(split.inter, 1, capacity.inter);
-  const int intra_threads = std::clamp(split.intra, 1, capacity.intra);
-  if (binding == Binding::kNone) return {inter_threads, intra_threads};
-  const int callers = std::min(inter_threads, core_count);
-  return {callers, 1 + std::min(intra_threads - 1, core_count - callers)};
+Split ThreadPools::Impl::Clamp(const WantedThreads& threads) const {
+  const int cores = threads.cores.Count();
+  const Split split = {std::min(threads.split.inter, capacity.inter),
+                       std::min(threads.split.intra, capacity.intra)};
+  if (threads.paused || cores == 0 || split.inter <= 0 || split.intra <= 0) return {0, 0};
+  if (binding == Binding::kNone) return split;
+  const int callers = std::min(split.inter, cores);
+  return {callers, 1 + std::min(split.intra - 1, cores - callers)};
 }
 
-void ThreadPools::Impl::Resize(const CpuSet& wanted_cores, Split split) {
+int64_t ThreadPools::Impl::Resize(const ResizeRequest& request) {
   const auto now = steady_clock::now();
-  const std::lock_guard<std::mutex> resize_lock(resize_mutex);
-  const Split wanted = Clamp(wanted_cores.Count(), split);
-  const int helpers = std::max(0, wanted.intra - 1);
+  int64_t sequence = 0;
   {
-    const std::lock_guard<std::mutex> lock(mutex);
-    change = wanted.inter + helpers - current.inter - std::max(0, current.intra - 1);
-    cores = wanted_cores;
-    current = wanted;
-    start = now;
-    resizing = true;
-    settled.store(0, std::memory_order_relaxed);
+    const std::lock_guard<std::mutex> resize_lock(resize_mutex);
+    WantedThreads threads;
+    {
+      const std::lock_guard<std::mutex> lock(mutex);
+      threads = wanted;
+    }
+    if (request.cores) threads.cores = *request.cores;
+    if (request.inter) threads.split.inter = *request.inter;
+    if (request.intra) threads.split.intra = *request.intra;
+    if (request.paused) threads.paused = *request.paused;
+    const Split split = Clamp(threads);
+    const int helpers = std::max(0, split.intra - 1);
+    sequence = Begin(threads, split, request.cause, now);
+    if (binding == Binding::kEachToItsCore) {
+      CpuSet free = threads.cores;
+      inter_cpus = KeepCores(inter_cpus, split.inter, &free);
+      helper_cpus = KeepCores(helper_cpus, helpers, &free);
+      FillCores(&inter_cpus, &free);
+      FillCores(&helper_cpus, &free);
+    }
+    inter.Resize(split.inter, inter_cpus);
+    intra.Resize(helpers, helper_cpus);
+    {
+      const std::lock_guard<std::mutex> lock(mutex);
+      resizing = false;
+    }
+    NoteIfSettled();
   }
-  if (binding == Binding::kEachToItsCore) {
-    CpuSet free = wanted_cores;
-    inter_cpus = KeepCores(inter_cpus, wanted.inter, &free);
-    helper_cpus = KeepCores(helper_cpus, helpers, &free);
-    FillCores(&inter_cpus, &free);
-    FillCores(&helper_cpus, &free);
+  if (offer) offer();
+  return sequence;
+}
+
+// The latest Resize is this one from now on; one that has not settled is overtaken.
+int64_t ThreadPools::Impl::Begin(const WantedThreads& threads, Split split, std::string_view cause,
+                                 steady_clock::time_point now) {
+  const std::string* op = inter.Activity();
+  const std::lock_guard<std::mutex> lock(mutex);
+  const bool overtakes = settled.load(std::memory_order_relaxed) == 0;
+  if (overtakes) {
+    running.overtaken = true;
+    running.taken = steady_clock::now() - running.start;  // `now` is from before it had its turn.
+    if (report) report(running);
   }
-  inter.Resize(wanted.inter, inter_cpus);
-  intra.Resize(helpers, helper_cpus);
-  {
-    const std::lock_guard<std::mutex> lock(mutex);
-    resizing = false;
-  }
-  NoteIfSettled();
+  const Split before = overtakes ? running.before : running.after;
+  const auto entry = times_by_op.try_emplace(op == nullptr ? "" : *op).first;
+  running_op_times = &entry->second;
+  running = {.sequence = running.sequence + 1,
+             .start = now,
+             .before = before,
+             .after = split,
+             .change = Threads(split) - Threads(before),
+             .cores = threads.cores,
+             .op = entry->first,
+             .cause = cause};
+  wanted = threads;
+  resizing = true;
+  settled.store(0, std::memory_order_relaxed);
+  return running.sequence;
 }
 
 // By a pool each time it has settled, and at the end of Resize: until then the pools may still
@@ -130,18 +172,19 @@ void ThreadPools::Impl::NoteIfSettled() {
   const std::lock_guard<std::mutex> lock(mutex);
   if (resizing || settled.load(std::memory_order_relaxed) != 0) return;
   if (!inter.Settled() || !intra.Settled()) return;
-  const nanoseconds taken = steady_clock::now() - start;
-  if (change > 0) {
+  running.taken = steady_clock::now() - running.start;
+  if (running.change > 0) {
     ++times.grows;
-    times.last_grow = taken;
-    times.longest_grow = std::max(times.longest_grow, taken);
-    times.grow.Add(taken);
-  } else if (change < 0) {
+    times.last_grow = running.taken;
+    times.grow.Add(running.taken);
+    running_op_times->grow.Add(running.taken);
+  } else if (running.change < 0) {
     ++times.shrinks;
-    times.last_shrink = taken;
-    times.longest_shrink = std::max(times.longest_shrink, taken);
-    times.shrink.Add(taken);
+    times.last_shrink = running.taken;
+    times.shrink.Add(running.taken);
+    running_op_times->shrink.Add(running.taken);
   }
+  if (report) report(running);
   settled.store(1, std::memory_order_release);
   FutexWakeAll(&settled);
 }
@@ -155,12 +198,23 @@ ThreadPools::ThreadPools(Split capacity, Binding binding, const Topology* topolo
 }
 
 ThreadPools::~ThreadPools() {
-  impl_->Resize(
-      {}, {});  // Settled before either pool goes, because each one's report looks at the other.
+  OnResized(nullptr);  // The end is nobody's Resize.
+  // Settled before either pool goes, because each one's report looks at the other.
+  impl_->Resize({.paused = true});
   WaitSettled(nanoseconds::max());
 }
 
-void ThreadPools::Resize(const CpuSet& cores, Split split) { impl_->Resize(cores, split); }
+int64_t ThreadPools::Resize(const ResizeRequest& request) { return impl_->Resize(request); }
+
+int64_t ThreadPools::Resize(const CpuSet& cores, Split split, std::string_view cause) {
+  return impl_->Resize(
+      {.cores = cores, .inter = split.inter, .intra = split.intra, .cause = cause});
+}
+
+WantedThreads ThreadPools::Wanted() const {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  return impl_->wanted;
+}
 
 bool ThreadPools::Settled() const { return impl_->settled.load(std::memory_order_acquire) != 0; }
 
@@ -174,19 +228,33 @@ bool ThreadPools::WaitSettled(nanoseconds timeout) const {
   return true;
 }
 
+void ThreadPools::OnResized(std::function<void(const ResizeReport&)> report) {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  impl_->report = std::move(report);
+}
+
+void ThreadPools::OnWorkersAdded(std::function<void()> offer) { impl_->offer = std::move(offer); }
+
 ThreadPools::ResizeTimes ThreadPools::Times() const {
   const std::lock_guard<std::mutex> lock(impl_->mutex);
   return impl_->times;
 }
 
+std::map<std::string, ThreadPools::OpResizeTimes, std::less<>> ThreadPools::TimesByOp() const {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  return impl_->times_by_op;
+}
+
+void ThreadPools::SetRunningOp(const std::string* op) { impl_->inter.SetActivity(op); }
+
 CpuSet ThreadPools::Cores() const {
   const std::lock_guard<std::mutex> lock(impl_->mutex);
-  return impl_->cores;
+  return impl_->wanted.cores;
 }
 
 Split ThreadPools::Current() const {
   const std::lock_guard<std::mutex> lock(impl_->mutex);
-  return impl_->current;
+  return impl_->running.after;
 }
 
 Split ThreadPools::Capacity() const { return impl_->capacity; }

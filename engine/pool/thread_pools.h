@@ -6,12 +6,17 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
+#include <string>
+#include <string_view>
 
 #include "engine/base/cpu_set.h"
 #include "engine/base/split.h"
 #include "engine/pool/duration_histogram.h"
 #include "engine/pool/malleable_pool.h"
+#include "engine/pool/resize.h"
 
 namespace Eigen {
 struct ThreadPoolDevice;
@@ -39,7 +44,9 @@ class ThreadPools {
   struct ResizeTimes {
     int64_t grows = 0, shrinks = 0;
     std::chrono::nanoseconds last_grow{0}, last_shrink{0};
-    std::chrono::nanoseconds longest_grow{0}, longest_shrink{0};
+    DurationHistogram grow, shrink;
+  };
+  struct OpResizeTimes {
     DurationHistogram grow, shrink;
   };
 
@@ -49,14 +56,31 @@ class ThreadPools {
   ThreadPools(Split capacity, Binding binding, const Topology* topology);
   ~ThreadPools();
 
-  // Moves the pools to these cores and this split; any thread, any time, returns at once. An empty
-  // set pauses at the next safe point (the end of a node) and keeps memory. Threads whose core
-  // stays in the set keep it.
-  void Resize(const CpuSet& cores, Split split);
+  // Changes what is wanted and moves the pools to it; any thread, any time, returns at once, with
+  // the sequence number of its report. Threads whose core stays in the set keep it. Surplus threads
+  // leave at the next safe point: a helper after its task, an inter-op worker after its piece of an
+  // op. With none left the run is paused, in the middle of an op, and its memory kept.
+  int64_t Resize(const ResizeRequest& request);
+  int64_t Resize(const CpuSet& cores, Split split, std::string_view cause = "");
+  WantedThreads Wanted() const;
   bool Settled() const;
   // Blocks until settled or the time is up; returns Settled().
   bool WaitSettled(std::chrono::nanoseconds timeout) const;
+
+  // `report` is called for every Resize once it has settled or was overtaken, in their order, by a
+  // pool thread or the resizing one, with locks held: it must be quick and must not call the pools.
+  // Replaces the one before, which is not running any more when this returns; null for none.
+  void OnResized(std::function<void(const ResizeReport&)> report);
+  // `offer` is called at the end of every Resize, without locks: there may be inter-op workers that
+  // have nothing to do yet. Set before the first Resize.
+  void OnWorkersAdded(std::function<void()> offer);
+
   ResizeTimes Times() const;
+  // The same by the type of the op that ran at the request, "" = none. With several, that of the
+  // inter-op worker with the highest index, the first to leave.
+  std::map<std::string, OpResizeTimes, std::less<>> TimesByOp() const;
+  // What the calling inter-op worker computes from now on: an op's type, kept by the graph.
+  void SetRunningOp(const std::string* op);
 
   CpuSet Cores() const;   // Of the last Resize.
   Split Current() const;  // Effective after clamping; {0, 0} when paused.

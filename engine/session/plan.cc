@@ -6,6 +6,7 @@
 #include "engine/base/check.h"
 #include "engine/base/error.h"
 #include "engine/graph/ops.h"
+#include "engine/pool/thread_pools.h"
 #include "engine/session/cost.h"
 #include "engine/session/memory_plan.h"
 
@@ -186,6 +187,7 @@ void Plan::UpdateViews() {
 void Plan::RunTask(int task) {
   Step& step = steps_[static_cast<size_t>(task)];
   if (step.kernel == nullptr) return;
+  store_.pools.SetRunningOp(&step.node->op);
   KernelContext context{step.inputs, step.outputs, store_.pools};
   step.kernel->Compute(context);
 }

@@ -85,6 +85,7 @@ Session::Impl::Impl(const Graph& graph, const SessionOptions& options)
     value = GetAttribute<Tensor>(node, "initial").Clone();
     variables[node.name] = node.id;
   }
+  pools.OnWorkersAdded([this] { executor->Nudge(); });
   pools.Resize(FirstCores(options), pools.Capacity());
 }
 
@@ -141,10 +142,9 @@ std::vector<Tensor> Session::Run(const Feeds& feeds, const std::vector<std::stri
   return plan.FetchCopies();
 }
 
-void Session::Resize(const CpuSet& cores, Split split) {
-  impl_->pools.Resize(cores, split);
-  impl_->executor->Nudge();
-}
+void Session::Resize(const CpuSet& cores, Split split) { impl_->pools.Resize(cores, split); }
+
+void Session::Resize(const ResizeRequest& request) { impl_->pools.Resize(request); }
 
 bool Session::Settled() const { return impl_->pools.Settled(); }
 

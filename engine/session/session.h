@@ -43,9 +43,10 @@ class Session {
   // same list reuse them.
   std::vector<Tensor> Run(const Feeds& feeds, const std::vector<std::string>& fetches);
 
-  // Moves both pools to these cores with this split; takes effect inside running ops. See
-  // ThreadPools::Resize.
+  // Moves both pools to these cores with this split, or changes a part of what is wanted; takes
+  // effect inside running ops. The same as Pools().Resize.
   void Resize(const CpuSet& cores, Split split);
+  void Resize(const ResizeRequest& request);
   bool Settled() const;
 
   Tensor Variable(const std::string& name) const;  // A copy. REQUIRES: no Run in flight.

@@ -52,7 +52,7 @@ TEST(ThreadPoolsTest, MalleableThreadsNeverExceedTheCores) {
       EXPECT_LE(pools.ActiveThreads(), cores);
       EXPECT_EQ(pools.inter().Active(), pools.Current().inter);
       EXPECT_EQ(pools.intra().Active(), std::max(0, pools.Current().intra - 1));
-      EXPECT_EQ(pools.Current() == (Split{0, 0}), cores == 0);
+      EXPECT_EQ(pools.Current() == (Split{0, 0}), cores == 0 || split == (Split{0, 0}));
     }
   }
   pools.Resize(CpuSet::Range(0, 3), {2, 8});
@@ -158,10 +158,122 @@ TEST(ThreadPoolsTest, TimesCountGrowsAndShrinksApart) {
   EXPECT_EQ(times.grows, 1);
   EXPECT_EQ(times.shrinks, 2);
   EXPECT_GT(times.last_grow.count(), 0);
-  EXPECT_GE(times.longest_shrink, times.last_shrink);
+  EXPECT_GE(times.shrink.Max(), times.last_shrink);
   EXPECT_EQ(times.grow.Count(), 1);
   EXPECT_EQ(times.shrink.Count(), 2);
-  EXPECT_GE(times.shrink.Quantile(1), times.longest_shrink);
+  EXPECT_GE(times.shrink.Quantile(1), times.shrink.Max());
+}
+
+TEST(ThreadPoolsTest, ARequestChangesOnlyWhatItNames) {
+  ThreadPools pools({2, 8}, Binding::kNone, nullptr);
+  pools.Resize({0, 1}, {1, 4});
+  pools.Resize({.inter = 2});
+  EXPECT_EQ(pools.Current(), (Split{2, 4}));
+  pools.Resize({.intra = 99});
+  EXPECT_EQ(pools.Current(), (Split{2, 8}));
+  EXPECT_EQ(pools.Wanted().split, (Split{2, 99}));
+  pools.Resize({.cores = CpuSet{1}});
+  EXPECT_EQ(pools.Cores(), CpuSet{1});
+  EXPECT_EQ(pools.Current(), (Split{2, 8}));
+}
+
+TEST(ThreadPoolsTest, PausedByEachOfItsWaysAndResumedToWhatWasWanted) {
+  ThreadPools pools({2, 8}, Binding::kNone, nullptr);
+  const std::vector<std::pair<ResizeRequest, ResizeRequest>> ways = {
+      {{.paused = true}, {.paused = false}},
+      {{.inter = 0}, {.inter = 2}},
+      {{.intra = 0}, {.intra = 3}},
+      {{.cores = CpuSet()}, {.cores = CpuSet{0}}}};
+  pools.Resize({0}, {2, 3});
+  for (const auto& [pause, resume] : ways) {
+    pools.Resize(pause);
+    ASSERT_TRUE(pools.WaitSettled(kForever));
+    EXPECT_EQ(pools.Current(), (Split{0, 0}));
+    EXPECT_EQ(pools.ActiveThreads(), 0);
+    pools.Resize(resume);
+    EXPECT_EQ(pools.Current(), (Split{2, 3}));
+  }
+  pools.Resize({.paused = true});
+  pools.Resize({.cores = CpuSet{3}, .inter = 1});
+  EXPECT_EQ(pools.Current(), (Split{0, 0}));  // What is wanted changed; the pause goes on.
+  pools.Resize({.paused = false});
+  EXPECT_EQ(pools.Current(), (Split{1, 3}));
+}
+
+TEST(ThreadPoolsTest, ConcurrentRequestsForDifferentThingsDoNotUndoEachOther) {
+  ThreadPools pools({4, 8}, Binding::kNone, nullptr);
+  pools.Resize({0}, {1, 1});
+  std::vector<std::thread> threads;
+  threads.emplace_back([&] {
+    for (int i = 0; i <= 400; ++i) pools.Resize({.inter = 1 + i % 4});
+  });
+  threads.emplace_back([&] {
+    for (int i = 0; i <= 400; ++i) pools.Resize({.intra = 1 + i % 8});
+  });
+  threads.emplace_back([&] {
+    for (int i = 0; i <= 400; ++i) pools.Resize({.cores = CpuSet{i % 16}});
+  });
+  for (std::thread& thread : threads) thread.join();
+  ASSERT_TRUE(pools.WaitSettled(kForever));
+  EXPECT_EQ(pools.Current(), (Split{1, 1}));
+  EXPECT_EQ(pools.Cores(), CpuSet{0});
+  EXPECT_EQ(pools.ActiveThreads(), 1);
+}
+
+TEST(ThreadPoolsTest, EveryResizeIsReportedOnceAndInOrder) {
+  ThreadPools pools({2, 4}, Binding::kNone, nullptr);
+  std::vector<ResizeReport> reports;
+  pools.OnResized([&](const ResizeReport& report) { reports.push_back(report); });
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 3; ++thread) {
+    threads.emplace_back([&pools, thread] {
+      for (int i = 0; i < 100; ++i) pools.Resize({i}, {(i + thread) % 3, 1 + i % 4}, "test");
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(pools.Resize({7}, {2, 3}, "last"), 301);
+  ASSERT_TRUE(pools.WaitSettled(kForever));
+  pools.OnResized(nullptr);
+  ASSERT_EQ(reports.size(), 301u);
+  Split in_place{0, 0};
+  for (size_t i = 0; i < reports.size(); ++i) {
+    EXPECT_EQ(reports[i].sequence, static_cast<int64_t>(i + 1));
+    EXPECT_EQ(reports[i].before, in_place);
+    EXPECT_GE(reports[i].taken.count(), 0);
+    EXPECT_EQ(reports[i].op, "");
+    if (!reports[i].overtaken) in_place = reports[i].after;
+  }
+  EXPECT_EQ(reports.back().after, (Split{2, 3}));
+  EXPECT_EQ(reports.back().cores, CpuSet{7});
+  EXPECT_EQ(reports.back().cause, "last");
+  EXPECT_FALSE(reports.back().overtaken);
+}
+
+TEST(ThreadPoolsTest, AResizeBelongsToTheOpThatRuns) {
+  const std::string conv = "Conv2D";
+  ThreadPools pools({1, 2}, Binding::kNone, nullptr);
+  pools.Resize({0}, {1, 1});
+  std::latch begun(1), end(1);
+  pools.inter().Schedule([&] {
+    pools.SetRunningOp(&conv);
+    begun.count_down();
+    end.wait();
+  });
+  begun.wait();
+  pools.Resize({.intra = 2});
+  ASSERT_TRUE(pools.WaitSettled(kForever));
+  pools.Resize({.paused = true});
+  EXPECT_FALSE(pools.Settled());
+  end.count_down();
+  ASSERT_TRUE(pools.WaitSettled(kForever));
+  pools.Resize({.paused = false});
+  ASSERT_TRUE(pools.WaitSettled(kForever));
+  const auto times = pools.TimesByOp();
+  EXPECT_EQ(times.at("Conv2D").grow.Count(), 1);
+  EXPECT_EQ(times.at("Conv2D").shrink.Count(), 1);
+  EXPECT_EQ(times.at("").grow.Count(), 2);  // The first, and the last: no op ran.
+  EXPECT_EQ(times.at("").shrink.Count(), 0);
+  EXPECT_EQ(pools.Times().grow.Count(), 3);
 }
 
 TEST(ThreadPoolsTest, WaitSettledGivesUp) {
@@ -238,6 +350,7 @@ TEST(DurationHistogramTest, TakesExtremesAndMerges) {
   b.Add(std::chrono::hours(24));
   a.Merge(b);
   EXPECT_EQ(a.Count(), 3);
+  EXPECT_EQ(a.Max(), std::chrono::hours(24));
   EXPECT_EQ(a.Quantile(0).count(), 1);
   EXPECT_GT(a.Quantile(1), std::chrono::minutes(10));
 }
