@@ -10,6 +10,7 @@
 #include "engine/base/error.h"
 #include "experiments/comparison_cells.h"
 #include "experiments/statistics.h"
+#include "experiments/table_text.h"
 
 namespace cosched {
 namespace {
@@ -18,31 +19,8 @@ constexpr int kFewTrials = 3;
 constexpr size_t kWidth = 110;
 constexpr const char* kBaseline = "no-control";
 
-// Three significant digits are what a handful of trials can bear.
-std::string Number(double value) {
-  if (std::abs(value) >= 99.95) return fmt::format("{:.0f}", value);
-  return fmt::format("{:.{}f}", value, std::abs(value) >= 9.995 ? 1 : 2);
-}
-
-std::string Percent(double share) {
-  const double value = share * 100;
-  if (value == 0) return "0";
-  return fmt::format("{:.{}f}", value, value >= 9.95 ? 0 : 1);
-}
-
 std::string Plural(int64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
-// "41.2 [40.1 43.0]"; one trial has no interval.
-template <typename Format>
-std::string MedianText(const std::vector<double>& values, Format format, int width) {
-  if (values.empty()) return fmt::format("{:>{}}", "-", width);
-  std::string median = fmt::format("{:>{}}", format(Median(values)), width);
-  if (values.size() == 1) return median;
-  const Interval interval = MedianInterval(values);
-  if (interval.low == interval.high) return median;
-  return fmt::format("{} [{} {}]", median, format(interval.low), format(interval.high));
 }
 
 std::string GroupRow(const Group& group) {

@@ -8,6 +8,7 @@
 
 #include "engine/base/error.h"
 #include "experiments/toml_table.h"
+#include "policies/placement.h"
 #include "traces/formats.h"
 #include "workloads/model.h"
 
@@ -74,6 +75,10 @@ std::vector<Elasticity> ReadElasticities(const TomlTable& root) {
 
 CpuSet ReadCores(const TomlTable& machine, const Topology& topology) {
   machine.AllowOnly({"cores"});
+  if (machine.IsInteger("cores")) {
+    const int64_t count = machine.Integer("cores", {}, 1, topology.Cpus().Count());
+    return Place(topology, {}, topology.Cpus(), static_cast<int>(count));
+  }
   const std::string text = machine.String("cores", "all");
   if (text == "all") return topology.Cpus();
   const std::string here =
@@ -314,7 +319,7 @@ ExperimentConfig LoadConfig(const std::filesystem::path& file,
                             const std::vector<std::string>& overrides, const Topology& topology) {
   const TomlTable root = TomlTable::Load(file, overrides);
   root.AllowOnly({"name", "backend", "trials", "seed", "policies", "elasticity", "machine",
-                  "sampling", "trace", "workload", "policy"});
+                  "sampling", "trace", "workload", "policy", "sweep", "quick"});
   const std::filesystem::path folder = file.parent_path();
   ExperimentConfig config;
   config.file = file;

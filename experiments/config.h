@@ -50,7 +50,8 @@ struct ExperimentConfig {
   uint64_t seed = 1;
   std::vector<std::string> policies;
   std::vector<Elasticity> elasticities = {Elasticity::kMalleable};
-  CpuSet cores;  // [machine] cores; "all" = what this process may use.
+  // [machine] cores; "all" = what this process may use, a number = so many of them, close together.
+  CpuSet cores;
   Duration sample_period = std::chrono::milliseconds(100);  // [sampling] period_ms
   TraceConfig trace;
   std::vector<WorkloadConfig> workloads;
@@ -60,7 +61,8 @@ struct ExperimentConfig {
   std::unique_ptr<Policy> NewPolicy(std::string_view policy) const;
 };
 
-// overrides: "dotted.key=value", as given to --set. Throws InputError.
+// overrides: "dotted.key=value", as given to --set. [sweep] and [quick] are not its affair
+// (experiments/sweep.h). Throws InputError.
 ExperimentConfig LoadConfig(const std::filesystem::path& file,
                             const std::vector<std::string>& overrides, const Topology& topology);
 

@@ -153,6 +153,33 @@ Json HostJson(const RunContext& context) {
           {"topology_xml", context.topology.Xml()}};
 }
 
+Json PointsJson(const Sweep& sweep) {
+  Json points = Json::array();
+  for (const SweepPoint& point : sweep.points) {
+    Json values = Json::object();
+    for (const auto& [key, value] : point.values) values[key] = value;
+    points.push_back({{"name", point.name}, {"values", values}});
+  }
+  return points;
+}
+
+Json SweepManifest(const Sweep& sweep, const RunContext& context) {
+  const ExperimentConfig& first = sweep.points.front().config;
+  return {{"format", kFormat},
+          {"status", "running"},
+          {"started", IsoNow()},
+          {"finished", nullptr},
+          {"command_line", context.command_line},
+          {"experiment_file", std::filesystem::absolute(first.file).string()},
+          {"experiment", {{"name", first.name}}},
+          {"points", PointsJson(sweep)},
+          {"left_out", sweep.left_out},
+          {"cells", sweep.cells.size()},
+          {"build", BuildJson()},
+          {"host", HostJson(context)},
+          {"resumed", Json::array()}};
+}
+
 Json NewManifest(const ExperimentConfig& config, const Plan& plan, const RunContext& context) {
   return {{"format", kFormat},
           {"status", "running"},
@@ -211,9 +238,36 @@ std::filesystem::path MakeFolder(const std::filesystem::path& parent) {
                     .allowed = "a folder that can be written to"});
 }
 
-bool SameExperiment(const Json& manifest, const ExperimentConfig& config, const Plan& plan) {
-  return manifest.value("experiment", Json()) == ExperimentJson(config) &&
-         manifest.value("traces", Json()) == TracesJson(plan);
+bool SamePoint(const std::filesystem::path& run, const SweepPoint& point) {
+  const std::optional<Json> manifest = ReadManifest(PointFolder(run, point));
+  return manifest && manifest->value("experiment", Json()) == ExperimentJson(point.config) &&
+         manifest->value("traces", Json()) == TracesJson(point.plan);
+}
+
+bool SameExperiment(const std::filesystem::path& run, const Json& manifest, const Sweep& sweep) {
+  if (sweep.IsSwept() && manifest.value("points", Json()) != PointsJson(sweep)) return false;
+  return std::all_of(sweep.points.begin(), sweep.points.end(),
+                     [&run](const SweepPoint& point) { return SamePoint(run, point); });
+}
+
+void FinishManifest(const std::filesystem::path& run, const std::string& status) {
+  std::optional<Json> manifest = ReadManifest(run);
+  if (!manifest) throw OutputError((run / kManifest).string() + ": is gone, or no longer whole");
+  (*manifest)["status"] = status;
+  (*manifest)["finished"] = IsoNow();
+  WriteManifest(run, *manifest);
+}
+
+void WriteManifests(const std::filesystem::path& run, const Sweep& sweep,
+                    const RunContext& context) {
+  for (const SweepPoint& point : sweep.points) {
+    const std::filesystem::path folder = PointFolder(run, point);
+    std::error_code error;
+    std::filesystem::create_directory(folder, error);
+    if (error) throw OutputError(folder.string() + ": can't make it: " + error.message());
+    WriteManifest(folder, NewManifest(point.config, point.plan, context));
+  }
+  if (sweep.IsSwept()) WriteManifest(run, SweepManifest(sweep, context));
 }
 
 }  // namespace
@@ -222,13 +276,20 @@ std::string ResolvedConfig(const ExperimentConfig& config) {
   return ExperimentJson(config).dump(2);
 }
 
-RunFolder RunFolder::Create(const std::filesystem::path& results, const ExperimentConfig& config,
-                            const Plan& plan, const RunContext& context) {
-  const Json manifest = NewManifest(config, plan, context);
-  RunFolder folder(MakeFolder(results / config.name), UniqueFd());
+std::vector<std::filesystem::path> PointFolders(const std::filesystem::path& run) {
+  const std::optional<Json> manifest = ReadManifest(run);
+  if (!manifest || !manifest->contains("points")) return {run};
+  std::vector<std::filesystem::path> folders;
+  for (const Json& point : (*manifest)["points"]) folders.push_back(run / point.value("name", ""));
+  return folders;
+}
+
+RunFolder RunFolder::Create(const std::filesystem::path& results, const Sweep& sweep,
+                            const RunContext& context) {
+  RunFolder folder(MakeFolder(results / sweep.name()), UniqueFd());
   folder.lock_ = Lock(folder.path_);
   try {
-    WriteManifest(folder.path_, manifest);
+    WriteManifests(folder.path_, sweep, context);
   } catch (const OutputError&) {
     std::error_code ignored;
     std::filesystem::remove_all(folder.path_, ignored);
@@ -237,9 +298,9 @@ RunFolder RunFolder::Create(const std::filesystem::path& results, const Experime
   return folder;
 }
 
-RunFolder RunFolder::Resume(const std::filesystem::path& results, const ExperimentConfig& config,
-                            const Plan& plan, const RunContext& context) {
-  const std::filesystem::path parent = results / config.name;
+RunFolder RunFolder::Resume(const std::filesystem::path& results, const Sweep& sweep,
+                            const RunContext& context) {
+  const std::filesystem::path parent = results / sweep.name();
   std::vector<std::filesystem::path> runs;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(parent, error))
@@ -247,7 +308,7 @@ RunFolder RunFolder::Resume(const std::filesystem::path& results, const Experime
   std::sort(runs.rbegin(), runs.rend());  // Names begin with the time: the latest first.
   for (const std::filesystem::path& run : runs) {
     std::optional<Json> manifest = ReadManifest(run);
-    if (!manifest || (*manifest)["status"] != "running" || !SameExperiment(*manifest, config, plan))
+    if (!manifest || (*manifest)["status"] != "running" || !SameExperiment(run, *manifest, sweep))
       continue;
     UniqueFd lock = Lock(run);
     if (!lock) continue;
@@ -269,11 +330,10 @@ RunFolder RunFolder::Resume(const std::filesystem::path& results, const Experime
 }
 
 void RunFolder::Finish(const std::string& status) {
-  std::optional<Json> manifest = ReadManifest(path_);
-  if (!manifest) throw OutputError((path_ / kManifest).string() + ": is gone, or no longer whole");
-  (*manifest)["status"] = status;
-  (*manifest)["finished"] = IsoNow();
-  WriteManifest(path_, *manifest);
+  for (const std::filesystem::path& folder : PointFolders(path_)) {
+    if (folder != path_) FinishManifest(folder, status);
+  }
+  FinishManifest(path_, status);
 }
 
 }  // namespace cosched

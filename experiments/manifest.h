@@ -9,6 +9,9 @@
 //                   host (name, kernel, cpus, governor, scheduling, topology XML), resumed (when
 //                   and by what)
 //
+// A sweep's manifest has, in place of experiment's keys, policies and traces, `points` ({name,
+// values}) and `left_out`; each point's folder below it is a run of its own with its own manifest.
+//
 // The folder is locked while its run lives, so that --resume never takes a run that is still going.
 
 #include <filesystem>
@@ -17,7 +20,7 @@
 
 #include "engine/base/topology.h"
 #include "experiments/hosts/unique_fd.h"
-#include "experiments/plan.h"
+#include "experiments/sweep.h"
 
 namespace cosched {
 
@@ -33,15 +36,16 @@ class RunFolder {
   // Makes a new folder below results/<experiment>, named by the time (UTC) and a short suffix, and
   // writes the manifest. Throws InputError (key --out) if the folder can't be made, OutputError if
   // it can't be written; leaves nothing behind then.
-  static RunFolder Create(const std::filesystem::path& results, const ExperimentConfig& config,
-                          const Plan& plan, const RunContext& context);
+  static RunFolder Create(const std::filesystem::path& results, const Sweep& sweep,
+                          const RunContext& context);
   // The latest unfinished run with the same experiment and traces that no other process is running.
   // Throws InputError (key --resume) if there is none.
-  static RunFolder Resume(const std::filesystem::path& results, const ExperimentConfig& config,
-                          const Plan& plan, const RunContext& context);
+  static RunFolder Resume(const std::filesystem::path& results, const Sweep& sweep,
+                          const RunContext& context);
 
   const std::filesystem::path& path() const { return path_; }
-  // Says in the manifest that the run is over; status: "done" or "failed". Throws OutputError.
+  // Says in the manifest (a sweep: in its points' too) that the run is over; status: "done" or
+  // "failed". Throws OutputError.
   void Finish(const std::string& status);
 
  private:
@@ -50,6 +54,9 @@ class RunFolder {
   std::filesystem::path path_;
   UniqueFd lock_;
 };
+
+// The folders of a sweep's points, in its order; the run itself if it is none.
+std::vector<std::filesystem::path> PointFolders(const std::filesystem::path& run);
 
 // The experiment as JSON text with every default filled in: equal texts run equal experiments.
 std::string ResolvedConfig(const ExperimentConfig& config);

@@ -319,6 +319,44 @@ std::vector<TomlTable> TomlTable::Tables(std::string_view key) const {
   return tables;
 }
 
+bool TomlTable::IsInteger(std::string_view key) const {
+  const toml::node* node = document_->Find(Path(key));
+  return node && node->is_integer();
+}
+
+bool TomlTable::IsTable(std::string_view key) const {
+  const toml::node* node = document_->Find(Path(key));
+  return node && node->is_table();
+}
+
+std::vector<std::string> TomlTable::Leaves() const {
+  std::vector<std::string> leaves;
+  for (const std::string& key : Keys()) {
+    if (key.find('.') != std::string::npos)
+      Fail("", fmt::format("holds the quoted key \"{}\"", key), "the key without quotes");
+    if (!IsTable(key)) {
+      leaves.push_back(key);
+      continue;
+    }
+    for (const std::string& leaf : Table(key).Leaves())
+      leaves.push_back(fmt::format("{}.{}", key, leaf));
+  }
+  return leaves;
+}
+
+size_t TomlTable::Size(std::string_view key) const {
+  const toml::node* node = document_->Find(Path(key));
+  if (!node) Required(key, "a list");
+  if (!node->is_array()) Fail(key, fmt::format("is {}", Shown(*node)), "a list");
+  return node->as_array()->size();
+}
+
+std::string TomlTable::TomlText(std::string_view key) const {
+  std::ostringstream text;
+  text << toml::toml_formatter{*document_->Find(Path(key))};
+  return text.str();
+}
+
 void TomlTable::Fail(std::string_view key, const std::string& problem,
                      const std::string& allowed) const {
   const std::string path = Path(key);

@@ -36,6 +36,13 @@ class TomlTable {
   std::string ScalarText(
       std::string_view key) const;  // A string, number or boolean, as text. REQUIRES: Has(key).
   TomlTable Table(std::string_view key) const;  // An absent one reads as empty.
+  bool IsInteger(std::string_view key) const;
+  bool IsTable(std::string_view key) const;
+  // Every value below this table that is no table itself, as dotted keys below it. Refuses quoted
+  // keys with dots, which no dotted key can name.
+  std::vector<std::string> Leaves() const;
+  size_t Size(std::string_view key) const;  // Of a list, whose elements go by "key.0", "key.1", …
+  std::string TomlText(std::string_view key) const;  // As --set takes it. REQUIRES: Has(key).
   std::vector<TomlTable> Tables(
       std::string_view key) const;  // [[key]]; an absent one reads as none.
 

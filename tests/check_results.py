@@ -439,10 +439,20 @@ def check_run(run):
     return report
 
 
+def points_of(run):
+    """The runs of a sweep's points; the run itself if it is none."""
+    try:
+        points = json.loads((run / "manifest.json").read_text()).get("points")
+    except (OSError, ValueError, AttributeError):
+        points = None
+    return [run] if points is None else [run / point["name"] for point in points]
+
+
 def find_runs(path):
     if (path / "manifest.json").is_file():
-        return [path]
-    runs = sorted({manifest.parent for depth in ("*", "*/*") for manifest in path.glob(f"{depth}/manifest.json")})
+        return points_of(path)
+    found = {manifest.parent for depth in ("*", "*/*") for manifest in path.glob(f"{depth}/manifest.json")}
+    runs = sorted({point for run in found for point in points_of(run)})
     if not runs:
         raise NoResults(f"{path}: there is no run here (no manifest.json)")
     return runs

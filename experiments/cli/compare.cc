@@ -8,6 +8,8 @@
 
 #include "experiments/cli/plots.h"
 #include "experiments/comparison.h"
+#include "experiments/manifest.h"
+#include "experiments/sweep_table.h"
 
 namespace cosched {
 namespace {
@@ -18,10 +20,20 @@ struct CompareArguments {
 };
 
 int Compare(const CompareArguments& arguments) {
-  const std::vector<std::filesystem::path> runs = FindRuns(arguments.results);
-  fmt::print("{}", ComparisonTable(runs));
+  std::vector<std::filesystem::path> runs, pooled;
+  for (const std::filesystem::path& path : arguments.results) {
+    const std::vector<std::filesystem::path> points = PointFolders(path);
+    if (points.size() == 1 && points.front() == path) {
+      for (const std::filesystem::path& run : FindRuns({path})) pooled.push_back(run);
+    } else {  // Points differ by more than chance: nothing of theirs is pooled.
+      fmt::print("{}\n{}\n", path.string(), SweepTable(points));
+      runs.push_back(path);
+    }
+  }
+  if (!pooled.empty()) fmt::print("{}", ComparisonTable(pooled));
   if (arguments.no_plots) return 0;
   fmt::print("\n");
+  runs.insert(runs.end(), pooled.begin(), pooled.end());
   bool drawn = true;
   for (const std::filesystem::path& run : runs) drawn = DrawPlots(run) && drawn;
   return drawn ? 0 : 1;

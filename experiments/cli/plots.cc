@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "experiments/build_info.h"
+#include "experiments/manifest.h"
 
 namespace cosched {
 namespace {
@@ -72,7 +73,17 @@ std::filesystem::path FindPlotScript(const std::string& name) {
 }
 
 bool DrawPlots(const std::filesystem::path& run) {
-  const std::filesystem::path script = FindPlotScript("plot_all.py");
+  const bool swept = PointFolders(run) != std::vector{run};
+  const std::string name =
+      swept ? std::filesystem::absolute(run).parent_path().filename().string() : "plot_all";
+  const std::filesystem::path script = FindPlotScript(name + ".py");
+  if (script.empty() && swept) {
+    fmt::print(stderr,
+               "no plots: there is no script for this sweep; each point has its own: "
+               "cosched compare {}/<point>\n",
+               run.string());
+    return true;
+  }
   if (script.empty()) {
     fmt::print(stderr,
                "no plots: plots/plot_all.py is neither in the source tree nor beside the binary\n");

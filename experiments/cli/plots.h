@@ -19,8 +19,8 @@ bool CanDraw(const std::string& python);
 // it is in neither.
 std::filesystem::path FindPlotScript(const std::string& name);
 
-// Runs plots/plot_all.py on a run; it prints the paths of what it drew. False, with the reason on
-// stderr, if it can't or fails.
+// Runs plots/plot_all.py on a run, plots/<experiment>.py on a sweep (which may have none); it
+// prints the paths of what it drew. False, with the reason on stderr, if it can't or fails.
 bool DrawPlots(const std::filesystem::path& run);
 
 // The binary that runs now.

@@ -23,8 +23,14 @@ ProgressLine::ProgressLine(size_t done, size_t total)
 
 ProgressLine::~ProgressLine() { Clear(); }
 
+void ProgressLine::OnPoint(const std::string& name) { point_ = name; }
+
+std::string ProgressLine::Name(const CellKey& key) const {
+  return point_.empty() ? ToString(key) : point_ + "/" + ToString(key);
+}
+
 void ProgressLine::OnCellStarted(const CellKey& key, int jobs) {
-  cell_ = ToString(key);
+  cell_ = Name(key);
   cell_started_ = SteadyClock::now();
   jobs_ = jobs;
   jobs_done_ = 0;
@@ -41,9 +47,9 @@ void ProgressLine::OnCellEnded(const CellKey& key, const std::string& problem) {
   last_end_ = SteadyClock::now();
   Clear();
   if (!problem.empty()) {
-    fmt::print(stderr, "[{}/{}] {}: {}\n", done_, total_, ToString(key), problem);
+    fmt::print(stderr, "[{}/{}] {}: {}\n", done_, total_, Name(key), problem);
   } else if (!terminal_) {
-    fmt::print(stderr, "[{}/{}] {}: {} jobs in {:.1f} s{}\n", done_, total_, ToString(key), jobs_,
+    fmt::print(stderr, "[{}/{}] {}: {} jobs in {:.1f} s{}\n", done_, total_, Name(key), jobs_,
                Seconds(last_end_ - cell_started_), TimeLeft());
   }
   Draw();

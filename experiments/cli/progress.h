@@ -15,6 +15,7 @@ class ProgressLine final : public ProgressObserver {
   ProgressLine(size_t done, size_t total);
   ~ProgressLine() override;
 
+  void OnPoint(const std::string& name);  // Of a sweep: the cells that follow are its own.
   void OnCellStarted(const CellKey& key, int jobs) override;
   void OnJobsDone(int jobs) override;
   void OnCellEnded(const CellKey& key, const std::string& problem) override;
@@ -24,6 +25,7 @@ class ProgressLine final : public ProgressObserver {
   void Draw() const;
   void Clear() const;
   std::string TimeLeft() const;
+  std::string Name(const CellKey& key) const;
 
   const bool terminal_;
   const size_t done_before_;
@@ -32,6 +34,7 @@ class ProgressLine final : public ProgressObserver {
   SteadyClock::time_point cell_started_;
   SteadyClock::time_point last_end_ = started_;  // Of a cell.
   size_t done_;
+  std::string point_;
   std::string cell_;
   int jobs_ = 0;
   int jobs_done_ = 0;

@@ -4,20 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <csignal>
-#include <fstream>
-#include <iterator>
 #include <memory>
 
-#include "engine/base/error.h"
+#include "experiments/cli/execute.h"
 #include "experiments/cli/plots.h"
-#include "experiments/cli/progress.h"
 #include "experiments/comparison.h"
-#include "experiments/harness.h"
 #include "experiments/manifest.h"
-#include "experiments/metrics.h"
-#include "experiments/realtime.h"
+#include "experiments/sweep_table.h"
 
 namespace cosched {
 namespace {
@@ -34,38 +27,9 @@ struct RunArguments {
   std::string seed;
   std::string out = "results";
   bool resume = false;
+  bool quick = false;
   bool dry_run = false;
   bool no_plots = false;
-};
-
-// Set by the first signal; the only state here that is not a command's own.
-volatile std::sig_atomic_t interrupted = 0;
-
-// The first SIGINT or SIGTERM ends the run in order, the second one ends this process at once; the
-// tenants die with it.
-class SignalScope {
- public:
-  SignalScope() {
-    interrupted = 0;
-    struct sigaction action = {};
-    action.sa_handler = [](int) {
-      interrupted = 1;
-      std::signal(SIGINT, SIG_DFL);
-      std::signal(SIGTERM, SIG_DFL);
-    };
-    sigaction(SIGINT, &action, &old_interrupt_);
-    sigaction(SIGTERM, &action, &old_terminate_);
-  }
-  ~SignalScope() {
-    sigaction(SIGINT, &old_interrupt_, nullptr);
-    sigaction(SIGTERM, &old_terminate_, nullptr);
-  }
-  SignalScope(const SignalScope&) = delete;
-  SignalScope& operator=(const SignalScope&) = delete;
-
- private:
-  struct sigaction old_interrupt_ = {};
-  struct sigaction old_terminate_ = {};
 };
 
 std::vector<std::string> Overrides(const RunArguments& arguments) {
@@ -79,28 +43,6 @@ std::vector<std::string> Overrides(const RunArguments& arguments) {
     overrides.push_back(fmt::format("policies=[{}]", fmt::join(quoted, ",")));
   }
   return overrides;
-}
-
-std::string ShellQuoted(const std::string& word) {
-  constexpr const char* kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,+@%";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string quoted = "'";
-  for (char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
-// As it was typed, for the manifest and for the message that says how to go on.
-std::string CommandLine() {
-  std::ifstream stream("/proc/self/cmdline", std::ios::binary);
-  std::string line;
-  for (std::string word; std::getline(stream, word, '\0');)
-    line += (line.empty() ? "" : " ") + ShellQuoted(word);
-  return line;
-}
-
-std::string ResumeCommand(const RunArguments& arguments) {
-  return CommandLine() + (arguments.resume ? "" : " --resume");
 }
 
 void PrintPlan(const ExperimentConfig& config, const Plan& plan) {
@@ -127,51 +69,30 @@ void PrintPlan(const ExperimentConfig& config, const Plan& plan) {
   for (const CellKey& key : plan.cells) fmt::print("  {}\n", ToString(key));
 }
 
-std::vector<CellKey> MissingCells(const std::filesystem::path& run, const Plan& plan) {
-  const std::vector<CellKey> whole = WholeCells(run);
-  std::vector<CellKey> missing;
-  std::copy_if(plan.cells.begin(), plan.cells.end(), std::back_inserter(missing),
-               [&whole](const CellKey& key) {
-                 return std::find(whole.begin(), whole.end(), key) == whole.end();
-               });
-  return missing;
-}
-
-// Runs what is missing. A full disk is told with what to do about it.
-HarnessResult RunMissing(const RunArguments& arguments, const ExperimentConfig& config,
-                         const Plan& plan, const std::filesystem::path& run,
-                         const Topology& topology) {
-  const std::vector<CellKey> missing = MissingCells(run, plan);
-  ProgressLine progress(plan.cells.size() - missing.size(), plan.cells.size());
-  const SignalScope signals;
-  const HarnessOptions options = {.run = run,
-                                  .topology = topology,
-                                  .make_world = ProcessWorlds(ThisBinary(), topology),
-                                  .interrupted = [] { return interrupted != 0; },
-                                  .progress = &progress};
-  try {
-    return RunCells(config, plan, missing, options);
-  } catch (const OutputError& error) {
-    throw OutputError(
-        fmt::format("{}\nwhole cells are kept in {}; once it can be written to, continue with: {}",
-                    error.what(), run.string(), ResumeCommand(arguments)));
+void PrintSweep(const Sweep& sweep) {
+  fmt::print(
+      "{}: {} cells at {} points\n\npoints (below them: policies x elasticities x trials, jobs, "
+      "cores)\n",
+      sweep.name(), sweep.cells.size(), sweep.points.size());
+  for (const SweepPoint& point : sweep.points) {
+    const ExperimentConfig& config = point.config;
+    fmt::print("  {}\n      {} x {} x {}, {} jobs each, on cores {}\n", point.name,
+               config.policies.size(), config.elasticities.size(), config.trials,
+               point.plan.traces.front().size(), config.cores.ToString());
   }
+  for (const std::string& name : sweep.left_out)
+    fmt::print("  {}\n      left out: needs more cores than this machine has\n", name);
+  fmt::print("\norder of cells (point/policy/elasticity/trial)\n");
+  for (const SweepCell& cell : sweep.cells)
+    fmt::print("  {}/{}\n", sweep.points[cell.point].name, ToString(cell.key));
 }
 
-int TellInterrupted(const RunArguments& arguments, const std::filesystem::path& run,
-                    const Plan& plan) {
-  const size_t whole = plan.cells.size() - MissingCells(run, plan).size();
-  if (whole > 0) WriteSummary(run);
-  fmt::print(stderr, "interrupted: {} of {} cells are kept in {}; continue with: {}\n", whole,
-             plan.cells.size(), run.string(), ResumeCommand(arguments));
-  return kInterrupted;
-}
-
-int TellFinished(const RunArguments& arguments, const HarnessResult& result,
-                 const std::filesystem::path& run) {
-  WriteSummary(run);
-  fmt::print("{}\nresults: {}\n", ComparisonTable({run}), run.string());
-  if (!arguments.no_plots) DrawPlots(run);
+int TellFinished(const RunArguments& arguments, const Sweep& sweep, const Executed& executed) {
+  const std::string table =
+      sweep.IsSwept() ? SweepTable(PointFolders(executed.run)) : ComparisonTable({executed.run});
+  fmt::print("{}\nresults: {}\n", table, executed.run.string());
+  if (!arguments.no_plots) DrawPlots(executed.run);
+  const HarnessResult& result = executed.result;
   if (result.failed > 0)
     fmt::print(stderr, "{} cells failed; their cell.json says why\n", result.failed);
   if (result.with_failures > 0) {
@@ -185,23 +106,24 @@ int TellFinished(const RunArguments& arguments, const HarnessResult& result,
 
 int RunExperiment(const RunArguments& arguments) {
   const Topology topology = Topology::ThisMachine();
-  const ExperimentConfig config = LoadConfig(arguments.experiment, Overrides(arguments), topology);
-  const Plan plan = MakePlan(config);
+  const Sweep sweep =
+      LoadSweep(arguments.experiment, Overrides(arguments), arguments.quick, topology);
   if (arguments.dry_run) {
-    PrintPlan(config, plan);
+    if (sweep.IsSwept()) {
+      PrintSweep(sweep);
+    } else {
+      PrintPlan(sweep.points.front().config, sweep.points.front().plan);
+    }
     return 0;
   }
-  // Ends before the comparison and the plots, which are in nobody's way.
-  auto realtime = std::make_unique<RealtimeScope>();
-  const RunContext context = {
-      .topology = topology, .command_line = CommandLine(), .scheduling = realtime->description()};
-  RunFolder folder = arguments.resume ? RunFolder::Resume(arguments.out, config, plan, context)
-                                      : RunFolder::Create(arguments.out, config, plan, context);
-  const HarnessResult result = RunMissing(arguments, config, plan, folder.path(), topology);
-  realtime.reset();
-  if (result.interrupted) return TellInterrupted(arguments, folder.path(), plan);
-  folder.Finish(result.failed > 0 ? "failed" : "done");
-  return TellFinished(arguments, result, folder.path());
+  const ExecuteOptions options = {.results = arguments.out, .resume = arguments.resume};
+  const Executed executed = Execute(sweep, options, topology);
+  if (executed.result.interrupted) {
+    fmt::print(stderr, "interrupted: {} of {} cells are kept in {}; continue with: {}\n",
+               executed.whole, sweep.cells.size(), executed.run.string(), ResumeCommand(options));
+    return kInterrupted;
+  }
+  return TellFinished(arguments, sweep, executed);
 }
 
 }  // namespace
@@ -225,6 +147,7 @@ void AddRunCommand(CLI::App& app, int* exit_code) {
       ->capture_default_str();
   run->add_flag("--resume", arguments->resume,
                 "Run only what the latest unfinished run of this experiment lacks");
+  run->add_flag("--quick", arguments->quick, "With the values of the file's [quick]");
   run->add_flag("--dry-run", arguments->dry_run,
                 "Check everything, print what would run, run nothing");
   run->add_flag("--no-plots", arguments->no_plots, "Draw no plots at the end");

@@ -180,6 +180,29 @@ TEST_F(CliTest, RunsAnExperimentAndEndsWithTheComparison) {
   EXPECT_NE(ReadText(run / "manifest.json").find("\"status\": \"done\""), std::string::npos);
 }
 
+TEST_F(CliTest, ASweepRunsAndComparesEachPoint) {
+  const std::vector<std::string> arguments = {"run", "x.toml", "--no-plots", "--set",
+                                              "sweep.workload.lenet5.threads=[1,2]"};
+  std::vector<std::string> dry = arguments;
+  dry.push_back("--dry-run");
+  const Ended plan = Run(dry);
+  EXPECT_NE(plan.out.find("x: 2 cells at 2 points"), std::string::npos) << plan.out << plan.err;
+  EXPECT_NE(plan.out.find("threads=2/strict/malleable/1"), std::string::npos) << plan.out;
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "results"));
+
+  const Ended ended = Run(arguments);
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+  ASSERT_EQ(Runs().size(), 1U);
+  for (const char* point : {"threads=1", "threads=2"}) {
+    EXPECT_NE(ended.out.find(point), std::string::npos) << ended.out;
+    EXPECT_TRUE(std::filesystem::exists(Runs()[0] / point / "summary.csv"));
+    EXPECT_EQ(Run({"compare", (Runs()[0] / point).string(), "--no-plots"}).exit_code, 0);
+  }
+  const Ended compared = Run({"compare", Runs()[0].string(), "--no-plots"});
+  EXPECT_EQ(compared.exit_code, 0) << compared.err;
+  EXPECT_NE(compared.out.find("threads=2"), std::string::npos) << compared.out;
+}
+
 TEST_F(CliTest, AnInterruptedRunIsResumed) {
   const std::vector<std::string> arguments = {
       "run", "x.toml", "--no-plots", "--trials", "2", "--set", "workload.lenet5.steps=200"};

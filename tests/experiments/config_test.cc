@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "engine/base/error.h"
+#include "experiments/sweep.h"
 #include "tests/experiments/temporary_folder.h"
 
 namespace cosched {
@@ -137,7 +138,8 @@ TEST_F(ConfigTest, EachWrongLineIsNamedWithItsKeyAndWhatIsAllowed) {
            {"machine = { core = \"0\" }", "machine.core", "cores"},
            {"machine = { cores = \"0-9\" }", "machine.cores", "0-3"},
            {"machine = { cores = \"\" }", "machine.cores", "0-3"},
-           {"machine = { cores = 2 }", "machine.cores", "string"},
+           {"machine = { cores = 5 }", "machine.cores", "from 1 to 4"},
+           {"machine = { cores = 2.5 }", "machine.cores", "string"},
            {"machine = 2", "machine", "table"},
            {"sampling = { period_ms = 0 }", "sampling.period_ms", "from 1"},
            {"trace = { jobs = 0 }", "trace.jobs", "from 1"},
@@ -299,7 +301,10 @@ TEST(ExperimentFiles, EveryOneInTheTreeLoads) {
            std::filesystem::path(COSCHED_SOURCE_DIR) / "experiments")) {
     if (entry.path().extension() != ".toml") continue;
     ++files;
-    EXPECT_NO_THROW(LoadConfig(entry.path(), {}, big)) << entry.path();
+    EXPECT_NO_THROW(LoadSweep(entry.path(), {}, false, big)) << entry.path();
+    if (entry.path().parent_path().filename() == "figures") {
+      EXPECT_NO_THROW(LoadSweep(entry.path(), {}, true, big)) << entry.path();
+    }
   }
   EXPECT_GE(files, 1);
 }

@@ -213,8 +213,7 @@ class RunFolderTest : public HarnessTest {
 
 TEST_F(RunFolderTest, ManifestSaysWhatRan) {
   const ExperimentConfig config = Config();
-  RunFolder run =
-      RunFolder::Create(folder_.path() / "results", config, MakePlan(config), Context());
+  RunFolder run = RunFolder::Create(folder_.path() / "results", SinglePoint(config), Context());
   EXPECT_EQ(run.path().parent_path(), folder_.path() / "results" / "x");
   const auto read = [&run] {
     return nlohmann::json::parse(ReadText(run.path() / "manifest.json"));
@@ -237,14 +236,13 @@ TEST_F(RunFolderTest, ManifestSaysWhatRan) {
 TEST_F(RunFolderTest, ResumeTakesTheLatestUnfinishedRunOfTheSameExperiment) {
   const std::filesystem::path results = folder_.path() / "results";
   const ExperimentConfig config = Config();
-  const Plan plan = MakePlan(config);
   const auto resume = [&](const ExperimentConfig& c) {
-    return RunFolder::Resume(results, c, MakePlan(c), Context());
+    return RunFolder::Resume(results, SinglePoint(c), Context());
   };
   EXPECT_THROW(resume(config), InputError);
   std::filesystem::path path;
   {
-    const RunFolder running = RunFolder::Create(results, config, plan, Context());
+    const RunFolder running = RunFolder::Create(results, SinglePoint(config), Context());
     path = running.path();
     EXPECT_THROW(resume(config), InputError) << "a run that is still going is not taken";
   }
@@ -262,7 +260,7 @@ TEST_F(RunFolderTest, RunsNeverShareAFolder) {
   std::set<std::filesystem::path> paths;
   for (int i = 0; i < 20; ++i) {
     paths.insert(
-        RunFolder::Create(folder_.path() / "results", config, MakePlan(config), Context()).path());
+        RunFolder::Create(folder_.path() / "results", SinglePoint(config), Context()).path());
   }
   EXPECT_EQ(paths.size(), 20U);
 }
@@ -273,7 +271,7 @@ TEST_F(RunFolderTest, FoldersThatCantBeMadeAreInputErrors) {
   for (const std::filesystem::path& results :
        {folder_.path() / "file" / "results", std::filesystem::path("/proc/x")}) {
     try {
-      RunFolder::Create(results, config, MakePlan(config), Context());
+      RunFolder::Create(results, SinglePoint(config), Context());
       ADD_FAILURE() << results;
     } catch (const InputError& error) {
       EXPECT_EQ(error.details().key, "--out");

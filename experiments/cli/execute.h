@@ -1,0 +1,31 @@
+#pragma once
+// Runs an experiment file to its end, with progress on stderr: what `cosched run` and `cosched
+// reproduce` share. One at a time in a process, because it listens to SIGINT and SIGTERM.
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "experiments/harness.h"
+#include "experiments/sweep.h"
+
+namespace cosched {
+
+struct ExecuteOptions {
+  std::filesystem::path results;  // The run's folder goes to results/<experiment>.
+  bool resume = false;            // Take the latest unfinished run.
+};
+
+struct Executed {
+  std::filesystem::path run;
+  HarnessResult result;  // Of what ran now; interrupted: whole cells are kept.
+  size_t whole = 0;      // Cells that are whole now, earlier ones included.
+};
+
+// Throws InputError and OutputError as RunFolder and RunCells do.
+Executed Execute(const Sweep& sweep, const ExecuteOptions& options, const Topology& topology);
+
+// How this process can be called again so that it goes on where an interrupted run ended.
+std::string ResumeCommand(const ExecuteOptions& options);
+
+}  // namespace cosched

@@ -1,0 +1,229 @@
+#include "experiments/sweep.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <set>
+
+#include "engine/base/error.h"
+#include "engine/base/random.h"
+#include "experiments/toml_table.h"
+
+namespace cosched {
+namespace {
+
+constexpr size_t kMostPoints = 10'000;
+constexpr size_t kLongestName = 120;  // Of a folder.
+constexpr const char* kCores = "machine.cores";
+
+struct Assignment {
+  std::string key;
+  std::string toml;   // As an override.
+  std::string plain;  // For names and records.
+};
+using Value = std::vector<Assignment>;  // Set together.
+
+struct Axis {
+  std::string key;  // As written below [sweep].
+  std::vector<Value> values;
+};
+
+Assignment Assign(const TomlTable& table, const std::string& at, const std::string& key) {
+  Assignment assignment{.key = key, .toml = table.TomlText(at), .plain = {}};
+  const bool list = assignment.toml.starts_with('[');
+  assignment.plain = list ? assignment.toml : table.ScalarText(at);
+  return assignment;
+}
+
+std::vector<Axis> ReadAxes(const TomlTable& sweep) {
+  std::vector<Axis> axes;
+  size_t points = 1;
+  for (const std::string& key : sweep.Leaves()) {
+    Axis axis{.key = key, .values = {}};
+    const size_t size = sweep.Size(key);
+    if (size == 0) sweep.Fail(key, "is empty", "one or more values");
+    points *= size;
+    if (points > kMostPoints)
+      sweep.Fail(key, "makes too many points", fmt::format("at most {} points", kMostPoints));
+    for (size_t i = 0; i < size; ++i) {
+      const std::string at = fmt::format("{}.{}", key, i);
+      Value value;
+      if (sweep.IsTable(at)) {
+        const TomlTable together = sweep.Table(at);
+        for (const std::string& leaf : together.Leaves())
+          value.push_back(Assign(together, leaf, leaf));
+        if (value.empty()) sweep.Fail(at, "sets nothing", "one or more keys");
+      } else {
+        value.push_back(Assign(sweep, at, key));
+      }
+      axis.values.push_back(std::move(value));
+    }
+    axes.push_back(std::move(axis));
+  }
+  return axes;
+}
+
+std::string FolderText(std::string text) {
+  for (char& c : text) {
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '_') c = '-';
+  }
+  return text;
+}
+
+// "threads" of "workload.0.threads", or all of it where another axis ends alike.
+std::string Label(const Axis& axis, const std::vector<Axis>& axes) {
+  const auto last = [](const std::string& key) { return key.substr(key.rfind('.') + 1); };
+  const auto alike = std::count_if(axes.begin(), axes.end(), [&](const Axis& other) {
+    return last(other.key) == last(axis.key);
+  });
+  return alike > 1 ? axis.key : last(axis.key);
+}
+
+std::string PointName(const std::vector<Axis>& axes, const std::vector<size_t>& chosen,
+                      std::set<std::string>* taken) {
+  std::string name;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    std::string values;
+    for (const Assignment& assignment : axes[i].values[chosen[i]])
+      values += (values.empty() ? "" : "+") + FolderText(assignment.plain);
+    name += fmt::format("{}{}={}", name.empty() ? "" : ",", Label(axes[i], axes), values);
+  }
+  name.resize(std::min(name.size(), kLongestName));
+  std::string unique = name;
+  for (int i = 2; !taken->insert(unique).second; ++i) unique = fmt::format("{}_{}", name, i);
+  return unique;
+}
+
+bool IsBeyondThisMachine(const std::vector<Assignment>& assignments, const Topology& topology) {
+  return std::any_of(assignments.begin(), assignments.end(), [&](const Assignment& assignment) {
+    int count = 0;
+    const std::string& text = assignment.plain;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+    const bool number = error == std::errc() && end == text.data() + text.size();
+    return assignment.key == kCores && assignment.toml == text && number &&
+           count > topology.Cpus().Count();
+  });
+}
+
+// An override that [sweep] or [quick] made is wrong where it is written there.
+[[noreturn]] void Blame(const TomlTable& table, const std::vector<std::string>& written,
+                        const std::vector<std::string>& keys, const InputError& error) {
+  const InputErrorDetails& details = error.details();
+  // Compared by their ends: a workload goes by its name or by its index.
+  const auto last = [](const std::string& key) { return key.substr(key.rfind('.') + 1); };
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (details.file == "command line" && last(details.key) == last(keys[i]))
+      table.Fail(written[i], details.problem, details.allowed);
+  }
+  throw error;
+}
+
+std::vector<std::string> QuickOverrides(const TomlTable& root) {
+  if (!root.Has("quick"))
+    root.Fail("quick", "there is none", "[quick] with the values that --quick sets");
+  const TomlTable quick = root.Table("quick");
+  std::vector<std::string> overrides;
+  for (const std::string& key : quick.Leaves())
+    overrides.push_back(key + "=" + quick.TomlText(key));
+  return overrides;
+}
+
+ExperimentConfig LoadPoint(const std::filesystem::path& file, const TomlTable& sweep,
+                           const std::vector<std::string>& overrides, const std::vector<Axis>& axes,
+                           const std::vector<size_t>& chosen, const Topology& topology) {
+  std::vector<std::string> all = overrides, written, keys;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    for (const Assignment& assignment : axes[i].values[chosen[i]]) {
+      all.push_back(assignment.key + "=" + assignment.toml);
+      written.push_back(fmt::format("{}.{}", axes[i].key, chosen[i]));
+      keys.push_back(assignment.key);
+    }
+  }
+  try {
+    return LoadConfig(file, all, topology);
+  } catch (const InputError& error) {
+    Blame(sweep, written, keys, error);
+  }
+}
+
+// The next combination, the last axis first; false after the last one.
+bool Advance(const std::vector<Axis>& axes, std::vector<size_t>* chosen) {
+  for (size_t i = axes.size(); i-- > 0;) {
+    if (++(*chosen)[i] < axes[i].values.size()) return true;
+    (*chosen)[i] = 0;
+  }
+  return false;
+}
+
+std::vector<SweepCell> Interleave(const std::vector<SweepPoint>& points) {
+  std::vector<SweepCell> cells;
+  int trials = 0;
+  for (const SweepPoint& point : points) trials = std::max(trials, point.config.trials);
+  const Random random = Random(points.front().config.seed).Derive("order of points");
+  for (int trial = 1; trial <= trials; ++trial) {
+    std::vector<SweepCell> now;
+    for (size_t i = 0; i < points.size(); ++i) {
+      for (const CellKey& key : points[i].plan.cells) {
+        if (key.trial == trial) now.push_back({i, key});
+      }
+    }
+    Random order = random.Derive(std::to_string(trial));
+    for (size_t i = now.size(); i > 1; --i) std::swap(now[i - 1], now[order.Below(i)]);
+    cells.insert(cells.end(), now.begin(), now.end());
+  }
+  return cells;
+}
+
+}  // namespace
+
+Sweep SinglePoint(const ExperimentConfig& config) {
+  Sweep sweep;
+  sweep.points.push_back({.name = {}, .values = {}, .config = config, .plan = MakePlan(config)});
+  for (const CellKey& key : sweep.points[0].plan.cells) sweep.cells.push_back({0, key});
+  return sweep;
+}
+
+Sweep LoadSweep(const std::filesystem::path& file, const std::vector<std::string>& overrides,
+                bool quick, const Topology& topology) {
+  std::vector<std::string> all;
+  if (quick) all = QuickOverrides(TomlTable::Load(file, {}));
+  all.insert(all.end(), overrides.begin(), overrides.end());
+  const TomlTable root = TomlTable::Load(file, all);
+  const TomlTable table = root.Table("sweep");
+  const std::vector<Axis> axes = ReadAxes(table);
+  if (axes.empty()) return SinglePoint(LoadConfig(file, all, topology));
+
+  Sweep sweep;
+  std::set<std::string> names;
+  std::vector<size_t> chosen(axes.size(), 0);
+  do {
+    SweepPoint point;
+    point.name = PointName(axes, chosen, &names);
+    std::vector<Assignment> assignments;
+    for (size_t i = 0; i < axes.size(); ++i) {
+      const Value& value = axes[i].values[chosen[i]];
+      assignments.insert(assignments.end(), value.begin(), value.end());
+    }
+    if (IsBeyondThisMachine(assignments, topology)) {
+      sweep.left_out.push_back(point.name);
+      continue;
+    }
+    for (const Assignment& assignment : assignments)
+      point.values.emplace_back(assignment.key, assignment.plain);
+    point.config = LoadPoint(file, table, all, axes, chosen, topology);
+    point.plan = MakePlan(point.config);
+    sweep.points.push_back(std::move(point));
+  } while (Advance(axes, &chosen));
+  if (sweep.points.empty())
+    table.Fail("", "every point needs more cores than this machine has", "a smaller machine.cores");
+  sweep.cells = Interleave(sweep.points);
+  return sweep;
+}
+
+std::filesystem::path PointFolder(const std::filesystem::path& run, const SweepPoint& point) {
+  return point.name.empty() ? run : run / point.name;
+}
+
+}  // namespace cosched

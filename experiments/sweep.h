@@ -1,0 +1,58 @@
+#pragma once
+// One experiment at many points: [sweep] lists values for dotted keys of the file, and every
+// combination is a point, an experiment of its own with its own folder below the run's. [quick]
+// holds the values that --quick sets instead. Pure but for reading the file; called by `cosched
+// run` and `cosched reproduce`.
+//
+//   [sweep]
+//   workload.resnet20.threads = [1, 2, 4]
+//   machine.cores = [1, 2, 4, 8]           # what this machine is too small for is left out, and
+//   said case = [{ trace.jobs = 1, trials = 2 }, { trace.jobs = 9 }]    # a table sets several keys
+//   at once
+//
+//   [quick]
+//   trials = 1
+//   sweep.machine.cores = [1]
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "experiments/plan.h"
+
+namespace cosched {
+
+struct SweepPoint {
+  std::string name;  // Its folder below the run's, "threads=2,cores=1"; "" = there is no sweep.
+  std::vector<std::pair<std::string, std::string>> values;  // Dotted key, value as text.
+  ExperimentConfig config;
+  Plan plan;
+};
+
+struct SweepCell {
+  size_t point = 0;  // Index.
+  CellKey key;
+};
+
+struct Sweep {
+  std::vector<SweepPoint> points;  // At least one; a file without [sweep] has exactly one.
+  // In the order in which they run. Without a sweep that of the plan; else trial by trial, each
+  // over all points in a seeded random order, so that a machine that drifts hits all points alike.
+  std::vector<SweepCell> cells;
+  std::vector<std::string> left_out;  // Points that need more cores than this machine has.
+
+  bool IsSwept() const { return !points.front().name.empty(); }
+  const std::string& name() const { return points.front().config.name; }
+};
+
+// overrides: as for LoadConfig; they come after those of [quick]. Throws InputError.
+Sweep LoadSweep(const std::filesystem::path& file, const std::vector<std::string>& overrides,
+                bool quick, const Topology& topology);
+// The sweep that is this one experiment.
+Sweep SinglePoint(const ExperimentConfig& config);
+
+// Where a point's cells are.
+std::filesystem::path PointFolder(const std::filesystem::path& run, const SweepPoint& point);
+
+}  // namespace cosched

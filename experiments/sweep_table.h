@@ -1,0 +1,14 @@
+#pragma once
+// A sweep in one table: a row for every point, policy and elasticity. Used by `cosched run` and
+// `cosched compare`. Pure but for reading files.
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace cosched {
+
+// points: their folders. Points without a whole cell are left out.
+std::string SweepTable(const std::vector<std::filesystem::path>& points);
+
+}  // namespace cosched
