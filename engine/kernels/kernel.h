@@ -5,14 +5,16 @@
 // and scratch memory, allocated at creation or in the first step, never later.
 //
 // How work is divided, into pieces and within a piece into tasks, depends on shapes and
-// pools.Capacity() only: results are bit-identical at any number of workers.
+// pools.Capacity() and piece_time only: results are bit-identical at any number of workers.
 
+#include <chrono>
 #include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "engine/graph/node.h"
+#include "engine/kernels/pieces.h"
 
 namespace cosched {
 
@@ -42,6 +44,7 @@ struct KernelSpec {
   const Node& node;
   std::vector<OutputInfo> inputs;
   ThreadPools& pools;
+  std::chrono::microseconds piece_time = kPieceTime;  // 0: never cut.
 };
 
 // Which implementation: the fast one (oneDNN or Eigen), or the naive loops that every test takes as

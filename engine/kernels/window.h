@@ -17,6 +17,7 @@ struct Window {
   int64_t stride_height = 1, stride_width = 1;
   int64_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
 
+  friend bool operator==(const Window&, const Window&) = default;
   int64_t ImageElements() const { return batch * height * width * channels; }
   int64_t OutputElements() const { return batch * out_height * out_width * out_channels; }
 };

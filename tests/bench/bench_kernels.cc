@@ -1,9 +1,14 @@
 // Speed of the kernels of ResNet-20 (batch 32) and LeNet (batch 64): GFLOP/s of convolutions and
 // products, GB/s of ops that only move memory. The argument is the number of threads; capacity is
 // the same, as work is divided for it. oneDNN alone reaches the figures of reference/engine.md;
-// what is far below it is our glue.
+// what is far below it is our glue. "Pieces/..." compares long ops cut into pieces with the same
+// ops whole: "cost" should be 1.02 at most.
 
 #include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
 
 #include "engine/base/random.h"
 #include "engine/graph/graph.h"
@@ -24,38 +29,106 @@ struct BenchedOp {
   double flops = 0;  // 0: report bytes instead.
 };
 
-void RunOp(benchmark::State& state, const BenchedOp& benched) {
-  const int threads = static_cast<int>(state.range(0));
-  ThreadPools pools({1, threads}, ThreadPools::Binding::kNone, nullptr);
-  pools.Resize(CpuSet::Range(0, threads - 1), {1, threads});
-  Graph graph;
-  Random random(1);
-  std::vector<Output> nodes;
-  std::vector<OutputInfo> infos;
-  std::vector<Tensor> inputs, outputs;
-  for (const Shape& shape : benched.inputs) {
-    Tensor& input = inputs.emplace_back(shape);
-    for (int64_t i = 0; i < input.Elements(); ++i)
-      input.Floats()[i] = static_cast<float>(random.Uniform());
-    nodes.push_back({graph.Add("VariableV2", "", {}, {{"initial", input}})});
-    infos.push_back({shape});
+// A benched op with its tensors, and as many kernels for it as are compared.
+class Bench {
+ public:
+  Bench(const BenchedOp& benched, int threads)
+      : benched_(benched), pools_({1, threads}, ThreadPools::Binding::kNone, nullptr) {
+    pools_.Resize(CpuSet::Range(0, threads - 1), {1, threads});
+    Random random(1);
+    std::vector<Output> nodes;
+    for (const Shape& shape : benched.inputs) {
+      Tensor& input = inputs_.emplace_back(shape);
+      for (int64_t i = 0; i < input.Elements(); ++i)
+        input.Floats()[i] = static_cast<float>(random.Uniform());
+      nodes.push_back({graph_.Add("VariableV2", "", {}, {{"initial", input}})});
+      infos_.push_back({shape});
+    }
+    node_ = &graph_.At(graph_.Add(benched.op, "op", nodes, benched.attributes));
+    for (const OutputInfo& info : node_->outputs) outputs_.emplace_back(info.shape, info.type);
+    if (benched.op == "ApplyMomentum") outputs_[0] = inputs_[0];
+    for (const Tensor& input : inputs_) pointers_.push_back(&input);
   }
-  const Node& node = graph.At(graph.Add(benched.op, "op", nodes, benched.attributes));
-  for (const OutputInfo& info : node.outputs) outputs.emplace_back(info.shape, info.type);
-  if (benched.op == "ApplyMomentum") outputs[0] = inputs[0];
-  const auto kernel = CreateKernel({node, infos, pools});
-  std::vector<const Tensor*> pointers;
-  for (const Tensor& input : inputs) pointers.push_back(&input);
-  KernelContext context{pointers, outputs, pools};
-  kernel->Compute(context);  // Caches.
-  for (auto _ : state) kernel->Compute(context);
-  size_t bytes = 0;
-  for (const auto* tensors : {&inputs, &outputs})
-    for (const Tensor& tensor : *tensors) bytes += tensor.Bytes();
-  const double steps = static_cast<double>(state.iterations());
-  const double work = (benched.flops > 0 ? benched.flops : static_cast<double>(bytes)) * steps;
-  state.counters[benched.flops > 0 ? "FLOP/s" : "B/s"] =
-      benchmark::Counter(work, benchmark::Counter::kIsRate);
+
+  std::unique_ptr<Kernel> Create(std::chrono::microseconds piece_time) {
+    auto kernel = CreateKernel({*node_, infos_, pools_, piece_time});
+    Compute(*kernel);  // Caches.
+    return kernel;
+  }
+  void Compute(Kernel& kernel) {
+    KernelContext context = Context();
+    kernel.Compute(context);
+  }
+  KernelContext Context() { return {pointers_, outputs_, pools_}; }
+  // Of one computation, and its unit.
+  std::pair<double, std::string> Work() const {
+    if (benched_.flops > 0) return {benched_.flops, "FLOP/s"};
+    size_t bytes = 0;
+    for (const auto* tensors : {&inputs_, &outputs_})
+      for (const Tensor& tensor : *tensors) bytes += tensor.Bytes();
+    return {static_cast<double>(bytes), "B/s"};
+  }
+
+ private:
+  const BenchedOp& benched_;
+  ThreadPools pools_;
+  Graph graph_;
+  std::vector<OutputInfo> infos_;
+  std::vector<Tensor> inputs_, outputs_;
+  std::vector<const Tensor*> pointers_;
+  const Node* node_ = nullptr;
+};
+
+void RunOp(benchmark::State& state, const BenchedOp& benched) {
+  Bench bench(benched, static_cast<int>(state.range(0)));
+  const auto kernel = bench.Create(kPieceTime);
+  for (auto _ : state) bench.Compute(*kernel);
+  const auto [work, unit] = bench.Work();
+  state.counters[unit] = benchmark::Counter(work * static_cast<double>(state.iterations()),
+                                            benchmark::Counter::kIsRate);
+}
+
+double Seconds(const std::function<void()>& run) {
+  const auto start = std::chrono::steady_clock::now();
+  run();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+double Median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// The op cut into pieces and whole, in turns: "cost" is the median of the ratios of neighbours,
+// "piece" and "longest" are medians over the pieces of what they take.
+void RunPieces(benchmark::State& state, const BenchedOp& benched) {
+  Bench bench(benched, static_cast<int>(state.range(0)));
+  const auto cut = bench.Create(kPieceTime), whole = bench.Create(std::chrono::microseconds(0));
+  const auto pieces = static_cast<size_t>(cut->Pieces());
+  std::vector<double> ratios, wholes;
+  std::vector<std::vector<double>> by_piece(pieces);
+  const auto run_pieces = [&] {
+    KernelContext context = bench.Context();
+    for (size_t i = 0; i < pieces; ++i)
+      by_piece[i].push_back(Seconds([&] { cut->ComputePiece(context, static_cast<int>(i)); }));
+  };
+  bool cut_first = false;
+  for (auto _ : state) {
+    cut_first = !cut_first;
+    double in_pieces = cut_first ? Seconds(run_pieces) : 0;
+    wholes.push_back(Seconds([&] { bench.Compute(*whole); }));
+    if (!cut_first) in_pieces = Seconds(run_pieces);
+    ratios.push_back(in_pieces / wholes.back());
+    state.SetIterationTime(in_pieces);
+  }
+  std::vector<double> medians;
+  for (const std::vector<double>& times : by_piece) medians.push_back(Median(times));
+  state.counters["pieces"] = static_cast<double>(pieces);
+  state.counters["cost"] = Median(ratios);
+  state.counters["whole_ms"] = Median(wholes) * 1e3;
+  state.counters["piece_ms"] = Median(medians) * 1e3;
+  state.counters["longest_ms"] = *std::max_element(medians.begin(), medians.end()) * 1e3;
 }
 
 void AddConvolution(const std::string& name, const Shape& image, const Shape& filter,
@@ -72,6 +145,16 @@ void AddConvolution(const std::string& name, const Shape& image, const Shape& fi
   ops->push_back({"forward/" + name, "Conv2D", {image, filter}, geometry, flops});
   ops->push_back({"backward_data/" + name, "Conv2DBackpropInput", {filter, y}, input, flops});
   ops->push_back({"backward_weights/" + name, "Conv2DBackpropFilter", {image, y}, weights, flops});
+}
+
+void AddProduct(const std::string& name, int64_t m, int64_t n, int64_t k, bool transpose_a,
+                bool transpose_b, std::vector<BenchedOp>* ops) {
+  ops->push_back(
+      {name,
+       "MatMul",
+       {transpose_a ? Shape{k, m} : Shape{m, k}, transpose_b ? Shape{n, k} : Shape{k, n}},
+       {{"transpose_a", transpose_a}, {"transpose_b", transpose_b}},
+       2.0 * static_cast<double>(m * n * k)});
 }
 
 std::vector<BenchedOp> Ops() {
@@ -114,23 +197,38 @@ std::vector<BenchedOp> Ops() {
                  "MeanGrad",
                  {{32, 64}},
                  {{"axes", Ints{1, 2}}, {"input_shape", Ints{32, 8, 8, 64}}}});
-  const auto product = [&](const std::string& name, int64_t m, int64_t n, int64_t k, bool ta,
-                           bool tb) {
-    ops.push_back({name,
-                   "MatMul",
-                   {ta ? Shape{k, m} : Shape{m, k}, tb ? Shape{n, k} : Shape{k, n}},
-                   {{"transpose_a", ta}, {"transpose_b", tb}},
-                   2.0 * static_cast<double>(m * n * k)});
-  };
-  product("lenet_forward", 64, 120, 400, false, false);
-  product("lenet_backward_data", 64, 400, 120, false, true);
-  product("lenet_backward_weights", 400, 120, 64, true, false);
-  product("alexnet_forward", 32, 4096, 9216, false, false);
-  product("alexnet_backward_data", 32, 9216, 4096, false, true);
-  product("alexnet_backward_weights", 9216, 4096, 32, true, false);
+  AddProduct("lenet_forward", 64, 120, 400, false, false, &ops);
+  AddProduct("lenet_backward_data", 64, 400, 120, false, true, &ops);
+  AddProduct("lenet_backward_weights", 400, 120, 64, true, false, &ops);
+  AddProduct("alexnet_forward", 32, 4096, 9216, false, false, &ops);
+  AddProduct("alexnet_backward_data", 32, 9216, 4096, false, true, &ops);
+  AddProduct("alexnet_backward_weights", 9216, 4096, 32, true, false, &ops);
   const Attributes momentum{{"learning_rate", 0.1f}, {"momentum", 0.9f}, {"weight_decay", 1e-4f}};
   for (const Shape& shape : {Shape{3, 3, 64, 64}, Shape{2048, 4096}})
     ops.push_back({shape.ToString(), "ApplyMomentum", {shape, shape, shape}, momentum});
+  return ops;
+}
+
+std::vector<BenchedOp> LongOps() {
+  std::vector<BenchedOp> ops;
+  AddConvolution("3x3_64_56x56_b100", {100, 56, 56, 64}, {3, 3, 64, 64}, 1, "SAME", &ops);
+  AddConvolution("3x3_64_224x224_b1", {1, 224, 224, 64}, {3, 3, 64, 64}, 1, "SAME", &ops);
+  AddConvolution("3x3_256_14x14_b32", {32, 14, 14, 256}, {3, 3, 256, 256}, 1, "SAME", &ops);
+  AddConvolution("3x3_512_7x7_b32", {32, 7, 7, 512}, {3, 3, 512, 512}, 1, "SAME", &ops);
+  AddConvolution("1x1_64_256_56x56_b32", {32, 56, 56, 64}, {1, 1, 64, 256}, 1, "SAME", &ops);
+  for (int64_t batch : {32, 128}) {
+    const std::string name = "resnet20_b" + std::to_string(batch) + "_";
+    AddConvolution(name + "16", {batch, 32, 32, 16}, {3, 3, 16, 16}, 1, "SAME", &ops);
+    AddConvolution(name + "32", {batch, 16, 16, 32}, {3, 3, 32, 32}, 1, "SAME", &ops);
+    AddConvolution(name + "64", {batch, 8, 8, 64}, {3, 3, 64, 64}, 1, "SAME", &ops);
+  }
+  AddConvolution("lenet_1_b64", {64, 28, 28, 1}, {5, 5, 1, 6}, 1, "SAME", &ops);
+  AddConvolution("lenet_2_b64", {64, 14, 14, 6}, {5, 5, 6, 16}, 1, "VALID", &ops);
+  AddProduct("1024_1024_4096", 1024, 1024, 4096, false, false, &ops);
+  AddProduct("1024_1024_4096_ta", 1024, 1024, 4096, true, false, &ops);
+  AddProduct("1024_1024_4096_tb", 1024, 1024, 4096, false, true, &ops);
+  AddProduct("alexnet_forward", 32, 4096, 9216, false, false, &ops);
+  AddProduct("alexnet_backward_weights", 9216, 4096, 32, true, false, &ops);
   return ops;
 }
 
@@ -142,6 +240,13 @@ const bool kRegistered = [] {
         ->Arg(2)
         ->UseRealTime()
         ->Unit(benchmark::kMicrosecond);
+  for (const BenchedOp& op : LongOps())
+    benchmark::RegisterBenchmark(("Pieces/" + op.op + "/" + op.name).c_str(),
+                                 [op](benchmark::State& state) { RunPieces(state, op); })
+        ->Arg(1)
+        ->Arg(2)
+        ->UseManualTime()
+        ->Unit(benchmark::kMillisecond);
   return true;
 }();
 

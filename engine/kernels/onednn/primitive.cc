@@ -21,52 +21,100 @@ CapacityScope::CapacityScope(const ThreadPools& pools) {
 
 CapacityScope::~CapacityScope() { dnnl_threadpool_interop_set_max_concurrency(before_); }
 
+PrimitiveKernel::PrimitiveKernel(ThreadPools& pools)
+    : stream_(dnnl::threadpool_interop::make_stream(CpuEngine(), &pools.onednn())) {}
+
 PrimitiveKernel::PrimitiveKernel(ThreadPools& pools, const dnnl::primitive_desc_base& descriptor,
                                  const std::vector<Operand>& operands)
-    : stream_(dnnl::threadpool_interop::make_stream(CpuEngine(), &pools.onednn())) {
-  Step main{dnnl::primitive(descriptor.get()), {}};
-  std::vector<Step> afterwards;
-  for (const Operand& operand : operands) {
-    dnnl::memory tensor(operand.plain, CpuEngine(), nullptr);
-    bindings_.push_back({tensor, operand.is_output, operand.index});
-    dnnl::memory argument = tensor;
-    if (operand.wanted != operand.plain) {
-      argument = Keep(dnnl::memory(operand.wanted, CpuEngine()));
-      operand.is_output ? AddReorder(&afterwards, argument, tensor)
-                        : AddReorder(&steps_, tensor, argument);
-    }
-    main.arguments.push_back({operand.argument, argument.get()});
-  }
-  const dnnl::memory scratch = Keep(dnnl::memory(descriptor.scratchpad_desc(), CpuEngine()));
-  main.arguments.push_back({DNNL_ARG_SCRATCHPAD, scratch.get()});
-  steps_.push_back(std::move(main));
-  std::move(afterwards.begin(), afterwards.end(), std::back_inserter(steps_));
+    : PrimitiveKernel(pools) {
+  AddPiece(Prepare(descriptor, operands));
 }
 
-void PrimitiveKernel::ComputePiece(KernelContext& context, int) {
-  for (const Binding& binding : bindings_) {
+void PrimitiveKernel::ComputePiece(KernelContext& context, int piece) {
+  const Piece& now = pieces_[static_cast<size_t>(piece)];
+  for (const Binding& binding : now.bindings) {
     // oneDNN's handles are not const; inputs are only read.
     void* data = binding.is_output ? context.outputs[binding.index].Data()
                                    : const_cast<void*>(context.inputs[binding.index]->Data());
-    dnnl_memory_set_data_handle(binding.tensor.get(), data);
+    dnnl_memory_set_data_handle(binding.memory.get(), static_cast<float*>(data) + binding.offset);
   }
-  for (const Step& step : steps_) Run(step);
+  for (StepId step : now.steps) Run(steps_[step]);
 }
 
-dnnl::memory PrimitiveKernel::Keep(dnnl::memory memory) {
-  kept_.push_back(memory);
-  return memory;
+PrimitiveKernel::Piece PrimitiveKernel::Prepare(const dnnl::primitive_desc_base& descriptor,
+                                                const std::vector<Operand>& operands) {
+  Piece piece;
+  std::vector<StepId> afterwards;
+  Arguments arguments;
+  for (const Operand& operand : operands) {
+    dnnl::memory tensor = Unbound(operand.plain), argument = tensor;
+    piece.bindings.push_back({tensor, operand.is_output, operand.index});
+    if (operand.wanted != operand.plain) {
+      argument = operand.shared ? Share(operand) : Keep(operand.wanted);
+      if (operand.is_output) afterwards.push_back(AddReorder(argument, tensor));
+      if (!operand.is_output && !operand.shared)
+        piece.steps.push_back(AddReorder(tensor, argument));
+    }
+    arguments.emplace_back(operand.argument, argument);
+  }
+  piece.steps.push_back(AddStep(descriptor, arguments));
+  piece.steps.insert(piece.steps.end(), afterwards.begin(), afterwards.end());
+  return piece;
 }
 
-void PrimitiveKernel::AddReorder(std::vector<Step>* steps, const dnnl::memory& from,
-                                 const dnnl::memory& to) {
-  const dnnl::reorder::primitive_desc descriptor(CpuEngine(), from.get_desc(), CpuEngine(),
-                                                 to.get_desc(), Attributes());
-  const dnnl::memory scratch = Keep(dnnl::memory(descriptor.scratchpad_desc(), CpuEngine()));
-  steps->push_back({dnnl::reorder(descriptor),
-                    {{DNNL_ARG_FROM, from.get()},
-                     {DNNL_ARG_TO, to.get()},
-                     {DNNL_ARG_SCRATCHPAD, scratch.get()}}});
+dnnl::memory PrimitiveKernel::Share(const Operand& operand) {
+  for (const SharedOperand& shared : shared_) {
+    if (shared.index == operand.index && shared.reordered.get_desc() == operand.wanted)
+      return shared.reordered;
+  }
+  const dnnl::memory tensor = Unbound(operand.plain), reordered = Keep(operand.wanted);
+  shared_.push_back({operand.index, reordered});
+  pending_.bindings.push_back({tensor, operand.is_output, operand.index});
+  pending_.steps.push_back(AddReorder(tensor, reordered));
+  return reordered;
+}
+
+void PrimitiveKernel::AddPiece(Piece piece) {
+  piece.bindings.insert(piece.bindings.begin(), pending_.bindings.begin(), pending_.bindings.end());
+  piece.steps.insert(piece.steps.begin(), pending_.steps.begin(), pending_.steps.end());
+  pending_ = {};
+  pieces_.push_back(std::move(piece));
+}
+
+dnnl::memory PrimitiveKernel::Unbound(const dnnl::memory::desc& descriptor) {
+  return {descriptor, CpuEngine(), nullptr};
+}
+
+dnnl::memory PrimitiveKernel::Keep(const dnnl::memory::desc& descriptor) {
+  return {descriptor, CpuEngine()};
+}
+
+PrimitiveKernel::StepId PrimitiveKernel::AddStep(const dnnl::primitive_desc_base& descriptor,
+                                                 const Arguments& arguments) {
+  Step step{dnnl::primitive(descriptor.get()), {}};
+  const auto add = [&](int argument, const dnnl::memory& memory) {
+    step.arguments.push_back({argument, memory.get()});
+    kept_.push_back(memory);
+  };
+  for (const auto& [argument, memory] : arguments) add(argument, memory);
+  add(DNNL_ARG_SCRATCHPAD, Scratch(descriptor.scratchpad_desc()));
+  steps_.push_back(std::move(step));
+  return steps_.size() - 1;
+}
+
+PrimitiveKernel::StepId PrimitiveKernel::AddReorder(const dnnl::memory& from,
+                                                    const dnnl::memory& to) {
+  return AddStep(dnnl::reorder::primitive_desc(CpuEngine(), from.get_desc(), CpuEngine(),
+                                               to.get_desc(), Attributes()),
+                 {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
+}
+
+dnnl::memory PrimitiveKernel::Scratch(const dnnl::memory::desc& descriptor) {
+  scratch_.push_back(Unbound(descriptor));
+  if (!scratch_buffer_ || descriptor.get_size() > scratch_buffer_.get_desc().get_size())
+    scratch_buffer_ = Keep(descriptor);
+  for (dnnl::memory& memory : scratch_) memory.set_data_handle(scratch_buffer_.get_data_handle());
+  return scratch_.back();
 }
 
 void PrimitiveKernel::Run(const Step& step) const {

@@ -1,13 +1,15 @@
 #pragma once
 // From a oneDNN primitive descriptor to a Kernel: everything that all oneDNN kernels share. A
-// kernel file describes its primitive and which tensor feeds which argument; PrimitiveKernel does
-// the rest: the primitive, its scratch memory, and a reorder in cached memory wherever the
-// primitive wants another layout than the node's plain one.
+// kernel file describes its primitives and which tensor feeds which argument; PrimitiveKernel does
+// the rest: the primitives, their scratch memory, and a reorder in cached memory wherever a
+// primitive wants another layout than the node's plain one. A long op is cut into pieces, each with
+// its own parts of the tensors.
 //
 // Only .cc files of this folder include it.
 
 #include <memory>
 #include <oneapi/dnnl/dnnl.hpp>
+#include <utility>
 #include <vector>
 
 #include "engine/kernels/kernel.h"
@@ -37,10 +39,15 @@ struct Operand {
   size_t index;               // and where in it.
   dnnl::memory::desc plain;   // As the tensor is laid out.
   dnnl::memory::desc wanted;  // As the primitive wants it; a reorder is added if it differs.
+  bool shared = false;        // The same for every piece: reordered once a step.
 };
 inline Operand Input(size_t index, int argument, dnnl::memory::desc plain,
                      dnnl::memory::desc wanted) {
   return {argument, false, index, std::move(plain), std::move(wanted)};
+}
+inline Operand Shared(size_t index, int argument, dnnl::memory::desc plain,
+                      dnnl::memory::desc wanted) {
+  return {argument, false, index, std::move(plain), std::move(wanted), /*shared=*/true};
 }
 inline Operand Result(size_t index, int argument, dnnl::memory::desc plain,
                       dnnl::memory::desc wanted) {
@@ -55,10 +62,43 @@ inline Operand Result(size_t index, int argument, const dnnl::memory::desc& plai
 
 class PrimitiveKernel : public Kernel {
  public:
-  // REQUIRES: a CapacityScope of the same pools, and a descriptor made with Attributes().
+  // A memory object that stands for a tensor of the node, or for a part that begins `offset` floats
+  // into it.
+  struct Binding {
+    dnnl::memory memory;
+    bool is_output;
+    size_t index;
+    int64_t offset = 0;
+  };
+  using Arguments = std::vector<std::pair<int, dnnl::memory>>;
+  using StepId = size_t;
+  // What a piece does: steps, in order, once the bindings' memory objects point to the tensors of
+  // the moment. Pieces may have steps and memory objects in common.
+  struct Piece {
+    std::vector<Binding> bindings;
+    std::vector<StepId> steps;
+  };
+
+  // REQUIRES, here and below: a CapacityScope of the same pools, and descriptors made with
+  // Attributes().
+  explicit PrimitiveKernel(ThreadPools& pools);
+  // One piece: the primitive over whole tensors.
   PrimitiveKernel(ThreadPools& pools, const dnnl::primitive_desc_base& descriptor,
                   const std::vector<Operand>& operands);
+  int Pieces() const override { return static_cast<int>(pieces_.size()); }
   void ComputePiece(KernelContext& context, int piece) override;
+
+  // A piece of this primitive with reorders before and after it, not yet added: bindings are in the
+  // order of the operands, with offset 0.
+  Piece Prepare(const dnnl::primitive_desc_base& descriptor, const std::vector<Operand>& operands);
+  // Reorders of shared operands run in the first piece that is added after they were prepared.
+  void AddPiece(Piece piece);
+
+  // What other pieces are made of.
+  static dnnl::memory Unbound(const dnnl::memory::desc& descriptor);
+  dnnl::memory Keep(const dnnl::memory::desc& descriptor);  // Memory of the kernel's own.
+  StepId AddStep(const dnnl::primitive_desc_base& descriptor, const Arguments& arguments);
+  StepId AddReorder(const dnnl::memory& from, const dnnl::memory& to);
 
  private:
   // A primitive with its arguments bound to memory objects, ready to run.
@@ -66,19 +106,22 @@ class PrimitiveKernel : public Kernel {
     dnnl::primitive primitive;
     std::vector<dnnl_exec_arg_t> arguments;
   };
-  struct Binding {
-    dnnl::memory tensor;
-    bool is_output;
+  struct SharedOperand {
     size_t index;
+    dnnl::memory reordered;
   };
-  dnnl::memory Keep(dnnl::memory memory);
-  void AddReorder(std::vector<Step>* steps, const dnnl::memory& from, const dnnl::memory& to);
+  dnnl::memory Share(const Operand& operand);
+  dnnl::memory Scratch(const dnnl::memory::desc& descriptor);
   void Run(const Step& step) const;
 
   dnnl::stream stream_;
-  std::vector<Step> steps_;         // Reorders of inputs, the primitive, reorders of outputs.
-  std::vector<Binding> bindings_;   // Memory objects that stand for the node's tensors.
-  std::vector<dnnl::memory> kept_;  // Owned memory: scratch, reordered operands.
+  std::vector<Step> steps_;
+  std::vector<Piece> pieces_;
+  std::vector<SharedOperand> shared_;
+  Piece pending_;                      // Reorders of shared operands, for the next piece.
+  std::vector<dnnl::memory> kept_;     // Memory objects that steps refer to.
+  std::vector<dnnl::memory> scratch_;  // The steps' views of one buffer: they run one at a time.
+  dnnl::memory scratch_buffer_;
 };
 
 // Scratch memory is the kernel's own: oneDNN's default would share it between primitives of

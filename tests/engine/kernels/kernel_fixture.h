@@ -59,7 +59,9 @@ inline Tensor RandomTensor(const Shape& shape, uint64_t seed, double low = -1, d
 // A case's kernel with its own copies of the inputs (some ops write to them) and its outputs.
 class OpRun {
  public:
-  OpRun(const OpCase& c, ThreadPools& pools, KernelBackend backend) : pools_(pools) {
+  OpRun(const OpCase& c, ThreadPools& pools, KernelBackend backend,
+        std::chrono::microseconds piece_time = kPieceTime)
+      : pools_(pools) {
     std::vector<Output> inputs;
     std::vector<OutputInfo> infos;
     for (const Tensor& value : c.inputs) {
@@ -72,12 +74,17 @@ class OpRun {
     for (const OutputInfo& info : node.outputs) outputs_.emplace_back(info.shape, info.type);
     for (Tensor& output : outputs_) std::memset(output.Data(), 0xff, output.Bytes());  // NaNs.
     if (c.op == "AssignMovingAverage" || c.op == "ApplyMomentum") outputs_[0] = inputs_[0];
-    kernel_ = CreateKernel({node, infos, pools}, backend);
+    kernel_ = CreateKernel({node, infos, pools, piece_time}, backend);
   }
 
   void Compute() {
     KernelContext context{input_pointers_, outputs_, pools_};
     kernel_->Compute(context);
+  }
+  int Pieces() const { return kernel_->Pieces(); }
+  void ComputePiece(int piece) {
+    KernelContext context{input_pointers_, outputs_, pools_};
+    kernel_->ComputePiece(context, piece);
   }
 
   // All the memory that Compute may write.

@@ -1,0 +1,48 @@
+#pragma once
+// What Conv2D and its gradients share: a convolution in oneDNN's words, the choice of layouts, and
+// an estimate of its time. Images stay NHWC (a reorder of activations costs more than it wins),
+// unless that leaves generated code for a slow generic one, or vectors mostly empty (LeNet).
+//
+// Only convolution.cc and weight_gradient.cc include it.
+
+#include <string_view>
+
+#include "engine/kernels/onednn/primitive.h"
+#include "engine/kernels/pieces.h"
+#include "engine/kernels/window.h"
+
+namespace cosched::onednn {
+
+// The same tensor in the layout that a primitive likes best.
+inline dnnl::memory::desc Any(const dnnl::memory::desc& plain) {
+  return {plain.get_dims(), plain.get_data_type(), dnnl::memory::format_tag::any};
+}
+
+// A convolution's plain tensors and its geometry.
+struct Convolution {
+  dnnl::memory::desc image, filter, output;
+  dnnl::memory::dims strides, pad_begin, pad_end;
+
+  explicit Convolution(const Window& w);
+  dnnl::convolution_forward::primitive_desc Forward(const dnnl::memory::desc& x,
+                                                    const dnnl::memory::desc& y) const;
+};
+
+bool IsGenerated(const dnnl::primitive_desc_base& descriptor);
+
+// make(image, output) with plain or with oneDNN's layouts: the first of them that gives generated
+// code, beginning as told; plain if neither does.
+template <typename Make>
+auto WithLayouts(const Convolution& c, bool plain_first, Make make) {
+  const auto plain = [&] { return make(c.image, c.output); };
+  const auto chosen = [&] { return make(Any(c.image), Any(c.output)); };
+  auto first = plain_first ? plain() : chosen();
+  if (IsGenerated(first)) return first;
+  auto second = plain_first ? chosen() : plain();
+  return IsGenerated(second) || !plain_first ? second : first;
+}
+
+// Of one image, on one thread; vector_channels are those that vectors run along.
+double ImageSeconds(const Window& w, int64_t vector_channels);
+
+}  // namespace cosched::onednn

@@ -1,0 +1,159 @@
+// Conv2DBackpropFilter. A long one is cut into sub-batches or rows, whose gradients are summed in
+// order. The sum is read and written for each, so a piece covers kLeastPositions of the output at
+// least; where those alone take too long (many channels), it is cut by channels of the image, too:
+// each slice of them has a sum of its own. By channels of the output is slower (1.26 against 1.01
+// of the whole for 128 of them): the primitive transposes the image, then for every slice again.
+
+#include <algorithm>
+
+#include "engine/kernels/factories.h"
+#include "engine/kernels/onednn/convolution.h"
+#include "engine/kernels/window_blocks.h"
+#include "engine/pool/thread_pools.h"
+
+namespace cosched::onednn {
+namespace {
+
+using dnnl::memory;
+using Primitive = dnnl::convolution_backward_weights;
+using Piece = PrimitiveKernel::Piece;
+
+// Each costs two operations on every weight; the sum costs three accesses to memory. With this many
+// it is less than a hundredth.
+constexpr int64_t kLeastPositions = 2000;
+// Of the image, a slice is a multiple of this many: what the generated code works on at a time.
+constexpr int64_t kChannelBlock = 16;
+
+Primitive::primitive_desc Describe(const Window& w) {
+  const Convolution c(w);
+  return WithLayouts(c, /*plain_first=*/true, [&](const memory::desc& x, const memory::desc& dy) {
+    return Primitive::primitive_desc(CpuEngine(), dnnl::algorithm::convolution_direct, x,
+                                     Any(c.filter), dy, c.strides, c.pad_begin, c.pad_end,
+                                     c.Forward(x, dy), Attributes());
+  });
+}
+
+// The gradient's channels [begin, end) of the image: their sum over the blocks.
+class Slice {
+ public:
+  Slice(PrimitiveKernel* kernel, const Window& whole, int64_t begin, int64_t end)
+      : kernel_(*kernel), whole_(whole), begin_(begin), end_(end) {}
+
+  void AddPieces(const std::vector<WindowBlock>& blocks) {
+    for (const WindowBlock& block : blocks) {
+      const Part& part = PartOf(block.window, &block == &blocks.front());
+      Piece piece{{part.image, part.output}, part.steps};
+      piece.bindings[0].offset = block.image_offset + begin_;
+      piece.bindings[1].offset = block.output_offset;
+      if (&block == &blocks.back()) {
+        const memory result = PrimitiveKernel::Unbound(OfAll(Convolution(whole_).filter));
+        piece.bindings.push_back({result, true, 0, begin_ * whole_.out_channels});
+        piece.steps.push_back(kernel_.AddReorder(sum_, result));
+      }
+      kernel_.AddPiece(std::move(piece));
+    }
+  }
+
+ private:
+  // Of a block.
+  struct Part {
+    Window window;
+    bool first;
+    PrimitiveKernel::Binding image, output;
+    std::vector<PrimitiveKernel::StepId> steps;
+  };
+
+  // These channels of a tensor that has all of them.
+  memory::desc OfAll(const memory::desc& all) const {
+    memory::dims sizes = all.get_dims();
+    sizes[1] = end_ - begin_;
+    return {sizes, all.get_data_type(), all.get_strides()};
+  }
+
+  const Part& PartOf(const Window& window, bool first) {
+    const auto found = std::find_if(parts_.begin(), parts_.end(), [&](const Part& part) {
+      return part.window == window && part.first == first;
+    });
+    return found == parts_.end() ? parts_.emplace_back(MakePart(window, first)) : *found;
+  }
+
+  Part MakePart(const Window& window, bool first) {
+    Window mine = window;
+    mine.channels = end_ - begin_;
+    const Primitive::primitive_desc descriptor = Describe(mine);
+    Part part{window,
+              first,
+              {PrimitiveKernel::Unbound(OfAll(Convolution(window).image)), false, 0},
+              {PrimitiveKernel::Unbound(Convolution(window).output), false, 1},
+              {}};
+    const auto as_wanted = [&](const memory& tensor, const memory::desc& wanted) {
+      if (tensor.get_desc() == wanted) return tensor;
+      const memory reordered = kernel_.Keep(wanted);
+      part.steps.push_back(kernel_.AddReorder(tensor, reordered));
+      return reordered;
+    };
+    const memory x = as_wanted(part.image.memory, descriptor.src_desc());
+    const memory dy = as_wanted(part.output.memory, descriptor.diff_dst_desc());
+    const memory gradient = kernel_.Keep(descriptor.diff_weights_desc());
+    part.steps.push_back(kernel_.AddStep(
+        descriptor,
+        {{DNNL_ARG_SRC, x}, {DNNL_ARG_DIFF_DST, dy}, {DNNL_ARG_DIFF_WEIGHTS, gradient}}));
+    if (first) {
+      sum_ = gradient;
+    } else {
+      Add(as_wanted(gradient, sum_.get_desc()), &part.steps);
+    }
+    return part;
+  }
+
+  // The elements of a blocked layout one after the other: padding is zero in both.
+  void Add(const memory& gradient, std::vector<PrimitiveKernel::StepId>* steps) {
+    const memory::desc flat =
+        Flat(static_cast<int64_t>(sum_.get_desc().get_size() / sizeof(float)));
+    const memory sum(flat, CpuEngine(), sum_.get_data_handle());
+    const memory other(flat, CpuEngine(), gradient.get_data_handle());
+    const dnnl::binary::primitive_desc descriptor(CpuEngine(), dnnl::algorithm::binary_add, flat,
+                                                  flat, flat, Attributes());
+    steps->push_back(kernel_.AddStep(
+        descriptor, {{DNNL_ARG_SRC_0, sum}, {DNNL_ARG_SRC_1, other}, {DNNL_ARG_DST, sum}}));
+  }
+
+  PrimitiveKernel& kernel_;
+  const Window& whole_;
+  const int64_t begin_, end_;
+  std::vector<Part> parts_;
+  memory sum_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> MakeConv2DBackpropFilter(const KernelSpec& spec) {
+  const CapacityScope scope(spec.pools);
+  const Window w = ConvolutionWindow(spec.node, spec.inputs[0].shape, spec.node.outputs[0].shape);
+  const double piece = PieceSeconds(spec.piece_time, spec.pools.Capacity().intra);
+  const double image = ImageSeconds(w, w.out_channels);
+  const double positions = static_cast<double>(w.out_height * w.out_width);
+  const auto blocks =
+      CutWindow(w, Rows::kOfOutput, image, std::max(piece, image * kLeastPositions / positions));
+  const double block = image * static_cast<double>(w.batch) / static_cast<double>(blocks.size());
+  const int64_t channel_blocks = w.channels % kChannelBlock == 0 ? w.channels / kChannelBlock : 1;
+  const Division slices =
+      Division::Of(channel_blocks, block / static_cast<double>(channel_blocks), piece);
+  if (blocks.size() == 1 && slices.parts == 1) {
+    const Convolution c(w);
+    const auto descriptor = Describe(w);
+    return std::make_unique<PrimitiveKernel>(
+        spec.pools, descriptor,
+        std::vector{Input(0, DNNL_ARG_SRC, c.image, descriptor.src_desc()),
+                    Input(1, DNNL_ARG_DIFF_DST, c.output, descriptor.diff_dst_desc()),
+                    Result(0, DNNL_ARG_DIFF_WEIGHTS, c.filter, descriptor.diff_weights_desc())});
+  }
+  auto kernel = std::make_unique<PrimitiveKernel>(spec.pools);
+  for (int64_t i = 0; i < slices.parts; ++i) {
+    const int64_t size = w.channels / channel_blocks;
+    Slice(kernel.get(), w, slices.Begin(i) * size, slices.Begin(i + 1) * size).AddPieces(blocks);
+  }
+  return kernel;
+}
+
+}  // namespace cosched::onednn

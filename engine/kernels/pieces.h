@@ -1,0 +1,54 @@
+#pragma once
+// Where long ops are cut, so that a thread can leave, or an op be paused, about every 2 ms. Kernels
+// ask when they are created. The cut is worked out from shapes, capacity and configuration, never
+// from measured times or active workers: it decides in which order sums are taken, so results would
+// change with it.
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace cosched {
+
+inline constexpr std::chrono::microseconds kPieceTime{2000};
+
+// What a part of an op has to do.
+struct Work {
+  // Of one thread: what generated code reaches on a current core, and memory at half of a copy's
+  // speed. Where an op is slower (or a machine), its pieces last longer by that factor.
+  static constexpr double kFlopsPerSecond = 120e9, kBytesPerSecond = 10e9;
+
+  double flops = 0, bytes = 0;
+
+  double Seconds() const { return std::max(flops / kFlopsPerSecond, bytes / kBytesPerSecond); }
+};
+
+// How long one thread may take for a piece; 0 microseconds: no cuts. Each of the `tasks` that a
+// piece is divided into lasts a quarter of the piece time or more, as beginning and ending a loop
+// on many workers costs some of it.
+inline double PieceSeconds(std::chrono::microseconds piece_time, int tasks) {
+  if (piece_time.count() <= 0) return std::numeric_limits<double>::infinity();
+  return std::chrono::duration<double>(piece_time).count() * std::max(1.0, tasks / 4.0);
+}
+
+// `count` items in `parts` whose sizes differ by one at most, so that a primitive for each of two
+// sizes is enough. The longer ones come first.
+struct Division {
+  int64_t count = 0, parts = 1;
+
+  // As many items to a part as fit into `seconds`; at least `least` of them.
+  static Division Of(int64_t count, double seconds_each, double seconds, int64_t least = 1) {
+    const double fitting = std::floor(seconds / seconds_each);
+    if (fitting >= static_cast<double>(count)) return {count, 1};
+    const int64_t size = std::max(static_cast<int64_t>(fitting), least);
+    return {count, std::max<int64_t>(least > 1 ? count / size : (count + size - 1) / size, 1)};
+  }
+  int64_t Begin(int64_t part) const {
+    return part * (count / parts) + std::min(part, count % parts);
+  }
+  int64_t Size(int64_t part) const { return Begin(part + 1) - Begin(part); }
+};
+
+}  // namespace cosched

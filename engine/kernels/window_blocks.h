@@ -1,0 +1,27 @@
+#pragma once
+// A convolution over a batch as a sequence of smaller ones: of some images each or, where one image
+// takes too long, of some rows of one. Rows overlap where windows do; only the outer blocks of an
+// image keep its padding. Plain data; called by kernels when they are created.
+
+#include <vector>
+
+#include "engine/kernels/window.h"
+
+namespace cosched {
+
+struct WindowBlock {
+  Window window;
+  int64_t image_offset = 0, output_offset = 0;  // Of its first elements.
+};
+
+// Whose rows are divided: each belongs to one block, while those of the other side may be read by
+// two.
+enum class Rows { kOfOutput, kOfImage };
+
+// Blocks of about `seconds` for a window whose images take image_seconds each. Images stay whole
+// where their rows cannot be divided: kOfImage with a stride longer than the window, which leaves
+// rows that no window touches.
+std::vector<WindowBlock> CutWindow(const Window& w, Rows rows, double image_seconds,
+                                   double seconds);
+
+}  // namespace cosched
