@@ -79,7 +79,8 @@ void Plan::AddSteps(const std::vector<Output>& fetches) {
     const std::vector<OutputInfo> inputs = InputInfos(node);
     const double cost = EstimateCost(node, inputs);
     std::unique_ptr<Kernel>& kernel = store_.kernels[static_cast<size_t>(node.id)];
-    if (computes && !kernel) kernel = CreateKernel({node, inputs, store_.pools}, store_.backend);
+    if (computes && !kernel)
+      kernel = CreateKernel({node, inputs, store_.pools, store_.piece_time}, store_.backend);
     task_of_[static_cast<size_t>(node.id)] =
         tasks_.Add(!computes || IsCheap(node.op) || cost < kCheapCost, cost);
     steps_.push_back({.node = &node, .kernel = kernel.get(), .inputs = {}, .outputs = {}});

@@ -3,6 +3,7 @@
 // reaches, their order, kernels, and output tensors in shared buffers. Built by the session on
 // first use of the list.
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
@@ -20,6 +21,7 @@ struct SessionStore {
   const Graph& graph;
   ThreadPools& pools;
   KernelBackend backend;
+  std::chrono::microseconds piece_time;
   std::vector<std::pair<NodeId, NodeId>> write_order;  // (reader, writer)
   std::vector<Tensor> sources;  // By node: current value of Placeholder, Const, VariableV2.
   std::vector<std::unique_ptr<Kernel>> kernels;  // By node; created when a plan first needs it.

@@ -73,8 +73,8 @@ Session::Impl::Impl(const Graph& graph, const SessionOptions& options)
             options.binding, options.topology) {
   CHECK(graph.IsBuilt()) << "Graph::Build() comes before the session";
   executor = std::make_unique<Executor>(&pools.inter());
-  store = std::make_unique<SessionStore>(
-      SessionStore{graph, pools, options.backend, WriteOrder(graph), {}, {}, {}});
+  store = std::make_unique<SessionStore>(SessionStore{
+      graph, pools, options.backend, options.piece_time, WriteOrder(graph), {}, {}, {}});
   store->sources.resize(static_cast<size_t>(graph.Size()));
   store->kernels.resize(static_cast<size_t>(graph.Size()));
   fed.assign(static_cast<size_t>(graph.Size()), 0);

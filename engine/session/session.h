@@ -3,6 +3,7 @@
 // thread, while Run is in flight (Libutti et al. 2020). Called by workloads. One Run at a time;
 // Resize, Settled and Pools from any thread.
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <string>
@@ -24,6 +25,10 @@ struct SessionOptions {
   ThreadPools::Binding binding = ThreadPools::Binding::kNone;
   const Topology* topology = nullptr;  // Needed for Binding::kEachToItsCore.
   KernelBackend backend = KernelBackend::kFast;
+  // About how long one thread takes for a piece of a long op (engine/kernels/pieces.h), which
+  // bounds the time until a resize takes effect inside one; 0: ops are never cut. Another value
+  // rounds sums in another order.
+  std::chrono::microseconds piece_time = kPieceTime;
 };
 
 using Feeds =

@@ -62,7 +62,7 @@ bool FewChannels(const Window& w) {
 }
 
 // A kernel with a piece for each block. prepare(kernel, window) gives the piece of a block's
-// primitive with operands {filter, image side, output side}, in the order that `sides` tells.
+// primitive, whose operands are {image side, output side, filter}.
 template <typename Prepare>
 std::unique_ptr<Kernel> InBlocks(const KernelSpec& spec, const std::vector<WindowBlock>& blocks,
                                  Prepare prepare) {
