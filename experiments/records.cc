@@ -24,6 +24,11 @@ namespace {
 std::string Seconds(TimePoint time) { return fmt::format("{:.6f}", ToSeconds(time)); }
 std::string Seconds(Duration duration) { return fmt::format("{:.6f}", ToSeconds(duration)); }
 
+// Empty = not available here.
+std::string Microseconds(const std::optional<Duration>& duration) {
+  return duration ? std::to_string(*duration / std::chrono::microseconds(1)) : "";
+}
+
 std::filesystem::path PartialFolder(const std::filesystem::path& run, const CellKey& key) {
   std::filesystem::path folder = CellFolder(run, key);
   folder += ".partial";
@@ -126,7 +131,7 @@ CellRecords::Impl::Impl(const std::filesystem::path& run, const CellKey& cell_ke
       samples(partial / "samples.csv",
               {"time", "job_id", "granted_cores", "granted", "runnable_threads", "compute_threads",
                "settling", "run_time_s", "run_queue_wait_s", "involuntary_switches", "steps",
-               "images"}),
+               "images", "migrations", "throttled_us", "pressure_us"}),
       steps(partial / "steps.csv", {"job_id", "step", "time", "duration_ms", "threads", "loss"}),
       resizes(partial / "resizes.csv", {"time", "job_id", "cause", "inter_before", "intra_before",
                                         "inter_after", "intra_after", "cores", "op", "taken_us"}),
@@ -286,7 +291,8 @@ void CellRecords::OnSample(const TenantSample& sample) {
                       std::to_string(sample.compute_threads), sample.settling ? "1" : "0",
                       Seconds(sample.run_time), Seconds(sample.run_queue_wait),
                       std::to_string(sample.involuntary_switches), std::to_string(sample.steps),
-                      std::to_string(sample.images)});
+                      std::to_string(sample.images), std::to_string(sample.migrations),
+                      Microseconds(sample.throttled), Microseconds(sample.pressure)});
   const auto track = impl_->tracks.find(sample.job);
   if (track == impl_->tracks.end()) return;  // It ended between being sampled and being told of.
   track->second.sampled_steps = sample.steps;

@@ -9,7 +9,8 @@
 //                  released. `cores` is the latest grant, `owned` also has the cores that the job
 //                  has not left yet: what must not overlap
 //   decisions.csv  every answer of the policy, once its grants settled (experiments/decision_log.h)
-//   samples.csv    every tenant at every sampling instant
+//   samples.csv    every tenant at every sampling instant; counters are since its start.
+//                  throttled_us and pressure_us are of its cgroup: empty where it has none
 //   steps.csv      every step of every tenant
 //   resizes.csv    every resize of a tenant's pools, as the tenant reports it: who asked for it,
 //   its

@@ -53,7 +53,8 @@ TYPES = {
     "decisions.csv": {"decision": int, "time": float, "decision_us": float, "settle_us": float},
     "samples.csv": {"time": float, "job_id": int, "granted_cores": parse_cpus, "granted": int, "runnable_threads": int,
                     "compute_threads": int, "settling": int, "run_time_s": float, "run_queue_wait_s": float,
-                    "involuntary_switches": int, "steps": int, "images": int},
+                    "involuntary_switches": int, "steps": int, "images": int, "migrations": int,
+                    "throttled_us": int, "pressure_us": int},
     "steps.csv": {"job_id": int, "step": int, "time": float, "duration_ms": float, "threads": int, "loss": float},
     "resizes.csv": {"time": float, "job_id": int, "cause": str, "inter_before": int, "intra_before": int,
                     "inter_after": int, "intra_after": int, "cores": parse_cpus, "op": str, "taken_us": float},
@@ -249,7 +250,8 @@ class Ownership:
 
 def check_samples(cell, report):
     where, last = cell.where("samples.csv"), {}
-    counters = ("time", "run_time_s", "run_queue_wait_s", "involuntary_switches", "steps", "images")
+    counters = ("time", "run_time_s", "run_queue_wait_s", "involuntary_switches", "steps", "images", "migrations")
+    optional = ("throttled_us", "pressure_us")  # Empty where a tenant has no cgroup of its own.
     for row in cell.samples:
         at = f"job {row['job_id']} at {row['time']}"
         report.expect(row["job_id"] in cell.job_of, where, f"{at}: no such job")
@@ -258,6 +260,9 @@ def check_samples(cell, report):
         before = last.get(row["job_id"], row)
         for name in counters:
             report.expect(row[name] >= before[name], where, f"{at}: {name} goes back")
+        for name in optional:
+            known = row[name] is not None and before[name] is not None
+            report.expect(not known or 0 <= before[name] <= row[name], where, f"{at}: {name} goes back")
         last[row["job_id"]] = row
         if cell.elasticity == "malleable" and not row["settling"]:
             report.expect(row["runnable_threads"] <= row["granted"], where,

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -26,17 +27,28 @@ int64_t NumberAt(std::string_view text, size_t position) {
   return value;
 }
 
-// What follows "\n<key>:\t" in /proc/…/status, or npos.
-size_t After(std::string_view status, std::string_view key) {
-  const size_t found = status.find(key);
-  return found == std::string_view::npos ? found : found + key.size();
+// The number after "<key>", blanks and a colon, as /proc/…/{status,sched} have it; -1 if there is
+// none.
+int64_t NumberOf(std::string_view text, std::string_view key) {
+  const size_t found = text.find(key);
+  if (found == std::string_view::npos) return -1;
+  const size_t colon = text.find(':', found);
+  return colon == std::string_view::npos ? -1 : NumberAt(text, colon + 1);
 }
+
+struct ThreadFile {
+  pid_t process, tid;
+  const char* name;
+  std::string Path() const {
+    return "/proc/" + std::to_string(process) + "/task/" + std::to_string(tid) + "/" + name;
+  }
+};
 
 // Reads a small /proc file through `kept`, which it opens (and may leave open). Empty if the thread
 // is gone.
-std::string_view ReadProc(const std::string& path, bool keep, UniqueFd* kept, char* buffer,
+std::string_view ReadProc(const ThreadFile& file, bool keep, UniqueFd* kept, char* buffer,
                           size_t size) {
-  if (!*kept) *kept = UniqueFd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!*kept) *kept = UniqueFd(open(file.Path().c_str(), O_RDONLY | O_CLOEXEC));
   if (!*kept) return {};
   ssize_t length;
   do {
@@ -65,61 +77,137 @@ std::vector<pid_t> ThreadsOf(pid_t process) {
   return threads;
 }
 
-bool ProcessSampler::ReadThread(Thread* thread, Files* files) {
-  const std::string folder =
-      "/proc/" + std::to_string(process_) + "/task/" + std::to_string(thread->tid);
-  char buffer[4096];
-  const std::string_view status =
-      ReadProc(folder + "/status", thread->compute, &files->status, buffer, sizeof buffer);
-  const size_t name = After(status, "Name:\t");
-  const size_t state = After(status, "\nState:\t");
-  if (name == std::string_view::npos || state >= status.size()) return false;
+// True if the thread is there.
+bool ProcessSampler::ReadStat(Thread* thread, Source* source) {
+  // Counted from the state, which follows the name in parentheses: proc(5)'s fields 20 and 39.
+  constexpr int kThreads = 17, kCpu = 36;
+  char buffer[1024];
+  const std::string_view stat = ReadProc(ThreadFile{process_, thread->tid, "stat"}, thread->compute,
+                                         &source->stat, buffer, sizeof buffer);
+  const size_t open = stat.find('('), close = stat.rfind(')');
+  if (open == std::string_view::npos || close == std::string_view::npos) return false;
   // A pool names a thread when it first needs it, so an unknown one is looked at again each time.
-  thread->compute = thread->compute || IsComputeThreadName(status.substr(name, 16));
-  thread->state = status[state];
-  const size_t switches = After(status, "\nnonvoluntary_ctxt_switches:");
-  if (switches != std::string_view::npos) {
-    thread->involuntary_switches = NumberAt(status, switches);
+  thread->compute = thread->compute || IsComputeThreadName(stat.substr(open + 1, close - open - 1));
+  size_t position = close + 2;
+  thread->state = position < stat.size() ? stat[position] : '?';
+  for (int field = 0; field < kCpu && position < stat.size(); ++field) {
+    if (field == kThreads) thread_count_ = static_cast<int>(NumberAt(stat, position));
+    position = stat.find(' ', position) + 1;
+    if (position == 0) return true;
   }
-  const std::string_view times =
-      ReadProc(folder + "/schedstat", thread->compute, &files->schedstat, buffer, sizeof buffer);
-  if (times.empty()) return false;
-  thread->run_time = Duration(NumberAt(times, 0));
-  thread->run_queue_wait = Duration(NumberAt(times, times.find(' ')));
+  const int cpu = static_cast<int>(NumberAt(stat, position));
+  if (!has_sched_ && thread->cpu >= 0 && cpu != thread->cpu) ++thread->migrations;
+  thread->cpu = cpu;
   return true;
 }
 
-bool ProcessSampler::Read() {
-  const std::vector<pid_t> tids = ThreadsOf(process_);
-  if (tids.empty()) return false;
+bool ProcessSampler::ReadThread(Look look, Thread* thread, Source* source) {
+  char buffer[128];
+  const std::string_view times =
+      ReadProc(ThreadFile{process_, thread->tid, "schedstat"}, thread->compute, &source->schedstat,
+               buffer, sizeof buffer);
+  if (times.empty()) return false;
+  const size_t second = times.find(' '), third = times.find(' ', second + 1);
+  const Duration run_time(NumberAt(times, 0)), wait(NumberAt(times, second));
+  const int64_t turns = NumberAt(times, third);
+  const bool ran = run_time != thread->run_time || turns != thread->turns || thread->state == '?';
+  thread->run_time = run_time;
+  thread->run_queue_wait = wait;
+  thread->turns = turns;
+  source->counters_stale = source->counters_stale || ran;
+  const bool first = threads_.empty() || thread->tid == threads_.front().tid;  // Counts them.
+  if (look == Look::kSample && !ran && thread->state != 'R' && !first) return true;
+  return ReadStat(thread, source);
+}
+
+void ProcessSampler::ReadCountersOf(Thread* thread, Source* source) {
+  source->counters_stale = false;
+  char buffer[4096];
+  if (has_sched_) {
+    const std::string_view sched = ReadProc(ThreadFile{process_, thread->tid, "sched"}, true,
+                                            &source->sched, buffer, sizeof buffer);
+    const int64_t switches = NumberOf(sched, "nr_involuntary_switches");
+    const int64_t migrations = NumberOf(sched, "nr_migrations");
+    if (switches >= 0 && migrations >= 0) {
+      thread->involuntary_switches = std::max(thread->involuntary_switches, switches);
+      thread->migrations = std::max(thread->migrations, migrations);
+      return;
+    }
+    // A kernel without CONFIG_SCHED_DEBUG. (Of a thread that has just ended both are wanting.)
+    has_sched_ = access(ThreadFile{process_, thread->tid, "stat"}.Path().c_str(), F_OK) != 0;
+  }
+  UniqueFd status_file;
+  const std::string_view status = ReadProc(ThreadFile{process_, thread->tid, "status"}, false,
+                                           &status_file, buffer, sizeof buffer);
+  thread->involuntary_switches =
+      std::max(thread->involuntary_switches, NumberOf(status, "nonvoluntary_ctxt_switches"));
+}
+
+// These files are the dearest, so a sample reads an eighth of them.
+void ProcessSampler::ReadCounters(Look look) {
+  if (look == Look::kStates || threads_.empty()) return;
+  const size_t count = threads_.size();
+  size_t budget = look == Look::kLast ? count : count / 8 + 1;
+  size_t looked = 0;
+  for (; looked < count && budget > 0; ++looked) {
+    const size_t i = (next_counters_ + looked) % count;
+    if (!threads_[i].compute || !sources_[i].counters_stale) continue;
+    ReadCountersOf(&threads_[i], &sources_[i]);
+    --budget;
+  }
+  next_counters_ = (next_counters_ + looked) % count;
+}
+
+void ProcessSampler::Retire(const Thread& thread) {
+  if (!thread.compute) return;
+  ended_.run_time += thread.run_time;
+  ended_.run_queue_wait += thread.run_queue_wait;
+  ended_.involuntary_switches += thread.involuntary_switches;
+  ended_.migrations += thread.migrations;
+}
+
+// False if one of them is gone by now, or there are others.
+bool ProcessSampler::ReadAll(const std::vector<pid_t>& tids, Look look) {
   std::vector<Thread> threads;
-  std::vector<Files> files;
+  std::vector<Source> sources;
+  bool all = true;
   size_t old = 0;
-  const auto retire = [this](const Thread& thread) {
-    if (!thread.compute) return;
-    ended_.run_time += thread.run_time;
-    ended_.run_queue_wait += thread.run_queue_wait;
-    ended_.involuntary_switches += thread.involuntary_switches;
-  };
   for (const pid_t tid : tids) {
-    for (; old < threads_.size() && threads_[old].tid < tid; ++old) retire(threads_[old]);
+    for (; old < threads_.size() && threads_[old].tid < tid; ++old) Retire(threads_[old]);
     Thread thread;
-    Files open_files;
+    Source source;
     thread.tid = tid;
     if (old < threads_.size() && threads_[old].tid == tid) {
       thread = threads_[old];
-      open_files = std::move(files_[old++]);
+      source = std::move(sources_[old++]);
     }
-    if (ReadThread(&thread, &open_files)) {
+    if (ReadThread(look, &thread, &source)) {
       threads.push_back(thread);
-      files.push_back(std::move(open_files));
+      sources.push_back(std::move(source));
     } else {
-      retire(thread);
+      Retire(thread);
+      all = false;
     }
   }
-  for (; old < threads_.size(); ++old) retire(threads_[old]);
+  for (; old < threads_.size(); ++old) Retire(threads_[old]);
   threads_ = std::move(threads);
-  files_ = std::move(files);
+  sources_ = std::move(sources);
+  return all && thread_count_ == static_cast<int>(threads_.size());
+}
+
+bool ProcessSampler::Read(Look look) {
+  bool known = false;
+  if (look == Look::kSample && !threads_.empty()) {
+    std::vector<pid_t> tids;
+    for (const Thread& thread : threads_) tids.push_back(thread.tid);
+    known = ReadAll(tids, look);
+  }
+  if (!known) {
+    const std::vector<pid_t> tids = ThreadsOf(process_);
+    if (tids.empty()) return false;
+    ReadAll(tids, look);
+  }
+  ReadCounters(look);
   return true;
 }
 
@@ -131,6 +219,7 @@ ProcessSampler::Totals ProcessSampler::ComputeTotals() const {
     totals.run_time += thread.run_time;
     totals.run_queue_wait += thread.run_queue_wait;
     totals.involuntary_switches += thread.involuntary_switches;
+    totals.migrations += thread.migrations;
   }
   return totals;
 }

@@ -174,7 +174,8 @@ void SupervisedTenant::Handle(const FinishedMessage& finished, TimePoint now) {
   }
   finished_ = true;
   leave_deadline_ = now + kLeaveTimeout;
-  sampler_->Read();  // While its threads are still there: LastSample is made of this.
+  // While its threads are still there: LastSample is made of this.
+  sampler_->Read(ProcessSampler::Look::kLast);
 }
 
 void SupervisedTenant::Handle(const ErrorMessage& error, TimePoint) { Fail(error.reason); }
@@ -330,6 +331,7 @@ TenantSample SupervisedTenant::SampleOf(const ProcessSampler::Totals& totals, Ti
   sample.run_time = totals.run_time;
   sample.run_queue_wait = totals.run_queue_wait;
   sample.involuntary_switches = totals.involuntary_switches;
+  sample.migrations = totals.migrations;
   sample.steps = counters.steps;
   sample.images = counters.images;
   return sample;
@@ -337,7 +339,7 @@ TenantSample SupervisedTenant::SampleOf(const ProcessSampler::Totals& totals, Ti
 
 std::optional<TenantSample> SupervisedTenant::Sample(TimePoint now) {
   const int64_t sequence = counters_.Read().settled_sequence;
-  if (!sampler_->Read()) return std::nullopt;
+  if (!sampler_->Read(ProcessSampler::Look::kSample)) return std::nullopt;
   const ProcessSampler::Totals totals = sampler_->ComputeTotals();
   const SharedCounters::Counters counters = counters_.Read();
   TenantSample sample = SampleOf(totals, now);
