@@ -118,6 +118,21 @@ std::string EffectBlock(const ComparedCells& cells, Elasticity other) {
   return text + "\n" + rows;
 }
 
+// "-" where nobody counted.
+std::string DetailRow(const Group& group) {
+  const auto text = [&group](auto metric, auto format, int width) {
+    return MedianText(group.Values(metric), format, width);
+  };
+  const auto milliseconds = [](double seconds) { return Number(seconds * 1e3); };
+  return fmt::format("{:<16} {:<15} {:<18} {:<17} {:<14} {:<13} {}\n", group.policy,
+                     text(&CellSummary::worst_tenant_oversubscription, Percent, 4),
+                     text(&CellSummary::runqueue_wait_s_per_core_s, milliseconds, 5),
+                     text(&CellSummary::involuntary_switches_per_core_s, Number, 5),
+                     text(&CellSummary::migrations_per_core_s, Number, 5),
+                     text(&CellSummary::throttled_s_per_core_s, milliseconds, 5),
+                     text(&CellSummary::pressure_s_per_core_s, milliseconds, 5));
+}
+
 class Notes {
  public:
   // Breaks at words; what follows the first line is indented.
@@ -268,6 +283,22 @@ std::string ComparisonTable(const std::vector<std::filesystem::path>& runs) {
   AddTrialNotes(cells, &notes);
   AddFailureNotes(cells, &notes);
   return text + notes.Text();
+}
+
+std::string DetailTable(const std::vector<std::filesystem::path>& runs) {
+  const ComparedCells cells = ReadCells(FindRuns(runs));
+  std::string text =
+      "what the kernel counted, per second of a granted core; median [95 % interval]\n";
+  for (const Elasticity elasticity : cells.elasticities) {
+    text += fmt::format("\n{:<16} {:<15} {:<18} {:<17} {:<14} {:<13} {}\n", ToString(elasticity),
+                        "worst tenant %", " run-queue wait ms", " switches forced", " migrations",
+                        " throttled ms", " pressure ms");
+    for (const std::string& policy : cells.policies) {
+      const Group* group = cells.Find(policy, elasticity);
+      if (group != nullptr) text += DetailRow(*group);
+    }
+  }
+  return text;
 }
 
 }  // namespace cosched

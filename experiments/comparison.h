@@ -14,6 +14,10 @@ namespace cosched {
 // holds no whole cell.
 std::string ComparisonTable(const std::vector<std::filesystem::path>& runs);
 
+// What the kernel says of how the tenants shared the cores, in the same order: oversubscription of
+// the worst tenant, run-queue wait, involuntary switches, migrations, throttled time and pressure.
+std::string DetailTable(const std::vector<std::filesystem::path>& runs);
+
 // The runs that these paths mean: the run itself, or those right below.
 std::vector<std::filesystem::path> FindRuns(const std::vector<std::filesystem::path>& paths);
 

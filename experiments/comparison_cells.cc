@@ -41,6 +41,14 @@ std::vector<double> Group::Values(double CellSummary::*metric) const {
   return values;
 }
 
+std::vector<double> Group::Values(std::optional<double> CellSummary::*metric) const {
+  std::vector<double> values;
+  for (const ComparedCell& cell : cells) {
+    if (cell.summary.*metric) values.push_back(*(cell.summary.*metric));
+  }
+  return values;
+}
+
 const Group* ComparedCells::Find(const std::string& policy, Elasticity elasticity) const {
   for (const Group& group : groups) {
     if (group.policy == policy && group.elasticity == elasticity) return &group;

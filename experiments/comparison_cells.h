@@ -3,6 +3,7 @@
 // all runs. Pure but for reading files; used by comparison.cc.
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +25,8 @@ struct Group {
   std::vector<ComparedCell> failed;  // Never part of a figure.
 
   std::vector<double> Values(double CellSummary::*metric) const;
+  // Of the cells that have it.
+  std::vector<double> Values(std::optional<double> CellSummary::*metric) const;
 };
 
 struct ComparedCells {

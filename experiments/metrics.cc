@@ -39,12 +39,33 @@ struct SampleRow {
   int runnable = 0;
 };
 
-// Sums over a cell's samples.
-struct SampleSums {
-  double core_seconds = 0;    // ∫ C dt
-  double excess_seconds = 0;  // ∫ max(0, R − C) dt
+// What the kernel has counted for a job, or for all.
+struct Counters {
   double run_time_s = 0;
   double run_queue_wait_s = 0;
+  double involuntary_switches = 0;
+  double migrations = 0;
+  std::optional<double> throttled_us;
+  std::optional<double> pressure_us;
+};
+
+// Of threads on cores, over some time.
+struct Load {
+  double core_seconds = 0;    // ∫ C dt
+  double excess_seconds = 0;  // ∫ max(0, R − C) dt
+
+  void Add(double elapsed, int cores, int threads) {
+    core_seconds += elapsed * cores;
+    excess_seconds += elapsed * std::max(0, threads - cores);
+  }
+  double Oversubscription() const { return core_seconds > 0 ? excess_seconds / core_seconds : 0; }
+};
+
+// Sums over a cell's samples.
+struct SampleSums {
+  Load machine;
+  std::map<int64_t, Load> tenants;
+  Counters counters;
 };
 
 struct CellInfo {
@@ -103,8 +124,10 @@ class Integrator {
     const double elapsed = time - time_;
     time_ = time;
     if (elapsed <= 0) return;
-    sums->core_seconds += elapsed * distinct_;
-    sums->excess_seconds += elapsed * std::max(0, runnable_ - distinct_);
+    sums->machine.Add(elapsed, distinct_, runnable_);
+    for (const auto& [job, load] : jobs_) {
+      sums->tenants[job].Add(elapsed, static_cast<int>(load.cores.size()), load.runnable);
+    }
   }
 
   void Set(int64_t job, std::vector<int> cores, int runnable) {
@@ -127,17 +150,57 @@ class Integrator {
   int runnable_ = 0;
 };
 
+// Reads the counters of a row of samples.csv.
+class CounterColumns {
+ public:
+  explicit CounterColumns(const CsvReader& reader)
+      : run_time_(reader.Column("run_time_s")),
+        wait_(reader.Column("run_queue_wait_s")),
+        switches_(reader.Column("involuntary_switches")),
+        migrations_(reader.Column("migrations")),
+        throttled_(reader.Column("throttled_us")),
+        pressure_(reader.Column("pressure_us")) {}
+
+  // The most that was seen: counters only grow, and the row of a tenant's end may lack some.
+  void Raise(const CsvReader& reader, Counters* counters) const {
+    const auto raise = [&reader](size_t column, auto* value) {
+      if (!reader.Empty(column)) *value = std::max(Or0(*value), reader.Number(column));
+    };
+    raise(run_time_, &counters->run_time_s);
+    raise(wait_, &counters->run_queue_wait_s);
+    raise(switches_, &counters->involuntary_switches);
+    raise(migrations_, &counters->migrations);
+    raise(throttled_, &counters->throttled_us);
+    raise(pressure_, &counters->pressure_us);
+  }
+
+  static void Add(const Counters& one, Counters* all) {
+    all->run_time_s += one.run_time_s;
+    all->run_queue_wait_s += one.run_queue_wait_s;
+    all->involuntary_switches += one.involuntary_switches;
+    all->migrations += one.migrations;
+    if (one.throttled_us) all->throttled_us = Or0(all->throttled_us) + *one.throttled_us;
+    if (one.pressure_us) all->pressure_us = Or0(all->pressure_us) + *one.pressure_us;
+  }
+
+ private:
+  static double Or0(double value) { return value; }
+  static double Or0(const std::optional<double>& value) { return value.value_or(0); }
+
+  size_t run_time_, wait_, switches_, migrations_, throttled_, pressure_;
+};
+
 // Each job's samples, and one more at its end with nothing.
 std::vector<SampleRow> ReadSamples(const std::filesystem::path& folder,
-                                   const std::vector<JobRow>& jobs, SampleSums* sums) {
+                                   const std::vector<JobRow>& jobs, Counters* sum) {
   CsvReader reader(folder / "samples.csv");
   const size_t time = reader.Column("time"), job = reader.Column("job_id"),
-               cores = reader.Column("granted_cores"), runnable = reader.Column("runnable_threads"),
-               run_time = reader.Column("run_time_s"), wait = reader.Column("run_queue_wait_s");
+               cores = reader.Column("granted_cores"), runnable = reader.Column("runnable_threads");
+  const CounterColumns columns(reader);
   std::map<int64_t, double> ends;
   for (const JobRow& row : jobs) ends[row.id] = row.finished;
   std::vector<SampleRow> samples;
-  std::map<int64_t, std::pair<double, double>> last;
+  std::map<int64_t, Counters> counters;
   while (reader.Next()) {
     const int64_t id = reader.Integer(job);
     const auto end = ends.find(id);
@@ -145,14 +208,9 @@ std::vector<SampleRow> ReadSamples(const std::filesystem::path& folder,
     if (end == ends.end() || reader.Number(time) > end->second) continue;
     samples.push_back({reader.Number(time), id, reader.Cpus(cores).ToVector(),
                        static_cast<int>(reader.Integer(runnable))});
-    std::pair<double, double>& counters = last[id];
-    counters.first = std::max(counters.first, reader.Number(run_time));
-    counters.second = std::max(counters.second, reader.Number(wait));
+    columns.Raise(reader, &counters[id]);
   }
-  for (const auto& [id, counters] : last) {
-    sums->run_time_s += counters.first;
-    sums->run_queue_wait_s += counters.second;
-  }
+  for (const auto& [id, of_job] : counters) CounterColumns::Add(of_job, sum);
   for (const JobRow& row : jobs) samples.push_back({row.finished, row.id, {}, 0});
   std::stable_sort(samples.begin(), samples.end(),
                    [](const SampleRow& a, const SampleRow& b) { return a.time < b.time; });
@@ -162,7 +220,7 @@ std::vector<SampleRow> ReadSamples(const std::filesystem::path& folder,
 SampleSums SumSamples(const std::filesystem::path& folder, const std::vector<JobRow>& jobs) {
   SampleSums sums;
   Integrator integrator;
-  for (SampleRow& sample : ReadSamples(folder, jobs, &sums)) {
+  for (SampleRow& sample : ReadSamples(folder, jobs, &sums.counters)) {
     integrator.Advance(sample.time, &sums);
     integrator.Set(sample.job, std::move(sample.cores), sample.runnable);
   }
@@ -216,6 +274,30 @@ void SummarizeJobs(const std::vector<JobRow>& jobs, CellSummary* summary) {
   summary->images_per_s = images / summary->makespan_s;
 }
 
+// REQUIRES: the makespan is known.
+void SummarizeSamples(const SampleSums& sums, int machine_cores, CellSummary* summary) {
+  const Counters& counters = sums.counters;
+  if (summary->makespan_s > 0) {
+    summary->core_utilization = counters.run_time_s / (machine_cores * summary->makespan_s);
+  }
+  summary->oversubscription = sums.machine.Oversubscription();
+  for (const auto& [job, load] : sums.tenants) {
+    summary->worst_tenant_oversubscription =
+        std::max(summary->worst_tenant_oversubscription, load.Oversubscription());
+  }
+  const double core_seconds = sums.machine.core_seconds;
+  if (core_seconds <= 0) return;
+  summary->runqueue_wait_s_per_core_s = counters.run_queue_wait_s / core_seconds;
+  summary->involuntary_switches_per_core_s = counters.involuntary_switches / core_seconds;
+  summary->migrations_per_core_s = counters.migrations / core_seconds;
+  const auto seconds = [core_seconds](const std::optional<double>& us) -> std::optional<double> {
+    if (!us) return std::nullopt;
+    return *us * 1e-6 / core_seconds;
+  };
+  summary->throttled_s_per_core_s = seconds(counters.throttled_us);
+  summary->pressure_s_per_core_s = seconds(counters.pressure_us);
+}
+
 std::optional<int> ParseTrial(const std::string& name) {
   int trial = 0;
   const char* end = name.data() + name.size();
@@ -234,13 +316,18 @@ std::vector<std::filesystem::path> Folders(const std::filesystem::path& parent) 
 }
 
 std::string SummaryRow(const CellSummary& s) {
+  const auto optional = [](const std::optional<double>& value) {
+    return value ? fmt::format("{:.6f}", *value) : "";
+  };
   return fmt::format(
       "{},{},{},{:.6f},{:.6f},{:.6f},{:.6f},{:.6f},{:.6f},{:.6f},{:.6f},{:.6f},{:.6f},{:.6f},"
-      "{},{},{},{},{}\n",
+      "{},{},{},{},{},{:.6f},{:.6f},{:.6f},{},{}\n",
       s.key.policy, ToString(s.key.elasticity), s.key.trial, s.makespan_s,
       s.throughput_jobs_per_hour, s.mean_wait_s, s.mean_execution_s, s.mean_turnaround_s,
       s.mean_stretch, s.core_utilization, s.oversubscription, s.runqueue_wait_s_per_core_s,
-      s.images_per_s, s.jain_index, s.jobs, s.finished, s.failed, s.resizes, s.status);
+      s.images_per_s, s.jain_index, s.jobs, s.finished, s.failed, s.resizes, s.status,
+      s.worst_tenant_oversubscription, s.involuntary_switches_per_core_s, s.migrations_per_core_s,
+      optional(s.throttled_s_per_core_s), optional(s.pressure_s_per_core_s));
 }
 
 }  // namespace
@@ -255,14 +342,7 @@ CellSummary Summarize(const std::filesystem::path& run, const CellKey& key) {
   summary.reason = cell.reason;
   summary.marks = cell.marks;
   SummarizeJobs(jobs, &summary);
-  const SampleSums sums = SumSamples(folder, jobs);
-  if (summary.makespan_s > 0) {
-    summary.core_utilization = sums.run_time_s / (cell.machine_cores * summary.makespan_s);
-  }
-  if (sums.core_seconds > 0) {
-    summary.oversubscription = sums.excess_seconds / sums.core_seconds;
-    summary.runqueue_wait_s_per_core_s = sums.run_queue_wait_s / sums.core_seconds;
-  }
+  SummarizeSamples(SumSamples(folder, jobs), cell.machine_cores, &summary);
   return summary;
 }
 
@@ -303,7 +383,9 @@ void WriteSummary(const std::filesystem::path& run) {
   std::string text =
       "policy,elasticity,trial,makespan_s,throughput_jobs_per_hour,mean_wait_s,mean_execution_s,"
       "mean_turnaround_s,mean_stretch,core_utilization,oversubscription,"
-      "runqueue_wait_s_per_core_s,images_per_s,jain_index,jobs,finished,failed,resizes,status\n";
+      "runqueue_wait_s_per_core_s,images_per_s,jain_index,jobs,finished,failed,resizes,status,"
+      "worst_tenant_oversubscription,involuntary_switches_per_core_s,migrations_per_core_s,"
+      "throttled_s_per_core_s,pressure_s_per_core_s\n";
   for (const CellKey& key : WholeCells(run)) text += SummaryRow(Summarize(run, key));
   WriteFileWhole(run / "summary.csv", text);
 }

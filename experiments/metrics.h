@@ -3,6 +3,7 @@
 // Reads files only, so that `cosched compare` gives the same figures as the run itself.
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,14 @@ struct CellSummary {
   double mean_stretch = 0;
   double core_utilization = 0;  // CPU time of compute threads / (machine cores x makespan)
   double oversubscription = 0;  // ∫ max(0, R − C) dt / ∫ C dt
+  double worst_tenant_oversubscription = 0;  // The same of one tenant's threads and grant, the most
   double runqueue_wait_s_per_core_s = 0;
+  double involuntary_switches_per_core_s = 0;
+  double migrations_per_core_s = 0;
+  // Time in which a CPU quota was used up, and in which a thread waited for a CPU (PSI "some"), of
+  // the tenants that have a cgroup which tells; absent if none has.
+  std::optional<double> throttled_s_per_core_s;
+  std::optional<double> pressure_s_per_core_s;
   double images_per_s = 0;
   double jain_index = 0;  // Of the finished jobs' relative progress (see below)
   int jobs = 0;
@@ -38,8 +46,9 @@ struct CellSummary {
 // Where the definitions leave room:
 //   * Means are over finished jobs; makespan runs to the last end of any job.
 //   * A sample's values hold until the job's next sample, the last ones until its end.
-//   * CPU time and run-queue wait are those of a job's last sample, so they miss at most one
-//     sampling period of each job. runqueue_wait is divided by ∫ C dt.
+//   * CPU time, run-queue wait, switches, migrations, throttled time and pressure are those of a
+//     job's last sample, so they miss at most one sampling period of each job. All but CPU time are
+//     divided by ∫ C dt.
 //   * A job's relative progress is (steps × s) / turnaround, where s is the best execution time per
 //     step of any finished job of the same workload in the cell: 1 for a job that never waited and
 //     was never slowed, and 1 / stretch where a workload has one job only. Jain's index of it is 1

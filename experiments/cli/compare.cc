@@ -16,6 +16,7 @@ namespace {
 
 struct CompareArguments {
   std::vector<std::filesystem::path> results;
+  bool detail = false;
   bool no_plots = false;
 };
 
@@ -31,6 +32,7 @@ int Compare(const CompareArguments& arguments) {
     }
   }
   if (!pooled.empty()) fmt::print("{}", ComparisonTable(pooled));
+  if (!pooled.empty() && arguments.detail) fmt::print("\n{}", DetailTable(pooled));
   if (arguments.no_plots) return 0;
   fmt::print("\n");
   runs.insert(runs.end(), pooled.begin(), pooled.end());
@@ -47,6 +49,8 @@ void AddCompareCommand(CLI::App& app, int* exit_code) {
       app.add_subcommand("compare", "Compare the policies of one or more runs: table and plots");
   command->add_option("RESULTS", arguments->results, "Folders of runs, results/<experiment>/<run>")
       ->required();
+  command->add_flag("--detail", arguments->detail,
+                    "Also what the kernel counted: run-queue wait, switches, migrations, pressure");
   command->add_flag("--no-plots", arguments->no_plots, "Only the table");
   command->callback([arguments, exit_code] { *exit_code = Compare(*arguments); });
 }

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,9 +16,16 @@
 namespace cosched {
 namespace {
 
-// Beyond this many descriptors a sampler opens and closes its files each time: a crowd of wide
-// tenants must not use up the harness's descriptors.
-constexpr int kHighestKeptFd = 512;
+// Beyond this descriptor a sampler opens and closes its files each time: a crowd of wide tenants
+// must not use up the harness's descriptors.
+int HighestKeptFd() {
+  static const int highest = [] {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 512;
+    return static_cast<int>(std::min<rlim_t>(limit.rlim_cur, 1 << 16) / 2);
+  }();
+  return highest;
+}
 
 // The number that starts after any blanks at `position`; -1 if there is none.
 int64_t NumberAt(std::string_view text, size_t position) {
@@ -44,17 +52,16 @@ struct ThreadFile {
   }
 };
 
-// Reads a small /proc file through `kept`, which it opens (and may leave open). Empty if the thread
-// is gone.
-std::string_view ReadProc(const ThreadFile& file, bool keep, UniqueFd* kept, char* buffer,
-                          size_t size) {
+// Reads a small /proc file through `kept`, which it opens and leaves open. Empty if the thread is
+// gone.
+std::string_view ReadProc(const ThreadFile& file, UniqueFd* kept, char* buffer, size_t size) {
   if (!*kept) *kept = UniqueFd(open(file.Path().c_str(), O_RDONLY | O_CLOEXEC));
   if (!*kept) return {};
   ssize_t length;
   do {
     length = pread(kept->get(), buffer, size, 0);
   } while (length < 0 && errno == EINTR);
-  if (!keep || length <= 0 || kept->get() > kHighestKeptFd) kept->Reset();
+  if (length <= 0 || kept->get() > HighestKeptFd()) kept->Reset();
   return {buffer, static_cast<size_t>(std::max<ssize_t>(length, 0))};
 }
 
@@ -82,8 +89,8 @@ bool ProcessSampler::ReadStat(Thread* thread, Source* source) {
   // Counted from the state, which follows the name in parentheses: proc(5)'s fields 20 and 39.
   constexpr int kThreads = 17, kCpu = 36;
   char buffer[1024];
-  const std::string_view stat = ReadProc(ThreadFile{process_, thread->tid, "stat"}, thread->compute,
-                                         &source->stat, buffer, sizeof buffer);
+  const std::string_view stat =
+      ReadProc(ThreadFile{process_, thread->tid, "stat"}, &source->stat, buffer, sizeof buffer);
   const size_t open = stat.find('('), close = stat.rfind(')');
   if (open == std::string_view::npos || close == std::string_view::npos) return false;
   // A pool names a thread when it first needs it, so an unknown one is looked at again each time.
@@ -103,9 +110,8 @@ bool ProcessSampler::ReadStat(Thread* thread, Source* source) {
 
 bool ProcessSampler::ReadThread(Look look, Thread* thread, Source* source) {
   char buffer[128];
-  const std::string_view times =
-      ReadProc(ThreadFile{process_, thread->tid, "schedstat"}, thread->compute, &source->schedstat,
-               buffer, sizeof buffer);
+  const std::string_view times = ReadProc(ThreadFile{process_, thread->tid, "schedstat"},
+                                          &source->schedstat, buffer, sizeof buffer);
   if (times.empty()) return false;
   const size_t second = times.find(' '), third = times.find(' ', second + 1);
   const Duration run_time(NumberAt(times, 0)), wait(NumberAt(times, second));
@@ -124,8 +130,8 @@ void ProcessSampler::ReadCountersOf(Thread* thread, Source* source) {
   source->counters_stale = false;
   char buffer[4096];
   if (has_sched_) {
-    const std::string_view sched = ReadProc(ThreadFile{process_, thread->tid, "sched"}, true,
-                                            &source->sched, buffer, sizeof buffer);
+    const std::string_view sched =
+        ReadProc(ThreadFile{process_, thread->tid, "sched"}, &source->sched, buffer, sizeof buffer);
     const int64_t switches = NumberOf(sched, "nr_involuntary_switches");
     const int64_t migrations = NumberOf(sched, "nr_migrations");
     if (switches >= 0 && migrations >= 0) {
@@ -137,17 +143,17 @@ void ProcessSampler::ReadCountersOf(Thread* thread, Source* source) {
     has_sched_ = access(ThreadFile{process_, thread->tid, "stat"}.Path().c_str(), F_OK) != 0;
   }
   UniqueFd status_file;
-  const std::string_view status = ReadProc(ThreadFile{process_, thread->tid, "status"}, false,
-                                           &status_file, buffer, sizeof buffer);
+  const std::string_view status =
+      ReadProc(ThreadFile{process_, thread->tid, "status"}, &status_file, buffer, sizeof buffer);
   thread->involuntary_switches =
       std::max(thread->involuntary_switches, NumberOf(status, "nonvoluntary_ctxt_switches"));
 }
 
-// These files are the dearest, so a sample reads an eighth of them.
+// These files are the dearest, so a sample reads a sixteenth of them.
 void ProcessSampler::ReadCounters(Look look) {
   if (look == Look::kStates || threads_.empty()) return;
   const size_t count = threads_.size();
-  size_t budget = look == Look::kLast ? count : count / 8 + 1;
+  size_t budget = look == Look::kLast ? count : count / 16 + 1;
   size_t looked = 0;
   for (; looked < count && budget > 0; ++looked) {
     const size_t i = (next_counters_ + looked) % count;

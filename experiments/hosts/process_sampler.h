@@ -2,11 +2,10 @@
 // What the kernel says of a process's threads: /proc/PID/task/*/{schedstat,stat,sched}. Called by a
 // host for its samples and to check that a tenant is where it should be. Not thread-safe.
 //
-// Cheap enough for 16 tenants of 8 threads every 100 ms (tests/bench/bench_sampling.cc): files of
-// compute threads stay open and are read again in place, and a sample reads only what may have
-// changed. A thread that neither ran nor was started by the scheduler since the last look
-// (schedstat) is where it was; one that sleeps all the while and waits for a core just now is taken
-// as asleep.
+// A sample must cost little (tests/bench/bench_sampling.cc): files stay open and are read again in
+// place, and it reads only what may have changed. A thread that neither ran nor was put on a core
+// since the last look (schedstat) is where it was; one that slept all the while and waits for a
+// core just now is taken as asleep.
 
 #include <sys/types.h>
 
@@ -48,7 +47,7 @@ class ProcessSampler {
   enum class Look {
     kStates,  // Everything but switches and migrations, freshly read: for a decision.
     kSample,  // As above, skipping what can't have changed. Switches and migrations of a few
-              // threads at a time: those of a thread are at most eight samples old.
+              // threads at a time: those of a thread are at most 16 samples old.
     kLast,    // Everything.
   };
 

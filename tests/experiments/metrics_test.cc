@@ -48,6 +48,9 @@ class MetricsTest : public ::testing::Test {
     sample.run_time = FromSeconds(run);
     sample.run_queue_wait = FromSeconds(wait);
     sample.steps = steps;
+    sample.involuntary_switches = steps * 5;
+    sample.migrations = steps * 2;
+    if (job == 2) sample.pressure = FromSeconds(wait);
     sample.images = steps * 32;
     records->OnSample(sample);
   }
@@ -80,6 +83,22 @@ TEST_F(MetricsTest, OversubscriptionIntegratesThreadsBeyondDistinctCores) {
   EXPECT_DOUBLE_EQ(summary.runqueue_wait_s_per_core_s, 5 / core_seconds);
 }
 
+// Job 1 has two threads on two cores; job 2 too until 8 s, and then two on one core for 3 s.
+TEST_F(MetricsTest, EachTenantsThreadsAreComparedWithItsOwnGrant) {
+  EXPECT_DOUBLE_EQ(Summarize(folder_.path(), kKey).worst_tenant_oversubscription,
+                   3 / (2 * 5 + 1 * 3.0));
+}
+
+TEST_F(MetricsTest, CountersArePerCoreSecondAndAbsentWhereNobodyCounts) {
+  const CellSummary summary = Summarize(folder_.path(), kKey);
+  const double core_seconds = 2 * 7 + 1 * 3;
+  EXPECT_DOUBLE_EQ(summary.involuntary_switches_per_core_s, 30 * 5 / core_seconds);
+  EXPECT_DOUBLE_EQ(summary.migrations_per_core_s, 30 * 2 / core_seconds);
+  EXPECT_FALSE(summary.throttled_s_per_core_s);
+  ASSERT_TRUE(summary.pressure_s_per_core_s);
+  EXPECT_DOUBLE_EQ(*summary.pressure_s_per_core_s, 3 / core_seconds);
+}
+
 // Best time per step: job 2's 8 s / 20; progress 10 × 0.4 / 6 and 20 × 0.4 / 9.
 TEST_F(MetricsTest, JainIndexComparesRelativeProgress) {
   const double a = 4.0 / 6, b = 8.0 / 9;
@@ -110,9 +129,9 @@ TEST_F(MetricsTest, SummaryHasARowForEveryCell) {
   const std::string summary = ReadText(folder_.path() / "summary.csv");
   EXPECT_THAT(summary, HasSubstr("policy,elasticity,trial,makespan_s,"));
   EXPECT_THAT(summary, HasSubstr("\nno-control,rigid,1,10.000000,720.000000,0.500000,"));
-  EXPECT_THAT(summary, HasSubstr(",3,2,0,1,done\n"));
+  EXPECT_THAT(summary, HasSubstr(",3,2,0,1,done,"));
   EXPECT_THAT(summary, HasSubstr("\nstrict,rigid,1,0.000000,"));
-  EXPECT_THAT(summary, HasSubstr(",0,0,0,0,failed\n"));
+  EXPECT_THAT(summary, HasSubstr(",0,0,0,0,failed,0.000000,0.000000,0.000000,,\n"));
 }
 
 TEST_F(MetricsTest, DamagedRecordsAreAnInputError) {

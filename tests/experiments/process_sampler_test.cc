@@ -83,6 +83,54 @@ TEST(ProcessSamplerTest, SeesWhoRunsAndForHowLong) {
   EXPECT_GE(after.involuntary_switches, before.involuntary_switches);
 }
 
+// Where there are two cores to move between: a thread that is pushed to and fro is seen to migrate
+// and to lose its core, and one that sleeps is not.
+TEST(ProcessSamplerTest, CountsMigrationsOfComputeThreads) {
+  const Topology topology = Topology::ThisMachine();
+  if (topology.Cpus().Count() < 2) GTEST_SKIP() << "needs two cores to move between";
+  const int a = topology.Cpus().ToVector()[0], b = topology.Cpus().ToVector()[1];
+  const NamedThread spinner("intra/0", true), sleeper("inter/0", false);
+  ASSERT_TRUE(topology.BindThread(sleeper.tid(), {a}));
+  ASSERT_TRUE(topology.BindThread(spinner.tid(), {a}));
+  ProcessSampler sampler(getpid());
+  ASSERT_TRUE(sampler.Read(ProcessSampler::Look::kLast));
+  const int64_t before = Find(sampler, spinner.tid())->migrations;
+  const int64_t sleepers = Find(sampler, sleeper.tid())->migrations;
+  constexpr int kMoves = 6;
+  for (int i = 1; i <= kMoves; ++i) {
+    const int cpu = i % 2 == 1 ? b : a;
+    ASSERT_TRUE(topology.BindThread(spinner.tid(), {cpu}));
+    do {
+      ASSERT_TRUE(sampler.Read(ProcessSampler::Look::kSample));
+    } while (Find(sampler, spinner.tid())->cpu != cpu);
+  }
+  ASSERT_TRUE(sampler.Read(ProcessSampler::Look::kLast));
+  EXPECT_GE(Find(sampler, spinner.tid())->migrations - before, kMoves);
+  EXPECT_EQ(Find(sampler, sleeper.tid())->migrations, sleepers);
+  EXPECT_GE(sampler.ComputeTotals().migrations, kMoves);
+  EXPECT_GE(sampler.ComputeTotals().involuntary_switches, kMoves);
+}
+
+// A sample that skips what can't have changed tells the same as a look at everything.
+TEST(ProcessSamplerTest, SamplesSeeThreadsComeWakeAndGo) {
+  ProcessSampler sampler(getpid());
+  ASSERT_TRUE(sampler.Read(ProcessSampler::Look::kSample));
+  const size_t threads = sampler.Threads().size();
+  {
+    const NamedThread spinner("intra/0", true), sleeper("inter/0", false);
+    ASSERT_TRUE(sampler.Read(ProcessSampler::Look::kSample));
+    EXPECT_EQ(sampler.Threads().size(), threads + 2);
+    ASSERT_NE(Find(sampler, spinner.tid()), nullptr);
+    EXPECT_EQ(Find(sampler, spinner.tid())->state, 'R');
+    EXPECT_TRUE(Find(sampler, sleeper.tid())->compute);
+  }
+  for (int i = 0; i < 1000 && sampler.Threads().size() > threads; ++i) {
+    std::this_thread::sleep_for(milliseconds(1));
+    ASSERT_TRUE(sampler.Read(ProcessSampler::Look::kSample));
+  }
+  EXPECT_EQ(sampler.Threads().size(), threads);
+}
+
 TEST(ProcessSamplerTest, KeepsWhatEndedThreadsUsed) {
   ProcessSampler sampler(getpid());
   {

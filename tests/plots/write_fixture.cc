@@ -291,6 +291,13 @@ class Cell {
     sample.runnable_threads = sample.compute_threads = job->Threads();
     sample.run_time = job->run_time;
     sample.run_queue_wait = job->wait;
+    sample.involuntary_switches = job->wait / std::chrono::milliseconds(4);
+    sample.migrations = sample.involuntary_switches / 3;
+    // The tenants of every second policy have a cgroup of their own.
+    if (key_.policy.size() % 2 == 0) {
+      sample.throttled = Duration(0);
+      sample.pressure = job->wait;
+    }
     sample.steps = static_cast<int64_t>(job->done);
     sample.images = sample.steps * 32;
     records_.OnSample(sample);
