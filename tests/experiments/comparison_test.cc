@@ -89,6 +89,16 @@ TEST_F(ComparisonTest, SaysWhetherMalleableThreadsStayWithinTheirCores) {
                              HasSubstr("in 1 of 4"), HasSubstr("max-prop/malleable/1")));
 }
 
+TEST_F(ComparisonTest, DetailSaysWhatTheKernelCounted) {
+  WriteTrials("strict", Elasticity::kRigid, {.runnable = 3});
+  const std::string table = DetailTable({folder_.path()});
+  EXPECT_THAT(table, HasSubstr("migrations"));
+  // 3 threads on 2 cores; nobody has a cgroup that counts throttling and pressure.
+  EXPECT_THAT(table, ::testing::ContainsRegex("strict +50 .* - +-"));
+  std::istringstream lines(table);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 120u) << line;
+}
+
 TEST_F(ComparisonTest, SaysWhetherTheBaselineOversubscribes) {
   WriteTrials("no-control", Elasticity::kRigid, {.runnable = 4});
   EXPECT_THAT(Table(),

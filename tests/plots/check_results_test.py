@@ -118,6 +118,22 @@ class TamperTest(unittest.TestCase):
         self.set_cell("jobs", 0, state="lost")
         self.expect_broken("no known state")
 
+    def test_counters_that_go_back(self):
+        for column in ("migrations", "pressure_us"):
+            with self.subTest(column=column):
+                shutil.rmtree(self.run)
+                shutil.copytree(FIXTURE, self.run)
+                self.set_cell("samples", 0, **{column: "999999999"})
+                self.expect_broken(f"{column} goes back")
+
+    def test_summary_of_counters(self):
+        for column in ("worst_tenant_oversubscription", "migrations_per_core_s", "pressure_s_per_core_s"):
+            with self.subTest(column=column):
+                shutil.rmtree(self.run)
+                shutil.copytree(FIXTURE, self.run)
+                self.edit("summary.csv", lambda rows: rows[0].update({column: "77"}))
+                self.expect_broken(column)
+
     def test_resizes_that_did_not_happen(self):
         self.set_cell("jobs", 0, resizes="9")
         self.expect_broken("9 in jobs.csv")
