@@ -93,7 +93,9 @@ TEST(ProcessSamplerTest, CountsMigrationsOfComputeThreads) {
   ASSERT_TRUE(topology.BindThread(sleeper.tid(), {a}));
   ASSERT_TRUE(topology.BindThread(spinner.tid(), {a}));
   ProcessSampler sampler(getpid());
-  ASSERT_TRUE(sampler.Read(ProcessSampler::Look::kLast));
+  do {
+    ASSERT_TRUE(sampler.Read(ProcessSampler::Look::kLast));
+  } while (Find(sampler, spinner.tid())->cpu != a || Find(sampler, sleeper.tid())->cpu != a);
   const int64_t before = Find(sampler, spinner.tid())->migrations;
   const int64_t sleepers = Find(sampler, sleeper.tid())->migrations;
   constexpr int kMoves = 6;
