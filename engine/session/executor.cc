@@ -7,13 +7,13 @@
 
 namespace cosched {
 
-void Executor::Run(ReadyQueue* queue, FunctionRef<void(int)> run_task) {
+void Executor::Run(ReadyQueue* queue, FunctionRef<bool(TaskAtPiece)> run_piece) {
   std::unique_lock lock(mutex_);
   CHECK(queue_ == nullptr) << "two runs at a time";
   queue->Start();
   if (queue->Done()) return;
   queue_ = queue;
-  run_task_ = &run_task;
+  run_piece_ = &run_piece;
   const int loops = ClaimLoops();
   lock.unlock();
   ScheduleLoops(loops);
@@ -52,27 +52,66 @@ void Executor::Loop() {
       ScheduleLoops(1);
       return;
     }
-    const int task = queue_->Take();
-    if (task == -1) break;
+    const TaskAtPiece next = queue_->Take();
+    if (next.task == -1) break;
     const int more = ClaimLoops();
-    const FunctionRef<void(int)>& run_task = *run_task_;
+    const std::vector<std::function<void()>> due =
+        next.piece == 0 ? CountTask() : std::vector<std::function<void()>>();
     lock.unlock();
     ScheduleLoops(more);
+    for (const std::function<void()>& then : due) then();
     std::exception_ptr error;
-    try {
-      run_task(task);
-    } catch (...) {
-      error = std::current_exception();
-    }
+    const std::optional<TaskAtPiece> rest = RunPieces(next, &error);
     lock.lock();
     if (error) {
       if (!error_) error_ = error;
       queue_->Abort();
     }
-    queue_->Finish(task);
+    if (rest) {
+      queue_->GiveBack(*rest);
+    } else {
+      queue_->Finish(next.task);
+    }
     if (queue_->Done()) done_.notify_one();
   }
   --loops_;
+}
+
+// At least one piece, so that the run moves on however often it is resized. Returns what is left
+// when this worker should leave.
+std::optional<TaskAtPiece> Executor::RunPieces(TaskAtPiece next, std::exception_ptr* error) {
+  const FunctionRef<bool(TaskAtPiece)>& run_piece = *run_piece_;
+  try {
+    while (run_piece(next)) {
+      ++next.piece;
+      if (pool_.OnSurplusWorker()) return next;
+    }
+  } catch (...) {
+    *error = std::current_exception();
+  }
+  return std::nullopt;
+}
+
+void Executor::AtTask(int64_t count, std::function<void()> then) {
+  const std::lock_guard lock(mutex_);
+  const auto after = std::find_if(triggers_.begin(), triggers_.end(),
+                                  [count](const Trigger& other) { return other.count <= count; });
+  triggers_.insert(after, {count, std::move(then)});
+}
+
+int64_t Executor::TasksStarted() const {
+  const std::lock_guard lock(mutex_);
+  return tasks_started_;
+}
+
+std::vector<std::function<void()>> Executor::CountTask() {
+  ++tasks_started_;
+  std::vector<std::function<void()>> due;
+  while (!triggers_.empty() && triggers_.back().count <= tasks_started_) {
+    due.push_back(std::move(triggers_.back().then));
+    triggers_.pop_back();
+  }
+  return due;
 }
 
 }  // namespace cosched

@@ -1,14 +1,20 @@
 #pragma once
-// Joins the ready queue to the inter-op pool: workers run loops that take a task, run it and see
-// what became ready. A worker keeps nothing between two tasks, so one that should leave (malleable
-// TensorFlow's CheckSleep in ScheduleReady) hands its loop to the others by scheduling it anew;
-// with no worker left the loop waits in the pool and the run is paused.
+// Joins the ready queue to the inter-op pool: workers run loops that take a task, run it piece by
+// piece and see what became ready. A worker keeps nothing between two pieces, so one that should
+// leave (malleable TensorFlow's CheckSleep in ScheduleReady, but inside a node too) gives the rest
+// of its task back and hands its loop to the others by scheduling it anew; with no worker left the
+// loop waits in the pool and the run is paused, in the middle of an op. No thread ever blocks in
+// one.
 //
-// Called by the session. Run is for one thread at a time; Nudge from any.
+// Called by the session. Run is for one thread at a time; the rest from any.
 
 #include <condition_variable>
+#include <cstdint>
 #include <exception>
+#include <functional>
 #include <mutex>
+#include <optional>
+#include <vector>
 
 #include "engine/pool/function_ref.h"
 #include "engine/pool/malleable_pool.h"
@@ -22,26 +28,41 @@ class Executor {
   // executor: a loop may stay scheduled after its run and then serves the next one.
   explicit Executor(MalleablePool* pool) : pool_(*pool) {}
 
-  // Runs every task of the queue on the pool's workers; the caller sleeps until all are done. If a
-  // task throws, no further ones begin, and its exception is thrown here.
-  void Run(ReadyQueue* queue, FunctionRef<void(int task)> run_task);
+  // Runs every task of the queue on the pool's workers; the caller sleeps until all are done.
+  // run_piece runs one piece of a task and says whether there is another. If it throws, no further
+  // task begins, and the exception is thrown here.
+  void Run(ReadyQueue* queue, FunctionRef<bool(TaskAtPiece)> run_piece);
 
   // Offers what is ready to workers that have just been added, instead of after the tasks that are
   // running.
   void Nudge();
 
+  // Calls `then` once, on the worker that is about to begin the count-th task since the executor
+  // was made; at the next task if there have been as many already.
+  void AtTask(int64_t count, std::function<void()> then);
+  int64_t TasksStarted() const;
+
  private:
+  struct Trigger {
+    int64_t count;
+    std::function<void()> then;
+  };
+
   void Loop();
+  std::optional<TaskAtPiece> RunPieces(TaskAtPiece next, std::exception_ptr* error);
+  std::vector<std::function<void()>> CountTask();  // With mutex_ held: what is due.
   int ClaimLoops();  // With mutex_ held: how many more loops are worth scheduling.
   void ScheduleLoops(int count);
 
   MalleablePool& pool_;
-  std::mutex mutex_;  // Guards all below.
+  mutable std::mutex mutex_;  // Guards all below.
   std::condition_variable done_;
   ReadyQueue* queue_ = nullptr;  // Null between runs.
-  const FunctionRef<void(int)>* run_task_ = nullptr;
+  const FunctionRef<bool(TaskAtPiece)>* run_piece_ = nullptr;
   std::exception_ptr error_;
   int loops_ = 0;  // Scheduled or running.
+  int64_t tasks_started_ = 0;
+  std::vector<Trigger> triggers_;  // The next one last.
 };
 
 }  // namespace cosched

@@ -185,12 +185,13 @@ void Plan::UpdateViews() {
   }
 }
 
-void Plan::RunTask(int task) {
-  Step& step = steps_[static_cast<size_t>(task)];
-  if (step.kernel == nullptr) return;
+bool Plan::RunPiece(TaskAtPiece next) {
+  Step& step = steps_[static_cast<size_t>(next.task)];
+  if (step.kernel == nullptr) return false;
   store_.pools.SetRunningOp(&step.node->op);
   KernelContext context{step.inputs, step.outputs, store_.pools};
-  step.kernel->Compute(context);
+  step.kernel->ComputePiece(context, next.piece);
+  return next.piece + 1 < step.kernel->Pieces();
 }
 
 std::vector<Tensor> Plan::FetchCopies() const {

@@ -38,7 +38,7 @@ class Plan {
   const std::vector<NodeId>& Placeholders() const { return placeholders_; }  // All must be fed.
   void UpdateViews();  // After feeding, before the run.
   ReadyQueue& Queue() { return *queue_; }
-  void RunTask(int task);
+  bool RunPiece(TaskAtPiece next);  // Whether the task has another piece.
   std::vector<Tensor> FetchCopies() const;
 
  private:

@@ -7,11 +7,13 @@ namespace cosched {
 
 ReadyQueue::ReadyQueue(const TaskGraph* graph) : graph_(graph) {
   pending_.resize(static_cast<size_t>(graph->Size()));
+  given_back_.reserve(pending_.size());
   cheap_.reserve(pending_.size());
   expensive_.reserve(pending_.size());
 }
 
 void ReadyQueue::Start() {
+  given_back_.clear();
   cheap_.clear();
   expensive_.clear();
   running_ = 0;
@@ -23,18 +25,26 @@ void ReadyQueue::Start() {
   }
 }
 
-int ReadyQueue::Take() {
-  int task = -1;
-  if (!cheap_.empty()) {
-    task = cheap_.back();
+TaskAtPiece ReadyQueue::Take() {
+  TaskAtPiece next;
+  if (!given_back_.empty()) {
+    next = given_back_.back();
+    given_back_.pop_back();
+  } else if (!cheap_.empty()) {
+    next.task = cheap_.back();
     cheap_.pop_back();
   } else if (!expensive_.empty()) {
     std::pop_heap(expensive_.begin(), expensive_.end(), std::greater<>());
-    task = graph_->TaskOfRank(expensive_.back());
+    next.task = graph_->TaskOfRank(expensive_.back());
     expensive_.pop_back();
   }
-  if (task != -1) ++running_;
-  return task;
+  if (next.task != -1) ++running_;
+  return next;
+}
+
+void ReadyQueue::GiveBack(TaskAtPiece rest) {
+  --running_;
+  if (!aborted_) given_back_.push_back(rest);
 }
 
 void ReadyQueue::Finish(int task) {
@@ -48,6 +58,7 @@ void ReadyQueue::Finish(int task) {
 
 void ReadyQueue::Abort() {
   aborted_ = true;
+  given_back_.clear();
   cheap_.clear();
   expensive_.clear();
 }

@@ -138,13 +138,19 @@ std::vector<Tensor> Session::Run(const Feeds& feeds, const std::vector<std::stri
   Plan& plan = impl_->PlanFor(fetches);
   impl_->Feed(feeds, plan);
   plan.UpdateViews();
-  impl_->executor->Run(&plan.Queue(), [&plan](int task) { plan.RunTask(task); });
+  impl_->executor->Run(&plan.Queue(), [&plan](TaskAtPiece next) { return plan.RunPiece(next); });
   return plan.FetchCopies();
 }
 
 void Session::Resize(const CpuSet& cores, Split split) { impl_->pools.Resize(cores, split); }
 
 void Session::Resize(const ResizeRequest& request) { impl_->pools.Resize(request); }
+
+void Session::AtNode(int64_t count, const ResizeRequest& request) {
+  impl_->executor->AtTask(count, [pools = &impl_->pools, request] { pools->Resize(request); });
+}
+
+int64_t Session::NodesStarted() const { return impl_->executor->TasksStarted(); }
 
 bool Session::Settled() const { return impl_->pools.Settled(); }
 

@@ -1,7 +1,8 @@
 #pragma once
 // Runs a graph, with TensorFlow's face plus what TensorFlow lacks: Resize, at any time, from any
 // thread, while Run is in flight (Libutti et al. 2020). Called by workloads. One Run at a time;
-// Resize, Settled and Pools from any thread.
+// Resize, AtNode, NodesStarted, Settled and Pools from any
+// thread.
 
 #include <chrono>
 #include <map>
@@ -53,6 +54,11 @@ class Session {
   void Resize(const CpuSet& cores, Split split);
   void Resize(const ResizeRequest& request);
   bool Settled() const;
+  // Resizes when the session's count-th node starts, counted over all runs (malleable TensorFlow's
+  // trigger in its first form: a counter of ScheduleReady calls); at the next node if that one has
+  // started already. May be called several times.
+  void AtNode(int64_t count, const ResizeRequest& request);
+  int64_t NodesStarted() const;
 
   Tensor Variable(const std::string& name) const;  // A copy. REQUIRES: no Run in flight.
   void SetVariable(const std::string& name, const Tensor& value);

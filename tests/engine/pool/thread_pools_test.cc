@@ -276,6 +276,18 @@ TEST(ThreadPoolsTest, AResizeBelongsToTheOpThatRuns) {
   EXPECT_EQ(pools.Times().grow.Count(), 3);
 }
 
+TEST(ThreadPoolsTest, OffersWorkWheneverThereMayBeMoreWorkers) {
+  ThreadPools pools({2, 1}, Binding::kNone, nullptr);
+  std::vector<int> targets;
+  pools.OnWorkersAdded([&] { targets.push_back(pools.inter().Target()); });
+  pools.Resize({0}, {1, 1});
+  pools.Resize({.inter = 2});
+  pools.Resize({.paused = true});
+  pools.Resize({.paused = false});
+  pools.OnWorkersAdded(nullptr);
+  EXPECT_EQ(targets, (std::vector<int>{1, 2, 0, 2}));
+}
+
 TEST(ThreadPoolsTest, WaitSettledGivesUp) {
   ThreadPools pools({1, 1}, Binding::kNone, nullptr);
   pools.Resize({0}, {1, 1});

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <semaphore>
 #include <stdexcept>
 #include <thread>
@@ -48,11 +49,12 @@ class ExecutorTest : public ::testing::TestWithParam<int> {
   void TearDown() override { pool_.reset(); }  // Before the executor, as the session does.
 
   // Counts the task's runs and sees that everything before it has finished as often.
-  void Note(int task) {
+  bool Note(int task) {
     const int run = ++runs_[static_cast<size_t>(task)];
     for (int next : tasks_->Successors(task)) {
       EXPECT_LT(runs_[static_cast<size_t>(next)].load(), run);
     }
+    return false;
   }
   void ExpectAllRan(int times) {
     for (const auto& runs : runs_) EXPECT_EQ(runs.load(), times);
@@ -70,9 +72,9 @@ TEST_P(ExecutorTest, RunsEveryTaskOnceInOrder) {
   Create(&tasks);
   pool_->Resize(GetParam());
   for (int run = 1; run <= 50; ++run) {
-    executor_->Run(queue_.get(), [this](int task) {
+    executor_->Run(queue_.get(), [this](TaskAtPiece next) {
       EXPECT_NE(pool_->CurrentWorker(), -1);
-      Note(task);
+      return Note(next.task);
     });
     ExpectAllRan(run);
   }
@@ -83,12 +85,13 @@ TEST_P(ExecutorTest, ThrowsWhatATaskThrewAndRunsAgain) {
   Create(&tasks);
   pool_->Resize(GetParam());
   for (int run = 0; run < 20; ++run) {
-    const auto failing = [](int task) {
-      if (task == 4) throw std::runtime_error("task 4");
+    const auto failing = [](TaskAtPiece next) {
+      if (next.task == 4) throw std::runtime_error("task 4");
+      return false;
     };
     EXPECT_THROW(executor_->Run(queue_.get(), failing), std::runtime_error);
   }
-  executor_->Run(queue_.get(), [this](int task) { Note(task); });
+  executor_->Run(queue_.get(), [this](TaskAtPiece next) { return Note(next.task); });
   ExpectAllRan(1);
 }
 
@@ -107,7 +110,7 @@ TEST_P(ExecutorTest, SurvivesResizesAtRandom) {
     pool_->Resize(GetParam());
   });
   for (int run = 1; run <= 100; ++run) {
-    executor_->Run(queue_.get(), [this](int task) { Note(task); });
+    executor_->Run(queue_.get(), [this](TaskAtPiece next) { return Note(next.task); });
     ExpectAllRan(run);
   }
   done = true;
@@ -122,12 +125,12 @@ TEST_F(ExecutorTest, PausesAtTheNextTaskAndGoesOnAfterwards) {
   pool_->Resize(1);
   std::binary_semaphore running(0), go_on(0);
   std::thread run([&] {
-    executor_->Run(queue_.get(), [&](int task) {
-      if (task == 1) {
+    executor_->Run(queue_.get(), [&](TaskAtPiece next) {
+      if (next.task == 1) {
         running.release();
         go_on.acquire();
       }
-      Note(task);
+      return Note(next.task);
     });
   });
   running.acquire();
@@ -144,7 +147,8 @@ TEST_F(ExecutorTest, PausesAtTheNextTaskAndGoesOnAfterwards) {
 TEST_F(ExecutorTest, StartsPausedIfThereIsNoWorker) {
   const TaskGraph tasks = Ladder(2, 2);
   Create(&tasks);
-  std::thread run([&] { executor_->Run(queue_.get(), [this](int task) { Note(task); }); });
+  std::thread run(
+      [&] { executor_->Run(queue_.get(), [this](TaskAtPiece next) { return Note(next.task); }); });
   while (pool_->Queued() == 0) std::this_thread::yield();
   ExpectAllRan(0);
   pool_->Resize(1);
@@ -161,8 +165,8 @@ TEST_F(ExecutorTest, NudgeOffersReadyTasksToNewWorkers) {
   std::binary_semaphore first_runs(0), second_runs(0);
   std::atomic<int> arrived = 0;
   std::thread run([&] {
-    executor_->Run(queue_.get(), [&](int task) {
-      if (task == 1 || task == 2) {
+    executor_->Run(queue_.get(), [&](TaskAtPiece next) {
+      if (next.task == 1 || next.task == 2) {
         if (arrived.fetch_add(1) == 0) {
           first_runs.release();
           second_runs.acquire();
@@ -170,7 +174,7 @@ TEST_F(ExecutorTest, NudgeOffersReadyTasksToNewWorkers) {
           second_runs.release();
         }
       }
-      Note(task);
+      return Note(next.task);
     });
   });
   first_runs.acquire();
@@ -180,11 +184,161 @@ TEST_F(ExecutorTest, NudgeOffersReadyTasksToNewWorkers) {
   ExpectAllRan(1);
 }
 
+// Task 1 has ten pieces; the worker becomes surplus inside the fourth.
+TEST_F(ExecutorTest, PausesInTheMiddleOfATaskAndGoesOnAtItsNextPiece) {
+  const TaskGraph tasks = Ladder(1, 2);
+  Create(&tasks);
+  pool_->Resize(1);
+  std::binary_semaphore running(0), go_on(0);
+  std::vector<int> pieces;
+  std::thread run([&] {
+    executor_->Run(queue_.get(), [&](TaskAtPiece next) {
+      if (next.task != 1) return Note(next.task);
+      pieces.push_back(next.piece);
+      if (next.piece == 3) {
+        running.release();
+        go_on.acquire();
+      }
+      return next.piece < 9 || Note(next.task);
+    });
+  });
+  running.acquire();
+  pool_->Resize(0);
+  go_on.release();
+  while (!pool_->Settled()) std::this_thread::yield();
+  EXPECT_EQ(pieces, (std::vector<int>{0, 1, 2, 3}));
+  EXPECT_EQ(pool_->Queued(), 1);
+  pool_->Resize(1);
+  run.join();
+  EXPECT_EQ(pieces, (std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+  ExpectAllRan(1);
+}
+
+// Two workers run tasks 1 and 3, and the second one leaves. What it leaves behind goes to the first
+// one, before what has not begun.
+TEST_F(ExecutorTest, AWorkerThatStaysTakesTheRestOfATask) {
+  const TaskGraph tasks = Ladder(2, 2);
+  Create(&tasks);
+  pool_->Resize(2);
+  std::atomic<int> arrived = 0;
+  std::atomic<bool> shrunk = false;
+  std::mutex mutex;
+  std::vector<std::pair<int, TaskAtPiece>> log;  // Who ran what once the pool had shrunk.
+  const auto is_first = [](TaskAtPiece next) { return next.task == 1 || next.task == 3; };
+  std::thread run([&] {
+    executor_->Run(queue_.get(), [&](TaskAtPiece next) {
+      if (shrunk) {
+        const std::lock_guard<std::mutex> lock(mutex);
+        log.emplace_back(pool_->CurrentWorker(), next);
+      }
+      if (!is_first(next)) return Note(next.task);
+      if (next.piece == 0) {
+        ++arrived;
+        while (!shrunk) std::this_thread::yield();
+      }
+      // The worker that stays ends its own task only when the other one has left.
+      while (pool_->CurrentWorker() == 0 && !pool_->Settled()) std::this_thread::yield();
+      return next.piece < 2 || Note(next.task);
+    });
+  });
+  while (arrived < 2) std::this_thread::yield();
+  pool_->Resize(1);
+  shrunk = true;
+  run.join();
+  ExpectAllRan(1);
+  ASSERT_GE(log.size(), 5u);
+  for (const auto& [worker, next] : log) EXPECT_EQ(worker, 0);
+  // Its own task's last two pieces, those of the other one, then what was not begun.
+  EXPECT_EQ(log[0].second.piece, 1);
+  EXPECT_EQ(log[1].second.piece, 2);
+  EXPECT_EQ(log[2].second.piece, 1);
+  EXPECT_EQ(log[3].second.piece, 2);
+  EXPECT_NE(log[1].second.task, log[2].second.task);
+  EXPECT_EQ(log[4].second.piece, 0);
+}
+
+TEST_P(ExecutorTest, RunsEveryPieceOnceInOrderWhileResizedAtRandom) {
+  const TaskGraph tasks = Ladder(4, 10);
+  Create(&tasks);
+  pool_->Resize(GetParam());
+  constexpr int kPieces = 5;
+  std::vector<std::atomic<int>> next_piece(static_cast<size_t>(tasks.Size()));
+  std::atomic<bool> done = false;
+  std::thread resizer([&] {
+    Random random(11);
+    while (!done.load()) {
+      pool_->Resize(static_cast<int>(random.Below(4)));
+      executor_->Nudge();
+      std::this_thread::yield();
+    }
+    pool_->Resize(GetParam());
+  });
+  for (int run = 1; run <= 50; ++run) {
+    executor_->Run(queue_.get(), [&](TaskAtPiece next) {
+      std::atomic<int>& expected = next_piece[static_cast<size_t>(next.task)];
+      EXPECT_EQ(next.piece, expected.fetch_add(1));
+      if (next.piece + 1 < kPieces) return true;
+      expected = 0;
+      return Note(next.task);
+    });
+    ExpectAllRan(run);
+  }
+  done = true;
+  resizer.join();
+}
+
+TEST_F(ExecutorTest, ATaskThatThrowsInAPieceStartsAnewInTheNextRun) {
+  const TaskGraph tasks = Ladder(2, 3);
+  Create(&tasks);
+  pool_->Resize(2);
+  const auto failing = [](TaskAtPiece next) {
+    if (next.piece == 2) throw std::runtime_error("piece 2");
+    return true;
+  };
+  EXPECT_THROW(executor_->Run(queue_.get(), failing), std::runtime_error);
+  std::atomic<int> pieces = 0;
+  executor_->Run(queue_.get(), [&](TaskAtPiece next) {
+    ++pieces;
+    return next.piece < 1 || Note(next.task);
+  });
+  ExpectAllRan(1);
+  EXPECT_EQ(pieces.load(), 2 * tasks.Size());
+}
+
+TEST_F(ExecutorTest, CallsATriggerAtItsTaskOnTheWorkerThatBeginsIt) {
+  const TaskGraph tasks = Ladder(1, 8);  // 10 tasks.
+  Create(&tasks);
+  pool_->Resize(1);
+  int begun = 0;
+  std::vector<std::pair<int, int>> calls;  // (trigger, tasks begun)
+  const auto trigger = [&](int64_t count, int name) {
+    executor_->AtTask(count, [&, name] {
+      EXPECT_EQ(pool_->CurrentWorker(), 0);
+      calls.emplace_back(name, begun);
+    });
+  };
+  trigger(13, 1);
+  trigger(4, 2);
+  trigger(4, 3);
+  const auto run = [&] {
+    executor_->Run(queue_.get(), [&](TaskAtPiece next) {
+      if (next.piece == 0) ++begun;
+      return next.piece < 2;
+    });
+  };
+  run();
+  EXPECT_EQ(executor_->TasksStarted(), 10);
+  run();
+  trigger(5, 4);  // Has passed: the next task.
+  run();
+  EXPECT_EQ(calls, (std::vector<std::pair<int, int>>{{2, 3}, {3, 3}, {1, 12}, {4, 20}}));
+}
+
 TEST_F(ExecutorTest, WithoutTasksReturnsAtOnce) {
   TaskGraph tasks;
   tasks.Seal();
   Create(&tasks);
-  executor_->Run(queue_.get(), [](int) {});
+  executor_->Run(queue_.get(), [](TaskAtPiece) { return false; });
 }
 
 }  // namespace

@@ -49,15 +49,15 @@ TEST(ReadyQueueTest, TasksBecomeReadyWhenAllTheyNeedHasFinished) {
   const TaskGraph tasks = Diamond();
   ReadyQueue queue(&tasks);
   queue.Start();
-  EXPECT_EQ(queue.Take(), 0);
-  EXPECT_EQ(queue.Take(), -1);
+  EXPECT_EQ(queue.Take().task, 0);
+  EXPECT_EQ(queue.Take().task, -1);
   queue.Finish(0);
-  EXPECT_EQ(queue.Take(), 2);
+  EXPECT_EQ(queue.Take().task, 2);
   queue.Finish(2);
-  EXPECT_EQ(queue.Take(), 1);
-  EXPECT_EQ(queue.Take(), -1);
+  EXPECT_EQ(queue.Take().task, 1);
+  EXPECT_EQ(queue.Take().task, -1);
   queue.Finish(1);
-  EXPECT_EQ(queue.Take(), 3);
+  EXPECT_EQ(queue.Take().task, 3);
   EXPECT_FALSE(queue.Done());
   queue.Finish(3);
   EXPECT_TRUE(queue.Done());
@@ -67,21 +67,21 @@ TEST(ReadyQueueTest, TheCriticalPathGoesFirst) {
   const TaskGraph tasks = Diamond();
   ReadyQueue queue(&tasks);
   queue.Start();
-  queue.Finish(queue.Take());
+  queue.Finish(queue.Take().task);
   EXPECT_EQ(queue.Offered(), 2);
-  EXPECT_EQ(queue.Take(), 2);
+  EXPECT_EQ(queue.Take().task, 2);
   EXPECT_EQ(queue.Offered(), 1);
-  EXPECT_EQ(queue.Take(), 1);
+  EXPECT_EQ(queue.Take().task, 1);
 }
 
 TEST(ReadyQueueTest, CheapTasksGoBeforeAllOthersAndAreNotOffered) {
   const TaskGraph tasks = Diamond(/*cheap_branch=*/true);
   ReadyQueue queue(&tasks);
   queue.Start();
-  queue.Finish(queue.Take());
+  queue.Finish(queue.Take().task);
   EXPECT_EQ(queue.Offered(), 1);
-  EXPECT_EQ(queue.Take(), 1);
-  EXPECT_EQ(queue.Take(), 2);
+  EXPECT_EQ(queue.Take().task, 1);
+  EXPECT_EQ(queue.Take().task, 2);
 }
 
 TEST(ReadyQueueTest, StartsAnewAfterEachRun) {
@@ -90,7 +90,7 @@ TEST(ReadyQueueTest, StartsAnewAfterEachRun) {
   for (int run = 0; run < 3; ++run) {
     queue.Start();
     int taken = 0;
-    for (int task = queue.Take(); task != -1; task = queue.Take()) {
+    for (int task = queue.Take().task; task != -1; task = queue.Take().task) {
       queue.Finish(task);
       ++taken;
     }
@@ -103,9 +103,9 @@ TEST(ReadyQueueTest, AbortWaitsForRunningTasksOnly) {
   const TaskGraph tasks = Diamond();
   ReadyQueue queue(&tasks);
   queue.Start();
-  queue.Finish(queue.Take());
-  const int first = queue.Take();
-  const int second = queue.Take();
+  queue.Finish(queue.Take().task);
+  const int first = queue.Take().task;
+  const int second = queue.Take().task;
   queue.Abort();
   queue.Finish(first);
   EXPECT_FALSE(queue.Done());
@@ -113,7 +113,55 @@ TEST(ReadyQueueTest, AbortWaitsForRunningTasksOnly) {
   EXPECT_TRUE(queue.Done());
   EXPECT_FALSE(queue.HasReady());
   queue.Start();
-  EXPECT_EQ(queue.Take(), 0);
+  EXPECT_EQ(queue.Take().task, 0);
+}
+
+TEST(ReadyQueueTest, ATaskGivenBackGoesFirstAndFromItsPieceOn) {
+  const TaskGraph tasks = Diamond(/*cheap_branch=*/true);
+  ReadyQueue queue(&tasks);
+  queue.Start();
+  queue.Finish(queue.Take().task);
+  queue.Finish(queue.Take().task);
+  EXPECT_EQ(queue.Take(), (TaskAtPiece{2, 0}));
+  EXPECT_FALSE(queue.HasReady());
+  queue.GiveBack({2, 7});
+  EXPECT_TRUE(queue.HasReady());
+  EXPECT_EQ(queue.Offered(), 1);
+  EXPECT_FALSE(queue.Done());
+  EXPECT_EQ(queue.Take(), (TaskAtPiece{2, 7}));
+  queue.Finish(2);
+  EXPECT_EQ(queue.Take(), (TaskAtPiece{3, 0}));
+}
+
+TEST(ReadyQueueTest, ATaskGivenBackGoesBeforeCheapOnes) {
+  const TaskGraph tasks = Diamond(/*cheap_branch=*/true);
+  ReadyQueue queue(&tasks);
+  queue.Start();
+  const TaskAtPiece first = queue.Take();
+  queue.Finish(first.task);
+  const TaskAtPiece cheap = queue.Take();
+  queue.GiveBack({queue.Take().task, 1});
+  queue.GiveBack({cheap.task, 3});
+  EXPECT_EQ(queue.Take(), (TaskAtPiece{cheap.task, 3}));
+  EXPECT_EQ(queue.Take(), (TaskAtPiece{2, 1}));
+}
+
+TEST(ReadyQueueTest, AbortDropsWhatWasGivenBack) {
+  const TaskGraph tasks = Diamond();
+  ReadyQueue queue(&tasks);
+  queue.Start();
+  queue.Finish(queue.Take().task);
+  const int first = queue.Take().task;
+  const int second = queue.Take().task;
+  queue.GiveBack({first, 1});
+  queue.Abort();
+  EXPECT_FALSE(queue.HasReady());
+  EXPECT_FALSE(queue.Done());
+  queue.GiveBack({second, 1});
+  EXPECT_TRUE(queue.Done());
+  queue.Start();
+  EXPECT_EQ(queue.Take(), (TaskAtPiece{0, 0}));
+  EXPECT_FALSE(queue.HasReady());
 }
 
 TEST(ReadyQueueTest, WithoutTasksIsDoneAtOnce) {
@@ -122,7 +170,7 @@ TEST(ReadyQueueTest, WithoutTasksIsDoneAtOnce) {
   ReadyQueue queue(&tasks);
   queue.Start();
   EXPECT_TRUE(queue.Done());
-  EXPECT_EQ(queue.Take(), -1);
+  EXPECT_EQ(queue.Take().task, -1);
 }
 
 }  // namespace

@@ -112,6 +112,23 @@ TEST_P(TrainingTest, PausesWithNoCoresAndGoesOn) {
   EXPECT_EQ(session.VariablesHash(), HashAt({1, 1}));
 }
 
+TEST_P(TrainingTest, IsResizedByTheCountOfItsNodes) {
+  Session session(cnn_.graph, Options());
+  session.Resize({0}, {1, 4});
+  session.AtNode(25, {.intra = 2, .cause = "counter"});
+  session.AtNode(40, {.paused = true, .cause = "counter"});
+  uint64_t hash = 0;
+  std::thread trainer([&] { hash = Train(&session); });
+  while (!session.Pools().Wanted().paused) std::this_thread::yield();
+  ASSERT_TRUE(session.Pools().WaitSettled(std::chrono::minutes(5)));
+  EXPECT_EQ(session.NodesStarted(), 40);  // One worker, so no other node began.
+  EXPECT_EQ(session.Pools().Wanted().split, (Split{1, 2}));
+  session.Resize({.paused = false});
+  trainer.join();
+  EXPECT_EQ(hash, HashAt({1, 1}));
+  EXPECT_GT(session.NodesStarted(), 40);
+}
+
 TEST_P(TrainingTest, OtherFetchesInBetweenChangeNothing) {
   Session session(cnn_.graph, Options());
   for (uint64_t step = 0; step < kSteps; ++step) {
