@@ -74,7 +74,7 @@ std::vector<Elasticity> ReadElasticities(const TomlTable& root) {
 }
 
 CpuSet ReadCores(const TomlTable& machine, const Topology& topology) {
-  machine.AllowOnly({"cores"});
+  machine.AllowOnly({"cores", "actuator"});
   if (machine.IsInteger("cores")) {
     const int64_t count = machine.Integer("cores", {}, 1, topology.Cpus().Count());
     return Place(topology, {}, topology.Cpus(), static_cast<int>(count));
@@ -92,6 +92,21 @@ CpuSet ReadCores(const TomlTable& machine, const Topology& topology) {
                  here);
   }
   return *cores;
+}
+
+Actuator ReadActuator(const TomlTable& machine, const Topology& topology) {
+  if (!machine.Has("actuator") && !topology.IsThisSystem()) return Actuator::kAffinity;
+  if (!machine.Has("actuator")) return BestActuator();
+  const std::string text = machine.String("actuator");
+  const std::optional<Actuator> actuator = ParseActuator(text);
+  if (!actuator)
+    machine.Fail("actuator", fmt::format("is \"{}\"", text), "cpuset, quota, affinity");
+  if (const std::string why_not = WhyNot(*actuator); !why_not.empty()) {
+    machine.Fail("actuator",
+                 fmt::format("is \"{}\", which is not permitted here: {}", text, why_not),
+                 "affinity, or what `cosched doctor` names as the remedy");
+  }
+  return *actuator;
 }
 
 // The first thing that is wrong with a request; nullopt if nothing is. `column` is "min",
@@ -332,6 +347,7 @@ ExperimentConfig LoadConfig(const std::filesystem::path& file,
   config.policies = ReadPolicies(root);
   config.elasticities = ReadElasticities(root);
   config.cores = ReadCores(root.Table("machine"), topology);
+  config.actuator = ReadActuator(root.Table("machine"), topology);
   const TomlTable sampling = root.Table("sampling");
   sampling.AllowOnly({"period_ms"});
   config.sample_period = std::chrono::milliseconds(sampling.Integer("period_ms", 100, 1, 60'000));

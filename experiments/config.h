@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/base/topology.h"
+#include "experiments/hosts/actuator.h"
 #include "experiments/hosts/tenant_spec.h"
 #include "policies/registry.h"
 #include "traces/arrival.h"
@@ -52,6 +53,8 @@ struct ExperimentConfig {
   std::vector<Elasticity> elasticities = {Elasticity::kMalleable};
   // [machine] cores; "all" = what this process may use, a number = so many of them, close together.
   CpuSet cores;
+  // [machine] actuator; default: cpuset where it is permitted, else affinity.
+  Actuator actuator = Actuator::kAffinity;
   Duration sample_period = std::chrono::milliseconds(100);  // [sampling] period_ms
   TraceConfig trace;
   std::vector<WorkloadConfig> workloads;

@@ -30,6 +30,7 @@ class ProcessWorld final : public World {
   std::vector<TenantSample> Sample() override { return host_.Sample(); }
   std::vector<StepSample> TakeSteps() override { return host_.TakeSteps(); }
   std::vector<ResizeSample> TakeResizes() override { return host_.TakeResizes(); }
+  std::vector<ActuationSample> TakeActuations() override { return host_.TakeActuations(); }
   double ForeignShare() const override { return foreign_load_.Share(); }
 
  private:
@@ -90,7 +91,7 @@ class CellRun {
       if (NeverDrains())
         return Fail("it can never drain: jobs wait, none runs and none is to come");
       std::optional<HostEvent> event = host.NextEvent(Deadline());
-      TakeStepsAndResizes();
+      TakeReports();
       // Asked before the event is handled: an interrupt that reached the tenants too is no failure
       // of theirs.
       if (options_.interrupted()) return Interrupt();
@@ -139,9 +140,10 @@ class CellRun {
     for (const TenantSample& sample : world_->Sample()) records_.OnSample(sample);
   }
 
-  void TakeStepsAndResizes() {
+  void TakeReports() {
     for (const StepSample& step : world_->TakeSteps()) records_.OnStep(step);
     for (const ResizeSample& resize : world_->TakeResizes()) records_.OnResize(resize);
+    for (const ActuationSample& move : world_->TakeActuations()) records_.OnActuation(move);
   }
 
   TimePoint Deadline() const {
@@ -216,10 +218,15 @@ class CellRun {
 
 }  // namespace
 
-WorldFactory ProcessWorlds(const std::filesystem::path& binary, const Topology& topology) {
-  return [binary, topology](const std::filesystem::path& log_folder) {
-    return std::make_unique<ProcessWorld>(
-        ProcessHost::Options{.binary = binary, .log_directory = log_folder, .topology = topology});
+WorldFactory ProcessWorlds(const std::filesystem::path& binary, const Topology& topology,
+                           const ExperimentConfig& config) {
+  return [binary, topology, actuator = config.actuator,
+          cores = config.cores](const std::filesystem::path& log_folder) {
+    return std::make_unique<ProcessWorld>(ProcessHost::Options{.binary = binary,
+                                                               .log_directory = log_folder,
+                                                               .topology = topology,
+                                                               .actuator = actuator,
+                                                               .cores = cores});
   };
 }
 

@@ -25,6 +25,7 @@ class World {
   virtual std::vector<TenantSample> Sample() = 0;
   virtual std::vector<StepSample> TakeSteps() = 0;
   virtual std::vector<ResizeSample> TakeResizes() = 0;
+  virtual std::vector<ActuationSample> TakeActuations() = 0;
   // Share of the cores' time that programs which are not ours used since the world was made.
   virtual double ForeignShare() const { return 0; }
 };
@@ -32,7 +33,8 @@ class World {
 // log_folder: where the tenants of this cell may write; inside the cell's own folder.
 using WorldFactory = std::function<std::unique_ptr<World>(const std::filesystem::path& log_folder)>;
 // Real processes of this binary (experiments/hosts/process_host.h).
-WorldFactory ProcessWorlds(const std::filesystem::path& binary, const Topology& topology);
+WorldFactory ProcessWorlds(const std::filesystem::path& binary, const Topology& topology,
+                           const ExperimentConfig& config);
 
 // Told how the run goes. Calls come on the harness's thread and must not take long.
 class ProgressObserver {

@@ -74,17 +74,18 @@ Json ExperimentJson(const ExperimentConfig& config) {
     workloads.push_back(WorkloadJson(workload));
   Json parameters = Json::object();
   for (const auto& [policy, values] : config.policy_parameters) parameters[policy] = values;
-  return {{"name", config.name},
-          {"backend", config.backend},
-          {"trials", config.trials},
-          {"seed", config.seed},
-          {"policies", config.policies},
-          {"elasticity", elasticities},
-          {"machine", {{"cores", config.cores.ToString()}}},
-          {"sampling", {{"period_ms", config.sample_period / std::chrono::milliseconds(1)}}},
-          {"trace", TraceJson(config.trace)},
-          {"workload", workloads},
-          {"policy", parameters}};
+  return {
+      {"name", config.name},
+      {"backend", config.backend},
+      {"trials", config.trials},
+      {"seed", config.seed},
+      {"policies", config.policies},
+      {"elasticity", elasticities},
+      {"machine", {{"cores", config.cores.ToString()}, {"actuator", ToString(config.actuator)}}},
+      {"sampling", {{"period_ms", config.sample_period / std::chrono::milliseconds(1)}}},
+      {"trace", TraceJson(config.trace)},
+      {"workload", workloads},
+      {"policy", parameters}};
 }
 
 Json ArrivalJson(const Arrival& arrival) {

@@ -106,6 +106,7 @@ struct CellRecords::Impl {
   CsvWriter samples;
   CsvWriter steps;
   CsvWriter resizes;
+  CsvWriter actuations;
   DecisionLog decisions;
   Timeline timeline;
   std::map<JobId, JobTrack> tracks;
@@ -135,6 +136,8 @@ CellRecords::Impl::Impl(const std::filesystem::path& run, const CellKey& cell_ke
       steps(partial / "steps.csv", {"job_id", "step", "time", "duration_ms", "threads", "loss"}),
       resizes(partial / "resizes.csv", {"time", "job_id", "cause", "inter_before", "intra_before",
                                         "inter_after", "intra_after", "cores", "op", "taken_us"}),
+      actuations(partial / "actuations.csv",
+                 {"time", "job_id", "cores", "actuator", "fast_us", "runtime_us"}),
       decisions(partial / "decisions.csv"),
       timeline(partial / "timeline.json") {}
 
@@ -319,14 +322,23 @@ void CellRecords::OnResize(const ResizeSample& resize) {
                       fmt::format("{:.0f}", ToSeconds(resize.taken) * 1e6)});
 }
 
+void CellRecords::OnActuation(const ActuationSample& actuation) {
+  const auto microseconds = [](const std::optional<Duration>& duration) {
+    return duration ? fmt::format("{:.1f}", ToSeconds(*duration) * 1e6) : "";
+  };
+  impl_->actuations.Row({Seconds(actuation.time), std::to_string(actuation.job.value),
+                         actuation.cores.ToString(), actuation.actuator,
+                         microseconds(actuation.fast), microseconds(actuation.runtime)});
+}
+
 void CellRecords::Mark(const std::string& mark) { impl_->marks.push_back(mark); }
 
 void CellRecords::Finish(const std::string& status, const std::string& reason) {
   for (auto& [id, track] : impl_->tracks) impl_->EndSlice(impl_->latest, &track);
   impl_->decisions.Finish();
   impl_->timeline.Finish();
-  for (CsvWriter* file :
-       {&impl_->jobs, &impl_->grants, &impl_->samples, &impl_->steps, &impl_->resizes}) {
+  for (CsvWriter* file : {&impl_->jobs, &impl_->grants, &impl_->samples, &impl_->steps,
+                          &impl_->resizes, &impl_->actuations}) {
     file->Sync();
   }
   // Last, so that a folder with a cell.json holds all its rows.

@@ -16,6 +16,9 @@
 //   its
 //                  threads before and after, the op that ran when it was asked for, and the time
 //                  from then until the last thread was in its place
+//   actuations.csv how the host moved a tenant, a row a grant: by what, and how long the write to
+//   the
+//                  cgroup (fast_us) or the container runtime's own update (runtime_us) took
 //   timeline.json  all of it for Perfetto (experiments/timeline.h)
 //
 // While the cell runs its folder is named "<trial>.partial"; Finish() renames it, so that a folder
@@ -54,12 +57,13 @@ class CellRecords final : public ArbiterObserver {
   void OnGrant(TimePoint time, JobId job, const CpuSet& cores, Split split) override;
   void OnSettled(TimePoint time, JobId job, const CpuSet& cores, int64_t decision,
                  Duration since) override;
-  // Writes the job's row: hand over its last samples and steps (OnSample, OnStep, OnResize) before
+  // Writes the job's row: hand over its last samples and steps (OnSample, OnStep, …) before
   // the arbiter learns of its end.
   void OnEnded(TimePoint time, JobId job, JobEnd end, const std::string& reason) override;
   void OnSample(const TenantSample& sample);
   void OnStep(const StepSample& step);
   void OnResize(const ResizeSample& resize);
+  void OnActuation(const ActuationSample& actuation);
   // Something that a reader of the results must know, e.g. "the generator fell behind by 3.1 s".
   // Kept in cell.json.
   void Mark(const std::string& mark);

@@ -15,6 +15,7 @@ from pathlib import Path
 
 TOLERANCE_S = 5e-6  # Times are rounded to microseconds, and derived from unrounded ones.
 CAUSES = ("grant", "halving", "cpuset", "signal", "ctl", "counter")
+ACTUATORS = ("cpuset", "quota", "affinity", "runtime", "message")
 STATES = ("finished", "failed", "rejected", "cancelled")
 MAX_SHOWN = 40
 
@@ -58,6 +59,8 @@ TYPES = {
     "steps.csv": {"job_id": int, "step": int, "time": float, "duration_ms": float, "threads": int, "loss": float},
     "resizes.csv": {"time": float, "job_id": int, "cause": str, "inter_before": int, "intra_before": int,
                     "inter_after": int, "intra_after": int, "cores": parse_cpus, "op": str, "taken_us": float},
+    "actuations.csv": {"time": float, "job_id": int, "cores": parse_cpus, "actuator": str, "fast_us": float,
+                       "runtime_us": float},
 }
 
 
@@ -112,9 +115,9 @@ class Cell:
         self.machine = parse_cpus(info.get("machine_cores", ""))
         recorded = (info.get("policy"), info.get("elasticity"), info.get("trial"))
         report.expect(recorded == self.key, folder / "cell.json", f"is of another cell: {recorded}")
-        self.jobs, self.grants, self.decisions, self.samples, self.steps, self.resizes = (
+        self.jobs, self.grants, self.decisions, self.samples, self.steps, self.resizes, self.actuations = (
             read_rows(folder / f"{name}.csv", report)
-            for name in ("jobs", "grants", "decisions", "samples", "steps", "resizes"))
+            for name in ("jobs", "grants", "decisions", "samples", "steps", "resizes", "actuations"))
         self.job_of = {job["job_id"]: job for job in self.jobs}
 
     def where(self, file):
@@ -286,6 +289,21 @@ def check_steps(cell, report):
         report.expect(row["step"] < job["steps"], where, f"{at}: jobs.csv counts {job['steps']} steps only")
 
 
+def check_actuations(cell, report):
+    where, granted = cell.where("actuations.csv"), {}
+    for grant in cell.grants:
+        if grant["kind"] == "granted":
+            granted.setdefault(grant["job_id"], []).append((grant["time"], grant["cores"]))
+    for row in cell.actuations:
+        at = f"job {row['job_id']} at {row['time']}"
+        report.expect(row["actuator"] in ACTUATORS, where, f"{at}: unknown actuator {row['actuator']}")
+        times = [row[name] for name in ("fast_us", "runtime_us") if row[name] is not None]
+        report.expect(times and min(times) >= 0, where, f"{at}: no duration, or a negative one")
+        report.expect(any(time <= row["time"] + TOLERANCE_S and cores == row["cores"]
+                          for time, cores in granted.get(row["job_id"], ())), where,
+                      f"{at}: moved to cores that it was not granted")
+
+
 def check_resizes(cell, report):
     where = cell.where("resizes.csv")
     for row in cell.resizes:
@@ -451,6 +469,7 @@ def check_cell(cell, manifest, report):
     check_samples(cell, report)
     check_steps(cell, report)
     check_resizes(cell, report)
+    check_actuations(cell, report)
     check_decisions(cell, report)
     report.counts.update(cells=1, jobs=len(cell.jobs), grants=len(cell.grants), samples=len(cell.samples),
                          steps=len(cell.steps), resizes=len(cell.resizes))

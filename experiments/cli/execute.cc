@@ -84,12 +84,13 @@ HarnessResult RunMissing(const Sweep& sweep, const std::filesystem::path& run,
   for (const SweepCell& cell : missing) {
     const SweepPoint& point = sweep.points[cell.point];
     progress.OnPoint(point.name);
-    const HarnessResult one = RunCells(point.config, point.plan, {cell.key},
-                                       {.run = PointFolder(run, point),
-                                        .topology = topology,
-                                        .make_world = ProcessWorlds(ThisBinary(), topology),
-                                        .interrupted = [] { return interrupted != 0; },
-                                        .progress = &progress});
+    const HarnessResult one =
+        RunCells(point.config, point.plan, {cell.key},
+                 {.run = PointFolder(run, point),
+                  .topology = topology,
+                  .make_world = ProcessWorlds(ThisBinary(), topology, point.config),
+                  .interrupted = [] { return interrupted != 0; },
+                  .progress = &progress});
     sum.done += one.done;
     sum.failed += one.failed;
     sum.with_failures += one.with_failures;

@@ -43,6 +43,7 @@ struct Arguments {
   std::string job;
   std::string elasticity = "malleable";
   std::string capacity;
+  bool unbound = false;
 };
 
 [[noreturn]] void Refuse(std::string_view option, std::string_view value, std::string allowed) {
@@ -145,6 +146,7 @@ int RunByHost(const Arguments& arguments) {
   if (!ParseElasticity(arguments.elasticity, &options.elasticity)) {
     Refuse("--elasticity", arguments.elasticity, "rigid, moldable or malleable");
   }
+  options.unbound = arguments.unbound;
   options.capacity = SmallNumber("--capacity", arguments.capacity, 1, kMostThreads);
   options.cores = Cores(arguments.cores, CpuSet::Range(0, CpuSet::kMaxCpu));
   options.threads.inter = SmallNumber("--inter", arguments.inter, 1, kMostThreads);
@@ -189,6 +191,7 @@ void AddTenantCommand(CLI::App& app, int* exit_code) {
                               hidden("--capacity", &arguments->capacity)}) {
     option->needs(job);
   }
+  command->add_flag("--unbound", arguments->unbound)->group("")->needs(job);
   command->callback([arguments, exit_code, host_fd, host_socket, job] {
     const bool hosted = host_fd->count() + host_socket->count() > 0;
     if (!hosted && job->count() > 0) {

@@ -371,6 +371,17 @@ void Cgroup::SetQuota(double cores) {
   WriteFile(impl_->cpu / "cpu.cfs_quota_us", unlimited ? "-1" : quota);
 }
 
+Duration Cgroup::Apply(Actuator actuator, const CpuSet& cores) {
+  CHECK(actuator != Actuator::kAffinity) << "a cgroup has no affinity";
+  const auto start = std::chrono::steady_clock::now();
+  if (actuator == Actuator::kQuota) {
+    SetQuota(cores.Count());
+  } else {
+    SetCores(cores);
+  }
+  return std::chrono::steady_clock::now() - start;
+}
+
 Cgroup::Counters Cgroup::Read() const {
   using std::chrono::microseconds;
   Counters counters;

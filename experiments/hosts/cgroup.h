@@ -22,6 +22,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/cpu_set.h"
+#include "experiments/hosts/actuator.h"
 
 namespace cosched {
 
@@ -73,6 +74,8 @@ class Cgroup {
   void SetCores(const CpuSet& cores);  // REQUIRES: not empty.
   CpuSet Cores() const;                // Effective.
   void SetQuota(double cores);         // CPU time per time, e.g. 1.5; infinity = no quota.
+  // A grant of these cores, by cpuset or by quota. How long the kernel took.
+  Duration Apply(Actuator actuator, const CpuSet& cores);
 
   struct Counters {
     std::optional<Duration> throttled;  // Where it has a cpu controller of its own.

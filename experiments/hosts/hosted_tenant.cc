@@ -26,8 +26,9 @@ JobSettings SettingsOf(const HostedTenantOptions& options, const Topology& topol
   SessionOptions& session = settings.session;
   session.inter_op_parallelism_threads = malleable ? options.capacity : options.threads.inter;
   session.intra_op_parallelism_threads = malleable ? options.capacity : options.threads.intra;
-  session.binding = malleable ? ThreadPools::Binding::kEachToItsCore : ThreadPools::Binding::kNone;
-  session.topology = malleable ? &topology : nullptr;
+  const bool bound = malleable && !options.unbound;
+  session.binding = bound ? ThreadPools::Binding::kEachToItsCore : ThreadPools::Binding::kNone;
+  session.topology = bound ? &topology : nullptr;
   return settings;
 }
 

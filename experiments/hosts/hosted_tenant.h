@@ -20,6 +20,7 @@ struct HostedTenantOptions {
   std::string host_socket;
   JobId job;
   Elasticity elasticity = Elasticity::kMalleable;
+  bool unbound = false;  // Its threads run anywhere on their cores: a CPU quota limits them.
   int capacity =
       1;         // Malleable: the most threads it will ever have, for which its work is divided.
   CpuSet cores;  // The first grant. The process already runs there.

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "engine/base/check.h"
+#include "experiments/hosts/process_launcher.h"
 #include "experiments/hosts/supervised_tenant.h"
 
 namespace cosched {
@@ -29,6 +30,10 @@ bool IsAbout(const HostEvent& event, JobId job) {
   return std::visit([job](const auto& about) { return about.job == job; }, event);
 }
 
+std::unique_ptr<TenantLauncher> Launcher(const ProcessHost::Options& options) {
+  return std::make_unique<ProcessLauncher>(options.binary, options.actuator, options.cores);
+}
+
 }  // namespace
 
 struct ProcessHost::Impl {
@@ -40,7 +45,7 @@ struct ProcessHost::Impl {
     bool started = false;
   };
 
-  explicit Impl(Options host_options);
+  Impl(Options host_options, std::unique_ptr<TenantLauncher> tenant_launcher);
 
   Entry& Find(JobId job);
   SupervisedTenant* Living(JobId job);
@@ -53,19 +58,21 @@ struct ProcessHost::Impl {
   const RealClock clock;
   const Duration epoch;  // MonotonicNow() at the clock's zero.
   UniqueFd interrupt;
-  Reaper reaper;  // Outlives the tenants.
+  const std::unique_ptr<TenantLauncher> launcher;  // Outlives the tenants.
   std::map<JobId, Entry> entries;
   std::deque<HostEvent> events;
   std::vector<StepSample> steps;
   std::vector<ResizeSample> resizes;
+  std::vector<ActuationSample> actuations;
   std::vector<TenantSample> last_samples;  // Of tenants that are gone; not yet taken.
   TimePoint next_drain;
 };
 
-ProcessHost::Impl::Impl(Options host_options)
+ProcessHost::Impl::Impl(Options host_options, std::unique_ptr<TenantLauncher> tenant_launcher)
     : options(std::move(host_options)),
       epoch(MonotonicNow() - clock.Now().time_since_epoch()),
-      interrupt(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+      interrupt(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      launcher(std::move(tenant_launcher)) {
   if (!interrupt) throw std::system_error(errno, std::generic_category(), "eventfd");
 }
 
@@ -86,6 +93,7 @@ SupervisedTenant* ProcessHost::Impl::Living(JobId job) {
 void ProcessHost::Impl::Bury(Entry* entry) {
   entry->tenant->TakeSteps(epoch, clock.Now(), &steps);
   entry->tenant->TakeResizes(epoch, clock.Now(), &resizes);
+  entry->tenant->TakeActuations(&actuations);
   last_samples.push_back(entry->tenant->LastSample(clock.Now()));
   entry->progress = entry->tenant->Progress();
   entry->tenant = nullptr;
@@ -114,15 +122,18 @@ bool ProcessHost::Impl::Poll(TimePoint deadline) {
   std::vector<pollfd> descriptors{{interrupt.get(), POLLIN, 0}};
   for (const auto& [job, entry] : entries) {
     if (!entry.tenant) continue;
-    descriptors.push_back({entry.tenant->pidfd(), POLLIN, 0});
-    descriptors.push_back({entry.tenant->socket(), POLLIN, 0});  // poll skips -1.
+    for (const int descriptor : entry.tenant->Descriptors()) {
+      descriptors.push_back({descriptor, POLLIN, 0});  // poll skips -1.
+    }
     deadline = std::min({deadline, entry.tenant->NextCheck(), next_drain});
   }
   const timespec timeout = ToTimespec(std::max(deadline - clock.Now(), Duration(0)));
   return ppoll(descriptors.data(), descriptors.size(), &timeout, nullptr) >= 0 || errno != EINTR;
 }
 
-ProcessHost::ProcessHost(Options options) : impl_(std::make_unique<Impl>(std::move(options))) {}
+ProcessHost::ProcessHost(const Options& options) : ProcessHost(options, Launcher(options)) {}
+ProcessHost::ProcessHost(const Options& options, std::unique_ptr<TenantLauncher> launcher)
+    : impl_(std::make_unique<Impl>(options, std::move(launcher))) {}
 ProcessHost::~ProcessHost() = default;
 
 void ProcessHost::Describe(JobId job, const TenantSpec& spec) { impl_->entries[job].spec = spec; }
@@ -135,9 +146,11 @@ void ProcessHost::Start(const Job& job, const CpuSet& cores, Split threads) {
   CHECK(!entry.started) << "job " << job.id.value << " is started twice";
   entry.started = true;
   const Options& options = impl_->options;
-  SupervisedTenant::Settings settings{.binary = options.binary,
-                                      .log = {},
+  SupervisedTenant::Settings settings{.log = {},
                                       .topology = options.topology,
+                                      .actuator = options.actuator,
+                                      .machine_cores = options.cores,
+                                      .client = options.client,
                                       .heartbeat_timeout = options.heartbeat_timeout,
                                       .start_timeout = options.start_timeout,
                                       .settle_timeout = options.settle_timeout};
@@ -146,8 +159,8 @@ void ProcessHost::Start(const Job& job, const CpuSet& cores, Split threads) {
   }
   try {
     entry.tenant = std::make_unique<SupervisedTenant>(job, entry.spec, cores, threads, settings,
-                                                      &impl_->reaper, impl_->clock.Now());
-  } catch (const std::system_error& error) {
+                                                      impl_->launcher.get(), impl_->clock.Now());
+  } catch (const std::runtime_error& error) {
     impl_->events.push_back(HostFailed{job.id, error.what()});
   }
 }
@@ -218,6 +231,13 @@ std::vector<ResizeSample> ProcessHost::TakeResizes() {
     }
   }
   return std::exchange(impl_->resizes, {});
+}
+
+std::vector<ActuationSample> ProcessHost::TakeActuations() {
+  for (auto& [job, entry] : impl_->entries) {
+    if (entry.tenant) entry.tenant->TakeActuations(&impl_->actuations);
+  }
+  return std::exchange(impl_->actuations, {});
 }
 
 void ProcessHost::Interrupt() {

@@ -17,6 +17,8 @@
 #include <vector>
 
 #include "engine/base/topology.h"
+#include "experiments/hosts/actuator.h"
+#include "experiments/hosts/tenant_launcher.h"
 #include "experiments/hosts/tenant_spec.h"
 #include "policies/host.h"
 
@@ -29,13 +31,18 @@ class ProcessHost final : public Host {
     std::filesystem::path
         log_directory;  // tenant-<job>.log: the stderr of each tenant. Empty = inherited.
     Topology topology;
+    Actuator actuator = Actuator::kAffinity;
+    CpuSet cores = {};  // Of the experiment; only a quota needs them.
+    Client client = Client::kOn;
     Duration heartbeat_timeout = std::chrono::seconds(10);  // Of a started tenant.
     Duration start_timeout = std::chrono::seconds(60);
     Duration settle_timeout =
         std::chrono::seconds(5);  // A grant not settled by then fails the tenant.
   };
 
-  explicit ProcessHost(Options options);
+  explicit ProcessHost(const Options& options);
+  // Tenants in something else than plain processes: the launcher's affair; `binary` is not used.
+  ProcessHost(const Options& options, std::unique_ptr<TenantLauncher> launcher);
   ~ProcessHost() override;  // Kills what still runs, and waits for it.
 
   // Tells what a job runs. REQUIRES: before the job is started.
@@ -56,6 +63,9 @@ class ProcessHost final : public Host {
   std::vector<StepSample> TakeSteps();
   // The resizes of tenants' pools that were reported since the last call, in order per job.
   std::vector<ResizeSample> TakeResizes();
+
+  // How tenants were moved by the grants since the last call, in order per job.
+  std::vector<ActuationSample> TakeActuations();
 
   // Makes NextEvent return nullopt at once, now or at its next call. Async-signal-safe; any thread.
   void Interrupt();

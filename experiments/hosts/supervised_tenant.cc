@@ -1,7 +1,6 @@
 #include "experiments/hosts/supervised_tenant.h"
 
 #include <signal.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -24,17 +23,8 @@ constexpr Duration kLeaveTimeout = seconds(5);  // From "finished", or a closed 
 constexpr int kMessagesPerTurn = 64;            // A tenant that floods its host only delays itself.
 constexpr Duration kPausedRunTime = milliseconds(10);  // More is computing while paused.
 
-std::pair<UniqueFd, UniqueFd> SocketPair() {
-  int ends[2];
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-    throw std::system_error(errno, std::generic_category(), "socketpair");
-  }
-  UniqueFd first(ends[0]), second(ends[1]);
-  return {AboveStdio(std::move(first)), AboveStdio(std::move(second))};
-}
-
 std::vector<std::string> Arguments(const Job& job, const TenantSpec& spec, const CpuSet& cores,
-                                   Split threads, int socket, int counters) {
+                                   Split threads, const SupervisedTenant::Settings& settings) {
   // Work is divided for the capacity, so a malleable tenant gets that of the rigid one it is
   // compared with.
   const Split fixed = job.threads.value_or(Split{});
@@ -44,8 +34,6 @@ std::vector<std::string> Arguments(const Job& job, const TenantSpec& spec, const
   const auto add = [&arguments](const char* option, const std::string& value) {
     arguments.push_back(std::string("--") + option + "=" + value);
   };
-  add("host-fd", std::to_string(socket));
-  add("counters-fd", std::to_string(counters));
   add("job", std::to_string(job.id.value));
   add("elasticity", std::string(ToString(job.elasticity)));
   add("capacity", std::to_string(capacity));
@@ -59,6 +47,8 @@ std::vector<std::string> Arguments(const Job& job, const TenantSpec& spec, const
   add("batch", std::to_string(spec.batch));
   add("steps", std::to_string(spec.steps));
   add("seed", std::to_string(spec.seed));
+  if (settings.client != Client::kOn) add("client", std::string(ToString(settings.client)));
+  if (settings.actuator == Actuator::kQuota) arguments.push_back("--unbound");
   return arguments;
 }
 
@@ -69,8 +59,8 @@ std::string Within(Duration limit) {
 }  // namespace
 
 SupervisedTenant::SupervisedTenant(const Job& job, const TenantSpec& spec, const CpuSet& cores,
-                                   Split threads, const Settings& settings, Reaper* reaper,
-                                   TimePoint now)
+                                   Split threads, const Settings& settings,
+                                   TenantLauncher* launcher, TimePoint now)
     : job_(job),
       spec_(spec),
       settings_(settings),
@@ -78,21 +68,33 @@ SupervisedTenant::SupervisedTenant(const Job& job, const TenantSpec& spec, const
       counters_(SharedCounters::Create()),
       cores_(cores),
       held_(cores),
+      threads_(threads),
       ready_deadline_(now + settings.start_timeout),
       next_check_(ready_deadline_) {
-  auto [ours, theirs] = SocketPair();
-  socket_ = std::move(ours);
-  const int fds[] = {theirs.get(), counters_.fd()};
-  process_.emplace(
-      TenantProcess::Launch{
-          .binary = settings.binary,
-          .arguments = Arguments(job, spec, cores, threads, fds[0], fds[1]),
-          .cores = cores,
-          .inherited = {fds[0], fds[1]},
-          .log = settings.log,
-      },
-      reaper);
-  sampler_.emplace(process_->pid());
+  launched_ = launcher->Launch({.job = job.id,
+                                .arguments = Arguments(job, spec, Range(), threads, settings),
+                                .cores = cores,
+                                .counters = counters_.fd(),
+                                .log = settings.log,
+                                .data_directory = spec.data_directory});
+  if (launched_->pid() >= 0) sampler_.emplace(launched_->pid());
+}
+
+bool SupervisedTenant::Told() const { return Malleable() && settings_.client != Client::kOff; }
+
+// A client that halves takes seconds, and that is what is measured then.
+bool SupervisedTenant::Awaited() const {
+  return Told() && (settings_.client == Client::kOn || Paused());
+}
+
+CpuSet SupervisedTenant::Range() const {
+  return settings_.actuator == Actuator::kQuota && !Paused() ? settings_.machine_cores : cores_;
+}
+
+std::vector<int> SupervisedTenant::Descriptors() const {
+  std::vector<int> descriptors = launched_->Descriptors();
+  if (!closed_) descriptors.push_back(launched_->socket());
+  return descriptors;
 }
 
 void SupervisedTenant::Fail(std::string reason) {
@@ -100,40 +102,78 @@ void SupervisedTenant::Fail(std::string reason) {
 }
 
 void SupervisedTenant::BeginGrant(const CpuSet& cores, Split threads, TimePoint now) {
-  const bool was_stopped = Paused() && !Malleable();
+  const bool was_stopped = Paused() && !Told();
   cores_ = cores;
+  threads_ = threads;
   held_ = held_ | cores;
   ++sequence_;
   settling_ = true;
+  acted_ = moving_ = answered_ = false;
   settle_deadline_ = now + settings_.settle_timeout;
   if (was_stopped) {  // It could not do anything meanwhile.
     ready_deadline_ = std::max(ready_deadline_, now + settings_.start_timeout);
     last_heartbeat_ = last_run_ = now;
   }
   next_check_ = now;
-  if (!Malleable()) return;
-  answered_ = false;
-  if (!SendPacket(socket_.get(), Encode(GrantMessage{sequence_, cores, threads})) && !closed_) {
-    // Gone, which the pidfd tells, or its buffer is full of grants that it does not read.
-    if (errno == EAGAIN || errno == EWOULDBLOCK) Fail("does not read its grants");
-  }
+  Act(now);
 }
 
 void SupervisedTenant::Grant(const CpuSet& cores, Split threads, TimePoint now) {
   BeginGrant(cores, threads, now);
-  if (Malleable()) return;
-  Confine();
-  process_->Signal(SIGCONT);
 }
 
-void SupervisedTenant::Pause(TimePoint now) {
-  BeginGrant({}, {0, 0}, now);
-  if (!Malleable()) process_->Signal(SIGSTOP);
+void SupervisedTenant::Pause(TimePoint now) { BeginGrant({}, {0, 0}, now); }
+
+// Does for the latest grant what a host can do now: the cgroup first, then the message. One that
+// has not connected yet is still on its way to the cores of its start.
+void SupervisedTenant::Act(TimePoint now) {
+  if (acted_ || launched_->socket() < 0) return;
+  if (!Paused()) {
+    Move(now);
+    if (moving_) return;
+  }
+  acted_ = true;
+  if (!Told()) return launched_->Signal(Paused() ? SIGSTOP : SIGCONT);
+  const auto start = std::chrono::steady_clock::now();
+  const GrantMessage grant{sequence_, Range(), threads_};
+  if (!SendPacket(launched_->socket(), Encode(grant)) && !closed_) {
+    // Gone, which the pidfd tells, or its buffer is full of grants that it does not read.
+    if (errno == EAGAIN || errno == EWOULDBLOCK) Fail("does not read its grants");
+  }
+  if (!Paused() && !launched_->HasGroup()) {
+    Record(now, {.actuator = "message", .fast = std::chrono::steady_clock::now() - start});
+  }
+}
+
+void SupervisedTenant::Move(TimePoint now) {
+  if (!launched_->HasGroup()) {
+    if (Told()) return;
+    const auto start = std::chrono::steady_clock::now();
+    Confine();
+    return Record(now, {.actuator = "affinity", .fast = std::chrono::steady_clock::now() - start});
+  }
+  try {
+    if (!moving_) launched_->Move(cores_);
+    moving_ = !launched_->Done();
+  } catch (const std::runtime_error& error) {
+    moving_ = false;
+    return Fail("could not be moved to cores " + cores_.ToString() + ": " + error.what());
+  }
+  if (!moving_) Record(now, launched_->LastTimes());
+}
+
+void SupervisedTenant::Record(TimePoint now, const LaunchedTenant::Times& times) {
+  actuations_.push_back({.job = job_.id,
+                         .time = now,
+                         .cores = cores_,
+                         .actuator = times.actuator,
+                         .fast = times.fast,
+                         .runtime = times.runtime});
 }
 
 void SupervisedTenant::Confine() {
   const Confinement result =
-      ConfineThreads(process_->pid(), cores_, Which::kAll, settings_.topology);
+      ConfineThreads(launched_->pid(), cores_, Which::kAll, settings_.topology);
   if (result == Confinement::kRefused) {
     Fail("the kernel does not allow it on cores " + cores_.ToString() + ": " +
          std::generic_category().message(errno));
@@ -154,10 +194,11 @@ void SupervisedTenant::Handle(const SettledMessage& settled, TimePoint now) {
     settle_deadline_ = now + settings_.settle_timeout;
     last_heartbeat_ = last_run_ = now;
   }
-  if (!Malleable() || settled.sequence < sequence_) return;
-  if (settled.cores != cores_) {
+  if (!Awaited() || settled.sequence < sequence_) return;
+  // Fewer is allowed: somebody else may have narrowed its cpuset.
+  if (!Range().Contains(settled.cores)) {
     return Fail("settled on cores " + settled.cores.ToString() + " instead of " +
-                cores_.ToString());
+                Range().ToString());
   }
   answered_ = true;
 }
@@ -182,8 +223,9 @@ void SupervisedTenant::Handle(const ErrorMessage& error, TimePoint) { Fail(error
 
 void SupervisedTenant::ReadMessages(TimePoint now) {
   std::string text;
+  if (launched_->socket() < 0) return;
   for (int i = 0; i < kMessagesPerTurn && !closed_; ++i) {
-    switch (ReceivePacket(socket_.get(), &text)) {
+    switch (ReceivePacket(launched_->socket(), &text)) {
       case Receipt::kNothing: return;
       case Receipt::kTooLong: return Fail("sent an oversized message");
       case Receipt::kClosed:
@@ -209,8 +251,15 @@ HostEvent SupervisedTenant::Over(const TenantProcess::End& end) const {
 
 std::optional<HostEvent> SupervisedTenant::Advance(TimePoint now) {
   next_check_ = now + CheckPeriod();
+  try {
+    launched_->Advance();
+  } catch (const std::runtime_error& error) {
+    Fail(error.what());
+  }
+  if (!sampler_ && launched_->pid() >= 0) sampler_.emplace(launched_->pid());
+  Act(now);
   ReadMessages(now);
-  if (const std::optional<TenantProcess::End> end = process_->Ended()) {
+  if (const std::optional<TenantProcess::End> end = launched_->Ended()) {
     ReadMessages(now);  // Its last words, which it may have said since.
     return Over(*end);
   }
@@ -220,7 +269,7 @@ std::optional<HostEvent> SupervisedTenant::Advance(TimePoint now) {
   }
   const bool settled = settling_ && !finished_ && failure_.empty() && AtItsPlace();
   if (!failure_.empty() || (finished_ && now >= leave_deadline_)) {
-    process_->Kill();
+    launched_->Kill();
     return Over({});
   }
   if (settled) {
@@ -230,8 +279,8 @@ std::optional<HostEvent> SupervisedTenant::Advance(TimePoint now) {
     last_run_ = now;
     return HostSettled{job_.id};
   }
-  const bool tenants_turn = Malleable() ? !ready_ || !answered_ : !ready_ && !Paused();
-  if (settling_ && !finished_ && !tenants_turn) next_check_ = now + kVerifyPeriod;
+  const bool others_turn = Awaited() ? !ready_ || !answered_ : !ready_ && !Paused();
+  if (settling_ && !finished_ && !others_turn && !moving_) next_check_ = now + kVerifyPeriod;
   return std::nullopt;
 }
 
@@ -241,22 +290,23 @@ Duration SupervisedTenant::CheckPeriod() const {
 }
 
 bool SupervisedTenant::AtItsPlace() {
-  if (!Malleable() && Paused()) {
-    answered_ = true;
+  if (!acted_ || !sampler_) return false;
+  if (!Told() && Paused()) {
     if (!sampler_->Read()) return false;
     const auto& threads = sampler_->Threads();
     return std::all_of(threads.begin(), threads.end(),
                        [](const auto& thread) { return thread.state == 'T'; });
   }
   if (!ready_) return false;
-  if (!Malleable()) {
-    if (!answered_) Confine();
-    return answered_ && sampler_->Read();
+  if (!Awaited()) {
+    // Threads that were born meanwhile are missing, if it is the affinity that holds them.
+    if (!launched_->HasGroup() && !answered_) Confine();
+    answered_ = answered_ || launched_->HasGroup();
   }
   if (!answered_ || !sampler_->Read()) return false;
   for (const ProcessSampler::Thread& thread : sampler_->Threads()) {
     if (Paused() ? thread.compute && thread.state == 'R'
-                 : !cores_.Contains(settings_.topology.ThreadBinding(thread.tid))) {
+                 : !Range().Contains(settings_.topology.ThreadBinding(thread.tid))) {
       return false;
     }
   }
@@ -264,7 +314,7 @@ bool SupervisedTenant::AtItsPlace() {
 }
 
 void SupervisedTenant::CheckDeadlines(TimePoint now) {
-  const bool stopped = !Malleable() && Paused();
+  const bool stopped = !Told() && Paused();
   if (closed_ && now >= leave_deadline_) return Fail("closed its control socket");
   if (!ready_ && !stopped) {
     if (now < ready_deadline_) return;
@@ -280,7 +330,7 @@ void SupervisedTenant::CheckDeadlines(TimePoint now) {
 // REQUIRES: the latest grant has settled.
 void SupervisedTenant::CheckConduct(TimePoint now) {
   next_conduct_check_ = next_check_;
-  const bool stopped = !Malleable() && Paused();
+  const bool stopped = !Told() && Paused();
   if (stopped || !sampler_->Read()) return;
   CheckAlive(now);
   if (Paused()) {
@@ -292,10 +342,12 @@ void SupervisedTenant::CheckConduct(TimePoint now) {
   for (const ProcessSampler::Thread& thread : sampler_->Threads()) {
     if (!thread.compute) continue;
     const CpuSet binding = settings_.topology.ThreadBinding(thread.tid);
-    if (cores_.Contains(binding)) continue;
+    if (Range().Contains(binding)) continue;
+    if (launched_->HasGroup() && !std::exchange(retaken_, true)) return launched_->Move(cores_);
     return Fail("has a compute thread on cores " + binding.ToString() + ", outside its grant of " +
                 cores_.ToString());
   }
+  retaken_ = false;
 }
 
 // Two signs of life are wanted: the control thread's heartbeat, and CPU time of the threads that do
@@ -305,7 +357,7 @@ void SupervisedTenant::CheckAlive(TimePoint now) {
   if (std::exchange(heartbeats_, heartbeats) != heartbeats) last_heartbeat_ = now;
   Duration run_time = sampler_->ComputeTotals().run_time;
   for (const ProcessSampler::Thread& thread : sampler_->Threads()) {
-    if (thread.tid == process_->pid()) run_time += thread.run_time;
+    if (thread.tid == launched_->pid()) run_time += thread.run_time;
   }
   if (std::exchange(run_time_, run_time) != run_time || Paused() || paused_by_others_) {
     last_run_ = now;
@@ -339,7 +391,7 @@ TenantSample SupervisedTenant::SampleOf(const ProcessSampler::Totals& totals, Ti
 
 std::optional<TenantSample> SupervisedTenant::Sample(TimePoint now) {
   const int64_t sequence = counters_.Read().settled_sequence;
-  if (!sampler_->Read(ProcessSampler::Look::kSample)) return std::nullopt;
+  if (!sampler_ || !sampler_->Read(ProcessSampler::Look::kSample)) return std::nullopt;
   const ProcessSampler::Totals totals = sampler_->ComputeTotals();
   const SharedCounters::Counters counters = counters_.Read();
   TenantSample sample = SampleOf(totals, now);
@@ -350,7 +402,7 @@ std::optional<TenantSample> SupervisedTenant::Sample(TimePoint now) {
 }
 
 TenantSample SupervisedTenant::LastSample(TimePoint now) const {
-  return SampleOf(sampler_->ComputeTotals(), now);
+  return SampleOf(sampler_ ? sampler_->ComputeTotals() : ProcessSampler::Totals(), now);
 }
 
 void SupervisedTenant::TakeSteps(Duration epoch, TimePoint now, std::vector<StepSample>* steps) {
@@ -380,6 +432,11 @@ void SupervisedTenant::TakeResizes(Duration epoch, TimePoint now,
                         .op = resized.op,
                         .taken = resized.time});
   }
+}
+
+void SupervisedTenant::TakeActuations(std::vector<ActuationSample>* actuations) {
+  actuations->insert(actuations->end(), actuations_.begin(), actuations_.end());
+  actuations_.clear();
 }
 
 }  // namespace cosched

@@ -1,21 +1,24 @@
 #pragma once
-// One running tenant as its ProcessHost sees it: the process, its socket, its counters, the grant
-// it should follow and all that may go wrong. Advance() does everything that time or the tenant's
-// messages ask for. Not thread-safe.
+// One running tenant as its host sees it, whatever it runs in: its process, its socket, its
+// counters, the grant it should follow and all that may go wrong. Advance() does everything that
+// time or the tenant's messages ask for. Not thread-safe.
 //
+// A grant moves the tenant's cgroup first, if it has one, and then tells the tenant, if it listens.
 // The host believes the kernel, not the tenant: a grant has settled when the tenant says so *and*
-// every thread's affinity is within it (malleable), or when the affinity that the host sets from
-// outside has stuck (rigid, moldable).
+// every thread's affinity is within it (malleable), or when what the host sets from outside has
+// stuck (rigid, moldable, and in containers a client that is off or takes its time).
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/base/topology.h"
+#include "experiments/hosts/actuator.h"
 #include "experiments/hosts/process_sampler.h"
 #include "experiments/hosts/shared_counters.h"
-#include "experiments/hosts/tenant_process.h"
+#include "experiments/hosts/tenant_launcher.h"
 #include "experiments/hosts/tenant_protocol.h"
 #include "experiments/hosts/tenant_spec.h"
 #include "policies/host.h"
@@ -25,28 +28,28 @@ namespace cosched {
 class SupervisedTenant {
  public:
   struct Settings {
-    std::filesystem::path binary;
     std::filesystem::path log;  // Empty = this process's stderr.
     Topology topology;
+    Actuator actuator = Actuator::kAffinity;  // The launcher's too.
+    CpuSet machine_cores;                     // Of the experiment: where a quota lets it run.
+    Client client = Client::kOn;
     Duration heartbeat_timeout, start_timeout, settle_timeout;
   };
 
-  // Starts the process. Throws std::system_error if the kernel refuses. The reaper outlives it.
+  // Starts it. Throws std::runtime_error if that is refused. The launcher outlives it.
   SupervisedTenant(const Job& job, const TenantSpec& spec, const CpuSet& cores, Split threads,
-                   const Settings& settings, Reaper* reaper, TimePoint now);
+                   const Settings& settings, TenantLauncher* launcher, TimePoint now);
 
   void Grant(const CpuSet& cores, Split threads, TimePoint now);
   void Pause(TimePoint now);
-  void Kill() { process_->Kill(); }
+  void Kill() { launched_->Kill(); }
 
   // Reads what has arrived and checks what is due. HostFinished and HostFailed mean that the
   // process is gone.
   std::optional<HostEvent> Advance(TimePoint now);
-  // Advance wants to be called when a descriptor of the two is readable (socket: -1 once closed),
-  // and at this time.
+  // Advance wants to be called when one of the descriptors is readable, and at this time.
   TimePoint NextCheck() const { return next_check_; }
-  int socket() const { return closed_ ? -1 : socket_.get(); }
-  int pidfd() const { return process_->pidfd(); }
+  std::vector<int> Descriptors() const;
 
   double Progress() const;                            // 0..1
   std::optional<TenantSample> Sample(TimePoint now);  // nullopt if the process has just gone.
@@ -54,10 +57,17 @@ class SupervisedTenant {
   // `epoch` is the MonotonicNow() of TimePoint zero.
   void TakeSteps(Duration epoch, TimePoint now, std::vector<StepSample>* steps);
   void TakeResizes(Duration epoch, TimePoint now, std::vector<ResizeSample>* resizes);
+  void TakeActuations(std::vector<ActuationSample>* actuations);
 
  private:
   bool Malleable() const { return job_.elasticity == Elasticity::kMalleable; }
   bool Paused() const { return cores_.Empty(); }
+  bool Told() const;  // It gets its grants as messages; else it is stopped and moved like a stone.
+  bool Awaited() const;  // … and a grant has settled only when it has answered.
+  CpuSet Range() const;  // Where its threads may be.
+  void Act(TimePoint now);
+  void Move(TimePoint now);
+  void Record(TimePoint now, const LaunchedTenant::Times& times);
   void BeginGrant(const CpuSet& cores, Split threads, TimePoint now);
   void Confine();
   void Fail(std::string reason);
@@ -81,14 +91,17 @@ class SupervisedTenant {
   const TenantSpec spec_;
   const Settings settings_;
   const TimePoint started_at_;
-  UniqueFd socket_;
   SharedCounters counters_;
-  std::optional<TenantProcess> process_;
-  std::optional<ProcessSampler> sampler_;
+  std::unique_ptr<LaunchedTenant> launched_;
+  std::optional<ProcessSampler> sampler_;  // Once its process is known.
 
   CpuSet cores_;          // Of the latest grant; empty = paused.
   CpuSet held_;           // Those, and until it settles also the ones it may still be on.
+  Split threads_;         // Of the latest grant.
   int64_t sequence_ = 1;  // Of the latest grant.
+  bool acted_ = true;     // All that the host does for the latest grant is done …
+  bool moving_ = false;   // … or its cgroup is being moved.
+  bool retaken_ = false;  // Its cgroup was moved back, because somebody else had widened it.
   bool settling_ = true;
   bool answered_ = false;  // The tenant has answered the latest grant, or need not.
 
@@ -100,8 +113,9 @@ class SupervisedTenant {
 
   TimePoint ready_deadline_, settle_deadline_, leave_deadline_;
   TimePoint next_check_, next_conduct_check_;
-  std::vector<ResizedMessage> resizes_;  // Not yet taken.
-  bool paused_by_others_ = false;        // A person has paused it (cosched ctl), not its host.
+  std::vector<ResizedMessage> resizes_;      // Not yet taken.
+  std::vector<ActuationSample> actuations_;  // Not yet taken.
+  bool paused_by_others_ = false;            // A person has paused it (cosched ctl), not its host.
   int64_t heartbeats_ = -1;
   TimePoint last_heartbeat_;
   Duration run_time_{0};  // Of main and compute threads, at the last sign of life.

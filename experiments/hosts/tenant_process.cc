@@ -27,8 +27,10 @@ namespace {
 struct ChildPlan {
   const char* binary;
   char* const* argv;
-  const cpu_set_t* cores;
+  const cpu_set_t* cores;  // Null = all.
   size_t cores_size;
+  const int* doors;
+  size_t door_count;
   const int* inherited;
   size_t inherited_count;
   int input, output;  // Become 0, and 1 and 2.
@@ -47,7 +49,12 @@ struct ChildPlan {
   sigemptyset(&none);
   pthread_sigmask(SIG_SETMASK, &none, nullptr);
   for (const int number : {SIGINT, SIGTERM, SIGPIPE, SIGHUP}) signal(number, SIG_DFL);
-  if (sched_setaffinity(0, plan.cores_size, plan.cores) != 0) _exit(TenantProcess::kNoCores);
+  for (size_t i = 0; i < plan.door_count; ++i) {
+    if (write(plan.doors[i], "0", 1) != 1) _exit(TenantProcess::kNoCores);
+  }
+  if (plan.cores != nullptr && sched_setaffinity(0, plan.cores_size, plan.cores) != 0) {
+    _exit(TenantProcess::kNoCores);
+  }
   if (dup2(plan.input, 0) < 0 || dup2(plan.output, 1) < 0 || dup2(plan.output, 2) < 0) {
     _exit(TenantProcess::kNoOutput);
   }
@@ -95,10 +102,10 @@ Reaper::~Reaper() {
   thread_.join();
 }
 
-void Reaper::Take(UniqueFd pidfd) {
+void Reaper::Take(UniqueFd pidfd, std::unique_ptr<Cgroup> group) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    ended_.push_back(std::move(pidfd));
+    ended_.push_back({std::move(pidfd), std::move(group)});
   }
   news_.notify_one();
 }
@@ -110,17 +117,20 @@ void Reaper::Run() {
   while (true) {
     news_.wait(lock, [this] { return stopping_ || !ended_.empty(); });
     if (ended_.empty()) return;
-    const UniqueFd pidfd = std::move(ended_.back());
+    Ended ended = std::move(ended_.back());
     ended_.pop_back();
     lock.unlock();
     siginfo_t info;
-    while (waitid(P_PIDFD, static_cast<id_t>(pidfd.get()), &info, WEXITED) != 0 && errno == EINTR) {
+    while (waitid(P_PIDFD, static_cast<id_t>(ended.pidfd.get()), &info, WEXITED) != 0 &&
+           errno == EINTR) {
     }
+    ended.group = nullptr;
     lock.lock();
   }
 }
 
-TenantProcess::TenantProcess(const Launch& launch, Reaper* reaper) : reaper_(reaper) {
+TenantProcess::TenantProcess(const Launch& launch, Reaper* reaper, std::unique_ptr<Cgroup> group)
+    : reaper_(reaper), group_(std::move(group)) {
   std::vector<char*> argv{const_cast<char*>(launch.binary.c_str())};
   for (const std::string& argument : launch.arguments) {
     argv.push_back(const_cast<char*>(argument.c_str()));
@@ -140,9 +150,17 @@ TenantProcess::TenantProcess(const Launch& launch, Reaper* reaper) : reaper_(rea
   if (!output) ThrowErrno("opening the tenant's log " + launch.log.string());
   output = AboveStdio(std::move(output));
 
-  const ChildPlan plan{
-      launch.binary.c_str(),   argv.data(), cores.get(),  cores_size, launch.inherited.data(),
-      launch.inherited.size(), input.get(), output.get(), getpid()};
+  const ChildPlan plan{.binary = launch.binary.c_str(),
+                       .argv = argv.data(),
+                       .cores = launch.cores.Empty() ? nullptr : cores.get(),
+                       .cores_size = cores_size,
+                       .doors = launch.doors.data(),
+                       .door_count = launch.doors.size(),
+                       .inherited = launch.inherited.data(),
+                       .inherited_count = launch.inherited.size(),
+                       .input = input.get(),
+                       .output = output.get(),
+                       .parent = getpid()};
   pid_ = fork();
   if (pid_ == 0) RunChild(plan);
   if (pid_ < 0) ThrowErrno("starting a tenant");
@@ -159,7 +177,7 @@ TenantProcess::TenantProcess(const Launch& launch, Reaper* reaper) : reaper_(rea
 
 TenantProcess::~TenantProcess() {
   Kill();
-  reaper_->Take(std::move(pidfd_));
+  reaper_->Take(std::move(pidfd_), std::move(group_));
 }
 
 void TenantProcess::Signal(int signal) {

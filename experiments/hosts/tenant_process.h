@@ -1,12 +1,13 @@
 #pragma once
 // One child process of a host: started on its cores, never outliving its parent, known by a pidfd.
-// Called by ProcessHost. Not thread-safe. The kernel ties the child to the *thread* that started
+// Called by the launchers. Not thread-safe. The kernel ties the child to the *thread* that started
 // it: that thread must live as long.
 
 #include <sys/types.h>
 
 #include <condition_variable>
 #include <filesystem>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "engine/base/cpu_set.h"
+#include "experiments/hosts/cgroup.h"
 #include "experiments/hosts/unique_fd.h"
 
 namespace cosched {
@@ -28,14 +30,20 @@ class Reaper {
   ~Reaper();  // When all have been reaped.
   Reaper(const Reaper&) = delete;
   Reaper& operator=(const Reaper&) = delete;
-  void Take(UniqueFd pidfd);  // A child of this process that was killed or has ended.
+  // A child of this process that was killed or has ended, and its cgroup (or null), which can only
+  // be removed after it.
+  void Take(UniqueFd pidfd, std::unique_ptr<Cgroup> group);
 
  private:
+  struct Ended {
+    UniqueFd pidfd;
+    std::unique_ptr<Cgroup> group;
+  };
   void Run();
 
   std::mutex mutex_;
   std::condition_variable news_;
-  std::vector<UniqueFd> ended_;
+  std::vector<Ended> ended_;
   bool stopping_ = false;
   std::thread thread_;
 };
@@ -45,7 +53,9 @@ class TenantProcess {
   struct Launch {
     std::filesystem::path binary;
     std::vector<std::string> arguments;  // Without argv[0].
-    CpuSet cores;                        // It runs nowhere else from its first instruction on.
+    CpuSet cores;  // It runs nowhere else from its first instruction on. Empty = where this
+                   // process may; no mask of its own then narrows what its cgroup allows later.
+    std::vector<int> doors;      // Of the cgroup that it enters first (Cgroup::Doors()).
     std::vector<int> inherited;  // The only descriptors it gets, besides 0, 1 and 2; above 2.
     std::filesystem::path log;   // Gets its stdout and stderr. Empty = this process's stderr.
   };
@@ -55,7 +65,7 @@ class TenantProcess {
 
   // Throws std::system_error if the kernel refuses to start a process or the log can't be written.
   // The reaper outlives it.
-  TenantProcess(const Launch& launch, Reaper* reaper);
+  TenantProcess(const Launch& launch, Reaper* reaper, std::unique_ptr<Cgroup> group = nullptr);
   ~TenantProcess();
   TenantProcess(const TenantProcess&) = delete;
   TenantProcess& operator=(const TenantProcess&) = delete;
@@ -77,6 +87,7 @@ class TenantProcess {
   std::optional<End> Wait(int flags);
 
   Reaper* const reaper_;
+  std::unique_ptr<Cgroup> group_;
   pid_t pid_ = -1;
   UniqueFd pidfd_;
   std::optional<End> end_;

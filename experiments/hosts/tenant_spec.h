@@ -60,9 +60,11 @@ struct ActuationSample {
   JobId job;
   TimePoint time;
   CpuSet cores;
-  std::string
-      actuator;      // "affinity", "cpuset", "quota" or "runtime" (the container runtime's update).
-  Duration fast{0};  // The write to the cgroup, or sched_setaffinity of all threads.
+  // "cpuset", "quota" or "affinity" (of all threads, set by the host); "runtime" (the container
+  // runtime's own update); "message" (nothing but the message: the tenant places its threads).
+  std::string actuator;
+  std::optional<Duration>
+      fast;  // The write to the cgroup, sched_setaffinity of all threads, or the message.
   std::optional<Duration> runtime;  // The container runtime's own update, where it was called.
 };
 

@@ -56,6 +56,7 @@ TEST_F(ConfigTest, DefaultsAreThoseOfTheHeader) {
   EXPECT_EQ(config.seed, 1U);
   EXPECT_EQ(config.elasticities, std::vector<Elasticity>{Elasticity::kMalleable});
   EXPECT_EQ(config.cores, CpuSet::Range(0, 3));
+  EXPECT_EQ(config.actuator, Actuator::kAffinity);  // Nothing else for a machine not here.
   EXPECT_EQ(config.sample_period, std::chrono::milliseconds(100));
   EXPECT_EQ(config.trace.jobs, 6);
   ASSERT_EQ(config.workloads.size(), 1U);
@@ -140,6 +141,7 @@ TEST_F(ConfigTest, EachWrongLineIsNamedWithItsKeyAndWhatIsAllowed) {
            {"machine = { cores = \"\" }", "machine.cores", "0-3"},
            {"machine = { cores = 5 }", "machine.cores", "from 1 to 4"},
            {"machine = { cores = 2.5 }", "machine.cores", "string"},
+           {"machine = { actuator = \"magic\" }", "machine.actuator", "cpuset, quota, affinity"},
            {"machine = 2", "machine", "table"},
            {"sampling = { period_ms = 0 }", "sampling.period_ms", "from 1"},
            {"trace = { jobs = 0 }", "trace.jobs", "from 1"},

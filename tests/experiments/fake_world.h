@@ -51,6 +51,7 @@ class FakeWorld final : public World, public Host, public Clock {
   }
   std::vector<StepSample> TakeSteps() override { return {}; }
   std::vector<ResizeSample> TakeResizes() override { return {}; }
+  std::vector<ActuationSample> TakeActuations() override { return {}; }
 
   TimePoint Now() const override { return now_; }
   const Clock& GetClock() const override { return *this; }

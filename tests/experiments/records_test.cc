@@ -15,6 +15,7 @@
 namespace cosched {
 namespace {
 
+using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -46,12 +47,16 @@ TEST_F(RecordsTest, JobRowHasItsTimesGrantAndWork) {
   records_.OnSample({{7}, At(2400), {0}, 1, 1, false, {}, {}, 0, 0, {}, {}, 4, 128});
   records_.OnStep({{7}, 4, At(2500), milliseconds(100), 1, 2.25});
   records_.OnResize({{7}, At(2001), "grant", {1, 2}, {1, 1}, {0}, "Conv2D", milliseconds(1)});
+  records_.OnActuation({{7}, At(2000), {0}, "cpuset", microseconds(61), {}});
+  records_.OnActuation({{7}, At(2000), {0}, "runtime", {}, milliseconds(57)});
   records_.OnEnded(At(2500), {7}, JobEnd::kFinished, "");
   EXPECT_THAT(Read("jobs.csv"),
               HasSubstr("\n7,resnet20,malleable,0,1,2,2,1.000000,1.500000,2.500000,0.500000,"
                         "1.000000,1.500000,1.500000,0,1,1,finished,,5,160\n"));
   EXPECT_THAT(Read("steps.csv"), HasSubstr("\n7,4,2.500000,100.0000,1,2.25\n"));
   EXPECT_THAT(Read("resizes.csv"), HasSubstr("\n2.001000,7,grant,1,2,1,1,0,Conv2D,1000\n"));
+  EXPECT_THAT(Read("actuations.csv"),
+              HasSubstr("\n2.000000,7,0,cpuset,61.0,\n2.000000,7,0,runtime,,57000.0\n"));
 }
 
 TEST_F(RecordsTest, JobThatNeverStartedHasNoStart) {

@@ -219,6 +219,18 @@ class TamperTest(unittest.TestCase):
         self.set_cell("resizes", 0, time="0.000001")
         self.expect_broken("not between start and finish")
 
+    def test_actuation_by_an_unknown_actuator(self):
+        self.set_cell("actuations", 0, actuator="magic")
+        self.expect_broken("unknown actuator magic")
+
+    def test_actuation_to_cores_that_were_not_granted(self):
+        self.set_cell("actuations", 0, cores="63")
+        self.expect_broken("moved to cores that it was not granted")
+
+    def test_actuation_without_a_duration(self):
+        self.set_cell("actuations", 0, fast_us="", runtime_us="")
+        self.expect_broken("no duration")
+
     def test_decision_twice(self):
         self.edit(f"{CELL}/decisions.csv", lambda rows: rows.append(rows[0]))
         self.expect_broken("is there twice")

@@ -227,6 +227,7 @@ class Cell {
     if (shrunk.empty()) return;
     now_ += kSettle;
     for (FixtureJob* job : shrunk) {
+      records_.OnActuation({job->job.id, now_, job->cores, "cpuset", kSettle / 2, {}});
       // A job that will also get cores is not where the decision wants it yet.
       const bool complete = job->cores == changes.at(job->job.id);
       records_.OnSettled(now_, job->job.id, job->cores, complete ? decision_ : 0, kSettle);

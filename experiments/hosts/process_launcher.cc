@@ -1,0 +1,76 @@
+#include "experiments/hosts/process_launcher.h"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "engine/base/check.h"
+#include "experiments/hosts/owner.h"
+
+namespace cosched {
+namespace {
+
+std::pair<UniqueFd, UniqueFd> SocketPair() {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+    throw std::system_error(errno, std::generic_category(), "socketpair");
+  }
+  UniqueFd first(ends[0]), second(ends[1]);
+  return {AboveStdio(std::move(first)), AboveStdio(std::move(second))};
+}
+
+class ProcessTenant final : public LaunchedTenant {
+ public:
+  ProcessTenant(const std::filesystem::path& binary, const TenantLaunch& launch,
+                std::unique_ptr<Cgroup> group, Actuator actuator, Reaper* reaper)
+      : group_(group.get()), actuator_(actuator) {
+    auto [ours, theirs] = SocketPair();
+    socket_ = std::move(ours);
+    TenantProcess::Launch start{.binary = binary,
+                                .arguments = launch.arguments,
+                                .cores = group ? CpuSet() : launch.cores,
+                                .doors = group ? group->Doors() : std::vector<int>(),
+                                .inherited = {theirs.get(), launch.counters},
+                                .log = launch.log};
+    start.arguments.push_back("--host-fd=" + std::to_string(theirs.get()));
+    start.arguments.push_back("--counters-fd=" + std::to_string(launch.counters));
+    process_.emplace(start, reaper, std::move(group));
+  }
+
+  void Advance() override {}
+  pid_t pid() const override { return process_->pid(); }
+  int socket() const override { return socket_.get(); }
+  std::vector<int> Descriptors() const override { return {process_->pidfd()}; }
+  std::optional<TenantProcess::End> Ended() override { return process_->Ended(); }
+  void Signal(int signal) override { process_->Signal(signal); }
+  void Kill() override { process_->Kill(); }
+
+  bool HasGroup() const override { return group_ != nullptr; }
+  void Move(const CpuSet& cores) override { times_.fast = group_->Apply(actuator_, cores); }
+  bool Done() override { return true; }
+  Times LastTimes() const override { return times_; }
+
+ private:
+  Cgroup* const group_;  // The process's, which keeps it until it has been reaped; may be null.
+  const Actuator actuator_;
+  UniqueFd socket_;
+  std::optional<TenantProcess> process_;
+  Times times_{.actuator = std::string(ToString(actuator_))};
+};
+
+}  // namespace
+
+std::unique_ptr<LaunchedTenant> ProcessLauncher::Launch(const TenantLaunch& launch) {
+  std::unique_ptr<Cgroup> group;
+  if (actuator_ != Actuator::kAffinity) {
+    const bool quota = actuator_ == Actuator::kQuota;
+    const std::string name = OwnerName() + "-" + std::to_string(launch.job.value);
+    group = std::make_unique<Cgroup>(Cgroup::Create(name, quota ? cores_ : launch.cores, quota));
+    if (quota) group->Apply(actuator_, launch.cores);
+  }
+  return std::make_unique<ProcessTenant>(binary_, launch, std::move(group), actuator_, &reaper_);
+}
+
+}  // namespace cosched

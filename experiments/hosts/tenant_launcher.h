@@ -1,0 +1,67 @@
+#pragma once
+// What differs between a tenant that is a child process and one in a container: how it starts, is
+// reached, confined and ended. A SupervisedTenant does everything else. Implemented by
+// process_launcher.h and container_launcher.h; used by a host on one thread.
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/base/clock.h"
+#include "engine/base/cpu_set.h"
+#include "experiments/hosts/tenant_process.h"
+#include "policies/job.h"
+
+namespace cosched {
+
+struct TenantLaunch {
+  JobId job;
+  std::vector<std::string> arguments;  // Of the binary; how to reach the host is added.
+  CpuSet cores;                        // It runs nowhere else from its first instruction on.
+  int counters = -1;                   // The shared page's descriptor.
+  std::filesystem::path log;           // Gets its stdout and stderr. Empty = this process's stderr.
+  std::string data_directory;          // That it reads; "" = none.
+};
+
+class LaunchedTenant {
+ public:
+  virtual ~LaunchedTenant() = default;  // Kills it.
+
+  // Goes on with the start. Throws std::runtime_error if it can't be started after all.
+  virtual void Advance() = 0;
+  virtual pid_t pid() const = 0;   // Of its process; -1 until that is known.
+  virtual int socket() const = 0;  // To talk to it; -1 until it has connected. Never before pid().
+  // Readable when Advance or Ended has news.
+  virtual std::vector<int> Descriptors() const = 0;
+
+  // How it ended, once it has: nothing of it runs any more. Does not block.
+  virtual std::optional<TenantProcess::End> Ended() = 0;
+  virtual void Signal(int signal) = 0;  // Nothing if it has ended or not begun.
+  virtual void Kill() = 0;              // At once; nothing of it runs when this returns.
+
+  // Moves it: the cpuset, or the quota, of its cgroup. REQUIRES: it has one. Done() is true once
+  // the kernel holds it there, at once unless the container's runtime has to be asked. Both throw
+  // std::runtime_error if that is refused.
+  virtual bool HasGroup() const = 0;
+  virtual void Move(const CpuSet& cores) = 0;
+  virtual bool Done() = 0;
+  struct Times {
+    std::string actuator;  // As in ActuationSample.
+    std::optional<Duration> fast = {};
+    std::optional<Duration> runtime = {};
+  };
+  virtual Times LastTimes() const = 0;  // Of the last move that is done.
+};
+
+class TenantLauncher {
+ public:
+  virtual ~TenantLauncher() = default;
+  // Throws std::runtime_error if it can't be started.
+  virtual std::unique_ptr<LaunchedTenant> Launch(const TenantLaunch& launch) = 0;
+};
+
+}  // namespace cosched

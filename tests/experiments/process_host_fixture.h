@@ -1,0 +1,136 @@
+#pragma once
+// A host of fake tenants (fake_tenant.h) and what the kernel says of them, for the tests of hosts.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/hosts/process_host.h"
+#include "experiments/hosts/process_sampler.h"
+
+namespace cosched {
+
+inline constexpr int64_t kForever = 1'000'000'000;  // Steps.
+
+inline ProcessHost::Options HostOptions() {
+  return {.binary = "/proc/self/exe", .log_directory = {}, .topology = Topology::ThisMachine()};
+}
+
+// Living processes whose parent is `parent`.
+inline std::vector<pid_t> ChildrenOf(pid_t parent) {
+  std::vector<pid_t> children;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const pid_t pid = std::atoi(entry.path().filename().c_str());
+    std::ifstream file(entry.path() / "stat");
+    std::string line;
+    if (pid <= 0 || !std::getline(file, line)) continue;
+    const size_t after_name = line.rfind(") ");
+    const bool alive = line[after_name + 2] != 'Z';
+    if (alive && std::atoi(line.c_str() + after_name + 4) == parent) children.push_back(pid);
+  }
+  return children;
+}
+
+inline CpuSet UnionOfBindings(pid_t process, bool compute_only) {
+  const Topology topology = Topology::ThisMachine();
+  ProcessSampler sampler(process);
+  sampler.Read();
+  CpuSet cpus;
+  for (const ProcessSampler::Thread& thread : sampler.Threads()) {
+    if (thread.compute || !compute_only) cpus = cpus | topology.ThreadBinding(thread.tid);
+  }
+  return cpus;
+}
+
+inline size_t ComputeThreads(pid_t process) {
+  ProcessSampler sampler(process);
+  sampler.Read();
+  const auto& threads = sampler.Threads();
+  return static_cast<size_t>(std::count_if(threads.begin(), threads.end(),
+                                           [](const auto& thread) { return thread.compute; }));
+}
+
+class ProcessHostTest : public ::testing::Test {
+ protected:
+  ProcessHostTest() : machine_(Topology::ThisMachine().Cpus()), one_{machine_.First()} {
+    for (const int cpu : machine_.ToVector()) {
+      if (two_.Count() < 2) two_.Add(cpu);
+    }
+  }
+
+  ProcessHost& Host() {
+    if (!host_) host_ = std::make_unique<ProcessHost>(options_);
+    return *host_;
+  }
+  // Starts a fake tenant; its job's id is returned.
+  JobId Start(const std::string& behaviour, const CpuSet& cores, int64_t steps = kForever,
+              Elasticity elasticity = Elasticity::kMalleable) {
+    Job job;
+    job.id = JobId{next_job_++};
+    job.request = {1, two_.Count(), two_.Count()};
+    job.elasticity = elasticity;
+    TenantSpec spec;
+    spec.model = behaviour;
+    spec.steps = steps;
+    Host().Describe(job.id, spec);
+    Host().Start(job, cores, DefaultSplit(cores.Count()));
+    return job.id;
+  }
+  std::optional<HostEvent> Next(Duration patience = std::chrono::seconds(20)) {
+    return Host().NextEvent(Host().GetClock().Now() + patience);
+  }
+  void ExpectSettled(JobId job) {
+    const std::optional<HostEvent> event = Next();
+    ASSERT_TRUE(event) << "nothing happened";
+    const auto* settled = std::get_if<HostSettled>(&*event);
+    if (const auto* failed = std::get_if<HostFailed>(&*event)) FAIL() << failed->reason;
+    ASSERT_NE(settled, nullptr);
+    EXPECT_EQ(settled->job, job);
+  }
+  // The next event is this job's failure; its reason.
+  std::string Failure(JobId job) {
+    const std::optional<HostEvent> event = Next();
+    if (!event) return "nothing happened";
+    const auto* failed = std::get_if<HostFailed>(&*event);
+    if (failed == nullptr) return "no failure";
+    EXPECT_EQ(failed->job, job);
+    EXPECT_TRUE(ChildrenOf(getpid()).empty()) << "failed, but its process is still there";
+    return failed->reason;
+  }
+  std::string FailureOf(const std::string& behaviour, int64_t steps = kForever) {
+    return Failure(Start(behaviour, one_, steps));
+  }
+  static pid_t OnlyChild() {
+    const std::vector<pid_t> children = ChildrenOf(getpid());
+    EXPECT_EQ(children.size(), 1u);
+    return children.empty() ? -1 : children.front();
+  }
+  TenantSample OnlySample() {
+    const std::vector<TenantSample> samples = Host().Sample();
+    EXPECT_EQ(samples.size(), 1u);
+    return samples.empty() ? TenantSample() : samples.front();
+  }
+
+  void ExpectNothingToSample() {
+    Host().Sample();  // The last of those that are gone.
+    EXPECT_TRUE(Host().Sample().empty());
+  }
+
+  const CpuSet machine_;
+  const CpuSet one_;
+  CpuSet two_;  // One core only, where the machine has no more.
+  ProcessHost::Options options_ = HostOptions();
+
+ private:
+  std::unique_ptr<ProcessHost> host_;
+  int64_t next_job_ = 1;
+};
+
+}  // namespace cosched
