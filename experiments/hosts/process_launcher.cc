@@ -51,6 +51,9 @@ class ProcessTenant final : public LaunchedTenant {
   void Move(const CpuSet& cores) override { times_.fast = group_->Apply(actuator_, cores); }
   bool Done() override { return true; }
   Times LastTimes() const override { return times_; }
+  Cgroup::Counters Counters() const override {
+    return group_ != nullptr ? group_->Read() : Cgroup::Counters();
+  }
 
  private:
   Cgroup* const group_;  // The process's, which keeps it until it has been reaped; may be null.

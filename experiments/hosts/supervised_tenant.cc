@@ -384,6 +384,9 @@ TenantSample SupervisedTenant::SampleOf(const ProcessSampler::Totals& totals, Ti
   sample.run_queue_wait = totals.run_queue_wait;
   sample.involuntary_switches = totals.involuntary_switches;
   sample.migrations = totals.migrations;
+  const Cgroup::Counters group = launched_->Counters();
+  sample.throttled = group.throttled;
+  sample.pressure = group.pressure;
   sample.steps = counters.steps;
   sample.images = counters.images;
   return sample;

@@ -13,6 +13,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/cpu_set.h"
+#include "experiments/hosts/cgroup.h"
 #include "experiments/hosts/tenant_process.h"
 #include "policies/job.h"
 
@@ -54,7 +55,8 @@ class LaunchedTenant {
     std::optional<Duration> fast = {};
     std::optional<Duration> runtime = {};
   };
-  virtual Times LastTimes() const = 0;  // Of the last move that is done.
+  virtual Times LastTimes() const = 0;            // Of the last move that is done.
+  virtual Cgroup::Counters Counters() const = 0;  // Of its cgroup; empty without one.
 };
 
 class TenantLauncher {

@@ -125,6 +125,7 @@ TEST_F(ActuatorTest, QuotaLimitsTheTimeAndNotThePlace) {
   EXPECT_GE(before, Duration(0));
   if (two_.Count() < 2) return;  // One core can't use up a quota of one.
   while (*group.Read().throttled == before) ASSERT_FALSE(Next(std::chrono::milliseconds(20)));
+  EXPECT_GT(OnlySample().throttled.value_or(Duration(-1)), before);
 }
 
 TEST_F(ActuatorTest, AffinitySaysWhoPlacedTheThreads) {
