@@ -9,6 +9,7 @@
 #include "experiments/cli/compare.h"
 #include "experiments/cli/doctor.h"
 #include "experiments/cli/list.h"
+#include "experiments/cli/reproduce.h"
 #include "experiments/cli/run.h"
 #include "experiments/cli/tenant.h"
 
@@ -31,6 +32,7 @@ int main(int argc, char** argv) {
   int exit_code = 0;
   cosched::AddRunCommand(app, &exit_code);
   cosched::AddCompareCommand(app, &exit_code);
+  cosched::AddReproduceCommand(app, &exit_code);
   cosched::AddTenantCommand(app, &exit_code);
   cosched::AddListCommand(app, &exit_code);
   cosched::AddDoctorCommand(app, &exit_code);

@@ -1,4 +1,4 @@
-"""Reads the records of one run (results/<experiment>/<run>) for the plot scripts. Knows the folder's layout; draws nothing."""
+"""Reads the records of a run or a sweep (results/<experiment>/<run>) for the plot scripts. Knows the layout; draws nothing."""
 import json
 from functools import lru_cache
 from pathlib import Path
@@ -23,8 +23,23 @@ class Cell(NamedTuple):
         return read_table(self.folder / f"{name}.csv")
 
     @property
+    def info(self):
+        return json.loads((self.folder / "cell.json").read_text())
+
+    @property
     def machine_cores(self):
-        return parse_cpus(json.loads((self.folder / "cell.json").read_text())["machine_cores"])
+        return parse_cpus(self.info["machine_cores"])
+
+    @property
+    def marks(self):
+        return self.info.get("marks", [])
+
+    def steady_steps(self, job=None):
+        """The steps but the first of each job, which also makes the kernels."""
+        steps = self.table("steps")
+        if job is not None:
+            steps = steps[steps["job_id"] == job]
+        return steps[steps["step"] > 0]
 
 
 class Run:
@@ -60,6 +75,59 @@ class Run:
     def summary(self):
         table = read_table(self.path / "summary.csv")
         return table[table["status"] == "done"]
+
+
+class Point(NamedTuple):
+    values: dict  # Dotted key of the experiment file -> number or text.
+    run: Run
+
+
+class Sweep:
+    """The points of a sweep that have done cells; a run without a sweep is one point without values."""
+
+    def __init__(self, path):
+        self.path = Path(path)
+        try:
+            self.manifest = json.loads((self.path / "manifest.json").read_text())
+        except (OSError, ValueError) as error:
+            raise LoadError(f"{self.path}: not a run: {error}") from error
+        listed = self.manifest.get("points", [{"name": "", "values": {}}])
+        self.points = []
+        for point in listed:
+            if any(map(is_done, (self.path / point["name"]).glob("*/*/*/cell.json"))):
+                values = {key: number_or_text(value) for key, value in point["values"].items()}
+                self.points.append(Point(values, Run(self.path / point["name"])))
+        if not self.points:
+            raise LoadError(f"{self.path}: no cell of this run is done")
+
+    @property
+    def cores_here(self):
+        return len(parse_cpus(self.manifest["host"]["cpus"]))
+
+    def values(self, key):
+        """All values of a swept key, in order."""
+        return sorted({point.values[key] for point in self.points if key in point.values})
+
+    def cells(self, elasticity=None, **wanted):
+        """The cells of all points with these values, by trial. Keys are given by their last word (threads=2)."""
+        found = []
+        for point in self.points:
+            short = {key.split(".")[-1]: value for key, value in point.values.items()}
+            if all(short.get(key) == value for key, value in wanted.items()):
+                found += [cell for cell in point.run.cells if elasticity in (None, cell.elasticity)]
+        return sorted(found, key=lambda cell: cell.trial)
+
+    def marked(self):
+        """How many cells are marked (measured beside other programs, or late), of how many."""
+        cells = [cell for point in self.points for cell in point.run.cells]
+        return sum(bool(cell.marks) for cell in cells), len(cells)
+
+
+def number_or_text(text):
+    try:
+        return int(text)
+    except ValueError:
+        return text
 
 
 def is_done(cell_json):

@@ -47,6 +47,12 @@ def legend_below(figure, handles, columns):
     figure.legend(handles=handles, loc="lower center", ncol=columns)
 
 
+def threads_axis(axes):
+    """x in powers of two, written as the integers they are."""
+    axes.set_xscale("log", base=2)
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+
+
 def save(figure, base):
     """Writes base.png and base.pdf and prints their paths."""
     base.parent.mkdir(parents=True, exist_ok=True)

@@ -195,7 +195,7 @@ Finding Python() {
     finding.consequence = "runs end with the table, without plots";
     finding.remedy =
         "apt-get install python3-matplotlib python3-pandas, or name a python in $COSCHED_PYTHON";
-  } else if (FindPlotScript("plot_all.py").empty()) {
+  } else if (FindTreeFile("plots/plot_all.py").empty()) {
     finding.verdict = Verdict::kLesser;
     finding.found += ", but no plots/plot_all.py";
     finding.consequence = "runs end with the table, without plots";

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/cli/reproduce.h"
 #include "policies/registry.h"
 #include "traces/formats.h"
 #include "workloads/model.h"
@@ -69,18 +70,25 @@ void ListFormats() {
   PrintTable(rows);
 }
 
+void ListFigures() {
+  std::vector<Row> rows = {{"figure", "what it shows"}};
+  for (const FigureInfo& figure : Figures()) rows.push_back({figure.name, figure.title});
+  PrintTable(rows);
+}
+
 }  // namespace
 
 void AddListCommand(CLI::App& app, int* exit_code) {
   CLI::App* list = app.add_subcommand("list", "List what an experiment file may name");
   const auto what = std::make_shared<std::string>();
-  list->add_option("what", *what, "policies, models or formats (of traces)")
+  list->add_option("what", *what, "policies, models, formats (of traces) or figures")
       ->required()
-      ->check(CLI::IsMember({"policies", "models", "formats"}));
+      ->check(CLI::IsMember({"policies", "models", "formats", "figures"}));
   list->callback([what, exit_code] {
     if (*what == "policies") ListPolicies();
     if (*what == "models") ListModels();
     if (*what == "formats") ListFormats();
+    if (*what == "figures") ListFigures();
     *exit_code = 0;
   });
 }

@@ -61,13 +61,12 @@ std::filesystem::path ThisBinary() {
   return std::filesystem::read_symlink("/proc/self/exe", ignored);
 }
 
-std::filesystem::path FindPlotScript(const std::string& name) {
+std::filesystem::path FindTreeFile(const std::string& path) {
   const std::filesystem::path folder = ThisBinary().parent_path();
-  for (const std::filesystem::path& plots :
-       {std::filesystem::path(GetBuildInfo().source_dir) / "plots", folder / "plots",
-        folder.parent_path() / "plots"}) {
+  for (const std::filesystem::path& root :
+       {std::filesystem::path(GetBuildInfo().source_dir), folder, folder.parent_path()}) {
     std::error_code ignored;
-    if (std::filesystem::is_regular_file(plots / name, ignored)) return plots / name;
+    if (std::filesystem::exists(root / path, ignored)) return root / path;
   }
   return {};
 }
@@ -76,7 +75,7 @@ bool DrawPlots(const std::filesystem::path& run) {
   const bool swept = PointFolders(run) != std::vector{run};
   const std::string name =
       swept ? std::filesystem::absolute(run).parent_path().filename().string() : "plot_all";
-  const std::filesystem::path script = FindPlotScript(name + ".py");
+  const std::filesystem::path script = FindTreeFile("plots/" + name + ".py");
   if (script.empty() && swept) {
     fmt::print(stderr,
                "no plots: there is no script for this sweep; each point has its own: "

@@ -15,9 +15,9 @@ std::string FindPython();
 std::vector<std::string> PythonCandidates();
 bool CanDraw(const std::string& python);
 
-// plots/<name> of the source tree that this binary was built from, or beside the binary. Empty if
-// it is in neither.
-std::filesystem::path FindPlotScript(const std::string& name);
+// A file or folder of the source tree that this binary was built from, "plots/load.py", or beside
+// the binary. Empty if it is in neither.
+std::filesystem::path FindTreeFile(const std::string& path);
 
 // Runs plots/plot_all.py on a run, plots/<experiment>.py on a sweep (which may have none); it
 // prints the paths of what it drew. False, with the reason on stderr, if it can't or fails.

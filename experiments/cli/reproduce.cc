@@ -1,0 +1,143 @@
+#include "experiments/cli/reproduce.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "engine/base/error.h"
+#include "engine/base/topology.h"
+#include "experiments/cli/execute.h"
+#include "experiments/cli/plots.h"
+
+namespace cosched {
+namespace {
+
+constexpr int kFailed = 1;
+constexpr int kInterrupted = 130;
+constexpr const char* kHolds = "holds";
+constexpr const char* kFails = "does not hold";
+
+struct ReproduceArguments {
+  std::vector<std::string> figures;
+  std::string out = "results";
+  bool quick = false;
+};
+
+// By verdict, over all figures.
+using Verdicts = std::map<std::string, int>;
+
+std::filesystem::path FigureFile(const std::string& name) {
+  return FindTreeFile("experiments/figures/" + name + ".toml");
+}
+
+std::vector<std::string> Chosen(const std::vector<std::string>& asked) {
+  std::vector<std::string> known;
+  for (const FigureInfo& figure : Figures()) known.push_back(figure.name);
+  if (asked.empty()) return known;
+  std::vector<std::string> chosen;
+  for (const std::string& name : asked) {
+    const auto found = std::find_if(known.begin(), known.end(), [&name](const std::string& figure) {
+      return figure == name || figure == "fig_" + name;
+    });
+    if (found == known.end()) {
+      throw InputError({.file = "command line",
+                        .key = "FIGURE",
+                        .problem = fmt::format("there is no figure \"{}\"", name),
+                        .allowed = fmt::format("{}", fmt::join(known, ", "))});
+    }
+    chosen.push_back(*found);
+  }
+  return chosen;
+}
+
+// False if there are none, or they can't be read.
+bool CountVerdicts(const std::filesystem::path& file, Verdicts* verdicts) {
+  std::ifstream stream(file);
+  const nlohmann::json json = nlohmann::json::parse(stream, nullptr, false);
+  if (!json.is_object() || !json.contains("claims")) return false;
+  for (const auto& claim : json["claims"]) ++(*verdicts)[claim.value("verdict", "")];
+  return true;
+}
+
+int Reproduce(const std::string& name, const ReproduceArguments& arguments,
+              const Topology& topology, Verdicts* verdicts) {
+  const std::filesystem::path file = FigureFile(name);
+  fmt::print(stderr, "{}\n", name);
+  const Sweep sweep = LoadSweep(file, {}, arguments.quick, topology);
+  const Executed executed = Execute(sweep, {.results = arguments.out}, topology);
+  if (executed.result.interrupted) {
+    fmt::print(stderr,
+               "interrupted: {} of {} cells are kept in {}; continue with: cosched run {}{} --out "
+               "{} --resume\n",
+               executed.whole, sweep.cells.size(), executed.run.string(), file.string(),
+               arguments.quick ? " --quick" : "", arguments.out);
+    return kInterrupted;
+  }
+  const int broken = executed.result.failed + executed.result.with_failures;
+  if (broken > 0) fmt::print(stderr, "{} cells of {} failed\n", broken, name);
+  const bool drawn = DrawPlots(executed.run) &&
+                     CountVerdicts(executed.run / "plots" / (name + ".claims.json"), verdicts);
+  fmt::print("\n");
+  return drawn && broken == 0 ? 0 : kFailed;
+}
+
+int ReproduceAll(const ReproduceArguments& arguments) {
+  const std::vector<std::string> figures = Chosen(arguments.figures);
+  if (figures.empty() || FindPython().empty()) {
+    fmt::print(stderr,
+               "figures need the source tree and a python with matplotlib and pandas: see "
+               "cosched doctor\n");
+    return kFailed;
+  }
+  const Topology topology = Topology::ThisMachine();
+  Verdicts verdicts;
+  int exit_code = 0;
+  for (const std::string& name : figures) {
+    const int code = Reproduce(name, arguments, topology, &verdicts);
+    if (code == kInterrupted) return code;
+    exit_code = std::max(exit_code, code);
+  }
+  int all = 0;
+  for (const auto& [verdict, count] : verdicts) all += count;
+  fmt::print("{} claims: {} hold, {} do not hold, {} are not supported here\n", all,
+             verdicts[kHolds], verdicts[kFails], all - verdicts[kHolds] - verdicts[kFails]);
+  return verdicts[kFails] > 0 ? kFailed : exit_code;
+}
+
+}  // namespace
+
+std::vector<FigureInfo> Figures() {
+  std::vector<FigureInfo> figures;
+  std::error_code ignored;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(FindTreeFile("experiments/figures"), ignored)) {
+    if (entry.path().extension() != ".toml") continue;
+    const std::string name = entry.path().stem().string();
+    std::ifstream stream(FindTreeFile("plots/expected/" + name + ".json"));
+    const nlohmann::json expected = nlohmann::json::parse(stream, nullptr, false);
+    figures.push_back({name, expected.is_object() ? expected.value("title", "") : ""});
+  }
+  std::sort(figures.begin(), figures.end(),
+            [](const FigureInfo& a, const FigureInfo& b) { return a.name < b.name; });
+  return figures;
+}
+
+void AddReproduceCommand(CLI::App& app, int* exit_code) {
+  const auto arguments = std::make_shared<ReproduceArguments>();
+  CLI::App* command =
+      app.add_subcommand("reproduce", "Run, draw and check the claims of the published figures");
+  command->add_option("FIGURE", arguments->figures, "See `cosched list figures`; default: all");
+  command->add_flag("--quick", arguments->quick,
+                    "Fewer trials and shorter jobs: shows that it works, decides little");
+  command->add_option("--out", arguments->out, "Results go to DIR/<figure>/<run>")
+      ->capture_default_str();
+  command->callback([arguments, exit_code] { *exit_code = ReproduceAll(*arguments); });
+}
+
+}  // namespace cosched

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Step time against intra-op threads, a panel a number of cores, by affinity and by quota, with the published times."""
+import numpy as np
+
+import claims
+import figures
+import style
+from style import plt
+
+CORES, THREADS, ACTUATOR = "machine.cores", "workload.resnet20.threads", "machine.actuator"
+COLORS = {"affinity": "#0072B2", "quota": "#D55E00"}
+PUBLISHED = "#7a7a7a"
+MOST = 64  # Threads of the published slowdown.
+
+
+def trials_of(sweep, cores, actuator):
+    """A dict a trial: threads -> step times. Under a quota steps fall into and between throttled periods: take their mean."""
+    wanted = {"cores": cores}
+    if sweep.values(ACTUATOR):
+        wanted["actuator"] = actuator
+    elif actuator != "affinity":
+        return []
+    trials = {}
+    for threads in sweep.values(THREADS):
+        for cell in sweep.cells(threads=threads, **wanted):
+            trials.setdefault(cell.trial, {})[threads] = cell.steady_steps()["duration_ms"].to_numpy()
+    return [trial for trial in trials.values() if len(trial) == len(sweep.values(THREADS))]
+
+
+def means(trials):
+    """By threads: the median over trials of the mean step."""
+    return {threads: np.median([np.mean(trial[threads]) for trial in trials]) for threads in trials[0]}
+
+
+def slowdown(trials):
+    times = means(trials)
+    return times[MOST] / min(times.values())
+
+
+def excess(trials, cores):
+    times = means(trials)
+    if cores not in times:
+        raise claims.NotHere(f"{cores} threads are not in the sweep")
+    return times[MOST] / times[cores]
+
+
+def needed(sweep, cores, actuator):
+    trials = trials_of(sweep, cores, actuator)
+    if not trials:
+        raise claims.NotHere(f"no trial on {cores} core{'s' * (cores > 1)} by {actuator}")
+    if MOST not in trials[0]:
+        raise claims.NotHere(f"{MOST} threads are not in the sweep")
+    return trials
+
+
+def best_threads(sweep, cores, actuator):
+    def of(trials):
+        times = means(trials)
+        return min(times, key=times.get) / cores
+
+    return claims.bootstrap(needed(sweep, cores, actuator), of)
+
+
+def smaller(sweep, cores):
+    """Trial i of both is one trial: they were interleaved."""
+    both = [{**{("affinity", k): v for k, v in a.items()}, **{("quota", k): v for k, v in b.items()}}
+            for a, b in zip(needed(sweep, cores, "affinity"), needed(sweep, cores, "quota"))]
+
+    def of(drawn, which):
+        return slowdown([{key[1]: values for key, values in trial.items() if key[0] == which} for trial in drawn])
+
+    return claims.bootstrap(both, lambda drawn: of(drawn, "affinity") / of(drawn, "quota"))
+
+
+def measure(sweep):
+    measures = {}
+    for cores in (1, 2):
+        measures[f"smaller_{cores}"] = lambda cores=cores: smaller(sweep, cores)
+        for actuator in COLORS:
+            measures[f"best_{cores}_{actuator}"] = lambda c=cores, a=actuator: best_threads(sweep, c, a)
+            measures[f"excess_{cores}_{actuator}"] = lambda c=cores, a=actuator: claims.bootstrap(
+                needed(sweep, c, a), lambda drawn: excess(drawn, c))
+            measures[f"slowdown_{cores}_{actuator}"] = lambda c=cores, a=actuator: claims.bootstrap(needed(sweep, c, a), slowdown)
+    return measures
+
+
+def draw_panel(axes, sweep, cores, published):
+    for actuator, color in COLORS.items():
+        trials = trials_of(sweep, cores, actuator)
+        if not trials:
+            continue
+        times = means(trials)
+        lowest = min(times.values())
+        axes.plot(list(times), [t / lowest for t in times.values()], "-", color=color, linewidth=1.5,
+                  label=f"here, {actuator} (best {lowest:.1f} ms a step)")
+        for trial in trials:
+            axes.plot(list(trial), [np.mean(v) / lowest for v in trial.values()], "o", color=color, markersize=3, alpha=0.6)
+    if published:
+        lowest = min(published["times_s"])
+        axes.plot(published["threads"], [t / lowest for t in published["times_s"]], "s--", color=PUBLISHED, markersize=3,
+                  linewidth=1.1, label=f"published, quota (best {lowest} s)")
+    style.threads_axis(axes)
+    axes.axhline(1, color="#888888", linewidth=0.8)
+    axes.axvspan(cores, 2 * cores, color="#009E73", alpha=0.10, linewidth=0)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("intra-op threads")
+    axes.set_title(f"{cores} core{'s' if cores > 1 else ''}", loc="left")
+    axes.legend(loc="upper left", frameon=True, edgecolor="none")
+
+
+def draw(sweep, expected):
+    counts = sweep.values(CORES)
+    figure, grid = plt.subplots(1, len(counts), figsize=(1.5 + 4 * len(counts), 3.8), squeeze=False, sharey=True)
+    for axes, cores in zip(grid[0], counts):
+        draw_panel(axes, sweep, cores, expected["published_times"].get(str(cores)))
+    grid[0, 0].set_ylabel("time / the best")
+    figure.suptitle("More threads than cores   (dots: trials; shaded: 1 to 2 threads a core)")
+    return figure
+
+
+if __name__ == "__main__":
+    figures.main("fig_oversubscription", draw, measure, __doc__)

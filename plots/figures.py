@@ -1,0 +1,38 @@
+"""What the scripts of published figures share: their command line, expected values, and where plot and verdicts go."""
+import argparse
+import json
+import sys
+from pathlib import Path
+
+import claims
+import style
+from load import LoadError, Sweep
+
+EXPECTED = Path(__file__).resolve().parent / "expected"
+
+
+def expected_of(name):
+    return json.loads((EXPECTED / f"{name}.json").read_text())
+
+
+def main(name, draw, measure, description):
+    """RUN [--out BASE]: BASE.png, .pdf and .claims.json, whose paths are printed, then the table of claims.
+
+    draw(sweep, expected) gives a figure; measure(sweep) a function for each claim's name that gives a claims.Estimate or
+    raises claims.NotHere.
+    """
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("run", metavar="RUN", help=f"results/{name}/<run>")
+    parser.add_argument("--out", metavar="F", help=f"F.png, F.pdf and F.claims.json; default RUN/plots/{name}")
+    arguments = parser.parse_args()
+    out = Path(arguments.out) if arguments.out else Path(arguments.run) / "plots" / name
+    try:
+        sweep, expected = Sweep(arguments.run), expected_of(name)
+        style.save(draw(sweep, expected), out)
+        measures = measure(sweep)
+        rows = [claims.evaluate(claim, measures, sweep.cores_here) for claim in expected["claims"]]
+        verdicts = out.with_name(out.name + ".claims.json")
+        claims.write(verdicts, name, rows)
+    except (LoadError, OSError) as error:
+        sys.exit(f"{name}.py: {error}")
+    print(f"{verdicts}\n\n{claims.table(expected['title'], rows, sweep.marked())}", flush=True)

@@ -1,0 +1,312 @@
+#!/usr/bin/env python3
+"""Do the scripts of the published figures draw and judge made-up records of their own experiment files?
+
+The records are those of a simple world (`World`), whose laws a test changes: a claim must hold in a world in which it is
+true, must not in one in which it is false, and must say why where the records can't tell.
+"""
+import csv
+import itertools
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import tomllib
+import unittest
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "plots"))
+import claims  # noqa: E402  (the path must be set first)
+
+FIGURES = sorted(path.stem for path in (ROOT / "experiments" / "figures").glob("*.toml"))
+TRIALS = 2  # Enough for an interval over trials.
+SMALLEST_PLOT = 10_000  # Bytes; an empty page is smaller.
+
+
+def leaves(table, prefix=""):
+    """(dotted key, value) of everything below a table that is no table."""
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from leaves(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def points_of(experiment, cores):
+    """The values of each point, as experiments/sweep.h says."""
+    axes = [[dict(leaves(v)) if isinstance(v, dict) else {key: v} for v in values] for key, values in leaves(experiment["sweep"])]
+    for chosen in itertools.product(*axes):
+        values = {key: value for part in chosen for key, value in part.items()}
+        if values.get("machine.cores", 1) <= cores:
+            yield values
+
+
+class World:
+    """How long a step takes, and who is resized. cores: of the machine."""
+
+    def __init__(self, cores=2, noise=0.005):
+        self.cores, self.noise = cores, noise
+        self.after_resize = 1.0  # Step time of a job that was resized, relative to a static one.
+        self.inter_gain, self.intra_gain = 0.2, 0.9  # Of a second thread.
+        self.excess_cost = {"affinity": 0.02, "quota": 0.045}  # Of each thread that has no core.
+        self.marks = []
+
+    def step_ms(self, inter, intra, cores, jobs=1, actuator="affinity"):
+        gain = 1 + self.intra_gain * (min(intra, cores) - 1) + self.inter_gain * (min(inter, cores) - 1)
+        excess = max(0, max(intra, inter) * jobs / cores - 1) * cores
+        return 90 / gain * max(1, jobs / (cores / min(intra, cores))) * (1 + self.excess_cost[actuator] * excess)
+
+
+def entry(text, cores):
+    """(seconds, cores, inter, intra) of a timetable's entry."""
+    seconds, count, *split = text.split(":")
+
+    def number(word, everything):
+        return everything if word == "all" else int(word)
+
+    count = number(count, cores)
+    inter, intra = (number(word, count) for word in split[0].split("x")) if split else (1, count)
+    return float(seconds), count, inter, intra
+
+
+def timeline(settings, elasticity, cores):
+    """[(begin, cores, inter, intra)] of a job, as the policy and its elasticity make them."""
+    entries = [entry(text, cores) for text in settings.get("timetable", "0:all").split()]
+    if elasticity == "malleable":
+        return entries
+    inter, intra = entries[0][2:]
+    if elasticity == "rigid":
+        inter, intra = settings.get("inter", 1), settings.get("threads", cores)
+    return [(begin, count, inter, intra) for begin, count, _, _ in entries]
+
+
+def write_csv(path, header, rows):
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerows([header, *rows])
+
+
+def write_cell(folder, world, settings, elasticity, random):
+    """One cell: every job runs all its steps; a step is as long as the threads at its begin make it."""
+    folder.mkdir(parents=True)
+    cores = settings.get("cores", world.cores)
+    phases = timeline(settings, elasticity, cores)
+    steps, jobs, grants, samples = [], [], [(0, 0, "submitted", "", "", 0)], []
+    for job in range(settings.get("jobs", 1)):
+        now = 0.3
+        for step in range(settings["steps"]):
+            number, phase = [(i, p) for i, p in enumerate(phases) if p[0] <= now][-1]
+            duration = world.step_ms(phase[2], phase[3], cores, settings.get("jobs", 1), settings.get("actuator", "affinity"))
+            duration *= 1 + world.noise * random.standard_normal()
+            if number > 0 and elasticity == "malleable":
+                duration *= world.after_resize
+            now += duration / 1e3
+            steps.append((job, step, now, duration, phase[2] * phase[3], 1.0))
+            samples.append((now, job, phase[1], max(phase[2], phase[3])))
+        jobs.append((job, "net", "finished", 0.0, now, now))
+    end = max(row[2] for row in steps)
+    grants += [(begin, 0, "granted", f"0-{count - 1}", f"0-{count - 1}", intra)
+               for begin, count, _, intra in phases[:None if elasticity == "malleable" else 1] if begin < end]
+    write_csv(folder / "steps.csv", ["job_id", "step", "time", "duration_ms", "threads", "loss"], steps)
+    write_csv(folder / "jobs.csv", ["job_id", "workload", "state", "starting_time", "finish_time", "execution_time"], jobs)
+    write_csv(folder / "grants.csv", ["time", "job_id", "kind", "cores", "owned", "threads"], grants)
+    write_csv(folder / "samples.csv", ["time", "job_id", "granted", "compute_threads"], samples)
+    (folder / "cell.json").write_text(json.dumps({"status": "done", "machine_cores": f"0-{cores - 1}", "marks": world.marks}))
+
+
+def write_sweep(folder, figure, world):
+    experiment = tomllib.loads((ROOT / "experiments" / "figures" / f"{figure}.toml").read_text())
+    random = np.random.default_rng(7)
+    listed = []
+    for number, values in enumerate(points_of(experiment, world.cores)):
+        name = f"point-{number}"
+        settings = {key.split(".")[-1]: value for key, value in [*leaves(experiment["workload"][0]), *values.items()]}
+        policy = experiment["policies"][0]
+        for elasticity in values.get("elasticity", experiment.get("elasticity")):
+            for trial in range(1, TRIALS + 1):
+                write_cell(folder / name / policy / elasticity / str(trial), world, settings, elasticity, random)
+        manifest = {"experiment": {"name": figure, "workload": experiment["workload"]}, "policies": []}
+        (folder / name / "manifest.json").write_text(json.dumps(manifest))
+        listed.append({"name": name, "values": {key: str(value) for key, value in values.items()}})
+    (folder / "manifest.json").write_text(json.dumps(
+        {"experiment": {"name": figure}, "points": listed, "host": {"cpus": f"0-{world.cores - 1}"}}))
+
+
+class FigureCase(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.run_folder = Path(folder.name) / "run"
+
+    def run_script(self, figure):
+        return subprocess.run([sys.executable, ROOT / "plots" / f"{figure}.py", self.run_folder], capture_output=True, text=True,
+                              check=False, env={**os.environ, "MPLBACKEND": "Agg"})
+
+    def judged(self, figure, world):
+        """Draws the figure in this world; the claims by name."""
+        self.run_folder.mkdir()
+        write_sweep(self.run_folder, figure, world)
+        result = self.run_script(figure)
+        self.assertEqual((result.returncode, result.stderr), (0, ""), result.stderr)
+        self.table = result.stdout
+        base = self.run_folder / "plots" / figure
+        for suffix in (".png", ".pdf"):
+            self.assertGreater(base.with_suffix(suffix).stat().st_size, SMALLEST_PLOT)
+        rows = json.loads(base.with_suffix(".claims.json").read_text())["claims"]
+        return {row["name"]: row for row in rows}
+
+    def expect(self, rows, verdict, *names):
+        for name in names:
+            self.assertEqual(rows[name]["verdict"], verdict, rows[name])
+
+
+class EveryFigure(FigureCase):
+    def test_is_drawn_and_every_claim_has_a_verdict(self):
+        for figure in FIGURES:
+            with self.subTest(figure):
+                self.setUp()
+                rows = self.judged(figure, World())
+                self.assertTrue(rows)
+                for row in rows.values():
+                    self.assertIn(row["verdict"], (claims.HOLDS, claims.FAILS, claims.NOT_HERE))
+                    self.assertEqual(bool(row["reason"]), row["verdict"] != claims.HOLDS)
+                    if row["ours"] is not None:
+                        self.assertLessEqual(row["low"], row["high"])
+                    self.assertIn(row["claim"].split()[0], self.table)
+
+    def test_one_core_and_few_steps_are_reasons_not_errors(self):
+        for figure in FIGURES:
+            with self.subTest(figure):
+                self.setUp()
+                for row in self.judged(figure, World(cores=1)).values():
+                    self.assertTrue(row["reason"] or row["verdict"] == claims.HOLDS)
+
+    def test_no_run_is_one_message(self):
+        for figure in FIGURES:
+            result = self.run_script(figure)
+            self.assertNotEqual(result.returncode, 0)
+            self.assertIn("not a run", result.stderr)
+            self.assertNotIn("Traceback", result.stderr)
+
+    def test_files_share_their_stem_and_name(self):
+        for figure in FIGURES:
+            experiment = tomllib.loads((ROOT / "experiments" / "figures" / f"{figure}.toml").read_text())
+            self.assertEqual(experiment["name"], figure)
+            self.assertTrue((ROOT / "plots" / f"{figure}.py").exists())
+        self.assertEqual(FIGURES, sorted(path.stem for path in (ROOT / "plots" / "expected").glob("fig_*.json")))
+        self.assertEqual(FIGURES, sorted(path.stem for path in (ROOT / "plots").glob("fig_*.py")))
+
+    def test_marked_cells_are_told(self):
+        world = World()
+        world.marks = ["other programs used more than 10 % of the cores meanwhile"]
+        self.judged("fig_grow", world)
+        self.assertIn("6 of 6 cells are marked", self.table)
+
+
+class Elasticity(FigureCase):
+    RATIOS = ("intra_shrunk", "intra_regrown", "inter_shrunk", "inter_regrown")
+
+    def test_resized_as_fast_as_static_holds(self):
+        rows = self.judged("fig_elasticity", World())
+        self.expect(rows, claims.HOLDS, *self.RATIOS)
+        self.expect(rows, claims.NOT_HERE, "intra_slowdown", "inter_slowdown")
+        self.assertIn("needs 16 cores", rows["intra_slowdown"]["reason"])
+        self.assertAlmostEqual(rows["intra_slowdown"]["ours"], 1.9, delta=0.05)
+
+    def test_slower_after_a_resize_does_not(self):
+        world = World()
+        world.after_resize = 1.08
+        self.expect(self.judged("fig_elasticity", world), claims.FAILS, *self.RATIOS)
+
+    def test_noise_is_undecided(self):
+        rows = self.judged("fig_elasticity", World(noise=0.2))
+        self.expect(rows, claims.NOT_HERE, "intra_regrown")
+        self.assertIn("crosses", rows["intra_regrown"]["reason"])
+
+
+class InterIntra(FigureCase):
+    def test_intra_matters_more(self):
+        self.expect(self.judged("fig_inter_intra", World()), claims.HOLDS, "resnet56", "lenet5")
+
+    def test_and_where_it_does_not(self):
+        world = World()
+        world.inter_gain = 1.2
+        self.expect(self.judged("fig_inter_intra", world), claims.FAILS, "resnet56", "lenet5")
+
+
+class Contention(FigureCase):
+    def test_best_falls(self):
+        self.expect(self.judged("fig_contention", World()), claims.HOLDS, "best_falls", "crowded_penalty")
+
+    def test_threads_that_help_in_a_crowd(self):
+        world = World()
+        world.excess_cost = {"affinity": -0.01}
+        self.expect(self.judged("fig_contention", world), claims.FAILS, "crowded_penalty")
+
+
+class Grow(FigureCase):
+    def test_nothing_is_lost(self):
+        rows = self.judged("fig_grow", World())
+        self.expect(rows, claims.HOLDS, "shorter", "ideal")
+        self.assertLess(rows["shorter"]["ours"], -20)
+
+    def test_a_tenant_that_stays_slow(self):
+        world = World()
+        world.after_resize = 1.3
+        self.expect(self.judged("fig_grow", world), claims.FAILS, "ideal")
+
+
+class Oversubscription(FigureCase):
+    def test_the_minimum_and_the_penalty(self):
+        rows = self.judged("fig_oversubscription", World())
+        self.expect(rows, claims.HOLDS, "best_1_affinity", "best_2_affinity", "excess_1_affinity")
+
+    def test_threads_beyond_the_cores_that_help(self):
+        world = World()
+        world.excess_cost = dict.fromkeys(world.excess_cost, -0.005)
+        self.expect(self.judged("fig_oversubscription", world), claims.FAILS, "best_1_affinity", "excess_1_affinity")
+
+
+class Verdicts(unittest.TestCase):
+    def verdict(self, low, high, limits, **claim):
+        return claims.judge({"holds_if": limits, **claim}, claims.Estimate((low + high) / 2, low, high), 2)[0]
+
+    def test_the_whole_interval_decides(self):
+        limits = {"from": 0.9, "to": 1.1}
+        self.assertEqual(self.verdict(0.95, 1.05, limits), claims.HOLDS)
+        self.assertEqual(self.verdict(0.9, 1.1, limits), claims.HOLDS)
+        self.assertEqual(self.verdict(1.11, 1.2, limits), claims.FAILS)
+        self.assertEqual(self.verdict(0.5, 0.89, limits), claims.FAILS)
+        self.assertEqual(self.verdict(1.05, 1.2, limits), claims.NOT_HERE)
+        self.assertEqual(self.verdict(0.5, 2, limits), claims.NOT_HERE)
+        self.assertEqual(self.verdict(1.1, 9, {"from": 1}), claims.HOLDS)
+        self.assertEqual(self.verdict(1.1, 9, {"to": 1}), claims.FAILS)
+        self.assertEqual(self.verdict(1.1, 9, {"from": 1}, needs_cores=3), claims.NOT_HERE)
+
+    def test_the_interval_covers_trials_and_steps(self):
+        random = np.random.default_rng(3)
+        trials = [{"a": random.normal(level, 1, 50)} for level in (9, 10, 11)]
+
+        def statistic(drawn):
+            return np.mean([np.mean(trial["a"]) for trial in drawn])
+
+        over_trials = claims.bootstrap(trials, statistic)
+        within = claims.bootstrap(trials[:1], statistic)
+        self.assertEqual(over_trials, claims.bootstrap(trials, statistic))
+        self.assertGreater(over_trials.high - over_trials.low, 2 * (within.high - within.low))
+        self.assertLess(within.low, 9.5)
+        with self.assertRaises(claims.NotHere):
+            claims.bootstrap([], statistic)
+
+    def test_a_failed_claim_tells_its_known_reason(self):
+        claim = {"name": "x", "claim": "x", "published": 1, "holds_if": {"to": 1}, "because": "our pool spins"}
+        row = claims.evaluate(claim, {"x": lambda: claims.Estimate(2, 1.5, 2.5)}, 2)
+        self.assertEqual(row["verdict"], claims.FAILS)
+        self.assertIn("our pool spins", row["reason"])
+
+
+if __name__ == "__main__":
+    unittest.main()
