@@ -7,6 +7,7 @@
 #include "engine/base/error.h"
 #include "experiments/build_info.h"
 #include "experiments/cli/compare.h"
+#include "experiments/cli/ctl.h"
 #include "experiments/cli/doctor.h"
 #include "experiments/cli/list.h"
 #include "experiments/cli/reproduce.h"
@@ -34,6 +35,7 @@ int main(int argc, char** argv) {
   cosched::AddCompareCommand(app, &exit_code);
   cosched::AddReproduceCommand(app, &exit_code);
   cosched::AddTenantCommand(app, &exit_code);
+  cosched::AddCtlCommand(app, &exit_code);
   cosched::AddListCommand(app, &exit_code);
   cosched::AddDoctorCommand(app, &exit_code);
   try {

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 #include <hwloc.h>
 #include <hwloc/linux.h>
+#include <sched.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cerrno>
+#include <cstdint>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -149,12 +152,20 @@ bool Topology::BindThread(pid_t tid, const CpuSet& cpus) const {
   return hwloc_linux_set_tid_cpubind(impl_->topology, tid, bitmap.Get()) == 0;
 }
 
+// Not through hwloc, which cuts the answer off at the last CPU that this process had when the
+// topology was loaded: a tenant that has grown since would not see its new cores.
 CpuSet Topology::ThreadBinding(pid_t tid) const {
-  const Bitmap bitmap;
-  if (!impl_->this_system || hwloc_linux_get_tid_cpubind(impl_->topology, tid, bitmap.Get()) != 0) {
-    return {};
+  if (!impl_->this_system) return {};
+  constexpr size_t kWords = (CpuSet::kMaxCpu + 1) / (8 * sizeof(uint64_t));
+  alignas(cpu_set_t) uint64_t words[kWords] = {};
+  if (sched_getaffinity(tid, sizeof words, reinterpret_cast<cpu_set_t*>(words)) != 0) return {};
+  CpuSet cpus;
+  for (size_t i = 0; i < kWords; ++i) {
+    for (uint64_t word = words[i]; word != 0; word &= word - 1) {
+      cpus.Add(static_cast<int>(i) * 64 + std::countr_zero(word));
+    }
   }
-  return ToCpuSet(bitmap.Get());
+  return cpus;
 }
 
 std::string Topology::Xml() const {

@@ -4,14 +4,18 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <iterator>
-#include <optional>
+#include <mutex>
 #include <string>
 #include <thread>
 
 #include "engine/base/error.h"
+#include "experiments/hosts/control_thread.h"
+#include "experiments/hosts/latencies.h"
+#include "experiments/hosts/step_meter.h"
 #include "experiments/hosts/thread_affinity.h"
 #include "workloads/training_job.h"
 
@@ -37,14 +41,6 @@ std::string Plural(int64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-CpuSet FirstCores(const CpuSet& cores, int count) {
-  CpuSet first;
-  for (const int cpu : cores.ToVector()) {
-    if (first.Count() < count) first.Add(cpu);
-  }
-  return first;
-}
-
 double Median(std::vector<double> values) {
   if (values.empty()) return 0;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -53,26 +49,30 @@ double Median(std::vector<double> values) {
   return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
-// A bar that is drawn over on a terminal; a line every tenth of the run otherwise.
+// A bar that is drawn over on a terminal; otherwise a line every tenth of the run, or every second
+// of a run without end. Any thread.
 class Progress {
  public:
   explicit Progress(int64_t steps) : steps_(steps), terminal_(isatty(STDERR_FILENO) == 1) {}
 
   void Show(int64_t done, const std::string& text) {
+    const std::lock_guard<std::mutex> lock(mutex_);
     if (!terminal_) {
-      const int64_t every = std::max<int64_t>(steps_ / 10, 1);
-      if (done % every == 0 || done == steps_)
-        fmt::print(stderr, "step {}/{}  {}\n", done, steps_, text);
+      if (!Due(done)) return;
+      fmt::print(stderr, "step {}  {}\n", Position(done), text);
+      shown_ = SteadyClock::now();
       return;
     }
     constexpr int64_t kWidth = 30;
-    const auto filled = static_cast<size_t>(kWidth * done / steps_);
+    const auto filled = static_cast<size_t>(steps_ > 0 ? kWidth * done / steps_ : 0);
     const std::string bar = std::string(filled, '#') + std::string(kWidth - filled, '.');
-    fmt::print(stderr, "\r\033[K[{}] {}/{}  {}", bar, done, steps_, text);
+    fmt::print(stderr, "\r\033[K{} {}  {}", steps_ > 0 ? "[" + bar + "]" : "step", Position(done),
+               text);
     std::fflush(stderr);
   }
   // A line that stays.
   void Announce(const std::string& line) {
+    const std::lock_guard<std::mutex> lock(mutex_);
     fmt::print(stderr, "{}{}\n", terminal_ ? "\r\033[K" : "", line);
   }
   void End() {
@@ -80,8 +80,18 @@ class Progress {
   }
 
  private:
+  std::string Position(int64_t done) const {
+    return steps_ > 0 ? fmt::format("{}/{}", done, steps_) : std::to_string(done);
+  }
+  bool Due(int64_t done) const {
+    if (steps_ == 0) return SteadyClock::now() - shown_ >= std::chrono::seconds(1);
+    return done % std::max<int64_t>(steps_ / 10, 1) == 0 || done == steps_;
+  }
+
   const int64_t steps_;
   const bool terminal_;
+  std::mutex mutex_;
+  SteadyClock::time_point shown_;
 };
 
 // Steps between two resizes, and how long the undisturbed ones took.
@@ -90,25 +100,49 @@ struct Phase {
   std::vector<double> seconds;
 };
 
+int Threads(Split split) { return split.inter + std::max(0, split.intra - 1); }
+
+// "2 threads (1x2) on cores 0-1"
+std::string Place(Split split, const CpuSet& cores) {
+  if (split == Split{0, 0}) return "paused";
+  return fmt::format("{} ({}x{}) on core{} {}", Plural(Threads(split), "thread"), split.inter,
+                     split.intra, cores.Count() == 1 ? "" : "s", cores.ToString());
+}
+
 class InteractiveTenant {
  public:
   InteractiveTenant(const InteractiveTenantOptions& options, const Topology& topology)
       : options_(options),
         progress_(options.spec.steps),
+        control_(ControlOptions(), UniqueFd(), nullptr, &meter_, topology),
         job_(SettingsOf(options, topology)),
         next_resize_(options.resizes.begin()) {
-    job_.session().Resize(options.cores, options.threads);
+    control_.Attach(&job_.session());
     job_.session().Pools().WaitSettled(Duration::max());
     BeginPhase();
   }
+  ~InteractiveTenant() { control_.Detach(); }
+  InteractiveTenant(const InteractiveTenant&) = delete;
+  InteractiveTenant& operator=(const InteractiveTenant&) = delete;
 
   void Run() {
-    for (done_ = 0; done_ < options_.spec.steps && interrupted == 0; ++done_) {
+    const SteadyClock::time_point begin = SteadyClock::now();
+    const auto over = [&] {
+      const double seconds = std::chrono::duration<double>(SteadyClock::now() - begin).count();
+      return interrupted != 0 || stopped_ ||
+             (options_.spec.steps > 0 && done_ == options_.spec.steps) ||
+             (options_.seconds > 0 && seconds >= options_.seconds);
+    };
+    for (; !over(); ++done_) {
+      control_.WaitToCompute();
       const bool resizes = next_resize_ != options_.resizes.end() && next_resize_->step == done_;
+      const int64_t before = resizes_;
       const SteadyClock::time_point start = SteadyClock::now();
       result_ = resizes ? StepWithResize() : job_.Step();
-      seconds_ = std::chrono::duration<double>(SteadyClock::now() - start).count();
-      if (resizes) {
+      const SteadyClock::time_point end = SteadyClock::now();
+      meter_.Add(start, end, result_.images);
+      seconds_ = std::chrono::duration<double>(end - start).count();
+      if (resizes || resizes_ != before) {
         BeginPhase();
       } else {
         phases_.back().seconds.push_back(seconds_);
@@ -118,7 +152,7 @@ class InteractiveTenant {
     progress_.End();
   }
 
-  std::string Summary() const;
+  std::string Summary();
 
  private:
   static JobSettings SettingsOf(const InteractiveTenantOptions& options, const Topology& topology) {
@@ -136,22 +170,45 @@ class InteractiveTenant {
     return settings;
   }
 
+  ControlThreadOptions ControlOptions() {
+    ControlThreadOptions control;
+    control.program = ProgramName(options_.spec);
+    control.steps = options_.spec.steps;
+    control.cores = options_.cores;
+    control.threads = control.capacity = options_.threads;
+    control.control = options_.control.empty() ? DefaultControlPath() : options_.control;
+    control.on_resized = [this](const ResizedMessage& resized) { Announce(resized); };
+    control.on_stop = [this] { stopped_ = true; };
+    if (!control.control.empty()) {
+      progress_.Announce(
+          fmt::format("steer it with: cosched ctl {} status|set cores=…|pause|resume|stop",
+                      options_.control.empty() ? std::to_string(getpid()) : options_.control));
+    }
+    return control;
+  }
+
+  std::string Latencies();
   void BeginPhase() { phases_.push_back({job_.session().Pools().ActiveThreads(), {}}); }
+
+  // On the control thread.
+  void Announce(const ResizedMessage& resized) {
+    ++resizes_;
+    const int64_t longest = resized.time.count();
+    longest_settle_ = std::max(longest_settle_.load(), longest);
+    progress_.Announce(fmt::format("step {}: {} -> {}, by {}, settled in {} us{}", done_.load(),
+                                   Threads(resized.before), Place(resized.after, resized.cores),
+                                   ToString(resized.cause), longest,
+                                   resized.op.empty() ? "" : " (" + resized.op + ")"));
+  }
 
   // Resizes from another thread about half-way through the step, where malleability has to prove
   // itself.
   StepResult StepWithResize() {
     const InteractiveTenantOptions::Resize resize = *next_resize_++;
-    Session& session = job_.session();
-    const int before = session.Pools().ActiveThreads();
-    SteadyClock::duration settle{};
     std::thread resizer([&] {
       std::this_thread::sleep_for(std::chrono::duration<double>(seconds_ / 2));
-      const SteadyClock::time_point start = SteadyClock::now();
-      session.Resize(FirstCores(options_.cores, resize.cores),
-                     {options_.threads.inter, options_.threads.intra});
-      session.Pools().WaitSettled(Duration::max());
-      settle = SteadyClock::now() - start;
+      control_.ResizeTo(resize.cores, resize.split);
+      job_.session().Pools().WaitSettled(Duration::max());
     });
     const auto join = [&resizer] { resizer.join(); };
     StepResult result;
@@ -162,35 +219,33 @@ class InteractiveTenant {
       throw;
     }
     join();
-    const double microseconds = std::chrono::duration<double, std::micro>(settle).count();
-    longest_settle_ = std::max(longest_settle_, microseconds);
-    ++resizes_;
-    progress_.Announce(fmt::format("step {}: {} -> {} threads, settled in {:.0f} us", resize.step,
-                                   before, session.Pools().ActiveThreads(), microseconds));
     return result;
   }
 
   void Show() {
     const std::string loss =
         options_.spec.mode == Mode::kTrain ? fmt::format("loss {:.4f}  ", result_.loss) : "";
-    progress_.Show(done_ + 1,
-                   fmt::format("{}{:.1f} images/s  {}", loss, result_.images / seconds_,
-                               Plural(job_.session().Pools().ActiveThreads(), "thread")));
+    const ThreadPools& pools = job_.session().Pools();
+    progress_.Show(done_ + 1, fmt::format("{}{:.1f} images/s  {}", loss,
+                                          meter_.Read(SteadyClock::now()).images_per_second,
+                                          Place(pools.Current(), pools.Cores())));
   }
 
   const InteractiveTenantOptions& options_;
   Progress progress_;
+  StepMeter meter_;
+  std::atomic<bool> stopped_ = false;
+  std::atomic<int64_t> done_ = 0;                          // Steps.
+  std::atomic<int64_t> resizes_ = 0, longest_settle_ = 0;  // us
+  ControlThread control_;                                  // After what its callbacks use.
   TrainingJob job_;
   std::vector<InteractiveTenantOptions::Resize>::const_iterator next_resize_;
   std::vector<Phase> phases_;
   StepResult result_;
-  int64_t done_ = 0;
   double seconds_ = 0;  // Of the last step.
-  int64_t resizes_ = 0;
-  double longest_settle_ = 0;  // us
 };
 
-std::string InteractiveTenant::Summary() const {
+std::string InteractiveTenant::Summary() {
   const TenantSpec& spec = options_.spec;
   std::vector<double> all;
   std::string phases;
@@ -211,9 +266,24 @@ std::string InteractiveTenant::Summary() const {
   if (spec.mode == Mode::kTrain && done_ > 0)
     line += fmt::format(", final loss {:.4f}", result_.loss);
   line += fmt::format(", {}", Plural(resizes_, "resize"));
-  if (resizes_ > 0) line += fmt::format(" (longest settle {:.0f} us)", longest_settle_);
+  if (resizes_ > 0) line += fmt::format(" (longest settle {} us)", longest_settle_.load());
   if (!phases.empty()) line += "; median step: " + phases;
-  return line;
+  return line + "\n" + Latencies();
+}
+
+// From the request to the last thread in its place, then the same by the op that was running.
+std::string InteractiveTenant::Latencies() {
+  DurationHistogram grow, shrink;
+  std::string by_op;
+  for (const auto& [op, latencies] : control_.LatenciesByOp()) {
+    const std::string during = op.empty() ? "between ops" : "in " + op;
+    grow.Merge(latencies.grow);
+    shrink.Merge(latencies.shrink);
+    by_op += LatencyLine("  grow " + during, LatenciesOf(latencies.grow)) +
+             LatencyLine("  shrink " + during, LatenciesOf(latencies.shrink));
+  }
+  return LatencyLine("grow", LatenciesOf(grow)) + LatencyLine("shrink", LatenciesOf(shrink)) +
+         by_op;
 }
 
 }  // namespace
@@ -227,7 +297,7 @@ int RunInteractiveTenant(const InteractiveTenantOptions& options, const Topology
   StopAfterThisStep();
   InteractiveTenant tenant(options, topology);
   tenant.Run();
-  fmt::print("{}\n", tenant.Summary());
+  fmt::print("{}", tenant.Summary());
   return interrupted != 0 ? kInterrupted : 0;
 }
 

@@ -1,8 +1,11 @@
 #pragma once
-// A tenant run by a person: progress on stderr, resizes in the middle of chosen steps, one summary
-// line on stdout. Called by the `tenant` command.
+// A tenant run by a person: progress on stderr, a line there for every resize with its cause, a
+// summary on stdout. It is resized by counters of its own run, by `cosched ctl`, by signals and by
+// who changes its cpuset. Called by the `tenant` command.
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "engine/base/cpu_set.h"
@@ -14,13 +17,16 @@ namespace cosched {
 
 struct InteractiveTenantOptions {
   struct Resize {
-    int64_t step = 0;  // 0-based: during the step after `step` steps are done.
-    int cores = 1;     // The first of `cores`.
+    int64_t step = 0;            // 0-based: during the step after `step` steps are done.
+    int cores = 1;               // The first of `cores`.
+    std::optional<Split> split;  // Left as it is if not given.
   };
-  TenantSpec spec;
+  TenantSpec spec;              // 0 steps: until it is stopped.
+  double seconds = 0;           // Ends after the step in which they are over; 0 = no limit.
   CpuSet cores;                 // It runs nowhere else.
   Split threads;                // At the start and at most.
   std::vector<Resize> resizes;  // By ascending step, one a step at most.
+  std::string control;          // Path of the control socket; "" = the default.
 };
 
 // Returns the exit code: 0, or 130 after SIGINT or SIGTERM (the summary is printed all the same).

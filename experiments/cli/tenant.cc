@@ -7,6 +7,7 @@
 #include <charconv>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,12 +15,14 @@
 #include "engine/base/error.h"
 #include "engine/base/topology.h"
 #include "experiments/cli/interactive_tenant.h"
+#include "experiments/hosts/control_thread.h"
 #include "experiments/hosts/hosted_tenant.h"
 
 namespace cosched {
 namespace {
 
 constexpr int64_t kMostSteps = 1'000'000'000;
+constexpr int64_t kMostSeconds = 10'000'000;
 constexpr int64_t kLargestBatch = 65536;
 constexpr int64_t kMostThreads = CpuSet::kMaxCpu + 1;
 
@@ -36,12 +39,15 @@ struct Arguments {
   std::string threads;
   std::string inter = "1";
   std::vector<std::string> resize_at;
+  std::string seconds;
+  std::string control;
   // By a host only.
   std::string host_fd;
   std::string counters_fd;
   std::string host_socket;
   std::string job;
   std::string elasticity = "malleable";
+  std::string client = "on";
   std::string capacity;
   bool unbound = false;
 };
@@ -88,26 +94,65 @@ TenantSpec Spec(const Arguments& arguments) {
   spec.dataset = arguments.dataset;
   spec.data_directory = arguments.data;
   spec.batch = SmallNumber("--batch", arguments.batch, 1, kLargestBatch);
-  spec.steps = Number("--steps", arguments.steps, 1, kMostSteps);
+  spec.steps = Number("--steps", arguments.steps, 0, kMostSteps);
   spec.seed = static_cast<uint64_t>(
       Number("--seed", arguments.seed, 0, std::numeric_limits<int64_t>::max()));
   return spec;
 }
 
+std::vector<std::string_view> Parts(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (size_t begin = 0;;) {
+    const size_t end = std::min(text.find(separator, begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    if (end == text.size()) return parts;
+    begin = end + 1;
+  }
+}
+
+std::optional<Split> ParseSplit(std::string_view text, Split most) {
+  const std::vector<std::string_view> parts = Parts(text, 'x');
+  int64_t inter = 0, intra = 0;
+  if (parts.size() != 2 || !ParseNumber(parts[0], 1, most.inter, &inter) ||
+      !ParseNumber(parts[1], 1, most.intra, &intra)) {
+    return std::nullopt;
+  }
+  return Split{static_cast<int>(inter), static_cast<int>(intra)};
+}
+
+// "STEP:CORES" or "STEP:CORES:INTERxINTRA".
+std::optional<InteractiveTenantOptions::Resize> ParseResize(std::string_view text,
+                                                            int64_t last_step, int cores,
+                                                            Split most) {
+  const std::vector<std::string_view> parts = Parts(text, ':');
+  InteractiveTenantOptions::Resize resize;
+  int64_t count = 0;
+  if (parts.size() < 2 || parts.size() > 3 || !ParseNumber(parts[0], 0, last_step, &resize.step) ||
+      !ParseNumber(parts[1], 1, cores, &count)) {
+    return std::nullopt;
+  }
+  resize.cores = static_cast<int>(count);
+  if (parts.size() == 3) {
+    resize.split = ParseSplit(parts[2], most);
+    if (!resize.split) return std::nullopt;
+  }
+  return resize;
+}
+
 std::vector<InteractiveTenantOptions::Resize> Resizes(const std::vector<std::string>& texts,
-                                                      int64_t steps, int cores) {
+                                                      int64_t steps, int cores, Split most) {
+  const int64_t last_step = steps > 0 ? steps - 1 : kMostSteps;
   std::vector<InteractiveTenantOptions::Resize> resizes;
   for (const std::string& text : texts) {
-    const size_t colon = std::min(text.find(':'), text.size());
-    int64_t step = 0, count = 0;
-    if (colon == text.size() ||
-        !ParseNumber(std::string_view(text).substr(0, colon), 0, steps - 1, &step) ||
-        !ParseNumber(std::string_view(text).substr(colon + 1), 1, cores, &count)) {
-      Refuse("--resize-at", text,
-             fmt::format("STEP:CORES with STEP from 0 to {} and CORES from 1 to {}", steps - 1,
-                         cores));
+    const auto resize = ParseResize(text, last_step, cores, most);
+    if (!resize) {
+      Refuse(
+          "--resize-at", text,
+          fmt::format("STEP:CORES or STEP:CORES:INTERxINTRA with STEP from 0 to {}, CORES from 1 "
+                      "to {}, INTER from 1 to {} and INTRA from 1 to {}",
+                      last_step, cores, most.inter, most.intra));
     }
-    resizes.push_back({step, static_cast<int>(count)});
+    resizes.push_back(*resize);
   }
   std::sort(resizes.begin(), resizes.end(),
             [](const auto& a, const auto& b) { return a.step < b.step; });
@@ -121,6 +166,7 @@ std::vector<InteractiveTenantOptions::Resize> Resizes(const std::vector<std::str
 }
 
 int RunByPerson(const Arguments& arguments) {
+  ResizeSignals::Block();
   const Topology topology = Topology::ThisMachine();
   InteractiveTenantOptions options;
   options.spec = Spec(arguments);
@@ -130,11 +176,16 @@ int RunByPerson(const Arguments& arguments) {
   options.threads.intra =
       arguments.threads.empty() ? most : SmallNumber("--threads", arguments.threads, 1, most);
   options.threads.inter = SmallNumber("--inter", arguments.inter, 1, most);
-  options.resizes = Resizes(arguments.resize_at, options.spec.steps, most);
+  options.resizes = Resizes(arguments.resize_at, options.spec.steps, most, options.threads);
+  if (!arguments.seconds.empty()) {
+    options.seconds = static_cast<double>(Number("--seconds", arguments.seconds, 1, kMostSeconds));
+  }
+  options.control = arguments.control;
   return RunInteractiveTenant(options, topology);
 }
 
 int RunByHost(const Arguments& arguments) {
+  ResizeSignals::Block();
   constexpr int64_t kMost = std::numeric_limits<int>::max();
   HostedTenantOptions options;
   if (arguments.host_socket.empty()) {
@@ -147,6 +198,10 @@ int RunByHost(const Arguments& arguments) {
     Refuse("--elasticity", arguments.elasticity, "rigid, moldable or malleable");
   }
   options.unbound = arguments.unbound;
+  const std::optional<Client> client = ParseClient(arguments.client);
+  if (!client) Refuse("--client", arguments.client, "on, off or halving");
+  options.client = *client;
+  options.control = arguments.control;
   options.capacity = SmallNumber("--capacity", arguments.capacity, 1, kMostThreads);
   options.cores = Cores(arguments.cores, CpuSet::Range(0, CpuSet::kMaxCpu));
   options.threads.inter = SmallNumber("--inter", arguments.inter, 1, kMostThreads);
@@ -168,7 +223,8 @@ void AddTenantCommand(CLI::App& app, int* exit_code) {
       ->capture_default_str();
   command->add_option("--data", arguments->data, "Folder of the mnist or cifar10 files");
   command->add_option("--batch", arguments->batch, "Images a step")->capture_default_str();
-  command->add_option("--steps", arguments->steps, "Steps to do")->capture_default_str();
+  command->add_option("--steps", arguments->steps, "Steps to do; 0: until it is stopped")
+      ->capture_default_str();
   command->add_option("--seed", arguments->seed, "Of weights and of the images' order")
       ->capture_default_str();
   command->add_option("--cores", arguments->cores, "Cores to run on, such as 0-3,5; default: all");
@@ -178,7 +234,11 @@ void AddTenantCommand(CLI::App& app, int* exit_code) {
       ->capture_default_str();
   command->add_option(
       "--resize-at", arguments->resize_at,
-      "STEP:CORES, may be repeated: move to the first CORES cores during that step");
+      "STEP:CORES[:INTERxINTRA], may be repeated: move to the first CORES cores during that step, "
+      "with that split");
+  command->add_option("--seconds", arguments->seconds, "Stop after so many seconds");
+  command->add_option("--control", arguments->control,
+                      "Where to listen for `cosched ctl`; default: <pid>.sock in a private folder");
   const auto hidden = [command](const char* name, std::string* value) {
     return command->add_option(name, *value)->group("");
   };
@@ -187,8 +247,9 @@ void AddTenantCommand(CLI::App& app, int* exit_code) {
   CLI::Option* host_socket = hidden("--host-socket", &arguments->host_socket)->excludes(host_fd);
   hidden("--counters-fd", &arguments->counters_fd)->needs(host_fd);
   CLI::Option* job = hidden("--job", &arguments->job);
-  for (CLI::Option* option : {hidden("--elasticity", &arguments->elasticity),
-                              hidden("--capacity", &arguments->capacity)}) {
+  for (CLI::Option* option :
+       {hidden("--elasticity", &arguments->elasticity), hidden("--client", &arguments->client),
+        hidden("--capacity", &arguments->capacity)}) {
     option->needs(job);
   }
   command->add_flag("--unbound", arguments->unbound)->group("")->needs(job);

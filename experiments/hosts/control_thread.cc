@@ -5,8 +5,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
-#include <string>
+#include <utility>
 
 #include "engine/session/session.h"
 #include "experiments/hosts/thread_affinity.h"
@@ -14,11 +15,19 @@
 namespace cosched {
 namespace {
 
+using std::chrono::duration_cast;
+using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-constexpr int kBeatMilliseconds = 200;
-// How long it waits for the pools at a time: a newer grant must not wait for an old one to settle.
-constexpr milliseconds kSettleSlice{5};
+constexpr milliseconds kBeat{200};
+constexpr milliseconds kHalvingPeriod{1000};
+// A host writes the cpuset first and sends the grant then: so long a change of the cpuset waits to
+// be explained by a grant. The container runtime's own update can take 60 ms.
+constexpr milliseconds kExplainedWithin{150};
+// Who changes masks thread by thread (taskset -a, the kernel's walk over a cpuset) may still be at
+// it when the change is seen, and would undo the pins that follow at once.
+constexpr milliseconds kRepinAfter[] = {milliseconds(4), milliseconds(20), milliseconds(100),
+                                        milliseconds(500)};
 
 // At normal priority on a core kept busy by compute threads this thread would wait milliseconds for
 // its turn; it needs microseconds. Not permitted to everyone: then it does without.
@@ -33,18 +42,45 @@ void Ring(int eventfd) {
   [[maybe_unused]] const ssize_t written = write(eventfd, &one, sizeof one);
 }
 
+std::string LimitName(const ControlThreadOptions& options) {
+  return options.job.value >= 0 ? "its host's grant" : "the cores it was started on";
+}
+
+Split Half(Split now, Split wanted) {
+  return {std::max(wanted.inter, (now.inter + 1) / 2), std::max(wanted.intra, (now.intra + 1) / 2)};
+}
+
+ResizedMessage MessageOf(const ResizeReport& report) {
+  const bool paused = report.after == Split{0, 0};
+  const auto finished = report.start.time_since_epoch() + report.taken;
+  return {.cause = ParseResizeCause(report.cause).value_or(ResizeCause::kGrant),
+          .before = report.before,
+          .after = report.after,
+          .cores = paused ? CpuSet() : report.cores,
+          .op = std::string(report.op),
+          .time = duration_cast<microseconds>(report.taken),
+          .finished = duration_cast<std::chrono::nanoseconds>(finished)};
+}
+
 }  // namespace
 
-ControlThread::ControlThread(const HostedTenantOptions& options, UniqueFd host,
-                             SharedCounters* counters, const Topology& topology)
-    : options_(options),
+ControlThread::ControlThread(ControlThreadOptions options, UniqueFd host, SharedCounters* counters,
+                             const StepMeter* meter, const Topology& topology)
+    : options_(std::move(options)),
       counters_(counters),
+      meter_(meter),
       topology_(topology),
       socket_(std::move(host)),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      grant_{1, options.cores, options.threads},
-      arrived_(Clock::now()) {
-  Send(HelloMessage{options.job});
+      demand_(options_.cores, options_.threads, options_.capacity, LimitName(options_)),
+      grant_{1, options_.cores, options_.threads},
+      arrived_(Clock::now()),
+      answered_(!Hosted()) {
+  if (!options_.control.empty()) {
+    listener_.emplace(options_.control);
+    server_.emplace(listener_->fd());
+  }
+  Send(HelloMessage{options_.job});
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -58,49 +94,117 @@ ControlThread::~ControlThread() {
 }
 
 void ControlThread::Send(const TenantMessage& message) {
-  SendPacket(socket_.get(), Encode(message));
+  if (Hosted()) SendPacket(socket_.get(), Encode(message));
 }
 
 void ControlThread::Attach(Session* session) {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    session_ = session;
-  }
-  Ring(wake_.get());
+  session->Pools().OnResized([this](const ResizeReport& report) {
+    const std::lock_guard<std::mutex> lock(reports_mutex_);
+    reports_.push_back(report);
+    Ring(wake_.get());
+  });
+  const std::lock_guard<std::mutex> lock(mutex_);
+  session_ = session;
+  grant_resize_ = Apply(ResizeCause::kGrant);
 }
 
 void ControlThread::Detach() {
   const std::lock_guard<std::mutex> lock(mutex_);
+  session_->Pools().OnResized(nullptr);
+  TakeReports();  // The last ones.
   session_ = nullptr;
 }
 
 void ControlThread::WaitToCompute() {
   std::unique_lock<std::mutex> lock(mutex_);
-  may_compute_.wait(lock, [this] { return applied_ && !grant_.cores.Empty(); });
+  may_compute_.wait(lock, [this] {
+    const ResizeRequest request = demand_.Request("");
+    return !*request.paused && !request.cores->Empty();
+  });
+}
+
+std::map<std::string, ControlThread::Latencies> ControlThread::LatenciesByOp() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return latencies_;
+}
+
+std::string ControlThread::ResizeTo(int cores, std::optional<Split> split) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::string problem;
+  if (split) problem = demand_.Set(std::nullopt, split->inter, split->intra);
+  if (problem.empty()) problem = demand_.SetCount(cores);
+  if (problem.empty()) Apply(ResizeCause::kCounter);
+  return problem;
 }
 
 void ControlThread::Run() {
   PreferThisThread();
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    witness_ = gettid();
+    watch_.emplace(topology_);
+    demand_.Allow(watch_->Mask());
+  }
   while (true) {
-    counters_->Beat();
-    bool following;
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      if (stopping_) return;
-      Follow();
-      following = session_ != nullptr && !answered_;
-    }
-    pollfd descriptors[] = {{socket_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
-    if (poll(descriptors, 2, following ? 0 : kBeatMilliseconds) <= 0) continue;
-    if (descriptors[1].revents != 0) {
-      uint64_t count;
-      [[maybe_unused]] const ssize_t taken = read(wake_.get(), &count, sizeof count);
-    }
-    if (descriptors[0].revents != 0) ReadMessages();
+    const bool arrived = Wait();
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (stopping_) return;
+    if (arrived) TakeWhatArrived();
+    LookAtCpuset();
+    Halve();
+    TellHeldBack();
+    Beat();
   }
 }
 
-void ControlThread::ReadMessages() {
+// Something may have arrived if it returns true.
+bool ControlThread::Wait() {
+  std::vector<pollfd> descriptors{{wake_.get(), POLLIN, 0}, {signals_.fd(), POLLIN, 0}};
+  if (Hosted()) descriptors.push_back({socket_.get(), POLLIN, 0});
+  if (watch_->fd() >= 0) descriptors.push_back({watch_->fd(), POLLIN, 0});
+  if (server_) server_->AddTo(&descriptors);
+  int timeout = 0;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    timeout = PollTimeout();
+  }
+  if (poll(descriptors.data(), descriptors.size(), timeout) <= 0) return false;
+  uint64_t count;
+  [[maybe_unused]] const ssize_t taken = read(wake_.get(), &count, sizeof count);
+  return true;
+}
+
+// REQUIRES: the lock is held.
+void ControlThread::TakeWhatArrived() {
+  TakeReports();
+  if (Hosted()) ReadHost();
+  bool signalled = false;
+  signals_.Take([&](ResizeSignal signal, int value) {
+    const bool taken = TakeSignal(signal, value);
+    signalled = signalled || taken;
+    return taken;
+  });
+  if (signalled) Apply(ResizeCause::kSignal);  // Once, however many came.
+  if (!server_) return;
+  server_->Serve([this](ControlServer::Client client, const ControlRequest& request) {
+    TakeRequest(client, request);
+  });
+}
+
+int ControlThread::PollTimeout() const {
+  const bool waits_for_cpuset = Malleable() && !answered_;
+  const bool looks = session_ != nullptr && (Follows() || waits_for_cpuset);
+  if (looks) return static_cast<int>(CpusetWatch::kPeriod.count());
+  return static_cast<int>(std::min(kBeat, ControlServer::kPeriod).count());
+}
+
+void ControlThread::Beat() {
+  if (!Hosted() || Clock::now() < next_beat_) return;
+  next_beat_ = Clock::now() + kBeat;
+  counters_->Beat();
+}
+
+void ControlThread::ReadHost() {
   std::string text;
   while (true) {
     switch (ReceivePacket(socket_.get(), &text)) {
@@ -110,6 +214,7 @@ void ControlThread::ReadMessages() {
         // of a step.
         std::fprintf(stderr, "job %lld: the host is gone\n",
                      static_cast<long long>(options_.job.value));
+        if (listener_) unlink(listener_->path().c_str());
         _exit(1);
       case Receipt::kTooLong: Send(ErrorMessage{"got an oversized message"}); continue;
       case Receipt::kPacket: break;
@@ -118,53 +223,175 @@ void ControlThread::ReadMessages() {
     if (!parsed.message) {
       Send(ErrorMessage{"got a message that can't be read: " + parsed.error});
     } else if (const auto* grant = std::get_if<GrantMessage>(&*parsed.message)) {
-      Take(*grant);
+      TakeGrant(*grant);
     } else {
       Send(ErrorMessage{"was welcomed twice"});
     }
   }
 }
 
-void ControlThread::Take(const GrantMessage& grant) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+void ControlThread::TakeGrant(const GrantMessage& grant) {
   if (grant.sequence <= grant_.sequence) return;  // Only the latest counts.
+  const Split now = session_ != nullptr ? session_->Pools().Wanted().split : grant_.threads;
   grant_ = grant;
   arrived_ = Clock::now();
-  applied_ = answered_ = false;
-  // While the model is being built there are no pools to tell, but the process must move.
-  if (session_ == nullptr && !grant.cores.Empty()) {
+  answered_ = false;
+  grant_resize_ = 0;
+  // A pause is to take all cores away, which leaves the threads wanted afterwards as they are; and
+  // these two clients are not told how many threads to have.
+  const bool shrinks = grant.threads.inter * grant.threads.intra < now.inter * now.intra;
+  const bool keeps = grant.cores.Empty() || options_.client == Client::kOff ||
+                     (options_.client == Client::kHalving && shrinks);
+  const Split threads = keeps ? now : grant.threads;
+  next_halving_ = arrived_;
+  if (Follows()) {
+    if (!grant.cores.Empty()) watch_->MoveWitness(grant.cores);
+    demand_.Allow(watch_->Mask());
+  }
+  demand_.Grant(grant.cores, threads);
+  if (session_ != nullptr) {
+    grant_resize_ = Apply(ResizeCause::kGrant);
+  } else if (!grant.cores.Empty() && options_.client == Client::kOn) {
+    // While the model is being built there are no pools to tell, but the process must move.
     ConfineThreads(getpid(), grant.cores, Which::kAll, topology_);
   }
 }
 
-// Called with the lock held. Brings the session towards the latest grant, waiting for one slice at
-// most.
-void ControlThread::Follow() {
-  if (session_ == nullptr || answered_) return;
-  const bool malleable = options_.elasticity == Elasticity::kMalleable;
-  if (!applied_) {
-    if (malleable) session_->Resize(grant_.cores, grant_.threads);
-    applied_ = true;
-    may_compute_.notify_all();
+// The published protocol: one step a second until the wanted number.
+void ControlThread::Halve() {
+  if (options_.client != Client::kHalving || session_ == nullptr || grant_.cores.Empty() ||
+      Clock::now() < next_halving_) {
+    return;
   }
-  if (!session_->Pools().WaitSettled(kSettleSlice)) return;
-  // Last, so that a surplus worker ends its task where it is, not on a core that is another
-  // worker's now.
-  if (malleable && !grant_.cores.Empty()) {
-    ConfineThreads(getpid(), grant_.cores, Which::kExceptPlaced, topology_);
-  }
-  Answer();
+  const Split now = session_->Pools().Wanted().split;
+  const Split next = Half(now, grant_.threads);
+  if (next == now) return;
+  next_halving_ = Clock::now() + kHalvingPeriod;
+  demand_.Grant(grant_.cores, next);
+  Apply(ResizeCause::kHalving);
 }
 
-void ControlThread::Answer() {
-  using std::chrono::duration_cast;
-  const ThreadPools::ResizeTimes times = session_->Pools().Times();
-  counters_->SetResizes(times.grows, times.last_grow, times.shrinks, times.last_shrink);
-  counters_->SetThreads(session_->Pools().ActiveThreads());
+// What does not follow is in its place when the kernel has moved it there.
+void ControlThread::AnswerIfMoved() {
+  if (answered_ || session_ == nullptr || grant_resize_ == 0) return;
+  if (grant_.cores.Empty() || grant_.cores.Contains(watch_->Mask())) AnswerGrant();
+}
+
+void ControlThread::AnswerGrant() {
   counters_->SetSettled(grant_.sequence);
-  const auto time = duration_cast<std::chrono::microseconds>(Clock::now() - arrived_);
+  const auto time = duration_cast<microseconds>(Clock::now() - arrived_);
   Send(SettledMessage{grant_.sequence, grant_.cores, grant_.threads, time});
   answered_ = true;
+}
+
+int64_t ControlThread::Apply(ResizeCause cause) {
+  const int64_t resize = session_->Pools().Resize(demand_.Request(ToString(cause)));
+  may_compute_.notify_all();
+  return resize;
+}
+
+void ControlThread::LookAtCpuset() {
+  const bool changed = watch_->Look();
+  if (!Follows()) return AnswerIfMoved();
+  if (changed) {
+    demand_.Allow(watch_->Mask());
+    for (const milliseconds after : kRepinAfter) repins_.push_back(Clock::now() + after);
+    if (session_ != nullptr) Apply(ResizeCause::kCpuset);
+  }
+  Repin();
+}
+
+// The same resize again binds every worker again. Not while another one is under way, which nobody
+// wants to see overtaken.
+void ControlThread::Repin() {
+  if (repins_.empty() || Clock::now() < repins_.front()) return;
+  if (session_ == nullptr || !session_->Pools().Settled()) return;
+  repins_.pop_front();
+  Apply(ResizeCause::kCpuset);
+}
+
+bool ControlThread::TakeSignal(ResizeSignal signal, int value) {
+  if (session_ == nullptr || !Follows()) return false;
+  std::string problem;
+  switch (signal) {
+    case ResizeSignal::kIntra: problem = demand_.Set(std::nullopt, std::nullopt, value); break;
+    case ResizeSignal::kInter: problem = demand_.Set(std::nullopt, value, std::nullopt); break;
+    case ResizeSignal::kCores: problem = demand_.SetCount(value); break;
+  }
+  return problem.empty();
+}
+
+void ControlThread::TakeReports() {
+  std::vector<ResizeReport> reports;
+  {
+    const std::lock_guard<std::mutex> lock(reports_mutex_);
+    reports.swap(reports_);
+  }
+  for (const ResizeReport& report : reports) TakeReport(report);
+}
+
+void ControlThread::TakeReport(const ResizeReport& report) {
+  const bool paused = report.after == Split{0, 0};
+  if (!report.overtaken && session_ != nullptr) {
+    // Only now, so that a surplus worker ends its task where it is, not on a core that is another
+    // worker's.
+    if (Follows() && !paused) {
+      ConfineThreads(getpid(), report.cores, Which::kExceptPlaced, topology_, witness_);
+    }
+    if (Hosted()) {
+      const ThreadPools::ResizeTimes times = session_->Pools().Times();
+      counters_->SetResizes(times.grows, times.last_grow, times.shrinks, times.last_shrink);
+      counters_->SetThreads(session_->Pools().ActiveThreads());
+    }
+    const bool follows_grant = grant_resize_ > 0 && report.sequence >= grant_resize_;
+    if (!answered_ && follows_grant && (Follows() || !Malleable())) AnswerGrant();
+    Publish(report);
+  }
+  const auto asked = askers_.extract(report.sequence);
+  if (asked.empty()) return;
+  for (const Asker& asker : asked.mapped()) {
+    if (report.overtaken) {
+      server_->Reply(asker.client, ErrorReply{asker.id, "overtaken by a later resize"});
+    } else {
+      server_->Reply(asker.client, OkReply{asker.id, paused ? CpuSet() : report.cores, report.after,
+                                           duration_cast<microseconds>(report.taken)});
+    }
+  }
+}
+
+// What only binds threads again, or confirms what is, is no news; nor is where the run begins.
+void ControlThread::Publish(const ResizeReport& report) {
+  const bool first = !split_;
+  const bool same = !first && *split_ == report.after && cores_ == report.cores;
+  split_ = report.after;
+  cores_ = report.cores;
+  ResizedMessage message = MessageOf(report);
+  if (same) {
+    if (held_back_ && message.cause == ResizeCause::kGrant) {
+      held_back_->cause = ResizeCause::kGrant;
+      Tell(*std::exchange(held_back_, std::nullopt));
+    }
+    return;
+  }
+  if (first) return;
+  Latencies& latencies = latencies_[message.op];
+  if (report.change != 0) (report.change > 0 ? latencies.grow : latencies.shrink).Add(report.taken);
+  if (held_back_) Tell(*std::exchange(held_back_, std::nullopt));
+  if (Hosted() && message.cause == ResizeCause::kCpuset) {
+    held_back_ = std::move(message);
+    held_until_ = Clock::now() + kExplainedWithin;
+    return;
+  }
+  Tell(message);
+}
+
+void ControlThread::Tell(const ResizedMessage& resized) {
+  Send(resized);
+  if (options_.on_resized) options_.on_resized(resized);
+}
+
+void ControlThread::TellHeldBack() {
+  if (held_back_ && Clock::now() >= held_until_) Tell(*std::exchange(held_back_, std::nullopt));
 }
 
 }  // namespace cosched

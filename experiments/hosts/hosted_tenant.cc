@@ -26,7 +26,9 @@ JobSettings SettingsOf(const HostedTenantOptions& options, const Topology& topol
   SessionOptions& session = settings.session;
   session.inter_op_parallelism_threads = malleable ? options.capacity : options.threads.inter;
   session.intra_op_parallelism_threads = malleable ? options.capacity : options.threads.intra;
-  const bool bound = malleable && !options.unbound;
+  // Threads that only the cpuset moves, or that are more than their cores for a while, are not
+  // bound.
+  const bool bound = malleable && !options.unbound && options.client == Client::kOn;
   session.binding = bound ? ThreadPools::Binding::kEachToItsCore : ThreadPools::Binding::kNone;
   session.topology = bound ? &topology : nullptr;
   return settings;
@@ -51,17 +53,36 @@ class Attachment {
   ControlThread* const control_;
 };
 
-void Compute(TrainingJob* job, int64_t steps, ControlThread* control, SharedCounters* counters) {
+ControlThreadOptions ControlOptions(const HostedTenantOptions& options) {
+  const TenantSpec& spec = options.spec;
+  const bool malleable = options.elasticity == Elasticity::kMalleable;
+  ControlThreadOptions control;
+  control.program = ProgramName(spec);
+  control.steps = spec.steps;
+  control.job = options.job;
+  control.elasticity = options.elasticity;
+  control.client = options.client;
+  control.cores = options.cores;
+  control.threads = options.threads;
+  control.capacity = malleable ? Split{options.capacity, options.capacity} : options.threads;
+  control.control = options.control.empty() ? DefaultControlPath() : options.control;
+  return control;
+}
+
+void Compute(TrainingJob* job, int64_t steps, ControlThread* control, SharedCounters* counters,
+             StepMeter* meter) {
   const Attachment attachment(control, &job->session());
   int64_t images = 0;
   for (int64_t step = 0; step < steps; ++step) {
     control->WaitToCompute();
-    const auto start = MonotonicNow();
+    const auto start = StepMeter::Clock::now();  // CLOCK_MONOTONIC, as MonotonicNow().
     const StepResult result = job->Step();
-    const auto end = MonotonicNow();
+    const auto end = StepMeter::Clock::now();
+    meter->Add(start, end, result.images);
     const int threads = job->session().Pools().ActiveThreads();
     images += result.images;
-    counters->AddStep({step, end, end - start, threads, result.loss}, result.images);
+    counters->AddStep({step, end.time_since_epoch(), end - start, threads, result.loss},
+                      result.images);
   }
   control->Send(FinishedMessage{steps, images});
 }
@@ -72,10 +93,12 @@ int RunHostedTenant(const HostedTenantOptions& options) {
   HostLink host = LinkToHost(options);
   const Topology topology = Topology::ThisMachine();
   SharedCounters counters = SharedCounters::Map(std::move(host.counters));
-  ControlThread control(options, std::move(host.socket), &counters, topology);
+  StepMeter meter;
+  ControlThread control(ControlOptions(options), std::move(host.socket), &counters, &meter,
+                        topology);
   try {
     TrainingJob job(SettingsOf(options, topology));
-    Compute(&job, options.spec.steps, &control, &counters);
+    Compute(&job, options.spec.steps, &control, &counters, &meter);
     return 0;
   } catch (const InputError& error) {
     control.Send(ErrorMessage{error.what()});

@@ -7,6 +7,7 @@
 
 #include "engine/base/cpu_set.h"
 #include "engine/base/split.h"
+#include "experiments/hosts/actuator.h"
 #include "experiments/hosts/tenant_spec.h"
 #include "policies/job.h"
 
@@ -22,8 +23,10 @@ struct HostedTenantOptions {
   Elasticity elasticity = Elasticity::kMalleable;
   bool unbound = false;  // Its threads run anywhere on their cores: a CPU quota limits them.
   int capacity =
-      1;         // Malleable: the most threads it will ever have, for which its work is divided.
-  CpuSet cores;  // The first grant. The process already runs there.
+      1;  // Malleable: the most threads it will ever have, for which its work is divided.
+  Client client = Client::kOn;
+  std::string control;  // Path of the control socket; "" = the default.
+  CpuSet cores;         // The first grant. The process already runs there.
   Split threads;
   TenantSpec spec;
 };

@@ -1,9 +1,7 @@
 #include "experiments/hosts/tenant_protocol.h"
 
-#include <sys/socket.h>
-
-#include <cerrno>
-#include <cstring>
+#include <algorithm>
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -56,9 +54,10 @@ std::string Text(const json& object, const char* key) {
   return value.get<std::string>();
 }
 
-CpuSet Cores(const json& object) {
-  std::optional<CpuSet> cores = CpuSet::Parse(Text(object, "cores"));
-  if (!cores) throw Refused("\"cores\" must be an interval set such as \"0-3,5\"");
+CpuSet Cores(const json& object, const char* key = "cores") {
+  std::optional<CpuSet> cores = CpuSet::Parse(Text(object, key));
+  if (!cores)
+    throw Refused(std::string("\"") + key + "\" must be an interval set such as \"0-3,5\"");
   return *cores;
 }
 
@@ -89,6 +88,97 @@ ResizedMessage ReadResized(const json& object) {
   resized.time = Microseconds(object);
   resized.finished = std::chrono::nanoseconds(Integer(object, "finished", 0));
   return resized;
+}
+
+constexpr std::pair<ControlRequest::Verb, std::string_view> kVerbs[] = {
+    {ControlRequest::Verb::kStatus, "status"}, {ControlRequest::Verb::kSet, "set"},
+    {ControlRequest::Verb::kPause, "pause"},   {ControlRequest::Verb::kResume, "resume"},
+    {ControlRequest::Verb::kStop, "stop"},
+};
+
+std::optional<int> OptionalThreads(const json& object, const char* key) {
+  if (!object.contains(key)) return std::nullopt;
+  return static_cast<int>(Integer(object, key, 0, kMaxThreads));
+}
+
+ControlRequest ReadControlRequest(const json& object, const std::string& type) {
+  ControlRequest request;
+  const auto verb = std::find_if(std::begin(kVerbs), std::end(kVerbs),
+                                 [&type](const auto& known) { return known.second == type; });
+  if (verb == std::end(kVerbs)) throw Refused("unknown type \"" + type + "\"");
+  request.verb = verb->first;
+  request.id = Integer(object, "id", 1);
+  if (request.verb != ControlRequest::Verb::kSet) return request;
+  if (object.contains("cores")) request.cores = Cores(object);
+  request.inter = OptionalThreads(object, "inter");
+  request.intra = OptionalThreads(object, "intra");
+  if (!request.cores && !request.inter && !request.intra) {
+    throw Refused("nothing to set: \"cores\", \"inter\" or \"intra\"");
+  }
+  return request;
+}
+
+bool Boolean(const json& object, const char* key) {
+  const json& value = Field(object, key);
+  if (!value.is_boolean()) throw Refused(std::string("\"") + key + "\" must be true or false");
+  return value.get<bool>();
+}
+
+double Rate(const json& object, const char* key) {
+  const json& value = Field(object, key);
+  if (!value.is_number() || !(value.get<double>() >= 0)) {
+    throw Refused(std::string("\"") + key + "\" must be a number from 0");
+  }
+  return value.get<double>();
+}
+
+StatusReply::Latencies ReadLatencies(const json& object, const char* key) {
+  const json& latencies = Field(object, key);
+  if (!latencies.is_object()) throw Refused(std::string("\"") + key + "\" must be an object");
+  const auto time = [&latencies](const char* name) {
+    return std::chrono::microseconds(Integer(latencies, name, 0, kMaxCount / 1000));
+  };
+  return {Integer(latencies, "count", 0), time("p50_us"), time("p90_us"), time("p99_us"),
+          time("max_us")};
+}
+
+Split AnyThreads(const json& object, const char* inter, const char* intra) {
+  return {static_cast<int>(Integer(object, inter, 0, kMaxThreads)),
+          static_cast<int>(Integer(object, intra, 0, kMaxThreads))};
+}
+
+StatusReply ReadStatus(const json& object) {
+  StatusReply status;
+  status.id = Integer(object, "id", 1);
+  status.program = Text(object, "program");
+  status.job = Integer(object, "job", -1);
+  status.ready = Boolean(object, "ready");
+  status.step = Integer(object, "step", 0);
+  status.steps = Integer(object, "steps", 0);
+  status.images = Integer(object, "images", 0);
+  status.images_per_second = Rate(object, "images_per_second");
+  status.paused = Boolean(object, "paused");
+  status.cores = Cores(object);
+  status.may_use = Cores(object, "may_use");
+  status.threads = AnyThreads(object, "inter", "intra");
+  status.active_threads = static_cast<int>(Integer(object, "active_threads", 0, 2 * kMaxThreads));
+  status.capacity = AnyThreads(object, "capacity_inter", "capacity_intra");
+  status.grow = ReadLatencies(object, "grow");
+  status.shrink = ReadLatencies(object, "shrink");
+  status.signals_ignored = Integer(object, "signals_ignored", 0);
+  return status;
+}
+
+ControlReply ReadControlReply(const json& object, const std::string& type) {
+  if (type == "status") return ReadStatus(object);
+  if (type == "error") {
+    return ErrorReply{Integer(object, "id", 0), Text(object, "reason").substr(0, kMaxReason)};
+  }
+  if (type != "ok") throw Refused("unknown type \"" + type + "\"");
+  OkReply ok{Integer(object, "id", 1), Cores(object), {}, {}};
+  ok.threads = AnyThreads(object, "inter", "intra");
+  ok.time = Microseconds(object);
+  return ok;
 }
 
 HostMessage ReadHostMessage(const json& object, const std::string& type) {
@@ -181,7 +271,67 @@ struct Writer {
     object["reason"] = error.reason.substr(0, kMaxReason);
     return object;
   }
+  json operator()(const OkReply& ok) const {
+    json object = Headed("ok");
+    object["id"] = ok.id;
+    object["cores"] = ok.cores.ToString();
+    object["inter"] = ok.threads.inter;
+    object["intra"] = ok.threads.intra;
+    object["microseconds"] = ok.time.count();
+    return object;
+  }
+  json operator()(const StatusReply& status) const;
+  json operator()(const ErrorReply& error) const {
+    json object = Headed("error");
+    object["id"] = error.id;
+    object["reason"] = error.reason.substr(0, kMaxReason);
+    return object;
+  }
 };
+
+json LatenciesObject(const StatusReply::Latencies& latencies) {
+  return {{"count", latencies.count},
+          {"p50_us", latencies.p50.count()},
+          {"p90_us", latencies.p90.count()},
+          {"p99_us", latencies.p99.count()},
+          {"max_us", latencies.max.count()}};
+}
+
+json Writer::operator()(const StatusReply& status) const {
+  json object = Headed("status");
+  object["id"] = status.id;
+  object["program"] = status.program;
+  object["job"] = status.job;
+  object["ready"] = status.ready;
+  object["step"] = status.step;
+  object["steps"] = status.steps;
+  object["images"] = status.images;
+  object["images_per_second"] = status.images_per_second;
+  object["paused"] = status.paused;
+  object["cores"] = status.cores.ToString();
+  object["may_use"] = status.may_use.ToString();
+  object["inter"] = status.threads.inter;
+  object["intra"] = status.threads.intra;
+  object["active_threads"] = status.active_threads;
+  object["capacity_inter"] = status.capacity.inter;
+  object["capacity_intra"] = status.capacity.intra;
+  object["grow"] = LatenciesObject(status.grow);
+  object["shrink"] = LatenciesObject(status.shrink);
+  object["signals_ignored"] = status.signals_ignored;
+  return object;
+}
+
+json RequestObject(const ControlRequest& request) {
+  const auto verb =
+      std::find_if(std::begin(kVerbs), std::end(kVerbs),
+                   [&request](const auto& known) { return known.first == request.verb; });
+  json object = Headed(std::string(verb->second).c_str());
+  object["id"] = request.id;
+  if (request.cores) object["cores"] = request.cores->ToString();
+  if (request.inter) object["inter"] = *request.inter;
+  if (request.intra) object["intra"] = *request.intra;
+  return object;
+}
 
 // A reason may hold any bytes (a path, a library's message): what is not UTF-8 is replaced, not
 // thrown over.
@@ -209,6 +359,9 @@ std::optional<ResizeCause> ParseResizeCause(std::string_view text) {
 std::string Encode(const HostMessage& message) { return Dump(std::visit(Writer{}, message)); }
 std::string Encode(const TenantMessage& message) { return Dump(std::visit(Writer{}, message)); }
 
+std::string Encode(const ControlRequest& request) { return Dump(RequestObject(request)); }
+std::string Encode(const ControlReply& reply) { return Dump(std::visit(Writer{}, reply)); }
+
 Parsed<HostMessage> ParseHostMessage(std::string_view text) {
   return Parse<HostMessage>(text, ReadHostMessage);
 }
@@ -217,54 +370,12 @@ Parsed<TenantMessage> ParseTenantMessage(std::string_view text) {
   return Parse<TenantMessage>(text, ReadTenantMessage);
 }
 
-bool SendPacket(int socket, std::string_view text, int descriptor) {
-  iovec part{const_cast<char*>(text.data()), text.size()};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof descriptor)] = {};
-  msghdr packet{};
-  packet.msg_iov = &part;
-  packet.msg_iovlen = 1;
-  if (descriptor >= 0) {
-    packet.msg_control = control;
-    packet.msg_controllen = sizeof control;
-    cmsghdr* const header = CMSG_FIRSTHDR(&packet);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof descriptor);
-    std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
-  }
-  ssize_t sent;
-  do {
-    sent = sendmsg(socket, &packet, MSG_NOSIGNAL | MSG_DONTWAIT);
-  } while (sent < 0 && errno == EINTR);
-  return sent == static_cast<ssize_t>(text.size());
+Parsed<ControlRequest> ParseControlRequest(std::string_view text) {
+  return Parse<ControlRequest>(text, ReadControlRequest);
 }
 
-Receipt ReceivePacket(int socket, std::string* text, UniqueFd* descriptor) {
-  text->resize(kMaxTenantMessage);
-  iovec part{text->data(), text->size()};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
-  msghdr packet{};
-  packet.msg_iov = &part;
-  packet.msg_iovlen = 1;
-  if (descriptor != nullptr) {
-    packet.msg_control = control;
-    packet.msg_controllen = sizeof control;
-  }
-  ssize_t length;
-  do {
-    length = recvmsg(socket, &packet, MSG_DONTWAIT | MSG_TRUNC | MSG_CMSG_CLOEXEC);
-  } while (length < 0 && errno == EINTR);
-  const cmsghdr* const header = length >= 0 ? CMSG_FIRSTHDR(&packet) : nullptr;
-  if (header != nullptr && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
-    int received;
-    std::memcpy(&received, CMSG_DATA(header), sizeof received);
-    *descriptor = UniqueFd(received);
-  }
-  if (length > static_cast<ssize_t>(kMaxTenantMessage)) return Receipt::kTooLong;
-  text->resize(length > 0 ? static_cast<size_t>(length) : 0);
-  if (length > 0) return Receipt::kPacket;
-  return length < 0 && (errno == EAGAIN || errno == EWOULDBLOCK) ? Receipt::kNothing
-                                                                 : Receipt::kClosed;
+Parsed<ControlReply> ParseControlReply(std::string_view text) {
+  return Parse<ControlReply>(text, ReadControlReply);
 }
 
 }  // namespace cosched

@@ -1,6 +1,6 @@
 #pragma once
-// What a host and its tenant say to each other: the specification of the tenant's control socket.
-// Used by ProcessHost, ContainerHost and the tenant. Stateless, so thread-safe.
+// What a tenant and those who steer it say to each other: the specification of its two sockets.
+// Used by ProcessHost, ContainerHost, the tenant and `cosched ctl`. Stateless, so thread-safe.
 //
 // The channel is a UNIX SOCK_SEQPACKET socket: one packet is one message, one JSON object of at
 // most kMaxTenantMessage bytes. Every message carries "version" and "type"; unknown keys are
@@ -24,6 +24,19 @@
 //       {"type":"finished", "steps":50, "images":1600}
 //       {"type":"error", "reason":"no such model"}
 //
+//   anyone of the tenant's own user, or root -> tenant, through its control socket
+//     (control_socket.h). Ids rise on a connection: a replayed request is refused. "set" names any
+//     of the three; threads of 0 pause, as "pause" does:
+//       {"type":"status", "id":1}
+//       {"type":"set", "id":2, "cores":"0-1", "inter":1, "intra":2}
+//       {"type":"pause", "id":3}   {"type":"resume", "id":4}   {"type":"stop", "id":5}
+//   tenant -> that one, an answer to each; to a change once the last thread is in its place (what
+//     took effect, after clamping to cores and capacity), or refused, and nothing has changed (id
+//     0: of a message that can't be read):
+//       {"type":"ok", "id":2, "cores":"0-1", "inter":1, "intra":2, "microseconds":83}
+//       {"type":"status", "id":1, …}   (StatusReply)
+//       {"type":"error", "id":2, "reason":"cores 3: outside the host's grant of 0-1"}
+//
 // The first grant (sequence 1) is given on the tenant's command line and answered by "settled" once
 // the tenant is ready to compute. A later grant supersedes those before it; only the latest needs
 // an answer. A rigid or moldable tenant gets no grants after the first. Heartbeats, steps and
@@ -39,14 +52,13 @@
 
 #include "engine/base/cpu_set.h"
 #include "engine/base/split.h"
-#include "experiments/hosts/unique_fd.h"
+#include "experiments/hosts/packet_socket.h"
 #include "policies/job.h"
 
 namespace cosched {
 
 inline constexpr int kTenantProtocolVersion = 1;
-inline constexpr size_t kMaxTenantMessage =
-    32 * 1024;  // Holds the widest CpuSet ("0,2,4,…") with room to spare.
+inline constexpr size_t kMaxTenantMessage = kMaxPacket;
 
 struct WelcomeMessage {
   friend bool operator==(const WelcomeMessage&, const WelcomeMessage&) = default;
@@ -103,8 +115,57 @@ struct ErrorMessage {
 using TenantMessage =
     std::variant<HelloMessage, SettledMessage, ResizedMessage, FinishedMessage, ErrorMessage>;
 
+struct ControlRequest {
+  enum class Verb { kStatus, kSet, kPause, kResume, kStop };
+  int64_t id = 0;
+  Verb verb = Verb::kStatus;
+  // Of "set", at least one of them.
+  std::optional<CpuSet> cores = std::nullopt;
+  std::optional<int> inter = std::nullopt, intra = std::nullopt;
+  friend bool operator==(const ControlRequest&, const ControlRequest&) = default;
+};
+
+struct OkReply {
+  int64_t id = 0;
+  CpuSet cores;
+  Split threads{0, 0};
+  std::chrono::microseconds time{0};
+  friend bool operator==(const OkReply&, const OkReply&) = default;
+};
+struct StatusReply {
+  struct Latencies {  // Of resizes, from the request to the last thread in its place.
+    int64_t count = 0;
+    std::chrono::microseconds p50{0}, p90{0}, p99{0}, max{0};
+    friend bool operator==(const Latencies&, const Latencies&) = default;
+  };
+  int64_t id = 0;
+  std::string program;          // "resnet20 train batch 32"
+  int64_t job = -1;             // Of its host; -1 = none.
+  bool ready = false;           // False while the model is being built; the rest is 0 then.
+  int64_t step = 0, steps = 0;  // Done, and to do (0 = until it is stopped).
+  int64_t images = 0;
+  double images_per_second = 0;  // Of the last second.
+  bool paused = false;           // By a request.
+  CpuSet cores;                  // Where its threads are.
+  CpuSet may_use;                // Where they could be.
+  Split threads{0, 0};
+  int active_threads = 0;
+  Split capacity{0, 0};
+  Latencies grow, shrink;
+  int64_t signals_ignored = 0;
+  friend bool operator==(const StatusReply&, const StatusReply&) = default;
+};
+struct ErrorReply {
+  int64_t id = 0;
+  std::string reason;  // Cut to 2000 bytes when encoded.
+  friend bool operator==(const ErrorReply&, const ErrorReply&) = default;
+};
+using ControlReply = std::variant<OkReply, StatusReply, ErrorReply>;
+
 std::string Encode(const HostMessage& message);
 std::string Encode(const TenantMessage& message);
+std::string Encode(const ControlRequest& request);
+std::string Encode(const ControlReply& reply);
 
 // Either a message or why there is none.
 template <typename Message>
@@ -115,19 +176,7 @@ struct Parsed {
 // Safe on any bytes.
 Parsed<HostMessage> ParseHostMessage(std::string_view text);
 Parsed<TenantMessage> ParseTenantMessage(std::string_view text);
-
-// Sends one packet without blocking, with a copy of a descriptor if one is given (not -1). False if
-// the peer is gone or does not read (its buffer is full).
-bool SendPacket(int socket, std::string_view text, int descriptor = -1);
-
-enum class Receipt {
-  kPacket,   // `text` holds one whole packet
-  kNothing,  // none is waiting
-  kTooLong,  // one longer than kMaxTenantMessage was thrown away
-  kClosed,   // the peer is gone (or sent an empty packet, which reads the same)
-};
-// Takes one packet without blocking, and the descriptor that came with it if `descriptor` is given;
-// otherwise none is taken, whatever the peer sends.
-Receipt ReceivePacket(int socket, std::string* text, UniqueFd* descriptor = nullptr);
+Parsed<ControlRequest> ParseControlRequest(std::string_view text);
+Parsed<ControlReply> ParseControlReply(std::string_view text);
 
 }  // namespace cosched

@@ -23,6 +23,12 @@ struct TenantSpec {
   uint64_t seed = 1;
 };
 
+// "resnet20 train batch 32"
+inline std::string ProgramName(const TenantSpec& spec) {
+  return spec.model + " " + std::string(ToString(spec.mode)) + " batch " +
+         std::to_string(spec.batch);
+}
+
 // One tenant at one instant. Counters are cumulative since its start.
 struct TenantSample {
   JobId job;

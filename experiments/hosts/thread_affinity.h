@@ -23,8 +23,8 @@ enum class Which {
                   // their core
 };
 
-// REQUIRES: cores is not empty.
+// One thread may be left as it is (`except`; 0 = none). REQUIRES: cores is not empty.
 Confinement ConfineThreads(pid_t process, const CpuSet& cores, Which which,
-                           const Topology& topology);
+                           const Topology& topology, pid_t except = 0);
 
 }  // namespace cosched

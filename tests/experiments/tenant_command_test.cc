@@ -27,24 +27,27 @@ std::string Complaint(const std::string& arguments) {
 TEST(TenantCommandTest, BadValuesNameTheOptionAndWhatIsAllowed) {
   const std::string cores = Topology::ThisMachine().Cpus().ToString();
   const std::string count = std::to_string(Topology::ThisMachine().Cpus().Count());
+  const std::string resizes =
+      "STEP:CORES or STEP:CORES:INTERxINTRA with STEP from 0 to 19, CORES from 1 to " + count +
+      ", INTER from 1 to 1 and INTRA from 1 to " + count;
   const struct {
     std::string arguments, complaint;
   } cases[] = {
       {"--batch 0", "--batch: \"0\"; an integer from 1 to 65536"},
       {"--batch 12x", "--batch: \"12x\"; an integer from 1 to 65536"},
-      {"--steps=-1", "--steps: \"-1\"; an integer from 1 to 1000000000"},
+      {"--steps=-1", "--steps: \"-1\"; an integer from 0 to 1000000000"},
       {"--seed 1e3", "--seed: \"1e3\"; an integer from 0 to 9223372036854775807"},
       {"--mode fly", "--mode: \"fly\"; train or infer"},
       {"--cores 4095", "--cores: \"4095\"; an interval set such as \"0-3,5\" within " + cores},
       {"--cores a", "--cores: \"a\"; an interval set such as \"0-3,5\" within " + cores},
       {"--threads 4097", "--threads: \"4097\"; an integer from 1 to " + count},
       {"--inter 0", "--inter: \"0\"; an integer from 1 to " + count},
-      {"--steps 20 --resize-at 20:1",
-       "--resize-at: \"20:1\"; STEP:CORES with STEP from 0 to 19 and CORES from 1 to " + count},
-      {"--steps 20 --resize-at 10",
-       "--resize-at: \"10\"; STEP:CORES with STEP from 0 to 19 and CORES from 1 to " + count},
-      {"--steps 20 --resize-at 1:0",
-       "--resize-at: \"1:0\"; STEP:CORES with STEP from 0 to 19 and CORES from 1 to " + count},
+      {"--steps 20 --resize-at 20:1", "--resize-at: \"20:1\"; " + resizes},
+      {"--steps 20 --resize-at 10", "--resize-at: \"10\"; " + resizes},
+      {"--steps 20 --resize-at 1:0", "--resize-at: \"1:0\"; " + resizes},
+      {"--steps 20 --resize-at 1:1:1", "--resize-at: \"1:1:1\"; " + resizes},
+      {"--steps 20 --resize-at 1:1:2x1", "--resize-at: \"1:1:2x1\"; " + resizes},
+      {"--seconds 0", "--seconds: \"0\"; an integer from 1 to 10000000"},
       {"--resize-at 3:1 --resize-at 3:1", "--resize-at: \"step 3 twice\"; one resize a step"},
       {"--host-fd 1", "--host-fd: \"1\"; an integer from 3 to 2147483647"},
       {"--job 1 --capacity 2", "--job: \"1\"; only with --host-fd or --host-socket"},
@@ -52,6 +55,8 @@ TEST(TenantCommandTest, BadValuesNameTheOptionAndWhatIsAllowed) {
       {"--host-fd 3", "--counters-fd: no value; an integer from 3 to 2147483647"},
       {"--host-fd 3 --counters-fd 4 --job 1 --elasticity soft",
        "--elasticity: \"soft\"; rigid, moldable or malleable"},
+      {"--host-fd 3 --counters-fd 4 --job 1 --client maybe",
+       "--client: \"maybe\"; on, off or halving"},
   };
   for (const auto& [arguments, complaint] : cases) EXPECT_EQ(Complaint(arguments), complaint);
 }

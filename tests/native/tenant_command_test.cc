@@ -66,9 +66,12 @@ TEST(TenantBinaryTest, ResizesInTheMiddleOfARunAndSumsItUp) {
   const size_t first = run.output.find("2 threads"), second = run.output.find("-> 1 thread ");
   EXPECT_LT(first, second) << run.output;
   EXPECT_LT(second, run.output.find("-> 2 threads")) << run.output;
-  EXPECT_EQ(std::count(run.output.begin(), run.output.end(), '\n'), 1);
-  EXPECT_NE(run.errors.find("step 10: 2 -> 1 threads, settled in "), std::string::npos)
+  EXPECT_NE(run.output.find("\ngrow "), std::string::npos) << run.output;
+  EXPECT_NE(run.output.find("\nshrink "), std::string::npos) << run.output;
+  EXPECT_NE(run.output.find(" 1 times, p50 "), std::string::npos) << run.output;
+  EXPECT_NE(run.errors.find("step 10: 2 -> 1 thread (1x1) on core "), std::string::npos)
       << run.errors;
+  EXPECT_NE(run.errors.find(", by counter, settled in "), std::string::npos) << run.errors;
   EXPECT_NE(run.errors.find("step 30/30  loss "), std::string::npos) << run.errors;
 }
 
@@ -89,9 +92,9 @@ TEST(TenantBinaryTest, InterruptStopsItWithASummary) {
 }
 
 TEST(TenantBinaryTest, BadValueExitsWithTwo) {
-  const Outcome run = RunTenant({"--steps", "0"});
+  const Outcome run = RunTenant({"--steps", "-1"});
   EXPECT_EQ(run.exit_code, 2);
-  EXPECT_NE(run.errors.find("--steps: \"0\"; allowed: an integer from 1"), std::string::npos)
+  EXPECT_NE(run.errors.find("--steps: \"-1\"; allowed: an integer from 0"), std::string::npos)
       << run.errors;
 }
 

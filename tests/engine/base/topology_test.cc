@@ -72,6 +72,16 @@ TEST(TopologyTest, BindingOfAThreadThatIsGoneIsEmpty) {
   EXPECT_TRUE(topology.ThreadBinding(tid).Empty());
 }
 
+TEST(TopologyTest, SeesCpusThatTheProcessGotLater) {
+  const Topology before = Topology::ThisMachine();
+  if (before.Cpus().Count() < 2) GTEST_SKIP() << "needs two cores";
+  ASSERT_TRUE(before.BindThread(getpid(), {before.Cpus().First()}));
+  const Topology narrow = Topology::ThisMachine();
+  ASSERT_TRUE(before.BindThread(getpid(), before.Cpus()));
+  EXPECT_EQ(narrow.Cpus().Count(), 1);
+  EXPECT_EQ(narrow.ThreadBinding(getpid()), before.Cpus());
+}
+
 TEST(TopologyTest, LocatesCpusOfASyntheticMachine) {
   const Topology topology = Topology::Synthetic("pack:2 [numa] l3:4 core:8 pu:2");
   EXPECT_FALSE(topology.IsThisSystem());

@@ -1,0 +1,221 @@
+#include "experiments/cli/ctl.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/error.h"
+#include "experiments/hosts/control_socket.h"
+#include "experiments/hosts/latencies.h"
+#include "experiments/hosts/resize_signals.h"
+#include "experiments/hosts/tenant_protocol.h"
+
+namespace cosched {
+namespace {
+
+// A shrink waits for a safe point inside an op; longer than this is no tenant that follows.
+constexpr int kAnswerMilliseconds = 30'000;
+
+struct Arguments {
+  std::string target;
+  std::vector<std::string> settings;  // "cores=0-3", "intra=4", …
+  bool json = false;
+  bool by_signal = false;
+};
+
+[[noreturn]] void Refuse(std::string_view key, std::string problem, std::string allowed = "") {
+  InputErrorDetails details;
+  details.key = key;
+  details.problem = std::move(problem);
+  details.allowed = std::move(allowed);
+  throw InputError(std::move(details));
+}
+
+int Threads(const std::string& name, const std::string& text) {
+  int threads = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, threads);
+  if (error != std::errc() || rest != end || threads < 0 || threads > CpuSet::kMaxCpu + 1) {
+    Refuse(name, "\"" + text + "\"", "a number of threads from 0 (pause) to the tenant's capacity");
+  }
+  return threads;
+}
+
+CpuSet Cores(const std::string& text) {
+  const std::optional<CpuSet> cores = CpuSet::Parse(text);
+  if (!cores || cores->Empty()) {
+    Refuse("cores", "\"" + text + "\"", "an interval set such as \"0-3,5\"");
+  }
+  return *cores;
+}
+
+ControlRequest SetRequest(const std::vector<std::string>& settings) {
+  ControlRequest request;
+  request.verb = ControlRequest::Verb::kSet;
+  for (const std::string& setting : settings) {
+    const size_t equals = setting.find('=');
+    const std::string name = setting.substr(0, equals);
+    const std::string value = equals == std::string::npos ? "" : setting.substr(equals + 1);
+    const bool twice = (name == "cores" && request.cores) || (name == "inter" && request.inter) ||
+                       (name == "intra" && request.intra);
+    if (twice) Refuse(name, "given twice");
+    if (name == "cores") {
+      request.cores = Cores(value);
+    } else if (name == "inter") {
+      request.inter = Threads(name, value);
+    } else if (name == "intra") {
+      request.intra = Threads(name, value);
+    } else {
+      Refuse(setting, "no setting", "cores=SET, intra=N or inter=N, such as cores=0-3");
+    }
+  }
+  return request;
+}
+
+// The answer as it came, and what it says.
+struct Answer {
+  std::string text;
+  ControlReply reply;
+};
+
+Answer Ask(const std::string& target, ControlRequest request) {
+  request.id = 1;
+  const UniqueFd tenant = ConnectToTenant(target);
+  Answer answer;
+  // What it says before it hangs up on us, if it refuses, comes first.
+  SendPacket(tenant.get(), Encode(request));
+  pollfd descriptor{tenant.get(), POLLIN, 0};
+  int ready;
+  do {
+    ready = poll(&descriptor, 1, kAnswerMilliseconds);
+  } while (ready < 0 && errno == EINTR);
+  if (ready == 0) {
+    Refuse(target, fmt::format("no answer within {} s", kAnswerMilliseconds / 1000));
+  }
+  if (ReceivePacket(tenant.get(), &answer.text) != Receipt::kPacket) {
+    Refuse(target, "the tenant ended before it answered");
+  }
+  const Parsed<ControlReply> parsed = ParseControlReply(answer.text);
+  if (!parsed.message) Refuse(target, "its answer can't be read: " + parsed.error);
+  answer.reply = *parsed.message;
+  if (const auto* error = std::get_if<ErrorReply>(&answer.reply)) Refuse(target, error->reason);
+  return answer;
+}
+
+std::string Describe(Split threads, const CpuSet& cores) {
+  if (threads == Split{0, 0}) return "paused";
+  return fmt::format("cores {}, inter {} x intra {}", cores.ToString(), threads.inter,
+                     threads.intra);
+}
+
+void PrintStatus(const StatusReply& status) {
+  fmt::print("{}{}\n", status.program,
+             status.job >= 0 ? fmt::format(", job {} of its host", status.job) : "");
+  if (!status.ready) {
+    fmt::print("not computing: the model is being built, or it ends\n");
+    return;
+  }
+  fmt::print("step      {}{}, {} images, {:.1f} images/s in the last second\n", status.step,
+             status.steps > 0 ? fmt::format("/{}", status.steps) : "", status.images,
+             status.images_per_second);
+  fmt::print("threads   {} active; {}{}\n", status.active_threads,
+             Describe(status.threads, status.cores), status.paused ? " (by ctl)" : "");
+  fmt::print("may use   cores {}, inter 1-{}, intra 1-{}\n", status.may_use.ToString(),
+             status.capacity.inter, status.capacity.intra);
+  fmt::print("resizes   {}\n", status.grow.count + status.shrink.count);
+  fmt::print("{}{}", LatencyLine("  grow", status.grow), LatencyLine("  shrink", status.shrink));
+  if (status.signals_ignored > 0) fmt::print("ignored   {} signals\n", status.signals_ignored);
+}
+
+void Print(const Arguments& arguments, const ControlRequest& request) {
+  const Answer answer = Ask(arguments.target, request);
+  if (arguments.json) {
+    fmt::print("{}\n", answer.text);
+  } else if (const auto* status = std::get_if<StatusReply>(&answer.reply)) {
+    PrintStatus(*status);
+  } else if (request.verb == ControlRequest::Verb::kStop) {
+    fmt::print("stopping\n");
+  } else {
+    const auto& ok = std::get<OkReply>(answer.reply);
+    fmt::print("{}, in {} us\n", Describe(ok.threads, ok.cores), ok.time.count());
+  }
+}
+
+// By signal only a number of cores can be said, not which.
+void SendSignals(const Arguments& arguments) {
+  const std::string& target = arguments.target;
+  pid_t process = 0;
+  const char* const end = target.data() + target.size();
+  const auto [rest, error] = std::from_chars(target.data(), end, process);
+  if (error != std::errc() || rest != end || process <= 0) {
+    Refuse(target, "no process number", "--signal needs one");
+  }
+  std::vector<std::pair<ResizeSignal, int>> signals;
+  for (const std::string& setting : arguments.settings) {
+    const size_t equals = setting.find('=');
+    const std::string name = setting.substr(0, equals);
+    const std::string value = equals == std::string::npos ? "" : setting.substr(equals + 1);
+    if (name != "cores" && name != "inter" && name != "intra") {
+      Refuse(setting, "no setting", "cores=COUNT, intra=N or inter=N (with --signal)");
+    }
+    const ResizeSignal signal = name == "cores"   ? ResizeSignal::kCores
+                                : name == "inter" ? ResizeSignal::kInter
+                                                  : ResizeSignal::kIntra;
+    signals.emplace_back(signal, Threads(name, value));
+  }
+  for (const auto& [signal, value] : signals) SendResizeSignal(process, signal, value);
+  fmt::print("sent {} signal{}\n", signals.size(), signals.size() == 1 ? "" : "s");
+}
+
+}  // namespace
+
+void AddCtlCommand(CLI::App& app, int* exit_code) {
+  CLI::App* command = app.add_subcommand("ctl", "Steer a running tenant");
+  const auto arguments = std::make_shared<Arguments>();
+  command
+      ->add_option("target", arguments->target,
+                   "A tenant: its process number, the path of its socket, or run:job")
+      ->required();
+  command->require_subcommand(1);
+  command->fallthrough();
+  command->add_flag("--json", arguments->json, "Print the tenant's answer as JSON");
+  const auto add = [&](const char* name, const char* help, ControlRequest::Verb verb) {
+    CLI::App* sub = command->add_subcommand(name, help);
+    sub->callback([arguments, exit_code, verb] {
+      ControlRequest request;
+      request.verb = verb;
+      Print(*arguments, request);
+      *exit_code = 0;
+    });
+  };
+  add("status", "Where it is, how fast, and how quickly it was resized",
+      ControlRequest::Verb::kStatus);
+  add("pause", "Let it compute nothing, and keep its memory", ControlRequest::Verb::kPause);
+  add("resume", "Let it compute again", ControlRequest::Verb::kResume);
+  add("stop", "End it", ControlRequest::Verb::kStop);
+  CLI::App* set = command->add_subcommand(
+      "set", "Resize it: cores=0-3 intra=4 inter=1, any of them; waits until it took effect");
+  set->add_option("settings", arguments->settings, "cores=SET, intra=N, inter=N")->required();
+  set->add_flag("--signal", arguments->by_signal,
+                "By real-time signals, without waiting; cores is a number then");
+  set->callback([arguments, exit_code] {
+    if (arguments->by_signal) {
+      SendSignals(*arguments);
+    } else {
+      Print(*arguments, SetRequest(arguments->settings));
+    }
+    *exit_code = 0;
+  });
+}
+
+}  // namespace cosched

@@ -1,0 +1,206 @@
+#include "experiments/hosts/control_socket.h"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "engine/base/error.h"
+
+namespace cosched {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kBacklog = 8;
+constexpr std::string_view kSuffix = ".sock";
+
+[[noreturn]] void Refuse(const std::string& key, std::string problem, std::string allowed = "") {
+  InputErrorDetails details;
+  details.key = key;
+  details.problem = std::move(problem);
+  details.allowed = std::move(allowed);
+  throw InputError(std::move(details));
+}
+
+std::string Reason(int error) { return std::generic_category().message(error); }
+
+bool IsNumber(std::string_view text) {
+  return !text.empty() &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// $XDG_RUNTIME_DIR if it is one: it may name a directory that is gone (su, containers).
+fs::path Parent() {
+  const char* const runtime = std::getenv("XDG_RUNTIME_DIR");
+  std::error_code ignored;
+  if (runtime != nullptr && runtime[0] == '/' && fs::is_directory(runtime, ignored)) {
+    return fs::path(runtime) / "cosched";
+  }
+  return "/tmp/cosched-" + std::to_string(geteuid());
+}
+
+sockaddr_un Address(const fs::path& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string text = path.string();
+  if (text.empty() || text.size() >= sizeof address.sun_path) {
+    Refuse(text, "no path for a socket",
+           "1 to " + std::to_string(sizeof address.sun_path - 1) + " characters");
+  }
+  std::memcpy(address.sun_path, text.c_str(), text.size() + 1);
+  return address;
+}
+
+UniqueFd NewSocket() {
+  UniqueFd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd) throw std::system_error(errno, std::generic_category(), "socket");
+  return fd;
+}
+
+// 0, or why not.
+int Connect(int fd, const fs::path& path) {
+  const sockaddr_un address = Address(path);
+  return connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? 0 : errno;
+}
+
+std::optional<ucred> Peer(int socket) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return std::nullopt;
+  return peer;
+}
+
+// The living ones in the directory, as ControlPath understands them: pids, and names of hosts.
+std::string Tenants() {
+  std::string names;
+  std::error_code ignored;
+  std::vector<fs::path> paths;
+  for (const auto& entry : fs::directory_iterator(ControlDirectory(), ignored)) {
+    paths.push_back(entry.path());
+  }
+  std::sort(paths.begin(), paths.end());
+  for (const fs::path& path : paths) {
+    if (path.extension() != kSuffix || Connect(NewSocket().get(), path) != 0) continue;
+    std::string name = path.stem();
+    const size_t dash = name.rfind('-');
+    if (!IsNumber(name) && dash != std::string::npos) name[dash] = ':';
+    names += (names.empty() ? "" : ", ") + name;
+  }
+  return names.empty() ? "none is running" : "running are " + names;
+}
+
+}  // namespace
+
+fs::path ControlDirectory() {
+  const fs::path path = Parent();
+  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+    Refuse(path, "can't be made: " + Reason(errno));
+  }
+  struct stat status {};
+  if (lstat(path.c_str(), &status) != 0) Refuse(path, Reason(errno));
+  if (!S_ISDIR(status.st_mode)) Refuse(path, "is no directory");
+  if (status.st_uid != geteuid()) {
+    Refuse(path, "belongs to user " + std::to_string(status.st_uid), "a directory of one's own");
+  }
+  if ((status.st_mode & 077) != 0) Refuse(path, "is open to others", "mode 0700");
+  return path;
+}
+
+std::string DefaultControlPath() {
+  try {
+    return ControlDirectory() / (std::to_string(getpid()) + std::string(kSuffix));
+  } catch (const InputError& error) {
+    std::fprintf(stderr, "no control socket: %s\n", error.what());
+    return "";
+  }
+}
+
+std::string ControlName(std::string_view run, int64_t job) {
+  return std::string(run) + "-" + std::to_string(job) + std::string(kSuffix);
+}
+
+ControlListener::ControlListener(const fs::path& path) : path_(path), fd_(NewSocket()) {
+  const sockaddr_un address = Address(path);
+  const auto bind_it = [&] {
+    return bind(fd_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  };
+  // The file is made with the mode that the socket has: at no moment is it open to others.
+  fchmod(fd_.get(), 0600);
+  bool bound = bind_it();
+  if (!bound && errno == EADDRINUSE) {
+    if (!fs::is_socket(fs::symlink_status(path))) Refuse(path, "is there and no socket");
+    if (Connect(NewSocket().get(), path) == 0) Refuse(path, "another tenant listens there");
+    unlink(path.c_str());
+    bound = bind_it();
+  }
+  if (!bound || listen(fd_.get(), kBacklog) != 0) {
+    Refuse(path, "can't listen there: " + Reason(errno));
+  }
+}
+
+ControlListener::~ControlListener() { unlink(path_.c_str()); }
+
+ControlLink::ControlLink(const std::string& name, const fs::path& socket) {
+  try {
+    const fs::path path = ControlDirectory() / name;
+    unlink(path.c_str());
+    if (symlink(socket.c_str(), path.c_str()) == 0) path_ = path;
+  } catch (const InputError&) {
+  }
+}
+
+ControlLink::~ControlLink() {
+  if (!path_.empty()) unlink(path_.c_str());
+}
+
+fs::path ControlPath(std::string_view target) {
+  if (target.find('/') != std::string_view::npos) return target;
+  const size_t colon = target.rfind(':');
+  if (colon != std::string_view::npos && colon > 0 && IsNumber(target.substr(colon + 1))) {
+    return ControlDirectory() / (std::string(target.substr(0, colon)) + "-" +
+                                 std::string(target.substr(colon + 1)) + std::string(kSuffix));
+  }
+  if (!IsNumber(target)) {
+    Refuse(std::string(target), "no target",
+           "a tenant's process number, the path of its socket, or run:job");
+  }
+  return ControlDirectory() / (std::string(target) + std::string(kSuffix));
+}
+
+UniqueFd ConnectToTenant(std::string_view target) {
+  const fs::path path = ControlPath(target);
+  UniqueFd fd = NewSocket();
+  const int error = Connect(fd.get(), path);
+  const std::string name(target);
+  if (error == ECONNREFUSED) {
+    Refuse(name, "the tenant is gone; its socket " + path.string() + " is stale; " + Tenants());
+  }
+  if (error == ENOENT) {
+    Refuse(name, "no such tenant (no socket " + path.string() + "); " + Tenants());
+  }
+  if (error == EAGAIN) Refuse(name, "too many others are connecting to it", "try again");
+  if (error != 0) Refuse(name, path.string() + ": " + Reason(error));
+  // Root may speak to anyone, such as to the mapped users of containers.
+  if (geteuid() != 0 && !PeerIsTrusted(fd.get()))
+    Refuse(name, path.string() + " is another user's");
+  return fd;
+}
+
+int PeerPid(int socket) { return Peer(socket).value_or(ucred{}).pid; }
+
+bool PeerIsTrusted(int socket) {
+  const std::optional<ucred> peer = Peer(socket);
+  return peer && (peer->uid == geteuid() || peer->uid == 0);
+}
+
+}  // namespace cosched

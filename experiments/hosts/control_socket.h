@@ -1,0 +1,69 @@
+#pragma once
+// Where a tenant's control socket is and who may have it: in a directory of its user's own (mode
+// 0700), $XDG_RUNTIME_DIR/cosched or /tmp/cosched-<uid>, itself of mode 0600. A tenant listens at
+// <pid>.sock unless told otherwise; a host also names its tenants <run>-<job>.sock, by a link.
+// Used by tenants, hosts and `cosched ctl`. Stateless but for the files; thread-safe.
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "experiments/hosts/unique_fd.h"
+
+namespace cosched {
+
+// Makes the directory if need be. Throws InputError if it is somebody else's, a symbolic link, open
+// to others, or can't be made: then nothing in it can be trusted.
+std::filesystem::path ControlDirectory();
+
+// Where this process listens unless told otherwise; "" if there is no such directory to be had, of
+// which a line on stderr tells: a tenant can do its work without.
+std::string DefaultControlPath();
+
+// "<run>-<job>.sock"
+std::string ControlName(std::string_view run, int64_t job);
+
+// Listens as long as it lives, then removes the socket. Any thread.
+class ControlListener {
+ public:
+  // Takes over a stale socket (nobody listens any more). Throws InputError if another tenant
+  // listens there, or the path can't be used.
+  explicit ControlListener(const std::filesystem::path& path);
+  ~ControlListener();
+  ControlListener(const ControlListener&) = delete;
+  ControlListener& operator=(const ControlListener&) = delete;
+
+  int fd() const { return fd_.get(); }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  const std::filesystem::path path_;
+  UniqueFd fd_;
+};
+
+// A name for another tenant's socket in the ControlDirectory, as long as it lives. What is wrong
+// with the directory or the name is ignored: the tenant can be steered by its path all the same.
+class ControlLink {
+ public:
+  ControlLink(const std::string& name, const std::filesystem::path& socket);
+  ~ControlLink();
+  ControlLink(const ControlLink&) = delete;
+  ControlLink& operator=(const ControlLink&) = delete;
+
+ private:
+  std::filesystem::path path_;  // Empty = none.
+};
+
+// The socket of a target: a process's number, a socket's path, or "run:job". Throws InputError if
+// it is none of them.
+std::filesystem::path ControlPath(std::string_view target);
+// Connects, and checks that who listens is of this user or root. Throws InputError if there is no
+// such tenant, with the names of those there are.
+UniqueFd ConnectToTenant(std::string_view target);
+// Process number at the other end of a connected socket; 0 = in another pid namespace.
+int PeerPid(int socket);
+// The user at the other end is this one or root.
+bool PeerIsTrusted(int socket);
+
+}  // namespace cosched
