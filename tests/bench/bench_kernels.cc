@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <functional>
 
 #include "engine/base/random.h"
@@ -88,10 +89,22 @@ void RunOp(benchmark::State& state, const BenchedOp& benched) {
                                             benchmark::Counter::kIsRate);
 }
 
-double Seconds(const std::function<void()>& run) {
+struct Taken {
+  double seconds = 0, cpu_seconds = 0;
+};
+
+double CpuSeconds() {
+  timespec now;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+Taken Measure(const std::function<void()>& run) {
   const auto start = std::chrono::steady_clock::now();
+  const double cpu_start = CpuSeconds();
   run();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double cpu = CpuSeconds() - cpu_start;
+  return {std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), cpu};
 }
 
 double Median(std::vector<double> values) {
@@ -100,32 +113,38 @@ double Median(std::vector<double> values) {
   return *middle;
 }
 
-// The op cut into pieces and whole, in turns: "cost" is the median of the ratios of neighbours,
-// "piece" and "longest" are medians over the pieces of what they take.
+// The op cut into pieces and whole, in turns. "cost" is the median of the ratios of neighbours,
+// "cpu_cost" the same in CPU time of all threads, for machines that are not idle; "piece" and
+// "longest" are medians of what pieces take.
 void RunPieces(benchmark::State& state, const BenchedOp& benched) {
   Bench bench(benched, static_cast<int>(state.range(0)));
   const auto cut = bench.Create(kPieceTime), whole = bench.Create(std::chrono::microseconds(0));
   const auto pieces = static_cast<size_t>(cut->Pieces());
-  std::vector<double> ratios, wholes;
+  std::vector<double> ratios, cpu_ratios, wholes;
   std::vector<std::vector<double>> by_piece(pieces);
-  const auto run_pieces = [&] {
-    KernelContext context = bench.Context();
-    for (size_t i = 0; i < pieces; ++i)
-      by_piece[i].push_back(Seconds([&] { cut->ComputePiece(context, static_cast<int>(i)); }));
-  };
   bool cut_first = false;
+  const auto run_pieces = [&] { bench.Compute(*cut); };
   for (auto _ : state) {
     cut_first = !cut_first;
-    double in_pieces = cut_first ? Seconds(run_pieces) : 0;
-    wholes.push_back(Seconds([&] { bench.Compute(*whole); }));
-    if (!cut_first) in_pieces = Seconds(run_pieces);
-    ratios.push_back(in_pieces / wholes.back());
-    state.SetIterationTime(in_pieces);
+    Taken in_pieces;
+    if (cut_first) in_pieces = Measure(run_pieces);
+    const Taken in_one = Measure([&] { bench.Compute(*whole); });
+    if (!cut_first) in_pieces = Measure(run_pieces);
+    wholes.push_back(in_one.seconds);
+    ratios.push_back(in_pieces.seconds / in_one.seconds);
+    cpu_ratios.push_back(in_pieces.cpu_seconds / in_one.cpu_seconds);
+    state.SetIterationTime(in_pieces.seconds);
+    KernelContext context = bench.Context();
+    for (size_t i = 0; i < pieces; ++i) {
+      const auto piece = [&] { cut->ComputePiece(context, static_cast<int>(i)); };
+      by_piece[i].push_back(Measure(piece).seconds);
+    }
   }
   std::vector<double> medians;
   for (const std::vector<double>& times : by_piece) medians.push_back(Median(times));
   state.counters["pieces"] = static_cast<double>(pieces);
   state.counters["cost"] = Median(ratios);
+  state.counters["cpu_cost"] = Median(cpu_ratios);
   state.counters["whole_ms"] = Median(wholes) * 1e3;
   state.counters["piece_ms"] = Median(medians) * 1e3;
   state.counters["longest_ms"] = *std::max_element(medians.begin(), medians.end()) * 1e3;

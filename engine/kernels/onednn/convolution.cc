@@ -68,11 +68,17 @@ std::unique_ptr<Kernel> InBlocks(const KernelSpec& spec, const std::vector<Windo
                                  Prepare prepare) {
   auto kernel = std::make_unique<PrimitiveKernel>(spec.pools);
   std::vector<std::pair<Window, PrimitiveKernel::Piece>> prepared;
+  const Window& w = blocks.front().window;
+  const auto filter = static_cast<double>(w.rows * w.columns * w.channels * w.out_channels);
+  const double seconds = PieceSeconds(spec.piece_time, spec.pools.Capacity().intra);
+  const bool long_filter =
+      blocks.size() > 1 && Work{0, 2 * filter * sizeof(float)}.Seconds() > seconds / 4;
   for (const WindowBlock& block : blocks) {
     auto found = std::find_if(prepared.begin(), prepared.end(),
                               [&](const auto& other) { return other.first == block.window; });
     if (found == prepared.end())
       found = prepared.insert(found, {block.window, prepare(kernel.get(), block.window)});
+    if (&block == &blocks.front() && long_filter) kernel->AddPieceOfReorders();
     PrimitiveKernel::Piece piece = found->second;
     piece.bindings[0].offset = block.image_offset;
     piece.bindings[1].offset = block.output_offset;

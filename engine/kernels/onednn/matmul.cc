@@ -1,30 +1,171 @@
-// MatMul; a transposed operand is only another pair of strides.
+// MatMul; a transposed operand is only another pair of strides. A long one is cut into tiles of the
+// product, about square so that operands are read few times. Where several tiles read one part of b
+// it is packed once for all of them, as the primitive would do again for each. (A long product with
+// a transposed `a` still costs up to a tenth more in tiles, as each packs its part of a; with the
+// few columns of a batch, which is where training has it, nothing.)
+
+#include <algorithm>
+#include <bit>
 
 #include "engine/kernels/factories.h"
 #include "engine/kernels/onednn/primitive.h"
 #include "engine/kernels/parameters.h"
+#include "engine/kernels/pieces.h"
+#include "engine/pool/thread_pools.h"
 
 namespace cosched::onednn {
 namespace {
 
-dnnl::memory::desc Stored(int64_t rows, int64_t columns, bool transposed) {
-  using Tag = dnnl::memory::format_tag;
-  return {{rows, columns}, dnnl::memory::data_type::f32, transposed ? Tag::ba : Tag::ab};
+using dnnl::memory;
+
+memory::desc Stored(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride) {
+  return {{rows, columns}, memory::data_type::f32, memory::dims{row_stride, column_stride}};
 }
+
+// Rows or columns of the product in parts, each but the last a multiple of what the generated code
+// works on at a time. The last is no shorter than that: of a single row of a transposed operand
+// oneDNN 3.7.2 reads the wrong elements.
+struct Side {
+  Side(int64_t size_of_all, int64_t unit_size, int64_t parts)
+      : size(size_of_all), unit(unit_size), units{Units(size_of_all, unit_size), parts} {}
+  static int64_t Units(int64_t size, int64_t unit) { return std::max<int64_t>(size / unit, 1); }
+  int64_t Begin(int64_t part) const {
+    return part == units.parts ? size : units.Begin(part) * unit;
+  }
+  int64_t Size(int64_t part) const { return Begin(part + 1) - Begin(part); }
+
+  int64_t size, unit;
+  Division units;
+};
+constexpr int64_t kRowUnit = 16, kColumnUnit = 64;
+
+struct Grid {
+  int64_t rows = 1, columns = 1;  // Parts of each side.
+};
+
+// About `tiles` of them, each side in a power of two (of an odd division, ragged tiles cost up to a
+// tenth): the grid that reads least. `a` is read for each part of the columns, `b` for each of the
+// rows.
+Grid LeastTraffic(const MatMulParameters& p, int64_t tiles) {
+  // Tiles read a transposed b in columns, which is slow; packing it is slower.
+  const int64_t b_weight = p.transpose_b ? 8 : 1;
+  const auto most_rows = static_cast<uint64_t>(std::min(tiles, Side::Units(p.m, kRowUnit)));
+  const auto most_columns = static_cast<uint64_t>(Side::Units(p.n, kColumnUnit));
+  Grid best;
+  int64_t least = INT64_MAX;
+  for (uint64_t rows = 1; rows <= most_rows; rows *= 2) {
+    const uint64_t columns =
+        std::bit_floor(std::min(static_cast<uint64_t>(tiles) / rows, most_columns));
+    const Grid grid{static_cast<int64_t>(rows), static_cast<int64_t>(columns)};
+    // Much fewer tiles than wanted are for products that have no more.
+    const int64_t missing = tiles / (grid.rows * grid.columns);
+    const int64_t traffic = (grid.rows * p.n * b_weight + grid.columns * p.m) * missing;
+    if (traffic >= least) continue;
+    least = traffic;
+    best = grid;
+  }
+  return best;
+}
+
+class Product {
+ public:
+  Product(PrimitiveKernel* kernel, const MatMulParameters& p, bool packs)
+      : kernel_(*kernel), p_(p), packs_(packs) {}
+
+  void AddTile(int64_t row, int64_t rows, int64_t column, int64_t columns) {
+    const Tile& tile = TileOf(rows, columns);
+    PrimitiveKernel::Piece piece{{{tile.a, false, 0, row * (p_.transpose_a ? 1 : p_.k)},
+                                  {tile.b, false, 1, column * (p_.transpose_b ? p_.k : 1)},
+                                  {tile.product, true, 0, row * p_.n + column}},
+                                 {}};
+    if (tile.packed && column != packed_column_) piece.steps.push_back(tile.pack);
+    packed_column_ = column;
+    piece.steps.push_back(tile.multiply);
+    kernel_.AddPiece(std::move(piece));
+  }
+
+ private:
+  struct Tile {
+    int64_t rows, columns;
+    memory a, b, product;
+    memory packed;  // None where the primitive takes b as it is.
+    PrimitiveKernel::StepId pack = 0, multiply = 0;
+  };
+
+  const Tile& TileOf(int64_t rows, int64_t columns) {
+    const auto found = std::find_if(tiles_.begin(), tiles_.end(), [&](const Tile& tile) {
+      return tile.rows == rows && tile.columns == columns;
+    });
+    return found == tiles_.end() ? tiles_.emplace_back(MakeTile(rows, columns)) : *found;
+  }
+
+  Tile MakeTile(int64_t rows, int64_t columns) {
+    const memory::desc a =
+        p_.transpose_a ? Stored(rows, p_.k, 1, p_.m) : Stored(rows, p_.k, p_.k, 1);
+    const memory::desc b =
+        p_.transpose_b ? Stored(p_.k, columns, 1, p_.k) : Stored(p_.k, columns, p_.n, 1);
+    const memory::desc product = Stored(rows, columns, p_.n, 1);
+    Tile tile{rows,
+              columns,
+              PrimitiveKernel::Unbound(a),
+              PrimitiveKernel::Unbound(b),
+              PrimitiveKernel::Unbound(product),
+              {}};
+    const memory::desc wanted = packs_ ? Packed(a, b, product) : b;
+    const dnnl::matmul::primitive_desc descriptor(CpuEngine(), a, wanted, product, Attributes());
+    if (wanted != b) {
+      tile.packed = PackedMemory(wanted);
+      tile.pack = kernel_.AddReorder(tile.b, tile.packed);
+    }
+    tile.multiply =
+        kernel_.AddStep(descriptor, {{DNNL_ARG_SRC, tile.a},
+                                     {DNNL_ARG_WEIGHTS, wanted != b ? tile.packed : tile.b},
+                                     {DNNL_ARG_DST, tile.product}});
+    return tile;
+  }
+
+  // One layout for all tiles of as many columns, whatever their rows: they share what is packed.
+  memory::desc Packed(const memory::desc& a, const memory::desc& b, const memory::desc& product) {
+    for (const memory& packed : packed_) {
+      if (packed.get_desc().get_dims() == b.get_dims()) return packed.get_desc();
+    }
+    const memory::desc any(b.get_dims(), memory::data_type::f32, memory::format_tag::any);
+    return dnnl::matmul::primitive_desc(CpuEngine(), a, any, product, Attributes()).weights_desc();
+  }
+  memory PackedMemory(const memory::desc& wanted) {
+    for (const memory& packed : packed_) {
+      if (packed.get_desc() == wanted) return packed;
+    }
+    return packed_.emplace_back(kernel_.Keep(wanted));
+  }
+
+  PrimitiveKernel& kernel_;
+  const MatMulParameters& p_;
+  const bool packs_;
+  std::vector<Tile> tiles_;
+  std::vector<memory> packed_;
+  int64_t packed_column_ = -1;
+};
 
 }  // namespace
 
 std::unique_ptr<Kernel> MakeMatMul(const KernelSpec& spec) {
   const CapacityScope scope(spec.pools);
   const MatMulParameters p = ReadMatMul(spec.node, spec.inputs[0].shape, spec.inputs[1].shape);
-  const dnnl::memory::desc a = Stored(p.m, p.k, p.transpose_a);
-  const dnnl::memory::desc b = Stored(p.k, p.n, p.transpose_b);
-  const dnnl::memory::desc product = Stored(p.m, p.n, false);
-  const dnnl::matmul::primitive_desc descriptor(CpuEngine(), a, b, product, Attributes());
-  return std::make_unique<PrimitiveKernel>(
-      spec.pools, descriptor,
-      std::vector{Input(0, DNNL_ARG_SRC, a), Input(1, DNNL_ARG_WEIGHTS, b),
-                  Result(0, DNNL_ARG_DST, product)});
+  const double m = static_cast<double>(p.m), n = static_cast<double>(p.n);
+  const double k = static_cast<double>(p.k);
+  const Work work{2 * m * n * k, sizeof(float) * (m * k + k * n + m * n)};
+  const double tiles =
+      std::ceil(work.Seconds() / PieceSeconds(spec.piece_time, spec.pools.Capacity().intra));
+  const Grid grid = LeastTraffic(p, std::max<int64_t>(static_cast<int64_t>(tiles), 1));
+  const Side rows(p.m, kRowUnit, grid.rows), columns(p.n, kColumnUnit, grid.columns);
+  auto kernel = std::make_unique<PrimitiveKernel>(spec.pools);
+  Product product(kernel.get(), p, /*packs=*/grid.rows > 1 && !p.transpose_b);
+  for (int64_t j = 0; j < grid.columns; ++j) {
+    for (int64_t i = 0; i < grid.rows; ++i)
+      product.AddTile(rows.Begin(i), rows.Size(i), columns.Begin(j), columns.Size(j));
+  }
+  return kernel;
 }
 
 }  // namespace cosched::onednn

@@ -93,6 +93,8 @@ class PrimitiveKernel : public Kernel {
   Piece Prepare(const dnnl::primitive_desc_base& descriptor, const std::vector<Operand>& operands);
   // Reorders of shared operands run in the first piece that is added after they were prepared.
   void AddPiece(Piece piece);
+  // A piece of these reorders alone, for long ones.
+  void AddPieceOfReorders() { AddPiece({}); }
 
   // What other pieces are made of.
   static dnnl::memory Unbound(const dnnl::memory::desc& descriptor);

@@ -18,9 +18,9 @@ using dnnl::memory;
 using Primitive = dnnl::convolution_backward_weights;
 using Piece = PrimitiveKernel::Piece;
 
-// Each costs two operations on every weight; the sum costs three accesses to memory. With this many
-// it is less than a hundredth.
-constexpr int64_t kLeastPositions = 2000;
+// Each costs two operations on every weight, at a core's full speed, and the sum three accesses to
+// the cache, or to memory for long slices: about a fiftieth of it or less.
+constexpr int64_t kLeastPositions = 1000;
 // Of the image, a slice is a multiple of this many: what the generated code works on at a time.
 constexpr int64_t kChannelBlock = 16;
 
