@@ -1,6 +1,7 @@
 #include "engine/graph/tensor.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -86,6 +87,20 @@ Tensor Tensor::Prefix(Shape shape, DataType type) const {
   CHECK(prefix.Bytes() <= Bytes())
       << prefix.shape_.ToString() << " does not fit into " << shape_.ToString();
   return prefix;
+}
+
+Tensor Tensor::View(Shape shape, DataType type) {
+  Tensor view;
+  view.shape_ = std::move(shape);
+  view.type_ = type;
+  return view;
+}
+
+void Tensor::ViewInto(const Tensor& whole, int64_t first) {
+  CHECK(type_ == whole.type_ && first >= 0 && first + Elements() <= whole.Elements())
+      << shape_.ToString() << " at element " << first << " of " << whole.shape_.ToString();
+  auto* begin = static_cast<std::byte*>(whole.buffer_.get());
+  buffer_ = {whole.buffer_, begin + static_cast<size_t>(first) * SizeOf(type_)};
 }
 
 }  // namespace cosched

@@ -1,7 +1,7 @@
 #pragma once
-// A dense tensor: shape, element type and a shared, 64-byte aligned buffer. Copying shares the
-// buffer; Clone() copies it. Not synchronised: the executor orders writers before readers. Images
-// are NHWC, convolution filters HWIO, as in TF.
+// A dense tensor: shape, element type and a shared, 64-byte aligned buffer, or part of one. Copying
+// shares the buffer; Clone() copies it. Not synchronised: the executor orders writers before
+// readers. Images are NHWC, convolution filters HWIO, as in TF.
 
 #include <memory>
 #include <span>
@@ -38,6 +38,12 @@ class Tensor {
   // Both share the buffer.
   Tensor Reshaped(Shape shape) const;               // REQUIRES: equal element counts.
   Tensor Prefix(Shape shape, DataType type) const;  // REQUIRES: fits into the buffer.
+
+  // A tensor without a buffer, until ViewInto: then it is that part of another one, from element
+  // `first` on, and shares its buffer. ViewInto allocates nothing. REQUIRES: equal types; the part
+  // fits into the other's elements.
+  static Tensor View(Shape shape, DataType type);
+  void ViewInto(const Tensor& whole, int64_t first);
 
  private:
   Shape shape_;

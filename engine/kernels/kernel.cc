@@ -3,44 +3,60 @@
 #include <algorithm>
 
 #include "engine/base/check.h"
+#include "engine/kernels/batch_pieces.h"
 #include "engine/kernels/factories.h"
 
 namespace cosched {
 namespace {
 
+constexpr ItemRule kNever{};  // Too short, or it cuts itself.
+constexpr ItemRule kElements{.items = ItemRule::Items::kElements};
+
+constexpr ItemRule Items(unsigned inputs, unsigned outputs = 1, double slowness = 1) {
+  return {ItemRule::Items::kFirst, inputs, outputs, slowness};
+}
+
+constexpr double kExponential = 2;  // An element's share, in moves of it.
+
 struct Entry {
   std::string_view op;
   KernelFactory* fast;
   KernelFactory* reference;
+  ItemRule rule;
   bool cheap = false;
 };
 
 constexpr Entry kTable[] = {
-    {"Conv2D", onednn::MakeConv2D, reference::MakeConv2D},
-    {"Conv2DBackpropInput", onednn::MakeConv2DBackpropInput, reference::MakeConv2DBackpropInput},
-    {"Conv2DBackpropFilter", onednn::MakeConv2DBackpropFilter, reference::MakeConv2DBackpropFilter},
-    {"BiasAdd", eigen::MakeBiasAdd, reference::MakeBiasAdd},
-    {"BiasAddGrad", eigen::MakeBiasAddGrad, reference::MakeBiasAddGrad},
-    {"FusedBatchNormV3", onednn::MakeFusedBatchNorm, reference::MakeFusedBatchNorm},
-    {"FusedBatchNormGradV3", onednn::MakeFusedBatchNormGrad, reference::MakeFusedBatchNormGrad},
+    {"Conv2D", onednn::MakeConv2D, reference::MakeConv2D, kNever},
+    {"Conv2DBackpropInput", onednn::MakeConv2DBackpropInput, reference::MakeConv2DBackpropInput,
+     kNever},
+    {"Conv2DBackpropFilter", onednn::MakeConv2DBackpropFilter, reference::MakeConv2DBackpropFilter,
+     kNever},
+    {"BiasAdd", eigen::MakeBiasAdd, reference::MakeBiasAdd, Items(0b1)},
+    {"BiasAddGrad", eigen::MakeBiasAddGrad, reference::MakeBiasAddGrad, kNever},
+    {"FusedBatchNormV3", onednn::MakeFusedBatchNorm, reference::MakeFusedBatchNorm, Items(0b1)},
+    {"FusedBatchNormGradV3", onednn::MakeFusedBatchNormGrad, reference::MakeFusedBatchNormGrad,
+     kNever},
     {"AssignMovingAverage", eigen::MakeAssignMovingAverage, reference::MakeAssignMovingAverage,
+     kNever,
      /*cheap=*/true},
-    {"Relu", onednn::MakeRelu, reference::MakeRelu},
-    {"ReluGrad", onednn::MakeReluGrad, reference::MakeReluGrad},
-    {"MaxPool", onednn::MakeMaxPool, reference::MakeMaxPool},
-    {"MaxPoolGrad", eigen::MakeMaxPoolGrad, reference::MakeMaxPoolGrad},
-    {"AvgPool", onednn::MakeAvgPool, reference::MakeAvgPool},
-    {"AvgPoolGrad", onednn::MakeAvgPoolGrad, reference::MakeAvgPoolGrad},
-    {"Mean", eigen::MakeMean, reference::MakeMean, /*cheap=*/true},
-    {"MeanGrad", eigen::MakeMeanGrad, reference::MakeMeanGrad},
-    {"MatMul", onednn::MakeMatMul, reference::MakeMatMul},
-    {"AddV2", eigen::MakeAddN, reference::MakeAddN},
-    {"AddN", eigen::MakeAddN, reference::MakeAddN},
-    {"Mul", eigen::MakeMul, reference::MakeMul},
-    {"Softmax", eigen::MakeSoftmax, reference::MakeSoftmax, /*cheap=*/true},
+    {"Relu", onednn::MakeRelu, reference::MakeRelu, kElements},
+    {"ReluGrad", onednn::MakeReluGrad, reference::MakeReluGrad, kElements},
+    {"MaxPool", onednn::MakeMaxPool, reference::MakeMaxPool, Items(0b1)},
+    {"MaxPoolGrad", eigen::MakeMaxPoolGrad, reference::MakeMaxPoolGrad, Items(0b111)},
+    {"AvgPool", onednn::MakeAvgPool, reference::MakeAvgPool, Items(0b1)},
+    {"AvgPoolGrad", onednn::MakeAvgPoolGrad, reference::MakeAvgPoolGrad, Items(0b1)},
+    {"Mean", eigen::MakeMean, reference::MakeMean, Items(0b1), /*cheap=*/true},
+    {"MeanGrad", eigen::MakeMeanGrad, reference::MakeMeanGrad, Items(0b1)},
+    {"MatMul", onednn::MakeMatMul, reference::MakeMatMul, kNever},
+    {"AddV2", eigen::MakeAddN, reference::MakeAddN, kElements},
+    {"AddN", eigen::MakeAddN, reference::MakeAddN, kElements},
+    {"Mul", eigen::MakeMul, reference::MakeMul, kElements},
+    {"Softmax", eigen::MakeSoftmax, reference::MakeSoftmax, Items(0b1, 0b1, kExponential),
+     /*cheap=*/true},
     {"SparseSoftmaxCrossEntropyWithLogits", eigen::MakeSparseSoftmaxCrossEntropy,
-     reference::MakeSparseSoftmaxCrossEntropy, /*cheap=*/true},
-    {"ApplyMomentum", eigen::MakeApplyMomentum, reference::MakeApplyMomentum},
+     reference::MakeSparseSoftmaxCrossEntropy, Items(0b11, 0b11, kExponential), /*cheap=*/true},
+    {"ApplyMomentum", eigen::MakeApplyMomentum, reference::MakeApplyMomentum, kElements},
 };
 
 const Entry* Find(std::string_view op) {
@@ -54,7 +70,10 @@ const Entry* Find(std::string_view op) {
 std::unique_ptr<Kernel> CreateKernel(const KernelSpec& spec, KernelBackend backend) {
   const Entry* entry = Find(spec.node.op);
   CHECK(entry != nullptr) << "node " << spec.node.name << ": no kernel for op " << spec.node.op;
-  return backend == KernelBackend::kFast ? entry->fast(spec) : entry->reference(spec);
+  if (backend == KernelBackend::kReference) return entry->reference(spec);
+  // Statistics are of the whole batch.
+  const bool training = GetAttributeOr<bool>(spec.node, "is_training", false);
+  return training ? entry->fast(spec) : InBatches(spec, entry->rule, entry->fast);
 }
 
 bool HasKernel(std::string_view op) { return Find(op) != nullptr; }

@@ -248,6 +248,21 @@ std::vector<BenchedOp> LongOps() {
   AddProduct("1024_1024_4096_tb", 1024, 1024, 4096, false, true, &ops);
   AddProduct("alexnet_forward", 32, 4096, 9216, false, false, &ops);
   AddProduct("alexnet_backward_weights", 9216, 4096, 32, true, false, &ops);
+  const Shape large{100, 56, 56, 64}, c{64};
+  const Attributes window{{"ksize", Ints{2, 2}}, {"strides", Ints{2, 2}}, {"padding", "VALID"}};
+  ops.push_back({"large", "Relu", {large}, {}});
+  ops.push_back({"large", "AddV2", {large, large}, {}});
+  ops.push_back({"large", "MaxPool", {large}, window});
+  ops.push_back({"large", "MaxPoolGrad", {large, {100, 28, 28, 64}, {100, 28, 28, 64}}, window});
+  Attributes norm{{"epsilon", 1e-5f}};
+  ops.push_back({"large", "FusedBatchNormGradV3", {large, large, c, c, c}, norm});
+  for (bool training : {false, true}) {
+    norm["is_training"] = training;
+    ops.push_back({training ? "large_training" : "large_inference",
+                   "FusedBatchNormV3",
+                   {large, c, c, c, c},
+                   norm});
+  }
   return ops;
 }
 

@@ -34,6 +34,20 @@ TEST(TensorTest, ViewsShareTheBuffer) {
   EXPECT_DEATH(tensor.Reshaped({3}), "cannot reshape");
 }
 
+TEST(TensorTest, AViewIsPartOfAnotherTensor) {
+  const std::vector<float> values = {1, 2, 3, 4, 5, 6};
+  const Tensor tensor = Tensor::Of({3, 2}, values);
+  Tensor view = Tensor::View({2, 2}, DataType::kFloat);
+  EXPECT_TRUE(view.IsEmpty());
+  view.ViewInto(tensor, 2);
+  EXPECT_EQ(view.Floats(), tensor.Floats() + 2);
+  EXPECT_EQ(view.GetShape(), Shape({2, 2}));
+  view.ViewInto(tensor, 0);
+  EXPECT_EQ(view.Floats()[3], 4);
+  EXPECT_DEATH(view.ViewInto(tensor, 3), "element 3");
+  EXPECT_DEATH(Tensor::View({1}, DataType::kInt32).ViewInto(tensor, 0), "element 0");
+}
+
 TEST(TensorTest, ElementsAreOfTheirType) {
   const std::vector<int32_t> labels = {7};
   const Tensor tensor = Tensor::Of({1}, labels);

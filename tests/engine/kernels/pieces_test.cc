@@ -4,6 +4,7 @@
 #include "engine/kernels/pieces.h"
 
 #include <atomic>
+#include <climits>
 #include <thread>
 
 #include "tests/engine/kernels/op_cases.h"
@@ -92,6 +93,132 @@ TEST_P(CutKernel, GivesTheSameBitsWhileThePoolIsResizedWithinAndBetweenPieces) {
   resizer.join();
   for (size_t i = 0; i < run.Outputs().size(); ++i)
     EXPECT_TRUE(SameBits(run.Outputs()[i], resized.Outputs()[i]));
+}
+
+// An op and its shapes, all inputs random.
+OpCase RandomCase(const std::string& op, const std::vector<Shape>& shapes,
+                  std::map<std::string, Attribute> attributes = {}) {
+  OpCase c{op + "_" + shapes[0].ToString(), op, {}, std::move(attributes)};
+  for (size_t i = 0; i < shapes.size(); ++i)
+    c.inputs.push_back(RandomTensor(shapes[i], 30 + i, 0.1, 1));
+  return c;
+}
+
+// A convolution, 3x3 with "SAME" padding, and its gradients.
+std::vector<OpCase> Convolutions(const Shape& image, int64_t out_channels, int64_t stride = 1) {
+  const Shape filter{3, 3, image[3], out_channels};
+  const Shape output{image[0], (image[1] + stride - 1) / stride, (image[2] + stride - 1) / stride,
+                     out_channels};
+  const std::map<std::string, Attribute> geometry{{"strides", Ints{stride, stride}},
+                                                  {"padding", "SAME"}};
+  auto input = geometry, weights = geometry;
+  input["input_shape"] = image.Sizes();
+  weights["filter_shape"] = filter.Sizes();
+  return {RandomCase("Conv2D", {image, filter}, geometry),
+          RandomCase("Conv2DBackpropInput", {filter, output}, input),
+          RandomCase("Conv2DBackpropFilter", {image, output}, weights)};
+}
+
+int PiecesOf(const OpCase& c, microseconds piece_time, int capacity = 1) {
+  TestPools pools({capacity, 1});
+  return OpRun(c, pools, KernelBackend::kFast, piece_time).Pieces();
+}
+
+// Batches of one piece, of equal ones, and of ones that differ; rows of one image; sums over both;
+// slices of channels.
+TEST(CutConvolution, AgreesWithNaiveLoopsAtAnyBatchSize) {
+  for (int64_t batch : {1, 2, 5, 7, 12, 13}) {
+    for (const OpCase& c : Convolutions({batch, 11, 10, 32}, 48, batch % 2 + 1)) {
+      TestPools pools({2, 2});
+      OpRun expected(c, pools, KernelBackend::kReference);
+      expected.Compute();
+      int before = INT_MAX;
+      for (int piece_time : {1, 10, 40, 160, 640}) {
+        SCOPED_TRACE(::testing::Message() << c.name << " in pieces of " << piece_time << " us");
+        OpRun cut(c, pools, KernelBackend::kFast, microseconds(piece_time));
+        EXPECT_LE(cut.Pieces(), before);
+        before = cut.Pieces();
+        for (int step = 0; step < 2; ++step) cut.Compute();
+        ExpectClose(expected.Outputs()[0], cut.Outputs()[0]);
+      }
+    }
+  }
+}
+
+std::vector<OpCase> LongOps() {
+  std::vector<OpCase> ops;
+  for (const auto& cases : {Convolutions({13, 28, 28, 64}, 64), Convolutions({1, 112, 112, 64}, 64),
+                            Convolutions({11, 7, 7, 256}, 256)})
+    ops.insert(ops.end(), cases.begin(), cases.end());
+  for (bool ta : {false, true}) {
+    for (bool tb : {false, true})
+      ops.push_back(RandomCase(
+          "MatMul",
+          {ta ? Shape{1021, 517} : Shape{517, 1021}, tb ? Shape{771, 1021} : Shape{1021, 771}},
+          {{"transpose_a", ta}, {"transpose_b", tb}}));
+  }
+  const Shape large{13, 64, 64, 96}, c{96};
+  const std::map<std::string, Attribute> window{
+      {"ksize", Ints{2, 2}}, {"strides", Ints{2, 2}}, {"padding", "VALID"}};
+  auto window_gradient = window;
+  window_gradient["input_shape"] = large.Sizes();
+  ops.push_back(RandomCase("MaxPool", {large}, window));
+  ops.push_back(RandomCase("AvgPool", {large}, window));
+  ops.push_back(RandomCase("AvgPoolGrad", {{13, 32, 32, 96}}, window_gradient));
+  ops.push_back(RandomCase("MaxPoolGrad", {large, {13, 32, 32, 96}, {13, 32, 32, 96}}, window));
+  ops.push_back(RandomCase("BiasAdd", {large, c}));
+  ops.push_back(RandomCase("FusedBatchNormV3", {large, c, c, c, c},
+                           {{"epsilon", 1e-3f}, {"is_training", false}}));
+  ops.push_back(RandomCase("Relu", {large}));
+  ops.push_back(RandomCase("ReluGrad", {large, large}));
+  ops.push_back(RandomCase("AddV2", {large, large}));
+  ops.push_back(RandomCase("AddN", {large, large, large}));
+  ops.push_back(RandomCase("Mul", {large, large}));
+  ops.push_back(RandomCase("Mul", {large, Shape{}}));
+  ops.push_back(RandomCase("ApplyMomentum", {large, large, large},
+                           {{"learning_rate", 0.1f}, {"momentum", 0.9f}, {"weight_decay", 1e-2f}}));
+  ops.push_back(RandomCase("Mean", {{13, 64, 64, 128}}, {{"axes", Ints{1, 2}}}));
+  ops.push_back(RandomCase("MeanGrad", {{13, 128}},
+                           {{"axes", Ints{1, 2}}, {"input_shape", Ints{13, 64, 64, 128}}}));
+  ops.push_back(RandomCase("Softmax", {{1301, 2000}}));
+  return ops;
+}
+
+class LongOp : public ::testing::TestWithParam<OpCase> {};
+INSTANTIATE_TEST_SUITE_P(EveryOp, LongOp, ::testing::ValuesIn(LongOps()));
+
+TEST_P(LongOp, IsCutAndGivesWhatTheWholeGives) {
+  TestPools pools({2, 2});
+  OpRun cut(GetParam(), pools, KernelBackend::kFast, kPieceTime),
+      whole(GetParam(), pools, KernelBackend::kFast, kNever);
+  EXPECT_GT(cut.Pieces(), 1);
+  EXPECT_EQ(whole.Pieces(), 1);
+  cut.Compute();
+  whole.Compute();
+  // Sums in another order; of products, how each is taken may depend on the tile.
+  const bool rounds = GetParam().op == "Conv2DBackpropFilter" || GetParam().op == "MatMul";
+  for (size_t i = 0; i < whole.Outputs().size(); ++i) {
+    if (rounds) {
+      ExpectClose(whole.Outputs()[i], cut.Outputs()[i]);
+    } else {
+      EXPECT_TRUE(SameBits(whole.Outputs()[i], cut.Outputs()[i])) << "output " << i;
+    }
+  }
+}
+
+TEST_P(LongOp, HasFewerPiecesForMoreTasksOrMoreTime) {
+  const int pieces = PiecesOf(GetParam(), kPieceTime);
+  EXPECT_LT(PiecesOf(GetParam(), 100 * kPieceTime), pieces);
+  EXPECT_EQ(PiecesOf(GetParam(), kPieceTime, /*capacity=*/4), pieces);
+  EXPECT_LT(PiecesOf(GetParam(), kPieceTime, /*capacity=*/64), pieces);
+  EXPECT_EQ(PiecesOf(GetParam(), kNever), 1);
+}
+
+TEST(ShortOps, AreNotCut) {
+  for (const OpCase& c : AllCases()) EXPECT_EQ(PiecesOf(c, kPieceTime), 1) << c.name;
+  for (const auto& stage : {Convolutions({32, 32, 32, 16}, 16), Convolutions({32, 16, 16, 32}, 32),
+                            Convolutions({32, 8, 8, 64}, 64)})
+    for (const OpCase& c : stage) EXPECT_EQ(PiecesOf(c, kPieceTime), 1) << c.name;
 }
 
 }  // namespace
