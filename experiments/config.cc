@@ -7,6 +7,7 @@
 #include <set>
 
 #include "engine/base/error.h"
+#include "experiments/hosts/podman.h"
 #include "experiments/toml_table.h"
 #include "policies/placement.h"
 #include "traces/formats.h"
@@ -94,7 +95,40 @@ CpuSet ReadCores(const TomlTable& machine, const Topology& topology) {
   return *cores;
 }
 
-Actuator ReadActuator(const TomlTable& machine, const Topology& topology) {
+ContainerConfig ReadContainer(const TomlTable& table) {
+  table.AllowOnly({"client", "actuation"});
+  ContainerConfig container;
+  const std::string client = table.String("client", "on");
+  const std::string actuation = table.String("actuation", "direct");
+  const auto known_client = ParseClient(client);
+  const auto known_actuation = ParseActuation(actuation);
+  if (!known_client) table.Fail("client", fmt::format("is \"{}\"", client), "on, off, halving");
+  if (!known_actuation)
+    table.Fail("actuation", fmt::format("is \"{}\"", actuation), "direct, runtime");
+  return {*known_client, *known_actuation};
+}
+
+std::string ReadBackend(const TomlTable& root) {
+  const std::string backend = root.String("backend", "hardware");
+  if (backend != "hardware" && backend != "container")
+    root.Fail("backend", fmt::format("is \"{}\"", backend), "hardware, container");
+  if (backend != "container") return backend;
+  if (const std::string why_not = WhyNoContainers(); !why_not.empty()) {
+    root.Fail("backend", "is \"container\", which is not possible here: " + why_not,
+              "hardware, or what is missing (see `cosched doctor`)");
+  }
+  return backend;
+}
+
+Actuator ReadActuator(const TomlTable& machine, const Topology& topology, bool containers) {
+  if (containers) {
+    const std::string text = machine.String("actuator", "cpuset");
+    if (text != "cpuset" && text != "quota") {
+      machine.Fail("actuator", fmt::format("is \"{}\"", text),
+                   "cpuset, quota with backend = \"container\"");
+    }
+    return *ParseActuator(text);
+  }
   if (!machine.Has("actuator") && !topology.IsThisSystem()) return Actuator::kAffinity;
   if (!machine.Has("actuator")) return BestActuator();
   const std::string text = machine.String("actuator");
@@ -334,20 +368,19 @@ ExperimentConfig LoadConfig(const std::filesystem::path& file,
                             const std::vector<std::string>& overrides, const Topology& topology) {
   const TomlTable root = TomlTable::Load(file, overrides);
   root.AllowOnly({"name", "backend", "trials", "seed", "policies", "elasticity", "machine",
-                  "sampling", "trace", "workload", "policy", "sweep", "quick"});
+                  "container", "sampling", "trace", "workload", "policy", "sweep", "quick"});
   const std::filesystem::path folder = file.parent_path();
   ExperimentConfig config;
   config.file = file;
   config.name = Name(root, {});
-  config.backend = root.String("backend", config.backend);
-  if (config.backend != "hardware")
-    root.Fail("backend", fmt::format("is \"{}\"", config.backend), "hardware");
+  config.backend = ReadBackend(root);
   config.trials = static_cast<int>(root.Integer("trials", config.trials, 1, kMaxCount));
   config.seed = static_cast<uint64_t>(root.Integer("seed", 1, 0, INT64_MAX));
   config.policies = ReadPolicies(root);
   config.elasticities = ReadElasticities(root);
   config.cores = ReadCores(root.Table("machine"), topology);
-  config.actuator = ReadActuator(root.Table("machine"), topology);
+  config.actuator = ReadActuator(root.Table("machine"), topology, config.backend == "container");
+  config.container = ReadContainer(root.Table("container"));
   const TomlTable sampling = root.Table("sampling");
   sampling.AllowOnly({"period_ms"});
   config.sample_period = std::chrono::milliseconds(sampling.Integer("period_ms", 100, 1, 60'000));

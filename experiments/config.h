@@ -43,6 +43,11 @@ struct TraceConfig {
   std::optional<Trace> replay;  // What the file holds.
 };
 
+struct ContainerConfig {
+  Client client = Client::kOn;
+  Actuation actuation = Actuation::kDirect;
+};
+
 struct ExperimentConfig {
   std::filesystem::path file;
   std::string name;
@@ -55,6 +60,7 @@ struct ExperimentConfig {
   CpuSet cores;
   // [machine] actuator; default: cpuset where it is permitted, else affinity.
   Actuator actuator = Actuator::kAffinity;
+  ContainerConfig container;  // [container], for backend = "container".
   Duration sample_period = std::chrono::milliseconds(100);  // [sampling] period_ms
   TraceConfig trace;
   std::vector<WorkloadConfig> workloads;

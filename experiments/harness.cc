@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "experiments/hosts/container_launcher.h"
 #include "experiments/hosts/foreign_load.h"
 #include "experiments/hosts/process_host.h"
 
@@ -24,6 +25,8 @@ class ProcessWorld final : public World {
  public:
   explicit ProcessWorld(const ProcessHost::Options& options)
       : foreign_load_(options.topology.Cpus()), host_(options) {}
+  ProcessWorld(const ProcessHost::Options& options, std::unique_ptr<TenantLauncher> launcher)
+      : foreign_load_(options.topology.Cpus()), host_(options, std::move(launcher)) {}
 
   Host& GetHost() override { return host_; }
   void Describe(JobId job, const TenantSpec& spec) override { host_.Describe(job, spec); }
@@ -31,7 +34,7 @@ class ProcessWorld final : public World {
   std::vector<StepSample> TakeSteps() override { return host_.TakeSteps(); }
   std::vector<ResizeSample> TakeResizes() override { return host_.TakeResizes(); }
   std::vector<ActuationSample> TakeActuations() override { return host_.TakeActuations(); }
-  double ForeignShare() const override { return foreign_load_.Share(); }
+  double ForeignShare() const override { return foreign_load_.Share(host_.UsedByOthersChildren()); }
 
  private:
   const ForeignLoad foreign_load_;
@@ -228,6 +231,28 @@ WorldFactory ProcessWorlds(const std::filesystem::path& binary, const Topology& 
                                                                .actuator = actuator,
                                                                .cores = cores});
   };
+}
+
+WorldFactory ContainerWorlds(const std::filesystem::path& binary, const Topology& topology,
+                             const ExperimentConfig& config) {
+  return [binary, topology, actuator = config.actuator, cores = config.cores,
+          container = config.container](const std::filesystem::path& log_folder) {
+    auto launcher = std::make_unique<ContainerLauncher>(ContainerLauncher::Options{
+        .binary = binary, .actuator = actuator, .cores = cores, .actuation = container.actuation});
+    return std::make_unique<ProcessWorld>(ProcessHost::Options{.binary = {},
+                                                               .log_directory = log_folder,
+                                                               .topology = topology,
+                                                               .actuator = actuator,
+                                                               .cores = cores,
+                                                               .client = container.client},
+                                          std::move(launcher));
+  };
+}
+
+WorldFactory WorldsOf(const std::filesystem::path& binary, const Topology& topology,
+                      const ExperimentConfig& config) {
+  return config.backend == "container" ? ContainerWorlds(binary, topology, config)
+                                       : ProcessWorlds(binary, topology, config);
 }
 
 HarnessResult RunCells(const ExperimentConfig& config, const Plan& plan,

@@ -35,6 +35,12 @@ using WorldFactory = std::function<std::unique_ptr<World>(const std::filesystem:
 // Real processes of this binary (experiments/hosts/process_host.h).
 WorldFactory ProcessWorlds(const std::filesystem::path& binary, const Topology& topology,
                            const ExperimentConfig& config);
+// The same in OCI containers (experiments/hosts/container_launcher.h).
+WorldFactory ContainerWorlds(const std::filesystem::path& binary, const Topology& topology,
+                             const ExperimentConfig& config);
+// Those of the experiment's backend.
+WorldFactory WorldsOf(const std::filesystem::path& binary, const Topology& topology,
+                      const ExperimentConfig& config);
 
 // Told how the run goes. Calls come on the harness's thread and must not take long.
 class ProgressObserver {

@@ -88,7 +88,7 @@ HarnessResult RunMissing(const Sweep& sweep, const std::filesystem::path& run,
         RunCells(point.config, point.plan, {cell.key},
                  {.run = PointFolder(run, point),
                   .topology = topology,
-                  .make_world = ProcessWorlds(ThisBinary(), topology, point.config),
+                  .make_world = WorldsOf(ThisBinary(), topology, point.config),
                   .interrupted = [] { return interrupted != 0; },
                   .progress = &progress});
     sum.done += one.done;

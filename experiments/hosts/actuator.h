@@ -21,6 +21,14 @@ enum class Client {
   kHalving,  // the published protocol: halves its threads once a second, grows by one
 };
 
+// How a container's cgroup is moved.
+enum class Actuation {
+  kDirect,   // one write by the host; where that is not permitted, as below
+  kRuntime,  // the runtime's own update, a thousand times slower
+};
+
+std::string_view ToString(Actuation actuation);  // "direct", "runtime"
+std::optional<Actuation> ParseActuation(std::string_view text);
 std::string_view ToString(Client client);  // "on", "off", "halving"
 std::optional<Client> ParseClient(std::string_view text);
 std::string_view ToString(Actuator actuator);  // "affinity", "cpuset", "quota"

@@ -243,6 +243,7 @@ struct Cgroup::Impl {
   fs::path cpu;  // Empty = no cpu controller of its own.
   bool cpu_v2 = false;
   UniqueFd stat, pressure;
+  UniqueFd usage;  // The unified cpu.stat: there with or without controllers.
 
   ~Impl() {
     doors.clear();
@@ -261,7 +262,9 @@ void Cgroup::Impl::Enter(const fs::path& folder) {
 // unified: "" = none of its own.
 void Cgroup::Impl::OpenCounters(const fs::path& unified) {
   if (!cpu.empty()) stat = Open(cpu / "cpu.stat", O_RDONLY);
-  if (!unified.empty()) pressure = Open(unified / "cpu.pressure", O_RDONLY);
+  if (unified.empty()) return;
+  pressure = Open(unified / "cpu.pressure", O_RDONLY);
+  usage = Open(unified / "cpu.stat", O_RDONLY);
 }
 
 Cgroup::Cgroup(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -391,6 +394,9 @@ Cgroup::Counters Cgroup::Read() const {
   // The first line is "some avg10=… total=<microseconds>".
   if (const auto total = ReadNumber(impl_->pressure.get(), "total=")) {
     counters.pressure = microseconds(*total);
+  }
+  if (const auto used = ReadNumber(impl_->usage.get(), "usage_usec ")) {
+    counters.used = microseconds(*used);
   }
   return counters;
 }

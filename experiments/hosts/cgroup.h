@@ -80,6 +80,7 @@ class Cgroup {
   struct Counters {
     std::optional<Duration> throttled;  // Where it has a cpu controller of its own.
     std::optional<Duration> pressure;   // PSI "some", total.
+    std::optional<Duration> used;       // CPU time.
   };
   Counters Read() const;  // Cheap: files stay open.
 

@@ -56,12 +56,12 @@ ForeignLoad::Reading ForeignLoad::Read() const {
           .own = Used(RUSAGE_SELF) + Used(RUSAGE_CHILDREN)};
 }
 
-double ForeignLoad::Share() const {
+double ForeignLoad::Share(Duration ours) const {
   for (int i = 0; i < 200 && HasUnreapedChild(); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   const Reading now = Read();
-  const Duration foreign = (now.busy - start_.busy) - (now.own - start_.own);
+  const Duration foreign = (now.busy - start_.busy) - (now.own - start_.own) - ours;
   const double available = ToSeconds(now.at - start_.at) * cpus_.Count();
   return available > 0 ? std::clamp(ToSeconds(foreign) / available, 0.0, 1.0) : 0;
 }

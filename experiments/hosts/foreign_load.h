@@ -22,7 +22,8 @@ class ForeignLoad {
   // Children that still run count as foreign, and the kernel's ticks are 10 ms: ask when the
   // tenants have ended, after some tenths of a second at least. Waits until somebody has reaped
   // them, 200 ms at most: only then are they accounted to us.
-  double Share() const;
+  // `ours`: time of processes that are ours and not our children, such as those of containers.
+  double Share(Duration ours = Duration(0)) const;
 
  private:
   struct Reading {

@@ -64,6 +64,7 @@ struct ProcessHost::Impl {
   std::vector<StepSample> steps;
   std::vector<ResizeSample> resizes;
   std::vector<ActuationSample> actuations;
+  Duration used_by_others_children{0};     // Of tenants that are gone.
   std::vector<TenantSample> last_samples;  // Of tenants that are gone; not yet taken.
   TimePoint next_drain;
 };
@@ -96,6 +97,7 @@ void ProcessHost::Impl::Bury(Entry* entry) {
   entry->tenant->TakeActuations(&actuations);
   last_samples.push_back(entry->tenant->LastSample(clock.Now()));
   entry->progress = entry->tenant->Progress();
+  used_by_others_children += entry->tenant->UsedByOthersChildren();
   entry->tenant = nullptr;
 }
 
@@ -238,6 +240,14 @@ std::vector<ActuationSample> ProcessHost::TakeActuations() {
     if (entry.tenant) entry.tenant->TakeActuations(&impl_->actuations);
   }
   return std::exchange(impl_->actuations, {});
+}
+
+Duration ProcessHost::UsedByOthersChildren() const {
+  Duration used = impl_->used_by_others_children;
+  for (const auto& [job, entry] : impl_->entries) {
+    if (entry.tenant) used += entry.tenant->UsedByOthersChildren();
+  }
+  return used;
 }
 
 void ProcessHost::Interrupt() {

@@ -67,6 +67,10 @@ class ProcessHost final : public Host {
   // How tenants were moved by the grants since the last call, in order per job.
   std::vector<ActuationSample> TakeActuations();
 
+  // CPU time of all tenants so far that the kernel does not account to this process, because they
+  // were started by a container runtime.
+  Duration UsedByOthersChildren() const;
+
   // Makes NextEvent return nullopt at once, now or at its next call. Async-signal-safe; any thread.
   void Interrupt();
 

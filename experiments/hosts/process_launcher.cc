@@ -54,6 +54,7 @@ class ProcessTenant final : public LaunchedTenant {
   Cgroup::Counters Counters() const override {
     return group_ != nullptr ? group_->Read() : Cgroup::Counters();
   }
+  Duration UsedByOthersChildren() const override { return Duration(0); }
 
  private:
   Cgroup* const group_;  // The process's, which keeps it until it has been reaped; may be null.

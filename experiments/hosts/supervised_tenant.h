@@ -51,6 +51,7 @@ class SupervisedTenant {
   TimePoint NextCheck() const { return next_check_; }
   std::vector<int> Descriptors() const;
 
+  Duration UsedByOthersChildren() const { return launched_->UsedByOthersChildren(); }
   double Progress() const;                            // 0..1
   std::optional<TenantSample> Sample(TimePoint now);  // nullopt if the process has just gone.
   TenantSample LastSample(TimePoint now) const;       // When it is gone: all that was seen of it.

@@ -57,6 +57,9 @@ class LaunchedTenant {
   };
   virtual Times LastTimes() const = 0;            // Of the last move that is done.
   virtual Cgroup::Counters Counters() const = 0;  // Of its cgroup; empty without one.
+  // CPU time of processes that are not this process's children, and so not accounted to it; as of
+  // the last Counters().
+  virtual Duration UsedByOthersChildren() const = 0;
 };
 
 class TenantLauncher {

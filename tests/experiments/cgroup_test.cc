@@ -211,6 +211,7 @@ TEST_F(FakeVersion2, ReadsWhatTheKernelCounts) {
   const Cgroup group = Cgroup::Create("4711.1-3", CpuSet{0}, true, mounts_);
   EXPECT_EQ(group.Read().throttled, Duration(1'500'000));
   EXPECT_EQ(group.Read().pressure, Duration(42'000));
+  EXPECT_EQ(group.Read().used, Duration(7'000));
   WriteText(Root() / "cosched" / "4711.1-3" / "cpuset.cpus.effective", "1-3\n");
   EXPECT_EQ(group.Cores(), CpuSet::Range(1, 3));
 }

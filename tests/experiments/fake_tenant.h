@@ -18,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "experiments/hosts/host_link.h"
 #include "experiments/hosts/process_sampler.h"
 #include "experiments/hosts/shared_counters.h"
 #include "experiments/hosts/tenant_protocol.h"
@@ -28,10 +29,12 @@ class FakeTenant {
  public:
   FakeTenant(int argc, char** argv)
       : options_(ParseOptions(argc, argv)),
-        counters_(SharedCounters::Map(UniqueFd(Int("counters-fd")))) {
+        link_(options_.contains("host-socket") ? ConnectToHost(options_["host-socket"])
+                                               : InheritedLink(Int("host-fd"), Int("counters-fd"))),
+        counters_(SharedCounters::Map(std::move(link_.counters))) {
     behaviour_ = options_["model"];
     malleable_ = options_["elasticity"] == "malleable";
-    socket_ = Int("host-fd");
+    socket_ = link_.socket.get();
     grant_.sequence = 1;
     grant_.cores = *CpuSet::Parse(options_["cores"]);
     grant_.threads = {Int("inter"), Int("threads")};
@@ -168,6 +171,7 @@ class FakeTenant {
   }
 
   std::map<std::string, std::string> options_;
+  HostLink link_;
   SharedCounters counters_;
   std::string behaviour_;
   bool malleable_ = true;

@@ -69,6 +69,7 @@ class ProcessHostTest : public ::testing::Test {
     if (!host_) host_ = std::make_unique<ProcessHost>(options_);
     return *host_;
   }
+  void UseHost(std::unique_ptr<ProcessHost> host) { host_ = std::move(host); }
   // Starts a fake tenant; its job's id is returned.
   JobId Start(const std::string& behaviour, const CpuSet& cores, int64_t steps = kForever,
               Elasticity elasticity = Elasticity::kMalleable) {

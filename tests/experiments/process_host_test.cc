@@ -424,11 +424,16 @@ TEST(ProcessHostDeathTest, NoTenantOutlivesAKilledHarness) {
 }  // namespace
 }  // namespace cosched
 
+namespace cosched {
+int RunContainerHarness();  // container_host_test.cc
+}
+
 // This binary is also its own tenants and its own harness.
 int main(int argc, char** argv) {
   const std::string role = argc > 1 ? argv[1] : "";
   if (role == "tenant") return cosched::testing::FakeTenant(argc, argv).Run();
   if (role == "harness") return cosched::RunHarness();
+  if (role == "container-harness") return cosched::RunContainerHarness();
   ::testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }

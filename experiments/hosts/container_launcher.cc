@@ -1,0 +1,311 @@
+#include "experiments/hosts/container_launcher.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <optional>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+#include "engine/base/check.h"
+#include "experiments/hosts/owner.h"
+#include "experiments/hosts/podman.h"
+#include "experiments/hosts/tenant_protocol.h"
+
+namespace cosched {
+namespace {
+
+namespace fs = std::filesystem;
+using Steady = std::chrono::steady_clock;
+
+constexpr int kStartMilliseconds = 20'000;  // How long a Kill waits for a start under way.
+
+std::string ReadWord(const fs::path& file) {
+  std::ifstream stream(file);
+  std::string word;
+  stream >> word;
+  return word;
+}
+
+std::string LastLine(const fs::path& file) {
+  std::ifstream stream(file);
+  std::string last;
+  for (std::string line; std::getline(stream, line);)
+    if (!line.empty()) last = line;
+  return last;
+}
+
+bool Readable(int fd, int milliseconds) {
+  pollfd descriptor{fd, POLLIN, 0};
+  int ready;
+  do {
+    ready = poll(&descriptor, 1, milliseconds);
+  } while (ready < 0 && errno == EINTR);
+  return ready > 0;
+}
+
+UniqueFd Listen(const fs::path& path) {
+  UniqueFd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  CHECK(path.string().size() < sizeof address.sun_path) << path;
+  std::strcpy(address.sun_path, path.c_str());
+  if (!fd || bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      chmod(path.c_str(), 0600) != 0 || listen(fd.get(), 4) != 0) {
+    throw std::system_error(errno, std::generic_category(), "listening on " + path.string());
+  }
+  return fd;
+}
+
+pid_t PeerOf(int connection) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  return getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : -1;
+}
+
+// How a process that is not our child ended: Linux 6.15 and later tell it through the pidfd once
+// its parent (the runtime's monitor) has reaped it. Debian 12's headers don't know this yet.
+std::string EndOf(int pidfd) {
+  struct Info {
+    uint64_t mask, cgroup;
+    uint32_t ids[11];
+    int32_t exit_code;
+  };
+  constexpr uint64_t kExit = 1 << 3;
+  constexpr unsigned long kGetInfo = _IOWR(0xFF, 11, Info);
+  constexpr int kTries = 20;
+  for (int i = 0; i < kTries; ++i) {
+    Info info{};
+    info.mask = kExit;
+    if (ioctl(pidfd, kGetInfo, &info) != 0) break;
+    if ((info.mask & kExit) != 0) {
+      const int status = info.exit_code;
+      if (WIFEXITED(status)) return "exited with status " + std::to_string(WEXITSTATUS(status));
+      return "was killed by signal " + std::to_string(WTERMSIG(status)) + " (" +
+             sigdescr_np(WTERMSIG(status)) + ")";
+    }
+    poll(nullptr, 0, 1);
+  }
+  return "ended";
+}
+
+class ContainerTenant final : public LaunchedTenant {
+ public:
+  ContainerTenant(const ContainerLauncher::Options& options, ContainerPlan plan,
+                  const TenantLaunch& launch, Reaper* reaper)
+      : options_(options),
+        plan_(std::move(plan)),
+        counters_(launch.counters),
+        log_(launch.log),
+        reaper_(reaper),
+        listener_(Listen(plan_.control / "host")) {
+    plan_.arguments = launch.arguments;
+    plan_.arguments.push_back(std::string("--host-socket=") + kControlInside + "/host");
+    Run(RunCommand(plan_), &starter_);
+  }
+  ~ContainerTenant() override { Kill(); }
+  ContainerTenant(const ContainerTenant&) = delete;
+  ContainerTenant& operator=(const ContainerTenant&) = delete;
+
+  void Advance() override {
+    FinishStart();
+    if (pid_ < 0 || socket_) return;  // Whoever has connected waits until its container is known.
+    UniqueFd connection(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!connection) return;
+    if (PeerOf(connection.get()) != pid_ || CpusetPathOf(pid_) != path_) return;  // Refused.
+    if (!SendPacket(connection.get(), Encode(WelcomeMessage{}), counters_)) return;
+    socket_ = AboveStdio(std::move(connection));
+    listener_.Reset();
+  }
+
+  pid_t pid() const override { return pid_; }
+  int socket() const override { return socket_.get(); }
+  std::vector<int> Descriptors() const override {
+    return {starter_ ? starter_->pidfd() : -1, pid_ < 0 ? -1 : listener_.get(), pidfd_.get(),
+            updater_ ? updater_->pidfd() : -1};
+  }
+
+  std::optional<TenantProcess::End> Ended() override {
+    if (end_ || pid_ < 0 || !Readable(pidfd_.get(), 0)) return end_;
+    const std::string how = EndOf(pidfd_.get());
+    end_ = TenantProcess::End{how == "exited with status 0", how};
+    return end_;
+  }
+  void Signal(int signal) override {
+    if (pid_ >= 0 && !end_) syscall(SYS_pidfd_send_signal, pidfd_.get(), signal, nullptr, 0);
+  }
+  void Kill() override;
+
+  bool HasGroup() const override { return true; }
+  void Move(const CpuSet& cores) override;
+  bool Done() override;
+  Times LastTimes() const override { return times_; }
+  Cgroup::Counters Counters() const override {
+    Cgroup::Counters counters = group_ ? group_->Read() : Cgroup::Counters();
+    used_ = std::max(used_, counters.used.value_or(Duration(0)));
+    return counters;
+  }
+  Duration UsedByOthersChildren() const override { return used_; }
+
+ private:
+  void Run(const std::vector<std::string>& command, std::optional<TenantProcess>* process) {
+    process->emplace(TenantProcess::Launch{.binary = command.front(),
+                                           .arguments = {command.begin() + 1, command.end()},
+                                           .cores = {},
+                                           .doors = {},
+                                           .inherited = {},
+                                           .log = log_},
+                     reaper_);
+  }
+  void FinishStart();
+  void Update(const CpuSet& cores);
+
+  const ContainerLauncher::Options& options_;
+  ContainerPlan plan_;
+  const int counters_;
+  const fs::path log_;
+  Reaper* const reaper_;
+  UniqueFd listener_, socket_;
+  std::optional<TenantProcess> starter_;  // While the container starts.
+  pid_t pid_ = -1;                        // Of its first process, as the host sees it.
+  UniqueFd pidfd_;
+  std::string path_;             // Of its cgroup.
+  std::optional<Cgroup> group_;  // None where this process may not write to it.
+  std::optional<TenantProcess::End> end_;
+  mutable Duration used_{0};
+
+  std::optional<TenantProcess> updater_;  // While the runtime moves it …
+  Steady::time_point update_began_;
+  std::optional<CpuSet> next_;  // … and where to next.
+  Times times_;
+};
+
+// Takes up the container once the runtime has started it. Throws std::runtime_error if it has not.
+void ContainerTenant::FinishStart() {
+  if (!starter_) return;
+  const std::optional<TenantProcess::End> end = starter_->Ended();
+  if (!end) return;
+  starter_.reset();
+  if (!end->success) {
+    const std::string said = log_.empty() ? "" : ": " + LastLine(log_);
+    throw std::runtime_error("its container could not be started: podman " + end->how + said);
+  }
+  const std::string id = ReadWord(plan_.folder / "id");
+  const pid_t pid = std::atoi(ReadWord(plan_.folder / "pid").c_str());
+  UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  path_ = pidfd ? CpusetPathOf(pid) : "";
+  if (id.empty() || path_.find(id) == std::string::npos) {
+    throw std::runtime_error("its container ended as soon as it had started" +
+                             (log_.empty() ? "" : ": " + LastLine(log_)));
+  }
+  pid_ = pid;
+  pidfd_ = std::move(pidfd);
+  try {
+    group_.emplace(Cgroup::Of(pid_));
+  } catch (const std::system_error&) {
+    group_.reset();  // The runtime is asked instead.
+  }
+}
+
+void ContainerTenant::Kill() {
+  if (starter_) {
+    // A container that is half started can only be ended by its name.
+    if (!Readable(starter_->pidfd(), kStartMilliseconds)) starter_->Kill();
+    try {
+      FinishStart();
+    } catch (const std::runtime_error&) {
+      Capture(RemoveCommand(plan_.conf, {plan_.name}));
+    }
+  }
+  if (pid_ < 0 || end_) return;
+  Signal(SIGKILL);
+  Readable(pidfd_.get(), -1);
+  end_ = TenantProcess::End{false, "was killed"};
+}
+
+void ContainerTenant::Move(const CpuSet& cores) {
+  if (group_ && options_.actuation == Actuation::kDirect) {
+    times_ = {.actuator = std::string(ToString(options_.actuator)),
+              .fast = group_->Apply(options_.actuator, cores)};
+    return;
+  }
+  if (updater_) {
+    next_ = cores;
+  } else {
+    Update(cores);
+  }
+}
+
+void ContainerTenant::Update(const CpuSet& cores) {
+  update_began_ = Steady::now();
+  Run(UpdateCommand(plan_.conf, plan_.name, cores, options_.actuator == Actuator::kQuota),
+      &updater_);
+}
+
+bool ContainerTenant::Done() {
+  if (!updater_) return true;
+  const std::optional<TenantProcess::End> end = updater_->Ended();
+  if (!end) return false;
+  updater_.reset();
+  times_ = {.actuator = "runtime", .runtime = Steady::now() - update_began_};
+  if (!end->success && !Ended()) throw std::runtime_error("podman update " + end->how);
+  if (!next_) return true;
+  Update(*std::exchange(next_, std::nullopt));
+  return false;
+}
+
+fs::path MakeFolder() {
+  static int launchers = 0;
+  const fs::path parent = ContainerFolders();
+  const fs::path folder = parent / (OwnerName() + "-" + std::to_string(++launchers));
+  fs::create_directories(parent);
+  // Others must not reach the sockets, whatever the umask is.
+  if (mkdir(folder.c_str(), 0700) != 0) {
+    throw std::system_error(errno, std::generic_category(), "making " + folder.string());
+  }
+  return folder;
+}
+
+}  // namespace
+
+ContainerLauncher::ContainerLauncher(Options options)
+    : options_(std::move(options)), folder_(MakeFolder()) {
+  CHECK(options_.actuator != Actuator::kAffinity) << "a container is moved by its cgroup";
+  WriteContainersConf(folder_ / "containers.conf");
+}
+
+ContainerLauncher::~ContainerLauncher() {
+  if (!names_.empty()) Capture(RemoveCommand(folder_ / "containers.conf", names_));
+  std::error_code ignored;
+  fs::remove_all(folder_, ignored);
+}
+
+std::unique_ptr<LaunchedTenant> ContainerLauncher::Launch(const TenantLaunch& launch) {
+  const std::string job = std::to_string(launch.job.value);
+  const bool quota = options_.actuator == Actuator::kQuota;
+  ContainerPlan plan{.conf = folder_ / "containers.conf",
+                     .folder = folder_ / job,
+                     .name = "cosched-" + folder_.filename().string() + "-" + job,
+                     .owner = OwnerName(),
+                     .cores = quota ? options_.cores : launch.cores,
+                     .quota = quota ? std::optional<int>(launch.cores.Count()) : std::nullopt,
+                     .binary = fs::canonical(options_.binary),
+                     .control = folder_ / job / "control",
+                     .data = launch.data_directory,
+                     .arguments = {}};
+  fs::create_directories(plan.control);
+  names_.push_back(plan.name);
+  return std::make_unique<ContainerTenant>(options_, std::move(plan), launch, &reaper_);
+}
+
+}  // namespace cosched
