@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <set>
 
 #include "engine/base/error.h"
@@ -16,7 +15,6 @@ namespace {
 
 constexpr size_t kMostPoints = 10'000;
 constexpr size_t kLongestName = 120;  // Of a folder.
-constexpr const char* kCores = "machine.cores";
 
 struct Assignment {
   std::string key;
@@ -96,15 +94,24 @@ std::string PointName(const std::vector<Axis>& axes, const std::vector<size_t>& 
   return unique;
 }
 
-bool IsBeyondThisMachine(const std::vector<Assignment>& assignments, const Topology& topology) {
-  return std::any_of(assignments.begin(), assignments.end(), [&](const Assignment& assignment) {
-    int count = 0;
-    const std::string& text = assignment.plain;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-    const bool number = error == std::errc() && end == text.data() + text.size();
-    return assignment.key == kCores && assignment.toml == text && number &&
-           count > topology.Cpus().Count();
-  });
+bool IsMoreThan(int cores, const TomlTable& table, const char* key) {
+  return table.IsInteger(key) && table.Integer(key, {}, INT64_MIN, INT64_MAX) > cores;
+}
+
+// What this machine lacks for a point; "" = nothing. Only what is no mistake on another machine.
+std::string Lacking(const TomlTable& point, const Topology& topology) {
+  const int cores = topology.Cpus().Count();
+  const TomlTable machine = point.Table("machine");
+  bool beyond = IsMoreThan(cores, machine, "cores");
+  for (const TomlTable& workload : point.Tables("workload")) {
+    if (workload.IsTable("cores"))
+      beyond = beyond || IsMoreThan(cores, workload.Table("cores"), "max");
+  }
+  if (beyond) return "it needs more cores than this machine has";
+  const std::optional<Actuator> actuator = ParseActuator(machine.String("actuator", ""));
+  const std::string why_not = actuator ? WhyNot(*actuator) : "";
+  return why_not.empty() ? ""
+                         : fmt::format("{} is not permitted: {}", ToString(*actuator), why_not);
 }
 
 // An override that [sweep] or [quick] made is wrong where it is written there.
@@ -130,22 +137,31 @@ std::vector<std::string> QuickOverrides(const TomlTable& root) {
   return overrides;
 }
 
-ExperimentConfig LoadPoint(const std::filesystem::path& file, const TomlTable& sweep,
-                           const std::vector<std::string>& overrides, const std::vector<Axis>& axes,
-                           const std::vector<size_t>& chosen, const Topology& topology) {
-  std::vector<std::string> all = overrides, written, keys;
+// Adds the point of these values to the sweep, or to what is left out.
+void AddPoint(const std::filesystem::path& file, const TomlTable& table,
+              std::vector<std::string> overrides, const std::vector<Axis>& axes,
+              const std::vector<size_t>& chosen, const std::string& name, const Topology& topology,
+              Sweep* sweep) {
+  SweepPoint point;
+  point.name = name;
+  std::vector<std::string> written, keys;
   for (size_t i = 0; i < axes.size(); ++i) {
     for (const Assignment& assignment : axes[i].values[chosen[i]]) {
-      all.push_back(assignment.key + "=" + assignment.toml);
+      overrides.push_back(assignment.key + "=" + assignment.toml);
+      point.values.emplace_back(assignment.key, assignment.plain);
       written.push_back(fmt::format("{}.{}", axes[i].key, chosen[i]));
       keys.push_back(assignment.key);
     }
   }
   try {
-    return LoadConfig(file, all, topology);
+    const std::string lacking = Lacking(TomlTable::Load(file, overrides), topology);
+    if (!lacking.empty()) return sweep->left_out.push_back(fmt::format("{}: {}", name, lacking));
+    point.config = LoadConfig(file, overrides, topology);
   } catch (const InputError& error) {
-    Blame(sweep, written, keys, error);
+    Blame(table, written, keys, error);
   }
+  point.plan = MakePlan(point.config);
+  sweep->points.push_back(std::move(point));
 }
 
 // The next combination, the last axis first; false after the last one.
@@ -199,25 +215,12 @@ Sweep LoadSweep(const std::filesystem::path& file, const std::vector<std::string
   std::set<std::string> names;
   std::vector<size_t> chosen(axes.size(), 0);
   do {
-    SweepPoint point;
-    point.name = PointName(axes, chosen, &names);
-    std::vector<Assignment> assignments;
-    for (size_t i = 0; i < axes.size(); ++i) {
-      const Value& value = axes[i].values[chosen[i]];
-      assignments.insert(assignments.end(), value.begin(), value.end());
-    }
-    if (IsBeyondThisMachine(assignments, topology)) {
-      sweep.left_out.push_back(point.name);
-      continue;
-    }
-    for (const Assignment& assignment : assignments)
-      point.values.emplace_back(assignment.key, assignment.plain);
-    point.config = LoadPoint(file, table, all, axes, chosen, topology);
-    point.plan = MakePlan(point.config);
-    sweep.points.push_back(std::move(point));
+    AddPoint(file, table, all, axes, chosen, PointName(axes, chosen, &names), topology, &sweep);
   } while (Advance(axes, &chosen));
-  if (sweep.points.empty())
-    table.Fail("", "every point needs more cores than this machine has", "a smaller machine.cores");
+  if (sweep.points.empty()) {
+    table.Fail("", fmt::format("every point is left out; {}", sweep.left_out.front()),
+               "a point that can run here");
+  }
   sweep.cells = Interleave(sweep.points);
   return sweep;
 }

@@ -6,9 +6,8 @@
 //
 //   [sweep]
 //   workload.resnet20.threads = [1, 2, 4]
-//   machine.cores = [1, 2, 4, 8]           # what this machine is too small for is left out, and
-//   said case = [{ trace.jobs = 1, trials = 2 }, { trace.jobs = 9 }]    # a table sets several keys
-//   at once
+//   machine.cores = [1, 2, 4, 8]   # what this machine is too small for is left out
+//   case = [{ trace.jobs = 1, trials = 2 }, { trace.jobs = 9 }]   # a table sets several keys
 //
 //   [quick]
 //   trials = 1
@@ -40,7 +39,8 @@ struct Sweep {
   // In the order in which they run. Without a sweep that of the plan; else trial by trial, each
   // over all points in a seeded random order, so that a machine that drifts hits all points alike.
   std::vector<SweepCell> cells;
-  std::vector<std::string> left_out;  // Points that need more cores than this machine has.
+  // "name: reason" of points that can't run here: too few cores, or no permission for an actuator.
+  std::vector<std::string> left_out;
 
   bool IsSwept() const { return !points.front().name.empty(); }
   const std::string& name() const { return points.front().config.name; }

@@ -50,13 +50,12 @@ def evaluate(claim, measure, cores):
     """One row of the table, a dict."""
     row = {"name": claim["name"], "claim": claim["claim"], "published": claim["published"], "holds_if": claim["holds_if"],
            "unit": claim.get("unit", ""), "ours": None, "low": None, "high": None}
-    needed = claim.get("needs_cores", 1)
     try:
         if claim["name"] not in measure:
             raise NotHere("not measured by this figure's experiment")
         estimate = measure[claim["name"]]()
     except NotHere as reason:
-        return {**row, "verdict": NOT_HERE, "reason": lacks_cores(needed, cores) or str(reason)}
+        return {**row, "verdict": NOT_HERE, "reason": lacks_cores(claim, cores) or str(reason)}
     row.update(ours=estimate.value, low=estimate.low, high=estimate.high)
     verdict, reason = judge(claim, estimate, cores)
     if verdict == FAILS and "because" in claim:
@@ -64,12 +63,15 @@ def evaluate(claim, measure, cores):
     return {**row, "verdict": verdict, "reason": reason}
 
 
-def lacks_cores(needed, cores):
-    return f"needs {needed} cores, this machine has {cores}" if cores < needed else ""
+def lacks_cores(claim, cores):
+    needed = claim.get("needs_cores", 1)
+    if cores >= needed:
+        return ""
+    return f"needs {needed} cores, this machine has {cores}" + (f": {claim['needs_because']}" if "needs_because" in claim else "")
 
 
 def judge(claim, estimate, cores):
-    lacking = lacks_cores(claim.get("needs_cores", 1), cores)
+    lacking = lacks_cores(claim, cores)
     if lacking:
         return NOT_HERE, lacking
     low = claim["holds_if"].get("from", -np.inf)

@@ -7,7 +7,7 @@ import figures
 import style
 from style import plt
 
-CORES, THREADS, ACTUATOR = "machine.cores", "workload.resnet20.threads", "machine.actuator"
+CORES, THREADS, ACTUATOR = "workload.resnet20.cores.max", "workload.resnet20.threads", "machine.actuator"
 COLORS = {"affinity": "#0072B2", "quota": "#D55E00"}
 PUBLISHED = "#7a7a7a"
 MOST = 64  # Threads of the published slowdown.
@@ -15,14 +15,9 @@ MOST = 64  # Threads of the published slowdown.
 
 def trials_of(sweep, cores, actuator):
     """A dict a trial: threads -> step times. Under a quota steps fall into and between throttled periods: take their mean."""
-    wanted = {"cores": cores}
-    if sweep.values(ACTUATOR):
-        wanted["actuator"] = actuator
-    elif actuator != "affinity":
-        return []
     trials = {}
     for threads in sweep.values(THREADS):
-        for cell in sweep.cells(threads=threads, **wanted):
+        for cell in sweep.cells(max=cores, threads=threads, actuator=actuator):
             trials.setdefault(cell.trial, {})[threads] = cell.steady_steps()["duration_ms"].to_numpy()
     return [trial for trial in trials.values() if len(trial) == len(sweep.values(THREADS))]
 
@@ -47,7 +42,7 @@ def excess(trials, cores):
 def needed(sweep, cores, actuator):
     trials = trials_of(sweep, cores, actuator)
     if not trials:
-        raise claims.NotHere(f"no trial on {cores} core{'s' * (cores > 1)} by {actuator}")
+        raise claims.NotHere(sweep.why_left_out(actuator) or f"no trial on {cores} core{'s' * (cores > 1)} by {actuator}")
     if MOST not in trials[0]:
         raise claims.NotHere(f"{MOST} threads are not in the sweep")
     return trials

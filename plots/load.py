@@ -117,6 +117,10 @@ class Sweep:
                 found += [cell for cell in point.run.cells if elasticity in (None, cell.elasticity)]
         return sorted(found, key=lambda cell: cell.trial)
 
+    def why_left_out(self, word):
+        """Why points with this word in their name could not run here; "" if none was left out."""
+        return next((text.split(": ", 1)[1] for text in self.manifest.get("left_out", []) if word in text.split(": ", 1)[0]), "")
+
     def marked(self):
         """How many cells are marked (measured beside other programs, or late), of how many."""
         cells = [cell for point in self.points for cell in point.run.cells]

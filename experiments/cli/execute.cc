@@ -107,8 +107,7 @@ std::string ResumeCommand(const ExecuteOptions& options) {
 }
 
 Executed Execute(const Sweep& sweep, const ExecuteOptions& options, const Topology& topology) {
-  for (const std::string& name : sweep.left_out)
-    fmt::print(stderr, "left out: {} needs more cores than this machine has\n", name);
+  for (const std::string& point : sweep.left_out) fmt::print(stderr, "left out: {}\n", point);
   // Ends before the comparison and the plots, which are in nobody's way.
   auto realtime = std::make_unique<RealtimeScope>();
   const RunContext context = {

@@ -80,8 +80,7 @@ void PrintSweep(const Sweep& sweep) {
                config.policies.size(), config.elasticities.size(), config.trials,
                point.plan.traces.front().size(), config.cores.ToString());
   }
-  for (const std::string& name : sweep.left_out)
-    fmt::print("  {}\n      left out: needs more cores than this machine has\n", name);
+  for (const std::string& point : sweep.left_out) fmt::print("  left out: {}\n", point);
   fmt::print("\norder of cells (point/policy/elasticity/trial)\n");
   for (const SweepCell& cell : sweep.cells)
     fmt::print("  {}/{}\n", sweep.points[cell.point].name, ToString(cell.key));

@@ -303,9 +303,14 @@ TEST(ExperimentFiles, EveryOneInTheTreeLoads) {
            std::filesystem::path(COSCHED_SOURCE_DIR) / "experiments")) {
     if (entry.path().extension() != ".toml") continue;
     ++files;
-    EXPECT_NO_THROW(LoadSweep(entry.path(), {}, false, big)) << entry.path();
-    if (entry.path().parent_path().filename() == "figures") {
-      EXPECT_NO_THROW(LoadSweep(entry.path(), {}, true, big)) << entry.path();
+    const bool figure = entry.path().parent_path().filename() == "figures";
+    for (const bool quick : {false, true}) {
+      if (quick && !figure) continue;
+      try {
+        LoadSweep(entry.path(), {}, quick, big);
+      } catch (const InputError& error) {  // A machine may have no container runtime, for one.
+        EXPECT_EQ(error.details().problem.find("every point is left out"), 0U) << error.what();
+      }
     }
   }
   EXPECT_GE(files, 1);

@@ -132,8 +132,14 @@ TEST_F(SweepTest, NamesAreFoldersAndUnique) {
 TEST_F(SweepTest, PointsThatNeedMoreCoresThanThereAreAreLeftOut) {
   const Sweep sweep = Load("[sweep]\nmachine.cores = [2, 4, 8]\ntrace.jobs = [1, 2]\n");
   EXPECT_EQ(sweep.points.size(), 4U);
-  EXPECT_THAT(sweep.left_out, ElementsAre("cores=8,jobs=1", "cores=8,jobs=2"));
-  EXPECT_EQ(Refused("[sweep]\nmachine.cores = [8]\n").key, "sweep");
+  EXPECT_THAT(sweep.left_out, ElementsAre(HasSubstr("cores=8,jobs=1: it needs more cores"),
+                                          HasSubstr("cores=8,jobs=2: it needs more cores")));
+  EXPECT_EQ(Load("[sweep]\nworkload.net.cores.max = [1, 5]\n").left_out.size(), 1U);
+  const InputErrorDetails none = Refused("[sweep]\nmachine.cores = [8]\n");
+  EXPECT_EQ(none.key, "sweep");
+  EXPECT_THAT(none.problem, HasSubstr("every point is left out"));
+  // Elsewhere it is a mistake.
+  EXPECT_EQ(Refused("[machine]\ncores = 8\n").key, "machine.cores");
 }
 
 TEST_F(SweepTest, QuickSetsItsValuesAndTheCommandLineComesLast) {

@@ -40,7 +40,7 @@ def points_of(experiment, cores):
     axes = [[dict(leaves(v)) if isinstance(v, dict) else {key: v} for v in values] for key, values in leaves(experiment["sweep"])]
     for chosen in itertools.product(*axes):
         values = {key: value for part in chosen for key, value in part.items()}
-        if values.get("machine.cores", 1) <= cores:
+        if all(value <= cores for key, value in values.items() if key.endswith(("machine.cores", "cores.max"))):
             yield values
 
 
@@ -92,7 +92,7 @@ def write_csv(path, header, rows):
 def write_cell(folder, world, settings, elasticity, random):
     """One cell: every job runs all its steps; a step is as long as the threads at its begin make it."""
     folder.mkdir(parents=True)
-    cores = settings.get("cores", world.cores)
+    cores = settings.get("max", world.cores)
     phases = timeline(settings, elasticity, cores)
     steps, jobs, grants, samples = [], [], [(0, 0, "submitted", "", "", 0)], []
     for job in range(settings.get("jobs", 1)):
@@ -262,7 +262,21 @@ class Grow(FigureCase):
 class Oversubscription(FigureCase):
     def test_the_minimum_and_the_penalty(self):
         rows = self.judged("fig_oversubscription", World())
-        self.expect(rows, claims.HOLDS, "best_1_affinity", "best_2_affinity", "excess_1_affinity")
+        self.expect(rows, claims.HOLDS, "best_1_affinity", "best_2_affinity", "excess_1_affinity", "best_1_quota", "slowdown_1_quota", "smaller_1")
+        self.expect(rows, claims.NOT_HERE, "slowdown_2_quota", "smaller_2")
+        self.assertIn("needs 3 cores", rows["smaller_2"]["reason"])
+
+    def test_a_quota_that_may_not_be_set_is_the_reason(self):
+        self.run_folder.mkdir()
+        write_sweep(self.run_folder, "fig_oversubscription", World())
+        path = self.run_folder / "manifest.json"
+        manifest = json.loads(path.read_text())
+        kept = [point for point in manifest["points"] if point["values"]["machine.actuator"] == "affinity"]
+        path.write_text(json.dumps({**manifest, "points": kept, "left_out": ["actuator=quota,max=1: quota is not permitted: EPERM"]}))
+        self.assertEqual(self.run_script("fig_oversubscription").returncode, 0)
+        rows = json.loads((self.run_folder / "plots" / "fig_oversubscription.claims.json").read_text())["claims"]
+        row = next(row for row in rows if row["name"] == "slowdown_1_quota")
+        self.assertEqual((row["verdict"], row["reason"]), (claims.NOT_HERE, "quota is not permitted: EPERM"))
 
     def test_threads_beyond_the_cores_that_help(self):
         world = World()
