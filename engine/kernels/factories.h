@@ -1,5 +1,5 @@
 #pragma once
-// Every op's factory, by backend; kernel.cc's table is their only reader. Each function is defined
+// Every op's factory, by backend; for kernel.cc's table. Each function is defined
 // in the file of its family in the folder of its namespace.
 
 #include <memory>
@@ -22,6 +22,7 @@ KernelFactory MakeMatMul;
 namespace eigen {
 KernelFactory MakeAddN, MakeMul;
 KernelFactory MakeBiasAdd, MakeBiasAddGrad;
+KernelFactory MakeBatchNormPieces, MakeBatchNormGradPieces;  // Training; by oneDNN's factories.
 KernelFactory MakeMaxPoolGrad;
 KernelFactory MakeMean, MakeMeanGrad;
 KernelFactory MakeSoftmax, MakeSparseSoftmaxCrossEntropy;

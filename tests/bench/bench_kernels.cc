@@ -254,14 +254,21 @@ std::vector<BenchedOp> LongOps() {
   ops.push_back({"large", "AddV2", {large, large}, {}});
   ops.push_back({"large", "MaxPool", {large}, window});
   ops.push_back({"large", "MaxPoolGrad", {large, {100, 28, 28, 64}, {100, 28, 28, 64}}, window});
-  Attributes norm{{"epsilon", 1e-5f}};
-  ops.push_back({"large", "FusedBatchNormGradV3", {large, large, c, c, c}, norm});
-  for (bool training : {false, true}) {
-    norm["is_training"] = training;
-    ops.push_back({training ? "large_training" : "large_inference",
+  ops.push_back({"large",
+                 "FusedBatchNormV3",
+                 {large, c, c, c, c},
+                 {{"epsilon", 1e-5f}, {"is_training", false}}});
+  for (const Shape& image : {large, Shape{128, 32, 32, 16}}) {
+    const Shape channels{image[3]};
+    const std::string name = "training_" + std::to_string(image[3]);
+    ops.push_back({name,
                    "FusedBatchNormV3",
-                   {large, c, c, c, c},
-                   norm});
+                   {image, channels, channels, channels, channels},
+                   {{"epsilon", 1e-5f}, {"is_training", true}}});
+    ops.push_back({name,
+                   "FusedBatchNormGradV3",
+                   {image, image, channels, channels, channels},
+                   {{"epsilon", 1e-5f}}});
   }
   return ops;
 }
