@@ -52,7 +52,7 @@ void Executor::Loop() {
       ScheduleLoops(1);
       return;
     }
-    const TaskAtPiece next = queue_->Take();
+    TaskAtPiece next = queue_->Take();
     if (next.task == -1) break;
     const int more = ClaimLoops();
     const std::vector<std::function<void()>> due =
@@ -61,35 +61,39 @@ void Executor::Loop() {
     ScheduleLoops(more);
     for (const std::function<void()>& then : due) then();
     std::exception_ptr error;
-    const std::optional<TaskAtPiece> rest = RunPieces(next, &error);
+    const int first = next.piece;
+    const bool finished = RunPieces(&next, &error);
     lock.lock();
+    pieces_run_ += next.piece - first;
     if (error) {
       if (!error_) error_ = error;
       queue_->Abort();
     }
-    if (rest) {
-      queue_->GiveBack(*rest);
-    } else {
+    if (finished) {
       queue_->Finish(next.task);
+    } else {
+      queue_->GiveBack(next);
     }
     if (queue_->Done()) done_.notify_one();
   }
   --loops_;
 }
 
-// At least one piece, so that the run moves on however often it is resized. Returns what is left
-// when this worker should leave.
-std::optional<TaskAtPiece> Executor::RunPieces(TaskAtPiece next, std::exception_ptr* error) {
+// At least one piece, so that the run moves on however often it is resized. False if this worker
+// should leave before the next one.
+bool Executor::RunPieces(TaskAtPiece* next, std::exception_ptr* error) {
   const FunctionRef<bool(TaskAtPiece)>& run_piece = *run_piece_;
   try {
-    while (run_piece(next)) {
-      ++next.piece;
-      if (pool_.OnSurplusWorker()) return next;
+    bool more = true;
+    while (more) {
+      more = run_piece(*next);
+      ++next->piece;
+      if (more && pool_.OnSurplusWorker()) return false;
     }
   } catch (...) {
     *error = std::current_exception();
   }
-  return std::nullopt;
+  return true;
 }
 
 void Executor::AtTask(int64_t count, std::function<void()> then) {
@@ -102,6 +106,11 @@ void Executor::AtTask(int64_t count, std::function<void()> then) {
 int64_t Executor::TasksStarted() const {
   const std::lock_guard lock(mutex_);
   return tasks_started_;
+}
+
+int64_t Executor::PiecesRun() const {
+  const std::lock_guard lock(mutex_);
+  return pieces_run_;
 }
 
 std::vector<std::function<void()>> Executor::CountTask() {

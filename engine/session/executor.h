@@ -13,7 +13,6 @@
 #include <exception>
 #include <functional>
 #include <mutex>
-#include <optional>
 #include <vector>
 
 #include "engine/pool/function_ref.h"
@@ -41,6 +40,7 @@ class Executor {
   // was made; at the next task if there have been as many already.
   void AtTask(int64_t count, std::function<void()> then);
   int64_t TasksStarted() const;
+  int64_t PiecesRun() const;  // Of tasks that nobody has at the moment.
 
  private:
   struct Trigger {
@@ -49,7 +49,7 @@ class Executor {
   };
 
   void Loop();
-  std::optional<TaskAtPiece> RunPieces(TaskAtPiece next, std::exception_ptr* error);
+  bool RunPieces(TaskAtPiece* next, std::exception_ptr* error);
   std::vector<std::function<void()>> CountTask();  // With mutex_ held: what is due.
   int ClaimLoops();  // With mutex_ held: how many more loops are worth scheduling.
   void ScheduleLoops(int count);
@@ -62,6 +62,7 @@ class Executor {
   std::exception_ptr error_;
   int loops_ = 0;  // Scheduled or running.
   int64_t tasks_started_ = 0;
+  int64_t pieces_run_ = 0;
   std::vector<Trigger> triggers_;  // The next one last.
 };
 

@@ -152,6 +152,8 @@ void Session::AtNode(int64_t count, const ResizeRequest& request) {
 
 int64_t Session::NodesStarted() const { return impl_->executor->TasksStarted(); }
 
+int64_t Session::PiecesRun() const { return impl_->executor->PiecesRun(); }
+
 bool Session::Settled() const { return impl_->pools.Settled(); }
 
 Tensor Session::Variable(const std::string& name) const {

@@ -328,6 +328,7 @@ TEST_F(ExecutorTest, CallsATriggerAtItsTaskOnTheWorkerThatBeginsIt) {
   };
   run();
   EXPECT_EQ(executor_->TasksStarted(), 10);
+  EXPECT_EQ(executor_->PiecesRun(), 30);
   run();
   trigger(5, 4);  // Has passed: the next task.
   run();
