@@ -8,6 +8,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/random.h"
+#include "experiments/hosts/podman.h"
 #include "experiments/toml_table.h"
 
 namespace cosched {
@@ -108,6 +109,7 @@ std::string Lacking(const TomlTable& point, const Topology& topology) {
       beyond = beyond || IsMoreThan(cores, workload.Table("cores"), "max");
   }
   if (beyond) return "it needs more cores than this machine has";
+  if (point.String("backend", "") == "container") return WhyNoContainers();
   const std::optional<Actuator> actuator = ParseActuator(machine.String("actuator", ""));
   const std::string why_not = actuator ? WhyNot(*actuator) : "";
   return why_not.empty() ? ""

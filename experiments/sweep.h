@@ -39,7 +39,8 @@ struct Sweep {
   // In the order in which they run. Without a sweep that of the plan; else trial by trial, each
   // over all points in a seeded random order, so that a machine that drifts hits all points alike.
   std::vector<SweepCell> cells;
-  // "name: reason" of points that can't run here: too few cores, or no permission for an actuator.
+  // "name: reason" of points that can't run here: too few cores, no containers, or no permission
+  // for an actuator.
   std::vector<std::string> left_out;
 
   bool IsSwept() const { return !points.front().name.empty(); }

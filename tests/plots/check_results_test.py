@@ -187,6 +187,22 @@ class TamperTest(unittest.TestCase):
         self.set_cell("samples", 5, runnable_threads="64")
         self.expect_broken("64 runnable threads on")
 
+    def test_threads_of_a_client_that_does_not_follow_may_exceed_the_cores(self):
+        self.set_cell("samples", 5, runnable_threads="64")
+        self.edit_manifest(lambda manifest: manifest["experiment"].update(container={"client": "off"}))
+        self.assertNotIn("runnable threads on", check(self.run)[1])
+
+    def test_every_point_of_a_sweep_is_checked(self):
+        sweep = Path(self.folder.name) / "sweep"
+        for name in ("a=1", "a=2"):
+            shutil.copytree(self.run, sweep / name)
+        (sweep / "manifest.json").write_text(json.dumps({"points": [{"name": "a=1"}, {"name": "a=2"}]}))
+        code, text = check(sweep)
+        self.assertEqual((code, text.count("OK ")), (0, 2), text)
+        (sweep / "a=2" / "summary.csv").unlink()
+        code, text = check(sweep)
+        self.assertEqual((code, text.count("OK "), text.count("BROKEN ")), (1, 1, 1), text)
+
     def test_runnable_threads_may_exceed_the_cores_while_they_settle(self):
         self.set_cell("samples", 5, runnable_threads="64", settling="1")
         self.assertNotIn("runnable threads on", check(self.run)[1])

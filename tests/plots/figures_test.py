@@ -51,7 +51,7 @@ class World:
         self.cores, self.noise = cores, noise
         self.after_resize = 1.0  # Step time of a job that was resized, relative to a static one.
         self.inter_gain, self.intra_gain = 0.2, 0.9  # Of a second thread.
-        self.excess_cost = {"affinity": 0.02, "quota": 0.045}  # Of each thread that has no core.
+        self.excess_cost = {"affinity": 0.02, "cpuset": 0.02, "quota": 0.045}  # Of each thread that has no core.
         self.marks = []
 
     def step_ms(self, inter, intra, cores, jobs=1, actuator="affinity"):
@@ -75,6 +75,13 @@ def entry(text, cores):
 def timeline(settings, elasticity, cores):
     """[(begin, cores, inter, intra)] of a job, as the policy and its elasticity make them."""
     entries = [entry(text, cores) for text in settings.get("timetable", "0:all").split()]
+    client = settings.get("client", "on")
+    if elasticity == "malleable" and client == "off":
+        return [(begin, count, *entries[0][2:]) for begin, count, _, _ in entries]
+    if elasticity == "malleable" and client == "halving" and len(entries) > 1:
+        (_, _, inter, before), (shrunk, count, _, after) = entries
+        steps = [(shrunk + i, count, inter, max(after, before >> (i + 1))) for i in range(before.bit_length() - 1)]
+        return [entries[0], *steps]
     if elasticity == "malleable":
         return entries
     inter, intra = entries[0][2:]
@@ -96,24 +103,29 @@ def write_cell(folder, world, settings, elasticity, random):
     phases = timeline(settings, elasticity, cores)
     steps, jobs, grants, samples = [], [], [(0, 0, "submitted", "", "", 0)], []
     for job in range(settings.get("jobs", 1)):
-        now = 0.3
+        now, throttled = 0.3, 0.0
         for step in range(settings["steps"]):
             number, phase = [(i, p) for i, p in enumerate(phases) if p[0] <= now][-1]
-            duration = world.step_ms(phase[2], phase[3], cores, settings.get("jobs", 1), settings.get("actuator", "affinity"))
+            duration = world.step_ms(phase[2], phase[3], phase[1], settings.get("jobs", 1), settings.get("actuator", "affinity"))
             duration *= 1 + world.noise * random.standard_normal()
             if number > 0 and elasticity == "malleable":
                 duration *= world.after_resize
             now += duration / 1e3
             steps.append((job, step, now, duration, phase[2] * phase[3], 1.0))
-            samples.append((now, job, phase[1], max(phase[2], phase[3])))
+            threads = max(phase[2], phase[3])
+            throttled += max(0, threads - phase[1]) * duration * 1e3
+            samples.append((now, job, phase[1], threads, threads, throttled))
         jobs.append((job, "net", "finished", 0.0, now, now))
     end = max(row[2] for row in steps)
     grants += [(begin, 0, "granted", f"0-{count - 1}", f"0-{count - 1}", intra)
                for begin, count, _, intra in phases[:None if elasticity == "malleable" else 1] if begin < end]
+    if settings.get("client") == "halving":  # The host grants once; what follows is the client's affair.
+        grants = grants[:3]
     write_csv(folder / "steps.csv", ["job_id", "step", "time", "duration_ms", "threads", "loss"], steps)
     write_csv(folder / "jobs.csv", ["job_id", "workload", "state", "starting_time", "finish_time", "execution_time"], jobs)
     write_csv(folder / "grants.csv", ["time", "job_id", "kind", "cores", "owned", "threads"], grants)
-    write_csv(folder / "samples.csv", ["time", "job_id", "granted", "compute_threads"], samples)
+    header = ["time", "job_id", "granted", "compute_threads", "runnable_threads", "throttled_us"]
+    write_csv(folder / "samples.csv", header, samples)
     (folder / "cell.json").write_text(json.dumps({"status": "done", "machine_cores": f"0-{cores - 1}", "marks": world.marks}))
 
 
@@ -282,6 +294,31 @@ class Oversubscription(FigureCase):
         world = World()
         world.excess_cost = dict.fromkeys(world.excess_cost, -0.005)
         self.expect(self.judged("fig_oversubscription", world), claims.FAILS, "best_1_affinity", "excess_1_affinity")
+
+
+class ContainerShrink(FigureCase):
+    def test_the_client_decides(self):
+        rows = self.judged("fig_container_shrink", World())
+        self.expect(rows, claims.HOLDS, *(name for name in rows if name != "late_cpuset"))
+        self.assertIn("the first halving is at once", rows["late_cpuset"]["reason"])
+        self.assertAlmostEqual(rows["runnable_quota"]["ours"], 2.0, delta=0.01)
+
+    def test_halving_takes_a_second_for_each_but_the_first(self):
+        world = World(cores=4)
+        world.intra_gain = 0.1  # Slow enough to run on after the last halving.
+        rows = self.judged("fig_container_shrink", world)
+        self.expect(rows, claims.HOLDS, "late_cpuset")
+        self.assertAlmostEqual(rows["late_cpuset"]["ours"], 1.0, delta=0.15)
+
+    def test_a_client_that_is_slower_than_static(self):
+        world = World()
+        world.after_resize = 1.2
+        self.expect(self.judged("fig_container_shrink", world), claims.FAILS, "on_cpuset", "on_quota")
+
+    def test_without_containers_there_is_nothing_to_draw(self):
+        self.run_folder.mkdir()
+        (self.run_folder / "manifest.json").write_text(json.dumps({"points": [], "host": {"cpus": "0-1"}}))
+        self.assertIn("no cell of this run is done", self.run_script("fig_container_shrink").stderr)
 
 
 class Verdicts(unittest.TestCase):
