@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cmath>
+#include <cstring>
 #include <thread>
 
 #include "engine/base/topology.h"
@@ -153,6 +154,39 @@ TEST(TrainingBackendsTest, AgreeOnTheGradients) {
           << cnn.gradients[i] << " element " << e;
     }
   }
+}
+
+// A convolution in many pieces: the pause comes with its node, so exactly one piece is run before.
+TEST(PausedOpTest, StopsAfterThePieceAndGoesOnAtTheNextOne) {
+  constexpr int64_t kImages = 32;
+  Graph graph;
+  GraphBuilder builder(&graph);
+  Random random(5);
+  const Output images = builder.Placeholder("images", {kImages, 20, 20, 16});
+  const Output weights = builder.Variable("weights", RandomTensor({3, 3, 16, 32}, 0.1, &random));
+  builder.Conv2D(images, weights, 1, Padding::kSame);
+  graph.Build();
+  const Feeds feeds = {{"images", RandomTensor({kImages, 20, 20, 16}, 1, &random)}};
+  const SessionOptions options = {.inter_op_parallelism_threads = 2,
+                                  .intra_op_parallelism_threads = 2,
+                                  .piece_time = std::chrono::microseconds(100)};
+  Session untouched(graph, options), paused(graph, options);
+  const Tensor expected = untouched.Run(feeds, {"Conv2D"})[0];
+  const int64_t pieces = untouched.PiecesRun();
+  ASSERT_GT(pieces, 3);
+
+  paused.AtNode(1, {.paused = true});
+  Tensor result;
+  std::thread run([&] { result = paused.Run(feeds, {"Conv2D"})[0]; });
+  while (!paused.Pools().Wanted().paused) std::this_thread::yield();
+  EXPECT_TRUE(paused.Pools().WaitSettled(std::chrono::minutes(5)));
+  EXPECT_EQ(paused.PiecesRun(), 1);
+  EXPECT_EQ(paused.Pools().ActiveThreads(), 0);
+  paused.Resize({.inter = 1, .paused = false});
+  run.join();
+  EXPECT_EQ(paused.PiecesRun(), pieces);
+  ASSERT_EQ(result.Bytes(), expected.Bytes());
+  EXPECT_EQ(std::memcmp(result.Data(), expected.Data(), result.Bytes()), 0);
 }
 
 }  // namespace
