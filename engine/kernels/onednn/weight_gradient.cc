@@ -33,22 +33,29 @@ Primitive::primitive_desc Describe(const Window& w) {
   });
 }
 
-// The gradient's channels [begin, end) of the image: their sum over the blocks.
+// The gradient of so many channels of the image, summed over the blocks. Slices of as many take
+// turns, one when the sum of another is done.
 class Slice {
  public:
-  Slice(PrimitiveKernel* kernel, const Window& whole, int64_t begin, int64_t end)
-      : kernel_(*kernel), whole_(whole), begin_(begin), end_(end) {}
+  Slice(PrimitiveKernel* kernel, const Window& whole, int64_t channels)
+      : kernel_(*kernel), whole_(whole), channels_(channels) {}
 
-  void AddPieces(const std::vector<WindowBlock>& blocks) {
+  int64_t Channels() const { return channels_; }
+
+  // Of channels from `begin` on.
+  void AddPieces(const std::vector<WindowBlock>& blocks, int64_t begin) {
     for (const WindowBlock& block : blocks) {
       const Part& part = PartOf(block.window, &block == &blocks.front());
       Piece piece{{part.image, part.output}, part.steps};
-      piece.bindings[0].offset = block.image_offset + begin_;
+      piece.bindings[0].offset = block.image_offset + begin;
       piece.bindings[1].offset = block.output_offset;
       if (&block == &blocks.back()) {
-        const memory result = PrimitiveKernel::Unbound(OfAll(Convolution(whole_).filter));
-        piece.bindings.push_back({result, true, 0, begin_ * whole_.out_channels});
-        piece.steps.push_back(kernel_.AddReorder(sum_, result));
+        if (!result_) {
+          result_ = PrimitiveKernel::Unbound(OfAll(Convolution(whole_).filter));
+          give_result_ = kernel_.AddReorder(sum_, result_);
+        }
+        piece.bindings.push_back({result_, true, 0, begin * whole_.out_channels});
+        piece.steps.push_back(give_result_);
       }
       kernel_.AddPiece(std::move(piece));
     }
@@ -66,7 +73,7 @@ class Slice {
   // These channels of a tensor that has all of them.
   memory::desc OfAll(const memory::desc& all) const {
     memory::dims sizes = all.get_dims();
-    sizes[1] = end_ - begin_;
+    sizes[1] = channels_;
     return {sizes, all.get_data_type(), all.get_strides()};
   }
 
@@ -79,7 +86,7 @@ class Slice {
 
   Part MakePart(const Window& window, bool first) {
     Window mine = window;
-    mine.channels = end_ - begin_;
+    mine.channels = channels_;
     const Primitive::primitive_desc descriptor = Describe(mine);
     Part part{window,
               first,
@@ -120,9 +127,10 @@ class Slice {
 
   PrimitiveKernel& kernel_;
   const Window& whole_;
-  const int64_t begin_, end_;
+  const int64_t channels_;
   std::vector<Part> parts_;
-  memory sum_;
+  memory sum_, result_;
+  PrimitiveKernel::StepId give_result_ = 0;
 };
 
 }  // namespace
@@ -149,9 +157,12 @@ std::unique_ptr<Kernel> MakeConv2DBackpropFilter(const KernelSpec& spec) {
                     Result(0, DNNL_ARG_DIFF_WEIGHTS, c.filter, descriptor.diff_weights_desc())});
   }
   auto kernel = std::make_unique<PrimitiveKernel>(spec.pools);
+  std::vector<Slice> by_size;
   for (int64_t i = 0; i < slices.parts; ++i) {
-    const int64_t size = w.channels / channel_blocks;
-    Slice(kernel.get(), w, slices.Begin(i) * size, slices.Begin(i + 1) * size).AddPieces(blocks);
+    const int64_t unit = w.channels / channel_blocks, channels = slices.Size(i) * unit;
+    if (by_size.empty() || by_size.back().Channels() != channels)
+      by_size.emplace_back(kernel.get(), w, channels);
+    by_size.back().AddPieces(blocks, slices.Begin(i) * unit);
   }
   return kernel;
 }
