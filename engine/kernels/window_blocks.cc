@@ -39,8 +39,8 @@ WindowBlock RowBlock(const Window& w, int64_t image, const RowRange& range) {
 
 }  // namespace
 
-std::vector<WindowBlock> CutWindow(const Window& w, Rows rows, double image_seconds,
-                                   double seconds) {
+std::vector<WindowBlock> CutWindow(const Window& w, Rows rows, double image_seconds, double seconds,
+                                   int tasks) {
   std::vector<WindowBlock> blocks;
   const bool of_output = rows == Rows::kOfOutput;
   const int64_t height = of_output ? w.out_height : w.height;
@@ -57,12 +57,15 @@ std::vector<WindowBlock> CutWindow(const Window& w, Rows rows, double image_seco
     }
     return blocks;
   }
-  const Division images = Division::Of(w.batch, image_seconds, seconds);
+  const int64_t unit = image_seconds * tasks <= seconds ? tasks : 1;
+  const Division images =
+      Division::Of((w.batch + unit - 1) / unit, image_seconds * static_cast<double>(unit), seconds);
   for (int64_t i = 0; i < images.parts; ++i) {
-    const int64_t begin = images.Begin(i);
+    const int64_t begin = images.Begin(i) * unit;
+    const int64_t end = std::min(images.Begin(i + 1) * unit, w.batch);
     WindowBlock block{w, begin * (w.ImageElements() / w.batch),
                       begin * (w.OutputElements() / w.batch)};
-    block.window.batch = images.Size(i);
+    block.window.batch = end - begin;
     blocks.push_back(block);
   }
   return blocks;

@@ -105,7 +105,8 @@ std::unique_ptr<Kernel> MakeConv2D(const KernelSpec& spec) {
   };
   return InBlocks(spec,
                   CutWindow(whole, Rows::kOfOutput, ImageSeconds(whole, whole.out_channels),
-                            PieceSeconds(spec.piece_time, spec.pools.Capacity().intra)),
+                            PieceSeconds(spec.piece_time, spec.pools.Capacity().intra),
+                            spec.pools.Capacity().intra),
                   prepare);
 }
 
@@ -131,7 +132,8 @@ std::unique_ptr<Kernel> MakeConv2DBackpropInput(const KernelSpec& spec) {
   };
   return InBlocks(spec,
                   CutWindow(whole, Rows::kOfImage, ImageSeconds(whole, whole.channels),
-                            PieceSeconds(spec.piece_time, spec.pools.Capacity().intra)),
+                            PieceSeconds(spec.piece_time, spec.pools.Capacity().intra),
+                            spec.pools.Capacity().intra),
                   prepare);
 }
 

@@ -142,7 +142,8 @@ std::unique_ptr<Kernel> MakeConv2DBackpropFilter(const KernelSpec& spec) {
   const double image = ImageSeconds(w, w.out_channels);
   const double positions = static_cast<double>(w.out_height * w.out_width);
   const auto blocks =
-      CutWindow(w, Rows::kOfOutput, image, std::max(piece, image * kLeastPositions / positions));
+      CutWindow(w, Rows::kOfOutput, image, std::max(piece, image * kLeastPositions / positions),
+                spec.pools.Capacity().intra);
   const double block = image * static_cast<double>(w.batch) / static_cast<double>(blocks.size());
   const int64_t channel_blocks = w.channels % kChannelBlock == 0 ? w.channels / kChannelBlock : 1;
   const Division slices =
