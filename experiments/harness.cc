@@ -47,6 +47,11 @@ std::filesystem::path PartialFolder(const std::filesystem::path& run, const Cell
   return folder;
 }
 
+// The name of the run that a cell's folder is in: <run>/<policy>/<elasticity>/<trial>.
+std::string RunOf(const std::filesystem::path& cell) {
+  return cell.parent_path().parent_path().parent_path().filename();
+}
+
 class CellRun {
  public:
   enum class Outcome { kDone, kFailed, kInterrupted };
@@ -227,6 +232,7 @@ WorldFactory ProcessWorlds(const std::filesystem::path& binary, const Topology& 
           cores = config.cores](const std::filesystem::path& log_folder) {
     return std::make_unique<ProcessWorld>(ProcessHost::Options{.binary = binary,
                                                                .log_directory = log_folder,
+                                                               .run = RunOf(log_folder),
                                                                .topology = topology,
                                                                .actuator = actuator,
                                                                .cores = cores});

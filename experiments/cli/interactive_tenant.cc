@@ -119,6 +119,9 @@ class InteractiveTenant {
         next_resize_(options.resizes.begin()) {
     control_.Attach(&job_.session());
     job_.session().Pools().WaitSettled(Duration::max());
+    for (const InteractiveTenantOptions::Resize& resize : options.resizes) {
+      if (resize.node) job_.session().AtNode(resize.at, AtNodeRequest(resize));
+    }
     BeginPhase();
   }
   ~InteractiveTenant() { control_.Detach(); }
@@ -135,7 +138,8 @@ class InteractiveTenant {
     };
     for (; !over(); ++done_) {
       control_.WaitToCompute();
-      const bool resizes = next_resize_ != options_.resizes.end() && next_resize_->step == done_;
+      const bool resizes = next_resize_ != options_.resizes.end() && !next_resize_->node &&
+                           next_resize_->at == done_;
       const int64_t before = resizes_;
       const SteadyClock::time_point start = SteadyClock::now();
       result_ = resizes ? StepWithResize() : job_.Step();
@@ -189,6 +193,17 @@ class InteractiveTenant {
 
   std::string Latencies();
   void BeginPhase() { phases_.push_back({job_.session().Pools().ActiveThreads(), {}}); }
+
+  // The session does this one itself, on the thread that comes to the node.
+  ResizeRequest AtNodeRequest(const InteractiveTenantOptions::Resize& resize) const {
+    ResizeRequest request{.cores = FirstCores(options_.cores, resize.cores),
+                          .cause = ToString(ResizeCause::kCounter)};
+    if (resize.split) {
+      request.inter = resize.split->inter;
+      request.intra = resize.split->intra;
+    }
+    return request;
+  }
 
   // On the control thread.
   void Announce(const ResizedMessage& resized) {

@@ -17,7 +17,8 @@ namespace cosched {
 
 struct InteractiveTenantOptions {
   struct Resize {
-    int64_t step = 0;            // 0-based: during the step after `step` steps are done.
+    int64_t at = 0;              // During the step after so many are done, or
+    bool node = false;           // … once so many nodes of the graph have begun.
     int cores = 1;               // The first of `cores`.
     std::optional<Split> split;  // Left as it is if not given.
   };
@@ -25,7 +26,7 @@ struct InteractiveTenantOptions {
   double seconds = 0;           // Ends after the step in which they are over; 0 = no limit.
   CpuSet cores;                 // It runs nowhere else.
   Split threads;                // At the start and at most.
-  std::vector<Resize> resizes;  // By ascending step, one a step at most.
+  std::vector<Resize> resizes;  // By ascending step, one a step at most; those at nodes last.
   std::string control;          // Path of the control socket; "" = the default.
 };
 

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/base/error.h"
@@ -22,6 +23,7 @@ namespace cosched {
 namespace {
 
 constexpr int64_t kMostSteps = 1'000'000'000;
+constexpr int64_t kMostNodes = 1'000'000'000'000;
 constexpr int64_t kMostSeconds = 10'000'000;
 constexpr int64_t kLargestBatch = 65536;
 constexpr int64_t kMostThreads = CpuSet::kMaxCpu + 1;
@@ -120,14 +122,17 @@ std::optional<Split> ParseSplit(std::string_view text, Split most) {
   return Split{static_cast<int>(inter), static_cast<int>(intra)};
 }
 
-// "STEP:CORES" or "STEP:CORES:INTERxINTRA".
+// "STEP:CORES" or "STEP:CORES:INTERxINTRA", or the same with "node:N" for the step.
 std::optional<InteractiveTenantOptions::Resize> ParseResize(std::string_view text,
                                                             int64_t last_step, int cores,
                                                             Split most) {
-  const std::vector<std::string_view> parts = Parts(text, ':');
+  std::vector<std::string_view> parts = Parts(text, ':');
   InteractiveTenantOptions::Resize resize;
+  resize.node = parts.front() == "node";
+  if (resize.node) parts.erase(parts.begin());
   int64_t count = 0;
-  if (parts.size() < 2 || parts.size() > 3 || !ParseNumber(parts[0], 0, last_step, &resize.step) ||
+  if (parts.size() < 2 || parts.size() > 3 ||
+      !ParseNumber(parts[0], 0, resize.node ? kMostNodes : last_step, &resize.at) ||
       !ParseNumber(parts[1], 1, cores, &count)) {
     return std::nullopt;
   }
@@ -154,13 +159,16 @@ std::vector<InteractiveTenantOptions::Resize> Resizes(const std::vector<std::str
     }
     resizes.push_back(*resize);
   }
-  std::sort(resizes.begin(), resizes.end(),
-            [](const auto& a, const auto& b) { return a.step < b.step; });
+  std::sort(resizes.begin(), resizes.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.node, a.at) < std::pair(b.node, b.at);
+  });
   const auto same =
-      std::adjacent_find(resizes.begin(), resizes.end(),
-                         [](const auto& a, const auto& b) { return a.step == b.step; });
+      std::adjacent_find(resizes.begin(), resizes.end(), [](const auto& a, const auto& b) {
+        return std::pair(a.node, a.at) == std::pair(b.node, b.at);
+      });
   if (same != resizes.end()) {
-    Refuse("--resize-at", fmt::format("step {} twice", same->step), "one resize a step");
+    Refuse("--resize-at", fmt::format("{} {} twice", same->node ? "node" : "step", same->at),
+           "one resize at each");
   }
   return resizes;
 }
@@ -232,10 +240,10 @@ void AddTenantCommand(CLI::App& app, int* exit_code) {
                       "Most threads of the intra-op pool; default: one a core");
   command->add_option("--inter", arguments->inter, "Most threads of the inter-op pool")
       ->capture_default_str();
-  command->add_option(
-      "--resize-at", arguments->resize_at,
-      "STEP:CORES[:INTERxINTRA], may be repeated: move to the first CORES cores during that step, "
-      "with that split");
+  command->add_option("--resize-at", arguments->resize_at,
+                      "STEP:CORES[:INTERxINTRA] or node:N:CORES[:INTERxINTRA], may be repeated: "
+                      "during that step, or "
+                      "when the N-th node begins, move to the first CORES cores, with that split");
   command->add_option("--seconds", arguments->seconds, "Stop after so many seconds");
   command->add_option("--control", arguments->control,
                       "Where to listen for `cosched ctl`; default: <pid>.sock in a private folder");

@@ -118,12 +118,14 @@ fs::path ControlDirectory() {
 
 std::string DefaultControlPath() {
   try {
-    return ControlDirectory() / (std::to_string(getpid()) + std::string(kSuffix));
+    return ControlDirectory() / ControlName(getpid());
   } catch (const InputError& error) {
     std::fprintf(stderr, "no control socket: %s\n", error.what());
     return "";
   }
 }
+
+std::string ControlName(int process) { return std::to_string(process) + std::string(kSuffix); }
 
 std::string ControlName(std::string_view run, int64_t job) {
   return std::string(run) + "-" + std::to_string(job) + std::string(kSuffix);
@@ -150,17 +152,20 @@ ControlListener::ControlListener(const fs::path& path) : path_(path), fd_(NewSoc
 
 ControlListener::~ControlListener() { unlink(path_.c_str()); }
 
-ControlLink::ControlLink(const std::string& name, const fs::path& socket) {
+ControlLink::ControlLink(const std::string& name, fs::path socket) {
   try {
-    const fs::path path = ControlDirectory() / name;
-    unlink(path.c_str());
-    if (symlink(socket.c_str(), path.c_str()) == 0) path_ = path;
+    const fs::path directory = ControlDirectory();
+    socket_ = directory / socket;
+    if (name.empty()) return;
+    unlink((directory / name).c_str());
+    if (symlink(socket.c_str(), (directory / name).c_str()) == 0) path_ = directory / name;
   } catch (const InputError&) {
   }
 }
 
 ControlLink::~ControlLink() {
   if (!path_.empty()) unlink(path_.c_str());
+  if (!socket_.empty()) unlink(socket_.c_str());
 }
 
 fs::path ControlPath(std::string_view target) {

@@ -17,12 +17,14 @@ namespace cosched {
 // to others, or can't be made: then nothing in it can be trusted.
 std::filesystem::path ControlDirectory();
 
+// "<pid>.sock"
+std::string ControlName(int process);
+// "<run>-<job>.sock"
+std::string ControlName(std::string_view run, int64_t job);
+
 // Where this process listens unless told otherwise; "" if there is no such directory to be had, of
 // which a line on stderr tells: a tenant can do its work without.
 std::string DefaultControlPath();
-
-// "<run>-<job>.sock"
-std::string ControlName(std::string_view run, int64_t job);
 
 // Listens as long as it lives, then removes the socket. Any thread.
 class ControlListener {
@@ -42,17 +44,19 @@ class ControlListener {
   UniqueFd fd_;
 };
 
-// A name for another tenant's socket in the ControlDirectory, as long as it lives. What is wrong
-// with the directory or the name is ignored: the tenant can be steered by its path all the same.
+// A host's name for a tenant of its ("" = none), as long as this lives; takes the tenant's socket
+// away with it, which a killed tenant leaves behind. What is wrong with the directory is ignored:
+// the tenant can do its work without.
 class ControlLink {
  public:
-  ControlLink(const std::string& name, const std::filesystem::path& socket);
+  // `socket`: where it listens; a relative path is one in the ControlDirectory.
+  ControlLink(const std::string& name, std::filesystem::path socket);
   ~ControlLink();
   ControlLink(const ControlLink&) = delete;
   ControlLink& operator=(const ControlLink&) = delete;
 
  private:
-  std::filesystem::path path_;  // Empty = none.
+  std::filesystem::path path_, socket_;  // Empty = none.
 };
 
 // The socket of a target: a process's number, a socket's path, or "run:job". Throws InputError if

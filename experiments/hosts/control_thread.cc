@@ -332,6 +332,7 @@ void ControlThread::TakeReports() {
 
 void ControlThread::TakeReport(const ResizeReport& report) {
   const bool paused = report.after == Split{0, 0};
+  if (report.cause == ToString(ResizeCause::kCounter)) AdoptCounter(report);
   if (!report.overtaken && session_ != nullptr) {
     // Only now, so that a surplus worker ends its task where it is, not on a core that is another
     // worker's.
@@ -357,6 +358,17 @@ void ControlThread::TakeReport(const ResizeReport& report) {
                                            duration_cast<microseconds>(report.taken)});
     }
   }
+}
+
+// The session's own counters resize past this thread: remember it, so that the next change of
+// something else does not undo it.
+void ControlThread::AdoptCounter(const ResizeReport& report) {
+  if (session_ == nullptr) return;
+  const WantedThreads wanted = session_->Pools().Wanted();
+  if (report.overtaken || wanted.cores != report.cores) return;
+  demand_.SetCount(report.cores.Count());
+  demand_.Set(std::nullopt, wanted.split.inter, wanted.split.intra);
+  if (*demand_.Request("").cores != report.cores) Apply(ResizeCause::kCounter);
 }
 
 // What only binds threads again, or confirms what is, is no news; nor is where the run begins.

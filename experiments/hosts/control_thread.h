@@ -107,6 +107,7 @@ class ControlThread {
   bool TakeSignal(ResizeSignal signal, int value);
   void TakeReports();
   void TakeReport(const ResizeReport& report);
+  void AdoptCounter(const ResizeReport& report);
   void Publish(const ResizeReport& report);
   void Tell(const ResizedMessage& resized);
   void TellHeldBack();

@@ -148,7 +148,8 @@ void ProcessHost::Start(const Job& job, const CpuSet& cores, Split threads) {
   CHECK(!entry.started) << "job " << job.id.value << " is started twice";
   entry.started = true;
   const Options& options = impl_->options;
-  SupervisedTenant::Settings settings{.log = {},
+  SupervisedTenant::Settings settings{.run = options.run,
+                                      .log = {},
                                       .topology = options.topology,
                                       .actuator = options.actuator,
                                       .machine_cores = options.cores,

@@ -29,7 +29,8 @@ class ProcessHost final : public Host {
   struct Options {
     std::filesystem::path binary;  // The cosched binary; /proc/self/exe in production.
     std::filesystem::path
-        log_directory;  // tenant-<job>.log: the stderr of each tenant. Empty = inherited.
+        log_directory;     // tenant-<job>.log: the stderr of each tenant. Empty = inherited.
+    std::string run = {};  // Its tenants are found as `cosched ctl run:job`; "" = by pid only.
     Topology topology;
     Actuator actuator = Actuator::kAffinity;
     CpuSet cores = {};  // Of the experiment; only a quota needs them.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/base/check.h"
+#include "experiments/hosts/control_socket.h"
 #include "experiments/hosts/owner.h"
 
 namespace cosched {
@@ -42,6 +43,7 @@ class ProcessTenant final : public LaunchedTenant {
   void Advance() override {}
   pid_t pid() const override { return process_->pid(); }
   int socket() const override { return socket_.get(); }
+  std::filesystem::path Control() const override { return ControlName(process_->pid()); }
   std::vector<int> Descriptors() const override { return {process_->pidfd()}; }
   std::optional<TenantProcess::End> Ended() override { return process_->Ended(); }
   void Signal(int signal) override { process_->Signal(signal); }

@@ -77,7 +77,16 @@ SupervisedTenant::SupervisedTenant(const Job& job, const TenantSpec& spec, const
                                 .counters = counters_.fd(),
                                 .log = settings.log,
                                 .data_directory = spec.data_directory});
-  if (launched_->pid() >= 0) sampler_.emplace(launched_->pid());
+  Meet();
+}
+
+// What can be set up once its process is known.
+void SupervisedTenant::Meet() {
+  if (sampler_ || launched_->pid() < 0) return;
+  sampler_.emplace(launched_->pid());
+  if (launched_->Control().empty()) return;
+  control_.emplace(settings_.run.empty() ? "" : ControlName(settings_.run, job_.id.value),
+                   launched_->Control());
 }
 
 bool SupervisedTenant::Told() const { return Malleable() && settings_.client != Client::kOff; }
@@ -256,7 +265,7 @@ std::optional<HostEvent> SupervisedTenant::Advance(TimePoint now) {
   } catch (const std::runtime_error& error) {
     Fail(error.what());
   }
-  if (!sampler_ && launched_->pid() >= 0) sampler_.emplace(launched_->pid());
+  Meet();
   Act(now);
   ReadMessages(now);
   if (const std::optional<TenantProcess::End> end = launched_->Ended()) {

@@ -16,6 +16,7 @@
 
 #include "engine/base/topology.h"
 #include "experiments/hosts/actuator.h"
+#include "experiments/hosts/control_socket.h"
 #include "experiments/hosts/process_sampler.h"
 #include "experiments/hosts/shared_counters.h"
 #include "experiments/hosts/tenant_launcher.h"
@@ -28,6 +29,7 @@ namespace cosched {
 class SupervisedTenant {
  public:
   struct Settings {
+    std::string run;            // The name by which `cosched ctl run:job` finds it; "" = none.
     std::filesystem::path log;  // Empty = this process's stderr.
     Topology topology;
     Actuator actuator = Actuator::kAffinity;  // The launcher's too.
@@ -69,6 +71,7 @@ class SupervisedTenant {
   void Act(TimePoint now);
   void Move(TimePoint now);
   void Record(TimePoint now, const LaunchedTenant::Times& times);
+  void Meet();
   void BeginGrant(const CpuSet& cores, Split threads, TimePoint now);
   void Confine();
   void Fail(std::string reason);
@@ -95,6 +98,7 @@ class SupervisedTenant {
   SharedCounters counters_;
   std::unique_ptr<LaunchedTenant> launched_;
   std::optional<ProcessSampler> sampler_;  // Once its process is known.
+  std::optional<ControlLink> control_;
 
   CpuSet cores_;          // Of the latest grant; empty = paused.
   CpuSet held_;           // Those, and until it settles also the ones it may still be on.

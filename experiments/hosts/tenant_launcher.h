@@ -36,6 +36,8 @@ class LaunchedTenant {
   virtual void Advance() = 0;
   virtual pid_t pid() const = 0;   // Of its process; -1 until that is known.
   virtual int socket() const = 0;  // To talk to it; -1 until it has connected. Never before pid().
+  // Where it listens for `cosched ctl`, in ControlDirectory() if relative; "" = not known.
+  virtual std::filesystem::path Control() const { return {}; }
   // Readable when Advance or Ended has news.
   virtual std::vector<int> Descriptors() const = 0;
 

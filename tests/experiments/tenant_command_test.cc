@@ -28,8 +28,8 @@ TEST(TenantCommandTest, BadValuesNameTheOptionAndWhatIsAllowed) {
   const std::string cores = Topology::ThisMachine().Cpus().ToString();
   const std::string count = std::to_string(Topology::ThisMachine().Cpus().Count());
   const std::string resizes =
-      "STEP:CORES or STEP:CORES:INTERxINTRA with STEP from 0 to 19, CORES from 1 to " + count +
-      ", INTER from 1 to 1 and INTRA from 1 to " + count;
+      "STEP:CORES, node:N:CORES or either with :INTERxINTRA, STEP from 0 to 19, CORES from 1 to " +
+      count + ", INTER from 1 to 1 and INTRA from 1 to " + count;
   const struct {
     std::string arguments, complaint;
   } cases[] = {
@@ -47,8 +47,9 @@ TEST(TenantCommandTest, BadValuesNameTheOptionAndWhatIsAllowed) {
       {"--steps 20 --resize-at 1:0", "--resize-at: \"1:0\"; " + resizes},
       {"--steps 20 --resize-at 1:1:1", "--resize-at: \"1:1:1\"; " + resizes},
       {"--steps 20 --resize-at 1:1:2x1", "--resize-at: \"1:1:2x1\"; " + resizes},
+      {"--steps 20 --resize-at node:5", "--resize-at: \"node:5\"; " + resizes},
       {"--seconds 0", "--seconds: \"0\"; an integer from 1 to 10000000"},
-      {"--resize-at 3:1 --resize-at 3:1", "--resize-at: \"step 3 twice\"; one resize a step"},
+      {"--resize-at 3:1 --resize-at 3:1", "--resize-at: \"step 3 twice\"; one resize at each"},
       {"--host-fd 1", "--host-fd: \"1\"; an integer from 3 to 2147483647"},
       {"--job 1 --capacity 2", "--job: \"1\"; only with --host-fd or --host-socket"},
       {"--host-socket /host", "--job: no value; an integer from 0 to 9223372036854775807"},
