@@ -151,11 +151,10 @@ std::vector<InteractiveTenantOptions::Resize> Resizes(const std::vector<std::str
   for (const std::string& text : texts) {
     const auto resize = ParseResize(text, last_step, cores, most);
     if (!resize) {
-      Refuse(
-          "--resize-at", text,
-          fmt::format("STEP:CORES or STEP:CORES:INTERxINTRA with STEP from 0 to {}, CORES from 1 "
-                      "to {}, INTER from 1 to {} and INTRA from 1 to {}",
-                      last_step, cores, most.inter, most.intra));
+      Refuse("--resize-at", text,
+             fmt::format("STEP:CORES, node:N:CORES or either with :INTERxINTRA, STEP from 0 to {}, "
+                         "CORES from 1 to {}, INTER from 1 to {} and INTRA from 1 to {}",
+                         last_step, cores, most.inter, most.intra));
     }
     resizes.push_back(*resize);
   }

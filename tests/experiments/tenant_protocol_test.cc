@@ -70,6 +70,58 @@ TEST(TenantProtocolTest, TenantMessagesComeBackAsTheyWere) {
   }
 }
 
+TEST(TenantProtocolTest, ControlMessagesComeBackAsTheyWere) {
+  using Verb = ControlRequest::Verb;
+  for (const ControlRequest& request :
+       std::vector<ControlRequest>{{1, Verb::kStatus},
+                                   {INT64_MAX, Verb::kPause},
+                                   {2, Verb::kResume},
+                                   {3, Verb::kStop},
+                                   {4, Verb::kSet, CpuSet{0, 1, 5}, 2, 3},
+                                   {5, Verb::kSet, std::nullopt, 0}}) {
+    const Parsed<ControlRequest> parsed = ParseControlRequest(Encode(request));
+    ASSERT_TRUE(parsed.message) << parsed.error;
+    EXPECT_EQ(*parsed.message, request);
+  }
+  StatusReply status;
+  status.id = 9;
+  status.program = "resnet20 train batch 32";
+  status.job = 7;
+  status.ready = true;
+  status.step = 5;
+  status.images_per_second = 150.25;
+  status.cores = {0, 1};
+  status.may_use = {0, 1, 2};
+  status.threads = status.capacity = {2, 4};
+  status.grow = {3, std::chrono::microseconds(1), std::chrono::microseconds(2),
+                 std::chrono::microseconds(3), std::chrono::microseconds(4)};
+  for (const ControlReply& reply :
+       std::vector<ControlReply>{OkReply{2, {0, 1}, {1, 2}, std::chrono::microseconds(83)}, status,
+                                 ErrorReply{0, "can't be read"}}) {
+    const Parsed<ControlReply> parsed = ParseControlReply(Encode(reply));
+    ASSERT_TRUE(parsed.message) << parsed.error;
+    EXPECT_EQ(*parsed.message, reply);
+  }
+}
+
+TEST(TenantProtocolTest, SaysWhatIsWrongWithAControlRequest) {
+  const struct {
+    std::string text, error;
+  } cases[] = {
+      {R"({"version":1,"type":"pause"})", "no \"id\""},
+      {R"({"version":1,"type":"pause","id":0})", "\"id\" must be an integer from 1"},
+      {R"({"version":1,"type":"set","id":1})", "nothing to set"},
+      {R"({"version":1,"type":"set","id":1,"intra":-1})", "\"intra\" must be an integer from 0"},
+      {R"({"version":1,"type":"set","id":1,"cores":"x"})", "\"cores\" must be an interval set"},
+      {R"({"version":1,"type":"grant","id":1})", "unknown type"},
+  };
+  for (const auto& [text, error] : cases) {
+    const Parsed<ControlRequest> parsed = ParseControlRequest(text);
+    EXPECT_FALSE(parsed.message) << text;
+    EXPECT_NE(parsed.error.find(error), std::string::npos) << parsed.error;
+  }
+}
+
 TEST(TenantProtocolTest, LongAndBinaryReasonsAreCutAndCleaned) {
   const std::string text = Encode(TenantMessage(ErrorMessage{std::string(100000, '\xff')}));
   EXPECT_LE(text.size(), kMaxTenantMessage);

@@ -1,0 +1,318 @@
+// A running tenant is resized from outside: by `cosched ctl`, signals, its affinity mask and its
+// cpuset. It is a real one, and what it does is read from the kernel and from what it says.
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "engine/base/error.h"
+#include "engine/base/topology.h"
+#include "experiments/hosts/cgroup.h"
+#include "experiments/hosts/control_socket.h"
+#include "experiments/hosts/owner.h"
+#include "experiments/hosts/process_sampler.h"
+#include "experiments/hosts/resize_signals.h"
+#include "experiments/hosts/tenant_demand.h"
+#include "experiments/hosts/tenant_protocol.h"
+#include "experiments/hosts/thread_affinity.h"
+
+namespace cosched {
+namespace {
+
+using std::chrono::milliseconds;
+using Verb = ControlRequest::Verb;
+
+struct Outcome {
+  int exit_code = -1;
+  std::string output, errors;
+};
+
+std::string Contents(FILE* file) {
+  std::string text;
+  std::rewind(file);
+  char buffer[4096];
+  for (size_t n; (n = std::fread(buffer, 1, sizeof buffer, file)) > 0;) text.append(buffer, n);
+  std::fclose(file);
+  return text;
+}
+
+class Command {
+ public:
+  explicit Command(std::vector<std::string> arguments)
+      : output_(std::tmpfile()), errors_(std::tmpfile()) {
+    std::vector<char*> argv{const_cast<char*>(COSCHED_BINARY)};
+    for (std::string& argument : arguments) argv.push_back(argument.data());
+    argv.push_back(nullptr);
+    child_ = fork();
+    if (child_ != 0) return;
+    dup2(fileno(output_), 1);
+    dup2(fileno(errors_), 2);
+    execv(COSCHED_BINARY, argv.data());
+    _exit(127);
+  }
+  ~Command() {
+    if (child_ > 0) {
+      kill(child_, SIGKILL);
+      End();
+    }
+  }
+  Command(const Command&) = delete;
+  Command& operator=(const Command&) = delete;
+
+  pid_t pid() const { return child_; }
+  Outcome End() {
+    int status = 0;
+    waitpid(std::exchange(child_, -1), &status, 0);
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, Contents(output_), Contents(errors_)};
+  }
+
+ private:
+  FILE* const output_;
+  FILE* const errors_;
+  pid_t child_;
+};
+
+// Waits without a limit of its own: a test that hangs is ended by ctest.
+void Until(const std::function<bool()>& holds) {
+  while (!holds()) std::this_thread::sleep_for(milliseconds(1));
+}
+
+class CtlTest : public ::testing::Test {
+ protected:
+  CtlTest()
+      : all_(FirstCores(topology_.Cpus(), 2)),
+        one_(FirstCores(all_, 1)),
+        tenant_({"tenant", "--model", "lenet5", "--batch", "64", "--steps", "0", "--inter",
+                 std::to_string(all_.Count()), "--cores", all_.ToString()}) {
+    Until([this] {
+      try {
+        return ConnectToTenant(Target()) && Status().ready && Status().step > 0;
+      } catch (const InputError&) {
+        return false;
+      }
+    });
+  }
+
+  void SetUp() override {
+    if (all_.Count() < 2) GTEST_SKIP() << "needs two cores";
+  }
+
+  std::string Target() const { return std::to_string(tenant_.pid()); }
+  ControlReply Ask(ControlRequest request) {
+    request.id = 1;
+    const UniqueFd socket = ConnectToTenant(Target());
+    EXPECT_TRUE(SendPacket(socket.get(), Encode(request)));
+    return Answer(socket.get());
+  }
+  static ControlReply Answer(int socket) {
+    std::string text;
+    Receipt receipt;
+    Until([&] { return (receipt = ReceivePacket(socket, &text)) != Receipt::kNothing; });
+    return ParseControlReply(text).message.value_or(ErrorReply{0, "hung up"});
+  }
+  StatusReply Status() {
+    const ControlReply reply = Ask({.verb = Verb::kStatus});
+    const auto* status = std::get_if<StatusReply>(&reply);
+    return status != nullptr ? *status : StatusReply();
+  }
+  Outcome Ctl(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), {"ctl", Target()});
+    return Command(std::move(arguments)).End();
+  }
+  // Every compute thread that is awake is bound to a core of its own within these.
+  void UntilPinned(const CpuSet& cores) {
+    Until([&] {
+      const StatusReply status = Status();
+      if (status.cores != cores || status.active_threads != cores.Count()) return false;
+      ProcessSampler sampler(tenant_.pid());
+      sampler.Read(ProcessSampler::Look::kLast);
+      CpuSet pins;
+      int pinned = 0;
+      for (const ProcessSampler::Thread& thread : sampler.Threads()) {
+        if (!thread.compute) continue;
+        const CpuSet pin = topology_.ThreadBinding(thread.tid);
+        if (pin.Count() == 1) ++pinned;
+        pins = pins | pin;
+      }
+      return pinned >= cores.Count() && cores.Contains(pins);
+    });
+  }
+
+  const Topology topology_ = Topology::ThisMachine();
+  const CpuSet all_, one_;
+  Command tenant_;
+};
+
+TEST_F(CtlTest, SetsPausesResumesAndStops) {
+  Outcome run = Ctl({"set", "cores=" + one_.ToString()});
+  EXPECT_EQ(run.exit_code, 0) << run.errors;
+  EXPECT_EQ(run.output.rfind("cores " + one_.ToString() + ", inter 1 x intra 1, in ", 0), 0u)
+      << run.output;
+  UntilPinned(one_);
+  run = Ctl({"set", "cores=" + all_.ToString(), "intra=2", "inter=1"});
+  EXPECT_EQ(run.output.rfind("cores " + all_.ToString() + ", inter 1 x intra 2, in ", 0), 0u)
+      << run.output << run.errors;
+  UntilPinned(all_);
+  EXPECT_EQ(Ctl({"pause"}).output.rfind("paused, in ", 0), 0u);
+  const StatusReply paused = Status();
+  EXPECT_TRUE(paused.paused);
+  EXPECT_EQ(paused.active_threads, 0);
+  EXPECT_EQ(Ctl({"resume"}).exit_code, 0);
+  Until([&] { return Status().step > paused.step; });
+  run = Ctl({"status"});
+  EXPECT_NE(run.output.find("lenet5 train batch 64\nstep "), std::string::npos) << run.output;
+  EXPECT_NE(run.output.find("resizes   "), std::string::npos) << run.output;
+  EXPECT_EQ(Ctl({"stop"}).output, "stopping\n");
+  const Outcome tenant = tenant_.End();
+  EXPECT_EQ(tenant.exit_code, 0);
+  EXPECT_NE(tenant.errors.find("-> paused, by ctl, settled in "), std::string::npos)
+      << tenant.errors;
+  EXPECT_EQ(tenant.output.rfind("lenet5 train batch 64: ", 0), 0u) << tenant.output;
+}
+
+TEST_F(CtlTest, RefusalsExitWithTwoAndChangeNothing) {
+  const StatusReply before = Status();
+  const std::pair<const char*, const char*> cases[] = {
+      {"cores=4095", "outside the cores it was started on"},
+      {"intra=9", "intra 9: allowed is 0 (pause) to its capacity, 2"},
+      {"cores=", "an interval set"},
+      {"colour=1", "no setting"},
+      {"intra=x", "a number of threads"},
+  };
+  for (const auto& [setting, reason] : cases) {
+    const Outcome run = Ctl({"set", setting});
+    EXPECT_EQ(run.exit_code, 2) << setting;
+    EXPECT_NE(run.errors.find(reason), std::string::npos) << run.errors;
+  }
+  EXPECT_EQ(Command({"ctl", "1", "status"}).End().exit_code, 2);
+  EXPECT_EQ(Status().threads, before.threads);
+  EXPECT_EQ(Status().grow.count + Status().shrink.count, 0);
+}
+
+TEST_F(CtlTest, ReplayedAndMalformedRequestsChangeNothing) {
+  const UniqueFd socket = ConnectToTenant(Target());
+  const ControlRequest shrink{.id = 5, .verb = Verb::kSet, .cores = one_};
+  ASSERT_TRUE(SendPacket(socket.get(), Encode(shrink)));
+  EXPECT_TRUE(std::holds_alternative<OkReply>(Answer(socket.get())));
+  ControlRequest replayed = shrink;
+  replayed.cores = all_;
+  for (const std::string& text :
+       {Encode(replayed), std::string("{"), std::string(R"({"version":9,"type":"stop","id":6})")}) {
+    ASSERT_TRUE(SendPacket(socket.get(), text));
+    EXPECT_TRUE(std::holds_alternative<ErrorReply>(Answer(socket.get()))) << text;
+  }
+  EXPECT_EQ(Status().cores, one_);
+}
+
+TEST_F(CtlTest, OtherUsersAreRefused) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, to be somebody else";
+  const std::filesystem::path path = std::filesystem::canonical(ControlPath(Target()));
+  const pid_t child = fork();
+  if (child == 0) {
+    // Not even with the path in hand: neither the directory nor the socket lets it through.
+    if (setgid(65534) != 0 || setuid(65534) != 0) _exit(3);
+    try {
+      ConnectToTenant(path.string());
+      _exit(1);
+    } catch (const InputError&) {
+    }
+    try {
+      SendResizeSignal(tenant_.pid(), ResizeSignal::kCores, 1);
+      _exit(2);
+    } catch (const InputError&) {
+    }
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(Status().cores, all_);
+}
+
+TEST_F(CtlTest, SignalsResizeAndNonsenseIsCounted) {
+  SendResizeSignal(tenant_.pid(), ResizeSignal::kCores, 1);
+  UntilPinned(one_);
+  SendResizeSignal(tenant_.pid(), ResizeSignal::kCores, 2);
+  SendResizeSignal(tenant_.pid(), ResizeSignal::kInter, 1);
+  SendResizeSignal(tenant_.pid(), ResizeSignal::kIntra, 2);
+  UntilPinned(all_);
+  EXPECT_EQ(Status().threads, (Split{1, 2}));
+  const int64_t ignored = Status().signals_ignored;
+  EXPECT_EQ(ignored, 0);
+  SendResizeSignal(tenant_.pid(), ResizeSignal::kCores, -1);
+  SendResizeSignal(tenant_.pid(), ResizeSignal::kIntra, 1000);
+  kill(tenant_.pid(), SignalNumber(ResizeSignal::kCores));  // Without a payload.
+  siginfo_t forged{};
+  forged.si_code = SI_QUEUE;
+  forged.si_pid = getpid();
+  forged.si_uid = geteuid() + 1;
+  forged.si_value.sival_int = 1;
+  ASSERT_EQ(
+      syscall(SYS_rt_sigqueueinfo, tenant_.pid(), SignalNumber(ResizeSignal::kCores), &forged), 0);
+  Until([&] { return Status().signals_ignored == 4; });
+  EXPECT_EQ(Status().cores, all_);
+}
+
+TEST_F(CtlTest, FullSignalQueueIsToldToTheSenderAndHarmsNobody) {
+  ASSERT_EQ(kill(tenant_.pid(), SIGSTOP), 0);  // It can't take any.
+  constexpr int kMost = 200'000;
+  int sent = 0;
+  const sigval value{.sival_int = 1};
+  while (sent < kMost && sigqueue(tenant_.pid(), SignalNumber(ResizeSignal::kCores), value) == 0) {
+    ++sent;
+  }
+  if (sent < kMost) {
+    EXPECT_EQ(errno, EAGAIN);
+    EXPECT_THROW(SendResizeSignal(tenant_.pid(), ResizeSignal::kCores, 2), InputError);
+  }
+  ASSERT_EQ(kill(tenant_.pid(), SIGCONT), 0);
+  UntilPinned(one_);
+  SendResizeSignal(tenant_.pid(), ResizeSignal::kCores, 2);  // Tries until there is room.
+  UntilPinned(all_);
+}
+
+TEST_F(CtlTest, FollowsItsAffinityMask) {
+  for (const CpuSet& cores : {one_, all_, all_ - one_, all_}) {
+    ASSERT_NE(ConfineThreads(tenant_.pid(), cores, Which::kAll, topology_), Confinement::kRefused);
+    UntilPinned(cores);
+  }
+  Ctl({"stop"});
+  EXPECT_NE(tenant_.End().errors.find(", by cpuset, settled in "), std::string::npos);
+}
+
+TEST_F(CtlTest, FollowsItsCpusetAndReturnsToWhatWasAskedFor) {
+  if (!Cgroup::Probe().cpuset) {
+    GTEST_SKIP() << "no cpuset cgroup can be made here: " << Cgroup::Probe().why_not;
+  }
+  Cgroup group = Cgroup::Create(OwnerName() + "-ctltest", all_);
+  group.Attach(tenant_.pid());
+  for (int i = 0; i < 3; ++i) {
+    group.SetCores(one_);
+    UntilPinned(one_);
+    const ControlReply refused = Ask({.verb = Verb::kSet, .cores = all_});
+    ASSERT_TRUE(std::holds_alternative<ErrorReply>(refused));
+    EXPECT_NE(std::get<ErrorReply>(refused).reason.find("its cpuset or affinity mask allows"),
+              std::string::npos);
+    group.SetCores(all_);
+    UntilPinned(all_);
+  }
+  Ctl({"stop"});
+  EXPECT_EQ(tenant_.End().exit_code, 0);
+}
+
+}  // namespace
+}  // namespace cosched
