@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -15,6 +16,8 @@
 #include "engine/base/topology.h"
 #include "experiments/build_info.h"
 #include "experiments/cli/plots.h"
+#include "experiments/hosts/cgroup.h"
+#include "experiments/hosts/podman.h"
 #include "experiments/realtime.h"
 
 namespace cosched {
@@ -100,7 +103,7 @@ Finding Affinity(const Topology& topology) {
 
 // The path of this process's cgroup under a controller; v2 has one for all, with an empty
 // controller list.
-std::filesystem::path Cgroup(const std::string& controller) {
+std::filesystem::path GroupFolder(const std::string& controller) {
   std::istringstream lines(ReadText("/proc/self/cgroup"));
   std::filesystem::path unified;
   for (std::string line; std::getline(lines, line);) {
@@ -119,7 +122,7 @@ std::filesystem::path Cgroup(const std::string& controller) {
 
 Finding Quota() {
   Finding finding = {.what = "CPU quota", .found = "none"};
-  const std::filesystem::path group = Cgroup("cpu");
+  const std::filesystem::path group = GroupFolder("cpu");
   std::string limit = ReadText(group / "cpu.max");
   if (limit.starts_with("max")) limit.clear();
   if (limit.empty()) limit = ReadText(group / "cpu.cfs_quota_us");
@@ -147,19 +150,37 @@ Finding Realtime() {
   return finding;
 }
 
-Finding Cpuset() {
-  const std::filesystem::path group = Cgroup("cpuset");
-  const bool writable = !group.empty() && access(group.c_str(), W_OK) == 0 &&
-                        (std::filesystem::exists(group / "cpuset.cpus"));
-  Finding finding = {.what = "cpuset cgroup",
-                     .found = writable ? "writable, " + group.string() : "not writable"};
-  if (!writable) {
-    finding.verdict = Verdict::kLesser;
-    finding.consequence =
-        "tenants are held on their cores by affinity only, which a tenant could change";
-    finding.remedy =
-        "run as root, or have a cgroup with cpuset delegated (systemd-run -p Delegate=yes)";
+Finding Cgroups() {
+  const Cgroup::Support support = Cgroup::Probe();
+  Finding finding = {.what = "cgroups"};
+  finding.found =
+      fmt::format("cpuset {}, CPU quota {}, pressure of a tenant {}", support.cpuset ? "yes" : "no",
+                  support.quota ? "yes" : "no", support.pressure ? "yes" : "no");
+  if (support.why_not.empty()) return finding;
+  finding.verdict = Verdict::kLesser;
+  finding.found += fmt::format(" ({})", support.why_not);
+  finding.consequence =
+      support.cpuset ? "actuator = \"quota\" or pressure_us of samples.csv may be missing"
+                     : "tenants are held on their cores by affinity only, which a tenant could "
+                       "change; no actuator = \"quota\"";
+  finding.remedy = "run as root; a container or a batch job needs a writable cgroup of its own";
+  return finding;
+}
+
+Finding Containers() {
+  Finding finding = {.what = "containers"};
+  finding.remedy = WhyNoContainers();
+  if (finding.remedy.empty()) {
+    finding.found = ContainerRuntimeVersions();
+    const std::string problem = TryContainer(ThisBinary());
+    if (problem.empty()) return finding;
+    finding.found += ", but a container does not start: " + problem;
+    finding.remedy = "see whether podman --runtime runc runs anything on this machine";
+  } else {
+    finding.found = "not available";
   }
+  finding.verdict = Verdict::kLesser;
+  finding.consequence = "no backend = \"container\"";
   return finding;
 }
 
@@ -238,7 +259,8 @@ int Doctor() {
     findings.push_back(
         {Verdict::kMissing, "topology", error.what(), "no experiment can run", "mount /sys"});
   }
-  for (const auto& probe : {Quota, Realtime, Cpuset, Pressure, SchedStat, Python, Memory})
+  for (const auto& probe :
+       {Quota, Realtime, Cgroups, Containers, Pressure, SchedStat, Python, Memory})
     findings.push_back(probe());
 
   bool can_run = true;
@@ -256,12 +278,24 @@ int Doctor() {
   return can_run ? 0 : kCannotRun;
 }
 
+// Only what is ours and whose process is gone: other experiments may be running.
+int CleanUp() {
+  std::vector<std::string> removed = CleanContainers();
+  for (std::string& group : Cgroup::Clean()) removed.push_back("cgroup " + group);
+  for (const std::string& what : removed) fmt::print("removed {}\n", what);
+  if (removed.empty()) fmt::print("nothing was left behind\n");
+  return 0;
+}
+
 }  // namespace
 
 void AddDoctorCommand(CLI::App& app, int* exit_code) {
   CLI::App* doctor = app.add_subcommand(
       "doctor", "Tell what this machine offers, and what to do about what it lacks");
-  doctor->callback([exit_code] { *exit_code = Doctor(); });
+  const auto clean = std::make_shared<bool>(false);
+  doctor->add_flag("--clean", *clean,
+                   "Remove the containers and cgroups that killed experiments left behind");
+  doctor->callback([clean, exit_code] { *exit_code = *clean ? CleanUp() : Doctor(); });
 }
 
 }  // namespace cosched

@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "engine/base/topology.h"
 #include "experiments/hosts/owner.h"
 
 namespace cosched {
@@ -151,6 +152,38 @@ std::optional<std::string> Capture(const std::vector<std::string>& command) {
     text.append(buffer, read);
   if (pclose(output) != 0) return std::nullopt;
   return text;
+}
+
+std::string TryContainer(const fs::path& binary) {
+  const fs::path folder = ContainerFolders() / (OwnerName() + "-trial");
+  std::error_code ignored;
+  fs::create_directories(folder / "control", ignored);
+  const CpuSet cores = Topology::ThisMachine().Cpus();
+  try {
+    WriteContainersConf(folder / "containers.conf");
+    std::vector<std::string> command = RunCommand({.conf = folder / "containers.conf",
+                                                   .folder = folder,
+                                                   .name = "cosched-" + OwnerName() + "-trial",
+                                                   .owner = OwnerName(),
+                                                   .cores = cores,
+                                                   .quota = {},
+                                                   .binary = fs::canonical(binary),
+                                                   .control = folder / "control",
+                                                   .data = {},
+                                                   .arguments = {"--version"}});
+    std::erase(command, "--detach");
+    const fs::path log = folder / "log";
+    command.insert(command.begin(), {"/bin/sh", "-c", "exec \"$@\" 2>" + log.string(), "sh"});
+    const bool worked = Capture(command).has_value();
+    std::ifstream said(log);
+    std::string problem, line;
+    while (std::getline(said, line)) problem = line;
+    fs::remove_all(folder, ignored);
+    return worked ? "" : problem.empty() ? "no reason given" : problem;
+  } catch (const std::runtime_error& error) {
+    fs::remove_all(folder, ignored);
+    return error.what();
+  }
 }
 
 std::vector<std::string> CleanContainers() {

@@ -47,6 +47,9 @@ std::vector<std::string> UpdateCommand(const std::filesystem::path& conf, const 
 std::vector<std::string> RemoveCommand(const std::filesystem::path& conf,
                                        const std::vector<std::string>& names);
 
+// Starts the binary once with --version in a container. "" if that worked, else what was said.
+std::string TryContainer(const std::filesystem::path& binary);
+
 // Runs a command to its end; what it wrote to stdout, or nullopt if it failed.
 std::optional<std::string> Capture(const std::vector<std::string>& command);
 

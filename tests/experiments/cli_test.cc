@@ -12,6 +12,7 @@
 #include <chrono>
 #include <thread>
 
+#include "experiments/hosts/podman.h"
 #include "tests/experiments/temporary_folder.h"
 
 namespace cosched {
@@ -161,10 +162,39 @@ TEST_F(CliTest, DryRunPrintsThePlanAndRunsNothing) {
 TEST_F(CliTest, DoctorSaysWhatThisMachineOffers) {
   const Ended ended = Run({"doctor"});
   EXPECT_EQ(ended.exit_code, 0) << ended.out << ended.err;
-  for (const char* what : {"cores", "topology", "SMT", "governor", "SCHED_FIFO", "cpuset cgroup",
-                           "PSI", "plots", "memory"}) {
+  for (const char* what : {"cores", "topology", "SMT", "governor", "SCHED_FIFO", "cgroups",
+                           "containers", "PSI", "plots", "memory"}) {
     EXPECT_NE(ended.out.find(what), std::string::npos) << what;
   }
+}
+
+TEST_F(CliTest, DoctorCleansOnlyWhatEndedExperimentsLeft) {
+  const Ended ended = Run({"doctor", "--clean"});
+  EXPECT_EQ(ended.exit_code, 0) << ended.out << ended.err;
+  EXPECT_TRUE(ended.out.starts_with("removed ") || ended.out == "nothing was left behind\n")
+      << ended.out;
+  EXPECT_EQ(Run({"doctor", "--clean"}).out, "nothing was left behind\n");
+}
+
+TEST_F(CliTest, RunsAnExperimentInContainersWithSoundRecords) {
+  if (const std::string why_not = WhyNoContainers(); !why_not.empty()) GTEST_SKIP() << why_not;
+  const Ended ended = Run({"run", "x.toml", "--no-plots", "--backend", "container"});
+  EXPECT_EQ(ended.exit_code, 0) << ended.out << ended.err;
+  ASSERT_EQ(Runs().size(), 1U);
+  EXPECT_NE(ReadText(Runs()[0] / "manifest.json").find("\"backend\": \"container\""),
+            std::string::npos);
+  const std::string check = "python3 " COSCHED_SOURCE_DIR "/tests/check_results.py '" +
+                            Runs()[0].string() + "' >/dev/null";
+  EXPECT_EQ(std::system(check.c_str()), 0);
+}
+
+TEST_F(CliTest, ContainersAreMovedByTheirCgroupOnly) {
+  if (const std::string why_not = WhyNoContainers(); !why_not.empty()) GTEST_SKIP() << why_not;
+  const Ended ended =
+      Run({"run", "x.toml", "--backend", "container", "--set", "machine.actuator=affinity"});
+  EXPECT_EQ(ended.exit_code, 2);
+  EXPECT_NE(ended.err.find("machine.actuator"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("cpuset, quota"), std::string::npos) << ended.err;
 }
 
 TEST_F(CliTest, RunsAnExperimentAndEndsWithTheComparison) {
