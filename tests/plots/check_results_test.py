@@ -207,11 +207,6 @@ class TamperTest(unittest.TestCase):
         self.set_cell("samples", 5, runnable_threads="64", settling="1")
         self.assertNotIn("runnable threads on", check(self.run)[1])
 
-    def test_runnable_threads_may_exceed_the_cores_of_a_container_whose_client_is_off(self):
-        self.set_cell("samples", 5, runnable_threads="64", settling="0")
-        self.edit_manifest(lambda manifest: manifest["experiment"]["container"].update(client="off"))
-        self.assertNotIn("runnable threads on", check(self.run)[1])
-
     def test_counter_that_goes_back(self):
         self.set_cell("samples", 1, run_time_s="999")
         self.expect_broken("run_time_s goes back")
