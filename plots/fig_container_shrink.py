@@ -68,8 +68,10 @@ def trials_of(sweep, actuator, sources):
             if not shrunk or shrunk_at(cell) is not None and len(late_steps(cell)) >= FEWEST_STEPS:
                 trials.setdefault(cell.trial, {})[name] = of(cell)
     whole = [trial for trial in trials.values() if len(trial) == len(sources)]
+    if not whole and actuator not in sweep.values(ACTUATOR):
+        raise claims.NotHere(sweep.why_left_out(f"actuator={actuator}") or f"{actuator} is not in this sweep")
     if not whole:
-        raise claims.NotHere(sweep.why_left_out(f"actuator={actuator}") or f"no trial by {actuator} has enough steps after the shrink")
+        raise claims.NotHere(f"no trial by {actuator} has {FEWEST_STEPS} steps after the shrink: raise workload.resnet20.steps")
     return whole
 
 
