@@ -111,6 +111,7 @@ class ContainerTenant final : public LaunchedTenant {
         listener_(Listen(plan_.control / "host")) {
     plan_.arguments = launch.arguments;
     plan_.arguments.push_back(std::string("--host-socket=") + kControlInside + "/host");
+    plan_.arguments.push_back(std::string("--control=") + kControlInside + "/tenant");
     Run(RunCommand(plan_), &starter_);
   }
   ~ContainerTenant() override { Kill(); }
@@ -130,6 +131,7 @@ class ContainerTenant final : public LaunchedTenant {
 
   pid_t pid() const override { return pid_; }
   int socket() const override { return socket_.get(); }
+  std::filesystem::path Control() const override { return plan_.control / "tenant"; }
   std::vector<int> Descriptors() const override {
     return {starter_ ? starter_->pidfd() : -1, pid_ < 0 ? -1 : listener_.get(), pidfd_.get(),
             updater_ ? updater_->pidfd() : -1};

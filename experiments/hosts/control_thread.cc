@@ -177,6 +177,7 @@ bool ControlThread::Wait() {
 // REQUIRES: the lock is held.
 void ControlThread::TakeWhatArrived() {
   TakeReports();
+  watch_->Drain();
   if (Hosted()) ReadHost();
   bool signalled = false;
   signals_.Take([&](ResizeSignal signal, int value) {

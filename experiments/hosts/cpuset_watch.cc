@@ -35,10 +35,13 @@ UniqueFd WatchFile(const std::filesystem::path& file) {
 CpusetWatch::CpusetWatch(const Topology& topology)
     : topology_(topology), inotify_(WatchFile(CpusetFile())), mask_(topology.ThreadBinding(0)) {}
 
-bool CpusetWatch::Look() {
+void CpusetWatch::Drain() {
   char events[1024];
   while (inotify_ && read(inotify_.get(), events, sizeof events) > 0) {
   }
+}
+
+bool CpusetWatch::Look() {
   CpuSet mask = topology_.ThreadBinding(0);
   if (mask.Empty() || mask == mask_) return false;
   mask_ = std::move(mask);
