@@ -247,6 +247,7 @@ WorldFactory ContainerWorlds(const std::filesystem::path& binary, const Topology
         .binary = binary, .actuator = actuator, .cores = cores, .actuation = container.actuation});
     return std::make_unique<ProcessWorld>(ProcessHost::Options{.binary = {},
                                                                .log_directory = log_folder,
+                                                               .run = RunOf(log_folder),
                                                                .topology = topology,
                                                                .actuator = actuator,
                                                                .cores = cores,
