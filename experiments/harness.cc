@@ -34,6 +34,7 @@ class ProcessWorld final : public World {
   std::vector<StepSample> TakeSteps() override { return host_.TakeSteps(); }
   std::vector<ResizeSample> TakeResizes() override { return host_.TakeResizes(); }
   std::vector<ActuationSample> TakeActuations() override { return host_.TakeActuations(); }
+  std::vector<std::string> TakeMarks() override { return host_.TakeMarks(); }
   double ForeignShare() const override { return foreign_load_.Share(host_.UsedByOthersChildren()); }
 
  private:
@@ -179,6 +180,7 @@ class CellRun {
   }
 
   void MarkDoubts() {
+    for (const std::string& mark : world_->TakeMarks()) records_.Mark(mark);
     if (worst_lateness_ > kLate) {
       records_.Mark(
           fmt::format("the generator fell behind: an arrival was submitted {:.0f} ms late",

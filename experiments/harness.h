@@ -26,6 +26,8 @@ class World {
   virtual std::vector<StepSample> TakeSteps() = 0;
   virtual std::vector<ResizeSample> TakeResizes() = 0;
   virtual std::vector<ActuationSample> TakeActuations() = 0;
+  // What a reader of the records must know; once a cell.
+  virtual std::vector<std::string> TakeMarks() { return {}; }
   // Share of the cores' time that programs which are not ours used since the world was made.
   virtual double ForeignShare() const { return 0; }
 };

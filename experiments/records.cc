@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -308,7 +309,8 @@ void CellRecords::OnSample(const TenantSample& sample) {
 void CellRecords::OnStep(const StepSample& step) {
   impl_->steps.Row({std::to_string(step.job.value), std::to_string(step.step),
                     Seconds(step.finished), fmt::format("{:.4f}", ToSeconds(step.duration) * 1e3),
-                    std::to_string(step.threads), fmt::format("{:.6g}", step.loss)});
+                    std::to_string(step.threads),
+                    std::isfinite(step.loss) ? fmt::format("{:.6g}", step.loss) : ""});
   const auto track = impl_->tracks.find(step.job);
   if (track == impl_->tracks.end()) return;
   track->second.steps = std::max(track->second.steps, step.step + 1);

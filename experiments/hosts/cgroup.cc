@@ -1,8 +1,10 @@
 #include "experiments/hosts/cgroup.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -383,6 +385,25 @@ Duration Cgroup::Apply(Actuator actuator, const CpuSet& cores) {
     SetCores(cores);
   }
   return std::chrono::steady_clock::now() - start;
+}
+
+void Cgroup::Kill() const {
+  constexpr int kMostRounds = 100, kDeathMilliseconds = 1000;
+  for (int round = 0; round < kMostRounds; ++round) {
+    std::istringstream processes(ReadAll(impl_->cpuset / "cgroup.procs"));
+    std::vector<UniqueFd> killed;
+    for (pid_t process = 0; processes >> process;) {
+      UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
+      if (!pidfd) continue;  // Gone by now.
+      syscall(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0);
+      killed.push_back(std::move(pidfd));
+    }
+    if (killed.empty()) return;
+    for (const UniqueFd& pidfd : killed) {
+      pollfd gone{pidfd.get(), POLLIN, 0};
+      poll(&gone, 1, kDeathMilliseconds);
+    }
+  }
 }
 
 Cgroup::Counters Cgroup::Read() const {

@@ -77,6 +77,9 @@ class Cgroup {
   // A grant of these cores, by cpuset or by quota. How long the kernel took.
   Duration Apply(Actuator actuator, const CpuSet& cores);
 
+  // Kills what is inside, and what that forks meanwhile; nothing of it runs when this returns.
+  void Kill() const;
+
   struct Counters {
     std::optional<Duration> throttled;  // Where it has a cpu controller of its own.
     std::optional<Duration> pressure;   // PSI "some", total.

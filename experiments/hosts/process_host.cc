@@ -65,6 +65,7 @@ struct ProcessHost::Impl {
   std::vector<ResizeSample> resizes;
   std::vector<ActuationSample> actuations;
   Duration used_by_others_children{0};     // Of tenants that are gone.
+  std::vector<std::string> marks;
   std::vector<TenantSample> last_samples;  // Of tenants that are gone; not yet taken.
   TimePoint next_drain;
 };
@@ -96,6 +97,7 @@ void ProcessHost::Impl::Bury(Entry* entry) {
   entry->tenant->TakeResizes(epoch, clock.Now(), &resizes);
   entry->tenant->TakeActuations(&actuations);
   last_samples.push_back(entry->tenant->LastSample(clock.Now()));
+  for (std::string& mark : entry->tenant->Marks()) marks.push_back(std::move(mark));
   entry->progress = entry->tenant->Progress();
   used_by_others_children += entry->tenant->UsedByOthersChildren();
   entry->tenant = nullptr;
@@ -156,7 +158,8 @@ void ProcessHost::Start(const Job& job, const CpuSet& cores, Split threads) {
                                       .client = options.client,
                                       .heartbeat_timeout = options.heartbeat_timeout,
                                       .start_timeout = options.start_timeout,
-                                      .settle_timeout = options.settle_timeout};
+                                      .settle_timeout = options.settle_timeout,
+                                      .revocation_timeout = options.revocation_timeout};
   if (!options.log_directory.empty()) {
     settings.log = options.log_directory / ("tenant-" + std::to_string(job.id.value) + ".log");
   }
@@ -250,6 +253,8 @@ Duration ProcessHost::UsedByOthersChildren() const {
   }
   return used;
 }
+
+std::vector<std::string> ProcessHost::TakeMarks() { return std::exchange(impl_->marks, {}); }
 
 void ProcessHost::Interrupt() {
   const int error = errno;  // A signal handler must leave it as it was.

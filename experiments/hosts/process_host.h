@@ -39,6 +39,8 @@ class ProcessHost final : public Host {
     Duration start_timeout = std::chrono::seconds(60);
     Duration settle_timeout =
         std::chrono::seconds(5);  // A grant not settled by then fails the tenant.
+    // Cores that it was told to leave and has not left by then: it is killed.
+    Duration revocation_timeout = std::chrono::milliseconds(250);
   };
 
   explicit ProcessHost(const Options& options);
@@ -67,6 +69,8 @@ class ProcessHost final : public Host {
 
   // How tenants were moved by the grants since the last call, in order per job.
   std::vector<ActuationSample> TakeActuations();
+  // What a reader of the records must know of the tenants that have gone since the last call.
+  std::vector<std::string> TakeMarks();
 
   // CPU time of all tenants so far that the kernel does not account to this process, because they
   // were started by a container runtime.

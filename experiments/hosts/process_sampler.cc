@@ -103,6 +103,8 @@ bool ProcessSampler::ReadStat(Thread* thread, Source* source) {
     if (position == 0) return true;
   }
   const int cpu = static_cast<int>(NumberAt(stat, position));
+  // It may be moved from queue to queue without running.
+  if (thread->cpu >= 0 && cpu != thread->cpu) source->counters_stale = true;
   if (!has_sched_ && thread->cpu >= 0 && cpu != thread->cpu) ++thread->migrations;
   thread->cpu = cpu;
   return true;

@@ -19,8 +19,10 @@ using std::chrono::seconds;
 
 constexpr Duration kVerifyPeriod = microseconds(500);  // Between looks whether a grant has settled.
 constexpr Duration kConductPeriod = milliseconds(200);  // Between looks whether it keeps to it.
-constexpr Duration kLeaveTimeout = seconds(5);  // From "finished", or a closed socket, to the end.
-constexpr int kMessagesPerTurn = 64;            // A tenant that floods its host only delays itself.
+constexpr Duration kLeaveTimeout = seconds(5);          // From "finished" to the end.
+constexpr Duration kClosedTimeout = seconds(1);         // From a closed socket to the end.
+constexpr int kExcessLooks = 3;  // A thread that goes to sleep may be caught awake once or twice.
+constexpr int kMessagesPerTurn = 64;  // A tenant that floods its host only delays itself.
 constexpr Duration kPausedRunTime = milliseconds(10);  // More is computing while paused.
 
 std::vector<std::string> Arguments(const Job& job, const TenantSpec& spec, const CpuSet& cores,
@@ -66,6 +68,7 @@ SupervisedTenant::SupervisedTenant(const Job& job, const TenantSpec& spec, const
       settings_(settings),
       started_at_(now),
       counters_(SharedCounters::Create()),
+      claims_(job.id, spec, now),
       cores_(cores),
       held_(cores),
       threads_(threads),
@@ -111,17 +114,22 @@ void SupervisedTenant::Fail(std::string reason) {
 }
 
 void SupervisedTenant::BeginGrant(const CpuSet& cores, Split threads, TimePoint now) {
-  const bool was_stopped = Paused() && !Told();
+  const bool was_stopped = stopped_;
   cores_ = cores;
   threads_ = threads;
   held_ = held_ | cores;
+  if (held_ == cores_) {
+    leave_by_.reset();
+  } else if (!leave_by_) {
+    leave_by_ = now + settings_.revocation_timeout;
+  }
   ++sequence_;
   settling_ = true;
   acted_ = moving_ = answered_ = false;
   settle_deadline_ = now + settings_.settle_timeout;
   if (was_stopped) {  // It could not do anything meanwhile.
     ready_deadline_ = std::max(ready_deadline_, now + settings_.start_timeout);
-    last_heartbeat_ = last_run_ = now;
+    last_heartbeat_ = last_run_ = last_step_ = now;
   }
   next_check_ = now;
   Act(now);
@@ -142,7 +150,10 @@ void SupervisedTenant::Act(TimePoint now) {
     if (moving_) return;
   }
   acted_ = true;
-  if (!Told()) return launched_->Signal(Paused() ? SIGSTOP : SIGCONT);
+  // One that is not up yet would not hear of a pause in time.
+  const bool was_stopped = std::exchange(stopped_, Paused() && (!Told() || !ready_));
+  if (stopped_ != was_stopped) launched_->Signal(stopped_ ? SIGSTOP : SIGCONT);
+  if (!Told()) return;
   const auto start = std::chrono::steady_clock::now();
   const GrantMessage grant{sequence_, Range(), threads_};
   if (!SendPacket(launched_->socket(), Encode(grant)) && !closed_) {
@@ -156,6 +167,7 @@ void SupervisedTenant::Act(TimePoint now) {
 
 void SupervisedTenant::Move(TimePoint now) {
   if (!launched_->HasGroup()) {
+    if (Told() && !ready_) Confine();  // It would not hear of its cores in time.
     if (Told()) return;
     const auto start = std::chrono::steady_clock::now();
     Confine();
@@ -187,7 +199,7 @@ void SupervisedTenant::Confine() {
     Fail("the kernel does not allow it on cores " + cores_.ToString() + ": " +
          std::generic_category().message(errno));
   }
-  answered_ = result == Confinement::kDone;
+  if (!Awaited()) answered_ = result == Confinement::kDone;
 }
 
 void SupervisedTenant::Handle(const HelloMessage& hello, TimePoint) {
@@ -201,7 +213,7 @@ void SupervisedTenant::Handle(const SettledMessage& settled, TimePoint now) {
   if (!ready_) {
     ready_ = true;
     settle_deadline_ = now + settings_.settle_timeout;
-    last_heartbeat_ = last_run_ = now;
+    last_heartbeat_ = last_run_ = last_step_ = now;
   }
   if (!Awaited() || settled.sequence < sequence_) return;
   // Fewer is allowed: somebody else may have narrowed its cpuset.
@@ -213,6 +225,10 @@ void SupervisedTenant::Handle(const SettledMessage& settled, TimePoint now) {
 }
 
 void SupervisedTenant::Handle(const ResizedMessage& resized, TimePoint) {
+  const int threads = resized.after.inter + std::max(0, resized.after.intra - 1);
+  if (!settings_.topology.Cpus().Contains(resized.cores) || threads > resized.cores.Count()) {
+    return Fail("reported a resize that can't be");
+  }
   resizes_.push_back(resized);
   paused_by_others_ = resized.after == Split{0, 0};
 }
@@ -239,10 +255,11 @@ void SupervisedTenant::ReadMessages(TimePoint now) {
       case Receipt::kTooLong: return Fail("sent an oversized message");
       case Receipt::kClosed:
         closed_ = true;
-        leave_deadline_ = now + kLeaveTimeout;
+        leave_deadline_ = now + (finished_ ? kLeaveTimeout : kClosedTimeout);
         return;
       case Receipt::kPacket: break;
     }
+    if (!claims_.CountMessage(now)) return Fail("floods its control socket");
     const Parsed<TenantMessage> parsed = ParseTenantMessage(text);
     if (!parsed.message) return Fail("sent a message that can't be read: " + parsed.error);
     const bool needs_greeting = !std::holds_alternative<HelloMessage>(*parsed.message) &&
@@ -272,24 +289,26 @@ std::optional<HostEvent> SupervisedTenant::Advance(TimePoint now) {
     ReadMessages(now);  // Its last words, which it may have said since.
     return Over(*end);
   }
-  if (!finished_) {
-    CheckDeadlines(now);
-    if (ready_ && !settling_ && now >= next_conduct_check_) CheckConduct(now);
-  }
   const bool settled = settling_ && !finished_ && failure_.empty() && AtItsPlace();
-  if (!failure_.empty() || (finished_ && now >= leave_deadline_)) {
+  if (!finished_ && !settled) CheckDeadlines(now);
+  if (ready_ && !finished_ && !settling_ && now >= next_conduct_check_) CheckConduct(now);
+  if (!failure_.empty() || Overdue(now)) {
     launched_->Kill();
     return Over({});
   }
   if (settled) {
     settling_ = false;
     held_ = cores_;
+    leave_by_.reset();
+    excess_looks_ = 0;
     paused_run_time_ = sampler_->ComputeTotals().run_time;
-    last_run_ = now;
+    last_run_ = last_step_ = now;
     return HostSettled{job_.id};
   }
-  const bool others_turn = Awaited() ? !ready_ || !answered_ : !ready_ && !Paused();
+  // Until it has answered there is nothing to look at, unless all that is wanted is that it leaves.
+  const bool others_turn = !stopped_ && (ready_ ? Awaited() && !answered_ : !leave_by_);
   if (settling_ && !finished_ && !others_turn && !moving_) next_check_ = now + kVerifyPeriod;
+  if (leave_by_) next_check_ = std::min(next_check_, *leave_by_);
   return std::nullopt;
 }
 
@@ -300,19 +319,20 @@ Duration SupervisedTenant::CheckPeriod() const {
 
 bool SupervisedTenant::AtItsPlace() {
   if (!acted_ || !sampler_) return false;
-  if (!Told() && Paused()) {
+  if (stopped_) {
     if (!sampler_->Read()) return false;
     const auto& threads = sampler_->Threads();
     return std::all_of(threads.begin(), threads.end(),
                        [](const auto& thread) { return thread.state == 'T'; });
   }
-  if (!ready_) return false;
+  if (!ready_ && !leave_by_) return false;
   if (!Awaited()) {
     // Threads that were born meanwhile are missing, if it is the affinity that holds them.
     if (!launched_->HasGroup() && !answered_) Confine();
     answered_ = answered_ || launched_->HasGroup();
   }
-  if (!answered_ || !sampler_->Read()) return false;
+  const bool to_answer = ready_ || !Awaited();
+  if ((to_answer && !answered_) || !sampler_->Read()) return false;
   for (const ProcessSampler::Thread& thread : sampler_->Threads()) {
     if (Paused() ? thread.compute && thread.state == 'R'
                  : !Range().Contains(settings_.topology.ThreadBinding(thread.tid))) {
@@ -322,48 +342,71 @@ bool SupervisedTenant::AtItsPlace() {
   return true;
 }
 
+// REQUIRES: it has not finished, and is not where it should be if a grant is under way.
 void SupervisedTenant::CheckDeadlines(TimePoint now) {
-  const bool stopped = !Told() && Paused();
+  // The host's own doing reaches those that it can't talk to before they are up.
+  if (leave_by_ && !acted_) leave_by_ = now + settings_.revocation_timeout;
   if (closed_ && now >= leave_deadline_) return Fail("closed its control socket");
-  if (!ready_ && !stopped) {
+  if (settling_ && leave_by_ && now >= *leave_by_) {
+    return Fail("did not leave cores " + (held_ - cores_).ToString() +
+                Within(settings_.revocation_timeout));
+  }
+  if (!ready_ && !stopped_) {
     if (now < ready_deadline_) return;
     const std::string what = greeted_ ? "was not ready" : "did not say hello";
     return Fail(what + Within(settings_.start_timeout));
   }
   if (settling_ && now >= settle_deadline_) {
-    Fail((stopped ? "did not stop" : "did not follow its grant") +
-         Within(settings_.settle_timeout));
+    Fail("did not follow its grant" + Within(settings_.settle_timeout));
   }
+}
+
+// It has done its work; only its leaving is awaited.
+bool SupervisedTenant::Overdue(TimePoint now) const {
+  return finished_ && (now >= leave_deadline_ || (leave_by_ && now >= *leave_by_));
 }
 
 // REQUIRES: the latest grant has settled.
 void SupervisedTenant::CheckConduct(TimePoint now) {
   next_conduct_check_ = next_check_;
-  const bool stopped = !Told() && Paused();
-  if (stopped || !sampler_->Read()) return;
+  if (stopped_ || !sampler_->Read()) return;
   CheckAlive(now);
-  if (Paused()) {
-    if (sampler_->ComputeTotals().run_time > paused_run_time_ + kPausedRunTime) {
-      Fail("computes while it is paused");
-    }
-    return;
+  if (!Paused()) return CheckPlace();
+  if (sampler_->ComputeTotals().run_time > paused_run_time_ + kPausedRunTime) {
+    Fail("computes while it is paused");
   }
+}
+
+// All threads: one that is not of the pools takes a core just as well.
+void SupervisedTenant::CheckPlace() {
   for (const ProcessSampler::Thread& thread : sampler_->Threads()) {
-    if (!thread.compute) continue;
     const CpuSet binding = settings_.topology.ThreadBinding(thread.tid);
     if (Range().Contains(binding)) continue;
     if (launched_->HasGroup() && !std::exchange(retaken_, true)) return launched_->Move(cores_);
-    return Fail("has a compute thread on cores " + binding.ToString() + ", outside its grant of " +
-                cores_.ToString());
+    return Fail(std::string("has a ") + (thread.compute ? "compute " : "") + "thread on cores " +
+                binding.ToString() + ", outside its grant of " + cores_.ToString());
   }
   retaken_ = false;
+  if (!Awaited()) return;
+  const int runnable = sampler_->ComputeTotals().runnable;
+  excess_looks_ = runnable > cores_.Count() ? excess_looks_ + 1 : 0;
+  if (excess_looks_ >= kExcessLooks) {
+    Fail("runs " + std::to_string(runnable) + " compute threads on " +
+         std::to_string(cores_.Count()) + " cores");
+  }
 }
 
 // Two signs of life are wanted: the control thread's heartbeat, and CPU time of the threads that do
 // the steps.
 void SupervisedTenant::CheckAlive(TimePoint now) {
-  const int64_t heartbeats = counters_.Read().heartbeats;
-  if (std::exchange(heartbeats_, heartbeats) != heartbeats) last_heartbeat_ = now;
+  const SharedCounters::Counters counters = claims_.Plausible(counters_.Read());
+  if (std::exchange(heartbeats_, counters.heartbeats) != counters.heartbeats) {
+    last_heartbeat_ = now;
+  }
+  if (std::exchange(steps_, counters.steps) != counters.steps || Paused() || paused_by_others_) {
+    last_step_ = now;
+  }
+  stalled_ = stalled_ || now - last_step_ > settings_.heartbeat_timeout;
   Duration run_time = sampler_->ComputeTotals().run_time;
   for (const ProcessSampler::Thread& thread : sampler_->Threads()) {
     if (thread.tid == launched_->pid()) run_time += thread.run_time;
@@ -380,11 +423,11 @@ void SupervisedTenant::CheckAlive(TimePoint now) {
 
 double SupervisedTenant::Progress() const {
   const double all = static_cast<double>(std::max<int64_t>(spec_.steps, 1));
-  return std::min(static_cast<double>(counters_.Read().steps) / all, 1.0);
+  return std::min(static_cast<double>(claims_.Plausible(counters_.Read()).steps) / all, 1.0);
 }
 
 TenantSample SupervisedTenant::SampleOf(const ProcessSampler::Totals& totals, TimePoint now) const {
-  const SharedCounters::Counters counters = counters_.Read();
+  const SharedCounters::Counters counters = claims_.Plausible(counters_.Read());
   TenantSample sample;
   sample.job = job_.id;
   sample.time = now;
@@ -419,16 +462,24 @@ TenantSample SupervisedTenant::LastSample(TimePoint now) const {
 
 void SupervisedTenant::TakeSteps(Duration epoch, TimePoint now, std::vector<StepSample>* steps) {
   std::vector<SharedCounters::Step> taken;
-  if (!counters_.TakeSteps(&taken)) Fail("wrote nonsense into its counters");
-  for (const SharedCounters::Step& step : taken) {
-    const TimePoint finished(step.finished - epoch);
-    steps->push_back({.job = job_.id,
-                      .step = step.step,
-                      .finished = std::clamp(finished, started_at_, now),
-                      .duration = std::clamp(step.duration, Duration(0), now - started_at_),
-                      .threads = step.threads,
-                      .loss = step.loss});
+  if (!counters_.TakeSteps(&taken) || !claims_.Take(taken, epoch, now, steps)) {
+    Fail("wrote nonsense into its counters");
   }
+}
+
+std::vector<std::string> SupervisedTenant::Marks() const {
+  const std::string job = "job " + std::to_string(job_.id.value);
+  const int64_t dropped = claims_.Plausible(counters_.Read()).steps_dropped;
+  std::vector<std::string> marks;
+  if (dropped > 0) {
+    marks.push_back(job + ": " + std::to_string(dropped) +
+                    " steps are missing in steps.csv: they came too fast");
+  }
+  if (stalled_) {
+    marks.push_back(job + " ended no step" + Within(settings_.heartbeat_timeout) +
+                    ", though it computed");
+  }
+  return marks;
 }
 
 void SupervisedTenant::TakeResizes(Duration epoch, TimePoint now,

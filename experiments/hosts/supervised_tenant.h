@@ -19,6 +19,7 @@
 #include "experiments/hosts/control_socket.h"
 #include "experiments/hosts/process_sampler.h"
 #include "experiments/hosts/shared_counters.h"
+#include "experiments/hosts/tenant_claims.h"
 #include "experiments/hosts/tenant_launcher.h"
 #include "experiments/hosts/tenant_protocol.h"
 #include "experiments/hosts/tenant_spec.h"
@@ -35,7 +36,7 @@ class SupervisedTenant {
     Actuator actuator = Actuator::kAffinity;  // The launcher's too.
     CpuSet machine_cores;                     // Of the experiment: where a quota lets it run.
     Client client = Client::kOn;
-    Duration heartbeat_timeout, start_timeout, settle_timeout;
+    Duration heartbeat_timeout, start_timeout, settle_timeout, revocation_timeout;
   };
 
   // Starts it. Throws std::runtime_error if that is refused. The launcher outlives it.
@@ -59,6 +60,9 @@ class SupervisedTenant {
   TenantSample LastSample(TimePoint now) const;       // When it is gone: all that was seen of it.
   // `epoch` is the MonotonicNow() of TimePoint zero.
   void TakeSteps(Duration epoch, TimePoint now, std::vector<StepSample>* steps);
+  // What a reader of the records must know of it, such as steps that are missing there; when it is
+  // gone.
+  std::vector<std::string> Marks() const;
   void TakeResizes(Duration epoch, TimePoint now, std::vector<ResizeSample>* resizes);
   void TakeActuations(std::vector<ActuationSample>* actuations);
 
@@ -89,6 +93,8 @@ class SupervisedTenant {
   void CheckDeadlines(TimePoint now);
   void CheckConduct(TimePoint now);
   void CheckAlive(TimePoint now);
+  void CheckPlace();
+  bool Overdue(TimePoint now) const;
   Duration CheckPeriod() const;
 
   const Job job_;
@@ -96,6 +102,7 @@ class SupervisedTenant {
   const Settings settings_;
   const TimePoint started_at_;
   SharedCounters counters_;
+  TenantClaims claims_;
   std::unique_ptr<LaunchedTenant> launched_;
   std::optional<ProcessSampler> sampler_;  // Once its process is known.
   std::optional<ControlLink> control_;
@@ -108,7 +115,9 @@ class SupervisedTenant {
   bool moving_ = false;   // … or its cgroup is being moved.
   bool retaken_ = false;  // Its cgroup was moved back, because somebody else had widened it.
   bool settling_ = true;
-  bool answered_ = false;  // The tenant has answered the latest grant, or need not.
+  std::optional<TimePoint> leave_by_;  // When the cores that it was told to leave must be left.
+  bool stopped_ = false;               // Paused by SIGSTOP: it does not know how, or not yet.
+  bool answered_ = false;              // The tenant has answered the latest grant, or need not.
 
   bool greeted_ = false;   // It has said hello …
   bool ready_ = false;     // … and that it can compute,
@@ -125,6 +134,10 @@ class SupervisedTenant {
   TimePoint last_heartbeat_;
   Duration run_time_{0};  // Of main and compute threads, at the last sign of life.
   TimePoint last_run_;
+  int64_t steps_ = -1;
+  TimePoint last_step_;
+  bool stalled_ = false;         // It has computed for long without ending a step.
+  int excess_looks_ = 0;         // In a row, at more threads that compute than cores granted.
   Duration paused_run_time_{0};  // Of compute threads, when the pause had settled.
 };
 

@@ -14,6 +14,9 @@
 #include <cstring>
 #include <memory>
 #include <system_error>
+#include <utility>
+
+#include "experiments/hosts/process_tree.h"
 
 namespace cosched {
 namespace {
@@ -27,8 +30,8 @@ namespace {
 struct ChildPlan {
   const char* binary;
   char* const* argv;
-  const cpu_set_t* cores;  // Null = all.
-  size_t cores_size;
+  char* const* environment;
+  int gate;  // Says whether it has been placed on its cores; -1 = it need not be.
   const int* doors;
   size_t door_count;
   const int* inherited;
@@ -52,15 +55,16 @@ struct ChildPlan {
   for (size_t i = 0; i < plan.door_count; ++i) {
     if (write(plan.doors[i], "0", 1) != 1) _exit(TenantProcess::kNoCores);
   }
-  if (plan.cores != nullptr && sched_setaffinity(0, plan.cores_size, plan.cores) != 0) {
-    _exit(TenantProcess::kNoCores);
+  if (plan.gate >= 0) {
+    char placed = 0;
+    if (read(plan.gate, &placed, 1) != 1 || placed == 0) _exit(TenantProcess::kNoCores);
   }
   if (dup2(plan.input, 0) < 0 || dup2(plan.output, 1) < 0 || dup2(plan.output, 2) < 0) {
     _exit(TenantProcess::kNoOutput);
   }
   syscall(SYS_close_range, 3u, UINT_MAX, CLOSE_RANGE_CLOEXEC);
   for (size_t i = 0; i < plan.inherited_count; ++i) fcntl(plan.inherited[i], F_SETFD, 0);
-  execv(plan.binary, plan.argv);
+  execve(plan.binary, plan.argv, plan.environment);
   _exit(TenantProcess::kNoBinary);
 }
 
@@ -130,12 +134,16 @@ void Reaper::Run() {
 }
 
 TenantProcess::TenantProcess(const Launch& launch, Reaper* reaper, std::unique_ptr<Cgroup> group)
-    : reaper_(reaper), group_(std::move(group)) {
+    : reaper_(reaper), group_(std::move(group)), mark_(NewTenantMark()) {
   std::vector<char*> argv{const_cast<char*>(launch.binary.c_str())};
   for (const std::string& argument : launch.arguments) {
     argv.push_back(const_cast<char*>(argument.c_str()));
   }
   argv.push_back(nullptr);
+  std::vector<char*> environment{mark_.data()};  // First: process_tree.h looks for it there.
+  for (char** variable = environ; *variable != nullptr; ++variable)
+    environment.push_back(*variable);
+  environment.push_back(nullptr);
 
   constexpr int kCpus = CpuSet::kMaxCpu + 1;
   const std::unique_ptr<cpu_set_t, FreeCpus> cores(CPU_ALLOC(kCpus));
@@ -150,10 +158,17 @@ TenantProcess::TenantProcess(const Launch& launch, Reaper* reaper, std::unique_p
   if (!output) ThrowErrno("opening the tenant's log " + launch.log.string());
   output = AboveStdio(std::move(output));
 
+  std::pair<UniqueFd, UniqueFd> gate;
+  if (!launch.cores.Empty()) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) ThrowErrno("pipe2");
+    gate.first = AboveStdio(UniqueFd(ends[0]));
+    gate.second = AboveStdio(UniqueFd(ends[1]));
+  }
   const ChildPlan plan{.binary = launch.binary.c_str(),
                        .argv = argv.data(),
-                       .cores = launch.cores.Empty() ? nullptr : cores.get(),
-                       .cores_size = cores_size,
+                       .environment = environment.data(),
+                       .gate = gate.first.get(),
                        .doors = launch.doors.data(),
                        .door_count = launch.doors.size(),
                        .inherited = launch.inherited.data(),
@@ -161,9 +176,15 @@ TenantProcess::TenantProcess(const Launch& launch, Reaper* reaper, std::unique_p
                        .input = input.get(),
                        .output = output.get(),
                        .parent = getpid()};
+  // By this process and not by the child itself: a host may move the child elsewhere at once, and a
+  // child that only then gets its turn must not undo that.
   pid_ = fork();
   if (pid_ == 0) RunChild(plan);
   if (pid_ < 0) ThrowErrno("starting a tenant");
+  if (gate.second) {
+    const char placed = sched_setaffinity(pid_, cores_size, cores.get()) == 0;
+    [[maybe_unused]] const ssize_t told = write(gate.second.get(), &placed, 1);
+  }
   pidfd_ = UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
   if (!pidfd_) {
     const int error = errno;
@@ -195,6 +216,11 @@ std::optional<TenantProcess::End> TenantProcess::Wait(int flags) {
     end_ = End{false, "was reaped by someone else"};  // SIGCHLD is ignored in this process.
   } else if (info.si_pid != 0) {
     end_ = Describe(info);
+  }
+  if (end_ && group_) {
+    group_->Kill();
+  } else if (end_) {
+    KillMarked(mark_);
   }
   return end_;
 }

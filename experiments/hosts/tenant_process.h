@@ -81,13 +81,16 @@ class TenantProcess {
     std::string how;
   };
   std::optional<End> Ended();
-  void Kill();  // At once and whatever its state; nothing of it runs when this returns.
+  // At once and whatever its state; nothing of it, nor of what it has forked, runs when this
+  // returns.
+  void Kill();
 
  private:
   std::optional<End> Wait(int flags);
 
   Reaper* const reaper_;
   std::unique_ptr<Cgroup> group_;
+  std::string mark_;  // In its environment: finds the processes that it leaves behind.
   pid_t pid_ = -1;
   UniqueFd pidfd_;
   std::optional<End> end_;

@@ -8,11 +8,13 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <limits>
 #include <map>
 #include <string>
 #include <thread>
@@ -57,6 +59,7 @@ class FakeTenant {
       Sleep();
     }
     if (behaviour_ == "leaver") close(socket_);
+    if (behaviour_ == "breeding") Breed();
     // Not on the main thread: that one's run time counts as computing.
     std::thread([this] { _exit(Serve()); }).detach();
     Sleep();
@@ -87,6 +90,18 @@ class FakeTenant {
   int Complain() {
     Say(ErrorMessage{"no such model"});
     return 2;
+  }
+
+  // A grandchild in a session of its own, which nobody waits for.
+  static void Breed() {
+    const pid_t child = fork();
+    if (child == 0) {
+      setsid();
+      if (fork() != 0) _exit(0);
+      pthread_setname_np(pthread_self(), "stray");
+      Sleep();
+    }
+    waitpid(child, nullptr, 0);
   }
 
   // Thread i computes while i < active_: bound to the i-th granted core if malleable.
@@ -144,7 +159,13 @@ class FakeTenant {
     const int steps = Int("steps");
     for (int step = 0; step < steps;) {
       if (behaviour_ != "frozen") counters_.Beat();
-      if (!grant_.cores.Empty()) {
+      if (behaviour_ == "flooding") Say(SettledMessage{grant_.sequence, grant_.cores, {}, {}});
+      if (behaviour_ == "scribbling" && step == 20) {
+        counters_.AddStep({-5, std::chrono::nanoseconds::max(), std::chrono::nanoseconds::min(), -1,
+                           std::numeric_limits<double>::quiet_NaN()},
+                          -1'000'000);
+      }
+      if (!grant_.cores.Empty() && behaviour_ != "idler") {
         const auto now = MonotonicNow();
         counters_.AddStep(
             {step, now, std::chrono::milliseconds(2), active_.load(), 1.0 / (step + 1)}, 10);
@@ -152,7 +173,7 @@ class FakeTenant {
       }
       if (behaviour_ == "restless" && step == 20) Bind(CpuSet::Range(0, CPU_SETSIZE - 1));
       pollfd descriptor{behaviour_ == "leaver" ? -1 : socket_, POLLIN, 0};
-      if (poll(&descriptor, 1, 2) > 0) Read();
+      if (poll(&descriptor, 1, behaviour_ == "flooding" ? 0 : 2) > 0) Read();
     }
     Say(FinishedMessage{steps, steps * 10});
     if (behaviour_ == "lingering") Sleep();

@@ -38,6 +38,21 @@ inline std::vector<pid_t> ChildrenOf(pid_t parent) {
   return children;
 }
 
+// Living processes with this name.
+inline std::vector<pid_t> ProcessesNamed(const std::string& name) {
+  std::vector<pid_t> found;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const pid_t pid = std::atoi(entry.path().filename().c_str());
+    std::ifstream file(entry.path() / "stat");
+    std::string line;
+    if (pid <= 0 || !std::getline(file, line)) continue;
+    const size_t after_name = line.rfind(") ");
+    const bool alive = line[after_name + 2] != 'Z';
+    if (alive && line.find("(" + name + ")") != std::string::npos) found.push_back(pid);
+  }
+  return found;
+}
+
 inline CpuSet UnionOfBindings(pid_t process, bool compute_only) {
   const Topology topology = Topology::ThisMachine();
   ProcessSampler sampler(process);

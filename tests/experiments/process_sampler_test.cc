@@ -83,8 +83,8 @@ TEST(ProcessSamplerTest, SeesWhoRunsAndForHowLong) {
   EXPECT_GE(after.involuntary_switches, before.involuntary_switches);
 }
 
-// Where there are two cores to move between: a thread that is pushed to and fro is seen to migrate
-// and to lose its core, and one that sleeps is not.
+// Where there are two cores to move between: a thread that is pushed to and fro is seen to
+// migrate, and one that sleeps is not.
 TEST(ProcessSamplerTest, CountsMigrationsOfComputeThreads) {
   const Topology topology = Topology::ThisMachine();
   if (topology.Cpus().Count() < 2) GTEST_SKIP() << "needs two cores to move between";
@@ -110,7 +110,6 @@ TEST(ProcessSamplerTest, CountsMigrationsOfComputeThreads) {
   EXPECT_GE(Find(sampler, spinner.tid())->migrations - before, kMoves);
   EXPECT_EQ(Find(sampler, sleeper.tid())->migrations, sleepers);
   EXPECT_GE(sampler.ComputeTotals().migrations, kMoves);
-  EXPECT_GE(sampler.ComputeTotals().involuntary_switches, kMoves);
 }
 
 // A sample that skips what can't have changed tells the same as a look at everything.
