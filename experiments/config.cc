@@ -7,6 +7,7 @@
 #include <set>
 
 #include "engine/base/error.h"
+#include "experiments/hosts/chaos_tenant.h"
 #include "experiments/hosts/podman.h"
 #include "experiments/toml_table.h"
 #include "policies/placement.h"
@@ -75,7 +76,7 @@ std::vector<Elasticity> ReadElasticities(const TomlTable& root) {
 }
 
 CpuSet ReadCores(const TomlTable& machine, const Topology& topology) {
-  machine.AllowOnly({"cores", "actuator"});
+  machine.AllowOnly({"cores", "actuator", "revocation_deadline_ms"});
   if (machine.IsInteger("cores")) {
     const int64_t count = machine.Integer("cores", {}, 1, topology.Cpus().Count());
     return Place(topology, {}, topology.Cpus(), static_cast<int>(count));
@@ -220,6 +221,7 @@ void ReadDataset(const TomlTable& table, const std::filesystem::path& folder,
 std::string ModelNames() {
   std::vector<std::string_view> names;
   for (const ModelInfo& model : Models()) names.push_back(model.name);
+  names.push_back("chaos");
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
@@ -230,13 +232,14 @@ WorkloadConfig ReadWorkload(const TomlTable& table, const std::filesystem::path&
   WorkloadConfig workload;
   workload.spec.model = table.String("model");
   const ModelInfo* model = FindModel(workload.spec.model);
-  if (!model)
+  const bool chaos = IsChaosModel(workload.spec.model);
+  if (!model && !chaos)
     table.Fail("model", fmt::format("there is no model \"{}\"", workload.spec.model), ModelNames());
-  workload.name = Name(table, workload.spec.model);
+  workload.name = Name(table, chaos ? "chaos" : workload.spec.model);
   const std::string mode = table.String("mode", "train");
   if (!ParseMode(mode, &workload.spec.mode))
     table.Fail("mode", fmt::format("is \"{}\"", mode), "train, infer");
-  ReadDataset(table, folder, *model, &workload.spec);
+  if (model) ReadDataset(table, folder, *model, &workload.spec);
   workload.spec.batch = static_cast<int>(table.Integer("batch", 32, 1, kMaxCount));
   workload.spec.steps = table.Integer("steps", 50, 1, 1'000 * int64_t{kMaxCount});
   workload.cores = ReadRequest(table, machine_cores);
@@ -381,6 +384,8 @@ ExperimentConfig LoadConfig(const std::filesystem::path& file,
   config.cores = ReadCores(root.Table("machine"), topology);
   config.actuator = ReadActuator(root.Table("machine"), topology, config.backend == "container");
   config.container = ReadContainer(root.Table("container"));
+  config.revocation_deadline = std::chrono::milliseconds(
+      root.Table("machine").Integer("revocation_deadline_ms", 250, 1, 60'000));
   const TomlTable sampling = root.Table("sampling");
   sampling.AllowOnly({"period_ms"});
   config.sample_period = std::chrono::milliseconds(sampling.Integer("period_ms", 100, 1, 60'000));

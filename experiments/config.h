@@ -60,6 +60,9 @@ struct ExperimentConfig {
   CpuSet cores;
   // [machine] actuator; default: cpuset where it is permitted, else affinity.
   Actuator actuator = Actuator::kAffinity;
+  // [machine] revocation_deadline_ms: a tenant that has not left by then what it was told to leave
+  // is killed.
+  Duration revocation_deadline = std::chrono::milliseconds(250);
   ContainerConfig container;  // [container], for backend = "container".
   Duration sample_period = std::chrono::milliseconds(100);  // [sampling] period_ms
   TraceConfig trace;

@@ -230,14 +230,15 @@ class CellRun {
 
 WorldFactory ProcessWorlds(const std::filesystem::path& binary, const Topology& topology,
                            const ExperimentConfig& config) {
-  return [binary, topology, actuator = config.actuator,
+  return [binary, topology, actuator = config.actuator, deadline = config.revocation_deadline,
           cores = config.cores](const std::filesystem::path& log_folder) {
     return std::make_unique<ProcessWorld>(ProcessHost::Options{.binary = binary,
                                                                .log_directory = log_folder,
                                                                .run = RunOf(log_folder),
                                                                .topology = topology,
                                                                .actuator = actuator,
-                                                               .cores = cores});
+                                                               .cores = cores,
+                                                               .revocation_timeout = deadline});
   };
 }
 

@@ -74,21 +74,23 @@ Json ExperimentJson(const ExperimentConfig& config) {
     workloads.push_back(WorkloadJson(workload));
   Json parameters = Json::object();
   for (const auto& [policy, values] : config.policy_parameters) parameters[policy] = values;
-  return {
-      {"name", config.name},
-      {"backend", config.backend},
-      {"trials", config.trials},
-      {"seed", config.seed},
-      {"policies", config.policies},
-      {"elasticity", elasticities},
-      {"machine", {{"cores", config.cores.ToString()}, {"actuator", ToString(config.actuator)}}},
-      {"container",
-       {{"client", ToString(config.container.client)},
-        {"actuation", ToString(config.container.actuation)}}},
-      {"sampling", {{"period_ms", config.sample_period / std::chrono::milliseconds(1)}}},
-      {"trace", TraceJson(config.trace)},
-      {"workload", workloads},
-      {"policy", parameters}};
+  return {{"name", config.name},
+          {"backend", config.backend},
+          {"trials", config.trials},
+          {"seed", config.seed},
+          {"policies", config.policies},
+          {"elasticity", elasticities},
+          {"machine",
+           {{"cores", config.cores.ToString()},
+            {"actuator", ToString(config.actuator)},
+            {"revocation_deadline_ms", config.revocation_deadline / std::chrono::milliseconds(1)}}},
+          {"container",
+           {{"client", ToString(config.container.client)},
+            {"actuation", ToString(config.container.actuation)}}},
+          {"sampling", {{"period_ms", config.sample_period / std::chrono::milliseconds(1)}}},
+          {"trace", TraceJson(config.trace)},
+          {"workload", workloads},
+          {"policy", parameters}};
 }
 
 Json ArrivalJson(const Arrival& arrival) {

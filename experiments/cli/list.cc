@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "experiments/cli/reproduce.h"
+#include "experiments/hosts/chaos_tenant.h"
 #include "policies/registry.h"
 #include "traces/formats.h"
 #include "workloads/model.h"
@@ -58,6 +59,15 @@ void ListModels() {
     rows.push_back({std::string(model.name), model.image.ToString(), std::to_string(model.classes),
                     std::to_string(model.parameters), std::string(model.summary)});
   }
+  rows.push_back(
+      {"chaos", "-", "-", "-",
+       "special: no CNN but a tenant that misbehaves by its seed, or as chaos:NAME says"});
+  PrintTable(rows);
+  rows = {{"chaos:NAME", "what it does"}};
+  for (const ChaosBehaviour& behaviour : ChaosBehaviours()) {
+    rows.push_back({std::string(behaviour.name), std::string(behaviour.summary)});
+  }
+  fmt::print("\n");
   PrintTable(rows);
 }
 

@@ -6,6 +6,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/topology.h"
+#include "experiments/hosts/chaos_tenant.h"
 #include "experiments/hosts/control_thread.h"
 #include "experiments/hosts/host_link.h"
 #include "experiments/hosts/shared_counters.h"
@@ -90,6 +91,7 @@ void Compute(TrainingJob* job, int64_t steps, ControlThread* control, SharedCoun
 }  // namespace
 
 int RunHostedTenant(const HostedTenantOptions& options) {
+  if (IsChaosModel(options.spec.model)) return RunChaosTenant(options);
   HostLink host = LinkToHost(options);
   const Topology topology = Topology::ThisMachine();
   SharedCounters counters = SharedCounters::Map(std::move(host.counters));

@@ -64,7 +64,7 @@ struct ProcessHost::Impl {
   std::vector<StepSample> steps;
   std::vector<ResizeSample> resizes;
   std::vector<ActuationSample> actuations;
-  Duration used_by_others_children{0};     // Of tenants that are gone.
+  Duration used_by_others_children{0};  // Of tenants that are gone.
   std::vector<std::string> marks;
   std::vector<TenantSample> last_samples;  // Of tenants that are gone; not yet taken.
   TimePoint next_drain;

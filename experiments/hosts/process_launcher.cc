@@ -9,6 +9,7 @@
 #include "engine/base/check.h"
 #include "experiments/hosts/control_socket.h"
 #include "experiments/hosts/owner.h"
+#include "experiments/hosts/shared_counters.h"
 
 namespace cosched {
 namespace {
@@ -72,7 +73,9 @@ std::unique_ptr<LaunchedTenant> ProcessLauncher::Launch(const TenantLaunch& laun
   std::unique_ptr<Cgroup> group;
   if (actuator_ != Actuator::kAffinity) {
     const bool quota = actuator_ == Actuator::kQuota;
-    const std::string name = OwnerName() + "-" + std::to_string(launch.job.value);
+    // Several hosts of one process may run a job of the same number.
+    const std::string name = OwnerName() + "-" + std::to_string(launch.job.value) + "-" +
+                             std::to_string(MonotonicNow().count());
     group = std::make_unique<Cgroup>(Cgroup::Create(name, quota ? cores_ : launch.cores, quota));
     if (quota) group->Apply(actuator_, launch.cores);
   }

@@ -19,7 +19,7 @@ using std::chrono::seconds;
 
 constexpr Duration kVerifyPeriod = microseconds(500);  // Between looks whether a grant has settled.
 constexpr Duration kConductPeriod = milliseconds(200);  // Between looks whether it keeps to it.
-constexpr Duration kLeaveTimeout = seconds(5);          // From "finished" to the end.
+constexpr Duration kLeaveTimeout = seconds(2);          // From "finished" to the end.
 constexpr Duration kClosedTimeout = seconds(1);         // From a closed socket to the end.
 constexpr int kExcessLooks = 3;  // A thread that goes to sleep may be caught awake once or twice.
 constexpr int kMessagesPerTurn = 64;  // A tenant that floods its host only delays itself.

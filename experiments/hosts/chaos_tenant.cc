@@ -1,0 +1,266 @@
+#include "experiments/hosts/chaos_tenant.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <limits>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "engine/base/random.h"
+#include "experiments/hosts/host_link.h"
+#include "experiments/hosts/process_sampler.h"
+#include "experiments/hosts/shared_counters.h"
+#include "experiments/hosts/tenant_protocol.h"
+
+namespace cosched {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr std::string_view kModel = "chaos";
+constexpr int kLatestMomentMilliseconds = 300;  // From its being ready to its misbehaving.
+constexpr int kStepMilliseconds = 2;
+
+constexpr auto kBehaviours = std::to_array<ChaosBehaviour>({
+    {"behaves", "does nothing wrong"},
+    {"refuses", "answers a shrink but keeps running outside of its grant, re-binding its threads"},
+    {"deaf", "never answers a grant after its first"},
+    {"hangs", "beats no more and computes no more"},
+    {"greedy", "runs more threads than it has cores"},
+    {"floods", "sends messages as fast as it can"},
+    {"garbage", "sends bytes that are no message"},
+    {"oversized", "sends a message that is too long"},
+    {"scribbles", "writes nonsense into the shared page"},
+    {"lies", "claims to have settled a grant that was never made"},
+    {"exits", "exits with any status"},
+    {"crashes", "dies of any signal"},
+    {"closes", "closes its socket and goes on"},
+    {"mute", "never says hello"},
+    {"dies-before-hello", "is killed before it says hello"},
+    {"dies-in-grant", "is killed between a grant and its answer"},
+    {"dies-in-finish", "is killed as it says that it has finished"},
+    {"stays", "says that it has finished, ignores every signal that can be ignored, and stays"},
+    {"forks", "leaves a process of another session behind, which spins on every core it can get"},
+});
+
+// Wherever the kernel lets them.
+void Bind(const CpuSet& cores) {
+  cpu_set_t cpus;
+  CPU_ZERO(&cpus);
+  for (const int cpu : cores.ToVector()) {
+    if (cpu < CPU_SETSIZE) CPU_SET(cpu, &cpus);
+  }
+  for (const pid_t tid : ThreadsOf(getpid())) sched_setaffinity(tid, sizeof cpus, &cpus);
+}
+
+[[noreturn]] void Sleep() {
+  while (true) pause();
+}
+[[noreturn]] void Die() {
+  raise(SIGKILL);
+  Sleep();
+}
+
+class ChaosTenant {
+ public:
+  explicit ChaosTenant(const HostedTenantOptions& options)
+      : options_(options),
+        random_(Random(options.spec.seed).Derive(kModel)),
+        behaviour_(Choose(options.spec.model)),
+        moment_(milliseconds(random_.Below(kLatestMomentMilliseconds))),
+        link_(options.host_socket.empty() ? InheritedLink(options.host_fd, options.counters_fd)
+                                          : ConnectToHost(options.host_socket)),
+        counters_(SharedCounters::Map(std::move(link_.counters))),
+        grant_{1, options.cores, options.threads} {}
+
+  int Run() {
+    if (Is("dies-before-hello")) Die();
+    if (Is("mute")) Sleep();
+    Say(HelloMessage{options_.job});
+    StartThreads();
+    Follow();
+    ready_ = Steady::now();
+    for (int64_t step = 0; step < options_.spec.steps;) {
+      counters_.Beat();
+      if (Steady::now() - ready_ >= moment_ && !std::exchange(misbehaved_, true)) Misbehave();
+      if (Is("refuses") && misbehaved_) Bind(CpuSet::Range(0, CPU_SETSIZE - 1));
+      if (!grant_.cores.Empty()) Step(step++);
+      Listen();
+    }
+    if (Is("dies-in-finish") && random_.Below(2) == 0) Die();
+    Say(FinishedMessage{options_.spec.steps, options_.spec.steps * options_.spec.batch});
+    if (Is("dies-in-finish")) Die();
+    if (Is("stays")) {
+      for (int number = 1; number < SIGRTMAX; ++number) signal(number, SIG_IGN);
+      Sleep();
+    }
+    return 0;
+  }
+
+ private:
+  std::string_view Choose(std::string_view model) {
+    if (model.size() > kModel.size()) return model.substr(kModel.size() + 1);
+    return kBehaviours[random_.Below(kBehaviours.size())].name;
+  }
+  bool Is(std::string_view behaviour) const { return behaviour_ == behaviour; }
+  bool Malleable() const { return options_.elasticity == Elasticity::kMalleable; }
+  void Say(const TenantMessage& message) { SendPacket(link_.socket.get(), Encode(message)); }
+
+  // Once, at its moment.
+  void Misbehave() {
+    if (Is("hangs")) {
+      SetActive(0);
+      Sleep();
+    }
+    while (Is("floods")) Say(SettledMessage{1, options_.cores, options_.threads, {}});
+    if (Is("greedy")) SetActive(std::max(2 * options_.capacity, 2));
+    if (Is("garbage")) {
+      std::string bytes(1 + random_.Below(200), '\0');
+      for (char& byte : bytes) byte = static_cast<char>(random_.Below(256));
+      SendPacket(link_.socket.get(), bytes);
+    }
+    if (Is("oversized")) {
+      SendPacket(link_.socket.get(), std::string(kMaxTenantMessage + 1 + random_.Below(1000), '{'));
+    }
+    if (Is("scribbles")) Scribble();
+    if (Is("lies")) {
+      Say(SettledMessage{grant_.sequence + 1, grant_.cores, grant_.threads, {}});
+    }
+    if (Is("exits")) _exit(static_cast<int>(random_.Below(256)));
+    if (Is("crashes")) {
+      constexpr int kSignals[] = {SIGSEGV, SIGABRT, SIGKILL, SIGTERM, SIGBUS, SIGFPE, SIGHUP};
+      raise(kSignals[random_.Below(std::size(kSignals))]);
+      Die();
+    }
+    if (Is("closes")) link_.socket.Reset();
+    if (Is("forks")) Fork();
+  }
+
+  void Scribble() {
+    constexpr auto kMost = std::chrono::nanoseconds::max();
+    counters_.SetThreads(std::numeric_limits<int>::min());
+    counters_.SetResizes(-1, kMost, std::numeric_limits<int64_t>::max(), -kMost);
+    counters_.SetSettled(std::numeric_limits<int64_t>::max());
+    for (int i = 0; i < 3; ++i) {
+      counters_.AddStep({static_cast<int64_t>(random_.Next()), kMost, -kMost, -7,
+                         std::numeric_limits<double>::quiet_NaN()},
+                        std::numeric_limits<int>::max());
+    }
+  }
+
+  void Fork() {
+    const pid_t child = fork();
+    if (child == 0) {
+      setsid();
+      if (fork() != 0) _exit(0);
+      Bind(CpuSet::Range(0, CPU_SETSIZE - 1));
+      while (true) Spin();
+    }
+    if (child > 0) waitpid(child, nullptr, 0);
+    if (random_.Below(2) == 0) _exit(0);
+  }
+
+  void Step(int64_t step) {
+    const auto now = MonotonicNow();
+    counters_.AddStep({step, now, milliseconds(kStepMilliseconds), active_, 1.0},
+                      options_.spec.batch);
+  }
+
+  void Listen() {
+    pollfd descriptor{link_.socket ? link_.socket.get() : -1, POLLIN, 0};
+    if (poll(&descriptor, 1, kStepMilliseconds) <= 0) return;
+    std::string text;
+    const Receipt receipt = ReceivePacket(link_.socket.get(), &text);
+    if (receipt == Receipt::kClosed) _exit(1);
+    const Parsed<HostMessage> parsed = ParseHostMessage(text);
+    const auto* grant = parsed.message ? std::get_if<GrantMessage>(&*parsed.message) : nullptr;
+    if (grant == nullptr || Is("deaf")) return;
+    if (Is("dies-in-grant")) Die();
+    grant_ = *grant;
+    Follow();
+  }
+
+  // As the engine would, unless it refuses: then it only says so.
+  void Follow() {
+    const bool refuses = Is("refuses") && grant_.sequence > 1;
+    const int threads = Malleable() ? grant_.cores.Count() : options_.threads.intra;
+    if (refuses) misbehaved_ = true;
+    if (!refuses && !(Is("greedy") && misbehaved_)) SetActive(threads);
+    if (!refuses && Malleable() && !grant_.cores.Empty()) Bind(grant_.cores);
+    counters_.SetThreads(threads);
+    counters_.SetSettled(grant_.sequence);
+    Say(SettledMessage{grant_.sequence, grant_.cores, grant_.threads, {}});
+  }
+
+  // Thread i spins while i < active_.
+  void StartThreads() {
+    const int count = std::max({2 * options_.capacity, options_.threads.intra, 2});
+    for (int i = 0; i < count; ++i) {
+      std::thread([this, i] {
+        pthread_setname_np(pthread_self(), ("intra/" + std::to_string(i)).c_str());
+        while (true) {
+          const int active = active_;
+          if (i >= active) {
+            active_.wait(active);
+            continue;
+          }
+          ++awake_;
+          while (i < active_) Spin();
+          --awake_;
+        }
+      }).detach();
+    }
+  }
+  void SetActive(int threads) {
+    active_ = threads;
+    active_.notify_all();
+    while (awake_ != threads) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+  static void Spin() {
+    const Steady::time_point end = Steady::now() + std::chrono::microseconds(200);
+    while (Steady::now() < end) continue;
+  }
+
+  const HostedTenantOptions& options_;
+  Random random_;
+  const std::string behaviour_;
+  const Steady::duration moment_;
+  HostLink link_;
+  SharedCounters counters_;
+  GrantMessage grant_;
+  std::atomic<int> active_{0}, awake_{0};
+  Steady::time_point ready_;
+  bool misbehaved_ = false;
+};
+
+}  // namespace
+
+std::span<const ChaosBehaviour> ChaosBehaviours() { return kBehaviours; }
+
+bool IsChaosModel(std::string_view model) {
+  if (model == kModel) return true;
+  if (!model.starts_with(kModel) || model[kModel.size()] != ':') return false;
+  const std::string_view name = model.substr(kModel.size() + 1);
+  return std::any_of(kBehaviours.begin(), kBehaviours.end(),
+                     [name](const ChaosBehaviour& known) { return known.name == name; });
+}
+
+int RunChaosTenant(const HostedTenantOptions& options) {
+  // Its threads never end: they go with the process.
+  auto* const tenant = new ChaosTenant(options);
+  _exit(tenant->Run());
+}
+
+}  // namespace cosched
