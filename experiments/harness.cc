@@ -245,6 +245,7 @@ WorldFactory ProcessWorlds(const std::filesystem::path& binary, const Topology& 
 WorldFactory ContainerWorlds(const std::filesystem::path& binary, const Topology& topology,
                              const ExperimentConfig& config) {
   return [binary, topology, actuator = config.actuator, cores = config.cores,
+          deadline = config.revocation_deadline,
           container = config.container](const std::filesystem::path& log_folder) {
     auto launcher = std::make_unique<ContainerLauncher>(ContainerLauncher::Options{
         .binary = binary, .actuator = actuator, .cores = cores, .actuation = container.actuation});
@@ -254,7 +255,8 @@ WorldFactory ContainerWorlds(const std::filesystem::path& binary, const Topology
                                                                .topology = topology,
                                                                .actuator = actuator,
                                                                .cores = cores,
-                                                               .client = container.client},
+                                                               .client = container.client,
+                                                               .revocation_timeout = deadline},
                                           std::move(launcher));
   };
 }
