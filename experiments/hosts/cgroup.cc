@@ -422,6 +422,16 @@ Cgroup::Counters Cgroup::Read() const {
   return counters;
 }
 
+namespace {
+
+// Several threads of a process may probe at once.
+std::string ProbeName() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return OwnerName() + "-probe-" + std::to_string(now.count());
+}
+
+}  // namespace
+
 Cgroup::Support Cgroup::Probe(const CgroupMounts& mounts) {
   Support support;
   const CpuSet all = Topology::ThisMachine().Cpus();
@@ -429,7 +439,7 @@ Cgroup::Support Cgroup::Probe(const CgroupMounts& mounts) {
     support.why_not += (support.why_not.empty() ? "" : "; ") + reason;
   };
   try {
-    const Cgroup group = Create(OwnerName() + "-probe", all, false, mounts);
+    const Cgroup group = Create(ProbeName(), all, false, mounts);
     support.cpuset = true;
     support.pressure = group.Read().pressure.has_value();
     if (!support.pressure) add("no pressure of single groups (no cgroup2, or no PSI)");
@@ -438,7 +448,7 @@ Cgroup::Support Cgroup::Probe(const CgroupMounts& mounts) {
     return support;
   }
   try {
-    Cgroup group = Create(OwnerName() + "-probe", all, true, mounts);
+    Cgroup group = Create(ProbeName(), all, true, mounts);
     group.SetQuota(1);
     support.quota = true;
   } catch (const std::system_error& error) {
