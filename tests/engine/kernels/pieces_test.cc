@@ -96,17 +96,25 @@ TEST_P(CutKernel, GivesTheSameBitsWhileThePoolIsResizedWithinAndBetweenPieces) {
     EXPECT_TRUE(SameBits(run.Outputs()[i], resized.Outputs()[i]));
 }
 
-// An op and its shapes, all inputs random.
-OpCase RandomCase(const std::string& op, const std::vector<Shape>& shapes,
-                  std::map<std::string, Attribute> attributes = {}) {
-  OpCase c{op + "_" + shapes[0].ToString(), op, {}, std::move(attributes)};
-  for (size_t i = 0; i < shapes.size(); ++i)
-    c.inputs.push_back(RandomTensor(shapes[i], 30 + i, 0.1, 1));
-  return c;
-}
+// An op on inputs of these shapes. The inputs are drawn by Make(), not before: the long ones take
+// seconds, and each test is a process of its own that registers all cases.
+struct ShapedOp {
+  std::string op;
+  std::vector<Shape> shapes;
+  std::map<std::string, Attribute> attributes = {};
+
+  std::string Name() const { return op + "_" + shapes[0].ToString(); }
+  OpCase Make() const {
+    OpCase c{Name(), op, {}, attributes};
+    for (size_t i = 0; i < shapes.size(); ++i)
+      c.inputs.push_back(RandomTensor(shapes[i], 30 + i, 0.1, 1));
+    return c;
+  }
+};
+void PrintTo(const ShapedOp& shaped, std::ostream* stream) { *stream << shaped.Name(); }
 
 // A convolution, 3x3 with "SAME" padding, and its gradients.
-std::vector<OpCase> Convolutions(const Shape& image, int64_t out_channels, int64_t stride = 1) {
+std::vector<ShapedOp> Convolutions(const Shape& image, int64_t out_channels, int64_t stride = 1) {
   const Shape filter{3, 3, image[3], out_channels};
   const Shape output{image[0], (image[1] + stride - 1) / stride, (image[2] + stride - 1) / stride,
                      out_channels};
@@ -115,9 +123,9 @@ std::vector<OpCase> Convolutions(const Shape& image, int64_t out_channels, int64
   auto input = geometry, weights = geometry;
   input["input_shape"] = image.Sizes();
   weights["filter_shape"] = filter.Sizes();
-  return {RandomCase("Conv2D", {image, filter}, geometry),
-          RandomCase("Conv2DBackpropInput", {filter, output}, input),
-          RandomCase("Conv2DBackpropFilter", {image, output}, weights)};
+  return {{"Conv2D", {image, filter}, geometry},
+          {"Conv2DBackpropInput", {filter, output}, input},
+          {"Conv2DBackpropFilter", {image, output}, weights}};
 }
 
 int PiecesOf(const OpCase& c, microseconds piece_time, int capacity = 1) {
@@ -129,7 +137,8 @@ int PiecesOf(const OpCase& c, microseconds piece_time, int capacity = 1) {
 // slices of channels.
 TEST(CutConvolution, AgreesWithNaiveLoopsAtAnyBatchSize) {
   for (int64_t batch : {1, 2, 5, 7, 12, 13}) {
-    for (const OpCase& c : Convolutions({batch, 11, 10, 32}, 48, batch % 2 + 1)) {
+    for (const ShapedOp& shaped : Convolutions({batch, 11, 10, 32}, 48, batch % 2 + 1)) {
+      const OpCase c = shaped.Make();
       TestPools pools({2, 2});
       OpRun expected(c, pools, KernelBackend::kReference);
       expected.Compute();
@@ -146,63 +155,71 @@ TEST(CutConvolution, AgreesWithNaiveLoopsAtAnyBatchSize) {
   }
 }
 
-std::vector<OpCase> LongOps() {
-  std::vector<OpCase> ops;
+std::vector<ShapedOp> LongOps() {
+  std::vector<ShapedOp> ops;
   for (const auto& cases : {Convolutions({13, 28, 28, 64}, 64), Convolutions({1, 112, 112, 64}, 64),
                             Convolutions({11, 7, 7, 256}, 256)})
     ops.insert(ops.end(), cases.begin(), cases.end());
   for (bool ta : {false, true}) {
     for (bool tb : {false, true})
-      ops.push_back(RandomCase(
+      ops.push_back(ShapedOp{
           "MatMul",
           {ta ? Shape{1021, 517} : Shape{517, 1021}, tb ? Shape{771, 1021} : Shape{1021, 771}},
-          {{"transpose_a", ta}, {"transpose_b", tb}}));
+          {{"transpose_a", ta}, {"transpose_b", tb}}});
   }
   const Shape large{13, 64, 64, 96}, c{96};
   const std::map<std::string, Attribute> window{
       {"ksize", Ints{2, 2}}, {"strides", Ints{2, 2}}, {"padding", "VALID"}};
   auto window_gradient = window;
   window_gradient["input_shape"] = large.Sizes();
-  ops.push_back(RandomCase("MaxPool", {large}, window));
-  ops.push_back(RandomCase("AvgPool", {large}, window));
-  ops.push_back(RandomCase("AvgPoolGrad", {{13, 32, 32, 96}}, window_gradient));
-  ops.push_back(RandomCase("MaxPoolGrad", {large, {13, 32, 32, 96}, {13, 32, 32, 96}}, window));
-  ops.push_back(RandomCase("BiasAdd", {large, c}));
-  ops.push_back(RandomCase("FusedBatchNormV3", {large, c, c, c, c},
-                           {{"epsilon", 1e-3f}, {"is_training", false}}));
-  ops.push_back(RandomCase("FusedBatchNormV3", {large, c, c, c, c},
-                           {{"epsilon", 1e-3f}, {"is_training", true}}));
-  ops.back().name += "_training";
-  ops.push_back(RandomCase("FusedBatchNormGradV3", {large, large, c, c, c}, {{"epsilon", 1e-3f}}));
-  ops.push_back(RandomCase("Relu", {large}));
-  ops.push_back(RandomCase("ReluGrad", {large, large}));
-  ops.push_back(RandomCase("AddV2", {large, large}));
-  ops.push_back(RandomCase("AddN", {large, large, large}));
-  ops.push_back(RandomCase("Mul", {large, large}));
-  ops.push_back(RandomCase("Mul", {large, Shape{}}));
-  ops.push_back(RandomCase("ApplyMomentum", {large, large, large},
-                           {{"learning_rate", 0.1f}, {"momentum", 0.9f}, {"weight_decay", 1e-2f}}));
-  ops.push_back(RandomCase("Mean", {{13, 64, 64, 128}}, {{"axes", Ints{1, 2}}}));
-  ops.push_back(RandomCase("MeanGrad", {{13, 128}},
-                           {{"axes", Ints{1, 2}}, {"input_shape", Ints{13, 64, 64, 128}}}));
-  ops.push_back(RandomCase("Softmax", {{1301, 2000}}));
+  ops.push_back(ShapedOp{"MaxPool", {large}, window});
+  ops.push_back(ShapedOp{"AvgPool", {large}, window});
+  ops.push_back(ShapedOp{"AvgPoolGrad", {{13, 32, 32, 96}}, window_gradient});
+  ops.push_back(ShapedOp{"MaxPoolGrad", {large, {13, 32, 32, 96}, {13, 32, 32, 96}}, window});
+  ops.push_back(ShapedOp{"BiasAdd", {large, c}});
+  ops.push_back(ShapedOp{
+      "FusedBatchNormV3", {large, c, c, c, c}, {{"epsilon", 1e-3f}, {"is_training", false}}});
+  ops.push_back(ShapedOp{
+      "FusedBatchNormV3", {large, c, c, c, c}, {{"epsilon", 1e-3f}, {"is_training", true}}});
+  ops.push_back(ShapedOp{"FusedBatchNormGradV3", {large, large, c, c, c}, {{"epsilon", 1e-3f}}});
+  ops.push_back(ShapedOp{"Relu", {large}});
+  ops.push_back(ShapedOp{"ReluGrad", {large, large}});
+  ops.push_back(ShapedOp{"AddV2", {large, large}});
+  ops.push_back(ShapedOp{"AddN", {large, large, large}});
+  ops.push_back(ShapedOp{"Mul", {large, large}});
+  ops.push_back(ShapedOp{"Mul", {large, Shape{}}});
+  ops.push_back(ShapedOp{"ApplyMomentum",
+                         {large, large, large},
+                         {{"learning_rate", 0.1f}, {"momentum", 0.9f}, {"weight_decay", 1e-2f}}});
+  ops.push_back(ShapedOp{"Mean", {{13, 64, 64, 128}}, {{"axes", Ints{1, 2}}}});
+  ops.push_back(ShapedOp{
+      "MeanGrad", {{13, 128}}, {{"axes", Ints{1, 2}}, {"input_shape", Ints{13, 64, 64, 128}}}});
+  ops.push_back(ShapedOp{"Softmax", {{1301, 2000}}});
   return ops;
 }
 
-class LongOp : public ::testing::TestWithParam<OpCase> {};
+bool IsTraining(const OpCase& c) {
+  const auto found = c.attributes.find("is_training");
+  return found != c.attributes.end() && std::get<bool>(found->second);
+}
+
+class LongOp : public ::testing::TestWithParam<ShapedOp> {
+ protected:
+  const OpCase case_ = GetParam().Make();
+};
 INSTANTIATE_TEST_SUITE_P(EveryOp, LongOp, ::testing::ValuesIn(LongOps()));
 
 TEST_P(LongOp, IsCutAndGivesWhatTheWholeGives) {
   TestPools pools({2, 2});
-  OpRun cut(GetParam(), pools, KernelBackend::kFast, kPieceTime),
-      whole(GetParam(), pools, KernelBackend::kFast, kNever);
+  OpRun cut(case_, pools, KernelBackend::kFast, kPieceTime),
+      whole(case_, pools, KernelBackend::kFast, kNever);
   EXPECT_GT(cut.Pieces(), 1);
   EXPECT_EQ(whole.Pieces(), 1);
   cut.Compute();
   whole.Compute();
   // Sums in another order; of products, how each is taken may depend on the tile.
   const std::set<std::string> sums = {"Conv2DBackpropFilter", "MatMul", "FusedBatchNormGradV3"};
-  const bool rounds = sums.contains(GetParam().op) || GetParam().name.ends_with("training");
+  const bool rounds = sums.contains(case_.op) || IsTraining(case_);
   for (size_t i = 0; i < whole.Outputs().size(); ++i) {
     if (rounds) {
       ExpectClose(whole.Outputs()[i], cut.Outputs()[i]);
@@ -213,18 +230,18 @@ TEST_P(LongOp, IsCutAndGivesWhatTheWholeGives) {
 }
 
 TEST_P(LongOp, HasFewerPiecesForMoreTasksOrMoreTime) {
-  const int pieces = PiecesOf(GetParam(), kPieceTime);
-  EXPECT_LT(PiecesOf(GetParam(), 100 * kPieceTime), pieces);
-  EXPECT_EQ(PiecesOf(GetParam(), kPieceTime, /*capacity=*/4), pieces);
-  EXPECT_LT(PiecesOf(GetParam(), kPieceTime, /*capacity=*/64), pieces);
-  EXPECT_EQ(PiecesOf(GetParam(), kNever), 1);
+  const int pieces = PiecesOf(case_, kPieceTime);
+  EXPECT_LT(PiecesOf(case_, 100 * kPieceTime), pieces);
+  EXPECT_EQ(PiecesOf(case_, kPieceTime, /*capacity=*/4), pieces);
+  EXPECT_LT(PiecesOf(case_, kPieceTime, /*capacity=*/64), pieces);
+  EXPECT_EQ(PiecesOf(case_, kNever), 1);
 }
 
 TEST(ShortOps, AreNotCut) {
   for (const OpCase& c : AllCases()) EXPECT_EQ(PiecesOf(c, kPieceTime), 1) << c.name;
   for (const auto& stage : {Convolutions({32, 32, 32, 16}, 16), Convolutions({32, 16, 16, 32}, 32),
                             Convolutions({32, 8, 8, 64}, 64)})
-    for (const OpCase& c : stage) EXPECT_EQ(PiecesOf(c, kPieceTime), 1) << c.name;
+    for (const ShapedOp& op : stage) EXPECT_EQ(PiecesOf(op.Make(), kPieceTime), 1) << op.Name();
 }
 
 }  // namespace
