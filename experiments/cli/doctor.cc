@@ -17,6 +17,7 @@
 #include "experiments/build_info.h"
 #include "experiments/cli/plots.h"
 #include "experiments/hosts/cgroup.h"
+#include "experiments/hosts/control_socket.h"
 #include "experiments/hosts/podman.h"
 #include "experiments/realtime.h"
 
@@ -282,6 +283,7 @@ int Doctor() {
 int CleanUp() {
   std::vector<std::string> removed = CleanContainers();
   for (std::string& group : Cgroup::Clean()) removed.push_back("cgroup " + group);
+  for (const auto& path : CleanControlDirectory()) removed.push_back("socket " + path.string());
   for (const std::string& what : removed) fmt::print("removed {}\n", what);
   if (removed.empty()) fmt::print("nothing was left behind\n");
   return 0;
@@ -293,8 +295,9 @@ void AddDoctorCommand(CLI::App& app, int* exit_code) {
   CLI::App* doctor = app.add_subcommand(
       "doctor", "Tell what this machine offers, and what to do about what it lacks");
   const auto clean = std::make_shared<bool>(false);
-  doctor->add_flag("--clean", *clean,
-                   "Remove the containers and cgroups that killed experiments left behind");
+  doctor->add_flag(
+      "--clean", *clean,
+      "Remove the containers, cgroups and sockets that killed experiments left behind");
   doctor->callback([clean, exit_code] { *exit_code = *clean ? CleanUp() : Doctor(); });
 }
 

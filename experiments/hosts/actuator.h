@@ -18,7 +18,7 @@ enum class Actuator {
 enum class Client {
   kOn,       // follows at once
   kOff,      // knows nothing: its threads stay, on fewer cores (the published oversubscription)
-  kHalving,  // the published protocol: halves its threads once a second, grows by one
+  kHalving,  // the published protocol: halves its threads once a second, grows in one step
 };
 
 // How a container's cgroup is moved.

@@ -201,6 +201,24 @@ UniqueFd ConnectToTenant(std::string_view target) {
   return fd;
 }
 
+std::vector<fs::path> CleanControlDirectory() {
+  std::vector<fs::path> dead;
+  try {
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(ControlDirectory(), ignored)) {
+      if (entry.path().extension() != kSuffix) continue;
+      const fs::file_status status = fs::status(entry.path(), ignored);
+      const int error = fs::is_socket(status) ? Connect(NewSocket().get(), entry.path()) : 0;
+      const bool dangles = entry.is_symlink(ignored) && !fs::exists(status);
+      if (error == ECONNREFUSED || dangles) dead.push_back(entry.path());
+    }
+  } catch (const InputError&) {
+  }
+  std::sort(dead.begin(), dead.end());
+  std::erase_if(dead, [](const fs::path& path) { return unlink(path.c_str()) != 0; });
+  return dead;
+}
+
 int PeerPid(int socket) { return Peer(socket).value_or(ucred{}).pid; }
 
 bool PeerIsTrusted(int socket) {

@@ -65,6 +65,9 @@ std::filesystem::path ControlPath(std::string_view target);
 // Connects, and checks that who listens is of this user or root. Throws InputError if there is no
 // such tenant, with the names of those there are.
 UniqueFd ConnectToTenant(std::string_view target);
+// Removes sockets of this user at which nobody listens any more, and names that lead nowhere.
+// Returns their paths; none if the directory can't be trusted.
+std::vector<std::filesystem::path> CleanControlDirectory();
 // Process number at the other end of a connected socket; 0 = in another pid namespace.
 int PeerPid(int socket);
 // The user at the other end is this one or root.

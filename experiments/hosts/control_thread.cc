@@ -20,7 +20,6 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kBeat{200};
-constexpr milliseconds kHalvingPeriod{1000};
 // A host writes the cpuset first and sends the grant then: so long a change of the cpuset waits to
 // be explained by a grant. The container runtime's own update can take 60 ms.
 constexpr milliseconds kExplainedWithin{150};
@@ -44,10 +43,6 @@ void Ring(int eventfd) {
 
 std::string LimitName(const ControlThreadOptions& options) {
   return options.job.value >= 0 ? "its host's grant" : "the cores it was started on";
-}
-
-Split Half(Split now, Split wanted) {
-  return {std::max(wanted.inter, (now.inter + 1) / 2), std::max(wanted.intra, (now.intra + 1) / 2)};
 }
 
 ResizedMessage MessageOf(const ResizeReport& report) {
@@ -149,6 +144,7 @@ void ControlThread::Run() {
     const bool arrived = Wait();
     const std::lock_guard<std::mutex> lock(mutex_);
     if (stopping_) return;
+    if (demand_.Paused()) LookAtCpuset();  // Rarely done then; and this may be the resume.
     if (arrived) TakeWhatArrived();
     LookAtCpuset();
     Halve();
@@ -194,7 +190,9 @@ void ControlThread::TakeWhatArrived() {
 
 int ControlThread::PollTimeout() const {
   const bool waits_for_cpuset = Malleable() && !answered_;
-  const bool looks = session_ != nullptr && (Follows() || waits_for_cpuset);
+  // What is paused has no thread that could be in the wrong place; it looks when it is resumed.
+  const bool follows = Follows() && !demand_.Paused() && !grant_.cores.Empty();
+  const bool looks = session_ != nullptr && (follows || waits_for_cpuset || !repins_.empty());
   if (looks) return static_cast<int>(CpusetWatch::kPeriod.count());
   return static_cast<int>(std::min(kBeat, ControlServer::kPeriod).count());
 }
@@ -244,7 +242,7 @@ void ControlThread::TakeGrant(const GrantMessage& grant) {
   const bool keeps = grant.cores.Empty() || options_.client == Client::kOff ||
                      (options_.client == Client::kHalving && shrinks);
   const Split threads = keeps ? now : grant.threads;
-  next_halving_ = arrived_;
+  halving_.Begin(arrived_);
   if (Follows()) {
     if (!grant.cores.Empty()) watch_->MoveWitness(grant.cores);
     demand_.Allow(watch_->Mask());
@@ -258,17 +256,12 @@ void ControlThread::TakeGrant(const GrantMessage& grant) {
   }
 }
 
-// The published protocol: one step a second until the wanted number.
 void ControlThread::Halve() {
-  if (options_.client != Client::kHalving || session_ == nullptr || grant_.cores.Empty() ||
-      Clock::now() < next_halving_) {
-    return;
-  }
+  if (options_.client != Client::kHalving || session_ == nullptr || grant_.cores.Empty()) return;
   const Split now = session_->Pools().Wanted().split;
-  const Split next = Half(now, grant_.threads);
-  if (next == now) return;
-  next_halving_ = Clock::now() + kHalvingPeriod;
-  demand_.Grant(grant_.cores, next);
+  const std::optional<Split> next = halving_.Step(now, grant_.threads, Clock::now());
+  if (!next) return;
+  demand_.Grant(grant_.cores, *next);
   Apply(ResizeCause::kHalving);
 }
 

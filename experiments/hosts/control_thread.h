@@ -24,6 +24,7 @@
 #include "experiments/hosts/control_server.h"
 #include "experiments/hosts/control_socket.h"
 #include "experiments/hosts/cpuset_watch.h"
+#include "experiments/hosts/halving.h"
 #include "experiments/hosts/resize_signals.h"
 #include "experiments/hosts/shared_counters.h"
 #include "experiments/hosts/step_meter.h"
@@ -144,7 +145,8 @@ class ControlThread {
   std::map<std::string, Latencies> latencies_;
   // Caused by a cpuset that a grant may explain yet.
   std::optional<ResizedMessage> held_back_;
-  Clock::time_point held_until_, next_halving_, next_beat_;
+  Halving halving_;
+  Clock::time_point held_until_, next_beat_;
   std::deque<Clock::time_point> repins_;  // When pins are to be set again.
   bool stopping_ = false;
 

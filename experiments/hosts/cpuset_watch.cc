@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 
 #include "experiments/hosts/cgroup.h"
 
@@ -33,7 +34,17 @@ UniqueFd WatchFile(const std::filesystem::path& file) {
 }  // namespace
 
 CpusetWatch::CpusetWatch(const Topology& topology)
-    : topology_(topology), inotify_(WatchFile(CpusetFile())), mask_(topology.ThreadBinding(0)) {}
+    : topology_(topology), mask_(topology.ThreadBinding(0)) {
+  WatchOwnGroup();
+}
+
+// The group of this process may have become another one, of which only the mask tells.
+void CpusetWatch::WatchOwnGroup() {
+  std::filesystem::path file = CpusetFile();
+  if (file == file_) return;
+  inotify_ = WatchFile(file);
+  file_ = std::move(file);
+}
 
 void CpusetWatch::Drain() {
   char events[1024];
@@ -45,6 +56,7 @@ bool CpusetWatch::Look() {
   CpuSet mask = topology_.ThreadBinding(0);
   if (mask.Empty() || mask == mask_) return false;
   mask_ = std::move(mask);
+  WatchOwnGroup();
   return true;
 }
 

@@ -6,10 +6,12 @@
 // The calling thread is the witness: its own mask tells the truth because the pools never bind it.
 // A bound thread's mask does not: it looks narrower than the cpuset, and whether a pin survives a
 // change of the cpuset depends on the kernel. Two ways to hear of a change: inotify on the cpuset's
-// file, within 0.1 ms of a write to it (also on a container's read-only mount), and, for all else
-// (a parent's cpuset, hot-unplugging, taskset), looking at the mask every kPeriod.
+// file, at once after a write to it (also on a container's read-only mount), and, for all else
+// (a parent's cpuset, hot-unplugging, taskset, a move to another group), looking at the mask every
+// kPeriod. tests/bench/bench_watch.cc measures both and what they cost.
 
 #include <chrono>
+#include <filesystem>
 
 #include "engine/base/cpu_set.h"
 #include "engine/base/topology.h"
@@ -19,8 +21,8 @@ namespace cosched {
 
 class CpusetWatch {
  public:
-  // A change must be followed within 5 ms; waking up for a look costs about 20 us, so that this is
-  // half a percent of a core.
+  // A change must be followed within 5 ms. Waking up for a look costs about 20 us, nearly all of it
+  // in the kernel, so that this is half a percent of a core.
   static constexpr std::chrono::milliseconds kPeriod{4};
 
   // The topology outlives it. REQUIRES: made and used on one thread.
@@ -36,7 +38,10 @@ class CpusetWatch {
   void MoveWitness(const CpuSet& cores);
 
  private:
+  void WatchOwnGroup();
+
   const Topology& topology_;
+  std::filesystem::path file_;  // That is watched.
   UniqueFd inotify_;
   CpuSet mask_;
 };

@@ -111,6 +111,24 @@ TEST_F(ControlServerTest, StaleSocketIsTakenOverAndALiveOneIsNot) {
   EXPECT_NE(Complaint([] { ConnectToTenant("8"); }).find("running are 7"), std::string::npos);
 }
 
+TEST_F(ControlServerTest, CleaningRemovesDeadSocketsOnly) {
+  const fs::path dead = ControlDirectory() / "7.sock", kept = dead.string() + ".kept";
+  {
+    const ControlListener listener(dead);
+    fs::rename(dead, kept);  // As after SIGKILL: the file stays.
+  }
+  fs::rename(kept, dead);
+  const ControlListener living(ControlDirectory() / "8.sock");
+  fs::create_symlink("8.sock", ControlDirectory() / "run-1.sock");
+  fs::create_symlink("9.sock", ControlDirectory() / "run-2.sock");
+  EXPECT_EQ(CleanControlDirectory(),
+            (std::vector<fs::path>{dead, ControlDirectory() / "run-2.sock"}));
+  EXPECT_FALSE(fs::exists(dead));
+  EXPECT_TRUE(ConnectToTenant("8"));
+  EXPECT_TRUE(ConnectToTenant("run:1"));
+  EXPECT_TRUE(CleanControlDirectory().empty());
+}
+
 TEST_F(ControlServerTest, HostsNameLeadsToTheTenantAndGoesWithIt) {
   const ControlListener listener(ControlDirectory() / "7.sock");
   {
