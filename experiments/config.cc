@@ -387,7 +387,8 @@ ExperimentConfig LoadConfig(const std::filesystem::path& file,
   config.revocation_deadline = std::chrono::milliseconds(
       root.Table("machine").Integer("revocation_deadline_ms", 250, 1, 60'000));
   const TomlTable sampling = root.Table("sampling");
-  sampling.AllowOnly({"period_ms"});
+  sampling.AllowOnly({"period_ms", "interference"});
+  config.interference = sampling.Boolean("interference", false);
   config.sample_period = std::chrono::milliseconds(sampling.Integer("period_ms", 100, 1, 60'000));
   config.workloads = ReadWorkloads(root, folder, config.cores.Count());
   config.trace = ReadTraceConfig(root.Table("trace"), folder, config);

@@ -65,6 +65,7 @@ struct ExperimentConfig {
   Duration revocation_deadline = std::chrono::milliseconds(250);
   ContainerConfig container;  // [container], for backend = "container".
   Duration sample_period = std::chrono::milliseconds(100);  // [sampling] period_ms
+  bool interference = false;  // [sampling] interference: who made whose threads wait.
   TraceConfig trace;
   std::vector<WorkloadConfig> workloads;
   std::map<std::string, PolicyParameters, std::less<>> policy_parameters;  // [policy.<name>]

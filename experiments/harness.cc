@@ -24,9 +24,9 @@ constexpr int kIdleTicks = 100;
 class ProcessWorld final : public World {
  public:
   explicit ProcessWorld(const ProcessHost::Options& options)
-      : foreign_load_(options.topology.Cpus()), host_(options) {}
+      : cpus_(options.topology.Cpus()), foreign_load_(cpus_), host_(options) {}
   ProcessWorld(const ProcessHost::Options& options, std::unique_ptr<TenantLauncher> launcher)
-      : foreign_load_(options.topology.Cpus()), host_(options, std::move(launcher)) {}
+      : cpus_(options.topology.Cpus()), foreign_load_(cpus_), host_(options, std::move(launcher)) {}
 
   Host& GetHost() override { return host_; }
   void Describe(JobId job, const TenantSpec& spec) override { host_.Describe(job, spec); }
@@ -35,9 +35,11 @@ class ProcessWorld final : public World {
   std::vector<ResizeSample> TakeResizes() override { return host_.TakeResizes(); }
   std::vector<ActuationSample> TakeActuations() override { return host_.TakeActuations(); }
   std::vector<std::string> TakeMarks() override { return host_.TakeMarks(); }
+  TimeByCore BusyTimes() const override { return cosched::BusyTimes(cpus_); }
   double ForeignShare() const override { return foreign_load_.Share(host_.UsedByOthersChildren()); }
 
  private:
+  const CpuSet cpus_;
   const ForeignLoad foreign_load_;
   ProcessHost host_;
 };
@@ -69,7 +71,9 @@ class CellRun {
         records_(options.run, key, config.cores),
         world_(options.make_world(PartialFolder(options.run, key))),
         arbiter_(*policy_, info_.oversubscribes, world_->GetHost(), options.topology, config.cores,
-                 records_) {}
+                 records_) {
+    if (config.interference) interference_.emplace(world_->BusyTimes());
+  }
 
   Outcome Run() {
     try {
@@ -109,8 +113,7 @@ class CellRun {
       if (!std::holds_alternative<HostSettled>(*event)) TakeSamples();  // Its last is among them.
       arbiter_.Handle(*event);
     }
-    MarkDoubts();
-    records_.Finish("done", "");
+    Finish("done", "");
     return Outcome::kDone;
   }
 
@@ -146,7 +149,9 @@ class CellRun {
   }
 
   void TakeSamples() {
-    for (const TenantSample& sample : world_->Sample()) records_.OnSample(sample);
+    const std::vector<TenantSample> samples = world_->Sample();
+    for (const TenantSample& sample : samples) records_.OnSample(sample);
+    if (interference_) interference_->Add(samples, world_->BusyTimes());
   }
 
   void TakeReports() {
@@ -192,6 +197,12 @@ class CellRun {
     }
   }
 
+  void Finish(const std::string& status, const std::string& reason) {
+    MarkDoubts();
+    if (interference_) records_.WriteInterference(interference_->matrix());
+    records_.Finish(status, reason);
+  }
+
   Outcome Interrupt() {
     arbiter_.EndAll(JobEnd::kCancelled, "interrupted");
     return Outcome::kInterrupted;
@@ -200,8 +211,7 @@ class CellRun {
   Outcome Fail(const std::string& reason) {
     problem_ = reason;
     arbiter_.EndAll(JobEnd::kCancelled, reason);
-    MarkDoubts();
-    records_.Finish("failed", reason);
+    Finish("failed", reason);
     return Outcome::kFailed;
   }
 
@@ -215,6 +225,7 @@ class CellRun {
                          // time of the cell is spent.
   std::unique_ptr<World> world_;
   Arbiter arbiter_;
+  std::optional<InterferenceMeter> interference_;  // If the experiment asks for it.
 
   size_t submitted_ = 0;
   TimePoint next_sample_;
@@ -231,6 +242,7 @@ class CellRun {
 WorldFactory ProcessWorlds(const std::filesystem::path& binary, const Topology& topology,
                            const ExperimentConfig& config) {
   return [binary, topology, actuator = config.actuator, deadline = config.revocation_deadline,
+          interference = config.interference,
           cores = config.cores](const std::filesystem::path& log_folder) {
     return std::make_unique<ProcessWorld>(ProcessHost::Options{.binary = binary,
                                                                .log_directory = log_folder,
@@ -238,14 +250,15 @@ WorldFactory ProcessWorlds(const std::filesystem::path& binary, const Topology& 
                                                                .topology = topology,
                                                                .actuator = actuator,
                                                                .cores = cores,
-                                                               .revocation_timeout = deadline});
+                                                               .revocation_timeout = deadline,
+                                                               .sample_threads = interference});
   };
 }
 
 WorldFactory ContainerWorlds(const std::filesystem::path& binary, const Topology& topology,
                              const ExperimentConfig& config) {
   return [binary, topology, actuator = config.actuator, cores = config.cores,
-          deadline = config.revocation_deadline,
+          deadline = config.revocation_deadline, interference = config.interference,
           container = config.container](const std::filesystem::path& log_folder) {
     auto launcher = std::make_unique<ContainerLauncher>(ContainerLauncher::Options{
         .binary = binary, .actuator = actuator, .cores = cores, .actuation = container.actuation});
@@ -256,7 +269,8 @@ WorldFactory ContainerWorlds(const std::filesystem::path& binary, const Topology
                                                                .actuator = actuator,
                                                                .cores = cores,
                                                                .client = container.client,
-                                                               .revocation_timeout = deadline},
+                                                               .revocation_timeout = deadline,
+                                                               .sample_threads = interference},
                                           std::move(launcher));
   };
 }

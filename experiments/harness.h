@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "experiments/hosts/tenant_spec.h"
+#include "experiments/interference.h"
 #include "experiments/plan.h"
 #include "policies/host.h"
 
@@ -28,6 +29,9 @@ class World {
   virtual std::vector<ActuationSample> TakeActuations() = 0;
   // What a reader of the records must know; once a cell.
   virtual std::vector<std::string> TakeMarks() { return {}; }
+  // Time that each core was busy so far, with whatever; for experiments that ask who made whom
+  // wait.
+  virtual TimeByCore BusyTimes() const { return {}; }
   // Share of the cores' time that programs which are not ours used since the world was made.
   virtual double ForeignShare() const { return 0; }
 };

@@ -87,7 +87,9 @@ Json ExperimentJson(const ExperimentConfig& config) {
           {"container",
            {{"client", ToString(config.container.client)},
             {"actuation", ToString(config.container.actuation)}}},
-          {"sampling", {{"period_ms", config.sample_period / std::chrono::milliseconds(1)}}},
+          {"sampling",
+           {{"period_ms", config.sample_period / std::chrono::milliseconds(1)},
+            {"interference", config.interference}}},
           {"trace", TraceJson(config.trace)},
           {"workload", workloads},
           {"policy", parameters}};

@@ -333,6 +333,17 @@ void CellRecords::OnActuation(const ActuationSample& actuation) {
                          microseconds(actuation.fast), microseconds(actuation.runtime)});
 }
 
+void CellRecords::WriteInterference(const Interference::Matrix& matrix) {
+  CsvWriter file(impl_->partial / "interference.csv", {"victim", "culprit", "waited_s"});
+  for (const auto& [pair, waited_s] : matrix) {
+    const auto& [victim, culprit] = pair;
+    const std::string by = culprit ? std::to_string(culprit->value) : "other";
+    file.Row({std::to_string(victim.value), culprit == victim ? "self" : by,
+              fmt::format("{:.6f}", waited_s)});
+  }
+  file.Sync();
+}
+
 void CellRecords::Mark(const std::string& mark) { impl_->marks.push_back(mark); }
 
 void CellRecords::Finish(const std::string& status, const std::string& reason) {

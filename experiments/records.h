@@ -20,6 +20,9 @@
 //   the
 //                  cgroup (fast_us) or the container runtime's own update (runtime_us) took
 //   timeline.json  all of it for Perfetto (experiments/timeline.h)
+//   interference.csv  on request: how long compute threads of job `victim` waited for a core
+//   because
+//                  of `culprit`: a job, self, or other (experiments/interference.h)
 //
 // While the cell runs its folder is named "<trial>.partial"; Finish() renames it, so that a folder
 // without the suffix is whole. Throws OutputError when a row can't be written (full disk).
@@ -30,6 +33,7 @@
 
 #include "engine/base/split.h"
 #include "experiments/hosts/tenant_spec.h"
+#include "experiments/interference.h"
 #include "policies/arbiter.h"
 
 namespace cosched {
@@ -64,6 +68,7 @@ class CellRecords final : public ArbiterObserver {
   void OnStep(const StepSample& step);
   void OnResize(const ResizeSample& resize);
   void OnActuation(const ActuationSample& actuation);
+  void WriteInterference(const Interference::Matrix& matrix);
   // Something that a reader of the results must know, e.g. "the generator fell behind by 3.1 s".
   // Kept in cell.json.
   void Mark(const std::string& mark);

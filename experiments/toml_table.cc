@@ -254,6 +254,13 @@ int64_t TomlTable::Integer(std::string_view key, std::optional<int64_t> fallback
   return value->get();
 }
 
+bool TomlTable::Boolean(std::string_view key, bool fallback) const {
+  const toml::node* node = document_->Find(Path(key));
+  if (!node) return fallback;
+  if (!node->is_boolean()) Fail(key, fmt::format("is {}", Shown(*node)), "true or false");
+  return node->as_boolean()->get();
+}
+
 double TomlTable::Number(std::string_view key, std::optional<double> fallback, double min,
                          double max) const {
   const std::string allowed = fmt::format("a number from {} to {}", min, max);

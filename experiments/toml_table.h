@@ -31,6 +31,7 @@ class TomlTable {
   int64_t Integer(std::string_view key, std::optional<int64_t> fallback, int64_t min,
                   int64_t max) const;
   double Number(std::string_view key, std::optional<double> fallback, double min, double max) const;
+  bool Boolean(std::string_view key, bool fallback) const;
   std::vector<std::string> Strings(
       std::string_view key, const std::optional<std::vector<std::string>>& fallback = {}) const;
   std::string ScalarText(

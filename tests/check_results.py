@@ -62,6 +62,7 @@ TYPES = {
                     "inter_after": int, "intra_after": int, "cores": parse_cpus, "op": str, "taken_us": float},
     "actuations.csv": {"time": float, "job_id": int, "cores": parse_cpus, "actuator": str, "fast_us": float,
                        "runtime_us": float},
+    "interference.csv": {"victim": int, "culprit": str, "waited_s": float},
 }
 
 
@@ -121,6 +122,8 @@ class Cell:
         self.jobs, self.grants, self.decisions, self.samples, self.steps, self.resizes, self.actuations = (
             read_rows(folder / f"{name}.csv", report)
             for name in ("jobs", "grants", "decisions", "samples", "steps", "resizes", "actuations"))
+        path = folder / "interference.csv"  # On request only.
+        self.interference = read_rows(path, report) if path.exists() else None
         self.job_of = {job["job_id"]: job for job in self.jobs}
 
     def where(self, file):
@@ -326,6 +329,24 @@ def check_resizes(cell, follows, report):
                       f"{at}: {threads} threads on {len(row['cores'])} cores")
 
 
+def check_interference(cell, report):
+    """What a tenant lost to others is all that it waited, by its last sample."""
+    where, waited, lost, rows = cell.where("interference.csv"), {}, Counter(), Counter()
+    for sample in cell.samples:
+        waited[sample["job_id"]] = max(waited.get(sample["job_id"], 0.0), sample["run_queue_wait_s"])
+    for row in cell.interference:
+        victim, culprit = row["victim"], row["culprit"]
+        report.expect(row["waited_s"] >= 0, where, f"job {victim} lost less than nothing to {culprit}")
+        report.expect(culprit in ("self", "other") or (culprit != str(victim) and culprit in map(str, cell.job_of)), where,
+                      f"job {victim} lost time to {culprit}, which is no other job")
+        lost[victim] += row["waited_s"]
+        rows[victim] += 1
+    for job in waited.keys() | lost.keys():
+        # Every row is rounded for itself.
+        report.expect(abs(lost[job] - waited.get(job, 0.0)) <= TOLERANCE_S + 1e-6 * rows[job], where,
+                      f"job {job} lost {lost[job]:.6f} s to others, but waited {waited.get(job, 0.0):.6f} s")
+
+
 def check_decisions(cell, report):
     where, last = cell.where("decisions.csv"), None
     for row in sorted(cell.decisions, key=lambda row: row["decision"]):
@@ -478,6 +499,8 @@ def check_cell(cell, manifest, report):
     check_resizes(cell, follows, report)
     check_actuations(cell, report)
     check_decisions(cell, report)
+    if cell.interference is not None:
+        check_interference(cell, report)
     report.counts.update(cells=1, jobs=len(cell.jobs), grants=len(cell.grants), samples=len(cell.samples),
                          steps=len(cell.steps), resizes=len(cell.resizes))
 

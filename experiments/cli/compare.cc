@@ -8,6 +8,7 @@
 
 #include "experiments/cli/plots.h"
 #include "experiments/comparison.h"
+#include "experiments/interference_table.h"
 #include "experiments/manifest.h"
 #include "experiments/sweep_table.h"
 
@@ -17,6 +18,7 @@ namespace {
 struct CompareArguments {
   std::vector<std::filesystem::path> results;
   bool detail = false;
+  bool interference = false;
   bool no_plots = false;
 };
 
@@ -33,6 +35,7 @@ int Compare(const CompareArguments& arguments) {
   }
   if (!pooled.empty()) fmt::print("{}", ComparisonTable(pooled));
   if (!pooled.empty() && arguments.detail) fmt::print("\n{}", DetailTable(pooled));
+  if (arguments.interference) fmt::print("\n{}", InterferenceTable(arguments.results));
   if (arguments.no_plots) return 0;
   fmt::print("\n");
   runs.insert(runs.end(), pooled.begin(), pooled.end());
@@ -51,6 +54,8 @@ void AddCompareCommand(CLI::App& app, int* exit_code) {
       ->required();
   command->add_flag("--detail", arguments->detail,
                     "Also what the kernel counted: run-queue wait, switches, migrations, pressure");
+  command->add_flag("--interference", arguments->interference,
+                    "Also who made whose threads wait, of runs that recorded it");
   command->add_flag("--no-plots", arguments->no_plots, "Only the table");
   command->callback([arguments, exit_code] { *exit_code = Compare(*arguments); });
 }

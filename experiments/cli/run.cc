@@ -30,6 +30,7 @@ struct RunArguments {
   bool quick = false;
   bool dry_run = false;
   bool no_plots = false;
+  bool interference = false;
 };
 
 std::vector<std::string> Overrides(const RunArguments& arguments) {
@@ -42,6 +43,7 @@ std::vector<std::string> Overrides(const RunArguments& arguments) {
     for (const std::string& policy : arguments.policies) quoted.push_back("'" + policy + "'");
     overrides.push_back(fmt::format("policies=[{}]", fmt::join(quoted, ",")));
   }
+  if (arguments.interference) overrides.push_back("sampling.interference=true");
   return overrides;
 }
 
@@ -147,6 +149,8 @@ void AddRunCommand(CLI::App& app, int* exit_code) {
   run->add_flag("--resume", arguments->resume,
                 "Run only what the latest unfinished run of this experiment lacks");
   run->add_flag("--quick", arguments->quick, "With the values of the file's [quick]");
+  run->add_flag("--interference", arguments->interference,
+                "Also record who made whose threads wait (cosched compare --interference)");
   run->add_flag("--dry-run", arguments->dry_run,
                 "Check everything, print what would run, run nothing");
   run->add_flag("--no-plots", arguments->no_plots, "Draw no plots at the end");

@@ -27,6 +27,13 @@ bool HasUnreapedChild() {
   return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
 }
 
+std::string ProcStat() {
+  std::ifstream file("/proc/stat");
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
 }  // namespace
 
 Duration BusyTime(const std::string& proc_stat, const CpuSet& cpus, int64_t ticks_per_second) {
@@ -45,14 +52,19 @@ Duration BusyTime(const std::string& proc_stat, const CpuSet& cpus, int64_t tick
   return FromSeconds(static_cast<double>(ticks) / static_cast<double>(ticks_per_second));
 }
 
+std::map<int, Duration> BusyTimes(const CpuSet& cpus) {
+  const std::string proc_stat = ProcStat();
+  std::map<int, Duration> times;
+  for (const int cpu : cpus.ToVector())
+    times[cpu] = BusyTime(proc_stat, CpuSet{cpu}, sysconf(_SC_CLK_TCK));
+  return times;
+}
+
 ForeignLoad::ForeignLoad(CpuSet cpus) : cpus_(std::move(cpus)), start_(Read()) {}
 
 ForeignLoad::Reading ForeignLoad::Read() const {
-  std::ifstream file("/proc/stat");
-  std::ostringstream text;
-  text << file.rdbuf();
   return {.at = std::chrono::steady_clock::now().time_since_epoch(),
-          .busy = BusyTime(text.str(), cpus_, sysconf(_SC_CLK_TCK)),
+          .busy = BusyTime(ProcStat(), cpus_, sysconf(_SC_CLK_TCK)),
           .own = Used(RUSAGE_SELF) + Used(RUSAGE_CHILDREN)};
 }
 

@@ -3,6 +3,7 @@
 // was measured beside a compile job says nothing about policies, and must say so. Used by the
 // harness on one thread.
 
+#include <map>
 #include <string>
 
 #include "engine/base/clock.h"
@@ -14,6 +15,9 @@ namespace cosched {
 // boot, from the text of /proc/stat with `ticks_per_second`. CPUs that it does not name count
 // nothing.
 Duration BusyTime(const std::string& proc_stat, const CpuSet& cpus, int64_t ticks_per_second);
+
+// The same of each of these CPUs, now.
+std::map<int, Duration> BusyTimes(const CpuSet& cpus);
 
 class ForeignLoad {
  public:

@@ -159,7 +159,8 @@ void ProcessHost::Start(const Job& job, const CpuSet& cores, Split threads) {
                                       .heartbeat_timeout = options.heartbeat_timeout,
                                       .start_timeout = options.start_timeout,
                                       .settle_timeout = options.settle_timeout,
-                                      .revocation_timeout = options.revocation_timeout};
+                                      .revocation_timeout = options.revocation_timeout,
+                                      .sample_threads = options.sample_threads};
   if (!options.log_directory.empty()) {
     settings.log = options.log_directory / ("tenant-" + std::to_string(job.id.value) + ".log");
   }

@@ -41,6 +41,7 @@ class ProcessHost final : public Host {
         std::chrono::seconds(5);  // A grant not settled by then fails the tenant.
     // Cores that it was told to leave and has not left by then: it is killed.
     Duration revocation_timeout = std::chrono::milliseconds(250);
+    bool sample_threads = false;  // Samples list every thread (experiments/interference.h).
   };
 
   explicit ProcessHost(const Options& options);

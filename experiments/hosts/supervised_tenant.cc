@@ -441,7 +441,23 @@ TenantSample SupervisedTenant::SampleOf(const ProcessSampler::Totals& totals, Ti
   sample.pressure = group.pressure;
   sample.steps = counters.steps;
   sample.images = counters.images;
+  if (settings_.sample_threads) sample.threads = ThreadSamples();
   return sample;
+}
+
+std::vector<ThreadSample> SupervisedTenant::ThreadSamples() const {
+  std::vector<ThreadSample> samples;
+  if (!sampler_) return samples;
+  for (const ProcessSampler::Thread& thread : sampler_->Threads()) {
+    const CpuSet cores = settings_.topology.ThreadBinding(thread.tid);
+    samples.push_back({.tid = thread.tid,
+                       .compute = thread.compute,
+                       .cpu = thread.cpu,
+                       .cores = cores.Empty() ? held_ : cores,  // Empty: it is gone by now.
+                       .run_time = thread.run_time,
+                       .run_queue_wait = thread.run_queue_wait});
+  }
+  return samples;
 }
 
 std::optional<TenantSample> SupervisedTenant::Sample(TimePoint now) {

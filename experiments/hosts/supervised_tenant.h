@@ -37,6 +37,7 @@ class SupervisedTenant {
     CpuSet machine_cores;                     // Of the experiment: where a quota lets it run.
     Client client = Client::kOn;
     Duration heartbeat_timeout, start_timeout, settle_timeout, revocation_timeout;
+    bool sample_threads = false;  // Samples list every thread.
   };
 
   // Starts it. Throws std::runtime_error if that is refused. The launcher outlives it.
@@ -89,6 +90,7 @@ class SupervisedTenant {
 
   HostEvent Over(const TenantProcess::End& end) const;
   TenantSample SampleOf(const ProcessSampler::Totals& totals, TimePoint now) const;
+  std::vector<ThreadSample> ThreadSamples() const;
   bool AtItsPlace();
   void CheckDeadlines(TimePoint now);
   void CheckConduct(TimePoint now);

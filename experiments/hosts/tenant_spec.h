@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/base/clock.h"
 #include "engine/base/cpu_set.h"
@@ -29,6 +30,16 @@ inline std::string ProgramName(const TenantSpec& spec) {
          std::to_string(spec.batch);
 }
 
+// One thread of a tenant at one instant. Counters are cumulative since its start.
+struct ThreadSample {
+  int tid = 0;
+  bool compute = false;
+  int cpu = -1;  // Where it ran last.
+  CpuSet cores;  // Where it may run.
+  Duration run_time{0};
+  Duration run_queue_wait{0};
+};
+
 // One tenant at one instant. Counters are cumulative since its start.
 struct TenantSample {
   JobId job;
@@ -48,6 +59,7 @@ struct TenantSample {
   std::optional<Duration> pressure;   // PSI "some": time in which a thread of it waited for a CPU.
   int64_t steps = 0;
   int64_t images = 0;
+  std::vector<ThreadSample> threads;  // Only on request: the living ones.
 };
 
 // One resize of a tenant's pools, whoever asked for it; reported by the tenant.

@@ -75,6 +75,7 @@ elasticity = ["rigid", "moldable", "malleable"]
 cores = "1-2"
 [sampling]
 period_ms = 20
+interference = true
 [trace]
 jobs = 5
 gap = { distribution = "fixed", mean_s = 1 }
@@ -95,6 +96,7 @@ order = "priority"
 )");
   EXPECT_EQ(config.cores, CpuSet::Range(1, 2));
   EXPECT_EQ(config.sample_period, std::chrono::milliseconds(20));
+  EXPECT_TRUE(config.interference);
   EXPECT_EQ(config.trace.gap.distribution, Gap::Distribution::kFixed);
   EXPECT_EQ(config.trace.gap.mean_s, 1.0);
   const WorkloadConfig& workload = config.workloads.at(0);
@@ -147,6 +149,7 @@ TEST_F(ConfigTest, EachWrongLineIsNamedWithItsKeyAndWhatIsAllowed) {
            {"container = { cores = 2 }", "container.cores", "client"},
            {"backend = \"cloud\"", "backend", "hardware, container"},
            {"sampling = { period_ms = 0 }", "sampling.period_ms", "from 1"},
+           {"sampling = { interference = 1 }", "sampling.interference", "true or false"},
            {"trace = { jobs = 0 }", "trace.jobs", "from 1"},
            {"trace = { gap = { mean_s = -2.0 } }", "trace.gap.mean_s", "from 0"},
            {"trace = { gap = { sd_s = -0.5 } }", "trace.gap.sd_s", "from 0"},

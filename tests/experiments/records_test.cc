@@ -44,7 +44,7 @@ TEST_F(RecordsTest, JobRowHasItsTimesGrantAndWork) {
   records_.OnStarted(At(1500), {7}, {0, 1}, {1, 2});
   records_.OnGrant(At(2000), {7}, {0}, {1, 1});
   records_.OnSettled(At(2001), {7}, {0}, 1, milliseconds(1));
-  records_.OnSample({{7}, At(2400), {0}, 1, 1, false, {}, {}, 0, 0, {}, {}, 4, 128});
+  records_.OnSample({{7}, At(2400), {0}, 1, 1, false, {}, {}, 0, 0, {}, {}, 4, 128, {}});
   records_.OnStep({{7}, 4, At(2500), milliseconds(100), 1, 2.25});
   records_.OnResize({{7}, At(2001), "grant", {1, 2}, {1, 1}, {0}, "Conv2D", milliseconds(1)});
   records_.OnActuation({{7}, At(2000), {0}, "cpuset", microseconds(61), {}});

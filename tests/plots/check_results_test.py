@@ -247,6 +247,21 @@ class TamperTest(unittest.TestCase):
         self.set_cell("actuations", 0, fast_us="", runtime_us="")
         self.expect_broken("no duration")
 
+    def test_interference_that_is_not_all_that_was_waited(self):
+        with (self.run / CELL / "samples.csv").open(newline="") as file:
+            waited = {}
+            for row in csv.DictReader(file):
+                waited[row["job_id"]] = max(waited.get(row["job_id"], 0.0), float(row["run_queue_wait_s"]))
+        lines = ["victim,culprit,waited_s"] + [f"{job},other,{wait:.6f}" for job, wait in waited.items()]
+        path = self.run / CELL / "interference.csv"
+        path.write_text("\n".join(lines) + "\n")
+        code, output = check(self.run)
+        self.assertEqual(code, 0, output)
+        path.write_text("\n".join(lines + [f"{min(waited)},self,0.5"]) + "\n")
+        self.expect_broken("but waited")
+        path.write_text("\n".join(lines + [f"{min(waited)},999,0.000001"]) + "\n")
+        self.expect_broken("which is no other job")
+
     def test_decision_twice(self):
         self.edit(f"{CELL}/decisions.csv", lambda rows: rows.append(rows[0]))
         self.expect_broken("is there twice")
