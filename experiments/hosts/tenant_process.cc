@@ -41,6 +41,9 @@ struct ChildPlan {
 };
 
 [[noreturn]] void RunChild(const ChildPlan& plan) {
+  // The signal comes when the *thread* that forked ends. That is the harness's own: it makes the
+  // host, calls Start and destroys the host, which kills all tenants first (process_host.h: one
+  // thread uses it). So it ends before its tenants only when the whole process does.
   // The parent may have died before this took effect; then nobody would ever kill this child.
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != plan.parent) {
     _exit(TenantProcess::kOrphaned);

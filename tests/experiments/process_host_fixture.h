@@ -133,6 +133,15 @@ class ProcessHostTest : public ::testing::Test {
     EXPECT_EQ(samples.size(), 1u);
     return samples.empty() ? TenantSample() : samples.front();
   }
+  // The only tenant goes on, when it gets its turn on a loaded machine, and nothing else happens.
+  void ExpectStepsBeyond(int64_t steps) {
+    const TimePoint patience = Host().GetClock().Now() + std::chrono::seconds(20);
+    int64_t seen = 0;
+    while ((seen = OnlySample().steps) <= steps && Host().GetClock().Now() < patience) {
+      ASSERT_FALSE(Next(std::chrono::milliseconds(20)));
+    }
+    EXPECT_GT(seen, steps);
+  }
 
   void ExpectNothingToSample() {
     Host().Sample();  // The last of those that are gone.
