@@ -169,10 +169,7 @@ class CellRun {
 
   // Nothing runs and nothing is about to.
   bool Idle() const {
-    if (!AllSubmitted() || arbiter_.InTransition()) return false;
-    const MachineView view = arbiter_.View();
-    return std::none_of(view.jobs.begin(), view.jobs.end(),
-                        [](const JobView& job) { return job.IsActive(); });
+    return AllSubmitted() && !arbiter_.InTransition() && arbiter_.Running() == 0;
   }
   bool NeverDrains() const {
     return Idle() && (info_.tick == Duration::zero() || idle_ticks_ >= kIdleTicks);

@@ -48,7 +48,8 @@ Job JobOf(const ExperimentConfig& config, const Arrival& arrival, int64_t index,
           .request = request,
           .elasticity = elasticity,
           .priority = arrival.priority.value_or(workload.priority),
-          .threads = Split{workload.inter, workload.threads.value_or(request.preferred)}};
+          .threads = Split{workload.inter, workload.threads.value_or(request.preferred)},
+          .steps = arrival.steps.value_or(workload.spec.steps)};
 }
 
 TenantSpec SpecOf(const ExperimentConfig& config, const Arrival& arrival, int64_t index,

@@ -20,9 +20,10 @@ class AlwaysAttend final : public Policy {
     if (!ChangesQueue(event)) return {};
     Handout handout(view);
     if (FreesCores(event)) handout.GrowOldestFirst(view);
-    for (const JobView* job : WaitingJobs(view, order_)) {
-      const int grant = std::min(Asked(view, *job), handout.free());
-      if (grant >= job->request.min) handout.Start(*job, grant);
+    for (const JobView& job : view.jobs.Waiting(order_)) {
+      if (handout.free() == 0) break;
+      const int grant = std::min(Asked(view, job), handout.free());
+      if (grant >= job.request.min) handout.Start(job, grant);
     }
     return handout.Take();
   }

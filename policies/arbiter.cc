@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <set>
+#include <map>
+#include <unordered_map>
 #include <utility>
 
 #include "engine/base/check.h"
@@ -12,17 +12,17 @@
 namespace cosched {
 namespace {
 
-// A job that has not ended. Three places matter and differ only while something is in transition:
+// What a job that has not ended is about to be. Three places matter and differ only while something
+// is in transition:
 //   target    where the latest decision wants it (view.cores),
 //   asked     where the host was last told to put it,
 //   occupied  every core its threads may still be on: the last settled place and all asked for
 //   since.
 struct Entry {
-  JobView view;
-  bool at_host = false;    // Host::Start was called.
-  bool in_flight = false;  // The host has not answered the latest Start, Grant or Pause.
-  bool told =
-      true;  // The host knows the target. Each new target is told, so that each is answered.
+  const JobView* view = nullptr;  // In the table; never null.
+  int64_t order = 0;              // Of submission.
+  bool at_host = false;           // Host::Start was called.
+  bool in_flight = false;         // The host has not answered the latest Start, Grant or Pause.
   CpuSet asked;
   CpuSet occupied;
   int64_t decision = 0;  // That gave the target.
@@ -56,15 +56,32 @@ Split ThreadsFor(const JobView& job, Split split) {
 }  // namespace
 
 struct Arbiter::Impl {
+  Impl(Policy& decider, bool may_oversubscribe, Host& world, const Topology& machine, CpuSet usable,
+       ArbiterObserver& witness)
+      : policy(decider), oversubscribes(may_oversubscribe), host(world), observer(witness) {
+    view.topology = &machine;
+    view.cores = std::move(usable);
+    view.progress_of = [this](JobId id) {
+      const Entry* entry = Find(id);
+      return entry && entry->at_host ? host.Progress(id) : 0;
+    };
+  }
+
   Policy& policy;
   const bool oversubscribes;
   Host& host;
-  const Topology& topology;
-  const CpuSet cores;
   ArbiterObserver& observer;
 
-  std::vector<Entry> entries;  // In order of submission.
-  std::set<JobId> ended;
+  MachineView view;
+  std::unordered_map<int64_t, Entry> entries;  // Of each job of the view, by id.
+  // Whose target the host has not been told yet, in order of submission. Each new target is told,
+  // so that each is answered.
+  std::map<int64_t, Entry*> untold;
+  int in_flight = 0;     // Entries whose latest question is not answered.
+  CoreCounter occupied;  // By all entries.
+  CoreCounter vacating;  // Occupied by entries that want to be elsewhere.
+  JobId last_submitted{-1};
+  int64_t submissions = 0;
   int64_t decisions = 0;
   TimePoint last_time;
 
@@ -77,39 +94,62 @@ struct Arbiter::Impl {
   }
 
   Entry* Find(JobId id) {
-    const auto it = std::find_if(entries.begin(), entries.end(),
-                                 [&](const Entry& entry) { return entry.view.id == id; });
-    return it == entries.end() ? nullptr : &*it;
+    const auto found = entries.find(id.value);
+    return found == entries.end() ? nullptr : &found->second;
   }
 
-  CpuSet OccupiedByOthers(const Entry& self) const {
-    CpuSet result;
-    for (const Entry& entry : entries) {
-      if (&entry != &self) result = result | entry.occupied;
+  bool HaveOtherOwner(const CpuSet& where, const Entry& self) const {
+    for (int cpu : (where & occupied.Held()).ToVector()) {
+      if (occupied.Count(cpu) > (self.occupied.Contains(cpu) ? 1 : 0)) return true;
     }
-    return result;
+    return false;
   }
 
-  MachineView View(TimePoint now) const {
-    MachineView view{.topology = &topology, .now = now, .cores = cores, .vacating = {}, .jobs = {}};
-    for (const Entry& entry : entries) {
-      view.jobs.push_back(entry.view);
-      if (entry.at_host) view.jobs.back().progress = host.Progress(entry.view.id);
-      if (!oversubscribes) view.vacating = view.vacating | (entry.occupied - entry.view.cores);
-    }
+  const MachineView& View() {
+    view.now = Now();
+    if (!oversubscribes) view.vacating = vacating.Held();
     return view;
   }
 
+  void Add(const Job& job) {
+    JobView added;
+    static_cast<Job&>(added) = job;
+    added.submitted = Now();
+    view.jobs.Add(std::move(added));
+    Entry& entry = entries[job.id.value];
+    entry.view = view.jobs.Find(job.id);
+    entry.order = submissions++;
+  }
+
+  // Changes what the entry occupies and where it wants to be, keeping the counts.
+  template <typename Change>
+  void Move(Entry* entry, Change change) {
+    occupied.Remove(entry->occupied);
+    vacating.Remove(entry->occupied - entry->view->cores);
+    change();
+    occupied.Add(entry->occupied);
+    vacating.Add(entry->occupied - entry->view->cores);
+  }
+
+  void SetInFlight(Entry* entry, bool value) {
+    in_flight += static_cast<int>(value) - static_cast<int>(entry->in_flight);
+    entry->in_flight = value;
+  }
+
   void End(JobId id, JobEnd end, const std::string& reason) {
-    CHECK(ended.insert(id).second) << "job " << id.value << " ended twice";
-    std::erase_if(entries, [&](const Entry& entry) { return entry.view.id == id; });
+    Entry* entry = Find(id);
+    CHECK(entry) << "job " << id.value << " ended twice";
+    SetInFlight(entry, false);
+    untold.erase(entry->order);
+    Move(entry, [&] { entry->occupied = CpuSet(); });
+    entries.erase(id.value);
+    view.jobs.Remove(id);
     observer.OnEnded(Now(), id, end, reason);
   }
 
   // Asks the policy, then brings the world towards the answer.
   void Decide(const Event& event) {
-    const TimePoint now = Now();
-    const MachineView view = View(now);
+    const TimePoint now = View().now;
     const int64_t decision = decisions++;
     Allocation allocation;
     std::map<JobId, Target> targets;
@@ -143,10 +183,10 @@ struct Arbiter::Impl {
     for (auto it = targets->begin(); it != targets->end();) {
       const Entry& entry = *Find(it->first);
       Target& target = it->second;
-      const bool fixed = entry.at_host && entry.view.elasticity != Elasticity::kMalleable;
-      target.split = fixed ? entry.view.split : ThreadsFor(entry.view, target.split);
-      const bool same = entry.view.IsActive() && entry.view.cores == target.cores &&
-                        entry.view.split == target.split;
+      const JobView& job = *entry.view;
+      const bool fixed = entry.at_host && job.elasticity != Elasticity::kMalleable;
+      target.split = fixed ? job.split : ThreadsFor(job, target.split);
+      const bool same = job.IsActive() && job.cores == target.cores && job.split == target.split;
       it = same ? targets->erase(it) : std::next(it);
     }
   }
@@ -155,24 +195,13 @@ struct Arbiter::Impl {
              TimePoint now) {
     for (const auto& [id, target] : targets) {
       Entry& entry = *Find(id);
-      JobView& view = entry.view;
       entry.decision = decision;
       entry.decided = now;
-      entry.told = false;
-      if (target.cores.Empty() && !entry.at_host) {
-        view.state = JobState::kWaiting;  // Its start is called off.
-        view.started.reset();
-        entry.told = true;
-      } else if (target.cores.Empty()) {
-        view.state = JobState::kPaused;
-        view.last_cores = view.cores;
-      } else {
-        view.state = JobState::kRunning;
-        if (!view.started) view.started = now;
-        view.last_cores = CpuSet();
-      }
-      view.cores = target.cores;
-      view.split = target.split;
+      untold[entry.order] = &entry;
+      if (target.cores.Empty() && !entry.at_host) untold.erase(entry.order);
+      Move(&entry, [&] {
+        view.jobs.Update(id, [&](JobView& job) { SetTarget(target, entry.at_host, now, &job); });
+      });
     }
     for (const auto& [id, decided] : allocation.jobs) {
       const Reject* reject = std::get_if<Reject>(&decided);
@@ -182,45 +211,63 @@ struct Arbiter::Impl {
     }
   }
 
+  static void SetTarget(const Target& target, bool at_host, TimePoint now, JobView* job) {
+    if (target.cores.Empty() && !at_host) {
+      job->state = JobState::kWaiting;  // Its start is called off.
+      job->started.reset();
+    } else if (target.cores.Empty()) {
+      job->state = JobState::kPaused;
+      job->last_cores = job->cores;
+    } else {
+      job->state = JobState::kRunning;
+      if (!job->started) job->started = now;
+      job->last_cores = CpuSet();
+    }
+    job->cores = target.cores;
+    job->split = target.split;
+  }
+
   // Tells the host everything that can be told now. A grant waits until all its cores are vacated
   // by others; a job that must leave cores while it waits for its new ones leaves them first, or
   // two jobs that swap would wait for each other. One pass is enough: what is asked here lies
   // within the asker's own target, and targets are disjoint.
   void Advance() {
-    for (Entry& entry : entries) {
-      if (entry.told) continue;
-      const CpuSet& target = entry.view.cores;
-      if (oversubscribes || (target & OccupiedByOthers(entry)).Empty()) {
-        entry.told = true;
-        Ask(entry, target, entry.view.split);
-      } else if (!target.Contains(entry.asked)) {
-        const CpuSet kept = entry.asked & target;
-        const bool can_run = kept.Count() >= entry.view.request.min;
-        const bool malleable = entry.view.elasticity == Elasticity::kMalleable;
-        Ask(entry, can_run ? kept : CpuSet(),
-            malleable ? DefaultSplit(kept.Count()) : entry.view.split);
+    for (auto next = untold.begin(); next != untold.end();) {
+      Entry& entry = *next->second;
+      const JobView& job = *entry.view;
+      const CpuSet& target = job.cores;
+      if (oversubscribes || !HaveOtherOwner(target, entry)) {
+        next = untold.erase(next);
+        Ask(entry, target, job.split);
+        continue;
       }
+      ++next;
+      if (target.Contains(entry.asked)) continue;
+      const CpuSet kept = entry.asked & target;
+      const bool can_run = kept.Count() >= job.request.min;
+      const bool malleable = job.elasticity == Elasticity::kMalleable;
+      Ask(entry, can_run ? kept : CpuSet(), malleable ? DefaultSplit(kept.Count()) : job.split);
     }
   }
 
   void Ask(Entry& entry, const CpuSet& where, Split split) {
-    const JobView& view = entry.view;
-    CHECK(oversubscribes || (where & OccupiedByOthers(entry)).Empty())
-        << "cores " << where.ToString() << " of job " << view.id.value << " have another owner";
+    const JobView& job = *entry.view;
+    CHECK(oversubscribes || !HaveOtherOwner(where, entry))
+        << "cores " << where.ToString() << " of job " << job.id.value << " have another owner";
     const TimePoint now = Now();
     entry.asked = where;
-    entry.occupied = entry.occupied | where;
-    entry.in_flight = true;
+    Move(&entry, [&] { entry.occupied = entry.occupied | where; });
+    SetInFlight(&entry, true);
     if (!std::exchange(entry.at_host, true)) {
-      observer.OnStarted(now, view.id, where, split);
-      host.Start(view, where, split);
+      observer.OnStarted(now, job.id, where, split);
+      host.Start(job, where, split);
       return;
     }
-    observer.OnGrant(now, view.id, where, split);
+    observer.OnGrant(now, job.id, where, split);
     if (where.Empty()) {
-      host.Pause(view.id);
+      host.Pause(job.id);
     } else {
-      host.Grant(view.id, where, split);
+      host.Grant(job.id, where, split);
     }
   }
 
@@ -228,9 +275,10 @@ struct Arbiter::Impl {
     Entry* entry = Find(id);
     // Nothing under way: the host repeats what is known.
     if (entry == nullptr || !entry->in_flight) return;
-    entry->in_flight = false;
-    entry->occupied = entry->asked;
-    if (!entry->told) {  // It has made room, or was overtaken by a decision that still waits.
+    SetInFlight(entry, false);
+    Move(entry, [&] { entry->occupied = entry->asked; });
+    if (untold.contains(
+            entry->order)) {  // It has made room, or was overtaken by a decision that still waits.
       Advance();
       return;
     }
@@ -242,10 +290,10 @@ struct Arbiter::Impl {
 
 Arbiter::Arbiter(Policy& policy, bool oversubscribes, Host& host, const Topology& topology,
                  CpuSet cores, ArbiterObserver& observer)
-    : impl_(new Impl{
-          policy, oversubscribes, host, topology, std::move(cores), observer, {}, {}, 0, {}}) {
-  CHECK(!impl_->cores.Empty() && topology.Cpus().Contains(impl_->cores))
-      << "cores " << impl_->cores.ToString() << " of " << topology.Cpus().ToString();
+    : impl_(new Impl(policy, oversubscribes, host, topology, std::move(cores), observer)) {
+  const CpuSet& usable = impl_->view.cores;
+  CHECK(!usable.Empty() && topology.Cpus().Contains(usable))
+      << "cores " << usable.ToString() << " of " << topology.Cpus().ToString();
 }
 
 Arbiter::~Arbiter() = default;
@@ -255,15 +303,12 @@ void Arbiter::Submit(const Job& job) {
   CHECK(1 <= request.min && request.min <= request.preferred && request.preferred <= request.max)
       << "job " << job.id.value << " asks for " << request.min << " <= " << request.preferred
       << " <= " << request.max << " cores";
-  CHECK(impl_->Find(job.id) == nullptr && !impl_->ended.contains(job.id))
-      << "job " << job.id.value << " was submitted before";
-  const TimePoint now = impl_->Now();
-  Entry entry;
-  static_cast<Job&>(entry.view) = job;
-  entry.view.submitted = now;
-  impl_->entries.push_back(std::move(entry));
-  impl_->observer.OnSubmitted(now, job);
-  const int machine = impl_->cores.Count();
+  CHECK(job.id > impl_->last_submitted)
+      << "job " << job.id.value << " comes after " << impl_->last_submitted.value;
+  impl_->last_submitted = job.id;
+  impl_->Add(job);
+  impl_->observer.OnSubmitted(impl_->Now(), job);
+  const int machine = impl_->view.cores.Count();
   if (request.min > machine) {
     impl_->End(job.id, JobEnd::kRejected,
                fmt::format("needs at least {} cores, the machine has {}", request.min, machine));
@@ -281,7 +326,7 @@ void Arbiter::Handle(const HostEvent& event) {
   const JobId id = failed ? failed->job : std::get<HostFinished>(event).job;
   const Entry* entry = impl_->Find(id);
   if (entry == nullptr) {
-    CHECK(impl_->ended.contains(id))
+    CHECK(id <= impl_->last_submitted)
         << "the host speaks of job " << id.value << ", never submitted";
     return;  // The first end counts: it was stopped, or failed, with this on its way.
   }
@@ -298,27 +343,21 @@ void Arbiter::Handle(const HostEvent& event) {
 void Arbiter::Tick() { impl_->Decide(cosched::Tick{}); }
 
 void Arbiter::EndAll(JobEnd end, const std::string& reason) {
-  while (!impl_->entries.empty()) {
-    const Entry& entry = impl_->entries.front();
-    const JobId id = entry.view.id;
-    if (entry.at_host) impl_->host.Stop(id);
+  while (impl_->view.jobs.size() > 0) {
+    const JobId id = impl_->view.jobs.begin()->id;
+    if (impl_->Find(id)->at_host) impl_->host.Stop(id);
     impl_->End(id, end, reason);
   }
 }
 
-int Arbiter::Waiting() const {
-  return static_cast<int>(
-      std::count_if(impl_->entries.begin(), impl_->entries.end(),
-                    [](const Entry& e) { return e.view.state == JobState::kWaiting; }));
-}
+int Arbiter::Waiting() const { return static_cast<int>(impl_->view.jobs.Waiting().size()); }
 
-int Arbiter::Started() const { return static_cast<int>(impl_->entries.size()) - Waiting(); }
+int Arbiter::Running() const { return static_cast<int>(impl_->view.jobs.Running().size()); }
 
-bool Arbiter::InTransition() const {
-  return std::any_of(impl_->entries.begin(), impl_->entries.end(),
-                     [](const Entry& e) { return e.in_flight || !e.told; });
-}
+int Arbiter::Started() const { return static_cast<int>(impl_->view.jobs.size()) - Waiting(); }
 
-MachineView Arbiter::View() const { return impl_->View(impl_->Now()); }
+bool Arbiter::InTransition() const { return impl_->in_flight > 0 || !impl_->untold.empty(); }
+
+const MachineView& Arbiter::View() const { return impl_->View(); }
 
 }  // namespace cosched

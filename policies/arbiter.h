@@ -53,6 +53,7 @@ class Arbiter {
           ArbiterObserver& observer);
   ~Arbiter();
 
+  // REQUIRES: ids grow from one submission to the next.
   void Submit(const Job& job);
   void Handle(const HostEvent& event);
   void Tick();
@@ -65,8 +66,10 @@ class Arbiter {
   // with no arrival to come, it can never drain.
   int Waiting() const;
   int Started() const;
+  int Running() const;        // Of the started ones, those that are not paused.
   bool InTransition() const;  // A revocation or grant has not settled.
-  MachineView View() const;
+  // As of now; changes with every call that is not const.
+  const MachineView& View() const;
 
  private:
   struct Impl;

@@ -16,13 +16,14 @@ class EqualShare final : public Policy {
  public:
   Allocation Decide(const MachineView& view, const Event& event) override {
     if (!ChangesQueue(event)) return {};
-    std::vector<const JobView*> jobs = RunningJobs(view);
+    std::vector<const JobView*> jobs;
+    for (const JobView& job : view.jobs.Running()) jobs.push_back(&job);
     int left = view.cores.Count();
     for (const JobView* job : jobs) left -= job->request.min;
-    for (const JobView* job : WaitingJobs(view, QueueOrder::kFcfs)) {
-      if (job->request.min > left) break;  // Nobody overtakes: the queue moves when somebody ends.
-      left -= job->request.min;
-      jobs.push_back(job);
+    for (const JobView& job : view.jobs.Waiting()) {
+      if (job.request.min > left) break;  // Nobody overtakes: the queue moves when somebody ends.
+      left -= job.request.min;
+      jobs.push_back(&job);
     }
     const std::vector<int> grants = Divide(jobs, left);
     Allocation allocation;

@@ -4,12 +4,14 @@
 
 #include <compare>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "engine/base/clock.h"
 #include "engine/base/split.h"
+#include "policies/speed_curve.h"
 
 namespace cosched {
 
@@ -34,6 +36,10 @@ struct Job {
   int priority = 0;  // Higher is more important.
   // Of a rigid job, whatever it is given; default: DefaultSplit(preferred).
   std::optional<Split> threads = {};
+  // What it has to do, and how fast it does it alone. steps: 0 = not known. speed: null = not
+  // known, which happens only to policies that do not ask for it (PolicyInfo::needs_speed).
+  int64_t steps = 0;
+  std::shared_ptr<const SpeedCurve> speed = {};
 };
 
 // How an admitted job ended; every job ends exactly once.

@@ -2,19 +2,14 @@
 
 namespace cosched {
 
-const JobView* MachineView::Find(JobId id) const {
-  for (const JobView& job : jobs) {
-    if (job.id == id) return &job;
-  }
-  return nullptr;
+CpuSet MachineView::FreeCores() const { return cores - (vacating | jobs.Held()); }
+
+double MachineView::Progress(const JobView& job) const {
+  return job.started && progress_of ? progress_of(job.id) : 0;
 }
 
-CpuSet MachineView::FreeCores() const {
-  CpuSet held = vacating;
-  for (const JobView& job : jobs) {
-    if (job.IsActive()) held = held | job.cores;
-  }
-  return cores - held;
+double MachineView::StepsLeft(const JobView& job) const {
+  return static_cast<double>(job.steps) * (1 - Progress(job));
 }
 
 }  // namespace cosched

@@ -20,34 +20,34 @@ class MaxProp final : public Policy {
     if (!ChangesQueue(event)) return {};
     Handout handout(view);
     if (FreesCores(event)) AddEqualShares(view, &handout);
-    const std::vector<const JobView*> waiting = WaitingJobs(view, order_);
+    const JobSequence waiting = view.jobs.Waiting(order_);
     const int free = handout.free();
     const int64_t requested = Requested(view, waiting);
-    for (const JobView* job : waiting) {
+    for (const JobView& job : waiting) {
       // preferred / F in integers: int(q / (requested / free)) without rounding errors.
-      const int64_t share = int64_t{Asked(view, *job)} * free / requested;
-      const CoreRequest& request = job->request;
+      const int64_t share = int64_t{Asked(view, job)} * free / requested;
+      const CoreRequest& request = job.request;
       const int grant = static_cast<int>(std::clamp<int64_t>(share, request.min, request.max));
       const int clipped = std::min(grant, handout.free());
-      if (clipped >= request.min) handout.Start(*job, clipped);
+      if (clipped >= request.min) handout.Start(job, clipped);
     }
     return handout.Take();
   }
 
  private:
   static void AddEqualShares(const MachineView& view, Handout* handout) {
-    const std::vector<const JobView*> running = RunningJobs(view);
+    const JobSequence running = view.jobs.Running();
     if (running.empty()) return;
     const int share = handout->free() / static_cast<int>(running.size());
-    for (const JobView* job : running) handout->Grow(*job, share);
+    for (const JobView& job : running) handout->Grow(job, share);
   }
 
-  int64_t Requested(const MachineView& view, const std::vector<const JobView*>& waiting) const {
+  int64_t Requested(const MachineView& view, JobSequence waiting) const {
     int64_t sum = 0;
-    for (const JobView* job : waiting) {
+    for (const JobView& job : waiting) {
       const bool other_class =
-          order_ == QueueOrder::kPriority && job->priority != waiting.front()->priority;
-      if (!other_class) sum += Asked(view, *job);
+          order_ == QueueOrder::kPriority && job.priority != waiting.front().priority;
+      if (!other_class) sum += Asked(view, job);
     }
     return sum;
   }

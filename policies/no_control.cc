@@ -19,14 +19,14 @@ class NoControl final : public Policy {
   Allocation Decide(const MachineView& view, const Event&) override {
     std::map<int, int> load;  // Jobs that hold the CPU.
     for (int cpu : view.cores.ToVector()) load[cpu] = 0;
-    for (const JobView& job : view.jobs) AddLoad(job.cores, &load);
+    for (const JobView& job : view.jobs.Running()) AddLoad(job.cores, &load);
     Allocation allocation;
-    for (const JobView* job : WaitingJobs(view, QueueOrder::kFcfs)) {
-      const bool pinned = job->elasticity == Elasticity::kMalleable;
+    for (const JobView& job : view.jobs.Waiting()) {
+      const bool pinned = job.elasticity == Elasticity::kMalleable;
       const CpuSet cores =
-          pinned ? LeastLoaded(*view.topology, load, Asked(view, *job)) : view.cores;
-      const int threads = pinned ? cores.Count() : job->request.preferred;
-      allocation.jobs[job->id] = Run{.cores = cores, .split = DefaultSplit(threads)};
+          pinned ? LeastLoaded(*view.topology, load, Asked(view, job)) : view.cores;
+      const int threads = pinned ? cores.Count() : job.request.preferred;
+      allocation.jobs[job.id] = Run{.cores = cores, .split = DefaultSplit(threads)};
       AddLoad(cores, &load);
     }
     return allocation;

@@ -5,37 +5,9 @@
 #include "engine/base/check.h"
 
 namespace cosched {
-namespace {
-
-std::vector<const JobView*> InState(const MachineView& view, JobState state) {
-  std::vector<const JobView*> jobs;
-  for (const JobView& job : view.jobs) {
-    if (job.state == state) jobs.push_back(&job);
-  }
-  return jobs;
-}
-
-}  // namespace
-
 QueueOrder ParseQueueOrder(std::string_view text) {
   CHECK(text == "fcfs" || text == "priority") << text;
   return text == "fcfs" ? QueueOrder::kFcfs : QueueOrder::kPriority;
-}
-
-std::vector<const JobView*> WaitingJobs(const MachineView& view, QueueOrder order) {
-  std::vector<const JobView*> jobs = InState(view, JobState::kWaiting);
-  if (order == QueueOrder::kPriority) {
-    std::stable_sort(jobs.begin(), jobs.end(),
-                     [](const JobView* a, const JobView* b) { return a->priority > b->priority; });
-  }
-  return jobs;
-}
-
-std::vector<const JobView*> RunningJobs(const MachineView& view) {
-  std::vector<const JobView*> jobs = InState(view, JobState::kRunning);
-  std::stable_sort(jobs.begin(), jobs.end(),
-                   [](const JobView* a, const JobView* b) { return a->started < b->started; });
-  return jobs;
 }
 
 int Asked(const MachineView& view, const JobView& job) {
@@ -65,7 +37,7 @@ void Handout::Grow(const JobView& job, int more) {
 }
 
 void Handout::GrowOldestFirst(const MachineView& view) {
-  for (const JobView* job : RunningJobs(view)) Grow(*job, Asked(view, *job) - job->cores.Count());
+  for (const JobView& job : view.jobs.Running()) Grow(job, Asked(view, job) - job.cores.Count());
 }
 
 }  // namespace cosched

@@ -12,14 +12,8 @@
 
 namespace cosched {
 
-enum class QueueOrder { kFcfs, kPriority };
 constexpr std::string_view kQueueOrders = "fcfs | priority";
 QueueOrder ParseQueueOrder(std::string_view text);  // REQUIRES: one of kQueueOrders.
-
-// By submission; under kPriority the more important first.
-std::vector<const JobView*> WaitingJobs(const MachineView& view, QueueOrder order);
-// By start, oldest first.
-std::vector<const JobView*> RunningJobs(const MachineView& view);
 
 // The cores that a job asks for: preferred, at most the machine.
 int Asked(const MachineView& view, const JobView& job);

@@ -106,11 +106,11 @@ class Scripted final : public Policy {
         if (job.started && Shrinks(view, job) == shrinks) Follow(view, job, &free, &allocation);
       }
     }
-    for (const JobView* job : WaitingJobs(view, QueueOrder::kFcfs)) {
-      const int cores = Wanted(view, *job, timetable_.front());
+    for (const JobView& job : view.jobs.Waiting()) {
+      const int cores = Wanted(view, job, timetable_.front());
       if (cores > free) break;
       free -= cores;
-      allocation.jobs[job->id] = RunWith(timetable_.front(), cores);
+      allocation.jobs[job.id] = RunWith(timetable_.front(), cores);
     }
     return allocation;
   }

@@ -22,18 +22,18 @@ class StaticPartition final : public Policy {
     Allocation allocation;
     if (!ChangesQueue(event)) return allocation;
     const int size = std::max(1, view.cores.Count() / slices_);
-    const std::vector<const JobView*> waiting = WaitingJobs(view, QueueOrder::kFcfs);
+    const JobSequence waiting = view.jobs.Waiting();
     if (waiting.empty()) return allocation;
     const std::vector<CpuSet> free = FreeSlices(view, size);
     auto next = free.begin();
-    for (const JobView* job : waiting) {
-      if (job->request.min > size) {
-        allocation.jobs[job->id] =
-            Reject{"needs at least " + std::to_string(job->request.min) +
+    for (const JobView& job : waiting) {
+      if (job.request.min > size) {
+        allocation.jobs[job.id] =
+            Reject{"needs at least " + std::to_string(job.request.min) +
                    " cores, a slice of static-partition has " + std::to_string(size)};
       } else if (next != free.end()) {
-        const int count = std::min(size, job->request.max);
-        allocation.jobs[job->id] =
+        const int count = std::min(size, job.request.max);
+        allocation.jobs[job.id] =
             Run{.cores = Place(*view.topology, {}, *next++, count), .split = {}};
       }
     }

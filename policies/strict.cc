@@ -3,6 +3,8 @@
 // reassignment of freed cores brings running jobs up to their request: here none is below it, so
 // all freed cores go to the queue. Source: Libutti, thesis 2023; reference/papers.md 2.3.
 
+#include <climits>
+
 #include "policies/queue_order.h"
 #include "policies/registry.h"
 
@@ -16,14 +18,19 @@ class Strict final : public Policy {
   Allocation Decide(const MachineView& view, const Event& event) override {
     if (!ChangesQueue(event)) return {};
     Handout handout(view);
-    for (const JobView* job : WaitingJobs(view, order_)) {
-      const int asked = Asked(view, *job);
-      if (asked <= handout.free()) handout.Start(*job, asked);
-    }
+    const JobView* job = nullptr;
+    while (handout.free() > 0 && (job = NextThatFits(view, handout.free(), job)))
+      handout.Start(*job, Asked(view, *job));
     return handout.Take();
   }
 
  private:
+  // One that asks for more than the machine has counts as asking for all of it.
+  const JobView* NextThatFits(const MachineView& view, int free, const JobView* after) const {
+    const bool all = free == view.cores.Count();
+    return view.jobs.NextAskingAtMost(all ? INT_MAX : free, order_, after);
+  }
+
   const QueueOrder order_;
 };
 

@@ -486,10 +486,10 @@ TEST_F(ArbiterTest, ViewTellsProgressAndTimes) {
   world_.Pass(2);
   Decide({{{1}, Cores(1)}});
   world_.arbiter.Tick();
-  const JobView& job = policy().last_view.jobs.at(0);
+  const JobView& job = *policy().last_view.Find({1});
   EXPECT_EQ(job.submitted, TimePoint(FromSeconds(5)));
   EXPECT_EQ(job.started, TimePoint(FromSeconds(7)));
-  EXPECT_EQ(job.progress, 0.5);
+  EXPECT_EQ(policy().last_view.Progress(job), 0.5);
   EXPECT_EQ(policy().last_view.now, TimePoint(FromSeconds(7)));
   EXPECT_EQ(policy().ticks, 2);
 }
@@ -524,7 +524,7 @@ TEST_F(OversubscribingArbiterTest, ExplicitSetMayExceedTheMaxACountMayNot) {
 TEST_F(ArbiterTest, BugsOfTheCallerAbort) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   SubmitWaiting(1);
-  EXPECT_DEATH(SubmitWaiting(1), "job 1 was submitted before");
+  EXPECT_DEATH(SubmitWaiting(1), "job 1 comes after 1");
   EXPECT_DEATH(world_.Submit(2, {3, 2, 4}), "job 2 asks for 3 <= 2 <= 4 cores");
   EXPECT_DEATH(world_.arbiter.Handle(HostFinished{{7}}), "job 7, never submitted");
   EXPECT_DEATH(world_.arbiter.Handle(HostFinished{{1}}), "job 1 finished and was never started");

@@ -31,12 +31,13 @@ TEST(ReadmeExample, IsTheFileThatIsCompiledHere) {
 
 TEST(ReadmeExample, StartsTheSmallestWaitingJobFirst) {
   const Topology topology = Topology::Synthetic(kFourCores);
-  MachineView view{
-      .topology = &topology, .now = {}, .cores = topology.Cpus(), .vacating = {}, .jobs = {}};
+  MachineView view;
+  view.topology = &topology;
+  view.cores = topology.Cpus();
   for (const auto& [id, preferred] : {std::pair{0, 4}, {1, 3}, {2, 1}}) {
     JobView job;
     static_cast<Job&>(job) = MakeJob(id, {1, preferred, 4});
-    view.jobs.push_back(job);
+    view.jobs.Add(job);
   }
   const std::unique_ptr<Policy> policy = MakePolicy(SmallestFirstPolicy(), {});
   const Allocation allocation = policy->Decide(view, JobArrived{{2}});

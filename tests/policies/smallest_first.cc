@@ -12,9 +12,7 @@ class SmallestFirst final : public Policy {
  public:
   Allocation Decide(const MachineView& view, const Event&) override {
     std::vector<const JobView*> waiting;
-    for (const JobView& job : view.jobs) {
-      if (job.state == JobState::kWaiting) waiting.push_back(&job);
-    }
+    for (const JobView& job : view.jobs.Waiting()) waiting.push_back(&job);
     std::stable_sort(waiting.begin(), waiting.end(), [](const JobView* a, const JobView* b) {
       return a->request.preferred < b->request.preferred;
     });

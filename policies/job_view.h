@@ -1,0 +1,31 @@
+#pragma once
+// A job as a policy sees it: what it asks for, and where it stands. Plain data, made by the
+// arbiter.
+
+#include <optional>
+
+#include "engine/base/cpu_set.h"
+#include "policies/job.h"
+
+namespace cosched {
+
+enum class JobState {
+  kWaiting,  // arrived, holds no core
+  kRunning,  // started; holds `cores`
+  kPaused,   // started, holds no core, keeps its memory
+};
+
+struct JobView : Job {
+  JobState state = JobState::kWaiting;
+  TimePoint submitted;
+  std::optional<TimePoint> started;  // When a decision admitted it; set unless it waits.
+  // What it holds or has been promised: the cores of its latest grant. While a revocation is under
+  // way the arbiter keeps the cores that the job has not left yet out of FreeCores().
+  CpuSet cores;
+  CpuSet last_cores;  // While paused: where its memory is, the last cores it held.
+  Split split;
+
+  bool IsActive() const { return state == JobState::kRunning; }
+};
+
+}  // namespace cosched
