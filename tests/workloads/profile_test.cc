@@ -1,0 +1,116 @@
+#include "workloads/profile.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "engine/base/error.h"
+#include "tests/experiments/temporary_folder.h"
+
+namespace cosched {
+namespace {
+
+Profile Example() {
+  Profile profile;
+  profile.source = "calibrate";
+  profile.host = "here";
+  profile.version = "1";
+  profile.date = "2026-11-21T00:00:00Z";
+  profile.cores = 2;
+  ProgramProfile program;
+  program.program = "lenet5 train batch 64";
+  program.alone = {{1, {1, 1}, {0.25, 0.24, 0.26, 9}}, {2, {1, 2}, {0.125, 0.1, 0.2, 7}}};
+  program.law = {ScalingLaw::Kind::kUniversalScalability, {0.1, 0.001}, 0.02};
+  program.start_s = {0.3, 0.2, 0.4, 5};
+  program.pressure = 0.05;
+  program.sensitivity = 0.5;
+  profile.programs = {program};
+  profile.co_runs = {{{{"lenet5 train batch 64", 1, {1.1, 1.0, 1.2, 3}}}, false}};
+  profile.resize.grow = {1e-5, 2e-5, 9e-5};
+  profile.decision = {1e-6};
+  return profile;
+}
+
+std::string Text(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
+TEST(Profile, ComesBackAsItWasSaved) {
+  const TemporaryFolder folder;
+  SaveProfile(Example(), folder.path() / "a.json");
+  const Profile read = LoadProfile(folder.path() / "a.json");
+  SaveProfile(read, folder.path() / "b.json");
+  EXPECT_EQ(Text(folder.path() / "a.json"), Text(folder.path() / "b.json"));
+  ASSERT_NE(read.Find("lenet5 train batch 64"), nullptr);
+  EXPECT_EQ(read.Find("lenet5 train batch 64")->alone[1].step_s.value, 0.125);
+  EXPECT_EQ(read.Find("lenet5"), nullptr);
+}
+
+// Each spoils the example's text in one place and names what the message must hold.
+TEST(Profile, WrongFilesAreRefusedWithTheirPlace) {
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "p.json";
+  const struct {
+    std::string was, is, expected;
+  } cases[] = {
+      {"\"format\": 1", "\"format\": 2", "format: is 2; allowed: a whole number, 1 to 1"},
+      {"\"inter\": 1", "\"inter\": 0", "programs.0.alone.0.inter: is 0"},
+      {"\"intra\": 1,", "\"intra\": 3,", "programs.0.alone: has no point of 1 core and 1 thread"},
+      {"\"usl\"", "\"gustafson\"", "programs.0.law.kind: is \"gustafson\"; allowed: amdahl"},
+      {"\"usl\"", "\"amdahl\"", "programs.0.law.parameters: has 2 of them; allowed: 1 for amdahl"},
+      {"9e-05", "1e-07", "resize.grow.2: is below the one before it"},
+      {"\"pressure\": 0.05", "\"pressure\": \"much\"", "programs.0.pressure: is \"much\""},
+      {"\"decision\"", "\"decisions\"", "decision: is missing"},
+      {"{", "{{", "is no JSON"},
+  };
+  for (const auto& one : cases) {
+    SaveProfile(Example(), file);
+    std::string text = Text(file);
+    const size_t at = text.find(one.was);
+    ASSERT_NE(at, std::string::npos) << one.was;
+    text.replace(at, one.was.size(), one.is);
+    std::ofstream(file) << text;
+    try {
+      LoadProfile(file);
+      ADD_FAILURE() << "accepted: " << one.is;
+    } catch (const InputError& error) {
+      EXPECT_NE(std::string(error.what()).find(one.expected), std::string::npos) << error.what();
+    }
+  }
+  EXPECT_THROW(LoadProfile(folder.path() / "nothing.json"), InputError);
+}
+
+TEST(Profile, WhereItCannotBeWrittenIsSaid) {
+  EXPECT_THROW(SaveProfile(Example(), "/nowhere/at/all.json"), OutputError);
+}
+
+TEST(ScalingLaw, ClosedForms) {
+  using Kind = ScalingLaw::Kind;
+  const ScalingLaw amdahl{Kind::kAmdahl, {0.1}, 0};
+  EXPECT_DOUBLE_EQ(amdahl.SpeedUp(1), 1);
+  EXPECT_DOUBLE_EQ(amdahl.SpeedUp(10), 1 / (0.1 + 0.9 / 10));
+  const ScalingLaw usl{Kind::kUniversalScalability, {0.05, 0.01}, 0};
+  EXPECT_DOUBLE_EQ(usl.SpeedUp(1), 1);
+  EXPECT_DOUBLE_EQ(usl.SpeedUp(4), 4 / (1 + 0.05 * 3 + 0.01 * 12));
+  // Without variance in parallelism a program is as fast as its cores, up to its parallelism.
+  const ScalingLaw even{Kind::kDowney, {8, 0}, 0};
+  EXPECT_DOUBLE_EQ(even.SpeedUp(4), 4);
+  EXPECT_DOUBLE_EQ(even.SpeedUp(100), 8);
+  for (double sigma : {0.0, 0.5, 1.0, 2.0}) {
+    const ScalingLaw downey{Kind::kDowney, {8, sigma}, 0};
+    EXPECT_DOUBLE_EQ(downey.SpeedUp(1), 1) << sigma;
+    double last = 0;
+    for (double k = 1; k < 40; k += 0.25) {
+      EXPECT_GE(downey.SpeedUp(k) + 1e-9, last) << sigma << " " << k;
+      EXPECT_LE(downey.SpeedUp(k), 8 + 1e-9);
+      last = downey.SpeedUp(k);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cosched

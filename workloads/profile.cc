@@ -1,0 +1,267 @@
+#include "workloads/profile.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "engine/base/error.h"
+
+namespace cosched {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kFormat = 1;
+constexpr int kMaxThreads = 4096;
+
+// Walks the file and says where it is wrong.
+class Reader {
+ public:
+  Reader(std::string file, const json& value, std::string path)
+      : file_(std::move(file)), value_(value), path_(std::move(path)) {}
+
+  [[noreturn]] void Fail(const std::string& problem, const std::string& allowed) const {
+    throw InputError({.file = file_, .key = path_, .problem = problem, .allowed = allowed});
+  }
+
+  Reader At(const std::string& key) const {
+    if (!value_.is_object()) Fail("is not an object", "an object");
+    const std::string path = path_.empty() ? key : path_ + "." + key;
+    const auto found = value_.find(key);
+    if (found == value_.end()) Reader(file_, value_, path).Fail("is missing", "see profile.h");
+    return Reader(file_, *found, path);
+  }
+
+  std::vector<Reader> List() const {
+    if (!value_.is_array()) Fail("is not a list", "a list");
+    std::vector<Reader> items;
+    for (size_t i = 0; i < value_.size(); ++i)
+      items.emplace_back(file_, value_[i], fmt::format("{}.{}", path_, i));
+    return items;
+  }
+
+  double Number(double min, double max = 1e9) const {
+    const bool fits =
+        value_.is_number() && value_.get<double>() >= min && value_.get<double>() <= max;
+    if (!fits)
+      Fail("is " + value_.dump().substr(0, 60), fmt::format("a number, {} to {}", min, max));
+    return value_.get<double>();
+  }
+
+  int Integer(int min, int max) const {
+    const bool fits =
+        value_.is_number_integer() && value_.get<int64_t>() >= min && value_.get<int64_t>() <= max;
+    if (!fits)
+      Fail("is " + value_.dump().substr(0, 60), fmt::format("a whole number, {} to {}", min, max));
+    return value_.get<int>();
+  }
+
+  std::string String() const {
+    if (!value_.is_string()) Fail("is not a string", "a string");
+    return value_.get<std::string>();
+  }
+
+  bool Boolean() const {
+    if (!value_.is_boolean()) Fail("is not a boolean", "true, false");
+    return value_.get<bool>();
+  }
+
+ private:
+  std::string file_;
+  const json& value_;
+  std::string path_;
+};
+
+json ToJson(const Estimate& estimate) {
+  return {{"value", estimate.value},
+          {"low", estimate.low},
+          {"high", estimate.high},
+          {"samples", estimate.samples}};
+}
+
+Estimate ReadEstimate(const Reader& at, double min) {
+  return {.value = at.At("value").Number(min),
+          .low = at.At("low").Number(0),
+          .high = at.At("high").Number(0),
+          .samples = at.At("samples").Integer(0, 1'000'000'000)};
+}
+
+json ToJson(const ScalingLaw& law) {
+  return {{"kind", ToString(law.kind)}, {"parameters", law.parameters}, {"error", law.error}};
+}
+
+ScalingLaw ReadLaw(const Reader& at) {
+  ScalingLaw law;
+  const std::string kind = at.At("kind").String();
+  const auto known = ParseScalingLaw(kind);
+  if (!known) at.At("kind").Fail(fmt::format("is \"{}\"", kind), "amdahl, usl, downey");
+  law.kind = *known;
+  law.parameters.clear();
+  for (const Reader& parameter : at.At("parameters").List())
+    law.parameters.push_back(parameter.Number(0));
+  if (static_cast<int>(law.parameters.size()) != ParameterCount(law.kind)) {
+    at.At("parameters")
+        .Fail(fmt::format("has {} of them", law.parameters.size()),
+              fmt::format("{} for {}", ParameterCount(law.kind), kind));
+  }
+  if (law.kind == ScalingLaw::Kind::kDowney && law.parameters[0] < 1)
+    at.At("parameters").Fail("has an average parallelism below 1", "1 or more");
+  law.error = at.At("error").Number(0);
+  return law;
+}
+
+json ToJson(const ProgramProfile& program) {
+  json alone = json::array();
+  for (const SpeedPoint& point : program.alone) {
+    alone.push_back({{"cores", point.cores},
+                     {"inter", point.threads.inter},
+                     {"intra", point.threads.intra},
+                     {"step_s", ToJson(point.step_s)}});
+  }
+  return {{"program", program.program},        {"alone", alone},
+          {"law", ToJson(program.law)},        {"start_s", ToJson(program.start_s)},
+          {"stop_s", ToJson(program.stop_s)},  {"pressure", program.pressure},
+          {"sensitivity", program.sensitivity}};
+}
+
+ProgramProfile ReadProgram(const Reader& at) {
+  ProgramProfile program;
+  program.program = at.At("program").String();
+  std::set<std::pair<int, std::pair<int, int>>> seen;
+  for (const Reader& point : at.At("alone").List()) {
+    SpeedPoint read;
+    read.cores = point.At("cores").Integer(1, kMaxThreads);
+    read.threads = {point.At("inter").Integer(1, kMaxThreads),
+                    point.At("intra").Integer(1, kMaxThreads)};
+    read.step_s = ReadEstimate(point.At("step_s"), 1e-9);
+    if (!seen.insert({read.cores, {read.threads.inter, read.threads.intra}}).second)
+      point.Fail("has the cores and threads of an earlier point", "each point once");
+    program.alone.push_back(read);
+  }
+  if (!seen.contains({1, {1, 1}}))
+    at.At("alone").Fail("has no point of 1 core and 1 thread", "that one, and others");
+  program.law = ReadLaw(at.At("law"));
+  program.start_s = ReadEstimate(at.At("start_s"), 0);
+  program.stop_s = ReadEstimate(at.At("stop_s"), 0);
+  program.pressure = at.At("pressure").Number(0);
+  program.sensitivity = at.At("sensitivity").Number(0);
+  return program;
+}
+
+json ToJson(const CoRun& run) {
+  json tenants = json::array();
+  for (const CoRun::Tenant& tenant : run.tenants) {
+    tenants.push_back({{"program", tenant.program},
+                       {"cores", tenant.cores},
+                       {"slowdown", ToJson(tenant.slowdown)}});
+  }
+  return {{"tenants", tenants}, {"fitted", run.fitted}};
+}
+
+CoRun ReadCoRun(const Reader& at) {
+  CoRun run;
+  run.fitted = at.At("fitted").Boolean();
+  for (const Reader& tenant : at.At("tenants").List()) {
+    run.tenants.push_back({.program = tenant.At("program").String(),
+                           .cores = tenant.At("cores").Integer(1, kMaxThreads),
+                           .slowdown = ReadEstimate(tenant.At("slowdown"), 1e-9)});
+  }
+  return run;
+}
+
+DelayQuantiles ReadDelays(const Reader& at) {
+  DelayQuantiles delays;
+  for (const Reader& quantile : at.List()) {
+    delays.push_back(quantile.Number(0));
+    if (!std::is_sorted(delays.begin(), delays.end()))
+      quantile.Fail("is below the one before it", "quantiles in ascending order");
+  }
+  return delays;
+}
+
+json Parse(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  if (!stream) {
+    throw InputError({.file = file.string(),
+                      .problem = "can't be opened",
+                      .allowed = "a profile made by `cosched calibrate`"});
+  }
+  try {
+    return json::parse(stream);
+  } catch (const json::exception& error) {
+    throw InputError({.file = file.string(),
+                      .problem = fmt::format("is no JSON: {}", error.what()),
+                      .allowed = "a profile made by `cosched calibrate`"});
+  }
+}
+
+}  // namespace
+
+const ProgramProfile* Profile::Find(std::string_view program) const {
+  const auto found = std::find_if(programs.begin(), programs.end(), [&](const ProgramProfile& one) {
+    return one.program == program;
+  });
+  return found == programs.end() ? nullptr : &*found;
+}
+
+Profile LoadProfile(const std::filesystem::path& file) {
+  const json value = Parse(file);
+  const Reader root(file.string(), value, "");
+  root.At("format").Integer(kFormat, kFormat);
+  Profile profile;
+  profile.source = root.At("source").String();
+  profile.host = root.At("host").String();
+  profile.version = root.At("version").String();
+  profile.date = root.At("date").String();
+  profile.cores = root.At("cores").Integer(1, kMaxThreads);
+  for (const Reader& program : root.At("programs").List()) {
+    profile.programs.push_back(ReadProgram(program));
+    const std::string& name = profile.programs.back().program;
+    if (profile.Find(name) != &profile.programs.back())
+      program.Fail(fmt::format("\"{}\" is there twice", name), "each program once");
+  }
+  for (const Reader& run : root.At("co_runs").List()) profile.co_runs.push_back(ReadCoRun(run));
+  const Reader resize = root.At("resize");
+  profile.resize = {.grow = ReadDelays(resize.At("grow")),
+                    .shrink = ReadDelays(resize.At("shrink")),
+                    .pause = ReadDelays(resize.At("pause")),
+                    .resume = ReadDelays(resize.At("resume"))};
+  profile.decision = ReadDelays(root.At("decision"));
+  return profile;
+}
+
+void SaveProfile(const Profile& profile, const std::filesystem::path& file) {
+  json programs = json::array(), co_runs = json::array();
+  for (const ProgramProfile& program : profile.programs) programs.push_back(ToJson(program));
+  for (const CoRun& run : profile.co_runs) co_runs.push_back(ToJson(run));
+  const json value = {{"format", kFormat},
+                      {"source", profile.source},
+                      {"host", profile.host},
+                      {"version", profile.version},
+                      {"date", profile.date},
+                      {"cores", profile.cores},
+                      {"programs", programs},
+                      {"co_runs", co_runs},
+                      {"resize",
+                       {{"grow", profile.resize.grow},
+                        {"shrink", profile.resize.shrink},
+                        {"pause", profile.resize.pause},
+                        {"resume", profile.resize.resume}}},
+                      {"decision", profile.decision}};
+  std::filesystem::path partial = file;
+  partial += ".partial";
+  std::ofstream stream(partial);
+  stream << value.dump(2) << "\n";
+  stream.close();
+  std::error_code error;
+  if (stream) std::filesystem::rename(partial, file, error);
+  if (!stream || error)
+    throw OutputError(fmt::format("{}: the profile can't be written", file.string()));
+}
+
+}  // namespace cosched

@@ -1,0 +1,92 @@
+#pragma once
+// What was measured of programs on one machine: how fast each runs alone on so many cores with so
+// many threads, what it costs to start and to stop it, how much it slows others and is slowed, and
+// how long resizes take. Written by `cosched calibrate`, read by the simulator and for the speed
+// curves of policies. A value; the JSON file holds exactly this, with the host and the versions
+// that it comes from.
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/split.h"
+#include "workloads/scaling_law.h"
+
+namespace cosched {
+
+// A median and the interval that holds the true one with 95 %.
+struct Estimate {
+  double value = 0;
+  double low = 0;
+  double high = 0;
+  int samples = 0;
+};
+
+// Alone on the machine: a step's time, by cores and threads. threads.inter * threads.intra may
+// exceed the cores: that is what oversubscription is modelled on.
+struct SpeedPoint {
+  int cores = 1;
+  Split threads;
+  Estimate step_s;
+};
+
+struct ProgramProfile {
+  std::string program;  // ProgramName(TenantSpec): "resnet20 train batch 32".
+  // At least the point of 1 core and 1 thread; no two of the same cores and threads.
+  std::vector<SpeedPoint> alone;
+  ScalingLaw law;  // Fitted to the points with as many threads as cores.
+  // From Start to the first step's begin, and from the last step's end to the process's end.
+  Estimate start_s;
+  Estimate stop_s;
+  // Contention: running beside others, each step takes 1 + sensitivity * sum over the others of
+  // their pressure times their busy cores as long as alone.
+  double pressure = 0;
+  double sensitivity = 0;
+};
+
+// Programs that ran side by side on disjoint cores: what pressure and sensitivity were fitted to
+// (pairs), or checked on (triples, not fitted to).
+struct CoRun {
+  struct Tenant {
+    std::string program;
+    int cores = 1;
+    Estimate slowdown;  // Step time over the step time alone on these cores.
+  };
+  std::vector<Tenant> tenants;
+  bool fitted = true;
+};
+
+// The measured distribution of a delay: quantiles at evenly spaced shares 0, 1/(n-1), …, 1, in
+// seconds, ascending. Empty = not measured.
+using DelayQuantiles = std::vector<double>;
+
+// From the request to the last thread in place.
+struct ResizeDelays {
+  DelayQuantiles grow;
+  DelayQuantiles shrink;
+  DelayQuantiles pause;
+  DelayQuantiles resume;
+};
+
+struct Profile {
+  std::string source;   // "calibrate" or "published: …".
+  std::string host;     // Host name, CPU model.
+  std::string version;  // Of cosched, with its commit and its libraries.
+  std::string date;     // UTC, ISO 8601.
+  int cores = 1;        // The largest number that was measured.
+  std::vector<ProgramProfile> programs;
+  std::vector<CoRun> co_runs;
+  ResizeDelays resize;
+  // The decision's own time, host's reaction included: from an event to the grant being told.
+  DelayQuantiles decision;
+
+  const ProgramProfile* Find(std::string_view program) const;  // nullptr if it was not measured.
+};
+
+// Throws InputError: not there, not JSON, a key missing or of the wrong type, a value out of range.
+Profile LoadProfile(const std::filesystem::path& file);
+// Replaces the file as a whole. Throws OutputError.
+void SaveProfile(const Profile& profile, const std::filesystem::path& file);
+
+}  // namespace cosched
