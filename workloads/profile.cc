@@ -53,6 +53,8 @@ class Reader {
     return value_.get<double>();
   }
 
+  bool IsNull() const { return value_.is_null(); }
+
   int Integer(int min, int max) const {
     const bool fits =
         value_.is_number_integer() && value_.get<int64_t>() >= min && value_.get<int64_t>() <= max;
@@ -92,7 +94,9 @@ Estimate ReadEstimate(const Reader& at, double min) {
 }
 
 json ToJson(const ScalingLaw& law) {
-  return {{"kind", ToString(law.kind)}, {"parameters", law.parameters}, {"error", law.error}};
+  json error = nullptr;
+  if (law.error) error = *law.error;
+  return {{"kind", ToString(law.kind)}, {"parameters", law.parameters}, {"error", error}};
 }
 
 ScalingLaw ReadLaw(const Reader& at) {
@@ -111,7 +115,7 @@ ScalingLaw ReadLaw(const Reader& at) {
   }
   if (law.kind == ScalingLaw::Kind::kDowney && law.parameters[0] < 1)
     at.At("parameters").Fail("has an average parallelism below 1", "1 or more");
-  law.error = at.At("error").Number(0);
+  if (!at.At("error").IsNull()) law.error = at.At("error").Number(0);
   return law;
 }
 
@@ -157,6 +161,7 @@ json ToJson(const CoRun& run) {
   json tenants = json::array();
   for (const CoRun::Tenant& tenant : run.tenants) {
     tenants.push_back({{"program", tenant.program},
+                       {"count", tenant.count},
                        {"cores", tenant.cores},
                        {"slowdown", ToJson(tenant.slowdown)}});
   }
@@ -168,6 +173,7 @@ CoRun ReadCoRun(const Reader& at) {
   run.fitted = at.At("fitted").Boolean();
   for (const Reader& tenant : at.At("tenants").List()) {
     run.tenants.push_back({.program = tenant.At("program").String(),
+                           .count = tenant.At("count").Integer(1, kMaxThreads),
                            .cores = tenant.At("cores").Integer(1, kMaxThreads),
                            .slowdown = ReadEstimate(tenant.At("slowdown"), 1e-9)});
   }
@@ -232,6 +238,7 @@ Profile LoadProfile(const std::filesystem::path& file) {
                     .pause = ReadDelays(resize.At("pause")),
                     .resume = ReadDelays(resize.At("resume"))};
   profile.decision = ReadDelays(root.At("decision"));
+  for (const Reader& note : root.At("notes").List()) profile.notes.push_back(note.String());
   return profile;
 }
 
@@ -252,7 +259,8 @@ void SaveProfile(const Profile& profile, const std::filesystem::path& file) {
                         {"shrink", profile.resize.shrink},
                         {"pause", profile.resize.pause},
                         {"resume", profile.resize.resume}}},
-                      {"decision", profile.decision}};
+                      {"decision", profile.decision},
+                      {"notes", profile.notes}};
   std::filesystem::path partial = file;
   partial += ".partial";
   std::ofstream stream(partial);

@@ -36,21 +36,28 @@ struct ProgramProfile {
   // At least the point of 1 core and 1 thread; no two of the same cores and threads.
   std::vector<SpeedPoint> alone;
   ScalingLaw law;  // Fitted to the points with as many threads as cores.
-  // From Start to the first step's begin, and from the last step's end to the process's end.
+  // From Start to the first step's begin, and what the warm-up steps (kWarmUpSteps) take longer
+  // than the others: all that a start costs. From the last step's end to the process's end.
   Estimate start_s;
   Estimate stop_s;
   // Contention: running beside others, each step takes 1 + sensitivity * sum over the others of
-  // their pressure times their busy cores as long as alone.
+  // their pressure times their rate as long as alone; rate = speed alone on the same cores over
+  // speed on 1 core (fit_contention.h): a tenant that leaves cores idle presses the less.
   double pressure = 0;
   double sensitivity = 0;
 };
 
-// Programs that ran side by side on disjoint cores: what pressure and sensitivity were fitted to
-// (pairs), or checked on (triples, not fitted to).
+// The first steps of a tenant also make its kernels; they are part of its start.
+inline constexpr int kWarmUpSteps = 2;
+
+// Programs that ran side by side, what pressure and sensitivity were fitted to (pairs on disjoint
+// cores), or checked on (triples, and tenants with more cores together than the machine; neither
+// is fitted to).
 struct CoRun {
   struct Tenant {
     std::string program;
-    int cores = 1;
+    int count = 1;      // So many alike.
+    int cores = 1;      // Of each.
     Estimate slowdown;  // Step time over the step time alone on these cores.
   };
   std::vector<Tenant> tenants;
@@ -80,6 +87,9 @@ struct Profile {
   ResizeDelays resize;
   // The decision's own time, host's reaction included: from an event to the grant being told.
   DelayQuantiles decision;
+  // What a reader of the figures must know: where each comes from, what is missing, what was
+  // measured on a machine that was not idle.
+  std::vector<std::string> notes;
 
   const ProgramProfile* Find(std::string_view program) const;  // nullptr if it was not measured.
 };

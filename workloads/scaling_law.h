@@ -18,7 +18,9 @@ struct ScalingLaw {
   enum class Kind { kAmdahl, kUniversalScalability, kDowney };
   Kind kind = Kind::kAmdahl;
   std::vector<double> parameters = {0.0};  // As many as the law has, within its bounds.
-  double error = 0;  // Cross-validated: mean relative error at a left-out number of cores.
+  // Cross-validated: mean relative error at a left-out number of cores. Empty = unknown, because
+  // too few were measured to leave one out.
+  std::optional<double> error = {};
 
   // Speed on k cores over speed on 1; k >= 1, also fractions. 1 at k = 1.
   double SpeedUp(double cores) const;

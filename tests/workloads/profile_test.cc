@@ -26,9 +26,10 @@ Profile Example() {
   program.pressure = 0.05;
   program.sensitivity = 0.5;
   profile.programs = {program};
-  profile.co_runs = {{{{"lenet5 train batch 64", 1, {1.1, 1.0, 1.2, 3}}}, false}};
+  profile.co_runs = {{{{"lenet5 train batch 64", 3, 1, {1.1, 1.0, 1.2, 3}}}, false}};
   profile.resize.grow = {1e-5, 2e-5, 9e-5};
   profile.decision = {1e-6};
+  profile.notes = {"measured beside a browser"};
   return profile;
 }
 
@@ -48,6 +49,13 @@ TEST(Profile, ComesBackAsItWasSaved) {
   ASSERT_NE(read.Find("lenet5 train batch 64"), nullptr);
   EXPECT_EQ(read.Find("lenet5 train batch 64")->alone[1].step_s.value, 0.125);
   EXPECT_EQ(read.Find("lenet5"), nullptr);
+  EXPECT_EQ(read.programs[0].law.error, 0.02);
+  EXPECT_EQ(read.co_runs[0].tenants[0].count, 3);
+  EXPECT_EQ(read.notes, Example().notes);
+  Profile unknown = Example();
+  unknown.programs[0].law.error = std::nullopt;
+  SaveProfile(unknown, folder.path() / "c.json");
+  EXPECT_FALSE(LoadProfile(folder.path() / "c.json").programs[0].law.error.has_value());
 }
 
 // Each spoils the example's text in one place and names what the message must hold.
