@@ -29,6 +29,8 @@ std::string ProgressLine::Name(const CellKey& key) const {
   return point_.empty() ? ToString(key) : point_ + "/" + ToString(key);
 }
 
+const char* ProgressLine::Jobs() const { return jobs_ == 1 ? "job" : "jobs"; }
+
 void ProgressLine::OnCellStarted(const CellKey& key, int jobs) {
   cell_ = Name(key);
   cell_started_ = SteadyClock::now();
@@ -49,7 +51,7 @@ void ProgressLine::OnCellEnded(const CellKey& key, const std::string& problem) {
   if (!problem.empty()) {
     fmt::print(stderr, "[{}/{}] {}: {}\n", done_, total_, Name(key), problem);
   } else if (!terminal_) {
-    fmt::print(stderr, "[{}/{}] {}: {} jobs in {:.1f} s{}\n", done_, total_, Name(key), jobs_,
+    fmt::print(stderr, "[{}/{}] {}: {} {} in {:.1f} s{}\n", done_, total_, Name(key), jobs_, Jobs(),
                Seconds(last_end_ - cell_started_), TimeLeft());
   }
   Draw();
@@ -58,8 +60,8 @@ void ProgressLine::OnCellEnded(const CellKey& key, const std::string& problem) {
 void ProgressLine::Draw() const {
   if (!terminal_) return;
   const size_t filled = kBarWidth * done_ / total_;
-  fmt::print(stderr, "\r\x1b[K[{}{}] {}/{} cells  {}  {}/{} jobs{}", std::string(filled, '#'),
-             std::string(kBarWidth - filled, '.'), done_, total_, cell_, jobs_done_, jobs_,
+  fmt::print(stderr, "\r\x1b[K[{}{}] {}/{} cells  {}  {}/{} {}{}", std::string(filled, '#'),
+             std::string(kBarWidth - filled, '.'), done_, total_, cell_, jobs_done_, jobs_, Jobs(),
              TimeLeft());
   std::fflush(stderr);
 }

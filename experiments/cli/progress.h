@@ -24,6 +24,7 @@ class ProgressLine final : public ProgressObserver {
   using SteadyClock = std::chrono::steady_clock;
   void Draw() const;
   void Clear() const;
+  const char* Jobs() const;
   std::string TimeLeft() const;
   std::string Name(const CellKey& key) const;
 

@@ -329,8 +329,8 @@ void ControlThread::TakeReport(const ResizeReport& report) {
   if (report.cause == ToString(ResizeCause::kCounter)) AdoptCounter(report);
   if (!report.overtaken && session_ != nullptr) {
     // Only now, so that a surplus worker ends its task where it is, not on a core that is another
-    // worker's.
-    if (Follows() && !paused) {
+    // worker's. What a person has paused must leave the cores that its host takes away, too.
+    if (Follows() && !report.cores.Empty()) {
       ConfineThreads(getpid(), report.cores, Which::kExceptPlaced, topology_, witness_);
     }
     if (Hosted()) {

@@ -3,15 +3,19 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <thread>
 
+#include "engine/base/topology.h"
 #include "experiments/hosts/podman.h"
 #include "tests/experiments/temporary_folder.h"
 
@@ -23,6 +27,30 @@ struct Ended {
   std::string out;
   std::string err;
 };
+
+constexpr int kNotPrepared = 99;
+
+// For a process that is to meet a full disk: writes beyond the limit fail in the same way, with
+// another errno.
+std::function<bool()> LimitFiles(rlim_t size) {
+  return [size] {
+    signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit = {size, size};
+    return setrlimit(RLIMIT_FSIZE, &limit) == 0;
+  };
+}
+
+// For a process that is to find no podman, wherever it looks: what stands there is no program.
+bool HidePodman() {
+  if (unshare(CLONE_NEWNS) != 0) return false;
+  if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return false;
+  for (const char* file : {"/usr/bin/podman", "/usr/local/bin/podman", "/bin/podman"}) {
+    if (access(file, X_OK) == 0 && mount("/dev/null", file, nullptr, MS_BIND, nullptr) != 0) {
+      return false;
+    }
+  }
+  return true;
+}
 
 class CliTest : public testing::Test {
  protected:
@@ -42,8 +70,10 @@ steps = 3
 )");
   }
 
-  // Starts the command in the test's folder; its limit on file sizes is optional.
-  pid_t Start(std::vector<std::string> arguments, rlim_t file_limit = RLIM_INFINITY) {
+  // Starts the command in the test's folder, in a process that `prepare` has changed before.
+  pid_t Start(
+      std::vector<std::string> arguments,
+      const std::function<bool()>& prepare = [] { return true; }) {
     arguments.insert(arguments.begin(), COSCHED_BINARY);
     std::vector<char*> argv;
     argv.reserve(arguments.size() + 1);
@@ -57,13 +87,8 @@ steps = 3
         chdir(folder_.path().c_str()) == 0 &&
         dup2(open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDOUT_FILENO) >= 0 &&
         dup2(open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO) >= 0;
-    if (file_limit != RLIM_INFINITY) {
-      signal(SIGXFSZ, SIG_IGN);
-      const rlimit limit = {file_limit, file_limit};
-      setrlimit(RLIMIT_FSIZE, &limit);
-    }
-    if (ready) execv(argv[0], argv.data());
-    _exit(99);
+    if (ready && prepare()) execv(argv[0], argv.data());
+    _exit(kNotPrepared);
   }
 
   Ended Wait(pid_t pid) {
@@ -86,6 +111,8 @@ steps = 3
       EXPECT_NE(ended.err.find(word), std::string::npos) << ended.err;
     EXPECT_FALSE(std::filesystem::exists(folder_.path() / "results"));
   }
+
+  static std::string CoresOfThisMachine() { return Topology::ThisMachine().Cpus().ToString(); }
 
   std::vector<std::filesystem::path> Runs() {
     std::vector<std::filesystem::path> runs;
@@ -188,6 +215,37 @@ TEST_F(CliTest, RunsAnExperimentInContainersWithSoundRecords) {
   EXPECT_EQ(std::system(check.c_str()), 0);
 }
 
+TEST_F(CliTest, TheRuntimesUpdateMovesContainersWhereAskedTo) {
+  if (const std::string why_not = WhyNoContainers(); !why_not.empty()) GTEST_SKIP() << why_not;
+  // The first job has both cores until the second comes, which takes one of them.
+  const std::string cores = CoresOfThisMachine();
+  const Ended ended =
+      Run({"run", "x.toml", "--no-plots", "--backend", "container", "--policy", "equal-share",
+           "--set", "container.actuation=runtime", "--set", "machine.cores=\"" + cores + "\"",
+           "--set", "workload.0.steps=400", "--set", "workload.0.cores={min=1,preferred=2,max=2}"});
+  ASSERT_EQ(ended.exit_code, 0) << ended.out << ended.err;
+  ASSERT_EQ(Runs().size(), 1U);
+  const std::string moved =
+      ReadText(Runs()[0] / "equal-share" / "malleable" / "1" / "actuations.csv");
+  EXPECT_EQ(moved.find("cpuset"), std::string::npos) << moved;
+  if (cores.find_first_of(",-") == std::string::npos) return;  // Nothing to share.
+  EXPECT_NE(moved.find("runtime"), std::string::npos) << moved;
+}
+
+TEST_F(CliTest, MachinesWithoutPodmanAreToldWhatToInstall) {
+  const Ended ended =
+      Wait(Start({"run", "x.toml", "--no-plots", "--backend", "container"}, HidePodman));
+  if (ended.exit_code == kNotPrepared) GTEST_SKIP() << "may not hide podman from a process";
+  EXPECT_EQ(ended.exit_code, 2);
+  for (const char* words : {"backend", "podman not found: apt-get install", "hardware"}) {
+    EXPECT_NE(ended.err.find(words), std::string::npos) << ended.err;
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "results"));
+  const Ended doctor = Wait(Start({"doctor"}, HidePodman));
+  EXPECT_EQ(doctor.exit_code, 0) << doctor.err;
+  EXPECT_NE(doctor.out.find("podman not found: apt-get install"), std::string::npos) << doctor.out;
+}
+
 TEST_F(CliTest, ContainersAreMovedByTheirCgroupOnly) {
   if (const std::string why_not = WhyNoContainers(); !why_not.empty()) GTEST_SKIP() << why_not;
   const Ended ended =
@@ -204,10 +262,50 @@ TEST_F(CliTest, RunsAnExperimentAndEndsWithTheComparison) {
   const std::filesystem::path run = Runs()[0];
   EXPECT_NE(ended.out.find("strict"), std::string::npos);
   EXPECT_NE(ended.out.find(run.filename().string()), std::string::npos);
-  EXPECT_NE(ended.err.find("[1/1]"), std::string::npos);
+  EXPECT_NE(ended.err.find("[1/1] strict/malleable/1: 2 jobs in "), std::string::npos) << ended.err;
   EXPECT_TRUE(std::filesystem::exists(run / "summary.csv"));
   EXPECT_TRUE(std::filesystem::exists(run / "strict" / "malleable" / "1" / "jobs.csv"));
   EXPECT_NE(ReadText(run / "manifest.json").find("\"status\": \"done\""), std::string::npos);
+}
+
+TEST_F(CliTest, InterferenceIsRecordedOnRequestOnly) {
+  const auto file = [this] {
+    return Runs().front() / "no-control" / "rigid" / "1" / "interference.csv";
+  };
+  const std::vector<std::string> arguments = {"run",
+                                              "x.toml",
+                                              "--no-plots",
+                                              "--policy",
+                                              "no-control",
+                                              "--set",
+                                              "elasticity=[\"rigid\"]",
+                                              "--set",
+                                              "workload.0.steps=300"};
+  std::vector<std::string> alone = arguments;
+  alone.insert(alone.end(), {"--set", "trace.jobs=1"});
+  const Ended lone = Run(alone);
+  ASSERT_EQ(lone.exit_code, 0) << lone.err;
+  EXPECT_NE(lone.err.find(": 1 job in "), std::string::npos) << lone.err;
+  ASSERT_EQ(Runs().size(), 1U);
+  EXPECT_FALSE(std::filesystem::exists(file()));
+  const Ended none = Run({"compare", Runs().front().string(), "--no-plots", "--interference"});
+  EXPECT_EQ(none.exit_code, 0) << none.err;
+  EXPECT_NE(none.out.find("no cell here was run with --interference"), std::string::npos);
+  std::filesystem::remove_all(folder_.path() / "results");
+
+  std::vector<std::string> asking = arguments;
+  asking.push_back("--interference");
+  const Ended ended = Run(asking);
+  ASSERT_EQ(ended.exit_code, 0) << ended.err;
+  ASSERT_EQ(Runs().size(), 1U);
+  EXPECT_TRUE(ReadText(file()).starts_with("victim,culprit,waited_s\n")) << ReadText(file());
+  const Ended table = Run({"compare", Runs().front().string(), "--no-plots", "--interference"});
+  EXPECT_EQ(table.exit_code, 0) << table.err;
+  // Both jobs share core 0, each with a thread that would compute all the time.
+  EXPECT_NE(table.out.find("job 1 "), std::string::npos) << table.out;
+  EXPECT_NE(table.out.find("job 0 "), std::string::npos) << table.out;
+  const Ended plain = Run({"compare", Runs().front().string(), "--no-plots"});
+  EXPECT_EQ(plain.out.find("victim"), std::string::npos) << plain.out;
 }
 
 TEST_F(CliTest, ASweepRunsAndComparesEachPoint) {
@@ -266,10 +364,8 @@ TEST_F(CliTest, AnInterruptedRunIsResumed) {
   EXPECT_EQ(Run(again).exit_code, 2) << "nothing is left to resume";
 }
 
-// A limit on file sizes stands in for a full disk: writes beyond it fail in the same way, with
-// another errno.
 TEST_F(CliTest, AFullDiskIsExitOneAndNothingLooksWhole) {
-  const Ended at_start = Wait(Start({"run", "x.toml", "--no-plots"}, 100));
+  const Ended at_start = Wait(Start({"run", "x.toml", "--no-plots"}, LimitFiles(100)));
   EXPECT_EQ(at_start.exit_code, 1) << at_start.err;
   EXPECT_NE(at_start.err.find("manifest.json"), std::string::npos) << at_start.err;
   EXPECT_TRUE(Runs().empty());
@@ -277,7 +373,7 @@ TEST_F(CliTest, AFullDiskIsExitOneAndNothingLooksWhole) {
   // The manifest fits, with its topology; the samples of a cell do not.
   const Ended later = Wait(Start({"run", "x.toml", "--no-plots", "--set", "sampling.period_ms=1",
                                   "--set", "workload.0.steps=3000"},
-                                 rlim_t{32} * 1024));
+                                 LimitFiles(rlim_t{32} * 1024)));
   EXPECT_EQ(later.exit_code, 1) << later.err;
   EXPECT_NE(later.err.find("--resume"), std::string::npos) << later.err;
   ASSERT_EQ(Runs().size(), 1U);

@@ -146,6 +146,13 @@ class FakeTenant {
     counters_.SetThreads(threads);
     counters_.SetSettled(grant_.sequence);
     Say(SettledMessage{grant_.sequence, grant_.cores, grant_.threads, {}});
+    if (behaviour_ == "crowded") {
+      Say(ResizedMessage{ResizeCause::kHalving, {1, 8}, {1, 4}, grant_.cores, "", {}, {}});
+    }
+    if (behaviour_ == "napping") {  // As when a person has paused it.
+      active_ = 0;
+      Say(ResizedMessage{ResizeCause::kControl, {1, threads}, {0, 0}, {}, "", {}, {}});
+    }
   }
   static void Bind(const CpuSet& cores) {
     cpu_set_t cpus;
@@ -165,7 +172,7 @@ class FakeTenant {
                            std::numeric_limits<double>::quiet_NaN()},
                           -1'000'000);
       }
-      if (!grant_.cores.Empty() && behaviour_ != "idler") {
+      if (!grant_.cores.Empty() && behaviour_ != "idler" && behaviour_ != "napping") {
         const auto now = MonotonicNow();
         counters_.AddStep(
             {step, now, std::chrono::milliseconds(2), active_.load(), 1.0 / (step + 1)}, 10);

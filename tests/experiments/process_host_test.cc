@@ -250,6 +250,30 @@ TEST_F(ProcessHostTest, TenantThatHangsIsGivenUp) {
   }
 }
 
+TEST_F(ProcessHostTest, PausedByAPersonIsNoHang) {
+  options_.heartbeat_timeout = milliseconds(400);
+  ExpectSettled(Start("napping", one_));
+  EXPECT_FALSE(Next(milliseconds(1200)));
+  const std::vector<ResizeSample> resizes = Host().TakeResizes();
+  ASSERT_EQ(resizes.size(), 1u);
+  EXPECT_EQ(resizes[0].cause, "ctl");
+  EXPECT_EQ(resizes[0].after, (Split{0, 0}));
+}
+
+// Only a client that halves can have more threads than cores, for a while.
+TEST_F(ProcessHostTest, MoreThreadsThanCoresAreBelievedOfAClientThatHalves) {
+  options_.client = Client::kHalving;
+  const JobId job = Start("crowded", one_);
+  ExpectSettled(job);
+  EXPECT_FALSE(Next(milliseconds(300)));
+  ASSERT_EQ(Host().TakeResizes().size(), 1u);
+  Host().Stop(job);
+}
+
+TEST_F(ProcessHostTest, MoreThreadsThanCoresAreNotBelievedOfOthers) {
+  EXPECT_EQ(FailureOf("crowded"), "reported a resize that can't be");
+}
+
 TEST_F(ProcessHostTest, TenantThatIgnoresItsGrantIsGivenUp) {
   if (machine_.Count() < 2) GTEST_SKIP() << "needs two cores to take one away";
   options_.revocation_timeout = milliseconds(300);

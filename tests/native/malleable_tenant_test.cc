@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "engine/base/topology.h"
-#include "experiments/hosts/process_host.h"
 #include "experiments/realtime.h"
+#include "tests/native/real_tenant_fixture.h"
 #include "workloads/training_job.h"
 
 namespace cosched {
@@ -22,68 +22,17 @@ namespace {
 
 using std::chrono::seconds;
 
-CpuSet FirstCores(int count) {
-  CpuSet cores;
-  for (const int cpu : Topology::ThisMachine().Cpus().ToVector()) {
-    if (cores.Count() < count) cores.Add(cpu);
-  }
-  return cores;
-}
-
 double Median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
 }
-
-class RealTenantTest : public ::testing::Test {
- protected:
-  void Start(int64_t steps, Elasticity elasticity) {
-    Job job;
-    job.id = job_;
-    job.request = {1, cores_.Count(), cores_.Count()};
-    job.elasticity = elasticity;
-    TenantSpec spec;
-    spec.model = "lenet5";
-    spec.batch = 16;
-    spec.steps = steps;
-    host_.Describe(job_, spec);
-    host_.Start(job, cores_, DefaultSplit(cores_.Count()));
-  }
-  std::optional<HostEvent> Next(Duration patience) {
-    return host_.NextEvent(host_.GetClock().Now() + patience);
-  }
-  void ExpectSettled() {
-    const std::optional<HostEvent> event = Next(seconds(60));
-    ASSERT_TRUE(event) << "nothing happened";
-    if (const auto* failed = std::get_if<HostFailed>(&*event)) FAIL() << failed->reason;
-    ASSERT_TRUE(std::holds_alternative<HostSettled>(*event));
-  }
-  TenantSample OnlySample() {
-    const std::vector<TenantSample> samples = host_.Sample();
-    EXPECT_EQ(samples.size(), 1u);
-    return samples.empty() ? TenantSample() : samples.front();
-  }
-  void ExpectSteps() {
-    const int64_t before = OnlySample().steps;
-    for (int i = 0; i < 600 && OnlySample().steps < before + 3; ++i) {
-      EXPECT_FALSE(Next(std::chrono::milliseconds(50)));
-    }
-    EXPECT_GE(OnlySample().steps, before + 3);
-  }
-
-  const CpuSet cores_ = FirstCores(2);
-  const CpuSet one_ = FirstCores(1);
-  const JobId job_{1};
-  ProcessHost host_{
-      {.binary = COSCHED_BINARY, .log_directory = {}, .topology = Topology::ThisMachine()}};
-};
 
 TEST_F(RealTenantTest, FollowsItsGrantsWhileItTrains) {
   Start(1'000'000, Elasticity::kMalleable);
   ExpectSettled();
   ExpectSteps();
   for (const CpuSet& cores : {one_, cores_, one_, cores_}) {
-    host_.Grant(job_, cores, DefaultSplit(cores.Count()));
+    Host().Grant(job_, cores, DefaultSplit(cores.Count()));
     ExpectSettled();
     const TenantSample sample = OnlySample();
     EXPECT_EQ(sample.granted, cores);
@@ -91,26 +40,26 @@ TEST_F(RealTenantTest, FollowsItsGrantsWhileItTrains) {
     EXPECT_LE(sample.runnable_threads, cores.Count());
     ExpectSteps();
   }
-  host_.Pause(job_);
+  Host().Pause(job_);
   ExpectSettled();
   const Duration run_time = OnlySample().run_time;
   EXPECT_FALSE(Next(std::chrono::milliseconds(300)));
   EXPECT_LT(OnlySample().run_time - run_time, std::chrono::milliseconds(5));
-  host_.Grant(job_, one_, {1, 1});
+  Host().Grant(job_, one_, {1, 1});
   ExpectSettled();
   ExpectSteps();
   std::set<int> threads;
-  for (const StepSample& step : host_.TakeSteps()) threads.insert(step.threads);
+  for (const StepSample& step : Host().TakeSteps()) threads.insert(step.threads);
   EXPECT_TRUE(threads.contains(1));
   EXPECT_TRUE(threads.contains(cores_.Count()));
-  host_.Stop(job_);
+  Host().Stop(job_);
 }
 
 TEST_F(RealTenantTest, RigidOneKeepsItsThreads) {
   Start(1'000'000, Elasticity::kRigid);
   ExpectSettled();
   ExpectSteps();
-  host_.Grant(job_, one_, {1, 1});
+  Host().Grant(job_, one_, {1, 1});
   ExpectSettled();
   ExpectSteps();
   EXPECT_EQ(OnlySample().compute_threads, cores_.Count());
@@ -121,14 +70,14 @@ TEST_F(RealTenantTest, FinishesItsSteps) {
   ExpectSettled();
   const std::optional<HostEvent> event = Next(seconds(60));
   ASSERT_TRUE(event && std::holds_alternative<HostFinished>(*event));
-  EXPECT_EQ(host_.TakeSteps().size(), 20u);
+  EXPECT_EQ(Host().TakeSteps().size(), 20u);
 }
 
 TEST_F(RealTenantTest, UnknownModelIsItsFailureWithTheReason) {
   TenantSpec spec;
   spec.model = "nope";
-  host_.Describe(job_, spec);
-  host_.Start(Job{job_, "", {}, Elasticity::kMalleable, 0}, one_, {1, 1});
+  Host().Describe(job_, spec);
+  Host().Start(Job{job_, "", {}, Elasticity::kMalleable, 0}, one_, {1, 1});
   const std::optional<HostEvent> event = Next(seconds(60));
   ASSERT_TRUE(event && std::holds_alternative<HostFailed>(*event));
   EXPECT_NE(std::get<HostFailed>(*event).reason.find("nope"), std::string::npos);
@@ -151,15 +100,15 @@ TEST_F(RealTenantTest, RealtimeHostDoesNotSpinWhenTenantsEnd) {
     TenantSpec spec;
     spec.model = "lenet5";
     spec.steps = 10 + 5 * (i % 2);
-    host_.Describe(job.id, spec);
-    host_.Start(job, cores_, DefaultSplit(cores_.Count()));
+    Host().Describe(job.id, spec);
+    Host().Start(job, cores_, DefaultSplit(cores_.Count()));
   }
   Duration longest{0};
   for (int ended = 0; ended < kTenants;) {
     const Duration before = used();
     const std::optional<HostEvent> event = Next(std::chrono::milliseconds(10));
     longest = std::max<Duration>(longest, used() - before);
-    host_.Sample();
+    Host().Sample();
     if (event && std::holds_alternative<HostFailed>(*event)) {
       FAIL() << std::get<HostFailed>(*event).reason;
     }

@@ -75,6 +75,32 @@ TEST(TenantBinaryTest, ResizesInTheMiddleOfARunAndSumsItUp) {
   EXPECT_NE(run.errors.find("step 30/30  loss "), std::string::npos) << run.errors;
 }
 
+// A step of lenet5 has some tens of nodes: the 100th and the 700th are in different steps.
+TEST(TenantBinaryTest, ResizesWhenTheNthNodeBegins) {
+  if (Topology::ThisMachine().Cpus().Count() < 2) GTEST_SKIP() << "needs two cores";
+  const Outcome run =
+      RunTenant({"--steps", "30", "--resize-at", "node:100:1", "--resize-at", "node:700:2"});
+  EXPECT_EQ(run.exit_code, 0) << run.errors;
+  EXPECT_NE(run.output.find("2 resizes (longest settle "), std::string::npos) << run.output;
+  const size_t shrink = run.errors.find(": 2 -> 1 thread (1x1) on core ");
+  const size_t grow = run.errors.find(": 1 -> 2 threads (1x2) on cores ");
+  ASSERT_NE(shrink, std::string::npos) << run.errors;
+  ASSERT_NE(grow, std::string::npos) << run.errors;
+  EXPECT_LT(shrink, grow) << run.errors;
+  // It is the node that begins, so an op is named.
+  for (const size_t line : {shrink, grow}) {
+    const std::string told = run.errors.substr(line, run.errors.find('\n', line) - line);
+    EXPECT_NE(told.find(", by counter, settled in "), std::string::npos) << told;
+  }
+}
+
+// Later than the run's last node: it never happens.
+TEST(TenantBinaryTest, NodeThatNeverComesResizesNothing) {
+  const Outcome run = RunTenant({"--steps", "3", "--resize-at", "node:1000000:1"});
+  EXPECT_EQ(run.exit_code, 0) << run.errors;
+  EXPECT_EQ(run.errors.find("by counter"), std::string::npos) << run.errors;
+}
+
 TEST(TenantBinaryTest, ResizedRunComputesTheSame) {
   if (Topology::ThisMachine().Cpus().Count() < 2) GTEST_SKIP() << "needs two cores";
   const auto loss = [](const Outcome& run) {

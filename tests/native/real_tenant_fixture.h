@@ -1,0 +1,78 @@
+#pragma once
+// One real CNN program (lenet5) on a host of its own, for the native tests.
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/base/topology.h"
+#include "experiments/hosts/process_host.h"
+
+namespace cosched {
+
+inline CpuSet FirstCores(int count) {
+  CpuSet cores;
+  for (const int cpu : Topology::ThisMachine().Cpus().ToVector()) {
+    if (cores.Count() < count) cores.Add(cpu);
+  }
+  return cores;
+}
+
+class RealTenantTest : public ::testing::Test {
+ protected:
+  // Made at the first use, of options_ as they are then.
+  ProcessHost& Host() {
+    if (!host_) host_ = std::make_unique<ProcessHost>(options_);
+    return *host_;
+  }
+  void Start(int64_t steps, Elasticity elasticity) {
+    Start(steps, elasticity, DefaultSplit(cores_.Count()));
+  }
+  void Start(int64_t steps, Elasticity elasticity, Split threads) {
+    Job job;
+    job.id = job_;
+    job.request = {1, cores_.Count(), cores_.Count()};
+    job.elasticity = elasticity;
+    TenantSpec spec;
+    spec.model = "lenet5";
+    spec.batch = 16;
+    spec.steps = steps;
+    Host().Describe(job_, spec);
+    Host().Start(job, cores_, threads);
+  }
+  std::optional<HostEvent> Next(Duration patience) {
+    return Host().NextEvent(Host().GetClock().Now() + patience);
+  }
+  void ExpectSettled() {
+    const std::optional<HostEvent> event = Next(std::chrono::seconds(60));
+    ASSERT_TRUE(event) << "nothing happened";
+    if (const auto* failed = std::get_if<HostFailed>(&*event)) FAIL() << failed->reason;
+    ASSERT_TRUE(std::holds_alternative<HostSettled>(*event));
+  }
+  TenantSample OnlySample() {
+    const std::vector<TenantSample> samples = Host().Sample();
+    EXPECT_EQ(samples.size(), 1u);
+    return samples.empty() ? TenantSample() : samples.front();
+  }
+  void ExpectSteps() {
+    const int64_t before = OnlySample().steps;
+    for (int i = 0; i < 600 && OnlySample().steps < before + 3; ++i) {
+      EXPECT_FALSE(Next(std::chrono::milliseconds(50)));
+    }
+    EXPECT_GE(OnlySample().steps, before + 3);
+  }
+
+  const CpuSet cores_ = FirstCores(2);
+  const CpuSet one_ = FirstCores(1);
+  const JobId job_{1};
+  ProcessHost::Options options_{
+      .binary = COSCHED_BINARY, .log_directory = {}, .topology = Topology::ThisMachine()};
+
+ private:
+  std::unique_ptr<ProcessHost> host_;
+};
+
+}  // namespace cosched
