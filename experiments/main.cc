@@ -6,6 +6,7 @@
 
 #include "engine/base/error.h"
 #include "experiments/build_info.h"
+#include "experiments/cli/calibrate.h"
 #include "experiments/cli/compare.h"
 #include "experiments/cli/ctl.h"
 #include "experiments/cli/doctor.h"
@@ -34,6 +35,7 @@ int main(int argc, char** argv) {
   cosched::AddRunCommand(app, &exit_code);
   cosched::AddCompareCommand(app, &exit_code);
   cosched::AddReproduceCommand(app, &exit_code);
+  cosched::AddCalibrateCommand(app, &exit_code);
   cosched::AddTenantCommand(app, &exit_code);
   cosched::AddCtlCommand(app, &exit_code);
   cosched::AddListCommand(app, &exit_code);

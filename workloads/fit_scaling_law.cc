@@ -14,6 +14,8 @@ namespace {
 
 using Kind = ScalingLaw::Kind;
 
+constexpr double kClearlyBetter = 0.9;  // Times the error of the simpler law.
+
 // The optimiser works without bounds: a law's parameters are functions of free numbers that keep
 // within them.
 std::vector<double> ParametersOf(Kind kind, const Eigen::VectorXd& free) {
@@ -127,10 +129,10 @@ ScalingLaw FitScalingLaw(const std::vector<SpeedUpPoint>& points) {
   if (beyond.empty()) return {Kind::kAmdahl, {0.0}, {}};
   Kind best = Kind::kAmdahl;
   std::optional<double> least;
-  // The one with fewest parameters comes first and is kept unless another is better.
+  // The one with fewest parameters comes first and is kept unless another is clearly better.
   for (Kind kind : {Kind::kAmdahl, Kind::kUniversalScalability, Kind::kDowney}) {
     const std::optional<double> error = CrossValidate(kind, beyond);
-    if (!error || (least && *error >= *least)) continue;
+    if (!error || (least && *error > kClearlyBetter * *least)) continue;
     best = kind;
     least = error;
   }

@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <csignal>
-#include <fstream>
 #include <memory>
 
 #include "engine/base/error.h"
+#include "experiments/cli/interrupt.h"
 #include "experiments/cli/plots.h"
 #include "experiments/cli/progress.h"
 #include "experiments/manifest.h"
@@ -16,54 +15,6 @@
 
 namespace cosched {
 namespace {
-
-// Set by the first signal; the only state here that is not a command's own.
-volatile std::sig_atomic_t interrupted = 0;
-
-// The first SIGINT or SIGTERM ends the run in order, the second one ends this process at once; the
-// tenants die with it.
-class SignalScope {
- public:
-  SignalScope() {
-    interrupted = 0;
-    struct sigaction action = {};
-    action.sa_handler = [](int) {
-      interrupted = 1;
-      std::signal(SIGINT, SIG_DFL);
-      std::signal(SIGTERM, SIG_DFL);
-    };
-    sigaction(SIGINT, &action, &old_interrupt_);
-    sigaction(SIGTERM, &action, &old_terminate_);
-  }
-  ~SignalScope() {
-    sigaction(SIGINT, &old_interrupt_, nullptr);
-    sigaction(SIGTERM, &old_terminate_, nullptr);
-  }
-  SignalScope(const SignalScope&) = delete;
-  SignalScope& operator=(const SignalScope&) = delete;
-
- private:
-  struct sigaction old_interrupt_ = {};
-  struct sigaction old_terminate_ = {};
-};
-
-std::string ShellQuoted(const std::string& word) {
-  constexpr const char* kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,+@%";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string quoted = "'";
-  for (char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
-// As it was typed, for the manifest and for the message that says how to go on.
-std::string CommandLine() {
-  std::ifstream stream("/proc/self/cmdline", std::ios::binary);
-  std::string line;
-  for (std::string word; std::getline(stream, word, '\0');)
-    line += (line.empty() ? "" : " ") + ShellQuoted(word);
-  return line;
-}
 
 std::vector<SweepCell> MissingCells(const std::filesystem::path& run, const Sweep& sweep) {
   std::vector<std::vector<CellKey>> whole;
@@ -89,7 +40,7 @@ HarnessResult RunMissing(const Sweep& sweep, const std::filesystem::path& run,
                  {.run = PointFolder(run, point),
                   .topology = topology,
                   .make_world = WorldsOf(ThisBinary(), topology, point.config),
-                  .interrupted = [] { return interrupted != 0; },
+                  .interrupted = [] { return Interrupted(); },
                   .progress = &progress});
     sum.done += one.done;
     sum.failed += one.failed;

@@ -1,34 +1,19 @@
 // The command as a user meets it: exit codes, one message for each bad input, and no folder left
 // behind by a refused experiment.
 
-#include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
-#include <functional>
 #include <thread>
 
 #include "engine/base/topology.h"
 #include "experiments/hosts/podman.h"
-#include "tests/experiments/temporary_folder.h"
+#include "tests/experiments/cli_fixture.h"
 
 namespace cosched {
 namespace {
-
-struct Ended {
-  int exit_code = -1;
-  std::string out;
-  std::string err;
-};
-
-constexpr int kNotPrepared = 99;
 
 // For a process that is to meet a full disk: writes beyond the limit fail in the same way, with
 // another errno.
@@ -51,80 +36,6 @@ bool HidePodman() {
   }
   return true;
 }
-
-class CliTest : public testing::Test {
- protected:
-  CliTest() {
-    WriteText(folder_.path() / "x.toml", R"(name = "x"
-trials = 1
-policies = ["strict"]
-[machine]
-cores = "0"
-[trace]
-jobs = 2
-gap = { distribution = "fixed", mean_s = 0 }
-[[workload]]
-model = "lenet5"
-batch = 8
-steps = 3
-)");
-  }
-
-  // Starts the command in the test's folder, in a process that `prepare` has changed before.
-  pid_t Start(
-      std::vector<std::string> arguments,
-      const std::function<bool()>& prepare = [] { return true; }) {
-    arguments.insert(arguments.begin(), COSCHED_BINARY);
-    std::vector<char*> argv;
-    argv.reserve(arguments.size() + 1);
-    for (std::string& argument : arguments) argv.push_back(argument.data());
-    argv.push_back(nullptr);
-    const std::string out = folder_.path() / "out";
-    const std::string err = folder_.path() / "err";
-    const pid_t pid = fork();
-    if (pid != 0) return pid;
-    const bool ready =
-        chdir(folder_.path().c_str()) == 0 &&
-        dup2(open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDOUT_FILENO) >= 0 &&
-        dup2(open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO) >= 0;
-    if (ready && prepare()) execv(argv[0], argv.data());
-    _exit(kNotPrepared);
-  }
-
-  Ended Wait(pid_t pid) {
-    int status = 0;
-    waitpid(pid, &status, 0);
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status),
-            ReadText(folder_.path() / "out"), ReadText(folder_.path() / "err")};
-  }
-
-  Ended Run(std::vector<std::string> arguments) { return Wait(Start(std::move(arguments))); }
-
-  // Refused with exit code 2, one message that contains `words`, and nothing left behind.
-  void ExpectRefused(const std::vector<std::string>& arguments,
-                     const std::vector<std::string>& words) {
-    const Ended ended = Run(arguments);
-    EXPECT_EQ(ended.exit_code, 2) << ended.err;
-    EXPECT_EQ(std::count(ended.err.begin(), ended.err.end(), '\n'), 1) << ended.err;
-    EXPECT_EQ(ended.out, "");
-    for (const std::string& word : words)
-      EXPECT_NE(ended.err.find(word), std::string::npos) << ended.err;
-    EXPECT_FALSE(std::filesystem::exists(folder_.path() / "results"));
-  }
-
-  static std::string CoresOfThisMachine() { return Topology::ThisMachine().Cpus().ToString(); }
-
-  std::vector<std::filesystem::path> Runs() {
-    std::vector<std::filesystem::path> runs;
-    for (const auto& entry :
-         std::filesystem::directory_iterator(folder_.path() / "results" / "x")) {
-      runs.push_back(entry.path());
-    }
-    return runs;
-  }
-
-  const TemporaryFolder folder_;
-};
 
 TEST_F(CliTest, BadInputIsOneMessageExitTwoAndNoFolder) {
   ExpectRefused({"run", "missing.toml"}, {"missing.toml", "No such file"});
