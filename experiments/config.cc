@@ -50,9 +50,12 @@ std::vector<std::string> ReadPolicies(const TomlTable& root) {
   std::vector<std::string> policies = root.Strings("policies");
   if (policies.empty()) root.Fail("policies", "is empty", "one or more of " + PolicyNames());
   for (size_t i = 0; i < policies.size(); ++i) {
-    if (!FindPolicy(policies[i])) {
-      root.Fail(fmt::format("policies.{}", i),
-                fmt::format("there is no policy \"{}\"", policies[i]), PolicyNames());
+    const PolicyInfo* info = FindPolicy(policies[i]);
+    const std::string key = fmt::format("policies.{}", i);
+    if (!info) root.Fail(key, fmt::format("there is no policy \"{}\"", policies[i]), PolicyNames());
+    if (info->needs_speed && !root.Table("machine").Has("profile")) {
+      root.Fail(key, fmt::format("\"{}\" goes by how fast the jobs run", policies[i]),
+                "machine.profile = \"FILE\" beside it, made by `cosched calibrate`");
     }
   }
   RefuseRepeated(root, "policies", policies);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/base/check.h"
 #include "engine/base/error.h"
 #include "experiments/hosts/container_launcher.h"
 #include "experiments/hosts/foreign_load.h"
@@ -68,6 +69,7 @@ class CellRun {
         info_(*FindPolicy(key.policy)),
         policy_(options.make_policy ? options.make_policy(key.policy)
                                     : config.NewPolicy(key.policy)),
+        tick_(policy_->TickPeriod()),
         records_(options.run, key, config.cores),
         world_(options.make_world(PartialFolder(options.run, key))),
         arbiter_(*policy_, info_.oversubscribes, world_->GetHost(), options.topology, config.cores,
@@ -126,6 +128,7 @@ class CellRun {
       const Arrival& arrival = trace_[submitted_];
       const auto index = static_cast<int64_t>(submitted_);
       const Job job = JobOf(config_, arrival, index, key_.elasticity);
+      CHECK(job.speed || !info_.needs_speed) << "nothing is known of " << job.workload;
       worst_lateness_ = std::max(worst_lateness_, Now() - NextArrival());
       world_->Describe(job.id, SpecOf(config_, arrival, index, key_.trial));
       ++submitted_;
@@ -134,9 +137,9 @@ class CellRun {
   }
 
   void TickIfDue() {
-    if (info_.tick == Duration::zero() || Now() < next_tick_) return;
+    if (tick_ == Duration::zero() || Now() < next_tick_) return;
     arbiter_.Tick();
-    next_tick_ = Now() + info_.tick;
+    next_tick_ = Now() + tick_;
     idle_ticks_ = Idle() ? idle_ticks_ + 1 : 0;
   }
 
@@ -163,7 +166,7 @@ class CellRun {
   TimePoint Deadline() const {
     TimePoint deadline = next_sample_;
     if (!AllSubmitted()) deadline = std::min(deadline, NextArrival());
-    if (info_.tick > Duration::zero()) deadline = std::min(deadline, next_tick_);
+    if (tick_ > Duration::zero()) deadline = std::min(deadline, next_tick_);
     return deadline;
   }
 
@@ -172,7 +175,7 @@ class CellRun {
     return AllSubmitted() && !arbiter_.InTransition() && arbiter_.Running() == 0;
   }
   bool NeverDrains() const {
-    return Idle() && (info_.tick == Duration::zero() || idle_ticks_ >= kIdleTicks);
+    return Idle() && (tick_ == Duration::zero() || idle_ticks_ >= kIdleTicks);
   }
 
   void TellJobsDone() {
@@ -218,6 +221,7 @@ class CellRun {
   const HarnessOptions& options_;
   const PolicyInfo& info_;
   std::unique_ptr<Policy> policy_;
+  const Duration tick_;
   CellRecords records_;  // Makes the folder that the world logs into, and outlives the world: no
                          // time of the cell is spent.
   std::unique_ptr<World> world_;

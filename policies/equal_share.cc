@@ -4,10 +4,9 @@
 // Processor Allocation Policy for Multiprogrammed Shared-Memory Multiprocessors", ACM TOCS 11(2),
 // 1993.
 
-#include <algorithm>
-
 #include "policies/queue_order.h"
 #include "policies/registry.h"
+#include "policies/repartition.h"
 
 namespace cosched {
 namespace {
@@ -16,41 +15,15 @@ class EqualShare final : public Policy {
  public:
   Allocation Decide(const MachineView& view, const Event& event) override {
     if (!ChangesQueue(event)) return {};
-    std::vector<const JobView*> jobs;
-    for (const JobView& job : view.jobs.Running()) jobs.push_back(&job);
-    int left = view.cores.Count();
-    for (const JobView* job : jobs) left -= job->request.min;
-    for (const JobView& job : view.jobs.Waiting()) {
-      if (job.request.min > left) break;  // Nobody overtakes: the queue moves when somebody ends.
-      left -= job.request.min;
-      jobs.push_back(&job);
-    }
-    const std::vector<int> grants = Divide(jobs, left);
+    int left = 0;
+    const std::vector<const JobView*> jobs = RunningAndNext(view, &left);
+    std::vector<CoreBounds> bounds;
+    bounds.reserve(jobs.size());
+    for (const JobView* job : jobs) bounds.push_back({job->request.min, job->request.max});
+    const std::vector<int> grants = DivideEqually(bounds, left);
     Allocation allocation;
-    for (size_t i = 0; i < jobs.size(); ++i) {
-      if (grants[i] != jobs[i]->cores.Count()) {
-        allocation.jobs[jobs[i]->id] = Run{.cores = grants[i], .split = {}};
-      }
-    }
+    for (size_t i = 0; i < jobs.size(); ++i) Give(*jobs[i], grants[i], &allocation);
     return allocation;
-  }
-
- private:
-  // Each has its min; the rest goes core by core to whoever has least, the oldest first.
-  static std::vector<int> Divide(const std::vector<const JobView*>& jobs, int left) {
-    std::vector<int> grants;
-    grants.reserve(jobs.size());
-    for (const JobView* job : jobs) grants.push_back(job->request.min);
-    for (; left > 0; --left) {
-      int* least = nullptr;
-      for (size_t i = 0; i < jobs.size(); ++i) {
-        const bool can_grow = grants[i] < jobs[i]->request.max;
-        if (can_grow && (least == nullptr || grants[i] < *least)) least = &grants[i];
-      }
-      if (least == nullptr) break;
-      ++*least;
-    }
-    return grants;
   }
 };
 

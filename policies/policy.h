@@ -32,7 +32,7 @@ struct JobFailed {
 struct GrantSettled {
   JobId job;
 };
-// Time passed; only for policies that ask for it (PolicyInfo::tick).
+// Time passed; only for policies that ask for it (Policy::TickPeriod).
 struct Tick {};
 using Event = std::variant<JobArrived, JobFinished, JobFailed, GrantSettled, Tick>;
 
@@ -71,6 +71,8 @@ class Policy {
   // Called by the arbiter on every event, on one thread. No I/O, no clock, no randomness of its
   // own: equal views and events give equal allocations. The view lives until the call returns.
   virtual Allocation Decide(const MachineView& view, const Event& event) = 0;
+  // How often it wants a Tick; 0 = never. Never changes.
+  virtual Duration TickPeriod() const { return Duration(0); }
 };
 
 }  // namespace cosched

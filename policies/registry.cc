@@ -18,6 +18,15 @@ PolicyInfo StrictPolicy();
 PolicyInfo AlwaysAttendPolicy();
 PolicyInfo MaxPropPolicy();
 PolicyInfo EqualSharePolicy();
+PolicyInfo EasyBackfillPolicy();
+PolicyInfo SjfPolicy();
+PolicyInfo SrptPolicy();
+PolicyInfo HesrptPolicy();
+PolicyInfo MarginalSpeedupPolicy();
+PolicyInfo RoundRobinPolicy();
+PolicyInfo GangPolicy();
+PolicyInfo LendReclaimPolicy();
+PolicyInfo FeedbackPolicy();
 PolicyInfo ScriptedPolicy();
 
 namespace {
@@ -28,16 +37,30 @@ bool Parse(std::string_view text, Number* value) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-// Whether `value` is a Number that `bound`, ">= 1" or "> 0.5", lets through.
+// Whether `value` is a Number that `bounds`, ">= 1" or "> 0 and < 1", let through.
 template <typename Number>
-bool IsWithin(std::string_view value, std::string_view bound) {
-  const bool or_equal = bound.starts_with(">= ");
-  CHECK(or_equal || bound.starts_with("> ")) << "bound \"" << bound << "\"";
-  Number limit;
-  CHECK(Parse(bound.substr(bound.find(' ') + 1), &limit)) << "bound \"" << bound << "\"";
+bool IsWithin(std::string_view value, std::string_view bounds) {
+  constexpr std::string_view kAnd = " and ";
   Number number;
   if (!Parse(value, &number) || !std::isfinite(static_cast<double>(number))) return false;
-  return or_equal ? number >= limit : number > limit;
+  while (true) {
+    const size_t end = bounds.find(kAnd);
+    const std::string_view bound = bounds.substr(0, end);
+    const size_t space = std::min(bound.find(' '), bound.size());
+    const std::string_view relation = bound.substr(0, space);
+    Number limit;
+    CHECK(Parse(bound.substr(std::min(space + 1, bound.size())), &limit))
+        << "bound \"" << bound << "\"";
+    CHECK(relation == ">=" || relation == ">" || relation == "<=" || relation == "<")
+        << "bound \"" << bound << "\"";
+    const bool holds = relation == ">="   ? number >= limit
+                       : relation == ">"  ? number > limit
+                       : relation == "<=" ? number <= limit
+                                          : number < limit;
+    if (!holds) return false;
+    if (end == std::string_view::npos) return true;
+    bounds.remove_prefix(end + kAnd.size());
+  }
 }
 
 bool IsAllowed(std::string_view value, std::string_view allowed) {
@@ -75,8 +98,10 @@ std::string ParameterNames(const PolicyInfo& info) {
 
 std::span<const PolicyInfo> Policies() {
   static const std::array kPolicies = {
-      NoControlPolicy(), StaticPartitionPolicy(), StrictPolicy(),  AlwaysAttendPolicy(),
-      MaxPropPolicy(),   EqualSharePolicy(),      ScriptedPolicy()};
+      NoControlPolicy(), StaticPartitionPolicy(), StrictPolicy(),          AlwaysAttendPolicy(),
+      MaxPropPolicy(),   EqualSharePolicy(),      EasyBackfillPolicy(),    SjfPolicy(),
+      SrptPolicy(),      HesrptPolicy(),          MarginalSpeedupPolicy(), RoundRobinPolicy(),
+      GangPolicy(),      LendReclaimPolicy(),     FeedbackPolicy(),        ScriptedPolicy()};
   return kPolicies;
 }
 
@@ -123,6 +148,18 @@ std::unique_ptr<Policy> MakePolicy(const PolicyInfo& info, const PolicyParameter
     complete.emplace(parameter.name, value);
   }
   return info.make(complete);
+}
+
+double NumberOf(const PolicyParameters& parameters, std::string_view name) {
+  double value = 0;
+  CHECK(Parse(parameters.find(name)->second, &value)) << name;
+  return value;
+}
+
+int IntegerOf(const PolicyParameters& parameters, std::string_view name) {
+  int value = 0;
+  CHECK(Parse(parameters.find(name)->second, &value)) << name;
+  return value;
 }
 
 }  // namespace cosched

@@ -2,6 +2,7 @@
 // The table of all policies: it drives `cosched list policies`, the experiment file's checks, the
 // contract tests and the plots. Immutable; thread-safe.
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -15,8 +16,9 @@ namespace cosched {
 struct PolicyParameter {
   std::string_view name;  // Key of [policy.<name>] in an experiment file.
   std::string_view default_value;
-  // Alternatives, checked by MakePolicy: words, "integer >= N", "number >= X" or "number > X", e.g.
-  // "auto | integer >= 1"; or, as the last one, "text: <its form>", which the factory checks.
+  // Alternatives, checked by MakePolicy: words, "integer" or "number" with bounds (">= 1", "> 0 and
+  // < 1"), e.g. "auto | integer >= 1"; or, as the last one, "text: <its form>", which the factory
+  // checks.
   std::string_view allowed;
   std::string_view help;
 };
@@ -30,10 +32,10 @@ struct PolicyInfo {
   std::string_view source;   // Paper and section, or "".
   std::span<const PolicyParameter> parameters = {};
   bool oversubscribes =
-      false;         // May grant a core twice; exempt from the exclusive-owner invariant.
-  Duration tick{0};  // Wants a Tick this often; 0 = never.
+      false;                 // May grant a core twice; exempt from the exclusive-owner invariant.
+  bool needs_speed = false;  // Job::speed must be known of every job.
   // May throw InputError (key "policy.<name>.<parameter>") about a "text: " parameter.
-  std::unique_ptr<Policy> (*make)(const PolicyParameters& parameters) = nullptr;
+  std::function<std::unique_ptr<Policy>(const PolicyParameters& parameters)> make = {};
 };
 
 std::span<const PolicyInfo> Policies();
@@ -43,5 +45,9 @@ std::string PolicyNames();  // "no-control, static-partition, …", for messages
 // Fills in defaults. Throws InputError (key "policy.<name>.<parameter>") for an unknown parameter
 // or a value not allowed.
 std::unique_ptr<Policy> MakePolicy(const PolicyInfo& info, const PolicyParameters& parameters);
+
+// For factories. REQUIRES: MakePolicy has let the value through as a number (an integer).
+double NumberOf(const PolicyParameters& parameters, std::string_view name);
+int IntegerOf(const PolicyParameters& parameters, std::string_view name);
 
 }  // namespace cosched

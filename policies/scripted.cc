@@ -115,6 +115,8 @@ class Scripted final : public Policy {
     return allocation;
   }
 
+  Duration TickPeriod() const override { return std::chrono::milliseconds(20); }
+
  private:
   static int Wanted(const MachineView& view, const JobView& job, const Entry& entry) {
     const int most = std::min(job.request.max, view.cores.Count());
@@ -171,7 +173,6 @@ PolicyInfo ScriptedPolicy() {
           .summary = "plays a fixed timetable of cores and splits to every job",
           .source = "",
           .parameters = kParameters,
-          .tick = std::chrono::milliseconds(20),
           .make = [](const PolicyParameters& parameters) -> std::unique_ptr<Policy> {
             return std::make_unique<Scripted>(ParseTimetable(parameters.at("timetable")));
           }};

@@ -67,6 +67,12 @@ class PolicyContract : public ::testing::TestWithParam<Variant> {
   }
   bool Exclusive() const { return !GetParam().info->oversubscribes; }
 
+  Job WithSize(Job job, int64_t steps, double exponent) const {
+    job.steps = steps;
+    if (GetParam().info->needs_speed) job.speed = PowerCurve(10, exponent, 16);
+    return job;
+  }
+
   Job RandomJob(int64_t id, int machine, Random* random) const {
     const int size = machine + machine / 4;  // Some ask for more than there is.
     CoreRequest request;
@@ -75,7 +81,13 @@ class PolicyContract : public ::testing::TestWithParam<Variant> {
     request.max = request.preferred + static_cast<int>(random->Below(4));
     const auto elasticity =
         GetParam().elasticity.value_or(static_cast<Elasticity>(random->Below(3)));
-    return MakeJob(id, request, elasticity, static_cast<int>(random->Below(3)));
+    const Job job = MakeJob(id, request, elasticity, static_cast<int>(random->Below(3)));
+    return WithSize(job, 1 + static_cast<int64_t>(random->Below(100)), random->Uniform());
+  }
+
+  Job LoneJob(CoreRequest request) const {
+    return WithSize(MakeJob(1, request, GetParam().elasticity.value_or(Elasticity::kMalleable)), 10,
+                    0.5);
   }
 
   // What must hold after each event, seen from outside the arbiter.
@@ -108,6 +120,10 @@ class PolicyContract : public ::testing::TestWithParam<Variant> {
       if (tenant.in_flight) in_flight.push_back(id.value);
     }
     world.Pass(random->Uniform());
+    for (const int64_t id : alive) {
+      double& progress = world.host.progress[{id}];
+      progress += (1 - progress) * random->Uniform() / 4;
+    }
     const uint64_t what = random->Below(8);
     const uint64_t pick = random->Next();
     if (what < 3 && *submitted < arrivals) {
@@ -116,6 +132,8 @@ class PolicyContract : public ::testing::TestWithParam<Variant> {
       world.Finish(alive[pick % alive.size()]);
     } else if (what == 5 && !alive.empty()) {
       world.Fail(alive[pick % alive.size()], "died");
+    } else if (what == 6 && world.policy->TickPeriod() > Duration(0)) {
+      world.arbiter.Tick();
     } else if (!in_flight.empty()) {
       world.Settle(in_flight[pick % in_flight.size()]);
     }
@@ -161,8 +179,7 @@ TEST_P(PolicyContract, LoneJobStartsAtOnceAndEnds) {
   for (const char* topology : {kFourCores, kSixteenCores}) {
     auto world = MakeWorld(topology);
     const int cores = world->topology.Cpus().Count();
-    world->Submit(
-        MakeJob(1, {1, cores, cores}, GetParam().elasticity.value_or(Elasticity::kMalleable)));
+    world->Submit(LoneJob({1, cores, cores}));
     EXPECT_EQ(world->arbiter.Started(), 1);
     world->SettleAll();
     CheckGrants(*world);
@@ -174,7 +191,7 @@ TEST_P(PolicyContract, LoneJobStartsAtOnceAndEnds) {
 
 TEST_P(PolicyContract, LoneJobOnOneCore) {
   auto world = MakeWorld("pack:1 [numa] l3:1 core:1 pu:1");
-  world->Submit(MakeJob(1, {1, 4, 8}, GetParam().elasticity.value_or(Elasticity::kMalleable)));
+  world->Submit(LoneJob({1, 4, 8}));
   EXPECT_EQ(world->State(), "1=0");
 }
 

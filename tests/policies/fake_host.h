@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <map>
 #include <memory>
 #include <string>
@@ -26,6 +27,14 @@ inline Job MakeJob(int64_t id, CoreRequest request, Elasticity elasticity = Elas
           .request = request,
           .elasticity = elasticity,
           .priority = priority};
+}
+
+// Speed steps_per_second * k^exponent on k cores.
+inline std::shared_ptr<const SpeedCurve> PowerCurve(double steps_per_second, double exponent,
+                                                    int size) {
+  std::vector<double> speeds;
+  for (int k = 1; k <= size; ++k) speeds.push_back(steps_per_second * std::pow(k, exponent));
+  return std::make_shared<SpeedCurve>(std::move(speeds), size);
 }
 
 class ManualClock final : public Clock {
@@ -62,7 +71,8 @@ class FakeHost final : public Host {
   }
   double Progress(JobId job) const override {
     EXPECT_TRUE(jobs.contains(job));
-    return 0.5;
+    const auto told = progress.find(job);
+    return told == progress.end() ? 0.5 : told->second;
   }
   std::optional<HostEvent> NextEvent(TimePoint) override { return std::nullopt; }
 
@@ -81,6 +91,7 @@ class FakeHost final : public Host {
     bool in_flight = false;
   };
   std::map<JobId, Tenant> jobs;
+  std::map<JobId, double> progress;  // Of jobs that are not half way.
   ManualClock clock;
   std::vector<std::string> log;
 

@@ -28,7 +28,9 @@ TEST(Registry, NamesAreUniqueAndFound) {
   }
   EXPECT_EQ(FindPolicy("max_prop"), nullptr);
   EXPECT_EQ(PolicyNames(),
-            "no-control, static-partition, strict, always-attend, max-prop, equal-share, scripted");
+            "no-control, static-partition, strict, always-attend, max-prop, equal-share, "
+            "easy-backfill, sjf, srpt, hesrpt, marginal-speedup, round-robin, gang, lend-reclaim, "
+            "feedback, scripted");
 }
 
 TEST(Registry, DefaultsOfEveryPolicyAreAllowed) {
@@ -90,7 +92,8 @@ std::string g_made_with;
 TEST(Registry, RealNumbersHaveBoundsToo) {
   static constexpr PolicyParameter kParameters[] = {
       {"gain", "0.5", "number > 0", "of the controller"},
-      {"slo", "1", "number >= 0.1 | off", "seconds"}};
+      {"slo", "1", "number >= 0.1 | off", "seconds"},
+      {"p", "0.5", "number > 0 and < 1", "an exponent"}};
   const PolicyInfo info = {
       .name = "toy",
       .summary = {},
@@ -107,6 +110,9 @@ TEST(Registry, RealNumbersHaveBoundsToo) {
   EXPECT_THROW(MakePolicy(info, {{"gain", "0"}}), InputError);
   EXPECT_THROW(MakePolicy(info, {{"gain", "inf"}}), InputError);
   EXPECT_THROW(MakePolicy(info, {{"slo", "0.09"}}), InputError);
+  MakePolicy(info, {{"p", "0.999"}});
+  EXPECT_THROW(MakePolicy(info, {{"p", "1"}}), InputError);
+  EXPECT_THROW(MakePolicy(info, {{"p", "0"}}), InputError);
 }
 
 TEST(JobEnd, HasTheNamesOfTheRecords) {

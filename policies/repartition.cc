@@ -1,0 +1,57 @@
+#include "policies/repartition.h"
+
+#include <algorithm>
+
+namespace cosched {
+
+std::vector<const JobView*> RunningAndNext(const MachineView& view, int* left) {
+  std::vector<const JobView*> jobs;
+  *left = view.cores.Count();
+  for (const JobView& job : view.jobs.Running()) {
+    jobs.push_back(&job);
+    *left -= job.request.min;
+  }
+  for (const JobView& job : view.jobs.Waiting()) {
+    if (job.request.min > *left) break;  // The queue moves when somebody ends.
+    jobs.push_back(&job);
+    *left -= job.request.min;
+  }
+  return jobs;
+}
+
+std::vector<int> DivideEqually(const std::vector<CoreBounds>& bounds, int left) {
+  const auto at_level = [](const CoreBounds& bound, int level) {
+    return std::max(bound.min, std::min(level, bound.max));
+  };
+  // The highest level to which everybody can be lifted.
+  int level = 0;
+  int above = 0;
+  for (const CoreBounds& bound : bounds) above = std::max(above, bound.max);
+  for (++above; level + 1 < above;) {
+    const int middle = level + (above - level) / 2;
+    int64_t cost = 0;
+    for (const CoreBounds& bound : bounds) cost += at_level(bound, middle) - bound.min;
+    (cost <= left ? level : above) = middle;
+  }
+  std::vector<int> cores;
+  cores.reserve(bounds.size());
+  for (const CoreBounds& bound : bounds) {
+    cores.push_back(at_level(bound, level));
+    left -= cores.back() - bound.min;
+  }
+  // Fewer are left than there are jobs at the level.
+  for (size_t i = 0; i < bounds.size() && left > 0; ++i) {
+    if (cores[i] != level || level >= bounds[i].max) continue;
+    ++cores[i];
+    --left;
+  }
+  return cores;
+}
+
+void Give(const JobView& job, int cores, Allocation* allocation) {
+  if (cores == 0 && job.IsActive()) allocation->jobs[job.id] = Pause{};
+  if (cores > 0 && job.cores.Count() != cores)
+    allocation->jobs[job.id] = Run{.cores = cores, .split = {}};
+}
+
+}  // namespace cosched
