@@ -68,8 +68,9 @@ class Hesrpt final : public Policy {
     if (!ChangesQueue(event) || view.jobs.size() == 0) return {};
     std::vector<Share> shares;
     for (const JobView& job : view.jobs) {
+      const double left = SecondsLeft(view, job, 1);
       const double size = static_cast<double>(job.steps) / job.speed->At(1);
-      shares.push_back({&job, SecondsLeft(view, job, 1), for_slowdown_ ? 1 / size : 1});
+      shares.push_back({&job, left, for_slowdown_ ? 1 / size : 1});
     }
     // Among equals the one that came first counts as the smaller.
     std::reverse(shares.begin(), shares.end());

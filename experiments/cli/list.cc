@@ -33,11 +33,12 @@ void PrintTable(const std::vector<Row>& rows) {
 }
 
 void ListPolicies() {
-  std::vector<Row> rows = {{"policy", "oversubscribes", "what it does"}};
+  std::vector<Row> rows = {{"policy", "oversubscribes", "needs a profile", "what it does"}};
   for (const PolicyInfo& policy : Policies()) {
     std::string text(policy.summary);
     if (!policy.source.empty()) text += fmt::format(" [{}]", policy.source);
-    rows.push_back({std::string(policy.name), policy.oversubscribes ? "yes" : "no", text});
+    rows.push_back({std::string(policy.name), policy.oversubscribes ? "yes" : "no",
+                    policy.needs_speed ? "yes" : "no", text});
   }
   PrintTable(rows);
   rows = {{"parameter", "default", "allowed", "what it says"}};

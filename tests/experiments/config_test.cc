@@ -207,14 +207,17 @@ TEST_F(ConfigTest, EachWrongWorkloadLineIsNamed) {
   }
 }
 
-TEST_F(ConfigTest, UnknownNamesTellTheKnownOnes) {
-  const InputErrorDetails policy = Refused(
-      "name = \"x\"\npolicies = [\"strict\", \"lottery\"]\n[[workload]]\nmodel = \"lenet5\"\n");
-  EXPECT_EQ(policy.key, "policies.1");
+TEST_F(ConfigTest, APolicyThatGoesBySpeedNeedsAProfile) {
   const InputErrorDetails sized =
       Refused("name = \"x\"\npolicies = [\"sjf\"]\n[[workload]]\nmodel = \"lenet5\"\n");
   EXPECT_EQ(sized.key, "policies.0");
   EXPECT_NE(sized.allowed.find("machine.profile"), std::string::npos);
+}
+
+TEST_F(ConfigTest, UnknownNamesTellTheKnownOnes) {
+  const InputErrorDetails policy = Refused(
+      "name = \"x\"\npolicies = [\"strict\", \"lottery\"]\n[[workload]]\nmodel = \"lenet5\"\n");
+  EXPECT_EQ(policy.key, "policies.1");
   EXPECT_EQ(policy.line, 2);
   EXPECT_NE(policy.allowed.find("always-attend"), std::string::npos);
   const InputErrorDetails model =
