@@ -2,23 +2,57 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
 #include <ctime>
+#include <fstream>
 #include <memory>
 
 #include "engine/base/error.h"
 #include "experiments/build_info.h"
+#include "experiments/calibration.h"
+#include "experiments/calibration_fit.h"
 #include "experiments/cli/interrupt.h"
+#include "experiments/cli/plots.h"
+#include "experiments/hosts/chaos_tenant.h"
 #include "experiments/published_profile.h"
+#include "experiments/realtime.h"
+#include "experiments/sweep.h"
+#include "workloads/model.h"
 
 namespace cosched {
 namespace {
 
+constexpr int kInterrupted = 130;
+
 struct CalibrateArguments {
+  std::vector<std::string> workloads;
+  std::string minutes = "10";
+  std::string interval = "0.02";
+  std::string seed = "1";
   std::string from_published;
   std::string out;
 };
+
+[[noreturn]] void Refuse(const char* option, const std::string& problem,
+                         const std::string& allowed) {
+  throw InputError({.file = "command line", .key = option, .problem = problem, .allowed = allowed});
+}
+
+double Number(const char* option, const std::string& text, double min, double max) {
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || rest != end || !(number >= min && number <= max))
+    Refuse(option, fmt::format("\"{}\"", text), fmt::format("a number, {} to {}", min, max));
+  return number;
+}
 
 // Before anything is measured: it would be a pity to find out afterwards.
 void CheckOut(const std::string& out) {
@@ -28,10 +62,59 @@ void CheckOut(const std::string& out) {
       std::filesystem::is_directory(folder, ignored)) {
     return;
   }
-  throw InputError({.file = "command line",
-                    .key = "--out",
-                    .problem = fmt::format("{} can't be a file", out),
-                    .allowed = "a file in a folder that is there"});
+  Refuse("--out", fmt::format("{} can't be a file", out), "a file in a folder that is there");
+}
+
+std::string ModelNames() {
+  std::vector<std::string_view> names;
+  for (const ModelInfo& model : Models()) names.push_back(model.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// The programs that a word of --workloads means.
+std::vector<TenantSpec> ProgramsOf(const std::string& word, const Topology& topology) {
+  std::error_code ignored;
+  if (FindModel(word)) {
+    TenantSpec spec;
+    spec.model = word;
+    return {spec};
+  }
+  if (!word.ends_with(".toml") && !std::filesystem::exists(word, ignored)) {
+    Refuse("--workloads", fmt::format("\"{}\" is neither a file nor a model", word),
+           "an experiment file, " + ModelNames());
+  }
+  std::vector<TenantSpec> programs;
+  // A simulated experiment may name the profile that is not there yet.
+  for (const SweepPoint& point : LoadSweep(word, {"backend=hardware"}, false, topology).points) {
+    for (const WorkloadConfig& workload : point.config.workloads) programs.push_back(workload.spec);
+  }
+  return programs;
+}
+
+// Each once; those that misbehave on purpose have no speed.
+std::vector<TenantSpec> Programs(const std::vector<std::string>& words, const Topology& topology) {
+  std::vector<TenantSpec> programs;
+  for (const std::string& word : words) {
+    for (const TenantSpec& spec : ProgramsOf(word, topology)) {
+      const bool known = std::any_of(programs.begin(), programs.end(), [&](const auto& other) {
+        return ProgramName(other) == ProgramName(spec);
+      });
+      if (!known && !IsChaosModel(spec.model)) programs.push_back(spec);
+    }
+  }
+  if (programs.empty()) Refuse("--workloads", "there is nothing to measure", ModelNames());
+  return programs;
+}
+
+std::string HostText() {
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  std::ifstream stream("/proc/cpuinfo");
+  for (std::string line; std::getline(stream, line);) {
+    if (line.starts_with("model name") && line.find(": ") != std::string::npos)
+      return fmt::format("{}, {}", name, line.substr(line.find(": ") + 2));
+  }
+  return name;
 }
 
 void Save(Profile profile, const std::string& out) {
@@ -51,20 +134,108 @@ int FromPublished(const CalibrateArguments& arguments) {
   return 0;
 }
 
+// A folder for the records of one measurement at a time; removed with all that is in it.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::string name =
+        (std::filesystem::temp_directory_path() / "cosched-calibrate-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr)
+      throw OutputError(name + ": can't make a folder for records");
+    path_ = name;
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// One line that changes on a terminal, else a line a measurement.
+void TellProgress(const CalibrationProgress& progress) {
+  const bool terminal = isatty(STDERR_FILENO) == 1;
+  const auto left = static_cast<int>(progress.left_s + 0.5);
+  fmt::print(stderr, "{}[{}/{} tight] {}: {}; about {}:{:02} left{}", terminal ? "\r\x1b[K" : "",
+             progress.tight, progress.measurements, progress.what, progress.result, left / 60,
+             left % 60, terminal ? "" : "\n");
+  if (terminal && progress.tight == progress.measurements) fmt::print(stderr, "\n");
+  std::fflush(stderr);
+}
+
+int MeasurePrograms(const CalibrateArguments& arguments) {
+  const Topology topology = Topology::ThisMachine();
+  CalibrationOptions options;
+  options.interval = Number("--interval", arguments.interval, 0.001, 1);
+  options.seconds = 60 * Number("--minutes", arguments.minutes, 0.01, 10'000);
+  options.seed = static_cast<uint64_t>(Number("--seed", arguments.seed, 0, 1e15));
+  const std::vector<TenantSpec> programs = Programs(arguments.workloads, topology);
+  const ScratchFolder scratch;
+  const SignalScope signals;
+  const RealtimeScope realtime;
+  const MeasureOptions measure = {
+      .folder = scratch.path(),
+      .topology = topology,
+      .make_worlds =
+          [&](const auto& config) { return ProcessWorlds(ThisBinary(), topology, config); },
+      .interrupted = Interrupted};
+  options.now = [] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  };
+  options.measure = [&](const Measurement& measurement, const std::vector<int64_t>& steps) {
+    return Measure(measurement, programs, steps, measure);
+  };
+  options.progress = TellProgress;
+  std::optional<CalibrationResult> result = Calibrate(programs, topology.Cpus().Count(), options);
+  if (!result) {
+    fmt::print(stderr, "interrupted: no profile was written\n");
+    return kInterrupted;
+  }
+  if (result->not_tight > 0) {
+    result->profile.notes.push_back(
+        fmt::format("the time was up: {} of {} intervals are wider than ±{:g} %", result->not_tight,
+                    result->measurements, options.interval * 100));
+  }
+  result->profile.source = "calibrate: " + CommandLine();
+  result->profile.host = HostText();
+  fmt::print("{} runs of {} measurements\n\n{}", result->runs, result->measurements,
+             ProfileTable(result->profile));
+  Save(std::move(result->profile), arguments.out);
+  return 0;
+}
+
 }  // namespace
 
 void AddCalibrateCommand(CLI::App& app, int* exit_code) {
   CLI::App* command = app.add_subcommand(
       "calibrate", "Measure programs on this machine for the simulator and size-aware policies");
   const auto arguments = std::make_shared<CalibrateArguments>();
-  command
-      ->add_option("--from-published", arguments->from_published,
-                   "Measure nothing: read the published tables of this folder")
-      ->required();
+  CLI::Option* published =
+      command->add_option("--from-published", arguments->from_published,
+                          "Measure nothing: read the published tables of this folder");
+  CLI::Option* workloads =
+      command
+          ->add_option("--workloads", arguments->workloads,
+                       "Experiment files (all their workloads), or models (batch 32, training)")
+          ->excludes(published);
+  for (CLI::Option* option :
+       {command->add_option("--minutes", arguments->minutes, "No run begins after so many minutes"),
+        command->add_option("--interval", arguments->interval,
+                            "Measure each until half its 95 % interval is at most this share"),
+        command->add_option("--seed", arguments->seed, "Of the order of measurements")}) {
+    option->capture_default_str()->excludes(published);
+  }
   command->add_option("--out", arguments->out, "The profile (.json) to write")->required();
-  command->callback([arguments, exit_code] {
+  command->callback([arguments, exit_code, published, workloads] {
     CheckOut(arguments->out);
-    *exit_code = FromPublished(*arguments);
+    if (published->count() + workloads->count() == 0)
+      Refuse("--workloads", "is required", "experiment files or models, or --from-published DIR");
+    *exit_code = published->count() > 0 ? FromPublished(*arguments) : MeasurePrograms(*arguments);
   });
 }
 

@@ -1,0 +1,170 @@
+#include "experiments/calibration.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/base/random.h"
+#include "experiments/calibration_fit.h"
+#include "experiments/statistics.h"
+
+namespace cosched {
+namespace {
+
+using Kind = Measurement::Kind;
+
+constexpr int kMinRuns = 3;  // An interval of fewer means nothing.
+constexpr int64_t kPilotSteps = 8;
+constexpr int64_t kFewestSteps = 5;  // That count.
+constexpr int64_t kMostSteps = 100'000;
+constexpr double kResizeSeconds = 3.0;  // For a useful number of resizes.
+
+class Calibration {
+ public:
+  Calibration(const std::vector<TenantSpec>& programs, int cores, const CalibrationOptions& options)
+      : programs_(programs), options_(options), random_(Random(options.seed).Derive("calibrate")) {
+    for (const Measurement& measurement : PlanCalibration(programs.size(), cores))
+      series_.push_back({measurement, {}, 0});
+  }
+
+  // False: interrupted.
+  bool Run() {
+    begin_ = options_.now();
+    if (!RunPilots()) return false;
+    for (bool first = true;; first = false) {
+      std::vector<Series*> open = Open();
+      if (open.empty()) return true;
+      Shuffle(&open);
+      for (Series* series : open) {
+        if (!first && Elapsed() >= options_.seconds) return true;
+        if (!MeasureOnce(series)) return false;
+      }
+    }
+  }
+
+  const std::vector<Series>& series() const { return series_; }
+  int runs() const { return runs_; }
+  int NotTight() { return static_cast<int>(Open().size()); }
+
+ private:
+  double Elapsed() const { return options_.now() - begin_; }
+
+  // A first guess at how long a step takes, so that the steps of a measurement fill its time.
+  bool RunPilots() {
+    for (size_t program = 0; program < programs_.size(); ++program) {
+      const Measured measured =
+          options_.measure({Kind::kAlone, {program}, 1, {1, 1}}, {kWarmUpSteps + kPilotSteps});
+      if (measured.interrupted) return false;
+      step_s_.push_back(measured.tenants[0].step_s);
+    }
+    return true;
+  }
+
+  std::vector<int64_t> Steps(const Measurement& measurement) const {
+    std::vector<int64_t> steps;
+    // A resized tenant has all cores half of the time.
+    const double seconds = measurement.kind == Kind::kResize ? kResizeSeconds : options_.measure_s;
+    for (const size_t program : measurement.programs) {
+      const auto count = static_cast<int64_t>(std::ceil(seconds / step_s_[program]));
+      steps.push_back(kWarmUpSteps + std::clamp(count, kFewestSteps, kMostSteps));
+    }
+    return steps;
+  }
+
+  bool IsTight(const Series& series) const {
+    if (static_cast<int>(series.runs.size()) < kMinRuns) return false;
+    if (series.measurement.kind == Kind::kResize) return true;  // A distribution has no interval.
+    return Width(series) <= options_.interval;
+  }
+
+  // Half of the widest interval among the tenants, relative.
+  static double Width(const Series& series) {
+    double widest = 0;
+    for (size_t tenant = 0; tenant < series.measurement.programs.size(); ++tenant) {
+      const Estimate step = StepTime(series, tenant);
+      widest = std::max(widest, (step.high - step.low) / 2 / step.value);
+    }
+    return widest;
+  }
+
+  std::vector<Series*> Open() {
+    std::vector<Series*> open;
+    for (Series& series : series_) {
+      if (!IsTight(series)) open.push_back(&series);
+    }
+    return open;
+  }
+
+  void Shuffle(std::vector<Series*>* open) {
+    for (size_t i = open->size(); i > 1; --i) std::swap((*open)[i - 1], (*open)[random_.Below(i)]);
+  }
+
+  bool MeasureOnce(Series* series) {
+    const double begin = options_.now();
+    Measured measured = options_.measure(series->measurement, Steps(series->measurement));
+    if (measured.interrupted) return false;
+    ++runs_;
+    series->seconds += options_.now() - begin;
+    series->runs.push_back(std::move(measured));
+    const auto open = static_cast<int>(Open().size());
+    options_.progress({.what = Describe(series->measurement, programs_),
+                       .result = ResultText(*series),
+                       .tight = static_cast<int>(series_.size()) - open,
+                       .measurements = static_cast<int>(series_.size()),
+                       .left_s = SecondsLeft()});
+    return true;
+  }
+
+  static std::string ResultText(const Series& series) {
+    if (series.measurement.kind == Kind::kResize) return fmt::format("run {}", series.runs.size());
+    std::string text;
+    for (size_t tenant = 0; tenant < series.measurement.programs.size(); ++tenant)
+      text +=
+          fmt::format("{}{:.2f}", tenant == 0 ? "" : " | ", StepTime(series, tenant).value * 1e3);
+    return text + fmt::format(" ms ±{:.1f} % in {} run{}", Width(series) * 100, series.runs.size(),
+                              series.runs.size() == 1 ? "" : "s");
+  }
+
+  // Runs that a series still needs if its interval shrinks with the square root of their number.
+  int RunsLeft(const Series& series) const {
+    const auto runs = static_cast<int>(series.runs.size());
+    if (IsTight(series)) return 0;
+    if (runs < kMinRuns) return kMinRuns - runs;
+    const double factor = std::pow(Width(series) / options_.interval, 2);
+    return std::max(1, static_cast<int>(std::ceil(runs * (factor - 1))));
+  }
+
+  double SecondsLeft() const {
+    double sum = 0, measured = 0;
+    for (const Series& series : series_) measured += series.seconds;
+    const double mean = measured / std::max(1, runs_);
+    for (const Series& series : series_) {
+      const auto runs = static_cast<double>(series.runs.size());
+      sum += RunsLeft(series) * (runs > 0 ? series.seconds / runs : mean);
+    }
+    return std::min(sum, std::max(0.0, options_.seconds - Elapsed()));
+  }
+
+  const std::vector<TenantSpec>& programs_;
+  const CalibrationOptions& options_;
+  Random random_;
+  std::vector<Series> series_;
+  std::vector<double> step_s_;  // By program, a first guess.
+  double begin_ = 0;
+  int runs_ = 0;
+};
+
+}  // namespace
+
+std::optional<CalibrationResult> Calibrate(const std::vector<TenantSpec>& programs, int cores,
+                                           const CalibrationOptions& options) {
+  Calibration calibration(programs, cores, options);
+  if (!calibration.Run()) return std::nullopt;
+  return CalibrationResult{.profile = FitProfile(calibration.series(), programs, cores),
+                           .runs = calibration.runs(),
+                           .not_tight = calibration.NotTight(),
+                           .measurements = static_cast<int>(calibration.series().size())};
+}
+
+}  // namespace cosched

@@ -1,0 +1,45 @@
+#pragma once
+// One measurement of `cosched calibrate`: its tenants in a world of their own, run by the harness
+// under a policy that decides nothing (scripted; no-control where tenants share cores), and read
+// back from the records like any run. There is no second way to run tenants.
+
+#include <filesystem>
+#include <functional>
+#include <vector>
+
+#include "experiments/calibration_plan.h"
+#include "experiments/harness.h"
+#include "workloads/profile.h"
+
+namespace cosched {
+
+struct MeasuredTenant {
+  double step_s = 0;     // Mean over the steps that count (see below), gaps between them included.
+  double warm_up_s = 0;  // What the first kWarmUpSteps took.
+  double start_s = 0;    // To the first step's begin.
+  double stop_s = 0;     // From the last step's end.
+};
+
+// Steps count that lie after every tenant's warm-up and before the first tenant's last step, so
+// that each of them ran beside all others.
+struct Measured {
+  std::vector<MeasuredTenant> tenants;
+  ResizeDelays resizes;          // Each as it was, not quantiles.
+  std::vector<double> decision;  // From a job's arrival to its cores being told.
+  bool disturbed = false;        // Other programs used the cores meanwhile.
+  bool interrupted = false;      // Nothing else is set then.
+};
+
+struct MeasureOptions {
+  std::filesystem::path folder;  // For records, which are removed.
+  Topology topology;
+  std::function<WorldFactory(const ExperimentConfig&)> make_worlds;
+  std::function<bool()> interrupted = [] { return false; };
+};
+
+// steps: of each tenant, in the order of measurement.programs, warm-up included. Throws
+// std::runtime_error if a tenant fails.
+Measured Measure(const Measurement& measurement, const std::vector<TenantSpec>& programs,
+                 const std::vector<int64_t>& steps, const MeasureOptions& options);
+
+}  // namespace cosched
