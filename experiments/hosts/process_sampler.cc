@@ -71,16 +71,23 @@ bool IsComputeThreadName(std::string_view name) {
   return name.starts_with("inter/") || name.starts_with("intra/");
 }
 
+// When a thread ends while the kernel lists it, those after it may be left out. Such a list contains
+// one that is gone, so the next one differs: two that are equal are complete.
 std::vector<pid_t> ThreadsOf(pid_t process) {
-  std::vector<pid_t> threads;
+  constexpr int kMost = 100;  // Of a process in which threads end all the time.
   const std::string path = "/proc/" + std::to_string(process) + "/task";
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir(path.c_str()), closedir);
-  if (directory == nullptr) return threads;
-  while (const dirent* entry = readdir(directory.get())) {
-    const pid_t tid = std::atoi(entry->d_name);
-    if (tid > 0) threads.push_back(tid);
+  if (directory == nullptr) return {};
+  std::vector<pid_t> before, threads;
+  for (int i = 0; i < kMost && (i == 0 || threads != before); ++i) {
+    before = std::exchange(threads, {});
+    rewinddir(directory.get());
+    while (const dirent* entry = readdir(directory.get())) {
+      const pid_t tid = std::atoi(entry->d_name);
+      if (tid > 0) threads.push_back(tid);
+    }
+    std::sort(threads.begin(), threads.end());
   }
-  std::sort(threads.begin(), threads.end());
   return threads;
 }
 

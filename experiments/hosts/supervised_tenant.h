@@ -9,6 +9,7 @@
 // stuck (rigid, moldable, and in containers a client that is off or takes its time).
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -96,6 +97,7 @@ class SupervisedTenant {
   void CheckConduct(TimePoint now);
   void CheckAlive(TimePoint now);
   void CheckPlace();
+  int CountComputing();
   bool Overdue(TimePoint now) const;
   Duration CheckPeriod() const;
 
@@ -138,9 +140,10 @@ class SupervisedTenant {
   TimePoint last_run_;
   int64_t steps_ = -1;
   TimePoint last_step_;
-  bool stalled_ = false;         // It has computed for long without ending a step.
-  int excess_looks_ = 0;         // In a row, at more threads that compute than cores granted.
-  Duration paused_run_time_{0};  // Of compute threads, when the pause had settled.
+  bool stalled_ = false;  // It has computed for long without ending a step.
+  int excess_looks_ = 0;  // In a row, at more threads that compute than cores granted.
+  std::map<pid_t, Duration> run_times_;  // Of compute threads, at the last of these looks.
+  Duration paused_run_time_{0};          // Of compute threads, when the pause had settled.
 };
 
 }  // namespace cosched

@@ -112,6 +112,12 @@ class FakeTenant {
       std::thread([this, i, &ready] {
         pthread_setname_np(pthread_self(), ("intra/" + std::to_string(i)).c_str());
         ++ready;
+        if (behaviour_ == "greedy") SpinForever();
+        if (behaviour_ == "drowsy" && i > 0) {
+          const sched_param none{};
+          sched_setscheduler(0, SCHED_IDLE, &none);
+          SpinForever();
+        }
         while (true) {
           const int active = active_.load();
           if (i >= active) {
@@ -125,6 +131,11 @@ class FakeTenant {
       }).detach();
     }
     while (ready.load() < count) std::this_thread::yield();
+  }
+  [[noreturn]] static void SpinForever() {
+    volatile bool forever = true;
+    while (forever) continue;
+    Sleep();
   }
   void Spin() const {
     if (behaviour_ == "hung") return std::this_thread::sleep_for(std::chrono::hours(1));
@@ -140,15 +151,13 @@ class FakeTenant {
     if (!pretends) {
       active_ = threads;
       active_.notify_all();
-      while (awake_.load() != threads) std::this_thread::sleep_for(std::chrono::microseconds(50));
+      while (behaviour_ != "greedy" && awake_.load() != threads)
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
       if (malleable_ && !grant_.cores.Empty()) Bind(grant_.cores);
     }
     counters_.SetThreads(threads);
     counters_.SetSettled(grant_.sequence);
     Say(SettledMessage{grant_.sequence, grant_.cores, grant_.threads, {}});
-    if (behaviour_ == "crowded") {
-      Say(ResizedMessage{ResizeCause::kHalving, {1, 8}, {1, 4}, grant_.cores, "", {}, {}});
-    }
     if (behaviour_ == "napping") {  // As when a person has paused it.
       active_ = 0;
       Say(ResizedMessage{ResizeCause::kControl, {1, threads}, {0, 0}, {}, "", {}, {}});
@@ -171,6 +180,9 @@ class FakeTenant {
         counters_.AddStep({-5, std::chrono::nanoseconds::max(), std::chrono::nanoseconds::min(), -1,
                            std::numeric_limits<double>::quiet_NaN()},
                           -1'000'000);
+      }
+      if (behaviour_ == "crowded" && step == 20) {
+        Say(ResizedMessage{ResizeCause::kHalving, {1, 8}, {1, 4}, grant_.cores, "", {}, {}});
       }
       if (!grant_.cores.Empty() && behaviour_ != "idler" && behaviour_ != "napping") {
         const auto now = MonotonicNow();
