@@ -17,8 +17,17 @@ POLICY_COLORS = {
     "always-attend": "#56B4E9",
     "max-prop": "#009E73",
     "equal-share": "#D55E00",
+    "easy-backfill": "#332288",
+    "sjf": "#882255",
+    "srpt": "#AA4499",
+    "hesrpt": "#CC6677",
+    "marginal-speedup": "#117733",
+    "round-robin": "#999933",
+    "gang": "#8C564B",
+    "lend-reclaim": "#44AA99",
+    "feedback": "#DDCC77",
 }
-OTHER_COLORS = ["#CC79A7", "#B8A800", "#5D3A9B", "#8C564B"]  # Policies from outside of the tree, by name.
+OTHER_COLORS = ["#CC79A7", "#B8A800", "#5D3A9B", "#1B1B1B"]  # Policies from outside of the tree, by name.
 WAITING = "#e4e4e4"
 EXCESS = "#c1272d"
 INK = "#222222"

@@ -9,6 +9,7 @@
 // another starts). There a process lends while it waits for messages; jobs here never block, so a
 // core is idle when no job owns it.
 
+#include <algorithm>
 #include <climits>
 #include <vector>
 
@@ -26,10 +27,10 @@ class LendReclaim final : public Policy {
   Allocation Decide(const MachineView& view, const Event& event) override {
     if (!ChangesQueue(event)) return {};
     int not_owned = view.cores.Count();
-    std::vector<const JobView*> owners;
+    std::vector<Owner> owners;
     const auto own = [&](const JobView& job) {
-      owners.push_back(&job);
-      not_owned -= Asked(view, job);
+      owners.push_back({&job, Asked(view, job)});
+      not_owned -= owners.back().cores;
     };
     for (const JobView& job : view.jobs.Running()) own(job);
     const JobView* job = nullptr;
@@ -37,18 +38,23 @@ class LendReclaim final : public Policy {
 
     std::vector<CoreBounds> loans;
     loans.reserve(owners.size());
-    for (const JobView* owner : owners) {
-      const bool borrows = owner->elasticity == Elasticity::kMalleable;
-      loans.push_back({0, borrows ? owner->request.max - Asked(view, *owner) : 0});
+    for (const Owner& owner : owners) {
+      const bool borrows = owner.job->elasticity == Elasticity::kMalleable;
+      loans.push_back({0, borrows ? std::max(0, owner.job->request.max - owner.cores) : 0});
     }
     const std::vector<int> lent = DivideEqually(loans, not_owned);
     Allocation allocation;
     for (size_t i = 0; i < owners.size(); ++i)
-      Give(*owners[i], Asked(view, *owners[i]) + lent[i], &allocation);
+      Give(*owners[i].job, owners[i].cores + lent[i], &allocation);
     return allocation;
   }
 
  private:
+  struct Owner {
+    const JobView* job;
+    int cores;  // That it owns.
+  };
+
   // One that asks for more than the machine has counts as asking for all of it.
   const JobView* NextThatFits(const MachineView& view, int free, const JobView* after) const {
     const bool all = free == view.cores.Count();

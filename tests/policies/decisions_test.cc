@@ -3,21 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include "policies/registry.h"
-#include "tests/policies/fake_host.h"
+#include "tests/policies/policy_world.h"
 
 namespace cosched {
 namespace {
-
-std::unique_ptr<World> MakeWorld(const char* topology, const char* name,
-                                 const PolicyParameters& parameters = {}) {
-  const PolicyInfo* info = FindPolicy(name);
-  CHECK(info != nullptr) << name;
-  return std::make_unique<World>(topology, MakePolicy(*info, parameters), info->oversubscribes);
-}
-
-constexpr CoreRequest Exactly(int cores) { return {cores, cores, cores}; }
-constexpr CoreRequest UpTo(int preferred, int max) { return {1, preferred, max}; }
 
 // --- no-control
 
