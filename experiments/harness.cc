@@ -73,7 +73,7 @@ class CellRun {
         records_(options.run, key, config.cores),
         world_(options.make_world(PartialFolder(options.run, key))),
         arbiter_(*policy_, info_.oversubscribes, world_->GetHost(), options.topology, config.cores,
-                 records_) {
+                 records_, info_.on_settled) {
     if (config.interference) interference_.emplace(world_->BusyTimes());
   }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "policies/arbiter.h"
@@ -20,28 +21,52 @@ class Resolver {
   Resolver(const MachineView& view, const Allocation& allocation, bool oversubscribes)
       : view_(view), allocation_(allocation), oversubscribes_(oversubscribes) {}
 
-  std::map<JobId, Target> Resolve() {
+  Targets Resolve() {
+    if (allocation_.jobs.empty()) return {};
+    targets_.reserve(allocation_.jobs.size());
+    CoreCounter holders;  // Only where a core may have several.
+    if (oversubscribes_) holders = view_.jobs.Holders();
+    taken_ = view_.jobs.Held();
     for (const auto& [id, decision] : allocation_.jobs) {
       const JobView* job = view_.Find(id);
       if (job == nullptr) Violation(id, "there is no such job");
       CheckState(*job, decision);
-      if (const Run* run = std::get_if<Run>(&decision)) CheckRun(*job, *run);
-      if (std::holds_alternative<Pause>(decision)) targets_[id] = {CpuSet(), job->split};
+      if (job->IsActive()) {
+        taken_ -= job->cores;
+        if (oversubscribes_) holders.Remove(job->cores);
+      }
+      AddTarget(*job, decision);
     }
-    for (const JobView& job : view_.jobs) {
-      if (job.IsActive() && !allocation_.jobs.contains(job.id)) Take(job, job.cores);
-    }
+    if (oversubscribes_) taken_ = holders.Held();
     TakeExplicit();
     PlaceCounts();
     return std::move(targets_);
   }
 
  private:
-  struct Counted {
+  struct Asked {
     const JobView* job;
+    const Run* run;
+    size_t target;  // Index.
+  };
+  struct Counted : Asked {
     int count;
     CpuSet held;
   };
+
+  void AddTarget(const JobView& job, const JobDecision& decision) {
+    if (std::holds_alternative<Pause>(decision)) targets_.push_back({job.id, {{}, job.split}});
+    const Run* run = std::get_if<Run>(&decision);
+    if (run == nullptr) return;
+    CheckRun(job, *run);
+    const Asked asked = {&job, run, targets_.size()};
+    targets_.push_back({job.id, {}});
+    if (std::holds_alternative<CpuSet>(run->cores)) {
+      explicit_.push_back(asked);
+    } else {
+      counted_.push_back({asked, std::get<int>(run->cores), {}});
+    }
+  }
 
   static void CheckState(const JobView& job, const JobDecision& decision) {
     if (std::holds_alternative<Pause>(decision) && job.state != JobState::kRunning) {
@@ -76,59 +101,50 @@ class Resolver {
     }
   }
 
-  void Take(const JobView& job, const CpuSet& cores) {
-    const CpuSet twice = taken_ & cores;
-    if (!twice.Empty() && !oversubscribes_) {
-      Violation(job.id, fmt::format("cores {} are granted twice", twice.ToString()));
-    }
-    taken_ = taken_ | cores;
-  }
-
-  void SetTarget(const JobView& job, const Run& run, const CpuSet& cores) {
-    targets_[job.id] = {cores, run.split.value_or(DefaultSplit(cores.Count()))};
+  void SetTarget(const Asked& asked, CpuSet cores) {
+    const Split split = asked.run->split.value_or(DefaultSplit(cores.Count()));
+    targets_[asked.target].second = {std::move(cores), split};
   }
 
   void TakeExplicit() {
-    for (const auto& [id, decision] : allocation_.jobs) {
-      const Run* run = std::get_if<Run>(&decision);
-      if (run == nullptr || !std::holds_alternative<CpuSet>(run->cores)) continue;
-      const JobView& job = *view_.Find(id);
-      Take(job, std::get<CpuSet>(run->cores));
-      SetTarget(job, *run, std::get<CpuSet>(run->cores));
+    for (const Asked& asked : explicit_) {
+      const auto& cores = std::get<CpuSet>(asked.run->cores);
+      if (!oversubscribes_ && taken_.Intersects(cores)) {
+        Violation(asked.job->id,
+                  fmt::format("cores {} are granted twice", (taken_ & cores).ToString()));
+      }
+      taken_ |= cores;
+      SetTarget(asked, cores);
     }
   }
 
   // Jobs that shrink choose first among their own cores, then those that grow, then those that
-  // start or resume; each group in order of submission.
+  // start or resume; each group in order of submission, which is that of the ids.
   void PlaceCounts() {
-    std::vector<Counted> counted;
+    if (counted_.empty()) return;
     int sum = 0;
-    for (const JobView& job : view_.jobs) {
-      const auto it = allocation_.jobs.find(job.id);
-      if (it == allocation_.jobs.end()) continue;
-      const Run* run = std::get_if<Run>(&it->second);
-      if (run == nullptr || !std::holds_alternative<int>(run->cores)) continue;
-      const CpuSet held = oversubscribes_ ? job.cores : job.cores - taken_;
-      counted.push_back({&job, std::get<int>(run->cores), held});
-      sum += counted.back().count;
+    for (Counted& counted : counted_) {
+      counted.held = oversubscribes_ ? counted.job->cores : counted.job->cores - taken_;
+      sum += counted.count;
     }
-    if (!oversubscribes_ && taken_.Count() + sum > view_.cores.Count()) {
+    const int machine = view_.cores.Count();
+    if (!oversubscribes_ && taken_.Count() + sum > machine) {
       throw PolicyError(fmt::format("the grants add up to {} cores, the machine has {}",
-                                    taken_.Count() + sum, view_.cores.Count()));
+                                    taken_.Count() + sum, machine));
     }
     auto rank = [](const Counted& c) {
       if (c.held.Empty()) return 2;
       return c.count <= c.held.Count() ? 0 : 1;
     };
     auto before = [&](const Counted& a, const Counted& b) { return rank(a) < rank(b); };
-    std::stable_sort(counted.begin(), counted.end(), before);
-    for (size_t i = 0; i < counted.size(); ++i) {
-      CpuSet spoken_for = taken_;
-      for (size_t later = i + 1; later < counted.size(); ++later) {
-        spoken_for = spoken_for | counted[later].held;
-      }
-      PlaceOne(counted[i], spoken_for);
+    std::stable_sort(counted_.begin(), counted_.end(), before);
+    // What those behind each hold: theirs to keep.
+    std::vector<CpuSet> held_behind(counted_.size());
+    for (size_t i = counted_.size() - 1; i > 0; --i) {
+      held_behind[i - 1] = held_behind[i] | counted_[i].held;
     }
+    free_ = view_.FreeCores();
+    for (size_t i = 0; i < counted_.size(); ++i) PlaceOne(counted_[i], taken_ | held_behind[i]);
   }
 
   void PlaceOne(const Counted& counted, const CpuSet& spoken_for) {
@@ -136,41 +152,45 @@ class Resolver {
     CpuSet available = view_.cores - spoken_for;
     // A core that somebody is leaving, or must leave, costs a wait: used only if the others are not
     // enough.
-    const CpuSet at_once = available & view_.FreeCores();
-    if ((counted.held | at_once).Count() >= counted.count) available = at_once;
+    CpuSet at_once = available & free_;
+    if ((counted.held | at_once).Count() >= counted.count) available = std::move(at_once);
     if ((counted.held | available).Count() < counted.count) available = view_.cores;
-    CpuSet held = counted.held;
-    if (job.state == JobState::kPaused) held = job.last_cores & available;
-    const CpuSet cores = Place(*view_.topology, held, available, counted.count);
-    SetTarget(job, std::get<Run>(allocation_.jobs.at(job.id)), cores);
-    taken_ = taken_ | cores;
+    const bool resumes = job.state == JobState::kPaused;
+    const CpuSet cores = Place(*view_.topology, resumes ? job.last_cores & available : counted.held,
+                               available, counted.count);
+    SetTarget(counted, cores);
+    taken_ |= cores;
   }
 
   const MachineView& view_;
   const Allocation& allocation_;
   const bool oversubscribes_;
   CpuSet taken_;  // Cores that belong to somebody in the new state, as far as it is known.
-  std::map<JobId, Target> targets_;
+  CpuSet free_;   // Of everybody, before this allocation.
+  std::vector<Asked> explicit_;
+  std::vector<Counted> counted_;
+  Targets targets_;
 };
 
 }  // namespace
 
-std::map<JobId, Target> ResolveAllocation(const MachineView& view, const Allocation& allocation,
-                                          bool oversubscribes) {
+Targets ResolveAllocation(const MachineView& view, const Allocation& allocation,
+                          bool oversubscribes) {
   return Resolver(view, allocation, oversubscribes).Resolve();
 }
 
-std::string DescribeAllocation(const Allocation& allocation,
-                               const std::map<JobId, Target>& targets) {
+std::string DescribeAllocation(const Allocation& allocation, const Targets& targets) {
   std::string text;
+  auto target = targets.begin();
   for (const auto& [id, decision] : allocation.jobs) {
-    const auto target = targets.find(id);
+    while (target != targets.end() && target->first < id) ++target;
+    const bool has_target = target != targets.end() && target->first == id;
     const bool rejected = std::holds_alternative<Reject>(decision);
-    if (!rejected && target == targets.end()) continue;
+    if (!rejected && !has_target) continue;
     const std::string what = rejected                       ? "reject"
                              : target->second.cores.Empty() ? "pause"
                                                             : target->second.cores.ToString();
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", id.value, what);
+    fmt::format_to(std::back_inserter(text), "{}{}={}", text.empty() ? "" : " ", id.value, what);
   }
   return text;
 }

@@ -3,7 +3,9 @@
 // policies/policy.h. Pure: it depends on the view and the answer only. Called by the arbiter for
 // each decision.
 
-#include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "policies/policy.h"
 
@@ -15,14 +17,15 @@ struct Target {
   Split split;
 };
 
+using Targets = std::vector<std::pair<JobId, Target>>;  // By job, ascending.
+
 // The targets of every job that the allocation runs or pauses (rejected ones are left out). Counts
 // are placed sticky, on cores that are free now before those that are being vacated. Throws
-// PolicyError.
-std::map<JobId, Target> ResolveAllocation(const MachineView& view, const Allocation& allocation,
-                                          bool oversubscribes);
+// PolicyError. Costs what the allocation names, not what is in flight.
+Targets ResolveAllocation(const MachineView& view, const Allocation& allocation,
+                          bool oversubscribes);
 
 // "3=0-1 4=reject 5=pause", by job.
-std::string DescribeAllocation(const Allocation& allocation,
-                               const std::map<JobId, Target>& targets);
+std::string DescribeAllocation(const Allocation& allocation, const Targets& targets);
 
 }  // namespace cosched

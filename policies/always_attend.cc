@@ -43,6 +43,7 @@ PolicyInfo AlwaysAttendPolicy() {
           .summary = "starts a job with what is free, and grows it to what it asked later",
           .source = "Libutti, thesis 2023 (ALWAYS_ATTEND)",
           .parameters = kParameters,
+          .on_settled = false,
           .make = [](const PolicyParameters& parameters) -> std::unique_ptr<Policy> {
             return std::make_unique<AlwaysAttend>(ParseQueueOrder(parameters.at("order")));
           }};

@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <map>
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "engine/base/check.h"
 #include "policies/allocation_check.h"
@@ -20,7 +21,7 @@ namespace {
 //   since.
 struct Entry {
   const JobView* view = nullptr;  // In the table; never null.
-  int64_t order = 0;              // Of submission.
+  bool untold = false;            // The host has not been told the target yet.
   bool at_host = false;           // Host::Start was called.
   bool in_flight = false;         // The host has not answered the latest Start, Grant or Pause.
   CpuSet asked;
@@ -56,9 +57,13 @@ Split ThreadsFor(const JobView& job, Split split) {
 }  // namespace
 
 struct Arbiter::Impl {
-  Impl(Policy& decider, bool may_oversubscribe, Host& world, const Topology& machine, CpuSet usable,
-       ArbiterObserver& witness)
-      : policy(decider), oversubscribes(may_oversubscribe), host(world), observer(witness) {
+  Impl(Policy& decider, bool may_oversubscribe, bool asked_when_settled, Host& world,
+       const Topology& machine, CpuSet usable, ArbiterObserver& witness)
+      : policy(decider),
+        oversubscribes(may_oversubscribe),
+        on_settled(asked_when_settled),
+        host(world),
+        observer(witness) {
     view.topology = &machine;
     view.cores = std::move(usable);
     view.progress_of = [this](JobId id) {
@@ -69,19 +74,23 @@ struct Arbiter::Impl {
 
   Policy& policy;
   const bool oversubscribes;
+  const bool on_settled;
   Host& host;
   ArbiterObserver& observer;
 
   MachineView view;
   std::unordered_map<int64_t, Entry> entries;  // Of each job of the view, by id.
-  // Whose target the host has not been told yet, in order of submission. Each new target is told,
-  // so that each is answered.
-  std::map<int64_t, Entry*> untold;
-  int in_flight = 0;     // Entries whose latest question is not answered.
-  CoreCounter occupied;  // By all entries.
-  CoreCounter vacating;  // Occupied by entries that want to be elsewhere.
+  // Entries whose target the host has not been told yet. Each new target is told, so that each is
+  // answered.
+  int untold = 0;
+  // Of those, the ones that may be told something now: their target is new, or a core of it was
+  // left. All others still wait for the same cores.
+  std::vector<JobId> to_advance;
+  std::vector<JobId> wanted_by;  // By CPU: whose latest target has it. May have ended since.
+  int in_flight = 0;             // Entries whose latest question is not answered.
+  CoreCounter occupied;          // By all entries.
+  CoreCounter vacating;          // Occupied by entries that want to be elsewhere.
   JobId last_submitted{-1};
-  int64_t submissions = 0;
   int64_t decisions = 0;
   TimePoint last_time;
 
@@ -99,10 +108,7 @@ struct Arbiter::Impl {
   }
 
   bool HaveOtherOwner(const CpuSet& where, const Entry& self) const {
-    for (int cpu : (where & occupied.Held()).ToVector()) {
-      if (occupied.Count(cpu) > (self.occupied.Contains(cpu) ? 1 : 0)) return true;
-    }
-    return false;
+    return where.Intersects(occupied.Shared()) || where.Intersects(occupied.Held() - self.occupied);
   }
 
   const MachineView& View() {
@@ -115,20 +121,35 @@ struct Arbiter::Impl {
     JobView added;
     static_cast<Job&>(added) = job;
     added.submitted = Now();
-    view.jobs.Add(std::move(added));
-    Entry& entry = entries[job.id.value];
-    entry.view = view.jobs.Find(job.id);
-    entry.order = submissions++;
+    entries[job.id.value].view = &view.jobs.Add(std::move(added));
   }
 
   // Changes what the entry occupies and where it wants to be, keeping the counts.
   template <typename Change>
   void Move(Entry* entry, Change change) {
-    occupied.Remove(entry->occupied);
-    vacating.Remove(entry->occupied - entry->view->cores);
+    const CpuSet was_at = entry->occupied;
+    const CpuSet was_vacating = was_at - entry->view->cores;
     change();
-    occupied.Add(entry->occupied);
-    vacating.Add(entry->occupied - entry->view->cores);
+    occupied.Replace(was_at, entry->occupied);
+    vacating.Replace(was_vacating, entry->occupied - entry->view->cores);
+    if (untold == 0) return;
+    for (const int cpu : was_at - entry->occupied) {
+      const auto at = static_cast<size_t>(cpu);
+      if (at < wanted_by.size()) to_advance.push_back(wanted_by[at]);
+    }
+  }
+
+  void SetUntold(Entry* entry, bool value) {
+    untold += static_cast<int>(value) - static_cast<int>(entry->untold);
+    entry->untold = value;
+    if (!value) return;
+    const JobView& job = *entry->view;
+    to_advance.push_back(job.id);
+    for (const int cpu : job.cores) {
+      const auto at = static_cast<size_t>(cpu);
+      if (at >= wanted_by.size()) wanted_by.resize(at + 1);
+      wanted_by[at] = job.id;
+    }
   }
 
   void SetInFlight(Entry* entry, bool value) {
@@ -140,7 +161,7 @@ struct Arbiter::Impl {
     Entry* entry = Find(id);
     CHECK(entry) << "job " << id.value << " ended twice";
     SetInFlight(entry, false);
-    untold.erase(entry->order);
+    SetUntold(entry, false);
     Move(entry, [&] { entry->occupied = CpuSet(); });
     entries.erase(id.value);
     view.jobs.Remove(id);
@@ -152,7 +173,7 @@ struct Arbiter::Impl {
     const TimePoint now = View().now;
     const int64_t decision = decisions++;
     Allocation allocation;
-    std::map<JobId, Target> targets;
+    Targets targets;
     std::string error;
     const auto start = std::chrono::steady_clock::now();
     try {
@@ -167,41 +188,43 @@ struct Arbiter::Impl {
       error = e.what();
     }
     if (!error.empty()) {
-      observer.OnDecision(now, decision, Describe(event), "", took);
+      if (observer.WantsDecisions()) {
+        observer.OnDecision(now, decision, Describe(event), "", took);
+      }
       throw PolicyError(fmt::format("policy broke its contract at {}: {}", Describe(event), error));
     }
     KeepChanges(&targets);
-    observer.OnDecision(now, decision, Describe(event), DescribeAllocation(allocation, targets),
-                        took);
+    if (observer.WantsDecisions()) {
+      observer.OnDecision(now, decision, Describe(event), DescribeAllocation(allocation, targets),
+                          took);
+    }
     Apply(allocation, targets, decision, now);
     Advance();
   }
 
   // Drops the targets that jobs have already; gives rigid and moldable jobs the threads they must
   // have.
-  void KeepChanges(std::map<JobId, Target>* targets) {
-    for (auto it = targets->begin(); it != targets->end();) {
-      const Entry& entry = *Find(it->first);
-      Target& target = it->second;
+  void KeepChanges(Targets* targets) {
+    std::erase_if(*targets, [this](auto& id_and_target) {
+      auto& [id, target] = id_and_target;
+      const Entry& entry = *Find(id);
       const JobView& job = *entry.view;
       const bool fixed = entry.at_host && job.elasticity != Elasticity::kMalleable;
       target.split = fixed ? job.split : ThreadsFor(job, target.split);
-      const bool same = job.IsActive() && job.cores == target.cores && job.split == target.split;
-      it = same ? targets->erase(it) : std::next(it);
-    }
+      return job.IsActive() && job.cores == target.cores && job.split == target.split;
+    });
   }
 
-  void Apply(const Allocation& allocation, const std::map<JobId, Target>& targets, int64_t decision,
+  void Apply(const Allocation& allocation, const Targets& targets, int64_t decision,
              TimePoint now) {
     for (const auto& [id, target] : targets) {
       Entry& entry = *Find(id);
       entry.decision = decision;
       entry.decided = now;
-      untold[entry.order] = &entry;
-      if (target.cores.Empty() && !entry.at_host) untold.erase(entry.order);
       Move(&entry, [&] {
         view.jobs.Update(id, [&](JobView& job) { SetTarget(target, entry.at_host, now, &job); });
       });
+      SetUntold(&entry, entry.at_host || !target.cores.Empty());
     }
     for (const auto& [id, decided] : allocation.jobs) {
       const Reject* reject = std::get_if<Reject>(&decided);
@@ -227,27 +250,35 @@ struct Arbiter::Impl {
     job->split = target.split;
   }
 
-  // Tells the host everything that can be told now. A grant waits until all its cores are vacated
-  // by others; a job that must leave cores while it waits for its new ones leaves them first, or
-  // two jobs that swap would wait for each other. One pass is enough: what is asked here lies
-  // within the asker's own target, and targets are disjoint.
+  // Tells the host everything that can be told now, in order of submission. A grant waits until all
+  // its cores are vacated by others; a job that must leave cores while it waits for its new ones
+  // leaves them first, or two jobs that swap would wait for each other. One pass is enough: what is
+  // asked here lies within the asker's own target, and targets are disjoint.
   void Advance() {
-    for (auto next = untold.begin(); next != untold.end();) {
-      Entry& entry = *next->second;
-      const JobView& job = *entry.view;
-      const CpuSet& target = job.cores;
-      if (oversubscribes || !HaveOtherOwner(target, entry)) {
-        next = untold.erase(next);
-        Ask(entry, target, job.split);
-        continue;
-      }
-      ++next;
-      if (target.Contains(entry.asked)) continue;
-      const CpuSet kept = entry.asked & target;
-      const bool can_run = kept.Count() >= job.request.min;
-      const bool malleable = job.elasticity == Elasticity::kMalleable;
-      Ask(entry, can_run ? kept : CpuSet(), malleable ? DefaultSplit(kept.Count()) : job.split);
+    std::vector<JobId> ids = std::exchange(to_advance, {});
+    std::sort(ids.begin(), ids.end());
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+    for (const JobId id : ids) {
+      Entry* entry = Find(id);
+      if (entry != nullptr && entry->untold) AdvanceOne(entry);
     }
+    ids.clear();
+    to_advance = std::move(ids);  // Its memory.
+  }
+
+  void AdvanceOne(Entry* entry) {
+    const JobView& job = *entry->view;
+    const CpuSet& target = job.cores;
+    if (oversubscribes || !HaveOtherOwner(target, *entry)) {
+      SetUntold(entry, false);
+      Ask(*entry, target, job.split);
+      return;
+    }
+    if (target.Contains(entry->asked)) return;
+    const CpuSet kept = entry->asked & target;
+    const bool can_run = kept.Count() >= job.request.min;
+    const bool malleable = job.elasticity == Elasticity::kMalleable;
+    Ask(*entry, can_run ? kept : CpuSet(), malleable ? DefaultSplit(kept.Count()) : job.split);
   }
 
   void Ask(Entry& entry, const CpuSet& where, Split split) {
@@ -277,20 +308,24 @@ struct Arbiter::Impl {
     if (entry == nullptr || !entry->in_flight) return;
     SetInFlight(entry, false);
     Move(entry, [&] { entry->occupied = entry->asked; });
-    if (untold.contains(
-            entry->order)) {  // It has made room, or was overtaken by a decision that still waits.
+    if (entry->untold) {  // It has made room, or was overtaken by a decision that still waits.
       Advance();
       return;
     }
     const TimePoint now = Now();
     observer.OnSettled(now, id, entry->asked, entry->decision, now - entry->decided);
-    Decide(GrantSettled{id});
+    if (on_settled) {
+      Decide(GrantSettled{id});
+    } else {
+      Advance();
+    }
   }
 };
 
 Arbiter::Arbiter(Policy& policy, bool oversubscribes, Host& host, const Topology& topology,
-                 CpuSet cores, ArbiterObserver& observer)
-    : impl_(new Impl(policy, oversubscribes, host, topology, std::move(cores), observer)) {
+                 CpuSet cores, ArbiterObserver& observer, bool on_settled)
+    : impl_(new Impl(policy, oversubscribes, on_settled, host, topology, std::move(cores),
+                     observer)) {
   const CpuSet& usable = impl_->view.cores;
   CHECK(!usable.Empty() && topology.Cpus().Contains(usable))
       << "cores " << usable.ToString() << " of " << topology.Cpus().ToString();
@@ -356,7 +391,7 @@ int Arbiter::Running() const { return static_cast<int>(impl_->view.jobs.Running(
 
 int Arbiter::Started() const { return static_cast<int>(impl_->view.jobs.size()) - Waiting(); }
 
-bool Arbiter::InTransition() const { return impl_->in_flight > 0 || !impl_->untold.empty(); }
+bool Arbiter::InTransition() const { return impl_->in_flight > 0 || impl_->untold > 0; }
 
 const MachineView& Arbiter::View() const { return impl_->View(); }
 

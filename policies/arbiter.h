@@ -32,6 +32,8 @@ class ArbiterObserver {
  public:
   virtual ~ArbiterObserver() = default;
   virtual void OnSubmitted(TimePoint time, const Job& job) = 0;
+  // Whether OnDecision shall be called: what it is told costs time to write down.
+  virtual bool WantsDecisions() const { return true; }
   // One per call of Policy::Decide. event: "job-arrived 3"; allocation: "3=0-1 2=pause" ("" =
   // nothing changed). settle is zero here; OnSettled tells when what was decided is in place.
   virtual void OnDecision(TimePoint time, int64_t decision, const std::string& event,
@@ -49,8 +51,9 @@ class ArbiterObserver {
 class Arbiter {
  public:
   // All references outlive the arbiter. cores: what the experiment may use, within the topology.
+  // oversubscribes, on_settled: as in the policy's PolicyInfo.
   Arbiter(Policy& policy, bool oversubscribes, Host& host, const Topology& topology, CpuSet cores,
-          ArbiterObserver& observer);
+          ArbiterObserver& observer, bool on_settled = true);
   ~Arbiter();
 
   // REQUIRES: ids grow from one submission to the next.

@@ -1,5 +1,6 @@
 #pragma once
-// How many hold each core: a multiset of CPUs that also knows, at no cost, which are held at all.
+// How many hold each core: a multiset of CPUs that also knows, at no cost, which are held at all
+// and which by more than one.
 
 #include <vector>
 
@@ -12,12 +13,17 @@ class CoreCounter {
   void Add(const CpuSet& cores);
   void Remove(const CpuSet& cores);  // REQUIRES: each was added more often than removed.
 
+  // Somebody who held `before` holds `now`; costs what differs.
+  void Replace(const CpuSet& before, const CpuSet& now);
+
   int Count(int cpu) const;
-  const CpuSet& Held() const { return held_; }  // Counted at least once.
+  const CpuSet& Held() const { return held_; }      // Counted at least once.
+  const CpuSet& Shared() const { return shared_; }  // Counted at least twice.
 
  private:
   std::vector<int> counts_;  // By CPU.
   CpuSet held_;
+  CpuSet shared_;
 };
 
 }  // namespace cosched

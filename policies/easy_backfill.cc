@@ -97,6 +97,7 @@ PolicyInfo EasyBackfillPolicy() {
       .source = "Lifka, JSSPP 1995; Mu'alem and Feitelson, IEEE TPDS 12(6), 2001 (EASY)",
       .parameters = kParameters,
       .needs_speed = true,
+      .on_settled = false,
       .make = [](const PolicyParameters& parameters) -> std::unique_ptr<Policy> {
         return std::make_unique<EasyBackfill>(ParseQueueOrder(parameters.at("order")));
       }};

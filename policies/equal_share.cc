@@ -33,6 +33,7 @@ PolicyInfo EqualSharePolicy() {
   return {.name = "equal-share",
           .summary = "divides the cores equally among all jobs at each arrival and end",
           .source = "McCann et al., ACM TOCS 11(2), 1993 (dynamic equipartition)",
+          .on_settled = false,
           .make = [](const PolicyParameters&) -> std::unique_ptr<Policy> {
             return std::make_unique<EqualShare>();
           }};

@@ -110,6 +110,7 @@ PolicyInfo GangPolicy() {
           .summary = "jobs keep their cores; sets of jobs that fit side by side take turns",
           .source = "Ousterhout, ICDCS 1982; Feitelson and Rudolph, JPDC 16(4), 1992",
           .parameters = kParameters,
+          .on_settled = false,
           .make = [](const PolicyParameters& parameters) -> std::unique_ptr<Policy> {
             return std::make_unique<Gang>(FromSeconds(NumberOf(parameters, "quantum_ms") * 1e-3));
           }};

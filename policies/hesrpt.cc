@@ -134,6 +134,7 @@ PolicyInfo HesrptPolicy() {
           .source = "Berg et al., Performance Evaluation 144, 2020 (heSRPT)",
           .parameters = kParameters,
           .needs_speed = true,
+          .on_settled = false,
           .make = [](const PolicyParameters& parameters) -> std::unique_ptr<Policy> {
             std::optional<double> exponent;
             if (parameters.at("p") != "fit") exponent = NumberOf(parameters, "p");

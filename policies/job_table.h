@@ -1,11 +1,11 @@
 #pragma once
 // The jobs of a MachineView, with the orders that policies ask for kept up to date, so that a
 // decision costs what it looks at and not what is in flight: Add, Update and Remove take O(log n),
-// walking to the next job of an order O(1). Copies are deep. Written by the arbiter (and by tests),
-// read by policies.
+// walking to the next job of an order O(1). Each job knows its places in the orders, so a resize
+// touches none and most other changes search none. Copies are deep. Written by the arbiter (and by
+// tests), read by policies.
 
 #include <array>
-#include <functional>
 #include <initializer_list>
 #include <limits>
 #include <map>
@@ -86,24 +86,54 @@ class JobTable {
                                   const JobView* after = nullptr) const;
   // Cores that running jobs hold by their latest grants.
   const CpuSet& Held() const { return holders_.Held(); }
+  const CoreCounter& Holders() const { return holders_; }  // How many of them hold each core.
 
-  void Add(JobView job);  // Behind all others in order of submission. REQUIRES: a new id.
-  void Update(JobId id, const std::function<void(JobView&)>& change);  // Not the id.
+  // Behind all others in order of submission; it does not move until it is removed. REQUIRES: a new
+  // id.
+  const JobView& Add(JobView job);
+  template <typename Change>
+  void Update(JobId id, Change change) {  // change(JobView&): anything but the id.
+    Node& node = At(id);
+    const JobSequence::Key old_place = StateKey(node);
+    const JobState old_state = node.view.state;
+    const int old_preferred = node.view.request.preferred;
+    const CpuSet held = HeldBy(node.view);
+    change(node.view);
+    CheckId(id, node.view);
+    holders_.Replace(held, HeldBy(node.view));
+    const bool same = node.view.state == old_state && StateKey(node) == old_place &&
+                      node.view.request.preferred == old_preferred;
+    if (same) return;
+    Unlink(old_state, old_preferred, node);
+    Link(&node);
+  }
   void Remove(JobId id);
 
  private:
+  using Position = JobSequence::Index::iterator;
+  using ByPreferred = std::map<int, JobSequence::Index>;  // Without empty ones.
   struct Node {
     JobView view;
     int64_t sequence = 0;
+    Position in_all;
+    Position in_state;  // In running_ or paused_.
+    std::array<Position, 2> in_queue;
+    std::array<Position, 2> in_by_preferred;
   };
   struct Queue {
     JobSequence::Index all;
-    std::map<int, JobSequence::Index> by_preferred;  // Without empty ones.
+    ByPreferred by_preferred;
   };
 
   static JobSequence::Key QueueKey(const Node& node, QueueOrder order);
-  void Link(const Node& node);
-  void Unlink(const Node& node);
+  static JobSequence::Key StateKey(const Node& node);  // In the last order of its state.
+  static Position Insert(JobSequence::Index* index, const JobSequence::Key& key,
+                         const JobView* job);
+  static CpuSet HeldBy(const JobView& job) { return job.IsActive() ? job.cores : CpuSet(); }
+  static void CheckId(JobId id, const JobView& job);
+  Node& At(JobId id);
+  void Link(Node* node);
+  void Unlink(JobState state, int preferred, const Node& node);  // As it was linked.
 
   std::unordered_map<int64_t, Node> nodes_;  // By id; nodes do not move.
   int64_t next_sequence_ = 0;

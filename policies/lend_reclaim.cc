@@ -75,6 +75,7 @@ PolicyInfo LendReclaimPolicy() {
           .summary = "a job owns what it asks for; idle cores are lent and taken back on demand",
           .source = "Garcia et al., ICPP 2009 (LeWI); D'Amico et al., ICPP Workshops 2018 (DROM)",
           .parameters = kParameters,
+          .on_settled = false,
           .make = [](const PolicyParameters& parameters) -> std::unique_ptr<Policy> {
             return std::make_unique<LendReclaim>(ParseQueueOrder(parameters.at("order")));
           }};

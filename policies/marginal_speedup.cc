@@ -72,6 +72,7 @@ PolicyInfo MarginalSpeedupPolicy() {
           .summary = "gives each core to the job that it speeds up most",
           .source = "Fox, Management Science 13(3), 1966 (marginal analysis)",
           .needs_speed = true,
+          .on_settled = false,
           .make = [](const PolicyParameters&) -> std::unique_ptr<Policy> {
             return std::make_unique<MarginalSpeedup>();
           }};

@@ -66,6 +66,7 @@ PolicyInfo MaxPropPolicy() {
           .summary = "shares free cores among the queue in proportion to the requests",
           .source = "Libutti, thesis 2023 (MAX_PROP)",
           .parameters = kParameters,
+          .on_settled = false,
           .make = [](const PolicyParameters& parameters) -> std::unique_ptr<Policy> {
             return std::make_unique<MaxProp>(ParseQueueOrder(parameters.at("order")));
           }};

@@ -18,7 +18,7 @@ class NoControl final : public Policy {
  public:
   Allocation Decide(const MachineView& view, const Event&) override {
     std::map<int, int> load;  // Jobs that hold the CPU.
-    for (int cpu : view.cores.ToVector()) load[cpu] = 0;
+    for (int cpu : view.cores) load[cpu] = 0;
     for (const JobView& job : view.jobs.Running()) AddLoad(job.cores, &load);
     Allocation allocation;
     for (const JobView& job : view.jobs.Waiting()) {
@@ -34,7 +34,7 @@ class NoControl final : public Policy {
 
  private:
   static void AddLoad(const CpuSet& cores, std::map<int, int>* load) {
-    for (int cpu : cores.ToVector()) ++(*load)[cpu];
+    for (int cpu : cores) ++(*load)[cpu];
   }
 
   static CpuSet LeastLoaded(const Topology& topology, const std::map<int, int>& load, int count) {
@@ -56,6 +56,7 @@ PolicyInfo NoControlPolicy() {
           .summary = "starts every job at once with what it asks for; oversubscribes",
           .source = "Libutti, thesis 2023 (no control)",
           .oversubscribes = true,
+          .on_settled = false,
           .make = [](const PolicyParameters&) -> std::unique_ptr<Policy> {
             return std::make_unique<NoControl>();
           }};

@@ -1,7 +1,7 @@
 #include "policies/placement.h"
 
+#include <algorithm>
 #include <array>
-#include <map>
 #include <vector>
 
 #include "engine/base/check.h"
@@ -9,79 +9,159 @@
 namespace cosched {
 namespace {
 
+using Rank = std::array<int, 7>;
+
+// How many CPUs are in each core, L3 and NUMA node, by the topology's indexes; -1 is one too.
+class Tally {
+ public:
+  void Add(const Topology::Location& at, int by) {
+    At(&core_, at.core) += by;
+    At(&l3_, at.l3) += by;
+    At(&numa_, at.numa) += by;
+  }
+  int core(int index) const { return Of(core_, index); }
+  int l3(int index) const { return Of(l3_, index); }
+  int numa(int index) const { return Of(numa_, index); }
+
+ private:
+  static int& At(std::vector<int>* counts, int index) {
+    const auto slot = static_cast<size_t>(index + 1);
+    if (counts->size() <= slot) counts->resize(slot + 1);
+    return (*counts)[slot];
+  }
+  static int Of(const std::vector<int>& counts, int index) {
+    const auto slot = static_cast<size_t>(index + 1);
+    return slot < counts.size() ? counts[slot] : 0;
+  }
+
+  std::vector<int> core_, l3_, numa_;
+};
+
+// What matters of the L3 and the NUMA node of a candidate, the last five of a rank.
+void RankDomain(const Tally& available, const Tally& taken, int l3, int numa, int remaining,
+                Rank* rank) {
+  const int in_l3 = available.l3(l3);
+  const bool l3_fits = in_l3 >= remaining;
+  // The tightest L3 that holds all of it leaves the large ones to others; if none does, the largest
+  // needs the fewest.
+  const int snug = l3_fits ? -in_l3 : in_l3;
+  const int values[] = {taken.l3(l3), taken.numa(numa), l3_fits, available.numa(numa) >= remaining,
+                        snug};
+  std::copy(std::begin(values), std::end(values), rank->begin() + 2);
+}
+
 // Takes one CPU after another, each time the best by Score; the tallies below are kept up to date.
 class Chooser {
  public:
   Chooser(const Topology& topology, const CpuSet& base, const CpuSet& candidates) {
-    for (int cpu : topology.Cpus().ToVector()) ++core_size_[topology.Locate(cpu).core];
-    for (int cpu : base.ToVector()) Count(&taken_, topology.Locate(cpu), 1);
-    for (int cpu : candidates.ToVector()) {
+    for (int cpu : topology.Cpus()) machine_.Add(topology.Locate(cpu), 1);
+    for (int cpu : base) taken_.Add(topology.Locate(cpu), 1);
+    for (int cpu : candidates) {
       candidates_.push_back({cpu, topology.Locate(cpu)});
-      Count(&available_, candidates_.back().at, 1);
+      available_.Add(candidates_.back().at, 1);
     }
   }
 
   int TakeBest(int remaining) {
     size_t best = 0;
+    Rank best_rank = Score(candidates_[0], remaining);
     for (size_t i = 1; i < candidates_.size(); ++i) {
-      if (Score(candidates_[best], remaining) < Score(candidates_[i], remaining)) best = i;
+      if (candidates_[i].at == candidates_[i - 1].at) continue;  // The same rank.
+      const Rank rank = Score(candidates_[i], remaining);
+      if (best_rank < rank) {
+        best = i;
+        best_rank = rank;
+      }
     }
     const Candidate chosen = candidates_[best];
     candidates_.erase(candidates_.begin() + static_cast<std::ptrdiff_t>(best));
-    Count(&available_, chosen.at, -1);
-    Count(&taken_, chosen.at, 1);
+    available_.Add(chosen.at, -1);
+    taken_.Add(chosen.at, 1);
     return chosen.cpu;
   }
 
  private:
-  using Rank = std::array<int, 7>;
   struct Candidate {
     int cpu;
     Topology::Location at;
   };
-  struct Tally {
-    std::map<int, int> core, l3, numa;
-  };
-
-  static void Count(Tally* tally, const Topology::Location& at, int by) {
-    tally->core[at.core] += by;
-    tally->l3[at.l3] += by;
-    tally->numa[at.numa] += by;
-  }
 
   // Higher is better, compared from left to right; among equals the lowest CPU wins.
-  Rank Score(const Candidate& candidate, int remaining) {
+  Rank Score(const Candidate& candidate, int remaining) const {
     const Topology::Location& at = candidate.at;
-    const int size = core_size_[at.core];
-    const bool sibling_taken = taken_.core[at.core] > 0;
-    const bool whole = available_.core[at.core] == size;
+    const int size = machine_.core(at.core);
+    const bool whole = available_.core(at.core) == size;
+    Rank rank;
+    rank[0] = taken_.core(at.core) > 0;  // A sibling is there.
     // A whole core if all of it is needed; else a core that is in pieces already.
-    const int unbroken = whole ? (remaining >= size ? 2 : 0) : 1;
-    const int in_l3 = available_.l3[at.l3];
-    const bool l3_fits = in_l3 >= remaining;
-    const bool numa_fits = available_.numa[at.numa] >= remaining;
-    // The tightest L3 that holds all of it leaves the large ones to others; if none does, the
-    // largest needs the fewest.
-    const int snug = l3_fits ? -in_l3 : in_l3;
-    return {sibling_taken, unbroken, taken_.l3[at.l3], taken_.numa[at.numa], l3_fits,
-            numa_fits,     snug};
+    rank[1] = whole ? (remaining >= size ? 2 : 0) : 1;
+    RankDomain(available_, taken_, at.l3, at.numa, remaining, &rank);
+    return rank;
   }
 
-  std::map<int, int> core_size_;
   std::vector<Candidate> candidates_;  // Ascending.
+  Tally machine_;                      // Of all CPUs.
   Tally available_;                    // Of the candidates.
   Tally taken_;                        // Of what the job has.
 };
+
+// The same choice where no core has siblings, by the domain: one that is best remains so until it
+// is used up, since each CPU taken from it makes it better by the first thing that is compared.
+void TakeByDomain(const Topology& topology, CpuSet candidates, int count, CpuSet* result) {
+  Tally available, taken;
+  for (const Topology::Domain& domain : topology.Domains()) {
+    const Topology::Location at = {.l3 = domain.l3, .numa = domain.numa};
+    available.Add(at, (domain.cpus & candidates).Count());
+    taken.Add(at, (domain.cpus & *result).Count());
+  }
+  while (count > 0) {
+    const Topology::Domain* best = nullptr;
+    CpuSet best_cpus;
+    Rank best_rank;
+    for (const Topology::Domain& domain : topology.Domains()) {
+      CpuSet cpus = domain.cpus & candidates;
+      if (cpus.Empty()) continue;
+      Rank rank = {};
+      RankDomain(available, taken, domain.l3, domain.numa, count, &rank);
+      const bool better =
+          !best || best_rank < rank || (best_rank == rank && cpus.First() < best_cpus.First());
+      if (!better) continue;
+      best = &domain;
+      best_rank = rank;
+      best_cpus = std::move(cpus);
+    }
+    const CpuSet chosen = best_cpus.Lowest(count);
+    const int taken_now = chosen.Count();
+    const Topology::Location at = {.l3 = best->l3, .numa = best->numa};
+    available.Add(at, -taken_now);
+    taken.Add(at, taken_now);
+    candidates -= chosen;
+    *result |= chosen;
+    count -= taken_now;
+  }
+}
 
 }  // namespace
 
 CpuSet Place(const Topology& topology, const CpuSet& held, const CpuSet& available, int count) {
   CHECK(count >= 0 && (held | available).Count() >= count)
       << "placing " << count << " cores on " << (held | available).ToString();
-  const bool grows = count >= held.Count();
+  const int has = held.Count();
+  if (count == has) return held;
+  const bool grows = count > has;
   CpuSet result = grows ? held : CpuSet();
-  Chooser chooser(topology, result, grows ? available - held : held);
-  for (int left = count - result.Count(); left > 0; --left) result.Add(chooser.TakeBest(left));
+  const CpuSet candidates = grows ? available - held : held;
+  const int wanted = count - result.Count();
+  if (wanted == candidates.Count()) return result |= candidates;
+  if (topology.Domains().size() == 1 && !topology.HasSiblings()) {
+    return result |= candidates.Lowest(wanted);
+  }
+  if (!topology.HasSiblings()) {
+    TakeByDomain(topology, candidates, wanted, &result);
+    return result;
+  }
+  Chooser chooser(topology, result, candidates);
+  for (int left = wanted; left > 0; --left) result.Add(chooser.TakeBest(left));
   return result;
 }
 

@@ -28,7 +28,8 @@ struct JobFinished {
 struct JobFailed {
   JobId job;
 };
-// The job runs on exactly the cores of its latest grant.
+// The job runs on exactly the cores of its latest grant; not for policies that say that they have
+// no use for it (PolicyInfo::on_settled).
 struct GrantSettled {
   JobId job;
 };

@@ -97,6 +97,7 @@ PolicyInfo RoundRobinPolicy() {
           .summary = "jobs take turns of a quantum each; the others are paused",
           .source = "Libutti, thesis 2023 (Round Robin, planned)",
           .parameters = kParameters,
+          .on_settled = false,
           .make = [](const PolicyParameters& parameters) -> std::unique_ptr<Policy> {
             return std::make_unique<RoundRobin>(
                 FromSeconds(NumberOf(parameters, "quantum_ms") * 1e-3),

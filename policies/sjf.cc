@@ -58,6 +58,7 @@ PolicyInfo SjfPolicy() {
           .summary = "starts the job that would end soonest first, with all the cores it asks for",
           .source = "Smith, Naval Research Logistics Quarterly 3, 1956 (shortest job first)",
           .needs_speed = true,
+          .on_settled = false,
           .make = [](const PolicyParameters&) -> std::unique_ptr<Policy> {
             return std::make_unique<Sjf>();
           }};

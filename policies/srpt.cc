@@ -61,6 +61,7 @@ PolicyInfo SrptPolicy() {
           .summary = "runs the jobs that have least left, pauses the others",
           .source = "Schrage, Operations Research 16(3), 1968 (shortest remaining processing time)",
           .needs_speed = true,
+          .on_settled = false,
           .make = [](const PolicyParameters&) -> std::unique_ptr<Policy> {
             return std::make_unique<Srpt>();
           }};

@@ -76,6 +76,7 @@ PolicyInfo StaticPartitionPolicy() {
           .summary = "equal fixed slices; a job waits for a whole one and keeps it",
           .source = "",
           .parameters = kParameters,
+          .on_settled = false,
           .make = [](const PolicyParameters& parameters) -> std::unique_ptr<Policy> {
             return std::make_unique<StaticPartition>(ParseSlices(parameters.at("slices")));
           }};

@@ -45,6 +45,7 @@ PolicyInfo StrictPolicy() {
           .summary = "starts a job only with all the cores it asks for",
           .source = "Libutti, thesis 2023 (STRICT)",
           .parameters = kParameters,
+          .on_settled = false,
           .make = [](const PolicyParameters& parameters) -> std::unique_ptr<Policy> {
             return std::make_unique<Strict>(ParseQueueOrder(parameters.at("order")));
           }};

@@ -59,86 +59,90 @@ std::optional<CpuSet> CpuSet::Parse(std::string_view text) {
 void CpuSet::Add(int cpu) {
   CHECK(cpu >= 0 && cpu <= kMaxCpu) << "CPU " << cpu << " is outside 0-" << kMaxCpu;
   const size_t word = static_cast<size_t>(cpu / kWordBits);
-  if (word >= words_.size()) words_.resize(word + 1);
-  words_[word] |= Bit(cpu);
+  if (word >= Words()) rest_.resize(word);
+  Word(word) |= Bit(cpu);
 }
 
 void CpuSet::Remove(int cpu) {
   if (!Contains(cpu)) return;
-  words_[static_cast<size_t>(cpu / kWordBits)] &= ~Bit(cpu);
+  Word(static_cast<size_t>(cpu / kWordBits)) &= ~Bit(cpu);
   Trim();
 }
 
 bool CpuSet::Contains(int cpu) const {
   if (cpu < 0) return false;
   const size_t word = static_cast<size_t>(cpu / kWordBits);
-  return word < words_.size() && (words_[word] & Bit(cpu)) != 0;
+  return word < Words() && (Word(word) & Bit(cpu)) != 0;
 }
 
-bool CpuSet::Contains(const CpuSet& other) const { return (other - *this).Empty(); }
+bool CpuSet::Contains(const CpuSet& other) const {
+  if (other.Words() > Words()) return false;  // Its last word is not empty.
+  for (size_t i = 0; i < other.Words(); ++i) {
+    if ((other.Word(i) & ~Word(i)) != 0) return false;
+  }
+  return true;
+}
+
+bool CpuSet::Intersects(const CpuSet& other) const {
+  for (size_t i = 0; i < std::min(Words(), other.Words()); ++i) {
+    if ((Word(i) & other.Word(i)) != 0) return true;
+  }
+  return false;
+}
 
 int CpuSet::Count() const {
-  int count = 0;
-  for (uint64_t word : words_) count += std::popcount(word);
+  int count = std::popcount(first_);
+  for (const uint64_t word : rest_) count += std::popcount(word);
   return count;
 }
 
-int CpuSet::First() const {
-  for (size_t i = 0; i < words_.size(); ++i) {
-    if (words_[i] != 0) return static_cast<int>(i) * kWordBits + std::countr_zero(words_[i]);
+int CpuSet::First() const { return Empty() ? -1 : *begin(); }
+
+CpuSet CpuSet::Lowest(int count) const {
+  CpuSet lowest;
+  for (const int cpu : *this) {
+    if (count-- <= 0) break;
+    lowest.Add(cpu);
   }
-  return -1;
+  return lowest;
 }
 
-std::vector<int> CpuSet::ToVector() const {
-  std::vector<int> cpus;
-  for (size_t i = 0; i < words_.size(); ++i) {
-    for (uint64_t rest = words_[i]; rest != 0; rest &= rest - 1) {
-      cpus.push_back(static_cast<int>(i) * kWordBits + std::countr_zero(rest));
-    }
-  }
-  return cpus;
-}
+std::vector<int> CpuSet::ToVector() const { return {begin(), end()}; }
 
 std::string CpuSet::ToString() const {
-  const std::vector<int> cpus = ToVector();
   std::string text;
-  for (size_t i = 0; i < cpus.size();) {
-    size_t end = i + 1;
-    while (end < cpus.size() && cpus[end] == cpus[end - 1] + 1) ++end;
+  for (auto cpu = begin(); cpu != end();) {
+    const int first = *cpu;
+    int last = first;
+    while (++cpu != end() && *cpu == last + 1) ++last;
     if (!text.empty()) text += ',';
-    text += std::to_string(cpus[i]);
-    if (end - i > 1) text += '-' + std::to_string(cpus[end - 1]);
-    i = end;
+    text += std::to_string(first);
+    if (last > first) text += '-' + std::to_string(last);
   }
   return text;
 }
 
-CpuSet operator|(const CpuSet& a, const CpuSet& b) {
-  CpuSet result = a.words_.size() >= b.words_.size() ? a : b;
-  const CpuSet& shorter = a.words_.size() >= b.words_.size() ? b : a;
-  for (size_t i = 0; i < shorter.words_.size(); ++i) result.words_[i] |= shorter.words_[i];
-  return result;
+CpuSet& CpuSet::operator|=(const CpuSet& other) {
+  if (rest_.size() < other.rest_.size()) rest_.resize(other.rest_.size());
+  for (size_t i = 0; i < other.Words(); ++i) Word(i) |= other.Word(i);
+  return *this;
 }
 
-CpuSet operator&(const CpuSet& a, const CpuSet& b) {
-  CpuSet result;
-  result.words_.resize(std::min(a.words_.size(), b.words_.size()));
-  for (size_t i = 0; i < result.words_.size(); ++i) result.words_[i] = a.words_[i] & b.words_[i];
-  result.Trim();
-  return result;
+CpuSet& CpuSet::operator&=(const CpuSet& other) {
+  if (rest_.size() > other.rest_.size()) rest_.resize(other.rest_.size());
+  for (size_t i = 0; i < Words(); ++i) Word(i) &= other.Word(i);
+  Trim();
+  return *this;
 }
 
-CpuSet operator-(const CpuSet& a, const CpuSet& b) {
-  CpuSet result = a;
-  const size_t common = std::min(a.words_.size(), b.words_.size());
-  for (size_t i = 0; i < common; ++i) result.words_[i] &= ~b.words_[i];
-  result.Trim();
-  return result;
+CpuSet& CpuSet::operator-=(const CpuSet& other) {
+  for (size_t i = 0; i < std::min(Words(), other.Words()); ++i) Word(i) &= ~other.Word(i);
+  Trim();
+  return *this;
 }
 
 void CpuSet::Trim() {
-  while (!words_.empty() && words_.back() == 0) words_.pop_back();
+  while (!rest_.empty() && rest_.back() == 0) rest_.pop_back();
 }
 
 }  // namespace cosched

@@ -1,10 +1,14 @@
 #pragma once
 // A set of logical CPUs by their OS index, as a value. Every seam that speaks of cores uses it; a
 // "core" in policies and records is one logical CPU of this set. Text form: an interval set such as
-// "0-3,5" ("" is the empty set).
+// "0-3,5" ("" is the empty set). A set of CPUs below 64 allocates nothing: a million simulated jobs
+// make some hundred million of them.
 
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,20 +30,79 @@ class CpuSet {
   void Remove(int cpu);
   bool Contains(int cpu) const;
   bool Contains(const CpuSet& other) const;  // Superset or equal.
-  bool Empty() const { return words_.empty(); }
+  bool Intersects(const CpuSet& other) const;
+  bool Empty() const { return first_ == 0 && rest_.empty(); }
   int Count() const;
   int First() const;                  // Lowest CPU, or -1.
+  CpuSet Lowest(int count) const;     // Its `count` lowest CPUs; all if there are no more.
   std::vector<int> ToVector() const;  // Ascending.
   std::string ToString() const;
 
-  friend CpuSet operator|(const CpuSet& a, const CpuSet& b);
-  friend CpuSet operator&(const CpuSet& a, const CpuSet& b);
-  friend CpuSet operator-(const CpuSet& a, const CpuSet& b);
+  // for (int cpu : set): ascending. Valid until the set changes.
+  class Iterator;
+  Iterator begin() const;
+  Iterator end() const;
+
+  CpuSet& operator|=(const CpuSet& other);
+  CpuSet& operator&=(const CpuSet& other);
+  CpuSet& operator-=(const CpuSet& other);
+  friend CpuSet operator|(CpuSet a, const CpuSet& b) { return a |= b; }
+  friend CpuSet operator&(CpuSet a, const CpuSet& b) { return a &= b; }
+  friend CpuSet operator-(CpuSet a, const CpuSet& b) { return a -= b; }
   friend bool operator==(const CpuSet&, const CpuSet&) = default;
 
  private:
+  size_t Words() const { return 1 + rest_.size(); }
+  uint64_t Word(size_t i) const { return i == 0 ? first_ : rest_[i - 1]; }
+  uint64_t& Word(size_t i) { return i == 0 ? first_ : rest_[i - 1]; }
   void Trim();
-  std::vector<uint64_t> words_;  // No trailing zero word, so that equality is memberwise.
+
+  uint64_t first_ = 0;          // CPUs 0-63.
+  std::vector<uint64_t> rest_;  // No trailing zero word, so that equality is memberwise.
 };
+
+class CpuSet::Iterator {
+ public:
+  using iterator_category = std::forward_iterator_tag;
+  using value_type = int;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const int*;
+  using reference = int;
+
+  Iterator() = default;
+  int operator*() const { return static_cast<int>(word_ * 64) + std::countr_zero(left_); }
+  Iterator& operator++() {
+    left_ &= left_ - 1;
+    SkipEmptyWords();
+    return *this;
+  }
+  Iterator operator++(int) {
+    const Iterator before = *this;
+    ++*this;
+    return before;
+  }
+  friend bool operator==(const Iterator& a, const Iterator& b) {
+    return a.word_ == b.word_ && a.left_ == b.left_;
+  }
+
+ private:
+  friend class CpuSet;
+  Iterator(const CpuSet* set, size_t word) : set_(set), word_(word) {
+    if (word_ < set_->Words()) left_ = set_->Word(word_);
+    SkipEmptyWords();
+  }
+  void SkipEmptyWords() {
+    while (left_ == 0 && word_ < set_->Words()) {
+      if (++word_ < set_->Words()) left_ = set_->Word(word_);
+    }
+  }
+
+  const CpuSet* set_ = nullptr;
+  size_t word_ = 0;
+  uint64_t left_ = 0;  // Of that word: the CPU it stands on, and those behind.
+};
+
+inline CpuSet::Iterator CpuSet::begin() const { return Iterator(this, 0); }
+inline CpuSet::Iterator CpuSet::end() const { return Iterator(this, Words()); }
 
 }  // namespace cosched

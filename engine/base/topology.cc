@@ -6,9 +6,11 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstdint>
+#include <set>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -25,7 +27,7 @@ class Bitmap {
  public:
   Bitmap() : bitmap_(hwloc_bitmap_alloc()) { CHECK(bitmap_ != nullptr) << "out of memory"; }
   explicit Bitmap(const CpuSet& cpus) : Bitmap() {
-    for (int cpu : cpus.ToVector()) hwloc_bitmap_set(bitmap_, static_cast<unsigned>(cpu));
+    for (int cpu : cpus) hwloc_bitmap_set(bitmap_, static_cast<unsigned>(cpu));
   }
   ~Bitmap() { hwloc_bitmap_free(bitmap_); }
   Bitmap(const Bitmap&) = delete;
@@ -72,6 +74,8 @@ struct Topology::Impl {
   bool this_system = false;
   CpuSet cpus;
   std::vector<Location> locations;  // By CPU index.
+  std::vector<Domain> domains;
+  bool has_siblings = false;
 
   Impl() { CHECK(hwloc_topology_init(&topology) == 0) << "hwloc cannot allocate a topology"; }
   ~Impl() { hwloc_topology_destroy(topology); }
@@ -82,13 +86,26 @@ struct Topology::Impl {
   void Index() {
     this_system = hwloc_topology_is_thissystem(topology) != 0;
     cpus = ToCpuSet(hwloc_topology_get_topology_cpuset(topology));
-    for (int cpu : cpus.ToVector()) {
+    for (int cpu : cpus) {
       locations.resize(static_cast<size_t>(cpu) + 1);
       const hwloc_obj_t pu = hwloc_get_pu_obj_by_os_index(topology, static_cast<unsigned>(cpu));
       locations.back() = {.core = Ancestor(topology, HWLOC_OBJ_CORE, pu),
                           .l3 = Ancestor(topology, HWLOC_OBJ_L3CACHE, pu),
                           .numa = NumaNode(topology, cpu),
                           .package = Ancestor(topology, HWLOC_OBJ_PACKAGE, pu)};
+    }
+    IndexDomains();
+  }
+
+  void IndexDomains() {
+    std::set<int> cores;
+    for (const int cpu : cpus) {
+      const Location& at = locations[static_cast<size_t>(cpu)];
+      has_siblings = !cores.insert(at.core).second || has_siblings;
+      const auto same = [&at](const Domain& d) { return d.l3 == at.l3 && d.numa == at.numa; };
+      auto domain = std::find_if(domains.begin(), domains.end(), same);
+      if (domain == domains.end()) domain = domains.insert(domain, {{}, at.l3, at.numa});
+      domain->cpus.Add(cpu);
     }
   }
 
@@ -142,6 +159,10 @@ Topology::Location Topology::Locate(int cpu) const {
   CHECK(impl_->cpus.Contains(cpu)) << "CPU " << cpu << " is not in " << impl_->cpus.ToString();
   return impl_->locations[static_cast<size_t>(cpu)];
 }
+
+std::span<const Topology::Domain> Topology::Domains() const { return impl_->domains; }
+
+bool Topology::HasSiblings() const { return impl_->has_siblings; }
 
 bool Topology::BindThread(pid_t tid, const CpuSet& cpus) const {
   if (!impl_->this_system) {

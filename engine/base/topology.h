@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include <memory>
+#include <span>
 #include <string>
 
 #include "engine/base/cpu_set.h"
@@ -31,8 +32,17 @@ class Topology {
     int l3 = -1;
     int numa = -1;
     int package = -1;
+    friend bool operator==(const Location&, const Location&) = default;
   };
   Location Locate(int cpu) const;
+  // The CPUs by what they share, in order of their lowest CPU. Together all of Cpus().
+  struct Domain {
+    CpuSet cpus;
+    int l3 = -1;
+    int numa = -1;
+  };
+  std::span<const Domain> Domains() const;  // By L3 and NUMA node.
+  bool HasSiblings() const;                 // Some core has more than one CPU.
 
   // Binds one thread (a kernel tid; 0 = the calling thread). False on a synthetic topology or if
   // the kernel refuses (errno is kept), e.g. EINVAL for CPUs outside the process's cpuset.

@@ -43,7 +43,7 @@ CpuSet FirstCores(const SessionOptions& options) {
       options.inter_op_parallelism_threads + options.intra_op_parallelism_threads - 1;
   if (options.topology == nullptr) return CpuSet::Range(0, std::max(1, threads) - 1);
   CpuSet cores;
-  for (int cpu : options.topology->Cpus().ToVector()) {
+  for (int cpu : options.topology->Cpus()) {
     if (cores.Count() < threads) cores.Add(cpu);
   }
   return cores;

@@ -59,7 +59,7 @@ constexpr auto kBehaviours = std::to_array<ChaosBehaviour>({
 void Bind(const CpuSet& cores) {
   cpu_set_t cpus;
   CPU_ZERO(&cpus);
-  for (const int cpu : cores.ToVector()) {
+  for (const int cpu : cores) {
     if (cpu < CPU_SETSIZE) CPU_SET(cpu, &cpus);
   }
   for (const pid_t tid : ThreadsOf(getpid())) sched_setaffinity(tid, sizeof cpus, &cpus);

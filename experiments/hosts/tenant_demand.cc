@@ -6,7 +6,7 @@ namespace cosched {
 
 CpuSet FirstCores(const CpuSet& cores, int count) {
   CpuSet first;
-  for (const int cpu : cores.ToVector()) {
+  for (const int cpu : cores) {
     if (first.Count() < count) first.Add(cpu);
   }
   return first;

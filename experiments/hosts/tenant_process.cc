@@ -152,7 +152,7 @@ TenantProcess::TenantProcess(const Launch& launch, Reaper* reaper, std::unique_p
   const std::unique_ptr<cpu_set_t, FreeCpus> cores(CPU_ALLOC(kCpus));
   const size_t cores_size = CPU_ALLOC_SIZE(kCpus);
   CPU_ZERO_S(cores_size, cores.get());
-  for (const int cpu : launch.cores.ToVector()) CPU_SET_S(cpu, cores_size, cores.get());
+  for (const int cpu : launch.cores) CPU_SET_S(cpu, cores_size, cores.get());
 
   const UniqueFd input = AboveStdio(UniqueFd(open("/dev/null", O_RDONLY | O_CLOEXEC)));
   UniqueFd output(launch.log.empty()

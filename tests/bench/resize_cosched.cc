@@ -29,7 +29,7 @@ class CoschedPeer final : public ResizePeer {
   }
   void Request(int threads) override {
     CpuSet cores;
-    for (int cpu : topology_.Cpus().ToVector()) {
+    for (int cpu : topology_.Cpus()) {
       if (cores.Count() < threads) cores.Add(cpu);
     }
     pools_.Resize(cores, {1, threads});

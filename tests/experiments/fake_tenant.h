@@ -166,7 +166,7 @@ class FakeTenant {
   static void Bind(const CpuSet& cores) {
     cpu_set_t cpus;
     CPU_ZERO(&cpus);
-    for (const int cpu : cores.ToVector()) CPU_SET(cpu, &cpus);
+    for (const int cpu : cores) CPU_SET(cpu, &cpus);
     for (const pid_t tid : ThreadsOf(getpid())) sched_setaffinity(tid, sizeof cpus, &cpus);
   }
 

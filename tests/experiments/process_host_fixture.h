@@ -75,7 +75,7 @@ inline size_t ComputeThreads(pid_t process) {
 class ProcessHostTest : public ::testing::Test {
  protected:
   ProcessHostTest() : machine_(Topology::ThisMachine().Cpus()), one_{machine_.First()} {
-    for (const int cpu : machine_.ToVector()) {
+    for (const int cpu : machine_) {
       if (two_.Count() < 2) two_.Add(cpu);
     }
   }

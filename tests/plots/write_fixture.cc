@@ -117,7 +117,7 @@ class Cell {
 
   static CpuSet Take(const CpuSet& free, int count) {
     CpuSet taken;
-    for (const int cpu : free.ToVector()) {
+    for (const int cpu : free) {
       if (count-- > 0) taken.Add(cpu);
     }
     return taken;

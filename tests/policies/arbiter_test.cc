@@ -532,5 +532,21 @@ TEST_F(ArbiterTest, BugsOfTheCallerAbort) {
                "clock went back");
 }
 
+TEST(ArbiterWithoutSettledTest, PassesCoresOnWithoutAskingThePolicy) {
+  World world(kFourCores, std::make_unique<ScriptedPolicy>(), false, /*on_settled=*/false);
+  auto& policy = static_cast<ScriptedPolicy&>(*world.policy);
+  policy.next.jobs[{1}] = Cores(CpuSet::Range(0, 3));
+  world.Submit(1, {1, 2, 4});
+  world.SettleAll();
+  policy.next.jobs = {{{1}, Cores(CpuSet{0, 1})}, {{2}, Cores(CpuSet{2, 3})}};
+  world.Submit(2, {1, 2, 4});
+  world.host.TakeLog();
+  world.Settle(1);
+  EXPECT_EQ(world.host.TakeLog(), "start 2 2-3 1x2");
+  world.SettleAll();
+  EXPECT_EQ(policy.settled, 0);
+  EXPECT_EQ(world.observer.decisions, 2);
+}
+
 }  // namespace
 }  // namespace cosched

@@ -61,9 +61,12 @@ std::vector<Variant> Variants() {
 class PolicyContract : public ::testing::TestWithParam<Variant> {
  protected:
   std::unique_ptr<World> MakeWorld(const char* topology) const {
+    return MakeWorld(topology, GetParam().info->on_settled);
+  }
+  std::unique_ptr<World> MakeWorld(const char* topology, bool on_settled) const {
     const Variant& variant = GetParam();
     return std::make_unique<World>(topology, MakePolicy(*variant.info, variant.parameters),
-                                   variant.info->oversubscribes);
+                                   variant.info->oversubscribes, on_settled);
   }
   bool Exclusive() const { return !GetParam().info->oversubscribes; }
 
@@ -153,7 +156,7 @@ class PolicyContract : public ::testing::TestWithParam<Variant> {
 
   void PlayRandomly(const char* topology, uint64_t seed) const {
     auto world = MakeWorld(topology);
-    auto twin = MakeWorld(topology);
+    auto twin = MakeWorld(topology, true);  // A policy that is not asked would have said nothing.
     Random random(seed), twin_random(seed);
     int64_t submitted = 0, twin_submitted = 0;
     for (int step = 0; step < 120 && !HasFailure(); ++step) {

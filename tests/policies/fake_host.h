@@ -176,11 +176,11 @@ class RecordingObserver final : public ArbiterObserver {
 class World {
  public:
   World(const std::string& topology_text, std::unique_ptr<Policy> policy_to_test,
-        bool oversubscribes = false)
+        bool oversubscribes = false, bool on_settled = true)
       : topology(Topology::Synthetic(topology_text)),
         policy(std::move(policy_to_test)),
         host(!oversubscribes),
-        arbiter(*policy, oversubscribes, host, topology, topology.Cpus(), observer) {}
+        arbiter(*policy, oversubscribes, host, topology, topology.Cpus(), observer, on_settled) {}
 
   void Submit(const Job& job) { arbiter.Submit(job); }
   void Submit(int64_t id, CoreRequest request) { Submit(MakeJob(id, request)); }

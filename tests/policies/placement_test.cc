@@ -76,7 +76,7 @@ TEST(Placement, EveryCountOfAFreshMachineIsExact) {
     const CpuSet cores = Place(Smt(), {}, CpuSet::Range(0, 15), count);
     EXPECT_EQ(cores.Count(), count);
     if (count % 2 != 0) continue;
-    for (int cpu : cores.ToVector()) EXPECT_TRUE(cores.Contains(cpu ^ 1)) << cores.ToString();
+    for (int cpu : cores) EXPECT_TRUE(cores.Contains(cpu ^ 1)) << cores.ToString();
   }
 }
 

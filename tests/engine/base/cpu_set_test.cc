@@ -83,6 +83,27 @@ TEST(CpuSetTest, ContainsCpusAndSubsets) {
   EXPECT_FALSE(CpuSet().Contains(set));
 }
 
+TEST(CpuSetTest, IteratesInAscendingOrderAcrossEmptyWords) {
+  const CpuSet set{0, 63, 64, 300, 4095};
+  EXPECT_EQ(std::vector<int>(set.begin(), set.end()), (std::vector<int>{0, 63, 64, 300, 4095}));
+  const CpuSet high{200};
+  EXPECT_EQ(std::vector<int>(high.begin(), high.end()), std::vector<int>{200});
+  EXPECT_EQ(CpuSet().begin(), CpuSet().end());
+}
+
+TEST(CpuSetTest, LowestStopsAtTheLastOne) {
+  const CpuSet set{3, 70, 71};
+  EXPECT_EQ(set.Lowest(2), (CpuSet{3, 70}));
+  EXPECT_EQ(set.Lowest(9), set);
+  EXPECT_TRUE(set.Lowest(0).Empty());
+}
+
+TEST(CpuSetTest, IntersectsWhereACpuIsInBoth) {
+  EXPECT_TRUE((CpuSet{1, 200}).Intersects(CpuSet{200, 4000}));
+  EXPECT_FALSE((CpuSet{1, 200}).Intersects(CpuSet{2, 201}));
+  EXPECT_FALSE((CpuSet{1}).Intersects(CpuSet()));
+}
+
 TEST(CpuSetTest, RangeMayBeEmpty) {
   EXPECT_TRUE(CpuSet::Range(3, 2).Empty());
   EXPECT_EQ(CpuSet::Range(3, 3), CpuSet{3});

@@ -44,7 +44,7 @@ TEST(TopologyTest, ThisMachineFollowsTheAffinityOfTheProcess) {
 TEST(TopologyTest, BindsThisAndOtherThreads) {
   const Topology topology = Topology::ThisMachine();
   std::thread([&] {
-    for (int cpu : topology.Cpus().ToVector()) {
+    for (int cpu : topology.Cpus()) {
       EXPECT_TRUE(topology.BindThread(0, {cpu}));
       EXPECT_EQ(AffinityOfThisThread(), CpuSet{cpu});
       std::thread([&, tid = gettid()] {
@@ -86,7 +86,7 @@ TEST(TopologyTest, LocatesCpusOfASyntheticMachine) {
   const Topology topology = Topology::Synthetic("pack:2 [numa] l3:4 core:8 pu:2");
   EXPECT_FALSE(topology.IsThisSystem());
   EXPECT_EQ(topology.Cpus(), CpuSet::Range(0, 127));
-  for (int cpu : topology.Cpus().ToVector()) {
+  for (int cpu : topology.Cpus()) {
     const Topology::Location location = topology.Locate(cpu);
     EXPECT_EQ(location.core, cpu / 2);
     EXPECT_EQ(location.l3, cpu / 16);

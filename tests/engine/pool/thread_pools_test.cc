@@ -25,7 +25,7 @@ constexpr std::chrono::minutes kForever{5};
 // The first `count` cores of this machine.
 CpuSet Take(const CpuSet& cpus, int count) {
   CpuSet taken;
-  for (int cpu : cpus.ToVector()) {
+  for (int cpu : cpus) {
     if (taken.Count() < count) taken.Add(cpu);
   }
   return taken;
