@@ -46,13 +46,14 @@ void RefuseRepeated(const TomlTable& table, const std::string& key,
   }
 }
 
-std::vector<std::string> ReadPolicies(const TomlTable& root) {
+std::vector<std::string> ReadPolicies(const TomlTable& root, const ExperimentConfig& config) {
+  const std::string names = config.PolicyNames();
   std::vector<std::string> policies = root.Strings("policies");
-  if (policies.empty()) root.Fail("policies", "is empty", "one or more of " + PolicyNames());
+  if (policies.empty()) root.Fail("policies", "is empty", "one or more of " + names);
   for (size_t i = 0; i < policies.size(); ++i) {
-    const PolicyInfo* info = FindPolicy(policies[i]);
+    const PolicyInfo* info = config.FindPolicy(policies[i]);
     const std::string key = fmt::format("policies.{}", i);
-    if (!info) root.Fail(key, fmt::format("there is no policy \"{}\"", policies[i]), PolicyNames());
+    if (!info) root.Fail(key, fmt::format("there is no policy \"{}\"", policies[i]), names);
     if (info->needs_speed && !root.Table("machine").Has("profile")) {
       root.Fail(key, fmt::format("\"{}\" goes by how fast the jobs run", policies[i]),
                 "machine.profile = \"FILE\" beside it, made by `cosched calibrate`");
@@ -328,22 +329,72 @@ TraceConfig ReadTraceConfig(const TomlTable& table, const std::filesystem::path&
   return trace;
 }
 
+// An error about a policy, told where the experiment speaks of it.
+[[noreturn]] void BlamePolicy(const TomlTable& table, const std::string& name,
+                              const InputError& error) {
+  const std::string prefix = fmt::format("policy.{}.", name);
+  const InputErrorDetails& details = error.details();
+  const bool is_parameter = details.key.starts_with(prefix);
+  table.Fail(is_parameter ? details.key.substr(prefix.size()) : details.key, details.problem,
+             details.allowed);
+}
+
+// Loads the libraries and asks the programs what they are.
+void ReadExternalPolicies(const TomlTable& root, const std::filesystem::path& folder,
+                          ExperimentConfig* config) {
+  const TomlTable policies = root.Table("policy");
+  for (const std::string& name : policies.Keys()) {
+    const TomlTable table = policies.Table(name);
+    const bool is_program = table.Has("exec");
+    if (!is_program && !table.Has("library")) continue;
+    if (is_program && table.Has("library"))
+      table.Fail("exec", "has no meaning beside library", "one of the two");
+    try {
+      if (is_program) {
+        const double limit_s = table.Number("time_limit_s", 1, 0.001, kMaxGapSeconds);
+        config->external_policies[name] =
+            OpenPolicyProgram(table.String("exec"), folder / table.String("directory", "."),
+                              FromSeconds(limit_s), name);
+      } else {
+        config->external_policies[name] = OpenPolicyLibrary(folder / table.String("library"), name);
+      }
+    } catch (const InputError& error) {
+      if (!error.details().file.empty()) throw;
+      BlamePolicy(table, name, error);
+    }
+  }
+}
+
+bool IsParameter(const ExternalPolicy* external, const std::string& key) {
+  if (!external) return true;
+  if (key == "library" || key == "exec") return false;
+  return external->command.empty() || (key != "directory" && key != "time_limit_s");
+}
+
 // Makes every policy once, so that a wrong parameter is told before anything runs.
 void ReadPolicyParameters(const TomlTable& root, ExperimentConfig* config) {
   const TomlTable policies = root.Table("policy");
   for (const std::string& name : policies.Keys()) {
-    if (!FindPolicy(name)) policies.Fail(name, "there is no such policy", PolicyNames());
+    if (!config->FindPolicy(name)) {
+      policies.Fail(name, "there is no such policy",
+                    config->PolicyNames() + ", or one with library or exec");
+    }
+    const auto found = config->external_policies.find(name);
+    const ExternalPolicy* external =
+        found == config->external_policies.end() ? nullptr : found->second.get();
     const TomlTable table = policies.Table(name);
+    PolicyParameters& parameters = config->policy_parameters[name];
     for (const std::string& key : table.Keys()) {
-      config->policy_parameters[name][key] = table.ScalarText(key);
+      if (IsParameter(external, key)) parameters[key] = table.ScalarText(key);
     }
     try {
-      config->NewPolicy(name);
+      const std::string why_not = external ? WhyProgramRefuses(*external, parameters) : "";
+      if (!why_not.empty())
+        table.Fail("exec", "the program does not start: " + why_not, "parameters that it takes");
+      if (!external) config->NewPolicy(name);
     } catch (const InputError& error) {
-      const std::string prefix = fmt::format("policy.{}.", name);
-      const std::string& key = error.details().key;
-      table.Fail(key.starts_with(prefix) ? key.substr(prefix.size()) : "", error.details().problem,
-                 error.details().allowed);
+      if (!error.details().file.empty()) throw;
+      BlamePolicy(table, name, error);
     }
   }
 }
@@ -355,6 +406,18 @@ const WorkloadConfig* ExperimentConfig::FindWorkload(std::string_view workload) 
       std::find_if(workloads.begin(), workloads.end(),
                    [workload](const WorkloadConfig& known) { return known.name == workload; });
   return found == workloads.end() ? nullptr : &*found;
+}
+
+const PolicyInfo* ExperimentConfig::FindPolicy(std::string_view policy) const {
+  const auto external = external_policies.find(policy);
+  return external == external_policies.end() ? cosched::FindPolicy(policy)
+                                             : &external->second->info;
+}
+
+std::string ExperimentConfig::PolicyNames() const {
+  std::string names = cosched::PolicyNames();
+  for (const auto& [name, policy] : external_policies) names += ", " + name;
+  return names;
 }
 
 std::unique_ptr<Policy> ExperimentConfig::NewPolicy(std::string_view policy) const {
@@ -382,7 +445,8 @@ ExperimentConfig LoadConfig(const std::filesystem::path& file,
   config.backend = ReadBackend(root);
   config.trials = static_cast<int>(root.Integer("trials", config.trials, 1, kMaxCount));
   config.seed = static_cast<uint64_t>(root.Integer("seed", 1, 0, INT64_MAX));
-  config.policies = ReadPolicies(root);
+  ReadExternalPolicies(root, folder, &config);
+  config.policies = ReadPolicies(root, config);
   config.elasticities = ReadElasticities(root);
   config.cores = ReadCores(root.Table("machine"), topology);
   config.actuator = ReadActuator(root.Table("machine"), topology, config.backend == "container");

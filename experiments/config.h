@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/base/topology.h"
+#include "experiments/external_policy.h"
 #include "experiments/hosts/actuator.h"
 #include "experiments/hosts/tenant_spec.h"
 #include "policies/registry.h"
@@ -70,7 +71,13 @@ struct ExperimentConfig {
   std::vector<WorkloadConfig> workloads;
   std::map<std::string, PolicyParameters, std::less<>> policy_parameters;  // [policy.<name>]
 
+  // [policy.<name>] with library or exec.
+  std::map<std::string, std::shared_ptr<const ExternalPolicy>, std::less<>> external_policies;
+
   const WorkloadConfig* FindWorkload(std::string_view workload) const;
+  // A registered or an external one; nullptr if there is none of that name.
+  const PolicyInfo* FindPolicy(std::string_view policy) const;
+  std::string PolicyNames() const;  // For messages.
   std::unique_ptr<Policy> NewPolicy(std::string_view policy) const;
 };
 

@@ -66,7 +66,7 @@ class CellRun {
         trace_(trace),
         key_(key),
         options_(options),
-        info_(*FindPolicy(key.policy)),
+        info_(*config.FindPolicy(key.policy)),
         policy_(options.make_policy ? options.make_policy(key.policy)
                                     : config.NewPolicy(key.policy)),
         tick_(policy_->TickPeriod()),

@@ -66,6 +66,20 @@ Json TraceJson(const TraceConfig& trace) {
             {"sd_s", trace.gap.sd_s}}}};
 }
 
+// Where an external policy comes from.
+void AddOrigin(const ExperimentConfig& config, const std::string& policy, Json* json) {
+  const auto found = config.external_policies.find(policy);
+  if (found == config.external_policies.end()) return;
+  const ExternalPolicy& external = *found->second;
+  if (!external.library.empty()) {
+    (*json)["library"] = external.library;
+    return;
+  }
+  (*json)["exec"] = external.command;
+  (*json)["directory"] = external.directory.string();
+  (*json)["time_limit_s"] = ToSeconds(external.time_limit);
+}
+
 Json ExperimentJson(const ExperimentConfig& config) {
   Json elasticities = Json::array();
   for (Elasticity elasticity : config.elasticities) elasticities.push_back(ToString(elasticity));
@@ -73,7 +87,10 @@ Json ExperimentJson(const ExperimentConfig& config) {
   for (const WorkloadConfig& workload : config.workloads)
     workloads.push_back(WorkloadJson(workload));
   Json parameters = Json::object();
-  for (const auto& [policy, values] : config.policy_parameters) parameters[policy] = values;
+  for (const auto& [policy, values] : config.policy_parameters) {
+    parameters[policy] = values;
+    AddOrigin(config, policy, &parameters[policy]);
+  }
   return {{"name", config.name},
           {"backend", config.backend},
           {"trials", config.trials},
@@ -122,7 +139,7 @@ Json TracesJson(const Plan& plan) {
 Json PoliciesJson(const ExperimentConfig& config) {
   Json policies = Json::array();
   for (const std::string& name : config.policies) {
-    const PolicyInfo& info = *FindPolicy(name);
+    const PolicyInfo& info = *config.FindPolicy(name);
     Json parameters = Json::object();
     for (const PolicyParameter& parameter : info.parameters) {
       parameters[std::string(parameter.name)] = parameter.default_value;
@@ -133,6 +150,7 @@ Json PoliciesJson(const ExperimentConfig& config) {
     }
     policies.push_back(
         {{"name", name}, {"oversubscribes", info.oversubscribes}, {"parameters", parameters}});
+    AddOrigin(config, name, &policies.back());
   }
   return policies;
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/cli/external_policies.h"
 #include "experiments/cli/reproduce.h"
 #include "experiments/hosts/chaos_tenant.h"
 #include "policies/registry.h"
@@ -32,9 +33,12 @@ void PrintTable(const std::vector<Row>& rows) {
   }
 }
 
-void ListPolicies() {
+void ListPolicies(const ExternalPolicyArguments& arguments) {
+  const std::vector<std::shared_ptr<const ExternalPolicy>> external = Open(arguments);
+  std::vector<PolicyInfo> policies(Policies().begin(), Policies().end());
+  for (const auto& policy : external) policies.push_back(policy->info);
   std::vector<Row> rows = {{"policy", "oversubscribes", "needs a profile", "what it does"}};
-  for (const PolicyInfo& policy : Policies()) {
+  for (const PolicyInfo& policy : policies) {
     std::string text(policy.summary);
     if (!policy.source.empty()) text += fmt::format(" [{}]", policy.source);
     rows.push_back({std::string(policy.name), policy.oversubscribes ? "yes" : "no",
@@ -42,7 +46,7 @@ void ListPolicies() {
   }
   PrintTable(rows);
   rows = {{"parameter", "default", "allowed", "what it says"}};
-  for (const PolicyInfo& policy : Policies()) {
+  for (const PolicyInfo& policy : policies) {
     for (const PolicyParameter& parameter : policy.parameters) {
       rows.push_back({fmt::format("policy.{}.{}", policy.name, parameter.name),
                       std::string(parameter.default_value), std::string(parameter.allowed),
@@ -95,8 +99,10 @@ void AddListCommand(CLI::App& app, int* exit_code) {
   list->add_option("what", *what, "policies, models, formats (of traces) or figures")
       ->required()
       ->check(CLI::IsMember({"policies", "models", "formats", "figures"}));
-  list->callback([what, exit_code] {
-    if (*what == "policies") ListPolicies();
+  const auto external = std::make_shared<ExternalPolicyArguments>();
+  AddExternalPolicyOptions(list, external.get());
+  list->callback([what, external, exit_code] {
+    if (*what == "policies") ListPolicies(*external);
     if (*what == "models") ListModels();
     if (*what == "formats") ListFormats();
     if (*what == "figures") ListFigures();

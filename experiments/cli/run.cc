@@ -4,13 +4,16 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 
 #include "experiments/cli/execute.h"
+#include "experiments/cli/external_policies.h"
 #include "experiments/cli/plots.h"
 #include "experiments/comparison.h"
 #include "experiments/manifest.h"
 #include "experiments/sweep_table.h"
+#include "experiments/toml_table.h"
 
 namespace cosched {
 namespace {
@@ -22,6 +25,7 @@ struct RunArguments {
   std::string experiment;
   std::string backend;
   std::vector<std::string> policies;
+  ExternalPolicyArguments external;
   std::vector<std::string> set;
   std::string trials;  // As text: the config's own check says what is allowed.
   std::string seed;
@@ -33,15 +37,31 @@ struct RunArguments {
   bool interference = false;
 };
 
+// What the experiment itself would run.
+std::vector<std::string> PoliciesOf(const std::string& experiment,
+                                    const std::vector<std::string>& overrides, bool quick) {
+  const TomlTable root = TomlTable::Load(experiment, overrides);
+  const TomlTable values = root.Table("quick");
+  return quick && values.Has("policies") ? values.Strings("policies") : root.Strings("policies");
+}
+
 std::vector<std::string> Overrides(const RunArguments& arguments) {
   std::vector<std::string> overrides = arguments.set;
   if (!arguments.backend.empty()) overrides.push_back("backend=" + arguments.backend);
   if (!arguments.trials.empty()) overrides.push_back("trials=" + arguments.trials);
   if (!arguments.seed.empty()) overrides.push_back("seed=" + arguments.seed);
-  if (!arguments.policies.empty()) {
-    std::vector<std::string> quoted;
-    for (const std::string& policy : arguments.policies) quoted.push_back("'" + policy + "'");
-    overrides.push_back(fmt::format("policies=[{}]", fmt::join(quoted, ",")));
+  std::vector<std::string> policies = arguments.policies;
+  const std::vector<std::shared_ptr<const ExternalPolicy>> external = Open(arguments.external);
+  if (policies.empty() && !external.empty())
+    policies = PoliciesOf(arguments.experiment, overrides, arguments.quick);
+  for (const auto& policy : external) {
+    AddOverrides(*policy, &overrides);
+    if (std::find(policies.begin(), policies.end(), policy->name) == policies.end())
+      policies.push_back(policy->name);
+  }
+  if (!policies.empty()) {
+    for (std::string& policy : policies) policy = TomlString(policy);
+    overrides.push_back(fmt::format("policies=[{}]", fmt::join(policies, ",")));
   }
   if (arguments.interference) overrides.push_back("sampling.interference=true");
   return overrides;
@@ -136,6 +156,7 @@ void AddRunCommand(CLI::App& app, int* exit_code) {
   run->add_option("experiment", arguments->experiment, "The experiment file (.toml)")->required();
   run->add_option("--policy", arguments->policies, "Run this policy only (may be repeated)")
       ->allow_extra_args(false);
+  AddExternalPolicyOptions(run, &arguments->external);
   run->add_option("--trials", arguments->trials, "Trials of each policy and elasticity");
   run->add_option("--seed", arguments->seed, "Seed of traces, order of cells and jobs");
   run->add_option("--set", arguments->set,
