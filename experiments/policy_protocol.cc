@@ -182,8 +182,8 @@ ProgramDescription ParseDescription(const std::string& answer) {
     Refuse(fmt::format("it speaks protocol {}, not {}",
                        protocol == json.end() ? "(none given)" : protocol->dump(), kProtocol));
   }
-  AllowOnly(json, {"protocol", "name", "summary", "source", "oversubscribes", "needs_speed", "on_settled",
-                   "parameters"});
+  AllowOnly(json, {"protocol", "name", "summary", "source", "oversubscribes", "needs_speed",
+                   "on_settled", "parameters"});
   ProgramDescription description{
       .name = Text(json, "name"),
       .summary = Text(json, "summary"),

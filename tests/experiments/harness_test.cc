@@ -14,6 +14,7 @@
 #include "experiments/metrics.h"
 #include "tests/experiments/fake_world.h"
 #include "tests/experiments/temporary_folder.h"
+#include "tests/policies/misbehaving_policies.h"
 
 namespace cosched {
 namespace {
@@ -156,29 +157,31 @@ TEST_F(HarnessTest, AnInterruptKeepsWholeCellsAndTheRestCanFollow) {
   EXPECT_EQ(WholeCells(options.run).size(), 8U);
 }
 
-// Answers every question alike; most answers are wrong.
-class StubbornPolicy final : public Policy {
- public:
-  explicit StubbornPolicy(Allocation allocation) : allocation_(std::move(allocation)) {}
-  Allocation Decide(const MachineView&, const Event&) override { return allocation_; }
-
- private:
-  Allocation allocation_;
-};
-
-TEST_F(HarnessTest, APolicyThatBreaksItsContractFailsItsCellOnly) {
-  const ExperimentConfig config = Config({"trials=1"});
+TEST_F(HarnessTest, APolicyThatAnswersNonsenseIsRefusedWithTheReasonAndFailsItsCellOnly) {
+  const ExperimentConfig config = Config({"trials=1", "trace.gap.mean_s=0.01"});
   const Plan plan = MakePlan(config);
-  HarnessOptions options = Options();
-  options.make_policy = [&config](const std::string& name) -> std::unique_ptr<Policy> {
-    if (name != "strict") return config.NewPolicy(name);
-    return std::make_unique<StubbornPolicy>(Allocation{{{JobId{0}, cosched::Run{99, {}}}}});
-  };
-  const HarnessResult result = RunCells(config, plan, plan.cells, options);
-  EXPECT_EQ(result.failed, 2);
-  EXPECT_EQ(result.done, 2);
-  for (const CellKey& key : plan.cells) {
-    EXPECT_EQ(CellJson(key)["status"], key.policy == "strict" ? "failed" : "done");
+  for (int kind = 0; kind < static_cast<int>(NonsensePolicy::Kind::kCount); ++kind) {
+    const auto nonsense = static_cast<NonsensePolicy::Kind>(kind);
+    SCOPED_TRACE(NonsensePolicy::Reason(nonsense));
+    HarnessOptions options = Options();
+    options.run = folder_.path() / std::to_string(kind);
+    options.make_policy = [&](const std::string& name) -> std::unique_ptr<Policy> {
+      if (name != "strict") return config.NewPolicy(name);
+      return std::make_unique<NonsensePolicy>(nonsense, 4);  // Four run then, and the fifth waits.
+    };
+    const HarnessResult result = RunCells(config, plan, plan.cells, options);
+    EXPECT_EQ(result.failed, 2);
+    EXPECT_EQ(result.done, 2);
+    for (const CellKey& key : plan.cells) {
+      const std::filesystem::path folder = CellFolder(options.run, key);
+      const nlohmann::json cell = nlohmann::json::parse(ReadText(folder / "cell.json"));
+      EXPECT_EQ(cell["status"], key.policy == "strict" ? "failed" : "done");
+      if (key.policy != "strict") continue;
+      const auto reason = cell["reason"].get<std::string>();
+      EXPECT_NE(reason.find("policy broke its contract"), std::string::npos) << reason;
+      EXPECT_NE(reason.find(NonsensePolicy::Reason(nonsense)), std::string::npos) << reason;
+      EXPECT_NE(ReadText(folder / "jobs.csv").find("cancelled"), std::string::npos);
+    }
   }
 }
 
@@ -186,9 +189,7 @@ TEST_F(HarnessTest, ACellThatCanNeverDrainFails) {
   const ExperimentConfig config = Config({"trials=1"});
   const Plan plan = MakePlan(config);
   HarnessOptions options = Options();
-  options.make_policy = [](const std::string&) {
-    return std::make_unique<StubbornPolicy>(Allocation{});
-  };
+  options.make_policy = [](const std::string&) { return std::make_unique<IdlePolicy>(); };
   EXPECT_EQ(RunCells(config, plan, {plan.cells[0]}, options).failed, 1);
   const nlohmann::json cell = CellJson(plan.cells[0]);
   EXPECT_NE(cell["reason"].get<std::string>().find("never drain"), std::string::npos);
