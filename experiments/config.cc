@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <fstream>
 #include <set>
+#include <sstream>
 
 #include "engine/base/error.h"
 #include "experiments/hosts/chaos_tenant.h"
@@ -21,6 +23,8 @@ constexpr int kMaxCount = 1'000'000;
 constexpr int kMaxNameLength = 100;
 constexpr int kMaxThreads = 1024;  // Of one pool of a tenant.
 constexpr double kMaxGapSeconds = 86'400;
+constexpr const char* kSimulated = "simulated";
+constexpr int kMaxPeriodMilliseconds = 86'400'000;  // A day: simulated runs can be long.
 
 // Names become folders and CSV cells.
 std::string Name(const TomlTable& table, const TomlTable::OptionalString& fallback) {
@@ -80,7 +84,7 @@ std::vector<Elasticity> ReadElasticities(const TomlTable& root) {
 }
 
 CpuSet ReadCores(const TomlTable& machine, const Topology& topology) {
-  machine.AllowOnly({"cores", "actuator", "revocation_deadline_ms"});
+  machine.AllowOnly({"cores", "actuator", "revocation_deadline_ms", "topology", "profile"});
   if (machine.IsInteger("cores")) {
     const int64_t count = machine.Integer("cores", {}, 1, topology.Cpus().Count());
     return Place(topology, {}, topology.Cpus(), static_cast<int>(count));
@@ -115,8 +119,8 @@ ContainerConfig ReadContainer(const TomlTable& table) {
 
 std::string ReadBackend(const TomlTable& root) {
   const std::string backend = root.String("backend", "hardware");
-  if (backend != "hardware" && backend != "container")
-    root.Fail("backend", fmt::format("is \"{}\"", backend), "hardware, container");
+  if (backend != "hardware" && backend != "container" && backend != kSimulated)
+    root.Fail("backend", fmt::format("is \"{}\"", backend), "hardware, container, simulated");
   if (backend != "container") return backend;
   if (const std::string why_not = WhyNoContainers(); !why_not.empty()) {
     root.Fail("backend", "is \"container\", which is not possible here: " + why_not,
@@ -125,8 +129,9 @@ std::string ReadBackend(const TomlTable& root) {
   return backend;
 }
 
-Actuator ReadActuator(const TomlTable& machine, const Topology& topology, bool containers) {
-  if (containers) {
+Actuator ReadActuator(const TomlTable& machine, const Topology& topology,
+                      const std::string& backend) {
+  if (backend == "container") {
     const std::string text = machine.String("actuator", "cpuset");
     if (text != "cpuset" && text != "quota") {
       machine.Fail("actuator", fmt::format("is \"{}\"", text),
@@ -140,6 +145,7 @@ Actuator ReadActuator(const TomlTable& machine, const Topology& topology, bool c
   const std::optional<Actuator> actuator = ParseActuator(text);
   if (!actuator)
     machine.Fail("actuator", fmt::format("is \"{}\"", text), "cpuset, quota, affinity");
+  if (backend == kSimulated) return *actuator;  // Nothing is moved by it.
   if (const std::string why_not = WhyNot(*actuator); !why_not.empty()) {
     machine.Fail("actuator",
                  fmt::format("is \"{}\", which is not permitted here: {}", text, why_not),
@@ -273,6 +279,75 @@ std::vector<WorkloadConfig> ReadWorkloads(const TomlTable& root,
     root.Fail("workload", "there is none", "one or more [[workload]], each with a model");
   if (weights <= 0) root.Fail("workload", "every weight is 0", "a weight above 0 for one of them");
   return workloads;
+}
+
+std::string Fnv1a(const std::string& bytes) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
+  return fmt::format("{:016x}", hash);
+}
+
+// What a simulated run can't do without: every workload's program.
+void CheckPrograms(const TomlTable& root, const std::string& file, const Profile& profile,
+                   const ExperimentConfig& config) {
+  std::vector<std::string_view> programs;
+  for (const ProgramProfile& program : profile.programs) programs.push_back(program.program);
+  const std::vector<TomlTable> tables = root.Tables("workload");
+  for (size_t i = 0; i < tables.size(); ++i) {
+    const TenantSpec& spec = config.workloads[i].spec;
+    if (profile.Find(ProgramName(spec))) continue;
+    tables[i].Fail("model", fmt::format("{} holds no \"{}\"", file, ProgramName(spec)),
+                   programs.empty() ? "a profile that holds it"
+                                    : fmt::format("{}", fmt::join(programs, ", ")));
+  }
+}
+
+std::optional<ProfileConfig> ReadProfile(const TomlTable& root, const std::filesystem::path& folder,
+                                         const ExperimentConfig& config) {
+  const TomlTable machine = root.Table("machine");
+  const bool simulated = config.backend == kSimulated;
+  if (!machine.Has("profile")) {
+    if (simulated) {
+      machine.Fail("profile", "is required with backend = \"simulated\"",
+                   "a profile made by `cosched calibrate`");
+    }
+    return std::nullopt;
+  }
+  ProfileConfig read{
+      .file = folder / machine.String("profile"), .hash = {}, .profile = {}, .speeds = {}};
+  read.profile = std::make_shared<const Profile>(LoadProfile(read.file));
+  std::ifstream stream(read.file, std::ios::binary);
+  std::ostringstream bytes;
+  bytes << stream.rdbuf();
+  read.hash = Fnv1a(bytes.str());
+  read.speeds = std::make_shared<const SpeedCurves>(read.profile, config.cores.Count());
+  if (simulated) CheckPrograms(root, read.file.string(), *read.profile, config);
+  return read;
+}
+
+SimulationSettings ReadSimulation(const TomlTable& table) {
+  table.AllowOnly(
+      {"contention", "oversubscription", "startup", "resize_delay", "charge_decisions", "noise"});
+  SimulationSettings settings;
+  settings.contention = table.Boolean("contention", true);
+  settings.oversubscription = table.Boolean("oversubscription", true);
+  settings.startup = table.Boolean("startup", true);
+  settings.resize_delay = table.Boolean("resize_delay", true);
+  settings.noise = table.Number("noise", 0, 0, 1);
+  if (table.IsInteger("charge_decisions")) {
+    settings.charge = SimulationSettings::Charge::kFixed;
+    settings.fixed_charge =
+        std::chrono::microseconds(table.Integer("charge_decisions", {}, 0, kMaxCount));
+    return settings;
+  }
+  const std::string charge = table.String("charge_decisions", "measured");
+  if (charge != "measured" && charge != "none") {
+    table.Fail("charge_decisions", fmt::format("is \"{}\"", charge),
+               fmt::format("measured, none, or 0 to {} microseconds", kMaxCount));
+  }
+  settings.charge =
+      charge == "none" ? SimulationSettings::Charge::kNone : SimulationSettings::Charge::kMeasured;
+  return settings;
 }
 
 Gap ReadGap(const TomlTable& table) {
@@ -427,6 +502,23 @@ std::unique_ptr<Policy> ExperimentConfig::NewPolicy(std::string_view policy) con
                                              : parameters->second);
 }
 
+Topology MachineOf(const TomlTable& root, const std::filesystem::path& folder,
+                   const Topology& here) {
+  const TomlTable machine = root.Table("machine");
+  if (!machine.Has("topology")) return here;
+  const std::string text = machine.String("topology");
+  if (root.String("backend", "hardware") != kSimulated) {
+    machine.Fail("topology", fmt::format("is \"{}\"", text),
+                 "only with backend = \"simulated\"; tenants run on this machine");
+  }
+  try {
+    return text.ends_with(".xml") ? Topology::FromXml(folder / text) : Topology::Synthetic(text);
+  } catch (const InputError& error) {
+    machine.Fail("topology", error.details().problem,
+                 error.details().allowed + ", or an .xml file of hwloc's");
+  }
+}
+
 CoreRequest RequestOf(const WorkloadConfig& workload, const Arrival& arrival) {
   return {.min = arrival.cores_min.value_or(workload.cores.min),
           .preferred = arrival.cores_preferred.value_or(workload.cores.preferred),
@@ -437,7 +529,8 @@ ExperimentConfig LoadConfig(const std::filesystem::path& file,
                             const std::vector<std::string>& overrides, const Topology& topology) {
   const TomlTable root = TomlTable::Load(file, overrides);
   root.AllowOnly({"name", "backend", "trials", "seed", "policies", "elasticity", "machine",
-                  "container", "sampling", "trace", "workload", "policy", "sweep", "quick"});
+                  "container", "simulation", "sampling", "trace", "workload", "policy", "sweep",
+                  "quick"});
   const std::filesystem::path folder = file.parent_path();
   ExperimentConfig config;
   config.file = file;
@@ -448,16 +541,26 @@ ExperimentConfig LoadConfig(const std::filesystem::path& file,
   ReadExternalPolicies(root, folder, &config);
   config.policies = ReadPolicies(root, config);
   config.elasticities = ReadElasticities(root);
-  config.cores = ReadCores(root.Table("machine"), topology);
-  config.actuator = ReadActuator(root.Table("machine"), topology, config.backend == "container");
+  config.topology = MachineOf(root, folder, topology);
+  const Topology& machine = *config.topology;
+  config.machine = root.Table("machine").String("topology", "");
+  config.cores = ReadCores(root.Table("machine"), machine);
+  config.actuator = ReadActuator(root.Table("machine"), machine, config.backend);
   config.container = ReadContainer(root.Table("container"));
   config.revocation_deadline = std::chrono::milliseconds(
       root.Table("machine").Integer("revocation_deadline_ms", 250, 1, 60'000));
   const TomlTable sampling = root.Table("sampling");
-  sampling.AllowOnly({"period_ms", "interference"});
+  sampling.AllowOnly({"period_ms", "interference", "steps"});
   config.interference = sampling.Boolean("interference", false);
-  config.sample_period = std::chrono::milliseconds(sampling.Integer("period_ms", 100, 1, 60'000));
+  if (config.interference && config.backend == kSimulated)
+    sampling.Fail("interference", "is true, but the simulator has no threads that wait for threads",
+                  "false with backend = \"simulated\"");
+  config.sample_steps = sampling.Boolean("steps", true);
+  config.sample_period =
+      std::chrono::milliseconds(sampling.Integer("period_ms", 100, 1, kMaxPeriodMilliseconds));
   config.workloads = ReadWorkloads(root, folder, config.cores.Count());
+  config.profile = ReadProfile(root, folder, config);
+  config.simulation = ReadSimulation(root.Table("simulation"));
   config.trace = ReadTraceConfig(root.Table("trace"), folder, config);
   ReadPolicyParameters(root, &config);
   return config;

@@ -14,10 +14,14 @@
 #include "engine/base/topology.h"
 #include "experiments/external_policy.h"
 #include "experiments/hosts/actuator.h"
+#include "experiments/hosts/simulation/settings.h"
 #include "experiments/hosts/tenant_spec.h"
+#include "experiments/speed_curves.h"
+#include "experiments/toml_table.h"
 #include "policies/registry.h"
 #include "traces/arrival.h"
 #include "traces/generators.h"
+#include "workloads/profile.h"
 
 namespace cosched {
 
@@ -49,6 +53,14 @@ struct ContainerConfig {
   Actuation actuation = Actuation::kDirect;
 };
 
+// What was measured of the programs: [machine] profile.
+struct ProfileConfig {
+  std::filesystem::path file;  // As opened.
+  std::string hash;            // Of the file's bytes: FNV-1a, 64 bits, hexadecimal.
+  std::shared_ptr<const Profile> profile;
+  std::shared_ptr<const SpeedCurves> speeds;  // Of the profile, for policies.
+};
+
 struct ExperimentConfig {
   std::filesystem::path file;
   std::string name;
@@ -57,6 +69,13 @@ struct ExperimentConfig {
   uint64_t seed = 1;
   std::vector<std::string> policies;
   std::vector<Elasticity> elasticities = {Elasticity::kMalleable};
+  // The machine of the experiment: this one, or with backend = "simulated" what [machine] topology
+  // says (hwloc's synthetic description, or an .xml file of hwloc's). Set by LoadConfig.
+  std::optional<Topology> topology;
+  std::string machine;  // [machine] topology as written; "" = this machine.
+  // Required with backend = "simulated"; on hardware only policies see it, as speed curves.
+  std::optional<ProfileConfig> profile;
+  SimulationSettings simulation;  // [simulation], for backend = "simulated".
   // [machine] cores; "all" = what this process may use, a number = so many of them, close together.
   CpuSet cores;
   // [machine] actuator; default: cpuset where it is permitted, else affinity.
@@ -66,6 +85,7 @@ struct ExperimentConfig {
   Duration revocation_deadline = std::chrono::milliseconds(250);
   ContainerConfig container;  // [container], for backend = "container".
   Duration sample_period = std::chrono::milliseconds(100);  // [sampling] period_ms
+  bool sample_steps = true;                                 // [sampling] steps: steps.csv has rows.
   bool interference = false;  // [sampling] interference: who made whose threads wait.
   TraceConfig trace;
   std::vector<WorkloadConfig> workloads;
@@ -80,6 +100,10 @@ struct ExperimentConfig {
   std::string PolicyNames() const;  // For messages.
   std::unique_ptr<Policy> NewPolicy(std::string_view policy) const;
 };
+
+// The machine that an experiment file asks for; `here` unless it is a simulated one.
+Topology MachineOf(const TomlTable& root, const std::filesystem::path& folder,
+                   const Topology& here);
 
 // overrides: "dotted.key=value", as given to --set. [sweep] and [quick] are not its affair
 // (experiments/sweep.h). Throws InputError.

@@ -10,6 +10,7 @@
 #include "experiments/hosts/container_launcher.h"
 #include "experiments/hosts/foreign_load.h"
 #include "experiments/hosts/process_host.h"
+#include "experiments/hosts/simulated_host.h"
 
 namespace cosched {
 namespace {
@@ -158,7 +159,9 @@ class CellRun {
   }
 
   void TakeReports() {
-    for (const StepSample& step : world_->TakeSteps()) records_.OnStep(step);
+    for (const StepSample& step : world_->TakeSteps()) {
+      if (config_.sample_steps) records_.OnStep(step);
+    }
     for (const ResizeSample& resize : world_->TakeResizes()) records_.OnResize(resize);
     for (const ActuationSample& move : world_->TakeActuations()) records_.OnActuation(move);
   }
@@ -276,8 +279,18 @@ WorldFactory ContainerWorlds(const std::filesystem::path& binary, const Topology
   };
 }
 
+WorldFactory SimulatedWorlds(const ExperimentConfig& config) {
+  return [profile = config.profile->profile, model = config.simulation,
+          deadline = config.revocation_deadline,
+          steps = config.sample_steps](const std::filesystem::path&) {
+    return std::make_unique<SimulatedHost>(SimulatedHost::Options{
+        .profile = profile, .model = model, .revocation_deadline = deadline, .steps = steps});
+  };
+}
+
 WorldFactory WorldsOf(const std::filesystem::path& binary, const Topology& topology,
                       const ExperimentConfig& config) {
+  if (config.backend == "simulated") return SimulatedWorlds(config);
   return config.backend == "container" ? ContainerWorlds(binary, topology, config)
                                        : ProcessWorlds(binary, topology, config);
 }

@@ -44,6 +44,8 @@ WorldFactory ProcessWorlds(const std::filesystem::path& binary, const Topology& 
 // The same in OCI containers (experiments/hosts/container_launcher.h).
 WorldFactory ContainerWorlds(const std::filesystem::path& binary, const Topology& topology,
                              const ExperimentConfig& config);
+// Modelled ones in virtual time (experiments/hosts/simulated_host.h). REQUIRES: config.profile.
+WorldFactory SimulatedWorlds(const ExperimentConfig& config);
 // Those of the experiment's backend.
 WorldFactory WorldsOf(const std::filesystem::path& binary, const Topology& topology,
                       const ExperimentConfig& config);

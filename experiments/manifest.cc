@@ -80,6 +80,36 @@ void AddOrigin(const ExperimentConfig& config, const std::string& policy, Json* 
   (*json)["time_limit_s"] = ToSeconds(external.time_limit);
 }
 
+std::string ChargeText(const SimulationSettings& model) {
+  switch (model.charge) {
+    case SimulationSettings::Charge::kMeasured: return "measured";
+    case SimulationSettings::Charge::kNone: return "none";
+    case SimulationSettings::Charge::kFixed:
+      return fmt::format("{} us", model.fixed_charge / std::chrono::microseconds(1));
+  }
+  return "";
+}
+
+// Which machine, by which measurements, with which parts of the model.
+Json SimulationJson(const ExperimentConfig& config) {
+  const SimulationSettings& model = config.simulation;
+  return {{"topology", config.machine.empty() ? "this machine" : config.machine},
+          {"machine", config.topology->Summary()},
+          {"contention", model.contention},
+          {"oversubscription", model.oversubscription},
+          {"startup", model.startup},
+          {"resize_delay", model.resize_delay},
+          {"charge_decisions", ChargeText(model)},
+          {"noise", model.noise}};
+}
+
+Json ProfileJson(const ProfileConfig& profile) {
+  return {{"file", profile.file.string()},           {"fnv1a", profile.hash},
+          {"source", profile.profile->source},       {"host", profile.profile->host},
+          {"version", profile.profile->version},     {"date", profile.profile->date},
+          {"measured_cores", profile.profile->cores}};
+}
+
 Json ExperimentJson(const ExperimentConfig& config) {
   Json elasticities = Json::array();
   for (Elasticity elasticity : config.elasticities) elasticities.push_back(ToString(elasticity));
@@ -91,25 +121,30 @@ Json ExperimentJson(const ExperimentConfig& config) {
     parameters[policy] = values;
     AddOrigin(config, policy, &parameters[policy]);
   }
-  return {{"name", config.name},
-          {"backend", config.backend},
-          {"trials", config.trials},
-          {"seed", config.seed},
-          {"policies", config.policies},
-          {"elasticity", elasticities},
-          {"machine",
-           {{"cores", config.cores.ToString()},
-            {"actuator", ToString(config.actuator)},
-            {"revocation_deadline_ms", config.revocation_deadline / std::chrono::milliseconds(1)}}},
-          {"container",
-           {{"client", ToString(config.container.client)},
-            {"actuation", ToString(config.container.actuation)}}},
-          {"sampling",
-           {{"period_ms", config.sample_period / std::chrono::milliseconds(1)},
-            {"interference", config.interference}}},
-          {"trace", TraceJson(config.trace)},
-          {"workload", workloads},
-          {"policy", parameters}};
+  Json json = {
+      {"name", config.name},
+      {"backend", config.backend},
+      {"trials", config.trials},
+      {"seed", config.seed},
+      {"policies", config.policies},
+      {"elasticity", elasticities},
+      {"machine",
+       {{"cores", config.cores.ToString()},
+        {"actuator", ToString(config.actuator)},
+        {"revocation_deadline_ms", config.revocation_deadline / std::chrono::milliseconds(1)}}},
+      {"container",
+       {{"client", ToString(config.container.client)},
+        {"actuation", ToString(config.container.actuation)}}},
+      {"sampling",
+       {{"period_ms", config.sample_period / std::chrono::milliseconds(1)},
+        {"steps", config.sample_steps},
+        {"interference", config.interference}}},
+      {"trace", TraceJson(config.trace)},
+      {"workload", workloads},
+      {"policy", parameters}};
+  if (config.profile) json["profile"] = ProfileJson(*config.profile);
+  if (config.backend == "simulated") json["simulation"] = SimulationJson(config);
+  return json;
 }
 
 Json ArrivalJson(const Arrival& arrival) {

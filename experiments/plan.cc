@@ -43,13 +43,18 @@ Job JobOf(const ExperimentConfig& config, const Arrival& arrival, int64_t index,
           Elasticity elasticity) {
   const WorkloadConfig& workload = *config.FindWorkload(arrival.workload);
   const CoreRequest request = RequestOf(workload, arrival);
+  const Split threads{workload.inter, workload.threads.value_or(request.preferred)};
+  std::shared_ptr<const SpeedCurve> speed;
+  if (config.profile)
+    speed = config.profile->speeds->Of(ProgramName(workload.spec), elasticity, threads);
   return {.id = {index},
           .workload = workload.name,
           .request = request,
           .elasticity = elasticity,
           .priority = arrival.priority.value_or(workload.priority),
-          .threads = Split{workload.inter, workload.threads.value_or(request.preferred)},
-          .steps = arrival.steps.value_or(workload.spec.steps)};
+          .threads = threads,
+          .steps = arrival.steps.value_or(workload.spec.steps),
+          .speed = std::move(speed)};
 }
 
 TenantSpec SpecOf(const ExperimentConfig& config, const Arrival& arrival, int64_t index,

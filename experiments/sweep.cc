@@ -100,7 +100,9 @@ bool IsMoreThan(int cores, const TomlTable& table, const char* key) {
 }
 
 // What this machine lacks for a point; "" = nothing. Only what is no mistake on another machine.
-std::string Lacking(const TomlTable& point, const Topology& topology) {
+std::string Lacking(const TomlTable& point, const std::filesystem::path& folder,
+                    const Topology& here) {
+  const Topology topology = MachineOf(point, folder, here);
   const int cores = topology.Cpus().Count();
   const TomlTable machine = point.Table("machine");
   bool beyond = IsMoreThan(cores, machine, "cores");
@@ -110,6 +112,7 @@ std::string Lacking(const TomlTable& point, const Topology& topology) {
   }
   if (beyond) return "it needs more cores than this machine has";
   if (point.String("backend", "") == "container") return WhyNoContainers();
+  if (point.String("backend", "") == "simulated") return "";
   const std::optional<Actuator> actuator = ParseActuator(machine.String("actuator", ""));
   const std::string why_not = actuator ? WhyNot(*actuator) : "";
   return why_not.empty() ? ""
@@ -156,7 +159,8 @@ void AddPoint(const std::filesystem::path& file, const TomlTable& table,
     }
   }
   try {
-    const std::string lacking = Lacking(TomlTable::Load(file, overrides), topology);
+    const std::string lacking =
+        Lacking(TomlTable::Load(file, overrides), file.parent_path(), topology);
     if (!lacking.empty()) return sweep->left_out.push_back(fmt::format("{}: {}", name, lacking));
     point.config = LoadConfig(file, overrides, topology);
   } catch (const InputError& error) {

@@ -181,7 +181,7 @@ struct Arbiter::Impl {
     } catch (const std::exception& e) {
       error = fmt::format("the policy threw: {}", e.what());
     }
-    const Duration took = std::chrono::steady_clock::now() - start;
+    const Duration took = host.ChargeDecision(std::chrono::steady_clock::now() - start);
     try {
       if (error.empty()) targets = ResolveAllocation(view, allocation, oversubscribes);
     } catch (const PolicyError& e) {

@@ -34,6 +34,9 @@ class Host {
  public:
   virtual ~Host() = default;
   virtual const Clock& GetClock() const = 0;
+  // How long a decision took in this world, whose clock has moved on by that much; `measured`: by
+  // this machine's clock. A real world's clock has moved by itself.
+  virtual Duration ChargeDecision(Duration measured) { return measured; }
 
   // Starts a job on these cores. `threads` is the split it computes with: for a rigid or moldable
   // job fixed for its life. Answered by HostSettled once it runs (or HostFailed).

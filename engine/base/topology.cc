@@ -151,6 +151,20 @@ Topology Topology::Synthetic(const std::string& description) {
   return Topology(std::move(impl));
 }
 
+Topology Topology::FromXml(const std::string& file) {
+  auto impl = std::make_shared<Impl>();
+  if (hwloc_topology_set_xml(impl->topology, file.c_str()) != 0 ||
+      hwloc_topology_load(impl->topology) != 0) {
+    InputErrorDetails details;
+    details.key = "topology";
+    details.problem = fmt::format("{} is no topology that hwloc can read", file);
+    details.allowed = "an XML file made by `lstopo FILE.xml` (hwloc 2)";
+    throw InputError(std::move(details));
+  }
+  impl->Index();
+  return Topology(std::move(impl));
+}
+
 bool Topology::IsThisSystem() const { return impl_->this_system; }
 
 const CpuSet& Topology::Cpus() const { return impl_->cpus; }

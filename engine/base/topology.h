@@ -21,6 +21,8 @@ class Topology {
   // hwloc's synthetic description, e.g. "pack:2 [numa] l3:4 core:8 pu:2". Throws InputError if
   // malformed.
   static Topology Synthetic(const std::string& description);
+  // Another machine's, as hwloc exported it (`lstopo FILE.xml`, or Xml()). Throws InputError.
+  static Topology FromXml(const std::string& file);
 
   bool IsThisSystem() const;
   const CpuSet& Cpus() const;

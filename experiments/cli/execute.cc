@@ -38,7 +38,7 @@ HarnessResult RunMissing(const Sweep& sweep, const std::filesystem::path& run,
     const HarnessResult one =
         RunCells(point.config, point.plan, {cell.key},
                  {.run = PointFolder(run, point),
-                  .topology = topology,
+                  .topology = *point.config.topology,
                   .make_world = WorldsOf(ThisBinary(), topology, point.config),
                   .interrupted = [] { return Interrupted(); },
                   .progress = &progress});

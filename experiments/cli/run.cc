@@ -162,7 +162,8 @@ void AddRunCommand(CLI::App& app, int* exit_code) {
   run->add_option("--set", arguments->set,
                   "Set any key of the file, e.g. trace.jobs=4 or workload.resnet20.steps=10")
       ->allow_extra_args(false);
-  run->add_option("--backend", arguments->backend, "Where tenants run: hardware or container");
+  run->add_option("--backend", arguments->backend,
+                  "Where tenants run: hardware, container or simulated");
   // The last one counts: quickstart.sh names a folder, and its caller may name another.
   run->add_option("--out", arguments->out, "Results go to DIR/<experiment>/<run>")
       ->take_last()

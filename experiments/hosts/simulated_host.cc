@@ -1,0 +1,488 @@
+#include "experiments/hosts/simulated_host.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <map>
+#include <queue>
+#include <unordered_map>
+#include <utility>
+
+#include "engine/base/check.h"
+#include "experiments/hosts/simulation/contention.h"
+#include "experiments/hosts/simulation/core_sharing.h"
+#include "experiments/hosts/simulation/delays.h"
+#include "experiments/hosts/simulation/executions.h"
+#include "experiments/hosts/simulation/program_models.h"
+#include "experiments/hosts/simulation/step_log.h"
+
+namespace cosched {
+namespace {
+
+using Id = Executions::Id;
+
+enum class Phase { kStarting, kComputing, kLeaving };
+
+// What a described job will be.
+struct Described {
+  int program = 0;
+  int64_t steps = 0;
+  int batch = 0;
+  uint64_t seed = 0;
+};
+
+struct Tenant {
+  Described plan;
+  JobId job;
+  bool malleable = false;
+  Random random{0};  // Its delays.
+  double noise = 1;  // Factor of its step time.
+  Phase phase = Phase::kStarting;
+  CpuSet cores;  // Where its threads are; empty = paused.
+  Split threads;
+  CpuSet target;  // By the latest grant.
+  Split target_threads;
+  bool settling = true;
+  bool settled_lately = false;  // Since the last sample.
+  TimePoint asked;              // When the latest grant was.
+  TimePoint ready_at;           // When its start is over, unless it is paused meanwhile.
+  Duration start_left{0};       // While it is paused in its start.
+  // What it computes with, and since when.
+  bool among_others = false;  // Counted as a co-runner.
+  double busy = 0;
+  int runnable = 0;
+  TimePoint since;
+  double run_time_s = 0;
+  double wait_s = 0;
+  // Numbers of the timers that count; others are void.
+  int64_t ready_timer = -1, settle_timer = -1, end_timer = -1;
+  TimePoint ends;
+  std::string failure;  // Why the end timer ends it; "" = it leaves by itself.
+
+  CpuSet Held() const { return settling ? cores | target : cores; }
+};
+
+// What it is for is known by the tenant's field that holds its number.
+struct Timer {
+  TimePoint time;
+  int64_t number;
+  Id tenant;
+  friend bool operator>(const Timer& a, const Timer& b) {
+    return a.time != b.time ? a.time > b.time : a.number > b.number;
+  }
+};
+
+// Never before the work is done.
+TimePoint Up(double seconds) {
+  return TimePoint(Duration(static_cast<int64_t>(std::ceil(seconds * 1e9))));
+}
+
+}  // namespace
+
+struct SimulatedHost::Impl {
+  explicit Impl(Options given)
+      : options(std::move(given)),
+        programs(*options.profile, options.model.oversubscription),
+        contention(&executions, options.model.contention),
+        log(&executions) {}
+
+  double Seconds() const { return ToSeconds(now); }
+  Tenant& At(Id id) { return tenants[static_cast<size_t>(id)]; }
+  const Tenant& At(Id id) const { return tenants[static_cast<size_t>(id)]; }
+  // nullptr if the job has ended.
+  Tenant* Find(JobId job) {
+    const auto found = ids.find(job);
+    return found == ids.end() ? nullptr : &At(found->second);
+  }
+
+  int64_t Arm(Id id, TimePoint time) {
+    timers.push({time, ++last_timer, id});
+    return last_timer;
+  }
+
+  Id NewTenant(JobId job) {
+    Id id = static_cast<Id>(tenants.size());
+    if (unused.empty()) {
+      tenants.emplace_back();
+    } else {
+      id = unused.back();
+      unused.pop_back();
+      At(id) = Tenant();
+    }
+    CHECK(ids.emplace(job, id).second) << "job " << job.value << " is started again";
+    return id;
+  }
+
+  void Start(const Job& job, const CpuSet& cores, Split threads) {
+    const auto plan = plans.find(job.id.value);
+    CHECK(plan != plans.end()) << "job " << job.id.value << " was not described";
+    const Id id = NewTenant(job.id);
+    Tenant& tenant = At(id);
+    tenant.plan = plan->second;
+    plans.erase(plan);
+    tenant.job = job.id;
+    tenant.malleable = job.elasticity == Elasticity::kMalleable;
+    const Random random(tenant.plan.seed);
+    tenant.random = random.Derive("delays");
+    if (options.model.noise > 0)
+      tenant.noise = std::exp(random.Derive("noise").Normal(0, options.model.noise));
+    tenant.cores = tenant.target = cores;
+    tenant.threads = tenant.target_threads = threads;
+    tenant.asked = tenant.since = now;
+    executions.Add(id, static_cast<double>(tenant.plan.steps));
+    const Duration start =
+        options.model.startup ? programs.StartTime(tenant.plan.program) : Duration::zero();
+    MakeReady(id, start);
+  }
+
+  void MakeReady(Id id, Duration after) {
+    At(id).ready_at = now + after;
+    At(id).ready_timer = Arm(id, now + after);
+  }
+
+  // To these cores, or to none.
+  void Move(JobId job, const CpuSet& cores, Split threads) {
+    const auto found = ids.find(job);
+    CHECK(found != ids.end()) << "job " << job.value << " is granted cores but does not run";
+    const Id id = found->second;
+    Tenant& tenant = At(id);
+    const CpuSet leaves = tenant.Held() - cores;
+    tenant.target = cores;
+    tenant.target_threads = tenant.malleable ? threads : tenant.threads;
+    tenant.settling = true;
+    tenant.asked = now;
+    tenant.settle_timer = -1;
+    switch (tenant.phase) {
+      case Phase::kStarting: return MoveStarting(id, leaves);
+      case Phase::kComputing: return MoveComputing(id, leaves);
+      case Phase::kLeaving:
+        if (!leaves.Empty()) EndBy(id, now + options.revocation_deadline);
+    }
+  }
+
+  // The host moves it from outside, and stops it for a pause.
+  void MoveStarting(Id id, const CpuSet& leaves) {
+    Tenant& tenant = At(id);
+    const bool was_paused = tenant.cores.Empty();
+    tenant.cores = tenant.target;
+    tenant.threads = tenant.target_threads;
+    if (tenant.cores.Empty() && !was_paused) {
+      tenant.start_left = tenant.ready_at - now;
+      tenant.ready_timer = -1;
+    } else if (was_paused && !tenant.cores.Empty()) {
+      MakeReady(id, tenant.start_left);
+    }
+    if (!leaves.Empty()) tenant.settle_timer = Arm(id, now);
+  }
+
+  void MoveComputing(Id id, const CpuSet& leaves) {
+    Tenant& tenant = At(id);
+    if (leaves.Empty() && !tenant.failure.empty()) {  // It need not leave after all.
+      tenant.failure.clear();
+      tenant.end_timer = -1;
+    }
+    Duration delay{0};
+    if (tenant.malleable && options.model.resize_delay) {
+      const DelayQuantiles& delays =
+          ResizeDelayOf(options.profile->resize, tenant.cores, tenant.target);
+      delay = DrawDelay(delays, &tenant.random);
+    }
+    if (!tenant.malleable) Settle(id);
+    if (!leaves.Empty() && delay > options.revocation_deadline) {
+      tenant.failure = fmt::format("did not leave cores {} within {} ms", leaves.ToString(),
+                                   options.revocation_deadline / std::chrono::milliseconds(1));
+      return EndBy(id, now + options.revocation_deadline);
+    }
+    tenant.settle_timer = Arm(id, now + delay);
+  }
+
+  void EndBy(Id id, TimePoint time) {
+    Tenant& tenant = At(id);
+    if (tenant.end_timer >= 0 && tenant.ends <= time) return;
+    tenant.ends = time;
+    tenant.end_timer = Arm(id, time);
+  }
+
+  // Its threads are where the latest grant wants them.
+  void Settle(Id id) {
+    Tenant& tenant = At(id);
+    tenant.cores = tenant.target;
+    tenant.threads = tenant.target_threads;
+    if (tenant.phase == Phase::kComputing) Compute(id);
+  }
+
+  // How many threads it has awake: a malleable one never more than cores.
+  static int Awake(const Tenant& tenant) {
+    const int cores = tenant.cores.Count();
+    const int threads = ThreadsOf(tenant.threads);
+    if (tenant.phase != Phase::kComputing || cores == 0) return 0;
+    return tenant.malleable ? std::min(threads, cores) : threads;
+  }
+
+  void Compute(Id id) {
+    const Tenant& tenant = At(id);
+    sharing.Place(id, tenant.cores, Awake(tenant));
+  }
+
+  // Brings rates up to date with all that was moved. Before any time passes.
+  void Refresh() {
+    for (const Id id : sharing.TakeChanged()) {
+      Tenant& tenant = At(id);
+      if (tenant.phase != Phase::kComputing) continue;
+      Count(&tenant);
+      LeaveOthers(&tenant);
+      const int awake = Awake(tenant);
+      if (awake == 0) {
+        tenant.busy = 0;
+        tenant.runnable = 0;
+        executions.SetRate(id, 0, 0, Seconds());
+        if (options.steps) log.SetRate(id, 0, 0, 0, Seconds());
+        continue;
+      }
+      const CoreSharing::Share share = sharing.Of(id);
+      tenant.busy = share.cores;
+      tenant.runnable = awake;
+      tenant.among_others = true;
+      const Executions::ClockId clock =
+          programs.Join(tenant.plan.program, tenant.busy, &contention);
+      const double rate =
+          programs.StepsPerSecond(tenant.plan.program, tenant.threads, share) / tenant.noise;
+      executions.SetRate(id, clock, rate, Seconds());
+      if (options.steps) log.SetRate(id, clock, rate, awake, Seconds());
+    }
+    for (const Executions::ClockId clock : contention.Update(Seconds())) {
+      if (options.steps) log.OnSpeed(clock, Seconds());
+    }
+  }
+
+  // Adds up what its threads have done and waited since the last change.
+  void Count(Tenant* tenant) const {
+    const double passed = ToSeconds(now - tenant->since);
+    tenant->run_time_s += passed * tenant->busy;
+    tenant->wait_s += passed * std::max(0.0, tenant->runnable - tenant->busy);
+    tenant->since = now;
+  }
+
+  void LeaveOthers(Tenant* tenant) {
+    if (std::exchange(tenant->among_others, false))
+      contention.Leave(tenant->plan.program, tenant->busy);
+  }
+
+  // It computes no more.
+  void Withdraw(Id id) {
+    Tenant& tenant = At(id);
+    Count(&tenant);
+    LeaveOthers(&tenant);
+    tenant.busy = 0;
+    tenant.runnable = 0;
+    executions.SetRate(id, 0, 0, Seconds());
+    sharing.Place(id, {}, 0);
+  }
+
+  void Remove(Id id) {
+    Tenant& tenant = At(id);
+    if (tenant.phase == Phase::kComputing) {
+      if (options.steps) log.Flush(id, Seconds());
+      Withdraw(id);
+    }
+    gone.push_back(SampleOf(id));
+    executions.Remove(id);
+    ids.erase(tenant.job);
+    tenant = Tenant();
+    unused.push_back(id);
+  }
+
+  void Complete(Id id) {
+    Tenant& tenant = At(id);
+    if (options.steps) log.Finish(id, tenant.plan.steps, Seconds());
+    Withdraw(id);
+    executions.Add(id, 0);  // Nothing left, whatever the rounding.
+    tenant.phase = Phase::kLeaving;
+    tenant.settle_timer = -1;
+    tenant.failure.clear();
+    const Duration leaving =
+        options.model.startup ? programs.StopTime(tenant.plan.program) : Duration::zero();
+    EndBy(id, now + leaving);
+  }
+
+  std::optional<HostEvent> Fire(const Timer& timer) {
+    Tenant& tenant = At(timer.tenant);
+    if (timer.number == tenant.ready_timer) {
+      tenant.ready_timer = -1;
+      tenant.phase = Phase::kComputing;
+      if (options.steps) log.Start(timer.tenant, tenant.job, Seconds());
+      Compute(timer.tenant);
+      if (!tenant.settling || tenant.settle_timer >= 0) return std::nullopt;
+      tenant.settling = false;
+      tenant.settled_lately = true;
+      return HostSettled{tenant.job};
+    }
+    if (timer.number == tenant.settle_timer) return Settled(timer.tenant);
+    if (timer.number != tenant.end_timer) return std::nullopt;
+    const JobId job = tenant.job;
+    const std::string failure = tenant.failure;
+    Remove(timer.tenant);
+    if (!failure.empty()) return HostFailed{job, failure};
+    return HostFinished{job};
+  }
+
+  HostEvent Settled(Id id) {
+    Tenant& tenant = At(id);
+    tenant.settle_timer = -1;
+    tenant.settling = false;
+    tenant.settled_lately = true;
+    if (tenant.malleable && tenant.phase == Phase::kComputing) {
+      const auto split = [](const CpuSet& cores, Split threads) {
+        return cores.Empty() ? Split{0, 0} : threads;
+      };
+      resizes.push_back({.job = tenant.job,
+                         .time = now,
+                         .cause = "grant",
+                         .before = split(tenant.cores, tenant.threads),
+                         .after = split(tenant.target, tenant.target_threads),
+                         .cores = tenant.target,
+                         .op = "",
+                         .taken = now - tenant.asked});
+      Settle(id);
+    }
+    return HostSettled{tenant.job};
+  }
+
+  double StepsDone(Id id) const {
+    return static_cast<double>(At(id).plan.steps) - executions.Left(id, Seconds());
+  }
+
+  TenantSample SampleOf(Id id) {
+    Tenant& tenant = At(id);
+    Count(&tenant);
+    TenantSample sample;
+    sample.job = tenant.job;
+    sample.time = now;
+    sample.granted = tenant.Held();
+    sample.runnable_threads = sample.compute_threads = tenant.runnable;
+    sample.settling = tenant.settling || std::exchange(tenant.settled_lately, false);
+    sample.run_time = FromSeconds(tenant.run_time_s);
+    sample.run_queue_wait = FromSeconds(tenant.wait_s);
+    sample.steps = static_cast<int64_t>(std::floor(StepsDone(id) + 1e-9));
+    sample.images = sample.steps * tenant.plan.batch;
+    return sample;
+  }
+
+  std::optional<HostEvent> Next(TimePoint deadline) {
+    while (true) {
+      Refresh();
+      const std::optional<Executions::Completion> completion = executions.Next();
+      const TimePoint completes = completion ? Up(completion->time) : TimePoint::max();
+      const TimePoint fires = timers.empty() ? TimePoint::max() : timers.top().time;
+      if (std::min(completes, fires) > deadline) {
+        now = std::max(now, deadline);
+        return std::nullopt;
+      }
+      now = std::max(now, std::min(completes, fires));
+      if (completes < fires) {
+        Complete(completion->id);
+        continue;
+      }
+      const Timer timer = timers.top();
+      timers.pop();
+      if (std::optional<HostEvent> event = Fire(timer)) return event;
+    }
+  }
+
+  Duration Charge() {
+    switch (options.model.charge) {
+      case SimulationSettings::Charge::kNone: return Duration::zero();
+      case SimulationSettings::Charge::kFixed: return options.model.fixed_charge;
+      case SimulationSettings::Charge::kMeasured:
+        return DrawDelay(options.profile->decision, &decisions);
+    }
+    return Duration::zero();
+  }
+
+  const Options options;
+  TimePoint now;
+  ProgramModels programs;
+  Executions executions;
+  CoreSharing sharing;
+  Contention contention;
+  StepLog log;
+  bool seeded = false;
+  Random decisions{0};                           // What they are charged.
+  std::unordered_map<int64_t, Described> plans;  // Of jobs that were described and not started.
+  std::deque<Tenant> tenants;                    // By id; those in `ids` live.
+  std::vector<Id> unused;
+  std::map<JobId, Id> ids;
+  std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers;
+  int64_t last_timer = 0;
+  std::vector<TenantSample> gone;  // Last samples of those that ended since the last Sample.
+  std::vector<ResizeSample> resizes;
+};
+
+SimulatedHost::SimulatedHost(Options options) : impl_(new Impl(std::move(options))) {}
+SimulatedHost::~SimulatedHost() = default;
+
+TimePoint SimulatedHost::Now() const { return impl_->now; }
+
+void SimulatedHost::Describe(JobId job, const TenantSpec& spec) {
+  // The first job's seed tells trials apart.
+  if (!std::exchange(impl_->seeded, true)) impl_->decisions = Random(spec.seed).Derive("decisions");
+  impl_->plans[job.value] = {.program = impl_->programs.IndexOf(ProgramName(spec)),
+                             .steps = spec.steps,
+                             .batch = spec.batch,
+                             .seed = spec.seed};
+}
+
+std::vector<TenantSample> SimulatedHost::Sample() {
+  impl_->Refresh();
+  std::vector<TenantSample> samples = std::exchange(impl_->gone, {});
+  for (const auto& [job, id] : impl_->ids) {
+    samples.push_back(impl_->SampleOf(id));
+    if (impl_->options.steps && impl_->At(id).phase == Phase::kComputing)
+      impl_->log.Flush(id, impl_->Seconds());
+  }
+  impl_->log.Forget(impl_->Seconds());
+  return samples;
+}
+
+std::vector<StepSample> SimulatedHost::TakeSteps() { return impl_->log.Take(); }
+
+std::vector<ResizeSample> SimulatedHost::TakeResizes() { return std::exchange(impl_->resizes, {}); }
+
+std::vector<std::string> SimulatedHost::TakeMarks() { return impl_->programs.TakeMarks(); }
+
+Duration SimulatedHost::ChargeDecision(Duration) {
+  impl_->Refresh();
+  const Duration charged = impl_->Charge();
+  impl_->now += charged;
+  return charged;
+}
+
+void SimulatedHost::Start(const Job& job, const CpuSet& cores, Split threads) {
+  impl_->Start(job, cores, threads);
+}
+
+void SimulatedHost::Grant(JobId job, const CpuSet& cores, Split threads) {
+  impl_->Move(job, cores, threads);
+}
+
+void SimulatedHost::Pause(JobId job) { impl_->Move(job, {}, {0, 0}); }
+
+void SimulatedHost::Stop(JobId job) {
+  if (const auto found = impl_->ids.find(job); found != impl_->ids.end())
+    impl_->Remove(found->second);
+}
+
+double SimulatedHost::Progress(JobId job) const {
+  const auto found = impl_->ids.find(job);
+  if (found == impl_->ids.end()) return 0;
+  const auto all = static_cast<double>(impl_->At(found->second).plan.steps);
+  return std::clamp(impl_->StepsDone(found->second) / std::max(1.0, all), 0.0, 1.0);
+}
+
+std::optional<HostEvent> SimulatedHost::NextEvent(TimePoint deadline) {
+  return impl_->Next(deadline);
+}
+
+}  // namespace cosched

@@ -1,0 +1,66 @@
+#pragma once
+// The modelled world: tenants that are numbers, a virtual clock, and one heap of events. Implements
+// the Host seam for the arbiter and the World seam for the harness, so that policies, arbiter,
+// metrics and records are the same as on hardware. What a tenant costs comes from a Profile; each
+// part of the model is one file below experiments/hosts/simulation/, and can be switched off. Equal
+// experiments and seeds give equal events to the nanosecond: nothing here reads the wall clock. One
+// thread.
+//
+// Follows ProcessHost in what a tenant does when (experiments/hosts/supervised_tenant.h): a start
+// settles when the first step begins; a malleable tenant answers a grant after the measured delay
+// and computes as before until then; a rigid or moldable one is moved at once and keeps its
+// threads; one that starts is moved at once; one that has done its last step hears nothing more.
+//
+// Not modelled, and so 0 or empty in the records: involuntary switches, migrations, throttled time
+// and pressure (PSI), the op that ran at a resize, losses, actuations. Where memory is and how far
+// cores are from each other costs nothing.
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "experiments/harness.h"
+#include "experiments/hosts/simulation/settings.h"
+#include "workloads/profile.h"
+
+namespace cosched {
+
+class SimulatedHost final : public World, public Host, public Clock {
+ public:
+  struct Options {
+    std::shared_ptr<const Profile> profile;
+    SimulationSettings model = {};
+    Duration revocation_deadline = std::chrono::milliseconds(250);
+    bool steps = true;  // TakeSteps tells them.
+  };
+  explicit SimulatedHost(Options options);
+  ~SimulatedHost() override;
+
+  // World. REQUIRES: the profile has the job's program.
+  Host& GetHost() override { return *this; }
+  void Describe(JobId job, const TenantSpec& spec) override;
+  std::vector<TenantSample> Sample() override;
+  std::vector<StepSample> TakeSteps() override;
+  std::vector<ResizeSample> TakeResizes() override;
+  std::vector<ActuationSample> TakeActuations() override { return {}; }
+  std::vector<std::string> TakeMarks() override;
+
+  // Host.
+  const Clock& GetClock() const override { return *this; }
+  Duration ChargeDecision(Duration measured) override;
+  void Start(const Job& job, const CpuSet& cores, Split threads) override;
+  void Grant(JobId job, const CpuSet& cores, Split threads) override;
+  void Pause(JobId job) override;
+  void Stop(JobId job) override;
+  double Progress(JobId job) const override;
+  std::optional<HostEvent> NextEvent(TimePoint deadline) override;
+
+  // Clock.
+  TimePoint Now() const override;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace cosched

@@ -1,0 +1,53 @@
+#pragma once
+// How co-runners slow each other down through what they share beside cores (caches, memory
+// bandwidth): a step of program i takes
+//
+//   1 + sensitivity_i * sum over the other tenants j of pressure_j * busy cores_j
+//
+// times as long as alone (workloads/profile.h; fitted to pairs by `cosched calibrate`). Source: the
+// sensitivity/pressure model of co-location, as in Bubble-Up (Mars et al., MICRO 2011), in its
+// linear form.
+//
+// All tenants of one program with as many busy cores are slowed alike, so they share a clock of the
+// Executions, and a change of the total pressure is one change of speed for each such group:
+// O(groups), whatever the number of tenants. One thread.
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "experiments/hosts/simulation/executions.h"
+
+namespace cosched {
+
+class Contention {
+ public:
+  // enabled = false: all run by one clock of speed 1. The executions outlive it.
+  Contention(Executions* executions, bool enabled);
+
+  // The clock of tenants with that program (any number that names it) on so many busy cores.
+  // Counts one such tenant more; the clock's speed holds after the next Update.
+  Executions::ClockId Join(int program, double pressure, double sensitivity, double busy);
+  void Leave(int program, double busy);  // Counts one less.
+  // Brings the clocks' speeds up to date; tells which clocks' speeds have changed.
+  const std::vector<Executions::ClockId>& Update(double now);
+
+ private:
+  struct Group {
+    Executions::ClockId clock = 0;
+    double pressure = 0;  // Of one tenant, all its busy cores.
+    double sensitivity = 0;
+    int64_t tenants = 0;
+  };
+  using Key = std::pair<int, int64_t>;  // Program; busy cores in parts of kParts.
+
+  Executions* const executions_;
+  const bool enabled_;
+  bool changed_ = false;
+  std::map<Key, Group> groups_;  // With tenants.
+  std::vector<Executions::ClockId> unused_;
+  std::vector<Executions::ClockId> slowed_;
+};
+
+}  // namespace cosched

@@ -1,0 +1,59 @@
+#pragma once
+// Who computes on which core, and what part of it each gets. The kernel's fair scheduler is
+// modelled as perfect: a tenant's threads spread evenly over its cores, and a core is shared fairly
+// among the threads on it.
+//
+//   density d_i = threads_i / cores_i         threads of tenant i on each of its cores
+//   load L_c    = sum of d_i on core c
+//   part of c   = d_i if L_c <= 1, else d_i / L_c
+//   cores_i     = sum of its parts            what it computes with, a fraction maybe
+//   threads per core = mean of max(1, L_c) over its cores
+//
+// Source: processor sharing, Kleinrock, JACM 14(2), 1967; CFS's weighted fair queueing with equal
+// weights. Costs O(cores of the tenant) while nobody shares, else O(tenants on these cores x their
+// cores). One thread.
+
+#include <vector>
+
+#include "engine/base/cpu_set.h"
+
+namespace cosched {
+
+class CoreSharing {
+ public:
+  using Id = int;  // As of Executions.
+
+  // Where the tenant's threads compute from now on; 0 threads or no cores = nowhere.
+  void Place(Id id, const CpuSet& cores, int threads);
+
+  struct Share {
+    double cores = 0;    // What it computes with.
+    double granted = 0;  // What it may compute on.
+    double threads_per_core = 1;
+    bool shared = false;  // With another tenant.
+  };
+  Share Of(Id id) const;
+
+  // Those whose share may have changed since the last call, each once, in no order that means
+  // anything but always the same.
+  std::vector<Id> TakeChanged();
+
+ private:
+  struct Tenant {
+    std::vector<int> cores;
+    int threads = 0;
+    bool changed = false;
+    double Density() const {
+      return static_cast<double>(threads) / static_cast<double>(cores.size());
+    }
+  };
+
+  void Change(Id id);
+  void ChangeAllOn(const std::vector<int>& cores);
+
+  std::vector<Tenant> tenants_;        // By id.
+  std::vector<std::vector<Id>> here_;  // By core.
+  std::vector<Id> changed_;
+};
+
+}  // namespace cosched

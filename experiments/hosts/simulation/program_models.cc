@@ -1,0 +1,61 @@
+#include "experiments/hosts/simulation/program_models.h"
+
+#include <fmt/format.h>
+
+#include "engine/base/check.h"
+
+namespace cosched {
+
+ProgramModels::ProgramModels(const Profile& profile, bool oversubscription)
+    : oversubscription_(oversubscription) {
+  for (const ProgramProfile& program : profile.programs) {
+    indexes_[program.program] = static_cast<int>(programs_.size());
+    programs_.emplace_back(program);
+  }
+}
+
+int ProgramModels::IndexOf(const std::string& program) const {
+  const auto found = indexes_.find(program);
+  CHECK(found != indexes_.end()) << "the profile has no program " << program;
+  return found->second;
+}
+
+double ProgramModels::StepsPerSecond(int index, Split threads, const CoreSharing::Share& share) {
+  Program& program = programs_[static_cast<size_t>(index)];
+  SpeedModel::StepTime step;
+  if (share.shared || !oversubscription_) {
+    step = program.speed.Step(threads, share.cores, share.threads_per_core, oversubscription_);
+  } else {
+    const auto cores = static_cast<uint64_t>(share.granted);
+    const uint64_t key = (static_cast<uint64_t>(threads.inter) << 40) |
+                         (static_cast<uint64_t>(threads.intra) << 20) | cores;
+    const auto [known, is_new] = program.alone.try_emplace(key);
+    if (is_new) known->second = program.speed.Alone(threads, static_cast<int>(cores));
+    step = known->second;
+  }
+  program.beyond |= step.beyond;
+  return 1 / step.seconds;
+}
+
+Executions::ClockId ProgramModels::Join(int index, double busy, Contention* contention) const {
+  const Program& program = At(index);
+  return contention->Join(index, program.pressure, program.sensitivity, busy);
+}
+
+std::vector<std::string> ProgramModels::TakeMarks() {
+  std::vector<std::string> marks;
+  const auto mark = [&marks](const Program& program, int flag, const std::string& what) {
+    if (program.beyond & flag)
+      marks.push_back(fmt::format("rests on extrapolation: {} {}", program.name, what));
+  };
+  for (Program& program : programs_) {
+    mark(program, SpeedModel::kCores,
+         fmt::format("on more cores than the {} measured", program.speed.MeasuredCores()));
+    mark(program, SpeedModel::kThreadsPerCore, "with more threads per core than measured");
+    mark(program, SpeedModel::kSplit, "with an inter-op size that was not measured");
+    program.beyond = 0;
+  }
+  return marks;
+}
+
+}  // namespace cosched

@@ -1,0 +1,57 @@
+#pragma once
+// The programs of a profile as the simulated host asks for them: speeds remembered, start-up and
+// stop times (the profile's medians), and what was extrapolated, for the marks. One thread.
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/base/clock.h"
+#include "experiments/hosts/simulation/contention.h"
+#include "experiments/hosts/simulation/core_sharing.h"
+#include "experiments/hosts/simulation/speed_model.h"
+
+namespace cosched {
+
+class ProgramModels {
+ public:
+  // oversubscription: more threads than cores cost the measured penalty.
+  ProgramModels(const Profile& profile, bool oversubscription);
+
+  int IndexOf(const std::string& program) const;  // REQUIRES: the profile has it.
+  Duration StartTime(int program) const { return At(program).start; }
+  Duration StopTime(int program) const { return At(program).stop; }
+  // Alone but for those that it shares cores with.
+  double StepsPerSecond(int program, Split threads, const CoreSharing::Share& share);
+  // Counts it as a co-runner.
+  Executions::ClockId Join(int program, double busy, Contention* contention) const;
+
+  // What rests on extrapolation, once.
+  std::vector<std::string> TakeMarks();
+
+ private:
+  struct Program {
+    explicit Program(const ProgramProfile& profile)
+        : name(profile.program),
+          speed(profile),
+          start(FromSeconds(profile.start_s.value)),
+          stop(FromSeconds(profile.stop_s.value)),
+          pressure(profile.pressure),
+          sensitivity(profile.sensitivity) {}
+    std::string name;
+    SpeedModel speed;
+    Duration start, stop;
+    double pressure, sensitivity;
+    std::unordered_map<uint64_t, SpeedModel::StepTime> alone;  // Remembered.
+    int beyond = 0;  // Of all that was asked.
+  };
+  const Program& At(int program) const { return programs_[static_cast<size_t>(program)]; }
+
+  const bool oversubscription_;
+  std::vector<Program> programs_;
+  std::unordered_map<std::string, int> indexes_;
+};
+
+}  // namespace cosched

@@ -1,0 +1,24 @@
+#pragma once
+// Which parts of the simulator's model are on: [simulation] of an experiment file. Plain data; in
+// the manifest, so that a reader knows what the figures hold.
+
+#include <string>
+
+#include "engine/base/clock.h"
+
+namespace cosched {
+
+struct SimulationSettings {
+  bool contention = true;        // simulation/contention.h
+  bool oversubscription = true;  // simulation/speed_model.h: the penalty of threads > cores
+  bool startup = true;           // start_s and stop_s of the profile
+  bool resize_delay = true;      // simulation/delays.h
+  // What a decision's own time costs: drawn from the profile, nothing, or so much.
+  enum class Charge { kMeasured, kNone, kFixed };
+  Charge charge = Charge::kMeasured;
+  Duration fixed_charge{0};
+  // Of a job's step time, log-normal with median 1: the standard deviation of its logarithm.
+  double noise = 0;
+};
+
+}  // namespace cosched
