@@ -325,6 +325,21 @@ std::optional<ProfileConfig> ReadProfile(const TomlTable& root, const std::files
   return read;
 }
 
+// Policies that go by speed need that of every program.
+void CheckSpeeds(const TomlTable& root, const ExperimentConfig& config) {
+  for (size_t i = 0; i < config.policies.size(); ++i) {
+    if (!FindPolicy(config.policies[i])->needs_speed) continue;
+    for (const WorkloadConfig& workload : config.workloads) {
+      if (config.profile->profile->Find(ProgramName(workload.spec))) continue;
+      root.Fail(fmt::format("policies.{}", i),
+                fmt::format("\"{}\" goes by how fast the jobs run, but {} holds no \"{}\"",
+                            config.policies[i], config.profile->file.string(),
+                            ProgramName(workload.spec)),
+                "a machine.profile that holds every workload's program");
+    }
+  }
+}
+
 SimulationSettings ReadSimulation(const TomlTable& table) {
   table.AllowOnly(
       {"contention", "oversubscription", "startup", "resize_delay", "charge_decisions", "noise"});
@@ -560,6 +575,7 @@ ExperimentConfig LoadConfig(const std::filesystem::path& file,
       std::chrono::milliseconds(sampling.Integer("period_ms", 100, 1, kMaxPeriodMilliseconds));
   config.workloads = ReadWorkloads(root, folder, config.cores.Count());
   config.profile = ReadProfile(root, folder, config);
+  CheckSpeeds(root, config);
   config.simulation = ReadSimulation(root.Table("simulation"));
   config.trace = ReadTraceConfig(root.Table("trace"), folder, config);
   ReadPolicyParameters(root, &config);

@@ -50,7 +50,8 @@ struct Tenant {
   TimePoint ready_at;           // When its start is over, unless it is paused meanwhile.
   Duration start_left{0};       // While it is paused in its start.
   // What it computes with, and since when.
-  bool among_others = false;  // Counted as a co-runner.
+  bool among_others = false;  // Counted as a co-runner,
+  double pressing = 0;        // at this rate.
   double busy = 0;
   int runnable = 0;
   TimePoint since;
@@ -245,10 +246,10 @@ struct SimulatedHost::Impl {
       tenant.busy = share.cores;
       tenant.runnable = awake;
       tenant.among_others = true;
+      const double speed = programs.StepsPerSecond(tenant.plan.program, tenant.threads, share);
       const Executions::ClockId clock =
-          programs.Join(tenant.plan.program, tenant.busy, &contention);
-      const double rate =
-          programs.StepsPerSecond(tenant.plan.program, tenant.threads, share) / tenant.noise;
+          programs.Join(tenant.plan.program, speed, &contention, &tenant.pressing);
+      const double rate = speed / tenant.noise;
       executions.SetRate(id, clock, rate, Seconds());
       if (options.steps) log.SetRate(id, clock, rate, awake, Seconds());
     }
@@ -267,7 +268,7 @@ struct SimulatedHost::Impl {
 
   void LeaveOthers(Tenant* tenant) {
     if (std::exchange(tenant->among_others, false))
-      contention.Leave(tenant->plan.program, tenant->busy);
+      contention.Leave(tenant->plan.program, tenant->pressing);
   }
 
   // It computes no more.

@@ -8,10 +8,10 @@
 namespace cosched {
 namespace {
 
-constexpr double kParts = 1024;                  // Of a core: how finely groups are told apart.
+constexpr double kParts = 1024;                  // How finely rates are told apart.
 constexpr Executions::ClockId kUndisturbed = 0;  // Of those that nothing slows.
 
-int64_t Parts(double busy) { return std::llround(busy * kParts); }
+int64_t Parts(double rate) { return std::llround(rate * kParts); }
 
 }  // namespace
 
@@ -21,12 +21,12 @@ Contention::Contention(Executions* executions, bool enabled)
 }
 
 Executions::ClockId Contention::Join(int program, double pressure, double sensitivity,
-                                     double busy) {
+                                     double rate) {
   if (!enabled_ || (pressure == 0 && sensitivity == 0)) return kUndisturbed;
   changed_ = true;
-  Group& group = groups_[{program, Parts(busy)}];
+  Group& group = groups_[{program, Parts(rate)}];
   if (group.tenants++ > 0) return group.clock;
-  group.pressure = pressure * busy;
+  group.pressure = pressure * rate;
   group.sensitivity = sensitivity;
   if (sensitivity > 0) {
     if (unused_.empty()) {
@@ -39,8 +39,8 @@ Executions::ClockId Contention::Join(int program, double pressure, double sensit
   return group.clock;
 }
 
-void Contention::Leave(int program, double busy) {
-  const auto group = groups_.find({program, Parts(busy)});
+void Contention::Leave(int program, double rate) {
+  const auto group = groups_.find({program, Parts(rate)});
   if (group == groups_.end()) return;  // No account is taken of it.
   changed_ = true;
   if (--group->second.tenants > 0) return;

@@ -37,9 +37,11 @@ double ProgramModels::StepsPerSecond(int index, Split threads, const CoreSharing
   return 1 / step.seconds;
 }
 
-Executions::ClockId ProgramModels::Join(int index, double busy, Contention* contention) const {
+Executions::ClockId ProgramModels::Join(int index, double steps_per_second, Contention* contention,
+                                        double* rate) const {
   const Program& program = At(index);
-  return contention->Join(index, program.pressure, program.sensitivity, busy);
+  *rate = steps_per_second * program.one_core_step_s;
+  return contention->Join(index, program.pressure, program.sensitivity, *rate);
 }
 
 std::vector<std::string> ProgramModels::TakeMarks() {

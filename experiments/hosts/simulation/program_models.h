@@ -25,8 +25,9 @@ class ProgramModels {
   Duration StopTime(int program) const { return At(program).stop; }
   // Alone but for those that it shares cores with.
   double StepsPerSecond(int program, Split threads, const CoreSharing::Share& share);
-  // Counts it as a co-runner.
-  Executions::ClockId Join(int program, double busy, Contention* contention) const;
+  // Counts one of that speed as a co-runner; its rate goes to Contention::Leave.
+  Executions::ClockId Join(int program, double steps_per_second, Contention* contention,
+                           double* rate) const;
 
   // What rests on extrapolation, once.
   std::vector<std::string> TakeMarks();
@@ -38,14 +39,16 @@ class ProgramModels {
           speed(profile),
           start(FromSeconds(profile.start_s.value)),
           stop(FromSeconds(profile.stop_s.value)),
+          one_core_step_s(speed.Alone({1, 1}, 1).seconds),
           pressure(profile.pressure),
           sensitivity(profile.sensitivity) {}
     std::string name;
     SpeedModel speed;
     Duration start, stop;
+    double one_core_step_s;
     double pressure, sensitivity;
     std::unordered_map<uint64_t, SpeedModel::StepTime> alone;  // Remembered.
-    int beyond = 0;  // Of all that was asked.
+    int beyond = 0;                                            // Of all that was asked.
   };
   const Program& At(int program) const { return programs_[static_cast<size_t>(program)]; }
 
