@@ -117,8 +117,10 @@ std::string PolicyProcess::Ask(std::string line, Duration limit) {
     return std::runtime_error(fmt::format("no answer within {:g} s", ToSeconds(limit)));
   };
   Receive();
-  if (!received_.empty())
-    throw std::runtime_error("it has written more than the one line asked for");
+  if (!received_.empty()) {
+    throw std::runtime_error("it has written what nobody asked for: " +
+                             received_.substr(0, received_.find('\n')));
+  }
   for (size_t sent = 0; sent < line.size();) {
     const ssize_t count =
         send(socket_.get(), line.data() + sent, line.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);

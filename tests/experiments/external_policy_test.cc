@@ -152,9 +152,10 @@ TEST_F(ExternalPolicyTest, AProgramThatDoesNotSayWhatItIsIsRefused) {
   EXPECT_EQ(missing.line, 12);
   ExpectContains(missing.problem, "it has ended with status 127");
   ExpectContains(RefusedProgram("cat").problem, "there is no key \"kind\"");
-  ExpectContains(RefusedProgram("echo hello").problem, "it is no JSON object: hello");
-  ExpectContains(RefusedProgram("echo '{\"protocol\": 2}'").problem, "it speaks protocol 2, not 1");
-  ExpectContains(RefusedProgram("echo '{}'").problem, "protocol (none given)");
+  ExpectContains(RefusedProgram("read -r line; echo hello").problem, "it is no JSON object: hello");
+  ExpectContains(RefusedProgram("read -r line; echo '{\"protocol\": 2}'").problem,
+                 "it speaks protocol 2, not 1");
+  ExpectContains(RefusedProgram("read -r line; echo '{}'").problem, "protocol (none given)");
   ExpectContains(Refused("exec = \"true\"\ndirectory = \"nowhere\"\n").problem, "nowhere");
   ExpectContains(Refused("exec = \"true\"\nlibrary = \"x.so\"\n").problem, "beside library");
   EXPECT_EQ(Refused("exec = \"true\"\ntime_limit_s = 0\n").key, "policy.mine.time_limit_s");
@@ -193,7 +194,7 @@ TEST_F(ExternalPolicyTest, ProgramsThatMisbehaveFailTheirCellOnlyWithTheReason) 
                  "no answer within 0.2 s");
   ExpectContains(ReasonOfFailure(Program("exec 0<&- 1>&-; sleep 600")), "it has closed its output");
   ExpectContains(ReasonOfFailure(Program(R"(echo '{"error": "I am lost"}')")), "I am lost");
-  ExpectContains(ReasonOfFailure(Program("echo '{}'; echo '{}'")), "more than the one line");
+  ExpectContains(ReasonOfFailure(Program("printf '{}\\n{}\\n'")), "what nobody asked for: {}");
   ExpectContains(ReasonOfFailure(Program(R"(echo '{"jobs": {"0": 99}}')")), "more than its max");
   ExpectContains(ReasonOfFailure(Program(R"(echo '{"jobs": {"7": 1}}')")), "there is no such job");
   ExpectContains(ReasonOfFailure(Program("echo '{}'")), "it can never drain");
