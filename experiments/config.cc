@@ -328,7 +328,7 @@ std::optional<ProfileConfig> ReadProfile(const TomlTable& root, const std::files
 // Policies that go by speed need that of every program.
 void CheckSpeeds(const TomlTable& root, const ExperimentConfig& config) {
   for (size_t i = 0; i < config.policies.size(); ++i) {
-    if (!FindPolicy(config.policies[i])->needs_speed) continue;
+    if (!config.FindPolicy(config.policies[i])->needs_speed) continue;
     for (const WorkloadConfig& workload : config.workloads) {
       if (config.profile->profile->Find(ProgramName(workload.spec))) continue;
       root.Fail(fmt::format("policies.{}", i),

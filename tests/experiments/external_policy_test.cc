@@ -172,6 +172,14 @@ TEST_F(ExternalPolicyTest, AProgramMayRefuseItsParameters) {
   EXPECT_EQ(unknown.allowed, "most");
 }
 
+TEST_F(ExternalPolicyTest, AProgramThatGoesBySpeedNeedsAProfile) {
+  const InputErrorDetails error = RefusedProgram(
+      Program("", "echo '{}'",
+              R"(echo '{"protocol": 1, "name": "odd", "summary": "s", "needs_speed": true}')"));
+  EXPECT_EQ(error.key, "policies.0");
+  ExpectContains(error.allowed, "machine.profile");
+}
+
 TEST_F(ExternalPolicyTest, NamesOfTheTreeAreTaken) {
   const auto name = [](const std::string& name) {
     return OpenPolicyProgram(
