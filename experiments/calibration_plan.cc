@@ -21,9 +21,7 @@ void AddAlone(size_t program, int cores, std::vector<Measurement>* plan) {
   };
   for (const int on : PowersUpTo(cores)) {
     add(on, {1, on});
-    for (int inter = 2; inter <= on; inter *= 2) {
-      if (on % inter == 0) add(on, {inter, on / inter});
-    }
+    for (int inter = 2; inter <= on; inter *= 2) add(on, {inter, on - inter + 1});
     for (const int threads : PowersUpTo(2 * cores)) {
       if (threads > on) add(on, {1, threads});
     }

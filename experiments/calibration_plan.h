@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/base/split.h"
+#include "experiments/hosts/simulation/speed_model.h"
 #include "experiments/hosts/tenant_spec.h"
 
 namespace cosched {
@@ -24,16 +25,16 @@ struct Measurement {
   Split threads;                 // Of each.
 
   // More threads than cores: only a rigid tenant has that.
-  bool IsRigid() const { return kind == Kind::kShared || threads.inter * threads.intra > cores; }
+  bool IsRigid() const { return kind == Kind::kShared || ThreadsOf(threads) > cores; }
   // Pressure and sensitivity are fitted to pairs; the rest is what they are checked on.
   bool IsFitted() const { return kind == Kind::kCoRun && programs.size() == 2; }
 };
 
-// For each program alone: powers of two (and all) as cores; on each as many threads as cores, in
-// every split into inter x intra that are powers of two, and more intra-op threads, by powers of
-// two up to twice the machine's cores; its resizes; and two of it that share all cores. All pairs
-// (a program with itself too) on 1 core each and on half of the cores each; up to 3 triples on a
-// third each. On 1 core there are no pairs.
+// For each program alone: powers of two (and all) as cores; on each as many threads as cores, with
+// every power of two as inter-op threads, and more intra-op threads, by powers of two up to twice
+// the machine's cores; its resizes; and two of it that share all cores. All pairs (a program with
+// itself too) on 1 core each and on half of the cores each; up to 3 triples on a third each. On 1
+// core there are no pairs.
 std::vector<Measurement> PlanCalibration(size_t programs, int cores);
 
 std::string Describe(const Measurement& measurement, const std::vector<TenantSpec>& programs);

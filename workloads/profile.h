@@ -23,8 +23,8 @@ struct Estimate {
   int samples = 0;
 };
 
-// Alone on the machine: a step's time, by cores and threads. threads.inter * threads.intra may
-// exceed the cores: that is what oversubscription is modelled on.
+// Alone on the machine: a step's time, by cores and threads. The threads (inter + intra
+// - 1, as the engine runs them) may exceed the cores: that is what oversubscription is modelled on.
 struct SpeedPoint {
   int cores = 1;
   Split threads;

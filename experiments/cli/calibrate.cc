@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <cstdlib>
 #include <ctime>
 #include <fstream>
 #include <memory>
@@ -20,6 +19,7 @@
 #include "experiments/calibration_fit.h"
 #include "experiments/cli/interrupt.h"
 #include "experiments/cli/plots.h"
+#include "experiments/cli/scratch_folder.h"
 #include "experiments/hosts/chaos_tenant.h"
 #include "experiments/published_profile.h"
 #include "experiments/realtime.h"
@@ -133,28 +133,6 @@ int FromPublished(const CalibrateArguments& arguments) {
   Save(std::move(published.profile), arguments.out);
   return 0;
 }
-
-// A folder for the records of one measurement at a time; removed with all that is in it.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string name =
-        (std::filesystem::temp_directory_path() / "cosched-calibrate-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr)
-      throw OutputError(name + ": can't make a folder for records");
-    path_ = name;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 // One line that changes on a terminal, else a line a measurement.
 void TellProgress(const CalibrationProgress& progress) {

@@ -54,7 +54,7 @@ class FormulaMachine {
       if (measurement.kind == Kind::kCoRun)
         slow_down += kSensitivity[program] * Press(measurement, i);
       if (measurement.kind == Kind::kShared) slow_down = 2;
-      const int threads = measurement.threads.inter * measurement.threads.intra;
+      const int threads = ThreadsOf(measurement.threads);
       const double step = Alone(program, measurement.cores, threads) * slow_down *
                           (1 + noise_ * random_.Normal(0, 1));
       measured.tenants.push_back(
@@ -108,8 +108,7 @@ TEST(Calibration, FindsWhatTheMachineIsMadeOf) {
   for (size_t i = 0; i < 2; ++i) {
     const ProgramProfile& program = profile.programs[i];
     for (const SpeedPoint& point : program.alone) {
-      const double truth =
-          FormulaMachine::Alone(i, point.cores, point.threads.inter * point.threads.intra);
+      const double truth = FormulaMachine::Alone(i, point.cores, ThreadsOf(point.threads));
       EXPECT_NEAR(point.step_s.value / truth, 1, 0.02);
       EXPECT_LE((point.step_s.high - point.step_s.low) / 2 / point.step_s.value, 0.02);
     }
