@@ -75,17 +75,21 @@ bool DrawPlots(const std::filesystem::path& run) {
   const bool swept = PointFolders(run) != std::vector{run};
   const std::string name =
       swept ? std::filesystem::absolute(run).parent_path().filename().string() : "plot_all";
-  const std::filesystem::path script = FindTreeFile("plots/" + name + ".py");
-  if (script.empty() && swept) {
+  if (swept && FindTreeFile("plots/" + name + ".py").empty()) {
     fmt::print(stderr,
                "no plots: there is no script for this sweep; each point has its own: "
                "cosched compare {}/<point>\n",
                run.string());
     return true;
   }
+  return DrawWith(name, run);
+}
+
+bool DrawWith(const std::string& name, const std::filesystem::path& run) {
+  const std::filesystem::path script = FindTreeFile("plots/" + name + ".py");
   if (script.empty()) {
     fmt::print(stderr,
-               "no plots: plots/plot_all.py is neither in the source tree nor beside the binary\n");
+               "no plots: plots/{}.py is neither in the source tree nor beside the binary\n", name);
     return false;
   }
   const std::string python = FindPython();

@@ -23,6 +23,9 @@ std::filesystem::path FindTreeFile(const std::string& path);
 // prints the paths of what it drew. False, with the reason on stderr, if it can't or fails.
 bool DrawPlots(const std::filesystem::path& run);
 
+// The same with plots/<script>.py.
+bool DrawWith(const std::string& script, const std::filesystem::path& run);
+
 // The binary that runs now.
 std::filesystem::path ThisBinary();
 

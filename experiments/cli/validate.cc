@@ -1,0 +1,284 @@
+#include "experiments/cli/validate.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "engine/base/error.h"
+#include "experiments/cli/execute.h"
+#include "experiments/cli/plots.h"
+#include "experiments/decision_diff.h"
+#include "experiments/manifest.h"
+#include "experiments/output_file.h"
+#include "experiments/validation.h"
+
+namespace cosched {
+namespace {
+
+constexpr int kBelowGate = 1;
+constexpr int kInterrupted = 130;
+// A bare --max-error is about these.
+constexpr std::string_view kGated[] = {"makespan", "turnaround", "throughput"};
+
+struct ValidateArguments {
+  std::vector<std::string> experiments;
+  std::string profile;
+  std::vector<std::string> measured;
+  std::vector<std::string> set;
+  std::string trials;
+  std::string seed;
+  std::vector<std::string> max_error;
+  std::string min_tau;
+  std::string out = "results";
+  bool no_plots = false;
+};
+
+struct Gates {
+  std::map<size_t, double> max_error;  // Metric, share.
+  std::optional<double> min_tau;
+};
+
+[[noreturn]] void Refuse(const char* option, const std::string& problem,
+                         const std::string& allowed) {
+  throw InputError({.file = "command line", .key = option, .problem = problem, .allowed = allowed});
+}
+
+double Share(const char* option, std::string_view text, double min, double max) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || rest != end || !(value >= min && value <= max))
+    Refuse(option, fmt::format("\"{}\"", text), fmt::format("a number, {} to {}", min, max));
+  return value;
+}
+
+std::string MetricNames() {
+  std::vector<std::string> names;
+  for (const Metric& metric : kMetrics) names.emplace_back(metric.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// "0.05" or "makespan=0.05".
+void AddGate(const std::string& text, Gates* gates) {
+  const size_t equal = text.find('=');
+  const bool bare = equal == std::string::npos;
+  const std::string_view name = std::string_view(text).substr(0, bare ? 0 : equal);
+  const double share =
+      Share("--max-error", std::string_view(text).substr(bare ? 0 : equal + 1), 0, 100);
+  bool known = false;
+  for (size_t i = 0; i < kMetrics.size(); ++i) {
+    const bool meant =
+        bare ? std::find(std::begin(kGated), std::end(kGated), kMetrics[i].name) != std::end(kGated)
+             : name == kMetrics[i].name;
+    if (!meant) continue;
+    // One that names its metric counts more than one that means several.
+    if (bare) gates->max_error.emplace(i, share);
+    if (!bare) gates->max_error[i] = share;
+    known = true;
+  }
+  if (!known)
+    Refuse("--max-error", fmt::format("there is no metric \"{}\"", name),
+           fmt::format("SHARE or METRIC=SHARE with one of {}", MetricNames()));
+}
+
+Gates ReadGates(const ValidateArguments& arguments) {
+  Gates gates;
+  for (const std::string& text : arguments.max_error) AddGate(text, &gates);
+  if (!arguments.min_tau.empty()) gates.min_tau = Share("--min-tau", arguments.min_tau, -1, 1);
+  return gates;
+}
+
+std::vector<std::string> Overrides(const ValidateArguments& arguments, const char* backend) {
+  std::vector<std::string> overrides = arguments.set;
+  overrides.push_back(fmt::format("backend={}", backend));
+  if (!arguments.trials.empty()) overrides.push_back("trials=" + arguments.trials);
+  if (!arguments.seed.empty()) overrides.push_back("seed=" + arguments.seed);
+  if (!arguments.profile.empty()) {
+    // The file's own paths are relative to it; one of the command line is not.
+    overrides.push_back(
+        fmt::format("machine.profile='{}'", std::filesystem::absolute(arguments.profile).string()));
+  }
+  return overrides;
+}
+
+nlohmann::json Traces(const std::filesystem::path& run) {
+  std::ifstream stream(run / "manifest.json");
+  const nlohmann::json manifest = nlohmann::json::parse(stream, nullptr, false);
+  return manifest.is_object() ? manifest.value("traces", nlohmann::json()) : nlohmann::json();
+}
+
+// The points of two runs, one beside the other; their jobs must be the same.
+void AddPoints(const std::filesystem::path& measured, const std::filesystem::path& simulated,
+               std::vector<ValidationRuns>* runs) {
+  const std::vector<std::filesystem::path> a = PointFolders(measured), b = PointFolders(simulated);
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (i >= b.size() || Traces(a[i]) != Traces(b[i])) {
+      Refuse("--measured", fmt::format("{} had other jobs than the experiment", a[i].string()),
+             "a run of this experiment with these traces, seed and trials");
+    }
+    runs->push_back({a[i], b[i]});
+  }
+}
+
+struct Ran {
+  std::vector<ValidationRuns> runs;
+  std::vector<std::filesystem::path> measured;
+  bool interrupted = false;
+};
+
+// On hardware (or as measured before), then simulated.
+Ran RunBoth(const ValidateArguments& arguments) {
+  const Topology topology = Topology::ThisMachine();
+  std::vector<std::pair<Sweep, Sweep>> sweeps;  // All are checked before any runs.
+  for (const std::string& experiment : arguments.experiments) {
+    sweeps.emplace_back(LoadSweep(experiment, Overrides(arguments, "hardware"), false, topology),
+                        LoadSweep(experiment, Overrides(arguments, "simulated"), false, topology));
+  }
+  Ran ran;
+  for (size_t i = 0; i < sweeps.size() && !ran.interrupted; ++i) {
+    const ExecuteOptions options{.results = arguments.out};
+    if (arguments.measured.empty()) {
+      const Executed executed = Execute(sweeps[i].first, options, topology);
+      ran.interrupted = executed.result.interrupted;
+      ran.measured.push_back(executed.run);
+    } else {
+      ran.measured.emplace_back(arguments.measured[i]);
+    }
+    if (ran.interrupted) break;
+    const Executed simulated = Execute(sweeps[i].second, options, topology);
+    ran.interrupted = simulated.result.interrupted;
+    if (!ran.interrupted) AddPoints(ran.measured.back(), simulated.run, &ran.runs);
+  }
+  return ran;
+}
+
+void PrintWhere(const ValidationRuns& runs) {
+  std::ifstream stream(runs.measured / "manifest.json");
+  const nlohmann::json manifest = nlohmann::json::parse(stream, nullptr, false);
+  const auto seed = manifest.is_object() && manifest.contains("experiment")
+                        ? manifest["experiment"].value("seed", uint64_t{0})
+                        : 0;
+  fmt::print(
+      "measured:  {}\nsimulated: {}\n  seed {}; calibration draws no trace: it measures by "
+      "fixed timetables\n",
+      runs.measured.string(), runs.simulated.string(), seed);
+}
+
+// The cell in which the worlds part after the fewest decisions.
+void PrintFirstDifference(const Validation& validation, const std::vector<ValidationRuns>& runs) {
+  const CellPair* first = nullptr;
+  std::optional<DecisionDiff> earliest;
+  for (const CellPair& pair : validation.pairs) {
+    if (pair.decided_alike) continue;
+    const ValidationRuns& of_pair = runs[static_cast<size_t>(pair.run)];
+    const auto diff = FindFirstDifference(CellFolder(of_pair.measured, pair.key),
+                                          CellFolder(of_pair.simulated, pair.key));
+    if (earliest && diff->same >= earliest->same) continue;
+    first = &pair;
+    earliest = diff;
+  }
+  if (first == nullptr) {
+    fmt::print("\nall decisions are alike in all cells\n");
+    return;
+  }
+  const ValidationRuns& where = runs[static_cast<size_t>(first->run)];
+  fmt::print("\nthe earliest decision that differs, {} (all of them: cosched diff {} {}):\n{}",
+             ToString(first->key), where.measured.string(), where.simulated.string(),
+             DiffText(*earliest, "measured", "simulated"));
+}
+
+// False if one is below.
+bool CheckTau(const char* metric, const std::optional<RankingAgreement>& ranking, double min_tau) {
+  if (!ranking) {
+    fmt::print("gate: tau by {}: there is no ranking\n", metric);
+    return false;
+  }
+  if (ranking->tau.value >= min_tau) {
+    fmt::print("gate: tau by {} {:.2f} >= {:g}: holds\n", metric, ranking->tau.value, min_tau);
+    return true;
+  }
+  const bool excused = ranking->MeasuredCannotTell(min_tau);
+  fmt::print("gate: tau by {} {:.2f} < {:g}: {}\n", metric, ranking->tau.value, min_tau,
+             excused ? "but the hardware itself can't rank these policies that well (above)"
+                     : "does not hold");
+  return excused;
+}
+
+bool CheckGates(const Validation& validation, const Gates& gates) {
+  bool hold = true;
+  for (const auto& [metric, most] : gates.max_error) {
+    const Estimate& error = validation.absolute_error[metric];
+    const bool holds = error.samples > 0 && error.value <= most;
+    fmt::print("gate: mean absolute error of {} {:.1f} % {} {:g} %: {}\n", kMetrics[metric].title,
+               error.value * 100, holds ? "<=" : ">", most * 100,
+               holds ? "holds" : "does not hold");
+    hold = hold && holds;
+  }
+  if (gates.min_tau) {
+    hold = CheckTau("makespan", validation.by_makespan, *gates.min_tau) && hold;
+    hold = CheckTau("mean turnaround", validation.by_turnaround, *gates.min_tau) && hold;
+  }
+  return hold;
+}
+
+int RunValidation(const ValidateArguments& arguments) {
+  const Gates gates = ReadGates(arguments);
+  if (!arguments.measured.empty() && arguments.measured.size() != arguments.experiments.size()) {
+    Refuse("--measured", fmt::format("is given {} times", arguments.measured.size()),
+           "one run for each experiment, in their order");
+  }
+  const Ran ran = RunBoth(arguments);
+  if (ran.interrupted) {
+    fmt::print(stderr, "interrupted; whole cells are kept below {}\n", arguments.out);
+    return kInterrupted;
+  }
+  const Validation validation = Validate(ran.runs);
+  for (const ValidationRuns& runs : ran.runs) PrintWhere(runs);
+  fmt::print("\n{}", ValidationTable(validation));
+  PrintFirstDifference(validation, ran.runs);
+  fmt::print("\n");
+  const std::filesystem::path& home = ran.measured.front();
+  WriteFileWhole(home / "validation.json", ValidationJson(validation));
+  if (!arguments.no_plots) DrawWith("validate", home);
+  return CheckGates(validation, gates) ? 0 : kBelowGate;
+}
+
+}  // namespace
+
+void AddValidateCommand(CLI::App& app, int* exit_code) {
+  CLI::App* command = app.add_subcommand(
+      "validate", "Run experiments on hardware and simulated, and say how far they agree");
+  const auto arguments = std::make_shared<ValidateArguments>();
+  command->add_option("EXPERIMENT", arguments->experiments, "Experiment files (.toml)")->required();
+  command->add_option("--profile", arguments->profile,
+                      "What the simulator knows (cosched calibrate); default: the file's "
+                      "machine.profile");
+  command
+      ->add_option("--measured", arguments->measured,
+                   "A run of the experiment on hardware, instead of a new one")
+      ->allow_extra_args(false);
+  command->add_option("--set", arguments->set, "Set any key of the files, in both worlds")
+      ->allow_extra_args(false);
+  command->add_option("--trials", arguments->trials, "Trials of each policy and elasticity");
+  command->add_option("--seed", arguments->seed, "Seed of traces, order of cells and jobs");
+  command
+      ->add_option("--max-error", arguments->max_error,
+                   "Exit 1 if a mean absolute error is above SHARE (makespan, turnaround and "
+                   "throughput), or METRIC=SHARE")
+      ->allow_extra_args(false);
+  command->add_option("--min-tau", arguments->min_tau,
+                      "Exit 1 if Kendall's tau is below, unless the hardware itself can't rank the "
+                      "policies that well");
+  command->add_option("--out", arguments->out, "Results go to DIR/<experiment>/<run>")
+      ->capture_default_str();
+  command->add_flag("--no-plots", arguments->no_plots, "Draw no plot at the end");
+  command->callback([arguments, exit_code] { *exit_code = RunValidation(*arguments); });
+}
+
+}  // namespace cosched

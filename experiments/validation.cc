@@ -1,0 +1,196 @@
+#include "experiments/validation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "engine/base/error.h"
+#include "experiments/csv.h"
+#include "experiments/decision_diff.h"
+#include "experiments/metrics.h"
+#include "experiments/statistics.h"
+
+namespace cosched {
+namespace {
+
+struct Turnarounds {
+  std::vector<double> finished;
+  double first_arrival = 0;
+  double last_arrival = 0;
+};
+
+Turnarounds ReadTurnarounds(const std::filesystem::path& cell) {
+  CsvReader reader(cell / "jobs.csv");
+  const size_t submitted = reader.Column("submission_time"),
+               turnaround = reader.Column("turnaround_time"), state = reader.Column("state");
+  Turnarounds result;
+  bool first = true;
+  while (reader.Next()) {
+    const double arrival = reader.Number(submitted);
+    result.first_arrival = first ? arrival : std::min(result.first_arrival, arrival);
+    result.last_arrival = first ? arrival : std::max(result.last_arrival, arrival);
+    first = false;
+    if (reader.Text(state) == "finished") result.finished.push_back(reader.Number(turnaround));
+  }
+  return result;
+}
+
+// Integral of the cores granted to each job, from grants.csv.
+double ReadCoreSeconds(const std::filesystem::path& cell) {
+  CsvReader reader(cell / "grants.csv");
+  const size_t time = reader.Column("time"), job = reader.Column("job_id"),
+               cores = reader.Column("cores");
+  std::map<int64_t, std::pair<double, int>> held;  // Since when, how many.
+  double sum = 0;
+  while (reader.Next()) {
+    auto& [since, count] = held[reader.Integer(job)];
+    sum += (reader.Number(time) - since) * count;
+    since = reader.Number(time);
+    count = reader.Cpus(cores).Count();
+  }
+  return sum;
+}
+
+// REQUIRES: Summarize has read the cell, and so checked the file.
+int MachineCores(const std::filesystem::path& cell) {
+  std::ifstream stream(cell / "cell.json");
+  const auto json = nlohmann::json::parse(stream);
+  return CpuSet::Parse(json.at("machine_cores").get<std::string>())->Count();
+}
+
+// The cells of both runs; by key.
+std::vector<CellKey> CommonCells(const ValidationRuns& runs) {
+  const std::vector<CellKey> measured = WholeCells(runs.measured),
+                             simulated = WholeCells(runs.simulated);
+  std::vector<CellKey> common;
+  std::set_intersection(measured.begin(), measured.end(), simulated.begin(), simulated.end(),
+                        std::back_inserter(common));
+  if (common.empty()) {
+    throw InputError({.file = runs.simulated.string(),
+                      .problem = fmt::format("has no cell that {} has", runs.measured.string()),
+                      .allowed = "two runs of one experiment"});
+  }
+  return common;
+}
+
+std::vector<CellPair> ReadPairs(const std::vector<ValidationRuns>& runs) {
+  std::vector<CellPair> pairs;
+  for (size_t run = 0; run < runs.size(); ++run) {
+    for (const CellKey& key : CommonCells(runs[run])) {
+      CellPair pair{static_cast<int>(run), key, ReadOutcome(runs[run].measured, key),
+                    ReadOutcome(runs[run].simulated, key), false};
+      pair.decided_alike = !FindFirstDifference(CellFolder(runs[run].measured, key),
+                                                CellFolder(runs[run].simulated, key));
+      pairs.push_back(std::move(pair));
+    }
+  }
+  return pairs;
+}
+
+using Group = std::pair<std::string, Elasticity>;
+
+std::map<Group, std::vector<const CellPair*>> Comparable(const std::vector<CellPair>& pairs) {
+  std::map<Group, std::vector<const CellPair*>> groups;
+  for (const CellPair& pair : pairs) {
+    if (pair.Comparable()) groups[{pair.key.policy, pair.key.elasticity}].push_back(&pair);
+  }
+  return groups;
+}
+
+Estimate MeanError(const std::vector<const CellPair*>& pairs, const Metric& metric, bool absolute) {
+  return OverTrials(static_cast<int>(pairs.size()), [&](const std::vector<int>& drawn) {
+    double sum = 0;
+    for (const int trial : drawn) {
+      const double error = pairs[static_cast<size_t>(trial)]->Error(metric);
+      sum += absolute ? std::abs(error) : error;
+    }
+    return sum / static_cast<double>(drawn.size());
+  });
+}
+
+// The costs of all groups in the trials that have all of them.
+struct Costs {
+  CostTable measured, simulated;
+};
+
+Costs CostsOf(const std::map<Group, std::vector<const CellPair*>>& groups,
+              double Outcome::*metric) {
+  std::map<std::pair<int, int>, std::pair<std::vector<double>, std::vector<double>>> trials;
+  for (const auto& [group, pairs] : groups) {
+    for (const CellPair* pair : pairs) {
+      auto& [measured, simulated] = trials[{pair->run, pair->key.trial}];
+      measured.push_back(pair->measured.outcome.*metric);
+      simulated.push_back(pair->simulated.outcome.*metric);
+    }
+  }
+  Costs costs;
+  for (auto& [trial, values] : trials) {
+    if (values.first.size() != groups.size()) continue;
+    costs.measured.push_back(std::move(values.first));
+    costs.simulated.push_back(std::move(values.second));
+  }
+  return costs;
+}
+
+std::optional<RankingAgreement> Rank(const Costs& costs) {
+  if (costs.measured.empty() || costs.measured.front().size() < 2) return std::nullopt;
+  return CompareRankings(costs.measured, costs.simulated);
+}
+
+}  // namespace
+
+double CellPair::Error(const Metric& metric) const {
+  const double real = measured.outcome.*metric.value;
+  return real > 0 ? simulated.outcome.*metric.value / real - 1 : 0;
+}
+
+CellOutcome ReadOutcome(const std::filesystem::path& run, const CellKey& key) {
+  const CellSummary summary = Summarize(run, key);
+  const std::filesystem::path cell = CellFolder(run, key);
+  const Turnarounds turnarounds = ReadTurnarounds(cell);
+  CellOutcome result;
+  result.marks = summary.marks;
+  result.outcome = {.makespan_s = summary.makespan_s,
+                    .turnaround_s = summary.mean_turnaround_s,
+                    .p95_turnaround_s = Quantile(turnarounds.finished, 0.95),
+                    .jobs_per_hour = summary.throughput_jobs_per_hour,
+                    .core_seconds = ReadCoreSeconds(cell)};
+  if (summary.status != "done") {
+    result.problem = summary.reason;
+  } else if (summary.finished < summary.jobs) {
+    result.problem =
+        fmt::format("{} of {} jobs did not finish", summary.jobs - summary.finished, summary.jobs);
+  }
+  const double arriving_s = turnarounds.last_arrival - turnarounds.first_arrival;
+  result.saturated = result.outcome.core_seconds > arriving_s * MachineCores(cell);
+  return result;
+}
+
+Validation Validate(const std::vector<ValidationRuns>& runs) {
+  Validation validation;
+  validation.pairs = ReadPairs(runs);
+  const auto groups = Comparable(validation.pairs);
+  std::vector<const CellPair*> all;
+  for (const auto& [group, pairs] : groups) {
+    PolicyErrors errors{group.first, group.second, static_cast<int>(pairs.size()), 0, {}};
+    for (size_t i = 0; i < kMetrics.size(); ++i)
+      errors.error[i] = MeanError(pairs, kMetrics[i], false);
+    for (const CellPair* pair : pairs) errors.alike += pair->decided_alike;
+    validation.policies.push_back(std::move(errors));
+    all.insert(all.end(), pairs.begin(), pairs.end());
+  }
+  if (all.empty()) return validation;
+  for (size_t i = 0; i < kMetrics.size(); ++i)
+    validation.absolute_error[i] = MeanError(all, kMetrics[i], true);
+  const Costs by_makespan = CostsOf(groups, &Outcome::makespan_s);
+  validation.ranked_trials = static_cast<int>(by_makespan.measured.size());
+  validation.by_makespan = Rank(by_makespan);
+  validation.by_turnaround = Rank(CostsOf(groups, &Outcome::turnaround_s));
+  return validation;
+}
+
+}  // namespace cosched
