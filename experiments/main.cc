@@ -11,9 +11,11 @@
 #include "experiments/cli/ctl.h"
 #include "experiments/cli/doctor.h"
 #include "experiments/cli/list.h"
+#include "experiments/cli/replay.h"
 #include "experiments/cli/reproduce.h"
 #include "experiments/cli/run.h"
 #include "experiments/cli/tenant.h"
+#include "experiments/cli/validate.h"
 
 namespace {
 
@@ -36,6 +38,9 @@ int main(int argc, char** argv) {
   cosched::AddCompareCommand(app, &exit_code);
   cosched::AddReproduceCommand(app, &exit_code);
   cosched::AddCalibrateCommand(app, &exit_code);
+  cosched::AddValidateCommand(app, &exit_code);
+  cosched::AddDiffCommand(app, &exit_code);
+  cosched::AddReplayCommand(app, &exit_code);
   cosched::AddTenantCommand(app, &exit_code);
   cosched::AddCtlCommand(app, &exit_code);
   cosched::AddListCommand(app, &exit_code);

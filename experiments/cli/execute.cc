@@ -28,7 +28,8 @@ std::vector<SweepCell> MissingCells(const std::filesystem::path& run, const Swee
 }
 
 HarnessResult RunMissing(const Sweep& sweep, const std::filesystem::path& run,
-                         const std::vector<SweepCell>& missing, const Topology& topology) {
+                         const std::vector<SweepCell>& missing, const ExecuteOptions& options,
+                         const Topology& topology) {
   ProgressLine progress(sweep.cells.size() - missing.size(), sweep.cells.size());
   const SignalScope signals;
   HarnessResult sum;
@@ -41,7 +42,8 @@ HarnessResult RunMissing(const Sweep& sweep, const std::filesystem::path& run,
                   .topology = *point.config.topology,
                   .make_world = WorldsOf(ThisBinary(), topology, point.config),
                   .interrupted = [] { return Interrupted(); },
-                  .progress = &progress});
+                  .progress = &progress,
+                  .make_policy = options.make_policy});
     sum.done += one.done;
     sum.failed += one.failed;
     sum.with_failures += one.with_failures;
@@ -68,7 +70,7 @@ Executed Execute(const Sweep& sweep, const ExecuteOptions& options, const Topolo
   Executed executed{.run = folder.path(), .result = {}, .whole = 0};
   try {
     executed.result =
-        RunMissing(sweep, folder.path(), MissingCells(folder.path(), sweep), topology);
+        RunMissing(sweep, folder.path(), MissingCells(folder.path(), sweep), options, topology);
   } catch (const OutputError& error) {
     // A full disk is told with what to do about it.
     throw OutputError(

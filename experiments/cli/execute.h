@@ -3,6 +3,8 @@
 // reproduce` share. One at a time in a process, because it listens to SIGINT and SIGTERM.
 
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,8 @@ namespace cosched {
 struct ExecuteOptions {
   std::filesystem::path results;  // The run's folder goes to results/<experiment>.
   bool resume = false;            // Take the latest unfinished run.
+  // As HarnessOptions::make_policy.
+  std::function<std::unique_ptr<Policy>(const std::string& name)> make_policy = {};
 };
 
 struct Executed {

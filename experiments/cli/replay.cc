@@ -1,0 +1,142 @@
+#include "experiments/cli/replay.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <memory>
+
+#include "engine/base/error.h"
+#include "experiments/cli/execute.h"
+#include "experiments/cli/scratch_folder.h"
+#include "experiments/decision_diff.h"
+#include "experiments/metrics.h"
+#include "experiments/replay.h"
+
+namespace cosched {
+namespace {
+
+constexpr int kNothingCompared = 1;
+constexpr int kInterrupted = 130;
+
+struct ReplayArguments {
+  std::string results;
+  std::string policy;
+  std::string recorded;
+  std::string from;
+  std::string profile;
+  std::vector<std::string> set;
+  std::string out = "results";
+};
+
+[[noreturn]] void Refuse(const char* option, const std::string& problem,
+                         const std::string& allowed) {
+  throw InputError({.file = "command line", .key = option, .problem = problem, .allowed = allowed});
+}
+
+// When the other policy takes over; nullopt: from the start.
+std::optional<double> From(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  double seconds = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, seconds);
+  if (error != std::errc() || rest != end || !(seconds >= 0))
+    Refuse("--from", fmt::format("\"{}\"", text), "seconds since the start of the run");
+  return seconds;
+}
+
+// The policy that is followed up to --from.
+std::string Before(const ExperimentConfig& config, const ReplayArguments& arguments) {
+  std::string before = arguments.recorded;
+  for (const std::string& policy : config.policies) {
+    if (policy == arguments.policy || policy == before) continue;
+    if (!before.empty())
+      Refuse("--from", "follows one recorded policy, and the run had several",
+             "with --recorded POLICY");
+    before = policy;
+  }
+  if (before.empty()) before = arguments.policy;
+  if (FindPolicy(before)->oversubscribes && !FindPolicy(arguments.policy)->oversubscribes) {
+    Refuse("--policy",
+           fmt::format("{} grants a core twice, and {} may not start from that", before,
+                       arguments.policy),
+           "a policy that oversubscribes too, or without --from");
+  }
+  return before;
+}
+
+// The state at that moment, recorded and simulated: how far the start is what it says.
+void PrintState(const std::filesystem::path& recorded, const std::filesystem::path& run,
+                const std::string& policy, double from_s) {
+  for (const CellKey& key : WholeCells(run)) {
+    if (key.policy != policy) continue;
+    const Side in_record = ViewAt(CellFolder(recorded, key), from_s);
+    if (!in_record.decision) {
+      fmt::print("{}: no decision was recorded at or after {:g} s\n", ToString(key), from_s);
+      continue;
+    }
+    fmt::print("{}: the first decision from {:g} s on\n{}\n", ToString(key), from_s,
+               SidesText(in_record, ViewAt(CellFolder(run, key), from_s), "recorded", "its twin"));
+    return;  // One shows how it is; the others are in the records.
+  }
+}
+
+int Replay(const ReplayArguments& arguments) {
+  const std::optional<double> from = From(arguments.from);
+  const Topology topology = Topology::ThisMachine();
+  const ScratchFolder scratch;
+  const Sweep sweep = LoadReplay({.recorded = arguments.results,
+                                  .recorded_policy = arguments.recorded,
+                                  .policy = arguments.policy,
+                                  .profile = arguments.profile,
+                                  .set = arguments.set},
+                                 scratch.path(), topology);
+  const ExperimentConfig& config = sweep.points.front().config;
+  ExecuteOptions options{.results = arguments.out};
+  if (from) {
+    const std::string before = Before(config, arguments);
+    options.make_policy = [&, before](const std::string& name) {
+      if (name != arguments.policy || name == before) return config.NewPolicy(name);
+      return SwitchAt(*from, config.NewPolicy(before), config.NewPolicy(name));
+    };
+  }
+  const Executed executed = Execute(sweep, options, topology);
+  if (executed.result.interrupted) {
+    fmt::print(stderr, "interrupted; whole cells are kept in {}\n", executed.run.string());
+    return kInterrupted;
+  }
+  const auto results =
+      CompareReplay(arguments.results, executed.run, executed.run, arguments.policy);
+  if (from) PrintState(arguments.results, executed.run, Before(config, arguments), *from);
+  fmt::print("{}\nsimulated: {}\n", ReplayTable(results, arguments.policy), executed.run.string());
+  int trials = 0;
+  for (const Counterfactual& result : results) trials += result.trials;
+  return trials > 0 ? 0 : kNothingCompared;
+}
+
+}  // namespace
+
+void AddReplayCommand(CLI::App& app, int* exit_code) {
+  CLI::App* command = app.add_subcommand(
+      "replay", "Simulate a recorded run's arrivals under another policy, beside the run's twin");
+  const auto arguments = std::make_shared<ReplayArguments>();
+  command->add_option("RESULTS", arguments->results, "The run: results/<experiment>/<run>")
+      ->required();
+  command->add_option("--policy", arguments->policy, "What is to decide instead")->required();
+  command->add_option("--recorded", arguments->recorded,
+                      "Instead of which policy of the run; default: of each");
+  command->add_option("--from", arguments->from,
+                      "Only from the first decision at or after so many seconds");
+  command->add_option("--profile", arguments->profile,
+                      "What the simulator knows (cosched calibrate); default: the run's");
+  command
+      ->add_option("--set", arguments->set,
+                   "Set any key of the experiment, e.g. simulation.noise=0")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--out", arguments->out, "Simulated cells go to DIR/<experiment>-replay/<run>")
+      ->capture_default_str();
+  command->callback([arguments, exit_code] { *exit_code = Replay(*arguments); });
+}
+
+}  // namespace cosched

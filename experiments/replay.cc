@@ -1,0 +1,285 @@
+#include "experiments/replay.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "engine/base/error.h"
+#include "experiments/metrics.h"
+#include "experiments/output_file.h"
+
+namespace cosched {
+namespace {
+
+using nlohmann::json;
+
+[[noreturn]] void Refuse(const std::string& key, const std::string& problem,
+                         const std::string& allowed) {
+  throw InputError({.file = "command line", .key = key, .problem = problem, .allowed = allowed});
+}
+
+json ReadManifest(const std::filesystem::path& run) {
+  std::ifstream stream(run / "manifest.json");
+  json manifest = json::parse(stream, nullptr, false);
+  if (!manifest.is_object() || !manifest.contains("experiment"))
+    Refuse("RESULTS", fmt::format("{} holds no record of a run", run.string()),
+           "the folder of a run: results/<experiment>/<run>");
+  if (manifest.contains("points"))
+    Refuse("RESULTS", fmt::format("{} is a sweep", run.string()), "one of its points' folders");
+  return manifest;
+}
+
+// JSON as an inline value of TOML; what is empty or null is left out.
+std::string Toml(const json& value) {
+  if (value.is_array()) {
+    std::vector<std::string> items;
+    for (const json& item : value) items.push_back(Toml(item));
+    return fmt::format("[{}]", fmt::join(items, ", "));
+  }
+  if (!value.is_object()) return value.dump();
+  std::vector<std::string> entries;
+  for (const auto& [key, entry] : value.items()) {
+    if (!entry.is_null() && entry != "") entries.push_back(json(key).dump() + " = " + Toml(entry));
+  }
+  return fmt::format("{{ {} }}", fmt::join(entries, ", "));
+}
+
+// The parts of the model that a simulated run had on.
+json Simulation(const json& experiment) {
+  json simulation = experiment.value("simulation", json::object());
+  simulation.erase("topology");
+  simulation.erase("machine");
+  const std::string charge = simulation.value("charge_decisions", "");
+  if (charge.ends_with(" us")) simulation["charge_decisions"] = std::stoll(charge);
+  return simulation;
+}
+
+// The machine that it ran on, or was simulated on.
+json Machine(const json& manifest, const std::filesystem::path& scratch) {
+  const json& experiment = manifest["experiment"];
+  json machine = experiment.value("machine", json::object());
+  machine.erase("actuator");  // The simulator moves tenants in one way only.
+  const std::string simulated =
+      experiment.value("simulation", json::object()).value("topology", "this machine");
+  if (simulated == "this machine") {
+    WriteFileWhole(scratch / "topology.xml",
+                   manifest.value("host", json::object()).value("topology_xml", ""));
+    machine["topology"] = "topology.xml";
+  } else {
+    const auto folder = std::filesystem::path(manifest.value("experiment_file", "")).parent_path();
+    machine["topology"] = simulated.ends_with(".xml") ? (folder / simulated).string() : simulated;
+  }
+  return machine;
+}
+
+std::string Profile(const json& experiment, const std::filesystem::path& given) {
+  const std::string recorded = experiment.value("profile", json::object()).value("file", "");
+  if (given.empty() && recorded.empty())
+    Refuse("--profile", "is required: the run was made without one",
+           "a profile of its programs (cosched calibrate)");
+  return std::filesystem::absolute(given.empty() ? recorded : given.string()).string();
+}
+
+std::vector<std::string> Policies(const json& experiment, const ReplayOptions& options) {
+  auto recorded = experiment.value("policies", std::vector<std::string>{});
+  if (!FindPolicy(options.policy))
+    Refuse("--policy", fmt::format("there is no policy \"{}\"", options.policy), PolicyNames());
+  if (!options.recorded_policy.empty()) {
+    if (std::find(recorded.begin(), recorded.end(), options.recorded_policy) == recorded.end())
+      Refuse("--recorded", fmt::format("the run had no policy \"{}\"", options.recorded_policy),
+             fmt::format("{}", fmt::join(recorded, ", ")));
+    recorded = {options.recorded_policy};
+  }
+  if (recorded == std::vector{options.policy})
+    Refuse("--policy", fmt::format("is {}, which the run had itself", options.policy),
+           "another policy; how well the run is simulated is told by cosched validate");
+  if (std::find(recorded.begin(), recorded.end(), options.policy) == recorded.end())
+    recorded.push_back(options.policy);
+  return recorded;
+}
+
+Trace ReadTrace(const json& arrivals) {
+  Trace trace;
+  for (const json& one : arrivals) {
+    Arrival arrival;
+    arrival.time = FromSeconds(one.at("arrival_s").get<double>());
+    arrival.workload = one.at("workload").get<std::string>();
+    const auto read = [&one](const char* key, std::optional<int>* value) {
+      if (one.contains(key)) *value = one[key].get<int>();
+    };
+    read("cores_min", &arrival.cores_min);
+    read("cores_preferred", &arrival.cores_preferred);
+    read("cores_max", &arrival.cores_max);
+    read("priority", &arrival.priority);
+    read("steps", &arrival.steps);
+    trace.push_back(std::move(arrival));
+  }
+  return trace;
+}
+
+// The experiment as a file, which is then checked as any other.
+void WriteExperiment(const json& manifest, const ReplayOptions& options,
+                     const std::filesystem::path& scratch) {
+  const json& experiment = manifest["experiment"];
+  json machine = Machine(manifest, scratch);
+  machine["profile"] = Profile(experiment, options.profile);
+  json sampling = experiment.value("sampling", json::object());
+  sampling.erase("interference");
+  const json root = {{"name", experiment.value("name", "run") + "-replay"},
+                     {"backend", "simulated"},
+                     {"trials", manifest.at("traces").size()},
+                     {"seed", experiment.at("seed")},
+                     {"policies", Policies(experiment, options)},
+                     {"elasticity", experiment.at("elasticity")},
+                     {"machine", machine},
+                     {"sampling", sampling},
+                     {"simulation", Simulation(experiment)},
+                     {"trace", {{"jobs", 1}}},
+                     {"policy", experiment.value("policy", json::object())}};
+  std::string text;
+  for (const auto& [key, value] : root.items()) text += key + " = " + Toml(value) + "\n";
+  for (const json& workload : experiment.at("workload")) {
+    text += "[[workload]]\n";
+    for (const auto& [key, value] : workload.items())
+      if (value != "") text += key + " = " + Toml(value) + "\n";
+  }
+  WriteFileWhole(scratch / "replay.toml", text);
+}
+
+class Switch final : public Policy {
+ public:
+  Switch(TimePoint time, std::unique_ptr<Policy> before, std::unique_ptr<Policy> after)
+      : time_(time), before_(std::move(before)), after_(std::move(after)) {}
+  Allocation Decide(const MachineView& view, const Event& event) override {
+    return (view.now < time_ ? before_ : after_)->Decide(view, event);
+  }
+
+ private:
+  const TimePoint time_;
+  const std::unique_ptr<Policy> before_, after_;
+};
+
+struct Trial {
+  Outcome recorded, twin, other;
+};
+
+Estimate MeanChange(const std::vector<Trial>& trials, const Metric& metric, Outcome Trial::*to,
+                    Outcome Trial::*from) {
+  return OverTrials(static_cast<int>(trials.size()), [&](const std::vector<int>& drawn) {
+    double sum = 0;
+    for (const int index : drawn) {
+      const Trial& trial = trials[static_cast<size_t>(index)];
+      const double base = trial.*from.*metric.value;
+      sum += base > 0 ? trial.*to.*metric.value / base - 1 : 0;
+    }
+    return sum / static_cast<double>(drawn.size());
+  });
+}
+
+Counterfactual::Row RowOf(const std::vector<Trial>& trials, const Metric& metric) {
+  const auto mean = [&](Outcome Trial::*side) {
+    double sum = 0;
+    for (const Trial& trial : trials) sum += trial.*side.*metric.value;
+    return sum / static_cast<double>(trials.size());
+  };
+  return {.recorded = mean(&Trial::recorded),
+          .twin = mean(&Trial::twin),
+          .other = mean(&Trial::other),
+          .over_twin = MeanChange(trials, metric, &Trial::other, &Trial::twin),
+          .over_record = MeanChange(trials, metric, &Trial::other, &Trial::recorded),
+          .model_error = MeanChange(trials, metric, &Trial::twin, &Trial::recorded)};
+}
+
+std::string ChangeText(const Estimate& change) {
+  return fmt::format("{:+.1f} [{:+.1f} {:+.1f}]", change.value * 100, change.low * 100,
+                     change.high * 100);
+}
+
+}  // namespace
+
+Sweep LoadReplay(const ReplayOptions& options, const std::filesystem::path& scratch,
+                 const Topology& topology) {
+  const json manifest = ReadManifest(options.recorded);
+  WriteExperiment(manifest, options, scratch);
+  Sweep sweep = SinglePoint(LoadConfig(scratch / "replay.toml", options.set, topology));
+  std::vector<Trace>& traces = sweep.points.front().plan.traces;
+  traces.clear();
+  for (const json& trace : manifest["traces"]) traces.push_back(ReadTrace(trace));
+  return sweep;
+}
+
+std::unique_ptr<Policy> SwitchAt(double time_s, std::unique_ptr<Policy> before,
+                                 std::unique_ptr<Policy> after) {
+  return std::make_unique<Switch>(TimePoint(FromSeconds(time_s)), std::move(before),
+                                  std::move(after));
+}
+
+std::vector<Counterfactual> CompareReplay(const std::filesystem::path& recorded,
+                                          const std::filesystem::path& twins,
+                                          const std::filesystem::path& other,
+                                          const std::string& policy) {
+  std::map<std::pair<std::string, Elasticity>, std::pair<Counterfactual, std::vector<Trial>>> all;
+  const std::vector<CellKey> simulated = WholeCells(twins);
+  for (const CellKey& key : WholeCells(recorded)) {
+    // The other policy's own cells have no other policy.
+    const bool has_twin = std::find(simulated.begin(), simulated.end(), key) != simulated.end();
+    if (!has_twin || key.policy == policy) continue;
+    auto& [result, trials] = all[{key.policy, key.elasticity}];
+    result.recorded_policy = key.policy;
+    result.elasticity = key.elasticity;
+    CellKey other_key = key;
+    other_key.policy = policy;
+    const CellOutcome sides[] = {ReadOutcome(recorded, key), ReadOutcome(twins, key),
+                                 ReadOutcome(other, other_key)};
+    const auto failed = std::find_if(std::begin(sides), std::end(sides),
+                                     [](const CellOutcome& side) { return side.problem != ""; });
+    if (failed != std::end(sides)) {
+      constexpr const char* kSides[] = {"recorded", "its twin", "the other policy"};
+      result.left_out.push_back(fmt::format("{}: {}: {}", ToString(key),
+                                            kSides[failed - std::begin(sides)], failed->problem));
+      continue;
+    }
+    trials.push_back({sides[0].outcome, sides[1].outcome, sides[2].outcome});
+  }
+  std::vector<Counterfactual> results;
+  for (auto& [group, entry] : all) {
+    auto& [result, trials] = entry;
+    result.trials = static_cast<int>(trials.size());
+    for (size_t i = 0; i < kMetrics.size() && !trials.empty(); ++i)
+      result.rows[i] = RowOf(trials, kMetrics[i]);
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+std::string ReplayTable(const std::vector<Counterfactual>& results, const std::string& policy) {
+  std::string text;
+  for (const Counterfactual& result : results) {
+    text += fmt::format("{} ({}), {} trials; {} in its place\n", result.recorded_policy,
+                        ToString(result.elasticity), result.trials, policy);
+    if (result.trials > 0) {
+      text += fmt::format("  {:<16} {:>10} {:>10} {:>10}   {:<24} {:<24} {}\n", "", "recorded",
+                          "its twin", "simulated", "change over the twin %", "over the record %",
+                          "the twin's error %");
+      for (size_t i = 0; i < kMetrics.size(); ++i) {
+        const Counterfactual::Row& row = result.rows[i];
+        text += fmt::format("  {:<16} {:>10.4g} {:>10.4g} {:>10.4g}   {:<24} {:<24} {}\n",
+                            kMetrics[i].title, row.recorded, row.twin, row.other,
+                            ChangeText(row.over_twin), ChangeText(row.over_record),
+                            ChangeText(row.model_error));
+      }
+    }
+    for (const std::string& trial : result.left_out) text += "  * left out: " + trial + "\n";
+    text += "\n";
+  }
+  return text +
+         "  * what the policy changes is the change over the twin; the one over the record also "
+         "holds the simulator's error\n";
+}
+
+}  // namespace cosched
