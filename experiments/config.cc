@@ -295,7 +295,7 @@ void CheckPrograms(const TomlTable& root, const std::string& file, const Profile
   const std::vector<TomlTable> tables = root.Tables("workload");
   for (size_t i = 0; i < tables.size(); ++i) {
     const TenantSpec& spec = config.workloads[i].spec;
-    if (profile.Find(ProgramName(spec))) continue;
+    if (IsChaosModel(spec.model) || profile.Find(ProgramName(spec))) continue;
     tables[i].Fail("model", fmt::format("{} holds no \"{}\"", file, ProgramName(spec)),
                    programs.empty() ? "a profile that holds it"
                                     : fmt::format("{}", fmt::join(programs, ", ")));

@@ -281,10 +281,13 @@ WorldFactory ContainerWorlds(const std::filesystem::path& binary, const Topology
 
 WorldFactory SimulatedWorlds(const ExperimentConfig& config) {
   return [profile = config.profile->profile, model = config.simulation,
-          deadline = config.revocation_deadline,
-          steps = config.sample_steps](const std::filesystem::path&) {
-    return std::make_unique<SimulatedHost>(SimulatedHost::Options{
-        .profile = profile, .model = model, .revocation_deadline = deadline, .steps = steps});
+          deadline = config.revocation_deadline, steps = config.sample_steps,
+          cores = config.topology->Cpus()](const std::filesystem::path&) {
+    return std::make_unique<SimulatedHost>(SimulatedHost::Options{.profile = profile,
+                                                                  .model = model,
+                                                                  .machine = cores,
+                                                                  .revocation_deadline = deadline,
+                                                                  .steps = steps});
   };
 }
 

@@ -31,7 +31,7 @@ using std::chrono::milliseconds;
 
 constexpr std::string_view kModel = "chaos";
 constexpr int kLatestMomentMilliseconds = 300;  // From its being ready to its misbehaving.
-constexpr int kStepMilliseconds = 2;
+constexpr int kStepMilliseconds = kChaosStep / milliseconds(1);
 
 constexpr auto kBehaviours = std::to_array<ChaosBehaviour>({
     {"behaves", "does nothing wrong"},
@@ -77,9 +77,10 @@ class ChaosTenant {
  public:
   explicit ChaosTenant(const HostedTenantOptions& options)
       : options_(options),
-        random_(Random(options.spec.seed).Derive(kModel)),
-        behaviour_(Choose(options.spec.model)),
-        moment_(milliseconds(random_.Below(kLatestMomentMilliseconds))),
+        plan_(PlanChaos(options.spec)),
+        random_(plan_.random),
+        behaviour_(plan_.behaviour),
+        moment_(plan_.moment),
         link_(options.host_socket.empty() ? InheritedLink(options.host_fd, options.counters_fd)
                                           : ConnectToHost(options.host_socket)),
         counters_(SharedCounters::Map(std::move(link_.counters))),
@@ -110,10 +111,6 @@ class ChaosTenant {
   }
 
  private:
-  std::string_view Choose(std::string_view model) {
-    if (model.size() > kModel.size()) return model.substr(kModel.size() + 1);
-    return kBehaviours[random_.Below(kBehaviours.size())].name;
-  }
   bool Is(std::string_view behaviour) const { return behaviour_ == behaviour; }
   bool Malleable() const { return options_.elasticity == Elasticity::kMalleable; }
   void Say(const TenantMessage& message) { SendPacket(link_.socket.get(), Encode(message)); }
@@ -140,8 +137,7 @@ class ChaosTenant {
     }
     if (Is("exits")) _exit(static_cast<int>(random_.Below(256)));
     if (Is("crashes")) {
-      constexpr int kSignals[] = {SIGSEGV, SIGABRT, SIGKILL, SIGTERM, SIGBUS, SIGFPE, SIGHUP};
-      raise(kSignals[random_.Below(std::size(kSignals))]);
+      raise(kChaosSignals[random_.Below(kChaosSignals.size())]);
       Die();
     }
     if (Is("closes")) link_.socket.Reset();
@@ -234,6 +230,7 @@ class ChaosTenant {
   }
 
   const HostedTenantOptions& options_;
+  const ChaosPlan plan_;
   Random random_;
   const std::string behaviour_;
   const Steady::duration moment_;
@@ -255,6 +252,20 @@ bool IsChaosModel(std::string_view model) {
   const std::string_view name = model.substr(kModel.size() + 1);
   return std::any_of(kBehaviours.begin(), kBehaviours.end(),
                      [name](const ChaosBehaviour& known) { return known.name == name; });
+}
+
+ChaosPlan PlanChaos(const TenantSpec& spec) {
+  Random random = Random(spec.seed).Derive(kModel);
+  const std::string_view model = spec.model;
+  // The table's own name: it outlives the spec.
+  const auto named =
+      std::find_if(kBehaviours.begin(), kBehaviours.end(), [model](const auto& known) {
+        return model.size() > kModel.size() && model.substr(kModel.size() + 1) == known.name;
+      });
+  const auto& behaviour =
+      named == kBehaviours.end() ? kBehaviours[random.Below(kBehaviours.size())] : *named;
+  const milliseconds moment(random.Below(kLatestMomentMilliseconds));
+  return {.behaviour = behaviour.name, .moment = moment, .random = random};
 }
 
 int RunChaosTenant(const HostedTenantOptions& options) {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "engine/base/check.h"
+#include "experiments/hosts/simulation/chaos_model.h"
 #include "experiments/hosts/simulation/contention.h"
 #include "experiments/hosts/simulation/core_sharing.h"
 #include "experiments/hosts/simulation/delays.h"
@@ -31,10 +32,12 @@ struct Described {
   int64_t steps = 0;
   int batch = 0;
   uint64_t seed = 0;
+  std::string chaos;  // The model of one that misbehaves; it has no program.
 };
 
 struct Tenant {
   Described plan;
+  std::unique_ptr<ChaosModel> chaos;
   JobId job;
   bool malleable = false;
   Random random{0};  // Its delays.
@@ -58,7 +61,7 @@ struct Tenant {
   double run_time_s = 0;
   double wait_s = 0;
   // Numbers of the timers that count; others are void.
-  int64_t ready_timer = -1, settle_timer = -1, end_timer = -1;
+  int64_t ready_timer = -1, settle_timer = -1, end_timer = -1, moment_timer = -1;
   TimePoint ends;
   std::string failure;  // Why the end timer ends it; "" = it leaves by itself.
 
@@ -133,9 +136,34 @@ struct SimulatedHost::Impl {
     tenant.threads = tenant.target_threads = threads;
     tenant.asked = tenant.since = now;
     executions.Add(id, static_cast<double>(tenant.plan.steps));
+    if (!tenant.plan.chaos.empty()) return StartChaos(id, job);
     const Duration start =
         options.model.startup ? programs.StartTime(tenant.plan.program) : Duration::zero();
     MakeReady(id, start);
+  }
+
+  void StartChaos(Id id, const Job& job) {
+    Tenant& tenant = At(id);
+    TenantSpec spec;
+    spec.model = tenant.plan.chaos;
+    spec.seed = tenant.plan.seed;
+    tenant.chaos = std::make_unique<ChaosModel>(spec, job, tenant.threads,
+                                                options.revocation_deadline, options.machine);
+    if (const auto end = tenant.chaos->AtStart()) return FailBy(id, *end);
+    MakeReady(id, Duration::zero());
+  }
+
+  void FailBy(Id id, const ChaosModel::End& end) {
+    Tenant& tenant = At(id);
+    if (tenant.end_timer >= 0 && tenant.ends <= now + end.after) return;
+    tenant.failure = end.reason;
+    EndBy(id, now + end.after);
+  }
+
+  void Misbehave(Id id) {
+    Tenant& tenant = At(id);
+    if (const auto end = tenant.chaos->Misbehave(tenant.cores)) FailBy(id, *end);
+    if (tenant.phase == Phase::kComputing) Compute(id);
   }
 
   void MakeReady(Id id, Duration after) {
@@ -172,7 +200,7 @@ struct SimulatedHost::Impl {
     if (tenant.cores.Empty() && !was_paused) {
       tenant.start_left = tenant.ready_at - now;
       tenant.ready_timer = -1;
-    } else if (was_paused && !tenant.cores.Empty()) {
+    } else if (was_paused && !tenant.cores.Empty() && tenant.end_timer < 0) {
       MakeReady(id, tenant.start_left);
     }
     if (!leaves.Empty()) tenant.settle_timer = Arm(id, now);
@@ -180,9 +208,14 @@ struct SimulatedHost::Impl {
 
   void MoveComputing(Id id, const CpuSet& leaves) {
     Tenant& tenant = At(id);
-    if (leaves.Empty() && !tenant.failure.empty()) {  // It need not leave after all.
+    if (leaves.Empty() && !tenant.failure.empty() &&
+        !tenant.chaos) {  // It need not leave after all.
       tenant.failure.clear();
       tenant.end_timer = -1;
+    }
+    if (tenant.chaos) {
+      if (const auto end = tenant.chaos->Move(leaves)) FailBy(id, *end);
+      if (!tenant.chaos->Follows()) return;
     }
     Duration delay{0};
     if (tenant.malleable && options.model.resize_delay) {
@@ -219,7 +252,9 @@ struct SimulatedHost::Impl {
     const int cores = tenant.cores.Count();
     const int threads = ThreadsOf(tenant.threads);
     if (tenant.phase != Phase::kComputing || cores == 0) return 0;
-    return tenant.malleable ? std::min(threads, cores) : threads;
+    const int awake = tenant.malleable ? std::min(threads, cores) : threads;
+    if (!tenant.chaos) return awake;
+    return tenant.chaos->Computes() ? tenant.chaos->Threads(awake) : 0;
   }
 
   void Compute(Id id) {
@@ -238,24 +273,30 @@ struct SimulatedHost::Impl {
       if (awake == 0) {
         tenant.busy = 0;
         tenant.runnable = 0;
-        executions.SetRate(id, 0, 0, Seconds());
-        if (options.steps) log.SetRate(id, 0, 0, 0, Seconds());
+        SetRate(id, 0, 0);
         continue;
       }
       const CoreSharing::Share share = sharing.Of(id);
       tenant.busy = share.cores;
       tenant.runnable = awake;
+      if (tenant.chaos) {
+        SetRate(id, 0, 1 / ToSeconds(kChaosStep));
+        continue;
+      }
       tenant.among_others = true;
       const double speed = programs.StepsPerSecond(tenant.plan.program, tenant.threads, share);
       const Executions::ClockId clock =
           programs.Join(tenant.plan.program, speed, &contention, &tenant.pressing);
-      const double rate = speed / tenant.noise;
-      executions.SetRate(id, clock, rate, Seconds());
-      if (options.steps) log.SetRate(id, clock, rate, awake, Seconds());
+      SetRate(id, clock, speed / tenant.noise);
     }
     for (const Executions::ClockId clock : contention.Update(Seconds())) {
       if (options.steps) log.OnSpeed(clock, Seconds());
     }
+  }
+
+  void SetRate(Id id, Executions::ClockId clock, double rate) {
+    executions.SetRate(id, clock, rate, Seconds());
+    if (options.steps) log.SetRate(id, clock, rate, At(id).runnable, Seconds());
   }
 
   // Adds up what its threads have done and waited since the last change.
@@ -266,6 +307,7 @@ struct SimulatedHost::Impl {
     tenant->since = now;
   }
 
+  // It presses on no co-runner any more.
   void LeaveOthers(Tenant* tenant) {
     if (std::exchange(tenant->among_others, false))
       contention.Leave(tenant->plan.program, tenant->pressing);
@@ -303,9 +345,14 @@ struct SimulatedHost::Impl {
     tenant.phase = Phase::kLeaving;
     tenant.settle_timer = -1;
     tenant.failure.clear();
-    const Duration leaving =
-        options.model.startup ? programs.StopTime(tenant.plan.program) : Duration::zero();
-    EndBy(id, now + leaving);
+    tenant.end_timer = tenant.moment_timer = -1;
+    if (tenant.chaos) {
+      const ChaosModel::End end = tenant.chaos->Finish();
+      tenant.failure = end.reason;
+      return EndBy(id, now + end.after);
+    }
+    EndBy(id, now + (options.model.startup ? programs.StopTime(tenant.plan.program)
+                                           : Duration::zero()));
   }
 
   std::optional<HostEvent> Fire(const Timer& timer) {
@@ -315,12 +362,14 @@ struct SimulatedHost::Impl {
       tenant.phase = Phase::kComputing;
       if (options.steps) log.Start(timer.tenant, tenant.job, Seconds());
       Compute(timer.tenant);
+      if (tenant.chaos) tenant.moment_timer = Arm(timer.tenant, now + tenant.chaos->Moment());
       if (!tenant.settling || tenant.settle_timer >= 0) return std::nullopt;
       tenant.settling = false;
       tenant.settled_lately = true;
       return HostSettled{tenant.job};
     }
     if (timer.number == tenant.settle_timer) return Settled(timer.tenant);
+    if (timer.number == tenant.moment_timer) Misbehave(timer.tenant);
     if (timer.number != tenant.end_timer) return std::nullopt;
     const JobId job = tenant.job;
     const std::string failure = tenant.failure;
@@ -429,10 +478,12 @@ TimePoint SimulatedHost::Now() const { return impl_->now; }
 void SimulatedHost::Describe(JobId job, const TenantSpec& spec) {
   // The first job's seed tells trials apart.
   if (!std::exchange(impl_->seeded, true)) impl_->decisions = Random(spec.seed).Derive("decisions");
-  impl_->plans[job.value] = {.program = impl_->programs.IndexOf(ProgramName(spec)),
+  const bool chaos = IsChaosModel(spec.model);
+  impl_->plans[job.value] = {.program = chaos ? -1 : impl_->programs.IndexOf(ProgramName(spec)),
                              .steps = spec.steps,
                              .batch = spec.batch,
-                             .seed = spec.seed};
+                             .seed = spec.seed,
+                             .chaos = chaos ? spec.model : ""};
 }
 
 std::vector<TenantSample> SimulatedHost::Sample() {

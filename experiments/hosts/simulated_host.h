@@ -30,13 +30,14 @@ class SimulatedHost final : public World, public Host, public Clock {
   struct Options {
     std::shared_ptr<const Profile> profile;
     SimulationSettings model = {};
+    CpuSet machine = {};  // All its cores, where tenants that refuse go.
     Duration revocation_deadline = std::chrono::milliseconds(250);
     bool steps = true;  // TakeSteps tells them.
   };
   explicit SimulatedHost(Options options);
   ~SimulatedHost() override;
 
-  // World. REQUIRES: the profile has the job's program.
+  // World. REQUIRES: the profile has the job's program, or it is of model "chaos".
   Host& GetHost() override { return *this; }
   void Describe(JobId job, const TenantSpec& spec) override;
   std::vector<TenantSample> Sample() override;

@@ -14,6 +14,7 @@
 
 #include "engine/base/random.h"
 #include "experiments/hosts/simulated_host.h"
+#include "experiments/hosts/simulation/speed_model.h"
 #include "policies/arbiter.h"
 #include "policies/registry.h"
 
@@ -93,6 +94,8 @@ inline std::vector<Lived> Simulate(const Simulation& simulation,
       Topology::Synthetic("pack:1 core:" + std::to_string(simulation.cores) + " pu:1");
   const PolicyInfo& info = *FindPolicy(simulation.policy);
   const std::unique_ptr<Policy> policy = MakePolicy(info, simulation.parameters);
+  const auto curve = std::make_shared<const SpeedCurve>(
+      SpeedModel(simulation.profile.programs[0]).Curve(simulation.cores));
   Lives lives;
   Arbiter arbiter(*policy, info.oversubscribes, host, machine, machine.Cpus(), lives);
   size_t next = 0;
@@ -105,7 +108,8 @@ inline std::vector<Lived> Simulate(const Simulation& simulation,
                     .workload = "work",
                     .request = stream[next].request,
                     .elasticity = simulation.elasticity,
-                    .steps = SpecOf(stream[next]).steps};
+                    .steps = SpecOf(stream[next]).steps,
+                    .speed = curve};
       host.Describe(job.id, SpecOf(stream[next++]));
       arbiter.Submit(job);
       continue;
