@@ -1,6 +1,7 @@
 #include "engine/pool/malleable_pool.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -92,7 +93,7 @@ struct MalleablePool::Impl {
   bool RunLoop(Worker* worker, Loop* loop, MutexLock* lock);
   bool Look(const Worker& worker, uint32_t seen, MutexLock* lock);
 
-  void Resize(int workers, const std::vector<int>& cpus);
+  Wakeups BeginResize(int workers, const std::vector<int>& cpus);
   void Bind(int workers, const std::vector<int>& cpus);
   void ParallelFor(int tasks, FunctionRef<void(int)> body);
   void Schedule(std::function<void()> closure);
@@ -145,7 +146,7 @@ MalleablePool::Impl::~Impl() {
     const MutexLock lock(mutex);
     on_settled = nullptr;  // The end is nobody's Resize.
   }
-  Resize(0, {});
+  BeginResize(0, {}).Post();
   while (settled.load(std::memory_order_acquire) == 0) FutexWait(&settled, 0);
   {
     const MutexLock lock(mutex);
@@ -315,7 +316,7 @@ bool MalleablePool::Impl::Look(const Worker& worker, uint32_t seen, MutexLock* l
   return found;
 }
 
-void MalleablePool::Impl::Resize(int wanted, const std::vector<int>& cpus) {
+MalleablePool::Wakeups MalleablePool::Impl::BeginResize(int wanted, const std::vector<int>& cpus) {
   const auto start = steady_clock::now();
   wanted = std::clamp(wanted, 0, options.capacity);
   const std::lock_guard<std::mutex> resize_lock(resize_mutex);
@@ -328,7 +329,7 @@ void MalleablePool::Impl::Resize(int wanted, const std::vector<int>& cpus) {
     if (!grew) LowerTarget(wanted);
   }
   Bind(wanted, cpus);  // Before the wanted wake, so that they wake on their cores.
-  std::vector<Worker*> woken;
+  Wakeups wakeups;
   {
     const MutexLock lock(mutex);
     target.store(wanted, std::memory_order_relaxed);
@@ -337,12 +338,13 @@ void MalleablePool::Impl::Resize(int wanted, const std::vector<int>& cpus) {
       if (worker.state != State::kParked) continue;
       worker.state = State::kWaking;
       ++waking;
-      woken.push_back(&worker);
+      const int cpu = static_cast<size_t>(i) < cpus.size() ? cpus[static_cast<size_t>(i)] : -1;
+      wakeups.sleepers_.push_back({&worker.event, cpu});
     }
     resizing = false;
     NoteIfSettled();
   }
-  for (Worker* worker : woken) worker->event.Post();
+  return wakeups;
 }
 
 void MalleablePool::Impl::Bind(int wanted, const std::vector<int>& cpus) {
@@ -408,7 +410,22 @@ int MalleablePool::Target() const { return impl_->target.load(std::memory_order_
 int MalleablePool::Active() const { return impl_->active.load(std::memory_order_relaxed); }
 
 void MalleablePool::Resize(int workers, const std::vector<int>& cpus) {
-  impl_->Resize(workers, cpus);
+  BeginResize(workers, cpus).Post();
+}
+
+MalleablePool::Wakeups MalleablePool::BeginResize(int workers, const std::vector<int>& cpus) {
+  return impl_->BeginResize(workers, cpus);
+}
+
+void MalleablePool::Wakeups::Add(const Wakeups& other) {
+  sleepers_.insert(sleepers_.end(), other.sleepers_.begin(), other.sleepers_.end());
+}
+
+void MalleablePool::Wakeups::Post() {
+  const int here = sched_getcpu();
+  std::partition(sleepers_.begin(), sleepers_.end(),
+                 [here](const Sleeper& sleeper) { return sleeper.cpu != here; });
+  for (const Sleeper& sleeper : sleepers_) sleeper.event->Post();
 }
 
 bool MalleablePool::Settled() const { return impl_->settled.load(std::memory_order_acquire) != 0; }

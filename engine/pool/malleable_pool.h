@@ -25,6 +25,7 @@
 
 namespace cosched {
 
+class BinaryEvent;
 class Topology;
 
 class MalleablePool {
@@ -59,6 +60,26 @@ class MalleablePool {
   // to cpus[i] where given (-1 or beyond the end: left as it is). Concurrent calls take effect in
   // some order, whole.
   void Resize(int workers, const std::vector<int>& cpus = {});
+  // Workers that a Resize wants awake and nobody has woken yet. Must be posted, once; the pool is
+  // not settled before.
+  class Wakeups {
+   public:
+    void Add(const Wakeups& other);
+    // Wakes the one bound to the calling thread's core last: it may take this core at once and keep
+    // it, and those woken after it would wait for the scheduler's next tick (4 ms at 250 Hz).
+    void Post();
+
+   private:
+    friend class MalleablePool;
+    struct Sleeper {
+      BinaryEvent* event;
+      int cpu;  // -1 = any.
+    };
+    std::vector<Sleeper> sleepers_;
+  };
+  // Resize up to the waking, for a caller that has more to do before it can afford to lose its
+  // core.
+  [[nodiscard]] Wakeups BeginResize(int workers, const std::vector<int>& cpus = {});
   // True when threads and target agree: every surplus worker has parked and every wanted one has
   // woken.
   bool Settled() const;

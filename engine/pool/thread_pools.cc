@@ -105,6 +105,7 @@ Split ThreadPools::Impl::Clamp(const WantedThreads& threads) const {
 int64_t ThreadPools::Impl::Resize(const ResizeRequest& request) {
   const auto now = steady_clock::now();
   int64_t sequence = 0;
+  MalleablePool::Wakeups wakeups;
   {
     const std::lock_guard<std::mutex> resize_lock(resize_mutex);
     WantedThreads threads;
@@ -126,15 +127,17 @@ int64_t ThreadPools::Impl::Resize(const ResizeRequest& request) {
       FillCores(&inter_cpus, &free);
       FillCores(&helper_cpus, &free);
     }
-    inter.Resize(split.inter, inter_cpus);
-    intra.Resize(helpers, helper_cpus);
+    wakeups = inter.BeginResize(split.inter, inter_cpus);
+    wakeups.Add(intra.BeginResize(helpers, helper_cpus));
     {
       const std::lock_guard<std::mutex> lock(mutex);
       resizing = false;
     }
     NoteIfSettled();
   }
+  // Whoever is woken now may take this thread's core: nothing but the waking is left to do.
   if (offer) offer();
+  wakeups.Post();
   return sequence;
 }
 

@@ -5,8 +5,9 @@
 // fixed: 1.02 means 2 % slower. `spread` is half their interquartile range.
 //
 //   bench_pool [--benchmark_filter=compare]     the ratio, by kernel
-//   bench_pool --benchmark_filter=resize        how long a Resize takes until the threads are in
-//   place
+//   bench_pool --benchmark_filter='resize|limit'   how long a Resize takes until the threads are in
+//                                               place; beside it a bare futex wake, the kernel's
+//                                               share of a grow
 
 #include <benchmark/benchmark.h>
 
@@ -30,6 +31,7 @@
 #include "engine/pool/malleable_pool.h"
 #include "engine/pool/onednn_adapter.h"
 #include "engine/pool/thread_pools.h"
+#include "tests/bench/futex_limit.h"
 
 namespace cosched {
 namespace {
@@ -292,6 +294,16 @@ void Resize(benchmark::State& state, bool busy) {
   }
 }
 
+// As often as `resize/idle` wakes a worker.
+void WakeOneThread(benchmark::State& state) {
+  FutexLimit limit;
+  std::vector<double> times;
+  for (auto _ : state) times.push_back(static_cast<double>(limit.Wake().count()) / 1e3);
+  for (const int percent : {50, 90, 99}) {
+    state.counters["wake_p" + std::to_string(percent) + "_us"] = Quantile(times, percent / 100.0);
+  }
+}
+
 void Register() {
   const int cores = std::max(2, Topology::ThisMachine().Cpus().Count());
   const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
@@ -322,6 +334,10 @@ void Register() {
         ->Unit(benchmark::kMillisecond)
         ->UseRealTime();
   }
+  benchmark::RegisterBenchmark("limit/futex_wake", WakeOneThread)
+      ->Iterations(2000)
+      ->Unit(benchmark::kMicrosecond)
+      ->UseRealTime();
   for (const bool busy : {false, true}) {
     benchmark::RegisterBenchmark(busy ? "resize/busy" : "resize/idle",
                                  [busy](benchmark::State& state) { Resize(state, busy); })

@@ -7,6 +7,9 @@
 //                  convolution of about 1 ms and 200 ms (of one thread), inside ResNet-20's
 //                  training; inter-op threads 1 and 2. in_op = share of the requests that came
 //                  while an op ran.
+//   limit/…        a bare futex wake of a thread that is bound to another core, at the same
+//   moments:
+//                  the kernel's share of a grow. What a grow takes beyond it is ours.
 //   rebuild/…      what TensorFlow needs instead: end the step, save the weights, build the session
 //                  anew with the other number, restore; in effect when its first node starts.
 //                  first_step_ms = what that session's first step takes longer than others.
@@ -28,6 +31,7 @@
 #include "engine/base/topology.h"
 #include "engine/graph/graph_builder.h"
 #include "engine/session/session.h"
+#include "tests/bench/futex_limit.h"
 #include "tests/bench/resize_peer.h"
 #include "workloads/model.h"
 
@@ -191,6 +195,17 @@ void ResizeSession(benchmark::State& state, const MakeProgram& make, int inter,
   state.counters["in_op"] = in_op / static_cast<double>(state.iterations());
 }
 
+void WakeOneThread(benchmark::State& state) {
+  FutexLimit limit;
+  Random random(1);
+  Effects effects;
+  for (auto _ : state) {
+    SleepAMoment(&random, milliseconds(15));
+    effects.Add(&state, limit.Wake());
+  }
+  effects.Print(&state);
+}
+
 // What a program must do that can't be resized. It does not notice a request before its step ends.
 void RebuildSession(benchmark::State& state, bool grow) {
   const std::unique_ptr<Program> program = Resnet20Training();
@@ -341,6 +356,7 @@ void Register() {
       {"conv3x3_200ms", [](int inter) { return Convolutions(inter, 100, 14); }},
       {"resnet20_training", [](int) { return Resnet20Training(); }},
   };
+  Add("limit/futex_wake", 200, WakeOneThread);
   for (const auto& [scene, make] : scenes) {
     for (const int inter : {1, 2}) {
       for (const std::string kind : {"grow", "shrink", "pause", "resume"}) {

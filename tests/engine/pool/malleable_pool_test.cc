@@ -247,6 +247,23 @@ TEST(MalleablePoolTest, SurplusWorkerLeavesAfterItsTaskAndTheRestIsRunByOthers) 
   EXPECT_EQ(pool->Active(), 0);
 }
 
+TEST(MalleablePoolTest, ResizeIsSettledOnlyWhenItsWakeupsArePosted) {
+  const auto pool = MakePool(2);
+  MalleablePool::Wakeups grow = pool->BeginResize(2);
+  MalleablePool::Wakeups shrink = pool->BeginResize(1);  // Wakes nobody: both are on their way.
+  MalleablePool::Wakeups all;
+  all.Add(shrink);
+  all.Add(grow);
+  EXPECT_FALSE(pool->Settled());
+  EXPECT_EQ(pool->Active(), 0);
+  all.Post();
+  WaitSettled(*pool);
+  EXPECT_EQ(pool->Active(), 1);
+  pool->Resize(2);
+  WaitSettled(*pool);
+  EXPECT_EQ(pool->Active(), 2);
+}
+
 TEST(MalleablePoolTest, PauseHoldsQueuedClosuresAndResumeRunsThemInOrder) {
   const auto pool = MakePool(1, WhenEmpty::kQueue);
   pool->Resize(1);
