@@ -31,7 +31,7 @@ std::string GroupRow(const Group& group) {
     failed += cell.summary.failed;
   }
   for (const ComparedCell& cell : group.failed) failed += cell.summary.failed;
-  const auto text = [&group](double CellSummary::*metric, auto format, int width) {
+  const auto text = [&group](auto metric, auto format, int width) {
     return MedianText(group.Values(metric), format, width);
   };
   return fmt::format("{:<16} {:<17} {:<17} {:<16} {:<13} {:<13} {:>7} {:>4}\n", group.policy,
@@ -192,6 +192,7 @@ void AddBaselineNote(const ComparedCells& cells, Notes* notes) {
   const Group* group = cells.Find(kBaseline, Elasticity::kRigid);
   if (group == nullptr || group->cells.empty()) return;
   const std::vector<double> values = group->Values(&CellSummary::oversubscription);
+  if (values.empty()) return;
   const auto positive = std::count_if(values.begin(), values.end(), [](double v) { return v > 0; });
   const bool all = positive == static_cast<std::ptrdiff_t>(values.size());
   notes->Add(

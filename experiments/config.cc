@@ -405,7 +405,7 @@ TraceConfig ReadTraceConfig(const TomlTable& table, const std::filesystem::path&
   table.AllowOnly({"jobs", "gap", "file"});
   TraceConfig trace;
   if (!table.Has("file")) {
-    trace.jobs = static_cast<int>(table.Integer("jobs", trace.jobs, 1, kMaxCount / 10));
+    trace.jobs = static_cast<int>(table.Integer("jobs", trace.jobs, 1, 10 * kMaxCount));
     trace.gap = ReadGap(table.Table("gap"));
     return trace;
   }
@@ -459,6 +459,17 @@ bool IsParameter(const ExternalPolicy* external, const std::string& key) {
   if (!external) return true;
   if (key == "library" || key == "exec") return false;
   return external->command.empty() || (key != "directory" && key != "time_limit_s");
+}
+
+RecordsConfig ReadRecords(const TomlTable& table) {
+  table.AllowOnly({"grants", "decisions", "samples", "steps", "resizes", "actuations", "timeline"});
+  return {.grants = table.Boolean("grants", true),
+          .decisions = table.Boolean("decisions", true),
+          .samples = table.Boolean("samples", true),
+          .steps = table.Boolean("steps", true),
+          .resizes = table.Boolean("resizes", true),
+          .actuations = table.Boolean("actuations", true),
+          .timeline = table.Boolean("timeline", true)};
 }
 
 // Makes every policy once, so that a wrong parameter is told before anything runs.
@@ -544,8 +555,8 @@ ExperimentConfig LoadConfig(const std::filesystem::path& file,
                             const std::vector<std::string>& overrides, const Topology& topology) {
   const TomlTable root = TomlTable::Load(file, overrides);
   root.AllowOnly({"name", "backend", "trials", "seed", "policies", "elasticity", "machine",
-                  "container", "simulation", "sampling", "trace", "workload", "policy", "sweep",
-                  "quick"});
+                  "container", "simulation", "sampling", "records", "trace", "workload", "policy",
+                  "sweep", "quick"});
   const std::filesystem::path folder = file.parent_path();
   ExperimentConfig config;
   config.file = file;
@@ -565,14 +576,22 @@ ExperimentConfig LoadConfig(const std::filesystem::path& file,
   config.revocation_deadline = std::chrono::milliseconds(
       root.Table("machine").Integer("revocation_deadline_ms", 250, 1, 60'000));
   const TomlTable sampling = root.Table("sampling");
-  sampling.AllowOnly({"period_ms", "interference", "steps"});
+  sampling.AllowOnly({"period_ms", "interference"});
   config.interference = sampling.Boolean("interference", false);
   if (config.interference && config.backend == kSimulated)
     sampling.Fail("interference", "is true, but the simulator has no threads that wait for threads",
                   "false with backend = \"simulated\"");
-  config.sample_steps = sampling.Boolean("steps", true);
   config.sample_period =
       std::chrono::milliseconds(sampling.Integer("period_ms", 100, 1, kMaxPeriodMilliseconds));
+  config.records = ReadRecords(root.Table("records"));
+  if (config.backend == kSimulated && config.records.steps && !config.records.samples) {
+    root.Table("records").Fail("steps",
+                               "is true without samples, by which the simulator counts them",
+                               "false where samples = false");
+  }
+  if (config.interference && !config.records.samples) {
+    sampling.Fail("interference", "needs samples", "only with records.samples = true");
+  }
   config.workloads = ReadWorkloads(root, folder, config.cores.Count());
   config.profile = ReadProfile(root, folder, config);
   CheckSpeeds(root, config);

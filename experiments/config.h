@@ -16,6 +16,7 @@
 #include "experiments/hosts/actuator.h"
 #include "experiments/hosts/simulation/settings.h"
 #include "experiments/hosts/tenant_spec.h"
+#include "experiments/records_config.h"
 #include "experiments/speed_curves.h"
 #include "experiments/toml_table.h"
 #include "policies/registry.h"
@@ -85,8 +86,8 @@ struct ExperimentConfig {
   Duration revocation_deadline = std::chrono::milliseconds(250);
   ContainerConfig container;  // [container], for backend = "container".
   Duration sample_period = std::chrono::milliseconds(100);  // [sampling] period_ms
-  bool sample_steps = true;                                 // [sampling] steps: steps.csv has rows.
   bool interference = false;  // [sampling] interference: who made whose threads wait.
+  RecordsConfig records;      // [records] grants, decisions, …: what is written.
   TraceConfig trace;
   std::vector<WorkloadConfig> workloads;
   std::map<std::string, PolicyParameters, std::less<>> policy_parameters;  // [policy.<name>]

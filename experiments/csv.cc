@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
+#include <iterator>
 #include <utility>
 
 #include "engine/base/check.h"
@@ -26,19 +29,8 @@ void AppendCell(std::string_view cell, std::string* line) {
   line->push_back('"');
 }
 
-template <typename Cells>
-void AppendLine(const Cells& cells, std::string* line) {
-  bool first = true;
-  for (const std::string_view cell : cells) {
-    if (!first) line->push_back(',');
-    first = false;
-    AppendCell(cell, line);
-  }
-  line->push_back('\n');
-}
-
 template <typename Value>
-bool ParseWhole(const std::string& text, Value* value) {
+bool ParseWhole(std::string_view text, Value* value) {
   const char* end = text.data() + text.size();
   const auto result = std::from_chars(text.data(), end, *value);
   return result.ec == std::errc() && result.ptr == end;
@@ -46,25 +38,68 @@ bool ParseWhole(const std::string& text, Value* value) {
 
 }  // namespace
 
-CsvWriter::CsvWriter(std::filesystem::path path, std::initializer_list<std::string_view> columns)
-    : columns_(columns.size()), file_(std::move(path)) {
+CsvWriter::CsvWriter(std::filesystem::path path, std::initializer_list<std::string_view> columns,
+                     size_t buffer)
+    : columns_(columns.size()), file_(std::move(path), buffer) {
   Row(columns);
 }
 
 void CsvWriter::Row(std::initializer_list<std::string_view> cells) {
-  CHECK(cells.size() == columns_) << file_.path().string() << ": " << cells.size() << " cells";
-  line_.clear();
-  AppendLine(cells, &line_);
+  for (const std::string_view cell : cells) Text(cell);
+  End();
+}
+
+void CsvWriter::Comma() {
+  if (cells_++ > 0) line_.push_back(',');
+}
+
+CsvWriter& CsvWriter::Text(std::string_view cell) {
+  Comma();
+  AppendCell(cell, &line_);
+  return *this;
+}
+
+CsvWriter& CsvWriter::Integer(int64_t cell) {
+  Comma();
+  const fmt::format_int digits(cell);
+  line_.append(digits.data(), digits.size());
+  return *this;
+}
+
+CsvWriter& CsvWriter::Number(double cell, int decimals) {
+  Comma();
+  fmt::format_to(std::back_inserter(line_), "{:.{}f}", cell, decimals);
+  return *this;
+}
+
+CsvWriter& CsvWriter::Seconds(Duration cell) {
+  constexpr int64_t kMicro = 1'000'000;
+  Comma();
+  if (cell < Duration::zero()) line_.push_back('-');
+  const int64_t micros = (std::abs(cell.count()) + 500) / 1000;
+  const fmt::format_int whole(micros / kMicro);
+  // A leading one keeps the zeros behind the point.
+  const fmt::format_int fraction(kMicro + micros % kMicro);
+  line_.append(whole.data(), whole.size());
+  line_.push_back('.');
+  line_.append(fraction.data() + 1, fraction.size() - 1);
+  return *this;
+}
+
+void CsvWriter::End() {
+  CHECK(cells_ == columns_) << file_.path().string() << ": " << cells_ << " cells";
+  line_.push_back('\n');
   file_.Write(line_);
+  line_.clear();
+  cells_ = 0;
 }
 
 CsvReader::CsvReader(std::filesystem::path path) : path_(std::move(path)), stream_(path_) {
   if (!stream_) Fail("", "can't be read", "a file of a results folder");
-  std::string line;
-  if (!std::getline(stream_, line)) Fail("", "is empty", "a header and rows");
+  if (!std::getline(stream_, text_)) Fail("", "is empty", "a header and rows");
   line_ = 1;
-  Split(line);
-  header_ = std::move(cells_);
+  Split();
+  header_.assign(cells_.begin(), cells_.end());
   cells_.assign(header_.size(), "");
 }
 
@@ -76,38 +111,50 @@ size_t CsvReader::Column(std::string_view name) const {
 }
 
 bool CsvReader::Next() {
-  std::string line;
-  if (!std::getline(stream_, line)) return false;
+  if (!std::getline(stream_, text_)) return false;
   ++line_;
-  Split(line);
+  Split();
   if (cells_.size() != header_.size()) {
     Fail("", fmt::format("{} cells", cells_.size()), fmt::format("{} cells", header_.size()));
   }
   return true;
 }
 
-void CsvReader::Split(const std::string& line) {
-  cells_.assign(1, "");
-  bool quoted = false;
-  for (size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (quoted) {
-      const bool doubled = c == '"' && i + 1 < line.size() && line[i + 1] == '"';
-      if (c == '"' && !doubled) {
-        quoted = false;
-        continue;
-      }
-      if (doubled) ++i;
-      cells_.back().push_back(c);
-    } else if (c == '"' && cells_.back().empty()) {
-      quoted = true;
-    } else if (c == ',') {
-      cells_.emplace_back();
-    } else if (c != '\r') {
-      cells_.back().push_back(c);
-    }
+void CsvReader::Split() {
+  if (!text_.empty() && text_.back() == '\r') text_.pop_back();
+  cells_.clear();
+  unquoted_.clear();
+  unquoted_.reserve(text_.size());  // It must not move: cells point into it.
+  const std::string_view text = text_;
+  size_t at = 0;
+  while (true) {
+    cells_.push_back(at < text.size() && text[at] == '"' ? TakeQuoted(&at) : TakePlain(&at));
+    if (at >= text.size()) return;
+    ++at;  // The comma.
   }
-  if (quoted) Fail("", "a quote is not closed", "\"…\" within one line");
+}
+
+std::string_view CsvReader::TakePlain(size_t* at) const {
+  const std::string_view rest = std::string_view(text_).substr(*at);
+  const std::string_view cell = rest.substr(0, rest.find(','));
+  *at += cell.size();
+  return cell;
+}
+
+std::string_view CsvReader::TakeQuoted(size_t* at) {
+  const size_t begin = unquoted_.size();
+  for (size_t i = *at + 1; i < text_.size(); ++i) {
+    if (text_[i] == '"') {
+      const bool doubled = i + 1 < text_.size() && text_[i + 1] == '"';
+      if (!doubled) {
+        *at = std::min(text_.find(',', i), text_.size());
+        return std::string_view(unquoted_).substr(begin);
+      }
+      ++i;
+    }
+    unquoted_.push_back(text_[i]);
+  }
+  Fail("", "a quote is not closed", "\"…\" within one line");
 }
 
 double CsvReader::Number(size_t column) const {

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/base/clock.h"
 #include "engine/base/cpu_set.h"
 #include "experiments/output_file.h"
 
@@ -19,14 +20,28 @@ namespace cosched {
 
 class CsvWriter {
  public:
-  CsvWriter(std::filesystem::path path, std::initializer_list<std::string_view> columns);
+  // buffer: as OutputFile's.
+  CsvWriter(std::filesystem::path path, std::initializer_list<std::string_view> columns,
+            size_t buffer = 0);
 
   // As many cells as there are columns. Written at once; throws OutputError.
   void Row(std::initializer_list<std::string_view> cells);
+  // The same cell by cell, without a string of its own for each; End() writes the row.
+  CsvWriter& Text(std::string_view cell);
+  CsvWriter& Integer(int64_t cell);
+  CsvWriter& Number(double cell, int decimals);
+  CsvWriter& Seconds(Duration cell);  // To the microsecond: 1.250000.
+  CsvWriter& Seconds(TimePoint cell) { return Seconds(cell.time_since_epoch()); }
+  CsvWriter& Empty() { return Text(""); }
+  void End();
+
   void Sync() { file_.Sync(); }
 
  private:
+  void Comma();
+
   size_t columns_;
+  size_t cells_ = 0;  // Of the row that is being made.
   std::string line_;
   OutputFile file_;
 };
@@ -41,15 +56,18 @@ class CsvReader {
   // header.
   bool Next();
 
-  // Cells of the current row. The typed ones throw InputError if the cell is not such a value.
-  const std::string& Text(size_t column) const { return cells_[column]; }
+  // Cells of the current row; valid until the next. The typed ones throw InputError if the cell is
+  // not such a value.
+  std::string_view Text(size_t column) const { return cells_[column]; }
   bool Empty(size_t column) const { return cells_[column].empty(); }
   double Number(size_t column) const;
   int64_t Integer(size_t column) const;
   CpuSet Cpus(size_t column) const;
 
  private:
-  void Split(const std::string& line);
+  void Split();
+  std::string_view TakePlain(size_t* at) const;
+  std::string_view TakeQuoted(size_t* at);
   [[noreturn]] void Fail(const std::string& key, const std::string& problem,
                          const std::string& allowed) const;
 
@@ -57,7 +75,9 @@ class CsvReader {
   std::ifstream stream_;
   int line_ = 0;
   std::vector<std::string> header_;
-  std::vector<std::string> cells_;
+  std::string text_;                     // Of the current row.
+  std::string unquoted_;                 // What its quoted cells say.
+  std::vector<std::string_view> cells_;  // Of text_ or unquoted_.
 };
 
 }  // namespace cosched

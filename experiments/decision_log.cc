@@ -29,19 +29,24 @@ std::set<JobId> JobsToSettle(const std::string& allocation) {
 
 }  // namespace
 
-DecisionLog::DecisionLog(const std::filesystem::path& path)
-    : file_(path, {"decision", "time", "event", "allocation", "decision_us", "settle_us"}) {}
+DecisionLog::DecisionLog(const std::filesystem::path& path, size_t buffer)
+    : file_(path, {"decision", "time", "event", "allocation", "decision_us", "settle_us"}, buffer) {
+}
 
 void DecisionLog::Add(TimePoint time, int64_t decision, const std::string& event,
                       const std::string& allocation, Duration decision_time) {
   Entry entry{time, event, allocation, decision_time, JobsToSettle(allocation)};
-  for (const JobId job : entry.pending) Overtake(job);
+  for (const JobId job : entry.pending) {
+    Overtake(job);
+    pending_in_[job] = decision;
+  }
   WriteIfComplete(open_.insert_or_assign(decision, std::move(entry)).first);
 }
 
 void DecisionLog::Settled(JobId job, int64_t decision, Duration since) {
   const auto entry = open_.find(decision);
   if (entry == open_.end() || entry->second.pending.erase(job) == 0) return;
+  pending_in_.erase(job);
   entry->second.settled = true;
   entry->second.settle = std::max(entry->second.settle, since);
   WriteIfComplete(entry);
@@ -55,27 +60,31 @@ void DecisionLog::Finish() {
     Write(decision, entry);
   }
   open_.clear();
+  pending_in_.clear();
   file_.Sync();
 }
 
 void DecisionLog::Overtake(JobId job) {
-  for (auto entry = open_.begin(); entry != open_.end();) {
-    if (entry->second.pending.erase(job) > 0) entry->second.overtaken = true;
-    entry = WriteIfComplete(entry);
-  }
+  const auto pending = pending_in_.find(job);
+  if (pending == pending_in_.end()) return;
+  const auto entry = open_.find(pending->second);
+  pending_in_.erase(pending);
+  entry->second.pending.erase(job);
+  entry->second.overtaken = true;
+  WriteIfComplete(entry);
 }
 
-DecisionLog::Entries::iterator DecisionLog::WriteIfComplete(Entries::iterator entry) {
-  if (!entry->second.pending.empty()) return std::next(entry);
+void DecisionLog::WriteIfComplete(Entries::iterator entry) {
+  if (!entry->second.pending.empty()) return;
   Write(entry->first, entry->second);
-  return open_.erase(entry);
+  open_.erase(entry);
 }
 
 void DecisionLog::Write(int64_t decision, const Entry& entry) {
   const bool has_settled = entry.settled && !entry.overtaken;
-  file_.Row({std::to_string(decision), fmt::format("{:.6f}", ToSeconds(entry.time)), entry.event,
-             entry.allocation, Microseconds(entry.decision_time),
-             has_settled ? Microseconds(entry.settle) : ""});
+  file_.Integer(decision).Seconds(entry.time).Text(entry.event).Text(entry.allocation);
+  file_.Text(Microseconds(entry.decision_time));
+  file_.Text(has_settled ? Microseconds(entry.settle) : "").End();
 }
 
 }  // namespace cosched

@@ -19,7 +19,7 @@ namespace cosched {
 
 class DecisionLog {
  public:
-  explicit DecisionLog(const std::filesystem::path& path);
+  explicit DecisionLog(const std::filesystem::path& path, size_t buffer = 0);
 
   // allocation as the arbiter tells it: "3=0-1 2=pause".
   void Add(TimePoint time, int64_t decision, const std::string& event,
@@ -34,7 +34,7 @@ class DecisionLog {
     std::string event;
     std::string allocation;
     Duration decision_time{0};
-    std::set<JobId> pending;
+    std::set<JobId> pending;  // Whose grants have not settled.
     bool overtaken = false;
     bool settled = false;  // At least one grant.
     Duration settle{0};
@@ -42,11 +42,12 @@ class DecisionLog {
   using Entries = std::map<int64_t, Entry>;
 
   void Overtake(JobId job);
-  Entries::iterator WriteIfComplete(Entries::iterator entry);
+  void WriteIfComplete(Entries::iterator entry);
   void Write(int64_t decision, const Entry& entry);
 
   CsvWriter file_;
   Entries open_;
+  std::map<JobId, int64_t> pending_in_;  // The open decision that each job is pending in.
 };
 
 }  // namespace cosched

@@ -22,6 +22,10 @@ constexpr double kMuchForeignLoad = 0.1;  // Of the cores' time in a cell.
 // A policy that asks for ticks may still change its mind, but not for ever: ticks with nothing
 // running before we give up.
 constexpr int kIdleTicks = 100;
+// A simulated cell can be made again, so its rows may wait in memory until they fill this.
+constexpr size_t kSimulatedBuffer = size_t{1} << 16;
+// Where nothing else sets a deadline.
+constexpr Duration kLongest = std::chrono::hours(1);
 
 class ProcessWorld final : public World {
  public:
@@ -71,7 +75,8 @@ class CellRun {
         policy_(options.make_policy ? options.make_policy(key.policy)
                                     : config.NewPolicy(key.policy)),
         tick_(policy_->TickPeriod()),
-        records_(options.run, key, config.cores),
+        records_(options.run, key, config.cores, config.records,
+                 config.backend == "simulated" ? kSimulatedBuffer : 0),
         world_(options.make_world(PartialFolder(options.run, key))),
         arbiter_(*policy_, info_.oversubscribes, world_->GetHost(), options.topology, config.cores,
                  records_, info_.on_settled) {
@@ -145,7 +150,7 @@ class CellRun {
   }
 
   void SampleIfDue() {
-    if (Now() < next_sample_) return;
+    if (!config_.records.samples || Now() < next_sample_) return;
     TakeSamples();
     // On the grid of periods, so that a late sample does not shift those after it.
     const auto periods = Now().time_since_epoch() / config_.sample_period + 1;
@@ -153,21 +158,20 @@ class CellRun {
   }
 
   void TakeSamples() {
+    if (!config_.records.samples) return;
     const std::vector<TenantSample> samples = world_->Sample();
     for (const TenantSample& sample : samples) records_.OnSample(sample);
     if (interference_) interference_->Add(samples, world_->BusyTimes());
   }
 
   void TakeReports() {
-    for (const StepSample& step : world_->TakeSteps()) {
-      if (config_.sample_steps) records_.OnStep(step);
-    }
+    for (const StepSample& step : world_->TakeSteps()) records_.OnStep(step);
     for (const ResizeSample& resize : world_->TakeResizes()) records_.OnResize(resize);
     for (const ActuationSample& move : world_->TakeActuations()) records_.OnActuation(move);
   }
 
   TimePoint Deadline() const {
-    TimePoint deadline = next_sample_;
+    TimePoint deadline = config_.records.samples ? next_sample_ : Now() + kLongest;
     if (!AllSubmitted()) deadline = std::min(deadline, NextArrival());
     if (tick_ > Duration::zero()) deadline = std::min(deadline, next_tick_);
     return deadline;
@@ -281,13 +285,14 @@ WorldFactory ContainerWorlds(const std::filesystem::path& binary, const Topology
 
 WorldFactory SimulatedWorlds(const ExperimentConfig& config) {
   return [profile = config.profile->profile, model = config.simulation,
-          deadline = config.revocation_deadline, steps = config.sample_steps,
+          deadline = config.revocation_deadline, records = config.records,
           cores = config.topology->Cpus()](const std::filesystem::path&) {
     return std::make_unique<SimulatedHost>(SimulatedHost::Options{.profile = profile,
                                                                   .model = model,
                                                                   .machine = cores,
                                                                   .revocation_deadline = deadline,
-                                                                  .steps = steps});
+                                                                  .steps = records.steps,
+                                                                  .samples = records.samples});
   };
 }
 

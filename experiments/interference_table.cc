@@ -33,7 +33,7 @@ std::string RowsOf(const std::filesystem::path& file, const std::string& cell) {
                waited = reader.Column("waited_s");
   while (reader.Next()) {
     Loss& loss = losses[reader.Integer(victim)];
-    const std::string& name = reader.Text(culprit);
+    const std::string_view name = reader.Text(culprit);
     const bool job = name != "self" && name != "other";
     loss.all_s += reader.Number(waited);
     loss.culprits += fmt::format("  {}{} {:.3f}", job ? "job " : "", name, reader.Number(waited));

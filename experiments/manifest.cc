@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
@@ -24,6 +25,9 @@ using Json = nlohmann::ordered_json;  // In the order in which a person reads it
 
 constexpr int kFormat = 1;
 constexpr const char* kManifest = "manifest.json";
+// A longer trace is told by its length and hash: a million arrivals are a tenth of a gigabyte, and
+// jobs.csv has them all.
+constexpr size_t kMostArrivals = 10'000;
 
 std::string UtcNow(const char* format) {
   return fmt::format(fmt::runtime(format), fmt::gmtime(std::time(nullptr)));
@@ -110,6 +114,13 @@ Json ProfileJson(const ProfileConfig& profile) {
           {"measured_cores", profile.profile->cores}};
 }
 
+Json RecordsJson(const RecordsConfig& records) {
+  return {{"grants", records.grants},    {"decisions", records.decisions},
+          {"samples", records.samples},  {"steps", records.steps},
+          {"resizes", records.resizes},  {"actuations", records.actuations},
+          {"timeline", records.timeline}};
+}
+
 Json ExperimentJson(const ExperimentConfig& config) {
   Json elasticities = Json::array();
   for (Elasticity elasticity : config.elasticities) elasticities.push_back(ToString(elasticity));
@@ -137,8 +148,8 @@ Json ExperimentJson(const ExperimentConfig& config) {
         {"actuation", ToString(config.container.actuation)}}},
       {"sampling",
        {{"period_ms", config.sample_period / std::chrono::milliseconds(1)},
-        {"steps", config.sample_steps},
         {"interference", config.interference}}},
+      {"records", RecordsJson(config.records)},
       {"trace", TraceJson(config.trace)},
       {"workload", workloads},
       {"policy", parameters}};
@@ -160,9 +171,35 @@ Json ArrivalJson(const Arrival& arrival) {
   return json;
 }
 
+// FNV-1a over all that ArrivalJson would say.
+std::string HashOf(const Trace& trace) {
+  uint64_t hash = 14695981039346656037U;
+  const auto mix = [&hash](std::string_view bytes) {
+    for (const char byte : bytes) {
+      hash = (hash ^ static_cast<unsigned char>(byte)) * uint64_t{1099511628211U};
+    }
+  };
+  std::string text;
+  for (const Arrival& arrival : trace) {
+    text.clear();
+    fmt::format_to(std::back_inserter(text), "{} {}", arrival.time.count(), arrival.workload);
+    for (const auto& value : {arrival.cores_min, arrival.cores_preferred, arrival.cores_max,
+                              arrival.priority, arrival.steps}) {
+      text += ' ';
+      if (value) fmt::format_to(std::back_inserter(text), "{}", *value);
+    }
+    mix(text += '\n');
+  }
+  return fmt::format("{:016x}", hash);
+}
+
 Json TracesJson(const Plan& plan) {
   Json traces = Json::array();
   for (const Trace& trace : plan.traces) {
+    if (trace.size() > kMostArrivals) {
+      traces.push_back({{"arrivals", trace.size()}, {"fnv1a", HashOf(trace)}});
+      continue;
+    }
     Json arrivals = Json::array();
     for (const Arrival& arrival : trace) arrivals.push_back(ArrivalJson(arrival));
     traces.push_back(std::move(arrivals));

@@ -4,7 +4,9 @@
 //
 //   manifest.json   format 1: status ("running" until Finish), started, finished, command_line,
 //   experiment (the resolved
-//                   config), traces (the arrivals of each trial), cells (how many), policies
+//                   config), traces (the arrivals of each trial; of one longer than 10,000 their
+//                   number and a hash),
+//   cells (how many), policies
 //                   (parameters, oversubscribes), build (version, git commit, compiler, libraries),
 //                   host (name, kernel, cpus, governor, scheduling, topology XML), resumed (when
 //                   and by what)

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <functional>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -20,17 +22,19 @@ namespace {
 
 struct JobRow {
   int64_t id = 0;
-  std::string workload;
+  std::string_view workload;  // Valid while the row is visited.
   double submitted = 0;
   double finished = 0;
   double waiting = 0;  // These three of started jobs only.
   double execution = 0;
   double stretch = 0;
-  std::string state;
+  std::string_view state;  // The same.
   int resizes = 0;
   int64_t steps = 0;
-  int64_t images = 0;
+  std::optional<int64_t> images;  // Where somebody was sampled.
 };
+
+using EndTimes = std::map<int64_t, double>;  // By job.
 
 struct SampleRow {
   double time = 0;
@@ -95,7 +99,90 @@ CellInfo ReadCell(const std::filesystem::path& folder) {
   }
 }
 
-std::vector<JobRow> ReadJobs(const std::filesystem::path& folder) {
+// Sums over a cell's jobs, as they are read.
+class JobSums {
+ public:
+  void Add(const JobRow& job) {
+    first_ = jobs_ == 0 ? job.submitted : std::min(first_, job.submitted);
+    last_ = jobs_ == 0 ? job.finished : std::max(last_, job.finished);
+    ++jobs_;
+    images_known_ = images_known_ && job.images.has_value();
+    images_ += static_cast<double>(job.images.value_or(0));
+    resizes_ += job.resizes;
+    failed_ += job.state == "failed";
+    if (job.state != "finished") return;
+    const double turnaround = job.finished - job.submitted;
+    ++finished_;
+    waiting_ += job.waiting;
+    execution_ += job.execution;
+    turnaround_ += turnaround;
+    stretch_ += job.stretch;
+    AddProgress(job, turnaround);
+  }
+
+  void Put(CellSummary* summary) const {
+    const auto mean = [this](double sum) { return finished_ > 0 ? sum / finished_ : 0; };
+    summary->jobs = jobs_;
+    summary->finished = finished_;
+    summary->failed = failed_;
+    summary->resizes = resizes_;
+    summary->makespan_s = last_ - first_;
+    summary->mean_wait_s = mean(waiting_);
+    summary->mean_execution_s = mean(execution_);
+    summary->mean_turnaround_s = mean(turnaround_);
+    summary->mean_stretch = mean(stretch_);
+    summary->jain_index = FairnessOfProgress();
+    if (images_known_) summary->images_per_s = 0;
+    if (summary->makespan_s <= 0) return;
+    summary->throughput_jobs_per_hour = finished_ * 3600 / summary->makespan_s;
+    if (images_known_) summary->images_per_s = images_ / summary->makespan_s;
+  }
+
+ private:
+  // Of the finished jobs of one workload. x = steps / turnaround.
+  struct Progress {
+    double best = std::numeric_limits<double>::infinity();  // Execution time per step.
+    double sum = 0;                                         // Of x ...
+    double squares = 0;                                     // ... and of x².
+    int count = 0;
+  };
+
+  // A workload whose steps were not counted is taken as one step.
+  void AddProgress(const JobRow& job, double turnaround) {
+    const double steps = std::max<double>(1, static_cast<double>(job.steps));
+    auto place = progress_.find(job.workload);
+    if (place == progress_.end()) place = progress_.emplace(job.workload, Progress()).first;
+    Progress& progress = place->second;
+    progress.best = std::min(progress.best, job.execution / steps);
+    if (turnaround <= 0) return;
+    const double x = steps / turnaround;
+    progress.sum += x;
+    progress.squares += x * x;
+    ++progress.count;
+  }
+
+  // Jain's index of best × x (metrics.h), which is known only now.
+  double FairnessOfProgress() const {
+    double sum = 0, squares = 0;
+    int count = 0;
+    for (const auto& [workload, progress] : progress_) {
+      if (progress.count == 0) continue;
+      sum += progress.best * progress.sum;
+      squares += progress.best * progress.best * progress.squares;
+      count += progress.count;
+    }
+    return JainIndex(sum, squares, count);
+  }
+
+  int jobs_ = 0, finished_ = 0, failed_ = 0, resizes_ = 0;
+  double first_ = 0, last_ = 0;
+  double waiting_ = 0, execution_ = 0, turnaround_ = 0, stretch_ = 0, images_ = 0;
+  bool images_known_ = true;
+  std::map<std::string, Progress, std::less<>> progress_;
+};
+
+template <typename Visit>
+void ReadJobs(const std::filesystem::path& folder, Visit visit) {
   CsvReader reader(folder / "jobs.csv");
   const size_t id = reader.Column("job_id"), workload = reader.Column("workload"),
                submitted = reader.Column("submission_time"),
@@ -106,14 +193,20 @@ std::vector<JobRow> ReadJobs(const std::filesystem::path& folder) {
   const auto number = [&](size_t column) {
     return reader.Empty(column) ? 0 : reader.Number(column);
   };
-  std::vector<JobRow> jobs;
   while (reader.Next()) {
-    jobs.push_back({reader.Integer(id), reader.Text(workload), reader.Number(submitted),
-                    reader.Number(finished), number(waiting), number(execution), number(stretch),
-                    reader.Text(state), static_cast<int>(reader.Integer(resizes)),
-                    reader.Integer(steps), reader.Integer(images)});
+    visit(JobRow{
+        .id = reader.Integer(id),
+        .workload = reader.Text(workload),
+        .submitted = reader.Number(submitted),
+        .finished = reader.Number(finished),
+        .waiting = number(waiting),
+        .execution = number(execution),
+        .stretch = number(stretch),
+        .state = reader.Text(state),
+        .resizes = static_cast<int>(reader.Integer(resizes)),
+        .steps = reader.Integer(steps),
+        .images = reader.Empty(images) ? std::nullopt : std::optional(reader.Integer(images))});
   }
-  return jobs;
 }
 
 // Integrates R(t) and C(t), both constant between changes; cores are counted by how many jobs hold
@@ -191,14 +284,12 @@ class CounterColumns {
 };
 
 // Each job's samples, and one more at its end with nothing.
-std::vector<SampleRow> ReadSamples(const std::filesystem::path& folder,
-                                   const std::vector<JobRow>& jobs, Counters* sum) {
+std::vector<SampleRow> ReadSamples(const std::filesystem::path& folder, const EndTimes& ends,
+                                   Counters* sum) {
   CsvReader reader(folder / "samples.csv");
   const size_t time = reader.Column("time"), job = reader.Column("job_id"),
                cores = reader.Column("granted_cores"), runnable = reader.Column("runnable_threads");
   const CounterColumns columns(reader);
-  std::map<int64_t, double> ends;
-  for (const JobRow& row : jobs) ends[row.id] = row.finished;
   std::vector<SampleRow> samples;
   std::map<int64_t, Counters> counters;
   while (reader.Next()) {
@@ -211,85 +302,39 @@ std::vector<SampleRow> ReadSamples(const std::filesystem::path& folder,
     columns.Raise(reader, &counters[id]);
   }
   for (const auto& [id, of_job] : counters) CounterColumns::Add(of_job, sum);
-  for (const JobRow& row : jobs) samples.push_back({row.finished, row.id, {}, 0});
+  for (const auto& [id, end] : ends) samples.push_back({end, id, {}, 0});
   std::stable_sort(samples.begin(), samples.end(),
                    [](const SampleRow& a, const SampleRow& b) { return a.time < b.time; });
   return samples;
 }
 
-SampleSums SumSamples(const std::filesystem::path& folder, const std::vector<JobRow>& jobs) {
+SampleSums SumSamples(const std::filesystem::path& folder, const EndTimes& ends) {
   SampleSums sums;
   Integrator integrator;
-  for (SampleRow& sample : ReadSamples(folder, jobs, &sums.counters)) {
+  for (SampleRow& sample : ReadSamples(folder, ends, &sums.counters)) {
     integrator.Advance(sample.time, &sums);
     integrator.Set(sample.job, std::move(sample.cores), sample.runnable);
   }
   return sums;
 }
 
-// See metrics.h. A workload whose steps were not counted is taken as one step.
-double FairnessOfProgress(const std::vector<const JobRow*>& jobs) {
-  const auto steps = [](const JobRow& job) { return std::max<double>(1, job.steps); };
-  std::map<std::string, double> best;
-  for (const JobRow* job : jobs) {
-    const double step_time = job->execution / steps(*job);
-    const auto [entry, added] = best.emplace(job->workload, step_time);
-    if (!added) entry->second = std::min(entry->second, step_time);
-  }
-  std::vector<double> progress;
-  for (const JobRow* job : jobs) {
-    const double turnaround = job->finished - job->submitted;
-    if (turnaround > 0) progress.push_back(steps(*job) * best[job->workload] / turnaround);
-  }
-  return JainIndex(progress);
-}
-
-void SummarizeJobs(const std::vector<JobRow>& jobs, CellSummary* summary) {
-  std::vector<const JobRow*> finished;
-  std::vector<double> waits, executions, turnarounds, stretches;
-  double first = jobs.empty() ? 0 : jobs.front().submitted, last = first, images = 0;
-  for (const JobRow& job : jobs) {
-    first = std::min(first, job.submitted);
-    last = std::max(last, job.finished);
-    images += static_cast<double>(job.images);
-    summary->resizes += job.resizes;
-    summary->failed += job.state == "failed";
-    if (job.state != "finished") continue;
-    finished.push_back(&job);
-    waits.push_back(job.waiting);
-    executions.push_back(job.execution);
-    turnarounds.push_back(job.finished - job.submitted);
-    stretches.push_back(job.stretch);
-  }
-  summary->jobs = static_cast<int>(jobs.size());
-  summary->finished = static_cast<int>(finished.size());
-  summary->makespan_s = last - first;
-  summary->mean_wait_s = Mean(waits);
-  summary->mean_execution_s = Mean(executions);
-  summary->mean_turnaround_s = Mean(turnarounds);
-  summary->mean_stretch = Mean(stretches);
-  summary->jain_index = FairnessOfProgress(finished);
-  if (summary->makespan_s <= 0) return;
-  summary->throughput_jobs_per_hour = summary->finished * 3600 / summary->makespan_s;
-  summary->images_per_s = images / summary->makespan_s;
-}
-
 // REQUIRES: the makespan is known.
 void SummarizeSamples(const SampleSums& sums, int machine_cores, CellSummary* summary) {
   const Counters& counters = sums.counters;
-  if (summary->makespan_s > 0) {
-    summary->core_utilization = counters.run_time_s / (machine_cores * summary->makespan_s);
-  }
+  const double machine_seconds = machine_cores * summary->makespan_s;
+  summary->core_utilization = machine_seconds > 0 ? counters.run_time_s / machine_seconds : 0;
   summary->oversubscription = sums.machine.Oversubscription();
-  for (const auto& [job, load] : sums.tenants) {
-    summary->worst_tenant_oversubscription =
-        std::max(summary->worst_tenant_oversubscription, load.Oversubscription());
-  }
+  double worst = 0;
+  for (const auto& [job, load] : sums.tenants) worst = std::max(worst, load.Oversubscription());
+  summary->worst_tenant_oversubscription = worst;
   const double core_seconds = sums.machine.core_seconds;
+  const auto per_core_second = [core_seconds](double sum) {
+    return core_seconds > 0 ? sum / core_seconds : 0;
+  };
+  summary->runqueue_wait_s_per_core_s = per_core_second(counters.run_queue_wait_s);
+  summary->involuntary_switches_per_core_s = per_core_second(counters.involuntary_switches);
+  summary->migrations_per_core_s = per_core_second(counters.migrations);
   if (core_seconds <= 0) return;
-  summary->runqueue_wait_s_per_core_s = counters.run_queue_wait_s / core_seconds;
-  summary->involuntary_switches_per_core_s = counters.involuntary_switches / core_seconds;
-  summary->migrations_per_core_s = counters.migrations / core_seconds;
   const auto seconds = [core_seconds](const std::optional<double>& us) -> std::optional<double> {
     if (!us) return std::nullopt;
     return *us * 1e-6 / core_seconds;
@@ -320,13 +365,14 @@ std::string SummaryRow(const CellSummary& s) {
     return value ? fmt::format("{:.6f}", *value) : "";
   };
   return fmt::format(
-      "{},{},{},{:.6f},{:.6f},{:.6f},{:.6f},{:.6f},{:.6f},{:.6f},{:.6f},{:.6f},{:.6f},{:.6f},"
-      "{},{},{},{},{},{:.6f},{:.6f},{:.6f},{},{}\n",
+      "{},{},{},{:.6f},{:.6f},{:.6f},{:.6f},{:.6f},{:.6f},{},{},{},{},{:.6f},"
+      "{},{},{},{},{},{},{},{},{},{}\n",
       s.key.policy, ToString(s.key.elasticity), s.key.trial, s.makespan_s,
       s.throughput_jobs_per_hour, s.mean_wait_s, s.mean_execution_s, s.mean_turnaround_s,
-      s.mean_stretch, s.core_utilization, s.oversubscription, s.runqueue_wait_s_per_core_s,
-      s.images_per_s, s.jain_index, s.jobs, s.finished, s.failed, s.resizes, s.status,
-      s.worst_tenant_oversubscription, s.involuntary_switches_per_core_s, s.migrations_per_core_s,
+      s.mean_stretch, optional(s.core_utilization), optional(s.oversubscription),
+      optional(s.runqueue_wait_s_per_core_s), optional(s.images_per_s), s.jain_index, s.jobs,
+      s.finished, s.failed, s.resizes, s.status, optional(s.worst_tenant_oversubscription),
+      optional(s.involuntary_switches_per_core_s), optional(s.migrations_per_core_s),
       optional(s.throttled_s_per_core_s), optional(s.pressure_s_per_core_s));
 }
 
@@ -335,19 +381,27 @@ std::string SummaryRow(const CellSummary& s) {
 CellSummary Summarize(const std::filesystem::path& run, const CellKey& key) {
   const std::filesystem::path folder = CellFolder(run, key);
   const CellInfo cell = ReadCell(folder);
-  const std::vector<JobRow> jobs = ReadJobs(folder);
   CellSummary summary;
   summary.key = key;
   summary.status = cell.status;
   summary.reason = cell.reason;
   summary.marks = cell.marks;
-  SummarizeJobs(jobs, &summary);
-  SummarizeSamples(SumSamples(folder, jobs), cell.machine_cores, &summary);
+  const bool sampled = std::filesystem::exists(folder / "samples.csv");
+  JobSums jobs;
+  EndTimes ends;  // What samples need.
+  ReadJobs(folder, [&](const JobRow& job) {
+    jobs.Add(job);
+    if (sampled) ends[job.id] = job.finished;
+  });
+  jobs.Put(&summary);
+  if (sampled) SummarizeSamples(SumSamples(folder, ends), cell.machine_cores, &summary);
   return summary;
 }
 
 ThreadExcess FindThreadExcess(const std::filesystem::path& run, const CellKey& key) {
-  CsvReader reader(CellFolder(run, key) / "samples.csv");
+  const std::filesystem::path file = CellFolder(run, key) / "samples.csv";
+  if (!std::filesystem::exists(file)) return {};
+  CsvReader reader(file);
   const size_t granted = reader.Column("granted"), runnable = reader.Column("runnable_threads"),
                settling = reader.Column("settling");
   ThreadExcess result;

@@ -20,17 +20,20 @@ struct CellSummary {
   double mean_execution_s = 0;
   double mean_turnaround_s = 0;
   double mean_stretch = 0;
-  double core_utilization = 0;  // CPU time of compute threads / (machine cores x makespan)
-  double oversubscription = 0;  // ∫ max(0, R − C) dt / ∫ C dt
-  double worst_tenant_oversubscription = 0;  // The same of one tenant's threads and grant, the most
-  double runqueue_wait_s_per_core_s = 0;
-  double involuntary_switches_per_core_s = 0;
-  double migrations_per_core_s = 0;
+  // These, down to images_per_s, come from samples: absent where nobody was sampled.
+  // CPU time of compute threads / (machine cores x makespan)
+  std::optional<double> core_utilization;
+  std::optional<double> oversubscription;  // ∫ max(0, R − C) dt / ∫ C dt
+  // The same of one tenant's threads and grant, the most
+  std::optional<double> worst_tenant_oversubscription;
+  std::optional<double> runqueue_wait_s_per_core_s;
+  std::optional<double> involuntary_switches_per_core_s;
+  std::optional<double> migrations_per_core_s;
   // Time in which a CPU quota was used up, and in which a thread waited for a CPU (PSI "some"), of
   // the tenants that have a cgroup which tells; absent if none has.
   std::optional<double> throttled_s_per_core_s;
   std::optional<double> pressure_s_per_core_s;
-  double images_per_s = 0;
+  std::optional<double> images_per_s;
   double jain_index = 0;  // Of the finished jobs' relative progress (see below)
   int jobs = 0;
   int finished = 0;
@@ -54,11 +57,12 @@ struct CellSummary {
 //     was never slowed, and 1 / stretch where a workload has one job only. Jain's index of it is 1
 //     if all jobs suffer alike, 1/n if one gets everything.
 
-// Throws InputError naming the file and line if the records are malformed or the cell is not whole.
+// Reads jobs.csv row by row: its size is no matter where there are no samples. Throws InputError
+// naming the file and line if the records are malformed or the cell is not whole.
 CellSummary Summarize(const std::filesystem::path& run, const CellKey& key);
 
-// Whether a cell's tenants ever had more runnable compute threads than cores granted, over the
-// samples in which no grant was under way.
+// Whether a cell's tenants (that were sampled) ever had more runnable compute threads than cores
+// granted, over the samples in which no grant was under way.
 struct ThreadExcess {
   int64_t samples = 0;    // Not settling.
   int64_t exceeding = 0;  // Of these, with runnable threads > granted cores.

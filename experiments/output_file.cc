@@ -22,14 +22,31 @@ namespace {
 
 }  // namespace
 
-OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)) {
+OutputFile::OutputFile(std::filesystem::path path, size_t buffer)
+    : path_(std::move(path)), buffer_(buffer) {
   fd_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (fd_ < 0) Fail(path_, "open for writing");
 }
 
-OutputFile::~OutputFile() { close(fd_); }
+OutputFile::~OutputFile() {
+  try {
+    WriteNow(waiting_);
+  } catch (const OutputError&) {  // Said in the header.
+  }
+  close(fd_);
+}
 
 void OutputFile::Write(std::string_view text) {
+  if (waiting_.size() + text.size() <= buffer_) {
+    waiting_ += text;
+    return;
+  }
+  WriteNow(waiting_);
+  waiting_.clear();
+  WriteNow(text);
+}
+
+void OutputFile::WriteNow(std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = write(fd_, text.data(), text.size());
     if (written < 0) {
@@ -41,6 +58,8 @@ void OutputFile::Write(std::string_view text) {
 }
 
 void OutputFile::Sync() {
+  WriteNow(waiting_);
+  waiting_.clear();
   // EINVAL: not a file that can be synced, such as /dev/null or a pipe.
   if (fsync(fd_) != 0 && errno != EINVAL) Fail(path_, "write to disk");
 }

@@ -1,17 +1,21 @@
 #pragma once
 // A file that is written row by row: every Write reaches the kernel at once, so a killed process
-// loses at most the row it was writing. Every failure (full disk, lost folder) throws OutputError,
+// loses at most the row it was writing; or, for what can be made again (a simulated cell), only
+// when a buffer is full. Every failure (full disk, lost folder) throws OutputError,
 // which names the file and the reason. Not thread-safe.
 
+#include <cstddef>
 #include <filesystem>
+#include <string>
 #include <string_view>
 
 namespace cosched {
 
 class OutputFile {
  public:
-  explicit OutputFile(std::filesystem::path path);  // Created, or emptied if it is there.
-  ~OutputFile();                                    // Closes; errors are ignored, so Sync() first.
+  // Created, or emptied if it is there. buffer: bytes that may wait before they are written.
+  explicit OutputFile(std::filesystem::path path, size_t buffer = 0);
+  ~OutputFile();  // Writes what waits and closes; errors are ignored, so Sync() first.
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
@@ -20,7 +24,11 @@ class OutputFile {
   const std::filesystem::path& path() const { return path_; }
 
  private:
+  void WriteNow(std::string_view text);
+
   std::filesystem::path path_;
+  const size_t buffer_;
+  std::string waiting_;
   int fd_;
 };
 

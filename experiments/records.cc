@@ -21,10 +21,6 @@
 namespace cosched {
 namespace {
 
-// Microseconds are exact enough: a system call takes one.
-std::string Seconds(TimePoint time) { return fmt::format("{:.6f}", ToSeconds(time)); }
-std::string Seconds(Duration duration) { return fmt::format("{:.6f}", ToSeconds(duration)); }
-
 // Empty = not available here.
 std::string Microseconds(const std::optional<Duration>& duration) {
   return duration ? std::to_string(*duration / std::chrono::microseconds(1)) : "";
@@ -88,11 +84,14 @@ std::filesystem::path CellFolder(const std::filesystem::path& run, const CellKey
 }
 
 struct CellRecords::Impl {
-  Impl(const std::filesystem::path& run, const CellKey& key, const CpuSet& machine_cores);
+  Impl(const std::filesystem::path& run, const CellKey& key, const CpuSet& machine_cores,
+       const RecordsConfig& config, size_t buffer);
 
   void WriteGrant(TimePoint time, const JobTrack& track, std::string_view kind);
   void WriteJob(TimePoint time, const JobTrack& track, JobEnd end, const std::string& reason);
+  int64_t StepsDone(const JobTrack& track, JobEnd end) const;
   void EndSlice(TimePoint time, JobTrack* track);
+  void SetOwned(JobTrack* track, const CpuSet& owned);
   void CountCores(TimePoint time);
   void CountThreads(TimePoint time);
   std::string CellJson(const std::string& status, const std::string& reason) const;
@@ -102,45 +101,62 @@ struct CellRecords::Impl {
   const CpuSet machine_cores;
   const std::filesystem::path whole;
   const std::filesystem::path partial;
+  const RecordsConfig config;
   CsvWriter jobs;
-  CsvWriter grants;
-  CsvWriter samples;
-  CsvWriter steps;
-  CsvWriter resizes;
-  CsvWriter actuations;
-  DecisionLog decisions;
-  Timeline timeline;
+  // Absent = off.
+  std::optional<CsvWriter> grants;
+  std::optional<CsvWriter> samples;
+  std::optional<CsvWriter> steps;
+  std::optional<CsvWriter> resizes;
+  std::optional<CsvWriter> actuations;
+  std::optional<DecisionLog> decisions;
+  std::optional<Timeline> timeline;
   std::map<JobId, JobTrack> tracks;
+  CoreCounter owned;         // By all tracks.
+  int runnable_threads = 0;  // The same.
   std::vector<std::string> marks;
   TimePoint latest;
   int submitted = 0;
 };
 
 CellRecords::Impl::Impl(const std::filesystem::path& run, const CellKey& cell_key,
-                        const CpuSet& cores)
+                        const CpuSet& cores, const RecordsConfig& wanted, size_t buffer)
     : key(cell_key),
       machine_cores(cores),
       whole(CellFolder(run, cell_key)),
       partial(MakeEmptyFolder(PartialFolder(run, cell_key))),
+      config(wanted),
       jobs(partial / "jobs.csv", {"job_id",          "workload",        "class",
                                   "priority",        "requested_min",   "requested_preferred",
                                   "requested_max",   "submission_time", "starting_time",
                                   "finish_time",     "waiting_time",    "execution_time",
                                   "turnaround_time", "stretch",         "allocated_resources",
                                   "threads",         "resizes",         "state",
-                                  "reason",          "steps",           "images"}),
-      grants(partial / "grants.csv", {"time", "job_id", "kind", "cores", "owned", "threads"}),
-      samples(partial / "samples.csv",
-              {"time", "job_id", "granted_cores", "granted", "runnable_threads", "compute_threads",
-               "settling", "run_time_s", "run_queue_wait_s", "involuntary_switches", "steps",
-               "images", "migrations", "throttled_us", "pressure_us"}),
-      steps(partial / "steps.csv", {"job_id", "step", "time", "duration_ms", "threads", "loss"}),
-      resizes(partial / "resizes.csv", {"time", "job_id", "cause", "inter_before", "intra_before",
-                                        "inter_after", "intra_after", "cores", "op", "taken_us"}),
-      actuations(partial / "actuations.csv",
-                 {"time", "job_id", "cores", "actuator", "fast_us", "runtime_us"}),
-      decisions(partial / "decisions.csv"),
-      timeline(partial / "timeline.json") {}
+                                  "reason",          "steps",           "images"},
+           buffer) {
+  const auto open = [this, buffer](bool wants, const char* name,
+                                   std::initializer_list<std::string_view> columns,
+                                   std::optional<CsvWriter>* file) {
+    if (wants) file->emplace(partial / name, columns, buffer);
+  };
+  open(config.grants, "grants.csv", {"time", "job_id", "kind", "cores", "owned", "threads"},
+       &grants);
+  open(config.samples, "samples.csv",
+       {"time", "job_id", "granted_cores", "granted", "runnable_threads", "compute_threads",
+        "settling", "run_time_s", "run_queue_wait_s", "involuntary_switches", "steps", "images",
+        "migrations", "throttled_us", "pressure_us"},
+       &samples);
+  open(config.steps, "steps.csv", {"job_id", "step", "time", "duration_ms", "threads", "loss"},
+       &steps);
+  open(config.resizes, "resizes.csv",
+       {"time", "job_id", "cause", "inter_before", "intra_before", "inter_after", "intra_after",
+        "cores", "op", "taken_us"},
+       &resizes);
+  open(config.actuations, "actuations.csv",
+       {"time", "job_id", "cores", "actuator", "fast_us", "runtime_us"}, &actuations);
+  if (config.decisions) decisions.emplace(partial / "decisions.csv", buffer);
+  if (config.timeline) timeline.emplace(partial / "timeline.json", buffer);
+}
 
 JobTrack& CellRecords::Impl::Track(JobId job) {
   const auto track = tracks.find(job);
@@ -150,48 +166,64 @@ JobTrack& CellRecords::Impl::Track(JobId job) {
 
 void CellRecords::Impl::WriteGrant(TimePoint time, const JobTrack& track, std::string_view kind) {
   latest = std::max(latest, time);
-  grants.Row({Seconds(time), std::to_string(track.job.id.value), kind, track.granted.ToString(),
-              track.owned.ToString(), std::to_string(track.started ? track.Threads() : 0)});
+  if (!grants) return;
+  grants->Seconds(time)
+      .Integer(track.job.id.value)
+      .Text(kind)
+      .Text(track.granted.ToString())
+      .Text(track.owned.ToString())
+      .Integer(track.started ? track.Threads() : 0)
+      .End();
 }
 
 void CellRecords::Impl::WriteJob(TimePoint time, const JobTrack& track, JobEnd end,
                                  const std::string& reason) {
   const Job& job = track.job;
   const Duration turnaround = time - track.submitted;
-  std::string waiting, execution, stretch;
+  jobs.Integer(job.id.value)
+      .Text(job.workload)
+      .Text(ToString(job.elasticity))
+      .Integer(job.priority)
+      .Integer(job.request.min)
+      .Integer(job.request.preferred)
+      .Integer(job.request.max)
+      .Seconds(track.submitted);
   if (track.started) {
-    waiting = Seconds(*track.started - track.submitted);
-    execution = Seconds(time - *track.started);
-    if (time > *track.started) {
-      stretch = fmt::format("{:.6f}", ToSeconds(turnaround) / ToSeconds(time - *track.started));
+    const Duration execution = time - *track.started;
+    jobs.Seconds(*track.started).Seconds(time).Seconds(*track.started - track.submitted);
+    jobs.Seconds(execution).Seconds(turnaround);
+    if (execution > Duration::zero()) {
+      jobs.Number(ToSeconds(turnaround) / ToSeconds(execution), 6);
+    } else {
+      jobs.Empty();
     }
+  } else {
+    jobs.Empty().Seconds(time).Empty().Empty().Seconds(turnaround).Empty();
   }
-  jobs.Row({std::to_string(job.id.value),
-            job.workload,
-            ToString(job.elasticity),
-            std::to_string(job.priority),
-            std::to_string(job.request.min),
-            std::to_string(job.request.preferred),
-            std::to_string(job.request.max),
-            Seconds(track.submitted),
-            track.started ? Seconds(*track.started) : "",
-            Seconds(time),
-            waiting,
-            execution,
-            Seconds(turnaround),
-            stretch,
-            track.last_cores.ToString(),
-            std::to_string(track.started ? track.Threads() : 0),
-            std::to_string(track.resizes),
-            ToString(end),
-            reason,
-            std::to_string(track.steps),
-            std::to_string(track.Images())});
+  jobs.Text(track.last_cores.ToString())
+      .Integer(track.started ? track.Threads() : 0)
+      .Integer(track.resizes)
+      .Text(ToString(end))
+      .Text(reason)
+      .Integer(StepsDone(track, end));
+  // Only samples tell how many images a step has.
+  if (config.samples) {
+    jobs.Integer(track.Images());
+  } else {
+    jobs.Empty();
+  }
+  jobs.End();
+}
+
+// Where nobody counts steps, one that finished has done all it had to.
+int64_t CellRecords::Impl::StepsDone(const JobTrack& track, JobEnd end) const {
+  const bool counted = config.samples || config.steps;
+  return counted || end != JobEnd::kFinished ? track.steps : track.job.steps;
 }
 
 void CellRecords::Impl::EndSlice(TimePoint time, JobTrack* track) {
-  if (time > track->slice_begin) {
-    timeline.Slice(
+  if (timeline && time > track->slice_begin) {
+    timeline->Slice(
         track->job.id, track->slice_begin, time, SliceName(*track),
         track->granted.Empty()
             ? "no cores"
@@ -200,16 +232,17 @@ void CellRecords::Impl::EndSlice(TimePoint time, JobTrack* track) {
   track->slice_begin = time;
 }
 
+void CellRecords::Impl::SetOwned(JobTrack* track, const CpuSet& cores) {
+  owned.Replace(track->owned, cores);
+  track->owned = cores;
+}
+
 void CellRecords::Impl::CountCores(TimePoint time) {
-  CpuSet owned;
-  for (const auto& [id, track] : tracks) owned = owned | track.owned;
-  timeline.Counter(time, "cores in use", owned.Count());
+  if (timeline) timeline->Counter(time, "cores in use", owned.Held().Count());
 }
 
 void CellRecords::Impl::CountThreads(TimePoint time) {
-  int threads = 0;
-  for (const auto& [id, track] : tracks) threads += track.runnable_threads;
-  timeline.Counter(time, "runnable compute threads", threads);
+  if (timeline) timeline->Counter(time, "runnable compute threads", runnable_threads);
 }
 
 std::string CellRecords::Impl::CellJson(const std::string& status,
@@ -223,32 +256,37 @@ std::string CellRecords::Impl::CellJson(const std::string& status,
 }
 
 CellRecords::CellRecords(const std::filesystem::path& run, const CellKey& key,
-                         const CpuSet& machine_cores)
-    : impl_(std::make_unique<Impl>(run, key, machine_cores)) {}
+                         const CpuSet& machine_cores, const RecordsConfig& config, size_t buffer)
+    : impl_(std::make_unique<Impl>(run, key, machine_cores, config, buffer)) {}
 
 CellRecords::~CellRecords() = default;
 
 void CellRecords::OnSubmitted(TimePoint time, const Job& job) {
-  JobTrack track;
+  const auto [place, is_new] = impl_->tracks.try_emplace(job.id);
+  CHECK(is_new) << "job " << job.id.value << " again";
+  JobTrack& track = place->second;
   track.job = job;
   track.submitted = track.slice_begin = time;
-  CHECK(impl_->tracks.emplace(job.id, track).second) << "job " << job.id.value << " again";
   ++impl_->submitted;
   impl_->WriteGrant(time, track, "submitted");
-  impl_->timeline.NameJob(job.id, fmt::format("job {} {}", job.id.value, job.workload));
+  if (impl_->timeline)
+    impl_->timeline->NameJob(job.id, fmt::format("job {} {}", job.id.value, job.workload));
 }
+
+bool CellRecords::WantsDecisions() const { return impl_->decisions || impl_->timeline; }
 
 void CellRecords::OnDecision(TimePoint time, int64_t decision, const std::string& event,
                              const std::string& allocation, Duration decision_time) {
-  impl_->decisions.Add(time, decision, event, allocation, decision_time);
-  impl_->timeline.Decision(time, event, allocation);
+  if (impl_->decisions) impl_->decisions->Add(time, decision, event, allocation, decision_time);
+  if (impl_->timeline) impl_->timeline->Decision(time, event, allocation);
 }
 
 void CellRecords::OnStarted(TimePoint time, JobId job, const CpuSet& cores, Split split) {
   JobTrack& track = impl_->Track(job);
   impl_->EndSlice(time, &track);
   track.started = time;
-  track.granted = track.owned = track.last_cores = cores;
+  track.granted = track.last_cores = cores;
+  impl_->SetOwned(&track, cores);
   track.split = split;
   impl_->WriteGrant(time, track, "granted");
   impl_->CountCores(time);
@@ -259,7 +297,7 @@ void CellRecords::OnGrant(TimePoint time, JobId job, const CpuSet& cores, Split 
   impl_->EndSlice(time, &track);
   if (cores.Count() != track.granted.Count()) ++track.resizes;
   track.granted = cores;
-  track.owned = track.owned | cores;
+  impl_->SetOwned(&track, track.owned | cores);
   if (!cores.Empty()) track.last_cores = cores;
   // Only a malleable job's threads follow its grant.
   if (track.job.elasticity == Elasticity::kMalleable && !cores.Empty()) track.split = split;
@@ -270,67 +308,96 @@ void CellRecords::OnGrant(TimePoint time, JobId job, const CpuSet& cores, Split 
 void CellRecords::OnSettled(TimePoint time, JobId job, const CpuSet& cores, int64_t decision,
                             Duration since) {
   JobTrack& track = impl_->Track(job);
-  track.owned = cores;
+  impl_->SetOwned(&track, cores);
   impl_->WriteGrant(time, track, "settled");
   impl_->CountCores(time);
-  impl_->decisions.Settled(job, decision, since);
+  if (impl_->decisions) impl_->decisions->Settled(job, decision, since);
 }
 
 void CellRecords::OnEnded(TimePoint time, JobId job, JobEnd end, const std::string& reason) {
   JobTrack& track = impl_->Track(job);
   impl_->EndSlice(time, &track);
   impl_->WriteJob(time, track, end, reason);
-  track.granted = track.owned = CpuSet();
+  track.granted = CpuSet();
+  impl_->SetOwned(&track, CpuSet());
   impl_->WriteGrant(time, track, "released");
-  impl_->decisions.Ended(job);
+  if (impl_->decisions) impl_->decisions->Ended(job);
+  impl_->runnable_threads -= track.runnable_threads;
   impl_->tracks.erase(job);
   impl_->CountCores(time);
   impl_->CountThreads(time);
 }
 
 void CellRecords::OnSample(const TenantSample& sample) {
-  impl_->samples.Row({Seconds(sample.time), std::to_string(sample.job.value),
-                      sample.granted.ToString(), std::to_string(sample.granted.Count()),
-                      std::to_string(sample.runnable_threads),
-                      std::to_string(sample.compute_threads), sample.settling ? "1" : "0",
-                      Seconds(sample.run_time), Seconds(sample.run_queue_wait),
-                      std::to_string(sample.involuntary_switches), std::to_string(sample.steps),
-                      std::to_string(sample.images), std::to_string(sample.migrations),
-                      Microseconds(sample.throttled), Microseconds(sample.pressure)});
-  const auto track = impl_->tracks.find(sample.job);
-  if (track == impl_->tracks.end()) return;  // It ended between being sampled and being told of.
-  track->second.sampled_steps = sample.steps;
-  track->second.sampled_images = sample.images;
-  track->second.steps = std::max(track->second.steps, sample.steps);
-  track->second.runnable_threads = sample.runnable_threads;
+  if (!impl_->samples) return;
+  impl_->samples->Seconds(sample.time)
+      .Integer(sample.job.value)
+      .Text(sample.granted.ToString())
+      .Integer(sample.granted.Count())
+      .Integer(sample.runnable_threads)
+      .Integer(sample.compute_threads)
+      .Integer(sample.settling ? 1 : 0)
+      .Seconds(sample.run_time)
+      .Seconds(sample.run_queue_wait)
+      .Integer(sample.involuntary_switches)
+      .Integer(sample.steps)
+      .Integer(sample.images)
+      .Integer(sample.migrations)
+      .Text(Microseconds(sample.throttled))
+      .Text(Microseconds(sample.pressure))
+      .End();
+  const auto found = impl_->tracks.find(sample.job);
+  if (found == impl_->tracks.end()) return;  // It ended between being sampled and being told of.
+  JobTrack& track = found->second;
+  track.sampled_steps = sample.steps;
+  track.sampled_images = sample.images;
+  track.steps = std::max(track.steps, sample.steps);
+  impl_->runnable_threads += sample.runnable_threads - track.runnable_threads;
+  track.runnable_threads = sample.runnable_threads;
   impl_->CountThreads(sample.time);
 }
 
 void CellRecords::OnStep(const StepSample& step) {
-  impl_->steps.Row({std::to_string(step.job.value), std::to_string(step.step),
-                    Seconds(step.finished), fmt::format("{:.4f}", ToSeconds(step.duration) * 1e3),
-                    std::to_string(step.threads),
-                    std::isfinite(step.loss) ? fmt::format("{:.6g}", step.loss) : ""});
+  if (!impl_->steps) return;
+  impl_->steps->Integer(step.job.value)
+      .Integer(step.step)
+      .Seconds(step.finished)
+      .Number(ToSeconds(step.duration) * 1e3, 4)
+      .Integer(step.threads)
+      .Text(std::isfinite(step.loss) ? fmt::format("{:.6g}", step.loss) : "")
+      .End();
   const auto track = impl_->tracks.find(step.job);
   if (track == impl_->tracks.end()) return;
   track->second.steps = std::max(track->second.steps, step.step + 1);
 }
 
 void CellRecords::OnResize(const ResizeSample& resize) {
-  impl_->resizes.Row({Seconds(resize.time), std::to_string(resize.job.value), resize.cause,
-                      std::to_string(resize.before.inter), std::to_string(resize.before.intra),
-                      std::to_string(resize.after.inter), std::to_string(resize.after.intra),
-                      resize.cores.ToString(), resize.op,
-                      fmt::format("{:.0f}", ToSeconds(resize.taken) * 1e6)});
+  if (!impl_->resizes) return;
+  impl_->resizes->Seconds(resize.time)
+      .Integer(resize.job.value)
+      .Text(resize.cause)
+      .Integer(resize.before.inter)
+      .Integer(resize.before.intra)
+      .Integer(resize.after.inter)
+      .Integer(resize.after.intra)
+      .Text(resize.cores.ToString())
+      .Text(resize.op)
+      .Number(ToSeconds(resize.taken) * 1e6, 0)
+      .End();
 }
 
 void CellRecords::OnActuation(const ActuationSample& actuation) {
+  if (!impl_->actuations) return;
   const auto microseconds = [](const std::optional<Duration>& duration) {
     return duration ? fmt::format("{:.1f}", ToSeconds(*duration) * 1e6) : "";
   };
-  impl_->actuations.Row({Seconds(actuation.time), std::to_string(actuation.job.value),
-                         actuation.cores.ToString(), actuation.actuator,
-                         microseconds(actuation.fast), microseconds(actuation.runtime)});
+  impl_->actuations->Seconds(actuation.time)
+      .Integer(actuation.job.value)
+      .Text(actuation.cores.ToString())
+      .Text(actuation.actuator)
+      .Text(microseconds(actuation.fast))
+      .Text(microseconds(actuation.runtime))
+      .End();
 }
 
 void CellRecords::WriteInterference(const Interference::Matrix& matrix) {
@@ -348,11 +415,12 @@ void CellRecords::Mark(const std::string& mark) { impl_->marks.push_back(mark); 
 
 void CellRecords::Finish(const std::string& status, const std::string& reason) {
   for (auto& [id, track] : impl_->tracks) impl_->EndSlice(impl_->latest, &track);
-  impl_->decisions.Finish();
-  impl_->timeline.Finish();
-  for (CsvWriter* file : {&impl_->jobs, &impl_->grants, &impl_->samples, &impl_->steps,
-                          &impl_->resizes, &impl_->actuations}) {
-    file->Sync();
+  if (impl_->decisions) impl_->decisions->Finish();
+  if (impl_->timeline) impl_->timeline->Finish();
+  impl_->jobs.Sync();
+  for (std::optional<CsvWriter>* file :
+       {&impl_->grants, &impl_->samples, &impl_->steps, &impl_->resizes, &impl_->actuations}) {
+    if (*file) (*file)->Sync();
   }
   // Last, so that a folder with a cell.json holds all its rows.
   WriteFileWhole(impl_->partial / "cell.json", impl_->CellJson(status, reason));

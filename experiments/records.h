@@ -1,7 +1,8 @@
 #pragma once
 // Writes what happens in one cell (policy x elasticity x trial) as raw, typed rows into
 // results/<experiment>/<run>/<policy>/<elasticity>/<trial>/. Metrics are derived later
-// (experiments/metrics.h), never averaged here. Rows are flushed as they are written. Used by the
+// (experiments/metrics.h), never averaged here. Rows are flushed as they are written
+// (but see `buffer`). Used by the
 // harness on one thread.
 //
 //   jobs.csv       a row a job, when it ends; Batsim's column names
@@ -24,9 +25,14 @@
 //   because
 //                  of `culprit`: a job, self, or other (experiments/interference.h)
 //
+// Which of these are written is the experiment's choice ([records]): jobs.csv and cell.json always
+// are; a file that is off is not there. A million simulated jobs would write gigabytes of the
+// others.
+//
 // While the cell runs its folder is named "<trial>.partial"; Finish() renames it, so that a folder
 // without the suffix is whole. Throws OutputError when a row can't be written (full disk).
 
+#include <cstddef>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -34,6 +40,7 @@
 #include "engine/base/split.h"
 #include "experiments/hosts/tenant_spec.h"
 #include "experiments/interference.h"
+#include "experiments/records_config.h"
 #include "policies/arbiter.h"
 
 namespace cosched {
@@ -51,10 +58,13 @@ std::filesystem::path CellFolder(const std::filesystem::path& run,
 class CellRecords final : public ArbiterObserver {
  public:
   // Makes the ".partial" folder anew (an older partial one is removed) and writes the headers.
-  CellRecords(const std::filesystem::path& run, const CellKey& key, const CpuSet& machine_cores);
+  // buffer: bytes of a file that may wait in memory (OutputFile); for cells that can be made again.
+  CellRecords(const std::filesystem::path& run, const CellKey& key, const CpuSet& machine_cores,
+              const RecordsConfig& config = {}, size_t buffer = 0);
   ~CellRecords() override;  // Without Finish() the folder stays partial.
 
   void OnSubmitted(TimePoint time, const Job& job) override;
+  bool WantsDecisions() const override;
   void OnDecision(TimePoint time, int64_t decision, const std::string& event,
                   const std::string& allocation, Duration decision_time) override;
   void OnStarted(TimePoint time, JobId job, const CpuSet& cores, Split split) override;

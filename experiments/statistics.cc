@@ -123,13 +123,9 @@ double CliffsDelta(const std::vector<double>& a, const std::vector<double>& b) {
   return difference / (static_cast<double>(a.size()) * static_cast<double>(b.size()));
 }
 
-double JainIndex(const std::vector<double>& values) {
-  double sum = 0, squares = 0;
-  for (const double value : values) {
-    sum += value;
-    squares += value * value;
-  }
-  return squares == 0 ? 1 : sum * sum / (static_cast<double>(values.size()) * squares);
+double JainIndex(double sum, double sum_of_squares, int64_t count) {
+  if (count == 0 || sum_of_squares == 0) return 1;
+  return sum * sum / (static_cast<double>(count) * sum_of_squares);
 }
 
 }  // namespace cosched

@@ -2,6 +2,7 @@
 // The statistics behind every comparison (DESIGN.md, section 7). Pure functions on plain numbers;
 // equal input gives equal output on every machine, the bootstrap included.
 
+#include <cstdint>
 #include <vector>
 
 namespace cosched {
@@ -31,8 +32,8 @@ MannWhitney MannWhitneyU(const std::vector<double>& a, const std::vector<double>
 // Effect size: P(a > b) − P(a < b), from −1 to 1. 0 if either is empty.
 double CliffsDelta(const std::vector<double>& a, const std::vector<double>& b);
 
-// Jain's fairness index, (Σx)² / (n Σx²): 1 when all are equal, 1/n when one has everything. 1 if
-// empty or all zero.
-double JainIndex(const std::vector<double>& values);
+// Jain's fairness index, (Σx)² / (n Σx²), of n values with these sums: 1 when all are equal, 1/n
+// when one has everything. 1 if there are none, or all are zero.
+double JainIndex(double sum, double sum_of_squares, int64_t count);
 
 }  // namespace cosched

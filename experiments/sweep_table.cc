@@ -14,7 +14,7 @@ namespace {
 std::string Row(const std::string& point, size_t width, const Group& group) {
   int failed = static_cast<int>(group.failed.size());
   for (const ComparedCell& cell : group.cells) failed += cell.summary.failed > 0;
-  const auto text = [&group](double CellSummary::*metric, std::string (*format)(double)) {
+  const auto text = [&group](auto metric, std::string (*format)(double)) {
     return MedianText(group.Values(metric), format, 5);
   };
   return fmt::format(

@@ -30,7 +30,7 @@ Json Metadata(const char* kind, int process, int64_t thread, const std::string& 
 
 }  // namespace
 
-Timeline::Timeline(const std::filesystem::path& path) : file_(path) {
+Timeline::Timeline(const std::filesystem::path& path, size_t buffer) : file_(path, buffer) {
   file_.Write("[\n");
   Write(Dump(Metadata("process_name", kDecisionProcess, 0, "policy")));
   Write(Dump(Metadata("thread_name", kDecisionProcess, 0, "decisions")));

@@ -15,7 +15,7 @@ namespace cosched {
 
 class Timeline {
  public:
-  explicit Timeline(const std::filesystem::path& path);
+  explicit Timeline(const std::filesystem::path& path, size_t buffer = 0);
 
   void NameJob(JobId job, const std::string& name);
   // What a job did from begin to end, with a line of detail.

@@ -330,7 +330,7 @@ struct SimulatedHost::Impl {
       if (options.steps) log.Flush(id, Seconds());
       Withdraw(id);
     }
-    gone.push_back(SampleOf(id));
+    if (options.samples) gone.push_back(SampleOf(id));
     executions.Remove(id);
     ids.erase(tenant.job);
     tenant = Tenant();

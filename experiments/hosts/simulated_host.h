@@ -32,7 +32,8 @@ class SimulatedHost final : public World, public Host, public Clock {
     SimulationSettings model = {};
     CpuSet machine = {};  // All its cores, where tenants that refuse go.
     Duration revocation_deadline = std::chrono::milliseconds(250);
-    bool steps = true;  // TakeSteps tells them.
+    bool steps = true;    // TakeSteps tells them; needs samples.
+    bool samples = true;  // Sample is called, and told the last sample of each tenant too.
   };
   explicit SimulatedHost(Options options);
   ~SimulatedHost() override;

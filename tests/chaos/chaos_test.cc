@@ -203,7 +203,7 @@ Ends ReadJobs(const std::filesystem::path& cell, Findings* findings) {
   const size_t id = jobs.Column("job_id"), workload = jobs.Column("workload"),
                state = jobs.Column("state"), reason = jobs.Column("reason");
   while (jobs.Next()) {
-    const std::string why = jobs.Text(reason);
+    const std::string why(jobs.Text(reason));
     if (jobs.Text(workload) == "honest") {
       EXPECT_EQ(jobs.Text(state), "finished") << cell << ": " << why;
     }
@@ -211,7 +211,7 @@ Ends ReadJobs(const std::filesystem::path& cell, Findings* findings) {
     if (why.starts_with("was killed") || why.starts_with("exited")) {
       ends.died.insert(jobs.Integer(id));
     }
-    ++findings->ends[jobs.Text(state) + (why.empty() ? "" : ": " + why.substr(0, 30))];
+    ++findings->ends[std::string(jobs.Text(state)) + (why.empty() ? "" : ": " + why.substr(0, 30))];
   }
   return ends;
 }

@@ -29,6 +29,15 @@ TEST(CsvTest, RowsAreInTheFileAsSoonAsTheyAreWritten) {
   EXPECT_EQ(ReadText(folder.path() / "a.csv"), "x\n1\n");
 }
 
+TEST(CsvTest, TypedCellsAreWrittenAsText) {
+  TemporaryFolder folder;
+  CsvWriter writer(folder.path() / "a.csv", {"a", "b", "c", "d", "e"});
+  writer.Integer(-7).Seconds(Duration(1'250'000'499)).Number(2.5, 3).Empty().Text("x,y").End();
+  writer.Seconds(Duration(-600)).Seconds(Duration(999'999'500)).Integer(0).Text("").Empty().End();
+  EXPECT_EQ(ReadText(folder.path() / "a.csv"),
+            "a,b,c,d,e\n-7,1.250000,2.500,,\"x,y\"\n-0.000001,1.000000,0,,\n");
+}
+
 std::string ErrorOf(const std::string& text, const std::string& column) {
   TemporaryFolder folder;
   WriteText(folder.path() / "a.csv", text);

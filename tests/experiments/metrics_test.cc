@@ -69,7 +69,7 @@ TEST_F(MetricsTest, TimesFollowTheirDefinitions) {
   EXPECT_DOUBLE_EQ(summary.mean_execution_s, 7);
   EXPECT_DOUBLE_EQ(summary.mean_turnaround_s, 7.5);
   EXPECT_DOUBLE_EQ(summary.mean_stretch, (1 + 9.0 / 8) / 2);
-  EXPECT_DOUBLE_EQ(summary.images_per_s, 30 * 32 / 10.0);
+  EXPECT_DOUBLE_EQ(summary.images_per_s.value(), 30 * 32 / 10.0);
   EXPECT_EQ(summary.resizes, 1);
   EXPECT_EQ(summary.status, "done");
 }
@@ -78,22 +78,22 @@ TEST_F(MetricsTest, TimesFollowTheirDefinitions) {
 TEST_F(MetricsTest, OversubscriptionIntegratesThreadsBeyondDistinctCores) {
   const CellSummary summary = Summarize(folder_.path(), kKey);
   const double core_seconds = 2 * 7 + 1 * 3;
-  EXPECT_DOUBLE_EQ(summary.oversubscription, (2 * 4 + 1 * 3) / core_seconds);
-  EXPECT_DOUBLE_EQ(summary.core_utilization, 11 / (2 * 10.0));
-  EXPECT_DOUBLE_EQ(summary.runqueue_wait_s_per_core_s, 5 / core_seconds);
+  EXPECT_DOUBLE_EQ(summary.oversubscription.value(), (2 * 4 + 1 * 3) / core_seconds);
+  EXPECT_DOUBLE_EQ(summary.core_utilization.value(), 11 / (2 * 10.0));
+  EXPECT_DOUBLE_EQ(summary.runqueue_wait_s_per_core_s.value(), 5 / core_seconds);
 }
 
 // Job 1 has two threads on two cores; job 2 too until 8 s, and then two on one core for 3 s.
 TEST_F(MetricsTest, EachTenantsThreadsAreComparedWithItsOwnGrant) {
-  EXPECT_DOUBLE_EQ(Summarize(folder_.path(), kKey).worst_tenant_oversubscription,
+  EXPECT_DOUBLE_EQ(Summarize(folder_.path(), kKey).worst_tenant_oversubscription.value(),
                    3 / (2 * 5 + 1 * 3.0));
 }
 
 TEST_F(MetricsTest, CountersArePerCoreSecondAndAbsentWhereNobodyCounts) {
   const CellSummary summary = Summarize(folder_.path(), kKey);
   const double core_seconds = 2 * 7 + 1 * 3;
-  EXPECT_DOUBLE_EQ(summary.involuntary_switches_per_core_s, 30 * 5 / core_seconds);
-  EXPECT_DOUBLE_EQ(summary.migrations_per_core_s, 30 * 2 / core_seconds);
+  EXPECT_DOUBLE_EQ(summary.involuntary_switches_per_core_s.value(), 30 * 5 / core_seconds);
+  EXPECT_DOUBLE_EQ(summary.migrations_per_core_s.value(), 30 * 2 / core_seconds);
   EXPECT_FALSE(summary.throttled_s_per_core_s);
   ASSERT_TRUE(summary.pressure_s_per_core_s);
   EXPECT_DOUBLE_EQ(*summary.pressure_s_per_core_s, 3 / core_seconds);
@@ -144,6 +144,26 @@ TEST_F(MetricsTest, DamagedRecordsAreAnInputError) {
   EXPECT_THROW(Summarize(folder_.path(), kKey), InputError);
   std::filesystem::remove(CellFolder(folder_.path(), kKey) / "cell.json");
   EXPECT_THROW(Summarize(folder_.path(), kKey), InputError);
+}
+
+TEST(MetricsWithoutSamplesTest, WhatOnlySamplesTellIsAbsentNotZero) {
+  TemporaryFolder folder;
+  CellRecords records(folder.path(), kKey, CpuSet::Range(0, 1), {.samples = false, .steps = false});
+  for (const int64_t id : {1, 2}) {
+    records.OnSubmitted(TimePoint(), {.id = {id}, .workload = "toy", .request = {}, .steps = 30});
+    records.OnStarted(TimePoint(), {id}, {0}, {1, 1});
+    records.OnEnded(TimePoint(std::chrono::seconds(id)), {id}, JobEnd::kFinished, "");
+  }
+  records.Finish("done", "");
+  const CellSummary summary = Summarize(folder.path(), kKey);
+  EXPECT_EQ(summary.finished, 2);
+  EXPECT_DOUBLE_EQ(summary.mean_turnaround_s, 1.5);
+  EXPECT_FALSE(summary.core_utilization);
+  EXPECT_FALSE(summary.oversubscription);
+  EXPECT_FALSE(summary.images_per_s);
+  // Relative progress 1 and 1/2: steps count, though nobody reported them.
+  EXPECT_DOUBLE_EQ(summary.jain_index, 0.9);
+  EXPECT_EQ(FindThreadExcess(folder.path(), kKey).samples, 0);
 }
 
 }  // namespace

@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
 
 #include "engine/base/error.h"
 #include "tests/experiments/temporary_folder.h"
@@ -159,6 +161,41 @@ TEST_F(RecordsTest, AnOlderPartialFolderIsMadeAnew) {
   EXPECT_NE(Read("jobs.csv"), header);
   const CellRecords again(folder_.path(), kKey, {0});
   EXPECT_EQ(Read("jobs.csv"), header);
+}
+
+TEST(RecordsConfigTest, WhatIsOffIsNotThere) {
+  TemporaryFolder folder;
+  CellRecords records(folder.path(), kKey, {0},
+                      {.grants = false, .decisions = false, .samples = false, .timeline = false});
+  EXPECT_FALSE(records.WantsDecisions());
+  records.OnSubmitted(At(0), MakeJob(1));
+  TenantSample sample;
+  sample.job = {1};
+  records.OnSample(sample);
+  records.OnEnded(At(1), {1}, JobEnd::kFinished, "");
+  records.Finish("done", "");
+  std::set<std::string> files;
+  for (const auto& file : std::filesystem::directory_iterator(CellFolder(folder.path(), kKey)))
+    files.insert(file.path().filename());
+  EXPECT_EQ(files, (std::set<std::string>{"jobs.csv", "steps.csv", "resizes.csv", "actuations.csv",
+                                          "cell.json"}));
+}
+
+TEST(RecordsConfigTest, BufferedRowsAreTheSameRows) {
+  TemporaryFolder at_once, buffered;
+  for (const auto& [folder, buffer] : {std::pair{&at_once, 0}, std::pair{&buffered, 300}}) {
+    CellRecords records(folder->path(), kKey, {0}, {}, static_cast<size_t>(buffer));
+    for (int id = 0; id < 20; ++id) {
+      records.OnSubmitted(At(id), MakeJob(id));
+      records.OnDecision(At(id), id, "job-arrived", "", {});
+      records.OnEnded(At(id + 1), {id}, JobEnd::kRejected, "no");
+    }
+    records.Finish("done", "");
+  }
+  for (const char* file : {"jobs.csv", "grants.csv", "decisions.csv", "timeline.json"}) {
+    EXPECT_EQ(ReadText(CellFolder(at_once.path(), kKey) / file),
+              ReadText(CellFolder(buffered.path(), kKey) / file));
+  }
 }
 
 TEST(RecordsFolderTest, UnwritableFolderIsAnOutputError) {

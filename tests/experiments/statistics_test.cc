@@ -71,10 +71,11 @@ TEST(StatisticsTest, CliffsDeltaIsTheBalanceOfPairs) {
 }
 
 TEST(StatisticsTest, JainIndexRunsFromOneNthToOne) {
-  EXPECT_EQ(JainIndex({}), 1);
-  EXPECT_EQ(JainIndex({2, 2, 2}), 1);
-  EXPECT_EQ(JainIndex({1, 0, 0, 0}), 0.25);
-  EXPECT_DOUBLE_EQ(JainIndex({1, 2}), 0.9);
+  EXPECT_EQ(JainIndex(0, 0, 0), 1);
+  EXPECT_EQ(JainIndex(0, 0, 3), 1);
+  EXPECT_EQ(JainIndex(6, 12, 3), 1);
+  EXPECT_EQ(JainIndex(1, 1, 4), 0.25);
+  EXPECT_DOUBLE_EQ(JainIndex(3, 5, 2), 0.9);
 }
 
 }  // namespace

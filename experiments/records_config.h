@@ -1,0 +1,17 @@
+#pragma once
+// [records] of an experiment file: which of a cell's files are written (experiments/records.h).
+// Plain data.
+
+namespace cosched {
+
+struct RecordsConfig {
+  bool grants = true;
+  bool decisions = true;
+  bool samples = true;  // Off: nobody is sampled, and what is derived from samples is not known.
+  bool steps = true;
+  bool resizes = true;
+  bool actuations = true;
+  bool timeline = true;
+};
+
+}  // namespace cosched
