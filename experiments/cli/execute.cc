@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
+#include <optional>
 
 #include "engine/base/error.h"
 #include "experiments/cli/interrupt.h"
-#include "experiments/cli/plots.h"
-#include "experiments/cli/progress.h"
+#include "experiments/cli/local_cells.h"
 #include "experiments/manifest.h"
 #include "experiments/metrics.h"
 #include "experiments/realtime.h"
@@ -27,32 +26,6 @@ std::vector<SweepCell> MissingCells(const std::filesystem::path& run, const Swee
   return missing;
 }
 
-HarnessResult RunMissing(const Sweep& sweep, const std::filesystem::path& run,
-                         const std::vector<SweepCell>& missing, const ExecuteOptions& options,
-                         const Topology& topology) {
-  ProgressLine progress(sweep.cells.size() - missing.size(), sweep.cells.size());
-  const SignalScope signals;
-  HarnessResult sum;
-  for (const SweepCell& cell : missing) {
-    const SweepPoint& point = sweep.points[cell.point];
-    progress.OnPoint(point.name);
-    const HarnessResult one =
-        RunCells(point.config, point.plan, {cell.key},
-                 {.run = PointFolder(run, point),
-                  .topology = *point.config.topology,
-                  .make_world = WorldsOf(ThisBinary(), topology, point.config),
-                  .interrupted = [] { return Interrupted(); },
-                  .progress = &progress,
-                  .make_policy = options.make_policy});
-    sum.done += one.done;
-    sum.failed += one.failed;
-    sum.with_failures += one.with_failures;
-    sum.interrupted = one.interrupted;
-    if (sum.interrupted) break;
-  }
-  return sum;
-}
-
 }  // namespace
 
 std::string ResumeCommand(const ExecuteOptions& options) {
@@ -61,16 +34,20 @@ std::string ResumeCommand(const ExecuteOptions& options) {
 
 Executed Execute(const Sweep& sweep, const ExecuteOptions& options, const Topology& topology) {
   for (const std::string& point : sweep.left_out) fmt::print(stderr, "left out: {}\n", point);
-  // Ends before the comparison and the plots, which are in nobody's way.
-  auto realtime = std::make_unique<RealtimeScope>();
-  const RunContext context = {
-      .topology = topology, .command_line = CommandLine(), .scheduling = realtime->description()};
+  // Ends before the comparison and the plots, which are in nobody's way. Simulated cells need none.
+  std::optional<RealtimeScope> realtime;
+  if (!AllSimulated(sweep)) realtime.emplace();
+  const RunContext context = {.topology = topology,
+                              .command_line = CommandLine(),
+                              .scheduling = realtime ? realtime->description() : "as started"};
   RunFolder folder = options.resume ? RunFolder::Resume(options.results, sweep, context)
                                     : RunFolder::Create(options.results, sweep, context);
   Executed executed{.run = folder.path(), .result = {}, .whole = 0};
   try {
+    const SignalScope signals;
     executed.result =
-        RunMissing(sweep, folder.path(), MissingCells(folder.path(), sweep), options, topology);
+        RunLocally(sweep, MissingCells(folder.path(), sweep),
+                   {.run = folder.path(), .topology = topology, .at_a_time = options.at_a_time, .make_policy = options.make_policy});
   } catch (const OutputError& error) {
     // A full disk is told with what to do about it.
     throw OutputError(

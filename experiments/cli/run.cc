@@ -20,6 +20,7 @@ namespace {
 
 constexpr int kSomeFailed = 1;
 constexpr int kInterrupted = 130;
+constexpr int kMostAtATime = 4096;
 
 struct RunArguments {
   std::string experiment;
@@ -31,6 +32,7 @@ struct RunArguments {
   std::string seed;
   std::string out = "results";
   bool resume = false;
+  int at_a_time = 0;
   bool quick = false;
   bool dry_run = false;
   bool no_plots = false;
@@ -137,7 +139,8 @@ int RunExperiment(const RunArguments& arguments) {
     }
     return 0;
   }
-  const ExecuteOptions options = {.results = arguments.out, .resume = arguments.resume};
+  const ExecuteOptions options = {
+      .results = arguments.out, .resume = arguments.resume, .at_a_time = arguments.at_a_time};
   const Executed executed = Execute(sweep, options, topology);
   if (executed.result.interrupted) {
     fmt::print(stderr, "interrupted: {} of {} cells are kept in {}; continue with: {}\n",
@@ -168,6 +171,9 @@ void AddRunCommand(CLI::App& app, int* exit_code) {
   run->add_option("--out", arguments->out, "Results go to DIR/<experiment>/<run>")
       ->take_last()
       ->capture_default_str();
+  run->add_option("--jobs", arguments->at_a_time,
+                  "Simulated cells at a time (default: as many as there are CPUs)")
+      ->check(CLI::Range(1, kMostAtATime));
   run->add_flag("--resume", arguments->resume,
                 "Run only what the latest unfinished run of this experiment lacks");
   run->add_flag("--quick", arguments->quick, "With the values of the file's [quick]");
