@@ -21,8 +21,8 @@ std::vector<Decision> ReadDecisions(const std::filesystem::path& cell) {
                event = reader.Column("event"), allocation = reader.Column("allocation");
   std::vector<Decision> decisions;
   while (reader.Next()) {
-    decisions.push_back(
-        {reader.Integer(number), reader.Number(time), reader.Text(event), reader.Text(allocation)});
+    decisions.push_back({reader.Integer(number), reader.Number(time),
+                         std::string(reader.Text(event)), std::string(reader.Text(allocation))});
   }
   std::sort(decisions.begin(), decisions.end(),
             [](const Decision& a, const Decision& b) { return a.number < b.number; });

@@ -382,6 +382,11 @@ std::vector<std::filesystem::path> PointFolders(const std::filesystem::path& run
   return folders;
 }
 
+bool IsRunOf(const std::filesystem::path& run, const Sweep& sweep) {
+  const std::optional<Json> manifest = ReadManifest(run);
+  return manifest && SameExperiment(run, *manifest, sweep);
+}
+
 RunFolder RunFolder::Create(const std::filesystem::path& results, const Sweep& sweep,
                             const RunContext& context) {
   RunFolder folder(MakeFolder(results / sweep.name()), UniqueFd());

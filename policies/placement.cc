@@ -37,17 +37,14 @@ class Tally {
   std::vector<int> core_, l3_, numa_;
 };
 
-// What matters of the L3 and the NUMA node of a candidate, the last five of a rank.
-void RankDomain(const Tally& available, const Tally& taken, int l3, int numa, int remaining,
-                Rank* rank) {
-  const int in_l3 = available.l3(l3);
-  const bool l3_fits = in_l3 >= remaining;
+// Of a candidate whose L3 and NUMA node have so many candidates left, and so many taken by the job.
+// Leaves what concerns its core at 0.
+Rank RankShared(int l3_left, int l3_taken, int numa_left, int numa_taken, int remaining) {
+  const bool l3_fits = l3_left >= remaining;
   // The tightest L3 that holds all of it leaves the large ones to others; if none does, the largest
   // needs the fewest.
-  const int snug = l3_fits ? -in_l3 : in_l3;
-  const int values[] = {taken.l3(l3), taken.numa(numa), l3_fits, available.numa(numa) >= remaining,
-                        snug};
-  std::copy(std::begin(values), std::end(values), rank->begin() + 2);
+  const int snug = l3_fits ? -l3_left : l3_left;
+  return {0, 0, l3_taken, numa_taken, l3_fits, numa_left >= remaining, snug};
 }
 
 // Takes one CPU after another, each time the best by Score; the tallies below are kept up to date.
@@ -91,11 +88,11 @@ class Chooser {
     const Topology::Location& at = candidate.at;
     const int size = machine_.core(at.core);
     const bool whole = available_.core(at.core) == size;
-    Rank rank;
+    Rank rank = RankShared(available_.l3(at.l3), taken_.l3(at.l3), available_.numa(at.numa),
+                           taken_.numa(at.numa), remaining);
     rank[0] = taken_.core(at.core) > 0;  // A sibling is there.
     // A whole core if all of it is needed; else a core that is in pieces already.
     rank[1] = whole ? (remaining >= size ? 2 : 0) : 1;
-    RankDomain(available_, taken_, at.l3, at.numa, remaining, &rank);
     return rank;
   }
 
@@ -105,39 +102,58 @@ class Chooser {
   Tally taken_;                        // Of what the job has.
 };
 
+// A domain of the topology, and how much of what it shares is left and taken.
+struct DomainState {
+  const Topology::Domain* domain;
+  CpuSet cpus;  // Candidates.
+  int left = 0;
+  int taken = 0;
+};
+
+Rank RankOf(const DomainState& state, const std::vector<DomainState>& all, int remaining) {
+  int l3_left = 0, l3_taken = 0, numa_left = 0, numa_taken = 0;
+  for (const DomainState& other : all) {
+    if (other.domain->l3 == state.domain->l3) {
+      l3_left += other.left;
+      l3_taken += other.taken;
+    }
+    if (other.domain->numa == state.domain->numa) {
+      numa_left += other.left;
+      numa_taken += other.taken;
+    }
+  }
+  return RankShared(l3_left, l3_taken, numa_left, numa_taken, remaining);
+}
+
 // The same choice where no core has siblings, by the domain: one that is best remains so until it
 // is used up, since each CPU taken from it makes it better by the first thing that is compared.
-void TakeByDomain(const Topology& topology, CpuSet candidates, int count, CpuSet* result) {
-  Tally available, taken;
+void TakeByDomain(const Topology& topology, const CpuSet& candidates, int count, CpuSet* result) {
+  std::vector<DomainState> states;
+  states.reserve(topology.Domains().size());
   for (const Topology::Domain& domain : topology.Domains()) {
-    const Topology::Location at = {.l3 = domain.l3, .numa = domain.numa};
-    available.Add(at, (domain.cpus & candidates).Count());
-    taken.Add(at, (domain.cpus & *result).Count());
+    DomainState state = {&domain, domain.cpus & candidates, 0, (domain.cpus & *result).Count()};
+    state.left = state.cpus.Count();
+    states.push_back(std::move(state));
   }
   while (count > 0) {
-    const Topology::Domain* best = nullptr;
-    CpuSet best_cpus;
+    DomainState* best = nullptr;
     Rank best_rank;
-    for (const Topology::Domain& domain : topology.Domains()) {
-      CpuSet cpus = domain.cpus & candidates;
-      if (cpus.Empty()) continue;
-      Rank rank = {};
-      RankDomain(available, taken, domain.l3, domain.numa, count, &rank);
-      const bool better =
-          !best || best_rank < rank || (best_rank == rank && cpus.First() < best_cpus.First());
+    for (DomainState& state : states) {
+      if (state.left == 0) continue;
+      const Rank rank = RankOf(state, states, count);
+      const bool better = !best || best_rank < rank ||
+                          (best_rank == rank && state.cpus.First() < best->cpus.First());
       if (!better) continue;
-      best = &domain;
+      best = &state;
       best_rank = rank;
-      best_cpus = std::move(cpus);
     }
-    const CpuSet chosen = best_cpus.Lowest(count);
-    const int taken_now = chosen.Count();
-    const Topology::Location at = {.l3 = best->l3, .numa = best->numa};
-    available.Add(at, -taken_now);
-    taken.Add(at, taken_now);
-    candidates -= chosen;
+    const CpuSet chosen = count < best->left ? best->cpus.Lowest(count) : best->cpus;
+    const int now = std::min(count, best->left);
+    best->cpus -= chosen;
+    best->left -= now;
+    best->taken += now;
     *result |= chosen;
-    count -= taken_now;
+    count -= now;
   }
 }
 

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <optional>
 
 #include "engine/base/error.h"
 #include "experiments/cli/interrupt.h"
 #include "experiments/cli/local_cells.h"
+#include "experiments/cli/slurm.h"
 #include "experiments/manifest.h"
 #include "experiments/metrics.h"
 #include "experiments/realtime.h"
@@ -15,15 +15,18 @@
 namespace cosched {
 namespace {
 
-std::vector<SweepCell> MissingCells(const std::filesystem::path& run, const Sweep& sweep) {
-  std::vector<std::vector<CellKey>> whole;
-  for (const SweepPoint& point : sweep.points) whole.push_back(WholeCells(PointFolder(run, point)));
-  std::vector<SweepCell> missing;
-  for (const SweepCell& cell : sweep.cells) {
-    const std::vector<CellKey>& there = whole[cell.point];
-    if (std::find(there.begin(), there.end(), cell.key) == there.end()) missing.push_back(cell);
+HarnessResult RunBy(const ExecuteOptions& options, const Sweep& sweep,
+                    const std::filesystem::path& run, const Topology& topology) {
+  if (options.slurm) {
+    return RunBySlurm(sweep, {.run = std::filesystem::absolute(run),
+                              .command = CommandLine(),
+                              .at_a_time = options.at_a_time});
   }
-  return missing;
+  return RunLocally(sweep, MissingCells(run, sweep),
+                    {.run = run,
+                     .topology = topology,
+                     .at_a_time = options.at_a_time,
+                     .make_policy = options.make_policy});
 }
 
 }  // namespace
@@ -36,7 +39,7 @@ Executed Execute(const Sweep& sweep, const ExecuteOptions& options, const Topolo
   for (const std::string& point : sweep.left_out) fmt::print(stderr, "left out: {}\n", point);
   // Ends before the comparison and the plots, which are in nobody's way. Simulated cells need none.
   std::optional<RealtimeScope> realtime;
-  if (!AllSimulated(sweep)) realtime.emplace();
+  if (!AllSimulated(sweep) && !options.slurm) realtime.emplace();
   const RunContext context = {.topology = topology,
                               .command_line = CommandLine(),
                               .scheduling = realtime ? realtime->description() : "as started"};
@@ -45,9 +48,7 @@ Executed Execute(const Sweep& sweep, const ExecuteOptions& options, const Topolo
   Executed executed{.run = folder.path(), .result = {}, .whole = 0};
   try {
     const SignalScope signals;
-    executed.result =
-        RunLocally(sweep, MissingCells(folder.path(), sweep),
-                   {.run = folder.path(), .topology = topology, .at_a_time = options.at_a_time, .make_policy = options.make_policy});
+    executed.result = RunBy(options, sweep, folder.path(), topology);
   } catch (const OutputError& error) {
     // A full disk is told with what to do about it.
     throw OutputError(

@@ -16,6 +16,7 @@ namespace cosched {
 struct ExecuteOptions {
   std::filesystem::path results;  // The run's folder goes to results/<experiment>.
   bool resume = false;            // Take the latest unfinished run.
+  bool slurm = false;             // --launcher slurm: cells become tasks of an array.
   int at_a_time = 0;              // Simulated cells side by side; 0 = as many as there are CPUs.
   // As HarnessOptions::make_policy; called on several threads.
   std::function<std::unique_ptr<Policy>(const std::string& name)> make_policy = {};

@@ -17,6 +17,8 @@ double Seconds(std::chrono::steady_clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
+const char* JobsWord(int jobs) { return jobs == 1 ? "job" : "jobs"; }
+
 }  // namespace
 
 ProgressLine::Cell::~Cell() { line_.Drop(this); }
@@ -63,8 +65,8 @@ void ProgressLine::End(const Cell* cell, const std::string& problem) {
   if (!problem.empty()) {
     fmt::print(stderr, "[{}/{}] {}: {}\n", done_, total_, cell->name_, problem);
   } else if (!terminal_) {
-    fmt::print(stderr, "[{}/{}] {}: {} jobs in {:.1f} s{}\n", done_, total_, cell->name_,
-               cell->jobs_, Seconds(last_end_ - cell->started_), TimeLeft());
+    fmt::print(stderr, "[{}/{}] {}: {} {} in {:.1f} s{}\n", done_, total_, cell->name_, cell->jobs_,
+               JobsWord(cell->jobs_), Seconds(last_end_ - cell->started_), TimeLeft());
   }
   Draw();
 }
@@ -108,7 +110,7 @@ std::string ProgressLine::Running() const {
   }
   const std::string what =
       running_.size() == 1 ? running_.front()->name_ : fmt::format("{} at a time", running_.size());
-  return fmt::format("{}  {}/{} jobs", what, done, jobs);
+  return fmt::format("{}  {}/{} {}", what, done, jobs, JobsWord(jobs));
 }
 
 std::string ProgressLine::TimeLeft() const {

@@ -6,12 +6,17 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "experiments/cli/execute.h"
 #include "experiments/cli/external_policies.h"
+#include "experiments/cli/interrupt.h"
+#include "experiments/cli/local_cells.h"
 #include "experiments/cli/plots.h"
+#include "experiments/cli/slurm.h"
 #include "experiments/comparison.h"
 #include "experiments/manifest.h"
+#include "experiments/realtime.h"
 #include "experiments/sweep_table.h"
 #include "experiments/toml_table.h"
 
@@ -32,6 +37,8 @@ struct RunArguments {
   std::string seed;
   std::string out = "results";
   bool resume = false;
+  std::string launcher = "local";
+  std::string task;  // Of a Slurm array: the file of its cells.
   int at_a_time = 0;
   bool quick = false;
   bool dry_run = false;
@@ -127,6 +134,19 @@ int TellFinished(const RunArguments& arguments, const Sweep& sweep, const Execut
   return result.failed + result.with_failures > 0 ? kSomeFailed : 0;
 }
 
+// One task of the array that --launcher slurm has submitted. Failures are in the records, which the
+// launcher reads.
+int RunTask(const RunArguments& arguments, const Sweep& sweep, const Topology& topology) {
+  const std::filesystem::path file = arguments.task;
+  const SignalScope signals;
+  std::optional<RealtimeScope> realtime;
+  if (!AllSimulated(sweep)) realtime.emplace();
+  const HarnessResult result =
+      RunLocally(sweep, CellsOfTask(sweep, file),
+                 {.run = file.parent_path().parent_path(), .topology = topology, .at_a_time = 1});
+  return result.interrupted ? kInterrupted : 0;
+}
+
 int RunExperiment(const RunArguments& arguments) {
   const Topology topology = Topology::ThisMachine();
   const Sweep sweep =
@@ -139,8 +159,11 @@ int RunExperiment(const RunArguments& arguments) {
     }
     return 0;
   }
-  const ExecuteOptions options = {
-      .results = arguments.out, .resume = arguments.resume, .at_a_time = arguments.at_a_time};
+  if (!arguments.task.empty()) return RunTask(arguments, sweep, topology);
+  const ExecuteOptions options = {.results = arguments.out,
+                                  .resume = arguments.resume,
+                                  .slurm = arguments.launcher == "slurm",
+                                  .at_a_time = arguments.at_a_time};
   const Executed executed = Execute(sweep, options, topology);
   if (executed.result.interrupted) {
     fmt::print(stderr, "interrupted: {} of {} cells are kept in {}; continue with: {}\n",
@@ -171,8 +194,16 @@ void AddRunCommand(CLI::App& app, int* exit_code) {
   run->add_option("--out", arguments->out, "Results go to DIR/<experiment>/<run>")
       ->take_last()
       ->capture_default_str();
-  run->add_option("--jobs", arguments->at_a_time,
-                  "Simulated cells at a time (default: as many as there are CPUs)")
+  run->add_option("--launcher", arguments->launcher,
+                  "Who runs the cells: local, or slurm (one job array; the results folder must be "
+                  "the same on every node)")
+      ->check(CLI::IsMember({"local", "slurm"}))
+      ->capture_default_str();
+  run->add_option("--task", arguments->task)->group("");  // Slurm's tasks only.
+  run->add_option(
+         "--jobs", arguments->at_a_time,
+         "Cells at a time: simulated ones (default: as many as there are CPUs), or Slurm's "
+         "tasks")
       ->check(CLI::Range(1, kMostAtATime));
   run->add_flag("--resume", arguments->resume,
                 "Run only what the latest unfinished run of this experiment lacks");

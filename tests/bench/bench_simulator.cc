@@ -1,0 +1,170 @@
+// How fast the simulator is.
+//
+//   whole_path/POLICY/N   experiments/million_jobs.toml with N jobs as `cosched run` does it: draw
+//   the
+//                         trace, simulate, write jobs.csv, summarize. In a process of its own,
+//                         whose largest memory is peak_MB. The target is 10 s and 500 MB for a
+//                         million.
+//   event/N               one event of arbiter, policy (strict), simulated host and records while N
+//                         jobs are in flight, most of them waiting: as one ends, the next arrives.
+//   executions/N          the simulator's core by itself: N executions share 64 cores fairly, as
+//   one
+//                         completes the next begins. sg_executions/N (with SimGrid, see
+//                         CMakeLists.txt): the same in SimGrid, the same works in the same order.
+//
+// Run by hand: bench_simulator --benchmark_filter=whole_path (or event, or executions).
+
+#include <benchmark/benchmark.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+
+#include "engine/base/random.h"
+#include "experiments/harness.h"
+#include "experiments/hosts/simulated_host.h"
+#include "experiments/metrics.h"
+#include "tests/bench/execution_stream.h"
+
+namespace cosched {
+namespace {
+
+constexpr const char* kExperiment = COSCHED_SOURCE_DIR "/experiments/million_jobs.toml";
+
+// Below /tmp, gone when the scope ends.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    char name[] = "/tmp/bench_simulator_XXXXXX";
+    path_ = mkdtemp(name);
+  }
+  ~ScratchFolder() { std::filesystem::remove_all(path_); }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+ExperimentConfig Load(const std::string& policy, int64_t jobs) {
+  return LoadConfig(kExperiment,
+                    {"policies=['" + policy + "']", "trace.jobs=" + std::to_string(jobs)},
+                    Topology::ThisMachine());
+}
+
+// In a child: its exit status says whether all jobs finished.
+int RunWhole(const std::string& policy, int64_t jobs, const std::filesystem::path& run) {
+  const ExperimentConfig config = Load(policy, jobs);
+  const Plan plan = MakePlan(config);
+  RunCells(config, plan, plan.cells,
+           {.run = run, .topology = *config.topology, .make_world = SimulatedWorlds(config)});
+  const CellSummary summary = Summarize(run, plan.cells.front());
+  return summary.finished == jobs ? 0 : 1;
+}
+
+void WholePath(benchmark::State& state, const std::string& policy) {
+  const int64_t jobs = state.range(0);
+  for (auto _ : state) {
+    const ScratchFolder folder;
+    const auto start = std::chrono::steady_clock::now();
+    const pid_t child = fork();
+    if (child == 0) _exit(RunWhole(policy, jobs, folder.path()));
+    int status = 0;
+    rusage usage = {};
+    wait4(child, &status, 0, &usage);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    if (status != 0) return state.SkipWithError("not all jobs finished");
+    state.SetIterationTime(took.count());
+    state.counters["peak_MB"] = static_cast<double>(usage.ru_maxrss) / 1024;
+    state.counters["us_per_job"] = took.count() * 1e6 / static_cast<double>(jobs);
+  }
+}
+BENCHMARK_CAPTURE(WholePath, strict, "strict")
+    ->Name("whole_path/strict")
+    ->Arg(20'000)
+    ->Arg(1'000'000)
+    ->Iterations(1)
+    ->UseManualTime()
+    ->Unit(benchmark::kSecond);
+BENCHMARK_CAPTURE(WholePath, equal_share, "equal-share")
+    ->Name("whole_path/equal-share")
+    ->Arg(20'000)
+    ->Arg(1'000'000)
+    ->Iterations(1)
+    ->UseManualTime()
+    ->Unit(benchmark::kSecond);
+BENCHMARK_CAPTURE(WholePath, max_prop, "max-prop")
+    ->Name("whole_path/max-prop")
+    ->Arg(1'000'000)
+    ->Iterations(1)
+    ->UseManualTime()
+    ->Unit(benchmark::kSecond);
+BENCHMARK_CAPTURE(WholePath, always_attend, "always-attend")
+    ->Name("whole_path/always-attend")
+    ->Arg(1'000'000)
+    ->Iterations(1)
+    ->UseManualTime()
+    ->Unit(benchmark::kSecond);
+
+// Keeps a number of jobs in flight: the harness's loop without a trace.
+class ClosedSystem {
+ public:
+  ClosedSystem(const ExperimentConfig& config, const std::filesystem::path& run)
+      : config_(config),
+        plan_(MakePlan(config)),
+        policy_(config.NewPolicy(config.policies.front())),
+        records_(run, plan_.cells.front(), config.cores, config.records, size_t{1} << 16),
+        world_(SimulatedWorlds(config)("")),
+        arbiter_(*policy_, false, world_->GetHost(), *config.topology, config.cores, records_,
+                 false) {}
+
+  void Submit() {
+    const Arrival& arrival = plan_.traces[0][static_cast<size_t>(next_) % plan_.traces[0].size()];
+    const Job job = JobOf(config_, arrival, next_, Elasticity::kMalleable);
+    world_->Describe(job.id, SpecOf(config_, arrival, next_, 1));
+    ++next_;
+    arbiter_.Submit(job);
+  }
+
+  void HandleOne() {
+    const std::optional<HostEvent> event = world_->GetHost().NextEvent(TimePoint::max());
+    world_->TakeResizes();
+    arbiter_.Handle(*event);
+    if (!std::holds_alternative<HostSettled>(*event)) Submit();
+  }
+
+ private:
+  const ExperimentConfig& config_;
+  const Plan plan_;
+  std::unique_ptr<Policy> policy_;
+  CellRecords records_;
+  std::unique_ptr<World> world_;
+  Arbiter arbiter_;
+  int64_t next_ = 0;
+};
+
+void OneEvent(benchmark::State& state) {
+  const ScratchFolder folder;
+  const ExperimentConfig config = Load("strict", 1000);
+  ClosedSystem system(config, folder.path());
+  for (int64_t i = 0; i < state.range(0); ++i) system.Submit();
+  for (auto _ : state) system.HandleOne();
+}
+BENCHMARK(OneEvent)->Name("event")->RangeMultiplier(10)->Range(100, 100'000);
+
+void OurExecutions(benchmark::State& state) {
+  ExecutionStream stream(static_cast<int>(state.range(0)));
+  for (auto _ : state) stream.Next();
+  state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(OurExecutions)->Name("executions")->Arg(64)->Arg(1024)->Arg(10'000)->Arg(100'000);
+
+}  // namespace
+}  // namespace cosched
+
+BENCHMARK_MAIN();

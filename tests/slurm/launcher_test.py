@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""`cosched run --launcher slurm` against a Slurm of this one machine (one_machine.sh): the records of a simulated sweep are those
+of a local run, byte for byte; a cell whose task dies is run once more; one that dies again is recorded as failed.
+
+  launcher_test.py COSCHED [unittest arguments]      exits with 77 where Slurm can't be started, and says why
+"""
+import filecmp
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+SKIPPED = 77
+EXPERIMENT = """
+name = "small"
+backend = "simulated"
+trials = 2
+policies = ["strict", "equal-share"]
+[machine]
+topology = "pack:1 [numa] l3:1 core:4 pu:1"
+profile = "{profile}"
+[trace]
+jobs = 8
+[[workload]]
+model = "resnet20"
+steps = 20
+cores = {{ min = 1, preferred = 2, max = 4 }}
+[sweep]
+trace.gap.mean_s = [0.1, 0.5]
+"""
+# Stands before cosched, and is what the tasks of the array call again. A task in DYING dies instead of running, as often as the
+# number there says.
+WRAPPER = """#!/bin/bash
+file={dying}/$SLURM_ARRAY_TASK_ID
+if [ -n "$SLURM_ARRAY_TASK_ID" ] && [ -s "$file" ] && [ "$(cat "$file")" -gt 0 ]; then
+  echo $(($(cat "$file") - 1)) > "$file"
+  kill -9 $$
+fi
+exec -a "$0" {cosched} "$@"
+"""
+
+
+def why_not():
+    """Why no Slurm can be started here; "" if it can."""
+    if os.geteuid() != 0:
+        return "not root"
+    missing = [tool for tool in ("slurmctld", "slurmd", "munged", "sbatch") if shutil.which(tool) is None]
+    return f"{', '.join(missing)} not installed (experiments/setup/packages.txt)" if missing else ""
+
+
+class LauncherTest(unittest.TestCase):
+    cosched = ""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = Path(tempfile.mkdtemp(prefix="cosched-slurm-"))
+        cls.fixture = [str(HERE / "one_machine.sh")]
+        subprocess.run([*cls.fixture, "start", cls.cluster], check=True, stdout=subprocess.DEVNULL)
+        os.environ["SLURM_CONF"] = str(cls.cluster / "slurm.conf")
+
+    @classmethod
+    def tearDownClass(cls):
+        subprocess.run([*cls.fixture, "stop", cls.cluster], check=True)
+        shutil.rmtree(cls.cluster)
+
+    def setUp(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="cosched-slurm-test-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+        (self.folder / "dying").mkdir()
+        wrapper = self.folder / "cosched"
+        wrapper.write_text(WRAPPER.format(dying=self.folder / "dying", cosched=self.cosched))
+        wrapper.chmod(0o755)
+        profile = HERE.parent.parent / "experiments" / "profiles" / "example.json"
+        self.experiment = self.folder / "small.toml"
+        self.experiment.write_text(EXPERIMENT.format(profile=profile))
+
+    def command(self, out, *options):
+        return [str(self.folder / "cosched"), "run", str(self.experiment), "--no-plots", "--out", str(self.folder / out), *options]
+
+    def run_cosched(self, out, *options):
+        ended = subprocess.run(self.command(out, *options), capture_output=True, text=True, timeout=300)
+        runs = list((self.folder / out / "small").glob("*"))
+        self.assertEqual(len(runs), 1, ended.stderr)
+        return ended, runs[0]
+
+    def records(self, run):
+        """Files of whole cells below a run, by their path in it."""
+        cells = [file.parent for file in run.glob("*/*/*/*/cell.json") if file.parent.name.isdigit()]
+        return {file.relative_to(run): file for cell in cells for file in cell.iterdir()}
+
+    def assert_same_records(self, run, other):
+        mine, others = self.records(run), self.records(other)
+        self.assertEqual(sorted(mine), sorted(others))
+        self.assertEqual(len({path.parent for path in mine}), 8)
+        different = [path for path in mine if not filecmp.cmp(mine[path], others[path], shallow=False)]
+        self.assertEqual(different, [])
+
+    def test_records_are_those_of_a_local_run(self):
+        local, here = self.run_cosched("local")
+        self.assertEqual(local.returncode, 0, local.stderr)
+        slurm, there = self.run_cosched("slurm", "--launcher", "slurm")
+        self.assertEqual(slurm.returncode, 0, slurm.stderr)
+        self.assertIn("[8/8] cells", slurm.stderr)
+        self.assert_same_records(here, there)
+        for summary in here.glob("*/summary.csv"):
+            self.assertEqual(summary.read_text(), (there / summary.relative_to(here)).read_text())
+        self.assertEqual(json.loads((there / "manifest.json").read_text())["status"], "done")
+
+    def test_a_task_that_dies_is_run_once_more(self):
+        (self.folder / "dying" / "3").write_text("1")
+        slurm, there = self.run_cosched("slurm", "--launcher", "slurm")
+        self.assertEqual(slurm.returncode, 0, slurm.stderr)
+        self.assertIn("1 cell failed and go to Slurm once more", slurm.stderr)
+        _, here = self.run_cosched("local")
+        self.assert_same_records(here, there)
+
+    def test_a_task_that_dies_twice_is_recorded(self):
+        # In the second array the first of the two cells that are left is task 0.
+        (self.folder / "dying" / "3").write_text("1")
+        (self.folder / "dying" / "0").write_text("2")
+        slurm, there = self.run_cosched("slurm", "--launcher", "slurm")
+        self.assertEqual(slurm.returncode, 1, slurm.stderr)
+        states = [json.loads(file.read_text()) for file in there.glob("*/*/*/*/cell.json")]
+        failed = [state for state in states if state["status"] == "failed"]
+        self.assertEqual((len(states), len(failed)), (8, 1))
+        self.assertIn("Slurm task", failed[0]["reason"])
+        self.assertEqual(json.loads((there / "manifest.json").read_text())["status"], "failed")
+
+    def test_an_interrupt_cancels_the_array_and_resume_completes_it(self):
+        subprocess.run(["scontrol", "update", "nodename=n[1-2]", "state=drain", "reason=test"], check=True)
+        running = subprocess.Popen(self.command("slurm", "--launcher", "slurm"), stderr=subprocess.PIPE, text=True)
+        self.wait_for(lambda: self.queue() != "", "the array is not in the queue")
+        running.send_signal(signal.SIGINT)
+        errors = running.communicate(timeout=60)[1]
+        self.assertEqual(running.returncode, 130, errors)
+        self.wait_for(lambda: self.queue() == "", "the array is still in the queue")
+        subprocess.run(["scontrol", "update", "nodename=n[1-2]", "state=resume"], check=True)
+        slurm, there = self.run_cosched("slurm", "--launcher", "slurm", "--resume")
+        self.assertEqual(slurm.returncode, 0, slurm.stderr)
+        self.assertEqual(len({path.parent for path in self.records(there)}), 8)
+        self.assertEqual(json.loads((there / "manifest.json").read_text())["status"], "done")
+
+    def queue(self):
+        return subprocess.run(["squeue", "-h"], capture_output=True, text=True, check=True).stdout
+
+    def wait_for(self, holds, problem):
+        for _ in range(600):
+            if holds():
+                return
+            time.sleep(0.1)
+        self.fail(problem)
+
+
+if __name__ == "__main__":
+    LauncherTest.cosched = sys.argv.pop(1)
+    reason = why_not()
+    if reason:
+        print(f"SKIPPED: no Slurm can be started here: {reason}")
+        sys.exit(SKIPPED)
+    unittest.main()
