@@ -4,22 +4,27 @@
 The records are those of a simple world (`World`), whose laws a test changes: a claim must hold in a world in which it is
 true, must not in one in which it is false, and must say why where the records can't tell.
 """
+import contextlib
 import csv
+import io
 import itertools
 import json
-import os
+import runpy
 import subprocess
 import sys
 import tempfile
 import tomllib
 import unittest
+import warnings
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "plots"))
 import claims  # noqa: E402  (the path must be set first)
+import style  # noqa: E402
 
 FIGURES = sorted(path.stem for path in (ROOT / "experiments" / "figures").glob("*.toml"))
 TRIALS = 2  # Enough for an interval over trials.
@@ -152,10 +157,25 @@ class FigureCase(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.run_folder = Path(folder.name) / "run"
+        # What costs time and decides nothing here: the made-up effects are far larger than the last digits of an interval.
+        for patch in (mock.patch.object(claims, "RESAMPLES", 200), mock.patch.dict(style.plt.rcParams, {"savefig.dpi": 90})):
+            patch.start()
+            self.addCleanup(patch.stop)
 
     def run_script(self, figure):
-        return subprocess.run([sys.executable, ROOT / "plots" / f"{figure}.py", self.run_folder], capture_output=True, text=True,
-                              check=False, env={**os.environ, "MPLBACKEND": "Agg"})
+        """As a command, but in this interpreter: starting one and importing matplotlib takes longer than most figures."""
+        output, errors, status = io.StringIO(), io.StringIO(), 0
+        script = str(ROOT / "plots" / f"{figure}.py")
+        with (mock.patch.object(sys, "argv", [script, str(self.run_folder)]), warnings.catch_warnings(),
+              contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors)):
+            warnings.simplefilter("default")
+            try:
+                runpy.run_path(script, run_name="__main__")
+            except SystemExit as end:
+                if isinstance(end.code, str):
+                    print(end.code, file=sys.stderr)
+                status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        return subprocess.CompletedProcess(script, status, output.getvalue(), errors.getvalue())
 
     def judged(self, figure, world):
         """Draws the figure in this world; the claims by name."""

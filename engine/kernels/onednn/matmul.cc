@@ -1,11 +1,12 @@
 // MatMul; a transposed operand is only another pair of strides. A long one is cut into tiles of the
 // product, about square so that operands are read few times. Where several tiles read one part of b
-// it is packed once for all of them, as the primitive would do again for each. (A long product with
-// a transposed `a` still costs up to a tenth more in tiles, as each packs its part of a; with the
-// few columns of a batch, which is where training has it, nothing.)
+// it is packed once for all of them, as the primitive would do again for each; and where several
+// read one part of a transposed `a`, so is that.
 
 #include <algorithm>
 #include <bit>
+#include <utility>
+#include <vector>
 
 #include "engine/kernels/factories.h"
 #include "engine/kernels/onednn/primitive.h"
@@ -69,16 +70,25 @@ Grid LeastTraffic(const MatMulParameters& p, int64_t tiles) {
 
 class Product {
  public:
-  Product(PrimitiveKernel* kernel, const MatMulParameters& p, bool packs)
-      : kernel_(*kernel), p_(p), packs_(packs) {}
+  Product(PrimitiveKernel* kernel, const MatMulParameters& p, const Grid& grid)
+      : kernel_(*kernel),
+        p_(p),
+        packs_a_(grid.columns > 1 && p.transpose_a),
+        packs_b_(grid.rows > 1 && !p.transpose_b) {}
+
+  // What order tiles have to be added in. Either way each part of a and b is packed once.
+  bool RowAfterRow() const { return packs_a_; }
 
   void AddTile(int64_t row, int64_t rows, int64_t column, int64_t columns) {
-    const Tile& tile = TileOf(rows, columns);
+    const Tile& tile = TileOf(rows, column, columns);
     PrimitiveKernel::Piece piece{{{tile.a, false, 0, row * (p_.transpose_a ? 1 : p_.k)},
                                   {tile.b, false, 1, column * (p_.transpose_b ? p_.k : 1)},
                                   {tile.product, true, 0, row * p_.n + column}},
                                  {}};
-    if (tile.packed && column != packed_column_) piece.steps.push_back(tile.pack);
+    if (tile.packed_a && row != packed_row_) piece.steps.push_back(tile.pack_a);
+    const bool has_b = RowAfterRow() ? row > 0 : column == packed_column_;
+    if (tile.packed_b && !has_b) piece.steps.push_back(tile.pack_b);
+    packed_row_ = row;
     packed_column_ = column;
     piece.steps.push_back(tile.multiply);
     kernel_.AddPiece(std::move(piece));
@@ -86,20 +96,21 @@ class Product {
 
  private:
   struct Tile {
-    int64_t rows, columns;
+    int64_t rows, columns, column;
     memory a, b, product;
-    memory packed;  // None where the primitive takes b as it is.
-    PrimitiveKernel::StepId pack = 0, multiply = 0;
+    memory packed_a, packed_b;  // None where the primitive takes a or b as it is.
+    PrimitiveKernel::StepId pack_a = 0, pack_b = 0, multiply = 0;
   };
 
-  const Tile& TileOf(int64_t rows, int64_t columns) {
+  const Tile& TileOf(int64_t rows, int64_t column, int64_t columns) {
+    if (!RowAfterRow()) column = 0;  // All columns' parts of b are packed into the same memory.
     const auto found = std::find_if(tiles_.begin(), tiles_.end(), [&](const Tile& tile) {
-      return tile.rows == rows && tile.columns == columns;
+      return tile.rows == rows && tile.columns == columns && tile.column == column;
     });
-    return found == tiles_.end() ? tiles_.emplace_back(MakeTile(rows, columns)) : *found;
+    return found == tiles_.end() ? tiles_.emplace_back(MakeTile(rows, column, columns)) : *found;
   }
 
-  Tile MakeTile(int64_t rows, int64_t columns) {
+  Tile MakeTile(int64_t rows, int64_t column, int64_t columns) {
     const memory::desc a =
         p_.transpose_a ? Stored(rows, p_.k, 1, p_.m) : Stored(rows, p_.k, p_.k, 1);
     const memory::desc b =
@@ -107,44 +118,54 @@ class Product {
     const memory::desc product = Stored(rows, columns, p_.n, 1);
     Tile tile{rows,
               columns,
+              column,
               PrimitiveKernel::Unbound(a),
               PrimitiveKernel::Unbound(b),
               PrimitiveKernel::Unbound(product),
+              {},
               {}};
-    const memory::desc wanted = packs_ ? Packed(a, b, product) : b;
-    const dnnl::matmul::primitive_desc descriptor(CpuEngine(), a, wanted, product, Attributes());
-    if (wanted != b) {
-      tile.packed = PackedMemory(wanted);
-      tile.pack = kernel_.AddReorder(tile.b, tile.packed);
+    const memory::desc a_wanted = packs_a_ ? Stored(rows, p_.k, p_.k, 1) : a;
+    const memory::desc b_wanted = packs_b_ ? Packed(a_wanted, b, product) : b;
+    const dnnl::matmul::primitive_desc descriptor(CpuEngine(), a_wanted, b_wanted, product,
+                                                  Attributes());
+    if (a_wanted != a) {
+      tile.packed_a = PackedMemory(a_wanted, 0, &packed_a_);
+      tile.pack_a = kernel_.AddReorder(tile.a, tile.packed_a);
+    }
+    if (b_wanted != b) {
+      tile.packed_b = PackedMemory(b_wanted, column, &packed_b_);
+      tile.pack_b = kernel_.AddReorder(tile.b, tile.packed_b);
     }
     tile.multiply =
-        kernel_.AddStep(descriptor, {{DNNL_ARG_SRC, tile.a},
-                                     {DNNL_ARG_WEIGHTS, wanted != b ? tile.packed : tile.b},
+        kernel_.AddStep(descriptor, {{DNNL_ARG_SRC, a_wanted != a ? tile.packed_a : tile.a},
+                                     {DNNL_ARG_WEIGHTS, b_wanted != b ? tile.packed_b : tile.b},
                                      {DNNL_ARG_DST, tile.product}});
     return tile;
   }
 
   // One layout for all tiles of as many columns, whatever their rows: they share what is packed.
   memory::desc Packed(const memory::desc& a, const memory::desc& b, const memory::desc& product) {
-    for (const memory& packed : packed_) {
+    for (const auto& [column, packed] : packed_b_) {
       if (packed.get_desc().get_dims() == b.get_dims()) return packed.get_desc();
     }
     const memory::desc any(b.get_dims(), memory::data_type::f32, memory::format_tag::any);
     return dnnl::matmul::primitive_desc(CpuEngine(), a, any, product, Attributes()).weights_desc();
   }
-  memory PackedMemory(const memory::desc& wanted) {
-    for (const memory& packed : packed_) {
-      if (packed.get_desc() == wanted) return packed;
+  // By what it is a part of.
+  using PackedParts = std::vector<std::pair<int64_t, memory>>;
+  memory PackedMemory(const memory::desc& wanted, int64_t part, PackedParts* parts) {
+    for (const auto& [other, packed] : *parts) {
+      if (other == part && packed.get_desc() == wanted) return packed;
     }
-    return packed_.emplace_back(kernel_.Keep(wanted));
+    return parts->emplace_back(part, kernel_.Keep(wanted)).second;
   }
 
   PrimitiveKernel& kernel_;
   const MatMulParameters& p_;
-  const bool packs_;
+  const bool packs_a_, packs_b_;
   std::vector<Tile> tiles_;
-  std::vector<memory> packed_;
-  int64_t packed_column_ = -1;
+  PackedParts packed_a_, packed_b_;
+  int64_t packed_row_ = -1, packed_column_ = -1;
 };
 
 }  // namespace
@@ -160,10 +181,18 @@ std::unique_ptr<Kernel> MakeMatMul(const KernelSpec& spec) {
   const Grid grid = LeastTraffic(p, std::max<int64_t>(static_cast<int64_t>(tiles), 1));
   const Side rows(p.m, kRowUnit, grid.rows), columns(p.n, kColumnUnit, grid.columns);
   auto kernel = std::make_unique<PrimitiveKernel>(spec.pools);
-  Product product(kernel.get(), p, /*packs=*/grid.rows > 1 && !p.transpose_b);
-  for (int64_t j = 0; j < grid.columns; ++j) {
-    for (int64_t i = 0; i < grid.rows; ++i)
-      product.AddTile(rows.Begin(i), rows.Size(i), columns.Begin(j), columns.Size(j));
+  Product product(kernel.get(), p, grid);
+  const auto add = [&](int64_t i, int64_t j) {
+    product.AddTile(rows.Begin(i), rows.Size(i), columns.Begin(j), columns.Size(j));
+  };
+  if (product.RowAfterRow()) {
+    for (int64_t i = 0; i < grid.rows; ++i) {
+      for (int64_t j = 0; j < grid.columns; ++j) add(i, j);
+    }
+  } else {
+    for (int64_t j = 0; j < grid.columns; ++j) {
+      for (int64_t i = 0; i < grid.rows; ++i) add(i, j);
+    }
   }
   return kernel;
 }
