@@ -551,6 +551,10 @@ CoreRequest RequestOf(const WorkloadConfig& workload, const Arrival& arrival) {
           .max = arrival.cores_max.value_or(workload.cores.max)};
 }
 
+std::vector<WorkloadConfig> LoadWorkloads(const std::filesystem::path& file) {
+  return ReadWorkloads(TomlTable::Load(file, {}), file.parent_path(), CpuSet::kMaxCpu + 1);
+}
+
 ExperimentConfig LoadConfig(const std::filesystem::path& file,
                             const std::vector<std::string>& overrides, const Topology& topology) {
   const TomlTable root = TomlTable::Load(file, overrides);

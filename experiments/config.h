@@ -108,6 +108,10 @@ Topology MachineOf(const TomlTable& root, const std::filesystem::path& folder,
 
 // overrides: "dotted.key=value", as given to --set. [sweep] and [quick] are not its affair
 // (experiments/sweep.h). Throws InputError.
+// Only the [[workload]] tables of a file, whatever machine and profile the rest asks for: what
+// `cosched calibrate` measures. Throws InputError.
+std::vector<WorkloadConfig> LoadWorkloads(const std::filesystem::path& file);
+
 ExperimentConfig LoadConfig(const std::filesystem::path& file,
                             const std::vector<std::string>& overrides, const Topology& topology);
 

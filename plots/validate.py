@@ -9,10 +9,12 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from style import INK, legend_below, policy_color, save
 
 BAND = 0.1
+BAND_COLOR = "#dddddd"
 MARKERS = {"rigid": "s", "moldable": "^", "malleable": "o"}
 PANELS = [("makespan", "by_makespan", "makespan (s)"), ("turnaround", "by_turnaround", "mean turnaround (s)")]
 
@@ -30,6 +32,7 @@ def draw(validation):
     handles = [Line2D([], [], marker="o", ls="", color=policy_color(name, policies), label=name) for name in policies]
     if len(classes) > 1:
         handles += [Line2D([], [], marker=MARKERS[name], ls="", mfc="none", color=INK, label=name) for name in classes]
+    handles.append(Patch(color=BAND_COLOR, label=f"within {BAND:.0%}"))
     legend_below(figure, handles, 5)
     return figure
 
@@ -39,7 +42,7 @@ def draw_panel(panel, cells, policies, metric, label):
     simulated = [cell["simulated"][metric] for cell in cells]
     low, high = 0.95 * min(measured + simulated), 1.05 * max(measured + simulated)
     panel.fill_between([low, high], [low * (1 - BAND), high * (1 - BAND)], [low * (1 + BAND), high * (1 + BAND)],
-                       color="#dddddd", lw=0, zorder=0)
+                       color=BAND_COLOR, lw=0, zorder=0)
     panel.plot([low, high], [low, high], color=INK, lw=0.8, zorder=1)
     for cell, x, y in zip(cells, measured, simulated):
         panel.plot(x, y, marker=MARKERS[cell["elasticity"]], ms=5, ls="", mew=0, alpha=0.8,

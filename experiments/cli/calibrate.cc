@@ -23,7 +23,6 @@
 #include "experiments/hosts/chaos_tenant.h"
 #include "experiments/published_profile.h"
 #include "experiments/realtime.h"
-#include "experiments/sweep.h"
 #include "workloads/model.h"
 
 namespace cosched {
@@ -72,7 +71,7 @@ std::string ModelNames() {
 }
 
 // The programs that a word of --workloads means.
-std::vector<TenantSpec> ProgramsOf(const std::string& word, const Topology& topology) {
+std::vector<TenantSpec> ProgramsOf(const std::string& word) {
   std::error_code ignored;
   if (FindModel(word)) {
     TenantSpec spec;
@@ -84,18 +83,15 @@ std::vector<TenantSpec> ProgramsOf(const std::string& word, const Topology& topo
            "an experiment file, " + ModelNames());
   }
   std::vector<TenantSpec> programs;
-  // A simulated experiment may name the profile that is not there yet.
-  for (const SweepPoint& point : LoadSweep(word, {"backend=hardware"}, false, topology).points) {
-    for (const WorkloadConfig& workload : point.config.workloads) programs.push_back(workload.spec);
-  }
+  for (const WorkloadConfig& workload : LoadWorkloads(word)) programs.push_back(workload.spec);
   return programs;
 }
 
 // Each once; those that misbehave on purpose have no speed.
-std::vector<TenantSpec> Programs(const std::vector<std::string>& words, const Topology& topology) {
+std::vector<TenantSpec> Programs(const std::vector<std::string>& words) {
   std::vector<TenantSpec> programs;
   for (const std::string& word : words) {
-    for (const TenantSpec& spec : ProgramsOf(word, topology)) {
+    for (const TenantSpec& spec : ProgramsOf(word)) {
       const bool known = std::any_of(programs.begin(), programs.end(), [&](const auto& other) {
         return ProgramName(other) == ProgramName(spec);
       });
@@ -151,7 +147,7 @@ int MeasurePrograms(const CalibrateArguments& arguments) {
   options.interval = Number("--interval", arguments.interval, 0.001, 1);
   options.seconds = 60 * Number("--minutes", arguments.minutes, 0.01, 10'000);
   options.seed = static_cast<uint64_t>(Number("--seed", arguments.seed, 0, 1e15));
-  const std::vector<TenantSpec> programs = Programs(arguments.workloads, topology);
+  const std::vector<TenantSpec> programs = Programs(arguments.workloads);
   const ScratchFolder scratch;
   const SignalScope signals;
   const RealtimeScope realtime;

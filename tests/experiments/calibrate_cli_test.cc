@@ -41,7 +41,11 @@ TEST_F(CalibrateCliTest, BadInputIsOneMessageAndNoProfile) {
   ExpectRefused({"calibrate", "--workloads", "lenet5", "--seed", "-1", "--out", "p.json"},
                 {"--seed", "\"-1\""});
   WriteText(folder_.path() / "bad.toml", "[[workload]]\nmodel = \"chaos\"\n");
-  ExpectRefused({"calibrate", "--workloads", "bad.toml", "--out", "p.json"}, {"bad.toml", "name"});
+  ExpectRefused({"calibrate", "--workloads", "bad.toml", "--out", "p.json"},
+                {"--workloads", "nothing to measure"});
+  WriteText(folder_.path() / "worse.toml", "[[workload]]\nmodel = \"vgg\"\n");
+  ExpectRefused({"calibrate", "--workloads", "worse.toml", "--out", "p.json"},
+                {"worse.toml:2", "workload.0.model", "vgg"});
   EXPECT_FALSE(std::filesystem::exists(folder_.path() / "p.json"));
 }
 
@@ -64,6 +68,11 @@ TEST_F(CalibrateCliTest, MeasuresOnOneCoreWithinItsTime) {
       if (CPU_ISSET(cpu, &allowed)) CPU_SET(cpu, &one);
     return sched_setaffinity(0, sizeof one, &one) == 0;
   };
+  // What only the simulator has need not be there: a larger machine, and the profile itself.
+  WriteText(folder_.path() / "x.toml",
+            "name = \"x\"\nbackend = \"simulated\"\npolicies = [\"srpt\"]\n[machine]\ntopology = "
+            "\"core:64\"\nprofile = \"p.json\"\n[[workload]]\nmodel = \"lenet5\"\nbatch = 8\n"
+            "cores.preferred = 32\n");
   const Ended ended = Wait(Start(
       {"calibrate", "--workloads", "x.toml", "--minutes", "0.01", "--out", "p.json"}, one_core));
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
