@@ -7,9 +7,9 @@
 // slowdown. Sources: B. Berg, R. Vesilo, M. Harchol-Balter, "heSRPT: Parallel scheduling to
 // minimize mean slowdown", Performance Evaluation 144, 2020; arXiv:1903.09346.
 // Cores are whole: by largest remainder, within min and max, a job without its min waits or is
-// paused, and what nobody's share takes goes to the smallest. All elasticity classes alike, as
-// under equal-share: the threads of rigid jobs, and of moldable ones after their start, do not
-// follow.
+// paused, and what nobody's share takes goes to the smallest. The threads of rigid jobs, and of
+// moldable ones after their start, do not follow: they get no more cores than threads, and fewer
+// oversubscribe them.
 
 #include <algorithm>
 #include <cmath>
@@ -28,11 +28,12 @@ struct Share {
   const JobView* job;
   double seconds_left;  // On one core.
   double weight;
+  int most;          // Cores.
   double cores = 0;  // As the formula has it.
   int granted = 0;
 
   int Step() const { return granted == 0 ? job->request.min : 1; }
-  bool CanTake(int free) const { return Step() <= free && granted + Step() <= job->request.max; }
+  bool CanTake(int free) const { return Step() <= free && granted + Step() <= most; }
 };
 
 // Divides `cores` among the shares, from the largest job to the smallest; one that is given more
@@ -48,10 +49,9 @@ void Divide(std::vector<Share*> shares, double cores, double p) {
       share->cores = cores * (std::pow(sum / total, 1 / (1 - p)) - below);
     }
     for (Share*& share : shares) {
-      const double most = share->job->request.max;
-      if (share->cores <= most) continue;
-      share->cores = most;
-      cores -= most;
+      if (share->cores <= share->most) continue;
+      share->cores = share->most;
+      cores -= share->most;
       share = nullptr;
       capped = true;
     }
@@ -70,7 +70,7 @@ class Hesrpt final : public Policy {
     for (const JobView& job : view.jobs) {
       const double left = SecondsLeft(view, job, 1);
       const double size = static_cast<double>(job.steps) / job.speed->At(1);
-      shares.push_back({&job, left, for_slowdown_ ? 1 / size : 1});
+      shares.push_back({&job, left, for_slowdown_ ? 1 / size : 1, UsefulCores(job)});
     }
     // Among equals the one that came first counts as the smaller.
     std::reverse(shares.begin(), shares.end());
@@ -107,7 +107,7 @@ class Hesrpt final : public Policy {
     for (Share* share : by_remainder) Take(share, share->Step(), &free);
     for (auto share = shares->rbegin(); share != shares->rend() && free > 0; ++share) {
       Take(&*share, share->Step(), &free);
-      Take(&*share, std::min(free, share->job->request.max - share->granted), &free);
+      Take(&*share, std::min(free, share->most - share->granted), &free);
     }
   }
 

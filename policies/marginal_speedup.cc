@@ -2,9 +2,10 @@
 // has its min, and each further core goes to the job whose speed it raises most, measured in the
 // job's own speed on one core. That maximises the sum of speedups where curves are concave. A core
 // that would slow every job down stays idle. Who takes part: the running jobs, then the queue as
-// long as each fits with its min; nobody overtakes. All elasticity classes alike, as under
-// equal-share: the threads of rigid jobs, and of moldable ones after their start, do not follow.
-// Source: B. Fox, "Discrete optimization via marginal analysis", Management Science 13(3), 1966.
+// long as each fits with its min; nobody overtakes. The threads of rigid jobs, and of moldable ones
+// after their start, do not follow: they get no more cores than threads, and fewer oversubscribe
+// them. Source: B. Fox, "Discrete optimization via marginal analysis", Management Science 13(3),
+// 1966.
 
 #include <algorithm>
 #include <vector>
@@ -42,13 +43,15 @@ class MarginalSpeedup final : public Policy {
   }
 
   static std::vector<int> Divide(const std::vector<const JobView*>& jobs, int left) {
-    std::vector<int> grants;
+    std::vector<int> grants, most;
     std::vector<Next> heap;
     grants.reserve(jobs.size());
+    most.reserve(jobs.size());
     heap.reserve(jobs.size());
-    const auto may_grow = [&](size_t i) { return grants[i] < jobs[i]->request.max; };
+    const auto may_grow = [&](size_t i) { return grants[i] < most[i]; };
     for (size_t i = 0; i < jobs.size(); ++i) {
       grants.push_back(jobs[i]->request.min);
+      most.push_back(UsefulCores(*jobs[i]));
       if (may_grow(i)) heap.push_back({Gain(*jobs[i]->speed, grants[i]), i});
     }
     std::make_heap(heap.begin(), heap.end(), IsWorse);

@@ -48,6 +48,16 @@ std::vector<int> DivideEqually(const std::vector<CoreBounds>& bounds, int left) 
   return cores;
 }
 
+int UsefulCores(const JobView& job) {
+  const CoreRequest& request = job.request;
+  if (job.elasticity == Elasticity::kMalleable) return request.max;
+  const bool moldable = job.elasticity == Elasticity::kMoldable;
+  if (moldable && !job.started) return request.max;
+  const Split threads =
+      moldable ? job.split : job.threads.value_or(DefaultSplit(request.preferred));
+  return std::clamp(threads.inter * threads.intra, request.min, request.max);
+}
+
 void Give(const JobView& job, int cores, Allocation* allocation) {
   if (cores == 0 && job.IsActive()) allocation->jobs[job.id] = Pause{};
   if (cores > 0 && job.cores.Count() != cores)

@@ -20,6 +20,10 @@ struct CoreBounds {
 // first of the list among equals. O(n log max), whatever `left` is.
 std::vector<int> DivideEqually(const std::vector<CoreBounds>& bounds, int left);
 
+// The most cores that do the job any good: its max, and of one whose threads are fixed (rigid, or
+// moldable and started) as many as it has threads.
+int UsefulCores(const JobView& job);
+
 // Adds to the allocation what brings the job to this number of cores, if it is not there; 0 pauses
 // a running job and leaves one that waits or is paused as it is.
 void Give(const JobView& job, int cores, Allocation* allocation);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "policies/job_size.h"
+#include "policies/repartition.h"
 #include "tests/policies/policy_world.h"
 
 namespace cosched {
@@ -216,7 +217,30 @@ TEST(Hesrpt, MoreJobsThanCoresRunTheSmallest) {
   EXPECT_EQ(world->Counts().substr(0, 15), "1=1 2=1 3=1 4=1");
 }
 
+TEST(Hesrpt, JobsOfFixedThreadsGetNoMoreCoresThanThreads) {
+  auto world = MakeWorld(kSixteenCores, "hesrpt", {{"p", "0.5"}});
+  Job rigid = SizedJob(1, UpTo(4, 16), 10, 0.5, Elasticity::kRigid);
+  world->Submit(rigid);
+  world->Submit(SizedJob(2, UpTo(16, 16), 100, 0.5));
+  EXPECT_EQ(world->Counts(), "1=4 2=12");
+  world->SettleAll();
+  world->Submit(SizedJob(3, UpTo(16, 16), 1000, 0.5, Elasticity::kMoldable));
+  EXPECT_EQ(world->Counts(), "1=4 2=9 3=3");
+  world->SettleAll();
+  world->Finish(2);
+  EXPECT_EQ(world->Counts(), "1=4 3=3");
+  EXPECT_EQ(UsefulCores(*world->arbiter.View().Find({3})), 3);
+}
+
 // --- marginal-speedup
+
+TEST(MarginalSpeedup, JobsOfFixedThreadsGetNoMoreCoresThanThreads) {
+  auto world = MakeWorld(kSixteenCores, "marginal-speedup");
+  Job rigid = SizedJob(1, UpTo(2, 16), 10, 0.9, Elasticity::kRigid);
+  rigid.threads = Split{2, 3};
+  world->Submit(rigid);
+  EXPECT_EQ(world->Counts(), "1=6");
+}
 
 TEST(MarginalSpeedup, EachCoreGoesWhereItGainsMost) {
   auto world = MakeWorld(kSixteenCores, "marginal-speedup");
