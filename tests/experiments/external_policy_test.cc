@@ -258,6 +258,18 @@ TEST_F(CliTest, PoliciesFromOutsideRunBesideThoseOfTheExperiment) {
                  "policy.largest-first.least");
 }
 
+TEST_F(CliTest, PoliciesFromOutsideRunInTheSimulatorToo) {
+  const std::string machine = std::string("machine={topology='pack:1 core:8 pu:1',profile='") +
+                              COSCHED_SOURCE_DIR + "/experiments/profiles/example.json'}";
+  const Ended ended =
+      Run({"run", "x.toml", "--no-plots", "--backend", "simulated", "--set", machine, "--set",
+           "workload.0.batch=64", "--policy-library", COSCHED_LIBRARY_EXAMPLE, "--policy-exec",
+           kPythonExample, "--set", "policy.newest-first.time_limit_s=60"});
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+  for (const char* name : {"strict", "largest-first", "newest-first"})
+    ExpectContains(ended.out, name);
+}
+
 TEST_F(CliTest, OptionsForPoliciesFromOutsideAreCheckedBeforeAnythingRuns) {
   ExpectRefused({"run", "x.toml", "--policy-library", "nowhere.so"},
                 {"--policy-library", "nowhere.so", "policy_library.h"});

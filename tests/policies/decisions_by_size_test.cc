@@ -237,7 +237,7 @@ TEST(Hesrpt, JobsOfFixedThreadsGetNoMoreCoresThanThreads) {
 TEST(MarginalSpeedup, JobsOfFixedThreadsGetNoMoreCoresThanThreads) {
   auto world = MakeWorld(kSixteenCores, "marginal-speedup");
   Job rigid = SizedJob(1, UpTo(2, 16), 10, 0.9, Elasticity::kRigid);
-  rigid.threads = Split{2, 3};
+  rigid.threads = Split{2, 5};
   world->Submit(rigid);
   EXPECT_EQ(world->Counts(), "1=6");
 }
