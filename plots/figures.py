@@ -15,11 +15,11 @@ def expected_of(name):
     return json.loads((EXPECTED / f"{name}.json").read_text())
 
 
-def main(name, draw, measure, description):
+def main(name, draw, measure, description, notes=None):
     """RUN [--out BASE]: BASE.png, .pdf and .claims.json, whose paths are printed, then the table of claims.
 
     draw(sweep, expected) gives a figure; measure(sweep) a function for each claim's name that gives a claims.Estimate or
-    raises claims.NotHere.
+    raises claims.NotHere; notes(sweep, expected) lines to be printed below the table.
     """
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("run", metavar="RUN", help=f"results/{name}/<run>")
@@ -35,4 +35,5 @@ def main(name, draw, measure, description):
         claims.write(verdicts, name, rows)
     except (LoadError, OSError) as error:
         sys.exit(f"{name}.py: {error}")
-    print(f"{verdicts}\n\n{claims.table(expected['title'], rows, sweep.marked())}", flush=True)
+    print(f"{verdicts}\n\n{claims.table(expected['title'], rows, sweep.marked())}")
+    print("\n".join(["", *notes(sweep, expected)]) if notes else "", end="\n" if notes else "", flush=True)

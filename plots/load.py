@@ -128,10 +128,12 @@ class Sweep:
 
 
 def number_or_text(text):
-    try:
-        return int(text)
-    except ValueError:
-        return text
+    for number in (int, float):
+        try:
+            return number(text)
+        except ValueError:
+            pass
+    return text
 
 
 def is_done(cell_json):

@@ -1,0 +1,26 @@
+"""What one elasticity gains over another on the same traces: relative differences, trial by trial, from the runs' summaries."""
+import numpy as np
+
+import claims
+
+THROUGHPUT, TURNAROUND = "throughput_jobs_per_hour", "mean_turnaround_s"
+
+
+def gains(run, policy, metric, of="malleable", over="moldable"):
+    """In percent, by trial: {trial: 100 (of / over - 1)}, of the trials that have both."""
+    table = run.summary()
+    table = table[table["policy"] == policy].pivot(index="trial", columns="elasticity", values=metric)
+    if of not in table or over not in table:
+        return {}
+    return (100 * (table[of] / table[over] - 1)).dropna().to_dict()
+
+
+def pooled(groups):
+    """The median of all gains with its interval; groups: {trial: gain} each. A trial of all groups is drawn as one."""
+    trials = {}
+    for i, group in enumerate(groups):
+        for trial, gain in group.items():
+            trials.setdefault(trial, {})[str(i)] = [gain]
+    if not trials:
+        raise claims.NotHere("no trial has both elasticities")
+    return claims.bootstrap(list(trials.values()), lambda drawn: np.median([v for t in drawn for values in t.values() for v in values]))

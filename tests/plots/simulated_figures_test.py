@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Are the simulated figures drawn and judged, from real records of `cosched run --quick`, and would false ones be noticed?
+
+simulated_figures_test.py COSCHED [unittest args]. Simulated runs are the same every time, so verdicts are expected here.
+"""
+import csv
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+CHECKER = ROOT / "tests" / "check_results.py"
+FIGURES = sorted(path.stem for path in (ROOT / "experiments" / "figures").glob("*.toml")
+                 if tomllib.loads(path.read_text()).get("backend") == "simulated")
+SMALLEST_PLOT = 10_000  # Bytes; an empty page is smaller.
+COSCHED = None  # Given on the command line.
+
+
+def run(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "MPLBACKEND": "Agg"})
+
+
+class SimulatedFigures(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.runs = {}
+        for figure in FIGURES:
+            result = run(COSCHED, "run", ROOT / "experiments" / "figures" / f"{figure}.toml", "--quick", "--out", folder.name)
+            assert result.returncode == 0, result.stderr
+            [cls.runs[figure]] = (Path(folder.name) / figure).iterdir()
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def judged(self, figure, records):
+        base = self.folder / figure
+        result = run(sys.executable, ROOT / "plots" / f"{figure}.py", records, "--out", base)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        for suffix in (".png", ".pdf"):
+            self.assertGreater(base.with_suffix(suffix).stat().st_size, SMALLEST_PLOT)
+        self.printed = result.stdout
+        return {row["name"]: row for row in json.loads(base.with_suffix(".claims.json").read_text())["claims"]}
+
+    def tampered(self, figure, change):
+        """The figure's records with change(row) made to every row of every summary."""
+        records = self.folder / "records"
+        shutil.copytree(self.runs[figure], records)
+        for path in records.rglob("summary.csv"):
+            with path.open(newline="") as file:
+                reader = csv.DictReader(file)
+                rows, columns = list(reader), reader.fieldnames
+            for row in rows:
+                change(row)
+            with path.open("w", newline="") as file:
+                writer = csv.DictWriter(file, columns)
+                writer.writeheader()
+                writer.writerows(rows)
+        return records
+
+    def expect(self, rows, verdict, *names):
+        for name in names:
+            self.assertEqual(rows[name]["verdict"], verdict, rows[name])
+
+    def test_there_are_some(self):
+        self.assertIn("fig_policy_grid", FIGURES)
+
+    def test_records_hold(self):
+        for figure in FIGURES:
+            result = run(sys.executable, CHECKER, self.runs[figure])
+            self.assertEqual(result.returncode, 0, result.stdout[-2000:])
+
+    def test_every_claim_is_judged_and_printed(self):
+        for figure in FIGURES:
+            rows = self.judged(figure, self.runs[figure])
+            self.assertTrue(rows)
+            for row in rows.values():
+                self.assertIsNotNone(row["ours"], row)
+                self.assertIn(row["claim"].split(",")[0].split(":")[0][:30], self.printed)
+
+    def test_grid_partial_grants_gain_and_whole_ones_do_not(self):
+        rows = self.judged("fig_policy_grid", self.runs["fig_policy_grid"])
+        self.expect(rows, "holds", "partial_throughput", "partial_turnaround", "whole_throughput")
+        self.assertIn("always-attend, throughput:", self.printed)
+
+    def test_grid_in_which_malleability_loses(self):
+        def lose(row):
+            if row["elasticity"] == "malleable":
+                row["throughput_jobs_per_hour"] = str(float(row["throughput_jobs_per_hour"]) * 0.5)
+        rows = self.judged("fig_policy_grid", self.tampered("fig_policy_grid", lose))
+        self.expect(rows, "does not hold", "partial_throughput", "whole_throughput", "strict", "max_prop")
+
+    def test_control_that_gains_throughput(self):
+        def slower(row):
+            if row["policy"] == "no-control":
+                row["throughput_jobs_per_hour"] = str(float(row["throughput_jobs_per_hour"]) * 0.5)
+        rows = self.judged("fig_control", self.tampered("fig_control", slower))
+        self.expect(rows, "does not hold", "throughput_16", "throughput_128")
+
+    def test_partial_grants_without_effect(self):
+        def same(row):
+            row["throughput_jobs_per_hour"], row["mean_turnaround_s"] = "100", "100"
+        rows = self.judged("fig_partial_grants", self.tampered("fig_partial_grants", same))
+        self.assertAlmostEqual(rows["slope_throughput"]["ours"], 0, places=6)
+        self.assertAlmostEqual(rows["all_turnaround"]["ours"], 0, places=6)
+
+
+if __name__ == "__main__":
+    COSCHED = sys.argv.pop(1)
+    unittest.main()
