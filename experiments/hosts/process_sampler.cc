@@ -16,6 +16,8 @@
 namespace cosched {
 namespace {
 
+constexpr size_t kTurns = 16;  // What need not be fresh is read once in so many samples.
+
 // Beyond this descriptor a sampler opens and closes its files each time: a crowd of wide tenants
 // must not use up the harness's descriptors.
 int HighestKeptFd() {
@@ -71,8 +73,8 @@ bool IsComputeThreadName(std::string_view name) {
   return name.starts_with("inter/") || name.starts_with("intra/");
 }
 
-// When a thread ends while the kernel lists it, those after it may be left out. Such a list contains
-// one that is gone, so the next one differs: two that are equal are complete.
+// When a thread ends while the kernel lists it, those after it may be left out. Such a list
+// contains one that is gone, so the next one differs: two that are equal are complete.
 std::vector<pid_t> ThreadsOf(pid_t process) {
   constexpr int kMost = 100;  // Of a process in which threads end all the time.
   const std::string path = "/proc/" + std::to_string(process) + "/task";
@@ -131,7 +133,10 @@ bool ProcessSampler::ReadThread(Look look, Thread* thread, Source* source) {
   thread->turns = turns;
   source->counters_stale = source->counters_stale || ran;
   const bool first = threads_.empty() || thread->tid == threads_.front().tid;  // Counts them.
-  if (look == Look::kSample && !ran && thread->state != 'R' && !first) return true;
+  // Who waits for a core and has not run can't have gone to sleep, but the kernel may have moved it
+  // to another core's queue.
+  const bool may_have_moved = thread->state == 'R' && (follows_queues_ || IsItsTurn(*thread));
+  if (look == Look::kSample && !ran && !may_have_moved && !first) return true;
   return ReadStat(thread, source);
 }
 
@@ -162,7 +167,7 @@ void ProcessSampler::ReadCountersOf(Thread* thread, Source* source) {
 void ProcessSampler::ReadCounters(Look look) {
   if (look == Look::kStates || threads_.empty()) return;
   const size_t count = threads_.size();
-  size_t budget = look == Look::kLast ? count : count / 16 + 1;
+  size_t budget = look == Look::kLast ? count : count / kTurns + 1;
   size_t looked = 0;
   for (; looked < count && budget > 0; ++looked) {
     const size_t i = (next_counters_ + looked) % count;
@@ -210,8 +215,13 @@ bool ProcessSampler::ReadAll(const std::vector<pid_t>& tids, Look look) {
   return all && thread_count_ == static_cast<int>(threads_.size());
 }
 
+bool ProcessSampler::IsItsTurn(const Thread& thread) const {
+  return (static_cast<size_t>(thread.tid) + samples_) % kTurns == 0;
+}
+
 bool ProcessSampler::Read(Look look) {
   bool known = false;
+  ++samples_;
   if (look == Look::kSample && !threads_.empty()) {
     std::vector<pid_t> tids;
     for (const Thread& thread : threads_) tids.push_back(thread.tid);

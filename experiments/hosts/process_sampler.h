@@ -4,8 +4,8 @@
 //
 // A sample must cost little (tests/bench/bench_sampling.cc): files stay open and are read again in
 // place, and it reads only what may have changed. A thread that neither ran nor was put on a core
-// since the last look (schedstat) is where it was; one that slept all the while and waits for a
-// core just now is taken as asleep.
+// since the last look (schedstat) is where it was, runnable if it was; one that slept all the while
+// and waits for a core just now is taken as asleep.
 
 #include <sys/types.h>
 
@@ -47,11 +47,14 @@ class ProcessSampler {
   enum class Look {
     kStates,  // Everything but switches and migrations, freshly read: for a decision.
     kSample,  // As above, skipping what can't have changed. Switches and migrations of a few
-              // threads at a time: those of a thread are at most 16 samples old.
+              // threads at a time: those of a thread are at most 16 samples old. So is the core
+              // for which a thread waits that has not run since, unless its queues are followed.
     kLast,    // Everything.
   };
 
-  explicit ProcessSampler(pid_t process) : process_(process) {}
+  // follows_queues: in samples, too, `cpu` is that of the queue in which a thread waits now.
+  explicit ProcessSampler(pid_t process, bool follows_queues = false)
+      : process_(process), follows_queues_(follows_queues) {}
 
   // Reads now. False if the process is gone; what was read last then stays.
   bool Read(Look look = Look::kStates);
@@ -68,11 +71,14 @@ class ProcessSampler {
   bool ReadAll(const std::vector<pid_t>& tids, Look look);
   bool ReadThread(Look look, Thread* thread, Source* source);
   bool ReadStat(Thread* thread, Source* source);
+  bool IsItsTurn(const Thread& thread) const;
   void ReadCounters(Look look);
   void ReadCountersOf(Thread* thread, Source* source);
   void Retire(const Thread& thread);
 
   pid_t process_;
+  bool follows_queues_;
+  size_t samples_ = 0;
   std::vector<Thread> threads_;
   std::vector<Source> sources_;  // Parallel to threads_.
   int thread_count_ = 0;         // As the kernel counts them.

@@ -89,7 +89,7 @@ SupervisedTenant::SupervisedTenant(const Job& job, const TenantSpec& spec, const
 // What can be set up once its process is known.
 void SupervisedTenant::Meet() {
   if (sampler_ || launched_->pid() < 0) return;
-  sampler_.emplace(launched_->pid());
+  sampler_.emplace(launched_->pid(), /*follows_queues=*/settings_.sample_threads);
   if (launched_->Control().empty()) return;
   control_.emplace(settings_.run.empty() ? "" : ControlName(settings_.run, job_.id.value),
                    launched_->Control());
