@@ -93,7 +93,7 @@ workload = [
   {{ name = "honest", model = "lenet5", batch = 1, steps = 1000000, cores = {{ min = 1, preferred = 2 }} }},
   {{ name = "chaos", model = "chaos", steps = 400, cores = {{ min = 1, preferred = 3 }} }},
 ]
-sampling.steps = false
+records.steps = false
 )",
                                                     seed));
     const Sweep sweep = SinglePoint(LoadConfig(folder.path() / "c.toml", {}, here));
