@@ -14,7 +14,8 @@ namespace {
 
 using Kind = Measurement::Kind;
 
-constexpr int kMinRuns = 3;  // An interval of fewer means nothing.
+constexpr int kMinRuns = 3;       // An interval of fewer means nothing.
+constexpr int kMostFailures = 3;  // Of one measurement in a row.
 constexpr int64_t kPilotSteps = 8;
 constexpr int64_t kFewestSteps = 5;  // That count.
 constexpr int64_t kMostSteps = 100'000;
@@ -50,11 +51,24 @@ class Calibration {
  private:
   double Elapsed() const { return options_.now() - begin_; }
 
+  // Once more if a tenant fails: over a whole calibration one may, on a busy machine.
+  Measured Try(const Measurement& measurement, const std::vector<int64_t>& steps) const {
+    for (int failures = 0;; ++failures) {
+      try {
+        return options_.measure(measurement, steps);
+      } catch (const MeasurementFailed& failed) {
+        if (failures < kMostFailures) continue;
+        throw MeasurementFailed(
+            fmt::format("{}: {}", Describe(measurement, programs_), failed.what()));
+      }
+    }
+  }
+
   // A first guess at how long a step takes, so that the steps of a measurement fill its time.
   bool RunPilots() {
     for (size_t program = 0; program < programs_.size(); ++program) {
       const Measured measured =
-          options_.measure({Kind::kAlone, {program}, 1, {1, 1}}, {kWarmUpSteps + kPilotSteps});
+          Try({Kind::kAlone, {program}, 1, {1, 1}}, {kWarmUpSteps + kPilotSteps});
       if (measured.interrupted) return false;
       step_s_.push_back(measured.tenants[0].step_s);
     }
@@ -102,7 +116,7 @@ class Calibration {
 
   bool MeasureOnce(Series* series) {
     const double begin = options_.now();
-    Measured measured = options_.measure(series->measurement, Steps(series->measurement));
+    Measured measured = Try(series->measurement, Steps(series->measurement));
     if (measured.interrupted) return false;
     ++runs_;
     series->seconds += options_.now() - begin;

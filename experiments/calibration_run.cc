@@ -20,6 +20,8 @@ constexpr double kMoveEvery = 0.06;
 constexpr double kFirstMove = 0.5;  // After its start; kernels are made meanwhile.
 constexpr int kMoves = 400;         // More than a tenant lives to see.
 
+constexpr Duration kRevocationDeadline = std::chrono::seconds(5);
+
 // All, one, all, none, …: a shrink, a grow, a pause and a resume each time around.
 std::string MovingTimetable(int cores) {
   std::string timetable = "0:all";
@@ -59,6 +61,8 @@ ExperimentConfig Experiment(const Measurement& measurement, const std::vector<Te
   config.elasticities = {measurement.IsRigid() ? Elasticity::kRigid : Elasticity::kMalleable};
   config.cores = topology.Cpus();
   config.actuator = topology.IsThisSystem() ? BestActuator() : Actuator::kAffinity;
+  // Here delays are measured, not punished.
+  config.revocation_deadline = kRevocationDeadline;
   if (measurement.kind != Kind::kShared)
     config.policy_parameters["scripted"]["timetable"] = Timetable(measurement);
   config.trace.replay.emplace();
@@ -99,7 +103,7 @@ void ReadJobs(const std::filesystem::path& cell, const std::map<int64_t, std::ve
   while (reader.Next()) {
     const auto of_job = steps.find(reader.Integer(job));
     if (reader.Text(state) != "finished" || of_job == steps.end())
-      throw std::runtime_error(
+      throw MeasurementFailed(
           fmt::format("a tenant {}: {}", reader.Text(state), reader.Text(reason)));
     MeasuredTenant& tenant = tenants->at(static_cast<size_t>(of_job->first));
     tenant.start_s = of_job->second.front().begin - reader.Number(started);
@@ -113,7 +117,7 @@ void ReadStepTimes(const std::map<int64_t, std::vector<Step>>& steps,
   double from = 0, to = std::numeric_limits<double>::infinity();
   for (const auto& [job, of_job] : steps) {
     if (of_job.size() <= kWarmUpSteps)
-      throw std::runtime_error(fmt::format("a tenant did only {} steps", of_job.size()));
+      throw MeasurementFailed(fmt::format("a tenant did only {} steps", of_job.size()));
     from = std::max(from, of_job[kWarmUpSteps].begin);
     to = std::min(to, of_job.back().end);
   }
@@ -127,7 +131,7 @@ void ReadStepTimes(const std::map<int64_t, std::vector<Step>>& steps,
       last = &step;
       ++count;
     }
-    if (count == 0) throw std::runtime_error("the tenants did not run side by side for a step");
+    if (count == 0) throw MeasurementFailed("the tenants did not run side by side for a step");
     MeasuredTenant& tenant = tenants->at(static_cast<size_t>(job));
     tenant.step_s = (last->end - first->begin) / count;
     tenant.warm_up_s = of_job[kWarmUpSteps].begin - of_job.front().begin;

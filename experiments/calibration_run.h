@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <stdexcept>
 #include <vector>
 
 #include "experiments/calibration_plan.h"
@@ -37,8 +38,14 @@ struct MeasureOptions {
   std::function<bool()> interrupted = [] { return false; };
 };
 
+// A tenant failed, e.g. because the machine was too busy for it to meet its deadlines.
+class MeasurementFailed : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 // steps: of each tenant, in the order of measurement.programs, warm-up included. Throws
-// std::runtime_error if a tenant fails.
+// MeasurementFailed.
 Measured Measure(const Measurement& measurement, const std::vector<TenantSpec>& programs,
                  const std::vector<int64_t>& steps, const MeasureOptions& options);
 

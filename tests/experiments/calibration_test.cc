@@ -198,6 +198,30 @@ TEST(Calibration, AnInterruptLeavesNoProfile) {
   }
 }
 
+TEST(Calibration, ATenantThatFailsNowAndThenEndsNothing) {
+  for (const int failures : {2, 100}) {
+    FormulaMachine machine(0);
+    CalibrationOptions options = machine.Options();
+    int calls = 0;
+    options.measure = [&](const Measurement& measurement, const std::vector<int64_t>& steps) {
+      ++calls;
+      if (calls > 5 && calls <= 5 + failures) throw MeasurementFailed("a tenant failed: told to");
+      return machine.Measure(measurement, steps);
+    };
+    if (failures == 2) {
+      EXPECT_TRUE(Calibrate(kPrograms, 2, options).has_value());
+      continue;
+    }
+    try {
+      Calibrate(kPrograms, 2, options);
+      ADD_FAILURE() << "it went on for ever";
+    } catch (const MeasurementFailed& failed) {
+      EXPECT_NE(std::string(failed.what()).find("told to"), std::string::npos);
+      EXPECT_NE(std::string(failed.what()).find("train batch 32: "), std::string::npos);
+    }
+  }
+}
+
 TEST(Calibration, OneCoreHasNothingToFitAndSaysSo) {
   FormulaMachine machine(0);
   const auto result = Calibrate({Program("lenet5")}, 1, machine.Options());
