@@ -56,7 +56,8 @@ std::string Before(const ExperimentConfig& config, const ReplayArguments& argume
     before = policy;
   }
   if (before.empty()) before = arguments.policy;
-  if (FindPolicy(before)->oversubscribes && !FindPolicy(arguments.policy)->oversubscribes) {
+  const bool twice = config.FindPolicy(before)->oversubscribes;
+  if (twice && !config.FindPolicy(arguments.policy)->oversubscribes) {
     Refuse("--policy",
            fmt::format("{} grants a core twice, and {} may not start from that", before,
                        arguments.policy),
