@@ -157,12 +157,24 @@ class Switch final : public Policy {
   Switch(TimePoint time, std::unique_ptr<Policy> before, std::unique_ptr<Policy> after)
       : time_(time), before_(std::move(before)), after_(std::move(after)) {}
   Allocation Decide(const MachineView& view, const Event& event) override {
-    return (view.now < time_ ? before_ : after_)->Decide(view, event);
+    Policy& acting = view.now < time_ ? *before_ : *after_;
+    if (std::holds_alternative<Tick>(event)) {
+      const Duration period = acting.TickPeriod();
+      if (period == Duration(0) || view.now < next_tick_) return {};
+      next_tick_ = view.now + period;
+    }
+    return acting.Decide(view, event);
+  }
+  // Of the two the shorter; each is told of a tick only when its own is due.
+  Duration TickPeriod() const override {
+    const auto [shorter, longer] = std::minmax({before_->TickPeriod(), after_->TickPeriod()});
+    return shorter > Duration(0) ? shorter : longer;
   }
 
  private:
   const TimePoint time_;
   const std::unique_ptr<Policy> before_, after_;
+  TimePoint next_tick_;  // Of whoever acts.
 };
 
 struct Trial {
