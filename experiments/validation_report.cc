@@ -51,12 +51,14 @@ void AddLine(const std::string& line, std::string* text) { *text += "  * " + lin
 // What is not the model's error, or not only.
 std::string Notes(const Validation& validation) {
   std::string text;
-  int saturated_both = 0, saturated_one = 0, marked = 0;
+  int saturated_both = 0, saturated_one = 0;
+  std::map<std::string, int> marks;
   for (const CellPair& pair : validation.pairs) {
     const bool measured = pair.measured.saturated, simulated = pair.simulated.saturated;
     saturated_both += measured && simulated;
     saturated_one += measured != simulated;
-    marked += !pair.measured.marks.empty();
+    for (const std::string& mark : pair.measured.marks) ++marks["measured: " + mark];
+    for (const std::string& mark : pair.simulated.marks) ++marks["simulated: " + mark];
     if (pair.Comparable()) continue;
     const bool alike = !pair.measured.problem.empty() && !pair.simulated.problem.empty();
     AddLine(fmt::format("NOT COMPARED, {}: {}: measured: {}; simulated: {}",
@@ -82,11 +84,8 @@ std::string Notes(const Validation& validation) {
                     saturated_one, all),
         &text);
   }
-  if (marked > 0)
-    AddLine(fmt::format("{} of {} measured cells are marked (other programs used the cores, or "
-                        "arrivals came late)",
-                        marked, all),
-            &text);
+  for (const auto& [mark, cells] : marks)
+    AddLine(fmt::format("MARKED: {} ({} of {} cells)", mark, cells, all), &text);
   if (validation.ranked_trials > 0 && validation.ranked_trials < 5)
     AddLine(fmt::format("FEW TRIALS: {}; the intervals over trials mean little below 5",
                         validation.ranked_trials),

@@ -111,6 +111,16 @@ TEST_F(ValidationTest, CellsWithoutAnOutcomeAreToldApartFromErrors) {
   EXPECT_NE(table.find("no ranking"), std::string::npos) << table;
 }
 
+TEST_F(ValidationTest, MarksOfBothWorldsAreToldWithTheirCells) {
+  const auto run = RunIt("a", {"policies=['strict']", "trials=1"});
+  Validation validation = Validate({{run, run}});
+  validation.pairs[0].measured.marks = {"beside a browser"};
+  validation.pairs[0].simulated.marks = {"rests on extrapolation"};
+  const std::string table = ValidationTable(validation);
+  EXPECT_NE(table.find("MARKED: measured: beside a browser (1 of 1 cells)"), std::string::npos);
+  EXPECT_NE(table.find("MARKED: simulated: rests on extrapolation (1 of 1"), std::string::npos);
+}
+
 TEST_F(ValidationTest, OnlyTrialsThatHaveAllPoliciesAreRanked) {
   const auto measured = RunIt("a");
   const auto simulated = RunIt("b");
