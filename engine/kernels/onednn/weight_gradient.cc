@@ -19,7 +19,9 @@ using Primitive = dnnl::convolution_backward_weights;
 using Piece = PrimitiveKernel::Piece;
 
 // Each costs two operations on every weight, at a core's full speed, and the sum three accesses to
-// the cache, or to memory for long slices: about a fiftieth of it or less.
+// the cache, or to memory for long slices: about a fiftieth of it or less. Several tasks have a sum
+// each, which the primitive adds up before: two of them cost a piece about 40 us, 2 to 3 % of one
+// of 1.65 ms (64 channels, 8x8, batch 128). Fewer pieces would last longer than they should.
 constexpr int64_t kLeastPositions = 1000;
 // Of the image, a slice is a multiple of this many: what the generated code works on at a time.
 constexpr int64_t kChannelBlock = 16;
