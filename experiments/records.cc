@@ -233,6 +233,7 @@ void CellRecords::Impl::EndSlice(TimePoint time, JobTrack* track) {
 }
 
 void CellRecords::Impl::SetOwned(JobTrack* track, const CpuSet& cores) {
+  if (!grants && !timeline) return;  // Nobody reads it.
   owned.Replace(track->owned, cores);
   track->owned = cores;
 }

@@ -9,7 +9,7 @@ void CoreSharing::Change(Id id) {
   if (!std::exchange(tenants_[static_cast<size_t>(id)].changed, true)) changed_.push_back(id);
 }
 
-void CoreSharing::ChangeAllOn(const std::vector<int>& cores) {
+void CoreSharing::ChangeAllOn(const CpuSet& cores) {
   for (const int core : cores) {
     for (const Id id : here_[static_cast<size_t>(core)]) Change(id);
   }
@@ -18,38 +18,51 @@ void CoreSharing::ChangeAllOn(const std::vector<int>& cores) {
 void CoreSharing::Place(Id id, const CpuSet& cores, int threads) {
   if (static_cast<size_t>(id) >= tenants_.size()) tenants_.resize(static_cast<size_t>(id) + 1);
   Tenant& tenant = tenants_[static_cast<size_t>(id)];
-  for (const int core : tenant.cores) std::erase(here_[static_cast<size_t>(core)], id);
-  ChangeAllOn(tenant.cores);
+  const CpuSet before = tenant.cores;
+  const double density = tenant.count > 0 ? tenant.Density() : 0;
   tenant.threads = threads;
-  tenant.cores = threads > 0 ? cores.ToVector() : std::vector<int>();
-  for (const int core : tenant.cores) {
+  tenant.cores = threads > 0 ? cores : CpuSet();
+  tenant.count = tenant.cores.Count();
+  const CpuSet left = before - tenant.cores, joined = tenant.cores - before;
+  for (const int core : left) std::erase(here_[static_cast<size_t>(core)], id);
+  for (const int core : joined) {
     if (static_cast<size_t>(core) >= here_.size()) here_.resize(static_cast<size_t>(core) + 1);
     here_[static_cast<size_t>(core)].push_back(id);
   }
-  ChangeAllOn(tenant.cores);
+  // Where it stays, others notice only that it is more or less dense.
+  const bool as_dense = tenant.count > 0 && tenant.Density() == density;
+  ChangeAllOn(as_dense ? left : before);
+  ChangeAllOn(as_dense ? joined : tenant.cores);
   Change(id);
+}
+
+bool CoreSharing::IsShared(const Tenant& tenant) const {
+  for (const int core : tenant.cores) {
+    if (here_[static_cast<size_t>(core)].size() > 1) return true;
+  }
+  return false;
 }
 
 CoreSharing::Share CoreSharing::Of(Id id) const {
   const Tenant& tenant = tenants_[static_cast<size_t>(id)];
-  if (tenant.cores.empty()) return {};
+  if (tenant.count == 0) return {};
+  const double count = tenant.count;
   const double density = tenant.Density();
-  Share share{.granted = static_cast<double>(tenant.cores.size()), .threads_per_core = 0};
+  // By itself exactly so many, whatever a sum's rounding.
+  if (!IsShared(tenant)) {
+    return {.cores = std::min<double>(tenant.threads, count),
+            .granted = count,
+            .threads_per_core = std::max(1.0, density)};
+  }
+  Share share{.granted = count, .threads_per_core = 0, .shared = true};
   for (const int core : tenant.cores) {
     double load = 0;
     for (const Id other : here_[static_cast<size_t>(core)])
       load += tenants_[static_cast<size_t>(other)].Density();
-    share.shared = share.shared || here_[static_cast<size_t>(core)].size() > 1;
     share.cores += density / std::max(1.0, load);
     share.threads_per_core += std::max(1.0, load);
   }
-  const auto count = static_cast<double>(tenant.cores.size());
   share.threads_per_core /= count;
-  // By itself exactly so many, whatever the sum's rounding.
-  if (!share.shared) {
-    share.cores = std::min<double>(tenant.threads, count);
-    share.threads_per_core = std::max(1.0, density);
-  }
   return share;
 }
 

@@ -40,16 +40,16 @@ class CoreSharing {
 
  private:
   struct Tenant {
-    std::vector<int> cores;
+    CpuSet cores;
+    int count = 0;  // Of them.
     int threads = 0;
     bool changed = false;
-    double Density() const {
-      return static_cast<double>(threads) / static_cast<double>(cores.size());
-    }
+    double Density() const { return static_cast<double>(threads) / count; }
   };
 
   void Change(Id id);
-  void ChangeAllOn(const std::vector<int>& cores);
+  void ChangeAllOn(const CpuSet& cores);
+  bool IsShared(const Tenant& tenant) const;
 
   std::vector<Tenant> tenants_;        // By id.
   std::vector<std::vector<Id>> here_;  // By core.
