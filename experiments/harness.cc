@@ -118,7 +118,9 @@ class CellRun {
       if (options_.interrupted()) return Interrupt();
       if (!event) continue;
       if (std::holds_alternative<HostFailed>(*event)) ++failed_jobs_;
-      if (!std::holds_alternative<HostSettled>(*event)) TakeSamples();  // Its last is among them.
+      const bool ends = !std::holds_alternative<HostSettled>(*event) &&
+                        !std::holds_alternative<HostWindow>(*event);
+      if (ends) TakeSamples();  // Its last is among them.
       arbiter_.Handle(*event);
     }
     Finish("done", "");

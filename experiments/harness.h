@@ -27,6 +27,8 @@ class World {
   virtual std::vector<StepSample> TakeSteps() = 0;
   virtual std::vector<ResizeSample> TakeResizes() = 0;
   virtual std::vector<ActuationSample> TakeActuations() = 0;
+  // What services have answered since the last call, in order of the answers per service.
+  virtual std::vector<RequestSample> TakeRequests() { return {}; }
   // What a reader of the records must know; once a cell.
   virtual std::vector<std::string> TakeMarks() { return {}; }
   // Time that each core was busy so far, with whatever; for experiments that ask who made whom

@@ -16,7 +16,7 @@ using Json = nlohmann::json;
 constexpr int kProtocol = 1;
 constexpr double kLongestTickMs = 3'600'000;
 
-Json Request(const char* kind) { return {{"protocol", kProtocol}, {"kind", kind}}; }
+Json Message(const char* kind) { return {{"protocol", kProtocol}, {"kind", kind}}; }
 
 std::string_view StateName(JobState state) {
   switch (state) {
@@ -43,6 +43,15 @@ Json JobJson(const MachineView& view, const JobView& job, bool with_speed) {
                {"split", {job.split.inter, job.split.intra}},
                {"steps", job.steps},
                {"progress", view.Progress(job)}};
+  if (job.response_objective) json["objective_s"] = ToSeconds(*job.response_objective);
+  if (job.service) {
+    json["window"] = {{"length_s", ToSeconds(job.service->length)},
+                      {"arrived", job.service->arrived},
+                      {"served", job.service->served},
+                      {"queued", job.service->queued},
+                      {"mean_response_s", ToSeconds(job.service->mean_response)},
+                      {"p95_response_s", ToSeconds(job.service->p95_response)}};
+  }
   if (with_speed && job.speed) {
     Json& speed = json["speed"] = Json::array();
     for (int k = 1; k <= std::min(job.speed->Size(), view.cores.Count()); ++k)
@@ -57,6 +66,7 @@ Json EventJson(const Event& event) {
     Json operator()(const JobFinished& e) { return About("job-finished", e.job); }
     Json operator()(const JobFailed& e) { return About("job-failed", e.job); }
     Json operator()(const GrantSettled& e) { return About("grant-settled", e.job); }
+    Json operator()(const RequestWindow& e) { return About("request-window", e.job); }
     Json operator()(const Tick&) { return {{"kind", "tick"}}; }
     static Json About(const char* kind, JobId job) { return {{"kind", kind}, {"job", job.value}}; }
   };
@@ -151,10 +161,10 @@ JobId ParseJobId(const std::string& text) {
 
 }  // namespace
 
-std::string DescribeRequest() { return Request("describe").dump(); }
+std::string DescribeRequest() { return Message("describe").dump(); }
 
 std::string StartRequest(const PolicyParameters& parameters) {
-  Json request = Request("start");
+  Json request = Message("start");
   request["parameters"] = Json::object();
   for (const auto& [name, value] : parameters) request["parameters"][name] = value;
   return request.dump();
@@ -162,7 +172,7 @@ std::string StartRequest(const PolicyParameters& parameters) {
 
 std::string DecideRequest(const MachineView& view, const Event& event, bool needs_speed,
                           bool with_topology) {
-  Json request = Request("decide");
+  Json request = Message("decide");
   request["event"] = EventJson(event);
   Json jobs = Json::array();
   for (const JobView& job : view.jobs) jobs.push_back(JobJson(view, job, needs_speed));

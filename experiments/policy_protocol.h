@@ -13,7 +13,8 @@
 //     {}, {"tick_ms": 500} to be asked that often, or {"error": "quantum_ms is …"}
 //
 //   {"protocol": 1, "kind": "decide", "event": {"kind": "job-arrived", "job": 3}, "view": {…}}
-//     event: job-arrived | job-finished | job-failed | grant-settled with a job, or tick
+//     event: job-arrived | job-finished | job-failed | grant-settled |
+//       request-window (of a service; its job has "window" then) with a job, or tick
 //     view: "now_s", "cores": "0-3", "free": "0-1", "vacating": "", and "jobs" in order of
 //       submission, each with "id", "workload", "state": "waiting" | "running" | "paused",
 //       "elasticity", "priority", "min", "preferred", "max", "submitted_s", "started_s" (null while

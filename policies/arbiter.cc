@@ -42,6 +42,9 @@ std::string Describe(const Event& event) {
     std::string operator()(const GrantSettled& e) {
       return fmt::format("grant-settled {}", e.job.value);
     }
+    std::string operator()(const RequestWindow& e) {
+      return fmt::format("request-window {}", e.job.value);
+    }
     std::string operator()(const cosched::Tick&) { return "tick"; }
   };
   return std::visit(Visitor{}, event);
@@ -302,6 +305,12 @@ struct Arbiter::Impl {
     }
   }
 
+  void WindowOver(const HostWindow& over) {
+    if (!Find(over.job)) return;  // It has ended meanwhile.
+    view.jobs.Update(over.job, [&](JobView& job) { job.service = over.window; });
+    Decide(RequestWindow{over.job});
+  }
+
   void Settled(JobId id) {
     Entry* entry = Find(id);
     // Nothing under way: the host repeats what is known.
@@ -357,6 +366,7 @@ void Arbiter::Handle(const HostEvent& event) {
     impl_->Settled(settled->job);
     return;
   }
+  if (const auto* over = std::get_if<HostWindow>(&event)) return impl_->WindowOver(*over);
   const auto* failed = std::get_if<HostFailed>(&event);
   const JobId id = failed ? failed->job : std::get<HostFinished>(event).job;
   const Entry* entry = impl_->Find(id);

@@ -8,10 +8,12 @@
 #include <string>
 #include <variant>
 
+#include "engine/base/check.h"
 #include "engine/base/clock.h"
 #include "engine/base/cpu_set.h"
 #include "engine/base/split.h"
 #include "policies/job.h"
+#include "policies/service.h"
 
 namespace cosched {
 
@@ -28,7 +30,12 @@ struct HostFailed {
   JobId job;
   std::string reason;
 };
-using HostEvent = std::variant<HostSettled, HostFinished, HostFailed>;
+// A stretch of time of a service is over.
+struct HostWindow {
+  JobId job;
+  ServiceWindow window;
+};
+using HostEvent = std::variant<HostSettled, HostFinished, HostFailed, HostWindow>;
 
 class Host {
  public:
@@ -50,6 +57,10 @@ class Host {
   virtual void Pause(JobId job) = 0;
   // Ends a job at once, without HostFinished; it is gone when Stop returns.
   virtual void Stop(JobId job) = 0;
+  // A request for a service that was started and has not ended. Only hosts that have services.
+  virtual void Send(JobId job, const Request& request) {
+    CHECK(false) << "request " << request.id << " for job " << job.value << ": no services here";
+  }
   // Share of its steps that the job has done, 0..1.
   virtual double Progress(JobId job) const = 0;
 

@@ -40,6 +40,8 @@ struct Job {
   // known, which happens only to policies that do not ask for it (PolicyInfo::needs_speed).
   int64_t steps = 0;
   std::shared_ptr<const SpeedCurve> speed = {};
+  // Of a service: the time in which a request is to be answered; none = no objective.
+  std::optional<Duration> response_objective = {};
 };
 
 // How an admitted job ended; every job ends exactly once.

@@ -6,6 +6,7 @@
 
 #include "engine/base/cpu_set.h"
 #include "policies/job.h"
+#include "policies/service.h"
 
 namespace cosched {
 
@@ -24,6 +25,7 @@ struct JobView : Job {
   CpuSet cores;
   CpuSet last_cores;  // While paused: where its memory is, the last cores it held.
   Split split;
+  std::optional<ServiceWindow> service;  // Of a service: the last window that is over.
 
   bool IsActive() const { return state == JobState::kRunning; }
 };

@@ -33,9 +33,13 @@ struct JobFailed {
 struct GrantSettled {
   JobId job;
 };
+// A stretch of time of a service is over: JobView::service tells how it went.
+struct RequestWindow {
+  JobId job;
+};
 // Time passed; only for policies that ask for it (Policy::TickPeriod).
 struct Tick {};
-using Event = std::variant<JobArrived, JobFinished, JobFailed, GrantSettled, Tick>;
+using Event = std::variant<JobArrived, JobFinished, JobFailed, GrantSettled, RequestWindow, Tick>;
 
 // Run on this many cores (the arbiter places them, moving as little as it can), or on exactly
 // these. For a waiting job this admits it, for a paused one it resumes it, for a running one it

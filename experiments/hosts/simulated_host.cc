@@ -11,62 +11,21 @@
 #include <utility>
 
 #include "engine/base/check.h"
-#include "experiments/hosts/simulation/chaos_model.h"
 #include "experiments/hosts/simulation/contention.h"
 #include "experiments/hosts/simulation/core_sharing.h"
 #include "experiments/hosts/simulation/delays.h"
 #include "experiments/hosts/simulation/executions.h"
 #include "experiments/hosts/simulation/program_models.h"
+#include "experiments/hosts/simulation/simulated_tenant.h"
 #include "experiments/hosts/simulation/step_log.h"
 
 namespace cosched {
 namespace {
 
 using Id = Executions::Id;
-
-enum class Phase { kStarting, kComputing, kLeaving };
-
-// What a described job will be.
-struct Described {
-  int program = 0;
-  int64_t steps = 0;
-  int batch = 0;
-  uint64_t seed = 0;
-  std::string chaos;  // The model of one that misbehaves; it has no program.
-};
-
-struct Tenant {
-  Described plan;
-  std::unique_ptr<ChaosModel> chaos;
-  JobId job;
-  bool malleable = false;
-  Random random{0};  // Its delays.
-  double noise = 1;  // Factor of its step time.
-  Phase phase = Phase::kStarting;
-  CpuSet cores;  // Where its threads are; empty = paused.
-  Split threads;
-  CpuSet target;  // By the latest grant.
-  Split target_threads;
-  bool settling = true;
-  bool settled_lately = false;  // Since the last sample.
-  TimePoint asked;              // When the latest grant was.
-  TimePoint ready_at;           // When its start is over, unless it is paused meanwhile.
-  Duration start_left{0};       // While it is paused in its start.
-  // What it computes with, and since when.
-  bool among_others = false;  // Counted as a co-runner,
-  double pressing = 0;        // at this rate.
-  double busy = 0;
-  int runnable = 0;
-  TimePoint since;
-  double run_time_s = 0;
-  double wait_s = 0;
-  // Numbers of the timers that count; others are void.
-  int64_t ready_timer = -1, settle_timer = -1, end_timer = -1, moment_timer = -1;
-  TimePoint ends;
-  std::string failure;  // Why the end timer ends it; "" = it leaves by itself.
-
-  CpuSet Held() const { return settling ? cores | target : cores; }
-};
+using simulation::Described;
+using simulation::Phase;
+using simulation::Tenant;
 
 // What it is for is known by the tenant's field that holds its number.
 struct Timer {
@@ -137,9 +96,42 @@ struct SimulatedHost::Impl {
     tenant.asked = tenant.since = now;
     executions.Add(id, static_cast<double>(tenant.plan.steps));
     if (!tenant.plan.chaos.empty()) return StartChaos(id, job);
+    if (tenant.plan.serves) StartService(id);
     const Duration start =
         options.model.startup ? programs.StartTime(tenant.plan.program) : Duration::zero();
     MakeReady(id, start);
+  }
+
+  void StartService(Id id) {
+    const int program = At(id).plan.program;
+    At(id).service = std::make_unique<ServiceModel>(
+        At(id).job, At(id).plan.batch,
+        [this, program](int count) { return programs.BatchFactor(program, count); });
+    services.push_back(id);
+  }
+
+  // Each server has its part of the cores and of the threads.
+  void Serve(Id id, const CoreSharing::Share& share) {
+    Tenant& tenant = At(id);
+    const int servers = tenant.threads.inter;
+    CoreSharing::Share part = share;
+    part.cores /= servers;
+    part.granted /= servers;
+    part.shared = part.shared || part.granted != std::floor(part.granted);
+    const Split threads = DefaultSplit(std::max(1, tenant.runnable / servers));
+    tenant.server_speed =
+        programs.StepsPerSecond(tenant.plan.program, threads, part) / tenant.noise;
+    tenant.disturbed_by = programs.Join(tenant.plan.program, servers * tenant.server_speed,
+                                        &contention, &tenant.pressing);
+  }
+
+  void UpdateServers() {
+    for (const Id id : services) {
+      Tenant& tenant = At(id);
+      const int servers = tenant.runnable > 0 ? tenant.threads.inter : 0;
+      tenant.service->SetServers(servers,
+                                 tenant.server_speed * executions.Speed(tenant.disturbed_by), now);
+    }
   }
 
   void StartChaos(Id id, const Job& job) {
@@ -284,6 +276,10 @@ struct SimulatedHost::Impl {
         continue;
       }
       tenant.among_others = true;
+      if (tenant.service) {
+        Serve(id, share);
+        continue;
+      }
       const double speed = programs.StepsPerSecond(tenant.plan.program, tenant.threads, share);
       const Executions::ClockId clock =
           programs.Join(tenant.plan.program, speed, &contention, &tenant.pressing);
@@ -292,6 +288,7 @@ struct SimulatedHost::Impl {
     for (const Executions::ClockId clock : contention.Update(Seconds())) {
       if (options.steps) log.OnSpeed(clock, Seconds());
     }
+    UpdateServers();
   }
 
   void SetRate(Id id, Executions::ClockId clock, double rate) {
@@ -332,6 +329,10 @@ struct SimulatedHost::Impl {
     }
     if (options.samples) gone.push_back(SampleOf(id));
     executions.Remove(id);
+    if (tenant.service) {
+      std::ranges::move(tenant.service->Take(), std::back_inserter(answered));
+      std::erase(services, id);
+    }
     ids.erase(tenant.job);
     tenant = Tenant();
     unused.push_back(id);
@@ -362,6 +363,7 @@ struct SimulatedHost::Impl {
       tenant.phase = Phase::kComputing;
       if (options.steps) log.Start(timer.tenant, tenant.job, Seconds());
       Compute(timer.tenant);
+      if (tenant.service) tenant.window_timer = Arm(timer.tenant, now + options.request_window);
       if (tenant.chaos) tenant.moment_timer = Arm(timer.tenant, now + tenant.chaos->Moment());
       if (!tenant.settling || tenant.settle_timer >= 0) return std::nullopt;
       tenant.settling = false;
@@ -370,6 +372,10 @@ struct SimulatedHost::Impl {
     }
     if (timer.number == tenant.settle_timer) return Settled(timer.tenant);
     if (timer.number == tenant.moment_timer) Misbehave(timer.tenant);
+    if (timer.number == tenant.window_timer) {
+      tenant.window_timer = Arm(timer.tenant, now + options.request_window);
+      return HostWindow{tenant.job, tenant.service->TakeWindow(now)};
+    }
     if (timer.number != tenant.end_timer) return std::nullopt;
     const JobId job = tenant.job;
     const std::string failure = tenant.failure;
@@ -424,7 +430,14 @@ struct SimulatedHost::Impl {
     while (true) {
       Refresh();
       const std::optional<Executions::Completion> completion = executions.Next();
-      const TimePoint completes = completion ? Up(completion->time) : TimePoint::max();
+      TimePoint completes = completion ? Up(completion->time) : TimePoint::max();
+      ServiceModel* service = nullptr;  // If it is the next to answer.
+      for (const Id id : services) {
+        const std::optional<double> answer = At(id).service->NextCompletion();
+        if (!answer || Up(*answer) >= completes) continue;
+        completes = Up(*answer);
+        service = At(id).service.get();
+      }
       const TimePoint fires = timers.empty() ? TimePoint::max() : timers.top().time;
       if (std::min(completes, fires) > deadline) {
         now = std::max(now, deadline);
@@ -432,7 +445,11 @@ struct SimulatedHost::Impl {
       }
       now = std::max(now, std::min(completes, fires));
       if (completes < fires) {
-        Complete(completion->id);
+        if (service) {
+          service->Complete(now);
+        } else {
+          Complete(completion->id);
+        }
         continue;
       }
       const Timer timer = timers.top();
@@ -468,6 +485,8 @@ struct SimulatedHost::Impl {
   int64_t last_timer = 0;
   std::vector<TenantSample> gone;  // Last samples of those that ended since the last Sample.
   std::vector<ResizeSample> resizes;
+  std::vector<Id> services;             // That live.
+  std::vector<RequestSample> answered;  // By services that have ended.
 };
 
 SimulatedHost::SimulatedHost(Options options) : impl_(new Impl(std::move(options))) {}
@@ -483,6 +502,7 @@ void SimulatedHost::Describe(JobId job, const TenantSpec& spec) {
                              .steps = spec.steps,
                              .batch = spec.batch,
                              .seed = spec.seed,
+                             .serves = spec.serves,
                              .chaos = chaos ? spec.model : ""};
 }
 
@@ -499,6 +519,19 @@ std::vector<TenantSample> SimulatedHost::Sample() {
 }
 
 std::vector<StepSample> SimulatedHost::TakeSteps() { return impl_->log.Take(); }
+
+std::vector<RequestSample> SimulatedHost::TakeRequests() {
+  std::vector<RequestSample> requests = std::exchange(impl_->answered, {});
+  for (const Id id : impl_->services)
+    std::ranges::move(impl_->At(id).service->Take(), std::back_inserter(requests));
+  return requests;
+}
+
+void SimulatedHost::Send(JobId job, const Request& request) {
+  Tenant* tenant = impl_->Find(job);
+  CHECK(tenant && tenant->service) << "job " << job.value << " serves nobody";
+  tenant->service->Send(request, impl_->now);
+}
 
 std::vector<ResizeSample> SimulatedHost::TakeResizes() { return std::exchange(impl_->resizes, {}); }
 

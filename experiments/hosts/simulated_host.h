@@ -11,6 +11,10 @@
 // and computes as before until then; a rigid or moldable one is moved at once and keeps its
 // threads; one that starts is moved at once; one that has done its last step hears nothing more.
 //
+// Services (TenantSpec::serves; simulation/service_model.h) answer requests until they are stopped;
+// their threads count as busy also while no request waits. Requests that a stop or a failure
+// catches are never answered.
+//
 // Not modelled, and so 0 or empty in the records: involuntary switches, migrations, throttled time
 // and pressure (PSI), the op that ran at a resize, losses, actuations. Where memory is and how far
 // cores are from each other costs nothing.
@@ -34,6 +38,7 @@ class SimulatedHost final : public World, public Host, public Clock {
     Duration revocation_deadline = std::chrono::milliseconds(250);
     bool steps = true;    // TakeSteps tells them; needs samples.
     bool samples = true;  // Sample is called, and told the last sample of each tenant too.
+    Duration request_window = std::chrono::seconds(1);  // Between HostWindow events of a service.
   };
   explicit SimulatedHost(Options options);
   ~SimulatedHost() override;
@@ -45,6 +50,7 @@ class SimulatedHost final : public World, public Host, public Clock {
   std::vector<StepSample> TakeSteps() override;
   std::vector<ResizeSample> TakeResizes() override;
   std::vector<ActuationSample> TakeActuations() override { return {}; }
+  std::vector<RequestSample> TakeRequests() override;
   std::vector<std::string> TakeMarks() override;
 
   // Host.
@@ -54,6 +60,7 @@ class SimulatedHost final : public World, public Host, public Clock {
   void Grant(JobId job, const CpuSet& cores, Split threads) override;
   void Pause(JobId job) override;
   void Stop(JobId job) override;
+  void Send(JobId job, const Request& request) override;  // REQUIRES: the job serves.
   double Progress(JobId job) const override;
   std::optional<HostEvent> NextEvent(TimePoint deadline) override;
 

@@ -22,6 +22,7 @@ struct TenantSpec {
   int batch = 32;
   int64_t steps = 50;
   uint64_t seed = 1;
+  bool serves = false;  // Answers requests until it is stopped, in place of `steps` steps.
 };
 
 // "resnet20 train batch 32"
@@ -84,6 +85,13 @@ struct ActuationSample {
   std::optional<Duration>
       fast;  // The write to the cgroup, sched_setaffinity of all threads, or the message.
   std::optional<Duration> runtime;  // The container runtime's own update, where it was called.
+};
+
+// One request that a service has answered.
+struct RequestSample {
+  JobId job;
+  int64_t id = 0;
+  TimePoint scheduled, received, started, finished;
 };
 
 // Written by the tenant when a step ends; read back by the host for the records.

@@ -37,6 +37,20 @@ double ProgramModels::StepsPerSecond(int index, Split threads, const CoreSharing
   return 1 / step.seconds;
 }
 
+double ProgramModels::BatchFactor(int index, int count) const {
+  std::map<int, double> steps;  // By batch.
+  for (const Program& program : programs_) {
+    if (program.Family() == At(index).Family()) steps[program.Batch()] = program.one_core_step_s;
+  }
+  const auto above = steps.lower_bound(count);
+  const double full = At(index).one_core_step_s;
+  if (above == steps.end()) return 1;
+  if (above == steps.begin() || above->first == count) return above->second / full;
+  const auto& [fewer, faster] = *std::prev(above);
+  const double share = static_cast<double>(count - fewer) / (above->first - fewer);
+  return (faster + share * (above->second - faster)) / full;
+}
+
 Executions::ClockId ProgramModels::Join(int index, double steps_per_second, Contention* contention,
                                         double* rate) const {
   const Program& program = At(index);

@@ -25,6 +25,9 @@ class ProgramModels {
   Duration StopTime(int program) const { return At(program).stop; }
   // Alone but for those that it shares cores with.
   double StepsPerSecond(int program, Split threads, const CoreSharing::Share& share);
+  // Step time with so many in the batch over that of the program's own batch: in a straight line
+  // between the batches of this model and mode that the profile has; below the smallest as that.
+  double BatchFactor(int program, int count) const;
   // Counts one of that speed as a co-runner; its rate goes to Contention::Leave.
   Executions::ClockId Join(int program, double steps_per_second, Contention* contention,
                            double* rate) const;
@@ -42,6 +45,9 @@ class ProgramModels {
           one_core_step_s(speed.Alone({1, 1}, 1).seconds),
           pressure(profile.pressure),
           sensitivity(profile.sensitivity) {}
+    // "resnet20 infer batch " of its name, and the number.
+    std::string Family() const { return name.substr(0, name.rfind(' ') + 1); }
+    int Batch() const { return std::stoi(name.substr(name.rfind(' ') + 1)); }
     std::string name;
     SpeedModel speed;
     Duration start, stop;

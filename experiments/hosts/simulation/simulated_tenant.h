@@ -1,0 +1,63 @@
+#pragma once
+// What SimulatedHost keeps of a tenant. Plain data; only its own.
+
+#include <memory>
+#include <string>
+
+#include "engine/base/cpu_set.h"
+#include "engine/base/random.h"
+#include "experiments/hosts/simulation/chaos_model.h"
+#include "experiments/hosts/simulation/executions.h"
+#include "experiments/hosts/simulation/service_model.h"
+
+namespace cosched::simulation {
+
+enum class Phase { kStarting, kComputing, kLeaving };
+
+// What a described job will be.
+struct Described {
+  int program = 0;
+  int64_t steps = 0;
+  int batch = 0;
+  uint64_t seed = 0;
+  bool serves = false;
+  std::string chaos;  // The model of one that misbehaves; it has no program.
+};
+
+struct Tenant {
+  Described plan;
+  std::unique_ptr<ChaosModel> chaos;
+  std::unique_ptr<ServiceModel> service;
+  double server_speed = 0;               // Steps per second of a server, undisturbed,
+  Executions::ClockId disturbed_by = 0;  // and the clock that slows it.
+  JobId job;
+  bool malleable = false;
+  Random random{0};  // Its delays.
+  double noise = 1;  // Factor of its step time.
+  Phase phase = Phase::kStarting;
+  CpuSet cores;  // Where its threads are; empty = paused.
+  Split threads;
+  CpuSet target;  // By the latest grant.
+  Split target_threads;
+  bool settling = true;
+  bool settled_lately = false;  // Since the last sample.
+  TimePoint asked;              // When the latest grant was.
+  TimePoint ready_at;           // When its start is over, unless it is paused meanwhile.
+  Duration start_left{0};       // While it is paused in its start.
+  // What it computes with, and since when.
+  bool among_others = false;  // Counted as a co-runner,
+  double pressing = 0;        // at this rate.
+  double busy = 0;
+  int runnable = 0;
+  TimePoint since;
+  double run_time_s = 0;
+  double wait_s = 0;
+  // Numbers of the timers that count; others are void.
+  int64_t ready_timer = -1, settle_timer = -1, end_timer = -1, moment_timer = -1, window_timer = -1;
+  TimePoint ends;
+  std::string failure;  // Why the end timer ends it; "" = it leaves by itself.
+
+  CpuSet Held() const { return settling ? cores | target : cores; }
+};
+
+}  // namespace cosched::simulation

@@ -1,0 +1,156 @@
+// A simulated service, driven by an open-loop stream of requests through the arbiter's seam,
+// against the closed forms of its queue (Kleinrock, "Queueing Systems" I, 1975), and what policies
+// are told.
+
+#include <functional>
+
+#include "tests/fidelity/simulation.h"
+
+namespace cosched {
+namespace {
+
+constexpr int kReplications = 20;
+constexpr int kRequests = 10000;
+constexpr int kWarmUp = 1000;
+
+// Starts what waits with a split of one thread for each core, and remembers what it is told.
+class Serving final : public Policy {
+ public:
+  explicit Serving(Split split) : split_(split) {}
+  Allocation Decide(const MachineView& view, const Event& event) override {
+    if (std::holds_alternative<RequestWindow>(event)) {
+      const JobView& job = *view.Find(std::get<RequestWindow>(event).job);
+      windows.push_back(job.service.value());
+    }
+    Allocation allocation;
+    for (const JobView& job : view.jobs.Waiting())
+      allocation.jobs[job.id] = cosched::Run{.cores = view.cores.Count(), .split = split_};
+    return allocation;
+  }
+  std::vector<ServiceWindow> windows;
+
+ private:
+  const Split split_;
+};
+
+struct Answers {
+  std::vector<RequestSample> requests;
+  std::vector<ServiceWindow> windows;
+};
+
+Answers Serve(int servers, double rate, const std::function<double(Random*)>& work, uint64_t seed,
+              int batch = 1, Profile profile = PerfectProfile()) {
+  const Topology machine = Topology::Synthetic("pack:1 core:" + std::to_string(servers) + " pu:1");
+  SimulatedHost host({.profile = std::make_shared<const Profile>(std::move(profile)),
+                      .model = {.charge = SimulationSettings::Charge::kNone},
+                      .steps = false});
+  Serving policy({servers, 1});
+  Lives lives;
+  Arbiter arbiter(policy, false, host, machine, machine.Cpus(), lives);
+  TenantSpec spec;
+  spec.model = "lenet5";
+  spec.batch = batch;
+  spec.serves = true;
+  host.Describe(JobId{0}, spec);
+  arbiter.Submit({.id = {0}, .workload = "service", .request = {1, servers, servers}});
+  Random gaps = Random(seed).Derive("gaps"), works = Random(seed).Derive("work");
+  TimePoint next;
+  for (int64_t sent = 0; sent < kRequests;) {
+    const std::optional<HostEvent> event = host.NextEvent(next);
+    if (event) {
+      arbiter.Handle(*event);
+      continue;
+    }
+    host.Send(JobId{0}, {.id = sent++, .scheduled = next, .work = work(&works) * kStepsPerUnit});
+    next += FromSeconds(gaps.Exponential(1 / rate));
+  }
+  Answers answers;
+  while (answers.requests.size() < kRequests) {
+    if (const auto event = host.NextEvent(host.Now() + std::chrono::seconds(10)))
+      arbiter.Handle(*event);
+    for (const RequestSample& request : host.TakeRequests()) answers.requests.push_back(request);
+  }
+  answers.windows = policy.windows;
+  return answers;
+}
+
+std::vector<double> MeanResponses(int servers, double rate,
+                                  const std::function<double(Random*)>& work, int first) {
+  std::vector<double> means;
+  for (int seed = first; seed < first + kReplications; ++seed) {
+    double sum = 0;
+    for (const RequestSample& request :
+         Serve(servers, rate, work, static_cast<uint64_t>(seed)).requests) {
+      if (request.id >= kWarmUp) sum += ToSeconds(request.finished - request.scheduled);
+    }
+    means.push_back(sum / (kRequests - kWarmUp));
+  }
+  return means;
+}
+
+double Exponential(Random* random) { return random->Exponential(1); }
+double Constant(Random*) { return 1; }
+
+TEST(Services, MM1) {
+  ExpectMean("service M/M/1, 1/(mu - lambda)", 1 / (1 - 0.6),
+             MeanResponses(1, 0.6, Exponential, 600));
+}
+
+TEST(Services, MD1) {
+  ExpectMean("service M/D/1, 1/mu + rho/(2 mu (1 - rho))", 1 + 0.6 / (2 * 0.4),
+             MeanResponses(1, 0.6, Constant, 700));
+}
+
+TEST(Services, MM2) {
+  // 1 / (mu (1 - rho^2)) for two servers.
+  ExpectMean("service M/M/2, 1/(mu (1 - rho^2))", 1 / (1 - 0.7 * 0.7),
+             MeanResponses(2, 1.4, Exponential, 800));
+}
+
+TEST(Services, WindowsAddUpToWhatWasAnswered) {
+  const Answers answers = Serve(1, 0.5, Constant, 1);
+  int64_t arrived = 0, served = 0;
+  for (const ServiceWindow& window : answers.windows) {
+    arrived += window.arrived;
+    served += window.served;
+    EXPECT_EQ(window.length, std::chrono::seconds(1));
+    EXPECT_GE(window.p95_response, window.served > 0 ? std::chrono::seconds(1) : Duration::zero());
+  }
+  EXPECT_GT(served, kRequests - 100);
+  EXPECT_LE(served, arrived);
+}
+
+// Windows look at the queue at evenly spaced instants, so their mean is that over time.
+TEST(Services, WindowsSeeTheMeanQueue) {
+  std::vector<double> means;
+  for (int seed = 900; seed < 900 + kReplications; ++seed) {
+    const Answers answers = Serve(1, 0.5, Constant, static_cast<uint64_t>(seed));
+    double queued = 0;
+    for (const ServiceWindow& window : answers.windows)
+      queued += static_cast<double>(window.queued);
+    means.push_back(queued / static_cast<double>(answers.windows.size()));
+  }
+  ExpectMean("M/D/1 queue, rho^2/(2 (1 - rho))", 0.25, means);
+}
+
+// One alone takes a second, four together two, three by the straight line between.
+TEST(Services, BatchesAreAsFastAsTheProfileSays) {
+  Profile profile = PerfectProfile();
+  profile.programs.push_back(profile.programs[0]);
+  profile.programs[1].program = "lenet5 train batch 4";
+  const double step = 2 / kStepsPerUnit;
+  profile.programs[1].alone = {{1, {1, 1}, {step, step, step, 1}}};
+  // Far more requests than can be answered one by one, so that batches are full; but the first one
+  // comes to an idle server and goes alone, and three are left over at the end.
+  static_assert((kRequests - 1) % 4 == 3);
+  const Answers answers = Serve(1, 100, Constant, 1, 4, profile);
+  Duration last{0};
+  for (const RequestSample& request : answers.requests)
+    last = std::max(last, request.finished.time_since_epoch());
+  const int full = (kRequests - 1) / 4;
+  ExpectExactly("10,000 requests in batches of four", 1 + 2 * full + (1 + 2.0 / 3), ToSeconds(last),
+                1e-5);
+}
+
+}  // namespace
+}  // namespace cosched
