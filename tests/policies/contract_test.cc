@@ -174,7 +174,8 @@ class PolicyContract : public ::testing::TestWithParam<Variant> {
 TEST_P(PolicyContract, NoJobNoDecision) {
   auto world = MakeWorld(kFourCores);
   const MachineView view = world->arbiter.View();
-  const Event events[] = {JobFinished{{7}}, JobFailed{{7}}, GrantSettled{{7}}, RequestWindow{{7}}, Tick{}};
+  const Event events[] = {JobFinished{{7}}, JobFailed{{7}}, GrantSettled{{7}}, RequestWindow{{7}},
+                          Tick{}};
   for (const Event& event : events) EXPECT_TRUE(world->policy->Decide(view, event).jobs.empty());
 }
 
