@@ -29,6 +29,8 @@
 // are; a file that is off is not there. A million simulated jobs would write gigabytes of the
 // others.
 //
+// What a simulated run does not model is 0 or empty; experiments/hosts/simulated_host.h says what.
+//
 // While the cell runs its folder is named "<trial>.partial"; Finish() renames it, so that a folder
 // without the suffix is whole. Throws OutputError when a row can't be written (full disk).
 

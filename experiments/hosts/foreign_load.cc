@@ -55,8 +55,7 @@ Duration BusyTime(const std::string& proc_stat, const CpuSet& cpus, int64_t tick
 std::map<int, Duration> BusyTimes(const CpuSet& cpus) {
   const std::string proc_stat = ProcStat();
   std::map<int, Duration> times;
-  for (const int cpu : cpus)
-    times[cpu] = BusyTime(proc_stat, CpuSet{cpu}, sysconf(_SC_CLK_TCK));
+  for (const int cpu : cpus) times[cpu] = BusyTime(proc_stat, CpuSet{cpu}, sysconf(_SC_CLK_TCK));
   return times;
 }
 
