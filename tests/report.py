@@ -17,10 +17,16 @@ def skip_reason(case):
     return (element.get("message") if element is not None else None) or "no reason given"
 
 
+def could_not_run(case):
+    """Not a skip that the test asked for, but a test that ctest could not start: no executable, a fixture that failed."""
+    element = case.find("skipped")
+    return case.get("status") == "notrun" and not (element is not None and element.get("message", "").startswith("SKIP_"))
+
+
 def main():
     cases = ElementTree.parse(sys.argv[1]).getroot().findall("testcase")
-    skipped = [c for c in cases if c.get("status") in ("notrun", "disabled") or c.find("skipped") is not None]
-    failed = [c for c in cases if c.find("failure") is not None or c.get("status") == "fail"]
+    failed = [c for c in cases if c.find("failure") is not None or c.get("status") == "fail" or could_not_run(c)]
+    skipped = [c for c in cases if c not in failed and (c.get("status") in ("notrun", "disabled") or c.find("skipped") is not None)]
     passed = len(cases) - len(skipped) - len(failed)
     for case in failed:
         print(f"failed: {case.get('name')}")
