@@ -393,7 +393,7 @@ void SupervisedTenant::CheckPlace() {
   }
   retaken_ = false;
   if (!Awaited()) return;
-  const int computing = CountComputing();
+  const int computing = CountComputing(&run_times_);
   excess_looks_ = computing > cores_.Count() ? excess_looks_ + 1 : 0;
   if (excess_looks_ >= kExcessLooks) {
     Fail("runs " + std::to_string(computing) + " compute threads on " +
@@ -401,19 +401,19 @@ void SupervisedTenant::CheckPlace() {
   }
 }
 
-// Compute threads that are runnable and have run since the last look.
-int SupervisedTenant::CountComputing() {
-  std::map<pid_t, Duration> run_times;
+// Compute threads that are runnable and have run since `run_times`, which become those of now.
+int SupervisedTenant::CountComputing(std::map<pid_t, Duration>* run_times) const {
+  std::map<pid_t, Duration> now;
   int computing = 0;
   for (const ProcessSampler::Thread& thread : sampler_->Threads()) {
     if (!thread.compute) continue;
-    run_times[thread.tid] = thread.run_time;
-    const auto before = run_times_.find(thread.tid);
+    now[thread.tid] = thread.run_time;
+    const auto before = run_times->find(thread.tid);
     const Duration ran =
-        thread.run_time - (before == run_times_.end() ? Duration(0) : before->second);
+        thread.run_time - (before == run_times->end() ? Duration(0) : before->second);
     computing += thread.state == 'R' && ran > kGoingToSleep ? 1 : 0;
   }
-  run_times_ = std::move(run_times);
+  *run_times = std::move(now);
   return computing;
 }
 
@@ -482,14 +482,18 @@ std::vector<ThreadSample> SupervisedTenant::ThreadSamples() const {
 }
 
 std::optional<TenantSample> SupervisedTenant::Sample(TimePoint now) {
-  const int64_t sequence = counters_.Read().settled_sequence;
   if (!sampler_ || !sampler_->Read(ProcessSampler::Look::kSample)) return std::nullopt;
   const ProcessSampler::Totals totals = sampler_->ComputeTotals();
   const SharedCounters::Counters counters = counters_.Read();
   TenantSample sample = SampleOf(totals, now);
-  sample.runnable_threads = totals.runnable;
+  // A thread that has left its pool's loop is runnable until the kernel gives it a turn to go to
+  // sleep; of the threads beyond its cores a malleable tenant has only those that computed.
+  const int computing = CountComputing(&sampled_run_times_);
+  const bool follows = job_.elasticity == Elasticity::kMalleable && totals.runnable > held_.Count();
+  sample.runnable_threads = follows ? std::max(computing, held_.Count()) : totals.runnable;
   sample.compute_threads = counters.active_threads;
-  sample.settling = settling_ || counters.settled_sequence != sequence;
+  const int64_t before = std::exchange(sampled_sequence_, counters.settled_sequence);
+  sample.settling = settling_ || counters.settled_sequence != before;
   return sample;
 }
 

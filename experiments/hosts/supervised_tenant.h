@@ -97,7 +97,7 @@ class SupervisedTenant {
   void CheckConduct(TimePoint now);
   void CheckAlive(TimePoint now);
   void CheckPlace();
-  int CountComputing();
+  int CountComputing(std::map<pid_t, Duration>* run_times) const;
   bool Overdue(TimePoint now) const;
   Duration CheckPeriod() const;
 
@@ -140,10 +140,12 @@ class SupervisedTenant {
   TimePoint last_run_;
   int64_t steps_ = -1;
   TimePoint last_step_;
-  bool stalled_ = false;  // It has computed for long without ending a step.
-  int excess_looks_ = 0;  // In a row, at more threads that compute than cores granted.
-  std::map<pid_t, Duration> run_times_;  // Of compute threads, at the last of these looks.
-  Duration paused_run_time_{0};          // Of compute threads, when the pause had settled.
+  bool stalled_ = false;          // It has computed for long without ending a step.
+  int64_t sampled_sequence_ = 0;  // Of settled resizes, at the last sample.
+  int excess_looks_ = 0;          // In a row, at more threads that compute than cores granted.
+  std::map<pid_t, Duration> run_times_;  // Of compute threads, at the last of these looks ...
+  std::map<pid_t, Duration> sampled_run_times_;  // ... and at the last sample.
+  Duration paused_run_time_{0};                  // Of compute threads, when the pause had settled.
 };
 
 }  // namespace cosched

@@ -50,7 +50,7 @@ struct TenantSample {
   int runnable_threads = 0;  // Compute threads in state R, from /proc.
   int compute_threads =
       0;  // Compute threads awake (pools' active workers), from the shared counters.
-  bool settling = false;       // A grant was under way at some point of this sample.
+  bool settling = false;       // A resize was under way at some point since the sample before.
   Duration run_time{0};        // On a core, all compute threads (schedstat).
   Duration run_queue_wait{0};  // Runnable but not running (schedstat).
   int64_t involuntary_switches = 0;

@@ -62,6 +62,7 @@ TEST_F(ProcessHostTest, ShrinksAndGrows) {
     Host().Grant(job, cores, DefaultSplit(cores.Count()));
     ExpectSettled(job);
     EXPECT_EQ(UnionOfBindings(tenant, false), cores);
+    EXPECT_TRUE(OnlySample().settling) << "the resize lies between this sample and the one before";
     const TenantSample sample = OnlySample();
     EXPECT_EQ(sample.granted, cores);
     EXPECT_FALSE(sample.settling);
