@@ -69,7 +69,7 @@ ExperimentConfig Experiment(const Measurement& measurement, const std::vector<Te
   for (size_t i = 0; i < measurement.programs.size(); ++i) {
     config.workloads.push_back(Workload(measurement, programs[measurement.programs[i]], i, steps[i],
                                         config.cores.Count()));
-    Arrival& arrival = config.trace.replay->emplace_back();
+    JobArrival& arrival = config.trace.replay->emplace_back();
     arrival.workload = config.workloads[i].name;
   }
   config.trace.jobs = static_cast<int>(config.trace.replay->size());

@@ -385,8 +385,8 @@ Gap ReadGap(const TomlTable& table) {
   return gap;
 }
 
-Trace ReadReplay(const std::filesystem::path& file, const ExperimentConfig& config) {
-  return ReadTrace(file, [&config](const Arrival& arrival) -> std::optional<ArrivalProblem> {
+JobTrace ReadReplay(const std::filesystem::path& file, const ExperimentConfig& config) {
+  return ReadTrace(file, [&config](const JobArrival& arrival) -> std::optional<ArrivalProblem> {
     const WorkloadConfig* workload = config.FindWorkload(arrival.workload);
     if (!workload) {
       std::vector<std::string> names;
@@ -476,7 +476,7 @@ Topology MachineOf(const TomlTable& root, const std::filesystem::path& folder,
   }
 }
 
-CoreRequest RequestOf(const WorkloadConfig& workload, const Arrival& arrival) {
+CoreRequest RequestOf(const WorkloadConfig& workload, const JobArrival& arrival) {
   return {.min = arrival.cores_min.value_or(workload.cores.min),
           .preferred = arrival.cores_preferred.value_or(workload.cores.preferred),
           .max = arrival.cores_max.value_or(workload.cores.max)};

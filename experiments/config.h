@@ -20,8 +20,8 @@
 #include "experiments/speed_curves.h"
 #include "experiments/toml_table.h"
 #include "policies/registry.h"
-#include "traces/arrival.h"
 #include "traces/generators.h"
+#include "traces/job_arrival.h"
 #include "workloads/profile.h"
 
 namespace cosched {
@@ -45,8 +45,8 @@ struct WorkloadConfig {
 struct TraceConfig {
   int jobs = 6;
   Gap gap;
-  std::filesystem::path file;   // As opened; empty = arrivals are drawn.
-  std::optional<Trace> replay;  // What the file holds.
+  std::filesystem::path file;      // As opened; empty = arrivals are drawn.
+  std::optional<JobTrace> replay;  // What the file holds.
 };
 
 struct ContainerConfig {
@@ -116,6 +116,6 @@ ExperimentConfig LoadConfig(const std::filesystem::path& file,
                             const std::vector<std::string>& overrides, const Topology& topology);
 
 // What a job of this arrival asks for: the workload's own request with the arrival's replacements.
-CoreRequest RequestOf(const WorkloadConfig& workload, const Arrival& arrival);
+CoreRequest RequestOf(const WorkloadConfig& workload, const JobArrival& arrival);
 
 }  // namespace cosched

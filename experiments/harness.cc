@@ -65,7 +65,7 @@ class CellRun {
  public:
   enum class Outcome { kDone, kFailed, kInterrupted };
 
-  CellRun(const ExperimentConfig& config, const Trace& trace, const CellKey& key,
+  CellRun(const ExperimentConfig& config, const JobTrace& trace, const CellKey& key,
           const HarnessOptions& options)
       : config_(config),
         trace_(trace),
@@ -133,7 +133,7 @@ class CellRun {
 
   void SubmitArrivals() {
     while (!AllSubmitted() && NextArrival() <= Now()) {
-      const Arrival& arrival = trace_[submitted_];
+      const JobArrival& arrival = trace_[submitted_];
       const auto index = static_cast<int64_t>(submitted_);
       const Job job = JobOf(config_, arrival, index, key_.elasticity);
       CHECK(job.speed || !info_.needs_speed) << "nothing is known of " << job.workload;
@@ -225,7 +225,7 @@ class CellRun {
   }
 
   const ExperimentConfig& config_;
-  const Trace& trace_;
+  const JobTrace& trace_;
   const CellKey& key_;
   const HarnessOptions& options_;
   const PolicyInfo& info_;
@@ -311,7 +311,7 @@ HarnessResult RunCells(const ExperimentConfig& config, const Plan& plan,
   for (const CellKey& key : cells) {
     result.interrupted = options.interrupted();
     if (result.interrupted) break;
-    const Trace& trace = plan.traces.at(static_cast<size_t>(key.trial - 1));
+    const JobTrace& trace = plan.traces.at(static_cast<size_t>(key.trial - 1));
     if (options.progress) options.progress->OnCellStarted(key, static_cast<int>(trace.size()));
     CellRun cell(config, trace, key, options);
     const CellRun::Outcome outcome = cell.Run();

@@ -158,7 +158,7 @@ Json ExperimentJson(const ExperimentConfig& config) {
   return json;
 }
 
-Json ArrivalJson(const Arrival& arrival) {
+Json ArrivalJson(const JobArrival& arrival) {
   Json json = {{"arrival_s", ToSeconds(arrival.time)}, {"workload", arrival.workload}};
   const auto add = [&json](const char* key, const std::optional<int>& value) {
     if (value) json[key] = *value;
@@ -172,7 +172,7 @@ Json ArrivalJson(const Arrival& arrival) {
 }
 
 // FNV-1a over all that ArrivalJson would say.
-std::string HashOf(const Trace& trace) {
+std::string HashOf(const JobTrace& trace) {
   uint64_t hash = 14695981039346656037U;
   const auto mix = [&hash](std::string_view bytes) {
     for (const char byte : bytes) {
@@ -180,7 +180,7 @@ std::string HashOf(const Trace& trace) {
     }
   };
   std::string text;
-  for (const Arrival& arrival : trace) {
+  for (const JobArrival& arrival : trace) {
     text.clear();
     fmt::format_to(std::back_inserter(text), "{} {}", arrival.time.count(), arrival.workload);
     for (const auto& value : {arrival.cores_min, arrival.cores_preferred, arrival.cores_max,
@@ -195,13 +195,13 @@ std::string HashOf(const Trace& trace) {
 
 Json TracesJson(const Plan& plan) {
   Json traces = Json::array();
-  for (const Trace& trace : plan.traces) {
+  for (const JobTrace& trace : plan.traces) {
     if (trace.size() > kMostArrivals) {
       traces.push_back({{"arrivals", trace.size()}, {"fnv1a", HashOf(trace)}});
       continue;
     }
     Json arrivals = Json::array();
-    for (const Arrival& arrival : trace) arrivals.push_back(ArrivalJson(arrival));
+    for (const JobArrival& arrival : trace) arrivals.push_back(ArrivalJson(arrival));
     traces.push_back(std::move(arrivals));
   }
   return traces;

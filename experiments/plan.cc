@@ -7,11 +7,11 @@
 namespace cosched {
 namespace {
 
-Trace DrawTrace(const ExperimentConfig& config, int trial) {
+JobTrace DrawTrace(const ExperimentConfig& config, int trial) {
   if (config.trace.replay) {
-    Trace trace = *config.trace.replay;
+    JobTrace trace = *config.trace.replay;
     const Duration first = trace.front().time;
-    for (Arrival& arrival : trace) arrival.time -= first;
+    for (JobArrival& arrival : trace) arrival.time -= first;
     return trace;
   }
   std::vector<WeightedWorkload> workloads;
@@ -39,7 +39,7 @@ Plan MakePlan(const ExperimentConfig& config) {
   return plan;
 }
 
-Job JobOf(const ExperimentConfig& config, const Arrival& arrival, int64_t index,
+Job JobOf(const ExperimentConfig& config, const JobArrival& arrival, int64_t index,
           Elasticity elasticity) {
   const WorkloadConfig& workload = *config.FindWorkload(arrival.workload);
   const CoreRequest request = RequestOf(workload, arrival);
@@ -57,7 +57,7 @@ Job JobOf(const ExperimentConfig& config, const Arrival& arrival, int64_t index,
           .speed = std::move(speed)};
 }
 
-TenantSpec SpecOf(const ExperimentConfig& config, const Arrival& arrival, int64_t index,
+TenantSpec SpecOf(const ExperimentConfig& config, const JobArrival& arrival, int64_t index,
                   int trial) {
   TenantSpec spec = config.FindWorkload(arrival.workload)->spec;
   if (arrival.steps) spec.steps = *arrival.steps;

@@ -12,16 +12,17 @@
 namespace cosched {
 
 struct Plan {
-  std::vector<Trace> traces;   // By trial - 1; the first arrival of each is at 0.
-  std::vector<CellKey> cells;  // In the order in which they run.
+  std::vector<JobTrace> traces;  // By trial - 1; the first arrival of each is at 0.
+  std::vector<CellKey> cells;    // In the order in which they run.
 };
 
 Plan MakePlan(const ExperimentConfig& config);
 
 // The job of the index-th arrival of a trial: its id is the index, and its seed depends on
 // experiment, trial and index only, so that it is the same job in every cell.
-Job JobOf(const ExperimentConfig& config, const Arrival& arrival, int64_t index,
+Job JobOf(const ExperimentConfig& config, const JobArrival& arrival, int64_t index,
           Elasticity elasticity);
-TenantSpec SpecOf(const ExperimentConfig& config, const Arrival& arrival, int64_t index, int trial);
+TenantSpec SpecOf(const ExperimentConfig& config, const JobArrival& arrival, int64_t index,
+                  int trial);
 
 }  // namespace cosched

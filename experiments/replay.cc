@@ -104,10 +104,10 @@ std::vector<std::string> Policies(const json& experiment, const ReplayOptions& o
   return recorded;
 }
 
-Trace ReadTrace(const json& arrivals) {
-  Trace trace;
+JobTrace ReadTrace(const json& arrivals) {
+  JobTrace trace;
   for (const json& one : arrivals) {
-    Arrival arrival;
+    JobArrival arrival;
     arrival.time = FromSeconds(one.at("arrival_s").get<double>());
     arrival.workload = one.at("workload").get<std::string>();
     const auto read = [&one](const char* key, std::optional<int>* value) {
@@ -220,7 +220,7 @@ Sweep LoadReplay(const ReplayOptions& options, const std::filesystem::path& scra
   const json manifest = ReadManifest(options.recorded);
   WriteExperiment(manifest, options, scratch);
   Sweep sweep = SinglePoint(LoadConfig(scratch / "replay.toml", options.set, topology));
-  std::vector<Trace>& traces = sweep.points.front().plan.traces;
+  std::vector<JobTrace>& traces = sweep.points.front().plan.traces;
   traces.clear();
   for (const json& trace : manifest["traces"]) {
     if (!trace.is_array())  // The manifest tells a long one by its hash (experiments/manifest.cc).

@@ -6,7 +6,8 @@
 
 namespace cosched {
 
-Trace ReadCsvTrace(const std::filesystem::path& file, const ArrivalCheck& check);  // readers/csv.cc
+JobTrace ReadCsvTrace(const std::filesystem::path& file,
+                      const ArrivalCheck& check);  // readers/csv.cc
 
 std::span<const TraceFormat> TraceFormats() {
   static constexpr std::array kFormats = {
@@ -18,7 +19,7 @@ std::span<const TraceFormat> TraceFormats() {
   return kFormats;
 }
 
-Trace ReadTrace(const std::filesystem::path& file, const ArrivalCheck& check) {
+JobTrace ReadTrace(const std::filesystem::path& file, const ArrivalCheck& check) {
   std::string extensions;
   for (const TraceFormat& format : TraceFormats()) {
     if (file.extension() == format.extension) return format.read(file, check);

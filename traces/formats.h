@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "traces/arrival.h"
+#include "traces/job_arrival.h"
 
 namespace cosched {
 
@@ -21,13 +21,13 @@ struct ArrivalProblem {
   std::string problem;
   std::string allowed;
 };
-using ArrivalCheck = std::function<std::optional<ArrivalProblem>(const Arrival& arrival)>;
+using ArrivalCheck = std::function<std::optional<ArrivalProblem>(const JobArrival& arrival)>;
 
 struct TraceFormat {
   std::string_view name;       // "csv"
   std::string_view extension;  // ".csv"; decides which reader a file gets
   std::string_view summary;    // One line.
-  Trace (*read)(const std::filesystem::path& file, const ArrivalCheck& check) = nullptr;
+  JobTrace (*read)(const std::filesystem::path& file, const ArrivalCheck& check) = nullptr;
 };
 
 std::span<const TraceFormat> TraceFormats();
@@ -35,6 +35,6 @@ std::span<const TraceFormat> TraceFormats();
 // Reads a whole trace. Throws InputError with file, line and column for the first thing that is
 // wrong: a file that can't be read, a malformed row, arrivals out of order, an arrival that `check`
 // refuses, no arrival at all.
-Trace ReadTrace(const std::filesystem::path& file, const ArrivalCheck& check);
+JobTrace ReadTrace(const std::filesystem::path& file, const ArrivalCheck& check);
 
 }  // namespace cosched

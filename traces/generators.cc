@@ -54,8 +54,8 @@ bool ParseDistribution(std::string_view text, Gap::Distribution* result) {
   return false;
 }
 
-Trace GenerateTrace(int jobs, const Gap& gap, const std::vector<WeightedWorkload>& workloads,
-                    const Random& random) {
+JobTrace GenerateTrace(int jobs, const Gap& gap, const std::vector<WeightedWorkload>& workloads,
+                       const Random& random) {
   double sum = 0;
   for (const WeightedWorkload& workload : workloads) sum += std::max(0.0, workload.weight);
   CHECK(jobs >= 1 && gap.mean_s >= 0 && gap.sd_s >= 0 && sum > 0)
@@ -64,11 +64,11 @@ Trace GenerateTrace(int jobs, const Gap& gap, const std::vector<WeightedWorkload
   // the other way round.
   Random gaps = random.Derive("gaps");
   Random mix = random.Derive("workloads");
-  Trace trace;
+  JobTrace trace;
   double seconds = 0;
   for (int job = 0; job < jobs; ++job) {
     if (job > 0) seconds += DrawGap(gap, gaps);
-    Arrival arrival;
+    JobArrival arrival;
     arrival.time = FromSeconds(seconds);
     arrival.workload = DrawWorkload(workloads, sum, mix);
     trace.push_back(std::move(arrival));

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/base/random.h"
-#include "traces/arrival.h"
+#include "traces/job_arrival.h"
 
 namespace cosched {
 
@@ -33,7 +33,7 @@ struct WeightedWorkload {
 
 // The first job arrives at 0. REQUIRES: jobs >= 1; mean and deviation >= 0; a positive sum of
 // weights.
-Trace GenerateTrace(int jobs, const Gap& gap, const std::vector<WeightedWorkload>& workloads,
-                    const Random& random);
+JobTrace GenerateTrace(int jobs, const Gap& gap, const std::vector<WeightedWorkload>& workloads,
+                       const Random& random);
 
 }  // namespace cosched

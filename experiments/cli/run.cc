@@ -86,7 +86,7 @@ void PrintPlan(const ExperimentConfig& config, const Plan& plan) {
     fmt::print("  {:>10}  {:<16} {:>6}  {:<15} {:>8}\n", "arrival_s", "workload", "steps",
                "min/pref/max", "priority");
     for (size_t index = 0; index < plan.traces[trial].size(); ++index) {
-      const Arrival& arrival = plan.traces[trial][index];
+      const JobArrival& arrival = plan.traces[trial][index];
       const Job job = JobOf(config, arrival, static_cast<int64_t>(index), Elasticity::kMalleable);
       const TenantSpec spec =
           SpecOf(config, arrival, static_cast<int64_t>(index), static_cast<int>(trial) + 1);

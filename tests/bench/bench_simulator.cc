@@ -124,7 +124,8 @@ class ClosedSystem {
                  false) {}
 
   void Submit() {
-    const Arrival& arrival = plan_.traces[0][static_cast<size_t>(next_) % plan_.traces[0].size()];
+    const JobArrival& arrival =
+        plan_.traces[0][static_cast<size_t>(next_) % plan_.traces[0].size()];
     const Job job = JobOf(config_, arrival, next_, Elasticity::kMalleable);
     world_->Describe(job.id, SpecOf(config_, arrival, next_, 1));
     ++next_;

@@ -88,7 +88,7 @@ TEST_F(HarnessTest, EveryCellReplaysTheSameJobsAndIsWhole) {
   EXPECT_EQ(WholeCells(folder_.path() / "run").size(), 8U);
   ASSERT_EQ(script_.described.size(), 8U);
   for (size_t cell = 0; cell < 8; ++cell) {
-    const Trace& trace = plan.traces[static_cast<size_t>(plan.cells[cell].trial - 1)];
+    const JobTrace& trace = plan.traces[static_cast<size_t>(plan.cells[cell].trial - 1)];
     ASSERT_EQ(script_.described[cell].size(), trace.size());
     for (size_t i = 0; i < trace.size(); ++i) {
       const auto& [time, spec] = script_.described[cell][i];

@@ -82,7 +82,7 @@ TEST_F(SimulatedConfigTest, WrongInputIsRefusedWithItsKey) {
 
 TEST_F(SimulatedConfigTest, PoliciesSeeTheProfilesSpeeds) {
   const ExperimentConfig config = Load();
-  Arrival arrival;
+  JobArrival arrival;
   arrival.workload = "lenet5";
   const Job malleable = JobOf(config, arrival, 0, Elasticity::kMalleable);
   ASSERT_NE(malleable.speed, nullptr);

@@ -20,7 +20,7 @@ class CsvTraceTest : public testing::Test {
               ("trace-" + std::to_string(getpid()) + ".csv")) {}
   ~CsvTraceTest() override { std::filesystem::remove(file_); }
 
-  Trace Read(const std::string& text, const ArrivalCheck& check = {}) {
+  JobTrace Read(const std::string& text, const ArrivalCheck& check = {}) {
     std::ofstream(file_, std::ios::binary) << text;
     return ReadTrace(file_, check);
   }
@@ -40,7 +40,7 @@ class CsvTraceTest : public testing::Test {
 };
 
 TEST_F(CsvTraceTest, ReadsAllColumns) {
-  const Trace trace = Read(
+  const JobTrace trace = Read(
       "arrival_s,workload,cores_min,cores_preferred,cores_max,priority,steps\n"
       "0,a,1,2,3,-4,5\n");
   ASSERT_EQ(trace.size(), 1U);
@@ -54,7 +54,7 @@ TEST_F(CsvTraceTest, ReadsAllColumns) {
 }
 
 TEST_F(CsvTraceTest, OptionalColumnsMayBeAbsentEmptyAndInAnyOrder) {
-  const Trace trace = Read("steps,workload,arrival_s\n,a,0.5\n7,b,0.5\n");
+  const JobTrace trace = Read("steps,workload,arrival_s\n,a,0.5\n7,b,0.5\n");
   ASSERT_EQ(trace.size(), 2U);
   EXPECT_FALSE(trace[0].steps.has_value());
   EXPECT_FALSE(trace[0].priority.has_value());
@@ -63,7 +63,7 @@ TEST_F(CsvTraceTest, OptionalColumnsMayBeAbsentEmptyAndInAnyOrder) {
 }
 
 TEST_F(CsvTraceTest, IgnoresWhatEditorsAndSpreadsheetsAdd) {
-  const Trace trace = Read(
+  const JobTrace trace = Read(
       "\xEF\xBB\xBF"
       "arrival_s,workload\r\n# comment\r\n\r\n 0 ,\ta \r\n1.25,b");
   ASSERT_EQ(trace.size(), 2U);
@@ -109,7 +109,7 @@ TEST_F(CsvTraceTest, BadHeadersAndEmptyTraces) {
 }
 
 TEST_F(CsvTraceTest, TheCallersCheckIsToldAtItsRow) {
-  const ArrivalCheck check = [](const Arrival& arrival) -> std::optional<ArrivalProblem> {
+  const ArrivalCheck check = [](const JobArrival& arrival) -> std::optional<ArrivalProblem> {
     if (arrival.workload == "a") return std::nullopt;
     return ArrivalProblem{"workload", "is unknown", "a"};
   };

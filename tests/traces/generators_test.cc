@@ -16,7 +16,7 @@ constexpr int kMany = 20'000;
 const std::vector<WeightedWorkload> kOne = {{"a", 1}};
 
 std::vector<double> Gaps(const Gap& gap, int jobs = kMany) {
-  const Trace trace = GenerateTrace(jobs, gap, kOne, Random(7));
+  const JobTrace trace = GenerateTrace(jobs, gap, kOne, Random(7));
   std::vector<double> gaps;
   for (size_t i = 1; i < trace.size(); ++i)
     gaps.push_back(ToSeconds(trace[i].time - trace[i - 1].time));
@@ -39,11 +39,12 @@ double Deviation(const std::vector<double>& values) {
 TEST(GenerateTrace, FirstArrivesAtZeroAndTimeNeverGoesBack) {
   for (auto distribution :
        {Gap::Distribution::kFixed, Gap::Distribution::kNormal, Gap::Distribution::kExponential}) {
-    const Trace trace = GenerateTrace(100, {distribution, 1.0, 2.0}, kOne, Random(3));
+    const JobTrace trace = GenerateTrace(100, {distribution, 1.0, 2.0}, kOne, Random(3));
     ASSERT_EQ(trace.size(), 100U);
     EXPECT_EQ(trace.front().time, Duration::zero());
-    EXPECT_TRUE(std::is_sorted(trace.begin(), trace.end(),
-                               [](const Arrival& a, const Arrival& b) { return a.time < b.time; }));
+    EXPECT_TRUE(
+        std::is_sorted(trace.begin(), trace.end(),
+                       [](const JobArrival& a, const JobArrival& b) { return a.time < b.time; }));
   }
 }
 
@@ -66,7 +67,7 @@ TEST(GenerateTrace, NormalIsTruncatedAtZeroNotPiledUpThere) {
 
 TEST(GenerateTrace, WorkloadsFollowTheirWeights) {
   std::map<std::string, int> counts;
-  for (const Arrival& arrival :
+  for (const JobArrival& arrival :
        GenerateTrace(kMany, {}, {{"a", 3}, {"b", 0}, {"c", 1}, {"d", 0}}, Random(1))) {
     ++counts[arrival.workload];
   }
@@ -75,9 +76,9 @@ TEST(GenerateTrace, WorkloadsFollowTheirWeights) {
 }
 
 TEST(GenerateTrace, SeedDecidesAndTheMixDoesNotMoveTheTimes) {
-  const Trace once = GenerateTrace(50, {}, kOne, Random(5));
-  const Trace again = GenerateTrace(50, {}, {{"x", 1}, {"y", 5}}, Random(5));
-  const Trace other = GenerateTrace(50, {}, kOne, Random(6));
+  const JobTrace once = GenerateTrace(50, {}, kOne, Random(5));
+  const JobTrace again = GenerateTrace(50, {}, {{"x", 1}, {"y", 5}}, Random(5));
+  const JobTrace other = GenerateTrace(50, {}, kOne, Random(6));
   bool differs = false;
   for (size_t i = 0; i < once.size(); ++i) {
     EXPECT_EQ(once[i].time, again[i].time);

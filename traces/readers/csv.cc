@@ -14,8 +14,8 @@
 
 namespace cosched {
 
-Trace ReadCsvTrace(const std::filesystem::path& file,
-                   const ArrivalCheck& check);  // Named in formats.cc.
+JobTrace ReadCsvTrace(const std::filesystem::path& file,
+                      const ArrivalCheck& check);  // Named in formats.cc.
 
 namespace {
 
@@ -28,15 +28,15 @@ constexpr const char* kHeader =
 
 struct IntegerColumn {
   std::string_view name;
-  std::optional<int> Arrival::*field;
+  std::optional<int> JobArrival::*field;
   int min;
 };
 constexpr std::array<IntegerColumn, 5> kIntegers = {
-    {{"cores_min", &Arrival::cores_min, 1},
-     {"cores_preferred", &Arrival::cores_preferred, 1},
-     {"cores_max", &Arrival::cores_max, 1},
-     {"priority", &Arrival::priority, -1'000'000},
-     {"steps", &Arrival::steps, 1}}};
+    {{"cores_min", &JobArrival::cores_min, 1},
+     {"cores_preferred", &JobArrival::cores_preferred, 1},
+     {"cores_max", &JobArrival::cores_max, 1},
+     {"priority", &JobArrival::priority, -1'000'000},
+     {"steps", &JobArrival::steps, 1}}};
 constexpr int kMaxInteger = 1'000'000'000;
 
 std::string_view Trim(std::string_view text) {
@@ -69,7 +69,7 @@ class CsvTraceReader {
   CsvTraceReader(const std::filesystem::path& file, const ArrivalCheck& check)
       : file_(file), check_(check) {}
 
-  Trace Read() {
+  JobTrace Read() {
     std::error_code ignored;
     std::ifstream stream(file_);
     if (!stream)
@@ -130,7 +130,7 @@ class CsvTraceReader {
       Fail("", "has " + std::to_string(cells.size()) + " cells",
            std::to_string(header_.size()) + " cells, as the header has");
     }
-    Arrival arrival;
+    JobArrival arrival;
     for (size_t i = 0; i < cells.size(); ++i) ReadCell(header_[i], cells[i], &arrival);
     if (!trace_.empty() && arrival.time < trace_.back().time) {
       Fail("arrival_s", "is earlier than the row before", "rows in order of time");
@@ -143,7 +143,7 @@ class CsvTraceReader {
     trace_.push_back(std::move(arrival));
   }
 
-  void ReadCell(const std::string& column, const std::string& cell, Arrival* arrival) const {
+  void ReadCell(const std::string& column, const std::string& cell, JobArrival* arrival) const {
     if (column == "arrival_s") {
       double seconds = 0;
       if (!ParseNumber(cell, &seconds) || !(seconds >= 0 && seconds <= kMaxSeconds)) {
@@ -170,12 +170,12 @@ class CsvTraceReader {
   const ArrivalCheck& check_;
   int line_ = 0;
   std::vector<std::string> header_;
-  Trace trace_;
+  JobTrace trace_;
 };
 
 }  // namespace
 
-Trace ReadCsvTrace(const std::filesystem::path& file, const ArrivalCheck& check) {
+JobTrace ReadCsvTrace(const std::filesystem::path& file, const ArrivalCheck& check) {
   return CsvTraceReader(file, check).Read();
 }
 
