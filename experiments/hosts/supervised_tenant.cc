@@ -288,6 +288,9 @@ std::optional<HostEvent> SupervisedTenant::Advance(TimePoint now) {
     Fail(error.what());
   }
   Meet();
+  // Its time to leave begins when it is told, however long the runtime took, or this host was not
+  // scheduled. Before it is up, the host's own doing reaches it.
+  if (leave_by_ && !acted_) leave_by_ = now + settings_.revocation_timeout;
   Act(now);
   ReadMessages(now);
   if (const std::optional<TenantProcess::End> end = launched_->Ended()) {
@@ -349,8 +352,6 @@ bool SupervisedTenant::AtItsPlace() {
 
 // REQUIRES: it has not finished, and is not where it should be if a grant is under way.
 void SupervisedTenant::CheckDeadlines(TimePoint now) {
-  // The host's own doing reaches those that it can't talk to before they are up.
-  if (leave_by_ && !acted_) leave_by_ = now + settings_.revocation_timeout;
   if (closed_ && now >= leave_deadline_) return Fail("closed its control socket");
   if (settling_ && leave_by_ && now >= *leave_by_) {
     return Fail("did not leave cores " + (held_ - cores_).ToString() +

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstring>
 #include <iostream>
+#include <thread>
 
 #include "experiments/hosts/cgroup.h"
 #include "experiments/hosts/container_launcher.h"
@@ -170,6 +171,19 @@ TEST_F(ContainerHostTest, RuntimeMovesItWhereTheHostDoesNot) {
   EXPECT_EQ(moved.actuator, "runtime");
   EXPECT_FALSE(moved.fast);
   EXPECT_TRUE(moved.runtime && *moved.runtime > Duration(0));
+}
+
+// A host that is not scheduled while the runtime works must not count that time against the tenant,
+// which is told of its grant only when the runtime is done.
+TEST_F(ContainerHostTest, TheRuntimesTimeIsNotTheTenants) {
+  launcher_.actuation = Actuation::kRuntime;
+  options_.revocation_timeout = milliseconds(250);
+  Make();
+  const JobId job = Start("obedient", two_);
+  ExpectSettled(job);
+  Host().Grant(job, one_, {1, 1});
+  std::this_thread::sleep_for(2 * options_.revocation_timeout);
+  ExpectSettled(job);
 }
 
 TEST_F(ContainerHostTest, QuotaLimitsTheTimeAndNotThePlace) {
