@@ -69,29 +69,23 @@ void CpuSet::Remove(int cpu) {
   Trim();
 }
 
-bool CpuSet::Contains(int cpu) const {
-  if (cpu < 0) return false;
-  const size_t word = static_cast<size_t>(cpu / kWordBits);
-  return word < Words() && (Word(word) & Bit(cpu)) != 0;
-}
-
-bool CpuSet::Contains(const CpuSet& other) const {
-  if (other.Words() > Words()) return false;  // Its last word is not empty.
-  for (size_t i = 0; i < other.Words(); ++i) {
-    if ((other.Word(i) & ~Word(i)) != 0) return false;
+bool CpuSet::ContainsRest(const CpuSet& other) const {
+  if (other.rest_.size() > rest_.size()) return false;  // Its last word is not empty.
+  for (size_t i = 0; i < other.rest_.size(); ++i) {
+    if ((other.rest_[i] & ~rest_[i]) != 0) return false;
   }
   return true;
 }
 
-bool CpuSet::Intersects(const CpuSet& other) const {
-  for (size_t i = 0; i < std::min(Words(), other.Words()); ++i) {
-    if ((Word(i) & other.Word(i)) != 0) return true;
+bool CpuSet::IntersectsRest(const CpuSet& other) const {
+  for (size_t i = 0; i < std::min(rest_.size(), other.rest_.size()); ++i) {
+    if ((rest_[i] & other.rest_[i]) != 0) return true;
   }
   return false;
 }
 
-int CpuSet::Count() const {
-  int count = std::popcount(first_);
+int CpuSet::CountRest() const {
+  int count = 0;
   for (const uint64_t word : rest_) count += std::popcount(word);
   return count;
 }
@@ -122,23 +116,22 @@ std::string CpuSet::ToString() const {
   return text;
 }
 
-CpuSet& CpuSet::operator|=(const CpuSet& other) {
+void CpuSet::OrRest(const CpuSet& other) {
   if (rest_.size() < other.rest_.size()) rest_.resize(other.rest_.size());
-  for (size_t i = 0; i < other.Words(); ++i) Word(i) |= other.Word(i);
-  return *this;
+  for (size_t i = 0; i < other.rest_.size(); ++i) rest_[i] |= other.rest_[i];
 }
 
-CpuSet& CpuSet::operator&=(const CpuSet& other) {
+void CpuSet::AndRest(const CpuSet& other) {
   if (rest_.size() > other.rest_.size()) rest_.resize(other.rest_.size());
-  for (size_t i = 0; i < Words(); ++i) Word(i) &= other.Word(i);
+  for (size_t i = 0; i < rest_.size(); ++i) rest_[i] &= other.rest_[i];
   Trim();
-  return *this;
 }
 
-CpuSet& CpuSet::operator-=(const CpuSet& other) {
-  for (size_t i = 0; i < std::min(Words(), other.Words()); ++i) Word(i) &= ~other.Word(i);
+void CpuSet::SubtractRest(const CpuSet& other) {
+  for (size_t i = 0; i < std::min(rest_.size(), other.rest_.size()); ++i) {
+    rest_[i] &= ~other.rest_[i];
+  }
   Trim();
-  return *this;
 }
 
 void CpuSet::Trim() {

@@ -28,11 +28,24 @@ class CpuSet {
 
   void Add(int cpu);
   void Remove(int cpu);
-  bool Contains(int cpu) const;
-  bool Contains(const CpuSet& other) const;  // Superset or equal.
-  bool Intersects(const CpuSet& other) const;
+  bool Contains(int cpu) const {
+    if (cpu < 0) return false;
+    const size_t word = static_cast<size_t>(cpu) / 64;
+    return word < Words() && (Word(word) >> (cpu % 64) & 1) != 0;
+  }
+  bool Contains(const CpuSet& other) const {  // Superset or equal.
+    if ((other.first_ & ~first_) != 0) return false;
+    return other.rest_.empty() || ContainsRest(other);
+  }
+  bool Intersects(const CpuSet& other) const {
+    if ((first_ & other.first_) != 0) return true;
+    return !rest_.empty() && !other.rest_.empty() && IntersectsRest(other);
+  }
   bool Empty() const { return first_ == 0 && rest_.empty(); }
-  int Count() const;
+  int Count() const {
+    const int count = std::popcount(first_);
+    return rest_.empty() ? count : count + CountRest();
+  }
   int First() const;                  // Lowest CPU, or -1.
   CpuSet Lowest(int count) const;     // Its `count` lowest CPUs; all if there are no more.
   std::vector<int> ToVector() const;  // Ascending.
@@ -43,9 +56,21 @@ class CpuSet {
   Iterator begin() const;
   Iterator end() const;
 
-  CpuSet& operator|=(const CpuSet& other);
-  CpuSet& operator&=(const CpuSet& other);
-  CpuSet& operator-=(const CpuSet& other);
+  CpuSet& operator|=(const CpuSet& other) {
+    first_ |= other.first_;
+    if (!other.rest_.empty()) OrRest(other);
+    return *this;
+  }
+  CpuSet& operator&=(const CpuSet& other) {
+    first_ &= other.first_;
+    if (!rest_.empty()) AndRest(other);
+    return *this;
+  }
+  CpuSet& operator-=(const CpuSet& other) {
+    first_ &= ~other.first_;
+    if (!rest_.empty() && !other.rest_.empty()) SubtractRest(other);
+    return *this;
+  }
   friend CpuSet operator|(CpuSet a, const CpuSet& b) { return a |= b; }
   friend CpuSet operator&(CpuSet a, const CpuSet& b) { return a &= b; }
   friend CpuSet operator-(CpuSet a, const CpuSet& b) { return a -= b; }
@@ -56,6 +81,13 @@ class CpuSet {
   uint64_t Word(size_t i) const { return i == 0 ? first_ : rest_[i - 1]; }
   uint64_t& Word(size_t i) { return i == 0 ? first_ : rest_[i - 1]; }
   void Trim();
+  // What the operations do beyond the first word.
+  bool ContainsRest(const CpuSet& other) const;
+  bool IntersectsRest(const CpuSet& other) const;
+  int CountRest() const;
+  void OrRest(const CpuSet& other);
+  void AndRest(const CpuSet& other);
+  void SubtractRest(const CpuSet& other);
 
   uint64_t first_ = 0;          // CPUs 0-63.
   std::vector<uint64_t> rest_;  // No trailing zero word, so that equality is memberwise.
