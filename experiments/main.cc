@@ -15,6 +15,7 @@
 #include "experiments/cli/reproduce.h"
 #include "experiments/cli/run.h"
 #include "experiments/cli/tenant.h"
+#include "experiments/cli/trace.h"
 #include "experiments/cli/validate.h"
 
 namespace {
@@ -43,6 +44,7 @@ int main(int argc, char** argv) {
   cosched::AddReplayCommand(app, &exit_code);
   cosched::AddTenantCommand(app, &exit_code);
   cosched::AddCtlCommand(app, &exit_code);
+  cosched::AddTraceCommand(app, &exit_code);
   cosched::AddListCommand(app, &exit_code);
   cosched::AddDoctorCommand(app, &exit_code);
   try {
