@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <memory_resource>
+#include <span>
 #include <vector>
 
 #include "engine/base/check.h"
@@ -102,56 +105,90 @@ class Chooser {
   Tally taken_;                        // Of what the job has.
 };
 
-// A domain of the topology, and how much of what it shares is left and taken.
-struct DomainState {
-  const Topology::Domain* domain;
-  CpuSet cpus;  // Candidates.
+// What is left to take, and what the job has.
+struct Amounts {
   int left = 0;
   int taken = 0;
 };
 
-Rank RankOf(const DomainState& state, const std::vector<DomainState>& all, int remaining) {
-  int l3_left = 0, l3_taken = 0, numa_left = 0, numa_taken = 0;
-  for (const DomainState& other : all) {
-    if (other.domain->l3 == state.domain->l3) {
-      l3_left += other.left;
-      l3_taken += other.taken;
-    }
-    if (other.domain->numa == state.domain->numa) {
-      numa_left += other.left;
-      numa_taken += other.taken;
+// Domains of a topology whose cores have no siblings, and what each of them, each L3 and each NUMA
+// node has. Lives for one decision: a few hundred bytes, on the stack for all but large machines.
+class DomainTally {
+ public:
+  DomainTally(const Topology& topology, const CpuSet& candidates, const CpuSet& taken)
+      : domains_(topology.Domains()) {
+    each_.reserve(domains_.size());
+    for (const Topology::Domain& domain : domains_) {
+      const Amounts amounts = {domain.cpus.CountCommon(candidates), domain.cpus.CountCommon(taken)};
+      each_.push_back(amounts);
+      Add(domain, amounts);
     }
   }
-  return RankShared(l3_left, l3_taken, numa_left, numa_taken, remaining);
-}
+
+  // The best to take from while `remaining` CPUs are missing: its index.
+  size_t Best(const CpuSet& candidates, int remaining) const {
+    size_t best = domains_.size();
+    Rank best_rank;
+    for (size_t i = 0; i < domains_.size(); ++i) {
+      if (each_[i].left == 0) continue;
+      const Rank rank = RankOf(i, remaining);
+      const bool better = best == domains_.size() || best_rank < rank ||
+                          (best_rank == rank && FirstOf(i, candidates) < FirstOf(best, candidates));
+      if (!better) continue;
+      best = i;
+      best_rank = rank;
+    }
+    return best;
+  }
+
+  int Left(size_t domain) const { return each_[domain].left; }
+  void Take(size_t domain, int count) {
+    each_[domain].left -= count;
+    each_[domain].taken += count;
+    Add(domains_[domain], {-count, count});
+  }
+
+ private:
+  using List = std::pmr::vector<Amounts>;
+
+  static Amounts& At(List* list, int index) {
+    const auto slot = static_cast<size_t>(index + 1);
+    if (list->size() <= slot) list->resize(slot + 1);
+    return (*list)[slot];
+  }
+  void Add(const Topology::Domain& domain, Amounts by) {
+    for (Amounts* sum : {&At(&l3_, domain.l3), &At(&numa_, domain.numa)}) {
+      sum->left += by.left;
+      sum->taken += by.taken;
+    }
+  }
+  Rank RankOf(size_t index, int remaining) const {
+    const Amounts& l3 = l3_[static_cast<size_t>(domains_[index].l3 + 1)];
+    const Amounts& numa = numa_[static_cast<size_t>(domains_[index].numa + 1)];
+    return RankShared(l3.left, l3.taken, numa.left, numa.taken, remaining);
+  }
+  int FirstOf(size_t domain, const CpuSet& candidates) const {
+    return (domains_[domain].cpus & candidates).First();
+  }
+
+  std::array<std::byte, 2048> buffer_;
+  std::pmr::monotonic_buffer_resource memory_{buffer_.data(), buffer_.size()};
+  std::span<const Topology::Domain> domains_;
+  List each_{&memory_};
+  List l3_{&memory_}, numa_{&memory_};  // By index + 1.
+};
 
 // The same choice where no core has siblings, by the domain: one that is best remains so until it
 // is used up, since each CPU taken from it makes it better by the first thing that is compared.
-void TakeByDomain(const Topology& topology, const CpuSet& candidates, int count, CpuSet* result) {
-  std::vector<DomainState> states;
-  states.reserve(topology.Domains().size());
-  for (const Topology::Domain& domain : topology.Domains()) {
-    DomainState state = {&domain, domain.cpus & candidates, 0, (domain.cpus & *result).Count()};
-    state.left = state.cpus.Count();
-    states.push_back(std::move(state));
-  }
+void TakeByDomain(const Topology& topology, CpuSet candidates, int count, CpuSet* result) {
+  DomainTally tally(topology, candidates, *result);
   while (count > 0) {
-    DomainState* best = nullptr;
-    Rank best_rank;
-    for (DomainState& state : states) {
-      if (state.left == 0) continue;
-      const Rank rank = RankOf(state, states, count);
-      const bool better = !best || best_rank < rank ||
-                          (best_rank == rank && state.cpus.First() < best->cpus.First());
-      if (!better) continue;
-      best = &state;
-      best_rank = rank;
-    }
-    const CpuSet chosen = count < best->left ? best->cpus.Lowest(count) : best->cpus;
-    const int now = std::min(count, best->left);
-    best->cpus -= chosen;
-    best->left -= now;
-    best->taken += now;
+    const size_t best = tally.Best(candidates, count);
+    CpuSet chosen = topology.Domains()[best].cpus & candidates;
+    const int now = std::min(count, tally.Left(best));
+    if (now < tally.Left(best)) chosen = chosen.Lowest(now);
+    tally.Take(best, now);
+    candidates -= chosen;
     *result |= chosen;
     count -= now;
   }

@@ -94,9 +94,13 @@ int CpuSet::First() const { return Empty() ? -1 : *begin(); }
 
 CpuSet CpuSet::Lowest(int count) const {
   CpuSet lowest;
-  for (const int cpu : *this) {
-    if (count-- <= 0) break;
-    lowest.Add(cpu);
+  for (size_t i = 0; i < Words() && count > 0; ++i) {
+    uint64_t left_out = Word(i);
+    for (; left_out != 0 && count > 0; --count) left_out &= left_out - 1;
+    if (Word(i) != left_out) {
+      if (i > 0) lowest.rest_.resize(i);
+      lowest.Word(i) = Word(i) & ~left_out;
+    }
   }
   return lowest;
 }

@@ -22,6 +22,17 @@ class CpuSet {
 
   CpuSet() = default;
   CpuSet(std::initializer_list<int> cpus);
+  CpuSet(const CpuSet& other) : first_(other.first_) {
+    if (!other.rest_.empty()) rest_ = other.rest_;
+  }
+  CpuSet& operator=(const CpuSet& other) {
+    first_ = other.first_;
+    if (!rest_.empty() || !other.rest_.empty()) rest_ = other.rest_;
+    return *this;
+  }
+  CpuSet(CpuSet&& other) = default;
+  CpuSet& operator=(CpuSet&& other) = default;
+  ~CpuSet() = default;
   static CpuSet Range(int first, int last);  // Both included; empty if last < first.
   static std::optional<CpuSet> Parse(
       std::string_view text);  // nullopt if malformed or beyond kMaxCpu.
@@ -45,6 +56,10 @@ class CpuSet {
   int Count() const {
     const int count = std::popcount(first_);
     return rest_.empty() ? count : count + CountRest();
+  }
+  int CountCommon(const CpuSet& other) const {  // Of the intersection.
+    const int count = std::popcount(first_ & other.first_);
+    return rest_.empty() || other.rest_.empty() ? count : count + (*this & other).CountRest();
   }
   int First() const;                  // Lowest CPU, or -1.
   CpuSet Lowest(int count) const;     // Its `count` lowest CPUs; all if there are no more.
