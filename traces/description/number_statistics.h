@@ -1,0 +1,62 @@
+#pragma once
+// What is said of a column of numbers, or of anything else that is counted up: count, smallest,
+// largest and sum exactly, percentiles within ValueHistogram::kRelativeError. Sums of integers are
+// exact; what is no integer is summed as doubles with Neumaier's correction. Not thread-safe.
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+#include "traces/description/value_histogram.h"
+#include "traces/description/wide_integer.h"
+
+namespace cosched {
+
+class NumberStatistics {
+ public:
+  void Add(int64_t value) {
+    if (value < smallest_integer_) smallest_integer_ = value;
+    if (value > largest_integer_) largest_integer_ = value;
+    integer_sum_ += value;
+    histogram_.Add(static_cast<double>(value));
+  }
+  void Add(double value);  // Finite.
+
+  int64_t count() const { return histogram_.count(); }
+  bool AllIntegers() const { return decimals_ == 0; }
+  double Sum() const;
+  // nullopt where not all values are integers.
+  std::optional<Int128> IntegerSum() const;
+  std::optional<int64_t> IntegerMin() const;
+  std::optional<int64_t> IntegerMax() const;
+  // REQUIRES of these: count() > 0.
+  double Min() const;
+  double Max() const;
+  double Mean() const { return Sum() / static_cast<double>(count()); }
+  double Quantile(double share) const;  // ValueHistogram's, kept within Min() and Max().
+
+  const ValueHistogram& histogram() const { return histogram_; }
+
+ private:
+  ValueHistogram histogram_;
+  int64_t smallest_integer_ = std::numeric_limits<int64_t>::max();
+  int64_t largest_integer_ = std::numeric_limits<int64_t>::min();
+  Int128 integer_sum_ = 0;
+  int64_t decimals_ = 0;
+  double smallest_decimal_ = std::numeric_limits<double>::infinity();
+  double largest_decimal_ = -std::numeric_limits<double>::infinity();
+  double decimal_sum_ = 0;
+  double correction_ = 0;
+};
+
+// A number as trace files write it: [-+]digits[.digits][e[-+]digits], the whole text. kInteger:
+// written as one, of at most 64 bits.
+struct ParsedNumber {
+  enum class Kind { kNone, kInteger, kDecimal } kind = Kind::kNone;
+  int64_t integer = 0;
+  double decimal = 0;
+};
+ParsedNumber ParseNumber(std::string_view text);
+
+}  // namespace cosched
