@@ -121,7 +121,7 @@ class DomainTally {
     for (const Topology::Domain& domain : domains_) {
       const Amounts amounts = {domain.cpus.CountCommon(candidates), domain.cpus.CountCommon(taken)};
       each_.push_back(amounts);
-      Add(domain, amounts);
+      if (amounts.left > 0 || amounts.taken > 0) Add(domain, amounts);
     }
   }
 

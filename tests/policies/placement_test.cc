@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <vector>
+
+#include "engine/base/random.h"
+
 namespace cosched {
 namespace {
 
@@ -77,6 +82,63 @@ TEST(Placement, EveryCountOfAFreshMachineIsExact) {
     EXPECT_EQ(cores.Count(), count);
     if (count % 2 != 0) continue;
     for (int cpu : cores) EXPECT_TRUE(cores.Contains(cpu ^ 1)) << cores.ToString();
+  }
+}
+
+// Cores without siblings, one after another as the header words it: what is compared, and nothing
+// of how Place finds it.
+CpuSet PlaceOneByOne(const Topology& topology, CpuSet result, CpuSet candidates, int remaining) {
+  for (; remaining > 0; --remaining) {
+    int best = -1;
+    std::array<int, 5> best_rank{};
+    for (const int cpu : candidates) {
+      const Topology::Location at = topology.Locate(cpu);
+      int l3_left = 0, numa_left = 0, l3_taken = 0, numa_taken = 0;
+      for (const int other : candidates) {
+        l3_left += topology.Locate(other).l3 == at.l3;
+        numa_left += topology.Locate(other).numa == at.numa;
+      }
+      for (const int other : result) {
+        l3_taken += topology.Locate(other).l3 == at.l3;
+        numa_taken += topology.Locate(other).numa == at.numa;
+      }
+      const bool fits = l3_left >= remaining;
+      const std::array<int, 5> rank = {l3_taken, numa_taken, fits, numa_left >= remaining,
+                                       fits ? -l3_left : l3_left};
+      if (best >= 0 && rank <= best_rank) continue;
+      best = cpu;
+      best_rank = rank;
+    }
+    result.Add(best);
+    candidates.Remove(best);
+  }
+  return result;
+}
+
+TEST(Placement, WithoutSiblingsItIsTheSameByDomain) {
+  Random random(11);
+  for (const char* text : {"pack:2 [numa] l3:4 core:3 pu:1", "pack:3 [numa] l3:1 core:5 pu:1",
+                           "pack:2 [numa] l3:2 core:40 pu:1"}) {
+    const Topology topology = Topology::Synthetic(text);
+    const std::vector<int> cpus = topology.Cpus().ToVector();
+    for (int round = 0; round < 300; ++round) {
+      CpuSet held, available;
+      for (const int cpu : cpus) {
+        const uint64_t draw = random.Below(4);
+        if (draw == 0) held.Add(cpu);
+        if (draw <= 1) available.Add(cpu);
+      }
+      const int count =
+          static_cast<int>(random.Below(static_cast<uint64_t>((held | available).Count()) + 1));
+      const bool grows = count > held.Count();
+      const CpuSet start = grows ? held : CpuSet();
+      const CpuSet expected = count == held.Count()
+                                  ? held
+                                  : PlaceOneByOne(topology, start, grows ? available - held : held,
+                                                  count - start.Count());
+      ASSERT_EQ(Place(topology, held, available, count).ToString(), expected.ToString())
+          << text << ": " << count << " of " << held.ToString() << " and " << available.ToString();
+    }
   }
 }
 
