@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "engine/base/error.h"
+#include "experiments/distribution_table.h"
 #include "experiments/hosts/chaos_tenant.h"
 #include "experiments/hosts/podman.h"
 #include "experiments/policy_tables.h"
@@ -23,7 +24,6 @@ namespace {
 constexpr int kMaxCount = 1'000'000;
 constexpr int kMaxNameLength = 100;
 constexpr int kMaxThreads = 1024;  // Of one pool of a tenant.
-constexpr double kMaxGapSeconds = 86'400;
 constexpr const char* kSimulated = "simulated";
 constexpr int kMaxPeriodMilliseconds = 86'400'000;  // A day: simulated runs can be long.
 
@@ -366,25 +366,6 @@ SimulationSettings ReadSimulation(const TomlTable& table) {
   return settings;
 }
 
-Gap ReadGap(const TomlTable& table) {
-  table.AllowOnly({"distribution", "mean_s", "sd_s"});
-  Gap gap;
-  const std::string distribution =
-      table.String("distribution", std::string(ToString(gap.distribution)));
-  if (!ParseDistribution(distribution, &gap.distribution)) {
-    table.Fail("distribution", fmt::format("is \"{}\"", distribution),
-               "fixed, normal, exponential");
-  }
-  gap.mean_s = table.Number("mean_s", gap.mean_s, 0, kMaxGapSeconds);
-  const bool normal = gap.distribution == Gap::Distribution::kNormal;
-  gap.sd_s = table.Number("sd_s", normal ? gap.sd_s : 0, 0, kMaxGapSeconds);
-  if (!normal && gap.sd_s != 0) {
-    table.Fail("sd_s", fmt::format("has no meaning for the distribution \"{}\"", distribution),
-               "only with distribution = \"normal\" (or 0)");
-  }
-  return gap;
-}
-
 JobTrace ReadReplay(const std::filesystem::path& file, const ExperimentConfig& config) {
   return ReadTrace(file, [&config](const JobArrival& arrival) -> std::optional<ArrivalProblem> {
     const WorkloadConfig* workload = config.FindWorkload(arrival.workload);
@@ -407,7 +388,7 @@ TraceConfig ReadTraceConfig(const TomlTable& table, const std::filesystem::path&
   TraceConfig trace;
   if (!table.Has("file")) {
     trace.jobs = static_cast<int>(table.Integer("jobs", trace.jobs, 1, 10 * kMaxCount));
-    trace.gap = ReadGap(table.Table("gap"));
+    trace.gap = ReadGap(table.Table("gap"), trace.gap);
     return trace;
   }
   for (const char* key : {"jobs", "gap"}) {

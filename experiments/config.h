@@ -20,7 +20,7 @@
 #include "experiments/speed_curves.h"
 #include "experiments/toml_table.h"
 #include "policies/registry.h"
-#include "traces/generators.h"
+#include "traces/generators/distribution.h"
 #include "traces/job_arrival.h"
 #include "workloads/profile.h"
 
@@ -44,7 +44,8 @@ struct WorkloadConfig {
 
 struct TraceConfig {
   int jobs = 6;
-  Gap gap;
+  // Between two arrivals, in seconds.
+  Distribution gap = {.kind = Distribution::Kind::kNormal, .mean = 2.0, .sd = 0.5};
   std::filesystem::path file;      // As opened; empty = arrivals are drawn.
   std::optional<JobTrace> replay;  // What the file holds.
 };

@@ -63,11 +63,14 @@ Json WorkloadJson(const WorkloadConfig& workload) {
 
 Json TraceJson(const TraceConfig& trace) {
   if (trace.replay) return {{"file", trace.file.string()}, {"jobs", trace.jobs}};
-  return {{"jobs", trace.jobs},
-          {"gap",
-           {{"distribution", ToString(trace.gap.distribution)},
-            {"mean_s", trace.gap.mean_s},
-            {"sd_s", trace.gap.sd_s}}}};
+  Json gap = {{"distribution", ToString(trace.gap.kind)},
+              {"mean_s", trace.gap.mean},
+              {"sd_s", trace.gap.sd}};
+  using Kind = Distribution::Kind;
+  if (trace.gap.kind == Kind::kGamma) gap["cv"] = trace.gap.cv;
+  if (trace.gap.kind == Kind::kWeibull || trace.gap.kind == Kind::kPareto)
+    gap["shape"] = trace.gap.shape;
+  return {{"jobs", trace.jobs}, {"gap", gap}};
 }
 
 // Where an external policy comes from.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/random.h"
+#include "traces/job_generator.h"
 
 namespace cosched {
 namespace {

@@ -97,8 +97,8 @@ order = "priority"
   EXPECT_EQ(config.cores, CpuSet::Range(1, 2));
   EXPECT_EQ(config.sample_period, std::chrono::milliseconds(20));
   EXPECT_TRUE(config.interference);
-  EXPECT_EQ(config.trace.gap.distribution, Gap::Distribution::kFixed);
-  EXPECT_EQ(config.trace.gap.mean_s, 1.0);
+  EXPECT_EQ(config.trace.gap.kind, Distribution::Kind::kFixed);
+  EXPECT_EQ(config.trace.gap.mean, 1.0);
   const WorkloadConfig& workload = config.workloads.at(0);
   EXPECT_EQ(workload.spec.model, "resnet20");
   EXPECT_EQ(workload.spec.mode, Mode::kInfer);
@@ -157,6 +157,10 @@ TEST_F(ConfigTest, EachWrongLineIsNamedWithItsKeyAndWhatIsAllowed) {
            {"trace = { gap = { distribution = \"zipf\" } }", "trace.gap.distribution",
             "exponential"},
            {"trace = { gap = { distribution = \"fixed\", sd_s = 1 } }", "trace.gap.sd_s", "normal"},
+           {"trace = { gap = { distribution = \"gamma\" } }", "trace.gap.cv", "from 0.01"},
+           {"trace = { gap = { cv = 2 } }", "trace.gap.cv", "gamma"},
+           {"trace = { gap = { distribution = \"pareto\", shape = 1 } }", "trace.gap.shape",
+            "1.01"},
            {"trace = { jobs = 2, file = \"x.csv\" }", "trace.jobs", "file"},
            {"policy = { lottery = {} }", "policy.lottery", "strict"},
            {"policy = { max-prop = { order = \"lifo\" } }", "policy.max-prop.order", "fcfs"},
@@ -253,7 +257,11 @@ TEST_F(ConfigTest, OverridesReachEveryKeyByIndexAndByName) {
                       "policy.max-prop.order=priority", "elasticity=['rigid']", "name=other"});
   EXPECT_EQ(config.trials, 1);
   EXPECT_EQ(config.trace.jobs, 4);
-  EXPECT_EQ(config.trace.gap.distribution, Gap::Distribution::kExponential);
+  EXPECT_EQ(config.trace.gap.kind, Distribution::Kind::kExponential);
+  const ExperimentConfig weibull =
+      Load(kMinimal, {"trace.gap.distribution=weibull", "trace.gap.shape=0.5"});
+  EXPECT_EQ(weibull.trace.gap.kind, Distribution::Kind::kWeibull);
+  EXPECT_EQ(weibull.trace.gap.shape, 0.5);
   EXPECT_EQ(config.workloads[0].spec.batch, 7);
   EXPECT_EQ(config.workloads[0].spec.steps, 10);
   EXPECT_EQ(config.policy_parameters.at("max-prop").at("order"), "priority");

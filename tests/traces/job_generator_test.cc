@@ -1,7 +1,7 @@
 // Generated traces: equal seeds, equal traces; gaps follow their distribution; workloads their
 // weights.
 
-#include "traces/generators.h"
+#include "traces/job_generator.h"
 
 #include <gtest/gtest.h>
 
@@ -9,13 +9,15 @@
 #include <cmath>
 #include <map>
 
+#include "engine/base/error.h"
+
 namespace cosched {
 namespace {
 
 constexpr int kMany = 20'000;
 const std::vector<WeightedWorkload> kOne = {{"a", 1}};
 
-std::vector<double> Gaps(const Gap& gap, int jobs = kMany) {
+std::vector<double> Gaps(const Distribution& gap, int jobs = kMany) {
   const JobTrace trace = GenerateTrace(jobs, gap, kOne, Random(7));
   std::vector<double> gaps;
   for (size_t i = 1; i < trace.size(); ++i)
@@ -37,9 +39,10 @@ double Deviation(const std::vector<double>& values) {
 }
 
 TEST(GenerateTrace, FirstArrivesAtZeroAndTimeNeverGoesBack) {
-  for (auto distribution :
-       {Gap::Distribution::kFixed, Gap::Distribution::kNormal, Gap::Distribution::kExponential}) {
-    const JobTrace trace = GenerateTrace(100, {distribution, 1.0, 2.0}, kOne, Random(3));
+  for (auto kind : {Distribution::Kind::kFixed, Distribution::Kind::kNormal,
+                    Distribution::Kind::kExponential}) {
+    const JobTrace trace =
+        GenerateTrace(100, {.kind = kind, .mean = 1.0, .sd = 2.0}, kOne, Random(3));
     ASSERT_EQ(trace.size(), 100U);
     EXPECT_EQ(trace.front().time, Duration::zero());
     EXPECT_TRUE(
@@ -49,17 +52,21 @@ TEST(GenerateTrace, FirstArrivesAtZeroAndTimeNeverGoesBack) {
 }
 
 TEST(GenerateTrace, GapsFollowTheirDistribution) {
-  for (double gap : Gaps({Gap::Distribution::kFixed, 0.25, 0})) EXPECT_NEAR(gap, 0.25, 1e-8);
-  const std::vector<double> normal = Gaps({Gap::Distribution::kNormal, 2.0, 0.4});
+  for (double gap : Gaps({.kind = Distribution::Kind::kFixed, .mean = 0.25}))
+    EXPECT_NEAR(gap, 0.25, 1e-8);
+  const std::vector<double> normal =
+      Gaps({.kind = Distribution::Kind::kNormal, .mean = 2.0, .sd = 0.4});
   EXPECT_NEAR(Mean(normal), 2.0, 0.02);
   EXPECT_NEAR(Deviation(normal), 0.4, 0.02);
-  const std::vector<double> exponential = Gaps({Gap::Distribution::kExponential, 2.0, 0});
+  const std::vector<double> exponential =
+      Gaps({.kind = Distribution::Kind::kExponential, .mean = 2.0});
   EXPECT_NEAR(Mean(exponential), 2.0, 0.06);
   EXPECT_NEAR(Deviation(exponential), 2.0, 0.1);
 }
 
 TEST(GenerateTrace, NormalIsTruncatedAtZeroNotPiledUpThere) {
-  const std::vector<double> gaps = Gaps({Gap::Distribution::kNormal, 0.0, 1.0});
+  const std::vector<double> gaps =
+      Gaps({.kind = Distribution::Kind::kNormal, .mean = 0.0, .sd = 1.0});
   EXPECT_GE(*std::min_element(gaps.begin(), gaps.end()), 0);
   EXPECT_LT(std::count(gaps.begin(), gaps.end(), 0.0), 5);
   EXPECT_NEAR(Mean(gaps), std::sqrt(2 / M_PI), 0.02);  // Of a half-normal.
@@ -87,14 +94,9 @@ TEST(GenerateTrace, SeedDecidesAndTheMixDoesNotMoveTheTimes) {
   EXPECT_TRUE(differs);
 }
 
-TEST(Distribution, NamesGoBothWays) {
-  Gap::Distribution parsed;
-  for (auto distribution :
-       {Gap::Distribution::kFixed, Gap::Distribution::kNormal, Gap::Distribution::kExponential}) {
-    ASSERT_TRUE(ParseDistribution(ToString(distribution), &parsed));
-    EXPECT_EQ(parsed, distribution);
-  }
-  EXPECT_FALSE(ParseDistribution("poisson", &parsed));
+TEST(GenerateTrace, TooLongATraceIsRefused) {
+  EXPECT_THROW(GenerateTrace(3, {.kind = Distribution::Kind::kFixed, .mean = 5e9}, kOne, Random(1)),
+               InputError);
 }
 
 }  // namespace
