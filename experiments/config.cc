@@ -472,7 +472,7 @@ ExperimentConfig LoadConfig(const std::filesystem::path& file,
   const TomlTable root = TomlTable::Load(file, overrides);
   root.AllowOnly({"name", "backend", "trials", "seed", "policies", "elasticity", "machine",
                   "container", "simulation", "sampling", "records", "trace", "workload", "policy",
-                  "sweep", "quick"});
+                  "sweep", "quick", "figure"});
   const std::filesystem::path folder = file.parent_path();
   ExperimentConfig config;
   config.file = file;

@@ -322,23 +322,6 @@ std::string RunName() {
   return fmt::format("{}-{:04x}", UtcNow("{:%Y%m%dT%H%M%SZ}"), device() & 0xffff);
 }
 
-std::filesystem::path MakeFolder(const std::filesystem::path& parent) {
-  std::error_code error;
-  std::filesystem::create_directories(parent, error);
-  // A taken name is not an error for create_directory; it tells by its result.
-  while (!error) {
-    std::filesystem::path folder = parent / RunName();
-    if (std::filesystem::create_directory(folder, error)) return folder;
-  }
-  const std::string problem =
-      fmt::format("can't make a folder below {}: {}", parent.string(), error.message());
-  if (error == std::errc::no_space_on_device) throw OutputError(problem);
-  throw InputError({.file = "command line",
-                    .key = "--out",
-                    .problem = problem,
-                    .allowed = "a folder that can be written to"});
-}
-
 bool SamePoint(const std::filesystem::path& run, const SweepPoint& point) {
   const std::optional<Json> manifest = ReadManifest(PointFolder(run, point));
   return manifest && manifest->value("experiment", Json()) == ExperimentJson(point.config) &&
@@ -390,9 +373,26 @@ bool IsRunOf(const std::filesystem::path& run, const Sweep& sweep) {
   return manifest && SameExperiment(run, *manifest, sweep);
 }
 
+std::filesystem::path NewRunFolder(const std::filesystem::path& parent) {
+  std::error_code error;
+  std::filesystem::create_directories(parent, error);
+  // A taken name is not an error for create_directory; it tells by its result.
+  while (!error) {
+    std::filesystem::path folder = parent / RunName();
+    if (std::filesystem::create_directory(folder, error)) return folder;
+  }
+  const std::string problem =
+      fmt::format("can't make a folder below {}: {}", parent.string(), error.message());
+  if (error == std::errc::no_space_on_device) throw OutputError(problem);
+  throw InputError({.file = "command line",
+                    .key = "--out",
+                    .problem = problem,
+                    .allowed = "a folder that can be written to"});
+}
+
 RunFolder RunFolder::Create(const std::filesystem::path& results, const Sweep& sweep,
                             const RunContext& context) {
-  RunFolder folder(MakeFolder(results / sweep.name()), UniqueFd());
+  RunFolder folder(NewRunFolder(results / sweep.name()), UniqueFd());
   folder.lock_ = Lock(folder.path_);
   try {
     WriteManifests(folder.path_, sweep, context);

@@ -33,6 +33,10 @@ struct RunContext {
   std::string scheduling;  // Of the harness's thread (experiments/realtime.h).
 };
 
+// A new folder below `parent` (made if it must be), named by the time (UTC) and a short suffix.
+// Throws InputError (key --out) if it can't be made, OutputError if the disk is full.
+std::filesystem::path NewRunFolder(const std::filesystem::path& parent);
+
 class RunFolder {
  public:
   // Makes a new folder below results/<experiment>, named by the time (UTC) and a short suffix, and

@@ -132,16 +132,6 @@ std::string Lacking(const TomlTable& point, const std::filesystem::path& folder,
   throw error;
 }
 
-std::vector<std::string> QuickOverrides(const TomlTable& root) {
-  if (!root.Has("quick"))
-    root.Fail("quick", "there is none", "[quick] with the values that --quick sets");
-  const TomlTable quick = root.Table("quick");
-  std::vector<std::string> overrides;
-  for (const std::string& key : quick.Leaves())
-    overrides.push_back(key + "=" + quick.TomlText(key));
-  return overrides;
-}
-
 // Adds the point of these values to the sweep, or to what is left out.
 void AddPoint(const std::filesystem::path& file, const TomlTable& table,
               std::vector<std::string> overrides, const std::vector<Axis>& axes,
@@ -200,6 +190,17 @@ std::vector<SweepCell> Interleave(const std::vector<SweepPoint>& points) {
 
 }  // namespace
 
+std::vector<std::string> QuickOverrides(const std::filesystem::path& file) {
+  const TomlTable root = TomlTable::Load(file, {});
+  if (!root.Has("quick"))
+    root.Fail("quick", "there is none", "[quick] with the values that --quick sets");
+  const TomlTable quick = root.Table("quick");
+  std::vector<std::string> overrides;
+  for (const std::string& key : quick.Leaves())
+    overrides.push_back(key + "=" + quick.TomlText(key));
+  return overrides;
+}
+
 Sweep SinglePoint(const ExperimentConfig& config) {
   Sweep sweep;
   sweep.points.push_back({.name = {}, .values = {}, .config = config, .plan = MakePlan(config)});
@@ -210,7 +211,7 @@ Sweep SinglePoint(const ExperimentConfig& config) {
 Sweep LoadSweep(const std::filesystem::path& file, const std::vector<std::string>& overrides,
                 bool quick, const Topology& topology) {
   std::vector<std::string> all;
-  if (quick) all = QuickOverrides(TomlTable::Load(file, {}));
+  if (quick) all = QuickOverrides(file);
   all.insert(all.end(), overrides.begin(), overrides.end());
   const TomlTable root = TomlTable::Load(file, all);
   const TomlTable table = root.Table("sweep");

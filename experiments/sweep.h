@@ -50,6 +50,8 @@ struct Sweep {
 // overrides: as for LoadConfig; they come after those of [quick]. Throws InputError.
 Sweep LoadSweep(const std::filesystem::path& file, const std::vector<std::string>& overrides,
                 bool quick, const Topology& topology);
+// What a file's [quick] sets, as overrides. Throws InputError if it has none.
+std::vector<std::string> QuickOverrides(const std::filesystem::path& file);
 // The sweep that is this one experiment.
 Sweep SinglePoint(const ExperimentConfig& config);
 

@@ -15,8 +15,10 @@ def expected_of(name):
     return json.loads((EXPECTED / f"{name}.json").read_text())
 
 
-def main(name, draw, measure, description, notes=None):
+def main(name, draw, measure, description, notes=None, load=Sweep):
     """RUN [--out BASE]: BASE.png, .pdf and .claims.json, whose paths are printed, then the table of claims.
+
+    load(RUN): what the functions below get as their sweep; it has cores_here and marked().
 
     draw(sweep, expected) gives a figure; measure(sweep) a function for each claim's name that gives a claims.Estimate or
     raises claims.NotHere; notes(sweep, expected) lines to be printed below the table.
@@ -27,7 +29,7 @@ def main(name, draw, measure, description, notes=None):
     arguments = parser.parse_args()
     out = Path(arguments.out) if arguments.out else Path(arguments.run) / "plots" / name
     try:
-        sweep, expected = Sweep(arguments.run), expected_of(name)
+        sweep, expected = load(arguments.run), expected_of(name)
         style.save(draw(sweep, expected), out)
         measures = measure(sweep)
         rows = [claims.evaluate(claim, measures, sweep.cores_here) for claim in expected["claims"]]

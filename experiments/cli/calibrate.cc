@@ -30,15 +30,6 @@ namespace {
 
 constexpr int kInterrupted = 130;
 
-struct CalibrateArguments {
-  std::vector<std::string> workloads;
-  std::string minutes = "10";
-  std::string interval = "0.02";
-  std::string seed = "1";
-  std::string from_published;
-  std::string out;
-};
-
 [[noreturn]] void Refuse(const char* option, const std::string& problem,
                          const std::string& allowed) {
   throw InputError({.file = "command line", .key = option, .problem = problem, .allowed = allowed});
@@ -141,6 +132,8 @@ void TellProgress(const CalibrationProgress& progress) {
   std::fflush(stderr);
 }
 
+}  // namespace
+
 int MeasurePrograms(const CalibrateArguments& arguments) {
   const Topology topology = Topology::ThisMachine();
   CalibrationOptions options;
@@ -182,8 +175,6 @@ int MeasurePrograms(const CalibrateArguments& arguments) {
   Save(std::move(result->profile), arguments.out);
   return 0;
 }
-
-}  // namespace
 
 void AddCalibrateCommand(CLI::App& app, int* exit_code) {
   CLI::App* command = app.add_subcommand(

@@ -3,8 +3,24 @@
 // (workloads/profile.h).
 
 #include <CLI/App.hpp>
+#include <string>
+#include <vector>
 
 namespace cosched {
+
+// As on the command line.
+struct CalibrateArguments {
+  std::vector<std::string> workloads = {};
+  std::string minutes = "10";
+  std::string interval = "0.02";
+  std::string seed = "1";
+  std::string from_published = {};
+  std::string out = {};
+};
+
+// Measures the workloads and writes the profile; tells its progress on stderr and what it found on
+// stdout. Returns the exit code. Throws InputError.
+int MeasurePrograms(const CalibrateArguments& arguments);
 
 void AddCalibrateCommand(CLI::App& app, int* exit_code);
 

@@ -1,45 +1,14 @@
 #include "experiments/cli/plots.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
 
-#include <cerrno>
 #include <cstdlib>
 
 #include "experiments/build_info.h"
+#include "experiments/cli/program.h"
 #include "experiments/manifest.h"
 
 namespace cosched {
-namespace {
-
-// Runs a program found in PATH and waits. Returns its exit code, or -1 if it can't be run or died
-// by a signal.
-int RunProgram(std::vector<std::string> arguments, bool quiet) {
-  std::vector<char*> argv;
-  argv.reserve(arguments.size() + 1);
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  argv.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  if (quiet) {
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  }
-  pid_t pid = -1;
-  const int error = posix_spawnp(&pid, argv[0], &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) return -1;
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0) {
-    if (errno != EINTR) return -1;
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-}  // namespace
-
 std::vector<std::string> PythonCandidates() {
   if (const char* chosen = std::getenv("COSCHED_PYTHON"); chosen && *chosen) return {chosen};
   return {"/usr/bin/python3", "python3"};
@@ -102,7 +71,7 @@ bool DrawWith(const std::string& name, const std::filesystem::path& run) {
     return false;
   }
   std::fflush(stdout);
-  if (RunProgram({python, script.string(), run.string()}, false) == 0) return true;
+  if (RunProgram({python, script.string(), run.string()}) == 0) return true;
   fmt::print(stderr, "the plots failed; the records are whole. To try again: {} {} {}\n", python,
              script.string(), run.string());
   return false;

@@ -9,11 +9,10 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "engine/base/error.h"
 #include "engine/base/topology.h"
-#include "experiments/cli/execute.h"
+#include "experiments/cli/figure.h"
 #include "experiments/cli/plots.h"
 
 namespace cosched {
@@ -33,10 +32,6 @@ struct ReproduceArguments {
 
 // By verdict, over all figures.
 using Verdicts = std::map<std::string, int>;
-
-std::filesystem::path FigureFile(const std::string& name) {
-  return FindTreeFile("experiments/figures/" + name + ".toml");
-}
 
 std::vector<std::string> Chosen(const std::vector<std::string>& asked) {
   std::vector<std::string> known;
@@ -67,40 +62,21 @@ bool CountVerdicts(const std::filesystem::path& file, Verdicts* verdicts) {
   return true;
 }
 
-// nullopt if nothing of the figure can run here: none of its claims is supported then.
-std::optional<Sweep> LoadFigure(const std::string& name, bool quick, const Topology& topology,
-                                Verdicts* verdicts) {
-  try {
-    return LoadSweep(FigureFile(name), {}, quick, topology);
-  } catch (const InputError& error) {
-    if (error.details().key != "sweep") throw;
-    CountVerdicts(FindTreeFile("plots/expected/" + name + ".json"), verdicts);
-    fmt::print("{}: not supported here: {}\n\n", name, error.details().problem);
-    return std::nullopt;
-  }
-}
-
 int Reproduce(const std::string& name, const ReproduceArguments& arguments,
               const Topology& topology, Verdicts* verdicts) {
   fmt::print(stderr, "{}\n", name);
-  const std::optional<Sweep> loaded = LoadFigure(name, arguments.quick, topology, verdicts);
-  if (!loaded) return 0;
-  const Sweep& sweep = *loaded;
-  const Executed executed = Execute(sweep, {.results = arguments.out}, topology);
-  if (executed.result.interrupted) {
-    fmt::print(stderr,
-               "interrupted: {} of {} cells are kept in {}; continue with: cosched run {}{} --out "
-               "{} --resume\n",
-               executed.whole, sweep.cells.size(), executed.run.string(), FigureFile(name).string(),
-               arguments.quick ? " --quick" : "", arguments.out);
-    return kInterrupted;
+  const FigureRun ran = RunFigure(name, {arguments.out, arguments.quick}, topology);
+  if (ran.interrupted) return kInterrupted;
+  if (!ran.why_not.empty()) {
+    CountVerdicts(FindTreeFile("plots/expected/" + name + ".json"), verdicts);
+    fmt::print("{}: not supported here: {}\n\n", name, ran.why_not);
+    return 0;
   }
-  const int broken = executed.result.failed + executed.result.with_failures;
-  if (broken > 0) fmt::print(stderr, "{} cells of {} failed\n", broken, name);
-  const bool drawn = DrawPlots(executed.run) &&
-                     CountVerdicts(executed.run / "plots" / (name + ".claims.json"), verdicts);
+  if (ran.run.empty()) return kFailed;
+  const bool drawn = DrawWith(name, ran.run) &&
+                     CountVerdicts(ran.run / "plots" / (name + ".claims.json"), verdicts);
   fmt::print("\n");
-  return drawn && broken == 0 ? 0 : kFailed;
+  return drawn && ran.whole ? 0 : kFailed;
 }
 
 int ReproduceAll(const ReproduceArguments& arguments) {

@@ -26,19 +26,6 @@ constexpr int kInterrupted = 130;
 // A bare --max-error is about these.
 constexpr std::string_view kGated[] = {"makespan", "turnaround", "throughput"};
 
-struct ValidateArguments {
-  std::vector<std::string> experiments;
-  std::string profile;
-  std::vector<std::string> measured;
-  std::vector<std::string> set;
-  std::string trials;
-  std::string seed;
-  std::vector<std::string> max_error;
-  std::string min_tau;
-  std::string out = "results";
-  bool no_plots = false;
-};
-
 struct Gates {
   std::map<size_t, double> max_error;  // Metric, share.
   std::optional<double> min_tau;
@@ -137,8 +124,9 @@ Ran RunBoth(const ValidateArguments& arguments) {
   const Topology topology = Topology::ThisMachine();
   std::vector<std::pair<Sweep, Sweep>> sweeps;  // All are checked before any runs.
   for (const std::string& experiment : arguments.experiments) {
-    sweeps.emplace_back(LoadSweep(experiment, Overrides(arguments, "hardware"), false, topology),
-                        LoadSweep(experiment, Overrides(arguments, "simulated"), false, topology));
+    sweeps.emplace_back(
+        LoadSweep(experiment, Overrides(arguments, "hardware"), arguments.quick, topology),
+        LoadSweep(experiment, Overrides(arguments, "simulated"), arguments.quick, topology));
   }
   Ran ran;
   for (size_t i = 0; i < sweeps.size() && !ran.interrupted; ++i) {
@@ -227,7 +215,9 @@ bool CheckGates(const Validation& validation, const Gates& gates) {
   return hold;
 }
 
-int RunValidation(const ValidateArguments& arguments) {
+}  // namespace
+
+ValidationRun RunValidation(const ValidateArguments& arguments) {
   const Gates gates = ReadGates(arguments);
   if (!arguments.measured.empty() && arguments.measured.size() != arguments.experiments.size()) {
     Refuse("--measured", fmt::format("is given {} times", arguments.measured.size()),
@@ -236,7 +226,7 @@ int RunValidation(const ValidateArguments& arguments) {
   const Ran ran = RunBoth(arguments);
   if (ran.interrupted) {
     fmt::print(stderr, "interrupted; whole cells are kept below {}\n", arguments.out);
-    return kInterrupted;
+    return {kInterrupted, {}};
   }
   const Validation validation = Validate(ran.runs);
   for (const ValidationRuns& runs : ran.runs) PrintWhere(runs);
@@ -246,10 +236,8 @@ int RunValidation(const ValidateArguments& arguments) {
   const std::filesystem::path& home = ran.measured.front();
   WriteFileWhole(home / "validation.json", ValidationJson(validation));
   if (!arguments.no_plots) DrawWith("validate", home);
-  return CheckGates(validation, gates) ? 0 : kBelowGate;
+  return {CheckGates(validation, gates) ? 0 : kBelowGate, home};
 }
-
-}  // namespace
 
 void AddValidateCommand(CLI::App& app, int* exit_code) {
   CLI::App* command = app.add_subcommand(
@@ -277,8 +265,9 @@ void AddValidateCommand(CLI::App& app, int* exit_code) {
                       "policies that well");
   command->add_option("--out", arguments->out, "Results go to DIR/<experiment>/<run>")
       ->capture_default_str();
+  command->add_flag("--quick", arguments->quick, "With the values of the files' [quick]");
   command->add_flag("--no-plots", arguments->no_plots, "Draw no plot at the end");
-  command->callback([arguments, exit_code] { *exit_code = RunValidation(*arguments); });
+  command->callback([arguments, exit_code] { *exit_code = RunValidation(*arguments).exit_code; });
 }
 
 }  // namespace cosched

@@ -3,8 +3,34 @@
 // diff`: where two records of the same jobs part.
 
 #include <CLI/App.hpp>
+#include <filesystem>
+#include <string>
+#include <vector>
 
 namespace cosched {
+
+// As on the command line.
+struct ValidateArguments {
+  std::vector<std::string> experiments = {};
+  std::string profile = {};
+  std::vector<std::string> measured = {};
+  std::vector<std::string> set = {};
+  std::string trials = {};
+  std::string seed = {};
+  std::vector<std::string> max_error = {};
+  std::string min_tau = {};
+  std::string out = "results";
+  bool quick = false;
+  bool no_plots = false;
+};
+
+struct ValidationRun {
+  int exit_code = 0;
+  std::filesystem::path measured;  // Of the first experiment; holds validation.json.
+};
+
+// Runs both worlds, prints how far they agree, and draws it. Throws InputError and OutputError.
+ValidationRun RunValidation(const ValidateArguments& arguments);
 
 void AddValidateCommand(CLI::App& app, int* exit_code);
 void AddDiffCommand(CLI::App& app, int* exit_code);

@@ -7,6 +7,7 @@
 //                         million.
 //   event/N               one event of arbiter, policy (strict), simulated host and records while N
 //                         jobs are in flight, most of them waiting: as one ends, the next arrives.
+//   event_running/N       the same with N cores and N running jobs of one core each, none waiting.
 //   executions/N          the simulator's core by itself: N executions share 64 cores fairly, as
 //   one
 //                         completes the next begins. sg_executions/N (with SimGrid, see
@@ -157,6 +158,23 @@ void OneEvent(benchmark::State& state) {
   for (auto _ : state) system.HandleOne();
 }
 BENCHMARK(OneEvent)->Name("event")->RangeMultiplier(10)->Range(100, 100'000);
+
+// 64 cores a package, 16 an L3.
+void OneEventOfMany(benchmark::State& state) {
+  const ScratchFolder folder;
+  const int64_t cores = state.range(0);
+  const std::string topology =
+      "machine.topology='pack:" + std::to_string(cores / 64) + " [numa] l3:4 core:16 pu:1'";
+  const ExperimentConfig config = LoadConfig(
+      kExperiment,
+      {"policies=['strict']", "trace.jobs=1000", topology,
+       "workload.0.cores={min=1,preferred=1,max=1}", "workload.1.cores={min=1,preferred=1,max=1}"},
+      Topology::ThisMachine());
+  ClosedSystem system(config, folder.path());
+  for (int64_t i = 0; i < cores; ++i) system.Submit();
+  for (auto _ : state) system.HandleOne();
+}
+BENCHMARK(OneEventOfMany)->Name("event_running")->RangeMultiplier(4)->Range(64, 4096);
 
 void OurExecutions(benchmark::State& state) {
   ExecutionStream stream(static_cast<int>(state.range(0)));

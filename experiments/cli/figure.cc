@@ -1,0 +1,103 @@
+#include "experiments/cli/figure.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "engine/base/error.h"
+#include "experiments/cli/calibrate.h"
+#include "experiments/cli/execute.h"
+#include "experiments/cli/plots.h"
+#include "experiments/cli/program.h"
+#include "experiments/cli/validate.h"
+#include "experiments/manifest.h"
+#include "experiments/sweep.h"
+#include "experiments/toml_table.h"
+
+namespace cosched {
+namespace {
+
+constexpr int kInterrupted = 130;
+
+FigureRun RunExperiment(const std::filesystem::path& file, const FigureOptions& options,
+                        const Topology& topology) {
+  std::optional<Sweep> sweep;
+  try {
+    sweep = LoadSweep(file, {}, options.quick, topology);
+  } catch (const InputError& error) {
+    if (error.details().key != "sweep") throw;
+    return {.why_not = error.details().problem};
+  }
+  const Executed executed = Execute(*sweep, {.results = options.out}, topology);
+  FigureRun run{.run = executed.run, .interrupted = executed.result.interrupted};
+  if (run.interrupted) {
+    fmt::print(stderr,
+               "interrupted: {} of {} cells are kept in {}; continue with: cosched run {}{} --out "
+               "{} --resume\n",
+               executed.whole, sweep->cells.size(), executed.run.string(), file.string(),
+               options.quick ? " --quick" : "", options.out.string());
+    return run;
+  }
+  const int broken = executed.result.failed + executed.result.with_failures;
+  if (broken > 0) fmt::print(stderr, "{} cells of {} failed\n", broken, sweep->name());
+  run.whole = broken == 0;
+  return run;
+}
+
+FigureRun RunCalibratedValidation(const std::filesystem::path& file, const TomlTable& figure,
+                                  const FigureOptions& options) {
+  figure.AllowOnly({"with", "calibrate_minutes"});
+  const double minutes = figure.Number("calibrate_minutes", {}, 0.01, 10'000);
+  std::error_code ignored;
+  std::filesystem::create_directories(options.out, ignored);
+  const std::string profile = (options.out / (file.stem().string() + ".profile.json")).string();
+  const int calibrated = MeasurePrograms(
+      {.workloads = {file.string()}, .minutes = fmt::format("{:g}", minutes), .out = profile});
+  if (calibrated != 0) return {.interrupted = calibrated == kInterrupted, .whole = false};
+  const ValidationRun validation = RunValidation({.experiments = {file.string()},
+                                                  .profile = profile,
+                                                  .out = options.out.string(),
+                                                  .quick = options.quick,
+                                                  .no_plots = true});
+  return {.run = validation.measured, .interrupted = validation.exit_code == kInterrupted};
+}
+
+FigureRun RunBenchmark(const TomlTable& root, const TomlTable& figure,
+                       const FigureOptions& options) {
+  root.AllowOnly({"name", "figure", "quick"});
+  figure.AllowOnly({"with", "program", "filter", "repetitions"});
+  const std::string program = figure.String("program");
+  const std::string filter = figure.String("filter");
+  const int64_t repetitions = figure.Integer("repetitions", 1, 1, 1000);
+  const std::filesystem::path binary = ThisBinary().parent_path() / program;
+  if (!std::filesystem::exists(binary))
+    return {.why_not = fmt::format("{} was not built", binary.string())};
+  FigureRun run{.run = NewRunFolder(options.out / root.String("name"))};
+  run.whole = RunProgram({binary.string(), "--benchmark_filter=" + filter,
+                          fmt::format("--benchmark_repetitions={}", repetitions),
+                          "--benchmark_out=" + (run.run / "benchmark.json").string(),
+                          "--benchmark_out_format=json"}) == 0;
+  if (!run.whole) fmt::print(stderr, "{} failed\n", binary.string());
+  return run;
+}
+
+}  // namespace
+
+std::filesystem::path FigureFile(const std::string& name) {
+  return FindTreeFile("experiments/figures/" + name + ".toml");
+}
+
+FigureRun RunFigure(const std::string& name, const FigureOptions& options,
+                    const Topology& topology) {
+  const std::filesystem::path file = FigureFile(name);
+  const TomlTable root =
+      TomlTable::Load(file, options.quick ? QuickOverrides(file) : std::vector<std::string>());
+  const TomlTable figure = root.Table("figure");
+  const std::string with = figure.String("with", "run");
+  if (with == "run") return RunExperiment(file, options, topology);
+  if (with == "validate") return RunCalibratedValidation(file, figure, options);
+  if (with == "benchmark") return RunBenchmark(root, figure, options);
+  figure.Fail("with", fmt::format("\"{}\"", with), "run, validate or benchmark");
+}
+
+}  // namespace cosched
