@@ -22,7 +22,7 @@ class Benchmarks:
         try:
             found = json.loads((self.path / "benchmark.json").read_text())
         except (OSError, ValueError) as error:
-            raise LoadError(f"{path}: no benchmark: {error}") from error
+            raise LoadError(f"{path}: not a run of benchmarks: {error}") from error
         self.cores_here = found["context"]["num_cpus"]
         self.rows = {}
         for row in found["benchmarks"]:
@@ -111,13 +111,15 @@ def draw(benchmarks, _expected):
     draw_series(event, {n: np.multiply(v, 1e6) for n, v in benchmarks.series("event").items()}, "waiting jobs, 64 cores", "#0072B2")
     draw_series(event, {n: np.multiply(v, 1e6) for n, v in benchmarks.series("event_running").items()}, "running jobs, a core each", "#D55E00", "s")
     event.set(title="one event (strict)", xlabel="jobs in flight", ylabel="microseconds")
-    event.set_ylim(bottom=0.5)
     draw_series(core, benchmarks.rates("executions"), "cosched", "#0072B2")
     draw_series(core, benchmarks.rates("sg_executions"), "SimGrid", "#7a7a7a", "s")
     core.set(title="executions on shared cores", xlabel="executions in flight", ylabel="completions per second")
     for axes in (whole, event, core):
         axes.set_xscale("log")
         axes.set_yscale("log")
+        low, high = axes.get_ylim()
+        axes.set_ylim(10 ** np.floor(np.log10(low)), 10 ** np.ceil(np.log10(high)))
+        axes.minorticks_off()
         axes.legend()
     figure.suptitle("The simulator's own speed")
     return figure

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Are fig_fidelity and fig_scale drawn and judged by what validation.json and benchmark.json say?
+
+fidelity_and_scale_test.py RUN [unittest args]: RUN is a run's folder, to which a validation is added in a copy.
+"""
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+PLOTS = Path(__file__).resolve().parent.parent.parent / "plots"
+SMALLEST_PLOT = 10_000  # Bytes; an empty page is smaller.
+RUN = None  # Given on the command line.
+
+
+def estimate(value, spread=0.0):
+    return {"value": value, "low": value - spread, "high": value + spread}
+
+
+def validation(error=0.03, tau=0.9):
+    ranking = {"tau": estimate(tau), "winner": estimate(1), "regret": estimate(0.01), "measured_tau": estimate(0.8),
+               "pairs": 10, "told_apart": 8, "ordered_alike": 7}
+    values = {"makespan": 10, "turnaround": 3}
+    return {"cells": [{"run": 0, "policy": "strict", "elasticity": "malleable", "trial": trial, "comparable": True,
+                       "measured": values, "simulated": values} for trial in (1, 2)],
+            "absolute_error": {name: estimate(error, 0.01) for name in ("makespan", "throughput", "turnaround")},
+            "by_makespan": ranking, "by_turnaround": ranking}
+
+
+def benchmark(seconds, event_100=2.0, event_100000=2.2, simgrid=True):
+    def row(name, time, unit, **more):
+        return {"run_name": name, "run_type": "iteration", "real_time": time, "time_unit": unit, **more}
+
+    rows = []
+    for shake in (1.0, 1.05):
+        for policy in ("strict", "equal-share"):
+            for jobs in (20_000, 1_000_000):
+                rows.append(row(f"whole_path/{policy}/{jobs}/iterations:1/manual_time", seconds * shake * jobs / 1e6, "s", peak_MB=90))
+        rows += [row("event/100", 1000 * event_100 * shake, "ns"), row("event/100000", 1000 * event_100000 * shake, "ns"),
+                 row("event_running/64", 1400 * shake, "ns")]
+        for in_flight, theirs in ((64, 1e5), (1024, 1e4)):
+            rows.append(row(f"executions/{in_flight}", 100, "ns", items_per_second=1e7 / shake))
+            if simgrid:
+                rows.append(row(f"sg_executions/{in_flight}/1000/manual_time", 1, "s", items_per_second=theirs / shake))
+    return {"context": {"num_cpus": 2}, "benchmarks": rows}
+
+
+class FidelityAndScale(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name) / "run"
+
+    def judged(self, figure):
+        base = self.folder / "plots" / figure
+        result = subprocess.run([sys.executable, PLOTS / f"{figure}.py", self.folder], capture_output=True, text=True, check=False)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        for suffix in (".png", ".pdf"):
+            self.assertGreater(base.with_suffix(suffix).stat().st_size, SMALLEST_PLOT)
+        self.printed = result.stdout
+        return {row["name"]: row["verdict"] for row in json.loads(base.with_suffix(".claims.json").read_text())["claims"]}
+
+    def copy(self):
+        shutil.copytree(RUN, self.folder)
+        manifest = json.loads((self.folder / "manifest.json").read_text())
+        (self.folder / "manifest.json").write_text(json.dumps({**manifest, "host": {"cpus": "0-1"}}))
+
+    def validated(self, **found):
+        self.copy()
+        (self.folder / "validation.json").write_text(json.dumps(validation(**found)))
+        return self.judged("fig_fidelity")
+
+    def benchmarked(self, **found):
+        self.folder.mkdir()
+        (self.folder / "benchmark.json").write_text(json.dumps(benchmark(**found)))
+        return self.judged("fig_scale")
+
+    def test_a_good_simulator_holds(self):
+        verdicts = self.validated()
+        self.assertEqual(verdicts.pop("alike_makespan"), "does not hold")  # 7 of 8.
+        self.assertEqual(verdicts.pop("alike_turnaround"), "does not hold")
+        self.assertEqual(set(verdicts.values()), {"holds"})
+        self.assertIn("the hardware tells 8 of 10 pairs of policies apart, 7 of them", self.printed)
+
+    def test_a_bad_one_does_not(self):
+        verdicts = self.validated(error=0.2, tau=0.1)
+        for name in ("makespan", "throughput", "turnaround", "tau_makespan", "tau_turnaround"):
+            self.assertEqual(verdicts[name], "does not hold")
+
+    def test_a_run_that_was_never_validated(self):
+        self.copy()
+        result = subprocess.run([sys.executable, PLOTS / "fig_fidelity.py", self.folder], capture_output=True, text=True, check=False)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("no validation", result.stderr)
+
+    def test_a_fast_simulator_holds(self):
+        self.assertEqual(set(self.benchmarked(seconds=8).values()), {"holds"})
+
+    def test_a_slow_one_does_not(self):
+        verdicts = self.benchmarked(seconds=12, event_100000=9.0)
+        self.assertEqual([verdicts[name] for name in ("strict", "equal_share", "growth")], 3 * ["does not hold"])
+
+    def test_without_simgrid_nothing_is_said_of_it(self):
+        verdicts = self.benchmarked(seconds=8, simgrid=False)
+        self.assertEqual([verdicts[name] for name in ("simgrid_64", "simgrid_1024")], 2 * ["not supported here"])
+        self.assertIn("libsimgrid-dev", self.printed)
+
+
+if __name__ == "__main__":
+    RUN = Path(sys.argv.pop(1))
+    unittest.main()
