@@ -10,6 +10,7 @@ import load
 import style
 from style import plt
 
+READS = ["grants", "samples"]
 TENANT_COLORS = [plt.get_cmap("tab20")(i) for i in list(range(0, 20, 2)) + list(range(1, 20, 2))]
 
 MOST_OUTLINED = 16  # With more jobs the white lines between them would hide them.
@@ -17,7 +18,9 @@ MOST_OUTLINED = 16  # With more jobs the white lines between them would hide the
 
 def core_steps(cell):
     """Times, and per job the number of cores that it owns from each of them on."""
+    shown, until = cell.opening()
     grants = cell.table("grants")
+    grants = grants[grants["job_id"].isin(shown) & (grants["time"] <= until)]
     times = np.unique(grants["time"])
     counts = {}
     for job, rows in grants.groupby("job_id"):
@@ -29,12 +32,13 @@ def core_steps(cell):
 
 def load_steps(cell):
     """Times, runnable compute threads R and distinct cores C; a sample holds until the job's next one or its end."""
-    samples = cell.table("samples")
-    jobs = cell.table("jobs")
+    shown, until = cell.opening()
+    samples, jobs = (table[table["job_id"].isin(shown)] for table in (cell.table("samples"), cell.table("jobs")))
+    samples = samples[samples["time"] <= until]
     end_of = dict(zip(jobs["job_id"], jobs["finish_time"]))
     changes = list(zip(samples["time"], samples["job_id"], samples["runnable_threads"], samples["granted_cores"]))
     changes = [change for change in changes if change[0] < end_of[change[1]]]
-    changes += [(end, job, 0, "") for job, end in end_of.items()]
+    changes += [(end, job, 0, "") for job, end in end_of.items() if end <= until]
     threads, cores, holders = Counter(), defaultdict(list), Counter()
     total, distinct, series = 0, 0, []
     for time, job, runnable, granted in sorted(changes, key=lambda change: change[0]):
@@ -91,7 +95,7 @@ def draw(run):
         Line2D([], [], color=style.EXCESS, linewidth=1, label="runnable compute threads"),
         Patch(facecolor="#c9d6df", label="cores granted (shared ones once)"),
         Patch(facecolor=style.EXCESS, alpha=0.35, label="oversubscription")])
-    figure.suptitle(f"{run.name}: cores by tenant (one colour a job), trial {run.cells[0].trial}")
+    figure.suptitle(f"{run.name}: cores by tenant (one colour a job), trial {run.cells[0].trial}{run.shown_jobs()}")
     return figure
 
 

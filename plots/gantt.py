@@ -2,12 +2,14 @@
 """A Gantt chart per policy: a row a job, the colour is the number of cores granted, waiting and paused times are grey."""
 import matplotlib as mpl
 import numpy as np
+from matplotlib.collections import PolyCollection
 from matplotlib.patches import Patch
 
 import load
 import style
 from style import plt
 
+READS = ["grants"]
 MOST_LEVELS = 8
 
 
@@ -20,7 +22,9 @@ def levels(run):
 
 def spans(cell):
     """(job, begin, end, cores) of every stretch of time in which a job's grant stays the same."""
-    for job, rows in cell.table("grants").groupby("job_id"):
+    shown, until = cell.opening()
+    grants = cell.table("grants")
+    for job, rows in grants[grants["job_id"].isin(shown) & (grants["time"] <= until)].groupby("job_id"):
         changes = rows[rows["kind"] != "settled"]
         times = changes["time"].to_numpy()
         counts = [len(load.parse_cpus(cores)) for cores in changes["cores"]]
@@ -28,12 +32,16 @@ def spans(cell):
 
 
 def draw_cell(axes, cell, colors, norm):
-    jobs = sorted(cell.table("jobs")["job_id"])
+    jobs = sorted(cell.opening()[0])
     row = {job: index for index, job in enumerate(jobs)}
+    boxes, shades = [], []
     for job, begin, end, cores in spans(cell):
-        color = colors(norm(cores)) if cores > 0 else style.WAITING
-        height = 0.78 if cores > 0 else 0.42
-        axes.broken_barh([(begin, end - begin)], (row[job] - height / 2, height), facecolor=color, linewidth=0)
+        half = 0.39 if cores > 0 else 0.21
+        low, high = row[job] - half, row[job] + half
+        boxes.append([(begin, low), (end, low), (end, high), (begin, high)])
+        shades.append(colors(norm(cores)) if cores > 0 else style.WAITING)
+    axes.add_collection(PolyCollection(boxes, facecolors=shades, linewidths=0))
+    axes.autoscale_view(scaley=False)
     axes.set_ylim(len(jobs) - 0.4, -0.6)
     step = max(1, int(np.ceil(len(jobs) / 8)))
     axes.set_yticks(range(0, len(jobs), step), jobs[::step])
@@ -41,7 +49,7 @@ def draw_cell(axes, cell, colors, norm):
 
 
 def draw(run):
-    jobs = max(len(cell.table("jobs")) for cell in run.cells)
+    jobs = max(len(cell.opening()[0]) for cell in run.cells)
     rows, columns = len(run.policies), len(run.elasticities)
     height = float(np.clip(0.13 * jobs, 0.9, 2.6))
     figure, grid = plt.subplots(rows, columns, figsize=(max(6.5, 4.6 * columns), 1.0 + rows * (height + 0.32)),
@@ -67,7 +75,7 @@ def draw(run):
     bar.ax.set_yticklabels(labels)
     bar.ax.tick_params(which="both", length=0)
     style.legend_below(figure, [Patch(facecolor=style.WAITING, label="waiting or paused")], 1)
-    figure.suptitle(f"{run.name}: cores of every job, trial {run.cells[0].trial}")
+    figure.suptitle(f"{run.name}: cores of every job, trial {run.cells[0].trial}{run.shown_jobs()}")
     return figure
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import pandas as pd
 
 ELASTICITIES = ["rigid", "moldable", "malleable"]
+MOST_JOBS = 300  # A row or a colour a job tells nothing beyond, and costs minutes.
 
 
 class LoadError(Exception):
@@ -33,6 +34,13 @@ class Cell(NamedTuple):
     @property
     def marks(self):
         return self.info.get("marks", [])
+
+    def opening(self):
+        """The jobs that plots by job show, and the time up to which they do: all; or the first MOST_JOBS, until the next arrives."""
+        jobs = self.table("jobs").sort_values(["submission_time", "job_id"])
+        if len(jobs) <= MOST_JOBS:
+            return set(jobs["job_id"]), float("inf")
+        return set(jobs["job_id"].iloc[:MOST_JOBS]), float(jobs["submission_time"].iloc[MOST_JOBS])
 
     def steady_steps(self, job=None):
         """The steps but the first of each job, which also makes the kernels."""
@@ -67,6 +75,16 @@ class Run:
 
     def oversubscribes(self, policy):
         return any(p["name"] == policy and p["oversubscribes"] for p in self.manifest.get("policies", []))
+
+    def lacks(self, *records):
+        """Those of these records that the experiment left out ([records] steps = false)."""
+        kept = self.manifest.get("experiment", {}).get("records", {})
+        return [name for name in records if not kept.get(name, True)]
+
+    def shown_jobs(self):
+        """For titles of plots by job: "" if they show all."""
+        most = max(len(cell.table("jobs")) for cell in self.cells)
+        return f", the first {MOST_JOBS} of {most:,} jobs" if most > MOST_JOBS else ""
 
     def first_cell(self, policy, elasticity):
         """The earliest trial; None if there is no such cell."""

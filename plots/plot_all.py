@@ -10,12 +10,7 @@ import step_time
 import style
 from load import LoadError, Run
 
-PLOTS = {
-    "policy_comparison": policy_comparison.draw,
-    "gantt": gantt.draw,
-    "cores_over_time": cores_over_time.draw,
-    "step_time": step_time.draw,
-}
+PLOTS = {"policy_comparison": policy_comparison, "gantt": gantt, "cores_over_time": cores_over_time, "step_time": step_time}
 
 
 def main():
@@ -26,9 +21,13 @@ def main():
     except LoadError as error:
         sys.exit(f"plot_all.py: {error}")
     failed = []
-    for name, draw in PLOTS.items():
+    for name, script in PLOTS.items():
+        left_out = run.lacks(*script.READS)
+        if left_out:
+            print(f"{name}: not drawn, the experiment records no {' and no '.join(left_out)}")
+            continue
         try:
-            style.save(draw(run), run.path / "plots" / name)
+            style.save(script.draw(run), run.path / "plots" / name)
         except Exception as error:  # One broken plot must not cost the reader the others.
             print(f"plots/{name}.py: {type(error).__name__}: {error}", file=sys.stderr)
             failed.append(name)

@@ -7,6 +7,7 @@ from matplotlib.patches import Patch
 import style
 from style import plt
 
+READS = []  # The summary, which is always there.
 METRICS = [  # column, title, factor, whether more is better
     ("makespan_s", "makespan [s]", 1, False),
     ("mean_turnaround_s", "mean turnaround [s]", 1, False),

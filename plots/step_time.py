@@ -7,6 +7,7 @@ import load
 import style
 from style import plt
 
+READS = ["steps", "grants"]
 MOST_PANELS = 4
 FEWEST_STEPS = 5  # Of a static reference.
 THREAD_COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]

@@ -8,8 +8,14 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 PLOTS = Path(__file__).resolve().parent.parent.parent / "plots"
+sys.path.insert(0, str(PLOTS))
+import cores_over_time  # noqa: E402  (the path must be set first)
+import gantt  # noqa: E402
+import load  # noqa: E402
+
 SCRIPTS = ["policy_comparison", "gantt", "cores_over_time", "step_time"]
 FIXTURE = None  # Given on the command line.
 SMALLEST_PLOT = 10_000  # Bytes; an empty page is smaller.
@@ -68,6 +74,35 @@ class PlotsTest(unittest.TestCase):
         self.assertEqual(result.returncode, 1)
         self.assertIn("not drawn: step_time", result.stderr)
         self.assertTrue((self.run / "plots" / "gantt.png").exists())
+
+    def test_records_that_were_left_out_cost_their_plots_only(self):
+        path = self.run / "manifest.json"
+        manifest = json.loads(path.read_text())
+        manifest.setdefault("experiment", {})["records"] = {"steps": False, "samples": False}
+        path.write_text(json.dumps(manifest))
+        for name in ("steps", "samples"):
+            for file in self.run.glob(f"*/*/*/{name}.csv"):
+                file.unlink()
+        result = run_script("plot_all", self.run)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertIn("cores_over_time: not drawn, the experiment records no samples", result.stdout)
+        self.assertIn("step_time: not drawn, the experiment records no steps", result.stdout)
+        self.assertTrue((self.run / "plots" / "gantt.png").exists())
+
+    def test_many_jobs_are_shown_by_the_first_of_them(self):
+        with mock.patch.object(load, "MOST_JOBS", 3):
+            run = load.Run(self.run)
+            cell = run.cells[0]
+            jobs = cell.table("jobs").sort_values(["submission_time", "job_id"])
+            self.assertGreater(len(jobs), 3)
+            shown, until = cell.opening()
+            self.assertEqual(shown, set(jobs["job_id"].iloc[:3]))
+            self.assertEqual(until, jobs["submission_time"].iloc[3])
+            self.assertTrue(all(job in shown and begin <= until for job, begin, _, _ in gantt.spans(cell)))
+            times, counts = cores_over_time.core_steps(cell)
+            self.assertLessEqual(times.max(), until)
+            self.assertLessEqual(set(counts), shown)
+            self.assertIn("the first 3 of", gantt.draw(run)._suptitle.get_text())
 
     def test_no_run_is_one_message(self):
         for name in [*SCRIPTS, "plot_all"]:
