@@ -1,33 +1,102 @@
 #include "traces/formats.h"
 
+#include <algorithm>
 #include <array>
+#include <utility>
+#include <vector>
 
 #include "engine/base/error.h"
+#include "traces/input/table.h"
 
 namespace cosched {
 
-JobTrace ReadCsvTrace(const std::filesystem::path& file,
-                      const ArrivalCheck& check);  // readers/csv.cc
+// Each is defined in the file of traces/readers/ that has its format's name.
+TraceFormat CoschedFormat();
+
+namespace {
+
+constexpr const char* kHowToName = "(the key trace.format, or --format)";
+
+std::string List(std::span<const TraceFormat* const> formats) {
+  std::string names;
+  for (const TraceFormat* format : formats) {
+    names += (names.empty() ? "" : ", ") + std::string(format->name);
+  }
+  return names;
+}
+
+std::vector<const TraceFormat*> AllFormats() {
+  std::vector<const TraceFormat*> all;
+  for (const TraceFormat& format : TraceFormats()) all.push_back(&format);
+  return all;
+}
+
+const TraceFormat& Named(std::string_view name, const std::string& file) {
+  for (const TraceFormat& format : TraceFormats()) {
+    if (format.name == name) return format;
+  }
+  throw InputError({.file = file,
+                    .key = "format",
+                    .problem = "there is no trace format " + Quoted(name),
+                    .allowed = List(AllFormats())});
+}
+
+const TraceFormat& Recognised(TextInput* input) {
+  const TraceHead head = {
+      .text = input->Head(),
+      .is_all = input->HeadIsAll(),
+      .file_name = std::string_view(input->File()).substr(input->File().rfind('/') + 1)};
+  if (head.text.empty()) input->Fail("holds no arrival: it is empty", "a trace");
+  std::vector<const TraceFormat*> candidates;
+  for (const TraceFormat& format : TraceFormats()) {
+    if (format.detect(head)) candidates.push_back(&format);
+  }
+  if (candidates.size() == 1) return *candidates.front();
+  const bool none = candidates.empty();
+  throw InputError(
+      {.file = input->File(),
+       .line = none ? 1 : 0,
+       .problem = none ? "is in no known trace format; it begins with " + Quoted(head.FirstLine())
+                       : "may be in one of several formats",
+       .allowed =
+           (none ? "one of these, named if its first line is not as it should be " : "say which ") +
+           std::string(kHowToName) + ": " + List(none ? AllFormats() : candidates)});
+}
+
+}  // namespace
+
+std::string_view TraceHead::FirstLine() const {
+  std::string_view line = text.substr(0, text.find('\n'));
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
+bool TraceHead::HasColumns(std::initializer_list<std::string_view> names) const {
+  CellSplitter splitter({});
+  if (!splitter.Split(FirstLine())) return false;
+  const std::vector<std::string_view>& cells = splitter.Cells();
+  return std::all_of(names.begin(), names.end(), [&cells](std::string_view name) {
+    return std::find(cells.begin(), cells.end(), name) != cells.end();
+  });
+}
 
 std::span<const TraceFormat> TraceFormats() {
-  static constexpr std::array kFormats = {
-      TraceFormat{"csv", ".csv",
-                  "arrival_s,workload[,cores_min,cores_preferred,cores_max,priority,steps]; "
-                  "traces/FORMAT.md",
-                  ReadCsvTrace},
+  static const std::array kFormats = {
+      CoschedFormat(),
   };
   return kFormats;
 }
 
-JobTrace ReadTrace(const std::filesystem::path& file, const ArrivalCheck& check) {
-  std::string extensions;
-  for (const TraceFormat& format : TraceFormats()) {
-    if (file.extension() == format.extension) return format.read(file, check);
-    extensions += (extensions.empty() ? "" : ", ") + std::string(format.extension);
-  }
-  throw InputError({.file = file.string(),
-                    .problem = "is in no known trace format",
-                    .allowed = "a file name that ends in " + extensions});
+OpenedTrace OpenTrace(const std::filesystem::path& file, std::string_view format,
+                      const TraceOptions& options) {
+  return OpenTrace(std::make_unique<TextInput>(file), format, options);
+}
+
+OpenedTrace OpenTrace(std::unique_ptr<TextInput> input, std::string_view format,
+                      const TraceOptions& options) {
+  const TraceFormat& found =
+      format.empty() ? Recognised(input.get()) : Named(format, input->File());
+  return {&found, found.open(std::move(input), options)};
 }
 
 }  // namespace cosched

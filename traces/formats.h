@@ -1,18 +1,72 @@
 #pragma once
-// The file formats of traces. A reader is one .cc in traces/readers/ without a header: a function
-// named in the table of formats.cc, which drives `cosched list formats` and the reading of [trace]
-// file. Stateless; thread-safe.
+// The file formats of traces and how a file's format is found. A reader is one .cc in
+// traces/readers/ without a header: a function named in the table of formats.cc, which drives
+// `cosched list formats`, OpenTrace and the contract tests. Stateless; thread-safe.
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "traces/input/text_input.h"
 #include "traces/job_arrival.h"
+#include "traces/trace_reader.h"
 
 namespace cosched {
+
+// Where arrivals lie of which a file says only how many there were in a minute or a second.
+enum class Spread {
+  kUniform,      // Independently and uniformly: a Poisson process of which the count is known.
+  kStart,        // All at its start.
+  kExponential,  // The first at its start, then exponential gaps, scaled to fill it.
+};
+
+struct TraceOptions {
+  OnBadRow on_bad_row = OnBadRow::kError;
+  uint64_t seed = 1;                  // For formats that have to draw.
+  std::optional<Spread> spread = {};  // Instead of the format's own rule.
+  // azure-functions-2019: the day's file of durations. "": the one that belongs to the file's name,
+  // if it is beside it.
+  std::filesystem::path durations = {};
+};
+
+// What a format is recognised by.
+struct TraceHead {
+  std::string_view text;       // The first bytes, unpacked: at most 64 KiB.
+  bool is_all = false;         // It is the whole file.
+  std::string_view file_name;  // Without its folder.
+
+  std::string_view FirstLine() const;  // Without its end; "" if there is none.
+  // Whether the first line names all these columns, in any order, among others.
+  bool HasColumns(std::initializer_list<std::string_view> names) const;
+};
+
+struct TraceFormat {
+  std::string_view name;     // "azure-llm"
+  std::string_view summary;  // One line.
+  bool (*detect)(const TraceHead& head) = nullptr;
+  std::unique_ptr<TraceReader> (*open)(std::unique_ptr<TextInput> input,
+                                       const TraceOptions& options) = nullptr;
+};
+
+std::span<const TraceFormat> TraceFormats();
+
+struct OpenedTrace {
+  const TraceFormat* format;
+  std::unique_ptr<TraceReader> reader;
+};
+
+// Opens a trace. `format` "" = recognised by the content; none or several candidates are an
+// InputError that lists them. Throws InputError for a file that can't be read, an unknown format
+// and a header that is not the format's; later, from the reader, for what is malformed.
+OpenedTrace OpenTrace(const std::filesystem::path& file, std::string_view format = "",
+                      const TraceOptions& options = {});
+OpenedTrace OpenTrace(std::unique_ptr<TextInput> input, std::string_view format = "",
+                      const TraceOptions& options = {});
 
 // What a reader can't know by itself is asked of its caller: whether an arrival makes sense to this
 // experiment.
@@ -23,18 +77,8 @@ struct ArrivalProblem {
 };
 using ArrivalCheck = std::function<std::optional<ArrivalProblem>(const JobArrival& arrival)>;
 
-struct TraceFormat {
-  std::string_view name;       // "csv"
-  std::string_view extension;  // ".csv"; decides which reader a file gets
-  std::string_view summary;    // One line.
-  JobTrace (*read)(const std::filesystem::path& file, const ArrivalCheck& check) = nullptr;
-};
-
-std::span<const TraceFormat> TraceFormats();
-
-// Reads a whole trace. Throws InputError with file, line and column for the first thing that is
-// wrong: a file that can't be read, a malformed row, arrivals out of order, an arrival that `check`
-// refuses, no arrival at all.
+// Reads a whole trace in the cosched format. Throws InputError with file, line and column for the
+// first thing that is wrong, and for an arrival that `check` refuses.
 JobTrace ReadTrace(const std::filesystem::path& file, const ArrivalCheck& check);
 
 }  // namespace cosched

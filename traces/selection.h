@@ -40,6 +40,7 @@ class SelectedTrace final : public TraceReader {
   std::span<const std::string> Columns() const override { return reader_->Columns(); }
   bool Next(Arrival* arrival) override;
   // Of the file: the rows read, not the rows kept.
+  int Line() const override { return reader_->Line(); }
   Counts RowCounts() const override { return reader_->RowCounts(); }
 
   // The begin of the window, once the first arrival has been read: the zero of who wants times from

@@ -28,6 +28,10 @@ class TraceReader {
   // InputError with file, line, column and content for what is malformed.
   virtual bool Next(Arrival* arrival) = 0;
 
+  // The line of the file that the last arrival came from, for errors about it; 0 where a format has
+  // no lines.
+  virtual int Line() const = 0;
+
   // Rows read so far, of all kinds but blank lines, comments and headers; those that were left out
   // as malformed; the first of these, told as an error would be.
   struct Counts {

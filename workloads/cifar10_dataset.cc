@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/base/check.h"
-#include "workloads/gzip_file.h"
+#include "workloads/data_file.h"
 
 namespace cosched {
 namespace {
@@ -57,7 +57,7 @@ class Cifar10Dataset : public Dataset {
 
  private:
   void Append(const std::string& path) {
-    GzipFile file(path);
+    DataFile file(path);
     const std::vector<uint8_t> bytes = file.ReadAll(size_t{kImagesPerFile} * kRecord);
     if (bytes.empty() || bytes.size() % kRecord != 0) {
       file.Fail("has " + std::to_string(bytes.size()) + " bytes", "whole records of 3073 bytes");

@@ -7,7 +7,7 @@
 
 #include "engine/base/check.h"
 #include "engine/base/error.h"
-#include "workloads/gzip_file.h"
+#include "workloads/data_file.h"
 
 namespace cosched {
 namespace {
@@ -21,7 +21,7 @@ uint32_t BigEndian(const uint8_t* bytes) {
 
 // The sizes of an idx file of unsigned bytes: two zero bytes, type 8, number of dimensions, then
 // each size.
-std::vector<int64_t> ReadIdxHeader(GzipFile* file, size_t dimensions) {
+std::vector<int64_t> ReadIdxHeader(DataFile* file, size_t dimensions) {
   const std::vector<uint8_t> magic = file->Read(4, "the magic number");
   const uint32_t expected = 0x0800u | static_cast<uint32_t>(dimensions);
   if (BigEndian(magic.data()) != expected) {
@@ -43,7 +43,7 @@ std::vector<int64_t> ReadIdxHeader(GzipFile* file, size_t dimensions) {
   return sizes;
 }
 
-std::vector<uint8_t> ReadIdxBody(GzipFile* file, int64_t bytes, const std::string& what) {
+std::vector<uint8_t> ReadIdxBody(DataFile* file, int64_t bytes, const std::string& what) {
   constexpr int64_t kLimit = int64_t{1} << 32;  // A few kilobytes of gzip can hold a terabyte.
   if (bytes > kLimit) {
     file->Fail("promises " + std::to_string(bytes) + " bytes", "up to " + std::to_string(kLimit));
@@ -56,12 +56,12 @@ std::vector<uint8_t> ReadIdxBody(GzipFile* file, int64_t bytes, const std::strin
 class MnistDataset : public Dataset {
  public:
   MnistDataset(const std::string& images_path, const std::string& labels_path) {
-    GzipFile images(images_path);
+    DataFile images(images_path);
     const std::vector<int64_t> sizes = ReadIdxHeader(&images, 3);
     shape_ = {sizes[1], sizes[2], 1};
     const std::string count = std::to_string(sizes[0]);
     pixels_ = ReadIdxBody(&images, sizes[0] * shape_.Elements(), count + " images");
-    GzipFile labels(labels_path);
+    DataFile labels(labels_path);
     const int64_t label_count = ReadIdxHeader(&labels, 1)[0];
     if (label_count != sizes[0]) {
       labels.Fail("has " + std::to_string(label_count) + " labels",

@@ -77,10 +77,9 @@ void ListModels() {
 }
 
 void ListFormats() {
-  std::vector<Row> rows = {{"format", "file name", "columns"}};
+  std::vector<Row> rows = {{"format", "what it is"}};
   for (const TraceFormat& format : TraceFormats()) {
-    rows.push_back({std::string(format.name), "*" + std::string(format.extension),
-                    std::string(format.summary)});
+    rows.push_back({std::string(format.name), std::string(format.summary)});
   }
   PrintTable(rows);
 }

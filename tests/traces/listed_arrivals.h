@@ -40,6 +40,7 @@ class ListedArrivals final : public TraceReader {
     return true;
   }
 
+  int Line() const override { return 0; }
   Counts RowCounts() const override { return counts_; }
 
  private:

@@ -1,5 +1,5 @@
-// The CSV trace format: what it accepts, and that everything else is an error that names file, line
-// and column.
+// The cosched trace format: what it accepts, and that everything else is an error that names file,
+// line and column.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -13,12 +13,12 @@
 namespace cosched {
 namespace {
 
-class CsvTraceTest : public testing::Test {
+class CoschedTraceTest : public testing::Test {
  protected:
-  CsvTraceTest()
+  CoschedTraceTest()
       : file_(std::filesystem::temp_directory_path() /
               ("trace-" + std::to_string(getpid()) + ".csv")) {}
-  ~CsvTraceTest() override { std::filesystem::remove(file_); }
+  ~CoschedTraceTest() override { std::filesystem::remove(file_); }
 
   JobTrace Read(const std::string& text, const ArrivalCheck& check = {}) {
     std::ofstream(file_, std::ios::binary) << text;
@@ -39,7 +39,7 @@ class CsvTraceTest : public testing::Test {
   const std::filesystem::path file_;
 };
 
-TEST_F(CsvTraceTest, ReadsAllColumns) {
+TEST_F(CoschedTraceTest, ReadsAllColumns) {
   const JobTrace trace = Read(
       "arrival_s,workload,cores_min,cores_preferred,cores_max,priority,steps\n"
       "0,a,1,2,3,-4,5\n");
@@ -53,7 +53,7 @@ TEST_F(CsvTraceTest, ReadsAllColumns) {
   EXPECT_EQ(trace[0].steps, 5);
 }
 
-TEST_F(CsvTraceTest, OptionalColumnsMayBeAbsentEmptyAndInAnyOrder) {
+TEST_F(CoschedTraceTest, OptionalColumnsMayBeAbsentEmptyAndInAnyOrder) {
   const JobTrace trace = Read("steps,workload,arrival_s\n,a,0.5\n7,b,0.5\n");
   ASSERT_EQ(trace.size(), 2U);
   EXPECT_FALSE(trace[0].steps.has_value());
@@ -62,7 +62,7 @@ TEST_F(CsvTraceTest, OptionalColumnsMayBeAbsentEmptyAndInAnyOrder) {
   EXPECT_EQ(trace[1].time, FromSeconds(0.5));
 }
 
-TEST_F(CsvTraceTest, IgnoresWhatEditorsAndSpreadsheetsAdd) {
+TEST_F(CoschedTraceTest, IgnoresWhatEditorsAndSpreadsheetsAdd) {
   const JobTrace trace = Read(
       "\xEF\xBB\xBF"
       "arrival_s,workload\r\n# comment\r\n\r\n 0 ,\ta \r\n1.25,b");
@@ -71,7 +71,7 @@ TEST_F(CsvTraceTest, IgnoresWhatEditorsAndSpreadsheetsAdd) {
   EXPECT_EQ(trace[1].time, FromSeconds(1.25));
 }
 
-TEST_F(CsvTraceTest, MalformedRowsNameLineAndColumn) {
+TEST_F(CoschedTraceTest, MalformedRowsNameLineAndColumn) {
   struct Case {
     const char* rows;
     int line;
@@ -99,7 +99,7 @@ TEST_F(CsvTraceTest, MalformedRowsNameLineAndColumn) {
   }
 }
 
-TEST_F(CsvTraceTest, BadHeadersAndEmptyTraces) {
+TEST_F(CoschedTraceTest, BadHeadersAndEmptyTraces) {
   EXPECT_EQ(Refused("arrival_s,workload,color\n0,a,red\n").key, "color");
   EXPECT_EQ(Refused("arrival_s,workload,steps,steps\n0,a,1,1\n").key, "steps");
   EXPECT_EQ(Refused("arrival_s\n0\n").key, "workload");
@@ -108,7 +108,7 @@ TEST_F(CsvTraceTest, BadHeadersAndEmptyTraces) {
   EXPECT_NE(Refused("arrival_s,workload\n").problem.find("no arrival"), std::string::npos);
 }
 
-TEST_F(CsvTraceTest, TheCallersCheckIsToldAtItsRow) {
+TEST_F(CoschedTraceTest, TheCallersCheckIsToldAtItsRow) {
   const ArrivalCheck check = [](const JobArrival& arrival) -> std::optional<ArrivalProblem> {
     if (arrival.workload == "a") return std::nullopt;
     return ArrivalProblem{"workload", "is unknown", "a"};
@@ -119,7 +119,7 @@ TEST_F(CsvTraceTest, TheCallersCheckIsToldAtItsRow) {
   EXPECT_EQ(error.allowed, "a");
 }
 
-TEST_F(CsvTraceTest, FilesThatCantBeRead) {
+TEST_F(CoschedTraceTest, FilesThatCantBeRead) {
   EXPECT_THROW(ReadTrace("/nonexistent/trace.csv", {}), InputError);
   EXPECT_THROW(ReadTrace("/nonexistent/trace.swf", {}), InputError);
   const std::filesystem::path folder = file_.string() + ".csv";

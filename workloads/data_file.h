@@ -1,6 +1,7 @@
 #pragma once
-// Reads a file from start to end, plain or gzip (told apart by its first bytes). Every failure is
-// an InputError naming the file. Called by the data sets that come from files. Not thread-safe.
+// Reads the file of a data set from start to end, packed or not (engine/base/byte_source.h). Every
+// failure is an InputError naming the file. Called by the data sets that come from files. Not
+// thread-safe.
 
 #include <cstddef>
 #include <cstdint>
@@ -8,12 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/byte_source.h"
+
 namespace cosched {
 
-class GzipFile {
+class DataFile {
  public:
-  explicit GzipFile(std::string path);
-  ~GzipFile();
+  explicit DataFile(std::string path);
 
   const std::string& Path() const { return path_; }
   // Exactly this many bytes; `what` names them in the error if the file ends before. Memory grows
@@ -28,9 +30,8 @@ class GzipFile {
   // Appends up to `bytes` to `data`; returns how many there were.
   size_t Append(size_t bytes, std::vector<uint8_t>* data);
 
-  struct Handle;
   std::string path_;
-  std::unique_ptr<Handle> handle_;
+  std::unique_ptr<ByteSource> source_;
 };
 
 }  // namespace cosched

@@ -1,0 +1,88 @@
+// Which format a file is taken for, and that every format of the table keeps what trace_reader.h
+// promises.
+
+#include "traces/formats.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "engine/base/error.h"
+
+namespace cosched {
+namespace {
+
+OpenedTrace Open(const std::string& text, std::string_view format = "") {
+  static std::string kept;  // The text must outlive the reader.
+  kept = text;
+  return OpenTrace(std::make_unique<TextInput>(OpenBytes(kept, "memory"), "memory"), format);
+}
+
+InputErrorDetails Refused(const std::string& text, std::string_view format = "") {
+  try {
+    Open(text, format);
+  } catch (const InputError& error) {
+    return error.details();
+  }
+  ADD_FAILURE() << "opened: " << text;
+  return {};
+}
+
+TEST(OpenTrace, UnknownContentListsTheFormats) {
+  for (const char* text : {"hello", "1;2;3\n", "#\n#", "\n\n\n"}) {
+    const InputErrorDetails error = Refused(text);
+    EXPECT_NE(error.problem.find("no known trace format"), std::string::npos) << text;
+    for (const TraceFormat& format : TraceFormats()) {
+      EXPECT_NE(error.allowed.find(format.name), std::string::npos) << format.name;
+    }
+  }
+  EXPECT_NE(Refused("").problem.find("no arrival"), std::string::npos);
+}
+
+TEST(OpenTrace, UnknownNamesListTheFormats) {
+  const InputErrorDetails error = Refused("arrival_s\n0\n", "coshed");
+  EXPECT_EQ(error.key, "format");
+  EXPECT_NE(error.allowed.find("cosched"), std::string::npos);
+}
+
+TEST(TraceFormats, EveryOneHasANameOfItsOwnAndASummary) {
+  std::set<std::string_view> names;
+  for (const TraceFormat& format : TraceFormats()) {
+    EXPECT_TRUE(names.insert(format.name).second) << format.name;
+    EXPECT_FALSE(format.summary.empty()) << format.name;
+    EXPECT_LT(format.summary.size(), 100U) << format.name;
+  }
+}
+
+// Whatever is no trace at all is an InputError in every format, with either rule for bad rows.
+TEST(TraceFormats, EveryOneRefusesWhatIsNoTrace) {
+  const std::string inputs[] = {"",
+                                "\n",
+                                std::string("\0\1\2\3", 4),
+                                std::string("\xff\xfe,\0", 4),
+                                "\xe9t\xe9\n",
+                                std::string(3 << 20, 'x'),
+                                "{",
+                                "[",
+                                "a,b\n1\n",
+                                "# only a comment\n"};
+  for (const TraceFormat& format : TraceFormats()) {
+    for (const OnBadRow on_bad_row : {OnBadRow::kError, OnBadRow::kSkip}) {
+      for (const std::string& input : inputs) {
+        const auto read = [&] {
+          const OpenedTrace trace =
+              OpenTrace(std::make_unique<TextInput>(OpenBytes(input, "memory"), "memory"),
+                        format.name, {.on_bad_row = on_bad_row});
+          Arrival arrival;
+          while (trace.reader->Next(&arrival)) {
+          }
+        };
+        EXPECT_THROW(read(), InputError)
+            << format.name << " accepts " << input.substr(0, 20) << " of " << input.size();
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cosched
