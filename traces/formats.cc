@@ -11,7 +11,18 @@
 namespace cosched {
 
 // Each is defined in the file of traces/readers/ that has its format's name.
+TraceFormat AlibabaOpenbFormat();
+TraceFormat AzureFunctions2019Format();
+TraceFormat AzureFunctions2021Format();
+TraceFormat AzureLlmFormat();
+TraceFormat BurstGptFormat();
 TraceFormat CoschedFormat();
+TraceFormat GavelFormat();
+TraceFormat PhillyFormat();
+TraceFormat PolluxFormat();
+TraceFormat RateSeriesFormat();
+TraceFormat SwfFormat();
+TraceFormat VidurFormat();
 
 namespace {
 
@@ -83,6 +94,17 @@ bool TraceHead::HasColumns(std::initializer_list<std::string_view> names) const 
 std::span<const TraceFormat> TraceFormats() {
   static const std::array kFormats = {
       CoschedFormat(),
+      AzureLlmFormat(),
+      VidurFormat(),
+      BurstGptFormat(),
+      AzureFunctions2019Format(),
+      AzureFunctions2021Format(),
+      RateSeriesFormat(),
+      PhillyFormat(),
+      GavelFormat(),
+      PolluxFormat(),
+      AlibabaOpenbFormat(),
+      SwfFormat(),
   };
   return kFormats;
 }

@@ -64,7 +64,7 @@ TEST(TraceFormats, EveryOneRefusesWhatIsNoTrace) {
                                 std::string(3 << 20, 'x'),
                                 "{",
                                 "[",
-                                "a,b\n1\n",
+                                "a,b\nc\n",
                                 "# only a comment\n"};
   for (const TraceFormat& format : TraceFormats()) {
     for (const OnBadRow on_bad_row : {OnBadRow::kError, OnBadRow::kSkip}) {

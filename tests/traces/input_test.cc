@@ -159,6 +159,16 @@ TEST(TextInput, LinesOfAnyEndThroughPiecesOfAnySize) {
   }
 }
 
+TEST(TextInput, ManyLinesThroughTheBufferAndNoEndBehindTheLast) {
+  std::string text;
+  std::vector<std::string> expected;
+  for (int i = 0; i < 60'000; ++i) {
+    expected.push_back("line " + std::to_string(i));
+    text += (i == 0 ? "" : "\r\n") + expected.back();
+  }
+  for (const size_t piece : {100U, 4096U, 1'000'000U}) EXPECT_EQ(Lines(text, piece), expected);
+}
+
 TEST(TextInput, LongLinesUpToTheBound) {
   const std::string longest(TextInput::kLongestLine, 'x');
   EXPECT_EQ(Lines("a\n" + longest + "\nb", 100'000), (std::vector<std::string>{"a", longest, "b"}));

@@ -78,6 +78,18 @@ Duration Row::DateTime(size_t column) const {
   return value;
 }
 
+int64_t Row::Rounded(size_t column) const {
+  int64_t value = 0;
+  if (!ParseScaled(cells_[column], 0, &value) || value < 0) Refuse(column, "a number from 0");
+  return value;
+}
+
+std::optional<int> Row::Cores(size_t column) const {
+  constexpr int kMaxCores = 1'000'000'000;
+  const int64_t cores = WholeNumber(column, -1, kMaxCores);
+  return cores > 0 ? std::optional<int>(static_cast<int>(cores)) : std::nullopt;
+}
+
 void Row::Refuse(size_t column, const std::string& allowed) const {
   Fail(columns_.Names()[column], "is " + Quoted(cells_[column]), allowed);
 }

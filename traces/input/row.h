@@ -56,12 +56,19 @@ class Row {
     return column ? cells_[*column] : std::string_view();
   }
 
+  // Whether there is such a column and its cell says something.
+  bool Has(std::optional<size_t> column) const { return column && !cells_[*column].empty(); }
+
   // The typed cells throw BadRow if the cell is not such a value.
   int64_t Integer(size_t column, int64_t min, int64_t max = INT64_MAX) const;
   // May be written as "57523.0".
   int64_t WholeNumber(size_t column, int64_t min, int64_t max = INT64_MAX) const;
   Duration Seconds(size_t column, Duration min = Duration::zero()) const;
   Duration DateTime(size_t column) const;
+  // A decimal number >= 0, rounded (half up) to a whole one: for amounts such as GPU-seconds.
+  int64_t Rounded(size_t column) const;
+  // A count of cores or GPUs; nothing where it is 0 or negative.
+  std::optional<int> Cores(size_t column) const;
 
   // Throws BadRow for the cell: its content and what is allowed.
   [[noreturn]] void Refuse(size_t column, const std::string& allowed) const;

@@ -96,11 +96,8 @@ bool TextInput::Line(std::string_view* line) {
       ++line_number_;
       Fail("a line is longer than 1 MiB", "lines of at most 1 MiB");
     }
-    if (!Fill()) {
-      if (begin_ == end_) return false;
-      continue;
-    }
-    searched = begin_ + unfinished;
+    if (!Fill() && begin_ == end_) return false;
+    searched = begin_ + unfinished;  // Fill may have moved it.
   }
 }
 

@@ -46,26 +46,22 @@ class CoschedRow final : public RowFormat {
     arrival->time = row.Seconds(time_);
     if (workload_ && row.Empty(*workload_)) row.Refuse(*workload_, "the name of a workload");
     arrival->tenant = tenant_ ? row.Text(tenant_) : row.Text(workload_);
-    if (Has(row, kind_)) arrival->kind = Kind(row);
-    if (Has(row, size_)) arrival->size = row.Integer(*size_, 0);
-    if (Has(row, steps_)) {
+    if (row.Has(kind_)) arrival->kind = Kind(row);
+    if (row.Has(size_)) arrival->size = row.Integer(*size_, 0);
+    if (row.Has(steps_)) {
       const int64_t steps = row.Integer(*steps_, 1, kMaxInteger);
       if (!arrival->size) arrival->size = steps;
     }
-    if (Has(row, duration_)) arrival->duration = row.Seconds(*duration_);
-    if (Has(row, deadline_)) arrival->deadline = row.Seconds(*deadline_);
+    if (row.Has(duration_)) arrival->duration = row.Seconds(*duration_);
+    if (row.Has(deadline_)) arrival->deadline = row.Seconds(*deadline_);
     for (size_t i = 0; i < kIntegers.size(); ++i) {
-      if (!Has(row, integers_[i])) continue;
+      if (!row.Has(integers_[i])) continue;
       arrival->*(kIntegers[i].field) =
           static_cast<int>(row.Integer(*integers_[i], kIntegers[i].min, kMaxInteger));
     }
   }
 
  private:
-  static bool Has(const Row& row, std::optional<size_t> column) {
-    return column && !row.Empty(*column);
-  }
-
   Arrival::Kind Kind(const Row& row) const {
     if (row.Text(kind_) == "job") return Arrival::Kind::kJob;
     if (row.Text(kind_) == "request") return Arrival::Kind::kRequest;

@@ -1,0 +1,113 @@
+// swf: the Standard Workload Format, version 2.2, of the Parallel Workloads Archive
+// (www.cs.huji.ac.il/labs/parallel/workload/swf.html): an optional header of lines that begin with
+// ';', then 18 blank-separated fields a job, with leading blanks. Times are seconds since the log's
+// own start; -1 = not known. Job numbers may have holes. Who: the user (field 12). How many cores:
+// those requested (8), else those allocated (5). How long: the run time (4); the requested time
+// stays an attribute. Logs are nearly in order of their submit times, so rows are sorted.
+
+#include <algorithm>
+#include <iterator>
+
+#include "traces/formats.h"
+#include "traces/input/numbers.h"
+#include "traces/input/table_reader.h"
+
+namespace cosched {
+
+TraceFormat SwfFormat();  // Named in formats.cc.
+
+namespace {
+
+enum Field : size_t {
+  kSubmit = 1,
+  kRunTime = 3,
+  kAllocated = 4,
+  kRequested = 7,
+  kUser = 11,
+};
+
+constexpr const char* kNames[] = {"job_number",
+                                  "submit_time",
+                                  "wait_time",
+                                  "run_time",
+                                  "allocated_processors",
+                                  "average_cpu_time",
+                                  "used_memory",
+                                  "requested_processors",
+                                  "requested_time",
+                                  "requested_memory",
+                                  "status",
+                                  "user_id",
+                                  "group_id",
+                                  "executable",
+                                  "queue",
+                                  "partition",
+                                  "preceding_job",
+                                  "think_time"};
+
+std::vector<std::string> Names(std::string_view /*head*/) {
+  return {std::begin(kNames), std::end(kNames)};
+}
+
+class SwfRow final : public RowFormat {
+ public:
+  explicit SwfRow(const Columns& /*columns*/) {}
+
+  size_t TimeColumn() const override { return kSubmit; }
+
+  void Read(const Row& row, Arrival* arrival) const override {
+    for (size_t field = 0; field < std::size(kNames); ++field) {
+      int64_t ignored = 0;
+      // Some logs have fractions of seconds.
+      if (!ParseScaled(row.Text(field), 0, &ignored)) row.Refuse(field, "a number, -1 = not known");
+    }
+    arrival->time = row.Seconds(kSubmit);
+    if (!Unknown(row, kUser)) arrival->tenant = row.Text(kUser);
+    if (!Unknown(row, kRunTime)) arrival->duration = row.Seconds(kRunTime);
+    arrival->cores_preferred = row.Cores(kRequested);
+    if (!arrival->cores_preferred) arrival->cores_preferred = row.Cores(kAllocated);
+  }
+
+ private:
+  static bool Unknown(const Row& row, size_t field) { return row.Text(field).starts_with('-'); }
+};
+
+constexpr TableFormat kFormat = {.syntax = {.separator = ' ', .comment = ';', .names = Names},
+                                 .order = TableFormat::Order::kAny,
+                                 .make = MakeRowFormat<SwfRow>};
+
+// The first line that is no comment has 18 numbers; a file of comments alone is SWF if they are
+// its.
+bool Detect(const TraceHead& head) {
+  TraceHead rest = head;
+  CellSplitter splitter(kFormat.syntax);
+  while (!rest.text.empty()) {
+    const std::string_view line = rest.FirstLine();
+    splitter.Split(line);
+    const std::vector<std::string_view>& cells = splitter.Cells();
+    if (!cells.empty() && !cells.front().starts_with(';')) {
+      return cells.size() == std::size(kNames) &&
+             std::all_of(cells.begin(), cells.end(), [](std::string_view cell) {
+               int64_t ignored = 0;
+               return ParseScaled(cell, 0, &ignored);
+             });
+    }
+    rest.text.remove_prefix(std::min(rest.text.find('\n'), rest.text.size() - 1) + 1);
+  }
+  return head.text.starts_with(';') && !head.is_all;
+}
+
+std::unique_ptr<TraceReader> Open(std::unique_ptr<TextInput> input, const TraceOptions& options) {
+  return ReadTable(std::move(input), kFormat, options.on_bad_row);
+}
+
+}  // namespace
+
+TraceFormat SwfFormat() {
+  return {.name = "swf",
+          .summary = "18 blank-separated fields, header after ';'; Standard Workload Format 2.2",
+          .detect = Detect,
+          .open = Open};
+}
+
+}  // namespace cosched
