@@ -33,7 +33,9 @@ inline ReadResult Drain(const OpenedTrace& trace) {
                     .counts = {}};
   Arrival arrival;
   while (trace.reader->Next(&arrival)) {
-    if (!result.arrivals.empty()) EXPECT_GE(arrival.time, result.arrivals.back().facts.time);
+    if (!result.arrivals.empty()) {
+      EXPECT_GE(arrival.time, result.arrivals.back().facts.time);
+    }
     ReadArrival copy{.facts = arrival,
                      .tenant = std::string(arrival.tenant),
                      .cells = {},
