@@ -17,23 +17,28 @@ class SpreadArrivals {
   static constexpr int64_t kMaxCount = 10'000'000;
 
   // REQUIRES: count >= 0.
-  SpreadArrivals(Spread rule, int64_t count, Duration begin, Duration width, const Random& random);
+  SpreadArrivals(Spread rule, int64_t count, Duration begin, Duration width, const Random& random)
+      : rule_(rule),
+        left_(count),
+        at_start_(rule == Spread::kUniform ? 0 : 1),
+        begin_(begin),
+        width_(width),
+        random_(random) {}
 
   // The next arrival's time, within [begin, begin + width), or false after `count` of them.
   bool Next(Duration* time);
 
  private:
-  // Sums of exponential gaps: n + 1 of them, scaled to fill the bucket, separate n points that lie
-  // independently and uniformly in it; n of them, beginning at its start, are the exponential rule.
-  // The sum is needed before the first point, so the gaps are drawn twice from equal streams.
+  // Uniform points are drawn in their order: of n points in what remains of the bucket, the first
+  // leaves exp(-E / n) of it, with E exponential of mean 1. The exponential rule needs nothing
+  // else: n exponential gaps scaled to a sum are those between a start and n - 1 uniform points.
   Spread rule_;
   int64_t left_;
+  int64_t at_start_;
   Duration begin_;
   Duration width_;
   Random random_;
-  double total_ = 0;
-  double passed_ = 0;
-  bool started_ = false;
+  double remaining_ = 1;  // Of the bucket.
 };
 
 }  // namespace cosched
