@@ -1,21 +1,62 @@
 #!/usr/bin/env bash
-# Builds the fuzz target and runs it: fuzz.sh CLANG++ SOURCE_FOLDER BUILD_FOLDER SECONDS. New inputs stay in the build folder;
-# one that breaks something is kept there too and named in the output. Exit 77 = skipped, with the reason.
+# Builds a fuzz target, or runs it:
+#
+#   fuzz.sh CLANG++ SOURCE_FOLDER BUILD_FOLDER SECONDS TARGET [INPUT]
+#
+# Without INPUT it builds TARGET. With it, it runs TARGET for so many seconds on inputs made from tests/fuzz/corpus/INPUT; INPUT is
+# the trace format for trace_fuzzer. New inputs stay in the build folder; one that breaks something is kept there too and named in
+# the output. Exit 77 = skipped, with the reason.
 set -euo pipefail
-clang=$1 source=$2 build=$3 seconds=$4
+clang=$1 source=$2 build=$3 seconds=$4 target=$5 input=${6:-}
 if ! [ -x "$clang" ]; then
   printf "Skipped\nno clang++ here (Debian: clang), which libFuzzer needs\n"
   exit 77
 fi
+mkdir -p "$build"
 cd "$source"
-flags=(-std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I.)
-sources=(tests/fuzz/protocol_fuzzer.cc experiments/hosts/tenant_protocol.cc engine/base/cpu_set.cc engine/base/check.cc)
 if ! echo 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }' |
-  "$clang" -x c++ -fsanitize=fuzzer,address - -o "$build/probe" 2>"$build/probe.log"; then
-  printf "Skipped\n%s has no libFuzzer: %s\n" "$clang" "$(head -1 "$build/probe.log")"
+  "$clang" -x c++ -fsanitize=fuzzer,address - -o "$build/probe-$$" 2>"$build/probe-$$.log"; then
+  printf "Skipped\n%s has no libFuzzer: %s\n" "$clang" "$(head -1 "$build/probe-$$.log")"
   exit 77
 fi
-"$clang" "${flags[@]}" "${sources[@]}" -o "$build/protocol_fuzzer"
-mkdir -p "$build/found"
-"$build/protocol_fuzzer" -max_total_time="$seconds" -max_len=4096 -timeout=5 -print_final_stats=1 \
-  -artifact_prefix="$build/broken-" "$build/found" tests/fuzz/corpus
+rm -f "$build/probe-$$" "$build/probe-$$.log"
+
+if [ -z "$input" ]; then
+  flags=(-std=c++20 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -I.)
+  case $target in
+    protocol_fuzzer)
+      sources=(experiments/hosts/tenant_protocol.cc engine/base/cpu_set.cc engine/base/check.cc)
+      libraries=() ;;
+    trace_fuzzer)
+      sources=(traces/formats.cc traces/input/*.cc traces/readers/*.cc traces/generators/*.cc
+               engine/base/{byte_source,check,error,random}.cc)
+      libraries=(-lz -lbz2 -llzma -lfmt) ;;
+  esac
+  objects=$build/$target.objects
+  mkdir -p "$objects"
+  compiler=("$clang")
+  ! command -v ccache >/dev/null || compiler=(ccache "$clang")
+  rm -f "$objects"/*.o
+  running=0
+  for file in "${sources[@]}" "tests/fuzz/$target.cc"; do
+    "${compiler[@]}" "${flags[@]}" -fsanitize=fuzzer-no-link -c "$file" -o "$objects/${file//\//_}.o" &
+    running=$((running + 1))
+    if [ $running -ge "$(nproc)" ]; then
+      wait -n
+      running=$((running - 1))
+    fi
+  done
+  while [ $running -gt 0 ]; do
+    wait -n
+    running=$((running - 1))
+  done
+  "$clang" -fsanitize=fuzzer,address,undefined "$objects"/*.o "${libraries[@]}" -o "$build/$target"
+  exit 0
+fi
+
+option=()
+[ "$target" != trace_fuzzer ] || option=("--format=$input")
+found=$build/found/$input
+mkdir -p "$found"
+"$build/$target" "${option[@]}" -max_total_time="$seconds" -max_len=4096 -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 \
+  -artifact_prefix="$build/broken-$input-" "$found" "tests/fuzz/corpus/$input"

@@ -11,6 +11,7 @@
 namespace cosched {
 namespace {
 
+constexpr size_t kFirstBuffer = 4 << 10;  // Many traces are no longer than this.
 constexpr size_t kBuffer = 256 << 10;
 constexpr size_t kHead = 64 << 10;
 constexpr const char* kUtf8 = "UTF-8 text";
@@ -62,7 +63,7 @@ TextInput::TextInput(const std::filesystem::path& file)
     : TextInput(OpenFile(file), file.string()) {}
 
 TextInput::TextInput(std::unique_ptr<ByteSource> source, std::string file)
-    : file_(std::move(file)), source_(std::move(source)), buffer_(kBuffer) {}
+    : file_(std::move(file)), source_(std::move(source)), buffer_(kFirstBuffer) {}
 
 std::string_view TextInput::Head() {
   Start();
@@ -130,9 +131,12 @@ bool TextInput::Fill() {
     std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
     end_ -= begin_;
     begin_ = 0;
-    if (buffer_.size() - end_ < kBuffer / 2) buffer_.resize(2 * buffer_.size());
+  }
+  if (filled_ && buffer_.size() - end_ < kBuffer / 2) {
+    buffer_.resize(std::max(kBuffer, 2 * buffer_.size()));
   }
   const size_t got = source_->Read(buffer_.data() + end_, buffer_.size() - end_);
+  filled_ = true;
   source_ended_ = got == 0;
   const std::string_view fresh(buffer_.data() + end_, got);
   end_ += got;

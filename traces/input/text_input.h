@@ -58,6 +58,7 @@ class TextInput {
   size_t begin_ = 0;
   size_t end_ = 0;
   bool started_ = false;
+  bool filled_ = false;  // Once at least.
   bool source_ended_ = false;
   bool beyond_ascii_ = false;  // The buffer may hold bytes that have to be checked to be UTF-8.
   int line_number_ = 0;
