@@ -210,32 +210,33 @@ void ReadJobs(const std::filesystem::path& folder, Visit visit) {
 }
 
 // Integrates R(t) and C(t), both constant between changes; cores are counted by how many jobs hold
-// each.
+// each. A job is summed up when it changes, so that a sample costs the same however many there are.
 class Integrator {
  public:
-  void Advance(double time, SampleSums* sums) {
-    const double elapsed = time - time_;
-    time_ = time;
-    if (elapsed <= 0) return;
-    sums->machine.Add(elapsed, distinct_, runnable_);
-    for (const auto& [job, load] : jobs_) {
-      sums->tenants[job].Add(elapsed, static_cast<int>(load.cores.size()), load.runnable);
-    }
-  }
+  explicit Integrator(SampleSums* sums) : sums_(sums) {}
 
-  void Set(int64_t job, std::vector<int> cores, int runnable) {
+  // Samples come in order of time; the last of a job says that it has nothing.
+  void Set(double time, int64_t job, std::vector<int> cores, int runnable) {
+    if (time > time_) sums_->machine.Add(time - time_, distinct_, runnable_);
+    time_ = std::max(time_, time);
     JobLoad& load = jobs_[job];
+    if (time > load.since && !(load.cores.empty() && load.runnable == 0)) {
+      sums_->tenants[job].Add(time - load.since, static_cast<int>(load.cores.size()),
+                              load.runnable);
+    }
     for (const int core : load.cores) distinct_ -= --holders_[core] == 0;
     for (const int core : cores) distinct_ += ++holders_[core] == 1;
     runnable_ += runnable - load.runnable;
-    load = {std::move(cores), runnable};
+    load = {std::move(cores), runnable, time};
   }
 
  private:
   struct JobLoad {
     std::vector<int> cores;
     int runnable = 0;
+    double since = 0;
   };
+  SampleSums* sums_;
   std::map<int64_t, JobLoad> jobs_;
   std::map<int, int> holders_;
   double time_ = 0;
@@ -310,10 +311,9 @@ std::vector<SampleRow> ReadSamples(const std::filesystem::path& folder, const En
 
 SampleSums SumSamples(const std::filesystem::path& folder, const EndTimes& ends) {
   SampleSums sums;
-  Integrator integrator;
+  Integrator integrator(&sums);
   for (SampleRow& sample : ReadSamples(folder, ends, &sums.counters)) {
-    integrator.Advance(sample.time, &sums);
-    integrator.Set(sample.job, std::move(sample.cores), sample.runnable);
+    integrator.Set(sample.time, sample.job, std::move(sample.cores), sample.runnable);
   }
   return sums;
 }
