@@ -76,6 +76,24 @@ const TraceFormat& Recognised(TextInput* input) {
 
 }  // namespace
 
+std::string_view ToString(Spread spread) {
+  switch (spread) {
+    case Spread::kUniform: return "uniform";
+    case Spread::kStart: return "start";
+    case Spread::kExponential: return "exponential";
+  }
+  return "";
+}
+
+bool ParseSpread(std::string_view text, Spread* result) {
+  for (const Spread spread : {Spread::kUniform, Spread::kStart, Spread::kExponential}) {
+    if (text != ToString(spread)) continue;
+    *result = spread;
+    return true;
+  }
+  return false;
+}
+
 std::string_view TraceHead::FirstLine() const {
   std::string_view line = text.substr(0, text.find('\n'));
   if (line.ends_with('\r')) line.remove_suffix(1);
@@ -85,7 +103,7 @@ std::string_view TraceHead::FirstLine() const {
 bool TraceHead::HasColumns(std::initializer_list<std::string_view> names) const {
   CellSplitter splitter({});
   if (!splitter.Split(FirstLine())) return false;
-  const std::vector<std::string_view>& cells = splitter.Cells();
+  const std::span<const std::string_view> cells = splitter.Cells();
   return std::all_of(names.begin(), names.end(), [&cells](std::string_view name) {
     return std::find(cells.begin(), cells.end(), name) != cells.end();
   });

@@ -25,6 +25,9 @@ enum class Spread {
   kExponential,  // The first at its start, then exponential gaps, scaled to fill it.
 };
 
+std::string_view ToString(Spread spread);  // "uniform", "start", "exponential"
+bool ParseSpread(std::string_view text, Spread* result);
+
 struct TraceOptions {
   OnBadRow on_bad_row = OnBadRow::kError;
   uint64_t seed = 1;                  // For formats that have to draw.

@@ -54,6 +54,16 @@ TEST(TraceFormats, EveryOneHasANameOfItsOwnAndASummary) {
   }
 }
 
+TEST(Spread, NamesGoBothWays) {
+  for (const Spread spread : {Spread::kUniform, Spread::kStart, Spread::kExponential}) {
+    Spread parsed = Spread::kStart;
+    EXPECT_TRUE(ParseSpread(ToString(spread), &parsed));
+    EXPECT_EQ(parsed, spread);
+  }
+  Spread untouched = Spread::kStart;
+  EXPECT_FALSE(ParseSpread("Uniform", &untouched));
+}
+
 // Whatever is no trace at all is an InputError in every format, with either rule for bad rows.
 TEST(TraceFormats, EveryOneRefusesWhatIsNoTrace) {
   const std::string inputs[] = {"",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace cosched {
 namespace {
@@ -19,6 +20,7 @@ constexpr size_t kLargestBuffer = 1 << 20;
 void ExternalSort::Add(int64_t key, std::string_view record) {
   const size_t used = bytes_.size() + entries_.size() * sizeof(Entry);
   if (!entries_.empty() && used + record.size() + sizeof(Entry) > memory_) Spill();
+  in_order_ &= entries_.empty() || entries_.back().key <= key;
   entries_.push_back({key, bytes_.size(), record.size()});
   bytes_.insert(bytes_.end(), record.begin(), record.end());
 }
@@ -70,6 +72,7 @@ bool ExternalSort::Next(int64_t* key, std::string_view* record) {
 }
 
 void ExternalSort::SortEntries() {
+  if (std::exchange(in_order_, true)) return;  // As most of a trace is.
   std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
     return a.key != b.key ? a.key < b.key : a.offset < b.offset;
   });

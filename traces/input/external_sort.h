@@ -49,6 +49,7 @@ class ExternalSort {
 
   size_t memory_;
   std::vector<Entry> entries_;
+  bool in_order_ = true;  // entries_
   std::vector<char> bytes_;
   size_t next_entry_ = 0;
   std::unique_ptr<TemporaryFile> file_;

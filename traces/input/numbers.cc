@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <limits>
+#include <iterator>
 
 namespace cosched {
 namespace {
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+inline bool IsDigit(char c) { return static_cast<unsigned char>(c - '0') <= 9; }
 
 // [+-] digits [. digits] [e[+-]digits], with its parts.
 struct Decimal {
@@ -130,8 +130,10 @@ bool TakeDays(std::string_view* text, int64_t* days) {
   int year = 0;
   int month = 0;
   int day = 0;
-  if (!TakeNumber(text, 4, &year) || !Take('-', text) || !TakeNumber(text, 2, &month) ||
-      !Take('-', text) || !TakeNumber(text, 2, &day)) {
+  if (!TakeNumber(text, 4, &year) || text->empty()) return false;
+  const char between = text->front();
+  if ((between != '-' && between != '/') || !Take(between, text) || !TakeNumber(text, 2, &month) ||
+      !Take(between, text) || !TakeNumber(text, 2, &day)) {
     return false;
   }
   const std::chrono::year_month_day date(std::chrono::year(year),
@@ -145,28 +147,34 @@ bool TakeDays(std::string_view* text, int64_t* days) {
 }  // namespace
 
 bool ParseScaled(std::string_view text, int decimals, int64_t* value) {
-  // The usual case: a few digits, a point, a few digits, which can't overflow.
-  constexpr size_t kSafeDigits = 18;
-  if (text.size() <= kSafeDigits) {
-    size_t i = text.starts_with('-') ? 1 : 0;
-    const size_t first = i;
-    int64_t scaled = 0;
-    for (; i < text.size() && IsDigit(text[i]); ++i) scaled = scaled * 10 + (text[i] - '0');
-    const size_t whole_digits = i - first;
+  // The usual case, digits and perhaps a point with digits behind it, so few before the point that
+  // nothing can overflow.
+  constexpr ptrdiff_t kSafeWhole = 9;
+  constexpr int64_t kPowers[] = {1,       10,        100,        1'000,       10'000,
+                                 100'000, 1'000'000, 10'000'000, 100'000'000, 1'000'000'000};
+  const bool negative = text.starts_with('-');
+  const char* at = text.data() + (negative ? 1 : 0);
+  const char* const end = text.data() + text.size();
+  const char* const whole = at;
+  int64_t scaled = 0;
+  for (; at < end && at - whole <= kSafeWhole && IsDigit(*at); ++at)
+    scaled = scaled * 10 + (*at - '0');
+  const ptrdiff_t whole_digits = at - whole;
+  if (whole_digits > 0 && whole_digits <= kSafeWhole && decimals < std::ssize(kPowers)) {
     int missing = decimals;
-    if (i < text.size() && text[i] == '.') {
-      for (++i; i < text.size() && IsDigit(text[i]) && missing > 0; ++i, --missing)
-        scaled = scaled * 10 + (text[i] - '0');
-    }
-    if (i == text.size() && whole_digits > 0 &&
-        whole_digits + static_cast<size_t>(decimals) <= kSafeDigits) {
-      constexpr int64_t kPowers[] = {1,       10,        100,        1'000,       10'000,
-                                     100'000, 1'000'000, 10'000'000, 100'000'000, 1'000'000'000};
-      if (missing < static_cast<int>(std::size(kPowers))) {
-        scaled *= kPowers[missing];
-        *value = first == 1 ? -scaled : scaled;
-        return true;
+    bool round_up = false;
+    if (at < end && *at == '.') {
+      for (++at; at < end && missing > 0 && IsDigit(*at); ++at, --missing)
+        scaled = scaled * 10 + (*at - '0');
+      if (missing == 0 && at < end) {
+        round_up = *at >= '5';
+        while (at < end && IsDigit(*at)) ++at;
       }
+    }
+    if (at == end) {
+      scaled = scaled * kPowers[missing] + (round_up ? 1 : 0);
+      *value = negative ? -scaled : scaled;
+      return true;
     }
   }
   bool rounded = false;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "traces/input/numbers.h"
-
 namespace cosched {
 
 std::string Quoted(std::string_view content) {
@@ -44,21 +42,10 @@ void Columns::Fail(const std::string& column, const std::string& problem,
       {.file = file_, .line = line_, .key = column, .problem = problem, .allowed = allowed});
 }
 
-int64_t Row::Integer(size_t column, int64_t min, int64_t max) const {
-  int64_t value = 0;
-  if (!ParseInteger(cells_[column], &value) || value < min || value > max) {
-    Refuse(column, "an integer from " + std::to_string(min) +
-                       (max == INT64_MAX ? "" : " to " + std::to_string(max)));
-  }
-  return value;
-}
-
 int64_t Row::WholeNumber(size_t column, int64_t min, int64_t max) const {
   int64_t value = 0;
-  if (!ParseWholeNumber(cells_[column], &value) || value < min || value > max) {
-    Refuse(column, "a whole number from " + std::to_string(min) +
-                       (max == INT64_MAX ? "" : " to " + std::to_string(max)));
-  }
+  if (!ParseWholeNumber(cells_[column], &value) || value < min || value > max)
+    RefuseInteger(column, min, max);
   return value;
 }
 
@@ -88,6 +75,11 @@ std::optional<int> Row::Cores(size_t column) const {
   constexpr int kMaxCores = 1'000'000'000;
   const int64_t cores = WholeNumber(column, -1, kMaxCores);
   return cores > 0 ? std::optional<int>(static_cast<int>(cores)) : std::nullopt;
+}
+
+void Row::RefuseInteger(size_t column, int64_t min, int64_t max) const {
+  Refuse(column, "an integer from " + std::to_string(min) +
+                     (max == INT64_MAX ? "" : " to " + std::to_string(max)));
 }
 
 void Row::Refuse(size_t column, const std::string& allowed) const {

@@ -12,6 +12,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "traces/input/numbers.h"
 
 namespace cosched {
 
@@ -60,7 +61,12 @@ class Row {
   bool Has(std::optional<size_t> column) const { return column && !cells_[*column].empty(); }
 
   // The typed cells throw BadRow if the cell is not such a value.
-  int64_t Integer(size_t column, int64_t min, int64_t max = INT64_MAX) const;
+  int64_t Integer(size_t column, int64_t min, int64_t max = INT64_MAX) const {
+    int64_t value = 0;
+    if (!ParseInteger(cells_[column], &value) || value < min || value > max)
+      RefuseInteger(column, min, max);
+    return value;
+  }
   // May be written as "57523.0".
   int64_t WholeNumber(size_t column, int64_t min, int64_t max = INT64_MAX) const;
   Duration Seconds(size_t column, Duration min = Duration::zero()) const;
@@ -76,7 +82,7 @@ class Row {
   [[noreturn]] void Fail(const std::string& column, const std::string& problem,
                          const std::string& allowed) const;
 
-  // For who fills it.
+  // For whoever fills it.
   void Set(int line, std::span<const std::string_view> cells) {
     line_ = line;
     cells_ = cells;
@@ -84,6 +90,8 @@ class Row {
   int Line() const { return line_; }
 
  private:
+  [[noreturn]] void RefuseInteger(size_t column, int64_t min, int64_t max) const;
+
   const std::string& file_;
   const Columns& columns_;
   int line_ = 0;

@@ -4,6 +4,7 @@
 // thread-safe.
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,17 +30,24 @@ class CellSplitter {
   explicit CellSplitter(const TableSyntax& syntax) : syntax_(syntax) {}
   // False if a quote is not closed or has something behind it.
   bool Split(std::string_view line);
-  const std::vector<std::string_view>& Cells() const { return cells_; }
+  std::span<const std::string_view> Cells() const { return {cells_.data(), count_}; }
 
  private:
   bool SplitAtCommas(std::string_view line);
+  bool SplitQuoted(std::string_view line);
   // The quoted cell at the front of `line`, which is left behind it.
   bool TakeQuoted(std::string_view* line);
   void SplitAtTabs(std::string_view line);
   void SplitAtBlanks(std::string_view line);
 
+  void Add(std::string_view cell) {
+    if (count_ == cells_.size()) cells_.resize(2 * count_ + 16);
+    cells_[count_++] = cell;
+  }
+
   TableSyntax syntax_;
-  std::vector<std::string_view> cells_;
+  std::vector<std::string_view> cells_;  // The first count_ of them; it does not shrink.
+  size_t count_ = 0;
   std::string unquoted_;  // What cells with doubled quotes say.
 };
 

@@ -10,6 +10,19 @@
 namespace cosched {
 namespace {
 
+// `*arrival = {}` sets all its bytes, which takes as long as reading a third of a row.
+void Clear(Arrival* arrival) {
+  arrival->kind = Arrival::Kind::kJob;
+  arrival->tenant = {};
+  arrival->size.reset();
+  arrival->duration.reset();
+  arrival->cores_min.reset();
+  arrival->cores_preferred.reset();
+  arrival->cores_max.reset();
+  arrival->deadline.reset();
+  arrival->priority.reset();
+}
+
 class TableReader : public TraceReader {
  public:
   TableReader(std::unique_ptr<TextInput> input, const TableFormat& format, OnBadRow on_bad_row)
@@ -23,7 +36,7 @@ class TableReader : public TraceReader {
 
  protected:
   void Read(const Row& row, Arrival* arrival) {
-    *arrival = {};
+    Clear(arrival);
     arrival->attributes = row.Cells();
     format_->Read(row, arrival);
     line_ = row.Line();

@@ -84,7 +84,7 @@ bool Detect(const TraceHead& head) {
   while (!rest.text.empty()) {
     const std::string_view line = rest.FirstLine();
     splitter.Split(line);
-    const std::vector<std::string_view>& cells = splitter.Cells();
+    const std::span<const std::string_view> cells = splitter.Cells();
     if (!cells.empty() && !cells.front().starts_with(';')) {
       return cells.size() == std::size(kNames) &&
              std::all_of(cells.begin(), cells.end(), [](std::string_view cell) {
