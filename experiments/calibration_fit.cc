@@ -207,7 +207,8 @@ std::string CoRunText(const CoRun& run, bool shared) {
 std::string ProgramText(const ProgramProfile& program) {
   std::string text = program.program + "\n";
   for (const SpeedPoint& point : program.alone) {
-    text += fmt::format("  {:>3} cores {:>3}x{:<3} threads {}\n", point.cores, point.threads.inter,
+    text += fmt::format("  {:>3} {:<5} {:>3}x{:<3} threads {}\n", point.cores,
+                        point.cores == 1 ? "core" : "cores", point.threads.inter,
                         point.threads.intra, EstimateText(point.step_s));
   }
   return text + fmt::format(

@@ -19,6 +19,7 @@ struct ReplayOptions {
   std::string policy;              // The other one.
   std::filesystem::path profile;   // "" = that of the run.
   std::vector<std::string> set;    // Overrides, as --set.
+  bool policy_is_set = false;      // By `set`, because it comes from outside of the tree.
 };
 
 // What a run recorded of itself (manifest.json), to be run again by the simulator: machine,

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <memory>
 
 #include "engine/base/error.h"
 #include "experiments/cli/execute.h"
+#include "experiments/cli/external_policies.h"
 #include "experiments/cli/scratch_folder.h"
 #include "experiments/decision_diff.h"
 #include "experiments/metrics.h"
@@ -26,7 +28,13 @@ struct ReplayArguments {
   std::string from;
   std::string profile;
   std::vector<std::string> set;
+  ExternalPolicyArguments external;
+  std::vector<std::string> outside;  // Their names.
   std::string out = "results";
+
+  bool IsFromOutside() const {
+    return std::find(outside.begin(), outside.end(), policy) != outside.end();
+  }
 };
 
 [[noreturn]] void Refuse(const char* option, const std::string& problem,
@@ -82,7 +90,20 @@ void PrintState(const std::filesystem::path& recorded, const std::filesystem::pa
   }
 }
 
-int Replay(const ReplayArguments& arguments) {
+// Makes policies from outside known to the experiment; a single one needs no --policy.
+void AddExternalPolicies(ReplayArguments* arguments) {
+  const std::vector<std::shared_ptr<const ExternalPolicy>> external = Open(arguments->external);
+  for (const auto& policy : external) {
+    AddOverrides(*policy, &arguments->set);
+    arguments->outside.push_back(policy->name);
+  }
+  if (arguments->policy.empty() && external.size() == 1) arguments->policy = external.front()->name;
+  if (arguments->policy.empty())
+    Refuse("--policy", "is required", "a policy of `cosched list policies`, or one from outside");
+}
+
+int Replay(ReplayArguments arguments) {
+  AddExternalPolicies(&arguments);
   const std::optional<double> from = From(arguments.from);
   const Topology topology = Topology::ThisMachine();
   const ScratchFolder scratch;
@@ -90,7 +111,8 @@ int Replay(const ReplayArguments& arguments) {
                                   .recorded_policy = arguments.recorded,
                                   .policy = arguments.policy,
                                   .profile = arguments.profile,
-                                  .set = arguments.set},
+                                  .set = arguments.set,
+                                  .policy_is_set = arguments.IsFromOutside()},
                                  scratch.path(), topology);
   const ExperimentConfig& config = sweep.points.front().config;
   ExecuteOptions options{.results = arguments.out};
@@ -123,7 +145,8 @@ void AddReplayCommand(CLI::App& app, int* exit_code) {
   const auto arguments = std::make_shared<ReplayArguments>();
   command->add_option("RESULTS", arguments->results, "The run: results/<experiment>/<run>")
       ->required();
-  command->add_option("--policy", arguments->policy, "What is to decide instead")->required();
+  command->add_option("--policy", arguments->policy, "What is to decide instead");
+  AddExternalPolicyOptions(command, &arguments->external);
   command->add_option("--recorded", arguments->recorded,
                       "Instead of which policy of the run; default: of each");
   command->add_option("--from", arguments->from,

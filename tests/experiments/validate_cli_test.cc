@@ -143,6 +143,15 @@ TEST_F(ValidateCliTest, TheTwinOfASimulatedRunIsTheRun) {
   EXPECT_TRUE(std::filesystem::exists(folder_.path() / "results" / "s-replay"));
 }
 
+TEST_F(ValidateCliTest, ReplayTakesAPolicyFromOutside) {
+  const std::string run = Simulated("p.json", "first");
+  const Ended ended =
+      Run({"replay", run, "--policy-library", COSCHED_LIBRARY_EXAMPLE, "--recorded", "strict"});
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+  ExpectHas(ended.out, {"strict (malleable), 5 trials; largest-first in its place"});
+  ExpectRefused({"replay", run}, {"--policy", "is required"});
+}
+
 TEST_F(ValidateCliTest, ReplayGivesTheOtherPolicysOwnRun) {
   const std::string run = Simulated("p.json", "first");
   ASSERT_EQ(Run({"replay", run, "--policy", "max-prop"}).exit_code, 0);
