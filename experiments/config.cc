@@ -315,7 +315,10 @@ std::optional<ProfileConfig> ReadProfile(const TomlTable& root, const std::files
     return std::nullopt;
   }
   ProfileConfig read{
-      .file = folder / machine.String("profile"), .hash = {}, .profile = {}, .speeds = {}};
+      .file = std::filesystem::absolute(folder / machine.String("profile")).lexically_normal(),
+      .hash = {},
+      .profile = {},
+      .speeds = {}};
   read.profile = std::make_shared<const Profile>(LoadProfile(read.file));
   std::ifstream stream(read.file, std::ios::binary);
   std::ostringstream bytes;
