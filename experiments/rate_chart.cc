@@ -16,6 +16,11 @@ constexpr int kRows = 7;
 constexpr int kLevels = 8;  // Of one character.
 constexpr std::array kBlocks = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 
+struct RateUnit {
+  const char* name;
+  double seconds;
+};
+
 // Arrivals per second in each of `columns` equal parts of the span. A bin on a border counts for
 // both sides, by where the border cuts it.
 std::vector<double> Rates(const RateSeries& series, Duration span, int columns) {
@@ -42,6 +47,16 @@ std::vector<double> Rates(const RateSeries& series, Duration span, int columns) 
   return arrivals;
 }
 
+// The shortest in which the highest rate is at least 1.
+RateUnit RateUnitFor(double top_per_second) {
+  constexpr std::array kUnits = {RateUnit{"second", 1}, RateUnit{"minute", 60},
+                                 RateUnit{"hour", 3600}, RateUnit{"day", 86'400}};
+  for (const RateUnit& unit : kUnits) {
+    if (top_per_second * unit.seconds >= 1) return unit;
+  }
+  return kUnits.back();
+}
+
 std::string TimeAxis(Duration span, int columns, int margin) {
   std::string line(static_cast<size_t>(margin) + 1, ' ');
   const std::array labels = {std::string("0"), AxisDuration(span / 2), AxisDuration(span)};
@@ -63,9 +78,10 @@ std::string RateChart(const RateSeries& series, Duration span, int columns) {
   const int width = columns - kLabel - 1;
   const std::vector<double> rates = Rates(series, span, width);
   const double top = *std::max_element(rates.begin(), rates.end());
-  std::string chart;
+  const RateUnit unit = RateUnitFor(top);
+  std::string chart = fmt::format("arrivals per {}\n", unit.name);
   for (int row = kRows; row >= 1; --row) {
-    const std::string label = row == kRows ? Figure(top) : "";
+    const std::string label = row == kRows ? Figure(top * unit.seconds) : "";
     chart += fmt::format("{:>{}} │", label, kLabel - 1);
     std::string line;
     for (double rate : rates) {

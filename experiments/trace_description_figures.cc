@@ -80,6 +80,8 @@ std::string AxisDuration(Duration time) {
   while (time.count() < kUnits[unit].nanoseconds) ++unit;
   const double value =
       static_cast<double>(time.count()) / static_cast<double>(kUnits[unit].nanoseconds);
+  constexpr double kWhole = 100;  // From here on three digits leave nothing behind the point.
+  if (value >= kWhole) return fmt::format("{} {}", Grouped(std::llround(value)), kUnits[unit].name);
   return fmt::format("{:.3g} {}", value, kUnits[unit].name);
 }
 

@@ -1,6 +1,7 @@
 #include "experiments/trace_description_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -23,9 +24,10 @@ std::string Percentage(int64_t part, int64_t whole) {
   return fmt::format("{:.1f} %", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
 }
 
-// "name            text": the facts above the tables.
-std::string Fact(const char* name, const std::string& text) {
-  return fmt::format("{:<16}{}\n", name, text);
+// A line above the tables: "name            text            remark".
+std::string Fact(std::string_view name, const std::string& text, const std::string& remark = "") {
+  if (remark.empty()) return fmt::format("{:<16}{}\n", name, text);
+  return fmt::format("{:<16}{:<38}  {}\n", name, text, remark);
 }
 
 std::string ArrivalsText(const DescribedTrace& trace, const TraceDescription& description) {
@@ -34,45 +36,44 @@ std::string ArrivalsText(const DescribedTrace& trace, const TraceDescription& de
   std::string text = requests == 0 ? Plural(jobs, "job") : Plural(requests, "request");
   if (requests > 0 && jobs > 0) text += " and " + Plural(jobs, "job");
   if (trace.counts.rows != description.arrivals() && trace.counts.skipped == 0)
-    text += fmt::format(", of {}", Plural(trace.counts.rows, "row"));
+    text += fmt::format(" from {}", Plural(trace.counts.rows, "row"));
   std::string facts = Fact("arrivals", text);
   if (trace.counts.skipped > 0) {
     facts += Fact("skipped",
-                  fmt::format("{} of {} malformed; the first: {}", Grouped(trace.counts.skipped),
+                  fmt::format("{} of {}, malformed; the first: {}", Grouped(trace.counts.skipped),
                               Plural(trace.counts.rows, "row"), trace.counts.first_skipped));
   }
   return facts;
 }
 
-std::string WindowText(const WindowCounts::Summary& windows, double width_s) {
-  return fmt::format("{:<39}from {} on",
-                     fmt::format("{} ({} /s)", Plural(windows.busiest, "arrival"),
-                                 Figure(static_cast<double>(windows.busiest) / width_s)),
-                     HumanDuration(windows.busiest_start));
+std::string BusiestText(std::string_view name, const WindowCounts::Summary& windows, int width_s) {
+  const std::string rate = Figure(static_cast<double>(windows.busiest) / width_s);
+  return Fact(name, fmt::format("{} ({} /s)", Plural(windows.busiest, "arrival"), rate),
+              windows.busiest_start == Duration{0}
+                  ? "from the first arrival on"
+                  : fmt::format("from {} on", HumanDuration(windows.busiest_start)));
 }
 
 std::string RatesText(const TraceDescription& description) {
   const WindowCounts::Summary seconds = description.Seconds();
   const WindowCounts::Summary minutes = description.Minutes();
+  const bool has_minutes = minutes.windows > 1;
   std::string text;
   if (description.MeanRate() > 0) {
-    text += Fact(
-        "mean rate",
-        fmt::format(
-            "{:<32}one every {}", Figure(description.MeanRate()) + " /s",
-            AxisDuration(Duration(static_cast<int64_t>(description.gaps().statistics().Mean())))));
+    const auto gap = static_cast<int64_t>(description.gaps().statistics().Mean());
+    text += Fact("mean rate", Figure(description.MeanRate()) + " /s",
+                 "one every " + AxisDuration(Duration(gap)));
   }
-  text += Fact("busiest second", WindowText(seconds, 1));
-  if (minutes.windows > 1) text += Fact("busiest minute", WindowText(minutes, 60));
-  if (description.Span() > Duration{0}) {
-    text +=
-        Fact("regularity", fmt::format("CV {:.4f} between arrivals{:8}(Poisson: 1, fixed gaps: 0)",
-                                       description.gaps().CoefficientOfVariation(), ""));
-    std::string dispersion = fmt::format("{} in windows of 1 s", Figure(seconds.dispersion));
-    if (minutes.windows > 1) dispersion += fmt::format(", {} of 60 s", Figure(minutes.dispersion));
-    text += Fact("dispersion", fmt::format("{:<39}(Poisson: 1)", dispersion));
-  }
-  return text;
+  text += BusiestText("busiest second", seconds, 1);
+  if (has_minutes) text += BusiestText("busiest minute", minutes, 60);
+  if (description.Span() == Duration{0}) return text;
+  text +=
+      Fact("regularity",
+           fmt::format("CV {:.4f} between arrivals", description.gaps().CoefficientOfVariation()),
+           "Poisson: 1, equal gaps: 0");
+  std::string dispersion = fmt::format("{} in windows of 1 s", Figure(seconds.dispersion));
+  if (has_minutes) dispersion += fmt::format(", {} of 60 s", Figure(minutes.dispersion));
+  return text + Fact("dispersion", dispersion, "Poisson: 1");
 }
 
 std::string SilencesText(const TraceDescription& description) {
@@ -146,24 +147,37 @@ Row NumbersRow(const std::string& name, const NumberStatistics& statistics, bool
   return row;
 }
 
+// What is said below the table of a row in it.
+std::string NumbersNotes(const TraceDescription::Numbers& numbers, int64_t arrivals) {
+  std::string notes;
+  if (!numbers.also.empty())
+    notes += fmt::format("{} is also column {}\n", numbers.name, fmt::join(numbers.also, ", "));
+  const int64_t missing = numbers.missing + numbers.not_numbers;
+  if (missing == 0) return notes;
+  notes += fmt::format("{}: {} of {} have none", numbers.name, Grouped(missing),
+                       Plural(arrivals, "arrival"));
+  if (numbers.not_numbers > 0)
+    notes += fmt::format(" ({} are no numbers)", Grouped(numbers.not_numbers));
+  return notes + "\n";
+}
+
 std::string NumbersText(const TraceDescription& description) {
   std::vector<Row> rows = {{"", "min", "p50", "p90", "p99", "max", "mean", "sum"}};
   std::string notes;
+  std::vector<std::string> constant;
   if (description.gaps().statistics().count() > 0)
     rows.push_back(NumbersRow("between arrivals", description.gaps().statistics(), true));
   for (const TraceDescription::Numbers& numbers : description.AllNumbers()) {
-    std::string name = numbers.name;
-    for (const std::string& also : numbers.also) name += " = " + also;
-    rows.push_back(NumbersRow(name, *numbers.statistics, numbers.unit == "s"));
-    const int64_t missing = numbers.missing + numbers.not_numbers;
-    if (missing == 0) continue;
-    notes += fmt::format("{}: {} of {} have none", name, Grouped(missing),
-                         Plural(description.arrivals(), "arrival"));
-    if (numbers.not_numbers > 0)
-      notes += fmt::format(" ({} are no numbers)", Grouped(numbers.not_numbers));
-    notes += "\n";
+    const NumberStatistics& statistics = *numbers.statistics;
+    if (numbers.is_column && statistics.Min() == statistics.Max()) {
+      constant.push_back(fmt::format("{} {}", numbers.name, Figure(statistics.Min())));
+    } else {
+      rows.push_back(NumbersRow(numbers.name, statistics, numbers.unit == "s"));
+    }
+    notes += NumbersNotes(numbers, description.arrivals());
   }
-  if (rows.size() == 1) return "";
+  if (!constant.empty()) notes += fmt::format("constant: {}\n", fmt::join(constant, ", "));
+  if (rows.size() == 1) return notes.empty() ? "" : "\n" + notes;
   return "\n" + Table(rows) + notes;
 }
 
@@ -213,7 +227,7 @@ std::string DescriptionText(const DescribedTrace& trace, const TraceDescription&
   if (options.chart_columns > 0) {
     const std::string chart =
         RateChart(description.series(), description.Span(), options.chart_columns);
-    if (!chart.empty()) text += "\narrivals per second\n" + chart;
+    if (!chart.empty()) text += "\n" + chart;
   }
   return text + NumbersText(description) + TenantsText(description, options.chart_columns > 0);
 }

@@ -13,8 +13,10 @@ from style import plt
 LINE = "#0072B2"
 REFERENCE = "#D55E00"
 AREA = "#56B4E9"
-MOST_POINTS = 400  # Of the rate over time: more is a black band.
+MOST_BINS, FEWEST_BINS = 400, 40  # Of the rate over time: more is a black band.
+ARRIVALS_PER_BIN = 8  # On average, where there are more than the fewest bins: the rate of few is noise.
 MOST_LAGS = 500
+RATE_UNITS = [("second", 1.0), ("minute", 60.0), ("hour", 3600.0), ("day", 86400.0)]
 TIME_UNITS = [("d", 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)]
 
 
@@ -26,22 +28,35 @@ def time_unit(seconds):
     return TIME_UNITS[-1]
 
 
+def figure_text(value):
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
 def time_text(seconds):
     for name, size in TIME_UNITS:
         if seconds >= size:
-            return f"{seconds / size:.3g} {name}"
+            return f"{figure_text(seconds / size)} {name}"
     return f"{seconds:.3g} s"
 
 
+def rate_unit(per_second):
+    """(name, seconds) of the shortest unit in which so high a rate is at least 1."""
+    for name, size in RATE_UNITS:
+        if per_second * size >= 1:
+            return name, size
+    return RATE_UNITS[-1]
+
+
 def merged(counts, width, most):
-    """Counts in at most `most` bins of equal width, and that width; arrivals of a cut last bin are left to the caller."""
+    """Counts in at most `most` bins of equal width, and that width."""
     together = -(-len(counts) // most)
     padded = np.concatenate([counts, np.zeros(-len(counts) % together)])
     return padded.reshape(-1, together).sum(axis=1), width * together
 
 
 def draw_rate(axes, trace):
-    counts, width = merged(np.array(trace["rate"]["arrivals"], dtype=float), trace["rate"]["width_s"], MOST_POINTS)
+    most = min(MOST_BINS, max(FEWEST_BINS, trace["arrivals"] // ARRIVALS_PER_BIN))
+    counts, width = merged(np.array(trace["rate"]["arrivals"], dtype=float), trace["rate"]["width_s"], most)
     span = trace["span_s"]
     name, unit = time_unit(span)
     edges = np.minimum(np.arange(len(counts) + 1) * width, span)
@@ -49,15 +64,16 @@ def draw_rate(axes, trace):
     whole = extents > 0.5 * width  # The rest of a bin at the end says little.
     counts, extents = counts[whole], extents[whole]
     edges = edges[:len(counts) + 1]
-    rates = counts / extents
+    per, per_seconds = rate_unit((counts / extents).max())
+    rates = counts / extents * per_seconds
+    mean = trace["mean_rate_per_s"] * per_seconds
     axes.stairs(rates, edges / unit, fill=True, color=AREA, alpha=0.45)
     axes.stairs(rates, edges / unit, color=LINE, linewidth=0.8, baseline=None)
-    axes.axhline(trace["mean_rate_per_s"], color=REFERENCE, linewidth=1, linestyle=(0, (5, 2)),
-                 label=f"mean {trace['mean_rate_per_s']:.4g} /s")
+    axes.axhline(mean, color=REFERENCE, linewidth=1, linestyle=(0, (5, 2)), label=f"mean {mean:.4g} a {per}")
     axes.set_xlim(0, span / unit)
     axes.set_ylim(0, 1.18 * rates.max())
     axes.set_xlabel(f"time since the first arrival [{name}]")
-    axes.set_ylabel("arrivals per second")
+    axes.set_ylabel(f"arrivals per {per}")
     axes.set_title(f"Rate over time, in bins of {time_text(width)}", loc="left")
     axes.legend(loc="upper right")
 
@@ -68,8 +84,9 @@ def draw_gaps(axes, trace):
     points = np.array([point for point in gaps["share_above"] if point[0] > 0 and point[1] > 0])
     axes.set_title("Time between arrivals", loc="left")
     if len(points) < 2:
-        axes.text(0.5, 0.5, "all gaps are equal" if gaps["max"] > 0 else "all at one instant", ha="center", va="center",
-                  transform=axes.transAxes)
+        longest = time_text(gaps["max"])
+        axes.text(0.5, 0.5, f"all gaps are {longest}" if gaps["cv"] == 0 else f"all gaps are 0 or {longest}", ha="center",
+                  va="center", transform=axes.transAxes)
         axes.set_axis_off()
         return
     name, unit = time_unit(gaps["mean"] / 50)
@@ -94,8 +111,8 @@ def autocorrelation(counts, lags):
 
 
 def draw_autocorrelation(axes, trace):
-    counts = np.array(trace["rate"]["arrivals"], dtype=float)
-    width = trace["rate"]["width_s"]
+    counts, width = merged(np.array(trace["rate"]["arrivals"], dtype=float), trace["rate"]["width_s"],
+                           max(FEWEST_BINS, trace["arrivals"]))
     lags = min(MOST_LAGS, len(counts) // 4)
     axes.set_title(f"Autocorrelation of the counts in bins of {time_text(width)}", loc="left")
     if lags < 2 or counts.std() == 0:

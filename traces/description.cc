@@ -1,21 +1,34 @@
 #include "traces/description.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/base/check.h"
 
 namespace cosched {
 namespace {
 
-// What two columns say is taken for the same if all this is.
+bool Near(double a, double b, double relative_error) {
+  return std::abs(a - b) <= relative_error * std::max(std::abs(a), std::abs(b));
+}
+
+// What two columns say is taken for the same if all this is. Where all say one thing, that it is
+// the same says nothing.
 bool Alike(const TraceDescription::Numbers& a, const TraceDescription::Numbers& b) {
+  constexpr double kRounding = 1e-12;
+  constexpr std::array kShares = {0.1, 0.25, 0.5, 0.75, 0.9, 0.99};
   const NumberStatistics& x = *a.statistics;
   const NumberStatistics& y = *b.statistics;
-  if (a.unit != b.unit || x.count() != y.count() || x.Sum() != y.Sum()) return false;
-  if (x.Min() != y.Min() || x.Max() != y.Max()) return false;
-  constexpr std::array kShares = {0.1, 0.25, 0.5, 0.75, 0.9, 0.99};
-  return std::all_of(kShares.begin(), kShares.end(),
-                     [&](double share) { return x.Quantile(share) == y.Quantile(share); });
+  // Files write seconds.
+  const double unit_x = a.unit == "s" ? 1e9 : 1, unit_y = b.unit == "s" ? 1e9 : 1;
+  const auto near = [&](double in_x, double in_y, double error) {
+    return Near(in_x / unit_x, in_y / unit_y, error);
+  };
+  return x.count() == y.count() && x.Min() < x.Max() && near(x.Sum(), y.Sum(), kRounding) &&
+         near(x.Min(), y.Min(), kRounding) && near(x.Max(), y.Max(), kRounding) &&
+         std::all_of(kShares.begin(), kShares.end(), [&](double share) {
+           return near(x.Quantile(share), y.Quantile(share), 3 * ValueHistogram::kRelativeError);
+         });
 }
 
 }  // namespace

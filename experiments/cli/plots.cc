@@ -9,6 +9,13 @@
 #include "experiments/manifest.h"
 
 namespace cosched {
+namespace {
+
+constexpr const char* kNoScript =
+    "no plots: plots/{}.py is neither in the source tree nor beside the binary\n";
+
+}  // namespace
+
 std::vector<std::string> PythonCandidates() {
   if (const char* chosen = std::getenv("COSCHED_PYTHON"); chosen && *chosen) return {chosen};
   return {"/usr/bin/python3", "python3"};
@@ -57,8 +64,7 @@ bool DrawPlots(const std::filesystem::path& run) {
 bool DrawWith(const std::string& name, const std::filesystem::path& run) {
   const std::filesystem::path script = FindTreeFile("plots/" + name + ".py");
   if (script.empty()) {
-    fmt::print(stderr,
-               "no plots: plots/{}.py is neither in the source tree nor beside the binary\n", name);
+    fmt::print(stderr, kNoScript, name);
     return false;
   }
   const std::string python = FindPython();
@@ -75,6 +81,25 @@ bool DrawWith(const std::string& name, const std::filesystem::path& run) {
   fmt::print(stderr, "the plots failed; the records are whole. To try again: {} {} {}\n", python,
              script.string(), run.string());
   return false;
+}
+
+bool RunPlotScript(const std::string& script, const std::vector<std::string>& arguments) {
+  const std::filesystem::path file = FindTreeFile("plots/" + script + ".py");
+  const std::string python = FindPython();
+  if (file.empty()) {
+    fmt::print(stderr, kNoScript, script);
+    return false;
+  }
+  if (python.empty()) {
+    fmt::print(stderr,
+               "no plots: no python with matplotlib and pandas; apt-get install python3-matplotlib "
+               "python3-pandas, or name one in $COSCHED_PYTHON\n");
+    return false;
+  }
+  std::vector<std::string> command = {python, file.string()};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  std::fflush(stdout);
+  return RunProgram(std::move(command)) == 0;
 }
 
 }  // namespace cosched

@@ -26,6 +26,10 @@ bool DrawPlots(const std::filesystem::path& run);
 // The same with plots/<script>.py.
 bool DrawWith(const std::string& script, const std::filesystem::path& run);
 
+// Runs plots/<script>.py with these arguments; it prints the paths of what it drew. False, with the
+// reason on stderr, if it can't or fails.
+bool RunPlotScript(const std::string& script, const std::vector<std::string>& arguments);
+
 // The binary that runs now.
 std::filesystem::path ThisBinary();
 

@@ -1,0 +1,188 @@
+// `cosched trace convert`: a trace, or a part of it, in another format.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/base/error.h"
+#include "experiments/cli/trace.h"
+#include "experiments/output_file.h"
+#include "traces/formats.h"
+#include "traces/input/numbers.h"
+#include "traces/selection.h"
+#include "traces/survey.h"
+#include "traces/writers.h"
+
+namespace cosched {
+namespace {
+
+constexpr size_t kBuffer = 1 << 20;
+constexpr double kLargestSpeedup = 1e9;
+
+struct ConvertArguments {
+  std::string in;
+  std::string out;
+  std::string to;
+  TraceFileArguments input;
+  std::string window;
+  std::string sample = "1";
+  std::string speedup = "1";
+  std::string seed = "1";
+};
+
+[[noreturn]] void Refuse(const char* option, const std::string& text, const std::string& allowed) {
+  throw InputError({.file = "command line",
+                    .key = option,
+                    .problem = fmt::format("\"{}\"", text),
+                    .allowed = allowed});
+}
+
+template <typename Number>
+bool Parse(const std::string& text, Number* number) {
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, *number);
+  return error == std::errc() && rest == end;
+}
+
+// START:LENGTH in seconds; either may be left out.
+void ParseWindow(const std::string& text, TraceSelection* selection) {
+  constexpr const char* kAllowed =
+      "START:LENGTH in seconds from the first arrival, e.g. 600:300, :300 or 600:";
+  constexpr Duration kLongest = std::chrono::seconds(1'000'000'000);
+  const size_t colon = text.find(':');
+  if (colon == std::string::npos) Refuse("--window", text, kAllowed);
+  const std::string start = text.substr(0, colon), length = text.substr(colon + 1);
+  if (!start.empty() && (!ParseSeconds(start, &selection->start) ||
+                         selection->start < Duration{0} || selection->start > kLongest)) {
+    Refuse("--window", text, kAllowed);
+  }
+  if (length.empty()) return;
+  Duration parsed{0};
+  if (!ParseSeconds(length, &parsed) || parsed <= Duration{0} || parsed > kLongest)
+    Refuse("--window", text, kAllowed);
+  selection->length = parsed;
+}
+
+TraceSelection Selection(const ConvertArguments& arguments) {
+  TraceSelection selection;
+  if (!arguments.window.empty()) ParseWindow(arguments.window, &selection);
+  if (!Parse(arguments.sample, &selection.sample) ||
+      !(selection.sample > 0 && selection.sample <= 1)) {
+    Refuse("--sample", arguments.sample, "a share above 0 up to 1");
+  }
+  if (!Parse(arguments.speedup, &selection.speedup) ||
+      !(selection.speedup >= 1 / kLargestSpeedup && selection.speedup <= kLargestSpeedup)) {
+    Refuse("--speedup", arguments.speedup, "a factor from 1e-9 to 1e9; 60: 60 times as fast");
+  }
+  if (!Parse(arguments.seed, &selection.seed))
+    Refuse("--seed", arguments.seed, "an integer from 0");
+  return selection;
+}
+
+void CheckPaths(const ConvertArguments& arguments) {
+  std::error_code error;
+  if (std::filesystem::exists(arguments.in, error) &&
+      !std::filesystem::is_regular_file(arguments.in, error)) {
+    throw InputError({.file = arguments.in,
+                      .problem = "is no regular file",
+                      .allowed = "a file: converting reads it twice"});
+  }
+  if (std::filesystem::equivalent(arguments.in, arguments.out, error))
+    Refuse("OUT", arguments.out, "another file than IN");
+}
+
+struct Source {
+  const TraceFormat* format;
+  std::unique_ptr<SelectedTrace> reader;
+};
+
+Source OpenSource(const ConvertArguments& arguments, const TraceSelection& selection) {
+  OpenedTrace trace = Open(arguments.in, arguments.input);
+  return {trace.format, std::make_unique<SelectedTrace>(std::move(trace.reader), selection)};
+}
+
+// All of it appears under its name, or nothing.
+void Write(TraceReader* reader, TraceWriter* writer, const std::filesystem::path& out) {
+  std::filesystem::path partial = out;
+  partial += ".partial";
+  try {
+    OutputFile file(partial);
+    std::string text;
+    writer->Begin(&text);
+    for (Arrival arrival; reader->Next(&arrival);) {
+      writer->Write(arrival, &text);
+      if (text.size() < kBuffer) continue;
+      file.Write(text);
+      text.clear();
+    }
+    file.Write(text);
+    file.Sync();
+  } catch (...) {
+    std::error_code ignored;
+    std::filesystem::remove(partial, ignored);
+    throw;
+  }
+  Rename(partial, out);
+}
+
+void PrintSummary(const ConvertArguments& arguments, const TraceSurvey& survey,
+                  const TraceReader::Counts& counts, const std::vector<std::string>& losses) {
+  fmt::print("{}: {} arrivals from {} rows of {} ({})\n", arguments.out, survey.arrivals(),
+             counts.rows, arguments.in, survey.format);
+  if (counts.skipped > 0) {
+    fmt::print("skipped: {} malformed rows; the first: {}\n", counts.skipped, counts.first_skipped);
+  }
+  if (losses.empty()) fmt::print("lost: nothing\n");
+  for (const std::string& loss : losses) fmt::print("lost: {}\n", loss);
+}
+
+int Convert(const ConvertArguments& arguments) {
+  const TraceTarget& target = FindTraceTarget(arguments.to);
+  const TraceSelection selection = Selection(arguments);
+  CheckPaths(arguments);
+  Source first = OpenSource(arguments, selection);
+  const TraceSurvey survey = Survey(first.reader.get(), std::string(first.format->name));
+  if (survey.arrivals() == 0) {
+    throw InputError({.file = arguments.in,
+                      .problem = "no arrival is left by --window and --sample",
+                      .allowed = "a window within the trace, a larger sample"});
+  }
+  const std::unique_ptr<TraceWriter> writer = target.make(survey);
+  const Source second = OpenSource(arguments, selection);
+  Write(second.reader.get(), writer.get(), arguments.out);
+  PrintSummary(arguments, survey, second.reader->RowCounts(), target.losses(survey));
+  return 0;
+}
+
+}  // namespace
+
+void AddTraceConvertCommand(CLI::App& trace, int* exit_code) {
+  CLI::App* command = trace.add_subcommand(
+      "convert", "Write a trace, or a part of it, in another format, and say what is lost");
+  const auto arguments = std::make_shared<ConvertArguments>();
+  std::string targets;
+  for (const TraceTarget& target : TraceTargets())
+    targets += fmt::format("{}{} ({})", targets.empty() ? "" : ", ", target.name, target.summary);
+  command->add_option("IN", arguments->in, "The trace; may be packed (gzip, bzip2, xz)")
+      ->required();
+  command->add_option("OUT", arguments->out, "The file to write; replaced if it is there")
+      ->required();
+  command->add_option("--to", arguments->to, "Its format: " + targets)->required();
+  AddTraceFileOptions(command, &arguments->input);
+  command->add_option("--window", arguments->window,
+                      "Only START:LENGTH, in the file's seconds from its first arrival");
+  command->add_option("--sample", arguments->sample, "Keep each arrival with this probability")
+      ->capture_default_str();
+  command->add_option("--speedup", arguments->speedup, "Arrivals come so many times as fast")
+      ->capture_default_str();
+  command->add_option("--seed", arguments->seed, "Of the sample")->capture_default_str();
+  command->callback([arguments, exit_code] { *exit_code = Convert(*arguments); });
+}
+
+}  // namespace cosched

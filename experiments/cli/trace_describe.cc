@@ -1,0 +1,97 @@
+// `cosched trace describe`: what is in a trace, as text, as JSON, as a plot.
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "engine/base/error.h"
+#include "experiments/cli/plots.h"
+#include "experiments/cli/scratch_folder.h"
+#include "experiments/cli/trace.h"
+#include "experiments/output_file.h"
+#include "experiments/trace_description_text.h"
+#include "traces/formats.h"
+
+namespace cosched {
+namespace {
+
+constexpr int kNoPlot = 1;
+constexpr int kWidestChart = 100;
+
+struct DescribeArguments {
+  std::string file;
+  TraceFileArguments input;
+  bool json = false;
+  std::optional<std::string> plot;
+};
+
+// Characters in a line of stdout; 0 if it is no terminal.
+int TerminalColumns() {
+  winsize size = {};
+  if (isatty(STDOUT_FILENO) != 1 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
+  return std::min<int>(size.ws_col, kWidestChart);
+}
+
+std::string Dump(const nlohmann::json& json) {
+  // A tenant's name may be anything that its format allows.
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+// FILE's name without what says how it is stored, in the current folder.
+std::string DefaultPlot(const std::string& file) {
+  std::filesystem::path name = std::filesystem::path(file).filename();
+  for (const char* packed : {".gz", ".bz2", ".xz"}) {
+    if (name.extension() == packed) name.replace_extension();
+  }
+  return name.replace_extension(".png").string();
+}
+
+bool Plot(const nlohmann::json& description, const DescribeArguments& arguments) {
+  const ScratchFolder scratch;
+  const std::filesystem::path file = scratch.path() / "description.json";
+  WriteFileWhole(file, Dump(description));
+  const std::string out = arguments.plot->empty() ? DefaultPlot(arguments.file) : *arguments.plot;
+  return RunPlotScript("trace_description", {file.string(), "--out", out});
+}
+
+int DescribeFile(const DescribeArguments& arguments) {
+  const OpenedTrace trace = Open(arguments.file, arguments.input);
+  const TraceDescription description = Describe(trace.reader.get());
+  const DescribedTrace described = {.file = arguments.file,
+                                    .format = std::string(trace.format->name),
+                                    .counts = trace.reader->RowCounts()};
+  if (arguments.json) {
+    fmt::print("{}", Dump(DescriptionJson(described, description)));
+  } else {
+    fmt::print("{}", DescriptionText(described, description, {.chart_columns = TerminalColumns()}));
+  }
+  if (!arguments.plot) return 0;
+  return Plot(DescriptionJson(described, description), arguments) ? 0 : kNoPlot;
+}
+
+}  // namespace
+
+void AddTraceDescribeCommand(CLI::App& trace, int* exit_code) {
+  CLI::App* command = trace.add_subcommand(
+      "describe", "What is in a trace: rates, gaps, silences, ties, tenants, sizes");
+  const auto arguments = std::make_shared<DescribeArguments>();
+  command->add_option("FILE", arguments->file, "The trace; may be packed (gzip, bzip2, xz)")
+      ->required();
+  AddTraceFileOptions(command, &arguments->input);
+  command->add_flag("--json", arguments->json, "Everything, as one line of JSON on stdout");
+  command
+      ->add_option("--plot", arguments->plot,
+                   "Also draw rate over time, gaps and autocorrelation; default: FILE's name, .png")
+      ->expected(0, 1);
+  command->callback([arguments, exit_code] { *exit_code = DescribeFile(*arguments); });
+}
+
+}  // namespace cosched
