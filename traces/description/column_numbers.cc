@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "traces/input/numbers.h"
+
 namespace cosched {
 namespace {
 
@@ -22,17 +24,16 @@ void ColumnNumbers::Add(std::string_view text, Duration since) {
     ++missing_;
     return;
   }
-  const ParsedNumber number = ParseNumber(text);
-  switch (number.kind) {
-    case ParsedNumber::Kind::kInteger:
-      statistics_.Add(number.integer);
-      if (!time_decided_) CompareWithTime(static_cast<double>(number.integer), since);
-      return;
-    case ParsedNumber::Kind::kDecimal:
-      statistics_.Add(number.decimal);
-      if (!time_decided_) CompareWithTime(number.decimal, since);
-      return;
-    case ParsedNumber::Kind::kNone: AddOther(text);
+  int64_t integer = 0;
+  double decimal = 0;
+  if (ParseInteger(text, &integer)) {
+    statistics_.Add(integer);
+    if (!time_decided_) CompareWithTime(static_cast<double>(integer), since);
+  } else if (ParseDecimal(text, &decimal)) {
+    statistics_.Add(decimal);
+    if (!time_decided_) CompareWithTime(decimal, since);
+  } else {
+    AddOther(text);
   }
 }
 

@@ -60,30 +60,14 @@ double NumberStatistics::Quantile(double share) const {
   return std::clamp(histogram_.Quantile(share, AllIntegers()), Min(), Max());
 }
 
-ParsedNumber ParseNumber(std::string_view text) {
-  constexpr size_t kSafeDigits = 18;  // Fewer than 10^18 can't overflow.
-  if (!text.empty() && text.size() <= kSafeDigits) {
-    int64_t value = 0;
-    bool digits = true;
-    for (char c : text) {
-      digits &= c >= '0' && c <= '9';
-      value = 10 * value + (c - '0');
-    }
-    if (digits) return {.kind = ParsedNumber::Kind::kInteger, .integer = value};
-  }
-  if (text.starts_with('+')) text.remove_prefix(1);
+bool ParseDecimal(std::string_view text, double* value) {
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  double parsed = 0;
   const char* const end = text.data() + text.size();
-  ParsedNumber number;
-  const auto [integer_end, integer_error] = std::from_chars(text.data(), end, number.integer);
-  if (integer_error == std::errc() && integer_end == end) {
-    number.kind = ParsedNumber::Kind::kInteger;
-    return number;
-  }
-  const auto [decimal_end, decimal_error] = std::from_chars(text.data(), end, number.decimal);
-  const bool parsed =
-      decimal_error == std::errc() && decimal_end == end && std::isfinite(number.decimal);
-  number.kind = parsed ? ParsedNumber::Kind::kDecimal : ParsedNumber::Kind::kNone;
-  return number;
+  const auto [rest, error] = std::from_chars(text.data(), end, parsed);
+  if (error != std::errc() || rest != end || !std::isfinite(parsed)) return false;
+  *value = parsed;
+  return true;
 }
 
 }  // namespace cosched

@@ -50,13 +50,7 @@ class NumberStatistics {
   double correction_ = 0;
 };
 
-// A number as trace files write it: [-+]digits[.digits][e[-+]digits], the whole text. kInteger:
-// written as one, of at most 64 bits.
-struct ParsedNumber {
-  enum class Kind { kNone, kInteger, kDecimal } kind = Kind::kNone;
-  int64_t integer = 0;
-  double decimal = 0;
-};
-ParsedNumber ParseNumber(std::string_view text);
+// A number as trace files write it: [-+]digits[.digits][e[-+]digits], the whole text; finite.
+bool ParseDecimal(std::string_view text, double* value);
 
 }  // namespace cosched
