@@ -160,7 +160,9 @@ bool ParseScaled(std::string_view text, int decimals, int64_t* value) {
   for (; at < end && at - whole <= kSafeWhole && IsDigit(*at); ++at)
     scaled = scaled * 10 + (*at - '0');
   const ptrdiff_t whole_digits = at - whole;
-  if (whole_digits > 0 && whole_digits <= kSafeWhole && decimals < std::ssize(kPowers)) {
+  // ".25" is a number too, and the fraction of each date.
+  const bool has_digits = whole_digits > 0 || (end - at > 1 && *at == '.' && IsDigit(at[1]));
+  if (has_digits && whole_digits <= kSafeWhole && decimals < std::ssize(kPowers)) {
     int missing = decimals;
     bool round_up = false;
     if (at < end && *at == '.') {
