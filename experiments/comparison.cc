@@ -1,6 +1,7 @@
 #include "experiments/comparison.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -23,7 +24,7 @@ std::string Plural(int64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-std::string GroupRow(const Group& group) {
+std::string GroupRow(const Group& group, size_t width) {
   std::vector<double> resizes;
   int failed = 0;
   for (const ComparedCell& cell : group.cells) {
@@ -31,10 +32,10 @@ std::string GroupRow(const Group& group) {
     failed += cell.summary.failed;
   }
   for (const ComparedCell& cell : group.failed) failed += cell.summary.failed;
-  const auto text = [&group](auto metric, auto format, int width) {
-    return MedianText(group.Values(metric), format, width);
+  const auto text = [&group](auto metric, auto format, int digits) {
+    return MedianText(group.Values(metric), format, digits);
   };
-  return fmt::format("{:<16} {:<17} {:<17} {:<16} {:<13} {:<13} {:>7} {:>4}\n", group.policy,
+  return fmt::format("{:<{}} {:<17} {:<17} {:<16} {:<13} {:<13} {:>7} {:>4}\n", group.policy, width,
                      text(&CellSummary::makespan_s, Number, 5),
                      text(&CellSummary::mean_turnaround_s, Number, 5),
                      text(&CellSummary::throughput_jobs_per_hour, Number, 4),
@@ -73,12 +74,13 @@ std::string WinsLine(const ComparedCells& cells, Elasticity elasticity, const ch
 }
 
 std::string ElasticityBlock(const ComparedCells& cells, Elasticity elasticity) {
-  std::string text = fmt::format("\n{:<16} {:<17} {:<17} {:<16} {:<13} {:<13} {:>7} {:>4}\n",
-                                 ToString(elasticity), "   makespan s", "   turnaround s",
-                                 "   jobs/h", "  used %", "  oversub %", "resizes", "fail");
+  std::string text =
+      fmt::format("\n{:<{}} {:<17} {:<17} {:<16} {:<13} {:<13} {:>7} {:>4}\n", ToString(elasticity),
+                  cells.NameWidth(), "   makespan s", "   turnaround s", "   jobs/h", "  used %",
+                  "  oversub %", "resizes", "fail");
   for (const std::string& policy : cells.policies) {
     const Group* group = cells.Find(policy, elasticity);
-    if (group != nullptr) text += GroupRow(*group);
+    if (group != nullptr) text += GroupRow(*group, cells.NameWidth());
   }
   text += WinsLine(cells, elasticity, "makespan", &CellSummary::makespan_s);
   text += WinsLine(cells, elasticity, "mean turnaround", &CellSummary::mean_turnaround_s);
@@ -101,7 +103,7 @@ std::string EffectBlock(const ComparedCells& cells, Elasticity other) {
     const Group* base = cells.Find(policy, other);
     if (malleable == nullptr || base == nullptr) continue;
     if (malleable->cells.empty() || base->cells.empty()) continue;
-    rows += fmt::format("{:<16}", policy);
+    rows += fmt::format("{:<{}}", policy, cells.NameWidth());
     for (const auto metric : {&CellSummary::makespan_s, &CellSummary::mean_turnaround_s,
                               &CellSummary::mean_execution_s}) {
       rows += fmt::format("   {}", EffectText(*malleable, *base, metric));
@@ -119,12 +121,12 @@ std::string EffectBlock(const ComparedCells& cells, Elasticity other) {
 }
 
 // "-" where nobody counted.
-std::string DetailRow(const Group& group) {
-  const auto text = [&group](auto metric, auto format, int width) {
-    return MedianText(group.Values(metric), format, width);
+std::string DetailRow(const Group& group, size_t width) {
+  const auto text = [&group](auto metric, auto format, int digits) {
+    return MedianText(group.Values(metric), format, digits);
   };
   const auto milliseconds = [](double seconds) { return Number(seconds * 1e3); };
-  return fmt::format("{:<16} {:<15} {:<18} {:<17} {:<14} {:<13} {}\n", group.policy,
+  return fmt::format("{:<{}} {:<15} {:<18} {:<17} {:<14} {:<13} {}\n", group.policy, width,
                      text(&CellSummary::worst_tenant_oversubscription, Percent, 4),
                      text(&CellSummary::runqueue_wait_s_per_core_s, milliseconds, 5),
                      text(&CellSummary::involuntary_switches_per_core_s, Number, 5),
@@ -203,7 +205,9 @@ void AddBaselineNote(const ComparedCells& cells, Notes* notes) {
 
 void AddTrialNotes(const ComparedCells& cells, Notes* notes) {
   size_t fewest = SIZE_MAX;
-  for (const Group& group : cells.groups) fewest = std::min(fewest, group.cells.size());
+  for (const Group& group : cells.groups) {
+    if (!group.cells.empty()) fewest = std::min(fewest, group.cells.size());
+  }
   if (fewest < kFewTrials) {
     notes->Add(
         fmt::format("FEW TRIALS: only {} for some rows; intervals and p mean little below {}",
@@ -238,10 +242,21 @@ void AddFailureNotes(const ComparedCells& cells, Notes* notes) {
   }
 }
 
+// "36 cells", "6 simulated cells (profile example.json)", "12 cells, 6 of them simulated (…)".
+std::string CellsText(const ComparedCells& cells) {
+  if (cells.simulated == 0) return Plural(cells.cells, "cell");
+  const std::string basis =
+      fmt::format("({} {})", cells.profiles.size() == 1 ? "profile" : "profiles",
+                  fmt::join(cells.profiles, ", "));
+  if (cells.simulated == cells.cells)
+    return fmt::format("{} {}", Plural(cells.cells, "simulated cell"), basis);
+  return fmt::format("{}, {} of them simulated {}", Plural(cells.cells, "cell"), cells.simulated,
+                     basis);
+}
+
 std::string Title(const ComparedCells& cells) {
   return fmt::format(
-      "{} = {} x {} x {}; median [95 % bootstrap interval] over trials\n",
-      Plural(cells.cells, "cell"),
+      "{} = {} x {} x {}; median [95 % bootstrap interval] over trials\n", CellsText(cells),
       cells.policies.size() == 1 ? "1 policy" : fmt::format("{} policies", cells.policies.size()),
       cells.elasticities.size() == 1 ? "1 elasticity"
                                      : fmt::format("{} elasticities", cells.elasticities.size()),
@@ -291,12 +306,12 @@ std::string DetailTable(const std::vector<std::filesystem::path>& runs) {
   std::string text =
       "what the kernel counted, per second of a granted core; median [95 % interval]\n";
   for (const Elasticity elasticity : cells.elasticities) {
-    text += fmt::format("\n{:<16} {:<15} {:<18} {:<17} {:<14} {:<13} {}\n", ToString(elasticity),
-                        "worst tenant %", " run-queue wait ms", " switches forced", " migrations",
-                        " throttled ms", " pressure ms");
+    text += fmt::format("\n{:<{}} {:<15} {:<18} {:<17} {:<14} {:<13} {}\n", ToString(elasticity),
+                        cells.NameWidth(), "worst tenant %", " run-queue wait ms",
+                        " switches forced", " migrations", " throttled ms", " pressure ms");
     for (const std::string& policy : cells.policies) {
       const Group* group = cells.Find(policy, elasticity);
-      if (group != nullptr) text += DetailRow(*group);
+      if (group != nullptr) text += DetailRow(*group, cells.NameWidth());
     }
   }
   return text;

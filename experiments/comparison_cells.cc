@@ -8,12 +8,16 @@
 namespace cosched {
 namespace {
 
-// The order in which the experiment names its policies; empty if there is no manifest that tells.
-std::vector<std::string> PolicyOrder(const std::filesystem::path& run) {
+// Empty if there is none that tells anything.
+nlohmann::json ManifestOf(const std::filesystem::path& run) {
   std::ifstream stream(run / "manifest.json");
-  const nlohmann::json manifest = nlohmann::json::parse(stream, nullptr, false);
+  nlohmann::json manifest = nlohmann::json::parse(stream, nullptr, false);
+  return manifest.is_object() ? manifest : nlohmann::json::object();
+}
+
+// The order in which the experiment names its policies.
+std::vector<std::string> PolicyOrder(const nlohmann::json& manifest) {
   std::vector<std::string> order;
-  if (!manifest.is_object()) return order;
   for (const auto& policy : manifest.value("policies", nlohmann::json::array())) {
     if (policy.is_object()) order.push_back(policy.value("name", ""));
   }
@@ -49,6 +53,12 @@ std::vector<double> Group::Values(std::optional<double> CellSummary::*metric) co
   return values;
 }
 
+size_t ComparedCells::NameWidth() const {
+  size_t width = 16;
+  for (const std::string& policy : policies) width = std::max(width, policy.size());
+  return width;
+}
+
 const Group* ComparedCells::Find(const std::string& policy, Elasticity elasticity) const {
   for (const Group& group : groups) {
     if (group.policy == policy && group.elasticity == elasticity) return &group;
@@ -63,7 +73,15 @@ ComparedCells ReadCells(const std::vector<std::filesystem::path>& runs) {
   std::set<Elasticity> elasticities;
   std::set<std::pair<int, int>> trials;
   for (const std::filesystem::path& run : runs) {
-    for (const std::string& policy : PolicyOrder(run)) AddOnce(policy, &order);
+    const nlohmann::json manifest = ManifestOf(run);
+    for (const std::string& policy : PolicyOrder(manifest)) AddOnce(policy, &order);
+    const nlohmann::json experiment = manifest.value("experiment", nlohmann::json::object());
+    const bool simulated = experiment.value("backend", "") == "simulated";
+    if (simulated) {
+      const std::filesystem::path profile =
+          experiment.value("profile", nlohmann::json::object()).value("file", "");
+      result.profiles.insert(profile.filename().string());
+    }
     for (const CellKey& key : WholeCells(run)) {
       ComparedCell cell{{result.runs, key.trial}, Summarize(run, key), FindThreadExcess(run, key)};
       Group& group = FindOrAdd(key, &result.groups);
@@ -72,6 +90,7 @@ ComparedCells ReadCells(const std::vector<std::filesystem::path>& runs) {
       elasticities.insert(key.elasticity);
       trials.insert(cell.trial);
       ++result.cells;
+      result.simulated += simulated ? 1 : 0;
     }
     ++result.runs;
   }

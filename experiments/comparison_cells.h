@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,8 +36,11 @@ struct ComparedCells {
   std::vector<Elasticity> elasticities;  // Those that occur.
   int runs = 0;
   int cells = 0;
-  int trials = 0;  // (run, trial) pairs.
+  int simulated = 0;               // Of these cells.
+  std::set<std::string> profiles;  // What the simulated ones rest on: file names.
+  int trials = 0;                  // (run, trial) pairs.
 
+  size_t NameWidth() const;  // Of a column of policies.
   const Group* Find(const std::string& policy,
                     Elasticity elasticity) const;  // nullptr if there is none.
 };

@@ -90,12 +90,12 @@ def draw(run):
     for axes in grid[-1]:
         axes.set_xlabel("time [s]")
         axes.set_xlim(left=0)
-    style.legend_below(figure, columns=4, handles=[
+    style.legend_below(figure, columns=4 if columns > 1 else 2, handles=[
         Line2D([], [], color=style.INK, linewidth=1, linestyle=(0, (4, 2)), label="the machine's cores"),
         Line2D([], [], color=style.EXCESS, linewidth=1, label="runnable compute threads"),
         Patch(facecolor="#c9d6df", label="cores granted (shared ones once)"),
         Patch(facecolor=style.EXCESS, alpha=0.35, label="oversubscription")])
-    figure.suptitle(f"{run.name}: cores by tenant (one colour a job), trial {run.cells[0].trial}{run.shown_jobs()}")
+    figure.suptitle(f"{run.title}: cores by tenant (one colour a job), trial {run.cells[0].trial}{run.shown_jobs()}")
     return figure
 
 

@@ -75,7 +75,7 @@ def draw(run):
     bar.ax.set_yticklabels(labels)
     bar.ax.tick_params(which="both", length=0)
     style.legend_below(figure, [Patch(facecolor=style.WAITING, label="waiting or paused")], 1)
-    figure.suptitle(f"{run.name}: cores of every job, trial {run.cells[0].trial}{run.shown_jobs()}")
+    figure.suptitle(f"{run.title}: cores of every job, trial {run.cells[0].trial}{run.shown_jobs()}")
     return figure
 
 

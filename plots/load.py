@@ -73,6 +73,12 @@ class Run:
     def name(self):
         return self.manifest.get("experiment", {}).get("name", self.path.name)
 
+    @property
+    def title(self):
+        """The name, and which world it was."""
+        simulated = self.manifest.get("experiment", {}).get("backend") == "simulated"
+        return f"{self.name}, simulated" if simulated else self.name
+
     def oversubscribes(self, policy):
         return any(p["name"] == policy and p["oversubscribes"] for p in self.manifest.get("policies", []))
 

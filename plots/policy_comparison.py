@@ -65,7 +65,7 @@ def draw(run):
                        label="one trial"),
                 Line2D([], [], color=style.INK, linewidth=1.4, label="95 % bootstrap interval of the median")]
     style.legend_below(figure, handles, len(handles))
-    figure.suptitle(f"{run.name}: median of {trials} trial{'s' if trials != 1 else ''}   (↑ more is better, ↓ less is better)")
+    figure.suptitle(f"{run.title}: median of {trials} trial{'s' if trials != 1 else ''}   (↑ more is better, ↓ less is better)")
     return figure
 
 

@@ -108,7 +108,7 @@ def draw(run):
         axes.xaxis.set_major_locator(plt.MaxNLocator(integer=True))
     grid[-1, 0].set_xlabel("step")
     resized = any(job["resizes"] > 0 for _, job in jobs)
-    figure.suptitle(f"{run.name}: step time of {'the most resized jobs' if resized else 'a job; none was resized'}"
+    figure.suptitle(f"{run.title}: step time of {'the most resized jobs' if resized else 'a job; none was resized'}"
                     "   (dashed: median of jobs that kept their size)")
     return figure
 

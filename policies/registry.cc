@@ -94,6 +94,16 @@ std::string ParameterNames(const PolicyInfo& info) {
   return names.empty() ? fmt::format("nothing: {} has no parameters", info.name) : names;
 }
 
+template <typename Number>
+Number ValueOf(const PolicyParameters& parameters, std::string_view name) {
+  const auto found = parameters.find(name);
+  CHECK(found != parameters.end())
+      << "the policy asks for a parameter \"" << name << "\" that its PolicyInfo does not list";
+  Number value = 0;
+  CHECK(Parse(found->second, &value)) << "parameter \"" << name << "\" is " << found->second;
+  return value;
+}
+
 }  // namespace
 
 std::span<const PolicyInfo> Policies() {
@@ -151,15 +161,11 @@ std::unique_ptr<Policy> MakePolicy(const PolicyInfo& info, const PolicyParameter
 }
 
 double NumberOf(const PolicyParameters& parameters, std::string_view name) {
-  double value = 0;
-  CHECK(Parse(parameters.find(name)->second, &value)) << name;
-  return value;
+  return ValueOf<double>(parameters, name);
 }
 
 int IntegerOf(const PolicyParameters& parameters, std::string_view name) {
-  int value = 0;
-  CHECK(Parse(parameters.find(name)->second, &value)) << name;
-  return value;
+  return ValueOf<int>(parameters, name);
 }
 
 }  // namespace cosched

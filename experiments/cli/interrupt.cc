@@ -1,5 +1,7 @@
 #include "experiments/cli/interrupt.h"
 
+#include <unistd.h>
+
 #include <fstream>
 
 namespace cosched {
@@ -24,6 +26,9 @@ SignalScope::SignalScope() {
   struct sigaction action = {};
   action.sa_handler = [](int) {
     interrupted = 1;
+    // A policy that never answers keeps the run from stopping; whoever waits should know why.
+    constexpr char kText[] = "\ninterrupted: stopping; once more to stop at once\n";
+    [[maybe_unused]] const ssize_t told = write(STDERR_FILENO, kText, sizeof kText - 1);
     std::signal(SIGINT, SIG_DFL);
     std::signal(SIGTERM, SIG_DFL);
   };

@@ -124,7 +124,8 @@ int TellFinished(const RunArguments& arguments, const Sweep& sweep, const Execut
   if (!arguments.no_plots) DrawPlots(executed.run);
   const HarnessResult& result = executed.result;
   if (result.failed > 0)
-    fmt::print(stderr, "{} cells failed; their cell.json says why\n", result.failed);
+    fmt::print(stderr, "{} of {} cells failed; cell.json in their folders says why\n",
+               result.failed, sweep.cells.size());
   if (result.with_failures > 0) {
     fmt::print(
         stderr,
@@ -147,10 +148,20 @@ int RunTask(const RunArguments& arguments, const Sweep& sweep, const Topology& t
   return result.interrupted ? kInterrupted : 0;
 }
 
+// [policy.mine] with a library or program makes a policy known; `policies` says which run.
+void TellIdlePolicies(const ExperimentConfig& config) {
+  for (const auto& [name, policy] : config.external_policies) {
+    const auto& run = config.policies;
+    if (std::find(run.begin(), run.end(), name) == run.end())
+      fmt::print(stderr, "policy.{} is not among the policies: it does not run\n", name);
+  }
+}
+
 int RunExperiment(const RunArguments& arguments) {
   const Topology topology = Topology::ThisMachine();
   const Sweep sweep =
       LoadSweep(arguments.experiment, Overrides(arguments), arguments.quick, topology);
+  TellIdlePolicies(sweep.points.front().config);
   if (arguments.dry_run) {
     if (sweep.IsSwept()) {
       PrintSweep(sweep);

@@ -10,14 +10,10 @@
 
 #include "policies/policy_library.h"
 
+namespace cosched {
 namespace {
 
-using cosched::Allocation;
-using cosched::Event;
-using cosched::JobView;
-using cosched::MachineView;
-
-class LargestFirst final : public cosched::Policy {
+class LargestFirst final : public Policy {
  public:
   explicit LargestFirst(int least) : least_(least) {}
 
@@ -32,7 +28,7 @@ class LargestFirst final : public cosched::Policy {
     for (const JobView* job : waiting) {
       const int cores = std::max(job->request.min, std::min(job->request.preferred, free));
       if (cores > free || cores < std::min(least_, job->request.max)) continue;
-      allocation.jobs[job->id] = cosched::Run{.cores = cores, .split = {}};
+      allocation.jobs[job->id] = Run{.cores = cores, .split = {}};
       free -= cores;
     }
     return allocation;
@@ -42,21 +38,23 @@ class LargestFirst final : public cosched::Policy {
   const int least_;
 };
 
-constexpr cosched::PolicyParameter kParameters[] = {
+constexpr PolicyParameter kParameters[] = {
     {"least", "1", "integer >= 1", "cores below which no job that may have more starts"},
 };
 
-cosched::PolicyInfo LargestFirstPolicy() {
+}  // namespace
+
+PolicyInfo LargestFirstPolicy() {
   return {
       .name = "largest-first",
       .summary = "starts the job that asks for the most cores first",
       .source = "",
       .parameters = kParameters,
-      .make = [](const cosched::PolicyParameters& parameters) -> std::unique_ptr<cosched::Policy> {
-        return std::make_unique<LargestFirst>(cosched::IntegerOf(parameters, "least"));
+      .make = [](const PolicyParameters& parameters) -> std::unique_ptr<Policy> {
+        return std::make_unique<LargestFirst>(IntegerOf(parameters, "least"));
       }};
 }
 
-}  // namespace
+}  // namespace cosched
 
-COSCHED_EXPORT_POLICY(LargestFirstPolicy)
+COSCHED_EXPORT_POLICY(cosched::LargestFirstPolicy)
