@@ -45,14 +45,13 @@ constexpr PolicyParameter kParameters[] = {
 }  // namespace
 
 PolicyInfo LargestFirstPolicy() {
-  return {
-      .name = "largest-first",
-      .summary = "starts the job that asks for the most cores first",
-      .source = "",
-      .parameters = kParameters,
-      .make = [](const PolicyParameters& parameters) -> std::unique_ptr<Policy> {
-        return std::make_unique<LargestFirst>(IntegerOf(parameters, "least"));
-      }};
+  return {.name = "largest-first",
+          .summary = "starts the job that asks for the most cores first",
+          .source = "",
+          .parameters = kParameters,
+          .make = [](const PolicyParameters& parameters) -> std::unique_ptr<Policy> {
+            return std::make_unique<LargestFirst>(IntegerOf(parameters, "least"));
+          }};
 }
 
 }  // namespace cosched
