@@ -94,15 +94,21 @@ bool ParseSpread(std::string_view text, Spread* result) {
   return false;
 }
 
-std::string_view TraceHead::FirstLine() const {
-  std::string_view line = text.substr(0, text.find('\n'));
-  if (line.ends_with('\r')) line.remove_suffix(1);
-  return line;
+std::string_view TraceHead::FirstLine(char comment) const {
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    const size_t first = line.find_first_not_of(" \t");
+    if (first != std::string_view::npos && line[first] != comment) return line;
+  }
+  return "";
 }
 
-bool TraceHead::HasColumns(std::initializer_list<std::string_view> names) const {
+bool TraceHead::HasColumns(std::initializer_list<std::string_view> names, char comment) const {
   CellSplitter splitter({});
-  if (!splitter.Split(FirstLine())) return false;
+  if (!splitter.Split(FirstLine(comment))) return false;
   const std::span<const std::string_view> cells = splitter.Cells();
   return std::all_of(names.begin(), names.end(), [&cells](std::string_view name) {
     return std::find(cells.begin(), cells.end(), name) != cells.end();

@@ -43,9 +43,10 @@ struct TraceHead {
   bool is_all = false;         // It is the whole file.
   std::string_view file_name;  // Without its folder.
 
-  std::string_view FirstLine() const;  // Without its end; "" if there is none.
-  // Whether the first line names all these columns, in any order, among others.
-  bool HasColumns(std::initializer_list<std::string_view> names) const;
+  // The first line that is neither blank nor a comment, without its end; "" if there is none.
+  std::string_view FirstLine(char comment = '\0') const;
+  // Whether that line names all these columns, in any order, among others.
+  bool HasColumns(std::initializer_list<std::string_view> names, char comment = '\0') const;
 };
 
 struct TraceFormat {

@@ -39,6 +39,12 @@ TEST(OpenTrace, UnknownContentListsTheFormats) {
   EXPECT_NE(Refused("").problem.find("no arrival"), std::string::npos);
 }
 
+TEST(OpenTrace, BlankLinesBeforeTheFirstDecideNothing) {
+  EXPECT_EQ(Open("\r\n \t\narrived_at,num_prefill_tokens,num_decode_tokens\n0,1,1\n").format->name,
+            "vidur");
+  EXPECT_EQ(Open("\n  1 5 0 61 16 -1 -1 16 1 1 1 6 1 -1 -1 1 -1 -1\n").format->name, "swf");
+}
+
 TEST(OpenTrace, UnknownNamesListTheFormats) {
   const InputErrorDetails error = Refused("arrival_s\n0\n", "coshed");
   EXPECT_EQ(error.key, "format");

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "engine/base/error.h"
 #include "engine/base/random.h"
@@ -272,6 +273,16 @@ TEST(ExternalSort, SpilledOrNotItIsAStableSort) {
   int64_t key = 0;
   std::string_view record;
   EXPECT_FALSE(nothing.Next(&key, &record));
+}
+
+TEST(ExternalSort, NoFolderForTemporaryFilesIsTheMachinesFault) {
+  const char* before = std::getenv("TMPDIR");
+  const std::string kept = before != nullptr ? before : "";
+  setenv("TMPDIR", "/nonexistent", 1);
+  ExternalSort sort(1);
+  sort.Add(1, "a");
+  EXPECT_THROW(sort.Add(2, "b"), OutputError);
+  before != nullptr ? setenv("TMPDIR", kept.c_str(), 1) : unsetenv("TMPDIR");
 }
 
 }  // namespace

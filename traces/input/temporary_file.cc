@@ -22,8 +22,10 @@ namespace {
 }  // namespace
 
 TemporaryFile::TemporaryFile() {
-  std::string path = std::filesystem::temp_directory_path() / "cosched-trace-XXXXXX";
-  descriptor_ = mkostemp(path.data(), O_CLOEXEC);
+  std::error_code error;
+  std::string path = std::filesystem::temp_directory_path(error) / "cosched-trace-XXXXXX";
+  errno = error.value();
+  if (!error) descriptor_ = mkostemp(path.data(), O_CLOEXEC);
   if (descriptor_ < 0) Fail("can't be made");
   unlink(path.c_str());
 }

@@ -83,17 +83,7 @@ constexpr TableFormat kFormat = {.syntax = {.comment = '#'},
                                  .order = TableFormat::Order::kPromised,
                                  .make = MakeRowFormat<CoschedRow>};
 
-// The header may stand behind comments.
-bool Detect(const TraceHead& head) {
-  TraceHead rest = head;
-  while (rest.FirstLine().starts_with('#') ||
-         rest.FirstLine().find_first_not_of(" \t") == std::string_view::npos) {
-    const size_t newline = rest.text.find('\n');
-    if (newline == std::string_view::npos) return false;
-    rest.text.remove_prefix(newline + 1);
-  }
-  return rest.HasColumns({"arrival_s"});
-}
+bool Detect(const TraceHead& head) { return head.HasColumns({"arrival_s"}, '#'); }
 
 std::unique_ptr<TraceReader> Open(std::unique_ptr<TextInput> input, const TraceOptions& options) {
   return ReadTable(std::move(input), kFormat, options.on_bad_row);

@@ -76,25 +76,19 @@ constexpr TableFormat kFormat = {.syntax = {.separator = ' ', .comment = ';', .n
                                  .order = TableFormat::Order::kAny,
                                  .make = MakeRowFormat<SwfRow>};
 
-// The first line that is no comment has 18 numbers; a file of comments alone is SWF if they are
-// its.
+// The first line that is no comment has 18 numbers, or there are so many comments that it was not
+// seen.
 bool Detect(const TraceHead& head) {
-  TraceHead rest = head;
+  const std::string_view line = head.FirstLine(kFormat.syntax.comment);
+  if (line.empty()) return head.text.starts_with(kFormat.syntax.comment) && !head.is_all;
   CellSplitter splitter(kFormat.syntax);
-  while (!rest.text.empty()) {
-    const std::string_view line = rest.FirstLine();
-    splitter.Split(line);
-    const std::span<const std::string_view> cells = splitter.Cells();
-    if (!cells.empty() && !cells.front().starts_with(';')) {
-      return cells.size() == std::size(kNames) &&
-             std::all_of(cells.begin(), cells.end(), [](std::string_view cell) {
-               int64_t ignored = 0;
-               return ParseScaled(cell, 0, &ignored);
-             });
-    }
-    rest.text.remove_prefix(std::min(rest.text.find('\n'), rest.text.size() - 1) + 1);
-  }
-  return head.text.starts_with(';') && !head.is_all;
+  splitter.Split(line);
+  const std::span<const std::string_view> cells = splitter.Cells();
+  return cells.size() == std::size(kNames) &&
+         std::all_of(cells.begin(), cells.end(), [](std::string_view cell) {
+           int64_t ignored = 0;
+           return ParseScaled(cell, 0, &ignored);
+         });
 }
 
 std::unique_ptr<TraceReader> Open(std::unique_ptr<TextInput> input, const TraceOptions& options) {
