@@ -5,9 +5,13 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <set>
 
 #include "engine/base/error.h"
+#include "tests/traces/read_trace.h"
 
 namespace cosched {
 namespace {
@@ -95,6 +99,48 @@ TEST(TraceFormats, EveryOneRefusesWhatIsNoTrace) {
         };
         EXPECT_THROW(read(), InputError)
             << format.name << " accepts " << input.substr(0, 20) << " of " << input.size();
+      }
+    }
+  }
+}
+
+// The fuzz targets' seeds of a format: small files that show what it may look like.
+std::vector<std::string> Seeds(std::string_view format) {
+  const std::filesystem::path folder =
+      std::filesystem::path(COSCHED_SOURCE_DIR) / "tests" / "fuzz" / "corpus" / format;
+  std::vector<std::string> seeds;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {
+    std::ifstream file(entry.path(), std::ios::binary);
+    seeds.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+  }
+  return seeds;
+}
+
+TEST(TraceFormats, EveryOneHasSeedsThatAreRecognisedAndKeepThePromises) {
+  for (const TraceFormat& format : TraceFormats()) {
+    const std::vector<std::string> seeds = Seeds(format.name);
+    EXPECT_FALSE(seeds.empty()) << "tests/fuzz/corpus/" << format.name;
+    for (const std::string& seed : seeds) {
+      const ReadResult trace = ReadText(seed);
+      EXPECT_EQ(trace.format, format.name);
+      EXPECT_FALSE(trace.arrivals.empty()) << format.name;
+      EXPECT_EQ(trace.counts.skipped, 0) << format.name;
+    }
+  }
+}
+
+TEST(TraceFormats, CutOffAnywhereItIsATraceOrAnError) {
+  for (const TraceFormat& format : TraceFormats()) {
+    for (const std::string& seed : Seeds(format.name)) {
+      for (size_t length = 0; length < seed.size(); ++length) {
+        for (const OnBadRow on_bad_row : {OnBadRow::kError, OnBadRow::kSkip}) {
+          try {
+            ReadText(seed.substr(0, length), format.name, {.on_bad_row = on_bad_row});
+          } catch (const InputError& error) {
+            EXPECT_FALSE(error.details().problem.empty()) << format.name << " at " << length;
+          }
+        }
       }
     }
   }
