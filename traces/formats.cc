@@ -17,11 +17,17 @@ TraceFormat AzureFunctions2021Format();
 TraceFormat AzureLlmFormat();
 TraceFormat BurstGptFormat();
 TraceFormat CoschedFormat();
+TraceFormat DisbFormat();
+TraceFormat ElastisimFormat();
+TraceFormat GapsFormat();
 TraceFormat GavelFormat();
+TraceFormat LoadgenFormat();
+TraceFormat MooncakeFormat();
 TraceFormat PhillyFormat();
 TraceFormat PolluxFormat();
 TraceFormat RateSeriesFormat();
 TraceFormat SwfFormat();
+TraceFormat TfcsFormat();
 TraceFormat VidurFormat();
 
 namespace {
@@ -129,6 +135,12 @@ std::span<const TraceFormat> TraceFormats() {
       PolluxFormat(),
       AlibabaOpenbFormat(),
       SwfFormat(),
+      MooncakeFormat(),
+      DisbFormat(),
+      GapsFormat(),
+      ElastisimFormat(),
+      TfcsFormat(),
+      LoadgenFormat(),
   };
   return kFormats;
 }

@@ -48,9 +48,9 @@ void BM_Trace(benchmark::State& state, const ProcessSpec& process, int copies) {
   GeneratorSpec generator;
   generator.process = process;
   generator.tenant = "a";
-  generator.workload = "b";
+  generator.cells = {"b"};
   std::vector<GeneratorSpec> generators(static_cast<size_t>(copies), generator);
-  GeneratedTrace trace(std::move(generators), {}, 1);
+  GeneratedTrace trace({"workload"}, std::move(generators), {}, 1);
   Arrival arrival;
   for (auto unused : state) {
     if (!trace.Next(&arrival)) state.SkipWithError("the trace ended");

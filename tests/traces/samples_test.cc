@@ -127,5 +127,31 @@ TEST(Samples, AzureFunctions2019HaveTheCountsOfTheirCells) {
   EXPECT_EQ(cells, static_cast<int64_t>(trace.arrivals.size()));
 }
 
+TEST(Samples, DisbReal) {
+  const std::filesystem::path file = Sample("disb_REAL.json");
+  SKIP_WITHOUT(file);
+  const ReadResult trace = Drain(OpenTrace(file));
+  EXPECT_EQ(trace.format, "disb");
+  EXPECT_EQ(trace.arrivals.size(), 1'684U);
+  std::set<std::string> clients;
+  for (const ReadArrival& arrival : trace.arrivals) clients.insert(arrival.tenant);
+  EXPECT_EQ(clients.size(), 5U);
+}
+
+TEST(Samples, ElastisimExampleJobs) {
+  const std::filesystem::path file = Sample("elastisim_example_jobs.json");
+  SKIP_WITHOUT(file);
+  const ReadResult trace = Drain(OpenTrace(file));
+  EXPECT_EQ(trace.format, "elastisim");
+  std::map<std::string, int> types;
+  for (const ReadArrival& arrival : trace.arrivals) ++types[arrival.cells.at("type")];
+  EXPECT_EQ(trace.arrivals.size(), 500U);
+  EXPECT_EQ(types, (std::map<std::string, int>{{"rigid", 238},
+                                               {"moldable", 163},
+                                               {"malleable", 74},
+                                               {"evolving", 19},
+                                               {"adaptive", 6}}));
+}
+
 }  // namespace
 }  // namespace cosched

@@ -6,6 +6,8 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -92,7 +94,14 @@ struct LoadGenSpec {
   // A run ends when both are reached: queries (kOffline: samples) and time.
   int64_t min_query_count = 0;
   double min_duration_s = 0;
+  // It ends before that where one of these is reached. 0: never.
+  int64_t max_query_count = 0;
+  double max_duration_s = 0;
 };
+
+bool ParseScenario(std::string_view text, LoadGenSpec::Scenario* result);  // "SingleStream", …
+std::string_view ToString(LoadGenSpec::Scenario scenario);
+std::string ScenarioNames();  // For messages.
 
 using ProcessSpec =
     std::variant<RenewalSpec, MmppSpec, DiurnalSpec, BurstsSpec, ClosedLoopSpec, LoadGenSpec>;

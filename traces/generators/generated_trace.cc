@@ -1,7 +1,6 @@
 #include "traces/generators/generated_trace.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string_view>
 
@@ -12,8 +11,6 @@ namespace cosched {
 namespace {
 
 constexpr double kMaxSize = 0x1p62;
-
-const std::array<std::string, 1> kColumns = {"workload"};
 
 std::optional<Sampler> SamplerOf(const std::optional<Distribution>& distribution) {
   if (!distribution) return std::nullopt;
@@ -34,6 +31,7 @@ class GeneratedTrace::Source {
         sizes_(random.Derive("sizes")),
         durations_(random.Derive("durations")) {
     CHECK(spec_.weight > 0);
+    cells_.assign(spec_.cells.begin(), spec_.cells.end());
   }
 
   // False at its end.
@@ -53,7 +51,6 @@ class GeneratedTrace::Source {
   }
 
   void Tell(Arrival* arrival) {
-    workload_ = spec_.workload;
     *arrival = {.time = next_.time,
                 .kind = spec_.kind,
                 .tenant = spec_.tenant,
@@ -64,7 +61,7 @@ class GeneratedTrace::Source {
                 .cores_max = spec_.cores_max,
                 .deadline = spec_.deadline,
                 .priority = spec_.priority,
-                .attributes = {&workload_, 1}};
+                .attributes = cells_};
     if (size_) {
       arrival->size =
           static_cast<int64_t>(std::min(kMaxSize, std::floor(size_->Draw(sizes_) + 0.5)));
@@ -84,13 +81,15 @@ class GeneratedTrace::Source {
   std::optional<Sampler> duration_;
   Random sizes_;
   Random durations_;
-  std::string_view workload_;  // What the arrival's attributes show.
+  std::vector<std::string_view> cells_;  // What the arrival's attributes show.
 };
 
-GeneratedTrace::GeneratedTrace(std::vector<GeneratorSpec> generators, const TraceLimits& limits,
+GeneratedTrace::GeneratedTrace(std::vector<std::string> columns,
+                               std::vector<GeneratorSpec> generators, const TraceLimits& limits,
                                uint64_t seed)
-    : limits_(limits) {
+    : limits_(limits), columns_(std::move(columns)) {
   for (GeneratorSpec& generator : generators) {
+    CHECK(generator.cells.size() == columns_.size());
     const size_t number = sources_.size();
     const Random random = Random(seed).Derive("generator").Derive(std::to_string(number));
     sources_.push_back(std::make_unique<Source>(std::move(generator), number, random));
@@ -101,8 +100,6 @@ GeneratedTrace::GeneratedTrace(std::vector<GeneratorSpec> generators, const Trac
 }
 
 GeneratedTrace::~GeneratedTrace() = default;
-
-std::span<const std::string> GeneratedTrace::Columns() const { return kColumns; }
 
 bool GeneratedTrace::Next(Arrival* arrival) {
   if (heap_.empty()) return false;

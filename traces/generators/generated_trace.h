@@ -17,7 +17,7 @@ struct GeneratorSpec {
   ProcessSpec process;
   double weight = 1;  // > 0; multiplies its rate: its times are divided by it.
   std::string tenant;
-  std::string workload;  // Column "workload".
+  std::vector<std::string> cells;  // Of the trace's columns.
   Arrival::Kind kind = Arrival::Kind::kJob;
   std::optional<Distribution> size;      // Rounded to whole numbers.
   std::optional<Distribution> duration;  // In seconds; else the process's service, if it has one.
@@ -37,11 +37,14 @@ struct TraceLimits {
 class GeneratedTrace final : public TraceReader {
  public:
   // Each generator draws from streams of its own: another one beside it changes nothing of it.
-  GeneratedTrace(std::vector<GeneratorSpec> generators, const TraceLimits& limits, uint64_t seed);
+  // REQUIRES: as many cells of each as there are columns.
+  GeneratedTrace(std::vector<std::string> columns, std::vector<GeneratorSpec> generators,
+                 const TraceLimits& limits, uint64_t seed);
   ~GeneratedTrace() override;
 
-  std::span<const std::string> Columns() const override;  // "workload"
+  std::span<const std::string> Columns() const override { return columns_; }
   bool Next(Arrival* arrival) override;
+  int Line() const override { return 0; }
   Counts RowCounts() const override { return {.rows = drawn_, .skipped = 0, .first_skipped = {}}; }
 
  private:
@@ -49,6 +52,7 @@ class GeneratedTrace final : public TraceReader {
   void SiftDown();
 
   TraceLimits limits_;
+  std::vector<std::string> columns_;
   int64_t drawn_ = 0;
   std::vector<std::unique_ptr<Source>> sources_;
   std::vector<Source*> heap_;  // Those that go on; the one that comes next is the first.

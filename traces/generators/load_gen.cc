@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "traces/generators/generated_clock.h"
@@ -11,6 +12,14 @@ using Scenario = LoadGenSpec::Scenario;
 
 // LoadGen asks for more samples than the expected rate needs, so that the run is not too short.
 constexpr double kOfflineSlack = 1.1;
+
+struct Named {
+  Scenario scenario;
+  std::string_view name;
+};
+constexpr std::array kScenarios = {
+    Named{Scenario::kSingleStream, "SingleStream"}, Named{Scenario::kMultiStream, "MultiStream"},
+    Named{Scenario::kServer, "Server"}, Named{Scenario::kOffline, "Offline"}};
 
 class LoadGen final : public ArrivalProcess {
  public:
@@ -35,16 +44,19 @@ class LoadGen final : public ArrivalProcess {
   // The first query is issued at 0.
   bool NextQuery() {
     if (queries_ > 0 && !clock_.Advance(GapToNext())) return false;
-    const int64_t least =
-        spec_.scenario == Scenario::kOffline ? 1 : std::max(spec_.min_query_count, int64_t{1});
-    if (queries_ >= least &&
-        (spec_.scenario == Scenario::kOffline ||
-         clock_.Now().count() >= spec_.min_duration_s * kNanosecondsPerSecond)) {
-      return false;
-    }
+    if (Ended()) return false;
     ++queries_;
     left_ = samples_;
     return true;
+  }
+
+  bool Ended() const {
+    if (queries_ == 0) return false;
+    if (spec_.scenario == Scenario::kOffline) return true;
+    const double now_s = static_cast<double>(clock_.Now().count()) / kNanosecondsPerSecond;
+    if (spec_.max_query_count > 0 && queries_ >= spec_.max_query_count) return true;
+    if (spec_.max_duration_s > 0 && now_s >= spec_.max_duration_s) return true;
+    return queries_ >= spec_.min_query_count && now_s >= spec_.min_duration_s;
   }
 
   double GapToNext() {
@@ -62,6 +74,29 @@ class LoadGen final : public ArrivalProcess {
 };
 
 }  // namespace
+
+std::string_view ToString(Scenario scenario) {
+  for (const Named& known : kScenarios) {
+    if (known.scenario == scenario) return known.name;
+  }
+  return "";
+}
+
+bool ParseScenario(std::string_view text, Scenario* result) {
+  for (const Named& known : kScenarios) {
+    if (known.name != text) continue;
+    *result = known.scenario;
+    return true;
+  }
+  return false;
+}
+
+std::string ScenarioNames() {
+  std::string names;
+  for (const Named& known : kScenarios)
+    names += (names.empty() ? "" : ", ") + std::string(known.name);
+  return names;
+}
 
 std::unique_ptr<ArrivalProcess> MakeLoadGen(const LoadGenSpec& spec, const Random& random) {
   return std::make_unique<LoadGen>(spec, random.Derive("schedule"));

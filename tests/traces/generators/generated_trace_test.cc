@@ -19,7 +19,7 @@ GeneratorSpec Named(const std::string& tenant, const ProcessSpec& process) {
   GeneratorSpec spec;
   spec.process = process;
   spec.tenant = tenant;
-  spec.workload = "w-" + tenant;
+  spec.cells = {"w-" + tenant};
   return spec;
 }
 
@@ -51,7 +51,7 @@ std::vector<GeneratorSpec> EveryKind() {
 }
 
 uint64_t HashOf(uint64_t seed) {
-  GeneratedTrace trace(EveryKind(), {.arrivals = 20'000, .length = {}}, seed);
+  GeneratedTrace trace({"workload"}, EveryKind(), {.arrivals = 20'000, .length = {}}, seed);
   uint64_t hash = 0xcbf29ce484222325;
   const auto mix = [&hash](int64_t value) {
     hash = (hash ^ static_cast<uint64_t>(value)) * 0x100000001b3;
@@ -74,7 +74,7 @@ TEST(GeneratedTrace, EqualSeedsGiveEqualTracesEverywhere) {
 }
 
 TEST(GeneratedTrace, MixturesAreMergedInOrderOfTime) {
-  GeneratedTrace trace(EveryKind(), {.arrivals = 50'000, .length = {}}, 3);
+  GeneratedTrace trace({"workload"}, EveryKind(), {.arrivals = 50'000, .length = {}}, 3);
   std::map<std::string, int> counts;
   Arrival arrival;
   Duration last{0};
@@ -93,7 +93,7 @@ TEST(GeneratedTrace, MixturesAreMergedInOrderOfTime) {
 TEST(GeneratedTrace, SuperposedPoissonIsPoissonAndWeightsScaleRates) {
   std::vector<GeneratorSpec> mixture = {Named("a", Poisson(1)), Named("b", Poisson(1))};
   mixture[1].weight = 3;
-  GeneratedTrace trace(std::move(mixture), {.arrivals = 200'000, .length = {}}, 3);
+  GeneratedTrace trace({"workload"}, std::move(mixture), {.arrivals = 200'000, .length = {}}, 3);
   std::vector<double> gaps, times;
   int of_b = 0;
   Arrival arrival;
@@ -110,8 +110,8 @@ TEST(GeneratedTrace, SuperposedPoissonIsPoissonAndWeightsScaleRates) {
 
 TEST(GeneratedTrace, AnotherGeneratorChangesNothingOfTheFirst) {
   const auto times_of_a = [](std::vector<GeneratorSpec> mixture) {
-    GeneratedTrace trace(std::move(mixture), {.arrivals = {}, .length = std::chrono::seconds(100)},
-                         11);
+    GeneratedTrace trace({"workload"}, std::move(mixture),
+                         {.arrivals = {}, .length = std::chrono::seconds(100)}, 11);
     std::vector<int64_t> times;
     Arrival arrival;
     while (trace.Next(&arrival)) {
@@ -126,7 +126,7 @@ TEST(GeneratedTrace, AnotherGeneratorChangesNothingOfTheFirst) {
 TEST(GeneratedTrace, LimitsAndEnds) {
   Arrival arrival;
   const RenewalSpec every_second{{.kind = Kind::kFixed, .mean = 1}};
-  GeneratedTrace by_length({Named("a", every_second)},
+  GeneratedTrace by_length({"workload"}, {Named("a", every_second)},
                            {.arrivals = {}, .length = std::chrono::seconds(10)}, 1);
   int count = 0;
   while (by_length.Next(&arrival)) ++count;
@@ -136,12 +136,12 @@ TEST(GeneratedTrace, LimitsAndEnds) {
   LoadGenSpec offline;
   offline.scenario = LoadGenSpec::Scenario::kOffline;
   offline.min_query_count = 4;
-  GeneratedTrace both({Named("a", offline), Named("b", every_second)},
+  GeneratedTrace both({"workload"}, {Named("a", offline), Named("b", every_second)},
                       {.arrivals = 7, .length = {}}, 1);
   std::string tenants;
   while (both.Next(&arrival)) tenants += arrival.tenant;
   EXPECT_EQ(tenants, "aaaabbb");
-  GeneratedTrace none({}, {}, 1);
+  GeneratedTrace none({}, {}, {}, 1);
   EXPECT_FALSE(none.Next(&arrival));
 }
 
@@ -154,7 +154,7 @@ TEST(GeneratedTrace, SizesDurationsAndRequestsAreTold) {
   spec.deadline = std::chrono::milliseconds(100);
   spec.size = Distribution{.kind = Kind::kFixed, .mean = 7.6};
   Arrival arrival;
-  GeneratedTrace by_process({spec}, {.arrivals = 1, .length = {}}, 1);
+  GeneratedTrace by_process({"workload"}, {spec}, {.arrivals = 1, .length = {}}, 1);
   ASSERT_TRUE(by_process.Next(&arrival));
   EXPECT_EQ(arrival.kind, Arrival::Kind::kRequest);
   EXPECT_EQ(arrival.size, 8);
@@ -164,7 +164,7 @@ TEST(GeneratedTrace, SizesDurationsAndRequestsAreTold) {
   EXPECT_EQ(arrival.deadline, Duration(100'000'000));
   EXPECT_EQ(arrival.duration, Duration(250'000'000));
   spec.duration = Distribution{.kind = Kind::kFixed, .mean = 2};
-  GeneratedTrace by_distribution({spec}, {.arrivals = 1, .length = {}}, 1);
+  GeneratedTrace by_distribution({"workload"}, {spec}, {.arrivals = 1, .length = {}}, 1);
   ASSERT_TRUE(by_distribution.Next(&arrival));
   EXPECT_EQ(arrival.duration, Duration(2'000'000'000));
 }
