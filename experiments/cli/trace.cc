@@ -3,10 +3,36 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
+#include <system_error>
 
 #include "engine/base/error.h"
+#include "experiments/output_file.h"
 
 namespace cosched {
+namespace {
+
+constexpr size_t kBuffer = 1 << 20;
+
+template <typename Output>
+void WriteText(TraceReader* reader, TraceWriter* writer, Output output) {
+  std::string text;
+  writer->Begin(&text);
+  for (Arrival arrival; reader->Next(&arrival);) {
+    writer->Write(arrival, &text);
+    if (text.size() < kBuffer) continue;
+    output(text);
+    text.clear();
+  }
+  output(text);
+}
+
+void WriteStandardOutput(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+    throw OutputError("standard output can't be written");
+}
+
+}  // namespace
 
 void AddTraceCommand(CLI::App& app, int* exit_code) {
   CLI::App* trace =
@@ -14,6 +40,7 @@ void AddTraceCommand(CLI::App& app, int* exit_code) {
   trace->require_subcommand(1);
   AddTraceDescribeCommand(*trace, exit_code);
   AddTraceConvertCommand(*trace, exit_code);
+  AddTraceGenerateCommand(*trace, exit_code);
 }
 
 void AddTraceFileOptions(CLI::App* command, TraceFileArguments* arguments) {
@@ -36,6 +63,22 @@ OpenedTrace Open(const std::string& file, const TraceFileArguments& arguments) {
                       .allowed = "error, skip"});
   }
   return OpenTrace(file, arguments.format, options);
+}
+
+void WriteTrace(TraceReader* reader, TraceWriter* writer, const std::filesystem::path& out) {
+  if (out.empty()) return WriteText(reader, writer, WriteStandardOutput);
+  std::filesystem::path partial = out;
+  partial += ".partial";
+  try {
+    OutputFile file(partial);
+    WriteText(reader, writer, [&file](const std::string& text) { file.Write(text); });
+    file.Sync();
+  } catch (...) {
+    std::error_code ignored;
+    std::filesystem::remove(partial, ignored);
+    throw;
+  }
+  Rename(partial, out);
 }
 
 }  // namespace cosched

@@ -3,9 +3,11 @@
 // .cc of its own, trace_<subcommand>.cc, whose function is declared here and called in trace.cc.
 
 #include <CLI/App.hpp>
+#include <filesystem>
 #include <string>
 
 #include "traces/formats.h"
+#include "traces/writers.h"
 
 namespace cosched {
 
@@ -13,6 +15,7 @@ void AddTraceCommand(CLI::App& app, int* exit_code);
 
 void AddTraceDescribeCommand(CLI::App& trace, int* exit_code);
 void AddTraceConvertCommand(CLI::App& trace, int* exit_code);
+void AddTraceGenerateCommand(CLI::App& trace, int* exit_code);
 
 // How a trace file is read: the options that the subcommands share.
 struct TraceFileArguments {
@@ -20,6 +23,9 @@ struct TraceFileArguments {
   std::string on_bad_row = "error";
 };
 void AddTraceFileOptions(CLI::App* command, TraceFileArguments* arguments);
+// All of the trace into a file, which appears under its name when it is whole, or not at all; "" is
+// the standard output.
+void WriteTrace(TraceReader* reader, TraceWriter* writer, const std::filesystem::path& out);
 OpenedTrace Open(const std::string& file, const TraceFileArguments& arguments);
 
 }  // namespace cosched

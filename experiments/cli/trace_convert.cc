@@ -12,7 +12,6 @@
 
 #include "engine/base/error.h"
 #include "experiments/cli/trace.h"
-#include "experiments/output_file.h"
 #include "traces/formats.h"
 #include "traces/input/numbers.h"
 #include "traces/selection.h"
@@ -22,7 +21,6 @@
 namespace cosched {
 namespace {
 
-constexpr size_t kBuffer = 1 << 20;
 constexpr double kLargestSpeedup = 1e9;
 
 struct ConvertArguments {
@@ -107,30 +105,6 @@ Source OpenSource(const ConvertArguments& arguments, const TraceSelection& selec
   return {trace.format, std::make_unique<SelectedTrace>(std::move(trace.reader), selection)};
 }
 
-// All of it appears under its name, or nothing.
-void Write(TraceReader* reader, TraceWriter* writer, const std::filesystem::path& out) {
-  std::filesystem::path partial = out;
-  partial += ".partial";
-  try {
-    OutputFile file(partial);
-    std::string text;
-    writer->Begin(&text);
-    for (Arrival arrival; reader->Next(&arrival);) {
-      writer->Write(arrival, &text);
-      if (text.size() < kBuffer) continue;
-      file.Write(text);
-      text.clear();
-    }
-    file.Write(text);
-    file.Sync();
-  } catch (...) {
-    std::error_code ignored;
-    std::filesystem::remove(partial, ignored);
-    throw;
-  }
-  Rename(partial, out);
-}
-
 void PrintSummary(const ConvertArguments& arguments, const TraceSurvey& survey,
                   const TraceReader::Counts& counts, const std::vector<std::string>& losses) {
   fmt::print("{}: {} arrivals from {} rows of {} ({})\n", arguments.out, survey.arrivals(),
@@ -155,7 +129,7 @@ int Convert(const ConvertArguments& arguments) {
   }
   const std::unique_ptr<TraceWriter> writer = target.make(survey);
   const Source second = OpenSource(arguments, selection);
-  Write(second.reader.get(), writer.get(), arguments.out);
+  WriteTrace(second.reader.get(), writer.get(), arguments.out);
   PrintSummary(arguments, survey, second.reader->RowCounts(), target.losses(survey));
   return 0;
 }
