@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <fstream>
 
+#include "engine/base/error.h"
 #include "experiments/distribution_table.h"
 #include "experiments/generator_table.h"
+#include "traces/input/numbers.h"
+#include "traces/input/row.h"
+#include "traces/input/text_input.h"
 
 namespace cosched {
 namespace {
@@ -19,6 +22,7 @@ constexpr double kMaxRate = 1e9;
 constexpr int kMaxUsers = 1'000'000;
 constexpr int64_t kMaxStates = 100;
 constexpr size_t kMaxPoints = 10'000'000;
+constexpr size_t kMaxSeriesBytes = 256 << 20;
 constexpr DrawnQuantity kSeconds = {.unit = "_s", .max = kMaxSeconds};
 
 // Keys that every generator takes, beside those of its process.
@@ -138,24 +142,41 @@ void ReadPoints(const TomlTable& table, RateFunction* rate) {
   if (count == 0) table.Fail("points", "are required", allowed);
 }
 
+// The file of a rate-series, packed or not; what is wrong with it is the key's fault.
+std::string SeriesText(const TomlTable& table, const std::filesystem::path& file) {
+  try {
+    return TextInput(file).Rest(kMaxSeriesBytes);
+  } catch (const InputError& error) {
+    table.Fail("series", fmt::format("{} {}", file.string(), error.details().problem),
+               "a file of counts of arrivals, separated by blanks");
+  }
+}
+
 // A rate-series (traces/FORMAT.md): counts, separated by blanks.
 void ReadSeries(const TomlTable& table, const std::filesystem::path& folder, RateFunction* rate) {
   const std::filesystem::path file = folder / table.String("series");
   const double bucket_s = table.Number("bucket_s", 1, kShortest, kMaxSeconds);
-  std::ifstream stream(file);
-  if (!stream) table.Fail("series", fmt::format("{} can't be read", file.string()), "a file");
-  double count = 0;
-  while (stream >> count) {
-    if (count < 0 || count / bucket_s > kMaxRate || rate->points.size() >= kMaxPoints) break;
-    rate->points.push_back({static_cast<double>(rate->points.size()) * bucket_s, count / bucket_s});
+  const std::string text = SeriesText(table, file);
+  constexpr std::string_view kBlanks = " \t\r\n";
+  auto& points = rate->points;
+  for (size_t at = text.find_first_not_of(kBlanks); at != std::string::npos;) {
+    const size_t end = std::min(text.find_first_of(kBlanks, at), text.size());
+    const std::string_view token = std::string_view(text).substr(at, end - at);
+    int64_t count = 0;
+    if (!ParseWholeNumber(token, &count) || count < 0 ||
+        static_cast<double>(count) / bucket_s > kMaxRate || points.size() == kMaxPoints) {
+      table.Fail(
+          "series",
+          fmt::format("number {} of {} is {}", points.size() + 1, file.string(), Quoted(token)),
+          fmt::format("at most {} counts of arrivals, separated by blanks", kMaxPoints));
+    }
+    points.push_back(
+        {static_cast<double>(points.size()) * bucket_s, static_cast<double>(count) / bucket_s});
+    at = text.find_first_not_of(kBlanks, end);
   }
-  if (!stream.eof() || rate->points.empty()) {
-    table.Fail(
-        "series",
-        fmt::format("number {} of {} is not a count", rate->points.size() + 1, file.string()),
-        fmt::format("1 to {} counts of arrivals, separated by blanks", kMaxPoints));
-  }
-  rate->period_s = static_cast<double>(rate->points.size()) * bucket_s;
+  if (points.empty())
+    table.Fail("series", fmt::format("{} holds no count", file.string()), "one count or more");
+  rate->period_s = static_cast<double>(points.size()) * bucket_s;
 }
 
 RateFunction ReadRate(const TomlTable& table, const std::filesystem::path& folder) {

@@ -47,8 +47,8 @@ RenewalSpec Gaps(Distribution::Kind kind) {
 void BM_Trace(benchmark::State& state, const ProcessSpec& process, int copies) {
   GeneratorSpec generator;
   generator.process = process;
-  generator.tenant = "a";
-  generator.cells = {"b"};
+  generator.tenant.assign(1, 'a');
+  generator.cells.emplace_back("b");
   std::vector<GeneratorSpec> generators(static_cast<size_t>(copies), generator);
   GeneratedTrace trace({"workload"}, std::move(generators), {}, 1);
   Arrival arrival;

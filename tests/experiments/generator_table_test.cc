@@ -166,6 +166,17 @@ TEST_F(GeneratorTableTest, WhatIsWrongIsNamed) {
   }
 }
 
+TEST_F(GeneratorTableTest, WhatIsNoRateSeriesIsTold) {
+  for (const char* text : {"", " \n", "1 x 2", "1 -2", "1 2.5", "1 nan", "99999999999"}) {
+    std::ofstream(folder_.path() / "rates.txt") << text;
+    const InputErrorDetails error = Refused(
+        "arrivals = 5\n[[generator]]\nprocess = \"diurnal\"\n"
+        "rate = { shape = \"series\", series = \"rates.txt\" }\n");
+    EXPECT_EQ(error.key, "generator.0.rate.series") << text;
+    EXPECT_NE(error.problem.find("rates.txt"), std::string::npos) << error.problem;
+  }
+}
+
 TEST_F(GeneratorTableTest, EveryStateMustBeWithinReach) {
   const std::string state = "[[generator.state]]\nrate_per_s = 1\nmean_stay_s = 1\n";
   const std::string text = "arrivals = 5\n[[generator]]\nprocess = \"mmpp\"\n" + state +
