@@ -38,6 +38,8 @@ TraceDescription::TraceDescription(std::span<const std::string> columns)
   for (size_t i = 0; i < columns.size(); ++i) open_columns_.push_back(i);
 }
 
+void TraceDescription::LeaveOut(size_t column) { std::erase(open_columns_, column); }
+
 void TraceDescription::Add(const Arrival& arrival) {
   if (arrivals_++ == 0) {
     first_ = arrival.time;
@@ -121,6 +123,9 @@ TraceDescription Describe(TraceReader* reader) {
   Arrival arrival;
   bool more = reader->Next(&arrival);  // Columns may be known only now.
   TraceDescription description(reader->Columns());
+  for (size_t column = 0; column < reader->Columns().size(); ++column) {
+    if (reader->IsFact(column)) description.LeaveOut(column);
+  }
   for (; more; more = reader->Next(&arrival)) description.Add(arrival);
   return description;
 }

@@ -22,6 +22,8 @@ namespace cosched {
 class TraceDescription {
  public:
   explicit TraceDescription(std::span<const std::string> columns);
+  // Columns that need not be looked at because a fact of theirs is.
+  void LeaveOut(size_t column);
 
   void Add(const Arrival& arrival);
 

@@ -38,6 +38,7 @@ class SelectedTrace final : public TraceReader {
   SelectedTrace(std::unique_ptr<TraceReader> reader, const TraceSelection& selection);
 
   std::span<const std::string> Columns() const override { return reader_->Columns(); }
+  bool IsFact(size_t column) const override { return reader_->IsFact(column); }
   bool Next(Arrival* arrival) override;
   // Of the file: the rows read, not the rows kept.
   int Line() const override { return reader_->Line(); }

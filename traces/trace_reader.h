@@ -23,6 +23,10 @@ class TraceReader {
   // The names of an arrival's attributes, in order; the same for the whole file.
   virtual std::span<const std::string> Columns() const = 0;
 
+  // Whether this column's cells only say what a fact of the same name says: nothing is missed by
+  // who reads facts and leaves such columns out.
+  virtual bool IsFact(size_t /*column*/) const { return false; }
+
   // The next arrival, or false at the end of the file. The views in it are valid until the next
   // call. Arrivals come in the order of their times whatever the order of the file. Throws
   // InputError with file, line, column and content for what is malformed.

@@ -27,37 +27,46 @@ void NumberStatistics::Add(double value) {
   histogram_.Add(value);
 }
 
+const NumberStatistics& NumberStatistics::Settled() const {
+  for (size_t value = 0; value < kSmall; ++value) {
+    if (small_[value] == 0) continue;
+    AddInteger(static_cast<int64_t>(value), small_[value]);
+    small_[value] = 0;
+  }
+  return *this;
+}
+
 double NumberStatistics::Sum() const {
-  return static_cast<double>(integer_sum_) + (decimal_sum_ + correction_);
+  return static_cast<double>(Settled().integer_sum_) + (decimal_sum_ + correction_);
 }
 
 std::optional<Int128> NumberStatistics::IntegerSum() const {
   if (!AllIntegers()) return std::nullopt;
-  return integer_sum_;
+  return Settled().integer_sum_;
 }
 
 std::optional<int64_t> NumberStatistics::IntegerMin() const {
   if (!AllIntegers() || count() == 0) return std::nullopt;
-  return smallest_integer_;
+  return Settled().smallest_integer_;
 }
 
 std::optional<int64_t> NumberStatistics::IntegerMax() const {
   if (!AllIntegers() || count() == 0) return std::nullopt;
-  return largest_integer_;
+  return Settled().largest_integer_;
 }
 
 double NumberStatistics::Min() const {
   if (decimals_ == count()) return smallest_decimal_;
-  return std::min(static_cast<double>(smallest_integer_), smallest_decimal_);
+  return std::min(static_cast<double>(Settled().smallest_integer_), smallest_decimal_);
 }
 
 double NumberStatistics::Max() const {
   if (decimals_ == count()) return largest_decimal_;
-  return std::max(static_cast<double>(largest_integer_), largest_decimal_);
+  return std::max(static_cast<double>(Settled().largest_integer_), largest_decimal_);
 }
 
 double NumberStatistics::Quantile(double share) const {
-  return std::clamp(histogram_.Quantile(share, AllIntegers()), Min(), Max());
+  return std::clamp(histogram().Quantile(share, AllIntegers()), Min(), Max());
 }
 
 bool ParseDecimal(std::string_view text, double* value) {

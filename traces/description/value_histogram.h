@@ -20,13 +20,13 @@ class ValueHistogram {
   static constexpr double kRelativeError = 1.0 / 1024;
 
   // A finite number. Magnitudes below 2.3e-308 count as 0.
-  void Add(double value) {
+  void Add(double value, int64_t times = 1) {
     if (std::abs(value) < std::numeric_limits<double>::min()) value = 0;  // Without a sign.
     const uint64_t index = std::bit_cast<uint64_t>(value) >> kDroppedBits;
     std::unique_ptr<Page>& page = pages_[index >> kFractionBits];
     if (!page) page = std::make_unique<Page>();
-    ++(*page)[index & (kPageSize - 1)];
-    ++count_;
+    (*page)[index & (kPageSize - 1)] += times;
+    count_ += times;
   }
   int64_t count() const { return count_; }
 

@@ -31,6 +31,7 @@ class TableReader : public TraceReader {
         log_(on_bad_row) {}
 
   std::span<const std::string> Columns() const override { return table_.GetColumns().Names(); }
+  bool IsFact(size_t column) const override { return format_->IsFact(column); }
   Counts RowCounts() const override { return log_.Counts(); }
   int Line() const override { return line_; }
 

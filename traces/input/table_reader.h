@@ -18,6 +18,7 @@ class RowFormat {
   // rows that have to be sorted are read twice.
   virtual void Read(const Row& row, Arrival* arrival) const = 0;
   virtual size_t TimeColumn() const = 0;
+  virtual bool IsFact(size_t /*column*/) const { return false; }  // As TraceReader's.
 };
 
 struct TableFormat {

@@ -2,6 +2,7 @@
 // row an arrival, in order of time. An empty cell says nothing. Lines that begin with '#' are
 // comments. Columns that are not listed here are kept as attributes.
 
+#include <algorithm>
 #include <array>
 
 #include "traces/formats.h"
@@ -41,6 +42,12 @@ class CoschedRow final : public RowFormat {
   }
 
   size_t TimeColumn() const override { return time_; }
+
+  bool IsFact(size_t column) const override {
+    return column == time_ || column == tenant_ || column == size_ || column == duration_ ||
+           column == deadline_ ||
+           std::find(integers_.begin(), integers_.end(), column) != integers_.end();
+  }
 
   void Read(const Row& row, Arrival* arrival) const override {
     arrival->time = row.Seconds(time_);
