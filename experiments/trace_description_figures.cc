@@ -47,7 +47,7 @@ std::string Grouped(Int128 value) {
 
 std::string Figure(double value) {
   constexpr double kWhole = 1e3;  // From here on four digits leave nothing behind the point.
-  constexpr double kExponentFrom = 1e15;
+  constexpr double kExponentFrom = 1e12;  // Wider than any column should be.
   if (std::abs(value) >= kWhole && std::abs(value) < kExponentFrom)
     return Grouped(static_cast<Int128>(std::llround(value)));
   return fmt::format("{:.4g}", value);

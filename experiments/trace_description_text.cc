@@ -132,7 +132,9 @@ Row NumbersRow(const std::string& name, const NumberStatistics& statistics, bool
   Row row = {is_time ? fmt::format("{} [{}]", name, unit.name) : name};
   const auto figure = [&](double value) { row.push_back(Figure(value / unit.nanoseconds)); };
   const auto exact = [&](std::optional<int64_t> integer, double value) {
-    if (integer && !is_time) return row.push_back(Grouped(*integer));
+    constexpr int64_t kWidest = 1'000'000'000'000;
+    if (integer && !is_time && *integer > -kWidest && *integer < kWidest)
+      return row.push_back(Grouped(*integer));
     figure(value);
   };
   exact(statistics.IntegerMin(), statistics.Min());

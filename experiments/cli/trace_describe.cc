@@ -11,11 +11,13 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "engine/base/error.h"
 #include "experiments/cli/plots.h"
 #include "experiments/cli/scratch_folder.h"
 #include "experiments/cli/trace.h"
+#include "experiments/generator_table.h"
 #include "experiments/output_file.h"
 #include "experiments/trace_description_text.h"
 #include "traces/formats.h"
@@ -62,12 +64,29 @@ bool Plot(const nlohmann::json& description, const DescribeArguments& arguments)
   return RunPlotScript("trace_description", {file.string(), "--out", out});
 }
 
+struct Source {
+  std::string format;
+  std::unique_ptr<TraceReader> reader;
+};
+
+// A trace's file, or the specification of one (`cosched trace generate`), which is drawn in
+// passing.
+Source OpenSource(const DescribeArguments& arguments) {
+  const std::filesystem::path path = arguments.file;
+  if (path.extension() == ".toml" && arguments.input.format.empty()) {
+    GeneratorFile file = ReadGeneratorFile(TomlTable::Load(path, {}), path.parent_path());
+    return {"generated", std::make_unique<GeneratedTrace>(file.columns, file.generators,
+                                                          file.limits, file.seed)};
+  }
+  OpenedTrace trace = Open(arguments.file, arguments.input);
+  return {std::string(trace.format->name), std::move(trace.reader)};
+}
+
 int DescribeFile(const DescribeArguments& arguments) {
-  const OpenedTrace trace = Open(arguments.file, arguments.input);
+  const Source trace = OpenSource(arguments);
   const TraceDescription description = Describe(trace.reader.get());
-  const DescribedTrace described = {.file = arguments.file,
-                                    .format = std::string(trace.format->name),
-                                    .counts = trace.reader->RowCounts()};
+  const DescribedTrace described = {
+      .file = arguments.file, .format = trace.format, .counts = trace.reader->RowCounts()};
   if (arguments.json) {
     fmt::print("{}", Dump(DescriptionJson(described, description)));
   } else {
@@ -83,7 +102,9 @@ void AddTraceDescribeCommand(CLI::App& trace, int* exit_code) {
   CLI::App* command = trace.add_subcommand(
       "describe", "What is in a trace: rates, gaps, silences, ties, tenants, sizes");
   const auto arguments = std::make_shared<DescribeArguments>();
-  command->add_option("FILE", arguments->file, "The trace; may be packed (gzip, bzip2, xz)")
+  command
+      ->add_option("FILE", arguments->file,
+                   "The trace; may be packed (gzip, bzip2, xz); or a generator's .toml")
       ->required();
   AddTraceFileOptions(command, &arguments->input);
   command->add_flag("--json", arguments->json, "Everything, as one line of JSON on stdout");

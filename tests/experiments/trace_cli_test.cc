@@ -84,6 +84,16 @@ TEST_F(TraceCliTest, DescribesAsJson) {
   EXPECT_EQ(jobs["tenants"]["tenants"], 3);
 }
 
+TEST_F(TraceCliTest, DescribesWhatASpecificationGenerates) {
+  const std::string spec = std::string(COSCHED_SOURCE_DIR) + "/experiments/trace_generate.toml";
+  const nlohmann::json drawn = Described(spec);
+  EXPECT_EQ(drawn["format"], "generated");
+  ASSERT_EQ(Run({"trace", "generate", spec, "--out", "drawn.csv"}).exit_code, 0);
+  const nlohmann::json read = Described("drawn.csv");
+  for (const char* same : {"arrivals", "span_ns", "rate"}) EXPECT_EQ(drawn[same], read[same]);
+  EXPECT_EQ(drawn["between_arrivals"]["cv"], read["between_arrivals"]["cv"]);
+}
+
 TEST_F(TraceCliTest, MalformedRowsEndItOrAreCountedAndTold) {
   ExpectRefused({"trace", "describe", "bad.csv"}, {"bad.csv:3", "arrival_s", "soon"});
   const Ended ended = Run({"trace", "describe", "bad.csv", "--on-bad-row", "skip"});

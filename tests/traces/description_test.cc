@@ -7,11 +7,17 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
+#include <filesystem>
 #include <map>
+#include <memory>
 #include <numeric>
+#include <optional>
 
+#include "engine/base/byte_source.h"
 #include "engine/base/random.h"
 #include "tests/traces/listed_arrivals.h"
+#include "traces/formats.h"
 
 namespace cosched {
 namespace {
@@ -20,6 +26,23 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::ElementsAre;
+
+// A text that comes in pieces of so many bytes.
+class Pieces final : public ByteSource {
+ public:
+  Pieces(std::string text, size_t piece) : text_(std::move(text)), piece_(piece) {}
+  size_t Read(char* to, size_t most) override {
+    const size_t count = std::min({most, piece_, text_.size() - at_});
+    text_.copy(to, count, at_);
+    at_ += count;
+    return count;
+  }
+
+ private:
+  const std::string text_;
+  const size_t piece_;
+  size_t at_ = 0;
+};
 
 TraceDescription DescribeTimes(const std::vector<Duration>& times) {
   std::vector<ListedArrival> arrivals;
@@ -243,6 +266,61 @@ TEST(TraceDescription, TheTimeIsNoColumnOfNumbers) {
     ASSERT_EQ(numbers.size(), 1) << unit;
     EXPECT_EQ(numbers[0].name, "id");
   }
+}
+
+// Whatever sizes the pieces have in which the file is read.
+TEST(TraceDescription, DoesNotDependOnHowTheTextArrives) {
+  std::string text = "arrival_s,workload,size\n";
+  Random random(11);
+  double time = 0;
+  for (int i = 0; i < 3000; ++i) {
+    time += random.Exponential(0.5);
+    text += std::to_string(time) + (i % 3 == 0 ? ",a," : ",bb,") +
+            std::to_string(random.Below(100'000)) + "\n";
+  }
+  std::optional<TraceDescription> whole;
+  for (size_t piece : {text.size(), size_t{1}, size_t{7}, size_t{4096}}) {
+    auto source = std::make_unique<Pieces>(text, piece);
+    const OpenedTrace trace = OpenTrace(std::make_unique<TextInput>(std::move(source), "pieces"));
+    TraceDescription description = Describe(trace.reader.get());
+    if (!whole) {
+      whole.emplace(std::move(description));
+      EXPECT_EQ(whole->arrivals(), 3000);
+      continue;
+    }
+    EXPECT_EQ(description.arrivals(), whole->arrivals());
+    EXPECT_EQ(description.Span(), whole->Span());
+    EXPECT_EQ(description.gaps().CoefficientOfVariation(), whole->gaps().CoefficientOfVariation());
+    EXPECT_EQ(description.Seconds().busiest, whole->Seconds().busiest);
+    EXPECT_EQ(description.series().Counts(), whole->series().Counts());
+    ASSERT_EQ(description.AllNumbers().size(), whole->AllNumbers().size());
+    const NumberStatistics& sizes = *description.AllNumbers()[0].statistics;
+    EXPECT_EQ(sizes.IntegerSum(), whole->AllNumbers()[0].statistics->IntegerSum());
+    EXPECT_EQ(sizes.Quantile(0.9), whole->AllNumbers()[0].statistics->Quantile(0.9));
+    EXPECT_EQ(description.Tenants(2).largest[0].arrivals, 2000);
+  }
+}
+
+// The totals that others have counted of the published sample.
+TEST(TraceDescription, OfAzuresConversationsOf2023) {
+  const char* shared = std::getenv("COSCHED_SHARED_DATA");
+  const std::filesystem::path file =
+      (shared != nullptr ? std::filesystem::path(shared)
+                         : std::filesystem::path(COSCHED_SOURCE_DIR) / ".." / "shared" / "data") /
+      "traces" / "azure_llm_2023_conv.csv.gz";
+  if (!std::filesystem::exists(file))
+    GTEST_SKIP() << "no sample: " << file << " is missing; set COSCHED_SHARED_DATA";
+  const OpenedTrace trace = OpenTrace(file);
+  const TraceDescription description = Describe(trace.reader.get());
+  EXPECT_EQ(description.arrivals(), 19'366);
+  EXPECT_EQ(description.Span().count(), 3'501'721'937'000);
+  EXPECT_NEAR(description.gaps().CoefficientOfVariation(), 1.0941699818, 5e-11);
+  EXPECT_EQ(description.Seconds().busiest, 16);
+  std::map<std::string, Int128> sums;
+  for (const TraceDescription::Numbers& numbers : description.AllNumbers())
+    sums[numbers.name] = numbers.statistics->IntegerSum().value_or(0);
+  EXPECT_TRUE(sums["ContextTokens"] == 22'361'870);
+  EXPECT_TRUE(sums["GeneratedTokens"] == 4'088'665);
 }
 
 TEST(TenantShares, AreExactUpToTheirBound) {
