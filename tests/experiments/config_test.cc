@@ -330,10 +330,22 @@ TEST(ExperimentFiles, EveryOneInTheTreeLoads) {
       continue;
     }
     const bool figure = entry.path().parent_path().filename() == "figures";
+    const TomlTable how = TomlTable::Load(entry.path(), {}).Table("figure");
+    const std::string with = how.String("with", "run");
+    if (with == "benchmark") {  // No experiment (experiments/cli/figure.h).
+      EXPECT_FALSE(how.String("program").empty() || how.String("filter").empty());
+      QuickOverrides(entry.path());
+      continue;
+    }
+    std::vector<std::string> overrides;
+    if (with == "validate") {  // It is calibrated first.
+      overrides.push_back("machine.profile='" COSCHED_SOURCE_DIR
+                          "/experiments/profiles/example.json'");
+    }
     for (const bool quick : {false, true}) {
       if (quick && !figure) continue;
       try {
-        LoadSweep(entry.path(), {}, quick, big);
+        LoadSweep(entry.path(), overrides, quick, big);
       } catch (const InputError& error) {  // A machine may have no container runtime, for one.
         EXPECT_EQ(error.details().problem.find("every point is left out"), 0U) << error.what();
       }
