@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engine/base/check.h"
+#include "traces/elapsed.h"
 
 namespace cosched {
 namespace {
@@ -41,14 +42,13 @@ TraceDescription::TraceDescription(std::span<const std::string> columns)
 void TraceDescription::LeaveOut(size_t column) { std::erase(open_columns_, column); }
 
 void TraceDescription::Add(const Arrival& arrival) {
-  if (arrivals_++ == 0) {
-    first_ = arrival.time;
-  } else {
+  if (arrivals_ == 0) first_ = last_ = arrival.time;
+  const Duration since = Elapsed(first_, arrival.time);
+  if (arrivals_++ > 0) {
     CHECK(arrival.time >= last_) << "arrivals of a trace are in order of time";
-    gaps_.Add(arrival.time - last_, arrival.time - first_);
+    gaps_.Add(arrival.time - last_, since);
   }
   last_ = arrival.time;
-  const Duration since = arrival.time - first_;
   requests_ += arrival.kind == Arrival::Kind::kRequest;
   named_ += !arrival.tenant.empty();
   seconds_.Add(since);

@@ -5,6 +5,7 @@
 
 #include "engine/base/check.h"
 #include "engine/base/error.h"
+#include "traces/elapsed.h"
 
 namespace cosched {
 namespace {
@@ -25,8 +26,8 @@ SelectedTrace::SelectedTrace(std::unique_ptr<TraceReader> reader, const TraceSel
 
 bool SelectedTrace::Next(Arrival* arrival) {
   while (!ended_ && reader_->Next(arrival)) {
-    if (!begin_) begin_ = arrival->time + selection_.start;
-    const Duration since = arrival->time - *begin_;
+    if (!begin_) begin_ = Begin(arrival->time);
+    const Duration since = Elapsed(*begin_, arrival->time);
     if (selection_.length && since >= *selection_.length) break;
     const bool drawn = selection_.sample == 1 || draws_.Uniform() < selection_.sample;
     if (!drawn || since < Duration{0}) continue;
@@ -35,6 +36,11 @@ bool SelectedTrace::Next(Arrival* arrival) {
   }
   ended_ = true;
   return false;
+}
+
+Duration SelectedTrace::Begin(Duration first) const {
+  // A window that begins beyond all times is empty, as one at their end is.
+  return first > Duration::max() - selection_.start ? Duration::max() : first + selection_.start;
 }
 
 Duration SelectedTrace::Faster(Duration since) const {

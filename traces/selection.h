@@ -49,6 +49,7 @@ class SelectedTrace final : public TraceReader {
   std::optional<Duration> Begin() const { return begin_; }
 
  private:
+  Duration Begin(Duration first) const;
   Duration Faster(Duration since) const;
 
   const std::unique_ptr<TraceReader> reader_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "traces/elapsed.h"
 #include "traces/input/numbers.h"
 
 namespace cosched {
@@ -69,6 +70,8 @@ void AddCells(const Arrival& arrival, TraceSurvey* survey) {
 
 void Add(const Arrival& arrival, TraceSurvey* survey) {
   if (survey->arrivals() == 0) survey->first = arrival.time;
+  Elapsed(survey->first,
+          arrival.time);  // Refuses what no writer could tell from its first arrival.
   survey->last = arrival.time;
   for (size_t fact = 0; fact < kFacts; ++fact)
     survey->having[fact] += Has(arrival, static_cast<Fact>(fact));

@@ -15,6 +15,7 @@
 #include <optional>
 
 #include "engine/base/byte_source.h"
+#include "engine/base/error.h"
 #include "engine/base/random.h"
 #include "tests/traces/listed_arrivals.h"
 #include "traces/formats.h"
@@ -199,6 +200,15 @@ TEST(TraceDescription, ASeriesOfAnyLengthHasBoundedBinsAndLosesNoArrival) {
   RateSeries hour;  // Of a second each, as people expect.
   for (int i = 0; i < 3500; ++i) hour.Add(seconds(i));
   EXPECT_EQ(hour.width(), seconds(1));
+}
+
+TEST(TraceDescription, CenturiesFitAndWhatDoesNotIsRefused) {
+  const TraceDescription longest = DescribeTimes({seconds(0), Duration::max()});
+  EXPECT_EQ(longest.Span(), Duration::max());
+  EXPECT_EQ(longest.Seconds().busiest, 1);
+  EXPECT_LE(longest.series().Counts().size(), RateSeries::kMostBins);
+  EXPECT_EQ(longest.gaps().CoefficientOfVariation(), 0);
+  EXPECT_THROW(DescribeTimes({Duration::min(), Duration::max()}), InputError);
 }
 
 TEST(TraceDescription, WhatTheRowsSayOfThemselves) {

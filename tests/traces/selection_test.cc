@@ -103,6 +103,11 @@ TEST(Selection, ReadingEndsWithTheWindow) {
   EXPECT_EQ(trace.RowCounts().rows, 3);
 }
 
+TEST(Selection, TimesAtTheirLimits) {
+  EXPECT_TRUE(Selected(Times({Duration::max() - seconds(1)}), {.start = seconds(2)}).empty());
+  EXPECT_THROW(Selected(Times({Duration::min(), Duration::max()}), {.speedup = 2}), InputError);
+}
+
 TEST(Selection, AnArrivalThatWouldComeInAnotherCenturyIsRefused) {
   EXPECT_THROW(Selected(EverySecond(3), {.speedup = 1e-12}), InputError);
 }

@@ -32,7 +32,8 @@ Duration RateSeries::width() const { return kWidths[step_]; }
 void RateSeries::MoveTo(Duration since) {
   while (since / width() >= static_cast<int64_t>(kMostBins)) Widen();
   open_ = static_cast<size_t>(since / width());
-  end_ = width() * (static_cast<int64_t>(open_) + 1);
+  const Duration begin = width() * static_cast<int64_t>(open_);
+  end_ = begin > Duration::max() - width() ? Duration::max() : begin + width();
 }
 
 void RateSeries::Widen() {

@@ -4,7 +4,8 @@ namespace cosched {
 
 void WindowCounts::Open(Duration since) {
   Close();
-  end_ = (since / width_ + 1) * width_;
+  const Duration begin = since / width_ * width_;
+  end_ = begin > Duration::max() - width_ ? Duration::max() : begin + width_;
 }
 
 void WindowCounts::Close() {
@@ -14,7 +15,7 @@ void WindowCounts::Close() {
   sum_of_squares_ += static_cast<Uint128>(open_count_) * static_cast<Uint128>(open_count_);
   if (open_count_ > busiest_) {
     busiest_ = open_count_;
-    busiest_start_ = end_ - width_;
+    busiest_start_ = last_ / width_ * width_;
   }
   open_count_ = 0;
 }
