@@ -155,6 +155,16 @@ TEST_F(TraceCliTest, ConvertsWithoutLossWhereTheTargetCanHoldIt) {
             "1700158611.2224671,request,107,91,16\n");
 }
 
+TEST_F(TraceCliTest, ABatchLogComesBackFromOurFormatFieldByField) {
+  const std::string rows =
+      "184 561553 0 61 16 -1 -1 16 43200 819200 1 6 1 -1 -1 1 -1 -1\n"
+      "5414 3801279 129908 -1 36 26614.5 25600 -1 29400 -1 5 -1 1 3 2 1 184 60\n";
+  WriteText(folder_.path() / "log.swf", "; UnixStartTime: 0\n" + rows);
+  EXPECT_THAT(Converted({"log.swf", "ours.csv", "--to", "cosched"}), HasSubstr("lost: nothing\n"));
+  EXPECT_THAT(Converted({"ours.csv", "back.swf", "--to", "swf"}), HasSubstr("lost: nothing\n"));
+  EXPECT_TRUE(Text("back.swf").ends_with("\n" + rows)) << Text("back.swf");
+}
+
 TEST_F(TraceCliTest, SaysWhatIsLost) {
   EXPECT_EQ(Converted({"llm.csv", "out.csv", "--to", "vidur"}),
             "out.csv: 4 arrivals from 4 rows of llm.csv (azure-llm)\n"
