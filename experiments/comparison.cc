@@ -10,6 +10,7 @@
 
 #include "engine/base/error.h"
 #include "experiments/comparison_cells.h"
+#include "experiments/service_table.h"
 #include "experiments/statistics.h"
 #include "experiments/table_text.h"
 
@@ -293,6 +294,7 @@ std::string ComparisonTable(const std::vector<std::filesystem::path>& runs) {
   for (const Elasticity elasticity : cells.elasticities) {
     if (elasticity != Elasticity::kMalleable) text += EffectBlock(cells, elasticity);
   }
+  text += ServiceTable(cells);
   Notes notes;
   AddMalleableNote(cells, &notes);
   AddBaselineNote(cells, &notes);

@@ -15,7 +15,6 @@
 #include "experiments/policy_tables.h"
 #include "experiments/toml_table.h"
 #include "policies/placement.h"
-#include "traces/formats.h"
 #include "workloads/model.h"
 
 namespace cosched {
@@ -155,28 +154,6 @@ Actuator ReadActuator(const TomlTable& machine, const Topology& topology,
   return *actuator;
 }
 
-// The first thing that is wrong with a request; nullopt if nothing is. `column` is "min",
-// "preferred" or "max".
-std::optional<ArrivalProblem> CheckRequest(const CoreRequest& request, int machine_cores) {
-  if (request.min < 1) return ArrivalProblem{"min", fmt::format("is {}", request.min), "1 or more"};
-  if (request.max > machine_cores) {
-    return ArrivalProblem{"max", fmt::format("is {}, more than the machine has", request.max),
-                          fmt::format("at most the {} cores of this experiment", machine_cores)};
-  }
-  constexpr const char* kOrder = "min <= preferred <= max";
-  if (request.min > request.max) {
-    return ArrivalProblem{"min", fmt::format("is {}, above max, {}", request.min, request.max),
-                          kOrder};
-  }
-  if (request.preferred < request.min || request.preferred > request.max) {
-    return ArrivalProblem{"preferred",
-                          fmt::format("is {}, outside of min {} to max {}", request.preferred,
-                                      request.min, request.max),
-                          kOrder};
-  }
-  return std::nullopt;
-}
-
 CoreRequest ReadRequest(const TomlTable& workload, int machine_cores) {
   const TomlTable cores = workload.Table("cores");
   cores.AllowOnly({"min", "preferred", "max"});
@@ -236,10 +213,24 @@ std::string ModelNames() {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+// What a service has and a job has not, and the other way round.
+void ReadService(const TomlTable& table, bool chaos, WorkloadConfig* workload) {
+  if (chaos) table.Fail("mode", "is \"serve\", but chaos answers nobody", "train, infer");
+  for (const char* key : {"steps", "weight"}) {
+    if (table.Has(key)) {
+      table.Fail(key, "has no meaning for a service: it answers requests until the trace is over",
+                 "only with mode = \"train\" or \"infer\"");
+    }
+  }
+  workload->spec.steps = 0;
+  if (table.Has("slo_ms"))
+    workload->slo = FromSeconds(table.Number("slo_ms", {}, 1e-3, kMaxPeriodMilliseconds) / 1e3);
+}
+
 WorkloadConfig ReadWorkload(const TomlTable& table, const std::filesystem::path& folder,
                             int machine_cores) {
-  table.AllowOnly({"name", "model", "mode", "dataset", "data", "batch", "steps", "cores", "threads",
-                   "inter", "priority", "weight"});
+  table.AllowOnly({"name", "model", "mode", "dataset", "data", "batch", "steps", "slo_ms", "cores",
+                   "threads", "inter", "priority", "weight"});
   WorkloadConfig workload;
   workload.spec.model = table.String("model");
   const ModelInfo* model = FindModel(workload.spec.model);
@@ -248,17 +239,26 @@ WorkloadConfig ReadWorkload(const TomlTable& table, const std::filesystem::path&
     table.Fail("model", fmt::format("there is no model \"{}\"", workload.spec.model), ModelNames());
   workload.name = Name(table, chaos ? "chaos" : workload.spec.model);
   const std::string mode = table.String("mode", "train");
-  if (!ParseMode(mode, &workload.spec.mode))
-    table.Fail("mode", fmt::format("is \"{}\"", mode), "train, infer");
+  workload.spec.serves = mode == "serve";
+  if (workload.spec.serves) {
+    workload.spec.mode = Mode::kInfer;
+  } else if (!ParseMode(mode, &workload.spec.mode)) {
+    table.Fail("mode", fmt::format("is \"{}\"", mode), "train, infer, serve");
+  }
   if (model) ReadDataset(table, folder, *model, &workload.spec);
   workload.spec.batch = static_cast<int>(table.Integer("batch", 32, 1, kMaxCount));
-  workload.spec.steps = table.Integer("steps", 50, 1, 1'000 * int64_t{kMaxCount});
+  if (workload.spec.serves) {
+    ReadService(table, chaos, &workload);
+  } else {
+    workload.spec.steps = table.Integer("steps", 50, 1, 1'000 * int64_t{kMaxCount});
+    if (table.Has("slo_ms")) table.Fail("slo_ms", "is of services", "only with mode = \"serve\"");
+  }
   workload.cores = ReadRequest(table, machine_cores);
   if (table.Has("threads"))
     workload.threads = static_cast<int>(table.Integer("threads", {}, 1, kMaxThreads));
   workload.inter = static_cast<int>(table.Integer("inter", 1, 1, kMaxThreads));
   workload.priority = static_cast<int>(table.Integer("priority", 0, -kMaxCount, kMaxCount));
-  workload.weight = table.Number("weight", 1.0, 0, kMaxCount);
+  workload.weight = workload.spec.serves ? 0 : table.Number("weight", 1.0, 0, kMaxCount);
   return workload;
 }
 
@@ -267,9 +267,11 @@ std::vector<WorkloadConfig> ReadWorkloads(const TomlTable& root,
   std::vector<WorkloadConfig> workloads;
   std::set<std::string> names;
   double weights = 0;
+  bool jobs = false;
   for (const TomlTable& table : root.Tables("workload")) {
     workloads.push_back(ReadWorkload(table, folder, machine_cores));
     weights += workloads.back().weight;
+    jobs = jobs || !workloads.back().spec.serves;
     if (!names.insert(workloads.back().name).second) {
       table.Fail("name",
                  fmt::format("\"{}\" is the name of another workload too", workloads.back().name),
@@ -278,7 +280,8 @@ std::vector<WorkloadConfig> ReadWorkloads(const TomlTable& root,
   }
   if (workloads.empty())
     root.Fail("workload", "there is none", "one or more [[workload]], each with a model");
-  if (weights <= 0) root.Fail("workload", "every weight is 0", "a weight above 0 for one of them");
+  if (jobs && weights <= 0)
+    root.Fail("workload", "every weight is 0", "a weight above 0 for one of them");
   return workloads;
 }
 
@@ -329,6 +332,25 @@ std::optional<ProfileConfig> ReadProfile(const TomlTable& root, const std::files
   return read;
 }
 
+// What can't be done with services.
+void CheckServices(const TomlTable& root, const ExperimentConfig& config) {
+  for (size_t i = 0; i < config.workloads.size(); ++i) {
+    if (!config.workloads[i].spec.serves || config.backend == kSimulated) continue;
+    root.Tables("workload")[i].Fail(
+        "mode",
+        fmt::format("is \"serve\" with backend = \"{}\", which can't serve yet", config.backend),
+        "train, infer; serve with backend = \"simulated\"");
+  }
+  for (size_t i = 0; config.HasServices() && i < config.policies.size(); ++i) {
+    if (!config.FindPolicy(config.policies[i])->needs_size) continue;
+    root.Fail(
+        fmt::format("policies.{}", i),
+        fmt::format("\"{}\" goes by how much the jobs have to do, which nobody knows of a service",
+                    config.policies[i]),
+        "another policy where a workload has mode = \"serve\"");
+  }
+}
+
 // Policies that go by speed need that of every program.
 void CheckSpeeds(const TomlTable& root, const ExperimentConfig& config) {
   for (size_t i = 0; i < config.policies.size(); ++i) {
@@ -369,49 +391,16 @@ SimulationSettings ReadSimulation(const TomlTable& table) {
   return settings;
 }
 
-JobTrace ReadReplay(const std::filesystem::path& file, const ExperimentConfig& config) {
-  return ReadTrace(file, [&config](const JobArrival& arrival) -> std::optional<ArrivalProblem> {
-    const WorkloadConfig* workload = config.FindWorkload(arrival.workload);
-    if (!workload) {
-      std::vector<std::string> names;
-      for (const WorkloadConfig& known : config.workloads) names.push_back(known.name);
-      return ArrivalProblem{"workload",
-                            fmt::format("there is no workload \"{}\"", arrival.workload),
-                            fmt::format("{}", fmt::join(names, ", "))};
-    }
-    auto problem = CheckRequest(RequestOf(*workload, arrival), config.cores.Count());
-    if (problem) problem->column = "cores_" + problem->column;
-    return problem;
-  });
-}
-
-TraceConfig ReadTraceConfig(const TomlTable& table, const std::filesystem::path& folder,
-                            const ExperimentConfig& config) {
-  table.AllowOnly({"jobs", "gap", "file"});
-  TraceConfig trace;
-  if (!table.Has("file")) {
-    trace.jobs = static_cast<int>(table.Integer("jobs", trace.jobs, 1, 10 * kMaxCount));
-    trace.gap = ReadGap(table.Table("gap"), trace.gap);
-    return trace;
-  }
-  for (const char* key : {"jobs", "gap"}) {
-    if (table.Has(key))
-      table.Fail(key, "has no meaning beside trace.file", "jobs and gap, or file");
-  }
-  trace.file = folder / table.String("file");
-  trace.replay = ReadReplay(trace.file, config);
-  trace.jobs = static_cast<int>(trace.replay->size());
-  return trace;
-}
-
 RecordsConfig ReadRecords(const TomlTable& table) {
-  table.AllowOnly({"grants", "decisions", "samples", "steps", "resizes", "actuations", "timeline"});
+  table.AllowOnly(
+      {"grants", "decisions", "samples", "steps", "resizes", "actuations", "requests", "timeline"});
   return {.grants = table.Boolean("grants", true),
           .decisions = table.Boolean("decisions", true),
           .samples = table.Boolean("samples", true),
           .steps = table.Boolean("steps", true),
           .resizes = table.Boolean("resizes", true),
           .actuations = table.Boolean("actuations", true),
+          .requests = table.Boolean("requests", true),
           .timeline = table.Boolean("timeline", true)};
 }
 
@@ -422,6 +411,11 @@ const WorkloadConfig* ExperimentConfig::FindWorkload(std::string_view workload) 
       std::find_if(workloads.begin(), workloads.end(),
                    [workload](const WorkloadConfig& known) { return known.name == workload; });
   return found == workloads.end() ? nullptr : &*found;
+}
+
+bool ExperimentConfig::HasServices() const {
+  return std::any_of(workloads.begin(), workloads.end(),
+                     [](const WorkloadConfig& workload) { return workload.spec.serves; });
 }
 
 const PolicyInfo* ExperimentConfig::FindPolicy(std::string_view policy) const {
@@ -466,8 +460,33 @@ CoreRequest RequestOf(const WorkloadConfig& workload, const JobArrival& arrival)
           .max = arrival.cores_max.value_or(workload.cores.max)};
 }
 
+std::optional<CoreRequestProblem> CheckRequest(const CoreRequest& request, int machine_cores) {
+  if (request.min < 1)
+    return CoreRequestProblem{"min", fmt::format("is {}", request.min), "1 or more"};
+  if (request.max > machine_cores) {
+    return CoreRequestProblem{
+        "max", fmt::format("is {}, more than the machine has", request.max),
+        fmt::format("at most the {} cores of this experiment", machine_cores)};
+  }
+  constexpr const char* kOrder = "min <= preferred <= max";
+  if (request.min > request.max) {
+    return CoreRequestProblem{"min", fmt::format("is {}, above max, {}", request.min, request.max),
+                              kOrder};
+  }
+  if (request.preferred < request.min || request.preferred > request.max) {
+    return CoreRequestProblem{"preferred",
+                              fmt::format("is {}, outside of min {} to max {}", request.preferred,
+                                          request.min, request.max),
+                              kOrder};
+  }
+  return std::nullopt;
+}
+
 std::vector<WorkloadConfig> LoadWorkloads(const std::filesystem::path& file) {
-  return ReadWorkloads(TomlTable::Load(file, {}), file.parent_path(), CpuSet::kMaxCpu + 1);
+  std::vector<WorkloadConfig> workloads =
+      ReadWorkloads(TomlTable::Load(file, {}), file.parent_path(), CpuSet::kMaxCpu + 1);
+  for (WorkloadConfig& workload : workloads) workload.spec.serves = false;
+  return workloads;
 }
 
 ExperimentConfig LoadConfig(const std::filesystem::path& file,
@@ -512,6 +531,7 @@ ExperimentConfig LoadConfig(const std::filesystem::path& file,
     sampling.Fail("interference", "needs samples", "only with records.samples = true");
   }
   config.workloads = ReadWorkloads(root, folder, config.cores.Count());
+  CheckServices(root, config);
   config.profile = ReadProfile(root, folder, config);
   CheckSpeeds(root, config);
   config.simulation = ReadSimulation(root.Table("simulation"));

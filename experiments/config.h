@@ -19,9 +19,8 @@
 #include "experiments/records_config.h"
 #include "experiments/speed_curves.h"
 #include "experiments/toml_table.h"
+#include "experiments/trace_config.h"
 #include "policies/registry.h"
-#include "traces/generators/distribution.h"
-#include "traces/job_arrival.h"
 #include "workloads/profile.h"
 
 namespace cosched {
@@ -29,8 +28,10 @@ namespace cosched {
 struct WorkloadConfig {
   std::string name;  // Default: its model.
   // Keys model, mode, dataset, data (a folder, relative to the file), batch and steps. The seed is
-  // the harness's affair.
+  // the harness's affair. mode = "serve" makes it a service: it infers, answers at most `batch`
+  // requests at once, and has no steps.
   TenantSpec spec;
+  std::optional<Duration> slo;  // slo_ms, of a service: in which a request is to be answered.
   // Default: min 1; max = preferred where that is given, else all cores of the experiment;
   // preferred = max.
   CoreRequest cores;
@@ -40,14 +41,6 @@ struct WorkloadConfig {
   int inter = 1;
   int priority = 0;
   double weight = 1.0;
-};
-
-struct TraceConfig {
-  int jobs = 6;
-  // Between two arrivals, in seconds.
-  Distribution gap = {.kind = Distribution::Kind::kNormal, .mean = 2.0, .sd = 0.5};
-  std::filesystem::path file;      // As opened; empty = arrivals are drawn.
-  std::optional<JobTrace> replay;  // What the file holds.
 };
 
 struct ContainerConfig {
@@ -97,6 +90,7 @@ struct ExperimentConfig {
   std::map<std::string, std::shared_ptr<const ExternalPolicy>, std::less<>> external_policies;
 
   const WorkloadConfig* FindWorkload(std::string_view workload) const;
+  bool HasServices() const;
   // A registered or an external one; nullptr if there is none of that name.
   const PolicyInfo* FindPolicy(std::string_view policy) const;
   std::string PolicyNames() const;  // For messages.
@@ -110,7 +104,7 @@ Topology MachineOf(const TomlTable& root, const std::filesystem::path& folder,
 // overrides: "dotted.key=value", as given to --set. [sweep] and [quick] are not its affair
 // (experiments/sweep.h). Throws InputError.
 // Only the [[workload]] tables of a file, whatever machine and profile the rest asks for: what
-// `cosched calibrate` measures. Throws InputError.
+// `cosched calibrate` measures, of a service its program. Throws InputError.
 std::vector<WorkloadConfig> LoadWorkloads(const std::filesystem::path& file);
 
 ExperimentConfig LoadConfig(const std::filesystem::path& file,
@@ -118,5 +112,13 @@ ExperimentConfig LoadConfig(const std::filesystem::path& file,
 
 // What a job of this arrival asks for: the workload's own request with the arrival's replacements.
 CoreRequest RequestOf(const WorkloadConfig& workload, const JobArrival& arrival);
+
+// The first thing that is wrong with a request; nullopt if nothing is.
+struct CoreRequestProblem {
+  std::string column;  // "min", "preferred" or "max".
+  std::string problem;
+  std::string allowed;
+};
+std::optional<CoreRequestProblem> CheckRequest(const CoreRequest& request, int machine_cores);
 
 }  // namespace cosched

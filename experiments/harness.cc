@@ -11,6 +11,7 @@
 #include "experiments/hosts/foreign_load.h"
 #include "experiments/hosts/process_host.h"
 #include "experiments/hosts/simulated_host.h"
+#include "experiments/request_driver.h"
 
 namespace cosched {
 namespace {
@@ -18,10 +19,12 @@ namespace {
 // An arrival that is submitted this much after its time says that the machine was too busy to
 // measure on.
 constexpr Duration kLate = std::chrono::milliseconds(50);
+// Requests are shorter than jobs.
+constexpr Duration kLateRequest = std::chrono::milliseconds(10);
 constexpr double kMuchForeignLoad = 0.1;  // Of the cores' time in a cell.
-// A policy that asks for ticks may still change its mind, but not for ever: ticks with nothing
-// running before we give up.
-constexpr int kIdleTicks = 100;
+// A policy that asks for ticks, or is told of a service's windows, may still change its mind, but
+// not for ever: so many of these with nothing running before we give up.
+constexpr int kIdleAsks = 100;
 // A simulated cell can be made again, so its rows may wait in memory until they fill this.
 constexpr size_t kSimulatedBuffer = size_t{1} << 16;
 // Where nothing else sets a deadline.
@@ -65,8 +68,8 @@ class CellRun {
  public:
   enum class Outcome { kDone, kFailed, kInterrupted };
 
-  CellRun(const ExperimentConfig& config, const JobTrace& trace, const CellKey& key,
-          const HarnessOptions& options)
+  CellRun(const ExperimentConfig& config, const JobTrace& trace, const RequestTrace& requests,
+          const CellKey& key, const HarnessOptions& options)
       : config_(config),
         trace_(trace),
         key_(key),
@@ -79,7 +82,8 @@ class CellRun {
                  config.backend == "simulated" ? kSimulatedBuffer : 0),
         world_(options.make_world(PartialFolder(options.run, key))),
         arbiter_(*policy_, info_.oversubscribes, world_->GetHost(), options.topology, config.cores,
-                 records_, info_.on_settled) {
+                 records_, info_.on_settled),
+        requests_(requests, world_->GetHost(), arbiter_, records_) {
     if (config.interference) interference_.emplace(world_->BusyTimes());
   }
 
@@ -105,10 +109,11 @@ class CellRun {
     Host& host = world_->GetHost();
     while (true) {
       SubmitArrivals();
+      requests_.Send(Now(), AllSubmitted());
       TickIfDue();
       SampleIfDue();
       TellJobsDone();
-      if (AllSubmitted() && arbiter_.Waiting() + arbiter_.Started() == 0) break;
+      if (AllArrived() && arbiter_.Waiting() + arbiter_.Started() == 0) break;
       if (NeverDrains())
         return Fail("it can never drain: jobs wait, none runs and none is to come");
       std::optional<HostEvent> event = host.NextEvent(Deadline());
@@ -122,6 +127,7 @@ class CellRun {
                         !std::holds_alternative<HostWindow>(*event);
       if (ends) TakeSamples();  // Its last is among them.
       arbiter_.Handle(*event);
+      TellDriver(*event);
     }
     Finish("done", "");
     return Outcome::kDone;
@@ -129,6 +135,7 @@ class CellRun {
 
   TimePoint Now() const { return world_->GetHost().GetClock().Now(); }
   bool AllSubmitted() const { return submitted_ == trace_.size(); }
+  bool AllArrived() const { return AllSubmitted() && requests_.AllSent(); }
   TimePoint NextArrival() const { return TimePoint(trace_[submitted_].time); }
 
   void SubmitArrivals() {
@@ -138,7 +145,12 @@ class CellRun {
       const Job job = JobOf(config_, arrival, index, key_.elasticity);
       CHECK(job.speed || !info_.needs_speed) << "nothing is known of " << job.workload;
       worst_lateness_ = std::max(worst_lateness_, Now() - NextArrival());
-      world_->Describe(job.id, SpecOf(config_, arrival, index, key_.trial));
+      const TenantSpec spec = SpecOf(config_, arrival, index, key_.trial);
+      world_->Describe(job.id, spec);
+      if (spec.serves) {
+        requests_.AddService(job.id, job.workload, job.response_objective);
+        records_.AddService(job.id);
+      }
       ++submitted_;
       arbiter_.Submit(job);
     }
@@ -148,7 +160,7 @@ class CellRun {
     if (tick_ == Duration::zero() || Now() < next_tick_) return;
     arbiter_.Tick();
     next_tick_ = Now() + tick_;
-    idle_ticks_ = Idle() ? idle_ticks_ + 1 : 0;
+    idle_asks_ = Idle() ? idle_asks_ + 1 : 0;
   }
 
   void SampleIfDue() {
@@ -170,21 +182,28 @@ class CellRun {
     for (const StepSample& step : world_->TakeSteps()) records_.OnStep(step);
     for (const ResizeSample& resize : world_->TakeResizes()) records_.OnResize(resize);
     for (const ActuationSample& move : world_->TakeActuations()) records_.OnActuation(move);
+    requests_.Answered(world_->TakeRequests());
+  }
+
+  void TellDriver(const HostEvent& event) {
+    if (const auto* failed = std::get_if<HostFailed>(&event)) requests_.ServiceEnded(failed->job);
+    if (const auto* done = std::get_if<HostFinished>(&event)) requests_.ServiceEnded(done->job);
+    if (std::holds_alternative<HostWindow>(event)) idle_asks_ = Idle() ? idle_asks_ + 1 : 0;
   }
 
   TimePoint Deadline() const {
     TimePoint deadline = config_.records.samples ? next_sample_ : Now() + kLongest;
     if (!AllSubmitted()) deadline = std::min(deadline, NextArrival());
+    if (!requests_.AllSent()) deadline = std::min(deadline, requests_.NextDue());
     if (tick_ > Duration::zero()) deadline = std::min(deadline, next_tick_);
     return deadline;
   }
 
   // Nothing runs and nothing is about to.
-  bool Idle() const {
-    return AllSubmitted() && !arbiter_.InTransition() && arbiter_.Running() == 0;
-  }
+  bool Idle() const { return AllArrived() && !arbiter_.InTransition() && arbiter_.Running() == 0; }
   bool NeverDrains() const {
-    return Idle() && (tick_ == Duration::zero() || idle_ticks_ >= kIdleTicks);
+    const bool asked = tick_ > Duration::zero() || requests_.SomeServiceRuns();
+    return Idle() && (!asked || idle_asks_ >= kIdleAsks);
   }
 
   void TellJobsDone() {
@@ -200,6 +219,10 @@ class CellRun {
           fmt::format("the generator fell behind: an arrival was submitted {:.0f} ms late",
                       ToSeconds(worst_lateness_) * 1e3));
     }
+    if (requests_.WorstLag() > kLateRequest) {
+      records_.Mark(fmt::format("the generator fell behind: a request was sent {:.0f} ms late",
+                                ToSeconds(requests_.WorstLag()) * 1e3));
+    }
     if (world_->ForeignShare() > kMuchForeignLoad) {
       records_.Mark(fmt::format("other programs used more than {:.0f} % of the cores meanwhile",
                                 kMuchForeignLoad * 100));
@@ -207,6 +230,7 @@ class CellRun {
   }
 
   void Finish(const std::string& status, const std::string& reason) {
+    requests_.DropAll();
     MarkDoubts();
     if (interference_) records_.WriteInterference(interference_->matrix());
     records_.Finish(status, reason);
@@ -235,12 +259,13 @@ class CellRun {
                          // time of the cell is spent.
   std::unique_ptr<World> world_;
   Arbiter arbiter_;
+  RequestDriver requests_;
   std::optional<InterferenceMeter> interference_;  // If the experiment asks for it.
 
   size_t submitted_ = 0;
   TimePoint next_sample_;
   TimePoint next_tick_;
-  int idle_ticks_ = 0;
+  int idle_asks_ = 0;
   int told_done_ = 0;
   int failed_jobs_ = 0;
   Duration worst_lateness_{0};
@@ -313,7 +338,7 @@ HarnessResult RunCells(const ExperimentConfig& config, const Plan& plan,
     if (result.interrupted) break;
     const JobTrace& trace = plan.traces.at(static_cast<size_t>(key.trial - 1));
     if (options.progress) options.progress->OnCellStarted(key, static_cast<int>(trace.size()));
-    CellRun cell(config, trace, key, options);
+    CellRun cell(config, trace, plan.requests.at(static_cast<size_t>(key.trial - 1)), key, options);
     const CellRun::Outcome outcome = cell.Run();
     result.interrupted = outcome == CellRun::Outcome::kInterrupted;
     if (result.interrupted) break;

@@ -47,30 +47,56 @@ Json RequestJson(const CoreRequest& request) {
 
 Json WorkloadJson(const WorkloadConfig& workload) {
   const TenantSpec& spec = workload.spec;
-  return {{"name", workload.name},
-          {"model", spec.model},
-          {"mode", ToString(spec.mode)},
-          {"dataset", spec.dataset},
-          {"data", spec.data_directory},
-          {"batch", spec.batch},
-          {"steps", spec.steps},
-          {"cores", RequestJson(workload.cores)},
-          {"threads", workload.threads.value_or(workload.cores.preferred)},
-          {"inter", workload.inter},
-          {"priority", workload.priority},
-          {"weight", workload.weight}};
+  Json json = {{"name", workload.name},
+               {"model", spec.model},
+               {"mode", ToString(spec.mode)},
+               {"dataset", spec.dataset},
+               {"data", spec.data_directory},
+               {"batch", spec.batch},
+               {"steps", spec.steps},
+               {"cores", RequestJson(workload.cores)},
+               {"threads", workload.threads.value_or(workload.cores.preferred)},
+               {"inter", workload.inter},
+               {"priority", workload.priority},
+               {"weight", workload.weight}};
+  if (!spec.serves) return json;
+  // In a service's own terms, as the experiment file has them.
+  json["mode"] = "serve";
+  json.erase("steps");
+  json.erase("weight");
+  if (workload.slo) json["slo_ms"] = ToSeconds(*workload.slo) * 1e3;
+  return json;
+}
+
+// unit: what the keys of mean and deviation end with.
+Json DistributionJson(const Distribution& distribution, const std::string& unit) {
+  Json json = {{"distribution", ToString(distribution.kind)},
+               {"mean" + unit, distribution.mean},
+               {"sd" + unit, distribution.sd}};
+  using Kind = Distribution::Kind;
+  if (distribution.kind == Kind::kGamma) json["cv"] = distribution.cv;
+  if (distribution.kind == Kind::kWeibull || distribution.kind == Kind::kPareto)
+    json["shape"] = distribution.shape;
+  return json;
+}
+
+Json StreamJson(const RequestStream& stream) {
+  return {{"service", stream.service},
+          {"count", stream.count},
+          {"gap", DistributionJson(stream.gap, "_s")},
+          {"work", DistributionJson(stream.work, "")},
+          {"start_s", ToSeconds(stream.start)}};
 }
 
 Json TraceJson(const TraceConfig& trace) {
-  if (trace.replay) return {{"file", trace.file.string()}, {"jobs", trace.jobs}};
-  Json gap = {{"distribution", ToString(trace.gap.kind)},
-              {"mean_s", trace.gap.mean},
-              {"sd_s", trace.gap.sd}};
-  using Kind = Distribution::Kind;
-  if (trace.gap.kind == Kind::kGamma) gap["cv"] = trace.gap.cv;
-  if (trace.gap.kind == Kind::kWeibull || trace.gap.kind == Kind::kPareto)
-    gap["shape"] = trace.gap.shape;
-  return {{"jobs", trace.jobs}, {"gap", gap}};
+  Json json;
+  if (trace.replay) {
+    json = {{"file", trace.file.string()}, {"jobs", trace.jobs}};
+  } else {
+    json = {{"jobs", trace.jobs}, {"gap", DistributionJson(trace.gap, "_s")}};
+  }
+  for (const RequestStream& stream : trace.requests) json["requests"].push_back(StreamJson(stream));
+  return json;
 }
 
 // Where an external policy comes from.
@@ -156,6 +182,7 @@ Json ExperimentJson(const ExperimentConfig& config) {
       {"trace", TraceJson(config.trace)},
       {"workload", workloads},
       {"policy", parameters}};
+  if (config.HasServices()) json["records"]["requests"] = config.records.requests;
   if (config.profile) json["profile"] = ProfileJson(*config.profile);
   if (config.backend == "simulated") json["simulation"] = SimulationJson(config);
   return json;
@@ -174,8 +201,32 @@ Json ArrivalJson(const JobArrival& arrival) {
   return json;
 }
 
-// FNV-1a over all that ArrivalJson would say.
-std::string HashOf(const JobTrace& trace) {
+Json ArrivalJson(const RequestArrival& arrival) {
+  Json json = {
+      {"arrival_s", ToSeconds(arrival.time)}, {"service", arrival.service}, {"work", arrival.work}};
+  if (arrival.slo) json["slo_ms"] = ToSeconds(*arrival.slo) * 1e3;
+  return json;
+}
+
+// All that ArrivalJson would say, for a hash.
+void Append(const JobArrival& arrival, std::string* text) {
+  fmt::format_to(std::back_inserter(*text), "{} {}", arrival.time.count(), arrival.workload);
+  for (const auto& value : {arrival.cores_min, arrival.cores_preferred, arrival.cores_max,
+                            arrival.priority, arrival.steps}) {
+    *text += ' ';
+    if (value) fmt::format_to(std::back_inserter(*text), "{}", *value);
+  }
+}
+
+void Append(const RequestArrival& arrival, std::string* text) {
+  fmt::format_to(std::back_inserter(*text), "{} {} {}", arrival.time.count(), arrival.service,
+                 arrival.work);
+  if (arrival.slo) fmt::format_to(std::back_inserter(*text), " {}", arrival.slo->count());
+}
+
+// FNV-1a.
+template <typename Trace>
+std::string HashOf(const Trace& trace) {
   uint64_t hash = 14695981039346656037U;
   const auto mix = [&hash](std::string_view bytes) {
     for (const char byte : bytes) {
@@ -183,28 +234,24 @@ std::string HashOf(const JobTrace& trace) {
     }
   };
   std::string text;
-  for (const JobArrival& arrival : trace) {
+  for (const auto& arrival : trace) {
     text.clear();
-    fmt::format_to(std::back_inserter(text), "{} {}", arrival.time.count(), arrival.workload);
-    for (const auto& value : {arrival.cores_min, arrival.cores_preferred, arrival.cores_max,
-                              arrival.priority, arrival.steps}) {
-      text += ' ';
-      if (value) fmt::format_to(std::back_inserter(text), "{}", *value);
-    }
+    Append(arrival, &text);
     mix(text += '\n');
   }
   return fmt::format("{:016x}", hash);
 }
 
-Json TracesJson(const Plan& plan) {
+template <typename Trace>
+Json TracesJson(const std::vector<Trace>& of_trials) {
   Json traces = Json::array();
-  for (const JobTrace& trace : plan.traces) {
+  for (const Trace& trace : of_trials) {
     if (trace.size() > kMostArrivals) {
       traces.push_back({{"arrivals", trace.size()}, {"fnv1a", HashOf(trace)}});
       continue;
     }
     Json arrivals = Json::array();
-    for (const JobArrival& arrival : trace) arrivals.push_back(ArrivalJson(arrival));
+    for (const auto& arrival : trace) arrivals.push_back(ArrivalJson(arrival));
     traces.push_back(std::move(arrivals));
   }
   return traces;
@@ -282,19 +329,22 @@ Json SweepManifest(const Sweep& sweep, const RunContext& context) {
 }
 
 Json NewManifest(const ExperimentConfig& config, const Plan& plan, const RunContext& context) {
-  return {{"format", kFormat},
-          {"status", "running"},
-          {"started", IsoNow()},
-          {"finished", nullptr},
-          {"command_line", context.command_line},
-          {"experiment_file", std::filesystem::absolute(config.file).string()},
-          {"experiment", ExperimentJson(config)},
-          {"policies", PoliciesJson(config)},
-          {"cells", plan.cells.size()},
-          {"traces", TracesJson(plan)},
-          {"build", BuildJson()},
-          {"host", HostJson(context)},
-          {"resumed", Json::array()}};
+  Json manifest = {{"format", kFormat},
+                   {"status", "running"},
+                   {"started", IsoNow()},
+                   {"finished", nullptr},
+                   {"command_line", context.command_line},
+                   {"experiment_file", std::filesystem::absolute(config.file).string()},
+                   {"experiment", ExperimentJson(config)},
+                   {"policies", PoliciesJson(config)},
+                   {"cells", plan.cells.size()},
+                   {"traces", TracesJson(plan.traces)},
+                   {"requests", config.HasServices() ? TracesJson(plan.requests) : Json()},
+                   {"build", BuildJson()},
+                   {"host", HostJson(context)},
+                   {"resumed", Json::array()}};
+  if (!config.HasServices()) manifest.erase("requests");
+  return manifest;
 }
 
 void WriteManifest(const std::filesystem::path& run, const Json& manifest) {
@@ -325,7 +375,9 @@ std::string RunName() {
 bool SamePoint(const std::filesystem::path& run, const SweepPoint& point) {
   const std::optional<Json> manifest = ReadManifest(PointFolder(run, point));
   return manifest && manifest->value("experiment", Json()) == ExperimentJson(point.config) &&
-         manifest->value("traces", Json()) == TracesJson(point.plan);
+         manifest->value("traces", Json()) == TracesJson(point.plan.traces) &&
+         (!point.config.HasServices() ||
+          manifest->value("requests", Json()) == TracesJson(point.plan.requests));
 }
 
 bool SameExperiment(const std::filesystem::path& run, const Json& manifest, const Sweep& sweep) {

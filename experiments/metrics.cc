@@ -10,6 +10,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "engine/base/error.h"
@@ -77,6 +78,7 @@ struct CellInfo {
   std::string status;
   std::string reason;
   std::vector<std::string> marks;
+  std::set<int64_t> services;  // Jobs.
 };
 
 CellInfo ReadCell(const std::filesystem::path& folder) {
@@ -93,7 +95,8 @@ CellInfo ReadCell(const std::filesystem::path& folder) {
                         "an interval set such as 0-3"});
     }
     return {cpus->Count(), json.at("status").get<std::string>(),
-            json.at("reason").get<std::string>(), json.at("marks").get<std::vector<std::string>>()};
+            json.at("reason").get<std::string>(), json.at("marks").get<std::vector<std::string>>(),
+            json.value("services", std::set<int64_t>{})};
   } catch (const nlohmann::json::exception& error) {
     throw InputError({path.string(), 0, "", error.what(), "the cell.json that a run wrote"});
   }
@@ -102,7 +105,7 @@ CellInfo ReadCell(const std::filesystem::path& folder) {
 // Sums over a cell's jobs, as they are read.
 class JobSums {
  public:
-  void Add(const JobRow& job) {
+  void Add(const JobRow& job, bool serves) {
     first_ = jobs_ == 0 ? job.submitted : std::min(first_, job.submitted);
     last_ = jobs_ == 0 ? job.finished : std::max(last_, job.finished);
     ++jobs_;
@@ -111,6 +114,8 @@ class JobSums {
     resizes_ += job.resizes;
     failed_ += job.state == "failed";
     if (job.state != "finished") return;
+    services_finished_ += serves;
+    if (serves) return;
     const double turnaround = job.finished - job.submitted;
     ++finished_;
     waiting_ += job.waiting;
@@ -123,7 +128,7 @@ class JobSums {
   void Put(CellSummary* summary) const {
     const auto mean = [this](double sum) { return finished_ > 0 ? sum / finished_ : 0; };
     summary->jobs = jobs_;
-    summary->finished = finished_;
+    summary->finished = finished_ + services_finished_;
     summary->failed = failed_;
     summary->resizes = resizes_;
     summary->makespan_s = last_ - first_;
@@ -174,7 +179,8 @@ class JobSums {
     return JainIndex(sum, squares, count);
   }
 
-  int jobs_ = 0, finished_ = 0, failed_ = 0, resizes_ = 0;
+  int jobs_ = 0, failed_ = 0, resizes_ = 0;
+  int finished_ = 0, services_finished_ = 0;
   double first_ = 0, last_ = 0;
   double waiting_ = 0, execution_ = 0, turnaround_ = 0, stretch_ = 0, images_ = 0;
   bool images_known_ = true;
@@ -390,11 +396,12 @@ CellSummary Summarize(const std::filesystem::path& run, const CellKey& key) {
   JobSums jobs;
   EndTimes ends;  // What samples need.
   ReadJobs(folder, [&](const JobRow& job) {
-    jobs.Add(job);
+    jobs.Add(job, cell.services.contains(job.id));
     if (sampled) ends[job.id] = job.finished;
   });
   jobs.Put(&summary);
   if (sampled) SummarizeSamples(SumSamples(folder, ends), cell.machine_cores, &summary);
+  summary.services = SummarizeRequests(folder);
   return summary;
 }
 
@@ -440,8 +447,19 @@ void WriteSummary(const std::filesystem::path& run) {
       "runqueue_wait_s_per_core_s,images_per_s,jain_index,jobs,finished,failed,resizes,status,"
       "worst_tenant_oversubscription,involuntary_switches_per_core_s,migrations_per_core_s,"
       "throttled_s_per_core_s,pressure_s_per_core_s\n";
-  for (const CellKey& key : WholeCells(run)) text += SummaryRow(Summarize(run, key));
+  std::string services;
+  for (const CellKey& key : WholeCells(run)) {
+    const CellSummary summary = Summarize(run, key);
+    text += SummaryRow(summary);
+    for (const ServiceSummary& service : summary.services) {
+      services += fmt::format("{},{},{},{}\n", key.policy, ToString(key.elasticity), key.trial,
+                              ServiceRow(service));
+    }
+  }
   WriteFileWhole(run / "summary.csv", text);
+  if (services.empty()) return;
+  WriteFileWhole(run / "services.csv",
+                 "policy,elasticity,trial," + ServiceColumns() + "\n" + services);
 }
 
 }  // namespace cosched

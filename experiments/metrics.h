@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "experiments/records.h"
+#include "experiments/request_metrics.h"
 
 namespace cosched {
 
@@ -44,10 +45,14 @@ struct CellSummary {
   // Not in summary.csv: why the cell failed, and what a reader must know (CellRecords::Mark).
   std::string reason;
   std::vector<std::string> marks;
+  std::vector<ServiceSummary> services;  // By name, where requests were recorded.
 };
 
 // Where the definitions leave room:
 //   * Means are over finished jobs; makespan runs to the last end of any job.
+//   * A service is no job to these means, to throughput and to Jain's index: it lasts as long as
+//   the
+//     trace. Its row of jobs.csv counts in jobs, finished, failed, resizes and the makespan.
 //   * A sample's values hold until the job's next sample, the last ones until its end.
 //   * CPU time, run-queue wait, switches, migrations, throttled time and pressure are those of a
 //     job's last sample, so they miss at most one sampling period of each job. All but CPU time are
@@ -72,7 +77,8 @@ ThreadExcess FindThreadExcess(const std::filesystem::path& run, const CellKey& k
 
 // All whole cells of a run folder, sorted.
 std::vector<CellKey> WholeCells(const std::filesystem::path& run);
-// Writes summary.csv (by rename) from all whole cells of the run.
+// Writes summary.csv (by rename) from all whole cells of the run, and services.csv where there are
+// services.
 void WriteSummary(const std::filesystem::path& run);
 
 }  // namespace cosched

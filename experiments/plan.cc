@@ -1,6 +1,8 @@
 #include "experiments/plan.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "engine/base/random.h"
 #include "traces/job_generator.h"
@@ -8,18 +10,58 @@
 namespace cosched {
 namespace {
 
-JobTrace DrawTrace(const ExperimentConfig& config, int trial) {
+JobTrace DrawJobs(const ExperimentConfig& config, int trial) {
   if (config.trace.replay) {
     JobTrace trace = *config.trace.replay;
     const Duration first = trace.front().time;
     for (JobArrival& arrival : trace) arrival.time -= first;
     return trace;
   }
+  if (config.trace.jobs == 0) return {};
   std::vector<WeightedWorkload> workloads;
   for (const WorkloadConfig& workload : config.workloads)
     workloads.push_back({workload.name, workload.weight});
   const Random random = Random(config.seed).Derive("trace").Derive(std::to_string(trial));
   return GenerateTrace(config.trace.jobs, config.trace.gap, workloads, random);
+}
+
+// Services first.
+JobTrace DrawTrace(const ExperimentConfig& config, int trial) {
+  JobTrace jobs = DrawJobs(config, trial);
+  JobTrace services;
+  for (const WorkloadConfig& workload : config.workloads) {
+    if (!workload.spec.serves) continue;
+    services.emplace_back().workload = workload.name;
+  }
+  jobs.insert(jobs.begin(), services.begin(), services.end());
+  return jobs;
+}
+
+RequestTrace DrawStream(const RequestStream& stream, const Random& random) {
+  RequestTrace requests;
+  Random draws = random.Derive("work");
+  const Sampler work(stream.work);
+  for (const JobArrival& arrival :
+       GenerateTrace(stream.count, stream.gap, {{stream.service, 1}}, random)) {
+    RequestArrival& request = requests.emplace_back();
+    request.time = stream.start + arrival.time;
+    request.service = stream.service;
+    request.work = work.Draw(draws);
+  }
+  return requests;
+}
+
+RequestTrace DrawRequests(const ExperimentConfig& config, int trial) {
+  RequestTrace requests;
+  const Random random = Random(config.seed).Derive("requests").Derive(std::to_string(trial));
+  for (size_t i = 0; i < config.trace.requests.size(); ++i) {
+    RequestTrace stream = DrawStream(config.trace.requests[i], random.Derive(std::to_string(i)));
+    std::move(stream.begin(), stream.end(), std::back_inserter(requests));
+  }
+  std::stable_sort(
+      requests.begin(), requests.end(),
+      [](const RequestArrival& a, const RequestArrival& b) { return a.time < b.time; });
+  return requests;
 }
 
 }  // namespace
@@ -28,6 +70,7 @@ Plan MakePlan(const ExperimentConfig& config) {
   Plan plan;
   for (int trial = 1; trial <= config.trials; ++trial) {
     plan.traces.push_back(DrawTrace(config, trial));
+    plan.requests.push_back(DrawRequests(config, trial));
     for (const std::string& policy : config.policies) {
       for (Elasticity elasticity : config.elasticities) {
         plan.cells.push_back({.policy = policy, .elasticity = elasticity, .trial = trial});
@@ -55,7 +98,8 @@ Job JobOf(const ExperimentConfig& config, const JobArrival& arrival, int64_t ind
           .priority = arrival.priority.value_or(workload.priority),
           .threads = threads,
           .steps = arrival.steps.value_or(workload.spec.steps),
-          .speed = std::move(speed)};
+          .speed = std::move(speed),
+          .response_objective = workload.slo};
 }
 
 TenantSpec SpecOf(const ExperimentConfig& config, const JobArrival& arrival, int64_t index,

@@ -12,8 +12,11 @@
 namespace cosched {
 
 struct Plan {
-  std::vector<JobTrace> traces;  // By trial - 1; the first arrival of each is at 0.
-  std::vector<CellKey> cells;    // In the order in which they run.
+  // By trial - 1; the first arrival of each is at 0. Every service is there as a job that arrives
+  // at 0, before all others.
+  std::vector<JobTrace> traces;
+  std::vector<RequestTrace> requests;  // The same, of the same clock; a request's id is its index.
+  std::vector<CellKey> cells;          // In the order in which they run.
 };
 
 Plan MakePlan(const ExperimentConfig& config);

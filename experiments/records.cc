@@ -109,6 +109,7 @@ struct CellRecords::Impl {
   std::optional<CsvWriter> steps;
   std::optional<CsvWriter> resizes;
   std::optional<CsvWriter> actuations;
+  std::optional<CsvWriter> requests;  // Opened by the first service.
   std::optional<DecisionLog> decisions;
   std::optional<Timeline> timeline;
   std::map<JobId, JobTrack> tracks;
@@ -117,10 +118,13 @@ struct CellRecords::Impl {
   std::vector<std::string> marks;
   TimePoint latest;
   int submitted = 0;
+  std::vector<int64_t> services;
+  int64_t requests_ended = 0;
+  const size_t buffer;
 };
 
 CellRecords::Impl::Impl(const std::filesystem::path& run, const CellKey& cell_key,
-                        const CpuSet& cores, const RecordsConfig& wanted, size_t buffer)
+                        const CpuSet& cores, const RecordsConfig& wanted, size_t wanted_buffer)
     : key(cell_key),
       machine_cores(cores),
       whole(CellFolder(run, cell_key)),
@@ -133,10 +137,11 @@ CellRecords::Impl::Impl(const std::filesystem::path& run, const CellKey& cell_ke
                                   "turnaround_time", "stretch",         "allocated_resources",
                                   "threads",         "resizes",         "state",
                                   "reason",          "steps",           "images"},
-           buffer) {
-  const auto open = [this, buffer](bool wants, const char* name,
-                                   std::initializer_list<std::string_view> columns,
-                                   std::optional<CsvWriter>* file) {
+           wanted_buffer),
+      buffer(wanted_buffer) {
+  const auto open = [this](bool wants, const char* name,
+                           std::initializer_list<std::string_view> columns,
+                           std::optional<CsvWriter>* file) {
     if (wants) file->emplace(partial / name, columns, buffer);
   };
   open(config.grants, "grants.csv", {"time", "job_id", "kind", "cores", "owned", "threads"},
@@ -248,11 +253,15 @@ void CellRecords::Impl::CountThreads(TimePoint time) {
 
 std::string CellRecords::Impl::CellJson(const std::string& status,
                                         const std::string& reason) const {
-  const nlohmann::ordered_json cell = {
+  nlohmann::ordered_json cell = {
       {"policy", key.policy},   {"elasticity", ToString(key.elasticity)},
       {"trial", key.trial},     {"status", status},
       {"reason", reason},       {"machine_cores", machine_cores.ToString()},
       {"submitted", submitted}, {"marks", marks}};
+  if (!services.empty()) {
+    cell["services"] = services;
+    cell["requests"] = requests_ended;
+  }
   return cell.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
@@ -401,6 +410,38 @@ void CellRecords::OnActuation(const ActuationSample& actuation) {
       .End();
 }
 
+void CellRecords::AddService(JobId job) {
+  impl_->services.push_back(job.value);
+  if (!impl_->config.requests || impl_->requests) return;
+  impl_->requests.emplace(impl_->partial / "requests.csv",
+                          std::initializer_list<std::string_view>{
+                              "request_id", "job_id", "service", "scheduled", "sent", "received",
+                              "started", "finished", "work", "batch", "slo_ms", "state"},
+                          impl_->buffer);
+}
+
+void CellRecords::OnRequest(const RequestRecord& request) {
+  ++impl_->requests_ended;
+  if (!impl_->requests) return;
+  CsvWriter& row = *impl_->requests;
+  row.Integer(request.id)
+      .Integer(request.job.value)
+      .Text(request.service)
+      .Seconds(request.scheduled)
+      .Seconds(request.sent);
+  const RequestSample* answer = request.answer;
+  if (answer != nullptr) {
+    row.Seconds(answer->received).Seconds(answer->started).Seconds(answer->finished);
+  } else {
+    row.Empty().Empty().Empty();
+  }
+  row.Text(fmt::format("{:.9g}", request.work))
+      .Text(answer != nullptr ? std::to_string(answer->batch) : "");
+  row.Text(request.slo ? fmt::format("{:.3f}", ToSeconds(*request.slo) * 1e3) : "")
+      .Text(answer != nullptr ? "served" : "dropped")
+      .End();
+}
+
 void CellRecords::WriteInterference(const Interference::Matrix& matrix) {
   CsvWriter file(impl_->partial / "interference.csv", {"victim", "culprit", "waited_s"});
   for (const auto& [pair, waited_s] : matrix) {
@@ -419,8 +460,8 @@ void CellRecords::Finish(const std::string& status, const std::string& reason) {
   if (impl_->decisions) impl_->decisions->Finish();
   if (impl_->timeline) impl_->timeline->Finish();
   impl_->jobs.Sync();
-  for (std::optional<CsvWriter>* file :
-       {&impl_->grants, &impl_->samples, &impl_->steps, &impl_->resizes, &impl_->actuations}) {
+  for (std::optional<CsvWriter>* file : {&impl_->grants, &impl_->samples, &impl_->steps,
+                                         &impl_->resizes, &impl_->actuations, &impl_->requests}) {
     if (*file) (*file)->Sync();
   }
   // Last, so that a folder with a cell.json holds all its rows.

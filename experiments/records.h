@@ -20,6 +20,11 @@
 //   actuations.csv how the host moved a tenant, a row a grant: by what, and how long the write to
 //   the
 //                  cgroup (fast_us) or the container runtime's own update (runtime_us) took
+//   requests.csv   only where the experiment has services: every request that was sent, when it is
+//                  answered or dropped: when it was due (scheduled), taken up by the harness (sent:
+//                  sent - scheduled is the harness's own lag), got by the host (received), begun
+//                  (started) and answered (finished); how many were answered with it (batch).
+//                  A dropped one has no answer, because its service failed, or the cell
 //   timeline.json  all of it for Perfetto (experiments/timeline.h)
 //   interference.csv  on request: how long compute threads of job `victim` waited for a core
 //   because
@@ -37,7 +42,9 @@
 #include <cstddef>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "engine/base/split.h"
 #include "experiments/hosts/tenant_spec.h"
@@ -56,6 +63,17 @@ struct CellKey {
 std::string ToString(const CellKey& key);  // "max-prop/malleable/1"
 std::filesystem::path CellFolder(const std::filesystem::path& run,
                                  const CellKey& key);  // Of a whole cell.
+
+// What became of a request.
+struct RequestRecord {
+  int64_t id = 0;
+  JobId job;
+  std::string_view service;
+  TimePoint scheduled, sent;
+  double work = 1;
+  std::optional<Duration> slo;
+  const RequestSample* answer = nullptr;  // Null = dropped.
+};
 
 class CellRecords final : public ArbiterObserver {
  public:
@@ -80,14 +98,17 @@ class CellRecords final : public ArbiterObserver {
   void OnStep(const StepSample& step);
   void OnResize(const ResizeSample& resize);
   void OnActuation(const ActuationSample& actuation);
+  void AddService(JobId job);  // It answers requests: cell.json names it.
+  void OnRequest(const RequestRecord& request);
   void WriteInterference(const Interference::Matrix& matrix);
   // Something that a reader of the results must know, e.g. "the generator fell behind by 3.1 s".
   // Kept in cell.json.
   void Mark(const std::string& mark);
 
   // Completes timeline.json, writes cell.json ({policy, elasticity, trial, status, reason,
-  // machine_cores, submitted, marks}) and renames the folder. status: "done", or "failed" with the
-  // reason (e.g. the policy broke its contract).
+  // machine_cores, submitted, marks; where there are services also their jobs and the number of
+  // requests}) and renames the folder. status: "done", or "failed" with the reason (e.g. the policy
+  // broke its contract).
   void Finish(const std::string& status, const std::string& reason);
 
  private:

@@ -11,6 +11,7 @@ struct RecordsConfig {
   bool steps = true;
   bool resizes = true;
   bool actuations = true;
+  bool requests = true;  // Of services. Off: what is derived from them is not known.
   bool timeline = true;
 };
 

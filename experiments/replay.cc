@@ -124,6 +124,27 @@ JobTrace ReadTrace(const json& arrivals) {
   return trace;
 }
 
+RequestTrace ReadRequests(const json& arrivals) {
+  RequestTrace trace;
+  for (const json& one : arrivals) {
+    RequestArrival& request = trace.emplace_back();
+    request.time = FromSeconds(one.at("arrival_s").get<double>());
+    request.service = one.at("service").get<std::string>();
+    request.work = one.at("work").get<double>();
+    if (one.contains("slo_ms")) request.slo = FromSeconds(one["slo_ms"].get<double>() / 1e3);
+  }
+  return trace;
+}
+
+// The manifest tells a long one by its hash (experiments/manifest.cc).
+const json& WholeTrace(const json& trace) {
+  if (!trace.is_array()) {
+    Refuse("RESULTS", "has traces that are too long to be kept in its manifest",
+           "a run of shorter traces; or the experiment itself, simulated under both policies");
+  }
+  return trace;
+}
+
 // The experiment as a file, which is then checked as any other.
 void WriteExperiment(const json& manifest, const ReplayOptions& options,
                      const std::filesystem::path& scratch) {
@@ -141,7 +162,7 @@ void WriteExperiment(const json& manifest, const ReplayOptions& options,
                      {"machine", machine},
                      {"sampling", sampling},
                      {"simulation", Simulation(experiment)},
-                     {"trace", {{"jobs", 1}}},
+                     {"trace", json::object()},  // Replaced by what was recorded.
                      {"policy", experiment.value("policy", json::object())}};
   std::string text;
   for (const auto& [key, value] : root.items()) text += key + " = " + Toml(value) + "\n";
@@ -223,12 +244,12 @@ Sweep LoadReplay(const ReplayOptions& options, const std::filesystem::path& scra
   Sweep sweep = SinglePoint(LoadConfig(scratch / "replay.toml", options.set, topology));
   std::vector<JobTrace>& traces = sweep.points.front().plan.traces;
   traces.clear();
-  for (const json& trace : manifest["traces"]) {
-    if (!trace.is_array())  // The manifest tells a long one by its hash (experiments/manifest.cc).
-      Refuse("RESULTS", "has traces that are too long to be kept in its manifest",
-             "a run of shorter traces; or the experiment itself, simulated under both policies");
-    traces.push_back(ReadTrace(trace));
-  }
+  for (const json& trace : manifest["traces"]) traces.push_back(ReadTrace(WholeTrace(trace)));
+  std::vector<RequestTrace>& requests = sweep.points.front().plan.requests;
+  requests.assign(traces.size(), {});
+  if (!manifest.contains("requests")) return sweep;
+  for (size_t trial = 0; trial < requests.size(); ++trial)
+    requests[trial] = ReadRequests(WholeTrace(manifest["requests"].at(trial)));
   return sweep;
 }
 

@@ -403,6 +403,11 @@ int Arbiter::Started() const { return static_cast<int>(impl_->view.jobs.size()) 
 
 bool Arbiter::InTransition() const { return impl_->in_flight > 0 || impl_->untold > 0; }
 
+bool Arbiter::IsAtHost(JobId job) const {
+  const Entry* entry = impl_->Find(job);
+  return entry != nullptr && entry->at_host;
+}
+
 const MachineView& Arbiter::View() const { return impl_->View(); }
 
 }  // namespace cosched

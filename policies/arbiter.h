@@ -71,6 +71,8 @@ class Arbiter {
   int Started() const;
   int Running() const;        // Of the started ones, those that are not paused.
   bool InTransition() const;  // A revocation or grant has not settled.
+  // The host was told to start it, and it has not ended: a service can be sent requests.
+  bool IsAtHost(JobId job) const;
   // As of now; changes with every call that is not const.
   const MachineView& View() const;
 

@@ -98,6 +98,7 @@ PolicyInfo EasyBackfillPolicy() {
       .parameters = kParameters,
       .needs_speed = true,
       .on_settled = false,
+      .needs_size = true,
       .make = [](const PolicyParameters& parameters) -> std::unique_ptr<Policy> {
         return std::make_unique<EasyBackfill>(ParseQueueOrder(parameters.at("order")));
       }};

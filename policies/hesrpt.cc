@@ -135,6 +135,7 @@ PolicyInfo HesrptPolicy() {
           .parameters = kParameters,
           .needs_speed = true,
           .on_settled = false,
+          .needs_size = true,
           .make = [](const PolicyParameters& parameters) -> std::unique_ptr<Policy> {
             std::optional<double> exponent;
             if (parameters.at("p") != "fit") exponent = NumberOf(parameters, "p");

@@ -21,7 +21,7 @@ namespace cosched {
 struct HostSettled {
   JobId job;
 };
-// The job did all its steps and its process is gone.
+// The job did all its steps, or was drained and has answered all requests; its process is gone.
 struct HostFinished {
   JobId job;
 };
@@ -61,6 +61,9 @@ class Host {
   virtual void Send(JobId job, const Request& request) {
     CHECK(false) << "request " << request.id << " for job " << job.value << ": no services here";
   }
+  // No more requests will be sent to that service: it answers those it has, then ends, answered by
+  // HostFinished. Only hosts that have services.
+  virtual void Drain(JobId job) { CHECK(false) << "job " << job.value << ": no services here"; }
   // Share of its steps that the job has done, 0..1.
   virtual double Progress(JobId job) const = 0;
 

@@ -37,6 +37,7 @@ struct PolicyInfo {
   // Wants to be asked when a grant has settled. One that would change nothing then says no, which
   // saves most of its decisions.
   bool on_settled = true;
+  bool needs_size = false;  // Job::steps must be known of every job, so none may be a service.
   // May throw InputError (key "policy.<name>.<parameter>") about a "text: " parameter.
   std::function<std::unique_ptr<Policy>(const PolicyParameters& parameters)> make = {};
 };

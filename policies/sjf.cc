@@ -59,6 +59,7 @@ PolicyInfo SjfPolicy() {
           .source = "Smith, Naval Research Logistics Quarterly 3, 1956 (shortest job first)",
           .needs_speed = true,
           .on_settled = false,
+          .needs_size = true,
           .make = [](const PolicyParameters&) -> std::unique_ptr<Policy> {
             return std::make_unique<Sjf>();
           }};

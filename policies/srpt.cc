@@ -62,6 +62,7 @@ PolicyInfo SrptPolicy() {
           .source = "Schrage, Operations Research 16(3), 1968 (shortest remaining processing time)",
           .needs_speed = true,
           .on_settled = false,
+          .needs_size = true,
           .make = [](const PolicyParameters&) -> std::unique_ptr<Policy> {
             return std::make_unique<Srpt>();
           }};

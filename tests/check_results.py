@@ -14,6 +14,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import check_requests
+
 TOLERANCE_S = 5e-6  # Times are rounded to microseconds, and derived from unrounded ones.
 CAUSES = ("grant", "halving", "cpuset", "signal", "ctl", "counter")
 ACTUATORS = ("cpuset", "quota", "affinity", "runtime", "message")
@@ -63,8 +65,8 @@ TYPES = {
     "actuations.csv": {"time": float, "job_id": int, "cores": parse_cpus, "actuator": str, "fast_us": float,
                        "runtime_us": float},
     "interference.csv": {"victim": int, "culprit": str, "waited_s": float},
+    "requests.csv": check_requests.TYPES,
 }
-
 
 # What [records] can switch off.
 TYPES_OFF = ("grants", "decisions", "samples", "steps", "resizes", "actuations")
@@ -133,6 +135,9 @@ class Cell:
             for name in ("jobs", *TYPES_OFF))
         path = folder / "interference.csv"  # On request only.
         self.interference = read_rows(path, report) if path.exists() else None
+        self.services, self.sent_requests = info.get("services", []), info.get("requests", 0)
+        recorded = bool(self.services) and records.get("requests", True)
+        self.requests = read_rows(folder / "requests.csv", report) if recorded else []
         self.job_of = {job["job_id"]: job for job in self.jobs}
 
     def where(self, file):
@@ -410,7 +415,8 @@ def total(cell, column):
 
 
 def expected_summary(cell):
-    finished = [job for job in cell.jobs if job["state"] == "finished"]
+    ended = [job for job in cell.jobs if job["state"] == "finished"]
+    finished = [job for job in ended if job["job_id"] not in cell.services]  # Services last as long as the trace.
     makespan = 0.0
     if cell.jobs:
         makespan = max(job["finish_time"] for job in cell.jobs) - min(job["submission_time"] for job in cell.jobs)
@@ -431,7 +437,7 @@ def expected_summary(cell):
         "mean_stretch": mean([job["stretch"] or 0.0 for job in finished]),
         "jain_index": sum(progress) ** 2 / (len(progress) * squares) if squares else 1.0,
         "jobs": len(cell.jobs),
-        "finished": len(finished),
+        "finished": len(ended),
         "failed": sum(job["state"] == "failed" for job in cell.jobs),
         "resizes": sum(job["resizes"] for job in cell.jobs),
     }
@@ -530,8 +536,11 @@ def check_cell(cell, manifest, report):
     check_decisions(cell, report)
     if cell.interference is not None:
         check_interference(cell, report)
+    requests = manifest.get("requests", [])
+    if cell.services and manifest.get("experiment", {}).get("records", {}).get("requests", True):
+        check_requests.check_requests(cell, requests[cell.trial - 1] if cell.trial <= len(requests) else None, report)
     report.counts.update(cells=1, jobs=len(cell.jobs), grants=len(cell.grants), samples=len(cell.samples),
-                         steps=len(cell.steps), resizes=len(cell.resizes))
+                         steps=len(cell.steps), resizes=len(cell.resizes), requests=len(cell.requests))
 
 
 def check_run(run):
@@ -552,6 +561,7 @@ def check_run(run):
     if not report.problems:
         check_same_trace(cells, report)
         check_summary(run, cells, report)
+        check_requests.check_services(run, cells, report)
     return report
 
 

@@ -95,6 +95,8 @@ void PrintPlan(const ExperimentConfig& config, const Plan& plan) {
                  fmt::format("{}/{}/{}", job.request.min, job.request.preferred, job.request.max),
                  job.priority);
     }
+    if (config.HasServices())
+      fmt::print("  and {} requests for the services\n", plan.requests[trial].size());
   }
   fmt::print("\norder of cells (policy/elasticity/trial)\n");
   for (const CellKey& key : plan.cells) fmt::print("  {}\n", ToString(key));

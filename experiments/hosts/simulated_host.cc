@@ -346,7 +346,7 @@ struct SimulatedHost::Impl {
     tenant.phase = Phase::kLeaving;
     tenant.settle_timer = -1;
     tenant.failure.clear();
-    tenant.end_timer = tenant.moment_timer = -1;
+    tenant.end_timer = tenant.moment_timer = tenant.window_timer = -1;
     if (tenant.chaos) {
       const ChaosModel::End end = tenant.chaos->Finish();
       tenant.failure = end.reason;
@@ -356,6 +356,12 @@ struct SimulatedHost::Impl {
                                            : Duration::zero()));
   }
 
+  void LeaveIfDrained(Id id) {
+    const Tenant& tenant = At(id);
+    if (tenant.draining && tenant.phase == Phase::kComputing && tenant.service->Empty())
+      Complete(id);
+  }
+
   std::optional<HostEvent> Fire(const Timer& timer) {
     Tenant& tenant = At(timer.tenant);
     if (timer.number == tenant.ready_timer) {
@@ -363,7 +369,10 @@ struct SimulatedHost::Impl {
       tenant.phase = Phase::kComputing;
       if (options.steps) log.Start(timer.tenant, tenant.job, Seconds());
       Compute(timer.tenant);
-      if (tenant.service) tenant.window_timer = Arm(timer.tenant, now + options.request_window);
+      if (tenant.service) {
+        tenant.window_timer = Arm(timer.tenant, now + options.request_window);
+        LeaveIfDrained(timer.tenant);
+      }
       if (tenant.chaos) tenant.moment_timer = Arm(timer.tenant, now + tenant.chaos->Moment());
       if (!tenant.settling || tenant.settle_timer >= 0) return std::nullopt;
       tenant.settling = false;
@@ -431,12 +440,12 @@ struct SimulatedHost::Impl {
       Refresh();
       const std::optional<Executions::Completion> completion = executions.Next();
       TimePoint completes = completion ? Up(completion->time) : TimePoint::max();
-      ServiceModel* service = nullptr;  // If it is the next to answer.
+      std::optional<Id> service;  // If it is the next to answer.
       for (const Id id : services) {
         const std::optional<double> answer = At(id).service->NextCompletion();
         if (!answer || Up(*answer) >= completes) continue;
         completes = Up(*answer);
-        service = At(id).service.get();
+        service = id;
       }
       const TimePoint fires = timers.empty() ? TimePoint::max() : timers.top().time;
       if (std::min(completes, fires) > deadline) {
@@ -446,7 +455,8 @@ struct SimulatedHost::Impl {
       now = std::max(now, std::min(completes, fires));
       if (completes < fires) {
         if (service) {
-          service->Complete(now);
+          At(*service).service->Complete(now);
+          LeaveIfDrained(*service);
         } else {
           Complete(completion->id);
         }
@@ -531,6 +541,13 @@ void SimulatedHost::Send(JobId job, const Request& request) {
   Tenant* tenant = impl_->Find(job);
   CHECK(tenant && tenant->service) << "job " << job.value << " serves nobody";
   tenant->service->Send(request, impl_->now);
+}
+
+void SimulatedHost::Drain(JobId job) {
+  Tenant* tenant = impl_->Find(job);
+  CHECK(tenant && tenant->service) << "job " << job.value << " serves nobody";
+  tenant->draining = true;
+  impl_->LeaveIfDrained(impl_->ids.at(job));
 }
 
 std::vector<ResizeSample> SimulatedHost::TakeResizes() { return std::exchange(impl_->resizes, {}); }

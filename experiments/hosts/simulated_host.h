@@ -11,9 +11,9 @@
 // and computes as before until then; a rigid or moldable one is moved at once and keeps its
 // threads; one that starts is moved at once; one that has done its last step hears nothing more.
 //
-// Services (TenantSpec::serves; simulation/service_model.h) answer requests until they are stopped;
-// their threads count as busy also while no request waits. Requests that a stop or a failure
-// catches are never answered.
+// Services (TenantSpec::serves; simulation/service_model.h) answer requests until they are drained
+// or stopped; their threads count as busy also while no request waits. Requests that a stop or a
+// failure catches are never answered.
 //
 // Not modelled, and so 0 or empty in the records: involuntary switches, migrations, throttled time
 // and pressure (PSI), the op that ran at a resize, losses, actuations. Where memory is and how far
@@ -61,6 +61,7 @@ class SimulatedHost final : public World, public Host, public Clock {
   void Pause(JobId job) override;
   void Stop(JobId job) override;
   void Send(JobId job, const Request& request) override;  // REQUIRES: the job serves.
+  void Drain(JobId job) override;                         // The same.
   double Progress(JobId job) const override;
   std::optional<HostEvent> NextEvent(TimePoint deadline) override;
 

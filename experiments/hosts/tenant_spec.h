@@ -22,7 +22,8 @@ struct TenantSpec {
   int batch = 32;
   int64_t steps = 50;
   uint64_t seed = 1;
-  bool serves = false;  // Answers requests until it is stopped, in place of `steps` steps.
+  // Answers requests until it is drained or stopped, in place of `steps` steps; `batch` at once.
+  bool serves = false;
 };
 
 // "resnet20 train batch 32"
@@ -92,6 +93,7 @@ struct RequestSample {
   JobId job;
   int64_t id = 0;
   TimePoint scheduled, received, started, finished;
+  int batch = 0;  // Requests that were answered together with it, itself included.
 };
 
 // Written by the tenant when a step ends; read back by the host for the records.

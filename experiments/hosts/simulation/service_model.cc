@@ -21,8 +21,8 @@ ServiceModel::ServiceModel(JobId job, int batch, std::function<double(int)> batc
 
 void ServiceModel::Send(const Request& request, TimePoint now) {
   ++arrived_;
-  waiting_.push_back(
-      {job_, request.id, request.scheduled, /*received=*/now, /*started=*/{}, /*finished=*/{}});
+  waiting_.push_back({job_, request.id, request.scheduled, /*received=*/now, /*started=*/{},
+                      /*finished=*/{}, /*batch=*/0});
   work_.push_back(request.work);
   Begin(now);
 }
@@ -44,6 +44,7 @@ void ServiceModel::Begin(TimePoint now) {
       work = std::max(work, work_.front());
       served_[index].push_back(waiting_.front());
       served_[index].back().started = now;
+      served_[index].back().batch = static_cast<int>(count);
       waiting_.pop_front();
       work_.pop_front();
     }

@@ -32,6 +32,7 @@ class ServiceModel {
   void Complete(TimePoint now);                  // What completes next. REQUIRES: NextCompletion().
 
   int Busy() const { return busy_; }  // Servers.
+  bool Empty() const { return busy_ == 0 && waiting_.empty(); }
   std::vector<RequestSample> Take();  // Answered since the last call.
   ServiceWindow TakeWindow(TimePoint now);
 

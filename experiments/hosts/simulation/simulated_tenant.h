@@ -28,6 +28,7 @@ struct Tenant {
   Described plan;
   std::unique_ptr<ChaosModel> chaos;
   std::unique_ptr<ServiceModel> service;
+  bool draining = false;                 // The service ends when it has answered what it has.
   double server_speed = 0;               // Steps per second of a server, undisturbed,
   Executions::ClockId disturbed_by = 0;  // and the clock that slows it.
   JobId job;
