@@ -214,6 +214,7 @@ class CellRun {
 
   void MarkDoubts() {
     for (const std::string& mark : world_->TakeMarks()) records_.Mark(mark);
+    for (const std::string& note : Notes(config_.trace.sources)) records_.Mark(note);
     if (worst_lateness_ > kLate) {
       records_.Mark(
           fmt::format("the generator fell behind: an arrival was submitted {:.0f} ms late",

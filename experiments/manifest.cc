@@ -88,10 +88,33 @@ Json StreamJson(const RequestStream& stream) {
           {"start_s", ToSeconds(stream.start)}};
 }
 
+Json SourceJson(const TraceSource& source) {
+  const TraceSelection& selection = source.selection;
+  return {{"file", source.file.string()},
+          {"fnv1a", source.hash},
+          {"format", source.format},
+          {"start_s", ToSeconds(selection.start)},
+          {"length_s", selection.length ? Json(ToSeconds(*selection.length)) : Json()},
+          {"sample", selection.sample},
+          {"sample_seed", selection.seed},
+          {"speedup", selection.speedup},
+          {"offset_s", ToSeconds(source.offset)},
+          {"on_bad_row", source.skip_bad_rows ? "skip" : "error"},
+          {"map", source.map},
+          {"rows", source.rows},
+          {"skipped", source.skipped},
+          {"first_skipped", source.first_skipped},
+          {"jobs", source.jobs},
+          {"requests", source.requests},
+          {"rejected", source.rejected},
+          {"limited", source.limited}};
+}
+
 Json TraceJson(const TraceConfig& trace) {
   Json json;
   if (trace.replay) {
     json = {{"file", trace.file.string()}, {"jobs", trace.jobs}};
+    for (const TraceSource& source : trace.sources) json["files"].push_back(SourceJson(source));
   } else {
     json = {{"jobs", trace.jobs}, {"gap", DistributionJson(trace.gap, "_s")}};
   }
@@ -198,6 +221,7 @@ Json ArrivalJson(const JobArrival& arrival) {
   add("cores_max", arrival.cores_max);
   add("priority", arrival.priority);
   add("steps", arrival.steps);
+  if (arrival.elasticity) json["elasticity"] = ToString(*arrival.elasticity);
   return json;
 }
 
@@ -216,6 +240,7 @@ void Append(const JobArrival& arrival, std::string* text) {
     *text += ' ';
     if (value) fmt::format_to(std::back_inserter(*text), "{}", *value);
   }
+  if (arrival.elasticity) *text += ToString(*arrival.elasticity);
 }
 
 void Append(const RequestArrival& arrival, std::string* text) {

@@ -382,6 +382,17 @@ std::string SummaryRow(const CellSummary& s) {
       optional(s.throttled_s_per_core_s), optional(s.pressure_s_per_core_s));
 }
 
+// Jobs that are less elastic than their cell, because their trace says so.
+std::set<int64_t> LessElastic(const std::filesystem::path& cell, Elasticity elasticity) {
+  CsvReader reader(cell / "jobs.csv");
+  const size_t id = reader.Column("job_id"), type = reader.Column("class");
+  std::set<int64_t> jobs;
+  while (reader.Next()) {
+    if (reader.Text(type) != ToString(elasticity)) jobs.insert(reader.Integer(id));
+  }
+  return jobs;
+}
+
 }  // namespace
 
 CellSummary Summarize(const std::filesystem::path& run, const CellKey& key) {
@@ -408,12 +419,13 @@ CellSummary Summarize(const std::filesystem::path& run, const CellKey& key) {
 ThreadExcess FindThreadExcess(const std::filesystem::path& run, const CellKey& key) {
   const std::filesystem::path file = CellFolder(run, key) / "samples.csv";
   if (!std::filesystem::exists(file)) return {};
+  const std::set<int64_t> others = LessElastic(CellFolder(run, key), key.elasticity);
   CsvReader reader(file);
   const size_t granted = reader.Column("granted"), runnable = reader.Column("runnable_threads"),
-               settling = reader.Column("settling");
+               settling = reader.Column("settling"), job = reader.Column("job_id");
   ThreadExcess result;
   while (reader.Next()) {
-    if (reader.Integer(settling) != 0) continue;
+    if (reader.Integer(settling) != 0 || others.contains(reader.Integer(job))) continue;
     const int excess = static_cast<int>(reader.Integer(runnable) - reader.Integer(granted));
     ++result.samples;
     result.exceeding += excess > 0;

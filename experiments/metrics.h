@@ -66,8 +66,8 @@ struct CellSummary {
 // naming the file and line if the records are malformed or the cell is not whole.
 CellSummary Summarize(const std::filesystem::path& run, const CellKey& key);
 
-// Whether a cell's tenants (that were sampled) ever had more runnable compute threads than cores
-// granted, over the samples in which no grant was under way.
+// Whether a cell's tenants (that were sampled, and are as elastic as the cell) ever had more
+// runnable compute threads than cores granted, over the samples in which no grant was under way.
 struct ThreadExcess {
   int64_t samples = 0;    // Not settling.
   int64_t exceeding = 0;  // Of these, with runnable threads > granted cores.

@@ -11,12 +11,7 @@ namespace cosched {
 namespace {
 
 JobTrace DrawJobs(const ExperimentConfig& config, int trial) {
-  if (config.trace.replay) {
-    JobTrace trace = *config.trace.replay;
-    const Duration first = trace.front().time;
-    for (JobArrival& arrival : trace) arrival.time -= first;
-    return trace;
-  }
+  if (config.trace.replay) return *config.trace.replay;
   if (config.trace.jobs == 0) return {};
   std::vector<WeightedWorkload> workloads;
   for (const WorkloadConfig& workload : config.workloads)
@@ -52,7 +47,7 @@ RequestTrace DrawStream(const RequestStream& stream, const Random& random) {
 }
 
 RequestTrace DrawRequests(const ExperimentConfig& config, int trial) {
-  RequestTrace requests;
+  RequestTrace requests = config.trace.replay_requests;
   const Random random = Random(config.seed).Derive("requests").Derive(std::to_string(trial));
   for (size_t i = 0; i < config.trace.requests.size(); ++i) {
     RequestTrace stream = DrawStream(config.trace.requests[i], random.Derive(std::to_string(i)));
@@ -86,6 +81,7 @@ Plan MakePlan(const ExperimentConfig& config) {
 Job JobOf(const ExperimentConfig& config, const JobArrival& arrival, int64_t index,
           Elasticity elasticity) {
   const WorkloadConfig& workload = *config.FindWorkload(arrival.workload);
+  if (arrival.elasticity) elasticity = std::min(elasticity, *arrival.elasticity);
   const CoreRequest request = RequestOf(workload, arrival);
   const Split threads{workload.inter, workload.threads.value_or(request.preferred)};
   std::shared_ptr<const SpeedCurve> speed;

@@ -21,8 +21,9 @@ struct Plan {
 
 Plan MakePlan(const ExperimentConfig& config);
 
-// The job of the index-th arrival of a trial: its id is the index, and its seed depends on
-// experiment, trial and index only, so that it is the same job in every cell.
+// The job of the index-th arrival of a trial: no more elastic than its cell and than it says
+// itself. Its id is the index, and its seed depends on experiment, trial and index only, so that it
+// is the same job in every cell.
 Job JobOf(const ExperimentConfig& config, const JobArrival& arrival, int64_t index,
           Elasticity elasticity);
 TenantSpec SpecOf(const ExperimentConfig& config, const JobArrival& arrival, int64_t index,

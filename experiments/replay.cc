@@ -119,6 +119,8 @@ JobTrace ReadTrace(const json& arrivals) {
     read("cores_max", &arrival.cores_max);
     read("priority", &arrival.priority);
     read("steps", &arrival.steps);
+    if (one.contains("elasticity"))
+      ParseElasticity(one["elasticity"].get<std::string>(), &arrival.elasticity.emplace());
     trace.push_back(std::move(arrival));
   }
   return trace;

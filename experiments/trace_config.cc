@@ -7,7 +7,6 @@
 
 #include "experiments/config.h"
 #include "experiments/distribution_table.h"
-#include "traces/formats.h"
 
 namespace cosched {
 namespace {
@@ -15,22 +14,6 @@ namespace {
 constexpr int kMaxCount = 1'000'000;
 constexpr double kMaxGapSeconds = 86'400;  // A day.
 constexpr double kMaxWork = 1e9;
-
-JobTrace ReadReplay(const std::filesystem::path& file, const ExperimentConfig& config) {
-  return ReadTrace(file, [&config](const JobArrival& arrival) -> std::optional<ArrivalProblem> {
-    const WorkloadConfig* workload = config.FindWorkload(arrival.workload);
-    if (!workload) {
-      std::vector<std::string> names;
-      for (const WorkloadConfig& known : config.workloads) names.push_back(known.name);
-      return ArrivalProblem{"workload",
-                            fmt::format("there is no workload \"{}\"", arrival.workload),
-                            fmt::format("{}", fmt::join(names, ", "))};
-    }
-    const auto problem = CheckRequest(RequestOf(*workload, arrival), config.cores.Count());
-    if (!problem) return std::nullopt;
-    return ArrivalProblem{"cores_" + problem->column, problem->problem, problem->allowed};
-  });
-}
 
 std::vector<std::string> ServiceNames(const ExperimentConfig& config) {
   std::vector<std::string> names;
@@ -88,14 +71,23 @@ int ReadJobs(const TomlTable& table, const ExperimentConfig& config, int fallbac
   return 0;
 }
 
+void RefuseKeysOfFiles(const TomlTable& table) {
+  for (const char* key :
+       {"format", "start_s", "length_s", "sample", "speedup", "on_bad_row", "map", "merge"}) {
+    if (table.Has(key)) table.Fail(key, "is of a trace file, but there is none", "file beside it");
+  }
+}
+
 }  // namespace
 
 TraceConfig ReadTraceConfig(const TomlTable& table, const std::filesystem::path& folder,
                             const ExperimentConfig& config) {
-  table.AllowOnly({"jobs", "gap", "file", "requests"});
+  table.AllowOnly({"jobs", "gap", "requests", "file", "format", "start_s", "length_s", "sample",
+                   "speedup", "on_bad_row", "map", "merge"});
   TraceConfig trace;
   trace.requests = ReadStreams(table, config);
   if (!table.Has("file")) {
+    RefuseKeysOfFiles(table);
     trace.jobs = ReadJobs(table, config, trace.jobs);
     trace.gap = ReadGap(table.Table("gap"), trace.gap);
     return trace;
@@ -104,8 +96,11 @@ TraceConfig ReadTraceConfig(const TomlTable& table, const std::filesystem::path&
     if (table.Has(key))
       table.Fail(key, "has no meaning beside trace.file", "jobs and gap, or file");
   }
-  trace.file = folder / table.String("file");
-  trace.replay = ReadReplay(trace.file, config);
+  TraceContent content = ReadTraceSources(table, folder, config);
+  trace.file = content.sources.front().file;
+  trace.sources = std::move(content.sources);
+  trace.replay = std::move(content.jobs);
+  trace.replay_requests = std::move(content.requests);
   trace.jobs = static_cast<int>(trace.replay->size());
   return trace;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "experiments/toml_table.h"
+#include "experiments/trace_sources.h"
 #include "traces/generators/distribution.h"
 #include "traces/job_arrival.h"
 #include "traces/request_arrival.h"
@@ -32,8 +33,11 @@ struct TraceConfig {
   // Between two arrivals of jobs, in seconds.
   Distribution gap = {.kind = Distribution::Kind::kNormal, .mean = 2.0, .sd = 0.5};
   std::vector<RequestStream> requests;
-  std::filesystem::path file;      // As opened; empty = arrivals are drawn.
-  std::optional<JobTrace> replay;  // What the file holds.
+  std::filesystem::path file;  // As opened; empty = arrivals are drawn.
+  // What the files hold, in every trial alike; the first arrival of either is at 0.
+  std::vector<TraceSource> sources;
+  std::optional<JobTrace> replay;
+  RequestTrace replay_requests;
 };
 
 // config: its workloads and cores have been read. folder: the file's. Throws InputError.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/base/clock.h"
+#include "engine/base/split.h"
 
 namespace cosched {
 
@@ -19,6 +20,7 @@ struct JobArrival {
   std::optional<int> cores_max;
   std::optional<int> priority;
   std::optional<int> steps;
+  std::optional<Elasticity> elasticity;  // At most this elastic, whatever its cell.
 };
 
 using JobTrace = std::vector<JobArrival>;
