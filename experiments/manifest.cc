@@ -99,6 +99,8 @@ Json SourceJson(const TraceSource& source) {
           {"sample_seed", selection.seed},
           {"speedup", selection.speedup},
           {"offset_s", ToSeconds(source.offset)},
+          {"spread", source.spread ? Json(ToString(*source.spread)) : Json()},
+          {"durations", source.durations.string()},
           {"on_bad_row", source.skip_bad_rows ? "skip" : "error"},
           {"map", source.map},
           {"rows", source.rows},

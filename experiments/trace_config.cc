@@ -72,8 +72,8 @@ int ReadJobs(const TomlTable& table, const ExperimentConfig& config, int fallbac
 }
 
 void RefuseKeysOfFiles(const TomlTable& table) {
-  for (const char* key :
-       {"format", "start_s", "length_s", "sample", "speedup", "on_bad_row", "map", "merge"}) {
+  for (const char* key : {"format", "start_s", "length_s", "sample", "speedup", "spread",
+                          "durations", "on_bad_row", "map", "merge"}) {
     if (table.Has(key)) table.Fail(key, "is of a trace file, but there is none", "file beside it");
   }
 }
@@ -83,7 +83,7 @@ void RefuseKeysOfFiles(const TomlTable& table) {
 TraceConfig ReadTraceConfig(const TomlTable& table, const std::filesystem::path& folder,
                             const ExperimentConfig& config) {
   table.AllowOnly({"jobs", "gap", "requests", "file", "format", "start_s", "length_s", "sample",
-                   "speedup", "on_bad_row", "map", "merge"});
+                   "speedup", "spread", "durations", "on_bad_row", "map", "merge"});
   TraceConfig trace;
   trace.requests = ReadStreams(table, config);
   if (!table.Has("file")) {

@@ -50,6 +50,12 @@ TraceSource ReadKeys(const TomlTable& table, const std::filesystem::path& folder
   if (on_bad_row != "error" && on_bad_row != "skip")
     table.Fail("on_bad_row", fmt::format("is \"{}\"", on_bad_row), "error, skip");
   source.skip_bad_rows = on_bad_row == "skip";
+  if (table.Has("spread")) {
+    const std::string spread = table.String("spread");
+    if (!ParseSpread(spread, &source.spread.emplace()))
+      table.Fail("spread", fmt::format("is \"{}\"", spread), "uniform, start, exponential");
+  }
+  if (table.Has("durations")) source.durations = folder / table.String("durations");
   return source;
 }
 
@@ -93,9 +99,11 @@ class SourceReader {
  private:
   OpenedTrace Open(uint64_t seed) const {
     try {
-      return OpenTrace(
-          source_.file, source_.format,
-          {.on_bad_row = source_.skip_bad_rows ? OnBadRow::kSkip : OnBadRow::kError, .seed = seed});
+      return OpenTrace(source_.file, source_.format,
+                       {.on_bad_row = source_.skip_bad_rows ? OnBadRow::kSkip : OnBadRow::kError,
+                        .seed = seed,
+                        .spread = source_.spread,
+                        .durations = source_.durations});
     } catch (const InputError& error) {
       // Of the key, not of the file.
       if (error.details().key == "format")
@@ -230,8 +238,8 @@ TraceContent ReadTraceSources(const TomlTable& table, const std::filesystem::pat
   const std::vector<TomlTable> others = table.Tables("merge");
   for (size_t i = 0; i < others.size(); ++i) {
     const TomlTable& other = others[i];
-    other.AllowOnly({"file", "format", "start_s", "length_s", "sample", "speedup", "on_bad_row",
-                     "offset_s", "map"});
+    other.AllowOnly({"file", "format", "start_s", "length_s", "sample", "speedup", "spread",
+                     "durations", "on_bad_row", "offset_s", "map"});
     const TomlTable& map_owner = other.Has("map") ? other : table;
     SourceReader(other, map_owner, folder, config, i + 1).Read(&content);
   }

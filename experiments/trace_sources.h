@@ -8,10 +8,12 @@
 //   format = "azure-llm"          # default: recognised by the content
 //   start_s = 600                 # of the file's own time, from its first arrival on
 //   length_s = 300
-//   sample = 0.1                  # each arrival is kept with this probability, by the experiment's
-//   seed speedup = 60.0                # what is kept comes so many times as fast on_bad_row =
-//   "error" | "skip" map = { … }                   # trace_map_config.h; not needed in the cosched
-//   format
+//   sample = 0.1                  # of the arrivals, each drawn by the experiment's seed
+//   speedup = 60.0                # what is kept comes so many times as fast
+//   spread = "uniform"            # within a bucket of counts: uniform | start | exponential
+//   durations = "durations.csv"   # the companion of an azure-functions-2019 file
+//   on_bad_row = "error"          # or "skip"
+//   map = { … }                   # trace_map_config.h; not needed in the cosched format
 //   [[trace.merge]]               # another file, with keys like those; where it has no map of its
 //   file = "more.csv"             # own, [trace.map] (or none, in the cosched format)
 //   offset_s = 30                 # its window begins so long after that of the first file
@@ -20,10 +22,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "experiments/toml_table.h"
+#include "traces/formats.h"
 #include "traces/job_arrival.h"
 #include "traces/request_arrival.h"
 #include "traces/selection.h"
@@ -38,6 +42,8 @@ struct TraceSource {
   std::string format;
   TraceSelection selection;
   bool skip_bad_rows = false;
+  std::optional<Spread> spread;     // Instead of the format's own rule.
+  std::filesystem::path durations;  // "" = the one that belongs to the file's name, if any.
   Duration offset{0};
   std::string map;  // As TOML; "" = the cosched format, taken as it is.
   // Rows read; left out as malformed, by the reader or by the map, and the first of these.

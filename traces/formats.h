@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -13,7 +12,6 @@
 #include <string_view>
 
 #include "traces/input/text_input.h"
-#include "traces/job_arrival.h"
 #include "traces/trace_reader.h"
 
 namespace cosched {
@@ -71,18 +69,5 @@ OpenedTrace OpenTrace(const std::filesystem::path& file, std::string_view format
                       const TraceOptions& options = {});
 OpenedTrace OpenTrace(std::unique_ptr<TextInput> input, std::string_view format = "",
                       const TraceOptions& options = {});
-
-// What a reader can't know by itself is asked of its caller: whether an arrival makes sense to this
-// experiment.
-struct ArrivalProblem {
-  std::string column;  // "cores_min"
-  std::string problem;
-  std::string allowed;
-};
-using ArrivalCheck = std::function<std::optional<ArrivalProblem>(const JobArrival& arrival)>;
-
-// Reads a whole trace in the cosched format. Throws InputError with file, line and column for the
-// first thing that is wrong, and for an arrival that `check` refuses.
-JobTrace ReadTrace(const std::filesystem::path& file, const ArrivalCheck& check);
 
 }  // namespace cosched

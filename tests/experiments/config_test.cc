@@ -310,6 +310,13 @@ TEST_F(ConfigTest, TraceFilesAreRelativeToTheExperimentAndCheckedAgainstIt) {
   const InputErrorDetails malformed = Refused(with_trace("0,lenet5,,\nsoon,lenet5,,\n"));
   EXPECT_EQ(malformed.file, (folder_.path() / "trace.csv").string());
   EXPECT_EQ(malformed.line, 3);
+  const auto header = [&](const std::string& text) {
+    const std::string experiment = with_trace("");
+    std::ofstream(folder_.path() / "trace.csv") << text;
+    return Refused(experiment).key;
+  };
+  EXPECT_EQ(header("arrival_s,workload,color\n0,lenet5,red\n"), "color");
+  EXPECT_EQ(header("arrival_s,steps\n0,1\n"), "workload");
   std::filesystem::remove(folder_.path() / "trace.csv");
   EXPECT_NE(Refused("name = \"x\"\npolicies = [\"strict\"]\ntrace.file = "
                     "\"trace.csv\"\n[[workload]]\nmodel = \"lenet5\"\n")
