@@ -9,7 +9,7 @@
 #include "engine/base/topology.h"
 #include "engine/graph/write_order.h"
 #include "engine/session/executor.h"
-#include "engine/session/plan.h"
+#include "engine/session/fetch_plan.h"
 
 namespace cosched {
 namespace {
@@ -55,13 +55,13 @@ struct Session::Impl {
   Impl(const Graph& graph, const SessionOptions& options);
 
   NodeId VariableId(const std::string& name) const;
-  Plan& PlanFor(const std::vector<std::string>& fetches);
-  void Feed(const Feeds& feeds, const Plan& plan);
+  FetchPlan& PlanFor(const std::vector<std::string>& fetches);
+  void Feed(const Feeds& feeds, const FetchPlan& plan);
 
   // The pools are destroyed first: their workers may still hold loops of the executor.
   std::unique_ptr<Executor> executor;
   std::unique_ptr<SessionStore> store;
-  std::map<std::vector<std::string>, std::unique_ptr<Plan>> plans;
+  std::map<std::vector<std::string>, std::unique_ptr<FetchPlan>> plans;
   std::map<std::string, NodeId> variables;
   std::vector<int> fed;  // By node: the run in which it was last fed.
   int runs = 0;
@@ -95,11 +95,11 @@ NodeId Session::Impl::VariableId(const std::string& name) const {
   return found->second;
 }
 
-Plan& Session::Impl::PlanFor(const std::vector<std::string>& fetches) {
-  std::unique_ptr<Plan>& plan = plans[fetches];
+FetchPlan& Session::Impl::PlanFor(const std::vector<std::string>& fetches) {
+  std::unique_ptr<FetchPlan>& plan = plans[fetches];
   if (!plan) {
     try {
-      plan = std::make_unique<Plan>(store.get(), fetches);
+      plan = std::make_unique<FetchPlan>(store.get(), fetches);
     } catch (...) {
       plans.erase(fetches);
       throw;
@@ -108,7 +108,7 @@ Plan& Session::Impl::PlanFor(const std::vector<std::string>& fetches) {
   return *plan;
 }
 
-void Session::Impl::Feed(const Feeds& feeds, const Plan& plan) {
+void Session::Impl::Feed(const Feeds& feeds, const FetchPlan& plan) {
   ++runs;
   for (const auto& [name, value] : feeds) {
     const NodeId id = store->graph.Find(name);
@@ -135,7 +135,7 @@ Session::Session(const Graph& graph, SessionOptions options)
 Session::~Session() = default;
 
 std::vector<Tensor> Session::Run(const Feeds& feeds, const std::vector<std::string>& fetches) {
-  Plan& plan = impl_->PlanFor(fetches);
+  FetchPlan& plan = impl_->PlanFor(fetches);
   impl_->Feed(feeds, plan);
   plan.UpdateViews();
   impl_->executor->Run(&plan.Queue(), [&plan](TaskAtPiece next) { return plan.RunPiece(next); });

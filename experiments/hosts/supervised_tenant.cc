@@ -22,10 +22,11 @@ constexpr Duration kConductPeriod = milliseconds(200);  // Between looks whether
 constexpr Duration kLeaveTimeout = seconds(2);          // From "finished" to the end.
 constexpr Duration kClosedTimeout = seconds(1);         // From a closed socket to the end.
 constexpr int kExcessLooks = 3;  // A thread that goes to sleep may be caught awake once or twice.
-// Between two looks. One that goes to sleep needs less for it, but on a crowded machine it may wait
-// long, runnable, for its turn to do so.
+// Between two looks, and of the time between them. One that goes to sleep needs less for it, but on
+// a crowded machine it may wait long, runnable, for its turn to do so.
 constexpr Duration kGoingToSleep = milliseconds(1);
-constexpr int kMessagesPerTurn = 64;  // A tenant that floods its host only delays itself.
+constexpr int kGoingToSleepShare = 50;  // A fiftieth.
+constexpr int kMessagesPerTurn = 64;    // A tenant that floods its host only delays itself.
 constexpr Duration kPausedRunTime = milliseconds(10);  // More is computing while paused.
 
 std::vector<std::string> Arguments(const Job& job, const TenantSpec& spec, const CpuSet& cores,
@@ -377,14 +378,14 @@ void SupervisedTenant::CheckConduct(TimePoint now) {
   next_conduct_check_ = next_check_;
   if (stopped_ || !sampler_->Read()) return;
   CheckAlive(now);
-  if (!Paused()) return CheckPlace();
+  if (!Paused()) return CheckPlace(now);
   if (sampler_->ComputeTotals().run_time > paused_run_time_ + kPausedRunTime) {
     Fail("computes while it is paused");
   }
 }
 
 // All threads: one that is not of the pools takes a core just as well.
-void SupervisedTenant::CheckPlace() {
+void SupervisedTenant::CheckPlace(TimePoint now) {
   for (const ProcessSampler::Thread& thread : sampler_->Threads()) {
     const CpuSet binding = settings_.topology.ThreadBinding(thread.tid);
     if (Range().Contains(binding)) continue;
@@ -394,7 +395,7 @@ void SupervisedTenant::CheckPlace() {
   }
   retaken_ = false;
   if (!Awaited()) return;
-  const int computing = CountComputing(&run_times_);
+  const int computing = CountComputing(now, &conduct_look_);
   excess_looks_ = computing > cores_.Count() ? excess_looks_ + 1 : 0;
   if (excess_looks_ >= kExcessLooks) {
     Fail("runs " + std::to_string(computing) + " compute threads on " +
@@ -402,19 +403,21 @@ void SupervisedTenant::CheckPlace() {
   }
 }
 
-// Compute threads that are runnable and have run since `run_times`, which become those of now.
-int SupervisedTenant::CountComputing(std::map<pid_t, Duration>* run_times) const {
-  std::map<pid_t, Duration> now;
+// Compute threads that are runnable and have run since the last look, which becomes that of now.
+int SupervisedTenant::CountComputing(TimePoint now, ThreadLook* last) const {
+  const Duration elapsed = last->run_times.empty() ? Duration(0) : now - last->time;
+  const Duration little = std::max<Duration>(kGoingToSleep, elapsed / kGoingToSleepShare);
+  ThreadLook look{now, {}};
   int computing = 0;
   for (const ProcessSampler::Thread& thread : sampler_->Threads()) {
     if (!thread.compute) continue;
-    now[thread.tid] = thread.run_time;
-    const auto before = run_times->find(thread.tid);
+    look.run_times[thread.tid] = thread.run_time;
+    const auto before = last->run_times.find(thread.tid);
     const Duration ran =
-        thread.run_time - (before == run_times->end() ? Duration(0) : before->second);
-    computing += thread.state == 'R' && ran > kGoingToSleep ? 1 : 0;
+        thread.run_time - (before == last->run_times.end() ? Duration(0) : before->second);
+    computing += thread.state == 'R' && ran > little ? 1 : 0;
   }
-  *run_times = std::move(now);
+  *last = std::move(look);
   return computing;
 }
 
@@ -489,7 +492,7 @@ std::optional<TenantSample> SupervisedTenant::Sample(TimePoint now) {
   TenantSample sample = SampleOf(totals, now);
   // A thread that has left its pool's loop is runnable until the kernel gives it a turn to go to
   // sleep; of the threads beyond its cores a malleable tenant has only those that computed.
-  const int computing = CountComputing(&sampled_run_times_);
+  const int computing = CountComputing(now, &sample_look_);
   const bool follows = job_.elasticity == Elasticity::kMalleable && totals.runnable > held_.Count();
   sample.runnable_threads = follows ? std::max(computing, held_.Count()) : totals.runnable;
   sample.compute_threads = counters.active_threads;

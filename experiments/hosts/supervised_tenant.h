@@ -69,6 +69,11 @@ class SupervisedTenant {
   void TakeActuations(std::vector<ActuationSample>* actuations);
 
  private:
+  struct ThreadLook {
+    TimePoint time;
+    std::map<pid_t, Duration> run_times;  // Of compute threads.
+  };
+
   bool Malleable() const { return job_.elasticity == Elasticity::kMalleable; }
   bool Paused() const { return cores_.Empty(); }
   bool Told() const;  // It gets its grants as messages; else it is stopped and moved like a stone.
@@ -96,8 +101,8 @@ class SupervisedTenant {
   void CheckDeadlines(TimePoint now);
   void CheckConduct(TimePoint now);
   void CheckAlive(TimePoint now);
-  void CheckPlace();
-  int CountComputing(std::map<pid_t, Duration>* run_times) const;
+  void CheckPlace(TimePoint now);
+  int CountComputing(TimePoint now, ThreadLook* last) const;
   bool Overdue(TimePoint now) const;
   Duration CheckPeriod() const;
 
@@ -143,9 +148,8 @@ class SupervisedTenant {
   bool stalled_ = false;          // It has computed for long without ending a step.
   int64_t sampled_sequence_ = 0;  // Of settled resizes, at the last sample.
   int excess_looks_ = 0;          // In a row, at more threads that compute than cores granted.
-  std::map<pid_t, Duration> run_times_;  // Of compute threads, at the last of these looks ...
-  std::map<pid_t, Duration> sampled_run_times_;  // ... and at the last sample.
-  Duration paused_run_time_{0};                  // Of compute threads, when the pause had settled.
+  ThreadLook conduct_look_, sample_look_;  // The last of these looks, and that of the last sample.
+  Duration paused_run_time_{0};            // Of compute threads, when the pause had settled.
 };
 
 }  // namespace cosched

@@ -1,4 +1,4 @@
-#include "engine/session/plan.h"
+#include "engine/session/fetch_plan.h"
 
 #include <algorithm>
 #include <map>
@@ -43,7 +43,8 @@ Output ParseFetch(const Graph& graph, const std::string& fetch) {
 
 }  // namespace
 
-Plan::Plan(SessionStore* store, const std::vector<std::string>& fetches) : store_(*store) {
+FetchPlan::FetchPlan(SessionStore* store, const std::vector<std::string>& fetches)
+    : store_(*store) {
   std::vector<Output> outputs;
   outputs.reserve(fetches.size());
   for (const std::string& fetch : fetches) outputs.push_back(ParseFetch(store_.graph, fetch));
@@ -54,14 +55,14 @@ Plan::Plan(SessionStore* store, const std::vector<std::string>& fetches) : store
   queue_ = std::make_unique<ReadyQueue>(&tasks_);
 }
 
-std::vector<OutputInfo> Plan::InputInfos(const Node& node) const {
+std::vector<OutputInfo> FetchPlan::InputInfos(const Node& node) const {
   std::vector<OutputInfo> infos;
   for (const Output& input : node.inputs) infos.push_back(store_.graph.Info(input));
   return infos;
 }
 
 // One step for each node that the fetches need, sources left out.
-void Plan::AddSteps(const std::vector<Output>& fetches) {
+void FetchPlan::AddSteps(const std::vector<Output>& fetches) {
   const Graph& graph = store_.graph;
   std::vector<bool> needed(static_cast<size_t>(graph.Size()), false);
   for (const Output& fetch : fetches) needed[static_cast<size_t>(fetch.node)] = true;
@@ -87,7 +88,7 @@ void Plan::AddSteps(const std::vector<Output>& fetches) {
   }
 }
 
-void Plan::AddEdges() {
+void FetchPlan::AddEdges() {
   const auto add = [this](NodeId before, NodeId after) {
     const int from = task_of_[static_cast<size_t>(before)];
     const int to = task_of_[static_cast<size_t>(after)];
@@ -101,7 +102,7 @@ void Plan::AddEdges() {
   tasks_.Seal();
 }
 
-Output Plan::BufferOwner(Output output) const {
+Output FetchPlan::BufferOwner(Output output) const {
   while (store_.graph.At(output.node).op == "Reshape") {
     output = store_.graph.At(output.node).inputs[0];
   }
@@ -110,7 +111,7 @@ Output Plan::BufferOwner(Output output) const {
 
 // Output tensors of all steps: views of variables and inputs where the op works in place, else
 // memory from the store.
-void Plan::AssignBuffers(const std::vector<Output>& fetches) {
+void FetchPlan::AssignBuffers(const std::vector<Output>& fetches) {
   const Graph& graph = store_.graph;
   std::vector<PlannedValue> values;
   std::map<Output, int> value_of;
@@ -154,7 +155,7 @@ void Plan::AssignBuffers(const std::vector<Output>& fetches) {
   }
 }
 
-const Tensor* Plan::TensorOf(Output output) {
+const Tensor* FetchPlan::TensorOf(Output output) {
   if (IsSource(store_.graph.At(output.node).op)) {
     return &store_.sources[static_cast<size_t>(output.node)];
   }
@@ -162,7 +163,7 @@ const Tensor* Plan::TensorOf(Output output) {
 }
 
 // In the order of the graph, so that the inputs of a view have their tensors.
-void Plan::Connect(const std::vector<Output>& fetches) {
+void FetchPlan::Connect(const std::vector<Output>& fetches) {
   for (Step& step : steps_) {
     for (const Output& input : step.node->inputs) step.inputs.push_back(TensorOf(input));
     const std::vector<int>& writes = FindOp(step.node->op)->writes;
@@ -179,13 +180,13 @@ void Plan::Connect(const std::vector<Output>& fetches) {
     fetched_.push_back(fetch.index == -1 ? nullptr : TensorOf(fetch));
 }
 
-void Plan::UpdateViews() {
+void FetchPlan::UpdateViews() {
   for (const View& view : views_) {
     view.reshape->outputs[0] = view.source->Reshaped(view.reshape->node->outputs[0].shape);
   }
 }
 
-bool Plan::RunPiece(TaskAtPiece next) {
+bool FetchPlan::RunPiece(TaskAtPiece next) {
   Step& step = steps_[static_cast<size_t>(next.task)];
   if (step.kernel == nullptr) return false;
   store_.pools.SetRunningOp(&step.node->op);
@@ -194,7 +195,7 @@ bool Plan::RunPiece(TaskAtPiece next) {
   return next.piece + 1 < step.kernel->Pieces();
 }
 
-std::vector<Tensor> Plan::FetchCopies() const {
+std::vector<Tensor> FetchPlan::FetchCopies() const {
   std::vector<Tensor> copies;
   for (const Tensor* tensor : fetched_) {
     copies.push_back(tensor == nullptr ? Tensor() : tensor->Clone());

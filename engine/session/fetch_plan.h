@@ -28,12 +28,12 @@ struct SessionStore {
   std::vector<Tensor> buffers;                   // Memory for outputs.
 };
 
-class Plan {
+class FetchPlan {
  public:
   // Throws InputError for a fetch that the graph does not have. The store outlives the plan.
-  Plan(SessionStore* store, const std::vector<std::string>& fetches);
-  Plan(const Plan&) = delete;
-  Plan& operator=(const Plan&) = delete;
+  FetchPlan(SessionStore* store, const std::vector<std::string>& fetches);
+  FetchPlan(const FetchPlan&) = delete;
+  FetchPlan& operator=(const FetchPlan&) = delete;
 
   const std::vector<NodeId>& Placeholders() const { return placeholders_; }  // All must be fed.
   void UpdateViews();  // After feeding, before the run.
