@@ -14,6 +14,7 @@ from matplotlib.patches import Patch
 from style import INK, legend_below, policy_color, save
 
 BAND = 0.1
+LEGEND_COLUMNS = 5
 BAND_COLOR = "#dddddd"
 MARKERS = {"rigid": "s", "moldable": "^", "malleable": "o"}
 PANELS = [("makespan", "by_makespan", "makespan (s)"), ("turnaround", "by_turnaround", "mean turnaround (s)")]
@@ -24,7 +25,8 @@ def draw(validation):
     if not cells:
         raise ValueError("no cell has an outcome in both worlds")
     policies = list(dict.fromkeys(cell["policy"] for cell in cells))
-    figure, axes = plt.subplots(1, 2, figsize=(8.4, 5.0))
+    legend_rows = -(-(len(policies) + len(MARKERS) + 1) // LEGEND_COLUMNS)
+    figure, axes = plt.subplots(1, 2, figsize=(8.4, 4.6 + 0.25 * legend_rows))
     for panel, (metric, ranking, label) in zip(axes, PANELS):
         draw_panel(panel, cells, policies, metric, label)
         panel.set_title(title(validation, metric, ranking))
@@ -33,7 +35,7 @@ def draw(validation):
     if len(classes) > 1:
         handles += [Line2D([], [], marker=MARKERS[name], ls="", mfc="none", color=INK, label=name) for name in classes]
     handles.append(Patch(color=BAND_COLOR, label=f"within {BAND:.0%}"))
-    legend_below(figure, handles, 5)
+    legend_below(figure, handles, LEGEND_COLUMNS)
     return figure
 
 
