@@ -87,8 +87,8 @@ std::string Profile(const json& experiment, const std::filesystem::path& given) 
 
 std::vector<std::string> Policies(const json& experiment, const ReplayOptions& options) {
   auto recorded = experiment.value("policies", std::vector<std::string>{});
-  const bool external = options.policy_is_set ||
-                        experiment.value("policy", json::object()).contains(options.policy);
+  const bool external =
+      options.policy_is_set || experiment.value("policy", json::object()).contains(options.policy);
   if (!external && !FindPolicy(options.policy))
     Refuse("--policy", fmt::format("there is no policy \"{}\"", options.policy), PolicyNames());
   if (!options.recorded_policy.empty()) {

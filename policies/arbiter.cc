@@ -220,7 +220,9 @@ struct Arbiter::Impl {
 
   void Apply(const Allocation& allocation, const Targets& targets, int64_t decision,
              TimePoint now) {
-    for (const auto& [id, target] : targets) {
+    for (const auto& id_and_target : targets) {
+      const JobId id = id_and_target.first;
+      const Target& target = id_and_target.second;
       Entry& entry = *Find(id);
       entry.decision = decision;
       entry.decided = now;

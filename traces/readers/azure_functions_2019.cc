@@ -88,7 +88,7 @@ std::filesystem::path DurationsBeside(const std::filesystem::path& trace) {
     const size_t at = name.find(invocations);
     if (at == std::string::npos) continue;
     name.replace(at, invocations.size(), durations);
-    const std::filesystem::path beside = trace.parent_path() / name;
+    std::filesystem::path beside = trace.parent_path() / name;
     std::error_code ignored;
     if (std::filesystem::is_regular_file(beside, ignored)) return beside;
   }

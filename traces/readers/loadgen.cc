@@ -14,6 +14,8 @@
 // query takes, after which the next is issued; Server: the deadline), samples_per_query,
 // min_duration, max_duration, min_query_count, max_query_count. Other keys change no arrival.
 
+#include <fmt/format.h>
+
 #include <array>
 #include <map>
 #include <utility>
@@ -132,9 +134,13 @@ class Settings {
 
   const Value* Find(const std::string& model, const std::string& scenario,
                     const std::string& key) const {
-    for (const std::string& prefix :
-         {model + "." + scenario, "*." + scenario, model + ".*", std::string("*.*")}) {
-      const auto found = values_.find(prefix + "." + key);
+    const std::string_view any = "*";
+    for (const auto& [of_model, of_scenario] :
+         {std::pair<std::string_view, std::string_view>(model, scenario),
+          {any, scenario},
+          {model, any},
+          {any, any}}) {
+      const auto found = values_.find(fmt::format("{}.{}.{}", of_model, of_scenario, key));
       if (found != values_.end()) return &found->second;
     }
     return nullptr;

@@ -123,6 +123,7 @@ class Requests {
     request.cells.assign(cells.begin() + 1, cells.end());
     request.cells.resize(kColumns.size());
     const std::string id(cells[1]);
+    now_ = request.time;
     if (update) {
       Update(id, request);
     } else if (!index_.try_emplace(id, executions_.size()).second) {
@@ -130,7 +131,6 @@ class Requests {
     } else {
       executions_.push_back(std::move(request));
     }
-    now_ = request.time;
   }
 
   void Update(const std::string& id, const Execution& request) {
