@@ -69,10 +69,12 @@ struct ThreadPools::Impl {
   const Split capacity;
   const Binding binding;
 
-  // Held through one Resize, taken before all others; guards the two vectors.
+  // Held through one Resize, taken before all others; guards the two vectors and the offers.
   std::mutex resize_mutex;
   std::vector<int> inter_cpus, helper_cpus;
-  std::function<void()> offer;
+  // Replaced whole, so that a Resize calls those of its time without the lock.
+  std::shared_ptr<const std::vector<std::function<void()>>> offers =
+      std::make_shared<std::vector<std::function<void()>>>();
 
   // Innermost: the pools report to NoteIfSettled with their own lock held. Guards all below.
   mutable std::mutex mutex;
@@ -106,8 +108,10 @@ int64_t ThreadPools::Impl::Resize(const ResizeRequest& request) {
   const auto now = steady_clock::now();
   int64_t sequence = 0;
   MalleablePool::Wakeups wakeups;
+  std::shared_ptr<const std::vector<std::function<void()>>> offered;
   {
     const std::lock_guard<std::mutex> resize_lock(resize_mutex);
+    offered = offers;
     WantedThreads threads;
     {
       const std::lock_guard<std::mutex> lock(mutex);
@@ -136,7 +140,7 @@ int64_t ThreadPools::Impl::Resize(const ResizeRequest& request) {
     NoteIfSettled();
   }
   // Whoever is woken now may take this thread's core: nothing but the waking is left to do.
-  if (offer) offer();
+  for (const std::function<void()>& offer : *offered) offer();
   wakeups.Post();
   return sequence;
 }
@@ -236,7 +240,12 @@ void ThreadPools::OnResized(std::function<void(const ResizeReport&)> report) {
   impl_->report = std::move(report);
 }
 
-void ThreadPools::OnWorkersAdded(std::function<void()> offer) { impl_->offer = std::move(offer); }
+void ThreadPools::OnWorkersAdded(std::function<void()> offer) {
+  const std::lock_guard<std::mutex> lock(impl_->resize_mutex);
+  auto offers = std::make_shared<std::vector<std::function<void()>>>(*impl_->offers);
+  offers->push_back(std::move(offer));
+  impl_->offers = std::move(offers);
+}
 
 ThreadPools::ResizeTimes ThreadPools::Times() const {
   const std::lock_guard<std::mutex> lock(impl_->mutex);

@@ -1,8 +1,8 @@
 #pragma once
-// The two pools of one session: inter-op workers run nodes, intra-op helpers join the loops inside
-// a node. An inter-op worker that calls ParallelFor works in it, so a split {inter, intra} on k
-// cores means `inter` workers and min(intra - 1, k - inter) helpers: runnable compute threads never
-// exceed k. Thread-safe.
+// The two pools of one session, or of several that share them: inter-op workers run nodes, intra-op
+// helpers join the loops inside a node. An inter-op worker that calls ParallelFor works in it, so a
+// split {inter, intra} on k cores means `inter` workers and min(intra - 1, k - inter) helpers:
+// runnable compute threads never exceed k. Thread-safe.
 
 #include <chrono>
 #include <cstdint>
@@ -71,8 +71,8 @@ class ThreadPools {
   // pool thread or the resizing one, with locks held: it must be quick and must not call the pools.
   // Replaces the one before, which is not running any more when this returns; null for none.
   void OnResized(std::function<void(const ResizeReport&)> report);
-  // `offer` is called at the end of every Resize, without locks: there may be inter-op workers that
-  // have nothing to do yet. Set before the first Resize.
+  // `offer` is called at the end of every Resize from now on, without locks, besides those given
+  // before: there may be inter-op workers that have nothing to do yet. It outlives the pools.
   void OnWorkersAdded(std::function<void()> offer);
 
   ResizeTimes Times() const;

@@ -49,6 +49,13 @@ CpuSet FirstCores(const SessionOptions& options) {
   return cores;
 }
 
+std::unique_ptr<ThreadPools> NewPools(const SessionOptions& options) {
+  if (options.pools != nullptr) return nullptr;
+  return std::make_unique<ThreadPools>(
+      Split{options.inter_op_parallelism_threads, options.intra_op_parallelism_threads},
+      options.binding, options.topology);
+}
+
 }  // namespace
 
 struct Session::Impl {
@@ -65,12 +72,12 @@ struct Session::Impl {
   std::map<std::string, NodeId> variables;
   std::vector<int> fed;  // By node: the run in which it was last fed.
   int runs = 0;
-  ThreadPools pools;
+  std::unique_ptr<ThreadPools> own_pools;  // Null where they are shared.
+  ThreadPools& pools;
 };
 
 Session::Impl::Impl(const Graph& graph, const SessionOptions& options)
-    : pools({options.inter_op_parallelism_threads, options.intra_op_parallelism_threads},
-            options.binding, options.topology) {
+    : own_pools(NewPools(options)), pools(own_pools ? *own_pools : *options.pools) {
   CHECK(graph.IsBuilt()) << "Graph::Build() comes before the session";
   executor = std::make_unique<Executor>(&pools.inter());
   store = std::make_unique<SessionStore>(SessionStore{
@@ -86,7 +93,7 @@ Session::Impl::Impl(const Graph& graph, const SessionOptions& options)
     variables[node.name] = node.id;
   }
   pools.OnWorkersAdded([this] { executor->Nudge(); });
-  pools.Resize(FirstCores(options), pools.Capacity());
+  if (own_pools) pools.Resize(FirstCores(options), pools.Capacity());
 }
 
 NodeId Session::Impl::VariableId(const std::string& name) const {

@@ -23,6 +23,10 @@ struct SessionOptions {
   // this many, so results do not depend on how many are active.
   int inter_op_parallelism_threads = 1;
   int intra_op_parallelism_threads = 1;
+  // Null: pools of its own, of the sizes above. Else these, which other sessions may use at the
+  // same time, each for one Run; their capacity counts, and the sizes and binding here do not. The
+  // session outlives them: their workers may still hold loops of its executor.
+  ThreadPools* pools = nullptr;
   ThreadPools::Binding binding = ThreadPools::Binding::kNone;
   const Topology* topology = nullptr;  // Needed for Binding::kEachToItsCore.
   KernelBackend backend = KernelBackend::kFast;

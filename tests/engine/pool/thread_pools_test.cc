@@ -277,15 +277,17 @@ TEST(ThreadPoolsTest, AResizeBelongsToTheOpThatRuns) {
 }
 
 TEST(ThreadPoolsTest, OffersWorkWheneverThereMayBeMoreWorkers) {
+  std::vector<int> targets;  // Outlives the pools, whose end is a Resize too.
+  int late = 0;
   ThreadPools pools({2, 1}, Binding::kNone, nullptr);
-  std::vector<int> targets;
   pools.OnWorkersAdded([&] { targets.push_back(pools.inter().Target()); });
   pools.Resize({0}, {1, 1});
   pools.Resize({.inter = 2});
   pools.Resize({.paused = true});
+  pools.OnWorkersAdded([&] { ++late; });
   pools.Resize({.paused = false});
-  pools.OnWorkersAdded(nullptr);
   EXPECT_EQ(targets, (std::vector<int>{1, 2, 0, 2}));
+  EXPECT_EQ(late, 1);
 }
 
 TEST(ThreadPoolsTest, WaitSettledGivesUp) {

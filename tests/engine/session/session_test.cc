@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
 #include "engine/base/error.h"
 #include "engine/graph/graph_builder.h"
 #include "engine/graph/ops.h"
@@ -136,6 +139,42 @@ TEST_P(SessionTest, SessionsOfOneGraphHaveTheirOwnVariables) {
   Session other(graph_, {.backend = GetParam()});
   session.SetVariable("v", Values({2}));
   EXPECT_EQ(FloatsOf(other.Variable("v")), Floats{1});
+}
+
+// Each in a run of its own, one after the other, while the pools they share grow, shrink and pause.
+TEST_P(SessionTest, SessionsMayShareTheirPools) {
+  constexpr int kSessions = 3, kRuns = 200;
+  Output x = builder_.Placeholder("x", {64});
+  for (int i = 0; i < 8; ++i) x = builder_.AddV2(x, x);
+  graph_.Build();
+  const std::vector<std::string> fetches = {graph_.At(x.node).name};
+  std::vector<std::unique_ptr<Session>> sessions;  // Outlive the pools.
+  ThreadPools pools({2, 2}, ThreadPools::Binding::kNone, nullptr);
+  for (int i = 0; i < kSessions; ++i) {
+    sessions.push_back(
+        std::make_unique<Session>(graph_, SessionOptions{.pools = &pools, .backend = GetParam()}));
+    EXPECT_EQ(&sessions.back()->Pools(), &pools);
+  }
+  std::atomic<int> left = kSessions;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kSessions; ++i) {
+    threads.emplace_back([&, i] {
+      for (int run = 0; run < kRuns; ++run) {
+        const auto value = static_cast<float>(i * kRuns + run);
+        const Tensor y = sessions[static_cast<size_t>(i)]->Run(
+            {{"x", Values(std::vector<float>(64, value))}}, fetches)[0];
+        EXPECT_EQ(FloatsOf(y), std::vector<float>(64, 256 * value));
+      }
+      --left;
+    });
+  }
+  while (left > 0) {
+    for (const Split split : {Split{1, 1}, Split{2, 2}, Split{0, 0}, Split{2, 1}}) {
+      pools.Resize({0, 1}, split);
+      std::this_thread::yield();
+    }
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 TEST_P(SessionTest, EffectsCanBeFetchedWithoutAValue) {
