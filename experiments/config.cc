@@ -206,13 +206,6 @@ void ReadDataset(const TomlTable& table, const std::filesystem::path& folder,
   CheckDataset(table, *spec, model);
 }
 
-std::string ModelNames() {
-  std::vector<std::string_view> names;
-  for (const ModelInfo& model : Models()) names.push_back(model.name);
-  names.push_back("chaos");
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
 // What a service has and a job has not, and the other way round.
 void ReadService(const TomlTable& table, bool chaos, WorkloadConfig* workload) {
   if (chaos) table.Fail("mode", "is \"serve\", but chaos answers nobody", "train, infer");
@@ -233,10 +226,11 @@ WorkloadConfig ReadWorkload(const TomlTable& table, const std::filesystem::path&
                    "threads", "inter", "priority", "weight"});
   WorkloadConfig workload;
   workload.spec.model = table.String("model");
-  const ModelInfo* model = FindModel(workload.spec.model);
   const bool chaos = IsChaosModel(workload.spec.model);
-  if (!model && !chaos)
-    table.Fail("model", fmt::format("there is no model \"{}\"", workload.spec.model), ModelNames());
+  if (!chaos && !IsModelName(workload.spec.model)) {
+    table.Fail("model", fmt::format("there is no model \"{}\"", workload.spec.model),
+               ModelNames() + ", chaos");
+  }
   workload.name = Name(table, chaos ? "chaos" : workload.spec.model);
   const std::string mode = table.String("mode", "train");
   workload.spec.serves = mode == "serve";
@@ -245,7 +239,7 @@ WorkloadConfig ReadWorkload(const TomlTable& table, const std::filesystem::path&
   } else if (!ParseMode(mode, &workload.spec.mode)) {
     table.Fail("mode", fmt::format("is \"{}\"", mode), "train, infer, serve");
   }
-  if (model) ReadDataset(table, folder, *model, &workload.spec);
+  if (!chaos) ReadDataset(table, folder, *OpenModel(workload.spec.model), &workload.spec);
   workload.spec.batch = static_cast<int>(table.Integer("batch", 32, 1, kMaxCount));
   if (workload.spec.serves) {
     ReadService(table, chaos, &workload);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "engine/base/random.h"
 
@@ -17,15 +18,32 @@ Tensor Filled(const Shape& shape, float value) {
   return tensor;
 }
 
+// Two draws of 24 bits from each word, which floats hold exactly: VGG-16 has 138 million weights.
+Tensor Uniform(Random random, const Shape& shape, double deviation) {
+  Tensor tensor(shape);
+  const auto scale = static_cast<float>(deviation * std::numbers::sqrt3 * 0x1p-23);
+  const auto value = [scale](uint64_t bits) {
+    return scale * (static_cast<float>(static_cast<int32_t>(bits) >> 8) + 0.5f);
+  };
+  float* values = tensor.Floats();
+  const int64_t count = tensor.Elements();
+  for (int64_t i = 0; i < count; i += 2) {
+    const uint64_t word = random.Next();
+    values[i] = value(word);
+    if (i + 1 < count) values[i + 1] = value(word >> 32);
+  }
+  return tensor;
+}
+
 }  // namespace
 
 Output Layers::Conv(Output x, const std::string& layer, int size, int filters, int stride,
                     Padding padding) {
   const int64_t channels = Channels(x);
   const std::string name = layer + "/filter";
-  Tensor initial =
-      Normal({size, size, channels, filters}, name, HeDeviation(int64_t{size} * size * channels));
-  return builder_->Conv2D(x, builder_->Variable(name, std::move(initial)), stride, padding);
+  const Output filter =
+      Weights(name, {size, size, channels, filters}, HeDeviation(int64_t{size} * size * channels));
+  return builder_->Conv2D(x, filter, stride, padding);
 }
 
 Output Layers::Bias(Output x, const std::string& layer) {
@@ -43,19 +61,14 @@ Output Layers::BatchNorm(Output x, const std::string& layer) {
 
 Output Layers::Dense(Output x, const std::string& layer, int units, double deviation) {
   const int64_t inputs = Channels(x);
-  const std::string name = layer + "/weights";
-  Tensor initial = Normal({inputs, units}, name, deviation > 0 ? deviation : HeDeviation(inputs));
-  return Bias(builder_->MatMul(x, builder_->Variable(name, std::move(initial))), layer);
+  const Output weights =
+      Weights(layer + "/weights", {inputs, units}, deviation > 0 ? deviation : HeDeviation(inputs));
+  return Bias(builder_->MatMul(x, weights), layer);
 }
 
-Tensor Layers::Normal(const Shape& shape, const std::string& name, double deviation) const {
-  Random random = Random(seed_).Derive(name);
-  Tensor tensor(shape);
-  float* values = tensor.Floats();
-  for (int64_t i = 0; i < tensor.Elements(); ++i) {
-    values[i] = static_cast<float>(random.Normal(0, deviation));
-  }
-  return tensor;
+Output Layers::Weights(const std::string& name, const Shape& shape, double deviation) const {
+  return builder_->Variable(name, shape,
+                            [&] { return Uniform(Random(seed_).Derive(name), shape, deviation); });
 }
 
 int64_t Layers::Channels(Output x) const {

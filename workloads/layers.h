@@ -16,17 +16,17 @@ class Layers {
   Layers(GraphBuilder* builder, bool training, uint64_t seed)
       : builder_(builder), training_(training), seed_(seed) {}
 
-  // size x size convolution without bias, He initialisation.
+  // size x size convolution without bias, He's uniform initialisation.
   Output Conv(Output x, const std::string& layer, int size, int filters, int stride,
               Padding padding);
   Output Bias(Output x, const std::string& layer);  // Starts at zero.
   Output BatchNorm(Output x, const std::string& layer);
-  // x [N,C] -> [N,units]: weights and bias. Initial weights are normal with this standard
+  // x [N,C] -> [N,units]: weights and bias. Initial weights are uniform with this standard
   // deviation, or He's if it is 0.
   Output Dense(Output x, const std::string& layer, int units, double deviation = 0);
 
  private:
-  Tensor Normal(const Shape& shape, const std::string& name, double deviation) const;
+  Output Weights(const std::string& name, const Shape& shape, double deviation) const;
   int64_t Channels(Output x) const;
 
   GraphBuilder* builder_;

@@ -18,16 +18,6 @@ constexpr char kImages[] = "images";
 constexpr char kLabels[] = "labels";
 constexpr char kTrain[] = "train";
 
-const ModelInfo& ModelOf(const JobSettings& settings) {
-  if (const ModelInfo* model = FindModel(settings.model)) return *model;
-  std::string names;
-  for (const ModelInfo& model : Models()) {
-    names += (names.empty() ? "" : ", ") + std::string(model.name);
-  }
-  throw InputError(
-      {.key = "model", .problem = "unknown model \"" + settings.model + "\"", .allowed = names});
-}
-
 std::string Describe(const Shape& image, int classes) {
   return image.ToString() + " images in " + std::to_string(classes) + " classes";
 }
@@ -36,7 +26,7 @@ void CheckFits(const ModelInfo& model, int batch, const Dataset& dataset) {
   if (dataset.ImageShape() != model.image || dataset.Classes() != model.classes) {
     throw InputError({.key = "dataset",
                       .problem = Describe(dataset.ImageShape(), dataset.Classes()) +
-                                 " do not fit the model " + std::string(model.name),
+                                 " do not fit the model " + model.name,
                       .allowed = Describe(model.image, model.classes)});
   }
   if (batch < 1 || batch > dataset.Size()) {
@@ -154,20 +144,21 @@ bool ParseMode(std::string_view text, Mode* result) {
 }
 
 struct TrainingJob::Impl {
-  Impl(const JobSettings& job_settings, std::unique_ptr<Dataset> own, const Dataset& data)
+  Impl(const JobSettings& job_settings, std::shared_ptr<const ModelInfo> opened,
+       std::unique_ptr<Dataset> own, const Dataset& data)
       : settings(job_settings),
-        model(ModelOf(settings)),
+        model(std::move(opened)),
         owned(std::move(own)),
         dataset(data),
         order(dataset.Size(), settings.batch, settings.seed),
-        batch(settings.batch, model.image),
-        program(model, settings.mode, settings) {}
+        batch(settings.batch, model->image),
+        program(*model, settings.mode, settings) {}
 
   // The session to infer with, holding the weights of now.
   Session& InferenceSession() {
     if (settings.mode == Mode::kInfer) return *program.session;
     if (evaluation == nullptr) {
-      evaluation = std::make_unique<Program>(model, Mode::kInfer, settings);
+      evaluation = std::make_unique<Program>(*model, Mode::kInfer, settings);
     }
     for (const std::string& name : evaluation->session->VariableNames()) {
       evaluation->session->SetVariable(name, program.session->Variable(name));
@@ -189,7 +180,7 @@ struct TrainingJob::Impl {
   }
 
   JobSettings settings;
-  const ModelInfo& model;
+  std::shared_ptr<const ModelInfo> model;
   std::unique_ptr<Dataset> owned;  // Null if the caller gave the data set.
   const Dataset& dataset;
   EpochOrder order;
@@ -200,17 +191,18 @@ struct TrainingJob::Impl {
 };
 
 TrainingJob::TrainingJob(const JobSettings& settings) {
-  const ModelInfo& model = ModelOf(settings);
+  std::shared_ptr<const ModelInfo> model = OpenModel(settings.model);
   std::unique_ptr<Dataset> dataset = OpenDataset(settings.dataset, settings.data_directory,
-                                                 model.image, model.classes, settings.seed);
-  CheckFits(model, settings.batch, *dataset);
+                                                 model->image, model->classes, settings.seed);
+  CheckFits(*model, settings.batch, *dataset);
   const Dataset& data = *dataset;
-  impl_ = std::make_unique<Impl>(settings, std::move(dataset), data);
+  impl_ = std::make_unique<Impl>(settings, std::move(model), std::move(dataset), data);
 }
 
 TrainingJob::TrainingJob(const JobSettings& settings, const Dataset& dataset) {
-  CheckFits(ModelOf(settings), settings.batch, dataset);
-  impl_ = std::make_unique<Impl>(settings, nullptr, dataset);
+  std::shared_ptr<const ModelInfo> model = OpenModel(settings.model);
+  CheckFits(*model, settings.batch, dataset);
+  impl_ = std::make_unique<Impl>(settings, std::move(model), nullptr, dataset);
 }
 
 TrainingJob::~TrainingJob() = default;
@@ -235,7 +227,7 @@ int64_t TrainingJob::StepsDone() const { return impl_->steps; }
 
 double TrainingJob::Accuracy(const Dataset& dataset) {
   Impl& job = *impl_;
-  CheckFits(job.model, 1, dataset);
+  CheckFits(*job.model, 1, dataset);
   Session& session = job.InferenceSession();
   const std::vector<std::string>& fetches =
       job.evaluation != nullptr ? job.evaluation->fetches : job.program.fetches;

@@ -39,12 +39,31 @@ Output GraphBuilder::Const(const std::string& name, Tensor value) {
 }
 
 Output GraphBuilder::Variable(const std::string& name, Tensor initial) {
-  trainable_.push_back(UntrainableVariable(name, std::move(initial)));
-  return trainable_.back();
+  const Shape shape = initial.GetShape();
+  return Variable(name, shape, [&initial] { return std::move(initial); });
+}
+
+Output GraphBuilder::Variable(const std::string& name, const Shape& shape,
+                              const std::function<Tensor()>& initial) {
+  const Output variable = FindOrAdd(name, shape, initial);
+  if (std::ranges::find(trainable_, variable) == trainable_.end()) trainable_.push_back(variable);
+  return variable;
 }
 
 Output GraphBuilder::UntrainableVariable(const std::string& name, Tensor initial) {
-  return {graph_->Add("VariableV2", Scoped(name), {}, {{"initial", std::move(initial)}})};
+  const Shape shape = initial.GetShape();
+  return FindOrAdd(name, shape, [&initial] { return std::move(initial); });
+}
+
+Output GraphBuilder::FindOrAdd(const std::string& name, const Shape& shape,
+                               const std::function<Tensor()>& initial) {
+  const NodeId known = graph_->Find(Scoped(name));
+  if (known == -1) return {graph_->Add("VariableV2", Scoped(name), {}, {{"initial", initial()}})};
+  const Node& node = graph_->At(known);
+  if (node.op != "VariableV2" || node.outputs[0].shape != shape) {
+    FailNode(node, "it cannot also be a variable of shape " + shape.ToString());
+  }
+  return {known};
 }
 
 Output GraphBuilder::Reshape(Output x, const Shape& shape) {

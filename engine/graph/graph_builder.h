@@ -2,6 +2,7 @@
 // Convenience over Graph::Add for models: one method an op, short names scoped by a prefix, and the
 // gradient pass. Called by workloads/models. Not thread-safe.
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,12 @@ class GraphBuilder {
 
   Output Placeholder(const std::string& name, const Shape& shape, DataType type = DataType::kFloat);
   Output Const(const std::string& name, Tensor value);
+  // The variable of that name if the graph has it (a network built twice, for two batch sizes,
+  // shares its weights), or a new one. Throws InputError if it is there with another shape.
   Output Variable(const std::string& name, Tensor initial);
+  // The same, but the value is made only for a new variable.
+  Output Variable(const std::string& name, const Shape& shape,
+                  const std::function<Tensor()>& initial);
   Output Reshape(Output x, const Shape& shape);
   Output Conv2D(Output image, Output filter, int stride, Padding padding);
   Output BiasAdd(Output x, Output bias);
@@ -69,6 +75,8 @@ class GraphBuilder {
 
  private:
   std::string Scoped(const std::string& name) const { return prefix_ + name; }
+  Output FindOrAdd(const std::string& name, const Shape& shape,
+                   const std::function<Tensor()>& initial);
   // Named after its op, and a number from the second of the scope on.
   NodeId AddUnnamed(const std::string& op, std::vector<Output> inputs,
                     std::map<std::string, Attribute> attributes = {});

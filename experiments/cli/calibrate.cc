@@ -2,7 +2,6 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -55,16 +54,10 @@ void CheckOut(const std::string& out) {
   Refuse("--out", fmt::format("{} can't be a file", out), "a file in a folder that is there");
 }
 
-std::string ModelNames() {
-  std::vector<std::string_view> names;
-  for (const ModelInfo& model : Models()) names.push_back(model.name);
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
 // The programs that a word of --workloads means.
 std::vector<TenantSpec> ProgramsOf(const std::string& word) {
   std::error_code ignored;
-  if (FindModel(word)) {
+  if (IsModelName(word)) {
     TenantSpec spec;
     spec.model = word;
     return {spec};

@@ -61,8 +61,8 @@ void ListPolicies(const ExternalPolicyArguments& arguments) {
 void ListModels() {
   std::vector<Row> rows = {{"model", "image", "classes", "parameters", "what it is"}};
   for (const ModelInfo& model : Models()) {
-    rows.push_back({std::string(model.name), model.image.ToString(), std::to_string(model.classes),
-                    std::to_string(model.parameters), std::string(model.summary)});
+    rows.push_back({model.name, model.image.ToString(), std::to_string(model.classes),
+                    std::to_string(model.parameters), model.summary});
   }
   rows.push_back(
       {"chaos", "-", "-", "-",

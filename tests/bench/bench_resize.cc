@@ -107,9 +107,9 @@ std::unique_ptr<Program> Resnet20Training() {
   constexpr int kBatch = 32;
   auto program = std::make_unique<Program>();
   GraphBuilder builder(&program->graph);
-  const ModelInfo& model = *FindModel("resnet20");
-  const Shape shape = {kBatch, model.image[0], model.image[1], model.image[2]};
-  const Output logits = model.build(builder, builder.Placeholder("images", shape), true, 1);
+  const auto model = OpenModel("resnet20");
+  const Shape shape = {kBatch, model->image[0], model->image[1], model->image[2]};
+  const Output logits = model->build(builder, builder.Placeholder("images", shape), true, 1);
   const Output labels = builder.Placeholder("labels", {kBatch}, DataType::kInt32);
   const NodeId entropy = builder.SparseSoftmaxCrossEntropyWithLogits(logits, labels);
   const std::vector<Output>& variables = builder.TrainableVariables();

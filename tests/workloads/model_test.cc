@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <string>
+#include <vector>
+
+#include "tests/workloads/expect_input_error.h"
 
 namespace cosched {
 namespace {
@@ -33,11 +37,7 @@ struct Built {
   Output logits;
 };
 
-const ModelInfo& Model(const std::string& name) {
-  const ModelInfo* model = FindModel(name);
-  EXPECT_NE(model, nullptr) << name;
-  return *model;
-}
+ModelInfo Model(const std::string& name) { return *OpenModel(name); }
 
 bool SameBits(const Tensor& a, const Tensor& b) {
   return a.GetShape() == b.GetShape() && std::memcmp(a.Data(), b.Data(), a.Bytes()) == 0;
@@ -45,12 +45,33 @@ bool SameBits(const Tensor& a, const Tensor& b) {
 
 TEST(ModelTest, TableFindsEveryModelByName) {
   for (const ModelInfo& model : Models()) {
-    EXPECT_EQ(FindModel(model.name), &model);
+    EXPECT_TRUE(IsModelName(model.name));
+    EXPECT_EQ(OpenModel(model.name)->parameters, model.parameters);
     EXPECT_FALSE(model.summary.empty());
     EXPECT_GT(model.learning_rate, 0);
   }
-  EXPECT_EQ(FindModel("vgg"), nullptr);
-  EXPECT_EQ(FindModel(""), nullptr);
+  EXPECT_FALSE(IsModelName("vgg"));
+  EXPECT_FALSE(IsModelName(""));
+  ExpectInputError([] { OpenModel("vgg"); }, "model", "lenet5, resnet20");
+}
+
+TEST(ModelTest, TwoBatchSizesInOneGraphShareTheirVariables) {
+  Graph graph;
+  GraphBuilder builder(&graph);
+  const ModelInfo model = Model("resnet20");
+  std::vector<Output> logits;
+  for (int64_t batch : {1, 8}) {
+    const Output images = builder.Placeholder("images" + std::to_string(batch), {batch, 32, 32, 3});
+    logits.push_back(model.build(builder, images, false, 1));
+  }
+  EXPECT_NE(logits[0], logits[1]);
+  EXPECT_EQ(graph.Info(logits[1]).shape, (Shape{8, 10}));
+  const Built once(model, false, 1);
+  const auto variables = [](const Graph& of) {
+    return std::ranges::count(of.Nodes(), "VariableV2", &Node::op);
+  };
+  EXPECT_EQ(variables(graph), variables(once.graph));
+  EXPECT_EQ(builder.TrainableVariables().size(), once.builder.TrainableVariables().size());
 }
 
 TEST(ModelTest, EveryModelHasItsLogitsAndParameters) {

@@ -73,10 +73,10 @@ class Inference final : public Program {
  public:
   explicit Inference(const SessionOptions& options) {
     GraphBuilder builder(&graph_);
-    const ModelInfo& model = *FindModel("resnet20");
-    const Shape shape = {8, model.image[0], model.image[1], model.image[2]};
+    const auto model = OpenModel("resnet20");
+    const Shape shape = {8, model->image[0], model->image[1], model->image[2]};
     const Output images = builder.Placeholder("images", shape);
-    scores_ = graph_.At(model.build(builder, images, false, 1).node).name;
+    scores_ = graph_.At(model->build(builder, images, false, 1).node).name;
     graph_.Build();
     session_ = std::make_unique<Session>(graph_, options);
     images_ = Tensor(shape);
