@@ -12,7 +12,32 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-std::string TextOf(Padding padding) { return padding == Padding::kSame ? "SAME" : "VALID"; }
+using Attributes = std::map<std::string, Attribute>;
+
+std::string TextOf(Padding padding) {
+  switch (padding) {
+    case Padding::kSame: return "SAME";
+    case Padding::kValid: return "VALID";
+    case Padding::kExplicit: return "EXPLICIT";
+  }
+  return "";
+}
+
+Ints Both(const HeightWidth& sizes) { return {sizes.height, sizes.width}; }
+
+Attributes AttributesOf(const ConvolutionOptions& options) {
+  return {{"strides", Both(options.stride)},
+          {"padding", TextOf(options.padding)},
+          {"explicit_paddings", options.explicit_paddings},
+          {"dilations", Both(options.dilations)}};
+}
+
+Attributes AttributesOf(const PoolingOptions& options) {
+  return {{"ksize", Both(options.window)},
+          {"strides", Both(options.stride)},
+          {"padding", TextOf(options.padding)},
+          {"explicit_paddings", options.explicit_paddings}};
+}
 
 }  // namespace
 
@@ -70,9 +95,35 @@ Output GraphBuilder::Reshape(Output x, const Shape& shape) {
   return {AddUnnamed("Reshape", {x}, {{"shape", shape.Sizes()}})};
 }
 
+Output GraphBuilder::ConcatV2(const std::vector<Output>& parts, int64_t axis) {
+  return {AddUnnamed("ConcatV2", parts, {{"axis", axis}})};
+}
+
+Output GraphBuilder::Slice(Output x, const Ints& begin, const Ints& size) {
+  return {AddUnnamed("Slice", {x}, {{"begin", begin}, {"size", size}})};
+}
+
+Output GraphBuilder::Pad(Output x, const Ints& paddings, float value) {
+  return {AddUnnamed("Pad", {x}, {{"paddings", paddings}, {"value", value}})};
+}
+
+Output GraphBuilder::Transpose(Output x, const Ints& perm) {
+  return {AddUnnamed("Transpose", {x}, {{"perm", perm}})};
+}
+
+Output GraphBuilder::Conv2D(Output image, Output filter, const ConvolutionOptions& options) {
+  return {AddUnnamed("Conv2D", {image, filter}, AttributesOf(options))};
+}
+
 Output GraphBuilder::Conv2D(Output image, Output filter, int stride, Padding padding) {
-  return {AddUnnamed("Conv2D", {image, filter},
-                     {{"strides", Ints{stride, stride}}, {"padding", TextOf(padding)}})};
+  return Conv2D(image, filter, {.stride = stride, .padding = padding});
+}
+
+Output GraphBuilder::Conv2DBackpropInput(Output filter, Output y, const Shape& image,
+                                         const ConvolutionOptions& options) {
+  Attributes attributes = AttributesOf(options);
+  attributes["input_shape"] = image.Sizes();
+  return {AddUnnamed("Conv2DBackpropInput", {filter, y}, std::move(attributes))};
 }
 
 Output GraphBuilder::BiasAdd(Output x, Output bias) { return {AddUnnamed("BiasAdd", {x, bias})}; }
@@ -93,18 +144,40 @@ Output GraphBuilder::BatchNorm(Output x, Output scale, Output offset, Output run
 
 Output GraphBuilder::Relu(Output x) { return {AddUnnamed("Relu", {x})}; }
 
+Output GraphBuilder::Relu6(Output x) { return {AddUnnamed("Relu6", {x})}; }
+
+Output GraphBuilder::Sigmoid(Output x) { return {AddUnnamed("Sigmoid", {x})}; }
+
+Output GraphBuilder::HardSwish(Output x) { return {AddUnnamed("HardSwish", {x})}; }
+
+Output GraphBuilder::ClipByValue(Output x, float min, float max) {
+  return {AddUnnamed("ClipByValue", {x}, {{"min", min}, {"max", max}})};
+}
+
+Output GraphBuilder::LocalResponseNormalization(Output x, const LocalResponseOptions& options) {
+  return {AddUnnamed("LRN", {x},
+                     {{"depth_radius", options.depth_radius},
+                      {"bias", options.bias},
+                      {"alpha", options.alpha},
+                      {"beta", options.beta}})};
+}
+
+Output GraphBuilder::MaxPool(Output x, const PoolingOptions& options) {
+  return {AddUnnamed("MaxPool", {x}, AttributesOf(options))};
+}
+
 Output GraphBuilder::MaxPool(Output x, int window, int stride, Padding padding) {
-  return {AddUnnamed("MaxPool", {x},
-                     {{"ksize", Ints{window, window}},
-                      {"strides", Ints{stride, stride}},
-                      {"padding", TextOf(padding)}})};
+  return MaxPool(x, {.window = window, .stride = stride, .padding = padding});
+}
+
+Output GraphBuilder::AvgPool(Output x, const PoolingOptions& options) {
+  Attributes attributes = AttributesOf(options);
+  attributes["count_padding"] = options.count_padding;
+  return {AddUnnamed("AvgPool", {x}, std::move(attributes))};
 }
 
 Output GraphBuilder::AvgPool(Output x, int window, int stride, Padding padding) {
-  return {AddUnnamed("AvgPool", {x},
-                     {{"ksize", Ints{window, window}},
-                      {"strides", Ints{stride, stride}},
-                      {"padding", TextOf(padding)}})};
+  return AvgPool(x, {.window = window, .stride = stride, .padding = padding});
 }
 
 Output GraphBuilder::GlobalAveragePool(Output x) {
@@ -117,9 +190,19 @@ Output GraphBuilder::MeanAll(Output x) {
   return {AddUnnamed("Mean", {x}, {{"axes", axes}})};
 }
 
+Output GraphBuilder::Mean(Output x, const Ints& axes, bool keep_dims) {
+  return {AddUnnamed("Mean", {x}, {{"axes", axes}, {"keep_dims", keep_dims}})};
+}
+
 Output GraphBuilder::MatMul(Output a, Output b) { return {AddUnnamed("MatMul", {a, b})}; }
 
 Output GraphBuilder::AddV2(Output a, Output b) { return {AddUnnamed("AddV2", {a, b})}; }
+
+Output GraphBuilder::Sub(Output a, Output b) { return {AddUnnamed("Sub", {a, b})}; }
+
+Output GraphBuilder::Mul(Output a, Output b) { return {AddUnnamed("Mul", {a, b})}; }
+
+Output GraphBuilder::RealDiv(Output a, Output b) { return {AddUnnamed("RealDiv", {a, b})}; }
 
 Output GraphBuilder::Softmax(Output logits) { return {AddUnnamed("Softmax", {logits})}; }
 

@@ -10,7 +10,36 @@
 
 namespace cosched {
 
-enum class Padding { kSame, kValid };
+enum class Padding { kSame, kValid, kExplicit };
+
+// Of a window, or of its steps; one number stands for both.
+struct HeightWidth {
+  int64_t height, width;
+  HeightWidth(int64_t both) : height(both), width(both) {}
+  HeightWidth(int64_t h, int64_t w) : height(h), width(w) {}
+};
+
+struct ConvolutionOptions {
+  HeightWidth stride = 1;
+  Padding padding = Padding::kSame;
+  std::vector<int64_t> explicit_paddings = {};  // With kExplicit: top, bottom, left, right.
+  HeightWidth dilations = 1;
+};
+
+struct PoolingOptions {
+  HeightWidth window;
+  HeightWidth stride;
+  Padding padding = Padding::kValid;
+  std::vector<int64_t> explicit_paddings = {};  // With kExplicit: top, bottom, left, right.
+  bool count_padding = false;                   // Of AvgPool.
+};
+
+struct LocalResponseOptions {
+  int64_t depth_radius = 5;
+  float bias = 1;
+  float alpha = 1;
+  float beta = 0.5f;
+};
 
 class GraphBuilder {
  public:
@@ -37,7 +66,17 @@ class GraphBuilder {
   Output Variable(const std::string& name, const Shape& shape,
                   const std::function<Tensor()>& initial);
   Output Reshape(Output x, const Shape& shape);
+  Output ConcatV2(const std::vector<Output>& parts, int64_t axis);
+  Output Slice(Output x, const std::vector<int64_t>& begin, const std::vector<int64_t>& size);
+  // Before and after each dimension.
+  Output Pad(Output x, const std::vector<int64_t>& paddings, float value = 0);
+  Output Transpose(Output x, const std::vector<int64_t>& perm);
+  Output Conv2D(Output image, Output filter, const ConvolutionOptions& options);
   Output Conv2D(Output image, Output filter, int stride, Padding padding);
+  // What is also called a transposed convolution: from y to the image [N,H,W,C] of the
+  // convolution that these options describe. The filter is that one's, [R,S,C/groups,K].
+  Output Conv2DBackpropInput(Output filter, Output y, const Shape& image,
+                             const ConvolutionOptions& options);
   Output BiasAdd(Output x, Output bias);
   // Output 0 of FusedBatchNormV3; when training, also adds the AssignMovingAverage nodes, listed in
   // Updates().
@@ -45,12 +84,24 @@ class GraphBuilder {
                    Output running_variance, bool training, float epsilon = 1e-5f,
                    float decay = 0.9f);
   Output Relu(Output x);
+  Output Relu6(Output x);
+  Output Sigmoid(Output x);
+  Output HardSwish(Output x);
+  Output ClipByValue(Output x, float min, float max);
+  Output LocalResponseNormalization(Output x, const LocalResponseOptions& options);
+  Output MaxPool(Output x, const PoolingOptions& options);
   Output MaxPool(Output x, int window, int stride, Padding padding);
+  Output AvgPool(Output x, const PoolingOptions& options);
   Output AvgPool(Output x, int window, int stride, Padding padding);
   Output GlobalAveragePool(Output x);  // Mean over height and width: [N,H,W,C] -> [N,C].
   Output MeanAll(Output x);            // Mean over all elements: a scalar.
+  Output Mean(Output x, const std::vector<int64_t>& axes, bool keep_dims);
   Output MatMul(Output a, Output b);
+  // Shapes are broadcast as numpy's.
   Output AddV2(Output a, Output b);
+  Output Sub(Output a, Output b);
+  Output Mul(Output a, Output b);
+  Output RealDiv(Output a, Output b);
   Output Softmax(Output logits);
   // {loss [N], backprop [N,C]} as outputs 0 and 1 of the returned node.
   NodeId SparseSoftmaxCrossEntropyWithLogits(Output logits, Output labels);

@@ -21,7 +21,7 @@ struct Output {
 };
 
 // Attribute values, named as in TF: "strides" and "ksize" = {height, width}, "padding" = "SAME" |
-// "VALID", "epsilon", …
+// "VALID" | "EXPLICIT", "epsilon", …
 using Attribute = std::variant<int64_t, float, bool, std::string, std::vector<int64_t>, Tensor>;
 
 struct OutputInfo {

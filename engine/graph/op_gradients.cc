@@ -1,5 +1,6 @@
 #include "engine/graph/op_gradients.h"
 
+#include <initializer_list>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,7 @@ namespace {
 
 using Attributes = std::map<std::string, Attribute>;
 using Ints = std::vector<int64_t>;
+using Names = std::initializer_list<const char*>;
 
 // One forward node while its gradient is written: short names for what gradient functions need.
 class Differential {
@@ -44,13 +46,12 @@ class Differential {
     return {Add(op, std::move(inputs), std::move(attributes)), 0};
   }
   // The forward node's own attributes of these names.
-  Attributes Copy(const std::vector<std::string>& names) const {
+  Attributes Copy(Names names) const {
     Attributes attributes;
-    for (const std::string& name : names) attributes[name] = Forward().attributes.at(name);
+    for (const char* name : names) attributes[name] = Forward().attributes.at(name);
     return attributes;
   }
-  Attributes CopyWithShape(const std::vector<std::string>& names, const std::string& shape_name,
-                           int of_input) const {
+  Attributes CopyWithShape(Names names, const std::string& shape_name, int of_input) const {
     Attributes attributes = Copy(names);
     attributes[shape_name] = InShape(of_input).Sizes();
     return attributes;
@@ -71,15 +72,30 @@ void ReshapeGradient(Differential& d) {
   d.Set(0, d.AddOne("Reshape", {d.Dy()}, {{"shape", d.InShape(0).Sizes()}}));
 }
 
+// Attributes that windows have, beside their sizes.
+constexpr Names kConvolution = {"strides", "padding", "explicit_paddings", "dilations"};
+constexpr Names kPool = {"ksize", "strides", "padding", "explicit_paddings"};
+constexpr Names kAveragePool = {"ksize", "strides", "padding", "explicit_paddings",
+                                "count_padding"};
+
 void Conv2DGradient(Differential& d) {
   if (d.Needs(0)) {
     d.Set(0, d.AddOne("Conv2DBackpropInput", {d.In(1), d.Dy()},
-                      d.CopyWithShape({"strides", "padding"}, "input_shape", 0)));
+                      d.CopyWithShape(kConvolution, "input_shape", 0)));
   }
   if (d.Needs(1)) {
     d.Set(1, d.AddOne("Conv2DBackpropFilter", {d.In(0), d.Dy()},
-                      d.CopyWithShape({"strides", "padding"}, "filter_shape", 1)));
+                      d.CopyWithShape(kConvolution, "filter_shape", 1)));
   }
+}
+
+// It is linear in both, and the transpose of a convolution: whose image is dy here.
+void Conv2DBackpropInputGradient(Differential& d) {
+  if (d.Needs(0)) {
+    d.Set(0, d.AddOne("Conv2DBackpropFilter", {d.Dy(), d.In(1)},
+                      d.CopyWithShape(kConvolution, "filter_shape", 0)));
+  }
+  if (d.Needs(1)) d.Set(1, d.AddOne("Conv2D", {d.Dy(), d.In(0)}, d.Copy(kConvolution)));
 }
 
 void BiasAddGradient(Differential& d) {
@@ -102,17 +118,16 @@ void FusedBatchNormGradient(Differential& d) {
 void ReluGradient(Differential& d) { d.Set(0, d.AddOne("ReluGrad", {d.Dy(), d.Out()})); }
 
 void MaxPoolGradient(Differential& d) {
-  d.Set(0, d.AddOne("MaxPoolGrad", {d.In(0), d.Out(), d.Dy()},
-                    d.Copy({"ksize", "strides", "padding"})));
+  d.Set(0, d.AddOne("MaxPoolGrad", {d.In(0), d.Out(), d.Dy()}, d.Copy(kPool)));
 }
 
 void AvgPoolGradient(Differential& d) {
-  d.Set(0, d.AddOne("AvgPoolGrad", {d.Dy()},
-                    d.CopyWithShape({"ksize", "strides", "padding"}, "input_shape", 0)));
+  d.Set(0, d.AddOne("AvgPoolGrad", {d.Dy()}, d.CopyWithShape(kAveragePool, "input_shape", 0)));
 }
 
 void MeanGradient(Differential& d) {
-  d.Set(0, d.AddOne("MeanGrad", {d.Dy()}, d.CopyWithShape({"axes"}, "input_shape", 0)));
+  d.Set(0,
+        d.AddOne("MeanGrad", {d.Dy()}, d.CopyWithShape({"axes", "keep_dims"}, "input_shape", 0)));
 }
 
 // With A = op(a), B = op(b): dA = dy B^T, dB = A^T dy; transposed where the input was.
@@ -168,6 +183,7 @@ const std::map<std::string_view, GradientFunction>& Table() {
   static const std::map<std::string_view, GradientFunction> table = {
       {"Reshape", ReshapeGradient},
       {"Conv2D", Conv2DGradient},
+      {"Conv2DBackpropInput", Conv2DBackpropInputGradient},
       {"BiasAdd", BiasAddGradient},
       {"FusedBatchNormV3", FusedBatchNormGradient},
       {"Relu", ReluGradient},

@@ -8,6 +8,7 @@
 namespace cosched {
 namespace {
 
+constexpr AttributeKind kInt = AttributeKind::kInt;
 constexpr AttributeKind kInts = AttributeKind::kInts;
 constexpr AttributeKind kFloat = AttributeKind::kFloat;
 constexpr AttributeKind kBool = AttributeKind::kBool;
@@ -15,14 +16,33 @@ constexpr AttributeKind kString = AttributeKind::kString;
 constexpr AttributeKind kTensor = AttributeKind::kTensor;
 constexpr int kAny = OpDefinition::kAnyNumber;
 
-std::vector<OpDefinition> MakeTable() {
-  const AttributeRule strides{"strides", kInts, {}};
-  const AttributeRule padding{"padding", kString, {}};
-  const AttributeRule ksize{"ksize", kInts, {}};
-  const AttributeRule axes{"axes", kInts, {}};
-  const AttributeRule input_shape{"input_shape", kInts, {}};
-  const AttributeRule filter_shape{"filter_shape", kInts, {}};
-  const AttributeRule epsilon{"epsilon", kFloat, {}};
+using Ints = std::vector<int64_t>;
+using Rules = std::vector<AttributeRule>;
+
+Rules Joined(Rules rules, const Rules& more) {
+  rules.insert(rules.end(), more.begin(), more.end());
+  return rules;
+}
+
+// Attributes that several ops have.
+struct CommonRules {
+  AttributeRule axes{"axes", kInts, {}};
+  AttributeRule keep_dims{"keep_dims", kBool, false};
+  AttributeRule input_shape{"input_shape", kInts, {}};
+  AttributeRule epsilon{"epsilon", kFloat, {}};
+  Rules window{
+      {"strides", kInts, {}}, {"padding", kString, {}}, {"explicit_paddings", kInts, Ints{}}};
+  Rules convolution = Joined(window, {{"dilations", kInts, Ints{1, 1}}});
+  Rules pool = Joined(window, {{"ksize", kInts, {}}});
+  Rules average_pool = Joined(pool, {{"count_padding", kBool, false}});
+  Rules clip{{"min", kFloat, {}}, {"max", kFloat, {}}};
+  Rules lrn{{"depth_radius", kInt, {}},
+            {"bias", kFloat, {}},
+            {"alpha", kFloat, {}},
+            {"beta", kFloat, {}}};
+};
+
+std::vector<OpDefinition> Sources() {
   return {
       {"Placeholder",
        0,
@@ -32,43 +52,90 @@ std::vector<OpDefinition> MakeTable() {
        {}},
       {"Const", 0, 0, {{"value", kTensor, {}}}, infer::Const, {}},
       {"VariableV2", 0, 0, {{"initial", kTensor, {}}}, infer::Variable, {}},
-      {"Reshape", 1, 1, {{"shape", kInts, {}}}, infer::Reshape, {}},
       {"NoOp", 0, 0, {}, infer::NoOp, {}},
-      {"Conv2D", 2, 2, {strides, padding}, infer::Conv2D, {}},
+  };
+}
+
+std::vector<OpDefinition> WindowOps(const CommonRules& common) {
+  const AttributeRule filter_shape{"filter_shape", kInts, {}};
+  return {
+      {"Conv2D", 2, 2, common.convolution, infer::Conv2D, {}},
       {"Conv2DBackpropInput",
        2,
        2,
-       {strides, padding, input_shape},
+       Joined(common.convolution, {common.input_shape}),
        infer::Conv2DBackpropInput,
        {}},
       {"Conv2DBackpropFilter",
        2,
        2,
-       {strides, padding, filter_shape},
+       Joined(common.convolution, {filter_shape}),
        infer::Conv2DBackpropFilter,
        {}},
-      {"BiasAdd", 2, 2, {}, infer::BiasAdd, {}},
-      {"BiasAddGrad", 1, 1, {}, infer::BiasAddGrad, {}},
-      {"FusedBatchNormV3", 5, 5, {epsilon, {"is_training", kBool, {}}}, infer::FusedBatchNorm, {}},
-      {"FusedBatchNormGradV3", 5, 5, {epsilon}, infer::FusedBatchNormGrad, {}},
-      {"AssignMovingAverage", 2, 2, {{"decay", kFloat, {}}}, infer::AssignMovingAverage, {0}},
-      {"Relu", 1, 1, {}, infer::SameShapes, {}},
-      {"ReluGrad", 2, 2, {}, infer::SameShapes, {}},
-      {"MaxPool", 1, 1, {ksize, strides, padding}, infer::Pool, {}},
-      {"AvgPool", 1, 1, {ksize, strides, padding}, infer::Pool, {}},
-      {"MaxPoolGrad", 3, 3, {ksize, strides, padding}, infer::MaxPoolGrad, {}},
-      {"AvgPoolGrad", 1, 1, {ksize, strides, padding, input_shape}, infer::AvgPoolGrad, {}},
-      {"Mean", 1, 1, {axes}, infer::Mean, {}},
-      {"MeanGrad", 1, 1, {axes, input_shape}, infer::MeanGrad, {}},
+      {"MaxPool", 1, 1, common.pool, infer::Pool, {}},
+      {"AvgPool", 1, 1, common.average_pool, infer::Pool, {}},
+      {"MaxPoolGrad", 3, 3, common.pool, infer::MaxPoolGrad, {}},
+      {"AvgPoolGrad",
+       1,
+       1,
+       Joined(common.average_pool, {common.input_shape}),
+       infer::AvgPoolGrad,
+       {}},
+      {"LRN", 1, 1, common.lrn, infer::LocalResponse, {}},
+      {"LRNGrad", 3, 3, common.lrn, infer::LocalResponse, {}},
+  };
+}
+
+std::vector<OpDefinition> ArrayOps(const CommonRules& common) {
+  return {
+      {"Reshape", 1, 1, {{"shape", kInts, {}}}, infer::Reshape, {}},
+      {"ConcatV2", 1, kAny, {{"axis", kInt, {}}}, infer::Concat, {}},
+      {"Slice", 1, 1, {{"begin", kInts, {}}, {"size", kInts, {}}}, infer::Slice, {}},
+      {"Pad", 1, 1, {{"paddings", kInts, {}}, {"value", kFloat, 0.0f}}, infer::Pad, {}},
+      {"Transpose", 1, 1, {{"perm", kInts, {}}}, infer::Transpose, {}},
+      {"Mean", 1, 1, {common.axes, common.keep_dims}, infer::Mean, {}},
+      {"MeanGrad", 1, 1, {common.axes, common.keep_dims, common.input_shape}, infer::MeanGrad, {}},
       {"MatMul",
        2,
        2,
        {{"transpose_a", kBool, false}, {"transpose_b", kBool, false}},
        infer::MatMul,
        {}},
-      {"AddV2", 2, 2, {}, infer::SameShapes, {}},
+  };
+}
+
+std::vector<OpDefinition> ElementwiseOps(const CommonRules& common) {
+  return {
+      {"BiasAdd", 2, 2, {}, infer::BiasAdd, {}},
+      {"BiasAddGrad", 1, 1, {}, infer::BiasAddGrad, {}},
+      {"Relu", 1, 1, {}, infer::SameShapes, {}},
+      {"ReluGrad", 2, 2, {}, infer::SameShapes, {}},
+      {"Relu6", 1, 1, {}, infer::SameShapes, {}},
+      {"Relu6Grad", 2, 2, {}, infer::SameShapes, {}},
+      {"Sigmoid", 1, 1, {}, infer::SameShapes, {}},
+      {"SigmoidGrad", 2, 2, {}, infer::SameShapes, {}},
+      {"HardSwish", 1, 1, {}, infer::SameShapes, {}},
+      {"HardSwishGrad", 2, 2, {}, infer::SameShapes, {}},
+      {"ClipByValue", 1, 1, common.clip, infer::ClipByValue, {}},
+      {"ClipByValueGrad", 2, 2, common.clip, infer::ClipByValue, {}},
+      {"AddV2", 2, 2, {}, infer::Broadcast, {}},
+      {"Sub", 2, 2, {}, infer::Broadcast, {}},
+      {"Mul", 2, 2, {}, infer::Broadcast, {}},
+      {"RealDiv", 2, 2, {}, infer::Broadcast, {}},
       {"AddN", 1, kAny, {}, infer::SameShapes, {}},
-      {"Mul", 2, 2, {}, infer::Mul, {}},
+  };
+}
+
+std::vector<OpDefinition> TrainingOps(const CommonRules& common) {
+  return {
+      {"FusedBatchNormV3",
+       5,
+       5,
+       {common.epsilon, {"is_training", kBool, {}}},
+       infer::FusedBatchNorm,
+       {}},
+      {"FusedBatchNormGradV3", 5, 5, {common.epsilon}, infer::FusedBatchNormGrad, {}},
+      {"AssignMovingAverage", 2, 2, {{"decay", kFloat, {}}}, infer::AssignMovingAverage, {0}},
       {"Softmax", 1, 1, {}, infer::Softmax, {}},
       {"SparseSoftmaxCrossEntropyWithLogits", 2, 2, {}, infer::SparseSoftmaxCrossEntropy, {}},
       {"ApplyMomentum",
@@ -80,8 +147,18 @@ std::vector<OpDefinition> MakeTable() {
   };
 }
 
+std::vector<OpDefinition> MakeTable() {
+  const CommonRules common;
+  std::vector<OpDefinition> table = Sources();
+  for (const auto& family :
+       {WindowOps(common), ArrayOps(common), ElementwiseOps(common), TrainingOps(common)})
+    table.insert(table.end(), family.begin(), family.end());
+  return table;
+}
+
 bool IsOfKind(const Attribute& value, AttributeKind kind) {
   switch (kind) {
+    case kInt: return std::holds_alternative<int64_t>(value);
     case kInts: return std::holds_alternative<std::vector<int64_t>>(value);
     case kFloat: return std::holds_alternative<float>(value);
     case kBool: return std::holds_alternative<bool>(value);
@@ -93,6 +170,7 @@ bool IsOfKind(const Attribute& value, AttributeKind kind) {
 
 const char* NameOf(AttributeKind kind) {
   switch (kind) {
+    case kInt: return "an int";
     case kInts: return "a list of ints";
     case kFloat: return "a float";
     case kBool: return "a bool";
@@ -179,6 +257,10 @@ void InferNode(Node* node, const std::vector<const Node*>& producers) {
     }
   }
   node->outputs = op->infer(inference);
+  for (const OutputInfo& output : node->outputs) {
+    if (output.shape.Elements() > kMaxElements)
+      inference.Fail("the output has shape " + output.shape.ToString(), "at most 2^40 elements");
+  }
 }
 
 }  // namespace cosched

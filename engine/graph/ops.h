@@ -13,7 +13,7 @@ namespace cosched {
 
 class Inference;
 
-enum class AttributeKind { kInts, kFloat, kBool, kString, kTensor };
+enum class AttributeKind { kInt, kInts, kFloat, kBool, kString, kTensor };
 
 struct AttributeRule {
   std::string_view name;

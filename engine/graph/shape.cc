@@ -1,10 +1,15 @@
 #include "engine/graph/shape.h"
 
+#include <limits>
+
 namespace cosched {
 
 int64_t Shape::Elements() const {
   int64_t elements = 1;
-  for (int64_t size : sizes_) elements *= size;
+  for (int64_t size : sizes_) {
+    if (__builtin_mul_overflow(elements, size, &elements))
+      return std::numeric_limits<int64_t>::max();
+  }
   return elements;
 }
 

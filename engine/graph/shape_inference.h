@@ -1,5 +1,7 @@
 #pragma once
-// Shape inference of every op, and the errors it raises. Used by the op table only (ops.cc).
+// Shape inference of every op, and the errors it raises: of convolutions and pools in
+// window_inference.cc, of ops that move or join elements in array_inference.cc, of all others in
+// shape_inference.cc. Used by the op table only (ops.cc).
 
 #include <string>
 #include <vector>
@@ -18,7 +20,9 @@ class Inference {
   int Inputs() const { return static_cast<int>(inputs_.size()); }
   const OutputInfo& Info(int input) const { return inputs_[static_cast<size_t>(input)]; }
   const Shape& In(int input) const { return Info(input).shape; }
+  int64_t Int(const std::string& name) const;
   const std::vector<int64_t>& Ints(const std::string& name) const;
+  float Float(const std::string& name) const;
   bool Bool(const std::string& name) const;
   const std::string& String(const std::string& name) const;
   const Tensor& TensorOf(const std::string& name) const;
@@ -46,27 +50,35 @@ using Outputs = std::vector<OutputInfo>;
 Outputs Placeholder(const Inference& node);
 Outputs Const(const Inference& node);
 Outputs Variable(const Inference& node);
-Outputs Reshape(const Inference& node);
 Outputs NoOp(const Inference& node);
-Outputs Conv2D(const Inference& node);
-Outputs Conv2DBackpropInput(const Inference& node);
-Outputs Conv2DBackpropFilter(const Inference& node);
 Outputs BiasAdd(const Inference& node);
 Outputs BiasAddGrad(const Inference& node);
 Outputs FusedBatchNorm(const Inference& node);
 Outputs FusedBatchNormGrad(const Inference& node);
 Outputs AssignMovingAverage(const Inference& node);
-Outputs Pool(const Inference& node);
-Outputs MaxPoolGrad(const Inference& node);
-Outputs AvgPoolGrad(const Inference& node);
-Outputs Mean(const Inference& node);
-Outputs MeanGrad(const Inference& node);
+Outputs SameShapes(const Inference& node);  // Relu, ReluGrad, AddN, …: all alike.
+Outputs ClipByValue(const Inference& node);
+Outputs LocalResponse(const Inference& node);
 Outputs MatMul(const Inference& node);
-Outputs SameShapes(const Inference& node);  // Relu, ReluGrad, AddV2, AddN: all alike.
-Outputs Mul(const Inference& node);
 Outputs Softmax(const Inference& node);
 Outputs SparseSoftmaxCrossEntropy(const Inference& node);
 Outputs ApplyMomentum(const Inference& node);
+
+Outputs Conv2D(const Inference& node);
+Outputs Conv2DBackpropInput(const Inference& node);
+Outputs Conv2DBackpropFilter(const Inference& node);
+Outputs Pool(const Inference& node);
+Outputs MaxPoolGrad(const Inference& node);
+Outputs AvgPoolGrad(const Inference& node);
+
+Outputs Reshape(const Inference& node);
+Outputs Concat(const Inference& node);
+Outputs Slice(const Inference& node);
+Outputs Pad(const Inference& node);
+Outputs Transpose(const Inference& node);
+Outputs Broadcast(const Inference& node);  // AddV2, Sub, Mul, RealDiv.
+Outputs Mean(const Inference& node);
+Outputs MeanGrad(const Inference& node);
 
 }  // namespace infer
 }  // namespace cosched

@@ -40,7 +40,10 @@ Operands Read(const KernelSpec& spec, const ItemRule& rule) {
   all.rows = by_elements ? first.shape.Elements() : first.shape[0];
   bool fits = true;
   const auto read = [&](const OutputInfo& info, bool is_cut) {
-    if (by_elements) is_cut = info.shape.Elements() == all.rows;
+    if (by_elements) {
+      is_cut = info.shape.Elements() == all.rows;
+      fits = fits && (is_cut || info.shape.Rank() == 0);
+    }
     if (!is_cut) return Operand{info, 0};
     if (!by_elements && (info.shape.Rank() == 0 || info.shape[0] != all.rows)) {
       fits = false;

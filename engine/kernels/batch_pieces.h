@@ -15,7 +15,7 @@ struct ItemRule {
   enum class Items {
     kNone,      // Never cut here.
     kFirst,     // By the first dimension of these inputs and outputs (a bit for each).
-    kElements,  // By elements, of all tensors as large as the output.
+    kElements,  // By elements, of tensors as large as the output; others must be scalars.
   };
   Items items = Items::kNone;
   unsigned inputs = 1, outputs = 1;

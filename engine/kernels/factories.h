@@ -20,7 +20,7 @@ KernelFactory MakeMatMul;
 }  // namespace onednn
 
 namespace eigen {
-KernelFactory MakeAddN, MakeMul;
+KernelFactory MakeAddN, MakeAddV2, MakeMul;
 KernelFactory MakeBiasAdd, MakeBiasAddGrad;
 KernelFactory MakeBatchNormPieces, MakeBatchNormGradPieces;  // Training; by oneDNN's factories.
 KernelFactory MakeMaxPoolGrad;
@@ -32,11 +32,15 @@ KernelFactory MakeApplyMomentum, MakeAssignMovingAverage;
 namespace reference {
 KernelFactory MakeConv2D, MakeConv2DBackpropInput, MakeConv2DBackpropFilter;
 KernelFactory MakeFusedBatchNorm, MakeFusedBatchNormGrad;
-KernelFactory MakeRelu, MakeReluGrad;
+KernelFactory MakeRelu, MakeReluGrad, MakeRelu6, MakeRelu6Grad;
+KernelFactory MakeClipByValue, MakeClipByValueGrad;
+KernelFactory MakeSigmoid, MakeSigmoidGrad, MakeHardSwish, MakeHardSwishGrad;
 KernelFactory MakeMaxPool, MakeMaxPoolGrad, MakeAvgPool, MakeAvgPoolGrad;
+KernelFactory MakeLocalResponse, MakeLocalResponseGrad;
 KernelFactory MakeMean, MakeMeanGrad;
+KernelFactory MakeConcat, MakeSlice, MakePad, MakeTranspose;
 KernelFactory MakeMatMul;
-KernelFactory MakeAddN, MakeMul;
+KernelFactory MakeAddN, MakeAddV2, MakeSub, MakeMul, MakeRealDiv;
 KernelFactory MakeBiasAdd, MakeBiasAddGrad;
 KernelFactory MakeSoftmax, MakeSparseSoftmaxCrossEntropy;
 KernelFactory MakeApplyMomentum, MakeAssignMovingAverage;

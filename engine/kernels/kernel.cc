@@ -44,6 +44,20 @@ constexpr Entry kTable[] = {
      /*cheap=*/true},
     {"Relu", onednn::MakeRelu, reference::MakeRelu, kElements},
     {"ReluGrad", onednn::MakeReluGrad, reference::MakeReluGrad, kElements},
+    {"Relu6", reference::MakeRelu6, reference::MakeRelu6, kElements},
+    {"Relu6Grad", reference::MakeRelu6Grad, reference::MakeRelu6Grad, kElements},
+    {"Sigmoid", reference::MakeSigmoid, reference::MakeSigmoid, kElements},
+    {"SigmoidGrad", reference::MakeSigmoidGrad, reference::MakeSigmoidGrad, kElements},
+    {"HardSwish", reference::MakeHardSwish, reference::MakeHardSwish, kElements},
+    {"HardSwishGrad", reference::MakeHardSwishGrad, reference::MakeHardSwishGrad, kElements},
+    {"ClipByValue", reference::MakeClipByValue, reference::MakeClipByValue, kElements},
+    {"ClipByValueGrad", reference::MakeClipByValueGrad, reference::MakeClipByValueGrad, kElements},
+    {"ConcatV2", reference::MakeConcat, reference::MakeConcat, kNever},
+    {"Slice", reference::MakeSlice, reference::MakeSlice, kNever},
+    {"Pad", reference::MakePad, reference::MakePad, kNever},
+    {"Transpose", reference::MakeTranspose, reference::MakeTranspose, kNever},
+    {"LRN", reference::MakeLocalResponse, reference::MakeLocalResponse, Items(0b1)},
+    {"LRNGrad", reference::MakeLocalResponseGrad, reference::MakeLocalResponseGrad, Items(0b111)},
     {"MaxPool", onednn::MakeMaxPool, reference::MakeMaxPool, Items(0b1)},
     {"MaxPoolGrad", eigen::MakeMaxPoolGrad, reference::MakeMaxPoolGrad, Items(0b111)},
     {"AvgPool", onednn::MakeAvgPool, reference::MakeAvgPool, Items(0b1)},
@@ -51,7 +65,9 @@ constexpr Entry kTable[] = {
     {"Mean", eigen::MakeMean, reference::MakeMean, Items(0b1), /*cheap=*/true},
     {"MeanGrad", eigen::MakeMeanGrad, reference::MakeMeanGrad, Items(0b1)},
     {"MatMul", onednn::MakeMatMul, reference::MakeMatMul, kNever},
-    {"AddV2", eigen::MakeAddN, reference::MakeAddN, kElements},
+    {"AddV2", eigen::MakeAddV2, reference::MakeAddV2, kElements},
+    {"Sub", reference::MakeSub, reference::MakeSub, kElements},
+    {"RealDiv", reference::MakeRealDiv, reference::MakeRealDiv, kElements},
     {"AddN", eigen::MakeAddN, reference::MakeAddN, kElements},
     {"Mul", eigen::MakeMul, reference::MakeMul, kElements},
     {"Softmax", eigen::MakeSoftmax, reference::MakeSoftmax, Items(0b1, 0b1, kExponential),
@@ -67,15 +83,21 @@ const Entry* Find(std::string_view op) {
   return found == std::end(kTable) ? nullptr : found;
 }
 
+// Statistics and means of the whole batch.
+bool IsOverTheBatch(const Node& node) {
+  using Axes = std::vector<int64_t>;
+  const Axes axes = GetAttributeOr<Axes>(node, "axes", {});
+  return GetAttributeOr<bool>(node, "is_training", false) ||
+         std::find(axes.begin(), axes.end(), 0) != axes.end();
+}
+
 }  // namespace
 
 std::unique_ptr<Kernel> CreateKernel(const KernelSpec& spec, KernelBackend backend) {
   const Entry* entry = Find(spec.node.op);
   CHECK(entry != nullptr) << "node " << spec.node.name << ": no kernel for op " << spec.node.op;
   if (backend == KernelBackend::kReference) return entry->reference(spec);
-  // Statistics are of the whole batch.
-  const bool training = GetAttributeOr<bool>(spec.node, "is_training", false);
-  return training ? entry->fast(spec) : InBatches(spec, entry->rule, entry->fast);
+  return IsOverTheBatch(spec.node) ? entry->fast(spec) : InBatches(spec, entry->rule, entry->fast);
 }
 
 bool HasKernel(std::string_view op) { return Find(op) != nullptr; }

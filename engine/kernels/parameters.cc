@@ -10,11 +10,37 @@ Matrix AsMatrix(const Shape& shape) {
 }
 
 Reduction ReadMean(const Node& node, const Shape& input) {
-  const auto& axes = GetAttribute<std::vector<int64_t>>(node, "axes");
-  if (static_cast<int>(axes.size()) == input.Rank()) return {1, input.Elements(), 1};
-  CHECK(input.Rank() == 4 && axes == (std::vector<int64_t>{1, 2}))
-      << node.name << ": a mean is over axes {1,2} of an image, or over all";
-  return {input[0], input[1] * input[2], input[3]};
+  std::vector<int64_t> kept = input.Sizes();
+  for (int64_t axis : GetAttribute<std::vector<int64_t>>(node, "axes"))
+    kept[static_cast<size_t>(axis)] = 1;
+  return {input, Shape(kept)};
+}
+
+std::optional<MiddleReduction> AsMiddle(const Reduction& reduction) {
+  MiddleReduction runs;
+  for (int d = 0; d < reduction.input.Rank(); ++d) {
+    const int64_t size = reduction.input[d];
+    const bool reduced = reduction.kept[d] != size;
+    if (reduced && runs.inner > 1) return std::nullopt;
+    if (reduced) {
+      runs.middle *= size;
+    } else {
+      (runs.middle > 1 ? runs.inner : runs.outer) *= size;
+    }
+  }
+  return runs;
+}
+
+Shape WithRank(const Shape& shape, int rank) {
+  std::vector<int64_t> sizes(static_cast<size_t>(rank - shape.Rank()), 1);
+  sizes.insert(sizes.end(), shape.Sizes().begin(), shape.Sizes().end());
+  return Shape(sizes);
+}
+
+LocalResponseParameters ReadLocalResponse(const Node& node, const Shape& input) {
+  return {AsMatrix(input), GetAttribute<int64_t>(node, "depth_radius"),
+          GetAttribute<float>(node, "bias"), GetAttribute<float>(node, "alpha"),
+          GetAttribute<float>(node, "beta")};
 }
 
 MatMulParameters ReadMatMul(const Node& node, const Shape& a, const Shape& b) {

@@ -3,6 +3,7 @@
 // once for both backends. Plain data. REQUIRES everywhere: a node that Graph::Build() has accepted.
 
 #include <cstdint>
+#include <optional>
 
 #include "engine/graph/node.h"
 
@@ -14,12 +15,32 @@ struct Matrix {
 };
 Matrix AsMatrix(const Shape& shape);
 
-// A sum or mean over the middle of [outer, middle, inner], giving [outer, inner].
+// A mean over some dimensions.
 struct Reduction {
+  Shape input;
+  Shape kept;  // The input's, with 1 for every dimension that the mean is over.
+
+  int64_t Count() const { return input.Elements() / kept.Elements(); }
+};
+Reduction ReadMean(const Node& node, const Shape& input);
+
+// A reduction over the middle of [outer, middle, inner], giving [outer, inner].
+struct MiddleReduction {
   int64_t outer = 1, middle = 1, inner = 1;
 };
-// Over height and width of an image, or (1, all, 1) over all elements.
-Reduction ReadMean(const Node& node, const Shape& input);
+// None if dimensions that are reduced and such that are not take turns.
+std::optional<MiddleReduction> AsMiddle(const Reduction& reduction);
+
+// The same shape with dimensions of size 1 put before it.
+Shape WithRank(const Shape& shape, int rank);
+
+// Local response normalisation over the channels of a matrix.
+struct LocalResponseParameters {
+  Matrix matrix;
+  int64_t radius = 0;
+  float bias = 1, alpha = 1, beta = 0.5f;
+};
+LocalResponseParameters ReadLocalResponse(const Node& node, const Shape& input);
 
 struct MatMulParameters {
   int64_t m = 0, n = 0, k = 0;

@@ -21,7 +21,7 @@ enum class Rows { kOfOutput, kOfImage };
 // Blocks of about `seconds` for a window whose images take image_seconds each; where several fit, a
 // multiple of `tasks` of them, so that each task has as many. Images stay whole
 // where their rows cannot be divided: kOfImage with a stride longer than the window, which leaves
-// rows that no window touches.
+// rows that no window touches, or with windows that lie on padding alone.
 std::vector<WindowBlock> CutWindow(const Window& w, Rows rows, double image_seconds, double seconds,
                                    int tasks);
 

@@ -36,7 +36,7 @@ void SumColumns(const float* matrix, int64_t elements, int64_t channels, Eigen::
 // few outer rows to keep many threads busy.
 class MiddleSum {
  public:
-  explicit MiddleSum(const Reduction& reduction)
+  explicit MiddleSum(const MiddleReduction& reduction)
       : reduction_(reduction),
         parts_(reduction.outer > 1 ? Blocks{reduction.middle, reduction.middle}
                                    : Blocks::Of(reduction.middle, reduction.inner, kParts)),
@@ -64,7 +64,7 @@ class MiddleSum {
   }
 
  private:
-  Reduction reduction_;
+  MiddleReduction reduction_;
   Blocks parts_;                      // Of the middle rows.
   Blocks tasks_;                      // Of all parts of all outer rows.
   std::vector<Eigen::ArrayXf> wide_;  // By task.
@@ -101,9 +101,10 @@ std::unique_ptr<Kernel> MakeBiasAddGrad(const KernelSpec& spec) {
 }
 
 std::unique_ptr<Kernel> MakeMean(const KernelSpec& spec) {
-  const Reduction reduction = ReadMean(spec.node, spec.inputs[0].shape);
-  return KernelFrom([factor = 1.0f / static_cast<float>(reduction.middle),
-                     sum = MiddleSum(reduction)](KernelContext& context) mutable {
+  const auto middle = AsMiddle(ReadMean(spec.node, spec.inputs[0].shape));
+  if (!middle) return reference::MakeMean(spec);
+  return KernelFrom([factor = 1.0f / static_cast<float>(middle->middle),
+                     sum = MiddleSum(*middle)](KernelContext& context) mutable {
     sum.Compute(context.pools, In(context, 0), factor, Out(context, 0));
   });
 }

@@ -30,11 +30,12 @@ View<sizeof...(Sizes)> Out(KernelContext& context, size_t index, Sizes... sizes)
 
 std::unique_ptr<Kernel> MakeMul(const KernelSpec& spec) {
   const int64_t n = spec.inputs[0].shape.Elements();
-  if (spec.inputs[1].shape.Elements() == n) {
+  if (spec.inputs[1].shape == spec.inputs[0].shape) {
     return KernelFrom([n](KernelContext& context) {
       Out(context, 0, n).device(context.pools.eigen()) = In(context, 0, n) * In(context, 1, n);
     });
   }
+  if (spec.inputs[1].shape.Rank() > 0) return reference::MakeMul(spec);
   return KernelFrom([n](KernelContext& context) {
     const float factor = *context.inputs[1]->Floats();
     Out(context, 0, n).device(context.pools.eigen()) = In(context, 0, n) * factor;
@@ -51,8 +52,9 @@ std::unique_ptr<Kernel> MakeAssignMovingAverage(const KernelSpec& spec) {
 }
 
 std::unique_ptr<Kernel> MakeMeanGrad(const KernelSpec& spec) {
-  const Reduction p = ReadMean(spec.node, spec.node.outputs[0].shape);
-  return KernelFrom([p](KernelContext& context) {
+  const auto middle = AsMiddle(ReadMean(spec.node, spec.node.outputs[0].shape));
+  if (!middle) return reference::MakeMeanGrad(spec);
+  return KernelFrom([p = *middle](KernelContext& context) {
     const Eigen::array<Eigen::Index, 3> repeats{1, p.middle, 1};
     Out(context, 0, p.outer, p.middle, p.inner).device(context.pools.eigen()) =
         (In(context, 0, p.outer, Eigen::Index{1}, p.inner) * (1.0f / static_cast<float>(p.middle)))

@@ -14,12 +14,28 @@ namespace cosched::onednn {
 
 using dnnl::memory;
 
+namespace {
+
+// HWIO memory [R,S,C/groups,K], where each group has K/groups channels of the output.
+memory::desc FilterOf(const Window& w) {
+  const int64_t in = w.channels / w.groups, out = w.out_channels / w.groups;
+  memory::dims sizes{out, in, w.rows, w.columns};
+  memory::dims strides{1, w.out_channels, w.columns * in * w.out_channels, in * w.out_channels};
+  if (w.groups > 1) {
+    sizes.insert(sizes.begin(), w.groups);
+    strides.insert(strides.begin(), out);
+  }
+  return {sizes, memory::data_type::f32, strides};
+}
+
+}  // namespace
+
 Convolution::Convolution(const Window& w)
     : image(Nhwc(w.batch, w.height, w.width, w.channels)),
-      filter({w.out_channels, w.channels, w.rows, w.columns}, memory::data_type::f32,
-             memory::format_tag::hwio),
+      filter(FilterOf(w)),
       output(Nhwc(w.batch, w.out_height, w.out_width, w.out_channels)),
       strides{w.stride_height, w.stride_width},
+      dilates{w.dilation_height - 1, w.dilation_width - 1},
       pad_begin{w.pad_top, w.pad_left},
       pad_end{w.pad_bottom, w.pad_right} {}
 
@@ -32,6 +48,7 @@ dnnl::convolution_forward::primitive_desc Convolution::Forward(const memory::des
           Any(filter),
           y,
           strides,
+          dilates,
           pad_begin,
           pad_end,
           Attributes()};
@@ -44,11 +61,13 @@ bool IsGenerated(const dnnl::primitive_desc_base& descriptor) {
 
 double ImageSeconds(const Window& w, int64_t vector_channels) {
   constexpr int64_t kLanes = 16;
+  // Vectors run along the channels of one group, unless each of these has one.
+  if (!w.IsDepthwise()) vector_channels /= w.groups;
   const double image = static_cast<double>(w.ImageElements() / w.batch);
   const double output = static_cast<double>(w.OutputElements() / w.batch);
   const double lanes = static_cast<double>((vector_channels + kLanes - 1) / kLanes * kLanes) /
                        static_cast<double>(vector_channels);
-  const double taps = static_cast<double>(w.rows * w.columns * w.channels);
+  const double taps = static_cast<double>(w.rows * w.columns * w.channels / w.groups);
   return Work{2 * output * taps * lanes, (image + output) * sizeof(float)}.Seconds();
 }
 
@@ -58,7 +77,7 @@ namespace {
 // take 0.7 to 0.8 of the time, reorders included; with windows of 3x3 or 16 channels and more (the
 // ResNets) the reorders cost more than they win.
 bool FewChannels(const Window& w) {
-  return w.channels < 8 && w.out_channels <= 16 && w.rows * w.columns >= 25;
+  return w.groups == 1 && w.channels < 8 && w.out_channels <= 16 && w.rows * w.columns >= 25;
 }
 
 // A kernel with a piece for each block. prepare(kernel, window) gives the piece of a block's
@@ -69,7 +88,7 @@ std::unique_ptr<Kernel> InBlocks(const KernelSpec& spec, const std::vector<Windo
   auto kernel = std::make_unique<PrimitiveKernel>(spec.pools);
   std::vector<std::pair<Window, PrimitiveKernel::Piece>> prepared;
   const Window& w = blocks.front().window;
-  const auto filter = static_cast<double>(w.rows * w.columns * w.channels * w.out_channels);
+  const auto filter = static_cast<double>(w.FilterElements());
   const double seconds = PieceSeconds(spec.piece_time, spec.pools.Capacity().intra);
   const bool long_filter =
       blocks.size() > 1 && Work{0, 2 * filter * sizeof(float)}.Seconds() > seconds / 4;
@@ -122,8 +141,8 @@ std::unique_ptr<Kernel> MakeConv2DBackpropInput(const KernelSpec& spec) {
     const auto descriptor =
         WithLayouts(c, plain_first, [&](const memory::desc& dx, const memory::desc& dy) {
           return Primitive::primitive_desc(CpuEngine(), dnnl::algorithm::convolution_direct, dx,
-                                           Any(c.filter), dy, c.strides, c.pad_begin, c.pad_end,
-                                           c.Forward(dx, dy), Attributes());
+                                           Any(c.filter), dy, c.strides, c.dilates, c.pad_begin,
+                                           c.pad_end, c.Forward(dx, dy), Attributes());
         });
     return kernel->Prepare(descriptor,
                            {Result(0, DNNL_ARG_DIFF_SRC, c.image, descriptor.diff_src_desc()),

@@ -21,7 +21,7 @@ inline dnnl::memory::desc Any(const dnnl::memory::desc& plain) {
 // A convolution's plain tensors and its geometry.
 struct Convolution {
   dnnl::memory::desc image, filter, output;
-  dnnl::memory::dims strides, pad_begin, pad_end;
+  dnnl::memory::dims strides, dilates, pad_begin, pad_end;  // oneDNN's dilations are one less.
 
   explicit Convolution(const Window& w);
   dnnl::convolution_forward::primitive_desc Forward(const dnnl::memory::desc& x,

@@ -8,8 +8,10 @@
 namespace cosched::onednn {
 namespace {
 
-constexpr auto kMax = dnnl::algorithm::pooling_max;
-constexpr auto kAverage = dnnl::algorithm::pooling_avg_exclude_padding;
+dnnl::algorithm Average(const Window& w) {
+  return w.count_padding ? dnnl::algorithm::pooling_avg_include_padding
+                         : dnnl::algorithm::pooling_avg_exclude_padding;
+}
 
 struct Pooling {
   dnnl::memory::desc image, output;
@@ -30,9 +32,10 @@ struct Pooling {
   }
 };
 
-std::unique_ptr<Kernel> MakeForward(const KernelSpec& spec, dnnl::algorithm algorithm) {
+std::unique_ptr<Kernel> MakeForward(const KernelSpec& spec, const Window& w,
+                                    dnnl::algorithm algorithm) {
   const CapacityScope scope(spec.pools);
-  const Pooling pooling(PoolingWindow(spec.node, spec.inputs[0].shape));
+  const Pooling pooling(w);
   return std::make_unique<PrimitiveKernel>(
       spec.pools, pooling.Forward(dnnl::prop_kind::forward_inference, algorithm),
       std::vector{Input(0, DNNL_ARG_SRC, pooling.image), Result(0, DNNL_ARG_DST, pooling.output)});
@@ -40,17 +43,24 @@ std::unique_ptr<Kernel> MakeForward(const KernelSpec& spec, dnnl::algorithm algo
 
 }  // namespace
 
-std::unique_ptr<Kernel> MakeMaxPool(const KernelSpec& spec) { return MakeForward(spec, kMax); }
+std::unique_ptr<Kernel> MakeMaxPool(const KernelSpec& spec) {
+  return MakeForward(spec, PoolingWindow(spec.node, spec.inputs[0].shape),
+                     dnnl::algorithm::pooling_max);
+}
 
-std::unique_ptr<Kernel> MakeAvgPool(const KernelSpec& spec) { return MakeForward(spec, kAverage); }
+std::unique_ptr<Kernel> MakeAvgPool(const KernelSpec& spec) {
+  const Window w = PoolingWindow(spec.node, spec.inputs[0].shape);
+  return MakeForward(spec, w, Average(w));
+}
 
 std::unique_ptr<Kernel> MakeAvgPoolGrad(const KernelSpec& spec) {
   const CapacityScope scope(spec.pools);
-  const Pooling pooling(PoolingWindow(spec.node, spec.node.outputs[0].shape));
+  const Window w = PoolingWindow(spec.node, spec.node.outputs[0].shape);
+  const Pooling pooling(w);
   const dnnl::pooling_backward::primitive_desc descriptor(
-      CpuEngine(), kAverage, pooling.image, pooling.output, pooling.strides, pooling.kernel,
+      CpuEngine(), Average(w), pooling.image, pooling.output, pooling.strides, pooling.kernel,
       pooling.dilation, pooling.pad_begin, pooling.pad_end,
-      pooling.Forward(dnnl::prop_kind::forward_training, kAverage), Attributes());
+      pooling.Forward(dnnl::prop_kind::forward_training, Average(w)), Attributes());
   return std::make_unique<PrimitiveKernel>(
       spec.pools, descriptor,
       std::vector{Input(0, DNNL_ARG_DIFF_DST, pooling.output),

@@ -30,8 +30,8 @@ Primitive::primitive_desc Describe(const Window& w) {
   const Convolution c(w);
   return WithLayouts(c, /*plain_first=*/true, [&](const memory::desc& x, const memory::desc& dy) {
     return Primitive::primitive_desc(CpuEngine(), dnnl::algorithm::convolution_direct, x,
-                                     Any(c.filter), dy, c.strides, c.pad_begin, c.pad_end,
-                                     c.Forward(x, dy), Attributes());
+                                     Any(c.filter), dy, c.strides, c.dilates, c.pad_begin,
+                                     c.pad_end, c.Forward(x, dy), Attributes());
   });
 }
 
@@ -74,6 +74,7 @@ class Slice {
 
   // These channels of a tensor that has all of them.
   memory::desc OfAll(const memory::desc& all) const {
+    if (channels_ == whole_.channels) return all;
     memory::dims sizes = all.get_dims();
     sizes[1] = channels_;
     return {sizes, all.get_data_type(), all.get_strides()};
@@ -147,7 +148,9 @@ std::unique_ptr<Kernel> MakeConv2DBackpropFilter(const KernelSpec& spec) {
       CutWindow(w, Rows::kOfOutput, image, std::max(piece, image * kLeastPositions / positions),
                 spec.pools.Capacity().intra);
   const double block = image * static_cast<double>(w.batch) / static_cast<double>(blocks.size());
-  const int64_t channel_blocks = w.channels % kChannelBlock == 0 ? w.channels / kChannelBlock : 1;
+  // Groups of channels are short: their filters are.
+  const bool sliced = w.groups == 1 && w.channels % kChannelBlock == 0;
+  const int64_t channel_blocks = sliced ? w.channels / kChannelBlock : 1;
   const Division slices =
       Division::Of(channel_blocks, block / static_cast<double>(channel_blocks), piece);
   if (blocks.size() == 1 && slices.parts == 1) {

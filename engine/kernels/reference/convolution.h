@@ -13,19 +13,22 @@ namespace cosched::reference {
 // operand.
 template <typename Body>
 void ForEachProduct(const Window& w, Body body) {
+  const int64_t channels = w.channels / w.groups, out_channels = w.out_channels / w.groups;
   for (int64_t n = 0; n < w.batch; ++n)
     for (int64_t p = 0; p < w.out_height; ++p)
       for (int64_t q = 0; q < w.out_width; ++q) {
-        const Patch patch = PatchAt(w, p, q);
-        for (int64_t y = patch.top; y < patch.bottom; ++y)
-          for (int64_t x = patch.left; x < patch.right; ++x) {
-            const int64_t r = patch.first_row + y - patch.top;
-            const int64_t s = patch.first_column + x - patch.left;
-            for (int64_t c = 0; c < w.channels; ++c)
-              for (int64_t k = 0; k < w.out_channels; ++k)
-                body(((n * w.height + y) * w.width + x) * w.channels + c,
-                     ((r * w.columns + s) * w.channels + c) * w.out_channels + k,
-                     ((n * w.out_height + p) * w.out_width + q) * w.out_channels + k);
+        const int64_t output = ((n * w.out_height + p) * w.out_width + q) * w.out_channels;
+        for (int64_t r = 0; r < w.rows; ++r)
+          for (int64_t s = 0; s < w.columns; ++s) {
+            const int64_t y = p * w.stride_height - w.pad_top + r * w.dilation_height;
+            const int64_t x = q * w.stride_width - w.pad_left + s * w.dilation_width;
+            if (y < 0 || y >= w.height || x < 0 || x >= w.width) continue;
+            const int64_t image = ((n * w.height + y) * w.width + x) * w.channels;
+            const int64_t filter = (r * w.columns + s) * channels * w.out_channels;
+            for (int64_t g = 0; g < w.groups; ++g)
+              for (int64_t c = 0; c < channels; ++c)
+                for (int64_t k = g * out_channels; k < (g + 1) * out_channels; ++k)
+                  body(image + g * channels + c, filter + c * w.out_channels + k, output + k);
           }
       }
 }
@@ -44,7 +47,7 @@ void Conv2DBackpropInput(const Window& w, const Scalar* filter, const Scalar* dy
 
 template <typename Scalar>
 void Conv2DBackpropFilter(const Window& w, const Scalar* image, const Scalar* dy, Scalar* dfilter) {
-  std::fill_n(dfilter, w.rows * w.columns * w.channels * w.out_channels, Scalar{0});
+  std::fill_n(dfilter, w.FilterElements(), Scalar{0});
   ForEachProduct(w, [&](int64_t i, int64_t f, int64_t o) { dfilter[f] += dy[o] * image[i]; });
 }
 

@@ -1,6 +1,5 @@
 #pragma once
-// Ops over matrices, as loops over the definition: products, biases, and means over the middle
-// dimension.
+// Ops over matrices, as loops over the definition: products and biases.
 
 #include <algorithm>
 #include <cstdint>
@@ -34,25 +33,6 @@ void BiasAddGrad(const Matrix& p, const Scalar* dy, Scalar* dbias) {
   std::fill_n(dbias, p.channels, Scalar{0});
   for (int64_t row = 0; row < p.rows; ++row)
     for (int64_t c = 0; c < p.channels; ++c) dbias[c] += dy[row * p.channels + c];
-}
-
-// y[outer, inner] = mean over the middle of x[outer, middle, inner].
-template <typename Scalar>
-void Mean(const Reduction& p, const Scalar* x, Scalar* y) {
-  for (int64_t o = 0; o < p.outer; ++o)
-    for (int64_t i = 0; i < p.inner; ++i) {
-      Scalar sum{0};
-      for (int64_t m = 0; m < p.middle; ++m) sum += x[(o * p.middle + m) * p.inner + i];
-      y[o * p.inner + i] = sum / static_cast<Scalar>(p.middle);
-    }
-}
-
-template <typename Scalar>
-void MeanGrad(const Reduction& p, const Scalar* dy, Scalar* dx) {
-  for (int64_t o = 0; o < p.outer; ++o)
-    for (int64_t m = 0; m < p.middle; ++m)
-      for (int64_t i = 0; i < p.inner; ++i)
-        dx[(o * p.middle + m) * p.inner + i] = dy[o * p.inner + i] / static_cast<Scalar>(p.middle);
 }
 
 }  // namespace cosched::reference

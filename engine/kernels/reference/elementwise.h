@@ -2,6 +2,8 @@
 // Ops on each element by itself, as loops over the definition; among them the two that update
 // variables.
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <span>
 
@@ -27,9 +29,44 @@ void AddN(int64_t elements, std::span<const Scalar* const> terms, Scalar* sum) {
   }
 }
 
+// min(max(x, least), most); the gradient is taken from y, as ReluGrad's.
 template <typename Scalar>
-void Mul(int64_t elements, const Scalar* a, const Scalar* b, bool b_is_scalar, Scalar* product) {
-  for (int64_t i = 0; i < elements; ++i) product[i] = a[i] * b[b_is_scalar ? 0 : i];
+void Clip(int64_t elements, float least, float most, const Scalar* x, Scalar* y) {
+  for (int64_t i = 0; i < elements; ++i)
+    y[i] = std::min(std::max(x[i], static_cast<Scalar>(least)), static_cast<Scalar>(most));
+}
+
+template <typename Scalar>
+void ClipGrad(int64_t elements, float least, float most, const Scalar* dy, const Scalar* y,
+              Scalar* dx) {
+  for (int64_t i = 0; i < elements; ++i)
+    dx[i] =
+        y[i] > static_cast<Scalar>(least) && y[i] < static_cast<Scalar>(most) ? dy[i] : Scalar{0};
+}
+
+template <typename Scalar>
+void Sigmoid(int64_t elements, const Scalar* x, Scalar* y) {
+  for (int64_t i = 0; i < elements; ++i) y[i] = Scalar{1} / (Scalar{1} + std::exp(-x[i]));
+}
+
+template <typename Scalar>
+void SigmoidGrad(int64_t elements, const Scalar* dy, const Scalar* y, Scalar* dx) {
+  for (int64_t i = 0; i < elements; ++i) dx[i] = dy[i] * y[i] * (Scalar{1} - y[i]);
+}
+
+// x * clip(x / 6 + 1/2, 0, 1).
+template <typename Scalar>
+void HardSwish(int64_t elements, const Scalar* x, Scalar* y) {
+  for (int64_t i = 0; i < elements; ++i)
+    y[i] = x[i] * std::clamp(x[i] / 6 + Scalar{0.5}, Scalar{0}, Scalar{1});
+}
+
+template <typename Scalar>
+void HardSwishGrad(int64_t elements, const Scalar* dy, const Scalar* x, Scalar* dx) {
+  for (int64_t i = 0; i < elements; ++i) {
+    const bool bent = x[i] > -3 && x[i] < 3;
+    dx[i] = bent ? dy[i] * (x[i] / 3 + Scalar{0.5}) : x[i] >= 3 ? dy[i] : Scalar{0};
+  }
 }
 
 template <typename Scalar>

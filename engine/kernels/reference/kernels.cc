@@ -1,5 +1,5 @@
 // The naive loops as kernels: KernelBackend::kReference. They ignore the pools and run in the
-// caller.
+// caller. Those of arrays.h and elementwise.h without variables are in array_kernels.cc.
 
 #include "engine/base/check.h"
 #include "engine/kernels/factories.h"
@@ -7,24 +7,19 @@
 #include "engine/kernels/reference/convolution.h"
 #include "engine/kernels/reference/dense.h"
 #include "engine/kernels/reference/elementwise.h"
+#include "engine/kernels/reference/local_response.h"
 #include "engine/kernels/reference/loss.h"
+#include "engine/kernels/reference/operands.h"
 #include "engine/kernels/reference/pooling.h"
 
 namespace cosched::reference {
 namespace {
-
-const float* In(const KernelContext& context, size_t index) {
-  return context.inputs[index]->Floats();
-}
-float* Out(KernelContext& context, size_t index) { return context.outputs[index].Floats(); }
 
 // In place through a shared copy: the variable's own buffer (kernel.h: ops that write variables).
 float* InPlace(const KernelContext& context, size_t index) {
   Tensor shared = *context.inputs[index];
   return shared.Floats();
 }
-
-const Shape& Produced(const KernelSpec& spec) { return spec.node.outputs[0].shape; }
 
 }  // namespace
 
@@ -70,16 +65,6 @@ std::unique_ptr<Kernel> MakeFusedBatchNormGrad(const KernelSpec& spec) {
   });
 }
 
-std::unique_ptr<Kernel> MakeRelu(const KernelSpec& spec) {
-  const int64_t elements = Produced(spec).Elements();
-  return KernelFrom([=](KernelContext& c) { Relu(elements, In(c, 0), Out(c, 0)); });
-}
-
-std::unique_ptr<Kernel> MakeReluGrad(const KernelSpec& spec) {
-  const int64_t elements = Produced(spec).Elements();
-  return KernelFrom([=](KernelContext& c) { ReluGrad(elements, In(c, 0), In(c, 1), Out(c, 0)); });
-}
-
 std::unique_ptr<Kernel> MakeMaxPool(const KernelSpec& spec) {
   const Window w = PoolingWindow(spec.node, spec.inputs[0].shape);
   return KernelFrom([w](KernelContext& c) { MaxPool(w, In(c, 0), Out(c, 0)); });
@@ -100,16 +85,6 @@ std::unique_ptr<Kernel> MakeAvgPoolGrad(const KernelSpec& spec) {
   return KernelFrom([w](KernelContext& c) { AvgPoolGrad(w, In(c, 0), Out(c, 0)); });
 }
 
-std::unique_ptr<Kernel> MakeMean(const KernelSpec& spec) {
-  const Reduction p = ReadMean(spec.node, spec.inputs[0].shape);
-  return KernelFrom([p](KernelContext& c) { Mean(p, In(c, 0), Out(c, 0)); });
-}
-
-std::unique_ptr<Kernel> MakeMeanGrad(const KernelSpec& spec) {
-  const Reduction p = ReadMean(spec.node, Produced(spec));
-  return KernelFrom([p](KernelContext& c) { MeanGrad(p, In(c, 0), Out(c, 0)); });
-}
-
 std::unique_ptr<Kernel> MakeMatMul(const KernelSpec& spec) {
   const MatMulParameters p = ReadMatMul(spec.node, spec.inputs[0].shape, spec.inputs[1].shape);
   return KernelFrom([p](KernelContext& c) { MatMul(p, In(c, 0), In(c, 1), Out(c, 0)); });
@@ -122,13 +97,6 @@ std::unique_ptr<Kernel> MakeAddN(const KernelSpec& spec) {
         for (size_t i = 0; i < terms.size(); ++i) terms[i] = In(c, i);
         AddN<float>(elements, terms, Out(c, 0));
       });
-}
-
-std::unique_ptr<Kernel> MakeMul(const KernelSpec& spec) {
-  const int64_t elements = Produced(spec).Elements();
-  const bool b_is_scalar = spec.inputs[1].shape.Elements() == 1;
-  return KernelFrom(
-      [=](KernelContext& c) { Mul(elements, In(c, 0), In(c, 1), b_is_scalar, Out(c, 0)); });
 }
 
 std::unique_ptr<Kernel> MakeBiasAdd(const KernelSpec& spec) {
@@ -151,6 +119,16 @@ std::unique_ptr<Kernel> MakeSparseSoftmaxCrossEntropy(const KernelSpec& spec) {
   return KernelFrom([p](KernelContext& c) {
     SparseSoftmaxCrossEntropy(p, In(c, 0), c.inputs[1]->Ints(), Out(c, 0), Out(c, 1));
   });
+}
+
+std::unique_ptr<Kernel> MakeLocalResponse(const KernelSpec& spec) {
+  const LocalResponseParameters p = ReadLocalResponse(spec.node, spec.inputs[0].shape);
+  return KernelFrom([p](KernelContext& c) { LocalResponse(p, In(c, 0), Out(c, 0)); });
+}
+
+std::unique_ptr<Kernel> MakeLocalResponseGrad(const KernelSpec& spec) {
+  const LocalResponseParameters p = ReadLocalResponse(spec.node, spec.inputs[0].shape);
+  return KernelFrom([p](KernelContext& c) { LocalResponseGrad(p, In(c, 0), In(c, 1), Out(c, 0)); });
 }
 
 std::unique_ptr<Kernel> MakeApplyMomentum(const KernelSpec& spec) {

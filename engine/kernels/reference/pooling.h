@@ -1,6 +1,7 @@
 #pragma once
 // Pooling and its gradients as loops over the definition. Padding takes no part: a maximum or a
-// mean is taken over the cells of the window that lie on the image, as in TF.
+// mean is taken over the cells of the window that lie on the image, as in TF; unless the window
+// says that a mean counts padding.
 
 #include <algorithm>
 
@@ -22,7 +23,9 @@ void ForEachWindow(const Window& w, Body body) {
                });
 }
 
-inline int64_t Cells(const Patch& patch) {
+// How many cells a mean is over.
+inline int64_t Cells(const Window& w, const Patch& patch) {
+  if (w.count_padding) return w.rows * w.columns;
   return (patch.bottom - patch.top) * (patch.right - patch.left);
 }
 
@@ -58,7 +61,7 @@ void AvgPool(const Window& w, const Scalar* image, Scalar* y) {
     for (int64_t row = patch.top; row < patch.bottom; ++row)
       for (int64_t column = patch.left; column < patch.right; ++column)
         sum += image[at(row, column)];
-    y[o] = sum / static_cast<Scalar>(Cells(patch));
+    y[o] = sum / static_cast<Scalar>(Cells(w, patch));
   });
 }
 
@@ -68,7 +71,7 @@ void AvgPoolGrad(const Window& w, const Scalar* dy, Scalar* dx) {
   ForEachWindow(w, [&](int64_t o, const Patch& patch, auto at) {
     for (int64_t row = patch.top; row < patch.bottom; ++row)
       for (int64_t column = patch.left; column < patch.right; ++column)
-        dx[at(row, column)] += dy[o] / static_cast<Scalar>(Cells(patch));
+        dx[at(row, column)] += dy[o] / static_cast<Scalar>(Cells(w, patch));
   });
 }
 

@@ -57,9 +57,9 @@ TEST_F(ShapeInferenceTest, PlaceholderRefusesBadShapesAndTypes) {
             "node \"bad\" (Placeholder): shape [2,0] has a size below 1");
   EXPECT_EQ(Error("Placeholder", {}, {{"shape", Ints{2}}, {"dtype", std::string("half")}}),
             "node \"bad\" (Placeholder): dtype is \"half\"; allowed: \"float\" or \"int32\"");
-  EXPECT_EQ(Error("Placeholder", {}, {{"shape", Ints{1 << 20, 1 << 20}}}),
-            "node \"bad\" (Placeholder): shape [1048576,1048576] is too large; allowed: at most "
-            "2^31 - 1 elements");
+  EXPECT_EQ(Error("Placeholder", {}, {{"shape", Ints{1 << 21, 1 << 20}}}),
+            "node \"bad\" (Placeholder): shape [2097152,1048576] is too large; allowed: at most "
+            "2^40 elements");
 }
 
 TEST_F(ShapeInferenceTest, ConvolutionCountsWindowsAsTensorFlow) {
@@ -81,7 +81,7 @@ TEST_F(ShapeInferenceTest, ConvolutionRefusesWhatDoesNotFit) {
   const Attributes valid = {{"strides", Ints{1, 1}}, {"padding", std::string("VALID")}};
   EXPECT_EQ(Error("Conv2D", {image, Value({3, 3, 4, 5})}, valid),
             "node \"bad\" (Conv2D): image [2,4,4,3] does not fit filter [3,3,4,5]; allowed: image "
-            "[N,H,W,C] and filter [R,S,C,K]");
+            "[N,H,W,C] and filter [R,S,C/groups,K], groups dividing C and K");
   EXPECT_EQ(Error("Conv2D", {image, Value({5, 5, 3, 1})}, valid),
             "node \"bad\" (Conv2D): a window of 5 does not fit into 4 with padding VALID");
   EXPECT_EQ(Error("Conv2D", {image, Value({3, 3, 3, 1})},
@@ -89,7 +89,8 @@ TEST_F(ShapeInferenceTest, ConvolutionRefusesWhatDoesNotFit) {
             "node \"bad\" (Conv2D): strides is [1,0]; allowed: {height, width}, both at least 1");
   EXPECT_EQ(Error("Conv2D", {image, Value({3, 3, 3, 1})},
                   {{"strides", Ints{1, 1}}, {"padding", std::string("same")}}),
-            "node \"bad\" (Conv2D): padding is \"same\"; allowed: \"SAME\" or \"VALID\"");
+            "node \"bad\" (Conv2D): padding is \"same\"; allowed: \"SAME\", \"VALID\" or "
+            "\"EXPLICIT\"");
 }
 
 TEST_F(ShapeInferenceTest, ConvolutionGradientsHaveTheShapeOfWhatTheyAreFor) {
@@ -143,16 +144,20 @@ TEST_F(ShapeInferenceTest, PoolsAndTheirGradients) {
             "node \"bad\" (MaxPool): input has shape [7,7]; allowed: [N,H,W,C]");
 }
 
-TEST_F(ShapeInferenceTest, MeanIsOverTheImageOrOverEverything) {
+TEST_F(ShapeInferenceTest, MeanIsOverAnyAxes) {
   const Output x = Value({2, 3, 4, 5});
   EXPECT_EQ(Shapes("Mean", {x}, {{"axes", Ints{1, 2}}}), Strings{"[2,5]"});
   EXPECT_EQ(Shapes("Mean", {x}, {{"axes", Ints{0, 1, 2, 3}}}), Strings{"[]"});
   EXPECT_EQ(Shapes("MeanGrad", {Value({2, 5})},
                    {{"axes", Ints{1, 2}}, {"input_shape", Ints{2, 3, 4, 5}}}),
             Strings{"[2,3,4,5]"});
-  EXPECT_EQ(Error("Mean", {x}, {{"axes", Ints{1}}}),
-            "node \"bad\" (Mean): axes are [1] for shape [2,3,4,5]; allowed: [1,2] of an image, or "
-            "all axes in order");
+  EXPECT_EQ(Shapes("Mean", {x}, {{"axes", Ints{3, 1}}}), Strings{"[2,4]"});
+  EXPECT_EQ(Shapes("Mean", {x}, {{"axes", Ints{3, 1}}, {"keep_dims", true}}), Strings{"[2,1,4,1]"});
+  for (const Ints& axes : {Ints{4}, Ints{-1}, Ints{1, 1}}) {
+    EXPECT_EQ(Error("Mean", {x}, {{"axes", axes}}),
+              "node \"bad\" (Mean): axes are " + Shape(axes).ToString() +
+                  " for shape [2,3,4,5]; allowed: dimensions from 0 on, each once");
+  }
 }
 
 TEST_F(ShapeInferenceTest, MatMulTransposesEitherSide) {
@@ -168,15 +173,135 @@ TEST_F(ShapeInferenceTest, MatMulTransposesEitherSide) {
 
 TEST_F(ShapeInferenceTest, ElementwiseOpsKeepTheShape) {
   const Output x = Value({2, 3});
-  for (const char* op : {"AddV2", "Mul", "AddN", "ReluGrad"}) {
+  for (const char* op : {"AddN", "ReluGrad", "SigmoidGrad"}) {
     EXPECT_EQ(Shapes(op, {x, x}), Strings{"[2,3]"}) << op;
     EXPECT_EQ(Error(op, {x, Value({3, 2})}),
               "node \"bad\" (" + std::string(op) + "): input 1 has shape [3,2]; allowed: [2,3]");
   }
   EXPECT_EQ(Shapes("Relu", {x}), Strings{"[2,3]"});
-  EXPECT_EQ(Shapes("Mul", {x, Value({})}), Strings{"[2,3]"});
   EXPECT_EQ(Shapes("AddN", {x, x, x}), Strings{"[2,3]"});
   EXPECT_EQ(Error("AddN", {}), "node \"bad\" (AddN): has 0 inputs; allowed: 1 or more");
+}
+
+TEST_F(ShapeInferenceTest, ArithmeticBroadcasts) {
+  const Output x = Value({2, 3, 4});
+  for (const char* op : {"AddV2", "Sub", "Mul", "RealDiv"}) {
+    EXPECT_EQ(Shapes(op, {x, Value({})}), Strings{"[2,3,4]"}) << op;
+    EXPECT_EQ(Shapes(op, {Value({4}), x}), Strings{"[2,3,4]"}) << op;
+    EXPECT_EQ(Shapes(op, {x, Value({5, 2, 1, 4})}), Strings{"[5,2,3,4]"}) << op;
+    EXPECT_EQ(Error(op, {x, Value({3, 3})}),
+              "node \"bad\" (" + std::string(op) +
+                  "): inputs have shapes [2,3,4] and [3,3]; allowed: dimensions, from the last on, "
+                  "that are equal or 1 in one of them");
+  }
+}
+
+TEST_F(ShapeInferenceTest, GroupsFollowFromTheFilter) {
+  const Output image = Value({2, 9, 9, 12});
+  const Attributes same = {{"strides", Ints{1, 1}}, {"padding", std::string("SAME")}};
+  EXPECT_EQ(Shapes("Conv2D", {image, Value({3, 3, 4, 6})}, same), Strings{"[2,9,9,6]"});
+  EXPECT_EQ(Shapes("Conv2D", {image, Value({3, 3, 1, 24})}, same), Strings{"[2,9,9,24]"});
+  for (const Shape& filter : {Shape{3, 3, 5, 6}, Shape{3, 3, 4, 8}, Shape{3, 3, 24, 6}}) {
+    EXPECT_EQ(
+        Error("Conv2D", {image, Value(filter)}, same),
+        "node \"bad\" (Conv2D): image [2,9,9,12] does not fit filter " + filter.ToString() +
+            "; allowed: image [N,H,W,C] and filter [R,S,C/groups,K], groups dividing C and K");
+  }
+}
+
+TEST_F(ShapeInferenceTest, ExplicitPaddingsAndDilationsMoveTheWindows) {
+  const Output image = Value({1, 9, 8, 3}), filter = Value({3, 3, 3, 2});
+  const auto attributes = [](const std::string& padding, const Ints& paddings,
+                             const Ints& dilations) {
+    return Attributes{{"strides", Ints{2, 1}},
+                      {"padding", padding},
+                      {"explicit_paddings", paddings},
+                      {"dilations", dilations}};
+  };
+  EXPECT_EQ(Shapes("Conv2D", {image, filter}, attributes("EXPLICIT", {1, 0, 2, 3}, {1, 1})),
+            Strings{"[1,4,11,2]"});
+  EXPECT_EQ(Shapes("Conv2D", {image, filter}, attributes("VALID", {}, {2, 3})),
+            Strings{"[1,3,2,2]"});
+  EXPECT_EQ(
+      Error("Conv2D", {image, filter}, attributes("SAME", {1, 1, 1, 1}, {1, 1})),
+      "node \"bad\" (Conv2D): explicit_paddings is [1,1,1,1] with padding SAME; allowed: none");
+  for (const Ints& paddings : {Ints{}, Ints{1, 1}, Ints{1, 1, 1, -1}}) {
+    EXPECT_EQ(Error("Conv2D", {image, filter}, attributes("EXPLICIT", paddings, {1, 1})),
+              "node \"bad\" (Conv2D): explicit_paddings is " + Shape(paddings).ToString() +
+                  " with padding EXPLICIT; allowed: {top, bottom, left, right}, none below 0");
+  }
+  EXPECT_EQ(Error("Conv2D", {image, filter}, attributes("VALID", {}, {0, 1})),
+            "node \"bad\" (Conv2D): dilations is [0,1]; allowed: {height, width}, both at least 1");
+  EXPECT_EQ(Error("Conv2D", {image, filter}, attributes("VALID", {}, {5, 1})),
+            "node \"bad\" (Conv2D): a window of 11 does not fit into 9 with padding VALID");
+}
+
+TEST_F(ShapeInferenceTest, PoolsAreNotOfPaddingAlone) {
+  const Attributes window = {{"ksize", Ints{3, 2}},
+                             {"strides", Ints{1, 1}},
+                             {"padding", std::string("EXPLICIT")},
+                             {"explicit_paddings", Ints{2, 2, 1, 2}}};
+  EXPECT_EQ(
+      Error("MaxPool", {Value({1, 5, 5, 1})}, window),
+      "node \"bad\" (MaxPool): explicit_paddings is [2,2,1,2] for a window of [3,2]; allowed: "
+      "paddings below the window's size");
+}
+
+TEST_F(ShapeInferenceTest, ArraysAreJoinedCutAndTurned) {
+  const Output x = Value({2, 3, 4});
+  EXPECT_EQ(Shapes("ConcatV2", {x, Value({2, 5, 4}), x}, {{"axis", int64_t{1}}}),
+            Strings{"[2,11,4]"});
+  EXPECT_EQ(Error("ConcatV2", {x, Value({2, 5, 3})}, {{"axis", int64_t{1}}}),
+            "node \"bad\" (ConcatV2): input 1 has shape [2,5,3], input 0 [2,3,4]; allowed: shapes "
+            "that differ in dimension 1 alone");
+  EXPECT_EQ(Error("ConcatV2", {x}, {{"axis", int64_t{3}}}),
+            "node \"bad\" (ConcatV2): axis is 3 for shape [2,3,4]; allowed: a dimension from 0 on");
+  EXPECT_EQ(Error("ConcatV2", {x}, {{"axis", Ints{1}}}),
+            "node \"bad\" (ConcatV2): attribute axis has another type; allowed: an int");
+  EXPECT_EQ(Shapes("Slice", {x}, {{"begin", Ints{1, 0, 2}}, {"size", Ints{1, 3, 2}}}),
+            Strings{"[1,3,2]"});
+  for (const Ints& begin : {Ints{2, 0, 0}, Ints{0, 1, 0}, Ints{0, 0, -1}, Ints{0, 0}}) {
+    EXPECT_EQ(Error("Slice", {x}, {{"begin", begin}, {"size", Ints{1, 3, 2}}}),
+              "node \"bad\" (Slice): begin is " + Shape(begin).ToString() +
+                  ", size [1,3,2] for shape [2,3,4]; allowed: a part of every dimension, of one "
+                  "element or more");
+  }
+  EXPECT_EQ(Shapes("Pad", {x}, {{"paddings", Ints{0, 0, 1, 2, 3, 0}}}), Strings{"[2,6,7]"});
+  EXPECT_EQ(Error("Pad", {x}, {{"paddings", Ints{0, 0, 1, 2, -1, 0}}}),
+            "node \"bad\" (Pad): paddings is [0,0,1,2,-1,0] for shape [2,3,4]; allowed: {before, "
+            "after} of every dimension, none below 0");
+  EXPECT_EQ(Shapes("Transpose", {x}, {{"perm", Ints{2, 0, 1}}}), Strings{"[4,2,3]"});
+  EXPECT_EQ(Error("Transpose", {x}, {{"perm", Ints{2, 0, 2}}}),
+            "node \"bad\" (Transpose): perm is [2,0,2] for shape [2,3,4]; allowed: every dimension "
+            "from 0 on, once");
+  EXPECT_EQ(Error("Transpose", {Value({1, 1, 1, 1, 1, 1, 1})}, {{"perm", Ints{0}}}),
+            "node \"bad\" (Transpose): input 0 has shape [1,1,1,1,1,1,1]; allowed: at most 6 "
+            "dimensions");
+}
+
+TEST_F(ShapeInferenceTest, HugeOutputsAreRefusedWithoutOverflow) {
+  constexpr int64_t kMany = int64_t{1} << 20;
+  EXPECT_EQ(
+      Error("AddV2", {Value({kMany, 1, 1}), Value({kMany, kMany})}),
+      "node \"bad\" (AddV2): the output has shape [1048576,1048576,1048576]; allowed: at most "
+      "2^40 elements");
+  constexpr int64_t kHuge = int64_t{1} << 40;
+  EXPECT_EQ(Error("Pad", {Value({1, 1})}, {{"paddings", Ints{kHuge, 0, kHuge, 0}}}),
+            "node \"bad\" (Pad): the output has shape [1099511627777,1099511627777]; allowed: at "
+            "most 2^40 elements");
+  EXPECT_EQ(Error("Reshape", {Value({4})}, {{"shape", Ints{-1, kHuge, kHuge}}}),
+            "node \"bad\" (Reshape): cannot reshape [4] to [-1,1099511627776,1099511627776]; "
+            "allowed: 4 elements, at most one size -1");
+}
+
+TEST_F(ShapeInferenceTest, LimitsOfClipAndLocalResponse) {
+  const Output x = Value({1, 2, 2, 8});
+  EXPECT_EQ(Error("ClipByValue", {x}, {{"min", 1.0f}, {"max", 0.0f}}),
+            "node \"bad\" (ClipByValue): min is 1.000000, max 0.000000; allowed: a minimum that is "
+            "not above the maximum");
+  EXPECT_EQ(Error("LRN", {x},
+                  {{"depth_radius", int64_t{-1}}, {"bias", 1.0f}, {"alpha", 1.0f}, {"beta", 0.5f}}),
+            "node \"bad\" (LRN): depth_radius is -1; allowed: 0 or more");
 }
 
 TEST_F(ShapeInferenceTest, LossHasOneValueAnExample) {
@@ -218,7 +343,7 @@ TEST_F(ShapeInferenceTest, AttributesMustBeThereAndOfTheirKind) {
   EXPECT_EQ(Error("Mean", {x}, {{"axes", true}}),
             "node \"bad\" (Mean): attribute axes has another type; allowed: a list of ints");
   EXPECT_EQ(Error("Mean", {x}, {{"axes", Ints{1, 2}}, {"axis", Ints{1}}}),
-            "node \"bad\" (Mean): unknown attribute axis; allowed: axes");
+            "node \"bad\" (Mean): unknown attribute axis; allowed: axes, keep_dims");
   EXPECT_EQ(Error("Relu", {x}, {{"axis", Ints{1}}}),
             "node \"bad\" (Relu): unknown attribute axis; allowed: none");
 }

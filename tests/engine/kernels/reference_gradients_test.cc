@@ -7,10 +7,12 @@
 #include <functional>
 
 #include "engine/base/random.h"
+#include "engine/kernels/reference/arrays.h"
 #include "engine/kernels/reference/batch_norm.h"
 #include "engine/kernels/reference/convolution.h"
 #include "engine/kernels/reference/dense.h"
 #include "engine/kernels/reference/elementwise.h"
+#include "engine/kernels/reference/local_response.h"
 #include "engine/kernels/reference/loss.h"
 #include "engine/kernels/reference/pooling.h"
 
@@ -66,13 +68,24 @@ Window SomeWindow(bool padded, int64_t out_channels) {
   return w;
 }
 
+// The same as a convolution in two groups of channels, with holes in the window.
+Window GroupedWindow() {
+  Window w = SomeWindow(true, 4);
+  w.channels = 6;
+  w.groups = 2;
+  w.dilation_height = 2;
+  w.dilation_width = 3;
+  w.pad_top = 2;
+  w.out_width = 2;
+  return w;
+}
+
 class WindowGradients : public ::testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(Padded, WindowGradients, ::testing::Bool());
 
-TEST_P(WindowGradients, OfConvolution) {
-  const Window w = SomeWindow(GetParam(), 4);
+void ExpectConvolutionGradients(const Window& w) {
   const Values image = RandomValues(w.ImageElements(), 1);
-  const Values filter = RandomValues(w.rows * w.columns * w.channels * w.out_channels, 2);
+  const Values filter = RandomValues(w.FilterElements(), 2);
   const Values dy = RandomValues(w.OutputElements(), 3);
   const auto loss = [&](const Values& x, const Values& f) {
     Values y(dy.size());
@@ -88,8 +101,15 @@ TEST_P(WindowGradients, OfConvolution) {
       filter, [&](const Values& f) { return loss(image, f); }, df);
 }
 
+TEST_P(WindowGradients, OfConvolution) { ExpectConvolutionGradients(SomeWindow(GetParam(), 4)); }
+
+TEST(ReferenceGradients, OfConvolutionInGroupsWithDilations) {
+  ExpectConvolutionGradients(GroupedWindow());
+}
+
 TEST_P(WindowGradients, OfPooling) {
-  const Window w = SomeWindow(GetParam(), 3);
+  Window w = SomeWindow(GetParam(), 3);
+  w.count_padding = GetParam();
   const Values image = RandomValues(w.ImageElements(), 4);
   const Values dy = RandomValues(w.OutputElements(), 5);
   Values y(dy.size()), dx(image.size());
@@ -176,7 +196,7 @@ TEST(ReferenceGradients, OfBiasMeanAndRelu) {
         return Dot(y, dy);
       },
       dx);
-  const Reduction r{.outer = 2, .middle = 3, .inner = 5};
+  const Reduction r{.input = {2, 3, 5}, .kept = {2, 1, 5}};
   const Values dmean = RandomValues(10, 16);
   Values mean(10);
   MeanGrad(r, dmean.data(), dx.data());
@@ -185,6 +205,42 @@ TEST(ReferenceGradients, OfBiasMeanAndRelu) {
       [&](const Values& v) {
         Mean(r, v.data(), mean.data());
         return Dot(mean, dmean);
+      },
+      dx);
+}
+
+// Gradients of ops on each element: function(elements, dy, at, dx), where `at` is x or y.
+TEST(ReferenceGradients, OfActivations) {
+  const Values dy = RandomValues(40, 18);
+  Values x = RandomValues(40, 19), y(40), dx(40);
+  for (double& value : x) value *= 8;
+  const auto loss_of = [&](auto forward) {
+    return [&, forward](const Values& at) {
+      forward(40, at.data(), y.data());
+      return Dot(y, dy);
+    };
+  };
+  const auto clip = [](int64_t n, const double* from, double* to) { Clip(n, -0.5f, 6, from, to); };
+  clip(40, x.data(), y.data());
+  ClipGrad(40, -0.5f, 6, dy.data(), y.data(), dx.data());
+  ExpectGradient(x, loss_of(clip), dx);
+  Sigmoid(40, x.data(), y.data());
+  SigmoidGrad(40, dy.data(), y.data(), dx.data());
+  ExpectGradient(x, loss_of(Sigmoid<double>), dx);
+  HardSwishGrad(40, dy.data(), x.data(), dx.data());
+  ExpectGradient(x, loss_of(HardSwish<double>), dx);
+}
+
+TEST(ReferenceGradients, OfLocalResponse) {
+  const LocalResponseParameters p{{.rows = 4, .channels = 7}, 2, 1.5f, 0.4f, 0.75f};
+  const Values x = RandomValues(28, 20), dy = RandomValues(28, 21);
+  Values y(28), dx(28);
+  LocalResponseGrad(p, dy.data(), x.data(), dx.data());
+  ExpectGradient(
+      x,
+      [&](const Values& at) {
+        LocalResponse(p, at.data(), y.data());
+        return Dot(y, dy);
       },
       dx);
 }
