@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""Measures cosched beside ONNX Runtime and PyTorch; compare.sh installs them, builds cosched and calls this."""
+import argparse
+import contextlib
+import csv
+import datetime
+import json
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import cells
+import workers
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+
+
+class Peers:
+    """How each system is started; None: it is not there, and why."""
+
+    def __init__(self, cache, cosched, source):
+        self.models, self.cosched, self.source = cache / "models", cosched, source
+        self.missing = {}
+        modules = cache / "node_modules"
+        self.onnxruntime = ["node", HERE / "ort_worker.js", modules]
+        self.torch = [sys.executable, HERE / "torch_worker.py"]
+        if subprocess.run([sys.executable, "-c", "import torch, torchvision, onnx"], capture_output=True, check=False).returncode:
+            self.torch = None
+            self.missing["pytorch"] = "python3 can't import torch, torchvision and onnx"
+        binding = modules / "onnxruntime-node" / "dist" / "binding.js"
+        if subprocess.run(["node", "-e", f"require({json.dumps(str(binding))})"], capture_output=True, check=False).returncode:
+            self.onnxruntime = None
+            self.missing["onnxruntime"] = f"node can't load {binding}"
+
+    def export(self, models):
+        if self.torch:
+            subprocess.run([sys.executable, HERE / "export_models.py", self.models, *models], check=True, stdout=sys.stderr)
+
+    def start(self, system, cell):
+        """A worker, or None if the system has no part in this cell."""
+        if system == "cosched":
+            return workers.Worker(system, self._cosched_command(cell))
+        if system == "onnxruntime" and self.onnxruntime and cell.mode == "inference":
+            return workers.Worker(system, [*self.onnxruntime, self._file(cell), str(cell.batch), str(cell.threads)])
+        if system == "pytorch" and self.torch:
+            return workers.Worker(system, [*self.torch, cell.model, str(cell.batch), str(cell.threads), cell.mode])
+        return None
+
+    def _file(self, cell):
+        return self.models / cell.model / "model.onnx"
+
+    def _cosched_command(self, cell):
+        model = f"onnx:{self._file(cell)}" if self.source == "onnx" and cell.mode == "inference" else cell.model
+        return [self.cosched, "bench", "engine", "--interactive", "--mode", "infer" if cell.mode == "inference" else "train",
+                "--model", model, "--batch", str(cell.batch), "--threads", str(cell.threads)]
+
+
+def measure(peers, cell, systems, repetitions, seconds):
+    """(rows of the CSV, {system: why it failed})."""
+    failures = {}
+    with contextlib.ExitStack() as stack:
+        started = []
+        for system in systems:
+            try:
+                worker = peers.start(system, cell)
+            except (workers.WorkerError, OSError) as error:
+                failures[system] = str(error)
+                continue
+            if worker:
+                started.append(stack.enter_context(worker))
+        results = workers.alternate(started, repetitions, seconds)
+        rows = [row for worker in started for row in cells.rows(cell, worker, results[worker.system])]
+    return rows, failures
+
+
+def measure_all(peers, planned, arguments, path):
+    """Writes the CSV cell by cell, so that an interrupted run leaves what it has measured; returns what failed."""
+    failed = []
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, cells.FIELDS)
+        writer.writeheader()
+        for done, cell in enumerate(planned):
+            print(f"{done + 1}/{len(planned)} {cell}", file=sys.stderr, flush=True)
+            rows, failures = measure(peers, cell, arguments.systems, arguments.repetitions, arguments.seconds)
+            writer.writerows(rows)
+            file.flush()
+            failed += [f"{cell}: {why}" for why in failures.values()]
+    return failed
+
+
+def versions(peers):
+    commands = {"cosched": [peers.cosched, "--version"]}
+    if peers.torch:
+        commands["pytorch"] = [sys.executable, "-c", "import torch; print(torch.__version__)"]
+    if peers.onnxruntime:
+        package = Path(peers.onnxruntime[2]) / "onnxruntime-node" / "package.json"
+        commands["onnxruntime-node"] = ["node", "-p", f"require({json.dumps(str(package))}).version"]
+    return {name: subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip().replace("\n", "; ")
+            for name, command in commands.items()}
+
+
+def processor():
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        return next((line.split(":")[1].strip() for line in file if line.startswith("model name")), platform.machine())
+
+
+def describe(peers, arguments, load_before):
+    return {"processor": processor(), "cores": os.cpu_count(), "versions": versions(peers), "missing": peers.missing,
+            "repetitions": arguments.repetitions, "seconds": arguments.seconds, "cosched_models": peers.source,
+            "load_average_before": load_before, "load_average_after": os.getloadavg()}
+
+
+def conditions(description, failed):
+    """What a reader of the tables has to know."""
+    settings = (f"Median of {description['repetitions']} turns of {description['seconds']:g} s (at least one run) each, all systems "
+                f"alternating; ±: half of the range. ONNX Runtime through its native binding in node: all graph optimisations, "
+                f"sequential, default arena; PyTorch: the fastest of its variants (CSV). In brackets: without what node itself "
+                f"needed. Per CPU second: the same ratio by CPU time, at 1 thread (for machines that others use too).")
+    lines = [f"{description['processor']}, {description['cores']} cores; "
+             + ", ".join(f"{name} {version}" for name, version in description["versions"].items())
+             + f"; load average before {description['load_average_before'][0]:.1f}, after {description['load_average_after'][0]:.1f}.",
+             settings]
+    lines += [f"Not measured: {system}: {why}." for system, why in description["missing"].items()]
+    return "\n\n".join(lines + [f"Failed: {why}" for why in failed]) + "\n"
+
+
+def parse():
+    parser = argparse.ArgumentParser(prog="compare.sh", description=__doc__)
+    lists = {"nargs": "+", "metavar": "N", "type": int}
+    known = sorted({*cells.INFERENCE_MODELS, *(model for model, _ in cells.TRAINING_CELLS)})
+    parser.add_argument("--models", nargs="+", metavar="MODEL", choices=known, help=f"of {', '.join(known)}; default all")
+    parser.add_argument("--batches", **lists, help="images a run; default 1 8 32, and for training steps those of the issue")
+    parser.add_argument("--threads", **lists, default=[1, 2], help="default 1 2")
+    parser.add_argument("--repetitions", type=int, default=5, help="turns of each system in each cell; default 5")
+    parser.add_argument("--seconds", type=float, default=1, help="of each turn; default 1")
+    parser.add_argument("--only", choices=["inference", "training", "parity"], help="a part; default all three")
+    parser.add_argument("--systems", nargs="+", choices=cells.SYSTEMS, default=cells.SYSTEMS, help="default all")
+    parser.add_argument("--source", choices=["onnx", "builtin"], default="onnx",
+                        help="what cosched infers with: the peers' ONNX file, or its own model of that name; default onnx")
+    parser.add_argument("--out", type=Path, help="folder for results; default results/peers/<time>")
+    parser.add_argument("--cosched", type=Path, default=ROOT / "build" / "cosched", help=argparse.SUPPRESS)
+    parser.add_argument("--cache", type=Path, required=True, help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def main():
+    arguments = parse()
+    started = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%d-%H%M%S")
+    out = arguments.out or ROOT / "results" / "peers" / started
+    out.mkdir(parents=True, exist_ok=True)
+    load_before = os.getloadavg()
+    peers = Peers(arguments.cache, arguments.cosched, arguments.source)
+    models = [model for model in cells.INFERENCE_MODELS if not arguments.models or model in arguments.models]
+    text = []
+    if arguments.only != "training":
+        peers.export(models)
+    if arguments.only in (None, "parity") and peers.torch:
+        import parity  # Needs python3-onnx, which may be missing.
+        text.append(parity.table(parity.check(peers, peers.models, models, arguments.systems)))
+    if arguments.only != "parity":
+        planned = cells.plan(arguments.only, arguments.models, arguments.batches, arguments.threads)
+        failed = measure_all(peers, planned, arguments, out / "peers.csv")
+        description = describe(peers, arguments, load_before)
+        (out / "peers.json").write_text(json.dumps(description, indent=1))
+        text += [conditions(description, failed), cells.report(cells.read(out / "peers.csv"))]
+    (out / "peers.md").write_text("\n".join(text))
+    print("\n".join(text))
+    print(out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Are the tables of the comparison with ONNX Runtime and PyTorch right, is it drawn, do the measuring processes take turns?
+
+With made-up measurements and made-up workers: the peers themselves are not needed.
+"""
+import csv
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "experiments" / "peers"))
+import cells  # noqa: E402  (the path must be set first)
+import workers  # noqa: E402
+
+SCRIPT = ROOT / "plots" / "peers.py"
+SMALLEST_PLOT = 10_000  # Bytes; an empty page is smaller.
+WORKER = """
+import json, sys, time
+print(json.dumps({"ready": True, "seconds_per_run": 1}), flush=True)
+for turn, line in enumerate(sys.stdin):
+    if line == "run 7.0\\n":
+        sys.exit("bad")
+    print(json.dumps({"images": 10 * (turn + 1), "seconds": float(line.split()[1]), "cpu_seconds": 1}), flush=True)
+"""
+
+
+def row(mode, model, threads, system, repetition, speed, peak=100, runtime=0):
+    return {"mode": mode, "model": model, "batch": 8, "threads": threads, "system": system, "variant": "", "repetition": repetition,
+            "images_per_s": speed, "images_per_cpu_s": 2 * speed, "peak_mib": peak, "runtime_mib": runtime}
+
+
+class PeersTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.run = Path(folder.name)
+
+    def measured(self, rows):
+        with open(self.run / "peers.csv", "w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, cells.FIELDS)
+            writer.writeheader()
+            writer.writerows(rows)
+        return cells.read(self.run / "peers.csv")
+
+    def both_modes(self):
+        """Inference: 2 times and half of ONNX Runtime's speed; training: 1.05 of PyTorch's, below the target of 1.1."""
+        rows = []
+        for model, speeds in (("lenet5", (180, 200, 300)), ("vgg16", (45, 50, 51))):
+            rows += [row("inference", model, 1, "cosched", i, speed, peak=80) for i, speed in enumerate(speeds)]
+            rows += [row("inference", model, 1, "onnxruntime", i, speed, peak=100, runtime=50) for i, speed in enumerate((90, 100, 120))]
+        rows += [row("training", "resnet50", 2, "cosched", i, 10.5) for i in range(3)]
+        rows += [row("training", "resnet50", 2, "pytorch", i, 10) for i in range(3)]
+        return self.measured(rows)
+
+    def test_ratios_are_those_of_the_medians(self):
+        measured = self.both_modes()
+        ratios = [cells.ratio(systems, cell.mode) for cell, systems in measured.items()]
+        self.assertEqual(ratios, [2, 0.5, 1.05])
+        lenet = next(iter(measured.values()))
+        self.assertEqual(cells.ratio_range(lenet, "inference"), (2, 2.5))
+        self.assertAlmostEqual(lenet["cosched"].spread, 0.3)
+        self.assertTrue(math.isclose(cells.geometric_mean([2, 0.5, 8]), 2))
+
+    def test_the_report_names_wins_and_losses(self):
+        report = cells.report(self.both_modes())
+        rows = [line for line in report.splitlines() if line.startswith("| lenet5") or line.startswith("| vgg16")]
+        self.assertIn("| 2.00 |", rows[0])
+        self.assertIn("| 0.50 below |", rows[1])
+        self.assertIn("| 80 | 100 (50) |", rows[0])
+        self.assertIn("1 of 2 cells at 1.00 or more; geometric mean 1.000; lowest 0.500 (inference vgg16", report)
+        self.assertIn("at most ONNX Runtime's: 2 of 2 cells; at most what it needed beyond node's own: 0 of 2", report)
+        self.assertIn("0 of 1 cells at 1.10 or more", report)
+
+    def test_a_missing_peer_leaves_its_column_empty(self):
+        report = cells.report(self.measured([row("inference", "lenet5", 1, "cosched", i, 100) for i in range(3)]))
+        self.assertIn("| lenet5 | 8 | 1 | 100 ±0% | - | - | - | - | - | 100 | - |", report)
+        self.assertIn("No ratio: cosched or onnxruntime was not measured.", report)
+
+    def test_the_plan_is_the_issues_table_and_can_be_narrowed(self):
+        self.assertEqual(len(cells.plan("inference", None, None, [1, 2])), 7 * 3 * 2)
+        self.assertEqual(len(cells.plan("training", None, None, [1, 2])), 5 * 2)
+        self.assertEqual(cells.plan(None, ["resnet56"], None, [2]), [cells.Cell("training", "resnet56", 128, 2)])
+        self.assertEqual(cells.plan(None, ["lenet5"], [8], [1]), [cells.Cell("inference", "lenet5", 8, 1)])
+
+    def test_draws_both_modes(self):
+        self.both_modes()
+        result = subprocess.run([sys.executable, SCRIPT, self.run], capture_output=True, text=True, check=False)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        plots = [Path(line) for line in result.stdout.split()]
+        self.assertEqual([plot.name for plot in plots], ["peers.png", "peers.pdf"])
+        for plot in plots:
+            self.assertGreater(plot.stat().st_size, SMALLEST_PLOT)
+
+    def test_says_why_it_cannot_draw(self):
+        self.measured([row("inference", "lenet5", 1, "cosched", 0, 100)])
+        result = subprocess.run([sys.executable, SCRIPT, self.run], capture_output=True, text=True, check=False)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("no cell was measured with the peer", result.stderr)
+
+
+class WorkersTest(unittest.TestCase):
+    COMMAND = [sys.executable, "-c", WORKER]
+
+    def test_all_take_turns_and_sleep_between(self):
+        with workers.Worker("a", self.COMMAND) as first, workers.Worker("b", self.COMMAND) as second:
+            results = workers.alternate([first, second], 3, 0.5)
+            for worker in (first, second):
+                status = Path(f"/proc/{worker.pid}/status").read_text(encoding="ascii")
+                self.assertIn("State:\tT", status)
+                self.assertGreater(worker.peak_kib(), 0)
+        for system in ("a", "b"):
+            self.assertEqual([result["images"] for result in results[system]], [10, 20, 30])
+            self.assertEqual({result["seconds"] for result in results[system]}, {0.5})
+
+    def test_one_that_ends_is_an_error_and_none_is_left_over(self):
+        with workers.Worker("a", self.COMMAND) as worker:
+            with self.assertRaisesRegex(workers.WorkerError, "a: ended"):
+                worker.run(7.0)
+        self.assertFalse(os.path.exists(f"/proc/{worker.pid}"))
+        with self.assertRaisesRegex(workers.WorkerError, "b: ended"):
+            workers.Worker("b", [sys.executable, "-c", ""])
+
+
+if __name__ == "__main__":
+    unittest.main()
