@@ -126,6 +126,17 @@ std::vector<OpDefinition> ElementwiseOps(const CommonRules& common) {
   };
 }
 
+// Made by the optimiser.
+std::vector<OpDefinition> FusedOps(const CommonRules& common) {
+  const Rules activation{
+      {"activation", kString, std::string()}, {"min", kFloat, 0.0f}, {"max", kFloat, 0.0f}};
+  return {
+      {"_FusedConv2D", 3, 4, Joined(common.convolution, activation), infer::FusedConv2D, {}},
+      {"_FusedMatMul", 3, 3, activation, infer::FusedMatMul, {}},
+      {"_FusedScale", 3, 3, activation, infer::FusedScale, {}},
+  };
+}
+
 std::vector<OpDefinition> TrainingOps(const CommonRules& common) {
   return {
       {"FusedBatchNormV3",
@@ -150,8 +161,8 @@ std::vector<OpDefinition> TrainingOps(const CommonRules& common) {
 std::vector<OpDefinition> MakeTable() {
   const CommonRules common;
   std::vector<OpDefinition> table = Sources();
-  for (const auto& family :
-       {WindowOps(common), ArrayOps(common), ElementwiseOps(common), TrainingOps(common)})
+  for (const auto& family : {WindowOps(common), ArrayOps(common), ElementwiseOps(common),
+                             TrainingOps(common), FusedOps(common)})
     table.insert(table.end(), family.begin(), family.end());
   return table;
 }

@@ -71,6 +71,10 @@ Outputs Pool(const Inference& node);
 Outputs MaxPoolGrad(const Inference& node);
 Outputs AvgPoolGrad(const Inference& node);
 
+Outputs FusedConv2D(const Inference& node);
+Outputs FusedMatMul(const Inference& node);
+Outputs FusedScale(const Inference& node);
+
 Outputs Reshape(const Inference& node);
 Outputs Concat(const Inference& node);
 Outputs Slice(const Inference& node);

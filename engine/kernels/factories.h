@@ -17,6 +17,7 @@ KernelFactory MakeFusedBatchNorm, MakeFusedBatchNormGrad;
 KernelFactory MakeRelu, MakeReluGrad;
 KernelFactory MakeMaxPool, MakeAvgPool, MakeAvgPoolGrad;
 KernelFactory MakeMatMul;
+KernelFactory MakeFusedConv2D, MakeFusedMatMul;
 }  // namespace onednn
 
 namespace eigen {
@@ -27,6 +28,7 @@ KernelFactory MakeMaxPoolGrad;
 KernelFactory MakeMean, MakeMeanGrad;
 KernelFactory MakeSoftmax, MakeSparseSoftmaxCrossEntropy;
 KernelFactory MakeApplyMomentum, MakeAssignMovingAverage;
+KernelFactory MakeFusedScale;
 }  // namespace eigen
 
 namespace reference {
@@ -44,6 +46,7 @@ KernelFactory MakeAddN, MakeAddV2, MakeSub, MakeMul, MakeRealDiv;
 KernelFactory MakeBiasAdd, MakeBiasAddGrad;
 KernelFactory MakeSoftmax, MakeSparseSoftmaxCrossEntropy;
 KernelFactory MakeApplyMomentum, MakeAssignMovingAverage;
+KernelFactory MakeFusedConv2D, MakeFusedMatMul, MakeFusedScale;
 }  // namespace reference
 
 // A kernel from a callable void(KernelContext&); its captures are the kernel's parameters and

@@ -75,6 +75,9 @@ constexpr Entry kTable[] = {
     {"SparseSoftmaxCrossEntropyWithLogits", eigen::MakeSparseSoftmaxCrossEntropy,
      reference::MakeSparseSoftmaxCrossEntropy, Items(0b11, 0b11, kExponential), /*cheap=*/true},
     {"ApplyMomentum", eigen::MakeApplyMomentum, reference::MakeApplyMomentum, kElements},
+    {"_FusedConv2D", onednn::MakeFusedConv2D, reference::MakeFusedConv2D, kNever},
+    {"_FusedMatMul", onednn::MakeFusedMatMul, reference::MakeFusedMatMul, kNever},
+    {"_FusedScale", eigen::MakeFusedScale, reference::MakeFusedScale, Items(0b1)},
 };
 
 const Entry* Find(std::string_view op) {

@@ -18,6 +18,7 @@
 
 namespace cosched {
 
+class PackedConstants;
 class ThreadPools;
 
 struct KernelContext {
@@ -45,6 +46,13 @@ struct KernelSpec {
   std::vector<OutputInfo> inputs;
   ThreadPools& pools;
   std::chrono::microseconds piece_time = kPieceTime;  // 0: never cut.
+  // By input: its value where the graph fixes it, else null. May be shorter: null.
+  std::vector<const Tensor*> constants = {};
+  PackedConstants* packed = nullptr;  // Null: the kernel packs for itself.
+
+  const Tensor* Constant(size_t input) const {
+    return input < constants.size() ? constants[input] : nullptr;
+  }
 };
 
 // Which implementation: the fast one (oneDNN or Eigen), or the naive loops that every test takes as

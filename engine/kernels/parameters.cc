@@ -56,4 +56,17 @@ MomentumParameters ReadMomentum(const Node& node) {
           GetAttribute<float>(node, "weight_decay")};
 }
 
+Activation ReadActivation(const Node& node) {
+  const std::string& op = GetAttribute<std::string>(node, "activation");
+  if (op == "Relu") return {Activation::kRelu};
+  if (op == "Relu6") return {Activation::kClip, 0, 6};
+  if (op == "ClipByValue") {
+    return {Activation::kClip, GetAttribute<float>(node, "min"), GetAttribute<float>(node, "max")};
+  }
+  if (op == "Sigmoid") return {Activation::kSigmoid};
+  if (op == "HardSwish") return {Activation::kHardSwish};
+  CHECK(op.empty()) << node.name << ": activation " << op;
+  return {};
+}
+
 }  // namespace cosched

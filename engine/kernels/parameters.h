@@ -53,4 +53,12 @@ struct MomentumParameters {
 };
 MomentumParameters ReadMomentum(const Node& node);
 
+// Of a fused node.
+struct Activation {
+  enum Kind { kNone, kRelu, kClip, kSigmoid, kHardSwish };
+  Kind kind = kNone;
+  float min = 0, max = 0;  // Of kClip, which Relu6 is, too.
+};
+Activation ReadActivation(const Node& node);
+
 }  // namespace cosched

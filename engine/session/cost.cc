@@ -17,10 +17,14 @@ double Convolution(double output_elements, const Shape& filter) {
 }  // namespace
 
 double EstimateCost(const Node& node, const std::vector<OutputInfo>& inputs) {
-  if (node.op == "Conv2D") return Convolution(Elements(node.outputs[0]), inputs[1].shape);
+  if (node.op == "Conv2D" || node.op == "_FusedConv2D")
+    return Convolution(Elements(node.outputs[0]), inputs[1].shape);
   if (node.op == "Conv2DBackpropInput") return Convolution(Elements(inputs[1]), inputs[0].shape);
   if (node.op == "Conv2DBackpropFilter") {
     return Convolution(Elements(inputs[1]), node.outputs[0].shape);
+  }
+  if (node.op == "_FusedMatMul") {
+    return 2 * Elements(node.outputs[0]) * static_cast<double>(inputs[0].shape[1]);
   }
   if (node.op == "MatMul") {
     const int64_t inner = inputs[0].shape[GetAttribute<bool>(node, "transpose_a") ? 0 : 1];

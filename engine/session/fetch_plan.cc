@@ -1,48 +1,16 @@
 #include "engine/session/fetch_plan.h"
 
 #include <algorithm>
-#include <map>
 
 #include "engine/base/check.h"
-#include "engine/base/error.h"
+#include "engine/graph/fetch.h"
 #include "engine/graph/ops.h"
 #include "engine/pool/thread_pools.h"
 #include "engine/session/cost.h"
 #include "engine/session/memory_plan.h"
+#include "engine/session/value_plan.h"
 
 namespace cosched {
-namespace {
-
-[[noreturn]] void FailFetch(const std::string& fetch, const std::string& problem,
-                            const std::string& allowed) {
-  InputErrorDetails details;
-  details.key = "fetch \"" + fetch + "\"";
-  details.problem = problem;
-  details.allowed = allowed;
-  throw InputError(std::move(details));
-}
-
-// "name" is output 0, or -1 for an op without outputs; "name:1" is output 1.
-Output ParseFetch(const Graph& graph, const std::string& fetch) {
-  NodeId id = graph.Find(fetch);
-  if (id != -1) return {id, graph.At(id).outputs.empty() ? -1 : 0};
-  const size_t colon = fetch.rfind(':');
-  const std::string index = colon == std::string::npos ? "" : fetch.substr(colon + 1);
-  id = graph.Find(fetch.substr(0, colon));
-  const bool number =
-      !index.empty() && index.size() < 4 &&
-      std::all_of(index.begin(), index.end(), [](char c) { return '0' <= c && c <= '9'; });
-  if (id == -1 || !number)
-    FailFetch(fetch, "the graph has no such node", "\"node\" or \"node:output\"");
-  const int outputs = static_cast<int>(graph.At(id).outputs.size());
-  if (std::stoi(index) >= outputs) {
-    FailFetch(fetch, "the node has " + std::to_string(outputs) + " outputs", "");
-  }
-  return {id, std::stoi(index)};
-}
-
-}  // namespace
-
 FetchPlan::FetchPlan(SessionStore* store, const std::vector<std::string>& fetches)
     : store_(*store) {
   std::vector<Output> outputs;
@@ -59,6 +27,15 @@ std::vector<OutputInfo> FetchPlan::InputInfos(const Node& node) const {
   std::vector<OutputInfo> infos;
   for (const Output& input : node.inputs) infos.push_back(store_.graph.Info(input));
   return infos;
+}
+
+std::vector<const Tensor*> FetchPlan::Constants(const Node& node) const {
+  std::vector<const Tensor*> constants;
+  for (const Output& input : node.inputs) {
+    const bool is_constant = store_.graph.At(input.node).op == "Const";
+    constants.push_back(is_constant ? &store_.sources[static_cast<size_t>(input.node)] : nullptr);
+  }
+  return constants;
 }
 
 // One step for each node that the fetches need, sources left out.
@@ -80,8 +57,11 @@ void FetchPlan::AddSteps(const std::vector<Output>& fetches) {
     const std::vector<OutputInfo> inputs = InputInfos(node);
     const double cost = EstimateCost(node, inputs);
     std::unique_ptr<Kernel>& kernel = store_.kernels[static_cast<size_t>(node.id)];
-    if (computes && !kernel)
-      kernel = CreateKernel({node, inputs, store_.pools, store_.piece_time}, store_.backend);
+    if (computes && !kernel) {
+      kernel = CreateKernel({node, inputs, store_.pools, store_.piece_time, Constants(node),
+                             &store_.packed_constants},
+                            store_.backend);
+    }
     task_of_[static_cast<size_t>(node.id)] =
         tasks_.Add(!computes || IsCheap(node.op) || cost < kCheapCost, cost);
     steps_.push_back({.node = &node, .kernel = kernel.get(), .inputs = {}, .outputs = {}});
@@ -112,43 +92,21 @@ Output FetchPlan::BufferOwner(Output output) const {
 // Output tensors of all steps: views of variables and inputs where the op works in place, else
 // memory from the store.
 void FetchPlan::AssignBuffers(const std::vector<Output>& fetches) {
-  const Graph& graph = store_.graph;
-  std::vector<PlannedValue> values;
-  std::map<Output, int> value_of;
-  for (const Step& step : steps_) {
-    if (step.kernel == nullptr || !FindOp(step.node->op)->writes.empty()) continue;
-    for (int index = 0; index < static_cast<int>(step.node->outputs.size()); ++index) {
-      const OutputInfo& info = step.node->outputs[static_cast<size_t>(index)];
-      value_of[{step.node->id, index}] = static_cast<int>(values.size());
-      values.push_back({.task = task_of_[static_cast<size_t>(step.node->id)],
-                        .bytes = static_cast<size_t>(info.shape.Elements()) * SizeOf(info.type),
-                        .users = {}});
-    }
-  }
-  const auto value_behind = [&](Output output) {
-    const auto found = value_of.find(BufferOwner(output));
-    return found == value_of.end() ? nullptr : &values[static_cast<size_t>(found->second)];
-  };
-  for (const Step& step : steps_) {
-    for (const Output& input : step.node->inputs) {
-      PlannedValue* value = value_behind(input);
-      if (value != nullptr) value->users.push_back(task_of_[static_cast<size_t>(step.node->id)]);
-    }
-  }
-  for (const Output& fetch : fetches) {
-    PlannedValue* value = fetch.index == -1 ? nullptr : value_behind(fetch);
-    if (value != nullptr) value->pinned = true;
-  }
+  std::vector<const Node*> nodes;
+  for (const Step& step : steps_) nodes.push_back(step.node);
+  const ValuePlan plan =
+      PlanValues(nodes, task_of_, tasks_, fetches, store_.backend == KernelBackend::kFast);
   std::vector<size_t> existing;
   for (const Tensor& buffer : store_.buffers) existing.push_back(buffer.Bytes());
-  const MemoryPlan memory = PlanMemory(tasks_, values, existing);
+  const MemoryPlan memory = PlanMemory(tasks_, plan.values, existing);
   for (size_t i = store_.buffers.size(); i < memory.buffer_bytes.size(); ++i) {
     const size_t floats = (memory.buffer_bytes[i] + sizeof(float) - 1) / sizeof(float);
     store_.buffers.emplace_back(Shape{static_cast<int64_t>(floats)});
   }
-  for (const auto& [output, value] : value_of) {
+  for (const auto& [output, value] : plan.value_of) {
+    if (store_.graph.At(output.node).op == "Reshape") continue;  // Connect() makes these views.
     const int buffer = memory.buffer_of[static_cast<size_t>(value)];
-    const OutputInfo& info = graph.Info(output);
+    const OutputInfo& info = store_.graph.Info(output);
     StepOf(output.node)
         .outputs.push_back(
             store_.buffers[static_cast<size_t>(buffer)].Prefix(info.shape, info.type));

@@ -11,6 +11,7 @@
 
 #include "engine/graph/graph.h"
 #include "engine/kernels/kernel.h"
+#include "engine/kernels/packed_constants.h"
 #include "engine/session/ready_queue.h"
 #include "engine/session/task_graph.h"
 
@@ -25,7 +26,8 @@ struct SessionStore {
   std::vector<std::pair<NodeId, NodeId>> write_order;  // (reader, writer)
   std::vector<Tensor> sources;  // By node: current value of Placeholder, Const, VariableV2.
   std::vector<std::unique_ptr<Kernel>> kernels;  // By node; created when a plan first needs it.
-  std::vector<Tensor> buffers;                   // Memory for outputs.
+  PackedConstants packed_constants;
+  std::vector<Tensor> buffers;  // Memory for outputs.
 };
 
 class FetchPlan {
@@ -64,6 +66,7 @@ class FetchPlan {
   Output BufferOwner(Output output) const;
   const Tensor* TensorOf(Output output);
   std::vector<OutputInfo> InputInfos(const Node& node) const;
+  std::vector<const Tensor*> Constants(const Node& node) const;  // By input.
 
   SessionStore& store_;
   std::vector<int> task_of_;  // By node; -1 where it is not part of the run or is a source.

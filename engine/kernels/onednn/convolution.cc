@@ -56,7 +56,7 @@ dnnl::convolution_forward::primitive_desc Convolution::Forward(const memory::des
 
 bool IsGenerated(const dnnl::primitive_desc_base& descriptor) {
   const std::string_view name = descriptor.impl_info_str();
-  return name.starts_with("jit") || name.starts_with("brg");
+  return name.starts_with("jit") || name.starts_with("br");  // brgconv, brdgmm_dw.
 }
 
 double ImageSeconds(const Window& w, int64_t vector_channels) {
@@ -71,14 +71,11 @@ double ImageSeconds(const Window& w, int64_t vector_channels) {
   return Work{2 * output * taps * lanes, (image + output) * sizeof(float)}.Seconds();
 }
 
-namespace {
-
-// LeNet's case: large windows, few channels on both sides. With oneDNN's layouts its convolutions
-// take 0.7 to 0.8 of the time, reorders included; with windows of 3x3 or 16 channels and more (the
-// ResNets) the reorders cost more than they win.
 bool FewChannels(const Window& w) {
   return w.groups == 1 && w.channels < 8 && w.out_channels <= 16 && w.rows * w.columns >= 25;
 }
+
+namespace {
 
 // A kernel with a piece for each block. prepare(kernel, window) gives the piece of a block's
 // primitive, whose operands are {image side, output side, filter}.

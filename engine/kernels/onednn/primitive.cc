@@ -31,6 +31,7 @@ PrimitiveKernel::PrimitiveKernel(ThreadPools& pools, const dnnl::primitive_desc_
 }
 
 void PrimitiveKernel::ComputePiece(KernelContext& context, int piece) {
+  if (!packed_) PackConstants();
   const Piece& now = pieces_[static_cast<size_t>(piece)];
   for (const Binding& binding : now.bindings) {
     // oneDNN's handles are not const; inputs are only read.
@@ -41,12 +42,54 @@ void PrimitiveKernel::ComputePiece(KernelContext& context, int piece) {
   for (StepId step : now.steps) Run(steps_[step]);
 }
 
+dnnl::memory PrimitiveKernel::Constant(const KernelSpec& spec, size_t input, int64_t offset,
+                                       const dnnl::memory::desc& plain,
+                                       const dnnl::memory::desc& wanted) {
+  const Tensor* value = spec.Constant(input);
+  CHECK(value != nullptr) << "input " << input << " of " << spec.node.name << " is no constant";
+  void* data = const_cast<float*>(value->Floats()) + offset;  // Only read.
+  if (plain == wanted) {
+    plain_constants_.push_back(*value);
+    return {plain, CpuEngine(), data};
+  }
+  const std::vector<uint8_t> layout = dnnl::memory::desc(wanted).get_blob();
+  std::shared_ptr<PackedConstants::Entry> own;
+  std::shared_ptr<PackedConstants::Entry>& entry =
+      spec.packed == nullptr ? own : spec.packed->At(data, {layout.begin(), layout.end()});
+  if (!entry) {
+    auto made = std::make_shared<PackedConstant>();
+    made->plain = *value;
+    made->from = {plain, CpuEngine(), data};
+    made->to = Keep(wanted);
+    made->reorder = dnnl::reorder(made->from, made->to);
+    entry = made;
+  }
+  constants_.push_back(std::static_pointer_cast<PackedConstant>(entry));
+  return constants_.back()->to;
+}
+
+// In the first step rather than at creation: there the pool's workers take part, and a paused one
+// waits.
+void PrimitiveKernel::PackConstants() {
+  for (const std::shared_ptr<PackedConstant>& constant : constants_) {
+    std::call_once(constant->packed, [&] {
+      constant->reorder.execute(stream_, constant->from, constant->to);
+      constant->plain = Tensor();
+    });
+  }
+  packed_ = true;
+}
+
 PrimitiveKernel::Piece PrimitiveKernel::Prepare(const dnnl::primitive_desc_base& descriptor,
                                                 const std::vector<Operand>& operands) {
   Piece piece;
   std::vector<StepId> afterwards;
   Arguments arguments;
   for (const Operand& operand : operands) {
+    if (operand.constant) {
+      arguments.emplace_back(operand.argument, operand.constant);
+      continue;
+    }
     dnnl::memory tensor = Unbound(operand.plain), argument = tensor;
     piece.bindings.push_back({tensor, operand.is_output, operand.index});
     if (operand.wanted != operand.plain) {

@@ -8,11 +8,13 @@
 // Only .cc files of this folder include it.
 
 #include <memory>
+#include <mutex>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <utility>
 #include <vector>
 
 #include "engine/kernels/kernel.h"
+#include "engine/kernels/packed_constants.h"
 
 namespace cosched::onednn {
 
@@ -34,12 +36,13 @@ class CapacityScope {
 
 // One argument of a primitive and the node's tensor behind it.
 struct Operand {
-  int argument;               // DNNL_ARG_…
-  bool is_output;             // Which of the node's lists,
-  size_t index;               // and where in it.
-  dnnl::memory::desc plain;   // As the tensor is laid out.
-  dnnl::memory::desc wanted;  // As the primitive wants it; a reorder is added if it differs.
-  bool shared = false;        // The same for every piece: reordered once a step.
+  int argument;                // DNNL_ARG_…
+  bool is_output;              // Which of the node's lists,
+  size_t index;                // and where in it.
+  dnnl::memory::desc plain;    // As the tensor is laid out.
+  dnnl::memory::desc wanted;   // As the primitive wants it; a reorder is added if it differs.
+  bool shared = false;         // The same for every piece: reordered once a step.
+  dnnl::memory constant = {};  // Where it is no tensor of the step, but this memory.
 };
 inline Operand Input(size_t index, int argument, dnnl::memory::desc plain,
                      dnnl::memory::desc wanted) {
@@ -52,6 +55,9 @@ inline Operand Shared(size_t index, int argument, dnnl::memory::desc plain,
 inline Operand Result(size_t index, int argument, dnnl::memory::desc plain,
                       dnnl::memory::desc wanted) {
   return {argument, true, index, std::move(plain), std::move(wanted)};
+}
+inline Operand Constant(int argument, dnnl::memory memory) {
+  return {argument, false, 0, {}, {}, false, std::move(memory)};
 }
 inline Operand Input(size_t index, int argument, const dnnl::memory::desc& plain) {
   return Input(index, argument, plain, plain);
@@ -96,6 +102,11 @@ class PrimitiveKernel : public Kernel {
   // A piece of these reorders alone, for long ones.
   void AddPieceOfReorders() { AddPiece({}); }
 
+  // A constant, or the part of it that begins `offset` floats into it, as the primitive wants it:
+  // packed before the first piece runs, or bound as it is where nothing has to be packed.
+  dnnl::memory Constant(const KernelSpec& spec, size_t input, int64_t offset,
+                        const dnnl::memory::desc& plain, const dnnl::memory::desc& wanted);
+
   // What other pieces are made of.
   static dnnl::memory Unbound(const dnnl::memory::desc& descriptor);
   dnnl::memory Keep(const dnnl::memory::desc& descriptor);  // Memory of the kernel's own.
@@ -108,6 +119,13 @@ class PrimitiveKernel : public Kernel {
     dnnl::primitive primitive;
     std::vector<dnnl_exec_arg_t> arguments;
   };
+  // Packed by whichever kernel comes first.
+  struct PackedConstant : PackedConstants::Entry {
+    Tensor plain;  // Dropped once it is packed.
+    dnnl::memory from, to;
+    dnnl::reorder reorder;
+    std::once_flag packed;
+  };
   struct SharedOperand {
     size_t index;
     dnnl::memory reordered;
@@ -115,11 +133,15 @@ class PrimitiveKernel : public Kernel {
   dnnl::memory Share(const Operand& operand);
   dnnl::memory Scratch(const dnnl::memory::desc& descriptor);
   void Run(const Step& step) const;
+  void PackConstants();
 
   dnnl::stream stream_;
   std::vector<Step> steps_;
   std::vector<Piece> pieces_;
   std::vector<SharedOperand> shared_;
+  std::vector<std::shared_ptr<PackedConstant>> constants_;
+  std::vector<Tensor> plain_constants_;  // Those that nothing had to be done for.
+  bool packed_ = false;
   Piece pending_;                      // Reorders of shared operands, for the next piece.
   std::vector<dnnl::memory> kept_;     // Memory objects that steps refer to.
   std::vector<dnnl::memory> scratch_;  // The steps' views of one buffer: they run one at a time.

@@ -1,0 +1,52 @@
+// _FusedScale: a batch norm in inference that follows no convolution (DenseNet's), with the
+// activation after it, in one pass. On wide rows, as columns.cc.
+
+#include <algorithm>
+
+#include "engine/kernels/blocks.h"
+#include "engine/kernels/eigen/views.h"
+#include "engine/kernels/factories.h"
+#include "engine/kernels/parameters.h"
+
+namespace cosched::eigen {
+namespace {
+
+constexpr int64_t kWide = 256;  // Floats that are worked on at a time, at least: whole rows.
+
+void Activate(const Activation& activation, Array y) {
+  switch (activation.kind) {
+    case Activation::kNone: break;
+    case Activation::kRelu: y = y.max(0.0f); break;
+    case Activation::kClip: y = y.max(activation.min).min(activation.max); break;
+    case Activation::kSigmoid: y = 1.0f / (1.0f + (-y).exp()); break;
+    case Activation::kHardSwish: y *= (y / 6.0f + 0.5f).max(0.0f).min(1.0f); break;
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> MakeFusedScale(const KernelSpec& spec) {
+  const Matrix matrix = AsMatrix(spec.inputs[0].shape);
+  const int64_t channels = matrix.channels, elements = matrix.rows * channels;
+  const int64_t width = (kWide + channels - 1) / channels * channels;
+  const Blocks blocks = Blocks::Of((elements + width - 1) / width, width);
+  return KernelFrom([=, activation = ReadActivation(spec.node), factor = Eigen::ArrayXf(width),
+                     offset = Eigen::ArrayXf(width)](KernelContext& context) mutable {
+    for (int64_t c = 0; c < width; c += channels) {
+      factor.segment(c, channels) = ConstArray(In(context, 1), channels);
+      offset.segment(c, channels) = ConstArray(In(context, 2), channels);
+    }
+    const float* x = In(context, 0);
+    float* y = Out(context, 0);
+    blocks.ForEach(context.pools, [&](int, int64_t begin, int64_t end) {
+      for (int64_t at = begin * width; at < std::min(end * width, elements); at += width) {
+        const int64_t length = std::min(width, elements - at);
+        Array here(y + at, length);
+        here = ConstArray(x + at, length) * factor.head(length) + offset.head(length);
+        Activate(activation, here);
+      }
+    });
+  });
+}
+
+}  // namespace cosched::eigen

@@ -1,0 +1,106 @@
+// _FusedConv2D: filter packed once, bias, residual sum and activation applied to the output while
+// it is in the cache. Cut as Conv2D is. The residual is summed in place: the session gives the
+// output the residual's buffer where nobody reads that afterwards; elsewhere it is copied first.
+
+#include <cstring>
+
+#include "engine/kernels/factories.h"
+#include "engine/kernels/onednn/activation.h"
+#include "engine/kernels/onednn/convolution.h"
+#include "engine/kernels/window_blocks.h"
+#include "engine/pool/thread_pools.h"
+
+namespace cosched::onednn {
+namespace {
+
+using dnnl::memory;
+constexpr size_t kImage = 0, kFilter = 1, kBias = 2, kResidual = 3;
+
+class FusedConvolution : public PrimitiveKernel {
+ public:
+  explicit FusedConvolution(const KernelSpec& spec)
+      : PrimitiveKernel(spec.pools), has_residual_(spec.inputs.size() > kResidual) {}
+
+  void AddBlock(const WindowBlock& block, Piece piece) {
+    piece.bindings[0].offset = block.image_offset;
+    piece.bindings[1].offset = block.output_offset;
+    blocks_.push_back({block.output_offset, block.window.OutputElements()});
+    AddPiece(std::move(piece));
+  }
+
+  void ComputePiece(KernelContext& context, int piece) override {
+    if (has_residual_) CopyResidual(context, blocks_[static_cast<size_t>(piece)]);
+    PrimitiveKernel::ComputePiece(context, piece);
+  }
+
+ private:
+  struct Range {
+    int64_t begin, elements;
+  };
+
+  static void CopyResidual(KernelContext& context, const Range& range) {
+    const float* from = context.inputs[kResidual]->Floats();
+    float* to = context.outputs[0].Floats();
+    if (from == to) return;
+    constexpr int64_t kChunk = 32768;
+    const auto chunks = static_cast<int>((range.elements + kChunk - 1) / kChunk);
+    context.pools.intra().ParallelFor(chunks, [&](int chunk) {
+      const int64_t begin = chunk * kChunk;
+      const int64_t elements = std::min(kChunk, range.elements - begin);
+      std::memcpy(to + range.begin + begin, from + range.begin + begin,
+                  static_cast<size_t>(elements) * sizeof(float));
+    });
+  }
+
+  const bool has_residual_;
+  std::vector<Range> blocks_;  // By piece.
+};
+
+dnnl::primitive_attr PostOps(const KernelSpec& spec) {
+  dnnl::post_ops post_ops;
+  if (spec.inputs.size() > kResidual) post_ops.append_sum();
+  AppendActivation(ReadActivation(spec.node), &post_ops);
+  dnnl::primitive_attr attributes = Attributes();
+  attributes.set_post_ops(post_ops);
+  return attributes;
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> MakeFusedConv2D(const KernelSpec& spec) {
+  using Primitive = dnnl::convolution_forward;
+  const CapacityScope scope(spec.pools);
+  const Window whole = ConvolutionWindow(spec.node, spec.inputs[0].shape, spec.inputs[1].shape);
+  const dnnl::primitive_attr attributes = PostOps(spec);
+  const memory::desc bias = Flat(whole.out_channels);
+  const bool plain_first = !FewChannels(whole) || spec.inputs.size() > kResidual;
+  auto kernel = std::make_unique<FusedConvolution>(spec);
+  const auto prepare = [&](const Window& w) {
+    const Convolution c(w);
+    const auto make = [&](const memory::desc& x, const memory::desc& y) {
+      return Primitive::primitive_desc(CpuEngine(), dnnl::prop_kind::forward_inference,
+                                       dnnl::algorithm::convolution_direct, x, Any(c.filter), bias,
+                                       y, c.strides, c.dilates, c.pad_begin, c.pad_end, attributes);
+    };
+    const auto descriptor = WithLayouts(c, plain_first, make);
+    const memory filter = kernel->Constant(spec, kFilter, 0, c.filter, descriptor.weights_desc());
+    return kernel->Prepare(descriptor,
+                           {Input(kImage, DNNL_ARG_SRC, c.image, descriptor.src_desc()),
+                            Result(0, DNNL_ARG_DST, c.output, descriptor.dst_desc()),
+                            Input(kBias, DNNL_ARG_BIAS, bias), Constant(DNNL_ARG_WEIGHTS, filter)});
+  };
+  const double seconds = PieceSeconds(spec.piece_time, spec.pools.Capacity().intra);
+  std::vector<std::pair<Window, PrimitiveKernel::Piece>> prepared;
+  for (const WindowBlock& block :
+       CutWindow(whole, Rows::kOfOutput, ImageSeconds(whole, whole.out_channels), seconds,
+                 spec.pools.Capacity().intra)) {
+    auto found = std::find_if(prepared.begin(), prepared.end(),
+                              [&](const auto& other) { return other.first == block.window; });
+    if (found == prepared.end())
+      found = prepared.insert(found, {block.window, prepare(block.window)});
+    kernel->AddBlock(block, found->second);
+  }
+  return kernel;
+}
+
+}  // namespace cosched::onednn

@@ -1,0 +1,43 @@
+#pragma once
+// What fused nodes do to each element after their convolution, product or scaling, as loops over
+// the definition.
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/kernels/parameters.h"
+
+namespace cosched::reference {
+
+inline float Activate(const Activation& activation, float x) {
+  switch (activation.kind) {
+    case Activation::kNone: return x;
+    case Activation::kRelu: return std::max(x, 0.0f);
+    case Activation::kClip: return std::clamp(x, activation.min, activation.max);
+    case Activation::kSigmoid: return 1 / (1 + std::exp(-x));
+    case Activation::kHardSwish: return x * std::clamp(x / 6 + 0.5f, 0.0f, 1.0f);
+  }
+  return x;
+}
+
+// y = activation(y + bias [+ residual]); residual may be null.
+inline void Finish(const Matrix& p, const Activation& activation, const float* bias,
+                   const float* residual, float* y) {
+  for (int64_t row = 0; row < p.rows; ++row)
+    for (int64_t c = 0; c < p.channels; ++c) {
+      const int64_t at = row * p.channels + c;
+      y[at] = Activate(activation, y[at] + bias[c] + (residual == nullptr ? 0 : residual[at]));
+    }
+}
+
+// y = activation(x * factor + offset).
+inline void Scale(const Matrix& p, const Activation& activation, const float* x,
+                  const float* factor, const float* offset, float* y) {
+  for (int64_t row = 0; row < p.rows; ++row)
+    for (int64_t c = 0; c < p.channels; ++c) {
+      const int64_t at = row * p.channels + c;
+      y[at] = Activate(activation, x[at] * factor[c] + offset[c]);
+    }
+}
+
+}  // namespace cosched::reference

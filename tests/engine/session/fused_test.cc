@@ -1,0 +1,102 @@
+// What the optimiser makes gives the values of the graph that it was made from: with the naive
+// loops, with the fast kernels, in one piece and in many.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <tuple>
+
+#include "engine/graph/optimizer.h"
+#include "small_cnn.h"
+
+namespace cosched {
+namespace {
+
+// Convolutions with norms, residuals and activations of all kinds, branches, a dense layer.
+struct InferenceCnn {
+  static constexpr int64_t kBatch = 3;
+  Graph graph;
+  GraphBuilder builder{&graph};
+  Random random{3};
+  std::vector<std::string> fetches;
+
+  Output Weights(const Shape& shape, double deviation = 0.3) {
+    return builder.Variable("v" + std::to_string(graph.Size()),
+                            RandomTensor(shape, deviation, &random));
+  }
+  Output Norm(Output x) {
+    const int64_t channels = graph.Info(x).shape[3];
+    Tensor variance = RandomTensor({channels}, 0.1, &random);
+    for (int64_t c = 0; c < channels; ++c)
+      variance.Floats()[c] = std::abs(variance.Floats()[c]) + 0.5f;
+    const Output mean = Weights({channels}), offset = Weights({channels});
+    return builder.BatchNorm(x, Weights({channels}, 1), offset, mean,
+                             builder.Variable("variance" + std::to_string(graph.Size()), variance),
+                             false);
+  }
+  Output Conv(Output x, int64_t size, int64_t filters, int stride = 1) {
+    const int64_t channels = graph.Info(x).shape[3];
+    return builder.Conv2D(x, Weights({size, size, channels, filters}), stride, Padding::kSame);
+  }
+
+  InferenceCnn() {
+    Output x = builder.Placeholder("images", {kBatch, 19, 17, 3});
+    x = builder.Relu(Norm(Conv(x, 5, 16, 2)));
+    const Output left = Norm(Conv(x, 3, 24));
+    const Output right = Norm(Conv(x, 1, 24));
+    x = builder.Relu(builder.AddV2(left, right));
+    const Output residual = Norm(Conv(builder.Relu6(Norm(Conv(x, 1, 7))), 3, 24));
+    x = builder.AddV2(x, residual);
+    const Output scaled = builder.Relu(Norm(x));  // No convolution before it.
+    x = builder.AddV2(Conv(scaled, 3, 24), x);    // The residual is read by the norm, too.
+    x = builder.HardSwish(builder.BiasAdd(Conv(x, 1, 40), Weights({40})));
+    x = builder.Reshape(builder.GlobalAveragePool(x), {kBatch, 40});
+    x = builder.Relu(builder.BiasAdd(builder.MatMul(x, Weights({40, 130})), Weights({130})));
+    x = builder.MatMul(x, Weights({130, 5}));
+    fetches = {graph.At(x.node).name};
+    graph.Build();
+  }
+};
+
+std::vector<float> Values(const Graph& graph, const std::vector<std::string>& fetches,
+                          SessionOptions options, int runs = 1) {
+  Session session(graph, options);
+  Random random(5);
+  const Tensor images = RandomTensor({InferenceCnn::kBatch, 19, 17, 3}, 1, &random);
+  std::vector<Tensor> results;
+  for (int i = 0; i < runs; ++i) results = session.Run({{"images", images}}, fetches);
+  return {results[0].Floats(), results[0].Floats() + results[0].Elements()};
+}
+
+void ExpectNear(const std::vector<float>& values, const std::vector<float>& expected) {
+  ASSERT_EQ(values.size(), expected.size());
+  float largest = 0;
+  for (float value : expected) largest = std::max(largest, std::abs(value));
+  for (size_t i = 0; i < values.size(); ++i)
+    EXPECT_NEAR(values[i], expected[i], 2e-5f * largest) << i;
+}
+
+class FusedTest : public testing::TestWithParam<std::tuple<KernelBackend, int>> {};
+
+TEST_P(FusedTest, GivesWhatItWasMadeFrom) {
+  const InferenceCnn cnn;
+  const std::vector<float> expected =
+      Values(cnn.graph, cnn.fetches, {.backend = KernelBackend::kReference});
+  Graph fused;
+  OptimizeForInference(cnn.graph, cnn.fetches, {}, &fused);
+  fused.Build();
+  SessionOptions options;
+  options.backend = std::get<0>(GetParam());
+  options.piece_time = std::chrono::microseconds(std::get<1>(GetParam()));
+  options.intra_op_parallelism_threads = 2;
+  ExpectNear(Values(fused, cnn.fetches, options), expected);
+  ExpectNear(Values(fused, cnn.fetches, options, /*runs=*/3), expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, FusedTest,
+                         testing::Combine(testing::Values(KernelBackend::kFast,
+                                                          KernelBackend::kReference),
+                                          testing::Values(0, 1, 2000)));
+
+}  // namespace
+}  // namespace cosched
