@@ -45,6 +45,7 @@ class Differential {
   Output AddOne(const std::string& op, std::vector<Output> inputs, Attributes attributes = {}) {
     return {Add(op, std::move(inputs), std::move(attributes)), 0};
   }
+  Output AddScalar(float value) { return AddOne("Const", {}, {{"value", Tensor::Scalar(value)}}); }
   // The forward node's own attributes of these names.
   Attributes Copy(Names names) const {
     Attributes attributes;
@@ -62,7 +63,7 @@ class Differential {
   std::vector<Output> result_;
 };
 
-void PassOn(Differential& d) {  // AddV2, AddN
+void PassOn(Differential& d) {  // AddN
   for (size_t i = 0; i < d.Forward().inputs.size(); ++i) {
     if (d.Needs(static_cast<int>(i))) d.Set(static_cast<int>(i), d.Dy());
   }
@@ -115,7 +116,16 @@ void FusedBatchNormGradient(Differential& d) {
   }
 }
 
-void ReluGradient(Differential& d) { d.Set(0, d.AddOne("ReluGrad", {d.Dy(), d.Out()})); }
+// Relu, Relu6, Sigmoid.
+void ActivationGradient(Differential& d) {
+  d.Set(0, d.AddOne(d.Forward().op + "Grad", {d.Dy(), d.Out()}));
+}
+
+void HardSwishGradient(Differential& d) { d.Set(0, d.AddOne("HardSwishGrad", {d.Dy(), d.In(0)})); }
+
+void ClipGradient(Differential& d) {
+  d.Set(0, d.AddOne("ClipByValueGrad", {d.Dy(), d.Out()}, d.Copy({"min", "max"})));
+}
 
 void MaxPoolGradient(Differential& d) {
   d.Set(0, d.AddOne("MaxPoolGrad", {d.In(0), d.Out(), d.Dy()}, d.Copy(kPool)));
@@ -146,20 +156,93 @@ void MatMulGradient(Differential& d) {
   }
 }
 
-void MulGradient(Differential& d) {
-  if (d.Needs(0)) d.Set(0, d.AddOne("Mul", {d.Dy(), d.In(1)}));
-  if (!d.Needs(1)) return;
-  const Output product = d.AddOne("Mul", {d.Dy(), d.In(0)});
-  if (d.InShape(1) == d.InShape(0)) {
-    d.Set(1, product);
+// Sets input i's gradient: the sum of `gradient` over the dimensions along which the input was
+// repeated, as the mean times their size.
+void SetBroadcast(Differential& d, int i, Output gradient) {
+  const Shape &input = d.InShape(i), &output = d.OutShape();
+  Ints axes;
+  for (int axis = 0; axis < output.Rank(); ++axis) {
+    const int of_input = axis - (output.Rank() - input.Rank());
+    if (of_input < 0 || input[of_input] != output[axis]) axes.push_back(axis);
+  }
+  if (axes.empty()) {
+    d.Set(i, gradient);
     return;
   }
-  // b is a scalar: the sum of the products, as their mean times their number.
-  Ints axes;
-  for (int axis = 0; axis < d.InShape(0).Rank(); ++axis) axes.push_back(axis);
-  const Output mean = d.AddOne("Mean", {product}, {{"axes", axes}});
-  const auto elements = static_cast<float>(d.InShape(0).Elements());
-  d.Set(1, d.AddOne("Mul", {mean, d.AddOne("Const", {}, {{"value", Tensor::Scalar(elements)}})}));
+  const Ints sizes = input.Sizes();
+  const auto repeats = static_cast<float>(output.Elements()) / static_cast<float>(input.Elements());
+  Output sum = d.AddOne("Mean", {gradient}, {{"axes", axes}});
+  sum = d.AddOne("Mul", {sum, d.AddScalar(repeats)});
+  d.Set(i, d.AddOne("Reshape", {sum}, {{"shape", sizes}}));
+}
+
+void AddGradient(Differential& d) {
+  for (int i = 0; i < 2; ++i) {
+    if (d.Needs(i)) SetBroadcast(d, i, d.Dy());
+  }
+}
+
+void SubGradient(Differential& d) {
+  if (d.Needs(0)) SetBroadcast(d, 0, d.Dy());
+  if (d.Needs(1)) SetBroadcast(d, 1, d.AddOne("Mul", {d.Dy(), d.AddScalar(-1)}));
+}
+
+void MulGradient(Differential& d) {
+  for (int i = 0; i < 2; ++i) {
+    if (d.Needs(i)) SetBroadcast(d, i, d.AddOne("Mul", {d.Dy(), d.In(1 - i)}));
+  }
+}
+
+// y = a / b: dy/da = 1 / b, dy/db = -y / b.
+void RealDivGradient(Differential& d) {
+  if (!d.Needs(0) && !d.Needs(1)) return;
+  const Output quotient = d.AddOne("RealDiv", {d.Dy(), d.In(1)});
+  if (d.Needs(0)) SetBroadcast(d, 0, quotient);
+  if (!d.Needs(1)) return;
+  const Output product = d.AddOne("Mul", {quotient, d.Out()});
+  SetBroadcast(d, 1, d.AddOne("Mul", {product, d.AddScalar(-1)}));
+}
+
+void ConcatGradient(Differential& d) {
+  const auto axis = static_cast<size_t>(GetAttribute<int64_t>(d.Forward(), "axis"));
+  Ints begin(static_cast<size_t>(d.OutShape().Rank()), 0);
+  for (int i = 0; i < static_cast<int>(d.Forward().inputs.size()); ++i) {
+    const Ints size = d.InShape(i).Sizes();
+    if (d.Needs(i)) d.Set(i, d.AddOne("Slice", {d.Dy()}, {{"begin", begin}, {"size", size}}));
+    begin[axis] += size[axis];
+  }
+}
+
+void SliceGradient(Differential& d) {
+  const auto& begin = GetAttribute<Ints>(d.Forward(), "begin");
+  Ints paddings;
+  for (int i = 0; i < d.OutShape().Rank(); ++i) {
+    const int64_t before = begin[static_cast<size_t>(i)];
+    paddings.push_back(before);
+    paddings.push_back(d.InShape(0)[i] - before - d.OutShape()[i]);
+  }
+  d.Set(0, d.AddOne("Pad", {d.Dy()}, {{"paddings", paddings}}));
+}
+
+void PadGradient(Differential& d) {
+  const auto& paddings = GetAttribute<Ints>(d.Forward(), "paddings");
+  Ints begin;
+  for (size_t i = 0; i < paddings.size(); i += 2) begin.push_back(paddings[i]);
+  const Ints size = d.InShape(0).Sizes();
+  d.Set(0, d.AddOne("Slice", {d.Dy()}, {{"begin", begin}, {"size", size}}));
+}
+
+void TransposeGradient(Differential& d) {
+  const auto& perm = GetAttribute<Ints>(d.Forward(), "perm");
+  Ints inverse(perm.size());
+  for (size_t i = 0; i < perm.size(); ++i)
+    inverse[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
+  d.Set(0, d.AddOne("Transpose", {d.Dy()}, {{"perm", inverse}}));
+}
+
+void LocalResponseGradient(Differential& d) {
+  d.Set(0, d.AddOne("LRNGrad", {d.Dy(), d.In(0), d.Out()},
+                    d.Copy({"depth_radius", "bias", "alpha", "beta"})));
 }
 
 // dlogits = backprop * dloss, dloss [N] repeated over the classes. The outer product with ones
@@ -186,14 +269,25 @@ const std::map<std::string_view, GradientFunction>& Table() {
       {"Conv2DBackpropInput", Conv2DBackpropInputGradient},
       {"BiasAdd", BiasAddGradient},
       {"FusedBatchNormV3", FusedBatchNormGradient},
-      {"Relu", ReluGradient},
+      {"Relu", ActivationGradient},
+      {"Relu6", ActivationGradient},
+      {"Sigmoid", ActivationGradient},
+      {"HardSwish", HardSwishGradient},
+      {"ClipByValue", ClipGradient},
+      {"LRN", LocalResponseGradient},
+      {"ConcatV2", ConcatGradient},
+      {"Slice", SliceGradient},
+      {"Pad", PadGradient},
+      {"Transpose", TransposeGradient},
       {"MaxPool", MaxPoolGradient},
       {"AvgPool", AvgPoolGradient},
       {"Mean", MeanGradient},
       {"MatMul", MatMulGradient},
-      {"AddV2", PassOn},
-      {"AddN", PassOn},
+      {"AddV2", AddGradient},
+      {"Sub", SubGradient},
       {"Mul", MulGradient},
+      {"RealDiv", RealDivGradient},
+      {"AddN", PassOn},
       {"SparseSoftmaxCrossEntropyWithLogits", SparseSoftmaxCrossEntropyGradient},
   };
   return table;

@@ -14,17 +14,23 @@ using KernelFactory = std::unique_ptr<Kernel>(const KernelSpec& spec);
 namespace onednn {
 KernelFactory MakeConv2D, MakeConv2DBackpropInput, MakeConv2DBackpropFilter;
 KernelFactory MakeFusedBatchNorm, MakeFusedBatchNormGrad;
-KernelFactory MakeRelu, MakeReluGrad;
+KernelFactory MakeRelu, MakeReluGrad, MakeRelu6, MakeRelu6Grad;
+KernelFactory MakeClipByValue, MakeClipByValueGrad;
+KernelFactory MakeSigmoid, MakeSigmoidGrad, MakeHardSwish, MakeHardSwishGrad;
 KernelFactory MakeMaxPool, MakeAvgPool, MakeAvgPoolGrad;
 KernelFactory MakeMatMul;
 KernelFactory MakeFusedConv2D, MakeFusedMatMul;
+KernelFactory MakeTranspose;
+KernelFactory MakeMean;  // Over axes that take turns with others; by Eigen's factory.
 }  // namespace onednn
 
 namespace eigen {
-KernelFactory MakeAddN, MakeAddV2, MakeMul;
+KernelFactory MakeAddN, MakeAddV2, MakeSub, MakeMul, MakeRealDiv;
 KernelFactory MakeBiasAdd, MakeBiasAddGrad;
 KernelFactory MakeBatchNormPieces, MakeBatchNormGradPieces;  // Training; by oneDNN's factories.
 KernelFactory MakeMaxPoolGrad;
+KernelFactory MakeLocalResponse, MakeLocalResponseGrad;
+KernelFactory MakeConcat, MakeSlice, MakePad;
 KernelFactory MakeMean, MakeMeanGrad;
 KernelFactory MakeSoftmax, MakeSparseSoftmaxCrossEntropy;
 KernelFactory MakeApplyMomentum, MakeAssignMovingAverage;

@@ -44,32 +44,32 @@ constexpr Entry kTable[] = {
      /*cheap=*/true},
     {"Relu", onednn::MakeRelu, reference::MakeRelu, kElements},
     {"ReluGrad", onednn::MakeReluGrad, reference::MakeReluGrad, kElements},
-    {"Relu6", reference::MakeRelu6, reference::MakeRelu6, kElements},
-    {"Relu6Grad", reference::MakeRelu6Grad, reference::MakeRelu6Grad, kElements},
-    {"Sigmoid", reference::MakeSigmoid, reference::MakeSigmoid, kElements},
-    {"SigmoidGrad", reference::MakeSigmoidGrad, reference::MakeSigmoidGrad, kElements},
-    {"HardSwish", reference::MakeHardSwish, reference::MakeHardSwish, kElements},
-    {"HardSwishGrad", reference::MakeHardSwishGrad, reference::MakeHardSwishGrad, kElements},
-    {"ClipByValue", reference::MakeClipByValue, reference::MakeClipByValue, kElements},
-    {"ClipByValueGrad", reference::MakeClipByValueGrad, reference::MakeClipByValueGrad, kElements},
-    {"ConcatV2", reference::MakeConcat, reference::MakeConcat, kNever},
-    {"Slice", reference::MakeSlice, reference::MakeSlice, kNever},
-    {"Pad", reference::MakePad, reference::MakePad, kNever},
-    {"Transpose", reference::MakeTranspose, reference::MakeTranspose, kNever},
-    {"LRN", reference::MakeLocalResponse, reference::MakeLocalResponse, Items(0b1)},
-    {"LRNGrad", reference::MakeLocalResponseGrad, reference::MakeLocalResponseGrad, Items(0b111)},
+    {"Relu6", onednn::MakeRelu6, reference::MakeRelu6, kElements},
+    {"Relu6Grad", onednn::MakeRelu6Grad, reference::MakeRelu6Grad, kElements},
+    {"Sigmoid", onednn::MakeSigmoid, reference::MakeSigmoid, kElements},
+    {"SigmoidGrad", onednn::MakeSigmoidGrad, reference::MakeSigmoidGrad, kElements},
+    {"HardSwish", onednn::MakeHardSwish, reference::MakeHardSwish, kElements},
+    {"HardSwishGrad", onednn::MakeHardSwishGrad, reference::MakeHardSwishGrad, kElements},
+    {"ClipByValue", onednn::MakeClipByValue, reference::MakeClipByValue, kElements},
+    {"ClipByValueGrad", onednn::MakeClipByValueGrad, reference::MakeClipByValueGrad, kElements},
+    {"ConcatV2", eigen::MakeConcat, reference::MakeConcat, kNever},
+    {"Slice", eigen::MakeSlice, reference::MakeSlice, kNever},
+    {"Pad", eigen::MakePad, reference::MakePad, kNever},
+    {"Transpose", onednn::MakeTranspose, reference::MakeTranspose, Items(0b1)},
+    {"LRN", eigen::MakeLocalResponse, reference::MakeLocalResponse, kNever},
+    {"LRNGrad", eigen::MakeLocalResponseGrad, reference::MakeLocalResponseGrad, kNever},
     {"MaxPool", onednn::MakeMaxPool, reference::MakeMaxPool, Items(0b1)},
     {"MaxPoolGrad", eigen::MakeMaxPoolGrad, reference::MakeMaxPoolGrad, Items(0b111)},
     {"AvgPool", onednn::MakeAvgPool, reference::MakeAvgPool, Items(0b1)},
     {"AvgPoolGrad", onednn::MakeAvgPoolGrad, reference::MakeAvgPoolGrad, Items(0b1)},
     {"Mean", eigen::MakeMean, reference::MakeMean, Items(0b1), /*cheap=*/true},
-    {"MeanGrad", eigen::MakeMeanGrad, reference::MakeMeanGrad, Items(0b1)},
+    {"MeanGrad", eigen::MakeMeanGrad, reference::MakeMeanGrad, kNever},
     {"MatMul", onednn::MakeMatMul, reference::MakeMatMul, kNever},
-    {"AddV2", eigen::MakeAddV2, reference::MakeAddV2, kElements},
-    {"Sub", reference::MakeSub, reference::MakeSub, kElements},
-    {"RealDiv", reference::MakeRealDiv, reference::MakeRealDiv, kElements},
+    {"AddV2", eigen::MakeAddV2, reference::MakeAddV2, kNever},
+    {"Sub", eigen::MakeSub, reference::MakeSub, kNever},
+    {"RealDiv", eigen::MakeRealDiv, reference::MakeRealDiv, kNever},
     {"AddN", eigen::MakeAddN, reference::MakeAddN, kElements},
-    {"Mul", eigen::MakeMul, reference::MakeMul, kElements},
+    {"Mul", eigen::MakeMul, reference::MakeMul, kNever},
     {"Softmax", eigen::MakeSoftmax, reference::MakeSoftmax, Items(0b1, 0b1, kExponential),
      /*cheap=*/true},
     {"SparseSoftmaxCrossEntropyWithLogits", eigen::MakeSparseSoftmaxCrossEntropy,
@@ -86,12 +86,13 @@ const Entry* Find(std::string_view op) {
   return found == std::end(kTable) ? nullptr : found;
 }
 
-// Statistics and means of the whole batch.
+// Statistics and means of the whole batch, and transpositions that take its images apart.
 bool IsOverTheBatch(const Node& node) {
   using Axes = std::vector<int64_t>;
   const Axes axes = GetAttributeOr<Axes>(node, "axes", {});
+  const Axes perm = GetAttributeOr<Axes>(node, "perm", {});
   return GetAttributeOr<bool>(node, "is_training", false) ||
-         std::find(axes.begin(), axes.end(), 0) != axes.end();
+         std::find(axes.begin(), axes.end(), 0) != axes.end() || (!perm.empty() && perm[0] != 0);
 }
 
 }  // namespace

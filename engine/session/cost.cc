@@ -32,7 +32,9 @@ double EstimateCost(const Node& node, const std::vector<OutputInfo>& inputs) {
   }
   if (node.op == "Reshape" || node.op == "NoOp") return 0;
   double elements = 0;
-  for (const OutputInfo& input : inputs) elements += Elements(input);
+  if (node.op != "Slice") {  // Reads as much as it writes, however large its input is.
+    for (const OutputInfo& input : inputs) elements += Elements(input);
+  }
   for (const OutputInfo& output : node.outputs) elements += Elements(output);
   return kElement * elements;
 }

@@ -102,7 +102,7 @@ std::unique_ptr<Kernel> MakeBiasAddGrad(const KernelSpec& spec) {
 
 std::unique_ptr<Kernel> MakeMean(const KernelSpec& spec) {
   const auto middle = AsMiddle(ReadMean(spec.node, spec.inputs[0].shape));
-  if (!middle) return reference::MakeMean(spec);
+  if (!middle) return onednn::MakeMean(spec);
   return KernelFrom([factor = 1.0f / static_cast<float>(middle->middle),
                      sum = MiddleSum(*middle)](KernelContext& context) mutable {
     sum.Compute(context.pools, In(context, 0), factor, Out(context, 0));

@@ -1,4 +1,4 @@
-// AddV2, AddN, and the ops that update variables. Blocks stay in the first-level cache between the
+// AddN, and the ops that update variables. Blocks stay in the first-level cache between the
 // expressions on them, so each tensor crosses memory once however many terms or steps an op has.
 // (oneDNN's sum is plain C++, not generated code.)
 
@@ -37,11 +37,6 @@ std::unique_ptr<Kernel> MakeAddN(const KernelSpec& spec) {
         chunk += ConstArray(In(context, i) + at, length);
     });
   });
-}
-
-std::unique_ptr<Kernel> MakeAddV2(const KernelSpec& spec) {
-  const bool alike = spec.inputs[0].shape == spec.inputs[1].shape;
-  return alike ? MakeAddN(spec) : reference::MakeAddV2(spec);
 }
 
 std::unique_ptr<Kernel> MakeApplyMomentum(const KernelSpec& spec) {

@@ -119,6 +119,14 @@ inline void ExpectClose(const Tensor& expected, const Tensor& actual, float tole
     ASSERT_NEAR(expected.Floats()[i], actual.Floats()[i], tolerance * scale) << "element " << i;
 }
 
+// Outputs, and inputs: variables that the op writes.
+inline void ExpectAllClose(const OpRun& expected, const OpRun& actual) {
+  for (size_t i = 0; i < expected.Outputs().size(); ++i)
+    ExpectClose(expected.Outputs()[i], actual.Outputs()[i]);
+  for (size_t i = 0; i < expected.Inputs().size(); ++i)
+    ExpectClose(expected.Inputs()[i], actual.Inputs()[i]);
+}
+
 inline bool SameBits(const Tensor& a, const Tensor& b) {
   return a.Bytes() == b.Bytes() && std::memcmp(a.Data(), b.Data(), a.Bytes()) == 0;
 }

@@ -2,6 +2,7 @@
 // Every op in awkward shapes (no multiple of anything) and in those of ResNet-20 and LeNet, both
 // paddings.
 
+#include <set>
 #include <span>
 
 #include "tests/engine/kernels/kernel_fixture.h"
@@ -345,6 +346,21 @@ inline const std::vector<OpCase>& AllCases() {
     AddLosses(&all);
     return all;
   }();
+  return cases;
+}
+
+// Each op with its cases: one test an op, since each is a process of its own that draws them all.
+inline std::vector<std::string> OpsWithCases() {
+  std::set<std::string> ops;
+  for (const OpCase& c : AllCases()) ops.insert(c.op);
+  return {ops.begin(), ops.end()};
+}
+
+inline std::vector<OpCase> CasesOf(const std::string& op) {
+  std::vector<OpCase> cases;
+  for (const OpCase& c : AllCases()) {
+    if (c.op == op) cases.push_back(c);
+  }
   return cases;
 }
 

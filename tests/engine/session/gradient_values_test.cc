@@ -94,6 +94,59 @@ TEST_P(GradientValuesTest, OfConvolutions) {
   ExpectAllMatch(Weighted(builder_.Conv2D(x, Weights("valid", {2, 3, 4, 2}), 1, Padding::kValid)));
 }
 
+TEST_P(GradientValuesTest, OfConvolutionsInGroupsWithExplicitPaddings) {
+  Output x = Weights("image", {2, 7, 6, 4});
+  x = builder_.Conv2D(x, Weights("depthwise", {3, 3, 1, 8}), {.padding = Padding::kSame});
+  x = builder_.Conv2D(x, Weights("groups", {2, 3, 4, 6}),
+                      {.stride = {2, 1},
+                       .padding = Padding::kExplicit,
+                       .explicit_paddings = {0, 1, 2, 1},
+                       .dilations = {2, 1}});
+  ExpectAllMatch(Weighted(x));
+}
+
+TEST_P(GradientValuesTest, OfTransposedConvolutions) {
+  const Output x = Weights("x", {2, 3, 4, 6});
+  const ConvolutionOptions options{
+      .stride = 2, .padding = Padding::kExplicit, .explicit_paddings = {1, 0, 1, 1}};
+  ExpectAllMatch(Weighted(
+      builder_.Conv2DBackpropInput(Weights("filter", {3, 3, 2, 6}), x, {2, 6, 8, 4}, options)));
+}
+
+TEST_P(GradientValuesTest, OfBroadcastArithmetic) {
+  const Output x = Weights("x", {3, 2, 4}), row = Weights("row", {4});
+  const Output column = Weights("column", {2, 1}), scalar = Weights("scalar", {});
+  const Output two = builder_.Const("two", Filled({}, 2));
+  Output sum = builder_.AddV2(builder_.Mul(column, x), row);
+  sum = builder_.Sub(builder_.Mul(sum, scalar), builder_.Mul(row, column));
+  ExpectAllMatch(Weighted(
+      builder_.RealDiv(sum, builder_.AddV2(builder_.Sub(two, builder_.Mul(column, row)), scalar))));
+}
+
+TEST_P(GradientValuesTest, OfArrays) {
+  const Output x = Weights("x", {2, 3, 4}), y = Weights("y", {2, 2, 4});
+  Output joined = builder_.ConcatV2({x, y, x}, 1);
+  joined = builder_.Slice(joined, {0, 1, 1}, {2, 6, 2});
+  joined = builder_.Transpose(joined, {2, 0, 1});
+  joined = builder_.Pad(joined, {1, 0, 0, 2, 1, 1}, 0.5f);
+  joined = builder_.Mul(joined, builder_.Mean(joined, {0, 2}, /*keep_dims=*/true));
+  ExpectAllMatch(Weighted(builder_.Mean(joined, {1}, /*keep_dims=*/false)));
+}
+
+// Far from the kinks of the clipped ones.
+TEST_P(GradientValuesTest, OfActivations) {
+  const Output x = Weights("x", {4, 5});
+  const Output four = builder_.Const("four", Filled({}, 4));
+  Output y = builder_.AddV2(builder_.HardSwish(x), builder_.Sigmoid(x));
+  y = builder_.AddV2(y, builder_.Relu6(builder_.AddV2(four, x)));
+  ExpectAllMatch(Weighted(builder_.AddV2(y, builder_.ClipByValue(x, -2, 2))));
+}
+
+TEST_P(GradientValuesTest, OfLocalResponse) {
+  ExpectAllMatch(Weighted(builder_.LocalResponseNormalization(
+      Weights("x", {2, 2, 3, 7}), {.depth_radius = 2, .bias = 2, .alpha = 0.5f, .beta = 0.75f})));
+}
+
 TEST_P(GradientValuesTest, OfMatMulForEveryTransposition) {
   Output sum;
   for (const bool ta : {false, true}) {
