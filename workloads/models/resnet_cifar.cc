@@ -12,15 +12,15 @@
 namespace cosched {
 namespace {
 
-Output BasicBlock(GraphBuilder& builder, Layers& layers, Output input, const std::string& block,
-                  int filters, int stride, bool project) {
-  Output x = layers.Conv(input, block + "/conv1", 3, filters, stride, Padding::kSame);
+Output BasicBlock(GraphBuilder& builder, const Layers& layers, Output input,
+                  const std::string& block, int filters, int stride, bool project) {
+  Output x = layers.Conv(input, block + "/conv1", 3, filters, {.stride = stride});
   x = builder.Relu(layers.BatchNorm(x, block + "/bn1"));
-  x = layers.Conv(x, block + "/conv2", 3, filters, 1, Padding::kSame);
+  x = layers.Conv(x, block + "/conv2", 3, filters);
   x = layers.BatchNorm(x, block + "/bn2");
   Output shortcut = input;
   if (project) {
-    shortcut = layers.Conv(input, block + "/shortcut", 1, filters, stride, Padding::kSame);
+    shortcut = layers.Conv(input, block + "/shortcut", 1, filters, {.stride = stride});
     shortcut = layers.BatchNorm(shortcut, block + "/shortcut_bn");
   }
   return builder.Relu(builder.AddV2(x, shortcut));
@@ -28,8 +28,8 @@ Output BasicBlock(GraphBuilder& builder, Layers& layers, Output input, const std
 
 Output BuildResnet(GraphBuilder& builder, Output images, bool training, uint64_t seed,
                    int blocks_per_stage) {
-  Layers layers(&builder, training, seed);
-  Output x = layers.Conv(images, "conv1", 3, 16, 1, Padding::kSame);
+  const Layers layers(&builder, training, seed);
+  Output x = layers.Conv(images, "conv1", 3, 16);
   x = builder.Relu(layers.BatchNorm(x, "bn1"));
   for (int stage = 0; stage < 3; ++stage) {
     for (int i = 0; i < blocks_per_stage; ++i) {
@@ -38,8 +38,7 @@ Output BuildResnet(GraphBuilder& builder, Output images, bool training, uint64_t
       x = BasicBlock(builder, layers, x, block, 16 << stage, stride, i == 0);
     }
   }
-  constexpr double kSmall = 0.01;  // Near-uniform first predictions, as in TensorFlow's model.
-  return layers.Dense(builder.GlobalAveragePool(x), "fc", 10, kSmall);
+  return layers.Logits(builder.GlobalAveragePool(x), "fc", 10);
 }
 
 }  // namespace
