@@ -14,9 +14,6 @@
 namespace cosched {
 namespace {
 
-constexpr char kImages[] = "images";
-constexpr char kLabels[] = "labels";
-constexpr char kTrain[] = "train";
 
 std::string Describe(const Shape& image, int classes) {
   return image.ToString() + " images in " + std::to_string(classes) + " classes";
@@ -87,38 +84,6 @@ struct Batch {
   int64_t image_elements;
 };
 
-// A model's graph for one mode and the session that runs it.
-struct Program {
-  Program(const ModelInfo& model, Mode mode, const JobSettings& settings) {
-    GraphBuilder builder(&graph);
-    const Shape shape = {settings.batch, model.image[0], model.image[1], model.image[2]};
-    const Output images = builder.Placeholder(kImages, shape);
-    const Output logits = model.build(builder, images, mode == Mode::kTrain, settings.seed);
-    if (mode == Mode::kTrain) {
-      AddTraining(model, &builder, logits);
-    } else {
-      fetches = {graph.At(builder.Softmax(logits).node).name};
-    }
-    graph.Build();
-    session = std::make_unique<Session>(graph, settings.session);
-  }
-
-  void AddTraining(const ModelInfo& model, GraphBuilder* builder, Output logits) {
-    const Shape batch = {graph.Info(logits).shape[0]};
-    const Output labels = builder->Placeholder(kLabels, batch, DataType::kInt32);
-    const NodeId entropy = builder->SparseSoftmaxCrossEntropyWithLogits(logits, labels);
-    const Output loss = builder->MeanAll({entropy, 0});
-    const std::vector<Output>& variables = builder->TrainableVariables();
-    builder->ApplyMomentum(variables, builder->Gradients(loss, variables), model.learning_rate,
-                           model.momentum, model.weight_decay, kTrain);
-    fetches = {graph.At(logits.node).name, graph.At(loss.node).name, kTrain};
-  }
-
-  Graph graph;  // The session refers to it.
-  std::unique_ptr<Session> session;
-  std::vector<std::string> fetches;  // Scores first; when training, then the loss and the update.
-};
-
 // In the first `rows` rows: how many highest scores are at the label.
 int CountCorrect(const Tensor& scores, const Tensor& labels, int rows) {
   const int64_t classes = scores.GetShape()[1];
@@ -132,17 +97,6 @@ int CountCorrect(const Tensor& scores, const Tensor& labels, int rows) {
 
 }  // namespace
 
-std::string_view ToString(Mode mode) { return mode == Mode::kTrain ? "train" : "infer"; }
-
-bool ParseMode(std::string_view text, Mode* result) {
-  for (Mode mode : {Mode::kTrain, Mode::kInfer}) {
-    if (text != ToString(mode)) continue;
-    *result = mode;
-    return true;
-  }
-  return false;
-}
-
 struct TrainingJob::Impl {
   Impl(const JobSettings& job_settings, std::shared_ptr<const ModelInfo> opened,
        std::unique_ptr<Dataset> own, const Dataset& data)
@@ -152,25 +106,26 @@ struct TrainingJob::Impl {
         dataset(data),
         order(dataset.Size(), settings.batch, settings.seed),
         batch(settings.batch, model->image),
-        program(*model, settings.mode, settings) {}
+        program(*model, settings.mode, settings.batch, settings.seed, settings.session) {}
 
   // The session to infer with, holding the weights of now.
   Session& InferenceSession() {
-    if (settings.mode == Mode::kInfer) return *program.session;
+    if (settings.mode == Mode::kInfer) return program.session();
     if (evaluation == nullptr) {
-      evaluation = std::make_unique<Program>(*model, Mode::kInfer, settings);
+      evaluation = std::make_unique<ModelProgram>(*model, Mode::kInfer, settings.batch,
+                                                  settings.seed, settings.session);
     }
-    for (const std::string& name : evaluation->session->VariableNames()) {
-      evaluation->session->SetVariable(name, program.session->Variable(name));
+    for (const std::string& name : evaluation->session().VariableNames()) {
+      evaluation->session().SetVariable(name, program.session().Variable(name));
     }
-    return *evaluation->session;
+    return evaluation->session();
   }
 
   // Gives a session the job's cores of the moment, so that evaluation stays within the grant, too;
   // waits while paused.
   void FollowCores(Session* session) {
-    if (session == program.session.get()) return;
-    const ThreadPools& leader = program.session->Pools();
+    if (session == &program.session()) return;
+    const ThreadPools& leader = program.session().Pools();
     while (leader.Current().inter == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     const CpuSet cores = leader.Cores();
     const Split split = leader.Current();
@@ -185,8 +140,8 @@ struct TrainingJob::Impl {
   const Dataset& dataset;
   EpochOrder order;
   Batch batch;
-  Program program;
-  std::unique_ptr<Program> evaluation;  // Of a training job; made by the first Accuracy().
+  ModelProgram program;
+  std::unique_ptr<ModelProgram> evaluation;  // Of a training job; made by the first Accuracy().
   int64_t steps = 0;
 };
 
@@ -211,10 +166,10 @@ StepResult TrainingJob::Step() {
   Impl& job = *impl_;
   int row = 0;
   for (int64_t index : job.order.Next()) job.batch.Read(job.dataset, index, row++);
-  Feeds feeds = {{kImages, job.batch.images}};
+  Feeds feeds = {{ModelProgram::kImages, job.batch.images}};
   const bool training = job.settings.mode == Mode::kTrain;
-  if (training) feeds.emplace_back(kLabels, job.batch.labels);
-  const std::vector<Tensor> results = job.program.session->Run(feeds, job.program.fetches);
+  if (training) feeds.emplace_back(ModelProgram::kLabels, job.batch.labels);
+  const std::vector<Tensor> results = job.program.session().Run(feeds, job.program.fetches());
   ++job.steps;
   return {.loss = training ? results[1].Floats()[0] : 0,
           .correct = CountCorrect(results[0], job.batch.labels, row),
@@ -230,7 +185,7 @@ double TrainingJob::Accuracy(const Dataset& dataset) {
   CheckFits(*job.model, 1, dataset);
   Session& session = job.InferenceSession();
   const std::vector<std::string>& fetches =
-      job.evaluation != nullptr ? job.evaluation->fetches : job.program.fetches;
+      job.evaluation != nullptr ? job.evaluation->fetches() : job.program.fetches();
   int64_t correct = 0;
   for (int64_t first = 0; first < dataset.Size(); first += job.settings.batch) {
     // The last batch may be short; the graph's shape is fixed, so its other rows keep old images
@@ -239,12 +194,13 @@ double TrainingJob::Accuracy(const Dataset& dataset) {
         static_cast<int>(std::min<int64_t>(job.settings.batch, dataset.Size() - first));
     for (int row = 0; row < rows; ++row) job.batch.Read(dataset, first + row, row);
     job.FollowCores(&session);
-    const std::vector<Tensor> results = session.Run({{kImages, job.batch.images}}, fetches);
+    const std::vector<Tensor> results =
+        session.Run({{ModelProgram::kImages, job.batch.images}}, fetches);
     correct += CountCorrect(results[0], job.batch.labels, rows);
   }
   return static_cast<double>(correct) / static_cast<double>(dataset.Size());
 }
 
-Session& TrainingJob::session() { return *impl_->program.session; }
+Session& TrainingJob::session() { return impl_->program.session(); }
 
 }  // namespace cosched

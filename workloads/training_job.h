@@ -9,12 +9,9 @@
 
 #include "engine/session/session.h"
 #include "workloads/dataset.h"
+#include "workloads/program.h"
 
 namespace cosched {
-
-enum class Mode { kTrain, kInfer };
-std::string_view ToString(Mode mode);  // "train", "infer"
-bool ParseMode(std::string_view text, Mode* result);
 
 struct JobSettings {
   std::string model = "resnet20";

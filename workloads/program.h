@@ -1,0 +1,47 @@
+#pragma once
+// A model's graph for one mode and one batch size, and the session that runs it. Every graph that
+// measures, trains or infers with a model is made here, so that what is done to inference graphs is
+// done once. Called by training jobs and the engine's benchmark. As thread-safe as a session.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/graph/graph.h"
+#include "engine/session/session.h"
+#include "workloads/model.h"
+
+namespace cosched {
+
+enum class Mode { kTrain, kInfer };
+std::string_view ToString(Mode mode);  // "train", "infer"
+bool ParseMode(std::string_view text, Mode* result);
+
+class ModelProgram {
+ public:
+  static constexpr char kImages[] =
+      "images";  // Placeholders: float [batch, height, width, channels]
+  static constexpr char kLabels[] = "labels";  // … and, when training, int32 [batch].
+
+  // REQUIRES: batch >= 1.
+  ModelProgram(const ModelInfo& model, Mode mode, int batch, uint64_t seed,
+               const SessionOptions& options);
+  ModelProgram(const ModelProgram&) = delete;
+  ModelProgram& operator=(const ModelProgram&) = delete;
+
+  // Scores first; when training, then the loss and the update of the weights.
+  const std::vector<std::string>& fetches() const { return fetches_; }
+  const Graph& graph() const { return graph_; }
+  Session& session() { return *session_; }
+
+ private:
+  void AddTraining(const ModelInfo& model, GraphBuilder* builder, Output logits);
+
+  Graph graph_;  // The session refers to it.
+  std::unique_ptr<Session> session_;
+  std::vector<std::string> fetches_;
+};
+
+}  // namespace cosched
