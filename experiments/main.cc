@@ -6,6 +6,7 @@
 
 #include "engine/base/error.h"
 #include "experiments/build_info.h"
+#include "experiments/cli/bench.h"
 #include "experiments/cli/calibrate.h"
 #include "experiments/cli/compare.h"
 #include "experiments/cli/ctl.h"
@@ -45,6 +46,7 @@ int main(int argc, char** argv) {
   cosched::AddTenantCommand(app, &exit_code);
   cosched::AddCtlCommand(app, &exit_code);
   cosched::AddTraceCommand(app, &exit_code);
+  cosched::AddBenchCommand(app, &exit_code);
   cosched::AddListCommand(app, &exit_code);
   cosched::AddDoctorCommand(app, &exit_code);
   try {

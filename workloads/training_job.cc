@@ -14,7 +14,6 @@
 namespace cosched {
 namespace {
 
-
 std::string Describe(const Shape& image, int classes) {
   return image.ToString() + " images in " + std::to_string(classes) + " classes";
 }

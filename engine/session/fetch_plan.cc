@@ -153,6 +153,20 @@ bool FetchPlan::RunPiece(TaskAtPiece next) {
   return next.piece + 1 < step.kernel->Pieces();
 }
 
+std::vector<NodeTime> FetchPlan::RunInOrder() {
+  std::vector<NodeTime> times;
+  times.reserve(steps_.size());
+  auto before = std::chrono::steady_clock::now();
+  for (int task : tasks_.Order()) {
+    TaskAtPiece next{task, 0};
+    while (RunPiece(next)) ++next.piece;
+    const auto after = std::chrono::steady_clock::now();
+    times.push_back({steps_[static_cast<size_t>(task)].node, after - before});
+    before = after;
+  }
+  return times;
+}
+
 std::vector<Tensor> FetchPlan::FetchCopies() const {
   std::vector<Tensor> copies;
   for (const Tensor* tensor : fetched_) {

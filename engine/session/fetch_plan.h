@@ -12,6 +12,7 @@
 #include "engine/graph/graph.h"
 #include "engine/kernels/kernel.h"
 #include "engine/kernels/packed_constants.h"
+#include "engine/session/node_time.h"
 #include "engine/session/ready_queue.h"
 #include "engine/session/task_graph.h"
 
@@ -40,7 +41,8 @@ class FetchPlan {
   const std::vector<NodeId>& Placeholders() const { return placeholders_; }  // All must be fed.
   void UpdateViews();  // After feeding, before the run.
   ReadyQueue& Queue() { return *queue_; }
-  bool RunPiece(TaskAtPiece next);  // Whether the task has another piece.
+  bool RunPiece(TaskAtPiece next);     // Whether the task has another piece.
+  std::vector<NodeTime> RunInOrder();  // All of every task, one after the other, here and now.
   std::vector<Tensor> FetchCopies() const;
 
  private:

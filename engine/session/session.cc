@@ -8,6 +8,7 @@
 #include "engine/base/error.h"
 #include "engine/base/topology.h"
 #include "engine/graph/write_order.h"
+#include "engine/pool/run_on_worker.h"
 #include "engine/session/executor.h"
 #include "engine/session/fetch_plan.h"
 
@@ -147,6 +148,16 @@ std::vector<Tensor> Session::Run(const Feeds& feeds, const std::vector<std::stri
   plan.UpdateViews();
   impl_->executor->Run(&plan.Queue(), [&plan](TaskAtPiece next) { return plan.RunPiece(next); });
   return plan.FetchCopies();
+}
+
+std::vector<NodeTime> Session::RunInOrder(const Feeds& feeds,
+                                          const std::vector<std::string>& fetches) {
+  FetchPlan& plan = impl_->PlanFor(fetches);
+  impl_->Feed(feeds, plan);
+  plan.UpdateViews();
+  std::vector<NodeTime> times;
+  RunOnWorker(&impl_->pools.inter(), [&] { times = plan.RunInOrder(); });
+  return times;
 }
 
 void Session::Resize(const CpuSet& cores, Split split) { impl_->pools.Resize(cores, split); }

@@ -15,6 +15,7 @@
 #include "engine/graph/graph.h"
 #include "engine/kernels/kernel.h"
 #include "engine/pool/thread_pools.h"
+#include "engine/session/node_time.h"
 
 namespace cosched {
 
@@ -52,6 +53,11 @@ class Session {
   // wrong shape. The first call with a new list of fetches prepares kernels; later calls with the
   // same list reuse them.
   std::vector<Tensor> Run(const Feeds& feeds, const std::vector<std::string>& fetches);
+
+  // The same run on one inter-op worker with the intra-op helpers, node after node, without queue
+  // and executor: what the kernels alone take, which no order of the nodes can beat where a node
+  // uses all threads. For benchmarks. REQUIRES: no Resize meanwhile.
+  std::vector<NodeTime> RunInOrder(const Feeds& feeds, const std::vector<std::string>& fetches);
 
   // Moves both pools to these cores with this split, or changes a part of what is wanted; takes
   // effect inside running ops. The same as Pools().Resize.

@@ -1,0 +1,142 @@
+#include "experiments/cli/bench.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/error.h"
+#include "engine/base/topology.h"
+#include "experiments/cli/bench_engine.h"
+#include "workloads/model.h"
+
+namespace cosched {
+namespace {
+
+// As text, so that every bad value gets the same kind of message; empty = not given.
+struct BenchArguments {
+  std::vector<std::string> models;
+  std::vector<std::string> batches = {"1"};
+  std::vector<std::string> threads;
+  std::string mode = "infer";
+  std::string inter = "1";
+  std::string repetitions = "5";
+  std::string seconds = "1";
+  bool per_op = false;
+  bool speed_only = false;
+  bool json = false;
+  bool csv = false;
+};
+
+[[noreturn]] void Refuse(std::string_view option, std::string_view value, std::string allowed) {
+  InputErrorDetails details;
+  details.file = "command line";
+  details.key = option;
+  details.problem = fmt::format("\"{}\"", value);
+  details.allowed = std::move(allowed);
+  throw InputError(std::move(details));
+}
+
+template <typename Number>
+Number Parse(std::string_view option, std::string_view text, Number low, Number high) {
+  Number number{};
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || rest != end || !(number >= low && number <= high)) {
+    Refuse(option, text, fmt::format("a number from {} to {}", low, high));
+  }
+  return number;
+}
+
+// The first so many, as a tenant that is granted them.
+CpuSet FirstCores(const Topology& topology, int count) {
+  CpuSet cores;
+  for (int cpu : topology.Cpus()) {
+    if (cores.Count() < count) cores.Add(cpu);
+  }
+  return cores;
+}
+
+std::vector<EngineCell> Cells(const BenchArguments& arguments, const Topology& topology) {
+  constexpr int kLargestBatch = 65536;
+  const int machine = topology.Cpus().Count();
+  std::vector<std::string> models = arguments.models;
+  if (models.empty()) {
+    for (const ModelInfo& model : Models()) models.emplace_back(model.name);
+  }
+  std::vector<std::string> threads = arguments.threads;
+  if (threads.empty()) threads = {std::to_string(machine)};
+  EngineCell cell;
+  if (!ParseMode(arguments.mode, &cell.mode)) Refuse("--mode", arguments.mode, "infer or train");
+  std::vector<EngineCell> cells;
+  for (const std::string& model : models) {
+    cell.model = model;
+    for (const std::string& batch : arguments.batches) {
+      cell.batch = Parse("--batch", batch, 1, kLargestBatch);
+      for (const std::string& count : threads) {
+        cell.cores = FirstCores(topology, Parse("--threads", count, 1, machine));
+        cell.split.inter = Parse("--inter", arguments.inter, 1, cell.cores.Count());
+        cell.split.intra = cell.cores.Count();
+        cells.push_back(cell);
+      }
+    }
+  }
+  return cells;
+}
+
+int BenchEngine(const BenchArguments& arguments) {
+  const Topology topology = Topology::ThisMachine();
+  BenchEngineOptions options;
+  options.cells = Cells(arguments, topology);
+  options.measure.repetitions = Parse("--repetitions", arguments.repetitions, 1, 10'000);
+  options.measure.seconds = Parse("--seconds", arguments.seconds, 0.0, 1e6);
+  options.measure.kernels = !arguments.speed_only;
+  options.peak_seconds = arguments.speed_only ? 0 : 1;
+  options.per_op = arguments.per_op;
+  if (arguments.json) options.format = BenchEngineOptions::Format::kJson;
+  if (arguments.csv) options.format = BenchEngineOptions::Format::kCsv;
+  return RunBenchEngine(options, topology);
+}
+
+}  // namespace
+
+void AddBenchCommand(CLI::App& app, int* exit_code) {
+  CLI::App* bench = app.add_subcommand("bench", "Measure the engine on this machine");
+  bench->require_subcommand(1);
+  CLI::App* engine = bench->add_subcommand(
+      "engine",
+      "Images a second of models, beside what limits them: this machine's peak, and the "
+      "same kernels run back to back. It wants the machine for itself");
+  const auto arguments = std::make_shared<BenchArguments>();
+  const auto list = [engine](const char* name, std::vector<std::string>* values, const char* help) {
+    engine->add_option(name, *values, help)->delimiter(',')->allow_extra_args(false);
+  };
+  list("--model", &arguments->models, "See `cosched list models`; default: all of them");
+  list("--batch", &arguments->batches, "Images a step; default: 1");
+  list("--threads", &arguments->threads, "Cores, one thread on each; default: all");
+  engine->add_option("--mode", arguments->mode, "infer or train")->capture_default_str();
+  engine->add_option("--inter", arguments->inter, "Nodes that may run at once")
+      ->capture_default_str();
+  engine
+      ->add_option("--repetitions", arguments->repetitions,
+                   "Of each cell; what is told is their median")
+      ->capture_default_str();
+  engine->add_option("--seconds", arguments->seconds, "Of a repetition; at least one step")
+      ->capture_default_str();
+  CLI::Option* speed_only =
+      engine->add_flag("--speed-only", arguments->speed_only, "Leave out what limits the speed");
+  engine
+      ->add_flag("--per-op", arguments->per_op,
+                 "Where the kernels' time goes, by type of op and by node")
+      ->excludes(speed_only);
+  CLI::Option* json =
+      engine->add_flag("--json", arguments->json, "A JSON object a cell, one on a line");
+  engine->add_flag("--csv", arguments->csv, "The same as CSV")->excludes(json);
+  engine->callback([arguments, exit_code] { *exit_code = BenchEngine(*arguments); });
+}
+
+}  // namespace cosched

@@ -1,0 +1,12 @@
+#pragma once
+// `cosched bench`: how fast the engine is on this machine. Registered by main.cc.
+
+namespace CLI {
+class App;
+}
+
+namespace cosched {
+
+void AddBenchCommand(CLI::App& app, int* exit_code);
+
+}  // namespace cosched
