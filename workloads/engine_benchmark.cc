@@ -90,8 +90,9 @@ class NodeSums {
 EngineSpeed MeasureEngine(const EngineCell& cell, const Topology& topology,
                           const EngineBenchmarkOptions& options) {
   const std::shared_ptr<const ModelInfo> model = OpenModel(cell.model);
-  ModelProgram program(*model, cell.mode, cell.batch, /*seed=*/1,
-                       BoundSession(cell.split, topology));
+  ModelProgram program(
+      *model,
+      {.mode = cell.mode, .batch = cell.batch, .session = BoundSession(cell.split, topology)});
   Session& session = program.session();
   session.Resize(cell.cores, cell.split);
   const Feeds feeds = RandomBatch(*model, cell.mode, cell.batch);

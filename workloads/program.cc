@@ -1,11 +1,25 @@
 #include "workloads/program.h"
 
 #include "engine/graph/graph_builder.h"
+#include "engine/graph/optimizer.h"
 
 namespace cosched {
 namespace {
 
 constexpr char kTrain[] = "train";
+
+// Returns what to fetch in a step.
+std::vector<std::string> AddTraining(const ModelInfo& model, Output logits, const Graph& graph,
+                                     GraphBuilder* builder) {
+  const Shape batch = {graph.Info(logits).shape[0]};
+  const Output labels = builder->Placeholder(ModelProgram::kLabels, batch, DataType::kInt32);
+  const NodeId entropy = builder->SparseSoftmaxCrossEntropyWithLogits(logits, labels);
+  const Output loss = builder->MeanAll({entropy, 0});
+  const std::vector<Output>& variables = builder->TrainableVariables();
+  builder->ApplyMomentum(variables, builder->Gradients(loss, variables), model.learning_rate,
+                         model.momentum, model.weight_decay, kTrain);
+  return {graph.At(logits.node).name, graph.At(loss.node).name, kTrain};
+}
 
 }  // namespace
 
@@ -20,30 +34,23 @@ bool ParseMode(std::string_view text, Mode* result) {
   return false;
 }
 
-ModelProgram::ModelProgram(const ModelInfo& model, Mode mode, int batch, uint64_t seed,
-                           const SessionOptions& options) {
-  GraphBuilder builder(&graph_);
-  const Output images =
-      builder.Placeholder(kImages, {batch, model.image[0], model.image[1], model.image[2]});
-  const Output logits = model.build(builder, images, mode == Mode::kTrain, seed);
-  if (mode == Mode::kTrain) {
-    AddTraining(model, &builder, logits);
+ModelProgram::ModelProgram(const ModelInfo& model, const ProgramSettings& settings) {
+  const bool training = settings.mode == Mode::kTrain;
+  const bool optimised = !training && !settings.keeps_variables;
+  Graph plain;
+  Graph& graph = optimised ? plain : graph_;
+  GraphBuilder builder(&graph);
+  const Output images = builder.Placeholder(
+      kImages, {settings.batch, model.image[0], model.image[1], model.image[2]});
+  const Output logits = model.build(builder, images, training, settings.seed);
+  if (training) {
+    fetches_ = AddTraining(model, logits, graph, &builder);
   } else {
-    fetches_ = {graph_.At(builder.Softmax(logits).node).name};
+    fetches_ = {graph.At(builder.Softmax(logits).node).name};
   }
+  if (optimised) OptimizeForInference(plain, fetches_, {}, &graph_);
   graph_.Build();
-  session_ = std::make_unique<Session>(graph_, options);
-}
-
-void ModelProgram::AddTraining(const ModelInfo& model, GraphBuilder* builder, Output logits) {
-  const Shape batch = {graph_.Info(logits).shape[0]};
-  const Output labels = builder->Placeholder(kLabels, batch, DataType::kInt32);
-  const NodeId entropy = builder->SparseSoftmaxCrossEntropyWithLogits(logits, labels);
-  const Output loss = builder->MeanAll({entropy, 0});
-  const std::vector<Output>& variables = builder->TrainableVariables();
-  builder->ApplyMomentum(variables, builder->Gradients(loss, variables), model.learning_rate,
-                         model.momentum, model.weight_decay, kTrain);
-  fetches_ = {graph_.At(logits.node).name, graph_.At(loss.node).name, kTrain};
+  session_ = std::make_unique<Session>(graph_, settings.session);
 }
 
 }  // namespace cosched

@@ -1,7 +1,7 @@
 #pragma once
 // A model's graph for one mode and one batch size, and the session that runs it. Every graph that
-// measures, trains or infers with a model is made here, so that what is done to inference graphs is
-// done once. Called by training jobs and the engine's benchmark. As thread-safe as a session.
+// trains or infers with a model is made here, so inference graphs are optimised in one place.
+// Called by training jobs and the engine's benchmark. As thread-safe as a session.
 
 #include <cstdint>
 #include <memory>
@@ -19,15 +19,23 @@ enum class Mode { kTrain, kInfer };
 std::string_view ToString(Mode mode);  // "train", "infer"
 bool ParseMode(std::string_view text, Mode* result);
 
+struct ProgramSettings {
+  Mode mode = Mode::kInfer;
+  int batch = 1;      // At least 1.
+  uint64_t seed = 1;  // Of the initial weights.
+  // For inference: the weights stay variables, for a caller that sets them later; else they are
+  // constants and the graph is optimised (engine/graph/optimizer.h).
+  bool keeps_variables = false;
+  SessionOptions session = {};
+};
+
 class ModelProgram {
  public:
   static constexpr char kImages[] =
       "images";  // Placeholders: float [batch, height, width, channels]
   static constexpr char kLabels[] = "labels";  // … and, when training, int32 [batch].
 
-  // REQUIRES: batch >= 1.
-  ModelProgram(const ModelInfo& model, Mode mode, int batch, uint64_t seed,
-               const SessionOptions& options);
+  ModelProgram(const ModelInfo& model, const ProgramSettings& settings);
   ModelProgram(const ModelProgram&) = delete;
   ModelProgram& operator=(const ModelProgram&) = delete;
 
@@ -37,8 +45,6 @@ class ModelProgram {
   Session& session() { return *session_; }
 
  private:
-  void AddTraining(const ModelInfo& model, GraphBuilder* builder, Output logits);
-
   Graph graph_;  // The session refers to it.
   std::unique_ptr<Session> session_;
   std::vector<std::string> fetches_;

@@ -83,6 +83,13 @@ struct Batch {
   int64_t image_elements;
 };
 
+ProgramSettings ProgramOf(const JobSettings& settings) {
+  return {.mode = settings.mode,
+          .batch = settings.batch,
+          .seed = settings.seed,
+          .session = settings.session};
+}
+
 // In the first `rows` rows: how many highest scores are at the label.
 int CountCorrect(const Tensor& scores, const Tensor& labels, int rows) {
   const int64_t classes = scores.GetShape()[1];
@@ -105,14 +112,16 @@ struct TrainingJob::Impl {
         dataset(data),
         order(dataset.Size(), settings.batch, settings.seed),
         batch(settings.batch, model->image),
-        program(*model, settings.mode, settings.batch, settings.seed, settings.session) {}
+        program(*model, ProgramOf(settings)) {}
 
   // The session to infer with, holding the weights of now.
   Session& InferenceSession() {
     if (settings.mode == Mode::kInfer) return program.session();
     if (evaluation == nullptr) {
-      evaluation = std::make_unique<ModelProgram>(*model, Mode::kInfer, settings.batch,
-                                                  settings.seed, settings.session);
+      ProgramSettings evaluating = ProgramOf(settings);
+      evaluating.mode = Mode::kInfer;
+      evaluating.keeps_variables = true;
+      evaluation = std::make_unique<ModelProgram>(*model, evaluating);
     }
     for (const std::string& name : evaluation->session().VariableNames()) {
       evaluation->session().SetVariable(name, program.session().Variable(name));

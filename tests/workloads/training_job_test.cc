@@ -200,14 +200,13 @@ TEST(TrainingJobTest, AccuracyWaitsWhilePausedAndGoesOn) {
   EXPECT_EQ(job.Accuracy(*part), expected);
 }
 
-TEST(TrainingJobTest, InferenceChangesNoVariable) {
+TEST(TrainingJobTest, InferenceHasNoVariables) {
   TrainingJob job(Lenet(Mode::kInfer));
-  const uint64_t before = job.session().VariablesHash();
+  EXPECT_TRUE(job.session().VariableNames().empty());  // The optimiser made them constants.
   const StepResult result = job.Step();
   EXPECT_EQ(result.images, 32);
   EXPECT_EQ(result.loss, 0);
   EXPECT_LE(result.correct, 32);
-  EXPECT_EQ(job.session().VariablesHash(), before);
   EXPECT_EQ(job.StepsDone(), 1);
 }
 
