@@ -16,6 +16,7 @@
 #include "experiments/toml_table.h"
 #include "policies/placement.h"
 #include "workloads/model.h"
+#include "workloads/model_from_file.h"
 
 namespace cosched {
 namespace {
@@ -225,13 +226,18 @@ WorkloadConfig ReadWorkload(const TomlTable& table, const std::filesystem::path&
   table.AllowOnly({"name", "model", "mode", "dataset", "data", "batch", "steps", "slo_ms", "cores",
                    "threads", "inter", "priority", "weight"});
   WorkloadConfig workload;
-  workload.spec.model = table.String("model");
+  workload.spec.model = WithAbsolutePath(table.String("model"), folder);
   const bool chaos = IsChaosModel(workload.spec.model);
   if (!chaos && !IsModelName(workload.spec.model)) {
     table.Fail("model", fmt::format("there is no model \"{}\"", workload.spec.model),
-               ModelNames() + ", chaos");
+               ModelNames() + ", onnx:FILE, graphdef:FILE, chaos");
   }
-  workload.name = Name(table, chaos ? "chaos" : workload.spec.model);
+  // A file's model is called after the file.
+  const std::string model_name =
+      IsModelFileName(workload.spec.model)
+          ? std::filesystem::path(workload.spec.model).stem().string()
+          : workload.spec.model;
+  workload.name = Name(table, chaos ? "chaos" : model_name);
   const std::string mode = table.String("mode", "train");
   workload.spec.serves = mode == "serve";
   if (workload.spec.serves) {

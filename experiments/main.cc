@@ -12,6 +12,7 @@
 #include "experiments/cli/ctl.h"
 #include "experiments/cli/doctor.h"
 #include "experiments/cli/list.h"
+#include "experiments/cli/model.h"
 #include "experiments/cli/replay.h"
 #include "experiments/cli/reproduce.h"
 #include "experiments/cli/run.h"
@@ -48,6 +49,7 @@ int main(int argc, char** argv) {
   cosched::AddTraceCommand(app, &exit_code);
   cosched::AddBenchCommand(app, &exit_code);
   cosched::AddListCommand(app, &exit_code);
+  cosched::AddModelCommand(app, &exit_code);
   cosched::AddDoctorCommand(app, &exit_code);
   try {
     app.parse(argc, argv);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine/base/error.h"
+#include "workloads/model_from_file.h"
 
 namespace cosched {
 
@@ -113,12 +114,16 @@ std::string ModelNames() {
   return names;
 }
 
-bool IsModelName(std::string_view name) { return Find(name) != nullptr; }
+bool IsModelName(std::string_view name) {
+  return Find(name) != nullptr || IsModelFileName(name);
+}
 
 std::shared_ptr<const ModelInfo> OpenModel(const std::string& name) {
+  if (IsModelFileName(name)) return ModelFromFile(name);
   if (const ModelInfo* model = Find(name)) return std::make_shared<const ModelInfo>(*model);
-  throw InputError(
-      {.key = "model", .problem = "unknown model \"" + name + "\"", .allowed = ModelNames()});
+  throw InputError({.key = "model",
+                    .problem = "unknown model \"" + name + "\"",
+                    .allowed = ModelNames() + ", onnx:FILE, graphdef:FILE"});
 }
 
 }  // namespace cosched

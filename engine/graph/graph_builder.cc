@@ -48,8 +48,8 @@ GraphBuilder::Scope::Scope(GraphBuilder* builder, const std::string& name)
 
 GraphBuilder::Scope::~Scope() { builder_->prefix_.resize(length_); }
 
-NodeId GraphBuilder::AddUnnamed(const std::string& op, std::vector<Output> inputs,
-                                std::map<std::string, Attribute> attributes) {
+NodeId GraphBuilder::AddNode(const std::string& op, std::vector<Output> inputs,
+                             std::map<std::string, Attribute> attributes) {
   return graph_->Add(op, graph_->UniqueName(Scoped(op)), std::move(inputs), std::move(attributes));
 }
 
@@ -92,27 +92,27 @@ Output GraphBuilder::FindOrAdd(const std::string& name, const Shape& shape,
 }
 
 Output GraphBuilder::Reshape(Output x, const Shape& shape) {
-  return {AddUnnamed("Reshape", {x}, {{"shape", shape.Sizes()}})};
+  return {AddNode("Reshape", {x}, {{"shape", shape.Sizes()}})};
 }
 
 Output GraphBuilder::ConcatV2(const std::vector<Output>& parts, int64_t axis) {
-  return {AddUnnamed("ConcatV2", parts, {{"axis", axis}})};
+  return {AddNode("ConcatV2", parts, {{"axis", axis}})};
 }
 
 Output GraphBuilder::Slice(Output x, const Ints& begin, const Ints& size) {
-  return {AddUnnamed("Slice", {x}, {{"begin", begin}, {"size", size}})};
+  return {AddNode("Slice", {x}, {{"begin", begin}, {"size", size}})};
 }
 
 Output GraphBuilder::Pad(Output x, const Ints& paddings, float value) {
-  return {AddUnnamed("Pad", {x}, {{"paddings", paddings}, {"value", value}})};
+  return {AddNode("Pad", {x}, {{"paddings", paddings}, {"value", value}})};
 }
 
 Output GraphBuilder::Transpose(Output x, const Ints& perm) {
-  return {AddUnnamed("Transpose", {x}, {{"perm", perm}})};
+  return {AddNode("Transpose", {x}, {{"perm", perm}})};
 }
 
 Output GraphBuilder::Conv2D(Output image, Output filter, const ConvolutionOptions& options) {
-  return {AddUnnamed("Conv2D", {image, filter}, AttributesOf(options))};
+  return {AddNode("Conv2D", {image, filter}, AttributesOf(options))};
 }
 
 Output GraphBuilder::Conv2D(Output image, Output filter, int stride, Padding padding) {
@@ -123,47 +123,47 @@ Output GraphBuilder::Conv2DBackpropInput(Output filter, Output y, const Shape& i
                                          const ConvolutionOptions& options) {
   Attributes attributes = AttributesOf(options);
   attributes["input_shape"] = image.Sizes();
-  return {AddUnnamed("Conv2DBackpropInput", {filter, y}, std::move(attributes))};
+  return {AddNode("Conv2DBackpropInput", {filter, y}, std::move(attributes))};
 }
 
-Output GraphBuilder::BiasAdd(Output x, Output bias) { return {AddUnnamed("BiasAdd", {x, bias})}; }
+Output GraphBuilder::BiasAdd(Output x, Output bias) { return {AddNode("BiasAdd", {x, bias})}; }
 
 Output GraphBuilder::BatchNorm(Output x, Output scale, Output offset, Output running_mean,
                                Output running_variance, bool training, float epsilon, float decay) {
   const NodeId norm =
-      AddUnnamed("FusedBatchNormV3", {x, scale, offset, running_mean, running_variance},
-                 {{"epsilon", epsilon}, {"is_training", training}});
+      AddNode("FusedBatchNormV3", {x, scale, offset, running_mean, running_variance},
+              {{"epsilon", epsilon}, {"is_training", training}});
   if (training) {
     updates_.push_back(
-        AddUnnamed("AssignMovingAverage", {running_mean, {norm, 1}}, {{"decay", decay}}));
+        AddNode("AssignMovingAverage", {running_mean, {norm, 1}}, {{"decay", decay}}));
     updates_.push_back(
-        AddUnnamed("AssignMovingAverage", {running_variance, {norm, 2}}, {{"decay", decay}}));
+        AddNode("AssignMovingAverage", {running_variance, {norm, 2}}, {{"decay", decay}}));
   }
   return {norm, 0};
 }
 
-Output GraphBuilder::Relu(Output x) { return {AddUnnamed("Relu", {x})}; }
+Output GraphBuilder::Relu(Output x) { return {AddNode("Relu", {x})}; }
 
-Output GraphBuilder::Relu6(Output x) { return {AddUnnamed("Relu6", {x})}; }
+Output GraphBuilder::Relu6(Output x) { return {AddNode("Relu6", {x})}; }
 
-Output GraphBuilder::Sigmoid(Output x) { return {AddUnnamed("Sigmoid", {x})}; }
+Output GraphBuilder::Sigmoid(Output x) { return {AddNode("Sigmoid", {x})}; }
 
-Output GraphBuilder::HardSwish(Output x) { return {AddUnnamed("HardSwish", {x})}; }
+Output GraphBuilder::HardSwish(Output x) { return {AddNode("HardSwish", {x})}; }
 
 Output GraphBuilder::ClipByValue(Output x, float min, float max) {
-  return {AddUnnamed("ClipByValue", {x}, {{"min", min}, {"max", max}})};
+  return {AddNode("ClipByValue", {x}, {{"min", min}, {"max", max}})};
 }
 
 Output GraphBuilder::LocalResponseNormalization(Output x, const LocalResponseOptions& options) {
-  return {AddUnnamed("LRN", {x},
-                     {{"depth_radius", options.depth_radius},
-                      {"bias", options.bias},
-                      {"alpha", options.alpha},
-                      {"beta", options.beta}})};
+  return {AddNode("LRN", {x},
+                  {{"depth_radius", options.depth_radius},
+                   {"bias", options.bias},
+                   {"alpha", options.alpha},
+                   {"beta", options.beta}})};
 }
 
 Output GraphBuilder::MaxPool(Output x, const PoolingOptions& options) {
-  return {AddUnnamed("MaxPool", {x}, AttributesOf(options))};
+  return {AddNode("MaxPool", {x}, AttributesOf(options))};
 }
 
 Output GraphBuilder::MaxPool(Output x, int window, int stride, Padding padding) {
@@ -173,7 +173,7 @@ Output GraphBuilder::MaxPool(Output x, int window, int stride, Padding padding) 
 Output GraphBuilder::AvgPool(Output x, const PoolingOptions& options) {
   Attributes attributes = AttributesOf(options);
   attributes["count_padding"] = options.count_padding;
-  return {AddUnnamed("AvgPool", {x}, std::move(attributes))};
+  return {AddNode("AvgPool", {x}, std::move(attributes))};
 }
 
 Output GraphBuilder::AvgPool(Output x, int window, int stride, Padding padding) {
@@ -181,33 +181,33 @@ Output GraphBuilder::AvgPool(Output x, int window, int stride, Padding padding) 
 }
 
 Output GraphBuilder::GlobalAveragePool(Output x) {
-  return {AddUnnamed("Mean", {x}, {{"axes", Ints{1, 2}}})};
+  return {AddNode("Mean", {x}, {{"axes", Ints{1, 2}}})};
 }
 
 Output GraphBuilder::MeanAll(Output x) {
   Ints axes;
   for (int axis = 0; axis < graph_->Info(x).shape.Rank(); ++axis) axes.push_back(axis);
-  return {AddUnnamed("Mean", {x}, {{"axes", axes}})};
+  return {AddNode("Mean", {x}, {{"axes", axes}})};
 }
 
 Output GraphBuilder::Mean(Output x, const Ints& axes, bool keep_dims) {
-  return {AddUnnamed("Mean", {x}, {{"axes", axes}, {"keep_dims", keep_dims}})};
+  return {AddNode("Mean", {x}, {{"axes", axes}, {"keep_dims", keep_dims}})};
 }
 
-Output GraphBuilder::MatMul(Output a, Output b) { return {AddUnnamed("MatMul", {a, b})}; }
+Output GraphBuilder::MatMul(Output a, Output b) { return {AddNode("MatMul", {a, b})}; }
 
-Output GraphBuilder::AddV2(Output a, Output b) { return {AddUnnamed("AddV2", {a, b})}; }
+Output GraphBuilder::AddV2(Output a, Output b) { return {AddNode("AddV2", {a, b})}; }
 
-Output GraphBuilder::Sub(Output a, Output b) { return {AddUnnamed("Sub", {a, b})}; }
+Output GraphBuilder::Sub(Output a, Output b) { return {AddNode("Sub", {a, b})}; }
 
-Output GraphBuilder::Mul(Output a, Output b) { return {AddUnnamed("Mul", {a, b})}; }
+Output GraphBuilder::Mul(Output a, Output b) { return {AddNode("Mul", {a, b})}; }
 
-Output GraphBuilder::RealDiv(Output a, Output b) { return {AddUnnamed("RealDiv", {a, b})}; }
+Output GraphBuilder::RealDiv(Output a, Output b) { return {AddNode("RealDiv", {a, b})}; }
 
-Output GraphBuilder::Softmax(Output logits) { return {AddUnnamed("Softmax", {logits})}; }
+Output GraphBuilder::Softmax(Output logits) { return {AddNode("Softmax", {logits})}; }
 
 NodeId GraphBuilder::SparseSoftmaxCrossEntropyWithLogits(Output logits, Output labels) {
-  return AddUnnamed("SparseSoftmaxCrossEntropyWithLogits", {logits, labels});
+  return AddNode("SparseSoftmaxCrossEntropyWithLogits", {logits, labels});
 }
 
 std::vector<Output> GraphBuilder::Gradients(Output loss, const std::vector<Output>& xs) {

@@ -57,6 +57,9 @@ class GraphBuilder {
     size_t length_;
   };
 
+  // Any op, named after it, and a number from the second of the scope on.
+  NodeId AddNode(const std::string& op, std::vector<Output> inputs,
+                 std::map<std::string, Attribute> attributes = {});
   Output Placeholder(const std::string& name, const Shape& shape, DataType type = DataType::kFloat);
   Output Const(const std::string& name, Tensor value);
   // The variable of that name if the graph has it (a network built twice, for two batch sizes,
@@ -128,9 +131,6 @@ class GraphBuilder {
   std::string Scoped(const std::string& name) const { return prefix_ + name; }
   Output FindOrAdd(const std::string& name, const Shape& shape,
                    const std::function<Tensor()>& initial);
-  // Named after its op, and a number from the second of the scope on.
-  NodeId AddUnnamed(const std::string& op, std::vector<Output> inputs,
-                    std::map<std::string, Attribute> attributes = {});
 
   Graph* graph_;
   std::string prefix_;
