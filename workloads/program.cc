@@ -48,7 +48,11 @@ ModelProgram::ModelProgram(const ModelInfo& model, const ProgramSettings& settin
   } else {
     fetches_ = {graph.At(builder.Softmax(logits).node).name};
   }
-  if (optimised) OptimizeForInference(plain, fetches_, {}, &graph_);
+  if (optimised) {
+    OptimizeForInference(plain, fetches_, {}, &graph_,
+                         {.intra = settings.session.intra_op_parallelism_threads,
+                          .inter = settings.session.inter_op_parallelism_threads});
+  }
   graph_.Build();
   session_ = std::make_unique<Session>(graph_, settings.session);
 }

@@ -30,9 +30,11 @@ Tensor Filled(int64_t size, float value) {
 Tensor ScaledByColumn(const Tensor& weights, const std::vector<double>& factor) {
   Tensor scaled(weights.GetShape());
   const auto columns = static_cast<int64_t>(factor.size());
-  for (int64_t i = 0; i < weights.Elements(); ++i) {
-    scaled.Floats()[i] =
-        static_cast<float>(weights.Floats()[i] * factor[static_cast<size_t>(i % columns)]);
+  const float* from = weights.Floats();
+  float* to = scaled.Floats();
+  for (const float* end = from + weights.Elements(); from != end;) {
+    for (int64_t c = 0; c < columns; ++c)
+      *to++ = static_cast<float>(*from++ * factor[static_cast<size_t>(c)]);
   }
   return scaled;
 }

@@ -35,7 +35,8 @@ void FoldReshapesOfConstants(GraphRewriter* graph) {
 }  // namespace
 
 void OptimizeForInference(const Graph& graph, const std::vector<std::string>& fetches,
-                          const std::map<std::string, Tensor>& variables, Graph* result) {
+                          const std::map<std::string, Tensor>& variables, Graph* result,
+                          const BatchSlicing& slicing) {
   std::vector<Output> outputs;
   for (const std::string& fetch : fetches) outputs.push_back(ParseFetch(graph, fetch));
   GraphRewriter rewriter(graph, outputs);
@@ -47,7 +48,9 @@ void OptimizeForInference(const Graph& graph, const std::vector<std::string>& fe
   FuseBiases(&rewriter);
   FuseResiduals(&rewriter);
   FuseActivations(&rewriter);
-  rewriter.Emit(result);
+  Graph fused;
+  rewriter.Emit(&fused);
+  *result = SliceBatches(std::move(fused), fetches, slicing);
 }
 
 }  // namespace cosched

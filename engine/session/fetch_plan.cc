@@ -11,6 +11,12 @@
 #include "engine/session/value_plan.h"
 
 namespace cosched {
+namespace {
+
+bool Computes(const Node& node) { return node.op != "Reshape" && node.op != "NoOp"; }
+
+}  // namespace
+
 FetchPlan::FetchPlan(SessionStore* store, const std::vector<std::string>& fetches)
     : store_(*store) {
   std::vector<Output> outputs;
@@ -18,6 +24,7 @@ FetchPlan::FetchPlan(SessionStore* store, const std::vector<std::string>& fetche
   for (const std::string& fetch : fetches) outputs.push_back(ParseFetch(store_.graph, fetch));
   AddSteps(outputs);
   AddEdges();
+  FindKernels();
   AssignBuffers(outputs);
   Connect(outputs);
   queue_ = std::make_unique<ReadyQueue>(&tasks_);
@@ -53,18 +60,22 @@ void FetchPlan::AddSteps(const std::vector<Output>& fetches) {
     if (!needed[static_cast<size_t>(node.id)]) continue;
     if (node.op == "Placeholder") placeholders_.push_back(node.id);
     if (IsSource(node.op)) continue;
-    const bool computes = node.op != "Reshape" && node.op != "NoOp";
-    const std::vector<OutputInfo> inputs = InputInfos(node);
-    const double cost = EstimateCost(node, inputs);
-    std::unique_ptr<Kernel>& kernel = store_.kernels[static_cast<size_t>(node.id)];
-    if (computes && !kernel) {
-      kernel = CreateKernel({node, inputs, store_.pools, store_.piece_time, Constants(node),
-                             &store_.packed_constants},
-                            store_.backend);
-    }
+    const double cost = EstimateCost(node, InputInfos(node));
     task_of_[static_cast<size_t>(node.id)] =
-        tasks_.Add(!computes || IsCheap(node.op) || cost < kCheapCost, cost);
-    steps_.push_back({.node = &node, .kernel = kernel.get(), .inputs = {}, .outputs = {}});
+        tasks_.Add(!Computes(node) || IsCheap(node.op) || cost < kCheapCost, cost);
+    steps_.push_back({.node = &node, .kernel = nullptr, .inputs = {}, .outputs = {}});
+  }
+}
+
+void FetchPlan::FindKernels() {
+  const Ancestors before(tasks_);
+  KernelStore::Uses uses;
+  for (size_t task = 0; task < steps_.size(); ++task) {
+    const Node& node = *steps_[task].node;
+    if (!Computes(node)) continue;
+    steps_[task].kernel = store_.kernels.For(
+        {node, InputInfos(node), store_.pools, store_.piece_time, Constants(node)},
+        static_cast<int>(task), before, &uses);
   }
 }
 
@@ -94,8 +105,8 @@ Output FetchPlan::BufferOwner(Output output) const {
 void FetchPlan::AssignBuffers(const std::vector<Output>& fetches) {
   std::vector<const Node*> nodes;
   for (const Step& step : steps_) nodes.push_back(step.node);
-  const ValuePlan plan =
-      PlanValues(nodes, task_of_, tasks_, fetches, store_.backend == KernelBackend::kFast);
+  const ValuePlan plan = PlanValues(nodes, task_of_, tasks_, fetches,
+                                    store_.kernels.Backend() == KernelBackend::kFast);
   std::vector<size_t> existing;
   for (const Tensor& buffer : store_.buffers) existing.push_back(buffer.Bytes());
   const MemoryPlan memory = PlanMemory(tasks_, plan.values, existing);

@@ -11,7 +11,7 @@
 
 #include "engine/graph/graph.h"
 #include "engine/kernels/kernel.h"
-#include "engine/kernels/packed_constants.h"
+#include "engine/session/kernel_store.h"
 #include "engine/session/node_time.h"
 #include "engine/session/ready_queue.h"
 #include "engine/session/task_graph.h"
@@ -22,12 +22,10 @@ namespace cosched {
 struct SessionStore {
   const Graph& graph;
   ThreadPools& pools;
-  KernelBackend backend;
   std::chrono::microseconds piece_time;
   std::vector<std::pair<NodeId, NodeId>> write_order;  // (reader, writer)
   std::vector<Tensor> sources;  // By node: current value of Placeholder, Const, VariableV2.
-  std::vector<std::unique_ptr<Kernel>> kernels;  // By node; created when a plan first needs it.
-  PackedConstants packed_constants;
+  KernelStore kernels;
   std::vector<Tensor> buffers;  // Memory for outputs.
 };
 
@@ -59,6 +57,7 @@ class FetchPlan {
 
   void AddSteps(const std::vector<Output>& fetches);
   void AddEdges();
+  void FindKernels();
   void AssignBuffers(const std::vector<Output>& fetches);
   void Connect(const std::vector<Output>& fetches);
 

@@ -82,9 +82,8 @@ Session::Impl::Impl(const Graph& graph, const SessionOptions& options)
   CHECK(graph.IsBuilt()) << "Graph::Build() comes before the session";
   executor = std::make_unique<Executor>(&pools.inter());
   store = std::make_unique<SessionStore>(SessionStore{
-      graph, pools, options.backend, options.piece_time, WriteOrder(graph), {}, {}, {}, {}});
+      graph, pools, options.piece_time, WriteOrder(graph), {}, KernelStore(options.backend), {}});
   store->sources.resize(static_cast<size_t>(graph.Size()));
-  store->kernels.resize(static_cast<size_t>(graph.Size()));
   fed.assign(static_cast<size_t>(graph.Size()), 0);
   for (const Node& node : graph.Nodes()) {
     Tensor& value = store->sources[static_cast<size_t>(node.id)];

@@ -23,13 +23,13 @@ memory::desc Stored(int64_t rows, int64_t columns, int64_t row_stride) {
 }  // namespace
 
 std::unique_ptr<Kernel> MakeFusedMatMul(const KernelSpec& spec) {
-  const CapacityScope scope(spec.pools);
   const int64_t m = spec.inputs[0].shape[0], k = spec.inputs[0].shape[1];
   const int64_t n = spec.inputs[1].shape[1];
   const double operations = 2 * static_cast<double>(m) * static_cast<double>(k);
   // Columns are moved whole; so many rows are computed in the time that they take.
   constexpr int64_t kColumnUnit = 64, kRowUnit = 16;
   const Work column{operations, sizeof(float) * static_cast<double>(k + m)};
+  const CapacityScope scope(spec.pools, column.Seconds() * static_cast<double>(n));
   const double seconds = PieceSeconds(spec.piece_time, spec.pools.Capacity().intra);
   const int64_t units = std::max<int64_t>(n / kColumnUnit, 1);
   const auto unit_seconds = column.Seconds() * static_cast<double>(n) / static_cast<double>(units);
@@ -49,7 +49,7 @@ std::unique_ptr<Kernel> MakeFusedMatMul(const KernelSpec& spec) {
   AppendActivation(ReadActivation(spec.node), &post_ops);
   dnnl::primitive_attr attributes = Attributes();
   attributes.set_post_ops(post_ops);
-  auto kernel = std::make_unique<PrimitiveKernel>(spec.pools);
+  auto kernel = std::make_unique<PrimitiveKernel>(spec.pools, scope);
   for (int64_t j = 0; j < columns.parts; ++j) {
     const int64_t column_at = begin_column(j), width = begin_column(j + 1) - column_at;
     memory packed;

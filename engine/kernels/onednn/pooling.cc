@@ -3,6 +3,7 @@
 
 #include "engine/kernels/factories.h"
 #include "engine/kernels/onednn/primitive.h"
+#include "engine/kernels/pieces.h"
 #include "engine/kernels/window.h"
 
 namespace cosched::onednn {
@@ -34,11 +35,14 @@ struct Pooling {
 
 std::unique_ptr<Kernel> MakeForward(const KernelSpec& spec, const Window& w,
                                     dnnl::algorithm algorithm) {
-  const CapacityScope scope(spec.pools);
+  const double bytes = sizeof(float) * static_cast<double>(w.ImageElements() + w.OutputElements());
+  const CapacityScope scope(spec.pools, Work{0, bytes}.Seconds());
   const Pooling pooling(w);
-  return std::make_unique<PrimitiveKernel>(
-      spec.pools, pooling.Forward(dnnl::prop_kind::forward_inference, algorithm),
-      std::vector{Input(0, DNNL_ARG_SRC, pooling.image), Result(0, DNNL_ARG_DST, pooling.output)});
+  auto kernel = std::make_unique<PrimitiveKernel>(spec.pools, scope);
+  kernel->AddPiece(kernel->Prepare(
+      pooling.Forward(dnnl::prop_kind::forward_inference, algorithm),
+      {Input(0, DNNL_ARG_SRC, pooling.image), Result(0, DNNL_ARG_DST, pooling.output)}));
+  return kernel;
 }
 
 }  // namespace

@@ -14,15 +14,40 @@ const dnnl::engine& CpuEngine() {
   return engine;
 }
 
-CapacityScope::CapacityScope(const ThreadPools& pools) {
+namespace {
+
+// Runs loops in the caller.
+class CallersThread final : public dnnl::threadpool_interop::threadpool_iface {
+ public:
+  int get_num_threads() const override { return 1; }
+  bool get_in_parallel() const override { return false; }
+  void parallel_for(int n, const std::function<void(int, int)>& fn) override {
+    for (int i = 0; i < n; ++i) fn(i, n);
+  }
+  uint64_t get_flags() const override { return 0; }
+};
+
+dnnl::threadpool_interop::threadpool_iface* PoolFor(ThreadPools& pools,
+                                                    const CapacityScope& scope) {
+  static CallersThread alone;  // Stateless.
+  return scope.Tasks() == 1 ? &alone : &pools.onednn();
+}
+
+}  // namespace
+
+CapacityScope::CapacityScope(const ThreadPools& pools, double seconds)
+    : tasks_(seconds < kWorthSharing ? 1 : std::max(pools.Capacity().intra, 1)) {
   dnnl_threadpool_interop_get_max_concurrency(&before_);
-  dnnl_threadpool_interop_set_max_concurrency(std::max(pools.Capacity().intra, 1));
+  dnnl_threadpool_interop_set_max_concurrency(tasks_);
 }
 
 CapacityScope::~CapacityScope() { dnnl_threadpool_interop_set_max_concurrency(before_); }
 
 PrimitiveKernel::PrimitiveKernel(ThreadPools& pools)
     : stream_(dnnl::threadpool_interop::make_stream(CpuEngine(), &pools.onednn())) {}
+
+PrimitiveKernel::PrimitiveKernel(ThreadPools& pools, const CapacityScope& scope)
+    : stream_(dnnl::threadpool_interop::make_stream(CpuEngine(), PoolFor(pools, scope))) {}
 
 PrimitiveKernel::PrimitiveKernel(ThreadPools& pools, const dnnl::primitive_desc_base& descriptor,
                                  const std::vector<Operand>& operands)
@@ -60,7 +85,8 @@ dnnl::memory PrimitiveKernel::Constant(const KernelSpec& spec, size_t input, int
     auto made = std::make_shared<PackedConstant>();
     made->plain = *value;
     made->from = {plain, CpuEngine(), data};
-    made->to = Keep(wanted);
+    made->memory = Tensor(Shape{static_cast<int64_t>(wanted.get_size() / sizeof(float))});
+    made->to = {wanted, CpuEngine(), made->memory.Data()};
     made->reorder = dnnl::reorder(made->from, made->to);
     entry = made;
   }
@@ -129,7 +155,9 @@ dnnl::memory PrimitiveKernel::Unbound(const dnnl::memory::desc& descriptor) {
 }
 
 dnnl::memory PrimitiveKernel::Keep(const dnnl::memory::desc& descriptor) {
-  return {descriptor, CpuEngine()};
+  const size_t floats = (descriptor.get_size() + sizeof(float) - 1) / sizeof(float);
+  own_memory_.emplace_back(Shape{static_cast<int64_t>(floats)});
+  return {descriptor, CpuEngine(), own_memory_.back().Data()};
 }
 
 PrimitiveKernel::StepId PrimitiveKernel::AddStep(const dnnl::primitive_desc_base& descriptor,
@@ -154,9 +182,11 @@ PrimitiveKernel::StepId PrimitiveKernel::AddReorder(const dnnl::memory& from,
 
 dnnl::memory PrimitiveKernel::Scratch(const dnnl::memory::desc& descriptor) {
   scratch_.push_back(Unbound(descriptor));
-  if (!scratch_buffer_ || descriptor.get_size() > scratch_buffer_.get_desc().get_size())
-    scratch_buffer_ = Keep(descriptor);
-  for (dnnl::memory& memory : scratch_) memory.set_data_handle(scratch_buffer_.get_data_handle());
+  if (scratch_buffer_.IsEmpty() || descriptor.get_size() > scratch_buffer_.Bytes()) {
+    const size_t floats = (descriptor.get_size() + sizeof(float) - 1) / sizeof(float);
+    scratch_buffer_ = Tensor(Shape{static_cast<int64_t>(floats)});
+  }
+  for (dnnl::memory& memory : scratch_) memory.set_data_handle(scratch_buffer_.Data());
   return scratch_.back();
 }
 

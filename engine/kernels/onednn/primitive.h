@@ -20,17 +20,23 @@ namespace cosched::onednn {
 
 const dnnl::engine& CpuEngine();
 
-// While it lives, primitives created by this thread are divided for pools.Capacity().intra tasks.
-// Every factory holds one from before its primitive descriptor until its kernel is made, so that
-// the division never depends on active workers.
+// While it lives, primitives created by this thread are divided for pools.Capacity().intra tasks,
+// or not at all where the op takes one thread less than it costs two to share it. Every factory
+// holds one from before its primitive descriptor until its kernel is made, so that the division
+// never depends on active workers.
 class CapacityScope {
  public:
-  explicit CapacityScope(const ThreadPools& pools);
+  static constexpr double kWorthSharing = 10e-6;  // Seconds.
+
+  // `seconds`: an estimate for one thread, from shapes alone.
+  explicit CapacityScope(const ThreadPools& pools, double seconds = 1);
   ~CapacityScope();
   CapacityScope(const CapacityScope&) = delete;
   CapacityScope& operator=(const CapacityScope&) = delete;
+  int Tasks() const { return tasks_; }
 
  private:
+  const int tasks_;
   int before_ = 0;
 };
 
@@ -88,6 +94,7 @@ class PrimitiveKernel : public Kernel {
   // REQUIRES, here and below: a CapacityScope of the same pools, and descriptors made with
   // Attributes().
   explicit PrimitiveKernel(ThreadPools& pools);
+  PrimitiveKernel(ThreadPools& pools, const CapacityScope& scope);
   // One piece: the primitive over whole tensors.
   PrimitiveKernel(ThreadPools& pools, const dnnl::primitive_desc_base& descriptor,
                   const std::vector<Operand>& operands);
@@ -122,6 +129,7 @@ class PrimitiveKernel : public Kernel {
   // Packed by whichever kernel comes first.
   struct PackedConstant : PackedConstants::Entry {
     Tensor plain;  // Dropped once it is packed.
+    Tensor memory;
     dnnl::memory from, to;
     dnnl::reorder reorder;
     std::once_flag packed;
@@ -140,12 +148,13 @@ class PrimitiveKernel : public Kernel {
   std::vector<Piece> pieces_;
   std::vector<SharedOperand> shared_;
   std::vector<std::shared_ptr<PackedConstant>> constants_;
+  std::vector<Tensor> own_memory_;
   std::vector<Tensor> plain_constants_;  // Those that nothing had to be done for.
   bool packed_ = false;
   Piece pending_;                      // Reorders of shared operands, for the next piece.
   std::vector<dnnl::memory> kept_;     // Memory objects that steps refer to.
   std::vector<dnnl::memory> scratch_;  // The steps' views of one buffer: they run one at a time.
-  dnnl::memory scratch_buffer_;
+  Tensor scratch_buffer_;
 };
 
 // Scratch memory is the kernel's own: oneDNN's default would share it between primitives of

@@ -93,6 +93,21 @@ TEST_P(FusedTest, GivesWhatItWasMadeFrom) {
   ExpectNear(Values(fused, cnn.fetches, options, /*runs=*/3), expected);
 }
 
+TEST_P(FusedTest, SlicesOfTheBatchGiveWhatTheWholeGives) {
+  const InferenceCnn cnn;
+  Graph whole, sliced;
+  OptimizeForInference(cnn.graph, cnn.fetches, {}, &whole);
+  OptimizeForInference(cnn.graph, cnn.fetches, {}, &sliced, {.bytes = 1, .inter = 2});
+  ASSERT_GT(sliced.Size(), whole.Size());
+  whole.Build();
+  sliced.Build();
+  SessionOptions options;
+  options.backend = std::get<0>(GetParam());
+  options.piece_time = std::chrono::microseconds(std::get<1>(GetParam()));
+  options.inter_op_parallelism_threads = 2;
+  ExpectNear(Values(sliced, cnn.fetches, options, /*runs=*/2), Values(whole, cnn.fetches, options));
+}
+
 INSTANTIATE_TEST_SUITE_P(Backends, FusedTest,
                          testing::Combine(testing::Values(KernelBackend::kFast,
                                                           KernelBackend::kReference),

@@ -1,0 +1,97 @@
+#include "engine/graph/batch_slices.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "engine/graph/graph_builder.h"
+
+namespace cosched {
+namespace {
+
+constexpr int64_t kBatch = 8, kPixels = 4 * 4;
+// What Relu, on one channel of an image, reads and writes.
+constexpr int64_t kBytesOfImage = 2 * kPixels * sizeof(float);
+
+// Relu, then a product that needs the whole batch.
+struct SmallNetwork {
+  Graph graph;
+  std::string fetch;
+
+  explicit SmallNetwork(const std::string& images = "images") { Add(images); }
+  void Add(const std::string& images) {
+    GraphBuilder builder(&graph);
+    Output x = builder.Relu(builder.Placeholder(images, {kBatch, 4, 4, 1}));
+    x = builder.Reshape(x, {kBatch, kPixels});
+    const std::vector<float> weights(kPixels, 1.0f);
+    x = builder.MatMul(x, builder.Const(images + "/weights",
+                                        Tensor::Of({kPixels, 1}, std::span<const float>(weights))));
+    fetch = graph.At(x.node).name;
+  }
+};
+
+int64_t Count(const Graph& graph, const std::string& op) {
+  return std::count_if(graph.Nodes().begin(), graph.Nodes().end(),
+                       [&](const Node& node) { return node.op == op; });
+}
+
+TEST(BatchSlicesTest, ImagesAreSlicedAndTheProductIsNot) {
+  const SmallNetwork network;
+  const Graph sliced = SliceBatches(network.graph, {network.fetch}, {.bytes = 2 * kBytesOfImage});
+  EXPECT_EQ(Count(sliced, "Relu"), 4);
+  EXPECT_EQ(Count(sliced, "MatMul"), 1);
+  EXPECT_EQ(Count(sliced, "ConcatV2"), 1);
+  EXPECT_EQ(sliced.Info({sliced.Find(network.fetch), 0}).shape, (Shape{kBatch, 1}));
+}
+
+TEST(BatchSlicesTest, ASliceHasAnImageForEachThread) {
+  const SmallNetwork network;
+  EXPECT_EQ(Count(SliceBatches(network.graph, {network.fetch}, {.bytes = 1}), "Relu"), 8);
+  EXPECT_EQ(Count(SliceBatches(network.graph, {network.fetch}, {.bytes = 1, .intra = 2}), "Relu"),
+            4);
+}
+
+TEST(BatchSlicesTest, SlicesAreOfOneSize) {
+  const SmallNetwork network;  // Three fit; 8 is no multiple of 3.
+  const Graph sliced = SliceBatches(network.graph, {network.fetch}, {.bytes = 3 * kBytesOfImage});
+  EXPECT_EQ(Count(sliced, "Relu"), 4);
+}
+
+TEST(BatchSlicesTest, WhatFitsStaysWhole) {
+  const SmallNetwork network;
+  const Graph sliced =
+      SliceBatches(network.graph, {network.fetch}, {.bytes = kBatch * kBytesOfImage});
+  EXPECT_EQ(Count(sliced, "Relu"), 1);
+  EXPECT_EQ(Count(sliced, "Slice"), 0);
+}
+
+TEST(BatchSlicesTest, SlicesFollowEachOther) {
+  const SmallNetwork network;
+  for (int inter : {1, 2}) {
+    const Graph sliced =
+        SliceBatches(network.graph, {network.fetch}, {.bytes = 2 * kBytesOfImage, .inter = inter});
+    int ordered = 0;
+    for (const Node& node : sliced.Nodes()) ordered += node.control_inputs.empty() ? 0 : 1;
+    EXPECT_EQ(ordered, 4 - inter);
+  }
+}
+
+TEST(BatchSlicesTest, EachPlaceholderOfImagesIsSliced) {
+  SmallNetwork network("a");
+  const std::string first = network.fetch;
+  network.Add("b");
+  const Graph sliced =
+      SliceBatches(network.graph, {first, network.fetch}, {.bytes = 4 * kBytesOfImage});
+  EXPECT_EQ(Count(sliced, "Relu"), 4);
+}
+
+TEST(BatchSlicesTest, AFetchedNodeOfTheSlicesIsWhole) {
+  SmallNetwork network;
+  const Graph sliced =
+      SliceBatches(network.graph, {"Relu", network.fetch}, {.bytes = 2 * kBytesOfImage});
+  EXPECT_EQ(sliced.At(sliced.Find("Relu")).op, "ConcatV2");
+  EXPECT_EQ(sliced.Info({sliced.Find("Relu"), 0}).shape, (Shape{kBatch, 4, 4, 1}));
+}
+
+}  // namespace
+}  // namespace cosched
