@@ -54,7 +54,10 @@ ModelProgram::ModelProgram(const ModelInfo& model, const ProgramSettings& settin
                           .inter = settings.session.inter_op_parallelism_threads});
   }
   graph_.Build();
-  session_ = std::make_unique<Session>(graph_, settings.session);
+  SessionOptions options = settings.session;
+  options.one_list_of_fetches = optimised;
+  session_ = std::make_unique<Session>(graph_, options);
+  if (optimised) graph_.ReleaseConstants();
 }
 
 }  // namespace cosched

@@ -57,6 +57,13 @@ void Graph::Build() {
   built_ = true;
 }
 
+void Graph::ReleaseConstants() {
+  CHECK(built_) << "the graph is not built yet";
+  for (Node& node : nodes_) {
+    if (node.op == "Const") node.attributes["value"] = Tensor();
+  }
+}
+
 NodeId Graph::Find(std::string_view name) const {
   const auto found = by_name_.find(name);
   return found == by_name_.end() ? -1 : found->second;

@@ -27,6 +27,9 @@ class Graph {
   // freezes it.
   void Build();
   bool IsBuilt() const { return built_; }
+  // Lets go of the values of constants, for the one session that has been made of the graph: no
+  // other can be. REQUIRES: Build() has succeeded.
+  void ReleaseConstants();
 
   int Size() const { return static_cast<int>(nodes_.size()); }
   const Node& At(NodeId id) const { return nodes_[static_cast<size_t>(id)]; }

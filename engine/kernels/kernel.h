@@ -34,6 +34,11 @@ class Kernel {
   // paused or handed to another worker. Constant.
   virtual int Pieces() const { return 1; }
   virtual void ComputePiece(KernelContext& context, int piece) = 0;
+  // Whether it does not read that input in a step, since it has kept what the graph fixes of it.
+  virtual bool KeepsConstant(size_t input) const {
+    static_cast<void>(input);
+    return false;
+  }
   // All pieces, here and now.
   void Compute(KernelContext& context) {
     for (int piece = 0; piece < Pieces(); ++piece) ComputePiece(context, piece);

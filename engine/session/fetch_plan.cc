@@ -27,6 +27,7 @@ FetchPlan::FetchPlan(SessionStore* store, const std::vector<std::string>& fetche
   FindKernels();
   AssignBuffers(outputs);
   Connect(outputs);
+  if (store_.one_list_of_fetches) FreeConstants(outputs);
   queue_ = std::make_unique<ReadyQueue>(&tasks_);
 }
 
@@ -91,6 +92,22 @@ void FetchPlan::AddEdges() {
   }
   for (const auto& [reader, writer] : store_.write_order) add(reader, writer);
   tasks_.Seal();
+}
+
+// Those that only kernels read which have taken what they need of them.
+void FetchPlan::FreeConstants(const std::vector<Output>& fetches) {
+  std::vector<bool> read(store_.sources.size(), false);
+  for (const Output& fetch : fetches) read[static_cast<size_t>(fetch.node)] = true;
+  for (const Step& step : steps_) {
+    for (size_t i = 0; i < step.node->inputs.size(); ++i) {
+      const bool kept = step.kernel != nullptr && step.kernel->KeepsConstant(i);
+      if (!kept) read[static_cast<size_t>(step.node->inputs[i].node)] = true;
+    }
+  }
+  for (const Node& node : store_.graph.Nodes()) {
+    const auto id = static_cast<size_t>(node.id);
+    if (node.op == "Const" && !read[id]) store_.sources[id] = Tensor();
+  }
 }
 
 Output FetchPlan::BufferOwner(Output output) const {

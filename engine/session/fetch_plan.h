@@ -27,6 +27,7 @@ struct SessionStore {
   std::vector<Tensor> sources;  // By node: current value of Placeholder, Const, VariableV2.
   KernelStore kernels;
   std::vector<Tensor> buffers;  // Memory for outputs.
+  bool one_list_of_fetches;
 };
 
 class FetchPlan {
@@ -60,6 +61,7 @@ class FetchPlan {
   void FindKernels();
   void AssignBuffers(const std::vector<Output>& fetches);
   void Connect(const std::vector<Output>& fetches);
+  void FreeConstants(const std::vector<Output>& fetches);
 
   Step& StepOf(NodeId node) {
     return steps_[static_cast<size_t>(task_of_[static_cast<size_t>(node)])];

@@ -81,8 +81,14 @@ Session::Impl::Impl(const Graph& graph, const SessionOptions& options)
     : own_pools(NewPools(options)), pools(own_pools ? *own_pools : *options.pools) {
   CHECK(graph.IsBuilt()) << "Graph::Build() comes before the session";
   executor = std::make_unique<Executor>(&pools.inter());
-  store = std::make_unique<SessionStore>(SessionStore{
-      graph, pools, options.piece_time, WriteOrder(graph), {}, KernelStore(options.backend), {}});
+  store = std::make_unique<SessionStore>(SessionStore{graph,
+                                                      pools,
+                                                      options.piece_time,
+                                                      WriteOrder(graph),
+                                                      {},
+                                                      KernelStore(options.backend),
+                                                      {},
+                                                      options.one_list_of_fetches});
   store->sources.resize(static_cast<size_t>(graph.Size()));
   fed.assign(static_cast<size_t>(graph.Size()), 0);
   for (const Node& node : graph.Nodes()) {
@@ -103,6 +109,8 @@ NodeId Session::Impl::VariableId(const std::string& name) const {
 }
 
 FetchPlan& Session::Impl::PlanFor(const std::vector<std::string>& fetches) {
+  CHECK(!store->one_list_of_fetches || plans.empty() || plans.contains(fetches))
+      << "a second list of fetches";
   std::unique_ptr<FetchPlan>& plan = plans[fetches];
   if (!plan) {
     try {

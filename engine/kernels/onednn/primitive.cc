@@ -72,6 +72,7 @@ dnnl::memory PrimitiveKernel::Constant(const KernelSpec& spec, size_t input, int
                                        const dnnl::memory::desc& wanted) {
   const Tensor* value = spec.Constant(input);
   CHECK(value != nullptr) << "input " << input << " of " << spec.node.name << " is no constant";
+  kept_constants_.insert(input);
   void* data = const_cast<float*>(value->Floats()) + offset;  // Only read.
   if (plain == wanted) {
     plain_constants_.push_back(*value);

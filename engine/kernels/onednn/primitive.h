@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <oneapi/dnnl/dnnl.hpp>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -100,6 +101,7 @@ class PrimitiveKernel : public Kernel {
                   const std::vector<Operand>& operands);
   int Pieces() const override { return static_cast<int>(pieces_.size()); }
   void ComputePiece(KernelContext& context, int piece) override;
+  bool KeepsConstant(size_t input) const override { return kept_constants_.contains(input); }
 
   // A piece of this primitive with reorders before and after it, not yet added: bindings are in the
   // order of the operands, with offset 0.
@@ -148,6 +150,7 @@ class PrimitiveKernel : public Kernel {
   std::vector<Piece> pieces_;
   std::vector<SharedOperand> shared_;
   std::vector<std::shared_ptr<PackedConstant>> constants_;
+  std::set<size_t> kept_constants_;  // Inputs.
   std::vector<Tensor> own_memory_;
   std::vector<Tensor> plain_constants_;  // Those that nothing had to be done for.
   bool packed_ = false;

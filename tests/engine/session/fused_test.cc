@@ -108,6 +108,19 @@ TEST_P(FusedTest, SlicesOfTheBatchGiveWhatTheWholeGives) {
   ExpectNear(Values(sliced, cnn.fetches, options, /*runs=*/2), Values(whole, cnn.fetches, options));
 }
 
+TEST_P(FusedTest, NeedsThePlainConstantsOnlyUntilTheyArePacked) {
+  const InferenceCnn cnn;
+  Graph fused;
+  OptimizeForInference(cnn.graph, cnn.fetches, {}, &fused);
+  fused.Build();
+  SessionOptions options;
+  options.backend = std::get<0>(GetParam());
+  options.piece_time = std::chrono::microseconds(std::get<1>(GetParam()));
+  const std::vector<float> expected = Values(fused, cnn.fetches, options);
+  options.one_list_of_fetches = true;
+  ExpectNear(Values(fused, cnn.fetches, options, /*runs=*/2), expected);
+}
+
 INSTANTIATE_TEST_SUITE_P(Backends, FusedTest,
                          testing::Combine(testing::Values(KernelBackend::kFast,
                                                           KernelBackend::kReference),
