@@ -7,19 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "engine/base/split.h"
 #include "engine/base/topology.h"
-#include "workloads/program.h"
+#include "workloads/engine_run.h"
 
 namespace cosched {
-
-struct EngineCell {
-  std::string model;
-  Mode mode = Mode::kInfer;
-  int batch = 1;
-  CpuSet cores;  // One thread a core, each bound to its own.
-  Split split;
-};
 
 struct EngineBenchmarkOptions {
   int repetitions = 5;

@@ -12,6 +12,7 @@
 #include "engine/base/error.h"
 #include "engine/base/topology.h"
 #include "experiments/cli/bench_engine.h"
+#include "experiments/cli/bench_worker.h"
 #include "workloads/model.h"
 
 namespace cosched {
@@ -30,6 +31,7 @@ struct BenchArguments {
   bool speed_only = false;
   bool json = false;
   bool csv = false;
+  bool interactive = false;
 };
 
 [[noreturn]] void Refuse(std::string_view option, std::string_view value, std::string allowed) {
@@ -92,6 +94,12 @@ int BenchEngine(const BenchArguments& arguments) {
   const Topology topology = Topology::ThisMachine();
   BenchEngineOptions options;
   options.cells = Cells(arguments, topology);
+  if (arguments.interactive) {
+    if (options.cells.size() != 1) {
+      Refuse("--interactive", "", "one --model, one --batch and one --threads");
+    }
+    return RunBenchWorker(options.cells.front(), topology);
+  }
   options.measure.repetitions = Parse("--repetitions", arguments.repetitions, 1, 10'000);
   options.measure.seconds = Parse("--seconds", arguments.seconds, 0.0, 1e6);
   options.measure.kernels = !arguments.speed_only;
@@ -136,6 +144,9 @@ void AddBenchCommand(CLI::App& app, int* exit_code) {
   CLI::Option* json =
       engine->add_flag("--json", arguments->json, "A JSON object a cell, one on a line");
   engine->add_flag("--csv", arguments->csv, "The same as CSV")->excludes(json);
+  engine->add_flag("--interactive", arguments->interactive,
+                   "Load one cell, then run for as long as each line \"run SECONDS\" of the input "
+                   "says, answered by a JSON object; until the input ends");
   engine->callback([arguments, exit_code] { *exit_code = BenchEngine(*arguments); });
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Are the tables of the comparison with ONNX Runtime and PyTorch right, is it drawn, do the measuring processes take turns?
 
-With made-up measurements and made-up workers: the peers themselves are not needed.
+peers_test.py COSCHED. With made-up measurements and made-up workers beside cosched's own: the peers are not needed.
 """
 import csv
 import math
@@ -24,7 +24,7 @@ import json, sys, time
 print(json.dumps({"ready": True, "seconds_per_run": 1}), flush=True)
 for turn, line in enumerate(sys.stdin):
     if line == "run 7.0\\n":
-        sys.exit("bad")
+        sys.exit(1)
     print(json.dumps({"images": 10 * (turn + 1), "seconds": float(line.split()[1]), "cpu_seconds": 1}), flush=True)
 """
 
@@ -126,5 +126,34 @@ class WorkersTest(unittest.TestCase):
             workers.Worker("b", [sys.executable, "-c", ""])
 
 
+class CoschedWorkerTest(unittest.TestCase):
+    def command(self, *cell):
+        return [COSCHED, "bench", "engine", "--interactive", "--threads", "1", *cell]
+
+    def test_it_speaks_the_protocol(self):
+        for mode in ("infer", "train"):
+            with workers.Worker("cosched", self.command("--mode", mode, "--model", "lenet5", "--batch", "3")) as worker:
+                self.assertGreater(worker.ready["seconds_per_run"], 0)
+                turns = [worker.run(0), worker.run(0.05)]
+                self.assertGreater(1024 * 1024, worker.peak_kib())
+            self.assertEqual(turns[0]["images"], 3)
+            for turn in turns:
+                self.assertEqual(turn["images"] % 3, 0)
+                self.assertGreater(turn["cpu_seconds"], 0)
+            self.assertGreaterEqual(turns[1]["seconds"], 0.05)
+
+    def test_it_ends_with_its_input_and_refuses_other_lines(self):
+        for given, code, message in (("run 0\n", 0, ""), ("run -1\n", 2, 'standard input: "run -1"; allowed: run SECONDS\n'),
+                                     ("stop\n", 2, 'standard input: "stop"; allowed: run SECONDS\n')):
+            done = subprocess.run(self.command("--model", "lenet5"), input=given, capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, done.stderr.removeprefix("cosched: ")), (code, message))
+
+    def test_one_cell_only(self):
+        done = subprocess.run(self.command("--model", "lenet5", "--batch", "1,2"), capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("one --model, one --batch and one --threads", done.stderr)
+
+
 if __name__ == "__main__":
+    COSCHED = sys.argv.pop(1)
     unittest.main()

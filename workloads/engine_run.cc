@@ -1,0 +1,45 @@
+#include "workloads/engine_run.h"
+
+#include "engine/base/random.h"
+
+namespace cosched {
+namespace {
+
+SessionOptions BoundSession(Split split, const Topology& topology) {
+  SessionOptions options;
+  options.inter_op_parallelism_threads = split.inter;
+  options.intra_op_parallelism_threads = split.intra;
+  options.binding = ThreadPools::Binding::kEachToItsCore;
+  options.topology = &topology;
+  return options;
+}
+
+Feeds RandomBatch(const ModelInfo& model, Mode mode, int batch) {
+  Tensor images({batch, model.image[0], model.image[1], model.image[2]});
+  Random random(1);
+  for (int64_t i = 0; i < images.Elements(); ++i) {
+    images.Floats()[i] = static_cast<float>(random.Uniform(-1, 1));
+  }
+  Feeds feeds = {{ModelProgram::kImages, images}};
+  if (mode == Mode::kTrain) {
+    Tensor labels({batch}, DataType::kInt32);
+    for (int i = 0; i < batch; ++i) labels.Ints()[i] = i % model.classes;
+    feeds.emplace_back(ModelProgram::kLabels, labels);
+  }
+  return feeds;
+}
+
+}  // namespace
+
+EngineRun::EngineRun(const EngineCell& cell, const Topology& topology)
+    : model_(OpenModel(cell.model)),
+      program_(
+          *model_,
+          {.mode = cell.mode, .batch = cell.batch, .session = BoundSession(cell.split, topology)}),
+      feeds_(RandomBatch(*model_, cell.mode, cell.batch)) {
+  program_.session().Resize(cell.cores, cell.split);
+  Step();  // Creates the kernels, and touches all memory.
+  Step();
+}
+
+}  // namespace cosched

@@ -1,0 +1,66 @@
+#pragma once
+// A model loaded for one mode, batch size and set of cores, with images that are the same in every
+// step: what the engine's benchmarks measure. Called by engine_benchmark and `cosched bench engine
+// --interactive`. Not thread-safe; it wants the machine for itself.
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/base/cpu_set.h"
+#include "engine/base/split.h"
+#include "engine/base/topology.h"
+#include "engine/session/node_time.h"
+#include "workloads/program.h"
+
+namespace cosched {
+
+struct EngineCell {
+  std::string model;
+  Mode mode = Mode::kInfer;
+  int batch = 1;
+  CpuSet cores;  // One thread a core, each bound to its own.
+  Split split;
+};
+
+class EngineRun {
+ public:
+  // Throws InputError as ModelProgram does. Some steps have been run: kernels and memory are there.
+  EngineRun(const EngineCell& cell, const Topology& topology);
+
+  const Graph& graph() const { return program_.graph(); }
+
+  void Step() { program_.session().Run(feeds_, program_.fetches()); }
+  // The same kernels back to back.
+  std::vector<NodeTime> StepInOrder() {
+    return program_.session().RunInOrder(feeds_, program_.fetches());
+  }
+
+ private:
+  std::shared_ptr<const ModelInfo> model_;
+  ModelProgram program_;
+  Feeds feeds_;
+};
+
+struct Turn {
+  int64_t steps = 0;
+  double seconds = 0;
+};
+
+// Calls step() until so many seconds have passed; once at least.
+template <typename Step>
+Turn RunFor(double seconds, Step step) {
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  Turn turn;
+  do {
+    step();
+    ++turn.steps;
+    turn.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  } while (turn.seconds < seconds);
+  return turn;
+}
+
+}  // namespace cosched
