@@ -7,6 +7,7 @@ at least. Between its turns it is stopped (SIGSTOP), so that spinning threads of
 import json
 import os
 import select
+import shutil
 import signal
 import subprocess
 import time
@@ -14,6 +15,8 @@ import time
 STUCK_SECONDS = 600  # The slowest run (VGG-16, 32 images, 1 thread) takes 10 s on a quiet machine.
 SETTLED_RUN_SECONDS = 0.2  # Faster runs are warmed up before they are measured: caches are cold after the others' turn.
 WARM_UP_SECONDS = 0.05
+# A stopped process would outlive whoever stopped it if that is killed.
+ENDED_WITH_US = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
 
 
 class WorkerError(Exception):
@@ -25,7 +28,7 @@ class Worker:
 
     def __init__(self, system, command, environment=None):
         self.system = system
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0,
+        self._process = subprocess.Popen([*ENDED_WITH_US, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0,
                                          env={**os.environ, **(environment or {})})
         self._received = b""
         try:
