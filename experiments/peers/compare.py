@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Measures cosched beside ONNX Runtime and PyTorch; compare.sh installs them, builds cosched and calls this."""
+"""Measures cosched beside ONNX Runtime and PyTorch; compare.sh installs them, builds cosched and calls this.
+
+Exit code 1 if outputs differ. The last line that is printed is the folder of the results.
+"""
 import argparse
 import contextlib
 import csv
@@ -12,6 +15,7 @@ import sys
 from pathlib import Path
 
 import cells
+import parity
 import workers
 
 HERE = Path(__file__).resolve().parent
@@ -128,7 +132,7 @@ def conditions(description, failed):
 
 
 def parse():
-    parser = argparse.ArgumentParser(prog="compare.sh", description=__doc__)
+    parser = argparse.ArgumentParser(prog="compare.sh", description=__doc__.splitlines()[0])
     lists = {"nargs": "+", "metavar": "N", "type": int}
     known = sorted({*cells.INFERENCE_MODELS, *(model for model, _ in cells.TRAINING_CELLS)})
     parser.add_argument("--models", nargs="+", metavar="MODEL", choices=known, help=f"of {', '.join(known)}; default all")
@@ -154,22 +158,25 @@ def main():
     load_before = os.getloadavg()
     peers = Peers(arguments.cache, arguments.cosched, arguments.source)
     models = [model for model in cells.INFERENCE_MODELS if not arguments.models or model in arguments.models]
-    text = []
+    text, agree = [], True
     if arguments.only != "training":
         peers.export(models)
     if arguments.only in (None, "parity") and peers.torch:
-        import parity  # Needs python3-onnx, which may be missing.
-        text.append(parity.table(parity.check(peers, peers.models, models, arguments.systems)))
+        outputs = list(parity.check(peers, peers.models, models, arguments.systems))
+        agree = all(parity.agrees(error) for *_, error in outputs)
+        text.append(parity.table(outputs))
+        print(text[-1], flush=True)
     if arguments.only != "parity":
         planned = cells.plan(arguments.only, arguments.models, arguments.batches, arguments.threads)
         failed = measure_all(peers, planned, arguments, out / "peers.csv")
         description = describe(peers, arguments, load_before)
         (out / "peers.json").write_text(json.dumps(description, indent=1))
-        text += [conditions(description, failed), cells.report(cells.read(out / "peers.csv"))]
+        text += [cells.report(cells.read(out / "peers.csv")), conditions(description, failed)]
+        print("\n".join(text[-2:]))
     (out / "peers.md").write_text("\n".join(text))
-    print("\n".join(text))
     print(out)
+    return 0 if agree else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

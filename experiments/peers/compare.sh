@@ -56,6 +56,8 @@ cd "$caller"
 export PYTHONDONTWRITEBYTECODE=1
 unset MKL_NUM_THREADS OMP_NUM_THREADS  # The workers say how many threads.
 log=$(mktemp); trap 'rm -f "$log"' EXIT
-python3 "$here/compare.py" --cache "$cache" "$@" | tee "$log"
+status=0
+python3 "$here/compare.py" --cache "$cache" "$@" | tee "$log" || status=$?
 out=$(tail -n 1 "$log")
 [ ! -e "$out/peers.csv" ] || python3 "$root/plots/peers.py" "$out"
+exit "$status"

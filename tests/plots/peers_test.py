@@ -12,9 +12,12 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import numpy as np
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "experiments" / "peers"))
 import cells  # noqa: E402  (the path must be set first)
+import parity  # noqa: E402
 import workers  # noqa: E402
 
 SCRIPT = ROOT / "plots" / "peers.py"
@@ -101,6 +104,16 @@ class PeersTest(unittest.TestCase):
         result = subprocess.run([sys.executable, SCRIPT, self.run], capture_output=True, text=True, check=False)
         self.assertNotEqual(result.returncode, 0)
         self.assertIn("no cell was measured with the peer", result.stderr)
+
+    def test_outputs_agree_relative_to_their_size(self):
+        reference = np.array([[3, -4]], np.float32)  # Root mean square: 3.54.
+        self.assertEqual(parity.relative_error(reference, reference), 0)
+        self.assertAlmostEqual(parity.relative_error(np.array([[3, -4.4]], np.float32), reference), 0.1, places=6)
+        self.assertAlmostEqual(parity.relative_error(np.array([[3.5, -4]], np.float32), reference), 0.5 / 12.5**0.5, places=6)
+        for bad in (np.array([[3, np.nan]]), np.array([3, -4])):
+            self.assertEqual(parity.relative_error(bad, reference), float("inf"))
+        rows = parity.table([("a", "f", "s", 1e-5), ("b", "f", "s", 2e-4), ("c", "f", "s", "no such op")]).splitlines()[-3:]
+        self.assertEqual([line.split("|")[-2].strip() for line in rows], ["yes", "NO", "not run"])
 
 
 class WorkersTest(unittest.TestCase):
