@@ -4,8 +4,8 @@
 #   fuzz.sh CLANG++ SOURCE_FOLDER BUILD_FOLDER SECONDS TARGET [INPUT]
 #
 # Without INPUT it builds TARGET. With it, it runs TARGET for so many seconds on inputs made from tests/fuzz/corpus/INPUT; INPUT is
-# the trace format for trace_fuzzer. New inputs stay in the build folder; one that breaks something is kept there too and named in
-# the output. Exit 77 = skipped, with the reason.
+# the trace format for trace_fuzzer, and onnx or graphdef for model_fuzzer, which makes its seeds by itself. New inputs stay in
+# the build folder; one that breaks something is kept there too and named in the output. Exit 77 = skipped, with the reason.
 set -euo pipefail
 clang=$1 source=$2 build=$3 seconds=$4 target=$5 input=${6:-}
 if ! [ -x "$clang" ]; then
@@ -31,6 +31,14 @@ if [ -z "$input" ]; then
       sources=(traces/formats.cc traces/input/*.cc traces/readers/*.cc traces/generators/*.cc
                engine/base/{byte_source,check,error,random}.cc)
       libraries=(-lz -lbz2 -llzma -lfmt) ;;
+    model_fuzzer)
+      generated=$build/generated
+      mkdir -p "$generated"
+      protoc --proto_path=. --cpp_out="$generated" engine/graph/readers/graphdef.proto
+      sources=(engine/graph/*.cc engine/graph/readers/*.cc "$generated"/engine/graph/readers/graphdef.pb.cc
+               engine/base/{check,error}.cc)
+      flags+=(-isystem "$generated" -DONNX_ML=1 -DONNX_NAMESPACE=onnx)
+      libraries=(-lonnx_proto -lprotobuf -lfmt) ;;
   esac
   objects=$build/$target.objects
   mkdir -p "$objects"
@@ -55,8 +63,14 @@ if [ -z "$input" ]; then
 fi
 
 option=()
-[ "$target" != trace_fuzzer ] || option=("--format=$input")
+corpus=tests/fuzz/corpus/$input
+[ "$target" = protocol_fuzzer ] || option=("--format=$input")
+if [ "$target" = model_fuzzer ]; then
+  corpus=$build/seeds/$input
+  mkdir -p "$corpus"
+  "$build/$target" "${option[@]}" "--write-seeds=$corpus"
+fi
 found=$build/found/$input
 mkdir -p "$found"
 "$build/$target" "${option[@]}" -max_total_time="$seconds" -max_len=4096 -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 \
-  -artifact_prefix="$build/broken-$input-" "$found" "tests/fuzz/corpus/$input"
+  -artifact_prefix="$build/broken-$input-" "$found" "$corpus"

@@ -25,6 +25,8 @@ inline std::vector<float> Ramp(int64_t elements, float step = 0.1f) {
   return values;
 }
 
+inline int64_t ElementCount(const std::vector<int64_t>& dims) { return Shape(dims).Elements(); }
+
 inline Tensor SwapChannels(const Tensor& from, bool to_last) {
   const Shape& s = from.GetShape();
   Tensor result(to_last ? Shape{s[0], s[2], s[3], s[1]} : Shape{s[0], s[3], s[1], s[2]});

@@ -1,0 +1,80 @@
+#pragma once
+// Small valid models of every op family, as the fuzzer's first inputs. They are made here rather
+// than stored, so that they can be read.
+
+#include <string>
+#include <vector>
+
+#include "tests/engine/graph/readers/graphdef_writer.h"
+#include "tests/engine/graph/readers/onnx_writer.h"
+
+namespace cosched {
+
+inline std::vector<std::string> OnnxSeeds() {
+  using Dims = OnnxWriter::Dims;
+  const std::vector<float> values(64, 0.5f);
+  const auto part = [&](size_t count) {
+    return std::vector<float>(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(count));
+  };
+  OnnxWriter convolutions(13);
+  convolutions.Input("x", {-1, 2, 5, 5}).Floats("w", {4, 1, 2, 2}, part(16));
+  convolutions.Floats("b", {4}, part(4)).Floats("t", {4, 1, 2, 2}, part(16)).Output("y");
+  convolutions.Node("Conv", {"x", "w", "b"}, "c").With("group", int64_t{2});
+  convolutions.With("pads", Dims{1, 0, 1, 0}).With("strides", Dims{2, 1});
+  convolutions.Node("BatchNormalization", {"c", "b", "b", "b", "b"}, "n").Node("Relu", {"n"}, "r");
+  convolutions.Node("ConvTranspose", {"r", "t"}, "d").With("group", int64_t{2});
+  convolutions.With("output_padding", Dims{1, 0}).With("strides", Dims{2, 1});
+  convolutions.Node("LRN", {"d"}, "l").With("size", int64_t{3}).Node("Sigmoid", {"l"}, "y");
+
+  OnnxWriter pools(14);
+  pools.Input("x", {2, 3, 7, 7}).Ints("p", {8}, {0, 0, 1, 1, 0, 0, 1, 1}).Output("y");
+  pools.Floats("w", {4, 3}, part(12)).Floats("b", {4}, part(4));
+  pools.Node("Pad", {"x", "p"}, "q").Node("AveragePool", {"q"}, "a");
+  pools.With("kernel_shape", Dims{3, 3}).With("strides", Dims{2, 2}).With("ceil_mode", int64_t{1});
+  pools.Node("MaxPool", {"a"}, "m").With("kernel_shape", Dims{2, 2}).With("auto_pad", "SAME_LOWER");
+  pools.Node("GlobalAveragePool", {"m"}, "g").Node("Flatten", {"g"}, "f");
+  pools.Node("Gemm", {"f", "w", "b"}, "e").With("transB", int64_t{1}).Node("Softmax", {"e"}, "y");
+
+  OnnxWriter chains(11);
+  chains.Input("x", {-1, 2, 3, 4}).Ints("zero", {}, {0}).Ints("minus", {1}, {-1}).Output("y");
+  chains.Floats("six", {}, {6}).Floats("none", {}, {0}).Ints("one", {1}, {1}).Ints("two", {1}, {2});
+  chains.Node("Shape", {"x"}, "s").Node("Gather", {"s", "zero"}, "n");
+  chains.Node("Unsqueeze", {"n"}, "u").With("axes", Dims{0});
+  chains.Node("Concat", {"u", "minus"}, "d").With("axis", int64_t{0});
+  chains.Node("Slice", {"x", "one", "two", "one"}, "part");
+  chains.Node("Concat", {"x", "part"}, "joined").With("axis", int64_t{1});
+  chains.Node("Transpose", {"joined"}, "t").With("perm", Dims{0, 2, 3, 1});
+  chains.Node("Clip", {"t", "none", "six"}, "c").Node("HardSigmoid", {"c"}, "h");
+  chains.Node("Mul", {"c", "h"}, "m").Node("ReduceMean", {"m"}, "r").With("axes", Dims{1});
+  chains.Node("ConstantOfShape", {"one"}, "fill").Node("Add", {"r", "fill"}, "a");
+  chains.Node("Reshape", {"a", "d"}, "y");
+  return {convolutions.Bytes(), pools.Bytes(), chains.Bytes()};
+}
+
+inline std::vector<std::string> GraphDefSeeds() {
+  GraphDefWriter convolutions;
+  const std::vector<float> half(36, 0.5f);
+  convolutions.Placeholder("x", {-1, 6, 6, 2}).Floats("w", {3, 3, 2, 2}, half);
+  convolutions.Floats("b", {2}, {1, 2}).Floats("v", {3, 3, 2, 1}, {0.5f});
+  convolutions.Node("Conv2D", "c", {"x", "w"}).With("strides", {1, 1, 1, 1});
+  convolutions.With("padding", "SAME").Node("BiasAdd", "a", {"c", "b"});
+  convolutions.Node("DepthwiseConv2dNative", "d", {"a", "v"}).With("strides", {1, 2, 2, 1});
+  convolutions.With("padding", "VALID").Node("Relu6", "r", {"d"});
+  convolutions.Node("MaxPool", "m", {"r"}).With("ksize", {1, 2, 2, 1});
+  convolutions.With("strides", {1, 1, 1, 1}).With("padding", "SAME");
+  convolutions.Node("FusedBatchNormV3", "n", {"m", "b", "b", "b", "b"});
+  convolutions.With("is_training", false);
+
+  GraphDefWriter shapes;
+  shapes.Placeholder("x", {2, 3, 4, 2}).Ints("zero", {1}, {0}).Ints("one", {1}, {1});
+  shapes.Ints("eight", {}, {24}).Floats("w", {24, 3}, {0.25f}).Ints("axes", {2}, {1, 2});
+  shapes.Node("Shape", "s", {"x"}).Node("StridedSlice", "n", {"s", "zero", "one", "one"});
+  shapes.With("shrink_axis_mask", 1).Node("Pack", "d", {"n", "eight"});
+  shapes.Node("Reshape", "f", {"x", "d"})
+      .Node("MatMul", "m", {"f", "w"})
+      .Node("Softmax", "y", {"m"});
+  shapes.Node("Mean", "z", {"x", "axes"});
+  return {convolutions.Bytes(), shapes.Bytes()};
+}
+
+}  // namespace cosched
