@@ -34,6 +34,14 @@ bool ParseMode(std::string_view text, Mode* result) {
   return false;
 }
 
+namespace {
+
+std::string FetchOf(const Graph& graph, Output output) {
+  return graph.At(output.node).name + ":" + std::to_string(output.index);
+}
+
+}  // namespace
+
 ModelProgram::ModelProgram(const ModelInfo& model, const ProgramSettings& settings) {
   const bool training = settings.mode == Mode::kTrain;
   const bool optimised = !training && !settings.keeps_variables;
@@ -46,7 +54,7 @@ ModelProgram::ModelProgram(const ModelInfo& model, const ProgramSettings& settin
   if (training) {
     fetches_ = AddTraining(model, logits, graph, &builder);
   } else {
-    fetches_ = {graph.At(builder.Softmax(logits).node).name};
+    fetches_ = {FetchOf(graph, logits)};
   }
   if (optimised) {
     OptimizeForInference(plain, fetches_, {}, &graph_,

@@ -32,9 +32,12 @@ Outputs FusedMatMul(const Inference& node) {
   CheckActivation(node);
   node.RequireRank(0, 2);
   node.RequireRank(1, 2);
-  if (node.In(0)[1] != node.In(1)[0])
-    node.Fail("inner sizes differ: " + node.In(0).ToString() + " x " + node.In(1).ToString());
-  const Shape output{node.In(0)[0], node.In(1)[1]};
+  const bool transposed = node.Bool("transpose_b");
+  if (node.In(0)[1] != node.In(1)[transposed ? 1 : 0]) {
+    node.Fail("inner sizes differ: " + node.In(0).ToString() + " x " + node.In(1).ToString() +
+              (transposed ? "^T" : ""));
+  }
+  const Shape output{node.In(0)[0], node.In(1)[transposed ? 0 : 1]};
   RequireChannels(node, 2, output);
   return {{output}};
 }

@@ -14,10 +14,13 @@ using Attributes = std::map<std::string, Attribute>;
 
 bool IsLinear(const Node& node) { return node.op == "Conv2D" || node.op == "MatMul"; }
 
-// A linear op with constant weights whose output channels are the weights' last dimension.
+bool IsTransposed(const Node& node) {
+  return node.op == "MatMul" && GetAttribute<bool>(node, "transpose_b");
+}
+
 bool HasConstantWeights(GraphRewriter* graph, const Node& node) {
   if (!IsLinear(node) || graph->Constant(node.inputs[1]) == nullptr) return false;
-  return node.op == "Conv2D" || !GetAttributeOr<bool>(node, "transpose_b", false);
+  return node.op == "Conv2D" || !GetAttribute<bool>(node, "transpose_a");
 }
 
 Tensor Filled(int64_t size, float value) {
@@ -80,7 +83,9 @@ bool FoldIntoLinear(GraphRewriter* graph, NodeId id, const Affine& affine) {
   const NodeId before = graph->At(id).inputs[0].node;
   const bool has_bias = graph->At(before).op == "BiasAdd";
   const NodeId linear = has_bias ? graph->At(before).inputs[0].node : before;
-  if (!HasConstantWeights(graph, graph->At(linear))) return false;
+  // Output channels have to be the weights' last dimension.
+  if (!HasConstantWeights(graph, graph->At(linear)) || IsTransposed(graph->At(linear)))
+    return false;
   if (!graph->HasOneUse(linear) || !graph->HasOneUse(before)) return false;
   Affine bias = affine;
   if (has_bias) {
@@ -193,16 +198,13 @@ void FuseBiases(GraphRewriter* graph) {
     if (linear == -1) continue;
     const std::string op = graph->At(linear).op == "Conv2D" ? "_FusedConv2D" : "_FusedMatMul";
     Attributes attributes = graph->At(linear).attributes;
-    attributes.erase("transpose_b");
-    if (op == "_FusedMatMul" && GetAttributeOr<bool>(graph->At(linear), "transpose_a", false))
-      continue;
     attributes.erase("transpose_a");
     attributes["activation"] = std::string();
     const std::vector<Output> inputs = graph->At(linear).inputs;
     if (bias.node == -1) {
-      const Shape& weights = graph->Info(inputs[1]).shape;
+      const Shape& output = graph->Info({linear, 0}).shape;
       bias = graph->AddConstant(graph->At(id).name + "/zero_bias",
-                                Filled(weights[weights.Rank() - 1], 0));
+                                Filled(output[output.Rank() - 1], 0));
     }
     graph->Become(id, op, {inputs[0], inputs[1], bias}, std::move(attributes));
   }

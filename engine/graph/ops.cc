@@ -132,7 +132,12 @@ std::vector<OpDefinition> FusedOps(const CommonRules& common) {
       {"activation", kString, std::string()}, {"min", kFloat, 0.0f}, {"max", kFloat, 0.0f}};
   return {
       {"_FusedConv2D", 3, 4, Joined(common.convolution, activation), infer::FusedConv2D, {}},
-      {"_FusedMatMul", 3, 3, activation, infer::FusedMatMul, {}},
+      {"_FusedMatMul",
+       3,
+       3,
+       Joined(activation, {{"transpose_b", kBool, false}}),
+       infer::FusedMatMul,
+       {}},
       {"_FusedScale", 3, 3, activation, infer::FusedScale, {}},
   };
 }

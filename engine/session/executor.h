@@ -8,6 +8,7 @@
 //
 // Called by the session. Run is for one thread at a time; the rest from any.
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
@@ -29,8 +30,9 @@ class Executor {
 
   // Runs every task of the queue on the pool's workers; the caller sleeps until all are done.
   // run_piece runs one piece of a task and says whether there is another. If it throws, no further
-  // task begins, and the exception is thrown here.
-  void Run(ReadyQueue* queue, FunctionRef<bool(TaskAtPiece)> run_piece);
+  // task begins, and the exception is thrown here. brief: all of it is estimated to take no longer
+  // than to put the caller to sleep and wake it, so it looks for the end for a while instead.
+  void Run(ReadyQueue* queue, FunctionRef<bool(TaskAtPiece)> run_piece, bool brief = false);
 
   // Offers what is ready to workers that have just been added, instead of after the tasks that are
   // running.
@@ -57,7 +59,8 @@ class Executor {
   MalleablePool& pool_;
   mutable std::mutex mutex_;  // Guards all below.
   std::condition_variable done_;
-  ReadyQueue* queue_ = nullptr;  // Null between runs.
+  std::atomic<bool> over_{false};  // Written with the lock, for who looks without it.
+  ReadyQueue* queue_ = nullptr;    // Null between runs.
   const FunctionRef<bool(TaskAtPiece)>* run_piece_ = nullptr;
   std::exception_ptr error_;
   int loops_ = 0;  // Scheduled or running.

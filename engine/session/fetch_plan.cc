@@ -62,6 +62,7 @@ void FetchPlan::AddSteps(const std::vector<Output>& fetches) {
     if (node.op == "Placeholder") placeholders_.push_back(node.id);
     if (IsSource(node.op)) continue;
     const double cost = EstimateCost(node, InputInfos(node));
+    cost_ += cost;
     task_of_[static_cast<size_t>(node.id)] =
         tasks_.Add(!Computes(node) || IsCheap(node.op) || cost < kCheapCost, cost);
     steps_.push_back({.node = &node, .kernel = nullptr, .inputs = {}, .outputs = {}});

@@ -11,6 +11,7 @@
 
 #include "engine/graph/graph.h"
 #include "engine/kernels/kernel.h"
+#include "engine/session/cost.h"
 #include "engine/session/kernel_store.h"
 #include "engine/session/node_time.h"
 #include "engine/session/ready_queue.h"
@@ -40,7 +41,8 @@ class FetchPlan {
   const std::vector<NodeId>& Placeholders() const { return placeholders_; }  // All must be fed.
   void UpdateViews();  // After feeding, before the run.
   ReadyQueue& Queue() { return *queue_; }
-  bool RunPiece(TaskAtPiece next);     // Whether the task has another piece.
+  bool IsBrief() const { return cost_ < kBriefCost; }  // Some tens of microseconds in all.
+  bool RunPiece(TaskAtPiece next);                     // Whether the task has another piece.
   std::vector<NodeTime> RunInOrder();  // All of every task, one after the other, here and now.
   std::vector<Tensor> FetchCopies() const;
 
@@ -77,6 +79,7 @@ class FetchPlan {
   std::vector<NodeId> placeholders_;
   std::vector<View> views_;
   std::vector<const Tensor*> fetched_;  // Null: an op without outputs.
+  double cost_ = 0;                     // Estimated, of all tasks.
   TaskGraph tasks_;
   std::unique_ptr<ReadyQueue> queue_;
 };

@@ -153,7 +153,8 @@ std::vector<Tensor> Session::Run(const Feeds& feeds, const std::vector<std::stri
   FetchPlan& plan = impl_->PlanFor(fetches);
   impl_->Feed(feeds, plan);
   plan.UpdateViews();
-  impl_->executor->Run(&plan.Queue(), [&plan](TaskAtPiece next) { return plan.RunPiece(next); });
+  impl_->executor->Run(
+      &plan.Queue(), [&plan](TaskAtPiece next) { return plan.RunPiece(next); }, plan.IsBrief());
   return plan.FetchCopies();
 }
 

@@ -16,15 +16,15 @@ namespace {
 using dnnl::memory;
 constexpr size_t kRows = 0, kWeights = 1, kBias = 2;
 
-memory::desc Stored(int64_t rows, int64_t columns, int64_t row_stride) {
-  return {{rows, columns}, memory::data_type::f32, memory::dims{row_stride, 1}};
+memory::desc Stored(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride = 1) {
+  return {{rows, columns}, memory::data_type::f32, memory::dims{row_stride, column_stride}};
 }
 
 }  // namespace
 
 std::unique_ptr<Kernel> MakeFusedMatMul(const KernelSpec& spec) {
-  const int64_t m = spec.inputs[0].shape[0], k = spec.inputs[0].shape[1];
-  const int64_t n = spec.inputs[1].shape[1];
+  const MatMulParameters p = ReadMatMul(spec.node, spec.inputs[0].shape, spec.inputs[1].shape);
+  const int64_t m = p.m, k = p.k, n = p.n;
   const double operations = 2 * static_cast<double>(m) * static_cast<double>(k);
   // Columns are moved whole; so many rows are computed in the time that they take.
   constexpr int64_t kColumnUnit = 64, kRowUnit = 16;
@@ -55,7 +55,8 @@ std::unique_ptr<Kernel> MakeFusedMatMul(const KernelSpec& spec) {
     memory packed;
     for (int64_t i = 0; i < rows.parts; ++i) {
       const int64_t row_at = begin_row(i), height = begin_row(i + 1) - row_at;
-      const memory::desc a = Stored(height, k, k), b = Stored(k, width, n);
+      const memory::desc a = Stored(height, k, k),
+                         b = p.transpose_b ? Stored(k, width, 1, k) : Stored(k, width, n);
       const memory::desc bias({1, width}, memory::data_type::f32, memory::format_tag::ab);
       const memory::desc product = Stored(height, width, n);
       const memory::desc wanted =
@@ -64,7 +65,8 @@ std::unique_ptr<Kernel> MakeFusedMatMul(const KernelSpec& spec) {
       const dnnl::matmul::primitive_desc descriptor(CpuEngine(), a, wanted, bias, product,
                                                     attributes);
       if (!packed)
-        packed = kernel->Constant(spec, kWeights, column_at, b, descriptor.weights_desc());
+        packed = kernel->Constant(spec, kWeights, p.transpose_b ? column_at * k : column_at, b,
+                                  descriptor.weights_desc());
       PrimitiveKernel::Piece piece = kernel->Prepare(
           descriptor, {Input(kRows, DNNL_ARG_SRC, a), Result(0, DNNL_ARG_DST, product),
                        Input(kBias, DNNL_ARG_BIAS, bias), Constant(DNNL_ARG_WEIGHTS, packed)});

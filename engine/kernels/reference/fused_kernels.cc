@@ -26,8 +26,7 @@ std::unique_ptr<Kernel> MakeFusedConv2D(const KernelSpec& spec) {
 }
 
 std::unique_ptr<Kernel> MakeFusedMatMul(const KernelSpec& spec) {
-  const Shape &a = spec.inputs[0].shape, &b = spec.inputs[1].shape;
-  const MatMulParameters p{a[0], b[1], a[1]};
+  const MatMulParameters p = ReadMatMul(spec.node, spec.inputs[0].shape, spec.inputs[1].shape);
   return KernelFrom([=, activation = ReadActivation(spec.node)](KernelContext& c) {
     float* y = c.outputs[0].Floats();
     MatMul(p, InputOf(c, 0), InputOf(c, 1), y);

@@ -90,6 +90,17 @@ TEST(OptimizerTest, AProductTakesItsBias) {
   EXPECT_EQ(OpsOf(network.Optimized({y})), (Ops{"Placeholder", "_FusedMatMul"}));
 }
 
+TEST(OptimizerTest, ATransposedProductIsFusedAsItIs) {
+  Network network;
+  const Output x = network.builder.Placeholder("rows", {2, 6});
+  const NodeId product = network.graph.Add("MatMul", "product", {x, network.Variable({3, 6})},
+                                           {{"transpose_b", true}});
+  const Output y = network.builder.BiasAdd({product, 0}, network.Variable({3}));
+  const Graph graph = network.Optimized({y});
+  EXPECT_EQ(OpsOf(graph), (Ops{"Placeholder", "_FusedMatMul"}));
+  EXPECT_TRUE(GetAttribute<bool>(graph.Nodes().back(), "transpose_b"));
+}
+
 TEST(OptimizerTest, ABatchNormWithoutConvolutionIsOneScale) {
   Network network;
   const Output y = network.builder.Relu(network.Norm(network.Image()));

@@ -52,7 +52,10 @@ struct InferenceCnn {
     x = builder.HardSwish(builder.BiasAdd(Conv(x, 1, 40), Weights({40})));
     x = builder.Reshape(builder.GlobalAveragePool(x), {kBatch, 40});
     x = builder.Relu(builder.BiasAdd(builder.MatMul(x, Weights({40, 130})), Weights({130})));
-    x = builder.MatMul(x, Weights({130, 5}));
+    const NodeId product =
+        graph.Add("MatMul", "transposed", {x, Weights({67, 130})}, {{"transpose_b", true}});
+    x = builder.MatMul(builder.Relu(builder.BiasAdd({product, 0}, Weights({67}))),
+                       Weights({67, 5}));
     fetches = {graph.At(x.node).name};
     graph.Build();
   }
