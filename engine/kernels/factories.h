@@ -35,6 +35,7 @@ KernelFactory MakeMean, MakeMeanGrad;
 KernelFactory MakeSoftmax, MakeSparseSoftmaxCrossEntropy;
 KernelFactory MakeApplyMomentum, MakeAssignMovingAverage;
 KernelFactory MakeFusedScale;
+KernelFactory MakeFusedVectorProduct;  // Of one row; by oneDNN's factory.
 }  // namespace eigen
 
 namespace reference {

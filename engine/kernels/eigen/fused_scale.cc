@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/kernels/blocks.h"
+#include "engine/kernels/eigen/activation.h"
 #include "engine/kernels/eigen/views.h"
 #include "engine/kernels/factories.h"
 #include "engine/kernels/parameters.h"
@@ -12,16 +13,6 @@ namespace cosched::eigen {
 namespace {
 
 constexpr int64_t kWide = 256;  // Floats that are worked on at a time, at least: whole rows.
-
-void Activate(const Activation& activation, Array y) {
-  switch (activation.kind) {
-    case Activation::kNone: break;
-    case Activation::kRelu: y = y.max(0.0f); break;
-    case Activation::kClip: y = y.max(activation.min).min(activation.max); break;
-    case Activation::kSigmoid: y = 1.0f / (1.0f + (-y).exp()); break;
-    case Activation::kHardSwish: y *= (y / 6.0f + 0.5f).max(0.0f).min(1.0f); break;
-  }
-}
 
 }  // namespace
 

@@ -14,6 +14,7 @@ namespace cosched::onednn {
 namespace {
 
 using dnnl::memory;
+constexpr int64_t kCached = 1 << 18;  // So many weights stay in a core's second-level cache.
 constexpr size_t kRows = 0, kWeights = 1, kBias = 2;
 
 memory::desc Stored(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride = 1) {
@@ -25,6 +26,7 @@ memory::desc Stored(int64_t rows, int64_t columns, int64_t row_stride, int64_t c
 std::unique_ptr<Kernel> MakeFusedMatMul(const KernelSpec& spec) {
   const MatMulParameters p = ReadMatMul(spec.node, spec.inputs[0].shape, spec.inputs[1].shape);
   const int64_t m = p.m, k = p.k, n = p.n;
+  if (m == 1 && k * n > kCached) return eigen::MakeFusedVectorProduct(spec);
   const double operations = 2 * static_cast<double>(m) * static_cast<double>(k);
   // Columns are moved whole; so many rows are computed in the time that they take.
   constexpr int64_t kColumnUnit = 64, kRowUnit = 16;

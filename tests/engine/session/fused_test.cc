@@ -111,6 +111,36 @@ TEST_P(FusedTest, SlicesOfTheBatchGiveWhatTheWholeGives) {
   ExpectNear(Values(sliced, cnn.fetches, options, /*runs=*/2), Values(whole, cnn.fetches, options));
 }
 
+// More weights than a core's cache holds.
+TEST_P(FusedTest, OneRowTimesManyWeights) {
+  for (bool transposed : {false, true}) {
+    constexpr int64_t kInner = 1001, kColumns = 707;
+    Graph graph, fused;
+    GraphBuilder builder(&graph);
+    Random random(7);
+    const Output row = builder.Placeholder("row", {1, kInner});
+    const Shape shape = transposed ? Shape{kColumns, kInner} : Shape{kInner, kColumns};
+    const NodeId product = graph.Add("MatMul", "product",
+                                     {row, builder.Variable("w", RandomTensor(shape, 1, &random))},
+                                     {{"transpose_b", transposed}});
+    const Output bias = builder.Variable("b", RandomTensor({kColumns}, 1, &random));
+    const std::string fetch = graph.At(builder.Relu(builder.BiasAdd({product, 0}, bias)).node).name;
+    graph.Build();
+    OptimizeForInference(graph, {fetch}, {}, &fused);
+    fused.Build();
+    SessionOptions options;
+    options.backend = std::get<0>(GetParam());
+    options.piece_time = std::chrono::microseconds(std::get<1>(GetParam()));
+    options.intra_op_parallelism_threads = 3;
+    const Feeds feeds = {{"row", RandomTensor({1, kInner}, 1, &random)}};
+    const auto values = [&](const Graph& of, const SessionOptions& with) {
+      const Tensor result = Session(of, with).Run(feeds, {fetch})[0];
+      return std::vector<float>(result.Floats(), result.Floats() + result.Elements());
+    };
+    ExpectNear(values(fused, options), values(graph, {.backend = KernelBackend::kReference}));
+  }
+}
+
 TEST_P(FusedTest, NeedsThePlainConstantsOnlyUntilTheyArePacked) {
   const InferenceCnn cnn;
   Graph fused;
