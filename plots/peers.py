@@ -16,6 +16,7 @@ from style import INK, legend_below, save  # noqa: E402
 COLORS = {"cosched": "#0072B2", "onnxruntime": "#E69F00", "pytorch": "#D55E00"}
 NAMES = {"cosched": "cosched", "onnxruntime": "ONNX Runtime", "pytorch": "PyTorch"}
 MARKERS = {"cosched": "o", "onnxruntime": "s", "pytorch": "^"}
+TICKS = [0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1, 1.25, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32]
 SHIFTS = {"cosched": 0.0, "onnxruntime": -0.22, "pytorch": 0.22}  # Beside each other where values are equal.
 
 
@@ -42,7 +43,10 @@ def draw_panel(axes, mode, threads, shown):
     axes.set_yticks(range(len(shown)), [f"{cell.model} {cell.batch}" for cell in shown])
     axes.set_ylim(len(shown) - 0.4, -0.6)
     axes.set_xscale("log", base=2)
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    low, high = axes.get_xlim()
+    ticks = [tick for tick in TICKS if low <= tick <= high]
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.minorticks_off()
     axes.set_xlabel(f"images/s relative to {NAMES[cells.PEER[mode]]}")
     axes.set_title(f"{cells.TITLES[mode]}, {threads} thread{'s' if threads > 1 else ''}", loc="left")
 
@@ -56,8 +60,10 @@ def draw(measured):
     for panel, ((mode, threads), chosen) in zip(axes[0], shown.items()):
         draw_panel(panel, mode, threads, chosen)
     systems = [system for system in cells.SYSTEMS if any(system in found for panel in shown.values() for found in panel.values())]
-    legend_below(figure, [plt.Line2D([], [], marker=MARKERS[system], ls="", color=COLORS[system], label=NAMES[system])
-                          for system in systems], len(systems))
+    handles = [plt.Line2D([], [], marker=MARKERS[system], ls="", color=COLORS[system], label=NAMES[system]) for system in systems]
+    if any(cells.TARGET[mode] != 1 for mode, _ in shown):
+        handles.append(plt.Line2D([], [], color=INK, lw=0.8, ls=":", label="target"))
+    legend_below(figure, handles, len(handles))
     figure.suptitle("Beside each other: median and range of the turns (model, images a run)")
     return figure
 
