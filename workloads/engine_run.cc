@@ -31,13 +31,17 @@ Feeds RandomBatch(const ModelInfo& model, Mode mode, int batch) {
 
 }  // namespace
 
-EngineRun::EngineRun(const EngineCell& cell, const Topology& topology)
-    : model_(OpenModel(cell.model)),
-      program_(
-          *model_,
-          {.mode = cell.mode, .batch = cell.batch, .session = BoundSession(cell.split, topology)}),
-      feeds_(RandomBatch(*model_, cell.mode, cell.batch)) {
-  program_.session().Resize(cell.cores, cell.split);
+EngineRun::EngineRun(const EngineCell& cell, const Topology& topology) {
+  {
+    // Gone before the first step: weights are packed then, and a model file would keep them, too.
+    const std::shared_ptr<const ModelInfo> model = OpenModel(cell.model);
+    program_ = std::make_unique<ModelProgram>(
+        *model,
+        ProgramSettings{
+            .mode = cell.mode, .batch = cell.batch, .session = BoundSession(cell.split, topology)});
+    feeds_ = RandomBatch(*model, cell.mode, cell.batch);
+  }
+  program_->session().Resize(cell.cores, cell.split);
   Step();  // Creates the kernels, and touches all memory.
   Step();
 }

@@ -30,17 +30,16 @@ class EngineRun {
   // Throws InputError as ModelProgram does. Some steps have been run: kernels and memory are there.
   EngineRun(const EngineCell& cell, const Topology& topology);
 
-  const Graph& graph() const { return program_.graph(); }
+  const Graph& graph() const { return program_->graph(); }
 
-  void Step() { program_.session().Run(feeds_, program_.fetches()); }
+  void Step() { program_->session().Run(feeds_, program_->fetches()); }
   // The same kernels back to back.
   std::vector<NodeTime> StepInOrder() {
-    return program_.session().RunInOrder(feeds_, program_.fetches());
+    return program_->session().RunInOrder(feeds_, program_->fetches());
   }
 
  private:
-  std::shared_ptr<const ModelInfo> model_;
-  ModelProgram program_;
+  std::unique_ptr<ModelProgram> program_;
   Feeds feeds_;
 };
 
