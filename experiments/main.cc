@@ -11,6 +11,7 @@
 #include "experiments/cli/compare.h"
 #include "experiments/cli/ctl.h"
 #include "experiments/cli/doctor.h"
+#include "experiments/cli/gradients.h"
 #include "experiments/cli/list.h"
 #include "experiments/cli/model.h"
 #include "experiments/cli/replay.h"
@@ -48,6 +49,7 @@ int main(int argc, char** argv) {
   cosched::AddCtlCommand(app, &exit_code);
   cosched::AddTraceCommand(app, &exit_code);
   cosched::AddBenchCommand(app, &exit_code);
+  cosched::AddGradientsCommand(app, &exit_code);
   cosched::AddListCommand(app, &exit_code);
   cosched::AddModelCommand(app, &exit_code);
   cosched::AddDoctorCommand(app, &exit_code);

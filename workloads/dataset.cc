@@ -21,8 +21,11 @@ constexpr std::array kSources = {Source{"procedural", nullptr}, Source{"mnist", 
 
 class SliceDataset : public Dataset {
  public:
-  SliceDataset(const Dataset& whole, int64_t first, int64_t count)
-      : whole_(whole), first_(first), count_(count) {}
+  SliceDataset(std::unique_ptr<Dataset> own, const Dataset& whole, int64_t first, int64_t count)
+      : own_(std::move(own)), whole_(whole), first_(first), count_(count) {
+    CHECK(first >= 0 && count > 0 && first + count <= whole.Size())
+        << "images " << first << " + " << count << " of " << whole.Size();
+  }
   int64_t Size() const override { return count_; }
   Shape ImageShape() const override { return whole_.ImageShape(); }
   int Classes() const override { return whole_.Classes(); }
@@ -32,6 +35,7 @@ class SliceDataset : public Dataset {
   }
 
  private:
+  std::unique_ptr<Dataset> own_;  // Null if the caller keeps it.
   const Dataset& whole_;
   int64_t first_;
   int64_t count_;
@@ -69,9 +73,12 @@ std::string DatasetNames() {
 }
 
 std::unique_ptr<Dataset> Slice(const Dataset& whole, int64_t first, int64_t count) {
-  CHECK(first >= 0 && count > 0 && first + count <= whole.Size())
-      << "images " << first << " + " << count << " of " << whole.Size();
-  return std::make_unique<SliceDataset>(whole, first, count);
+  return std::make_unique<SliceDataset>(nullptr, whole, first, count);
+}
+
+std::unique_ptr<Dataset> Slice(std::unique_ptr<Dataset> whole, int64_t first, int64_t count) {
+  const Dataset& kept = *whole;
+  return std::make_unique<SliceDataset>(std::move(whole), kept, first, count);
 }
 
 }  // namespace cosched

@@ -34,5 +34,7 @@ std::string DatasetNames();  // "procedural, mnist, cifar10", for messages.
 // A contiguous part of another data set, e.g. the first 8,000 images to train and the rest held
 // out. Keeps a reference.
 std::unique_ptr<Dataset> Slice(const Dataset& whole, int64_t first, int64_t count);
+// The same; keeps the whole.
+std::unique_ptr<Dataset> Slice(std::unique_ptr<Dataset> whole, int64_t first, int64_t count);
 
 }  // namespace cosched

@@ -14,7 +14,7 @@ SessionOptions BoundSession(Split split, const Topology& topology) {
   return options;
 }
 
-Feeds RandomBatch(const ModelInfo& model, Mode mode, int batch) {
+Feeds RandomBatch(const ModelInfo& model, Mode mode, int batch, int64_t rows) {
   Tensor images({batch, model.image[0], model.image[1], model.image[2]});
   Random random(1);
   for (int64_t i = 0; i < images.Elements(); ++i) {
@@ -22,8 +22,8 @@ Feeds RandomBatch(const ModelInfo& model, Mode mode, int batch) {
   }
   Feeds feeds = {{ModelProgram::kImages, images}};
   if (mode == Mode::kTrain) {
-    Tensor labels({batch}, DataType::kInt32);
-    for (int i = 0; i < batch; ++i) labels.Ints()[i] = i % model.classes;
+    Tensor labels({rows}, DataType::kInt32);
+    for (int64_t i = 0; i < rows; ++i) labels.Ints()[i] = static_cast<int32_t>(i % model.classes);
     feeds.emplace_back(ModelProgram::kLabels, labels);
   }
   return feeds;
@@ -39,7 +39,7 @@ EngineRun::EngineRun(const EngineCell& cell, const Topology& topology) {
         *model,
         ProgramSettings{
             .mode = cell.mode, .batch = cell.batch, .session = BoundSession(cell.split, topology)});
-    feeds_ = RandomBatch(*model, cell.mode, cell.batch);
+    feeds_ = RandomBatch(*model, cell.mode, cell.batch, program_->Rows());
   }
   program_->session().Resize(cell.cores, cell.split);
   Step();  // Creates the kernels, and touches all memory.

@@ -114,9 +114,7 @@ std::string ModelNames() {
   return names;
 }
 
-bool IsModelName(std::string_view name) {
-  return Find(name) != nullptr || IsModelFileName(name);
-}
+bool IsModelName(std::string_view name) { return Find(name) != nullptr || IsModelFileName(name); }
 
 std::shared_ptr<const ModelInfo> OpenModel(const std::string& name) {
   if (IsModelFileName(name)) return ModelFromFile(name);

@@ -24,9 +24,9 @@ struct ModelInfo {
   float learning_rate = 0.1f;  // Defaults of a training job.
   float momentum = 0.9f;
   float weight_decay = 0.0f;
-  // Adds the network from images [N,H,W,C] to logits [N,classes]. Initial weights come from the
-  // seed alone. Called again for the same graph (another batch size, a scope of its own or none),
-  // it uses the variables that are there.
+  // Adds the network from images [N,H,W,C] to logits [N,classes], or [N*H*W,classes] where it
+  // predicts pixels. Initial weights come from the seed alone. Called again for the same graph
+  // (another batch size, a scope of its own or none), it uses the variables that are there.
   std::function<Output(GraphBuilder& builder, Output images, bool training, uint64_t seed)> build;
 };
 

@@ -2,6 +2,7 @@
 
 #include "engine/graph/graph_builder.h"
 #include "engine/graph/optimizer.h"
+#include "workloads/weights_file.h"
 
 namespace cosched {
 namespace {
@@ -48,9 +49,14 @@ ModelProgram::ModelProgram(const ModelInfo& model, const ProgramSettings& settin
   Graph plain;
   Graph& graph = optimised ? plain : graph_;
   GraphBuilder builder(&graph);
+  NamedTensors weights;
+  if (!settings.weights_file.empty()) weights = LoadTensors(settings.weights_file);
+  builder.UseValues(&weights);
   const Output images = builder.Placeholder(
       kImages, {settings.batch, model.image[0], model.image[1], model.image[2]});
   const Output logits = model.build(builder, images, training, settings.seed);
+  if (!settings.weights_file.empty()) CheckWeights(weights, settings.weights_file, graph);
+  rows_ = graph.Info(logits).shape[0];
   if (training) {
     fetches_ = AddTraining(model, logits, graph, &builder);
   } else {

@@ -21,8 +21,9 @@ bool ParseMode(std::string_view text, Mode* result);
 
 struct ProgramSettings {
   Mode mode = Mode::kInfer;
-  int batch = 1;      // At least 1.
-  uint64_t seed = 1;  // Of the initial weights.
+  int batch = 1;                  // At least 1.
+  uint64_t seed = 1;              // Of the initial weights, if they do not come from a file.
+  std::string weights_file = {};  // See workloads/weights_file.h; "": none.
   // For inference: the weights stay variables, for a caller that sets them later; else they are
   // constants and the graph is optimised (engine/graph/optimizer.h).
   bool keeps_variables = false;
@@ -33,8 +34,10 @@ class ModelProgram {
  public:
   static constexpr char kImages[] =
       "images";  // Placeholders: float [batch, height, width, channels]
-  static constexpr char kLabels[] = "labels";  // … and, when training, int32 [batch].
+  static constexpr char kLabels[] =
+      "labels";  // … and, when training, int32: one for each row of the scores.
 
+  // Throws InputError where the weights' file is bad or of another model.
   ModelProgram(const ModelInfo& model, const ProgramSettings& settings);
   ModelProgram(const ModelProgram&) = delete;
   ModelProgram& operator=(const ModelProgram&) = delete;
@@ -42,12 +45,14 @@ class ModelProgram {
   // Scores first; when training, then the loss and the update of the weights.
   const std::vector<std::string>& fetches() const { return fetches_; }
   const Graph& graph() const { return graph_; }
+  int64_t Rows() const { return rows_; }  // Of the scores: one an image, or one a pixel.
   Session& session() { return *session_; }
 
  private:
   Graph graph_;  // The session refers to it.
   std::unique_ptr<Session> session_;
   std::vector<std::string> fetches_;
+  int64_t rows_ = 0;
 };
 
 }  // namespace cosched

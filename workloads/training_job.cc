@@ -7,9 +7,11 @@
 #include <thread>
 #include <vector>
 
+#include "engine/base/check.h"
 #include "engine/base/error.h"
 #include "engine/base/random.h"
 #include "workloads/model.h"
+#include "workloads/weights_file.h"
 
 namespace cosched {
 namespace {
@@ -67,38 +69,58 @@ class EpochOrder {
 
 // One batch's tensors, written anew for every step.
 struct Batch {
-  Batch(int size, const Shape& image)
+  // `rows`: how many predictions there are for all images together.
+  Batch(int size, const Shape& image, int64_t rows)
       : images(Shape{size, image[0], image[1], image[2]}),
-        labels(Shape{size}, DataType::kInt32),
-        image_elements(image.Elements()) {
+        labels(Shape{rows}, DataType::kInt32),
+        image_elements(image.Elements()),
+        rows_per_image(rows / size) {
     std::fill_n(images.Floats(), images.Elements(), 0.0f);
     std::fill_n(labels.Ints(), labels.Elements(), 0);
   }
-  void Read(const Dataset& dataset, int64_t index, int row) {
-    labels.Ints()[row] = dataset.Read(index, images.Floats() + row * image_elements);
+  // A data set labels images, so each pixel is taught its image's label where pixels are predicted.
+  void Read(const Dataset& dataset, int64_t index, int image) {
+    const int label = dataset.Read(index, images.Floats() + image * image_elements);
+    std::fill_n(labels.Ints() + image * rows_per_image, rows_per_image, label);
   }
 
   Tensor images;
   Tensor labels;
-  int64_t image_elements;
+  int64_t image_elements, rows_per_image;
 };
 
 ProgramSettings ProgramOf(const JobSettings& settings) {
   return {.mode = settings.mode,
           .batch = settings.batch,
           .seed = settings.seed,
+          .weights_file = settings.weights_file,
           .session = settings.session};
 }
 
 // In the first `rows` rows: how many highest scores are at the label.
-int CountCorrect(const Tensor& scores, const Tensor& labels, int rows) {
+int64_t CountCorrect(const Tensor& scores, const Tensor& labels, int64_t rows) {
   const int64_t classes = scores.GetShape()[1];
-  int correct = 0;
-  for (int row = 0; row < rows; ++row) {
+  int64_t correct = 0;
+  for (int64_t row = 0; row < rows; ++row) {
     const float* first = scores.Floats() + row * classes;
     correct += std::max_element(first, first + classes) - first == labels.Ints()[row] ? 1 : 0;
   }
   return correct;
+}
+
+// The data set that the settings name, or the part of it.
+std::unique_ptr<Dataset> OpenPart(const JobSettings& settings, const ModelInfo& model) {
+  std::unique_ptr<Dataset> whole = OpenDataset(settings.dataset, settings.data_directory,
+                                               model.image, model.classes, settings.seed);
+  const int64_t size = whole->Size(), first = settings.first_image;
+  if (first < 0 || first >= size || settings.images < 0 || settings.images > size - first) {
+    throw InputError(
+        {.key = "images",
+         .problem = std::to_string(settings.images) + " images from " + std::to_string(first),
+         .allowed = "within the " + std::to_string(size) + " of the data set"});
+  }
+  if (first == 0 && settings.images == 0) return whole;
+  return Slice(std::move(whole), first, settings.images > 0 ? settings.images : size - first);
 }
 
 }  // namespace
@@ -111,8 +133,8 @@ struct TrainingJob::Impl {
         owned(std::move(own)),
         dataset(data),
         order(dataset.Size(), settings.batch, settings.seed),
-        batch(settings.batch, model->image),
-        program(*model, ProgramOf(settings)) {}
+        program(*model, ProgramOf(settings)),
+        batch(settings.batch, model->image, program.Rows()) {}
 
   // The session to infer with, holding the weights of now.
   Session& InferenceSession() {
@@ -147,16 +169,15 @@ struct TrainingJob::Impl {
   std::unique_ptr<Dataset> owned;  // Null if the caller gave the data set.
   const Dataset& dataset;
   EpochOrder order;
-  Batch batch;
   ModelProgram program;
+  Batch batch;
   std::unique_ptr<ModelProgram> evaluation;  // Of a training job; made by the first Accuracy().
   int64_t steps = 0;
 };
 
 TrainingJob::TrainingJob(const JobSettings& settings) {
   std::shared_ptr<const ModelInfo> model = OpenModel(settings.model);
-  std::unique_ptr<Dataset> dataset = OpenDataset(settings.dataset, settings.data_directory,
-                                                 model->image, model->classes, settings.seed);
+  std::unique_ptr<Dataset> dataset = OpenPart(settings, *model);
   CheckFits(*model, settings.batch, *dataset);
   const Dataset& data = *dataset;
   impl_ = std::make_unique<Impl>(settings, std::move(model), std::move(dataset), data);
@@ -180,7 +201,8 @@ StepResult TrainingJob::Step() {
   const std::vector<Tensor> results = job.program.session().Run(feeds, job.program.fetches());
   ++job.steps;
   return {.loss = training ? results[1].Floats()[0] : 0,
-          .correct = CountCorrect(results[0], job.batch.labels, row),
+          .correct = CountCorrect(results[0], job.batch.labels, job.program.Rows()),
+          .predictions = job.program.Rows(),
           .images = row};
 }
 
@@ -204,9 +226,18 @@ double TrainingJob::Accuracy(const Dataset& dataset) {
     job.FollowCores(&session);
     const std::vector<Tensor> results =
         session.Run({{ModelProgram::kImages, job.batch.images}}, fetches);
-    correct += CountCorrect(results[0], job.batch.labels, rows);
+    correct += CountCorrect(results[0], job.batch.labels, rows * job.batch.rows_per_image);
   }
-  return static_cast<double>(correct) / static_cast<double>(dataset.Size());
+  return static_cast<double>(correct) /
+         static_cast<double>(dataset.Size() * job.batch.rows_per_image);
+}
+
+void TrainingJob::SaveWeights(const std::string& file) {
+  CHECK(impl_->settings.mode == Mode::kTrain) << "an inference graph has no variables";
+  NamedTensors weights;
+  for (const std::string& name : WeightNames(impl_->program.graph()))
+    weights.emplace(name, impl_->program.session().Variable(name));
+  SaveTensors(weights, file);
 }
 
 Session& TrainingJob::session() { return impl_->program.session(); }

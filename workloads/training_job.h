@@ -18,21 +18,25 @@ struct JobSettings {
   Mode mode = Mode::kTrain;
   std::string dataset = "procedural";
   std::string data_directory;  // For mnist and cifar10.
+  int64_t first_image = 0;     // The part of the data set that is read: so many images from here,
+  int64_t images = 0;          // or all that follow, if 0.
   int batch = 32;
   uint64_t seed = 1;
+  std::string weights_file;  // To start from (workloads/weights_file.h); "": the seed's.
   SessionOptions session;
 };
 
 struct StepResult {
-  double loss = 0;  // Mean over the batch; 0 for inference.
-  int correct = 0;  // Right predictions in this batch.
+  double loss = 0;          // Mean over the batch; 0 for inference.
+  int64_t correct = 0;      // Right predictions in this batch.
+  int64_t predictions = 0;  // One an image, or one a pixel.
   int images = 0;
 };
 
 class TrainingJob {
  public:
-  // Throws InputError for an unknown model, a data set that does not fit it, or a batch < 1 or
-  // larger than the data set.
+  // Throws InputError for an unknown model, a data set that does not fit it, images that the set
+  // does not have, a batch < 1 or larger than the data set, or a bad file of weights.
   explicit TrainingJob(const JobSettings& settings);
   // Trains or infers on a data set given by the caller (kept by reference) instead of
   // settings.dataset.
@@ -48,6 +52,9 @@ class TrainingJob {
   // only. Runs in a session of its own when training, which takes the job's cores before each
   // batch.
   double Accuracy(const Dataset& dataset);
+  // What the model has learnt, without the momentum. REQUIRES: a training job. Between steps only.
+  // Throws OutputError if the file can't be written.
+  void SaveWeights(const std::string& file);
 
   Session& session();
 

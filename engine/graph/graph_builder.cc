@@ -80,10 +80,22 @@ Output GraphBuilder::UntrainableVariable(const std::string& name, Tensor initial
   return FindOrAdd(name, shape, [&initial] { return std::move(initial); });
 }
 
+const Tensor* GraphBuilder::GivenValue(const std::string& name, const Shape& shape) const {
+  if (values_ == nullptr) return nullptr;
+  const auto found = values_->find(name);
+  const bool fits = found != values_->end() && found->second.GetShape() == shape &&
+                    found->second.Type() == DataType::kFloat;
+  return fits ? &found->second : nullptr;
+}
+
 Output GraphBuilder::FindOrAdd(const std::string& name, const Shape& shape,
                                const std::function<Tensor()>& initial) {
   const NodeId known = graph_->Find(Scoped(name));
-  if (known == -1) return {graph_->Add("VariableV2", Scoped(name), {}, {{"initial", initial()}})};
+  if (known == -1) {
+    const Tensor* given = GivenValue(Scoped(name), shape);
+    return {graph_->Add("VariableV2", Scoped(name), {},
+                        {{"initial", given != nullptr ? *given : initial()}})};
+  }
   const Node& node = graph_->At(known);
   if (node.op != "VariableV2" || node.outputs[0].shape != shape) {
     FailNode(node, "it cannot also be a variable of shape " + shape.ToString());

@@ -3,6 +3,7 @@
 // gradient pass. Called by workloads/models. Not thread-safe.
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,9 @@ class GraphBuilder {
   // The same, but the value is made only for a new variable.
   Output Variable(const std::string& name, const Shape& shape,
                   const std::function<Tensor()>& initial);
+  // Variables added from now on start with these values, by name, where the shape is theirs. Kept
+  // by reference.
+  void UseValues(const std::map<std::string, Tensor>* values) { values_ = values; }
   Output Reshape(Output x, const Shape& shape);
   Output ConcatV2(const std::vector<Output>& parts, int64_t axis);
   Output Slice(Output x, const std::vector<int64_t>& begin, const std::vector<int64_t>& size);
@@ -129,6 +133,7 @@ class GraphBuilder {
 
  private:
   std::string Scoped(const std::string& name) const { return prefix_ + name; }
+  const Tensor* GivenValue(const std::string& name, const Shape& shape) const;
   Output FindOrAdd(const std::string& name, const Shape& shape,
                    const std::function<Tensor()>& initial);
 
@@ -136,6 +141,7 @@ class GraphBuilder {
   std::string prefix_;
   std::vector<NodeId> updates_;
   std::vector<Output> trainable_;
+  const std::map<std::string, Tensor>* values_ = nullptr;
 };
 
 }  // namespace cosched

@@ -145,6 +145,8 @@ class InteractiveTenant {
       result_ = resizes ? StepWithResize() : job_.Step();
       const SteadyClock::time_point end = SteadyClock::now();
       meter_.Add(start, end, result_.images);
+      correct_ += result_.correct;
+      predictions_ += result_.predictions;
       seconds_ = std::chrono::duration<double>(end - start).count();
       if (resizes || resizes_ != before) {
         BeginPhase();
@@ -154,6 +156,10 @@ class InteractiveTenant {
       Show();
     }
     progress_.End();
+  }
+
+  void Save() {
+    if (!options_.save_weights.empty()) job_.SaveWeights(options_.save_weights);
   }
 
   std::string Summary();
@@ -167,6 +173,9 @@ class InteractiveTenant {
     settings.data_directory = options.spec.data_directory;
     settings.batch = options.spec.batch;
     settings.seed = options.spec.seed;
+    settings.first_image = options.first_image;
+    settings.images = options.images;
+    settings.weights_file = options.load_weights;
     settings.session.inter_op_parallelism_threads = options.threads.inter;
     settings.session.intra_op_parallelism_threads = options.threads.intra;
     settings.session.binding = ThreadPools::Binding::kEachToItsCore;
@@ -258,6 +267,7 @@ class InteractiveTenant {
   std::vector<Phase> phases_;
   StepResult result_;
   double seconds_ = 0;  // Of the last step.
+  int64_t correct_ = 0, predictions_ = 0;
 };
 
 std::string InteractiveTenant::Summary() {
@@ -280,6 +290,11 @@ std::string InteractiveTenant::Summary() {
   }
   if (spec.mode == Mode::kTrain && done_ > 0)
     line += fmt::format(", final loss {:.4f}", result_.loss);
+  if (predictions_ > 0) {
+    line += fmt::format(", {:.2f} % of {} predictions right",
+                        1e2 * static_cast<double>(correct_) / static_cast<double>(predictions_),
+                        predictions_);
+  }
   line += fmt::format(", {}", Plural(resizes_, "resize"));
   if (resizes_ > 0) line += fmt::format(" (longest settle {} us)", longest_settle_.load());
   if (!phases.empty()) line += "; median step: " + phases;
@@ -312,6 +327,7 @@ int RunInteractiveTenant(const InteractiveTenantOptions& options, const Topology
   StopAfterThisStep();
   InteractiveTenant tenant(options, topology);
   tenant.Run();
+  tenant.Save();
   fmt::print("{}", tenant.Summary());
   return interrupted != 0 ? kInterrupted : 0;
 }

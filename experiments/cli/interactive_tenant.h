@@ -28,6 +28,9 @@ struct InteractiveTenantOptions {
   Split threads;                // At the start and at most.
   std::vector<Resize> resizes;  // By ascending step, one a step at most; those at nodes last.
   std::string control;          // Path of the control socket; "" = the default.
+  int64_t first_image = 0, images = 0;  // The part of the data set; 0 images: all that follow.
+  std::string load_weights;             // Files of weights; "": none.
+  std::string save_weights;             // After the last step; of training only.
 };
 
 // Returns the exit code: 0, or 130 after SIGINT or SIGTERM (the summary is printed all the same).

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -42,6 +43,9 @@ struct Arguments {
   std::string inter = "1";
   std::vector<std::string> resize_at;
   std::string seconds;
+  std::string images;
+  std::string load_weights;
+  std::string save_weights;
   std::string control;
   // By a host only.
   std::string host_fd;
@@ -172,6 +176,27 @@ std::vector<InteractiveTenantOptions::Resize> Resizes(const std::vector<std::str
   return resizes;
 }
 
+void ReadImages(const std::string& text, InteractiveTenantOptions* options) {
+  constexpr int64_t kMostImages = 1'000'000'000;
+  const std::vector<std::string_view> parts = Parts(text, ':');
+  if (parts.size() == 2 && ParseNumber(parts[0], 0, kMostImages, &options->first_image) &&
+      ParseNumber(parts[1], 1, kMostImages, &options->images)) {
+    return;
+  }
+  Refuse("--images", text, "FIRST:COUNT, such as 0:8000");
+}
+
+// Before anything is trained: it would be a pity to find out afterwards.
+void CheckSaving(const std::string& file, Mode mode) {
+  if (mode != Mode::kTrain) Refuse("--save-weights", file, "only with --mode train");
+  std::error_code ignored;
+  const std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
+  if (std::filesystem::is_directory(file, ignored) ||
+      !std::filesystem::is_directory(folder, ignored)) {
+    Refuse("--save-weights", file, "a file in a folder that is there");
+  }
+}
+
 int RunByPerson(const Arguments& arguments) {
   ResizeSignals::Block();
   const Topology topology = Topology::ThisMachine();
@@ -188,6 +213,10 @@ int RunByPerson(const Arguments& arguments) {
     options.seconds = static_cast<double>(Number("--seconds", arguments.seconds, 1, kMostSeconds));
   }
   options.control = arguments.control;
+  if (!arguments.images.empty()) ReadImages(arguments.images, &options);
+  options.load_weights = arguments.load_weights;
+  options.save_weights = arguments.save_weights;
+  if (!options.save_weights.empty()) CheckSaving(options.save_weights, options.spec.mode);
   return RunInteractiveTenant(options, topology);
 }
 
@@ -244,6 +273,12 @@ void AddTenantCommand(CLI::App& app, int* exit_code) {
                       "during that step, or "
                       "when the N-th node begins, move to the first CORES cores, with that split");
   command->add_option("--seconds", arguments->seconds, "Stop after so many seconds");
+  command->add_option("--images", arguments->images,
+                      "FIRST:COUNT: only this part of the data set; default: all of it");
+  command->add_option("--load-weights", arguments->load_weights,
+                      "Start from the weights in this file (format: workloads/weights_file.h)");
+  command->add_option("--save-weights", arguments->save_weights,
+                      "Write the weights to this file after the last step of training");
   command->add_option("--control", arguments->control,
                       "Where to listen for `cosched ctl`; default: <pid>.sock in a private folder");
   const auto hidden = [command](const char* name, std::string* value) {

@@ -1,0 +1,44 @@
+#include "experiments/cli/gradients.h"
+
+#include <memory>
+#include <string>
+
+#include "engine/base/error.h"
+#include "workloads/gradient_step.h"
+
+namespace cosched {
+namespace {
+
+struct Arguments {
+  std::string model, tensors, out;
+  int threads = 1;
+};
+
+int Run(const Arguments& arguments) {
+  SessionOptions options;
+  options.intra_op_parallelism_threads = arguments.threads;
+  const auto model = OpenModel(arguments.model);
+  GradientStep step(*model, LoadTensors(arguments.tensors), arguments.tensors, options);
+  SaveTensors(step.Run(), arguments.out);
+  return 0;
+}
+
+}  // namespace
+
+void AddGradientsCommand(CLI::App& app, int* exit_code) {
+  CLI::App* command = app.add_subcommand(
+      "gradients", "The loss and gradients of one training step, to compare with PyTorch's");
+  const auto arguments = std::make_shared<Arguments>();
+  command->add_option("--model", arguments->model, "See `cosched list models`")->required();
+  command
+      ->add_option("--tensors", arguments->tensors,
+                   "File (workloads/weights_file.h) of images, labels and the model's variables")
+      ->required();
+  command->add_option("--out", arguments->out, "File for loss, logits and gradients")->required();
+  command->add_option("--threads", arguments->threads, "Of the intra-op pool")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  command->callback([arguments, exit_code] { *exit_code = Run(*arguments); });
+}
+
+}  // namespace cosched

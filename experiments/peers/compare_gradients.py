@@ -1,0 +1,116 @@
+#!/usr/bin/python3
+"""One whole training step of every model in cosched and in PyTorch: same weights, same images and labels, batch norm with
+the statistics of the batch, no dropout. Compares the loss, the logits and the gradient of every variable.
+
+The relative error of a tensor is |ours - theirs| / |theirs|, with the Euclidean norm over its elements; of the loss, of the
+number. Some gradients are 0 but for rounding (an offset whose effect the next norm removes): a ten-thousandth of the norm of
+all gradients is the least that is divided by. Weights are He's; biases and offsets keep activations away from the kinks of ReLUs, where rounding alone decides about
+gradients (gradient_models.move_from_kinks). With --near-kinks they do not; --double then shows that PyTorch's own single
+precision is as far from its double precision.
+
+Needs Debian's python3-torch and python3-torchvision (compare.sh installs them) and a built cosched. Exit code 1 if an error
+is above the limit.
+"""
+import argparse
+import copy
+import math
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy
+import torch
+
+import gradient_models
+import weights_file
+
+
+RESULTS = ("loss", "logits")
+LEAST_SHARE = 1e-4  # Of all gradients together.
+
+
+def step(name, model, images, labels):
+    """Loss, logits and gradients by cosched's names."""
+    model.zero_grad()
+    logits = model(images)
+    loss = torch.nn.functional.cross_entropy(logits, labels)
+    loss.backward()
+    return {**gradient_models.tensors(name, model, True), "loss": numpy.float32(loss.item()),
+            "logits": logits.detach().float().numpy()}
+
+
+def relative_errors(ours, theirs):
+    if ours.keys() != theirs.keys():
+        raise ValueError(f"different variables: {sorted(ours.keys() ^ theirs.keys())}")
+    norms = {name: numpy.linalg.norm(numpy.asarray(value, dtype=numpy.float64)) for name, value in theirs.items()}
+    least = LEAST_SHARE * math.hypot(*(norm for name, norm in norms.items() if name not in RESULTS))
+    return {name: numpy.linalg.norm(numpy.asarray(ours[name], dtype=numpy.float64) - expected)
+            / max(norms[name], 0 if name in RESULTS else least) for name, expected in theirs.items()}
+
+
+def cosched_step(arguments, name, model, images, labels):
+    with tempfile.TemporaryDirectory() as folder:
+        given, taken = pathlib.Path(folder, "given"), pathlib.Path(folder, "taken")
+        weights_file.write(given, {**gradient_models.tensors(name, model, False),
+                                   "images": images.permute(0, 2, 3, 1).contiguous().numpy(),
+                                   "labels": labels.to(torch.int32).numpy()})
+        subprocess.run([arguments.cosched, "gradients", "--model", name, "--tensors", given, "--out", taken,
+                        "--threads", str(arguments.threads)], check=True)
+        return weights_file.read(taken)
+
+
+def compare(arguments, name):
+    model = gradient_models.build(name, arguments.seed)
+    channels, side = gradient_models.IMAGES.get(name, (3, 224))
+    side = side if name in gradient_models.FLATTENED else arguments.size or side
+    images = torch.randn(arguments.batch, channels, side, side)
+    rows = arguments.batch * side * side if name == "segmenter" else arguments.batch
+    if not arguments.near_kinks:
+        gradient_models.move_from_kinks(name, model, images)
+    labels = torch.randint(gradient_models.CLASSES.get(name, 1000), (rows,))
+    ours = cosched_step(arguments, name, model, images, labels)
+    exact = step(name, copy.deepcopy(model).double(), images.double(), labels) if arguments.double else None
+    theirs = step(name, model, images, labels)
+    errors = relative_errors(ours, theirs)
+    variables = [variable for variable in errors if variable not in RESULTS]
+    worst = max(variables, key=errors.get)
+    row = [name, len(variables), f"{errors['loss']:.1e}", f"{errors['logits']:.1e}",
+           f"{numpy.median([errors[variable] for variable in variables]):.1e}", f"{errors[worst]:.1e}"]
+    for result in (theirs, ours) if exact else ():
+        against = relative_errors(result, exact)
+        row.append(f"{max(against[variable] for variable in variables):.1e}")
+    print("| " + " | ".join(map(str, [*row, worst])) + " |", flush=True)
+    return max(errors.values())
+
+
+def main():
+    root = pathlib.Path(__file__).resolve().parents[2]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="*", metavar="MODEL", help="default: all")
+    parser.add_argument("--cosched", default=root / "build" / "cosched")
+    parser.add_argument("--batch", type=int, default=4)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--limit", type=float, default=1e-3)
+    parser.add_argument("--near-kinks", action="store_true",
+                        help="biases and offsets as of a new network: the kinks of ReLUs let rounding decide")
+    parser.add_argument("--size", type=int, help="side of the images, but for models that flatten them; default: the model's")
+    parser.add_argument("--double", action="store_true", help="compare both with PyTorch's double precision, too")
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    unknown = set(arguments.models) - gradient_models.BUILDERS.keys()
+    if unknown:
+        parser.error(f"unknown models: {', '.join(sorted(unknown))}; allowed: {', '.join(gradient_models.BUILDERS)}")
+    columns = ["model", "variables", "loss", "logits", "median gradient", "worst gradient"]
+    columns += ["PyTorch to double", "cosched to double"] if arguments.double else []
+    print("| " + " | ".join([*columns, "which"]) + " |\n" + "|---" * (len(columns) + 1) + "|")
+    errors = {name: compare(arguments, name) for name in arguments.models or gradient_models.BUILDERS}
+    failed = [name for name, error in errors.items() if not error <= arguments.limit]
+    print(f"{len(errors) - len(failed)} of {len(errors)} models within {arguments.limit:g}"
+          + (f"; above: {', '.join(failed)}" if failed else ""))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
