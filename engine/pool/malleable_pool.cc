@@ -92,6 +92,10 @@ struct MalleablePool::Impl {
   void RunClosure(MutexLock* lock);
   bool RunLoop(Worker* worker, Loop* loop, MutexLock* lock);
   bool Look(const Worker& worker, uint32_t seen, MutexLock* lock);
+  bool Lend(const Worker& worker, MutexLock* lock);
+  template <typename Predicate>
+  bool HostGuest(Predicate leave);
+  void InviteGuests(int tasks);
 
   Wakeups BeginResize(int workers, const std::vector<int>& cpus);
   void Bind(int workers, const std::vector<int>& cpus);
@@ -114,6 +118,13 @@ struct MalleablePool::Impl {
   alignas(kCacheLine) std::atomic<int> looking{0};
   std::atomic<uint32_t> news{0};  // Changed without the lock, after work was added.
 
+  // Of another pool, which lends its idle workers; set by its constructor.
+  std::atomic<Impl*> lender{nullptr};
+  std::atomic<uint32_t> guests{0};  // SetGuests.
+  // Sizes of `idle` and `closures`, for a look without the lock.
+  std::atomic<int> idlers{0};
+  std::atomic<int> queued{0};
+
   alignas(kCacheLine) mutable Mutex mutex;  // Guards all below.
   Loop* loops = nullptr;                    // Newest first.
   std::vector<Worker*> idle;  // The one that slept last is woken first: its cache is warm.
@@ -130,6 +141,7 @@ MalleablePool::Impl::Impl(Options pool_options)
       workers(std::make_unique<Worker[]>(static_cast<size_t>(std::max(options.capacity, 0)))) {
   CHECK(options.capacity >= 0) << "a pool of " << options.capacity << " threads";
   idle.reserve(static_cast<size_t>(options.capacity));
+  if (options.lends_to != nullptr) options.lends_to->impl_->lender = this;
   for (int i = 0; i < options.capacity; ++i) {
     // One at a time: a thread that starts runs for a moment, and a crowd of them would disturb the
     // neighbours.
@@ -165,6 +177,7 @@ MalleablePool::Impl::WakeList MalleablePool::Impl::PopIdle(int count) {
     list.workers[static_cast<size_t>(list.count++)] = idle.back();
     idle.pop_back();
   }
+  idlers.store(static_cast<int>(idle.size()), std::memory_order_relaxed);
   return list;
 }
 
@@ -198,6 +211,7 @@ void MalleablePool::Impl::LowerTarget(int wanted) {
     active.fetch_sub(1, std::memory_order_relaxed);
     return true;
   });
+  idlers.store(static_cast<int>(idle.size()), std::memory_order_relaxed);
 }
 
 void MalleablePool::Impl::NoteIfSettled() {
@@ -247,7 +261,7 @@ void MalleablePool::Impl::Run(Worker* worker, BinaryEvent* started) {
 
 // An active worker's life until it is parked or idle.
 void MalleablePool::Impl::Serve(Worker* worker, MutexLock* lock) {
-  bool looked = false;
+  bool looked = false, lent_in_vain = false;
   while (true) {
     if (Surplus(*worker)) {
       WakeList baton;
@@ -262,16 +276,22 @@ void MalleablePool::Impl::Serve(Worker* worker, MutexLock* lock) {
       worker->draining = false;
     } else if (!closures.empty()) {
       RunClosure(lock);
-      looked = false;
+      looked = lent_in_vain = false;
     } else if (Loop* loop = PickLoop()) {
       looked = RunLoop(worker, loop, lock);
+      lent_in_vain = false;
+    } else if (options.lends_to != nullptr && !lent_in_vain) {
+      lent_in_vain = !Lend(*worker, lock);  // Without the lock: all above may hold now.
+      if (!lent_in_vain) looked = false;
     } else if (!looked) {
       const uint32_t seen = news.load(std::memory_order_relaxed);
       lock->Unlock();
       looked = !Look(*worker, seen, lock);
+      lent_in_vain = false;
     } else {
       worker->state = State::kIdle;
       idle.push_back(worker);
+      idlers.store(static_cast<int>(idle.size()), std::memory_order_relaxed);
       return;
     }
   }
@@ -280,6 +300,7 @@ void MalleablePool::Impl::Serve(Worker* worker, MutexLock* lock) {
 void MalleablePool::Impl::RunClosure(MutexLock* lock) {
   std::function<void()> closure = std::move(closures.front());
   closures.pop_front();
+  queued.store(static_cast<int>(closures.size()), std::memory_order_relaxed);
   WakeList more = closures.empty() ? WakeList() : Announce(1);
   lock->Unlock();
   more.Post();
@@ -314,6 +335,51 @@ bool MalleablePool::Impl::Look(const Worker& worker, uint32_t seen, MutexLock* l
   lock->Lock();
   looking.fetch_sub(1, std::memory_order_relaxed);
   return found;
+}
+
+// Takes part in a loop of the other pool until that has no more tasks, or there is a closure here;
+// false if it found none.
+bool MalleablePool::Impl::Lend(const Worker& worker, MutexLock* lock) {
+  Impl& other = *options.lends_to->impl_;
+  if (other.guests.load(std::memory_order_relaxed) == 0) return false;
+  lock->Unlock();
+  const bool lent = other.HostGuest(
+      [&] { return Surplus(worker) || queued.load(std::memory_order_relaxed) > 0; });
+  lock->Lock();
+  return lent;
+}
+
+template <typename Predicate>
+bool MalleablePool::Impl::HostGuest(Predicate leave) {
+  Loop* loop = nullptr;
+  {
+    const MutexLock lock(mutex);
+    loop = PickLoop();
+    if (loop == nullptr || loop->Attached() >= guests.load(std::memory_order_relaxed)) return false;
+    loop->Attach();
+  }
+  InviteGuests(loop->Remaining() - 1);
+  loop->Work(leave);
+  loop->Detach();
+  return true;
+}
+
+// Workers that may be lent, and look for work or sleep, hear of a loop with room for them. One that
+// is just going to sleep may miss it.
+void MalleablePool::Impl::InviteGuests(int tasks) {
+  Impl* from = lender.load(std::memory_order_relaxed);
+  const auto most = static_cast<int>(guests.load(std::memory_order_relaxed));
+  if (from == nullptr || most == 0) return;
+  const int looking_there = from->looking.load(std::memory_order_relaxed);
+  if (looking_there > 0) from->news.fetch_add(1, std::memory_order_relaxed);
+  const int wanted = std::min(tasks, most) - looking_there;
+  if (wanted <= 0 || from->idlers.load(std::memory_order_relaxed) == 0) return;
+  WakeList woken;
+  {
+    const MutexLock lock(from->mutex);
+    woken = from->PopIdle(wanted);
+  }
+  woken.Post();
 }
 
 MalleablePool::Wakeups MalleablePool::Impl::BeginResize(int wanted, const std::vector<int>& cpus) {
@@ -376,6 +442,7 @@ void MalleablePool::Impl::ParallelFor(int tasks, FunctionRef<void(int)> body) {
     first = Announce(loop.TakeWakeUps(kFanOut));
   }
   first.Post();
+  InviteGuests(tasks - 1);
   loop.Work([] { return false; });
   {
     const MutexLock lock(mutex);
@@ -391,6 +458,7 @@ void MalleablePool::Impl::Schedule(std::function<void()> closure) {
     const MutexLock lock(mutex);
     if (options.when_empty == WhenEmpty::kQueue || active.load(std::memory_order_relaxed) > 0) {
       closures.push_back(std::move(closure));
+      queued.store(static_cast<int>(closures.size()), std::memory_order_relaxed);
       woken = Announce(1);
       closure = nullptr;
     }
@@ -436,6 +504,10 @@ void MalleablePool::OnSettled(std::function<void(nanoseconds, bool)> callback) {
 
 void MalleablePool::ParallelFor(int tasks, FunctionRef<void(int)> body) {
   impl_->ParallelFor(tasks, body);
+}
+
+void MalleablePool::SetGuests(int limit) {
+  impl_->guests.store(static_cast<uint32_t>(std::max(limit, 0)), std::memory_order_relaxed);
 }
 
 bool MalleablePool::InTask() { return task_depth > 0; }

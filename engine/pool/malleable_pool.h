@@ -43,6 +43,9 @@ class MalleablePool {
     int capacity = 1;  // Threads created; may be 0. Resize never exceeds it.
     WhenEmpty when_empty = WhenEmpty::kQueue;
     const Topology* topology = nullptr;  // Binds workers; null = never binds
+    // While a worker has nothing to do here it takes part in the loops of that pool, whose capacity
+    // is at least 1 (see SetGuests); null = it doesn't. Outlives this pool's last Resize to 0.
+    MalleablePool* lends_to = nullptr;
   };
 
   explicit MalleablePool(Options options);  // No worker is active until Resize.
@@ -94,6 +97,10 @@ class MalleablePool {
   // is free; returns when all are done. The caller always takes part, so it works with no active
   // worker. May be nested and concurrent.
   void ParallelFor(int tasks, FunctionRef<void(int)> body);
+
+  // Workers that another pool lends may join a loop here while fewer than `limit` others work in
+  // it, its caller left out. 0 at first.
+  void SetGuests(int limit);
 
   // True inside a task of any pool's ParallelFor, on whatever thread runs it.
   static bool InTask();

@@ -45,14 +45,15 @@ struct ThreadPools::Impl {
   Impl(Split most, Binding how, const Topology* topology)
       : capacity(most),
         binding(how),
-        inter({.name = "inter",
-               .capacity = most.inter,
-               .when_empty = MalleablePool::WhenEmpty::kQueue,
-               .topology = how == Binding::kNone ? nullptr : topology}),
         intra({.name = "intra",
                .capacity = most.intra - 1,
                .when_empty = MalleablePool::WhenEmpty::kRunInCaller,
                .topology = how == Binding::kNone ? nullptr : topology}),
+        inter({.name = "inter",
+               .capacity = most.inter,
+               .when_empty = MalleablePool::WhenEmpty::kQueue,
+               .topology = how == Binding::kNone ? nullptr : topology,
+               .lends_to = how == Binding::kNone ? nullptr : &intra}),
         onednn(&intra, most.intra),
         eigen_pool(&intra, most.intra),
         eigen(&eigen_pool, most.intra) {
@@ -87,7 +88,7 @@ struct ThreadPools::Impl {
   std::function<void(const ResizeReport&)> report;
   std::atomic<uint32_t> settled{1};  // Written with `mutex` held.
 
-  MalleablePool inter, intra;  // After what their callbacks use.
+  MalleablePool intra, inter;  // After what their callbacks use; who lends workers goes first.
   OnednnThreadPool onednn;
   EigenThreadPool eigen_pool;
   Eigen::ThreadPoolDevice eigen;
@@ -131,6 +132,8 @@ int64_t ThreadPools::Impl::Resize(const ResizeRequest& request) {
       FillCores(&inter_cpus, &free);
       FillCores(&helper_cpus, &free);
     }
+    const int most_at_one_node = std::min(threads.split.intra, capacity.intra);
+    intra.SetGuests(split.inter > 1 ? most_at_one_node - 1 : 0);
     wakeups = inter.BeginResize(split.inter, inter_cpus);
     wakeups.Add(intra.BeginResize(helpers, helper_cpus));
     {

@@ -2,7 +2,10 @@
 // The two pools of one session, or of several that share them: inter-op workers run nodes, intra-op
 // helpers join the loops inside a node. An inter-op worker that calls ParallelFor works in it, so a
 // split {inter, intra} on k cores means `inter` workers and min(intra - 1, k - inter) helpers:
-// runnable compute threads never exceed k. Thread-safe.
+// runnable compute threads never exceed k. Where threads are bound, a worker that has no node to run
+// takes part in the loops of the others' nodes while fewer than `intra` threads do: {2, 2} on 2 cores
+// runs two nodes at once where the graph is wide, and one node on both cores where it is not.
+// Thread-safe.
 
 #include <chrono>
 #include <cstdint>

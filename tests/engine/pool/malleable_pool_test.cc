@@ -347,6 +347,79 @@ TEST(MalleablePoolTest, SizesOutsideTheCapacityAreClamped) {
   EXPECT_EQ(pool->Target(), 0);
 }
 
+// A pool whose idle workers join the loops of another.
+struct LendingPools {
+  LendingPools(int helpers, int workers)
+      : loops(MakePool(std::max(helpers, 1))),
+        lending(std::make_unique<MalleablePool>(
+            MalleablePool::Options{.name = "lend", .capacity = workers, .lends_to = loops.get()})) {
+    loops->Resize(helpers);
+    lending->Resize(workers);
+  }
+  std::unique_ptr<MalleablePool> loops, lending;
+};
+
+// A worker that is going to sleep may miss a loop, so they have as many loops as they need.
+TEST(MalleablePoolTest, IdleWorkersOfALendingPoolJoinItsLoops) {
+  LendingPools pools(/*helpers=*/0, /*workers=*/3);
+  pools.loops->SetGuests(3);
+  std::atomic<unsigned> seen{0};
+  while (seen.load() != 0b111) {
+    pools.loops->ParallelFor(16, [&](int) {
+      const int worker = pools.lending->CurrentWorker();
+      if (worker >= 0) seen |= 1u << worker;
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    });
+  }
+}
+
+TEST(MalleablePoolTest, NoMoreGuestsThanAllowed) {
+  LendingPools pools(/*helpers=*/0, /*workers=*/4);
+  for (const int limit : {0, 1, 2}) {
+    pools.loops->SetGuests(limit);
+    std::atomic<int> inside{0}, most{0};
+    for (int round = 0; round < 100; ++round) {
+      pools.loops->ParallelFor(16, [&](int) {
+        const int now = ++inside;
+        for (int seen = most; seen < now && !most.compare_exchange_weak(seen, now);) {
+        }
+        std::this_thread::yield();
+        --inside;
+      });
+    }
+    EXPECT_LE(most.load(), 1 + limit);
+  }
+}
+
+TEST(MalleablePoolTest, ALentWorkerLeavesForAClosureOfItsOwn) {
+  LendingPools pools(/*helpers=*/0, /*workers=*/1);
+  pools.loops->SetGuests(1);
+  std::atomic<bool> lent{false}, closure_ran{false};
+  while (!closure_ran) {
+    pools.loops->ParallelFor(1000, [&](int) {
+      if (pools.lending->CurrentWorker() >= 0) {
+        lent = true;
+      } else if (lent && !closure_ran) {  // By the caller: in the middle of its loop.
+        pools.lending->Schedule([&] { closure_ran = true; });
+        while (!closure_ran) std::this_thread::yield();
+      }
+      std::this_thread::sleep_for(std::chrono::microseconds(1));
+    });
+  }
+}
+
+TEST(MalleablePoolTest, LendingLosesNothingWhileBothPoolsAreResized) {
+  LendingPools pools(/*helpers=*/2, /*workers=*/3);
+  pools.loops->SetGuests(4);
+  const Resizers loops(pools.loops.get(), 1, 11), lending(pools.lending.get(), 1, 12);
+  std::vector<std::atomic<int>> runs(64);
+  int rounds = 0;
+  for (; rounds < 500 || !lending.ResizedOften(); ++rounds) {
+    pools.loops->ParallelFor(64, [&](int i) { ++runs[static_cast<size_t>(i)]; });
+  }
+  for (const auto& run : runs) EXPECT_EQ(run.load(), rounds);
+}
+
 TEST(MalleablePoolTest, DestructionDropsQueuedClosuresAndFreesThem) {
   const auto held = std::make_shared<int>(1);
   {

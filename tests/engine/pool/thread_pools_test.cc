@@ -15,6 +15,7 @@
 
 #include "engine/base/random.h"
 #include "engine/base/topology.h"
+#include "engine/pool/run_on_worker.h"
 
 namespace cosched {
 namespace {
@@ -72,6 +73,38 @@ TEST(ThreadPoolsTest, RigidThreadsFollowTheSplitWhateverTheCores) {
   pools.Resize({}, {2, 4});
   ASSERT_TRUE(pools.WaitSettled(kForever));
   EXPECT_EQ(pools.ActiveThreads(), 0);
+}
+
+// How many threads run tasks of one loop at once, at most.
+int ThreadsOfALoop(ThreadPools* pools) {
+  std::atomic<int> inside{0}, most{0};
+  RunOnWorker(&pools->inter(), [&] {
+    for (int round = 0; round < 300; ++round) {
+      pools->intra().ParallelFor(64, [&](int) {
+        const int now = ++inside;
+        for (int seen = most; seen < now && !most.compare_exchange_weak(seen, now);) {
+        }
+        std::this_thread::sleep_for(std::chrono::microseconds(10));
+        --inside;
+      });
+    }
+  });
+  return most.load();
+}
+
+TEST(ThreadPoolsTest, IdleInterOpWorkersJoinLoopsUpToTheSplit) {
+  const Topology topology = Topology::Synthetic("core:4 pu:1");
+  ThreadPools pools({4, 4}, Binding::kEachToItsCore, &topology);
+  const auto threads = [&](int cores, Split split) {
+    pools.Resize(CpuSet::Range(0, cores - 1), split);
+    EXPECT_TRUE(pools.WaitSettled(kForever));
+    return ThreadsOfALoop(&pools);
+  };
+  EXPECT_EQ(threads(2, {2, 2}), 2);
+  EXPECT_EQ(threads(2, {2, 1}), 1);
+  EXPECT_EQ(threads(4, {4, 2}), 2);
+  EXPECT_EQ(threads(4, {2, 4}), 4);
+  EXPECT_EQ(threads(4, {1, 1}), 1);
 }
 
 // What the kernel says each active thread may run on.
