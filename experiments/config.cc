@@ -224,7 +224,7 @@ void ReadService(const TomlTable& table, bool chaos, WorkloadConfig* workload) {
 WorkloadConfig ReadWorkload(const TomlTable& table, const std::filesystem::path& folder,
                             int machine_cores) {
   table.AllowOnly({"name", "model", "mode", "dataset", "data", "batch", "steps", "slo_ms", "cores",
-                   "threads", "inter", "priority", "weight"});
+                   "threads", "inter", "split", "priority", "weight"});
   WorkloadConfig workload;
   workload.spec.model = WithAbsolutePath(table.String("model"), folder);
   const bool chaos = IsChaosModel(workload.spec.model);
@@ -257,6 +257,13 @@ WorkloadConfig ReadWorkload(const TomlTable& table, const std::filesystem::path&
   if (table.Has("threads"))
     workload.threads = static_cast<int>(table.Integer("threads", {}, 1, kMaxThreads));
   workload.inter = static_cast<int>(table.Integer("inter", 1, 1, kMaxThreads));
+  const std::string split = table.String("split", "policy");
+  workload.spec.auto_split = split == "auto";
+  if (split != "auto" && split != "policy")
+    table.Fail("split", fmt::format("is \"{}\"", split), "policy, auto");
+  if (workload.spec.auto_split && workload.spec.serves)
+    table.Fail("split", "is \"auto\", but a service has no steps",
+               "auto with mode = \"train\" or \"infer\"");
   workload.priority = static_cast<int>(table.Integer("priority", 0, -kMaxCount, kMaxCount));
   workload.weight = workload.spec.serves ? 0 : table.Number("weight", 1.0, 0, kMaxCount);
   return workload;

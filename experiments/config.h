@@ -39,6 +39,7 @@ struct WorkloadConfig {
   // cores) and inter-op.
   std::optional<int> threads;
   int inter = 1;
+  // Key split: "policy" (default), or "auto" for spec.auto_split.
   int priority = 0;
   double weight = 1.0;
 };

@@ -17,7 +17,7 @@ from pathlib import Path
 import check_requests
 
 TOLERANCE_S = 5e-6  # Times are rounded to microseconds, and derived from unrounded ones.
-CAUSES = ("grant", "halving", "cpuset", "signal", "ctl", "counter")
+CAUSES = ("grant", "halving", "cpuset", "signal", "ctl", "counter", "auto")
 ACTUATORS = ("cpuset", "quota", "affinity", "runtime", "message")
 CLASSES = ("rigid", "moldable", "malleable")
 STATES = ("finished", "failed", "rejected", "cancelled")

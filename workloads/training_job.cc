@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <thread>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "engine/base/check.h"
 #include "engine/base/error.h"
 #include "engine/base/random.h"
+#include "workloads/auto_split.h"
 #include "workloads/model.h"
 #include "workloads/weights_file.h"
 
@@ -134,7 +136,10 @@ struct TrainingJob::Impl {
         dataset(data),
         order(dataset.Size(), settings.batch, settings.seed),
         program(*model, ProgramOf(settings)),
-        batch(settings.batch, model->image, program.Rows()) {}
+        batch(settings.batch, model->image, program.Rows()) {
+    if (!settings.auto_split) return;
+    auto_split.emplace(&program.session(), program.session().GraphWidth(program.fetches()));
+  }
 
   // The session to infer with, holding the weights of now.
   Session& InferenceSession() {
@@ -172,6 +177,7 @@ struct TrainingJob::Impl {
   ModelProgram program;
   Batch batch;
   std::unique_ptr<ModelProgram> evaluation;  // Of a training job; made by the first Accuracy().
+  std::optional<AutoSplit> auto_split;
   int64_t steps = 0;
 };
 
@@ -198,7 +204,9 @@ StepResult TrainingJob::Step() {
   Feeds feeds = {{ModelProgram::kImages, job.batch.images}};
   const bool training = job.settings.mode == Mode::kTrain;
   if (training) feeds.emplace_back(ModelProgram::kLabels, job.batch.labels);
+  if (job.auto_split) job.auto_split->BeginStep();
   const std::vector<Tensor> results = job.program.session().Run(feeds, job.program.fetches());
+  if (job.auto_split) job.auto_split->EndStep();
   ++job.steps;
   return {.loss = training ? results[1].Floats()[0] : 0,
           .correct = CountCorrect(results[0], job.batch.labels, job.program.Rows()),

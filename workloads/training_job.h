@@ -24,6 +24,9 @@ struct JobSettings {
   uint64_t seed = 1;
   std::string weights_file;  // To start from (workloads/weights_file.h); "": the seed's.
   SessionOptions session;
+  // Each step has the split that AutoSplit finds fastest on the cores of the moment, whatever split
+  // else is asked for.
+  bool auto_split = false;
 };
 
 struct StepResult {

@@ -41,6 +41,7 @@ class FetchPlan {
   const std::vector<NodeId>& Placeholders() const { return placeholders_; }  // All must be fed.
   void UpdateViews();  // After feeding, before the run.
   ReadyQueue& Queue() { return *queue_; }
+  const TaskGraph& Tasks() const { return tasks_; }
   bool IsBrief() const { return cost_ < kBriefCost; }  // Some tens of microseconds in all.
   bool RunPiece(TaskAtPiece next);                     // Whether the task has another piece.
   std::vector<NodeTime> RunInOrder();  // All of every task, one after the other, here and now.

@@ -168,6 +168,10 @@ std::vector<NodeTime> Session::RunInOrder(const Feeds& feeds,
   return times;
 }
 
+double Session::GraphWidth(const std::vector<std::string>& fetches) {
+  return impl_->PlanFor(fetches).Tasks().Width();
+}
+
 void Session::Resize(const CpuSet& cores, Split split) { impl_->pools.Resize(cores, split); }
 
 void Session::Resize(const ResizeRequest& request) { impl_->pools.Resize(request); }

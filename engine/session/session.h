@@ -62,6 +62,10 @@ class Session {
   // uses all threads. For benchmarks. REQUIRES: no Resize meanwhile.
   std::vector<NodeTime> RunInOrder(const Feeds& feeds, const std::vector<std::string>& fetches);
 
+  // How many of the nodes that these fetches need could run at once on average, by their estimated
+  // costs: 1 for a chain.
+  double GraphWidth(const std::vector<std::string>& fetches);
+
   // Moves both pools to these cores with this split, or changes a part of what is wanted; takes
   // effect inside running ops. The same as Pools().Resize.
   void Resize(const CpuSet& cores, Split split);

@@ -50,4 +50,13 @@ void TaskGraph::Seal() {
   }
 }
 
+double TaskGraph::Width() const {
+  double all = 0, longest = 0;
+  for (const Task& task : tasks_) {
+    all += task.cost;
+    longest = std::max(longest, task.path);
+  }
+  return longest > 0 ? all / longest : 1;
+}
+
 }  // namespace cosched

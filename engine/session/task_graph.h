@@ -27,6 +27,9 @@ class TaskGraph {
   // critical path first.
   int Rank(int task) const { return At(task).rank; }
   int TaskOfRank(int rank) const { return by_rank_[static_cast<size_t>(rank)]; }
+  // Cost of all tasks by that of the costliest path: how many could run at once on average, at
+  // most.
+  double Width() const;
   const std::vector<int>& Order() const { return order_; }  // A topological order.
 
  private:

@@ -12,6 +12,7 @@
 #include "engine/base/error.h"
 #include "engine/base/topology.h"
 #include "experiments/cli/bench_engine.h"
+#include "experiments/cli/bench_splits.h"
 #include "experiments/cli/bench_worker.h"
 #include "workloads/model.h"
 
@@ -29,6 +30,7 @@ struct BenchArguments {
   std::string seconds = "1";
   bool per_op = false;
   bool speed_only = false;
+  bool split_grid = false;
   bool json = false;
   bool csv = false;
   bool interactive = false;
@@ -107,7 +109,8 @@ int BenchEngine(const BenchArguments& arguments) {
   options.per_op = arguments.per_op;
   if (arguments.json) options.format = BenchEngineOptions::Format::kJson;
   if (arguments.csv) options.format = BenchEngineOptions::Format::kCsv;
-  return RunBenchEngine(options, topology);
+  return arguments.split_grid ? RunBenchSplits(options, topology)
+                              : RunBenchEngine(options, topology);
 }
 
 }  // namespace
@@ -141,6 +144,14 @@ void AddBenchCommand(CLI::App& app, int* exit_code) {
       ->add_flag("--per-op", arguments->per_op,
                  "Where the kernels' time goes, by type of op and by node")
       ->excludes(speed_only);
+  engine
+      ->add_flag(
+          "--split-grid", arguments->split_grid,
+          "Instead: each inter x intra in one resizable session, beside split = \"auto\" and the "
+          "settings that TensorFlow and Intel publish")
+      ->excludes(speed_only)
+      ->excludes("--per-op")
+      ->excludes("--inter");
   CLI::Option* json =
       engine->add_flag("--json", arguments->json, "A JSON object a cell, one on a line");
   engine->add_flag("--csv", arguments->csv, "The same as CSV")->excludes(json);

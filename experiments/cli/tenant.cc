@@ -41,6 +41,7 @@ struct Arguments {
   std::string cores;
   std::string threads;
   std::string inter = "1";
+  std::string split = "fixed";
   std::vector<std::string> resize_at;
   std::string seconds;
   std::string images;
@@ -101,6 +102,9 @@ TenantSpec Spec(const Arguments& arguments) {
   spec.data_directory = arguments.data;
   spec.batch = SmallNumber("--batch", arguments.batch, 1, kLargestBatch);
   spec.steps = Number("--steps", arguments.steps, 0, kMostSteps);
+  if (arguments.split != "auto" && arguments.split != "fixed")
+    Refuse("--split", arguments.split, "fixed or auto");
+  spec.auto_split = arguments.split == "auto";
   spec.seed = static_cast<uint64_t>(
       Number("--seed", arguments.seed, 0, std::numeric_limits<int64_t>::max()));
   return spec;
@@ -207,7 +211,8 @@ int RunByPerson(const Arguments& arguments) {
   const int most = options.cores.Count();
   options.threads.intra =
       arguments.threads.empty() ? most : SmallNumber("--threads", arguments.threads, 1, most);
-  options.threads.inter = SmallNumber("--inter", arguments.inter, 1, most);
+  options.threads.inter =
+      options.spec.auto_split ? most : SmallNumber("--inter", arguments.inter, 1, most);
   options.resizes = Resizes(arguments.resize_at, options.spec.steps, most, options.threads);
   if (!arguments.seconds.empty()) {
     options.seconds = static_cast<double>(Number("--seconds", arguments.seconds, 1, kMostSeconds));
@@ -267,6 +272,11 @@ void AddTenantCommand(CLI::App& app, int* exit_code) {
   command->add_option("--threads", arguments->threads,
                       "Most threads of the intra-op pool; default: one a core");
   command->add_option("--inter", arguments->inter, "Most threads of the inter-op pool")
+      ->capture_default_str();
+  command
+      ->add_option("--split", arguments->split,
+                   "auto: find the fastest inter x intra for the cores of the moment, within "
+                   "--threads; fixed: --inter and --threads")
       ->capture_default_str();
   command->add_option("--resize-at", arguments->resize_at,
                       "STEP:CORES[:INTERxINTRA] or node:N:CORES[:INTERxINTRA], may be repeated: "

@@ -24,6 +24,7 @@ JobSettings SettingsOf(const HostedTenantOptions& options, const Topology& topol
   settings.data_directory = options.spec.data_directory;
   settings.batch = options.spec.batch;
   settings.seed = options.spec.seed;
+  settings.auto_split = malleable && options.spec.auto_split;
   SessionOptions& session = settings.session;
   session.inter_op_parallelism_threads = malleable ? options.capacity : options.threads.inter;
   session.intra_op_parallelism_threads = malleable ? options.capacity : options.threads.intra;

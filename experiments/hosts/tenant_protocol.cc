@@ -23,6 +23,7 @@ constexpr std::pair<ResizeCause, std::string_view> kCauses[] = {
     {ResizeCause::kGrant, "grant"},   {ResizeCause::kHalving, "halving"},
     {ResizeCause::kCpuset, "cpuset"}, {ResizeCause::kSignal, "signal"},
     {ResizeCause::kControl, "ctl"},   {ResizeCause::kCounter, "counter"},
+    {ResizeCause::kAuto, "auto"},
 };
 
 // Why a packet is refused; never leaves this file.

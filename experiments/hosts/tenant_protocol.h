@@ -90,6 +90,7 @@ enum class ResizeCause {
   kSignal,   // a real-time signal
   kControl,  // `cosched ctl`
   kCounter,  // --resize-at
+  kAuto,     // split = "auto"
 };
 std::string_view ToString(ResizeCause cause);  // "grant", "halving", "cpuset", "signal", "ctl" …
 std::optional<ResizeCause> ParseResizeCause(std::string_view text);

@@ -22,6 +22,10 @@ struct TenantSpec {
   int batch = 32;
   int64_t steps = 50;
   uint64_t seed = 1;
+  // split = "auto": a malleable tenant finds its split itself (workloads/auto_split.h), whatever
+  // split its host's policy gives it; tenants whose threads are fixed keep those. In the simulator it
+  // means inter 1, the split that profiles are measured with.
+  bool auto_split = false;
   // Answers requests until it is drained or stopped, in place of `steps` steps; `batch` at once.
   bool serves = false;
 };
@@ -68,7 +72,7 @@ struct TenantSample {
 struct ResizeSample {
   JobId job;
   TimePoint time;       // When the last thread was in its place.
-  std::string cause;    // "grant", "cpuset", "signal", "ctl" or "counter".
+  std::string cause;    // "grant", "cpuset", "signal", "ctl", "counter" or "auto".
   Split before, after;  // {0, 0} = paused.
   CpuSet cores;         // Where the threads are now.
   std::string op;       // Type of the op that ran when it was asked for; "" = none.
