@@ -90,6 +90,7 @@ steps = 40
 cores = { min = 1, preferred = 2, max = 2 }
 threads = 8
 inter = 2
+split = "auto"
 priority = -3
 weight = 0.5
 [policy.max-prop]
@@ -107,6 +108,7 @@ order = "priority"
   EXPECT_EQ(workload.spec.steps, 40);
   EXPECT_EQ(workload.threads, 8);
   EXPECT_EQ(workload.inter, 2);
+  EXPECT_TRUE(workload.spec.auto_split);
   EXPECT_EQ(workload.priority, -3);
   EXPECT_EQ(config.policy_parameters.at("max-prop").at("order"), "priority");
 }
@@ -190,6 +192,7 @@ TEST_F(ConfigTest, EachWrongWorkloadLineIsNamed) {
            {"dataset = \"imagenet\"", "dataset"},
            {"dataset = \"mnist\"", "data"},
            {"batch = 0", "batch"},
+           {"split = \"2x2\"", "split"},
            {"steps = 0", "steps"},
            {"weight = -1", "weight"},
            {"weight = 0", ""},

@@ -1,0 +1,99 @@
+// `cosched bench engine` as other programs use it: one JSON object a cell on stdout, with what it
+// promises in it. No speed is judged here.
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/experiments/cli_fixture.h"
+
+namespace cosched {
+namespace {
+
+using Json = nlohmann::json;
+
+class BenchCliTest : public CliTest {
+ protected:
+  std::vector<Json> Rows(std::vector<std::string> options) {
+    std::vector<std::string> arguments = {"bench", "engine",        "--json", "--seconds",
+                                          "0.005", "--repetitions", "2"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    const Ended ended = Run(arguments);
+    EXPECT_EQ(ended.exit_code, 0) << ended.err;
+    std::vector<Json> rows;
+    std::istringstream lines(ended.out);
+    for (std::string line; std::getline(lines, line);) rows.push_back(Json::parse(line));
+    return rows;
+  }
+};
+
+TEST_F(BenchCliTest, AnObjectACell) {
+  const std::vector<Json> rows = Rows({"--model", "lenet5", "--batch", "1,3", "--threads", "1"});
+  ASSERT_EQ(rows.size(), 2);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const Json& row = rows[i];
+    EXPECT_EQ(row["model"], "lenet5");
+    EXPECT_EQ(row["mode"], "infer");
+    EXPECT_EQ(row["batch"], i == 0 ? 1 : 3);
+    EXPECT_EQ(row["threads"], 1);
+    EXPECT_EQ(row["repetitions"], 2);
+    // 416,520 multiply-accumulates an image.
+    EXPECT_NEAR(row["gflop"].get<double>(), (i == 0 ? 1 : 3) * 2 * 416'520e-9, 1e-12);
+    for (const char* key : {"images_per_s", "gflop_per_s", "peak_gflop_per_s", "share_of_peak",
+                            "share_of_kernels", "peak_memory_bytes"}) {
+      EXPECT_GT(row[key].get<double>(), 0) << key;
+    }
+    EXPECT_LE(row["images_per_s_low"], row["images_per_s"]);
+    EXPECT_FALSE(row.contains("nodes"));
+  }
+}
+
+TEST_F(BenchCliTest, TheTableOfOpsAddsUp) {
+  const std::vector<Json> rows =
+      Rows({"--model", "lenet5", "--mode", "train", "--batch", "2", "--per-op"});
+  ASSERT_EQ(rows.size(), 1);
+  EXPECT_EQ(rows[0]["mode"], "train");
+  double share_of_ops = 0, share_of_nodes = 0;
+  size_t nodes = 0;
+  for (const Json& op : rows[0]["ops"]) {
+    share_of_ops += op["share"].get<double>();
+    nodes += op["nodes"].get<size_t>();
+  }
+  for (const Json& node : rows[0]["nodes"]) share_of_nodes += node["share"].get<double>();
+  EXPECT_EQ(nodes, rows[0]["nodes"].size());
+  EXPECT_NEAR(share_of_ops, 1, 1e-9);
+  EXPECT_NEAR(share_of_nodes, 1, 1e-9);
+}
+
+TEST_F(BenchCliTest, SpeedOnlyLeavesOutWhatLimitsIt) {
+  const std::vector<Json> rows = Rows({"--model", "lenet5", "--speed-only"});
+  ASSERT_EQ(rows.size(), 1);
+  EXPECT_TRUE(rows[0].contains("images_per_s"));
+  EXPECT_FALSE(rows[0].contains("share_of_peak"));
+  EXPECT_FALSE(rows[0].contains("share_of_kernels"));
+}
+
+TEST_F(BenchCliTest, TheGridHasEachSplitOnceAndTheChoiceIsOneOfThem) {
+  const std::vector<Json> rows = Rows({"--model", "lenet5", "--threads", "1", "--split-grid"});
+  ASSERT_EQ(rows.size(), 4);  // On one core there is one split.
+  EXPECT_EQ(rows[0]["setting"], "fixed");
+  EXPECT_EQ(rows[0]["share_of_best"], 1);
+  EXPECT_EQ(rows[1]["setting"], "auto");
+  EXPECT_EQ(rows[2]["setting"], "tensorflow");
+  EXPECT_EQ(rows[3]["setting"], "intel");
+  EXPECT_EQ(rows[1]["inter"], 1);
+  EXPECT_EQ(rows[1]["intra"], 1);
+}
+
+TEST_F(BenchCliTest, RefusesBadInput) {
+  ExpectRefused({"bench", "engine", "--model", "lenet6"}, {"lenet6", "allowed", "lenet5"});
+  ExpectRefused({"bench", "engine", "--batch", "1,x"}, {"--batch", "\"x\"", "1 to"});
+  ExpectRefused({"bench", "engine", "--threads", "100000"}, {"--threads", "100000"});
+  ExpectRefused({"bench", "engine", "--mode", "serve"}, {"--mode", "infer or train"});
+}
+
+}  // namespace
+}  // namespace cosched
