@@ -18,13 +18,6 @@ struct EngineBenchmarkOptions {
   bool kernels = true;  // Whether to run them back to back, too.
 };
 
-// One setting of a grid, in the words of its publisher where it has one.
-struct SplitSpeed {
-  std::string setting;  // "fixed", "auto", "tensorflow" or "intel".
-  Split split;
-  std::vector<double> step_seconds;  // By repetition, the mean of its steps.
-};
-
 struct NodeSpeed {
   std::string name, op;
   double seconds = 0;  // Mean over all its runs, back to back with the others.
@@ -42,13 +35,6 @@ struct EngineSpeed {
 // alike. Images are random and the same in every step. Throws InputError as ModelProgram does.
 EngineSpeed MeasureEngine(const EngineCell& cell, const Topology& topology,
                           const EngineBenchmarkOptions& options);
-
-// Every inter x intra (powers of two) on the cell's cores in one session that is resized between
-// repetitions, so that all settings are measured in turns; beside them what AutoSplit chooses, and
-// sessions with the settings that TensorFlow (both pools as large as the machine, threads not
-// bound) and Intel (inter = sockets, intra = cores of a socket) publish. cell.split is not used.
-std::vector<SplitSpeed> MeasureSplits(const EngineCell& cell, const Topology& topology,
-                                      const EngineBenchmarkOptions& options);
 
 // Of that many threads on these cores, for about so many seconds (engine/kernels/machine_peak.h).
 double MeasurePeak(const CpuSet& cores, int threads, const Topology& topology, double seconds);

@@ -5,12 +5,14 @@
 namespace cosched {
 namespace {
 
-SessionOptions BoundSession(Split split, const Topology& topology) {
+SessionOptions OptionsOf(const EngineCell& cell, const Topology& topology) {
   SessionOptions options;
-  options.inter_op_parallelism_threads = split.inter;
-  options.intra_op_parallelism_threads = split.intra;
-  options.binding = ThreadPools::Binding::kEachToItsCore;
-  options.topology = &topology;
+  options.inter_op_parallelism_threads = cell.split.inter;
+  options.intra_op_parallelism_threads = cell.split.intra;
+  if (cell.bound) {
+    options.binding = ThreadPools::Binding::kEachToItsCore;
+    options.topology = &topology;
+  }
   return options;
 }
 
@@ -36,9 +38,8 @@ EngineRun::EngineRun(const EngineCell& cell, const Topology& topology) {
     // Gone before the first step: weights are packed then, and a model file would keep them, too.
     const std::shared_ptr<const ModelInfo> model = OpenModel(cell.model);
     program_ = std::make_unique<ModelProgram>(
-        *model,
-        ProgramSettings{
-            .mode = cell.mode, .batch = cell.batch, .session = BoundSession(cell.split, topology)});
+        *model, ProgramSettings{
+                    .mode = cell.mode, .batch = cell.batch, .session = OptionsOf(cell, topology)});
     feeds_ = RandomBatch(*model, cell.mode, cell.batch, program_->Rows());
   }
   program_->session().Resize(cell.cores, cell.split);

@@ -21,8 +21,9 @@ struct EngineCell {
   std::string model;
   Mode mode = Mode::kInfer;
   int batch = 1;
-  CpuSet cores;  // One thread a core, each bound to its own.
+  CpuSet cores;
   Split split;
+  bool bound = true;  // One thread a core, each bound to its own; else placed by the kernel.
 };
 
 class EngineRun {
@@ -31,6 +32,8 @@ class EngineRun {
   EngineRun(const EngineCell& cell, const Topology& topology);
 
   const Graph& graph() const { return program_->graph(); }
+  Session& session() { return program_->session(); }
+  double GraphWidth() { return program_->session().GraphWidth(program_->fetches()); }
 
   void Step() { program_->session().Run(feeds_, program_->fetches()); }
   // The same kernels back to back.

@@ -8,6 +8,7 @@
 
 #include "experiments/cli/child.h"
 #include "experiments/statistics.h"
+#include "workloads/split_benchmark.h"
 
 namespace cosched {
 namespace {
