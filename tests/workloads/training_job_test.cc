@@ -158,6 +158,22 @@ TEST(TrainingJobTest, StepCountsRightPredictions) {
   EXPECT_LE(correct, 320);
 }
 
+// Which split is the fastest is a matter of the machine; what comes of it is not.
+TEST(TrainingJobTest, LooksForItsSplitWithoutAnotherResult) {
+  const auto digits = Digits();
+  const auto hash_after_training = [&](bool auto_split) {
+    JobSettings settings = Lenet();
+    settings.session.inter_op_parallelism_threads = 2;
+    settings.session.intra_op_parallelism_threads = 2;
+    settings.auto_split = auto_split;
+    TrainingJob job(settings, *digits);
+    job.session().Resize(CpuSet::Range(0, 1), {1, 2});
+    for (int i = 0; i < 60; ++i) job.Step();
+    return job.session().VariablesHash();
+  };
+  EXPECT_EQ(hash_after_training(true), hash_after_training(false));
+}
+
 // The graph's batch is fixed; a data set whose size isn't a multiple of it must give the same
 // answer as batches of one.
 TEST(TrainingJobTest, AccuracyCountsTheLastPartialBatch) {
