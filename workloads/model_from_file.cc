@@ -50,6 +50,12 @@ std::string WithAbsolutePath(const std::string& name, const std::filesystem::pat
   return prefix + std::filesystem::absolute(path).lexically_normal().string();
 }
 
+std::string FolderOfModelFile(const std::string& name) {
+  const std::string_view prefix = PrefixOf(name);
+  if (prefix.empty()) return "";
+  return std::filesystem::absolute(name.substr(prefix.size())).parent_path().string();
+}
+
 std::shared_ptr<const ModelFile> OpenModelFile(const std::string& name) {
   const std::string_view prefix = PrefixOf(name);
   const std::string path = name.substr(prefix.size());

@@ -17,6 +17,8 @@ namespace cosched {
 bool IsModelFileName(std::string_view name);
 // The same with an absolute path, a relative one starting from this folder; other names stay.
 std::string WithAbsolutePath(const std::string& name, const std::filesystem::path& folder);
+// The folder of such a file, where its tensors may be, too; empty for other names.
+std::string FolderOfModelFile(const std::string& name);
 
 // Throws InputError naming the file. REQUIRES: IsModelFileName(name).
 std::shared_ptr<const ModelFile> OpenModelFile(const std::string& name);

@@ -64,6 +64,10 @@ void ListModels() {
     rows.push_back({model.name, model.image.ToString(), std::to_string(model.classes),
                     std::to_string(model.parameters), model.summary});
   }
+  rows.push_back({"onnx:FILE", "the file's", "the file's", "the file's",
+                  "an ONNX file of opset 7 to 17; `cosched model describe onnx:FILE` tells more"});
+  rows.push_back(
+      {"graphdef:FILE", "the file's", "the file's", "the file's", "a frozen TensorFlow GraphDef"});
   rows.push_back(
       {"chaos", "-", "-", "-",
        "special: no CNN but a tenant that misbehaves by its seed, or as chaos:NAME says"});

@@ -303,7 +303,7 @@ std::unique_ptr<LaunchedTenant> ContainerLauncher::Launch(const TenantLaunch& la
                      .quota = quota ? std::optional<int>(launch.cores.Count()) : std::nullopt,
                      .binary = fs::canonical(options_.binary),
                      .control = folder_ / job / "control",
-                     .data = launch.data_directory,
+                     .folders = launch.folders,
                      .arguments = {}};
   fs::create_directories(plan.control);
   names_.push_back(plan.name);

@@ -104,7 +104,9 @@ std::vector<std::string> RunCommand(const ContainerPlan& plan) {
   for (const char* folder : {"proc", "sys", "dev", "run", "tmp", "etc", "usr"})
     fs::create_directories(root / folder);
   for (const char* folder : {"lib", "lib64", "bin"}) Provide(folder, root, &mounts);
-  if (!plan.data.empty()) mounts.push_back("--volume=" + plan.data + ":" + plan.data + ":ro");
+  for (const std::string& read : plan.folders) {
+    mounts.push_back("--volume=" + read + ":" + read + ":ro");
+  }
 
   std::vector<std::string> command = Podman(plan.conf);
   for (const std::string& argument :
@@ -169,7 +171,7 @@ std::string TryContainer(const fs::path& binary) {
                                                    .quota = {},
                                                    .binary = fs::canonical(binary),
                                                    .control = folder / "control",
-                                                   .data = {},
+                                                   .folders = {},
                                                    .arguments = {"--version"}});
     std::erase(command, "--detach");
     const fs::path log = folder / "log";

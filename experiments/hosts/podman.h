@@ -35,7 +35,7 @@ struct ContainerPlan {
   std::optional<int> quota;            // In cores.
   std::filesystem::path binary;        // Becomes /cosched inside.
   std::filesystem::path control;       // Folder of the socket; becomes kControlInside.
-  std::string data;                    // Mounted at its own path; "" = none.
+  std::vector<std::string> folders;    // Each is mounted at its own path.
   std::vector<std::string> arguments;  // Of the binary.
 };
 inline constexpr const char* kControlInside = "/control";

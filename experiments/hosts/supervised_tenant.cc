@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "experiments/hosts/thread_affinity.h"
+#include "workloads/model_from_file.h"
 
 namespace cosched {
 namespace {
@@ -28,6 +29,16 @@ constexpr Duration kGoingToSleep = milliseconds(1);
 constexpr int kGoingToSleepShare = 50;  // A fiftieth.
 constexpr int kMessagesPerTurn = 64;    // A tenant that floods its host only delays itself.
 constexpr Duration kPausedRunTime = milliseconds(10);  // More is computing while paused.
+
+// What it must be able to read where it has no file system of its own.
+std::vector<std::string> FoldersOf(const TenantSpec& spec) {
+  std::vector<std::string> folders;
+  for (const std::string& folder : {spec.data_directory, FolderOfModelFile(spec.model)}) {
+    const bool known = std::find(folders.begin(), folders.end(), folder) != folders.end();
+    if (!folder.empty() && !known) folders.push_back(folder);
+  }
+  return folders;
+}
 
 std::vector<std::string> Arguments(const Job& job, const TenantSpec& spec, const CpuSet& cores,
                                    Split threads, const SupervisedTenant::Settings& settings) {
@@ -84,7 +95,7 @@ SupervisedTenant::SupervisedTenant(const Job& job, const TenantSpec& spec, const
                                 .cores = cores,
                                 .counters = counters_.fd(),
                                 .log = settings.log,
-                                .data_directory = spec.data_directory});
+                                .folders = FoldersOf(spec)});
   Meet();
 }
 

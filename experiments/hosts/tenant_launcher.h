@@ -25,7 +25,7 @@ struct TenantLaunch {
   CpuSet cores;                        // It runs nowhere else from its first instruction on.
   int counters = -1;                   // The shared page's descriptor.
   std::filesystem::path log;           // Gets its stdout and stderr. Empty = this process's stderr.
-  std::string data_directory;          // That it reads; "" = none.
+  std::vector<std::string> folders;    // That it reads: of its data set, of its model's file.
 };
 
 class LaunchedTenant {

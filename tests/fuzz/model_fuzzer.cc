@@ -3,6 +3,7 @@
 // that names the file. Kernels are not run. --write-seeds=FOLDER writes small valid models to start
 // from.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -13,7 +14,10 @@
 
 #include "engine/base/error.h"
 #include "engine/graph/readers/model_file.h"
+#include "tests/fuzz/model_changes.h"
 #include "tests/fuzz/model_seeds.h"
+
+extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t most);
 
 namespace cosched {
 namespace {
@@ -97,6 +101,18 @@ extern "C" int LLVMFuzzerInitialize(int* count, char*** arguments) {
     }
   }
   std::exit(0);
+}
+
+// Half of the inputs are changed as messages rather than as bytes, so that what comes after parsing
+// is reached: an op, an input, a size or an attribute becomes another one of the same model.
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most, unsigned seed) {
+  if (seed % 2 == 0) return LLVMFuzzerMutate(data, size, most);
+  const std::string bytes(reinterpret_cast<const char*>(data), size);
+  const std::string changed = cosched::format == "onnx" ? cosched::ChangedOnnx(bytes, seed)
+                                                        : cosched::ChangedGraphDef(bytes, seed);
+  if (changed.empty() || changed.size() > most) return LLVMFuzzerMutate(data, size, most);
+  std::copy(changed.begin(), changed.end(), data);
+  return changed.size();
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

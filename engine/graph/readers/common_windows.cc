@@ -74,8 +74,18 @@ std::vector<int64_t> SamePads(const OpReader& op, const WindowSizes& sizes, cons
 }
 
 View Convolved(OpReader& op, Output filter, WindowSizes sizes) {
-  const PaddedImages input = TakePadding(op, 0);
-  for (size_t i = 0; i < 4; ++i) sizes.pads[i] += input.pads[i];
+  PaddedImages input = TakePadding(op, 0);
+  bool beyond = false;  // Some window would lie on padding alone, which kernels are not made for.
+  for (size_t i = 0; i < 4; ++i) {
+    sizes.pads[i] += input.pads[i];
+    beyond = beyond || sizes.pads[i] >= sizes.Extent(static_cast<int>(i) / 2);
+  }
+  if (beyond) {
+    const Dims& p = sizes.pads;
+    input.images = op.views().Add("Pad", {input.images},
+                                  {{"paddings", Dims{0, 0, p[0], p[1], p[2], p[3], 0, 0}}});
+    sizes.pads = {0, 0, 0, 0};
+  }
   return op.views().Image(
       op.views().Add("Conv2D", {input.images, filter}, ConvolutionAttributes(sizes)));
 }
@@ -89,6 +99,11 @@ View ConvolvedBack(OpReader& op, int image, Output filter, const WindowSizes& si
   if (weights[3] != in[3]) {
     op.Fail("its filter takes " + std::to_string(weights[3]) + " channels, its input has " +
             std::to_string(in[3]));
+  }
+  for (size_t i = 0; i < 4; ++i) {
+    if (sizes.pads[i] >= sizes.Extent(static_cast<int>(i) / 2)) {
+      op.Fail("pads " + DimsText(sizes.pads), "less than the window covers");
+    }
   }
   Attributes attributes = ConvolutionAttributes(sizes);
   attributes["input_shape"] = Dims{in[0], size[0], size[1], size[2]};

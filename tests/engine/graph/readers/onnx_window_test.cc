@@ -28,6 +28,7 @@ TEST(OnnxWindow, Convolutions) {
       {{2, 3, 7, 5}, {4, 3, 3, 3}, {.strides = {2, 1}, .pads = {1, 0, 2, 1}}},
       {{1, 4, 6, 9}, {6, 2, 2, 3}, {.dilations = {2, 3}, .pads = {0, 2, 0, 2}, .groups = 2}},
       {{2, 5, 5, 5}, {10, 1, 3, 3}, {.pads = {1, 1, 1, 1}, .groups = 5}},  // Depthwise, twice.
+      {{1, 2, 2, 3}, {1, 2, 2, 2}, {.pads = {3, 0, 1, 2}}},  // Windows on padding alone.
       {{1, 3, 4, 4}, {2, 3, 1, 1}, {.strides = {3, 3}}}};
   for (const ConvCase& c : cases) {
     const Array image{c.image, Ramp(ElementCount(c.image))};
