@@ -102,8 +102,9 @@ def versions(peers):
     if peers.onnxruntime:
         package = Path(peers.onnxruntime[2]) / "onnxruntime-node" / "package.json"
         commands["onnxruntime-node"] = ["node", "-p", f"require({json.dumps(str(package))}).version"]
-    return {name: subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip().replace("\n", "; ")
+    told = {name: subprocess.run(command, capture_output=True, text=True, check=False).stdout
             for name, command in commands.items()}
+    return {name: text.strip().removeprefix("cosched ").replace("\n", "; ") for name, text in told.items()}
 
 
 def processor():
@@ -119,14 +120,15 @@ def describe(peers, arguments, load_before):
 
 def conditions(description, failed):
     """What a reader of the tables has to know."""
-    settings = (f"Median of {description['repetitions']} turns of {description['seconds']:g} s (at least one run) each, all systems "
-                f"alternating; ±: half of the range. ONNX Runtime through its native binding in node: all graph optimisations, "
-                f"sequential, default arena; PyTorch: the fastest of its variants (CSV). In brackets: without what node itself "
-                f"needed. Per CPU second: the same ratio by CPU time, at 1 thread (for machines that others use too).")
-    lines = [f"{description['processor']}, {description['cores']} cores; "
-             + ", ".join(f"{name} {version}" for name, version in description["versions"].items())
-             + f"; load average before {description['load_average_before'][0]:.1f}, after {description['load_average_after'][0]:.1f}.",
-             settings]
+    settings = (f"Median of {description['repetitions']} turns of {description['seconds']:g} s (at least one run) each, all "
+                "systems alternating; ±: half of the range. ONNX Runtime through its native binding in node: all graph "
+                "optimisations, sequential, default arena; PyTorch: the fastest of its variants (CSV). In brackets: without "
+                "what node itself needed. Per CPU second: the same ratio by CPU time, at 1 thread (for machines that others "
+                "use too; a thread that waits awake counts).")
+    machine = f"{description['processor']}, {description['cores']} cores"
+    named = ", ".join(f"{name} {version}" for name, version in description["versions"].items())
+    before, after = description["load_average_before"][0], description["load_average_after"][0]
+    lines = [f"{machine}; {named}; load average before {before:.1f}, after {after:.1f}.", settings]
     lines += [f"Not measured: {system}: {why}." for system, why in description["missing"].items()]
     return "\n\n".join(lines + [f"Failed: {why}" for why in failed]) + "\n"
 

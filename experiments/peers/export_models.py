@@ -7,6 +7,7 @@ output for it (evaluation mode, eager) are TensorProtos in the layout of ONNX's 
 """
 import hashlib
 import sys
+import warnings
 from pathlib import Path
 
 import onnx
@@ -46,6 +47,7 @@ def export(folder, name):
 
 
 def main(folder, names):
+    warnings.filterwarnings("ignore", module="torch.onnx")  # Advice about exports that are trained on; these are not.
     for name in names:
         stamp = Path(folder) / name / "version"
         if stamp.exists() and stamp.read_text() == version():

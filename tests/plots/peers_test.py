@@ -33,8 +33,9 @@ for turn, line in enumerate(sys.stdin):
 
 
 def row(mode, model, threads, system, repetition, speed, peak=100, runtime=0):
-    return {"mode": mode, "model": model, "batch": 8, "threads": threads, "system": system, "variant": "", "repetition": repetition,
-            "images_per_s": speed, "images_per_cpu_s": 2 * speed, "peak_mib": peak, "runtime_mib": runtime}
+    return {"mode": mode, "model": model, "batch": 8, "threads": threads, "system": system, "variant": "",
+            "repetition": repetition, "images_per_s": speed, "images_per_cpu_s": 2 * speed, "peak_mib": peak,
+            "runtime_mib": runtime}
 
 
 class PeersTest(unittest.TestCase):
@@ -55,7 +56,8 @@ class PeersTest(unittest.TestCase):
         rows = []
         for model, speeds in (("lenet5", (180, 200, 300)), ("vgg16", (45, 50, 51))):
             rows += [row("inference", model, 1, "cosched", i, speed, peak=80) for i, speed in enumerate(speeds)]
-            rows += [row("inference", model, 1, "onnxruntime", i, speed, peak=100, runtime=50) for i, speed in enumerate((90, 100, 120))]
+            rows += [row("inference", model, 1, "onnxruntime", i, speed, peak=100, runtime=50)
+                     for i, speed in enumerate((90, 100, 120))]
         rows += [row("training", "resnet50", 2, "cosched", i, 10.5) for i in range(3)]
         rows += [row("training", "resnet50", 2, "pytorch", i, 10) for i in range(3)]
         return self.measured(rows)
