@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/check.h"
+#include "engine/graph/image_types.h"
 #include "engine/graph/shape_inference.h"
 
 namespace cosched {
@@ -89,6 +90,7 @@ std::vector<OpDefinition> WindowOps(const CommonRules& common) {
 std::vector<OpDefinition> ArrayOps(const CommonRules& common) {
   return {
       {"Reshape", 1, 1, {{"shape", kInts, {}}}, infer::Reshape, {}},
+      {"Cast", 1, 1, {{"dtype", kString, {}}}, infer::Cast, {}},
       {"ConcatV2", 1, kAny, {{"axis", kInt, {}}}, infer::Concat, {}},
       {"Slice", 1, 1, {{"begin", kInts, {}}, {"size", kInts, {}}}, infer::Slice, {}},
       {"Pad", 1, 1, {{"paddings", kInts, {}}, {"value", kFloat, 0.0f}}, infer::Pad, {}},
@@ -227,6 +229,24 @@ void CheckInputCount(const OpDefinition& op, const Node& node) {
            std::to_string(op.min_inputs) + (op.max_inputs == kAny ? " or more" : ""));
 }
 
+// Returns the type of the node's images.
+DataType CheckTypes(const Inference& node, const std::string& op) {
+  if (op == "Reshape") return DataType::kFloat;  // Has the type of its input, whatever it is.
+  const ImageTypes types = ImageTypesOf(op);
+  // Class labels are the integers of this engine.
+  const bool labels = op == "SparseSoftmaxCrossEntropyWithLogits";
+  DataType images = DataType::kFloat;
+  for (int i = 0; i < node.Inputs(); ++i) {
+    const bool may_be_half = op == "Cast" || types.HasInput(static_cast<size_t>(i));
+    if (may_be_half && node.Info(i).type == DataType::kBFloat16) images = DataType::kBFloat16;
+  }
+  for (int i = 0; i < node.Inputs(); ++i) {
+    const bool is_image = op == "Cast" || types.HasInput(static_cast<size_t>(i));
+    if (!(labels && i == 1)) node.RequireType(i, is_image ? images : DataType::kFloat);
+  }
+  return images;
+}
+
 }  // namespace
 
 const std::vector<OpDefinition>& Ops() {
@@ -258,13 +278,7 @@ void InferNode(Node* node, const std::vector<const Node*>& producers) {
     inputs.push_back(producers[i]->outputs[static_cast<size_t>(node->inputs[i].index)]);
   }
   const Inference inference(*node, inputs);
-  // Class labels and what only passes through are the integers of this engine.
-  const bool labels = node->op == "SparseSoftmaxCrossEntropyWithLogits";
-  if (node->op != "Reshape") {
-    for (int i = 0; i < inference.Inputs(); ++i) {
-      if (!(labels && i == 1)) inference.RequireType(i, DataType::kFloat);
-    }
-  }
+  const DataType images = CheckTypes(inference, node->op);
   for (int input : op->writes) {
     if (producers[static_cast<size_t>(input)]->op != "VariableV2") {
       inference.Fail("input " + std::to_string(input) + " is written, but \"" +
@@ -273,6 +287,9 @@ void InferNode(Node* node, const std::vector<const Node*>& producers) {
     }
   }
   node->outputs = op->infer(inference);
+  for (size_t i = 0; i < node->outputs.size(); ++i) {
+    if (ImageTypesOf(node->op).HasOutput(i)) node->outputs[i].type = images;
+  }
   for (const OutputInfo& output : node->outputs) {
     if (output.shape.Elements() > kMaxElements)
       inference.Fail("the output has shape " + output.shape.ToString(), "at most 2^40 elements");

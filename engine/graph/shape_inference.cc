@@ -5,12 +5,6 @@
 #include "engine/base/error.h"
 
 namespace cosched {
-namespace {
-
-const char* Name(DataType type) { return type == DataType::kFloat ? "float" : "int32"; }
-
-}  // namespace
-
 void FailNode(const Node& node, const std::string& problem, const std::string& allowed) {
   InputErrorDetails details;
   details.key = "node \"" + node.name + "\" (" + node.op + ")";
@@ -55,7 +49,7 @@ Shape Inference::ShapeOf(const std::string& name) const {
 
 void Inference::RequireType(int input, DataType type) const {
   if (Info(input).type != type) {
-    Fail("input " + std::to_string(input) + " is " + Name(Info(input).type), Name(type));
+    Fail("input " + std::to_string(input) + " is " + NameOf(Info(input).type), NameOf(type));
   }
 }
 
@@ -146,6 +140,14 @@ Outputs MatMul(const Inference& node) {
 Outputs SameShapes(const Inference& node) {
   for (int input = 1; input < node.Inputs(); ++input) node.RequireShape(input, node.In(0));
   return One(node.In(0));
+}
+
+Outputs Cast(const Inference& node) {
+  const std::string& type = node.String("dtype");
+  for (DataType to : {DataType::kFloat, DataType::kBFloat16}) {
+    if (type == NameOf(to)) return One(node.In(0), to);
+  }
+  node.Fail("dtype is \"" + type + "\"", "\"float\" or \"bfloat16\"");
 }
 
 Outputs ClipByValue(const Inference& node) {

@@ -64,6 +64,8 @@ Outputs Softmax(const Inference& node);
 Outputs SparseSoftmaxCrossEntropy(const Inference& node);
 Outputs ApplyMomentum(const Inference& node);
 
+Outputs Cast(const Inference& node);
+
 Outputs Conv2D(const Inference& node);
 Outputs Conv2DBackpropInput(const Inference& node);
 Outputs Conv2DBackpropFilter(const Inference& node);

@@ -3,6 +3,8 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <new>
@@ -12,6 +14,13 @@
 
 namespace cosched {
 namespace {
+
+// The upper half of a float, rounded to the nearest, ties to even; NaNs stay so.
+uint16_t ToBFloat16(float value) {
+  if (std::isnan(value)) return 0x7fc0;
+  const auto bits = std::bit_cast<uint32_t>(value);
+  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
 
 constexpr size_t kAlignment = 64;  // A cache line, and the widest vector register.
 constexpr size_t kHugePage = size_t{2} << 20;
@@ -31,8 +40,18 @@ size_t SizeOf(DataType type) {
   switch (type) {
     case DataType::kFloat: return sizeof(float);
     case DataType::kInt32: return sizeof(int32_t);
+    case DataType::kBFloat16: return sizeof(uint16_t);
   }
   return 0;
+}
+
+const char* NameOf(DataType type) {
+  switch (type) {
+    case DataType::kFloat: return "float";
+    case DataType::kInt32: return "int32";
+    case DataType::kBFloat16: return "bfloat16";
+  }
+  return "";
 }
 
 Tensor::Tensor(Shape shape, DataType type)
@@ -59,14 +78,14 @@ Tensor Tensor::Of(Shape shape, std::span<const int32_t> values) {
 size_t Tensor::Bytes() const { return static_cast<size_t>(Elements()) * SizeOf(type_); }
 
 float* Tensor::Floats() {
-  CHECK(type_ == DataType::kFloat) << "tensor holds integers";
+  CHECK(type_ == DataType::kFloat) << "tensor holds " << NameOf(type_);
   return static_cast<float*>(buffer_.get());
 }
 
 const float* Tensor::Floats() const { return const_cast<Tensor*>(this)->Floats(); }
 
 int32_t* Tensor::Ints() {
-  CHECK(type_ == DataType::kInt32) << "tensor holds floats";
+  CHECK(type_ == DataType::kInt32) << "tensor holds " << NameOf(type_);
   return static_cast<int32_t*>(buffer_.get());
 }
 
@@ -76,6 +95,23 @@ Tensor Tensor::Clone() const {
   if (IsEmpty()) return {};
   Tensor copy(shape_, type_);
   std::memcpy(copy.Data(), Data(), Bytes());
+  return copy;
+}
+
+Tensor Tensor::ConvertedTo(DataType type) const {
+  CHECK(type_ != DataType::kInt32 && type != DataType::kInt32) << "integers are not converted";
+  if (type == type_) return Clone();
+  Tensor copy(shape_, type);
+  const bool narrows = type == DataType::kBFloat16;
+  auto* half = static_cast<uint16_t*>(narrows ? copy.Data() : const_cast<void*>(Data()));
+  auto* full = static_cast<float*>(narrows ? const_cast<void*>(Data()) : copy.Data());
+  for (int64_t i = 0; i < Elements(); ++i) {
+    if (narrows) {
+      half[i] = ToBFloat16(full[i]);
+    } else {
+      full[i] = std::bit_cast<float>(static_cast<uint32_t>(half[i]) << 16);
+    }
+  }
   return copy;
 }
 

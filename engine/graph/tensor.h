@@ -10,8 +10,9 @@
 
 namespace cosched {
 
-enum class DataType { kFloat, kInt32 };
+enum class DataType { kFloat, kInt32, kBFloat16 };
 size_t SizeOf(DataType type);
+const char* NameOf(DataType type);  // TF's: "float", "int32", "bfloat16".
 
 class Tensor {
  public:
@@ -35,6 +36,9 @@ class Tensor {
   const void* Data() const { return buffer_.get(); }
 
   Tensor Clone() const;
+  // A copy with the same values, rounded to even where they become bfloat16. REQUIRES: both types
+  // are kFloat or kBFloat16.
+  Tensor ConvertedTo(DataType type) const;
   // Both share the buffer.
   Tensor Reshaped(Shape shape) const;               // REQUIRES: equal element counts.
   Tensor Prefix(Shape shape, DataType type) const;  // REQUIRES: fits into the buffer.

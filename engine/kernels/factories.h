@@ -20,7 +20,7 @@ KernelFactory MakeSigmoid, MakeSigmoidGrad, MakeHardSwish, MakeHardSwishGrad;
 KernelFactory MakeMaxPool, MakeAvgPool, MakeAvgPoolGrad;
 KernelFactory MakeMatMul;
 KernelFactory MakeFusedConv2D, MakeFusedMatMul;
-KernelFactory MakeTranspose;
+KernelFactory MakeTranspose, MakeCast;
 KernelFactory MakeMean;  // Over axes that take turns with others; by Eigen's factory.
 }  // namespace onednn
 
@@ -48,6 +48,7 @@ KernelFactory MakeMaxPool, MakeMaxPoolGrad, MakeAvgPool, MakeAvgPoolGrad;
 KernelFactory MakeLocalResponse, MakeLocalResponseGrad;
 KernelFactory MakeMean, MakeMeanGrad;
 KernelFactory MakeConcat, MakeSlice, MakePad, MakeTranspose;
+KernelFactory MakeCast;  // A copy: InFloats converts what reference kernels get and give.
 KernelFactory MakeMatMul;
 KernelFactory MakeAddN, MakeAddV2, MakeSub, MakeMul, MakeRealDiv;
 KernelFactory MakeBiasAdd, MakeBiasAddGrad;

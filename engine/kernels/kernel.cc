@@ -5,6 +5,7 @@
 #include "engine/base/check.h"
 #include "engine/kernels/batch_pieces.h"
 #include "engine/kernels/factories.h"
+#include "engine/kernels/reference/in_floats.h"
 
 namespace cosched {
 namespace {
@@ -42,6 +43,7 @@ constexpr Entry kTable[] = {
     {"AssignMovingAverage", eigen::MakeAssignMovingAverage, reference::MakeAssignMovingAverage,
      kNever,
      /*cheap=*/true},
+    {"Cast", onednn::MakeCast, reference::MakeCast, kElements},
     {"Relu", onednn::MakeRelu, reference::MakeRelu, kElements},
     {"ReluGrad", onednn::MakeReluGrad, reference::MakeReluGrad, kElements},
     {"Relu6", onednn::MakeRelu6, reference::MakeRelu6, kElements},
@@ -100,7 +102,7 @@ bool IsOverTheBatch(const Node& node) {
 std::unique_ptr<Kernel> CreateKernel(const KernelSpec& spec, KernelBackend backend) {
   const Entry* entry = Find(spec.node.op);
   CHECK(entry != nullptr) << "node " << spec.node.name << ": no kernel for op " << spec.node.op;
-  if (backend == KernelBackend::kReference) return entry->reference(spec);
+  if (backend == KernelBackend::kReference) return reference::InFloats(spec, entry->reference);
   return IsOverTheBatch(spec.node) ? entry->fast(spec) : InBatches(spec, entry->rule, entry->fast);
 }
 

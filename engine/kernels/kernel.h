@@ -71,6 +71,9 @@ std::unique_ptr<Kernel> CreateKernel(const KernelSpec& spec,
                                      KernelBackend backend = KernelBackend::kFast);
 bool HasKernel(std::string_view op);
 
+// Whether this CPU has instructions for bfloat16: without them, its kernels are slow or missing.
+bool CpuHasBFloat16();
+
 // True for ops whose cost is a few microseconds at most: the executor runs them inline instead of
 // queueing them.
 bool IsCheap(std::string_view op);

@@ -25,7 +25,7 @@ namespace {
 }
 
 std::string Describe(const Shape& shape, DataType type) {
-  return (type == DataType::kFloat ? "float " : "int32 ") + shape.ToString();
+  return NameOf(type) + (" " + shape.ToString());
 }
 
 // Refuses a value that is not what the node holds.

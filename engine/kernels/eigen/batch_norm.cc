@@ -87,12 +87,14 @@ class TwoPasses : public Kernel {
 
  private:
   Division PassOf(const KernelSpec& spec, int tensors) const {
-    const double bytes = static_cast<double>(blocks_.size * width_ * tensors) * sizeof(float);
+    const double bytes = static_cast<double>(blocks_.size * width_ * tensors) *
+                         static_cast<double>(SizeOf(spec.inputs[0].type));
     return Division::Of(blocks_.Number(), Work{0, bytes}.Seconds(),
                         PieceSeconds(spec.piece_time, spec.pools.Capacity().intra));
   }
 };
 
+template <typename T>
 class BatchNorm : public TwoPasses {
  public:
   explicit BatchNorm(const KernelSpec& spec)
@@ -108,20 +110,19 @@ class BatchNorm : public TwoPasses {
   // The chunk's mean, and the squares of distances from it, while it is in the cache.
   void Collect(KernelContext& context, int task, int64_t chunk, int64_t begin,
                int64_t end) override {
-    const float* x = In(context, 0);
+    const T* x = In<T>(context, 0);
     Eigen::ArrayXf& sum = wide_[static_cast<size_t>(2 * task)];
     Eigen::ArrayXf& mean = wide_[static_cast<size_t>(2 * task + 1)];
     auto partial = partial_.col(chunk);
     sum.setZero();
-    ForEachWide(begin, end, [&](int64_t at, int64_t length) {
-      sum.head(length) += ConstArray(x + at, length);
-    });
+    ForEachWide(begin, end,
+                [&](int64_t at, int64_t length) { sum.head(length) += Load(x + at, length); });
     Fold(sum, partial.head(channels_));
     partial.head(channels_) /= static_cast<float>((end - begin) / channels_);
     Repeat(partial.head(channels_), &mean);
     sum.setZero();
     ForEachWide(begin, end, [&](int64_t at, int64_t length) {
-      sum.head(length) += (ConstArray(x + at, length) - mean.head(length)).square();
+      sum.head(length) += (Load(x + at, length) - mean.head(length)).square();
     });
     Fold(sum, partial.tail(channels_));
   }
@@ -151,9 +152,9 @@ class BatchNorm : public TwoPasses {
 
   void Apply(KernelContext& context, int64_t begin, int64_t end) override {
     ForEachWide(begin, end, [&](int64_t at, int64_t length) {
-      Array(Out(context, 0) + at, length) =
-          (ConstArray(In(context, 0) + at, length) - mean_.head(length)) * factor_.head(length) +
-          offset_.head(length);
+      Store((Load(In<T>(context, 0) + at, length) - mean_.head(length)) * factor_.head(length) +
+                offset_.head(length),
+            Out<T>(context, 0) + at);
     });
   }
 
@@ -161,6 +162,7 @@ class BatchNorm : public TwoPasses {
   Eigen::ArrayXf mean_, factor_, offset_;  // Wide.
 };
 
+template <typename T>
 class BatchNormGrad : public TwoPasses {
  public:
   explicit BatchNormGrad(const KernelSpec& spec)
@@ -177,15 +179,15 @@ class BatchNormGrad : public TwoPasses {
   // Sums of dy, and of dy times the distance from the mean.
   void Collect(KernelContext& context, int task, int64_t chunk, int64_t begin,
                int64_t end) override {
-    const float *dy = In(context, 0), *x = In(context, 1);
+    const T *dy = In<T>(context, 0), *x = In<T>(context, 1);
     Eigen::ArrayXf& sum = wide_[static_cast<size_t>(2 * task)];
     Eigen::ArrayXf& product = wide_[static_cast<size_t>(2 * task + 1)];
     sum.setZero();
     product.setZero();
     ForEachWide(begin, end, [&](int64_t at, int64_t length) {
-      const ConstArray dy_here(dy + at, length);
+      const auto dy_here = Load(dy + at, length);
       sum.head(length) += dy_here;
-      product.head(length) += dy_here * (ConstArray(x + at, length) - mean_.head(length));
+      product.head(length) += dy_here * (Load(x + at, length) - mean_.head(length));
     });
     Fold(sum, partial_.col(chunk).head(channels_));
     Fold(product, partial_.col(chunk).tail(channels_));
@@ -207,10 +209,10 @@ class BatchNormGrad : public TwoPasses {
 
   void Apply(KernelContext& context, int64_t begin, int64_t end) override {
     ForEachWide(begin, end, [&](int64_t at, int64_t length) {
-      Array(Out(context, 0) + at, length) =
-          of_dy_.head(length) * ConstArray(In(context, 0) + at, length) -
-          of_x_.head(length) * (ConstArray(In(context, 1) + at, length) - mean_.head(length)) -
-          constant_.head(length);
+      Store(of_dy_.head(length) * Load(In<T>(context, 0) + at, length) -
+                of_x_.head(length) * (Load(In<T>(context, 1) + at, length) - mean_.head(length)) -
+                constant_.head(length),
+            Out<T>(context, 0) + at);
     });
   }
 
@@ -221,11 +223,15 @@ class BatchNormGrad : public TwoPasses {
 }  // namespace
 
 std::unique_ptr<Kernel> MakeBatchNormPieces(const KernelSpec& spec) {
-  return std::make_unique<BatchNorm>(spec);
+  return ForImages(spec.inputs[0], [&](auto element) -> std::unique_ptr<Kernel> {
+    return std::make_unique<BatchNorm<decltype(element)>>(spec);
+  });
 }
 
 std::unique_ptr<Kernel> MakeBatchNormGradPieces(const KernelSpec& spec) {
-  return std::make_unique<BatchNormGrad>(spec);
+  return ForImages(spec.inputs[0], [&](auto element) -> std::unique_ptr<Kernel> {
+    return std::make_unique<BatchNormGrad<decltype(element)>>(spec);
+  });
 }
 
 }  // namespace cosched::eigen

@@ -52,28 +52,27 @@ class BroadcastRows {
     for (const Run& run : outer_) items *= run.size;
     return items;
   }
-  double BytesOfItem() const {
-    return 3.0 * sizeof(float) * static_cast<double>(row_.size) / static_cast<double>(parts_);
+  double BytesOfItem(DataType type) const {
+    return 3.0 * static_cast<double>(SizeOf(type)) * static_cast<double>(row_.size) /
+           static_cast<double>(parts_);
   }
 
   // y = op(a, b) for these items. op takes two arrays, or an array and a number on either side.
-  template <typename Op>
-  void Compute(int64_t begin, int64_t end, const float* a, const float* b, float* y, Op op) const {
+  template <typename T, typename U, typename Op>
+  void Compute(int64_t begin, int64_t end, const T* a, const U* b, T* y, Op op) const {
     for (int64_t item = begin; item < end; ++item) {
       const int64_t row = item / parts_, first = item % parts_ * kPart;
       const int64_t length = std::min(kPart, row_.size - first);
       const auto [at_a, at_b] = Offsets(row, first);
-      Array to(y + row * row_.size + first, length);
-      if (!row_.b_moves) {
-        if (row_.a_moves) {
-          to = op(ConstArray(a + at_a, length), b[at_b]);
-        } else {
-          to = op(ConstArray(a + at_a, 1), b[at_b])(0);
-        }
-      } else if (!row_.a_moves) {
-        to = op(a[at_a], ConstArray(b + at_b, length));
+      T* to = y + row * row_.size + first;
+      if (row_.a_moves && row_.b_moves) {
+        Store(op(Load(a + at_a, length), Load(b + at_b, length)), to);
+      } else if (row_.a_moves) {
+        Store(op(Load(a + at_a, length), static_cast<float>(b[at_b])), to);
+      } else if (row_.b_moves) {
+        Store(op(static_cast<float>(a[at_a]), Load(b + at_b, length)), to);
       } else {
-        to = op(ConstArray(a + at_a, length), ConstArray(b + at_b, length));
+        std::fill_n(to, length, T(op(static_cast<float>(a[at_a]), static_cast<float>(b[at_b]))));
       }
     }
   }
@@ -108,10 +107,14 @@ std::unique_ptr<Kernel> MakeBroadcast(const KernelSpec& spec, Op op) {
   const Shape& result = spec.node.outputs[0].shape;
   const BroadcastRows rows(WithRank(spec.inputs[0].shape, result.Rank()),
                            WithRank(spec.inputs[1].shape, result.Rank()), result);
-  return LoopOver(spec, rows.Items(), rows.BytesOfItem(),
-                  [=](KernelContext& context, int64_t, int64_t begin, int64_t end) {
-                    rows.Compute(begin, end, In(context, 0), In(context, 1), Out(context, 0), op);
-                  });
+  return ForImages(spec.inputs[0], [&](auto element) {
+    using T = decltype(element);
+    return LoopOver(spec, rows.Items(), rows.BytesOfItem(spec.inputs[0].type),
+                    [=](KernelContext& context, int64_t, int64_t begin, int64_t end) {
+                      rows.Compute(begin, end, In<T>(context, 0), In<T>(context, 1),
+                                   Out<T>(context, 0), op);
+                    });
+  });
 }
 
 }  // namespace
@@ -133,7 +136,7 @@ std::unique_ptr<Kernel> MakeMeanGrad(const KernelSpec& spec) {
   const Reduction reduction = ReadMean(spec.node, spec.node.outputs[0].shape);
   const Shape scalar = WithRank({}, reduction.input.Rank());
   const BroadcastRows rows(reduction.kept, scalar, reduction.input);
-  return LoopOver(spec, rows.Items(), rows.BytesOfItem(),
+  return LoopOver(spec, rows.Items(), rows.BytesOfItem(DataType::kFloat),
                   [rows, factor = 1.0f / static_cast<float>(reduction.Count())](
                       KernelContext& context, int64_t, int64_t begin, int64_t end) {
                     rows.Compute(begin, end, In(context, 0), &factor, Out(context, 0),

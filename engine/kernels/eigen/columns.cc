@@ -21,13 +21,14 @@ int64_t WideRow(int64_t rows, int64_t channels) {
 }
 
 // sums[channels] of a matrix of `elements`; wide is scratch, a wide row of it.
-void SumColumns(const float* matrix, int64_t elements, int64_t channels, Eigen::ArrayXf* wide,
+template <typename T>
+void SumColumns(const T* matrix, int64_t elements, int64_t channels, Eigen::ArrayXf* wide,
                 Array sums) {
   wide->setZero();
   int64_t at = 0;
   for (; at + wide->size() <= elements; at += wide->size())
-    *wide += ConstArray(matrix + at, wide->size());
-  wide->head(elements - at) += ConstArray(matrix + at, elements - at);
+    *wide += Load(matrix + at, wide->size());
+  wide->head(elements - at) += Load(matrix + at, elements - at);
   sums.setZero();
   for (int64_t c = 0; c < wide->size(); c += channels) sums += wide->segment(c, channels);
 }
@@ -45,7 +46,8 @@ class MiddleSum {
               Eigen::ArrayXf(WideRow(parts_.size, reduction.inner))),
         partial_(reduction.inner, reduction.outer * parts_.Number()) {}
 
-  void Compute(ThreadPools& pools, const float* x, float factor, float* sums) {
+  template <typename T>
+  void Compute(ThreadPools& pools, const T* x, float factor, float* sums) {
     const int64_t inner = reduction_.inner, parts = parts_.Number();
     tasks_.ForEach(pools, [&](int task, int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
@@ -78,26 +80,32 @@ std::unique_ptr<Kernel> MakeBiasAdd(const KernelSpec& spec) {
   const int64_t channels = matrix.channels, elements = matrix.rows * channels;
   const int64_t width = WideRow(matrix.rows, channels);
   const Blocks blocks = Blocks::Of((elements + width - 1) / width, width);
-  return KernelFrom([=, wide = Eigen::ArrayXf(width)](KernelContext& context) mutable {
-    for (int64_t c = 0; c < width; c += channels)
-      wide.segment(c, channels) = ConstArray(In(context, 1), channels);
-    const float* x = In(context, 0);
-    float* y = Out(context, 0);
-    blocks.ForEach(context.pools, [&](int, int64_t begin, int64_t end) {
-      for (int64_t at = begin * width; at < std::min(end * width, elements); at += width) {
-        const int64_t length = std::min(width, elements - at);
-        Array(y + at, length) = ConstArray(x + at, length) + wide.head(length);
-      }
+  return ForImages(spec.inputs[0], [&](auto element) {
+    using T = decltype(element);
+    return KernelFrom([=, wide = Eigen::ArrayXf(width)](KernelContext& context) mutable {
+      for (int64_t c = 0; c < width; c += channels)
+        wide.segment(c, channels) = ConstArray(In(context, 1), channels);
+      const T* x = In<T>(context, 0);
+      T* y = Out<T>(context, 0);
+      blocks.ForEach(context.pools, [&](int, int64_t begin, int64_t end) {
+        for (int64_t at = begin * width; at < std::min(end * width, elements); at += width) {
+          const int64_t length = std::min(width, elements - at);
+          Store(Load(x + at, length) + wide.head(length), y + at);
+        }
+      });
     });
   });
 }
 
 std::unique_ptr<Kernel> MakeBiasAddGrad(const KernelSpec& spec) {
   const Matrix matrix = AsMatrix(spec.inputs[0].shape);
-  return KernelFrom(
-      [sum = MiddleSum({1, matrix.rows, matrix.channels})](KernelContext& context) mutable {
-        sum.Compute(context.pools, In(context, 0), 1.0f, Out(context, 0));
-      });
+  return ForImages(spec.inputs[0], [&](auto element) {
+    using T = decltype(element);
+    return KernelFrom(
+        [sum = MiddleSum({1, matrix.rows, matrix.channels})](KernelContext& context) mutable {
+          sum.Compute(context.pools, In<T>(context, 0), 1.0f, Out(context, 0));
+        });
+  });
 }
 
 std::unique_ptr<Kernel> MakeMean(const KernelSpec& spec) {

@@ -19,8 +19,9 @@ int64_t Product(const std::vector<int64_t>& sizes, size_t begin, size_t end) {
   return product;
 }
 
-void Copy(const float* from, int64_t elements, float* to) {
-  std::memcpy(to, from, static_cast<size_t>(elements) * sizeof(float));
+template <typename T>
+void Copy(const T* from, int64_t elements, T* to) {
+  std::memcpy(to, from, static_cast<size_t>(elements) * sizeof(T));
 }
 
 // A part of a whole, row by row: dimensions from `split` on make a row of the part; the last
@@ -73,11 +74,10 @@ class RowsOfPart {
   int64_t whole_row_ = 0, part_row_ = 0, before_ = 0;
 };
 
-}  // namespace
-
 // Items are rows of the result: one run of elements from each input. Long rows are divided, each
 // run by itself.
-std::unique_ptr<Kernel> MakeConcat(const KernelSpec& spec) {
+template <typename T>
+std::unique_ptr<Kernel> ConcatOf(const KernelSpec& spec) {
   const auto axis = static_cast<size_t>(GetAttribute<int64_t>(spec.node, "axis"));
   const Index& sizes = spec.node.outputs[0].shape.Sizes();
   const int64_t row = Product(sizes, axis, sizes.size());
@@ -85,15 +85,15 @@ std::unique_ptr<Kernel> MakeConcat(const KernelSpec& spec) {
   Index runs;
   for (const OutputInfo& input : spec.inputs)
     runs.push_back(Product(input.shape.Sizes(), axis, sizes.size()));
-  const double bytes = 2.0 * sizeof(float) * static_cast<double>(row) / static_cast<double>(parts);
+  const double bytes = 2.0 * sizeof(T) * static_cast<double>(row) / static_cast<double>(parts);
   return LoopOver(spec, Product(sizes, 0, axis) * parts, bytes,
                   [=](KernelContext& context, int64_t, int64_t begin, int64_t end) {
                     for (int64_t item = begin; item < end; ++item) {
-                      float* to = Out(context, 0) + item / parts * row;
+                      T* to = Out<T>(context, 0) + item / parts * row;
                       for (size_t i = 0; i < runs.size(); ++i) {
                         const Division division{runs[i], parts};
                         const int64_t first = division.Begin(item % parts);
-                        Copy(In(context, i) + item / parts * runs[i] + first,
+                        Copy(In<T>(context, i) + item / parts * runs[i] + first,
                              division.Size(item % parts), to + first);
                         to += runs[i];
                       }
@@ -101,38 +101,53 @@ std::unique_ptr<Kernel> MakeConcat(const KernelSpec& spec) {
                   });
 }
 
-std::unique_ptr<Kernel> MakeSlice(const KernelSpec& spec) {
+template <typename T>
+std::unique_ptr<Kernel> SliceOf(const KernelSpec& spec) {
   const RowsOfPart rows(spec.inputs[0].shape, spec.node.outputs[0].shape,
                         GetAttribute<Index>(spec.node, "begin"));
-  const double bytes = 2.0 * sizeof(float) * static_cast<double>(rows.PartRow());
-  return LoopOver(spec, rows.PartRows(), bytes,
-                  [rows](KernelContext& context, int64_t, int64_t begin, int64_t end) {
-                    for (int64_t row = begin; row < end; ++row)
-                      Copy(In(context, 0) + rows.RowInWhole(row) * rows.WholeRow() + rows.Before(),
-                           rows.PartRow(), Out(context, 0) + row * rows.PartRow());
-                  });
+  const double bytes = 2.0 * sizeof(T) * static_cast<double>(rows.PartRow());
+  return LoopOver(
+      spec, rows.PartRows(), bytes,
+      [rows](KernelContext& context, int64_t, int64_t begin, int64_t end) {
+        for (int64_t row = begin; row < end; ++row)
+          Copy(In<T>(context, 0) + rows.RowInWhole(row) * rows.WholeRow() + rows.Before(),
+               rows.PartRow(), Out<T>(context, 0) + row * rows.PartRow());
+      });
 }
 
-std::unique_ptr<Kernel> MakePad(const KernelSpec& spec) {
+template <typename T>
+std::unique_ptr<Kernel> PadOf(const KernelSpec& spec) {
   const Index& paddings = GetAttribute<Index>(spec.node, "paddings");
   Index before;
   for (size_t i = 0; i < paddings.size(); i += 2) before.push_back(paddings[i]);
   const RowsOfPart rows(spec.node.outputs[0].shape, spec.inputs[0].shape, before);
-  const double bytes = 2.0 * sizeof(float) * static_cast<double>(rows.WholeRow());
+  const double bytes = 2.0 * sizeof(T) * static_cast<double>(rows.WholeRow());
   return LoopOver(spec, rows.WholeRows(), bytes,
-                  [rows, value = GetAttribute<float>(spec.node, "value")](
+                  [rows, value = T(GetAttribute<float>(spec.node, "value"))](
                       KernelContext& context, int64_t, int64_t begin, int64_t end) {
                     for (int64_t row = begin; row < end; ++row) {
                       const int64_t in_part = rows.RowInPart(row);
                       const int64_t inside = in_part < 0 ? 0 : rows.PartRow();
                       const int64_t left = in_part < 0 ? rows.WholeRow() : rows.Before();
-                      float* to = Out(context, 0) + row * rows.WholeRow();
+                      T* to = Out<T>(context, 0) + row * rows.WholeRow();
                       std::fill_n(to, left, value);
                       if (inside > 0)
-                        Copy(In(context, 0) + in_part * rows.PartRow(), inside, to + left);
+                        Copy(In<T>(context, 0) + in_part * rows.PartRow(), inside, to + left);
                       std::fill_n(to + left + inside, rows.WholeRow() - left - inside, value);
                     }
                   });
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> MakeConcat(const KernelSpec& spec) {
+  return ForImages(spec.inputs[0], [&](auto element) { return ConcatOf<decltype(element)>(spec); });
+}
+std::unique_ptr<Kernel> MakeSlice(const KernelSpec& spec) {
+  return ForImages(spec.inputs[0], [&](auto element) { return SliceOf<decltype(element)>(spec); });
+}
+std::unique_ptr<Kernel> MakePad(const KernelSpec& spec) {
+  return ForImages(spec.inputs[0], [&](auto element) { return PadOf<decltype(element)>(spec); });
 }
 
 }  // namespace cosched::eigen

@@ -2,6 +2,8 @@
 // expressions on them, so each tensor crosses memory once however many terms or steps an op has.
 // (oneDNN's sum is plain C++, not generated code.)
 
+#include <type_traits>
+
 #include "engine/kernels/blocks.h"
 #include "engine/kernels/eigen/views.h"
 #include "engine/kernels/factories.h"
@@ -20,21 +22,34 @@ void ForEachChunk(ThreadPools& pools, int64_t elements, Body body) {
   });
 }
 
+template <typename T>
+void AddTerms(const KernelContext& context, int64_t at, Array sum) {
+  const auto term = [&](size_t i) { return Load(In<T>(context, i) + at, sum.size()); };
+  if (context.inputs.size() == 1) {
+    sum = term(0);
+    return;
+  }
+  sum = term(0) + term(1);
+  for (size_t i = 2; i < context.inputs.size(); ++i) sum += term(i);
+}
+
 }  // namespace
 
 std::unique_ptr<Kernel> MakeAddN(const KernelSpec& spec) {
   const int64_t elements = spec.inputs[0].shape.Elements();
-  return KernelFrom([elements](KernelContext& context) {
-    float* sum = Out(context, 0);
-    ForEachChunk(context.pools, elements, [&](int64_t at, int64_t length) {
-      Array chunk(sum + at, length);
-      if (context.inputs.size() == 1) {
-        chunk = ConstArray(In(context, 0) + at, length);
-        return;
-      }
-      chunk = ConstArray(In(context, 0) + at, length) + ConstArray(In(context, 1) + at, length);
-      for (size_t i = 2; i < context.inputs.size(); ++i)
-        chunk += ConstArray(In(context, i) + at, length);
+  return ForImages(spec.inputs[0], [elements](auto element) {
+    using T = decltype(element);
+    return KernelFrom([elements](KernelContext& context) {
+      ForEachChunk(context.pools, elements, [&](int64_t at, int64_t length) {
+        T* to = Out<T>(context, 0) + at;
+        if constexpr (std::is_same_v<T, float>) {
+          AddTerms<T>(context, at, Array(to, length));
+        } else {  // Rounded once.
+          Eigen::Array<float, Eigen::Dynamic, 1, 0, kChunk> sum(length);
+          AddTerms<T>(context, at, Array(sum.data(), length));
+          Store(sum, to);
+        }
+      });
     });
   });
 }

@@ -3,7 +3,6 @@
 // again is slower than this, most of all with few channels.) One task is some images, since windows
 // of one image may overlap.
 
-#include <cstring>
 #include <experimental/simd>
 
 #include "engine/kernels/blocks.h"
@@ -15,46 +14,72 @@ namespace cosched::eigen {
 namespace {
 
 // One image of each tensor.
+template <typename T>
 struct Planes {
-  const float *x, *y, *dy;
-  float* dx;
+  const T *x, *y, *dy;
+  T* dx;
 };
 
-// One window at `output` (the offset of its first channel in y), channels [c, c + kLanes).
 template <int kLanes>
-void Scatter(const Window& w, const Patch& patch, const Planes& planes, int64_t output, int64_t c) {
-  using Vector = std::experimental::fixed_size_simd<float, kLanes>;
-  constexpr auto kAnywhere = std::experimental::element_aligned;
-  const Vector maximum(planes.y + output + c, kAnywhere);
-  Vector open(planes.dy + output + c, kAnywhere);  // Zero once the maximum has been found.
+using Vector = std::experimental::fixed_size_simd<float, kLanes>;
+
+template <int kLanes>
+Vector<kLanes> LoadLanes(const float* from) {
+  return Vector<kLanes>(from, std::experimental::element_aligned);
+}
+template <int kLanes>
+void StoreLanes(const Vector<kLanes>& values, float* to) {
+  values.copy_to(to, std::experimental::element_aligned);
+}
+template <int kLanes>
+Vector<kLanes> LoadLanes(const Eigen::bfloat16* from) {
+  const Eigen::Array<float, kLanes, 1> values =
+      Eigen::Map<const Eigen::Array<Eigen::bfloat16, kLanes, 1>>(from).template cast<float>();
+  return LoadLanes<kLanes>(values.data());
+}
+template <int kLanes>
+void StoreLanes(const Vector<kLanes>& values, Eigen::bfloat16* to) {
+  Eigen::Array<float, kLanes, 1> floats;
+  StoreLanes<kLanes>(values, floats.data());
+  Eigen::Map<Eigen::Array<Eigen::bfloat16, kLanes, 1>>{to} =
+      floats.template cast<Eigen::bfloat16>();
+}
+
+// One window at `output` (the offset of its first channel in y), channels [c, c + kLanes).
+template <int kLanes, typename T>
+void Scatter(const Window& w, const Patch& patch, const Planes<T>& planes, int64_t output,
+             int64_t c) {
+  const Vector<kLanes> maximum = LoadLanes<kLanes>(planes.y + output + c);
+  // Zero once the maximum has been found.
+  Vector<kLanes> open = LoadLanes<kLanes>(planes.dy + output + c);
   for (int64_t row = patch.top; row < patch.bottom; ++row) {
     for (int64_t column = patch.left; column < patch.right; ++column) {
       const int64_t cell = (row * w.width + column) * w.channels + c;
-      const auto found = Vector(planes.x + cell, kAnywhere) == maximum;
-      Vector dx(planes.dx + cell, kAnywhere);
+      const auto found = LoadLanes<kLanes>(planes.x + cell) == maximum;
+      Vector<kLanes> dx = LoadLanes<kLanes>(planes.dx + cell);
       where(found, dx) += open;
       where(found, open) = 0.0f;
-      dx.copy_to(planes.dx + cell, kAnywhere);
+      StoreLanes<kLanes>(dx, planes.dx + cell);
     }
   }
 }
 
 // Channels from c on, in the widest vectors that fit, then halves.
-template <int kLanes>
-void ScatterFrom(const Window& w, const Patch& patch, const Planes& planes, int64_t output,
+template <int kLanes, typename T>
+void ScatterFrom(const Window& w, const Patch& patch, const Planes<T>& planes, int64_t output,
                  int64_t c) {
   for (; c + kLanes <= w.channels; c += kLanes) Scatter<kLanes>(w, patch, planes, output, c);
   if constexpr (kLanes > 1) ScatterFrom<kLanes / 2>(w, patch, planes, output, c);
 }
 
-void ScatterImage(const Window& w, const Planes& planes) {
+template <typename T>
+void ScatterImage(const Window& w, const Planes<T>& planes) {
   const int64_t row = w.width * w.channels;
   int64_t cleared =
       0;  // Rows of dx: each is cleared just before its first window, while that is in the cache.
   const auto clear_to = [&](int64_t end) {
     if (end <= cleared) return;
-    std::memset(planes.dx + cleared * row, 0,
-                static_cast<size_t>((end - cleared) * row) * sizeof(float));
+    std::fill_n(planes.dx + cleared * row, (end - cleared) * row, T(0));
     cleared = end;
   };
   for (int64_t p = 0; p < w.out_height; ++p) {
@@ -72,11 +97,14 @@ std::unique_ptr<Kernel> MakeMaxPoolGrad(const KernelSpec& spec) {
   const int64_t image = w.height * w.width * w.channels;
   const int64_t output = w.out_height * w.out_width * w.channels;
   const Blocks blocks = Blocks::Of(w.batch, output * w.rows * w.columns);
-  return KernelFrom([=](KernelContext& context) {
-    blocks.ForEach(context.pools, [&](int, int64_t begin, int64_t end) {
-      for (int64_t n = begin; n < end; ++n)
-        ScatterImage(w, {In(context, 0) + n * image, In(context, 1) + n * output,
-                         In(context, 2) + n * output, Out(context, 0) + n * image});
+  return ForImages(spec.inputs[0], [&](auto element) {
+    using T = decltype(element);
+    return KernelFrom([=](KernelContext& context) {
+      blocks.ForEach(context.pools, [&](int, int64_t begin, int64_t end) {
+        for (int64_t n = begin; n < end; ++n)
+          ScatterImage<T>(w, {In<T>(context, 0) + n * image, In<T>(context, 1) + n * output,
+                              In<T>(context, 2) + n * output, Out<T>(context, 0) + n * image});
+      });
     });
   });
 }

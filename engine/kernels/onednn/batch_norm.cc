@@ -16,8 +16,9 @@ using dnnl::normalization_flags;
 
 const auto kAffine = normalization_flags::use_scale | normalization_flags::use_shift;
 
-dnnl::memory::desc Image(const Shape& shape) {
-  return Nhwc(shape[0], shape[1], shape[2], shape[3]);
+dnnl::memory::desc Image(const OutputInfo& info) {
+  const Shape& shape = info.shape;
+  return Nhwc(shape[0], shape[1], shape[2], shape[3], info.type);
 }
 
 // Whether to do it in pieces: those win or cost little on batches that no cache holds, but cost a
@@ -25,7 +26,8 @@ dnnl::memory::desc Image(const Shape& shape) {
 // cache it takes a quarter. So what stays whole lasts two pieces at most.
 bool IsLong(const KernelSpec& spec, int tensors) {
   const auto elements = static_cast<double>(spec.inputs[0].shape.Elements());
-  return Work{0, elements * tensors * sizeof(float)}.Seconds() >
+  const auto bytes = static_cast<double>(SizeOf(spec.inputs[0].type));
+  return Work{0, elements * tensors * bytes}.Seconds() >
          2 * PieceSeconds(spec.piece_time, spec.pools.Capacity().intra);
 }
 
@@ -63,7 +65,7 @@ std::unique_ptr<Kernel> MakeInference(const KernelSpec& spec, const dnnl::memory
 
 std::unique_ptr<Kernel> MakeFusedBatchNorm(const KernelSpec& spec) {
   const CapacityScope scope(spec.pools);
-  const dnnl::memory::desc image = Image(spec.inputs[0].shape);
+  const dnnl::memory::desc image = Image(spec.inputs[0]);
   const dnnl::memory::desc channels = Flat(spec.inputs[1].shape.Elements());
   const float epsilon = GetAttribute<float>(spec.node, "epsilon");
   if (!GetAttribute<bool>(spec.node, "is_training"))
@@ -75,7 +77,7 @@ std::unique_ptr<Kernel> MakeFusedBatchNorm(const KernelSpec& spec) {
 std::unique_ptr<Kernel> MakeFusedBatchNormGrad(const KernelSpec& spec) {
   if (IsLong(spec, 5)) return eigen::MakeBatchNormGradPieces(spec);
   const CapacityScope scope(spec.pools);
-  const dnnl::memory::desc image = Image(spec.inputs[0].shape);
+  const dnnl::memory::desc image = Image(spec.inputs[0]);
   const dnnl::memory::desc channels = Flat(spec.inputs[2].shape.Elements());
   const float epsilon = GetAttribute<float>(spec.node, "epsilon");
   const Forward::primitive_desc forward(CpuEngine(), dnnl::prop_kind::forward_training, image,

@@ -18,12 +18,13 @@ inline dnnl::memory::desc Any(const dnnl::memory::desc& plain) {
   return {plain.get_dims(), plain.get_data_type(), dnnl::memory::format_tag::any};
 }
 
-// A convolution's plain tensors and its geometry.
+// A convolution's plain tensors and its geometry. Filters are floats whatever images are; the
+// primitive wants them as `packed_filter`: in any layout, of the images' type.
 struct Convolution {
-  dnnl::memory::desc image, filter, output;
+  dnnl::memory::desc image, filter, packed_filter, output;
   dnnl::memory::dims strides, dilates, pad_begin, pad_end;  // oneDNN's dilations are one less.
 
-  explicit Convolution(const Window& w);
+  Convolution(const Window& w, DataType images);
   dnnl::convolution_forward::primitive_desc Forward(const dnnl::memory::desc& x,
                                                     const dnnl::memory::desc& y) const;
 };

@@ -1,4 +1,4 @@
-// Activations and their gradients, over the flat buffer.
+// Activations and their gradients, and Cast, over the flat buffer.
 
 #include "engine/kernels/factories.h"
 #include "engine/kernels/onednn/primitive.h"
@@ -28,7 +28,7 @@ dnnl::eltwise_forward::primitive_desc Describe(const dnnl::memory::desc& flat, a
 std::unique_ptr<Kernel> Forward(const KernelSpec& spec, algorithm kind,
                                 const Coefficients& coefficients = {}) {
   const CapacityScope scope(spec.pools);
-  const dnnl::memory::desc flat = Flat(spec.inputs[0].shape.Elements());
+  const dnnl::memory::desc flat = Flat(spec.inputs[0].shape.Elements(), spec.inputs[0].type);
   return std::make_unique<PrimitiveKernel>(
       spec.pools, Describe(flat, kind, coefficients),
       std::vector{Input(0, DNNL_ARG_SRC, flat), Result(0, DNNL_ARG_DST, flat)});
@@ -38,7 +38,7 @@ std::unique_ptr<Kernel> Forward(const KernelSpec& spec, algorithm kind,
 std::unique_ptr<Kernel> Backward(const KernelSpec& spec, algorithm kind, int of,
                                  const Coefficients& coefficients = {}) {
   const CapacityScope scope(spec.pools);
-  const dnnl::memory::desc flat = Flat(spec.inputs[0].shape.Elements());
+  const dnnl::memory::desc flat = Flat(spec.inputs[0].shape.Elements(), spec.inputs[0].type);
   const dnnl::eltwise_backward::primitive_desc descriptor(
       CpuEngine(), kind, flat, flat, flat, coefficients.alpha, coefficients.beta,
       Describe(flat, kind, coefficients), Attributes());
@@ -49,6 +49,17 @@ std::unique_ptr<Kernel> Backward(const KernelSpec& spec, algorithm kind, int of,
 }
 
 }  // namespace
+
+std::unique_ptr<Kernel> MakeCast(const KernelSpec& spec) {
+  const CapacityScope scope(spec.pools);
+  const int64_t elements = spec.inputs[0].shape.Elements();
+  const dnnl::memory::desc from = Flat(elements, spec.inputs[0].type);
+  const dnnl::memory::desc to = Flat(elements, spec.node.outputs[0].type);
+  const dnnl::reorder::primitive_desc descriptor(CpuEngine(), from, CpuEngine(), to, Attributes());
+  return std::make_unique<PrimitiveKernel>(
+      spec.pools, descriptor,
+      std::vector{Input(0, DNNL_ARG_FROM, from), Result(0, DNNL_ARG_TO, to)});
+}
 
 std::unique_ptr<Kernel> MakeRelu(const KernelSpec& spec) {
   return Forward(spec, algorithm::eltwise_relu);

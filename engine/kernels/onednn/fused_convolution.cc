@@ -39,16 +39,17 @@ class FusedConvolution : public PrimitiveKernel {
   };
 
   static void CopyResidual(KernelContext& context, const Range& range) {
-    const float* from = context.inputs[kResidual]->Floats();
-    float* to = context.outputs[0].Floats();
+    const auto bytes = static_cast<int64_t>(SizeOf(context.outputs[0].Type()));
+    const auto* from = static_cast<const std::byte*>(context.inputs[kResidual]->Data());
+    auto* to = static_cast<std::byte*>(context.outputs[0].Data());
     if (from == to) return;
     constexpr int64_t kChunk = 32768;
     const auto chunks = static_cast<int>((range.elements + kChunk - 1) / kChunk);
     context.pools.intra().ParallelFor(chunks, [&](int chunk) {
       const int64_t begin = chunk * kChunk;
       const int64_t elements = std::min(kChunk, range.elements - begin);
-      std::memcpy(to + range.begin + begin, from + range.begin + begin,
-                  static_cast<size_t>(elements) * sizeof(float));
+      const int64_t offset = (range.begin + begin) * bytes;
+      std::memcpy(to + offset, from + offset, static_cast<size_t>(elements * bytes));
     });
   }
 
@@ -63,7 +64,7 @@ constexpr int64_t kBlock = 16;
 template <typename Make>
 auto InChannelBlocks(const Convolution& c, Make make) {
   const auto in = [](const memory::desc& plain, memory::format_tag tag) {
-    return memory::desc(plain.get_dims(), memory::data_type::f32, tag);
+    return memory::desc(plain.get_dims(), plain.get_data_type(), tag);
   };
   const auto blocked =
       make(in(c.image, memory::format_tag::nchw), in(c.output, memory::format_tag::nChw16c));
@@ -98,11 +99,11 @@ std::unique_ptr<Kernel> MakeFusedConv2D(const KernelSpec& spec) {
       !FewChannels(whole) || whole.out_channels > kBlock || spec.inputs.size() > kResidual;
   auto kernel = std::make_unique<FusedConvolution>(spec, scope);
   const auto prepare = [&](const Window& w) {
-    const Convolution c(w);
+    const Convolution c(w, spec.inputs[kImage].type);
     const auto make = [&](const memory::desc& x, const memory::desc& y) {
-      return Primitive::primitive_desc(CpuEngine(), dnnl::prop_kind::forward_inference,
-                                       dnnl::algorithm::convolution_direct, x, Any(c.filter), bias,
-                                       y, c.strides, c.dilates, c.pad_begin, c.pad_end, attributes);
+      return Primitive::primitive_desc(
+          CpuEngine(), dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, x,
+          c.packed_filter, bias, y, c.strides, c.dilates, c.pad_begin, c.pad_end, attributes);
     };
     const auto descriptor = plain_first ? WithLayouts(c, true, make) : InChannelBlocks(c, make);
     const memory filter = kernel->Constant(spec, kFilter, 0, c.filter, descriptor.weights_desc());

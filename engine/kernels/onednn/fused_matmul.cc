@@ -17,8 +17,9 @@ using dnnl::memory;
 constexpr int64_t kCached = 1 << 18;  // So many weights stay in a core's second-level cache.
 constexpr size_t kRows = 0, kWeights = 1, kBias = 2;
 
-memory::desc Stored(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride = 1) {
-  return {{rows, columns}, memory::data_type::f32, memory::dims{row_stride, column_stride}};
+memory::desc Stored(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride = 1,
+                    memory::data_type type = memory::data_type::f32) {
+  return {{rows, columns}, type, memory::dims{row_stride, column_stride}};
 }
 
 }  // namespace
@@ -26,11 +27,15 @@ memory::desc Stored(int64_t rows, int64_t columns, int64_t row_stride, int64_t c
 std::unique_ptr<Kernel> MakeFusedMatMul(const KernelSpec& spec) {
   const MatMulParameters p = ReadMatMul(spec.node, spec.inputs[0].shape, spec.inputs[1].shape);
   const int64_t m = p.m, k = p.k, n = p.n;
-  if (m == 1 && k * n > kCached) return eigen::MakeFusedVectorProduct(spec);
+  // Of the rows, and of packed weights; products are floats.
+  const memory::data_type type = TypeOf(spec.inputs[kRows].type);
+  if (m == 1 && k * n > kCached && type == memory::data_type::f32)
+    return eigen::MakeFusedVectorProduct(spec);
   const double operations = 2 * static_cast<double>(m) * static_cast<double>(k);
   // Columns are moved whole; so many rows are computed in the time that they take.
   constexpr int64_t kColumnUnit = 64, kRowUnit = 16;
-  const Work column{operations, sizeof(float) * static_cast<double>(k + m)};
+  const auto element = static_cast<double>(SizeOf(spec.inputs[kRows].type));
+  const Work column{operations, element * static_cast<double>(k + m)};
   const CapacityScope scope(spec.pools, column.Seconds() * static_cast<double>(n));
   const double seconds = PieceSeconds(spec.piece_time, spec.pools.Capacity().intra);
   const int64_t units = std::max<int64_t>(n / kColumnUnit, 1);
@@ -57,13 +62,12 @@ std::unique_ptr<Kernel> MakeFusedMatMul(const KernelSpec& spec) {
     memory packed;
     for (int64_t i = 0; i < rows.parts; ++i) {
       const int64_t row_at = begin_row(i), height = begin_row(i + 1) - row_at;
-      const memory::desc a = Stored(height, k, k),
+      const memory::desc a = Stored(height, k, k, 1, type),
                          b = p.transpose_b ? Stored(k, width, 1, k) : Stored(k, width, n);
       const memory::desc bias({1, width}, memory::data_type::f32, memory::format_tag::ab);
       const memory::desc product = Stored(height, width, n);
       const memory::desc wanted =
-          packed ? packed.get_desc()
-                 : memory::desc(b.get_dims(), memory::data_type::f32, memory::format_tag::any);
+          packed ? packed.get_desc() : memory::desc(b.get_dims(), type, memory::format_tag::any);
       const dnnl::matmul::primitive_desc descriptor(CpuEngine(), a, wanted, bias, product,
                                                     attributes);
       if (!packed)

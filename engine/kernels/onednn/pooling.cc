@@ -18,9 +18,9 @@ struct Pooling {
   dnnl::memory::desc image, output;
   dnnl::memory::dims strides, kernel, dilation{0, 0}, pad_begin, pad_end;
 
-  explicit Pooling(const Window& w)
-      : image(Nhwc(w.batch, w.height, w.width, w.channels)),
-        output(Nhwc(w.batch, w.out_height, w.out_width, w.channels)),
+  Pooling(const Window& w, DataType images)
+      : image(Nhwc(w.batch, w.height, w.width, w.channels, images)),
+        output(Nhwc(w.batch, w.out_height, w.out_width, w.channels, images)),
         strides{w.stride_height, w.stride_width},
         kernel{w.rows, w.columns},
         pad_begin{w.pad_top, w.pad_left},
@@ -35,9 +35,10 @@ struct Pooling {
 
 std::unique_ptr<Kernel> MakeForward(const KernelSpec& spec, const Window& w,
                                     dnnl::algorithm algorithm) {
-  const double bytes = sizeof(float) * static_cast<double>(w.ImageElements() + w.OutputElements());
+  const auto element = static_cast<double>(SizeOf(spec.inputs[0].type));
+  const double bytes = element * static_cast<double>(w.ImageElements() + w.OutputElements());
   const CapacityScope scope(spec.pools, Work{0, bytes}.Seconds());
-  const Pooling pooling(w);
+  const Pooling pooling(w, spec.inputs[0].type);
   auto kernel = std::make_unique<PrimitiveKernel>(spec.pools, scope);
   kernel->AddPiece(kernel->Prepare(
       pooling.Forward(dnnl::prop_kind::forward_inference, algorithm),
@@ -60,7 +61,7 @@ std::unique_ptr<Kernel> MakeAvgPool(const KernelSpec& spec) {
 std::unique_ptr<Kernel> MakeAvgPoolGrad(const KernelSpec& spec) {
   const CapacityScope scope(spec.pools);
   const Window w = PoolingWindow(spec.node, spec.node.outputs[0].shape);
-  const Pooling pooling(w);
+  const Pooling pooling(w, spec.inputs[0].type);
   const dnnl::pooling_backward::primitive_desc descriptor(
       CpuEngine(), Average(w), pooling.image, pooling.output, pooling.strides, pooling.kernel,
       pooling.dilation, pooling.pad_begin, pooling.pad_end,

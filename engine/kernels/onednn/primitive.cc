@@ -1,6 +1,7 @@
 #include "engine/kernels/onednn/primitive.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <oneapi/dnnl/dnnl_threadpool.hpp>
 #include <utility>
 
@@ -62,7 +63,8 @@ void PrimitiveKernel::ComputePiece(KernelContext& context, int piece) {
     // oneDNN's handles are not const; inputs are only read.
     void* data = binding.is_output ? context.outputs[binding.index].Data()
                                    : const_cast<void*>(context.inputs[binding.index]->Data());
-    dnnl_memory_set_data_handle(binding.memory.get(), static_cast<float*>(data) + binding.offset);
+    dnnl_memory_set_data_handle(binding.memory.get(), static_cast<std::byte*>(data) +
+                                                          binding.offset * binding.element_bytes);
   }
   for (StepId step : now.steps) Run(steps_[step]);
 }
@@ -205,12 +207,21 @@ dnnl::primitive_attr Attributes() {
   return attributes;
 }
 
-dnnl::memory::desc Flat(int64_t elements) {
-  return {{elements}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::a};
+dnnl::memory::data_type TypeOf(DataType type) {
+  switch (type) {
+    case DataType::kFloat: return dnnl::memory::data_type::f32;
+    case DataType::kInt32: return dnnl::memory::data_type::s32;
+    case DataType::kBFloat16: return dnnl::memory::data_type::bf16;
+  }
+  return dnnl::memory::data_type::undef;
 }
 
-dnnl::memory::desc Nhwc(int64_t n, int64_t h, int64_t w, int64_t c) {
-  return {{n, c, h, w}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::nhwc};
+dnnl::memory::desc Flat(int64_t elements, DataType type) {
+  return {{elements}, TypeOf(type), dnnl::memory::format_tag::a};
+}
+
+dnnl::memory::desc Nhwc(int64_t n, int64_t h, int64_t w, int64_t c, DataType type) {
+  return {{n, c, h, w}, TypeOf(type), dnnl::memory::format_tag::nhwc};
 }
 
 }  // namespace cosched::onednn

@@ -75,13 +75,15 @@ inline Operand Result(size_t index, int argument, const dnnl::memory::desc& plai
 
 class PrimitiveKernel : public Kernel {
  public:
-  // A memory object that stands for a tensor of the node, or for a part that begins `offset` floats
-  // into it.
+  // A memory object that stands for a tensor of the node, or for a part that begins `offset`
+  // elements into it.
   struct Binding {
     dnnl::memory memory;
     bool is_output;
     size_t index;
     int64_t offset = 0;
+    int64_t element_bytes =
+        static_cast<int64_t>(dnnl::memory::data_type_size(memory.get_desc().get_data_type()));
   };
   using Arguments = std::vector<std::pair<int, dnnl::memory>>;
   using StepId = size_t;
@@ -165,7 +167,8 @@ class PrimitiveKernel : public Kernel {
 dnnl::primitive_attr Attributes();
 
 // Descriptors of plain tensors.
-dnnl::memory::desc Flat(int64_t elements);
-dnnl::memory::desc Nhwc(int64_t n, int64_t h, int64_t w, int64_t c);
+dnnl::memory::data_type TypeOf(DataType type);
+dnnl::memory::desc Flat(int64_t elements, DataType type = DataType::kFloat);
+dnnl::memory::desc Nhwc(int64_t n, int64_t h, int64_t w, int64_t c, DataType type);
 
 }  // namespace cosched::onednn

@@ -17,22 +17,22 @@ memory::dims DenseStrides(const memory::dims& sizes) {
 }
 
 // oneDNN has no tensors of rank 0.
-memory::desc Dense(const Shape& shape) {
-  if (shape.Rank() == 0) return Flat(1);
-  return {shape.Sizes(), memory::data_type::f32, DenseStrides(shape.Sizes())};
+memory::desc Dense(const Shape& shape, DataType type = DataType::kFloat) {
+  if (shape.Rank() == 0) return Flat(1, type);
+  return {shape.Sizes(), TypeOf(type), DenseStrides(shape.Sizes())};
 }
 
 }  // namespace
 
 std::unique_ptr<Kernel> MakeTranspose(const KernelSpec& spec) {
   const CapacityScope scope(spec.pools);
-  const memory::desc output = Dense(spec.node.outputs[0].shape);
+  const memory::desc output = Dense(spec.node.outputs[0].shape, spec.inputs[0].type);
   const memory::dims from = DenseStrides(spec.inputs[0].shape.Sizes());
   memory::dims strides;
   for (int64_t dimension : GetAttribute<std::vector<int64_t>>(spec.node, "perm"))
     strides.push_back(from[static_cast<size_t>(dimension)]);
   const memory::desc input =
-      strides.empty() ? output : memory::desc(output.get_dims(), memory::data_type::f32, strides);
+      strides.empty() ? output : memory::desc(output.get_dims(), output.get_data_type(), strides);
   const dnnl::reorder::primitive_desc descriptor(CpuEngine(), input, CpuEngine(), output,
                                                  Attributes());
   return std::make_unique<PrimitiveKernel>(

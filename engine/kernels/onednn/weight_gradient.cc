@@ -26,8 +26,8 @@ constexpr int64_t kLeastPositions = 1000;
 // Of the image, a slice is a multiple of this many: what the generated code works on at a time.
 constexpr int64_t kChannelBlock = 16;
 
-Primitive::primitive_desc Describe(const Window& w) {
-  const Convolution c(w);
+Primitive::primitive_desc Describe(const Window& w, DataType images) {
+  const Convolution c(w, images);
   return WithLayouts(c, /*plain_first=*/true, [&](const memory::desc& x, const memory::desc& dy) {
     return Primitive::primitive_desc(CpuEngine(), dnnl::algorithm::convolution_direct, x,
                                      Any(c.filter), dy, c.strides, c.dilates, c.pad_begin,
@@ -39,8 +39,8 @@ Primitive::primitive_desc Describe(const Window& w) {
 // turns, one when the sum of another is done.
 class Slice {
  public:
-  Slice(PrimitiveKernel* kernel, const Window& whole, int64_t channels)
-      : kernel_(*kernel), whole_(whole), channels_(channels) {}
+  Slice(PrimitiveKernel* kernel, const Window& whole, DataType images, int64_t channels)
+      : kernel_(*kernel), whole_(whole), images_(images), channels_(channels) {}
 
   int64_t Channels() const { return channels_; }
 
@@ -53,7 +53,7 @@ class Slice {
       piece.bindings[1].offset = block.output_offset;
       if (&block == &blocks.back()) {
         if (!result_) {
-          result_ = PrimitiveKernel::Unbound(OfAll(Convolution(whole_).filter));
+          result_ = PrimitiveKernel::Unbound(OfAll(Convolution(whole_, images_).filter));
           give_result_ = kernel_.AddReorder(sum_, result_);
         }
         piece.bindings.push_back({result_, true, 0, begin * whole_.out_channels});
@@ -90,11 +90,11 @@ class Slice {
   Part MakePart(const Window& window, bool first) {
     Window mine = window;
     mine.channels = channels_;
-    const Primitive::primitive_desc descriptor = Describe(mine);
+    const Primitive::primitive_desc descriptor = Describe(mine, images_);
     Part part{window,
               first,
-              {PrimitiveKernel::Unbound(OfAll(Convolution(window).image)), false, 0},
-              {PrimitiveKernel::Unbound(Convolution(window).output), false, 1},
+              {PrimitiveKernel::Unbound(OfAll(Convolution(window, images_).image)), false, 0},
+              {PrimitiveKernel::Unbound(Convolution(window, images_).output), false, 1},
               {}};
     const auto as_wanted = [&](const memory& tensor, const memory::desc& wanted) {
       if (tensor.get_desc() == wanted) return tensor;
@@ -130,6 +130,7 @@ class Slice {
 
   PrimitiveKernel& kernel_;
   const Window& whole_;
+  const DataType images_;
   const int64_t channels_;
   std::vector<Part> parts_;
   memory sum_, result_;
@@ -141,6 +142,7 @@ class Slice {
 std::unique_ptr<Kernel> MakeConv2DBackpropFilter(const KernelSpec& spec) {
   const CapacityScope scope(spec.pools);
   const Window w = ConvolutionWindow(spec.node, spec.inputs[0].shape, spec.node.outputs[0].shape);
+  const DataType images = spec.inputs[0].type;
   const double piece = PieceSeconds(spec.piece_time, spec.pools.Capacity().intra);
   const double image = ImageSeconds(w, w.out_channels);
   const double positions = static_cast<double>(w.out_height * w.out_width);
@@ -154,8 +156,8 @@ std::unique_ptr<Kernel> MakeConv2DBackpropFilter(const KernelSpec& spec) {
   const Division slices =
       Division::Of(channel_blocks, block / static_cast<double>(channel_blocks), piece);
   if (blocks.size() == 1 && slices.parts == 1) {
-    const Convolution c(w);
-    const auto descriptor = Describe(w);
+    const Convolution c(w, images);
+    const auto descriptor = Describe(w, images);
     return std::make_unique<PrimitiveKernel>(
         spec.pools, descriptor,
         std::vector{Input(0, DNNL_ARG_SRC, c.image, descriptor.src_desc()),
@@ -167,7 +169,7 @@ std::unique_ptr<Kernel> MakeConv2DBackpropFilter(const KernelSpec& spec) {
   for (int64_t i = 0; i < slices.parts; ++i) {
     const int64_t unit = w.channels / channel_blocks, channels = slices.Size(i) * unit;
     if (by_size.empty() || by_size.back().Channels() != channels)
-      by_size.emplace_back(kernel.get(), w, channels);
+      by_size.emplace_back(kernel.get(), w, images, channels);
     by_size.back().AddPieces(blocks, slices.Begin(i) * unit);
   }
   return kernel;

@@ -52,7 +52,7 @@ TEST(TensorTest, ElementsAreOfTheirType) {
   const std::vector<int32_t> labels = {7};
   const Tensor tensor = Tensor::Of({1}, labels);
   EXPECT_EQ(tensor.Ints()[0], 7);
-  EXPECT_DEATH(tensor.Floats(), "integers");
+  EXPECT_DEATH(tensor.Floats(), "tensor holds int32");
 }
 
 TEST(ShapeTest, CountsElements) {

@@ -93,7 +93,7 @@ class OpRun {
 
  private:
   NodeId AddInput(const Tensor& value) {
-    if (value.Type() == DataType::kFloat)
+    if (value.Type() != DataType::kInt32)
       return graph_.Add("VariableV2", "", {}, {{"initial", value}});
     return graph_.Add("Placeholder", "", {},
                       {{"shape", value.GetShape().Sizes()}, {"dtype", std::string("int32")}});
@@ -111,6 +111,11 @@ class OpRun {
 inline void ExpectClose(const Tensor& expected, const Tensor& actual, float tolerance = 2e-5f) {
   ASSERT_EQ(expected.GetShape(), actual.GetShape());
   ASSERT_EQ(expected.Type(), actual.Type());
+  if (expected.Type() == DataType::kBFloat16) {
+    ExpectClose(expected.ConvertedTo(DataType::kFloat), actual.ConvertedTo(DataType::kFloat),
+                tolerance);
+    return;
+  }
   if (expected.Type() != DataType::kFloat) return;
   float scale = 1e-3f;
   for (int64_t i = 0; i < expected.Elements(); ++i)

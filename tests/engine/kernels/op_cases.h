@@ -227,6 +227,12 @@ inline void AddElementwise(std::vector<OpCase>* cases) {
   }
 }
 
+inline void AddCasts(std::vector<OpCase>* cases) {
+  const Tensor x = RandomTensor({3, 7, 5, 13}, 44);
+  cases->push_back({"Cast_down", "Cast", {x}, {{"dtype", "bfloat16"}}});
+  cases->push_back({"Cast_up", "Cast", {x.ConvertedTo(DataType::kBFloat16)}, {{"dtype", "float"}}});
+}
+
 inline void AddBroadcasts(std::vector<OpCase>* cases) {
   struct Pair {
     std::string name;
@@ -340,6 +346,7 @@ inline const std::vector<OpCase>& AllCases() {
     AddBatchNorms(&all);
     AddMatrices(&all);
     AddElementwise(&all);
+    AddCasts(&all);
     AddBroadcasts(&all);
     AddArrays(&all);
     AddLocalResponses(&all);
