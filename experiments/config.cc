@@ -221,10 +221,20 @@ void ReadService(const TomlTable& table, bool chaos, WorkloadConfig* workload) {
     workload->slo = FromSeconds(table.Number("slo_ms", {}, 1e-3, kMaxPeriodMilliseconds) / 1e3);
 }
 
+void ReadPrecision(const TomlTable& table, TenantSpec* spec) {
+  const std::string precision = table.String("precision", "f32");
+  if (!ParsePrecision(precision, &spec->precision))
+    table.Fail("precision", fmt::format("is \"{}\"", precision), "f32, bf16");
+  if (spec->serves && spec->precision != Precision::kFloat)
+    table.Fail("precision", "is \"bf16\", but services compute in f32", "f32");
+  const std::string problem = PrecisionProblem(spec->precision);
+  if (!problem.empty()) table.Fail("precision", problem, "f32");
+}
+
 WorkloadConfig ReadWorkload(const TomlTable& table, const std::filesystem::path& folder,
                             int machine_cores) {
-  table.AllowOnly({"name", "model", "mode", "dataset", "data", "batch", "steps", "slo_ms", "cores",
-                   "threads", "inter", "split", "priority", "weight"});
+  table.AllowOnly({"name", "model", "mode", "dataset", "data", "batch", "precision", "steps",
+                   "slo_ms", "cores", "threads", "inter", "split", "priority", "weight"});
   WorkloadConfig workload;
   workload.spec.model = WithAbsolutePath(table.String("model"), folder);
   const bool chaos = IsChaosModel(workload.spec.model);
@@ -233,10 +243,9 @@ WorkloadConfig ReadWorkload(const TomlTable& table, const std::filesystem::path&
                ModelNames() + ", onnx:FILE, graphdef:FILE, chaos");
   }
   // A file's model is called after the file.
-  const std::string model_name =
-      IsModelFileName(workload.spec.model)
-          ? std::filesystem::path(workload.spec.model).stem().string()
-          : workload.spec.model;
+  const std::string model_name = IsModelFileName(workload.spec.model)
+                                     ? std::filesystem::path(workload.spec.model).stem().string()
+                                     : workload.spec.model;
   workload.name = Name(table, chaos ? "chaos" : model_name);
   const std::string mode = table.String("mode", "train");
   workload.spec.serves = mode == "serve";
@@ -247,6 +256,7 @@ WorkloadConfig ReadWorkload(const TomlTable& table, const std::filesystem::path&
   }
   if (!chaos) ReadDataset(table, folder, *OpenModel(workload.spec.model), &workload.spec);
   workload.spec.batch = static_cast<int>(table.Integer("batch", 32, 1, kMaxCount));
+  ReadPrecision(table, &workload.spec);
   if (workload.spec.serves) {
     ReadService(table, chaos, &workload);
   } else {

@@ -59,6 +59,7 @@ Json WorkloadJson(const WorkloadConfig& workload) {
                {"inter", workload.inter},
                {"priority", workload.priority},
                {"weight", workload.weight}};
+  if (spec.precision != Precision::kFloat) json["precision"] = ToString(spec.precision);
   if (!spec.serves) return json;
   // In a service's own terms, as the experiment file has them.
   json["mode"] = "serve";

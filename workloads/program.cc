@@ -1,7 +1,12 @@
 #include "workloads/program.h"
 
+#include <utility>
+
+#include "engine/base/error.h"
+#include "engine/graph/bfloat16.h"
 #include "engine/graph/graph_builder.h"
 #include "engine/graph/optimizer.h"
+#include "engine/kernels/kernel.h"
 #include "workloads/weights_file.h"
 
 namespace cosched {
@@ -43,7 +48,28 @@ std::string FetchOf(const Graph& graph, Output output) {
 
 }  // namespace
 
+std::string_view ToString(Precision precision) {
+  return precision == Precision::kFloat ? "f32" : "bf16";
+}
+
+bool ParsePrecision(std::string_view text, Precision* result) {
+  for (Precision precision : {Precision::kFloat, Precision::kBFloat16}) {
+    if (text != ToString(precision)) continue;
+    *result = precision;
+    return true;
+  }
+  return false;
+}
+
+std::string PrecisionProblem(Precision precision) {
+  if (precision == Precision::kFloat || CpuHasBFloat16()) return "";
+  return "is \"bf16\", but this CPU has no instructions for it (AVX-512 BF16)";
+}
+
 ModelProgram::ModelProgram(const ModelInfo& model, const ProgramSettings& settings) {
+  const std::string problem = PrecisionProblem(settings.precision);
+  if (!problem.empty())
+    throw InputError({.key = "precision", .problem = problem, .allowed = "f32"});
   const bool training = settings.mode == Mode::kTrain;
   const bool optimised = !training && !settings.keeps_variables;
   Graph plain;
@@ -66,6 +92,10 @@ ModelProgram::ModelProgram(const ModelInfo& model, const ProgramSettings& settin
     OptimizeForInference(plain, fetches_, {}, &graph_,
                          {.intra = settings.session.intra_op_parallelism_threads,
                           .inter = settings.session.inter_op_parallelism_threads});
+  }
+  if (settings.precision == Precision::kBFloat16) {
+    const Graph floats = std::exchange(graph_, {});
+    ConvertToBFloat16(floats, fetches_, &graph_);
   }
   graph_.Build();
   SessionOptions options = settings.session;

@@ -19,6 +19,13 @@ enum class Mode { kTrain, kInfer };
 std::string_view ToString(Mode mode);  // "train", "infer"
 bool ParseMode(std::string_view text, Mode* result);
 
+// What images are computed in (engine/graph/bfloat16.h); weights are floats always.
+enum class Precision { kFloat, kBFloat16 };
+std::string_view ToString(Precision precision);  // "f32", "bf16"
+bool ParsePrecision(std::string_view text, Precision* result);
+// What is wrong with asking for it on this CPU; "" if nothing is.
+std::string PrecisionProblem(Precision precision);
+
 struct ProgramSettings {
   Mode mode = Mode::kInfer;
   int batch = 1;                  // At least 1.
@@ -27,6 +34,7 @@ struct ProgramSettings {
   // For inference: the weights stay variables, for a caller that sets them later; else they are
   // constants and the graph is optimised (engine/graph/optimizer.h).
   bool keeps_variables = false;
+  Precision precision = Precision::kFloat;
   SessionOptions session = {};
 };
 
@@ -37,7 +45,8 @@ class ModelProgram {
   static constexpr char kLabels[] =
       "labels";  // … and, when training, int32: one for each row of the scores.
 
-  // Throws InputError where the weights' file is bad or of another model.
+  // Throws InputError where the weights' file is bad or of another model, and for a precision that
+  // this CPU does not have.
   ModelProgram(const ModelInfo& model, const ProgramSettings& settings);
   ModelProgram(const ModelProgram&) = delete;
   ModelProgram& operator=(const ModelProgram&) = delete;

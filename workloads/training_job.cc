@@ -96,6 +96,7 @@ ProgramSettings ProgramOf(const JobSettings& settings) {
           .batch = settings.batch,
           .seed = settings.seed,
           .weights_file = settings.weights_file,
+          .precision = settings.precision,
           .session = settings.session};
 }
 

@@ -23,6 +23,7 @@ struct JobSettings {
   int batch = 32;
   uint64_t seed = 1;
   std::string weights_file;  // To start from (workloads/weights_file.h); "": the seed's.
+  Precision precision = Precision::kFloat;
   SessionOptions session;
   // Each step has the split that AutoSplit finds fastest on the cores of the moment, whatever split
   // else is asked for.

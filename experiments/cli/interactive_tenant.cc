@@ -177,6 +177,7 @@ class InteractiveTenant {
     settings.images = options.images;
     settings.weights_file = options.load_weights;
     settings.auto_split = options.spec.auto_split;
+    settings.precision = options.spec.precision;
     settings.session.inter_op_parallelism_threads = options.threads.inter;
     settings.session.intra_op_parallelism_threads = options.threads.intra;
     settings.session.binding = ThreadPools::Binding::kEachToItsCore;

@@ -38,6 +38,7 @@ struct Arguments {
   std::string batch = "32";
   std::string steps = "50";
   std::string seed = "1";
+  std::string precision = "f32";
   std::string cores;
   std::string threads;
   std::string inter = "1";
@@ -107,6 +108,13 @@ TenantSpec Spec(const Arguments& arguments) {
   spec.auto_split = arguments.split == "auto";
   spec.seed = static_cast<uint64_t>(
       Number("--seed", arguments.seed, 0, std::numeric_limits<int64_t>::max()));
+  if (!ParsePrecision(arguments.precision, &spec.precision))
+    Refuse("--precision", arguments.precision, "f32 or bf16");
+  const std::string problem = PrecisionProblem(spec.precision);
+  if (!problem.empty()) {
+    throw InputError(
+        {.file = "command line", .key = "--precision", .problem = problem, .allowed = "f32"});
+  }
   return spec;
 }
 
@@ -267,6 +275,8 @@ void AddTenantCommand(CLI::App& app, int* exit_code) {
   command->add_option("--steps", arguments->steps, "Steps to do; 0: until it is stopped")
       ->capture_default_str();
   command->add_option("--seed", arguments->seed, "Of weights and of the images' order")
+      ->capture_default_str();
+  command->add_option("--precision", arguments->precision, "Of images: f32 or bf16")
       ->capture_default_str();
   command->add_option("--cores", arguments->cores, "Cores to run on, such as 0-3,5; default: all");
   command->add_option("--threads", arguments->threads,

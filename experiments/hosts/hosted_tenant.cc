@@ -25,6 +25,7 @@ JobSettings SettingsOf(const HostedTenantOptions& options, const Topology& topol
   settings.batch = options.spec.batch;
   settings.seed = options.spec.seed;
   settings.auto_split = malleable && options.spec.auto_split;
+  settings.precision = options.spec.precision;
   SessionOptions& session = settings.session;
   session.inter_op_parallelism_threads = malleable ? options.capacity : options.threads.inter;
   session.intra_op_parallelism_threads = malleable ? options.capacity : options.threads.intra;

@@ -65,6 +65,7 @@ std::vector<std::string> Arguments(const Job& job, const TenantSpec& spec, const
   add("steps", std::to_string(spec.steps));
   add("seed", std::to_string(spec.seed));
   if (spec.auto_split) add("split", "auto");
+  if (spec.precision != Precision::kFloat) add("precision", std::string(ToString(spec.precision)));
   if (settings.client != Client::kOn) add("client", std::string(ToString(settings.client)));
   if (settings.actuator == Actuator::kQuota) arguments.push_back("--unbound");
   return arguments;

@@ -23,9 +23,10 @@ struct TenantSpec {
   int64_t steps = 50;
   uint64_t seed = 1;
   // split = "auto": a malleable tenant finds its split itself (workloads/auto_split.h), whatever
-  // split its host's policy gives it; tenants whose threads are fixed keep those. In the simulator it
-  // means inter 1, the split that profiles are measured with.
+  // split its host's policy gives it; tenants whose threads are fixed keep those. In the simulator
+  // it means inter 1, the split that profiles are measured with.
   bool auto_split = false;
+  Precision precision = Precision::kFloat;
   // Answers requests until it is drained or stopped, in place of `steps` steps; `batch` at once.
   bool serves = false;
 };
