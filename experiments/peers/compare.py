@@ -20,6 +20,13 @@ import workers
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+# Its matrix products are those of whatever BLAS the system has: a reader must know if that is the slow one.
+PYTORCH_VERSION = """
+import torch
+libraries = open("/proc/self/maps").read()
+blas = next((name for key, name in (("openblas", "OpenBLAS"), ("libmkl_", "MKL")) if key in libraries), "the SLOW reference BLAS")
+print(torch.__version__, "with", blas)
+"""
 
 
 class Peers:
@@ -98,7 +105,7 @@ def measure_all(peers, planned, arguments, path):
 def versions(peers):
     commands = {"cosched": [peers.cosched, "--version"]}
     if peers.torch:
-        commands["pytorch"] = [sys.executable, "-c", "import torch; print(torch.__version__)"]
+        commands["pytorch"] = [sys.executable, "-c", PYTORCH_VERSION]
     if peers.onnxruntime:
         package = Path(peers.onnxruntime[2]) / "onnxruntime-node" / "package.json"
         commands["onnxruntime-node"] = ["node", "-p", f"require({json.dumps(str(package))}).version"]

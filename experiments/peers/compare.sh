@@ -7,7 +7,7 @@
 #
 # Everything takes about 45 minutes on 2 quiet cores. Results: results/peers/<time>/peers.{md,csv,json} and plots/peers.{png,pdf}.
 # Peers: onnxruntime-node from npm (no scripts of packages are run) in ~/.cache/cosched/peers, where the exported models (about
-# 1.2 GB) go too; python3-torch, python3-torchvision and python3-onnx from Debian, by apt. What can't be installed is named and
+# 1.2 GB) go too; python3-torch, python3-torchvision, python3-onnx and OpenBLAS from Debian, by apt. What can't be installed is named and
 # its column stays empty; nothing here is needed by cosched or its tests.
 # How: each system is a process of its own for each cell (ort_worker.js, torch_worker.py, `cosched bench engine --interactive`);
 # they take turns, and while one measures the others are stopped (workers.py). cells.py makes the tables, parity.py checks
@@ -49,7 +49,8 @@ install_onnxruntime() {
 case " $* " in *" -h "* | *" --help "*) exec python3 "$here/compare.py" --cache "$cache" --help ;; esac
 mkdir -p "$cache"
 install_onnxruntime
-apt_install python3-torch python3-torchvision python3-onnx
+# Without OpenBLAS, Debian's PyTorch multiplies matrices with the reference BLAS, at a fraction of its speed.
+apt_install python3-torch python3-torchvision python3-onnx libopenblas0-openmp
 install_packages run
 build release cosched
 cd "$caller"
