@@ -7,6 +7,7 @@
 #include <fstream>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include "engine/base/error.h"
 #include "experiments/distribution_table.h"
@@ -24,6 +25,7 @@ namespace {
 constexpr int kMaxCount = 1'000'000;
 constexpr int kMaxNameLength = 100;
 constexpr int kMaxThreads = 1024;  // Of one pool of a tenant.
+constexpr int kMaxDelayMilliseconds = 1000;
 constexpr const char* kSimulated = "simulated";
 constexpr int kMaxPeriodMilliseconds = 86'400'000;  // A day: simulated runs can be long.
 
@@ -216,7 +218,15 @@ void ReadService(const TomlTable& table, bool chaos, WorkloadConfig* workload) {
                  "only with mode = \"train\" or \"infer\"");
     }
   }
-  workload->spec.steps = 0;
+  TenantSpec& spec = workload->spec;
+  spec.steps = 0;
+  spec.batch = static_cast<int>(table.Integer("max_batch", spec.batch, 1, kMaxCount));
+  if (table.Has("batch") && table.Integer("batch", {}, 1, kMaxCount) != spec.batch) {
+    table.Fail("batch",
+               fmt::format("is not max_batch, {}, but of a service it is the same", spec.batch),
+               "one of the two");
+  }
+  spec.max_delay = FromSeconds(table.Number("max_delay_ms", 0, 0, kMaxDelayMilliseconds) / 1e3);
   if (table.Has("slo_ms"))
     workload->slo = FromSeconds(table.Number("slo_ms", {}, 1e-3, kMaxPeriodMilliseconds) / 1e3);
 }
@@ -233,8 +243,9 @@ void ReadPrecision(const TomlTable& table, TenantSpec* spec) {
 
 WorkloadConfig ReadWorkload(const TomlTable& table, const std::filesystem::path& folder,
                             int machine_cores) {
-  table.AllowOnly({"name", "model", "mode", "dataset", "data", "batch", "precision", "steps",
-                   "slo_ms", "cores", "threads", "inter", "split", "priority", "weight"});
+  table.AllowOnly({"name", "model", "mode", "dataset", "data", "batch", "max_batch", "max_delay_ms",
+                   "precision", "steps", "slo_ms", "cores", "threads", "inter", "split", "priority",
+                   "weight"});
   WorkloadConfig workload;
   workload.spec.model = WithAbsolutePath(table.String("model"), folder);
   const bool chaos = IsChaosModel(workload.spec.model);
@@ -261,7 +272,9 @@ WorkloadConfig ReadWorkload(const TomlTable& table, const std::filesystem::path&
     ReadService(table, chaos, &workload);
   } else {
     workload.spec.steps = table.Integer("steps", 50, 1, 1'000 * int64_t{kMaxCount});
-    if (table.Has("slo_ms")) table.Fail("slo_ms", "is of services", "only with mode = \"serve\"");
+    for (const char* key : {"slo_ms", "max_batch", "max_delay_ms"}) {
+      if (table.Has(key)) table.Fail(key, "is of services", "only with mode = \"serve\"");
+    }
   }
   workload.cores = ReadRequest(table, machine_cores);
   if (table.Has("threads"))
@@ -351,13 +364,6 @@ std::optional<ProfileConfig> ReadProfile(const TomlTable& root, const std::files
 
 // What can't be done with services.
 void CheckServices(const TomlTable& root, const ExperimentConfig& config) {
-  for (size_t i = 0; i < config.workloads.size(); ++i) {
-    if (!config.workloads[i].spec.serves || config.backend == kSimulated) continue;
-    root.Tables("workload")[i].Fail(
-        "mode",
-        fmt::format("is \"serve\" with backend = \"{}\", which can't serve yet", config.backend),
-        "train, infer; serve with backend = \"simulated\"");
-  }
   for (size_t i = 0; config.HasServices() && i < config.policies.size(); ++i) {
     if (!config.FindPolicy(config.policies[i])->needs_size) continue;
     root.Fail(
@@ -502,7 +508,13 @@ std::optional<CoreRequestProblem> CheckRequest(const CoreRequest& request, int m
 std::vector<WorkloadConfig> LoadWorkloads(const std::filesystem::path& file) {
   std::vector<WorkloadConfig> workloads =
       ReadWorkloads(TomlTable::Load(file, {}), file.parent_path(), CpuSet::kMaxCpu + 1);
-  for (WorkloadConfig& workload : workloads) workload.spec.serves = false;
+  std::vector<WorkloadConfig> singles;
+  for (WorkloadConfig& workload : workloads) {
+    if (!std::exchange(workload.spec.serves, false) || workload.spec.batch == 1) continue;
+    singles.push_back(workload);
+    singles.back().spec.batch = 1;
+  }
+  workloads.insert(workloads.end(), singles.begin(), singles.end());
   return workloads;
 }
 

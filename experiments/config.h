@@ -28,8 +28,9 @@ namespace cosched {
 struct WorkloadConfig {
   std::string name;  // Default: its model.
   // Keys model, mode, dataset, data (a folder, relative to the file), batch and steps. The seed is
-  // the harness's affair. mode = "serve" makes it a service: it infers, answers at most `batch`
-  // requests at once, and has no steps.
+  // the harness's affair. mode = "serve" makes it a service: it infers, has no steps, and answers
+  // at most max_batch requests at once (default: batch), fewer when the oldest has waited for
+  // max_delay_ms (default: 0).
   TenantSpec spec;
   std::optional<Duration> slo;  // slo_ms, of a service: in which a request is to be answered.
   // Default: min 1; max = preferred where that is given, else all cores of the experiment;
@@ -105,7 +106,8 @@ Topology MachineOf(const TomlTable& root, const std::filesystem::path& folder,
 // overrides: "dotted.key=value", as given to --set. [sweep] and [quick] are not its affair
 // (experiments/sweep.h). Throws InputError.
 // Only the [[workload]] tables of a file, whatever machine and profile the rest asks for: what
-// `cosched calibrate` measures, of a service its program. Throws InputError.
+// `cosched calibrate` measures, of a service its program with full batches and with one request:
+// what lies between is interpolated. Throws InputError.
 std::vector<WorkloadConfig> LoadWorkloads(const std::filesystem::path& file);
 
 ExperimentConfig LoadConfig(const std::filesystem::path& file,

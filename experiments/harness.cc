@@ -19,8 +19,6 @@ namespace {
 // An arrival that is submitted this much after its time says that the machine was too busy to
 // measure on.
 constexpr Duration kLate = std::chrono::milliseconds(50);
-// Requests are shorter than jobs.
-constexpr Duration kLateRequest = std::chrono::milliseconds(10);
 constexpr double kMuchForeignLoad = 0.1;  // Of the cores' time in a cell.
 // A policy that asks for ticks, or is told of a service's windows, may still change its mind, but
 // not for ever: so many of these with nothing running before we give up.
@@ -43,6 +41,7 @@ class ProcessWorld final : public World {
   std::vector<StepSample> TakeSteps() override { return host_.TakeSteps(); }
   std::vector<ResizeSample> TakeResizes() override { return host_.TakeResizes(); }
   std::vector<ActuationSample> TakeActuations() override { return host_.TakeActuations(); }
+  std::vector<RequestSample> TakeRequests() override { return host_.TakeRequests(); }
   std::vector<std::string> TakeMarks() override { return host_.TakeMarks(); }
   TimeByCore BusyTimes() const override { return cosched::BusyTimes(cpus_); }
   double ForeignShare() const override { return foreign_load_.Share(host_.UsedByOthersChildren()); }

@@ -65,6 +65,9 @@ Json WorkloadJson(const WorkloadConfig& workload) {
   json["mode"] = "serve";
   json.erase("steps");
   json.erase("weight");
+  json.erase("batch");
+  json["max_batch"] = spec.batch;
+  json["max_delay_ms"] = ToSeconds(spec.max_delay) * 1e3;
   if (workload.slo) json["slo_ms"] = ToSeconds(*workload.slo) * 1e3;
   return json;
 }

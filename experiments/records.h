@@ -22,8 +22,9 @@
 //                  cgroup (fast_us) or the container runtime's own update (runtime_us) took
 //   requests.csv   only where the experiment has services: every request that was sent, when it is
 //                  answered or dropped: when it was due (scheduled), taken up by the harness (sent:
-//                  sent - scheduled is the harness's own lag), got by the host (received), begun
-//                  (started) and answered (finished); how many were answered with it (batch).
+//                  sent - scheduled is the harness's own lag), got by the service (received:
+//                  taken from its socket; simulated, at once), begun (started) and answered
+//                  (finished); how many were answered with it (batch).
 //                  A dropped one has no answer, because its service failed, or the cell
 //   timeline.json  all of it for Perfetto (experiments/timeline.h)
 //   interference.csv  on request: how long compute threads of job `victim` waited for a core

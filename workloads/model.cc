@@ -9,6 +9,7 @@
 namespace cosched {
 
 // Defined in workloads/models/.
+Output BuildEmpty(GraphBuilder& builder, Output images, bool training, uint64_t seed);
 Output BuildLenet5(GraphBuilder& builder, Output images, bool training, uint64_t seed);
 Output BuildResnet20(GraphBuilder& builder, Output images, bool training, uint64_t seed);
 Output BuildResnet56(GraphBuilder& builder, Output images, bool training, uint64_t seed);
@@ -90,6 +91,16 @@ std::vector<ModelInfo> ImageNetModels() {
   return models;
 }
 
+// In no list of models, which all compute.
+const ModelInfo& EmptyModel() {
+  static const ModelInfo model = {.name = "empty",
+                                  .summary = "no network",
+                                  .image = {1, 1, 2},
+                                  .classes = 2,
+                                  .build = BuildEmpty};
+  return model;
+}
+
 const std::vector<ModelInfo>& Table() {
   static const std::vector<ModelInfo> models = [] {
     std::vector<ModelInfo> all = SmallModels();
@@ -100,6 +111,7 @@ const std::vector<ModelInfo>& Table() {
 }
 
 const ModelInfo* Find(std::string_view name) {
+  if (name == EmptyModel().name) return &EmptyModel();
   const auto it = std::ranges::find(Table(), name, &ModelInfo::name);
   return it == Table().end() ? nullptr : &*it;
 }
@@ -111,7 +123,7 @@ std::span<const ModelInfo> Models() { return Table(); }
 std::string ModelNames() {
   std::string names;
   for (const ModelInfo& model : Models()) names += (names.empty() ? "" : ", ") + model.name;
-  return names;
+  return names + ", " + EmptyModel().name;
 }
 
 bool IsModelName(std::string_view name) { return Find(name) != nullptr || IsModelFileName(name); }

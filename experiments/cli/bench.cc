@@ -12,6 +12,7 @@
 #include "engine/base/error.h"
 #include "engine/base/topology.h"
 #include "experiments/cli/bench_engine.h"
+#include "experiments/cli/bench_serve.h"
 #include "experiments/cli/bench_splits.h"
 #include "experiments/cli/bench_worker.h"
 #include "workloads/model.h"
@@ -113,11 +114,52 @@ int BenchEngine(const BenchArguments& arguments) {
                               : RunBenchEngine(options, topology);
 }
 
+struct BenchServeArguments {
+  std::string model = "empty";
+  std::vector<std::string> rates = {"10000", "25000", "50000", "75000", "100000"};
+  std::string seconds = "2";
+  std::string max_batch = "64";
+  std::string max_delay_ms = "0";
+};
+
+int BenchServe(const BenchServeArguments& arguments) {
+  BenchServeOptions options;
+  if (!IsModelName(arguments.model)) Refuse("--model", arguments.model, ModelNames());
+  options.model = arguments.model;
+  for (const std::string& rate : arguments.rates)
+    options.rates.push_back(Parse("--rate", rate, 1.0, 1e7));
+  options.seconds = Parse("--seconds", arguments.seconds, 0.01, 1e4);
+  options.max_batch = Parse("--max-batch", arguments.max_batch, 1, 1'000);
+  options.max_delay_ms = Parse("--max-delay-ms", arguments.max_delay_ms, 0.0, 1e3);
+  return RunBenchServe(options, Topology::ThisMachine());
+}
+
+void AddBenchServe(CLI::App* bench, int* exit_code) {
+  CLI::App* serve = bench->add_subcommand(
+      "serve",
+      "Requests a second through harness, socket, service and records, all on one core, beside a "
+      "bare socket. It wants the machine for itself");
+  const auto arguments = std::make_shared<BenchServeArguments>();
+  serve->add_option("--model", arguments->model, "What answers")->capture_default_str();
+  serve->add_option("--rate", arguments->rates, "Requests a second, each in a run of its own")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->capture_default_str();
+  serve->add_option("--seconds", arguments->seconds, "Of each run")->capture_default_str();
+  serve->add_option("--max-batch", arguments->max_batch, "Requests answered at once, at most")
+      ->capture_default_str();
+  serve->add_option("--max-delay-ms", arguments->max_delay_ms, "How long fewer wait for more")
+      ->capture_default_str();
+  serve->callback([arguments, exit_code] { *exit_code = BenchServe(*arguments); });
+}
+
 }  // namespace
 
 void AddBenchCommand(CLI::App& app, int* exit_code) {
-  CLI::App* bench = app.add_subcommand("bench", "Measure the engine on this machine");
+  CLI::App* bench =
+      app.add_subcommand("bench", "Measure the engine, or the way of requests, on this machine");
   bench->require_subcommand(1);
+  AddBenchServe(bench, exit_code);
   CLI::App* engine = bench->add_subcommand(
       "engine",
       "Images a second of models, beside what limits them: this machine's peak, and the "

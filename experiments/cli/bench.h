@@ -1,5 +1,6 @@
 #pragma once
-// `cosched bench`: how fast the engine is on this machine. Registered by main.cc.
+// `cosched bench`: how fast the engine, and the way of requests to a service, are
+// on this machine. Registered by main.cc.
 
 namespace CLI {
 class App;

@@ -117,7 +117,7 @@ class InteractiveTenant {
         control_(ControlOptions(), UniqueFd(), nullptr, &meter_, topology),
         job_(SettingsOf(options, topology)),
         next_resize_(options.resizes.begin()) {
-    control_.Attach(&job_.session());
+    control_.Attach(&job_.session().Pools());
     job_.session().Pools().WaitSettled(Duration::max());
     for (const InteractiveTenantOptions::Resize& resize : options.resizes) {
       if (resize.node) job_.session().AtNode(resize.at, AtNodeRequest(resize));

@@ -68,6 +68,8 @@ void ListModels() {
                   "an ONNX file of opset 7 to 17; `cosched model describe onnx:FILE` tells more"});
   rows.push_back(
       {"graphdef:FILE", "the file's", "the file's", "the file's", "a frozen TensorFlow GraphDef"});
+  rows.push_back({"empty", OpenModel("empty")->image.ToString(), "2", "0",
+                  "special: no network; what a request costs on its way to a service and back"});
   rows.push_back(
       {"chaos", "-", "-", "-",
        "special: no CNN but a tenant that misbehaves by its seed, or as chaos:NAME says"});

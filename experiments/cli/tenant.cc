@@ -16,6 +16,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/topology.h"
+#include "experiments/cli/interactive_service.h"
 #include "experiments/cli/interactive_tenant.h"
 #include "experiments/hosts/control_thread.h"
 #include "experiments/hosts/hosted_tenant.h"
@@ -27,6 +28,8 @@ constexpr int64_t kMostSteps = 1'000'000'000;
 constexpr int64_t kMostNodes = 1'000'000'000'000;
 constexpr int64_t kMostSeconds = 10'000'000;
 constexpr int64_t kLargestBatch = 65536;
+constexpr double kMostDelayMilliseconds = 1000;
+constexpr double kHighestRate = 1e7;
 constexpr int64_t kMostThreads = CpuSet::kMaxCpu + 1;
 
 // As text, so that every bad value gets the same kind of message; empty = not given.
@@ -36,6 +39,10 @@ struct Arguments {
   std::string dataset = "procedural";
   std::string data;
   std::string batch = "32";
+  std::string max_batch;
+  std::string max_delay_ms = "0";
+  std::string requests = "1000";
+  std::string rate = "100";
   std::string steps = "50";
   std::string seed = "1";
   std::string precision = "f32";
@@ -87,6 +94,15 @@ int SmallNumber(std::string_view option, std::string_view text, int64_t low, int
   return static_cast<int>(Number(option, text, low, high));
 }
 
+double Real(std::string_view option, std::string_view text, double low, double high) {
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || rest != end || !(number >= low && number <= high))
+    Refuse(option, text, fmt::format("a number from {} to {}", low, high));
+  return number;
+}
+
 CpuSet Cores(const std::string& text, const CpuSet& machine) {
   const std::optional<CpuSet> cores = CpuSet::Parse(text);
   if (!cores || cores->Empty() || !machine.Contains(*cores)) {
@@ -98,7 +114,12 @@ CpuSet Cores(const std::string& text, const CpuSet& machine) {
 TenantSpec Spec(const Arguments& arguments) {
   TenantSpec spec;
   spec.model = arguments.model;
-  if (!ParseMode(arguments.mode, &spec.mode)) Refuse("--mode", arguments.mode, "train or infer");
+  spec.serves = arguments.mode == "serve";
+  if (spec.serves) {
+    spec.mode = Mode::kInfer;
+  } else if (!ParseMode(arguments.mode, &spec.mode)) {
+    Refuse("--mode", arguments.mode, "train, infer or serve");
+  }
   spec.dataset = arguments.dataset;
   spec.data_directory = arguments.data;
   spec.batch = SmallNumber("--batch", arguments.batch, 1, kLargestBatch);
@@ -106,6 +127,13 @@ TenantSpec Spec(const Arguments& arguments) {
   if (arguments.split != "auto" && arguments.split != "fixed")
     Refuse("--split", arguments.split, "fixed or auto");
   spec.auto_split = arguments.split == "auto";
+  if (spec.serves) {
+    spec.steps = 0;
+    if (!arguments.max_batch.empty())
+      spec.batch = SmallNumber("--max-batch", arguments.max_batch, 1, kLargestBatch);
+    spec.max_delay = FromSeconds(
+        Real("--max-delay-ms", arguments.max_delay_ms, 0, kMostDelayMilliseconds) / 1e3);
+  }
   spec.seed = static_cast<uint64_t>(
       Number("--seed", arguments.seed, 0, std::numeric_limits<int64_t>::max()));
   if (!ParsePrecision(arguments.precision, &spec.precision))
@@ -209,6 +237,31 @@ void CheckSaving(const std::string& file, Mode mode) {
   }
 }
 
+int ServeForPerson(const Arguments& arguments, const InteractiveTenantOptions& tenant,
+                   const Topology& topology) {
+  if (!arguments.resize_at.empty()) {
+    Refuse("--resize-at", arguments.resize_at.front(),
+           "only with --mode train or infer; a service has no steps, but `cosched ctl` resizes it");
+  }
+  if (tenant.spec.auto_split) Refuse("--split", "auto", "fixed; a service has no steps to try on");
+  if (tenant.spec.precision != Precision::kFloat)
+    Refuse("--precision", arguments.precision, "f32 with --mode serve");
+  for (const auto& [option, value] : {std::pair("--images", &arguments.images),
+                                      std::pair("--load-weights", &arguments.load_weights),
+                                      std::pair("--save-weights", &arguments.save_weights)}) {
+    if (!value->empty()) Refuse(option, *value, "only with --mode train or infer");
+  }
+  InteractiveServiceOptions options;
+  options.spec = tenant.spec;
+  options.requests = Number("--requests", arguments.requests, 1, kMostSteps);
+  options.rate = Real("--rate", arguments.rate, 1e-3, kHighestRate);
+  options.seconds = tenant.seconds;
+  options.cores = tenant.cores;
+  options.threads = tenant.threads;
+  options.control = tenant.control;
+  return RunInteractiveService(options, topology);
+}
+
 int RunByPerson(const Arguments& arguments) {
   ResizeSignals::Block();
   const Topology topology = Topology::ThisMachine();
@@ -221,11 +274,13 @@ int RunByPerson(const Arguments& arguments) {
       arguments.threads.empty() ? most : SmallNumber("--threads", arguments.threads, 1, most);
   options.threads.inter =
       options.spec.auto_split ? most : SmallNumber("--inter", arguments.inter, 1, most);
-  options.resizes = Resizes(arguments.resize_at, options.spec.steps, most, options.threads);
+  if (!options.spec.serves)
+    options.resizes = Resizes(arguments.resize_at, options.spec.steps, most, options.threads);
   if (!arguments.seconds.empty()) {
     options.seconds = static_cast<double>(Number("--seconds", arguments.seconds, 1, kMostSeconds));
   }
   options.control = arguments.control;
+  if (options.spec.serves) return ServeForPerson(arguments, options, topology);
   if (!arguments.images.empty()) ReadImages(arguments.images, &options);
   options.load_weights = arguments.load_weights;
   options.save_weights = arguments.save_weights;
@@ -263,15 +318,27 @@ int RunByHost(const Arguments& arguments) {
 
 void AddTenantCommand(CLI::App& app, int* exit_code) {
   CLI::App* command =
-      app.add_subcommand("tenant", "Train or run one CNN program, resizing it on the way");
+      app.add_subcommand("tenant", "Train, run or serve one CNN program, resizing it on the way");
   const auto arguments = std::make_shared<Arguments>();
   command->add_option("--model", arguments->model, "See `cosched list models`")
       ->capture_default_str();
-  command->add_option("--mode", arguments->mode, "train or infer")->capture_default_str();
+  command->add_option("--mode", arguments->mode, "train, infer or serve")->capture_default_str();
   command->add_option("--dataset", arguments->dataset, "procedural, mnist or cifar10")
       ->capture_default_str();
   command->add_option("--data", arguments->data, "Folder of the mnist or cifar10 files");
   command->add_option("--batch", arguments->batch, "Images a step")->capture_default_str();
+  command->add_option("--max-batch", arguments->max_batch,
+                      "serve: most requests answered at once; default: --batch");
+  command
+      ->add_option("--max-delay-ms", arguments->max_delay_ms,
+                   "serve: how long fewer requests than that wait for more")
+      ->capture_default_str();
+  command->add_option("--requests", arguments->requests, "serve: requests to answer")
+      ->capture_default_str();
+  command
+      ->add_option("--rate", arguments->rate,
+                   "serve: requests a second, at random times whatever became of those before")
+      ->capture_default_str();
   command->add_option("--steps", arguments->steps, "Steps to do; 0: until it is stopped")
       ->capture_default_str();
   command->add_option("--seed", arguments->seed, "Of weights and of the images' order")

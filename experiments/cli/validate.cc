@@ -16,6 +16,7 @@
 #include "experiments/decision_diff.h"
 #include "experiments/manifest.h"
 #include "experiments/output_file.h"
+#include "experiments/service_validation.h"
 #include "experiments/validation.h"
 
 namespace cosched {
@@ -230,7 +231,7 @@ ValidationRun RunValidation(const ValidateArguments& arguments) {
   }
   const Validation validation = Validate(ran.runs);
   for (const ValidationRuns& runs : ran.runs) PrintWhere(runs);
-  fmt::print("\n{}", ValidationTable(validation));
+  fmt::print("\n{}{}", ValidationTable(validation), ServiceValidationTable(ran.runs));
   PrintFirstDifference(validation, ran.runs);
   fmt::print("\n");
   const std::filesystem::path& home = ran.measured.front();

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "engine/session/session.h"
+#include "engine/pool/thread_pools.h"
 #include "experiments/hosts/control_thread.h"
 #include "experiments/hosts/latencies.h"
 
@@ -28,7 +28,7 @@ void ControlThread::TakeRequest(ControlServer::Client client, const ControlReque
 
 std::string ControlThread::TakeChange(const ControlRequest& request) {
   using Verb = ControlRequest::Verb;
-  if (session_ == nullptr) return "it is not computing: its model is being built, or it ends";
+  if (pools_ == nullptr) return "it is not computing: its model is being built, or it ends";
   if (request.verb != Verb::kSet) {
     demand_.SetPaused(request.verb == Verb::kPause);
     return "";
@@ -54,9 +54,9 @@ StatusReply ControlThread::Status(int64_t id) {
   status.step = reading.steps;
   status.images = reading.images;
   status.images_per_second = reading.images_per_second;
-  status.ready = session_ != nullptr;
+  status.ready = pools_ != nullptr;
   if (!status.ready) return status;
-  ThreadPools& pools = session_->Pools();
+  ThreadPools& pools = *pools_;
   status.threads = pools.Current();
   status.active_threads = pools.ActiveThreads();
   if (status.threads != Split{0, 0}) status.cores = Follows() ? pools.Cores() : status.may_use;
@@ -73,7 +73,7 @@ StatusReply ControlThread::Status(int64_t id) {
 // A hosted tenant's job ends with this reason; a person's tenant ends after its step, which a pause
 // must not keep from ending.
 void ControlThread::Stop(ControlServer::Client client, int64_t id) {
-  const Split threads = session_ != nullptr ? session_->Pools().Current() : Split{0, 0};
+  const Split threads = pools_ != nullptr ? pools_->Current() : Split{0, 0};
   server_->Reply(client, OkReply{id, {}, threads, {}});
   if (Hosted()) {
     Send(ErrorMessage{kStopped});
@@ -81,7 +81,7 @@ void ControlThread::Stop(ControlServer::Client client, int64_t id) {
     if (listener_) unlink(listener_->path().c_str());
     _exit(1);
   }
-  if (session_ != nullptr && demand_.Paused()) {
+  if (pools_ != nullptr && demand_.Paused()) {
     demand_.SetPaused(false);
     Apply(ResizeCause::kControl);
   }

@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "engine/session/session.h"
+#include "engine/pool/thread_pools.h"
 #include "experiments/hosts/thread_affinity.h"
 
 namespace cosched {
@@ -92,22 +92,22 @@ void ControlThread::Send(const TenantMessage& message) {
   if (Hosted()) SendPacket(socket_.get(), Encode(message));
 }
 
-void ControlThread::Attach(Session* session) {
-  session->Pools().OnResized([this](const ResizeReport& report) {
+void ControlThread::Attach(ThreadPools* pools) {
+  pools->OnResized([this](const ResizeReport& report) {
     const std::lock_guard<std::mutex> lock(reports_mutex_);
     reports_.push_back(report);
     Ring(wake_.get());
   });
   const std::lock_guard<std::mutex> lock(mutex_);
-  session_ = session;
+  pools_ = pools;
   grant_resize_ = Apply(ResizeCause::kGrant);
 }
 
 void ControlThread::Detach() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  session_->Pools().OnResized(nullptr);
+  pools_->OnResized(nullptr);
   TakeReports();  // The last ones.
-  session_ = nullptr;
+  pools_ = nullptr;
 }
 
 void ControlThread::WaitToCompute() {
@@ -192,7 +192,7 @@ int ControlThread::PollTimeout() const {
   const bool waits_for_cpuset = Malleable() && !answered_;
   // What is paused has no thread that could be in the wrong place; it looks when it is resumed.
   const bool follows = Follows() && !demand_.Paused() && !grant_.cores.Empty();
-  const bool looks = session_ != nullptr && (follows || waits_for_cpuset || !repins_.empty());
+  const bool looks = pools_ != nullptr && (follows || waits_for_cpuset || !repins_.empty());
   if (looks) return static_cast<int>(CpusetWatch::kPeriod.count());
   return static_cast<int>(std::min(kBeat, ControlServer::kPeriod).count());
 }
@@ -218,20 +218,39 @@ void ControlThread::ReadHost() {
       case Receipt::kTooLong: Send(ErrorMessage{"got an oversized message"}); continue;
       case Receipt::kPacket: break;
     }
+    if (IsRequestPacket(text)) {
+      TakeRequests(text);
+      continue;
+    }
     const Parsed<HostMessage> parsed = ParseHostMessage(text);
     if (!parsed.message) {
       Send(ErrorMessage{"got a message that can't be read: " + parsed.error});
     } else if (const auto* grant = std::get_if<GrantMessage>(&*parsed.message)) {
       TakeGrant(*grant);
+    } else if (std::holds_alternative<DrainMessage>(*parsed.message) && Serves()) {
+      options_.on_drain();
+    } else if (std::holds_alternative<DrainMessage>(*parsed.message)) {
+      Send(ErrorMessage{"was drained, but it serves nobody"});
     } else {
       Send(ErrorMessage{"was welcomed twice"});
     }
   }
 }
 
+void ControlThread::TakeRequests(std::string_view packet) {
+  const Parsed<RequestPacket> parsed = ParseRequestPacket(packet);
+  if (!parsed.message) {
+    Send(ErrorMessage{"got requests that can't be read: " + parsed.error});
+  } else if (!Serves()) {
+    Send(ErrorMessage{"got requests, but it serves nobody"});
+  } else {
+    options_.on_requests(*parsed.message);
+  }
+}
+
 void ControlThread::TakeGrant(const GrantMessage& grant) {
   if (grant.sequence <= grant_.sequence) return;  // Only the latest counts.
-  const Split now = session_ != nullptr ? session_->Pools().Wanted().split : grant_.threads;
+  const Split now = pools_ != nullptr ? pools_->Wanted().split : grant_.threads;
   grant_ = grant;
   arrived_ = Clock::now();
   answered_ = false;
@@ -248,7 +267,7 @@ void ControlThread::TakeGrant(const GrantMessage& grant) {
     demand_.Allow(watch_->Mask());
   }
   demand_.Grant(grant.cores, threads);
-  if (session_ != nullptr) {
+  if (pools_ != nullptr) {
     grant_resize_ = Apply(ResizeCause::kGrant);
   } else if (!grant.cores.Empty() && options_.client == Client::kOn) {
     // While the model is being built there are no pools to tell, but the process must move.
@@ -257,8 +276,8 @@ void ControlThread::TakeGrant(const GrantMessage& grant) {
 }
 
 void ControlThread::Halve() {
-  if (options_.client != Client::kHalving || session_ == nullptr || grant_.cores.Empty()) return;
-  const Split now = session_->Pools().Wanted().split;
+  if (options_.client != Client::kHalving || pools_ == nullptr || grant_.cores.Empty()) return;
+  const Split now = pools_->Wanted().split;
   const std::optional<Split> next = halving_.Step(now, grant_.threads, Clock::now());
   if (!next) return;
   demand_.Grant(grant_.cores, *next);
@@ -267,7 +286,7 @@ void ControlThread::Halve() {
 
 // What does not follow is in its place when the kernel has moved it there.
 void ControlThread::AnswerIfMoved() {
-  if (answered_ || session_ == nullptr || grant_resize_ == 0) return;
+  if (answered_ || pools_ == nullptr || grant_resize_ == 0) return;
   if (grant_.cores.Empty() || grant_.cores.Contains(watch_->Mask())) AnswerGrant();
 }
 
@@ -279,7 +298,7 @@ void ControlThread::AnswerGrant() {
 }
 
 int64_t ControlThread::Apply(ResizeCause cause) {
-  const int64_t resize = session_->Pools().Resize(demand_.Request(ToString(cause)));
+  const int64_t resize = pools_->Resize(demand_.Request(ToString(cause)));
   may_compute_.notify_all();
   return resize;
 }
@@ -290,7 +309,7 @@ void ControlThread::LookAtCpuset() {
   if (changed) {
     demand_.Allow(watch_->Mask());
     for (const milliseconds after : kRepinAfter) repins_.push_back(Clock::now() + after);
-    if (session_ != nullptr) Apply(ResizeCause::kCpuset);
+    if (pools_ != nullptr) Apply(ResizeCause::kCpuset);
   }
   Repin();
 }
@@ -299,13 +318,13 @@ void ControlThread::LookAtCpuset() {
 // wants to see overtaken.
 void ControlThread::Repin() {
   if (repins_.empty() || Clock::now() < repins_.front()) return;
-  if (session_ == nullptr || !session_->Pools().Settled()) return;
+  if (pools_ == nullptr || !pools_->Settled()) return;
   repins_.pop_front();
   Apply(ResizeCause::kCpuset);
 }
 
 bool ControlThread::TakeSignal(ResizeSignal signal, int value) {
-  if (session_ == nullptr || !Follows()) return false;
+  if (pools_ == nullptr || !Follows()) return false;
   std::string problem;
   switch (signal) {
     case ResizeSignal::kIntra: problem = demand_.Set(std::nullopt, std::nullopt, value); break;
@@ -327,16 +346,16 @@ void ControlThread::TakeReports() {
 void ControlThread::TakeReport(const ResizeReport& report) {
   const bool paused = report.after == Split{0, 0};
   if (report.cause == ToString(ResizeCause::kCounter)) AdoptCounter(report);
-  if (!report.overtaken && session_ != nullptr) {
+  if (!report.overtaken && pools_ != nullptr) {
     // Only now, so that a surplus worker ends its task where it is, not on a core that is another
     // worker's. What a person has paused must leave the cores that its host takes away, too.
     if (Follows() && !report.cores.Empty()) {
       ConfineThreads(getpid(), report.cores, Which::kExceptPlaced, topology_, witness_);
     }
     if (Hosted()) {
-      const ThreadPools::ResizeTimes times = session_->Pools().Times();
+      const ThreadPools::ResizeTimes times = pools_->Times();
       counters_->SetResizes(times.grows, times.last_grow, times.shrinks, times.last_shrink);
-      counters_->SetThreads(session_->Pools().ActiveThreads());
+      counters_->SetThreads(pools_->ActiveThreads());
     }
     const bool follows_grant = grant_resize_ > 0 && report.sequence >= grant_resize_;
     if (!answered_ && follows_grant && (Follows() || !Malleable())) AnswerGrant();
@@ -357,8 +376,8 @@ void ControlThread::TakeReport(const ResizeReport& report) {
 // The session's own counters resize past this thread: remember it, so that the next change of
 // something else does not undo it.
 void ControlThread::AdoptCounter(const ResizeReport& report) {
-  if (session_ == nullptr) return;
-  const WantedThreads wanted = session_->Pools().Wanted();
+  if (pools_ == nullptr) return;
+  const WantedThreads wanted = pools_->Wanted();
   if (report.overtaken || wanted.cores != report.cores) return;
   demand_.SetCount(report.cores.Count());
   demand_.Set(std::nullopt, wanted.split.inter, wanted.split.intra);

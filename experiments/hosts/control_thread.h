@@ -25,6 +25,7 @@
 #include "experiments/hosts/control_socket.h"
 #include "experiments/hosts/cpuset_watch.h"
 #include "experiments/hosts/halving.h"
+#include "experiments/hosts/request_packets.h"
 #include "experiments/hosts/resize_signals.h"
 #include "experiments/hosts/shared_counters.h"
 #include "experiments/hosts/step_meter.h"
@@ -34,7 +35,7 @@
 
 namespace cosched {
 
-class Session;
+class ThreadPools;
 
 struct ControlThreadOptions {
   std::string program;  // What it runs, for `cosched ctl TARGET status`.
@@ -50,6 +51,10 @@ struct ControlThreadOptions {
   // AtNode and the like on the one that asked. Must not call back. Null: not told.
   std::function<void(const ResizedMessage&)> on_resized = {};
   std::function<void()> on_stop = {};
+  // Of a hosted service, on the control thread: what its host asks, and that it will not ask more.
+  // Not called before Attach. Null: none is.
+  std::function<void(const RequestPacket&)> on_requests = {};
+  std::function<void()> on_drain = {};
 };
 
 class ControlThread {
@@ -63,10 +68,10 @@ class ControlThread {
   ControlThread& operator=(const ControlThread&) = delete;
 
   void Send(const TenantMessage& message);  // To the host, if there is one.
-  // From now on everybody moves this session; the latest grant does so at once.
-  void Attach(Session* session);
-  void Detach();  // The session may go when this returns.
-  // Blocks until the session's threads may work. REQUIRES: attached.
+  // From now on everybody moves these pools; the latest grant does so at once.
+  void Attach(ThreadPools* pools);
+  void Detach();  // The pools may go when this returns.
+  // Blocks until the pools' threads may work. REQUIRES: attached.
   void WaitToCompute();
   // Of the resizes that were told, by the op that ran at the request ("" = none).
   struct Latencies {
@@ -87,6 +92,8 @@ class ControlThread {
   };
 
   bool Hosted() const { return counters_ != nullptr; }
+  // It can answer requests.
+  bool Serves() const { return options_.on_requests && pools_ != nullptr; }
   bool Malleable() const { return options_.elasticity == Elasticity::kMalleable; }
   bool Follows() const { return Malleable() && options_.client == Client::kOn; }
 
@@ -97,6 +104,7 @@ class ControlThread {
   void Beat();
 
   void ReadHost();
+  void TakeRequests(std::string_view packet);
   void TakeGrant(const GrantMessage& grant);
   void Halve();
   void AnswerGrant();
@@ -131,7 +139,7 @@ class ControlThread {
 
   std::mutex mutex_;  // Guards all below, up to the reports.
   std::condition_variable may_compute_;
-  Session* session_ = nullptr;
+  ThreadPools* pools_ = nullptr;
   TenantDemand demand_;
   pid_t witness_ = 0;          // The control thread, which must keep the mask it has.
   GrantMessage grant_;         // The latest.

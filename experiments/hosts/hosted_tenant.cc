@@ -1,5 +1,7 @@
 #include "experiments/hosts/hosted_tenant.h"
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <exception>
 #include <utility>
@@ -9,24 +11,16 @@
 #include "experiments/hosts/chaos_tenant.h"
 #include "experiments/hosts/control_thread.h"
 #include "experiments/hosts/host_link.h"
+#include "experiments/hosts/hosted_service.h"
 #include "experiments/hosts/shared_counters.h"
 #include "workloads/training_job.h"
 
 namespace cosched {
 namespace {
 
-JobSettings SettingsOf(const HostedTenantOptions& options, const Topology& topology) {
+SessionOptions SessionOf(const HostedTenantOptions& options, const Topology& topology) {
   const bool malleable = options.elasticity == Elasticity::kMalleable;
-  JobSettings settings;
-  settings.model = options.spec.model;
-  settings.mode = options.spec.mode;
-  settings.dataset = options.spec.dataset;
-  settings.data_directory = options.spec.data_directory;
-  settings.batch = options.spec.batch;
-  settings.seed = options.spec.seed;
-  settings.auto_split = malleable && options.spec.auto_split;
-  settings.precision = options.spec.precision;
-  SessionOptions& session = settings.session;
+  SessionOptions session;
   session.inter_op_parallelism_threads = malleable ? options.capacity : options.threads.inter;
   session.intra_op_parallelism_threads = malleable ? options.capacity : options.threads.intra;
   // Threads that only the cpuset moves, or that are more than their cores for a while, are not
@@ -34,6 +28,34 @@ JobSettings SettingsOf(const HostedTenantOptions& options, const Topology& topol
   const bool bound = malleable && !options.unbound && options.client == Client::kOn;
   session.binding = bound ? ThreadPools::Binding::kEachToItsCore : ThreadPools::Binding::kNone;
   session.topology = bound ? &topology : nullptr;
+  return session;
+}
+
+JobSettings SettingsOf(const HostedTenantOptions& options, const Topology& topology) {
+  JobSettings settings;
+  settings.model = options.spec.model;
+  settings.mode = options.spec.mode;
+  settings.dataset = options.spec.dataset;
+  settings.data_directory = options.spec.data_directory;
+  settings.batch = options.spec.batch;
+  settings.seed = options.spec.seed;
+  settings.auto_split = options.elasticity == Elasticity::kMalleable && options.spec.auto_split;
+  settings.precision = options.spec.precision;
+  settings.session = SessionOf(options, topology);
+  return settings;
+}
+
+ServiceSettings ServiceOf(const HostedTenantOptions& options, const Topology& topology) {
+  ServiceSettings settings;
+  settings.model = options.spec.model;
+  settings.dataset = options.spec.dataset;
+  settings.data_directory = options.spec.data_directory;
+  settings.max_batch = options.spec.batch;
+  settings.max_delay = options.spec.max_delay;
+  settings.seed = options.spec.seed;
+  settings.session = SessionOf(options, topology);
+  settings.cores = options.cores;
+  settings.threads = options.threads;
   return settings;
 }
 
@@ -42,11 +64,11 @@ HostLink LinkToHost(const HostedTenantOptions& options) {
                                      : ConnectToHost(options.host_socket);
 }
 
-// The control thread knows the session for as long as this lives, however the steps end.
+// The control thread knows the pools for as long as this lives, however the work ends.
 class Attachment {
  public:
-  Attachment(ControlThread* control, Session* session) : control_(control) {
-    control_->Attach(session);
+  Attachment(ControlThread* control, ThreadPools* pools) : control_(control) {
+    control_->Attach(pools);
   }
   ~Attachment() { control_->Detach(); }
   Attachment(const Attachment&) = delete;
@@ -60,7 +82,7 @@ ControlThreadOptions ControlOptions(const HostedTenantOptions& options) {
   const TenantSpec& spec = options.spec;
   const bool malleable = options.elasticity == Elasticity::kMalleable;
   ControlThreadOptions control;
-  control.program = ProgramName(spec);
+  control.program = spec.serves ? ServiceName(spec) : ProgramName(spec);
   control.steps = spec.steps;
   control.job = options.job;
   control.elasticity = options.elasticity;
@@ -74,7 +96,7 @@ ControlThreadOptions ControlOptions(const HostedTenantOptions& options) {
 
 void Compute(TrainingJob* job, int64_t steps, ControlThread* control, SharedCounters* counters,
              StepMeter* meter) {
-  const Attachment attachment(control, &job->session());
+  const Attachment attachment(control, &job->session().Pools());
   int64_t images = 0;
   for (int64_t step = 0; step < steps; ++step) {
     control->WaitToCompute();
@@ -90,6 +112,13 @@ void Compute(TrainingJob* job, int64_t steps, ControlThread* control, SharedCoun
   control->Send(FinishedMessage{steps, images});
 }
 
+void Serve(HostedService* service, ControlThread* control, const StepMeter& meter) {
+  const Attachment attachment(control, &service->Pools());
+  service->WaitUntilOver();
+  const StepMeter::Reading reading = meter.Read(StepMeter::Clock::now());
+  control->Send(FinishedMessage{reading.steps, reading.images});
+}
+
 }  // namespace
 
 int RunHostedTenant(const HostedTenantOptions& options) {
@@ -98,20 +127,30 @@ int RunHostedTenant(const HostedTenantOptions& options) {
   const Topology topology = Topology::ThisMachine();
   SharedCounters counters = SharedCounters::Map(std::move(host.counters));
   StepMeter meter;
-  ControlThread control(ControlOptions(options), std::move(host.socket), &counters, &meter,
+  HostedService service(host.socket.get(), &counters, &meter);
+  ControlThreadOptions control_options = ControlOptions(options);
+  if (options.spec.serves) {
+    control_options.on_requests = [&](const RequestPacket& packet) { service.Take(packet); };
+    control_options.on_drain = [&] { service.Drain(); };
+  }
+  ControlThread control(std::move(control_options), std::move(host.socket), &counters, &meter,
                         topology);
   try {
+    if (options.spec.serves) {
+      service.Open(ServiceOf(options, topology));
+      Serve(&service, &control, meter);
+      return 0;
+    }
     TrainingJob job(SettingsOf(options, topology));
     Compute(&job, options.spec.steps, &control, &counters, &meter);
     return 0;
-  } catch (const InputError& error) {
-    control.Send(ErrorMessage{error.what()});
-    std::fprintf(stderr, "%s\n", error.what());
-    return 2;
   } catch (const std::exception& error) {
     control.Send(ErrorMessage{error.what()});
     std::fprintf(stderr, "%s\n", error.what());
-    return 1;
+    const int code = dynamic_cast<const InputError*>(&error) != nullptr ? 2 : 1;
+    // Without destructors: other lanes may be in the middle of a batch, or paused there.
+    if (options.spec.serves) _exit(code);
+    return code;
   }
 }
 

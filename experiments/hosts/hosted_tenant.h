@@ -1,7 +1,7 @@
 #pragma once
-// A tenant started by a host: the other end of tenant_protocol.h. The main thread trains or infers;
-// a control thread follows the host's grants, beats and leaves when the host is gone. Called by the
-// `tenant` command with hidden options.
+// A tenant started by a host: the other end of tenant_protocol.h. The main thread trains or infers,
+// or waits while a service answers (hosted_service.h); a control thread follows the host's grants,
+// beats and leaves when the host is gone. Called by the `tenant` command with hidden options.
 
 #include <string>
 

@@ -30,8 +30,8 @@ bool SendPacket(int socket, std::string_view text, int descriptor) {
 }
 
 Receipt ReceivePacket(int socket, std::string* text, UniqueFd* descriptor) {
-  text->resize(kMaxPacket);
-  iovec part{text->data(), text->size()};
+  char bytes[kMaxPacket];  // Not the text, which would be filled with zeros first.
+  iovec part{bytes, sizeof bytes};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
   msghdr packet{};
   packet.msg_iov = &part;
@@ -51,7 +51,7 @@ Receipt ReceivePacket(int socket, std::string* text, UniqueFd* descriptor) {
     *descriptor = UniqueFd(received);
   }
   if (length > static_cast<ssize_t>(kMaxPacket)) return Receipt::kTooLong;
-  text->resize(length > 0 ? static_cast<size_t>(length) : 0);
+  text->assign(bytes, length > 0 ? static_cast<size_t>(length) : 0);
   if (length > 0) return Receipt::kPacket;
   return length < 0 && (errno == EAGAIN || errno == EWOULDBLOCK) ? Receipt::kNothing
                                                                  : Receipt::kClosed;

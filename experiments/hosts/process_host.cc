@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <deque>
 #include <map>
 #include <system_error>
@@ -64,8 +65,10 @@ struct ProcessHost::Impl {
   std::vector<StepSample> steps;
   std::vector<ResizeSample> resizes;
   std::vector<ActuationSample> actuations;
+  std::vector<RequestSample> answered;  // By tenants that are gone; not yet taken.
   Duration used_by_others_children{0};  // Of tenants that are gone.
   std::vector<std::string> marks;
+  bool rounded = false;                    // The work of some request.
   std::vector<TenantSample> last_samples;  // Of tenants that are gone; not yet taken.
   TimePoint next_drain;
 };
@@ -93,8 +96,9 @@ SupervisedTenant* ProcessHost::Impl::Living(JobId job) {
 
 // REQUIRES: the process is gone.
 void ProcessHost::Impl::Bury(Entry* entry) {
-  entry->tenant->TakeSteps(epoch, clock.Now(), &steps);
-  entry->tenant->TakeResizes(epoch, clock.Now(), &resizes);
+  if (entry->tenant->Serves()) entry->tenant->TakeAnswered(&answered);
+  entry->tenant->TakeSteps(clock.Now(), &steps);
+  entry->tenant->TakeResizes(clock.Now(), &resizes);
   entry->tenant->TakeActuations(&actuations);
   last_samples.push_back(entry->tenant->LastSample(clock.Now()));
   for (std::string& mark : entry->tenant->Marks()) marks.push_back(std::move(mark));
@@ -108,10 +112,12 @@ void ProcessHost::Impl::AdvanceAll() {
   if (drain) next_drain = clock.Now() + kDrainPeriod;
   for (auto& [job, entry] : entries) {
     if (!entry.tenant) continue;
-    if (drain) entry.tenant->TakeSteps(epoch, clock.Now(), &steps);
+    if (drain) entry.tenant->TakeSteps(clock.Now(), &steps);
     std::optional<HostEvent> event = entry.tenant->Advance(clock.Now());
     if (!event) continue;
-    if (!std::holds_alternative<HostSettled>(*event)) Bury(&entry);
+    const bool over =
+        std::holds_alternative<HostFinished>(*event) || std::holds_alternative<HostFailed>(*event);
+    if (over) Bury(&entry);
     events.push_back(std::move(*event));
   }
 }
@@ -160,13 +166,15 @@ void ProcessHost::Start(const Job& job, const CpuSet& cores, Split threads) {
                                       .start_timeout = options.start_timeout,
                                       .settle_timeout = options.settle_timeout,
                                       .revocation_timeout = options.revocation_timeout,
-                                      .sample_threads = options.sample_threads};
+                                      .sample_threads = options.sample_threads,
+                                      .request_window = options.request_window};
   if (!options.log_directory.empty()) {
     settings.log = options.log_directory / ("tenant-" + std::to_string(job.id.value) + ".log");
   }
   try {
-    entry.tenant = std::make_unique<SupervisedTenant>(job, entry.spec, cores, threads, settings,
-                                                      impl_->launcher.get(), impl_->clock.Now());
+    entry.tenant =
+        std::make_unique<SupervisedTenant>(job, entry.spec, cores, threads, settings,
+                                           impl_->launcher.get(), impl_->clock.Now(), impl_->epoch);
   } catch (const std::runtime_error& error) {
     impl_->events.push_back(HostFailed{job.id, error.what()});
   }
@@ -195,6 +203,18 @@ void ProcessHost::Stop(JobId job) {
   if (tenant == nullptr) return;
   tenant->Kill();
   impl_->Bury(&impl_->Find(job));
+}
+
+// A tenant that is gone gets no more: whoever sends will learn of it, and drop what it had.
+void ProcessHost::Send(JobId job, const Request& request) {
+  if (SupervisedTenant* tenant = impl_->Living(job)) {
+    tenant->Send(request, impl_->clock.Now());
+    impl_->rounded = impl_->rounded || request.work < 1 || request.work != std::floor(request.work);
+  }
+}
+
+void ProcessHost::Drain(JobId job) {
+  if (SupervisedTenant* tenant = impl_->Living(job)) tenant->Drain();
 }
 
 double ProcessHost::Progress(JobId job) const {
@@ -226,16 +246,14 @@ std::vector<TenantSample> ProcessHost::Sample() {
 
 std::vector<StepSample> ProcessHost::TakeSteps() {
   for (auto& [job, entry] : impl_->entries) {
-    if (entry.tenant) entry.tenant->TakeSteps(impl_->epoch, impl_->clock.Now(), &impl_->steps);
+    if (entry.tenant) entry.tenant->TakeSteps(impl_->clock.Now(), &impl_->steps);
   }
   return std::exchange(impl_->steps, {});
 }
 
 std::vector<ResizeSample> ProcessHost::TakeResizes() {
   for (auto& [job, entry] : impl_->entries) {
-    if (entry.tenant) {
-      entry.tenant->TakeResizes(impl_->epoch, impl_->clock.Now(), &impl_->resizes);
-    }
+    if (entry.tenant) entry.tenant->TakeResizes(impl_->clock.Now(), &impl_->resizes);
   }
   return std::exchange(impl_->resizes, {});
 }
@@ -247,6 +265,13 @@ std::vector<ActuationSample> ProcessHost::TakeActuations() {
   return std::exchange(impl_->actuations, {});
 }
 
+std::vector<RequestSample> ProcessHost::TakeRequests() {
+  for (auto& [job, entry] : impl_->entries) {
+    if (entry.tenant && entry.tenant->Serves()) entry.tenant->TakeAnswered(&impl_->answered);
+  }
+  return std::exchange(impl_->answered, {});
+}
+
 Duration ProcessHost::UsedByOthersChildren() const {
   Duration used = impl_->used_by_others_children;
   for (const auto& [job, entry] : impl_->entries) {
@@ -255,7 +280,13 @@ Duration ProcessHost::UsedByOthersChildren() const {
   return used;
 }
 
-std::vector<std::string> ProcessHost::TakeMarks() { return std::exchange(impl_->marks, {}); }
+std::vector<std::string> ProcessHost::TakeMarks() {
+  if (std::exchange(impl_->rounded, false)) {
+    impl_->marks.push_back(
+        "requests of a fraction of the network's work were done in whole runs, at least one");
+  }
+  return std::exchange(impl_->marks, {});
+}
 
 void ProcessHost::Interrupt() {
   const int error = errno;  // A signal handler must leave it as it was.

@@ -42,6 +42,7 @@ class ProcessHost final : public Host {
     // Cores that it was told to leave and has not left by then: it is killed.
     Duration revocation_timeout = std::chrono::milliseconds(250);
     bool sample_threads = false;  // Samples list every thread (experiments/interference.h).
+    Duration request_window = std::chrono::seconds(1);  // Between HostWindow events of a service.
   };
 
   explicit ProcessHost(const Options& options);
@@ -57,6 +58,9 @@ class ProcessHost final : public Host {
   void Grant(JobId job, const CpuSet& cores, Split threads) override;
   void Pause(JobId job) override;
   void Stop(JobId job) override;
+  // REQUIRES: the job was described as one that serves. Requests travel at the next NextEvent.
+  void Send(JobId job, const Request& request) override;
+  void Drain(JobId job) override;
   double Progress(JobId job) const override;
   std::optional<HostEvent> NextEvent(TimePoint deadline) override;
 
@@ -68,6 +72,8 @@ class ProcessHost final : public Host {
   // The resizes of tenants' pools that were reported since the last call, in order per job.
   std::vector<ResizeSample> TakeResizes();
 
+  // What services have answered since the last call, in order of the answers per service.
+  std::vector<RequestSample> TakeRequests();
   // How tenants were moved by the grants since the last call, in order per job.
   std::vector<ActuationSample> TakeActuations();
   // What a reader of the records must know of the tenants that have gone since the last call.

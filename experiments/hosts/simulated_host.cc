@@ -18,6 +18,7 @@
 #include "experiments/hosts/simulation/program_models.h"
 #include "experiments/hosts/simulation/simulated_tenant.h"
 #include "experiments/hosts/simulation/step_log.h"
+#include "workloads/batch_sizes.h"
 
 namespace cosched {
 namespace {
@@ -36,11 +37,6 @@ struct Timer {
     return a.time != b.time ? a.time > b.time : a.number > b.number;
   }
 };
-
-// Never before the work is done.
-TimePoint Up(double seconds) {
-  return TimePoint(Duration(static_cast<int64_t>(std::ceil(seconds * 1e9))));
-}
 
 }  // namespace
 
@@ -103,10 +99,12 @@ struct SimulatedHost::Impl {
   }
 
   void StartService(Id id) {
-    const int program = At(id).plan.program;
+    const Described& plan = At(id).plan;
     At(id).service = std::make_unique<ServiceModel>(
-        At(id).job, At(id).plan.batch,
-        [this, program](int count) { return programs.BatchFactor(program, count); });
+        At(id).job, plan.batch, plan.max_delay,
+        [this, program = plan.program, most = plan.batch](int count) {
+          return programs.BatchFactor(program, PaddedBatch(count, most));
+        });
     services.push_back(id);
   }
 
@@ -439,12 +437,12 @@ struct SimulatedHost::Impl {
     while (true) {
       Refresh();
       const std::optional<Executions::Completion> completion = executions.Next();
-      TimePoint completes = completion ? Up(completion->time) : TimePoint::max();
-      std::optional<Id> service;  // If it is the next to answer.
+      TimePoint completes = completion ? NotBefore(completion->time) : TimePoint::max();
+      std::optional<Id> service;  // If it is the next to answer or to begin.
       for (const Id id : services) {
-        const std::optional<double> answer = At(id).service->NextCompletion();
-        if (!answer || Up(*answer) >= completes) continue;
-        completes = Up(*answer);
+        const std::optional<TimePoint> next = At(id).service->NextEvent();
+        if (!next || *next >= completes) continue;
+        completes = *next;
         service = id;
       }
       const TimePoint fires = timers.empty() ? TimePoint::max() : timers.top().time;
@@ -455,7 +453,7 @@ struct SimulatedHost::Impl {
       now = std::max(now, std::min(completes, fires));
       if (completes < fires) {
         if (service) {
-          At(*service).service->Complete(now);
+          At(*service).service->Advance(now);
           LeaveIfDrained(*service);
         } else {
           Complete(completion->id);
@@ -513,6 +511,7 @@ void SimulatedHost::Describe(JobId job, const TenantSpec& spec) {
                              .batch = spec.batch,
                              .seed = spec.seed,
                              .serves = spec.serves,
+                             .max_delay = spec.max_delay,
                              .chaos = chaos ? spec.model : ""};
 }
 
@@ -547,6 +546,7 @@ void SimulatedHost::Drain(JobId job) {
   Tenant* tenant = impl_->Find(job);
   CHECK(tenant && tenant->service) << "job " << job.value << " serves nobody";
   tenant->draining = true;
+  tenant->service->Drain(impl_->now);
   impl_->LeaveIfDrained(impl_->ids.at(job));
 }
 

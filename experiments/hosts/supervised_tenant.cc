@@ -1,5 +1,6 @@
 #include "experiments/hosts/supervised_tenant.h"
 
+#include <fmt/format.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -58,11 +59,16 @@ std::vector<std::string> Arguments(const Job& job, const TenantSpec& spec, const
   add("inter", std::to_string(threads.inter));
   add("threads", std::to_string(threads.intra));
   add("model", spec.model);
-  add("mode", std::string(ToString(spec.mode)));
+  add("mode", spec.serves ? "serve" : std::string(ToString(spec.mode)));
   add("dataset", spec.dataset);
   if (!spec.data_directory.empty()) add("data", spec.data_directory);
-  add("batch", std::to_string(spec.batch));
-  add("steps", std::to_string(spec.steps));
+  if (spec.serves) {
+    add("max-batch", std::to_string(spec.batch));
+    add("max-delay-ms", fmt::format("{}", ToSeconds(spec.max_delay) * 1e3));
+  } else {
+    add("batch", std::to_string(spec.batch));
+    add("steps", std::to_string(spec.steps));
+  }
   add("seed", std::to_string(spec.seed));
   if (spec.auto_split) add("split", "auto");
   if (spec.precision != Precision::kFloat) add("precision", std::string(ToString(spec.precision)));
@@ -79,11 +85,12 @@ std::string Within(Duration limit) {
 
 SupervisedTenant::SupervisedTenant(const Job& job, const TenantSpec& spec, const CpuSet& cores,
                                    Split threads, const Settings& settings,
-                                   TenantLauncher* launcher, TimePoint now)
+                                   TenantLauncher* launcher, TimePoint now, Duration epoch)
     : job_(job),
       spec_(spec),
       settings_(settings),
       started_at_(now),
+      epoch_(epoch),
       counters_(SharedCounters::Create()),
       claims_(job.id, spec, now),
       cores_(cores),
@@ -91,6 +98,7 @@ SupervisedTenant::SupervisedTenant(const Job& job, const TenantSpec& spec, const
       threads_(threads),
       ready_deadline_(now + settings.start_timeout),
       next_check_(ready_deadline_) {
+  if (spec.serves) requests_.emplace(job.id);
   launched_ = launcher->Launch({.job = job.id,
                                 .arguments = Arguments(job, spec, Range(), threads, settings),
                                 .cores = cores,
@@ -231,6 +239,7 @@ void SupervisedTenant::Handle(const SettledMessage& settled, TimePoint now) {
     ready_ = true;
     settle_deadline_ = now + settings_.settle_timeout;
     last_heartbeat_ = last_run_ = last_step_ = now;
+    next_window_ = now + settings_.request_window;
   }
   if (!Awaited() || settled.sequence < sequence_) return;
   // Fewer is allowed: somebody else may have narrowed its cpuset.
@@ -257,6 +266,9 @@ void SupervisedTenant::Handle(const FinishedMessage& finished, TimePoint now) {
     return Fail("finished after " + std::to_string(finished.steps) + " of " +
                 std::to_string(spec_.steps) + " steps");
   }
+  if (requests_ && !(requests_->Drained() && requests_->AllAnswered())) {
+    return Fail("finished with requests that it has not answered");
+  }
   finished_ = true;
   leave_deadline_ = now + kLeaveTimeout;
   // While its threads are still there: LastSample is made of this.
@@ -278,6 +290,10 @@ void SupervisedTenant::ReadMessages(TimePoint now) {
         return;
       case Receipt::kPacket: break;
     }
+    if (IsRequestPacket(text)) {
+      if (!TakeAnswers(text, now)) return;
+      continue;
+    }
     if (!claims_.CountMessage(now)) return Fail("floods its control socket");
     const Parsed<TenantMessage> parsed = ParseTenantMessage(text);
     if (!parsed.message) return Fail("sent a message that can't be read: " + parsed.error);
@@ -286,6 +302,37 @@ void SupervisedTenant::ReadMessages(TimePoint now) {
     if (!greeted_ && needs_greeting) return Fail("did not say hello first");
     std::visit([&](const auto& message) { Handle(message, now); }, *parsed.message);
   }
+}
+
+// There are no more of them than requests, so they can't flood. False if they can't be true.
+bool SupervisedTenant::TakeAnswers(const std::string& packet, TimePoint now) {
+  const Parsed<AnswerPacket> parsed = ParseAnswerPacket(packet);
+  if (!parsed.message) {
+    Fail("sent answers that can't be read: " + parsed.error);
+  } else if (!requests_) {
+    Fail("answered requests, though it serves nobody");
+  } else {
+    if (std::string problem = requests_->Take(*parsed.message, epoch_, now); !problem.empty())
+      Fail(std::move(problem));
+  }
+  return failure_.empty();
+}
+
+void SupervisedTenant::FlushRequests(TimePoint now) {
+  if (!requests_ || !ready_ || stopped_ || closed_ || requests_->Flushed()) return;
+  requests_->Flush(launched_->socket());
+  if (!requests_->Flushed()) next_check_ = std::min(next_check_, now + kVerifyPeriod);
+}
+
+std::optional<HostEvent> SupervisedTenant::TakeWindow(TimePoint now) {
+  if (!requests_ || !ready_ || finished_) return std::nullopt;
+  if (now < next_window_) {
+    next_check_ = std::min(next_check_, next_window_);
+    return std::nullopt;
+  }
+  next_window_ = now + settings_.request_window;
+  next_check_ = now;  // There may be other things to tell.
+  return HostWindow{job_.id, requests_->TakeWindow(now, counters_.Read().requests_begun)};
 }
 
 HostEvent SupervisedTenant::Over(const TenantProcess::End& end) const {
@@ -331,7 +378,8 @@ std::optional<HostEvent> SupervisedTenant::Advance(TimePoint now) {
   const bool others_turn = !stopped_ && (ready_ ? Awaited() && !answered_ : !leave_by_);
   if (settling_ && !finished_ && !others_turn && !moving_) next_check_ = now + kVerifyPeriod;
   if (leave_by_) next_check_ = std::min(next_check_, *leave_by_);
-  return std::nullopt;
+  FlushRequests(now);
+  return TakeWindow(now);
 }
 
 Duration SupervisedTenant::CheckPeriod() const {
@@ -441,17 +489,16 @@ void SupervisedTenant::CheckAlive(TimePoint now) {
   if (std::exchange(heartbeats_, counters.heartbeats) != counters.heartbeats) {
     last_heartbeat_ = now;
   }
-  if (std::exchange(steps_, counters.steps) != counters.steps || Paused() || paused_by_others_) {
-    last_step_ = now;
-  }
+  // A service that nobody asks has nothing to compute.
+  const bool rests = Paused() || paused_by_others_ || (requests_ && requests_->AllAnswered());
+  const int64_t steps = requests_ ? counters.requests_answered : counters.steps;
+  if (std::exchange(steps_, steps) != steps || rests) last_step_ = now;
   stalled_ = stalled_ || now - last_step_ > settings_.heartbeat_timeout;
   Duration run_time = sampler_->ComputeTotals().run_time;
   for (const ProcessSampler::Thread& thread : sampler_->Threads()) {
     if (thread.tid == launched_->pid()) run_time += thread.run_time;
   }
-  if (std::exchange(run_time_, run_time) != run_time || Paused() || paused_by_others_) {
-    last_run_ = now;
-  }
+  if (std::exchange(run_time_, run_time) != run_time || rests) last_run_ = now;
   if (now - last_heartbeat_ > settings_.heartbeat_timeout) {
     Fail("gave no heartbeat" + Within(settings_.heartbeat_timeout));
   } else if (now - last_run_ > settings_.heartbeat_timeout) {
@@ -518,9 +565,9 @@ TenantSample SupervisedTenant::LastSample(TimePoint now) const {
   return SampleOf(sampler_ ? sampler_->ComputeTotals() : ProcessSampler::Totals(), now);
 }
 
-void SupervisedTenant::TakeSteps(Duration epoch, TimePoint now, std::vector<StepSample>* steps) {
+void SupervisedTenant::TakeSteps(TimePoint now, std::vector<StepSample>* steps) {
   std::vector<SharedCounters::Step> taken;
-  if (!counters_.TakeSteps(&taken) || !claims_.Take(taken, epoch, now, steps)) {
+  if (!counters_.TakeSteps(&taken) || !claims_.Take(taken, epoch_, now, steps)) {
     Fail("wrote nonsense into its counters");
   }
 }
@@ -534,16 +581,15 @@ std::vector<std::string> SupervisedTenant::Marks() const {
                     " steps are missing in steps.csv: they came too fast");
   }
   if (stalled_) {
-    marks.push_back(job + " ended no step" + Within(settings_.heartbeat_timeout) +
-                    ", though it computed");
+    marks.push_back(job + (requests_ ? " answered nothing" : " ended no step") +
+                    Within(settings_.heartbeat_timeout) + ", though it computed");
   }
   return marks;
 }
 
-void SupervisedTenant::TakeResizes(Duration epoch, TimePoint now,
-                                   std::vector<ResizeSample>* resizes) {
+void SupervisedTenant::TakeResizes(TimePoint now, std::vector<ResizeSample>* resizes) {
   for (const ResizedMessage& resized : std::exchange(resizes_, {})) {
-    const TimePoint finished(resized.finished - epoch);
+    const TimePoint finished(resized.finished - epoch_);
     resizes->push_back({.job = job_.id,
                         .time = std::clamp(finished, started_at_, now),
                         .cause = std::string(ToString(resized.cause)),

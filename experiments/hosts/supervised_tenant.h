@@ -23,6 +23,7 @@
 #include "experiments/hosts/tenant_claims.h"
 #include "experiments/hosts/tenant_launcher.h"
 #include "experiments/hosts/tenant_protocol.h"
+#include "experiments/hosts/tenant_requests.h"
 #include "experiments/hosts/tenant_spec.h"
 #include "policies/host.h"
 
@@ -38,16 +39,25 @@ class SupervisedTenant {
     CpuSet machine_cores;                     // Of the experiment: where a quota lets it run.
     Client client = Client::kOn;
     Duration heartbeat_timeout, start_timeout, settle_timeout, revocation_timeout;
-    bool sample_threads = false;  // Samples list every thread.
+    bool sample_threads = false;                        // Samples list every thread.
+    Duration request_window = std::chrono::seconds(1);  // Between HostWindow events of a service.
   };
 
-  // Starts it. Throws std::runtime_error if that is refused. The launcher outlives it.
+  // Starts it. Throws std::runtime_error if that is refused. The launcher outlives it. `epoch` is
+  // the MonotonicNow() of TimePoint zero.
   SupervisedTenant(const Job& job, const TenantSpec& spec, const CpuSet& cores, Split threads,
-                   const Settings& settings, TenantLauncher* launcher, TimePoint now);
+                   const Settings& settings, TenantLauncher* launcher, TimePoint now,
+                   Duration epoch);
 
   void Grant(const CpuSet& cores, Split threads, TimePoint now);
   void Pause(TimePoint now);
   void Kill() { launched_->Kill(); }
+
+  // REQUIRES, of all three: it serves. One that has not begun, or is paused, gets them later.
+  void Send(const Request& request, TimePoint now) { requests_->Send(request, now); }
+  void Drain() { requests_->Drain(); }
+  void TakeAnswered(std::vector<RequestSample>* answered) { requests_->TakeAnswered(answered); }
+  bool Serves() const { return requests_.has_value(); }
 
   // Reads what has arrived and checks what is due. HostFinished and HostFailed mean that the
   // process is gone.
@@ -60,12 +70,11 @@ class SupervisedTenant {
   double Progress() const;                            // 0..1
   std::optional<TenantSample> Sample(TimePoint now);  // nullopt if the process has just gone.
   TenantSample LastSample(TimePoint now) const;       // When it is gone: all that was seen of it.
-  // `epoch` is the MonotonicNow() of TimePoint zero.
-  void TakeSteps(Duration epoch, TimePoint now, std::vector<StepSample>* steps);
+  void TakeSteps(TimePoint now, std::vector<StepSample>* steps);
   // What a reader of the records must know of it, such as steps that are missing there; when it is
   // gone.
   std::vector<std::string> Marks() const;
-  void TakeResizes(Duration epoch, TimePoint now, std::vector<ResizeSample>* resizes);
+  void TakeResizes(TimePoint now, std::vector<ResizeSample>* resizes);
   void TakeActuations(std::vector<ActuationSample>* actuations);
 
  private:
@@ -88,6 +97,9 @@ class SupervisedTenant {
   void Fail(std::string reason);
 
   void ReadMessages(TimePoint now);
+  bool TakeAnswers(const std::string& packet, TimePoint now);
+  void FlushRequests(TimePoint now);
+  std::optional<HostEvent> TakeWindow(TimePoint now);
   void Handle(const HelloMessage& hello, TimePoint now);
   void Handle(const SettledMessage& settled, TimePoint now);
   void Handle(const ResizedMessage& resized, TimePoint now);
@@ -110,8 +122,11 @@ class SupervisedTenant {
   const TenantSpec spec_;
   const Settings settings_;
   const TimePoint started_at_;
+  const Duration epoch_;
   SharedCounters counters_;
   TenantClaims claims_;
+  std::optional<TenantRequests> requests_;  // Of a service.
+  TimePoint next_window_;                   // Once it is ready.
   std::unique_ptr<LaunchedTenant> launched_;
   std::optional<ProcessSampler> sampler_;  // Once its process is known.
   std::optional<ControlLink> control_;

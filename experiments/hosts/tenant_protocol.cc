@@ -184,6 +184,7 @@ ControlReply ReadControlReply(const json& object, const std::string& type) {
 
 HostMessage ReadHostMessage(const json& object, const std::string& type) {
   if (type == "welcome") return WelcomeMessage{};
+  if (type == "drain") return DrainMessage{};
   if (type != "grant") throw Refused("unknown type \"" + type + "\"");
   GrantMessage grant{Integer(object, "sequence", 1), Cores(object), {}};
   grant.threads = Threads(object, grant.cores.Empty());
@@ -237,6 +238,7 @@ struct Writer {
     PutPlace(&object, grant.sequence, grant.cores, grant.threads);
     return object;
   }
+  json operator()(const DrainMessage&) const { return Headed("drain"); }
   json operator()(const HelloMessage& hello) const {
     json object = Headed("hello");
     object["job"] = hello.job.value;

@@ -4,7 +4,9 @@
 //
 // The channel is a UNIX SOCK_SEQPACKET socket: one packet is one message, one JSON object of at
 // most kMaxTenantMessage bytes. Every message carries "version" and "type"; unknown keys are
-// ignored, anything else unexpected is refused whole.
+// ignored, anything else unexpected is refused whole. Requests of services and their answers are
+// the exception: they travel many in a packet, in a binary format with a version of its own
+// (request_packets.h).
 //
 //   host -> tenant
 //     Only to a tenant that has connected to its host's socket (--host-socket) instead of
@@ -12,6 +14,9 @@
 //       {"type":"welcome"}
 //     Move there (cores "" = pause, keep memory):
 //       {"type":"grant", "sequence":2, "cores":"0-1", "inter":1, "intra":2}
+//     Only to a service: packets of requests, and after the last one: answer those you have, then
+//     finish:
+//       {"type":"drain"}
 //   tenant -> host
 //     First, before the model is built; threads are where a grant put them; a resize of the pools,
 //     whoever asked for it, is over (cores "" and threads 0 = paused; op = what ran when it was
@@ -21,7 +26,7 @@
 //       {"type":"settled", "sequence":2, "cores":"0-1", "inter":1, "intra":2, "microseconds":83}
 //       {"type":"resized", "cause":"ctl", "inter_before":1, "intra_before":2, "inter_after":1,
 //        "intra_after":1, "cores":"0", "op":"Conv2D", "microseconds":83, "finished":8264527}
-//       {"type":"finished", "steps":50, "images":1600}
+//       {"type":"finished", "steps":50, "images":1600}   (a service: batches and requests)
 //       {"type":"error", "reason":"no such model"}
 //
 //   anyone of the tenant's own user, or root -> tenant, through its control socket
@@ -69,7 +74,10 @@ struct GrantMessage {
   Split threads{0, 0};  // {0, 0} with no cores.
   friend bool operator==(const GrantMessage&, const GrantMessage&) = default;
 };
-using HostMessage = std::variant<WelcomeMessage, GrantMessage>;
+struct DrainMessage {
+  friend bool operator==(const DrainMessage&, const DrainMessage&) = default;
+};
+using HostMessage = std::variant<WelcomeMessage, GrantMessage, DrainMessage>;
 
 struct HelloMessage {
   JobId job;

@@ -27,14 +27,21 @@ struct TenantSpec {
   // it means inter 1, the split that profiles are measured with.
   bool auto_split = false;
   Precision precision = Precision::kFloat;
-  // Answers requests until it is drained or stopped, in place of `steps` steps; `batch` at once.
+  // Answers requests until it is drained or stopped, in place of `steps` steps: at most `batch` at
+  // once, fewer if the oldest of them has waited for max_delay.
   bool serves = false;
+  Duration max_delay{0};
 };
 
 // "resnet20 train batch 32"
 inline std::string ProgramName(const TenantSpec& spec) {
   return spec.model + " " + std::string(ToString(spec.mode)) + " batch " +
          std::to_string(spec.batch);
+}
+
+// "resnet20 serve up to 32 at once"
+inline std::string ServiceName(const TenantSpec& spec) {
+  return spec.model + " serve up to " + std::to_string(spec.batch) + " at once";
 }
 
 // One thread of a tenant at one instant. Counters are cumulative since its start.

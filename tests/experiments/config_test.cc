@@ -188,7 +188,7 @@ TEST_F(ConfigTest, EachWrongWorkloadLineIsNamed) {
            {"stride = 2", "stride"},
            {"name = \"a/b\"", "name"},
            {"name = \"\"", "name"},
-           {"mode = \"serve\"", "mode"},
+           {"mode = \"server\"", "mode"},
            {"dataset = \"imagenet\"", "dataset"},
            {"dataset = \"mnist\"", "data"},
            {"batch = 0", "batch"},

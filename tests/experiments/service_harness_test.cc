@@ -122,6 +122,34 @@ TEST_F(ServiceHarnessTest, WaitingRequestsShareABatch) {
   EXPECT_NEAR(*net.mean_batch, (1 + 2 + 2 + 2 + 2) / 5.0, 1e-9);
 }
 
+TEST_F(ServiceHarnessTest, FewWaitForMoreUntilTheDelayIsOver) {
+  const ServiceSummary net =
+      Only(Run(Config("", {"workload.net.batch=4", "workload.net.max_delay_ms=50"})), {"strict"});
+  // Of 0, 20 and 40 ms, the first waits until 50 ms: together until 100 ms. Those of 60 and 80 ms
+  // would wait until 110 ms, but no more can come once the last was sent at 80 ms: they begin when
+  // the server is free.
+  EXPECT_NEAR(*net.mean_latency_ms, (100 + 80 + 60 + 90 + 70) / 5.0, 1e-3);
+  EXPECT_NEAR(*net.mean_batch, (3 + 3 + 3 + 2 + 2) / 5.0, 1e-9);
+}
+
+TEST_F(ServiceHarnessTest, MaxBatchIsBatchByItsOwnName) {
+  ExperimentConfig config = Config("", {"workload.net.batch=4"});
+  EXPECT_EQ(config.workloads[0].spec.batch, 4);
+  EXPECT_EQ(config.workloads[0].spec.max_delay, Duration::zero());
+  const std::string resolved = ResolvedConfig(config);
+  EXPECT_NE(resolved.find("\"max_batch\": 4"), std::string::npos) << resolved;
+  config = Config(R"(service = "net"
+[[workload]]
+name = "other"
+model = "lenet5"
+mode = "serve"
+max_batch = 4
+max_delay_ms = 2.5
+)");
+  EXPECT_EQ(config.workloads[1].spec.batch, 4);
+  EXPECT_EQ(config.workloads[1].spec.max_delay, std::chrono::microseconds(2500));
+}
+
 TEST_F(ServiceHarnessTest, ARequestMayTakeSeveralSteps) {
   EXPECT_NEAR(
       *Only(Run(Config("work = 3\n", {"workload.net.slo_ms=1000"})), {"strict"}).p99_latency_ms,
@@ -266,10 +294,11 @@ TEST_F(ServiceHarnessTest, WrongInputIsRefusedWithItsKey) {
             "trace.requests.0.work.distribution");
   EXPECT_EQ(refused("[[trace.requests]]\n", {}).key, "trace.requests.1.count");
   EXPECT_EQ(refused("", {"policies=['strict', 'sjf']"}).key, "policies.1");
-  const InputErrorDetails hardware =
-      refused("", {"backend=hardware", "machine={}", "simulation={}"});
-  EXPECT_EQ(hardware.key, "workload.0.mode");
-  EXPECT_NE(hardware.allowed.find("simulated"), std::string::npos);
+  EXPECT_EQ(refused("", {"workload.net.max_batch=0"}).key, "workload.0.max_batch");
+  EXPECT_EQ(refused("", {"workload.net.max_batch=4"}).key, "workload.0.batch") << "it is 1";
+  EXPECT_EQ(refused("", {"workload.net.max_delay_ms=-1"}).key, "workload.0.max_delay_ms");
+  EXPECT_EQ(refused("[[workload]]\nname = \"job\"\nmodel = \"lenet5\"\nmax_batch = 1\n", {}).key,
+            "workload.1.max_batch");
 }
 
 }  // namespace

@@ -37,7 +37,15 @@ TEST(TenantCommandTest, BadValuesNameTheOptionAndWhatIsAllowed) {
       {"--batch 12x", "--batch: \"12x\"; an integer from 1 to 65536"},
       {"--steps=-1", "--steps: \"-1\"; an integer from 0 to 1000000000"},
       {"--seed 1e3", "--seed: \"1e3\"; an integer from 0 to 9223372036854775807"},
-      {"--mode fly", "--mode: \"fly\"; train or infer"},
+      {"--mode fly", "--mode: \"fly\"; train, infer or serve"},
+      {"--mode serve --max-batch 0", "--max-batch: \"0\"; an integer from 1 to 65536"},
+      {"--mode serve --max-delay-ms x", "--max-delay-ms: \"x\"; a number from 0 to 1000"},
+      {"--mode serve --requests 0", "--requests: \"0\"; an integer from 1 to 1000000000"},
+      {"--mode serve --rate 0", "--rate: \"0\"; a number from 0.001 to 10000000"},
+      {"--mode serve --resize-at 1:1",
+       "--resize-at: \"1:1\"; only with --mode train or infer; a service has no steps, but "
+       "`cosched "
+       "ctl` resizes it"},
       {"--cores 4095", "--cores: \"4095\"; an interval set such as \"0-3,5\" within " + cores},
       {"--cores a", "--cores: \"a\"; an interval set such as \"0-3,5\" within " + cores},
       {"--threads 4097", "--threads: \"4097\"; an integer from 1 to " + count},

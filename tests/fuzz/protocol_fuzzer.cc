@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "experiments/hosts/request_packets.h"
 #include "experiments/hosts/tenant_protocol.h"
 
 namespace cosched {
@@ -30,5 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   cosched::Check(&cosched::ParseTenantMessage, text);
   cosched::Check(&cosched::ParseControlRequest, text);
   cosched::Check(&cosched::ParseControlReply, text);
+  cosched::Check(&cosched::ParseRequestPacket, text);
+  cosched::Check(&cosched::ParseAnswerPacket, text);
   return 0;
 }

@@ -117,6 +117,16 @@ TEST(TenantBinaryTest, InterruptStopsItWithASummary) {
   EXPECT_EQ(run.output.rfind("lenet5 train batch 8: ", 0), 0u) << run.output << run.errors;
 }
 
+TEST(TenantBinaryTest, ServesRequestsOfItsOwnAndSumsThemUp) {
+  const Outcome run =
+      RunTenant({"--mode", "serve", "--max-batch", "4", "--requests", "300", "--rate", "2000"});
+  EXPECT_EQ(run.exit_code, 0) << run.errors;
+  EXPECT_EQ(run.output.rfind("lenet5 serve up to 4 at once: 300 requests answered, ", 0), 0u)
+      << run.output;
+  EXPECT_NE(run.output.find("latency from when it was due: p50 "), std::string::npos) << run.output;
+  EXPECT_NE(run.output.find(" p99 "), std::string::npos) << run.output;
+}
+
 TEST(TenantBinaryTest, BadValueExitsWithTwo) {
   const Outcome run = RunTenant({"--steps", "-1"});
   EXPECT_EQ(run.exit_code, 2);

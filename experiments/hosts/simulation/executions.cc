@@ -1,10 +1,15 @@
 #include "experiments/hosts/simulation/executions.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/base/check.h"
 
 namespace cosched {
+
+TimePoint NotBefore(double seconds) {
+  return TimePoint(Duration(static_cast<int64_t>(std::ceil(seconds * 1e9))));
+}
 namespace {
 
 constexpr size_t kArity = 4;  // Fewer levels and cache lines than a binary heap.

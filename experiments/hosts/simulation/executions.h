@@ -12,7 +12,12 @@
 #include <optional>
 #include <vector>
 
+#include "engine/base/clock.h"
+
 namespace cosched {
+
+// The first nanosecond at which something that takes until then is over.
+TimePoint NotBefore(double seconds);
 
 class Executions {
  public:

@@ -21,6 +21,7 @@ struct Described {
   int batch = 0;
   uint64_t seed = 0;
   bool serves = false;
+  Duration max_delay{0};
   std::string chaos;  // The model of one that misbehaves; it has no program.
 };
 

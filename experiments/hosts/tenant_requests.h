@@ -1,0 +1,59 @@
+#pragma once
+// The host's side of one service's requests: numbers them, sends them in packets, and matches the
+// answers, which it believes only as far as they can be true. Used by SupervisedTenant. Not
+// thread-safe.
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "engine/base/clock.h"
+#include "experiments/hosts/request_packets.h"
+#include "experiments/hosts/service_meter.h"
+#include "experiments/hosts/tenant_spec.h"
+#include "policies/service.h"
+
+namespace cosched {
+
+class TenantRequests {
+ public:
+  explicit TenantRequests(JobId job) : job_(job) {}
+
+  void Send(const Request& request, TimePoint now);
+  void Drain() { draining_ = true; }  // No more will be sent.
+
+  // Sends what waits, as long as the tenant reads; three quarters of the socket's buffer stay free
+  // for grants. The drain goes last.
+  void Flush(int socket);
+  bool Flushed() const { return unsent_ == pending_.size() && drained_ == draining_; }
+
+  // Why the answers can't be true, or "". epoch: MonotonicNow() at TimePoint zero.
+  std::string Take(const AnswerPacket& packet, Duration epoch, TimePoint now);
+
+  bool AllAnswered() const { return pending_.empty(); }
+  bool Drained() const { return drained_; }  // It has been told so.
+  // begun: requests that the tenant has begun so far, by its own count.
+  ServiceWindow TakeWindow(TimePoint now, int64_t begun);
+  void TakeAnswered(std::vector<RequestSample>* answered);  // Appended, in order of the answers.
+
+ private:
+  struct Pending {
+    int64_t id = 0;
+    TimePoint scheduled, sent;
+    double work = 1;
+    bool answered = false;
+  };
+  std::string TakeBatch(const AnsweredBatch& batch, Duration epoch, TimePoint now);
+
+  const JobId job_;
+  bool draining_ = false, drained_ = false;
+  uint64_t first_ = 0;           // Number of pending_'s front.
+  std::deque<Pending> pending_;  // From the first that is not answered.
+  size_t unsent_ = 0;            // Those from here on are not with the tenant yet.
+  int64_t answered_count_ = 0;
+  std::vector<RequestSample> answered_;
+  ServiceMeter meter_;
+};
+
+}  // namespace cosched

@@ -1,0 +1,228 @@
+// A real model behind a real socket: every request is answered, dropped only with its service, and
+// kept while this is paused.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <set>
+#include <vector>
+
+#include "experiments/harness.h"
+#include "experiments/manifest.h"
+#include "experiments/metrics.h"
+#include "tests/experiments/process_host_fixture.h"
+#include "tests/experiments/temporary_folder.h"
+#include "tests/native/real_tenant_fixture.h"
+
+namespace cosched {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+class ServiceTest : public RealTenantTest {
+ protected:
+  void Serve(Elasticity elasticity = Elasticity::kMalleable, const std::string& model = "lenet5") {
+    Job job;
+    job.id = job_;
+    job.request = {1, cores_.Count(), cores_.Count()};
+    job.elasticity = elasticity;
+    TenantSpec spec;
+    spec.model = model;
+    spec.mode = Mode::kInfer;
+    spec.batch = 4;
+    spec.steps = 0;
+    spec.serves = true;
+    Host().Describe(job_, spec);
+    Host().Start(job, cores_, DefaultSplit(cores_.Count()));
+  }
+  void Ask(int count) {
+    for (int i = 0; i < count; ++i) {
+      const TimePoint now = Host().GetClock().Now();
+      Host().Send(job_, {.id = next_id_++, .scheduled = now});
+    }
+  }
+  // Until something other than a window happens; nothing if the time is up.
+  std::optional<HostEvent> NextButWindows(Duration patience) {
+    const TimePoint deadline = Host().GetClock().Now() + patience;
+    while (Host().GetClock().Now() < deadline) {
+      std::optional<HostEvent> event = Host().NextEvent(deadline);
+      Collect();
+      if (event && std::holds_alternative<HostWindow>(*event)) {
+        windows_.push_back(std::get<HostWindow>(*event).window);
+      } else if (event) {
+        return event;
+      }
+    }
+    return std::nullopt;
+  }
+  void Collect() {
+    for (const RequestSample& sample : Host().TakeRequests()) answered_.push_back(sample);
+  }
+  void ExpectAnswered(size_t count) {
+    for (int i = 0; i < 1000 && answered_.size() < count; ++i)
+      ASSERT_FALSE(NextButWindows(milliseconds(20)));
+    EXPECT_EQ(answered_.size(), count);
+  }
+  void ExpectSettledService() {
+    const std::optional<HostEvent> event = NextButWindows(seconds(60));
+    ASSERT_TRUE(event) << "nothing happened";
+    if (const auto* failed = std::get_if<HostFailed>(&*event)) FAIL() << failed->reason;
+    ASSERT_TRUE(std::holds_alternative<HostSettled>(*event));
+  }
+
+  int64_t next_id_ = 0;
+  std::vector<RequestSample> answered_;
+  std::vector<ServiceWindow> windows_;
+};
+
+TEST_F(ServiceTest, AnswersEveryRequestOnceAndEndsWhenItIsDrained) {
+  Serve();
+  Ask(10);  // It is not up yet: they wait with the host.
+  ExpectSettledService();
+  ExpectAnswered(10);
+  Ask(50);
+  Host().Drain(job_);
+  const std::optional<HostEvent> event = NextButWindows(seconds(60));
+  ASSERT_TRUE(event && std::holds_alternative<HostFinished>(*event));
+  std::set<int64_t> ids;
+  for (const RequestSample& sample : answered_) {
+    ids.insert(sample.id);
+    EXPECT_LE(sample.scheduled, sample.received);
+    EXPECT_LE(sample.received, sample.started);
+    EXPECT_LE(sample.started, sample.finished);
+    EXPECT_GE(sample.batch, 1);
+    EXPECT_LE(sample.batch, 4);
+  }
+  EXPECT_EQ(ids.size(), 60u);
+  EXPECT_EQ(answered_.size(), 60u);
+}
+
+TEST_F(ServiceTest, APausedOneKeepsItsQueueAndAResizedOneAnswers) {
+  Serve();
+  ExpectSettledService();
+  Host().Pause(job_);
+  ExpectSettledService();
+  Ask(20);
+  EXPECT_FALSE(NextButWindows(milliseconds(1200)));
+  EXPECT_TRUE(answered_.empty());
+  ASSERT_FALSE(windows_.empty());
+  EXPECT_EQ(windows_.back().queued, 20);
+  EXPECT_EQ(windows_.back().served, 0);
+  for (const CpuSet& cores : {one_, cores_, one_}) {
+    Host().Grant(job_, cores, DefaultSplit(cores.Count()));
+    ExpectSettledService();
+    Ask(10);
+  }
+  ExpectAnswered(50);
+  Host().Stop(job_);
+}
+
+TEST_F(ServiceTest, ARigidOneIsStoppedWithItsRequests) {
+  Serve(Elasticity::kRigid);
+  ExpectSettledService();
+  Host().Pause(job_);
+  ExpectSettledService();
+  Ask(20);
+  EXPECT_FALSE(NextButWindows(milliseconds(200)));
+  EXPECT_TRUE(answered_.empty());
+  Host().Grant(job_, one_, {1, 1});
+  ExpectSettledService();
+  ExpectAnswered(20);
+  Host().Stop(job_);
+}
+
+TEST_F(ServiceTest, UnknownModelIsItsFailureWithTheReason) {
+  Serve(Elasticity::kMalleable, "nope");
+  const std::optional<HostEvent> event = NextButWindows(seconds(60));
+  ASSERT_TRUE(event && std::holds_alternative<HostFailed>(*event));
+  EXPECT_NE(std::get<HostFailed>(*event).reason.find("nope"), std::string::npos);
+}
+
+// The example, run as `cosched run` does, and its records checked.
+TEST(ServiceExampleTest, RunsOnHardware) {
+  const Topology here = Topology::ThisMachine();
+  if (here.Cpus().Count() < 2) GTEST_SKIP() << "needs two cores";
+  const TemporaryFolder folder;
+  const Sweep sweep = SinglePoint(LoadConfig(
+      COSCHED_SOURCE_DIR "/experiments/services_hardware.toml",
+      {"trials=1", "policies=['equal-share']", "trace.requests.0.count=200", "trace.jobs=1"},
+      here));
+  const ExperimentConfig& config = sweep.points.front().config;
+  RunFolder run = RunFolder::Create(
+      folder.path(), sweep, {.topology = here, .command_line = "a test", .scheduling = "none"});
+  const Plan& plan = sweep.points.front().plan;
+  const HarnessResult result = RunCells(
+      config, plan, plan.cells,
+      {.run = run.path(), .topology = here, .make_world = WorldsOf(COSCHED_BINARY, here, config)});
+  EXPECT_EQ(result.done, 1);
+  WriteSummary(run.path());
+  run.Finish("done");
+  const CellSummary cell = Summarize(run.path(), plan.cells.front());
+  ASSERT_EQ(cell.services.size(), 1u);
+  EXPECT_EQ(cell.services[0].served, 200);
+  EXPECT_EQ(cell.services[0].dropped, 0);
+  const std::string said = (folder.path() / "check.txt").string();
+  const std::string check = fmt::format("python3 {}/tests/check_results.py {} > {}",
+                                        COSCHED_SOURCE_DIR, run.path().string(), said);
+  EXPECT_EQ(std::system(check.c_str()), 0) << ReadText(said).substr(0, 5000);
+}
+
+// With few requests, all of which are there at the end.
+TEST(ServiceExampleTest, TheBenchmarkOfThePathRuns) {
+  const TemporaryFolder folder;
+  const std::string out = (folder.path() / "out").string();
+  const std::string command = std::string(COSCHED_BINARY) +
+                              " bench serve --rate 500,1000 --seconds 0.2 --max-batch 8 > " + out;
+  EXPECT_EQ(std::system(command.c_str()), 0);
+  const std::string text = ReadText(out);
+  EXPECT_NE(text.find("requests/s there and back, 8 in a packet"), std::string::npos) << text;
+  EXPECT_NE(text.find("without the generator falling behind: "), std::string::npos) << text;
+}
+
+// The service is killed in the middle: what it had not answered, and what is to come, is dropped.
+TEST(ServiceExampleTest, AKilledServiceDropsWhatItHad) {
+  const Topology here = Topology::ThisMachine();
+  const TemporaryFolder folder;
+  WriteText(folder.path() / "x.toml", R"(name = "x"
+trials = 1
+policies = ["strict"]
+machine = { cores = 1 }
+[[workload]]
+model = "lenet5"
+mode = "serve"
+max_batch = 1
+[trace]
+[[trace.requests]]
+count = 400
+gap = { distribution = "fixed", mean_s = 0.005 }
+)");
+  const ExperimentConfig config = LoadConfig(folder.path() / "x.toml", {}, here);
+  const Plan plan = MakePlan(config);
+  bool killed = false;
+  const WorldFactory worlds = WorldsOf(COSCHED_BINARY, here, config);
+  const auto begin = std::chrono::steady_clock::now();
+  const HarnessResult result = RunCells(
+      config, plan, plan.cells,
+      {.run = folder.path() / "run", .topology = here, .make_world = worlds, .interrupted = [&] {
+         // Asked after every event: about a second into the run.
+         if (!killed && std::chrono::steady_clock::now() - begin > seconds(1)) {
+           killed = true;
+           for (const pid_t pid : ChildrenOf(getpid())) kill(pid, SIGKILL);
+         }
+         return false;
+       }});
+  EXPECT_TRUE(killed);
+  EXPECT_EQ(result.with_failures, 1);
+  const CellSummary cell = Summarize(folder.path() / "run", plan.cells.front());
+  ASSERT_EQ(cell.services.size(), 1u);
+  EXPECT_EQ(cell.services[0].requests, 400);
+  EXPECT_GT(cell.services[0].dropped, 0);
+  EXPECT_EQ(cell.services[0].served + cell.services[0].dropped, 400);
+}
+
+}  // namespace
+}  // namespace cosched

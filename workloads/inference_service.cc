@@ -1,0 +1,286 @@
+#include "workloads/inference_service.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "engine/base/check.h"
+#include "engine/base/error.h"
+#include "engine/graph/optimizer.h"
+#include "workloads/batch_sizes.h"
+#include "workloads/dataset.h"
+#include "workloads/model.h"
+
+namespace cosched {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// The network once for each batch size.
+struct ServiceGraph {
+  struct Network {
+    int batch = 0;
+    std::string images;  // The placeholder's name
+    std::string logits;  // … and what to fetch.
+  };
+  ServiceGraph(const ModelInfo& model, int max_batch, uint64_t seed) {
+    Graph plain;
+    GraphBuilder builder(&plain);
+    std::vector<std::string> fetches;
+    for (const int batch : BatchSizes(max_batch)) {
+      const std::string name = "images" + std::to_string(batch);
+      const Output images =
+          builder.Placeholder(name, {batch, model.image[0], model.image[1], model.image[2]});
+      const Output logits = model.build(builder, images, /*training=*/false, seed);
+      fetches.push_back(plain.At(logits.node).name + ":" + std::to_string(logits.index));
+      networks.push_back({batch, name, fetches.back()});
+    }
+    OptimizeForInference(plain, fetches, /*variables=*/{}, &graph);
+    graph.Build();
+  }
+  const Network& For(size_t requests) const {
+    const int padded = PaddedBatch(static_cast<int>(requests), networks.back().batch);
+    return *std::ranges::find(networks, padded, &Network::batch);
+  }
+
+  Graph graph;
+  std::vector<Network> networks;  // By size.
+};
+
+// Answers one batch at a time.
+class Lane {
+ public:
+  Lane(const ServiceGraph& graph, const ModelInfo& model, const Dataset& dataset,
+       const SessionOptions& options)
+      : graph_(graph), model_(model), dataset_(dataset), session_(graph.graph, options) {
+    for (const ServiceGraph::Network& network : graph.networks) {
+      Tensor& images = images_.emplace_back(
+          Shape{network.batch, model.image[0], model.image[1], model.image[2]});
+      std::fill_n(images.Floats(), images.Elements(), 0.0f);
+    }
+  }
+
+  void WarmUp() {
+    for (size_t i = 0; i < images_.size(); ++i) Run(i);
+  }
+
+  std::vector<int> Answer(const std::vector<ServiceQuery>& queries) {
+    const ServiceGraph::Network& network = graph_.For(queries.size());
+    const auto index = static_cast<size_t>(&network - graph_.networks.data());
+    int runs = 1;
+    float* pixels = images_[index].Floats();
+    for (const ServiceQuery& query : queries) {
+      const auto image = query.number % static_cast<uint64_t>(dataset_.Size());
+      dataset_.Read(static_cast<int64_t>(image), pixels);
+      pixels += model_.image.Elements();
+      runs = std::max(runs, query.runs);
+    }
+    Tensor scores;
+    for (int run = 0; run < runs; ++run) scores = Run(index);
+    std::vector<int> classes;
+    const int64_t scores_each = scores.Elements() / network.batch;
+    for (size_t row = 0; row < queries.size(); ++row) {
+      const float* first = scores.Floats() + static_cast<int64_t>(row) * scores_each;
+      classes.push_back(static_cast<int>(std::max_element(first, first + model_.classes) - first));
+    }
+    return classes;
+  }
+
+ private:
+  Tensor Run(size_t index) {
+    const ServiceGraph::Network& network = graph_.networks[index];
+    return session_.Run({{network.images, images_[index]}}, {network.logits})[0];
+  }
+
+  const ServiceGraph& graph_;
+  const ModelInfo& model_;
+  const Dataset& dataset_;
+  std::vector<Tensor> images_;  // By network; rows beyond a batch's requests keep old images.
+  Session session_;
+};
+
+std::unique_ptr<Dataset> OpenFitting(const ServiceSettings& settings, const ModelInfo& model) {
+  auto dataset = OpenDataset(settings.dataset, settings.data_directory, model.image, model.classes,
+                             settings.seed);
+  if (dataset->ImageShape() == model.image) return dataset;
+  throw InputError(
+      {.key = "dataset",
+       .problem = dataset->ImageShape().ToString() + " images do not fit the model " + model.name,
+       .allowed = model.image.ToString() + " images"});
+}
+
+}  // namespace
+
+struct InferenceService::Impl {
+  Impl(const ServiceSettings& settings, std::function<void(int)> when_begun,
+       std::function<void(const ServedBatch&)> when_answered)
+      : model(OpenModel(settings.model)),
+        dataset(OpenFitting(settings, *model)),
+        graph(*model, settings.max_batch, settings.seed),
+        begun(std::move(when_begun)),
+        answered(std::move(when_answered)),
+        lanes(static_cast<size_t>(settings.session.inter_op_parallelism_threads)),
+        wakes(lanes.size()),
+        queue(settings.max_batch, settings.max_delay),
+        options(settings.session),
+        pools({settings.session.inter_op_parallelism_threads,
+               settings.session.intra_op_parallelism_threads},
+              settings.session.binding, settings.session.topology) {
+    options.pools = &pools;
+    pools.Resize(settings.cores, settings.threads);
+    for (size_t lane = 0; lane < static_cast<size_t>(pools.Current().inter); ++lane)
+      LaneAt(lane).WarmUp();
+    pools.OnWorkersAdded([this] { Follow(); });
+    Follow();
+    for (size_t lane = 0; lane < lanes.size(); ++lane)
+      threads.emplace_back([this, lane] { Serve(lane); });
+  }
+
+  // Made when it is first needed, on the thread that uses it.
+  Lane& LaneAt(size_t index) {
+    std::unique_ptr<Lane>& lane = lanes[index];
+    if (!lane) lane = std::make_unique<Lane>(graph, *model, *dataset, options);
+    return *lane;
+  }
+
+  void Follow();
+  void WakeOne();
+  void Serve(size_t lane);
+  std::optional<ServedBatch> Next(size_t lane);
+
+  const std::shared_ptr<const ModelInfo> model;
+  const std::unique_ptr<Dataset> dataset;
+  const ServiceGraph graph;
+  const std::function<void(int)> begun;
+  const std::function<void(const ServedBatch&)> answered;
+  // Sessions outlive the pools that they share, and so does what Follow() uses.
+  std::vector<std::unique_ptr<Lane>> lanes;
+  struct Wake {
+    std::condition_variable news;
+    bool idle = false;
+  };
+  std::vector<Wake> wakes;   // By lane.
+  mutable std::mutex mutex;  // Guards these:
+  BatchQueue queue;
+  size_t open_lanes = 0;  // Those before this one may take batches.
+  size_t ended = 0;       // Lanes whose thread is through.
+  bool stopping = false;
+  std::exception_ptr error;
+  std::condition_variable over;
+  SessionOptions options;
+  ThreadPools pools;
+
+  std::vector<std::thread> threads;  // By lane.
+};
+
+// As many lanes as the split of the moment has inter-op threads.
+void InferenceService::Impl::Follow() {
+  const auto open = static_cast<size_t>(pools.Current().inter);
+  const std::lock_guard<std::mutex> lock(mutex);
+  open_lanes = open;
+  for (size_t lane = 0; lane < open; ++lane) wakes[lane].news.notify_one();
+}
+
+// REQUIRES: the lock is held.
+void InferenceService::Impl::WakeOne() {
+  for (size_t lane = 0; lane < open_lanes; ++lane) {
+    if (wakes[lane].idle) return wakes[lane].news.notify_one();
+  }
+}
+
+// Blocks until there is a batch for this lane; none if there is no more to come.
+std::optional<ServedBatch> InferenceService::Impl::Next(size_t lane) {
+  std::unique_lock<std::mutex> lock(mutex);
+  while (!stopping && !error && !queue.Over()) {
+    const bool open = lane < open_lanes;
+    const Clock::time_point now = Clock::now();
+    if (open && queue.Due(now)) {
+      ServedBatch batch;
+      batch.started = now;
+      batch.queries = queue.Take();
+      if (queue.Due(now)) WakeOne();
+      return batch;
+    }
+    const std::optional<Clock::time_point> due = open ? queue.NextDue() : std::nullopt;
+    wakes[lane].idle = true;
+    if (due) {
+      wakes[lane].news.wait_until(lock, *due);
+    } else {
+      wakes[lane].news.wait(lock);
+    }
+    wakes[lane].idle = false;
+  }
+  return std::nullopt;
+}
+
+void InferenceService::Impl::Serve(size_t lane) {
+  pthread_setname_np(pthread_self(), ("lane/" + std::to_string(lane)).c_str());
+  std::exception_ptr failure;
+  try {
+    while (std::optional<ServedBatch> batch = Next(lane)) {
+      begun(static_cast<int>(batch->queries.size()));
+      batch->classes = LaneAt(lane).Answer(batch->queries);
+      batch->finished = Clock::now();
+      answered(*batch);
+    }
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  const std::lock_guard<std::mutex> lock(mutex);
+  ++ended;
+  if (failure && !error) error = failure;
+  for (Wake& wake : wakes) wake.news.notify_one();
+  over.notify_all();
+}
+
+InferenceService::InferenceService(const ServiceSettings& settings, std::function<void(int)> begun,
+                                   std::function<void(const ServedBatch&)> answered) {
+  if (settings.max_batch < 1) {
+    throw InputError({.key = "max_batch",
+                      .problem = std::to_string(settings.max_batch) + " requests",
+                      .allowed = "1 or more"});
+  }
+  impl_ = std::make_unique<Impl>(settings, std::move(begun), std::move(answered));
+}
+
+InferenceService::~InferenceService() {
+  {
+    const std::lock_guard<std::mutex> lock(impl_->mutex);
+    impl_->stopping = true;
+    for (Impl::Wake& wake : impl_->wakes) wake.news.notify_one();
+  }
+  for (std::thread& thread : impl_->threads) thread.join();
+}
+
+ThreadPools& InferenceService::Pools() { return impl_->pools; }
+
+void InferenceService::Submit(std::span<const ServiceQuery> queries) {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  for (const ServiceQuery& query : queries) impl_->queue.Add(query);
+  impl_->WakeOne();
+}
+
+void InferenceService::Drain() {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  impl_->queue.Drain();
+  for (Impl::Wake& wake : impl_->wakes) wake.news.notify_one();
+}
+
+int64_t InferenceService::Waiting() const {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  return static_cast<int64_t>(impl_->queue.Size());
+}
+
+void InferenceService::WaitUntilOver() {
+  std::unique_lock<std::mutex> lock(impl_->mutex);
+  impl_->over.wait(lock, [this] { return impl_->error || impl_->ended == impl_->lanes.size(); });
+  if (impl_->error) std::rethrow_exception(impl_->error);
+}
+
+}  // namespace cosched
