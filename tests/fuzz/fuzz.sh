@@ -25,7 +25,8 @@ if [ -z "$input" ]; then
   flags=(-std=c++20 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -I.)
   case $target in
     protocol_fuzzer)
-      sources=(experiments/hosts/tenant_protocol.cc engine/base/cpu_set.cc engine/base/check.cc)
+      sources=(experiments/hosts/tenant_protocol.cc experiments/hosts/request_packets.cc
+               engine/base/cpu_set.cc engine/base/check.cc)
       libraries=() ;;
     trace_fuzzer)
       sources=(traces/formats.cc traces/input/*.cc traces/readers/*.cc traces/generators/*.cc
