@@ -111,6 +111,49 @@ TEST_P(FusedTest, SlicesOfTheBatchGiveWhatTheWholeGives) {
   ExpectNear(Values(sliced, cnn.fetches, options, /*runs=*/2), Values(whole, cnn.fetches, options));
 }
 
+// Few channels on both sides: computed two pixels at a time where a row has an even number of them.
+TEST_P(FusedTest, NarrowConvolutions) {
+  struct Case {
+    Shape images;
+    int64_t size, filters;
+    ConvolutionOptions options;
+  };
+  const Case cases[] = {
+      {{8, 28, 28, 1}, 5, 6, {}},
+      {{3, 9, 10, 2}, 5, 3, {.padding = Padding::kValid}},
+      {{2, 11, 13, 1}, 6, 8, {.stride = {2, 1}, .padding = Padding::kSame}},
+      {{2, 9, 11, 1}, 5, 7, {.padding = Padding::kExplicit, .explicit_paddings = {1, 0, 3, 2}}},
+      {{1, 12, 12, 3}, 5, 8, {.stride = {1, 2}}},
+      {{1, 15, 15, 1}, 5, 2, {.dilations = {1, 2}}},
+      {{1, 15, 16, 1}, 5, 2, {.dilations = {2, 1}}},
+  };
+  for (const Case& narrow : cases) {
+    Graph graph, fused;
+    GraphBuilder builder(&graph);
+    Random random(11);
+    const Output images = builder.Placeholder("images", narrow.images);
+    const Shape filter = {narrow.size, narrow.size, narrow.images[3], narrow.filters};
+    const Output weights = builder.Variable("filter", RandomTensor(filter, 1, &random));
+    const Output bias = builder.Variable("bias", RandomTensor({narrow.filters}, 1, &random));
+    const Output x = builder.BiasAdd(builder.Conv2D(images, weights, narrow.options), bias);
+    const std::string fetch = graph.At(builder.Relu(x).node).name;
+    graph.Build();
+    OptimizeForInference(graph, {fetch}, {}, &fused);
+    fused.Build();
+    SessionOptions options;
+    options.backend = std::get<0>(GetParam());
+    options.piece_time = std::chrono::microseconds(std::get<1>(GetParam()));
+    options.intra_op_parallelism_threads = 2;
+    const Feeds feeds = {{"images", RandomTensor(narrow.images, 1, &random)}};
+    const auto values = [&](const Graph& of, const SessionOptions& with) {
+      const Tensor result = Session(of, with).Run(feeds, {fetch})[0];
+      return std::vector<float>(result.Floats(), result.Floats() + result.Elements());
+    };
+    SCOPED_TRACE(narrow.images.ToString());
+    ExpectNear(values(fused, options), values(graph, {.backend = KernelBackend::kReference}));
+  }
+}
+
 // More weights than a core's cache holds.
 TEST_P(FusedTest, OneRowTimesManyWeights) {
   for (bool transposed : {false, true}) {
