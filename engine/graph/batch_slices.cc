@@ -97,7 +97,8 @@ class Slicer {
       most = std::max(most, bytes / batch_);
     }
     const int64_t wanted = std::max<int64_t>(slicing_.bytes / most, 1) * slicing_.intra;
-    for (int64_t size = std::min(wanted, batch_); size > 1; --size) {
+    const int64_t side_by_side = std::max<int64_t>(batch_ / slicing_.inter, 1);
+    for (int64_t size = std::min(wanted, side_by_side); size > 1; --size) {
       if (batch_ % size == 0) return size;
     }
     return 1;

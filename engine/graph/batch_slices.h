@@ -15,7 +15,8 @@ struct BatchSlicing {
   // What a node of one slice may read and write on each thread, about a core's second-level cache.
   // A slice is one image a thread at least.
   int64_t bytes = 1 << 20;
-  // So many threads share the work of a node, so many slices are computed side by side.
+  // So many threads share the work of a node, so many slices are computed side by side (at least,
+  // if the batch is large enough).
   int intra = 1, inter = 1;
 };
 

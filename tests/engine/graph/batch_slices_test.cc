@@ -76,6 +76,13 @@ TEST(BatchSlicesTest, SlicesFollowEachOther) {
   }
 }
 
+TEST(BatchSlicesTest, AThreadThatCouldRunASliceGetsOne) {
+  const SmallNetwork network;
+  const Graph sliced =
+      SliceBatches(network.graph, {network.fetch}, {.bytes = kBatch * kBytesOfImage, .inter = 3});
+  EXPECT_EQ(Count(sliced, "Relu"), 4);  // Of two images: 8 is no multiple of 3.
+}
+
 TEST(BatchSlicesTest, EachPlaceholderOfImagesIsSliced) {
   SmallNetwork network("a");
   const std::string first = network.fetch;
