@@ -14,7 +14,7 @@ double EstimateCost(const Node& node, const std::vector<OutputInfo>& inputs);
 
 // Below this a node takes a microsecond or two, about what it costs to wake another worker.
 inline constexpr double kCheapCost = 50'000;
-// A run below this takes some tens of microseconds.
+// A path below this takes some tens of microseconds.
 inline constexpr double kBriefCost = 100 * kCheapCost;
 
 }  // namespace cosched

@@ -23,10 +23,10 @@ void LookFor(const std::atomic<bool>& over) {
 
 }  // namespace
 
-void Executor::Run(ReadyQueue* queue, FunctionRef<bool(TaskAtPiece)> run_piece, bool brief) {
+void Executor::Run(ReadyQueue* queue, FunctionRef<bool(TaskAtPiece)> run_piece, double brief) {
   std::unique_lock lock(mutex_);
   CHECK(queue_ == nullptr) << "two runs at a time";
-  queue->Start();
+  queue->Start(brief);
   if (queue->Done()) return;
   queue_ = queue;
   run_piece_ = &run_piece;
@@ -34,8 +34,13 @@ void Executor::Run(ReadyQueue* queue, FunctionRef<bool(TaskAtPiece)> run_piece, 
   const int loops = ClaimLoops();
   lock.unlock();
   ScheduleLoops(loops);
-  if (brief) LookFor(over_);
   lock.lock();
+  done_.wait(lock, [&] { return queue->NearlyDone() || queue->Done(); });
+  if (!queue->Done()) {
+    lock.unlock();
+    LookFor(over_);
+    lock.lock();
+  }
   done_.wait(lock, [queue] { return queue->Done(); });
   queue_ = nullptr;
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
@@ -70,12 +75,15 @@ void Executor::Loop() {
       ScheduleLoops(1);
       return;
     }
+    const bool was_nearly_done = queue_->NearlyDone();
     TaskAtPiece next = queue_->Take();
     if (next.task == -1) break;
     const int more = ClaimLoops();
     const std::vector<std::function<void()>> due =
         next.piece == 0 ? CountTask() : std::vector<std::function<void()>>();
+    const bool wakes = queue_->NearlyDone() && !was_nearly_done;
     lock.unlock();
+    if (wakes) done_.notify_one();
     ScheduleLoops(more);
     for (const std::function<void()>& then : due) then();
     std::exception_ptr error;

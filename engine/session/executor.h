@@ -30,9 +30,10 @@ class Executor {
 
   // Runs every task of the queue on the pool's workers; the caller sleeps until all are done.
   // run_piece runs one piece of a task and says whether there is another. If it throws, no further
-  // task begins, and the exception is thrown here. brief: all of it is estimated to take no longer
-  // than to put the caller to sleep and wake it, so it looks for the end for a while instead.
-  void Run(ReadyQueue* queue, FunctionRef<bool(TaskAtPiece)> run_piece, bool brief = false);
+  // task begins, and the exception is thrown here. brief: the cost of a path that takes no longer
+  // than to put the caller to sleep and wake it; when no more is left it is woken, and looks for
+  // the end for a while.
+  void Run(ReadyQueue* queue, FunctionRef<bool(TaskAtPiece)> run_piece, double brief = 0);
 
   // Offers what is ready to workers that have just been added, instead of after the tasks that are
   // running.
@@ -57,8 +58,8 @@ class Executor {
   void ScheduleLoops(int count);
 
   MalleablePool& pool_;
-  mutable std::mutex mutex_;  // Guards all below.
-  std::condition_variable done_;
+  mutable std::mutex mutex_;       // Guards all below.
+  std::condition_variable done_;   // Or nearly.
   std::atomic<bool> over_{false};  // Written with the lock, for who looks without it.
   ReadyQueue* queue_ = nullptr;    // Null between runs.
   const FunctionRef<bool(TaskAtPiece)>* run_piece_ = nullptr;

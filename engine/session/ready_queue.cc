@@ -12,12 +12,14 @@ ReadyQueue::ReadyQueue(const TaskGraph* graph) : graph_(graph) {
   expensive_.reserve(pending_.size());
 }
 
-void ReadyQueue::Start() {
+void ReadyQueue::Start(double brief) {
   given_back_.clear();
   cheap_.clear();
   expensive_.clear();
   running_ = 0;
   unfinished_ = graph_->Size();
+  brief_ = brief;
+  nearly_done_ = unfinished_ > 0 && graph_->PathCost(graph_->TaskOfRank(0)) < brief;
   aborted_ = false;
   for (int task = 0; task < graph_->Size(); ++task) {
     pending_[static_cast<size_t>(task)] = graph_->Predecessors(task);
@@ -38,7 +40,9 @@ TaskAtPiece ReadyQueue::Take() {
     next.task = graph_->TaskOfRank(expensive_.back());
     expensive_.pop_back();
   }
-  if (next.task != -1) ++running_;
+  if (next.task == -1) return next;
+  ++running_;
+  nearly_done_ = nearly_done_ || graph_->PathCost(next.task) < brief_;
   return next;
 }
 

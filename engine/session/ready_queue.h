@@ -23,7 +23,8 @@ class ReadyQueue {
   // REQUIRES: the graph is sealed and outlives the queue.
   explicit ReadyQueue(const TaskGraph* graph);
 
-  void Start();  // A new run: nothing has finished.
+  // A new run: nothing has finished. `brief`: see NearlyDone.
+  void Start(double brief = 0);
   // What to run next, now its caller's; task -1 if none is ready.
   TaskAtPiece Take();
   // The piece is to be run next, by whoever takes it. REQUIRES: taken and not finished.
@@ -35,6 +36,9 @@ class ReadyQueue {
   bool HasReady() const { return !given_back_.empty() || !cheap_.empty() || !expensive_.empty(); }
   // Each is worth one more worker.
   int Offered() const { return static_cast<int>(given_back_.size() + expensive_.size()); }
+  // Whether a task was taken whose path to the end of the run costs less than `brief`; of a chain,
+  // that no more is left to be done. From the start if that holds for all tasks.
+  bool NearlyDone() const { return nearly_done_; }
   // Every task has finished; after Abort(), nobody has one.
   bool Done() const { return running_ == 0 && (aborted_ || unfinished_ == 0); }
 
@@ -48,6 +52,8 @@ class ReadyQueue {
   std::vector<int> expensive_;           // Ranks, as a heap with the lowest on top.
   int running_ = 0;
   int unfinished_ = 0;
+  double brief_ = 0;
+  bool nearly_done_ = false;
   bool aborted_ = false;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include "engine/base/check.h"
@@ -9,6 +10,7 @@
 #include "engine/base/topology.h"
 #include "engine/graph/write_order.h"
 #include "engine/pool/run_on_worker.h"
+#include "engine/session/cost.h"
 #include "engine/session/executor.h"
 #include "engine/session/fetch_plan.h"
 
@@ -65,6 +67,7 @@ struct Session::Impl {
   NodeId VariableId(const std::string& name) const;
   FetchPlan& PlanFor(const std::vector<std::string>& fetches);
   void Feed(const Feeds& feeds, const FetchPlan& plan);
+  bool LeavesCores() const;
 
   // The pools are destroyed first: their workers may still hold loops of the executor.
   std::unique_ptr<Executor> executor;
@@ -144,6 +147,14 @@ void Session::Impl::Feed(const Feeds& feeds, const FetchPlan& plan) {
   }
 }
 
+// Whether a caller who looks for the end of a run takes no core from its threads (or from one only,
+// which it yields to).
+bool Session::Impl::LeavesCores() const {
+  const Split now = pools.Current();
+  const int threads = now.inter * now.intra;
+  return threads <= 1 || threads < static_cast<int>(std::thread::hardware_concurrency());
+}
+
 Session::Session(const Graph& graph, SessionOptions options)
     : impl_(std::make_unique<Impl>(graph, options)) {}
 
@@ -153,8 +164,10 @@ std::vector<Tensor> Session::Run(const Feeds& feeds, const std::vector<std::stri
   FetchPlan& plan = impl_->PlanFor(fetches);
   impl_->Feed(feeds, plan);
   plan.UpdateViews();
+  const bool looks = plan.IsBrief() || impl_->LeavesCores();
   impl_->executor->Run(
-      &plan.Queue(), [&plan](TaskAtPiece next) { return plan.RunPiece(next); }, plan.IsBrief());
+      &plan.Queue(), [&plan](TaskAtPiece next) { return plan.RunPiece(next); },
+      looks ? kBriefCost : 0);
   return plan.FetchCopies();
 }
 

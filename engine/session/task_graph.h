@@ -26,6 +26,8 @@ class TaskGraph {
   // 0 for the task with the costliest path from its start to the end of the run, and so on: the
   // critical path first.
   int Rank(int task) const { return At(task).rank; }
+  // Of that path, the task included.
+  double PathCost(int task) const { return At(task).path; }
   int TaskOfRank(int rank) const { return by_rank_[static_cast<size_t>(rank)]; }
   // Cost of all tasks by that of the costliest path: how many could run at once on average, at
   // most.

@@ -164,6 +164,22 @@ TEST(ReadyQueueTest, AbortDropsWhatWasGivenBack) {
   EXPECT_FALSE(queue.HasReady());
 }
 
+TEST(ReadyQueueTest, IsNearlyDoneWhenABriefPathIsLeft) {
+  const TaskGraph tasks = Diamond();
+  ReadyQueue queue(&tasks);
+  queue.Start(3);
+  EXPECT_FALSE(queue.NearlyDone());
+  queue.Finish(queue.Take().task);
+  EXPECT_EQ(queue.Take().task, 2);
+  EXPECT_FALSE(queue.NearlyDone());  // The path 2, 3 costs 6.
+  EXPECT_EQ(queue.Take().task, 1);
+  EXPECT_TRUE(queue.NearlyDone());
+  queue.Start(8);
+  EXPECT_TRUE(queue.NearlyDone());
+  queue.Start();
+  EXPECT_FALSE(queue.NearlyDone());
+}
+
 TEST(ReadyQueueTest, WithoutTasksIsDoneAtOnce) {
   TaskGraph tasks;
   tasks.Seal();
