@@ -1,5 +1,7 @@
 #include "workloads/gradient_step.h"
 
+#include <string_view>
+
 #include "engine/base/error.h"
 
 namespace cosched {
@@ -30,6 +32,21 @@ void CheckLabels(const Tensor& labels, const Shape& rows, int classes, const std
     if (label >= 0 && label < classes) continue;
     Fail(file, "\"labels\" has a " + std::to_string(label), "0 to " + std::to_string(classes - 1));
   }
+}
+
+// The layer whose output the node gives, or "".
+std::string LayerOf(const Node& node, const Graph& graph) {
+  size_t added = 0;
+  if (node.op == "BiasAdd") added = 1;
+  if (node.op == "FusedBatchNormV3") added = 2;
+  if (added == 0) return "";
+  const Node& variable = graph.At(node.inputs[added].node);
+  if (variable.op != "VariableV2") return "";
+  for (const std::string_view suffix : {"/bias", "/offset"}) {
+    if (variable.name.ends_with(suffix))
+      return variable.name.substr(0, variable.name.size() - suffix.size());
+  }
+  return variable.name;
 }
 
 }  // namespace
@@ -65,23 +82,32 @@ void GradientStep::Build(const ModelInfo& model, const NamedTensors& weights,
   const Output loss = builder.MeanAll({entropy, 0});
   const std::vector<Output>& variables = builder.TrainableVariables();
   const std::vector<Output> gradients = builder.Gradients(loss, variables);
-  AddFetch("loss", loss);
-  AddFetch("logits", logits);
-  for (size_t i = 0; i < variables.size(); ++i)
-    AddFetch(graph_.At(variables[i].node).name, gradients[i]);
+  step_.Add("loss", loss, graph_);
+  step_.Add("logits", logits, graph_);
+  for (size_t i = 0; i < variables.size(); ++i) {
+    if (gradients[i].node == -1) continue;  // The loss does not depend on that variable.
+    step_.Add(graph_.At(variables[i].node).name, gradients[i], graph_);
+  }
+  for (const Node& node : graph_.Nodes()) {
+    const std::string layer = LayerOf(node, graph_);
+    if (!layer.empty()) layers_.Add(layer, {node.id, 0}, graph_);
+  }
   graph_.Build();
 }
 
-void GradientStep::AddFetch(const std::string& name, Output output) {
-  if (output.node == -1) return;  // The loss does not depend on that variable.
-  names_.push_back(name);
-  fetches_.push_back(graph_.At(output.node).name + ":" + std::to_string(output.index));
+void GradientStep::Fetches::Add(const std::string& name, Output output, const Graph& graph) {
+  names.push_back(name);
+  fetches.push_back(graph.At(output.node).name + ":" + std::to_string(output.index));
 }
 
-NamedTensors GradientStep::Run() {
-  const std::vector<Tensor> values = session_->Run(feeds_, fetches_);
+NamedTensors GradientStep::Run() { return Fetch(step_); }
+
+NamedTensors GradientStep::LayerOutputs() { return Fetch(layers_); }
+
+NamedTensors GradientStep::Fetch(const Fetches& fetches) {
+  const std::vector<Tensor> values = session_->Run(feeds_, fetches.fetches);
   NamedTensors result;
-  for (size_t i = 0; i < values.size(); ++i) result.emplace(names_[i], values[i]);
+  for (size_t i = 0; i < values.size(); ++i) result.emplace(fetches.names[i], values[i]);
   return result;
 }
 

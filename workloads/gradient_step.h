@@ -26,15 +26,24 @@ class GradientStep {
   // In training mode: "loss", "logits" and, by name, the gradient of each variable that the loss
   // depends on. No variable changes.
   NamedTensors Run();
+  // What BiasAdds and batch norms gave in Run, by layer: the name of the variable that they add,
+  // "conv1/bias", without "/bias" or "/offset" (where several nodes add one, the first's). From
+  // them follow the step's decisions: which ReLUs are on, which element a MaxPool takes.
+  NamedTensors LayerOutputs();
   Session& session() { return *session_; }
 
  private:
   void Build(const ModelInfo& model, const NamedTensors& weights, const std::string& file);
-  void AddFetch(const std::string& name, Output output);
+
+  struct Fetches {
+    std::vector<std::string> names, fetches;
+    void Add(const std::string& name, Output output, const Graph& graph);
+  };
+  NamedTensors Fetch(const Fetches& fetches);
 
   Graph graph_;  // The session refers to it.
   Feeds feeds_;  // Images, labels.
-  std::vector<std::string> names_, fetches_;
+  Fetches step_, layers_;
   std::unique_ptr<Session> session_;
 };
 

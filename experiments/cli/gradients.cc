@@ -10,16 +10,23 @@ namespace cosched {
 namespace {
 
 struct Arguments {
-  std::string model, tensors, out;
+  std::string model, tensors, out, layers;
   int threads = 1;
 };
 
 int Run(const Arguments& arguments) {
+  if (arguments.layers == arguments.out) {
+    throw InputError({.file = "command line",
+                      .key = "--layers",
+                      .problem = "\"" + arguments.layers + "\"",
+                      .allowed = "another file than --out"});
+  }
   SessionOptions options;
   options.intra_op_parallelism_threads = arguments.threads;
   const auto model = OpenModel(arguments.model);
   GradientStep step(*model, LoadTensors(arguments.tensors), arguments.tensors, options);
   SaveTensors(step.Run(), arguments.out);
+  if (!arguments.layers.empty()) SaveTensors(step.LayerOutputs(), arguments.layers);
   return 0;
 }
 
@@ -35,6 +42,8 @@ void AddGradientsCommand(CLI::App& app, int* exit_code) {
                    "File (workloads/weights_file.h) of images, labels and the model's variables")
       ->required();
   command->add_option("--out", arguments->out, "File for loss, logits and gradients")->required();
+  command->add_option("--layers", arguments->layers,
+                      "File for what each layer's bias or batch norm gives, before activations");
   command->add_option("--threads", arguments->threads, "Of the intra-op pool")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();

@@ -62,8 +62,6 @@ BUILDERS = {
 IMAGES = {"lenet5": (1, 28), "resnet20": (3, 32), "resnet56": (3, 32), "inception_v3": (3, 299)}  # The others: 3, 224.
 CLASSES = {"lenet5": 10, "resnet20": 10, "resnet56": 10, "segmenter": 2}  # The others: 1000.
 FLATTENED = {"lenet5": 16, "alexnet": 256, "vgg16": 512}  # The channels that the first Linear gets.
-# From the kinks in standard deviations, and the share of channels that are on.
-DISTANCES = {"mobilenet_v2": (3, 1), "resnet18": (4, 1), "resnet50": (4, 1), "resnet20": (2, 0.5), "resnet56": (2, 0.5)}
 LAYERS = (nn.Conv2d, nn.ConvTranspose2d, nn.Linear, nn.BatchNorm2d)
 
 
@@ -113,34 +111,6 @@ def build(name, seed):
     return model
 
 
-def move_from_kinks(name, model, images):
-    """A gradient jumps where an activation crosses the kink of a ReLU, so that rounding decides about those near it. Biases,
-    and offsets of batch norms, of four standard deviations keep activations away: a channel is on (three of four) or off.
-
-    In residual networks all are on: one that is off would come near the kink when the shortcut is added. MobileNetV2's
-    ReLU6 has a second kink at 6. The two for CIFAR-10 have so many sums that means grow and rounding with them, so theirs are
-    nearer to the kink, half of them off.
-    """
-    distance, share_on = DISTANCES.get(name, (4, 0.75))
-
-    def shift(module, _, output):
-        dimensions = [d for d in range(output.ndim) if d != 1]
-        sign = torch.where(torch.rand(output.shape[1]) < share_on, 1.0, -1.0)
-        target = sign * distance * output.std(dimensions, unbiased=False)
-        change = target - output.mean(dimensions)
-        module.bias += change
-        return output + change.reshape(-1, *[1] * (output.ndim - 2))
-
-    followed = [module for module in model.modules() if isinstance(module, nn.BatchNorm2d)]
-    if not followed:  # Biases count instead, but not those of the scores.
-        followed = [module for module in model.modules() if isinstance(module, (nn.Conv2d, nn.Linear))][:-1]
-    hooks = [module.register_forward_hook(shift) for module in followed]
-    with torch.no_grad():
-        model(images)
-    for hook in hooks:
-        hook.remove()
-
-
 def of_torch(tensor, module, channels):
     """A weight or its gradient in cosched's order; `channels` of the image that a Linear was flattened from, or 0."""
     values = tensor.detach().float()
@@ -156,7 +126,7 @@ def of_torch(tensor, module, channels):
 
 
 def tensors(name, model, gradients):
-    """{cosched's name: values} of the variables (running statistics too), or of the gradients of those that are trained."""
+    """{cosched's name: values} of the variables, running statistics too, or of the gradients of those that learn."""
     flattened = FLATTENED.get(name, 0)
     named = {}
     for layer, module in layers(name, model):

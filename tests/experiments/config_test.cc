@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "engine/base/error.h"
+#include "engine/kernels/kernel.h"
 #include "experiments/generator_table.h"
 #include "experiments/sweep.h"
 #include "tests/experiments/temporary_folder.h"
@@ -193,6 +194,8 @@ TEST_F(ConfigTest, EachWrongWorkloadLineIsNamed) {
            {"dataset = \"mnist\"", "data"},
            {"batch = 0", "batch"},
            {"split = \"2x2\"", "split"},
+           {"precision = \"fp16\"", "precision"},
+           {"precision = 16", "precision"},
            {"steps = 0", "steps"},
            {"weight = -1", "weight"},
            {"weight = 0", ""},
@@ -213,6 +216,35 @@ TEST_F(ConfigTest, EachWrongWorkloadLineIsNamed) {
     EXPECT_TRUE(error.line == 5 || !at_its_line) << bad.line;
     EXPECT_FALSE(error.allowed.empty()) << bad.line;
   }
+}
+
+TEST_F(ConfigTest, PrecisionIsFloatsOrWhatTheCpuHas) {
+  const std::string minimal = kMinimal;
+  const auto precision = [](const ExperimentConfig& config) {
+    return config.workloads.at(0).spec.precision;
+  };
+  EXPECT_EQ(precision(Load(minimal)), Precision::kFloat);
+  EXPECT_EQ(precision(Load(minimal + "precision = \"f32\"\n")), Precision::kFloat);
+  if (CpuHasBFloat16()) {
+    EXPECT_EQ(precision(Load(minimal + "precision = \"bf16\"\n")), Precision::kBFloat16);
+  } else {
+    const InputErrorDetails lacking = Refused(minimal + "precision = \"bf16\"\n");
+    EXPECT_EQ(lacking.key, "workload.0.precision");
+    EXPECT_NE(lacking.problem.find("this CPU has no instructions"), std::string::npos);
+    EXPECT_EQ(lacking.allowed, "f32");
+  }
+  const InputErrorDetails unknown = Refused(minimal + "precision = \"fp16\"\n");
+  EXPECT_EQ(unknown.problem, "is \"fp16\"");
+  EXPECT_EQ(unknown.allowed, "f32, bf16");
+}
+
+TEST_F(ConfigTest, ServicesComputeInFloats) {
+  const std::string service = std::string(kMinimal) + "mode = \"serve\"\n";
+  const InputErrorDetails error = Refused(service + "precision = \"bf16\"\n");
+  EXPECT_EQ(error.key, "workload.0.precision");
+  EXPECT_EQ(error.line, 6);
+  EXPECT_EQ(error.problem, "is \"bf16\", but services compute in f32");
+  EXPECT_EQ(error.allowed, "f32");
 }
 
 TEST_F(ConfigTest, APolicyThatGoesBySpeedNeedsAProfile) {

@@ -1,5 +1,6 @@
 // Every model, forward and backward: the fast kernels against the reference loops, at small image
-// sizes that no stride divides; and the same bits however often a step is resized.
+// sizes that no stride divides; the outputs of layers that go with the gradients; and the same bits
+// however often a step is resized.
 
 #include "workloads/gradient_step.h"
 
@@ -10,6 +11,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <string>
 #include <thread>
 #include <vector>
@@ -127,6 +129,51 @@ TEST(GradientStepInputTest, EveryModelIsACase) {
     EXPECT_EQ(std::ranges::count(Cases(), model.name, &Case::model), 1) << model.name;
 }
 
+bool SameBits(const Tensor& a, const Tensor& b) {
+  return a.GetShape() == b.GetShape() && std::memcmp(a.Data(), b.Data(), a.Bytes()) == 0;
+}
+
+TEST(LayerOutputsTest, AreThoseOfTheStepByLayer) {
+  const Case test = {"lenet5", {3, 28, 28, 1}};
+  GradientStep step(*OpenModel(test.model), Inputs(test), "test", Options(KernelBackend::kFast));
+  const NamedTensors gradients = step.Run(), layers = step.LayerOutputs();
+  std::map<std::string, Shape> shapes;
+  for (const auto& [layer, output] : layers) shapes.emplace(layer, output.GetShape());
+  EXPECT_EQ(shapes, (std::map<std::string, Shape>{{"conv1", {3, 28, 28, 6}},
+                                                  {"conv2", {3, 10, 10, 16}},
+                                                  {"fc1", {3, 120}},
+                                                  {"fc2", {3, 84}},
+                                                  {"fc3", {3, 10}}}));
+  EXPECT_TRUE(SameBits(layers.at("fc3"), gradients.at("logits")));
+  // A unit learns where its ReLU lets an image pass: where its output, before that, is positive.
+  int silent = 0;
+  for (int64_t unit = 0; unit < 84; ++unit) {
+    bool passes = false;
+    for (int64_t image = 0; image < 3; ++image)
+      passes = passes || layers.at("fc2").Floats()[image * 84 + unit] > 0;
+    EXPECT_EQ(gradients.at("fc2/bias").Floats()[unit] != 0, passes) << unit;
+    silent += passes ? 0 : 1;
+  }
+  EXPECT_GT(silent, 0);
+  // Asking for them changes nothing.
+  for (const auto& [name, value] : step.Run()) EXPECT_TRUE(SameBits(value, gradients.at(name)));
+}
+
+TEST(LayerOutputsTest, OfBatchNormsAndOfConvolutionsWithBias) {
+  const Case test = {"segmenter", {2, 29, 21, 3}};
+  const NamedTensors inputs = Inputs(test);
+  const auto outputs = [&](KernelBackend backend) {
+    return GradientStep(*OpenModel(test.model), inputs, "test", Options(backend)).LayerOutputs();
+  };
+  const NamedTensors expected = outputs(KernelBackend::kReference);
+  const NamedTensors actual = outputs(KernelBackend::kFast);
+  ASSERT_EQ(expected.size(), 8U);
+  for (const std::string layer : {"down1/bn", "context8/bn", "scores"})
+    EXPECT_TRUE(expected.contains(layer)) << layer;
+  for (const auto& [layer, value] : expected)
+    EXPECT_LT(Distance(actual.at(layer), value), 1e-4 * Norm(value)) << layer;
+}
+
 class ResizedStepTest : public ::testing::TestWithParam<Case> {};
 
 // Cores and split change at random while the step runs.
@@ -151,8 +198,7 @@ TEST_P(ResizedStepTest, GradientsHaveTheSameBits) {
   });
   const auto differences = [&expected](const NamedTensors& actual) {
     return std::ranges::count_if(expected, [&actual](const auto& item) {
-      const Tensor& other = actual.at(item.first);
-      return std::memcmp(other.Data(), item.second.Data(), other.Bytes()) != 0;
+      return !SameBits(actual.at(item.first), item.second);
     });
   };
   for (int64_t run = 0; run < 3 || resizes < 20; ++run) ASSERT_EQ(differences(step.Run()), 0);
