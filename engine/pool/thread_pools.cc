@@ -36,6 +36,27 @@ void FillCores(std::vector<int>* cpus, CpuSet* free) {
   }
 }
 
+// Grows, without keeping what is in it.
+class ScratchBuffer {
+ public:
+  std::byte* AtLeast(size_t bytes) {
+    const size_t lines = (bytes + sizeof(Line) - 1) / sizeof(Line);
+    if (lines > size_) {
+      lines_.reset();  // Not both at a time.
+      lines_.reset(new Line[lines]);
+      size_ = lines;
+    }
+    return lines_[0].bytes;
+  }
+
+ private:
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+  std::unique_ptr<Line[]> lines_;
+  size_t size_ = 0;
+};
+
 // That compute with this split.
 int Threads(Split split) { return split.inter + std::max(0, split.intra - 1); }
 
@@ -45,6 +66,7 @@ struct ThreadPools::Impl {
   Impl(Split most, Binding how, const Topology* topology)
       : capacity(most),
         binding(how),
+        scratch(static_cast<size_t>(most.inter) + 1),
         intra({.name = "intra",
                .capacity = most.intra - 1,
                .when_empty = MalleablePool::WhenEmpty::kRunInCaller,
@@ -69,6 +91,7 @@ struct ThreadPools::Impl {
 
   const Split capacity;
   const Binding binding;
+  std::vector<ScratchBuffer> scratch;  // By inter-op worker; the last is for all others.
 
   // Held through one Resize, taken before all others; guards the two vectors and the offers.
   std::mutex resize_mutex;
@@ -261,6 +284,12 @@ std::map<std::string, ThreadPools::OpResizeTimes, std::less<>> ThreadPools::Time
 }
 
 void ThreadPools::SetRunningOp(const std::string* op) { impl_->inter.SetActivity(op); }
+
+std::byte* ThreadPools::Scratch(size_t bytes) {
+  const int worker = impl_->inter.CurrentWorker();
+  const size_t index = worker == -1 ? impl_->scratch.size() - 1 : static_cast<size_t>(worker);
+  return impl_->scratch[index].AtLeast(bytes);
+}
 
 CpuSet ThreadPools::Cores() const {
   const std::lock_guard<std::mutex> lock(impl_->mutex);

@@ -2,12 +2,13 @@
 // The two pools of one session, or of several that share them: inter-op workers run nodes, intra-op
 // helpers join the loops inside a node. An inter-op worker that calls ParallelFor works in it, so a
 // split {inter, intra} on k cores means `inter` workers and min(intra - 1, k - inter) helpers:
-// runnable compute threads never exceed k. Where threads are bound, a worker that has no node to run
-// takes part in the loops of the others' nodes while fewer than `intra` threads do: {2, 2} on 2 cores
-// runs two nodes at once where the graph is wide, and one node on both cores where it is not.
+// runnable compute threads never exceed k. Where threads are bound, a worker that has no node to
+// run takes part in the loops of the others' nodes while fewer than `intra` threads do: {2, 2} on 2
+// cores runs two nodes at once where the graph is wide, and one node on both cores where it is not.
 // Thread-safe.
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -84,6 +85,11 @@ class ThreadPools {
   std::map<std::string, OpResizeTimes, std::less<>> TimesByOp() const;
   // What the calling inter-op worker computes from now on: an op's type, kept by the graph.
   void SetRunningOp(const std::string* op);
+
+  // Memory for what an inter-op worker computes now, aligned for vectors and kept: its next call
+  // gets the same, still in its cache. Of those who are no inter-op workers only one may use it at
+  // a time.
+  std::byte* Scratch(size_t bytes);
 
   CpuSet Cores() const;   // Of the last Resize.
   Split Current() const;  // Effective after clamping; {0, 0} when paused.

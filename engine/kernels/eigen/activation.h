@@ -7,7 +7,9 @@
 
 namespace cosched::eigen {
 
-inline void Activate(const Activation& activation, Array y) {
+// y: an array of floats, or a view of them.
+template <typename Floats>
+void Activate(const Activation& activation, Floats&& y) {
   switch (activation.kind) {
     case Activation::kNone: break;
     case Activation::kRelu: y = y.max(0.0f); break;

@@ -111,14 +111,54 @@ TEST_P(FusedTest, SlicesOfTheBatchGiveWhatTheWholeGives) {
   ExpectNear(Values(sliced, cnn.fetches, options, /*runs=*/2), Values(whole, cnn.fetches, options));
 }
 
+struct ConvolutionCase {
+  Shape images;
+  int64_t size, filters;
+  ConvolutionOptions options;
+  bool residual = false;
+};
+
+// A convolution with bias and activation, as the optimiser fuses it, against the naive loops on
+// the graph that it was made from.
+void ExpectConvolution(const ConvolutionCase& c, SessionOptions options) {
+  Graph graph, fused;
+  GraphBuilder builder(&graph);
+  Random random(11);
+  const Output images = builder.Placeholder("images", c.images);
+  const Output weights = builder.Variable(
+      "filter", RandomTensor({c.size, c.size, c.images[3], c.filters}, 1, &random));
+  const Output bias = builder.Variable("bias", RandomTensor({c.filters}, 1, &random));
+  Output x = builder.BiasAdd(builder.Conv2D(images, weights, c.options), bias);
+  Feeds feeds = {{"images", RandomTensor(c.images, 1, &random)}};
+  if (c.residual) {
+    const Shape shape = graph.Info(x).shape;
+    x = builder.AddV2(builder.Relu(builder.Placeholder("residual", shape)), x);
+    feeds.emplace_back("residual", RandomTensor(shape, 10, &random));
+  }
+  const std::string fetch = graph.At(builder.HardSwish(x).node).name;
+  graph.Build();
+  OptimizeForInference(graph, {fetch}, {}, &fused);
+  fused.Build();
+  const auto values = [&](const Graph& of, const SessionOptions& with, int runs) {
+    Session session(of, with);
+    Tensor result;
+    for (int run = 0; run < runs; ++run) result = session.Run(feeds, {fetch})[0];
+    return std::vector<float>(result.Floats(), result.Floats() + result.Elements());
+  };
+  SCOPED_TRACE(c.images.ToString());
+  const std::vector<float> expected = values(graph, {.backend = KernelBackend::kReference}, 1);
+  for (int threads : {1, 3}) {
+    options.intra_op_parallelism_threads = threads;
+    ExpectNear(values(fused, options, /*runs=*/2), expected);
+  }
+}
+
 // Few channels on both sides: computed two pixels at a time where a row has an even number of them.
 TEST_P(FusedTest, NarrowConvolutions) {
-  struct Case {
-    Shape images;
-    int64_t size, filters;
-    ConvolutionOptions options;
-  };
-  const Case cases[] = {
+  SessionOptions options;
+  options.backend = std::get<0>(GetParam());
+  options.piece_time = std::chrono::microseconds(std::get<1>(GetParam()));
+  const ConvolutionCase cases[] = {
       {{8, 28, 28, 1}, 5, 6, {}},
       {{3, 9, 10, 2}, 5, 3, {.padding = Padding::kValid}},
       {{2, 11, 13, 1}, 6, 8, {.stride = {2, 1}, .padding = Padding::kSame}},
@@ -127,31 +167,21 @@ TEST_P(FusedTest, NarrowConvolutions) {
       {{1, 15, 15, 1}, 5, 2, {.dilations = {1, 2}}},
       {{1, 15, 16, 1}, 5, 2, {.dilations = {2, 1}}},
   };
-  for (const Case& narrow : cases) {
-    Graph graph, fused;
-    GraphBuilder builder(&graph);
-    Random random(11);
-    const Output images = builder.Placeholder("images", narrow.images);
-    const Shape filter = {narrow.size, narrow.size, narrow.images[3], narrow.filters};
-    const Output weights = builder.Variable("filter", RandomTensor(filter, 1, &random));
-    const Output bias = builder.Variable("bias", RandomTensor({narrow.filters}, 1, &random));
-    const Output x = builder.BiasAdd(builder.Conv2D(images, weights, narrow.options), bias);
-    const std::string fetch = graph.At(builder.Relu(x).node).name;
-    graph.Build();
-    OptimizeForInference(graph, {fetch}, {}, &fused);
-    fused.Build();
-    SessionOptions options;
-    options.backend = std::get<0>(GetParam());
-    options.piece_time = std::chrono::microseconds(std::get<1>(GetParam()));
-    options.intra_op_parallelism_threads = 2;
-    const Feeds feeds = {{"images", RandomTensor(narrow.images, 1, &random)}};
-    const auto values = [&](const Graph& of, const SessionOptions& with) {
-      const Tensor result = Session(of, with).Run(feeds, {fetch})[0];
-      return std::vector<float>(result.Floats(), result.Floats() + result.Elements());
-    };
-    SCOPED_TRACE(narrow.images.ToString());
-    ExpectNear(values(fused, options), values(graph, {.backend = KernelBackend::kReference}));
-  }
+  for (const ConvolutionCase& c : cases) ExpectConvolution(c, options);
+}
+
+// Windows of 3x3 on many channels: Winograd's filtering.
+TEST_P(FusedTest, WideConvolutions) {
+  SessionOptions options;
+  options.backend = std::get<0>(GetParam());
+  options.piece_time = std::chrono::microseconds(std::get<1>(GetParam()));
+  const ConvolutionCase cases[] = {
+      {{2, 13, 11, 64}, 3, 80, {}},
+      {{1, 9, 18, 96}, 3, 64, {.padding = Padding::kValid}, true},
+      {{3, 10, 7, 64}, 3, 64, {.padding = Padding::kExplicit, .explicit_paddings = {2, 0, 0, 3}}},
+      {{1, 6, 6, 256}, 3, 128, {}, true},
+  };
+  for (const ConvolutionCase& c : cases) ExpectConvolution(c, options);
 }
 
 // More weights than a core's cache holds.

@@ -1,0 +1,42 @@
+#pragma once
+// Winograd's minimal filtering for convolutions of 3x3 windows (Lavin and Gray, CVPR 2016, section
+// 4): F(m x m, 3 x 3) computes tiles of m x m outputs from (m + 2) x (m + 2) inputs with
+// (m + 2)^2 multiplications for each pair of channels instead of 9 m^2. Images and filters are
+// transformed, multiplied as (m + 2)^2 matrix products over channels, and transformed back.
+//
+// Which convolutions are computed so, and how their tiles are divided. Pure; called by kernels when
+// they are created.
+
+#include <chrono>
+#include <cstdint>
+
+#include "engine/kernels/pieces.h"
+#include "engine/kernels/window.h"
+
+namespace cosched {
+
+// Of a convolution: the tiles of all images, row by row.
+struct WinogradTiles {
+  int size = 4;  // m: 2 or 4.
+  int64_t rows = 0, columns = 0, tiles = 0;
+
+  WinogradTiles(const Window& w, int size);
+  int64_t Points() const { return (size + 2) * (size + 2); }
+  // Estimated for one thread, as Work::Seconds; the products and what is around them.
+  double Seconds(const Window& w) const;
+};
+
+// The tile size for which the convolution takes less time than as a sum over its window; 0 if there
+// is none. direct_seconds: what that takes on one thread, its filter left out.
+int ChooseWinograd(const Window& w, double direct_seconds);
+
+// Blocks of tiles whose transformed values stay in the cache of `threads` cores, and pieces of so
+// many blocks.
+struct WinogradBlocks {
+  Division blocks;  // Of tiles.
+  Division pieces;  // Of blocks.
+};
+WinogradBlocks DivideWinograd(const Window& w, const WinogradTiles& tiles, int threads,
+                              std::chrono::microseconds piece_time);
+
+}  // namespace cosched

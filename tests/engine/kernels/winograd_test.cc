@@ -1,0 +1,118 @@
+// Winograd's filtering: which convolutions are computed so, how they are divided, and that the
+// transforms give what the sum over the window gives.
+
+#include "engine/kernels/winograd.h"
+
+#include "engine/kernels/eigen/winograd_transforms.h"
+#include "tests/engine/kernels/kernel_fixture.h"
+
+namespace cosched::testing {
+namespace {
+
+using std::chrono::microseconds;
+
+// 3x3, SAME, stride 1.
+Window Layer(int64_t batch, int64_t side, int64_t channels, int64_t filters) {
+  Window w;
+  w.batch = batch;
+  w.height = w.width = w.out_height = w.out_width = side;
+  w.channels = channels;
+  w.out_channels = filters;
+  w.rows = w.columns = 3;
+  w.pad_top = w.pad_left = w.pad_bottom = w.pad_right = 1;
+  return w;
+}
+
+double DirectSeconds(const Window& w) {
+  return Work{2.0 * static_cast<double>(w.OutputElements() * 9 * w.channels / w.groups), 0}
+      .Seconds();
+}
+
+int Choice(const Window& w) { return ChooseWinograd(w, DirectSeconds(w)); }
+
+TEST(ChooseWinograd, TakesLargeTilesWhereTheFilterIsSmallBesideTheImages) {
+  EXPECT_EQ(Choice(Layer(1, 224, 64, 64)), 4);
+  EXPECT_EQ(Choice(Layer(1, 56, 64, 192)), 4);
+  EXPECT_EQ(Choice(Layer(1, 28, 512, 512)), 4);
+  EXPECT_EQ(Choice(Layer(1, 7, 512, 512)), 0);
+}
+
+TEST(ChooseWinograd, LeavesOtherConvolutions) {
+  const Window fits = Layer(1, 56, 64, 64);
+  ASSERT_NE(Choice(fits), 0);
+  for (auto change : std::initializer_list<void (*)(Window*)>{
+           [](Window* w) { w->rows = 5; }, [](Window* w) { w->columns = 1; },
+           [](Window* w) { w->stride_height = 2; }, [](Window* w) { w->stride_width = 2; },
+           [](Window* w) { w->dilation_width = 2; }, [](Window* w) { w->groups = 2; },
+           [](Window* w) { w->channels = 72; }, [](Window* w) { w->out_channels = 72; }}) {
+    Window other = fits;
+    change(&other);
+    EXPECT_EQ(Choice(other), 0);
+  }
+}
+
+TEST(DivideWinograd, CutsByTimeOnly) {
+  const Window w = Layer(2, 56, 256, 256);
+  const WinogradTiles tiles(w, 4);
+  EXPECT_EQ(tiles.tiles, 2 * 14 * 14);
+  const WinogradBlocks whole = DivideWinograd(w, tiles, 2, microseconds(0));
+  EXPECT_EQ(whole.pieces.parts, 1);
+  EXPECT_GT(whole.blocks.parts, 1);
+  const WinogradBlocks cut = DivideWinograd(w, tiles, 2, kPieceTime);
+  EXPECT_EQ(cut.blocks.parts, whole.blocks.parts);
+  EXPECT_GT(cut.pieces.parts, 1);
+  EXPECT_EQ(cut.pieces.count, cut.blocks.parts);
+  EXPECT_EQ(cut.blocks.count, tiles.tiles);
+}
+
+TEST(DivideWinograd, ASmallImageIsOneBlock) {
+  const Window w = Layer(1, 7, 512, 512);
+  EXPECT_EQ(DivideWinograd(w, WinogradTiles(w, 4), 8, microseconds(1)).blocks.parts, 1);
+}
+
+class WinogradTransforms : public ::testing::TestWithParam<int> {};
+
+TEST_P(WinogradTransforms, GiveTheSumOverTheWindow) {
+  const int size = GetParam();
+  Window w = Layer(2, 0, 16, 32);
+  w.height = 9, w.width = 7, w.out_height = 10, w.out_width = 5;
+  w.pad_top = 2, w.pad_bottom = 1, w.pad_left = w.pad_right = 0;
+  const Tensor images = RandomTensor({2, 9, 7, 16}, 1), filter = RandomTensor({3, 3, 16, 32}, 2),
+               bias = RandomTensor({32}, 3);
+  const WinogradTiles tiles(w, size);
+  const int64_t points = tiles.Points();
+  Tensor left({points, tiles.tiles, 16}), right({points, 16, 32}),
+      product({points, tiles.tiles, 32});
+  eigen::TransformImages(w, tiles, 0, tiles.tiles, images.Floats(), left.Floats(),
+                         tiles.tiles * 16);
+  eigen::TransformFilter(w, size, 0, 16, filter.Floats(), right.Floats());
+  for (int64_t at = 0; at < product.Elements(); ++at) {
+    const int64_t k = at % 32, row = at / 32, point = row / tiles.tiles;
+    double sum = 0;
+    for (int64_t c = 0; c < 16; ++c)
+      sum += static_cast<double>(left.Floats()[row * 16 + c]) *
+             static_cast<double>(right.Floats()[(point * 16 + c) * 32 + k]);
+    product.Floats()[at] = static_cast<float>(sum);
+  }
+  Tensor output({2, 10, 5, 32});
+  eigen::TransformProducts(w, tiles, 0, tiles.tiles, product.Floats(), tiles.tiles * 32,
+                           {bias.Floats(), nullptr, {}, output.Floats()});
+  Tensor expected({2, 10, 5, 32});
+  for (int64_t at = 0; at < expected.Elements(); ++at) {
+    const int64_t k = at % 32, q = at / 32 % 5, p = at / 160 % 10, n = at / 1600;
+    double sum = static_cast<double>(bias.Floats()[k]);
+    for (int64_t i = 0; i < 9 * 16; ++i) {
+      const int64_t y = p - 2 + i / 48, x = q + i / 16 % 3;
+      if (y < 0 || y >= 9 || x >= 7) continue;
+      sum += static_cast<double>(images.Floats()[((n * 9 + y) * 7 + x) * 16 + i % 16]) *
+             static_cast<double>(filter.Floats()[i * 32 + k]);
+    }
+    expected.Floats()[at] = static_cast<float>(sum);
+  }
+  ExpectClose(expected, output, size == 4 ? 5e-6f : 1e-6f);
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, WinogradTransforms, ::testing::Values(2, 4));
+
+}  // namespace
+}  // namespace cosched::testing
