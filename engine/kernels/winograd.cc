@@ -17,6 +17,9 @@ constexpr double kProductEfficiency = 0.9;
 // for.
 constexpr double kFilterBytesPerSecond = 25e9;
 
+// Over a filter that is new in each step: transformed, packed and read.
+constexpr double kFilterPasses = 4;
+
 double FilterSeconds(const Window& w, int64_t points) {
   return static_cast<double>(points * w.channels * w.out_channels) * sizeof(float) /
          kFilterBytesPerSecond;
@@ -41,19 +44,21 @@ WinogradTiles::WinogradTiles(const Window& w, int of_size)
       tiles(w.batch * rows * columns) {}
 
 double WinogradTiles::Seconds(const Window& w) const {
-  return static_cast<double>(tiles) * TileSeconds(w, *this) + FilterSeconds(w, Points());
+  return static_cast<double>(tiles) * TileSeconds(w, *this);
 }
 
-int ChooseWinograd(const Window& w, double direct_seconds) {
+int ChooseWinograd(const Window& w, double direct_seconds, WinogradFilterIs filter) {
   const bool fits = w.rows == 3 && w.columns == 3 && w.stride_height == 1 && w.stride_width == 1 &&
                     w.dilation_height == 1 && w.dilation_width == 1 && w.groups == 1 &&
                     w.channels % kLanes == 0 && w.out_channels % kLanes == 0;
   if (!fits) return 0;
   // Worth it from a seventh less on: the sum over the window rounds less.
-  double best = 0.85 * (direct_seconds + FilterSeconds(w, 9));
+  const double passes = filter == WinogradFilterIs::kConstant ? 1 : kFilterPasses;
+  double best = 0.85 * (direct_seconds + passes * FilterSeconds(w, 9));
   int chosen = 0;
   for (int size : {2, 4}) {
-    const double seconds = WinogradTiles(w, size).Seconds(w);
+    const WinogradTiles tiles(w, size);
+    const double seconds = tiles.Seconds(w) + passes * FilterSeconds(w, tiles.Points());
     if (seconds >= best) continue;
     best = seconds;
     chosen = size;

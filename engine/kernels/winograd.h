@@ -22,13 +22,16 @@ struct WinogradTiles {
 
   WinogradTiles(const Window& w, int size);
   int64_t Points() const { return (size + 2) * (size + 2); }
-  // Estimated for one thread, as Work::Seconds; the products and what is around them.
+  // Estimated for one thread, as Work::Seconds; the filter left out.
   double Seconds(const Window& w) const;
 };
 
+// Whether the filter is transformed once, or in every step.
+enum class WinogradFilterIs { kConstant, kNewInEachStep };
+
 // The tile size for which the convolution takes less time than as a sum over its window; 0 if there
 // is none. direct_seconds: what that takes on one thread, its filter left out.
-int ChooseWinograd(const Window& w, double direct_seconds);
+int ChooseWinograd(const Window& w, double direct_seconds, WinogradFilterIs filter);
 
 // Blocks of tiles whose transformed values stay in the cache of `threads` cores, and pieces of so
 // many blocks.

@@ -128,26 +128,32 @@ void ImagesOf(const Window& w, const WinogradTiles& tiles, int64_t begin, int64_
   }
 }
 
+// In double precision: the filter is rounded once.
 template <int kSize>
-void FilterOf(const Window& w, int64_t begin, int64_t end, const float* filter, float* result) {
+void FilterOf(const WinogradFilter& shape, int64_t begin, int64_t end, const float* filter,
+              float* result) {
   using Filter = Filtering<kSize>;
+  using Doubles = Eigen::Array<double, kLanes, 1>;
   constexpr int kPoints = Filter::kPoints;
-  const int64_t matrix = w.channels * w.out_channels;
-  for (int64_t at = begin * w.out_channels; at < end * w.out_channels; ++at) {
-    double rows[kPoints][3];
-    for (int i = 0; i < kPoints; ++i) {
-      for (int s = 0; s < 3; ++s) {
-        rows[i][s] = 0;
-        for (int r = 0; r < 3; ++r)
-          rows[i][s] +=
-              Filter::kFilter[i][r] * static_cast<double>(filter[(r * 3 + s) * matrix + at]);
+  const int64_t matrix = shape.rows * shape.columns;
+  for (int64_t at = begin * shape.columns; at < end * shape.columns; at += kLanes) {
+    Doubles rows[kPoints][3];
+    for (int s = 0; s < 3; ++s) {
+      Doubles column[3];
+      for (int r = 0; r < 3; ++r) {
+        const int tap = shape.turned ? 8 - (r * 3 + s) : r * 3 + s;
+        column[r] = LanesIn(filter + tap * matrix + at).template cast<double>();
       }
+      for (int i = 0; i < kPoints; ++i)
+        rows[i][s] = Filter::kFilter[i][0] * column[0] + Filter::kFilter[i][1] * column[1] +
+                     Filter::kFilter[i][2] * column[2];
     }
     for (int i = 0; i < kPoints; ++i) {
       for (int j = 0; j < kPoints; ++j) {
-        double value = 0;
-        for (int s = 0; s < 3; ++s) value += rows[i][s] * Filter::kFilter[j][s];
-        result[(i * kPoints + j) * matrix + at] = static_cast<float>(value);
+        const Doubles value = Filter::kFilter[j][0] * rows[i][0] +
+                              Filter::kFilter[j][1] * rows[i][1] +
+                              Filter::kFilter[j][2] * rows[i][2];
+        LanesOut(result + (i * kPoints + j) * matrix + at) = value.template cast<float>();
       }
     }
   }
@@ -173,7 +179,8 @@ void ProductsOf(const Window& w, const WinogradTiles& tiles, int64_t begin, int6
           column[i] = LanesIn(products + (i * kPoints + j) * stride + c);
         Filter::OfProducts(column, 1, rows + j, kPoints);
       }
-      const Lanes bias = LanesIn(to.bias + c);
+      Lanes bias = Lanes::Zero();
+      if (to.bias != nullptr) bias = LanesIn(to.bias + c);
       for (int i = 0; i < height; ++i) {
         Lanes outputs[kSize];
         Filter::OfProducts(rows + i * kPoints, 1, outputs, 1);
@@ -197,10 +204,10 @@ void TransformImages(const Window& w, const WinogradTiles& tiles, int64_t begin,
   transform(w, tiles, begin, end, images, result, stride);
 }
 
-void TransformFilter(const Window& w, int size, int64_t begin, int64_t end, const float* filter,
-                     float* result) {
+void TransformFilter(int size, const WinogradFilter& shape, int64_t begin, int64_t end,
+                     const float* filter, float* result) {
   const auto transform = size == 4 ? FilterOf<4> : FilterOf<2>;
-  transform(w, begin, end, filter, result);
+  transform(shape, begin, end, filter, result);
 }
 
 void TransformProducts(const Window& w, const WinogradTiles& tiles, int64_t begin, int64_t end,

@@ -14,17 +14,22 @@ namespace cosched::eigen {
 void TransformImages(const Window& w, const WinogradTiles& tiles, int64_t begin, int64_t end,
                      const float* images, float* result, int64_t stride);
 
-// HWIO filter [3][3][C][K]: channels [begin, end) of C of the right sides [points][C][K].
-void TransformFilter(const Window& w, int size, int64_t begin, int64_t end, const float* filter,
-                     float* result);
+// Filter [3][3][rows][columns]: rows [begin, end) of the matrices [points][rows][columns].
+// turned: by half a turn, as the gradient for the image needs it. columns: whole vectors of 16.
+struct WinogradFilter {
+  int64_t rows, columns;
+  bool turned;
+};
+void TransformFilter(int size, const WinogradFilter& shape, int64_t begin, int64_t end,
+                     const float* filter, float* result);
 
 // Products [points][…][K] back into tiles [begin, end) of NHWC output, with bias [K], residual (of
-// the output's shape, perhaps the output itself; or null) and activation.
+// the output's shape, perhaps the output itself) and activation; null: none.
 struct WinogradOutput {
-  const float* bias;
-  const float* residual;
-  Activation activation;
   float* output;
+  const float* bias = nullptr;
+  const float* residual = nullptr;
+  Activation activation = {};
 };
 void TransformProducts(const Window& w, const WinogradTiles& tiles, int64_t begin, int64_t end,
                        const float* products, int64_t stride, const WinogradOutput& output);

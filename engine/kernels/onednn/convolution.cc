@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "engine/kernels/factories.h"
+#include "engine/kernels/onednn/winograd_convolution.h"
 #include "engine/kernels/window_blocks.h"
 #include "engine/pool/thread_pools.h"
 
@@ -109,6 +110,7 @@ std::unique_ptr<Kernel> InBlocks(const KernelSpec& spec, const std::vector<Windo
 std::unique_ptr<Kernel> MakeConv2D(const KernelSpec& spec) {
   const CapacityScope scope(spec.pools);
   const Window whole = ConvolutionWindow(spec.node, spec.inputs[0].shape, spec.inputs[1].shape);
+  if (auto kernel = MakeWinogradConv2D(spec, whole)) return kernel;
   const bool plain_first = !FewChannels(whole);
   const auto prepare = [&](PrimitiveKernel* kernel, const Window& w) {
     const Convolution c(w, spec.inputs[0].type);
@@ -132,6 +134,7 @@ std::unique_ptr<Kernel> MakeConv2DBackpropInput(const KernelSpec& spec) {
   const CapacityScope scope(spec.pools);
   const Window whole =
       ConvolutionWindow(spec.node, spec.node.outputs[0].shape, spec.inputs[0].shape);
+  if (auto kernel = MakeWinogradConv2DBackpropInput(spec, whole)) return kernel;
   // Filling one channel is faster as it is: 2.2 ms instead of 5.3 for LeNet's first layer.
   const bool plain_first = !FewChannels(whole) || whole.channels == 1;
   const auto prepare = [&](PrimitiveKernel* kernel, const Window& w) {

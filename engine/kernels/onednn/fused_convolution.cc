@@ -143,7 +143,7 @@ std::unique_ptr<Kernel> MakeFusedConv2D(const KernelSpec& spec) {
     const TwoPixels two(spec);
     return MakeFusedConv2D(two.Spec(spec));
   }
-  if (auto kernel = MakeWinogradConvolution(spec, whole)) return kernel;
+  if (auto kernel = MakeWinogradFusedConv2D(spec, whole)) return kernel;
   const double image_seconds = ImageSeconds(whole, whole.out_channels);
   const CapacityScope scope(spec.pools, image_seconds * static_cast<double>(whole.batch));
   const dnnl::primitive_attr attributes = PostOps(spec);

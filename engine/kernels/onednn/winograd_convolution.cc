@@ -5,7 +5,6 @@
 #include "engine/kernels/onednn/winograd_convolution.h"
 
 #include <algorithm>
-#include <functional>
 #include <mutex>
 #include <oneapi/dnnl/dnnl_threadpool.hpp>
 #include <string>
@@ -19,73 +18,115 @@ namespace cosched::onednn {
 namespace {
 
 using dnnl::memory;
-constexpr size_t kImage = 0, kFilter = 1, kBias = 2, kResidual = 3;
 
-// The right sides of the products. Made in the first step, where the pool's workers take part.
+// Which inputs of the node the convolution reads; -1: none.
+struct Inputs {
+  int image, filter, bias = -1, residual = -1;
+};
+
+const Tensor* InputOf(const KernelContext& context, int input) {
+  const auto index = static_cast<size_t>(input);
+  return input == -1 || index >= context.inputs.size() ? nullptr : context.inputs[index];
+}
+
+// The right sides of the products: memory in oneDNN's layout, and how it is made.
 class TransformedFilter : public PackedConstants::Entry {
  public:
-  TransformedFilter(Tensor plain, const memory::desc& layout)
-      : plain_(std::move(plain)),
+  TransformedFilter(const eigen::WinogradFilter& shape, int tile_size, const memory::desc& layout)
+      : shape_(shape),
+        tile_size_(tile_size),
+        points_((tile_size + 2) * (tile_size + 2)),
         packed_(Shape{static_cast<int64_t>(layout.get_size() / sizeof(float))}),
         memory_(layout, CpuEngine(), packed_.Data()) {}
 
   const dnnl::memory& Memory() const { return memory_; }
 
-  void MakeOnce(const Window& w, int tile_size, int64_t points, ThreadPools& pools,
-                dnnl::stream* stream) {
-    std::call_once(made_, [&] {
-      Tensor transformed(Shape{points, w.channels, w.out_channels});
-      pools.intra().ParallelFor(static_cast<int>(w.channels), [&](int channel) {
-        eigen::TransformFilter(w, tile_size, channel, channel + 1, plain_.Floats(),
-                               transformed.Floats());
-      });
-      const memory::desc plain({points, w.channels, w.out_channels}, memory::data_type::f32,
-                               memory::format_tag::abc);
-      dnnl::memory from(plain, CpuEngine(), transformed.Data());
-      dnnl::reorder(from, memory_).execute(*stream, from, memory_);
-      plain_ = Tensor();
+  void Make(const float* filter, ThreadPools& pools, dnnl::stream* stream) const {
+    const auto bytes = static_cast<size_t>(points_ * shape_.rows * shape_.columns) * sizeof(float);
+    auto* transformed = reinterpret_cast<float*>(pools.Scratch(bytes));
+    pools.intra().ParallelFor(static_cast<int>(shape_.rows), [&](int row) {
+      eigen::TransformFilter(tile_size_, shape_, row, row + 1, filter, transformed);
     });
+    // A turned filter maps what columns were to rows.
+    const memory::desc plain = shape_.turned
+                                   ? memory::desc({points_, shape_.columns, shape_.rows},
+                                                  memory::data_type::f32, memory::format_tag::acb)
+                                   : memory::desc({points_, shape_.rows, shape_.columns},
+                                                  memory::data_type::f32, memory::format_tag::abc);
+    dnnl::memory from(plain, CpuEngine(), transformed), to = memory_;
+    dnnl::reorder(from, to).execute(*stream, from, to);
+  }
+
+  // In the first step, where the pool's workers take part.
+  void MakeOnce(Tensor* filter, ThreadPools& pools, dnnl::stream* stream) {
+    std::call_once(made_, [&] { Make(filter->Floats(), pools, stream); });
+    *filter = Tensor();
   }
 
  private:
-  std::once_flag made_;
-  Tensor plain_;  // Dropped then.
+  const eigen::WinogradFilter shape_;
+  const int tile_size_;
+  const int64_t points_;
   Tensor packed_;
   dnnl::memory memory_;
+  std::once_flag made_;
 };
 
 class WinogradConvolution : public Kernel {
  public:
-  WinogradConvolution(const KernelSpec& spec, const Window& w, const WinogradTiles& tiles)
+  // w: of the sum that the node computes, whichever way its filter is turned.
+  WinogradConvolution(const KernelSpec& spec, const Window& w, int tile_size, bool turned,
+                      const Inputs& inputs)
       : window_(w),
-        tiles_(tiles),
-        division_(DivideWinograd(w, tiles, spec.pools.Capacity().intra, spec.piece_time)),
-        activation_(ReadActivation(spec.node)),
+        tiles_(w, tile_size),
+        division_(DivideWinograd(w, tiles_, spec.pools.Capacity().intra, spec.piece_time)),
+        inputs_(inputs),
         stream_(dnnl::threadpool_interop::make_stream(CpuEngine(), &spec.pools.onednn())) {
     const CapacityScope scope(spec.pools);
-    memory::desc layout({tiles.Points(), w.channels, w.out_channels}, memory::data_type::f32,
+    memory::desc layout({tiles_.Points(), w.channels, w.out_channels}, memory::data_type::f32,
                         memory::format_tag::any);
     for (int64_t block : {int64_t{0}, division_.blocks.parts - 1}) {
       const int64_t rows = division_.blocks.Size(block);
       if (!products_.empty() && products_.back().rows == rows) continue;
-      products_.emplace_back(rows, w, tiles.Points(), layout);
+      products_.emplace_back(rows, w, tiles_.Points(), layout);
       layout = products_.back().descriptor.weights_desc();
     }
-    const std::vector<uint8_t> blob = layout.get_blob();
-    const std::string key =
-        "winograd" + std::to_string(tiles.size) + std::string(blob.begin(), blob.end());
+    const eigen::WinogradFilter shape = {turned ? w.out_channels : w.channels,
+                                         turned ? w.channels : w.out_channels, turned};
+    const Tensor* constant = spec.Constant(static_cast<size_t>(inputs.filter));
+    if (constant != nullptr) constant_ = *constant;
+    has_constant_ = constant != nullptr;
     std::shared_ptr<PackedConstants::Entry> own;
-    std::shared_ptr<PackedConstants::Entry>& entry =
-        spec.packed == nullptr ? own : spec.packed->At(spec.Constant(kFilter)->Data(), key);
-    if (!entry) entry = std::make_shared<TransformedFilter>(*spec.Constant(kFilter), layout);
-    filter_ = std::static_pointer_cast<TransformedFilter>(entry);
+    std::shared_ptr<PackedConstants::Entry>* entry = &own;
+    if (has_constant_ && spec.packed != nullptr) {
+      const std::vector<uint8_t> blob = layout.get_blob();
+      entry = &spec.packed->At(constant->Data(), "winograd" + std::to_string(tile_size) +
+                                                     std::string(blob.begin(), blob.end()));
+    }
+    if (!*entry) *entry = std::make_shared<TransformedFilter>(shape, tile_size, layout);
+    filter_ = std::static_pointer_cast<TransformedFilter>(*entry);
   }
 
-  int Pieces() const override { return static_cast<int>(division_.pieces.parts); }
-  bool KeepsConstant(size_t input) const override { return input == kFilter; }
+  // Of an activation after the sum.
+  void Activate(const Activation& activation) { activation_ = activation; }
+
+  // A filter that is new in each step is the first one's work.
+  int Pieces() const override {
+    return static_cast<int>(division_.pieces.parts) + (has_constant_ ? 0 : 1);
+  }
+  bool KeepsConstant(size_t input) const override {
+    return has_constant_ && static_cast<int>(input) == inputs_.filter;
+  }
 
   void ComputePiece(KernelContext& context, int piece) override {
-    filter_->MakeOnce(window_, tiles_.size, tiles_.Points(), context.pools, &stream_);
+    if (has_constant_) {
+      if (!constant_.IsEmpty()) filter_->MakeOnce(&constant_, context.pools, &stream_);
+    } else if (piece == 0) {
+      filter_->Make(InputOf(context, inputs_.filter)->Floats(), context.pools, &stream_);
+      return;
+    } else {
+      --piece;
+    }
     const int64_t end = division_.pieces.Begin(piece + 1);
     for (int64_t block = division_.pieces.Begin(piece); block < end; ++block)
       ComputeBlock(context, division_.blocks.Begin(block), division_.blocks.Size(block));
@@ -125,8 +166,8 @@ class WinogradConvolution : public Kernel {
     float* products = values + left;
     ForTiles(context.pools, size, [&](int64_t begin, int64_t end) {
       eigen::TransformImages(window_, tiles_, first + begin, first + end,
-                             context.inputs[kImage]->Floats(), values + begin * window_.channels,
-                             size * window_.channels);
+                             InputOf(context, inputs_.image)->Floats(),
+                             values + begin * window_.channels, size * window_.channels);
     });
     product.primitive.execute(
         stream_, {{DNNL_ARG_SRC, memory(product.left, CpuEngine(), values)},
@@ -134,11 +175,11 @@ class WinogradConvolution : public Kernel {
                   {DNNL_ARG_DST, memory(product.result, CpuEngine(), products)},
                   {DNNL_ARG_SCRATCHPAD,
                    memory(product.descriptor.scratchpad_desc(), CpuEngine(), products + result)}});
-    const bool has_residual = context.inputs.size() > kResidual;
+    const Tensor* bias = InputOf(context, inputs_.bias);
+    const Tensor* residual = InputOf(context, inputs_.residual);
     const eigen::WinogradOutput output = {
-        context.inputs[kBias]->Floats(),
-        has_residual ? context.inputs[kResidual]->Floats() : nullptr, activation_,
-        context.outputs[0].Floats()};
+        context.outputs[0].Floats(), bias == nullptr ? nullptr : bias->Floats(),
+        residual == nullptr ? nullptr : residual->Floats(), activation_};
     ForTiles(context.pools, size, [&](int64_t begin, int64_t end) {
       eigen::TransformProducts(window_, tiles_, first + begin, first + end,
                                products + begin * window_.out_channels, size * window_.out_channels,
@@ -149,20 +190,56 @@ class WinogradConvolution : public Kernel {
   const Window window_;
   const WinogradTiles tiles_;
   const WinogradBlocks division_;
-  const Activation activation_;
+  const Inputs inputs_;
+  Activation activation_;
   dnnl::stream stream_;
   std::vector<Product> products_;  // Of the one or two sizes of blocks.
+  bool has_constant_ = false;
+  Tensor constant_;  // The filter; empty once it is transformed.
   std::shared_ptr<TransformedFilter> filter_;
 };
 
+// The tile size, or 0; image: the node's input that the sum is over.
+int TileSize(const KernelSpec& spec, const Window& w, int image, WinogradFilterIs filter) {
+  if (spec.inputs[static_cast<size_t>(image)].type != DataType::kFloat) return 0;
+  return ChooseWinograd(w, ImageSeconds(w, w.out_channels) * static_cast<double>(w.batch), filter);
+}
+
+// The gradient for the image is a convolution, too: of the gradient of the output, with the filter
+// turned and channels exchanged. REQUIRES: a stride of 1.
+Window TurnedWindow(Window w) {
+  std::swap(w.height, w.out_height);
+  std::swap(w.width, w.out_width);
+  std::swap(w.channels, w.out_channels);
+  for (int64_t* pad : {&w.pad_top, &w.pad_bottom}) *pad = w.rows - 1 - *pad;
+  for (int64_t* pad : {&w.pad_left, &w.pad_right}) *pad = w.columns - 1 - *pad;
+  return w;
+}
+
 }  // namespace
 
-std::unique_ptr<Kernel> MakeWinogradConvolution(const KernelSpec& spec, const Window& w) {
-  if (spec.inputs[kImage].type != DataType::kFloat) return nullptr;
-  const double direct = ImageSeconds(w, w.out_channels) * static_cast<double>(w.batch);
-  const int size = ChooseWinograd(w, direct);
+std::unique_ptr<Kernel> MakeWinogradFusedConv2D(const KernelSpec& spec, const Window& w) {
+  const Inputs inputs = {.image = 0, .filter = 1, .bias = 2, .residual = 3};
+  const int size = TileSize(spec, w, inputs.image, WinogradFilterIs::kConstant);
   if (size == 0) return nullptr;
-  return std::make_unique<WinogradConvolution>(spec, w, WinogradTiles(w, size));
+  auto kernel = std::make_unique<WinogradConvolution>(spec, w, size, /*turned=*/false, inputs);
+  kernel->Activate(ReadActivation(spec.node));
+  return kernel;
+}
+
+std::unique_ptr<Kernel> MakeWinogradConv2D(const KernelSpec& spec, const Window& w) {
+  const Inputs inputs = {.image = 0, .filter = 1};
+  const int size = TileSize(spec, w, inputs.image, WinogradFilterIs::kNewInEachStep);
+  if (size == 0) return nullptr;
+  return std::make_unique<WinogradConvolution>(spec, w, size, /*turned=*/false, inputs);
+}
+
+std::unique_ptr<Kernel> MakeWinogradConv2DBackpropInput(const KernelSpec& spec, const Window& w) {
+  const Inputs inputs = {.image = 1, .filter = 0};
+  const Window turned = TurnedWindow(w);
+  const int size = TileSize(spec, turned, inputs.image, WinogradFilterIs::kNewInEachStep);
+  if (size == 0) return nullptr;
+  return std::make_unique<WinogradConvolution>(spec, turned, size, /*turned=*/true, inputs);
 }
 
 }  // namespace cosched::onednn

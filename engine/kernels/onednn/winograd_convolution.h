@@ -1,6 +1,6 @@
 #pragma once
-// _FusedConv2D by Winograd's minimal filtering (engine/kernels/winograd.h) with oneDNN's products.
-// Only the factory of _FusedConv2D includes it.
+// Convolutions by Winograd's minimal filtering (engine/kernels/winograd.h) with oneDNN's products.
+// Only the convolutions' factories include it.
 
 #include <memory>
 
@@ -9,7 +9,11 @@
 
 namespace cosched::onednn {
 
-// Null where the sum over the window is as fast, and for other than floats.
-std::unique_ptr<Kernel> MakeWinogradConvolution(const KernelSpec& spec, const Window& window);
+// _FusedConv2D, Conv2D and Conv2DBackpropInput; null where the sum over the window is as fast, and
+// for other than floats. `window`: of the node.
+std::unique_ptr<Kernel> MakeWinogradFusedConv2D(const KernelSpec& spec, const Window& window);
+std::unique_ptr<Kernel> MakeWinogradConv2D(const KernelSpec& spec, const Window& window);
+std::unique_ptr<Kernel> MakeWinogradConv2DBackpropInput(const KernelSpec& spec,
+                                                        const Window& window);
 
 }  // namespace cosched::onednn

@@ -28,7 +28,9 @@ double DirectSeconds(const Window& w) {
       .Seconds();
 }
 
-int Choice(const Window& w) { return ChooseWinograd(w, DirectSeconds(w)); }
+int Choice(const Window& w) {
+  return ChooseWinograd(w, DirectSeconds(w), WinogradFilterIs::kConstant);
+}
 
 TEST(ChooseWinograd, TakesLargeTilesWhereTheFilterIsSmallBesideTheImages) {
   EXPECT_EQ(Choice(Layer(1, 224, 64, 64)), 4);
@@ -49,6 +51,18 @@ TEST(ChooseWinograd, LeavesOtherConvolutions) {
     change(&other);
     EXPECT_EQ(Choice(other), 0);
   }
+}
+
+TEST(ChooseWinograd, AFilterThatIsNewInEachStepWantsMoreImages) {
+  const auto choice = [](const Window& w) {
+    return ChooseWinograd(w, DirectSeconds(w), WinogradFilterIs::kNewInEachStep);
+  };
+  EXPECT_NE(Choice(Layer(1, 8, 256, 256)), 0);
+  EXPECT_EQ(choice(Layer(1, 8, 256, 256)), 0);
+  EXPECT_NE(choice(Layer(16, 14, 256, 256)), 0);
+  // The cases of that name in op_cases.h.
+  EXPECT_NE(choice(Layer(4, 16, 64, 80)), 0);
+  EXPECT_NE(choice(Layer(4, 16, 80, 64)), 0);
 }
 
 TEST(DivideWinograd, CutsByTimeOnly) {
@@ -85,7 +99,7 @@ TEST_P(WinogradTransforms, GiveTheSumOverTheWindow) {
       product({points, tiles.tiles, 32});
   eigen::TransformImages(w, tiles, 0, tiles.tiles, images.Floats(), left.Floats(),
                          tiles.tiles * 16);
-  eigen::TransformFilter(w, size, 0, 16, filter.Floats(), right.Floats());
+  eigen::TransformFilter(size, {16, 32, false}, 0, 16, filter.Floats(), right.Floats());
   for (int64_t at = 0; at < product.Elements(); ++at) {
     const int64_t k = at % 32, row = at / 32, point = row / tiles.tiles;
     double sum = 0;
@@ -96,7 +110,7 @@ TEST_P(WinogradTransforms, GiveTheSumOverTheWindow) {
   }
   Tensor output({2, 10, 5, 32});
   eigen::TransformProducts(w, tiles, 0, tiles.tiles, product.Floats(), tiles.tiles * 32,
-                           {bias.Floats(), nullptr, {}, output.Floats()});
+                           {output.Floats(), bias.Floats()});
   Tensor expected({2, 10, 5, 32});
   for (int64_t at = 0; at < expected.Elements(); ++at) {
     const int64_t k = at % 32, q = at / 32 % 5, p = at / 160 % 10, n = at / 1600;
