@@ -66,7 +66,7 @@ enum class KernelBackend { kFast, kReference };
 
 // Creates the kernel for spec.node.op. CHECK-fails for an unknown op (Graph::Build() has refused it
 // before). Ops that the session executes itself have no kernel: Placeholder, Const, VariableV2,
-// Reshape, NoOp.
+// Reshape, NoOp (nor has it one for a Slice that is a view, engine/session/views.h).
 std::unique_ptr<Kernel> CreateKernel(const KernelSpec& spec,
                                      KernelBackend backend = KernelBackend::kFast);
 bool HasKernel(std::string_view op);

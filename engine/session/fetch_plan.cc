@@ -9,13 +9,9 @@
 #include "engine/session/cost.h"
 #include "engine/session/memory_plan.h"
 #include "engine/session/value_plan.h"
+#include "engine/session/views.h"
 
 namespace cosched {
-namespace {
-
-bool Computes(const Node& node) { return node.op != "Reshape" && node.op != "NoOp"; }
-
-}  // namespace
 
 FetchPlan::FetchPlan(SessionStore* store, const std::vector<std::string>& fetches)
     : store_(*store) {
@@ -111,11 +107,8 @@ void FetchPlan::FreeConstants(const std::vector<Output>& fetches) {
   }
 }
 
-Output FetchPlan::BufferOwner(Output output) const {
-  while (store_.graph.At(output.node).op == "Reshape") {
-    output = store_.graph.At(output.node).inputs[0];
-  }
-  return output;
+bool FetchPlan::Computes(const Node& node) const {
+  return node.op != "NoOp" && !IsView(store_.graph, node);
 }
 
 // Output tensors of all steps: views of variables and inputs where the op works in place, else
@@ -123,7 +116,7 @@ Output FetchPlan::BufferOwner(Output output) const {
 void FetchPlan::AssignBuffers(const std::vector<Output>& fetches) {
   std::vector<const Node*> nodes;
   for (const Step& step : steps_) nodes.push_back(step.node);
-  const ValuePlan plan = PlanValues(nodes, task_of_, tasks_, fetches,
+  const ValuePlan plan = PlanValues(store_.graph, nodes, task_of_, tasks_, fetches,
                                     store_.kernels.Backend() == KernelBackend::kFast);
   std::vector<size_t> existing;
   for (const Tensor& buffer : store_.buffers) existing.push_back(buffer.Bytes());
@@ -133,7 +126,8 @@ void FetchPlan::AssignBuffers(const std::vector<Output>& fetches) {
     store_.buffers.emplace_back(Shape{static_cast<int64_t>(floats)});
   }
   for (const auto& [output, value] : plan.value_of) {
-    if (store_.graph.At(output.node).op == "Reshape") continue;  // Connect() makes these views.
+    if (IsView(store_.graph, store_.graph.At(output.node)))
+      continue;  // Connect() makes these views.
     const int buffer = memory.buffer_of[static_cast<size_t>(value)];
     const OutputInfo& info = store_.graph.Info(output);
     StepOf(output.node)
@@ -156,9 +150,10 @@ void FetchPlan::Connect(const std::vector<Output>& fetches) {
     const std::vector<int>& writes = FindOp(step.node->op)->writes;
     if (!writes.empty()) {
       step.outputs.push_back(*step.inputs[static_cast<size_t>(writes[0])]);
-    } else if (step.node->op == "Reshape") {
-      const bool fed = store_.graph.At(BufferOwner(step.node->inputs[0]).node).op == "Placeholder";
-      if (fed) views_.push_back({&step, step.inputs[0]});
+    } else if (IsView(store_.graph, *step.node)) {
+      const Output owner = BufferOwner(store_.graph, step.node->inputs[0]);
+      const bool fed = store_.graph.At(owner.node).op == "Placeholder";
+      if (fed) views_.push_back({&step, step.inputs[0], FirstElement(store_.graph, *step.node)});
       step.outputs.push_back(fed ? Tensor()
                                  : step.inputs[0]->Reshaped(step.node->outputs[0].shape));
     }
@@ -169,7 +164,9 @@ void FetchPlan::Connect(const std::vector<Output>& fetches) {
 
 void FetchPlan::UpdateViews() {
   for (const View& view : views_) {
-    view.reshape->outputs[0] = view.source->Reshaped(view.reshape->node->outputs[0].shape);
+    const OutputInfo& info = view.step->node->outputs[0];
+    view.step->outputs[0] = Tensor::View(info.shape, view.source->Type());
+    view.step->outputs[0].ViewInto(*view.source, view.first);
   }
 }
 

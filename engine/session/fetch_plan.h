@@ -50,13 +50,14 @@ class FetchPlan {
  private:
   struct Step {
     const Node* node = nullptr;
-    Kernel* kernel = nullptr;  // Null for Reshape and NoOp.
+    Kernel* kernel = nullptr;  // Null for views and NoOp.
     std::vector<const Tensor*> inputs;
     std::vector<Tensor> outputs;
   };
-  struct View {  // A Reshape of a placeholder, whose buffer is another in each run.
-    Step* reshape;
+  struct View {  // Of a placeholder, whose buffer is another in each run.
+    Step* step;
     const Tensor* source;
+    int64_t first;  // Element.
   };
 
   void AddSteps(const std::vector<Output>& fetches);
@@ -69,7 +70,7 @@ class FetchPlan {
   Step& StepOf(NodeId node) {
     return steps_[static_cast<size_t>(task_of_[static_cast<size_t>(node)])];
   }
-  Output BufferOwner(Output output) const;
+  bool Computes(const Node& node) const;
   const Tensor* TensorOf(Output output);
   std::vector<OutputInfo> InputInfos(const Node& node) const;
   std::vector<const Tensor*> Constants(const Node& node) const;  // By input.

@@ -7,6 +7,7 @@
 #include "engine/graph/ops.h"
 #include "engine/kernels/kernel.h"
 #include "engine/session/ancestors.h"
+#include "engine/session/views.h"
 
 namespace cosched {
 namespace {
@@ -25,13 +26,15 @@ std::vector<size_t> MayOverwrite(const Node& node) {
 
 class ValuePlanner {
  public:
-  explicit ValuePlanner(const std::vector<int>& task_of) : task_of_(task_of) {}
+  ValuePlanner(const Graph& graph, const std::vector<int>& task_of)
+      : graph_(graph), task_of_(task_of) {}
 
   // Of a node all of whose inputs' values have been added.
   void AddValues(const Node& node) {
-    if (node.op == "Reshape") {
+    if (IsView(graph_, node)) {
       const auto found = value_of_.find(node.inputs[0]);
       if (found != value_of_.end()) value_of_[{node.id, 0}] = found->second;
+      return;
     }
     if (!HasKernel(node.op) || !FindOp(node.op)->writes.empty()) return;
     for (int index = 0; index < static_cast<int>(node.outputs.size()); ++index) {
@@ -106,6 +109,7 @@ class ValuePlanner {
            });
   }
 
+  const Graph& graph_;
   const std::vector<int>& task_of_;
   std::vector<PlannedValue> values_;
   std::vector<int> merged_into_;  // By value; -1: it is its own.
@@ -114,9 +118,10 @@ class ValuePlanner {
 
 }  // namespace
 
-ValuePlan PlanValues(const std::vector<const Node*>& nodes, const std::vector<int>& task_of,
-                     const TaskGraph& tasks, const std::vector<Output>& fetches, bool in_place) {
-  ValuePlanner planner(task_of);
+ValuePlan PlanValues(const Graph& graph, const std::vector<const Node*>& nodes,
+                     const std::vector<int>& task_of, const TaskGraph& tasks,
+                     const std::vector<Output>& fetches, bool in_place) {
+  ValuePlanner planner(graph, task_of);
   for (const Node* node : nodes) planner.AddValues(*node);
   for (const Node* node : nodes) planner.AddUses(*node);
   for (const Output& fetch : fetches) planner.Pin(fetch);

@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-#include "engine/graph/node.h"
+#include "engine/graph/graph.h"
 #include "engine/session/memory_plan.h"
 #include "engine/session/task_graph.h"
 
@@ -20,7 +20,8 @@ struct ValuePlan {
 
 // `nodes`: those of the run in the order of the graph; task_of: by node, as the tasks. in_place:
 // whether kernels may find an input and the output in one place (the reference loops may not).
-ValuePlan PlanValues(const std::vector<const Node*>& nodes, const std::vector<int>& task_of,
-                     const TaskGraph& tasks, const std::vector<Output>& fetches, bool in_place);
+ValuePlan PlanValues(const Graph& graph, const std::vector<const Node*>& nodes,
+                     const std::vector<int>& task_of, const TaskGraph& tasks,
+                     const std::vector<Output>& fetches, bool in_place);
 
 }  // namespace cosched

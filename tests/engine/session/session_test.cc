@@ -99,6 +99,25 @@ TEST_P(SessionTest, ReshapesFollowTheFedBuffer) {
   }
 }
 
+TEST_P(SessionTest, SlicesFollowTheFedBufferAndLeaveItAsItIs) {
+  const Output x = builder_.Reshape(builder_.Placeholder("x", {6}), {3, 2});
+  const Output rows = builder_.Slice(x, {1, 0}, {2, 2});  // Whole rows: a view.
+  const Output column = builder_.Slice(rows, {0, 1}, {2, 1});
+  const Output positive = builder_.Relu(builder_.Slice(rows, {1, 0}, {1, 2}));
+  std::vector<std::string> fetches;
+  for (const Output& fetch : {rows, column, positive})
+    fetches.push_back(graph_.At(fetch.node).name);
+  Session& session = Start();
+  for (float value : {1.0f, 2.0f}) {
+    const Tensor fed = Values({0, -1, value, 3, 4, -5});
+    const std::vector<Tensor> fetched = session.Run({{"x", fed}}, fetches);
+    EXPECT_EQ(FloatsOf(fetched[0]), (Floats{value, 3, 4, -5}));
+    EXPECT_EQ(FloatsOf(fetched[1]), (Floats{3, -5}));
+    EXPECT_EQ(FloatsOf(fetched[2]), (Floats{4, 0}));
+    EXPECT_EQ(FloatsOf(fed), (Floats{0, -1, value, 3, 4, -5}));
+  }
+}
+
 TEST_P(SessionTest, VariablesAreReadBeforeTheyAreWritten) {
   const Output v = builder_.UntrainableVariable("v", Values({4}));
   const Output x = builder_.Placeholder("x", {1});
