@@ -8,6 +8,7 @@
 #include <mutex>
 #include <oneapi/dnnl/dnnl_threadpool.hpp>
 #include <string>
+#include <utility>
 
 #include "engine/kernels/eigen/winograd_transforms.h"
 #include "engine/kernels/onednn/convolution.h"
@@ -29,32 +30,37 @@ const Tensor* InputOf(const KernelContext& context, int input) {
   return input == -1 || index >= context.inputs.size() ? nullptr : context.inputs[index];
 }
 
-// The right sides of the products: memory in oneDNN's layout, and how it is made.
+// The right sides of the products, as stored by TransformFilter: a turned filter maps what columns
+// were to rows.
+memory::desc StoredFilter(const eigen::WinogradFilter& shape, int64_t points) {
+  return shape.turned ? memory::desc({points, shape.columns, shape.rows}, memory::data_type::f32,
+                                     memory::format_tag::acb)
+                      : memory::desc({points, shape.rows, shape.columns}, memory::data_type::f32,
+                                     memory::format_tag::abc);
+}
+
+// The same in the layout that the products want.
 class TransformedFilter : public PackedConstants::Entry {
  public:
-  TransformedFilter(const eigen::WinogradFilter& shape, int tile_size, const memory::desc& layout)
+  // REQUIRES: a CapacityScope.
+  TransformedFilter(const eigen::WinogradFilter& shape, const WinogradTiles& tiles,
+                    const memory::desc& layout)
       : shape_(shape),
-        tile_size_(tile_size),
-        points_((tile_size + 2) * (tile_size + 2)),
+        tile_size_(tiles.size),
+        stored_(StoredFilter(shape, tiles.Points()), CpuEngine(), nullptr),
         packed_(Shape{static_cast<int64_t>(layout.get_size() / sizeof(float))}),
-        memory_(layout, CpuEngine(), packed_.Data()) {}
+        memory_(layout, CpuEngine(), packed_.Data()),
+        reorder_(stored_, memory_) {}
 
   const dnnl::memory& Memory() const { return memory_; }
 
-  void Make(const float* filter, ThreadPools& pools, dnnl::stream* stream) const {
-    const auto bytes = static_cast<size_t>(points_ * shape_.rows * shape_.columns) * sizeof(float);
-    auto* transformed = reinterpret_cast<float*>(pools.Scratch(bytes));
+  void Make(const float* filter, ThreadPools& pools, dnnl::stream* stream) {
+    auto* transformed = reinterpret_cast<float*>(pools.Scratch(stored_.get_desc().get_size()));
     pools.intra().ParallelFor(static_cast<int>(shape_.rows), [&](int row) {
       eigen::TransformFilter(tile_size_, shape_, row, row + 1, filter, transformed);
     });
-    // A turned filter maps what columns were to rows.
-    const memory::desc plain = shape_.turned
-                                   ? memory::desc({points_, shape_.columns, shape_.rows},
-                                                  memory::data_type::f32, memory::format_tag::acb)
-                                   : memory::desc({points_, shape_.rows, shape_.columns},
-                                                  memory::data_type::f32, memory::format_tag::abc);
-    dnnl::memory from(plain, CpuEngine(), transformed), to = memory_;
-    dnnl::reorder(from, to).execute(*stream, from, to);
+    stored_.set_data_handle(transformed);
+    reorder_.execute(*stream, stored_, memory_);
   }
 
   // In the first step, where the pool's workers take part.
@@ -66,9 +72,10 @@ class TransformedFilter : public PackedConstants::Entry {
  private:
   const eigen::WinogradFilter shape_;
   const int tile_size_;
-  const int64_t points_;
+  dnnl::memory stored_;
   Tensor packed_;
   dnnl::memory memory_;
+  dnnl::reorder reorder_;
   std::once_flag made_;
 };
 
@@ -103,7 +110,7 @@ class WinogradConvolution : public Kernel {
       entry = &spec.packed->At(constant->Data(), "winograd" + std::to_string(tile_size) +
                                                      std::string(blob.begin(), blob.end()));
     }
-    if (!*entry) *entry = std::make_shared<TransformedFilter>(shape, tile_size, layout);
+    if (!*entry) *entry = std::make_shared<TransformedFilter>(shape, tiles_, layout);
     filter_ = std::static_pointer_cast<TransformedFilter>(*entry);
   }
 
