@@ -38,8 +38,10 @@ EngineRun::EngineRun(const EngineCell& cell, const Topology& topology) {
     // Gone before the first step: weights are packed then, and a model file would keep them, too.
     const std::shared_ptr<const ModelInfo> model = OpenModel(cell.model);
     program_ = std::make_unique<ModelProgram>(
-        *model, ProgramSettings{
-                    .mode = cell.mode, .batch = cell.batch, .session = OptionsOf(cell, topology)});
+        *model, ProgramSettings{.mode = cell.mode,
+                                .batch = cell.batch,
+                                .precision = cell.precision,
+                                .session = OptionsOf(cell, topology)});
     feeds_ = RandomBatch(*model, cell.mode, cell.batch, program_->Rows());
   }
   program_->session().Resize(cell.cores, cell.split);

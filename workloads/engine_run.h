@@ -20,6 +20,7 @@ namespace cosched {
 struct EngineCell {
   std::string model;
   Mode mode = Mode::kInfer;
+  Precision precision = Precision::kFloat;
   int batch = 1;
   CpuSet cores;
   Split split;

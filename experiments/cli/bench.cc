@@ -26,6 +26,7 @@ struct BenchArguments {
   std::vector<std::string> batches = {"1"};
   std::vector<std::string> threads;
   std::string mode = "infer";
+  std::vector<std::string> precisions = {"f32"};
   std::string inter = "1";
   std::string repetitions = "5";
   std::string seconds = "1";
@@ -66,6 +67,15 @@ CpuSet FirstCores(const Topology& topology, int count) {
   return cores;
 }
 
+Precision ReadPrecision(const std::string& text) {
+  Precision precision = Precision::kFloat;
+  if (!ParsePrecision(text, &precision)) Refuse("--precision", text, "f32 or bf16");
+  const std::string problem = PrecisionProblem(precision);
+  if (problem.empty()) return precision;
+  throw InputError(
+      {.file = "command line", .key = "--precision", .problem = problem, .allowed = "f32"});
+}
+
 std::vector<EngineCell> Cells(const BenchArguments& arguments, const Topology& topology) {
   constexpr int kLargestBatch = 65536;
   const int machine = topology.Cpus().Count();
@@ -86,7 +96,10 @@ std::vector<EngineCell> Cells(const BenchArguments& arguments, const Topology& t
         cell.cores = FirstCores(topology, Parse("--threads", count, 1, machine));
         cell.split.inter = Parse("--inter", arguments.inter, 1, cell.cores.Count());
         cell.split.intra = cell.cores.Count();
-        cells.push_back(cell);
+        for (const std::string& precision : arguments.precisions) {
+          cell.precision = ReadPrecision(precision);
+          cells.push_back(cell);
+        }
       }
     }
   }
@@ -99,7 +112,7 @@ int BenchEngine(const BenchArguments& arguments) {
   options.cells = Cells(arguments, topology);
   if (arguments.interactive) {
     if (options.cells.size() != 1) {
-      Refuse("--interactive", "", "one --model, one --batch and one --threads");
+      Refuse("--interactive", "", "one --model, one --batch, one --threads and one --precision");
     }
     return RunBenchWorker(options.cells.front(), topology);
   }
@@ -173,6 +186,7 @@ void AddBenchCommand(CLI::App& app, int* exit_code) {
   list("--batch", &arguments->batches, "Images a step; default: 1");
   list("--threads", &arguments->threads, "Cores, one thread on each; default: all");
   engine->add_option("--mode", arguments->mode, "infer or train")->capture_default_str();
+  list("--precision", &arguments->precisions, "Of images: f32 or bf16; default: f32");
   engine->add_option("--inter", arguments->inter, "Nodes that may run at once")
       ->capture_default_str();
   engine

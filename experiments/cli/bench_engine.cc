@@ -69,7 +69,7 @@ Json CellRow(const EngineCell& cell, const EngineSpeed& speed) {
   const double step = Median(speed.step_seconds);
   Json row = {{"model", cell.model},
               {"mode", ToString(cell.mode)},
-              {"precision", "f32"},
+              {"precision", ToString(cell.precision)},
               {"batch", cell.batch},
               {"threads", cell.cores.Count()},
               {"inter", cell.split.inter},
@@ -144,13 +144,14 @@ class Report {
 
   void AddLine(const Json& row) {
     if (!std::exchange(begun_, true)) {
-      fmt::print("{:<24} {:<5} {:>5} {:>7} {:>11}", "model", "mode", "batch", "threads",
-                 "inter x intra");
+      fmt::print("{:<24} {:<5} {:<9} {:>5} {:>7} {:>11}", "model", "mode", "precision", "batch",
+                 "threads", "inter x intra");
       for (const Column& column : kColumns) fmt::print(" {:>{}}", column.title, column.width);
       fmt::print("\n");
     }
-    fmt::print("{:<24} {:<5} {:>5} {:>7} {:>13}", row["model"].get<std::string>(),
-               row["mode"].get<std::string>(), row["batch"].get<int>(), row["threads"].get<int>(),
+    fmt::print("{:<24} {:<5} {:<9} {:>5} {:>7} {:>13}", row["model"].get<std::string>(),
+               row["mode"].get<std::string>(), row["precision"].get<std::string>(),
+               row["batch"].get<int>(), row["threads"].get<int>(),
                fmt::format("{}x{}", row["inter"].get<int>(), row["intra"].get<int>()));
     for (const Column& column : kColumns) {
       const std::string text =
@@ -182,7 +183,7 @@ class Report {
   bool begun_ = false;
 };
 
-// This machine's peak by number of threads, each measured when it is first asked for.
+// This machine's peak in f32 by number of threads, each measured when it is first asked for.
 class Peaks {
  public:
   Peaks(double seconds, const Topology& topology) : seconds_(seconds), topology_(topology) {}
@@ -211,7 +212,8 @@ int RunBenchEngine(const BenchEngineOptions& options, const Topology& topology) 
   Report report(options);
   int exit_code = 0;
   for (const EngineCell& cell : options.cells) {
-    const double peak = options.peak_seconds > 0 ? peaks.Of(cell.cores) : 0;
+    const bool has_peak = options.peak_seconds > 0 && cell.precision == Precision::kFloat;
+    const double peak = has_peak ? peaks.Of(cell.cores) : 0;
     const ChildOutcome outcome = RunInChild([&] { return MeasureCell(cell, options, topology); });
     if (outcome.exit_code != 0) {
       if (outcome.exit_code < 0)
@@ -221,7 +223,7 @@ int RunBenchEngine(const BenchEngineOptions& options, const Topology& topology) 
       continue;
     }
     Json row = Json::parse(outcome.text);
-    if (options.peak_seconds > 0) {  // null where it could not be measured.
+    if (options.peak_seconds > 0) {  // null where it was not or could not be measured.
       row["peak_gflop_per_s"] = peak > 0 ? Json(peak / 1e9) : Json();
       row["share_of_peak"] =
           peak > 0 ? Json(row["gflop_per_s"].get<double>() * 1e9 / peak) : Json();

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/kernels/kernel.h"
 #include "tests/experiments/cli_fixture.h"
 
 namespace cosched {
@@ -76,6 +77,19 @@ TEST_F(BenchCliTest, SpeedOnlyLeavesOutWhatLimitsIt) {
   EXPECT_FALSE(rows[0].contains("share_of_kernels"));
 }
 
+TEST_F(BenchCliTest, PrecisionsBesideEachOther) {
+  if (!CpuHasBFloat16()) {
+    ExpectRefused({"bench", "engine", "--precision", "bf16"}, {"--precision", "bf16", "f32"});
+    return;
+  }
+  const std::vector<Json> rows = Rows({"--model", "lenet5", "--precision", "f32", "bf16"});
+  ASSERT_EQ(rows.size(), 2);
+  EXPECT_EQ(rows[0]["precision"], "f32");
+  EXPECT_EQ(rows[1]["precision"], "bf16");
+  EXPECT_GT(rows[1]["images_per_s"], 0);
+  EXPECT_TRUE(rows[1]["peak_gflop_per_s"].is_null());  // Only measured in f32.
+}
+
 TEST_F(BenchCliTest, TheGridHasEachSplitOnceAndTheChoiceIsOneOfThem) {
   const std::vector<Json> rows = Rows({"--model", "lenet5", "--threads", "1", "--split-grid"});
   ASSERT_EQ(rows.size(), 4);  // On one core there is one split.
@@ -92,6 +106,7 @@ TEST_F(BenchCliTest, RefusesBadInput) {
   ExpectRefused({"bench", "engine", "--model", "lenet6"}, {"lenet6", "allowed", "lenet5"});
   ExpectRefused({"bench", "engine", "--batch", "1,x"}, {"--batch", "\"x\"", "1 to"});
   ExpectRefused({"bench", "engine", "--threads", "100000"}, {"--threads", "100000"});
+  ExpectRefused({"bench", "engine", "--precision", "f16"}, {"--precision", "f16", "f32 or bf16"});
   ExpectRefused({"bench", "engine", "--mode", "serve"}, {"--mode", "infer or train"});
 }
 
