@@ -31,6 +31,14 @@ TEST(InputErrorTest, LeavesOutWhatDoesNotApply) {
   EXPECT_EQ(InputError(Details("a.toml", 3, "k", "")).details().line, 3);
 }
 
+// A file's names are quoted, whatever they are.
+TEST(InputErrorTest, IsOneLineOfBoundedLength) {
+  EXPECT_STREQ(InputError({.file = "f", .problem = "\x1b[2J\nb\x7f"}).what(),
+               "f: \\x1b[2J\\x0ab\\x7f");
+  EXPECT_STREQ(InputError({.problem = "größer"}).what(), "größer");
+  EXPECT_LT(std::string(InputError({.problem = std::string(5'000'000, 'n')}).what()).size(), 3000u);
+}
+
 TEST(SplitTest, ElasticityTextGoesBothWays) {
   for (Elasticity elasticity :
        {Elasticity::kRigid, Elasticity::kMoldable, Elasticity::kMalleable}) {
