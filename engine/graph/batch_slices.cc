@@ -13,8 +13,17 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
+// Of all slices together: beyond these, what slices save is less than their nodes take to prepare.
+constexpr int64_t kMostSlicedNodes = 1 << 14;
+
 int64_t Bytes(const OutputInfo& info) {
   return info.shape.Elements() * static_cast<int64_t>(SizeOf(info.type));
+}
+
+// A constant that is the same for all images of this shape: it has no batch of its own.
+bool IsForAllImages(const Graph& graph, Output input, const Shape& images) {
+  const Shape& shape = graph.Info(input).shape;
+  return graph.At(input.node).op == "Const" && (shape.Rank() < images.Rank() || shape[0] == 1);
 }
 
 // Ops that compute each image (the first dimension) by itself, from images and constants.
@@ -22,12 +31,21 @@ bool WorksByImage(const Graph& graph, const Node& node) {
   constexpr std::string_view kAlways[] = {
       "_FusedConv2D", "_FusedScale", "Conv2D", "BiasAdd", "MaxPool",   "AvgPool",
       "LRN",          "Relu",        "Relu6",  "Sigmoid", "HardSwish", "ClipByValue"};
-  if (std::find(std::begin(kAlways), std::end(kAlways), node.op) != std::end(kAlways)) return true;
   const Shape& output = node.outputs[0].shape;
-  if (node.op == "ConcatV2") return GetAttribute<int64_t>(node, "axis") > 0;
+  const auto is_constant = [&](Output input) { return graph.At(input.node).op == "Const"; };
+  // What it adds to its own sums.
+  if (node.op == "_FusedConv2D" && node.inputs.size() == 4 && is_constant(node.inputs[3])) {
+    return false;
+  }
+  if (std::find(std::begin(kAlways), std::end(kAlways), node.op) != std::end(kAlways)) return true;
+  if (node.op == "ConcatV2") {
+    return GetAttribute<int64_t>(node, "axis") > 0 &&
+           std::none_of(node.inputs.begin(), node.inputs.end(), is_constant);
+  }
   if (node.op == "AddV2" || node.op == "Mul") {
     return std::all_of(node.inputs.begin(), node.inputs.end(), [&](Output input) {
-      return graph.At(input.node).op == "Const" || graph.Info(input).shape == output;
+      return is_constant(input) ? IsForAllImages(graph, input, output)
+                                : graph.Info(input).shape == output;
     });
   }
   if (node.op == "Mean") return GetAttribute<Ints>(node, "axes") == Ints{1, 2};
@@ -38,9 +56,10 @@ bool WorksByImage(const Graph& graph, const Node& node) {
 class Slicer {
  public:
   Slicer(const Graph& graph, NodeId images, const std::vector<Output>& fetches,
-         const BatchSlicing& slicing)
+         const BatchSlicing& slicing, int64_t most_nodes)
       : graph_(graph),
         slicing_(slicing),
+        most_nodes_(most_nodes),
         inside_(static_cast<size_t>(graph.Size()), false),
         images_(images),
         batch_(graph.At(images).outputs[0].shape[0]) {
@@ -50,6 +69,9 @@ class Slicer {
   }
 
   bool Worthwhile() const { return slice_ < batch_ && !boundary_.empty(); }
+  int64_t Nodes() const {
+    return batch_ / slice_ * std::count(inside_.begin(), inside_.end(), true);
+  }
 
   void Emit(Graph* result) {
     for (const Node& node : graph_.Nodes()) {
@@ -87,9 +109,10 @@ class Slicer {
   }
 
   int64_t SliceSize() const {
-    int64_t most = 1;
+    int64_t most = 1, nodes = 0;
     for (const Node& node : graph_.Nodes()) {
       if (!IsInside(node.id)) continue;
+      ++nodes;
       int64_t bytes = Bytes(node.outputs[0]);
       for (const Output& input : node.inputs) {
         if (graph_.At(input.node).op != "Const") bytes += Bytes(graph_.Info(input));
@@ -98,10 +121,10 @@ class Slicer {
     }
     const int64_t wanted = std::max<int64_t>(slicing_.bytes / most, 1) * slicing_.intra;
     const int64_t side_by_side = std::max<int64_t>(batch_ / slicing_.inter, 1);
-    for (int64_t size = std::min(wanted, side_by_side); size > 1; --size) {
-      if (batch_ % size == 0) return size;
-    }
-    return 1;
+    int64_t size = std::min(wanted, side_by_side);
+    while (batch_ % size != 0) --size;
+    // A large prime number of images would be as many slices.
+    return batch_ / size <= most_nodes_ / std::max<int64_t>(nodes, 1) ? size : batch_;
   }
 
   // Nodes of the region that somebody outside of it reads.
@@ -164,6 +187,7 @@ class Slicer {
 
   const Graph& graph_;
   const BatchSlicing slicing_;
+  const int64_t most_nodes_;
   std::vector<bool> inside_;  // By node: in the region that works by image.
   const NodeId images_;
   const int64_t batch_;
@@ -182,11 +206,13 @@ Graph SliceBatches(Graph graph, const std::vector<std::string>& fetches,
     const bool images = node.op == "Placeholder" && node.outputs[0].shape.Rank() == 4;
     if (images) placeholders.push_back(node.name);
   }
+  int64_t nodes_left = kMostSlicedNodes;
   for (const std::string& name : placeholders) {
     std::vector<Output> outputs;
     for (const std::string& fetch : fetches) outputs.push_back(ParseFetch(graph, fetch));
-    Slicer slicer(graph, graph.Find(name), outputs, slicing);
+    Slicer slicer(graph, graph.Find(name), outputs, slicing, nodes_left);
     if (!slicer.Worthwhile()) continue;
+    nodes_left -= slicer.Nodes();
     Graph sliced;
     slicer.Emit(&sliced);
     graph = std::move(sliced);

@@ -1,12 +1,20 @@
 #include "engine/graph/rewriter.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace cosched {
+namespace {
+
+constexpr size_t kSeveral = 2;
+
+}  // namespace
 
 GraphRewriter::GraphRewriter(const Graph& graph, const std::vector<Output>& fetches)
-    : nodes_(graph.Nodes()), fetches_(fetches) {
-  CountUses();
+    : nodes_(graph.Nodes()), uses_(nodes_.size()) {
+  // A fetch counts as uses by the fetched node itself, which are never taken back.
+  for (const Output& fetch : fetches) Count(fetch, kSeveral, fetch.node, /*used=*/true);
+  CountInputs({}, /*used=*/true);
 }
 
 const Tensor* GraphRewriter::Constant(Output output) {
@@ -29,50 +37,45 @@ Output GraphRewriter::AddConstant(const std::string& name, Tensor value) {
 void GraphRewriter::Become(NodeId id, std::string op, std::vector<Output> inputs,
                            std::map<std::string, Attribute> attributes) {
   Node& node = At(id);
+  Node before;
+  before.id = id;
+  before.control_inputs = node.control_inputs;
+  before.inputs = std::exchange(node.inputs, std::move(inputs));
   node.op = std::move(op);
-  node.inputs = std::move(inputs);
   node.attributes = std::move(attributes);
-  CountUses();
+  if (!IsNeeded(id)) return;
+  CountInputs(node, /*used=*/true);  // First, so that what is read as before stays needed.
+  CountInputs(before, /*used=*/false);
 }
 
-std::vector<bool> GraphRewriter::Needed() const {
-  std::vector<bool> needed(nodes_.size(), false);
-  std::vector<NodeId> open;
-  const auto need = [&](NodeId id) {
-    if (needed[static_cast<size_t>(id)]) return;
-    needed[static_cast<size_t>(id)] = true;
-    open.push_back(id);
-  };
-  for (const Output& fetch : fetches_) need(fetch.node);
-  while (!open.empty()) {
-    const Node& node = nodes_[static_cast<size_t>(open.back())];
-    open.pop_back();
-    for (const Output& input : node.inputs) need(input.node);
-    for (NodeId control : node.control_inputs) need(control);
+void GraphRewriter::CountInputs(const Node& node, bool used) {
+  CountEdges(node, used);
+  while (!changed_.empty()) {
+    const NodeId next = changed_.back();
+    changed_.pop_back();
+    CountEdges(At(next), used);
   }
-  return needed;
 }
 
-void GraphRewriter::CountUses() {
-  constexpr int kSeveral = 2;
-  const std::vector<bool> needed = Needed();
-  uses_.assign(nodes_.size(), {});
-  const auto use = [this](Output output, int count, NodeId user) {
-    Uses& uses = uses_[static_cast<size_t>(output.node)];
-    uses.total += output.index == 0 ? count : kSeveral;
-    uses.other = uses.other || output.index > 0;
-    uses.last = user;
-  };
-  for (const Node& node : nodes_) {
-    if (!needed[static_cast<size_t>(node.id)]) continue;
-    for (const Output& input : node.inputs) use(input, 1, node.id);
-    for (NodeId control : node.control_inputs) use({control, 0}, kSeveral, node.id);
+void GraphRewriter::CountEdges(const Node& node, bool used) {
+  for (const Output& input : node.inputs) Count(input, 1, node.id, used);
+  for (NodeId control : node.control_inputs) Count({control, 0}, kSeveral, node.id, used);
+}
+
+void GraphRewriter::Count(Output output, size_t uses, NodeId user, bool used) {
+  std::vector<NodeId>& users = UsesOf(output.node).users;
+  const bool was_needed = !users.empty();
+  const size_t times = output.index == 0 ? uses : kSeveral;
+  if (used) {
+    users.insert(users.end(), times, user);
+  } else {
+    for (size_t i = 0; i < times; ++i) users.erase(std::find(users.begin(), users.end(), user));
   }
-  for (const Output& fetch : fetches_) use(fetch, kSeveral, fetch.node);
+  if (output.index > 0) UsesOf(output.node).of_others += used ? 1 : -1;
+  if (users.empty() == was_needed) changed_.push_back(output.node);
 }
 
 void GraphRewriter::Emit(Graph* result) const {
-  const std::vector<bool> needed = Needed();
   std::vector<NodeId> new_id(nodes_.size(), -1);
   const auto emit = [&](const Node& node) {
     std::vector<Output> inputs;
@@ -87,10 +90,10 @@ void GraphRewriter::Emit(Graph* result) const {
   // Constants first: those that were added have higher ids than their users. Names of other nodes
   // come before those of new constants.
   for (const Node& node : nodes_) {
-    if (needed[static_cast<size_t>(node.id)] && node.op == "Const") emit(node);
+    if (IsNeeded(node.id) && node.op == "Const") emit(node);
   }
   for (const Node& node : nodes_) {
-    if (needed[static_cast<size_t>(node.id)] && node.op != "Const") emit(node);
+    if (IsNeeded(node.id) && node.op != "Const") emit(node);
   }
 }
 

@@ -21,10 +21,10 @@ class GraphRewriter {
   const OutputInfo& Info(Output output) { return At(output.node).outputs[size_t(output.index)]; }
 
   // Its output 0 is read once, by a node that is still needed, and nothing else of it is used.
-  bool HasOneUse(NodeId id) const { return uses_[static_cast<size_t>(id)].total == 1; }
+  bool HasOneUse(NodeId id) const { return UsesOf(id).users.size() == 1; }
   // REQUIRES: HasOneUse(id).
-  const Node& User(NodeId id) { return At(uses_[static_cast<size_t>(id)].last); }
-  bool UsesOtherOutputs(NodeId id) const { return uses_[static_cast<size_t>(id)].other; }
+  const Node& User(NodeId id) { return At(UsesOf(id).users.front()); }
+  bool UsesOtherOutputs(NodeId id) const { return UsesOf(id).of_others > 0; }
   // The value, or null if the output is no Const.
   const Tensor* Constant(Output output);
   // A new Const; the name is made unique.
@@ -37,17 +37,25 @@ class GraphRewriter {
   void Emit(Graph* result) const;
 
  private:
+  // Kept up to date as nodes change, since a graph may have tens of thousands of both.
   struct Uses {
-    int total = 0;  // Of output 0; other outputs, control edges and fetches count as several.
-    bool other = false;
-    NodeId last = -1;
+    // Of output 0, once for each use by a needed node; other outputs, control edges and fetches
+    // count as several. Empty: the node is not needed.
+    std::vector<NodeId> users;
+    int of_others = 0;  // Of outputs but the first.
   };
-  void CountUses();
-  std::vector<bool> Needed() const;
+  Uses& UsesOf(NodeId id) { return uses_[static_cast<size_t>(id)]; }
+  const Uses& UsesOf(NodeId id) const { return uses_[static_cast<size_t>(id)]; }
+  bool IsNeeded(NodeId id) const { return !UsesOf(id).users.empty(); }
+  // That the node reads its inputs counts from now on, or does not any more; so do those of nodes
+  // that are needed, or not, because of it.
+  void CountInputs(const Node& node, bool used);
+  void CountEdges(const Node& node, bool used);
+  void Count(Output output, size_t uses, NodeId user, bool used);
 
   std::vector<Node> nodes_;
-  std::vector<Output> fetches_;
   std::vector<Uses> uses_;
+  std::vector<NodeId> changed_;  // Needed now, or no more: their inputs are to be counted.
 };
 
 }  // namespace cosched

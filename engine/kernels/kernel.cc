@@ -1,8 +1,11 @@
 #include "engine/kernels/kernel.h"
 
 #include <algorithm>
+#include <exception>
+#include <string>
 
 #include "engine/base/check.h"
+#include "engine/graph/shape_inference.h"
 #include "engine/kernels/batch_pieces.h"
 #include "engine/kernels/factories.h"
 #include "engine/kernels/reference/in_floats.h"
@@ -103,7 +106,12 @@ std::unique_ptr<Kernel> CreateKernel(const KernelSpec& spec, KernelBackend backe
   const Entry* entry = Find(spec.node.op);
   CHECK(entry != nullptr) << "node " << spec.node.name << ": no kernel for op " << spec.node.op;
   if (backend == KernelBackend::kReference) return reference::InFloats(spec, entry->reference);
-  return IsOverTheBatch(spec.node) ? entry->fast(spec) : InBatches(spec, entry->rule, entry->fast);
+  try {
+    return IsOverTheBatch(spec.node) ? entry->fast(spec)
+                                     : InBatches(spec, entry->rule, entry->fast);
+  } catch (const std::exception& error) {  // Of a library, for sizes that it does not take.
+    FailNode(spec.node, std::string("this machine has no kernel for its sizes: ") + error.what());
+  }
 }
 
 bool HasKernel(std::string_view op) { return Find(op) != nullptr; }

@@ -1,10 +1,13 @@
 #include "engine/session/fetch_plan.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/base/check.h"
+#include "engine/base/memory.h"
 #include "engine/graph/fetch.h"
 #include "engine/graph/ops.h"
+#include "engine/graph/shape_inference.h"
 #include "engine/pool/thread_pools.h"
 #include "engine/session/cost.h"
 #include "engine/session/memory_plan.h"
@@ -67,13 +70,13 @@ void FetchPlan::AddSteps(const std::vector<Output>& fetches) {
 
 void FetchPlan::FindKernels() {
   const Ancestors before(tasks_);
-  KernelStore::Uses uses;
+  store_.kernels.BeginPlan();
   for (size_t task = 0; task < steps_.size(); ++task) {
     const Node& node = *steps_[task].node;
     if (!Computes(node)) continue;
     steps_[task].kernel = store_.kernels.For(
         {node, InputInfos(node), store_.pools, store_.piece_time, Constants(node)},
-        static_cast<int>(task), before, &uses);
+        static_cast<int>(task), before);
   }
 }
 
@@ -111,6 +114,27 @@ bool FetchPlan::Computes(const Node& node) const {
   return node.op != "NoOp" && !IsView(store_.graph, node);
 }
 
+// Refuses what the system would end the process for, naming the node with the largest value.
+void FetchPlan::RequireMemory(const ValuePlan& values, const MemoryPlan& memory) const {
+  constexpr double kShare = 0.9;  // Of what is there: kernels need some memory, too.
+  double bytes = 0;
+  for (size_t i = store_.buffers.size(); i < memory.buffer_bytes.size(); ++i) {
+    bytes += static_cast<double>(memory.buffer_bytes[i]);
+  }
+  const double most = kShare * static_cast<double>(AvailableMemory());
+  if (bytes <= most) return;
+  const auto size_of = [&](const auto& entry) {
+    return values.values[static_cast<size_t>(entry.second)].bytes;
+  };
+  const auto largest =
+      std::max_element(values.value_of.begin(), values.value_of.end(),
+                       [&](const auto& a, const auto& b) { return size_of(a) < size_of(b); });
+  FailNode(store_.graph.At(largest->first.node),
+           "its result takes " + std::to_string(size_of(*largest)) +
+               " bytes, the largest of values that take " + std::to_string(std::llround(bytes)),
+           std::to_string(std::llround(most)) + " bytes, most of what this machine has left");
+}
+
 // Output tensors of all steps: views of variables and inputs where the op works in place, else
 // memory from the store.
 void FetchPlan::AssignBuffers(const std::vector<Output>& fetches) {
@@ -121,6 +145,7 @@ void FetchPlan::AssignBuffers(const std::vector<Output>& fetches) {
   std::vector<size_t> existing;
   for (const Tensor& buffer : store_.buffers) existing.push_back(buffer.Bytes());
   const MemoryPlan memory = PlanMemory(tasks_, plan.values, existing);
+  RequireMemory(plan, memory);
   for (size_t i = store_.buffers.size(); i < memory.buffer_bytes.size(); ++i) {
     const size_t floats = (memory.buffer_bytes[i] + sizeof(float) - 1) / sizeof(float);
     store_.buffers.emplace_back(Shape{static_cast<int64_t>(floats)});

@@ -19,6 +19,9 @@
 
 namespace cosched {
 
+struct MemoryPlan;
+struct ValuePlan;
+
 // What all plans of a session share; only one of them runs at a time.
 struct SessionStore {
   const Graph& graph;
@@ -64,6 +67,7 @@ class FetchPlan {
   void AddEdges();
   void FindKernels();
   void AssignBuffers(const std::vector<Output>& fetches);
+  void RequireMemory(const ValuePlan& values, const MemoryPlan& memory) const;
   void Connect(const std::vector<Output>& fetches);
   void FreeConstants(const std::vector<Output>& fetches);
 

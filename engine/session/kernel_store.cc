@@ -66,18 +66,18 @@ std::string KeyOf(const KernelSpec& spec) {
 
 }  // namespace
 
-Kernel* KernelStore::For(KernelSpec spec, int task, const Ancestors& before, Uses* uses) {
-  std::vector<std::unique_ptr<Kernel>>& equal = kernels_[KeyOf(spec)];
-  auto found = std::find_if(equal.begin(), equal.end(), [&](const auto& kernel) {
-    const auto use = uses->find(kernel.get());
-    return use == uses->end() || before.IsBefore(use->second, task);
+Kernel* KernelStore::For(KernelSpec spec, int task, const Ancestors& before) {
+  std::vector<Entry>& equal = kernels_[KeyOf(spec)];
+  auto found = std::find_if(equal.begin(), equal.end(), [&](const Entry& entry) {
+    return entry.plan != plan_ || before.IsBefore(entry.task, task);
   });
   if (found == equal.end()) {
     spec.packed = &packed_constants_;
-    found = equal.insert(found, CreateKernel(spec, backend_));
+    found = equal.insert(found, {.kernel = CreateKernel(spec, backend_)});
   }
-  (*uses)[found->get()] = task;
-  return found->get();
+  found->plan = plan_;
+  found->task = task;
+  return found->kernel.get();
 }
 
 }  // namespace cosched

@@ -20,16 +20,22 @@ class KernelStore {
 
   KernelBackend Backend() const { return backend_; }
 
-  // Of one plan: for each kernel that it has already, the last of its tasks.
-  using Uses = std::map<const Kernel*, int>;
-
-  // spec.packed is filled in. Plans run one at a time, so only tasks of this one have to be ordered
-  // for sharing; `tasks` come in an order of the graph.
-  Kernel* For(KernelSpec spec, int task, const Ancestors& before, Uses* uses);
+  // Before the first task of a plan. Plans run one at a time, so only tasks of one plan have to be
+  // ordered for sharing.
+  void BeginPlan() { ++plan_; }
+  // spec.packed is filled in. Tasks come in an order of the graph.
+  Kernel* For(KernelSpec spec, int task, const Ancestors& before);
 
  private:
+  struct Entry {
+    std::unique_ptr<Kernel> kernel;
+    int plan = 0;   // The last one that uses it,
+    int task = -1;  // and its last task there.
+  };
+
   const KernelBackend backend_;
-  std::map<std::string, std::vector<std::unique_ptr<Kernel>>> kernels_;  // By what they compute.
+  int plan_ = 0;
+  std::map<std::string, std::vector<Entry>> kernels_;  // By what they compute.
   PackedConstants packed_constants_;
 };
 

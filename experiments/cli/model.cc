@@ -9,9 +9,11 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/base/error.h"
+#include "engine/base/memory.h"
 #include "engine/base/random.h"
 #include "engine/graph/optimizer.h"
 #include "engine/session/session.h"
@@ -82,6 +84,14 @@ Feeds FeedsOf(const OpenedNetwork& network, const std::vector<std::string>& file
     Refuse("--input", fmt::format("{} files", files.size()),
            fmt::format("{}, one for each input, or none", network.inputs.size()));
   }
+  double bytes = 0;
+  for (const ModelFile::Interface& input : network.inputs) {
+    bytes += sizeof(float) * static_cast<double>(input.shape.Elements());
+  }
+  if (const auto most = static_cast<double>(AvailableMemory()) / 2; bytes > most) {
+    Refuse("--batch", fmt::format("the inputs would take {:.0f} bytes", bytes),
+           fmt::format("{:.0f} bytes, half of what this machine has left", most));
+  }
   Feeds feeds;
   for (size_t i = 0; i < network.inputs.size(); ++i) {
     const ModelFile::Interface& input = network.inputs[i];
@@ -116,7 +126,7 @@ Difference Compare(const Tensor& result, const Tensor& reference) {
   return difference;
 }
 
-std::vector<Tensor> RunNetwork(OpenedNetwork* network, const Feeds& feeds,
+std::vector<Tensor> RunNetwork(OpenedNetwork* network, Feeds feeds,
                                const ModelRunArguments& arguments) {
   std::vector<std::string> fetches;
   for (const ModelFile::Built& output : network->outputs) {
@@ -130,8 +140,12 @@ std::vector<Tensor> RunNetwork(OpenedNetwork* network, const Feeds& feeds,
     graph = &optimised;
   }
   graph->Build();
-  Session session(*graph, {.intra_op_parallelism_threads = arguments.threads});
-  std::vector<Tensor> results = session.Run(feeds, fetches);
+  std::vector<Tensor> results;
+  {
+    Session session(*graph, {.intra_op_parallelism_threads = arguments.threads});
+    results = session.Run(feeds, fetches);
+  }
+  feeds.clear();  // With the session, which is gone, for the memory of what follows.
   for (size_t i = 0; i < results.size(); ++i) {
     if (network->outputs[i].interface.channels_first) results[i] = Swapped(results[i], false);
   }
@@ -174,8 +188,14 @@ int RunModel(const ModelRunArguments& arguments) {
     Refuse(option, fmt::format("{} files", files->size()),
            fmt::format("{} at most, one for each output", network.outputs.size()));
   }
-  const Feeds feeds = FeedsOf(network, arguments.input);
-  const std::vector<Tensor> results = RunNetwork(&network, feeds, arguments);
+  std::vector<Tensor> results;
+  try {
+    results = RunNetwork(&network, FeedsOf(network, arguments.input), arguments);
+  } catch (const InputError& error) {
+    InputErrorDetails details = error.details();
+    if (details.file.empty()) details.file = arguments.model;  // Of a node, to which file it is.
+    throw InputError(std::move(details));
+  }
   return Report(network, results, arguments) ? 0 : kDiffers;
 }
 

@@ -100,5 +100,29 @@ TEST(BatchSlicesTest, AFetchedNodeOfTheSlicesIsWhole) {
   EXPECT_EQ(sliced.Info({sliced.Find("Relu"), 0}).shape, (Shape{kBatch, 4, 4, 1}));
 }
 
+// A slice of each would need its part of the constant.
+TEST(BatchSlicesTest, ConstantsWithABatchAreNotForSlices) {
+  Graph graph;
+  GraphBuilder builder(&graph);
+  const Output images = builder.Placeholder("images", {kBatch, 4, 4, 1});
+  const Output added = builder.AddV2(images, builder.Const("c", Tensor({kBatch, 4, 4, 1})));
+  const Output joined = builder.ConcatV2({added, builder.Const("d", Tensor({kBatch, 4, 4, 2}))}, 3);
+  const Output sum = builder.AddV2(joined, builder.Const("e", Tensor({1, 4, 4, 3})));
+  const std::string fetch = graph.At(sum.node).name;
+  const Graph sliced = SliceBatches(graph, {fetch}, {.bytes = 1});
+  EXPECT_EQ(Count(sliced, "Slice"), 0);
+  EXPECT_EQ(sliced.Info({sliced.Find(fetch), 0}).shape, (Shape{kBatch, 4, 4, 3}));
+}
+
+// Its only divisors are 1 and itself: slices of an image each, or none.
+TEST(BatchSlicesTest, ALargePrimeNumberOfImagesStaysWhole) {
+  constexpr int64_t kPrime = 65521;
+  Graph graph;
+  GraphBuilder builder(&graph);
+  const Output images = builder.Placeholder("images", {kPrime, 4, 4, 1});
+  const std::string fetch = graph.At(builder.Relu(images).node).name;
+  EXPECT_EQ(Count(SliceBatches(graph, {fetch}, {.bytes = 2 * kBytesOfImage}), "Relu"), 1);
+}
+
 }  // namespace
 }  // namespace cosched
