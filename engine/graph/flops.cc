@@ -1,5 +1,7 @@
 #include "engine/graph/flops.h"
 
+#include <algorithm>
+
 namespace cosched {
 namespace {
 
@@ -27,6 +29,23 @@ double Flops(const Node& node, const std::vector<OutputInfo>& inputs) {
     return 2 * Elements(node.outputs[0].shape) * static_cast<double>(inner);
   }
   return 0;
+}
+
+double ElementsRead(const Node& node, const std::vector<OutputInfo>& inputs) {
+  if (node.op == "MaxPool" || node.op == "AvgPool") {
+    const auto& window = GetAttribute<std::vector<int64_t>>(node, "ksize");
+    const Shape& image = inputs[0].shape;
+    // Not what lies on padding.
+    return Elements(node.outputs[0].shape) *
+           static_cast<double>(std::min(window[0], image[1]) * std::min(window[1], image[2]));
+  }
+  double elements = 0;
+  for (const OutputInfo& input : inputs) elements += Elements(input.shape);
+  if (node.op == "LRN") {
+    const int64_t radius = GetAttribute<int64_t>(node, "depth_radius");
+    elements *= static_cast<double>(2 * std::min(radius, inputs[0].shape[3]) + 1);
+  }
+  return elements;
 }
 
 }  // namespace cosched

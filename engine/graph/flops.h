@@ -11,4 +11,7 @@ namespace cosched {
 
 double Flops(const Node& node, const std::vector<OutputInfo>& inputs);
 
+// Elements that it reads, each as often as windows of a pool or neighbours in an LRN cover it.
+double ElementsRead(const Node& node, const std::vector<OutputInfo>& inputs);
+
 }  // namespace cosched

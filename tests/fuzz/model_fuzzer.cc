@@ -1,7 +1,7 @@
 // libFuzzer target of the readers of model files, one format a run (--format=onnx or graphdef):
 // whatever bytes arrive, the reader and the build give a graph of bounded size or an InputError
-// that names the file. Kernels are not run. --write-seeds=FOLDER writes small valid models to start
-// from.
+// that names the file; the graph is optimised or gets its gradients, and the memory of its run is
+// planned. Kernels are not run. --write-seeds=FOLDER writes small models to start from.
 
 #include <algorithm>
 #include <cstddef>
@@ -13,9 +13,12 @@
 #include <string_view>
 
 #include "engine/base/error.h"
+#include "engine/graph/optimizer.h"
+#include "engine/graph/readers/build_limits.h"
 #include "engine/graph/readers/model_file.h"
 #include "tests/fuzz/model_changes.h"
 #include "tests/fuzz/model_seeds.h"
+#include "tests/fuzz/plan.h"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t most);
 
@@ -30,41 +33,79 @@ void Demand(bool holds, const char* what) {
   std::abort();
 }
 
-int64_t ActivationBytes(const Graph& graph) {
-  int64_t bytes = 0;
+// Of all nodes' results: more than any plan of them takes.
+double ResultBytes(const Graph& graph) {
+  double bytes = 0;
   for (const Node& node : graph.Nodes()) {
     if (node.inputs.empty() || node.op == "Reshape") continue;
-    for (const OutputInfo& output : node.outputs) bytes += 4 * output.shape.Elements();
+    for (const OutputInfo& output : node.outputs) {
+      bytes += 4 * static_cast<double>(output.shape.Elements());
+    }
   }
   return bytes;
 }
 
-void CheckBuild(const ModelFile& file, const BuildSettings& settings) {
+void CheckPlan(Graph* graph, const std::vector<std::string>& fetches) {
+  graph->Build();
+  Demand(static_cast<double>(PlannedBytes(*graph, fetches)) <= ResultBytes(*graph),
+         "a plan takes no more memory than the values do");
+}
+
+struct BuiltModel {
   Graph graph;
-  GraphBuilder builder(&graph);
-  std::vector<Output> inputs;
-  const auto interfaces = file.Inputs(settings.batch);
-  for (size_t i = 0; i < interfaces.size(); ++i) {
-    inputs.push_back(builder.Placeholder("input" + std::to_string(i), interfaces[i].Ours()));
-  }
-  // Twice, as a service does that answers several batch sizes from one graph.
-  for (int i = 0; i < 2; ++i) {
-    const GraphBuilder::Scope scope(&builder, "build");
-    for (const auto& built : file.Build(&builder, inputs, settings)) {
-      Demand(graph.Info(built.output).shape == built.interface.Ours(), "outputs are as they say");
+  GraphBuilder builder{&graph};
+  std::vector<std::string> fetches;
+  Output first;
+
+  BuiltModel(const ModelFile& file, const BuildSettings& settings) {
+    std::vector<Output> inputs;
+    const auto interfaces = file.Inputs(settings.batch);
+    for (size_t i = 0; i < interfaces.size(); ++i) {
+      inputs.push_back(builder.Placeholder("input" + std::to_string(i), interfaces[i].Ours()));
+    }
+    // Twice, as a service does that answers several batch sizes from one graph.
+    for (int i = 0; i < 2; ++i) {
+      const GraphBuilder::Scope scope(&builder, "build");
+      fetches.clear();
+      for (const auto& built : file.Build(&builder, inputs, settings)) {
+        Demand(graph.Info(built.output).shape == built.interface.Ours(), "outputs are as they say");
+        fetches.push_back(graph.At(built.output.node).name + ":" +
+                          std::to_string(built.output.index));
+        if (fetches.size() == 1) first = built.output;
+      }
+    }
+    Demand(graph.Size() <= 2 * (kMostNodes + 64 * static_cast<int>(kMostInterfaces)),
+           "nodes are bounded");
+    // A batch of its own counts whole.
+    const double images = file.OwnBatch() > 0 ? 1 : static_cast<double>(settings.batch);
+    if (settings.training) {
+      Demand(ResultBytes(graph) <= 3.0 * kMostTrainingBytes * images, "values are bounded");
     }
   }
-  Demand(ActivationBytes(graph) <= 3 * kMostActivationBytes * settings.batch,
-         "activations are bounded");
-  graph.Build();
+};
+
+void CheckInference(const ModelFile& file, int64_t batch) {
+  const BuiltModel model(file, {.batch = batch, .logits = true});
+  Graph optimised;
+  OptimizeForInference(model.graph, model.fetches, {}, &optimised, {.bytes = 1 << 12, .inter = 2});
+  CheckPlan(&optimised, model.fetches);
+}
+
+void CheckTraining(const ModelFile& file, int64_t batch) {
+  BuiltModel model(file, {.batch = batch, .training = true});
+  const std::vector<Output> variables = model.builder.TrainableVariables();
+  const Output loss = model.builder.MeanAll(model.first);
+  const NodeId train = model.builder.ApplyMomentum(
+      variables, model.builder.Gradients(loss, variables), 0.1f, 0.9f, 0.0f, "train");
+  CheckPlan(&model.graph, {model.graph.At(train).name});
 }
 
 void Check(std::string_view bytes) {
   try {
     const auto file = format == "onnx" ? ParseOnnx(bytes, "input") : ParseGraphDef(bytes, "input");
     const int64_t batch = file->OwnBatch() > 0 ? file->OwnBatch() : 3;
-    CheckBuild(*file, {.batch = batch, .training = false, .logits = true});
-    CheckBuild(*file, {.batch = batch, .training = true});
+    CheckInference(*file, batch);
+    CheckTraining(*file, batch);
   } catch (const InputError& error) {
     Demand(!error.details().problem.empty(), "an error says what is wrong");
     Demand(error.details().file == "input" || error.details().key.starts_with("node "),
@@ -90,15 +131,18 @@ extern "C" int LLVMFuzzerInitialize(int* count, char*** arguments) {
   }
   if (seeds.empty()) return 0;
   int number = 0;
-  const auto models = cosched::format == "onnx" ? cosched::OnnxSeeds() : cosched::GraphDefSeeds();
-  for (const std::string& model : models) {
+  const bool onnx = cosched::format == "onnx";
+  const auto write = [&](const std::string& model) {
     std::ofstream(seeds + "/seed" + std::to_string(number++), std::ios::binary) << model;
+  };
+  for (const std::string& model : onnx ? cosched::OnnxSeeds() : cosched::GraphDefSeeds()) {
+    write(model);
     // Each seed must be a model, or the fuzzer would start from nothing.
-    if (cosched::format == "onnx") {
-      cosched::CheckBuild(*cosched::ParseOnnx(model, "seed"), {.batch = 2});
-    } else {
-      cosched::CheckBuild(*cosched::ParseGraphDef(model, "seed"), {.batch = 2});
-    }
+    cosched::CheckInference(
+        onnx ? *cosched::ParseOnnx(model, "seed") : *cosched::ParseGraphDef(model, "seed"), 2);
+  }
+  for (const std::string& model : onnx ? cosched::OnnxRefused() : cosched::GraphDefRefused()) {
+    write(model);
   }
   std::exit(0);
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Small valid models of every op family, as the fuzzer's first inputs. They are made here rather
-// than stored, so that they can be read.
+// Small models of every op family, as the fuzzer's first inputs: valid ones, and some to be
+// refused. They are made here rather than stored, so that they can be read.
 
 #include <string>
 #include <vector>
@@ -75,6 +75,45 @@ inline std::vector<std::string> GraphDefSeeds() {
       .Node("Softmax", "y", {"m"});
   shapes.Node("Mean", "z", {"x", "axes"});
   return {convolutions.Bytes(), shapes.Bytes()};
+}
+
+// Models that ask for too much, or for nothing many times: what limits are there for.
+inline std::vector<std::string> OnnxRefused() {
+  using Dims = OnnxWriter::Dims;
+  OnnxWriter doubling(13);
+  doubling.Input("x", {1, 2, 3, 3}).Output("v19");
+  for (int i = 0; i < 20; ++i) {
+    const std::string last = i == 0 ? "x" : "v" + std::to_string(i - 1);
+    doubling.Node("Concat", {last, last}, "v" + std::to_string(i)).With("axis", int64_t{1});
+  }
+  OnnxWriter nothing(13);
+  nothing.Input("x", {1, 2}).Output("y").Floats("e", {1 << 20, 1 << 20, 0}, {});
+  nothing.Ints("none", {0}, {}).Node("Gather", {"e", "none"}, "g").With("axis", int64_t{1});
+  nothing.Node("Shape", {"g"}, "s").Node("Reshape", {"x", "s"}, "y");
+  OnnxWriter windows(13);
+  windows.Input("x", {1, 1, 65535, 16}).Output("y");
+  windows.Node("AveragePool", {"x"}, "a").With("kernel_shape", Dims{65535, 16});
+  windows.With("pads", Dims{65534, 15, 65534, 15}).With("count_include_pad", int64_t{1});
+  windows.Node("GlobalMaxPool", {"a"}, "m").Node("Sigmoid", {"m"}, "y");
+  OnnxWriter constants(13);
+  constants.Input("x", {1, 4}).Output("y").Ints("s", {2}, {4096, 4096}).Ints("o", {1}, {1});
+  constants.Node("ConstantOfShape", {"s"}, "c").Node("Exp", {"c"}, "e");
+  constants.Node("Transpose", {"e"}, "t").Node("MatMul", {"x", "t"}, "y");
+  return {doubling.Bytes(), nothing.Bytes(), windows.Bytes(), constants.Bytes()};
+}
+
+inline std::vector<std::string> GraphDefRefused() {
+  GraphDefWriter repeated;
+  repeated.Placeholder("x", {1, 1}).Floats("c", {1 << 22}, {1}).Node("Add", "a", {"x", "c"});
+  repeated.Ints("axis", {}, {0}).Node("ConcatV2", "y", {"a", "a", "axis"});
+  GraphDefWriter padded;
+  padded.Placeholder("x", {1, 3, 3, 2}).Floats("w", {3, 3, 2, 1}, {1});
+  padded.Node("Conv2D", "y", {"x", "w"}).With("strides", {1, 1, 1, 1}).With("padding", "EXPLICIT");
+  padded.With("explicit_paddings", {0, 0, 65535, 65535, 65535, 65535, 0, 0});
+  GraphDefWriter cycle;
+  cycle.Placeholder("x", {1, 2}).Node("Add", "a", {"x", "b"}).Node("Relu", "b", {"a"});
+  cycle.Node("Relu", "y", {"b"});
+  return {repeated.Bytes(), padded.Bytes(), cycle.Bytes()};
 }
 
 }  // namespace cosched

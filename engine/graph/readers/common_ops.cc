@@ -80,7 +80,10 @@ void TransposeInput(OpReader& op, const Order& order) {
 
 void InsertAxes(OpReader& op, const Dims& axes) {
   Dims dims = op.Dims(0);
-  if (axes.size() > 16) op.Fail(std::to_string(axes.size()) + " axes", "16 at most");
+  if (dims.size() + axes.size() > kMostRank) {
+    op.Fail(std::to_string(axes.size()) + " axes more than " + DimsText(dims),
+            std::to_string(kMostRank) + " dimensions at most");
+  }
   for (const int64_t axis : op.Axes(axes, static_cast<int>(dims.size() + axes.size()))) {
     dims.insert(dims.begin() + axis, 1);
   }
@@ -156,6 +159,7 @@ void GatherInput(OpReader& op, int64_t axis) {
   const Constant& indices = Known(op, 1);
   if (indices.is_float) op.Fail("indices are of floats", "integers");
   if (op.IsConstant(0)) return FoldGather(op, 0, indices, axis);
+  op.Charge(static_cast<int64_t>(indices.ints.size()));  // They are looked at, each once.
   const int64_t size = dims[At(axis)];
   const int64_t first = indices.ints.empty() ? -size - 1 : indices.ints[0];
   const int64_t begin = first < 0 ? first + size : first;

@@ -42,12 +42,13 @@ void CopyStrided(const T* from, T* to, const std::vector<int64_t>& dims,
 int64_t ElementsOf(const std::vector<int64_t>& dims) {
   constexpr int64_t kMost = int64_t{1} << 40;
   int64_t elements = 1;
+  bool empty = false;
   for (const int64_t size : dims) {
-    if (size < 0) return -1;
-    if (size > 0 && elements > kMost / size) return -1;
-    elements *= size;
+    if (size < 0 || (size > 0 && elements > kMost / size)) return -1;
+    if (size > 0) elements *= size;
+    empty = empty || size == 0;
   }
-  return elements;
+  return empty ? 0 : elements;
 }
 
 std::string DimsText(const std::vector<int64_t>& dims) { return Shape(dims).ToString(); }

@@ -26,7 +26,11 @@ using ConstantPtr = std::shared_ptr<const Constant>;
 // A chain works out shapes, so its integers are few; more are not worth their memory.
 inline constexpr int64_t kMostIntegers = 1 << 20;
 
-// The product, or -1 if a size is negative or the product exceeds 2^40.
+// Dimensions of any tensor of a file.
+inline constexpr size_t kMostRank = 16;
+
+// The product, or -1 if a size is negative or the product of those above 0 exceeds 2^40: so no part
+// of a shape without elements exceeds it, either.
 int64_t ElementsOf(const std::vector<int64_t>& dims);
 std::string DimsText(const std::vector<int64_t>& dims);  // "[1,3,224,224]"
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 
 #include "engine/graph/readers/source_model.h"
 
@@ -35,8 +34,7 @@ fs::path Inside(const fs::path& folder, const std::string& location) {
 
 }  // namespace
 
-void ExternalData::Read(const Place& place, const std::string& tensor, size_t bytes,
-                        std::string* data) {
+std::ifstream ExternalData::Open(const Place& place, const std::string& tensor, size_t bytes) {
   const std::string what = tensor + ", whose data are in \"" + place.location.substr(0, 256) + "\"";
   if (model_.empty()) FailFile("", what + ": there is no folder to look into");
   const fs::path file = Inside(fs::path(model_).parent_path(), place.location);
@@ -57,11 +55,10 @@ void ExternalData::Read(const Place& place, const std::string& tensor, size_t by
   uint64_t& left = left_.emplace(file.string(), size).first->second;
   if (bytes > left) FailFile(model_, what + ": tensors take more than the file holds");
   left -= bytes;
-  data->resize(bytes);
   std::ifstream stream(file, std::ios::binary);
   stream.seekg(static_cast<std::streamoff>(offset));
-  stream.read(data->data(), static_cast<std::streamsize>(bytes));
   if (!stream) FailFile(model_, what + ": can't be read");
+  return stream;
 }
 
 }  // namespace cosched

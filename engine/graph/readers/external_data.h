@@ -4,6 +4,7 @@
 // onnx_file.cc. Not thread-safe.
 
 #include <cstdint>
+#include <fstream>
 #include <map>
 #include <string>
 
@@ -21,8 +22,9 @@ class ExternalData {
   // `model`: the model's file; empty where the model is no file, which then has no such data.
   explicit ExternalData(std::string model) : model_(std::move(model)) {}
 
-  // Throws InputError naming the model's file and the tensor.
-  void Read(const Place& place, const std::string& tensor, size_t bytes, std::string* data);
+  // The file, at the first of so many bytes, which it has. Throws InputError naming the model's
+  // file and the tensor.
+  std::ifstream Open(const Place& place, const std::string& tensor, size_t bytes);
 
  private:
   std::string model_;

@@ -196,12 +196,15 @@ void FoldGather(OpReader& op, int input, const Constant& indices, int64_t axis) 
   dims.insert(dims.end(), indices.dims.begin(), indices.dims.end());
   dims.insert(dims.end(), at + 1, from.dims.end());
   ChargeFor(op, dims, from.is_float);
+  op.Charge(static_cast<int64_t>(indices.ints.size()));  // They are looked at, each once.
   Constant result = ZerosLike(from, dims);
   const int64_t size = *at;
   const int64_t outer = ElementsOf(Dims(from.dims.begin(), at));
   const int64_t inner = ElementsOf(Dims(at + 1, from.dims.end()));
   int64_t to = 0;
-  for (int64_t block = 0; block < outer; ++block) {
+  // Without elements there may be any number of blocks; one shows whether the indices are good.
+  const int64_t blocks = ElementsOf(dims) > 0 ? outer : std::min<int64_t>(outer, 1);
+  for (int64_t block = 0; block < blocks; ++block) {
     for (const int64_t index : indices.ints) {
       if (index < -size || index >= size) {
         op.Fail("index " + std::to_string(index) + " of " + std::to_string(size) + " elements");

@@ -153,7 +153,7 @@ class GraphDefReader {
     const int64_t elements = ElementsOf(result.dims);
     const int type = tensor.dtype();
     result.is_float = type == kFloat || type == kDouble;
-    if (elements < 0 || result.dims.size() > 16) {
+    if (elements < 0 || result.dims.size() > kMostRank) {
       FailSource(model_.file, node, "has shape " + DimsText(result.dims));
     }
     if (type != kFloat && type != kDouble && type != kInt32 && type != kInt64 && type != kBool) {

@@ -8,7 +8,7 @@
 
 #include "engine/base/check.h"
 #include "engine/base/error.h"
-#include "engine/graph/ops.h"
+#include "engine/graph/readers/build_limits.h"
 #include "engine/graph/readers/model_file.h"
 #include "engine/graph/readers/op_reader.h"
 
@@ -24,17 +24,6 @@ std::string ScopeOf(const SourceNode& node) {
   return name.empty() ? node.op.substr(0, 64) : name;
 }
 
-// Elements of what these nodes work out; sources and views take no memory in a run.
-int64_t Elements(const Graph& graph, NodeId begin) {
-  int64_t elements = 0;
-  for (NodeId id = begin; id < graph.Size(); ++id) {
-    const Node& node = graph.At(id);
-    if (IsSource(node.op) || node.op == "Reshape") continue;
-    for (const OutputInfo& output : node.outputs) elements += output.shape.Elements();
-  }
-  return elements;
-}
-
 // One build of a network.
 class ModelImport {
  public:
@@ -43,13 +32,11 @@ class ModelImport {
       : model_(model),
         builder_(*builder),
         views_(builder, model.channels_first),
-        state_{.model = model, .weights = *weights, .views = views_, .settings = settings} {
+        state_{.model = model, .weights = *weights, .views = views_, .settings = settings},
+        limits_(model, builder->graph(), OpenBatch(model, settings)) {
     weights->BeginBuild();
     for (const auto& [name, constant] : model.constants) {
       state_.values[name] = {.constant = constant, .view = {}};
-    }
-    for (const SourceInput& input : model.inputs) {
-      if (!input.sizes.empty() && input.sizes[0] == -1) batch_ = settings.batch;
     }
   }
 
@@ -64,7 +51,6 @@ class ModelImport {
     for (const SourceNode& node : model_.nodes) {
       const auto function = ops.find(node.op);
       if (function == ops.end()) FailSource(model_.file, node, "unknown op", NamesOf(ops));
-      const NodeId begin = builder_.graph().Size();
       views_.SetScope(ScopeOf(node));
       OpReader reader(&state_, node);
       try {
@@ -73,7 +59,7 @@ class ModelImport {
         if (error.details().file == model_.file) throw;
         FailSource(model_.file, node, error.details().problem, error.details().allowed);
       }
-      CountActivations(node, begin);
+      limits_.Count(node);
     }
   }
 
@@ -83,11 +69,16 @@ class ModelImport {
       FailFile(model_.file, "output \"" + name.substr(0, 256) + "\" is not worked out from images",
                "first outputs of ops that depend on an input");
     }
-    const View view = views_.WithPadding(found->second.view);
-    const bool image = model_.channels_first && view.shape.Rank() == 4;
-    views_.SetScope("output");
-    return {.interface = {.name = name, .shape = view.shape, .channels_first = image},
-            .output = image ? views_.Nhwc(view) : views_.Plainly(view)};
+    try {
+      views_.SetScope("output");
+      const View view = views_.WithPadding(found->second.view);
+      const bool image = model_.channels_first && view.shape.Rank() == 4;
+      return {.interface = {.name = name, .shape = view.shape, .channels_first = image},
+              .output = image ? views_.Nhwc(view) : views_.Plainly(view)};
+    } catch (const InputError& error) {
+      FailFile(model_.file, "output \"" + name.substr(0, 256) + "\": " + error.details().problem,
+               error.details().allowed);
+    }
   }
 
   // What the Softmax behind this output takes; the output itself if there is none.
@@ -102,29 +93,32 @@ class ModelImport {
     return output;
   }
 
+  void CheckMemory(const std::vector<ModelFile::Built>& built) const {
+    std::vector<Output> outputs;
+    for (const ModelFile::Built& output : built) outputs.push_back(output.output);
+    limits_.CheckMemory(outputs, state_.settings.training);
+  }
+
  private:
+  // The batch that was asked for where the file leaves it open; a batch of its own is its doing.
+  static int64_t OpenBatch(const SourceModel& model, const BuildSettings& settings) {
+    const bool open = std::any_of(
+        model.inputs.begin(), model.inputs.end(),
+        [](const SourceInput& input) { return !input.sizes.empty() && input.sizes[0] == -1; });
+    return open ? settings.batch : 1;
+  }
+
   static std::string NamesOf(const OpTable& ops) {
     std::string names;
     for (const auto& op : ops) names += (names.empty() ? "" : ", ") + op.first;
     return names;
   }
 
-  void CountActivations(const SourceNode& node, NodeId begin) {
-    activations_ +=
-        4.0 * static_cast<double>(Elements(builder_.graph(), begin)) / static_cast<double>(batch_);
-    if (activations_ <= static_cast<double>(kMostActivationBytes)) return;
-    FailSource(model_.file, node,
-               "with it the results of all nodes need " +
-                   std::to_string(std::llround(activations_)) + " bytes an image",
-               std::to_string(kMostActivationBytes) + " bytes");
-  }
-
   const SourceModel& model_;
   GraphBuilder& builder_;
   ViewBuilder views_;
   ImportState state_;
-  int64_t batch_ = 1;  // Of what the file leaves open; a batch of its own is the file's doing.
-  double activations_ = 0;
+  BuildLimits limits_;
 };
 
 }  // namespace
@@ -135,7 +129,9 @@ Shape ModelFile::Interface::Ours() const {
 
 ModelFile::ModelFile(SourceModel model)
     : model_(std::make_unique<const SourceModel>(std::move(model))),
-      weights_(std::make_unique<WeightStore>(*model_)) {}
+      weights_(std::make_unique<WeightStore>(*model_)) {
+  CheckInterface(*model_);
+}
 
 ModelFile::~ModelFile() = default;
 
@@ -186,6 +182,7 @@ std::vector<ModelFile::Built> ModelFile::Build(GraphBuilder* builder,
   for (const std::string& output : model_->outputs) {
     built.push_back(import.Give(settings.logits ? import.LogitsOf(output) : output));
   }
+  import.CheckMemory(built);
   return built;
 }
 

@@ -19,10 +19,6 @@ namespace cosched {
 struct SourceModel;
 class WeightStore;
 
-// Of one node's outputs at batch 1, added up over the graph, at most this: a few bytes of a file
-// can ask for any amount of memory.
-inline constexpr int64_t kMostActivationBytes = int64_t{4} << 30;
-
 struct BuildSettings {
   int64_t batch = 1;
   // Weights become trainable variables and batch normalisation uses the batch's statistics.

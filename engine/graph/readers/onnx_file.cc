@@ -63,7 +63,7 @@ class TensorReader {
     Constant result;
     result.dims.assign(tensor->dims().begin(), tensor->dims().end());
     const int64_t elements = ElementsOf(result.dims);
-    if (elements < 0 || result.dims.size() > 16) {
+    if (elements < 0 || result.dims.size() > kMostRank) {
       Fail(name + " has shape " + DimsText(result.dims), "sizes from 0 on, 2^40 elements");
     }
     const int type = tensor->data_type();
@@ -73,16 +73,13 @@ class TensorReader {
            std::to_string(kMostIntegers) + " at most");
     }
     if (tensor->has_segment()) Fail(name + " is in segments", "whole tensors");
-    std::string raw;
-    const bool external = tensor->data_location() == TensorProto::EXTERNAL;
     const size_t bytes = static_cast<size_t>(elements) * ElementBytes(type, name);
     Count(bytes, name);
-    if (external) {
-      ReadExternal(*tensor, name, bytes, &raw);
-    } else if (tensor->has_raw_data()) {
+    if (tensor->data_location() == TensorProto::EXTERNAL) {
+      FromExternal(*tensor, name, bytes, elements, &result);
+    } else if (tensor->has_raw_data() && !tensor->raw_data().empty()) {
+      std::string raw;
       raw.swap(*tensor->mutable_raw_data());
-    }
-    if (external || !raw.empty()) {
       if (raw.size() != bytes) Fail(name + SizeText(raw.size(), result.dims));
       FromRaw(raw, type, elements, &result);
     } else {
@@ -121,15 +118,27 @@ class TensorReader {
     total_ += bytes;
   }
 
-  void ReadExternal(const TensorProto& tensor, const std::string& name, size_t bytes,
-                    std::string* raw) {
+  void FromExternal(const TensorProto& tensor, const std::string& name, size_t bytes,
+                    int64_t elements, Constant* result) {
     ExternalData::Place place;
     for (const auto& entry : tensor.external_data()) {
       if (entry.key() == "location") place.location = entry.value();
       if (entry.key() == "offset") place.offset = entry.value();
       if (entry.key() == "length") place.length = entry.value();
     }
-    external_->Read(place, name, bytes, raw);
+    std::ifstream stream = external_->Open(place, name, bytes);
+    const auto read = [&](char* to) {
+      stream.read(to, static_cast<std::streamsize>(bytes));
+      if (!stream) Fail(name + ", whose data are in \"" + place.location + "\": can't be read");
+    };
+    if (tensor.data_type() == TensorProto::FLOAT && elements > 0) {
+      // At once to where they stay: a model's weights may be most of what it takes.
+      result->floats = Tensor(Shape(result->dims));
+      return read(static_cast<char*>(result->floats.Data()));
+    }
+    std::string raw(bytes, '\0');
+    read(raw.data());
+    FromRaw(raw, tensor.data_type(), elements, result);
   }
 
   static void FromRaw(const std::string& raw, int type, int64_t elements, Constant* result) {

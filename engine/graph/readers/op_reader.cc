@@ -12,6 +12,18 @@ std::string InputText(int input, std::string_view what) {
 
 }  // namespace
 
+const std::string& VariableNames::Of(const std::string& weight, const std::string& layout) {
+  const auto [entry, added] = names_.try_emplace({weight, layout});
+  std::string& name = entry->second;
+  if (!added) return name;
+  std::string base = weight.substr(0, 256);
+  std::replace(base.begin(), base.end(), ':', '_');  // A fetch is "name:output".
+  name = base;
+  int& number = tried_.emplace(base, 1).first->second;
+  while (!taken_.insert(name).second) name = base + "_" + std::to_string(++number);
+  return name;
+}
+
 void OpReader::Fail(const std::string& problem, const std::string& allowed) const {
   FailSource(state_.model.file, node_, problem, allowed);
 }
@@ -102,6 +114,10 @@ std::vector<int64_t> OpReader::IntsAt(int input, std::string_view what) const {
              (constant.is_float ? "" : DimsText(constant.dims)),
          "a list of integers");
   }
+  if (constant.ints.size() > kMostSizes) {
+    Fail(InputText(input, what) + " has " + std::to_string(constant.ints.size()) + " integers",
+         std::to_string(kMostSizes) + " at most");
+  }
   return constant.ints;
 }
 
@@ -139,19 +155,6 @@ View OpReader::PaddedImage(int input) {
 
 View OpReader::Image(int input) { return views().WithPadding(PaddedImage(input)); }
 
-// Two weights whose names differ only in what is not allowed in ours, or one in two layouts, are
-// two variables.
-std::string OpReader::VariableName(const std::string& weight, const std::string& layout) {
-  std::string base = weight.substr(0, 256);
-  std::replace(base.begin(), base.end(), ':', '_');  // A fetch is "name:output".
-  std::string name = base;
-  for (int i = 2;; ++i) {
-    const auto [entry, added] = state_.variables.emplace(name, weight + "\n" + layout);
-    if (added || entry->second == weight + "\n" + layout) return name;
-    name = base + "_" + std::to_string(i);
-  }
-}
-
 Output OpReader::Weight(int input, const WeightLayout& layout, bool trainable) {
   const SourceValue& value = Value(input);
   if (value.constant == nullptr) {
@@ -168,7 +171,7 @@ Output OpReader::Weight(int input, const WeightLayout& layout, bool trainable) {
   Tensor tensor = state_.weights.Take(state_.model, node_, value.constant, layout);
   if (constant.weight.empty()) return views().Const(std::move(tensor));
   GraphBuilder& builder = views().builder();
-  const std::string name = VariableName(constant.weight, layout.ToString());
+  const std::string& name = state_.variables.Of(constant.weight, layout.ToString());
   return trainable ? builder.Variable(name, std::move(tensor))
                    : builder.UntrainableVariable(name, std::move(tensor));
 }
@@ -208,6 +211,10 @@ std::vector<int64_t> OpReader::Axes(std::vector<int64_t> axes, int rank) const {
 
 void OpReader::Give(SourceValue value, size_t output) {
   if (output >= node_.outputs.size()) Fail("output " + std::to_string(output) + " is missing");
+  if (value.Dims().size() > kMostRank) {
+    Fail("its result has " + std::to_string(value.Dims().size()) + " dimensions",
+         std::to_string(kMostRank) + " at most");
+  }
   state_.values[node_.outputs[output]] = std::move(value);
 }
 

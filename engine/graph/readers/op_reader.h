@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,18 @@ struct SourceValue {
   }
 };
 
+// Names of variables: after the weight, but without what a fetch reads in its own way. Two weights
+// whose names differ only in that, or one in two layouts, are two variables.
+class VariableNames {
+ public:
+  const std::string& Of(const std::string& weight, const std::string& layout);
+
+ private:
+  std::map<std::pair<std::string, std::string>, std::string> names_;  // By weight and layout.
+  std::set<std::string> taken_;
+  std::map<std::string, int> tried_;  // By name without number: the last number.
+};
+
 // What all nodes of one build share.
 struct ImportState {
   const SourceModel& model;
@@ -34,12 +47,14 @@ struct ImportState {
   ViewBuilder& views;
   const BuildSettings& settings;
   std::map<std::string, SourceValue> values = {};
-  std::map<std::string, std::string> variables = {};  // Variable's name -> weight and layout.
+  VariableNames variables = {};
 };
 
 // Sizes of windows, strides and paddings of a file are at most this, so that sums don't overflow
 // and kernels' 32-bit sizes hold them.
 inline constexpr int64_t kMostWindow = 65535;
+// A list with an entry for each dimension, or a few of them, has at most so many.
+inline constexpr size_t kMostSizes = 64;
 
 class OpReader {
  public:
@@ -100,7 +115,6 @@ class OpReader {
   const SourceAttribute* Find(const std::string& name) const;
   template <typename T>
   T Get(const std::string& name, std::optional<T> otherwise, const char* kind) const;
-  std::string VariableName(const std::string& weight, const std::string& layout);
 
   ImportState& state_;
   const SourceNode& node_;

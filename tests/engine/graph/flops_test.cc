@@ -52,5 +52,24 @@ TEST(FlopsTest, ProductsCountAndOtherOpsDoNot) {
   EXPECT_EQ(FlopsOf(graph, builder.Relu(product)), 0);
 }
 
+TEST(FlopsTest, WindowsReadAnElementAsOftenAsTheyCoverIt) {
+  Graph graph;
+  GraphBuilder builder(&graph);
+  const Output images = builder.Placeholder("images", {2, 6, 5, 3});
+  const auto read = [&](Output output) {
+    return ElementsRead(graph.At(output.node), {graph.Info(images)});
+  };
+  EXPECT_EQ(read(builder.Relu(images)), 2 * 6 * 5 * 3);
+  EXPECT_EQ(read(builder.MaxPool(images, 3, 1, Padding::kValid)), 2 * 4 * 3 * 3 * 9);
+  // A window larger than the image covers padding, which is nowhere.
+  const PoolingOptions large = {.window = 100,
+                                .stride = 1,
+                                .padding = Padding::kExplicit,
+                                .explicit_paddings = {99, 0, 99, 0}};
+  EXPECT_EQ(read(builder.AvgPool(images, large)), 2 * 6 * 5 * 3 * (6 * 5));
+  EXPECT_EQ(read(builder.LocalResponseNormalization(images, {.depth_radius = 100})),
+            2 * 6 * 5 * 3 * 7);
+}
+
 }  // namespace
 }  // namespace cosched

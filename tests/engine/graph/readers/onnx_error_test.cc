@@ -142,16 +142,6 @@ const BadModel kBadModels[] = {
            .Node("Range", {"a", "b", "c"}, "y");
      },
      "(Range): gives too many integers"},
-    {"doubling",
-     [](OnnxWriter& w) {
-       std::string last = "x";
-       for (int i = 0; i < 60; ++i) {
-         const std::string next = i == 59 ? "y" : "d" + std::to_string(i);
-         w.Node("Concat", {last, last}, next).With("axis", int64_t{1});
-         last = next;
-       }
-     },
-     "(Concat): with it the results of all nodes need"},
     {"padding",
      [](OnnxWriter& w) {
        w.Ints("p", {8}, {0, 0, 0, 0, 0, kHuge, 0, 0}).Node("Pad", {"x", "p"}, "y");
