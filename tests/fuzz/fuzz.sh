@@ -73,5 +73,5 @@ if [ "$target" = model_fuzzer ]; then
 fi
 found=$build/found/$input
 mkdir -p "$found"
-"$build/$target" "${option[@]}" -max_total_time="$seconds" -max_len=4096 -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 \
+"$build/$target" "${option[@]}" -max_total_time="$seconds" -max_len=4096 -timeout=60 -rss_limit_mb=1024 -print_final_stats=1 \
   -artifact_prefix="$build/broken-$input-" "$found" "$corpus"

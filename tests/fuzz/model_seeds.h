@@ -104,7 +104,7 @@ inline std::vector<std::string> OnnxRefused() {
 
 inline std::vector<std::string> GraphDefRefused() {
   GraphDefWriter repeated;
-  repeated.Placeholder("x", {1, 1}).Floats("c", {1 << 22}, {1}).Node("Add", "a", {"x", "c"});
+  repeated.Placeholder("x", {1, 1}).Floats("c", {1 << 16}, {1}).Node("Add", "a", {"x", "c"});
   repeated.Ints("axis", {}, {0}).Node("ConcatV2", "y", {"a", "a", "axis"});
   GraphDefWriter padded;
   padded.Placeholder("x", {1, 3, 3, 2}).Floats("w", {3, 3, 2, 1}, {1});

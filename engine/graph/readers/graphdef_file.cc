@@ -9,6 +9,7 @@
 #include <fstream>
 #include <limits>
 #include <set>
+#include <type_traits>
 #include <utility>
 
 #include "engine/graph/readers/graphdef.pb.h"
@@ -172,7 +173,7 @@ class GraphDefReader {
       case kDouble: Fill<double>(node, tensor.double_val(), content, elements, &result); break;
       case kInt32: Fill<int32_t>(node, tensor.int_val(), content, elements, &result); break;
       case kInt64: Fill<int64_t>(node, tensor.int64_val(), content, elements, &result); break;
-      default: Fill<bool>(node, tensor.bool_val(), content, elements, &result);
+      default: Fill<uint8_t>(node, tensor.bool_val(), content, elements, &result);
     }
     return result;
   }
@@ -188,20 +189,26 @@ class GraphDefReader {
     if (!fits) {
       FailSource(model_.file, node, "its values do not fit its shape " + DimsText(result->dims));
     }
-    if (result->is_float) result->floats = Tensor(Shape(result->dims));
-    if (!result->is_float) result->ints.resize(static_cast<size_t>(elements));
-    for (int64_t i = 0; i < elements; ++i) {
-      T value{};
-      if (packed) {
-        std::memcpy(&value, content.data() + static_cast<size_t>(i) * sizeof(T), sizeof(T));
-      } else {
-        value = values.Get(static_cast<int>(std::min<int64_t>(i, values.size() - 1)));
+    const auto fill = [&](auto* to) {
+      using Element = std::remove_pointer_t<decltype(to)>;
+      const int64_t given = packed ? elements : values.size();
+      for (int64_t i = 0; i < given; ++i) {
+        T value{};
+        if (packed) {
+          std::memcpy(&value, content.data() + static_cast<size_t>(i) * sizeof(T), sizeof(T));
+        } else {
+          value = values.Get(static_cast<int>(i));
+        }
+        to[i] = static_cast<Element>(value);
       }
-      if (result->is_float) {
-        result->floats.Floats()[i] = static_cast<float>(value);
-      } else {
-        result->ints[static_cast<size_t>(i)] = static_cast<int64_t>(value);
-      }
+      std::fill(to + given, to + elements, to[given - 1]);
+    };
+    if (result->is_float) {
+      result->floats = Tensor(Shape(result->dims));
+      fill(result->floats.Floats());
+    } else {
+      result->ints.resize(static_cast<size_t>(elements));
+      fill(result->ints.data());
     }
   }
 
