@@ -2,6 +2,7 @@
 // it is in the cache. Cut as Conv2D is. The residual is summed in place: the session gives the
 // output the residual's buffer where nobody reads that afterwards; elsewhere it is copied first.
 
+#include <array>
 #include <cstring>
 
 #include "engine/kernels/factories.h"
@@ -78,52 +79,97 @@ memory::desc PlainOf(const memory::desc& plain, const memory::desc& wanted) {
   return same ? wanted : plain;
 }
 
+std::unique_ptr<Kernel> MakePlain(const KernelSpec& spec, const Window& whole);
+
+double SecondsOf(const Window& w) {
+  return ImageSeconds(w, w.out_channels) * static_cast<double>(w.batch);
+}
+
 // Two neighbouring pixels of a row as one of twice the channels, which fill more of a vector: a
 // filter one column wider, moved two pixels at a time, holds the one for the left pixel and the one
-// for the right. The output is the same memory.
-struct TwoPixels {
-  Node node;
-  Tensor filter, bias;
-  std::vector<const Tensor*> constants;
-
-  explicit TwoPixels(const KernelSpec& spec);
+// for the right, and zeros up to a full block. Without these the output is the wanted one.
+class TwoPixels : public Kernel {
+ public:
   static bool Suits(const KernelSpec& spec, const Window& w) {
     return FewChannels(w) && 2 * w.out_channels <= kBlock && w.out_width % 2 == 0 &&
            w.stride_width == 1 && w.dilation_width == 1 && spec.inputs.size() <= kResidual &&
-           spec.Constant(kBias) != nullptr;
+           spec.Constant(kBias) != nullptr && spec.inputs[kImage].type == DataType::kFloat;
   }
-  KernelSpec Spec(const KernelSpec& spec) const {
-    return {node,
-            {spec.inputs[0], {filter.GetShape()}, {bias.GetShape()}},
-            spec.pools,
-            spec.piece_time,
-            constants};
-  }
-};
 
-TwoPixels::TwoPixels(const KernelSpec& spec) : node(spec.node) {
-  const Window w = ConvolutionWindow(spec.node, spec.inputs[0].shape, spec.inputs[1].shape);
-  const int64_t k = w.out_channels;
-  filter = Tensor(Shape{w.rows, w.columns + 1, w.channels, 2 * k});
-  bias = Tensor(Shape{2 * k});
-  std::fill_n(filter.Floats(), filter.Elements(), 0.0f);
-  const float* from = spec.Constant(kFilter)->Floats();
-  for (int64_t row = 0; row < w.rows; ++row) {
-    for (int64_t i = 0; i < w.columns * w.channels; ++i, from += k) {
-      float* left = filter.Floats() + (row * (w.columns + 1) * w.channels + i) * 2 * k;
-      std::copy_n(from, k, left);
-      std::copy_n(from, k, left + w.channels * 2 * k + k);
-    }
+  TwoPixels(const KernelSpec& spec, const Window& w)
+      : channels_(2 * w.out_channels),
+        tasks_(CapacityScope(spec.pools, SecondsOf(w)).Tasks()),
+        blocks_({Tensor(Shape{w.batch, w.out_height, w.out_width / 2, kBlock})}) {
+    Node node = spec.node;
+    node.outputs[0].shape = blocks_[0].GetShape();
+    node.attributes["strides"] = std::vector<int64_t>{w.stride_height, 2};
+    node.attributes["padding"] = "EXPLICIT";
+    node.attributes["explicit_paddings"] =
+        std::vector<int64_t>{w.pad_top, w.pad_bottom, w.pad_left, w.pad_right};
+    const Tensor filter = Filter(spec.Constant(kFilter)->Floats(), w);
+    const Tensor bias = Bias(spec.Constant(kBias)->Floats(), w.out_channels);
+    const KernelSpec wide{node,
+                          {spec.inputs[kImage], {filter.GetShape()}, {bias.GetShape()}},
+                          spec.pools,
+                          spec.piece_time,
+                          {nullptr, &filter, &bias}};
+    convolution_ =
+        MakePlain(wide, ConvolutionWindow(node, spec.inputs[kImage].shape, filter.GetShape()));
   }
-  for (int64_t pixel : {0, 1})
-    std::copy_n(spec.Constant(kBias)->Floats(), k, bias.Floats() + pixel * k);
-  node.outputs[0].shape = {w.batch, w.out_height, w.out_width / 2, 2 * k};
-  node.attributes["strides"] = std::vector<int64_t>{w.stride_height, 2};
-  node.attributes["padding"] = "EXPLICIT";
-  node.attributes["explicit_paddings"] =
-      std::vector<int64_t>{w.pad_top, w.pad_bottom, w.pad_left, w.pad_right};
-  constants = {nullptr, &filter, &bias};
-}
+
+  int Pieces() const override { return convolution_->Pieces(); }
+  bool KeepsConstant(size_t input) const override { return input == kFilter || input == kBias; }
+
+  void ComputePiece(KernelContext& context, int piece) override {
+    KernelContext inner{context.inputs, blocks_, context.pools};
+    convolution_->ComputePiece(inner, piece);
+    if (piece + 1 == Pieces()) TakeOut(context);
+  }
+
+ private:
+  static Tensor Filter(const float* narrow, const Window& w) {
+    Tensor filter(Shape{w.rows, w.columns + 1, w.channels, kBlock});
+    std::fill_n(filter.Floats(), filter.Elements(), 0.0f);
+    const int64_t k = w.out_channels;
+    for (int64_t row = 0; row < w.rows; ++row) {
+      for (int64_t i = 0; i < w.columns * w.channels; ++i, narrow += k) {
+        float* left = filter.Floats() + (row * (w.columns + 1) * w.channels + i) * kBlock;
+        std::copy_n(narrow, k, left);
+        std::copy_n(narrow, k, left + w.channels * kBlock + k);
+      }
+    }
+    return filter;
+  }
+
+  static Tensor Bias(const float* narrow, int64_t k) {
+    Tensor bias(Shape{kBlock});
+    std::fill_n(bias.Floats(), kBlock, 0.0f);
+    for (int64_t pixel : {0, 1}) std::copy_n(narrow, k, bias.Floats() + pixel * k);
+    return bias;
+  }
+
+  // Whole blocks, each over what is too much of the one before it: a third of the time of a
+  // reorder. In as many parts as the convolution, whose results lie in its threads' caches.
+  void TakeOut(KernelContext& context) const {
+    const int64_t pixels = blocks_[0].Elements() / kBlock;
+    const Division parts{pixels, std::min<int64_t>(tasks_, pixels)};
+    context.pools.intra().ParallelFor(static_cast<int>(parts.parts), [&](int part) {
+      const int64_t begin = parts.Begin(part), end = parts.Begin(part + 1);
+      const float* from = blocks_[0].Floats() + begin * kBlock;
+      float* to = context.outputs[0].Floats() + begin * channels_;
+      const float* const last = context.outputs[0].Floats() + end * channels_ - kBlock;
+      for (; to <= last; from += kBlock, to += channels_)
+        std::memcpy(to, from, kBlock * sizeof(float));
+      for (; to < last + kBlock; from += kBlock, to += channels_)
+        std::memcpy(to, from, static_cast<size_t>(channels_) * sizeof(float));
+    });
+  }
+
+  const int64_t channels_;
+  const int tasks_;
+  std::array<Tensor, 1> blocks_;  // The wide output.
+  std::unique_ptr<Kernel> convolution_;
+};
 
 dnnl::primitive_attr PostOps(const KernelSpec& spec) {
   dnnl::post_ops post_ops;
@@ -134,18 +180,10 @@ dnnl::primitive_attr PostOps(const KernelSpec& spec) {
   return attributes;
 }
 
-}  // namespace
-
-std::unique_ptr<Kernel> MakeFusedConv2D(const KernelSpec& spec) {
+std::unique_ptr<Kernel> MakePlain(const KernelSpec& spec, const Window& whole) {
   using Primitive = dnnl::convolution_forward;
-  const Window whole = ConvolutionWindow(spec.node, spec.inputs[0].shape, spec.inputs[1].shape);
-  if (TwoPixels::Suits(spec, whole)) {
-    const TwoPixels two(spec);
-    return MakeFusedConv2D(two.Spec(spec));
-  }
-  if (auto kernel = MakeWinogradFusedConv2D(spec, whole)) return kernel;
   const double image_seconds = ImageSeconds(whole, whole.out_channels);
-  const CapacityScope scope(spec.pools, image_seconds * static_cast<double>(whole.batch));
+  const CapacityScope scope(spec.pools, SecondsOf(whole));
   const dnnl::primitive_attr attributes = PostOps(spec);
   const memory::desc bias = Flat(whole.out_channels);
   const bool plain_first =
@@ -180,6 +218,15 @@ std::unique_ptr<Kernel> MakeFusedConv2D(const KernelSpec& spec) {
     kernel->AddBlock(block, found->second);
   }
   return kernel;
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> MakeFusedConv2D(const KernelSpec& spec) {
+  const Window w = ConvolutionWindow(spec.node, spec.inputs[0].shape, spec.inputs[1].shape);
+  if (TwoPixels::Suits(spec, w)) return std::make_unique<TwoPixels>(spec, w);
+  if (auto kernel = MakeWinogradFusedConv2D(spec, w)) return kernel;
+  return MakePlain(spec, w);
 }
 
 }  // namespace cosched::onednn
