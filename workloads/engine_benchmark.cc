@@ -53,6 +53,7 @@ EngineSpeed MeasureEngine(const EngineCell& cell, const Topology& topology,
                           const EngineBenchmarkOptions& options) {
   EngineRun run(cell, topology);
   EngineSpeed speed;
+  speed.split = run.session().Pools().Wanted().split;
   for (const NodeTime& time : run.StepInOrder()) {
     speed.flops += FlopsOf(run.graph(), *time.node);
   }

@@ -25,6 +25,7 @@ struct NodeSpeed {
 };
 
 struct EngineSpeed {
+  Split split;                          // The cell's, or what was chosen.
   std::vector<double> step_seconds;     // By repetition, the mean of its steps.
   std::vector<double> kernels_seconds;  // The same back to back; empty if not asked for.
   std::vector<NodeSpeed> nodes;         // In the order of that run; empty if not asked for.

@@ -1,6 +1,7 @@
 #include "workloads/engine_run.h"
 
 #include "engine/base/random.h"
+#include "workloads/auto_split.h"
 
 namespace cosched {
 namespace {
@@ -47,6 +48,18 @@ EngineRun::EngineRun(const EngineCell& cell, const Topology& topology) {
   program_->session().Resize(cell.cores, cell.split);
   Step();  // Creates the kernels, and touches all memory.
   Step();
+  if (cell.auto_split) ChooseSplit();
+}
+
+Split EngineRun::ChooseSplit() {
+  AutoSplit choice(&session(), GraphWidth());
+  while (!choice.Settled()) {
+    choice.BeginStep();
+    Step();
+    choice.EndStep();
+  }
+  session().Resize({.inter = choice.Chosen().inter, .intra = choice.Chosen().intra});
+  return choice.Chosen();
 }
 
 }  // namespace cosched

@@ -24,7 +24,8 @@ struct EngineCell {
   int batch = 1;
   CpuSet cores;
   Split split;
-  bool bound = true;  // One thread a core, each bound to its own; else placed by the kernel.
+  bool auto_split = false;  // Of at most `split`, that which AutoSplit chooses at the start.
+  bool bound = true;        // One thread a core, each bound to its own; else placed by the kernel.
 };
 
 class EngineRun {
@@ -35,6 +36,9 @@ class EngineRun {
   const Graph& graph() const { return program_->graph(); }
   Session& session() { return program_->session(); }
   double GraphWidth() { return program_->session().GraphWidth(program_->fetches()); }
+
+  // Steps until AutoSplit has chosen on the cores of the moment; the session keeps that split.
+  Split ChooseSplit();
 
   void Step() { program_->session().Run(feeds_, program_->fetches()); }
   // The same kernels back to back.

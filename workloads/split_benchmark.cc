@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "workloads/auto_split.h"
+#include "workloads/split_chooser.h"
 
 namespace cosched {
 namespace {
@@ -19,16 +19,6 @@ EngineCell WithSplit(EngineCell cell, Split split, bool bound) {
   cell.split = split;
   cell.bound = bound;
   return cell;
-}
-
-Split ChosenSplit(EngineRun* run) {
-  AutoSplit choice(&run->session(), run->GraphWidth());
-  while (!choice.Settled()) {
-    choice.BeginStep();
-    run->Step();
-    choice.EndStep();
-  }
-  return choice.Chosen();
 }
 
 struct Contender {
@@ -67,7 +57,7 @@ std::vector<SplitSpeed> MeasureSplits(const EngineCell& cell, const Topology& to
       contenders.push_back({{"fixed", {inter, intra}, {}}, &malleable});
     }
   }
-  contenders.push_back({{"auto", ChosenSplit(&malleable), {}}, &malleable});
+  contenders.push_back({{"auto", malleable.ChooseSplit(), {}}, &malleable});
   contenders.push_back({{"tensorflow", all, {}}, &tensorflow});
   contenders.push_back({{"intel", socket, {}}, &intel});
   MeasureInTurns(cell.cores, options, &contenders);

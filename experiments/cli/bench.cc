@@ -20,6 +20,8 @@
 namespace cosched {
 namespace {
 
+constexpr char kAuto[] = "auto";
+
 // As text, so that every bad value gets the same kind of message; empty = not given.
 struct BenchArguments {
   std::vector<std::string> models;
@@ -48,12 +50,13 @@ struct BenchArguments {
 }
 
 template <typename Number>
-Number Parse(std::string_view option, std::string_view text, Number low, Number high) {
+Number Parse(std::string_view option, std::string_view text, Number low, Number high,
+             std::string_view else_allowed = "") {
   Number number{};
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, number);
   if (error != std::errc() || rest != end || !(number >= low && number <= high)) {
-    Refuse(option, text, fmt::format("a number from {} to {}", low, high));
+    Refuse(option, text, fmt::format("{}a number from {} to {}", else_allowed, low, high));
   }
   return number;
 }
@@ -94,7 +97,10 @@ std::vector<EngineCell> Cells(const BenchArguments& arguments, const Topology& t
       cell.batch = Parse("--batch", batch, 1, kLargestBatch);
       for (const std::string& count : threads) {
         cell.cores = FirstCores(topology, Parse("--threads", count, 1, machine));
-        cell.split.inter = Parse("--inter", arguments.inter, 1, cell.cores.Count());
+        cell.auto_split = arguments.inter == kAuto;
+        cell.split.inter =
+            cell.auto_split ? cell.cores.Count()
+                            : Parse("--inter", arguments.inter, 1, cell.cores.Count(), "auto, or ");
         cell.split.intra = cell.cores.Count();
         for (const std::string& precision : arguments.precisions) {
           cell.precision = ReadPrecision(precision);
@@ -187,7 +193,11 @@ void AddBenchCommand(CLI::App& app, int* exit_code) {
   list("--threads", &arguments->threads, "Cores, one thread on each; default: all");
   engine->add_option("--mode", arguments->mode, "infer or train")->capture_default_str();
   list("--precision", &arguments->precisions, "Of images: f32 or bf16; default: f32");
-  engine->add_option("--inter", arguments->inter, "Nodes that may run at once")
+  engine
+      ->add_option("--inter", arguments->inter,
+                   "Nodes that may run at once, or \"auto\": inter and intra as split = \"auto\" "
+                   "chooses them "
+                   "at the start")
       ->capture_default_str();
   engine
       ->add_option("--repetitions", arguments->repetitions,

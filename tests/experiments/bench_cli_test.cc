@@ -90,6 +90,14 @@ TEST_F(BenchCliTest, PrecisionsBesideEachOther) {
   EXPECT_TRUE(rows[1]["peak_gflop_per_s"].is_null());  // Only measured in f32.
 }
 
+TEST_F(BenchCliTest, TheSplitMayBeChosenAtTheStart) {
+  const std::vector<Json> rows = Rows({"--model", "lenet5", "--speed-only", "--inter", "auto"});
+  ASSERT_EQ(rows.size(), 1);
+  EXPECT_GE(rows[0]["inter"], 1);
+  EXPECT_LE(rows[0]["inter"], rows[0]["threads"]);
+  ExpectRefused({"bench", "engine", "--inter", "aut"}, {"--inter", "auto, or a number from 1"});
+}
+
 TEST_F(BenchCliTest, TheGridHasEachSplitOnceAndTheChoiceIsOneOfThem) {
   const std::vector<Json> rows = Rows({"--model", "lenet5", "--threads", "1", "--split-grid"});
   ASSERT_EQ(rows.size(), 4);  // On one core there is one split.
