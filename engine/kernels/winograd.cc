@@ -11,6 +11,9 @@ constexpr int64_t kLanes = 16;
 constexpr double kCacheBytes = 1 << 20;
 // Products of fewer rows read their filter for too little work.
 constexpr int64_t kLeastRows = 16;
+// Tiles whose products are summed before the sum is written: reading and writing it costs a quarter
+// of them.
+constexpr int64_t kLeastSummed = 64;
 // What generated code reaches of Work's flops in products of some tens of rows.
 constexpr double kProductEfficiency = 0.9;
 // A filter is read ahead while others are multiplied; so much of the time is still to be waited
@@ -66,19 +69,33 @@ int ChooseWinograd(const Window& w, double direct_seconds, WinogradFilterIs filt
   return chosen;
 }
 
-WinogradBlocks DivideWinograd(const Window& w, const WinogradTiles& tiles, int threads,
-                              std::chrono::microseconds piece_time) {
+namespace {
+
+WinogradBlocks Divide(const Window& w, const WinogradTiles& tiles, int threads, int64_t least_tiles,
+                      std::chrono::microseconds piece_time) {
   const double bytes_of_tile =
       static_cast<double>(tiles.Points() * (w.channels + w.out_channels)) * sizeof(float);
   WinogradBlocks result;
   result.blocks = Division::Of(tiles.tiles, bytes_of_tile, kCacheBytes * threads);
-  const int64_t most = std::max<int64_t>(tiles.tiles / (kLeastRows * threads), 1);
+  const int64_t most = std::max<int64_t>(tiles.tiles / least_tiles, 1);
   result.blocks.parts = std::min(result.blocks.parts, most);
   const double seconds_of_block =
       TileSeconds(w, tiles) * static_cast<double>(result.blocks.Size(0)) / threads;
   result.pieces =
       Division::Of(result.blocks.parts, seconds_of_block, PieceSeconds(piece_time, threads));
   return result;
+}
+
+}  // namespace
+
+WinogradBlocks DivideWinograd(const Window& w, const WinogradTiles& tiles, int threads,
+                              std::chrono::microseconds piece_time) {
+  return Divide(w, tiles, threads, kLeastRows * threads, piece_time);
+}
+
+WinogradBlocks DivideWinogradGradient(const Window& w, const WinogradTiles& tiles, int threads,
+                                      std::chrono::microseconds piece_time) {
+  return Divide(w, tiles, threads, kLeastSummed, piece_time);
 }
 
 }  // namespace cosched

@@ -41,5 +41,8 @@ struct WinogradBlocks {
 };
 WinogradBlocks DivideWinograd(const Window& w, const WinogradTiles& tiles, int threads,
                               std::chrono::microseconds piece_time);
+// The same for the gradient of the filter, whose sum is read and written for each block.
+WinogradBlocks DivideWinogradGradient(const Window& w, const WinogradTiles& tiles, int threads,
+                                      std::chrono::microseconds piece_time);
 
 }  // namespace cosched

@@ -32,6 +32,12 @@ struct Filtering<2> {
     y[0] = x[0] + b + c;
     y[to_step] = b - c - x[3 * from_step];
   }
+  static void OfGradients(const Lanes* x, int from_step, Lanes* y, int to_step) {
+    y[0] = x[0];
+    y[to_step] = x[0] + x[from_step];
+    y[2 * to_step] = x[0] - x[from_step];
+    y[3 * to_step] = -x[from_step];
+  }
   static constexpr double kFilter[kPoints][3] = {{1, 0, 0}, {.5, .5, .5}, {.5, -.5, .5}, {0, 0, 1}};
 };
 
@@ -67,6 +73,17 @@ struct Filtering<4> {
     y[to_step] = kP * odd_p + kQ * odd_q;
     y[2 * to_step] = kP2 * sum_p + kQ2 * sum_q;
     y[3 * to_step] = kP3 * odd_p + kQ3 * odd_q + x[5 * from_step];
+  }
+  static void OfGradients(const Lanes* x, int from_step, Lanes* y, int to_step) {
+    const Lanes a = x[0], b = x[from_step], c = x[2 * from_step], d = x[3 * from_step];
+    y[0] = a;
+    const Lanes even_p = a + kP2 * c, odd_p = kP * b + kP3 * d;
+    y[to_step] = even_p + odd_p;
+    y[2 * to_step] = even_p - odd_p;
+    const Lanes even_q = a + kQ2 * c, odd_q = kQ * b + kQ3 * d;
+    y[3 * to_step] = even_q + odd_q;
+    y[4 * to_step] = even_q - odd_q;
+    y[5 * to_step] = d;
   }
   // 1 by the other points' distances from each.
   static constexpr double kOfP = 1 / (2 * p * p * (p * p - q * q)),
@@ -160,6 +177,66 @@ void FilterOf(const WinogradFilter& shape, int64_t begin, int64_t end, const flo
 }
 
 template <int kSize>
+void GradientsOf(const Window& w, const WinogradTiles& tiles, int64_t begin, int64_t end,
+                 const float* gradients, float* result, int64_t stride) {
+  using Filter = Filtering<kSize>;
+  constexpr int kPoints = Filter::kPoints;
+  const int64_t channels = w.out_channels;
+  for (int64_t index = begin; index < end; ++index, result += channels) {
+    const Tile tile(tiles, index);
+    const float* first =
+        gradients + ((tile.image * w.out_height + tile.row) * w.out_width + tile.column) * channels;
+    for (int64_t c = 0; c < channels; c += kLanes) {
+      Lanes rows[kPoints * kSize];
+      for (int j = 0; j < kSize; ++j) {
+        Lanes column[kSize];
+        for (int i = 0; i < kSize; ++i) {
+          const bool inside = tile.row + i < w.out_height && tile.column + j < w.out_width;
+          if (inside) {
+            column[i] = LanesIn(first + (i * w.out_width + j) * channels + c);
+          } else {
+            column[i].setZero();
+          }
+        }
+        Filter::OfGradients(column, 1, rows + j, kSize);
+      }
+      for (int i = 0; i < kPoints; ++i) {
+        Lanes points[kPoints];
+        Filter::OfGradients(rows + i * kSize, 1, points, 1);
+        for (int j = 0; j < kPoints; ++j)
+          LanesOut(result + (i * kPoints + j) * stride + c) = points[j];
+      }
+    }
+  }
+}
+
+template <int kSize>
+void FilterGradientOf(const WinogradFilter& shape, int64_t begin, int64_t end,
+                      const float* products, float* result) {
+  using Filter = Filtering<kSize>;
+  constexpr int kPoints = Filter::kPoints;
+  const int64_t matrix = shape.rows * shape.columns;
+  for (int64_t at = begin * shape.columns; at < end * shape.columns; at += kLanes) {
+    Lanes rows[3][kPoints];
+    for (int j = 0; j < kPoints; ++j) {
+      for (Lanes(&row)[kPoints] : rows) row[j].setZero();
+      for (int i = 0; i < kPoints; ++i) {
+        const Lanes value = LanesIn(products + (i * kPoints + j) * matrix + at);
+        for (int r = 0; r < 3; ++r) rows[r][j] += static_cast<float>(Filter::kFilter[i][r]) * value;
+      }
+    }
+    for (int r = 0; r < 3; ++r) {
+      for (int s = 0; s < 3; ++s) {
+        Lanes sum = Lanes::Zero();
+        for (int j = 0; j < kPoints; ++j)
+          sum += static_cast<float>(Filter::kFilter[j][s]) * rows[r][j];
+        LanesOut(result + (r * 3 + s) * matrix + at) = sum;
+      }
+    }
+  }
+}
+
+template <int kSize>
 void ProductsOf(const Window& w, const WinogradTiles& tiles, int64_t begin, int64_t end,
                 const float* products, int64_t stride, const WinogradOutput& to) {
   using Filter = Filtering<kSize>;
@@ -208,6 +285,18 @@ void TransformFilter(int size, const WinogradFilter& shape, int64_t begin, int64
                      const float* filter, float* result) {
   const auto transform = size == 4 ? FilterOf<4> : FilterOf<2>;
   transform(shape, begin, end, filter, result);
+}
+
+void TransformGradients(const Window& w, const WinogradTiles& tiles, int64_t begin, int64_t end,
+                        const float* gradients, float* result, int64_t stride) {
+  const auto transform = tiles.size == 4 ? GradientsOf<4> : GradientsOf<2>;
+  transform(w, tiles, begin, end, gradients, result, stride);
+}
+
+void TransformFilterGradient(int size, const WinogradFilter& shape, int64_t begin, int64_t end,
+                             const float* products, float* result) {
+  const auto transform = size == 4 ? FilterGradientOf<4> : FilterGradientOf<2>;
+  transform(shape, begin, end, products, result);
 }
 
 void TransformProducts(const Window& w, const WinogradTiles& tiles, int64_t begin, int64_t end,

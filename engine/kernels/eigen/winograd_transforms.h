@@ -23,6 +23,14 @@ struct WinogradFilter {
 void TransformFilter(int size, const WinogradFilter& shape, int64_t begin, int64_t end,
                      const float* filter, float* result);
 
+// The gradient of a filter is the sum of products of images, transformed as above, and the
+// gradient of the output: tiles [begin, end) of that, [points][…][K]…
+void TransformGradients(const Window& w, const WinogradTiles& tiles, int64_t begin, int64_t end,
+                        const float* gradients, float* result, int64_t stride);
+// … and back from [points][rows][columns] into rows [begin, end) of [3][3][rows][columns].
+void TransformFilterGradient(int size, const WinogradFilter& shape, int64_t begin, int64_t end,
+                             const float* products, float* result);
+
 // Products [points][…][K] back into tiles [begin, end) of NHWC output, with bias [K], residual (of
 // the output's shape, perhaps the output itself) and activation; null: none.
 struct WinogradOutput {

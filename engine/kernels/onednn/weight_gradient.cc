@@ -8,6 +8,7 @@
 
 #include "engine/kernels/factories.h"
 #include "engine/kernels/onednn/convolution.h"
+#include "engine/kernels/onednn/winograd_convolution.h"
 #include "engine/kernels/window_blocks.h"
 #include "engine/pool/thread_pools.h"
 
@@ -142,6 +143,7 @@ class Slice {
 std::unique_ptr<Kernel> MakeConv2DBackpropFilter(const KernelSpec& spec) {
   const CapacityScope scope(spec.pools);
   const Window w = ConvolutionWindow(spec.node, spec.inputs[0].shape, spec.node.outputs[0].shape);
+  if (auto kernel = MakeWinogradConv2DBackpropFilter(spec, w)) return kernel;
   const DataType images = spec.inputs[0].type;
   const double piece = PieceSeconds(spec.piece_time, spec.pools.Capacity().intra);
   const double image = ImageSeconds(w, w.out_channels);

@@ -9,11 +9,13 @@
 
 namespace cosched::onednn {
 
-// _FusedConv2D, Conv2D and Conv2DBackpropInput; null where the sum over the window is as fast, and
+// _FusedConv2D, Conv2D and its gradients; null where the sum over the window is as fast, and
 // for other than floats. `window`: of the node.
 std::unique_ptr<Kernel> MakeWinogradFusedConv2D(const KernelSpec& spec, const Window& window);
 std::unique_ptr<Kernel> MakeWinogradConv2D(const KernelSpec& spec, const Window& window);
 std::unique_ptr<Kernel> MakeWinogradConv2DBackpropInput(const KernelSpec& spec,
                                                         const Window& window);
+std::unique_ptr<Kernel> MakeWinogradConv2DBackpropFilter(const KernelSpec& spec,
+                                                         const Window& window);
 
 }  // namespace cosched::onednn
