@@ -235,8 +235,6 @@ void ReadPrecision(const TomlTable& table, TenantSpec* spec) {
   const std::string precision = table.String("precision", "f32");
   if (!ParsePrecision(precision, &spec->precision))
     table.Fail("precision", fmt::format("is \"{}\"", precision), "f32, bf16");
-  if (spec->serves && spec->precision != Precision::kFloat)
-    table.Fail("precision", "is \"bf16\", but services compute in f32", "f32");
   const std::string problem = PrecisionProblem(spec->precision);
   if (!problem.empty()) table.Fail("precision", problem, "f32");
 }

@@ -19,7 +19,7 @@ struct Sums {
   int64_t requests = 0;
   int64_t in_time = 0;
   bool slo_known = true;
-  int64_t first_us = 0, last_us = 0;
+  int64_t first_us = 0, last_due_us = 0, last_us = 0;
   double batches = 0;
   int64_t worst_lag_us = 0;
 };
@@ -40,15 +40,16 @@ ServiceSummary Summary(const std::string& service, Sums sums) {
   summary.served = static_cast<int64_t>(sums.latencies_us.size());
   summary.dropped = summary.requests - summary.served;
   summary.worst_lag_ms = Milliseconds(sums.worst_lag_us);
-  const double span_s = Milliseconds(sums.last_us - sums.first_us) / 1e3;
-  const auto per_second = [span_s](int64_t count) {
+  const auto per_second = [&sums](int64_t count, int64_t until_us) {
+    const double span_s = Milliseconds(until_us - sums.first_us) / 1e3;
     return span_s > 0 ? static_cast<double>(count) / span_s : 0;
   };
-  summary.throughput_per_s = per_second(summary.served);
+  summary.offered_per_s = per_second(summary.requests, sums.last_due_us);
+  summary.throughput_per_s = per_second(summary.served, sums.last_us);
   if (sums.slo_known) {
     summary.slo_attainment =
         static_cast<double>(sums.in_time) / static_cast<double>(summary.requests);
-    summary.goodput_per_s = per_second(sums.in_time);
+    summary.goodput_per_s = per_second(sums.in_time, sums.last_us);
   }
   if (sums.latencies_us.empty()) return summary;
   std::sort(sums.latencies_us.begin(), sums.latencies_us.end());
@@ -80,6 +81,7 @@ std::vector<ServiceSummary> SummarizeRequests(const std::filesystem::path& cell)
     Sums& sums = place->second;
     const int64_t due = Microseconds(reader.Number(scheduled));
     sums.first_us = sums.requests == 0 ? due : std::min(sums.first_us, due);
+    sums.last_due_us = std::max(sums.last_due_us, due);
     sums.worst_lag_us = std::max(sums.worst_lag_us, Microseconds(reader.Number(sent)) - due);
     sums.slo_known = sums.slo_known && !reader.Empty(slo);
     ++sums.requests;

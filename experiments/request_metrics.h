@@ -20,6 +20,7 @@ struct ServiceSummary {
   int64_t dropped = 0;
   std::optional<double> mean_latency_ms, p50_latency_ms, p95_latency_ms, p99_latency_ms,
       max_latency_ms;                    // Absent if none was served.
+  double offered_per_s = 0;              // Requests / (last schedule - first); not in services.csv.
   double throughput_per_s = 0;           // Served / (last answer - first schedule).
   std::optional<double> slo_attainment;  // Absent where some request has no SLO.
   std::optional<double> goodput_per_s;   // Of requests in time; the same.

@@ -12,10 +12,13 @@
 
 #include "engine/base/check.h"
 #include "engine/base/error.h"
+#include "engine/graph/bfloat16.h"
+#include "engine/graph/graph_builder.h"
 #include "engine/graph/optimizer.h"
 #include "workloads/batch_sizes.h"
 #include "workloads/dataset.h"
 #include "workloads/model.h"
+#include "workloads/weights_file.h"
 
 namespace cosched {
 namespace {
@@ -29,19 +32,27 @@ struct ServiceGraph {
     std::string images;  // The placeholder's name
     std::string logits;  // … and what to fetch.
   };
-  ServiceGraph(const ModelInfo& model, int max_batch, uint64_t seed) {
+  ServiceGraph(const ModelInfo& model, const ServiceSettings& settings) {
     Graph plain;
     GraphBuilder builder(&plain);
+    NamedTensors weights;
+    if (!settings.weights_file.empty()) weights = LoadTensors(settings.weights_file);
+    builder.UseValues(&weights);
     std::vector<std::string> fetches;
-    for (const int batch : BatchSizes(max_batch)) {
+    for (const int batch : BatchSizes(settings.max_batch)) {
       const std::string name = "images" + std::to_string(batch);
       const Output images =
           builder.Placeholder(name, {batch, model.image[0], model.image[1], model.image[2]});
-      const Output logits = model.build(builder, images, /*training=*/false, seed);
+      const Output logits = model.build(builder, images, /*training=*/false, settings.seed);
       fetches.push_back(plain.At(logits.node).name + ":" + std::to_string(logits.index));
       networks.push_back({batch, name, fetches.back()});
     }
+    if (!settings.weights_file.empty()) CheckWeights(weights, settings.weights_file, plain);
     OptimizeForInference(plain, fetches, /*variables=*/{}, &graph);
+    if (settings.precision == Precision::kBFloat16) {
+      const Graph floats = std::exchange(graph, {});
+      ConvertToBFloat16(floats, fetches, &graph);
+    }
     graph.Build();
   }
   const Network& For(size_t requests) const {
@@ -122,7 +133,7 @@ struct InferenceService::Impl {
        std::function<void(const ServedBatch&)> when_answered)
       : model(OpenModel(settings.model)),
         dataset(OpenFitting(settings, *model)),
-        graph(*model, settings.max_batch, settings.seed),
+        graph(*model, settings),
         begun(std::move(when_begun)),
         answered(std::move(when_answered)),
         lanes(static_cast<size_t>(settings.session.inter_op_parallelism_threads)),
@@ -179,12 +190,12 @@ struct InferenceService::Impl {
   std::vector<std::thread> threads;  // By lane.
 };
 
-// As many lanes as the split of the moment has inter-op threads.
+// As many lanes as the split of the moment has inter-op threads. Asked with the lock held: of two
+// resizes at once, whoever comes last here must not come with the older answer.
 void InferenceService::Impl::Follow() {
-  const auto open = static_cast<size_t>(pools.Current().inter);
   const std::lock_guard<std::mutex> lock(mutex);
-  open_lanes = open;
-  for (size_t lane = 0; lane < open; ++lane) wakes[lane].news.notify_one();
+  open_lanes = static_cast<size_t>(pools.Current().inter);
+  for (size_t lane = 0; lane < open_lanes; ++lane) wakes[lane].news.notify_one();
 }
 
 // REQUIRES: the lock is held.
@@ -204,7 +215,8 @@ std::optional<ServedBatch> InferenceService::Impl::Next(size_t lane) {
       ServedBatch batch;
       batch.started = now;
       batch.queries = queue.Take();
-      if (queue.Due(now)) WakeOne();
+      // Somebody else must look at the clock for those that are left.
+      if (queue.Size() > 0) WakeOne();
       return batch;
     }
     const std::optional<Clock::time_point> due = open ? queue.NextDue() : std::nullopt;
@@ -246,6 +258,9 @@ InferenceService::InferenceService(const ServiceSettings& settings, std::functio
                       .problem = std::to_string(settings.max_batch) + " requests",
                       .allowed = "1 or more"});
   }
+  const std::string problem = PrecisionProblem(settings.precision);
+  if (!problem.empty())
+    throw InputError({.key = "precision", .problem = problem, .allowed = "f32"});
   impl_ = std::make_unique<Impl>(settings, std::move(begun), std::move(answered));
 }
 

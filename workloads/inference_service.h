@@ -20,6 +20,7 @@
 #include "engine/base/cpu_set.h"
 #include "engine/session/session.h"
 #include "workloads/batch_queue.h"
+#include "workloads/program.h"
 
 namespace cosched {
 
@@ -29,7 +30,9 @@ struct ServiceSettings {
   std::string data_directory;             // For mnist and cifar10.
   int max_batch = 32;                     // Answered at once, at most.
   std::chrono::nanoseconds max_delay{0};  // How long fewer wait for more.
-  uint64_t seed = 1;
+  uint64_t seed = 1;                      // Of the weights, if they do not come from a file.
+  std::string weights_file;               // See workloads/weights_file.h; "": none.
+  Precision precision = Precision::kFloat;
   SessionOptions session;  // Its sizes are those of the pools that the lanes share.
   // Where it warms up; whoever grants it cores resizes the pools afterwards.
   CpuSet cores;
@@ -49,7 +52,8 @@ class InferenceService {
   // Loads the model and runs each batch size once, so that the first requests don't wait for
   // kernels to be made. `begun` is told how many requests begin, `answered` of every batch when it
   // is through; each on the lane's thread, several at a time. Throws InputError for an unknown
-  // model, a data set that does not fit it, or max_batch < 1.
+  // model, a data set or weights that do not fit it, a precision that this CPU does not have, or
+  // max_batch < 1.
   InferenceService(const ServiceSettings& settings, std::function<void(int)> begun,
                    std::function<void(const ServedBatch&)> answered);
   ~InferenceService();  // Drops what waits. REQUIRES: not paused.

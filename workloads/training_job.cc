@@ -157,17 +157,20 @@ struct TrainingJob::Impl {
     return evaluation->session();
   }
 
-  // Gives a session the job's cores of the moment, so that evaluation stays within the grant, too;
-  // waits while paused.
+  // Gives a session the job's cores and split of the moment, so that evaluation stays within the
+  // grant, too; waits while paused.
   void FollowCores(Session* session) {
     if (session == &program.session()) return;
     const ThreadPools& leader = program.session().Pools();
-    while (leader.Current().inter == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    const CpuSet cores = leader.Cores();
-    const Split split = leader.Current();
-    const ThreadPools& follower = session->Pools();
-    const bool same = follower.Cores() == cores && follower.Current() == split;
-    if (!same && !cores.Empty() && split.inter > 0) session->Resize(cores, split);
+    WantedThreads wanted = leader.Wanted();
+    while (wanted.paused || wanted.cores.Empty() || wanted.split.inter < 1 ||
+           wanted.split.intra < 1) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      wanted = leader.Wanted();
+    }
+    const WantedThreads has = session->Pools().Wanted();
+    if (has.cores != wanted.cores || has.split != wanted.split)
+      session->Resize(wanted.cores, wanted.split);
   }
 
   JobSettings settings;

@@ -92,7 +92,7 @@ class ThreadPools {
   std::byte* Scratch(size_t bytes);
 
   CpuSet Cores() const;   // Of the last Resize.
-  Split Current() const;  // Effective after clamping; {0, 0} when paused.
+  Split Current() const;  // Threads held; those that idle workers lend come on top. {0, 0}: paused.
   Split Capacity() const;
   int ActiveThreads() const;  // Compute threads awake now, in both pools.
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/base/topology.h"
+#include "experiments/request_metrics.h"
 
 namespace cosched {
 
@@ -17,6 +18,14 @@ struct BenchServeOptions {
   int max_batch = 64;
   double max_delay_ms = 0;
 };
+
+// What a run is worth, of which these are two different questions.
+struct ServeVerdict {
+  bool answered = false;  // All requests, and as many a second as were offered, within a hundredth.
+  bool kept_up =
+      false;  // The generator: no request was sent more than kLateRequest after its time.
+};
+ServeVerdict Judge(const ServiceSummary& service);
 
 // The exit code: 0, or 1 if a run failed.
 int RunBenchServe(const BenchServeOptions& options, const Topology& topology);

@@ -130,6 +130,10 @@ void PrintStatus(const StatusReply& status) {
              status.images_per_second);
   fmt::print("threads   {} active; {}{}\n", status.active_threads,
              Describe(status.threads, status.cores), status.paused ? " (by ctl)" : "");
+  if (status.wanted != status.threads && status.threads != Split{0, 0}) {
+    fmt::print("wanted    inter {} x intra {}: never more threads than cores\n",
+               status.wanted.inter, status.wanted.intra);
+  }
   fmt::print("may use   cores {}, inter 1-{}, intra 1-{}\n", status.may_use.ToString(),
              status.capacity.inter, status.capacity.intra);
   fmt::print("resizes   {}\n", status.grow.count + status.shrink.count);
@@ -147,7 +151,11 @@ void Print(const Arguments& arguments, const ControlRequest& request) {
     fmt::print("stopping\n");
   } else {
     const auto& ok = std::get<OkReply>(answer.reply);
-    fmt::print("{}, in {} us\n", Describe(ok.threads, ok.cores), ok.time.count());
+    const bool fewer = request.inter.value_or(0) > ok.threads.inter ||
+                       request.intra.value_or(0) > ok.threads.intra;
+    const bool runs = ok.threads != Split{0, 0};
+    fmt::print("{}{}, in {} us\n", Describe(ok.threads, ok.cores),
+               fewer && runs ? " (never more threads than cores)" : "", ok.time.count());
   }
 }
 

@@ -76,6 +76,8 @@ class InteractiveService {
     settings.max_batch = options.spec.batch;
     settings.max_delay = options.spec.max_delay;
     settings.seed = options.spec.seed;
+    settings.weights_file = options.load_weights;
+    settings.precision = options.spec.precision;
     settings.session.inter_op_parallelism_threads = options.threads.inter;
     settings.session.intra_op_parallelism_threads = options.threads.intra;
     settings.session.binding = ThreadPools::Binding::kEachToItsCore;

@@ -18,11 +18,12 @@ namespace cosched {
 struct InteractiveServiceOptions {
   TenantSpec spec;
   int64_t requests = 1000;
-  double rate = 100;    // Requests a second, on average; the times are a Poisson process.
-  double seconds = 0;   // No request is made later than this; 0 = no limit.
-  CpuSet cores;         // It runs nowhere else.
-  Split threads;        // At the start and at most.
-  std::string control;  // Path of the control socket; "" = the default.
+  double rate = 100;         // Requests a second, on average; the times are a Poisson process.
+  double seconds = 0;        // No request is made later than this; 0 = no limit.
+  CpuSet cores;              // It runs nowhere else.
+  Split threads;             // At the start and at most.
+  std::string control;       // Path of the control socket; "" = the default.
+  std::string load_weights;  // A file of workloads/weights_file.h; "" = none.
 };
 
 // Returns the exit code: 0, or 130 after SIGINT or SIGTERM (what was asked until then is answered,

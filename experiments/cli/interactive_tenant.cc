@@ -102,11 +102,24 @@ struct Phase {
 
 int Threads(Split split) { return split.inter + std::max(0, split.intra - 1); }
 
+std::string Place(const std::string& threads, const CpuSet& cores) {
+  return fmt::format("{} on core{} {}", threads, cores.Count() == 1 ? "" : "s", cores.ToString());
+}
+
 // "2 threads (1x2) on cores 0-1"
 std::string Place(Split split, const CpuSet& cores) {
   if (split == Split{0, 0}) return "paused";
-  return fmt::format("{} ({}x{}) on core{} {}", Plural(Threads(split), "thread"), split.inter,
-                     split.intra, cores.Count() == 1 ? "" : "s", cores.ToString());
+  return Place(
+      fmt::format("{} ({}x{})", Plural(Threads(split), "thread"), split.inter, split.intra), cores);
+}
+
+// "2 threads (2x1 of 2x2 wanted) on cores 0-1": never more threads than cores.
+std::string Place(const ThreadPools& pools) {
+  const Split split = pools.Current(), wanted = pools.Wanted().split;
+  if (split == wanted || split == Split{0, 0}) return Place(split, pools.Cores());
+  return Place(fmt::format("{} ({}x{} of {}x{} wanted)", Plural(Threads(split), "thread"),
+                           split.inter, split.intra, wanted.inter, wanted.intra),
+               pools.Cores());
 }
 
 class InteractiveTenant {
@@ -251,10 +264,9 @@ class InteractiveTenant {
   void Show() {
     const std::string loss =
         options_.spec.mode == Mode::kTrain ? fmt::format("loss {:.4f}  ", result_.loss) : "";
-    const ThreadPools& pools = job_.session().Pools();
     progress_.Show(done_ + 1, fmt::format("{}{:.1f} images/s  {}", loss,
                                           meter_.Read(SteadyClock::now()).images_per_second,
-                                          Place(pools.Current(), pools.Cores())));
+                                          Place(job_.session().Pools())));
   }
 
   const InteractiveTenantOptions& options_;

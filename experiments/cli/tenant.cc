@@ -244,10 +244,7 @@ int ServeForPerson(const Arguments& arguments, const InteractiveTenantOptions& t
            "only with --mode train or infer; a service has no steps, but `cosched ctl` resizes it");
   }
   if (tenant.spec.auto_split) Refuse("--split", "auto", "fixed; a service has no steps to try on");
-  if (tenant.spec.precision != Precision::kFloat)
-    Refuse("--precision", arguments.precision, "f32 with --mode serve");
   for (const auto& [option, value] : {std::pair("--images", &arguments.images),
-                                      std::pair("--load-weights", &arguments.load_weights),
                                       std::pair("--save-weights", &arguments.save_weights)}) {
     if (!value->empty()) Refuse(option, *value, "only with --mode train or infer");
   }
@@ -259,6 +256,7 @@ int ServeForPerson(const Arguments& arguments, const InteractiveTenantOptions& t
   options.cores = tenant.cores;
   options.threads = tenant.threads;
   options.control = tenant.control;
+  options.load_weights = arguments.load_weights;
   return RunInteractiveService(options, topology);
 }
 

@@ -58,6 +58,7 @@ StatusReply ControlThread::Status(int64_t id) {
   if (!status.ready) return status;
   ThreadPools& pools = *pools_;
   status.threads = pools.Current();
+  status.wanted = pools.Wanted().split;
   status.active_threads = pools.ActiveThreads();
   if (status.threads != Split{0, 0}) status.cores = Follows() ? pools.Cores() : status.may_use;
   DurationHistogram grow, shrink;

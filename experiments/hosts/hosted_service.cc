@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
 #include <vector>
+
+#include "experiments/hosts/packet_socket.h"
 
 namespace cosched {
 namespace {
@@ -18,7 +21,15 @@ bool WaitForRoom(int socket) {
   pollfd descriptor{socket, POLLOUT, 0};
   while (poll(&descriptor, 1, -1) < 0) {
   }
-  return (descriptor.revents & POLLOUT) != 0;
+  return (descriptor.revents & (POLLHUP | POLLERR)) == 0;
+}
+
+// Several lanes may see the room that is enough for one: who comes too late waits again, because an
+// answer is sent once.
+void SendWhenThereIsRoom(int socket, const std::string& packet) {
+  while (WaitForRoom(socket)) {
+    if (SendPacket(socket, packet)) return;
+  }
 }
 
 }  // namespace
@@ -58,7 +69,7 @@ void HostedService::Send(const ServedBatch& batch) {
           {batch.queries[i].number, batch.queries[i].received.time_since_epoch()});
     AnswerPacket packet;
     packet.batches.push_back(std::move(part));
-    if (WaitForRoom(socket_)) SendPacket(socket_, Encode(packet));
+    SendWhenThereIsRoom(socket_, Encode(packet));
   }
 }
 

@@ -4,7 +4,6 @@
 // RunHostedTenant in place of a training job.
 
 #include <memory>
-#include <mutex>
 
 #include "experiments/hosts/request_packets.h"
 #include "experiments/hosts/shared_counters.h"

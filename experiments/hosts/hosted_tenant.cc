@@ -53,6 +53,7 @@ ServiceSettings ServiceOf(const HostedTenantOptions& options, const Topology& to
   settings.max_batch = options.spec.batch;
   settings.max_delay = options.spec.max_delay;
   settings.seed = options.spec.seed;
+  settings.precision = options.spec.precision;
   settings.session = SessionOf(options, topology);
   settings.cores = options.cores;
   settings.threads = options.threads;

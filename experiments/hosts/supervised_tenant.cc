@@ -1,6 +1,5 @@
 #include "experiments/hosts/supervised_tenant.h"
 
-#include <fmt/format.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -9,8 +8,8 @@
 #include <system_error>
 #include <utility>
 
+#include "experiments/hosts/tenant_arguments.h"
 #include "experiments/hosts/thread_affinity.h"
-#include "workloads/model_from_file.h"
 
 namespace cosched {
 namespace {
@@ -30,52 +29,6 @@ constexpr Duration kGoingToSleep = milliseconds(1);
 constexpr int kGoingToSleepShare = 50;  // A fiftieth.
 constexpr int kMessagesPerTurn = 64;    // A tenant that floods its host only delays itself.
 constexpr Duration kPausedRunTime = milliseconds(10);  // More is computing while paused.
-
-// What it must be able to read where it has no file system of its own.
-std::vector<std::string> FoldersOf(const TenantSpec& spec) {
-  std::vector<std::string> folders;
-  for (const std::string& folder : {spec.data_directory, FolderOfModelFile(spec.model)}) {
-    const bool known = std::find(folders.begin(), folders.end(), folder) != folders.end();
-    if (!folder.empty() && !known) folders.push_back(folder);
-  }
-  return folders;
-}
-
-std::vector<std::string> Arguments(const Job& job, const TenantSpec& spec, const CpuSet& cores,
-                                   Split threads, const SupervisedTenant::Settings& settings) {
-  // Work is divided for the capacity, so a malleable tenant gets that of the rigid one it is
-  // compared with.
-  const Split fixed = job.threads.value_or(Split{});
-  const int capacity =
-      std::max({job.request.max, threads.inter, threads.intra, fixed.inter, fixed.intra});
-  std::vector<std::string> arguments{"tenant"};
-  const auto add = [&arguments](const char* option, const std::string& value) {
-    arguments.push_back(std::string("--") + option + "=" + value);
-  };
-  add("job", std::to_string(job.id.value));
-  add("elasticity", std::string(ToString(job.elasticity)));
-  add("capacity", std::to_string(capacity));
-  add("cores", cores.ToString());
-  add("inter", std::to_string(threads.inter));
-  add("threads", std::to_string(threads.intra));
-  add("model", spec.model);
-  add("mode", spec.serves ? "serve" : std::string(ToString(spec.mode)));
-  add("dataset", spec.dataset);
-  if (!spec.data_directory.empty()) add("data", spec.data_directory);
-  if (spec.serves) {
-    add("max-batch", std::to_string(spec.batch));
-    add("max-delay-ms", fmt::format("{}", ToSeconds(spec.max_delay) * 1e3));
-  } else {
-    add("batch", std::to_string(spec.batch));
-    add("steps", std::to_string(spec.steps));
-  }
-  add("seed", std::to_string(spec.seed));
-  if (spec.auto_split) add("split", "auto");
-  if (spec.precision != Precision::kFloat) add("precision", std::string(ToString(spec.precision)));
-  if (settings.client != Client::kOn) add("client", std::string(ToString(settings.client)));
-  if (settings.actuator == Actuator::kQuota) arguments.push_back("--unbound");
-  return arguments;
-}
 
 std::string Within(Duration limit) {
   return " within " + std::to_string(limit / milliseconds(1)) + " ms";
@@ -99,12 +52,14 @@ SupervisedTenant::SupervisedTenant(const Job& job, const TenantSpec& spec, const
       ready_deadline_(now + settings.start_timeout),
       next_check_(ready_deadline_) {
   if (spec.serves) requests_.emplace(job.id);
-  launched_ = launcher->Launch({.job = job.id,
-                                .arguments = Arguments(job, spec, Range(), threads, settings),
-                                .cores = cores,
-                                .counters = counters_.fd(),
-                                .log = settings.log,
-                                .folders = FoldersOf(spec)});
+  launched_ =
+      launcher->Launch({.job = job.id,
+                        .arguments = TenantArguments(job, spec, Range(), threads, settings.client,
+                                                     settings.actuator == Actuator::kQuota),
+                        .cores = cores,
+                        .counters = counters_.fd(),
+                        .log = settings.log,
+                        .folders = FoldersOf(spec)});
   Meet();
 }
 

@@ -162,6 +162,7 @@ StatusReply ReadStatus(const json& object) {
   status.cores = Cores(object);
   status.may_use = Cores(object, "may_use");
   status.threads = AnyThreads(object, "inter", "intra");
+  status.wanted = AnyThreads(object, "wanted_inter", "wanted_intra");
   status.active_threads = static_cast<int>(Integer(object, "active_threads", 0, 2 * kMaxThreads));
   status.capacity = AnyThreads(object, "capacity_inter", "capacity_intra");
   status.grow = ReadLatencies(object, "grow");
@@ -315,6 +316,8 @@ json Writer::operator()(const StatusReply& status) const {
   object["may_use"] = status.may_use.ToString();
   object["inter"] = status.threads.inter;
   object["intra"] = status.threads.intra;
+  object["wanted_inter"] = status.wanted.inter;
+  object["wanted_intra"] = status.wanted.intra;
   object["active_threads"] = status.active_threads;
   object["capacity_inter"] = status.capacity.inter;
   object["capacity_intra"] = status.capacity.intra;

@@ -157,7 +157,8 @@ struct StatusReply {
   bool paused = false;           // By a request.
   CpuSet cores;                  // Where its threads are.
   CpuSet may_use;                // Where they could be.
-  Split threads{0, 0};
+  Split threads{0, 0};           // No more of them than cores; `wanted`, before that was seen to:
+  Split wanted{0, 0};            // an op may have so many, if inter-op threads that idle join it.
   int active_threads = 0;
   Split capacity{0, 0};
   Latencies grow, shrink;

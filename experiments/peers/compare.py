@@ -24,9 +24,14 @@ ROOT = HERE.parent.parent
 PYTORCH_VERSION = """
 import torch
 libraries = open("/proc/self/maps").read()
-blas = next((name for key, name in (("openblas", "OpenBLAS"), ("libmkl_", "MKL")) if key in libraries), "the SLOW reference BLAS")
+known = (("openblas", "OpenBLAS"), ("libmkl_", "MKL"))
+blas = next((name for key, name in known if key in libraries), "the SLOW reference BLAS")
 print(torch.__version__, "with", blas)
 """
+
+
+def runs(command):
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
 class Peers:
@@ -38,11 +43,11 @@ class Peers:
         modules = cache / "node_modules"
         self.onnxruntime = ["node", HERE / "ort_worker.js", modules]
         self.torch = [sys.executable, HERE / "torch_worker.py"]
-        if subprocess.run([sys.executable, "-c", "import torch, torchvision, onnx"], capture_output=True, check=False).returncode:
+        if not runs([sys.executable, "-c", "import torch, torchvision, onnx"]):
             self.torch = None
             self.missing["pytorch"] = "python3 can't import torch, torchvision and onnx"
         binding = modules / "onnxruntime-node" / "dist" / "binding.js"
-        if subprocess.run(["node", "-e", f"require({json.dumps(str(binding))})"], capture_output=True, check=False).returncode:
+        if not runs(["node", "-e", f"require({json.dumps(str(binding))})"]):
             self.onnxruntime = None
             self.missing["onnxruntime"] = f"node can't load {binding}"
 
@@ -65,8 +70,9 @@ class Peers:
 
     def _cosched_command(self, cell):
         model = f"onnx:{self._file(cell)}" if self.source == "onnx" and cell.mode == "inference" else cell.model
-        return [self.cosched, "bench", "engine", "--interactive", "--mode", "infer" if cell.mode == "inference" else "train",
-                "--model", model, "--batch", str(cell.batch), "--threads", str(cell.threads)]
+        mode = "infer" if cell.mode == "inference" else "train"
+        return [self.cosched, "bench", "engine", "--interactive", "--mode", mode, "--model", model,
+                "--batch", str(cell.batch), "--threads", str(cell.threads)]
 
 
 def measure(peers, cell, systems, repetitions, seconds):
@@ -145,7 +151,7 @@ def parse():
     lists = {"nargs": "+", "metavar": "N", "type": int}
     known = sorted({*cells.INFERENCE_MODELS, *(model for model, _ in cells.TRAINING_CELLS)})
     parser.add_argument("--models", nargs="+", metavar="MODEL", choices=known, help=f"of {', '.join(known)}; default all")
-    parser.add_argument("--batches", **lists, help="images a run; default 1 8 32, and for training steps those of the issue")
+    parser.add_argument("--batches", **lists, help="images a run; default 1 8 32, of training steps one each")
     parser.add_argument("--threads", **lists, default=[1, 2], help="default 1 2")
     parser.add_argument("--repetitions", type=int, default=5, help="turns of each system in each cell; default 5")
     parser.add_argument("--seconds", type=float, default=1, help="of each turn; default 1")

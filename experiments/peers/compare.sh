@@ -1,17 +1,19 @@
 #!/usr/bin/env bash
-# How fast is cosched's engine beside ONNX Runtime and PyTorch? One command: installs both where it can, exports seven models,
-# checks that all three compute the same, measures inference and training steps side by side, prints and draws the tables.
+# How fast is cosched's engine beside ONNX Runtime and PyTorch? One command: installs both where it can, exports seven
+# models, checks that all three compute the same, measures inference and training steps side by side, prints and draws
+# the tables.
 #
 #   bash experiments/peers/compare.sh [--only inference|training|parity] [--models vgg16 …] [--batches 1 8 …]
 #                                     [--threads 1 2] [--repetitions 5] [--seconds 1] [--out FOLDER]
 #
-# Everything takes about 45 minutes on 2 quiet cores. Results: results/peers/<time>/peers.{md,csv,json} and plots/peers.{png,pdf}.
-# Peers: onnxruntime-node from npm (no scripts of packages are run) in ~/.cache/cosched/peers, where the exported models (about
-# 1.2 GB) go too; python3-torch, python3-torchvision, python3-onnx and OpenBLAS from Debian, by apt. What can't be installed is named and
-# its column stays empty; nothing here is needed by cosched or its tests.
-# How: each system is a process of its own for each cell (ort_worker.js, torch_worker.py, `cosched bench engine --interactive`);
-# they take turns, and while one measures the others are stopped (workers.py). cells.py makes the tables, parity.py checks
-# the outputs, peer_models.py has the networks.
+# Everything takes about 45 minutes on 2 quiet cores. Results: results/peers/<time>/peers.{md,csv,json} and
+# plots/peers.{png,pdf}.
+# Peers: onnxruntime-node from npm (no scripts of packages are run) in ~/.cache/cosched/peers, where the exported models
+# (about 1.2 GB) go too; python3-torch, python3-torchvision, python3-onnx and OpenBLAS from Debian, by apt. What can't be
+# installed is named and its column stays empty; nothing here is needed by cosched or its tests.
+# How: each system is a process of its own for each cell (ort_worker.js, torch_worker.py, `cosched bench engine
+# --interactive`); they take turns, and while one measures the others are stopped (workers.py). cells.py makes the tables,
+# parity.py checks the outputs, peer_models.py has the networks.
 set -euo pipefail
 export PATH=/usr/bin:$PATH  # Debian's python3 has Debian's torch.
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

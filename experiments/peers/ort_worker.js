@@ -1,5 +1,6 @@
 // ONNX Runtime's side: ort_worker.js MODULES MODEL.onnx BATCH THREADS speaks workers.py's line protocol;
-// ort_worker.js MODULES MODEL.onnx infer INPUT OUTPUT B C H W writes the output for one input, both raw little-endian floats.
+// ort_worker.js MODULES MODEL.onnx infer INPUT OUTPUT B C H W writes the output for one input, both raw
+// little-endian floats.
 // MODULES is the node_modules folder that onnxruntime-node was installed into.
 //
 // The native binding is called directly: the public run() does the same after a turn of the event loop, which would cost

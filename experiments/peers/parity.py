@@ -72,5 +72,6 @@ def table(rows):
              "| model | file | system | relative error | |", "|---|---|---|---|---|"]
     for model, file, system, error in rows:
         verdict = "yes" if agrees(error) else "NO" if isinstance(error, float) else "not run"
-        lines.append(f"| {model} | {file} | {system} | {f'{error:.1e}' if isinstance(error, float) else error} | {verdict} |")
+        told = f"{error:.1e}" if isinstance(error, float) else error
+        lines.append(f"| {model} | {file} | {system} | {told} | {verdict} |")
     return "\n".join(lines) + "\n"

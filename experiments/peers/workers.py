@@ -28,8 +28,8 @@ class Worker:
 
     def __init__(self, system, command, environment=None):
         self.system = system
-        self._process = subprocess.Popen([*ENDED_WITH_US, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0,
-                                         env={**os.environ, **(environment or {})})
+        self._process = subprocess.Popen([*ENDED_WITH_US, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                         bufsize=0, env={**os.environ, **(environment or {})})
         self._received = b""
         try:
             self.ready = self._receive()

@@ -1,5 +1,5 @@
 // `cosched bench engine` as other programs use it: one JSON object a cell on stdout, with what it
-// promises in it. No speed is judged here.
+// promises in it. No speed is judged here. And what `cosched bench serve` says of a run.
 
 #include <gtest/gtest.h>
 
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/kernels/kernel.h"
+#include "experiments/cli/bench_serve.h"
 #include "tests/experiments/cli_fixture.h"
 
 namespace cosched {
@@ -116,6 +117,29 @@ TEST_F(BenchCliTest, RefusesBadInput) {
   ExpectRefused({"bench", "engine", "--threads", "100000"}, {"--threads", "100000"});
   ExpectRefused({"bench", "engine", "--precision", "f16"}, {"--precision", "f16", "f32 or bf16"});
   ExpectRefused({"bench", "engine", "--mode", "serve"}, {"--mode", "infer or train"});
+}
+
+ServiceSummary Service(double offered, double answered, int64_t dropped, double lag_ms) {
+  ServiceSummary service;
+  service.requests = 1000;
+  service.dropped = dropped;
+  service.served = service.requests - dropped;
+  service.offered_per_s = offered;
+  service.throughput_per_s = answered;
+  service.worst_lag_ms = lag_ms;
+  return service;
+}
+
+// Whether the rate was answered says nothing of the generator, nor the other way round.
+TEST(BenchServeTest, JudgesTheServiceAndTheGeneratorApart) {
+  EXPECT_TRUE(Judge(Service(1000, 995, 0, 1)).answered);
+  EXPECT_TRUE(Judge(Service(1000, 995, 0, 1)).kept_up);
+  EXPECT_FALSE(Judge(Service(1000, 980, 0, 1)).answered) << "its queue grew";
+  EXPECT_TRUE(Judge(Service(1000, 980, 0, 1)).kept_up);
+  EXPECT_FALSE(Judge(Service(1000, 1000, 1, 1)).answered) << "one was dropped";
+  EXPECT_TRUE(Judge(Service(1000, 1000, 0, 50)).answered);
+  EXPECT_FALSE(Judge(Service(1000, 1000, 0, 50)).kept_up);
+  EXPECT_FALSE(Judge(Service(1000, 0, 1000, 1)).answered);
 }
 
 }  // namespace

@@ -238,13 +238,16 @@ TEST_F(ConfigTest, PrecisionIsFloatsOrWhatTheCpuHas) {
   EXPECT_EQ(unknown.allowed, "f32, bf16");
 }
 
-TEST_F(ConfigTest, ServicesComputeInFloats) {
-  const std::string service = std::string(kMinimal) + "mode = \"serve\"\n";
-  const InputErrorDetails error = Refused(service + "precision = \"bf16\"\n");
-  EXPECT_EQ(error.key, "workload.0.precision");
-  EXPECT_EQ(error.line, 6);
-  EXPECT_EQ(error.problem, "is \"bf16\", but services compute in f32");
-  EXPECT_EQ(error.allowed, "f32");
+TEST_F(ConfigTest, ServicesComputeInBFloat16WhereTheCpuCan) {
+  const std::string text = std::string(kMinimal) +
+                           "mode = \"serve\"\nprecision = \"bf16\"\n[trace]\n"
+                           "[[trace.requests]]\ncount = 5\n"
+                           "gap = { distribution = \"fixed\", mean_s = 1 }\n";
+  if (CpuHasBFloat16()) {
+    EXPECT_EQ(Load(text).workloads.at(0).spec.precision, Precision::kBFloat16);
+  } else {
+    EXPECT_EQ(Refused(text).key, "workload.0.precision");
+  }
 }
 
 TEST_F(ConfigTest, APolicyThatGoesBySpeedNeedsAProfile) {

@@ -105,6 +105,7 @@ TEST_F(ServiceHarnessTest, LatenciesCountFromWhenARequestWasDue) {
   EXPECT_NEAR(*net.p99_latency_ms, 170, 1e-3);
   EXPECT_NEAR(*net.slo_attainment, 3.0 / 5, 1e-9) << "120 ms";
   EXPECT_NEAR(net.throughput_per_s, 5 / 0.25, 1e-3);
+  EXPECT_NEAR(net.offered_per_s, 5 / 0.08, 1e-3);
   EXPECT_NEAR(*net.goodput_per_s, 3 / 0.25, 1e-3);
   EXPECT_EQ(net.worst_lag_ms, 0);
   // It ends when the last is answered, at once, and is no job to the means.

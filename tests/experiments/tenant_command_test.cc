@@ -5,9 +5,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/topology.h"
-#include "engine/kernels/kernel.h"
 #include "experiments/cli/tenant.h"
-#include "workloads/program.h"
 
 namespace cosched {
 namespace {
@@ -49,9 +47,7 @@ TEST(TenantCommandTest, BadValuesNameTheOptionAndWhatIsAllowed) {
        "`cosched "
        "ctl` resizes it"},
       {"--precision fp16", "--precision: \"fp16\"; f32 or bf16"},
-      {"--mode serve --precision bf16",
-       CpuHasBFloat16() ? "--precision: \"bf16\"; f32 with --mode serve"
-                        : "--precision: " + PrecisionProblem(Precision::kBFloat16) + "; f32"},
+      {"--mode serve --split auto", "--split: \"auto\"; fixed; a service has no steps to try on"},
       {"--cores 4095", "--cores: \"4095\"; an interval set such as \"0-3,5\" within " + cores},
       {"--cores a", "--cores: \"a\"; an interval set such as \"0-3,5\" within " + cores},
       {"--threads 4097", "--threads: \"4097\"; an integer from 1 to " + count},

@@ -93,6 +93,7 @@ TEST(TenantProtocolTest, ControlMessagesComeBackAsTheyWere) {
   status.cores = {0, 1};
   status.may_use = {0, 1, 2};
   status.threads = status.capacity = {2, 4};
+  status.wanted = {3, 4};
   status.grow = {3, std::chrono::microseconds(1), std::chrono::microseconds(2),
                  std::chrono::microseconds(3), std::chrono::microseconds(4)};
   for (const ControlReply& reply :

@@ -184,6 +184,20 @@ TEST_F(CtlTest, SetsPausesResumesAndStops) {
   EXPECT_EQ(tenant.output.rfind("lenet5 train batch 64: ", 0), 0u) << tenant.output;
 }
 
+// {2, 2} on two cores is two threads, of which one helps the other where it has no node to run.
+TEST_F(CtlTest, SaysWhatWasWantedWhereItIsMoreThanTheCores) {
+  const Outcome run = Ctl({"set", "inter=2", "intra=2"});
+  EXPECT_NE(run.output.find("inter 2 x intra 1 (never more threads than cores), in "),
+            std::string::npos)
+      << run.output << run.errors;
+  const StatusReply status = Status();
+  EXPECT_EQ(status.threads, (Split{2, 1}));
+  EXPECT_EQ(status.wanted, (Split{2, 2}));
+  EXPECT_NE(Ctl({"status"}).output.find("\nwanted    inter 2 x intra 2"), std::string::npos);
+  EXPECT_EQ(Ctl({"set", "inter=1"}).output.find("never more"), std::string::npos);
+  EXPECT_EQ(Ctl({"status"}).output.find("wanted"), std::string::npos);
+}
+
 TEST_F(CtlTest, RefusalsExitWithTwoAndChangeNothing) {
   const StatusReply before = Status();
   const std::pair<const char*, const char*> cases[] = {

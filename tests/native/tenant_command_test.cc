@@ -8,11 +8,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "engine/base/topology.h"
+#include "tests/experiments/temporary_folder.h"
 
 namespace cosched {
 namespace {
@@ -125,6 +127,22 @@ TEST(TenantBinaryTest, ServesRequestsOfItsOwnAndSumsThemUp) {
       << run.output;
   EXPECT_NE(run.output.find("latency from when it was due: p50 "), std::string::npos) << run.output;
   EXPECT_NE(run.output.find(" p99 "), std::string::npos) << run.output;
+}
+
+TEST(TenantBinaryTest, ServesWithTheWeightsThatItWasTrainedTo) {
+  const TemporaryFolder folder;
+  const std::string weights = (folder.path() / "weights").string();
+  const Outcome trained = RunTenant({"--steps", "2", "--save-weights", weights.c_str()});
+  ASSERT_EQ(trained.exit_code, 0) << trained.errors;
+  const std::vector<const char*> serve = {"--mode", "serve", "--requests",     "20",
+                                          "--rate", "2000",  "--load-weights", weights.c_str()};
+  const Outcome served = RunTenant(serve);
+  EXPECT_EQ(served.exit_code, 0) << served.errors;
+  EXPECT_NE(served.output.find("20 requests answered"), std::string::npos) << served.output;
+  std::ofstream(weights) << "no weights";
+  const Outcome refused = RunTenant(serve);
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.errors.find(weights), std::string::npos) << refused.errors;
 }
 
 TEST(TenantBinaryTest, BadValueExitsWithTwo) {

@@ -6,11 +6,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <thread>
 
+#include "engine/kernels/kernel.h"
 #include "tests/workloads/expect_input_error.h"
+#include "tests/workloads/temporary_folder.h"
+#include "workloads/dataset.h"
+#include "workloads/model.h"
 #include "workloads/training_job.h"
 
 namespace cosched {
@@ -118,12 +123,19 @@ TEST_F(InferenceServiceTest, ServesWhileItIsResizedAndKeepsItsQueueWhilePaused) 
   constexpr int kRounds = 40, kEach = 5;
   InferenceService& service = Open(Lenet(4, {2, 2}));
   uint64_t next = 0;
+  const auto resize = [&service](int round) {
+    service.Pools().Resize({0}, round % 2 == 0 ? Split{1, 1} : Split{2, 2});
+    std::this_thread::yield();
+  };
+  std::thread other([&] {
+    for (int round = 1; round < kRounds; ++round) resize(round);
+  });
   for (int round = 0; round < kRounds; ++round) {
     service.Submit(Queries(next, kEach));
     next += kEach;
-    service.Pools().Resize({0}, round % 2 == 0 ? Split{1, 1} : Split{2, 2});
-    std::this_thread::yield();
+    resize(round);
   }
+  other.join();
   service.Pools().Resize({.paused = true});
   service.Pools().WaitSettled(std::chrono::seconds(60));
   const size_t before = served_.Count();
@@ -173,6 +185,92 @@ TEST_F(InferenceServiceTest, BadSettingsAreInputErrors) {
   settings = Lenet(1, {1, 1});
   settings.model = "lenet6";
   ExpectInputError([&] { Open(settings); }, "model", "lenet5");
+}
+
+// The batch that takes all it may holds its lane until the one that was left over is answered by
+// the other, which must have heard of it though it was not due yet.
+TEST_F(InferenceServiceTest, WhatABatchLeavesIsAnsweredByAnotherLane) {
+  ServiceSettings settings = Lenet(4, {2, 2});
+  settings.max_delay = std::chrono::milliseconds(5);
+  std::mutex mutex;
+  std::condition_variable news;
+  bool left_over_answered = false, in_time = false;
+  service_ = std::make_unique<InferenceService>(
+      settings,
+      [&](int count) {
+        served_.Begin(count);
+        std::unique_lock<std::mutex> lock(mutex);
+        if (count == 4)
+          in_time =
+              news.wait_for(lock, std::chrono::seconds(60), [&] { return left_over_answered; });
+      },
+      [&](const ServedBatch& batch) {
+        served_.Add(batch);
+        const std::lock_guard<std::mutex> lock(mutex);
+        left_over_answered = left_over_answered || batch.queries.size() == 1;
+        news.notify_all();
+      });
+  service_->Submit(Queries(0, 5));
+  while (served_.Count() < 5) std::this_thread::yield();
+  Close();
+  EXPECT_TRUE(in_time);
+}
+
+// Answers of the model as an inference program gives them, image by image.
+std::vector<int> ClassesOf(const ServiceSettings& settings, int images) {
+  const auto model = OpenModel(settings.model);
+  ModelProgram program(*model, {.seed = settings.seed,
+                                .weights_file = settings.weights_file,
+                                .precision = settings.precision});
+  const auto dataset = OpenDataset("procedural", "", model->image, model->classes, settings.seed);
+  Tensor image({1, model->image[0], model->image[1], model->image[2]});
+  std::vector<int> classes;
+  for (int i = 0; i < images; ++i) {
+    dataset->Read(i, image.Floats());
+    const Tensor scores =
+        program.session().Run({{ModelProgram::kImages, image}}, program.fetches())[0];
+    classes.push_back(static_cast<int>(
+        std::max_element(scores.Floats(), scores.Floats() + model->classes) - scores.Floats()));
+  }
+  return classes;
+}
+
+int Agreeing(const std::vector<int>& classes, const std::map<uint64_t, int>& answers) {
+  int agreeing = 0;
+  for (size_t i = 0; i < classes.size(); ++i) agreeing += answers.at(i) == classes[i] ? 1 : 0;
+  return agreeing;
+}
+
+TEST_F(InferenceServiceTest, AnswersWithTheWeightsOfAFile) {
+  constexpr int kRequests = 40;
+  const TemporaryFolder folder;
+  ServiceSettings settings = Lenet(8, {1, 1});
+  const std::vector<int> of_the_seed = ClassesOf(settings, kRequests);
+  JobSettings training;
+  training.model = settings.model;
+  training.seed = 9;
+  settings.weights_file = folder.PathOf("weights");
+  TrainingJob(training).SaveWeights(settings.weights_file);
+  Open(settings).Submit(Queries(0, kRequests));
+  Close();
+  EXPECT_EQ(Agreeing(ClassesOf(settings, kRequests), served_.classes), kRequests);
+  EXPECT_LT(Agreeing(of_the_seed, served_.classes), kRequests);
+
+  settings.model = "resnet20";
+  ExpectInputError([&] { Open(settings); }, settings.weights_file, "");
+}
+
+// Rounding may change the class of an image that is near to two of them.
+TEST_F(InferenceServiceTest, AnswersInBFloat16) {
+  ServiceSettings settings = Lenet(8, {1, 2});
+  settings.model = "resnet20";
+  const std::vector<int> floats = ClassesOf(settings, 20);
+  settings.precision = Precision::kBFloat16;
+  if (!CpuHasBFloat16())
+    return ExpectInputError([&] { Open(settings); }, "precision", "AVX-512 BF16");
+  Open(settings).Submit(Queries(0, 20));
+  Close();
+  EXPECT_GE(Agreeing(floats, served_.classes), 17);
 }
 
 TEST_F(InferenceServiceTest, WhatWaitsIsDroppedWithIt) {

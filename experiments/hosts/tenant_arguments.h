@@ -1,0 +1,21 @@
+#pragma once
+// The command line of a tenant that a host starts (`cosched tenant`, experiments/cli/tenant.cc),
+// and the folders that it reads. Pure; called by SupervisedTenant.
+
+#include <string>
+#include <vector>
+
+#include "experiments/hosts/actuator.h"
+#include "experiments/hosts/tenant_spec.h"
+
+namespace cosched {
+
+// Without how to reach the host, which its launcher adds. unbound: its threads are not bound to
+// cores.
+std::vector<std::string> TenantArguments(const Job& job, const TenantSpec& spec,
+                                         const CpuSet& cores, Split threads, Client client,
+                                         bool unbound);
+// What it must be able to read where it has no file system of its own.
+std::vector<std::string> FoldersOf(const TenantSpec& spec);
+
+}  // namespace cosched
