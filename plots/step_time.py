@@ -15,19 +15,24 @@ OTHER_SIZES = "#aaaaaa"  # Sizes beyond the most used ones, which have a colour 
 LABEL_GAP = 0.03  # Of the axis: labels that are closer to the last one are left out.
 
 
+def stepping(cells):
+    """(cell, job row) of all jobs that ended a step: services have none, nor has what failed early."""
+    return [(cell, row) for cell in cells for _, row in cell.table("jobs").iterrows() if row["steps"] > 0]
+
+
 def most_resized(run):
     """Up to MOST_PANELS (cell, job row), the most resized malleable job of a policy; else any job, so that there is a plot."""
     found = []
     for policy in run.policies:
         cells = [cell for cell in run.cells if cell.policy == policy and not run.oversubscribes(policy)]
-        jobs = [(cell, row) for cell in cells if cell.elasticity == "malleable" for _, row in cell.table("jobs").iterrows()]
+        jobs = stepping(cell for cell in cells if cell.elasticity == "malleable")
         if jobs:
             found.append(max(jobs, key=lambda job: (job[1]["resizes"], job[1]["steps"])))
     found.sort(key=lambda job: -job[1]["resizes"])
     resized = [job for job in found if job[1]["resizes"] > 0]
     if resized:
         return resized[:MOST_PANELS]
-    return found[:1] or [(run.cells[0], row) for _, row in run.cells[0].table("jobs").iloc[:1].iterrows()]
+    return found[:1] or stepping(run.cells)[:1]
 
 
 def static_steps(run):
@@ -100,6 +105,10 @@ def draw_job(axes, cell, job, statics):
 
 def draw(run):
     jobs = most_resized(run)
+    if not jobs:
+        figure = plt.figure(figsize=(8.5, 1.5))
+        figure.suptitle(f"{run.title}: no job ended a step")
+        return figure
     statics = static_steps(run)
     figure, grid = plt.subplots(len(jobs), 1, figsize=(8.5, 0.9 + 1.9 * len(jobs)), squeeze=False)
     for axes, (cell, job) in zip(grid[:, 0], jobs):

@@ -10,6 +10,8 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
+import pandas as pd
+
 PLOTS = Path(__file__).resolve().parent.parent.parent / "plots"
 sys.path.insert(0, str(PLOTS))
 import cores_over_time  # noqa: E402  (the path must be set first)
@@ -74,6 +76,22 @@ class PlotsTest(unittest.TestCase):
         self.assertEqual(result.returncode, 1)
         self.assertIn("not drawn: step_time", result.stderr)
         self.assertTrue((self.run / "plots" / "gantt.png").exists())
+
+    def end_no_step(self, jobs_of):
+        """As services do."""
+        for path in self.run.glob("*/*/*/jobs.csv"):
+            rows = pd.read_csv(path)
+            idle = rows["job_id"].isin(jobs_of(rows))
+            rows.loc[idle, "steps"] = 0
+            rows.to_csv(path, index=False)
+            steps = pd.read_csv(path.parent / "steps.csv")
+            steps[~steps["job_id"].isin(rows.loc[idle, "job_id"])].to_csv(path.parent / "steps.csv", index=False)
+
+    def test_jobs_without_steps_have_no_step_times(self):
+        for jobs_of in (lambda rows: [rows.loc[rows["resizes"].idxmax(), "job_id"]], lambda rows: rows["job_id"]):
+            self.end_no_step(jobs_of)
+            result = run_script("plot_all", self.run)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
 
     def test_records_that_were_left_out_cost_their_plots_only(self):
         path = self.run / "manifest.json"
