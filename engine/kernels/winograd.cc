@@ -7,20 +7,18 @@ namespace {
 
 // Of vectors of channels; others would need a remainder everywhere.
 constexpr int64_t kLanes = 16;
-// Transformed values of a block, for each thread: about a second-level cache.
-constexpr double kCacheBytes = 1 << 20;
+// Transformed values of a block: about a second-level cache or two.
+constexpr double kCacheBytes = 2 << 20;
 // Products of fewer rows read their filter for too little work.
-constexpr int64_t kLeastRows = 16;
+constexpr double kLeastRows = 16;
 // Tiles whose products are summed before the sum is written: reading and writing it costs a quarter
 // of them.
-constexpr int64_t kLeastSummed = 64;
+constexpr double kLeastSummed = 64;
 // What generated code reaches of Work's flops in products of some tens of rows.
 constexpr double kProductEfficiency = 0.9;
-// A filter is read ahead while others are multiplied; so much of the time is still to be waited
-// for.
+// Filters and sums are read ahead while others are multiplied; so much is still to be waited for.
 constexpr double kFilterBytesPerSecond = 25e9;
-
-// Over a filter that is new in each step: transformed, packed and read.
+// Over a filter that is transformed, packed and read, or summed and transformed back.
 constexpr double kFilterPasses = 4;
 
 double FilterSeconds(const Window& w, int64_t points) {
@@ -38,6 +36,8 @@ double TileSeconds(const Window& w, const WinogradTiles& tiles) {
          TransformSeconds(tiles.size) * static_cast<double>(w.channels + w.out_channels);
 }
 
+double Passes(WinogradUse use) { return use == WinogradUse::kConstantFilter ? 1 : kFilterPasses; }
+
 }  // namespace
 
 WinogradTiles::WinogradTiles(const Window& w, int of_size)
@@ -46,56 +46,46 @@ WinogradTiles::WinogradTiles(const Window& w, int of_size)
       columns((w.out_width + of_size - 1) / of_size),
       tiles(w.batch * rows * columns) {}
 
-double WinogradTiles::Seconds(const Window& w) const {
-  return static_cast<double>(tiles) * TileSeconds(w, *this);
+WinogradDivision DivideWinograd(const Window& w, const WinogradTiles& tiles, WinogradUse use,
+                                int threads, std::chrono::microseconds piece_time) {
+  const double bytes_of_tile =
+      static_cast<double>(tiles.Points() * (w.channels + w.out_channels)) * sizeof(float);
+  const double seconds_of_tile = TileSeconds(w, tiles);
+  const double seconds = PieceSeconds(piece_time, threads);
+  double wanted = kCacheBytes * std::max(1.0, threads / 4.0) / bytes_of_tile;
+  if (use == WinogradUse::kFilterGradient) wanted = std::max(wanted, kLeastSummed);
+  const double most = std::max(std::min(wanted, seconds / seconds_of_tile), kLeastRows);
+  WinogradDivision result;
+  result.blocks = Division::Of(tiles.tiles, 1, most);
+  result.pieces = Division::Of(
+      result.blocks.parts, seconds_of_tile * static_cast<double>(result.blocks.Size(0)), seconds);
+  result.filter_is_a_piece = use != WinogradUse::kConstantFilter &&
+                             kFilterPasses * FilterSeconds(w, tiles.Points()) > seconds / 4;
+  return result;
 }
 
-int ChooseWinograd(const Window& w, double direct_seconds, WinogradFilterIs filter) {
+int ChooseWinograd(const Window& w, double direct_seconds, WinogradUse use, int threads,
+                   std::chrono::microseconds piece_time) {
   const bool fits = w.rows == 3 && w.columns == 3 && w.stride_height == 1 && w.stride_width == 1 &&
                     w.dilation_height == 1 && w.dilation_width == 1 && w.groups == 1 &&
                     w.channels % kLanes == 0 && w.out_channels % kLanes == 0;
   if (!fits) return 0;
   // Worth it from a seventh less on: the sum over the window rounds less.
-  const double passes = filter == WinogradFilterIs::kConstant ? 1 : kFilterPasses;
-  double best = 0.85 * (direct_seconds + passes * FilterSeconds(w, 9));
+  double best = 0.85 * (direct_seconds + Passes(use) * FilterSeconds(w, w.rows * w.columns));
   int chosen = 0;
   for (int size : {2, 4}) {
     const WinogradTiles tiles(w, size);
-    const double seconds = tiles.Seconds(w) + passes * FilterSeconds(w, tiles.Points());
+    double passes = Passes(use);
+    if (use == WinogradUse::kFilterGradient)  // Two over the sum in each block.
+      passes +=
+          2 * static_cast<double>(DivideWinograd(w, tiles, use, threads, piece_time).blocks.parts);
+    const double seconds = static_cast<double>(tiles.tiles) * TileSeconds(w, tiles) +
+                           passes * FilterSeconds(w, tiles.Points());
     if (seconds >= best) continue;
     best = seconds;
     chosen = size;
   }
   return chosen;
-}
-
-namespace {
-
-WinogradBlocks Divide(const Window& w, const WinogradTiles& tiles, int threads, int64_t least_tiles,
-                      std::chrono::microseconds piece_time) {
-  const double bytes_of_tile =
-      static_cast<double>(tiles.Points() * (w.channels + w.out_channels)) * sizeof(float);
-  WinogradBlocks result;
-  result.blocks = Division::Of(tiles.tiles, bytes_of_tile, kCacheBytes * threads);
-  const int64_t most = std::max<int64_t>(tiles.tiles / least_tiles, 1);
-  result.blocks.parts = std::min(result.blocks.parts, most);
-  const double seconds_of_block =
-      TileSeconds(w, tiles) * static_cast<double>(result.blocks.Size(0)) / threads;
-  result.pieces =
-      Division::Of(result.blocks.parts, seconds_of_block, PieceSeconds(piece_time, threads));
-  return result;
-}
-
-}  // namespace
-
-WinogradBlocks DivideWinograd(const Window& w, const WinogradTiles& tiles, int threads,
-                              std::chrono::microseconds piece_time) {
-  return Divide(w, tiles, threads, kLeastRows * threads, piece_time);
-}
-
-WinogradBlocks DivideWinogradGradient(const Window& w, const WinogradTiles& tiles, int threads,
-                                      std::chrono::microseconds piece_time) {
-  return Divide(w, tiles, threads, kLeastSummed, piece_time);
 }
 
 }  // namespace cosched

@@ -22,27 +22,30 @@ struct WinogradTiles {
 
   WinogradTiles(const Window& w, int size);
   int64_t Points() const { return (size + 2) * (size + 2); }
-  // Estimated for one thread, as Work::Seconds; the filter left out.
-  double Seconds(const Window& w) const;
 };
 
-// Whether the filter is transformed once, or in every step.
-enum class WinogradFilterIs { kConstant, kNewInEachStep };
+// What is computed, and so what else than products takes time.
+enum class WinogradUse {
+  kConstantFilter,  // Transformed once.
+  kNewFilter,       // Transformed in each step.
+  kFilterGradient,  // A sum over all tiles, transformed back.
+};
+
+// Tiles in blocks whose transformed values stay in the caches of so many threads, and pieces of so
+// many blocks, each about the piece time of one thread.
+struct WinogradDivision {
+  Division blocks;                 // Of tiles.
+  Division pieces;                 // Of blocks.
+  bool filter_is_a_piece = false;  // One more, as its transform takes long.
+
+  int Pieces() const { return static_cast<int>(pieces.parts) + (filter_is_a_piece ? 1 : 0); }
+};
+WinogradDivision DivideWinograd(const Window& w, const WinogradTiles& tiles, WinogradUse use,
+                                int threads, std::chrono::microseconds piece_time);
 
 // The tile size for which the convolution takes less time than as a sum over its window; 0 if there
 // is none. direct_seconds: what that takes on one thread, its filter left out.
-int ChooseWinograd(const Window& w, double direct_seconds, WinogradFilterIs filter);
-
-// Blocks of tiles whose transformed values stay in the cache of `threads` cores, and pieces of so
-// many blocks.
-struct WinogradBlocks {
-  Division blocks;  // Of tiles.
-  Division pieces;  // Of blocks.
-};
-WinogradBlocks DivideWinograd(const Window& w, const WinogradTiles& tiles, int threads,
-                              std::chrono::microseconds piece_time);
-// The same for the gradient of the filter, whose sum is read and written for each block.
-WinogradBlocks DivideWinogradGradient(const Window& w, const WinogradTiles& tiles, int threads,
-                                      std::chrono::microseconds piece_time);
+int ChooseWinograd(const Window& w, double direct_seconds, WinogradUse use, int threads,
+                   std::chrono::microseconds piece_time);
 
 }  // namespace cosched

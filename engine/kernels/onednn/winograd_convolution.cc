@@ -82,11 +82,12 @@ class TransformedFilter : public PackedConstants::Entry {
 class WinogradConvolution : public Kernel {
  public:
   // w: of the sum that the node computes, whichever way its filter is turned.
-  WinogradConvolution(const KernelSpec& spec, const Window& w, int tile_size, bool turned,
-                      const Inputs& inputs)
+  WinogradConvolution(const KernelSpec& spec, const Window& w, int tile_size, WinogradUse use,
+                      bool turned, const Inputs& inputs)
       : window_(w),
         tiles_(w, tile_size),
-        division_(DivideWinograd(w, tiles_, spec.pools.Capacity().intra, spec.piece_time)),
+        division_(DivideWinograd(w, tiles_, use, spec.pools.Capacity().intra, spec.piece_time)),
+        has_constant_(use == WinogradUse::kConstantFilter),
         inputs_(inputs),
         stream_(dnnl::threadpool_interop::make_stream(CpuEngine(), &spec.pools.onednn())) {
     const CapacityScope scope(spec.pools);
@@ -100,14 +101,12 @@ class WinogradConvolution : public Kernel {
     }
     const eigen::WinogradFilter shape = {turned ? w.out_channels : w.channels,
                                          turned ? w.channels : w.out_channels, turned};
-    const Tensor* constant = spec.Constant(static_cast<size_t>(inputs.filter));
-    if (constant != nullptr) constant_ = *constant;
-    has_constant_ = constant != nullptr;
+    if (has_constant_) constant_ = *spec.Constant(static_cast<size_t>(inputs.filter));
     std::shared_ptr<PackedConstants::Entry> own;
     std::shared_ptr<PackedConstants::Entry>* entry = &own;
     if (has_constant_ && spec.packed != nullptr) {
       const std::vector<uint8_t> blob = layout.get_blob();
-      entry = &spec.packed->At(constant->Data(), "winograd" + std::to_string(tile_size) +
+      entry = &spec.packed->At(constant_.Data(), "winograd" + std::to_string(tile_size) +
                                                      std::string(blob.begin(), blob.end()));
     }
     if (!*entry) *entry = std::make_shared<TransformedFilter>(shape, tiles_, layout);
@@ -117,23 +116,16 @@ class WinogradConvolution : public Kernel {
   // Of an activation after the sum.
   void Activate(const Activation& activation) { activation_ = activation; }
 
-  // A filter that is new in each step is the first one's work.
-  int Pieces() const override {
-    return static_cast<int>(division_.pieces.parts) + (has_constant_ ? 0 : 1);
-  }
+  int Pieces() const override { return division_.Pieces(); }
   bool KeepsConstant(size_t input) const override {
     return has_constant_ && static_cast<int>(input) == inputs_.filter;
   }
 
   void ComputePiece(KernelContext& context, int piece) override {
-    if (has_constant_) {
-      if (!constant_.IsEmpty()) filter_->MakeOnce(&constant_, context.pools, &stream_);
-    } else if (piece == 0) {
+    if (!constant_.IsEmpty()) filter_->MakeOnce(&constant_, context.pools, &stream_);
+    if (!has_constant_ && piece == 0)
       filter_->Make(InputOf(context, inputs_.filter)->Floats(), context.pools, &stream_);
-      return;
-    } else {
-      --piece;
-    }
+    if (division_.filter_is_a_piece && --piece < 0) return;
     const int64_t end = division_.pieces.Begin(piece + 1);
     for (int64_t block = division_.pieces.Begin(piece); block < end; ++block)
       ComputeBlock(context, division_.blocks.Begin(block), division_.blocks.Size(block));
@@ -196,21 +188,15 @@ class WinogradConvolution : public Kernel {
 
   const Window window_;
   const WinogradTiles tiles_;
-  const WinogradBlocks division_;
+  const WinogradDivision division_;
+  const bool has_constant_;
   const Inputs inputs_;
   Activation activation_;
   dnnl::stream stream_;
   std::vector<Product> products_;  // Of the one or two sizes of blocks.
-  bool has_constant_ = false;
-  Tensor constant_;  // The filter; empty once it is transformed.
+  Tensor constant_;                // The filter; empty once it is transformed.
   std::shared_ptr<TransformedFilter> filter_;
 };
-
-// The tile size, or 0; image: the node's input that the sum is over.
-int TileSize(const KernelSpec& spec, const Window& w, int image, WinogradFilterIs filter) {
-  if (spec.inputs[static_cast<size_t>(image)].type != DataType::kFloat) return 0;
-  return ChooseWinograd(w, ImageSeconds(w, w.out_channels) * static_cast<double>(w.batch), filter);
-}
 
 // The gradient for the image is a convolution, too: of the gradient of the output, with the filter
 // turned and channels exchanged. REQUIRES: a stride of 1.
@@ -223,30 +209,34 @@ Window TurnedWindow(Window w) {
   return w;
 }
 
+// w: of the sum; null where that is as fast.
+std::unique_ptr<WinogradConvolution> MakeKernel(const KernelSpec& spec, const Window& w,
+                                                WinogradUse use, bool turned,
+                                                const Inputs& inputs) {
+  if (spec.inputs[static_cast<size_t>(inputs.image)].type != DataType::kFloat) return nullptr;
+  const double direct = ImageSeconds(w, w.out_channels) * static_cast<double>(w.batch);
+  const int size = ChooseWinograd(w, direct, use, spec.pools.Capacity().intra, spec.piece_time);
+  if (size == 0) return nullptr;
+  return std::make_unique<WinogradConvolution>(spec, w, size, use, turned, inputs);
+}
+
 }  // namespace
 
 std::unique_ptr<Kernel> MakeWinogradFusedConv2D(const KernelSpec& spec, const Window& w) {
-  const Inputs inputs = {.image = 0, .filter = 1, .bias = 2, .residual = 3};
-  const int size = TileSize(spec, w, inputs.image, WinogradFilterIs::kConstant);
-  if (size == 0) return nullptr;
-  auto kernel = std::make_unique<WinogradConvolution>(spec, w, size, /*turned=*/false, inputs);
-  kernel->Activate(ReadActivation(spec.node));
+  auto kernel = MakeKernel(spec, w, WinogradUse::kConstantFilter, /*turned=*/false,
+                           {.image = 0, .filter = 1, .bias = 2, .residual = 3});
+  if (kernel) kernel->Activate(ReadActivation(spec.node));
   return kernel;
 }
 
 std::unique_ptr<Kernel> MakeWinogradConv2D(const KernelSpec& spec, const Window& w) {
-  const Inputs inputs = {.image = 0, .filter = 1};
-  const int size = TileSize(spec, w, inputs.image, WinogradFilterIs::kNewInEachStep);
-  if (size == 0) return nullptr;
-  return std::make_unique<WinogradConvolution>(spec, w, size, /*turned=*/false, inputs);
+  return MakeKernel(spec, w, WinogradUse::kNewFilter, /*turned=*/false, {.image = 0, .filter = 1});
 }
 
 std::unique_ptr<Kernel> MakeWinogradConv2DBackpropInput(const KernelSpec& spec, const Window& w) {
-  const Inputs inputs = {.image = 1, .filter = 0};
-  const Window turned = TurnedWindow(w);
-  const int size = TileSize(spec, turned, inputs.image, WinogradFilterIs::kNewInEachStep);
-  if (size == 0) return nullptr;
-  return std::make_unique<WinogradConvolution>(spec, turned, size, /*turned=*/true, inputs);
+  if (w.stride_height != 1 || w.stride_width != 1) return nullptr;
+  return MakeKernel(spec, TurnedWindow(w), WinogradUse::kNewFilter, /*turned=*/true,
+                    {.image = 1, .filter = 0});
 }
 
 }  // namespace cosched::onednn

@@ -22,7 +22,8 @@ class WinogradWeightGradient : public Kernel {
   WinogradWeightGradient(const KernelSpec& spec, const Window& w, int tile_size)
       : window_(w),
         tiles_(w, tile_size),
-        division_(DivideWinogradGradient(w, tiles_, spec.pools.Capacity().intra, spec.piece_time)),
+        division_(DivideWinograd(w, tiles_, WinogradUse::kFilterGradient,
+                                 spec.pools.Capacity().intra, spec.piece_time)),
         sum_(Shape{tiles_.Points(), w.channels, w.out_channels}),
         stream_(dnnl::threadpool_interop::make_stream(CpuEngine(), &spec.pools.onednn())) {
     const CapacityScope scope(spec.pools);
@@ -35,13 +36,14 @@ class WinogradWeightGradient : public Kernel {
     }
   }
 
-  int Pieces() const override { return static_cast<int>(division_.pieces.parts) + 1; }
+  int Pieces() const override { return division_.Pieces(); }
 
   void ComputePiece(KernelContext& context, int piece) override {
-    if (piece == division_.pieces.parts) return TakeSum(context);
-    const int64_t end = division_.pieces.Begin(piece + 1);
+    const int64_t end =
+        division_.pieces.Begin(std::min<int64_t>(piece + 1, division_.pieces.parts));
     for (int64_t block = division_.pieces.Begin(piece); block < end; ++block)
       AddBlock(context, block);
+    if (piece + 1 == Pieces()) TakeSum(context);
   }
 
  private:
@@ -115,7 +117,7 @@ class WinogradWeightGradient : public Kernel {
 
   const Window window_;
   const WinogradTiles tiles_;
-  const WinogradBlocks division_;
+  const WinogradDivision division_;
   Tensor sum_;  // By point.
   dnnl::stream stream_;
   std::vector<Product> products_;
@@ -126,7 +128,8 @@ class WinogradWeightGradient : public Kernel {
 std::unique_ptr<Kernel> MakeWinogradConv2DBackpropFilter(const KernelSpec& spec, const Window& w) {
   if (spec.inputs[kImage].type != DataType::kFloat) return nullptr;
   const double direct = ImageSeconds(w, w.out_channels) * static_cast<double>(w.batch);
-  const int size = ChooseWinograd(w, direct, WinogradFilterIs::kNewInEachStep);
+  const int size = ChooseWinograd(w, direct, WinogradUse::kFilterGradient,
+                                  spec.pools.Capacity().intra, spec.piece_time);
   if (size == 0) return nullptr;
   return std::make_unique<WinogradWeightGradient>(spec, w, size);
 }

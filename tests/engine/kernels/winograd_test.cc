@@ -28,8 +28,8 @@ double DirectSeconds(const Window& w) {
       .Seconds();
 }
 
-int Choice(const Window& w) {
-  return ChooseWinograd(w, DirectSeconds(w), WinogradFilterIs::kConstant);
+int Choice(const Window& w, WinogradUse use = WinogradUse::kConstantFilter) {
+  return ChooseWinograd(w, DirectSeconds(w), use, /*threads=*/2, kPieceTime);
 }
 
 TEST(ChooseWinograd, TakesLargeTilesWhereTheFilterIsSmallBesideTheImages) {
@@ -54,34 +54,43 @@ TEST(ChooseWinograd, LeavesOtherConvolutions) {
 }
 
 TEST(ChooseWinograd, AFilterThatIsNewInEachStepWantsMoreImages) {
-  const auto choice = [](const Window& w) {
-    return ChooseWinograd(w, DirectSeconds(w), WinogradFilterIs::kNewInEachStep);
-  };
   EXPECT_NE(Choice(Layer(1, 8, 256, 256)), 0);
-  EXPECT_EQ(choice(Layer(1, 8, 256, 256)), 0);
-  EXPECT_NE(choice(Layer(16, 14, 256, 256)), 0);
-  // The cases of that name in op_cases.h.
-  EXPECT_NE(choice(Layer(4, 16, 64, 80)), 0);
-  EXPECT_NE(choice(Layer(4, 16, 80, 64)), 0);
+  for (WinogradUse use : {WinogradUse::kNewFilter, WinogradUse::kFilterGradient}) {
+    EXPECT_EQ(Choice(Layer(1, 8, 256, 256), use), 0);
+    EXPECT_NE(Choice(Layer(16, 14, 256, 256), use), 0);
+    // The cases of that name in op_cases.h.
+    EXPECT_NE(Choice(Layer(4, 16, 64, 80), use), 0);
+    EXPECT_NE(Choice(Layer(4, 16, 80, 64), use), 0);
+  }
 }
 
-TEST(DivideWinograd, CutsByTimeOnly) {
+TEST(DivideWinograd, PiecesHaveAboutTheirTimeAndCoverAll) {
   const Window w = Layer(2, 56, 256, 256);
   const WinogradTiles tiles(w, 4);
   EXPECT_EQ(tiles.tiles, 2 * 14 * 14);
-  const WinogradBlocks whole = DivideWinograd(w, tiles, 2, microseconds(0));
-  EXPECT_EQ(whole.pieces.parts, 1);
-  EXPECT_GT(whole.blocks.parts, 1);
-  const WinogradBlocks cut = DivideWinograd(w, tiles, 2, kPieceTime);
-  EXPECT_EQ(cut.blocks.parts, whole.blocks.parts);
-  EXPECT_GT(cut.pieces.parts, 1);
-  EXPECT_EQ(cut.pieces.count, cut.blocks.parts);
-  EXPECT_EQ(cut.blocks.count, tiles.tiles);
+  for (WinogradUse use :
+       {WinogradUse::kConstantFilter, WinogradUse::kNewFilter, WinogradUse::kFilterGradient}) {
+    const auto divide = [&](int threads, microseconds piece_time) {
+      const WinogradDivision division = DivideWinograd(w, tiles, use, threads, piece_time);
+      EXPECT_EQ(division.blocks.count, tiles.tiles);
+      EXPECT_EQ(division.pieces.count, division.blocks.parts);
+      return division;
+    };
+    const WinogradDivision whole = divide(2, microseconds(0));
+    EXPECT_EQ(whole.Pieces(), 1);
+    EXPECT_GT(whole.blocks.parts, 1);
+    EXPECT_GT(divide(2, kPieceTime).Pieces(), 1);
+    EXPECT_GE(divide(2, kPieceTime / 4).Pieces(), divide(2, kPieceTime).Pieces());
+    EXPECT_EQ(divide(4, kPieceTime).Pieces(), divide(1, kPieceTime).Pieces());
+    EXPECT_LT(divide(64, kPieceTime).Pieces(), divide(1, kPieceTime).Pieces());
+  }
 }
 
 TEST(DivideWinograd, ASmallImageIsOneBlock) {
   const Window w = Layer(1, 7, 512, 512);
-  EXPECT_EQ(DivideWinograd(w, WinogradTiles(w, 4), 8, microseconds(1)).blocks.parts, 1);
+  const WinogradTiles tiles(w, 4);
+  EXPECT_EQ(DivideWinograd(w, tiles, WinogradUse::kConstantFilter, 8, microseconds(1)).blocks.parts,
+            1);
 }
 
 class WinogradTransforms : public ::testing::TestWithParam<int> {};
