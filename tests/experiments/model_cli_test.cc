@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "engine/base/error.h"
@@ -85,6 +86,33 @@ TEST_F(ModelCliTest, RefusesWithOneMessage) {
   std::vector<std::string> shape = run("onnx:net.onnx");
   shape.insert(shape.end(), {"--batch", "2", "--input", "x.npy"});
   ExpectRefused(shape, {"x.npy: has shape [1,2,2,2]; allowed: [2,2,2,2]"});
+}
+
+// Whatever a file asks for, and whatever its names are: one line, and no memory taken for it.
+TEST_F(ModelCliTest, HostileFilesAreToldInOneLine) {
+  OnnxWriter name, values, images;
+  name.Input("x", {1, 2, 3, 3}).Output("y").Node("Zap", {"x"}, "y");
+  name.proto().mutable_graph()->mutable_node(0)->set_name("\x1b[2J\n" + std::string(1 << 20, 'n'));
+  values.Input("x", {1, 1, 3, 3}).Output("y").Ints("p", {8}, {0, 0, 60000, 60000, 0, 0, 0, 0});
+  values.Node("Pad", {"x", "p"}, "q").Node("GlobalAveragePool", {"q"}, "y");
+  images.Input("x", {-1, 1, 4096, 4096}).Output("y").Node("GlobalAveragePool", {"x"}, "y");
+  Write("name.onnx", name.Bytes());
+  Write("values.onnx", values.Bytes());
+  Write("images.onnx", images.Bytes());
+  const auto message = [&](const std::string& file, const std::string& batch) {
+    const Ended ended = Run({"model", "run", "--model", "onnx:" + file, "--batch", batch});
+    EXPECT_EQ(ended.exit_code, 2) << ended.err;
+    EXPECT_EQ(std::count(ended.err.begin(), ended.err.end(), '\n'), 1) << ended.err;
+    EXPECT_LT(ended.err.size(), 3000u);
+    return ended.err;
+  };
+  EXPECT_THAT(message("name.onnx", "1"), HasSubstr("name.onnx: node \"\\x1b[2J\\x0annn"));
+  EXPECT_THAT(message("values.onnx", "1"),
+              HasSubstr("values.onnx: node \"y_node\" (GlobalAveragePool): "
+                        "with its results, values that are"));
+  // 4 TiB, which is no machine's.
+  EXPECT_THAT(message("images.onnx", "65536"),
+              HasSubstr("--batch: the inputs would take 4398046511104 bytes"));
 }
 
 TEST_F(ModelCliTest, Describes) {

@@ -37,7 +37,7 @@ if [ -z "$input" ]; then
       mkdir -p "$generated"
       protoc --proto_path=. --cpp_out="$generated" engine/graph/readers/graphdef.proto
       sources=(engine/graph/*.cc engine/graph/readers/*.cc "$generated"/engine/graph/readers/graphdef.pb.cc
-               engine/session/{task_graph,value_plan,memory_plan}.cc engine/base/{check,error}.cc)
+               engine/session/{task_graph,value_plan,memory_plan,views}.cc engine/base/{check,error}.cc)
       flags+=(-isystem "$generated" -DONNX_ML=1 -DONNX_NAMESPACE=onnx)
       libraries=(-lonnx_proto -lprotobuf -lfmt) ;;
   esac

@@ -39,7 +39,7 @@ inline size_t PlannedBytes(const Graph& graph, const std::vector<std::string>& f
     for (const NodeId control : node->control_inputs) add(control, node->id);
   }
   tasks.Seal();
-  const ValuePlan values = PlanValues(nodes, task_of, tasks, outputs, /*in_place=*/true);
+  const ValuePlan values = PlanValues(graph, nodes, task_of, tasks, outputs, /*in_place=*/true);
   const MemoryPlan plan = PlanMemory(tasks, values.values, {});
   return std::accumulate(plan.buffer_bytes.begin(), plan.buffer_bytes.end(), size_t{0});
 }
