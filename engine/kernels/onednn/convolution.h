@@ -50,5 +50,8 @@ bool FewChannels(const Window& w);
 
 // Of one image, on one thread; vector_channels are those that vectors run along.
 double ImageSeconds(const Window& w, int64_t vector_channels);
+inline double BatchSeconds(const Window& w) {  // Forward.
+  return ImageSeconds(w, w.out_channels) * static_cast<double>(w.batch);
+}
 
 }  // namespace cosched::onednn

@@ -2,7 +2,8 @@
 // it is in the cache. Cut as Conv2D is. The residual is summed in place: the session gives the
 // output the residual's buffer where nobody reads that afterwards; elsewhere it is copied first.
 
-#include <array>
+#include "engine/kernels/onednn/fused_convolution.h"
+
 #include <cstring>
 
 #include "engine/kernels/factories.h"
@@ -62,7 +63,6 @@ class FusedConvolution : public PrimitiveKernel {
 // LeNet's layers, in what oneDNN's generated code takes for images of few channels: planes in, one
 // block of channels out. It takes half the time of NHWC with vectors that are mostly empty, the
 // reorders included.
-constexpr int64_t kBlock = 16;
 template <typename Make>
 auto InChannelBlocks(const Convolution& c, Make make) {
   const auto in = [](const memory::desc& plain, memory::format_tag tag) {
@@ -75,101 +75,9 @@ auto InChannelBlocks(const Convolution& c, Make make) {
 
 // A single full block of channels is the plain layout in other words: nothing to reorder.
 memory::desc PlainOf(const memory::desc& plain, const memory::desc& wanted) {
-  const bool same = plain.get_dims()[1] == kBlock && plain.get_size() == wanted.get_size();
+  const bool same = plain.get_dims()[1] == kChannelBlock && plain.get_size() == wanted.get_size();
   return same ? wanted : plain;
 }
-
-std::unique_ptr<Kernel> MakePlain(const KernelSpec& spec, const Window& whole);
-
-double SecondsOf(const Window& w) {
-  return ImageSeconds(w, w.out_channels) * static_cast<double>(w.batch);
-}
-
-// Two neighbouring pixels of a row as one of twice the channels, which fill more of a vector: a
-// filter one column wider, moved two pixels at a time, holds the one for the left pixel and the one
-// for the right, and zeros up to a full block. Without these the output is the wanted one.
-class TwoPixels : public Kernel {
- public:
-  static bool Suits(const KernelSpec& spec, const Window& w) {
-    return FewChannels(w) && 2 * w.out_channels <= kBlock && w.out_width % 2 == 0 &&
-           w.stride_width == 1 && w.dilation_width == 1 && spec.inputs.size() <= kResidual &&
-           spec.Constant(kBias) != nullptr && spec.inputs[kImage].type == DataType::kFloat;
-  }
-
-  TwoPixels(const KernelSpec& spec, const Window& w)
-      : channels_(2 * w.out_channels),
-        tasks_(CapacityScope(spec.pools, SecondsOf(w)).Tasks()),
-        blocks_({Tensor(Shape{w.batch, w.out_height, w.out_width / 2, kBlock})}) {
-    Node node = spec.node;
-    node.outputs[0].shape = blocks_[0].GetShape();
-    node.attributes["strides"] = std::vector<int64_t>{w.stride_height, 2};
-    node.attributes["padding"] = "EXPLICIT";
-    node.attributes["explicit_paddings"] =
-        std::vector<int64_t>{w.pad_top, w.pad_bottom, w.pad_left, w.pad_right};
-    const Tensor filter = Filter(spec.Constant(kFilter)->Floats(), w);
-    const Tensor bias = Bias(spec.Constant(kBias)->Floats(), w.out_channels);
-    const KernelSpec wide{node,
-                          {spec.inputs[kImage], {filter.GetShape()}, {bias.GetShape()}},
-                          spec.pools,
-                          spec.piece_time,
-                          {nullptr, &filter, &bias}};
-    convolution_ =
-        MakePlain(wide, ConvolutionWindow(node, spec.inputs[kImage].shape, filter.GetShape()));
-  }
-
-  int Pieces() const override { return convolution_->Pieces(); }
-  bool KeepsConstant(size_t input) const override { return input == kFilter || input == kBias; }
-
-  void ComputePiece(KernelContext& context, int piece) override {
-    KernelContext inner{context.inputs, blocks_, context.pools};
-    convolution_->ComputePiece(inner, piece);
-    if (piece + 1 == Pieces()) TakeOut(context);
-  }
-
- private:
-  static Tensor Filter(const float* narrow, const Window& w) {
-    Tensor filter(Shape{w.rows, w.columns + 1, w.channels, kBlock});
-    std::fill_n(filter.Floats(), filter.Elements(), 0.0f);
-    const int64_t k = w.out_channels;
-    for (int64_t row = 0; row < w.rows; ++row) {
-      for (int64_t i = 0; i < w.columns * w.channels; ++i, narrow += k) {
-        float* left = filter.Floats() + (row * (w.columns + 1) * w.channels + i) * kBlock;
-        std::copy_n(narrow, k, left);
-        std::copy_n(narrow, k, left + w.channels * kBlock + k);
-      }
-    }
-    return filter;
-  }
-
-  static Tensor Bias(const float* narrow, int64_t k) {
-    Tensor bias(Shape{kBlock});
-    std::fill_n(bias.Floats(), kBlock, 0.0f);
-    for (int64_t pixel : {0, 1}) std::copy_n(narrow, k, bias.Floats() + pixel * k);
-    return bias;
-  }
-
-  // Whole blocks, each over what is too much of the one before it: a third of the time of a
-  // reorder. In as many parts as the convolution, whose results lie in its threads' caches.
-  void TakeOut(KernelContext& context) const {
-    const int64_t pixels = blocks_[0].Elements() / kBlock;
-    const Division parts{pixels, std::min<int64_t>(tasks_, pixels)};
-    context.pools.intra().ParallelFor(static_cast<int>(parts.parts), [&](int part) {
-      const int64_t begin = parts.Begin(part), end = parts.Begin(part + 1);
-      const float* from = blocks_[0].Floats() + begin * kBlock;
-      float* to = context.outputs[0].Floats() + begin * channels_;
-      const float* const last = context.outputs[0].Floats() + end * channels_ - kBlock;
-      for (; to <= last; from += kBlock, to += channels_)
-        std::memcpy(to, from, kBlock * sizeof(float));
-      for (; to < last + kBlock; from += kBlock, to += channels_)
-        std::memcpy(to, from, static_cast<size_t>(channels_) * sizeof(float));
-    });
-  }
-
-  const int64_t channels_;
-  const int tasks_;
-  std::array<Tensor, 1> blocks_;  // The wide output.
-  std::unique_ptr<Kernel> convolution_;
-};
 
 dnnl::primitive_attr PostOps(const KernelSpec& spec) {
   dnnl::post_ops post_ops;
@@ -180,14 +88,16 @@ dnnl::primitive_attr PostOps(const KernelSpec& spec) {
   return attributes;
 }
 
-std::unique_ptr<Kernel> MakePlain(const KernelSpec& spec, const Window& whole) {
+}  // namespace
+
+std::unique_ptr<Kernel> MakeDirectFusedConv2D(const KernelSpec& spec, const Window& whole) {
   using Primitive = dnnl::convolution_forward;
   const double image_seconds = ImageSeconds(whole, whole.out_channels);
-  const CapacityScope scope(spec.pools, SecondsOf(whole));
+  const CapacityScope scope(spec.pools, BatchSeconds(whole));
   const dnnl::primitive_attr attributes = PostOps(spec);
   const memory::desc bias = Flat(whole.out_channels);
   const bool plain_first =
-      !FewChannels(whole) || whole.out_channels > kBlock || spec.inputs.size() > kResidual;
+      !FewChannels(whole) || whole.out_channels > kChannelBlock || spec.inputs.size() > kResidual;
   auto kernel = std::make_unique<FusedConvolution>(spec, scope);
   const auto prepare = [&](const Window& w) {
     const Convolution c(w, spec.inputs[kImage].type);
@@ -220,13 +130,11 @@ std::unique_ptr<Kernel> MakePlain(const KernelSpec& spec, const Window& whole) {
   return kernel;
 }
 
-}  // namespace
-
 std::unique_ptr<Kernel> MakeFusedConv2D(const KernelSpec& spec) {
   const Window w = ConvolutionWindow(spec.node, spec.inputs[0].shape, spec.inputs[1].shape);
-  if (TwoPixels::Suits(spec, w)) return std::make_unique<TwoPixels>(spec, w);
+  if (auto kernel = MakeTwoPixelFusedConv2D(spec, w)) return kernel;
   if (auto kernel = MakeWinogradFusedConv2D(spec, w)) return kernel;
-  return MakePlain(spec, w);
+  return MakeDirectFusedConv2D(spec, w);
 }
 
 }  // namespace cosched::onednn

@@ -214,8 +214,8 @@ std::unique_ptr<WinogradConvolution> MakeKernel(const KernelSpec& spec, const Wi
                                                 WinogradUse use, bool turned,
                                                 const Inputs& inputs) {
   if (spec.inputs[static_cast<size_t>(inputs.image)].type != DataType::kFloat) return nullptr;
-  const double direct = ImageSeconds(w, w.out_channels) * static_cast<double>(w.batch);
-  const int size = ChooseWinograd(w, direct, use, spec.pools.Capacity().intra, spec.piece_time);
+  const int size =
+      ChooseWinograd(w, BatchSeconds(w), use, spec.pools.Capacity().intra, spec.piece_time);
   if (size == 0) return nullptr;
   return std::make_unique<WinogradConvolution>(spec, w, size, use, turned, inputs);
 }

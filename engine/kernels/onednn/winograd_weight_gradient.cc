@@ -127,8 +127,7 @@ class WinogradWeightGradient : public Kernel {
 
 std::unique_ptr<Kernel> MakeWinogradConv2DBackpropFilter(const KernelSpec& spec, const Window& w) {
   if (spec.inputs[kImage].type != DataType::kFloat) return nullptr;
-  const double direct = ImageSeconds(w, w.out_channels) * static_cast<double>(w.batch);
-  const int size = ChooseWinograd(w, direct, WinogradUse::kFilterGradient,
+  const int size = ChooseWinograd(w, BatchSeconds(w), WinogradUse::kFilterGradient,
                                   spec.pools.Capacity().intra, spec.piece_time);
   if (size == 0) return nullptr;
   return std::make_unique<WinogradWeightGradient>(spec, w, size);
