@@ -27,7 +27,7 @@ KernelFactory MakeMean;  // Over axes that take turns with others; by Eigen's fa
 namespace eigen {
 KernelFactory MakeAddN, MakeAddV2, MakeSub, MakeMul, MakeRealDiv;
 KernelFactory MakeBiasAdd, MakeBiasAddGrad;
-KernelFactory MakeBatchNormPieces, MakeBatchNormGradPieces;  // Training; by oneDNN's factories.
+KernelFactory MakeBatchNormChunks, MakeBatchNormGradChunks;  // Training; by oneDNN's factories.
 KernelFactory MakeMaxPoolGrad;
 KernelFactory MakeLocalResponse, MakeLocalResponseGrad;
 KernelFactory MakeConcat, MakeSlice, MakePad;

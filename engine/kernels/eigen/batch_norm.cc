@@ -1,8 +1,8 @@
-// FusedBatchNormV3 in training and its gradient, in pieces: for batches on which oneDNN's, which
-// cannot be divided as their statistics are of the whole batch, would take longer than a piece.
-// Both are two passes over the images: one collects sums by channel, for each chunk of rows apart,
-// and the other applies what follows from them. Chunks depend on shapes only and are added in
-// order.
+// FusedBatchNormV3 in training and its gradient, for batches of many rows, which oneDNN's sum up
+// less accurately, or on which those, which cannot be divided as their statistics are of the whole
+// batch, would take longer than a piece. Both are two passes over the images: one collects sums by
+// channel, for each chunk of rows apart, and the other applies what follows from them. Chunks
+// depend on shapes only and are added in order, in double precision.
 
 #include <algorithm>
 
@@ -32,21 +32,11 @@ void Fold(const Eigen::ArrayXf& wide, Sums sums) {
 
 class TwoPasses : public Kernel {
  public:
-  int Pieces() const override { return static_cast<int>(collect_.parts + apply_.parts); }
+  int Pieces() const override { return IsShort() ? 1 : Parts(); }
 
   void ComputePiece(KernelContext& context, int piece) override {
-    const bool collects = piece < collect_.parts;
-    const Division& chunks = collects ? collect_ : apply_;
-    // The second pass begins where the first has ended, with what is still in the cache.
-    const int64_t part = collects ? piece : Pieces() - 1 - piece;
-    if (piece == 0) Begin(context);
-    context.pools.intra().ParallelFor(static_cast<int>(chunks.Size(part)), [&](int task) {
-      const int64_t chunk = chunks.Begin(part) + task;
-      const int64_t begin = chunk * blocks_.size * width_;
-      const int64_t end = std::min(begin + blocks_.size * width_, elements_);
-      collects ? Collect(context, task, chunk, begin, end) : Apply(context, begin, end);
-    });
-    if (piece == collect_.parts - 1) Finish(context);
+    ComputePart(context, piece);
+    if (IsShort()) ComputePart(context, 1);
   }
 
  protected:
@@ -86,6 +76,24 @@ class TwoPasses : public Kernel {
   std::vector<Eigen::ArrayXf> wide_;
 
  private:
+  bool IsShort() const { return collect_.parts == 1 && apply_.parts == 1; }
+  int Parts() const { return static_cast<int>(collect_.parts + apply_.parts); }
+
+  void ComputePart(KernelContext& context, int piece) {
+    const bool collects = piece < collect_.parts;
+    const Division& chunks = collects ? collect_ : apply_;
+    // The second pass begins where the first has ended, with what is still in the cache.
+    const int64_t part = collects ? piece : Parts() - 1 - piece;
+    if (piece == 0) Begin(context);
+    context.pools.intra().ParallelFor(static_cast<int>(chunks.Size(part)), [&](int task) {
+      const int64_t chunk = chunks.Begin(part) + task;
+      const int64_t begin = chunk * blocks_.size * width_;
+      const int64_t end = std::min(begin + blocks_.size * width_, elements_);
+      collects ? Collect(context, task, chunk, begin, end) : Apply(context, begin, end);
+    });
+    if (piece == collect_.parts - 1) Finish(context);
+  }
+
   Division PassOf(const KernelSpec& spec, int tensors) const {
     const double bytes = static_cast<double>(blocks_.size * width_ * tensors) *
                          static_cast<double>(SizeOf(spec.inputs[0].type));
@@ -222,13 +230,13 @@ class BatchNormGrad : public TwoPasses {
 
 }  // namespace
 
-std::unique_ptr<Kernel> MakeBatchNormPieces(const KernelSpec& spec) {
+std::unique_ptr<Kernel> MakeBatchNormChunks(const KernelSpec& spec) {
   return ForImages(spec.inputs[0], [&](auto element) -> std::unique_ptr<Kernel> {
     return std::make_unique<BatchNorm<decltype(element)>>(spec);
   });
 }
 
-std::unique_ptr<Kernel> MakeBatchNormGradPieces(const KernelSpec& spec) {
+std::unique_ptr<Kernel> MakeBatchNormGradChunks(const KernelSpec& spec) {
   return ForImages(spec.inputs[0], [&](auto element) -> std::unique_ptr<Kernel> {
     return std::make_unique<BatchNormGrad<decltype(element)>>(spec);
   });
