@@ -166,7 +166,7 @@ class CoschedWorkerTest(unittest.TestCase):
     def test_one_cell_only(self):
         done = subprocess.run(self.command("--model", "lenet5", "--batch", "1,2"), capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 2)
-        self.assertIn("one --model, one --batch and one --threads", done.stderr)
+        self.assertIn("one --model, one --batch, one --threads and one --precision", done.stderr)
 
 
 if __name__ == "__main__":
