@@ -119,7 +119,7 @@ class Slicer {
       }
       most = std::max(most, bytes / batch_);
     }
-    const int64_t wanted = std::max<int64_t>(slicing_.bytes / most, 1) * slicing_.intra;
+    const int64_t wanted = std::max<int64_t>(slicing_.bytes * slicing_.intra / most, 1);
     const int64_t side_by_side = std::max<int64_t>(batch_ / slicing_.inter, 1);
     int64_t size = std::min(wanted, side_by_side);
     while (batch_ % size != 0) --size;

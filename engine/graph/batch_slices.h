@@ -13,7 +13,7 @@ namespace cosched {
 
 struct BatchSlicing {
   // What a node of one slice may read and write on each thread, about a core's second-level cache.
-  // A slice is one image a thread at least.
+  // A slice is one image at least, whatever the threads: these share the rows of one, too.
   int64_t bytes = 1 << 20;
   // So many threads share the work of a node, so many slices are computed side by side (at least,
   // if the batch is large enough).

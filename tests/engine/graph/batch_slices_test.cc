@@ -44,11 +44,16 @@ TEST(BatchSlicesTest, ImagesAreSlicedAndTheProductIsNot) {
   EXPECT_EQ(sliced.Info({sliced.Find(network.fetch), 0}).shape, (Shape{kBatch, 1}));
 }
 
-TEST(BatchSlicesTest, ASliceHasAnImageForEachThread) {
+TEST(BatchSlicesTest, ASliceHasWhatFitsIntoTheCachesOfItsThreads) {
   const SmallNetwork network;
-  EXPECT_EQ(Count(SliceBatches(network.graph, {network.fetch}, {.bytes = 1}), "Relu"), 8);
-  EXPECT_EQ(Count(SliceBatches(network.graph, {network.fetch}, {.bytes = 1, .intra = 2}), "Relu"),
-            4);
+  const auto slices = [&](int64_t bytes, int intra) {
+    return Count(SliceBatches(network.graph, {network.fetch}, {.bytes = bytes, .intra = intra}),
+                 "Relu");
+  };
+  EXPECT_EQ(slices(1, 1), 8);
+  EXPECT_EQ(slices(1, 2), 8);
+  EXPECT_EQ(slices(kBytesOfImage, 2), 4);
+  EXPECT_EQ(slices(kBytesOfImage, 8), 1);
 }
 
 TEST(BatchSlicesTest, SlicesAreOfOneSize) {
