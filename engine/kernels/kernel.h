@@ -39,6 +39,9 @@ class Kernel {
     static_cast<void>(input);
     return false;
   }
+  // Takes what it keeps of the constants, with the pool's workers: before the first piece, which
+  // does it if nobody has.
+  virtual void PackConstants(ThreadPools& pools) { static_cast<void>(pools); }
   // All pieces, here and now.
   void Compute(KernelContext& context) {
     for (int piece = 0; piece < Pieces(); ++piece) ComputePiece(context, piece);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "engine/base/check.h"
 #include "engine/base/memory.h"
@@ -26,6 +27,7 @@ FetchPlan::FetchPlan(SessionStore* store, const std::vector<std::string>& fetche
   FindKernels();
   AssignBuffers(outputs);
   Connect(outputs);
+  OrderPacking();
   if (store_.one_list_of_fetches) FreeConstants(outputs);
   queue_ = std::make_unique<ReadyQueue>(&tasks_);
 }
@@ -92,6 +94,23 @@ void FetchPlan::AddEdges() {
   }
   for (const auto& [reader, writer] : store_.write_order) add(reader, writer);
   tasks_.Seal();
+}
+
+// While a constant is packed it is there twice, so that the largest decides how much memory is
+// needed at most: it goes first, before others are kept in layouts that take more than their plain
+// ones.
+void FetchPlan::OrderPacking() {
+  std::map<Kernel*, size_t> bytes;
+  for (const Step& step : steps_) {
+    for (size_t i = 0; i < step.node->inputs.size(); ++i) {
+      if (step.kernel != nullptr && step.kernel->KeepsConstant(i))
+        bytes[step.kernel] +=
+            store_.sources[static_cast<size_t>(step.node->inputs[i].node)].Bytes();
+    }
+  }
+  for (const auto& [kernel, size] : bytes) packing_.push_back(kernel);
+  std::sort(packing_.begin(), packing_.end(),
+            [&](Kernel* a, Kernel* b) { return bytes[a] > bytes[b]; });
 }
 
 // Those that only kernels read which have taken what they need of them.
@@ -198,6 +217,9 @@ void FetchPlan::UpdateViews() {
 bool FetchPlan::RunPiece(TaskAtPiece next) {
   Step& step = steps_[static_cast<size_t>(next.task)];
   if (step.kernel == nullptr) return false;
+  std::call_once(packed_, [this] {
+    for (Kernel* kernel : packing_) kernel->PackConstants(store_.pools);
+  });
   store_.pools.SetRunningOp(&step.node->op);
   KernelContext context{step.inputs, step.outputs, store_.pools};
   step.kernel->ComputePiece(context, next.piece);

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -70,6 +71,7 @@ class FetchPlan {
   void RequireMemory(const ValuePlan& values, const MemoryPlan& memory) const;
   void Connect(const std::vector<Output>& fetches);
   void FreeConstants(const std::vector<Output>& fetches);
+  void OrderPacking();
 
   Step& StepOf(NodeId node) {
     return steps_[static_cast<size_t>(task_of_[static_cast<size_t>(node)])];
@@ -86,6 +88,8 @@ class FetchPlan {
   std::vector<View> views_;
   std::vector<const Tensor*> fetched_;  // Null: an op without outputs.
   double cost_ = 0;                     // Estimated, of all tasks.
+  std::vector<Kernel*> packing_;        // Those that keep constants, the largest first.
+  std::once_flag packed_;
   TaskGraph tasks_;
   std::unique_ptr<ReadyQueue> queue_;
 };

@@ -57,7 +57,7 @@ PrimitiveKernel::PrimitiveKernel(ThreadPools& pools, const dnnl::primitive_desc_
 }
 
 void PrimitiveKernel::ComputePiece(KernelContext& context, int piece) {
-  if (!packed_) PackConstants();
+  PackConstants(context.pools);
   const Piece& now = pieces_[static_cast<size_t>(piece)];
   for (const Binding& binding : now.bindings) {
     // oneDNN's handles are not const; inputs are only read.
@@ -99,7 +99,8 @@ dnnl::memory PrimitiveKernel::Constant(const KernelSpec& spec, size_t input, int
 
 // In the first step rather than at creation: there the pool's workers take part, and a paused one
 // waits.
-void PrimitiveKernel::PackConstants() {
+void PrimitiveKernel::PackConstants(ThreadPools&) {
+  if (packed_) return;
   for (const std::shared_ptr<PackedConstant>& constant : constants_) {
     std::call_once(constant->packed, [&] {
       constant->reorder.execute(stream_, constant->from, constant->to);

@@ -104,6 +104,7 @@ class PrimitiveKernel : public Kernel {
   int Pieces() const override { return static_cast<int>(pieces_.size()); }
   void ComputePiece(KernelContext& context, int piece) override;
   bool KeepsConstant(size_t input) const override { return kept_constants_.contains(input); }
+  void PackConstants(ThreadPools& pools) override;
 
   // A piece of this primitive with reorders before and after it, not yet added: bindings are in the
   // order of the operands, with offset 0.
@@ -145,7 +146,6 @@ class PrimitiveKernel : public Kernel {
   dnnl::memory Share(const Operand& operand);
   dnnl::memory Scratch(const dnnl::memory::desc& descriptor);
   void Run(const Step& step) const;
-  void PackConstants();
 
   dnnl::stream stream_;
   std::vector<Step> steps_;

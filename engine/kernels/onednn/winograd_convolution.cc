@@ -121,8 +121,12 @@ class WinogradConvolution : public Kernel {
     return has_constant_ && static_cast<int>(input) == inputs_.filter;
   }
 
+  void PackConstants(ThreadPools& pools) override {
+    if (!constant_.IsEmpty()) filter_->MakeOnce(&constant_, pools, &stream_);
+  }
+
   void ComputePiece(KernelContext& context, int piece) override {
-    if (!constant_.IsEmpty()) filter_->MakeOnce(&constant_, context.pools, &stream_);
+    PackConstants(context.pools);
     if (!has_constant_ && piece == 0)
       filter_->Make(InputOf(context, inputs_.filter)->Floats(), context.pools, &stream_);
     if (division_.filter_is_a_piece && --piece < 0) return;
