@@ -6,7 +6,7 @@
 #   bash experiments/peers/compare.sh [--only inference|training|parity] [--models vgg16 …] [--batches 1 8 …]
 #                                     [--threads 1 2] [--repetitions 5] [--seconds 1] [--out FOLDER]
 #
-# Everything takes about 45 minutes on 2 quiet cores. Results: results/peers/<time>/peers.{md,csv,json} and
+# Everything takes about 30 minutes on 2 quiet cores, with --seconds 0.3 about 15. Results: results/peers/<time>/peers.{md,csv,json} and
 # plots/peers.{png,pdf}.
 # Peers: onnxruntime-node from npm (no scripts of packages are run) in ~/.cache/cosched/peers, where the exported models
 # (about 1.2 GB) go too; python3-torch, python3-torchvision, python3-onnx and OpenBLAS from Debian, by apt. What can't be
