@@ -58,7 +58,7 @@ std::filesystem::path PartialFolder(const std::filesystem::path& run, const Cell
   return folder;
 }
 
-// The name of the run that a cell's folder is in: <run>/<policy>/<elasticity>/<trial>.
+// The folder that holds a cell's policies: <folder>/<policy>/<elasticity>/<trial>.
 std::string RunOf(const std::filesystem::path& cell) {
   return cell.parent_path().parent_path().parent_path().filename();
 }
@@ -275,38 +275,40 @@ class CellRun {
 }  // namespace
 
 WorldFactory ProcessWorlds(const std::filesystem::path& binary, const Topology& topology,
-                           const ExperimentConfig& config) {
-  return [binary, topology, actuator = config.actuator, deadline = config.revocation_deadline,
+                           const ExperimentConfig& config, const std::string& run) {
+  return [binary, topology, run, actuator = config.actuator, deadline = config.revocation_deadline,
           interference = config.interference,
           cores = config.cores](const std::filesystem::path& log_folder) {
-    return std::make_unique<ProcessWorld>(ProcessHost::Options{.binary = binary,
-                                                               .log_directory = log_folder,
-                                                               .run = RunOf(log_folder),
-                                                               .topology = topology,
-                                                               .actuator = actuator,
-                                                               .cores = cores,
-                                                               .revocation_timeout = deadline,
-                                                               .sample_threads = interference});
+    return std::make_unique<ProcessWorld>(
+        ProcessHost::Options{.binary = binary,
+                             .log_directory = log_folder,
+                             .run = run.empty() ? RunOf(log_folder) : run,
+                             .topology = topology,
+                             .actuator = actuator,
+                             .cores = cores,
+                             .revocation_timeout = deadline,
+                             .sample_threads = interference});
   };
 }
 
 WorldFactory ContainerWorlds(const std::filesystem::path& binary, const Topology& topology,
-                             const ExperimentConfig& config) {
-  return [binary, topology, actuator = config.actuator, cores = config.cores,
+                             const ExperimentConfig& config, const std::string& run) {
+  return [binary, topology, run, actuator = config.actuator, cores = config.cores,
           deadline = config.revocation_deadline, interference = config.interference,
           container = config.container](const std::filesystem::path& log_folder) {
     auto launcher = std::make_unique<ContainerLauncher>(ContainerLauncher::Options{
         .binary = binary, .actuator = actuator, .cores = cores, .actuation = container.actuation});
-    return std::make_unique<ProcessWorld>(ProcessHost::Options{.binary = {},
-                                                               .log_directory = log_folder,
-                                                               .run = RunOf(log_folder),
-                                                               .topology = topology,
-                                                               .actuator = actuator,
-                                                               .cores = cores,
-                                                               .client = container.client,
-                                                               .revocation_timeout = deadline,
-                                                               .sample_threads = interference},
-                                          std::move(launcher));
+    return std::make_unique<ProcessWorld>(
+        ProcessHost::Options{.binary = {},
+                             .log_directory = log_folder,
+                             .run = run.empty() ? RunOf(log_folder) : run,
+                             .topology = topology,
+                             .actuator = actuator,
+                             .cores = cores,
+                             .client = container.client,
+                             .revocation_timeout = deadline,
+                             .sample_threads = interference},
+        std::move(launcher));
   };
 }
 
@@ -324,10 +326,10 @@ WorldFactory SimulatedWorlds(const ExperimentConfig& config) {
 }
 
 WorldFactory WorldsOf(const std::filesystem::path& binary, const Topology& topology,
-                      const ExperimentConfig& config) {
+                      const ExperimentConfig& config, const std::string& run) {
   if (config.backend == "simulated") return SimulatedWorlds(config);
-  return config.backend == "container" ? ContainerWorlds(binary, topology, config)
-                                       : ProcessWorlds(binary, topology, config);
+  return config.backend == "container" ? ContainerWorlds(binary, topology, config, run)
+                                       : ProcessWorlds(binary, topology, config, run);
 }
 
 HarnessResult RunCells(const ExperimentConfig& config, const Plan& plan,

@@ -7,11 +7,14 @@
 #include <exception>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 
 #include "engine/base/check.h"
 #include "engine/base/error.h"
+#include "engine/base/thread_start.h"
 #include "engine/graph/bfloat16.h"
 #include "engine/graph/graph_builder.h"
 #include "engine/graph/optimizer.h"
@@ -149,8 +152,7 @@ struct InferenceService::Impl {
       LaneAt(lane).WarmUp();
     pools.OnWorkersAdded([this] { Follow(); });
     Follow();
-    for (size_t lane = 0; lane < lanes.size(); ++lane)
-      threads.emplace_back([this, lane] { Serve(lane); });
+    StartThreads();
   }
 
   // Made when it is first needed, on the thread that uses it.
@@ -160,6 +162,8 @@ struct InferenceService::Impl {
     return *lane;
   }
 
+  void StartThreads();
+  void Stop();
   void Follow();
   void WakeOne();
   void Serve(size_t lane);
@@ -189,6 +193,28 @@ struct InferenceService::Impl {
 
   std::vector<std::thread> threads;  // By lane.
 };
+
+void InferenceService::Impl::StartThreads() {
+  for (size_t lane = 0; lane < lanes.size(); ++lane) {
+    try {
+      threads.emplace_back([this, lane] { Serve(lane); });
+    } catch (const std::system_error& failure) {
+      Stop();
+      throw ThreadError("only " + std::to_string(lane) + " of the " + std::to_string(lanes.size()) +
+                            " lanes of the service can be started",
+                        failure);
+    }
+  }
+}
+
+void InferenceService::Impl::Stop() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    stopping = true;
+    for (Wake& wake : wakes) wake.news.notify_one();
+  }
+  for (std::thread& thread : threads) thread.join();
+}
 
 // As many lanes as the split of the moment has inter-op threads. Asked with the lock held: of two
 // resizes at once, whoever comes last here must not come with the older answer.
@@ -264,14 +290,7 @@ InferenceService::InferenceService(const ServiceSettings& settings, std::functio
   impl_ = std::make_unique<Impl>(settings, std::move(begun), std::move(answered));
 }
 
-InferenceService::~InferenceService() {
-  {
-    const std::lock_guard<std::mutex> lock(impl_->mutex);
-    impl_->stopping = true;
-    for (Impl::Wake& wake : impl_->wakes) wake.news.notify_one();
-  }
-  for (std::thread& thread : impl_->threads) thread.join();
-}
+InferenceService::~InferenceService() { impl_->Stop(); }
 
 ThreadPools& InferenceService::Pools() { return impl_->pools; }
 

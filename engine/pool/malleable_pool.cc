@@ -9,10 +9,13 @@
 #include <atomic>
 #include <deque>
 #include <mutex>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 
 #include "engine/base/check.h"
+#include "engine/base/thread_start.h"
 #include "engine/base/topology.h"
 #include "engine/pool/futex.h"
 #include "engine/pool/loop.h"
@@ -87,6 +90,7 @@ struct MalleablePool::Impl {
   void NoteIfSettled();
   bool Park(Worker* worker, WakeList* baton);
 
+  void JoinFirst(int count);
   void Run(Worker* worker, BinaryEvent* started);
   void Serve(Worker* worker, MutexLock* lock);
   void RunClosure(MutexLock* lock);
@@ -148,8 +152,29 @@ MalleablePool::Impl::Impl(Options pool_options)
     BinaryEvent started;
     Worker* worker = &workers[static_cast<size_t>(i)];
     worker->index = i;
-    worker->thread = std::thread([this, worker, &started] { Run(worker, &started); });
+    try {
+      worker->thread = std::thread([this, worker, &started] { Run(worker, &started); });
+    } catch (const std::system_error& error) {
+      JoinFirst(i);
+      if (options.lends_to != nullptr) options.lends_to->impl_->lender = nullptr;
+      throw ThreadError("only " + std::to_string(i) + " of the " +
+                            std::to_string(options.capacity) + " threads of the " + options.name +
+                            " pool can be started",
+                        error);
+    }
     started.Wait();
+  }
+}
+
+// Ends the first `count` workers. REQUIRES: none of them is active.
+void MalleablePool::Impl::JoinFirst(int count) {
+  {
+    const MutexLock lock(mutex);
+    stopping = true;
+  }
+  for (int i = 0; i < count; ++i) {
+    workers[static_cast<size_t>(i)].event.Post();
+    workers[static_cast<size_t>(i)].thread.join();
   }
 }
 
@@ -160,14 +185,7 @@ MalleablePool::Impl::~Impl() {
   }
   BeginResize(0, {}).Post();
   while (settled.load(std::memory_order_acquire) == 0) FutexWait(&settled, 0);
-  {
-    const MutexLock lock(mutex);
-    stopping = true;
-  }
-  for (int i = 0; i < options.capacity; ++i) {
-    workers[static_cast<size_t>(i)].event.Post();
-    workers[static_cast<size_t>(i)].thread.join();
-  }
+  JoinFirst(options.capacity);
 }
 
 MalleablePool::Impl::WakeList MalleablePool::Impl::PopIdle(int count) {

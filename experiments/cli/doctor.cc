@@ -11,6 +11,7 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/base/topology.h"
@@ -279,13 +280,20 @@ int Doctor() {
   return can_run ? 0 : kCannotRun;
 }
 
-// Only what is ours and whose process is gone: other experiments may be running.
+// Only what is ours and whose process is gone: other experiments may be running, also in
+// containers, whose processes can't be seen from here.
 int CleanUp() {
-  std::vector<std::string> removed = CleanContainers();
-  for (std::string& group : Cgroup::Clean()) removed.push_back("cgroup " + group);
-  for (const auto& path : CleanControlDirectory()) removed.push_back("socket " + path.string());
-  for (const std::string& what : removed) fmt::print("removed {}\n", what);
-  if (removed.empty()) fmt::print("nothing was left behind\n");
+  Cleaned cleaned = CleanContainers();
+  Cleaned groups = Cgroup::Clean();
+  for (std::string& group : groups.removed) group = "cgroup " + group;
+  for (std::string& group : groups.left) group = "cgroup " + group;
+  cleaned.Add(std::move(groups));
+  for (const auto& path : CleanControlDirectory()) {
+    cleaned.removed.push_back("socket " + path.string());
+  }
+  for (const std::string& what : cleaned.removed) fmt::print("removed {}\n", what);
+  for (const std::string& what : cleaned.left) fmt::print("left    {}\n", what);
+  if (cleaned.removed.empty() && cleaned.left.empty()) fmt::print("nothing was left behind\n");
   return 0;
 }
 

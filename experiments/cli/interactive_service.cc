@@ -93,6 +93,7 @@ class InteractiveService {
     control.cores = options_.cores;
     control.threads = control.capacity = options_.threads;
     control.control = options_.control.empty() ? DefaultControlPath() : options_.control;
+    control.needs_control = !options_.control.empty();
     control.on_resized = [](const ResizedMessage& resized) {
       fmt::print(stderr, "{} -> {} threads on cores {}, by {}, settled in {} us\n",
                  ToText(resized.before), ToText(resized.after), resized.cores.ToString(),

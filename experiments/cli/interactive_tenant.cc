@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "engine/base/error.h"
+#include "engine/base/thread_start.h"
 #include "experiments/hosts/control_thread.h"
 #include "experiments/hosts/latencies.h"
 #include "experiments/hosts/step_meter.h"
@@ -205,6 +206,7 @@ class InteractiveTenant {
     control.cores = options_.cores;
     control.threads = control.capacity = options_.threads;
     control.control = options_.control.empty() ? DefaultControlPath() : options_.control;
+    control.needs_control = !options_.control.empty();
     control.on_resized = [this](const ResizedMessage& resized) { Announce(resized); };
     control.on_stop = [this] { stopped_ = true; };
     if (!control.control.empty()) {
@@ -244,7 +246,7 @@ class InteractiveTenant {
   // itself.
   StepResult StepWithResize() {
     const InteractiveTenantOptions::Resize resize = *next_resize_++;
-    std::thread resizer([&] {
+    std::thread resizer = StartThread("the resizing thread", [&] {
       std::this_thread::sleep_for(std::chrono::duration<double>(seconds_ / 2));
       control_.ResizeTo(resize.cores, resize.split);
       job_.session().Pools().WaitSettled(Duration::max());

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <exception>
 #include <mutex>
+#include <string>
+#include <system_error>
 #include <thread>
 
+#include "engine/base/thread_start.h"
 #include "experiments/cli/interrupt.h"
 #include "experiments/cli/plots.h"
 #include "experiments/cli/progress.h"
@@ -27,7 +31,14 @@ class Workers {
       Work();
     } else {
       std::vector<std::jthread> workers;
-      for (int i = 0; i < threads; ++i) workers.emplace_back([this] { Work(); });
+      try {
+        while (static_cast<int>(workers.size()) < threads) workers.emplace_back([this] { Work(); });
+      } catch (const std::system_error& error) {
+        const std::string what = "only " + std::to_string(workers.size()) + " of the " +
+                                 std::to_string(threads) + " simulating threads can be started";
+        std::fprintf(stderr, "%s\n", ThreadError(what, error).what());
+        if (workers.empty()) Work();
+      }
     }
     if (failure_) std::rethrow_exception(failure_);
     return sum_;
@@ -61,7 +72,8 @@ class Workers {
     return RunCells(point.config, point.plan, {cell.key},
                     {.run = PointFolder(options_.run, point),
                      .topology = *point.config.topology,
-                     .make_world = WorldsOf(ThisBinary(), options_.topology, point.config),
+                     .make_world = WorldsOf(ThisBinary(), options_.topology, point.config,
+                                            options_.run.filename().string()),
                      .interrupted = [this] { return Stopped(); },
                      .progress = &progress,
                      .make_policy = options_.make_policy});

@@ -59,6 +59,7 @@ struct Arguments {
   // By a host only.
   std::string host_fd;
   std::string counters_fd;
+  std::string host_pid;
   std::string host_socket;
   std::string job;
   std::string elasticity = "malleable";
@@ -293,6 +294,7 @@ int RunByHost(const Arguments& arguments) {
   if (arguments.host_socket.empty()) {
     options.host_fd = SmallNumber("--host-fd", arguments.host_fd, 3, kMost);
     options.counters_fd = SmallNumber("--counters-fd", arguments.counters_fd, 3, kMost);
+    options.host_pid = SmallNumber("--host-pid", arguments.host_pid, 1, kMost);
   }
   options.host_socket = arguments.host_socket;
   options.job = JobId{Number("--job", arguments.job, 0, std::numeric_limits<int64_t>::max())};
@@ -364,8 +366,9 @@ void AddTenantCommand(CLI::App& app, int* exit_code) {
                       "Start from the weights in this file (format: workloads/weights_file.h)");
   command->add_option("--save-weights", arguments->save_weights,
                       "Write the weights to this file after the last step of training");
-  command->add_option("--control", arguments->control,
-                      "Where to listen for `cosched ctl`; default: <pid>.sock in a private folder");
+  command->add_option(
+      "--control", arguments->control,
+      "Where to listen for `cosched ctl`; default: a socket of its own in a private folder");
   const auto hidden = [command](const char* name, std::string* value) {
     return command->add_option(name, *value)->group("");
   };
@@ -373,6 +376,7 @@ void AddTenantCommand(CLI::App& app, int* exit_code) {
   CLI::Option* host_fd = hidden("--host-fd", &arguments->host_fd);
   CLI::Option* host_socket = hidden("--host-socket", &arguments->host_socket)->excludes(host_fd);
   hidden("--counters-fd", &arguments->counters_fd)->needs(host_fd);
+  hidden("--host-pid", &arguments->host_pid)->needs(host_fd);
   CLI::Option* job = hidden("--job", &arguments->job);
   for (CLI::Option* option :
        {hidden("--elasticity", &arguments->elasticity), hidden("--client", &arguments->client),

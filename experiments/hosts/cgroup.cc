@@ -1,10 +1,7 @@
 #include "experiments/hosts/cgroup.h"
 
 #include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,10 +12,10 @@
 #include <fstream>
 #include <sstream>
 #include <system_error>
-#include <thread>
 
 #include "engine/base/check.h"
 #include "engine/base/topology.h"
+#include "experiments/hosts/cgroup_hierarchy.h"
 #include "experiments/hosts/owner.h"
 #include "experiments/hosts/unique_fd.h"
 
@@ -27,22 +24,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kParent = "cosched";
 constexpr int kQuotaPeriodUs = 100'000;  // The kernel's default, and that of container runtimes.
 
 [[noreturn]] void Throw(int error, const std::string& what) {
   throw std::system_error(error, std::generic_category(), what);
 }
 
-std::string ReadAll(const fs::path& file) {
-  std::ifstream stream(file);
-  std::ostringstream text;
-  if (stream) text << stream.rdbuf();
-  return text.str();
-}
-
 std::string FirstLine(const fs::path& file) {
-  const std::string text = ReadAll(file);
+  const std::string text = ReadCgroupFile(file);
   return text.substr(0, text.find('\n'));
 }
 
@@ -79,43 +68,10 @@ bool HasWord(const std::string& text, const std::string& word) {
   return false;
 }
 
-// One hierarchy that this code may use for a controller.
-struct Hierarchy {
-  CgroupMounts::Mount mount;
-  bool v2 = false;
-
-  fs::path FolderOf(const std::string& group) const {
-    std::string below = group;
-    if (mount.root != "/" && below.starts_with(mount.root)) below.erase(0, mount.root.size());
-    return below.size() > 1 ? mount.point / below.substr(1) : mount.point;
-  }
-  std::string PathOf(const fs::path& folder) const {
-    const std::string below = folder.string().substr(mount.point.string().size());
-    const std::string path = (mount.root == "/" ? "" : mount.root) + below;
-    return path.empty() ? "/" : path;
-  }
-};
-
-std::optional<Hierarchy> Find(const CgroupMounts& mounts, const std::string& controller) {
-  if (const auto found = mounts.v1.find(controller); found != mounts.v1.end()) {
-    return Hierarchy{found->second, false};
-  }
-  if (!mounts.v2 || !HasWord(ReadAll(mounts.v2->point / "cgroup.controllers"), controller)) {
-    return std::nullopt;
-  }
-  return Hierarchy{*mounts.v2, true};
-}
-
-// Version 2 counts pressure with or without controllers.
-std::optional<Hierarchy> FindUnified(const CgroupMounts& mounts) {
-  if (!mounts.v2) return std::nullopt;
-  return Hierarchy{*mounts.v2, true};
-}
-
 // nullopt if the process is gone. Lines are "<number>:<controllers>:<path>", for v2 "0::<path>".
-std::optional<std::string> GroupOf(const std::string& process, const Hierarchy& hierarchy,
+std::optional<std::string> GroupOf(const std::string& process, const CgroupHierarchy& hierarchy,
                                    const std::string& controller, const CgroupMounts& mounts) {
-  std::istringstream lines(ReadAll(mounts.proc / process / "cgroup"));
+  std::istringstream lines(ReadCgroupFile(mounts.proc / process / "cgroup"));
   for (std::string line; std::getline(lines, line);) {
     const size_t first = line.find(':');
     const size_t second = line.find(':', first + 1);
@@ -151,15 +107,15 @@ void InheritCpus(const fs::path& folder) {
 }
 
 void EnableForChildren(const fs::path& folder, const std::string& controller) {
-  if (!HasWord(ReadAll(folder / "cgroup.subtree_control"), controller)) {
+  if (!HasWord(ReadCgroupFile(folder / "cgroup.subtree_control"), controller)) {
     WriteFile(folder / "cgroup.subtree_control", "+" + controller);
   }
 }
 
 // "<base>/cosched/<name>"; controller "" = none is needed.
-fs::path MakeBelow(const fs::path& base, const Hierarchy& hierarchy, const std::string& controller,
-                   const std::string& name) {
-  const fs::path parent = base / kParent;
+fs::path MakeBelow(const fs::path& base, const CgroupHierarchy& hierarchy,
+                   const std::string& controller, const std::string& name) {
+  const fs::path parent = base / kCgroupParent;
   if (hierarchy.v2 && !controller.empty()) EnableForChildren(base, controller);
   MakeFolder(parent);
   if (hierarchy.v2 && !controller.empty()) EnableForChildren(parent, controller);
@@ -174,26 +130,18 @@ fs::path MakeBelow(const fs::path& base, const Hierarchy& hierarchy, const std::
 
 // Below this process's own group, so that limits on it hold for its tenants too; where that is not
 // possible (v2: a group with processes gives no controllers to children), below the root.
-fs::path Make(const Hierarchy& hierarchy, const std::string& controller, const std::string& name,
-              const CgroupMounts& mounts) {
+fs::path Make(const CgroupHierarchy& hierarchy, const std::string& controller,
+              const std::string& name, const CgroupMounts& mounts) {
   const auto own = GroupOf("self", hierarchy, controller, mounts);
   if (own && *own != "/") {
     try {
       return MakeBelow(hierarchy.FolderOf(*own), hierarchy, controller, name);
     } catch (const std::system_error&) {
       std::error_code ignored;
-      fs::remove(hierarchy.FolderOf(*own) / kParent, ignored);
+      fs::remove(hierarchy.FolderOf(*own) / kCgroupParent, ignored);
     }
   }
   return MakeBelow(hierarchy.mount.point, hierarchy, controller, name);
-}
-
-// What has ended in it may be in the kernel's hands for some moments more.
-void Remove(const fs::path& folder) {
-  constexpr int kTries = 1000;
-  for (int i = 0; i < kTries && rmdir(folder.c_str()) != 0 && errno == EBUSY; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
 }
 
 // The number after "<key> " or "<key>=" in a kernel file that is kept open; nullopt if it is not
@@ -233,7 +181,7 @@ CgroupMounts CgroupMounts::Parse(std::string_view mountinfo) {
   return mounts;
 }
 
-CgroupMounts CgroupMounts::Here() { return Parse(ReadAll("/proc/self/mountinfo")); }
+CgroupMounts CgroupMounts::Here() { return Parse(ReadCgroupFile("/proc/self/mountinfo")); }
 
 struct Cgroup::Impl {
   bool v2 = false;
@@ -249,7 +197,7 @@ struct Cgroup::Impl {
 
   ~Impl() {
     doors.clear();
-    for (const fs::path& folder : folders) Remove(folder);
+    for (const fs::path& folder : folders) RemoveCgroupFolder(folder);
   }
   void Enter(const fs::path& folder);
   void OpenCounters(const fs::path& unified);
@@ -276,7 +224,7 @@ Cgroup& Cgroup::operator=(Cgroup&&) noexcept = default;
 
 Cgroup Cgroup::Create(const std::string& name, const CpuSet& cores, bool quota,
                       const CgroupMounts& mounts) {
-  const std::optional<Hierarchy> cpuset = Find(mounts, "cpuset");
+  const std::optional<CgroupHierarchy> cpuset = FindHierarchy(mounts, "cpuset");
   if (!cpuset) Throw(ENOTSUP, "there is no cpuset controller");
   auto impl = std::make_unique<Impl>();
   impl->v2 = cpuset->v2;
@@ -285,7 +233,7 @@ Cgroup Cgroup::Create(const std::string& name, const CpuSet& cores, bool quota,
   impl->Enter(impl->cpuset);
   impl->cpus = OpenToWrite(impl->cpuset / "cpuset.cpus");
   if (quota) {
-    const std::optional<Hierarchy> cpu = Find(mounts, "cpu");
+    const std::optional<CgroupHierarchy> cpu = FindHierarchy(mounts, "cpu");
     if (!cpu) Throw(ENOTSUP, "there is no cpu controller");
     impl->cpu = Make(*cpu, "cpu", name, mounts);
     impl->cpu_v2 = cpu->v2;
@@ -294,7 +242,7 @@ Cgroup Cgroup::Create(const std::string& name, const CpuSet& cores, bool quota,
   fs::path unified;
   if (cpuset->v2) {
     unified = impl->cpuset;
-  } else if (const std::optional<Hierarchy> hierarchy = FindUnified(mounts)) {
+  } else if (const std::optional<CgroupHierarchy> hierarchy = FindUnified(mounts)) {
     try {  // Only for what it counts.
       unified = Make(*hierarchy, "", name, mounts);
       impl->Enter(unified);
@@ -310,7 +258,7 @@ Cgroup Cgroup::Create(const std::string& name, const CpuSet& cores, bool quota,
 
 Cgroup Cgroup::Of(pid_t process, const CgroupMounts& mounts) {
   const std::string pid = std::to_string(process);
-  const std::optional<Hierarchy> cpuset = Find(mounts, "cpuset");
+  const std::optional<CgroupHierarchy> cpuset = FindHierarchy(mounts, "cpuset");
   if (!cpuset) Throw(ENOTSUP, "there is no cpuset controller");
   const auto path = GroupOf(pid, *cpuset, "cpuset", mounts);
   if (!path) Throw(ESRCH, "process " + pid);
@@ -321,13 +269,13 @@ Cgroup Cgroup::Of(pid_t process, const CgroupMounts& mounts) {
   impl->cpus = OpenToWrite(impl->cpuset / "cpuset.cpus");
   impl->doors.push_back(OpenToWrite(impl->cpuset / "cgroup.procs"));
   // A group that it shares with everybody else says nothing of it.
-  if (const std::optional<Hierarchy> cpu = Find(mounts, "cpu")) {
+  if (const std::optional<CgroupHierarchy> cpu = FindHierarchy(mounts, "cpu")) {
     const auto group = GroupOf(pid, *cpu, "cpu", mounts);
     if (group && *group != "/") impl->cpu = cpu->FolderOf(*group);
     impl->cpu_v2 = cpu->v2;
   }
   fs::path unified;
-  if (const std::optional<Hierarchy> hierarchy = FindUnified(mounts)) {
+  if (const std::optional<CgroupHierarchy> hierarchy = FindUnified(mounts)) {
     const auto group = GroupOf(pid, *hierarchy, "", mounts);
     if (group && *group != "/") unified = hierarchy->FolderOf(*group);
   }
@@ -387,23 +335,8 @@ Duration Cgroup::Apply(Actuator actuator, const CpuSet& cores) {
   return std::chrono::steady_clock::now() - start;
 }
 
-void Cgroup::Kill() const {
-  constexpr int kMostRounds = 100, kDeathMilliseconds = 1000;
-  for (int round = 0; round < kMostRounds; ++round) {
-    std::istringstream processes(ReadAll(impl_->cpuset / "cgroup.procs"));
-    std::vector<UniqueFd> killed;
-    for (pid_t process = 0; processes >> process;) {
-      UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
-      if (!pidfd) continue;  // Gone by now.
-      syscall(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0);
-      killed.push_back(std::move(pidfd));
-    }
-    if (killed.empty()) return;
-    for (const UniqueFd& pidfd : killed) {
-      pollfd gone{pidfd.get(), POLLIN, 0};
-      poll(&gone, 1, kDeathMilliseconds);
-    }
-  }
+bool Cgroup::Kill(std::chrono::milliseconds limit) const {
+  return KillCgroupMembers(impl_->cpuset, limit);
 }
 
 Cgroup::Counters Cgroup::Read() const {
@@ -457,37 +390,8 @@ Cgroup::Support Cgroup::Probe(const CgroupMounts& mounts) {
   return support;
 }
 
-std::vector<std::string> Cgroup::Clean(const CgroupMounts& mounts) {
-  std::vector<std::string> removed;
-  std::vector<Hierarchy> hierarchies;
-  for (const char* controller : {"cpuset", "cpu"}) {
-    if (const auto hierarchy = Find(mounts, controller)) hierarchies.push_back(*hierarchy);
-  }
-  if (const auto unified = FindUnified(mounts)) hierarchies.push_back(*unified);
-  for (const Hierarchy& hierarchy : hierarchies) {
-    std::vector<fs::path> found;
-    std::error_code error;
-    for (fs::recursive_directory_iterator entry(hierarchy.mount.point, error), end; entry != end;
-         entry.increment(error)) {
-      const std::string name = entry->path().filename().string();
-      const std::string owner = name.substr(0, name.find('-'));
-      if (entry->is_directory(error) && entry->path().parent_path().filename() == kParent &&
-          IsOwnerName(owner) && !OwnerLives(owner)) {
-        found.push_back(entry->path());
-      }
-    }
-    for (const fs::path& folder : found) {
-      std::istringstream processes(ReadAll(folder / "cgroup.procs"));
-      for (pid_t process = 0; processes >> process;) kill(process, SIGKILL);
-      Remove(folder);
-      if (!fs::exists(folder, error)) removed.push_back(folder.string());
-    }
-  }
-  return removed;
-}
-
 std::string CpusetPathOf(pid_t process, const CgroupMounts& mounts) {
-  const std::optional<Hierarchy> cpuset = Find(mounts, "cpuset");
+  const std::optional<CgroupHierarchy> cpuset = FindHierarchy(mounts, "cpuset");
   if (!cpuset) return {};
   return GroupOf(std::to_string(process), *cpuset, "cpuset", mounts).value_or("");
 }

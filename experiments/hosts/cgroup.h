@@ -12,6 +12,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -23,6 +24,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/cpu_set.h"
 #include "experiments/hosts/actuator.h"
+#include "experiments/hosts/owner.h"
 
 namespace cosched {
 
@@ -77,8 +79,9 @@ class Cgroup {
   // A grant of these cores, by cpuset or by quota. How long the kernel took.
   Duration Apply(Actuator actuator, const CpuSet& cores);
 
-  // Kills what is inside, and what that forks meanwhile; nothing of it runs when this returns.
-  void Kill() const;
+  // Kills what is inside, and what that forks meanwhile. True if nothing of it runs any more; false
+  // if the kernel has not let it die within the limit.
+  bool Kill(std::chrono::milliseconds limit = std::chrono::seconds(10)) const;
 
   struct Counters {
     std::optional<Duration> throttled;  // Where it has a cpu controller of its own.
@@ -87,9 +90,12 @@ class Cgroup {
   };
   Counters Read() const;  // Cheap: files stay open.
 
-  // Removes the groups that ended hosts left behind, killing what is inside, and returns their
-  // paths.
-  static std::vector<std::string> Clean(const CgroupMounts& mounts = CgroupMounts::Here());
+  // Removes the groups that ended hosts left behind, killing what is inside. Leaves those whose
+  // owner is in another PID namespace or not known, and those with a process of another namespace
+  // or user inside.
+  static Cleaned Clean(const CgroupMounts& mounts = CgroupMounts::Here());
+  // Removes the groups of one owner, which has ended, killing what is inside.
+  static void RemoveOf(const std::string& owner, const CgroupMounts& mounts = CgroupMounts::Here());
 
  private:
   struct Impl;

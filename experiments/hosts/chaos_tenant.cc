@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "engine/base/random.h"
+#include "engine/base/thread_start.h"
 #include "experiments/hosts/host_link.h"
 #include "experiments/hosts/process_sampler.h"
 #include "experiments/hosts/shared_counters.h"
@@ -204,7 +205,7 @@ class ChaosTenant {
   void StartThreads() {
     const int count = std::max({2 * options_.capacity, options_.threads.intra, 2});
     for (int i = 0; i < count; ++i) {
-      std::thread([this, i] {
+      StartThread("a compute thread", [this, i] {
         pthread_setname_np(pthread_self(), ("intra/" + std::to_string(i)).c_str());
         while (true) {
           const int active = active_;

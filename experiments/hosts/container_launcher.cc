@@ -28,7 +28,8 @@ namespace {
 namespace fs = std::filesystem;
 using Steady = std::chrono::steady_clock;
 
-constexpr int kStartMilliseconds = 20'000;  // How long a Kill waits for a start under way.
+constexpr int kStartMilliseconds = 20'000;  // How long a Kill waits for a start under way …
+constexpr int kDeathMilliseconds = 10'000;  // … and for the kernel.
 
 std::string ReadWord(const fs::path& file) {
   std::ifstream stream(file);
@@ -102,11 +103,12 @@ std::string EndOf(int pidfd) {
 class ContainerTenant final : public LaunchedTenant {
  public:
   ContainerTenant(const ContainerLauncher::Options& options, ContainerPlan plan,
-                  const TenantLaunch& launch, Reaper* reaper)
+                  const TenantLaunch& launch, TenantGuard* guard, Reaper* reaper)
       : options_(options),
         plan_(std::move(plan)),
         counters_(launch.counters),
         log_(launch.log),
+        guard_(guard),
         reaper_(reaper),
         listener_(Listen(plan_.control / "host")) {
     plan_.arguments = launch.arguments;
@@ -146,7 +148,7 @@ class ContainerTenant final : public LaunchedTenant {
   void Signal(int signal) override {
     if (pid_ >= 0 && !end_) syscall(SYS_pidfd_send_signal, pidfd_.get(), signal, nullptr, 0);
   }
-  void Kill() override;
+  bool Kill() override;
 
   bool HasGroup() const override { return true; }
   void Move(const CpuSet& cores) override;
@@ -167,7 +169,7 @@ class ContainerTenant final : public LaunchedTenant {
                                            .doors = {},
                                            .inherited = {},
                                            .log = log_},
-                     reaper_);
+                     guard_, reaper_);
   }
   void FinishStart();
   void Update(const CpuSet& cores);
@@ -176,6 +178,7 @@ class ContainerTenant final : public LaunchedTenant {
   ContainerPlan plan_;
   const int counters_;
   const fs::path log_;
+  TenantGuard* const guard_;
   Reaper* const reaper_;
   UniqueFd listener_, socket_;
   std::optional<TenantProcess> starter_;  // While the container starts.
@@ -212,6 +215,7 @@ void ContainerTenant::FinishStart() {
   }
   pid_ = pid;
   pidfd_ = std::move(pidfd);
+  guard_->Watch(pidfd_.get());
   try {
     group_.emplace(Cgroup::Of(pid_));
   } catch (const std::system_error&) {
@@ -219,20 +223,21 @@ void ContainerTenant::FinishStart() {
   }
 }
 
-void ContainerTenant::Kill() {
+bool ContainerTenant::Kill() {
   if (starter_) {
     // A container that is half started can only be ended by its name.
-    if (!Readable(starter_->pidfd(), kStartMilliseconds)) starter_->Kill();
+    if (!Readable(starter_->pidfd(), kStartMilliseconds) && !starter_->Kill()) return false;
     try {
       FinishStart();
     } catch (const std::runtime_error&) {
       Capture(RemoveCommand(plan_.conf, {plan_.name}));
     }
   }
-  if (pid_ < 0 || end_) return;
+  if (pid_ < 0 || end_) return true;
   Signal(SIGKILL);
-  Readable(pidfd_.get(), -1);
+  if (!Readable(pidfd_.get(), kDeathMilliseconds)) return false;
   end_ = TenantProcess::End{false, "was killed"};
+  return true;
 }
 
 void ContainerTenant::Move(const CpuSet& cores) {
@@ -266,6 +271,8 @@ bool ContainerTenant::Done() {
   return false;
 }
 
+fs::path ConfIn(const fs::path& folder) { return folder / "containers.conf"; }
+
 fs::path MakeFolder() {
   static int launchers = 0;
   const fs::path parent = ContainerFolders();
@@ -281,13 +288,19 @@ fs::path MakeFolder() {
 }  // namespace
 
 ContainerLauncher::ContainerLauncher(Options options)
-    : options_(std::move(options)), folder_(MakeFolder()) {
+    : options_(std::move(options)),
+      folder_(MakeFolder()),
+      guard_([folder = folder_, owner = OwnerName()] {
+        RemoveContainersOf(ConfIn(folder), owner);
+        std::error_code ignored;
+        fs::remove_all(folder, ignored);
+      }) {
   CHECK(options_.actuator != Actuator::kAffinity) << "a container is moved by its cgroup";
-  WriteContainersConf(folder_ / "containers.conf");
+  WriteContainersConf(ConfIn(folder_));
 }
 
 ContainerLauncher::~ContainerLauncher() {
-  if (!names_.empty()) Capture(RemoveCommand(folder_ / "containers.conf", names_));
+  if (!names_.empty()) Capture(RemoveCommand(ConfIn(folder_), names_));
   std::error_code ignored;
   fs::remove_all(folder_, ignored);
 }
@@ -295,7 +308,7 @@ ContainerLauncher::~ContainerLauncher() {
 std::unique_ptr<LaunchedTenant> ContainerLauncher::Launch(const TenantLaunch& launch) {
   const std::string job = std::to_string(launch.job.value);
   const bool quota = options_.actuator == Actuator::kQuota;
-  ContainerPlan plan{.conf = folder_ / "containers.conf",
+  ContainerPlan plan{.conf = ConfIn(folder_),
                      .folder = folder_ / job,
                      .name = "cosched-" + folder_.filename().string() + "-" + job,
                      .owner = OwnerName(),
@@ -307,7 +320,7 @@ std::unique_ptr<LaunchedTenant> ContainerLauncher::Launch(const TenantLaunch& la
                      .arguments = {}};
   fs::create_directories(plan.control);
   names_.push_back(plan.name);
-  return std::make_unique<ContainerTenant>(options_, std::move(plan), launch, &reaper_);
+  return std::make_unique<ContainerTenant>(options_, std::move(plan), launch, &guard_, &reaper_);
 }
 
 }  // namespace cosched

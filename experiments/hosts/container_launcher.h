@@ -3,8 +3,8 @@
 // launcher is the ContainerHost of the design. The tenant connects to a socket that is mounted into
 // its container and is known by SO_PEERCRED and its cgroup, never by what it says of itself.
 // Starting takes tenths of a second, in a process of its own: nothing here waits for it except
-// Kill() during a start. Containers that a killed host leaves behind end by themselves when their
-// socket closes, or are removed by `cosched doctor --clean`. Not thread-safe.
+// Kill() during a start. No container outlives this process, however it ends: a TenantGuard kills
+// and removes them. Not thread-safe.
 
 #include <filesystem>
 #include <string>
@@ -32,7 +32,9 @@ class ContainerLauncher final : public TenantLauncher {
   const Options options_;
   const std::filesystem::path folder_;  // Private to this launcher.
   std::vector<std::string> names_;      // Of its containers.
-  Reaper reaper_;                       // Outlives the tenants: whoever holds them holds this.
+  // Both outlive the tenants: whoever holds them holds this. The guard is made before any thread.
+  TenantGuard guard_;
+  Reaper reaper_;
 };
 
 }  // namespace cosched

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -15,6 +16,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "experiments/hosts/owner.h"
 
 namespace cosched {
 namespace {
@@ -80,6 +82,47 @@ std::optional<ucred> Peer(int socket) {
   return peer;
 }
 
+// Of "<pid>.<PID namespace>".
+struct ProcessName {
+  std::string pid, pid_namespace;
+};
+std::optional<ProcessName> ParseProcessName(const std::string& name) {
+  const size_t dot = name.find('.');
+  if (dot == std::string::npos) return std::nullopt;
+  ProcessName process{name.substr(0, dot), name.substr(dot + 1)};
+  if (!IsNumber(process.pid) || !IsNumber(process.pid_namespace)) return std::nullopt;
+  return process;
+}
+
+// Whose the socket is to which a name leads: it may listen there yet, or live where that can't be
+// known. Of a tenant in a container the host is asked for, whose folder the socket is in.
+bool MayListenYet(const fs::path& socket) {
+  if (const auto process = ParseProcessName(socket.stem())) {
+    return process->pid_namespace != PidNamespaceHere() || fs::exists("/proc/" + process->pid);
+  }
+  for (const fs::path& part : socket) {
+    const std::string name = part.string();
+    const std::string owner = name.substr(0, name.find('-'));
+    if (IsOwnerName(owner)) return StateOfOwner(owner) != OwnerState::kGone;
+  }
+  return false;
+}
+
+// Binds and listens under another name first. 0, or why not.
+int ListenUnder(int fd, const fs::path& path) {
+  const sockaddr_un address = Address(path);
+  unlink(path.c_str());
+  if (bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return errno;
+  return listen(fd, kBacklog) == 0 ? 0 : errno;
+}
+
+// As long as the path: that of a socket may not be much longer.
+fs::path NameBefore(const fs::path& path) {
+  std::string name = path.filename().string();
+  if (!name.empty()) name.back() = name.back() == '~' ? '#' : '~';
+  return path.parent_path() / name;
+}
+
 // The living ones in the directory, as ControlPath understands them: pids, and names of hosts.
 std::string Tenants() {
   std::string names;
@@ -92,8 +135,11 @@ std::string Tenants() {
   for (const fs::path& path : paths) {
     if (path.extension() != kSuffix || Connect(NewSocket().get(), path) != 0) continue;
     std::string name = path.stem();
-    const size_t dash = name.rfind('-');
-    if (!IsNumber(name) && dash != std::string::npos) name[dash] = ':';
+    if (const std::optional<ProcessName> process = ParseProcessName(name)) {
+      name = process->pid_namespace == PidNamespaceHere() ? process->pid : path.string();
+    } else if (const size_t dash = name.rfind('-'); dash != std::string::npos) {
+      name[dash] = ':';
+    }
     names += (names.empty() ? "" : ", ") + name;
   }
   return names.empty() ? "none is running" : "running are " + names;
@@ -125,46 +171,56 @@ std::string DefaultControlPath() {
   }
 }
 
-std::string ControlName(int process) { return std::to_string(process) + std::string(kSuffix); }
+std::string ControlName(int process) {
+  return std::to_string(process) + "." + PidNamespaceHere() + std::string(kSuffix);
+}
 
 std::string ControlName(std::string_view run, int64_t job) {
   return std::string(run) + "-" + std::to_string(job) + std::string(kSuffix);
 }
 
 ControlListener::ControlListener(const fs::path& path) : path_(path), fd_(NewSocket()) {
-  const sockaddr_un address = Address(path);
-  const auto bind_it = [&] {
-    return bind(fd_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
-  };
+  Address(path);  // Refuses one that is too long.
   // The file is made with the mode that the socket has: at no moment is it open to others.
   fchmod(fd_.get(), 0600);
-  bool bound = bind_it();
-  if (!bound && errno == EADDRINUSE) {
-    if (!fs::is_socket(fs::symlink_status(path))) Refuse(path, "is there and no socket");
-    if (Connect(NewSocket().get(), path) == 0) Refuse(path, "another tenant listens there");
-    unlink(path.c_str());
-    bound = bind_it();
+  const fs::path before = NameBefore(path);
+  int error = ListenUnder(fd_.get(), before);
+  const auto publish = [&] { return link(before.c_str(), path.c_str()) == 0 ? 0 : errno; };
+  std::string problem;
+  if (error == 0 && (error = publish()) == EEXIST) {
+    if (!fs::is_socket(fs::symlink_status(path))) {
+      problem = "is there and no socket";
+    } else if (Connect(NewSocket().get(), path) != ECONNREFUSED) {
+      problem = "another tenant listens there";
+    } else {
+      unlink(path.c_str());
+      error = publish();
+    }
   }
-  if (!bound || listen(fd_.get(), kBacklog) != 0) {
-    Refuse(path, "can't listen there: " + Reason(errno));
-  }
+  unlink(before.c_str());
+  if (!problem.empty()) Refuse(path, problem);
+  if (error != 0) Refuse(path, "can't listen there: " + Reason(error));
 }
 
 ControlListener::~ControlListener() { unlink(path_.c_str()); }
 
-ControlLink::ControlLink(const std::string& name, fs::path socket) {
+ControlLink::ControlLink(const std::string& name, fs::path socket) : target_(std::move(socket)) {
   try {
     const fs::path directory = ControlDirectory();
-    socket_ = directory / socket;
+    socket_ = directory / target_;
     if (name.empty()) return;
-    unlink((directory / name).c_str());
-    if (symlink(socket.c_str(), (directory / name).c_str()) == 0) path_ = directory / name;
+    const fs::path path = directory / name;
+    if (Connect(NewSocket().get(), path) == 0) return;  // A living tenant's.
+    unlink(path.c_str());
+    if (symlink(target_.c_str(), path.c_str()) == 0) path_ = path;
   } catch (const InputError&) {
   }
 }
 
 ControlLink::~ControlLink() {
-  if (!path_.empty()) unlink(path_.c_str());
+  std::error_code ignored;
+  // Somebody else may have taken the name meanwhile.
+  if (!path_.empty() && fs::read_symlink(path_, ignored) == target_) unlink(path_.c_str());
   if (!socket_.empty()) unlink(socket_.c_str());
 }
 
@@ -179,7 +235,10 @@ fs::path ControlPath(std::string_view target) {
     Refuse(std::string(target), "no target",
            "a tenant's process number, the path of its socket, or run:job");
   }
-  return ControlDirectory() / (std::string(target) + std::string(kSuffix));
+  int process = 0;
+  const auto [rest, error] = std::from_chars(target.data(), target.data() + target.size(), process);
+  if (error != std::errc()) Refuse(std::string(target), "no process number");
+  return ControlDirectory() / ControlName(process);
 }
 
 UniqueFd ConnectToTenant(std::string_view target) {
@@ -209,7 +268,8 @@ std::vector<fs::path> CleanControlDirectory() {
       if (entry.path().extension() != kSuffix) continue;
       const fs::file_status status = fs::status(entry.path(), ignored);
       const int error = fs::is_socket(status) ? Connect(NewSocket().get(), entry.path()) : 0;
-      const bool dangles = entry.is_symlink(ignored) && !fs::exists(status);
+      const bool dangles = entry.is_symlink(ignored) && !fs::exists(status) &&
+                           !MayListenYet(fs::read_symlink(entry.path(), ignored));
       if (error == ECONNREFUSED || dangles) dead.push_back(entry.path());
     }
   } catch (const InputError&) {
@@ -218,8 +278,6 @@ std::vector<fs::path> CleanControlDirectory() {
   std::erase_if(dead, [](const fs::path& path) { return unlink(path.c_str()) != 0; });
   return dead;
 }
-
-int PeerPid(int socket) { return Peer(socket).value_or(ucred{}).pid; }
 
 bool PeerIsTrusted(int socket) {
   const std::optional<ucred> peer = Peer(socket);

@@ -1,7 +1,8 @@
 #pragma once
 // Where a tenant's control socket is and who may have it: in a directory of its user's own (mode
 // 0700), $XDG_RUNTIME_DIR/cosched or /tmp/cosched-<uid>, itself of mode 0600. A tenant listens at
-// <pid>.sock unless told otherwise; a host also names its tenants <run>-<job>.sock, by a link.
+// <pid>.<PID namespace>.sock unless told otherwise: containers that share the directory may have
+// equal process numbers. A host also names its tenants <run>-<job>.sock, by a link.
 // Used by tenants, hosts and `cosched ctl`. Stateless but for the files; thread-safe.
 
 #include <filesystem>
@@ -17,7 +18,7 @@ namespace cosched {
 // to others, or can't be made: then nothing in it can be trusted.
 std::filesystem::path ControlDirectory();
 
-// "<pid>.sock"
+// "<pid>.<PID namespace>.sock", of a process of this namespace.
 std::string ControlName(int process);
 // "<run>-<job>.sock"
 std::string ControlName(std::string_view run, int64_t job);
@@ -29,8 +30,9 @@ std::string DefaultControlPath();
 // Listens as long as it lives, then removes the socket. Any thread.
 class ControlListener {
  public:
-  // Takes over a stale socket (nobody listens any more). Throws InputError if another tenant
-  // listens there, or the path can't be used.
+  // Takes over a stale socket (nobody listens any more). At no moment is there a socket of this
+  // name at which nobody listens yet: that would look stale to others. Throws InputError if another
+  // tenant listens there, or the path can't be used.
   explicit ControlListener(const std::filesystem::path& path);
   ~ControlListener();
   ControlListener(const ControlListener&) = delete;
@@ -45,8 +47,9 @@ class ControlListener {
 };
 
 // A host's name for a tenant of its ("" = none), as long as this lives; takes the tenant's socket
-// away with it, which a killed tenant leaves behind. What is wrong with the directory is ignored:
-// the tenant can do its work without.
+// away with it, which a killed tenant leaves behind. A name that leads to a living tenant of
+// another host stays that one's. What is wrong with the directory is ignored: the tenant can do its
+// work without.
 class ControlLink {
  public:
   // `socket`: where it listens; a relative path is one in the ControlDirectory.
@@ -56,7 +59,9 @@ class ControlLink {
   ControlLink& operator=(const ControlLink&) = delete;
 
  private:
-  std::filesystem::path path_, socket_;  // Empty = none.
+  std::filesystem::path path_;    // Empty = it has no name.
+  std::filesystem::path target_;  // Of the link.
+  std::filesystem::path socket_;  // Empty = none.
 };
 
 // The socket of a target: a process's number, a socket's path, or "run:job". Throws InputError if
@@ -65,11 +70,10 @@ std::filesystem::path ControlPath(std::string_view target);
 // Connects, and checks that who listens is of this user or root. Throws InputError if there is no
 // such tenant, with the names of those there are.
 UniqueFd ConnectToTenant(std::string_view target);
-// Removes sockets of this user at which nobody listens any more, and names that lead nowhere.
-// Returns their paths; none if the directory can't be trusted.
+// Removes sockets of this user at which nobody listens any more, and names that lead to none and
+// whose tenant is gone: one that starts does not listen yet. Names whose tenant is of another PID
+// namespace stay. Returns their paths; none if the directory can't be trusted.
 std::vector<std::filesystem::path> CleanControlDirectory();
-// Process number at the other end of a connected socket; 0 = in another pid namespace.
-int PeerPid(int socket);
 // The user at the other end is this one or root.
 bool PeerIsTrusted(int socket);
 

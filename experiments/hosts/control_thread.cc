@@ -7,8 +7,11 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <system_error>
 #include <utility>
 
+#include "engine/base/error.h"
+#include "engine/base/thread_start.h"
 #include "engine/pool/thread_pools.h"
 #include "experiments/hosts/thread_affinity.h"
 
@@ -71,12 +74,24 @@ ControlThread::ControlThread(ControlThreadOptions options, UniqueFd host, Shared
       grant_{1, options_.cores, options_.threads},
       arrived_(Clock::now()),
       answered_(!Hosted()) {
-  if (!options_.control.empty()) {
+  if (!options_.control.empty()) Listen();
+  Send(HelloMessage{options_.job});
+  try {
+    thread_ = StartThread("the control thread", [this] { Run(); });
+  } catch (const std::system_error& error) {
+    Send(ErrorMessage{error.what()});
+    throw;
+  }
+}
+
+void ControlThread::Listen() {
+  try {
     listener_.emplace(options_.control);
     server_.emplace(listener_->fd());
+  } catch (const InputError& error) {
+    if (options_.needs_control) throw;
+    std::fprintf(stderr, "no control socket: %s\n", error.what());
   }
-  Send(HelloMessage{options_.job});
-  thread_ = std::thread([this] { Run(); });
 }
 
 ControlThread::~ControlThread() {

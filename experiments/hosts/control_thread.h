@@ -47,6 +47,8 @@ struct ControlThreadOptions {
   Split threads;
   Split capacity;
   std::string control;  // Where to listen; "" = nowhere.
+  // A person asked for it: that it can't be had is an error, not only a line on stderr.
+  bool needs_control = false;
   // Told of every resize but the first, and that somebody said stop; on the control thread, or in
   // AtNode and the like on the one that asked. Must not call back. Null: not told.
   std::function<void(const ResizedMessage&)> on_resized = {};
@@ -60,7 +62,8 @@ struct ControlThreadOptions {
 class ControlThread {
  public:
   // Counters and meter outlive it; no counters = no host. Says hello. Throws InputError if it can't
-  // listen. REQUIRES: ResizeSignals::Block() before any thread was started.
+  // listen but must, and std::system_error, which the host is told, if there is no thread to be
+  // had. REQUIRES: ResizeSignals::Block() before any thread was started.
   ControlThread(ControlThreadOptions options, UniqueFd host, SharedCounters* counters,
                 const StepMeter* meter, const Topology& topology);
   ~ControlThread();  // REQUIRES: detached.
@@ -97,6 +100,7 @@ class ControlThread {
   bool Malleable() const { return options_.elasticity == Elasticity::kMalleable; }
   bool Follows() const { return Malleable() && options_.client == Client::kOn; }
 
+  void Listen();
   void Run();
   bool Wait();
   void TakeWhatArrived();

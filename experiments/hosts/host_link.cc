@@ -2,8 +2,11 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -44,6 +47,18 @@ HostLink InheritedLink(int socket, int counters) {
   fcntl(socket, F_SETFD, FD_CLOEXEC);
   fcntl(counters, F_SETFD, FD_CLOEXEC);
   return {UniqueFd(socket), UniqueFd(counters)};
+}
+
+void DieWithHost(pid_t host) {
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) {
+    throw std::system_error(errno, std::generic_category(), "PR_SET_PDEATHSIG");
+  }
+  // Who may look is still only who has these capabilities too (ptrace(2)).
+  prctl(PR_SET_DUMPABLE, 1);
+  // It may have ended before the kernel was asked.
+  if (getppid() != host) {
+    throw std::runtime_error("the host, process " + std::to_string(host) + ", is gone");
+  }
 }
 
 HostLink ConnectToHost(const std::string& path) {

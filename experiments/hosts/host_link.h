@@ -1,6 +1,8 @@
 #pragma once
-// How a hosted tenant comes by its two descriptors: the socket to its host and the shared page.
-// Called once, when the tenant starts.
+// How a hosted tenant comes by its two descriptors, the socket to its host and the shared page, and
+// how it is tied to its host's life. Called once, when the tenant starts, on its main thread.
+
+#include <sys/types.h>
 
 #include <string>
 
@@ -15,6 +17,13 @@ struct HostLink {
 
 // Those that a host has left open for its child.
 HostLink InheritedLink(int socket, int counters);
+
+// From now on the kernel kills this process when its host, which is its parent, ends, even if it is
+// stopped then. The host has asked for that before this program was executed, but the execution of
+// a file with capabilities (setcap) undoes it, and hides the environment by which a host finds what
+// a tenant has forked; this makes up for both. Throws std::runtime_error if the host is gone
+// already.
+void DieWithHost(pid_t host);
 
 // Connects to a SEQPACKET socket, such as one that is bind-mounted into a container, and waits for
 // the host's welcome. Throws std::runtime_error if there is no host, or none that speaks this

@@ -123,6 +123,7 @@ void Serve(HostedService* service, ControlThread* control, const StepMeter& mete
 }  // namespace
 
 int RunHostedTenant(const HostedTenantOptions& options) {
+  if (options.host_socket.empty()) DieWithHost(options.host_pid);
   if (IsChaosModel(options.spec.model)) return RunChaosTenant(options);
   HostLink host = LinkToHost(options);
   const Topology topology = Topology::ThisMachine();

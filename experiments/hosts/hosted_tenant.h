@@ -3,6 +3,8 @@
 // or waits while a service answers (hosted_service.h); a control thread follows the host's grants,
 // beats and leaves when the host is gone. Called by the `tenant` command with hidden options.
 
+#include <sys/types.h>
+
 #include <string>
 
 #include "engine/base/cpu_set.h"
@@ -18,6 +20,7 @@ struct HostedTenantOptions {
   // host_socket.
   int host_fd = -1;
   int counters_fd = -1;
+  pid_t host_pid = -1;  // Of the parent that left them open.
   std::string host_socket;
   JobId job;
   Elasticity elasticity = Elasticity::kMalleable;

@@ -1,17 +1,16 @@
 #include "experiments/hosts/podman.h"
 
+#include <poll.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
 #include <system_error>
+#include <utility>
 
 #include "engine/base/topology.h"
 #include "experiments/hosts/owner.h"
@@ -54,8 +53,16 @@ void Provide(const std::string& name, const fs::path& root, std::vector<std::str
   if (fs::is_symlink(host, error)) {
     fs::create_symlink(fs::read_symlink(host), root / name, error);
   } else if (fs::is_directory(host, error)) {
-    mounts->push_back("--volume=" + host.string() + ":" + host.string() + ":ro");
+    mounts->push_back(BindMount(host, host));
   }
+}
+
+std::string LastLine(const std::string& text) {
+  std::istringstream lines(text);
+  std::string last;
+  for (std::string line; std::getline(lines, line);)
+    if (!line.empty()) last = line;
+  return last;
 }
 
 std::string FirstLine(const std::optional<std::string>& text) {
@@ -98,14 +105,13 @@ void WriteContainersConf(const fs::path& file) {
 
 std::vector<std::string> RunCommand(const ContainerPlan& plan) {
   const fs::path root = plan.folder / "root";
-  std::vector<std::string> mounts{"--volume=/usr:/usr:ro",
-                                  "--volume=" + plan.binary.string() + ":/cosched:ro",
-                                  "--volume=" + plan.control.string() + ":" + kControlInside};
+  std::vector<std::string> mounts{BindMount("/usr", "/usr"), BindMount(plan.binary, "/cosched"),
+                                  BindMount(plan.control, kControlInside, /*writable=*/true)};
   for (const char* folder : {"proc", "sys", "dev", "run", "tmp", "etc", "usr"})
     fs::create_directories(root / folder);
   for (const char* folder : {"lib", "lib64", "bin"}) Provide(folder, root, &mounts);
   for (const std::string& read : plan.folders) {
-    mounts.push_back("--volume=" + read + ":" + read + ":ro");
+    mounts.push_back(BindMount(read, read));
   }
 
   std::vector<std::string> command = Podman(plan.conf);
@@ -143,19 +149,6 @@ std::vector<std::string> RemoveCommand(const fs::path& conf,
   return command;
 }
 
-std::optional<std::string> Capture(const std::vector<std::string>& command) {
-  std::string line;
-  for (const std::string& word : command) line += "'" + word + "' ";
-  FILE* const output = popen((line + "2>/dev/null </dev/null").c_str(), "re");
-  if (output == nullptr) return std::nullopt;
-  std::string text;
-  char buffer[4096];
-  for (size_t read; (read = std::fread(buffer, 1, sizeof buffer, output)) > 0;)
-    text.append(buffer, read);
-  if (pclose(output) != 0) return std::nullopt;
-  return text;
-}
-
 std::string TryContainer(const fs::path& binary) {
   const fs::path folder = ContainerFolders() / (OwnerName() + "-trial");
   std::error_code ignored;
@@ -174,13 +167,10 @@ std::string TryContainer(const fs::path& binary) {
                                                    .folders = {},
                                                    .arguments = {"--version"}});
     std::erase(command, "--detach");
-    const fs::path log = folder / "log";
-    command.insert(command.begin(), {"/bin/sh", "-c", "exec \"$@\" 2>" + log.string(), "sh"});
-    const bool worked = Capture(command).has_value();
-    std::ifstream said(log);
-    std::string problem, line;
-    while (std::getline(said, line)) problem = line;
+    std::string said;
+    const bool worked = Capture(command, &said).has_value();
     fs::remove_all(folder, ignored);
+    const std::string problem = LastLine(said);
     return worked ? "" : problem.empty() ? "no reason given" : problem;
   } catch (const std::runtime_error& error) {
     fs::remove_all(folder, ignored);
@@ -188,22 +178,56 @@ std::string TryContainer(const fs::path& binary) {
   }
 }
 
-std::vector<std::string> CleanContainers() {
-  std::vector<std::string> removed;
+std::string BindMount(const std::string& source, const std::string& target, bool writable) {
+  std::string mount = "--mount=type=bind";
+  for (const auto& [key, path] : {std::pair("source", &source), std::pair("target", &target)}) {
+    if (path->find('\n') != std::string::npos || path->find('\r') != std::string::npos) {
+      throw std::runtime_error("a path with a line break can't be given to a container: " + *path);
+    }
+    mount += ",\"" + std::string(key) + "=";
+    for (const char c : *path) mount += c == '"' ? std::string("\"\"") : std::string(1, c);
+    mount += "\"";
+  }
+  return mount + (writable ? "" : ",readonly");
+}
+
+namespace {
+
+struct OwnedContainer {
+  std::string name, owner;
+};
+
+// Whatever their state. `filter` selects them by their label.
+std::vector<OwnedContainer> ContainersBy(const fs::path& conf, const std::string& filter) {
+  std::vector<std::string> list = Podman(conf);
+  list.insert(list.end(),
+              {"ps", "--all", "--filter=label=" + filter,
+               "--format={{.Names}} {{index .Labels \"" + std::string(kOwnerLabel) + "\"}}"});
+  std::istringstream lines(Capture(list).value_or(""));
+  std::vector<OwnedContainer> found;
+  for (OwnedContainer one; lines >> one.name >> one.owner;) found.push_back(one);
+  return found;
+}
+
+}  // namespace
+
+Cleaned CleanContainers() {
+  Cleaned cleaned;
   const fs::path folders = ContainerFolders();
   std::error_code error;
   if (WhyNoContainers().empty()) {
     fs::create_directories(folders);
     const fs::path conf = folders / (OwnerName() + "-clean.conf");
     WriteContainersConf(conf);
-    std::vector<std::string> list = Podman(conf);
-    const std::string label = kOwnerLabel;
-    list.insert(list.end(), {"ps", "--all", "--filter=label=" + label,
-                             "--format={{.Names}} {{index .Labels \"" + label + "\"}}"});
-    std::istringstream lines(Capture(list).value_or(""));
-    for (std::string name, owner; lines >> name >> owner;) {
-      if (IsOwnerName(owner) && !OwnerLives(owner) && Capture(RemoveCommand(conf, {name}))) {
-        removed.push_back("container " + name);
+    for (const auto& [name, owner] : ContainersBy(conf, kOwnerLabel)) {
+      const OwnerState state = IsOwnerName(owner) ? StateOfOwner(owner) : OwnerState::kUnknown;
+      if (state == OwnerState::kLives) continue;
+      if (const std::string why = WhyLeft(state); !why.empty()) {
+        cleaned.left.push_back("container " + name + ": " + why);
+      } else if (Capture(RemoveCommand(conf, {name}))) {
+        cleaned.removed.push_back("container " + name);
+      } else {
+        cleaned.left.push_back("container " + name + ": podman can't remove it");
       }
     }
     fs::remove(conf, error);
@@ -212,11 +236,33 @@ std::vector<std::string> CleanContainers() {
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
     const std::string owner = name.substr(0, name.find('-'));
-    if (!IsOwnerName(owner) || OwnerLives(owner)) continue;
+    if (!IsOwnerName(owner)) continue;
+    const OwnerState state = StateOfOwner(owner);
+    if (state == OwnerState::kLives) continue;
     std::error_code ignored;
-    if (fs::remove_all(entry->path(), ignored) > 0) removed.push_back(entry->path().string());
+    if (const std::string why = WhyLeft(state); !why.empty()) {
+      cleaned.left.push_back(entry->path().string() + ": " + why);
+    } else if (fs::remove_all(entry->path(), ignored) > 0) {
+      cleaned.removed.push_back(entry->path().string());
+    }
   }
-  return removed;
+  return cleaned;
+}
+
+// A start that was under way may bring one into being after a look: two looks in a row must find
+// none.
+void RemoveContainersOf(const fs::path& conf, const std::string& owner) {
+  constexpr int kMostLooks = 20, kEmptyLooks = 2, kPauseMilliseconds = 200;
+  const std::string label = std::string(kOwnerLabel) + "=" + owner;
+  for (int look = 0, empty = 0; look < kMostLooks && empty < kEmptyLooks; ++look) {
+    std::vector<std::string> names;
+    for (const OwnedContainer& container : ContainersBy(conf, label)) {
+      names.push_back(container.name);
+    }
+    empty = names.empty() ? empty + 1 : 0;
+    if (!names.empty()) Capture(RemoveCommand(conf, names));
+    if (empty < kEmptyLooks) poll(nullptr, 0, kPauseMilliseconds);
+  }
 }
 
 }  // namespace cosched

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/base/cpu_set.h"
+#include "experiments/hosts/owner.h"
 
 namespace cosched {
 
@@ -40,6 +41,10 @@ struct ContainerPlan {
 };
 inline constexpr const char* kControlInside = "/control";
 
+// "--mount=…" for a folder or file at its place inside. Its parts are one line of CSV, so any path
+// will do but one with a line break. Throws std::runtime_error for that.
+std::string BindMount(const std::string& source, const std::string& target, bool writable = false);
+
 // Each is a whole command line; [0] is the program.
 std::vector<std::string> RunCommand(const ContainerPlan& plan);  // Also makes root/.
 std::vector<std::string> UpdateCommand(const std::filesystem::path& conf, const std::string& name,
@@ -50,10 +55,16 @@ std::vector<std::string> RemoveCommand(const std::filesystem::path& conf,
 // Starts the binary once with --version in a container. "" if that worked, else what was said.
 std::string TryContainer(const std::filesystem::path& binary);
 
-// Runs a command to its end; what it wrote to stdout, or nullopt if it failed.
-std::optional<std::string> Capture(const std::vector<std::string>& command);
+// Runs a command to its end, without a shell; what it wrote to stdout, or nullopt if it failed or
+// took longer than a minute, after which it is killed. `said`, if given, gets what it wrote to
+// stderr.
+std::optional<std::string> Capture(const std::vector<std::string>& command,
+                                   std::string* said = nullptr);
 
-// Removes containers and folders whose host is gone, whatever is in them, and returns their names.
-std::vector<std::string> CleanContainers();
+// Removes containers and folders whose host is gone, whatever is in them. Leaves those of which
+// that can't be known.
+Cleaned CleanContainers();
+// Removes the containers of one owner, which has ended, also one that is being started meanwhile.
+void RemoveContainersOf(const std::filesystem::path& conf, const std::string& owner);
 
 }  // namespace cosched

@@ -1,6 +1,7 @@
 #include "experiments/hosts/process_launcher.h"
 
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <system_error>
@@ -26,7 +27,8 @@ std::pair<UniqueFd, UniqueFd> SocketPair() {
 class ProcessTenant final : public LaunchedTenant {
  public:
   ProcessTenant(const std::filesystem::path& binary, const TenantLaunch& launch,
-                std::unique_ptr<Cgroup> group, Actuator actuator, Reaper* reaper)
+                std::unique_ptr<Cgroup> group, Actuator actuator, TenantGuard* guard,
+                Reaper* reaper)
       : group_(group.get()), actuator_(actuator) {
     auto [ours, theirs] = SocketPair();
     socket_ = std::move(ours);
@@ -38,7 +40,8 @@ class ProcessTenant final : public LaunchedTenant {
                                 .log = launch.log};
     start.arguments.push_back("--host-fd=" + std::to_string(theirs.get()));
     start.arguments.push_back("--counters-fd=" + std::to_string(launch.counters));
-    process_.emplace(start, reaper, std::move(group));
+    start.arguments.push_back("--host-pid=" + std::to_string(getpid()));
+    process_.emplace(start, guard, reaper, std::move(group));
   }
 
   void Advance() override {}
@@ -48,7 +51,7 @@ class ProcessTenant final : public LaunchedTenant {
   std::vector<int> Descriptors() const override { return {process_->pidfd()}; }
   std::optional<TenantProcess::End> Ended() override { return process_->Ended(); }
   void Signal(int signal) override { process_->Signal(signal); }
-  void Kill() override { process_->Kill(); }
+  bool Kill() override { return process_->Kill(); }
 
   bool HasGroup() const override { return group_ != nullptr; }
   void Move(const CpuSet& cores) override { times_.fast = group_->Apply(actuator_, cores); }
@@ -79,7 +82,8 @@ std::unique_ptr<LaunchedTenant> ProcessLauncher::Launch(const TenantLaunch& laun
     group = std::make_unique<Cgroup>(Cgroup::Create(name, quota ? cores_ : launch.cores, quota));
     if (quota) group->Apply(actuator_, launch.cores);
   }
-  return std::make_unique<ProcessTenant>(binary_, launch, std::move(group), actuator_, &reaper_);
+  return std::make_unique<ProcessTenant>(binary_, launch, std::move(group), actuator_, &guard_,
+                                         &reaper_);
 }
 
 }  // namespace cosched

@@ -20,7 +20,9 @@ class ProcessLauncher final : public TenantLauncher {
   const std::filesystem::path binary_;
   const Actuator actuator_;
   const CpuSet cores_;
-  Reaper reaper_;  // Outlives the tenants: whoever holds them holds this.
+  // Both outlive the tenants: whoever holds them holds this. The guard is made before any thread.
+  TenantGuard guard_;
+  Reaper reaper_;
 };
 
 }  // namespace cosched

@@ -7,6 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <string_view>
@@ -20,53 +22,61 @@
 namespace cosched {
 namespace {
 
+constexpr const char* kVariable = "COSCHED_TENANT=";
 // One that forks all the while is killed faster than it can be born.
-constexpr int kMostRounds = 100;
-constexpr int kDeathMilliseconds = 1000;
+constexpr std::chrono::seconds kDeathTimeout{10};
+
+// The mark of a tenant of an owner begins like this, and is the whole mark of one tenant if that
+// ends with its zero.
+std::string MarkOf(const std::string& owner) { return std::string(kVariable) + owner + "-"; }
 
 // Those that end between two looks at them are not there; a zombie has no environment.
-bool HasMark(pid_t process, const std::string& mark) {
+bool BeginsWith(pid_t process, const std::string& beginning) {
   const std::string path = "/proc/" + std::to_string(process) + "/environ";
   const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return false;
-  std::string text(mark.size() + 1, '?');
+  std::string text(beginning.size(), '?');
   const ssize_t length = read(file.get(), text.data(), text.size());
-  return length == static_cast<ssize_t>(text.size()) && text.back() == '\0' &&
-         text.compare(0, mark.size(), mark) == 0;
+  return length == static_cast<ssize_t>(text.size()) && text == beginning;
 }
 
-std::vector<UniqueFd> FindMarked(const std::string& mark) {
+std::vector<UniqueFd> FindMarked(const std::string& beginning) {
   std::vector<UniqueFd> found;
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir("/proc"), closedir);
   if (directory == nullptr) return found;
   while (const dirent* entry = readdir(directory.get())) {
     const pid_t process = std::atoi(entry->d_name);
-    if (process <= 0 || !HasMark(process, mark)) continue;
+    if (process <= 0 || !BeginsWith(process, beginning)) continue;
     UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
     // Looked at again: its number may have been given to another before it was pinned.
-    if (pidfd && HasMark(process, mark)) found.push_back(std::move(pidfd));
+    if (pidfd && BeginsWith(process, beginning)) found.push_back(std::move(pidfd));
   }
   return found;
 }
 
-}  // namespace
-
-std::string NewTenantMark() {
-  return "COSCHED_TENANT=" + OwnerName() + "-" + std::to_string(MonotonicNow().count());
-}
-
-void KillMarked(const std::string& mark) {
-  for (int round = 0; round < kMostRounds; ++round) {
-    const std::vector<UniqueFd> found = FindMarked(mark);
-    if (found.empty()) return;
+bool KillAllMarked(const std::string& beginning) {
+  const auto deadline = MonotonicNow() + kDeathTimeout;
+  while (true) {
+    const std::vector<UniqueFd> found = FindMarked(beginning);
+    if (found.empty()) return true;
+    if (MonotonicNow() >= deadline) return false;
     for (const UniqueFd& pidfd : found) {
       syscall(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0);
     }
     for (const UniqueFd& pidfd : found) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - MonotonicNow());
       pollfd gone{pidfd.get(), POLLIN, 0};
-      poll(&gone, 1, kDeathMilliseconds);
+      poll(&gone, 1, static_cast<int>(std::max<int64_t>(left.count(), 0)));
     }
   }
 }
+
+}  // namespace
+
+std::string NewTenantMark() { return MarkOf(OwnerName()) + std::to_string(MonotonicNow().count()); }
+
+bool KillMarked(const std::string& mark) { return KillAllMarked(mark + std::string(1, '\0')); }
+
+bool KillMarkedBy(const std::string& owner) { return KillAllMarked(MarkOf(owner)); }
 
 }  // namespace cosched

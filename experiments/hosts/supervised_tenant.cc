@@ -317,7 +317,7 @@ std::optional<HostEvent> SupervisedTenant::Advance(TimePoint now) {
   if (!finished_ && !settled) CheckDeadlines(now);
   if (ready_ && !finished_ && !settling_ && now >= next_conduct_check_) CheckConduct(now);
   if (!failure_.empty() || Overdue(now)) {
-    launched_->Kill();
+    Kill();
     return Over({});
   }
   if (settled) {
@@ -534,6 +534,10 @@ std::vector<std::string> SupervisedTenant::Marks() const {
   if (dropped > 0) {
     marks.push_back(job + ": " + std::to_string(dropped) +
                     " steps are missing in steps.csv: they came too fast");
+  }
+  if (undead_) {
+    marks.push_back(job + " was killed, but has not died in time: cores " + held_.ToString() +
+                    " may be in use by it");
   }
   if (stalled_) {
     marks.push_back(job + (requests_ ? " answered nothing" : " ended no step") +

@@ -51,7 +51,7 @@ class SupervisedTenant {
 
   void Grant(const CpuSet& cores, Split threads, TimePoint now);
   void Pause(TimePoint now);
-  void Kill() { launched_->Kill(); }
+  void Kill() { undead_ = !launched_->Kill(); }
 
   // REQUIRES, of all three: it serves. One that has not begun, or is paused, gets them later.
   void Send(const Request& request, TimePoint now) { requests_->Send(request, now); }
@@ -160,6 +160,7 @@ class SupervisedTenant {
   TimePoint last_run_;
   int64_t steps_ = -1;
   TimePoint last_step_;
+  bool undead_ = false;           // It was killed, but the kernel has not let it die.
   bool stalled_ = false;          // It has computed for long without ending a step.
   int64_t sampled_sequence_ = 0;  // Of settled resizes, at the last sample.
   int excess_looks_ = 0;          // In a row, at more threads that compute than cores granted.

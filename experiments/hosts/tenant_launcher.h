@@ -44,7 +44,9 @@ class LaunchedTenant {
   // How it ended, once it has: nothing of it runs any more. Does not block.
   virtual std::optional<TenantProcess::End> Ended() = 0;
   virtual void Signal(int signal) = 0;  // Nothing if it has ended or not begun.
-  virtual void Kill() = 0;              // At once; nothing of it runs when this returns.
+  // At once. True if nothing of it runs any more; false if the kernel has not let it die within
+  // 10 s: its cores may be in use still.
+  virtual bool Kill() = 0;
 
   // Moves it: the cpuset, or the quota, of its cgroup. REQUIRES: it has one. Done() is true once
   // the kernel holds it there, at once unless the container's runtime has to be asked. Both throw

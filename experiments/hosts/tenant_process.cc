@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -9,13 +10,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <climits>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <system_error>
 #include <utility>
 
+#include "engine/base/thread_start.h"
 #include "experiments/hosts/process_tree.h"
 
 namespace cosched {
@@ -31,7 +36,8 @@ struct ChildPlan {
   const char* binary;
   char* const* argv;
   char* const* environment;
-  int gate;  // Says whether it has been placed on its cores; -1 = it need not be.
+  int gate;         // Says whether it is guarded and placed on its cores.
+  int gates_other;  // The parent's end.
   const int* doors;
   size_t door_count;
   const int* inherited;
@@ -58,10 +64,9 @@ struct ChildPlan {
   for (size_t i = 0; i < plan.door_count; ++i) {
     if (write(plan.doors[i], "0", 1) != 1) _exit(TenantProcess::kNoCores);
   }
-  if (plan.gate >= 0) {
-    char placed = 0;
-    if (read(plan.gate, &placed, 1) != 1 || placed == 0) _exit(TenantProcess::kNoCores);
-  }
+  close(plan.gates_other);
+  char placed = 0;
+  if (read(plan.gate, &placed, 1) != 1 || placed == 0) _exit(TenantProcess::kNoCores);
   if (dup2(plan.input, 0) < 0 || dup2(plan.output, 1) < 0 || dup2(plan.output, 2) < 0) {
     _exit(TenantProcess::kNoOutput);
   }
@@ -69,6 +74,19 @@ struct ChildPlan {
   for (size_t i = 0; i < plan.inherited_count; ++i) fcntl(plan.inherited[i], F_SETFD, 0);
   execve(plan.binary, plan.argv, plan.environment);
   _exit(TenantProcess::kNoBinary);
+}
+
+constexpr std::chrono::milliseconds kDeathTimeout = std::chrono::seconds(10);
+
+bool HasEnded(int pidfd, std::chrono::milliseconds limit) {
+  const auto deadline = std::chrono::steady_clock::now() + limit;
+  while (true) {
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    pollfd descriptor{pidfd, POLLIN, 0};
+    const int ready = poll(&descriptor, 1, static_cast<int>(std::max<int64_t>(left.count(), 0)));
+    if (ready >= 0 || errno != EINTR) return ready > 0;
+  }
 }
 
 struct FreeCpus {
@@ -98,7 +116,7 @@ UniqueFd AboveStdio(UniqueFd fd) {
   return moved;
 }
 
-Reaper::Reaper() : thread_([this] { Run(); }) {}
+Reaper::Reaper() : thread_(StartThread("the reaper of tenants", [this] { Run(); })) {}
 
 Reaper::~Reaper() {
   {
@@ -127,8 +145,13 @@ void Reaper::Run() {
     Ended ended = std::move(ended_.back());
     ended_.pop_back();
     lock.unlock();
+    if (!HasEnded(ended.pidfd.get(), kDeathTimeout)) {
+      // It becomes nobody's child with this process; its group has to stay.
+      std::fprintf(stderr, "a killed tenant has not died within %d s; it is left to the kernel\n",
+                   static_cast<int>(kDeathTimeout / std::chrono::seconds(1)));
+    }
     siginfo_t info;
-    while (waitid(P_PIDFD, static_cast<id_t>(ended.pidfd.get()), &info, WEXITED) != 0 &&
+    while (waitid(P_PIDFD, static_cast<id_t>(ended.pidfd.get()), &info, WEXITED | WNOHANG) != 0 &&
            errno == EINTR) {
     }
     ended.group = nullptr;
@@ -136,8 +159,12 @@ void Reaper::Run() {
   }
 }
 
-TenantProcess::TenantProcess(const Launch& launch, Reaper* reaper, std::unique_ptr<Cgroup> group)
-    : reaper_(reaper), group_(std::move(group)), mark_(NewTenantMark()) {
+TenantProcess::TenantProcess(const Launch& launch, TenantGuard* guard, Reaper* reaper,
+                             std::unique_ptr<Cgroup> group)
+    : reaper_(reaper),
+      death_timeout_(launch.death_timeout),
+      group_(std::move(group)),
+      mark_(NewTenantMark()) {
   std::vector<char*> argv{const_cast<char*>(launch.binary.c_str())};
   for (const std::string& argument : launch.arguments) {
     argv.push_back(const_cast<char*>(argument.c_str()));
@@ -161,17 +188,16 @@ TenantProcess::TenantProcess(const Launch& launch, Reaper* reaper, std::unique_p
   if (!output) ThrowErrno("opening the tenant's log " + launch.log.string());
   output = AboveStdio(std::move(output));
 
-  std::pair<UniqueFd, UniqueFd> gate;
-  if (!launch.cores.Empty()) {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) ThrowErrno("pipe2");
-    gate.first = AboveStdio(UniqueFd(ends[0]));
-    gate.second = AboveStdio(UniqueFd(ends[1]));
-  }
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) ThrowErrno("pipe2");
+  UniqueFd reader(ends[0]), writer(ends[1]);
+  const std::pair<UniqueFd, UniqueFd> gate(AboveStdio(std::move(reader)),
+                                           AboveStdio(std::move(writer)));
   const ChildPlan plan{.binary = launch.binary.c_str(),
                        .argv = argv.data(),
                        .environment = environment.data(),
                        .gate = gate.first.get(),
+                       .gates_other = gate.second.get(),
                        .doors = launch.doors.data(),
                        .door_count = launch.doors.size(),
                        .inherited = launch.inherited.data(),
@@ -184,10 +210,6 @@ TenantProcess::TenantProcess(const Launch& launch, Reaper* reaper, std::unique_p
   pid_ = fork();
   if (pid_ == 0) RunChild(plan);
   if (pid_ < 0) ThrowErrno("starting a tenant");
-  if (gate.second) {
-    const char placed = sched_setaffinity(pid_, cores_size, cores.get()) == 0;
-    [[maybe_unused]] const ssize_t told = write(gate.second.get(), &placed, 1);
-  }
   pidfd_ = UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
   if (!pidfd_) {
     const int error = errno;
@@ -197,10 +219,13 @@ TenantProcess::TenantProcess(const Launch& launch, Reaper* reaper, std::unique_p
     errno = error;
     ThrowErrno("pidfd_open");
   }
+  guard->Watch(pidfd_.get());
+  const char placed = launch.cores.Empty() || sched_setaffinity(pid_, cores_size, cores.get()) == 0;
+  [[maybe_unused]] const ssize_t told = write(gate.second.get(), &placed, 1);
 }
 
 TenantProcess::~TenantProcess() {
-  Kill();
+  if (!end_) Kill();
   reaper_->Take(std::move(pidfd_), std::move(group_));
 }
 
@@ -220,19 +245,15 @@ std::optional<TenantProcess::End> TenantProcess::Wait(int flags) {
   } else if (info.si_pid != 0) {
     end_ = Describe(info);
   }
-  if (end_ && group_) {
-    group_->Kill();
-  } else if (end_) {
-    KillMarked(mark_);
-  }
+  if (end_) all_gone_ = group_ ? group_->Kill(death_timeout_) : KillMarked(mark_);
   return end_;
 }
 
 std::optional<TenantProcess::End> TenantProcess::Ended() { return Wait(WNOHANG); }
 
-void TenantProcess::Kill() {
+bool TenantProcess::Kill() {
   Signal(SIGKILL);
-  Wait(0);
+  return HasEnded(pidfd_.get(), death_timeout_) && Wait(WNOHANG) && all_gone_;
 }
 
 }  // namespace cosched

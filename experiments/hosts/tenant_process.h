@@ -1,10 +1,12 @@
 #pragma once
 // One child process of a host: started on its cores, never outliving its parent, known by a pidfd.
 // Called by the launchers. Not thread-safe. The kernel ties the child to the *thread* that started
-// it: that thread must live as long.
+// it, until it executes a file with capabilities: that thread must live as long. A TenantGuard
+// holds it to its parent in any case.
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <filesystem>
 #include <memory>
@@ -16,6 +18,7 @@
 
 #include "engine/base/cpu_set.h"
 #include "experiments/hosts/cgroup.h"
+#include "experiments/hosts/tenant_guard.h"
 #include "experiments/hosts/unique_fd.h"
 
 namespace cosched {
@@ -27,7 +30,7 @@ namespace cosched {
 class Reaper {
  public:
   Reaper();
-  ~Reaper();  // When all have been reaped.
+  ~Reaper();  // When all have been reaped that die within 10 s.
   Reaper(const Reaper&) = delete;
   Reaper& operator=(const Reaper&) = delete;
   // A child of this process that was killed or has ended, and its cgroup (or null), which can only
@@ -58,14 +61,17 @@ class TenantProcess {
     std::vector<int> doors;      // Of the cgroup that it enters first (Cgroup::Doors()).
     std::vector<int> inherited;  // The only descriptors it gets, besides 0, 1 and 2; above 2.
     std::filesystem::path log;   // Gets its stdout and stderr. Empty = this process's stderr.
+    // How long a killed one may take to die before it is given up.
+    std::chrono::milliseconds death_timeout = std::chrono::seconds(10);
   };
 
   // Exit codes of a child that never got to run the binary.
   static constexpr int kOrphaned = 124, kNoCores = 125, kNoOutput = 126, kNoBinary = 127;
 
   // Throws std::system_error if the kernel refuses to start a process or the log can't be written.
-  // The reaper outlives it.
-  TenantProcess(const Launch& launch, Reaper* reaper, std::unique_ptr<Cgroup> group = nullptr);
+  // The guard and the reaper outlive it.
+  TenantProcess(const Launch& launch, TenantGuard* guard, Reaper* reaper,
+                std::unique_ptr<Cgroup> group = nullptr);
   ~TenantProcess();
   TenantProcess(const TenantProcess&) = delete;
   TenantProcess& operator=(const TenantProcess&) = delete;
@@ -81,19 +87,21 @@ class TenantProcess {
     std::string how;
   };
   std::optional<End> Ended();
-  // At once and whatever its state; nothing of it, nor of what it has forked, runs when this
-  // returns.
-  void Kill();
+  // At once and whatever its state. True if nothing of it, nor of what it has forked, runs any
+  // more; false if the kernel has not let it die in time (it waits for a disk, or is frozen).
+  bool Kill();
 
  private:
   std::optional<End> Wait(int flags);
 
   Reaper* const reaper_;
+  const std::chrono::milliseconds death_timeout_;
   std::unique_ptr<Cgroup> group_;
   std::string mark_;  // In its environment: finds the processes that it leaves behind.
   pid_t pid_ = -1;
   UniqueFd pidfd_;
   std::optional<End> end_;
+  bool all_gone_ = true;  // What it forked has ended with it.
 };
 
 // The descriptor above 0, 1 and 2 (a harness may have been started with these closed), closed on

@@ -8,13 +8,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <string>
 #include <system_error>
 
 #include "engine/base/topology.h"
 #include "experiments/hosts/owner.h"
+#include "tests/experiments/other_owners.h"
 #include "tests/experiments/temporary_folder.h"
 
 namespace cosched {
@@ -49,14 +52,6 @@ CpuSet AffinityOf(pid_t process) {
 }
 
 std::string NameHere(const std::string& suffix) { return OwnerName() + "-" + suffix; }
-
-// An owner that is surely gone: a process that has been waited for.
-std::string EndedOwner() {
-  const pid_t child = fork();
-  if (child == 0) _exit(0);
-  waitpid(child, nullptr, 0);
-  return std::to_string(child) + ".1";
-}
 
 // Which kernel this is decides between versions 1 and 2; both must pass.
 class RealCgroup : public testing::Test {
@@ -152,7 +147,7 @@ TEST_F(RealCgroup, CleansWhatEndedHostsLeftBehindAndNothingElse) {
   const pid_t inside = fork();
   while (inside == 0) pause();
   left.Attach(inside);
-  const std::vector<std::string> removed = Cgroup::Clean();
+  const std::vector<std::string> removed = Cgroup::Clean().removed;
   int status = 0;
   EXPECT_EQ(waitpid(inside, &status, 0), inside);
   EXPECT_TRUE(WIFSIGNALED(status));
@@ -163,6 +158,77 @@ TEST_F(RealCgroup, CleansWhatEndedHostsLeftBehindAndNothingElse) {
   EXPECT_TRUE(is_about(ended));
   EXPECT_FALSE(is_about(NameHere("8")));
   EXPECT_EQ(mine.Cores(), all_);
+}
+
+// The text about a group in what a cleaning left; "" if there is none.
+std::string LeftOf(const Cleaned& cleaned, const std::string& name) {
+  for (const std::string& text : cleaned.left)
+    if (text.find("/" + name + ": ") != std::string::npos) return text;
+  return "";
+}
+
+TEST_F(RealCgroup, CleaningLeavesWhoeverMayLiveElsewhere) {
+  for (const std::string& owner : {OwnerElsewhere(), OldEndedOwner()}) {
+    const std::string name = owner + "-10";
+    Cgroup group = Cgroup::Create(name, all_);
+    const Sleeper sleeper;
+    group.Attach(sleeper.pid());
+    EXPECT_NE(LeftOf(Cgroup::Clean(), name).find("PID namespace"), std::string::npos) << name;
+    EXPECT_EQ(waitpid(sleeper.pid(), nullptr, WNOHANG), 0) << "was killed";
+    EXPECT_EQ(CpusetPathOf(sleeper.pid()), group.Path());
+  }
+}
+
+TEST_F(RealCgroup, CleaningLeavesAnotherUsersProcess) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can make a process of another user";
+  const std::string name = EndedOwner() + "-11";
+  Cgroup group = Cgroup::Create(name, all_);
+  const pid_t other = fork();
+  if (other == 0) {
+    if (setuid(54321) != 0) _exit(1);
+    while (true) pause();
+  }
+  group.Attach(other);
+  const auto user_of = [](pid_t process) {
+    const std::string status = ReadText("/proc/" + std::to_string(process) + "/status");
+    return std::atoi(status.c_str() + status.find("Uid:") + 4);
+  };
+  while (user_of(other) != 54321) usleep(1000);
+  EXPECT_NE(LeftOf(Cgroup::Clean(), name).find("of user 54321"), std::string::npos);
+  EXPECT_EQ(waitpid(other, nullptr, WNOHANG), 0) << "was killed";
+  kill(other, SIGKILL);
+  waitpid(other, nullptr, 0);
+}
+
+TEST_F(RealCgroup, AnOwnersGroupsAreRemovedWithWhatIsInside) {
+  const std::string owner = EndedOwner(), other = EndedOwner();
+  Cgroup group = Cgroup::Create(owner + "-12", all_), kept = Cgroup::Create(other + "-12", all_);
+  const pid_t inside = fork();
+  while (inside == 0) pause();
+  group.Attach(inside);
+  Cgroup::RemoveOf(owner);
+  EXPECT_EQ(waitpid(inside, nullptr, 0), inside);
+  EXPECT_THROW(Cgroup::Of(inside), std::system_error);
+  EXPECT_EQ(kept.Cores(), all_);
+}
+
+// Such a process can't be killed until it is thawed, as one that waits for a broken disk.
+TEST_F(RealCgroup, KillingWhatDoesNotDieIsGivenUp) {
+  const fs::path freezer = "/sys/fs/cgroup/freezer/cosched-test-" + std::to_string(getpid());
+  std::error_code error;
+  if (!fs::create_directory(freezer, error)) GTEST_SKIP() << "no version 1 freezer";
+  Cgroup group = Cgroup::Create(NameHere("13"), all_);
+  const pid_t frozen = fork();
+  while (frozen == 0) pause();
+  group.Attach(frozen);
+  std::ofstream(freezer / "cgroup.procs") << frozen;
+  std::ofstream(freezer / "freezer.state") << "FROZEN";
+  while (ReadText(freezer / "freezer.state") != "FROZEN\n") usleep(1000);
+  EXPECT_FALSE(group.Kill(std::chrono::milliseconds(100)));
+  std::ofstream(freezer / "freezer.state") << "THAWED";
+  EXPECT_EQ(waitpid(frozen, nullptr, 0), frozen);
+  EXPECT_TRUE(group.Kill());
+  fs::remove(freezer, error);
 }
 
 // A folder that looks like a cgroup v2 hierarchy; the kernel's part is played by files.
@@ -227,6 +293,35 @@ TEST_F(FakeVersion2, FindsTheGroupOfAContainer) {
   EXPECT_THROW(Cgroup::Of(98, mounts_), std::system_error);
 }
 
+// The kernel tells a process of another PID namespace as 0, which to kill(2) is the caller's group.
+TEST_F(FakeVersion2, CleaningSignalsNothingThatCantBeSeen) {
+  const std::string owner = EndedOwner();
+  FillGroup(Root() / "cosched" / (owner + "-3"));
+  WriteText(Root() / "cosched" / (owner + "-3") / "cgroup.procs", "0\n0\n");
+  const pid_t cleaner = fork();
+  if (cleaner == 0) {
+    setpgid(0, 0);  // Or the whole test would go with it.
+    const Cleaned cleaned = Cgroup::Clean(mounts_);
+    const bool told =
+        cleaned.left.size() == 2 &&
+        LeftOf(cleaned, owner + "-3").find("another PID namespace") != std::string::npos;
+    _exit(told && cleaned.removed.empty() ? 0 : 1);  // The other is the old "4711.1-3".
+  }
+  int status = -1;
+  waitpid(cleaner, &status, 0);
+  EXPECT_FALSE(WIFSIGNALED(status)) << "the cleaner has killed itself";
+  EXPECT_EQ(status, 0);
+}
+
+// A process that is listed, but has gone by the second look, or was never there.
+TEST_F(FakeVersion2, KillingLooksForEachBeforeItSignals) {
+  const Sleeper bystander;
+  WriteText(Root() / "cosched" / "4711.1-3" / "cgroup.procs", "-1\n0\n");
+  const Cgroup group = Cgroup::Create("4711.1-3", CpuSet{0}, false, mounts_);
+  EXPECT_FALSE(group.Kill(std::chrono::milliseconds(50)));
+  EXPECT_EQ(waitpid(bystander.pid(), nullptr, WNOHANG), 0);
+}
+
 TEST_F(FakeVersion2, SaysWhatIsMissing) {
   WriteText(Root() / "cgroup.controllers", "memory\n");
   const Cgroup::Support support = Cgroup::Probe(mounts_);
@@ -250,11 +345,33 @@ TEST(CgroupMountsTest, ReadsVersion1AndVersion2Mounts) {
 
 TEST(OwnerTest, KnowsItselfAndThoseThatAreGone) {
   EXPECT_TRUE(IsOwnerName(OwnerName()));
-  EXPECT_TRUE(OwnerLives(OwnerName()));
-  EXPECT_FALSE(OwnerLives(std::to_string(getpid()) + ".1"));  // The same number, given again.
-  EXPECT_FALSE(OwnerLives(EndedOwner()));
-  for (const char* other : {"", ".", "12", "12.", ".5", "a.5", "12.5x"})
+  EXPECT_EQ(OwnerName().find('-'), std::string::npos);
+  EXPECT_EQ(StateOfOwner(OwnerName()), OwnerState::kLives);
+  EXPECT_EQ(UserOfOwner(OwnerName()), geteuid());
+  EXPECT_EQ(StateOfOwner(EndedOwner()), OwnerState::kGone);
+  for (const char* other : {"", ".", "12", "12.", ".5", "a.5", "12.5x", "12.5.0123abcd.9",
+                            "12.5.0123abc.9.0", "12.5.0123abcg.9.0", "12.5.0123abcd.9.0.1"})
     EXPECT_FALSE(IsOwnerName(other)) << other;
+}
+
+TEST(OwnerTest, TheSameNumberGivenAgainIsAnother) {
+  std::string name = OwnerName();
+  name.insert(name.find('.') + 1, "1");
+  EXPECT_EQ(StateOfOwner(name), OwnerState::kGone);
+}
+
+TEST(OwnerTest, TheLastBootsOwnersAreGone) {
+  std::string name = OwnerName();
+  const size_t boot = name.find('.', name.find('.') + 1) + 1;
+  name[boot] = name[boot] == '0' ? '1' : '0';
+  EXPECT_EQ(StateOfOwner(name), OwnerState::kGone);
+}
+
+TEST(OwnerTest, WhoCantBeSeenIsNotCalledGone) {
+  EXPECT_EQ(StateOfOwner(OwnerElsewhere()), OwnerState::kElsewhere);
+  EXPECT_EQ(StateOfOwner(OldEndedOwner()), OwnerState::kUnknown);
+  const std::string name = OwnerName();
+  EXPECT_EQ(StateOfOwner(name.substr(0, name.find('.', name.find('.') + 1))), OwnerState::kLives);
 }
 
 }  // namespace

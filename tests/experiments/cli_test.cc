@@ -6,10 +6,14 @@
 #include <sys/resource.h>
 
 #include <chrono>
+#include <cstdlib>
+#include <exception>
 #include <thread>
 
 #include "engine/base/topology.h"
+#include "experiments/hosts/control_socket.h"
 #include "experiments/hosts/podman.h"
+#include "tests/engine/base/few_threads.h"
 #include "tests/experiments/cli_fixture.h"
 
 namespace cosched {
@@ -290,6 +294,58 @@ TEST_F(CliTest, AFullDiskIsExitOneAndNothingLooksWhole) {
   ASSERT_EQ(Runs().size(), 1U);
   EXPECT_FALSE(std::filesystem::exists(Runs()[0] / "strict" / "malleable" / "1"));
   EXPECT_FALSE(std::filesystem::exists(Runs()[0] / "summary.csv"));
+}
+
+// Main, control and two of three compute threads; no word of a terminate.
+TEST_F(CliTest, ThreadsThatCantBeStartedAreOneLineAndExitOne) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become a user of few threads";
+  if (Topology::ThisMachine().Cpus().Count() < 2) GTEST_SKIP() << "needs two cores";
+  const std::vector<std::string> arguments = {"tenant", "--model=lenet5", "--steps=1",
+                                              "--cores=" + CoresOfThisMachine(), "--inter=2"};
+  const Ended ended = Wait(Start(arguments, [] { return AllowThreads(3); }));
+  EXPECT_EQ(ended.exit_code, 1) << ended.err;
+  EXPECT_NE(ended.err.find("cosched: only "), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("ulimit -u 3"), std::string::npos) << ended.err;
+  EXPECT_EQ(ended.err.find("terminate"), std::string::npos) << ended.err;
+}
+
+TEST_F(CliTest, TenantsOfASweepAreFoundByTheRunsName) {
+  setenv("XDG_RUNTIME_DIR", folder_.path().c_str(), 1);
+  const pid_t pid = Start({"run", "x.toml", "--no-plots", "--set", "workload.0.steps=1000000",
+                           "--set", "sweep.workload.0.batch=[8,16]"});
+  const auto found = [this] {
+    try {
+      return static_cast<bool>(ConnectToTenant(Runs().at(0).filename().string() + ":0"));
+    } catch (const std::exception&) {
+      return false;
+    }
+  };
+  bool there = false;
+  for (int i = 0; i < 600 && !(there = found()); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  kill(pid, SIGINT);
+  const Ended ended = Wait(pid);
+  unsetenv("XDG_RUNTIME_DIR");
+  EXPECT_TRUE(there) << ended.err;
+  EXPECT_EQ(ended.exit_code, 130) << ended.err;
+}
+
+// As when two containers share the folder: whoever came first keeps the path, nobody fails.
+TEST_F(CliTest, ATenantWithoutASocketOfItsOwnWorks) {
+  setenv("XDG_RUNTIME_DIR", folder_.path().c_str(), 1);
+  const std::vector<std::string> arguments = {"tenant", "--model=lenet5", "--steps=1"};
+  const Ended ended = Wait(Start(arguments, [] {
+    // A folder of this name: it is no socket, and not to be taken over.
+    return !ControlDirectory().empty() &&
+           std::filesystem::create_directory(ControlDirectory() / ControlName(getpid()));
+  }));
+  unsetenv("XDG_RUNTIME_DIR");
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+  EXPECT_NE(ended.err.find("no control socket: "), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("is there and no socket"), std::string::npos) << ended.err;
+  const Ended asked =
+      Run({"tenant", "--model=lenet5", "--steps=1", "--control=" + (folder_.path()).string()});
+  EXPECT_EQ(asked.exit_code, 2) << asked.err;
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "experiments/hosts/container_launcher.h"
 #include "experiments/hosts/owner.h"
 #include "experiments/hosts/podman.h"
+#include "tests/experiments/other_owners.h"
 #include "tests/experiments/process_host_fixture.h"
 #include "tests/experiments/temporary_folder.h"
 
@@ -258,16 +259,14 @@ TEST_F(ContainerHostTest, ContainerThatCannotStartSaysWhy) {
   EXPECT_NE(reason.find("exec /cosched"), std::string::npos) << reason;  // What the runtime said.
 }
 
-TEST_F(ContainerHostTest, CleaningRemovesWhatAKilledHostLeftAndNothingElse) {
-  Make();
-  const JobId mine = Start("obedient", one_);
-  ExpectSettled(mine);
+// Kills a harness of containers and waits until nothing is left of them; `moment` says when.
+void ExpectNoContainerOutlives(const std::string& moment) {
   int ends[2];
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
   const pid_t harness = fork();
   if (harness == 0) {
     dup2(ends[1], 1);
-    execl("/proc/self/exe", "test", "container-harness", nullptr);
+    execl("/proc/self/exe", "test", "container-harness", moment.c_str(), nullptr);
     _exit(127);
   }
   close(ends[1]);
@@ -277,16 +276,102 @@ TEST_F(ContainerHostTest, CleaningRemovesWhatAKilledHostLeftAndNothingElse) {
   std::fclose(output);
   std::string owner = line;
   owner.pop_back();
+  if (moment == "paused") {
+    EXPECT_EQ(ContainersOf(owner).size(), 1u);
+  }
   kill(harness, SIGKILL);
   waitpid(harness, nullptr, 0);
-  EXPECT_EQ(ContainersOf(owner).size(), 1u) << "a stopped tenant can't leave by itself";
-  const std::vector<std::string> removed = CleanContainers();
-  EXPECT_TRUE(std::any_of(removed.begin(), removed.end(), [&owner](const std::string& name) {
-    return name.starts_with("container cosched-" + owner);
-  }));
+  const auto folder_is_left = [&owner] {
+    for (const auto& entry : std::filesystem::directory_iterator(ContainerFolders()))
+      if (entry.path().filename().string().starts_with(owner + "-")) return true;
+    return false;
+  };
+  // The folder goes last.
+  for (int i = 0; i < 600 && folder_is_left(); ++i) std::this_thread::sleep_for(milliseconds(100));
+  EXPECT_FALSE(folder_is_left());
   EXPECT_TRUE(ContainersOf(owner).empty());
+}
+
+TEST_F(ContainerHostTest, NoStoppedContainerOutlivesAKilledHarness) {
+  Make();
+  const JobId mine = Start("obedient", one_);
+  ExpectSettled(mine);
+  ExpectNoContainerOutlives("paused");
   EXPECT_EQ(ContainersOf(OwnerName()).size(), 1u);
   EXPECT_FALSE(Next(milliseconds(300)));
+}
+
+TEST_F(ContainerHostTest, NoContainerOutlivesAHarnessThatIsKilledDuringTheStart) {
+  ExpectNoContainerOutlives("starting");
+}
+
+TEST_F(ContainerHostTest, CleaningRemovesWhatIsSurelyLeftBehindAndNothingElse) {
+  Make();
+  const JobId mine = Start("obedient", one_);
+  ExpectSettled(mine);
+  const TemporaryFolder folder;
+  WriteContainersConf(folder.path() / "conf");
+  const std::string ended = EndedOwner(), elsewhere = OwnerElsewhere();
+  for (const std::string& owner : {ended, elsewhere}) {
+    std::filesystem::create_directories(folder.path() / owner / "control");
+    ASSERT_TRUE(Capture(RunCommand({.conf = folder.path() / "conf",
+                                    .folder = folder.path() / owner,
+                                    .name = "cosched-" + owner + "-1",
+                                    .owner = owner,
+                                    .cores = one_,
+                                    .quota = {},
+                                    .binary = "/usr/bin/sleep",
+                                    .control = folder.path() / owner / "control",
+                                    .folders = {},
+                                    .arguments = {"1000"}})));
+  }
+  const Cleaned cleaned = CleanContainers();
+  const auto tells = [](const std::vector<std::string>& texts, const std::string& beginning) {
+    return std::any_of(texts.begin(), texts.end(), [&beginning](const std::string& text) {
+      return text.starts_with(beginning);
+    });
+  };
+  EXPECT_TRUE(tells(cleaned.removed, "container cosched-" + ended));
+  EXPECT_TRUE(tells(cleaned.left, "container cosched-" + elsewhere + "-1: belongs to another PID"));
+  EXPECT_TRUE(ContainersOf(ended).empty());
+  EXPECT_EQ(ContainersOf(elsewhere).size(), 1u);
+  RemoveContainersOf(folder.path() / "conf", elsewhere);
+  EXPECT_TRUE(ContainersOf(elsewhere).empty());
+  EXPECT_EQ(ContainersOf(OwnerName()).size(), 1u);
+  EXPECT_FALSE(Next(milliseconds(300)));
+}
+
+// A container's mounts are words of their own language, in which a colon, a comma and a quote have
+// a meaning.
+TEST_F(ContainerHostTest, PathsMayHoldAnyCharacter) {
+  const TemporaryFolder folder;
+  const std::filesystem::path data = folder.path() / "o'neil: a,b \"c\" $(id)";
+  WriteText(data / "text", "found");
+  std::filesystem::copy_file("/usr/bin/cat", data / "cat");
+  std::filesystem::create_directories(folder.path() / "x" / "control");
+  WriteContainersConf(folder.path() / "conf");
+  std::vector<std::string> command = RunCommand({.conf = folder.path() / "conf",
+                                                 .folder = folder.path() / "x",
+                                                 .name = "cosched-" + OwnerName() + "-paths",
+                                                 .owner = OwnerName(),
+                                                 .cores = one_,
+                                                 .quota = {},
+                                                 .binary = data / "cat",
+                                                 .control = folder.path() / "x" / "control",
+                                                 .folders = {data},
+                                                 .arguments = {(data / "text").string()}});
+  std::erase(command, "--detach");
+  std::string said;
+  EXPECT_EQ(Capture(command, &said), "found") << said;
+}
+
+TEST(PodmanTest, CommandsNeedNoShell) {
+  EXPECT_EQ(Capture({"/usr/bin/printf", "%s", "it's $(id) \"x\""}), "it's $(id) \"x\"");
+  std::string said;
+  EXPECT_FALSE(Capture({"/bin/sh", "-c", "echo why >&2; exit 3"}, &said));
+  EXPECT_EQ(said, "why\n");
+  EXPECT_FALSE(Capture({"/nonexistent"}));
+  EXPECT_THROW(BindMount("/a\nb", "/a"), std::runtime_error);
 }
 
 TEST(PodmanTest, OrdinaryUsersAreToldThatOnlyRootMay) {
@@ -304,8 +389,9 @@ TEST(PodmanTest, OrdinaryUsersAreToldThatOnlyRootMay) {
 
 }  // namespace
 
-// A harness whose one tenant is paused (so that it can't leave by itself) when it is killed.
-int RunContainerHarness() {
+// A harness whose one tenant is paused when it is killed, so that it can't leave by itself; or, if
+// `moment` is "starting", that has just been told to start it.
+int RunContainerHarness(const std::string& moment) {
   ProcessHost::Options options = HostOptions();
   options.actuator = Actuator::kCpuset;
   ProcessHost host(options, std::make_unique<ContainerLauncher>(LauncherOptions()));
@@ -318,9 +404,13 @@ int RunContainerHarness() {
   host.Describe(job.id, spec);
   host.Start(job, {HostOptions().topology.Cpus().First()}, {1, 1});
   const auto settle = [&host] { host.NextEvent(host.GetClock().Now() + seconds(20)); };
-  settle();
-  host.Pause(job.id);
-  settle();
+  if (moment == "starting") {
+    host.NextEvent(host.GetClock().Now() + milliseconds(100));
+  } else {
+    settle();
+    host.Pause(job.id);
+    settle();
+  }
   std::cout << OwnerName() << std::endl;
   while (true) host.NextEvent(host.GetClock().Now() + seconds(1));
 }

@@ -13,12 +13,16 @@
 
 #include "engine/base/error.h"
 #include "experiments/hosts/control_socket.h"
+#include "experiments/hosts/owner.h"
+#include "tests/experiments/other_owners.h"
 #include "tests/experiments/temporary_folder.h"
 
 namespace cosched {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr int kNobody = 2'000'000'000;  // No process has such a number.
 
 std::string Complaint(const std::function<void()>& act) {
   try {
@@ -59,7 +63,7 @@ class ControlServerTest : public ::testing::Test {
 };
 
 TEST_F(ControlServerTest, DirectoryAndSocketAreTheUsersOwn) {
-  const ControlListener listener(ControlDirectory() / "7.sock");
+  const ControlListener listener(ControlDirectory() / ControlName(7));
   struct stat status {};
   ASSERT_EQ(stat((folder_.path() / "cosched").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0700u);
@@ -86,7 +90,7 @@ TEST_F(ControlServerTest, DirectoryThatCantBeTrustedIsRefused) {
 
 TEST_F(ControlServerTest, TargetsArePidsPathsAndRuns) {
   const fs::path directory = ControlDirectory();
-  EXPECT_EQ(ControlPath("42"), directory / "42.sock");
+  EXPECT_EQ(ControlPath("42"), directory / ControlName(42));
   EXPECT_EQ(ControlPath("./x"), "./x");
   EXPECT_EQ(ControlPath("20260101T1-ab:3"), directory / "20260101T1-ab-3.sock");
   for (const char* text : {"", "x", "run:", ":3", "run:x", "-1"}) {
@@ -95,7 +99,7 @@ TEST_F(ControlServerTest, TargetsArePidsPathsAndRuns) {
 }
 
 TEST_F(ControlServerTest, StaleSocketIsTakenOverAndALiveOneIsNot) {
-  const fs::path path = ControlDirectory() / "7.sock";
+  const fs::path path = ControlDirectory() / ControlName(7);
   {
     const ControlListener dead(path);
     fs::rename(path, path.string() + ".kept");  // As after SIGKILL: the file stays.
@@ -112,15 +116,15 @@ TEST_F(ControlServerTest, StaleSocketIsTakenOverAndALiveOneIsNot) {
 }
 
 TEST_F(ControlServerTest, CleaningRemovesDeadSocketsOnly) {
-  const fs::path dead = ControlDirectory() / "7.sock", kept = dead.string() + ".kept";
+  const fs::path dead = ControlDirectory() / ControlName(7), kept = dead.string() + ".kept";
   {
     const ControlListener listener(dead);
     fs::rename(dead, kept);  // As after SIGKILL: the file stays.
   }
   fs::rename(kept, dead);
-  const ControlListener living(ControlDirectory() / "8.sock");
-  fs::create_symlink("8.sock", ControlDirectory() / "run-1.sock");
-  fs::create_symlink("9.sock", ControlDirectory() / "run-2.sock");
+  const ControlListener living(ControlDirectory() / ControlName(8));
+  fs::create_symlink(ControlName(8), ControlDirectory() / "run-1.sock");
+  fs::create_symlink(ControlName(kNobody), ControlDirectory() / "run-2.sock");
   EXPECT_EQ(CleanControlDirectory(),
             (std::vector<fs::path>{dead, ControlDirectory() / "run-2.sock"}));
   EXPECT_FALSE(fs::exists(dead));
@@ -129,10 +133,56 @@ TEST_F(ControlServerTest, CleaningRemovesDeadSocketsOnly) {
   EXPECT_TRUE(CleanControlDirectory().empty());
 }
 
-TEST_F(ControlServerTest, HostsNameLeadsToTheTenantAndGoesWithIt) {
-  const ControlListener listener(ControlDirectory() / "7.sock");
+// A tenant that starts has a name before it listens, and one of a container can't be looked for.
+TEST_F(ControlServerTest, CleaningLeavesNamesOfTenantsThatStart) {
+  const fs::path of_pid = ControlDirectory() / "run-1.sock",
+                 elsewhere = ControlDirectory() / "run-2.sock",
+                 contained = ControlDirectory() / "run-3.sock",
+                 dead = ControlDirectory() / "run-4.sock";
+  fs::create_symlink(ControlName(getpid()), of_pid);
+  fs::create_symlink("1.1.sock", elsewhere);
+  fs::create_symlink("/run/cosched/" + OwnerName() + "-1/3/control/tenant", contained);
+  fs::create_symlink("/run/cosched/" + EndedOwner() + "-1/3/control/tenant", dead);
+  EXPECT_EQ(CleanControlDirectory(), std::vector<fs::path>{dead});
+}
+
+// Containers that share a directory have the same small process numbers.
+TEST_F(ControlServerTest, EqualProcessNumbersOfTwoNamespacesDoNotCollide) {
+  const ControlListener theirs(ControlDirectory() / "7.1.sock"),
+      ours(ControlDirectory() / ControlName(7));
+  EXPECT_TRUE(ConnectToTenant("7"));
+  EXPECT_TRUE(ConnectToTenant(theirs.path().string()));
+  const std::string complaint = Complaint([] { ConnectToTenant("8"); });
+  EXPECT_NE(complaint.find("running are " + theirs.path().string() + ", 7"), std::string::npos)
+      << complaint;
+}
+
+TEST_F(ControlServerTest, NoSocketIsThereBeforeSomebodyListens) {
+  const fs::path path = ControlDirectory() / ControlName(7);
+  const ControlListener listener(path);
+  int files = 0;
+  for ([[maybe_unused]] const auto& entry : fs::directory_iterator(ControlDirectory())) ++files;
+  EXPECT_EQ(files, 1);  // The name it was bound to is gone.
+  EXPECT_EQ(Complaint([] { ControlListener{fs::path("/nonexistent/x")}; }).find("/nonexistent/x"),
+            0u);
+}
+
+TEST_F(ControlServerTest, NameOfAnothersLivingTenantIsLeftToIt) {
+  const ControlListener first(ControlDirectory() / ControlName(7)),
+      second(ControlDirectory() / ControlName(8));
+  const fs::path name = ControlDirectory() / ControlName("run", 3);
   {
-    const ControlLink link(ControlName("run", 3), "7.sock");
+    const ControlLink theirs(ControlName("run", 3), ControlName(7));
+    { const ControlLink ours(ControlName("run", 3), ControlName(8)); }
+    EXPECT_EQ(fs::read_symlink(name), ControlName(7));
+  }
+  EXPECT_FALSE(fs::exists(fs::symlink_status(name)));
+}
+
+TEST_F(ControlServerTest, HostsNameLeadsToTheTenantAndGoesWithIt) {
+  const ControlListener listener(ControlDirectory() / ControlName(7));
+  {
+    const ControlLink link(ControlName("run", 3), ControlName(7));
     EXPECT_TRUE(ConnectToTenant("run:3"));
   }
   EXPECT_NE(Complaint([] { ConnectToTenant("run:3"); }), "");
@@ -140,7 +190,7 @@ TEST_F(ControlServerTest, HostsNameLeadsToTheTenantAndGoesWithIt) {
 }
 
 TEST_F(ControlServerTest, BadMessagesAreAnsweredAndChangeNothing) {
-  const ControlListener listener(ControlDirectory() / "7.sock");
+  const ControlListener listener(ControlDirectory() / ControlName(7));
   ControlServer server(listener.fd());
   const UniqueFd client = ConnectToTenant("7");
   EXPECT_EQ(AnswerTo(&server, client.get(), Pause(5)), Ok(5));
@@ -170,7 +220,7 @@ TEST_F(ControlServerTest, BadMessagesAreAnsweredAndChangeNothing) {
 }
 
 TEST_F(ControlServerTest, FloodOfOneIsReadInSharesAndOthersAreServed) {
-  const ControlListener listener(ControlDirectory() / "7.sock");
+  const ControlListener listener(ControlDirectory() / ControlName(7));
   ControlServer server(listener.fd());
   const UniqueFd flooder = ConnectToTenant("7"), other = ConnectToTenant("7");
   int sent = 0;
@@ -186,7 +236,7 @@ TEST_F(ControlServerTest, FloodOfOneIsReadInSharesAndOthersAreServed) {
 }
 
 TEST_F(ControlServerTest, ClientThatNeverReadsIsLetGo) {
-  const ControlListener listener(ControlDirectory() / "7.sock");
+  const ControlListener listener(ControlDirectory() / ControlName(7));
   ControlServer server(listener.fd());
   const UniqueFd deaf = ConnectToTenant("7");
   const std::string reason(1900, 'x');
@@ -202,7 +252,7 @@ TEST_F(ControlServerTest, ClientThatNeverReadsIsLetGo) {
 }
 
 TEST_F(ControlServerTest, TooManyClientsAreToldSo) {
-  const ControlListener listener(ControlDirectory() / "7.sock");
+  const ControlListener listener(ControlDirectory() / ControlName(7));
   ControlServer server(listener.fd());
   std::vector<UniqueFd> clients;
   for (size_t i = 0; i < ControlServer::kMostClients; ++i) {

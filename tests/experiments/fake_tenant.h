@@ -44,6 +44,7 @@ class FakeTenant {
 
   int Run() {
     if (behaviour_ == "silent") Sleep();
+    if (options_.contains("host-pid")) DieWithHost(Int("host-pid"));
     if (behaviour_ == "garbage") return SayAndSleep("{\"version\": what?");
     if (behaviour_ == "oversized") return SayAndSleep(std::string(kMaxTenantMessage + 1, ' '));
     if (behaviour_ == "newer") return SayAndSleep("{\"version\":2,\"type\":\"hello\",\"job\":1}");

@@ -495,65 +495,20 @@ TEST_F(ProcessHostTest, TerminalSignalsDoNotReachTenants) {
   EXPECT_NE(getpgid(OnlyChild()), getpgid(0));
 }
 
-// A harness of its own, which this test can kill: it starts two tenants, tells their ids and goes
-// on.
-int RunHarness() {
-  ProcessHost host(HostOptions());
-  const CpuSet one{HostOptions().topology.Cpus().First()};
-  for (const Elasticity elasticity : {Elasticity::kMalleable, Elasticity::kRigid}) {
-    Job job;
-    job.id = JobId{static_cast<int64_t>(elasticity)};
-    job.elasticity = elasticity;
-    TenantSpec spec;
-    spec.model = elasticity == Elasticity::kRigid ? "silent" : "obedient";
-    spec.steps = kForever;
-    host.Describe(job.id, spec);
-    host.Start(job, one, {1, 1});
-  }
-  for (const pid_t child : ChildrenOf(getpid())) std::cout << child << '\n';
-  std::cout << std::endl;
-  while (true) host.NextEvent(host.GetClock().Now() + seconds(1));
-}
-
-TEST(ProcessHostDeathTest, NoTenantOutlivesAKilledHarness) {
-  int ends[2];
-  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
-  const pid_t harness = fork();
-  if (harness == 0) {
-    dup2(ends[1], 1);
-    execl("/proc/self/exe", "test", "harness", nullptr);
-    _exit(127);
-  }
-  close(ends[1]);
-  std::vector<UniqueFd> tenants;
-  FILE* const output = fdopen(ends[0], "r");
-  for (char line[64]; std::fgets(line, sizeof line, output) != nullptr && line[0] != '\n';) {
-    tenants.emplace_back(static_cast<int>(syscall(SYS_pidfd_open, std::atoi(line), 0)));
-    EXPECT_TRUE(tenants.back());
-  }
-  std::fclose(output);
-  EXPECT_EQ(tenants.size(), 2u);
-  kill(harness, SIGKILL);
-  waitpid(harness, nullptr, 0);
-  for (const UniqueFd& tenant : tenants) {
-    pollfd gone{tenant.get(), POLLIN, 0};
-    EXPECT_EQ(poll(&gone, 1, 2000), 1) << "a tenant has outlived its harness";
-  }
-}
-
 }  // namespace
 }  // namespace cosched
 
 namespace cosched {
-int RunContainerHarness();  // container_host_test.cc
-}
+int RunHarness(const std::string& actuator);         // killed_harness_test.cc
+int RunContainerHarness(const std::string& moment);  // container_host_test.cc
+}  // namespace cosched
 
 // This binary is also its own tenants and its own harness.
 int main(int argc, char** argv) {
   const std::string role = argc > 1 ? argv[1] : "";
   if (role == "tenant") return cosched::testing::FakeTenant(argc, argv).Run();
-  if (role == "harness") return cosched::RunHarness();
-  if (role == "container-harness") return cosched::RunContainerHarness();
+  if (role == "harness") return cosched::RunHarness(argc > 2 ? argv[2] : "");
+  if (role == "container-harness") return cosched::RunContainerHarness(argc > 2 ? argv[2] : "");
   ::testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }

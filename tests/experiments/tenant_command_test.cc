@@ -64,9 +64,10 @@ TEST(TenantCommandTest, BadValuesNameTheOptionAndWhatIsAllowed) {
       {"--job 1 --capacity 2", "--job: \"1\"; only with --host-fd or --host-socket"},
       {"--host-socket /host", "--job: no value; an integer from 0 to 9223372036854775807"},
       {"--host-fd 3", "--counters-fd: no value; an integer from 3 to 2147483647"},
-      {"--host-fd 3 --counters-fd 4 --job 1 --elasticity soft",
+      {"--host-fd 3 --counters-fd 4", "--host-pid: no value; an integer from 1 to 2147483647"},
+      {"--host-fd 3 --counters-fd 4 --host-pid 1 --job 1 --elasticity soft",
        "--elasticity: \"soft\"; rigid, moldable or malleable"},
-      {"--host-fd 3 --counters-fd 4 --job 1 --client maybe",
+      {"--host-fd 3 --counters-fd 4 --host-pid 1 --job 1 --client maybe",
        "--client: \"maybe\"; on, off or halving"},
   };
   for (const auto& [arguments, complaint] : cases) EXPECT_EQ(Complaint(arguments), complaint);

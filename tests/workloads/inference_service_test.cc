@@ -4,14 +4,19 @@
 #include "workloads/inference_service.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <condition_variable>
+#include <cstdio>
 #include <map>
 #include <mutex>
+#include <string>
+#include <system_error>
 #include <thread>
 
 #include "engine/kernels/kernel.h"
+#include "tests/engine/base/few_threads.h"
 #include "tests/workloads/expect_input_error.h"
 #include "tests/workloads/temporary_folder.h"
 #include "workloads/dataset.h"
@@ -279,6 +284,22 @@ TEST_F(InferenceServiceTest, WhatWaitsIsDroppedWithIt) {
   Open(settings).Submit(Queries(0, 3));
   service_ = nullptr;
   EXPECT_EQ(served_.classes.size(), 0u);
+}
+
+// Its pools have 2 + 1 threads besides this one, and then there are the lanes.
+TEST_F(InferenceServiceTest, LanesThatCantBeStartedAreAnErrorWithItsReason) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become a user of few threads";
+  const auto open = [] {
+    try {
+      InferenceService service(
+          Lenet(1, {2, 2}), [](int) {}, [](const ServedBatch&) {});
+      return 1;
+    } catch (const std::system_error& error) {
+      std::fprintf(stderr, "%s\n", error.what());
+      return std::string(error.what()).find("only 1 of the 2 lanes") == 0 ? 0 : 2;
+    }
+  };
+  EXPECT_EQ(WithFewThreads(5, open), 0);
 }
 
 }  // namespace

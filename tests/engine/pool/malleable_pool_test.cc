@@ -4,18 +4,22 @@
 #include "engine/pool/malleable_pool.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdio>
 #include <latch>
 #include <memory>
 #include <mutex>
 #include <numeric>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 #include "engine/base/random.h"
+#include "tests/engine/base/few_threads.h"
 
 namespace cosched {
 namespace {
@@ -436,6 +440,41 @@ TEST(MalleablePoolTest, DestructionRightAfterResizeIsClean) {
     pool->Resize(4);
     if (round % 2 == 0) pool->Resize(1);
   }
+}
+
+// Of a pool of 64 where a process may have 11 threads: what it throws, or "".
+int WhatAPoolOf64Does(MalleablePool* lends_to) {
+  try {
+    const MalleablePool pool({.name = "test", .capacity = 64, .lends_to = lends_to});
+    return 1;
+  } catch (const std::system_error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    const std::string text = error.what();
+    const bool says_how_many = text.find("of the 64 threads of the test pool") != std::string::npos;
+    const bool says_why = text.find("ulimit -u 11") != std::string::npos &&
+                          text.find("Resource temporarily unavailable") != std::string::npos;
+    return says_how_many && says_why ? 0 : 2;
+  }
+}
+
+TEST(MalleablePoolTest, ThreadsThatCantBeStartedAreAnErrorWithItsReason) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become a user of few threads";
+  EXPECT_EQ(WithFewThreads(11, [] { return WhatAPoolOf64Does(nullptr); }), 0);
+}
+
+TEST(MalleablePoolTest, PoolThatItWouldLendToGoesOn) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become a user of few threads";
+  EXPECT_EQ(WithFewThreads(11,
+                           [] {
+                             const auto pool = MakePool(2);
+                             const int result = WhatAPoolOf64Does(pool.get());
+                             pool->Resize(2);
+                             std::atomic<int> done{0};
+                             pool->SetGuests(2);
+                             pool->ParallelFor(1000, [&done](int) { ++done; });
+                             return done == 1000 ? result : 3;
+                           }),
+            0);
 }
 
 }  // namespace

@@ -1,0 +1,29 @@
+#pragma once
+// Starts threads, and says of one that can't be started what it was for and which limits hold.
+// Called by whoever makes threads; any thread. A std::thread that is not joined ends the process,
+// so a caller that makes several joins those it has before it lets the error go on.
+
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace cosched {
+
+// Of this user and of this process's cgroup: "ulimit -u 4096, pids.max 2048".
+std::string ThreadLimits();
+
+// "<what> (ulimit -u 4096, pids.max 2048): Resource temporarily unavailable"
+std::system_error ThreadError(const std::string& what, const std::system_error& error);
+
+// Throws a ThreadError if the kernel refuses; `whose` names the thread there: "the control thread".
+template <typename Function>
+std::thread StartThread(const char* whose, Function&& function) {
+  try {
+    return std::thread(std::forward<Function>(function));
+  } catch (const std::system_error& error) {
+    throw ThreadError(std::string(whose) + " can't be started", error);
+  }
+}
+
+}  // namespace cosched

@@ -1,0 +1,163 @@
+#include "experiments/hosts/tenant_guard.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <climits>
+#include <exception>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "experiments/hosts/cgroup.h"
+#include "experiments/hosts/owner.h"
+#include "experiments/hosts/packet_socket.h"
+#include "experiments/hosts/process_tree.h"
+
+namespace cosched {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+
+constexpr const char* kName = "cosched-guard";  // As ps shows it; 15 characters at most.
+constexpr const char* kWatch = "watch";
+constexpr const char* kGoodBye = "good-bye";
+constexpr int kDeathMilliseconds = 10'000;
+constexpr int kSocket = 3, kOwner = 4;  // The guard's only descriptors besides 0, 1 and 2.
+
+bool HasEnded(int pidfd, int milliseconds) {
+  pollfd descriptor{pidfd, POLLIN, 0};
+  int ready;
+  do {
+    ready = poll(&descriptor, 1, milliseconds);
+  } while (ready < 0 && errno == EINTR);
+  return ready > 0;
+}
+
+enum class OwnersEnd { kGoodBye, kDeath };
+
+// Takes what has arrived. True while there may be more to come.
+bool TakeWatched(std::vector<UniqueFd>* watched, OwnersEnd* end) {
+  std::string text;
+  while (true) {
+    UniqueFd pidfd;
+    switch (ReceivePacket(kSocket, &text, &pidfd)) {
+      case Receipt::kNothing: return true;
+      case Receipt::kTooLong: continue;
+      case Receipt::kClosed: return false;
+      case Receipt::kPacket: break;
+    }
+    if (text == kGoodBye) {
+      *end = OwnersEnd::kGoodBye;
+      return false;
+    }
+    // Those of the past need not be held any longer.
+    std::erase_if(*watched, [](const UniqueFd& fd) { return HasEnded(fd.get(), 0); });
+    if (pidfd) watched->push_back(std::move(pidfd));
+  }
+}
+
+OwnersEnd AwaitEnd(std::vector<UniqueFd>* watched) {
+  OwnersEnd end = OwnersEnd::kDeath;
+  while (true) {
+    pollfd descriptors[] = {{kSocket, POLLIN, 0}, {kOwner, POLLIN, 0}};
+    if (poll(descriptors, 2, -1) < 0) continue;
+    const bool died = descriptors[1].revents != 0;  // Before what it said last is taken.
+    if (!TakeWatched(watched, &end) || died) return end;
+  }
+}
+
+void KillAll(const std::vector<UniqueFd>& watched) {
+  for (const UniqueFd& pidfd : watched) {
+    syscall(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0);
+  }
+  const auto deadline = Steady::now() + std::chrono::milliseconds(kDeathMilliseconds);
+  for (const UniqueFd& pidfd : watched) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Steady::now());
+    HasEnded(pidfd.get(), static_cast<int>(std::max<int64_t>(left.count(), 0)));
+  }
+}
+
+// Keeps nothing of its owner's but the two descriptors: not its terminal, folder, pipes or locks.
+void Detach(int socket, int owner) {
+  prctl(PR_SET_NAME, kName);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT}) signal(number, SIG_IGN);
+  signal(SIGCHLD, SIG_DFL);  // It waits for what cleans up.
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  if (chdir("/") != 0) _exit(1);
+  // Above both targets first, or one might be closed by the other.
+  const int socket_copy = fcntl(socket, F_DUPFD, kOwner + 1);
+  const int owner_copy = fcntl(owner, F_DUPFD, kOwner + 1);
+  if (dup2(socket_copy, kSocket) < 0 || dup2(owner_copy, kOwner) < 0) _exit(1);
+  const int null = open("/dev/null", O_RDWR);
+  for (const int standard : {0, 1, 2}) dup2(null, standard);
+  syscall(SYS_close_range, static_cast<unsigned>(kOwner + 1), UINT_MAX, 0u);
+  for (const int fd : {kSocket, kOwner}) fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+[[noreturn]] void Guard(const std::string& owner, const std::function<void()>& clean_up) {
+  std::vector<UniqueFd> watched;
+  if (AwaitEnd(&watched) == OwnersEnd::kGoodBye) _exit(0);
+  try {
+    KillAll(watched);
+    KillMarkedBy(owner);
+    Cgroup::RemoveOf(owner);
+    if (clean_up) clean_up();
+  } catch (const std::exception&) {
+    _exit(1);  // Nobody is left to be told.
+  }
+  _exit(0);
+}
+
+}  // namespace
+
+TenantGuard::TenantGuard(std::function<void()> clean_up) {
+  const auto fail = [](const char* what) {
+    throw std::system_error(errno, std::generic_category(), what);
+  };
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) fail("socketpair");
+  socket_ = UniqueFd(ends[0]);
+  const UniqueFd theirs(ends[1]);
+  const std::string owner = OwnerName();
+  const UniqueFd self(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)));
+  if (!self) fail("pidfd_open");
+  // Twice, so that the guard is no child of this process: nobody has to wait for it, and a session
+  // of its own keeps it from signals to this one's group.
+  const pid_t first = fork();
+  if (first < 0) fail("starting the guard of the tenants");
+  if (first == 0) {
+    setsid();
+    const pid_t second = fork();
+    if (second != 0) _exit(second < 0 ? errno : 0);
+    Detach(theirs.get(), self.get());
+    Guard(owner, clean_up);
+  }
+  int status = 0;
+  while (waitpid(first, &status, 0) < 0 && errno == EINTR) continue;
+  if (WIFEXITED(status) && WEXITSTATUS(status) != 0) {
+    errno = WEXITSTATUS(status);
+    fail("starting the guard of the tenants");
+  }
+}
+
+TenantGuard::~TenantGuard() { SendPacket(socket_.get(), kGoodBye); }
+
+void TenantGuard::Watch(int pidfd) {
+  // One that does not answer has been killed: then the kernel's own way remains.
+  SendPacket(socket_.get(), kWatch, pidfd);
+}
+
+}  // namespace cosched
