@@ -38,6 +38,12 @@ bool ParseWhole(std::string_view text, Value* value) {
 
 }  // namespace
 
+std::string CsvCell(std::string_view text) {
+  std::string cell;
+  AppendCell(text, &cell);
+  return cell;
+}
+
 CsvWriter::CsvWriter(std::filesystem::path path, std::initializer_list<std::string_view> columns,
                      size_t buffer)
     : columns_(columns.size()), file_(std::move(path), buffer) {

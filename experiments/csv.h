@@ -18,6 +18,8 @@
 
 namespace cosched {
 
+std::string CsvCell(std::string_view text);  // As it stands in a row: quoted where it must be.
+
 class CsvWriter {
  public:
   // buffer: as OutputFile's.

@@ -1,14 +1,17 @@
 #include "experiments/metrics.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
 #include <fstream>
 #include <functional>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
@@ -16,6 +19,7 @@
 #include "engine/base/error.h"
 #include "experiments/csv.h"
 #include "experiments/output_file.h"
+#include "experiments/sample_sums.h"
 #include "experiments/statistics.h"
 
 namespace cosched {
@@ -25,6 +29,7 @@ struct JobRow {
   int64_t id = 0;
   std::string_view workload;  // Valid while the row is visited.
   double submitted = 0;
+  std::optional<double> started;
   double finished = 0;
   double waiting = 0;  // These three of started jobs only.
   double execution = 0;
@@ -33,44 +38,7 @@ struct JobRow {
   int resizes = 0;
   int64_t steps = 0;
   std::optional<int64_t> images;  // Where somebody was sampled.
-};
-
-using EndTimes = std::map<int64_t, double>;  // By job.
-
-struct SampleRow {
-  double time = 0;
-  int64_t job = 0;
-  std::vector<int> cores;
-  int runnable = 0;
-};
-
-// What the kernel has counted for a job, or for all.
-struct Counters {
-  double run_time_s = 0;
-  double run_queue_wait_s = 0;
-  double involuntary_switches = 0;
-  double migrations = 0;
-  std::optional<double> throttled_us;
-  std::optional<double> pressure_us;
-};
-
-// Of threads on cores, over some time.
-struct Load {
-  double core_seconds = 0;    // ∫ C dt
-  double excess_seconds = 0;  // ∫ max(0, R − C) dt
-
-  void Add(double elapsed, int cores, int threads) {
-    core_seconds += elapsed * cores;
-    excess_seconds += elapsed * std::max(0, threads - cores);
-  }
-  double Oversubscription() const { return core_seconds > 0 ? excess_seconds / core_seconds : 0; }
-};
-
-// Sums over a cell's samples.
-struct SampleSums {
-  Load machine;
-  std::map<int64_t, Load> tenants;
-  Counters counters;
+  std::optional<double> alone;    // What it takes by itself, where a profile tells.
 };
 
 struct CellInfo {
@@ -113,33 +81,46 @@ class JobSums {
     images_ += static_cast<double>(job.images.value_or(0));
     resizes_ += job.resizes;
     failed_ += job.state == "failed";
+    rejected_ += job.state == "rejected";
+    cancelled_ += job.state == "cancelled";
     if (job.state != "finished") return;
     services_finished_ += serves;
     if (serves) return;
     const double turnaround = job.finished - job.submitted;
-    ++finished_;
     waiting_ += job.waiting;
+    longest_wait_ = std::max(longest_wait_, job.waiting);
     execution_ += job.execution;
-    turnaround_ += turnaround;
+    turnarounds_.push_back(turnaround);
     stretch_ += job.stretch;
+    if (job.alone && *job.alone > 0) {
+      slowdown_ += turnaround / *job.alone;
+      ++slowdowns_;
+    }
     AddProgress(job, turnaround);
   }
 
-  void Put(CellSummary* summary) const {
-    const auto mean = [this](double sum) { return finished_ > 0 ? sum / finished_ : 0; };
+  // Once, after all jobs.
+  void Put(CellSummary* summary) {
+    const auto finished = static_cast<double>(turnarounds_.size());
+    const auto mean = [finished](double sum) { return finished > 0 ? sum / finished : 0; };
     summary->jobs = jobs_;
-    summary->finished = finished_ + services_finished_;
+    summary->finished = static_cast<int>(turnarounds_.size()) + services_finished_;
     summary->failed = failed_;
+    summary->rejected = rejected_;
+    summary->cancelled = cancelled_;
     summary->resizes = resizes_;
     summary->makespan_s = last_ - first_;
     summary->mean_wait_s = mean(waiting_);
     summary->mean_execution_s = mean(execution_);
-    summary->mean_turnaround_s = mean(turnaround_);
+    summary->max_wait_s = longest_wait_;
+    summary->mean_turnaround_s = mean(Sum(turnarounds_));
+    summary->p95_turnaround_s = NearestRank(&turnarounds_, 95);
     summary->mean_stretch = mean(stretch_);
+    if (slowdowns_ > 0) summary->mean_slowdown = slowdown_ / slowdowns_;
     summary->jain_index = FairnessOfProgress();
     if (images_known_) summary->images_per_s = 0;
     if (summary->makespan_s <= 0) return;
-    summary->throughput_jobs_per_hour = finished_ * 3600 / summary->makespan_s;
+    summary->throughput_jobs_per_hour = finished * 3600 / summary->makespan_s;
     if (images_known_) summary->images_per_s = images_ / summary->makespan_s;
   }
 
@@ -151,6 +132,19 @@ class JobSums {
     double squares = 0;                                     // ... and of x².
     int count = 0;
   };
+
+  static double Sum(const std::vector<double>& values) {
+    return std::accumulate(values.begin(), values.end(), 0.0);
+  }
+
+  // 0 if empty. Puts the values in order.
+  static double NearestRank(std::vector<double>* values, size_t percent) {
+    if (values->empty()) return 0;
+    const size_t rank = (values->size() * percent + 99) / 100;
+    const auto place = values->begin() + static_cast<std::ptrdiff_t>(rank - 1);
+    std::nth_element(values->begin(), place, values->end());
+    return *place;
+  }
 
   // A workload whose steps were not counted is taken as one step.
   void AddProgress(const JobRow& job, double turnaround) {
@@ -179,10 +173,11 @@ class JobSums {
     return JainIndex(sum, squares, count);
   }
 
-  int jobs_ = 0, failed_ = 0, resizes_ = 0;
-  int finished_ = 0, services_finished_ = 0;
+  int jobs_ = 0, failed_ = 0, rejected_ = 0, cancelled_ = 0, resizes_ = 0;
+  int services_finished_ = 0, slowdowns_ = 0;
   double first_ = 0, last_ = 0;
-  double waiting_ = 0, execution_ = 0, turnaround_ = 0, stretch_ = 0, images_ = 0;
+  double waiting_ = 0, longest_wait_ = 0, execution_ = 0, stretch_ = 0, slowdown_ = 0, images_ = 0;
+  std::vector<double> turnarounds_;  // Of the finished jobs.
   bool images_known_ = true;
   std::map<std::string, Progress, std::less<>> progress_;
 };
@@ -195,15 +190,18 @@ void ReadJobs(const std::filesystem::path& folder, Visit visit) {
                finished = reader.Column("finish_time"), waiting = reader.Column("waiting_time"),
                execution = reader.Column("execution_time"), stretch = reader.Column("stretch"),
                state = reader.Column("state"), resizes = reader.Column("resizes"),
-               steps = reader.Column("steps"), images = reader.Column("images");
-  const auto number = [&](size_t column) {
-    return reader.Empty(column) ? 0 : reader.Number(column);
+               steps = reader.Column("steps"), images = reader.Column("images"),
+               started = reader.Column("starting_time"), alone = reader.Column("alone_s");
+  const auto known = [&](size_t column) {
+    return reader.Empty(column) ? std::nullopt : std::optional(reader.Number(column));
   };
+  const auto number = [&](size_t column) { return known(column).value_or(0); };
   while (reader.Next()) {
     visit(JobRow{
         .id = reader.Integer(id),
         .workload = reader.Text(workload),
         .submitted = reader.Number(submitted),
+        .started = known(started),
         .finished = reader.Number(finished),
         .waiting = number(waiting),
         .execution = number(execution),
@@ -211,128 +209,19 @@ void ReadJobs(const std::filesystem::path& folder, Visit visit) {
         .state = reader.Text(state),
         .resizes = static_cast<int>(reader.Integer(resizes)),
         .steps = reader.Integer(steps),
-        .images = reader.Empty(images) ? std::nullopt : std::optional(reader.Integer(images))});
+        .images = reader.Empty(images) ? std::nullopt : std::optional(reader.Integer(images)),
+        .alone = known(alone)});
   }
-}
-
-// Integrates R(t) and C(t), both constant between changes; cores are counted by how many jobs hold
-// each. A job is summed up when it changes, so that a sample costs the same however many there are.
-class Integrator {
- public:
-  explicit Integrator(SampleSums* sums) : sums_(sums) {}
-
-  // Samples come in order of time; the last of a job says that it has nothing.
-  void Set(double time, int64_t job, std::vector<int> cores, int runnable) {
-    if (time > time_) sums_->machine.Add(time - time_, distinct_, runnable_);
-    time_ = std::max(time_, time);
-    JobLoad& load = jobs_[job];
-    if (time > load.since && !(load.cores.empty() && load.runnable == 0)) {
-      sums_->tenants[job].Add(time - load.since, static_cast<int>(load.cores.size()),
-                              load.runnable);
-    }
-    for (const int core : load.cores) distinct_ -= --holders_[core] == 0;
-    for (const int core : cores) distinct_ += ++holders_[core] == 1;
-    runnable_ += runnable - load.runnable;
-    load = {std::move(cores), runnable, time};
-  }
-
- private:
-  struct JobLoad {
-    std::vector<int> cores;
-    int runnable = 0;
-    double since = 0;
-  };
-  SampleSums* sums_;
-  std::map<int64_t, JobLoad> jobs_;
-  std::map<int, int> holders_;
-  double time_ = 0;
-  int distinct_ = 0;
-  int runnable_ = 0;
-};
-
-// Reads the counters of a row of samples.csv.
-class CounterColumns {
- public:
-  explicit CounterColumns(const CsvReader& reader)
-      : run_time_(reader.Column("run_time_s")),
-        wait_(reader.Column("run_queue_wait_s")),
-        switches_(reader.Column("involuntary_switches")),
-        migrations_(reader.Column("migrations")),
-        throttled_(reader.Column("throttled_us")),
-        pressure_(reader.Column("pressure_us")) {}
-
-  // The most that was seen: counters only grow, and the row of a tenant's end may lack some.
-  void Raise(const CsvReader& reader, Counters* counters) const {
-    const auto raise = [&reader](size_t column, auto* value) {
-      if (!reader.Empty(column)) *value = std::max(Or0(*value), reader.Number(column));
-    };
-    raise(run_time_, &counters->run_time_s);
-    raise(wait_, &counters->run_queue_wait_s);
-    raise(switches_, &counters->involuntary_switches);
-    raise(migrations_, &counters->migrations);
-    raise(throttled_, &counters->throttled_us);
-    raise(pressure_, &counters->pressure_us);
-  }
-
-  static void Add(const Counters& one, Counters* all) {
-    all->run_time_s += one.run_time_s;
-    all->run_queue_wait_s += one.run_queue_wait_s;
-    all->involuntary_switches += one.involuntary_switches;
-    all->migrations += one.migrations;
-    if (one.throttled_us) all->throttled_us = Or0(all->throttled_us) + *one.throttled_us;
-    if (one.pressure_us) all->pressure_us = Or0(all->pressure_us) + *one.pressure_us;
-  }
-
- private:
-  static double Or0(double value) { return value; }
-  static double Or0(const std::optional<double>& value) { return value.value_or(0); }
-
-  size_t run_time_, wait_, switches_, migrations_, throttled_, pressure_;
-};
-
-// Each job's samples, and one more at its end with nothing.
-std::vector<SampleRow> ReadSamples(const std::filesystem::path& folder, const EndTimes& ends,
-                                   Counters* sum) {
-  CsvReader reader(folder / "samples.csv");
-  const size_t time = reader.Column("time"), job = reader.Column("job_id"),
-               cores = reader.Column("granted_cores"), runnable = reader.Column("runnable_threads");
-  const CounterColumns columns(reader);
-  std::vector<SampleRow> samples;
-  std::map<int64_t, Counters> counters;
-  while (reader.Next()) {
-    const int64_t id = reader.Integer(job);
-    const auto end = ends.find(id);
-    // A sample taken while its job ended must not outlive it.
-    if (end == ends.end() || reader.Number(time) > end->second) continue;
-    samples.push_back({reader.Number(time), id, reader.Cpus(cores).ToVector(),
-                       static_cast<int>(reader.Integer(runnable))});
-    columns.Raise(reader, &counters[id]);
-  }
-  for (const auto& [id, of_job] : counters) CounterColumns::Add(of_job, sum);
-  for (const auto& [id, end] : ends) samples.push_back({end, id, {}, 0});
-  std::stable_sort(samples.begin(), samples.end(),
-                   [](const SampleRow& a, const SampleRow& b) { return a.time < b.time; });
-  return samples;
-}
-
-SampleSums SumSamples(const std::filesystem::path& folder, const EndTimes& ends) {
-  SampleSums sums;
-  Integrator integrator(&sums);
-  for (SampleRow& sample : ReadSamples(folder, ends, &sums.counters)) {
-    integrator.Set(sample.time, sample.job, std::move(sample.cores), sample.runnable);
-  }
-  return sums;
 }
 
 // REQUIRES: the makespan is known.
 void SummarizeSamples(const SampleSums& sums, int machine_cores, CellSummary* summary) {
   const Counters& counters = sums.counters;
   const double machine_seconds = machine_cores * summary->makespan_s;
-  summary->core_utilization = machine_seconds > 0 ? counters.run_time_s / machine_seconds : 0;
+  summary->core_utilization = machine_seconds > 0 ? sums.WorkSeconds() / machine_seconds : 0;
   summary->oversubscription = sums.machine.Oversubscription();
-  double worst = 0;
-  for (const auto& [job, load] : sums.tenants) worst = std::max(worst, load.Oversubscription());
-  summary->worst_tenant_oversubscription = worst;
+  summary->tenant_oversubscription = sums.TenantOversubscription();
+  summary->worst_tenant_oversubscription = sums.WorstTenantOversubscription();
   const double core_seconds = sums.machine.core_seconds;
   const auto per_core_second = [core_seconds](double sum) {
     return core_seconds > 0 ? sum / core_seconds : 0;
@@ -372,14 +261,17 @@ std::string SummaryRow(const CellSummary& s) {
   };
   return fmt::format(
       "{},{},{},{:.6f},{:.6f},{:.6f},{:.6f},{:.6f},{:.6f},{},{},{},{},{:.6f},"
-      "{},{},{},{},{},{},{},{},{},{}\n",
+      "{},{},{},{},{},{},{},{},{},{},{},{},{},{:.6f},{:.6f},{},{},{},{}\n",
       s.key.policy, ToString(s.key.elasticity), s.key.trial, s.makespan_s,
       s.throughput_jobs_per_hour, s.mean_wait_s, s.mean_execution_s, s.mean_turnaround_s,
       s.mean_stretch, optional(s.core_utilization), optional(s.oversubscription),
       optional(s.runqueue_wait_s_per_core_s), optional(s.images_per_s), s.jain_index, s.jobs,
       s.finished, s.failed, s.resizes, s.status, optional(s.worst_tenant_oversubscription),
       optional(s.involuntary_switches_per_core_s), optional(s.migrations_per_core_s),
-      optional(s.throttled_s_per_core_s), optional(s.pressure_s_per_core_s));
+      optional(s.throttled_s_per_core_s), optional(s.pressure_s_per_core_s), s.rejected,
+      s.cancelled, s.Lost(), s.max_wait_s, s.p95_turnaround_s, optional(s.mean_slowdown),
+      optional(s.tenant_oversubscription), CsvCell(fmt::format("{}", fmt::join(s.marks, "; "))),
+      s.marks.empty() ? 0 : 1);
 }
 
 // Jobs that are less elastic than their cell, because their trace says so.
@@ -405,13 +297,13 @@ CellSummary Summarize(const std::filesystem::path& run, const CellKey& key) {
   summary.marks = cell.marks;
   const bool sampled = std::filesystem::exists(folder / "samples.csv");
   JobSums jobs;
-  EndTimes ends;  // What samples need.
+  std::map<int64_t, JobSpan> spans;  // What samples need.
   ReadJobs(folder, [&](const JobRow& job) {
     jobs.Add(job, cell.services.contains(job.id));
-    if (sampled) ends[job.id] = job.finished;
+    if (sampled) spans[job.id] = {job.started, job.finished};
   });
   jobs.Put(&summary);
-  if (sampled) SummarizeSamples(SumSamples(folder, ends), cell.machine_cores, &summary);
+  if (sampled) SummarizeSamples(SumSamples(folder, spans), cell.machine_cores, &summary);
   summary.services = SummarizeRequests(folder);
   return summary;
 }
@@ -458,7 +350,8 @@ void WriteSummary(const std::filesystem::path& run) {
       "mean_turnaround_s,mean_stretch,core_utilization,oversubscription,"
       "runqueue_wait_s_per_core_s,images_per_s,jain_index,jobs,finished,failed,resizes,status,"
       "worst_tenant_oversubscription,involuntary_switches_per_core_s,migrations_per_core_s,"
-      "throttled_s_per_core_s,pressure_s_per_core_s\n";
+      "throttled_s_per_core_s,pressure_s_per_core_s,rejected,cancelled,lost,max_wait_s,"
+      "p95_turnaround_s,mean_slowdown,tenant_oversubscription,marks,marked\n";
   std::string services;
   for (const CellKey& key : WholeCells(run)) {
     const CellSummary summary = Summarize(run, key);

@@ -26,6 +26,14 @@ std::string Microseconds(const std::optional<Duration>& duration) {
   return duration ? std::to_string(*duration / std::chrono::microseconds(1)) : "";
 }
 
+// What the job takes by itself on the cores it prefers; nullopt where its speed or its work is not
+// known.
+std::optional<double> AloneSeconds(const Job& job) {
+  const double speed = job.speed ? job.speed->At(job.request.preferred) : 0;
+  if (speed <= 0 || job.steps <= 0) return std::nullopt;
+  return static_cast<double>(job.steps) / speed;
+}
+
 std::filesystem::path PartialFolder(const std::filesystem::path& run, const CellKey& key) {
   std::filesystem::path folder = CellFolder(run, key);
   folder += ".partial";
@@ -136,7 +144,8 @@ CellRecords::Impl::Impl(const std::filesystem::path& run, const CellKey& cell_ke
                                   "finish_time",     "waiting_time",    "execution_time",
                                   "turnaround_time", "stretch",         "allocated_resources",
                                   "threads",         "resizes",         "state",
-                                  "reason",          "steps",           "images"},
+                                  "reason",          "steps",           "images",
+                                  "alone_s"},
            wanted_buffer),
       buffer(wanted_buffer) {
   const auto open = [this](bool wants, const char* name,
@@ -149,7 +158,7 @@ CellRecords::Impl::Impl(const std::filesystem::path& run, const CellKey& cell_ke
   open(config.samples, "samples.csv",
        {"time", "job_id", "granted_cores", "granted", "runnable_threads", "compute_threads",
         "settling", "run_time_s", "run_queue_wait_s", "involuntary_switches", "steps", "images",
-        "migrations", "throttled_us", "pressure_us"},
+        "migrations", "throttled_us", "pressure_us", "spin_time_s"},
        &samples);
   open(config.steps, "steps.csv", {"job_id", "step", "time", "duration_ms", "threads", "loss"},
        &steps);
@@ -214,6 +223,12 @@ void CellRecords::Impl::WriteJob(TimePoint time, const JobTrack& track, JobEnd e
   // Only samples tell how many images a step has.
   if (config.samples) {
     jobs.Integer(track.Images());
+  } else {
+    jobs.Empty();
+  }
+  const std::optional<double> alone_s = AloneSeconds(job);
+  if (alone_s) {
+    jobs.Number(*alone_s, 6);
   } else {
     jobs.Empty();
   }
@@ -355,6 +370,7 @@ void CellRecords::OnSample(const TenantSample& sample) {
       .Integer(sample.migrations)
       .Text(Microseconds(sample.throttled))
       .Text(Microseconds(sample.pressure))
+      .Seconds(sample.spin_time)
       .End();
   const auto found = impl_->tracks.find(sample.job);
   if (found == impl_->tracks.end()) return;  // It ended between being sampled and being told of.

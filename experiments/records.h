@@ -5,13 +5,16 @@
 // (but see `buffer`). Used by the
 // harness on one thread.
 //
-//   jobs.csv       a row a job, when it ends; Batsim's column names
+//   jobs.csv       a row a job, when it ends; Batsim's column names. alone_s is what it takes by
+//                  itself on its preferred cores, by the profile's speed curve; empty without one
 //   grants.csv     every change of who owns which core; kind: submitted, granted, settled or
 //                  released. `cores` is the latest grant, `owned` also has the cores that the job
 //                  has not left yet: what must not overlap
 //   decisions.csv  every answer of the policy, once its grants settled (experiments/decision_log.h)
 //   samples.csv    every tenant at every sampling instant; counters are since its start.
-//                  throttled_us and pressure_us are of its cgroup: empty where it has none
+//                  throttled_us and pressure_us are of its cgroup: empty where it has none.
+//                  spin_time_s is the part of run_time_s that compute threads spent looking for
+//                  work; runnable_threads has no thread that does
 //   steps.csv      every step of every tenant
 //   resizes.csv    every resize of a tenant's pools, as the tenant reports it: who asked for it,
 //   its

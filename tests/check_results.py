@@ -53,14 +53,14 @@ TYPES = {
     "jobs.csv": {"job_id": int, "requested_min": int, "requested_preferred": int, "requested_max": int, "priority": int,
                  "submission_time": float, "starting_time": float, "finish_time": float, "waiting_time": float,
                  "execution_time": float, "turnaround_time": float, "stretch": float, "threads": int, "resizes": int,
-                 "allocated_resources": parse_cpus, "steps": int, "images": int, "workload": str, "class": str,
+                 "allocated_resources": parse_cpus, "steps": int, "images": int, "alone_s": float, "workload": str, "class": str,
                  "state": str},
     "grants.csv": {"time": float, "job_id": int, "kind": str, "cores": parse_cpus, "owned": parse_cpus, "threads": int},
     "decisions.csv": {"decision": int, "time": float, "decision_us": float, "settle_us": float},
     "samples.csv": {"time": float, "job_id": int, "granted_cores": parse_cpus, "granted": int, "runnable_threads": int,
                     "compute_threads": int, "settling": int, "run_time_s": float, "run_queue_wait_s": float,
                     "involuntary_switches": int, "steps": int, "images": int, "migrations": int,
-                    "throttled_us": int, "pressure_us": int},
+                    "throttled_us": int, "pressure_us": int, "spin_time_s": float},
     "steps.csv": {"job_id": int, "step": int, "time": float, "duration_ms": float, "threads": int, "loss": float},
     "resizes.csv": {"time": float, "job_id": int, "cause": str, "inter_before": int, "intra_before": int,
                     "inter_after": int, "intra_after": int, "cores": parse_cpus, "op": str, "taken_us": float},
@@ -124,6 +124,7 @@ class Cell:
         info = read_json(folder / "cell.json", report) or {}
         self.status = info.get("status", "")
         self.submitted = info.get("submitted")
+        self.marks = info.get("marks", [])
         self.machine = parse_cpus(info.get("machine_cores", ""))
         recorded = (info.get("policy"), info.get("elasticity"), info.get("trial"))
         report.expect(recorded == self.key, folder / "cell.json", f"is of another cell: {recorded}")
@@ -283,13 +284,14 @@ class Ownership:
 
 def check_samples(cell, follows, report):
     where, last = cell.where("samples.csv"), {}
-    counters = ("time", "run_time_s", "run_queue_wait_s", "involuntary_switches", "steps", "images", "migrations")
+    counters = ("time", "run_time_s", "spin_time_s", "run_queue_wait_s", "involuntary_switches", "steps", "images", "migrations")
     optional = ("throttled_us", "pressure_us")  # Empty where a tenant has no cgroup of its own.
     for row in cell.samples:
         at = f"job {row['job_id']} at {row['time']}"
         report.expect(row["job_id"] in cell.job_of, where, f"{at}: no such job")
         report.expect(row["granted"] == len(row["granted_cores"]), where, f"{at}: granted is not the number of cores")
         report.expect(row["granted_cores"] <= cell.machine, where, f"{at}: cores outside the machine")
+        report.expect(row["spin_time_s"] <= row["run_time_s"] + TOLERANCE_S, where, f"{at}: it spun for longer than it ran")
         before = last.get(row["job_id"], row)
         for name in counters:
             report.expect(row[name] >= before[name], where, f"{at}: {name} goes back")
@@ -395,6 +397,20 @@ def check_same_trace(cells, report):
         report.expect(jobs == expected, cell.where("jobs.csv"), f"other jobs than in {other.folder}")
 
 
+def check_alone(cells, report):
+    """What a step takes alone is the same for all jobs of one workload, class and preferred number of cores."""
+    first = {}
+    for cell in cells:
+        for job in cell.jobs:
+            report.expect(job["alone_s"] is None or job["alone_s"] >= 0, cell.where("jobs.csv"),
+                          f"job {job['job_id']}: alone_s is less than nothing")
+            if not job["alone_s"] or not job["steps"] or job["state"] != "finished":
+                continue
+            step = first.setdefault((job["workload"], job["class"], job["requested_preferred"]), job["alone_s"] / job["steps"])
+            report.expect(close(job["alone_s"], step * job["steps"]), cell.where("jobs.csv"),
+                          f"job {job['job_id']}: alone_s is not that of other jobs like it")
+
+
 def check_whole(run, manifest, cells, report):
     """A run that says it is over has all its cells, and nothing half-written."""
     over = manifest.get("status") in ("done", "failed")
@@ -449,6 +465,7 @@ def check_run(run):
     check_whole(run, manifest, cells, report)
     if not report.problems:
         check_same_trace(cells, report)
+        check_alone(cells, report)
         check_summary.check_summary(run, cells, report)
         check_requests.check_services(run, cells, report)
     return report

@@ -60,7 +60,7 @@ struct TenantSample {
   TimePoint time;
   CpuSet granted;  // Cores it holds: those of its grant, and while a shrink settles also those it
                    // has not left.
-  int runnable_threads = 0;  // Compute threads in state R, from /proc.
+  int runnable_threads = 0;  // Compute threads in state R, from /proc, that do not spin.
   int compute_threads =
       0;  // Compute threads awake (pools' active workers), from the shared counters.
   bool settling = false;       // A resize was under way at some point since the sample before.
@@ -73,6 +73,7 @@ struct TenantSample {
   std::optional<Duration> pressure;   // PSI "some": time in which a thread of it waited for a CPU.
   int64_t steps = 0;
   int64_t images = 0;
+  Duration spin_time{0};              // Of run_time: spent looking for work.
   std::vector<ThreadSample> threads;  // Only on request: the living ones.
 };
 

@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
@@ -46,7 +47,7 @@ TEST_F(RecordsTest, JobRowHasItsTimesGrantAndWork) {
   records_.OnStarted(At(1500), {7}, {0, 1}, {1, 2});
   records_.OnGrant(At(2000), {7}, {0}, {1, 1});
   records_.OnSettled(At(2001), {7}, {0}, 1, milliseconds(1));
-  records_.OnSample({{7}, At(2400), {0}, 1, 1, false, {}, {}, 0, 0, {}, {}, 4, 128, {}});
+  records_.OnSample({{7}, At(2400), {0}, 1, 1, false, {}, {}, 0, 0, {}, {}, 4, 128, {}, {}});
   records_.OnStep({{7}, 4, At(2500), milliseconds(100), 1, 2.25});
   records_.OnResize({{7}, At(2001), "grant", {1, 2}, {1, 1}, {0}, "Conv2D", milliseconds(1)});
   records_.OnActuation({{7}, At(2000), {0}, "cpuset", microseconds(61), {}});
@@ -54,7 +55,7 @@ TEST_F(RecordsTest, JobRowHasItsTimesGrantAndWork) {
   records_.OnEnded(At(2500), {7}, JobEnd::kFinished, "");
   EXPECT_THAT(Read("jobs.csv"),
               HasSubstr("\n7,resnet20,malleable,0,1,2,2,1.000000,1.500000,2.500000,0.500000,"
-                        "1.000000,1.500000,1.500000,0,1,1,finished,,5,160\n"));
+                        "1.000000,1.500000,1.500000,0,1,1,finished,,5,160,\n"));
   EXPECT_THAT(Read("steps.csv"), HasSubstr("\n7,4,2.500000,100.0000,1,2.25\n"));
   EXPECT_THAT(Read("resizes.csv"), HasSubstr("\n2.001000,7,grant,1,2,1,1,0,Conv2D,1000\n"));
   EXPECT_THAT(Read("actuations.csv"),
@@ -66,7 +67,27 @@ TEST_F(RecordsTest, JobThatNeverStartedHasNoStart) {
   records_.OnEnded(At(500), {1}, JobEnd::kRejected, "asks for more than the machine, 2 > 1");
   EXPECT_THAT(Read("jobs.csv"),
               HasSubstr(",0.000000,,0.500000,,,0.500000,,,0,0,rejected,\"asks for more than the "
-                        "machine, 2 > 1\",0,0\n"));
+                        "machine, 2 > 1\",0,0,\n"));
+}
+
+// 30 steps, at 12 a second on the two cores that it prefers: known before it runs.
+TEST_F(RecordsTest, JobRowSaysWhatTheJobTakesByItself) {
+  Job job = MakeJob(1);
+  job.speed = std::make_shared<const SpeedCurve>(std::vector<double>{7, 12}, 2);
+  job.steps = 30;
+  records_.OnSubmitted(At(0), job);
+  records_.OnEnded(At(500), {1}, JobEnd::kRejected, "no");
+  EXPECT_THAT(Read("jobs.csv"), HasSubstr(",rejected,no,0,0,2.500000\n"));
+}
+
+TEST_F(RecordsTest, SampleRowTellsSpinningFromWork) {
+  TenantSample sample;
+  sample.job = {1};
+  sample.run_time = milliseconds(700);
+  sample.spin_time = milliseconds(250);
+  records_.OnSample(sample);
+  EXPECT_THAT(Read("samples.csv"), HasSubstr(",pressure_us,spin_time_s\n"));
+  EXPECT_THAT(Read("samples.csv"), HasSubstr(",0.700000,0.000000,0,0,0,0,,,0.250000\n"));
 }
 
 TEST_F(RecordsTest, RigidJobKeepsItsThreadsWhenItsCoresChange) {

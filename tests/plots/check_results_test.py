@@ -138,6 +138,57 @@ class TamperTest(unittest.TestCase):
                 self.edit("summary.csv", lambda rows: rows[0].update({column: "77"}))
                 self.expect_broken(column)
 
+    def test_every_column_of_the_summary(self):
+        with (self.run / "summary.csv").open(newline="") as file:
+            columns = next(csv.reader(file))
+        for column in set(columns) - {"policy", "elasticity", "trial", "status"}:
+            with self.subTest(column=column):
+                shutil.copy(FIXTURE / "summary.csv", self.run / "summary.csv")
+                self.edit("summary.csv", lambda rows: rows[0].update({column: "4711"}))
+                self.expect_broken(f"{column} should be")
+
+    def test_the_rows_decide_over_the_summary(self):
+        """What the summary is made of is changed instead: the cell's figures are computed anew from its rows."""
+        for file, column, factor, figure in (("samples", "spin_time_s", 0.5, "core_utilization"),
+                                             ("samples", "runnable_threads", 0, "tenant_oversubscription"),
+                                             ("jobs", "alone_s", 2, "mean_slowdown")):
+            with self.subTest(column=column):
+                shutil.rmtree(self.run)
+                shutil.copytree(FIXTURE, self.run)
+                for cell in ("no-control/rigid/1", "static-partition/rigid/1"):
+                    self.edit(f"{cell}/{file}.csv",
+                              lambda rows: [row.update({column: f"{float(row[column]) * factor:g}"}) for row in rows])
+                self.expect_broken(f"static-partition/rigid/1: {figure} should be")
+
+    def test_a_job_counts_from_its_start(self):
+        """Without its first sample, the second holds from the start on."""
+        def drop_first(rows):
+            rows[:] = [row for i, row in enumerate(rows) if row["job_id"] in [earlier["job_id"] for earlier in rows[:i]]]
+        self.edit(f"{CELL}/samples.csv", drop_first)
+        code, output = check(self.run)
+        self.assertEqual(code, 0, output)
+
+    def test_spinning_for_longer_than_running(self):
+        self.set_cell("samples", -1, spin_time_s="999")
+        self.expect_broken("it spun for longer than it ran")
+
+    def test_time_alone_that_is_not_the_profiles(self):
+        self.set_cell("jobs", 0, alone_s="0.001")
+        self.expect_broken("alone_s is not that of other jobs like it")
+
+    def test_lost_jobs(self):
+        for state in ("failed", "rejected", "cancelled"):
+            with self.subTest(state=state):
+                shutil.rmtree(self.run)
+                shutil.copytree(FIXTURE, self.run)
+                self.set_cell("jobs", 0, state=state)
+                self.expect_broken(f"{CELL}: {state} should be 1", f"{CELL}: lost should be 1", f"{CELL}: finished should be")
+
+    def test_marks(self):
+        path = self.run / CELL / "cell.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), "marks": ["one, late", "two"]}))
+        self.expect_broken(f"{CELL}: marks should be one, late; two", f"{CELL}: marked should be 1")
+
     def test_resizes_that_did_not_happen(self):
         self.set_cell("jobs", 0, resizes="9")
         self.expect_broken("9 in jobs.csv")

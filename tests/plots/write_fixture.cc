@@ -11,6 +11,7 @@
 #include <exception>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -59,6 +60,16 @@ struct FixtureJob {
 
 CpuSet AllCores(const Options& options) { return CpuSet::Range(0, options.cores - 1); }
 
+double StepsPerSecond(const std::string& workload, int cores) {
+  return 6 * std::pow(cores, 0.9) * (workload == "lenet5" ? 1.6 : 1.0);
+}
+
+std::shared_ptr<const SpeedCurve> SpeedAlone(const std::string& workload, int cores) {
+  std::vector<double> speeds;
+  for (int k = 1; k <= cores; ++k) speeds.push_back(StepsPerSecond(workload, k));
+  return std::make_shared<const SpeedCurve>(speeds, cores);
+}
+
 // The same jobs for every policy and elasticity of a trial.
 std::deque<FixtureJob> MakeJobs(const Options& options, int trial, Elasticity elasticity) {
   Random random(static_cast<uint64_t>(trial));
@@ -73,6 +84,8 @@ std::deque<FixtureJob> MakeJobs(const Options& options, int trial, Elasticity el
     job.job.request = {1, most, most};
     job.arrival = arrival;
     job.steps = (30 + static_cast<int64_t>(random.Below(20))) * std::max(1, options.cores / 2);
+    job.job.steps = job.steps;
+    job.job.speed = SpeedAlone(job.job.workload, options.cores);
     arrival += FromSeconds(std::max(0.1, random.Normal(2.0, 0.5)));
     jobs.push_back(job);
   }
@@ -256,8 +269,7 @@ class Cell {
       if (!job.Runs()) continue;
       const int cores = job.cores.Count();
       const double penalty = job.Threads() > cores ? 0.85 : 1.0;
-      const double rate = 6 * std::pow(cores, 0.9) * penalty / Sharers(job) *
-                          (job.job.workload == "lenet5" ? 1.6 : 1.0);
+      const double rate = StepsPerSecond(job.job.workload, cores) * penalty / Sharers(job);
       Progress(&job, rate * ToSeconds(kTick) * random_.Uniform(0.93, 1.07));
       Sample(&job);
     }
@@ -291,6 +303,7 @@ class Cell {
     sample.granted = job->cores;
     sample.runnable_threads = sample.compute_threads = job->Threads();
     sample.run_time = job->run_time;
+    sample.spin_time = job->run_time / 10;
     sample.run_queue_wait = job->wait;
     sample.involuntary_switches = job->wait / std::chrono::milliseconds(4);
     sample.migrations = sample.involuntary_switches / 3;
