@@ -19,7 +19,7 @@ import check_summary
 
 TOLERANCE_S = 5e-6  # Times are rounded to microseconds, and derived from unrounded ones.
 CAUSES = ("grant", "halving", "cpuset", "signal", "ctl", "counter", "auto")
-ACTUATORS = ("cpuset", "quota", "affinity", "runtime", "message")
+ACTUATORS = ("cpuset", "quota", "affinity", "runtime", "message", "stop")
 CLASSES = ("rigid", "moldable", "malleable")
 STATES = ("finished", "failed", "rejected", "cancelled")
 MAX_SHOWN = 40
@@ -333,6 +333,7 @@ def check_actuations(cell, report):
         at = f"job {row['job_id']} at {row['time']}"
         report.expect(row["actuator"] in ACTUATORS, where, f"{at}: unknown actuator {row['actuator']}")
         times = [row[name] for name in ("fast_us", "runtime_us") if row[name] is not None]
+        report.expect((row["actuator"] == "stop") == (not row["cores"]), where, f"{at}: only a pause stops, and has no cores")
         report.expect(times and min(times) >= 0, where, f"{at}: no duration, or a negative one")
         report.expect(any(time <= row["time"] + TOLERANCE_S and cores == row["cores"]
                           for time, cores in granted.get(row["job_id"], ())), where,

@@ -147,12 +147,7 @@ struct InferenceService::Impl {
                settings.session.intra_op_parallelism_threads},
               settings.session.binding, settings.session.topology) {
     options.pools = &pools;
-    pools.Resize(settings.cores, settings.threads);
-    for (size_t lane = 0; lane < static_cast<size_t>(pools.Current().inter); ++lane)
-      LaneAt(lane).WarmUp();
     pools.OnWorkersAdded([this] { Follow(); });
-    Follow();
-    StartThreads();
   }
 
   // Made when it is first needed, on the thread that uses it.
@@ -162,6 +157,7 @@ struct InferenceService::Impl {
     return *lane;
   }
 
+  void Begin();
   void StartThreads();
   void Stop();
   void Follow();
@@ -194,6 +190,13 @@ struct InferenceService::Impl {
   std::vector<std::thread> threads;  // By lane.
 };
 
+void InferenceService::Impl::Begin() {
+  for (size_t lane = 0; lane < static_cast<size_t>(std::max(1, pools.Current().inter)); ++lane)
+    LaneAt(lane).WarmUp();
+  Follow();
+  StartThreads();
+}
+
 void InferenceService::Impl::StartThreads() {
   for (size_t lane = 0; lane < lanes.size(); ++lane) {
     try {
@@ -214,6 +217,7 @@ void InferenceService::Impl::Stop() {
     for (Wake& wake : wakes) wake.news.notify_one();
   }
   for (std::thread& thread : threads) thread.join();
+  threads.clear();
 }
 
 // As many lanes as the split of the moment has inter-op threads. Asked with the lock held: of two
@@ -291,6 +295,8 @@ InferenceService::InferenceService(const ServiceSettings& settings, std::functio
 }
 
 InferenceService::~InferenceService() { impl_->Stop(); }
+
+void InferenceService::Begin() { impl_->Begin(); }
 
 ThreadPools& InferenceService::Pools() { return impl_->pools; }
 

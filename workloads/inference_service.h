@@ -34,9 +34,6 @@ struct ServiceSettings {
   std::string weights_file;               // See workloads/weights_file.h; "": none.
   Precision precision = Precision::kFloat;
   SessionOptions session;  // Its sizes are those of the pools that the lanes share.
-  // Where it warms up; whoever grants it cores resizes the pools afterwards.
-  CpuSet cores;
-  Split threads;
 };
 
 // Requests that were answered together.
@@ -49,16 +46,19 @@ struct ServedBatch {
 
 class InferenceService {
  public:
-  // Loads the model and runs each batch size once, so that the first requests don't wait for
-  // kernels to be made. `begun` is told how many requests begin, `answered` of every batch when it
-  // is through; each on the lane's thread, several at a time. Throws InputError for an unknown
-  // model, a data set or weights that do not fit it, a precision that this CPU does not have, or
-  // max_batch < 1.
+  // Loads the model. Its pools have no cores yet: whoever grants it some resizes them. `begun` is
+  // told how many requests begin, `answered` of every batch when it is through; each on the lane's
+  // thread, several at a time. Throws InputError for an unknown model, a data set or weights that
+  // do not fit it, a precision that this CPU does not have, or max_batch < 1.
   InferenceService(const ServiceSettings& settings, std::function<void(int)> begun,
                    std::function<void(const ServedBatch&)> answered);
-  ~InferenceService();  // Drops what waits. REQUIRES: not paused.
+  ~InferenceService();  // Drops what waits. REQUIRES: not paused, if it has begun.
   InferenceService(const InferenceService&) = delete;
   InferenceService& operator=(const InferenceService&) = delete;
+
+  // Runs each batch size once on the cores of the moment, so that the first requests don't wait for
+  // kernels to be made, and takes up requests from then on. REQUIRES: once.
+  void Begin();
 
   // From any thread.
   ThreadPools& Pools();

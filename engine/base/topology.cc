@@ -116,6 +116,9 @@ Topology::Topology(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
 
 Topology Topology::ThisMachine() {
   auto impl = std::make_shared<Impl>();
+  // Else hwloc asks each CPU itself: it binds the calling thread to one after the other, also to
+  // those that are somebody else's, and then back to where it was, which may have changed since.
+  hwloc_topology_set_flags(impl->topology, HWLOC_TOPOLOGY_FLAG_DONT_CHANGE_BINDING);
   if (hwloc_topology_load(impl->topology) != 0) {
     throw std::runtime_error(
         fmt::format("hwloc cannot read this machine: {}", std::generic_category().message(errno)));

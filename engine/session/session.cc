@@ -7,7 +7,6 @@
 
 #include "engine/base/check.h"
 #include "engine/base/error.h"
-#include "engine/base/topology.h"
 #include "engine/graph/write_order.h"
 #include "engine/pool/run_on_worker.h"
 #include "engine/session/cost.h"
@@ -39,24 +38,15 @@ void CheckValue(const std::string& key, const OutputInfo& expected, const Tensor
        Describe(expected.shape, expected.type));
 }
 
-// Where the threads run until the first Resize: unbound threads ignore it, bound ones take the
-// first cores.
-CpuSet FirstCores(const SessionOptions& options) {
-  const int threads =
-      options.inter_op_parallelism_threads + options.intra_op_parallelism_threads - 1;
-  if (options.topology == nullptr) return CpuSet::Range(0, std::max(1, threads) - 1);
-  CpuSet cores;
-  for (int cpu : options.topology->Cpus()) {
-    if (cores.Count() < threads) cores.Add(cpu);
-  }
-  return cores;
-}
-
+// Threads that are bound take no core before the caller says which are its own.
 std::unique_ptr<ThreadPools> NewPools(const SessionOptions& options) {
   if (options.pools != nullptr) return nullptr;
-  return std::make_unique<ThreadPools>(
-      Split{options.inter_op_parallelism_threads, options.intra_op_parallelism_threads},
-      options.binding, options.topology);
+  const Split capacity = {options.inter_op_parallelism_threads,
+                          options.intra_op_parallelism_threads};
+  auto pools = std::make_unique<ThreadPools>(capacity, options.binding, options.topology);
+  if (options.binding == ThreadPools::Binding::kNone)
+    pools->Resize(CpuSet::Range(0, capacity.inter + capacity.intra - 2), capacity);
+  return pools;
 }
 
 }  // namespace
@@ -102,7 +92,6 @@ Session::Impl::Impl(const Graph& graph, const SessionOptions& options)
     variables[node.name] = node.id;
   }
   pools.OnWorkersAdded([this] { executor->Nudge(); });
-  if (own_pools) pools.Resize(FirstCores(options), pools.Capacity());
 }
 
 NodeId Session::Impl::VariableId(const std::string& name) const {

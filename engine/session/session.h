@@ -46,7 +46,7 @@ using Feeds =
 class Session {
  public:
   // REQUIRES: graph.Build() has succeeded; the graph outlives the session. Variables start with
-  // their initial values. Both pools start at their capacity, unbound.
+  // their initial values, unbound pools at their capacity; bound ones wait for the first Resize.
   Session(const Graph& graph, SessionOptions options);
   ~Session();
 

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
@@ -17,6 +19,7 @@
 #include "engine/base/error.h"
 #include "experiments/hosts/control_socket.h"
 #include "experiments/hosts/latencies.h"
+#include "experiments/hosts/process_sampler.h"
 #include "experiments/hosts/resize_signals.h"
 #include "experiments/hosts/tenant_protocol.h"
 
@@ -88,9 +91,23 @@ struct Answer {
   ControlReply reply;
 };
 
+// A host stops a tenant's whole process while it is paused.
+bool IsStopped(const UniqueFd& tenant) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (getsockopt(tenant.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
+  ProcessSampler process(peer.pid);
+  return process.Read() && std::all_of(process.Threads().begin(), process.Threads().end(),
+                                       [](const auto& thread) { return thread.state == 'T'; });
+}
+
 Answer Ask(const std::string& target, ControlRequest request) {
   request.id = 1;
   const UniqueFd tenant = ConnectToTenant(target);
+  // What it was asked now it would do at some later time, when nobody wants that any more.
+  if (IsStopped(tenant)) {
+    Refuse(target, "it is stopped: its host has paused it", "ask again when it has cores");
+  }
   Answer answer;
   // What it says before it hangs up on us, if it refuses, comes first.
   SendPacket(tenant.get(), Encode(request));

@@ -50,6 +50,7 @@ class InteractiveService {
   InteractiveService& operator=(const InteractiveService&) = delete;
 
   void Run() {
+    service_.Begin();
     begin_ = told_ = SteadyClock::now();
     SteadyClock::time_point due = begin_;
     while (asked_ < options_.requests) {
@@ -82,8 +83,6 @@ class InteractiveService {
     settings.session.intra_op_parallelism_threads = options.threads.intra;
     settings.session.binding = ThreadPools::Binding::kEachToItsCore;
     settings.session.topology = &topology;
-    settings.cores = options.cores;
-    settings.threads = options.threads;
     return settings;
   }
 

@@ -113,9 +113,17 @@ void ControlThread::Attach(ThreadPools* pools) {
     reports_.push_back(report);
     Ring(wake_.get());
   });
-  const std::lock_guard<std::mutex> lock(mutex_);
+  std::unique_lock<std::mutex> lock(mutex_);
   pools_ = pools;
-  grant_resize_ = Apply(ResizeCause::kGrant);
+  adopted_ = false;
+  Ring(wake_.get());
+  adoption_.wait(lock, [this] { return adopted_; });
+}
+
+void ControlThread::Ready() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  ready_ = true;
+  if (moved_ && !answered_) AnswerGrant();
 }
 
 void ControlThread::Detach() {
@@ -190,6 +198,7 @@ void ControlThread::TakeWhatArrived() {
   TakeReports();
   watch_->Drain();
   if (Hosted()) ReadHost();
+  Adopt();
   bool signalled = false;
   signals_.Take([&](ResizeSignal signal, int value) {
     const bool taken = TakeSignal(signal, value);
@@ -201,6 +210,17 @@ void ControlThread::TakeWhatArrived() {
   server_->Serve([this](ControlServer::Client client, const ControlRequest& request) {
     TakeRequest(client, request);
   });
+}
+
+// On this thread, when all that the host has sent is read: pools that followed the grant of the
+// command line first, or one that waits in the socket, might bind threads to cores that are
+// somebody else's by now.
+void ControlThread::Adopt() {
+  if (adopted_ || pools_ == nullptr) return;
+  adopted_ = true;
+  LookAtCpuset();
+  if (grant_resize_ == 0) grant_resize_ = Apply(ResizeCause::kGrant);
+  adoption_.notify_all();
 }
 
 int ControlThread::PollTimeout() const {
@@ -265,10 +285,10 @@ void ControlThread::TakeRequests(std::string_view packet) {
 
 void ControlThread::TakeGrant(const GrantMessage& grant) {
   if (grant.sequence <= grant_.sequence) return;  // Only the latest counts.
-  const Split now = pools_ != nullptr ? pools_->Wanted().split : grant_.threads;
+  const Split now = pools_ != nullptr && adopted_ ? pools_->Wanted().split : grant_.threads;
   grant_ = grant;
   arrived_ = Clock::now();
-  answered_ = false;
+  moved_ = answered_ = false;
   grant_resize_ = 0;
   // A pause is to take all cores away, which leaves the threads wanted afterwards as they are; and
   // these two clients are not told how many threads to have.
@@ -284,9 +304,10 @@ void ControlThread::TakeGrant(const GrantMessage& grant) {
   demand_.Grant(grant.cores, threads);
   if (pools_ != nullptr) {
     grant_resize_ = Apply(ResizeCause::kGrant);
-  } else if (!grant.cores.Empty() && options_.client == Client::kOn) {
+  } else if (!grant.cores.Empty()) {
     // While the model is being built there are no pools to tell, but the process must move.
-    ConfineThreads(getpid(), grant.cores, Which::kAll, topology_);
+    if (Follows()) ConfineThreads(getpid(), grant.cores, Which::kAll, topology_);
+    counters_->SetSettled(grant.sequence);
   }
 }
 
@@ -305,8 +326,11 @@ void ControlThread::AnswerIfMoved() {
   if (grant_.cores.Empty() || grant_.cores.Contains(watch_->Mask())) AnswerGrant();
 }
 
+// The first answer also says that it can compute; until then the shared page has to do.
 void ControlThread::AnswerGrant() {
+  moved_ = true;
   counters_->SetSettled(grant_.sequence);
+  if (!ready_) return;
   const auto time = duration_cast<microseconds>(Clock::now() - arrived_);
   Send(SettledMessage{grant_.sequence, grant_.cores, grant_.threads, time});
   answered_ = true;

@@ -54,7 +54,7 @@ struct ControlThreadOptions {
   std::function<void(const ResizedMessage&)> on_resized = {};
   std::function<void()> on_stop = {};
   // Of a hosted service, on the control thread: what its host asks, and that it will not ask more.
-  // Not called before Attach. Null: none is.
+  // Not called before Ready. Null: none is.
   std::function<void(const RequestPacket&)> on_requests = {};
   std::function<void()> on_drain = {};
 };
@@ -71,8 +71,11 @@ class ControlThread {
   ControlThread& operator=(const ControlThread&) = delete;
 
   void Send(const TenantMessage& message);  // To the host, if there is one.
-  // From now on everybody moves these pools; the latest grant does so at once.
+  // From now on everybody moves these pools. When this returns they follow the latest grant, and
+  // have never followed another: REQUIRES: nobody has resized them before.
   void Attach(ThreadPools* pools);
+  // It can compute: the host hears so when the latest grant is in effect. REQUIRES: attached, once.
+  void Ready();
   void Detach();  // The pools may go when this returns.
   // Blocks until the pools' threads may work. REQUIRES: attached.
   void WaitToCompute();
@@ -96,7 +99,7 @@ class ControlThread {
 
   bool Hosted() const { return counters_ != nullptr; }
   // It can answer requests.
-  bool Serves() const { return options_.on_requests && pools_ != nullptr; }
+  bool Serves() const { return options_.on_requests && ready_ && pools_ != nullptr; }
   bool Malleable() const { return options_.elasticity == Elasticity::kMalleable; }
   bool Follows() const { return Malleable() && options_.client == Client::kOn; }
 
@@ -104,6 +107,7 @@ class ControlThread {
   void Run();
   bool Wait();
   void TakeWhatArrived();
+  void Adopt();
   int PollTimeout() const;
   void Beat();
 
@@ -142,14 +146,17 @@ class ControlThread {
   std::optional<CpusetWatch> watch_;  // Made on the control thread.
 
   std::mutex mutex_;  // Guards all below, up to the reports.
-  std::condition_variable may_compute_;
+  std::condition_variable may_compute_, adoption_;
   ThreadPools* pools_ = nullptr;
+  bool adopted_ = false;  // They follow what is wanted.
+  bool ready_ = false;
   TenantDemand demand_;
   pid_t witness_ = 0;          // The control thread, which must keep the mask it has.
   GrantMessage grant_;         // The latest.
   Clock::time_point arrived_;  // When it came.
   int64_t grant_resize_ = 0;   // The resize that follows it; 0 = not told to the pools yet.
-  bool answered_ = false;      // The pools have followed, and the host was told.
+  bool moved_ = false;         // The threads have followed, …
+  bool answered_ = false;      // … and the host was told.
   std::map<int64_t, std::vector<Asker>> askers_;  // By the resize they wait for.
   // What was last told of the pools.
   std::optional<Split> split_;

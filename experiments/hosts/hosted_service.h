@@ -21,6 +21,8 @@ class HostedService {
   // Loads the model. REQUIRES: once, before all else.
   void Open(const ServiceSettings& settings);
   ThreadPools& Pools() { return service_->Pools(); }
+  // See InferenceService.
+  void Begin() { service_->Begin(); }
   // On the control thread.
   void Take(const RequestPacket& packet);
   void Drain() { service_->Drain(); }

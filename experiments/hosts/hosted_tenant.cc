@@ -55,8 +55,6 @@ ServiceSettings ServiceOf(const HostedTenantOptions& options, const Topology& to
   settings.seed = options.spec.seed;
   settings.precision = options.spec.precision;
   settings.session = SessionOf(options, topology);
-  settings.cores = options.cores;
-  settings.threads = options.threads;
   return settings;
 }
 
@@ -98,6 +96,7 @@ ControlThreadOptions ControlOptions(const HostedTenantOptions& options) {
 void Compute(TrainingJob* job, int64_t steps, ControlThread* control, SharedCounters* counters,
              StepMeter* meter) {
   const Attachment attachment(control, &job->session().Pools());
+  control->Ready();
   int64_t images = 0;
   for (int64_t step = 0; step < steps; ++step) {
     control->WaitToCompute();
@@ -115,6 +114,9 @@ void Compute(TrainingJob* job, int64_t steps, ControlThread* control, SharedCoun
 
 void Serve(HostedService* service, ControlThread* control, const StepMeter& meter) {
   const Attachment attachment(control, &service->Pools());
+  control->WaitToCompute();
+  service->Begin();
+  control->Ready();
   service->WaitUntilOver();
   const StepMeter::Reading reading = meter.Read(StepMeter::Clock::now());
   control->Send(FinishedMessage{reading.steps, reading.images});

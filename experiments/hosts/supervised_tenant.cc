@@ -28,7 +28,6 @@ constexpr int kExcessLooks = 3;  // A thread that goes to sleep may be caught aw
 constexpr Duration kGoingToSleep = milliseconds(1);
 constexpr int kGoingToSleepShare = 50;  // A fiftieth.
 constexpr int kMessagesPerTurn = 64;    // A tenant that floods its host only delays itself.
-constexpr Duration kPausedRunTime = milliseconds(10);  // More is computing while paused.
 
 std::string Within(Duration limit) {
   return " within " + std::to_string(limit / milliseconds(1)) + " ms";
@@ -131,9 +130,13 @@ void SupervisedTenant::Act(TimePoint now) {
   }
   acted_ = true;
   // One that is not up yet would not hear of a pause in time.
-  const bool was_stopped = std::exchange(stopped_, Paused() && (!Told() || !ready_));
-  if (stopped_ != was_stopped) launched_->Signal(stopped_ ? SIGSTOP : SIGCONT);
-  if (!Told()) return;
+  if (Paused() && (!Told() || !ready_)) Stop();
+  if (Told()) SendGrant(now);
+  // With its masks and the message in place: it does nothing before it has seen these.
+  if (!Paused() && std::exchange(stopped_, false)) launched_->Signal(SIGCONT);
+}
+
+void SupervisedTenant::SendGrant(TimePoint now) {
   const auto start = std::chrono::steady_clock::now();
   const GrantMessage grant{sequence_, Range(), threads_};
   if (!SendPacket(launched_->socket(), Encode(grant)) && !closed_) {
@@ -147,7 +150,9 @@ void SupervisedTenant::Act(TimePoint now) {
 
 void SupervisedTenant::Move(TimePoint now) {
   if (!launched_->HasGroup()) {
-    if (Told() && !ready_) Confine();  // It would not hear of its cores in time.
+    // Neither hears of its cores in time: one that is not up yet, nor threads that do something
+    // else than to listen when a stopped one goes on.
+    if (Told() && (!ready_ || stopped_)) Confine();
     if (Told()) return;
     const auto start = std::chrono::steady_clock::now();
     Confine();
@@ -161,6 +166,19 @@ void SupervisedTenant::Move(TimePoint now) {
     return Fail("could not be moved to cores " + cores_.ToString() + ": " + error.what());
   }
   if (!moving_) Record(now, launched_->LastTimes());
+}
+
+void SupervisedTenant::Stop() {
+  if (std::exchange(stopped_, true)) return;
+  stop_began_ = std::chrono::steady_clock::now();
+  launched_->Signal(SIGSTOP);
+}
+
+// REQUIRES: the sampler has just read.
+bool SupervisedTenant::IsStill() const {
+  const auto& threads = sampler_->Threads();
+  return std::all_of(threads.begin(), threads.end(),
+                     [](const auto& thread) { return thread.state == 'T'; });
 }
 
 void SupervisedTenant::Record(TimePoint now, const LaunchedTenant::Times& times) {
@@ -313,9 +331,10 @@ std::optional<HostEvent> SupervisedTenant::Advance(TimePoint now) {
     ReadMessages(now);  // Its last words, which it may have said since.
     return Over(*end);
   }
-  const bool settled = settling_ && !finished_ && failure_.empty() && AtItsPlace();
+  const bool settled = settling_ && !finished_ && failure_.empty() && AtItsPlace(now);
   if (!finished_ && !settled) CheckDeadlines(now);
-  if (ready_ && !finished_ && !settling_ && now >= next_conduct_check_) CheckConduct(now);
+  const bool is_up = ready_ || stopped_;
+  if (is_up && !finished_ && !settling_ && now >= next_conduct_check_) CheckConduct(now);
   if (!failure_.empty() || Overdue(now)) {
     Kill();
     return Over({});
@@ -325,7 +344,7 @@ std::optional<HostEvent> SupervisedTenant::Advance(TimePoint now) {
     held_ = cores_;
     leave_by_.reset();
     excess_looks_ = 0;
-    paused_run_time_ = sampler_->ComputeTotals().run_time;
+    retaken_ = false;
     last_run_ = last_step_ = now;
     return HostSettled{job_.id};
   }
@@ -342,15 +361,10 @@ Duration SupervisedTenant::CheckPeriod() const {
                    settings_.settle_timeout / 4});
 }
 
-bool SupervisedTenant::AtItsPlace() {
+bool SupervisedTenant::AtItsPlace(TimePoint now) {
   if (!acted_ || !sampler_) return false;
-  if (stopped_) {
-    if (!sampler_->Read()) return false;
-    const auto& threads = sampler_->Threads();
-    return std::all_of(threads.begin(), threads.end(),
-                       [](const auto& thread) { return thread.state == 'T'; });
-  }
-  if (!ready_ && !leave_by_) return false;
+  if (stopped_) return HasStopped(now);
+  if (!ready_ && !(leave_by_ && HasHeard())) return false;
   if (!Awaited()) {
     // Threads that were born meanwhile are missing, if it is the affinity that holds them.
     if (!launched_->HasGroup() && !answered_) Confine();
@@ -358,13 +372,36 @@ bool SupervisedTenant::AtItsPlace() {
   }
   const bool to_answer = ready_ || !Awaited();
   if ((to_answer && !answered_) || !sampler_->Read()) return false;
-  for (const ProcessSampler::Thread& thread : sampler_->Threads()) {
-    if (Paused() ? thread.compute && thread.state == 'R'
-                 : !Range().Contains(settings_.topology.ThreadBinding(thread.tid))) {
-      return false;
-    }
-  }
+  const auto& threads = sampler_->Threads();
+  if (!Paused())
+    return std::all_of(threads.begin(), threads.end(),
+                       [this](const auto& thread) { return IsWithin(Range(), thread); });
+  const bool parked = std::none_of(threads.begin(), threads.end(), [](const auto& thread) {
+    return thread.compute && thread.state == 'R';
+  });
+  if (!parked) return false;
+  Stop();
+  return HasStopped(now);
+}
+
+// Whether its own threads bind themselves to nothing older than the latest grant. One that has not
+// said hello reads its grants before it has threads to bind; where a cgroup holds them it does not
+// matter.
+bool SupervisedTenant::HasHeard() const {
+  if (!greeted_ || !Told() || launched_->HasGroup()) return true;
+  return counters_.Read().settled_sequence >= sequence_;
+}
+
+bool SupervisedTenant::HasStopped(TimePoint now) {
+  if (!sampler_->Read() || !IsStill()) return false;
+  Record(now, {.actuator = "stop", .fast = std::chrono::steady_clock::now() - stop_began_});
   return true;
+}
+
+// The kernel puts it nowhere else, and has taken it away from where it ran.
+bool SupervisedTenant::IsWithin(const CpuSet& cores, const ProcessSampler::Thread& thread) const {
+  if (!cores.Contains(settings_.topology.ThreadBinding(thread.tid))) return false;
+  return thread.state != 'R' || thread.cpu < 0 || cores.Contains(thread.cpu);
 }
 
 // REQUIRES: it has not finished, and is not where it should be if a grant is under way.
@@ -392,12 +429,17 @@ bool SupervisedTenant::Overdue(TimePoint now) const {
 // REQUIRES: the latest grant has settled.
 void SupervisedTenant::CheckConduct(TimePoint now) {
   next_conduct_check_ = next_check_;
-  if (stopped_ || !sampler_->Read()) return;
+  if (!sampler_->Read()) return;
+  if (stopped_) return CheckStop();
   CheckAlive(now);
-  if (!Paused()) return CheckPlace(now);
-  if (sampler_->ComputeTotals().run_time > paused_run_time_ + kPausedRunTime) {
-    Fail("computes while it is paused");
-  }
+  CheckPlace(now);
+}
+
+// Somebody else may have made it go on, by mistake.
+void SupervisedTenant::CheckStop() {
+  if (IsStill()) return;
+  if (std::exchange(retaken_, true)) return Fail("runs while it is paused");
+  launched_->Signal(SIGSTOP);
 }
 
 // All threads: one that is not of the pools takes a core just as well.

@@ -5,8 +5,14 @@
 //
 // A grant moves the tenant's cgroup first, if it has one, and then tells the tenant, if it listens.
 // The host believes the kernel, not the tenant: a grant has settled when the tenant says so *and*
-// every thread's affinity is within it (malleable), or when what the host sets from outside has
+// every thread of its process is within it (malleable), or when what the host sets from outside has
 // stuck (rigid, moldable, and in containers a client that is off or takes its time).
+//
+// A pause leaves nothing behind on the cores: when a malleable tenant's pools have parked, at once
+// for all others, the host stops the whole process (SIGSTOP), so that its main thread loads no
+// batch and prepares no run meanwhile, and the pause has settled when the kernel shows every thread
+// stopped. The next grant first moves the threads, then lets them go on. A process that is stopped
+// beats no more, and answers neither requests, which wait here, nor `cosched ctl`.
 
 #include <filesystem>
 #include <map>
@@ -89,7 +95,10 @@ class SupervisedTenant {
   bool Awaited() const;  // … and a grant has settled only when it has answered.
   CpuSet Range() const;  // Where its threads may be.
   void Act(TimePoint now);
+  void SendGrant(TimePoint now);
   void Move(TimePoint now);
+  void Stop();
+  bool IsStill() const;
   void Record(TimePoint now, const LaunchedTenant::Times& times);
   void Meet();
   void BeginGrant(const CpuSet& cores, Split threads, TimePoint now);
@@ -109,9 +118,13 @@ class SupervisedTenant {
   HostEvent Over(const TenantProcess::End& end) const;
   TenantSample SampleOf(const ProcessSampler::Totals& totals, TimePoint now) const;
   std::vector<ThreadSample> ThreadSamples() const;
-  bool AtItsPlace();
+  bool AtItsPlace(TimePoint now);
+  bool HasHeard() const;
+  bool HasStopped(TimePoint now);
+  bool IsWithin(const CpuSet& cores, const ProcessSampler::Thread& thread) const;
   void CheckDeadlines(TimePoint now);
   void CheckConduct(TimePoint now);
+  void CheckStop();
   void CheckAlive(TimePoint now);
   void CheckPlace(TimePoint now);
   int CountComputing(TimePoint now, ThreadLook* last) const;
@@ -137,11 +150,13 @@ class SupervisedTenant {
   int64_t sequence_ = 1;  // Of the latest grant.
   bool acted_ = true;     // All that the host does for the latest grant is done …
   bool moving_ = false;   // … or its cgroup is being moved.
-  bool retaken_ = false;  // Its cgroup was moved back, because somebody else had widened it.
+  // Its cgroup was moved back, or it was stopped again, because of what somebody else had done.
+  bool retaken_ = false;
   bool settling_ = true;
   std::optional<TimePoint> leave_by_;  // When the cores that it was told to leave must be left.
-  bool stopped_ = false;               // Paused by SIGSTOP: it does not know how, or not yet.
-  bool answered_ = false;              // The tenant has answered the latest grant, or need not.
+  bool stopped_ = false;               // By SIGSTOP, since …
+  std::chrono::steady_clock::time_point stop_began_;
+  bool answered_ = false;  // The tenant has answered the latest grant, or need not.
 
   bool greeted_ = false;   // It has said hello …
   bool ready_ = false;     // … and that it can compute,
@@ -165,7 +180,6 @@ class SupervisedTenant {
   int64_t sampled_sequence_ = 0;  // Of settled resizes, at the last sample.
   int excess_looks_ = 0;          // In a row, at more threads that compute than cores granted.
   ThreadLook conduct_look_, sample_look_;  // The last of these looks, and that of the last sample.
-  Duration paused_run_time_{0};            // Of compute threads, when the pause had settled.
 };
 
 }  // namespace cosched

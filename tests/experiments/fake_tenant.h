@@ -53,6 +53,7 @@ class FakeTenant {
     Say(HelloMessage{JobId{Int("job")}});
     if (behaviour_ == "crash") return 3;
     if (behaviour_ == "complaint") return Complain();
+    if (behaviour_ == "builder") Build();
     StartThreads();
     Follow();
     if (behaviour_ == "early") {
@@ -63,6 +64,7 @@ class FakeTenant {
     if (behaviour_ == "breeding") Breed();
     // Not on the main thread: that one's run time counts as computing.
     std::thread([this] { _exit(Serve()); }).detach();
+    if (behaviour_ == "busy") SpinForever();
     Sleep();
   }
 
@@ -91,6 +93,19 @@ class FakeTenant {
   int Complain() {
     Say(ErrorMessage{"no such model"});
     return 2;
+  }
+
+  // Binds its threads to the cores of its command line once it has built its model, which takes so
+  // long that another grant waits in its socket.
+  void Build() {
+    pollfd arrived{socket_, POLLIN, 0};
+    poll(&arrived, 1, -1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    Bind(grant_.cores);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    std::string text;
+    ReceivePacket(socket_, &text);
+    grant_ = std::get<GrantMessage>(*ParseHostMessage(text).message);
   }
 
   // A grandchild in a session of its own, which nobody waits for.

@@ -37,9 +37,9 @@ class HostedServiceTest : public ::testing::Test {
     settings.max_batch = 256;
     settings.session.inter_op_parallelism_threads = lanes.inter;
     settings.session.intra_op_parallelism_threads = lanes.intra;
-    settings.cores = {0};
-    settings.threads = lanes;
     service_->Open(settings);
+    service_->Pools().Resize({0}, lanes);
+    service_->Begin();
   }
 
   // What the control thread does, until the drain.

@@ -64,6 +64,15 @@ inline CpuSet UnionOfBindings(pid_t process, bool compute_only) {
   return cpus;
 }
 
+// CPU time of all its threads.
+inline Duration RunTime(pid_t process) {
+  ProcessSampler sampler(process);
+  sampler.Read();
+  Duration total{0};
+  for (const ProcessSampler::Thread& thread : sampler.Threads()) total += thread.run_time;
+  return total;
+}
+
 inline size_t ComputeThreads(pid_t process) {
   ProcessSampler sampler(process);
   sampler.Read();

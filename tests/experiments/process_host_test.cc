@@ -114,6 +114,47 @@ TEST_F(ProcessHostTest, PausesAndResumesAMalleableTenant) {
   ExpectStepsBeyond(paused.steps + 1);
 }
 
+// What is not of its pools stops, too: its main thread computes all the time.
+TEST_F(ProcessHostTest, APausedTenantRunsNothing) {
+  options_.heartbeat_timeout = milliseconds(300);
+  const JobId job = Start("busy", two_);
+  ExpectSettled(job);
+  const pid_t tenant = OnlyChild();
+  Host().TakeActuations();
+  Host().Pause(job);
+  ExpectSettled(job);
+  const Duration paused = RunTime(tenant);
+  EXPECT_FALSE(Next(milliseconds(900)));  // Nor does anybody miss its heartbeat.
+  EXPECT_EQ(RunTime(tenant), paused);
+  const std::vector<ActuationSample> actuations = Host().TakeActuations();
+  ASSERT_EQ(actuations.size(), 1u);
+  EXPECT_EQ(actuations[0].actuator, "stop");
+  EXPECT_TRUE(actuations[0].cores.Empty());
+  EXPECT_TRUE(actuations[0].fast && *actuations[0].fast > Duration(0));
+  Host().Grant(job, one_, {1, 1});
+  ExpectSettled(job);
+  EXPECT_EQ(UnionOfBindings(tenant, false), one_);
+  EXPECT_FALSE(Next(milliseconds(200)));
+  EXPECT_GT(RunTime(tenant), paused);
+}
+
+TEST_F(ProcessHostTest, APausedTenantThatSomebodyElseContinuesIsStoppedAgainOnce) {
+  for (const Elasticity elasticity : {Elasticity::kMalleable, Elasticity::kRigid}) {
+    const JobId job = Start("busy", one_, kForever, elasticity);
+    ExpectSettled(job);
+    const pid_t tenant = OnlyChild();
+    Host().Pause(job);
+    ExpectSettled(job);
+    kill(tenant, SIGCONT);
+    EXPECT_FALSE(Next(milliseconds(600)));
+    const Duration stopped = RunTime(tenant);
+    EXPECT_FALSE(Next(milliseconds(100)));
+    EXPECT_EQ(RunTime(tenant), stopped);
+    kill(tenant, SIGCONT);
+    EXPECT_EQ(Failure(job), "runs while it is paused");
+  }
+}
+
 TEST_F(ProcessHostTest, RigidTenantKeepsItsThreadsWhenItsCoresShrink) {
   const JobId job = Start("obedient", two_, kForever, Elasticity::kRigid);
   ExpectSettled(job);
@@ -323,6 +364,22 @@ TEST_F(ProcessHostTest, TenantThatIsNotUpYetLeavesItsCoresToo) {
   Host().Grant(job, two_ - one_, {1, 1});
   ExpectSettled(job);
   EXPECT_EQ(UnionOfBindings(OnlyChild(), false), two_ - one_);
+}
+
+// It follows the grant of its start once more before it hears of the next one: the cores are not
+// somebody else's before it has.
+TEST_F(ProcessHostTest, TenantThatIsBuildingHasLeftWhenItHasHeardSo) {
+  if (machine_.Count() < 2) GTEST_SKIP() << "needs two cores to take one away";
+  options_.revocation_timeout = seconds(10);
+  const JobId job = Start("builder", two_);
+  EXPECT_FALSE(Next(milliseconds(300)));  // It says hello.
+  Host().Grant(job, one_, {1, 1});
+  ExpectSettled(job);
+  const pid_t tenant = OnlyChild();
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(UnionOfBindings(tenant, false), one_);
+    EXPECT_FALSE(Next(milliseconds(2)));
+  }
 }
 
 TEST_F(ProcessHostTest, FloodsAreCutOff) {

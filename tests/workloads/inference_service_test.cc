@@ -32,8 +32,6 @@ ServiceSettings Lenet(int max_batch, Split capacity) {
   settings.max_batch = max_batch;
   settings.session.inter_op_parallelism_threads = capacity.inter;
   settings.session.intra_op_parallelism_threads = capacity.intra;
-  settings.cores = {0};
-  settings.threads = capacity;
   return settings;
 }
 
@@ -83,7 +81,13 @@ class InferenceServiceTest : public ::testing::Test {
     service_ = std::make_unique<InferenceService>(
         settings, [this](int count) { served_.Begin(count); },
         [this](const ServedBatch& batch) { served_.Add(batch); });
+    Begin(settings);
     return *service_;
+  }
+  void Begin(const ServiceSettings& settings) {
+    service_->Pools().Resize({0}, {settings.session.inter_op_parallelism_threads,
+                                   settings.session.intra_op_parallelism_threads});
+    service_->Begin();
   }
   void Close() {
     service_->Drain();
@@ -215,6 +219,7 @@ TEST_F(InferenceServiceTest, WhatABatchLeavesIsAnsweredByAnotherLane) {
         left_over_answered = left_over_answered || batch.queries.size() == 1;
         news.notify_all();
       });
+  Begin(settings);
   service_->Submit(Queries(0, 5));
   while (served_.Count() < 5) std::this_thread::yield();
   Close();

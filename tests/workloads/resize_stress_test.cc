@@ -183,7 +183,7 @@ TEST_P(ResizeStressTest, EndsAsIfNobodyHadTouchedIt) {
   Session& session = resized->session();
   ASSERT_TRUE(session.Pools().WaitSettled(std::chrono::minutes(4)));
   session.Pools().OnResized([&](const ResizeReport&) { ++reports; });
-  const int64_t first = session.Pools().Resize({.cores = topology.Cpus()});
+  const int64_t first = session.Pools().Resize(topology.Cpus(), {inter, intra});
   int steps = 0;
   {
     std::vector<std::jthread> threads;

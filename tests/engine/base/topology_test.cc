@@ -129,6 +129,17 @@ TEST(TopologyTest, XmlAndSummaryDescribeThisMachine) {
   EXPECT_NE(topology.Summary().find("CPU"), std::string::npos);
 }
 
+// Whoever reads the machine stays where it is, and where somebody moves it meanwhile.
+TEST(TopologyTest, ReadingThisMachineMovesNoThread) {
+  const Topology topology = Topology::ThisMachine();
+  if (topology.Cpus().Count() < 2) GTEST_SKIP() << "needs two cores";
+  const CpuSet before = AffinityOfThisThread();
+  std::jthread watcher([&, tid = gettid()](const std::stop_token& stop) {
+    while (!stop.stop_requested()) ASSERT_EQ(topology.ThreadBinding(tid), before);
+  });
+  for (int i = 0; i < 100; ++i) Topology::ThisMachine();
+}
+
 TEST(TopologyDeathTest, LocatingAnotherMachinesCpuIsABug) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_DEATH(Topology::Synthetic("core:2 pu:1").Locate(2), "CPU 2 is not in 0-1");
