@@ -20,9 +20,10 @@
 //   its
 //                  threads before and after, the op that ran when it was asked for, and the time
 //                  from then until the last thread was in its place
-//   actuations.csv how the host moved a tenant, a row a grant: by what, and how long the write to
-//   the
-//                  cgroup (fast_us) or the container runtime's own update (runtime_us) took
+//   actuations.csv how the host moved a tenant, a row a grant or pause: by what, and how long the
+//                  write to the cgroup (fast_us) or the container runtime's own update (runtime_us)
+//                  took; a pause has no cores, and its process is stopped ("stop": fast_us is the
+//                  time from SIGSTOP until every thread was seen stopped)
 //   requests.csv   only where the experiment has services: every request that was sent, when it is
 //                  answered or dropped: when it was due (scheduled), taken up by the harness (sent:
 //                  sent - scheduled is the harness's own lag), got by the service (received:

@@ -39,9 +39,14 @@ class Kernel {
     static_cast<void>(input);
     return false;
   }
-  // Takes what it keeps of the constants, with the pool's workers: before the first piece, which
-  // does it if nobody has.
-  virtual void PackConstants(ThreadPools& pools) { static_cast<void>(pools); }
+  // It takes what it keeps of the constants in pieces of their own, in order, with the pool's
+  // workers: before its first piece, which does what nobody has done. A piece that is done already
+  // is nothing.
+  virtual int PackingPieces() const { return 0; }
+  virtual void PackPiece(ThreadPools& pools, int piece) {
+    static_cast<void>(pools);
+    static_cast<void>(piece);
+  }
   // All pieces, here and now.
   void Compute(KernelContext& context) {
     for (int piece = 0; piece < Pieces(); ++piece) ComputePiece(context, piece);

@@ -23,13 +23,15 @@ void LookFor(const std::atomic<bool>& over) {
 
 }  // namespace
 
-void Executor::Run(ReadyQueue* queue, FunctionRef<bool(TaskAtPiece)> run_piece, double brief) {
+void Executor::Run(ReadyQueue* queue, FunctionRef<bool(TaskAtPiece)> run_piece, double brief,
+                   Kind kind) {
   std::unique_lock lock(mutex_);
   CHECK(queue_ == nullptr) << "two runs at a time";
   queue->Start(brief);
   if (queue->Done()) return;
   queue_ = queue;
   run_piece_ = &run_piece;
+  kind_ = kind;
   over_.store(false, std::memory_order_relaxed);
   const int loops = ClaimLoops();
   lock.unlock();
@@ -79,18 +81,17 @@ void Executor::Loop() {
     TaskAtPiece next = queue_->Take();
     if (next.task == -1) break;
     const int more = ClaimLoops();
-    const std::vector<std::function<void()>> due =
-        next.piece == 0 ? CountTask() : std::vector<std::function<void()>>();
+    const std::vector<std::function<void()>> due = next.piece == 0 && kind_ == Kind::kCounted
+                                                       ? CountTask()
+                                                       : std::vector<std::function<void()>>();
     const bool wakes = queue_->NearlyDone() && !was_nearly_done;
     lock.unlock();
     if (wakes) done_.notify_one();
     ScheduleLoops(more);
     for (const std::function<void()>& then : due) then();
     std::exception_ptr error;
-    const int first = next.piece;
     const bool finished = RunPieces(&next, &error);
     lock.lock();
-    pieces_run_ += next.piece - first;
     if (error) {
       if (!error_) error_ = error;
       queue_->Abort();
@@ -117,6 +118,7 @@ bool Executor::RunPieces(TaskAtPiece* next, std::exception_ptr* error) {
     while (more) {
       more = run_piece(*next);
       ++next->piece;
+      pieces_run_.fetch_add(1, std::memory_order_relaxed);
       if (more && pool_.OnSurplusWorker()) return false;
     }
   } catch (...) {
@@ -135,11 +137,6 @@ void Executor::AtTask(int64_t count, std::function<void()> then) {
 int64_t Executor::TasksStarted() const {
   const std::lock_guard lock(mutex_);
   return tasks_started_;
-}
-
-int64_t Executor::PiecesRun() const {
-  const std::lock_guard lock(mutex_);
-  return pieces_run_;
 }
 
 std::vector<std::function<void()>> Executor::CountTask() {

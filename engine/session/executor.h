@@ -28,12 +28,16 @@ class Executor {
   // executor: a loop may stay scheduled after its run and then serves the next one.
   explicit Executor(MalleablePool* pool) : pool_(*pool) {}
 
+  // What tasks are to AtTask and TasksStarted.
+  enum class Kind { kCounted, kNotCounted };
+
   // Runs every task of the queue on the pool's workers; the caller sleeps until all are done.
   // run_piece runs one piece of a task and says whether there is another. If it throws, no further
   // task begins, and the exception is thrown here. brief: the cost of a path that takes no longer
   // than to put the caller to sleep and wake it; when no more is left it is woken, and looks for
   // the end for a while.
-  void Run(ReadyQueue* queue, FunctionRef<bool(TaskAtPiece)> run_piece, double brief = 0);
+  void Run(ReadyQueue* queue, FunctionRef<bool(TaskAtPiece)> run_piece, double brief = 0,
+           Kind kind = Kind::kCounted);
 
   // Offers what is ready to workers that have just been added, instead of after the tasks that are
   // running.
@@ -43,7 +47,7 @@ class Executor {
   // was made; at the next task if there have been as many already.
   void AtTask(int64_t count, std::function<void()> then);
   int64_t TasksStarted() const;
-  int64_t PiecesRun() const;  // Of tasks that nobody has at the moment.
+  int64_t PiecesRun() const { return pieces_run_.load(std::memory_order_relaxed); }  // Of any kind.
 
  private:
   struct Trigger {
@@ -58,15 +62,16 @@ class Executor {
   void ScheduleLoops(int count);
 
   MalleablePool& pool_;
-  mutable std::mutex mutex_;       // Guards all below.
-  std::condition_variable done_;   // Or nearly.
-  std::atomic<bool> over_{false};  // Written with the lock, for who looks without it.
-  ReadyQueue* queue_ = nullptr;    // Null between runs.
+  mutable std::mutex mutex_;            // Guards all below.
+  std::condition_variable done_;        // Or nearly.
+  std::atomic<bool> over_{false};       // Written with the lock, for who looks without it.
+  std::atomic<int64_t> pieces_run_{0};  // Without it.
+  ReadyQueue* queue_ = nullptr;         // Null between runs.
   const FunctionRef<bool(TaskAtPiece)>* run_piece_ = nullptr;
   std::exception_ptr error_;
   int loops_ = 0;  // Scheduled or running.
+  Kind kind_ = Kind::kCounted;
   int64_t tasks_started_ = 0;
-  int64_t pieces_run_ = 0;
   std::vector<Trigger> triggers_;  // The next one last.
 };
 

@@ -108,9 +108,17 @@ void FetchPlan::OrderPacking() {
             store_.sources[static_cast<size_t>(step.node->inputs[i].node)].Bytes();
     }
   }
-  for (const auto& [kernel, size] : bytes) packing_.push_back(kernel);
-  std::sort(packing_.begin(), packing_.end(),
+  std::vector<Kernel*> kernels;
+  for (const auto& [kernel, size] : bytes) kernels.push_back(kernel);
+  std::sort(kernels.begin(), kernels.end(),
             [&](Kernel* a, Kernel* b) { return bytes[a] > bytes[b]; });
+  for (Kernel* kernel : kernels) {
+    for (int piece = 0; piece < kernel->PackingPieces(); ++piece)
+      packing_.push_back({kernel, piece});
+  }
+  packing_task_.Add(/*cheap=*/false, /*cost=*/1);
+  packing_task_.Seal();
+  packing_queue_ = std::make_unique<ReadyQueue>(&packing_task_);
 }
 
 // Those that only kernels read which have taken what they need of them.
@@ -214,12 +222,16 @@ void FetchPlan::UpdateViews() {
   }
 }
 
+bool FetchPlan::PackPiece(int piece) {
+  const PackingPiece& now = packing_[static_cast<size_t>(piece)];
+  now.kernel->PackPiece(store_.pools, now.piece);
+  packed_ = static_cast<size_t>(piece) + 1;
+  return packed_ < packing_.size();
+}
+
 bool FetchPlan::RunPiece(TaskAtPiece next) {
   Step& step = steps_[static_cast<size_t>(next.task)];
   if (step.kernel == nullptr) return false;
-  std::call_once(packed_, [this] {
-    for (Kernel* kernel : packing_) kernel->PackConstants(store_.pools);
-  });
   store_.pools.SetRunningOp(&step.node->op);
   KernelContext context{step.inputs, step.outputs, store_.pools};
   step.kernel->ComputePiece(context, next.piece);
@@ -227,6 +239,7 @@ bool FetchPlan::RunPiece(TaskAtPiece next) {
 }
 
 std::vector<NodeTime> FetchPlan::RunInOrder() {
+  while (packed_ < packing_.size()) PackPiece(static_cast<int>(packed_));
   std::vector<NodeTime> times;
   times.reserve(steps_.size());
   auto before = std::chrono::steady_clock::now();

@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,7 +42,11 @@ class FetchPlan {
   FetchPlan& operator=(const FetchPlan&) = delete;
 
   const std::vector<NodeId>& Placeholders() const { return placeholders_; }  // All must be fed.
-  void UpdateViews();  // After feeding, before the run.
+  // What kernels keep of constants is packed before the first run, as one task in pieces like those
+  // of a run. Null where nothing is left to be packed.
+  ReadyQueue* Packing() { return packed_ < packing_.size() ? packing_queue_.get() : nullptr; }
+  bool PackPiece(int piece);  // Whether there is another.
+  void UpdateViews();         // After feeding, before the run.
   ReadyQueue& Queue() { return *queue_; }
   const TaskGraph& Tasks() const { return tasks_; }
   bool IsBrief() const { return cost_ < kBriefCost; }  // Some tens of microseconds in all.
@@ -57,6 +60,10 @@ class FetchPlan {
     Kernel* kernel = nullptr;  // Null for views and NoOp.
     std::vector<const Tensor*> inputs;
     std::vector<Tensor> outputs;
+  };
+  struct PackingPiece {
+    Kernel* kernel;
+    int piece;
   };
   struct View {  // Of a placeholder, whose buffer is another in each run.
     Step* step;
@@ -88,10 +95,10 @@ class FetchPlan {
   std::vector<View> views_;
   std::vector<const Tensor*> fetched_;  // Null: an op without outputs.
   double cost_ = 0;                     // Estimated, of all tasks.
-  std::vector<Kernel*> packing_;        // Those that keep constants, the largest first.
-  std::once_flag packed_;
-  TaskGraph tasks_;
-  std::unique_ptr<ReadyQueue> queue_;
+  std::vector<PackingPiece> packing_;   // Of the kernels that keep constants, the largest first.
+  size_t packed_ = 0;                   // Of these.
+  TaskGraph tasks_, packing_task_;
+  std::unique_ptr<ReadyQueue> queue_, packing_queue_;
 };
 
 }  // namespace cosched

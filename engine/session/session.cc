@@ -153,6 +153,11 @@ std::vector<Tensor> Session::Run(const Feeds& feeds, const std::vector<std::stri
   FetchPlan& plan = impl_->PlanFor(fetches);
   impl_->Feed(feeds, plan);
   plan.UpdateViews();
+  if (ReadyQueue* packing = plan.Packing()) {
+    impl_->executor->Run(
+        packing, [&plan](TaskAtPiece next) { return plan.PackPiece(next.piece); }, 0,
+        Executor::Kind::kNotCounted);
+  }
   const bool looks = plan.IsBrief() || impl_->LeavesCores();
   impl_->executor->Run(
       &plan.Queue(), [&plan](TaskAtPiece next) { return plan.RunPiece(next); },

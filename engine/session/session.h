@@ -76,7 +76,7 @@ class Session {
   // started already. May be called several times.
   void AtNode(int64_t count, const ResizeRequest& request);
   int64_t NodesStarted() const;
-  int64_t PiecesRun() const;  // Of all nodes, those that one is in the middle of left out.
+  int64_t PiecesRun() const;  // Of all nodes, and of constants that were packed before the first.
 
   Tensor Variable(const std::string& name) const;  // A copy. REQUIRES: no Run in flight.
   void SetVariable(const std::string& name, const Tensor& value);

@@ -23,7 +23,7 @@ class SharedCounters {
     int64_t steps = 0;
     int64_t images = 0;
     int active_threads = 0;        // Compute threads awake, in both pools.
-    int64_t settled_sequence = 0;  // Of the grant that the threads follow.
+    int64_t settled_sequence = 0;  // Of the grant that the threads follow, ready or not.
     int64_t grows = 0, shrinks = 0;
     std::chrono::nanoseconds last_grow{0}, last_shrink{0};
     int64_t heartbeats = 0;                 // Changes while the tenant is alive.

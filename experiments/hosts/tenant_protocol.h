@@ -44,9 +44,12 @@
 //
 // The first grant (sequence 1) is given on the tenant's command line and answered by "settled" once
 // the tenant is ready to compute. A later grant supersedes those before it; only the latest needs
-// an answer. A rigid or moldable tenant gets no grants after the first. Heartbeats, steps and
-// counters need no message: they are in the shared page (shared_counters.h). The tenant leaves when
-// the socket closes: no tenant outlives its host.
+// an answer. Those that come between "hello" and then are followed at once, too, and acknowledged
+// in the shared page alone (settled_sequence): from then on the tenant binds no thread to the cores
+// of an older grant. A rigid or moldable tenant gets no grants after the first. Heartbeats, steps
+// and counters need no message: they are in the shared page (shared_counters.h). The tenant leaves
+// when the socket closes: no tenant outlives its host. One that has answered a pause is stopped by
+// SIGSTOP; what comes meanwhile, the grant that ends the pause included, waits in the socket.
 
 #include <chrono>
 #include <cstdint>

@@ -88,16 +88,18 @@ struct ResizeSample {
   Duration taken{0};    // From the request (or from the cpuset's change being seen) to `time`.
 };
 
-// How a host moved a tenant to other cores, once per grant.
+// How a host moved a tenant to other cores, or stopped it there, once per grant or pause.
 struct ActuationSample {
   JobId job;
   TimePoint time;
-  CpuSet cores;
+  CpuSet cores;  // None: a pause.
   // "cpuset", "quota" or "affinity" (of all threads, set by the host); "runtime" (the container
-  // runtime's own update); "message" (nothing but the message: the tenant places its threads).
+  // runtime's own update); "message" (nothing but the message: the tenant places its threads);
+  // "stop" (SIGSTOP to the paused process, once its pools have parked if it is malleable).
   std::string actuator;
   std::optional<Duration>
-      fast;  // The write to the cgroup, sched_setaffinity of all threads, or the message.
+      fast;  // The write to the cgroup, sched_setaffinity of all threads, or the message; of a
+             // stop the time until every thread was seen stopped.
   std::optional<Duration> runtime;  // The container runtime's own update, where it was called.
 };
 

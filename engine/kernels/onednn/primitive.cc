@@ -57,7 +57,7 @@ PrimitiveKernel::PrimitiveKernel(ThreadPools& pools, const dnnl::primitive_desc_
 }
 
 void PrimitiveKernel::ComputePiece(KernelContext& context, int piece) {
-  PackConstants(context.pools);
+  while (packed_ < packing_pieces_) PackPiece(context.pools, packed_);
   const Piece& now = pieces_[static_cast<size_t>(piece)];
   for (const Binding& binding : now.bindings) {
     // oneDNN's handles are not const; inputs are only read.
@@ -84,30 +84,36 @@ dnnl::memory PrimitiveKernel::Constant(const KernelSpec& spec, size_t input, int
   std::shared_ptr<PackedConstants::Entry> own;
   std::shared_ptr<PackedConstants::Entry>& entry =
       spec.packed == nullptr ? own : spec.packed->At(data, {layout.begin(), layout.end()});
-  if (!entry) {
-    auto made = std::make_shared<PackedConstant>();
-    made->plain = *value;
-    made->from = {plain, CpuEngine(), data};
-    made->memory = Tensor(Shape{static_cast<int64_t>(wanted.get_size() / sizeof(float))});
-    made->to = {wanted, CpuEngine(), made->memory.Data()};
-    made->reorder = dnnl::reorder(made->from, made->to);
-    entry = made;
-  }
+  if (!entry) entry = std::make_shared<PackedConstant>(*value, data, plain, wanted, spec);
   constants_.push_back(std::static_pointer_cast<PackedConstant>(entry));
+  packing_pieces_ += constants_.back()->reorder.Count();
   return constants_.back()->to;
 }
 
+PrimitiveKernel::PackedConstant::PackedConstant(const Tensor& value, void* data,
+                                                const dnnl::memory::desc& from_layout,
+                                                const dnnl::memory::desc& wanted,
+                                                const KernelSpec& spec)
+    : plain(value),
+      from(data),
+      memory(Shape{static_cast<int64_t>(wanted.get_size() / sizeof(float))}),
+      to(wanted, CpuEngine(), memory.Data()),
+      reorder(from_layout, to, spec) {}
+
 // In the first step rather than at creation: there the pool's workers take part, and a paused one
 // waits.
-void PrimitiveKernel::PackConstants(ThreadPools&) {
-  if (packed_) return;
-  for (const std::shared_ptr<PackedConstant>& constant : constants_) {
-    std::call_once(constant->packed, [&] {
-      constant->reorder.execute(stream_, constant->from, constant->to);
-      constant->plain = Tensor();
-    });
+void PrimitiveKernel::PackPiece(ThreadPools&, int piece) {
+  if (piece < packed_) return;
+  int part = piece;
+  auto constant = constants_.begin();
+  for (; part >= (*constant)->reorder.Count(); ++constant) part -= (*constant)->reorder.Count();
+  PackedConstant& now = **constant;
+  if (part >= now.packed) {
+    now.reorder.Execute(part, now.from, &stream_);
+    now.packed = part + 1;
+    if (now.packed == now.reorder.Count()) now.plain = Tensor();
   }
-  packed_ = true;
+  packed_ = piece + 1;
 }
 
 PrimitiveKernel::Piece PrimitiveKernel::Prepare(const dnnl::primitive_desc_base& descriptor,

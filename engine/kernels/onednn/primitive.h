@@ -8,13 +8,13 @@
 // Only .cc files of this folder include it.
 
 #include <memory>
-#include <mutex>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "engine/kernels/kernel.h"
+#include "engine/kernels/onednn/reorder_parts.h"
 #include "engine/kernels/packed_constants.h"
 
 namespace cosched::onednn {
@@ -104,7 +104,8 @@ class PrimitiveKernel : public Kernel {
   int Pieces() const override { return static_cast<int>(pieces_.size()); }
   void ComputePiece(KernelContext& context, int piece) override;
   bool KeepsConstant(size_t input) const override { return kept_constants_.contains(input); }
-  void PackConstants(ThreadPools& pools) override;
+  int PackingPieces() const override { return packing_pieces_; }
+  void PackPiece(ThreadPools& pools, int piece) override;
 
   // A piece of this primitive with reorders before and after it, not yet added: bindings are in the
   // order of the operands, with offset 0.
@@ -133,11 +134,15 @@ class PrimitiveKernel : public Kernel {
   };
   // Packed by whichever kernel comes first.
   struct PackedConstant : PackedConstants::Entry {
+    PackedConstant(const Tensor& value, void* data, const dnnl::memory::desc& from,
+                   const dnnl::memory::desc& wanted, const KernelSpec& spec);
+
     Tensor plain;  // Dropped once it is packed.
+    void* const from;
     Tensor memory;
-    dnnl::memory from, to;
-    dnnl::reorder reorder;
-    std::once_flag packed;
+    const dnnl::memory to;
+    ReorderParts reorder;
+    int packed = 0;  // Parts.
   };
   struct SharedOperand {
     size_t index;
@@ -155,10 +160,10 @@ class PrimitiveKernel : public Kernel {
   std::set<size_t> kept_constants_;  // Inputs.
   std::vector<Tensor> own_memory_;
   std::vector<Tensor> plain_constants_;  // Those that nothing had to be done for.
-  bool packed_ = false;
-  Piece pending_;                      // Reorders of shared operands, for the next piece.
-  std::vector<dnnl::memory> kept_;     // Memory objects that steps refer to.
-  std::vector<dnnl::memory> scratch_;  // The steps' views of one buffer: they run one at a time.
+  int packing_pieces_ = 0, packed_ = 0;  // Of these so many are done.
+  Piece pending_;                        // Reorders of shared operands, for the next piece.
+  std::vector<dnnl::memory> kept_;       // Memory objects that steps refer to.
+  std::vector<dnnl::memory> scratch_;    // The steps' views of one buffer: they run one at a time.
   Tensor scratch_buffer_;
 };
 

@@ -49,7 +49,8 @@ class TwoPixels : public Kernel {
   int Pieces() const override { return convolution_->Pieces(); }
   bool KeepsConstant(size_t input) const override { return input == kFilter || input == kBias; }
 
-  void PackConstants(ThreadPools& pools) override { convolution_->PackConstants(pools); }
+  int PackingPieces() const override { return convolution_->PackingPieces(); }
+  void PackPiece(ThreadPools& pools, int piece) override { convolution_->PackPiece(pools, piece); }
 
   void ComputePiece(KernelContext& context, int piece) override {
     KernelContext inner{context.inputs, blocks_, context.pools};

@@ -5,13 +5,13 @@
 #include "engine/kernels/onednn/winograd_convolution.h"
 
 #include <algorithm>
-#include <mutex>
 #include <oneapi/dnnl/dnnl_threadpool.hpp>
 #include <string>
 #include <utility>
 
 #include "engine/kernels/eigen/winograd_transforms.h"
 #include "engine/kernels/onednn/convolution.h"
+#include "engine/kernels/onednn/reorder_parts.h"
 #include "engine/kernels/winograd.h"
 #include "engine/pool/thread_pools.h"
 
@@ -39,44 +39,70 @@ memory::desc StoredFilter(const eigen::WinogradFilter& shape, int64_t points) {
                                      memory::format_tag::abc);
 }
 
+// Rows of a filter that one thread transforms within the piece time.
+Division DivideFilter(const eigen::WinogradFilter& shape, int64_t points, const KernelSpec& spec) {
+  const Work row{0, static_cast<double>((9 + points) * shape.columns) * sizeof(float)};
+  return Division::Of(shape.rows, row.Seconds(),
+                      PieceSeconds(spec.piece_time, spec.pools.Capacity().intra));
+}
+
 // The same in the layout that the products want.
 class TransformedFilter : public PackedConstants::Entry {
  public:
   // REQUIRES: a CapacityScope.
   TransformedFilter(const eigen::WinogradFilter& shape, const WinogradTiles& tiles,
-                    const memory::desc& layout)
+                    const memory::desc& layout, const KernelSpec& spec)
       : shape_(shape),
         tile_size_(tiles.size),
-        stored_(StoredFilter(shape, tiles.Points()), CpuEngine(), nullptr),
+        stored_(StoredFilter(shape, tiles.Points())),
         packed_(Shape{static_cast<int64_t>(layout.get_size() / sizeof(float))}),
         memory_(layout, CpuEngine(), packed_.Data()),
-        reorder_(stored_, memory_) {}
+        transform_(DivideFilter(shape, tiles.Points(), spec)),
+        reorder_(stored_, memory_, spec) {}
 
   const dnnl::memory& Memory() const { return memory_; }
 
   void Make(const float* filter, ThreadPools& pools, dnnl::stream* stream) {
-    auto* transformed = reinterpret_cast<float*>(pools.Scratch(stored_.get_desc().get_size()));
-    pools.intra().ParallelFor(static_cast<int>(shape_.rows), [&](int row) {
-      eigen::TransformFilter(tile_size_, shape_, row, row + 1, filter, transformed);
-    });
-    stored_.set_data_handle(transformed);
-    reorder_.execute(*stream, stored_, memory_);
+    auto* transformed = reinterpret_cast<float*>(pools.Scratch(stored_.get_size()));
+    Transform(0, shape_.rows, filter, transformed, pools);
+    for (int part = 0; part < reorder_.Count(); ++part) reorder_.Execute(part, transformed, stream);
   }
 
-  // In the first step, where the pool's workers take part.
-  void MakeOnce(Tensor* filter, ThreadPools& pools, dnnl::stream* stream) {
-    std::call_once(made_, [&] { Make(filter->Floats(), pools, stream); });
-    *filter = Tensor();
+  // The same in pieces, where the filter is a constant, in the first step: there the pool's workers
+  // take part.
+  int Pieces() const { return static_cast<int>(transform_.parts) + reorder_.Count(); }
+  void MakePiece(int piece, const float* filter, ThreadPools& pools, dnnl::stream* stream) {
+    if (piece < made_) return;  // By another kernel.
+    if (transformed_.IsEmpty())
+      transformed_ = Tensor(Shape{static_cast<int64_t>(stored_.get_size() / sizeof(float))});
+    const auto part = piece - static_cast<int>(transform_.parts);
+    if (part < 0) {
+      Transform(transform_.Begin(piece), transform_.Begin(piece + 1), filter, transformed_.Floats(),
+                pools);
+    } else {
+      reorder_.Execute(part, transformed_.Data(), stream);
+    }
+    made_ = piece + 1;
+    if (made_ == Pieces()) transformed_ = Tensor();
   }
 
  private:
+  void Transform(int64_t begin, int64_t end, const float* filter, float* transformed,
+                 ThreadPools& pools) const {
+    pools.intra().ParallelFor(static_cast<int>(end - begin), [&](int row) {
+      eigen::TransformFilter(tile_size_, shape_, begin + row, begin + row + 1, filter, transformed);
+    });
+  }
+
   const eigen::WinogradFilter shape_;
   const int tile_size_;
-  dnnl::memory stored_;
+  const memory::desc stored_;
   Tensor packed_;
   dnnl::memory memory_;
-  dnnl::reorder reorder_;
-  std::once_flag made_;
+  const Division transform_;  // Of rows.
+  ReorderParts reorder_;
+  Tensor transformed_;  // While it is made.
+  int made_ = 0;        // Pieces.
 };
 
 class WinogradConvolution : public Kernel {
@@ -109,7 +135,7 @@ class WinogradConvolution : public Kernel {
       entry = &spec.packed->At(constant_.Data(), "winograd" + std::to_string(tile_size) +
                                                      std::string(blob.begin(), blob.end()));
     }
-    if (!*entry) *entry = std::make_shared<TransformedFilter>(shape, tiles_, layout);
+    if (!*entry) *entry = std::make_shared<TransformedFilter>(shape, tiles_, layout, spec);
     filter_ = std::static_pointer_cast<TransformedFilter>(*entry);
   }
 
@@ -121,12 +147,16 @@ class WinogradConvolution : public Kernel {
     return has_constant_ && static_cast<int>(input) == inputs_.filter;
   }
 
-  void PackConstants(ThreadPools& pools) override {
-    if (!constant_.IsEmpty()) filter_->MakeOnce(&constant_, pools, &stream_);
+  int PackingPieces() const override { return has_constant_ ? filter_->Pieces() : 0; }
+  void PackPiece(ThreadPools& pools, int piece) override {
+    if (piece < packed_) return;
+    filter_->MakePiece(piece, constant_.Floats(), pools, &stream_);
+    packed_ = piece + 1;
+    if (packed_ == PackingPieces()) constant_ = Tensor();
   }
 
   void ComputePiece(KernelContext& context, int piece) override {
-    PackConstants(context.pools);
+    while (packed_ < PackingPieces()) PackPiece(context.pools, packed_);
     if (!has_constant_ && piece == 0)
       filter_->Make(InputOf(context, inputs_.filter)->Floats(), context.pools, &stream_);
     if (division_.filter_is_a_piece && --piece < 0) return;
@@ -199,6 +229,7 @@ class WinogradConvolution : public Kernel {
   dnnl::stream stream_;
   std::vector<Product> products_;  // Of the one or two sizes of blocks.
   Tensor constant_;                // The filter; empty once it is transformed.
+  int packed_ = 0;                 // Pieces of that.
   std::shared_ptr<TransformedFilter> filter_;
 };
 
