@@ -220,6 +220,7 @@ void ControlThread::Adopt() {
   adopted_ = true;
   LookAtCpuset();
   if (grant_resize_ == 0) grant_resize_ = Apply(ResizeCause::kGrant);
+  first_resize_ = grant_resize_;
   adoption_.notify_all();
 }
 
@@ -383,6 +384,7 @@ void ControlThread::TakeReports() {
 }
 
 void ControlThread::TakeReport(const ResizeReport& report) {
+  if (!adopted_ || report.sequence < first_resize_) return;  // Of the pools' own start.
   const bool paused = report.after == Split{0, 0};
   if (report.cause == ToString(ResizeCause::kCounter)) AdoptCounter(report);
   if (!report.overtaken && pools_ != nullptr) {

@@ -148,7 +148,8 @@ class ControlThread {
   std::mutex mutex_;  // Guards all below, up to the reports.
   std::condition_variable may_compute_, adoption_;
   ThreadPools* pools_ = nullptr;
-  bool adopted_ = false;  // They follow what is wanted.
+  bool adopted_ = false;      // They follow what is wanted, …
+  int64_t first_resize_ = 0;  // … since this one.
   bool ready_ = false;
   TenantDemand demand_;
   pid_t witness_ = 0;          // The control thread, which must keep the mask it has.
