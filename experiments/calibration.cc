@@ -7,6 +7,7 @@
 
 #include "engine/base/random.h"
 #include "experiments/calibration_fit.h"
+#include "experiments/estimate.h"
 #include "experiments/statistics.h"
 
 namespace cosched {
@@ -14,8 +15,8 @@ namespace {
 
 using Kind = Measurement::Kind;
 
-constexpr int kMinRuns = 3;       // An interval of fewer means nothing.
-constexpr int kMostFailures = 3;  // Of one measurement in a row.
+constexpr int kMinRuns = kTrialsThatDecide;  // Fewer have no interval of 95 %.
+constexpr int kMostFailures = 3;             // Of one measurement in a row.
 constexpr int64_t kPilotSteps = 8;
 constexpr int64_t kFewestSteps = 5;  // That count.
 constexpr int64_t kMostSteps = 100'000;
@@ -136,8 +137,9 @@ class Calibration {
     for (size_t tenant = 0; tenant < series.measurement.programs.size(); ++tenant)
       text +=
           fmt::format("{}{:.2f}", tenant == 0 ? "" : " | ", StepTime(series, tenant).value * 1e3);
-    return text + fmt::format(" ms ±{:.1f} % in {} run{}", Width(series) * 100, series.runs.size(),
-                              series.runs.size() == 1 ? "" : "s");
+    if (series.runs.size() == 1) return text + " ms in 1 run";
+    return text + fmt::format(" ms ±{:.1f} % (level {}) in {} runs", Width(series) * 100,
+                              LevelText(static_cast<int>(series.runs.size())), series.runs.size());
   }
 
   // Runs that a series still needs if its interval shrinks with the square root of their number.

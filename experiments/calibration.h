@@ -23,7 +23,8 @@ struct CalibrationProgress {
 };
 
 struct CalibrationOptions {
-  double interval = 0.02;  // Tight: half the 95 % interval's width is at most this share.
+  double interval = 0.02;  // Tight: half of the width of an interval of at least 95 % is at most
+                           // this share.
   double seconds = 600;    // No new measurement begins after this; each is made once in any case.
   double measure_s = 1.5;  // A tenant's steps that count should last about this long on 1 core.
   uint64_t seed = 1;       // Of the order.

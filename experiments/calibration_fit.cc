@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "engine/base/check.h"
+#include "experiments/estimate.h"
 #include "experiments/statistics.h"
 #include "workloads/fit_contention.h"
 #include "workloads/fit_scaling_law.h"
@@ -16,11 +17,6 @@ namespace {
 using Kind = Measurement::Kind;
 
 constexpr int kQuantiles = 101;
-
-Estimate EstimateOf(const std::vector<double>& values) {
-  const Interval interval = MedianInterval(values);
-  return {Median(values), interval.low, interval.high, static_cast<int>(values.size())};
-}
 
 DelayQuantiles QuantilesOf(const std::vector<double>& values) {
   DelayQuantiles quantiles;
@@ -70,8 +66,8 @@ ProgramProfile FitAlone(const std::vector<Series>& all, size_t index, const std:
       speed_ups.push_back({static_cast<double>(point.cores), Rate(program, point.cores)});
   }
   program.law = FitScalingLaw(speed_ups);
-  program.start_s = EstimateOf(starts);
-  program.stop_s = EstimateOf(stops);
+  program.start_s = MedianEstimate(starts);
+  program.stop_s = MedianEstimate(stops);
   return program;
 }
 
@@ -176,9 +172,12 @@ void AddNotes(const std::vector<Series>& all, Profile* profile) {
 }
 
 std::string EstimateText(const Estimate& estimate) {
+  if (estimate.samples == 0) return "not measured";
+  const std::string median = fmt::format("{:9.2f} ms", estimate.value * 1e3);
+  if (estimate.samples == 1) return median + " (1 run: no interval)";
   const double half = (estimate.high - estimate.low) / 2 / estimate.value;
-  return fmt::format("{:9.2f} ms ±{:4.1f} % ({} runs)", estimate.value * 1e3, half * 100,
-                     estimate.samples);
+  return median + fmt::format(" ±{:4.1f} % ({} runs, level {})", half * 100, estimate.samples,
+                              LevelText(estimate.samples));
 }
 
 std::string LawText(const ScalingLaw& law) {
@@ -198,8 +197,10 @@ std::string DelayText(const char* name, const DelayQuantiles& delays) {
 std::string CoRunText(const CoRun& run, bool shared) {
   std::string text = "  ";
   for (const CoRun::Tenant& tenant : run.tenants) {
-    text += fmt::format("{} on {}: {:.3f} [{:.3f} {:.3f}]  ", tenant.program, tenant.cores,
-                        tenant.slowdown.value, tenant.slowdown.low, tenant.slowdown.high);
+    text += fmt::format("{} on {}: {:.3f}", tenant.program, tenant.cores, tenant.slowdown.value);
+    if (tenant.slowdown.samples > 1)
+      text += fmt::format(" [{:.3f} {:.3f}]", tenant.slowdown.low, tenant.slowdown.high);
+    text += "  ";
   }
   return text + (run.fitted ? "" : shared ? "(shared cores; not fitted)" : "(not fitted)") + "\n";
 }
@@ -224,7 +225,7 @@ Estimate StepTime(const Series& series, size_t tenant) {
   CHECK(!series.runs.empty()) << "no run";
   std::vector<double> values;
   for (const Measured& run : series.runs) values.push_back(run.tenants[tenant].step_s);
-  return EstimateOf(values);
+  return MedianEstimate(values);
 }
 
 Profile FitProfile(const std::vector<Series>& series, const std::vector<TenantSpec>& programs,

@@ -17,7 +17,7 @@ struct Series {
   double seconds = 0;  // That they took in all.
 };
 
-// Median over the runs, with its bootstrap interval. REQUIRES: at least one run.
+// Median over the runs, one number each. REQUIRES: at least one run.
 Estimate StepTime(const Series& series, size_t tenant);
 
 Profile FitProfile(const std::vector<Series>& series, const std::vector<TenantSpec>& programs,

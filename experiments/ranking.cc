@@ -6,12 +6,13 @@
 
 #include "engine/base/check.h"
 #include "engine/base/random.h"
+#include "experiments/estimate.h"
 #include "experiments/statistics.h"
 
 namespace cosched {
 namespace {
 
-constexpr int kDraws = 2000;
+constexpr int kHalvings = 500;
 constexpr uint64_t kSeed = 20231;
 
 int Sign(double value) { return (value > 0) - (value < 0); }
@@ -20,12 +21,6 @@ std::vector<int> AllTrials(int trials) {
   std::vector<int> all(static_cast<size_t>(trials));
   std::iota(all.begin(), all.end(), 0);
   return all;
-}
-
-std::vector<int> Draw(int trials, Random* random) {
-  std::vector<int> drawn(static_cast<size_t>(trials));
-  for (int& trial : drawn) trial = static_cast<int>(random->Below(static_cast<uint64_t>(trials)));
-  return drawn;
 }
 
 // Of each policy over these trials.
@@ -39,36 +34,36 @@ std::vector<double> Means(const CostTable& costs, const std::vector<int>& trials
   return means;
 }
 
-double MeanOver(const std::vector<int>& trials, const std::function<double(size_t)>& value) {
-  double sum = 0;
-  for (const int trial : trials) sum += value(static_cast<size_t>(trial));
-  return sum / static_cast<double>(trials.size());
+// The ranking by one half of the trials against that by the other.
+std::optional<double> AgainstItself(const CostTable& costs) {
+  if (costs.size() < 2) return std::nullopt;
+  Random random(kSeed);
+  std::vector<int> order = AllTrials(static_cast<int>(costs.size()));
+  std::vector<double> taus;
+  for (int i = 0; i < kHalvings; ++i) {
+    for (size_t k = order.size(); k > 1; --k) std::swap(order[k - 1], order[random.Below(k)]);
+    const auto half = order.begin() + static_cast<std::ptrdiff_t>(order.size() / 2);
+    taus.push_back(
+        KendallTau(Means(costs, {order.begin(), half}), Means(costs, {half, order.end()})));
+  }
+  return Median(taus);
 }
 
-// The ranking by one draw of trials against that by another.
-Estimate AgainstItself(const CostTable& costs) {
-  Random random(kSeed);
-  std::vector<double> taus;
-  const auto trials = static_cast<int>(costs.size());
-  for (int i = 0; i < kDraws; ++i)
-    taus.push_back(
-        KendallTau(Means(costs, Draw(trials, &random)), Means(costs, Draw(trials, &random))));
-  return {Median(taus), Quantile(taus, 0.025), Quantile(taus, 0.975), trials};
+// Cost of policy a over that of b, in logarithms, by trial.
+std::vector<double> LogRatios(const CostTable& costs, size_t a, size_t b) {
+  std::vector<double> ratios;
+  for (const std::vector<double>& trial : costs) ratios.push_back(std::log(trial[a] / trial[b]));
+  return ratios;
 }
 
 void CountPairs(const CostTable& measured, const CostTable& simulated, RankingAgreement* result) {
-  const auto trials = static_cast<int>(measured.size());
-  const std::vector<double> means = Means(simulated, AllTrials(trials));
-  for (size_t a = 0; a < means.size(); ++a) {
-    for (size_t b = a + 1; b < means.size(); ++b) {
-      const Estimate difference = OverTrials(trials, [&](const std::vector<int>& drawn) {
-        return MeanOver(drawn,
-                        [&](size_t trial) { return measured[trial][a] - measured[trial][b]; });
-      });
+  for (size_t a = 0; a < measured.front().size(); ++a) {
+    for (size_t b = a + 1; b < measured.front().size(); ++b) {
+      const Estimate ratio = MedianEstimate(LogRatios(measured, a, b));
       ++result->pairs;
-      if (difference.low <= 0 && difference.high >= 0) continue;
+      if (!Decides(ratio) || (ratio.low <= 0 && ratio.high >= 0)) continue;
       ++result->told_apart;
-      result->ordered_alike += Sign(difference.value) == Sign(means[a] - means[b]);
+      result->ordered_alike += Sign(ratio.value) == Sign(Median(LogRatios(simulated, a, b)));
     }
   }
 }
@@ -108,30 +103,21 @@ double Regret(const std::vector<double>& real, const std::vector<double>& chosen
   return cost / best_real - 1;
 }
 
-Estimate OverTrials(int trials, const std::function<double(const std::vector<int>&)>& statistic) {
-  Random random(kSeed);
-  std::vector<double> draws;
-  draws.reserve(kDraws);
-  for (int i = 0; i < kDraws; ++i) draws.push_back(statistic(Draw(trials, &random)));
-  return {statistic(AllTrials(trials)), Quantile(draws, 0.025), Quantile(draws, 0.975), trials};
-}
-
 RankingAgreement CompareRankings(const CostTable& measured, const CostTable& simulated) {
   CHECK(!measured.empty() && measured.size() == simulated.size())
       << measured.size() << " and " << simulated.size() << " trials";
-  const auto trials = static_cast<int>(measured.size());
   RankingAgreement result;
-  result.tau = OverTrials(trials, [&](const std::vector<int>& drawn) {
-    return KendallTau(Means(measured, drawn), Means(simulated, drawn));
-  });
-  result.winner = OverTrials(trials, [&](const std::vector<int>& drawn) {
-    return MeanOver(drawn, [&](size_t trial) {
-      return WinnerAgrees(measured[trial], simulated[trial]) ? 1.0 : 0.0;
-    });
-  });
-  result.regret = OverTrials(trials, [&](const std::vector<int>& drawn) {
-    return MeanOver(drawn, [&](size_t trial) { return Regret(measured[trial], simulated[trial]); });
-  });
+  std::vector<double> taus, regrets;
+  for (size_t trial = 0; trial < measured.size(); ++trial) {
+    taus.push_back(KendallTau(measured[trial], simulated[trial]));
+    regrets.push_back(Regret(measured[trial], simulated[trial]));
+    result.winner_agrees += WinnerAgrees(measured[trial], simulated[trial]) ? 1 : 0;
+  }
+  result.tau = MedianEstimate(taus);
+  result.regret = MedianEstimate(regrets);
+  result.mean_regret = Mean(regrets);
+  const std::vector<int> all = AllTrials(static_cast<int>(measured.size()));
+  result.tau_of_means = KendallTau(Means(measured, all), Means(simulated, all));
   result.measured_tau = AgainstItself(measured);
   CountPairs(measured, simulated, &result);
   return result;

@@ -1,10 +1,9 @@
 #pragma once
 // Do two rankings of the same policies agree, and what does it cost to trust the wrong one? Used by
 // `cosched validate`, with the simulator's values beside the hardware's. Values are costs
-// (makespan, turnaround): lower is better. Pure; equal input gives equal output, the bootstrap
-// included.
+// (makespan, turnaround): lower is better. Pure; equal input gives equal output.
 
-#include <functional>
+#include <optional>
 #include <vector>
 
 #include "workloads/profile.h"
@@ -25,27 +24,28 @@ double Regret(const std::vector<double>& real, const std::vector<double>& chosen
 // Cost by trial and policy; a trial is one draw of arrivals, the same for all policies.
 using CostTable = std::vector<std::vector<double>>;
 
-// Each with its 95 % interval over trials (percentile bootstrap; trials are drawn whole, so that
-// policies stay paired).
+// A trace is ranked as a whole, so that policies stay paired and traces are what was drawn.
 struct RankingAgreement {
-  Estimate tau;           // Of the policies' means over trials.
-  Estimate winner;        // Share of trials in which the winner agrees.
-  Estimate regret;        // Mean over trials.
-  Estimate measured_tau;  // The measured ranking against itself on other draws of trials.
-  // Pairs of policies whose measured difference has an interval without 0, of all pairs; and those
-  // of them that the simulator orders alike.
+  Estimate tau;             // Of the policies in one trace.
+  double tau_of_means = 0;  // Of the policies' means over all traces.
+  int winner_agrees = 0;    // Traces in which it does.
+  Estimate regret;          // In one trace.
+  double mean_regret = 0;
+  // The measured ranking against itself: tau of the means over one half of the traces and over the
+  // other, the median over ways to halve them. Empty for one trace.
+  std::optional<double> measured_tau;
+  // Pairs of policies whose measured ratio has an interval without 1 and of a level that decides,
+  // of all pairs; and those of them that the simulator orders alike. Each pair is judged at its own
+  // level: a share of 1 - level of equal ones would be told apart by chance.
   int pairs = 0;
   int told_apart = 0;
   int ordered_alike = 0;
 
   // The measured values do not rank the policies any better than this tau.
-  bool MeasuredCannotTell(double min_tau) const { return measured_tau.value < min_tau; }
+  bool MeasuredCannotTell(double min_tau) const { return measured_tau && *measured_tau < min_tau; }
 };
 
-// REQUIRES: at least one trial; every trial has all policies, in both.
+// REQUIRES: at least one trial; every trial has all policies, in both; costs above 0.
 RankingAgreement CompareRankings(const CostTable& measured, const CostTable& simulated);
-
-// The statistic of all trials, with its interval over draws of trials (indices, with repeats).
-Estimate OverTrials(int trials, const std::function<double(const std::vector<int>&)>& statistic);
 
 }  // namespace cosched

@@ -10,8 +10,10 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.h"
+#include "experiments/estimate.h"
 #include "experiments/metrics.h"
 #include "experiments/output_file.h"
+#include "experiments/statistics.h"
 
 namespace cosched {
 namespace {
@@ -205,36 +207,36 @@ struct Trial {
   Outcome recorded, twin, other;
 };
 
-Estimate MeanChange(const std::vector<Trial>& trials, const Metric& metric, Outcome Trial::*to,
-                    Outcome Trial::*from) {
-  return OverTrials(static_cast<int>(trials.size()), [&](const std::vector<int>& drawn) {
-    double sum = 0;
-    for (const int index : drawn) {
-      const Trial& trial = trials[static_cast<size_t>(index)];
-      const double base = trial.*from.*metric.value;
-      sum += base > 0 ? trial.*to.*metric.value / base - 1 : 0;
-    }
-    return sum / static_cast<double>(drawn.size());
-  });
+Estimate Change(const std::vector<Trial>& trials, const Metric& metric, Outcome Trial::*to,
+                Outcome Trial::*from) {
+  std::vector<double> changes;
+  for (const Trial& trial : trials) {
+    const double base = trial.*from.*metric.value;
+    changes.push_back(base > 0 ? trial.*to.*metric.value / base - 1 : 0);
+  }
+  return MedianEstimate(changes);
 }
 
 Counterfactual::Row RowOf(const std::vector<Trial>& trials, const Metric& metric) {
-  const auto mean = [&](Outcome Trial::*side) {
-    double sum = 0;
-    for (const Trial& trial : trials) sum += trial.*side.*metric.value;
-    return sum / static_cast<double>(trials.size());
+  const auto median = [&](Outcome Trial::*side) {
+    std::vector<double> values;
+    for (const Trial& trial : trials) values.push_back(trial.*side.*metric.value);
+    return Median(values);
   };
-  return {.recorded = mean(&Trial::recorded),
-          .twin = mean(&Trial::twin),
-          .other = mean(&Trial::other),
-          .over_twin = MeanChange(trials, metric, &Trial::other, &Trial::twin),
-          .over_record = MeanChange(trials, metric, &Trial::other, &Trial::recorded),
-          .model_error = MeanChange(trials, metric, &Trial::twin, &Trial::recorded)};
+  return {.recorded = median(&Trial::recorded),
+          .twin = median(&Trial::twin),
+          .other = median(&Trial::other),
+          .over_twin = Change(trials, metric, &Trial::other, &Trial::twin),
+          .over_record = Change(trials, metric, &Trial::other, &Trial::recorded),
+          .model_error = Change(trials, metric, &Trial::twin, &Trial::recorded)};
 }
 
-std::string ChangeText(const Estimate& change) {
-  return fmt::format("{:+.1f} [{:+.1f} {:+.1f}]", change.value * 100, change.low * 100,
-                     change.high * 100);
+// What the figures of a table over so many trials are.
+std::string TrialsText(int trials) {
+  if (trials == 0) return "0 trials";
+  if (trials == 1) return "1 trial: no interval";
+  return fmt::format("{} trials: median [interval], which holds the true median with {}", trials,
+                     LevelText(trials));
 }
 
 }  // namespace
@@ -302,8 +304,8 @@ std::vector<Counterfactual> CompareReplay(const std::filesystem::path& recorded,
 std::string ReplayTable(const std::vector<Counterfactual>& results, const std::string& policy) {
   std::string text;
   for (const Counterfactual& result : results) {
-    text += fmt::format("{} ({}), {} trials; {} in its place\n", result.recorded_policy,
-                        ToString(result.elasticity), result.trials, policy);
+    text += fmt::format("{} ({}), {} in its place; {}\n", result.recorded_policy,
+                        ToString(result.elasticity), policy, TrialsText(result.trials));
     if (result.trials > 0) {
       text += fmt::format("  {:<16} {:>10} {:>10} {:>10}   {:<24} {:<24} {}\n", "", "recorded",
                           "its twin", "simulated", "change over the twin %", "over the record %",
@@ -312,8 +314,8 @@ std::string ReplayTable(const std::vector<Counterfactual>& results, const std::s
         const Counterfactual::Row& row = result.rows[i];
         text += fmt::format("  {:<16} {:>10.4g} {:>10.4g} {:>10.4g}   {:<24} {:<24} {}\n",
                             kMetrics[i].title, row.recorded, row.twin, row.other,
-                            ChangeText(row.over_twin), ChangeText(row.over_record),
-                            ChangeText(row.model_error));
+                            PercentText(row.over_twin, true), PercentText(row.over_record, true),
+                            PercentText(row.model_error, true));
       }
     }
     for (const std::string& trial : result.left_out) text += "  * left out: " + trial + "\n";

@@ -39,8 +39,8 @@ struct Counterfactual {
   Elasticity elasticity = Elasticity::kMalleable;
   int trials = 0;  // With an outcome in all three.
   struct Row {
-    double recorded = 0, twin = 0, other = 0;  // Means over trials.
-    Estimate over_twin;    // Mean over trials of other : twin - 1; what the policy changes.
+    double recorded = 0, twin = 0, other = 0;  // Medians over trials.
+    Estimate over_twin;    // Of other : twin - 1 in one trial; what the policy changes.
     Estimate over_record;  // Of other : recorded - 1.
     Estimate model_error;  // Of twin : recorded - 1.
   };

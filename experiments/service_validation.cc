@@ -7,14 +7,16 @@
 #include <optional>
 #include <tuple>
 
+#include "experiments/estimate.h"
 #include "experiments/metrics.h"
 #include "experiments/request_metrics.h"
+#include "experiments/statistics.h"
 #include "experiments/table_text.h"
 
 namespace cosched {
 namespace {
 
-constexpr const char* kFormat = "{:<16} {:<9} {:>7} {:>9} {:>9} {:>6} {:>9} {:>9} {:>6}\n";
+constexpr const char* kFormat = "{:<16} {:<9} {:>7} {:>6} {:>9} {:>9} {:<18} {:>9} {:>9} {}\n";
 
 // By trial.
 struct Responses {
@@ -36,10 +38,12 @@ void Add(const ServiceSummary& service, Responses* responses) {
   responses->p95.push_back(*service.p95_latency_ms);
 }
 
-double Median(std::vector<double> values) {
-  std::ranges::sort(values);
-  const size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+// Of each trial one.
+Estimate Ratio(const std::vector<double>& simulated, const std::vector<double>& measured) {
+  std::vector<double> ratios;
+  for (size_t trial = 0; trial < measured.size(); ++trial)
+    ratios.push_back(measured[trial] > 0 ? simulated[trial] / measured[trial] : 1);
+  return MedianEstimate(ratios);
 }
 
 // Only what both worlds answered.
@@ -72,16 +76,16 @@ std::string ServiceValidationTable(const std::vector<ValidationRuns>& runs) {
     const auto& [service, policy, elasticity] = key;
     if (service != last) {
       text += fmt::format("\nservice {}: response in ms from when a request was due\n", service);
-      text += fmt::format(fmt::runtime(kFormat), "policy", "class", "trials", "p50 meas.", "simul.",
-                          "ratio", "p95 meas.", "simul.", "ratio");
+      text += fmt::format(fmt::runtime(kFormat), "policy", "class", "trials", "level", "p50 meas.",
+                          "simul.", "ratio", "p95 meas.", "simul.", "ratio");
       last = service;
     }
-    const double p50 = Median(both.measured.p50), p95 = Median(both.measured.p95);
-    const double p50_simulated = Median(both.simulated.p50),
-                 p95_simulated = Median(both.simulated.p95);
     text += fmt::format(fmt::runtime(kFormat), policy, ToString(elasticity), both.trials,
-                        Number(p50), Number(p50_simulated), Number(p50_simulated / p50),
-                        Number(p95), Number(p95_simulated), Number(p95_simulated / p95));
+                        LevelText(both.trials), Number(Median(both.measured.p50)),
+                        Number(Median(both.simulated.p50)),
+                        NumberText(Ratio(both.simulated.p50, both.measured.p50)),
+                        Number(Median(both.measured.p95)), Number(Median(both.simulated.p95)),
+                        NumberText(Ratio(both.simulated.p95, both.measured.p95)));
   }
   return text;
 }

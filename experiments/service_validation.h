@@ -11,7 +11,8 @@
 namespace cosched {
 
 // A row for each service, policy and elasticity: p50 and p95 of the responses, from when a request
-// was due, as medians over trials, and their ratios. "" where there is no service. Throws
+// was due, as medians over trials, and the median of the trials' ratios with its interval and
+// level. "" where there is no service. Throws
 // InputError as SummarizeRequests does.
 std::string ServiceValidationTable(const std::vector<ValidationRuns>& runs);
 

@@ -5,12 +5,12 @@
 #include <cstddef>
 #include <numeric>
 
-
 namespace cosched {
 namespace {
 
 constexpr size_t kExactLimit = 50;
-constexpr double kPower = 0.84162123357291;       // Normal quantile of 0.8: found in 4 of 5.
+constexpr size_t kExactPairs = 10'000;       // Of two samples: beyond, U is as good as normal.
+constexpr double kPower = 0.84162123357291;  // Normal quantile of 0.8: found in 4 of 5.
 constexpr double kRankEfficiency = 3 / 3.14159265358979;  // Of signed ranks against Student's t.
 
 // Twice the midranks of a then b in the pooled sample, so that ties stay whole numbers.
@@ -121,12 +121,53 @@ std::vector<double> RankSumTails(size_t n, size_t m) {
   return below;
 }
 
+double NormalBelow(double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); }
+
+// P(U < k) of Mann-Whitney's U of n and m values without ties.
+class RankSumDistribution {
+ public:
+  RankSumDistribution(size_t n, size_t m)
+      : mean_(static_cast<double>(n * m) / 2),
+        deviation_(std::sqrt(static_cast<double>(n * m) * static_cast<double>(n + m + 1) / 12)) {
+    if (n * m <= kExactPairs) exact_ = RankSumTails(n, m);
+  }
+  double Below(size_t k) const {
+    if (!exact_.empty()) return exact_[k];
+    return NormalBelow((static_cast<double>(k) - 0.5 - mean_) / deviation_);
+  }
+
+ private:
+  double mean_, deviation_;
+  std::vector<double> exact_;  // By k; empty where there are too many pairs to count.
+};
+
+// How many of n values the median's interval leaves out at each end, and how often that misses it.
+struct Trim {
+  size_t values = 0;
+  double missed = 1;
+};
+
+// REQUIRES: n >= 2.
+Trim TrimFor(size_t n, double wanted) {
+  // P(k of n values lie below the median), from k = 0; in logarithms because 2^-n may underflow.
+  const auto count = static_cast<double>(n);
+  double log_tail = -count * std::log(2.0);
+  Trim trim{.values = 0, .missed = 2 * std::exp(log_tail)};
+  for (size_t next = 1; next < n / 2; ++next) {
+    log_tail += std::log((count - static_cast<double>(next) + 1) / static_cast<double>(next));
+    const double missed = trim.missed + 2 * std::exp(log_tail);
+    if (1 - missed < wanted) break;
+    trim = {.values = next, .missed = missed};
+  }
+  return trim;
+}
+
 // The inverse of the normal distribution, by bisection.
 double NormalQuantile(double share) {
   double low = -40, high = 40;
   for (int i = 0; i < 200; ++i) {
     const double middle = (low + high) / 2;
-    (0.5 * std::erfc(-middle / std::sqrt(2.0)) < share ? low : high) = middle;
+    (NormalBelow(middle) < share ? low : high) = middle;
   }
   return (low + high) / 2;
 }
@@ -154,17 +195,15 @@ Interval MedianInterval(std::vector<double> values, double wanted) {
   if (n == 0) return {};
   std::sort(values.begin(), values.end());
   if (n == 1) return {.low = values[0], .high = values[0], .level = 0, .range = true};
-  // P(fewer than k of n values lie below the median), times 2, is what the k-th from both ends miss.
-  double tail = std::exp2(-static_cast<double>(n));  // Of no value below.
-  double missed = tail;
-  size_t k = 0;
-  for (size_t next = 1; next < n / 2; ++next) {
-    tail *= static_cast<double>(n - next + 1) / static_cast<double>(next);
-    if (1 - 2 * (missed + tail) < wanted) break;
-    missed += tail;
-    k = next;
-  }
-  return {.low = values[k], .high = values[n - 1 - k], .level = 1 - 2 * missed, .range = k == 0};
+  const Trim trim = TrimFor(n, wanted);
+  return {.low = values[trim.values],
+          .high = values[n - 1 - trim.values],
+          .level = 1 - trim.missed,
+          .range = trim.values == 0};
+}
+
+double MedianLevel(int values, double wanted) {
+  return values < 2 ? 0 : 1 - TrimFor(static_cast<size_t>(values), wanted).missed;
 }
 
 SignedRank SignedRankTest(const std::vector<double>& differences) {
@@ -188,9 +227,8 @@ SignedRank SignedRankTest(const std::vector<double>& differences) {
   if (ranks.empty()) return result;
   const double total = static_cast<double>(positive + negative);
   result.effect = static_cast<double>(positive - negative) / total;
-  result.p = differences.size() <= kExactLimit
-                 ? ExactSigns(ranks, static_cast<int>(positive))
-                 : NormalSigns(ranks, static_cast<double>(positive));
+  result.p = differences.size() <= kExactLimit ? ExactSigns(ranks, static_cast<int>(positive))
+                                               : NormalSigns(ranks, static_cast<double>(positive));
   return result;
 }
 
@@ -218,15 +256,15 @@ RatioEstimate IndependentRatio(const std::vector<double>& a, const std::vector<d
     for (const double y : b) ratios.push_back(y / x);
   }
   std::sort(ratios.begin(), ratios.end());
-  result.ratio = std::exp((std::log(ratios[(ratios.size() - 1) / 2]) +
-                           std::log(ratios[ratios.size() / 2])) / 2);
-  const std::vector<double> below = RankSumTails(a.size(), b.size());
+  result.ratio = std::exp(
+      (std::log(ratios[(ratios.size() - 1) / 2]) + std::log(ratios[ratios.size() / 2])) / 2);
+  const RankSumDistribution u(a.size(), b.size());
   // The interval leaves out the k smallest and the k largest ratios; it misses where U <= k.
   size_t k = 0;
-  while (2 * (k + 1) < ratios.size() && 1 - 2 * below[k + 2] >= wanted) ++k;
+  while (2 * (k + 1) < ratios.size() && 1 - 2 * u.Below(k + 2) >= wanted) ++k;
   result.interval = {.low = ratios[k],
                      .high = ratios[ratios.size() - 1 - k],
-                     .level = std::max(0.0, 1 - 2 * below[k + 1]),
+                     .level = std::max(0.0, 1 - 2 * u.Below(k + 1)),
                      .range = k == 0};
   return result;
 }

@@ -19,13 +19,15 @@ double Quantile(std::vector<double> values, double share);
 struct Interval {
   double low = 0;
   double high = 0;
-  double level = 0;   // 0.75 for the range of three; 0 = no interval (fewer than two values).
+  double level = 0;    // 0.75 for the range of three; 0 = no interval (fewer than two values).
   bool range = false;  // From the smallest to the largest value: nothing wider can be had.
 };
 // Order statistics: the narrowest symmetric pair that covers the median with at least `wanted`, or
 // the range where n is too small for that (n = 3: 75 %, 4: 87.5 %, 5: 93.75 %, 6: 96.9 %). Exact by
 // the binomial distribution; ties make it cover more, never less.
 Interval MedianInterval(std::vector<double> values, double wanted = 0.95);
+// The level of the interval of so many values; 0 = no interval.
+double MedianLevel(int values, double wanted = 0.95);
 
 // Wilcoxon's signed-rank test of paired differences against 0, two-sided. Zeros are ranked with the
 // others and then dropped (Pratt 1959), ties have midranks; exact (all signs of these ranks) up to
@@ -44,8 +46,9 @@ double SmallestSignedRankP(int pairs);
 std::vector<double> HolmAdjusted(const std::vector<double>& p);
 
 // How b compares with a where nothing pairs them: the median of all ratios b_j / a_i
-// (Hodges-Lehmann of the logarithms) and its interval by inverting the Mann-Whitney test, exact for
-// distributions that differ by a factor only. REQUIRES: values above 0.
+// (Hodges-Lehmann of the logarithms) and its interval by inverting the Mann-Whitney test: exact for
+// distributions that differ by a factor only, up to 10,000 ratios; beyond, U is taken for normal.
+// REQUIRES: values above 0.
 struct RatioEstimate {
   double ratio = 1;
   Interval interval;

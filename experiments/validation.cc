@@ -11,6 +11,7 @@
 #include "engine/base/error.h"
 #include "experiments/csv.h"
 #include "experiments/decision_diff.h"
+#include "experiments/estimate.h"
 #include "experiments/metrics.h"
 #include "experiments/statistics.h"
 
@@ -101,15 +102,21 @@ std::map<Group, std::vector<const CellPair*>> Comparable(const std::vector<CellP
   return groups;
 }
 
-Estimate MeanError(const std::vector<const CellPair*>& pairs, const Metric& metric, bool absolute) {
-  return OverTrials(static_cast<int>(pairs.size()), [&](const std::vector<int>& drawn) {
-    double sum = 0;
-    for (const int trial : drawn) {
-      const double error = pairs[static_cast<size_t>(trial)]->Error(metric);
-      sum += absolute ? std::abs(error) : error;
-    }
-    return sum / static_cast<double>(drawn.size());
-  });
+// Each trace gives one number: the mean of its cells' absolute errors.
+Estimate AbsoluteError(const std::vector<const CellPair*>& pairs, const Metric& metric) {
+  std::map<std::pair<int, int>, std::vector<double>> by_trace;  // By run and trial.
+  for (const CellPair* pair : pairs)
+    by_trace[{pair->run, pair->key.trial}].push_back(std::abs(pair->Error(metric)));
+  std::vector<double> means;
+  for (const auto& [trace, errors] : by_trace) means.push_back(Mean(errors));
+  return MedianEstimate(means);
+}
+
+// pairs: of one policy, so that each is of a trace of its own.
+Estimate SignedError(const std::vector<const CellPair*>& pairs, const Metric& metric) {
+  std::vector<double> errors;
+  for (const CellPair* pair : pairs) errors.push_back(pair->Error(metric));
+  return MedianEstimate(errors);
 }
 
 // The costs of all groups in the trials that have all of them.
@@ -170,26 +177,30 @@ CellOutcome ReadOutcome(const std::filesystem::path& run, const CellKey& key) {
   return result;
 }
 
+void SumUp(Validation* validation) {
+  std::vector<CellPair> pairs = std::move(validation->pairs);
+  *validation = {};
+  const auto groups = Comparable(pairs);
+  std::vector<const CellPair*> all;
+  for (const auto& [group, of_group] : groups) {
+    PolicyErrors errors{group.first, group.second, static_cast<int>(of_group.size()), 0, {}};
+    for (size_t i = 0; i < kMetrics.size(); ++i)
+      errors.error[i] = SignedError(of_group, kMetrics[i]);
+    for (const CellPair* pair : of_group) errors.alike += pair->decided_alike;
+    validation->policies.push_back(std::move(errors));
+    all.insert(all.end(), of_group.begin(), of_group.end());
+  }
+  for (size_t i = 0; i < kMetrics.size(); ++i)
+    validation->absolute_error[i] = AbsoluteError(all, kMetrics[i]);
+  validation->by_makespan = Rank(CostsOf(groups, &Outcome::makespan_s));
+  validation->by_turnaround = Rank(CostsOf(groups, &Outcome::turnaround_s));
+  validation->pairs = std::move(pairs);
+}
+
 Validation Validate(const std::vector<ValidationRuns>& runs) {
   Validation validation;
   validation.pairs = ReadPairs(runs);
-  const auto groups = Comparable(validation.pairs);
-  std::vector<const CellPair*> all;
-  for (const auto& [group, pairs] : groups) {
-    PolicyErrors errors{group.first, group.second, static_cast<int>(pairs.size()), 0, {}};
-    for (size_t i = 0; i < kMetrics.size(); ++i)
-      errors.error[i] = MeanError(pairs, kMetrics[i], false);
-    for (const CellPair* pair : pairs) errors.alike += pair->decided_alike;
-    validation.policies.push_back(std::move(errors));
-    all.insert(all.end(), pairs.begin(), pairs.end());
-  }
-  if (all.empty()) return validation;
-  for (size_t i = 0; i < kMetrics.size(); ++i)
-    validation.absolute_error[i] = MeanError(all, kMetrics[i], true);
-  const Costs by_makespan = CostsOf(groups, &Outcome::makespan_s);
-  validation.ranked_trials = static_cast<int>(by_makespan.measured.size());
-  validation.by_makespan = Rank(by_makespan);
-  validation.by_turnaround = Rank(CostsOf(groups, &Outcome::turnaround_s));
+  SumUp(&validation);
   return validation;
 }
 

@@ -63,17 +63,17 @@ struct PolicyErrors {
   Elasticity elasticity = Elasticity::kMalleable;
   int trials = 0;
   int alike = 0;                                // In which all decisions were.
-  std::array<Estimate, kMetrics.size()> error;  // Mean over trials, signed.
+  std::array<Estimate, kMetrics.size()> error;  // Of one trace, signed.
 };
 
 struct Validation {
   std::vector<CellPair> pairs;
   std::vector<PolicyErrors> policies;
-  std::array<Estimate, kMetrics.size()> absolute_error;  // Mean over all cells.
+  std::array<Estimate, kMetrics.size()> absolute_error;  // Of one trace: the mean
+                                                         // over its cells.
   // By makespan and by mean turnaround, over the trials that have all policies; empty if there is
   // none, or only one policy.
   std::optional<RankingAgreement> by_makespan, by_turnaround;
-  int ranked_trials = 0;
 };
 
 // The outcome of a whole cell. Throws InputError as Summarize does.
@@ -85,6 +85,9 @@ struct ValidationRuns {
 // Cells that only one of the two runs has are left out. Throws InputError if they have none in
 // common.
 Validation Validate(const std::vector<ValidationRuns>& runs);
+
+// All of `validation` but its pairs, from these. Validate does it.
+void SumUp(Validation* validation);
 
 std::string ValidationTable(const Validation& validation);
 // For plots/validate.py.

@@ -2,48 +2,63 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "experiments/estimate.h"
+#include "experiments/statistics.h"
 #include "experiments/validation.h"
 
 namespace cosched {
 namespace {
 
-std::string PercentText(const Estimate& estimate, bool sign) {
-  return sign ? fmt::format("{:+.1f} [{:+.1f} {:+.1f}]", estimate.value * 100, estimate.low * 100,
-                            estimate.high * 100)
-              : fmt::format("{:.1f} [{:.1f} {:.1f}]", estimate.value * 100, estimate.low * 100,
-                            estimate.high * 100);
-}
-
 std::string ErrorTable(const Validation& validation) {
   std::string text = fmt::format("{:<28}", "error in %, simulated : measured");
   for (const Metric& metric : kMetrics) text += fmt::format(" {:<20}", metric.title);
-  text += "  alike\n";
+  text += "  alike  level\n";
   for (const PolicyErrors& policy : validation.policies) {
     text += fmt::format("{:<32}", fmt::format("{} {}", policy.policy, ToString(policy.elasticity)));
     for (const Estimate& error : policy.error)
       text += fmt::format(" {:<20}", PercentText(error, true));
-    text += fmt::format(" {:>3}/{}\n", policy.alike, policy.trials);
+    text +=
+        fmt::format(" {:>3}/{:<3} {:>5}\n", policy.alike, policy.trials, LevelText(policy.trials));
   }
-  text += fmt::format("{:<32}", "mean absolute error, all cells");
+  text += fmt::format("{:<32}", "mean absolute error of a trace");
   for (const Estimate& error : validation.absolute_error)
     text += fmt::format(" {:<20}", PercentText(error, false));
-  return text + "\n";
+  const int traces = validation.absolute_error.front().samples;
+  return text + fmt::format(" {:>7} {:>5}\n", "", LevelText(traces));
+}
+
+// What the traces can say of each pair of policies.
+std::string PairsText(const RankingAgreement& ranking) {
+  if (!Decides(ranking.tau)) {
+    return fmt::format("the hardware can tell no two policies apart: that takes {} traces",
+                       kTrialsThatDecide);
+  }
+  const double level = MedianLevel(ranking.tau.samples);
+  return fmt::format(
+      "the hardware tells {} of {} pairs of policies apart (each at {}; about {:.1f} of {} equal "
+      "pairs would be by chance), and the simulator orders {} of these alike",
+      ranking.told_apart, ranking.pairs, LevelText(ranking.tau.samples),
+      (1 - level) * ranking.pairs, ranking.pairs, ranking.ordered_alike);
 }
 
 std::string RankingText(const char* metric, const RankingAgreement& ranking) {
-  const auto interval = [](const Estimate& e) {
-    return fmt::format("{:.2f} [{:.2f} {:.2f}]", e.value, e.low, e.high);
-  };
-  return fmt::format(
-      "by {}: Kendall's tau {}; the winner agrees in {} % of trials; trusting the simulator costs "
-      "{} %\n  the hardware against itself on other trials: tau {}; it tells {} of {} pairs of "
-      "policies apart, and the simulator orders {} of these alike\n",
-      metric, interval(ranking.tau), PercentText(ranking.winner, false),
-      PercentText(ranking.regret, false), interval(ranking.measured_tau), ranking.told_apart,
-      ranking.pairs, ranking.ordered_alike);
+  const int traces = ranking.tau.samples;
+  std::string text = fmt::format(
+      "by {}, in one trace: Kendall's tau {}, level {}; the winner agrees in {} of {}; trusting "
+      "the "
+      "simulator costs {} %, mean {:.1f} %\n  means over all traces: tau {:.2f}",
+      metric, NumberText(ranking.tau), LevelText(traces), ranking.winner_agrees, traces,
+      PercentText(ranking.regret, false), ranking.mean_regret * 100, ranking.tau_of_means);
+  if (ranking.measured_tau) {
+    text +=
+        fmt::format("; the hardware against itself, half of the traces against the others: {:.2f}",
+                    *ranking.measured_tau);
+  }
+  return text + "\n  " + PairsText(ranking) + "\n";
 }
 
 void AddLine(const std::string& line, std::string* text) { *text += "  * " + line + "\n"; }
@@ -86,10 +101,18 @@ std::string Notes(const Validation& validation) {
   }
   for (const auto& [mark, cells] : marks)
     AddLine(fmt::format("MARKED: {} ({} of {} cells)", mark, cells, all), &text);
-  if (validation.ranked_trials > 0 && validation.ranked_trials < 5)
-    AddLine(fmt::format("FEW TRIALS: {}; the intervals over trials mean little below 5",
-                        validation.ranked_trials),
+  // Of the rows above; each has an interval of its own.
+  int fewest = validation.absolute_error.front().samples;
+  for (const PolicyErrors& policy : validation.policies) fewest = std::min(fewest, policy.trials);
+  if (fewest > 0 && fewest < kTrialsThatDecide) {
+    AddLine(fewest == 1
+                ? fmt::format("FEW TRACES: 1 has no interval; {} have one of 95 % or more",
+                              kTrialsThatDecide)
+                : fmt::format("FEW TRACES: the range of {} holds the true median with {}, not with "
+                              "95 %; that takes {}",
+                              fewest, LevelText(fewest), kTrialsThatDecide),
             &text);
+  }
   return text;
 }
 
@@ -100,25 +123,34 @@ nlohmann::json Json(const Outcome& outcome) {
 }
 
 nlohmann::json Json(const Estimate& estimate) {
-  return {{"value", estimate.value}, {"low", estimate.low}, {"high", estimate.high}};
+  return {{"value", estimate.value},
+          {"low", estimate.low},
+          {"high", estimate.high},
+          {"level", MedianLevel(estimate.samples)},
+          {"trials", estimate.samples}};
 }
 
 nlohmann::json Json(const std::optional<RankingAgreement>& ranking) {
   if (!ranking) return nullptr;
-  return {{"tau", Json(ranking->tau)},
-          {"winner", Json(ranking->winner)},
-          {"regret", Json(ranking->regret)},
-          {"measured_tau", Json(ranking->measured_tau)},
-          {"pairs", ranking->pairs},
-          {"told_apart", ranking->told_apart},
-          {"ordered_alike", ranking->ordered_alike}};
+  return {
+      {"tau", Json(ranking->tau)},
+      {"tau_of_means", ranking->tau_of_means},
+      {"winner_agrees", ranking->winner_agrees},
+      {"regret", Json(ranking->regret)},
+      {"mean_regret", ranking->mean_regret},
+      {"measured_tau", ranking->measured_tau ? nlohmann::json(*ranking->measured_tau) : nullptr},
+      {"pairs", ranking->pairs},
+      {"told_apart", ranking->told_apart},
+      {"ordered_alike", ranking->ordered_alike}};
 }
 
 }  // namespace
 
 std::string ValidationTable(const Validation& validation) {
-  std::string text = fmt::format("{} cells, measured and simulated; 95 % bootstrap intervals\n\n",
-                                 validation.pairs.size());
+  std::string text = fmt::format(
+      "{} cells, measured and simulated; a trace gives one number: median over traces [interval], "
+      "which holds the true median with its level\n\n",
+      validation.pairs.size());
   text += ErrorTable(validation) + "\n";
   if (validation.by_makespan) text += RankingText("makespan", *validation.by_makespan);
   if (validation.by_turnaround) text += RankingText("mean turnaround", *validation.by_turnaround);

@@ -29,7 +29,7 @@ def draw(validation):
     figure, axes = plt.subplots(1, 2, figsize=(8.4, 4.6 + 0.25 * legend_rows))
     for panel, (metric, ranking, label) in zip(axes, PANELS):
         draw_panel(panel, cells, policies, metric, label)
-        panel.set_title(title(validation, metric, ranking))
+        panel.set_title(title(validation, metric, ranking), fontsize=9)
     classes = [name for name in MARKERS if any(cell["elasticity"] == name for cell in cells)]
     handles = [Line2D([], [], marker="o", ls="", color=policy_color(name, policies), label=name) for name in policies]
     if len(classes) > 1:
@@ -54,9 +54,16 @@ def draw_panel(panel, cells, policies, metric, label):
 
 
 def title(validation, metric, ranking):
-    text = f"mean absolute error {validation['absolute_error'][metric]['value'] * 100:.1f} %"
+    error = validation["absolute_error"][metric]
+    text = f"mean absolute error of a trace {interval(error, 100, '.1f')} %"
     found = validation[ranking]
-    return text if found is None else f"{text}, Kendall's $\\tau$ {found['tau']['value']:.2f}"
+    text += "" if found is None else f"\nKendall's $\\tau$ {interval(found['tau'], 1, '.2f')}"
+    return text + f"\nmedian over {error['trials']} traces" + (f" [level {error['level']:.0%}]" if error["level"] else "")
+
+
+def interval(estimate, factor, style):
+    value, low, high = (format(factor * estimate[key], style) for key in ("value", "low", "high"))
+    return f"{value} [{low} {high}]" if estimate["level"] else value
 
 
 def main():

@@ -15,7 +15,7 @@
 
 namespace cosched {
 
-// A median and the interval that holds the true one with 95 %.
+// A median between two of its samples; their number tells the level (MedianLevel, statistics.h).
 struct Estimate {
   double value = 0;
   double low = 0;

@@ -183,8 +183,9 @@ void AddCalibrateCommand(CLI::App& app, int* exit_code) {
           ->excludes(published);
   for (CLI::Option* option :
        {command->add_option("--minutes", arguments->minutes, "No run begins after so many minutes"),
-        command->add_option("--interval", arguments->interval,
-                            "Measure each until half its 95 % interval is at most this share"),
+        command->add_option(
+            "--interval", arguments->interval,
+            "Measure each until half of an interval of at least 95 % is at most this share"),
         command->add_option("--seed", arguments->seed, "Of the order of measurements")}) {
     option->capture_default_str()->excludes(published);
   }

@@ -159,6 +159,18 @@ void PrintWhere(const ValidationRuns& runs) {
       runs.measured.string(), runs.simulated.string(), seed);
 }
 
+// Then the intervals say nothing of other traces.
+void PrintRepeated(const ValidationRuns& runs) {
+  const nlohmann::json traces = Traces(runs.measured);
+  const bool repeated =
+      traces.size() > 1 && std::all_of(traces.begin(), traces.end(),
+                                       [&](const auto& trace) { return trace == traces.front(); });
+  if (repeated)
+    fmt::print(
+        "  every trial replays the same jobs: the intervals are about this machine, not about "
+        "other traces\n");
+}
+
 // The cell in which the worlds part after the fewest decisions.
 void PrintFirstDifference(const Validation& validation, const std::vector<ValidationRuns>& runs) {
   const CellPair* first = nullptr;
@@ -188,12 +200,14 @@ bool CheckTau(const char* metric, const std::optional<RankingAgreement>& ranking
     fmt::print("gate: tau by {}: there is no ranking\n", metric);
     return false;
   }
-  if (ranking->tau.value >= min_tau) {
-    fmt::print("gate: tau by {} {:.2f} >= {:g}: holds\n", metric, ranking->tau.value, min_tau);
+  if (ranking->tau_of_means >= min_tau) {
+    fmt::print("gate: tau of the means by {} {:.2f} >= {:g}: holds\n", metric,
+               ranking->tau_of_means, min_tau);
     return true;
   }
   const bool excused = ranking->MeasuredCannotTell(min_tau);
-  fmt::print("gate: tau by {} {:.2f} < {:g}: {}\n", metric, ranking->tau.value, min_tau,
+  fmt::print("gate: tau of the means by {} {:.2f} < {:g}: {}\n", metric, ranking->tau_of_means,
+             min_tau,
              excused ? "but the hardware itself can't rank these policies that well (above)"
                      : "does not hold");
   return excused;
@@ -204,8 +218,8 @@ bool CheckGates(const Validation& validation, const Gates& gates) {
   for (const auto& [metric, most] : gates.max_error) {
     const Estimate& error = validation.absolute_error[metric];
     const bool holds = error.samples > 0 && error.value <= most;
-    fmt::print("gate: mean absolute error of {} {:.1f} % {} {:g} %: {}\n", kMetrics[metric].title,
-               error.value * 100, holds ? "<=" : ">", most * 100,
+    fmt::print("gate: mean absolute error of a trace, {}: median {:.1f} % {} {:g} %: {}\n",
+               kMetrics[metric].title, error.value * 100, holds ? "<=" : ">", most * 100,
                holds ? "holds" : "does not hold");
     hold = hold && holds;
   }
@@ -230,7 +244,10 @@ ValidationRun RunValidation(const ValidateArguments& arguments) {
     return {kInterrupted, {}};
   }
   const Validation validation = Validate(ran.runs);
-  for (const ValidationRuns& runs : ran.runs) PrintWhere(runs);
+  for (const ValidationRuns& runs : ran.runs) {
+    PrintWhere(runs);
+    PrintRepeated(runs);
+  }
   fmt::print("\n{}{}", ValidationTable(validation), ServiceValidationTable(ran.runs));
   PrintFirstDifference(validation, ran.runs);
   fmt::print("\n");
@@ -258,11 +275,12 @@ void AddValidateCommand(CLI::App& app, int* exit_code) {
   command->add_option("--seed", arguments->seed, "Seed of traces, order of cells and jobs");
   command
       ->add_option("--max-error", arguments->max_error,
-                   "Exit 1 if a mean absolute error is above SHARE (makespan, turnaround and "
-                   "throughput), or METRIC=SHARE")
+                   "Exit 1 if a trace's mean absolute error (median over traces) is above SHARE "
+                   "(makespan, turnaround and throughput), or METRIC=SHARE")
       ->allow_extra_args(false);
   command->add_option("--min-tau", arguments->min_tau,
-                      "Exit 1 if Kendall's tau is below, unless the hardware itself can't rank the "
+                      "Exit 1 if Kendall's tau of the policies' means is below, unless the "
+                      "hardware itself can't rank the "
                       "policies that well");
   command->add_option("--out", arguments->out, "Results go to DIR/<experiment>/<run>")
       ->capture_default_str();

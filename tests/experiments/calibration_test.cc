@@ -160,7 +160,24 @@ TEST(Calibration, OnlyWhatIsNotTightIsMeasuredAgain) {
   FormulaMachine machine(0);
   const auto result = Calibrate(kPrograms, 2, machine.Options());
   EXPECT_EQ(result->not_tight, 0);
-  EXPECT_EQ(result->runs, 3 * result->measurements);
+  EXPECT_EQ(result->runs, 6 * result->measurements) << "fewer have no interval of 95 %";
+}
+
+// One run is no interval, whatever it would be: not "±0.0 %".
+TEST(Calibration, OneRunIsToldWithoutAnInterval) {
+  FormulaMachine machine(0.5);
+  CalibrationOptions options = machine.Options();
+  options.seconds = 0;
+  const auto result = Calibrate(kPrograms, 2, options);
+  EXPECT_EQ(machine.told_.front().result.find("±"), std::string::npos)
+      << machine.told_.front().result;
+  const std::string table = ProfileTable(result->profile);
+  EXPECT_EQ(table.find("±"), std::string::npos) << table;
+  EXPECT_NE(table.find("(1 run: no interval)"), std::string::npos) << table;
+  machine.told_.clear();
+  options.seconds = 1e4;
+  const std::string more = ProfileTable(Calibrate(kPrograms, 2, options)->profile);
+  EXPECT_NE(more.find(" runs, level 9"), std::string::npos) << more;
 }
 
 TEST(Calibration, TheOrderIsRandomButGivenByTheSeed) {

@@ -69,9 +69,10 @@ TEST_F(ValidateCliTest, AWorldThatIsTheSimulatorsOwnHasNoErrorAndHoldsEveryGate)
   const Ended ended = Run({"validate", "s.toml", "--measured", run, "--no-plots", "--out", "second",
                            "--max-error", "0.01", "--max-error", "p95=0.01", "--min-tau", "0.8"});
   EXPECT_EQ(ended.exit_code, 0) << ended.out << ended.err;
-  ExpectHas(ended.out, {"15 cells, measured and simulated", "all decisions are alike in all cells",
-                        "Kendall's tau 1.00 [1.00 1.00]", "calibration draws no trace",
-                        "gate: mean absolute error of p95 turnaround 0.0 % <= 1 %: holds"});
+  ExpectHas(ended.out,
+            {"15 cells, measured and simulated", "all decisions are alike in all cells",
+             "Kendall's tau 1.00 [1.00 1.00], level 94 %", "calibration draws no trace",
+             "gate: mean absolute error of a trace, p95 turnaround: median 0.0 % <= 1 %: holds"});
   EXPECT_EQ(ended.out.find("does not hold"), std::string::npos) << ended.out;
   const auto json = nlohmann::json::parse(ReadText(folder_.path() / run / "validation.json"));
   EXPECT_EQ(json["cells"].size(), 15U);
@@ -137,9 +138,11 @@ TEST_F(ValidateCliTest, TheTwinOfASimulatedRunIsTheRun) {
   const std::string run = Simulated("p.json", "first");
   const Ended ended = Run({"replay", run, "--policy", "max-prop", "--recorded", "strict"});
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
-  ExpectHas(ended.out,
-            {"strict (malleable), 5 trials; max-prop in its place", "makespan",
-             "+0.0 [+0.0 +0.0]\n", "what the policy changes is the change over the twin"});
+  ExpectHas(
+      ended.out,
+      {"strict (malleable), max-prop in its place; 5 trials: median [interval], which holds the "
+       "true median with 94 %",
+       "makespan", "+0.0 [+0.0 +0.0]\n", "what the policy changes is the change over the twin"});
   EXPECT_TRUE(std::filesystem::exists(folder_.path() / "results" / "s-replay"));
 }
 
@@ -148,7 +151,7 @@ TEST_F(ValidateCliTest, ReplayTakesAPolicyFromOutside) {
   const Ended ended =
       Run({"replay", run, "--policy-library", COSCHED_LIBRARY_EXAMPLE, "--recorded", "strict"});
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
-  ExpectHas(ended.out, {"strict (malleable), 5 trials; largest-first in its place"});
+  ExpectHas(ended.out, {"strict (malleable), largest-first in its place; 5 trials"});
   const Ended without = Run({"replay", run});
   EXPECT_EQ(without.exit_code, 2);
   ExpectHas(without.err, {"--policy", "is required"});
@@ -209,7 +212,8 @@ TEST_F(ValidateCliTest, ReplayOfARunWithoutAProfileNeedsOne) {
   ExpectRefused({"replay", run, "--policy", "max-prop"}, {"--profile", "is required"});
   const Ended ended = Run({"replay", run, "--policy", "max-prop", "--profile", "p.json"});
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
-  ExpectHas(ended.out, {"strict (malleable), 1 trials", "the twin's error"});
+  ExpectHas(ended.out, {"strict (malleable), max-prop in its place; 1 trial: no interval",
+                        "the twin's error"});
 }
 
 }  // namespace

@@ -58,9 +58,9 @@ TEST_F(ValidationTest, ASimulatorThatIsRightHasNoError) {
   }
   ASSERT_TRUE(validation.by_makespan && validation.by_turnaround);
   EXPECT_EQ(validation.by_makespan->tau.value, 1);
-  EXPECT_EQ(validation.by_turnaround->winner.value, 1);
+  EXPECT_EQ(validation.by_turnaround->winner_agrees, 5);
   EXPECT_EQ(validation.by_turnaround->regret.value, 0);
-  EXPECT_EQ(validation.ranked_trials, 5);
+  EXPECT_EQ(validation.by_makespan->tau.samples, 5);
 }
 
 // All jobs arrive at once and take 10 % longer: so does everything, whatever the policy, and
@@ -127,14 +127,42 @@ TEST_F(ValidationTest, OnlyTrialsThatHaveAllPoliciesAreRanked) {
   std::filesystem::remove_all(simulated / "strict" / "malleable" / "3");
   const Validation validation = Validate({{measured, simulated}});
   EXPECT_EQ(validation.pairs.size(), 14U);
-  EXPECT_EQ(validation.ranked_trials, 4);
-  EXPECT_NE(ValidationTable(validation).find("FEW TRIALS: 4"), std::string::npos);
+  EXPECT_EQ(validation.by_makespan->tau.samples, 4);
+  const std::string table = ValidationTable(validation);
+  EXPECT_NE(table.find("FEW TRACES: the range of 4 holds the true median with 88 %"),
+            std::string::npos)
+      << table;
+  EXPECT_NE(table.find("can tell no two policies apart: that takes 6 traces"), std::string::npos)
+      << table;
+}
+
+// Two traces in which all policies are wrong alike, one by 10 %, one by 30 %: the interval reaches
+// from the one to the other however many policies there are.
+TEST_F(ValidationTest, ErrorsAreThoseOfWholeTraces) {
+  const auto run = RunIt("a", {"trials=2"});
+  Validation validation = Validate({{run, run}});
+  for (CellPair& pair : validation.pairs)
+    pair.simulated.outcome.makespan_s =
+        pair.measured.outcome.makespan_s * (pair.key.trial == 1 ? 1.1 : 1.3);
+  SumUp(&validation);
+  EXPECT_NEAR(validation.absolute_error[0].value, 0.2, 1e-9);
+  EXPECT_NEAR(validation.absolute_error[0].low, 0.1, 1e-9);
+  EXPECT_NEAR(validation.absolute_error[0].high, 0.3, 1e-9);
+  EXPECT_EQ(validation.absolute_error[0].samples, 2);
+  EXPECT_NE(ValidationTable(validation).find("20.0 [10.0 30.0]"), std::string::npos);
+}
+
+TEST_F(ValidationTest, OneTraceHasNoInterval) {
+  const auto run = RunIt("a", {"trials=1"});
+  const std::string table = ValidationTable(Validate({{run, run}}));
+  EXPECT_EQ(table.find("+0.0 ["), std::string::npos) << table;
+  EXPECT_NE(table.find("FEW TRACES: 1 has no interval"), std::string::npos) << table;
 }
 
 TEST_F(ValidationTest, SeveralExperimentsAreMoreTrials) {
   const auto a = RunIt("a"), b = RunIt("b", {"seed=9"});
   const Validation validation = Validate({{a, a}, {b, b}});
-  EXPECT_EQ(validation.ranked_trials, 10);
+  EXPECT_EQ(validation.by_makespan->tau.samples, 10);
   EXPECT_EQ(validation.policies.front().trials, 10);
 }
 
@@ -150,6 +178,7 @@ TEST_F(ValidationTest, TheJsonHasWhatThePlotDraws) {
   EXPECT_GT(json["cells"][0]["measured"]["makespan"].get<double>(), 0);
   EXPECT_EQ(json["absolute_error"]["turnaround"]["value"], 0);
   EXPECT_EQ(json["by_makespan"]["tau"]["value"], 1);
+  EXPECT_NEAR(json["by_makespan"]["tau"]["level"].get<double>(), 0.9375, 1e-12);
 }
 
 }  // namespace
