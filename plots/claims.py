@@ -1,17 +1,22 @@
 """Published claims against our records: estimates with intervals, and the one place where a verdict is made.
 
 expected/fig_X.json holds for each claim its published value and what our value must be (`holds_if`: from, to); fig_X.py
-measures ours. A claim holds if the whole 95 % interval lies within these limits, does not hold if all of it lies outside,
-and is not supported here if the interval crosses a limit, if this machine lacks the cores (`needs_cores`), or if the records
-do not show it (NotHere).
+measures ours. One trial gives one number; their median is told between two of them, which hold the true median with a level
+that follows from their number alone. A claim holds if the whole interval lies within these limits, does not hold if all of it
+lies outside, and is not supported here if the interval crosses a limit or its level is below 95 % (fewer than 6 trials), if
+this machine lacks the cores (`needs_cores`), or if the records do not show it (NotHere). With `"checks": "direction only"`
+the limits say nothing of the published size, and the verdict says so.
 """
+import itertools
 import json
+import math
 import textwrap
 from typing import NamedTuple
 
 import numpy as np
 
-RESAMPLES = 2000
+DECIDES = 0.95  # An interval of a lower level decides nothing.
+FEWEST = 6  # Trials whose range has that level.
 HOLDS, FAILS, NOT_HERE = "holds", "does not hold", "not supported here"
 WIDTH = 118
 
@@ -24,39 +29,82 @@ class Estimate(NamedTuple):
     value: float
     low: float
     high: float
+    level: float  # With which low and high hold the true value; 0 = no interval; 1 = counted, not estimated.
+    trials: int
+    is_range: bool = False  # low and high are the smallest and the largest trial.
+
+    def scaled(self, change):
+        """With change(x), which grows with x, made to every value."""
+        return self._replace(value=change(self.value), low=change(self.low), high=change(self.high))
 
 
-def bootstrap(trials, statistic):
-    """The statistic with its percentile bootstrap in two stages: trials are drawn, then the values within each drawn trial.
+def median(values):
+    """Of one number a trial, with the narrowest symmetric pair of them that holds the true median with 95 % or more.
 
-    trials: a dict a trial, name -> values (the steps of one phase, say); statistic(list of such dicts) gives a number. Steps
-    of one trial follow each other and are not quite independent, so with one trial the interval is too narrow. Seeded: equal
-    records give equal intervals.
+    Fewer than 6 have no such pair: then it is their range, whose level is less (3: 75 %). Binomial, whatever the distribution.
     """
-    if not trials:
+    values = sorted(map(float, values))
+    count = len(values)
+    if not values:
         raise NotHere("no trial has it")
-    trials = [{name: np.asarray(values) for name, values in trial.items()} for trial in trials]
-    random = np.random.default_rng(1)
-    draws = []
-    for _ in range(RESAMPLES):
-        chosen = [trials[i] for i in random.integers(len(trials), size=len(trials))]
-        draws.append(statistic([{name: values[random.integers(len(values), size=len(values))]
-                                 for name, values in trial.items()} for trial in chosen]))
-    low, high = np.quantile(draws, [0.025, 0.975])
-    return Estimate(float(statistic(trials)), float(low), float(high))
+    if count == 1:
+        return Estimate(values[0], values[0], values[0], 0.0, 1)
+    left_out, missed = 0, 2 * 0.5**count
+    for k in range(1, count // 2):
+        more = missed + 2 * math.comb(count, k) * 0.5**count
+        if 1 - more < DECIDES:
+            break
+        left_out, missed = k, more
+    return Estimate(float(np.median(values)), values[left_out], values[-1 - left_out], 1 - missed, count, left_out == 0)
+
+
+def independent_ratio(ours, theirs):
+    """ours / theirs where nothing pairs their values: the median of all ratios, and the interval that the Mann-Whitney test leaves."""
+    ratios = sorted(a / b for a, b in itertools.product(ours, theirs))
+    below = np.cumsum(rank_sums(len(ours), len(theirs)))  # P(U <= k), by k.
+    left_out = 0
+    while 2 * (left_out + 1) < len(ratios) and 1 - 2 * below[left_out + 1] >= DECIDES:
+        left_out += 1
+    level = max(0.0, 1 - 2 * float(below[left_out]))
+    value = math.exp(np.median(np.log(ratios)))
+    return Estimate(value, ratios[left_out], ratios[-1 - left_out], level, min(len(ours), len(theirs)), left_out == 0)
+
+
+def rank_sums(n, m):
+    """The distribution of Mann-Whitney's U of n and m values without ties, by U from 0 to n m."""
+    ways = {(0, 0): np.ones(1)}
+    for i, j in itertools.product(range(n + 1), range(m + 1)):
+        if i + j == 0:
+            continue
+        total = np.zeros(i * j + 1)
+        if j > 0:  # The largest is one of the m: those of the n lie below it.
+            total[i:i + len(ways[i, j - 1])] += ways[i, j - 1]
+        if i > 0:
+            total[:len(ways[i - 1, j])] += ways[i - 1, j]
+        ways[i, j] = total
+    return ways[n, m] / ways[n, m].sum()
+
+
+def level_text(estimate):
+    """What the interval is: "97 %", or "range of 3: 75 %"."""
+    if estimate.level == 0:
+        return "one trial: no interval"
+    text = f"{100 * estimate.level:.0f} %"
+    return f"range of {estimate.trials}: {text}" if estimate.is_range and estimate.level < DECIDES else text
 
 
 def evaluate(claim, measure, cores):
     """One row of the table, a dict."""
     row = {"name": claim["name"], "claim": claim["claim"], "published": claim["published"], "holds_if": claim["holds_if"],
-           "unit": claim.get("unit", ""), "ours": None, "low": None, "high": None}
+           "checks": claim.get("checks", ""), "unit": claim.get("unit", ""), "ours": None, "low": None, "high": None, "level": None,
+           "trials": None}
     try:
         if claim["name"] not in measure:
             raise NotHere("not measured by this figure's experiment")
         estimate = measure[claim["name"]]()
     except NotHere as reason:
         return {**row, "verdict": NOT_HERE, "reason": lacks_cores(claim, cores) or str(reason)}
-    row.update(ours=estimate.value, low=estimate.low, high=estimate.high)
+    row.update(ours=estimate.value, low=estimate.low, high=estimate.high, level=estimate.level, trials=estimate.trials)
     verdict, reason = judge(claim, estimate, cores)
     if verdict == FAILS and "because" in claim:
         reason += "; " + claim["because"]
@@ -74,6 +122,8 @@ def judge(claim, estimate, cores):
     lacking = lacks_cores(claim, cores)
     if lacking:
         return NOT_HERE, lacking
+    if estimate.level < DECIDES:
+        return NOT_HERE, undecided(estimate)
     low = claim["holds_if"].get("from", -np.inf)
     high = claim["holds_if"].get("to", np.inf)
     if low <= estimate.low and estimate.high <= high:
@@ -84,6 +134,12 @@ def judge(claim, estimate, cores):
         return FAILS, f"the whole interval lies above {high:g}"
     crossed = low if estimate.low < low else high
     return NOT_HERE, f"the interval crosses {crossed:g}: more trials or a quieter machine would decide"
+
+
+def undecided(estimate):
+    if estimate.level == 0:
+        return f"one trial has no interval; {FEWEST} are needed"
+    return f"the range of {estimate.trials} trials covers {100 * estimate.level:.0f} %; {FEWEST} are needed"
 
 
 def number(value):
@@ -99,15 +155,22 @@ def condition(limits):
 def ours_text(row):
     if row["ours"] is None:
         return "-"
-    return f"{number(row['ours'])} [{number(row['low'])} {number(row['high'])}]{row['unit']}"
+    if row["level"] in (0, 1):  # No interval, or none is needed.
+        return number(row["ours"]) + row["unit"]
+    return f"{number(row['ours'])} [{number(row['low'])} {number(row['high'])}]{row['unit']} {100 * row['level']:.0f} %"
+
+
+def verdict_text(row):
+    """A direction that holds is no size that agrees."""
+    return f"{row['verdict']} ({row['checks']})" if row["checks"] and row["verdict"] != NOT_HERE else row["verdict"]
 
 
 def table(title, rows, marked):
-    text = [title, "", f"{'claim':<58} {'published':>12}  {'ours [95 %]':<22} {'holds if':<14} verdict"]
+    text = [title, "", f"{'claim':<58} {'published':>12}  {'ours [interval] level':<28} {'holds if':<14} verdict"]
     for row in rows:
         first, *more = textwrap.wrap(row["claim"], 58)
         published = row["published"] if isinstance(row["published"], str) else number(row["published"]) + row["unit"]
-        text.append(f"{first:<58} {published:>12}  {ours_text(row):<22} {condition(row['holds_if']):<14} {row['verdict']}")
+        text.append(f"{first:<58} {published:>12}  {ours_text(row):<28} {condition(row['holds_if']):<14} {verdict_text(row)}")
         text += [f"  {line}" for line in more]
         if row["reason"]:
             text += textwrap.wrap(row["reason"], WIDTH, initial_indent="    -> ", subsequent_indent="       ")

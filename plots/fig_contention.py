@@ -22,30 +22,27 @@ def trials_of(sweep, jobs):
 
 def mean_times(trials):
     """Of a tenant, by threads: the median over trials of the mean over tenants."""
-    return {threads: np.median([np.mean(trial[threads]) for trial in trials]) for threads in trials[0]}
+    return {threads: np.median([mean_time(trial, threads) for trial in trials]) for threads in trials[0]}
 
 
-def best(trials):
-    times = mean_times(trials)
-    return min(times, key=times.get)
+def mean_time(trial, threads):
+    """Over the tenants of one trial."""
+    return np.mean(trial[threads])
+
+
+def best(trial):
+    return min(trial, key=lambda threads: mean_time(trial, threads))
 
 
 def best_falls(sweep):
-    """The best number of threads for one tenant / for the most tenants. All are drawn together: trial i of both is one trial."""
-    few, many = sweep.values(JOBS)[0], sweep.values(JOBS)[-1]
-    both = [{("few", k): v for k, v in a.items()} | {("many", k): v for k, v in b.items()}
-            for a, b in zip(trials_of(sweep, few), trials_of(sweep, many))]
-
-    def of(drawn, which):
-        return best([{key[1]: values for key, values in trial.items() if key[0] == which} for trial in drawn])
-
-    return claims.bootstrap(both, lambda drawn: of(drawn, "few") / of(drawn, "many"))
+    """The best number of threads for one tenant / for the most tenants, in trial i of both: trials were interleaved."""
+    few, many = (trials_of(sweep, jobs) for jobs in (sweep.values(JOBS)[0], sweep.values(JOBS)[-1]))
+    return claims.median(best(a) / best(b) for a, b in zip(few, many))
 
 
 def crowded_penalty(sweep):
     most = sweep.values(THREADS)[-1]
-    trials = trials_of(sweep, sweep.values(JOBS)[-1])
-    return claims.bootstrap(trials, lambda drawn: mean_times(drawn)[most] / mean_times(drawn)[1])
+    return claims.median(mean_time(trial, most) / mean_time(trial, 1) for trial in trials_of(sweep, sweep.values(JOBS)[-1]))
 
 
 def measure(sweep):

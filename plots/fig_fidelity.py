@@ -24,7 +24,8 @@ class Validation:
 
 
 def estimate(found, factor=1.0):
-    return claims.Estimate(*(factor * found[key] for key in ("value", "low", "high")))
+    level, trials = found["level"], found["trials"]
+    return claims.Estimate(found["value"], found["low"], found["high"], level, trials, level < claims.DECIDES).scaled(lambda value: factor * value)
 
 
 def measure(validation):
@@ -44,9 +45,9 @@ def measure(validation):
     def alike(by):
         def value():
             if found[by] is None or found[by]["told_apart"] == 0:
-                raise claims.NotHere("the hardware tells no two policies apart")
+                raise claims.NotHere("the hardware tells no two policies apart" + few(found[by]["tau"]))
             share = 100 * found[by]["ordered_alike"] / found[by]["told_apart"]
-            return claims.Estimate(share, share, share)
+            return claims.Estimate(share, share, share, 1.0, found[by]["tau"]["trials"])
 
         return value
 
@@ -62,16 +63,21 @@ def measure(validation):
     }
 
 
+def few(tau):
+    return f": {tau['trials']} traces, {claims.FEWEST} are needed" if tau["trials"] < claims.FEWEST else ""
+
+
 def notes(validation, _expected):
     lines = []
     for by, what in (("by_makespan", "makespan"), ("by_turnaround", "mean turnaround")):
         found = validation.found[by]
         if found is None:
             continue
-        itself = found["measured_tau"]
+        itself = "-" if found["measured_tau"] is None else f"{found['measured_tau']:.2f}"
         lines.append(f"by {what}: the hardware tells {found['told_apart']} of {found['pairs']} pairs of policies apart, "
                      f"{found['ordered_alike']} of them are simulated in the same order; "
-                     f"the hardware against itself: tau {itself['value']:.2f} [{itself['low']:.2f} {itself['high']:.2f}]")
+                     f"tau of the means over all traces {found['tau_of_means']:.2f}; "
+                     f"the hardware against itself, half of the traces against the others, {itself}")
     return lines
 
 

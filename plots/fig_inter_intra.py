@@ -23,8 +23,7 @@ def ratio(sweep, model):
     if threads is None:
         raise claims.NotHere("no number of threads from 2 to this machine's cores is in the grid")
     inter, intra = step_times(sweep, model, threads, 1), step_times(sweep, model, 1, threads)
-    trials = [{"inter": inter[trial], "intra": intra[trial]} for trial in sorted(inter.keys() & intra.keys())]
-    return claims.bootstrap(trials, lambda drawn: np.median([np.median(t["inter"]) / np.median(t["intra"]) for t in drawn]))
+    return claims.median(np.median(inter[trial]) / np.median(intra[trial]) for trial in sorted(inter.keys() & intra.keys()))
 
 
 def measure(sweep):

@@ -27,16 +27,22 @@ def means(trials):
     return {threads: np.median([np.mean(trial[threads]) for trial in trials]) for threads in trials[0]}
 
 
-def slowdown(trials):
-    times = means(trials)
+def slowdown(trial):
+    """Of one trial, as all below."""
+    times = means([trial])
     return times[MOST] / min(times.values())
 
 
-def excess(trials, cores):
-    times = means(trials)
+def excess(trial, cores):
+    times = means([trial])
     if cores not in times:
         raise claims.NotHere(f"{cores} threads are not in the sweep")
     return times[MOST] / times[cores]
+
+
+def best_threads(trial, cores):
+    times = means([trial])
+    return min(times, key=times.get) / cores
 
 
 def needed(sweep, cores, actuator):
@@ -48,23 +54,10 @@ def needed(sweep, cores, actuator):
     return trials
 
 
-def best_threads(sweep, cores, actuator):
-    def of(trials):
-        times = means(trials)
-        return min(times, key=times.get) / cores
-
-    return claims.bootstrap(needed(sweep, cores, actuator), of)
-
-
 def smaller(sweep, cores):
-    """Trial i of both is one trial: they were interleaved."""
-    both = [{**{("affinity", k): v for k, v in a.items()}, **{("quota", k): v for k, v in b.items()}}
-            for a, b in zip(needed(sweep, cores, "affinity"), needed(sweep, cores, "quota"))]
-
-    def of(drawn, which):
-        return slowdown([{key[1]: values for key, values in trial.items() if key[0] == which} for trial in drawn])
-
-    return claims.bootstrap(both, lambda drawn: of(drawn, "affinity") / of(drawn, "quota"))
+    """In trial i of both: trials were interleaved."""
+    pairs = zip(needed(sweep, cores, "affinity"), needed(sweep, cores, "quota"))
+    return claims.median(slowdown(affinity) / slowdown(quota) for affinity, quota in pairs)
 
 
 def measure(sweep):
@@ -72,10 +65,12 @@ def measure(sweep):
     for cores in (1, 2):
         measures[f"smaller_{cores}"] = lambda cores=cores: smaller(sweep, cores)
         for actuator in COLORS:
-            measures[f"best_{cores}_{actuator}"] = lambda c=cores, a=actuator: best_threads(sweep, c, a)
-            measures[f"excess_{cores}_{actuator}"] = lambda c=cores, a=actuator: claims.bootstrap(
-                needed(sweep, c, a), lambda drawn: excess(drawn, c))
-            measures[f"slowdown_{cores}_{actuator}"] = lambda c=cores, a=actuator: claims.bootstrap(needed(sweep, c, a), slowdown)
+            def of_trials(of, cores=cores, actuator=actuator):
+                return lambda: claims.median(of(trial) for trial in needed(sweep, cores, actuator))
+
+            measures[f"best_{cores}_{actuator}"] = of_trials(lambda trial, cores=cores: best_threads(trial, cores))
+            measures[f"excess_{cores}_{actuator}"] = of_trials(lambda trial, cores=cores: excess(trial, cores))
+            measures[f"slowdown_{cores}_{actuator}"] = of_trials(slowdown)
     return measures
 
 

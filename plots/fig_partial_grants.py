@@ -36,8 +36,8 @@ def dots(sweep, metric):
 
 
 def slope(sweep, metric):
-    trials = [{"dots": np.column_stack([t["share"], t["gain"]])} for t in dots(sweep, metric)]
-    return claims.bootstrap(trials, lambda drawn: np.polyfit(*np.concatenate([t["dots"] for t in drawn]).T, 1)[0])
+    """Of the least-squares line through the points of the sweep, one line a trial."""
+    return claims.median(np.polyfit(t["share"], t["gain"], 1)[0] for t in dots(sweep, metric))
 
 
 def at_share(sweep, share, metric):

@@ -41,9 +41,17 @@ def measure(sweep):
 
 
 def spread(run, policy, metric):
-    """Median and the range of 95 % of the seeds: what one more run, such as a published one, would show."""
+    """Median, least and largest of the seeds: of n, one more run such as a published one lies between with (n-1)/(n+1)."""
     values = list(gains(run, policy, metric).values())
-    return np.quantile(values, [0.5, 0.025, 0.975]) if values else None
+    return np.quantile(values, [0.5, 0, 1]) if values else None
+
+
+def seeds_of(sweep):
+    return max(cell.trial for point in sweep.points for cell in point.run.cells)
+
+
+def chance(seeds):
+    return round(100 * (seeds - 1) / (seeds + 1))
 
 
 def published(expected, policy, mix, column, over):
@@ -54,7 +62,9 @@ def published(expected, policy, mix, column, over):
 
 def notes(sweep, expected):
     """Which published cells lie outside of our range of seeds, widened by the noise of the published runs."""
-    lines = [f"Published cells (16 cores, one run each) within the range of 95 % of our seeds, widened by the noise between equal published runs (+-{NOISE:.1f} %):"]
+    seeds = seeds_of(sweep)
+    lines = [f"Published cells (16 cores, one run each) within the range of our {seeds} seeds, where {chance(seeds)} % of further seeds lie,",
+             f"widened by the noise between equal published runs (+-{NOISE:.1f} %):"]
     for metric, title, column, over in METRICS:
         for policy in POLICIES:
             outside, count = {}, 0
@@ -100,7 +110,8 @@ def draw(sweep, expected):
         axes.set_xlabel("jobs")
     handles, _ = grid[0][0].get_legend_handles_labels()
     style.legend_below(figure, handles, 2)
-    figure.suptitle("What malleability gains under the published policies   (bars: 95 % of the seeds)")
+    seeds = seeds_of(sweep)
+    figure.suptitle(f"What malleability gains under the published policies   (bars: range of {seeds} seeds; a further one: {chance(seeds)} %)")
     return figure
 
 

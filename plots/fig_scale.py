@@ -54,11 +54,6 @@ class Benchmarks:
         return list(dict.fromkeys(parts[1] for parts in self.rows if parts[0] == "whole_path"))
 
 
-def extremes(values):
-    """The median, and the least and largest repetition: with few of them no narrower interval is honest."""
-    return claims.Estimate(float(np.median(values)), min(values), max(values))
-
-
 def chosen(values, key, what):
     if not values.get(key):
         raise claims.NotHere(f"{what} was not measured")
@@ -67,10 +62,10 @@ def chosen(values, key, what):
 
 def measure(benchmarks):
     def whole(policy):
-        return lambda: extremes(chosen(benchmarks.series("whole_path", policy), 1_000_000, "a million jobs"))
+        return lambda: claims.median(chosen(benchmarks.series("whole_path", policy), 1_000_000, "a million jobs"))
 
     def memory(policy):
-        return lambda: extremes(chosen({0: benchmarks.peak(policy, 1_000_000)}, 0, "a million jobs"))
+        return lambda: claims.median(chosen({0: benchmarks.peak(policy, 1_000_000)}, 0, "a million jobs"))
 
     def ratio(in_flight):
         def value():
@@ -78,14 +73,14 @@ def measure(benchmarks):
             theirs = benchmarks.rates("sg_executions").get(in_flight)
             if not theirs:
                 raise claims.NotHere("SimGrid is not installed: apt-get install --no-install-recommends libsimgrid-dev, and build again")
-            return claims.Estimate(np.median(ours) / np.median(theirs), min(ours) / max(theirs), max(ours) / min(theirs))
+            return claims.independent_ratio(ours, theirs)
 
         return value
 
     def growth():
         events = benchmarks.series("event")
         small, large = chosen(events, 100, "100 in flight"), chosen(events, 100_000, "100,000 in flight")
-        return claims.Estimate(np.median(large) / np.median(small), min(large) / max(small), max(large) / min(small))
+        return claims.independent_ratio(large, small)
 
     return {
         "strict": whole("strict"),

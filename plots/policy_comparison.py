@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Medians of the main metrics with 95 % bootstrap intervals, a group a policy, rigid and malleable tenants side by side."""
+"""Medians of the main metrics with intervals whose level the legend tells, a group a policy, rigid and malleable tenants side by side."""
 import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+import claims
 import style
 from style import plt
 
@@ -16,14 +17,7 @@ METRICS = [  # column, title, factor, whether more is better
     ("oversubscription", "oversubscription [%]", 100, False),
     ("jain_index", "fairness (Jain's index)", 1, True),
 ]
-RESAMPLES = 2000
 FILLS = {"rigid": 0.30, "moldable": 0.60, "malleable": 1.0}  # Opacity of the bars.
-
-
-def interval(values):
-    """The percentile bootstrap of the median; seeded, so that a plot is the same every time."""
-    draws = np.random.default_rng(1).choice(values, (RESAMPLES, len(values)))
-    return np.quantile(np.median(draws, axis=1), [0.025, 0.975])
 
 
 def draw_bar(axes, x, width, values, color, elasticity):
@@ -31,8 +25,8 @@ def draw_bar(axes, x, width, values, color, elasticity):
     axes.bar(x, median, width * 0.92, color=color, alpha=FILLS[elasticity], edgecolor=color, linewidth=0)
     axes.bar(x, median, width * 0.92, color="none", edgecolor=color, linewidth=1.0)
     if len(values) > 1:
-        low, high = interval(values)
-        axes.plot([x, x], [low, high], color=style.INK, linewidth=1.4, solid_capstyle="butt", zorder=3)
+        interval = claims.median(values)
+        axes.plot([x, x], [interval.low, interval.high], color=style.INK, linewidth=1.4, solid_capstyle="butt", zorder=3)
     offsets = (np.arange(len(values)) - (len(values) - 1) / 2) * width * 0.5 / max(3, len(values))
     axes.plot(x + offsets, values, "o", color="white", markeredgecolor=style.INK, markeredgewidth=0.7, markersize=3, zorder=4)
 
@@ -61,9 +55,11 @@ def draw(run):
         axes.set_title(f"{title}  {'↑' if more else '↓'}", loc="left")
     trials = summary["trial"].nunique()
     handles = [Patch(facecolor="#555555", alpha=FILLS[e], edgecolor="#555555", label=f"{e} tenants") for e in run.elasticities]
-    handles += [Line2D([], [], marker="o", color="none", markerfacecolor="white", markeredgecolor=style.INK, markersize=4,
-                       label="one trial"),
-                Line2D([], [], color=style.INK, linewidth=1.4, label="95 % bootstrap interval of the median")]
+    handles.append(Line2D([], [], marker="o", color="none", markerfacecolor="white", markeredgecolor=style.INK, markersize=4,
+                          label="one trial"))
+    if trials > 1:
+        level = claims.level_text(claims.median(range(trials)))
+        handles.append(Line2D([], [], color=style.INK, linewidth=1.4, label=f"interval of the median, {level}"))
     style.legend_below(figure, handles, len(handles))
     figure.suptitle(f"{run.title}: median of {trials} trial{'s' if trials != 1 else ''}   (↑ more is better, ↓ less is better)")
     return figure

@@ -16,26 +16,26 @@ SMALLEST_PLOT = 10_000  # Bytes; an empty page is smaller.
 RUN = None  # Given on the command line.
 
 
-def estimate(value, spread=0.0):
-    return {"value": value, "low": value - spread, "high": value + spread}
+def estimate(value, spread=0.0, traces=6):
+    return {"value": value, "low": value - spread, "high": value + spread, "level": 1 - 2 * 0.5**traces, "trials": traces}
 
 
-def validation(error=0.03, tau=0.9):
-    ranking = {"tau": estimate(tau), "winner": estimate(1), "regret": estimate(0.01), "measured_tau": estimate(0.8),
-               "pairs": 10, "told_apart": 8, "ordered_alike": 7}
+def validation(error=0.03, tau=0.9, traces=6):
+    ranking = {"tau": estimate(tau, traces=traces), "tau_of_means": tau, "winner_agrees": traces, "regret": estimate(0.01, traces=traces),
+               "mean_regret": 0.02, "measured_tau": 0.8, "pairs": 10, "told_apart": 8, "ordered_alike": 7}
     values = {"makespan": 10, "turnaround": 3}
     return {"cells": [{"run": 0, "policy": "strict", "elasticity": "malleable", "trial": trial, "comparable": True,
                        "measured": values, "simulated": values} for trial in (1, 2)],
-            "absolute_error": {name: estimate(error, 0.01) for name in ("makespan", "throughput", "turnaround")},
+            "absolute_error": {name: estimate(error, 0.01, traces) for name in ("makespan", "throughput", "turnaround")},
             "by_makespan": ranking, "by_turnaround": ranking}
 
 
-def benchmark(seconds, event_100=2.0, event_100000=2.2, simgrid=True):
+def benchmark(seconds, event_100=2.0, event_100000=2.2, simgrid=True, repetitions=6):
     def row(name, time, unit, **more):
         return {"run_name": name, "run_type": "iteration", "real_time": time, "time_unit": unit, **more}
 
     rows = []
-    for shake in (1.0, 1.05):
+    for shake in (1.0, 1.01, 1.02, 1.03, 1.04, 1.05)[:repetitions]:
         for policy in ("strict", "equal-share"):
             for jobs in (20_000, 1_000_000):
                 rows.append(row(f"whole_path/{policy}/{jobs}/iterations:1/manual_time", seconds * shake * jobs / 1e6, "s", peak_MB=90))
@@ -84,6 +84,14 @@ class FidelityAndScale(unittest.TestCase):
         self.assertEqual(verdicts.pop("alike_turnaround"), "does not hold")
         self.assertEqual(set(verdicts.values()), {"holds"})
         self.assertIn("the hardware tells 8 of 10 pairs of policies apart, 7 of them", self.printed)
+
+    def test_three_traces_decide_nothing(self):
+        verdicts = self.validated(traces=3)
+        self.assertEqual(verdicts["makespan"], "not supported here")
+        self.assertIn("the range of 3 trials covers 75 %; 6 are needed", self.printed)
+
+    def test_three_repetitions_decide_nothing(self):
+        self.assertEqual(set(self.benchmarked(seconds=8, repetitions=3).values()), {"not supported here"})
 
     def test_a_bad_one_does_not(self):
         verdicts = self.validated(error=0.2, tau=0.1)
