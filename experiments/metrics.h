@@ -5,8 +5,9 @@
 //
 // Threads and cores. R(t) is the number of runnable compute threads that are not spinning (looking
 // for work); C(t) the number of distinct cores granted; r and c are the same of one tenant. A
-// sample's values hold until the job's next one, the last ones until its end; what the first sample
-// says holds from the job's start, so that a job counts from its first instant.
+// sample's values hold until the job's next one, the last ones until its end. But when any job
+// starts, what the next sample says holds at once, for it and for those that run: it counts from
+// its first instant, and a start is when cores change hands.
 //   * core_utilization ("used"): CPU time of compute threads, less what they spun, over machine
 //     cores x makespan. Waiting for work is no use of a core.
 //   * oversubscription: ∫ max(0, R − C) dt / ∫ C dt, the machine as a whole: one tenant's idle

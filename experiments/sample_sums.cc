@@ -17,6 +17,8 @@ struct SampleRow {
   int runnable = 0;
 };
 
+bool IsEarlier(const SampleRow& a, const SampleRow& b) { return a.time < b.time; }
+
 // Integrates R(t) and C(t), both constant between changes; cores are counted by how many jobs hold
 // each. A job is summed up when it changes, so that a sample costs the same however many there are.
 class Integrator {
@@ -95,35 +97,67 @@ class CounterColumns {
   size_t run_time_, spin_time_, wait_, switches_, migrations_, throttled_, pressure_;
 };
 
-// Each job's samples; before them one at its start with what the first says, after them one at its
-// end with nothing.
-std::vector<SampleRow> ReadSamples(const std::filesystem::path& cell,
-                                   const std::map<int64_t, JobSpan>& jobs, Counters* sum) {
+using SamplesByJob = std::map<int64_t, std::vector<SampleRow>>;  // In order of time.
+
+SamplesByJob ReadSamples(const std::filesystem::path& cell, const std::map<int64_t, JobSpan>& jobs,
+                         Counters* sum) {
   CsvReader reader(cell / "samples.csv");
   const size_t time = reader.Column("time"), job = reader.Column("job_id"),
                cores = reader.Column("granted_cores"), runnable = reader.Column("runnable_threads");
   const CounterColumns columns(reader);
-  std::vector<SampleRow> samples;
+  SamplesByJob samples;
   std::map<int64_t, Counters> counters;
   while (reader.Next()) {
     const int64_t id = reader.Integer(job);
     const auto span = jobs.find(id);
     // A sample taken while its job ended must not outlive it.
     if (span == jobs.end() || reader.Number(time) > span->second.finished) continue;
-    SampleRow row{reader.Number(time), id, reader.Cpus(cores).ToVector(),
-                  static_cast<int>(reader.Integer(runnable))};
-    const auto [of_job, is_first] = counters.try_emplace(id);
-    columns.Raise(reader, &of_job->second);
-    if (is_first && span->second.started && *span->second.started < row.time) {
-      samples.push_back({*span->second.started, id, row.cores, row.runnable});
-    }
-    samples.push_back(std::move(row));
+    samples[id].push_back({reader.Number(time), id, reader.Cpus(cores).ToVector(),
+                           static_cast<int>(reader.Integer(runnable))});
+    columns.Raise(reader, &counters[id]);
   }
   for (const auto& [id, of_job] : counters) CounterColumns::Add(of_job, sum);
-  for (const auto& [id, span] : jobs) samples.push_back({span.finished, id, {}, 0});
-  std::stable_sort(samples.begin(), samples.end(),
-                   [](const SampleRow& a, const SampleRow& b) { return a.time < b.time; });
+  for (auto& [id, rows] : samples) std::stable_sort(rows.begin(), rows.end(), IsEarlier);
   return samples;
+}
+
+// At every instant at which a job starts: what the next sample says of each job that has started
+// and not ended.
+std::vector<SampleRow> SamplesAtStarts(const SamplesByJob& samples,
+                                       const std::map<int64_t, JobSpan>& jobs) {
+  std::vector<std::pair<double, int64_t>> starts;
+  for (const auto& [id, span] : jobs) {
+    if (span.started) starts.emplace_back(*span.started, id);
+  }
+  std::sort(starts.begin(), starts.end());
+  std::vector<SampleRow> rows;
+  std::vector<int64_t> living;
+  for (const auto& [start, job] : starts) {
+    living.push_back(job);
+    std::erase_if(living, [&, now = start](int64_t id) { return jobs.at(id).finished <= now; });
+    for (const int64_t id : living) {
+      const auto of_job = samples.find(id);
+      if (of_job == samples.end()) continue;
+      const auto next =
+          std::lower_bound(of_job->second.begin(), of_job->second.end(), start,
+                           [](const SampleRow& row, double time) { return row.time < time; });
+      if (next == of_job->second.end() || next->time == start) continue;
+      rows.push_back(*next);
+      rows.back().time = start;
+    }
+  }
+  return rows;
+}
+
+// In order of time: the samples, what they say of the starts, and each job's end, with nothing.
+std::vector<SampleRow> Changes(SamplesByJob samples, const std::map<int64_t, JobSpan>& jobs) {
+  std::vector<SampleRow> changes = SamplesAtStarts(samples, jobs);
+  for (auto& [id, rows] : samples) {
+    for (SampleRow& row : rows) changes.push_back(std::move(row));
+  }
+  for (const auto& [id, span] : jobs) changes.push_back({span.finished, id, {}, 0});
+  std::stable_sort(changes.begin(), changes.end(), IsEarlier);
+  return changes;
 }
 
 }  // namespace
@@ -148,8 +182,8 @@ double SampleSums::WorstTenantOversubscription() const {
 SampleSums SumSamples(const std::filesystem::path& cell, const std::map<int64_t, JobSpan>& jobs) {
   SampleSums sums;
   Integrator integrator(&sums);
-  for (SampleRow& sample : ReadSamples(cell, jobs, &sums.counters)) {
-    integrator.Set(sample.time, sample.job, std::move(sample.cores), sample.runnable);
+  for (SampleRow& change : Changes(ReadSamples(cell, jobs, &sums.counters), jobs)) {
+    integrator.Set(change.time, change.job, std::move(change.cores), change.runnable);
   }
   return sums;
 }

@@ -1,4 +1,5 @@
 """The part of check_results.py that is about summary.csv of a run: it follows from the rows of the cells."""
+import bisect
 import csv
 import math
 from collections import Counter
@@ -9,19 +10,30 @@ def mean(values):
 
 
 def segments(cell):
-    """By job, in order of time: (begin, end, cores, runnable threads). A sample holds until the job's next one or its end, and
-    the first one from the job's start, too."""
-    found = {}
-    for job in cell.jobs:
-        end = job["finish_time"]
-        rows = sorted((row for row in cell.samples if row["job_id"] == job["job_id"] and row["time"] <= end),
-                      key=lambda row: row["time"])
-        times = [row["time"] for row in rows]
-        if rows and job["starting_time"] is not None:
-            times[0] = min(times[0], job["starting_time"])
-        found[job["job_id"]] = [(begin, until, row["granted_cores"], row["runnable_threads"])
-                                for row, begin, until in zip(rows, times, [*times[1:], end])]
-    return found
+    """By job, in order of time: (begin, end, cores, runnable threads). A sample holds until the job's next one or its end; but
+    from the start of any job on, what the next one says."""
+    starts = sorted({job["starting_time"] for job in cell.jobs if job["starting_time"] is not None})
+    by_job = {job["job_id"]: [] for job in cell.jobs}
+    for row in sorted(cell.samples, key=lambda row: row["time"]):
+        by_job[row["job_id"]].append(row)
+    return {job["job_id"]: list(segments_of(job, by_job[job["job_id"]], starts)) for job in cell.jobs}
+
+
+def segments_of(job, samples, starts):
+    end = job["finish_time"]
+    samples = [row for row in samples if row["time"] <= end]
+    if not samples:
+        return
+    times = [row["time"] for row in samples]
+    begin = times[0] if job["starting_time"] is None else min(job["starting_time"], times[0])
+    inner = starts[bisect.bisect_left(starts, begin):bisect.bisect_left(starts, end)]
+    instants = sorted({begin, *times, *inner, end})
+    for now, then in zip(instants, instants[1:]):
+        seen = bisect.bisect_right(times, now) - 1  # The latest sample, -1 if there is none.
+        start = bisect.bisect_right(starts, now) - 1
+        stale = seen < 0 or (start >= 0 and times[seen] < starts[start])
+        row = samples[seen + 1 if stale and seen + 1 < len(samples) else seen]
+        yield now, then, row["granted_cores"], row["runnable_threads"]
 
 
 def machine_load(found):

@@ -201,6 +201,35 @@ TEST_F(MetricsTest, AJobCountsFromItsFirstInstantNotFromItsFirstSample) {
   EXPECT_DOUBLE_EQ(summary.runqueue_wait_s_per_core_s.value(), 2 / 4.0);
 }
 
+// Job 1 has both cores, and is sampled so, until job 2 starts at 1.5 s and is given one of them:
+// the sample after that says so of both.
+TEST_F(MetricsTest, CoresThatChangeHandsWhenAJobStartsAreNoOversubscription) {
+  const CellKey key{"equal-share", Elasticity::kMalleable, 1};
+  CellRecords records(folder_.path(), key, {0, 1});
+  const auto sample = [&records](double time, int64_t job, const CpuSet& cores) {
+    TenantSample sample;
+    sample.job = {job};
+    sample.time = At(time);
+    sample.granted = cores;
+    sample.runnable_threads = cores.Count();
+    records.OnSample(sample);
+  };
+  records.OnSubmitted(At(0), {{1}, "resnet20", {1, 2, 2}, Elasticity::kMalleable, 0});
+  records.OnStarted(At(0), {1}, {0, 1}, {1, 2});
+  sample(1, 1, {0, 1});
+  records.OnSubmitted(At(1.5), {{2}, "resnet20", {1, 2, 2}, Elasticity::kMalleable, 0});
+  records.OnGrant(At(1.5), {1}, {0}, {1, 1});
+  records.OnStarted(At(1.5), {2}, {1}, {1, 1});
+  sample(2, 1, {0});
+  sample(2, 2, {1});
+  records.OnEnded(At(4), {1}, JobEnd::kFinished, "");
+  records.OnEnded(At(4), {2}, JobEnd::kFinished, "");
+  records.Finish("done", "");
+  const CellSummary summary = Summarize(folder_.path(), key);
+  EXPECT_EQ(summary.oversubscription, 0);
+  EXPECT_EQ(summary.worst_tenant_oversubscription, 0);
+}
+
 // Job 1 has two threads on two cores; job 2 too until 8 s, and then two on one core for 3 s.
 TEST_F(MetricsTest, EachTenantsThreadsAreComparedWithItsOwnGrant) {
   EXPECT_DOUBLE_EQ(Summarize(folder_.path(), kKey).worst_tenant_oversubscription.value(),
