@@ -144,10 +144,13 @@ ResizeDelays ReadResizes(const std::filesystem::path& cell) {
                intra_before = reader.Column("intra_before"),
                inter_after = reader.Column("inter_after"),
                intra_after = reader.Column("intra_after"), taken = reader.Column("taken_us");
+  const auto read = [&reader](size_t inter, size_t intra) {
+    return Split{static_cast<int>(reader.Integer(inter)), static_cast<int>(reader.Integer(intra))};
+  };
   ResizeDelays delays;
   while (reader.Next()) {
-    const int64_t before = reader.Integer(inter_before) * reader.Integer(intra_before);
-    const int64_t after = reader.Integer(inter_after) * reader.Integer(intra_after);
+    const int before = ThreadsOf(read(inter_before, intra_before));
+    const int after = ThreadsOf(read(inter_after, intra_after));
     if (before == after) continue;
     DelayQuantiles& of_kind = after == 0       ? delays.pause
                               : before == 0    ? delays.resume

@@ -65,7 +65,7 @@ struct JobTrack {
   int runnable_threads = 0;
   TimePoint slice_begin;
 
-  int Threads() const { return split.inter * split.intra; }
+  int Threads() const { return ThreadsOf(split); }
   // Batches are of one size, so the steps after the last sample are worth as many images each as
   // those before.
   int64_t Images() const {

@@ -55,7 +55,7 @@ int UsefulCores(const JobView& job) {
   if (moldable && !job.started) return request.max;
   const Split threads =
       moldable ? job.split : job.threads.value_or(DefaultSplit(request.preferred));
-  return std::clamp(threads.inter + threads.intra - 1, request.min, request.max);
+  return std::clamp(ThreadsOf(threads), request.min, request.max);
 }
 
 void Give(const JobView& job, int cores, Allocation* allocation) {

@@ -14,6 +14,13 @@ struct Split {
   friend auto operator<=>(const Split&, const Split&) = default;
 };
 
+// The compute threads of a split: its inter-op workers and the helpers that join their loops. The
+// worker that calls a loop works in it, so {1, k} are k threads and {2, 2} are 3; with none of one
+// kind nothing computes.
+constexpr int ThreadsOf(Split split) {
+  return split.inter <= 0 || split.intra <= 0 ? 0 : split.inter + split.intra - 1;
+}
+
 // The default split of k cores: measured best for CNNs (Libutti's thesis forces inter = 1 too).
 constexpr Split DefaultSplit(int cores) { return {1, cores > 0 ? cores : 1}; }
 

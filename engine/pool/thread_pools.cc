@@ -57,9 +57,6 @@ class ScratchBuffer {
   size_t size_ = 0;
 };
 
-// That compute with this split.
-int Threads(Split split) { return split.inter + std::max(0, split.intra - 1); }
-
 }  // namespace
 
 struct ThreadPools::Impl {
@@ -189,7 +186,7 @@ int64_t ThreadPools::Impl::Begin(const WantedThreads& threads, Split split, std:
              .start = now,
              .before = before,
              .after = split,
-             .change = Threads(split) - Threads(before),
+             .change = ThreadsOf(split) - ThreadsOf(before),
              .cores = threads.cores,
              .op = entry->first,
              .cause = cause};

@@ -139,8 +139,7 @@ void Session::Impl::Feed(const Feeds& feeds, const FetchPlan& plan) {
 // Whether a caller who looks for the end of a run takes no core from its threads (or from one only,
 // which it yields to).
 bool Session::Impl::LeavesCores() const {
-  const Split now = pools.Current();
-  const int threads = now.inter * now.intra;
+  const int threads = ThreadsOf(pools.Current());
   return threads <= 1 || threads < static_cast<int>(std::thread::hardware_concurrency());
 }
 

@@ -101,8 +101,6 @@ struct Phase {
   std::vector<double> seconds;
 };
 
-int Threads(Split split) { return split.inter + std::max(0, split.intra - 1); }
-
 std::string Place(const std::string& threads, const CpuSet& cores) {
   return fmt::format("{} on core{} {}", threads, cores.Count() == 1 ? "" : "s", cores.ToString());
 }
@@ -111,14 +109,14 @@ std::string Place(const std::string& threads, const CpuSet& cores) {
 std::string Place(Split split, const CpuSet& cores) {
   if (split == Split{0, 0}) return "paused";
   return Place(
-      fmt::format("{} ({}x{})", Plural(Threads(split), "thread"), split.inter, split.intra), cores);
+      fmt::format("{} ({}x{})", Plural(ThreadsOf(split), "thread"), split.inter, split.intra), cores);
 }
 
 // "2 threads (2x1 of 2x2 wanted) on cores 0-1": never more threads than cores.
 std::string Place(const ThreadPools& pools) {
   const Split split = pools.Current(), wanted = pools.Wanted().split;
   if (split == wanted || split == Split{0, 0}) return Place(split, pools.Cores());
-  return Place(fmt::format("{} ({}x{} of {}x{} wanted)", Plural(Threads(split), "thread"),
+  return Place(fmt::format("{} ({}x{} of {}x{} wanted)", Plural(ThreadsOf(split), "thread"),
                            split.inter, split.intra, wanted.inter, wanted.intra),
                pools.Cores());
 }
@@ -237,7 +235,7 @@ class InteractiveTenant {
     const int64_t longest = resized.time.count();
     longest_settle_ = std::max(longest_settle_.load(), longest);
     progress_.Announce(fmt::format("step {}: {} -> {}, by {}, settled in {} us{}", done_.load(),
-                                   Threads(resized.before), Place(resized.after, resized.cores),
+                                   ThreadsOf(resized.before), Place(resized.after, resized.cores),
                                    ToString(resized.cause), longest,
                                    resized.op.empty() ? "" : " (" + resized.op + ")"));
   }

@@ -192,7 +192,7 @@ class ChaosTenant {
   // As the engine would, unless it refuses: then it only says so.
   void Follow() {
     const bool refuses = Is("refuses") && grant_.sequence > 1;
-    const int threads = Malleable() ? grant_.cores.Count() : options_.threads.intra;
+    const int threads = Malleable() ? grant_.cores.Count() : ThreadsOf(options_.threads);
     if (refuses) misbehaved_ = true;
     if (!refuses && !(Is("greedy") && misbehaved_)) SetActive(threads);
     if (!refuses && Malleable() && !grant_.cores.Empty()) Bind(grant_.cores);
@@ -203,7 +203,7 @@ class ChaosTenant {
 
   // Thread i spins while i < active_.
   void StartThreads() {
-    const int count = std::max({2 * options_.capacity, options_.threads.intra, 2});
+    const int count = std::max({2 * options_.capacity, ThreadsOf(options_.threads), 2});
     for (int i = 0; i < count; ++i) {
       StartThread("a compute thread", [this, i] {
         pthread_setname_np(pthread_self(), ("intra/" + std::to_string(i)).c_str());

@@ -293,7 +293,7 @@ void ControlThread::TakeGrant(const GrantMessage& grant) {
   grant_resize_ = 0;
   // A pause is to take all cores away, which leaves the threads wanted afterwards as they are; and
   // these two clients are not told how many threads to have.
-  const bool shrinks = grant.threads.inter * grant.threads.intra < now.inter * now.intra;
+  const bool shrinks = ThreadsOf(grant.threads) < ThreadsOf(now);
   const bool keeps = grant.cores.Empty() || options_.client == Client::kOff ||
                      (options_.client == Client::kHalving && shrinks);
   const Split threads = keeps ? now : grant.threads;

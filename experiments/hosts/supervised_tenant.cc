@@ -224,7 +224,7 @@ void SupervisedTenant::Handle(const SettledMessage& settled, TimePoint now) {
 }
 
 void SupervisedTenant::Handle(const ResizedMessage& resized, TimePoint) {
-  const int threads = resized.after.inter + std::max(0, resized.after.intra - 1);
+  const int threads = ThreadsOf(resized.after);
   // A client that halves has more threads than cores for a while, and says so.
   const bool too_many = settings_.client == Client::kOn && threads > resized.cores.Count();
   if (!settings_.topology.Cpus().Contains(resized.cores) || too_many) {

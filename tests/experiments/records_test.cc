@@ -97,6 +97,18 @@ TEST_F(RecordsTest, RigidJobKeepsItsThreadsWhenItsCoresChange) {
   EXPECT_THAT(Read("grants.csv"), HasSubstr("\n0.001000,1,granted,0,0-1,2\n"));
 }
 
+// Two workers of which one has a helper, as the pools run them.
+TEST_F(RecordsTest, SplitOfTwoByTwoIsThreeThreads) {
+  records_.OnSubmitted(At(0), MakeJob(1, Elasticity::kRigid));
+  records_.OnStarted(At(0), {1}, {0, 1}, {2, 2});
+  records_.OnEnded(At(2), {1}, JobEnd::kFinished, "");
+  records_.Finish("done", "");
+  const std::filesystem::path cell = CellFolder(folder_.path(), kKey);
+  EXPECT_THAT(ReadText(cell / "grants.csv"), HasSubstr("\n0.000000,1,started,0-1,0-1,3\n"));
+  EXPECT_THAT(ReadText(cell / "jobs.csv"), HasSubstr(",0-1,3,0,finished,"));
+  EXPECT_THAT(ReadText(cell / "timeline.json"), HasSubstr("cores 0-1, 3 threads"));
+}
+
 TEST_F(RecordsTest, CoresAreOwnedUntilTheShrinkSettles) {
   records_.OnSubmitted(At(0), MakeJob(1));
   records_.OnStarted(At(1), {1}, {0, 1}, {1, 2});

@@ -19,8 +19,6 @@ double Interpolate(const std::map<double, double>& points, double x) {
 
 }  // namespace
 
-int ThreadsOf(Split split) { return split.inter + std::max(0, split.intra - 1); }
-
 SpeedModel::SpeedModel(const ProgramProfile& program) : law_(program.law) {
   for (const SpeedPoint& point : program.alone) {
     exact_[{point.cores, point.threads}] = point.step_s.value;

@@ -11,8 +11,8 @@
 //                        beyond the last measured ratio held there, which is extrapolation
 //
 // A split whose inter-op size was not measured runs like inter = 1 with as many threads, which is
-// extrapolation too. Threads of a split are inter + intra - 1, as the engine's pools run them
-// (engine/pool/thread_pools.h). Sources: Libutti et al. 2020 (inter x intra; oversubscription in
+// extrapolation too. Threads of a split are ThreadsOf, as the engine's pools run them
+// (engine/base/split.h). Sources: Libutti et al. 2020 (inter x intra; oversubscription in
 // thesis 2023); scaling laws in workloads/scaling_law.h.
 
 #include <map>
@@ -23,8 +23,6 @@
 #include "workloads/profile.h"
 
 namespace cosched {
-
-int ThreadsOf(Split split);
 
 class SpeedModel {
  public:

@@ -51,6 +51,7 @@ TEST(ThreadPoolsTest, MalleableThreadsNeverExceedTheCores) {
       pools.Resize(CpuSet::Range(0, cores - 1), split);
       ASSERT_TRUE(pools.WaitSettled(kForever));
       EXPECT_LE(pools.ActiveThreads(), cores);
+      EXPECT_EQ(pools.ActiveThreads(), ThreadsOf(pools.Current()));
       EXPECT_EQ(pools.inter().Active(), pools.Current().inter);
       EXPECT_EQ(pools.intra().Active(), std::max(0, pools.Current().intra - 1));
       EXPECT_EQ(pools.Current() == (Split{0, 0}), cores == 0 || split == (Split{0, 0}));
@@ -70,6 +71,7 @@ TEST(ThreadPoolsTest, RigidThreadsFollowTheSplitWhateverTheCores) {
   ASSERT_TRUE(pools.WaitSettled(kForever));
   EXPECT_EQ(pools.Current(), (Split{2, 4}));
   EXPECT_EQ(pools.ActiveThreads(), 5);
+  EXPECT_EQ(ThreadsOf({2, 4}), 5);
   pools.Resize({}, {2, 4});
   ASSERT_TRUE(pools.WaitSettled(kForever));
   EXPECT_EQ(pools.ActiveThreads(), 0);
