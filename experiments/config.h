@@ -40,7 +40,8 @@ struct WorkloadConfig {
   // cores) and inter-op.
   std::optional<int> threads;
   int inter = 1;
-  // Key split: "policy" (default), or "auto" for spec.auto_split.
+  // Key split: "policy" (default), or "auto" for spec.auto_split. Key spin_us: spec.spin; the
+  // simulator has no threads that could spin.
   int priority = 0;
   double weight = 1.0;
 };

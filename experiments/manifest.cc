@@ -60,6 +60,7 @@ Json WorkloadJson(const WorkloadConfig& workload) {
                {"priority", workload.priority},
                {"weight", workload.weight}};
   if (spec.precision != Precision::kFloat) json["precision"] = ToString(spec.precision);
+  if (spec.spin != kSpin) json["spin_us"] = spec.spin / std::chrono::microseconds(1);
   if (!spec.serves) return json;
   // In a service's own terms, as the experiment file has them.
   json["mode"] = "serve";

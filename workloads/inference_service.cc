@@ -145,7 +145,7 @@ struct InferenceService::Impl {
         options(settings.session),
         pools({settings.session.inter_op_parallelism_threads,
                settings.session.intra_op_parallelism_threads},
-              settings.session.binding, settings.session.topology) {
+              settings.session.binding, settings.session.topology, settings.session.waiting) {
     options.pools = &pools;
     pools.OnWorkersAdded([this] { Follow(); });
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 
 #include "engine/pool/function_ref.h"
@@ -56,15 +57,13 @@ class Loop {
     if (attached_.fetch_sub(1, std::memory_order_acq_rel) == (kCallerSleeps | 1)) FutexWake(word);
   }
 
-  // By the caller, once unlisted.
-  void WaitForWorkers() {
+  // By the caller, once unlisted; with its meter if it is a compute thread.
+  void WaitForWorkers(std::chrono::nanoseconds spin, WorkMeter* meter) {
     const auto alone = [this] { return attached_.load(std::memory_order_acquire) == 0; };
-    if (alone() || SpinUntil(alone)) return;
-    uint32_t seen = attached_.fetch_or(kCallerSleeps, std::memory_order_acquire) | kCallerSleeps;
-    while (seen != kCallerSleeps) {
-      FutexWait(&attached_, seen);
-      seen = attached_.load(std::memory_order_acquire);
-    }
+    if (alone()) return;
+    if (meter != nullptr) meter->SetWork(false);
+    if (!SpinUntil(spin, meter, alone)) SleepUntilAlone();
+    if (meter != nullptr) meter->SetWork(true);
   }
 
   Loop* previous = nullptr;
@@ -72,6 +71,14 @@ class Loop {
 
  private:
   static constexpr uint32_t kCallerSleeps = 1u << 31;
+
+  void SleepUntilAlone() {
+    uint32_t seen = attached_.fetch_or(kCallerSleeps, std::memory_order_acquire) | kCallerSleeps;
+    while (seen != kCallerSleeps) {
+      FutexWait(&attached_, seen);
+      seen = attached_.load(std::memory_order_acquire);
+    }
+  }
 
   const int tasks_;
   const FunctionRef<void(int)> body_;

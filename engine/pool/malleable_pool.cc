@@ -45,6 +45,8 @@ struct alignas(kCacheLine) Worker {
   bool draining = false;  // Only its own thread reads and writes it.
   std::atomic<const std::string*> activity{nullptr};
   BinaryEvent event;
+  WorkMeter meter;
+  WorkRecord record;  // Where the pool was given none for it.
   std::thread thread;
 };
 
@@ -95,10 +97,10 @@ struct MalleablePool::Impl {
   void Serve(Worker* worker, MutexLock* lock);
   void RunClosure(MutexLock* lock);
   bool RunLoop(Worker* worker, Loop* loop, MutexLock* lock);
-  bool Look(const Worker& worker, uint32_t seen, MutexLock* lock);
-  bool Lend(const Worker& worker, MutexLock* lock);
+  bool Look(Worker* worker, uint32_t seen, MutexLock* lock);
+  bool Lend(Worker* worker, MutexLock* lock);
   template <typename Predicate>
-  bool HostGuest(Predicate leave);
+  bool HostGuest(Worker* guest, Predicate leave);
   void InviteGuests(int tasks);
 
   Wakeups BeginResize(int workers, const std::vector<int>& cpus);
@@ -152,6 +154,9 @@ MalleablePool::Impl::Impl(Options pool_options)
     BinaryEvent started;
     Worker* worker = &workers[static_cast<size_t>(i)];
     worker->index = i;
+    const auto record = static_cast<size_t>(i);
+    worker->meter.TellTo(record < options.records.size() ? &options.records[record]
+                                                         : &worker->record);
     try {
       worker->thread = std::thread([this, worker, &started] { Run(worker, &started); });
     } catch (const std::system_error& error) {
@@ -257,6 +262,7 @@ bool MalleablePool::Impl::Park(Worker* worker, WakeList* baton) {
 void MalleablePool::Impl::Run(Worker* worker, BinaryEvent* started) {
   self = {.pool = this, .worker = worker};
   worker->tid = gettid();
+  worker->meter.SetWork(false);
   started->Post();
   bool named = false;
   while (true) {
@@ -299,12 +305,12 @@ void MalleablePool::Impl::Serve(Worker* worker, MutexLock* lock) {
       looked = RunLoop(worker, loop, lock);
       lent_in_vain = false;
     } else if (options.lends_to != nullptr && !lent_in_vain) {
-      lent_in_vain = !Lend(*worker, lock);  // Without the lock: all above may hold now.
+      lent_in_vain = !Lend(worker, lock);  // Without the lock: all above may hold now.
       if (!lent_in_vain) looked = false;
     } else if (!looked) {
       const uint32_t seen = news.load(std::memory_order_relaxed);
       lock->Unlock();
-      looked = !Look(*worker, seen, lock);
+      looked = !Look(worker, seen, lock);
       lent_in_vain = false;
     } else {
       worker->state = State::kIdle;
@@ -322,9 +328,12 @@ void MalleablePool::Impl::RunClosure(MutexLock* lock) {
   WakeList more = closures.empty() ? WakeList() : Announce(1);
   lock->Unlock();
   more.Post();
+  const bool own = self.pool == this;  // Or a caller of RunOne, which has work of its own.
+  if (own) self.worker->meter.SetWork(true);
   closure();
-  if (self.pool == this) self.worker->activity.store(nullptr, std::memory_order_relaxed);
+  if (own) self.worker->activity.store(nullptr, std::memory_order_relaxed);
   closure = nullptr;  // What it holds is freed before anyone can see this worker parked.
+  if (own) self.worker->meter.SetWork(false);
   lock->Lock();
 }
 
@@ -338,18 +347,21 @@ bool MalleablePool::Impl::RunLoop(Worker* worker, Loop* loop, MutexLock* lock) {
   WakeList more = idle.empty() ? WakeList() : PopIdle(loop->TakeWakeUps(kFanOut));
   lock->Unlock();
   more.Post();
+  worker->meter.SetWork(true);
   loop->Work([this, worker] { return Surplus(*worker); });
   loop->Detach();
-  if (only) return !Look(*worker, seen, lock);
+  worker->meter.SetWork(false);
+  if (only) return !Look(worker, seen, lock);
   lock->Lock();
   return false;
 }
 
 // Spins for work that came after `seen`; returns with the lock held, false if there was no news.
-bool MalleablePool::Impl::Look(const Worker& worker, uint32_t seen, MutexLock* lock) {
+bool MalleablePool::Impl::Look(Worker* worker, uint32_t seen, MutexLock* lock) {
   looking.fetch_add(1, std::memory_order_relaxed);
-  const bool found =
-      SpinUntil([&] { return news.load(std::memory_order_relaxed) != seen || Surplus(worker); });
+  const bool found = SpinUntil(options.spin, &worker->meter, [&] {
+    return news.load(std::memory_order_relaxed) != seen || Surplus(*worker);
+  });
   lock->Lock();
   looking.fetch_sub(1, std::memory_order_relaxed);
   return found;
@@ -357,18 +369,18 @@ bool MalleablePool::Impl::Look(const Worker& worker, uint32_t seen, MutexLock* l
 
 // Takes part in a loop of the other pool until that has no more tasks, or there is a closure here;
 // false if it found none.
-bool MalleablePool::Impl::Lend(const Worker& worker, MutexLock* lock) {
+bool MalleablePool::Impl::Lend(Worker* worker, MutexLock* lock) {
   Impl& other = *options.lends_to->impl_;
   if (other.guests.load(std::memory_order_relaxed) == 0) return false;
   lock->Unlock();
   const bool lent = other.HostGuest(
-      [&] { return Surplus(worker) || queued.load(std::memory_order_relaxed) > 0; });
+      worker, [&] { return Surplus(*worker) || queued.load(std::memory_order_relaxed) > 0; });
   lock->Lock();
   return lent;
 }
 
 template <typename Predicate>
-bool MalleablePool::Impl::HostGuest(Predicate leave) {
+bool MalleablePool::Impl::HostGuest(Worker* guest, Predicate leave) {
   Loop* loop = nullptr;
   {
     const MutexLock lock(mutex);
@@ -377,8 +389,10 @@ bool MalleablePool::Impl::HostGuest(Predicate leave) {
     loop->Attach();
   }
   InviteGuests(loop->Remaining() - 1);
+  guest->meter.SetWork(true);
   loop->Work(leave);
   loop->Detach();
+  guest->meter.SetWork(false);
   return true;
 }
 
@@ -467,7 +481,7 @@ void MalleablePool::Impl::ParallelFor(int tasks, FunctionRef<void(int)> body) {
     (loop.previous == nullptr ? loops : loop.previous->next) = loop.next;
     if (loop.next != nullptr) loop.next->previous = loop.previous;
   }
-  loop.WaitForWorkers();
+  loop.WaitForWorkers(options.spin, self.worker == nullptr ? nullptr : &self.worker->meter);
 }
 
 void MalleablePool::Impl::Schedule(std::function<void()> closure) {

@@ -18,10 +18,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "engine/pool/function_ref.h"
+#include "engine/pool/work_record.h"
 
 namespace cosched {
 
@@ -46,6 +48,8 @@ class MalleablePool {
     // While a worker has nothing to do here it takes part in the loops of that pool, whose capacity
     // is at least 1 (see SetGuests); null = it doesn't. Outlives this pool's last Resize to 0.
     MalleablePool* lends_to = nullptr;
+    std::chrono::nanoseconds spin = kSpin;  // How long who has no work looks for some.
+    std::span<WorkRecord> records = {};     // Where workers tell of their waiting; see Waiting.
   };
 
   explicit MalleablePool(Options options);  // No worker is active until Resize.

@@ -1,24 +1,17 @@
 #pragma once
 // Waiting for what takes less time than a futex round trip: the pool's lock, and a bounded look for
-// work or for the last task. Used by malleable_pool.cc only.
+// work or for the last task, whose CPU time is told. Used by malleable_pool.cc and loop.h only.
 
 #include <pthread.h>
 #include <sched.h>
+#include <time.h>
 
 #include <chrono>
-#include <cstddef>
+#include <cstdint>
+
+#include "engine/pool/work_record.h"
 
 namespace cosched {
-
-// What is written often has a cache line apart from what others watch: a loop of some microseconds
-// is mostly the moving of such lines between cores.
-constexpr size_t kCacheLine = 64;
-// How long a worker without work, or a caller whose last tasks run elsewhere, looks before it
-// sleeps: some times what it takes to wake it again (13 us measured, and more on a busy host). With
-// no more than that, two threads of which one was late once go on finding each other asleep, loop
-// after loop. LeNet-5, batch 8 on 2 cores: 109,000 images/s instead of 93,000 with 15 us. Two
-// processes on the same cores were as fast as with those.
-constexpr std::chrono::nanoseconds kSpin{50'000};
 
 inline void RelaxCpu() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -28,20 +21,71 @@ inline void RelaxCpu() {
 #endif
 }
 
+inline std::chrono::nanoseconds ThreadCpuTime() {
+  timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+// Keeps the record of one compute thread, which alone calls it.
+//
+// Spinning is told in CPU time: a spinner gives its core away about once a microsecond, so the time
+// that passes may be others'. The kernel's clock of a thread is exact and takes half a microsecond,
+// too much for a spin that finds work at once. So it is read only by a spin that lasts, and at its
+// end only if that was in vain; all others are counted in turns as long as those of the last spin
+// that was measured.
+class WorkMeter {
+ public:
+  static constexpr int kPauses = 64;    // Of one turn, which ends with a yield.
+  static constexpr int kUnclocked = 2;  // Turns before a spin is one that lasts.
+
+  void TellTo(WorkRecord* record) { record_ = record; }
+  void SetWork(bool has_work) {
+    record_->without_work.store(has_work ? 0 : 1, std::memory_order_relaxed);
+  }
+  // A spin that has found what it looked for after so many turns and pauses.
+  void AddTurns(int turns, int pauses) { Add(turns * turn_ + pauses * turn_ / kPauses); }
+  // A spin in vain: `turns` in all, and the thread's CPU time after the first kUnclocked of them.
+  void AddSpin(int turns, std::chrono::nanoseconds from) {
+    const int clocked = turns - kUnclocked;
+    if (clocked <= 0) return AddTurns(turns, 0);
+    const int64_t measured = (ThreadCpuTime() - from).count();
+    turn_ = measured / clocked;
+    Add(measured + kUnclocked * turn_);
+  }
+
+ private:
+  void Add(int64_t nanoseconds) {
+    std::atomic<int64_t>& sum = record_->spin_time;  // Nobody else writes it.
+    sum.store(sum.load(std::memory_order_relaxed) + nanoseconds, std::memory_order_relaxed);
+  }
+
+  WorkRecord* record_ = nullptr;
+  int64_t turn_ = 2000;  // CPU time of a turn, in ns; of today's processors until it is measured.
+};
+
 // True as soon as done() is; false when the time is up. Lets others have the core about once a
 // microsecond: where all cores have a worker, the caller of a run that has just ended waits for one
-// of them (LeNet-5, batch 8 on 2 cores: 97,000 images/s instead of 78,000).
+// of them (LeNet-5, batch 8 on 2 cores: 97,000 images/s instead of 78,000). The meter is that of
+// the calling thread; null if it is none of a pool.
 template <typename Predicate>
-bool SpinUntil(Predicate done) {
-  const auto end = std::chrono::steady_clock::now() + kSpin;
+bool SpinUntil(std::chrono::nanoseconds spin, WorkMeter* meter, Predicate done) {
+  if (spin.count() <= 0) return done();
+  const auto end = std::chrono::steady_clock::now() + spin;
+  std::chrono::nanoseconds from{0};
+  int turns = 0;
   do {
-    for (int i = 0; i < 64; ++i) {
-      if (done()) return true;
+    for (int i = 0; i < WorkMeter::kPauses; ++i) {
+      if (done()) {
+        if (meter != nullptr) meter->AddTurns(turns, i);
+        return true;
+      }
       RelaxCpu();
     }
-
     sched_yield();
+    if (++turns == WorkMeter::kUnclocked && meter != nullptr) from = ThreadCpuTime();
   } while (std::chrono::steady_clock::now() < end);
+  if (meter != nullptr) meter->AddSpin(turns, from);
   return done();
 }
 

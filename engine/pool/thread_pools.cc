@@ -60,19 +60,23 @@ class ScratchBuffer {
 }  // namespace
 
 struct ThreadPools::Impl {
-  Impl(Split most, Binding how, const Topology* topology)
+  Impl(Split most, Binding how, const Topology* topology, const Waiting& waiting)
       : capacity(most),
         binding(how),
         scratch(static_cast<size_t>(most.inter) + 1),
         intra({.name = "intra",
                .capacity = most.intra - 1,
                .when_empty = MalleablePool::WhenEmpty::kRunInCaller,
-               .topology = how == Binding::kNone ? nullptr : topology}),
+               .topology = how == Binding::kNone ? nullptr : topology,
+               .spin = waiting.spin,
+               .records = waiting.intra}),
         inter({.name = "inter",
                .capacity = most.inter,
                .when_empty = MalleablePool::WhenEmpty::kQueue,
                .topology = how == Binding::kNone ? nullptr : topology,
-               .lends_to = how == Binding::kNone ? nullptr : &intra}),
+               .lends_to = how == Binding::kNone ? nullptr : &intra,
+               .spin = waiting.spin,
+               .records = waiting.inter}),
         onednn(&intra, most.intra),
         eigen_pool(&intra, most.intra),
         eigen(&eigen_pool, most.intra) {
@@ -219,12 +223,13 @@ void ThreadPools::Impl::NoteIfSettled() {
   FutexWakeAll(&settled);
 }
 
-ThreadPools::ThreadPools(Split capacity, Binding binding, const Topology* topology) {
+ThreadPools::ThreadPools(Split capacity, Binding binding, const Topology* topology,
+                         const Waiting& waiting) {
   CHECK(capacity.inter >= 1 && capacity.intra >= 1)
       << "a session needs at least one thread, not {" << capacity.inter << ", " << capacity.intra
       << "}";
   CHECK(binding == Binding::kNone || topology != nullptr) << "binding threads needs a topology";
-  impl_ = std::make_unique<Impl>(capacity, binding, topology);
+  impl_ = std::make_unique<Impl>(capacity, binding, topology, waiting);
 }
 
 ThreadPools::~ThreadPools() {

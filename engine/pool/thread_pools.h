@@ -21,6 +21,7 @@
 #include "engine/pool/duration_histogram.h"
 #include "engine/pool/malleable_pool.h"
 #include "engine/pool/resize.h"
+#include "engine/pool/work_record.h"
 
 namespace Eigen {
 struct ThreadPoolDevice;
@@ -57,7 +58,8 @@ class ThreadPools {
   // Capacity = the most each pool will ever hold; kernels divide their work for capacity.intra,
   // never for the workers of the moment. Nothing is active until the first Resize. topology may be
   // null with Binding::kNone.
-  ThreadPools(Split capacity, Binding binding, const Topology* topology);
+  ThreadPools(Split capacity, Binding binding, const Topology* topology,
+              const Waiting& waiting = {});
   ~ThreadPools();
 
   // Changes what is wanted and moves the pools to it; any thread, any time, returns at once, with

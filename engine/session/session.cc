@@ -43,7 +43,8 @@ std::unique_ptr<ThreadPools> NewPools(const SessionOptions& options) {
   if (options.pools != nullptr) return nullptr;
   const Split capacity = {options.inter_op_parallelism_threads,
                           options.intra_op_parallelism_threads};
-  auto pools = std::make_unique<ThreadPools>(capacity, options.binding, options.topology);
+  auto pools =
+      std::make_unique<ThreadPools>(capacity, options.binding, options.topology, options.waiting);
   if (options.binding == ThreadPools::Binding::kNone)
     pools->Resize(CpuSet::Range(0, capacity.inter + capacity.intra - 2), capacity);
   return pools;

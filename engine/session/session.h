@@ -30,6 +30,7 @@ struct SessionOptions {
   ThreadPools* pools = nullptr;
   ThreadPools::Binding binding = ThreadPools::Binding::kNone;
   const Topology* topology = nullptr;  // Needed for Binding::kEachToItsCore.
+  Waiting waiting = {};                // Of threads without work, where the pools are its own.
   KernelBackend backend = KernelBackend::kFast;
   // About how long one thread takes for a piece of a long op (engine/kernels/pieces.h), which
   // bounds the time until a resize takes effect inside one; 0: ops are never cut. Another value

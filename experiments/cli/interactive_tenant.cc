@@ -109,7 +109,8 @@ std::string Place(const std::string& threads, const CpuSet& cores) {
 std::string Place(Split split, const CpuSet& cores) {
   if (split == Split{0, 0}) return "paused";
   return Place(
-      fmt::format("{} ({}x{})", Plural(ThreadsOf(split), "thread"), split.inter, split.intra), cores);
+      fmt::format("{} ({}x{})", Plural(ThreadsOf(split), "thread"), split.inter, split.intra),
+      cores);
 }
 
 // "2 threads (2x1 of 2x2 wanted) on cores 0-1": never more threads than cores.
@@ -194,6 +195,7 @@ class InteractiveTenant {
     settings.session.intra_op_parallelism_threads = options.threads.intra;
     settings.session.binding = ThreadPools::Binding::kEachToItsCore;
     settings.session.topology = &topology;
+    settings.session.waiting.spin = options.spec.spin;
     return settings;
   }
 

@@ -50,6 +50,7 @@ struct Arguments {
   std::string threads;
   std::string inter = "1";
   std::string split = "fixed";
+  std::string spin_us = std::to_string(kSpin / std::chrono::microseconds(1));
   std::vector<std::string> resize_at;
   std::string seconds;
   std::string images;
@@ -128,6 +129,8 @@ TenantSpec Spec(const Arguments& arguments) {
   if (arguments.split != "auto" && arguments.split != "fixed")
     Refuse("--split", arguments.split, "fixed or auto");
   spec.auto_split = arguments.split == "auto";
+  spec.spin =
+      std::chrono::microseconds(Number("--spin-us", arguments.spin_us, 0, kMostSpinMicroseconds));
   if (spec.serves) {
     spec.steps = 0;
     if (!arguments.max_batch.empty())
@@ -354,6 +357,10 @@ void AddTenantCommand(CLI::App& app, int* exit_code) {
       ->add_option("--split", arguments->split,
                    "auto: find the fastest inter x intra for the cores of the moment, within "
                    "--threads; fixed: --inter and --threads")
+      ->capture_default_str();
+  command
+      ->add_option("--spin-us", arguments->spin_us,
+                   "How long a thread without work looks for some before it sleeps")
       ->capture_default_str();
   command->add_option("--resize-at", arguments->resize_at,
                       "STEP:CORES[:INTERxINTRA] or node:N:CORES[:INTERxINTRA], may be repeated: "

@@ -18,7 +18,8 @@
 namespace cosched {
 namespace {
 
-SessionOptions SessionOf(const HostedTenantOptions& options, const Topology& topology) {
+SessionOptions SessionOf(const HostedTenantOptions& options, const Topology& topology,
+                         SharedCounters* counters) {
   const bool malleable = options.elasticity == Elasticity::kMalleable;
   SessionOptions session;
   session.inter_op_parallelism_threads = malleable ? options.capacity : options.threads.inter;
@@ -28,10 +29,14 @@ SessionOptions SessionOf(const HostedTenantOptions& options, const Topology& top
   const bool bound = malleable && !options.unbound && options.client == Client::kOn;
   session.binding = bound ? ThreadPools::Binding::kEachToItsCore : ThreadPools::Binding::kNone;
   session.topology = bound ? &topology : nullptr;
+  session.waiting = {.spin = options.spec.spin,
+                     .inter = counters->InterRecords(),
+                     .intra = counters->IntraRecords()};
   return session;
 }
 
-JobSettings SettingsOf(const HostedTenantOptions& options, const Topology& topology) {
+JobSettings SettingsOf(const HostedTenantOptions& options, const Topology& topology,
+                       SharedCounters* counters) {
   JobSettings settings;
   settings.model = options.spec.model;
   settings.mode = options.spec.mode;
@@ -41,11 +46,12 @@ JobSettings SettingsOf(const HostedTenantOptions& options, const Topology& topol
   settings.seed = options.spec.seed;
   settings.auto_split = options.elasticity == Elasticity::kMalleable && options.spec.auto_split;
   settings.precision = options.spec.precision;
-  settings.session = SessionOf(options, topology);
+  settings.session = SessionOf(options, topology, counters);
   return settings;
 }
 
-ServiceSettings ServiceOf(const HostedTenantOptions& options, const Topology& topology) {
+ServiceSettings ServiceOf(const HostedTenantOptions& options, const Topology& topology,
+                          SharedCounters* counters) {
   ServiceSettings settings;
   settings.model = options.spec.model;
   settings.dataset = options.spec.dataset;
@@ -54,7 +60,7 @@ ServiceSettings ServiceOf(const HostedTenantOptions& options, const Topology& to
   settings.max_delay = options.spec.max_delay;
   settings.seed = options.spec.seed;
   settings.precision = options.spec.precision;
-  settings.session = SessionOf(options, topology);
+  settings.session = SessionOf(options, topology, counters);
   return settings;
 }
 
@@ -141,11 +147,11 @@ int RunHostedTenant(const HostedTenantOptions& options) {
                         topology);
   try {
     if (options.spec.serves) {
-      service.Open(ServiceOf(options, topology));
+      service.Open(ServiceOf(options, topology, &counters));
       Serve(&service, &control, meter);
       return 0;
     }
-    TrainingJob job(SettingsOf(options, topology));
+    TrainingJob job(SettingsOf(options, topology, &counters));
     Compute(&job, options.spec.steps, &control, &counters, &meter);
     return 0;
   } catch (const std::exception& error) {

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -69,8 +70,15 @@ std::string_view ReadProc(const ThreadFile& file, UniqueFd* kept, char* buffer, 
 
 }  // namespace
 
-bool IsComputeThreadName(std::string_view name) {
-  return name.starts_with("inter/") || name.starts_with("intra/");
+std::optional<PoolThread> ParsePoolThread(std::string_view name) {
+  constexpr std::string_view kInter = "inter/", kIntra = "intra/";
+  const bool inter = name.starts_with(kInter);
+  if (!inter && !name.starts_with(kIntra)) return std::nullopt;
+  name.remove_prefix(inter ? kInter.size() : kIntra.size());
+  int index = 0;
+  const auto [rest, error] = std::from_chars(name.data(), name.data() + name.size(), index);
+  if (error != std::errc() || rest != name.data() + name.size() || index < 0) return std::nullopt;
+  return PoolThread{inter ? PoolThread::Pool::kInter : PoolThread::Pool::kIntra, index};
 }
 
 // When a thread ends while the kernel lists it, those after it may be left out. Such a list
@@ -95,23 +103,29 @@ std::vector<pid_t> ThreadsOf(pid_t process) {
 
 // True if the thread is there.
 bool ProcessSampler::ReadStat(Thread* thread, Source* source) {
-  // Counted from the state, which follows the name in parentheses: proc(5)'s fields 20 and 39.
-  constexpr int kThreads = 17, kCpu = 36;
+  // Counted from the state, which follows the name in parentheses: proc(5)'s fields 20, 39 and 41.
+  constexpr int kThreads = 17, kCpu = 36, kPolicy = 38;
   char buffer[1024];
   const std::string_view stat =
       ReadProc(ThreadFile{process_, thread->tid, "stat"}, &source->stat, buffer, sizeof buffer);
   const size_t open = stat.find('('), close = stat.rfind(')');
   if (open == std::string_view::npos || close == std::string_view::npos) return false;
   // A pool names a thread when it first needs it, so an unknown one is looked at again each time.
-  thread->compute = thread->compute || IsComputeThreadName(stat.substr(open + 1, close - open - 1));
+  if (!thread->compute) {
+    thread->worker = ParsePoolThread(stat.substr(open + 1, close - open - 1));
+    thread->compute = thread->worker.has_value();
+  }
   size_t position = close + 2;
   thread->state = position < stat.size() ? stat[position] : '?';
-  for (int field = 0; field < kCpu && position < stat.size(); ++field) {
+  int cpu = -1;
+  for (int field = 0; field <= kPolicy && position < stat.size(); ++field) {
     if (field == kThreads) thread_count_ = static_cast<int>(NumberAt(stat, position));
+    if (field == kCpu) cpu = static_cast<int>(NumberAt(stat, position));
+    if (field == kPolicy) thread->idle_class = NumberAt(stat, position) == SCHED_IDLE;
     position = stat.find(' ', position) + 1;
-    if (position == 0) return true;
+    if (position == 0) break;
   }
-  const int cpu = static_cast<int>(NumberAt(stat, position));
+  if (cpu < 0) return true;
   // It may be moved from queue to queue without running.
   if (thread->cpu >= 0 && cpu != thread->cpu) source->counters_stale = true;
   if (!has_sched_ && thread->cpu >= 0 && cpu != thread->cpu) ++thread->migrations;

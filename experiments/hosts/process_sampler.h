@@ -9,6 +9,7 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -17,15 +18,22 @@
 
 namespace cosched {
 
-// The names that MalleablePool gives its threads ("<pool>/<index>") in the two pools of a session
-// (thread_pools.cc).
-bool IsComputeThreadName(std::string_view name);
+// A thread of the two pools of a session (thread_pools.cc) and its index there, by the name that
+// MalleablePool gives it: "<pool>/<index>".
+struct PoolThread {
+  enum class Pool { kInter, kIntra } pool;
+  int index;
+};
+std::optional<PoolThread> ParsePoolThread(std::string_view name);  // Of other threads none.
+inline bool IsComputeThreadName(std::string_view name) { return ParsePoolThread(name).has_value(); }
 
 class ProcessSampler {
  public:
   struct Thread {
     pid_t tid = 0;
     bool compute = false;
+    std::optional<PoolThread> worker;  // If it computes.
+    bool idle_class = false;           // Runs only when nobody else wants its core (SCHED_IDLE).
     char state = '?';   // As ps shows it: R runnable or running, S asleep, T stopped, …
     int cpu = -1;       // Where it ran last.
     int64_t turns = 0;  // How often it was put on a core.
@@ -38,7 +46,7 @@ class ProcessSampler {
   };
   // Over all compute threads, also those that have ended.
   struct Totals {
-    int runnable = 0;
+    int runnable = 0;  // In state R, with or without work.
     Duration run_time{0};
     Duration run_queue_wait{0};
     int64_t involuntary_switches = 0;

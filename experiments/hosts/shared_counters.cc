@@ -16,7 +16,7 @@ namespace cosched {
 namespace {
 
 constexpr uint64_t kMagic = 0x636f736368656431;  // "cosched1"
-constexpr uint32_t kVersion = 2;
+constexpr uint32_t kVersion = 3;
 constexpr auto kRelaxed = std::memory_order_relaxed;
 
 using Count = std::atomic<int64_t>;
@@ -45,6 +45,10 @@ struct SharedCounters::Page {
   Count heartbeats{0}, heartbeat{0}, steps_dropped{0};
   Count requests_received{0}, requests_begun{0}, requests_answered{0};
   alignas(64) Slot ring[kRingSize];
+
+  // The records follow the page: of the many that there is room for only those in use are ever
+  // touched, and the kernel has no memory for the others.
+  WorkRecord* Records() { return reinterpret_cast<WorkRecord*>(this + 1); }
 };
 
 std::chrono::nanoseconds MonotonicNow() {
@@ -52,6 +56,8 @@ std::chrono::nanoseconds MonotonicNow() {
   clock_gettime(CLOCK_MONOTONIC, &now);
   return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
 }
+
+const size_t SharedCounters::kSize = sizeof(Page) + 2 * kRecords * sizeof(WorkRecord);
 
 SharedCounters::SharedCounters(UniqueFd fd, Page* page) : fd_(std::move(fd)), page_(page) {}
 
@@ -62,15 +68,15 @@ SharedCounters::SharedCounters(SharedCounters&& other) noexcept
       corrupt_(other.corrupt_) {}
 
 SharedCounters::~SharedCounters() {
-  if (page_ != nullptr) munmap(page_, sizeof(Page));
+  if (page_ != nullptr) munmap(page_, kSize);
 }
 
 SharedCounters SharedCounters::Create() {
   UniqueFd fd(memfd_create("cosched-counters", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   void* memory = MAP_FAILED;
-  if (fd && ftruncate(fd.get(), sizeof(Page)) == 0 &&
+  if (fd && ftruncate(fd.get(), kSize) == 0 &&
       fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) {
-    memory = mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+    memory = mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
   }
   if (memory == MAP_FAILED) {
     throw std::system_error(errno, std::generic_category(), "creating a tenant's counters");
@@ -83,10 +89,10 @@ SharedCounters SharedCounters::Create() {
 
 SharedCounters SharedCounters::Map(UniqueFd fd) {
   struct stat status {};
-  if (fstat(fd.get(), &status) != 0 || status.st_size != sizeof(Page)) {
+  if (fstat(fd.get(), &status) != 0 || static_cast<size_t>(status.st_size) != kSize) {
     throw std::runtime_error("the counters' descriptor is not a page of counters");
   }
-  void* memory = mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+  void* memory = mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
   if (memory == MAP_FAILED) {
     throw std::system_error(errno, std::generic_category(), "mapping the host's counters");
   }
@@ -137,6 +143,20 @@ void SharedCounters::AddStep(const Step& step, int images) {
   slot.threads.store(step.threads, kRelaxed);
   slot.loss.store(step.loss, kRelaxed);
   page_->written.store(written + 1, std::memory_order_release);
+}
+
+std::span<WorkRecord> SharedCounters::InterRecords() { return {page_->Records(), kRecords}; }
+
+std::span<WorkRecord> SharedCounters::IntraRecords() {
+  return {page_->Records() + kRecords, kRecords};
+}
+
+std::span<const WorkRecord> SharedCounters::InterRecords() const {
+  return {page_->Records(), kRecords};
+}
+
+std::span<const WorkRecord> SharedCounters::IntraRecords() const {
+  return {page_->Records() + kRecords, kRecords};
 }
 
 SharedCounters::Counters SharedCounters::Read() const {

@@ -1,15 +1,18 @@
 #pragma once
-// One page of counters and a ring of finished steps, shared by a host and one tenant without a
-// message: a sealed memfd that the host creates and the tenant inherits. The tenant writes, the
-// host reads; all fields are lock-free atomics. The host trusts nothing in it: the size is sealed
-// (a tenant can't shrink it under the host's feet), the host keeps its own read index, and an
-// impossible write index is an error. One writing thread for steps, any for the counters; one
-// reading thread.
+// Counters, a ring of finished steps and a record of each compute thread's waiting, shared by a
+// host and one tenant without a message: a sealed memfd that the host creates and the tenant
+// inherits. The tenant writes, the host reads; all fields are lock-free atomics. The host trusts
+// nothing in it: the size is sealed (a tenant can't shrink it under the host's feet), the host
+// keeps its own read index, and an impossible write index is an error. One writing thread for
+// steps, one for each record, any for the counters; one reading thread.
 
 #include <chrono>
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "engine/base/cpu_set.h"
+#include "engine/pool/work_record.h"
 #include "experiments/hosts/unique_fd.h"
 
 namespace cosched {
@@ -40,6 +43,8 @@ class SharedCounters {
     double loss = 0;
   };
   static constexpr uint64_t kRingSize = 512;  // Steps between two TakeSteps that are surely kept.
+  // The most threads of one pool.
+  static constexpr size_t kRecords = static_cast<size_t>(CpuSet::kMaxCpu) + 1;
 
   // The host's side. Throws std::system_error if the kernel refuses.
   static SharedCounters Create();
@@ -61,13 +66,21 @@ class SharedCounters {
   void AddRequests(int64_t received, int64_t begun, int64_t answered);
   void AddStep(const Step& step, int images);  // Dropped, and counted as such, if the ring is full.
 
+  // Where the threads of its pools tell of their waiting, for as long as this lives.
+  std::span<WorkRecord> InterRecords();
+  std::span<WorkRecord> IntraRecords();
+
   // The host's calls.
   Counters Read() const;
+  // The same records; what is in them is the tenant's word.
+  std::span<const WorkRecord> InterRecords() const;
+  std::span<const WorkRecord> IntraRecords() const;
   // Appends the steps since the last call. False, for good, if the tenant has written nonsense.
   bool TakeSteps(std::vector<Step>* steps);
 
  private:
   struct Page;
+  static const size_t kSize;  // In bytes, records included.
   SharedCounters(UniqueFd fd, Page* page);
 
   UniqueFd fd_;

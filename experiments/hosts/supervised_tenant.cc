@@ -22,12 +22,7 @@ constexpr Duration kVerifyPeriod = microseconds(500);  // Between looks whether 
 constexpr Duration kConductPeriod = milliseconds(200);  // Between looks whether it keeps to it.
 constexpr Duration kLeaveTimeout = seconds(2);          // From "finished" to the end.
 constexpr Duration kClosedTimeout = seconds(1);         // From a closed socket to the end.
-constexpr int kExcessLooks = 3;  // A thread that goes to sleep may be caught awake once or twice.
-// Between two looks, and of the time between them. One that goes to sleep needs less for it, but on
-// a crowded machine it may wait long, runnable, for its turn to do so.
-constexpr Duration kGoingToSleep = milliseconds(1);
-constexpr int kGoingToSleepShare = 50;  // A fiftieth.
-constexpr int kMessagesPerTurn = 64;    // A tenant that floods its host only delays itself.
+constexpr int kMessagesPerTurn = 64;  // A tenant that floods its host only delays itself.
 
 std::string Within(Duration limit) {
   return " within " + std::to_string(limit / milliseconds(1)) + " ms";
@@ -49,7 +44,8 @@ SupervisedTenant::SupervisedTenant(const Job& job, const TenantSpec& spec, const
       held_(cores),
       threads_(threads),
       ready_deadline_(now + settings.start_timeout),
-      next_check_(ready_deadline_) {
+      next_check_(ready_deadline_),
+      working_threads_(counters_.InterRecords(), counters_.IntraRecords()) {
   if (spec.serves) requests_.emplace(job.id);
   launched_ =
       launcher->Launch({.job = job.id,
@@ -343,7 +339,7 @@ std::optional<HostEvent> SupervisedTenant::Advance(TimePoint now) {
     settling_ = false;
     held_ = cores_;
     leave_by_.reset();
-    excess_looks_ = 0;
+    surplus_threads_.Forget();
     retaken_ = false;
     last_run_ = last_step_ = now;
     return HostSettled{job_.id};
@@ -432,7 +428,7 @@ void SupervisedTenant::CheckConduct(TimePoint now) {
   if (!sampler_->Read()) return;
   if (stopped_) return CheckStop();
   CheckAlive(now);
-  CheckPlace(now);
+  CheckPlace();
 }
 
 // Somebody else may have made it go on, by mistake.
@@ -443,7 +439,7 @@ void SupervisedTenant::CheckStop() {
 }
 
 // All threads: one that is not of the pools takes a core just as well.
-void SupervisedTenant::CheckPlace(TimePoint now) {
+void SupervisedTenant::CheckPlace() {
   for (const ProcessSampler::Thread& thread : sampler_->Threads()) {
     const CpuSet binding = settings_.topology.ThreadBinding(thread.tid);
     if (Range().Contains(binding)) continue;
@@ -453,30 +449,11 @@ void SupervisedTenant::CheckPlace(TimePoint now) {
   }
   retaken_ = false;
   if (!Awaited()) return;
-  const int computing = CountComputing(now, &conduct_look_);
-  excess_looks_ = computing > cores_.Count() ? excess_looks_ + 1 : 0;
-  if (excess_looks_ >= kExcessLooks) {
-    Fail("runs " + std::to_string(computing) + " compute threads on " +
+  const int surplus = surplus_threads_.Look(sampler_->Threads(), cores_.Count());
+  if (surplus > 0) {
+    Fail("runs " + std::to_string(surplus) + " compute threads on " +
          std::to_string(cores_.Count()) + " cores");
   }
-}
-
-// Compute threads that are runnable and have run since the last look, which becomes that of now.
-int SupervisedTenant::CountComputing(TimePoint now, ThreadLook* last) const {
-  const Duration elapsed = last->run_times.empty() ? Duration(0) : now - last->time;
-  const Duration little = std::max<Duration>(kGoingToSleep, elapsed / kGoingToSleepShare);
-  ThreadLook look{now, {}};
-  int computing = 0;
-  for (const ProcessSampler::Thread& thread : sampler_->Threads()) {
-    if (!thread.compute) continue;
-    look.run_times[thread.tid] = thread.run_time;
-    const auto before = last->run_times.find(thread.tid);
-    const Duration ran =
-        thread.run_time - (before == last->run_times.end() ? Duration(0) : before->second);
-    computing += thread.state == 'R' && ran > little ? 1 : 0;
-  }
-  *last = std::move(look);
-  return computing;
 }
 
 // Two signs of life are wanted: the control thread's heartbeat, and CPU time of the threads that do
@@ -508,13 +485,16 @@ double SupervisedTenant::Progress() const {
   return std::min(static_cast<double>(claims_.Plausible(counters_.Read()).steps) / all, 1.0);
 }
 
-TenantSample SupervisedTenant::SampleOf(const ProcessSampler::Totals& totals, TimePoint now) const {
+TenantSample SupervisedTenant::SampleOf(TimePoint now) {
+  const ProcessSampler::Totals totals =
+      sampler_ ? sampler_->ComputeTotals() : ProcessSampler::Totals();
   const SharedCounters::Counters counters = claims_.Plausible(counters_.Read());
   TenantSample sample;
   sample.job = job_.id;
   sample.time = now;
   sample.granted = held_;
   sample.run_time = totals.run_time;
+  if (sampler_) sample.spin_time = working_threads_.SpinTime(sampler_->Threads(), totals.run_time);
   sample.run_queue_wait = totals.run_queue_wait;
   sample.involuntary_switches = totals.involuntary_switches;
   sample.migrations = totals.migrations;
@@ -544,23 +524,16 @@ std::vector<ThreadSample> SupervisedTenant::ThreadSamples() const {
 
 std::optional<TenantSample> SupervisedTenant::Sample(TimePoint now) {
   if (!sampler_ || !sampler_->Read(ProcessSampler::Look::kSample)) return std::nullopt;
-  const ProcessSampler::Totals totals = sampler_->ComputeTotals();
   const SharedCounters::Counters counters = counters_.Read();
-  TenantSample sample = SampleOf(totals, now);
-  // A thread that has left its pool's loop is runnable until the kernel gives it a turn to go to
-  // sleep; of the threads beyond its cores a malleable tenant has only those that computed.
-  const int computing = CountComputing(now, &sample_look_);
-  const bool follows = job_.elasticity == Elasticity::kMalleable && totals.runnable > held_.Count();
-  sample.runnable_threads = follows ? std::max(computing, held_.Count()) : totals.runnable;
+  TenantSample sample = SampleOf(now);
+  sample.runnable_threads = working_threads_.Runnable(sampler_->Threads());
   sample.compute_threads = counters.active_threads;
   const int64_t before = std::exchange(sampled_sequence_, counters.settled_sequence);
   sample.settling = settling_ || counters.settled_sequence != before;
   return sample;
 }
 
-TenantSample SupervisedTenant::LastSample(TimePoint now) const {
-  return SampleOf(sampler_ ? sampler_->ComputeTotals() : ProcessSampler::Totals(), now);
-}
+TenantSample SupervisedTenant::LastSample(TimePoint now) { return SampleOf(now); }
 
 void SupervisedTenant::TakeSteps(TimePoint now, std::vector<StepSample>* steps) {
   std::vector<SharedCounters::Step> taken;

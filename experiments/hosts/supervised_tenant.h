@@ -15,7 +15,6 @@
 // beats no more, and answers neither requests, which wait here, nor `cosched ctl`.
 
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,11 +25,13 @@
 #include "experiments/hosts/control_socket.h"
 #include "experiments/hosts/process_sampler.h"
 #include "experiments/hosts/shared_counters.h"
+#include "experiments/hosts/surplus_threads.h"
 #include "experiments/hosts/tenant_claims.h"
 #include "experiments/hosts/tenant_launcher.h"
 #include "experiments/hosts/tenant_protocol.h"
 #include "experiments/hosts/tenant_requests.h"
 #include "experiments/hosts/tenant_spec.h"
+#include "experiments/hosts/working_threads.h"
 #include "policies/host.h"
 
 namespace cosched {
@@ -75,7 +76,7 @@ class SupervisedTenant {
   Duration UsedByOthersChildren() const { return launched_->UsedByOthersChildren(); }
   double Progress() const;                            // 0..1
   std::optional<TenantSample> Sample(TimePoint now);  // nullopt if the process has just gone.
-  TenantSample LastSample(TimePoint now) const;       // When it is gone: all that was seen of it.
+  TenantSample LastSample(TimePoint now);             // When it is gone: all that was seen of it.
   void TakeSteps(TimePoint now, std::vector<StepSample>* steps);
   // What a reader of the records must know of it, such as steps that are missing there; when it is
   // gone.
@@ -84,11 +85,6 @@ class SupervisedTenant {
   void TakeActuations(std::vector<ActuationSample>* actuations);
 
  private:
-  struct ThreadLook {
-    TimePoint time;
-    std::map<pid_t, Duration> run_times;  // Of compute threads.
-  };
-
   bool Malleable() const { return job_.elasticity == Elasticity::kMalleable; }
   bool Paused() const { return cores_.Empty(); }
   bool Told() const;  // It gets its grants as messages; else it is stopped and moved like a stone.
@@ -116,7 +112,7 @@ class SupervisedTenant {
   void Handle(const ErrorMessage& error, TimePoint now);
 
   HostEvent Over(const TenantProcess::End& end) const;
-  TenantSample SampleOf(const ProcessSampler::Totals& totals, TimePoint now) const;
+  TenantSample SampleOf(TimePoint now);
   std::vector<ThreadSample> ThreadSamples() const;
   bool AtItsPlace(TimePoint now);
   bool HasHeard() const;
@@ -126,8 +122,7 @@ class SupervisedTenant {
   void CheckConduct(TimePoint now);
   void CheckStop();
   void CheckAlive(TimePoint now);
-  void CheckPlace(TimePoint now);
-  int CountComputing(TimePoint now, ThreadLook* last) const;
+  void CheckPlace();
   bool Overdue(TimePoint now) const;
   Duration CheckPeriod() const;
 
@@ -178,8 +173,8 @@ class SupervisedTenant {
   bool undead_ = false;           // It was killed, but the kernel has not let it die.
   bool stalled_ = false;          // It has computed for long without ending a step.
   int64_t sampled_sequence_ = 0;  // Of settled resizes, at the last sample.
-  int excess_looks_ = 0;          // In a row, at more threads that compute than cores granted.
-  ThreadLook conduct_look_, sample_look_;  // The last of these looks, and that of the last sample.
+  SurplusThreads surplus_threads_;
+  WorkingThreads working_threads_;
 };
 
 }  // namespace cosched

@@ -9,10 +9,13 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/cpu_set.h"
+#include "engine/pool/work_record.h"
 #include "policies/job.h"
 #include "workloads/training_job.h"
 
 namespace cosched {
+
+constexpr int64_t kMostSpinMicroseconds = 100'000;
 
 struct TenantSpec {
   std::string model = "resnet20";
@@ -31,6 +34,7 @@ struct TenantSpec {
   // once, fewer if the oldest of them has waited for max_delay.
   bool serves = false;
   Duration max_delay{0};
+  Duration spin = kSpin;  // How long a thread without work looks for some before it sleeps.
 };
 
 // "resnet20 train batch 32"
@@ -60,7 +64,7 @@ struct TenantSample {
   TimePoint time;
   CpuSet granted;  // Cores it holds: those of its grant, and while a shrink settles also those it
                    // has not left.
-  int runnable_threads = 0;  // Compute threads in state R, from /proc, that do not spin.
+  int runnable_threads = 0;  // Compute threads in state R (from /proc) that have work.
   int compute_threads =
       0;  // Compute threads awake (pools' active workers), from the shared counters.
   bool settling = false;       // A resize was under way at some point since the sample before.

@@ -194,6 +194,9 @@ TEST_F(ConfigTest, EachWrongWorkloadLineIsNamed) {
            {"dataset = \"mnist\"", "data"},
            {"batch = 0", "batch"},
            {"split = \"2x2\"", "split"},
+           {"spin_us = -1", "spin_us"},
+           {"spin_us = 100001", "spin_us"},
+           {"spin_us = 1.5", "spin_us"},
            {"precision = \"fp16\"", "precision"},
            {"precision = 16", "precision"},
            {"steps = 0", "steps"},
@@ -216,6 +219,14 @@ TEST_F(ConfigTest, EachWrongWorkloadLineIsNamed) {
     EXPECT_TRUE(error.line == 5 || !at_its_line) << bad.line;
     EXPECT_FALSE(error.allowed.empty()) << bad.line;
   }
+}
+
+TEST_F(ConfigTest, ThreadsLookForWorkAsLongAsTheyAreTold) {
+  const std::string minimal = kMinimal;
+  const auto spin = [](const ExperimentConfig& config) { return config.workloads.at(0).spec.spin; };
+  EXPECT_EQ(spin(Load(minimal)), kSpin);
+  EXPECT_EQ(spin(Load(minimal + "spin_us = 0\n")), Duration(0));
+  EXPECT_EQ(spin(Load(minimal + "spin_us = 200\n")), std::chrono::microseconds(200));
 }
 
 TEST_F(ConfigTest, PrecisionIsFloatsOrWhatTheCpuHas) {

@@ -20,6 +20,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/pool/spin.h"
 #include "experiments/hosts/host_link.h"
 #include "experiments/hosts/process_sampler.h"
 #include "experiments/hosts/shared_counters.h"
@@ -129,6 +130,8 @@ class FakeTenant {
         pthread_setname_np(pthread_self(), ("intra/" + std::to_string(i)).c_str());
         ++ready;
         if (behaviour_ == "greedy") SpinForever();
+        if (behaviour_ == "patient" && i > 0)
+          WaitForever(&counters_.IntraRecords()[static_cast<size_t>(i)]);
         if (behaviour_ == "drowsy" && i > 0) {
           const sched_param none{};
           sched_setscheduler(0, SCHED_IDLE, &none);
@@ -153,10 +156,21 @@ class FakeTenant {
     while (forever) continue;
     Sleep();
   }
-  void Spin() const {
-    if (behaviour_ == "hung") return std::this_thread::sleep_for(std::chrono::hours(1));
+  // As a worker of a pool that looks for work in vain, and tells so.
+  [[noreturn]] static void WaitForever(WorkRecord* record) {
+    record->without_work = 1;
+    while (true) {
+      SpinForAMoment();
+      record->spin_time = ThreadCpuTime().count();
+    }
+  }
+  static void SpinForAMoment() {
     const Steady::time_point end = Steady::now() + std::chrono::microseconds(200);
     while (Steady::now() < end) continue;
+  }
+  void Spin() const {
+    if (behaviour_ == "hung") return std::this_thread::sleep_for(std::chrono::hours(1));
+    SpinForAMoment();
   }
 
   // As the engine would: threads that leave first finish what they do, those that stay are bound to

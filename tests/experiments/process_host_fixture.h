@@ -97,16 +97,24 @@ class ProcessHostTest : public ::testing::Test {
   // Starts a fake tenant; its job's id is returned.
   JobId Start(const std::string& behaviour, const CpuSet& cores, int64_t steps = kForever,
               Elasticity elasticity = Elasticity::kMalleable) {
+    const Job job = JobOf(elasticity);
+    Start(job, behaviour, cores, steps);
+    return job.id;
+  }
+  Job JobOf(Elasticity elasticity) {
     Job job;
     job.id = JobId{next_job_++};
     job.request = {1, two_.Count(), two_.Count()};
     job.elasticity = elasticity;
+    return job;
+  }
+  void Start(const Job& job, const std::string& behaviour, const CpuSet& cores,
+             int64_t steps = kForever) {
     TenantSpec spec;
     spec.model = behaviour;
     spec.steps = steps;
     Host().Describe(job.id, spec);
     Host().Start(job, cores, DefaultSplit(cores.Count()));
-    return job.id;
   }
   std::optional<HostEvent> Next(Duration patience = std::chrono::seconds(20)) {
     return Host().NextEvent(Host().GetClock().Now() + patience);

@@ -440,22 +440,6 @@ TEST_F(ProcessHostTest, TenantThatLeavesItsGrantIsKilled) {
             std::string::npos);
 }
 
-TEST_F(ProcessHostTest, MoreThreadsThatComputeThanCoresAreMisconduct) {
-  if (two_.Count() < 2) GTEST_SKIP() << "needs two cores for a capacity of two";
-  const JobId job = Start("greedy", one_);
-  ExpectSettled(job);
-  EXPECT_EQ(Failure(job), "runs 2 compute threads on 1 cores");
-}
-
-// As one that would go to sleep, but does not get its turn to do so on a crowded machine: a thread
-// of idle priority beside one that always computes.
-TEST_F(ProcessHostTest, ThreadsThatOnlyWaitForTheirTurnAreNoMisconduct) {
-  const JobId job = Start("drowsy", one_);
-  ExpectSettled(job);
-  EXPECT_FALSE(Next(seconds(2)));
-  ExpectStepsBeyond(OnlySample().steps);
-}
-
 TEST_F(ProcessHostTest, BadMessagesFailTheirTenantOnly) {
   const JobId bystander = Start("obedient", one_);
   ExpectSettled(bystander);

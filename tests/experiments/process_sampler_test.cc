@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -56,6 +57,12 @@ TEST(ProcessSamplerTest, KnowsComputeThreadsByName) {
   EXPECT_FALSE(IsComputeThreadName("intra"));
   EXPECT_FALSE(IsComputeThreadName("cosched"));
   EXPECT_FALSE(IsComputeThreadName(""));
+  EXPECT_FALSE(IsComputeThreadName("inter/"));
+  EXPECT_FALSE(IsComputeThreadName("inter/-1"));
+  EXPECT_FALSE(IsComputeThreadName("inter/1x"));
+  EXPECT_EQ(ParsePoolThread("inter/12")->index, 12);
+  EXPECT_EQ(ParsePoolThread("inter/12")->pool, PoolThread::Pool::kInter);
+  EXPECT_EQ(ParsePoolThread("intra/3")->pool, PoolThread::Pool::kIntra);
 }
 
 TEST(ProcessSamplerTest, SeesWhoRunsAndForHowLong) {
@@ -137,6 +144,17 @@ TEST(ProcessSamplerTest, SamplesSeeThreadsComeWakeAndGo) {
     ASSERT_TRUE(sampler.Read(ProcessSampler::Look::kSample));
   }
   EXPECT_FALSE(seen());
+}
+
+TEST(ProcessSamplerTest, KnowsThreadsOfTheIdleClass) {
+  const NamedThread usual("intra/0", false), idle("intra/1", false);
+  const sched_param none{};
+  ASSERT_EQ(sched_setscheduler(idle.tid(), SCHED_IDLE, &none), 0);
+  ProcessSampler sampler(getpid());
+  ASSERT_TRUE(sampler.Read());
+  EXPECT_FALSE(Find(sampler, usual.tid())->idle_class);
+  EXPECT_TRUE(Find(sampler, idle.tid())->idle_class);
+  EXPECT_EQ(Find(sampler, idle.tid())->worker->index, 1);
 }
 
 // The kernel's listing loses those after a thread that ends while it is made.

@@ -45,6 +45,33 @@ TEST(SharedCountersTest, HostSeesWhatTheTenantWrites) {
   EXPECT_EQ(steps.size(), 1u);
 }
 
+// Each process has the page at an address of its own.
+TEST(SharedCountersTest, HostSeesWhoSpins) {
+  const SharedCounters host = SharedCounters::Create();
+  SharedCounters tenant = TenantSide(host);
+  ASSERT_EQ(host.InterRecords().size(), SharedCounters::kRecords);
+  ASSERT_EQ(host.IntraRecords().size(), SharedCounters::kRecords);
+  tenant.InterRecords().front().without_work = 1;
+  tenant.IntraRecords().front().spin_time = 7;
+  tenant.IntraRecords().back().spin_time = 8;
+  EXPECT_EQ(host.InterRecords().front().without_work, 1u);
+  EXPECT_EQ(host.InterRecords().front().spin_time, 0);
+  EXPECT_EQ(host.InterRecords().back().spin_time, 0);
+  EXPECT_EQ(host.IntraRecords().front().without_work, 0u);
+  EXPECT_EQ(host.IntraRecords().front().spin_time, 7);
+  EXPECT_EQ(host.IntraRecords().back().spin_time, 8);
+}
+
+// Records that nobody uses take no memory: there are half a megabyte of them.
+TEST(SharedCountersTest, UnusedRecordsTakeNoMemory) {
+  const SharedCounters host = SharedCounters::Create();
+  TenantSide(host).InterRecords()[5].without_work = 1;
+  struct stat status {};
+  ASSERT_EQ(fstat(host.fd(), &status), 0);
+  EXPECT_GE(status.st_size, static_cast<off_t>(SharedCounters::kRecords * 2 * sizeof(WorkRecord)));
+  EXPECT_LE(status.st_blocks * 512, 64 << 10);
+}
+
 TEST(SharedCountersTest, FullRingDropsAndCounts) {
   SharedCounters host = SharedCounters::Create();
   SharedCounters tenant = TenantSide(host);

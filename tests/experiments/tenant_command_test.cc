@@ -51,6 +51,7 @@ TEST(TenantCommandTest, BadValuesNameTheOptionAndWhatIsAllowed) {
       {"--cores 4095", "--cores: \"4095\"; an interval set such as \"0-3,5\" within " + cores},
       {"--cores a", "--cores: \"a\"; an interval set such as \"0-3,5\" within " + cores},
       {"--threads 4097", "--threads: \"4097\"; an integer from 1 to " + count},
+      {"--spin-us 100001", "--spin-us: \"100001\"; an integer from 0 to 100000"},
       {"--inter 0", "--inter: \"0\"; an integer from 1 to " + count},
       {"--steps 20 --resize-at 20:1", "--resize-at: \"20:1\"; " + resizes},
       {"--steps 20 --resize-at 10", "--resize-at: \"10\"; " + resizes},

@@ -1,0 +1,137 @@
+// What threads of the pools tell of their waiting. Nothing here is a matter of speed: CPU times are
+// held against the kernel's own clock of the same thread.
+
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <sched.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/pool/malleable_pool.h"
+#include "engine/pool/run_on_worker.h"
+#include "engine/pool/spin.h"
+#include "engine/pool/thread_pools.h"
+
+namespace cosched {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+template <typename Predicate>
+void Await(Predicate predicate) {
+  while (!predicate()) std::this_thread::sleep_for(milliseconds(1));
+}
+
+// Of a living thread of this process, so far.
+nanoseconds CpuTimeOf(int tid) {
+  // As glibc's pthread_getcpuclockid makes it of a thread's id.
+  const clockid_t clock = static_cast<clockid_t>(~static_cast<unsigned>(tid) << 3 | 6u);
+  timespec time{};
+  EXPECT_EQ(clock_gettime(clock, &time), 0);
+  return std::chrono::seconds(time.tv_sec) + nanoseconds(time.tv_nsec);
+}
+
+TEST(WaitingTest, ThreadsTellWhetherTheyHaveWork) {
+  std::array<WorkRecord, 2> inter;
+  std::array<WorkRecord, 1> intra;
+  ThreadPools pools({2, 2}, ThreadPools::Binding::kNone, nullptr,
+                    {.spin = milliseconds(0), .inter = inter, .intra = intra});
+  const auto works = [](const WorkRecord& record) { return record.without_work == 0; };
+  EXPECT_FALSE(works(inter[0]) || works(inter[1]) || works(intra[0])) << "parked";
+  pools.Resize({0}, {1, 2});
+  ASSERT_TRUE(pools.WaitSettled(std::chrono::hours(1)));
+  EXPECT_FALSE(works(inter[0]) || works(intra[0])) << "awake, without work";
+  RunOnWorker(&pools.inter(), [&] {
+    EXPECT_TRUE(works(inter[0]));
+    std::atomic<bool> helped{false};
+    pools.intra().ParallelFor(2, [&](int) {
+      if (pools.intra().CurrentWorker() == -1) return Await([&] { return helped.load(); });
+      EXPECT_TRUE(works(inter[0]) && works(intra[0]));
+      helped = true;
+      Await([&] { return !works(inter[0]); });  // It waits for this task.
+    });
+    EXPECT_TRUE(works(inter[0]));
+  });
+  Await([&] { return !works(inter[0]) && !works(intra[0]); });
+  EXPECT_FALSE(works(inter[1])) << "never needed";
+}
+
+TEST(WaitingTest, SpinningIsCpuTimeOfThoseWhoSpin) {
+  std::array<WorkRecord, 1> records;
+  MalleablePool pool({.name = "test",
+                      .capacity = 1,
+                      .when_empty = MalleablePool::WhenEmpty::kRunInCaller,
+                      .spin = milliseconds(300),
+                      .records = records});
+  pool.Resize(1);
+  Await([&] { return records[0].spin_time > 0; });  // It has looked in vain and sleeps.
+  const nanoseconds used = CpuTimeOf(pool.ThreadIds()[0]), spun(records[0].spin_time);
+  EXPECT_LE(spun, used);
+  EXPECT_GE(spun, used / 2) << "it has done nothing else";
+}
+
+// On one core only one of them runs at a time: what passes while a spinner waits for its turn is
+// not its own.
+TEST(WaitingTest, WaitingForACoreIsNoSpinning) {
+  cpu_set_t before, one;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  CPU_ZERO(&one);
+  for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++cpu) {
+    if (CPU_ISSET(cpu, &before)) CPU_SET(cpu, &one);
+  }
+  constexpr int kSpinners = 8;
+  std::array<WorkRecord, kSpinners> records;
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);  // The pool's threads inherit it.
+  MalleablePool pool({.name = "test",
+                      .capacity = kSpinners,
+                      .when_empty = MalleablePool::WhenEmpty::kRunInCaller,
+                      .spin = milliseconds(200),
+                      .records = records});
+  ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
+  pool.Resize(kSpinners);
+  for (const WorkRecord& record : records) Await([&] { return record.spin_time > 0; });
+  const std::vector<int> tids = pool.ThreadIds();
+  for (size_t i = 0; i < kSpinners; ++i)
+    EXPECT_LE(nanoseconds(records[i].spin_time), CpuTimeOf(tids[i])) << i;
+}
+
+TEST(WaitingTest, WithoutSpinningThreadsSleepAtOnce) {
+  std::array<WorkRecord, 1> records;
+  MalleablePool pool({.name = "test",
+                      .capacity = 1,
+                      .when_empty = MalleablePool::WhenEmpty::kRunInCaller,
+                      .spin = nanoseconds(0),
+                      .records = records});
+  pool.Resize(1);
+  std::atomic<int> done{0};
+  for (int loop = 0; loop < 200; ++loop) pool.ParallelFor(4, [&](int) { ++done; });
+  EXPECT_EQ(done, 800);
+  EXPECT_EQ(records[0].spin_time, 0);
+}
+
+// Spins that find work at once are counted in turns.
+TEST(WaitingTest, ShortSpinsCount) {
+  WorkRecord record;
+  WorkMeter meter;
+  meter.TellTo(&record);
+  int looks = 0;
+  EXPECT_TRUE(SpinUntil(std::chrono::hours(1), &meter, [&] { return ++looks > 32; }));
+  const int64_t half_a_turn = record.spin_time;
+  EXPECT_GT(half_a_turn, 0);
+  looks = 0;
+  EXPECT_TRUE(SpinUntil(std::chrono::hours(1), &meter, [&] { return ++looks > 96; }));
+  EXPECT_EQ(record.spin_time, 4 * half_a_turn);
+  EXPECT_TRUE(SpinUntil(std::chrono::hours(1), &meter, [] { return true; }));
+  EXPECT_EQ(record.spin_time, 4 * half_a_turn);
+}
+
+}  // namespace
+}  // namespace cosched
