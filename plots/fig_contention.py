@@ -11,17 +11,18 @@ JOBS, THREADS = "trace.jobs", "workload.resnet20.threads"
 
 
 def trials_of(sweep, jobs):
-    """A dict a trial: threads -> the total step time of each of the tenants, in ms."""
+    """By trial: threads -> the total step time of each of the tenants, in ms."""
     trials = {}
     for threads in sweep.values(THREADS):
         for cell in sweep.cells(jobs=jobs, threads=threads):
             totals = cell.steady_steps().groupby("job_id")["duration_ms"].sum().to_numpy()
             trials.setdefault(cell.trial, {})[threads] = totals
-    return [trial for trial in trials.values() if len(trial) == len(sweep.values(THREADS))]
+    return {number: trial for number, trial in trials.items() if len(trial) == len(sweep.values(THREADS))}
 
 
 def mean_times(trials):
     """Of a tenant, by threads: the median over trials of the mean over tenants."""
+    trials = list(trials.values())
     return {threads: np.median([mean_time(trial, threads) for trial in trials]) for threads in trials[0]}
 
 
@@ -35,14 +36,14 @@ def best(trial):
 
 
 def best_falls(sweep):
-    """The best number of threads for one tenant / for the most tenants, in trial i of both: trials were interleaved."""
+    """The best number of threads for one tenant / for the most tenants, in each trial that both have: trials were interleaved."""
     few, many = (trials_of(sweep, jobs) for jobs in (sweep.values(JOBS)[0], sweep.values(JOBS)[-1]))
-    return claims.median(best(a) / best(b) for a, b in zip(few, many))
+    return claims.median(best(few[trial]) / best(many[trial]) for trial in few.keys() & many.keys())
 
 
 def crowded_penalty(sweep):
     most = sweep.values(THREADS)[-1]
-    return claims.median(mean_time(trial, most) / mean_time(trial, 1) for trial in trials_of(sweep, sweep.values(JOBS)[-1]))
+    return claims.median(mean_time(trial, most) / mean_time(trial, 1) for trial in trials_of(sweep, sweep.values(JOBS)[-1]).values())
 
 
 def measure(sweep):

@@ -14,12 +14,12 @@ MOST = 64  # Threads of the published slowdown.
 
 
 def trials_of(sweep, cores, actuator):
-    """A dict a trial: threads -> step times. Under a quota steps fall into and between throttled periods: take their mean."""
+    """By trial: threads -> step times. Under a quota steps fall into and between throttled periods: take their mean."""
     trials = {}
     for threads in sweep.values(THREADS):
         for cell in sweep.cells(max=cores, threads=threads, actuator=actuator):
             trials.setdefault(cell.trial, {})[threads] = cell.steady_steps()["duration_ms"].to_numpy()
-    return [trial for trial in trials.values() if len(trial) == len(sweep.values(THREADS))]
+    return {number: trial for number, trial in trials.items() if len(trial) == len(sweep.values(THREADS))}
 
 
 def means(trials):
@@ -49,15 +49,15 @@ def needed(sweep, cores, actuator):
     trials = trials_of(sweep, cores, actuator)
     if not trials:
         raise claims.NotHere(sweep.why_left_out(actuator) or f"no trial on {cores} core{'s' * (cores > 1)} by {actuator}")
-    if MOST not in trials[0]:
+    if MOST not in sweep.values(THREADS):
         raise claims.NotHere(f"{MOST} threads are not in the sweep")
     return trials
 
 
 def smaller(sweep, cores):
-    """In trial i of both: trials were interleaved."""
-    pairs = zip(needed(sweep, cores, "affinity"), needed(sweep, cores, "quota"))
-    return claims.median(slowdown(affinity) / slowdown(quota) for affinity, quota in pairs)
+    """In each trial that both have: trials were interleaved."""
+    affinity, quota = needed(sweep, cores, "affinity"), needed(sweep, cores, "quota")
+    return claims.median(slowdown(affinity[trial]) / slowdown(quota[trial]) for trial in affinity.keys() & quota.keys())
 
 
 def measure(sweep):
@@ -66,7 +66,7 @@ def measure(sweep):
         measures[f"smaller_{cores}"] = lambda cores=cores: smaller(sweep, cores)
         for actuator in COLORS:
             def of_trials(of, cores=cores, actuator=actuator):
-                return lambda: claims.median(of(trial) for trial in needed(sweep, cores, actuator))
+                return lambda: claims.median(of(trial) for trial in needed(sweep, cores, actuator).values())
 
             measures[f"best_{cores}_{actuator}"] = of_trials(lambda trial, cores=cores: best_threads(trial, cores))
             measures[f"excess_{cores}_{actuator}"] = of_trials(lambda trial, cores=cores: excess(trial, cores))
@@ -76,7 +76,7 @@ def measure(sweep):
 
 def draw_panel(axes, sweep, cores, published):
     for actuator, color in COLORS.items():
-        trials = trials_of(sweep, cores, actuator)
+        trials = list(trials_of(sweep, cores, actuator).values())
         if not trials:
             continue
         times = means(trials)

@@ -37,7 +37,7 @@ def dots(sweep, metric):
 
 def slope(sweep, metric):
     """Of the least-squares line through the points of the sweep, one line a trial."""
-    return claims.median(np.polyfit(t["share"], t["gain"], 1)[0] for t in dots(sweep, metric))
+    return claims.median(np.polyfit(t["share"], t["gain"], 1)[0] for t in dots(sweep, metric) if len(set(t["share"])) > 1)
 
 
 def at_share(sweep, share, metric):
