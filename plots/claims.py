@@ -155,9 +155,10 @@ def condition(limits):
 def ours_text(row):
     if row["ours"] is None:
         return "-"
+    value = number(row["ours"]) + row["unit"]
     if row["level"] in (0, 1):  # No interval, or none is needed.
-        return number(row["ours"]) + row["unit"]
-    return f"{number(row['ours'])} [{number(row['low'])} {number(row['high'])}]{row['unit']} {100 * row['level']:.0f} %"
+        return value
+    return f"{value} [{number(row['low'])} {number(row['high'])}] {100 * row['level']:.0f} %"
 
 
 def verdict_text(row):
