@@ -298,6 +298,8 @@ TEST_F(InferenceServiceTest, LanesThatCantBeStartedAreAnErrorWithItsReason) {
     try {
       InferenceService service(
           Lenet(1, {2, 2}), [](int) {}, [](const ServedBatch&) {});
+      service.Pools().Resize({0}, {2, 2});
+      service.Begin();
       return 1;
     } catch (const std::system_error& error) {
       std::fprintf(stderr, "%s\n", error.what());
