@@ -49,8 +49,7 @@ std::string RankingText(const char* metric, const RankingAgreement& ranking) {
   const int traces = ranking.tau.samples;
   std::string text = fmt::format(
       "by {}, in one trace: Kendall's tau {}, level {}; the winner agrees in {} of {}; trusting "
-      "the "
-      "simulator costs {} %, mean {:.1f} %\n  means over all traces: tau {:.2f}",
+      "the simulator costs {} %, mean {:.1f} %\n  means over all traces: tau {:.2f}",
       metric, NumberText(ranking.tau), LevelText(traces), ranking.winner_agrees, traces,
       PercentText(ranking.regret, false), ranking.mean_regret * 100, ranking.tau_of_means);
   if (ranking.measured_tau) {
@@ -148,8 +147,9 @@ nlohmann::json Json(const std::optional<RankingAgreement>& ranking) {
 
 std::string ValidationTable(const Validation& validation) {
   std::string text = fmt::format(
-      "{} cells, measured and simulated; a trace gives one number: median over traces [interval], "
-      "which holds the true median with its level\n\n",
+      "{} cells, measured and simulated; a trace gives one number; median over traces [interval], "
+      "and "
+      "the level with which it holds the true median\n\n",
       validation.pairs.size());
   text += ErrorTable(validation) + "\n";
   if (validation.by_makespan) text += RankingText("makespan", *validation.by_makespan);

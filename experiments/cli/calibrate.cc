@@ -19,6 +19,7 @@
 #include "experiments/cli/interrupt.h"
 #include "experiments/cli/plots.h"
 #include "experiments/cli/scratch_folder.h"
+#include "experiments/estimate.h"
 #include "experiments/hosts/chaos_tenant.h"
 #include "experiments/published_profile.h"
 #include "experiments/realtime.h"
@@ -157,9 +158,10 @@ int MeasurePrograms(const CalibrateArguments& arguments) {
     return kInterrupted;
   }
   if (result->not_tight > 0) {
-    result->profile.notes.push_back(
-        fmt::format("the time was up: {} of {} intervals are wider than ±{:g} %", result->not_tight,
-                    result->measurements, options.interval * 100));
+    result->profile.notes.push_back(fmt::format(
+        "the time was up: {} of {} intervals are wider than ±{:g} % or of fewer than {} "
+        "runs",
+        result->not_tight, result->measurements, options.interval * 100, kTrialsThatDecide));
   }
   result->profile.source = "calibrate: " + CommandLine();
   result->profile.host = HostText();

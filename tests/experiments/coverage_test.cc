@@ -90,6 +90,25 @@ TEST(CoverageTest, MedianOfTrials) {
       });
 }
 
+// Costs that tie, as simulated ones do: the interval may cover more, never less.
+TEST(CoverageTest, MedianOfTrialsThatTie) {
+  constexpr int kDraws = 4000;
+  TellHeader("level");
+  for (const int n : {3, 5, 10, 30}) {
+    Random random(static_cast<uint64_t>(n));
+    int covered = 0;
+    for (int i = 0; i < kDraws; ++i) {
+      std::vector<double> values(static_cast<size_t>(n));
+      for (double& value : values) value = static_cast<double>(random.Below(5));  // Median 2.
+      const Interval interval = MedianInterval(values);
+      covered += interval.low <= 2 && 2 <= interval.high;
+    }
+    const double share = static_cast<double>(covered) / kDraws;
+    Tell("median over trials that tie", "0 to 4", n, MedianLevel(n), share);
+    EXPECT_GE(share, MedianLevel(n) - MonteCarloError(MedianLevel(n), kDraws));
+  }
+}
+
 TEST(CoverageTest, MedianOfPairedRatios) {
   TellHeader("level");
   ExpectCoverage(
