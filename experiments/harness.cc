@@ -16,8 +16,8 @@
 namespace cosched {
 namespace {
 
-// An arrival that is submitted this much after its time says that the machine was too busy to
-// measure on.
+// A job that is submitted this much after its arrival says that the machine was too busy to measure
+// on.
 constexpr Duration kLate = std::chrono::milliseconds(50);
 constexpr double kMuchForeignLoad = 0.1;  // Of the cores' time in a cell.
 // A policy that asks for ticks, or is told of a service's windows, may still change its mind, but
@@ -143,7 +143,9 @@ class CellRun {
       const auto index = static_cast<int64_t>(submitted_);
       const Job job = JobOf(config_, arrival, index, key_.elasticity);
       CHECK(job.speed || !info_.needs_speed) << "nothing is known of " << job.workload;
-      worst_lateness_ = std::max(worst_lateness_, Now() - NextArrival());
+      const Duration lateness = Now() - NextArrival();
+      worst_lateness_ = std::max(worst_lateness_, lateness);
+      if (lateness > kLate) ++late_jobs_;
       const TenantSpec spec = SpecOf(config_, arrival, index, key_.trial);
       world_->Describe(job.id, spec);
       if (spec.serves) {
@@ -214,10 +216,11 @@ class CellRun {
   void MarkDoubts() {
     for (const std::string& mark : world_->TakeMarks()) records_.Mark(mark);
     for (const std::string& note : Notes(config_.trace.sources)) records_.Mark(note);
-    if (worst_lateness_ > kLate) {
-      records_.Mark(
-          fmt::format("the generator fell behind: an arrival was submitted {:.0f} ms late",
-                      ToSeconds(worst_lateness_) * 1e3));
+    if (late_jobs_ > 0) {
+      records_.Mark(fmt::format(
+          "the generator fell behind: {} of {} jobs were submitted more than {:.0f} ms after their "
+          "arrival, the latest {:.0f} ms",
+          late_jobs_, submitted_, ToSeconds(kLate) * 1e3, ToSeconds(worst_lateness_) * 1e3));
     }
     if (requests_.WorstLag() > kLateRequest) {
       records_.Mark(fmt::format("the generator fell behind: a request was sent {:.0f} ms late",
@@ -268,6 +271,7 @@ class CellRun {
   int idle_asks_ = 0;
   int told_done_ = 0;
   int failed_jobs_ = 0;
+  int late_jobs_ = 0;  // By more than kLate.
   Duration worst_lateness_{0};
   std::string problem_;
 };

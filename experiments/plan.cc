@@ -95,6 +95,7 @@ Job JobOf(const ExperimentConfig& config, const JobArrival& arrival, int64_t ind
           .threads = threads,
           .steps = arrival.steps.value_or(workload.spec.steps),
           .speed = std::move(speed),
+          .arrival = TimePoint(arrival.time),
           .response_objective = workload.slo};
 }
 

@@ -52,7 +52,8 @@ std::filesystem::path MakeEmptyFolder(const std::filesystem::path& folder) {
 // What the records know of a job that has not ended.
 struct JobTrack {
   Job job;
-  TimePoint submitted;
+  TimePoint submitted;   // By its trace.
+  Duration lateness{0};  // From then until the arbiter got it.
   std::optional<TimePoint> started;
   CpuSet granted;     // By the latest grant.
   CpuSet owned;       // And the cores that it has not left yet.
@@ -145,7 +146,7 @@ CellRecords::Impl::Impl(const std::filesystem::path& run, const CellKey& cell_ke
                                   "turnaround_time", "stretch",         "allocated_resources",
                                   "threads",         "resizes",         "state",
                                   "reason",          "steps",           "images",
-                                  "alone_s"},
+                                  "alone_s",         "lateness"},
            wanted_buffer),
       buffer(wanted_buffer) {
   const auto open = [this](bool wants, const char* name,
@@ -232,7 +233,7 @@ void CellRecords::Impl::WriteJob(TimePoint time, const JobTrack& track, JobEnd e
   } else {
     jobs.Empty();
   }
-  jobs.End();
+  jobs.Seconds(track.lateness).End();
 }
 
 // Where nobody counts steps, one that finished has done all it had to.
@@ -291,7 +292,8 @@ void CellRecords::OnSubmitted(TimePoint time, const Job& job) {
   CHECK(is_new) << "job " << job.id.value << " again";
   JobTrack& track = place->second;
   track.job = job;
-  track.submitted = track.slice_begin = time;
+  track.submitted = track.slice_begin = job.arrival.value_or(time);
+  track.lateness = time - track.submitted;
   ++impl_->submitted;
   impl_->WriteGrant(time, track, "submitted");
   if (impl_->timeline)

@@ -5,11 +5,13 @@
 // (but see `buffer`). Used by the
 // harness on one thread.
 //
-//   jobs.csv       a row a job, when it ends; Batsim's column names. alone_s is what it takes by
-//                  itself on its preferred cores, by the profile's speed curve; empty without one
-//   grants.csv     every change of who owns which core; kind: submitted, granted, settled or
-//                  released. `cores` is the latest grant, `owned` also has the cores that the job
-//                  has not left yet: what must not overlap
+//   jobs.csv       a row a job, when it ends; Batsim's column names. submission_time is when its
+//                  trace has it arrive, and all its times count from then; lateness is how much
+//                  later the harness handed it to the policy. alone_s is what it takes by itself on
+//                  its preferred cores, by the profile's speed curve; empty without one
+//   grants.csv     every change of who owns which core; kind: submitted (when the policy was told
+//                  of the job), granted, settled or released. `cores` is the latest grant, `owned`
+//                  also has the cores that the job has not left yet: what must not overlap
 //   decisions.csv  every answer of the policy, once its grants settled (experiments/decision_log.h)
 //   samples.csv    every tenant at every sampling instant; counters are since its start.
 //                  throttled_us and pressure_us are of its cgroup: empty where it has none.

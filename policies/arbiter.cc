@@ -123,7 +123,8 @@ struct Arbiter::Impl {
   void Add(const Job& job) {
     JobView added;
     static_cast<Job&>(added) = job;
-    added.submitted = Now();
+    added.submitted = job.arrival.value_or(Now());
+    CHECK(added.submitted <= Now()) << "job " << job.id.value << " is submitted before it arrives";
     entries[job.id.value].view = &view.jobs.Add(std::move(added));
   }
 

@@ -31,6 +31,7 @@ class PolicyError : public std::runtime_error {
 class ArbiterObserver {
  public:
   virtual ~ArbiterObserver() = default;
+  // time: when the arbiter got it, which may be later than its arrival.
   virtual void OnSubmitted(TimePoint time, const Job& job) = 0;
   // Whether OnDecision shall be called: what it is told costs time to write down.
   virtual bool WantsDecisions() const { return true; }
@@ -56,7 +57,8 @@ class Arbiter {
           ArbiterObserver& observer, bool on_settled = true);
   ~Arbiter();
 
-  // REQUIRES: ids grow from one submission to the next.
+  // REQUIRES: ids grow from one submission to the next, and the job's arrival, if it has one, has
+  // come.
   void Submit(const Job& job);
   void Handle(const HostEvent& event);
   void Tick();

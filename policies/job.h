@@ -40,6 +40,9 @@ struct Job {
   // known, which happens only to policies that do not ask for it (PolicyInfo::needs_speed).
   int64_t steps = 0;
   std::shared_ptr<const SpeedCurve> speed = {};
+  // When the trace has it arrive, in the host's time: its waiting is counted from then, however
+  // late it is submitted. Default: when it is submitted.
+  std::optional<TimePoint> arrival = {};
   // Of a service: the time in which a request is to be answered; none = no objective.
   std::optional<Duration> response_objective = {};
 };

@@ -18,7 +18,7 @@ enum class JobState {
 
 struct JobView : Job {
   JobState state = JobState::kWaiting;
-  TimePoint submitted;
+  TimePoint submitted;  // By its trace, which may be before the policy was first told of it.
   std::optional<TimePoint> started;  // When a decision admitted it; set unless it waits.
   // What it holds or has been promised: the cores of its latest grant. While a revocation is under
   // way the arbiter keeps the cores that the job has not left yet out of FreeCores().

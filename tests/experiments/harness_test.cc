@@ -10,6 +10,7 @@
 #include <set>
 
 #include "engine/base/error.h"
+#include "experiments/csv.h"
 #include "experiments/manifest.h"
 #include "experiments/metrics.h"
 #include "tests/experiments/fake_world.h"
@@ -202,7 +203,27 @@ TEST_F(HarnessTest, LateArrivalsAreMarked) {
   RunCells(config, plan, {plan.cells[0]}, Options());
   const nlohmann::json marks = CellJson(plan.cells[0])["marks"];
   ASSERT_EQ(marks.size(), 1U);
-  EXPECT_NE(marks[0].get<std::string>().find("fell behind"), std::string::npos);
+  EXPECT_NE(marks[0].get<std::string>().find("4 of 5 jobs"), std::string::npos) << marks[0];
+}
+
+TEST_F(HarnessTest, ALateJobHasWaitedSinceItsArrival) {
+  const ExperimentConfig config = Config({"trials=1"});
+  const Plan plan = MakePlan(config);
+  script_.late_by = std::chrono::seconds(5);
+  RunCells(config, plan, {plan.cells[0]}, Options());
+  CsvReader jobs(CellFolder(folder_.path() / "run", plan.cells[0]) / "jobs.csv");
+  const size_t id = jobs.Column("job_id"), submitted = jobs.Column("submission_time"),
+               lateness = jobs.Column("lateness"), starting = jobs.Column("starting_time"),
+               waiting = jobs.Column("waiting_time");
+  int rows = 0;
+  for (; jobs.Next(); ++rows) {
+    const auto index = static_cast<size_t>(jobs.Integer(id));
+    const double arrival = ToSeconds(plan.traces[0][index].time);
+    EXPECT_NEAR(jobs.Number(submitted), arrival, 1e-6);
+    EXPECT_NEAR(jobs.Number(lateness), index == 0 ? 0 : 5 - arrival, 1e-6);
+    EXPECT_NEAR(jobs.Number(waiting), jobs.Number(starting) - arrival, 2e-6);
+  }
+  EXPECT_EQ(rows, 5);
 }
 
 class RunFolderTest : public HarnessTest {

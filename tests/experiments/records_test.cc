@@ -55,7 +55,7 @@ TEST_F(RecordsTest, JobRowHasItsTimesGrantAndWork) {
   records_.OnEnded(At(2500), {7}, JobEnd::kFinished, "");
   EXPECT_THAT(Read("jobs.csv"),
               HasSubstr("\n7,resnet20,malleable,0,1,2,2,1.000000,1.500000,2.500000,0.500000,"
-                        "1.000000,1.500000,1.500000,0,1,1,finished,,5,160,\n"));
+                        "1.000000,1.500000,1.500000,0,1,1,finished,,5,160,,0.000000\n"));
   EXPECT_THAT(Read("steps.csv"), HasSubstr("\n7,4,2.500000,100.0000,1,2.25\n"));
   EXPECT_THAT(Read("resizes.csv"), HasSubstr("\n2.001000,7,grant,1,2,1,1,0,Conv2D,1000\n"));
   EXPECT_THAT(Read("actuations.csv"),
@@ -67,7 +67,7 @@ TEST_F(RecordsTest, JobThatNeverStartedHasNoStart) {
   records_.OnEnded(At(500), {1}, JobEnd::kRejected, "asks for more than the machine, 2 > 1");
   EXPECT_THAT(Read("jobs.csv"),
               HasSubstr(",0.000000,,0.500000,,,0.500000,,,0,0,rejected,\"asks for more than the "
-                        "machine, 2 > 1\",0,0,\n"));
+                        "machine, 2 > 1\",0,0,,0.000000\n"));
 }
 
 // 30 steps, at 12 a second on the two cores that it prefers: known before it runs.
@@ -77,7 +77,7 @@ TEST_F(RecordsTest, JobRowSaysWhatTheJobTakesByItself) {
   job.steps = 30;
   records_.OnSubmitted(At(0), job);
   records_.OnEnded(At(500), {1}, JobEnd::kRejected, "no");
-  EXPECT_THAT(Read("jobs.csv"), HasSubstr(",rejected,no,0,0,2.500000\n"));
+  EXPECT_THAT(Read("jobs.csv"), HasSubstr(",rejected,no,0,0,2.500000,0.000000\n"));
 }
 
 TEST_F(RecordsTest, SampleRowTellsSpinningFromWork) {
@@ -88,6 +88,20 @@ TEST_F(RecordsTest, SampleRowTellsSpinningFromWork) {
   records_.OnSample(sample);
   EXPECT_THAT(Read("samples.csv"), HasSubstr(",pressure_us,spin_time_s\n"));
   EXPECT_THAT(Read("samples.csv"), HasSubstr(",0.700000,0.000000,0,0,0,0,,,0.250000\n"));
+}
+
+TEST_F(RecordsTest, TimesCountFromTheArrivalAndTheLatenessStandsBeside) {
+  Job job = MakeJob(1);
+  job.arrival = At(1000);
+  records_.OnSubmitted(At(1250), job);
+  records_.OnStarted(At(1500), {1}, {0, 1}, {1, 2});
+  records_.OnEnded(At(2000), {1}, JobEnd::kFinished, "");
+  const std::string jobs = Read("jobs.csv");
+  EXPECT_THAT(jobs, HasSubstr(",steps,images,alone_s,lateness\n"));
+  EXPECT_THAT(jobs, HasSubstr(",1.000000,1.500000,2.000000,0.500000,0.500000,1.000000,2.000000,"));
+  EXPECT_THAT(jobs, HasSubstr(",finished,,0,0,,0.250000\n"));
+  // The file tells what happened when.
+  EXPECT_THAT(Read("grants.csv"), HasSubstr("\n1.250000,1,submitted,"));
 }
 
 TEST_F(RecordsTest, RigidJobKeepsItsThreadsWhenItsCoresChange) {

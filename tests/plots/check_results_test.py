@@ -86,9 +86,17 @@ class TamperTest(unittest.TestCase):
         self.set_cell("jobs", 0, workload="resnet56")
         self.expect_broken("is not the workload that arrived")
 
-    def test_job_before_its_arrival(self):
+    def test_job_that_is_not_submitted_at_its_arrival(self):
         self.edit_manifest(lambda manifest: manifest["traces"][0][0].update(arrival_s=1.0))
-        self.expect_broken("submitted before it arrived")
+        self.expect_broken("not submitted when its trace has it arrive")
+
+    def test_job_that_starts_before_it_was_handed_over(self):
+        self.set_cell("jobs", 0, lateness="5")
+        self.expect_broken("its start is not between submission and finish")
+
+    def test_job_that_was_handed_over_before_its_arrival(self):
+        self.set_cell("jobs", 0, lateness="-0.5")
+        self.expect_broken("handed over before it arrived")
 
     def test_start_before_submission(self):
         self.set_cell("jobs", 1, starting_time="0.001")

@@ -38,8 +38,7 @@ struct Options {
 };
 
 struct FixtureJob {
-  Job job;
-  TimePoint arrival;
+  Job job;  // With its arrival.
   int64_t steps = 0;
   double done = 0;  // Steps.
   TimePoint last_step;
@@ -82,7 +81,7 @@ std::deque<FixtureJob> MakeJobs(const Options& options, int trial, Elasticity el
     job.job.elasticity = elasticity;
     const int most = std::max(1, options.cores / (i % 3 == 2 ? 2 : 1));
     job.job.request = {1, most, most};
-    job.arrival = arrival;
+    job.job.arrival = arrival;
     job.steps = (30 + static_cast<int64_t>(random.Below(20))) * std::max(1, options.cores / 2);
     job.job.steps = job.steps;
     job.job.speed = SpeedAlone(job.job.workload, options.cores);
@@ -113,7 +112,7 @@ class Cell {
  private:
   void Arrive() {
     for (FixtureJob& job : jobs_) {
-      if (job.arrived || job.arrival > now_) continue;
+      if (job.arrived || job.job.arrival > now_) continue;
       job.arrived = true;
       records_.OnSubmitted(now_, job.job);
       Decide("job-arrived " + std::to_string(job.job.id.value));
@@ -340,7 +339,8 @@ nlohmann::ordered_json Manifest(const Options& options) {
   for (int trial = 1; trial <= options.trials; ++trial) {
     nlohmann::ordered_json arrivals = nlohmann::ordered_json::array();
     for (const FixtureJob& job : MakeJobs(options, trial, Elasticity::kRigid)) {
-      arrivals.push_back({{"arrival_s", ToSeconds(job.arrival)}, {"workload", job.job.workload}});
+      arrivals.push_back(
+          {{"arrival_s", ToSeconds(*job.job.arrival)}, {"workload", job.job.workload}});
     }
     manifest["traces"].push_back(arrivals);
   }

@@ -494,6 +494,15 @@ TEST_F(ArbiterTest, ViewTellsProgressAndTimes) {
   EXPECT_EQ(policy().ticks, 2);
 }
 
+TEST_F(ArbiterTest, AJobThatIsHandedOverLateHasWaitedSinceItsArrival) {
+  world_.Pass(5);
+  Job job = MakeJob(1, {1, 1, 4});
+  job.arrival = TimePoint(FromSeconds(3));
+  world_.Submit(job);
+  EXPECT_EQ(policy().last_view.Find({1})->submitted, TimePoint(FromSeconds(3)));
+  EXPECT_EQ(policy().last_view.now, TimePoint(FromSeconds(5)));
+}
+
 // --- Policies that are allowed to oversubscribe.
 
 TEST_F(OversubscribingArbiterTest, SetsMayOverlapAndNobodyWaits) {
