@@ -438,12 +438,21 @@ void SupervisedTenant::CheckStop() {
   launched_->Signal(SIGSTOP);
 }
 
+// Somebody has changed its group, or its threads' masks: puts it where it was granted.
+void SupervisedTenant::Retake() {
+  try {
+    launched_->Move(cores_);
+  } catch (const std::runtime_error& error) {
+    Fail("could not be moved back to cores " + cores_.ToString() + ": " + error.what());
+  }
+}
+
 // All threads: one that is not of the pools takes a core just as well.
 void SupervisedTenant::CheckPlace() {
   for (const ProcessSampler::Thread& thread : sampler_->Threads()) {
     const CpuSet binding = settings_.topology.ThreadBinding(thread.tid);
     if (Range().Contains(binding)) continue;
-    if (launched_->HasGroup() && !std::exchange(retaken_, true)) return launched_->Move(cores_);
+    if (launched_->HasGroup() && !std::exchange(retaken_, true)) return Retake();
     return Fail(std::string("has a ") + (thread.compute ? "compute " : "") + "thread on cores " +
                 binding.ToString() + ", outside its grant of " + cores_.ToString());
   }

@@ -123,6 +123,7 @@ class SupervisedTenant {
   void CheckStop();
   void CheckAlive(TimePoint now);
   void CheckPlace();
+  void Retake();
   bool Overdue(TimePoint now) const;
   Duration CheckPeriod() const;
 

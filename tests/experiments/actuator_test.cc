@@ -4,7 +4,11 @@
 
 #include <sched.h>
 
+#include <cerrno>
+#include <system_error>
+
 #include "experiments/hosts/cgroup.h"
+#include "experiments/hosts/process_launcher.h"
 #include "tests/experiments/process_host_fixture.h"
 
 namespace cosched {
@@ -23,6 +27,50 @@ class ActuatorTest : public ProcessHostTest {
     return all.empty() ? ActuationSample() : all.front();
   }
 };
+
+// A child process whose group the kernel lets nobody change.
+class SealedTenant final : public LaunchedTenant {
+ public:
+  explicit SealedTenant(std::unique_ptr<LaunchedTenant> tenant) : tenant_(std::move(tenant)) {}
+
+  void Advance() override { tenant_->Advance(); }
+  pid_t pid() const override { return tenant_->pid(); }
+  int socket() const override { return tenant_->socket(); }
+  std::vector<int> Descriptors() const override { return tenant_->Descriptors(); }
+  std::optional<TenantProcess::End> Ended() override { return tenant_->Ended(); }
+  void Signal(int signal) override { tenant_->Signal(signal); }
+  void Kill() override { tenant_->Kill(); }
+  bool HasGroup() const override { return true; }
+  void Move(const CpuSet&) override {
+    throw std::system_error(EACCES, std::generic_category(), "cpuset.cpus");
+  }
+  bool Done() override { return true; }
+  Times LastTimes() const override { return {.actuator = "cpuset"}; }
+  Cgroup::Counters Counters() const override { return {}; }
+  Duration UsedByOthersChildren() const override { return Duration(0); }
+
+ private:
+  const std::unique_ptr<LaunchedTenant> tenant_;
+};
+
+class SealedLauncher final : public TenantLauncher {
+ public:
+  std::unique_ptr<LaunchedTenant> Launch(const TenantLaunch& launch) override {
+    return std::make_unique<SealedTenant>(processes_.Launch(launch));
+  }
+
+ private:
+  ProcessLauncher processes_{"/proc/self/exe", Actuator::kAffinity, {}};
+};
+
+TEST_F(ActuatorTest, ATenantThatCannotBePutBackFailsAlone) {
+  if (two_.Count() < 2) GTEST_SKIP() << "the machine has one core, which nobody can leave";
+  UseHost(std::make_unique<ProcessHost>(options_, std::make_unique<SealedLauncher>()));
+  const JobId job = Start("restless", one_);  // Takes all cores, some steps after its start.
+  ExpectSettled(job);
+  EXPECT_EQ(Failure(job), "could not be moved back to cores " + one_.ToString() +
+                              ": cpuset.cpus: Permission denied");
+}
 
 TEST_F(ActuatorTest, NamesAreReadBack) {
   for (const Actuator actuator : {Actuator::kAffinity, Actuator::kCpuset, Actuator::kQuota})
