@@ -1,7 +1,8 @@
 // ALWAYS_ATTEND: nobody waits for a full grant. A job gets all it asks for if that is free, else
 // whatever is free, as long as it can run on it (published: split in the ratio inter : intra, so
 // the sum is the same). Cores that become free first bring running jobs up to what they asked,
-// oldest first, then serve the queue. Source: Libutti, thesis 2023; reference/papers.md 2.3.
+// oldest first, then serve the queue; one in it whose min is not free is passed over. Source:
+// Libutti, thesis 2023.
 // Published "at least 2 free cores" (one inter, one intra thread) is the job's min here.
 
 #include <algorithm>
@@ -40,7 +41,9 @@ constexpr PolicyParameter kParameters[] = {
 
 PolicyInfo AlwaysAttendPolicy() {
   return {.name = "always-attend",
-          .summary = "starts a job with what is free, and grows it to what it asked later",
+          .summary =
+              "starts a job with what is free of all that it asks for, and grows it to that "
+              "later; jobs whose min is free overtake earlier ones whose min is not",
           .source = "Libutti, thesis 2023 (ALWAYS_ATTEND)",
           .parameters = kParameters,
           .on_settled = false,

@@ -31,7 +31,9 @@ class EqualShare final : public Policy {
 
 PolicyInfo EqualSharePolicy() {
   return {.name = "equal-share",
-          .summary = "divides the cores equally among all jobs at each arrival and end",
+          .summary =
+              "divides the cores equally among all jobs at each arrival and end, as far as "
+              "their min fits, first come, first served; running jobs shrink for newcomers",
           .source = "McCann et al., ACM TOCS 11(2), 1993 (dynamic equipartition)",
           .on_settled = false,
           .make = [](const PolicyParameters&) -> std::unique_ptr<Policy> {

@@ -72,7 +72,9 @@ constexpr PolicyParameter kParameters[] = {
 
 PolicyInfo LendReclaimPolicy() {
   return {.name = "lend-reclaim",
-          .summary = "a job owns what it asks for; idle cores are lent and taken back on demand",
+          .summary =
+              "a job owns what it asks for; idle cores are lent and taken back on demand; later "
+              "jobs that fit overtake earlier ones that do not",
           .source = "Garcia et al., ICPP 2009 (LeWI); D'Amico et al., ICPP Workshops 2018 (DROM)",
           .parameters = kParameters,
           .on_settled = false,

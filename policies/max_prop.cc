@@ -1,8 +1,9 @@
 // MAX_PROP: free cores are shared among all who wait, in proportion to their requests: each gets
 // preferred / F with F = (sum requested by all in the queue) / (free cores), at least its min, at
 // most its max. F < 1 gives more than was asked. Cores that become free are first added in equal
-// shares to the running jobs. Source: Libutti, thesis 2023; reference/papers.md 2.3. F is taken
-// once per event, before the first start; under priority over the highest waiting class.
+// shares to the running jobs. Source: Libutti, thesis 2023. F is taken once per event, before the
+// first start; under priority over the highest waiting class. A job whose min is not left is passed
+// over.
 
 #include <algorithm>
 
@@ -63,7 +64,10 @@ constexpr PolicyParameter kParameters[] = {
 
 PolicyInfo MaxPropPolicy() {
   return {.name = "max-prop",
-          .summary = "shares free cores among the queue in proportion to the requests",
+          .summary =
+              "adds freed cores to running jobs in equal parts, then shares what is free among "
+              "the queue in proportion to the requests; jobs whose min is left overtake "
+              "earlier ones whose min is not",
           .source = "Libutti, thesis 2023 (MAX_PROP)",
           .parameters = kParameters,
           .on_settled = false,

@@ -55,7 +55,9 @@ class Sjf final : public Policy {
 
 PolicyInfo SjfPolicy() {
   return {.name = "sjf",
-          .summary = "starts the job that would end soonest first, with all the cores it asks for",
+          .summary =
+              "starts the job that would end soonest first, with all the cores it asks for; "
+              "jobs that fit overtake shorter ones that do not",
           .source = "Smith, Naval Research Logistics Quarterly 3, 1956 (shortest job first)",
           .needs_speed = true,
           .on_settled = false,

@@ -73,7 +73,9 @@ int ParseSlices(const std::string& text) {
 
 PolicyInfo StaticPartitionPolicy() {
   return {.name = "static-partition",
-          .summary = "equal fixed slices; a job waits for a whole one and keeps it",
+          .summary =
+              "equal fixed slices; a job waits for a whole one and keeps it; a job whose min is "
+              "larger than a slice is rejected",
           .source = "",
           .parameters = kParameters,
           .on_settled = false,

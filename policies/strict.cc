@@ -1,7 +1,10 @@
-// STRICT: a job starts only with all the cores it asks for; until they are free it waits, and a
-// smaller one behind it that fits may start first, as in the published code. The published
-// reassignment of freed cores brings running jobs up to their request: here none is below it, so
-// all freed cores go to the queue. Source: Libutti, thesis 2023; reference/papers.md 2.3.
+// STRICT: a job starts only with all the cores it asks for. The queue is passed through from its
+// front, and every job that fits into the free cores starts: a later one that fits overtakes an
+// earlier one that does not, as in the published code. No cores are kept free for the one that was
+// overtaken, so smaller jobs that keep coming can hold it back without limit (easy-backfill
+// reserves for the first). order = "priority" changes who is looked at first, not that. The
+// published reassignment of freed cores brings running jobs up to their request: here none is below
+// it, so all freed cores go to the queue. Source: Libutti, thesis 2023.
 
 #include <climits>
 
@@ -35,14 +38,16 @@ class Strict final : public Policy {
 };
 
 constexpr PolicyParameter kParameters[] = {
-    {"order", "fcfs", kQueueOrders, "who is next in the queue"},
+    {"order", "fcfs", kQueueOrders, "who of those that fit is first"},
 };
 
 }  // namespace
 
 PolicyInfo StrictPolicy() {
   return {.name = "strict",
-          .summary = "starts a job only with all the cores it asks for",
+          .summary =
+              "starts the first in the queue that fits, with all the cores it asks for; later "
+              "jobs that fit overtake earlier ones that do not, however long these wait",
           .source = "Libutti, thesis 2023 (STRICT)",
           .parameters = kParameters,
           .on_settled = false,

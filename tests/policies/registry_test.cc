@@ -5,6 +5,7 @@
 #include <set>
 
 #include "engine/base/error.h"
+#include "tests/policies/policy_world.h"
 
 namespace cosched {
 namespace {
@@ -31,6 +32,25 @@ TEST(Registry, NamesAreUniqueAndFound) {
             "no-control, static-partition, strict, always-attend, max-prop, equal-share, "
             "easy-backfill, sjf, srpt, hesrpt, marginal-speedup, round-robin, gang, lend-reclaim, "
             "feedback, scripted");
+}
+
+// Three of four cores are taken, the next job needs two, the one behind it one.
+TEST(Registry, SummariesSayWhereALaterJobOvertakes) {
+  for (const char* name : {"strict", "always-attend", "max-prop", "sjf", "lend-reclaim",
+                           "equal-share", "marginal-speedup"}) {
+    const std::unique_ptr<World> world = MakeWorld(kFourCores, name);
+    world->Submit(SizedJob(1, Exactly(3), 1000));
+    world->SettleAll();
+    world->Submit(SizedJob(2, Exactly(2), 10));
+    world->Submit(SizedJob(3, Exactly(1), 100));
+    const std::string state = world->Counts();
+    const bool overtakes = state == "1=3 2=wait 3=1";
+    if (!overtakes) {
+      EXPECT_EQ(state, "1=3 2=wait 3=wait") << name;
+    }
+    const std::string_view summary = FindPolicy(name)->summary;
+    EXPECT_EQ(summary.find("overtake") != summary.npos, overtakes) << name << ": " << summary;
+  }
 }
 
 TEST(Registry, DefaultsOfEveryPolicyAreAllowed) {
