@@ -6,7 +6,6 @@
 #include <cmath>
 #include <deque>
 #include <map>
-#include <queue>
 #include <unordered_map>
 #include <utility>
 
@@ -16,8 +15,10 @@
 #include "experiments/hosts/simulation/delays.h"
 #include "experiments/hosts/simulation/executions.h"
 #include "experiments/hosts/simulation/program_models.h"
+#include "experiments/hosts/simulation/service_agenda.h"
 #include "experiments/hosts/simulation/simulated_tenant.h"
 #include "experiments/hosts/simulation/step_log.h"
+#include "experiments/hosts/simulation/timers.h"
 #include "workloads/batch_sizes.h"
 
 namespace cosched {
@@ -27,16 +28,6 @@ using Id = Executions::Id;
 using simulation::Described;
 using simulation::Phase;
 using simulation::Tenant;
-
-// What it is for is known by the tenant's field that holds its number.
-struct Timer {
-  TimePoint time;
-  int64_t number;
-  Id tenant;
-  friend bool operator>(const Timer& a, const Timer& b) {
-    return a.time != b.time ? a.time > b.time : a.number > b.number;
-  }
-};
 
 }  // namespace
 
@@ -54,11 +45,6 @@ struct SimulatedHost::Impl {
   Tenant* Find(JobId job) {
     const auto found = ids.find(job);
     return found == ids.end() ? nullptr : &At(found->second);
-  }
-
-  int64_t Arm(Id id, TimePoint time) {
-    timers.push({time, ++last_timer, id});
-    return last_timer;
   }
 
   Id NewTenant(JobId job) {
@@ -105,7 +91,7 @@ struct SimulatedHost::Impl {
         [this, program = plan.program, most = plan.batch](int count) {
           return programs.BatchFactor(program, PaddedBatch(count, most));
         });
-    services.push_back(id);
+    agenda.Add(id);
   }
 
   // Each server has its part of the cores and of the threads.
@@ -121,15 +107,23 @@ struct SimulatedHost::Impl {
         programs.StepsPerSecond(tenant.plan.program, threads, part) / tenant.noise;
     tenant.disturbed_by = programs.Join(tenant.plan.program, servers * tenant.server_speed,
                                         &contention, &tenant.pressing);
+    agenda.SetClock(id, tenant.disturbed_by);
   }
 
-  void UpdateServers() {
-    for (const Id id : services) {
-      Tenant& tenant = At(id);
-      const int servers = tenant.runnable > 0 ? tenant.threads.inter : 0;
-      tenant.service->SetServers(servers,
-                                 tenant.server_speed * executions.Speed(tenant.disturbed_by), now);
-    }
+  // Does `change` to the service, and notes when it acts next.
+  template <typename Change>
+  void Touch(Id id, Change change) {
+    ServiceModel& service = *At(id).service;
+    change(service);
+    agenda.SetNext(id, service.NextEvent());
+    ++touches;
+  }
+
+  void UpdateServers(Id id) {
+    const Tenant& tenant = At(id);
+    const int servers = tenant.runnable > 0 ? tenant.threads.inter : 0;
+    const double speed = tenant.server_speed * executions.Speed(tenant.disturbed_by);
+    Touch(id, [&](ServiceModel& service) { service.SetServers(servers, speed, now); });
   }
 
   void StartChaos(Id id, const Job& job) {
@@ -158,7 +152,7 @@ struct SimulatedHost::Impl {
 
   void MakeReady(Id id, Duration after) {
     At(id).ready_at = now + after;
-    At(id).ready_timer = Arm(id, now + after);
+    At(id).ready_timer = timers.Arm(id, now + after);
   }
 
   // To these cores, or to none.
@@ -193,7 +187,7 @@ struct SimulatedHost::Impl {
     } else if (was_paused && !tenant.cores.Empty() && tenant.end_timer < 0) {
       MakeReady(id, tenant.start_left);
     }
-    if (!leaves.Empty()) tenant.settle_timer = Arm(id, now);
+    if (!leaves.Empty()) tenant.settle_timer = timers.Arm(id, now);
   }
 
   void MoveComputing(Id id, const CpuSet& leaves) {
@@ -219,14 +213,14 @@ struct SimulatedHost::Impl {
                                    options.revocation_deadline / std::chrono::milliseconds(1));
       return EndBy(id, now + options.revocation_deadline);
     }
-    tenant.settle_timer = Arm(id, now + delay);
+    tenant.settle_timer = timers.Arm(id, now + delay);
   }
 
   void EndBy(Id id, TimePoint time) {
     Tenant& tenant = At(id);
     if (tenant.end_timer >= 0 && tenant.ends <= time) return;
     tenant.ends = time;
-    tenant.end_timer = Arm(id, time);
+    tenant.end_timer = timers.Arm(id, time);
   }
 
   // Its threads are where the latest grant wants them.
@@ -254,9 +248,11 @@ struct SimulatedHost::Impl {
 
   // Brings rates up to date with all that was moved. Before any time passes.
   void Refresh() {
+    std::vector<Id> moved;  // Services.
     for (const Id id : sharing.TakeChanged()) {
       Tenant& tenant = At(id);
       if (tenant.phase != Phase::kComputing) continue;
+      if (tenant.service) moved.push_back(id);
       Count(&tenant);
       LeaveOthers(&tenant);
       const int awake = Awake(tenant);
@@ -285,8 +281,9 @@ struct SimulatedHost::Impl {
     }
     for (const Executions::ClockId clock : contention.Update(Seconds())) {
       if (options.steps) log.OnSpeed(clock, Seconds());
+      for (const Id id : agenda.On(clock)) UpdateServers(id);
     }
-    UpdateServers();
+    for (const Id id : moved) UpdateServers(id);
   }
 
   void SetRate(Id id, Executions::ClockId clock, double rate) {
@@ -328,8 +325,7 @@ struct SimulatedHost::Impl {
     if (options.samples) gone.push_back(SampleOf(id));
     executions.Remove(id);
     if (tenant.service) {
-      std::ranges::move(tenant.service->Take(), std::back_inserter(answered));
-      std::erase(services, id);
+      agenda.Remove(id);
     }
     ids.erase(tenant.job);
     tenant = Tenant();
@@ -360,7 +356,7 @@ struct SimulatedHost::Impl {
       Complete(id);
   }
 
-  std::optional<HostEvent> Fire(const Timer& timer) {
+  std::optional<HostEvent> Fire(const Timers::Timer& timer) {
     Tenant& tenant = At(timer.tenant);
     if (timer.number == tenant.ready_timer) {
       tenant.ready_timer = -1;
@@ -368,10 +364,11 @@ struct SimulatedHost::Impl {
       if (options.steps) log.Start(timer.tenant, tenant.job, Seconds());
       Compute(timer.tenant);
       if (tenant.service) {
-        tenant.window_timer = Arm(timer.tenant, now + options.request_window);
+        tenant.window_timer = timers.Arm(timer.tenant, now + options.request_window);
         LeaveIfDrained(timer.tenant);
       }
-      if (tenant.chaos) tenant.moment_timer = Arm(timer.tenant, now + tenant.chaos->Moment());
+      if (tenant.chaos)
+        tenant.moment_timer = timers.Arm(timer.tenant, now + tenant.chaos->Moment());
       if (!tenant.settling || tenant.settle_timer >= 0) return std::nullopt;
       tenant.settling = false;
       tenant.settled_lately = true;
@@ -380,7 +377,7 @@ struct SimulatedHost::Impl {
     if (timer.number == tenant.settle_timer) return Settled(timer.tenant);
     if (timer.number == tenant.moment_timer) Misbehave(timer.tenant);
     if (timer.number == tenant.window_timer) {
-      tenant.window_timer = Arm(timer.tenant, now + options.request_window);
+      tenant.window_timer = timers.Arm(timer.tenant, now + options.request_window);
       return HostWindow{tenant.job, tenant.service->TakeWindow(now)};
     }
     if (timer.number != tenant.end_timer) return std::nullopt;
@@ -433,19 +430,23 @@ struct SimulatedHost::Impl {
     return sample;
   }
 
+  void AdvanceService(Id id) {
+    Touch(id, [&](ServiceModel& service) {
+      service.Advance(now);
+      std::ranges::move(service.Take(), std::back_inserter(answered));
+    });
+    LeaveIfDrained(id);
+  }
+
   std::optional<HostEvent> Next(TimePoint deadline) {
     while (true) {
       Refresh();
       const std::optional<Executions::Completion> completion = executions.Next();
       TimePoint completes = completion ? NotBefore(completion->time) : TimePoint::max();
-      std::optional<Id> service;  // If it is the next to answer or to begin.
-      for (const Id id : services) {
-        const std::optional<TimePoint> next = At(id).service->NextEvent();
-        if (!next || *next >= completes) continue;
-        completes = *next;
-        service = id;
-      }
-      const TimePoint fires = timers.empty() ? TimePoint::max() : timers.top().time;
+      std::optional<ServiceAgenda::Entry> service = agenda.First();
+      if (service && service->time >= completes) service.reset();
+      if (service) completes = service->time;
+      const TimePoint fires = timers.Next();
       if (std::min(completes, fires) > deadline) {
         now = std::max(now, deadline);
         return std::nullopt;
@@ -453,16 +454,13 @@ struct SimulatedHost::Impl {
       now = std::max(now, std::min(completes, fires));
       if (completes < fires) {
         if (service) {
-          At(*service).service->Advance(now);
-          LeaveIfDrained(*service);
+          AdvanceService(service->id);
         } else {
           Complete(completion->id);
         }
         continue;
       }
-      const Timer timer = timers.top();
-      timers.pop();
-      if (std::optional<HostEvent> event = Fire(timer)) return event;
+      if (std::optional<HostEvent> event = Fire(timers.Take())) return event;
     }
   }
 
@@ -489,12 +487,12 @@ struct SimulatedHost::Impl {
   std::deque<Tenant> tenants;                    // By id; those in `ids` live.
   std::vector<Id> unused;
   std::map<JobId, Id> ids;
-  std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers;
-  int64_t last_timer = 0;
+  Timers timers;
   std::vector<TenantSample> gone;  // Last samples of those that ended since the last Sample.
   std::vector<ResizeSample> resizes;
-  std::vector<Id> services;             // That live.
-  std::vector<RequestSample> answered;  // By services that have ended.
+  ServiceAgenda agenda;  // Of the services that live.
+  int64_t touches = 0;   // Of services.
+  std::vector<RequestSample> answered;
 };
 
 SimulatedHost::SimulatedHost(Options options) : impl_(new Impl(std::move(options))) {}
@@ -530,24 +528,25 @@ std::vector<TenantSample> SimulatedHost::Sample() {
 std::vector<StepSample> SimulatedHost::TakeSteps() { return impl_->log.Take(); }
 
 std::vector<RequestSample> SimulatedHost::TakeRequests() {
-  std::vector<RequestSample> requests = std::exchange(impl_->answered, {});
-  for (const Id id : impl_->services)
-    std::ranges::move(impl_->At(id).service->Take(), std::back_inserter(requests));
-  return requests;
+  return std::exchange(impl_->answered, {});
 }
+
+int64_t SimulatedHost::ServiceTouches() const { return impl_->touches; }
 
 void SimulatedHost::Send(JobId job, const Request& request) {
   Tenant* tenant = impl_->Find(job);
   CHECK(tenant && tenant->service) << "job " << job.value << " serves nobody";
-  tenant->service->Send(request, impl_->now);
+  impl_->Touch(impl_->ids.at(job),
+               [&](ServiceModel& service) { service.Send(request, impl_->now); });
 }
 
 void SimulatedHost::Drain(JobId job) {
   Tenant* tenant = impl_->Find(job);
   CHECK(tenant && tenant->service) << "job " << job.value << " serves nobody";
   tenant->draining = true;
-  tenant->service->Drain(impl_->now);
-  impl_->LeaveIfDrained(impl_->ids.at(job));
+  const Id id = impl_->ids.at(job);
+  impl_->Touch(id, [&](ServiceModel& service) { service.Drain(impl_->now); });
+  impl_->LeaveIfDrained(id);
 }
 
 std::vector<ResizeSample> SimulatedHost::TakeResizes() { return std::exchange(impl_->resizes, {}); }

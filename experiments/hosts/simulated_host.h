@@ -19,6 +19,7 @@
 // and pressure (PSI), the op that ran at a resize, losses, actuations. Where memory is and how far
 // cores are from each other costs nothing.
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -67,6 +68,9 @@ class SimulatedHost final : public World, public Host, public Clock {
 
   // Clock.
   TimePoint Now() const override;
+
+  // How many times services were looked at or changed so far: what an event costs in them.
+  int64_t ServiceTouches() const;
 
  private:
   struct Impl;

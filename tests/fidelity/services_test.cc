@@ -151,5 +151,39 @@ TEST(Services, BatchesAreAsFastAsTheProfileSays) {
   ExpectExactly("10,000 requests in batches of four", 1 + 2 * full + 2, ToSeconds(last), 1e-5);
 }
 
+// What a request costs in looks at services, of so many that serve on a core each.
+double TouchesPerRequest(int services) {
+  constexpr int kSent = 200;
+  SimulatedHost host({.profile = std::make_shared<const Profile>(PerfectProfile()),
+                      .model = {.charge = SimulationSettings::Charge::kNone},
+                      .steps = false,
+                      .request_window = std::chrono::hours(1)});
+  TenantSpec spec;
+  spec.model = "lenet5";
+  spec.batch = 1;
+  spec.serves = true;
+  for (int i = 0; i < services; ++i) {
+    host.Describe(JobId{i}, spec);
+    host.Start({.id = {i}, .workload = "service", .request = {1, 1, 1}}, CpuSet{i}, {1, 1});
+  }
+  while (host.NextEvent(host.Now() + std::chrono::seconds(1))) continue;  // All are ready.
+  const int64_t before = host.ServiceTouches();
+  for (int i = 0; i < kSent; ++i) {
+    host.Send(JobId{i % services},
+              {.id = i, .scheduled = host.Now(), .work = 0.001 * kStepsPerUnit});
+    host.NextEvent(host.Now() + std::chrono::milliseconds(10));
+    EXPECT_EQ(host.TakeRequests().size(), 1U);
+  }
+  return static_cast<double>(host.ServiceTouches() - before) / kSent;
+}
+
+TEST(Services, AnEventLooksOnlyAtTheServiceThatItConcerns) {
+  for (const int services : {1, 10, 1000}) {
+    const double touches = TouchesPerRequest(services);
+    std::printf("%d services: %g looks a request\n", services, touches);
+    EXPECT_LE(touches, 2);  // It comes, and is answered.
+  }
+}
+
 }  // namespace
 }  // namespace cosched
