@@ -156,10 +156,10 @@ void AddNotes(const std::vector<Series>& all, Profile* profile) {
     for (const Measured& run : series.runs) disturbed += run.disturbed ? 1 : 0;
   }
   if (disturbed > 0) {
-    profile->notes.push_back(
-        fmt::format("{} of {} runs were marked: other programs used the cores, or arrivals came "
-                    "late",
-                    disturbed, runs));
+    profile->notes.push_back(fmt::format(
+        "{} of {} runs were marked: other programs used the cores, a CPU quota held, or "
+        "arrivals came late",
+        disturbed, runs));
   }
   if (profile->cores == 1) {
     profile->notes.push_back(

@@ -201,7 +201,8 @@ Measured Measure(const Measurement& measurement, const std::vector<TenantSpec>& 
                                         {.run = options.folder,
                                          .topology = options.topology,
                                          .make_world = options.make_worlds(config),
-                                         .interrupted = options.interrupted});
+                                         .interrupted = options.interrupted,
+                                         .marks = options.marks});
   Measured measured;
   measured.interrupted = result.interrupted;
   if (result.interrupted) return measured;

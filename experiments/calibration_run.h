@@ -27,7 +27,7 @@ struct Measured {
   std::vector<MeasuredTenant> tenants;
   ResizeDelays resizes;          // Each as it was, not quantiles.
   std::vector<double> decision;  // From a job's arrival to its cores being told.
-  bool disturbed = false;        // Other programs used the cores meanwhile.
+  bool disturbed = false;        // Its cell is marked, e.g. because other programs used the cores.
   bool interrupted = false;      // Nothing else is set then.
 };
 
@@ -36,6 +36,7 @@ struct MeasureOptions {
   Topology topology;
   std::function<WorldFactory(const ExperimentConfig&)> make_worlds;
   std::function<bool()> interrupted = [] { return false; };
+  std::vector<std::string> marks = {};  // That every run gets: it counts as disturbed.
 };
 
 // A tenant failed, e.g. because the machine was too busy for it to meet its deadlines.

@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "engine/base/check.h"
 #include "engine/base/error.h"
 #include "experiments/hosts/container_launcher.h"
+#include "experiments/hosts/cpu_quota.h"
 #include "experiments/hosts/foreign_load.h"
 #include "experiments/hosts/process_host.h"
+#include "experiments/hosts/process_launcher.h"
 #include "experiments/hosts/simulated_host.h"
 #include "experiments/request_driver.h"
 
@@ -19,7 +22,7 @@ namespace {
 // A job that is submitted this much after its arrival says that the machine was too busy to measure
 // on.
 constexpr Duration kLate = std::chrono::milliseconds(50);
-constexpr double kMuchForeignLoad = 0.1;  // Of the cores' time in a cell.
+constexpr double kMuchForeignLoad = 0.1;  // Of the time of the experiment's cores in a cell.
 // A policy that asks for ticks, or is told of a service's windows, may still change its mind, but
 // not for ever: so many of these with nothing running before we give up.
 constexpr int kIdleAsks = 100;
@@ -30,10 +33,13 @@ constexpr Duration kLongest = std::chrono::hours(1);
 
 class ProcessWorld final : public World {
  public:
-  explicit ProcessWorld(const ProcessHost::Options& options)
-      : cpus_(options.topology.Cpus()), foreign_load_(cpus_), host_(options) {}
   ProcessWorld(const ProcessHost::Options& options, std::unique_ptr<TenantLauncher> launcher)
-      : cpus_(options.topology.Cpus()), foreign_load_(cpus_), host_(options, std::move(launcher)) {}
+      : cores_(options.cores),
+        siblings_(SiblingsOf(options.cores, options.topology)),
+        foreign_load_(cores_),
+        sibling_load_(siblings_, ForeignLoad::WithoutChildren()),
+        quotas_(cores_.Count()),
+        host_(options, std::move(launcher)) {}
 
   Host& GetHost() override { return host_; }
   void Describe(JobId job, const TenantSpec& spec) override { host_.Describe(job, spec); }
@@ -42,13 +48,28 @@ class ProcessWorld final : public World {
   std::vector<ResizeSample> TakeResizes() override { return host_.TakeResizes(); }
   std::vector<ActuationSample> TakeActuations() override { return host_.TakeActuations(); }
   std::vector<RequestSample> TakeRequests() override { return host_.TakeRequests(); }
-  std::vector<std::string> TakeMarks() override { return host_.TakeMarks(); }
-  TimeByCore BusyTimes() const override { return cosched::BusyTimes(cpus_); }
-  double ForeignShare() const override { return foreign_load_.Share(host_.UsedByOthersChildren()); }
+  TimeByCore BusyTimes() const override { return cosched::BusyTimes(cores_); }
+
+  std::vector<std::string> TakeMarks() override {
+    std::vector<std::string> marks = host_.TakeMarks();
+    const auto add_load = [&marks](double share, const char* of_what) {
+      if (share <= kMuchForeignLoad) return;
+      marks.push_back(fmt::format("other programs used more than {:.0f} % of {} meanwhile",
+                                  kMuchForeignLoad * 100, of_what));
+    };
+    add_load(foreign_load_.Share(host_.UsedByOthersChildren()), "the experiment's cores");
+    if (!siblings_.Empty())
+      add_load(sibling_load_.Share(), "the SMT siblings of the experiment's cores");
+    std::ranges::move(quotas_.Marks(), std::back_inserter(marks));
+    return marks;
+  }
 
  private:
-  const CpuSet cpus_;
+  const CpuSet cores_;
+  const CpuSet siblings_;  // That no tenant may use.
   const ForeignLoad foreign_load_;
+  const ForeignLoad sibling_load_;
+  const QuotaWatch quotas_;
   ProcessHost host_;
 };
 
@@ -214,6 +235,7 @@ class CellRun {
   }
 
   void MarkDoubts() {
+    for (const std::string& mark : options_.marks) records_.Mark(mark);
     for (const std::string& mark : world_->TakeMarks()) records_.Mark(mark);
     for (const std::string& note : Notes(config_.trace.sources)) records_.Mark(note);
     if (late_jobs_ > 0) {
@@ -225,10 +247,6 @@ class CellRun {
     if (requests_.WorstLag() > kLateRequest) {
       records_.Mark(fmt::format("the generator fell behind: a request was sent {:.0f} ms late",
                                 ToSeconds(requests_.WorstLag()) * 1e3));
-    }
-    if (world_->ForeignShare() > kMuchForeignLoad) {
-      records_.Mark(fmt::format("other programs used more than {:.0f} % of the cores meanwhile",
-                                kMuchForeignLoad * 100));
     }
   }
 
@@ -291,7 +309,8 @@ WorldFactory ProcessWorlds(const std::filesystem::path& binary, const Topology& 
                              .actuator = actuator,
                              .cores = cores,
                              .revocation_timeout = deadline,
-                             .sample_threads = interference});
+                             .sample_threads = interference},
+        std::make_unique<ProcessLauncher>(binary, actuator, cores));
   };
 }
 

@@ -29,13 +29,11 @@ class World {
   virtual std::vector<ActuationSample> TakeActuations() = 0;
   // What services have answered since the last call, in order of the answers per service.
   virtual std::vector<RequestSample> TakeRequests() { return {}; }
-  // What a reader of the records must know; once a cell.
+  // What a reader of the records must know, of the tenants and of the machine; once a cell.
   virtual std::vector<std::string> TakeMarks() { return {}; }
-  // Time that each core was busy so far, with whatever; for experiments that ask who made whom
-  // wait.
+  // Time that each of the experiment's cores was busy so far, with whatever; for experiments that
+  // ask who made whom wait.
   virtual TimeByCore BusyTimes() const { return {}; }
-  // Share of the cores' time that programs which are not ours used since the world was made.
-  virtual double ForeignShare() const { return 0; }
 };
 
 // log_folder: where the tenants of this cell may write; inside the cell's own folder. run: by whose
@@ -73,6 +71,7 @@ struct HarnessOptions {
   // Empty: the registered policy of that name. Else what runs in its place, e.g. a policy that
   // breaks its contract, in tests.
   std::function<std::unique_ptr<Policy>(const std::string& name)> make_policy = {};
+  std::vector<std::string> marks = {};  // That every cell gets (CellRecords::Mark).
 };
 
 struct HarnessResult {

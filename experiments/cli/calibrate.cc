@@ -17,6 +17,7 @@
 #include "experiments/calibration.h"
 #include "experiments/calibration_fit.h"
 #include "experiments/cli/interrupt.h"
+#include "experiments/cli/measured_cores.h"
 #include "experiments/cli/plots.h"
 #include "experiments/cli/scratch_folder.h"
 #include "experiments/estimate.h"
@@ -136,6 +137,7 @@ int MeasurePrograms(const CalibrateArguments& arguments) {
   options.seed = static_cast<uint64_t>(Number("--seed", arguments.seed, 0, 1e15));
   const std::vector<TenantSpec> programs = Programs(arguments.workloads);
   const ScratchFolder scratch;
+  const MeasuredCores cores(topology.Cpus(), "cosched calibrate", arguments.force);
   const SignalScope signals;
   const RealtimeScope realtime;
   const MeasureOptions measure = {
@@ -143,7 +145,8 @@ int MeasurePrograms(const CalibrateArguments& arguments) {
       .topology = topology,
       .make_worlds =
           [&](const auto& config) { return ProcessWorlds(ThisBinary(), topology, config); },
-      .interrupted = Interrupted};
+      .interrupted = Interrupted,
+      .marks = cores.marks()};
   options.now = [] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
         .count();
@@ -192,6 +195,7 @@ void AddCalibrateCommand(CLI::App& app, int* exit_code) {
     option->capture_default_str()->excludes(published);
   }
   command->add_option("--out", arguments->out, "The profile (.json) to write")->required();
+  AddForceFlag(command, &arguments->force);
   command->callback([arguments, exit_code, published, workloads] {
     CheckOut(arguments->out);
     if (published->count() + workloads->count() == 0)

@@ -16,6 +16,7 @@ struct CalibrateArguments {
   std::string seed = "1";
   std::string from_published = {};
   std::string out = {};
+  bool force = false;
 };
 
 // Measures the workloads and writes the profile; tells its progress on stderr and what it found on

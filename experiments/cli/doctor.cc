@@ -19,6 +19,7 @@
 #include "experiments/cli/plots.h"
 #include "experiments/hosts/cgroup.h"
 #include "experiments/hosts/control_socket.h"
+#include "experiments/hosts/cpu_quota.h"
 #include "experiments/hosts/podman.h"
 #include "experiments/realtime.h"
 
@@ -103,39 +104,16 @@ Finding Affinity(const Topology& topology) {
   return finding;
 }
 
-// The path of this process's cgroup under a controller; v2 has one for all, with an empty
-// controller list.
-std::filesystem::path GroupFolder(const std::string& controller) {
-  std::istringstream lines(ReadText("/proc/self/cgroup"));
-  std::filesystem::path unified;
-  for (std::string line; std::getline(lines, line);) {
-    const size_t first = line.find(':');
-    const size_t second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
-    const std::string path = line.substr(second + 2);  // Without its leading slash.
-    if (controllers == ",,") unified = std::filesystem::path("/sys/fs/cgroup") / path;
-    if (controllers.find("," + controller + ",") != std::string::npos) {
-      return std::filesystem::path("/sys/fs/cgroup") / controller / path;
-    }
-  }
-  return unified;
-}
-
 Finding Quota() {
   Finding finding = {.what = "CPU quota", .found = "none"};
-  const std::filesystem::path group = GroupFolder("cpu");
-  std::string limit = ReadText(group / "cpu.max");
-  if (limit.starts_with("max")) limit.clear();
-  if (limit.empty()) limit = ReadText(group / "cpu.cfs_quota_us");
-  if (!limit.empty() && limit != "-1") {
-    finding.verdict = Verdict::kLesser;
-    finding.found = limit + " us (quota, period)";
-    finding.consequence =
-        "the kernel stops tenants for tens of ms when the quota is used up; cores are not whole "
-        "cores";
-    finding.remedy = "lift the quota of this container or slice (docker --cpus, systemd CPUQuota=)";
-  }
+  const std::optional<CpuQuota> quota = TightestQuota();
+  if (!quota) return finding;
+  finding.verdict = Verdict::kLesser;
+  finding.found = Describe(*quota);
+  finding.consequence =
+      "the kernel stops tenants for tens of ms when the quota is used up; cells on more cores than "
+      "the quota, and those in which it is used up, are marked";
+  finding.remedy = "lift the quota of this container or slice (docker --cpus, systemd CPUQuota=)";
   return finding;
 }
 

@@ -17,6 +17,7 @@ struct ExecuteOptions {
   std::filesystem::path results;  // The run's folder goes to results/<experiment>.
   bool resume = false;            // Take the latest unfinished run.
   bool slurm = false;             // --launcher slurm: cells become tasks of an array.
+  bool force = false;             // Also on cores that another run uses; then all cells are marked.
   int at_a_time = 0;              // Simulated cells side by side; 0 = as many as there are CPUs.
   // As HarnessOptions::make_policy; called on several threads.
   std::function<std::unique_ptr<Policy>(const std::string& name)> make_policy = {};

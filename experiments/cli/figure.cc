@@ -28,7 +28,8 @@ FigureRun RunExperiment(const std::filesystem::path& file, const FigureOptions& 
     if (error.details().key != "sweep") throw;
     return {.why_not = error.details().problem};
   }
-  const Executed executed = Execute(*sweep, {.results = options.out}, topology);
+  const Executed executed =
+      Execute(*sweep, {.results = options.out, .force = options.force}, topology);
   FigureRun run{.run = executed.run, .interrupted = executed.result.interrupted};
   if (run.interrupted) {
     fmt::print(stderr,
@@ -51,14 +52,17 @@ FigureRun RunCalibratedValidation(const std::filesystem::path& file, const TomlT
   std::error_code ignored;
   std::filesystem::create_directories(options.out, ignored);
   const std::string profile = (options.out / (file.stem().string() + ".profile.json")).string();
-  const int calibrated = MeasurePrograms(
-      {.workloads = {file.string()}, .minutes = fmt::format("{:g}", minutes), .out = profile});
+  const int calibrated = MeasurePrograms({.workloads = {file.string()},
+                                          .minutes = fmt::format("{:g}", minutes),
+                                          .out = profile,
+                                          .force = options.force});
   if (calibrated != 0) return {.interrupted = calibrated == kInterrupted, .whole = false};
   const ValidationRun validation = RunValidation({.experiments = {file.string()},
                                                   .profile = profile,
                                                   .out = options.out.string(),
                                                   .quick = options.quick,
-                                                  .no_plots = true});
+                                                  .no_plots = true,
+                                                  .force = options.force});
   return {.run = validation.measured, .interrupted = validation.exit_code == kInterrupted};
 }
 

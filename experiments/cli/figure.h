@@ -18,6 +18,7 @@ namespace cosched {
 struct FigureOptions {
   std::filesystem::path out;  // Results go to out/<figure>/<run>.
   bool quick = false;
+  bool force = false;  // As ExecuteOptions::force.
 };
 
 struct FigureRun {

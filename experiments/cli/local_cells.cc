@@ -76,7 +76,8 @@ class Workers {
                                             options_.run.filename().string()),
                      .interrupted = [this] { return Stopped(); },
                      .progress = &progress,
-                     .make_policy = options_.make_policy});
+                     .make_policy = options_.make_policy,
+                     .marks = options_.marks});
   }
 
   void Add(const HarnessResult& one) {

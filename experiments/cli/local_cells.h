@@ -20,6 +20,7 @@ struct LocalCellsOptions {
   int at_a_time = 0;  // 0 = as many as there are CPUs. Simulated cells only; others run alone.
   // As HarnessOptions::make_policy; called on several threads.
   std::function<std::unique_ptr<Policy>(const std::string& name)> make_policy = {};
+  std::vector<std::string> marks = {};  // That every cell gets.
 };
 
 // Whether all cells are simulated: only then may they run side by side.

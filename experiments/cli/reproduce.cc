@@ -13,6 +13,7 @@
 #include "engine/base/error.h"
 #include "engine/base/topology.h"
 #include "experiments/cli/figure.h"
+#include "experiments/cli/measured_cores.h"
 #include "experiments/cli/plots.h"
 
 namespace cosched {
@@ -28,6 +29,7 @@ struct ReproduceArguments {
   std::vector<std::string> figures;
   std::string out = "results";
   bool quick = false;
+  bool force = false;
 };
 
 // By verdict, over all figures.
@@ -65,7 +67,8 @@ bool CountVerdicts(const std::filesystem::path& file, Verdicts* verdicts) {
 int Reproduce(const std::string& name, const ReproduceArguments& arguments,
               const Topology& topology, Verdicts* verdicts) {
   fmt::print(stderr, "{}\n", name);
-  const FigureRun ran = RunFigure(name, {arguments.out, arguments.quick}, topology);
+  const FigureRun ran =
+      RunFigure(name, {arguments.out, arguments.quick, arguments.force}, topology);
   if (ran.interrupted) return kInterrupted;
   if (!ran.why_not.empty()) {
     CountVerdicts(FindTreeFile("plots/expected/" + name + ".json"), verdicts);
@@ -129,6 +132,7 @@ void AddReproduceCommand(CLI::App& app, int* exit_code) {
                     "Fewer trials and shorter jobs: shows that it works, decides little");
   command->add_option("--out", arguments->out, "Results go to DIR/<figure>/<run>")
       ->capture_default_str();
+  AddForceFlag(command, &arguments->force);
   command->callback([arguments, exit_code] { *exit_code = ReproduceAll(*arguments); });
 }
 

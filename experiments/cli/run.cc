@@ -12,6 +12,7 @@
 #include "experiments/cli/external_policies.h"
 #include "experiments/cli/interrupt.h"
 #include "experiments/cli/local_cells.h"
+#include "experiments/cli/measured_cores.h"
 #include "experiments/cli/plots.h"
 #include "experiments/cli/slurm.h"
 #include "experiments/comparison.h"
@@ -44,6 +45,7 @@ struct RunArguments {
   bool dry_run = false;
   bool no_plots = false;
   bool interference = false;
+  bool force = false;
 };
 
 // What the experiment itself would run.
@@ -141,12 +143,15 @@ int TellFinished(const RunArguments& arguments, const Sweep& sweep, const Execut
 // launcher reads.
 int RunTask(const RunArguments& arguments, const Sweep& sweep, const Topology& topology) {
   const std::filesystem::path file = arguments.task;
+  const std::filesystem::path run = file.parent_path().parent_path();
   const SignalScope signals;
+  const MeasuredCores cores(MeasuredCoresOf(sweep), std::filesystem::absolute(run).string(),
+                            arguments.force);
   std::optional<RealtimeScope> realtime;
   if (!AllSimulated(sweep)) realtime.emplace();
   const HarnessResult result =
       RunLocally(sweep, CellsOfTask(sweep, file),
-                 {.run = file.parent_path().parent_path(), .topology = topology, .at_a_time = 1});
+                 {.run = run, .topology = topology, .at_a_time = 1, .marks = cores.marks()});
   return result.interrupted ? kInterrupted : 0;
 }
 
@@ -176,6 +181,7 @@ int RunExperiment(const RunArguments& arguments) {
   const ExecuteOptions options = {.results = arguments.out,
                                   .resume = arguments.resume,
                                   .slurm = arguments.launcher == "slurm",
+                                  .force = arguments.force,
                                   .at_a_time = arguments.at_a_time};
   const Executed executed = Execute(sweep, options, topology);
   if (executed.result.interrupted) {
@@ -220,6 +226,7 @@ void AddRunCommand(CLI::App& app, int* exit_code) {
       ->check(CLI::Range(1, kMostAtATime));
   run->add_flag("--resume", arguments->resume,
                 "Run only what the latest unfinished run of this experiment lacks");
+  AddForceFlag(run, &arguments->force);
   run->add_flag("--quick", arguments->quick, "With the values of the file's [quick]");
   run->add_flag("--interference", arguments->interference,
                 "Also record who made whose threads wait (cosched compare --interference)");

@@ -12,6 +12,7 @@
 
 #include "engine/base/error.h"
 #include "experiments/cli/execute.h"
+#include "experiments/cli/measured_cores.h"
 #include "experiments/cli/plots.h"
 #include "experiments/decision_diff.h"
 #include "experiments/manifest.h"
@@ -131,7 +132,7 @@ Ran RunBoth(const ValidateArguments& arguments) {
   }
   Ran ran;
   for (size_t i = 0; i < sweeps.size() && !ran.interrupted; ++i) {
-    const ExecuteOptions options{.results = arguments.out};
+    const ExecuteOptions options{.results = arguments.out, .force = arguments.force};
     if (arguments.measured.empty()) {
       const Executed executed = Execute(sweeps[i].first, options, topology);
       ran.interrupted = executed.result.interrupted;
@@ -286,6 +287,7 @@ void AddValidateCommand(CLI::App& app, int* exit_code) {
       ->capture_default_str();
   command->add_flag("--quick", arguments->quick, "With the values of the files' [quick]");
   command->add_flag("--no-plots", arguments->no_plots, "Draw no plot at the end");
+  AddForceFlag(command, &arguments->force);
   command->callback([arguments, exit_code] { *exit_code = RunValidation(*arguments).exit_code; });
 }
 

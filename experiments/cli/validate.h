@@ -22,6 +22,7 @@ struct ValidateArguments {
   std::string out = "results";
   bool quick = false;
   bool no_plots = false;
+  bool force = false;
 };
 
 struct ValidationRun {

@@ -396,4 +396,17 @@ std::string CpusetPathOf(pid_t process, const CgroupMounts& mounts) {
   return GroupOf(std::to_string(process), *cpuset, "cpuset", mounts).value_or("");
 }
 
+std::vector<fs::path> GroupsAbove(const std::string& controller, const CgroupMounts& mounts) {
+  const std::optional<Hierarchy> hierarchy = Find(mounts, controller);
+  if (!hierarchy) return {};
+  const fs::path& top = hierarchy->mount.point;
+  const std::string own = GroupOf("self", *hierarchy, controller, mounts).value_or("/");
+  // A group outside of what is mounted here is told as "/../…": only the top can be seen of it.
+  const fs::path below = hierarchy->FolderOf(own).lexically_normal().lexically_relative(top);
+  std::vector<fs::path> groups = {top};
+  if (below.empty() || *below.begin() == ".." || below == ".") return groups;
+  for (const fs::path& name : below) groups.insert(groups.begin(), groups.front() / name);
+  return groups;
+}
+
 }  // namespace cosched

@@ -107,4 +107,9 @@ class Cgroup {
 // there is none.
 std::string CpusetPathOf(pid_t process, const CgroupMounts& mounts = CgroupMounts::Here());
 
+// The folders of this process's group of a controller and of every group above it that is mounted
+// here, innermost first; empty if there is no such controller.
+std::vector<std::filesystem::path> GroupsAbove(const std::string& controller,
+                                               const CgroupMounts& mounts);
+
 }  // namespace cosched

@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <thread>
 #include <utility>
@@ -36,41 +38,72 @@ std::string ProcStat() {
 
 }  // namespace
 
-Duration BusyTime(const std::string& proc_stat, const CpuSet& cpus, int64_t ticks_per_second) {
-  int64_t ticks = 0;
+std::map<int, Duration> BusyTimes(const std::string& proc_stat, const CpuSet& cpus,
+                                  int64_t ticks_per_second) {
+  std::map<int, Duration> times;
+  for (const int cpu : cpus) times[cpu] = Duration(0);
   std::istringstream lines(proc_stat);
   for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("cpu")) break;  // They come first.
     std::istringstream words(line);
     std::string name;
     int64_t user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0, steal = 0;
     words >> name >> user >> nice >> system >> idle >> iowait >> irq >> softirq >> steal;
-    if (!words || name.size() < 4 || name.compare(0, 3, "cpu") != 0) continue;
-    const std::optional<CpuSet> cpu = CpuSet::Parse(name.substr(3));
-    if (!cpu || !cpus.Contains(*cpu)) continue;
-    ticks += user + nice + system + irq + softirq + steal;
+    int cpu = -1;  // "cpu" alone is the sum.
+    std::from_chars(name.data() + 3, name.data() + name.size(), cpu);
+    const auto time = times.find(cpu);
+    if (!words || time == times.end()) continue;
+    const int64_t ticks = user + nice + system + irq + softirq + steal;
+    time->second = FromSeconds(static_cast<double>(ticks) / static_cast<double>(ticks_per_second));
   }
-  return FromSeconds(static_cast<double>(ticks) / static_cast<double>(ticks_per_second));
-}
-
-std::map<int, Duration> BusyTimes(const CpuSet& cpus) {
-  const std::string proc_stat = ProcStat();
-  std::map<int, Duration> times;
-  for (const int cpu : cpus) times[cpu] = BusyTime(proc_stat, CpuSet{cpu}, sysconf(_SC_CLK_TCK));
   return times;
 }
 
-ForeignLoad::ForeignLoad(CpuSet cpus) : cpus_(std::move(cpus)), start_(Read()) {}
+std::map<int, Duration> BusyTimes(const CpuSet& cpus) {
+  return BusyTimes(ProcStat(), cpus, sysconf(_SC_CLK_TCK));
+}
+
+CpuSet SiblingsOf(const CpuSet& cpus, const Topology& topology) {
+  std::set<int> cores;
+  for (const int cpu : cpus) cores.insert(topology.Locate(cpu).core);
+  cores.erase(-1);
+  CpuSet siblings;
+  for (const int cpu : topology.Cpus() - cpus)
+    if (cores.contains(topology.Locate(cpu).core)) siblings.Add(cpu);
+  return siblings;
+}
+
+ForeignLoad::Sources ForeignLoad::WithChildren() {
+  Sources sources = WithoutChildren();
+  sources.own = [] {
+    for (int i = 0; i < 200 && HasUnreapedChild(); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return Used(RUSAGE_SELF) + Used(RUSAGE_CHILDREN);
+  };
+  return sources;
+}
+
+ForeignLoad::Sources ForeignLoad::WithoutChildren() {
+  return {.proc_stat = ProcStat,
+          .ticks_per_second = sysconf(_SC_CLK_TCK),
+          .now = [] { return Duration(std::chrono::steady_clock::now().time_since_epoch()); },
+          .own = [] { return Used(RUSAGE_SELF); }};
+}
+
+ForeignLoad::ForeignLoad(CpuSet cpus, Sources sources)
+    : cpus_(std::move(cpus)), sources_(std::move(sources)), start_(Read()) {}
 
 ForeignLoad::Reading ForeignLoad::Read() const {
-  return {.at = std::chrono::steady_clock::now().time_since_epoch(),
-          .busy = BusyTime(ProcStat(), cpus_, sysconf(_SC_CLK_TCK)),
-          .own = Used(RUSAGE_SELF) + Used(RUSAGE_CHILDREN)};
+  Reading reading{.at = {}, .busy = {}, .own = sources_.own()};
+  for (const auto& [cpu, time] :
+       BusyTimes(sources_.proc_stat(), cpus_, sources_.ticks_per_second)) {
+    reading.busy += time;
+  }
+  reading.at = sources_.now();
+  return reading;
 }
 
 double ForeignLoad::Share(Duration ours) const {
-  for (int i = 0; i < 200 && HasUnreapedChild(); ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
   const Reading now = Read();
   const Duration foreign = (now.busy - start_.busy) - (now.own - start_.own) - ours;
   const double available = ToSeconds(now.at - start_.at) * cpus_.Count();

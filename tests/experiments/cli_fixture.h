@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 #include <string>
 #include <vector>
@@ -29,6 +30,8 @@ inline constexpr int kNotPrepared = 99;
 class CliTest : public testing::Test {
  protected:
   CliTest() {
+    // Tests may run side by side; their runs do not lock each other out.
+    setenv("COSCHED_LOCKS", folder_.path().c_str(), 1);
     WriteText(folder_.path() / "x.toml", R"(name = "x"
 trials = 1
 policies = ["strict"]

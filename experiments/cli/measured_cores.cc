@@ -1,0 +1,70 @@
+#include "experiments/cli/measured_cores.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <optional>
+
+#include "engine/base/error.h"
+#include "experiments/hosts/cpu_quota.h"
+
+namespace cosched {
+namespace {
+
+std::string InUse(const CoreUser& user) {
+  const bool one = user.cores.Count() == 1;
+  return fmt::format("{} {} in use by {}", user.cores.ToString(), one ? "is" : "are",
+                     Describe(user));
+}
+
+void TellQuota(int cores) {
+  const std::optional<CpuQuota> quota = TightestQuota();
+  if (!quota) return;
+  if (quota->cores < cores) {
+    fmt::print(
+        stderr,
+        "the CPU quota is {}, the experiment has {}: the kernel stops tenants whenever it is "
+        "used up; every cell is marked\n",
+        Describe(*quota), cores);
+  } else {
+    fmt::print(stderr, "the CPU quota is {}: a cell in which it is used up is marked\n",
+               Describe(*quota));
+  }
+}
+
+}  // namespace
+
+CpuSet MeasuredCoresOf(const Sweep& sweep) {
+  CpuSet cores;
+  for (const SweepPoint& point : sweep.points)
+    if (point.config.backend != "simulated") cores = cores | point.config.cores;
+  return cores;
+}
+
+MeasuredCores::MeasuredCores(const CpuSet& cores, const std::string& run, bool force)
+    : lock_(cores, run) {
+  if (cores.Empty()) return;
+  if (!lock_.problem().empty()) {
+    fmt::print(stderr, "whether another run uses the cores is not known: {}\n", lock_.problem());
+  }
+  for (const CoreUser& user : lock_.others()) {
+    if (!force) {
+      throw InputError({.file = "this machine",
+                        .key = "cores",
+                        .problem = InUse(user),
+                        .allowed = "other cores, or these once that run has ended; --force runs "
+                                   "beside it and marks every cell"});
+    }
+    fmt::print(stderr, "cores: {}: the two runs disturb each other; every cell is marked\n",
+               InUse(user));
+    marks_.push_back(fmt::format("when this run began, cores: {} (--force)", InUse(user)));
+  }
+  TellQuota(cores.Count());
+}
+
+void AddForceFlag(CLI::App* command, bool* force) {
+  command->add_flag("--force", *force,
+                    "Measure also on cores that another run uses; every cell is marked then");
+}
+
+}  // namespace cosched
