@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/base/topology.h"
+#include "experiments/hosts/owner.h"
 #include "tests/experiments/cli_fixture.h"
 #include "tests/experiments/temporary_folder.h"
 

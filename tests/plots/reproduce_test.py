@@ -4,6 +4,7 @@
 Which verdicts come out is this machine's affair; that every claim gets one is ours.
 """
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -21,7 +22,9 @@ class ReproduceTest(unittest.TestCase):
         self.out = Path(folder.name)
 
     def cosched(self, *arguments):
-        return subprocess.run([COSCHED, *arguments], capture_output=True, text=True, check=False)
+        # Tests may run side by side: their runs do not lock each other out.
+        environment = {**os.environ, "COSCHED_LOCKS": str(self.out)}
+        return subprocess.run([COSCHED, *arguments], capture_output=True, text=True, check=False, env=environment)
 
     def test_a_figure_with_real_tenants(self):
         result = self.cosched("reproduce", "grow", "--quick", "--out", self.out)
