@@ -397,7 +397,7 @@ std::string CpusetPathOf(pid_t process, const CgroupMounts& mounts) {
 }
 
 std::vector<fs::path> GroupsAbove(const std::string& controller, const CgroupMounts& mounts) {
-  const std::optional<Hierarchy> hierarchy = Find(mounts, controller);
+  const std::optional<CgroupHierarchy> hierarchy = FindHierarchy(mounts, controller);
   if (!hierarchy) return {};
   const fs::path& top = hierarchy->mount.point;
   const std::string own = GroupOf("self", *hierarchy, controller, mounts).value_or("/");

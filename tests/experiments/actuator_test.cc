@@ -39,7 +39,7 @@ class SealedTenant final : public LaunchedTenant {
   std::vector<int> Descriptors() const override { return tenant_->Descriptors(); }
   std::optional<TenantProcess::End> Ended() override { return tenant_->Ended(); }
   void Signal(int signal) override { tenant_->Signal(signal); }
-  void Kill() override { tenant_->Kill(); }
+  bool Kill() override { return tenant_->Kill(); }
   bool HasGroup() const override { return true; }
   void Move(const CpuSet&) override {
     throw std::system_error(EACCES, std::generic_category(), "cpuset.cpus");
