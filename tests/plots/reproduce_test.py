@@ -37,6 +37,7 @@ class ReproduceTest(unittest.TestCase):
         for row in rows:
             self.assertIn(row["claim"].split(",")[0], result.stdout)
         self.assertIn(f"{len(rows)} claims: {verdicts.count('holds')} hold", result.stdout)
+        self.assertIn("of them checked for direction only)", result.stdout)
         self.assertGreater((run / "plots" / "fig_grow.png").stat().st_size, 10_000)
         checked = subprocess.run([sys.executable, CHECKER, run], capture_output=True, text=True, check=False)
         self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
