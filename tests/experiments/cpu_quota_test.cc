@@ -41,7 +41,8 @@ class FakeQuotas : public Test {
     return quota ? Describe(*quota) : "none";
   }
   std::string Of(const std::string& cores, const std::string& group) const {
-    return cores + " (cgroup " + (Root() / group).string() + ")";
+    const fs::path folder = group.empty() ? Root() : Root() / group;
+    return cores + " (cgroup " + folder.string() + ")";
   }
 
   const TemporaryFolder folder_;
