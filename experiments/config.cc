@@ -14,6 +14,7 @@
 #include "experiments/hosts/chaos_tenant.h"
 #include "experiments/hosts/podman.h"
 #include "experiments/policy_tables.h"
+#include "experiments/profile_doubts.h"
 #include "experiments/toml_table.h"
 #include "policies/placement.h"
 #include "workloads/model.h"
@@ -390,8 +391,8 @@ void CheckSpeeds(const TomlTable& root, const ExperimentConfig& config) {
 }
 
 SimulationSettings ReadSimulation(const TomlTable& table) {
-  table.AllowOnly(
-      {"contention", "oversubscription", "startup", "resize_delay", "charge_decisions", "noise"});
+  table.AllowOnly({"contention", "oversubscription", "startup", "resize_delay", "charge_decisions",
+                   "noise", "extrapolate"});
   SimulationSettings settings;
   settings.contention = table.Boolean("contention", true);
   settings.oversubscription = table.Boolean("oversubscription", true);
@@ -564,6 +565,8 @@ ExperimentConfig LoadConfig(const std::filesystem::path& file,
   config.profile = ReadProfile(root, folder, config);
   CheckSpeeds(root, config);
   config.simulation = ReadSimulation(root.Table("simulation"));
+  config.extrapolate = root.Table("simulation").Boolean("extrapolate", false);
+  RefuseExtrapolation(root, config);
   config.trace = ReadTraceConfig(root.Table("trace"), folder, config);
   ReadPolicyParameters(root, &config);
   return config;

@@ -74,6 +74,9 @@ struct ExperimentConfig {
   // Required with backend = "simulated"; on hardware only policies see it, as speed curves.
   std::optional<ProfileConfig> profile;
   SimulationSettings simulation;  // [simulation], for backend = "simulated".
+  // [simulation] extrapolate: also on more than kMostExtrapolation times the cores that the profile
+  // was measured on (experiments/profile_doubts.h).
+  bool extrapolate = false;
   // [machine] cores; "all" = what this process may use, a number = so many of them, close together.
   CpuSet cores;
   // [machine] actuator; default: cpuset where it is permitted, else affinity.

@@ -3,20 +3,23 @@
 #include <fcntl.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/file.h>
-#include <sys/utsname.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <ctime>
 #include <fstream>
-#include <iterator>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
 
 #include "engine/base/error.h"
 #include "experiments/build_info.h"
+#include "experiments/experiment_json.h"
 #include "experiments/output_file.h"
+#include "experiments/profile_doubts.h"
+#include "experiments/trace_json.h"
 
 namespace cosched {
 namespace {
@@ -25,313 +28,10 @@ using Json = nlohmann::ordered_json;  // In the order in which a person reads it
 
 constexpr int kFormat = 1;
 constexpr const char* kManifest = "manifest.json";
-// A longer trace is told by its length and hash: a million arrivals are a tenth of a gigabyte, and
-// jobs.csv has them all.
-constexpr size_t kMostArrivals = 10'000;
-
 std::string UtcNow(const char* format) {
   return fmt::format(fmt::runtime(format), fmt::gmtime(std::time(nullptr)));
 }
 std::string IsoNow() { return UtcNow("{:%Y-%m-%dT%H:%M:%SZ}"); }
-
-std::string FirstLine(const std::filesystem::path& file) {
-  std::ifstream stream(file);
-  std::string line;
-  std::getline(stream, line);
-  return line;
-}
-
-Json RequestJson(const CoreRequest& request) {
-  return {{"min", request.min}, {"preferred", request.preferred}, {"max", request.max}};
-}
-
-Json WorkloadJson(const WorkloadConfig& workload) {
-  const TenantSpec& spec = workload.spec;
-  Json json = {{"name", workload.name},
-               {"model", spec.model},
-               {"mode", ToString(spec.mode)},
-               {"dataset", spec.dataset},
-               {"data", spec.data_directory},
-               {"batch", spec.batch},
-               {"steps", spec.steps},
-               {"cores", RequestJson(workload.cores)},
-               {"threads", workload.threads.value_or(workload.cores.preferred)},
-               {"inter", workload.inter},
-               {"priority", workload.priority},
-               {"weight", workload.weight}};
-  if (spec.precision != Precision::kFloat) json["precision"] = ToString(spec.precision);
-  if (spec.spin != kSpin) json["spin_us"] = spec.spin / std::chrono::microseconds(1);
-  if (!spec.serves) return json;
-  // In a service's own terms, as the experiment file has them.
-  json["mode"] = "serve";
-  json.erase("steps");
-  json.erase("weight");
-  json.erase("batch");
-  json["max_batch"] = spec.batch;
-  json["max_delay_ms"] = ToSeconds(spec.max_delay) * 1e3;
-  if (workload.slo) json["slo_ms"] = ToSeconds(*workload.slo) * 1e3;
-  return json;
-}
-
-// unit: what the keys of mean and deviation end with.
-Json DistributionJson(const Distribution& distribution, const std::string& unit) {
-  Json json = {{"distribution", ToString(distribution.kind)},
-               {"mean" + unit, distribution.mean},
-               {"sd" + unit, distribution.sd}};
-  using Kind = Distribution::Kind;
-  if (distribution.kind == Kind::kGamma) json["cv"] = distribution.cv;
-  if (distribution.kind == Kind::kWeibull || distribution.kind == Kind::kPareto)
-    json["shape"] = distribution.shape;
-  return json;
-}
-
-Json StreamJson(const RequestStream& stream) {
-  return {{"service", stream.service},
-          {"count", stream.count},
-          {"gap", DistributionJson(stream.gap, "_s")},
-          {"work", DistributionJson(stream.work, "")},
-          {"start_s", ToSeconds(stream.start)}};
-}
-
-Json SourceJson(const TraceSource& source) {
-  const TraceSelection& selection = source.selection;
-  return {{"file", source.file.string()},
-          {"fnv1a", source.hash},
-          {"format", source.format},
-          {"start_s", ToSeconds(selection.start)},
-          {"length_s", selection.length ? Json(ToSeconds(*selection.length)) : Json()},
-          {"sample", selection.sample},
-          {"sample_seed", selection.seed},
-          {"speedup", selection.speedup},
-          {"offset_s", ToSeconds(source.offset)},
-          {"spread", source.spread ? Json(ToString(*source.spread)) : Json()},
-          {"durations", source.durations.string()},
-          {"on_bad_row", source.skip_bad_rows ? "skip" : "error"},
-          {"map", source.map},
-          {"rows", source.rows},
-          {"skipped", source.skipped},
-          {"first_skipped", source.first_skipped},
-          {"jobs", source.jobs},
-          {"requests", source.requests},
-          {"rejected", source.rejected},
-          {"limited", source.limited}};
-}
-
-Json TraceJson(const TraceConfig& trace) {
-  Json json;
-  if (trace.replay) {
-    json = {{"file", trace.file.string()}, {"jobs", trace.jobs}};
-    for (const TraceSource& source : trace.sources) json["files"].push_back(SourceJson(source));
-  } else {
-    json = {{"jobs", trace.jobs}, {"gap", DistributionJson(trace.gap, "_s")}};
-  }
-  for (const RequestStream& stream : trace.requests) json["requests"].push_back(StreamJson(stream));
-  return json;
-}
-
-// Where an external policy comes from.
-void AddOrigin(const ExperimentConfig& config, const std::string& policy, Json* json) {
-  const auto found = config.external_policies.find(policy);
-  if (found == config.external_policies.end()) return;
-  const ExternalPolicy& external = *found->second;
-  if (!external.library.empty()) {
-    (*json)["library"] = external.library;
-    return;
-  }
-  (*json)["exec"] = external.command;
-  (*json)["directory"] = external.directory.string();
-  (*json)["time_limit_s"] = ToSeconds(external.time_limit);
-}
-
-std::string ChargeText(const SimulationSettings& model) {
-  switch (model.charge) {
-    case SimulationSettings::Charge::kMeasured: return "measured";
-    case SimulationSettings::Charge::kNone: return "none";
-    case SimulationSettings::Charge::kFixed:
-      return fmt::format("{} us", model.fixed_charge / std::chrono::microseconds(1));
-  }
-  return "";
-}
-
-// Which machine, by which measurements, with which parts of the model.
-Json SimulationJson(const ExperimentConfig& config) {
-  const SimulationSettings& model = config.simulation;
-  return {{"topology", config.machine.empty() ? "this machine" : config.machine},
-          {"machine", config.topology->Summary()},
-          {"contention", model.contention},
-          {"oversubscription", model.oversubscription},
-          {"startup", model.startup},
-          {"resize_delay", model.resize_delay},
-          {"charge_decisions", ChargeText(model)},
-          {"noise", model.noise}};
-}
-
-Json ProfileJson(const ProfileConfig& profile) {
-  return {{"file", profile.file.string()},           {"fnv1a", profile.hash},
-          {"source", profile.profile->source},       {"host", profile.profile->host},
-          {"version", profile.profile->version},     {"date", profile.profile->date},
-          {"measured_cores", profile.profile->cores}};
-}
-
-Json RecordsJson(const RecordsConfig& records) {
-  return {{"grants", records.grants},    {"decisions", records.decisions},
-          {"samples", records.samples},  {"steps", records.steps},
-          {"resizes", records.resizes},  {"actuations", records.actuations},
-          {"timeline", records.timeline}};
-}
-
-Json ExperimentJson(const ExperimentConfig& config) {
-  Json elasticities = Json::array();
-  for (Elasticity elasticity : config.elasticities) elasticities.push_back(ToString(elasticity));
-  Json workloads = Json::array();
-  for (const WorkloadConfig& workload : config.workloads)
-    workloads.push_back(WorkloadJson(workload));
-  Json parameters = Json::object();
-  for (const auto& [policy, values] : config.policy_parameters) {
-    parameters[policy] = values;
-    AddOrigin(config, policy, &parameters[policy]);
-  }
-  Json json = {
-      {"name", config.name},
-      {"backend", config.backend},
-      {"trials", config.trials},
-      {"seed", config.seed},
-      {"policies", config.policies},
-      {"elasticity", elasticities},
-      {"machine",
-       {{"cores", config.cores.ToString()},
-        {"actuator", ToString(config.actuator)},
-        {"revocation_deadline_ms", config.revocation_deadline / std::chrono::milliseconds(1)}}},
-      {"container",
-       {{"client", ToString(config.container.client)},
-        {"actuation", ToString(config.container.actuation)}}},
-      {"sampling",
-       {{"period_ms", config.sample_period / std::chrono::milliseconds(1)},
-        {"interference", config.interference}}},
-      {"records", RecordsJson(config.records)},
-      {"trace", TraceJson(config.trace)},
-      {"workload", workloads},
-      {"policy", parameters}};
-  if (config.HasServices()) json["records"]["requests"] = config.records.requests;
-  if (config.profile) json["profile"] = ProfileJson(*config.profile);
-  if (config.backend == "simulated") json["simulation"] = SimulationJson(config);
-  return json;
-}
-
-Json ArrivalJson(const JobArrival& arrival) {
-  Json json = {{"arrival_s", ToSeconds(arrival.time)}, {"workload", arrival.workload}};
-  const auto add = [&json](const char* key, const std::optional<int>& value) {
-    if (value) json[key] = *value;
-  };
-  add("cores_min", arrival.cores_min);
-  add("cores_preferred", arrival.cores_preferred);
-  add("cores_max", arrival.cores_max);
-  add("priority", arrival.priority);
-  add("steps", arrival.steps);
-  if (arrival.elasticity) json["elasticity"] = ToString(*arrival.elasticity);
-  return json;
-}
-
-Json ArrivalJson(const RequestArrival& arrival) {
-  Json json = {
-      {"arrival_s", ToSeconds(arrival.time)}, {"service", arrival.service}, {"work", arrival.work}};
-  if (arrival.slo) json["slo_ms"] = ToSeconds(*arrival.slo) * 1e3;
-  return json;
-}
-
-// All that ArrivalJson would say, for a hash.
-void Append(const JobArrival& arrival, std::string* text) {
-  fmt::format_to(std::back_inserter(*text), "{} {}", arrival.time.count(), arrival.workload);
-  for (const auto& value : {arrival.cores_min, arrival.cores_preferred, arrival.cores_max,
-                            arrival.priority, arrival.steps}) {
-    *text += ' ';
-    if (value) fmt::format_to(std::back_inserter(*text), "{}", *value);
-  }
-  if (arrival.elasticity) *text += ToString(*arrival.elasticity);
-}
-
-void Append(const RequestArrival& arrival, std::string* text) {
-  fmt::format_to(std::back_inserter(*text), "{} {} {}", arrival.time.count(), arrival.service,
-                 arrival.work);
-  if (arrival.slo) fmt::format_to(std::back_inserter(*text), " {}", arrival.slo->count());
-}
-
-// FNV-1a.
-template <typename Trace>
-std::string HashOf(const Trace& trace) {
-  uint64_t hash = 14695981039346656037U;
-  const auto mix = [&hash](std::string_view bytes) {
-    for (const char byte : bytes) {
-      hash = (hash ^ static_cast<unsigned char>(byte)) * uint64_t{1099511628211U};
-    }
-  };
-  std::string text;
-  for (const auto& arrival : trace) {
-    text.clear();
-    Append(arrival, &text);
-    mix(text += '\n');
-  }
-  return fmt::format("{:016x}", hash);
-}
-
-template <typename Trace>
-Json TracesJson(const std::vector<Trace>& of_trials) {
-  Json traces = Json::array();
-  for (const Trace& trace : of_trials) {
-    if (trace.size() > kMostArrivals) {
-      traces.push_back({{"arrivals", trace.size()}, {"fnv1a", HashOf(trace)}});
-      continue;
-    }
-    Json arrivals = Json::array();
-    for (const auto& arrival : trace) arrivals.push_back(ArrivalJson(arrival));
-    traces.push_back(std::move(arrivals));
-  }
-  return traces;
-}
-
-// Every policy with all its parameters, defaults included.
-Json PoliciesJson(const ExperimentConfig& config) {
-  Json policies = Json::array();
-  for (const std::string& name : config.policies) {
-    const PolicyInfo& info = *config.FindPolicy(name);
-    Json parameters = Json::object();
-    for (const PolicyParameter& parameter : info.parameters) {
-      parameters[std::string(parameter.name)] = parameter.default_value;
-    }
-    if (const auto given = config.policy_parameters.find(name);
-        given != config.policy_parameters.end()) {
-      for (const auto& [parameter, value] : given->second) parameters[parameter] = value;
-    }
-    policies.push_back(
-        {{"name", name}, {"oversubscribes", info.oversubscribes}, {"parameters", parameters}});
-    AddOrigin(config, name, &policies.back());
-  }
-  return policies;
-}
-
-Json BuildJson() {
-  const BuildInfo& build = GetBuildInfo();
-  return {{"version", build.version},       {"git_commit", build.git_commit},
-          {"compiler", build.compiler},     {"build_type", build.build_type},
-          {"sanitizers", build.sanitizers}, {"onednn", build.onednn},
-          {"eigen", build.eigen},           {"hwloc", build.hwloc}};
-}
-
-Json HostJson(const RunContext& context) {
-  utsname names{};
-  uname(&names);
-  const std::string cpu = std::to_string(std::max(0, context.topology.Cpus().First()));
-  const std::string governor =
-      FirstLine("/sys/devices/system/cpu/cpu" + cpu + "/cpufreq/scaling_governor");
-  return {{"name", names.nodename},
-          {"kernel",
-           fmt::format("{} {} {} {}", names.sysname, names.release, names.version, names.machine)},
-          {"cpus", context.topology.Cpus().ToString()},
-          {"topology", context.topology.Summary()},
-          {"governor", governor.empty() ? "unknown" : governor},
-          {"scheduling", context.scheduling},
-          {"topology_xml", context.topology.Xml()}};
-}
 
 Json PointsJson(const Sweep& sweep) {
   Json points = Json::array();
@@ -343,39 +43,55 @@ Json PointsJson(const Sweep& sweep) {
   return points;
 }
 
-Json SweepManifest(const Sweep& sweep, const RunContext& context) {
-  const ExperimentConfig& first = sweep.points.front().config;
+// The cells of one point, in the order in which they run.
+Json OrderJson(const Sweep& sweep, size_t point) {
+  Json order = Json::array();
+  for (const SweepCell& cell : sweep.cells) {
+    if (cell.point == point) order.push_back(ToString(cell.key));
+  }
+  return order;
+}
+
+// What all manifests begin with.
+Json Begun(const ExperimentConfig& config, const RunContext& context) {
   return {{"format", kFormat},
           {"status", "running"},
           {"started", IsoNow()},
           {"finished", nullptr},
           {"command_line", context.command_line},
-          {"experiment_file", std::filesystem::absolute(first.file).string()},
-          {"experiment", {{"name", first.name}}},
-          {"points", PointsJson(sweep)},
-          {"left_out", sweep.left_out},
-          {"cells", sweep.cells.size()},
-          {"build", BuildJson()},
-          {"host", HostJson(context)},
-          {"resumed", Json::array()}};
+          {"experiment_file", std::filesystem::absolute(config.file).string()}};
 }
 
-Json NewManifest(const ExperimentConfig& config, const Plan& plan, const RunContext& context) {
-  Json manifest = {{"format", kFormat},
-                   {"status", "running"},
-                   {"started", IsoNow()},
-                   {"finished", nullptr},
-                   {"command_line", context.command_line},
-                   {"experiment_file", std::filesystem::absolute(config.file).string()},
-                   {"experiment", ExperimentJson(config)},
-                   {"policies", PoliciesJson(config)},
-                   {"cells", plan.cells.size()},
-                   {"traces", TracesJson(plan.traces)},
-                   {"requests", config.HasServices() ? TracesJson(plan.requests) : Json()},
-                   {"build", BuildJson()},
-                   {"host", HostJson(context)},
-                   {"resumed", Json::array()}};
-  if (!config.HasServices()) manifest.erase("requests");
+// And what they end with.
+void AddRest(Json conditions, const std::vector<std::string>& doubts, Json* manifest) {
+  (*manifest)["profile_doubts"] = doubts;
+  manifest->update(conditions);
+  (*manifest)["resumed"] = Json::array();
+  (*manifest)["redone"] = Json::array();
+}
+
+Json SweepManifest(const Sweep& sweep, const RunContext& context, const RunConditions& conditions) {
+  const ExperimentConfig& first = sweep.points.front().config;
+  Json manifest = Begun(first, context);
+  manifest["experiment"] = {{"name", first.name}};
+  manifest["points"] = PointsJson(sweep);
+  manifest["left_out"] = sweep.left_out;
+  manifest["cells"] = sweep.cells.size();
+  AddRest(conditions.OfAll(), ProfileDoubts(sweep), &manifest);
+  return manifest;
+}
+
+Json PointManifest(const Sweep& sweep, size_t index, const RunContext& context,
+                   const RunConditions& conditions) {
+  const auto& [name, values, config, plan] = sweep.points[index];
+  Json manifest = Begun(config, context);
+  manifest["experiment"] = ExperimentJson(config);
+  manifest["policies"] = PoliciesJson(config);
+  manifest["cells"] = plan.cells.size();
+  manifest["order"] = OrderJson(sweep, index);
+  manifest["traces"] = TracesJson(plan.traces);
+  if (config.HasServices()) manifest["requests"] = TracesJson(plan.requests);
+  AddRest(conditions.OfPoint(index), ProfileDoubts(config), &manifest);
   return manifest;
 }
 
@@ -404,45 +120,152 @@ std::string RunName() {
   return fmt::format("{}-{:04x}", UtcNow("{:%Y%m%dT%H%M%SZ}"), device() & 0xffff);
 }
 
-bool SamePoint(const std::filesystem::path& run, const SweepPoint& point) {
-  const std::optional<Json> manifest = ReadManifest(PointFolder(run, point));
-  return manifest && manifest->value("experiment", Json()) == ExperimentJson(point.config) &&
-         manifest->value("traces", Json()) == TracesJson(point.plan.traces) &&
+// In whatever order the keys stand.
+bool Same(const Json& a, const Json& b) { return nlohmann::json(a) == nlohmann::json(b); }
+
+// Whether a point's manifest has these arrivals.
+bool SameTraces(const Json& manifest, const SweepPoint& point) {
+  return Same(manifest.value("traces", Json()), TracesJson(point.plan.traces)) &&
          (!point.config.HasServices() ||
-          manifest->value("requests", Json()) == TracesJson(point.plan.requests));
+          Same(manifest.value("requests", Json()), TracesJson(point.plan.requests)));
 }
 
-bool SameExperiment(const std::filesystem::path& run, const Json& manifest, const Sweep& sweep) {
-  if (sweep.IsSwept() && manifest.value("points", Json()) != PointsJson(sweep)) return false;
-  return std::all_of(sweep.points.begin(), sweep.points.end(),
-                     [&run](const SweepPoint& point) { return SamePoint(run, point); });
+bool SameExperiment(const std::filesystem::path& run, const Json& manifest, const Sweep& sweep,
+                    const std::function<Json(Json)>& compared) {
+  if (sweep.IsSwept() && !Same(manifest.value("points", Json()), PointsJson(sweep))) return false;
+  return std::all_of(sweep.points.begin(), sweep.points.end(), [&](const SweepPoint& point) {
+    const std::optional<Json> of_point = ReadManifest(PointFolder(run, point));
+    return of_point && of_point->contains("experiment") &&
+           Same(compared((*of_point)["experiment"]), compared(ExperimentJson(point.config))) &&
+           SameTraces(*of_point, point);
+  });
 }
 
-void FinishManifest(const std::filesystem::path& run, const std::string& status) {
-  std::optional<Json> manifest = ReadManifest(run);
-  if (!manifest) throw OutputError((run / kManifest).string() + ": is gone, or no longer whole");
-  (*manifest)["status"] = status;
-  (*manifest)["finished"] = IsoNow();
-  WriteManifest(run, *manifest);
+// How the conditions of now differ from those under which the run was begun, each told once.
+std::vector<std::string> DifferencesOf(const std::filesystem::path& run, const Sweep& sweep,
+                                       const RunConditions& conditions) {
+  std::vector<std::string> all;
+  for (size_t i = 0; i < sweep.points.size(); ++i) {
+    const SweepPoint& point = sweep.points[i];
+    const std::optional<Json> then = ReadManifest(PointFolder(run, point));
+    Json now = conditions.OfPoint(i);
+    now["experiment"] = ExperimentJson(point.config);
+    for (std::string& one :
+         Differences(then.value_or(Json::object()), now, point.config.backend == "simulated")) {
+      if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(std::move(one));
+    }
+  }
+  return all;
+}
+
+// The manifests of a run: its own, and of a sweep those of the points.
+std::vector<std::filesystem::path> ManifestFolders(const std::filesystem::path& run) {
+  std::vector<std::filesystem::path> folders = PointFolders(run);
+  if (folders != std::vector{run}) folders.push_back(run);
+  return folders;
+}
+
+void ChangeManifest(const std::filesystem::path& folder, const std::function<void(Json*)>& change) {
+  std::optional<Json> manifest = ReadManifest(folder);
+  if (!manifest) throw OutputError((folder / kManifest).string() + ": is gone, or no longer whole");
+  change(&*manifest);
+  WriteManifest(folder, *manifest);
+}
+
+void RecordResumed(const std::filesystem::path& run, const RunContext& context,
+                   const std::vector<std::string>& differences) {
+  const Json entry = {{"time", IsoNow()},
+                      {"command_line", context.command_line},
+                      {"git_commit", GetBuildInfo().git_commit},
+                      {"scheduling", context.scheduling},
+                      {"differences", differences}};
+  for (const std::filesystem::path& folder : ManifestFolders(run))
+    ChangeManifest(folder, [&entry](Json* manifest) { (*manifest)["resumed"].push_back(entry); });
 }
 
 void WriteManifests(const std::filesystem::path& run, const Sweep& sweep,
                     const RunContext& context) {
-  for (const SweepPoint& point : sweep.points) {
-    const std::filesystem::path folder = PointFolder(run, point);
+  const RunConditions conditions(sweep, context);
+  for (size_t i = 0; i < sweep.points.size(); ++i) {
+    const std::filesystem::path folder = PointFolder(run, sweep.points[i]);
     std::error_code error;
     std::filesystem::create_directory(folder, error);
     if (error) throw OutputError(folder.string() + ": can't make it: " + error.message());
-    WriteManifest(folder, NewManifest(point.config, point.plan, context));
+    WriteManifest(folder, PointManifest(sweep, i, context, conditions));
   }
-  if (sweep.IsSwept()) WriteManifest(run, SweepManifest(sweep, context));
+  if (sweep.IsSwept()) WriteManifest(run, SweepManifest(sweep, context, conditions));
+}
+
+// The latest first: names begin with the time.
+std::vector<std::filesystem::path> RunsBelow(const std::filesystem::path& parent) {
+  std::vector<std::filesystem::path> runs;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(parent, error))
+    runs.push_back(entry.path());
+  std::sort(runs.rbegin(), runs.rend());
+  return runs;
+}
+
+[[noreturn]] void Refuse(const char* option, const std::string& problem,
+                         const std::string& allowed) {
+  throw InputError({.file = "command line", .key = option, .problem = problem, .allowed = allowed});
+}
+
+[[noreturn]] void RefuseDifferences(const char* option, const std::filesystem::path& run,
+                                    const std::vector<std::string>& differences) {
+  Refuse(option,
+         fmt::format("{} was begun under other conditions, and its cells would be mixed with these "
+                     "({})",
+                     run.string(), fmt::join(differences, "; ")),
+         fmt::format("what it was begun with; a new run, without {0}; or {0}=anyway, after which "
+                     "every table of it says MIXED",
+                     option));
+}
+
+// The first differing values of a run that is not of this experiment, for a message; "" = none.
+std::string WhyNotOf(const std::filesystem::path& run, const Sweep& sweep) {
+  constexpr size_t kMostTold = 3;
+  const std::optional<Json> manifest = ReadManifest(run);
+  if (!manifest || sweep.IsSwept() || manifest->contains("points")) return "";
+  const Json then = WithoutConditions(manifest->value("experiment", Json::object())).flatten();
+  const Json now = WithoutConditions(ExperimentJson(sweep.points.front().config)).flatten();
+  std::vector<std::string> told;
+  for (const auto& [key, value] : now.items()) {
+    const Json before = then.contains(key) ? then[key] : Json();
+    if (value != before && told.size() < kMostTold)
+      told.push_back(
+          fmt::format("{} {} there, {} here", key.substr(1), before.dump(), value.dump()));
+  }
+  if (told.empty()) return "";
+  return fmt::format("; {} differs: {}", run.filename().string(), fmt::join(told, ", "));
+}
+
+struct Candidate {
+  std::filesystem::path run;
+  UniqueFd lock;
+  std::vector<std::string> differences;
+};
+
+// What --resume takes; nullopt if there is none.
+std::optional<Candidate> FindUnfinished(const std::vector<std::filesystem::path>& runs,
+                                        const Sweep& sweep, const RunConditions& conditions) {
+  std::optional<Candidate> latest;
+  for (const std::filesystem::path& run : runs) {
+    const std::optional<Json> manifest = ReadManifest(run);
+    if (!manifest || manifest->value("status", "") != "running" ||
+        !SameExperiment(run, *manifest, sweep, WithoutConditions)) {
+      continue;
+    }
+    UniqueFd lock = Lock(run);
+    if (!lock) continue;
+    Candidate candidate{run, std::move(lock), DifferencesOf(run, sweep, conditions)};
+    if (candidate.differences.empty()) return candidate;
+    if (!latest) latest = std::move(candidate);
+  }
+  return latest;
 }
 
 }  // namespace
-
-std::string ResolvedConfig(const ExperimentConfig& config) {
-  return ExperimentJson(config).dump(2);
-}
 
 std::vector<std::filesystem::path> PointFolders(const std::filesystem::path& run) {
   const std::optional<Json> manifest = ReadManifest(run);
@@ -454,7 +277,8 @@ std::vector<std::filesystem::path> PointFolders(const std::filesystem::path& run
 
 bool IsRunOf(const std::filesystem::path& run, const Sweep& sweep) {
   const std::optional<Json> manifest = ReadManifest(run);
-  return manifest && SameExperiment(run, *manifest, sweep);
+  return manifest &&
+         SameExperiment(run, *manifest, sweep, [](Json experiment) { return experiment; });
 }
 
 std::filesystem::path NewRunFolder(const std::filesystem::path& parent) {
@@ -489,41 +313,88 @@ RunFolder RunFolder::Create(const std::filesystem::path& results, const Sweep& s
 }
 
 RunFolder RunFolder::Resume(const std::filesystem::path& results, const Sweep& sweep,
-                            const RunContext& context) {
+                            const RunContext& context, OnDifference on_difference) {
+  constexpr const char* kOption = "--resume";
   const std::filesystem::path parent = results / sweep.name();
-  std::vector<std::filesystem::path> runs;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(parent, error))
-    runs.push_back(entry.path());
-  std::sort(runs.rbegin(), runs.rend());  // Names begin with the time: the latest first.
+  const std::vector<std::filesystem::path> runs = RunsBelow(parent);
+  std::optional<Candidate> found = FindUnfinished(runs, sweep, RunConditions(sweep, context));
+  if (!found) {
+    Refuse(
+        kOption,
+        fmt::format("there is no unfinished run of this experiment, with these values, below {}{}",
+                    parent.string(), runs.empty() ? "" : WhyNotOf(runs.front(), sweep)),
+        "the file, --set, --policy, --trials, --seed and --out of the run that was interrupted");
+  }
+  if (!found->differences.empty() && on_difference == OnDifference::kRefuse)
+    RefuseDifferences(kOption, found->run, found->differences);
+  RecordResumed(found->run, context, found->differences);
+  return RunFolder(found->run, std::move(found->lock));
+}
+
+RunFolder RunFolder::Reopen(const std::filesystem::path& results, const Sweep& sweep,
+                            const RunContext& context, OnDifference on_difference) {
+  constexpr const char* kOption = "--redo-marked";
+  const std::filesystem::path parent = results / sweep.name();
+  const std::vector<std::filesystem::path> runs = RunsBelow(parent);
   for (const std::filesystem::path& run : runs) {
-    std::optional<Json> manifest = ReadManifest(run);
-    if (!manifest || (*manifest)["status"] != "running" || !SameExperiment(run, *manifest, sweep))
-      continue;
+    const std::optional<Json> manifest = ReadManifest(run);
+    if (!manifest || !SameExperiment(run, *manifest, sweep, WithoutConditions)) continue;
     UniqueFd lock = Lock(run);
-    if (!lock) continue;
-    (*manifest)["resumed"].push_back({{"time", IsoNow()},
-                                      {"command_line", context.command_line},
-                                      {"git_commit", GetBuildInfo().git_commit},
-                                      {"scheduling", context.scheduling}});
-    WriteManifest(run, *manifest);
+    if (!lock) Refuse(kOption, run.string() + " is still going", "a run that is over");
+    if (manifest->value("status", "") == "running")
+      Refuse(kOption, run.string() + " was interrupted", "--resume, which completes it, first");
+    const std::vector<std::string> differences =
+        DifferencesOf(run, sweep, RunConditions(sweep, context));
+    if (!differences.empty() && on_difference == OnDifference::kRefuse)
+      RefuseDifferences(kOption, run, differences);
+    if (!differences.empty()) RecordResumed(run, context, differences);
     return RunFolder(run, std::move(lock));
   }
-  throw InputError(
-      {.file = "command line",
-       .key = "--resume",
-       .problem =
-           fmt::format("there is no unfinished run of this experiment, with these values, below {}",
-                       parent.string()),
-       .allowed = "the file, --set, --policy, --trials, --seed and --out of the run that was "
-                  "interrupted"});
+  Refuse(kOption,
+         fmt::format("there is no run of this experiment, with these values, below {}{}",
+                     parent.string(), runs.empty() ? "" : WhyNotOf(runs.front(), sweep)),
+         "the file, --set, --policy, --trials, --seed and --out of the run that has marked cells");
 }
 
 void RunFolder::Finish(const std::string& status) {
-  for (const std::filesystem::path& folder : PointFolders(path_)) {
-    if (folder != path_) FinishManifest(folder, status);
+  for (const std::filesystem::path& folder : ManifestFolders(path_)) {
+    ChangeManifest(folder, [&status](Json* manifest) {
+      (*manifest)["status"] = status;
+      (*manifest)["finished"] = IsoNow();
+    });
   }
-  FinishManifest(path_, status);
+}
+
+void RunFolder::RecordRedone(const Sweep& sweep, const std::vector<SweepCell>& cells,
+                             const RunContext& context) const {
+  const std::string time = IsoNow();
+  const auto add = [&](Json* manifest, const Json& names) {
+    (*manifest)["redone"].push_back(
+        {{"time", time}, {"command_line", context.command_line}, {"cells", names}});
+  };
+  Json all = Json::array();
+  for (size_t i = 0; i < sweep.points.size(); ++i) {
+    const SweepPoint& point = sweep.points[i];
+    Json names = Json::array();
+    for (const SweepCell& cell : cells) {
+      if (cell.point == i) names.push_back(ToString(cell.key));
+    }
+    if (names.empty()) continue;
+    for (const Json& name : names)
+      all.push_back((point.name.empty() ? "" : point.name + "/") + name.get<std::string>());
+    ChangeManifest(PointFolder(path_, point), [&](Json* manifest) {
+      add(manifest, names);
+      if (!manifest->contains("order")) return;
+      Json order = Json::array();
+      for (const Json& name : (*manifest)["order"]) {
+        if (std::find(names.begin(), names.end(), name) == names.end()) order.push_back(name);
+      }
+      order.insert(order.end(), names.begin(), names.end());
+      (*manifest)["order"] = std::move(order);
+    });
+  }
+  if (sweep.IsSwept() && !all.empty())
+    ChangeManifest(path_, [&](Json* manifest) { add(manifest, all); });
 }
 
 }  // namespace cosched

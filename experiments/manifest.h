@@ -3,16 +3,18 @@
 // to judge the records or to repeat them. Used by `cosched run` on one thread.
 //
 //   manifest.json   format 1: status ("running" until Finish), started, finished, command_line,
-//   experiment (the resolved
-//                   config), traces (the arrivals of each trial; of one longer than 10,000 their
-//                   number and a hash),
-//   cells (how many), policies
-//                   (parameters, oversubscribes), build (version, git commit, compiler, libraries),
-//                   host (name, kernel, cpus, governor, scheduling, topology XML), resumed (when
-//                   and by what)
+//                   experiment (the resolved config: experiments/experiment_json.h),
+//                   policies (parameters, oversubscribes), cells (how many),
+//                   order ("policy/elasticity/trial" of each cell, in the order of running),
+//                   traces (of each trial: experiments/trace_json.h),
+//                   profile_doubts (experiments/profile_doubts.h),
+//                   build, host, files (what the cells rest on: experiments/run_conditions.h),
+//                   resumed (when, by what, and the differences that --resume=anyway accepted),
+//                   redone (when, by what, and which cells --redo-marked ran anew)
 //
-// A sweep's manifest has, in place of experiment's keys, policies and traces, `points` ({name,
-// values}) and `left_out`; each point's folder below it is a run of its own with its own manifest.
+// A sweep's manifest has, in place of experiment's keys, policies, order and traces, `points`
+// ({name, values}) and `left_out`; each point's folder below it is a run of its own with its own
+// manifest.
 //
 // The folder is locked while its run lives, so that --resume never takes a run that is still going.
 
@@ -20,18 +22,14 @@
 #include <string>
 #include <vector>
 
-#include "engine/base/topology.h"
 #include "experiments/hosts/unique_fd.h"
+#include "experiments/run_conditions.h"
 #include "experiments/sweep.h"
 
 namespace cosched {
 
-// What only the command knows.
-struct RunContext {
-  Topology topology;
-  std::string command_line;
-  std::string scheduling;  // Of the harness's thread (experiments/realtime.h).
-};
+// What becomes of a run whose cells so far rest on another binary, machine or file content.
+enum class OnDifference { kRefuse, kRecord };
 
 // A new folder below `parent` (made if it must be), named by the time (UTC) and a short suffix.
 // Throws InputError (key --out) if it can't be made, OutputError if the disk is full.
@@ -44,15 +42,25 @@ class RunFolder {
   // it can't be written; leaves nothing behind then.
   static RunFolder Create(const std::filesystem::path& results, const Sweep& sweep,
                           const RunContext& context);
-  // The latest unfinished run with the same experiment and traces that no other process is running.
-  // Throws InputError (key --resume) if there is none.
+  // The latest unfinished run with the same experiment and traces that no other process is running;
+  // of several one that was begun under the very conditions of now. Throws InputError (key
+  // --resume) if there is none, or, with kRefuse, if its conditions were others.
   static RunFolder Resume(const std::filesystem::path& results, const Sweep& sweep,
-                          const RunContext& context);
+                          const RunContext& context,
+                          OnDifference on_difference = OnDifference::kRefuse);
+  // The latest run of the same experiment and traces, which must be over, to run some of its cells
+  // anew. Throws InputError (key --redo-marked) as Resume does.
+  static RunFolder Reopen(const std::filesystem::path& results, const Sweep& sweep,
+                          const RunContext& context,
+                          OnDifference on_difference = OnDifference::kRefuse);
 
   const std::filesystem::path& path() const { return path_; }
   // Says in the manifest (a sweep: in its points' too) that the run is over; status: "done" or
   // "failed". Throws OutputError.
   void Finish(const std::string& status);
+  // Says that these cells were run anew: in `redone`, and last in the order. Throws OutputError.
+  void RecordRedone(const Sweep& sweep, const std::vector<SweepCell>& cells,
+                    const RunContext& context) const;
 
  private:
   RunFolder(std::filesystem::path path, UniqueFd lock)
@@ -66,8 +74,5 @@ std::vector<std::filesystem::path> PointFolders(const std::filesystem::path& run
 
 // Whether the run, with all its points, is one of this very sweep: same values, same traces.
 bool IsRunOf(const std::filesystem::path& run, const Sweep& sweep);
-
-// The experiment as JSON text with every default filled in: equal texts run equal experiments.
-std::string ResolvedConfig(const ExperimentConfig& config);
 
 }  // namespace cosched

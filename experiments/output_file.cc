@@ -78,6 +78,22 @@ void Rename(const std::filesystem::path& from, const std::filesystem::path& to) 
   if (std::rename(from.c_str(), to.c_str()) != 0) Fail(to, "rename the finished file to its name");
 }
 
+void ReplaceFolder(const std::filesystem::path& from, const std::filesystem::path& to) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(to, ignored)) return Rename(from, to);
+  if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) == 0) {
+    std::filesystem::remove_all(from, ignored);
+    return;
+  }
+  // A file system that can't exchange two folders (NFS): for a moment there is none of the name.
+  std::filesystem::path old = to;
+  old += ".old";
+  std::filesystem::remove_all(old, ignored);
+  Rename(to, old);
+  Rename(from, to);
+  std::filesystem::remove_all(old, ignored);
+}
+
 void WriteFileWhole(const std::filesystem::path& path, std::string_view text) {
   std::filesystem::path temporary = path;
   temporary += ".partial";

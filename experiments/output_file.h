@@ -36,6 +36,8 @@ class OutputFile {
 void SyncFolder(const std::filesystem::path& folder);
 // Renames; throws OutputError as OutputFile does.
 void Rename(const std::filesystem::path& from, const std::filesystem::path& to);
+// The same for a folder; one that is there of that name is replaced by it, and never half of it.
+void ReplaceFolder(const std::filesystem::path& from, const std::filesystem::path& to);
 // Writes a whole file under a temporary name beside it and renames it, so that readers see all of
 // it or none.
 void WriteFileWhole(const std::filesystem::path& path, std::string_view text);

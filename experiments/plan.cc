@@ -4,7 +4,6 @@
 #include <iterator>
 #include <utility>
 
-#include "engine/base/random.h"
 #include "traces/job_generator.h"
 
 namespace cosched {
@@ -63,18 +62,19 @@ RequestTrace DrawRequests(const ExperimentConfig& config, int trial) {
 
 Plan MakePlan(const ExperimentConfig& config) {
   Plan plan;
+  const Random blocks = Random(config.seed).Derive("order of cells");
   for (int trial = 1; trial <= config.trials; ++trial) {
     plan.traces.push_back(DrawTrace(config, trial));
     plan.requests.push_back(DrawRequests(config, trial));
+    std::vector<CellKey> block;
     for (const std::string& policy : config.policies) {
       for (Elasticity elasticity : config.elasticities) {
-        plan.cells.push_back({.policy = policy, .elasticity = elasticity, .trial = trial});
+        block.push_back({.policy = policy, .elasticity = elasticity, .trial = trial});
       }
     }
+    ShuffleBlock(blocks, trial, &block);
+    plan.cells.insert(plan.cells.end(), block.begin(), block.end());
   }
-  Random random = Random(config.seed).Derive("order of cells");
-  for (size_t i = plan.cells.size(); i > 1; --i)
-    std::swap(plan.cells[i - 1], plan.cells[random.Below(i)]);
   return plan;
 }
 

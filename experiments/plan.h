@@ -1,11 +1,14 @@
 #pragma once
 // What a run will do, drawn before it does anything: one trace a trial, replayed identically for
-// every policy and elasticity, and all cells in one seeded random order. Pure: equal configurations
-// give equal plans.
+// every policy and elasticity, and the cells in randomised complete blocks: a trial is a block, in
+// which every policy and elasticity has one cell, in a seeded random order. A machine that drifts
+// thus hits all of them alike. Pure: equal configurations give equal plans.
 
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "engine/base/random.h"
 #include "experiments/config.h"
 #include "experiments/records.h"
 
@@ -20,6 +23,13 @@ struct Plan {
 };
 
 Plan MakePlan(const ExperimentConfig& config);
+
+// Puts the cells of one trial into their order. blocks: of all trials.
+template <typename Cell>
+void ShuffleBlock(const Random& blocks, int trial, std::vector<Cell>* block) {
+  Random order = blocks.Derive(std::to_string(trial));
+  for (size_t i = block->size(); i > 1; --i) std::swap((*block)[i - 1], (*block)[order.Below(i)]);
+}
 
 // The job of the index-th arrival of a trial: no more elastic than its cell and than it says
 // itself. Its id is the index, and its seed depends on experiment, trial and index only, so that it

@@ -485,7 +485,7 @@ void CellRecords::Finish(const std::string& status, const std::string& reason) {
   // Last, so that a folder with a cell.json holds all its rows.
   WriteFileWhole(impl_->partial / "cell.json", impl_->CellJson(status, reason));
   SyncFolder(impl_->partial);
-  Rename(impl_->partial, impl_->whole);
+  ReplaceFolder(impl_->partial, impl_->whole);
   SyncFolder(impl_->whole.parent_path());
 }
 

@@ -44,7 +44,8 @@
 // What a simulated run does not model is 0 or empty; experiments/hosts/simulated_host.h says what.
 //
 // While the cell runs its folder is named "<trial>.partial"; Finish() renames it, so that a folder
-// without the suffix is whole. Throws OutputError when a row can't be written (full disk).
+// without the suffix is whole. A cell that is run anew takes the old one's place only then. Throws
+// OutputError when a row can't be written (full disk).
 
 #include <cstddef>
 #include <filesystem>

@@ -173,7 +173,7 @@ void WriteExperiment(const json& manifest, const ReplayOptions& options,
   for (const json& workload : experiment.at("workload")) {
     text += "[[workload]]\n";
     for (const auto& [key, value] : workload.items())
-      if (value != "") text += key + " = " + Toml(value) + "\n";
+      if (!value.is_null() && value != "") text += key + " = " + Toml(value) + "\n";
   }
   WriteFileWhole(scratch / "replay.toml", text);
 }

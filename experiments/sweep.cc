@@ -7,7 +7,6 @@
 #include <set>
 
 #include "engine/base/error.h"
-#include "engine/base/random.h"
 #include "experiments/hosts/podman.h"
 #include "experiments/toml_table.h"
 
@@ -173,17 +172,16 @@ std::vector<SweepCell> Interleave(const std::vector<SweepPoint>& points) {
   std::vector<SweepCell> cells;
   int trials = 0;
   for (const SweepPoint& point : points) trials = std::max(trials, point.config.trials);
-  const Random random = Random(points.front().config.seed).Derive("order of points");
+  const Random blocks = Random(points.front().config.seed).Derive("order of points");
   for (int trial = 1; trial <= trials; ++trial) {
-    std::vector<SweepCell> now;
+    std::vector<SweepCell> block;
     for (size_t i = 0; i < points.size(); ++i) {
       for (const CellKey& key : points[i].plan.cells) {
-        if (key.trial == trial) now.push_back({i, key});
+        if (key.trial == trial) block.push_back({i, key});
       }
     }
-    Random order = random.Derive(std::to_string(trial));
-    for (size_t i = now.size(); i > 1; --i) std::swap(now[i - 1], now[order.Below(i)]);
-    cells.insert(cells.end(), now.begin(), now.end());
+    ShuffleBlock(blocks, trial, &block);
+    cells.insert(cells.end(), block.begin(), block.end());
   }
   return cells;
 }

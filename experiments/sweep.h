@@ -36,8 +36,8 @@ struct SweepCell {
 
 struct Sweep {
   std::vector<SweepPoint> points;  // At least one; a file without [sweep] has exactly one.
-  // In the order in which they run. Without a sweep that of the plan; else trial by trial, each
-  // over all points in a seeded random order, so that a machine that drifts hits all points alike.
+  // In the order in which they run: trial by trial. Without a sweep the plan's; else each trial is
+  // one block of all points' cells in a seeded random order.
   std::vector<SweepCell> cells;
   // "name: reason" of points that can't run here: too few cores, no containers, or no permission
   // for an actuator.

@@ -1,30 +1,34 @@
 #include "experiments/cli/execute.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <optional>
+#include <set>
 
 #include "engine/base/error.h"
 #include "experiments/cli/interrupt.h"
 #include "experiments/cli/local_cells.h"
 #include "experiments/cli/measured_cores.h"
 #include "experiments/cli/slurm.h"
-#include "experiments/manifest.h"
+#include "experiments/marked_cells.h"
 #include "experiments/metrics.h"
+#include "experiments/profile_doubts.h"
 #include "experiments/realtime.h"
 
 namespace cosched {
 namespace {
 
 HarnessResult RunBy(const ExecuteOptions& options, const Sweep& sweep,
-                    const std::filesystem::path& run, const Topology& topology,
-                    const std::vector<std::string>& marks) {
+                    const std::vector<SweepCell>& cells, const std::filesystem::path& run,
+                    const Topology& topology, const std::vector<std::string>& marks) {
   if (options.slurm) {
     return RunBySlurm(sweep, {.run = std::filesystem::absolute(run),
                               .command = CommandLine(),
                               .at_a_time = options.at_a_time});
   }
-  return RunLocally(sweep, MissingCells(run, sweep),
+  return RunLocally(sweep, cells,
                     {.run = run,
                      .topology = topology,
                      .at_a_time = options.at_a_time,
@@ -32,10 +36,85 @@ HarnessResult RunBy(const ExecuteOptions& options, const Sweep& sweep,
                      .marks = marks});
 }
 
+RunFolder Open(const ExecuteOptions& options, const Sweep& sweep, const RunContext& context) {
+  switch (options.into) {
+    case Into::kUnfinishedRun:
+      return RunFolder::Resume(options.results, sweep, context, options.on_difference);
+    case Into::kMarkedRun:
+      return RunFolder::Reopen(options.results, sweep, context, options.on_difference);
+    case Into::kNewRun: break;
+  }
+  return RunFolder::Create(options.results, sweep, context);
+}
+
+// Of a whole cell, when its records came to their place; nullopt = it is not whole.
+std::optional<std::filesystem::file_time_type> WholeSince(const std::filesystem::path& run,
+                                                          const Sweep& sweep,
+                                                          const SweepCell& cell) {
+  const std::filesystem::path point = PointFolder(run, sweep.points[cell.point]);
+  std::error_code error;
+  const auto time =
+      std::filesystem::last_write_time(CellFolder(point, cell.key) / "cell.json", error);
+  return error ? std::nullopt : std::optional(time);
+}
+
+// Whether all cells are there and none was given up.
+std::string StatusOf(const std::filesystem::path& run, const Sweep& sweep) {
+  const bool failed =
+      std::any_of(sweep.cells.begin(), sweep.cells.end(), [&](const SweepCell& cell) {
+        const std::filesystem::path point = PointFolder(run, sweep.points[cell.point]);
+        return Summarize(point, cell.key).status != "done";
+      });
+  return failed ? "failed" : "done";
+}
+
+HarnessResult RunMarked(const ExecuteOptions& options, const Sweep& sweep,
+                        const RunContext& context, const std::vector<std::string>& marks,
+                        RunFolder* folder) {
+  const std::filesystem::path& run = folder->path();
+  const std::vector<SweepCell> marked = MarkedCells(run, sweep);
+  if (marked.empty()) {
+    fmt::print(stderr, "none of its {} cells is marked or failed: nothing runs anew\n",
+               sweep.cells.size());
+    return {};
+  }
+  fmt::print(stderr, "{} of {} cells, marked or failed, run anew\n", marked.size(),
+             sweep.cells.size());
+  std::vector<std::optional<std::filesystem::file_time_type>> before;
+  for (const SweepCell& cell : marked) before.push_back(WholeSince(run, sweep, cell));
+  const auto record = [&] {
+    std::vector<SweepCell> redone;
+    for (size_t i = 0; i < marked.size(); ++i) {
+      if (WholeSince(run, sweep, marked[i]) != before[i]) redone.push_back(marked[i]);
+    }
+    folder->RecordRedone(sweep, redone, context);
+  };
+  HarnessResult result;
+  try {
+    result = RunBy(options, sweep, marked, run, context.topology, marks);
+  } catch (...) {
+    record();
+    throw;
+  }
+  record();
+  return result;
+}
+
+void TellDoubts(const Sweep& sweep) {
+  const std::vector<std::string> doubts = ProfileDoubts(sweep);
+  if (doubts.empty()) return;
+  std::set<std::string> files;
+  for (const SweepPoint& point : sweep.points) {
+    if (point.config.profile) files.insert(point.config.profile->file.string());
+  }
+  fmt::print(stderr, "doubts about {}:\n", fmt::join(files, ", "));
+  for (const std::string& doubt : doubts) fmt::print(stderr, "  * {}\n", doubt);
+}
+
 }  // namespace
 
 std::string ResumeCommand(const ExecuteOptions& options) {
-  return CommandLine() + (options.resume ? "" : " --resume");
+  return CommandLine() + (options.into == Into::kNewRun ? " --resume" : "");
 }
 
 Executed Execute(const Sweep& sweep, const ExecuteOptions& options, const Topology& topology) {
@@ -53,14 +132,18 @@ Executed Execute(const Sweep& sweep, const ExecuteOptions& options, const Topolo
   const RunContext context = {.topology = topology,
                               .command_line = CommandLine(),
                               .scheduling = realtime ? realtime->description() : "as started"};
-  RunFolder folder = options.resume ? RunFolder::Resume(options.results, sweep, context)
-                                    : RunFolder::Create(options.results, sweep, context);
+  RunFolder folder = Open(options, sweep, context);
   if (cores) cores->SetRun(std::filesystem::absolute(folder.path()).string());
+  fmt::print(stderr, "results go to {}\n", folder.path().string());
+  TellDoubts(sweep);
+  const bool redo = options.into == Into::kMarkedRun;
+  const std::vector<std::string> marks = cores ? cores->marks() : std::vector<std::string>();
   Executed executed{.run = folder.path(), .result = {}, .whole = 0};
   try {
     const SignalScope signals;
-    executed.result = RunBy(options, sweep, folder.path(), topology,
-                            cores ? cores->marks() : std::vector<std::string>());
+    executed.result = redo ? RunMarked(options, sweep, context, marks, &folder)
+                           : RunBy(options, sweep, MissingCells(folder.path(), sweep),
+                                   folder.path(), topology, marks);
   } catch (const OutputError& error) {
     // A full disk is told with what to do about it.
     throw OutputError(
@@ -74,7 +157,10 @@ Executed Execute(const Sweep& sweep, const ExecuteOptions& options, const Topolo
     const std::filesystem::path at = PointFolder(folder.path(), point);
     if (!WholeCells(at).empty()) WriteSummary(at);
   }
-  if (!executed.result.interrupted) folder.Finish(executed.result.failed > 0 ? "failed" : "done");
+  if (!executed.result.interrupted) {
+    const bool failed = executed.result.failed > 0;
+    folder.Finish(redo ? StatusOf(folder.path(), sweep) : failed ? "failed" : "done");
+  }
   return executed;
 }
 

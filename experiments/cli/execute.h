@@ -9,16 +9,22 @@
 #include <vector>
 
 #include "experiments/harness.h"
+#include "experiments/manifest.h"
 #include "experiments/sweep.h"
 
 namespace cosched {
 
+// Which run the cells go to: a new one; the latest unfinished one, which lacks some; the latest one
+// that is over, whose marked cells run anew (experiments/marked_cells.h).
+enum class Into { kNewRun, kUnfinishedRun, kMarkedRun };
+
 struct ExecuteOptions {
   std::filesystem::path results;  // The run's folder goes to results/<experiment>.
-  bool resume = false;            // Take the latest unfinished run.
-  bool slurm = false;             // --launcher slurm: cells become tasks of an array.
-  bool force = false;             // Also on cores that another run uses; then all cells are marked.
-  int at_a_time = 0;              // Simulated cells side by side; 0 = as many as there are CPUs.
+  Into into = Into::kNewRun;
+  OnDifference on_difference = OnDifference::kRefuse;  // Of a run that is there already.
+  bool slurm = false;  // --launcher slurm: cells become tasks of an array.
+  bool force = false;  // Also on cores that another run uses; then all cells are marked.
+  int at_a_time = 0;   // Simulated cells side by side; 0 = as many as there are CPUs.
   // As HarnessOptions::make_policy; called on several threads.
   std::function<std::unique_ptr<Policy>(const std::string& name)> make_policy = {};
 };
@@ -29,7 +35,8 @@ struct Executed {
   size_t whole = 0;      // Cells that are whole now, earlier ones included.
 };
 
-// Throws InputError and OutputError as RunFolder and RunCells do.
+// Prints the run's folder and what makes its profile doubtful before it begins. Throws InputError
+// and OutputError as RunFolder and RunCells do.
 Executed Execute(const Sweep& sweep, const ExecuteOptions& options, const Topology& topology);
 
 // How this process can be called again so that it goes on where an interrupted run ended.

@@ -29,6 +29,7 @@ struct ReplayArguments {
   std::string profile;
   std::vector<std::string> set;
   ExternalPolicyArguments external;
+  bool extrapolate = false;
   std::vector<std::string> outside;  // Their names.
   std::string out = "results";
 
@@ -104,6 +105,7 @@ void AddExternalPolicies(ReplayArguments* arguments) {
 
 int Replay(ReplayArguments arguments) {
   AddExternalPolicies(&arguments);
+  if (arguments.extrapolate) arguments.set.emplace_back("simulation.extrapolate=true");
   const std::optional<double> from = From(arguments.from);
   const Topology topology = Topology::ThisMachine();
   const ScratchFolder scratch;
@@ -153,6 +155,8 @@ void AddReplayCommand(CLI::App& app, int* exit_code) {
                       "Only from the first decision at or after so many seconds");
   command->add_option("--profile", arguments->profile,
                       "What the simulator knows (cosched calibrate); default: the run's");
+  command->add_flag("--extrapolate", arguments->extrapolate,
+                    "Simulate more than 4 times the cores that the profile was measured on");
   command
       ->add_option("--set", arguments->set,
                    "Set any key of the experiment, e.g. simulation.noise=0")

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "engine/base/error.h"
 #include "experiments/cli/execute.h"
 #include "experiments/cli/external_policies.h"
 #include "experiments/cli/interrupt.h"
@@ -37,7 +38,8 @@ struct RunArguments {
   std::string trials;  // As text: the config's own check says what is allowed.
   std::string seed;
   std::string out = "results";
-  bool resume = false;
+  std::string resume;  // "" = not given; "true", or "anyway".
+  std::string redo_marked;
   std::string launcher = "local";
   std::string task;  // Of a Slurm array: the file of its cells.
   int at_a_time = 0;
@@ -46,6 +48,7 @@ struct RunArguments {
   bool no_plots = false;
   bool interference = false;
   bool force = false;
+  bool extrapolate = false;
 };
 
 // What the experiment itself would run.
@@ -75,6 +78,7 @@ std::vector<std::string> Overrides(const RunArguments& arguments) {
     overrides.push_back(fmt::format("policies=[{}]", fmt::join(policies, ",")));
   }
   if (arguments.interference) overrides.push_back("sampling.interference=true");
+  if (arguments.extrapolate) overrides.push_back("simulation.extrapolate=true");
   return overrides;
 }
 
@@ -100,7 +104,7 @@ void PrintPlan(const ExperimentConfig& config, const Plan& plan) {
     if (config.HasServices())
       fmt::print("  and {} requests for the services\n", plan.requests[trial].size());
   }
-  fmt::print("\norder of cells (policy/elasticity/trial)\n");
+  fmt::print("\norder of cells: trial by trial, each in random order (policy/elasticity/trial)\n");
   for (const CellKey& key : plan.cells) fmt::print("  {}\n", ToString(key));
 }
 
@@ -116,7 +120,8 @@ void PrintSweep(const Sweep& sweep) {
                point.plan.traces.front().size(), config.cores.ToString());
   }
   for (const std::string& point : sweep.left_out) fmt::print("  left out: {}\n", point);
-  fmt::print("\norder of cells (point/policy/elasticity/trial)\n");
+  fmt::print(
+      "\norder of cells: trial by trial, each in random order (point/policy/elasticity/trial)\n");
   for (const SweepCell& cell : sweep.cells)
     fmt::print("  {}/{}\n", sweep.points[cell.point].name, ToString(cell.key));
 }
@@ -155,6 +160,28 @@ int RunTask(const RunArguments& arguments, const Sweep& sweep, const Topology& t
   return result.interrupted ? kInterrupted : 0;
 }
 
+// What --resume and --redo-marked ask for.
+void ReadInto(const RunArguments& arguments, ExecuteOptions* options) {
+  const auto refuse = [](const char* option, const std::string& problem,
+                         const std::string& allowed) {
+    throw InputError(
+        {.file = "command line", .key = option, .problem = problem, .allowed = allowed});
+  };
+  const bool redo = !arguments.redo_marked.empty();
+  const std::string& how = redo ? arguments.redo_marked : arguments.resume;
+  if (how.empty()) return;
+  const char* option = redo ? "--redo-marked" : "--resume";
+  if (redo && !arguments.resume.empty())
+    refuse(option, "is given beside --resume",
+           "one of the two: an unfinished run is resumed first");
+  if (redo && options->slurm)
+    refuse(option, "is given beside --launcher slurm", "--launcher local");
+  if (how != "true" && how != "anyway")
+    refuse(option, fmt::format("is \"{}\"", how), fmt::format("{0}, or {0}=anyway", option));
+  options->into = redo ? Into::kMarkedRun : Into::kUnfinishedRun;
+  if (how == "anyway") options->on_difference = OnDifference::kRecord;
+}
+
 // [policy.mine] with a library or program makes a policy known; `policies` says which run.
 void TellIdlePolicies(const ExperimentConfig& config) {
   for (const auto& [name, policy] : config.external_policies) {
@@ -178,11 +205,11 @@ int RunExperiment(const RunArguments& arguments) {
     return 0;
   }
   if (!arguments.task.empty()) return RunTask(arguments, sweep, topology);
-  const ExecuteOptions options = {.results = arguments.out,
-                                  .resume = arguments.resume,
-                                  .slurm = arguments.launcher == "slurm",
-                                  .force = arguments.force,
-                                  .at_a_time = arguments.at_a_time};
+  ExecuteOptions options = {.results = arguments.out,
+                            .slurm = arguments.launcher == "slurm",
+                            .force = arguments.force,
+                            .at_a_time = arguments.at_a_time};
+  ReadInto(arguments, &options);
   const Executed executed = Execute(sweep, options, topology);
   if (executed.result.interrupted) {
     fmt::print(stderr, "interrupted: {} of {} cells are kept in {}; continue with: {}\n",
@@ -225,7 +252,13 @@ void AddRunCommand(CLI::App& app, int* exit_code) {
          "tasks")
       ->check(CLI::Range(1, kMostAtATime));
   run->add_flag("--resume", arguments->resume,
-                "Run only what the latest unfinished run of this experiment lacks");
+                "Run only what the latest unfinished run of this experiment lacks; refused if "
+                "binary, machine or files have changed, unless --resume=anyway");
+  run->add_flag("--redo-marked", arguments->redo_marked,
+                "Run the marked and failed cells of the latest run of this experiment anew, in "
+                "their place; refused as --resume is, unless --redo-marked=anyway");
+  run->add_flag("--extrapolate", arguments->extrapolate,
+                "Simulate more than 4 times the cores that the profile was measured on");
   AddForceFlag(run, &arguments->force);
   run->add_flag("--quick", arguments->quick, "With the values of the file's [quick]");
   run->add_flag("--interference", arguments->interference,

@@ -88,6 +88,7 @@ std::vector<std::string> Overrides(const ValidateArguments& arguments, const cha
   overrides.push_back(fmt::format("backend={}", backend));
   if (!arguments.trials.empty()) overrides.push_back("trials=" + arguments.trials);
   if (!arguments.seed.empty()) overrides.push_back("seed=" + arguments.seed);
+  if (arguments.extrapolate) overrides.push_back("simulation.extrapolate=true");
   if (!arguments.profile.empty()) {
     // The file's own paths are relative to it; one of the command line is not.
     overrides.push_back(
@@ -274,6 +275,8 @@ void AddValidateCommand(CLI::App& app, int* exit_code) {
       ->allow_extra_args(false);
   command->add_option("--trials", arguments->trials, "Trials of each policy and elasticity");
   command->add_option("--seed", arguments->seed, "Seed of traces, order of cells and jobs");
+  command->add_flag("--extrapolate", arguments->extrapolate,
+                    "Simulate more than 4 times the cores that the profile was measured on");
   command
       ->add_option("--max-error", arguments->max_error,
                    "Exit 1 if a trace's mean absolute error (median over traces) is above SHARE "

@@ -21,6 +21,7 @@ struct ValidateArguments {
   std::string min_tau = {};
   std::string out = "results";
   bool quick = false;
+  bool extrapolate = false;
   bool no_plots = false;
   bool force = false;
 };

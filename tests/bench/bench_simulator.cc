@@ -169,7 +169,7 @@ void OneEventOfMany(benchmark::State& state) {
       "machine.topology='pack:" + std::to_string(cores / 64) + " [numa] l3:4 core:16 pu:1'";
   const ExperimentConfig config = LoadConfig(
       kExperiment,
-      {"policies=['strict']", "trace.jobs=1000", topology,
+      {"policies=['strict']", "trace.jobs=1000", topology, "simulation.extrapolate=true",
        "workload.0.cores={min=1,preferred=1,max=1}", "workload.1.cores={min=1,preferred=1,max=1}"},
       Topology::ThisMachine());
   ClosedSystem system(config, folder.path());

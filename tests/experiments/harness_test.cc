@@ -8,10 +8,13 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "engine/base/error.h"
 #include "experiments/csv.h"
+#include "experiments/experiment_json.h"
 #include "experiments/manifest.h"
+#include "experiments/marked_cells.h"
 #include "experiments/metrics.h"
 #include "tests/experiments/fake_world.h"
 #include "tests/experiments/temporary_folder.h"
@@ -65,6 +68,21 @@ TEST_F(HarnessTest, PlansAreSeededAndCoverEveryCellOnce) {
   EXPECT_NE(plan.traces[0].back().time, plan.traces[1].back().time);
   // Fewer trials are the first of more.
   EXPECT_EQ(MakePlan(Config({"trials=1"})).traces[0].back().time, plan.traces[0].back().time);
+}
+
+// A machine that drifts hits every policy and elasticity alike.
+TEST_F(HarnessTest, CellsRunInRandomisedCompleteBlocksOneATrial) {
+  const Plan plan = MakePlan(Config({"trials=12"}));
+  ASSERT_EQ(plan.cells.size(), 48U);
+  std::set<std::vector<CellKey>> orders;
+  for (int trial = 1; trial <= 12; ++trial) {
+    const auto begin = plan.cells.begin() + 4 * (trial - 1);
+    std::vector<CellKey> block(begin, begin + 4);
+    for (CellKey& key : block) EXPECT_EQ(std::exchange(key.trial, 1), trial);
+    EXPECT_EQ(std::set<CellKey>(block.begin(), block.end()).size(), 4U) << "each once";
+    orders.insert(block);
+  }
+  EXPECT_GT(orders.size(), 4U) << "each in an order of its own";
 }
 
 TEST_F(HarnessTest, ReplayedTracesBeginAtZero) {
@@ -224,6 +242,41 @@ TEST_F(HarnessTest, ALateJobHasWaitedSinceItsArrival) {
     EXPECT_NEAR(jobs.Number(waiting), jobs.Number(starting) - arrival, 2e-6);
   }
   EXPECT_EQ(rows, 5);
+}
+
+// What --redo-marked runs anew, and that the new records take the old ones' place only when whole.
+TEST_F(HarnessTest, MarkedCellsAreFoundAndReplaced) {
+  const Sweep sweep = SinglePoint(Config());
+  const std::filesystem::path run = folder_.path() / "run";
+  RunCells(sweep.points[0].config, sweep.points[0].plan, sweep.points[0].plan.cells, Options());
+  EXPECT_TRUE(MarkedCells(run, sweep).empty());
+  const auto edit = [&](const SweepCell& cell, const char* key, const nlohmann::json& value) {
+    nlohmann::json json = CellJson(cell.key);
+    json[key] = value;
+    WriteText(CellFolder(run, cell.key) / "cell.json", json.dump());
+  };
+  edit(sweep.cells[1], "marks", {"other programs used more than 10 % of the cores meanwhile"});
+  edit(sweep.cells[4], "status", "failed");
+  std::filesystem::remove_all(CellFolder(run, sweep.cells[6].key));
+  const auto keys = [&] {
+    std::vector<CellKey> keys;
+    for (const SweepCell& cell : MarkedCells(run, sweep)) keys.push_back(cell.key);
+    return keys;
+  };
+  const std::vector<CellKey> marked = {sweep.cells[1].key, sweep.cells[4].key, sweep.cells[6].key};
+  ASSERT_EQ(keys(), marked);
+
+  HarnessOptions options = Options();
+  options.interrupted = [] { return true; };
+  RunCells(sweep.points[0].config, sweep.points[0].plan, marked, options);
+  EXPECT_EQ(keys(), marked) << "an interrupted one changes nothing";
+  EXPECT_EQ(RunCells(sweep.points[0].config, sweep.points[0].plan, marked, Options()).done, 3);
+  EXPECT_TRUE(keys().empty());
+  EXPECT_EQ(WholeCells(run).size(), 8U);
+  for (const CellKey& key : marked) {
+    std::filesystem::path partial = CellFolder(run, key);
+    EXPECT_FALSE(std::filesystem::exists(partial += ".partial"));
+  }
 }
 
 class RunFolderTest : public HarnessTest {

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "engine/base/error.h"
+#include "experiments/experiment_json.h"
 #include "experiments/harness.h"
 #include "experiments/manifest.h"
 #include "experiments/metrics.h"

@@ -4,6 +4,7 @@
 
 #include "engine/base/error.h"
 #include "experiments/config.h"
+#include "experiments/experiment_json.h"
 #include "experiments/manifest.h"
 #include "experiments/plan.h"
 #include "experiments/sweep.h"
@@ -32,6 +33,7 @@ backend = "simulated"
 policies = ["strict"]
 elasticity = ["rigid", "malleable"]
 machine = { topology = "pack:2 [numa] core:4 pu:2", profile = "p.json" }
+simulation = { extrapolate = true }
 [[workload]]
 model = "lenet5"
 batch = 64

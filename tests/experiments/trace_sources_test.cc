@@ -6,6 +6,7 @@
 
 #include "engine/base/error.h"
 #include "experiments/config.h"
+#include "experiments/experiment_json.h"
 #include "experiments/manifest.h"
 #include "experiments/plan.h"
 #include "tests/experiments/temporary_folder.h"
