@@ -16,13 +16,13 @@ void SurplusThreads::Forget() {
 }
 
 int SurplusThreads::Look(const std::vector<ProcessSampler::Thread>& threads, int cores) {
-  const int count = Count(threads);
-  excess_looks_ = count > cores ? excess_looks_ + 1 : 0;
-  return excess_looks_ >= kExcessLooks ? count : 0;
+  const Crowd crowd = Count(threads);
+  excess_looks_ = crowd.computing > cores ? excess_looks_ + 1 : 0;
+  return excess_looks_ >= kExcessLooks ? crowd.lasting : 0;
 }
 
-int SurplusThreads::Count(const std::vector<ProcessSampler::Thread>& threads) {
-  int count = 0;
+SurplusThreads::Crowd SurplusThreads::Count(const std::vector<ProcessSampler::Thread>& threads) {
+  Crowd crowd;
   std::map<pid_t, Runnable> runnable;
   for (const ProcessSampler::Thread& thread : threads) {
     // One of the idle class takes a core from nobody, and may be on its way to sleep for ever.
@@ -32,11 +32,12 @@ int SurplusThreads::Count(const std::vector<ProcessSampler::Thread>& threads) {
     // The kernel adds up the time of a thread that runs at its ticks: at the first look some of
     // what it did before may be missing.
     if (++now.looks <= 2) now.since = thread.run_time;
-    count += thread.run_time - now.since > kGoingToSleep ? 1 : 0;
+    crowd.lasting += now.looks > 2 ? 1 : 0;
+    crowd.computing += thread.run_time - now.since > kGoingToSleep ? 1 : 0;
     runnable.emplace(thread.tid, now);
   }
   runnable_ = std::move(runnable);
-  return count;
+  return crowd;
 }
 
 }  // namespace cosched

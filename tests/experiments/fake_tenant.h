@@ -181,7 +181,8 @@ class FakeTenant {
     if (!pretends) {
       active_ = threads;
       active_.notify_all();
-      while (behaviour_ != "greedy" && awake_.load() != threads)
+      const bool own_ways = behaviour_ == "greedy" || behaviour_ == "patient";
+      while (!own_ways && awake_.load() != threads)
         std::this_thread::sleep_for(std::chrono::microseconds(50));
       if (malleable_ && !grant_.cores.Empty()) Bind(grant_.cores);
     }
