@@ -75,9 +75,10 @@ def draw(run):
     for i, policy in enumerate(run.policies):
         for k, elasticity in enumerate(run.elasticities):
             upper, lower = grid[2 * i, k], grid[2 * i + 1, k]
-            upper.set_title(f"{policy}, {elasticity}", loc="left", weight="bold",
-                            color=style.policy_color(policy, run.policies))
             cell = run.first_cell(policy, elasticity)
+            doubts = "" if cell is None else cell.doubts()
+            upper.set_title(f"{policy}, {elasticity}{doubts}", loc="left", weight="bold",
+                            color=style.policy_color(policy, run.policies))
             if cell is not None:
                 draw_cell(upper, lower, cell)
         for part in (0, 1):

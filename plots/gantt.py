@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""A Gantt chart per policy: a row a job, the colour is the number of cores granted, waiting and paused times are grey."""
+"""A Gantt chart per policy: a row a job, the colour is the number of cores granted, waiting and paused times are grey; a cross ends
+the row of a job that was lost."""
 import matplotlib as mpl
 import numpy as np
 from matplotlib.collections import PolyCollection
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 import load
@@ -11,6 +13,9 @@ from style import plt
 
 READS = ["grants"]
 MOST_LEVELS = 8
+MOST_LETTERS = 14  # Of a workload's name.
+LOST = {"linestyle": "none", "marker": "x", "color": style.EXCESS, "markersize": 5, "markeredgewidth": 1.5, "zorder": 3,
+        "clip_on": False, "in_layout": False}
 
 
 def levels(run):
@@ -31,6 +36,13 @@ def spans(cell):
         yield from ((job, *span) for span in zip(times[:-1], times[1:], counts[:-1]))
 
 
+def names(cell, jobs):
+    """(job, its workload), in the order of jobs."""
+    table = cell.table("jobs")
+    workload = dict(zip(table["job_id"], table["workload"]))
+    return [(job, workload[job]) for job in jobs]
+
+
 def draw_cell(axes, cell, colors, norm):
     jobs = sorted(cell.opening()[0])
     row = {job: index for index, job in enumerate(jobs)}
@@ -41,10 +53,13 @@ def draw_cell(axes, cell, colors, norm):
         boxes.append([(begin, low), (end, low), (end, high), (begin, high)])
         shades.append(colors(norm(cores)) if cores > 0 else style.WAITING)
     axes.add_collection(PolyCollection(boxes, facecolors=shades, linewidths=0))
+    lost = cell.lost()
+    lost = lost[lost["job_id"].isin(jobs)]
+    axes.plot(lost["finish_time"], lost["job_id"].map(row), **LOST)
     axes.autoscale_view(scaley=False)
     axes.set_ylim(len(jobs) - 0.4, -0.6)
     step = max(1, int(np.ceil(len(jobs) / 8)))
-    axes.set_yticks(range(0, len(jobs), step), jobs[::step])
+    axes.set_yticks(range(0, len(jobs), step), [f"{name[:MOST_LETTERS]} {job}" for job, name in names(cell, jobs)][::step])
     axes.grid(axis="y", visible=False)
 
 
@@ -59,7 +74,8 @@ def draw(run):
     norm = mpl.colors.BoundaryNorm(bounds, colors.N)
     for axes, (policy, elasticity) in zip(grid.flat, [(p, e) for p in run.policies for e in run.elasticities]):
         cell = run.first_cell(policy, elasticity)
-        axes.set_title(f"{policy}, {elasticity}", loc="left", color=style.policy_color(policy, run.policies), weight="bold")
+        doubts = "" if cell is None else cell.doubts()
+        axes.set_title(f"{policy}, {elasticity}{doubts}", loc="left", color=style.policy_color(policy, run.policies), weight="bold")
         if cell is not None:
             draw_cell(axes, cell, colors, norm)
     for axes in grid[:, 0]:
@@ -74,7 +90,8 @@ def draw(run):
                           aspect=18, label="cores granted", ticks=ticks)
     bar.ax.set_yticklabels(labels)
     bar.ax.tick_params(which="both", length=0)
-    style.legend_below(figure, [Patch(facecolor=style.WAITING, label="waiting or paused")], 1)
+    style.legend_below(figure, [Patch(facecolor=style.WAITING, label="waiting or paused"),
+                                Line2D([], [], **LOST, label="lost (failed, rejected or cancelled)")], 2)
     figure.suptitle(f"{run.title}: cores of every job, trial {run.cells[0].trial}{run.shown_jobs()}")
     return figure
 

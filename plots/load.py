@@ -35,6 +35,17 @@ class Cell(NamedTuple):
     def marks(self):
         return self.info.get("marks", [])
 
+    def lost(self):
+        """The rows of the jobs that did not finish: failed, rejected or cancelled."""
+        jobs = self.table("jobs")
+        return jobs[jobs["state"] != "finished"]
+
+    def doubts(self):
+        """For titles of plots of one cell: what forbids to take it like any other; "" if nothing does."""
+        lost = len(self.lost())
+        doubts = [f"lost {lost} of {len(self.table('jobs'))} jobs"] * (lost > 0) + ["marked"] * bool(self.marks)
+        return ": " * bool(doubts) + ", ".join(doubts)
+
     def opening(self):
         """The jobs that plots by job show, and the time up to which they do: all; or the first MOST_JOBS, until the next arrives."""
         jobs = self.table("jobs").sort_values(["submission_time", "job_id"])
@@ -97,8 +108,18 @@ class Run:
         return next((c for c in self.cells if (c.policy, c.elasticity) == (policy, elasticity)), None)
 
     def summary(self):
-        table = read_table(self.path / "summary.csv")
+        path = self.path / "summary.csv"
+        table = read_table(path)
+        lacking = {"rejected", "cancelled", "lost", "marked"} - set(table.columns)
+        if lacking:
+            raise LoadError(f"{path}: has no column {', '.join(sorted(lacking))}: an older cosched wrote it")
         return table[table["status"] == "done"]
+
+    def lost(self, policy=None):
+        """The cells (of a policy) that lost jobs, as text: nothing of theirs compares with cells that did all the work."""
+        table = self.summary()
+        rows = table[(table["lost"] > 0) & ((policy is None) | (table["policy"] == policy))]
+        return [f"{row.policy}/{row.elasticity}/{row.trial} lost {row.lost} of {row.jobs} jobs" for row in rows.itertuples()]
 
 
 class Point(NamedTuple):

@@ -15,35 +15,87 @@ METRICS = [  # column, title, factor, whether more is better
     ("throughput_jobs_per_hour", "throughput [jobs/h]", 1, True),
     ("core_utilization", "core utilization [%]", 100, True),
     ("oversubscription", "oversubscription [%]", 100, False),
-    ("jain_index", "fairness (Jain's index)", 1, True),
+    ("jain_index", "Jain's index (1 = all slowed alike)", 1, True),
 ]
+OF_FINISHED_JOBS = ("mean_turnaround_s", "jain_index")  # Means nothing where none finished.
 FILLS = {"rigid": 0.30, "moldable": 0.60, "malleable": 1.0}  # Opacity of the bars.
+DOT = {"linestyle": "none", "color": "white", "markeredgecolor": style.INK, "zorder": 4}
+TRIAL = {**DOT, "marker": "o", "markersize": 3, "markeredgewidth": 0.7}
+MARKED = {**DOT, "marker": "X", "markersize": 5, "markeredgewidth": 0.7, "color": "#ffd23f"}
+LOST = {"facecolor": "white", "edgecolor": style.EXCESS, "hatch": "xxxx", "linewidth": 1.0}
+STATES = ("failed", "rejected", "cancelled")
 
 
-def draw_bar(axes, x, width, values, color, elasticity):
+def draw_bar(axes, x, width, cells, column, factor, color, elasticity):
+    """One policy with one elasticity; cells are its rows of the summary, a trial each."""
+    lost = cells["lost"].sum() > 0
+    if column in OF_FINISHED_JOBS:
+        cells = cells[cells["finished"] > 0]
+    values = cells[column].to_numpy() * factor
+    if len(values) == 0:
+        return
     median = np.median(values)
-    axes.bar(x, median, width * 0.92, color=color, alpha=FILLS[elasticity], edgecolor=color, linewidth=0)
-    axes.bar(x, median, width * 0.92, color="none", edgecolor=color, linewidth=1.0)
+    if lost:
+        axes.bar(x, median, width * 0.92, **LOST)
+    else:
+        axes.bar(x, median, width * 0.92, color=color, alpha=FILLS[elasticity], edgecolor=color, linewidth=0)
+        axes.bar(x, median, width * 0.92, color="none", edgecolor=color, linewidth=1.0)
     if len(values) > 1:
         interval = claims.median(values)
         axes.plot([x, x], [interval.low, interval.high], color=style.INK, linewidth=1.4, solid_capstyle="butt", zorder=3)
-    offsets = (np.arange(len(values)) - (len(values) - 1) / 2) * width * 0.5 / max(3, len(values))
-    axes.plot(x + offsets, values, "o", color="white", markeredgecolor=style.INK, markeredgewidth=0.7, markersize=3, zorder=4)
+    places = x + (np.arange(len(values)) - (len(values) - 1) / 2) * width * 0.5 / max(3, len(values))
+    marked = cells["marked"].to_numpy() > 0
+    axes.plot(places[~marked], values[~marked], **TRIAL)
+    axes.plot(places[marked], values[marked], **MARKED)
+
+
+def tell_lost(axes, x, cells):
+    """Written up the bar, whatever its height."""
+    if cells["lost"].sum() > 0:
+        axes.text(x, 0.03, f"lost {cells['lost'].sum()} of {cells['jobs'].sum()} jobs", rotation=90, ha="center", va="bottom",
+                  transform=axes.get_xaxis_transform(), fontsize=7, weight="bold", color=style.EXCESS, zorder=5,
+                  bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 1})
 
 
 def draw_metric(axes, run, summary, column, factor):
     width = 0.82 / len(run.elasticities)
     for i, policy in enumerate(run.policies):
         for k, elasticity in enumerate(run.elasticities):
-            chosen = (summary["policy"] == policy) & (summary["elasticity"] == elasticity)
-            values = summary.loc[chosen, column].to_numpy() * factor
-            if len(values) > 0:
-                x = i + (k - (len(run.elasticities) - 1) / 2) * width
-                draw_bar(axes, x, width, values, style.policy_color(policy, run.policies), elasticity)
+            cells = summary[(summary["policy"] == policy) & (summary["elasticity"] == elasticity)]
+            x = i + (k - (len(run.elasticities) - 1) / 2) * width
+            draw_bar(axes, x, width, cells, column, factor, style.policy_color(policy, run.policies), elasticity)
+            tell_lost(axes, x, cells)
     axes.set_ylim(bottom=0)
     axes.margins(x=0.02)
     axes.grid(axis="x", visible=False)
     axes.set_xticks(range(len(run.policies)), run.policies, rotation=28, ha="right", rotation_mode="anchor")
+
+
+def legend(run, summary):
+    trials = summary["trial"].nunique()
+    handles = [Patch(facecolor="#555555", alpha=FILLS[e], edgecolor="#555555", label=f"{e} tenants") for e in run.elasticities]
+    handles.append(Line2D([], [], **TRIAL, label="one trial"))
+    if (summary["marked"] > 0).any():
+        handles.append(Line2D([], [], **MARKED, label="marked trial"))
+    if trials > 1:
+        level = claims.level_text(claims.median(range(trials)))
+        handles.append(Line2D([], [], color=style.INK, linewidth=1.4, label=f"interval of the median, {level}"))
+    if (summary["lost"] > 0).any():
+        handles.append(Patch(**LOST, label="jobs were lost: not comparable"))
+    return handles
+
+
+def doubts(summary):
+    """A line of the title for each kind of cell that must not be taken like the others."""
+    lines = []
+    lossy = summary[summary["lost"] > 0]
+    if len(lossy) > 0:
+        kinds = [f"{lossy[state].sum()} {state}" for state in STATES if lossy[state].sum() > 0]
+        lines.append(f"{len(lossy)} of {len(summary)} cells lost jobs ({', '.join(kinds)}): they did less work and are no winners")
+    marked = (summary["marked"] > 0).sum()
+    if marked > 0:
+        lines.append(f"{marked} of {len(summary)} cells {'is' if marked == 1 else 'are'} marked: column marks of summary.csv says why")
+    return lines
 
 
 def draw(run):
@@ -53,15 +105,11 @@ def draw(run):
     for axes, (column, title, factor, more) in zip(grid.flat, METRICS):
         draw_metric(axes, run, summary, column, factor)
         axes.set_title(f"{title}  {'↑' if more else '↓'}", loc="left")
+    handles = legend(run, summary)
+    style.legend_below(figure, handles, min(len(handles), 4))
     trials = summary["trial"].nunique()
-    handles = [Patch(facecolor="#555555", alpha=FILLS[e], edgecolor="#555555", label=f"{e} tenants") for e in run.elasticities]
-    handles.append(Line2D([], [], marker="o", color="none", markerfacecolor="white", markeredgecolor=style.INK, markersize=4,
-                          label="one trial"))
-    if trials > 1:
-        level = claims.level_text(claims.median(range(trials)))
-        handles.append(Line2D([], [], color=style.INK, linewidth=1.4, label=f"interval of the median, {level}"))
-    style.legend_below(figure, handles, len(handles))
-    figure.suptitle(f"{run.title}: median of {trials} trial{'s' if trials != 1 else ''}   (↑ more is better, ↓ less is better)")
+    title = f"{run.title}: median of {trials} trial{'s' if trials != 1 else ''}   (↑ more is better, ↓ less is better)"
+    figure.suptitle("\n".join([title, *doubts(summary)]))
     return figure
 
 

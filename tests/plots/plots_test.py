@@ -14,9 +14,12 @@ import pandas as pd
 
 PLOTS = Path(__file__).resolve().parent.parent.parent / "plots"
 sys.path.insert(0, str(PLOTS))
+import claims  # noqa: E402
 import cores_over_time  # noqa: E402  (the path must be set first)
+import gains  # noqa: E402
 import gantt  # noqa: E402
 import load  # noqa: E402
+import policy_comparison  # noqa: E402
 
 SCRIPTS = ["policy_comparison", "gantt", "cores_over_time", "step_time"]
 FIXTURE = None  # Given on the command line.
@@ -121,6 +124,78 @@ class PlotsTest(unittest.TestCase):
             self.assertLessEqual(times.max(), until)
             self.assertLessEqual(set(counts), shown)
             self.assertIn("the first 3 of", gantt.draw(run)._suptitle.get_text())
+
+    def edit(self, path, change):
+        table = pd.read_csv(self.run / path)
+        change(table)
+        table.to_csv(self.run / path, index=False)
+
+    def lose_a_job(self):
+        """static-partition rejects one of its six jobs in the first of two trials."""
+        def reject(jobs):
+            jobs.loc[0, "state"] = "rejected"
+
+        def count(summary):
+            first = (summary[["policy", "elasticity", "trial"]] == ("static-partition", "rigid", 1)).all(axis=1)
+            summary.loc[first, ["finished", "rejected", "lost"]] = (5, 1, 1)
+        self.edit("static-partition/rigid/1/jobs.csv", reject)
+        self.edit("summary.csv", count)
+
+    @staticmethod
+    def crossed_out(figure):
+        return [sum(bar.get_hatch() is not None for bar in axes.patches) for axes in figure.axes]
+
+    def test_bars_of_cells_that_lost_jobs_are_crossed_out(self):
+        whole = policy_comparison.draw(load.Run(FIXTURE))
+        self.assertEqual(self.crossed_out(whole), [0] * 6)
+        self.assertNotIn("lost", whole._suptitle.get_text())
+        self.lose_a_job()
+        figure = policy_comparison.draw(load.Run(self.run))
+        self.assertEqual(self.crossed_out(figure), [1] * 6)
+        for axes in figure.axes:
+            self.assertEqual([text.get_text() for text in axes.texts], ["lost 1 of 12 jobs"])
+        self.assertIn("1 of 24 cells lost jobs (1 rejected)", figure._suptitle.get_text())
+        self.assertIn("jobs were lost: not comparable", [text.get_text() for text in figure.legends[0].get_texts()])
+
+    def test_lost_jobs_are_named_where_single_cells_are_drawn(self):
+        self.lose_a_job()
+        run = load.Run(self.run)
+        for script in (gantt, cores_over_time):
+            titles = [axes.get_title(loc="left") for axes in script.draw(run).axes]
+            self.assertIn("static-partition, rigid: lost 1 of 6 jobs", titles)
+            self.assertIn("static-partition, malleable", titles)
+
+    def test_gains_of_cells_that_lost_jobs_are_no_claim(self):
+        self.lose_a_job()
+        run = load.Run(self.run)
+        self.assertEqual(len(gains.gains(run, "strict", gains.TURNAROUND, over="rigid")), 2)
+        with self.assertRaisesRegex(claims.NotHere, "static-partition/rigid/1 lost 1 of 6 jobs"):
+            gains.gains(run, "static-partition", gains.TURNAROUND, over="rigid")
+
+    def test_marked_trials_have_dots_of_their_own(self):
+        cell = self.run / "strict" / "rigid" / "2" / "cell.json"
+        cell.write_text(json.dumps({**json.loads(cell.read_text()), "marks": ["late"]}))
+
+        def mark(summary):
+            summary.loc[(summary[["policy", "elasticity", "trial"]] == ("strict", "rigid", 2)).all(axis=1), "marked"] = 1
+        self.edit("summary.csv", mark)
+        figure = policy_comparison.draw(load.Run(self.run))
+        for axes in figure.axes:
+            self.assertEqual(sum(len(line.get_xdata()) for line in axes.lines if line.get_marker() == "X"), 1)
+        self.assertIn("1 of 24 cells is marked", figure._suptitle.get_text())
+        self.assertIn("marked trial", [text.get_text() for text in figure.legends[0].get_texts()])
+
+    def test_rows_of_a_gantt_chart_name_their_workloads(self):
+        jobs = load.Run(self.run).cells[0].table("jobs")
+        labels = [label.get_text() for label in gantt.draw(load.Run(self.run)).axes[0].get_yticklabels()]
+        self.assertEqual(labels, [f"{name} {job}" for job, name in sorted(zip(jobs["job_id"], jobs["workload"]))])
+
+    def test_summary_of_an_older_version_is_one_message(self):
+        self.edit("summary.csv", lambda summary: summary.drop(columns="lost", inplace=True))
+        result = run_script("policy_comparison", self.run)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("has no column lost: an older cosched wrote it", result.stderr)
+        self.assertNotIn("Traceback", result.stderr)
 
     def test_no_run_is_one_message(self):
         for name in [*SCRIPTS, "plot_all"]:
