@@ -31,13 +31,15 @@ def core_steps(cell):
 
 
 def load_steps(cell):
-    """Times, runnable compute threads R and distinct cores C; a sample holds until the job's next one or its end."""
+    """Times, runnable compute threads R and distinct cores C; a sample holds until the job's next one or its end, and from the
+    start of any job on what the next sample says (experiments/metrics.h)."""
     shown, until = cell.opening()
     samples, jobs = (table[table["job_id"].isin(shown)] for table in (cell.table("samples"), cell.table("jobs")))
     samples = samples[samples["time"] <= until]
     end_of = dict(zip(jobs["job_id"], jobs["finish_time"]))
     changes = list(zip(samples["time"], samples["job_id"], samples["runnable_threads"], samples["granted_cores"]))
     changes = [change for change in changes if change[0] < end_of[change[1]]]
+    changes += at_starts(samples, jobs)
     changes += [(end, job, 0, "") for job, end in end_of.items() if end <= until]
     threads, cores, holders = Counter(), defaultdict(list), Counter()
     total, distinct, series = 0, 0, []
@@ -53,6 +55,20 @@ def load_steps(cell):
         threads[job] = runnable
         series.append((time, total, distinct))
     return np.array(series).reshape(-1, 3).T
+
+
+def at_starts(samples, jobs):
+    """What the next sample says of every job that lives when one starts: (time, job, runnable threads, cores)."""
+    lives = {job.job_id: (job.starting_time, job.finish_time) for job in jobs.itertuples()}
+    starts = sorted({start for start, _ in lives.values() if start == start})  # A job that never started has NaN.
+    for job, rows in samples.groupby("job_id"):
+        times = rows["time"].to_numpy()
+        begin, end = lives[job]
+        for start in (time for time in starts if begin <= time < end):
+            place = np.searchsorted(times, start)
+            if place < len(times) and start < times[place] <= end:
+                row = rows.iloc[place]
+                yield start, job, row["runnable_threads"], row["granted_cores"]
 
 
 def draw_cell(upper, lower, cell):

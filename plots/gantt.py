@@ -90,8 +90,10 @@ def draw(run):
                           aspect=18, label="cores granted", ticks=ticks)
     bar.ax.set_yticklabels(labels)
     bar.ax.tick_params(which="both", length=0)
-    style.legend_below(figure, [Patch(facecolor=style.WAITING, label="waiting or paused"),
-                                Line2D([], [], **LOST, label="lost (failed, rejected or cancelled)")], 2)
+    handles = [Patch(facecolor=style.WAITING, label="waiting or paused")]
+    if any(len(cell.lost()) > 0 for cell in run.cells):
+        handles.append(Line2D([], [], **LOST, label="lost (failed, rejected or cancelled)"))
+    style.legend_below(figure, handles, len(handles))
     figure.suptitle(f"{run.title}: cores of every job, trial {run.cells[0].trial}{run.shown_jobs()}")
     return figure
 
