@@ -4,12 +4,17 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
-#include <map>
-#include <set>
+#include <utility>
 
 #include "engine/base/error.h"
+#include "experiments/baseline_table.h"
 #include "experiments/comparison_cells.h"
+#include "experiments/comparison_notes.h"
+#include "experiments/comparison_runs.h"
+#include "experiments/paired_effects.h"
+#include "experiments/policy_rows.h"
+#include "experiments/records_integrity.h"
+#include "experiments/run_effects.h"
 #include "experiments/service_table.h"
 #include "experiments/statistics.h"
 #include "experiments/table_text.h"
@@ -17,306 +22,227 @@
 namespace cosched {
 namespace {
 
-constexpr int kFewTrials = 3;
-constexpr size_t kWidth = 110;
-constexpr const char* kBaseline = "no-control";
-
-std::string Plural(int64_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
-std::string GroupRow(const Group& group, size_t width) {
-  std::vector<double> resizes;
-  int failed = 0;
-  for (const ComparedCell& cell : group.cells) {
-    resizes.push_back(cell.summary.resizes);
-    failed += cell.summary.failed;
-  }
-  for (const ComparedCell& cell : group.failed) failed += cell.summary.failed;
-  const auto text = [&group](auto metric, auto format, int digits) {
-    return MedianText(group.Values(metric), format, digits);
-  };
-  return fmt::format("{:<{}} {:<17} {:<17} {:<16} {:<13} {:<13} {:>7} {:>4}\n", group.policy, width,
-                     text(&CellSummary::makespan_s, Number, 5),
-                     text(&CellSummary::mean_turnaround_s, Number, 5),
-                     text(&CellSummary::throughput_jobs_per_hour, Number, 4),
-                     text(&CellSummary::core_utilization, Percent, 3),
-                     text(&CellSummary::oversubscription, Percent, 3),
-                     resizes.empty() ? "-" : fmt::format("{:.0f}", Median(resizes)), failed);
-}
-
-// "strict 2, max-prop 1": how often each policy was best (ties count for all), of the trials in
-// which at least two were there to compare.
-std::string WinsLine(const ComparedCells& cells, Elasticity elasticity, const char* title,
-                     double CellSummary::*metric) {
-  std::map<std::pair<int, int>, std::vector<std::pair<double, std::string>>> trials;
-  for (const std::string& policy : cells.policies) {
-    const Group* group = cells.Find(policy, elasticity);
-    if (group == nullptr) continue;
-    for (const ComparedCell& cell : group->cells) {
-      trials[cell.trial].emplace_back(cell.summary.*metric, policy);
-    }
-  }
-  std::map<std::string, int> wins;
-  int compared = 0;
-  for (const auto& [trial, entries] : trials) {
-    if (entries.size() < 2) continue;
-    ++compared;
-    const double best = std::min_element(entries.begin(), entries.end())->first;
-    for (const auto& [value, policy] : entries) wins[policy] += value == best;
-  }
-  if (compared == 0) return "";
-  std::string text;
-  for (const std::string& policy : cells.policies) {
-    if (wins[policy] == 0) continue;
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", policy, wins[policy]);
-  }
-  return fmt::format("  wins by {}, of {}: {}\n", title, Plural(compared, "trial"), text);
-}
-
-std::string ElasticityBlock(const ComparedCells& cells, Elasticity elasticity) {
-  std::string text =
-      fmt::format("\n{:<{}} {:<17} {:<17} {:<16} {:<13} {:<13} {:>7} {:>4}\n", ToString(elasticity),
-                  cells.NameWidth(), "   makespan s", "   turnaround s", "   jobs/h", "  used %",
-                  "  oversub %", "resizes", "fail");
-  for (const std::string& policy : cells.policies) {
-    const Group* group = cells.Find(policy, elasticity);
-    if (group != nullptr) text += GroupRow(*group, cells.NameWidth());
-  }
-  text += WinsLine(cells, elasticity, "makespan", &CellSummary::makespan_s);
-  text += WinsLine(cells, elasticity, "mean turnaround", &CellSummary::mean_turnaround_s);
-  return text;
-}
-
-std::string EffectText(const Group& malleable, const Group& other, double CellSummary::*metric) {
-  const std::vector<double> a = malleable.Values(metric), b = other.Values(metric);
-  const double base = Median(b);
-  return fmt::format("{:>7} {:>+7.2f} {:>7.3f}",
-                     base > 0 ? fmt::format("{:.3f}", Median(a) / base) : "-", CliffsDelta(a, b),
-                     MannWhitneyU(a, b).p);
-}
-
-// Malleable tenants against those of another class, policy by policy.
-std::string EffectBlock(const ComparedCells& cells, Elasticity other) {
-  std::string rows;
-  for (const std::string& policy : cells.policies) {
-    const Group* malleable = cells.Find(policy, Elasticity::kMalleable);
-    const Group* base = cells.Find(policy, other);
-    if (malleable == nullptr || base == nullptr) continue;
-    if (malleable->cells.empty() || base->cells.empty()) continue;
-    rows += fmt::format("{:<{}}", policy, cells.NameWidth());
-    for (const auto metric : {&CellSummary::makespan_s, &CellSummary::mean_turnaround_s,
-                              &CellSummary::mean_execution_s}) {
-      rows += fmt::format("   {}", EffectText(*malleable, *base, metric));
-    }
-    rows += '\n';
-  }
-  if (rows.empty()) return "";
-  std::string text = fmt::format(
-      "\nmalleable : {}   (ratio of medians, below 1 = malleable is shorter; ", ToString(other));
-  text += "Cliff's delta; Mann-Whitney p)\n" + std::string(16, ' ');
-  for (const char* title : {"makespan", "turnaround", "execution"}) {
-    text += fmt::format("   {:>7} {:>7} {:>7}", title, "delta", "p");
-  }
-  return text + "\n" + rows;
-}
-
-// "-" where nobody counted.
-std::string DetailRow(const Group& group, size_t width) {
-  const auto text = [&group](auto metric, auto format, int digits) {
-    return MedianText(group.Values(metric), format, digits);
-  };
-  const auto milliseconds = [](double seconds) { return Number(seconds * 1e3); };
-  return fmt::format("{:<{}} {:<15} {:<18} {:<17} {:<14} {:<13} {}\n", group.policy, width,
-                     text(&CellSummary::worst_tenant_oversubscription, Percent, 4),
-                     text(&CellSummary::runqueue_wait_s_per_core_s, milliseconds, 5),
-                     text(&CellSummary::involuntary_switches_per_core_s, Number, 5),
-                     text(&CellSummary::migrations_per_core_s, Number, 5),
-                     text(&CellSummary::throttled_s_per_core_s, milliseconds, 5),
-                     text(&CellSummary::pressure_s_per_core_s, milliseconds, 5));
-}
-
-class Notes {
- public:
-  // Breaks at words; what follows the first line is indented.
-  void Add(const std::string& note) {
-    std::string line = "  *";
-    size_t begin = 0;
-    while (begin < note.size()) {
-      const size_t end = std::min(note.find(' ', begin), note.size());
-      if (line.size() + 1 + end - begin > kWidth) {
-        text_ += line + "\n";
-        line = "   ";
-      }
-      line += " " + note.substr(begin, end - begin);
-      begin = end + 1;
-    }
-    text_ += line + "\n";
-  }
-  std::string Text() const { return text_.empty() ? "" : "\n" + text_; }
-
- private:
-  std::string text_;
+// Runs that are pooled, "A" if there are others beside them.
+struct Side {
+  std::vector<ComparedRun> runs;
+  std::vector<std::string> why;  // Not pooled with the first.
 };
 
-std::string CellName(const Group& group, const ComparedCell& cell) {
-  return ToString(CellKey{group.policy, group.elasticity, cell.trial.second});
+// Why two runs can't be pooled; empty if they can.
+std::vector<std::string> WhyNotPooled(const ComparedRun& a, const ComparedRun& b) {
+  std::vector<std::string> why = DifferencesOf(a, b);
+  const int common = CommonTraces(a, b);
+  if (!why.empty() || common == 0) return why;
+  return {
+      fmt::format("{} replayed the same arrivals in both: measurements of one trace are no "
+                  "further traces",
+                  Counted(common, "trial"))};
 }
 
-// Did the threads of malleable tenants stay within their cores?
-void AddMalleableNote(const ComparedCells& cells, Notes* notes) {
-  int64_t samples = 0, exceeding = 0;
-  int worst = 0;
-  std::string where;
-  for (const Group& group : cells.groups) {
-    if (group.elasticity != Elasticity::kMalleable) continue;
-    for (const ComparedCell& cell : group.cells) {
-      samples += cell.excess.samples;
-      exceeding += cell.excess.exceeding;
-      if (cell.excess.worst > worst) where = CellName(group, cell);
-      worst = std::max(worst, cell.excess.worst);
+std::vector<Side> SidesOf(const std::vector<ComparedRun>& runs, bool pool) {
+  std::vector<Side> sides;
+  for (const ComparedRun& run : runs) {
+    const auto fits = [&run, pool](const Side& side) {
+      return pool || std::all_of(side.runs.begin(), side.runs.end(), [&run](const auto& other) {
+               return WhyNotPooled(other, run).empty();
+             });
+    };
+    const auto side = std::find_if(sides.begin(), sides.end(), fits);
+    if (side != sides.end()) {
+      side->runs.push_back(run);
+    } else {
+      sides.push_back({{run}, {}});
+      if (sides.size() > 1) sides.back().why = WhyNotPooled(sides.front().runs.front(), run);
     }
   }
-  if (samples == 0) return;
-  if (exceeding == 0) {
-    notes->Add(
-        fmt::format("malleable tenants never had more runnable compute threads than cores granted "
-                    "({} samples between resizes)",
-                    samples));
-  } else {
-    notes->Add(fmt::format(
-        "WARNING: malleable tenants had more runnable compute threads than cores granted in {} of "
-        "{} samples, at worst {} more ({})",
-        exceeding, samples, worst, where));
-  }
-}
-
-void AddBaselineNote(const ComparedCells& cells, Notes* notes) {
-  const Group* group = cells.Find(kBaseline, Elasticity::kRigid);
-  if (group == nullptr || group->cells.empty()) return;
-  const std::vector<double> values = group->Values(&CellSummary::oversubscription);
-  if (values.empty()) return;
-  const auto positive = std::count_if(values.begin(), values.end(), [](double v) { return v > 0; });
-  const bool all = positive == static_cast<std::ptrdiff_t>(values.size());
-  notes->Add(
-      fmt::format("{}{} with rigid tenants oversubscribes the cores (> 0) in {} of {}: median {} %",
-                  all ? "" : "WARNING: ", kBaseline, positive,
-                  Plural(static_cast<int64_t>(values.size()), "trial"), Percent(Median(values))));
-}
-
-void AddTrialNotes(const ComparedCells& cells, Notes* notes) {
-  size_t fewest = SIZE_MAX;
-  for (const Group& group : cells.groups) {
-    if (!group.cells.empty()) fewest = std::min(fewest, group.cells.size());
-  }
-  if (fewest < kFewTrials) {
-    notes->Add(
-        fmt::format("FEW TRIALS: only {} for some rows; intervals and p mean little below {}",
-                    fewest, kFewTrials));
-  } else if (fewest == kFewTrials) {
-    notes->Add("3 trials: an interval is about the range of the three; no p can be below 0.10");
-  }
-  if (cells.runs > 1) notes->Add(fmt::format("{} runs are pooled", cells.runs));
-}
-
-void AddFailureNotes(const ComparedCells& cells, Notes* notes) {
-  std::map<std::string, std::vector<std::string>> marks;
-  for (const Group& group : cells.groups) {
-    for (const ComparedCell& cell : group.failed) {
-      notes->Add(fmt::format("FAILED CELL, left out of every figure: {}: {}", CellName(group, cell),
-                             cell.summary.reason));
-    }
-    for (const ComparedCell& cell : group.cells) {
-      if (cell.summary.failed > 0) {
-        notes->Add(fmt::format("FAILED JOBS: {} of {} in {}", cell.summary.failed,
-                               cell.summary.jobs, CellName(group, cell)));
-      }
-      for (const std::string& mark : cell.summary.marks) {
-        marks[mark].push_back(CellName(group, cell));
-      }
-    }
-  }
-  for (const auto& [mark, where] : marks) {
-    const std::string others =
-        where.size() > 1 ? fmt::format(" and {} more", where.size() - 1) : "";
-    notes->Add(fmt::format("MARKED: {} ({}{})", mark, where.front(), others));
-  }
+  return sides;
 }
 
 // "36 cells", "6 simulated cells (profile example.json)", "12 cells, 6 of them simulated (…)".
 std::string CellsText(const ComparedCells& cells) {
-  if (cells.simulated == 0) return Plural(cells.cells, "cell");
+  if (cells.simulated == 0) return Counted(cells.cells, "cell");
   const std::string basis =
       fmt::format("({} {})", cells.profiles.size() == 1 ? "profile" : "profiles",
                   fmt::join(cells.profiles, ", "));
   if (cells.simulated == cells.cells)
-    return fmt::format("{} {}", Plural(cells.cells, "simulated cell"), basis);
-  return fmt::format("{}, {} of them simulated {}", Plural(cells.cells, "cell"), cells.simulated,
+    return fmt::format("{} {}", Counted(cells.cells, "simulated cell"), basis);
+  return fmt::format("{}, {} of them simulated {}", Counted(cells.cells, "cell"), cells.simulated,
                      basis);
 }
 
+// How often the rows were measured, at most.
+size_t MostTrials(const ComparedCells& cells) {
+  size_t most = 0;
+  for (const Group& group : cells.groups) most = std::max(most, group.Shown().size());
+  return most;
+}
+
 std::string Title(const ComparedCells& cells) {
-  return fmt::format(
-      "{} = {} x {} x {}; median [95 % bootstrap interval] over trials\n", CellsText(cells),
+  std::string text = fmt::format(
+      "{} = {} x {} x {}\n", CellsText(cells),
       cells.policies.size() == 1 ? "1 policy" : fmt::format("{} policies", cells.policies.size()),
       cells.elasticities.size() == 1 ? "1 elasticity"
                                      : fmt::format("{} elasticities", cells.elasticities.size()),
-      Plural(cells.trials, "trial"));
+      Counted(cells.trials, "trial"));
+  if (cells.RepeatsOneTrace()) {
+    text += Wrapped(
+        "", fmt::format("{} repetitions of ONE trace: intervals and p are about {}, not "
+                        "about other workloads",
+                        cells.trials,
+                        cells.simulated == cells.cells ? "the model's noise" : "the machine"));
+  }
+  return text;
 }
 
-}  // namespace
+std::string Glossary() {
+  return R"(
+  makespan    from the first arrival to the last end of a job
+  turnaround  from a job's arrival to its end: mean of a trial's jobs, and p95, which 5 % of them exceed
+  max wait    the longest time from a job's arrival to its start
+  jobs/h      finished jobs over makespan
+  used        CPU time of compute threads, less what they spun, over cores x makespan
+  oversub     runnable compute threads beyond the cores they may use, over those cores, by time
+  resizes     changes of a started job's number of cores, a trial
+  lost        jobs that failed, were rejected or cancelled, all trials
+  experiments/metrics.h has the definitions
+)";
+}
 
-std::vector<std::filesystem::path> FindRuns(const std::vector<std::filesystem::path>& paths) {
-  std::vector<std::filesystem::path> runs;
+// The medians of every policy, one block an elasticity.
+std::string MedianTables(const ComparedCells& cells) {
+  const auto trials = static_cast<int>(MostTrials(cells));
+  const std::string level =
+      LevelText(MedianInterval(std::vector<double>(MostTrials(cells), 0)), trials);
+  std::string text =
+      fmt::format("\nmedian over trials{}\n", level.empty() ? "" : " [" + level + "]");
+  for (const Elasticity elasticity : cells.elasticities) text += PolicyRows(cells, elasticity);
+  return text;
+}
+
+std::string OneSide(const ComparedCells& cells, const std::vector<std::string>& notes,
+                    const ComparisonOptions& options) {
+  std::string text = Title(cells);
+  const std::string baselines = BaselineTables(cells, options.baseline);
+  std::string elasticities;
+  for (const Elasticity elasticity : cells.elasticities) {
+    if (elasticity != Elasticity::kMalleable) elasticities += ElasticityTable(cells, elasticity);
+  }
+  text += baselines + elasticities;
+  if (!baselines.empty() || !elasticities.empty()) text += "\n" + EffectLegend(cells);
+  text += MedianTables(cells);
+  if (options.explain) text += Glossary();
+  return text + ServiceTable(cells) + ComparisonNotes(cells, notes);
+}
+
+std::string SideName(size_t index) { return std::string(1, static_cast<char>('A' + index)); }
+
+std::string RunNames(const std::vector<ComparedRun>& runs) {
+  std::vector<std::string> names;
+  for (const ComparedRun& run : runs) names.push_back(run.path.string());
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string SideBySide(const std::vector<Side>& sides, const std::vector<ComparedCells>& cells,
+                       const std::vector<std::string>& notes, const ComparisonOptions& options) {
+  std::string text;
+  for (size_t i = 0; i < sides.size(); ++i) {
+    text += fmt::format("{}{}: {}\n", i == 0 ? "" : "\n", SideName(i), RunNames(sides[i].runs));
+    text += Title(cells[i]) + MedianTables(cells[i]) + ServiceTable(cells[i]) +
+            ComparisonNotes(cells[i], {});
+  }
+  for (size_t i = 1; i < sides.size(); ++i) {
+    const std::string name = SideName(i);
+    text += "\n" + SideEffectsTable(EffectsBetween(cells[0], cells[i]), "A", name);
+    std::string why = DifferencesText(sides[i].why);
+    for (size_t at = 0; (at = why.find(" in B", at)) != std::string::npos; at += name.size())
+      why.replace(at, 5, " in " + name);
+    text += Wrapped("  *", fmt::format("A and {} are not pooled (--pool insists): {}", name, why));
+  }
+  for (const std::string& note : notes) text += Wrapped("  *", note);
+  if (options.explain) text += Glossary();
+  return text;
+}
+
+// Drops runs that are copies of earlier ones, and says so.
+std::vector<ComparedRun> WithoutCopies(const std::vector<std::filesystem::path>& paths,
+                                       std::string* told) {
+  std::vector<ComparedRun> runs;
   for (const std::filesystem::path& path : paths) {
-    std::set<std::filesystem::path> found;
-    if (!WholeCells(path).empty()) {
-      found.insert(path);
-    } else {
-      std::error_code ignored;
-      for (const auto& entry : std::filesystem::directory_iterator(path, ignored)) {
-        if (entry.is_directory() && !WholeCells(entry.path()).empty()) found.insert(entry.path());
-      }
+    ComparedRun run = ReadComparedRun(path);
+    const auto same = std::find_if(runs.begin(), runs.end(),
+                                   [&run](const auto& other) { return IsCopy(other, run); });
+    if (same == runs.end()) {
+      runs.push_back(std::move(run));
+      continue;
     }
-    if (found.empty()) {
-      throw InputError({"command line", 0, path.string(), "no finished cell of a run is there",
-                        "a folder that `cosched run` made: results/<experiment>/<run>"});
-    }
-    runs.insert(runs.end(), found.begin(), found.end());
+    *told += Wrapped("", fmt::format("{} has the records of {}, byte by byte: copies are one "
+                                     "datum, it is left out",
+                                     path.string(), same->path.string()));
   }
   return runs;
 }
 
-std::string ComparisonTable(const std::vector<std::filesystem::path>& runs) {
-  const ComparedCells cells = ReadCells(FindRuns(runs));
-  std::string text = Title(cells);
-  for (const Elasticity elasticity : cells.elasticities) text += ElasticityBlock(cells, elasticity);
-  for (const Elasticity elasticity : cells.elasticities) {
-    if (elasticity != Elasticity::kMalleable) text += EffectBlock(cells, elasticity);
+ComparedCells ReadSide(const std::vector<ComparedRun>& runs, const ComparisonOptions& options) {
+  ComparedCells cells = ReadCells(runs, options.exclude_marked);
+  if (cells.groups.empty() && !cells.excluded.empty()) {
+    throw InputError(
+        {"command line", 0, "--exclude-marked",
+         fmt::format("leaves nothing: all {} of {} are marked",
+                     Counted(static_cast<int64_t>(cells.excluded.size()), "cell"), RunNames(runs)),
+         "runs with cells that are not marked"});
   }
-  text += ServiceTable(cells);
-  Notes notes;
-  AddMalleableNote(cells, &notes);
-  AddBaselineNote(cells, &notes);
-  AddTrialNotes(cells, &notes);
-  AddFailureNotes(cells, &notes);
-  return text + notes.Text();
+  return cells;
 }
 
-std::string DetailTable(const std::vector<std::filesystem::path>& runs) {
-  const ComparedCells cells = ReadCells(FindRuns(runs));
-  std::string text =
-      "what the kernel counted, per second of a granted core; median [95 % interval]\n";
-  for (const Elasticity elasticity : cells.elasticities) {
-    text += fmt::format("\n{:<{}} {:<15} {:<18} {:<17} {:<14} {:<13} {}\n", ToString(elasticity),
-                        cells.NameWidth(), "worst tenant %", " run-queue wait ms",
-                        " switches forced", " migrations", " throttled ms", " pressure ms");
-    for (const std::string& policy : cells.policies) {
-      const Group* group = cells.Find(policy, elasticity);
-      if (group != nullptr) text += DetailRow(*group, cells.NameWidth());
-    }
+// What is wrong with the records of the runs.
+std::vector<std::string> IntegrityNotes(const std::vector<ComparedRun>& runs,
+                                        const std::vector<ComparedCells>& sides, bool* damaged) {
+  std::vector<std::string> notes;
+  for (const ComparedRun& run : runs) {
+    const RecordsIntegrity integrity = CheckRecords(run);
+    for (const std::string& damage : integrity.damages) notes.push_back("DAMAGED: " + damage);
+    *damaged = *damaged || !integrity.damages.empty();
+    if (!integrity.unfinished.empty()) notes.push_back("UNFINISHED: " + integrity.unfinished);
   }
-  return text;
+  for (const ComparedCells& cells : sides) {
+    for (const std::string& cell : cells.unreadable)
+      notes.push_back("left out of every figure: " + cell);
+    *damaged = *damaged || !cells.unreadable.empty();
+  }
+  return notes;
+}
+
+std::vector<std::string> PoolNotes(const std::vector<Side>& sides) {
+  const std::vector<ComparedRun>& runs = sides.front().runs;
+  if (sides.size() > 1 || runs.size() < 2) return {};
+  std::vector<std::string> why;
+  for (size_t i = 1; i < runs.size() && why.empty(); ++i) why = WhyNotPooled(runs[0], runs[i]);
+  std::string note = fmt::format("{} runs are pooled", runs.size());
+  if (!why.empty())
+    note += ", because --pool insists, though they are not one experiment: " + DifferencesText(why);
+  return {note};
+}
+
+}  // namespace
+
+ComparisonReport CompareRuns(const std::vector<std::filesystem::path>& paths,
+                             const ComparisonOptions& options) {
+  ComparisonReport report;
+  const std::vector<ComparedRun> runs = WithoutCopies(paths, &report.text);
+  const std::vector<Side> sides = SidesOf(runs, options.pool);
+  std::vector<ComparedCells> cells;
+  for (const Side& side : sides) cells.push_back(ReadSide(side.runs, options));
+  std::vector<std::string> notes = IntegrityNotes(runs, cells, &report.damaged);
+  for (std::string& note : PoolNotes(sides)) notes.push_back(std::move(note));
+  report.text += sides.size() == 1 ? OneSide(cells.front(), notes, options)
+                                   : SideBySide(sides, cells, notes, options);
+  for (const ComparedCells& side : cells)
+    if (options.detail) report.text += "\n" + DetailTable(side);
+  return report;
+}
+
+std::string ComparisonTable(const std::filesystem::path& run) {
+  return CompareRuns({run}, {}).text;
 }
 
 }  // namespace cosched

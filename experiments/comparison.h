@@ -1,6 +1,6 @@
 #pragma once
-// Compares policies over the cells of one or more runs: medians with 95 % bootstrap intervals, how
-// often each policy wins, and what is worth a warning (fewer than three trials, failed jobs). Used
+// Compares policies over the cells of one or more runs: each policy against the best or a named
+// one, medians with intervals, malleable tenants against others, and what is worth a warning. Used
 // by `cosched compare` and at the end of `cosched run`. Pure but for reading files.
 
 #include <filesystem>
@@ -9,16 +9,26 @@
 
 namespace cosched {
 
-// The table as text, ready for stdout. A path is a run, or a folder of runs. Cells of the same
-// policy, elasticity and trial in several runs count as further trials. Throws InputError if a path
-// holds no whole cell.
-std::string ComparisonTable(const std::vector<std::filesystem::path>& runs);
+struct ComparisonOptions {
+  std::string baseline = "";    // A policy; "" = the best.
+  bool pool = false;            // Runs are one experiment even where they differ.
+  bool exclude_marked = false;  // Marked cells count as if they were not there.
+  bool explain = false;         // With a glossary of the columns.
+  bool detail = false;          // With what the kernel counted.
+};
 
-// What the kernel says of how the tenants shared the cores, in the same order: oversubscription of
-// the worst tenant, run-queue wait, involuntary switches, migrations, throttled time and pressure.
-std::string DetailTable(const std::vector<std::filesystem::path>& runs);
+struct ComparisonReport {
+  std::string text;      // Ready for stdout.
+  bool damaged = false;  // Records are missing or can't be read; the text says which.
+};
 
-// The runs that these paths mean: the run itself, or those right below.
-std::vector<std::filesystem::path> FindRuns(const std::vector<std::filesystem::path>& paths);
+// Runs of one experiment (same configuration, machine, binary and backend) whose traces differ are
+// pooled: their cells count as further trials. Others stand side by side, with the ratios of each
+// to the first. Throws InputError if a run holds no whole cell, or the baseline is no policy.
+ComparisonReport CompareRuns(const std::vector<std::filesystem::path>& runs,
+                             const ComparisonOptions& options);
+
+// One run's table, with the defaults.
+std::string ComparisonTable(const std::filesystem::path& run);
 
 }  // namespace cosched

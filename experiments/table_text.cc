@@ -2,11 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "experiments/statistics.h"
 
 namespace cosched {
+namespace {
+
+constexpr size_t kWidth = 110;
+
+}  // namespace
 
 std::string Number(double value) {
   if (std::abs(value) >= 99.95) return fmt::format("{:.0f}", value);
@@ -27,6 +33,34 @@ std::string MedianText(const std::vector<double>& values, std::string (*format)(
   const Interval interval = MedianInterval(values);
   if (interval.low == interval.high) return median;
   return fmt::format("{} [{} {}]", median, format(interval.low), format(interval.high));
+}
+
+std::string Wrapped(std::string_view first, const std::string& text) {
+  std::string wrapped, line(first);
+  bool empty = true;  // Of words.
+  size_t begin = 0;
+  while (begin < text.size()) {
+    const size_t end = std::min(text.find(' ', begin), text.size());
+    if (!empty && line.size() + 1 + end - begin > kWidth) {
+      wrapped += line + "\n";
+      line = std::string(first.size(), ' ');
+      empty = true;
+    }
+    if (!empty || !line.empty()) line += " ";
+    line += text.substr(begin, end - begin);
+    empty = false;
+    begin = end + 1;
+  }
+  return wrapped + line + "\n";
+}
+
+std::string Trimmed(std::string line) {
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
+}
+
+std::string Counted(int64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
 }  // namespace cosched

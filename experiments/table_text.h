@@ -1,7 +1,9 @@
 #pragma once
 // How figures are written in the tables of comparisons. Pure.
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cosched {
@@ -9,8 +11,16 @@ namespace cosched {
 std::string Number(double value);   // Three significant digits: what a handful of trials can bear.
 std::string Percent(double share);  // 0.5 is "50".
 
-// "41.2 [40.1 43.0]": median and its interval (MedianInterval), the median `width` wide; one value has no
-// interval, none is "-".
+// "41.2 [40.1 43.0]": median and its interval (statistics.h; the table's title tells its level),
+// the median `width` wide; one value has no interval, nor have equal ones; none is "-".
 std::string MedianText(const std::vector<double>& values, std::string (*format)(double), int width);
+
+// Broken at words so that no line is wider than a table; the lines after the first are indented as
+// far as `first` is long.
+std::string Wrapped(std::string_view first, const std::string& text);
+
+std::string Trimmed(std::string line);  // Without spaces at its end.
+
+std::string Counted(int64_t count, std::string_view noun);  // "1 trial", "3 trials".
 
 }  // namespace cosched

@@ -6,42 +6,78 @@
 #include <memory>
 #include <vector>
 
+#include "engine/base/error.h"
 #include "experiments/cli/plots.h"
 #include "experiments/comparison.h"
+#include "experiments/comparison_runs.h"
 #include "experiments/interference_table.h"
 #include "experiments/manifest.h"
+#include "experiments/records_integrity.h"
+#include "experiments/same_run_check.h"
 #include "experiments/sweep_table.h"
+#include "experiments/table_text.h"
 
 namespace cosched {
 namespace {
 
 struct CompareArguments {
   std::vector<std::filesystem::path> results;
-  bool detail = false;
+  ComparisonOptions options;
+  bool same = false;
   bool interference = false;
   bool no_plots = false;
 };
 
+bool IsSweep(const std::filesystem::path& run) {
+  return PointFolders(run) != std::vector<std::filesystem::path>{run};
+}
+
+// Exit code.
+int CheckSame(const std::vector<std::filesystem::path>& runs, const CompareArguments& arguments) {
+  if (runs.size() != 2 || IsSweep(runs[0]) || IsSweep(runs[1])) {
+    throw InputError({"command line", 0, "--aa", fmt::format("{} runs are given", runs.size()),
+                      "two runs, none of them a sweep"});
+  }
+  const SameRunCheck check = CheckSameRuns(runs[0], runs[1], arguments.options.exclude_marked);
+  fmt::print("{}", check.text);
+  return check.differs ? 1 : 0;
+}
+
+// Prints it; false if its records are damaged.
+bool CompareSweep(const std::filesystem::path& run) {
+  fmt::print("{}\n{}\n", run.string(), SweepTable(PointFolders(run)));
+  const RecordsIntegrity integrity = CheckRecords(run);
+  for (const std::string& damage : integrity.damages)
+    fmt::print("{}", Wrapped("  *", "DAMAGED: " + damage));
+  if (!integrity.unfinished.empty())
+    fmt::print("{}", Wrapped("  *", "UNFINISHED: " + integrity.unfinished));
+  return integrity.damages.empty();
+}
+
 int Compare(const CompareArguments& arguments) {
-  std::vector<std::filesystem::path> runs, pooled;
-  for (const std::filesystem::path& path : arguments.results) {
-    const std::vector<std::filesystem::path> points = PointFolders(path);
-    if (points.size() == 1 && points.front() == path) {
-      for (const std::filesystem::path& run : FindRuns({path})) pooled.push_back(run);
-    } else {  // Points differ by more than chance: nothing of theirs is pooled.
-      fmt::print("{}\n{}\n", path.string(), SweepTable(points));
-      runs.push_back(path);
+  const FoundRuns found = FindRuns(arguments.results);
+  for (const std::string& note : found.notes) fmt::print("{}", Wrapped("", note));
+  if (arguments.same) return CheckSame(found.runs, arguments);
+  bool whole = true;
+  std::vector<std::filesystem::path> compared;
+  for (const std::filesystem::path& run : found.runs) {
+    if (IsSweep(run)) {  // Points differ by more than chance: nothing of theirs is pooled.
+      whole = CompareSweep(run) && whole;
+    } else {
+      compared.push_back(run);
     }
   }
-  if (!pooled.empty()) fmt::print("{}", ComparisonTable(pooled));
-  if (!pooled.empty() && arguments.detail) fmt::print("\n{}", DetailTable(pooled));
-  if (arguments.interference) fmt::print("\n{}", InterferenceTable(arguments.results));
-  if (arguments.no_plots) return 0;
-  fmt::print("\n");
-  runs.insert(runs.end(), pooled.begin(), pooled.end());
-  bool drawn = true;
-  for (const std::filesystem::path& run : runs) drawn = DrawPlots(run) && drawn;
-  return drawn ? 0 : 1;
+  if (!compared.empty()) {
+    const ComparisonReport report = CompareRuns(compared, arguments.options);
+    fmt::print("{}", report.text);
+    whole = whole && !report.damaged;
+  }
+  if (arguments.interference) fmt::print("\n{}", InterferenceTable(found.runs));
+  if (!arguments.no_plots) {
+    fmt::print("\n");
+    for (const std::filesystem::path& run : found.runs) whole = DrawPlots(run) && whole;
+  }
+  return whole ? 0 : 1;
 }
 
 }  // namespace
@@ -52,8 +88,20 @@ void AddCompareCommand(CLI::App& app, int* exit_code) {
       app.add_subcommand("compare", "Compare the policies of one or more runs: table and plots");
   command->add_option("RESULTS", arguments->results, "Folders of runs, results/<experiment>/<run>")
       ->required();
-  command->add_flag("--detail", arguments->detail,
-                    "Also what the kernel counted: run-queue wait, switches, migrations, pressure");
+  command->add_option("--baseline", arguments->options.baseline,
+                      "The policy that the others are compared with (default: the one with the "
+                      "lowest median makespan)");
+  command->add_flag("--pool", arguments->options.pool,
+                    "Take the runs for one experiment even where configuration, machine, binary or "
+                    "backend differ, or the traces are the same");
+  command->add_flag("--exclude-marked", arguments->options.exclude_marked,
+                    "Leave out the cells that are marked as disturbed");
+  command->add_flag("--aa", arguments->same,
+                    "Check that two runs of the same thing do not differ; exit code 1 if they do");
+  command->add_flag("--explain", arguments->options.explain, "With a glossary of the columns");
+  command->add_flag("--detail", arguments->options.detail,
+                    "Also all intervals, and what the kernel counted: run-queue wait, switches, "
+                    "migrations, pressure");
   command->add_flag("--interference", arguments->interference,
                     "Also who made whose threads wait, of runs that recorded it");
   command->add_flag("--no-plots", arguments->no_plots, "Only the table");

@@ -7,6 +7,7 @@
 #include "experiments/build_info.h"
 #include "experiments/cli/program.h"
 #include "experiments/manifest.h"
+#include "experiments/records_integrity.h"
 
 namespace cosched {
 namespace {
@@ -78,8 +79,14 @@ bool DrawWith(const std::string& name, const std::filesystem::path& run) {
   }
   std::fflush(stdout);
   if (RunProgram({python, script.string(), run.string()}) == 0) return true;
-  fmt::print(stderr, "the plots failed; the records are whole. To try again: {} {} {}\n", python,
-             script.string(), run.string());
+  const std::vector<std::string> damages = CheckRecords(run).damages;
+  fmt::print(
+      stderr, "the plots failed; {}. To try again: {} {} {}\n",
+      damages.empty()
+          ? "the records are whole"
+          : fmt::format("the records are damaged ({}{})", damages.front(),
+                        damages.size() > 1 ? fmt::format("; and {} more", damages.size() - 1) : ""),
+      python, script.string(), run.string());
   return false;
 }
 

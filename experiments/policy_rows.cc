@@ -1,0 +1,136 @@
+#include "experiments/policy_rows.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "experiments/statistics.h"
+#include "experiments/table_text.h"
+
+namespace cosched {
+namespace {
+
+template <typename Metric>
+std::string Spread(const Group& group, Metric metric, std::string (*format)(double), int digits) {
+  return MedianText(group.Values(metric), format, digits);
+}
+
+// A median alone.
+template <typename Metric>
+std::string Middle(const Group& group, Metric metric, std::string (*format)(double)) {
+  const std::vector<double> values = group.Values(metric);
+  return values.empty() ? "-" : format(Median(values));
+}
+
+std::string Milliseconds(double seconds) { return Number(seconds * 1e3); }
+
+// "3 rejected, 1 failed".
+std::string LossKinds(const Group& group) {
+  int rejected = 0, failed = 0, cancelled = 0;
+  for (const ComparedCell& cell : group.cells) {
+    rejected += cell.summary.rejected;
+    failed += cell.summary.failed;
+    cancelled += cell.summary.cancelled;
+  }
+  std::vector<std::string> kinds;
+  if (rejected > 0) kinds.push_back(fmt::format("{} rejected", rejected));
+  if (failed > 0) kinds.push_back(fmt::format("{} failed", failed));
+  if (cancelled > 0) kinds.push_back(fmt::format("{} cancelled", cancelled));
+  return fmt::format("{}", fmt::join(kinds, ", "));
+}
+
+// Nobody wins by losing jobs: the fewer there are, the faster all looks.
+std::string LossLine(const Group& group) {
+  const int lossy = group.LossyCells();
+  if (lossy == 0) return "";
+  int jobs = 0;
+  for (const ComparedCell& cell : group.cells) jobs += cell.summary.jobs;
+  const auto trials = static_cast<int64_t>(group.cells.size());
+  const std::string figures = lossy == trials ? "not compared by makespan or turnaround"
+                                              : fmt::format("the figures are of the other {}",
+                                                            Counted(trials - lossy, "trial"));
+  return Wrapped("   ", fmt::format("LOST {} of {} ({}) in {} of {}: {}", group.LostJobs(),
+                                    Counted(jobs, "job"), LossKinds(group), lossy,
+                                    Counted(trials, "trial"), figures));
+}
+
+std::string Row(const Group& group, size_t width) {
+  std::vector<double> resizes;
+  for (const ComparedCell* cell : group.Shown()) resizes.push_back(cell->summary.resizes);
+  return fmt::format("{}{:<{}} {:<17} {:<17} {:>6} {:>8} {:>7} {:>6} {:>9} {:>8} {:>5}\n",
+                     group.LossyCells() > 0 ? "! " : "  ", group.policy, width,
+                     Spread(group, &CellSummary::makespan_s, Number, 5),
+                     Spread(group, &CellSummary::mean_turnaround_s, Number, 5),
+                     Middle(group, &CellSummary::p95_turnaround_s, Number),
+                     Middle(group, &CellSummary::max_wait_s, Number),
+                     Middle(group, &CellSummary::throughput_jobs_per_hour, Number),
+                     Middle(group, &CellSummary::core_utilization, Percent),
+                     Middle(group, &CellSummary::oversubscription, Percent),
+                     resizes.empty() ? "-" : fmt::format("{:.0f}", Median(resizes)),
+                     group.LostJobs()) +
+         LossLine(group);
+}
+
+std::string DetailRow(const Group& group, size_t width) {
+  return fmt::format("{:<{}} {:<15} {:<18} {:<17} {:<14} {:<13} {}\n", group.policy, width,
+                     Spread(group, &CellSummary::worst_tenant_oversubscription, Percent, 4),
+                     Spread(group, &CellSummary::runqueue_wait_s_per_core_s, Milliseconds, 5),
+                     Spread(group, &CellSummary::involuntary_switches_per_core_s, Number, 5),
+                     Spread(group, &CellSummary::migrations_per_core_s, Number, 5),
+                     Spread(group, &CellSummary::throttled_s_per_core_s, Milliseconds, 5),
+                     Spread(group, &CellSummary::pressure_s_per_core_s, Milliseconds, 5));
+}
+
+std::string SpreadRow(const Group& group, size_t width) {
+  return fmt::format("{:<{}} {:<18} {:<18} {:<17} {:<13} {:<13} {}\n", group.policy, width,
+                     Spread(group, &CellSummary::mean_execution_s, Number, 5),
+                     Spread(group, &CellSummary::p95_turnaround_s, Number, 5),
+                     Spread(group, &CellSummary::throughput_jobs_per_hour, Number, 4),
+                     Spread(group, &CellSummary::core_utilization, Percent, 3),
+                     Spread(group, &CellSummary::oversubscription, Percent, 3),
+                     Spread(group, &CellSummary::tenant_oversubscription, Percent, 3));
+}
+
+std::string DetailBlock(const ComparedCells& cells, Elasticity elasticity, const char* title,
+                        std::string (*row)(const Group&, size_t)) {
+  std::string text = fmt::format("\n{:<{}} {}\n", ToString(elasticity), cells.NameWidth(), title);
+  for (const std::string& policy : cells.policies) {
+    const Group* group = cells.Find(policy, elasticity);
+    if (group != nullptr) text += row(*group, cells.NameWidth());
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string PolicyRows(const ComparedCells& cells, Elasticity elasticity) {
+  const size_t width = cells.NameWidth();
+  std::string text =
+      fmt::format("\n{:<{}} {:<17} {:<17} {:>6} {:>8} {:>7} {:>6} {:>9} {:>8} {:>5}\n",
+                  ToString(elasticity), width + 2, "   makespan s", "   turnaround s", "p95 s",
+                  "max wait", "jobs/h", "used %", "oversub %", "resizes", "lost");
+  for (const std::string& policy : cells.policies) {
+    const Group* group = cells.Find(policy, elasticity);
+    if (group != nullptr) text += Row(*group, width);
+  }
+  return text;
+}
+
+std::string DetailTable(const ComparedCells& cells) {
+  std::string text = "all intervals; what the kernel counted is per second of a granted core\n";
+  for (const Elasticity elasticity : cells.elasticities) {
+    text += DetailBlock(cells, elasticity,
+                        "   execution s        p95 turnaround s   jobs/h            used %        "
+                        "oversub %     of tenants %",
+                        SpreadRow);
+    text += DetailBlock(cells, elasticity,
+                        "worst tenant %  run-queue wait ms  switches forced   migrations     "
+                        "throttled ms  pressure ms",
+                        DetailRow);
+  }
+  return text;
+}
+
+}  // namespace cosched
