@@ -8,6 +8,7 @@
 #include "engine/base/error.h"
 #include "experiments/comparison_notes.h"
 #include "experiments/same_run_check.h"
+#include "experiments/sweep_table.h"
 #include "tests/experiments/comparison_fixture.h"
 
 namespace cosched {
@@ -134,6 +135,22 @@ TEST_F(ComparedRunsTest, ASameRunCheckPassesFailsOrIsRefused) {
       EXPECT_THAT(error.what(), AllOf(HasSubstr("--aa"), HasSubstr(problem)));
     }
   }
+}
+
+TEST_F(ComparedRunsTest, ASweepsTableTellsTrueLevelsAndLostJobs) {
+  WriteRun("cores=1", {.trials = 5});
+  WriteManifest({.trials = 3}, "cores=2");
+  for (int trial = 1; trial <= 3; ++trial) {
+    Write({"strict", Elasticity::kRigid, trial},
+          {.seconds = 5.0 + trial, .mark = "disturbed", .jobs = 4, .rejected = 2}, "cores=2");
+  }
+  EXPECT_THAT(Unwrapped(SweepTable({Run("cores=1"), Run("cores=2")})),
+              AllOf(HasSubstr("median over trials [range of 3: 75 %; range of 5: 93.7 %]"),
+                    Not(HasSubstr("95 %")), ContainsRegex("! cores=2 strict rigid 3 .* 6 "),
+                    HasSubstr("LOST JOBS in every trial: not to be compared: "
+                              "cores=2/strict/rigid"),
+                    HasSubstr("MARKED: disturbed: cores=2/strict/rigid/1, "
+                              "cores=2/strict/rigid/2, cores=2/strict/rigid/3")));
 }
 
 std::vector<std::string> Blocks(const std::vector<std::vector<std::string>>& blocks) {
