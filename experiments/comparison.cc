@@ -147,8 +147,11 @@ std::string SideBySide(const std::vector<Side>& sides, const std::vector<Compare
   std::string text;
   for (size_t i = 0; i < sides.size(); ++i) {
     text += fmt::format("{}{}: {}\n", i == 0 ? "" : "\n", SideName(i), RunNames(sides[i].runs));
-    text += Title(cells[i]) + MedianTables(cells[i]) + ServiceTable(cells[i]) +
-            ComparisonNotes(cells[i], {});
+    text += Title(cells[i]);
+    // Only where it is asked for: the table is about the sides.
+    if (!options.baseline.empty())
+      text += BaselineTables(cells[i], options.baseline) + "\n" + EffectLegend(cells[i]);
+    text += MedianTables(cells[i]) + ServiceTable(cells[i]) + ComparisonNotes(cells[i], {});
   }
   for (size_t i = 1; i < sides.size(); ++i) {
     const std::string name = SideName(i);

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "engine/base/error.h"
@@ -43,8 +44,18 @@ int CheckSame(const std::vector<std::filesystem::path>& runs, const CompareArgum
   return check.differs ? 1 : 0;
 }
 
-// Prints it; false if its records are damaged.
-bool CompareSweep(const std::filesystem::path& run) {
+// Prints it; false if its records are damaged. Throws InputError for what a sweep's table has not.
+bool CompareSweep(const std::filesystem::path& run, const ComparisonOptions& options) {
+  for (const auto& [given, option] : {std::pair{!options.baseline.empty(), "--baseline"},
+                                      {options.pool, "--pool"},
+                                      {options.exclude_marked, "--exclude-marked"},
+                                      {options.detail, "--detail"},
+                                      {options.explain, "--explain"}}) {
+    if (!given) continue;
+    throw InputError({"command line", 0, option,
+                      fmt::format("{} is a sweep, a table of all its points", run.string()),
+                      "one of its points: " + PointFolders(run).front().string()});
+  }
   fmt::print("{}\n{}\n", run.string(), SweepTable(PointFolders(run)));
   const RecordsIntegrity integrity = CheckRecords(run);
   for (const std::string& damage : integrity.damages)
@@ -62,7 +73,7 @@ int Compare(const CompareArguments& arguments) {
   std::vector<std::filesystem::path> compared;
   for (const std::filesystem::path& run : found.runs) {
     if (IsSweep(run)) {  // Points differ by more than chance: nothing of theirs is pooled.
-      whole = CompareSweep(run) && whole;
+      whole = CompareSweep(run, arguments.options) && whole;
     } else {
       compared.push_back(run);
     }
