@@ -159,15 +159,14 @@ std::string BaselineTable(const ComparedCells& cells, Elasticity elasticity,
     if (group != base) rows.push_back(RowOf(group->policy, group->policy, *group, *base));
   const auto comparisons =
       Correct(baseline.empty() ? PairsWithout(groups, base) : std::vector<EffectRow>(), &rows);
-  const auto count = static_cast<int64_t>(comparisons[0]);
-  const std::string chosen =
-      baseline.empty() ? fmt::format(", the lowest median makespan; p corrected for all {}",
-                                     Counted(count, "pair"))
-                       : fmt::format("; p corrected for {}", Counted(count, "comparison"));
-  return "\n" +
-         Wrapped("", fmt::format("{}: each policy against {}{}", ToString(elasticity), base->policy,
-                                 chosen)) +
-         RowsText(rows, base->policy, cells.NameWidth(), comparisons);
+  std::string title = fmt::format("{}: each policy against {}", ToString(elasticity), base->policy);
+  if (baseline.empty()) title += ", the lowest median makespan";
+  if (comparisons[0] > 1) {
+    title += fmt::format(
+        "; p corrected for {}{}", baseline.empty() ? "all " : "",
+        Counted(static_cast<int64_t>(comparisons[0]), baseline.empty() ? "pair" : "comparison"));
+  }
+  return "\n" + Wrapped("", title) + RowsText(rows, base->policy, cells.NameWidth(), comparisons);
 }
 
 bool HasJobs(const ComparedCells& cells) {
@@ -204,8 +203,12 @@ std::string ElasticityTable(const ComparedCells& cells, Elasticity other) {
   }
   if (rows.empty() || !HasJobs(cells)) return "";
   const auto comparisons = Correct({}, &rows);
-  return fmt::format("\nmalleable against {}, policy by policy; p corrected for {}\n",
-                     ToString(other), Counted(static_cast<int64_t>(comparisons[0]), "comparison")) +
+  std::string title = fmt::format("\nmalleable against {}, policy by policy", ToString(other));
+  if (comparisons[0] > 1) {
+    title += fmt::format("; p corrected for {}",
+                         Counted(static_cast<int64_t>(comparisons[0]), "comparison"));
+  }
+  return title + "\n" +
          RowsText(rows, std::string(ToString(other)), cells.NameWidth(), comparisons);
 }
 

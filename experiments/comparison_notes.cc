@@ -126,7 +126,9 @@ void AddFailureNotes(const ComparedCells& cells, Notes* notes) {
       counts[mark] += where.size();
     }
     done += group.cells.size();
-    if (!lossy.empty()) notes->Add(fmt::format("LOST JOBS: {}", fmt::join(lossy, ", ")));
+    // Where every trial did, the table says so.
+    if (!lossy.empty() && lossy.size() < group.cells.size())
+      notes->Add(fmt::format("LOST JOBS: {}", fmt::join(lossy, ", ")));
   }
   for (const auto& [mark, where] : marks) {
     notes->Add(fmt::format("MARKED: {}: {}", mark,

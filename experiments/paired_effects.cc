@@ -204,7 +204,10 @@ std::vector<std::string> Verdicts(const std::vector<NamedEffect>& effects, const
     lines.push_back(fmt::format("the same as {}: {}", base, fmt::join(same, ", ")));
   if (undecided.empty()) return lines;
   std::vector<std::string> names;
-  for (const NamedEffect* effect : undecided) names.push_back(effect->name);
+  for (const NamedEffect* effect : undecided) {
+    const bool divided = effect->effect.tested && effect->corrected < kAlpha;
+    names.push_back(effect->name + (divided ? " (p below 0.05, but its interval holds 1)" : ""));
+  }
   lines.push_back(fmt::format("not decided: {}: {}", fmt::join(names, ", "),
                               PowerText(undecided, comparisons)));
   return lines;

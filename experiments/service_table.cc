@@ -58,8 +58,8 @@ std::string ServiceTable(const ComparedCells& cells) {
   std::string text;
   for (const std::string& name : Names(cells)) {
     text += fmt::format(
-        "\nservice {}: latency from when a request was due; median of trials [interval as above]; "
-        "requests of all trials\n",
+        "\nservice {}: latency from when a request was due; medians over trials, requests of "
+        "all\n",
         name);
     text += fmt::format(fmt::runtime(kFormat), "policy", "class", "requests", "dropped",
                         "   p50 ms", "   p99 ms", "   served/s", "  in SLO %", "   goodput/s");

@@ -99,7 +99,7 @@ TEST_F(ComparisonTest, MalleableIsSetAgainstRigidTrialByTrial) {
   WriteRatios("strict", Elasticity::kMalleable, 0.9, 6);
   EXPECT_THAT(
       Table(),
-      AllOf(HasSubstr("malleable against rigid, policy by policy; p corrected for 1 comparison"),
+      AllOf(HasSubstr("malleable against rigid, policy by policy\n"),
             ContainsRegex("strict +0\\.90[0-9] \\[0\\.90[0-9] 0\\.90[0-9]\\] +0\\.031 +-1\\.00 "
                           "+6/6"),
             HasSubstr("malleable under strict is 9.4 to 9.9 % shorter than rigid")));
@@ -149,7 +149,6 @@ TEST_F(ComparisonTest, NobodyWinsByLosingJobs) {
   EXPECT_THAT(table, ContainsRegex("! static-partition +5\\.50 .* 32\n +LOST 32 of 64 jobs \\(32 "
                                    "rejected\\) in 8 of 8 trials"));
   EXPECT_THAT(table, Not(HasSubstr("static-partition is")));
-  EXPECT_THAT(table, HasSubstr("static-partition/rigid/8 (4 of 8)"));
 }
 
 TEST_F(ComparisonTest, ATrialThatLostJobsIsInNoFigure) {
