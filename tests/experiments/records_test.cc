@@ -118,7 +118,7 @@ TEST_F(RecordsTest, SplitOfTwoByTwoIsThreeThreads) {
   records_.OnEnded(At(2), {1}, JobEnd::kFinished, "");
   records_.Finish("done", "");
   const std::filesystem::path cell = CellFolder(folder_.path(), kKey);
-  EXPECT_THAT(ReadText(cell / "grants.csv"), HasSubstr("\n0.000000,1,started,0-1,0-1,3\n"));
+  EXPECT_THAT(ReadText(cell / "grants.csv"), HasSubstr("\n0.000000,1,granted,0-1,0-1,3\n"));
   EXPECT_THAT(ReadText(cell / "jobs.csv"), HasSubstr(",0-1,3,0,finished,"));
   EXPECT_THAT(ReadText(cell / "timeline.json"), HasSubstr("cores 0-1, 3 threads"));
 }
