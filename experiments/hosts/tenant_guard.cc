@@ -13,13 +13,18 @@
 #include <cerrno>
 #include <chrono>
 #include <climits>
+#include <cstdint>
+#include <cstring>
 #include <exception>
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 #include "experiments/hosts/cgroup.h"
+#include "experiments/hosts/control_socket.h"
 #include "experiments/hosts/owner.h"
 #include "experiments/hosts/packet_socket.h"
 #include "experiments/hosts/process_tree.h"
@@ -29,7 +34,9 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-constexpr const char* kName = "cosched-guard";  // As ps shows it; 15 characters at most.
+// As ps shows it; 15 characters at most. Not like its owner: who kills that by name, perhaps with
+// pkill, would kill its guard too.
+constexpr const char* kName = "tenant-guard";
 constexpr const char* kWatch = "watch";
 constexpr const char* kGoodBye = "good-bye";
 constexpr int kDeathMilliseconds = 10'000;
@@ -88,9 +95,28 @@ void KillAll(const std::vector<UniqueFd>& watched) {
   }
 }
 
+// Instead of the command line that it has from its owner; for pkill -f. proc(5) tells where that
+// is.
+void SetCommandLine(const std::string& text) {
+  constexpr int kState = 3, kStart = 48;  // Fields' numbers; the state is behind the name.
+  std::ifstream file("/proc/self/stat");
+  std::string line;
+  std::getline(file, line);
+  std::istringstream fields(line.substr(line.rfind(')') + 1));
+  uintptr_t start = 0, end = 0;
+  std::string skipped;
+  for (int number = kState; number < kStart; ++number) fields >> skipped;
+  if (!(fields >> start >> end) || start == 0 || end <= start) return;
+  char* const place = reinterpret_cast<char*>(start);
+  const size_t room = end - start - 1;  // Ends with a zero.
+  std::memset(place, 0, room + 1);
+  std::memcpy(place, text.data(), std::min(room, text.size()));
+}
+
 // Keeps nothing of its owner's but the two descriptors: not its terminal, folder, pipes or locks.
-void Detach(int socket, int owner) {
+void Detach(int socket, int owner, pid_t owners_pid) {
   prctl(PR_SET_NAME, kName);
+  SetCommandLine(std::string(kName) + " of " + std::to_string(owners_pid));
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT}) signal(number, SIG_IGN);
   signal(SIGCHLD, SIG_DFL);  // It waits for what cleans up.
   sigset_t none;
@@ -115,6 +141,7 @@ void Detach(int socket, int owner) {
     KillMarkedBy(owner);
     Cgroup::RemoveOf(owner);
     if (clean_up) clean_up();
+    CleanControlDirectory();
   } catch (const std::exception&) {
     _exit(1);  // Nobody is left to be told.
   }
@@ -136,13 +163,13 @@ TenantGuard::TenantGuard(std::function<void()> clean_up) {
   if (!self) fail("pidfd_open");
   // Twice, so that the guard is no child of this process: nobody has to wait for it, and a session
   // of its own keeps it from signals to this one's group.
-  const pid_t first = fork();
+  const pid_t owners_pid = getpid(), first = fork();
   if (first < 0) fail("starting the guard of the tenants");
   if (first == 0) {
     setsid();
     const pid_t second = fork();
     if (second != 0) _exit(second < 0 ? errno : 0);
-    Detach(theirs.get(), self.get());
+    Detach(theirs.get(), self.get(), owners_pid);
     Guard(owner, clean_up);
   }
   int status = 0;

@@ -2,8 +2,9 @@
 // Sees to it that nothing of a host outlives it, however it ends: a small process in a session of
 // its own that waits for the end of the process which made it. If that one has not said good-bye,
 // it kills every tenant that it was told of, whatever its state (stopped, starting, in a
-// container), what those have forked, and what is in the owner's cgroups, and removes these. Made
-// by a launcher before it starts a thread or a tenant. Not thread-safe.
+// container), what those have forked, and what is in the owner's cgroups, and removes these and
+// dead control sockets. ps shows it as "tenant-guard of <pid>". Made by a launcher before it starts
+// a thread or a tenant. Not thread-safe.
 //
 // Besides, the kernel ends a child process with its parent (PR_SET_PDEATHSIG); but not a
 // grandchild, nor a container, whose parent is the runtime's monitor, and the execution of a file

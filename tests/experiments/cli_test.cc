@@ -296,16 +296,16 @@ TEST_F(CliTest, AFullDiskIsExitOneAndNothingLooksWhole) {
   EXPECT_FALSE(std::filesystem::exists(Runs()[0] / "summary.csv"));
 }
 
-// Main, control and two of three compute threads; no word of a terminate.
+// A pool gets one of its threads and not the next: no word of a terminate.
 TEST_F(CliTest, ThreadsThatCantBeStartedAreOneLineAndExitOne) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can become a user of few threads";
   if (Topology::ThisMachine().Cpus().Count() < 2) GTEST_SKIP() << "needs two cores";
   const std::vector<std::string> arguments = {"tenant", "--model=lenet5", "--steps=1",
                                               "--cores=" + CoresOfThisMachine(), "--inter=2"};
-  const Ended ended = Wait(Start(arguments, [] { return AllowThreads(3); }));
+  const Ended ended = Wait(Start(arguments, [] { return AllowThreads(4); }));
   EXPECT_EQ(ended.exit_code, 1) << ended.err;
   EXPECT_NE(ended.err.find("cosched: only "), std::string::npos) << ended.err;
-  EXPECT_NE(ended.err.find("ulimit -u 3"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("ulimit -u 4"), std::string::npos) << ended.err;
   EXPECT_EQ(ended.err.find("terminate"), std::string::npos) << ended.err;
 }
 

@@ -138,6 +138,21 @@ TEST(KilledHarnessTest, LeavesNoCgroup) {
   while (true) pause();
 }
 
+std::string CommandLineOf(pid_t process) {
+  return ReadText("/proc/" + std::to_string(process) + "/cmdline").c_str();  // Its first word.
+}
+
+// The guard of an owner, once it has its name: not the owner's, by which somebody might kill both.
+UniqueFd GuardOf(pid_t owner) {
+  for (int i = 0; i < 1000; ++i) {
+    for (const pid_t guard : ProcessesNamed("tenant-guard"))
+      if (CommandLineOf(guard) == "tenant-guard of " + std::to_string(owner))
+        return OpenProcess(guard);
+    usleep(10'000);
+  }
+  return {};
+}
+
 TEST(TenantGuardTest, KillsWhatItWasToldOfAndCleansUp) {
   const TemporaryFolder folder;
   const std::string mark = folder.path() / "cleaned";
@@ -158,10 +173,12 @@ TEST(TenantGuardTest, KillsWhatItWasToldOfAndCleansUp) {
   }
   pid_t child = -1;
   ASSERT_EQ(read(ends[0], &child, sizeof child), static_cast<ssize_t>(sizeof child));
-  const UniqueFd process = OpenProcess(child);
+  const UniqueFd process = OpenProcess(child), guard = GuardOf(owner);
+  ASSERT_TRUE(guard);
   kill(owner, SIGKILL);
   waitpid(owner, nullptr, 0);
   EXPECT_TRUE(EndsWithin(process, kDeathMilliseconds));
+  EXPECT_TRUE(EndsWithin(guard, kDeathMilliseconds));
   for (int i = 0; i < 1000 && !std::filesystem::exists(mark); ++i) usleep(10'000);
   EXPECT_TRUE(std::filesystem::exists(mark));
 }
