@@ -116,7 +116,9 @@ class ContainerTenant final : public LaunchedTenant {
     plan_.arguments.push_back(std::string("--control=") + kControlInside + "/tenant");
     Run(RunCommand(plan_), &starter_);
   }
-  ~ContainerTenant() override { Kill(); }
+  ~ContainerTenant() override {
+    if (!given_up_) Kill();
+  }
   ContainerTenant(const ContainerTenant&) = delete;
   ContainerTenant& operator=(const ContainerTenant&) = delete;
 
@@ -187,6 +189,7 @@ class ContainerTenant final : public LaunchedTenant {
   std::string path_;             // Of its cgroup.
   std::optional<Cgroup> group_;  // None where this process may not write to it.
   std::optional<TenantProcess::End> end_;
+  bool given_up_ = false;  // It was killed and has not died in time.
   mutable Duration used_{0};
 
   std::optional<TenantProcess> updater_;  // While the runtime moves it …
@@ -235,7 +238,8 @@ bool ContainerTenant::Kill() {
   }
   if (pid_ < 0 || end_) return true;
   Signal(SIGKILL);
-  if (!Readable(pidfd_.get(), kDeathMilliseconds)) return false;
+  given_up_ = !Readable(pidfd_.get(), kDeathMilliseconds);
+  if (given_up_) return false;
   end_ = TenantProcess::End{false, "was killed"};
   return true;
 }

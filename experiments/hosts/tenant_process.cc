@@ -225,7 +225,7 @@ TenantProcess::TenantProcess(const Launch& launch, TenantGuard* guard, Reaper* r
 }
 
 TenantProcess::~TenantProcess() {
-  if (!end_) Kill();
+  if (!end_ && !given_up_) Kill();
   reaper_->Take(std::move(pidfd_), std::move(group_));
 }
 
@@ -253,7 +253,9 @@ std::optional<TenantProcess::End> TenantProcess::Ended() { return Wait(WNOHANG);
 
 bool TenantProcess::Kill() {
   Signal(SIGKILL);
-  return HasEnded(pidfd_.get(), death_timeout_) && Wait(WNOHANG) && all_gone_;
+  given_up_ = !HasEnded(pidfd_.get(), death_timeout_);
+  if (given_up_ && group_) group_->Kill(std::chrono::milliseconds(0));  // What it has forked.
+  return !given_up_ && Wait(WNOHANG) && all_gone_;
 }
 
 }  // namespace cosched

@@ -101,7 +101,8 @@ class TenantProcess {
   pid_t pid_ = -1;
   UniqueFd pidfd_;
   std::optional<End> end_;
-  bool all_gone_ = true;  // What it forked has ended with it.
+  bool all_gone_ = true;   // What it forked has ended with it.
+  bool given_up_ = false;  // It was killed and has not died in time.
 };
 
 // The descriptor above 0, 1 and 2 (a harness may have been started with these closed), closed on

@@ -204,6 +204,35 @@ TEST(TenantGuardTest, DoesNothingAfterAGoodBye) {
   waitpid(bystander, nullptr, 0);
 }
 
+// A frozen process can't be killed before it is thawed, as one that waits for a broken disk.
+TEST(TenantProcessTest, WhatDoesNotDieIsGivenUp) {
+  const std::filesystem::path freezer =
+      "/sys/fs/cgroup/freezer/cosched-process-test-" + std::to_string(getpid());
+  std::error_code error;
+  if (!std::filesystem::create_directory(freezer, error)) GTEST_SKIP() << "no version 1 freezer";
+  {
+    TenantGuard guard;
+    Reaper reaper;
+    TenantProcess sleeper({.binary = "/usr/bin/sleep",
+                           .arguments = {"1000"},
+                           .cores = {},
+                           .doors = {},
+                           .inherited = {},
+                           .log = {},
+                           .death_timeout = std::chrono::milliseconds(100)},
+                          &guard, &reaper);
+    WriteText(freezer / "cgroup.procs", std::to_string(sleeper.pid()));
+    WriteText(freezer / "freezer.state", "FROZEN");
+    while (ReadText(freezer / "freezer.state") != "FROZEN\n") usleep(1000);
+    EXPECT_FALSE(sleeper.Kill());
+    EXPECT_FALSE(sleeper.Ended());
+    WriteText(freezer / "freezer.state", "THAWED");
+    EXPECT_TRUE(sleeper.Kill());
+    EXPECT_EQ(sleeper.Ended()->how, "was killed by signal 9 (Killed)");
+  }
+  for (int i = 0; i < 1000 && !std::filesystem::remove(freezer, error); ++i) usleep(10'000);
+}
+
 // Without a guard.
 TEST(DieWithHostTest, StoppedTenantDiesWithItsHost) {
   int ends[2];
