@@ -6,7 +6,7 @@
 //   Start/Grant: a malleable tenant gets a message, resizes its pools and rebinds its threads
 //   itself, and answers; a rigid or moldable one knows nothing: its threads' affinity is changed
 //   from outside, as an operator would with stock TensorFlow. No tenant outlives this process,
-//   however it ends (PR_SET_PDEATHSIG and the socket's end of file). A tenant that dies is reported
+//   however it ends (tenant_guard.h, and the socket's end of file). A tenant that dies is reported
 //   within 100 ms; one without heartbeat, or with compute threads outside its grant, is killed and
 //   reported.
 
