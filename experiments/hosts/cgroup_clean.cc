@@ -49,11 +49,20 @@ std::string OwnerOf(const fs::path& folder) {
 // Of a hierarchy, with their owners.
 std::vector<std::pair<fs::path, std::string>> OwnedGroups(const CgroupHierarchy& hierarchy) {
   std::vector<std::pair<fs::path, std::string>> found;
-  std::error_code error;
-  for (fs::recursive_directory_iterator entry(hierarchy.mount.point, error), end; entry != end;
-       entry.increment(error)) {
-    std::string owner = OwnerOf(entry->path());
-    if (!owner.empty() && entry->is_directory(error)) found.emplace_back(entry->path(), owner);
+  // Folder by folder: one that is removed meanwhile must not end the walk through the others.
+  std::vector<fs::path> folders = {hierarchy.mount.point};
+  while (!folders.empty()) {
+    const fs::path folder = std::move(folders.back());
+    folders.pop_back();
+    std::error_code error, ignored;
+    for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+         entry.increment(error)) {
+      if (entry->is_symlink(ignored) || !entry->is_directory(ignored)) continue;
+      folders.push_back(entry->path());
+      if (std::string owner = OwnerOf(entry->path()); !owner.empty()) {
+        found.emplace_back(entry->path(), std::move(owner));
+      }
+    }
   }
   return found;
 }

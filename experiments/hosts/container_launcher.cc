@@ -164,13 +164,15 @@ class ContainerTenant final : public LaunchedTenant {
   Duration UsedByOthersChildren() const override { return used_; }
 
  private:
+  // The runtime killed in the middle of its work would leave a container that nobody knows.
   void Run(const std::vector<std::string>& command, std::optional<TenantProcess>* process) {
     process->emplace(TenantProcess::Launch{.binary = command.front(),
                                            .arguments = {command.begin() + 1, command.end()},
                                            .cores = {},
                                            .doors = {},
                                            .inherited = {},
-                                           .log = log_},
+                                           .log = log_,
+                                           .outlives = true},
                      guard_, reaper_);
   }
   void FinishStart();

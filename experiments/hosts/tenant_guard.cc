@@ -38,8 +38,9 @@ using Steady = std::chrono::steady_clock;
 // pkill, would kill its guard too.
 constexpr const char* kName = "tenant-guard";
 constexpr const char* kWatch = "watch";
+constexpr const char* kAwait = "await";
 constexpr const char* kGoodBye = "good-bye";
-constexpr int kDeathMilliseconds = 10'000;
+constexpr int kDeathMilliseconds = 10'000, kAwaitMilliseconds = 20'000;
 constexpr int kSocket = 3, kOwner = 4;  // The guard's only descriptors besides 0, 1 and 2.
 
 bool HasEnded(int pidfd, int milliseconds) {
@@ -53,8 +54,18 @@ bool HasEnded(int pidfd, int milliseconds) {
 
 enum class OwnersEnd { kGoodBye, kDeath };
 
+struct Watched {
+  std::vector<UniqueFd> killed, awaited;
+};
+
+void Add(UniqueFd pidfd, std::vector<UniqueFd>* to) {
+  // Those of the past need not be held any longer.
+  std::erase_if(*to, [](const UniqueFd& fd) { return HasEnded(fd.get(), 0); });
+  if (pidfd) to->push_back(std::move(pidfd));
+}
+
 // Takes what has arrived. True while there may be more to come.
-bool TakeWatched(std::vector<UniqueFd>* watched, OwnersEnd* end) {
+bool TakeWatched(Watched* watched, OwnersEnd* end) {
   std::string text;
   while (true) {
     UniqueFd pidfd;
@@ -68,13 +79,11 @@ bool TakeWatched(std::vector<UniqueFd>* watched, OwnersEnd* end) {
       *end = OwnersEnd::kGoodBye;
       return false;
     }
-    // Those of the past need not be held any longer.
-    std::erase_if(*watched, [](const UniqueFd& fd) { return HasEnded(fd.get(), 0); });
-    if (pidfd) watched->push_back(std::move(pidfd));
+    Add(std::move(pidfd), text == kAwait ? &watched->awaited : &watched->killed);
   }
 }
 
-OwnersEnd AwaitEnd(std::vector<UniqueFd>* watched) {
+OwnersEnd AwaitEnd(Watched* watched) {
   OwnersEnd end = OwnersEnd::kDeath;
   while (true) {
     pollfd descriptors[] = {{kSocket, POLLIN, 0}, {kOwner, POLLIN, 0}};
@@ -84,15 +93,20 @@ OwnersEnd AwaitEnd(std::vector<UniqueFd>* watched) {
   }
 }
 
-void KillAll(const std::vector<UniqueFd>& watched) {
-  for (const UniqueFd& pidfd : watched) {
-    syscall(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0);
-  }
-  const auto deadline = Steady::now() + std::chrono::milliseconds(kDeathMilliseconds);
-  for (const UniqueFd& pidfd : watched) {
+// All together within the limit.
+void AwaitEnds(const std::vector<UniqueFd>& processes, int milliseconds) {
+  const auto deadline = Steady::now() + std::chrono::milliseconds(milliseconds);
+  for (const UniqueFd& pidfd : processes) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Steady::now());
     HasEnded(pidfd.get(), static_cast<int>(std::max<int64_t>(left.count(), 0)));
   }
+}
+
+void Kill(const std::vector<UniqueFd>& processes) {
+  for (const UniqueFd& pidfd : processes) {
+    syscall(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0);
+  }
+  AwaitEnds(processes, kDeathMilliseconds);
 }
 
 // Instead of the command line that it has from its owner; for pkill -f. proc(5) tells where that
@@ -134,10 +148,11 @@ void Detach(int socket, int owner, pid_t owners_pid) {
 }
 
 [[noreturn]] void Guard(const std::string& owner, const std::function<void()>& clean_up) {
-  std::vector<UniqueFd> watched;
+  Watched watched;
   if (AwaitEnd(&watched) == OwnersEnd::kGoodBye) _exit(0);
   try {
-    KillAll(watched);
+    Kill(watched.killed);
+    AwaitEnds(watched.awaited, kAwaitMilliseconds);
     KillMarkedBy(owner);
     Cgroup::RemoveOf(owner);
     if (clean_up) clean_up();
@@ -186,5 +201,7 @@ void TenantGuard::Watch(int pidfd) {
   // One that does not answer has been killed: then the kernel's own way remains.
   SendPacket(socket_.get(), kWatch, pidfd);
 }
+
+void TenantGuard::Await(int pidfd) { SendPacket(socket_.get(), kAwait, pidfd); }
 
 }  // namespace cosched

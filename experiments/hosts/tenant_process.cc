@@ -44,6 +44,7 @@ struct ChildPlan {
   size_t inherited_count;
   int input, output;  // Become 0, and 1 and 2.
   pid_t parent;
+  bool outlives;
 };
 
 [[noreturn]] void RunChild(const ChildPlan& plan) {
@@ -51,9 +52,8 @@ struct ChildPlan {
   // host, calls Start and destroys the host, which kills all tenants first (process_host.h: one
   // thread uses it). So it ends before its tenants only when the whole process does.
   // The parent may have died before this took effect; then nobody would ever kill this child.
-  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != plan.parent) {
-    _exit(TenantProcess::kOrphaned);
-  }
+  if (!plan.outlives && prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) _exit(TenantProcess::kOrphaned);
+  if (getppid() != plan.parent) _exit(TenantProcess::kOrphaned);
   // Its own group: Ctrl-C in the terminal is for the harness, which decides what becomes of its
   // tenants.
   setpgid(0, 0);
@@ -204,7 +204,8 @@ TenantProcess::TenantProcess(const Launch& launch, TenantGuard* guard, Reaper* r
                        .inherited_count = launch.inherited.size(),
                        .input = input.get(),
                        .output = output.get(),
-                       .parent = getpid()};
+                       .parent = getpid(),
+                       .outlives = launch.outlives};
   // By this process and not by the child itself: a host may move the child elsewhere at once, and a
   // child that only then gets its turn must not undo that.
   pid_ = fork();
@@ -219,7 +220,7 @@ TenantProcess::TenantProcess(const Launch& launch, TenantGuard* guard, Reaper* r
     errno = error;
     ThrowErrno("pidfd_open");
   }
-  guard->Watch(pidfd_.get());
+  launch.outlives ? guard->Await(pidfd_.get()) : guard->Watch(pidfd_.get());
   const char placed = launch.cores.Empty() || sched_setaffinity(pid_, cores_size, cores.get()) == 0;
   [[maybe_unused]] const ssize_t told = write(gate.second.get(), &placed, 1);
 }

@@ -61,6 +61,7 @@ class TenantProcess {
     std::vector<int> doors;      // Of the cgroup that it enters first (Cgroup::Doors()).
     std::vector<int> inherited;  // The only descriptors it gets, besides 0, 1 and 2; above 2.
     std::filesystem::path log;   // Gets its stdout and stderr. Empty = this process's stderr.
+    bool outlives = false;  // It goes on to its own end if its parent dies: TenantGuard::Await.
     // How long a killed one may take to die before it is given up.
     std::chrono::milliseconds death_timeout = std::chrono::seconds(10);
   };

@@ -259,17 +259,31 @@ TEST_F(ContainerHostTest, ContainerThatCannotStartSaysWhy) {
   EXPECT_NE(reason.find("exec /cosched"), std::string::npos) << reason;  // What the runtime said.
 }
 
+// No process has the other end of a pipe any more. It is what all processes of a harness and of its
+// containers write to, also one that the runtime has not started yet, or does not know any more.
+bool IsClosedByAll(int pipe) {
+  char text[4096];
+  while (true) {
+    pollfd descriptor{pipe, POLLIN, 0};
+    if (poll(&descriptor, 1, 30'000) <= 0) return false;
+    if (read(pipe, text, sizeof text) <= 0) return true;
+  }
+}
+
 // Kills a harness of containers and waits until nothing is left of them; `moment` says when.
 void ExpectNoContainerOutlives(const std::string& moment) {
-  int ends[2];
+  int ends[2], errors[2];
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  ASSERT_EQ(pipe2(errors, O_CLOEXEC), 0);
   const pid_t harness = fork();
   if (harness == 0) {
     dup2(ends[1], 1);
+    dup2(errors[1], 2);
     execl("/proc/self/exe", "test", "container-harness", moment.c_str(), nullptr);
     _exit(127);
   }
   close(ends[1]);
+  close(errors[1]);
   FILE* const output = fdopen(ends[0], "r");
   char line[128] = "";
   ASSERT_NE(std::fgets(line, sizeof line, output), nullptr);
@@ -290,6 +304,8 @@ void ExpectNoContainerOutlives(const std::string& moment) {
   for (int i = 0; i < 600 && folder_is_left(); ++i) std::this_thread::sleep_for(milliseconds(100));
   EXPECT_FALSE(folder_is_left());
   EXPECT_TRUE(ContainersOf(owner).empty());
+  EXPECT_TRUE(IsClosedByAll(errors[0])) << "a process of a container is left";
+  close(errors[0]);
 }
 
 TEST_F(ContainerHostTest, NoStoppedContainerOutlivesAKilledHarness) {

@@ -123,11 +123,10 @@ TEST(KilledHarnessTest, LeavesNoCgroup) {
   ASSERT_EQ(harness.processes.size(), 5u);
   KillHarness(harness);
   ExpectAllGone(harness);
-  const auto groups_left = [&harness] {
-    int left = 0;
-    for (const auto& entry : std::filesystem::recursive_directory_iterator("/sys/fs/cgroup"))
-      left += entry.path().filename().string().starts_with(harness.owner + "-") ? 1 : 0;
-    return left;
+  const std::string find = "find /sys/fs/cgroup -name '" + harness.owner + "-*' 2>/dev/null; true";
+  const auto groups_left = [&find] {
+    const std::string found = Capture({"/bin/sh", "-c", find}).value_or("?");
+    return std::count(found.begin(), found.end(), '\n');
   };
   for (int i = 0; i < 1000 && groups_left() > 0; ++i) usleep(10'000);
   EXPECT_EQ(groups_left(), 0);
