@@ -60,7 +60,7 @@ bool IsPlaceOfFile(const std::string& key) {
 void AddIdentity(const std::string& prefix, const Json& value,
                  std::map<std::string, std::string>* identity) {
   if (!value.is_structured()) {
-    (*identity)[prefix] = value.dump();
+    (*identity)[prefix] = value.is_string() ? value.get<std::string>() : value.dump();
     return;
   }
   const Json leaves = value.flatten();

@@ -35,7 +35,7 @@ class ComparedRunsTest : public ComparisonTest {
   std::string Compare(const std::vector<std::string>& names, ComparisonOptions options = {}) {
     std::vector<std::filesystem::path> runs;
     for (const std::string& name : names) runs.push_back(Run(name));
-    return CompareRuns(runs, options).text;
+    return Unwrapped(CompareRuns(runs, options).text);
   }
 };
 
