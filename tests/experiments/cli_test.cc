@@ -285,10 +285,11 @@ TEST_F(CliTest, AFullDiskIsExitOneAndNothingLooksWhole) {
   EXPECT_NE(at_start.err.find("manifest.json"), std::string::npos) << at_start.err;
   EXPECT_TRUE(Runs().empty());
 
-  // The manifest fits, with its topology; the samples of a cell do not.
+  // The manifest fits, with its topology, and so do the counters that a tenant shares; the steps of
+  // a cell do not.
   const Ended later = Wait(Start({"run", "x.toml", "--no-plots", "--set", "sampling.period_ms=1",
-                                  "--set", "workload.0.steps=3000"},
-                                 LimitFiles(rlim_t{32} * 1024)));
+                                  "--set", "workload.0.steps=12000"},
+                                 LimitFiles(rlim_t{600} * 1024)));
   EXPECT_EQ(later.exit_code, 1) << later.err;
   EXPECT_NE(later.err.find("--resume"), std::string::npos) << later.err;
   ASSERT_EQ(Runs().size(), 1U);
