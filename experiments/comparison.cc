@@ -194,6 +194,11 @@ ComparedCells ReadSide(const std::vector<ComparedRun>& runs, const ComparisonOpt
                      Counted(static_cast<int64_t>(cells.excluded.size()), "cell"), RunNames(runs)),
          "runs with cells that are not marked"});
   }
+  if (cells.groups.empty() && !cells.unreadable.empty()) {
+    throw InputError({"command line", 0, RunNames(runs),
+                      "no cell can be read; the first: " + cells.unreadable.front(),
+                      "runs of this version of cosched"});
+  }
   return cells;
 }
 

@@ -23,10 +23,14 @@ constexpr double kOrderAlpha = 0.05;
 
 class Notes {
  public:
-  void Add(const std::string& note) { text_ += Wrapped("  *", note); }
+  // Once, though several runs say so.
+  void Add(const std::string& note) {
+    if (said_.insert(note).second) text_ += Wrapped("  *", note);
+  }
   std::string Text() const { return text_.empty() ? "" : "\n" + text_; }
 
  private:
+  std::set<std::string> said_;
   std::string text_;
 };
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "engine/base/error.h"
 #include "tests/experiments/comparison_fixture.h"
 
 namespace cosched {
@@ -80,6 +81,17 @@ TEST_F(RecordsIntegrityTest, AnUnreadableCellIsLeftOut) {
   EXPECT_THAT(Damages(), ElementsAre(HasSubstr("jobs.csv")));
   EXPECT_THAT(Table(), AllOf(HasSubstr("2 cells"), HasSubstr("left out of every figure: "
                                                              "strict/rigid/2")));
+}
+
+TEST_F(RecordsIntegrityTest, ARunOfWhichNothingCanBeReadIsRefused) {
+  for (const char* trial : {"1", "2", "3"})
+    WriteText(Run() / "strict" / "rigid" / trial / "jobs.csv", "job_id\n1\n");
+  try {
+    Table();
+    FAIL() << "nothing was compared";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("no cell can be read"), HasSubstr("jobs.csv")));
+  }
 }
 
 TEST_F(RecordsIntegrityTest, ARunWithoutItsManifestIsDamaged) {
