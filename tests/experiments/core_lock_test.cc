@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <optional>
 #include <string>
 
 #include "tests/experiments/cli_fixture.h"
@@ -156,16 +155,19 @@ TEST_F(CliTest, ForceRunsBesideAnotherAndMarksEveryCell) {
 
 TEST_F(CliTest, ARunNamesItselfToTheNext) {
   const pid_t run = Start({"run", "x.toml", "--no-plots", "--set", "workload.lenet5.steps=100000"});
-  std::optional<CoreUser> user;
-  for (int i = 0; i < 60'000; ++i) {  // A minute, on a loaded machine.
-    const CoreLock next({0}, "next", folder_.path());
-    if (!next.others().empty()) user = next.others()[0];
-    if (user && user->run.find("/results/x/2") != std::string::npos) break;
+  const fs::path runs = folder_.path() / "results" / "x";
+  // It has its cores before it makes its folder: who asks earlier might take them from it.
+  for (int i = 0; i < 60'000 && !fs::exists(runs); ++i) usleep(1000);
+  ASSERT_TRUE(fs::exists(runs));
+  CoreUser user;
+  for (int i = 0; i < 60'000 && user.run.find("/results/x/") == std::string::npos; ++i) {
     usleep(1000);
+    const CoreLock next({0}, "next", folder_.path());
+    ASSERT_EQ(next.others().size(), 1U);
+    user = next.others()[0];
   }
-  ASSERT_TRUE(user.has_value());
-  EXPECT_EQ(user->process, run);
-  EXPECT_EQ(user->run, Runs().front().string());
+  EXPECT_EQ(user.process, run);
+  EXPECT_EQ(user.run, Runs().front().string());
   kill(run, SIGINT);
   EXPECT_EQ(Wait(run).exit_code, 130);
   EXPECT_TRUE(CoreLock({0}, "next", folder_.path()).others().empty());
