@@ -1,6 +1,7 @@
 // Removes groups whose owner is gone (cgroup.h): Cgroup::Clean and Cgroup::RemoveOf.
 
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -46,7 +47,7 @@ std::string OwnerOf(const fs::path& folder) {
   return IsOwnerName(owner) ? owner : "";
 }
 
-// Of a hierarchy, with their owners.
+// Of a hierarchy, with their owners; those inside others first.
 std::vector<std::pair<fs::path, std::string>> OwnedGroups(const CgroupHierarchy& hierarchy) {
   std::vector<std::pair<fs::path, std::string>> found;
   // Folder by folder: one that is removed meanwhile must not end the walk through the others.
@@ -64,6 +65,7 @@ std::vector<std::pair<fs::path, std::string>> OwnedGroups(const CgroupHierarchy&
       }
     }
   }
+  std::reverse(found.begin(), found.end());
   return found;
 }
 
@@ -99,8 +101,11 @@ std::string Strangers(const fs::path& folder, const std::string& owner,
 std::string Remove(const fs::path& folder, const std::string& owner, const CgroupMounts& mounts) {
   if (std::string why = Strangers(folder, owner, mounts); !why.empty()) return why;
   if (!KillCgroupMembers(folder, kDeathTimeout)) return "something in it does not die";
-  RemoveCgroupFolder(folder);
+  // What a host that ran inside it has left: goes only if it is empty.
+  rmdir((folder / kCgroupParent).c_str());
   std::error_code error;
+  if (fs::exists(folder / kCgroupParent, error)) return "holds groups of others";
+  RemoveCgroupFolder(folder);
   return fs::exists(folder, error) ? "the kernel does not let it go" : "";
 }
 
