@@ -15,7 +15,7 @@ METRICS = [  # column, title, factor, whether more is better
     ("throughput_jobs_per_hour", "throughput [jobs/h]", 1, True),
     ("core_utilization", "core utilization [%]", 100, True),
     ("oversubscription", "oversubscription [%]", 100, False),
-    ("jain_index", "Jain's index (1 = all slowed alike)", 1, True),
+    ("jain_index", "Jain's index (1 = all alike)", 1, True),
 ]
 OF_FINISHED_JOBS = ("mean_turnaround_s", "jain_index")  # Means nothing where none finished.
 FILLS = {"rigid": 0.30, "moldable": 0.60, "malleable": 1.0}  # Opacity of the bars.
