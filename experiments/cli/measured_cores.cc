@@ -11,10 +11,10 @@
 namespace cosched {
 namespace {
 
-std::string InUse(const CoreUser& user) {
-  const bool one = user.cores.Count() == 1;
-  return fmt::format("{} {} in use by {}", user.cores.ToString(), one ? "is" : "are",
-                     Describe(user));
+std::string InUse(const CoreUser& user, const char* one, const char* many) {
+  const bool is_one = user.cores.Count() == 1;
+  return fmt::format("{} {} {} in use by {}", is_one ? "core" : "cores", user.cores.ToString(),
+                     is_one ? one : many, Describe(user));
 }
 
 void TellQuota(int cores) {
@@ -23,9 +23,9 @@ void TellQuota(int cores) {
   if (quota->cores < cores) {
     fmt::print(
         stderr,
-        "the CPU quota is {}, the experiment has {}: the kernel stops tenants whenever it is "
-        "used up; every cell is marked\n",
-        Describe(*quota), cores);
+        "the CPU quota is {}, the experiment has {} {}: the kernel stops tenants whenever the "
+        "quota is used up; every cell is marked\n",
+        Describe(*quota), cores, cores == 1 ? "core" : "cores");
   } else {
     fmt::print(stderr, "the CPU quota is {}: a cell in which it is used up is marked\n",
                Describe(*quota));
@@ -50,14 +50,13 @@ MeasuredCores::MeasuredCores(const CpuSet& cores, const std::string& run, bool f
   for (const CoreUser& user : lock_.others()) {
     if (!force) {
       throw InputError({.file = "this machine",
-                        .key = "cores",
-                        .problem = InUse(user),
+                        .problem = InUse(user, "is", "are"),
                         .allowed = "other cores, or these once that run has ended; --force runs "
                                    "beside it and marks every cell"});
     }
-    fmt::print(stderr, "cores: {}: the two runs disturb each other; every cell is marked\n",
-               InUse(user));
-    marks_.push_back(fmt::format("when this run began, cores: {} (--force)", InUse(user)));
+    fmt::print(stderr, "{}: the two runs disturb each other; every cell is marked\n",
+               InUse(user, "is", "are"));
+    marks_.push_back(fmt::format("when this run began, {} (--force)", InUse(user, "was", "were")));
   }
   TellQuota(cores.Count());
 }

@@ -69,8 +69,8 @@ std::vector<std::string> QuotaWatch::Marks() const {
   std::vector<std::string> marks;
   const std::optional<CpuQuota> tightest = Tightest(groups_);
   if (tightest && tightest->cores < cores_) {
-    marks.push_back(
-        fmt::format("the CPU quota is {}, the experiment has {}", Describe(*tightest), cores_));
+    marks.push_back(fmt::format("the CPU quota is {}, the experiment has {} {}",
+                                Describe(*tightest), cores_, cores_ == 1 ? "core" : "cores"));
   }
   const std::vector<Stops> now = Read();
   for (size_t i = 0; i < now.size(); ++i) {

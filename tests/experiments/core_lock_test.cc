@@ -138,7 +138,7 @@ TEST_F(CoreLockTest, WhatOthersWroteIsShownAsOneHarmlessLine) {
 TEST_F(CliTest, ASecondRunOnTheSameCoresIsRefusedWithTheNameOfTheFirst) {
   const CoreLock first({0}, "/home/ada/results/x/1", folder_.path());
   ExpectRefused({"run", "x.toml", "--no-plots"},
-                {"cores: 0 is in use by /home/ada/results/x/1 (process ", "--force"});
+                {"this machine: core 0 is in use by /home/ada/results/x/1 (process ", "--force"});
   WriteText(folder_.path() / "profile.json", "");
   ExpectRefused({"calibrate", "--workloads", "lenet5", "--out", "p.json"},
                 {"in use by /home/ada/results/x/1"});
@@ -148,9 +148,10 @@ TEST_F(CliTest, ForceRunsBesideAnotherAndMarksEveryCell) {
   const CoreLock first({0}, "/home/ada/results/x/1", folder_.path());
   const Ended ended = Run({"run", "x.toml", "--no-plots", "--force"});
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
-  EXPECT_NE(ended.err.find("0 is in use by /home/ada/results/x/1"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("core 0 is in use by /home/ada/results/x/1"), std::string::npos)
+      << ended.err;
   const std::string cell = ReadText(Runs().front() / "strict/malleable/1/cell.json");
-  EXPECT_NE(cell.find("in use by /home/ada/results/x/1"), std::string::npos) << cell;
+  EXPECT_NE(cell.find("core 0 was in use by /home/ada/results/x/1"), std::string::npos) << cell;
 }
 
 TEST_F(CliTest, ARunNamesItselfToTheNext) {

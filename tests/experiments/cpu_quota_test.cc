@@ -98,7 +98,7 @@ TEST_F(FakeQuotas, BelowTheCoresAreMarked) {
   EXPECT_TRUE(QuotaWatch(4, mounts_).Marks().empty());
   const std::vector<std::string> marks = QuotaWatch(64, mounts_).Marks();
   ASSERT_EQ(marks.size(), 1U);
-  EXPECT_EQ(marks[0], "the CPU quota is " + Of("4 cores", "a") + ", the experiment has 64");
+  EXPECT_EQ(marks[0], "the CPU quota is " + Of("4 cores", "a") + ", the experiment has 64 cores");
 }
 
 TEST_F(FakeQuotas, ThatAreUsedUpMeanwhileAreMarked) {
