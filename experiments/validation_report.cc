@@ -39,7 +39,7 @@ std::string PairsText(const RankingAgreement& ranking) {
   }
   const double level = MedianLevel(ranking.tau.samples);
   return fmt::format(
-      "the hardware tells {} of {} pairs of policies apart (each at {}; about {:.1f} of {} equal "
+      "the hardware tells {} of {} pairs of policies apart (each at {}; about {:.2g} of {} equal "
       "pairs would be by chance), and the simulator orders {} of these alike",
       ranking.told_apart, ranking.pairs, LevelText(ranking.tau.samples),
       (1 - level) * ranking.pairs, ranking.pairs, ranking.ordered_alike);
