@@ -17,7 +17,10 @@ using dnnl::memory;
 constexpr int64_t kUnits[] = {64, 48};
 
 int64_t WantedParts(const memory::desc& from, const memory::desc& to, const KernelSpec& spec) {
-  const Work work{0, static_cast<double>(from.get_size() + to.get_size())};
+  double values = 1;  // Those between the rows of a part of a larger matrix are none of its own.
+  for (const int64_t size : from.get_dims()) values *= static_cast<double>(size);
+  const auto read = static_cast<double>(memory::data_type_size(from.get_data_type()));
+  const Work work{0, values * read + static_cast<double>(to.get_size())};
   const double seconds = PieceSeconds(spec.piece_time, spec.pools.Capacity().intra);
   return std::max<int64_t>(static_cast<int64_t>(std::ceil(work.Seconds() / seconds)), 1);
 }
