@@ -62,7 +62,13 @@ class Loop {
     const auto alone = [this] { return attached_.load(std::memory_order_acquire) == 0; };
     if (alone()) return;
     if (meter != nullptr) meter->SetWork(false);
-    if (!SpinUntil(spin, meter, alone)) SleepUntilAlone();
+    if (!SpinUntil(spin, meter, alone)) {
+      if (meter != nullptr) {
+        meter->Sleep([this] { SleepUntilAlone(); });
+      } else {
+        SleepUntilAlone();
+      }
+    }
     if (meter != nullptr) meter->SetWork(true);
   }
 

@@ -266,7 +266,9 @@ void MalleablePool::Impl::Run(Worker* worker, BinaryEvent* started) {
   started->Post();
   bool named = false;
   while (true) {
-    worker->event.Wait();  // Parked or idle: the only place where a worker sleeps.
+    worker->meter.Sleep([worker] {
+      worker->event.Wait();
+    });  // Parked or idle: the only place where a worker sleeps.
     MutexLock lock(mutex);
     if (stopping) return;
     if (worker->state == State::kWaking) {

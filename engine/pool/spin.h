@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <time.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 
@@ -27,13 +28,14 @@ inline std::chrono::nanoseconds ThreadCpuTime() {
   return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
-// Keeps the record of one compute thread, which alone calls it.
+// Keeps the record of one compute thread, which alone calls it: whether it has work, and the CPU
+// time that it spends without any, which is looking for work, going to sleep and waking up.
 //
 // Spinning is told in CPU time: a spinner gives its core away about once a microsecond, so the time
 // that passes may be others'. The kernel's clock of a thread is exact and takes half a microsecond,
 // too much for a spin that finds work at once. So it is read only by a spin that lasts, and at its
-// end only if that was in vain; all others are counted in turns as long as those of the last spin
-// that was measured.
+// end only if that was in vain; all others are counted in turns as long as those of the spins that
+// were measured.
 class WorkMeter {
  public:
   static constexpr int kPauses = 64;    // Of one turn, which ends with a yield.
@@ -50,8 +52,17 @@ class WorkMeter {
     const int clocked = turns - kUnclocked;
     if (clocked <= 0) return AddTurns(turns, 0);
     const int64_t measured = (ThreadCpuTime() - from).count();
-    turn_ = measured / clocked;
+    // What disturbs a spin, such as a host that takes the core of a virtual machine, makes its
+    // turns seem longer, by any factor: one spin moves what is taken for their length by little.
+    turn_ = std::clamp(measured / clocked, int64_t{1}, turn_ + turn_ / 8);
     Add(measured + kUnclocked * turn_);
+  }
+  // Calls sleep(), which blocks until the thread is woken.
+  template <typename Function>
+  void Sleep(Function sleep) {
+    const std::chrono::nanoseconds from = ThreadCpuTime();
+    sleep();
+    Add((ThreadCpuTime() - from).count());
   }
 
  private:
