@@ -111,7 +111,7 @@ def draw(sweep, expected):
     handles, _ = grid[0][0].get_legend_handles_labels()
     style.legend_below(figure, handles, 2)
     seeds = seeds_of(sweep)
-    figure.suptitle(f"What malleability gains under the published policies   (bars: range of {seeds} seeds; a further one: {chance(seeds)} %)")
+    figure.suptitle(f"What malleability gains under the published policies   (bars: range of {seeds} seeds, holds {chance(seeds)} % of further ones)")
     return figure
 
 
