@@ -119,10 +119,19 @@ std::string MedianTables(const ComparedCells& cells) {
   return text;
 }
 
+// The policy that was asked for, or else the one that the experiment names and that ran.
+std::string BaselineOf(const ComparedCells& cells, const ComparisonOptions& options) {
+  if (!options.baseline.empty()) return options.baseline;
+  const std::string& planned = cells.runs.front().baseline;
+  const auto& policies = cells.policies;
+  const bool ran = std::find(policies.begin(), policies.end(), planned) != policies.end();
+  return ran ? planned : "";
+}
+
 std::string OneSide(const ComparedCells& cells, const std::vector<std::string>& notes,
                     const ComparisonOptions& options) {
   std::string text = Title(cells);
-  const std::string baselines = BaselineTables(cells, options.baseline);
+  const std::string baselines = BaselineTables(cells, BaselineOf(cells, options));
   std::string elasticities;
   for (const Elasticity elasticity : cells.elasticities) {
     if (elasticity != Elasticity::kMalleable) elasticities += ElasticityTable(cells, elasticity);

@@ -10,7 +10,7 @@
 namespace cosched {
 
 struct ComparisonOptions {
-  std::string baseline = "";    // A policy; "" = the best.
+  std::string baseline = "";    // A policy; "" = the experiment's `baseline`, or the best.
   bool pool = false;            // Runs are one experiment even where they differ.
   bool exclude_marked = false;  // Marked cells count as if they were not there.
   bool explain = false;         // With a glossary of the columns.

@@ -76,7 +76,7 @@ void AddIdentity(const std::string& prefix, const Json& value,
 std::map<std::string, std::string> IdentityOf(const Json& manifest, bool simulated) {
   std::map<std::string, std::string> identity;
   Json experiment = Object(manifest, "experiment");
-  for (const char* key : {"trials", "seed", "name"}) experiment.erase(key);
+  for (const char* key : {"trials", "seed", "name", "baseline"}) experiment.erase(key);
   AddIdentity("", experiment, &identity);
   for (const Json& policy : manifest.value("policies", Json::array())) {
     if (policy.is_object()) AddIdentity("policy." + policy.value("name", ""), policy, &identity);
@@ -191,6 +191,7 @@ ComparedRun ReadComparedRun(const std::filesystem::path& path) {
     for (const Json& policy : manifest->value("policies", Json::array()))
       if (policy.is_object()) run.policies.push_back(policy.value("name", ""));
     if (run.policies.empty()) run.policies = Strings(experiment, "policies");
+    run.baseline = experiment.value("baseline", "");
     run.planned = PlannedBy(experiment);
     run.records = RecordsOf(experiment);
     run.order = Strings(*manifest, "order");

@@ -20,6 +20,7 @@ struct ComparedRun {
   bool simulated = false;
   std::string profile;                // What a simulated run rests on: a file's name.
   std::vector<std::string> policies;  // In the order of the experiment.
+  std::string baseline;               // The policy to compare with that the experiment names; "".
   std::vector<CellKey> planned;
   std::vector<std::string> records;  // Files that every cell was to write, jobs.csv apart.
   std::vector<std::string> order;    // Cells by name, as they ran; empty: the manifest has none.

@@ -71,6 +71,14 @@ std::vector<std::string> ReadPolicies(const TomlTable& root, const ExperimentCon
   return policies;
 }
 
+// May be one that does not run now (--policy): it is then compared with nobody.
+std::string ReadBaseline(const TomlTable& root, const ExperimentConfig& config) {
+  const std::string baseline = root.String("baseline", "");
+  if (!baseline.empty() && config.FindPolicy(baseline) == nullptr)
+    root.Fail("baseline", fmt::format("there is no policy \"{}\"", baseline), config.PolicyNames());
+  return baseline;
+}
+
 std::vector<Elasticity> ReadElasticities(const TomlTable& root) {
   const std::vector<std::string> names =
       root.Strings("elasticity", std::vector<std::string>{"malleable"});
@@ -522,9 +530,9 @@ std::vector<WorkloadConfig> LoadWorkloads(const std::filesystem::path& file) {
 ExperimentConfig LoadConfig(const std::filesystem::path& file,
                             const std::vector<std::string>& overrides, const Topology& topology) {
   const TomlTable root = TomlTable::Load(file, overrides);
-  root.AllowOnly({"name", "backend", "trials", "seed", "policies", "elasticity", "machine",
-                  "container", "simulation", "sampling", "records", "trace", "workload", "policy",
-                  "sweep", "quick", "figure"});
+  root.AllowOnly({"name", "backend", "trials", "seed", "policies", "baseline", "elasticity",
+                  "machine", "container", "simulation", "sampling", "records", "trace", "workload",
+                  "policy", "sweep", "quick", "figure"});
   const std::filesystem::path folder = file.parent_path();
   ExperimentConfig config;
   config.file = file;
@@ -534,6 +542,7 @@ ExperimentConfig LoadConfig(const std::filesystem::path& file,
   config.seed = static_cast<uint64_t>(root.Integer("seed", 1, 0, INT64_MAX));
   ReadExternalPolicies(root, folder, &config);
   config.policies = ReadPolicies(root, config);
+  config.baseline = ReadBaseline(root, config);
   config.elasticities = ReadElasticities(root);
   config.topology = MachineOf(root, folder, topology);
   const Topology& machine = *config.topology;

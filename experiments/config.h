@@ -66,6 +66,9 @@ struct ExperimentConfig {
   int trials = 3;
   uint64_t seed = 1;
   std::vector<std::string> policies;
+  // The policy that the others are compared with, named before anything ran; "" = the best, which
+  // only the data tell, so that every pair counts as a comparison.
+  std::string baseline;
   std::vector<Elasticity> elasticities = {Elasticity::kMalleable};
   // The machine of the experiment: this one, or with backend = "simulated" what [machine] topology
   // says (hwloc's synthetic description, or an .xml file of hwloc's). Set by LoadConfig.

@@ -168,6 +168,7 @@ Json ExperimentJson(const ExperimentConfig& config) {
       {"trials", config.trials},
       {"seed", config.seed},
       {"policies", config.policies},
+      {"baseline", config.baseline},
       {"elasticity", elasticities},
       {"machine",
        {{"cores", config.cores.ToString()},

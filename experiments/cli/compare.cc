@@ -100,8 +100,8 @@ void AddCompareCommand(CLI::App& app, int* exit_code) {
   command->add_option("RESULTS", arguments->results, "Folders of runs, results/<experiment>/<run>")
       ->required();
   command->add_option("--baseline", arguments->options.baseline,
-                      "The policy that the others are compared with (default: the one with the "
-                      "lowest median makespan)");
+                      "The policy that the others are compared with (default: the "
+                      "experiment's `baseline`, or the one with the lowest median makespan)");
   command->add_flag("--pool", arguments->options.pool,
                     "Take the runs for one experiment even where configuration, machine, binary or "
                     "backend differ, or the traces are the same");

@@ -27,6 +27,7 @@ struct CellFacts {
 struct RunFacts {
   int trials = 3;
   std::string policies = R"("strict")";
+  std::string baseline = "";
   std::string elasticity = R"("rigid")";
   std::string backend = "hardware";
   int seed = 1;
@@ -104,11 +105,11 @@ class ComparisonTest : public ::testing::Test {
     }
     WriteText(Run(run) / "manifest.json",
               fmt::format(R"({{"format": 1, "status": "{}", "experiment": {{"backend": "{}",
-"trials": {}, "seed": {}, "policies": [{}], "elasticity": [{}], "trace": {{"jobs": {}}},
+"trials": {}, "seed": {}, "policies": [{}], "baseline": "{}", "elasticity": [{}], "trace": {{"jobs": {}}},
 "records": {}}}, "traces": [{}], "build": {{"git_commit": "{}", "build_type": "Release"}},
 "host": {{"name": "{}", "cpus": "0-1", "topology": "2 cores"}}{}}})",
                           facts.status, facts.backend, facts.trials, facts.seed, facts.policies,
-                          facts.elasticity, facts.jobs, facts.records, traces, facts.commit,
+                          facts.baseline, facts.elasticity, facts.jobs, facts.records, traces, facts.commit,
                           facts.machine, facts.more));
   }
 

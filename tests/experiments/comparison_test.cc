@@ -61,6 +61,15 @@ TEST_F(ComparisonTest, TheBaselineMayBeNamedAndMustBeThere) {
   }
 }
 
+TEST_F(ComparisonTest, TheExperimentMayNameTheBaselineBeforeItRuns) {
+  WriteManifest({.trials = 8, .policies = kTwo, .baseline = "strict"});
+  WriteRatios("strict", Elasticity::kRigid, 1, 8);
+  WriteRatios("max-prop", Elasticity::kRigid, 0.9, 8);
+  EXPECT_THAT(Table(), HasSubstr("rigid: each policy against strict\n"));
+  EXPECT_THAT(CompareRuns({Run()}, {.baseline = "max-prop"}).text,
+              HasSubstr("rigid: each policy against max-prop\n"));
+}
+
 TEST_F(ComparisonTest, WhatIsNotDecidedIsToldWithTheTrialsThatWouldDecide) {
   WriteManifest({.trials = 5, .policies = kTwo});
   WriteRatios("strict", Elasticity::kRigid, 1, 5);

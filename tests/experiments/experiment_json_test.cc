@@ -87,6 +87,7 @@ const std::map<std::string, Change>& Changes() {
       {"trials", {{}, {"trials=5"}}},
       {"seed", {{}, {"seed=5"}}},
       {"policies", {{}, {"policies=[\"strict\"]"}}},
+      {"baseline", {{}, {"baseline=strict"}}},
       {"elasticity", {{}, {"elasticity=[\"rigid\"]"}}},
       {"machine.cores", {{}, {"machine.cores=2"}}},
       {"machine.actuator", {kSimulated, {"machine.actuator=quota"}}},
