@@ -107,6 +107,11 @@ struct MalleablePool::Impl {
   void Bind(int workers, const std::vector<int>& cpus);
   void ParallelFor(int tasks, FunctionRef<void(int)> body);
   void Schedule(std::function<void()> closure);
+  // Work of which nobody has taken the last part yet came, or went (WorkRecord::untaken).
+  void AddUntaken(int32_t change) {
+    if (!options.records.empty())
+      options.records[0].untaken.fetch_add(change, std::memory_order_relaxed);
+  }
 
   const Options options;
   const std::unique_ptr<Worker[]> workers;
@@ -154,7 +159,7 @@ MalleablePool::Impl::Impl(Options pool_options)
     BinaryEvent started;
     Worker* worker = &workers[static_cast<size_t>(i)];
     worker->index = i;
-    const auto record = static_cast<size_t>(i);
+    const auto record = static_cast<size_t>(i) + 1;  // Behind the pool's own.
     worker->meter.TellTo(record < options.records.size() ? &options.records[record]
                                                          : &worker->record);
     try {
@@ -326,6 +331,7 @@ void MalleablePool::Impl::Serve(Worker* worker, MutexLock* lock) {
 void MalleablePool::Impl::RunClosure(MutexLock* lock) {
   std::function<void()> closure = std::move(closures.front());
   closures.pop_front();
+  AddUntaken(-1);
   queued.store(static_cast<int>(closures.size()), std::memory_order_relaxed);
   WakeList more = closures.empty() ? WakeList() : Announce(1);
   lock->Unlock();
@@ -468,6 +474,7 @@ void MalleablePool::Impl::ParallelFor(int tasks, FunctionRef<void(int)> body) {
   }
   Loop loop(tasks, body);
   WakeList first;
+  AddUntaken(1);
   {
     const MutexLock lock(mutex);
     loop.next = loops;
@@ -478,6 +485,7 @@ void MalleablePool::Impl::ParallelFor(int tasks, FunctionRef<void(int)> body) {
   first.Post();
   InviteGuests(tasks - 1);
   loop.Work([] { return false; });
+  AddUntaken(-1);
   {
     const MutexLock lock(mutex);
     (loop.previous == nullptr ? loops : loop.previous->next) = loop.next;
@@ -492,6 +500,7 @@ void MalleablePool::Impl::Schedule(std::function<void()> closure) {
     const MutexLock lock(mutex);
     if (options.when_empty == WhenEmpty::kQueue || active.load(std::memory_order_relaxed) > 0) {
       closures.push_back(std::move(closure));
+      AddUntaken(1);
       queued.store(static_cast<int>(closures.size()), std::memory_order_relaxed);
       woken = Announce(1);
       closure = nullptr;

@@ -28,6 +28,10 @@ struct alignas(kCacheLine) WorkRecord {
   // the last tasks of a loop, sleeps, or is on its way to sleep or back.
   std::atomic<uint32_t> without_work{0};
   std::atomic<int64_t> spin_time{0};  // CPU time spent on looking so far, in ns.
+  // Of a pool's own record: its running loops and queued closures of which something is still to be
+  // taken. While there are any, a thread in state R has work, whatever it told before it lost its
+  // core: it could not yet hear of it.
+  std::atomic<int32_t> untaken{0};
 };
 static_assert(std::atomic<uint32_t>::is_always_lock_free &&
                   std::atomic<int64_t>::is_always_lock_free,
@@ -36,7 +40,8 @@ static_assert(std::atomic<uint32_t>::is_always_lock_free &&
 // Of two pools.
 struct Waiting {
   std::chrono::nanoseconds spin = kSpin;  // 0: a thread without work sleeps at once.
-  // By worker. Those beyond the end tell nobody. They outlive the pools.
+  // The first is the pool's own, worker i has the one at i + 1. Those beyond the end tell nobody.
+  // They outlive the pools.
   std::span<WorkRecord> inter = {}, intra = {};
 };
 

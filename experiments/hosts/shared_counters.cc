@@ -16,7 +16,7 @@ namespace cosched {
 namespace {
 
 constexpr uint64_t kMagic = 0x636f736368656431;  // "cosched1"
-constexpr uint32_t kVersion = 3;
+constexpr uint32_t kVersion = 4;
 constexpr auto kRelaxed = std::memory_order_relaxed;
 
 using Count = std::atomic<int64_t>;

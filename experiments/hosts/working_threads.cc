@@ -19,7 +19,7 @@ Duration SumOf(std::span<const WorkRecord> records, Duration most) {
 
 const WorkRecord* WorkingThreads::RecordOf(const PoolThread& worker) const {
   const auto& records = worker.pool == PoolThread::Pool::kInter ? inter_ : intra_;
-  const auto index = static_cast<size_t>(worker.index);
+  const auto index = static_cast<size_t>(worker.index) + 1;  // Behind the pool's own.
   return index < records.size() ? &records[index] : nullptr;
 }
 
@@ -28,8 +28,10 @@ int WorkingThreads::Runnable(const std::vector<ProcessSampler::Thread>& threads)
   for (const ProcessSampler::Thread& thread : threads) {
     if (!thread.worker || thread.state != 'R') continue;
     const WorkRecord* record = RecordOf(*thread.worker);
-    const bool works =
-        record == nullptr || record->without_work.load(std::memory_order_relaxed) == 0;
+    const auto& records = thread.worker->pool == PoolThread::Pool::kInter ? inter_ : intra_;
+    const bool works = record == nullptr ||
+                       record->without_work.load(std::memory_order_relaxed) == 0 ||
+                       records[0].untaken.load(std::memory_order_relaxed) > 0;
     runnable += works ? 1 : 0;
   }
   return runnable;
@@ -40,7 +42,7 @@ Duration WorkingThreads::SpinTime(const std::vector<ProcessSampler::Thread>& thr
   for (const ProcessSampler::Thread& thread : threads) {
     if (!thread.worker || RecordOf(*thread.worker) == nullptr) continue;
     size_t& seen = thread.worker->pool == PoolThread::Pool::kInter ? inter_seen_ : intra_seen_;
-    seen = std::max(seen, static_cast<size_t>(thread.worker->index) + 1);
+    seen = std::max(seen, static_cast<size_t>(thread.worker->index) + 2);
   }
   const Duration inter = SumOf(inter_.first(inter_seen_), run_time);
   const Duration sum = inter + SumOf(intra_.first(intra_seen_), run_time - inter);

@@ -4,8 +4,9 @@
 // thread-safe.
 //
 // A thread counts as runnable only while it has work: one that spins, or is on its way to sleep, is
-// in state R, too. One that tells nothing works. The tenant's word never makes more of the kernel's
-// figures, and less only of its own.
+// in state R, too. But where its pool has work that nobody has taken, a thread in state R only
+// waits for a core to take it, as crowded threads do. One that tells nothing works. The tenant's
+// word never makes more of the kernel's figures, and less only of its own.
 
 #include <span>
 #include <vector>

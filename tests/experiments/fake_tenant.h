@@ -131,7 +131,7 @@ class FakeTenant {
         ++ready;
         if (behaviour_ == "greedy") SpinForever();
         if (behaviour_ == "patient" && i > 0)
-          WaitForever(&counters_.IntraRecords()[static_cast<size_t>(i)]);
+          WaitForever(&counters_.IntraRecords()[static_cast<size_t>(i) + 1]);
         if (behaviour_ == "drowsy" && i > 0) {
           const sched_param none{};
           sched_setscheduler(0, SCHED_IDLE, &none);

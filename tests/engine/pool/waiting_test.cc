@@ -40,32 +40,47 @@ nanoseconds CpuTimeOf(int tid) {
 }
 
 TEST(WaitingTest, ThreadsTellWhetherTheyHaveWork) {
-  std::array<WorkRecord, 2> inter;
-  std::array<WorkRecord, 1> intra;
+  std::array<WorkRecord, 3> inter;  // The first is the pool's.
+  std::array<WorkRecord, 2> intra;
   ThreadPools pools({2, 2}, ThreadPools::Binding::kNone, nullptr,
                     {.spin = milliseconds(0), .inter = inter, .intra = intra});
   const auto works = [](const WorkRecord& record) { return record.without_work == 0; };
-  EXPECT_FALSE(works(inter[0]) || works(inter[1]) || works(intra[0])) << "parked";
+  EXPECT_FALSE(works(inter[1]) || works(inter[2]) || works(intra[1])) << "parked";
   pools.Resize({0}, {1, 2});
   ASSERT_TRUE(pools.WaitSettled(std::chrono::hours(1)));
-  EXPECT_FALSE(works(inter[0]) || works(intra[0])) << "awake, without work";
+  EXPECT_FALSE(works(inter[1]) || works(intra[1])) << "awake, without work";
   RunOnWorker(&pools.inter(), [&] {
-    EXPECT_TRUE(works(inter[0]));
+    EXPECT_TRUE(works(inter[1]));
     std::atomic<bool> helped{false};
     pools.intra().ParallelFor(2, [&](int) {
       if (pools.intra().CurrentWorker() == -1) return Await([&] { return helped.load(); });
-      EXPECT_TRUE(works(inter[0]) && works(intra[0]));
+      EXPECT_TRUE(works(inter[1]) && works(intra[1]));
       helped = true;
-      Await([&] { return !works(inter[0]); });  // It waits for this task.
+      Await([&] { return !works(inter[1]); });  // It waits for this task.
     });
-    EXPECT_TRUE(works(inter[0]));
+    EXPECT_TRUE(works(inter[1]));
   });
-  Await([&] { return !works(inter[0]) && !works(intra[0]); });
-  EXPECT_FALSE(works(inter[1])) << "never needed";
+  Await([&] { return !works(inter[1]) && !works(intra[1]); });
+  EXPECT_FALSE(works(inter[2])) << "never needed";
+}
+
+TEST(WaitingTest, PoolsTellOfWorkThatNobodyHasTaken) {
+  std::array<WorkRecord, 2> records;
+  MalleablePool pool({.name = "test", .capacity = 1, .records = records});
+  pool.ParallelFor(3, [&](int task) { EXPECT_EQ(records[0].untaken, 1) << task; });
+  EXPECT_EQ(records[0].untaken, 0);
+  std::atomic<bool> done{false};
+  pool.Schedule([&] {
+    EXPECT_EQ(records[0].untaken, 0) << "taken";
+    done = true;
+  });
+  EXPECT_EQ(records[0].untaken, 1) << "nobody is awake";
+  pool.Resize(1);
+  Await([&] { return done.load(); });
 }
 
 TEST(WaitingTest, SpinningIsCpuTimeOfThoseWhoSpin) {
-  std::array<WorkRecord, 1> records;
+  std::array<WorkRecord, 2> records;
   MalleablePool pool({.name = "test",
                       .capacity = 1,
                       .when_empty = MalleablePool::WhenEmpty::kRunInCaller,
@@ -74,8 +89,8 @@ TEST(WaitingTest, SpinningIsCpuTimeOfThoseWhoSpin) {
   pool.Resize(1);
   const int tid = pool.ThreadIds()[0];
   // When it has looked in vain and sleeps: it has done nothing else.
-  Await([&] { return nanoseconds(records[0].spin_time) > CpuTimeOf(tid) / 2; });
-  const nanoseconds spun(records[0].spin_time);
+  Await([&] { return nanoseconds(records[1].spin_time) > CpuTimeOf(tid) / 2; });
+  const nanoseconds spun(records[1].spin_time);
   EXPECT_LE(spun, CpuTimeOf(tid));
 }
 
@@ -89,7 +104,7 @@ TEST(WaitingTest, WaitingForACoreIsNoSpinning) {
     if (CPU_ISSET(cpu, &before)) CPU_SET(cpu, &one);
   }
   constexpr int kSpinners = 8;
-  std::array<WorkRecord, kSpinners> records;
+  std::array<WorkRecord, kSpinners + 1> records;
   ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);  // The pool's threads inherit it.
   MalleablePool pool({.name = "test",
                       .capacity = kSpinners,
@@ -100,8 +115,8 @@ TEST(WaitingTest, WaitingForACoreIsNoSpinning) {
   pool.Resize(kSpinners);
   const std::vector<int> tids = pool.ThreadIds();
   for (size_t i = 0; i < kSpinners; ++i) {
-    Await([&] { return nanoseconds(records[i].spin_time) > CpuTimeOf(tids[i]) / 2; });
-    const nanoseconds spun(records[i].spin_time);
+    Await([&] { return nanoseconds(records[i + 1].spin_time) > CpuTimeOf(tids[i]) / 2; });
+    const nanoseconds spun(records[i + 1].spin_time);
     EXPECT_LE(spun, CpuTimeOf(tids[i])) << i;
   }
 }
@@ -110,7 +125,7 @@ TEST(WaitingTest, WithoutSpinningThreadsSleepAtOnce) {
   int looks = 0;
   EXPECT_FALSE(SpinUntil(nanoseconds(0), nullptr, [&] { return ++looks > 1; }));
   EXPECT_EQ(looks, 1);
-  std::array<WorkRecord, 1> records;
+  std::array<WorkRecord, 2> records;
   MalleablePool pool({.name = "test",
                       .capacity = 1,
                       .when_empty = MalleablePool::WhenEmpty::kRunInCaller,
