@@ -236,16 +236,18 @@ class InteractiveTenant {
     ++resizes_;
     const int64_t longest = resized.time.count();
     longest_settle_ = std::max(longest_settle_.load(), longest);
-    progress_.Announce(fmt::format("step {}: {} -> {}, by {}, settled in {} us{}", done_.load(),
-                                   ThreadsOf(resized.before), Place(resized.after, resized.cores),
-                                   ToString(resized.cause), longest,
-                                   resized.op.empty() ? "" : " (" + resized.op + ")"));
+    const int64_t asked = resized.cause == ResizeCause::kCounter ? asked_in_.exchange(-1) : -1;
+    progress_.Announce(fmt::format("step {}: {} -> {}, by {}, settled in {} us{}",
+                                   asked >= 0 ? asked : done_.load(), ThreadsOf(resized.before),
+                                   Place(resized.after, resized.cores), ToString(resized.cause),
+                                   longest, resized.op.empty() ? "" : " (" + resized.op + ")"));
   }
 
   // Resizes from another thread about half-way through the step, where malleability has to prove
   // itself.
   StepResult StepWithResize() {
     const InteractiveTenantOptions::Resize resize = *next_resize_++;
+    asked_in_ = done_.load();
     std::thread resizer = StartThread("the resizing thread", [&] {
       std::this_thread::sleep_for(std::chrono::duration<double>(seconds_ / 2));
       control_.ResizeTo(resize.cores, resize.split);
@@ -275,7 +277,10 @@ class InteractiveTenant {
   Progress progress_;
   StepMeter meter_;
   std::atomic<bool> stopped_ = false;
-  std::atomic<int64_t> done_ = 0;                          // Steps.
+  std::atomic<int64_t> done_ = 0;  // Steps.
+  // The step for which StepWithResize asks: the thread that asks may wake up, and the answer come,
+  // when that step is over. -1 once it has been told.
+  std::atomic<int64_t> asked_in_ = -1;
   std::atomic<int64_t> resizes_ = 0, longest_settle_ = 0;  // us
   ControlThread control_;                                  // After what its callbacks use.
   TrainingJob job_;
