@@ -1,5 +1,5 @@
 #pragma once
-// One running ParallelFor, as the pool sees it. Used by malleable_pool.cc only.
+// One running ParallelFor, as the pool sees it. Used by the pool only (malleable_pool_impl.h).
 
 #include <algorithm>
 #include <atomic>

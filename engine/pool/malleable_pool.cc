@@ -1,13 +1,9 @@
 #include "engine/pool/malleable_pool.h"
 
-#include <pthread.h>
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
-#include <deque>
 #include <mutex>
 #include <string>
 #include <system_error>
@@ -17,135 +13,12 @@
 #include "engine/base/check.h"
 #include "engine/base/thread_start.h"
 #include "engine/base/topology.h"
-#include "engine/pool/futex.h"
-#include "engine/pool/loop.h"
-#include "engine/pool/spin.h"
+#include "engine/pool/malleable_pool_impl.h"
 
 namespace cosched {
-namespace {
 
 using std::chrono::nanoseconds;
 using std::chrono::steady_clock;
-
-// Workers that a loop's caller wakes itself. Each of them wakes as many again while tasks remain,
-// so that the caller of a loop of some microseconds pays for two wake-ups at most.
-constexpr int kFanOut = 2;
-
-enum class State {
-  kParked,  // asleep, not wanted
-  kWaking,  // wanted and posted, not yet awake
-  kActive,  // awake
-  kIdle,    // wanted, asleep until there is work; counts as active
-};
-
-struct alignas(kCacheLine) Worker {
-  int index = 0;
-  int tid = 0;  // Written before the constructor returns.
-  State state = State::kParked;
-  bool draining = false;  // Only its own thread reads and writes it.
-  std::atomic<const std::string*> activity{nullptr};
-  BinaryEvent event;
-  WorkMeter meter;
-  WorkRecord record;  // Where the pool was given none for it.
-  std::thread thread;
-};
-
-// The calling thread as a worker; a thread belongs to at most one pool.
-struct Self {
-  const void* pool = nullptr;
-  Worker* worker = nullptr;
-};
-thread_local Self self;
-
-void NameThisThread(const std::string& name, int index) {
-  constexpr size_t kLongestName = 15;  // The kernel's limit.
-  const std::string suffix = "/" + std::to_string(index);
-  pthread_setname_np(pthread_self(),
-                     (name.substr(0, kLongestName - suffix.size()) + suffix).c_str());
-}
-
-}  // namespace
-
-struct MalleablePool::Impl {
-  explicit Impl(Options pool_options);
-  ~Impl();
-
-  // Whom to tell of new work once the lock is released, so that they do not run into it.
-  struct WakeList {
-    std::array<Worker*, kFanOut> workers;
-    int count = 0;
-    std::atomic<uint32_t>* news = nullptr;
-    void Post() {
-      if (news != nullptr) news->fetch_add(1, std::memory_order_relaxed);
-      for (int i = 0; i < count; ++i) workers[static_cast<size_t>(i)]->event.Post();
-    }
-  };
-
-  bool Surplus(const Worker& worker) const {
-    return worker.index >= target.load(std::memory_order_relaxed);
-  }
-  // All of these are called with `mutex` held.
-  WakeList PopIdle(int count);
-  WakeList Announce(int wanted);
-  Loop* PickLoop() const;
-  void LowerTarget(int workers);
-  void NoteIfSettled();
-  bool Park(Worker* worker, WakeList* baton);
-
-  void JoinFirst(int count);
-  void Run(Worker* worker, BinaryEvent* started);
-  void Serve(Worker* worker, MutexLock* lock);
-  void RunClosure(MutexLock* lock);
-  bool RunLoop(Worker* worker, Loop* loop, MutexLock* lock);
-  bool Look(Worker* worker, uint32_t seen, MutexLock* lock);
-  bool Lend(Worker* worker, MutexLock* lock);
-  template <typename Predicate>
-  bool HostGuest(Worker* guest, Predicate leave);
-  void InviteGuests(int tasks);
-
-  Wakeups BeginResize(int workers, const std::vector<int>& cpus);
-  void Bind(int workers, const std::vector<int>& cpus);
-  void ParallelFor(int tasks, FunctionRef<void(int)> body);
-  void Schedule(std::function<void()> closure);
-  // Work of which nobody has taken the last part yet came, or went (WorkRecord::untaken).
-  void AddUntaken(int32_t change) {
-    if (!options.records.empty())
-      options.records[0].untaken.fetch_add(change, std::memory_order_relaxed);
-  }
-
-  const Options options;
-  const std::unique_ptr<Worker[]> workers;
-  std::function<void(nanoseconds, bool)> on_settled;
-  std::mutex resize_mutex;  // Held through one Resize; taken before `mutex`.
-  std::atomic<int64_t> bind_failures{0};
-
-  // Watched by everyone, changed by Resize with `mutex` held.
-  alignas(kCacheLine) std::atomic<int> target{0};
-  std::atomic<int> active{0};  // Workers kActive or kIdle.
-  std::atomic<uint32_t> settled{1};
-
-  // Active workers that spin until `news` changes. Raised without the lock, but lowered with it:
-  // who is counted here looks for work once more before it sleeps, so it needs no waking.
-  alignas(kCacheLine) std::atomic<int> looking{0};
-  std::atomic<uint32_t> news{0};  // Changed without the lock, after work was added.
-
-  // Of another pool, which lends its idle workers; set by its constructor.
-  std::atomic<Impl*> lender{nullptr};
-  std::atomic<uint32_t> guests{0};  // SetGuests.
-  // Sizes of `idle` and `closures`, for a look without the lock.
-  std::atomic<int> idlers{0};
-  std::atomic<int> queued{0};
-
-  alignas(kCacheLine) mutable Mutex mutex;  // Guards all below.
-  Loop* loops = nullptr;                    // Newest first.
-  std::vector<Worker*> idle;  // The one that slept last is woken first: its cache is warm.
-  std::deque<std::function<void()>> closures;
-  int waking = 0;
-  bool resizing = false;  // A Resize is still binding: not settled before it is done.
-  bool grew = false;
-  bool stopping = false;
-  steady_clock::time_point resize_start;
-};
 
 MalleablePool::Impl::Impl(Options pool_options)
     : options(std::move(pool_options)),
@@ -198,37 +71,6 @@ MalleablePool::Impl::~Impl() {
   JoinFirst(options.capacity);
 }
 
-MalleablePool::Impl::WakeList MalleablePool::Impl::PopIdle(int count) {
-  WakeList list;
-  while (list.count < std::min(count, kFanOut) && !idle.empty()) {
-    idle.back()->state = State::kActive;
-    list.workers[static_cast<size_t>(list.count++)] = idle.back();
-    idle.pop_back();
-  }
-  idlers.store(static_cast<int>(idle.size()), std::memory_order_relaxed);
-  return list;
-}
-
-// There is work for `wanted` workers: those that look already need no waking. Each that takes work
-// hands on the news.
-MalleablePool::Impl::WakeList MalleablePool::Impl::Announce(int wanted) {
-  WakeList list = PopIdle(wanted - looking.load(std::memory_order_relaxed));
-  list.news = &news;
-  return list;
-}
-
-// The running loop with the fewest workers, so that loops that run at once share them; the newest
-// of equals, because a nested loop holds up the outer one.
-Loop* MalleablePool::Impl::PickLoop() const {
-  Loop* best = nullptr;
-  for (Loop* loop = loops; loop != nullptr; loop = loop->next) {
-    if (loop->Remaining() > 0 && (best == nullptr || loop->Attached() < best->Attached())) {
-      best = loop;
-    }
-  }
-  return best;
-}
-
 // Idle workers beyond the new target change places without waking; the others notice after their
 // task.
 void MalleablePool::Impl::LowerTarget(int wanted) {
@@ -248,178 +90,6 @@ void MalleablePool::Impl::NoteIfSettled() {
   settled.store(1, std::memory_order_release);
   FutexWakeAll(&settled);
   if (on_settled) on_settled(steady_clock::now() - resize_start, grew);
-}
-
-// Parks a surplus worker. False if it must first run a closure that nobody else would: see
-// WhenEmpty::kRunInCaller. Work that it was woken for goes to an idle worker.
-bool MalleablePool::Impl::Park(Worker* worker, WakeList* baton) {
-  if (!closures.empty() || PickLoop() != nullptr) *baton = PopIdle(1);
-  if (options.when_empty == WhenEmpty::kRunInCaller && !closures.empty() &&
-      active.load(std::memory_order_relaxed) == 1) {
-    return false;
-  }
-  worker->state = State::kParked;
-  active.fetch_sub(1, std::memory_order_relaxed);
-  NoteIfSettled();
-  return true;
-}
-
-void MalleablePool::Impl::Run(Worker* worker, BinaryEvent* started) {
-  self = {.pool = this, .worker = worker};
-  worker->tid = gettid();
-  worker->meter.SetWork(false);
-  started->Post();
-  bool named = false;
-  while (true) {
-    worker->meter.Sleep([worker] {
-      worker->event.Wait();
-    });  // Parked or idle: the only place where a worker sleeps.
-    MutexLock lock(mutex);
-    if (stopping) return;
-    if (worker->state == State::kWaking) {
-      --waking;
-      worker->state = Surplus(*worker) ? State::kParked : State::kActive;
-      if (worker->state == State::kActive) {
-        active.fetch_add(1, std::memory_order_relaxed);
-        if (!named) NameThisThread(options.name, worker->index);
-        named = true;
-      }
-      NoteIfSettled();
-    }
-    if (worker->state == State::kActive) Serve(worker, &lock);
-  }
-}
-
-// An active worker's life until it is parked or idle.
-void MalleablePool::Impl::Serve(Worker* worker, MutexLock* lock) {
-  bool looked = false, lent_in_vain = false;
-  while (true) {
-    if (Surplus(*worker)) {
-      WakeList baton;
-      const bool parked = Park(worker, &baton);
-      if (parked) {
-        lock->Unlock();
-        baton.Post();
-        return;
-      }
-      worker->draining = true;
-      RunClosure(lock);
-      worker->draining = false;
-    } else if (!closures.empty()) {
-      RunClosure(lock);
-      looked = lent_in_vain = false;
-    } else if (Loop* loop = PickLoop()) {
-      looked = RunLoop(worker, loop, lock);
-      lent_in_vain = false;
-    } else if (options.lends_to != nullptr && !lent_in_vain) {
-      lent_in_vain = !Lend(worker, lock);  // Without the lock: all above may hold now.
-      if (!lent_in_vain) looked = false;
-    } else if (!looked) {
-      const uint32_t seen = news.load(std::memory_order_relaxed);
-      lock->Unlock();
-      looked = !Look(worker, seen, lock);
-      lent_in_vain = false;
-    } else {
-      worker->state = State::kIdle;
-      idle.push_back(worker);
-      idlers.store(static_cast<int>(idle.size()), std::memory_order_relaxed);
-      return;
-    }
-  }
-}
-
-void MalleablePool::Impl::RunClosure(MutexLock* lock) {
-  std::function<void()> closure = std::move(closures.front());
-  closures.pop_front();
-  AddUntaken(-1);
-  queued.store(static_cast<int>(closures.size()), std::memory_order_relaxed);
-  WakeList more = closures.empty() ? WakeList() : Announce(1);
-  lock->Unlock();
-  more.Post();
-  const bool own = self.pool == this;  // Or a caller of RunOne, which has work of its own.
-  if (own) self.worker->meter.SetWork(true);
-  closure();
-  if (own) self.worker->activity.store(nullptr, std::memory_order_relaxed);
-  closure = nullptr;  // What it holds is freed before anyone can see this worker parked.
-  if (own) self.worker->meter.SetWork(false);
-  lock->Lock();
-}
-
-// True if it has then looked for other work in vain. After the only loop it looks before it takes
-// the lock again: the loop's caller needs the lock just now, to end this loop and to begin the
-// next.
-bool MalleablePool::Impl::RunLoop(Worker* worker, Loop* loop, MutexLock* lock) {
-  const bool only = closures.empty() && loops == loop && loop->next == nullptr;
-  const uint32_t seen = news.load(std::memory_order_relaxed);
-  loop->Attach();
-  WakeList more = idle.empty() ? WakeList() : PopIdle(loop->TakeWakeUps(kFanOut));
-  lock->Unlock();
-  more.Post();
-  worker->meter.SetWork(true);
-  loop->Work([this, worker] { return Surplus(*worker); });
-  loop->Detach();
-  worker->meter.SetWork(false);
-  if (only) return !Look(worker, seen, lock);
-  lock->Lock();
-  return false;
-}
-
-// Spins for work that came after `seen`; returns with the lock held, false if there was no news.
-bool MalleablePool::Impl::Look(Worker* worker, uint32_t seen, MutexLock* lock) {
-  looking.fetch_add(1, std::memory_order_relaxed);
-  const bool found = SpinUntil(options.spin, &worker->meter, [&] {
-    return news.load(std::memory_order_relaxed) != seen || Surplus(*worker);
-  });
-  lock->Lock();
-  looking.fetch_sub(1, std::memory_order_relaxed);
-  return found;
-}
-
-// Takes part in a loop of the other pool until that has no more tasks, or there is a closure here;
-// false if it found none.
-bool MalleablePool::Impl::Lend(Worker* worker, MutexLock* lock) {
-  Impl& other = *options.lends_to->impl_;
-  if (other.guests.load(std::memory_order_relaxed) == 0) return false;
-  lock->Unlock();
-  const bool lent = other.HostGuest(
-      worker, [&] { return Surplus(*worker) || queued.load(std::memory_order_relaxed) > 0; });
-  lock->Lock();
-  return lent;
-}
-
-template <typename Predicate>
-bool MalleablePool::Impl::HostGuest(Worker* guest, Predicate leave) {
-  Loop* loop = nullptr;
-  {
-    const MutexLock lock(mutex);
-    loop = PickLoop();
-    if (loop == nullptr || loop->Attached() >= guests.load(std::memory_order_relaxed)) return false;
-    loop->Attach();
-  }
-  InviteGuests(loop->Remaining() - 1);
-  guest->meter.SetWork(true);
-  loop->Work(leave);
-  loop->Detach();
-  guest->meter.SetWork(false);
-  return true;
-}
-
-// Workers that may be lent, and look for work or sleep, hear of a loop with room for them. One that
-// is just going to sleep may miss it.
-void MalleablePool::Impl::InviteGuests(int tasks) {
-  Impl* from = lender.load(std::memory_order_relaxed);
-  const auto most = static_cast<int>(guests.load(std::memory_order_relaxed));
-  if (from == nullptr || most == 0) return;
-  const int looking_there = from->looking.load(std::memory_order_relaxed);
-  if (looking_there > 0) from->news.fetch_add(1, std::memory_order_relaxed);
-  const int wanted = std::min(tasks, most) - looking_there;
-  if (wanted <= 0 || from->idlers.load(std::memory_order_relaxed) == 0) return;
-  WakeList woken;
-  {
-    const MutexLock lock(from->mutex);
-    woken = from->PopIdle(wanted);
-  }
-  woken.Post();
 }
 
 MalleablePool::Wakeups MalleablePool::Impl::BeginResize(int wanted, const std::vector<int>& cpus) {
@@ -491,7 +161,8 @@ void MalleablePool::Impl::ParallelFor(int tasks, FunctionRef<void(int)> body) {
     (loop.previous == nullptr ? loops : loop.previous->next) = loop.next;
     if (loop.next != nullptr) loop.next->previous = loop.previous;
   }
-  loop.WaitForWorkers(options.spin, self.worker == nullptr ? nullptr : &self.worker->meter);
+  loop.WaitForWorkers(options.spin,
+                      calling_worker.worker == nullptr ? nullptr : &calling_worker.worker->meter);
 }
 
 void MalleablePool::Impl::Schedule(std::function<void()> closure) {
@@ -570,20 +241,22 @@ int MalleablePool::Queued() const {
 }
 
 bool MalleablePool::OnSurplusWorker() const {
-  return self.pool == impl_.get() && impl_->Surplus(*self.worker) && !self.worker->draining;
+  return calling_worker.pool == impl_.get() && impl_->Surplus(*calling_worker.worker) &&
+         !calling_worker.worker->draining;
 }
 
 int MalleablePool::CurrentWorker() const {
-  return self.pool == impl_.get() ? self.worker->index : -1;
+  return calling_worker.pool == impl_.get() ? calling_worker.worker->index : -1;
 }
 
 void MalleablePool::SetActivity(const std::string* what) {
-  if (self.pool == impl_.get()) self.worker->activity.store(what, std::memory_order_release);
+  if (calling_worker.pool == impl_.get())
+    calling_worker.worker->activity.store(what, std::memory_order_release);
 }
 
 const std::string* MalleablePool::Activity() const {
   for (int i = impl_->options.capacity - 1; i >= 0; --i) {
-    const Worker& worker = impl_->workers[static_cast<size_t>(i)];
+    const PoolWorker& worker = impl_->workers[static_cast<size_t>(i)];
     const std::string* what = worker.activity.load(std::memory_order_acquire);
     if (what != nullptr) return what;
   }

@@ -1,6 +1,6 @@
 #pragma once
 // Waiting for what takes less time than a futex round trip: the pool's lock, and a bounded look for
-// work or for the last task, whose CPU time is told. Used by malleable_pool.cc and loop.h only.
+// work or for the last task, whose CPU time is told. Used by the pool only (malleable_pool_impl.h).
 
 #include <pthread.h>
 #include <sched.h>

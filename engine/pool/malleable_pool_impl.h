@@ -1,0 +1,111 @@
+#pragma once
+// The inside of a malleable pool. Used by malleable_pool.cc, which makes, resizes and asks it, and
+// by malleable_pool_workers.cc, which is what its workers do.
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "engine/pool/loop.h"
+#include "engine/pool/malleable_pool.h"
+#include "engine/pool/pool_worker.h"
+#include "engine/pool/spin.h"
+#include "engine/pool/work_record.h"
+
+namespace cosched {
+
+struct MalleablePool::Impl {
+  // Workers that a loop's caller wakes itself. Each of them wakes as many again while tasks remain,
+  // so that the caller of a loop of some microseconds pays for two wake-ups at most.
+  static constexpr int kFanOut = 2;
+
+  using Worker = PoolWorker;
+  using State = WorkerState;
+
+  explicit Impl(Options pool_options);
+  ~Impl();
+
+  // Whom to tell of new work once the lock is released, so that they do not run into it.
+  struct WakeList {
+    std::array<Worker*, kFanOut> workers;
+    int count = 0;
+    std::atomic<uint32_t>* news = nullptr;
+    void Post() {
+      if (news != nullptr) news->fetch_add(1, std::memory_order_relaxed);
+      for (int i = 0; i < count; ++i) workers[static_cast<size_t>(i)]->event.Post();
+    }
+  };
+
+  bool Surplus(const Worker& worker) const {
+    return worker.index >= target.load(std::memory_order_relaxed);
+  }
+  // All of these are called with `mutex` held.
+  WakeList PopIdle(int count);
+  WakeList Announce(int wanted);
+  Loop* PickLoop() const;
+  void LowerTarget(int workers);
+  void NoteIfSettled();
+  bool Park(Worker* worker, WakeList* baton);
+
+  void JoinFirst(int count);
+  void Run(Worker* worker, BinaryEvent* started);
+  void Serve(Worker* worker, MutexLock* lock);
+  void RunClosure(MutexLock* lock);
+  bool RunLoop(Worker* worker, Loop* loop, MutexLock* lock);
+  bool Look(Worker* worker, uint32_t seen, MutexLock* lock);
+  bool Lend(Worker* worker, MutexLock* lock);
+  template <typename Predicate>
+  bool HostGuest(Worker* guest, Predicate leave);
+  void InviteGuests(int tasks);
+
+  Wakeups BeginResize(int workers, const std::vector<int>& cpus);
+  void Bind(int workers, const std::vector<int>& cpus);
+  void ParallelFor(int tasks, FunctionRef<void(int)> body);
+  void Schedule(std::function<void()> closure);
+  // Work of which nobody has taken the last part yet came, or went (WorkRecord::untaken).
+  void AddUntaken(int32_t change) {
+    if (!options.records.empty())
+      options.records[0].untaken.fetch_add(change, std::memory_order_relaxed);
+  }
+
+  const Options options;
+  const std::unique_ptr<Worker[]> workers;
+  std::function<void(std::chrono::nanoseconds, bool)> on_settled;
+  std::mutex resize_mutex;  // Held through one Resize; taken before `mutex`.
+  std::atomic<int64_t> bind_failures{0};
+
+  // Watched by everyone, changed by Resize with `mutex` held.
+  alignas(kCacheLine) std::atomic<int> target{0};
+  std::atomic<int> active{0};  // Workers kActive or kIdle.
+  std::atomic<uint32_t> settled{1};
+
+  // Active workers that spin until `news` changes. Raised without the lock, but lowered with it:
+  // who is counted here looks for work once more before it sleeps, so it needs no waking.
+  alignas(kCacheLine) std::atomic<int> looking{0};
+  std::atomic<uint32_t> news{0};  // Changed without the lock, after work was added.
+
+  // Of another pool, which lends its idle workers; set by its constructor.
+  std::atomic<Impl*> lender{nullptr};
+  std::atomic<uint32_t> guests{0};  // SetGuests.
+  // Sizes of `idle` and `closures`, for a look without the lock.
+  std::atomic<int> idlers{0};
+  std::atomic<int> queued{0};
+
+  alignas(kCacheLine) mutable Mutex mutex;  // Guards all below.
+  Loop* loops = nullptr;                    // Newest first.
+  std::vector<Worker*> idle;  // The one that slept last is woken first: its cache is warm.
+  std::deque<std::function<void()>> closures;
+  int waking = 0;
+  bool resizing = false;  // A Resize is still binding: not settled before it is done.
+  bool grew = false;
+  bool stopping = false;
+  std::chrono::steady_clock::time_point resize_start;
+};
+
+}  // namespace cosched

@@ -1,0 +1,228 @@
+// What the workers of a malleable pool do: wait, serve loops and closures, help other pools.
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "engine/pool/malleable_pool_impl.h"
+
+namespace cosched {
+namespace {
+
+void NameThisThread(const std::string& name, int index) {
+  constexpr size_t kLongestName = 15;  // The kernel's limit.
+  const std::string suffix = "/" + std::to_string(index);
+  pthread_setname_np(pthread_self(),
+                     (name.substr(0, kLongestName - suffix.size()) + suffix).c_str());
+}
+
+}  // namespace
+
+MalleablePool::Impl::WakeList MalleablePool::Impl::PopIdle(int count) {
+  WakeList list;
+  while (list.count < std::min(count, kFanOut) && !idle.empty()) {
+    idle.back()->state = State::kActive;
+    list.workers[static_cast<size_t>(list.count++)] = idle.back();
+    idle.pop_back();
+  }
+  idlers.store(static_cast<int>(idle.size()), std::memory_order_relaxed);
+  return list;
+}
+
+// There is work for `wanted` workers: those that look already need no waking. Each that takes work
+// hands on the news.
+MalleablePool::Impl::WakeList MalleablePool::Impl::Announce(int wanted) {
+  WakeList list = PopIdle(wanted - looking.load(std::memory_order_relaxed));
+  list.news = &news;
+  return list;
+}
+
+// The running loop with the fewest workers, so that loops that run at once share them; the newest
+// of equals, because a nested loop holds up the outer one.
+Loop* MalleablePool::Impl::PickLoop() const {
+  Loop* best = nullptr;
+  for (Loop* loop = loops; loop != nullptr; loop = loop->next) {
+    if (loop->Remaining() > 0 && (best == nullptr || loop->Attached() < best->Attached())) {
+      best = loop;
+    }
+  }
+  return best;
+}
+
+// Parks a surplus worker. False if it must first run a closure that nobody else would: see
+// WhenEmpty::kRunInCaller. Work that it was woken for goes to an idle worker.
+bool MalleablePool::Impl::Park(Worker* worker, WakeList* baton) {
+  if (!closures.empty() || PickLoop() != nullptr) *baton = PopIdle(1);
+  if (options.when_empty == WhenEmpty::kRunInCaller && !closures.empty() &&
+      active.load(std::memory_order_relaxed) == 1) {
+    return false;
+  }
+  worker->state = State::kParked;
+  active.fetch_sub(1, std::memory_order_relaxed);
+  NoteIfSettled();
+  return true;
+}
+
+void MalleablePool::Impl::Run(Worker* worker, BinaryEvent* started) {
+  calling_worker = {.pool = this, .worker = worker};
+  worker->tid = gettid();
+  worker->meter.SetWork(false);
+  started->Post();
+  bool named = false;
+  while (true) {
+    worker->meter.Sleep([worker] {
+      worker->event.Wait();
+    });  // Parked or idle: the only place where a worker sleeps.
+    MutexLock lock(mutex);
+    if (stopping) return;
+    if (worker->state == State::kWaking) {
+      --waking;
+      worker->state = Surplus(*worker) ? State::kParked : State::kActive;
+      if (worker->state == State::kActive) {
+        active.fetch_add(1, std::memory_order_relaxed);
+        if (!named) NameThisThread(options.name, worker->index);
+        named = true;
+      }
+      NoteIfSettled();
+    }
+    if (worker->state == State::kActive) Serve(worker, &lock);
+  }
+}
+
+// An active worker's life until it is parked or idle.
+void MalleablePool::Impl::Serve(Worker* worker, MutexLock* lock) {
+  bool looked = false, lent_in_vain = false;
+  while (true) {
+    if (Surplus(*worker)) {
+      WakeList baton;
+      const bool parked = Park(worker, &baton);
+      if (parked) {
+        lock->Unlock();
+        baton.Post();
+        return;
+      }
+      worker->draining = true;
+      RunClosure(lock);
+      worker->draining = false;
+    } else if (!closures.empty()) {
+      RunClosure(lock);
+      looked = lent_in_vain = false;
+    } else if (Loop* loop = PickLoop()) {
+      looked = RunLoop(worker, loop, lock);
+      lent_in_vain = false;
+    } else if (options.lends_to != nullptr && !lent_in_vain) {
+      lent_in_vain = !Lend(worker, lock);  // Without the lock: all above may hold now.
+      if (!lent_in_vain) looked = false;
+    } else if (!looked) {
+      const uint32_t seen = news.load(std::memory_order_relaxed);
+      lock->Unlock();
+      looked = !Look(worker, seen, lock);
+      lent_in_vain = false;
+    } else {
+      worker->state = State::kIdle;
+      idle.push_back(worker);
+      idlers.store(static_cast<int>(idle.size()), std::memory_order_relaxed);
+      return;
+    }
+  }
+}
+
+void MalleablePool::Impl::RunClosure(MutexLock* lock) {
+  std::function<void()> closure = std::move(closures.front());
+  closures.pop_front();
+  AddUntaken(-1);
+  queued.store(static_cast<int>(closures.size()), std::memory_order_relaxed);
+  WakeList more = closures.empty() ? WakeList() : Announce(1);
+  lock->Unlock();
+  more.Post();
+  const bool own =
+      calling_worker.pool == this;  // Or a caller of RunOne, which has work of its own.
+  if (own) calling_worker.worker->meter.SetWork(true);
+  closure();
+  if (own) calling_worker.worker->activity.store(nullptr, std::memory_order_relaxed);
+  closure = nullptr;  // What it holds is freed before anyone can see this worker parked.
+  if (own) calling_worker.worker->meter.SetWork(false);
+  lock->Lock();
+}
+
+// True if it has then looked for other work in vain. After the only loop it looks before it takes
+// the lock again: the loop's caller needs the lock just now, to end this loop and to begin the
+// next.
+bool MalleablePool::Impl::RunLoop(Worker* worker, Loop* loop, MutexLock* lock) {
+  const bool only = closures.empty() && loops == loop && loop->next == nullptr;
+  const uint32_t seen = news.load(std::memory_order_relaxed);
+  loop->Attach();
+  WakeList more = idle.empty() ? WakeList() : PopIdle(loop->TakeWakeUps(kFanOut));
+  lock->Unlock();
+  more.Post();
+  worker->meter.SetWork(true);
+  loop->Work([this, worker] { return Surplus(*worker); });
+  loop->Detach();
+  worker->meter.SetWork(false);
+  if (only) return !Look(worker, seen, lock);
+  lock->Lock();
+  return false;
+}
+
+// Spins for work that came after `seen`; returns with the lock held, false if there was no news.
+bool MalleablePool::Impl::Look(Worker* worker, uint32_t seen, MutexLock* lock) {
+  looking.fetch_add(1, std::memory_order_relaxed);
+  const bool found = SpinUntil(options.spin, &worker->meter, [&] {
+    return news.load(std::memory_order_relaxed) != seen || Surplus(*worker);
+  });
+  lock->Lock();
+  looking.fetch_sub(1, std::memory_order_relaxed);
+  return found;
+}
+
+// Takes part in a loop of the other pool until that has no more tasks, or there is a closure here;
+// false if it found none.
+bool MalleablePool::Impl::Lend(Worker* worker, MutexLock* lock) {
+  Impl& other = *options.lends_to->impl_;
+  if (other.guests.load(std::memory_order_relaxed) == 0) return false;
+  lock->Unlock();
+  const bool lent = other.HostGuest(
+      worker, [&] { return Surplus(*worker) || queued.load(std::memory_order_relaxed) > 0; });
+  lock->Lock();
+  return lent;
+}
+
+template <typename Predicate>
+bool MalleablePool::Impl::HostGuest(Worker* guest, Predicate leave) {
+  Loop* loop = nullptr;
+  {
+    const MutexLock lock(mutex);
+    loop = PickLoop();
+    if (loop == nullptr || loop->Attached() >= guests.load(std::memory_order_relaxed)) return false;
+    loop->Attach();
+  }
+  InviteGuests(loop->Remaining() - 1);
+  guest->meter.SetWork(true);
+  loop->Work(leave);
+  loop->Detach();
+  guest->meter.SetWork(false);
+  return true;
+}
+
+// Workers that may be lent, and look for work or sleep, hear of a loop with room for them. One that
+// is just going to sleep may miss it.
+void MalleablePool::Impl::InviteGuests(int tasks) {
+  Impl* from = lender.load(std::memory_order_relaxed);
+  const auto most = static_cast<int>(guests.load(std::memory_order_relaxed));
+  if (from == nullptr || most == 0) return;
+  const int looking_there = from->looking.load(std::memory_order_relaxed);
+  if (looking_there > 0) from->news.fetch_add(1, std::memory_order_relaxed);
+  const int wanted = std::min(tasks, most) - looking_there;
+  if (wanted <= 0 || from->idlers.load(std::memory_order_relaxed) == 0) return;
+  WakeList woken;
+  {
+    const MutexLock lock(from->mutex);
+    woken = from->PopIdle(wanted);
+  }
+  woken.Post();
+}
+
+}  // namespace cosched

@@ -1,0 +1,41 @@
+#pragma once
+// One thread of a malleable pool. Used by malleable_pool*.cc only. Its state is guarded by the
+// pool's lock; what others may touch without it is atomic.
+
+#include <atomic>
+#include <string>
+#include <thread>
+
+#include "engine/pool/futex.h"
+#include "engine/pool/spin.h"
+#include "engine/pool/work_record.h"
+
+namespace cosched {
+
+enum class WorkerState {
+  kParked,  // asleep, not wanted
+  kWaking,  // wanted and posted, not yet awake
+  kActive,  // awake
+  kIdle,    // wanted, asleep until there is work; counts as active
+};
+
+struct alignas(kCacheLine) PoolWorker {
+  int index = 0;
+  int tid = 0;  // Written before the constructor returns.
+  WorkerState state = WorkerState::kParked;
+  bool draining = false;  // Only its own thread reads and writes it.
+  std::atomic<const std::string*> activity{nullptr};
+  BinaryEvent event;
+  WorkMeter meter;
+  WorkRecord record;  // Where the pool was given none for it.
+  std::thread thread;
+};
+
+// The calling thread as a worker; a thread belongs to at most one pool.
+struct CallingWorker {
+  const void* pool = nullptr;
+  PoolWorker* worker = nullptr;
+};
+inline thread_local constinit CallingWorker calling_worker;
+
+}  // namespace cosched
