@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "experiments/statistics.h"
@@ -73,32 +74,57 @@ std::string Row(const Group& group, size_t width) {
          LossLine(group);
 }
 
-std::string DetailRow(const Group& group, size_t width) {
-  return fmt::format("{:<{}} {:<15} {:<18} {:<17} {:<14} {:<13} {}\n", group.policy, width,
-                     Spread(group, &CellSummary::worst_tenant_oversubscription, Percent, 4),
-                     Spread(group, &CellSummary::runqueue_wait_s_per_core_s, Milliseconds, 5),
-                     Spread(group, &CellSummary::involuntary_switches_per_core_s, Number, 5),
-                     Spread(group, &CellSummary::migrations_per_core_s, Number, 5),
-                     Spread(group, &CellSummary::throttled_s_per_core_s, Milliseconds, 5),
-                     Spread(group, &CellSummary::pressure_s_per_core_s, Milliseconds, 5));
+template <auto metric>
+std::vector<double> Values(const Group& group) {
+  return group.Values(metric);
 }
 
-std::string SpreadRow(const Group& group, size_t width) {
-  return fmt::format("{:<{}} {:<18} {:<18} {:<17} {:<13} {:<13} {}\n", group.policy, width,
-                     Spread(group, &CellSummary::mean_execution_s, Number, 5),
-                     Spread(group, &CellSummary::p95_turnaround_s, Number, 5),
-                     Spread(group, &CellSummary::throughput_jobs_per_hour, Number, 4),
-                     Spread(group, &CellSummary::core_utilization, Percent, 3),
-                     Spread(group, &CellSummary::oversubscription, Percent, 3),
-                     Spread(group, &CellSummary::tenant_oversubscription, Percent, 3));
-}
+// One column of the table of all intervals.
+struct DetailColumn {
+  const char* title;
+  std::vector<double> (*values)(const Group&);
+  std::string (*format)(double);
+  int median_width;
+  int width;  // Of the whole, median and interval.
+};
 
-std::string DetailBlock(const ComparedCells& cells, Elasticity elasticity, const char* title,
-                        std::string (*row)(const Group&, size_t)) {
-  std::string text = fmt::format("\n{:<{}} {}\n", ToString(elasticity), cells.NameWidth(), title);
+constexpr DetailColumn kMetricColumns[] = {
+    {"execution s", Values<&CellSummary::mean_execution_s>, Number, 5, 18},
+    {"p95 turnaround s", Values<&CellSummary::p95_turnaround_s>, Number, 5, 18},
+    {"jobs/h", Values<&CellSummary::throughput_jobs_per_hour>, Number, 4, 17},
+    {"used %", Values<&CellSummary::core_utilization>, Percent, 3, 13},
+    {"oversub %", Values<&CellSummary::oversubscription>, Percent, 3, 13},
+    {"of tenants %", Values<&CellSummary::tenant_oversubscription>, Percent, 3, 13},
+};
+
+constexpr DetailColumn kKernelColumns[] = {
+    {"worst tenant %", Values<&CellSummary::worst_tenant_oversubscription>, Percent, 4, 15},
+    {"run-queue wait ms", Values<&CellSummary::runqueue_wait_s_per_core_s>, Milliseconds, 5, 18},
+    {"switches forced", Values<&CellSummary::involuntary_switches_per_core_s>, Number, 5, 17},
+    {"migrations", Values<&CellSummary::migrations_per_core_s>, Number, 5, 14},
+    {"throttled ms", Values<&CellSummary::throttled_s_per_core_s>, Milliseconds, 5, 13},
+    {"pressure ms", Values<&CellSummary::pressure_s_per_core_s>, Milliseconds, 5, 13},
+};
+
+std::string DetailBlock(const ComparedCells& cells, Elasticity elasticity,
+                        std::span<const DetailColumn> columns) {
+  std::string text = fmt::format("\n{:<{}}", ToString(elasticity), cells.NameWidth());
+  for (const DetailColumn& column : columns) {
+    text += fmt::format(" {:<{}}", column.title, column.width);
+  }
+  text.erase(text.find_last_not_of(' ') + 1);
+  text += '\n';
   for (const std::string& policy : cells.policies) {
     const Group* group = cells.Find(policy, elasticity);
-    if (group != nullptr) text += row(*group, cells.NameWidth());
+    if (group == nullptr) continue;
+    std::string row = fmt::format("{:<{}}", policy, cells.NameWidth());
+    for (const DetailColumn& column : columns) {
+      row += fmt::format(" {:<{}}",
+                         MedianText(column.values(*group), column.format, column.median_width),
+                         column.width);
+    }
+    row.erase(row.find_last_not_of(' ') + 1);
+    text += row + '\n';
   }
   return text;
 }
@@ -121,14 +147,8 @@ std::string PolicyRows(const ComparedCells& cells, Elasticity elasticity) {
 std::string DetailTable(const ComparedCells& cells) {
   std::string text = "all intervals; what the kernel counted is per second of a granted core\n";
   for (const Elasticity elasticity : cells.elasticities) {
-    text += DetailBlock(cells, elasticity,
-                        "   execution s        p95 turnaround s   jobs/h            used %        "
-                        "oversub %     of tenants %",
-                        SpreadRow);
-    text += DetailBlock(cells, elasticity,
-                        "worst tenant %  run-queue wait ms  switches forced   migrations     "
-                        "throttled ms  pressure ms",
-                        DetailRow);
+    text += DetailBlock(cells, elasticity, kMetricColumns);
+    text += DetailBlock(cells, elasticity, kKernelColumns);
   }
   return text;
 }
