@@ -21,11 +21,7 @@ using std::chrono::seconds;
 class IsolationTest : public RealTenantTest {
  protected:
   void Start(const TenantSpec& spec) {
-    Job job;
-    job.id = job_;
-    job.request = {1, cores_.Count(), cores_.Count()};
-    Host().Describe(job_, spec);
-    Host().Start(job, cores_, DefaultSplit(cores_.Count()));
+    RealTenantTest::Start(spec, Elasticity::kMalleable, DefaultSplit(cores_.Count()));
   }
   static TenantSpec Program(const std::string& model, Mode mode) {
     TenantSpec spec;

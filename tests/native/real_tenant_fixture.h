@@ -32,14 +32,17 @@ class RealTenantTest : public ::testing::Test {
     Start(steps, elasticity, DefaultSplit(cores_.Count()));
   }
   void Start(int64_t steps, Elasticity elasticity, Split threads) {
-    Job job;
-    job.id = job_;
-    job.request = {1, cores_.Count(), cores_.Count()};
-    job.elasticity = elasticity;
     TenantSpec spec;
     spec.model = "lenet5";
     spec.batch = 16;
     spec.steps = steps;
+    Start(spec, elasticity, threads);
+  }
+  void Start(const TenantSpec& spec, Elasticity elasticity, Split threads) {
+    Job job;
+    job.id = job_;
+    job.request = {1, cores_.Count(), cores_.Count()};
+    job.elasticity = elasticity;
     Host().Describe(job_, spec);
     Host().Start(job, cores_, threads);
   }

@@ -28,18 +28,13 @@ using std::chrono::seconds;
 class ServiceTest : public RealTenantTest {
  protected:
   void Serve(Elasticity elasticity = Elasticity::kMalleable, const std::string& model = "lenet5") {
-    Job job;
-    job.id = job_;
-    job.request = {1, cores_.Count(), cores_.Count()};
-    job.elasticity = elasticity;
     TenantSpec spec;
     spec.model = model;
     spec.mode = Mode::kInfer;
     spec.batch = 4;
     spec.steps = 0;
     spec.serves = true;
-    Host().Describe(job_, spec);
-    Host().Start(job, cores_, DefaultSplit(cores_.Count()));
+    Start(spec, elasticity, DefaultSplit(cores_.Count()));
   }
   void Ask(int count) {
     for (int i = 0; i < count; ++i) {
