@@ -136,7 +136,8 @@ void ReadLaterWork(const Json& manifest, ComparedRun* run) {
   }
   for (const Json& redone : manifest.value("redone", Json::array())) {
     if (!redone.is_object()) continue;
-    for (std::string& cell : Strings(redone, "cells")) run->redone.push_back(std::move(cell));
+    auto& cells = redone.value("status", "done") == "running" ? run->redo_killed : run->redone;
+    for (std::string& cell : Strings(redone, "cells")) cells.push_back(std::move(cell));
   }
 }
 

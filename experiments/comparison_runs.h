@@ -25,9 +25,10 @@ struct ComparedRun {
   std::vector<std::string> records;  // Files that every cell was to write, jobs.csv apart.
   std::vector<std::string> order;    // Cells by name, as they ran; empty: the manifest has none.
   std::vector<std::string> profile_doubts;
-  std::vector<std::string> mixed;   // What differed when the run was resumed with =anyway.
-  std::vector<std::string> redone;  // Cells that ran again after the others.
-  std::vector<size_t> traces;       // By trial - 1, a hash of all arrivals.
+  std::vector<std::string> mixed;        // What differed when the run was resumed with =anyway.
+  std::vector<std::string> redone;       // Cells that ran again after the others.
+  std::vector<std::string> redo_killed;  // Of which only some did.
+  std::vector<size_t> traces;            // By trial - 1, a hash of all arrivals.
   // What runs must agree in to be one experiment: dotted key of the manifest -> value.
   std::map<std::string, std::string> identity;
 

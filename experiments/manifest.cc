@@ -172,6 +172,24 @@ void ChangeManifest(const std::filesystem::path& folder, const std::function<voi
   WriteManifest(folder, *manifest);
 }
 
+// Changes each manifest of a run, given the names that these cells have in it.
+void ForNamesOf(const std::filesystem::path& run, const Sweep& sweep,
+                const std::vector<SweepCell>& cells,
+                const std::function<void(Json* manifest, const Json& names)>& change) {
+  Json all = Json::array();
+  for (size_t i = 0; i < sweep.points.size(); ++i) {
+    const SweepPoint& point = sweep.points[i];
+    Json names = Json::array();
+    for (const SweepCell& cell : cells) {
+      if (cell.point != i) continue;
+      names.push_back(ToString(cell.key));
+      all.push_back((point.name.empty() ? "" : point.name + "/") + ToString(cell.key));
+    }
+    ChangeManifest(PointFolder(run, point), [&](Json* manifest) { change(manifest, names); });
+  }
+  if (sweep.IsSwept()) ChangeManifest(run, [&](Json* manifest) { change(manifest, all); });
+}
+
 void RecordResumed(const std::filesystem::path& run, const RunContext& context,
                    const std::vector<std::string>& differences) {
   const Json entry = {{"time", IsoNow()},
@@ -365,36 +383,33 @@ void RunFolder::Finish(const std::string& status) {
   }
 }
 
-void RunFolder::RecordRedone(const Sweep& sweep, const std::vector<SweepCell>& cells,
-                             const RunContext& context) const {
+void RunFolder::BeginRedo(const Sweep& sweep, const std::vector<SweepCell>& cells,
+                          const RunContext& context) const {
   const std::string time = IsoNow();
-  const auto add = [&](Json* manifest, const Json& names) {
-    (*manifest)["redone"].push_back(
-        {{"time", time}, {"command_line", context.command_line}, {"cells", names}});
-  };
-  Json all = Json::array();
-  for (size_t i = 0; i < sweep.points.size(); ++i) {
-    const SweepPoint& point = sweep.points[i];
-    Json names = Json::array();
-    for (const SweepCell& cell : cells) {
-      if (cell.point == i) names.push_back(ToString(cell.key));
+  ForNamesOf(path_, sweep, cells, [&](Json* manifest, const Json& names) {
+    if (names.empty()) return;
+    (*manifest)["redone"].push_back({{"time", time},
+                                     {"command_line", context.command_line},
+                                     {"status", "running"},
+                                     {"cells", names}});
+  });
+}
+
+void RunFolder::EndRedo(const Sweep& sweep, const std::vector<SweepCell>& cells) const {
+  ForNamesOf(path_, sweep, cells, [](Json* manifest, const Json& names) {
+    Json& redone = (*manifest)["redone"];
+    if (redone.empty() || redone.back().value("status", "") != "running") return;
+    if (names.empty()) return redone.erase(redone.size() - 1);
+    redone.back()["status"] = "done";
+    redone.back()["cells"] = names;
+    if (!manifest->contains("order")) return;
+    Json order = Json::array();
+    for (const Json& name : (*manifest)["order"]) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) order.push_back(name);
     }
-    if (names.empty()) continue;
-    for (const Json& name : names)
-      all.push_back((point.name.empty() ? "" : point.name + "/") + name.get<std::string>());
-    ChangeManifest(PointFolder(path_, point), [&](Json* manifest) {
-      add(manifest, names);
-      if (!manifest->contains("order")) return;
-      Json order = Json::array();
-      for (const Json& name : (*manifest)["order"]) {
-        if (std::find(names.begin(), names.end(), name) == names.end()) order.push_back(name);
-      }
-      order.insert(order.end(), names.begin(), names.end());
-      (*manifest)["order"] = std::move(order);
-    });
-  }
-  if (sweep.IsSwept() && !all.empty())
-    ChangeManifest(path_, [&](Json* manifest) { add(manifest, all); });
+    order.insert(order.end(), names.begin(), names.end());
+    (*manifest)["order"] = std::move(order);
+  });
 }
 
 }  // namespace cosched

@@ -58,9 +58,12 @@ class RunFolder {
   // Says in the manifest (a sweep: in its points' too) that the run is over; status: "done" or
   // "failed". Throws OutputError.
   void Finish(const std::string& status);
-  // Says that these cells were run anew: in `redone`, and last in the order. Throws OutputError.
-  void RecordRedone(const Sweep& sweep, const std::vector<SweepCell>& cells,
-                    const RunContext& context) const;
+  // Says in `redone`, before they run, which cells run anew; of a redo that is killed nobody can say
+  // later which of them did. Throws OutputError.
+  void BeginRedo(const Sweep& sweep, const std::vector<SweepCell>& cells,
+                 const RunContext& context) const;
+  // Says which of them did; they are last in the order. Throws OutputError.
+  void EndRedo(const Sweep& sweep, const std::vector<SweepCell>& cells) const;
 
  private:
   RunFolder(std::filesystem::path path, UniqueFd lock)

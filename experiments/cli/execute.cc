@@ -87,8 +87,9 @@ HarnessResult RunMarked(const ExecuteOptions& options, const Sweep& sweep,
     for (size_t i = 0; i < marked.size(); ++i) {
       if (WholeSince(run, sweep, marked[i]) != before[i]) redone.push_back(marked[i]);
     }
-    folder->RecordRedone(sweep, redone, context);
+    folder->EndRedo(sweep, redone);
   };
+  folder->BeginRedo(sweep, marked, context);
   HarnessResult result;
   try {
     result = RunBy(options, sweep, marked, run, context.topology, marks);

@@ -180,9 +180,18 @@ TEST_F(ResumeTest, CellsThatRanAnewAreRecordedAndLastInTheOrder) {
   {
     const RunFolder run = RunFolder::Reopen(results_, sweep, Context());
     EXPECT_EQ(run.path(), path);
-    run.RecordRedone(sweep, {sweep.cells[1]}, Context());
+    run.BeginRedo(sweep, {sweep.cells[1], sweep.cells[2]}, Context());
+    // What is left if it is killed now.
+    EXPECT_EQ(Manifest(path)["redone"][0]["status"], "running");
+    EXPECT_THAT(Manifest(path)["redone"][0]["cells"],
+                ElementsAre(ToString(sweep.cells[1].key), ToString(sweep.cells[2].key)));
+    run.EndRedo(sweep, {sweep.cells[1]});
+    run.BeginRedo(sweep, {sweep.cells[2]}, Context());
+    run.EndRedo(sweep, {});
   }
   const json manifest = Manifest(path);
+  ASSERT_EQ(manifest["redone"].size(), 1u);
+  EXPECT_EQ(manifest["redone"][0]["status"], "done");
   EXPECT_THAT(manifest["redone"][0]["cells"], ElementsAre(ToString(sweep.cells[1].key)));
   EXPECT_THAT(manifest["order"],
               ElementsAre(ToString(sweep.cells[0].key), ToString(sweep.cells[2].key),
