@@ -8,13 +8,13 @@
 #include <map>
 #include <set>
 
+#include "experiments/estimate.h"
 #include "experiments/statistics.h"
 #include "experiments/table_text.h"
 
 namespace cosched {
 namespace {
 
-constexpr int kFewTrials = 3;
 constexpr const char* kOversubscriber = "no-control";
 // Without blocks: of all places, that two treatments' means may lie apart.
 constexpr double kFarApart = 0.25;
@@ -82,11 +82,9 @@ void AddTrialNotes(const ComparedCells& cells, Notes* notes) {
     most = std::max(most, group.Shown().size());
     if (!group.cells.empty()) fewest = std::min(fewest, group.Shown().size());
   }
-  if (fewest < kFewTrials) {
-    notes->Add(
-        fmt::format("FEW TRIALS: only {} for some rows; intervals and p mean little below "
-                    "{}",
-                    fewest, kFewTrials));
+  if (fewest < kTrialsThatDecide) {
+    notes->Add(fmt::format("FEW TRIALS: only {} for some rows; below {} nothing is decided", fewest,
+                           kTrialsThatDecide));
   }
   for (const Group& group : cells.groups) {
     if (group.cells.empty() || group.Shown().size() == most) continue;
@@ -164,6 +162,11 @@ void AddRunNotes(const ComparedRun& run, Notes* notes) {
     notes->Add(fmt::format("PROFILE{}{}: {}", run.profile.empty() ? "" : " ", run.profile, doubt));
   if (!run.redone.empty()) {
     notes->Add(fmt::format("REDONE after the others: {}", fmt::join(run.redone, ", ")));
+  }
+  if (!run.redo_killed.empty()) {
+    notes->Add(
+        fmt::format("a redo was killed or is still going; some of these ran after the others: {}",
+                    fmt::join(run.redo_killed, ", ")));
   }
   if (run.simulated) return;  // Its machine does not drift.
   for (const std::string& doubt : OrderDoubts(run.order)) notes->Add("ORDER: " + doubt);
