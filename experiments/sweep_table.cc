@@ -19,11 +19,12 @@ std::string Row(const std::string& point, size_t width, const Group& group) {
     return MedianText(group.Values(metric), format, 5);
   };
   return fmt::format(
-      "{}{:<{}}  {:<16} {:<9} {:>6}  {:<19} {:<19} {:<19} {:<15} {:>4}\n",
+      "{}{:<{}}  {:<16} {:<9} {:>6}  {:<19} {:<19} {:<19} {:<15} {:<15} {:>4}\n",
       group.LostJobs() > 0 || !group.failed.empty() ? "! " : "  ", point, width, group.policy,
       ToString(group.elasticity), group.Shown().size(), text(&CellSummary::makespan_s, Number),
       text(&CellSummary::mean_execution_s, Number), text(&CellSummary::images_per_s, Number),
-      text(&CellSummary::oversubscription, Percent), group.LostJobs());
+      text(&CellSummary::core_utilization, Percent), text(&CellSummary::oversubscription, Percent),
+      group.LostJobs());
 }
 
 // What makes figures doubtful, by what is said of them.
@@ -87,9 +88,9 @@ std::string SweepTable(const std::vector<std::filesystem::path>& points) {
   }
   return fmt::format(
              "median over trials{}\n\n  {:<{}}  {:<16} {:<9} {:>6}  {:<19} {:<19} {:<19} {:<15} "
-             "{:>4}\n",
+             "{:<15} {:>4}\n",
              LevelsText(trials), "point", width, "policy", "class", "trials", "makespan s",
-             "execution s", "images/s", "oversub %", "lost") +
+             "execution s", "images/s", "used %", "oversub %", "lost") +
          rows + notes.Text();
 }
 
