@@ -6,7 +6,8 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-TYPE = re.compile(r"^(?:class|struct|enum class) (\w+)[^;]*\{", re.MULTILINE)
+# Of "struct alignas(64) Outer::Inner final {": Outer::Inner.
+TYPE = re.compile(r"^(?:class|struct|enum class) (?:alignas\([^)]*\) )?([\w:]+)[^;]*\{", re.MULTILINE)
 
 
 def main():
