@@ -89,7 +89,7 @@ def level_text(estimate):
     """What the interval is: "97 %", or "range of 3: 75 %"."""
     if estimate.level == 0:
         return "one trial: no interval"
-    text = f"{100 * estimate.level:.0f} %"
+    text = level_percent(estimate.level)
     return f"range of {estimate.trials}: {text}" if estimate.is_range and estimate.level < DECIDES else text
 
 
@@ -139,7 +139,7 @@ def judge(claim, estimate, cores):
 def undecided(estimate):
     if estimate.level == 0:
         return f"one trial has no interval; {FEWEST} are needed"
-    return f"the range of {estimate.trials} trials covers {100 * estimate.level:.0f} %; {FEWEST} are needed"
+    return f"the range of {estimate.trials} trials covers {level_percent(estimate.level)}; {FEWEST} are needed"
 
 
 def number(value):
@@ -158,7 +158,7 @@ def ours_text(row):
     value = number(row["ours"]) + row["unit"]
     if row["level"] in (0, 1):  # No interval, or none is needed.
         return value
-    return f"{value} [{number(row['low'])} {number(row['high'])}] {100 * row['level']:.0f} %"
+    return f"{value} [{number(row['low'])} {number(row['high'])}] {level_percent(row['level'])}"
 
 
 def verdict_text(row):
@@ -166,7 +166,13 @@ def verdict_text(row):
     return f"{row['verdict']} ({row['checks']})" if row["checks"] and row["verdict"] != NOT_HERE else row["verdict"]
 
 
-def table(title, rows, marked):
+def level_percent(level):
+    """0.96875 is "96.8 %": never more than it is."""
+    return f"{np.floor(level * 1000) / 10:g} %"
+
+
+def table(title, rows, marked, lost=()):
+    """marked: how many cells, of how many; lost: cells that are left out because they lost jobs."""
     text = [title, "", f"{'claim':<58} {'published':>12}  {'ours [interval] level':<28} {'holds if':<14} verdict"]
     for row in rows:
         first, *more = textwrap.wrap(row["claim"], 58)
@@ -177,6 +183,9 @@ def table(title, rows, marked):
             text += textwrap.wrap(row["reason"], WIDTH, initial_indent="    -> ", subsequent_indent="       ")
     if marked[0]:
         text.append(f"  * {marked[0]} of {marked[1]} cells are marked: measured beside other programs, or late")
+    if lost:
+        named = ", ".join(lost[:6]) + (f" and {len(lost) - 6} more" if len(lost) > 6 else "")
+        text += textwrap.wrap(f"LEFT OUT: {named}", WIDTH, initial_indent="  * ", subsequent_indent="    ")
     return "\n".join(text)
 
 

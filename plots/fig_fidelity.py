@@ -17,6 +17,7 @@ class Validation:
             self.found = json.loads((self.run.path / "validation.json").read_text())
         except (OSError, ValueError) as error:
             raise LoadError(f"{path}: no validation: {error}") from error
+        self.lost = []  # `cosched validate` has left them out.
         self.cores_here = len(parse_cpus(self.run.manifest["host"]["cpus"]))
 
     def marked(self):

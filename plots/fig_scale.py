@@ -24,6 +24,7 @@ class Benchmarks:
         except (OSError, ValueError) as error:
             raise LoadError(f"{path}: not a run of benchmarks: {error}") from error
         self.cores_here = found["context"]["num_cpus"]
+        self.lost = []
         self.rows = {}
         for row in found["benchmarks"]:
             if row["run_type"] == "iteration" and not row.get("error_occurred"):

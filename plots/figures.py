@@ -18,7 +18,7 @@ def expected_of(name):
 def main(name, draw, measure, description, notes=None, load=Sweep):
     """RUN [--out BASE]: BASE.png, .pdf and .claims.json, whose paths are printed, then the table of claims.
 
-    load(RUN): what the functions below get as their sweep; it has cores_here and marked().
+    load(RUN): what the functions below get as their sweep; it has cores_here, marked() and lost.
 
     draw(sweep, expected) gives a figure; measure(sweep) a function for each claim's name that gives a claims.Estimate or
     raises claims.NotHere; notes(sweep, expected) lines to be printed below the table.
@@ -30,12 +30,16 @@ def main(name, draw, measure, description, notes=None, load=Sweep):
     out = Path(arguments.out) if arguments.out else Path(arguments.run) / "plots" / name
     try:
         sweep, expected = load(arguments.run), expected_of(name)
-        style.save(draw(sweep, expected), out)
         measures = measure(sweep)
         rows = [claims.evaluate(claim, measures, sweep.cores_here) for claim in expected["claims"]]
         verdicts = out.with_name(out.name + ".claims.json")
+        verdicts.parent.mkdir(parents=True, exist_ok=True)
         claims.write(verdicts, name, rows)
+        said = notes(sweep, expected) if notes else []
+        style.save(draw(sweep, expected), out)
+    except claims.NotHere as reason:  # The claims say so, too: they are written.
+        sys.exit(f"{name}.py: no plot: {reason}")
     except (LoadError, OSError) as error:
         sys.exit(f"{name}.py: {error}")
-    print(f"{verdicts}\n\n{claims.table(expected['title'], rows, sweep.marked())}")
-    print("\n".join(["", *notes(sweep, expected)]) if notes else "", end="\n" if notes else "", flush=True)
+    print(f"{verdicts}\n\n{claims.table(expected['title'], rows, sweep.marked(), sweep.lost)}")
+    print("\n".join(["", *said]) if said else "", end="\n" if said else "", flush=True)

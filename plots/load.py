@@ -66,6 +66,7 @@ class Run:
 
     def __init__(self, path):
         self.path = Path(path)
+        self.without_losses = False
         try:
             self.manifest = json.loads((self.path / "manifest.json").read_text())
             folders = [file.parent for file in self.path.glob("*/*/*/cell.json") if is_done(file)]
@@ -113,12 +114,16 @@ class Run:
         lacking = {"rejected", "cancelled", "lost", "marked"} - set(table.columns)
         if lacking:
             raise LoadError(f"{path}: has no column {', '.join(sorted(lacking))}: an older cosched wrote it")
-        return table[table["status"] == "done"]
+        done = table["status"] == "done"
+        return table[done & (table["lost"] == 0)] if self.without_losses else table[done]
 
-    def lost(self, policy=None):
-        """The cells (of a policy) that lost jobs, as text: nothing of theirs compares with cells that did all the work."""
+    def leave_out_losses(self):
+        """From now on without the cells that lost jobs: nothing of theirs compares with cells that did all the work. Names them."""
         table = self.summary()
-        rows = table[(table["lost"] > 0) & ((policy is None) | (table["policy"] == policy))]
+        rows = table[table["lost"] > 0]
+        lossy = set(zip(rows["policy"], rows["elasticity"], rows["trial"]))
+        self.cells = [cell for cell in self.cells if (cell.policy, cell.elasticity, cell.trial) not in lossy]
+        self.without_losses = True
         return [f"{row.policy}/{row.elasticity}/{row.trial} lost {row.lost} of {row.jobs} jobs" for row in rows.itertuples()]
 
 
@@ -128,7 +133,7 @@ class Point(NamedTuple):
 
 
 class Sweep:
-    """The points of a sweep that have done cells; a run without a sweep is one point without values."""
+    """The points of a sweep that have done cells in which no job was lost; a run without a sweep is one point without values."""
 
     def __init__(self, path):
         self.path = Path(path)
@@ -137,13 +142,16 @@ class Sweep:
         except (OSError, ValueError) as error:
             raise LoadError(f"{self.path}: not a run: {error}") from error
         listed = self.manifest.get("points", [{"name": "", "values": {}}])
-        self.points = []
+        self.points, self.lost = [], []
         for point in listed:
             if any(map(is_done, (self.path / point["name"]).glob("*/*/*/cell.json"))):
                 values = {key: number_or_text(value) for key, value in point["values"].items()}
-                self.points.append(Point(values, Run(self.path / point["name"])))
+                run = Run(self.path / point["name"])
+                self.lost += ["/".join(filter(None, [point["name"], text])) for text in run.leave_out_losses()]
+                if run.cells:
+                    self.points.append(Point(values, run))
         if not self.points:
-            raise LoadError(f"{self.path}: no cell of this run is done")
+            raise LoadError(f"{self.path}: no cell of this run is done{' without losing jobs' if self.lost else ''}")
 
     @property
     def cores_here(self):

@@ -143,6 +143,18 @@ def write_cell(folder, world, settings, elasticity, random):
     (folder / "cell.json").write_text(json.dumps({"status": "done", "machine_cores": f"0-{cores - 1}", "marks": world.marks}))
 
 
+def write_summary(run):
+    """Of the columns those that say whether a cell may be compared."""
+    rows = []
+    for jobs in sorted(run.glob("*/*/*/jobs.csv")):
+        with jobs.open() as file:
+            states = [row["state"] for row in csv.DictReader(file)]
+        policy, elasticity, trial = jobs.parts[-4:-1]
+        lost = sum(state != "finished" for state in states)
+        rows.append((policy, elasticity, trial, "done", len(states), lost, 0, lost, 0))
+    write_csv(run / "summary.csv", ["policy", "elasticity", "trial", "status", "jobs", "rejected", "cancelled", "lost", "marked"], rows)
+
+
 def write_sweep(folder, figure, world):
     experiment = tomllib.loads((ROOT / "experiments" / "figures" / f"{figure}.toml").read_text())
     random = np.random.default_rng(7)
@@ -154,6 +166,7 @@ def write_sweep(folder, figure, world):
         for elasticity in values.get("elasticity", experiment.get("elasticity")):
             for trial in range(1, TRIALS + 1):
                 write_cell(folder / name / policy / elasticity / str(trial), world, settings, elasticity, random)
+        write_summary(folder / name)
         manifest = {"experiment": {"name": figure, "workload": experiment["workload"]}, "policies": []}
         (folder / name / "manifest.json").write_text(json.dumps(manifest))
         listed.append({"name": name, "values": {key: str(value) for key, value in values.items()}})
@@ -287,6 +300,33 @@ class Contention(FigureCase):
         self.expect(self.judged("fig_contention", world), claims.FAILS, "crowded_penalty")
 
 
+    def test_a_tenant_that_died_has_no_time(self):
+        """It did half of its steps: taken for a whole one, it would be twice as fast."""
+        self.run_folder.mkdir()
+        write_sweep(self.run_folder, "fig_contention", World())
+        point = json.loads((self.run_folder / "manifest.json").read_text())["points"][-1]["name"]  # The most crowded.
+        jobs = next((self.run_folder / point).glob("*/*/1/jobs.csv"))
+        jobs.write_text(jobs.read_text().replace("finished", "failed", 1))
+        write_summary(self.run_folder / point)
+        result = self.run_script("fig_contention")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertRegex(result.stdout, rf"LEFT OUT: {point}/\S+/1 lost 1 of ")
+        rows = json.loads((self.run_folder / "plots" / "fig_contention.claims.json").read_text())["claims"]
+        self.assertEqual({row["trials"] for row in rows if row["trials"]}, {TRIALS - 1})
+
+    def test_where_every_trial_lost_jobs_there_is_no_verdict(self):
+        self.run_folder.mkdir()
+        write_sweep(self.run_folder, "fig_contention", World())
+        for jobs in self.run_folder.glob("*/*/*/*/jobs.csv"):
+            jobs.write_text(jobs.read_text().replace("finished", "failed", 1))
+        for point in self.run_folder.glob("point-*"):
+            write_summary(point)
+        result = self.run_script("fig_contention")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("no cell of this run is done without losing jobs", result.stderr)
+        self.assertNotIn("Traceback", result.stderr)
+
+
 class Grow(FigureCase):
     def test_nothing_is_lost(self):
         rows = self.judged("fig_grow", World())
@@ -411,7 +451,7 @@ class Verdicts(unittest.TestCase):
     def test_the_table_tells_the_level(self):
         claim = {"name": "x", "claim": "x", "published": 1, "holds_if": {"to": 3}}
         text = claims.table("t", [claims.evaluate(claim, {"x": lambda: estimate(1.5, 2.5)}, 2)], (0, 1))
-        self.assertIn("2.000 [1.500 2.500] 97 %", text)
+        self.assertIn("2.000 [1.500 2.500] 96.8 %", text)
 
     def test_a_direction_that_holds_is_no_size_that_agrees(self):
         claim = {"name": "x", "claim": "x", "published": 21, "holds_if": {"from": 0}, "checks": "direction only"}

@@ -165,12 +165,15 @@ class PlotsTest(unittest.TestCase):
             self.assertIn("static-partition, rigid: lost 1 of 6 jobs", titles)
             self.assertIn("static-partition, malleable", titles)
 
-    def test_gains_of_cells_that_lost_jobs_are_no_claim(self):
+    def test_trials_that_lost_jobs_are_in_no_claim(self):
         self.lose_a_job()
-        run = load.Run(self.run)
-        self.assertEqual(len(gains.gains(run, "strict", gains.TURNAROUND, over="rigid")), 2)
-        with self.assertRaisesRegex(claims.NotHere, "static-partition/rigid/1 lost 1 of 6 jobs"):
-            gains.gains(run, "static-partition", gains.TURNAROUND, over="rigid")
+        sweep = load.Sweep(self.run)
+        run = sweep.points[0].run
+        self.assertEqual(set(gains.gains(run, "strict", gains.TURNAROUND, over="rigid")), {1, 2})
+        self.assertEqual(set(gains.gains(run, "static-partition", gains.TURNAROUND, over="rigid")), {2})
+        self.assertNotIn(("static-partition", "rigid", 1), [(cell.policy, cell.elasticity, cell.trial) for cell in sweep.cells()])
+        self.assertEqual(sweep.lost, ["static-partition/rigid/1 lost 1 of 6 jobs"])
+        self.assertIn("LEFT OUT: static-partition/rigid/1 lost", claims.table("t", [], (0, 1), sweep.lost))
 
     def test_marked_trials_have_dots_of_their_own(self):
         cell = self.run / "strict" / "rigid" / "2" / "cell.json"
