@@ -92,22 +92,28 @@ struct Answer {
 };
 
 // A host stops a tenant's whole process while it is paused.
-bool IsStopped(const UniqueFd& tenant) {
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  if (getsockopt(tenant.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
-  ProcessSampler process(peer.pid);
+bool IsStopped(pid_t tenant) {
+  ProcessSampler process(tenant);
   return process.Read() && std::all_of(process.Threads().begin(), process.Threads().end(),
                                        [](const auto& thread) { return thread.state == 'T'; });
+}
+
+// What it was asked now it would do at some later time, when nobody wants that any more.
+void RefuseStopped(const std::string& target, pid_t tenant) {
+  if (!IsStopped(tenant)) return;
+  Refuse(target, "it is stopped: its host has paused it", "ask again when it has cores");
+}
+
+pid_t ProcessBehind(const UniqueFd& tenant) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  return getsockopt(tenant.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : -1;
 }
 
 Answer Ask(const std::string& target, ControlRequest request) {
   request.id = 1;
   const UniqueFd tenant = ConnectToTenant(target);
-  // What it was asked now it would do at some later time, when nobody wants that any more.
-  if (IsStopped(tenant)) {
-    Refuse(target, "it is stopped: its host has paused it", "ask again when it has cores");
-  }
+  RefuseStopped(target, ProcessBehind(tenant));
   Answer answer;
   // What it says before it hangs up on us, if it refuses, comes first.
   SendPacket(tenant.get(), Encode(request));
@@ -198,6 +204,10 @@ void SendSignals(const Arguments& arguments) {
                                                   : ResizeSignal::kIntra;
     signals.emplace_back(signal, Threads(name, value));
   }
+  RefuseStopped(target, process);
+  if (!TakesResizeSignals(process))
+    Refuse(target, "the signals would end it: it does not wait for them",
+           "a tenant's process number");
   for (const auto& [signal, value] : signals) SendResizeSignal(process, signal, value);
   fmt::print("sent {} signal{}\n", signals.size(), signals.size() == 1 ? "" : "s");
 }

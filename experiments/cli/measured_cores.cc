@@ -58,6 +58,7 @@ MeasuredCores::MeasuredCores(const CpuSet& cores, const std::string& run, bool f
                InUse(user, "is", "are"));
     marks_.push_back(fmt::format("when this run began, {} (--force)", InUse(user, "was", "were")));
   }
+  if (force) lock_.Insist();
   TellQuota(cores.Count());
 }
 

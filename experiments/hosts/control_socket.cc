@@ -214,6 +214,7 @@ ControlLink::ControlLink(const std::string& name, fs::path socket) : target_(std
     unlink(path.c_str());
     if (symlink(target_.c_str(), path.c_str()) == 0) path_ = path;
   } catch (const InputError&) {
+  } catch (const std::system_error&) {  // No descriptor is left for a look.
   }
 }
 

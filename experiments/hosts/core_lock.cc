@@ -79,14 +79,32 @@ UniqueFd OpenFile(const fs::path& path, std::string* problem) {
   return {};
 }
 
-// By open file descriptions, so that it is this object's and not the process's.
-bool LockPlace(int file, int cpu) {
+struct flock PlaceOf(int cpu, short type) {
   struct flock lock {};
-  lock.l_type = F_WRLCK;
+  lock.l_type = type;
   lock.l_whence = SEEK_SET;
   lock.l_start = static_cast<off_t>(cpu) * static_cast<off_t>(kPlaceSize);
-  lock.l_len = kPlaceSize;
+  return lock;
+}
+
+// By open file descriptions, so that it is this object's and not the process's. The last byte of a
+// place is for the guests of its holder.
+bool LockPlace(int file, int cpu) {
+  struct flock lock = PlaceOf(cpu, F_WRLCK);
+  lock.l_len = kPlaceSize - 1;
   return fcntl(file, F_OFD_SETLK, &lock) == 0;
+}
+
+struct flock GuestsOf(int cpu, short type) {
+  struct flock lock = PlaceOf(cpu, type);
+  lock.l_start += kPlaceSize - 1;
+  lock.l_len = 1;
+  return lock;
+}
+
+bool HasGuest(int file, int cpu) {
+  struct flock lock = GuestsOf(cpu, F_WRLCK);
+  return fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
 // Of what somebody else wrote: one line, and nothing that moves a terminal's cursor.
@@ -122,6 +140,7 @@ CoreUser ReadPlace(int file, int cpu) {
 
 std::string Describe(const CoreUser& user) {
   if (user.run.empty()) return "a run that is about to begin";
+  if (user.process == 0) return user.run;
   return fmt::format("{} (process {}, since {})", user.run, user.process, user.since);
 }
 
@@ -148,20 +167,32 @@ CoreLock::CoreLock(const CpuSet& cores, const std::string& run, const fs::path& 
   for (const int cpu : cores) {
     if (LockPlace(file_.get(), cpu)) {
       held_.Add(cpu);
+      if (HasGuest(file_.get(), cpu))
+        AddOther({.run = "a run that --force let in", .process = 0, .since = "", .cores = {}}, cpu);
       continue;
     }
     if (errno != EAGAIN && errno != EACCES) {
       problem_ = WhyNot("locking the cores");
       return;
     }
-    CoreUser user = ReadPlace(file_.get(), cpu);
-    const auto known = std::find_if(others_.begin(), others_.end(), [&user](const auto& other) {
-      return other.process == user.process && other.since == user.since && other.run == user.run;
-    });
-    CoreUser& other = known == others_.end() ? others_.emplace_back(std::move(user)) : *known;
-    other.cores.Add(cpu);
+    AddOther(ReadPlace(file_.get(), cpu), cpu);
   }
   Write();
+}
+
+void CoreLock::AddOther(CoreUser user, int cpu) {
+  const auto known = std::find_if(others_.begin(), others_.end(), [&user](const auto& other) {
+    return other.process == user.process && other.since == user.since && other.run == user.run;
+  });
+  CoreUser& other = known == others_.end() ? others_.emplace_back(std::move(user)) : *known;
+  other.cores.Add(cpu);
+}
+
+void CoreLock::Insist() {
+  for (const int cpu : self_.cores) {
+    struct flock lock = GuestsOf(cpu, F_RDLCK);
+    if (file_) fcntl(file_.get(), F_OFD_SETLK, &lock);
+  }
 }
 
 void CoreLock::SetRun(const std::string& run) {

@@ -26,7 +26,7 @@ namespace cosched {
 // A run on cores of this machine, as it tells of itself. Any user may have written this.
 struct CoreUser {
   std::string run;    // Its folder, or what it does.
-  pid_t process = 0;  // In its own PID namespace.
+  pid_t process = 0;  // In its own PID namespace; 0 = not known.
   std::string since;  // "2026-11-22 16:02:11"
   CpuSet cores;       // That it holds of those that were asked for.
 };
@@ -42,11 +42,15 @@ class CoreLock {
   const std::vector<CoreUser>& others() const { return others_; }
   // Why it is not known who uses the cores: no lock could be had. "" = it is known.
   const std::string& problem() const { return problem_; }
+  // For one that uses the cores beside others (--force): who comes when these have ended hears of
+  // it.
+  void Insist();
   void SetRun(const std::string& run);  // Once its folder is known.
 
   static std::filesystem::path Folder();  // Empty: there is none that all users may write to.
 
  private:
+  void AddOther(CoreUser user, int cpu);
   void Write() const;
 
   CpuSet held_;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <system_error>
@@ -197,55 +198,77 @@ struct OwnedContainer {
   std::string name, owner;
 };
 
-// Whatever their state. `filter` selects them by their label.
-std::vector<OwnedContainer> ContainersBy(const fs::path& conf, const std::string& filter) {
+// Whatever their state; nullopt if podman can't tell. `filter` selects them by their label.
+std::optional<std::vector<OwnedContainer>> ContainersBy(const fs::path& conf,
+                                                        const std::string& filter) {
   std::vector<std::string> list = Podman(conf);
   list.insert(list.end(),
               {"ps", "--all", "--filter=label=" + filter,
                "--format={{.Names}} {{index .Labels \"" + std::string(kOwnerLabel) + "\"}}"});
-  std::istringstream lines(Capture(list).value_or(""));
+  const std::optional<std::string> listed = Capture(list);
+  if (!listed) return std::nullopt;
+  std::istringstream lines(*listed);
   std::vector<OwnedContainer> found;
   for (OwnedContainer one; lines >> one.name >> one.owner;) found.push_back(one);
   return found;
+}
+
+// Tells what it did; the owners of containers that are still there, nullopt = nobody knows.
+std::optional<std::set<std::string>> CleanOnlyContainers(const fs::path& conf, Cleaned* cleaned) {
+  const auto containers = ContainersBy(conf, kOwnerLabel);
+  if (!containers) {
+    cleaned->left.emplace_back("containers and their folders: podman can't list them");
+    return std::nullopt;
+  }
+  std::set<std::string> owners;
+  for (const auto& [name, owner] : *containers) {
+    const OwnerState state = IsOwnerName(owner) ? StateOfOwner(owner) : OwnerState::kUnknown;
+    if (state == OwnerState::kLives) continue;
+    if (const std::string why = WhyLeft(state); !why.empty()) {
+      cleaned->left.push_back("container " + name + ": " + why);
+    } else if (Capture(RemoveCommand(conf, {name}))) {
+      cleaned->removed.push_back("container " + name);
+    } else {
+      cleaned->left.push_back("container " + name + ": podman can't remove it");
+      owners.insert(owner);
+    }
+  }
+  return owners;
+}
+
+// Of owners that are gone, but for those whose containers rest on them.
+void CleanContainerFolders(const std::set<std::string>& still_used, Cleaned* cleaned) {
+  std::error_code error;
+  for (fs::directory_iterator entry(ContainerFolders(), error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    const std::string owner = name.substr(0, name.find('-'));
+    if (!IsOwnerName(owner) || still_used.contains(owner)) continue;
+    const OwnerState state = StateOfOwner(owner);
+    if (state == OwnerState::kLives) continue;
+    std::error_code ignored;
+    if (const std::string why = WhyLeft(state); !why.empty()) {
+      cleaned->left.push_back(entry->path().string() + ": " + why);
+    } else if (fs::remove_all(entry->path(), ignored) > 0) {
+      cleaned->removed.push_back(entry->path().string());
+    }
+  }
 }
 
 }  // namespace
 
 Cleaned CleanContainers() {
   Cleaned cleaned;
-  const fs::path folders = ContainerFolders();
-  std::error_code error;
+  std::optional<std::set<std::string>> still_used = std::set<std::string>();
   if (WhyNoContainers().empty()) {
-    fs::create_directories(folders);
-    const fs::path conf = folders / (OwnerName() + "-clean.conf");
+    const fs::path conf = ContainerFolders() / (OwnerName() + "-clean.conf");
+    fs::create_directories(conf.parent_path());
     WriteContainersConf(conf);
-    for (const auto& [name, owner] : ContainersBy(conf, kOwnerLabel)) {
-      const OwnerState state = IsOwnerName(owner) ? StateOfOwner(owner) : OwnerState::kUnknown;
-      if (state == OwnerState::kLives) continue;
-      if (const std::string why = WhyLeft(state); !why.empty()) {
-        cleaned.left.push_back("container " + name + ": " + why);
-      } else if (Capture(RemoveCommand(conf, {name}))) {
-        cleaned.removed.push_back("container " + name);
-      } else {
-        cleaned.left.push_back("container " + name + ": podman can't remove it");
-      }
-    }
-    fs::remove(conf, error);
-  }
-  for (fs::directory_iterator entry(folders, error), end; !error && entry != end;
-       entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    const std::string owner = name.substr(0, name.find('-'));
-    if (!IsOwnerName(owner)) continue;
-    const OwnerState state = StateOfOwner(owner);
-    if (state == OwnerState::kLives) continue;
+    still_used = CleanOnlyContainers(conf, &cleaned);
     std::error_code ignored;
-    if (const std::string why = WhyLeft(state); !why.empty()) {
-      cleaned.left.push_back(entry->path().string() + ": " + why);
-    } else if (fs::remove_all(entry->path(), ignored) > 0) {
-      cleaned.removed.push_back(entry->path().string());
-    }
+    fs::remove(conf, ignored);
   }
+  if (still_used) CleanContainerFolders(*still_used, &cleaned);
   return cleaned;
 }
 
@@ -255,11 +278,12 @@ void RemoveContainersOf(const fs::path& conf, const std::string& owner) {
   constexpr int kMostLooks = 20, kEmptyLooks = 2, kPauseMilliseconds = 200;
   const std::string label = std::string(kOwnerLabel) + "=" + owner;
   for (int look = 0, empty = 0; look < kMostLooks && empty < kEmptyLooks; ++look) {
+    const auto containers = ContainersBy(conf, label);
     std::vector<std::string> names;
-    for (const OwnedContainer& container : ContainersBy(conf, label)) {
+    for (const OwnedContainer& container : containers.value_or(std::vector<OwnedContainer>()))
       names.push_back(container.name);
-    }
-    empty = names.empty() ? empty + 1 : 0;
+    // A look that failed has not found none.
+    empty = containers && names.empty() ? empty + 1 : 0;
     if (!names.empty()) Capture(RemoveCommand(conf, names));
     if (empty < kEmptyLooks) poll(nullptr, 0, kPauseMilliseconds);
   }

@@ -254,7 +254,6 @@ ProcessSampler::Totals ProcessSampler::ComputeTotals() const {
   Totals totals = ended_;
   for (const Thread& thread : threads_) {
     if (!thread.compute) continue;
-    totals.runnable += thread.state == 'R' ? 1 : 0;
     totals.run_time += thread.run_time;
     totals.run_queue_wait += thread.run_queue_wait;
     totals.involuntary_switches += thread.involuntary_switches;

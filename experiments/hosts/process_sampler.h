@@ -46,7 +46,6 @@ class ProcessSampler {
   };
   // Over all compute threads, also those that have ended.
   struct Totals {
-    int runnable = 0;  // In state R, with or without work.
     Duration run_time{0};
     Duration run_queue_wait{0};
     int64_t involuntary_switches = 0;

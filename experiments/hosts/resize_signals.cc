@@ -4,9 +4,13 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <fstream>
+#include <iterator>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
 
@@ -63,6 +67,19 @@ void ResizeSignals::Take(const std::function<bool(ResizeSignal signal, int value
     }
     if (!known) ++ignored_;
   }
+}
+
+bool TakesResizeSignals(pid_t process) {
+  std::ifstream status("/proc/" + std::to_string(process) + "/status");
+  constexpr std::string_view kBlocked = "SigBlk:";
+  for (std::string line; std::getline(status, line);) {
+    if (!line.starts_with(kBlocked)) continue;
+    const uint64_t blocked = std::stoull(line.substr(kBlocked.size()), nullptr, 16);
+    return std::all_of(std::begin(kSignals), std::end(kSignals), [blocked](ResizeSignal signal) {
+      return (blocked >> (SignalNumber(signal) - 1) & 1) != 0;
+    });
+  }
+  return true;
 }
 
 void SendResizeSignal(pid_t process, ResizeSignal signal, int value) {

@@ -38,6 +38,10 @@ class ResizeSignals {
   int64_t ignored_ = 0;
 };
 
+// Whether the process waits for these signals. They end one that does not. True also if that can't
+// be seen.
+bool TakesResizeSignals(pid_t process);
+
 // The sending end. Tries again for a while when the receiver's queue is full. Throws InputError if
 // there is no such process, it is another user's, or its queue stays full.
 void SendResizeSignal(pid_t process, ResizeSignal signal, int value);

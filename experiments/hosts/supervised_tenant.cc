@@ -125,6 +125,8 @@ void SupervisedTenant::Act(TimePoint now) {
     if (moving_) return;
   }
   acted_ = true;
+  // Paused anew, before it went on: it has all that it needs, and reads nothing.
+  if (Paused() && stopped_) return;
   // One that is not up yet would not hear of a pause in time.
   if (Paused() && (!Told() || !ready_)) Stop();
   if (Told()) SendGrant(now);
@@ -167,6 +169,7 @@ void SupervisedTenant::Move(TimePoint now) {
 void SupervisedTenant::Stop() {
   if (std::exchange(stopped_, true)) return;
   stop_began_ = std::chrono::steady_clock::now();
+  stop_told_ = false;
   launched_->Signal(SIGSTOP);
 }
 
@@ -325,6 +328,7 @@ std::optional<HostEvent> SupervisedTenant::Advance(TimePoint now) {
   ReadMessages(now);
   if (const std::optional<TenantProcess::End> end = launched_->Ended()) {
     ReadMessages(now);  // Its last words, which it may have said since.
+    undead_ = !end->all_gone;
     return Over(*end);
   }
   const bool settled = settling_ && !finished_ && failure_.empty() && AtItsPlace(now);
@@ -390,7 +394,8 @@ bool SupervisedTenant::HasHeard() const {
 
 bool SupervisedTenant::HasStopped(TimePoint now) {
   if (!sampler_->Read() || !IsStill()) return false;
-  Record(now, {.actuator = "stop", .fast = std::chrono::steady_clock::now() - stop_began_});
+  if (!std::exchange(stop_told_, true))
+    Record(now, {.actuator = "stop", .fast = std::chrono::steady_clock::now() - stop_began_});
   return true;
 }
 

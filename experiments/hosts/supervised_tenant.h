@@ -152,7 +152,8 @@ class SupervisedTenant {
   std::optional<TimePoint> leave_by_;  // When the cores that it was told to leave must be left.
   bool stopped_ = false;               // By SIGSTOP, since …
   std::chrono::steady_clock::time_point stop_began_;
-  bool answered_ = false;  // The tenant has answered the latest grant, or need not.
+  bool stop_told_ = false;  // In an actuation.
+  bool answered_ = false;   // The tenant has answered the latest grant, or need not.
 
   bool greeted_ = false;   // It has said hello …
   bool ready_ = false;     // … and that it can compute,

@@ -41,7 +41,8 @@ class LaunchedTenant {
   // Readable when Advance or Ended has news.
   virtual std::vector<int> Descriptors() const = 0;
 
-  // How it ended, once it has: nothing of it runs any more. Does not block.
+  // How it ended, once it has, and whether all that it forked is gone: that is killed first, and if
+  // the kernel does not let it die this blocks for up to 10 s.
   virtual std::optional<TenantProcess::End> Ended() = 0;
   virtual void Signal(int signal) = 0;  // Nothing if it has ended or not begun.
   // At once. True if nothing of it runs any more; false if the kernel has not let it die within

@@ -246,7 +246,7 @@ std::optional<TenantProcess::End> TenantProcess::Wait(int flags) {
   } else if (info.si_pid != 0) {
     end_ = Describe(info);
   }
-  if (end_) all_gone_ = group_ ? group_->Kill(death_timeout_) : KillMarked(mark_);
+  if (end_) end_->all_gone = group_ ? group_->Kill(death_timeout_) : KillMarked(mark_);
   return end_;
 }
 
@@ -256,7 +256,7 @@ bool TenantProcess::Kill() {
   Signal(SIGKILL);
   given_up_ = !HasEnded(pidfd_.get(), death_timeout_);
   if (given_up_ && group_) group_->Kill(std::chrono::milliseconds(0));  // What it has forked.
-  return !given_up_ && Wait(WNOHANG) && all_gone_;
+  return !given_up_ && Wait(WNOHANG) && end_->all_gone;
 }
 
 }  // namespace cosched

@@ -82,10 +82,12 @@ class TenantProcess {
   void Signal(int signal);                    // Nothing if it has ended.
 
   // How it ended, once it has, such as "exited with status 3" or "was killed by signal 9 (Killed)".
-  // Does not block. Nothing of it runs any more.
+  // What it has forked is killed then; this blocks only while the kernel does not let that die, at
+  // most for the launch's death_timeout.
   struct End {
     bool success = false;  // Exit code 0.
     std::string how;
+    bool all_gone = true;  // Of what it forked, nothing runs any more.
   };
   std::optional<End> Ended();
   // At once and whatever its state. True if nothing of it, nor of what it has forked, runs any
@@ -102,7 +104,6 @@ class TenantProcess {
   pid_t pid_ = -1;
   UniqueFd pidfd_;
   std::optional<End> end_;
-  bool all_gone_ = true;   // What it forked has ended with it.
   bool given_up_ = false;  // It was killed and has not died in time.
 };
 

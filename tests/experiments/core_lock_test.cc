@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <memory>
 #include <string>
 
 #include "tests/experiments/cli_fixture.h"
@@ -66,6 +67,19 @@ TEST_F(CoreLockTest, OtherCoresAndCoresThatWereLeftAreFree) {
   EXPECT_TRUE(Lock({2, 3}, "c").others().empty());
   EXPECT_TRUE(Lock({4095}, "d").others().empty());
   EXPECT_TRUE(Lock({}, "e").others().empty());
+}
+
+// A run that came with --force holds no place; it must not be forgotten when the first one ends.
+TEST_F(CoreLockTest, AForcedRunIsSeenWhenTheFirstHasEnded) {
+  auto first = std::make_unique<CoreLock>(Lock({0}, "first"));
+  CoreLock forced = Lock({0}, "forced");
+  ASSERT_EQ(forced.others().size(), 1U);
+  forced.Insist();
+  first = nullptr;
+  const CoreLock third = Lock({0, 1}, "third");
+  ASSERT_EQ(third.others().size(), 1U);
+  EXPECT_EQ(Describe(third.others()[0]), "a run that --force let in");
+  EXPECT_EQ(third.others()[0].cores, CpuSet({0}));
 }
 
 TEST_F(CoreLockTest, ARunThatWasKilledIsNoObstacle) {

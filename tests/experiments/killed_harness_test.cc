@@ -16,7 +16,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "experiments/hosts/cgroup.h"
@@ -228,6 +231,48 @@ TEST(TenantProcessTest, WhatDoesNotDieIsGivenUp) {
     WriteText(freezer / "freezer.state", "THAWED");
     EXPECT_TRUE(sleeper.Kill());
     EXPECT_EQ(sleeper.Ended()->how, "was killed by signal 9 (Killed)");
+  }
+  for (int i = 0; i < 1000 && !std::filesystem::remove(freezer, error); ++i) usleep(10'000);
+}
+
+// A tenant that ends by itself may leave behind what does not die: its end says so, for its cores
+// may be in use still.
+TEST(TenantProcessTest, WhatATenantLeavesBehindIsTold) {
+  const std::filesystem::path freezer =
+      "/sys/fs/cgroup/freezer/cosched-orphan-test-" + std::to_string(getpid());
+  std::error_code error;
+  if (!std::filesystem::create_directory(freezer, error)) GTEST_SKIP() << "no version 1 freezer";
+  if (const auto support = Cgroup::Probe(); !support.cpuset) GTEST_SKIP() << support.why_not;
+  const TemporaryFolder folder;
+  const std::string orphan = (folder.path() / "orphan").string(),
+                    go = (folder.path() / "go").string();
+  {
+    TenantGuard guard;
+    Reaper reaper;
+    auto group = std::make_unique<Cgroup>(
+        Cgroup::Create(OwnerName() + "-orphan", Topology::ThisMachine().Cpus()));
+    const std::vector<int> doors = group->Doors();
+    TenantProcess tenant(
+        {.binary = "/bin/sh",
+         .arguments = {"-c", "sleep 1000 & echo $! > " + orphan + "; while [ ! -e " + go +
+                                 " ]; do sleep 0.01; done"},
+         .cores = {},
+         .doors = doors,
+         .inherited = {},
+         .log = {},
+         .death_timeout = std::chrono::milliseconds(100)},
+        &guard, &reaper, std::move(group));
+    while (ReadText(orphan).find('\n') == std::string::npos) usleep(1000);
+    WriteText(freezer / "cgroup.procs", ReadText(orphan));
+    WriteText(freezer / "freezer.state", "FROZEN");
+    while (ReadText(freezer / "freezer.state") != "FROZEN\n") usleep(1000);
+    EXPECT_FALSE(tenant.Ended());
+    WriteText(go, "");
+    std::optional<TenantProcess::End> end;
+    while (!(end = tenant.Ended())) usleep(1000);
+    EXPECT_TRUE(end->success) << end->how;
+    EXPECT_FALSE(end->all_gone);
+    WriteText(freezer / "freezer.state", "THAWED");
   }
   for (int i = 0; i < 1000 && !std::filesystem::remove(freezer, error); ++i) usleep(10'000);
 }

@@ -131,6 +131,10 @@ TEST_F(ProcessHostTest, APausedTenantRunsNothing) {
   EXPECT_EQ(actuations[0].actuator, "stop");
   EXPECT_TRUE(actuations[0].cores.Empty());
   EXPECT_TRUE(actuations[0].fast && *actuations[0].fast > Duration(0));
+  // Paused anew it is where it was: nothing was done, and nothing is recorded.
+  Host().Pause(job);
+  ExpectSettled(job);
+  EXPECT_TRUE(Host().TakeActuations().empty());
   Host().Grant(job, one_, {1, 1});
   ExpectSettled(job);
   EXPECT_EQ(UnionOfBindings(tenant, false), one_);

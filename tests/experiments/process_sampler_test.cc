@@ -87,8 +87,6 @@ TEST(ProcessSamplerTest, SeesWhoRunsAndForHowLong) {
   EXPECT_EQ(Find(sampler, spinner.tid())->state, 'R');
   EXPECT_TRUE(Find(sampler, sleeper.tid())->compute);
   EXPECT_FALSE(Find(sampler, other.tid())->compute);
-  EXPECT_GE(after.runnable, 1);
-  EXPECT_LE(after.runnable, 2);  // The sleeper may be caught awake.
   EXPECT_GE(used(), milliseconds(50));
   EXPECT_TRUE(ran());
   EXPECT_GE(after.involuntary_switches, before.involuntary_switches);
@@ -193,7 +191,6 @@ TEST(ProcessSamplerTest, KeepsWhatEndedThreadsUsed) {
   EXPECT_GT(before, Duration(0));
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(sampler.Read());
   EXPECT_EQ(sampler.ComputeTotals().run_time, before);
-  EXPECT_EQ(sampler.ComputeTotals().runnable, 0);
 }
 
 TEST(ProcessSamplerTest, GoneProcessReadsAsGone) {

@@ -56,6 +56,18 @@ class DeafProcess {
   pid_t child_ = -1;
 };
 
+TEST(ResizeSignalsTest, WhoDoesNotWaitForThemIsKnown) {
+  const DeafProcess waits(8);
+  EXPECT_TRUE(TakesResizeSignals(waits.pid()));
+  const pid_t other = fork();
+  if (other == 0) {
+    while (true) pause();
+  }
+  EXPECT_FALSE(TakesResizeSignals(other));
+  kill(other, SIGKILL);
+  waitpid(other, nullptr, 0);
+}
+
 TEST(ResizeSignalsTest, SenderGivesUpWhenTheQueueStaysFull) {
   const DeafProcess deaf(0);
   EXPECT_EQ(Complaint(deaf.pid()), "its queue of signals stays full");
