@@ -295,8 +295,7 @@ std::vector<std::filesystem::path> PointFolders(const std::filesystem::path& run
 
 bool IsRunOf(const std::filesystem::path& run, const Sweep& sweep) {
   const std::optional<Json> manifest = ReadManifest(run);
-  return manifest &&
-         SameExperiment(run, *manifest, sweep, [](Json experiment) { return experiment; });
+  return manifest && SameExperiment(run, *manifest, sweep, WithoutConditions);
 }
 
 std::filesystem::path NewRunFolder(const std::filesystem::path& parent) {
@@ -384,11 +383,11 @@ void RunFolder::Finish(const std::string& status) {
 }
 
 void RunFolder::BeginRedo(const Sweep& sweep, const std::vector<SweepCell>& cells,
-                          const RunContext& context) const {
-  const std::string time = IsoNow();
+                          const RunContext& context) {
+  redo_ = IsoNow();
   ForNamesOf(path_, sweep, cells, [&](Json* manifest, const Json& names) {
     if (names.empty()) return;
-    (*manifest)["redone"].push_back({{"time", time},
+    (*manifest)["redone"].push_back({{"time", redo_},
                                      {"command_line", context.command_line},
                                      {"status", "running"},
                                      {"cells", names}});
@@ -396,9 +395,10 @@ void RunFolder::BeginRedo(const Sweep& sweep, const std::vector<SweepCell>& cell
 }
 
 void RunFolder::EndRedo(const Sweep& sweep, const std::vector<SweepCell>& cells) const {
-  ForNamesOf(path_, sweep, cells, [](Json* manifest, const Json& names) {
+  ForNamesOf(path_, sweep, cells, [this](Json* manifest, const Json& names) {
     Json& redone = (*manifest)["redone"];
-    if (redone.empty() || redone.back().value("status", "") != "running") return;
+    // Another, of earlier, may have been killed.
+    if (redone.empty() || redone.back().value("time", "") != redo_) return;
     if (names.empty()) return redone.erase(redone.size() - 1);
     redone.back()["status"] = "done";
     redone.back()["cells"] = names;

@@ -58,10 +58,10 @@ class RunFolder {
   // Says in the manifest (a sweep: in its points' too) that the run is over; status: "done" or
   // "failed". Throws OutputError.
   void Finish(const std::string& status);
-  // Says in `redone`, before they run, which cells run anew; of a redo that is killed nobody can say
-  // later which of them did. Throws OutputError.
+  // Says in `redone`, before they run, which cells run anew; of a redo that is killed nobody can
+  // say later which of them did. Throws OutputError.
   void BeginRedo(const Sweep& sweep, const std::vector<SweepCell>& cells,
-                 const RunContext& context) const;
+                 const RunContext& context);
   // Says which of them did; they are last in the order. Throws OutputError.
   void EndRedo(const Sweep& sweep, const std::vector<SweepCell>& cells) const;
 
@@ -70,6 +70,7 @@ class RunFolder {
       : path_(std::move(path)), lock_(std::move(lock)) {}
   std::filesystem::path path_;
   UniqueFd lock_;
+  std::string redo_;  // When it began.
 };
 
 // The folders of a sweep's points, in its order; the run itself if it is none.

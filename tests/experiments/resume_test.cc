@@ -178,7 +178,7 @@ TEST_F(ResumeTest, CellsThatRanAnewAreRecordedAndLastInTheOrder) {
   EXPECT_THROW(RunFolder::Reopen(results_, sweep, Context()), InputError) << "it is not over";
   Edit(path, [](json* manifest) { (*manifest)["status"] = "done"; });
   {
-    const RunFolder run = RunFolder::Reopen(results_, sweep, Context());
+    RunFolder run = RunFolder::Reopen(results_, sweep, Context());
     EXPECT_EQ(run.path(), path);
     run.BeginRedo(sweep, {sweep.cells[1], sweep.cells[2]}, Context());
     // What is left if it is killed now.
@@ -202,6 +202,21 @@ TEST_F(ResumeTest, CellsThatRanAnewAreRecordedAndLastInTheOrder) {
   RunFolder::Reopen(results_, sweep, Context(), OnDifference::kRecord);
   EXPECT_THAT(Manifest(path)["resumed"][0]["differences"],
               ElementsAre(HasSubstr("compiler: cc -> ")));
+}
+
+// What a killed redo left of one point, the next redo of others must not take away.
+TEST_F(ResumeTest, ARedoEndsOnlyWhatItBegan) {
+  const Sweep sweep = Load();
+  const std::filesystem::path path = NewRun(sweep);
+  Edit(path, [](json* manifest) {
+    (*manifest)["status"] = "done";
+    (*manifest)["redone"] = {
+        {{"time", "2026-01-01T00:00:00Z"}, {"status", "running"}, {"cells", {"strict/rigid/1"}}}};
+  });
+  RunFolder run = RunFolder::Reopen(results_, sweep, Context());
+  run.BeginRedo(sweep, {}, Context());
+  run.EndRedo(sweep, {});
+  EXPECT_EQ(Manifest(path)["redone"].size(), 1u);
 }
 
 TEST_F(ResumeTest, ContentHashesSeeEveryByteAndName) {
