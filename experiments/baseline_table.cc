@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -145,11 +146,21 @@ std::vector<EffectRow> PairsWithout(const std::vector<const Group*>& groups, con
   return pairs;
 }
 
+void AddPairs(const std::vector<EffectRow>& rows, std::set<int>* pairs) {
+  for (const EffectRow& row : rows)
+    for (const auto& effect : row.effects)
+      if (effect && effect->tested) pairs->insert(effect->pairs);
+}
+
 std::string BaselineTable(const ComparedCells& cells, Elasticity elasticity,
-                          const std::string& baseline) {
+                          const std::string& baseline, std::set<int>* pairs) {
   const std::vector<const Group*> groups = GroupsOf(cells, elasticity);
   if (groups.size() < 2) return "";
   const Group* base = baseline.empty() ? BestOf(groups) : cells.Find(baseline, elasticity);
+  if (base == nullptr && !baseline.empty()) {
+    return fmt::format("\n{}: {} has no cell here: none is compared\n", ToString(elasticity),
+                       baseline);
+  }
   if (base == nullptr) {
     return fmt::format("\n{}: no policy finished every job of every trial: none is compared\n",
                        ToString(elasticity));
@@ -159,6 +170,7 @@ std::string BaselineTable(const ComparedCells& cells, Elasticity elasticity,
     if (group != base) rows.push_back(RowOf(group->policy, group->policy, *group, *base));
   const auto comparisons =
       Correct(baseline.empty() ? PairsWithout(groups, base) : std::vector<EffectRow>(), &rows);
+  AddPairs(rows, pairs);
   std::string title = fmt::format("{}: each policy against {}", ToString(elasticity), base->policy);
   if (baseline.empty()) title += ", the lowest median makespan";
   if (comparisons[0] > 1) {
@@ -179,7 +191,8 @@ bool HasJobs(const ComparedCells& cells) {
 
 }  // namespace
 
-std::string BaselineTables(const ComparedCells& cells, const std::string& baseline) {
+std::string BaselineTables(const ComparedCells& cells, const std::string& baseline,
+                           std::set<int>* pairs) {
   const auto& policies = cells.policies;
   if (!baseline.empty() &&
       std::find(policies.begin(), policies.end(), baseline) == policies.end()) {
@@ -189,11 +202,11 @@ std::string BaselineTables(const ComparedCells& cells, const std::string& baseli
   if (!HasJobs(cells)) return "";
   std::string text;
   for (const Elasticity elasticity : cells.elasticities)
-    text += BaselineTable(cells, elasticity, baseline);
+    text += BaselineTable(cells, elasticity, baseline, pairs);
   return text;
 }
 
-std::string ElasticityTable(const ComparedCells& cells, Elasticity other) {
+std::string ElasticityTable(const ComparedCells& cells, Elasticity other, std::set<int>* pairs) {
   std::vector<EffectRow> rows;
   for (const std::string& policy : cells.policies) {
     const Group* malleable = cells.Find(policy, Elasticity::kMalleable);
@@ -203,6 +216,7 @@ std::string ElasticityTable(const ComparedCells& cells, Elasticity other) {
   }
   if (rows.empty() || !HasJobs(cells)) return "";
   const auto comparisons = Correct({}, &rows);
+  AddPairs(rows, pairs);
   std::string title = fmt::format("\nmalleable against {}, policy by policy", ToString(other));
   if (comparisons[0] > 1) {
     title += fmt::format("; p corrected for {}",
@@ -212,17 +226,13 @@ std::string ElasticityTable(const ComparedCells& cells, Elasticity other) {
          RowsText(rows, std::string(ToString(other)), cells.NameWidth(), comparisons);
 }
 
-std::string EffectLegend(const ComparedCells& cells) {
-  size_t trials = 0;
-  for (const Group& group : cells.groups) trials = std::max(trials, group.cells.size());
-  const std::string level =
-      LevelText(MedianInterval(std::vector<double>(trials, 0)), static_cast<int>(trials));
+std::string EffectLegend(const std::set<int>& pairs) {
   return Wrapped(
       "", fmt::format("Ratios are trial by trial, of the same arrivals: median{}, below 1 = "
                       "shorter. p: signed ranks of their logarithms, corrected by Holm. effect: "
                       "their rank correlation, -1 = always shorter. wins: trials in which it was "
                       "shorter.",
-                      level.empty() ? "" : fmt::format(" [{}]", level)));
+                      LevelsText(pairs)));
 }
 
 }  // namespace cosched

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "engine/base/error.h"
@@ -25,7 +26,7 @@ namespace {
 // Runs that are pooled, "A" if there are others beside them.
 struct Side {
   std::vector<ComparedRun> runs;
-  std::vector<std::string> why;  // Not pooled with the first.
+  std::vector<std::string> why;  // Not pooled with the first side.
 };
 
 // Why two runs can't be pooled; empty if they can.
@@ -51,8 +52,10 @@ std::vector<Side> SidesOf(const std::vector<ComparedRun>& runs, bool pool) {
     if (side != sides.end()) {
       side->runs.push_back(run);
     } else {
-      sides.push_back({{run}, {}});
-      if (sides.size() > 1) sides.back().why = WhyNotPooled(sides.front().runs.front(), run);
+      std::vector<std::string> why;
+      for (size_t i = 0; !sides.empty() && i < sides.front().runs.size() && why.empty(); ++i)
+        why = WhyNotPooled(sides.front().runs[i], run);
+      sides.push_back({{run}, std::move(why)});
     }
   }
   return sides;
@@ -68,13 +71,6 @@ std::string CellsText(const ComparedCells& cells) {
     return fmt::format("{} {}", Counted(cells.cells, "simulated cell"), basis);
   return fmt::format("{}, {} of them simulated {}", Counted(cells.cells, "cell"), cells.simulated,
                      basis);
-}
-
-// How often the rows were measured, at most.
-size_t MostTrials(const ComparedCells& cells) {
-  size_t most = 0;
-  for (const Group& group : cells.groups) most = std::max(most, group.Shown().size());
-  return most;
 }
 
 std::string Title(const ComparedCells& cells) {
@@ -110,11 +106,9 @@ std::string Glossary() {
 
 // The medians of every policy, one block an elasticity.
 std::string MedianTables(const ComparedCells& cells) {
-  const auto trials = static_cast<int>(MostTrials(cells));
-  const std::string level =
-      LevelText(MedianInterval(std::vector<double>(MostTrials(cells), 0)), trials);
-  std::string text =
-      fmt::format("\nmedian over trials{}\n", level.empty() ? "" : " [" + level + "]");
+  std::set<int> trials;
+  for (const Group& group : cells.groups) trials.insert(static_cast<int>(group.Shown().size()));
+  std::string text = fmt::format("\nmedian over trials{}\n", LevelsText(trials));
   for (const Elasticity elasticity : cells.elasticities) text += PolicyRows(cells, elasticity);
   return text;
 }
@@ -131,13 +125,15 @@ std::string BaselineOf(const ComparedCells& cells, const ComparisonOptions& opti
 std::string OneSide(const ComparedCells& cells, const std::vector<std::string>& notes,
                     const ComparisonOptions& options) {
   std::string text = Title(cells);
-  const std::string baselines = BaselineTables(cells, BaselineOf(cells, options));
+  std::set<int> pairs;
+  const std::string baselines = BaselineTables(cells, BaselineOf(cells, options), &pairs);
   std::string elasticities;
   for (const Elasticity elasticity : cells.elasticities) {
-    if (elasticity != Elasticity::kMalleable) elasticities += ElasticityTable(cells, elasticity);
+    if (elasticity != Elasticity::kMalleable)
+      elasticities += ElasticityTable(cells, elasticity, &pairs);
   }
   text += baselines + elasticities;
-  if (!baselines.empty() || !elasticities.empty()) text += "\n" + EffectLegend(cells);
+  if (!baselines.empty() || !elasticities.empty()) text += "\n" + EffectLegend(pairs);
   text += MedianTables(cells);
   if (options.explain) text += Glossary();
   return text + ServiceTable(cells) + ComparisonNotes(cells, notes);
@@ -158,8 +154,11 @@ std::string SideBySide(const std::vector<Side>& sides, const std::vector<Compare
     text += fmt::format("{}{}: {}\n", i == 0 ? "" : "\n", SideName(i), RunNames(sides[i].runs));
     text += Title(cells[i]);
     // Only where it is asked for: the table is about the sides.
-    if (!options.baseline.empty())
-      text += BaselineTables(cells[i], options.baseline) + "\n" + EffectLegend(cells[i]);
+    if (!options.baseline.empty()) {
+      std::set<int> pairs;
+      text += BaselineTables(cells[i], options.baseline, &pairs);
+      text += "\n" + EffectLegend(pairs);
+    }
     text += MedianTables(cells[i]) + ServiceTable(cells[i]) + ComparisonNotes(cells[i], {});
   }
   for (size_t i = 1; i < sides.size(); ++i) {
@@ -233,7 +232,10 @@ std::vector<std::string> PoolNotes(const std::vector<Side>& sides) {
   const std::vector<ComparedRun>& runs = sides.front().runs;
   if (sides.size() > 1 || runs.size() < 2) return {};
   std::vector<std::string> why;
-  for (size_t i = 1; i < runs.size() && why.empty(); ++i) why = WhyNotPooled(runs[0], runs[i]);
+  for (size_t i = 1; i < runs.size(); ++i) {
+    for (size_t other = 0; other < i && why.empty(); ++other)
+      why = WhyNotPooled(runs[other], runs[i]);
+  }
   std::string note = fmt::format("{} runs are pooled", runs.size());
   if (!why.empty())
     note += ", because --pool insists, though they are not one experiment: " + DifferencesText(why);

@@ -80,11 +80,23 @@ class CellReader {
         // Of one trace again and again, only trials of one number can be copies.
         if (other.traces[i] != trace || (repeats && same != key)) continue;
         if (SameRecords(other, same, run, key)) return std::nullopt;
-        if (!repeats && !std::filesystem::exists(CellFolder(other.path, same)))
-          trial = {earlier, same.trial};
+        const std::pair<int, int> earlier_trial = {earlier, same.trial};
+        if (!repeats && !std::filesystem::exists(CellFolder(other.path, same)) &&
+            !Taken(key, earlier_trial)) {
+          trial = earlier_trial;
+        }
       }
     }
     return trial;
+  }
+
+  // Whether a run between has this cell of that trial.
+  bool Taken(const CellKey& key, const std::pair<int, int>& trial) const {
+    return std::any_of(cells_.groups.begin(), cells_.groups.end(), [&](const Group& group) {
+      return group.policy == key.policy && group.elasticity == key.elasticity &&
+             std::any_of(group.cells.begin(), group.cells.end(),
+                         [&trial](const ComparedCell& cell) { return cell.trial == trial; });
+    });
   }
 
   void Add(ComparedCell cell, const ComparedRun& run) {

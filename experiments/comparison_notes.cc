@@ -153,23 +153,24 @@ void AddLeftOutNotes(const ComparedCells& cells, Notes* notes) {
   }
 }
 
-void AddRunNotes(const ComparedRun& run, Notes* notes) {
-  for (const std::string& difference : run.mixed) {
-    notes->Add(
-        fmt::format("MIXED: {} was resumed with something else: {}", run.Name(), difference));
+// What is to be said of several runs is said once, with their names where it is not of all.
+void AddRunNotes(const std::vector<ComparedRun>& runs, Notes* notes) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> doubts;
+  for (const ComparedRun& run : runs) {
+    for (const std::string& doubt : RunDoubts(run)) {
+      const auto same = std::find_if(doubts.begin(), doubts.end(),
+                                     [&doubt](const auto& other) { return other.first == doubt; });
+      if (same == doubts.end()) {
+        doubts.push_back({doubt, {run.Name()}});
+      } else {
+        same->second.push_back(run.Name());
+      }
+    }
   }
-  for (const std::string& doubt : run.profile_doubts)
-    notes->Add(fmt::format("PROFILE{}{}: {}", run.profile.empty() ? "" : " ", run.profile, doubt));
-  if (!run.redone.empty()) {
-    notes->Add(fmt::format("REDONE after the others: {}", fmt::join(run.redone, ", ")));
+  for (const auto& [doubt, names] : doubts) {
+    notes->Add(names.size() == runs.size() ? doubt
+                                           : fmt::format("{} ({})", doubt, fmt::join(names, ", ")));
   }
-  if (!run.redo_killed.empty()) {
-    notes->Add(
-        fmt::format("a redo was killed or is still going; some of these ran after the others: {}",
-                    fmt::join(run.redo_killed, ", ")));
-  }
-  if (run.simulated) return;  // Its machine does not drift.
-  for (const std::string& doubt : OrderDoubts(run.order)) notes->Add("ORDER: " + doubt);
 }
 
 // "strict/rigid/2" is treatment "strict/rigid", trial "2".
@@ -186,16 +187,6 @@ bool InBlocks(const std::vector<std::string>& order, size_t treatments) {
     if (TreatmentAndTrial(order[i]).second != TreatmentAndTrial(first).second) return false;
   }
   return true;
-}
-
-// z with P(|normal| > z) = alpha.
-double TwoSidedDeviate(double alpha) {
-  double low = 0, high = 40;
-  for (int i = 0; i < 100; ++i) {
-    const double middle = (low + high) / 2;
-    (std::erfc(middle / std::sqrt(2.0)) > alpha ? low : high) = middle;
-  }
-  return low;
 }
 
 }  // namespace
@@ -228,10 +219,30 @@ std::vector<std::string> OrderDoubts(const std::vector<std::string>& order) {
     return {text(first, last)};
   }
   const double trials = static_cast<double>(places.begin()->second.size());
-  const double limit = TwoSidedDeviate(kOrderAlpha / static_cast<double>(treatments)) *
+  const double limit = NormalQuantile(1 - kOrderAlpha / 2 / static_cast<double>(treatments)) *
                        std::sqrt((all * all - 1) / 12 / trials);
   if (std::max(middle - first.first, last.first - middle) <= limit) return {};
   return {text(first, last)};
+}
+
+std::vector<std::string> RunDoubts(const ComparedRun& run) {
+  std::vector<std::string> doubts;
+  for (const std::string& difference : run.mixed)
+    doubts.push_back("MIXED: resumed with something else: " + difference);
+  for (const std::string& doubt : run.profile_doubts) {
+    doubts.push_back(
+        fmt::format("PROFILE{}{}: {}", run.profile.empty() ? "" : " ", run.profile, doubt));
+  }
+  if (!run.redone.empty())
+    doubts.push_back(fmt::format("REDONE after the others: {}", fmt::join(run.redone, ", ")));
+  if (!run.redo_killed.empty()) {
+    doubts.push_back(
+        fmt::format("a redo was killed or is still going; some of these ran after the others: {}",
+                    fmt::join(run.redo_killed, ", ")));
+  }
+  if (run.simulated) return doubts;  // Its machine does not drift.
+  for (const std::string& doubt : OrderDoubts(run.order)) doubts.push_back("ORDER: " + doubt);
+  return doubts;
 }
 
 std::string ComparisonNotes(const ComparedCells& cells, const std::vector<std::string>& first) {
@@ -242,7 +253,7 @@ std::string ComparisonNotes(const ComparedCells& cells, const std::vector<std::s
   AddTrialNotes(cells, &notes);
   AddFailureNotes(cells, &notes);
   AddLeftOutNotes(cells, &notes);
-  for (const ComparedRun& run : cells.runs) AddRunNotes(run, &notes);
+  AddRunNotes(cells.runs, &notes);
   return notes.Text();
 }
 

@@ -13,6 +13,10 @@ namespace cosched {
 // The notes as text, a star each, these first; "" if there is none.
 std::string ComparisonNotes(const ComparedCells& cells, const std::vector<std::string>& first);
 
+// Of one run: mixed and redone records, doubts about its profile, an order of cells that favours a
+// treatment.
+std::vector<std::string> RunDoubts(const ComparedRun& run);
+
 // "strict/rigid ran late": treatments whose mean places in the order of running (cells by name)
 // differ by more than chance. Cells that ran in blocks of one trial are looked at within their
 // blocks, because a drift from block to block hits all treatments alike; else by their places among

@@ -25,9 +25,9 @@ constexpr size_t kMostDifferences = 4;
 // Of the manifest: what may differ between two runs of one experiment, or is looked at by itself.
 const std::set<std::string>& Incidental() {
   static const std::set<std::string> keys = {
-      "format", "status", "started",    "finished", "command_line",  "experiment_file",
-      "cells",  "traces", "requests",   "host",     "build",         "resumed",
-      "order",  "redone", "experiment", "policies", "profile_doubts"};
+      "format", "status", "started",    "finished", "command_line",   "experiment_file",
+      "cells",  "traces", "requests",   "host",     "build",          "resumed",
+      "order",  "redone", "experiment", "policies", "profile_doubts", "files"};
   return keys;
 }
 
@@ -83,6 +83,10 @@ std::map<std::string, std::string> IdentityOf(const Json& manifest, bool simulat
   }
   for (const auto& [key, value] : manifest.items())
     if (!Incidental().contains(key)) AddIdentity(key, value, &identity);
+  // By their names: where a file lay is no matter.
+  const Json files = Object(manifest, "files");
+  for (const auto& [file, hash] : files.items())
+    AddIdentity("files." + std::filesystem::path(file).filename().string(), hash, &identity);
   const Json build = Object(manifest, "build"), host = Object(manifest, "host");
   for (const char* key : {"git_commit", "build_type", "sanitizers", "binary"})
     if (build.contains(key)) AddIdentity(std::string("build.") + key, build[key], &identity);

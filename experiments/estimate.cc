@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "experiments/statistics.h"
+#include "experiments/table_text.h"
 
 namespace cosched {
 
@@ -16,7 +17,7 @@ bool Decides(const Estimate& estimate) {
 }
 
 std::string LevelText(int samples) {
-  return samples < 2 ? "-" : fmt::format("{:.0f} %", MedianLevel(samples) * 100);
+  return samples < 2 ? "-" : LevelPercent(MedianLevel(samples));
 }
 
 std::string PercentText(const Estimate& estimate, bool sign) {

@@ -19,7 +19,7 @@ inline constexpr double kLevelThatDecides = 0.95;
 bool Decides(const Estimate& estimate);
 inline constexpr int kTrialsThatDecide = 6;
 
-// "97 %"; "-" for fewer than two values, which have no interval.
+// "96.8 %"; "-" for fewer than two values, which have no interval.
 std::string LevelText(int samples);
 
 // Shares as percent, "+1.2 [-0.3 +2.0]"; the median alone if there is no interval.

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+
+#include "experiments/table_text.h"
 
 namespace cosched {
 namespace {
@@ -77,15 +80,14 @@ int FewestTrials(double alpha) {
   return trials;
 }
 
-// "5 trials can show 18 % here, about 40 would show 5 %", of effects with so many pairs.
+// "5 trials can show 18 % here, about 40 would show 5 %". REQUIRES: all have as many pairs.
 std::string PowerText(const std::vector<const NamedEffect*>& effects, size_t comparisons) {
   const double alpha = kAlpha / static_cast<double>(comparisons);
   double least = effects.front()->effect.spread, most = least;
-  int pairs = effects.front()->effect.pairs;
+  const int pairs = effects.front()->effect.pairs;
   for (const NamedEffect* effect : effects) {
     least = std::min(least, effect->effect.spread);
     most = std::max(most, effect->effect.spread);
-    pairs = std::min(pairs, effect->effect.pairs);
   }
   const std::string cannot = fmt::format(
       "{} trial{} cannot decide {} comparison{}, at least {} are needed", pairs,
@@ -159,9 +161,20 @@ std::optional<TreatmentEffect> IndependentTrials(const TrialValues& values,
 
 std::string LevelText(const Interval& interval, int values) {
   if (interval.level <= 0) return "";
-  std::string percent = fmt::format("{:.1f}", std::floor(interval.level * 1000) / 10);
-  if (percent.ends_with(".0")) percent.resize(percent.size() - 2);
-  return interval.range ? fmt::format("range of {}: {} %", values, percent) : percent + " %";
+  const std::string percent = LevelPercent(interval.level);
+  return interval.range ? fmt::format("range of {}: {}", values, percent) : percent;
+}
+
+std::string LevelsText(const std::set<int>& counts) {
+  std::vector<std::string> levels;
+  for (const int count : counts) {
+    const std::string level =
+        LevelText(MedianInterval(std::vector<double>(static_cast<size_t>(count), 0)), count);
+    if (level.empty()) continue;
+    const bool says_count = counts.size() == 1 || level.starts_with("range");
+    levels.push_back(says_count ? level : fmt::format("{} trials: {}", count, level));
+  }
+  return levels.empty() ? "" : fmt::format(" [{}]", fmt::join(levels, "; "));
 }
 
 std::string PText(double p) { return p < 0.001 ? "<0.001" : fmt::format("{:.3f}", p); }
@@ -185,12 +198,12 @@ std::string EffectTitle(const std::string& metric) {
 std::vector<std::string> Verdicts(const std::vector<NamedEffect>& effects, const std::string& base,
                                   size_t comparisons) {
   std::vector<std::string> lines, same;
-  std::vector<const NamedEffect*> undecided;
+  std::map<int, std::vector<const NamedEffect*>, std::greater<>> undecided;  // By pairs.
   for (const NamedEffect& effect : effects) {
     if (IsDecided(effect)) {
       lines.push_back(DecidedText(effect, base));
     } else if (effect.effect.tested || effect.effect.pairs == 1) {
-      undecided.push_back(&effect);
+      undecided[effect.effect.pairs].push_back(&effect);
     } else if (effect.effect.ratio == 1) {
       same.push_back(effect.name);
     } else {
@@ -202,14 +215,15 @@ std::vector<std::string> Verdicts(const std::vector<NamedEffect>& effects, const
   }
   if (!same.empty())
     lines.push_back(fmt::format("the same as {}: {}", base, fmt::join(same, ", ")));
-  if (undecided.empty()) return lines;
-  std::vector<std::string> names;
-  for (const NamedEffect* effect : undecided) {
-    const bool divided = effect->effect.tested && effect->corrected < kAlpha;
-    names.push_back(effect->name + (divided ? " (p below 0.05, but its interval holds 1)" : ""));
+  for (const auto& [pairs, alike] : undecided) {
+    std::vector<std::string> names;
+    for (const NamedEffect* effect : alike) {
+      const bool divided = effect->effect.tested && effect->corrected < kAlpha;
+      names.push_back(effect->name + (divided ? " (p below 0.05, but its interval holds 1)" : ""));
+    }
+    lines.push_back(
+        fmt::format("not decided: {}: {}", fmt::join(names, ", "), PowerText(alike, comparisons)));
   }
-  lines.push_back(fmt::format("not decided: {}: {}", fmt::join(names, ", "),
-                              PowerText(undecided, comparisons)));
   return lines;
 }
 

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,6 +39,8 @@ std::optional<TreatmentEffect> IndependentTrials(const TrialValues& values,
 // "range of 3: 75 %", "96.1 %": what an interval of so many values holds the median with; "" if
 // there is none.
 std::string LevelText(const Interval& interval, int values);
+// " [range of 3: 75 %; 12 trials: 96.1 %]": of the intervals of medians of so many values each.
+std::string LevelsText(const std::set<int>& counts);
 std::string PText(double p);  // "0.031", "<0.001".
 // "0.914 [0.902 0.988]  0.031  -1.00   5/5": ratio, interval, corrected p, effect and wins, as wide
 // as EffectTitle; "-" where nothing was tested.
@@ -50,8 +53,8 @@ struct NamedEffect {
   TreatmentEffect effect;
   double corrected = 1;  // Its p in the family.
 };
-// What of effects is decided at 5 %, one line each, and in one line all that are not, with what
-// would decide them. comparisons: how many the correction is for.
+// What of effects is decided at 5 %, one line each, and in one line all others over as many trials,
+// with what would decide them. comparisons: how many the correction is for.
 std::vector<std::string> Verdicts(const std::vector<NamedEffect>& effects, const std::string& base,
                                   size_t comparisons);
 

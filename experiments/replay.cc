@@ -140,7 +140,7 @@ RequestTrace ReadRequests(const json& arrivals) {
   return trace;
 }
 
-// The manifest tells a long one by its hash (experiments/manifest.cc).
+// The manifest tells a long one by its hash (experiments/trace_json.cc).
 const json& WholeTrace(const json& trace) {
   if (!trace.is_array()) {
     Refuse("RESULTS", "has traces that are too long to be kept in its manifest",

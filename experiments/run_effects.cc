@@ -1,6 +1,7 @@
 #include "experiments/run_effects.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
@@ -38,17 +39,20 @@ std::map<Trial, Trial> CommonTrials(const ComparedCells& a, const ComparedCells&
   return common;
 }
 
+std::string NameOf(const Group& group) {
+  return fmt::format("{}/{}", group.policy, ToString(group.elasticity));
+}
+
 std::string LossOf(const Group& group, const char* side) {
+  if (group.LossyCells() == 0) return fmt::format("{} lost none", side);
   return fmt::format("{} lost {} in {} of {}", side, Counted(group.LostJobs(), "job"),
                      group.LossyCells(),
                      Counted(static_cast<int64_t>(group.cells.size()), "trial"));
 }
 
 SideEffect EffectOf(const Group& a, const Group& b, const std::map<Trial, Trial>& common) {
-  SideEffect row{.name = fmt::format("{}/{}", b.policy, ToString(b.elasticity)),
-                 .effects = {},
-                 .corrected = {1, 1},
-                 .not_compared = ""};
+  SideEffect row;
+  row.name = NameOf(b);
   for (size_t m = 0; m < kValues.size(); ++m) {
     const TrialValues of_a = a.ByTrial(kValues[m]), of_b = b.ByTrial(kValues[m]);
     if (common.empty()) {
@@ -61,11 +65,20 @@ SideEffect EffectOf(const Group& a, const Group& b, const std::map<Trial, Trial>
         renamed[found->second] = value;
     row.effects[m] = PairedTrials(renamed, of_a);
   }
-  if (row.effects[0]) return row;
-  row.not_compared = a.LossyCells() > 0   ? LossOf(a, "A")
-                     : b.LossyCells() > 0 ? LossOf(b, "B")
-                                          : "no trial in common";
+  if (a.LossyCells() > 0 || b.LossyCells() > 0) row.losses = LossOf(a, "A") + ", " + LossOf(b, "B");
+  row.unalike = a.LostJobs() != b.LostJobs() || a.failed.size() != b.failed.size();
+  if (!row.effects[0])
+    row.not_compared = row.losses.empty() ? "no trial in common" : "no trial that lost no job";
   return row;
+}
+
+SideEffect MissingOn(const Group& group, const char* side) {
+  return {.name = NameOf(group),
+          .effects = {},
+          .corrected = {1, 1},
+          .losses = "",
+          .unalike = true,
+          .not_compared = fmt::format("{} has no cell of it", side)};
 }
 
 }  // namespace
@@ -74,12 +87,13 @@ SideEffects EffectsBetween(const ComparedCells& a, const ComparedCells& b) {
   const std::map<Trial, Trial> common = CommonTrials(a, b);
   SideEffects result;
   result.paired = !common.empty();
-  for (const Elasticity elasticity : b.elasticities) {
-    for (const std::string& policy : b.policies) {
-      const Group* of_a = a.Find(policy, elasticity);
-      const Group* of_b = b.Find(policy, elasticity);
-      if (of_a != nullptr && of_b != nullptr) result.rows.push_back(EffectOf(*of_a, *of_b, common));
-    }
+  for (const Group& of_b : b.groups) {
+    const Group* of_a = a.Find(of_b.policy, of_b.elasticity);
+    result.rows.push_back(of_a == nullptr ? MissingOn(of_b, "A") : EffectOf(*of_a, of_b, common));
+  }
+  for (const Group& of_a : a.groups) {
+    if (b.Find(of_a.policy, of_a.elasticity) == nullptr)
+      result.rows.push_back(MissingOn(of_a, "B"));
   }
   std::vector<double> p;
   std::vector<double*> places;
@@ -98,32 +112,37 @@ SideEffects EffectsBetween(const ComparedCells& a, const ComparedCells& b) {
 
 std::string SideEffectsTable(const SideEffects& effects, const std::string& a,
                              const std::string& b) {
-  std::string level;
+  std::set<int> pairs;
+  std::set<std::string> independent;  // Levels of ratios whose two samples nothing pairs.
   for (const SideEffect& row : effects.rows) {
-    if (level.empty() && row.effects[0] && row.effects[0]->tested)
-      level = LevelText(row.effects[0]->interval, row.effects[0]->pairs);
+    for (const auto& effect : row.effects) {
+      if (!effect || !effect->tested) continue;
+      pairs.insert(effect->pairs);
+      independent.insert(LevelPercent(effect->interval.level));
+    }
   }
-  if (!effects.paired && level.starts_with("range")) level = level.substr(level.find(": ") + 2);
+  const std::string levels = effects.paired ? LevelsText(pairs)
+                             : independent.empty()
+                                 ? ""
+                                 : fmt::format(" [{}]", fmt::join(independent, "; "));
   std::string text = Wrapped(
       "", fmt::format("{} / {}: {}{}, below 1 = {} is shorter; p: {}, corrected by Holm for {}; "
                       "effect: {}",
-                      b, a, effects.paired ? "median of the trials' ratios" : "ratio",
-                      level.empty() ? "" : fmt::format(" [{}]", level), b,
+                      b, a, effects.paired ? "median of the trials' ratios" : "ratio", levels, b,
                       effects.paired ? "signed ranks, the traces are the same"
                                      : "Mann-Whitney, the trials are independent",
                       Counted(effects.comparisons, "comparison"),
                       effects.paired ? "rank correlation" : "Cliff's delta"));
-  text += fmt::format("{:<{}} {} {}\n", "", kNameWidth, EffectTitle("makespan"),
+  text += fmt::format("  {:<{}} {} {}\n", "", kNameWidth, EffectTitle("makespan"),
                       EffectTitle("mean turnaround"));
   for (const SideEffect& row : effects.rows) {
-    std::string line = fmt::format("{:<{}}", row.name, kNameWidth);
-    if (!row.not_compared.empty()) {
-      text += line + " ! NOT COMPARED: " + row.not_compared + "\n";
-      continue;
-    }
-    for (size_t m = 0; m < row.effects.size(); ++m)
+    const bool doubtful = !row.not_compared.empty() || !row.losses.empty() || row.unalike;
+    std::string line = fmt::format("{}{:<{}}", doubtful ? "! " : "  ", row.name, kNameWidth);
+    if (!row.not_compared.empty()) line += " NOT COMPARED: " + row.not_compared;
+    for (size_t m = 0; m < row.effects.size() && row.not_compared.empty(); ++m)
       line += " " + EffectText(row.effects[m], row.corrected[m]);
     text += Trimmed(line) + "\n";
+    if (!row.losses.empty()) text += Wrapped("     ", "LOST JOBS: " + row.losses);
   }
   return text;
 }

@@ -1,6 +1,6 @@
 #pragma once
 // Two sides of a comparison, each one or more pooled runs, set against each other: every policy and
-// elasticity that both have, by trial where both replayed the same traces, else as independent
+// elasticity, by trial where both replayed the same traces, else as independent
 // samples. Pure; used by comparison.cc.
 
 #include <array>
@@ -18,6 +18,8 @@ struct SideEffect {
   // Of makespan and mean turnaround.
   std::array<std::optional<TreatmentEffect>, 2> effects;
   std::array<double, 2> corrected = {1, 1};
+  std::string losses;        // "A lost 3 jobs in 2 of 8 trials, B lost none"; "" if both lost none.
+  bool unalike = false;      // In jobs lost or cells failed, or one side has no cell of it.
   std::string not_compared;  // Why, where there is no effect.
 };
 struct SideEffects {

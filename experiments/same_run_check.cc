@@ -4,11 +4,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "engine/base/error.h"
 #include "experiments/comparison_cells.h"
+#include "experiments/comparison_notes.h"
 #include "experiments/comparison_runs.h"
+#include "experiments/records_integrity.h"
 #include "experiments/run_effects.h"
 #include "experiments/table_text.h"
 
@@ -44,12 +47,23 @@ void RefuseIdleCheck(const SideEffects& effects) {
   }
 }
 
+// Damaged records prove nothing, whatever the others say.
+void RefuseDamages(const ComparedRun& run, const ComparedCells& cells) {
+  std::vector<std::string> damages = CheckRecords(run).damages;
+  damages.insert(damages.end(), cells.unreadable.begin(), cells.unreadable.end());
+  if (damages.empty()) return;
+  throw InputError({"command line", 0, "--aa",
+                    fmt::format("{} is damaged: {}", run.path.string(), damages.front()),
+                    "two runs whose records are whole"});
+}
+
 // Adds the verdict.
 void Judge(const SideEffects& effects, SameRunCheck* check) {
   std::vector<std::string> differing;
   double smallest = 1, spread = 0;
   int pairs = 0;
   for (const SideEffect& row : effects.rows) {
+    if (row.unalike) differing.push_back(row.name + " by lost jobs or failed cells");
     for (size_t m = 0; m < row.effects.size(); ++m) {
       if (!row.effects[m] || !row.effects[m]->tested) continue;
       smallest = std::min(smallest, row.corrected[m]);
@@ -62,9 +76,8 @@ void Judge(const SideEffects& effects, SameRunCheck* check) {
   check->differs = !differing.empty();
   if (check->differs) {
     check->text += Wrapped(
-        "", fmt::format("A/A FAILED: two runs of the same thing differ at 5 % in {} of {}: {}",
-                        differing.size(), Counted(effects.comparisons, "comparison"),
-                        fmt::join(differing, ", ")));
+        "", fmt::format("A/A FAILED: two runs of the same thing differ (at 5 %, {}) in: {}",
+                        Counted(effects.comparisons, "comparison"), fmt::join(differing, ", ")));
     return;
   }
   const auto found = DetectableDifference(spread, pairs, kAlpha / effects.comparisons);
@@ -97,11 +110,17 @@ SameRunCheck CheckSameRuns(const std::filesystem::path& a, const std::filesystem
   }
   const ComparedCells cells_a = ReadCells({first}, exclude_marked),
                       cells_b = ReadCells({second}, exclude_marked);
+  RefuseDamages(first, cells_a);
+  RefuseDamages(second, cells_b);
   const SideEffects effects = EffectsBetween(cells_a, cells_b);
   RefuseIdleCheck(effects);
   SameRunCheck check{.text = fmt::format("A: {}\nB: {}\n", a.string(), b.string()),
                      .differs = false};
   check.text += SideEffectsTable(effects, "A", "B");
+  for (const auto& [run, side] : {std::pair{&first, "A"}, std::pair{&second, "B"}}) {
+    for (const std::string& doubt : RunDoubts(*run))
+      check.text += Wrapped("  *", fmt::format("{}: {}", side, doubt));
+  }
   Judge(effects, &check);
   return check;
 }

@@ -7,17 +7,18 @@
 #include <set>
 #include <vector>
 
+#include "experiments/paired_effects.h"
 #include "experiments/table_text.h"
 
 namespace cosched {
 namespace {
 
-constexpr const char* kFormat = "{:<16} {:<9} {:>8} {:>7}  {:<16} {:<16} {:<16} {:<13} {}\n";
+constexpr const char* kFormat = "{}{:<16} {:<9} {:>8} {:>7}  {:<16} {:<16} {:<16} {:<13} {}\n";
 
 std::string Row(const Group& group, const std::string& name) {
   std::vector<ServiceSummary> services;  // This one, in each cell.
-  for (const ComparedCell& cell : group.cells) {
-    std::copy_if(cell.summary.services.begin(), cell.summary.services.end(),
+  for (const ComparedCell* cell : group.Shown()) {
+    std::copy_if(cell->summary.services.begin(), cell->summary.services.end(),
                  std::back_inserter(services),
                  [&name](const ServiceSummary& service) { return service.service == name; });
   }
@@ -35,8 +36,9 @@ std::string Row(const Group& group, const std::string& name) {
     requests += service.requests;
     dropped += service.dropped;
   }
-  return fmt::format(fmt::runtime(kFormat), group.policy, ToString(group.elasticity), requests,
-                     dropped, text(&ServiceSummary::p50_latency_ms, Number, 5),
+  return fmt::format(fmt::runtime(kFormat), group.LossyCells() > 0 ? "! " : "  ", group.policy,
+                     ToString(group.elasticity), requests, dropped,
+                     text(&ServiceSummary::p50_latency_ms, Number, 5),
                      text(&ServiceSummary::p99_latency_ms, Number, 5),
                      text(&ServiceSummary::throughput_per_s, Number, 5),
                      text(&ServiceSummary::slo_attainment, Percent, 4),
@@ -56,12 +58,14 @@ std::set<std::string> Names(const ComparedCells& cells) {
 
 std::string ServiceTable(const ComparedCells& cells) {
   std::string text;
+  std::set<int> trials;
+  for (const Group& group : cells.groups) trials.insert(static_cast<int>(group.Shown().size()));
   for (const std::string& name : Names(cells)) {
     text += fmt::format(
-        "\nservice {}: latency from when a request was due; medians over trials, requests of "
+        "\nservice {}: latency from when a request was due; medians over trials{}, requests of "
         "all\n",
-        name);
-    text += fmt::format(fmt::runtime(kFormat), "policy", "class", "requests", "dropped",
+        name, LevelsText(trials));
+    text += fmt::format(fmt::runtime(kFormat), "  ", "policy", "class", "requests", "dropped",
                         "   p50 ms", "   p99 ms", "   served/s", "  in SLO %", "   goodput/s");
     for (const Elasticity elasticity : cells.elasticities) {
       for (const std::string& policy : cells.policies) {

@@ -162,16 +162,6 @@ Trim TrimFor(size_t n, double wanted) {
   return trim;
 }
 
-// The inverse of the normal distribution, by bisection.
-double NormalQuantile(double share) {
-  double low = -40, high = 40;
-  for (int i = 0; i < 200; ++i) {
-    const double middle = (low + high) / 2;
-    (NormalBelow(middle) < share ? low : high) = middle;
-  }
-  return (low + high) / 2;
-}
-
 }  // namespace
 
 double Mean(const std::vector<double>& values) {
@@ -267,6 +257,15 @@ RatioEstimate IndependentRatio(const std::vector<double>& a, const std::vector<d
                      .level = std::max(0.0, 1 - 2 * u.Below(k + 1)),
                      .range = k == 0};
   return result;
+}
+
+double NormalQuantile(double share) {
+  double low = -40, high = 40;
+  for (int i = 0; i < 200; ++i) {
+    const double middle = (low + high) / 2;
+    (NormalBelow(middle) < share ? low : high) = middle;
+  }
+  return (low + high) / 2;
 }
 
 std::optional<double> DetectableDifference(double spread, int trials, double alpha) {

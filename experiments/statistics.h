@@ -56,6 +56,9 @@ struct RatioEstimate {
 RatioEstimate IndependentRatio(const std::vector<double>& a, const std::vector<double>& b,
                                double wanted = 0.95);
 
+// z with P(standard normal < z) = share.
+double NormalQuantile(double share);
+
 // What n trials could show, from the spread of paired log ratios (sample standard deviation): the
 // relative difference that a test at `alpha` finds in four of five experiments of `trials` trials,
 // by the normal approximation; nullopt where `trials` pairs can't reach alpha whatever they show.

@@ -8,7 +8,9 @@
 #include <set>
 
 #include "experiments/comparison_cells.h"
+#include "experiments/comparison_notes.h"
 #include "experiments/paired_effects.h"
+#include "experiments/records_integrity.h"
 #include "experiments/table_text.h"
 
 namespace cosched {
@@ -43,10 +45,25 @@ class SweepNotes {
         said_["MARKED: " + mark].push_back(point + "/" + cell.name);
     }
   }
+  void AddRun(const std::string& point, const ComparedRun& run) {
+    for (const std::string& doubt : RunDoubts(run)) said_[doubt].push_back(point);
+  }
+  void AddIntegrity(const std::string& point, const RecordsIntegrity& integrity) {
+    for (const std::string& damage : integrity.damages)
+      said_["DAMAGED: " + damage].push_back(point);
+    if (!integrity.unfinished.empty()) unfinished_.push_back(point);
+  }
+  void AddUnreadable(const std::string& point, const std::string& cell) {
+    said_["left out of every figure: " + cell].push_back(point);
+  }
   std::string Text() const {
     std::string text;
     for (const auto& [what, where] : said_)
       text += Wrapped("  *", fmt::format("{}: {}", what, fmt::join(where, ", ")));
+    if (!unfinished_.empty()) {
+      text += Wrapped("  *", fmt::format("UNFINISHED: {}; --resume runs what is missing",
+                                         fmt::join(unfinished_, ", ")));
+    }
     return text;
   }
 
@@ -55,43 +72,42 @@ class SweepNotes {
     return fmt::format("{}/{}/{}", point, group.policy, ToString(group.elasticity));
   }
   std::map<std::string, std::vector<std::string>> said_;
+  std::vector<std::string> unfinished_;  // Points.
 };
-
-std::string LevelsText(const std::set<size_t>& trials) {
-  std::vector<std::string> levels;
-  for (const size_t count : trials) {
-    const std::string level =
-        LevelText(MedianInterval(std::vector<double>(count, 0)), static_cast<int>(count));
-    if (level.empty()) continue;
-    levels.push_back(level.starts_with("range") ? level
-                                                : fmt::format("{} trials: {}", count, level));
-  }
-  return levels.empty() ? "" : fmt::format(" [{}]", fmt::join(levels, "; "));
-}
 
 }  // namespace
 
-std::string SweepTable(const std::vector<std::filesystem::path>& points) {
+ComparisonReport SweepTable(const std::vector<std::filesystem::path>& points) {
   size_t width = 5;
   for (const std::filesystem::path& point : points)
     width = std::max(width, point.filename().string().size());
   std::string rows;
-  std::set<size_t> trials;
+  std::set<int> trials;
   SweepNotes notes;
+  bool damaged = false;
   for (const std::filesystem::path& point : points) {
     const std::string name = point.filename().string();
-    for (const Group& group : ReadCells({ReadComparedRun(point)}).groups) {
+    const ComparedRun run = ReadComparedRun(point);
+    const ComparedCells cells = ReadCells({run});
+    for (const Group& group : cells.groups) {
       rows += Row(name, width, group);
-      trials.insert(group.Shown().size());
+      trials.insert(static_cast<int>(group.Shown().size()));
       notes.Add(name, group);
     }
+    notes.AddRun(name, run);
+    for (const std::string& cell : cells.unreadable) notes.AddUnreadable(name, cell);
+    const RecordsIntegrity integrity = CheckRecords(run);
+    notes.AddIntegrity(name, integrity);
+    damaged = damaged || !cells.unreadable.empty() || !integrity.damages.empty();
   }
-  return fmt::format(
-             "median over trials{}\n\n  {:<{}}  {:<16} {:<9} {:>6}  {:<19} {:<19} {:<19} {:<15} "
-             "{:<15} {:>4}\n",
-             LevelsText(trials), "point", width, "policy", "class", "trials", "makespan s",
-             "execution s", "images/s", "used %", "oversub %", "lost") +
-         rows + notes.Text();
+  std::string text =
+      fmt::format(
+          "median over trials{}\n\n  {:<{}}  {:<16} {:<9} {:>6}  {:<19} {:<19} {:<19} {:<15} "
+          "{:<15} {:>4}\n",
+          LevelsText(trials), "point", width, "policy", "class", "trials", "makespan s",
+          "execution s", "images/s", "used %", "oversub %", "lost") +
+      rows + notes.Text();
+  return {std::move(text), damaged};
 }
 
 }  // namespace cosched

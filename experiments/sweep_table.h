@@ -3,12 +3,13 @@
 // `cosched compare`. Pure but for reading files.
 
 #include <filesystem>
-#include <string>
 #include <vector>
+
+#include "experiments/comparison.h"
 
 namespace cosched {
 
-// points: their folders. Points without a whole cell are left out.
-std::string SweepTable(const std::vector<std::filesystem::path>& points);
+// points: their folders. Points without a whole cell have no row.
+ComparisonReport SweepTable(const std::vector<std::filesystem::path>& points);
 
 }  // namespace cosched

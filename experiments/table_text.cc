@@ -25,6 +25,12 @@ std::string Percent(double share) {
   return fmt::format("{:.{}f}", value, value >= 9.95 ? 0 : 1);
 }
 
+std::string LevelPercent(double level) {
+  std::string percent = fmt::format("{:.1f}", std::floor(level * 1000) / 10);
+  if (percent.ends_with(".0")) percent.resize(percent.size() - 2);
+  return percent + " %";
+}
+
 std::string MedianText(const std::vector<double>& values, std::string (*format)(double),
                        int width) {
   if (values.empty()) return fmt::format("{:>{}}", "-", width);

@@ -18,26 +18,17 @@
 namespace cosched {
 namespace {
 
-struct Turnarounds {
-  std::vector<double> finished;
-  double first_arrival = 0;
-  double last_arrival = 0;
-};
-
-Turnarounds ReadTurnarounds(const std::filesystem::path& cell) {
+// From the first arrival of a job to the last.
+double ReadArrivingSeconds(const std::filesystem::path& cell) {
   CsvReader reader(cell / "jobs.csv");
-  const size_t submitted = reader.Column("submission_time"),
-               turnaround = reader.Column("turnaround_time"), state = reader.Column("state");
-  Turnarounds result;
-  bool first = true;
-  while (reader.Next()) {
+  const size_t submitted = reader.Column("submission_time");
+  double first = 0, last = 0;
+  for (bool any = false; reader.Next(); any = true) {
     const double arrival = reader.Number(submitted);
-    result.first_arrival = first ? arrival : std::min(result.first_arrival, arrival);
-    result.last_arrival = first ? arrival : std::max(result.last_arrival, arrival);
-    first = false;
-    if (reader.Text(state) == "finished") result.finished.push_back(reader.Number(turnaround));
+    first = any ? std::min(first, arrival) : arrival;
+    last = any ? std::max(last, arrival) : arrival;
   }
-  return result;
+  return last - first;
 }
 
 // Integral of the cores granted to each job, from grants.csv.
@@ -158,12 +149,11 @@ double CellPair::Error(const Metric& metric) const {
 CellOutcome ReadOutcome(const std::filesystem::path& run, const CellKey& key) {
   const CellSummary summary = Summarize(run, key);
   const std::filesystem::path cell = CellFolder(run, key);
-  const Turnarounds turnarounds = ReadTurnarounds(cell);
   CellOutcome result;
   result.marks = summary.marks;
   result.outcome = {.makespan_s = summary.makespan_s,
                     .turnaround_s = summary.mean_turnaround_s,
-                    .p95_turnaround_s = Quantile(turnarounds.finished, 0.95),
+                    .p95_turnaround_s = summary.p95_turnaround_s,
                     .jobs_per_hour = summary.throughput_jobs_per_hour,
                     .core_seconds = ReadCoreSeconds(cell)};
   if (summary.status != "done") {
@@ -172,7 +162,7 @@ CellOutcome ReadOutcome(const std::filesystem::path& run, const CellKey& key) {
     result.problem =
         fmt::format("{} of {} jobs did not finish", summary.jobs - summary.finished, summary.jobs);
   }
-  const double arriving_s = turnarounds.last_arrival - turnarounds.first_arrival;
+  const double arriving_s = ReadArrivingSeconds(cell);
   result.saturated = result.outcome.core_seconds > arriving_s * MachineCores(cell);
   return result;
 }

@@ -16,19 +16,19 @@ namespace {
 std::string ErrorTable(const Validation& validation) {
   std::string text = fmt::format("{:<28}", "error in %, simulated : measured");
   for (const Metric& metric : kMetrics) text += fmt::format(" {:<20}", metric.title);
-  text += "  alike  level\n";
+  text += "  alike   level\n";
   for (const PolicyErrors& policy : validation.policies) {
     text += fmt::format("{:<32}", fmt::format("{} {}", policy.policy, ToString(policy.elasticity)));
     for (const Estimate& error : policy.error)
       text += fmt::format(" {:<20}", PercentText(error, true));
     text +=
-        fmt::format(" {:>3}/{:<3} {:>5}\n", policy.alike, policy.trials, LevelText(policy.trials));
+        fmt::format(" {:>3}/{:<3} {:>6}\n", policy.alike, policy.trials, LevelText(policy.trials));
   }
   text += fmt::format("{:<32}", "mean absolute error of a trace");
   for (const Estimate& error : validation.absolute_error)
     text += fmt::format(" {:<20}", PercentText(error, false));
   const int traces = validation.absolute_error.front().samples;
-  return text + fmt::format(" {:>7} {:>5}\n", "", LevelText(traces));
+  return text + fmt::format(" {:>7} {:>6}\n", "", LevelText(traces));
 }
 
 // What the traces can say of each pair of policies.

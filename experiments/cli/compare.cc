@@ -56,13 +56,9 @@ bool CompareSweep(const std::filesystem::path& run, const ComparisonOptions& opt
                       fmt::format("{} is a sweep, a table of all its points", run.string()),
                       "one of its points: " + PointFolders(run).front().string()});
   }
-  fmt::print("{}\n{}\n", run.string(), SweepTable(PointFolders(run)));
-  const RecordsIntegrity integrity = CheckRecords(run);
-  for (const std::string& damage : integrity.damages)
-    fmt::print("{}", Wrapped("  *", "DAMAGED: " + damage));
-  if (!integrity.unfinished.empty())
-    fmt::print("{}", Wrapped("  *", "UNFINISHED: " + integrity.unfinished));
-  return integrity.damages.empty();
+  const ComparisonReport report = SweepTable(PointFolders(run));
+  fmt::print("{}\n{}\n", run.string(), report.text);
+  return !report.damaged;
 }
 
 int Compare(const CompareArguments& arguments) {

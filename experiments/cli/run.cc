@@ -128,7 +128,7 @@ void PrintSweep(const Sweep& sweep) {
 
 int TellFinished(const RunArguments& arguments, const Sweep& sweep, const Executed& executed) {
   const std::string table =
-      sweep.IsSwept() ? SweepTable(PointFolders(executed.run)) : ComparisonTable(executed.run);
+      sweep.IsSwept() ? SweepTable(PointFolders(executed.run)).text : ComparisonTable(executed.run);
   fmt::print("{}\nresults: {}\n", table, executed.run.string());
   if (!arguments.no_plots) DrawPlots(executed.run);
   const HarnessResult& result = executed.result;

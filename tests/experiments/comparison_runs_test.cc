@@ -119,8 +119,8 @@ TEST_F(ComparedRunsTest, ASameRunCheckPassesFailsOrIsRefused) {
   EXPECT_TRUE(failed.differs);
   EXPECT_THAT(
       Unwrapped(failed.text),
-      HasSubstr("A/A FAILED: two runs of the same thing differ at 5 % in 2 "
-                "of 2 comparisons: strict/rigid by makespan, strict/rigid by mean turnaround"));
+      HasSubstr("A/A FAILED: two runs of the same thing differ (at 5 %, 2 "
+                "comparisons) in: strict/rigid by makespan, strict/rigid by mean turnaround"));
 
   WriteRun("copy", {.trials = 8}, 20);
   WriteRun("other", {.trials = 8, .seed = 2, .jobs = 8}, 20);
@@ -137,6 +137,91 @@ TEST_F(ComparedRunsTest, ASameRunCheckPassesFailsOrIsRefused) {
   }
 }
 
+TEST_F(ComparedRunsTest, ASameRunCheckSeesLostJobsMissingPoliciesAndDamage) {
+  WriteRun("a", {.trials = 8}, 20);
+  WriteRun("lossy", {.trials = 8, .seed = 2}, 20.3, 0.4);
+  Write({"strict", Elasticity::kRigid, 8}, {.seconds = 21, .jobs = 4, .rejected = 2}, "lossy");
+  const SameRunCheck lossy = CheckSameRuns(Run("a"), Run("lossy"), false);
+  EXPECT_TRUE(lossy.differs) << lossy.text;
+  EXPECT_THAT(Unwrapped(lossy.text),
+              AllOf(HasSubstr("! strict/rigid"), HasSubstr("A lost none, B lost 2 jobs in 1 of 8"),
+                    HasSubstr("strict/rigid by lost jobs or failed cells")));
+
+  WriteRun("more", {.trials = 8, .seed = 2}, 20.3, 0.4);
+  Write({"max-prop", Elasticity::kRigid, 1}, {.seconds = 21}, "more");
+  const SameRunCheck more = CheckSameRuns(Run("a"), Run("more"), false);
+  EXPECT_TRUE(more.differs) << more.text;
+  EXPECT_THAT(Unwrapped(more.text), HasSubstr("max-prop/rigid NOT COMPARED: A has no cell of it"));
+
+  WriteRun("damaged", {.trials = 8, .seed = 2}, 20.3, 0.4);
+  WriteText(CellFolder(Run("damaged"), {"strict", Elasticity::kRigid, 3}) / "jobs.csv", "x\n");
+  EXPECT_THROW(CheckSameRuns(Run("a"), Run("damaged"), false), InputError);
+}
+
+TEST_F(ComparedRunsTest, ASweepsTableTellsDamageAndDoubts) {
+  WriteRun("x=1", {});
+  WriteManifest({.more = R"(, "profile_doubts": ["17 of 19 intervals are loose"],
+      "resumed": [{"differences": ["build.git_commit: 1 -> 2"]}])"},
+                "x=2");
+  for (int trial = 1; trial <= 3; ++trial)
+    Write({"strict", Elasticity::kRigid, trial}, {.seconds = 5.0 + trial}, "x=2");
+  const ComparisonReport whole = SweepTable({Run("x=1"), Run("x=2")});
+  EXPECT_FALSE(whole.damaged) << whole.text;
+  EXPECT_THAT(Unwrapped(whole.text),
+              AllOf(HasSubstr("MIXED: resumed with something else: build.git_commit: 1 -> 2: x=2"),
+                    HasSubstr("17 of 19 intervals are loose: x=2")));
+  WriteText(CellFolder(Run("x=1"), {"strict", Elasticity::kRigid, 3}) / "samples.csv", "time\n");
+  const ComparisonReport damaged = SweepTable({Run("x=1"), Run("x=2")});
+  EXPECT_TRUE(damaged.damaged);
+  EXPECT_THAT(Unwrapped(damaged.text), HasSubstr("left out of every figure: strict/rigid/3"));
+}
+
+// The legend's levels are those of the ratios, which are over the trials that both have.
+TEST_F(ComparedRunsTest, LevelsAreOfThePairs) {
+  WriteManifest({.trials = 8, .policies = R"("strict", "max-prop")"}, "a");
+  for (int trial = 1; trial <= 8; ++trial) {
+    Write({"strict", Elasticity::kRigid, trial}, {.seconds = 20. + trial}, "a");
+    CellFacts facts{.seconds = 12. + trial, .jobs = 4};
+    if (trial > 6) facts.rejected = 2;
+    Write({"max-prop", Elasticity::kRigid, trial}, facts, "a");
+  }
+  EXPECT_THAT(Compare({"a"}), HasSubstr("median [range of 6: 96.8 %], below 1"));
+}
+
+TEST_F(ComparedRunsTest, TheReasonWhyRunsAreNotPooledIsThatOfTheRunThatDoesNotFit) {
+  WriteRun("a", {.seed = 1});
+  WriteRun("b", {.seed = 2}, 30);
+  WriteRun("again", {.seed = 2}, 31, 0.1);
+  EXPECT_THAT(Compare({"a", "b", "again"}),
+              HasSubstr("A and B are not pooled (--pool insists): 3 trials replayed the same"));
+  EXPECT_THAT(Compare({"a", "b", "again"}, {.pool = true}),
+              HasSubstr("3 runs are pooled, because --pool insists"));
+}
+
+// Of two further measurements of a cell that the first run lacks, neither takes the other's place.
+TEST_F(ComparedRunsTest, ForcedPoolingKeepsEveryMeasurement) {
+  WriteRun("a", {});
+  for (const auto& [run, seconds] : {std::pair{"b", 30.}, std::pair{"c", 40.}}) {
+    WriteManifest({}, run);
+    for (int trial = 1; trial <= 3; ++trial)
+      Write({"max-prop", Elasticity::kRigid, trial}, {.seconds = seconds + trial}, run);
+  }
+  std::vector<ComparedRun> runs;
+  for (const char* name : {"a", "b", "c"}) runs.push_back(ReadComparedRun(Run(name)));
+  const ComparedCells cells = ReadCells(runs);
+  const Group* group = cells.Find("max-prop", Elasticity::kRigid);
+  ASSERT_NE(group, nullptr);
+  EXPECT_EQ(group->ByTrial(&CellSummary::makespan_s).size(), 6u);
+}
+
+TEST_F(ComparedRunsTest, WhereAFileLiesIsNoDifference) {
+  WriteRun("a", {.more = R"(, "files": {"/home/a/p.json": "12"})"});
+  WriteRun("b", {.seed = 2, .more = R"(, "files": {"/home/b/p.json": "12"})"}, 30);
+  EXPECT_THAT(Compare({"a", "b"}), HasSubstr("2 runs are pooled"));
+  WriteRun("b", {.seed = 2, .more = R"(, "files": {"/home/b/p.json": "13"})"}, 30);
+  EXPECT_THAT(Compare({"a", "b"}), HasSubstr("files.p.json: 12 in A, 13 in B"));
+}
+
 TEST_F(ComparedRunsTest, ASweepsTableTellsTrueLevelsAndLostJobs) {
   WriteRun("cores=1", {.trials = 5});
   WriteManifest({.trials = 3}, "cores=2");
@@ -144,7 +229,7 @@ TEST_F(ComparedRunsTest, ASweepsTableTellsTrueLevelsAndLostJobs) {
     Write({"strict", Elasticity::kRigid, trial},
           {.seconds = 5.0 + trial, .mark = "disturbed", .jobs = 4, .rejected = 2}, "cores=2");
   }
-  EXPECT_THAT(Unwrapped(SweepTable({Run("cores=1"), Run("cores=2")})),
+  EXPECT_THAT(Unwrapped(SweepTable({Run("cores=1"), Run("cores=2")}).text),
               AllOf(HasSubstr("median over trials [range of 3: 75 %; range of 5: 93.7 %]"),
                     Not(HasSubstr("95 %")), ContainsRegex("! cores=2 strict rigid 3 .* 6 "),
                     HasSubstr("LOST JOBS in every trial: not to be compared: "

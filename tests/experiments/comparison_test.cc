@@ -260,7 +260,7 @@ TEST_F(ComparisonTest, DoubtsOfTheManifestAreTold) {
       "redone": [{"cells": ["strict/rigid/2"]},
                  {"status": "running", "cells": ["strict/rigid/3"]}])"});
   EXPECT_THAT(Table(), AllOf(HasSubstr("17 of 19 intervals are loose"),
-                             HasSubstr("MIXED: run was resumed with something else: "
+                             HasSubstr("MIXED: resumed with something else: "
                                        "build.git_commit: 1 -> 2"),
                              HasSubstr("REDONE after the others: strict/rigid/2"),
                              HasSubstr("some of these ran after the others: strict/rigid/3")));
