@@ -141,6 +141,7 @@ TEST_F(CliTest, AQuotaIsToldAtTheStartByDoctorAndInEveryCell) {
   EXPECT_NE(ended.err.find("the CPU quota is 0.5 cores (cgroup "), std::string::npos) << ended.err;
   const std::string cell = ReadText(Runs().front() / "strict/malleable/1/cell.json");
   EXPECT_NE(cell.find("the CPU quota is 0.5 cores"), std::string::npos) << cell;
+  Cgroup::RemoveOf(OwnerName());  // With what the run has made below it.
 }
 
 }  // namespace
