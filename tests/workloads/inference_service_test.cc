@@ -306,7 +306,7 @@ TEST_F(InferenceServiceTest, LanesThatCantBeStartedAreAnErrorWithItsReason) {
       return std::string(error.what()).find("only 1 of the 2 lanes") == 0 ? 0 : 2;
     }
   };
-  EXPECT_EQ(WithFewThreads(5, open), 0);
+  EXPECT_EQ(WithFewThreads(5 + kThreadsOfSanitizer, open), 0);
 }
 
 }  // namespace
