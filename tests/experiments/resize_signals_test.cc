@@ -59,13 +59,20 @@ class DeafProcess {
 TEST(ResizeSignalsTest, WhoDoesNotWaitForThemIsKnown) {
   const DeafProcess waits(8);
   EXPECT_TRUE(TakesResizeSignals(waits.pid()));
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
   const pid_t other = fork();
   if (other == 0) {
+    if (write(ready[1], "x", 1) != 1) _exit(1);  // Until fork is over, it may block any signal.
     while (true) pause();
   }
+  char byte;
+  EXPECT_EQ(read(ready[0], &byte, 1), 1);
   EXPECT_FALSE(TakesResizeSignals(other));
   kill(other, SIGKILL);
   waitpid(other, nullptr, 0);
+  close(ready[0]);
+  close(ready[1]);
 }
 
 TEST(ResizeSignalsTest, SenderGivesUpWhenTheQueueStaysFull) {
