@@ -22,7 +22,7 @@ using std::chrono::steady_clock;
 
 MalleablePool::Impl::Impl(Options pool_options)
     : options(std::move(pool_options)),
-      workers(std::make_unique<Worker[]>(static_cast<size_t>(std::max(options.capacity, 0)))) {
+      workers(std::make_unique<PoolWorker[]>(static_cast<size_t>(std::max(options.capacity, 0)))) {
   CHECK(options.capacity >= 0) << "a pool of " << options.capacity << " threads";
   idle.reserve(static_cast<size_t>(options.capacity));
   if (options.lends_to != nullptr) options.lends_to->impl_->lender = this;
@@ -30,7 +30,7 @@ MalleablePool::Impl::Impl(Options pool_options)
     // One at a time: a thread that starts runs for a moment, and a crowd of them would disturb the
     // neighbours.
     BinaryEvent started;
-    Worker* worker = &workers[static_cast<size_t>(i)];
+    PoolWorker* worker = &workers[static_cast<size_t>(i)];
     worker->index = i;
     const auto record = static_cast<size_t>(i) + 1;  // Behind the pool's own.
     worker->meter.TellTo(record < options.records.size() ? &options.records[record]
@@ -75,9 +75,9 @@ MalleablePool::Impl::~Impl() {
 // task.
 void MalleablePool::Impl::LowerTarget(int wanted) {
   target.store(wanted, std::memory_order_relaxed);
-  std::erase_if(idle, [this](Worker* worker) {
+  std::erase_if(idle, [this](PoolWorker* worker) {
     if (!Surplus(*worker)) return false;
-    worker->state = State::kParked;
+    worker->state = WorkerState::kParked;
     active.fetch_sub(1, std::memory_order_relaxed);
     return true;
   });
@@ -110,9 +110,9 @@ MalleablePool::Wakeups MalleablePool::Impl::BeginResize(int wanted, const std::v
     const MutexLock lock(mutex);
     target.store(wanted, std::memory_order_relaxed);
     for (int i = 0; i < wanted; ++i) {
-      Worker& worker = workers[static_cast<size_t>(i)];
-      if (worker.state != State::kParked) continue;
-      worker.state = State::kWaking;
+      PoolWorker& worker = workers[static_cast<size_t>(i)];
+      if (worker.state != WorkerState::kParked) continue;
+      worker.state = WorkerState::kWaking;
       ++waking;
       const int cpu = static_cast<size_t>(i) < cpus.size() ? cpus[static_cast<size_t>(i)] : -1;
       wakeups.sleepers_.push_back({&worker.event, cpu});

@@ -25,15 +25,12 @@ struct MalleablePool::Impl {
   // so that the caller of a loop of some microseconds pays for two wake-ups at most.
   static constexpr int kFanOut = 2;
 
-  using Worker = PoolWorker;
-  using State = WorkerState;
-
   explicit Impl(Options pool_options);
   ~Impl();
 
   // Whom to tell of new work once the lock is released, so that they do not run into it.
   struct WakeList {
-    std::array<Worker*, kFanOut> workers;
+    std::array<PoolWorker*, kFanOut> workers;
     int count = 0;
     std::atomic<uint32_t>* news = nullptr;
     void Post() {
@@ -42,7 +39,7 @@ struct MalleablePool::Impl {
     }
   };
 
-  bool Surplus(const Worker& worker) const {
+  bool Surplus(const PoolWorker& worker) const {
     return worker.index >= target.load(std::memory_order_relaxed);
   }
   // All of these are called with `mutex` held.
@@ -51,17 +48,17 @@ struct MalleablePool::Impl {
   Loop* PickLoop() const;
   void LowerTarget(int workers);
   void NoteIfSettled();
-  bool Park(Worker* worker, WakeList* baton);
+  bool Park(PoolWorker* worker, WakeList* baton);
 
   void JoinFirst(int count);
-  void Run(Worker* worker, BinaryEvent* started);
-  void Serve(Worker* worker, MutexLock* lock);
+  void Run(PoolWorker* worker, BinaryEvent* started);
+  void Serve(PoolWorker* worker, MutexLock* lock);
   void RunClosure(MutexLock* lock);
-  bool RunLoop(Worker* worker, Loop* loop, MutexLock* lock);
-  bool Look(Worker* worker, uint32_t seen, MutexLock* lock);
-  bool Lend(Worker* worker, MutexLock* lock);
+  bool RunLoop(PoolWorker* worker, Loop* loop, MutexLock* lock);
+  bool Look(PoolWorker* worker, uint32_t seen, MutexLock* lock);
+  bool Lend(PoolWorker* worker, MutexLock* lock);
   template <typename Predicate>
-  bool HostGuest(Worker* guest, Predicate leave);
+  bool HostGuest(PoolWorker* guest, Predicate leave);
   void InviteGuests(int tasks);
 
   Wakeups BeginResize(int workers, const std::vector<int>& cpus);
@@ -75,7 +72,7 @@ struct MalleablePool::Impl {
   }
 
   const Options options;
-  const std::unique_ptr<Worker[]> workers;
+  const std::unique_ptr<PoolWorker[]> workers;
   std::function<void(std::chrono::nanoseconds, bool)> on_settled;
   std::mutex resize_mutex;  // Held through one Resize; taken before `mutex`.
   std::atomic<int64_t> bind_failures{0};
@@ -99,7 +96,7 @@ struct MalleablePool::Impl {
 
   alignas(kCacheLine) mutable Mutex mutex;  // Guards all below.
   Loop* loops = nullptr;                    // Newest first.
-  std::vector<Worker*> idle;  // The one that slept last is woken first: its cache is warm.
+  std::vector<PoolWorker*> idle;  // The one that slept last is woken first: its cache is warm.
   std::deque<std::function<void()>> closures;
   int waking = 0;
   bool resizing = false;  // A Resize is still binding: not settled before it is done.

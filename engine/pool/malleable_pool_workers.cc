@@ -24,7 +24,7 @@ void NameThisThread(const std::string& name, int index) {
 MalleablePool::Impl::WakeList MalleablePool::Impl::PopIdle(int count) {
   WakeList list;
   while (list.count < std::min(count, kFanOut) && !idle.empty()) {
-    idle.back()->state = State::kActive;
+    idle.back()->state = WorkerState::kActive;
     list.workers[static_cast<size_t>(list.count++)] = idle.back();
     idle.pop_back();
   }
@@ -54,19 +54,19 @@ Loop* MalleablePool::Impl::PickLoop() const {
 
 // Parks a surplus worker. False if it must first run a closure that nobody else would: see
 // WhenEmpty::kRunInCaller. Work that it was woken for goes to an idle worker.
-bool MalleablePool::Impl::Park(Worker* worker, WakeList* baton) {
+bool MalleablePool::Impl::Park(PoolWorker* worker, WakeList* baton) {
   if (!closures.empty() || PickLoop() != nullptr) *baton = PopIdle(1);
   if (options.when_empty == WhenEmpty::kRunInCaller && !closures.empty() &&
       active.load(std::memory_order_relaxed) == 1) {
     return false;
   }
-  worker->state = State::kParked;
+  worker->state = WorkerState::kParked;
   active.fetch_sub(1, std::memory_order_relaxed);
   NoteIfSettled();
   return true;
 }
 
-void MalleablePool::Impl::Run(Worker* worker, BinaryEvent* started) {
+void MalleablePool::Impl::Run(PoolWorker* worker, BinaryEvent* started) {
   calling_worker = {.pool = this, .worker = worker};
   worker->tid = gettid();
   worker->meter.SetWork(false);
@@ -78,22 +78,22 @@ void MalleablePool::Impl::Run(Worker* worker, BinaryEvent* started) {
     });  // Parked or idle: the only place where a worker sleeps.
     MutexLock lock(mutex);
     if (stopping) return;
-    if (worker->state == State::kWaking) {
+    if (worker->state == WorkerState::kWaking) {
       --waking;
-      worker->state = Surplus(*worker) ? State::kParked : State::kActive;
-      if (worker->state == State::kActive) {
+      worker->state = Surplus(*worker) ? WorkerState::kParked : WorkerState::kActive;
+      if (worker->state == WorkerState::kActive) {
         active.fetch_add(1, std::memory_order_relaxed);
         if (!named) NameThisThread(options.name, worker->index);
         named = true;
       }
       NoteIfSettled();
     }
-    if (worker->state == State::kActive) Serve(worker, &lock);
+    if (worker->state == WorkerState::kActive) Serve(worker, &lock);
   }
 }
 
 // An active worker's life until it is parked or idle.
-void MalleablePool::Impl::Serve(Worker* worker, MutexLock* lock) {
+void MalleablePool::Impl::Serve(PoolWorker* worker, MutexLock* lock) {
   bool looked = false, lent_in_vain = false;
   while (true) {
     if (Surplus(*worker)) {
@@ -122,7 +122,7 @@ void MalleablePool::Impl::Serve(Worker* worker, MutexLock* lock) {
       looked = !Look(worker, seen, lock);
       lent_in_vain = false;
     } else {
-      worker->state = State::kIdle;
+      worker->state = WorkerState::kIdle;
       idle.push_back(worker);
       idlers.store(static_cast<int>(idle.size()), std::memory_order_relaxed);
       return;
@@ -151,7 +151,7 @@ void MalleablePool::Impl::RunClosure(MutexLock* lock) {
 // True if it has then looked for other work in vain. After the only loop it looks before it takes
 // the lock again: the loop's caller needs the lock just now, to end this loop and to begin the
 // next.
-bool MalleablePool::Impl::RunLoop(Worker* worker, Loop* loop, MutexLock* lock) {
+bool MalleablePool::Impl::RunLoop(PoolWorker* worker, Loop* loop, MutexLock* lock) {
   const bool only = closures.empty() && loops == loop && loop->next == nullptr;
   const uint32_t seen = news.load(std::memory_order_relaxed);
   loop->Attach();
@@ -168,7 +168,7 @@ bool MalleablePool::Impl::RunLoop(Worker* worker, Loop* loop, MutexLock* lock) {
 }
 
 // Spins for work that came after `seen`; returns with the lock held, false if there was no news.
-bool MalleablePool::Impl::Look(Worker* worker, uint32_t seen, MutexLock* lock) {
+bool MalleablePool::Impl::Look(PoolWorker* worker, uint32_t seen, MutexLock* lock) {
   looking.fetch_add(1, std::memory_order_relaxed);
   const bool found = SpinUntil(options.spin, &worker->meter, [&] {
     return news.load(std::memory_order_relaxed) != seen || Surplus(*worker);
@@ -180,7 +180,7 @@ bool MalleablePool::Impl::Look(Worker* worker, uint32_t seen, MutexLock* lock) {
 
 // Takes part in a loop of the other pool until that has no more tasks, or there is a closure here;
 // false if it found none.
-bool MalleablePool::Impl::Lend(Worker* worker, MutexLock* lock) {
+bool MalleablePool::Impl::Lend(PoolWorker* worker, MutexLock* lock) {
   Impl& other = *options.lends_to->impl_;
   if (other.guests.load(std::memory_order_relaxed) == 0) return false;
   lock->Unlock();
@@ -191,7 +191,7 @@ bool MalleablePool::Impl::Lend(Worker* worker, MutexLock* lock) {
 }
 
 template <typename Predicate>
-bool MalleablePool::Impl::HostGuest(Worker* guest, Predicate leave) {
+bool MalleablePool::Impl::HostGuest(PoolWorker* guest, Predicate leave) {
   Loop* loop = nullptr;
   {
     const MutexLock lock(mutex);
