@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 
 import numpy as np
+from matplotlib.collections import PolyCollection
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
@@ -28,6 +29,22 @@ def core_steps(cell):
         latest = np.searchsorted(rows["time"].to_numpy(), times, side="right") - 1
         counts[job] = np.where(latest >= 0, owned[np.maximum(latest, 0)], 0)
     return times, counts
+
+
+def stacked(times, counts):
+    """(job's index, corners) of every area in the stack of all jobs' cores, only where the job has some: a job lives a short part of
+    the trace, and a band of no height from end to end costs as much to draw as any."""
+    table = np.array([counts[job] for job in sorted(counts)])
+    tops = np.cumsum(table, axis=0)
+    for index, (cores, top) in enumerate(zip(table, tops)):
+        held = np.flatnonzero(cores > 0)
+        for stretch in np.split(held, np.flatnonzero(np.diff(held) > 1) + 1):
+            if len(stretch) == 0:
+                continue
+            edges = times[np.append(stretch, min(stretch[-1] + 1, len(times) - 1))]
+            x = np.repeat(edges, 2)[1:-1]
+            high, low = np.repeat(top[stretch], 2), np.repeat((top - cores)[stretch], 2)
+            yield index, np.column_stack([np.append(x, x[::-1]), np.append(high, low[::-1])])
 
 
 def load_steps(cell):
@@ -60,22 +77,23 @@ def load_steps(cell):
 def at_starts(samples, jobs):
     """What the next sample says of every job that lives when one starts: (time, job, runnable threads, cores)."""
     lives = {job.job_id: (job.starting_time, job.finish_time) for job in jobs.itertuples()}
-    starts = sorted({start for start, _ in lives.values() if start == start})  # A job that never started has NaN.
+    starts = np.unique([start for start, _ in lives.values() if start == start])  # A job that never started has NaN.
     for job, rows in samples.groupby("job_id"):
-        times = rows["time"].to_numpy()
+        times, runnable, cores = (rows[name].to_numpy() for name in ("time", "runnable_threads", "granted_cores"))
         begin, end = lives[job]
-        for start in (time for time in starts if begin <= time < end):
-            place = np.searchsorted(times, start)
+        lived = starts[np.searchsorted(starts, begin):np.searchsorted(starts, end)]
+        for start, place in zip(lived, np.searchsorted(times, lived)):
             if place < len(times) and start < times[place] <= end:
-                row = rows.iloc[place]
-                yield start, job, row["runnable_threads"], row["granted_cores"]
+                yield start, job, runnable[place], cores[place]
 
 
 def draw_cell(upper, lower, cell):
     times, counts = core_steps(cell)
-    jobs = sorted(counts)
-    upper.stackplot(times, [counts[job] for job in jobs], step="post", edgecolor="white", linewidth=0.4 if len(jobs) <= MOST_OUTLINED else 0,
-                    colors=[TENANT_COLORS[i % len(TENANT_COLORS)] for i in range(len(jobs))])
+    areas = list(stacked(times, counts))
+    upper.add_collection(PolyCollection([corners for _, corners in areas], edgecolors="white",
+                                        linewidths=0.4 if len(counts) <= MOST_OUTLINED else 0,
+                                        facecolors=[TENANT_COLORS[index % len(TENANT_COLORS)] for index, _ in areas]))
+    upper.autoscale_view()
     upper.axhline(len(cell.machine_cores), color=style.INK, linewidth=1, linestyle=(0, (4, 2)))
     time, runnable, cores = load_steps(cell)
     lower.fill_between(time, 0, cores, step="post", color="#c9d6df", linewidth=0)
