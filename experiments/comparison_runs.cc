@@ -12,6 +12,7 @@
 #include <set>
 
 #include "engine/base/error.h"
+#include "experiments/csv.h"
 #include "experiments/manifest.h"
 #include "experiments/metrics.h"
 
@@ -269,8 +270,8 @@ int CommonTraces(const ComparedRun& a, const ComparedRun& b) {
 
 bool SameRecords(const ComparedRun& a, const CellKey& of_a, const ComparedRun& b,
                  const CellKey& of_b) {
-  const std::filesystem::path first = CellFolder(a.path, of_a) / "jobs.csv",
-                              second = CellFolder(b.path, of_b) / "jobs.csv";
+  const std::filesystem::path first = PlainOrCompressed(CellFolder(a.path, of_a) / "jobs.csv"),
+                              second = PlainOrCompressed(CellFolder(b.path, of_b) / "jobs.csv");
   std::error_code error;
   const auto size = std::filesystem::file_size(first, error);
   if (error || size != std::filesystem::file_size(second, error) || error) return false;

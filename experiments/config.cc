@@ -424,8 +424,11 @@ SimulationSettings ReadSimulation(const TomlTable& table) {
 }
 
 RecordsConfig ReadRecords(const TomlTable& table) {
-  table.AllowOnly(
-      {"grants", "decisions", "samples", "steps", "resizes", "actuations", "requests", "timeline"});
+  table.AllowOnly({"grants", "decisions", "samples", "steps", "resizes", "actuations", "requests",
+                   "timeline", "compress"});
+  const std::string compress = table.String("compress", "none");
+  if (compress != "none" && compress != "gzip")
+    table.Fail("compress", fmt::format("is \"{}\"", compress), "\"none\" or \"gzip\"");
   return {.grants = table.Boolean("grants", true),
           .decisions = table.Boolean("decisions", true),
           .samples = table.Boolean("samples", true),
@@ -433,7 +436,10 @@ RecordsConfig ReadRecords(const TomlTable& table) {
           .resizes = table.Boolean("resizes", true),
           .actuations = table.Boolean("actuations", true),
           .requests = table.Boolean("requests", true),
-          .timeline = table.Boolean("timeline", true)};
+          .timeline = table.Boolean("timeline", true),
+          .gzip = compress == "gzip",
+          .samples_by_default = !table.Has("samples"),
+          .steps_by_default = !table.Has("steps")};
 }
 
 }  // namespace

@@ -100,9 +100,18 @@ void CsvWriter::End() {
   cells_ = 0;
 }
 
-CsvReader::CsvReader(std::filesystem::path path) : path_(std::move(path)), stream_(path_) {
-  if (!stream_) Fail("", "can't be read", "a file of a results folder");
-  if (!std::getline(stream_, text_)) Fail("", "is empty", "a header and rows");
+std::filesystem::path PlainOrCompressed(const std::filesystem::path& file) {
+  std::filesystem::path compressed = file;
+  compressed += ".gz";
+  std::error_code error;
+  return !std::filesystem::exists(file, error) && std::filesystem::exists(compressed, error)
+             ? compressed
+             : file;
+}
+
+CsvReader::CsvReader(const std::filesystem::path& path)
+    : path_(PlainOrCompressed(path)), bytes_(OpenFile(path_)) {
+  if (!ReadLine()) Fail("", "is empty", "a header and rows");
   line_ = 1;
   Split();
   header_.assign(cells_.begin(), cells_.end());
@@ -117,13 +126,30 @@ size_t CsvReader::Column(std::string_view name) const {
 }
 
 bool CsvReader::Next() {
-  if (!std::getline(stream_, text_)) return false;
+  if (!ReadLine()) return false;
   ++line_;
   Split();
   if (cells_.size() != header_.size()) {
     Fail("", fmt::format("{} cells", cells_.size()), fmt::format("{} cells", header_.size()));
   }
   return true;
+}
+
+bool CsvReader::ReadLine() {
+  constexpr size_t kBlock = 64 << 10;
+  text_.clear();
+  while (true) {
+    const size_t end = block_.find('\n', begin_);
+    text_.append(block_, begin_, end - begin_);  // To the block's end if there is none.
+    if (end != std::string::npos) {
+      begin_ = end + 1;
+      return true;
+    }
+    block_.resize(kBlock);
+    block_.resize(bytes_->Read(block_.data(), kBlock));
+    begin_ = 0;
+    if (block_.empty()) return !text_.empty();
+  }
 }
 
 void CsvReader::Split() {

@@ -6,12 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <initializer_list>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "engine/base/byte_source.h"
 #include "engine/base/clock.h"
 #include "engine/base/cpu_set.h"
 #include "experiments/output_file.h"
@@ -19,6 +20,9 @@
 namespace cosched {
 
 std::string CsvCell(std::string_view text);  // As it stands in a row: quoted where it must be.
+
+// The file, or the one with .gz behind its name where only that is there.
+std::filesystem::path PlainOrCompressed(const std::filesystem::path& file);
 
 class CsvWriter {
  public:
@@ -50,8 +54,9 @@ class CsvWriter {
 
 class CsvReader {
  public:
-  // Reads the header. Throws InputError if the file can't be read or has none.
-  explicit CsvReader(std::filesystem::path path);
+  // Reads the header. Where there is no such file, but one with .gz behind its name, that one is
+  // read. Throws InputError if the file can't be read or has no header.
+  explicit CsvReader(const std::filesystem::path& path);
 
   size_t Column(std::string_view name) const;  // Throws InputError if there is no such column.
   // The next row; false at the end. Throws InputError if it does not have as many cells as the
@@ -67,6 +72,7 @@ class CsvReader {
   CpuSet Cpus(size_t column) const;
 
  private:
+  bool ReadLine();  // Into text_; false at the end.
   void Split();
   std::string_view TakePlain(size_t* at) const;
   std::string_view TakeQuoted(size_t* at);
@@ -74,7 +80,9 @@ class CsvReader {
                          const std::string& allowed) const;
 
   std::filesystem::path path_;
-  std::ifstream stream_;
+  std::unique_ptr<ByteSource> bytes_;
+  std::string block_;  // Bytes that were read,
+  size_t begin_ = 0;   // and those of them that have been taken.
   int line_ = 0;
   std::vector<std::string> header_;
   std::string text_;                     // Of the current row.

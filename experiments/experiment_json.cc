@@ -143,10 +143,10 @@ Json ProfileJson(const ProfileConfig& profile) {
 }
 
 Json RecordsJson(const RecordsConfig& records) {
-  return {{"grants", records.grants},    {"decisions", records.decisions},
-          {"samples", records.samples},  {"steps", records.steps},
-          {"resizes", records.resizes},  {"actuations", records.actuations},
-          {"timeline", records.timeline}};
+  return {{"grants", records.grants},     {"decisions", records.decisions},
+          {"samples", records.samples},   {"steps", records.steps},
+          {"resizes", records.resizes},   {"actuations", records.actuations},
+          {"timeline", records.timeline}, {"compress", records.gzip ? "gzip" : "none"}};
 }
 
 }  // namespace

@@ -295,7 +295,7 @@ CellSummary Summarize(const std::filesystem::path& run, const CellKey& key) {
   summary.status = cell.status;
   summary.reason = cell.reason;
   summary.marks = cell.marks;
-  const bool sampled = std::filesystem::exists(folder / "samples.csv");
+  const bool sampled = std::filesystem::exists(PlainOrCompressed(folder / "samples.csv"));
   JobSums jobs;
   std::map<int64_t, JobSpan> spans;  // What samples need.
   ReadJobs(folder, [&](const JobRow& job) {
@@ -310,7 +310,7 @@ CellSummary Summarize(const std::filesystem::path& run, const CellKey& key) {
 
 ThreadExcess FindThreadExcess(const std::filesystem::path& run, const CellKey& key) {
   const std::filesystem::path file = CellFolder(run, key) / "samples.csv";
-  if (!std::filesystem::exists(file)) return {};
+  if (!std::filesystem::exists(PlainOrCompressed(file))) return {};
   const std::set<int64_t> others = LessElastic(CellFolder(run, key), key.elasticity);
   CsvReader reader(file);
   const size_t granted = reader.Column("granted"), runnable = reader.Column("runnable_threads"),

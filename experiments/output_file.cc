@@ -3,12 +3,15 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
+#include <zlib.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <system_error>
 #include <utility>
 
+#include "engine/base/check.h"
 #include "engine/base/error.h"
 
 namespace cosched {
@@ -20,10 +23,30 @@ namespace {
                                 std::generic_category().message(error), error));
 }
 
+// One whole gzip file; several, one behind the other, are one again.
+std::string Gzipped(std::string_view text) {
+  constexpr int kFast = 1, kWindowBits = 15, kGzip = 16, kMemory = 8;
+  z_stream stream{};
+  CHECK(deflateInit2(&stream, kFast, Z_DEFLATED, kWindowBits + kGzip, kMemory,
+                     Z_DEFAULT_STRATEGY) == Z_OK)
+      << "zlib";
+  std::string packed(deflateBound(&stream, text.size()), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  CHECK(deflate(&stream, Z_FINISH) == Z_STREAM_END) << "zlib";
+  packed.resize(stream.total_out);
+  deflateEnd(&stream);
+  return packed;
+}
+
 }  // namespace
 
 OutputFile::OutputFile(std::filesystem::path path, size_t buffer)
-    : path_(std::move(path)), buffer_(buffer) {
+    : path_(std::move(path)),
+      compressed_(path_.extension() == ".gz"),
+      buffer_(compressed_ ? std::max(buffer, kCompressedPiece) : buffer) {
   fd_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (fd_ < 0) Fail(path_, "open for writing");
 }
@@ -37,16 +60,17 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::Write(std::string_view text) {
-  if (waiting_.size() + text.size() <= buffer_) {
-    waiting_ += text;
-    return;
+  if (waiting_.size() + text.size() > buffer_) {
+    WriteNow(waiting_);
+    waiting_.clear();
   }
-  WriteNow(waiting_);
-  waiting_.clear();
-  WriteNow(text);
+  if (text.size() > buffer_) return WriteNow(text);
+  waiting_ += text;
 }
 
 void OutputFile::WriteNow(std::string_view text) {
+  std::string packed;
+  if (compressed_ && !text.empty()) text = packed = Gzipped(text);
   while (!text.empty()) {
     const ssize_t written = write(fd_, text.data(), text.size());
     if (written < 0) {

@@ -1,7 +1,8 @@
 #pragma once
 // A file that is written row by row: every Write reaches the kernel at once, so a killed process
 // loses at most the row it was writing; or, for what can be made again (a simulated cell), only
-// when a buffer is full. Every failure (full disk, lost folder) throws OutputError,
+// when a buffer is full. A file whose name ends in .gz is compressed, in pieces that can be
+// unpacked without those that follow. Every failure (full disk, lost folder) throws OutputError,
 // which names the file and the reason. Not thread-safe.
 
 #include <cstddef>
@@ -13,7 +14,11 @@ namespace cosched {
 
 class OutputFile {
  public:
-  // Created, or emptied if it is there. buffer: bytes that may wait before they are written.
+  // Compressed in a millisecond, which is how long whoever writes may wait.
+  static constexpr size_t kCompressedPiece = 64 << 10;
+
+  // Created, or emptied if it is there. buffer: bytes that may wait before they are written; of a
+  // compressed file kCompressedPiece may in any case.
   explicit OutputFile(std::filesystem::path path, size_t buffer = 0);
   ~OutputFile();  // Writes what waits and closes; errors are ignored, so Sync() first.
   OutputFile(const OutputFile&) = delete;
@@ -27,6 +32,7 @@ class OutputFile {
   void WriteNow(std::string_view text);
 
   std::filesystem::path path_;
+  const bool compressed_;
   const size_t buffer_;
   std::string waiting_;
   int fd_;

@@ -40,6 +40,10 @@ std::filesystem::path PartialFolder(const std::filesystem::path& run, const Cell
   return folder;
 }
 
+std::string NameOf(const char* file, const RecordsConfig& config) {
+  return std::string(file) + (config.gzip ? ".gz" : "");
+}
+
 std::filesystem::path MakeEmptyFolder(const std::filesystem::path& folder) {
   std::error_code error;
   std::filesystem::remove_all(folder, error);
@@ -139,20 +143,21 @@ CellRecords::Impl::Impl(const std::filesystem::path& run, const CellKey& cell_ke
       whole(CellFolder(run, cell_key)),
       partial(MakeEmptyFolder(PartialFolder(run, cell_key))),
       config(wanted),
-      jobs(partial / "jobs.csv", {"job_id",          "workload",        "class",
-                                  "priority",        "requested_min",   "requested_preferred",
-                                  "requested_max",   "submission_time", "starting_time",
-                                  "finish_time",     "waiting_time",    "execution_time",
-                                  "turnaround_time", "stretch",         "allocated_resources",
-                                  "threads",         "resizes",         "state",
-                                  "reason",          "steps",           "images",
-                                  "alone_s",         "lateness"},
+      jobs(partial / NameOf("jobs.csv", wanted),
+           {"job_id",          "workload",        "class",
+            "priority",        "requested_min",   "requested_preferred",
+            "requested_max",   "submission_time", "starting_time",
+            "finish_time",     "waiting_time",    "execution_time",
+            "turnaround_time", "stretch",         "allocated_resources",
+            "threads",         "resizes",         "state",
+            "reason",          "steps",           "images",
+            "alone_s",         "lateness"},
            wanted_buffer),
       buffer(wanted_buffer) {
   const auto open = [this](bool wants, const char* name,
                            std::initializer_list<std::string_view> columns,
                            std::optional<CsvWriter>* file) {
-    if (wants) file->emplace(partial / name, columns, buffer);
+    if (wants) file->emplace(partial / NameOf(name, config), columns, buffer);
   };
   open(config.grants, "grants.csv", {"time", "job_id", "kind", "cores", "owned", "threads"},
        &grants);
@@ -169,8 +174,8 @@ CellRecords::Impl::Impl(const std::filesystem::path& run, const CellKey& cell_ke
        &resizes);
   open(config.actuations, "actuations.csv",
        {"time", "job_id", "cores", "actuator", "fast_us", "runtime_us"}, &actuations);
-  if (config.decisions) decisions.emplace(partial / "decisions.csv", buffer);
-  if (config.timeline) timeline.emplace(partial / "timeline.json", buffer);
+  if (config.decisions) decisions.emplace(partial / NameOf("decisions.csv", config), buffer);
+  if (config.timeline) timeline.emplace(partial / NameOf("timeline.json", config), buffer);
 }
 
 JobTrack& CellRecords::Impl::Track(JobId job) {
@@ -431,7 +436,7 @@ void CellRecords::OnActuation(const ActuationSample& actuation) {
 void CellRecords::AddService(JobId job) {
   impl_->services.push_back(job.value);
   if (!impl_->config.requests || impl_->requests) return;
-  impl_->requests.emplace(impl_->partial / "requests.csv",
+  impl_->requests.emplace(impl_->partial / NameOf("requests.csv", impl_->config),
                           std::initializer_list<std::string_view>{
                               "request_id", "job_id", "service", "scheduled", "sent", "received",
                               "started", "finished", "work", "batch", "slo_ms", "state"},

@@ -39,7 +39,8 @@
 //
 // Which of these are written is the experiment's choice ([records]): jobs.csv and cell.json always
 // are; a file that is off is not there. A million simulated jobs would write gigabytes of the
-// others.
+// others (experiments/records_size.h). With compress = "gzip" all but interference.csv and
+// cell.json are compressed, and .gz is behind their names; every reader takes either.
 //
 // What a simulated run does not model is 0 or empty; experiments/hosts/simulated_host.h says what.
 //

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "engine/base/byte_source.h"
 #include "engine/base/error.h"
 #include "experiments/csv.h"
 #include "experiments/manifest.h"
@@ -71,6 +73,13 @@ int64_t ReadableJobs(const std::filesystem::path& file) {
 }
 
 bool EndsWithALine(const std::filesystem::path& file) {
+  if (file.extension() == ".gz") {
+    const std::unique_ptr<ByteSource> bytes = OpenFile(file);
+    std::string block(64 << 10, '\0');
+    char last = 0;
+    while (const size_t size = bytes->Read(block.data(), block.size())) last = block[size - 1];
+    return last == '\n';
+  }
   std::ifstream stream(file, std::ios::binary | std::ios::ate);
   if (!stream || stream.tellg() <= 0) return false;
   stream.seekg(-1, std::ios::end);
@@ -96,10 +105,15 @@ std::vector<std::string> DamagesOfCell(const ComparedRun& run, const CellKey& ke
     damages.push_back(fmt::format("{}: cell.json: {}", ToString(key), error.what()));
   }
   for (const std::string& name : run.records) {
-    if (!std::filesystem::exists(folder / name)) {
-      damages.push_back(fmt::format("{} has no {}", ToString(key), name));
-    } else if (!EndsWithALine(folder / name)) {
-      damages.push_back(fmt::format("{}: {} is cut off", ToString(key), name));
+    const std::filesystem::path file = PlainOrCompressed(folder / name);
+    try {
+      if (!std::filesystem::exists(file)) {
+        damages.push_back(fmt::format("{} has no {}", ToString(key), name));
+      } else if (!EndsWithALine(file)) {
+        damages.push_back(fmt::format("{}: {} is cut off", ToString(key), name));
+      }
+    } catch (const InputError& error) {  // Of compressed data.
+      damages.push_back(error.what());
     }
   }
   return damages;

@@ -69,7 +69,7 @@ ServiceSummary Summary(const std::string& service, Sums sums) {
 
 std::vector<ServiceSummary> SummarizeRequests(const std::filesystem::path& cell) {
   const std::filesystem::path file = cell / "requests.csv";
-  if (!std::filesystem::exists(file)) return {};
+  if (!std::filesystem::exists(PlainOrCompressed(file))) return {};
   CsvReader reader(file);
   const size_t service = reader.Column("service"), scheduled = reader.Column("scheduled"),
                sent = reader.Column("sent"), finished = reader.Column("finished"),

@@ -8,6 +8,7 @@
 
 #include "engine/base/error.h"
 #include "experiments/hosts/podman.h"
+#include "experiments/records_size.h"
 #include "experiments/toml_table.h"
 
 namespace cosched {
@@ -131,6 +132,14 @@ std::string Lacking(const TomlTable& point, const std::filesystem::path& folder,
   throw error;
 }
 
+void AddPlanned(SweepPoint point, Sweep* sweep) {
+  point.plan = MakePlan(point.config);
+  const std::string note = LeaveOutOfLargeRun(point.plan, &point.config);
+  if (!note.empty())
+    sweep->without_records.push_back(point.name.empty() ? note : point.name + ": " + note);
+  sweep->points.push_back(std::move(point));
+}
+
 // Adds the point of these values to the sweep, or to what is left out.
 void AddPoint(const std::filesystem::path& file, const TomlTable& table,
               std::vector<std::string> overrides, const std::vector<Axis>& axes,
@@ -155,8 +164,7 @@ void AddPoint(const std::filesystem::path& file, const TomlTable& table,
   } catch (const InputError& error) {
     Blame(table, written, keys, error);
   }
-  point.plan = MakePlan(point.config);
-  sweep->points.push_back(std::move(point));
+  AddPlanned(std::move(point), sweep);
 }
 
 // The next combination, the last axis first; false after the last one.
@@ -201,7 +209,7 @@ std::vector<std::string> QuickOverrides(const std::filesystem::path& file) {
 
 Sweep SinglePoint(const ExperimentConfig& config) {
   Sweep sweep;
-  sweep.points.push_back({.name = {}, .values = {}, .config = config, .plan = MakePlan(config)});
+  AddPlanned({.name = {}, .values = {}, .config = config, .plan = {}}, &sweep);
   for (const CellKey& key : sweep.points[0].plan.cells) sweep.cells.push_back({0, key});
   return sweep;
 }

@@ -42,6 +42,8 @@ struct Sweep {
   // "name: reason" of points that can't run here: too few cores, no containers, or no permission
   // for an actuator.
   std::vector<std::string> left_out;
+  // Of points that are so large that some records are not written (experiments/records_size.h).
+  std::vector<std::string> without_records;
 
   bool IsSwept() const { return !points.front().name.empty(); }
   const std::string& name() const { return points.front().config.name; }

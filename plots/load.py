@@ -199,9 +199,11 @@ TEXT = {name: str for name in ("cores", "owned", "granted_cores", "allocated_res
 
 @lru_cache(maxsize=64)
 def read_table(path):
+    """A file of records, plain or compressed."""
+    packed = path.with_name(path.name + ".gz")
     try:
-        table = pd.read_csv(path, dtype={**TEXT, "starting_time": float})
-    except (OSError, ValueError) as error:
+        table = pd.read_csv(packed if packed.exists() else path, dtype={**TEXT, "starting_time": float})
+    except (OSError, EOFError, ValueError) as error:
         raise LoadError(f"{path}: {error}") from error
     for name in TEXT.keys() & set(table.columns):
         table[name] = table[name].fillna("")

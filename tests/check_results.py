@@ -8,6 +8,7 @@ runnable compute threads than cores (unless the experiment's container clients d
 rows. Of a sweep every point is checked. Exit 0: all hold, 1: some do not, 2: no results.
 """
 import csv
+import gzip
 import json
 import math
 import sys
@@ -77,8 +78,9 @@ def read_rows(path, report):
     """The rows of a CSV file as dicts of typed values; an empty cell is None. Bad rows are problems and left out."""
     types = TYPES[path.name]
     rows = []
+    packed = path.with_name(path.name + ".gz")
     try:
-        with path.open(newline="") as file:
+        with gzip.open(packed, "rt", newline="") if packed.exists() else path.open(newline="") as file:
             reader = csv.DictReader(file, strict=True)
             missing = [name for name in types if name not in (reader.fieldnames or [])]
             if missing:
@@ -89,7 +91,7 @@ def read_rows(path, report):
                     rows.append({name: typed(row[name], kind) for name, kind in types.items()})
                 except (TypeError, ValueError):
                     report.expect(False, f"{path}:{reader.line_num}", "a cell is no value of its column")
-    except (OSError, csv.Error, UnicodeDecodeError) as error:
+    except (OSError, EOFError, csv.Error, UnicodeDecodeError) as error:
         report.expect(False, path, f"can't be read: {error}")
     return rows
 
@@ -127,7 +129,7 @@ class Cell:
         self.has = {name: records.get(name, True) for name in TYPES_OFF}
         for name, there in self.has.items():
             path = folder / f"{name}.csv"
-            report.expect(there or not path.exists(), path, "is there, though [records] says that it is off")
+            report.expect(there or not (path.exists() or path.with_name(path.name + ".gz").exists()), path, "is there, though [records] says that it is off")
         self.jobs, self.grants, self.decisions, self.samples, self.steps, self.resizes, self.actuations = (
             read_rows(folder / f"{name}.csv", report) if self.has.get(name, True) else []
             for name in ("jobs", *TYPES_OFF))

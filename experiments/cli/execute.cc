@@ -16,6 +16,7 @@
 #include "experiments/metrics.h"
 #include "experiments/profile_doubts.h"
 #include "experiments/realtime.h"
+#include "experiments/records_size.h"
 
 namespace cosched {
 namespace {
@@ -136,6 +137,8 @@ Executed Execute(const Sweep& sweep, const ExecuteOptions& options, const Topolo
   RunFolder folder = Open(options, sweep, context);
   if (cores) cores->SetRun(std::filesystem::absolute(folder.path()).string());
   fmt::print(stderr, "results go to {}\n", folder.path().string());
+  for (const std::string& point : sweep.without_records) fmt::print(stderr, "{}\n", point);
+  fmt::print(stderr, "{}", LargeRecordsText(EstimateRecords(sweep), FreeSpace(folder.path())));
   TellDoubts(sweep);
   const bool redo = options.into == Into::kMarkedRun;
   const std::vector<std::string> marks = cores ? cores->marks() : std::vector<std::string>();

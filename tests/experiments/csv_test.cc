@@ -38,6 +38,27 @@ TEST(CsvTest, TypedCellsAreWrittenAsText) {
             "a,b,c,d,e\n-7,1.250000,2.500,,\"x,y\"\n-0.000001,1.000000,0,,\n");
 }
 
+TEST(CsvTest, CompressedFilesAreReadByTheirPlainName) {
+  TemporaryFolder folder;
+  const auto packed = folder.path() / "a.csv.gz";
+  constexpr int kRows = 30'000;  // Several pieces.
+  {
+    CsvWriter writer(packed, {"x", "y"});
+    for (int row = 0; row < kRows; ++row) writer.Integer(row).Text("the same in each").End();
+    EXPECT_GT(std::filesystem::file_size(packed), 0u) << "whole pieces do not wait";
+  }
+  EXPECT_LT(std::filesystem::file_size(packed), kRows * 5u);
+  CsvReader reader(folder.path() / "a.csv");
+  for (int row = 0; row < kRows; ++row) {
+    ASSERT_TRUE(reader.Next());
+    ASSERT_EQ(reader.Integer(0), row);
+    ASSERT_EQ(reader.Text(1), "the same in each");
+  }
+  EXPECT_FALSE(reader.Next());
+  CsvWriter(folder.path() / "a.csv", {"plain"});
+  EXPECT_NO_THROW(CsvReader(folder.path() / "a.csv").Column("plain")) << "the name itself is first";
+}
+
 std::string ErrorOf(const std::string& text, const std::string& column) {
   TemporaryFolder folder;
   WriteText(folder.path() / "a.csv", text);
@@ -57,6 +78,8 @@ TEST(CsvTest, ErrorsNameFileLineAndColumn) {
   EXPECT_THAT(ErrorOf("x\nnan\n", "x"), HasSubstr("'nan'"));
   EXPECT_THAT(ErrorOf("x\n\"1\n", "x"), HasSubstr("a.csv:2: a quote is not closed"));
   EXPECT_THAT(ErrorOf("", "x"), HasSubstr("is empty"));
+  EXPECT_THAT(ErrorOf("x\n1\ntwo", "x"), HasSubstr("a.csv:3: x: 'two'"))
+      << "without an end of line";
 }
 
 TEST(CsvTest, MissingFileIsAnInputError) {

@@ -113,6 +113,7 @@ const std::map<std::string, Change>& Changes() {
       {"records.actuations", {{}, {"records.actuations=false"}}},
       {"records.requests", {{}, {"records.requests=false"}}},
       {"records.timeline", {{}, {"records.timeline=false"}}},
+      {"records.compress", {{}, {"records.compress=\"gzip\""}}},
       {"workload.0.name", {{}, {"workload.0.name=other"}}},
       {"workload.0.model", {{}, {"workload.0.model=resnet20"}}},
       {"workload.0.mode", {{}, {"workload.0.mode=infer"}}},

@@ -12,7 +12,9 @@
 #include <set>
 #include <utility>
 
+#include "engine/base/byte_source.h"
 #include "engine/base/error.h"
+#include "experiments/csv.h"
 #include "tests/experiments/temporary_folder.h"
 
 namespace cosched {
@@ -29,6 +31,13 @@ TimePoint At(int ms) { return TimePoint(milliseconds(ms)); }
 
 Job MakeJob(int64_t id, Elasticity elasticity = Elasticity::kMalleable) {
   return {{id}, "resnet20", {1, 2, 2}, elasticity, 0};
+}
+
+std::string Unpacked(const std::filesystem::path& file) {
+  const std::unique_ptr<ByteSource> bytes = OpenFile(file);
+  std::string text, block(1 << 16, '\0');
+  while (const size_t size = bytes->Read(block.data(), block.size())) text.append(block, 0, size);
+  return text;
 }
 
 class RecordsTest : public ::testing::Test {
@@ -242,6 +251,29 @@ TEST(RecordsConfigTest, BufferedRowsAreTheSameRows) {
   for (const char* file : {"jobs.csv", "grants.csv", "decisions.csv", "timeline.json"}) {
     EXPECT_EQ(ReadText(CellFolder(at_once.path(), kKey) / file),
               ReadText(CellFolder(buffered.path(), kKey) / file));
+  }
+}
+
+TEST(RecordsConfigTest, CompressedRowsAreTheSameRows) {
+  TemporaryFolder plain, compressed;
+  for (const auto& [folder, gzip] : {std::pair{&plain, false}, std::pair{&compressed, true}}) {
+    RecordsConfig config;
+    config.gzip = gzip;
+    CellRecords records(folder->path(), kKey, {0}, config);
+    records.AddService({0});
+    for (int id = 0; id < 20; ++id) {
+      records.OnSubmitted(At(id), MakeJob(id));
+      records.OnDecision(At(id), id, "job-arrived", "", {});
+      records.OnStep({{id}, 0, At(id), milliseconds(1), 1, 0});
+      records.OnEnded(At(id + 1), {id}, JobEnd::kRejected, "no");
+    }
+    records.Finish("done", "");
+  }
+  for (const char* file : {"jobs.csv", "grants.csv", "decisions.csv", "samples.csv", "steps.csv",
+                           "resizes.csv", "actuations.csv", "requests.csv", "timeline.json"}) {
+    const std::filesystem::path packed = CellFolder(compressed.path(), kKey) / file;
+    EXPECT_FALSE(std::filesystem::exists(packed));
+    EXPECT_EQ(ReadText(CellFolder(plain.path(), kKey) / file), Unpacked(PlainOrCompressed(packed)));
   }
 }
 

@@ -1,0 +1,31 @@
+#pragma once
+// How much the records of a run will be, foreseen from its traces, so that nobody finds out when
+// the disk is full. `cosched run` tells it before a run that would write more than kLargeRecords.
+// Estimates: within a factor of two where the speed of programs is known. Pure.
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "experiments/sweep.h"
+
+namespace cosched {
+
+inline constexpr double kLargeRecords = 1e9;         // Bytes of a whole run.
+inline constexpr size_t kLargeSimulation = 100'000;  // Jobs of one trial.
+
+// Bytes by key of [records]; jobs.csv, which is always written, as "jobs".
+using RecordsSize = std::map<std::string, double>;
+RecordsSize EstimateRecords(const Sweep& sweep);
+
+// What to tell before the run, lines that end in "\n"; "" where it is not large. free: bytes left
+// where it goes.
+std::string LargeRecordsText(const RecordsSize& size, uintmax_t free);
+uintmax_t FreeSpace(const std::filesystem::path& folder);  // As much as there may be if unknown.
+
+// Simulated with more than kLargeSimulation jobs in a trial: steps and samples are not written,
+// unless the file asks for them. Says so; "" where nothing changed.
+std::string LeaveOutOfLargeRun(const Plan& plan, ExperimentConfig* config);
+
+}  // namespace cosched
