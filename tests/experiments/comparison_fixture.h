@@ -109,8 +109,8 @@ class ComparisonTest : public ::testing::Test {
 "records": {}}}, "traces": [{}], "build": {{"git_commit": "{}", "build_type": "Release"}},
 "host": {{"name": "{}", "cpus": "0-1", "topology": "2 cores"}}{}}})",
                           facts.status, facts.backend, facts.trials, facts.seed, facts.policies,
-                          facts.baseline, facts.elasticity, facts.jobs, facts.records, traces, facts.commit,
-                          facts.machine, facts.more));
+                          facts.baseline, facts.elasticity, facts.jobs, facts.records, traces,
+                          facts.commit, facts.machine, facts.more));
   }
 
   std::filesystem::path Run(const std::string& run = "run") const { return folder_.path() / run; }
