@@ -14,7 +14,7 @@ struct RecordsConfig {
   bool requests = true;  // Of services. Off: what is derived from them is not known.
   bool timeline = true;
   bool gzip = false;  // compress = "gzip": each as FILE.gz, but for interference.csv and cell.json.
-  // Set by nobody: a large simulated run leaves these two out (experiments/records_size.h).
+  // Set by nobody: a large simulated run leaves these two out (experiments/sweep.h).
   bool samples_by_default = false;
   bool steps_by_default = false;
 };

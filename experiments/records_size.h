@@ -12,8 +12,7 @@
 
 namespace cosched {
 
-inline constexpr double kLargeRecords = 1e9;         // Bytes of a whole run.
-inline constexpr size_t kLargeSimulation = 100'000;  // Jobs of one trial.
+inline constexpr double kLargeRecords = 1e9;  // Bytes of a whole run.
 
 // Bytes by key of [records]; jobs.csv, which is always written, as "jobs".
 using RecordsSize = std::map<std::string, double>;
@@ -23,9 +22,5 @@ RecordsSize EstimateRecords(const Sweep& sweep);
 // where it goes.
 std::string LargeRecordsText(const RecordsSize& size, uintmax_t free);
 uintmax_t FreeSpace(const std::filesystem::path& folder);  // As much as there may be if unknown.
-
-// Simulated with more than kLargeSimulation jobs in a trial: steps and samples are not written,
-// unless the file asks for them. Says so; "" where nothing changed.
-std::string LeaveOutOfLargeRun(const Plan& plan, ExperimentConfig* config);
 
 }  // namespace cosched

@@ -8,14 +8,14 @@
 
 #include "engine/base/error.h"
 #include "experiments/hosts/podman.h"
-#include "experiments/records_size.h"
 #include "experiments/toml_table.h"
 
 namespace cosched {
 namespace {
 
 constexpr size_t kMostPoints = 10'000;
-constexpr size_t kLongestName = 120;  // Of a folder.
+constexpr size_t kLongestName = 120;          // Of a folder.
+constexpr size_t kLargeSimulation = 100'000;  // Jobs of one trial.
 
 struct Assignment {
   std::string key;
@@ -130,6 +130,29 @@ std::string Lacking(const TomlTable& point, const std::filesystem::path& folder,
       table.Fail(written[i], details.problem, details.allowed);
   }
   throw error;
+}
+
+// Simulated with more than kLargeSimulation jobs in a trial: steps and samples are not written,
+// unless the file asks for them. Says so; "" where nothing changed.
+std::string LeaveOutOfLargeRun(const Plan& plan, ExperimentConfig* config) {
+  RecordsConfig& records = config->records;
+  const bool large = std::any_of(plan.traces.begin(), plan.traces.end(), [](const JobTrace& trace) {
+    return trace.size() > kLargeSimulation;
+  });
+  if (!large || config->backend != "simulated") return "";
+  std::vector<std::string> keys;
+  if (records.steps && records.steps_by_default) {
+    records.steps = false;
+    keys.push_back("steps");
+  }
+  // The simulator counts steps by samples.
+  if (records.samples && records.samples_by_default && !records.steps) {
+    records.samples = false;
+    keys.push_back("samples");
+  }
+  if (keys.empty()) return "";
+  return fmt::format("more than {} simulated jobs: {} are not recorded, unless [records] {} = true",
+                     kLargeSimulation, fmt::join(keys, " and "), fmt::join(keys, " = true, "));
 }
 
 void AddPlanned(SweepPoint point, Sweep* sweep) {

@@ -42,7 +42,8 @@ struct Sweep {
   // "name: reason" of points that can't run here: too few cores, no containers, or no permission
   // for an actuator.
   std::vector<std::string> left_out;
-  // Of points that are so large that some records are not written (experiments/records_size.h).
+  // Of simulated points with more than 100,000 jobs in a trial, which leave out steps and samples
+  // unless the file asks for them.
   std::vector<std::string> without_records;
 
   bool IsSwept() const { return !points.front().name.empty(); }

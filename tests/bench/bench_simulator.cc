@@ -36,12 +36,12 @@ namespace {
 
 constexpr const char* kExperiment = COSCHED_SOURCE_DIR "/experiments/million_jobs.toml";
 
-// Below /tmp, gone when the scope ends.
+// Among the machine's temporary files, gone when the scope ends.
 class ScratchFolder {
  public:
   ScratchFolder() {
-    char name[] = "/tmp/bench_simulator_XXXXXX";
-    path_ = mkdtemp(name);
+    std::string name = std::filesystem::temp_directory_path() / "bench_simulator_XXXXXX";
+    path_ = mkdtemp(name.data());
   }
   ~ScratchFolder() { std::filesystem::remove_all(path_); }
   ScratchFolder(const ScratchFolder&) = delete;

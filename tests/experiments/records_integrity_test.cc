@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/base/error.h"
+#include "experiments/output_file.h"
 #include "tests/experiments/comparison_fixture.h"
 
 namespace cosched {
@@ -47,6 +48,19 @@ TEST_F(RecordsIntegrityTest, AnInterruptedRunIsUnfinishedNotDamaged) {
   EXPECT_THAT(Damages(), IsEmpty());
   EXPECT_THAT(Table(), HasSubstr("UNFINISHED: run: 2 of 3 cells are there; --resume runs the "
                                  "others"));
+}
+
+TEST_F(RecordsIntegrityTest, CompressedFilesAreReadToTheirEnd) {
+  const std::string rows = ReadText(File("samples.csv"));
+  const std::filesystem::path packed = File("samples.csv.gz");
+  std::filesystem::remove(File("samples.csv"));
+  OutputFile(packed).Write(rows);
+  EXPECT_THAT(Damages(), IsEmpty());
+  OutputFile(packed).Write(rows.substr(0, rows.size() - 1));
+  EXPECT_THAT(Damages(), ElementsAre("strict/rigid/2: samples.csv is cut off"));
+  OutputFile(packed).Write(rows);
+  std::filesystem::resize_file(packed, std::filesystem::file_size(packed) - 4);
+  EXPECT_THAT(Damages(), ElementsAre(HasSubstr("samples.csv.gz: is truncated")));
 }
 
 TEST_F(RecordsIntegrityTest, MissingAndCutFilesAreNamed) {

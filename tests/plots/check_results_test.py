@@ -4,6 +4,7 @@
 FIXTURE is a run that write_fixture made. Every test copies it, changes one thing, and expects exit 1 and the reason.
 """
 import csv
+import gzip
 import json
 import shutil
 import subprocess
@@ -61,6 +62,27 @@ class TamperTest(unittest.TestCase):
         code, output = check(self.run)
         self.assertEqual(code, 0, output)
         self.assertIn("every invariant holds", output)
+
+    def pack(self):
+        """As with [records] compress = "gzip"."""
+        for path in [*self.run.glob("*/*/*/*.csv"), *self.run.glob("*/*/*/timeline.json")]:
+            if path.name != "interference.csv":
+                path.with_name(path.name + ".gz").write_bytes(gzip.compress(path.read_bytes()))
+                path.unlink()
+
+    def test_compressed_records_are_checked_like_others(self):
+        self.pack()
+        code, output = check(self.run)
+        self.assertEqual(code, 0, output)
+        self.assertIn("every invariant holds", output)
+        path = self.run / CELL / "steps.csv.gz"
+        path.write_bytes(path.read_bytes()[:-9])
+        self.expect_broken("can't be read")
+
+    def test_compressed_records_that_are_off_are_found(self):
+        self.pack()
+        self.edit_manifest(lambda manifest: manifest["experiment"].setdefault("records", {}).update(resizes=False))
+        self.expect_broken("though [records] says that it is off")
 
     def test_folder_of_runs_passes(self):
         self.assertEqual(check(self.run.parent)[0], 0)

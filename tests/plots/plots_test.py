@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Does every plot script draw stored records? plots_test.py FIXTURE [unittest args]; FIXTURE is made by write_fixture."""
+import gzip
 import json
 import os
 import shutil
@@ -199,6 +200,15 @@ class PlotsTest(unittest.TestCase):
         self.assertEqual(result.returncode, 1)
         self.assertIn("has no column lost: an older cosched wrote it", result.stderr)
         self.assertNotIn("Traceback", result.stderr)
+
+    def test_compressed_records_are_read_like_others(self):
+        cell = load.Run(self.run).cells[0]
+        plain = cell.table("grants")
+        path = cell.folder / "grants.csv"
+        path.with_name("grants.csv.gz").write_bytes(gzip.compress(path.read_bytes()))
+        path.unlink()
+        load.read_table.cache_clear()
+        self.assertTrue(cell.table("grants").equals(plain))
 
     def test_no_run_is_one_message(self):
         for name in [*SCRIPTS, "plot_all"]:
