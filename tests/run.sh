@@ -10,7 +10,7 @@ if [ "${1:-}" = "--preset" ]; then
   preset=${2:?--preset needs a name}
   shift 2
 fi
-install_packages run
+install_packages run test
 build "$preset" all
 cd "$root"
 report=$(mktemp)
