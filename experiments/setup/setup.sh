@@ -34,20 +34,40 @@ Neither root nor sudo: ask an administrator to run  apt-get install ${missing[*]
   rm -f "$log"
 }
 
-# build PRESET TARGET…: configures if needed and builds; a line of progress, the whole output only if it fails.
-# The first build of a machine also builds oneDNN (engine/kernels/onednn/provide.sh shows its progress).
+# build PRESET TARGET…: configures if needed and builds; a line of progress, the whole output only if it fails. The first build of
+# a machine also builds oneDNN (engine/kernels/onednn/provide.sh), beside cosched.
 build() {
   local preset=$1; shift
-  local log; log=$(mktemp)
+  local log status=0; log=$(mktemp)
   cd "$root" || exit 1
-  bash engine/kernels/onednn/provide.sh >/dev/null || exit 1
   say "Building cosched (preset $preset)"
-  if ! cmake --preset "$preset" >"$log" 2>&1; then
+  if ! cmake --preset "$preset" 2>&1 | tee "$log" | sed -un '/^oneDNN/p' >&2; then
     tail -n 30 "$log" >&2; say "Configuring failed; the whole log is $log"; exit 1
   fi
-  local tty=cat; [ -t 2 ] || tty="awk NR%25==0{print;fflush()}"
-  if ! cmake --build --preset "$preset" --target "$@" 2>&1 | tee -a "$log" | $tty >&2; then
+  NINJA_STATUS='[%f/%t] ' cmake --build --preset "$preset" --target "$@" >"$log" 2>&1 &
+  progress $! "$log" "$(dirname "$(bash engine/kernels/onednn/provide.sh --where)")/build.log"
+  wait $! || status=$?
+  if [ "$status" -ne 0 ]; then
     grep -A 15 -E 'error|FAILED' "$log" | tail -n 60 >&2; say "The build failed; the whole log is $log"; exit 1
   fi
   rm -f "$log"
+}
+
+# progress PROCESS LOG…: until the process ends, one line of how many files of all that the logs of ninja count are built, and of the
+# time that the rest will take.
+progress() {
+  local process=$1 start=$SECONDS pause=20 line counts; shift
+  [ -t 2 ] && pause=1
+  while sleep "$pause" && kill -0 "$process" 2>/dev/null; do
+    # Of each log the last "[BUILT/ALL]".
+    counts=$(for log in "$@"; do
+               [ -f "$log" ] && grep -ao '\[[0-9]*/[0-9]*\]' "$log" | tail -n 1
+             done | tr -d '[]' | awk -F/ '{ built += $1; all += $2 } END { print built + 0, all + 0 }')
+    line=$(awk -v spent=$((SECONDS - start)) '{
+      printf "%d of %d files built", $1, $2
+      if ($1 >= $2 / 20) printf ", about %d:%02d left", (left = spent * ($2 - $1) / $1) / 60, left % 60 }' <<<"$counts")
+    if [ -t 2 ]; then printf '\r\033[K%s' "$line" >&2; else say "$line"; fi
+  done
+  [ -t 2 ] && printf '\r\033[K' >&2
+  return 0
 }

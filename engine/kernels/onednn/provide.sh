@@ -1,15 +1,22 @@
 #!/usr/bin/env bash
-# Provides oneDNN with the THREADPOOL runtime and prints the folder of its CMake package (the last line on stdout).
+# Provides oneDNN with the THREADPOOL runtime and prints the folder of its installation (the last line on stdout).
 #
-# Called by engine/kernels/onednn/onednn.cmake at configure time, by every preset and every clone; a person may call it too.
-# The library is built once per machine and kept under ${COSCHED_CACHE:-${XDG_CACHE_HOME:-~/.cache}/cosched}. Debian's own
-# binary has the OpenMP runtime, whose teams cannot shrink while a primitive runs, so it cannot serve here.
+# Called by onednn.cmake, first for the headers when cosched is configured, then for the library while cosched is built, by every
+# preset and every clone; a person may call it too. The library is built once per machine and kept under
+# ${COSCHED_CACHE:-${XDG_CACHE_HOME:-~/.cache}/cosched}. Debian's own binary has the OpenMP runtime, whose teams cannot shrink
+# while a primitive runs, so it cannot serve here.
 #
-#   provide.sh               find the library, or build it (about 12 minutes on 2 cores; an interrupted build resumes)
+#   provide.sh               find the library, or build it (an interrupted build resumes)
+#   provide.sh --headers     the same, but stop when the headers are there
 #   provide.sh --check       only say whether a sound build is in the cache (exit 0) or not (exit 1)
+#   provide.sh --where       only print the folder
 #
 # COSCHED_ONEDNN_SOURCE=DIR  takes an unpacked oneDNN source tree placed by hand instead of fetching one.
+#
+# What no kernel of ours calls is left out (lean.sh), and the rest is compiled with precompiled headers (lean.cmake).
 set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 version=3.7.2
 debian_source=onednn
@@ -34,7 +41,9 @@ options=(
   -DONEDNN_BUILD_GRAPH=OFF
   -DDNNL_ENABLE_WORKLOAD=TRAINING
   -DDNNL_ENABLE_PRIMITIVE_CPU_ISA=AVX512
-  "-DDNNL_ENABLE_PRIMITIVE=BATCH_NORMALIZATION;BINARY;CONCAT;CONVOLUTION;DECONVOLUTION;ELTWISE;INNER_PRODUCT;LRN;MATMUL;POOLING;REDUCTION;REORDER;RESAMPLING;SOFTMAX;SUM"
+  # For what brgemm does not take: see lean.sh.
+  -DONEDNN_ENABLE_GEMM_KERNELS_ISA=AVX2
+  "-DDNNL_ENABLE_PRIMITIVE=BATCH_NORMALIZATION;BINARY;CONVOLUTION;ELTWISE;MATMUL;POOLING;REDUCTION;REORDER"
 )
 
 say() { printf 'oneDNN: %s\n' "$*" >&2; }
@@ -42,7 +51,8 @@ die() { say "$*"; exit 1; }
 
 cache=${COSCHED_CACHE:-${XDG_CACHE_HOME:-${HOME:?oneDNN: HOME is not set; set COSCHED_CACHE to a folder}/.cache}/cosched}
 # A change of options, version or checksum is another library: it gets a folder of its own.
-key=$(printf '%s\n' "$version" "$tree_sha256" "$(uname -m)" "${options[@]}" | sha256sum | cut -c1-12)
+key=$({ printf '%s\n' "$version" "$tree_sha256" "$(uname -m)" "${options[@]}"; cat "$here"/lean.{sh,cmake}; } |
+  sha256sum | cut -c1-12)
 home="$cache/onednn-$version-threadpool-$key"
 prefix="$home/install"
 
@@ -50,7 +60,7 @@ sound() {
   [ -f "$prefix/MANIFEST.sha256" ] && (cd "$prefix" && sha256sum --status -c MANIFEST.sha256 2>/dev/null)
 }
 
-finish() { printf '%s\n' "$prefix/lib/cmake/dnnl"; exit 0; }
+finish() { printf '%s\n' "$prefix"; exit 0; }
 
 tree_checksum() {
   (cd "$1" && find CMakeLists.txt cmake include src -type f -not -path 'src/common/spdlog/*' -print0 | LC_ALL=C sort -z |
@@ -63,7 +73,7 @@ fetch_debian() {
   local own="$home/apt" mirror keyring
   mirror=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 2>/dev/null |
     grep -E '/debian/?$' | grep -v -i security | head -n 1) || true
-  [ -n "$mirror" ] || mirror=http://deb.debian.org/debian
+  [ -n "$mirror" ] || { say "apt knows no mirror of Debian"; return 1; }
   for keyring in /usr/share/keyrings/debian-archive-keyring.gpg /usr/share/keyrings/debian-archive-keyring.pgp; do
     [ -f "$keyring" ] && break
   done
@@ -94,7 +104,12 @@ unpack() {
   [ -f "$1" ] || return 1
   rm -rf "$home/unpacking"; mkdir -p "$home/unpacking"
   tar -C "$home/unpacking" --strip-components=1 -xf "$1" || return 1
-  accept "$home/unpacking" && rm -rf "$home/source" && mv "$home/unpacking" "$home/source"
+  take "$home/unpacking"
+}
+
+# The folder `source` is whole: it gets its name when all that is not needed has left it.
+take() {
+  accept "$1" && bash "$here/lean.sh" "$1" && rm -rf "$home/source" && mv "$1" "$home/source"
 }
 
 accept() {
@@ -107,15 +122,28 @@ accept() {
 }
 
 obtain_source() {
+  [ -d "$home/source" ] && return
   if [ -n "${COSCHED_ONEDNN_SOURCE:-}" ]; then
-    accept "$COSCHED_ONEDNN_SOURCE" || die "COSCHED_ONEDNN_SOURCE is refused (see above)"
-    rm -rf "$home/source"; cp -r "$COSCHED_ONEDNN_SOURCE" "$home/source"; return
+    rm -rf "$home/unpacking"; cp -r "$COSCHED_ONEDNN_SOURCE" "$home/unpacking"
+    take "$home/unpacking" || die "COSCHED_ONEDNN_SOURCE is refused (see above)"
+    return
   fi
-  [ -d "$home/source" ] && accept "$home/source" && return
   fetch_debian || { say "the source package could not be had$([ -f "$home/apt/log" ] && tail -n 2 "$home/apt/log" | sed 's/^/; apt: /' | tr -d '\n')"; fetch_release; } ||
     die "no source. Place the tree of oneDNN $version by hand (unpack the release archive $release_url) and call with
   COSCHED_ONEDNN_SOURCE=DIR $0
 or give a build of your own with the THREADPOOL runtime to CMake: -DDNNL_DIR=PREFIX/lib/cmake/dnnl"
+}
+
+configure() {
+  cmake -S "$home/source" -B "$home/build" -G Ninja "${options[@]}" -DCMAKE_INSTALL_PREFIX="$prefix" \
+    "-DCMAKE_PROJECT_TOP_LEVEL_INCLUDES=$here/lean.cmake" \
+    >"$home/configure.log" 2>&1 || { tail -n 20 "$home/configure.log" >&2; die "configuring failed ($home/configure.log)"; }
+}
+
+# With the times that installing gives them: what was compiled with them stays.
+place_headers() {
+  mkdir -p "$prefix"
+  cp -rp "$home/source/include" "$home/build/include" "$prefix/"
 }
 
 build() {
@@ -125,9 +153,7 @@ build() {
   memory=$(awk '/MemAvailable/ {print int($2 / 1600000)}' /proc/meminfo)
   [ "$memory" -ge 1 ] || memory=1
   [ "$jobs" -le "$memory" ] || jobs=$memory
-  say "building $version in $home (once per machine; about $((24 / jobs + 1)) minutes with $jobs cores; it resumes if interrupted)"
-  cmake -S "$home/source" -B "$home/build" -G Ninja "${options[@]}" -DCMAKE_INSTALL_PREFIX="$prefix" \
-    >"$home/configure.log" 2>&1 || { tail -n 20 "$home/configure.log" >&2; die "configuring failed ($home/configure.log)"; }
+  say "building $version in $home (once per machine; it resumes if interrupted)"
   # A terminal gets ninja's own line; a log gets a line every 20 objects.
   if [ -t 2 ]; then
     NINJA_STATUS='oneDNN [%f/%t, %es] ' ninja -C "$home/build" -j "$jobs" >&2 || die "the build failed; call again to resume"
@@ -140,24 +166,27 @@ build() {
 }
 
 install() {
-  rm -rf "$prefix"
   cmake --install "$home/build" >"$home/install.log" 2>&1 || die "installing failed ($home/install.log)"
   # The manifest comes last and by rename: a folder without it is no library.
   (cd "$prefix" && find . -type f -not -path './share/*' -print0 | LC_ALL=C sort -z | xargs -0 sha256sum >../MANIFEST.partial)
   mv "$home/MANIFEST.partial" "$prefix/MANIFEST.sha256"
 }
 
+[ "${1:-}" = "--where" ] && finish
 if sound; then finish; fi
 [ "${1:-}" = "--check" ] && exit 1
 mkdir -p "$home" || die "the cache folder $home can't be made; set COSCHED_CACHE"
 exec 9>"$home/lock"
 flock -n 9 || { say "another build is running; waiting for it"; flock 9; }
 if sound; then finish; fi
-[ -e "$prefix" ] && say "the library in the cache is damaged: building it anew"
+[ -e "$prefix/lib" ] && { say "the library in the cache is damaged: building it anew"; rm -rf "$prefix"; }
 for tool in cmake ninja; do
   command -v "$tool" >/dev/null || die "$tool is missing; install the packages of experiments/setup/packages.txt"
 done
 obtain_source
+configure
+place_headers
+[ "${1:-}" = "--headers" ] && finish
 build
 install
 sound || die "the library that was just built does not match its manifest"
