@@ -1,5 +1,7 @@
 #include "workloads/engine_run.h"
 
+#include <algorithm>
+
 #include "engine/base/random.h"
 #include "workloads/auto_split.h"
 
@@ -8,8 +10,8 @@ namespace {
 
 SessionOptions OptionsOf(const EngineCell& cell, const Topology& topology) {
   SessionOptions options;
-  options.inter_op_parallelism_threads = cell.split.inter;
-  options.intra_op_parallelism_threads = cell.split.intra;
+  options.inter_op_parallelism_threads = std::max(cell.split.inter, cell.capacity.inter);
+  options.intra_op_parallelism_threads = std::max(cell.split.intra, cell.capacity.intra);
   if (cell.bound) {
     options.binding = ThreadPools::Binding::kEachToItsCore;
     options.topology = &topology;

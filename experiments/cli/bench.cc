@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <memory>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/topology.h"
+#include "experiments/cli/bench_capacity.h"
 #include "experiments/cli/bench_engine.h"
 #include "experiments/cli/bench_serve.h"
 #include "experiments/cli/bench_splits.h"
@@ -27,6 +29,7 @@ struct BenchArguments {
   std::vector<std::string> models;
   std::vector<std::string> batches = {"1"};
   std::vector<std::string> threads;
+  std::vector<std::string> capacities;
   std::string mode = "infer";
   std::vector<std::string> precisions = {"f32"};
   std::string inter = "1";
@@ -112,6 +115,16 @@ std::vector<EngineCell> Cells(const BenchArguments& arguments, const Topology& t
   return cells;
 }
 
+std::vector<int> Capacities(const BenchArguments& arguments, const std::vector<EngineCell>& cells) {
+  constexpr int kMost = 1024;
+  int least = 1;
+  for (const EngineCell& cell : cells) least = std::max(least, cell.cores.Count());
+  std::vector<int> capacities;
+  for (const std::string& capacity : arguments.capacities)
+    capacities.push_back(Parse("--capacity", capacity, least, kMost));
+  return capacities;
+}
+
 int BenchEngine(const BenchArguments& arguments) {
   const Topology topology = Topology::ThisMachine();
   BenchEngineOptions options;
@@ -129,6 +142,8 @@ int BenchEngine(const BenchArguments& arguments) {
   options.per_op = arguments.per_op;
   if (arguments.json) options.format = BenchEngineOptions::Format::kJson;
   if (arguments.csv) options.format = BenchEngineOptions::Format::kCsv;
+  if (!arguments.capacities.empty())
+    return RunBenchCapacities(options, Capacities(arguments, options.cells), topology);
   return arguments.split_grid ? RunBenchSplits(options, topology)
                               : RunBenchEngine(options, topology);
 }
@@ -219,6 +234,13 @@ void AddBenchCommand(CLI::App& app, int* exit_code) {
       ->excludes(speed_only)
       ->excludes("--per-op")
       ->excludes("--inter");
+  engine
+      ->add_option("--capacity", arguments->capacities,
+                   "Instead: what it costs to be able to grow. Sessions of these capacities on so "
+                   "many threads, each beside one of no other capacity, in turns")
+      ->delimiter(',')
+      ->excludes(speed_only)
+      ->excludes("--split-grid");
   CLI::Option* json =
       engine->add_flag("--json", arguments->json, "A JSON object a cell, one on a line");
   engine->add_flag("--csv", arguments->csv, "The same as CSV")->excludes(json);

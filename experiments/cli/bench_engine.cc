@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "experiments/cli/bench_rows.h"
 #include "experiments/cli/child.h"
 #include "experiments/statistics.h"
 
@@ -123,27 +124,12 @@ class Report {
   explicit Report(const BenchEngineOptions& options) : options_(options) {}
 
   void Add(const Json& row) {
-    if (options_.format == BenchEngineOptions::Format::kJson) fmt::print("{}\n", row.dump());
-    if (options_.format == BenchEngineOptions::Format::kCsv) AddCsv(row);
-    if (options_.format == BenchEngineOptions::Format::kTable) AddLine(row);
-    std::fflush(stdout);
+    PrintBenchRow(row, options_.format, !std::exchange(begun_, true), PrintLine);
   }
 
  private:
-  void AddCsv(const Json& row) {
-    std::string header, line;
-    for (const auto& [key, value] : row.items()) {
-      if (value.is_array()) continue;
-      header += (header.empty() ? "" : ",") + key;
-      line +=
-          (line.empty() ? "" : ",") + (value.is_string() ? value.get<std::string>() : value.dump());
-    }
-    if (!std::exchange(begun_, true)) fmt::print("{}\n", header);
-    fmt::print("{}\n", line);
-  }
-
-  void AddLine(const Json& row) {
-    if (!std::exchange(begun_, true)) {
+  static void PrintLine(const Json& row, bool first) {
+    if (first) {
       fmt::print("{:<24} {:<5} {:<9} {:>5} {:>7} {:>11}", "model", "mode", "precision", "batch",
                  "threads", "inter x intra");
       for (const Column& column : kColumns) fmt::print(" {:>{}}", column.title, column.width);

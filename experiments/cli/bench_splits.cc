@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
+#include <utility>
 
+#include "experiments/cli/bench_rows.h"
 #include "experiments/cli/child.h"
 #include "experiments/statistics.h"
 #include "workloads/split_benchmark.h"
@@ -43,31 +44,16 @@ Json SplitRows(const EngineCell& cell, const std::vector<SplitSpeed>& speeds) {
   return rows;
 }
 
-void PrintRow(const Json& row, BenchEngineOptions::Format format, bool first) {
-  if (format == BenchEngineOptions::Format::kJson) {
-    fmt::print("{}\n", row.dump());
-  } else if (format == BenchEngineOptions::Format::kCsv) {
-    std::string header, line;
-    for (const auto& [key, value] : row.items()) {
-      header += (header.empty() ? "" : ",") + key;
-      line +=
-          (line.empty() ? "" : ",") + (value.is_string() ? value.get<std::string>() : value.dump());
-    }
-    if (first) fmt::print("{}\n", header);
-    fmt::print("{}\n", line);
-  } else {
-    if (first) {
-      fmt::print("{:<24} {:<5} {:>5} {:>7}  {:<10} {:>13} {:>10} {:>12}\n", "model", "mode",
-                 "batch", "threads", "setting", "inter x intra", "images/s", "% best fixed");
-    }
-    fmt::print("{:<24} {:<5} {:>5} {:>7}  {:<10} {:>13} {:>10.2f} {:>12.1f}\n",
-               row["model"].get<std::string>(), row["mode"].get<std::string>(),
-               row["batch"].get<int>(), row["threads"].get<int>(),
-               row["setting"].get<std::string>(),
-               fmt::format("{}x{}", row["inter"].get<int>(), row["intra"].get<int>()),
-               row["images_per_s"].get<double>(), row["share_of_best"].get<double>() * 100);
+void PrintLine(const Json& row, bool first) {
+  if (first) {
+    fmt::print("{:<24} {:<5} {:>5} {:>7}  {:<10} {:>13} {:>10} {:>12}\n", "model", "mode", "batch",
+               "threads", "setting", "inter x intra", "images/s", "% best fixed");
   }
-  std::fflush(stdout);
+  fmt::print("{:<24} {:<5} {:>5} {:>7}  {:<10} {:>13} {:>10.2f} {:>12.1f}\n",
+             row["model"].get<std::string>(), row["mode"].get<std::string>(),
+             row["batch"].get<int>(), row["threads"].get<int>(), row["setting"].get<std::string>(),
+             fmt::format("{}x{}", row["inter"].get<int>(), row["intra"].get<int>()),
+             row["images_per_s"].get<double>(), row["share_of_best"].get<double>() * 100);
 }
 
 }  // namespace
@@ -79,8 +65,7 @@ int RunBenchSplits(const BenchEngineOptions& options, const Topology& topology) 
         [&] { return SplitRows(cell, MeasureSplits(cell, topology, options.measure)).dump(); });
     if (outcome.exit_code != 0) return outcome.exit_code < 0 ? 1 : outcome.exit_code;
     for (const Json& row : Json::parse(outcome.text)) {
-      PrintRow(row, options.format, first);
-      first = false;
+      PrintBenchRow(row, options.format, std::exchange(first, false), PrintLine);
     }
   }
   return 0;
