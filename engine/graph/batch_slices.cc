@@ -1,11 +1,13 @@
 #include "engine/graph/batch_slices.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string_view>
 #include <utility>
 
 #include "engine/graph/fetch.h"
+#include "engine/graph/flops.h"
 #include "engine/graph/tensor.h"
 
 namespace cosched {
@@ -121,10 +123,23 @@ class Slicer {
     }
     const int64_t wanted = std::max<int64_t>(slicing_.bytes * slicing_.intra / most, 1);
     const int64_t side_by_side = std::max<int64_t>(batch_ / slicing_.inter, 1);
-    int64_t size = std::min(wanted, side_by_side);
+    int64_t size = std::min(wanted, std::max(side_by_side, LeastSize()));
     while (batch_ % size != 0) --size;
     // A large prime number of images would be as many slices.
     return batch_ / size <= most_nodes_ / std::max<int64_t>(nodes, 1) ? size : batch_;
+  }
+
+  // Images that are worth nodes of their own for other threads.
+  int64_t LeastSize() const {
+    double flops = 0;
+    for (const Node& node : graph_.Nodes()) {
+      if (!IsInside(node.id)) continue;
+      std::vector<OutputInfo> inputs;
+      for (const Output& input : node.inputs) inputs.push_back(graph_.Info(input));
+      flops += Flops(node, inputs);
+    }
+    const double images = slicing_.least_flops * static_cast<double>(batch_) / flops;
+    return images < static_cast<double>(batch_) ? static_cast<int64_t>(std::ceil(images)) : batch_;
   }
 
   // Nodes of the region that somebody outside of it reads.
@@ -150,8 +165,8 @@ class Slicer {
       new_id_[{node.id, i}] = {id, i};
   }
 
-  // Slices follow each other (as many side by side as there are inter-op threads), since each is to
-  // find its own values in the cache.
+  // Slices follow each other (as many side by side as there are inter-op threads, and in their turn
+  // where fewer of these are active), since each is to find its own values in the cache.
   void EmitSlice(int64_t begin, Graph* result) {
     const int64_t index = begin / slice_;
     const std::string suffix = "/slice" + std::to_string(index);
@@ -169,6 +184,7 @@ class Slicer {
     mine[images_] = {result->Add("Slice", graph_.At(images_).name + suffix, {images},
                                  {{"begin", first}, {"size", size}}, before),
                      0};
+    result->SetTurn(mine[images_].node, static_cast<int>(index));
     for (const Node& node : graph_.Nodes()) {
       if (!IsInside(node.id)) continue;
       std::vector<Output> inputs;
@@ -179,6 +195,7 @@ class Slicer {
       std::map<std::string, Attribute> attributes = node.attributes;
       if (node.op == "Reshape") std::get<Ints>(attributes["shape"]).front() = slice_;
       mine[node.id] = {result->Add(node.op, node.name + suffix, inputs, attributes), 0};
+      result->SetTurn(mine[node.id].node, static_cast<int>(index));
     }
     for (NodeId id : boundary_) parts_[id].push_back(mine[id]);
   }

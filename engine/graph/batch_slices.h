@@ -16,8 +16,10 @@ struct BatchSlicing {
   // A slice is one image at least, whatever the threads: these share the rows of one, too.
   int64_t bytes = 1 << 20;
   // So many threads share the work of a node, so many slices are computed side by side (at least,
-  // if the batch is large enough).
+  // if the batch is large enough, and a slice has some operations to do: with less of them its
+  // nodes cost more than threads can win).
   int intra = 1, inter = 1;
+  double least_flops = 4e6;
 };
 
 // The graph, with the part of it that works image by image repeated for each slice of the batch and

@@ -44,6 +44,7 @@ class Conversion {
     const std::string name =
         is_fetched && gives_half ? NewName(node.name + "/bfloat16") : node.name;
     const NodeId id = result_.Add(node.op, name, inputs, node.attributes, controls);
+    result_.SetTurn(id, node.turn);
     new_id_[node.id] = id;
     for (int i = 0; i < static_cast<int>(node.outputs.size()); ++i) {
       const bool half = result_.Info({id, i}).type == DataType::kBFloat16;

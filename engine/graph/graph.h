@@ -20,6 +20,8 @@ class Graph {
              std::map<std::string, Attribute> attributes = {},
              std::vector<NodeId> control_inputs = {});
 
+  void SetTurn(NodeId id, int turn) { nodes_[static_cast<size_t>(id)].turn = turn; }
+
   // The base itself, or base + "_1", "_2", … : the first that no node has.
   std::string UniqueName(const std::string& base);
 

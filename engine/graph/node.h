@@ -37,6 +37,7 @@ struct Node {
   std::vector<NodeId> control_inputs;
   std::map<std::string, Attribute> attributes;
   std::vector<OutputInfo> outputs;  // Filled by Graph::Add().
+  int turn = 0;  // Of nodes that could run, those of the lowest turn go first. Binds nobody.
 };
 
 // Typed access; CHECK-fails if the attribute is missing or of another type (op definitions are

@@ -65,7 +65,7 @@ void FetchPlan::AddSteps(const std::vector<Output>& fetches) {
     const double cost = EstimateCost(node, InputInfos(node));
     cost_ += cost;
     task_of_[static_cast<size_t>(node.id)] =
-        tasks_.Add(!Computes(node) || IsCheap(node.op) || cost < kCheapCost, cost);
+        tasks_.Add(!Computes(node) || IsCheap(node.op) || cost < kCheapCost, cost, node.turn);
     steps_.push_back({.node = &node, .kernel = nullptr, .inputs = {}, .outputs = {}});
   }
 }

@@ -19,7 +19,7 @@ void ReadyQueue::Start(double brief) {
   running_ = 0;
   unfinished_ = graph_->Size();
   brief_ = brief;
-  nearly_done_ = unfinished_ > 0 && graph_->PathCost(graph_->TaskOfRank(0)) < brief;
+  nearly_done_ = unfinished_ > 0 && graph_->LongestPath() < brief;
   aborted_ = false;
   for (int task = 0; task < graph_->Size(); ++task) {
     pending_[static_cast<size_t>(task)] = graph_->Predecessors(task);

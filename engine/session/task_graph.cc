@@ -7,8 +7,8 @@
 
 namespace cosched {
 
-int TaskGraph::Add(bool cheap, double cost) {
-  tasks_.push_back({.cheap = cheap, .cost = cost});
+int TaskGraph::Add(bool cheap, double cost, int turn) {
+  tasks_.push_back({.cheap = cheap, .cost = cost, .turn = turn});
   return Size() - 1;
 }
 
@@ -40,23 +40,22 @@ void TaskGraph::Seal() {
     for (int next : Successors(*task)) longest = std::max(longest, At(next).path);
     Task& self = tasks_[static_cast<size_t>(*task)];
     self.path = self.cost + longest;
+    longest_path_ = std::max(longest_path_, self.path);
   }
   by_rank_.resize(tasks_.size());
   std::iota(by_rank_.begin(), by_rank_.end(), 0);
-  std::stable_sort(by_rank_.begin(), by_rank_.end(),
-                   [this](int a, int b) { return At(a).path > At(b).path; });
+  std::stable_sort(by_rank_.begin(), by_rank_.end(), [this](int a, int b) {
+    return At(a).turn != At(b).turn ? At(a).turn < At(b).turn : At(a).path > At(b).path;
+  });
   for (int rank = 0; rank < Size(); ++rank) {
     tasks_[static_cast<size_t>(TaskOfRank(rank))].rank = rank;
   }
 }
 
 double TaskGraph::Width() const {
-  double all = 0, longest = 0;
-  for (const Task& task : tasks_) {
-    all += task.cost;
-    longest = std::max(longest, task.path);
-  }
-  return longest > 0 ? all / longest : 1;
+  double all = 0;
+  for (const Task& task : tasks_) all += task.cost;
+  return longest_path_ > 0 ? all / longest_path_ : 1;
 }
 
 }  // namespace cosched

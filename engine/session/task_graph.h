@@ -11,8 +11,9 @@ namespace cosched {
 
 class TaskGraph {
  public:
-  // `cost` is an estimate in any unit, equal for all tasks. Returns the task's number.
-  int Add(bool cheap, double cost);
+  // `cost` is an estimate in any unit, equal for all tasks; `turn`: the node's. Returns the task's
+  // number.
+  int Add(bool cheap, double cost, int turn = 0);
   void AddEdge(int before, int after);  // Twice the same edge counts once.
   // Sorts and ranks. REQUIRES: no cycle.
   void Seal();
@@ -23,12 +24,13 @@ class TaskGraph {
   std::span<const int> Successors(int task) const {
     return std::span(successors_).subspan(At(task).first, At(task).successors);
   }
-  // 0 for the task with the costliest path from its start to the end of the run, and so on: the
-  // critical path first.
+  // 0 for the task of the lowest turn with the costliest path from its start to the end of the run,
+  // and so on: the critical path first.
   int Rank(int task) const { return At(task).rank; }
   // Of that path, the task included.
   double PathCost(int task) const { return At(task).path; }
   int TaskOfRank(int rank) const { return by_rank_[static_cast<size_t>(rank)]; }
+  double LongestPath() const { return longest_path_; }
   // Cost of all tasks by that of the costliest path: how many could run at once on average, at
   // most.
   double Width() const;
@@ -38,6 +40,7 @@ class TaskGraph {
   struct Task {
     bool cheap = false;
     double cost = 0;
+    int turn = 0;
     double path = 0;  // Cost of the costliest path that starts with this task.
     int predecessors = 0;
     int rank = 0;
@@ -50,6 +53,7 @@ class TaskGraph {
   std::vector<int> successors_;
   std::vector<int> order_;
   std::vector<int> by_rank_;
+  double longest_path_ = 0;
 };
 
 }  // namespace cosched

@@ -81,11 +81,46 @@ TEST(BatchSlicesTest, SlicesFollowEachOther) {
   }
 }
 
+// A convolution that does kFlopsOfImage operations on each image.
+Graph Convolutions(std::string* fetch) {
+  Graph graph;
+  GraphBuilder builder(&graph);
+  const std::vector<float> filter(16, 1.0f);
+  const Output images = builder.Placeholder("images", {kBatch, 4, 4, 1});
+  const Output weights =
+      builder.Const("filter", Tensor::Of({1, 1, 1, 16}, std::span<const float>(filter)));
+  const Output y = {graph.Add("Conv2D", "conv", {images, weights},
+                              {{"strides", std::vector<int64_t>{1, 1}}, {"padding", "SAME"}}),
+                    0};
+  *fetch = graph.At(y.node).name;
+  return graph;
+}
+constexpr double kFlopsOfImage = 2 * kPixels * 16;
+
 TEST(BatchSlicesTest, AThreadThatCouldRunASliceGetsOne) {
+  std::string fetch;
+  const Graph graph = Convolutions(&fetch);
+  const auto slices = [&](double least_flops) {
+    return Count(
+        SliceBatches(graph, {fetch}, {.bytes = 1 << 20, .inter = 3, .least_flops = least_flops}),
+        "Conv2D");
+  };
+  EXPECT_EQ(slices(0), 4);  // Of two images: 8 is no multiple of 3.
+  EXPECT_EQ(slices(2 * kFlopsOfImage), 4);
+  EXPECT_EQ(slices(3.5 * kFlopsOfImage), 2) << "less than a thread is worth";
+  EXPECT_EQ(slices(100 * kFlopsOfImage), 1);
+}
+
+TEST(BatchSlicesTest, NodesOfASliceHaveItsTurn) {
   const SmallNetwork network;
   const Graph sliced =
-      SliceBatches(network.graph, {network.fetch}, {.bytes = kBatch * kBytesOfImage, .inter = 3});
-  EXPECT_EQ(Count(sliced, "Relu"), 4);  // Of two images: 8 is no multiple of 3.
+      SliceBatches(network.graph, {network.fetch}, {.bytes = 2 * kBytesOfImage, .inter = 2});
+  for (int slice = 0; slice < 4; ++slice) {
+    const NodeId id = sliced.Find("Relu/slice" + std::to_string(slice));
+    ASSERT_NE(id, -1);
+    EXPECT_EQ(sliced.At(id).turn, slice);
+  }
+  EXPECT_EQ(sliced.At(sliced.Find(network.fetch)).turn, 0);
 }
 
 TEST(BatchSlicesTest, EachPlaceholderOfImagesIsSliced) {

@@ -36,6 +36,18 @@ TEST(TaskGraphTest, RanksByTheCostliestPathToTheEnd) {
   EXPECT_EQ(tasks.TaskOfRank(3), 3);
 }
 
+TEST(TaskGraphTest, AnEarlierTurnGoesBeforeACostlierPath) {
+  TaskGraph tasks;
+  tasks.Add(false, 5, /*turn=*/1);
+  tasks.Add(false, 1, /*turn=*/0);
+  tasks.Add(false, 2, /*turn=*/0);
+  tasks.Seal();
+  EXPECT_EQ(tasks.TaskOfRank(0), 2);
+  EXPECT_EQ(tasks.TaskOfRank(1), 1);
+  EXPECT_EQ(tasks.TaskOfRank(2), 0);
+  EXPECT_EQ(tasks.LongestPath(), 5);
+}
+
 TEST(TaskGraphTest, RefusesACycle) {
   TaskGraph tasks;
   tasks.Add(false, 1);
