@@ -25,6 +25,19 @@ struct Work {
   double Seconds() const { return std::max(flops / kFlopsPerSecond, bytes / kBytesPerSecond); }
 };
 
+// Less than this is not worth a task of its own: a thread takes longer to come than to do it.
+inline constexpr double kLeastTaskSeconds = 10e-6;
+
+// Into how many tasks an op is divided which takes one thread so many seconds, for at most
+// `capacity` threads. By its work as well as by the capacity: each task costs something, also where
+// one worker does them all, and more of them than can be worth their while cost ResNet-20 half its
+// speed at a capacity of 64.
+inline int TasksOf(double seconds, int capacity) {
+  if (seconds < kLeastTaskSeconds) return 1;
+  const double worthwhile = std::max(std::ceil(seconds / kLeastTaskSeconds), 2.0);
+  return static_cast<int>(std::min<double>(worthwhile, std::max(capacity, 1)));
+}
+
 // How long one thread may take for a piece; 0 microseconds: no cuts. Each of the `tasks` that a
 // piece is divided into lasts a quarter of the piece time or more, as beginning and ending a loop
 // on many workers costs some of it.

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
+#include "engine/base/cache_sizes.h"
+
 namespace cosched {
 namespace {
 
 // Of vectors of channels; others would need a remainder everywhere.
 constexpr int64_t kLanes = 16;
-// Transformed values of a block: about a second-level cache or two.
-constexpr double kCacheBytes = 2 << 20;
 // Products of fewer rows read their filter for too little work.
 constexpr double kLeastRows = 16;
 // Tiles whose products are summed before the sum is written: reading and writing it costs a quarter
@@ -52,13 +52,15 @@ WinogradDivision DivideWinograd(const Window& w, const WinogradTiles& tiles, Win
       static_cast<double>(tiles.Points() * (w.channels + w.out_channels)) * sizeof(float);
   const double seconds_of_tile = TileSeconds(w, tiles);
   const double seconds = PieceSeconds(piece_time, threads);
-  double wanted = kCacheBytes * std::max(1.0, threads / 4.0) / bytes_of_tile;
+  const auto cache = static_cast<double>(ThisMachinesSecondLevelCache().bytes);
+  double wanted = kWinogradCaches * cache * std::max(1.0, threads / 4.0) / bytes_of_tile;
   if (use == WinogradUse::kFilterGradient) wanted = std::max(wanted, kLeastSummed);
   const double most = std::max(std::min(wanted, seconds / seconds_of_tile), kLeastRows);
   WinogradDivision result;
   result.blocks = Division::Of(tiles.tiles, 1, most);
-  result.pieces = Division::Of(
-      result.blocks.parts, seconds_of_tile * static_cast<double>(result.blocks.Size(0)), seconds);
+  const double seconds_of_block = seconds_of_tile * static_cast<double>(result.blocks.Size(0));
+  result.tasks = TasksOf(seconds_of_block, threads);
+  result.pieces = Division::Of(result.blocks.parts, seconds_of_block, seconds);
   result.filter_is_a_piece = use != WinogradUse::kConstantFilter &&
                              kFilterPasses * FilterSeconds(w, tiles.Points()) > seconds / 4;
   return result;

@@ -4,8 +4,8 @@
 // (m + 2)^2 multiplications for each pair of channels instead of 9 m^2. Images and filters are
 // transformed, multiplied as (m + 2)^2 matrix products over channels, and transformed back.
 //
-// Which convolutions are computed so, and how their tiles are divided. Pure; called by kernels when
-// they are created.
+// Which convolutions are computed so, and how their tiles are divided: by their shapes and this
+// machine's caches. Called by kernels when they are created.
 
 #include <chrono>
 #include <cstdint>
@@ -31,10 +31,14 @@ enum class WinogradUse {
   kFilterGradient,  // A sum over all tiles, transformed back.
 };
 
+// A block's transformed values fill so many second-level caches (of up to four threads).
+inline constexpr int kWinogradCaches = 2;
+
 // Tiles in blocks whose transformed values stay in the caches of so many threads, and pieces of so
 // many blocks, each about the piece time of one thread.
 struct WinogradDivision {
   Division blocks;                 // Of tiles.
+  int tasks = 1;                   // That share a block.
   Division pieces;                 // Of blocks.
   bool filter_is_a_piece = false;  // One more, as its transform takes long.
 

@@ -1,6 +1,6 @@
 #pragma once
 // A MalleablePool in oneDNN's words. The number of threads it reports is how many tasks primitives
-// are made of, so it is the session's capacity and never changes; how many workers run them is the
+// are made of, the session's capacity at most, and never changes; how many workers run them is the
 // pool's business. Included by thread_pools.cc and tests only; others take ThreadPools::onednn().
 
 #include <cstdint>

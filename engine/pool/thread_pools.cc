@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <deque>
 #include <mutex>
 #include <utility>
 
@@ -77,9 +78,9 @@ struct ThreadPools::Impl {
                .lends_to = how == Binding::kNone ? nullptr : &intra,
                .spin = waiting.spin,
                .records = waiting.inter}),
-        onednn(&intra, most.intra),
         eigen_pool(&intra, most.intra),
         eigen(&eigen_pool, most.intra) {
+    for (int tasks = 1; tasks <= most.intra; ++tasks) onednn.emplace_back(&intra, tasks);
     inter.OnSettled([this](nanoseconds, bool) { NoteIfSettled(); });
     intra.OnSettled([this](nanoseconds, bool) { NoteIfSettled(); });
   }
@@ -113,7 +114,7 @@ struct ThreadPools::Impl {
   std::atomic<uint32_t> settled{1};  // Written with `mutex` held.
 
   MalleablePool intra, inter;  // After what their callbacks use; who lends workers goes first.
-  OnednnThreadPool onednn;
+  std::deque<OnednnThreadPool> onednn;  // By tasks, from 1 on.
   EigenThreadPool eigen_pool;
   Eigen::ThreadPoolDevice eigen;
 };
@@ -309,7 +310,10 @@ int ThreadPools::ActiveThreads() const { return impl_->inter.Active() + impl_->i
 
 MalleablePool& ThreadPools::inter() { return impl_->inter; }
 MalleablePool& ThreadPools::intra() { return impl_->intra; }
-dnnl::threadpool_interop::threadpool_iface& ThreadPools::onednn() { return impl_->onednn; }
+dnnl::threadpool_interop::threadpool_iface& ThreadPools::onednn(int tasks) {
+  CHECK(tasks >= 1 && tasks <= impl_->capacity.intra) << tasks << " tasks";
+  return impl_->onednn[static_cast<size_t>(tasks) - 1];
+}
 const Eigen::ThreadPoolDevice& ThreadPools::eigen() { return impl_->eigen; }
 
 }  // namespace cosched

@@ -100,9 +100,9 @@ class ThreadPools {
 
   MalleablePool& inter();
   MalleablePool& intra();
-  // The same intra-op pool in the words of the two kernel libraries; both report capacity.intra
-  // threads, always.
-  dnnl::threadpool_interop::threadpool_iface& onednn();
+  // The same intra-op pool in the words of the two kernel libraries. What they divide their work
+  // for never changes: so many tasks, of 1 to capacity.intra; Eigen for capacity.intra.
+  dnnl::threadpool_interop::threadpool_iface& onednn(int tasks);
   const Eigen::ThreadPoolDevice& eigen();
 
  private:

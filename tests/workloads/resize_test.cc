@@ -17,21 +17,24 @@
 namespace cosched {
 namespace {
 
-constexpr Split kCapacity = {2, 4};
+constexpr Split kSmall = {2, 4};
 
 // Resizes a job at random every few milliseconds, over sizes 0, 1, 2 … capacity, until it is
 // destroyed.
 class RandomResizer {
  public:
   RandomResizer(Session* session, const CpuSet& cpus, uint64_t seed)
-      : thread_([this, session, seed, cpus = cpus.ToVector()](const std::stop_token& stop) {
+      : thread_([this, session, seed, capacity = session->Pools().Capacity(),
+                 cpus = cpus.ToVector()](const std::stop_token& stop) {
           Random random(seed);
           while (!stop.stop_requested()) {
             // More than the machine has must be legal, too: threads are clamped, or share cores.
-            const auto size = static_cast<int>(random.Below(kCapacity.intra + 1));
+            const auto size =
+                static_cast<int>(random.Below(static_cast<uint64_t>(capacity.intra) + 1));
             CpuSet cores;
             for (int i = 0; i < size; ++i) cores.Add(cpus[random.Below(cpus.size())]);
-            const Split split = {1 + static_cast<int>(random.Below(kCapacity.inter)), size};
+            const Split split = {
+                1 + static_cast<int>(random.Below(static_cast<uint64_t>(capacity.inter))), size};
             session->Resize(cores, size == 0 ? Split{0, 0} : split);
             ++resizes_;
             std::this_thread::sleep_for(std::chrono::microseconds(500 + random.Below(4000)));
@@ -58,8 +61,6 @@ struct Outcome {
 
 Outcome Train(JobSettings settings, const Dataset& train, const Dataset* held_out, int64_t steps,
               bool resize) {
-  settings.session.inter_op_parallelism_threads = kCapacity.inter;
-  settings.session.intra_op_parallelism_threads = kCapacity.intra;
   TrainingJob job(settings, train);
   Outcome outcome;
   const auto start = std::chrono::steady_clock::now();
@@ -82,7 +83,9 @@ Outcome Train(JobSettings settings, const Dataset& train, const Dataset* held_ou
 
 // The unresized run, and runs resized with and without binding.
 void ExpectSameWeights(JobSettings settings, const Dataset& train, const Dataset* held_out,
-                       int64_t steps, double least_accuracy) {
+                       int64_t steps, double least_accuracy, Split capacity = kSmall) {
+  settings.session.inter_op_parallelism_threads = capacity.inter;
+  settings.session.intra_op_parallelism_threads = capacity.intra;
   const Topology topology = Topology::ThisMachine();
   const Outcome expected = Train(settings, train, held_out, steps, false);
   EXPECT_GE(expected.accuracy, least_accuracy);
@@ -121,6 +124,14 @@ TEST(ResizeTest, Lenet5OnTheProceduralSetEndsWithTheSameWeights) {
   JobSettings settings;
   settings.model = "lenet5";
   ExpectSameWeights(settings, *images, nullptr, 100, 0);
+}
+
+TEST(ResizeTest, LargerCapacitiesEndWithTheSameWeightsToo) {
+  const auto images = OpenDataset("procedural", "", {28, 28, 1}, 10, 1);
+  JobSettings settings;
+  settings.model = "lenet5";
+  for (const Split capacity : {Split{8, 8}, Split{64, 64}})
+    ExpectSameWeights(settings, *images, nullptr, 60, 0, capacity);
 }
 
 TEST(ResizeTest, Resnet20OnTheProceduralSetEndsWithTheSameWeights) {

@@ -18,13 +18,15 @@ using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::Row
 using ConstWeights = Eigen::Map<const RowMajor, 0, Eigen::OuterStride<>>;
 
 constexpr int64_t kColumnsOfItem = 64;  // Whole cache lines and vectors for each task.
+// Where rows are cut between tasks: shorter runs of memory are read at half the speed.
+constexpr int64_t kLeastColumns = 512;
 
 class VectorProduct : public Kernel {
  public:
   explicit VectorProduct(const KernelSpec& spec)
       : p_(ReadMatMul(spec.node, spec.inputs[0].shape, spec.inputs[1].shape)),
         activation_(ReadActivation(spec.node)),
-        tasks_(std::max(spec.pools.Capacity().intra, 1)),
+        tasks_(Tasks(spec)),
         pieces_(Divide(spec)) {}
 
   int Pieces() const override { return static_cast<int>(pieces_.parts); }
@@ -42,6 +44,13 @@ class VectorProduct : public Kernel {
   }
 
  private:
+  int Tasks(const KernelSpec& spec) const {
+    const Work work{0, sizeof(float) * static_cast<double>(p_.k * p_.n)};
+    const int most = TasksOf(work.Seconds(), spec.pools.Capacity().intra);
+    return p_.transpose_b ? most
+                          : static_cast<int>(std::clamp<int64_t>(p_.n / kLeastColumns, 1, most));
+  }
+
   // Pieces are of what lies together: of columns where the weights are stored [n,k], of rows where
   // [k,n].
   Division Divide(const KernelSpec& spec) const {

@@ -36,24 +36,26 @@ bool WantsChunks(const KernelSpec& spec, int tensors) {
          2 * PieceSeconds(spec.piece_time, spec.pools.Capacity().intra);
 }
 
-std::unique_ptr<Kernel> MakeTraining(const KernelSpec& spec, const dnnl::memory::desc& image,
+std::unique_ptr<Kernel> MakeTraining(const KernelSpec& spec, const CapacityScope& scope,
+                                     const dnnl::memory::desc& image,
                                      const dnnl::memory::desc& channels, float epsilon) {
   const Forward::primitive_desc descriptor(CpuEngine(), dnnl::prop_kind::forward_training, image,
                                            image, epsilon, kAffine, Attributes());
   return std::make_unique<PrimitiveKernel>(
-      spec.pools, descriptor,
+      spec.pools, scope, descriptor,
       std::vector{Input(0, DNNL_ARG_SRC, image), Input(1, DNNL_ARG_SCALE, channels),
                   Input(2, DNNL_ARG_SHIFT, channels), Result(0, DNNL_ARG_DST, image),
                   Result(1, DNNL_ARG_MEAN, channels), Result(2, DNNL_ARG_VARIANCE, channels)});
 }
 
-std::unique_ptr<Kernel> MakeInference(const KernelSpec& spec, const dnnl::memory::desc& image,
+std::unique_ptr<Kernel> MakeInference(const KernelSpec& spec, const CapacityScope& scope,
+                                      const dnnl::memory::desc& image,
                                       const dnnl::memory::desc& channels, float epsilon) {
   const Forward::primitive_desc descriptor(
       CpuEngine(), dnnl::prop_kind::forward_inference, image, image, epsilon,
       kAffine | normalization_flags::use_global_stats, Attributes());
   auto normalise = std::make_unique<PrimitiveKernel>(
-      spec.pools, descriptor,
+      spec.pools, scope, descriptor,
       std::vector{Input(0, DNNL_ARG_SRC, image), Input(1, DNNL_ARG_SCALE, channels),
                   Input(2, DNNL_ARG_SHIFT, channels), Input(3, DNNL_ARG_MEAN, channels),
                   Input(4, DNNL_ARG_VARIANCE, channels), Result(0, DNNL_ARG_DST, image)});
@@ -69,20 +71,20 @@ std::unique_ptr<Kernel> MakeInference(const KernelSpec& spec, const dnnl::memory
 }  // namespace
 
 std::unique_ptr<Kernel> MakeFusedBatchNorm(const KernelSpec& spec) {
-  const CapacityScope scope(spec.pools);
   const dnnl::memory::desc image = Image(spec.inputs[0]);
+  const CapacityScope scope(spec.pools, SecondsToMove(image, image));
   const dnnl::memory::desc channels = Flat(spec.inputs[1].shape.Elements());
   const float epsilon = GetAttribute<float>(spec.node, "epsilon");
   if (!GetAttribute<bool>(spec.node, "is_training"))
-    return MakeInference(spec, image, channels, epsilon);
+    return MakeInference(spec, scope, image, channels, epsilon);
   return WantsChunks(spec, 3) ? eigen::MakeBatchNormChunks(spec)
-                              : MakeTraining(spec, image, channels, epsilon);
+                              : MakeTraining(spec, scope, image, channels, epsilon);
 }
 
 std::unique_ptr<Kernel> MakeFusedBatchNormGrad(const KernelSpec& spec) {
   if (WantsChunks(spec, 5)) return eigen::MakeBatchNormGradChunks(spec);
-  const CapacityScope scope(spec.pools);
   const dnnl::memory::desc image = Image(spec.inputs[0]);
+  const CapacityScope scope(spec.pools, SecondsToMove(image, image));
   const dnnl::memory::desc channels = Flat(spec.inputs[2].shape.Elements());
   const float epsilon = GetAttribute<float>(spec.node, "epsilon");
   const Forward::primitive_desc forward(CpuEngine(), dnnl::prop_kind::forward_training, image,
@@ -90,7 +92,7 @@ std::unique_ptr<Kernel> MakeFusedBatchNormGrad(const KernelSpec& spec) {
   const Backward::primitive_desc descriptor(CpuEngine(), dnnl::prop_kind::backward, image, image,
                                             image, epsilon, kAffine, forward, Attributes());
   return std::make_unique<PrimitiveKernel>(
-      spec.pools, descriptor,
+      spec.pools, scope, descriptor,
       std::vector{Input(0, DNNL_ARG_DIFF_DST, image), Input(1, DNNL_ARG_SRC, image),
                   Input(2, DNNL_ARG_SCALE, channels), Input(3, DNNL_ARG_MEAN, channels),
                   Input(4, DNNL_ARG_VARIANCE, channels), Result(0, DNNL_ARG_DIFF_SRC, image),

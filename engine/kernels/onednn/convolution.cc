@@ -82,13 +82,13 @@ namespace {
 // A kernel with a piece for each block. prepare(kernel, window) gives the piece of a block's
 // primitive, whose operands are {image side, output side, filter}.
 template <typename Prepare>
-std::unique_ptr<Kernel> InBlocks(const KernelSpec& spec, const std::vector<WindowBlock>& blocks,
-                                 Prepare prepare) {
-  auto kernel = std::make_unique<PrimitiveKernel>(spec.pools);
+std::unique_ptr<Kernel> InBlocks(const KernelSpec& spec, const CapacityScope& scope,
+                                 const std::vector<WindowBlock>& blocks, Prepare prepare) {
+  auto kernel = std::make_unique<PrimitiveKernel>(spec.pools, scope);
   std::vector<std::pair<Window, PrimitiveKernel::Piece>> prepared;
   const Window& w = blocks.front().window;
   const auto filter = static_cast<double>(w.FilterElements());
-  const double seconds = PieceSeconds(spec.piece_time, spec.pools.Capacity().intra);
+  const double seconds = PieceSeconds(spec.piece_time, scope.Tasks());
   const bool long_filter =
       blocks.size() > 1 && Work{0, 2 * filter * sizeof(float)}.Seconds() > seconds / 4;
   for (const WindowBlock& block : blocks) {
@@ -108,8 +108,8 @@ std::unique_ptr<Kernel> InBlocks(const KernelSpec& spec, const std::vector<Windo
 }  // namespace
 
 std::unique_ptr<Kernel> MakeConv2D(const KernelSpec& spec) {
-  const CapacityScope scope(spec.pools);
   const Window whole = ConvolutionWindow(spec.node, spec.inputs[0].shape, spec.inputs[1].shape);
+  const CapacityScope scope(TasksFor(spec, whole));
   if (auto kernel = MakeWinogradConv2D(spec, whole)) return kernel;
   const bool plain_first = !FewChannels(whole);
   const auto prepare = [&](PrimitiveKernel* kernel, const Window& w) {
@@ -122,18 +122,17 @@ std::unique_ptr<Kernel> MakeConv2D(const KernelSpec& spec) {
                             Result(0, DNNL_ARG_DST, c.output, descriptor.dst_desc()),
                             Shared(1, DNNL_ARG_WEIGHTS, c.filter, descriptor.weights_desc())});
   };
-  return InBlocks(spec,
+  return InBlocks(spec, scope,
                   CutWindow(whole, Rows::kOfOutput, ImageSeconds(whole, whole.out_channels),
-                            PieceSeconds(spec.piece_time, spec.pools.Capacity().intra),
-                            spec.pools.Capacity().intra),
+                            PieceSeconds(spec.piece_time, scope.Tasks()), scope.Tasks()),
                   prepare);
 }
 
 std::unique_ptr<Kernel> MakeConv2DBackpropInput(const KernelSpec& spec) {
   using Primitive = dnnl::convolution_backward_data;
-  const CapacityScope scope(spec.pools);
   const Window whole =
       ConvolutionWindow(spec.node, spec.node.outputs[0].shape, spec.inputs[0].shape);
+  const CapacityScope scope(TasksFor(spec, whole));
   if (auto kernel = MakeWinogradConv2DBackpropInput(spec, whole)) return kernel;
   // Filling one channel is faster as it is: 2.2 ms instead of 5.3 for LeNet's first layer.
   const bool plain_first = !FewChannels(whole) || whole.channels == 1;
@@ -150,10 +149,9 @@ std::unique_ptr<Kernel> MakeConv2DBackpropInput(const KernelSpec& spec) {
                             Input(1, DNNL_ARG_DIFF_DST, c.output, descriptor.diff_dst_desc()),
                             Shared(0, DNNL_ARG_WEIGHTS, c.filter, descriptor.weights_desc())});
   };
-  return InBlocks(spec,
+  return InBlocks(spec, scope,
                   CutWindow(whole, Rows::kOfImage, ImageSeconds(whole, whole.channels),
-                            PieceSeconds(spec.piece_time, spec.pools.Capacity().intra),
-                            spec.pools.Capacity().intra),
+                            PieceSeconds(spec.piece_time, scope.Tasks()), scope.Tasks()),
                   prepare);
 }
 

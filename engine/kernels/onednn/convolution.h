@@ -53,5 +53,9 @@ double ImageSeconds(const Window& w, int64_t vector_channels);
 inline double BatchSeconds(const Window& w) {  // Forward.
   return ImageSeconds(w, w.out_channels) * static_cast<double>(w.batch);
 }
+// Into which the convolution, or one of its gradients, is divided.
+inline int TasksFor(const KernelSpec& spec, const Window& w) {
+  return TasksOf(BatchSeconds(w), spec.pools.Capacity().intra);
+}
 
 }  // namespace cosched::onednn

@@ -27,23 +27,23 @@ dnnl::eltwise_forward::primitive_desc Describe(const dnnl::memory::desc& flat, a
 
 std::unique_ptr<Kernel> Forward(const KernelSpec& spec, algorithm kind,
                                 const Coefficients& coefficients = {}) {
-  const CapacityScope scope(spec.pools);
   const dnnl::memory::desc flat = Flat(spec.inputs[0].shape.Elements(), spec.inputs[0].type);
+  const CapacityScope scope(spec.pools, SecondsToMove(flat, flat));
   return std::make_unique<PrimitiveKernel>(
-      spec.pools, Describe(flat, kind, coefficients),
+      spec.pools, scope, Describe(flat, kind, coefficients),
       std::vector{Input(0, DNNL_ARG_SRC, flat), Result(0, DNNL_ARG_DST, flat)});
 }
 
 // From dy and, as the algorithm says, x or y.
 std::unique_ptr<Kernel> Backward(const KernelSpec& spec, algorithm kind, int of,
                                  const Coefficients& coefficients = {}) {
-  const CapacityScope scope(spec.pools);
   const dnnl::memory::desc flat = Flat(spec.inputs[0].shape.Elements(), spec.inputs[0].type);
+  const CapacityScope scope(spec.pools, SecondsToMove(flat, flat));
   const dnnl::eltwise_backward::primitive_desc descriptor(
       CpuEngine(), kind, flat, flat, flat, coefficients.alpha, coefficients.beta,
       Describe(flat, kind, coefficients), Attributes());
   return std::make_unique<PrimitiveKernel>(
-      spec.pools, descriptor,
+      spec.pools, scope, descriptor,
       std::vector{Input(0, DNNL_ARG_DIFF_DST, flat), Input(1, of, flat),
                   Result(0, DNNL_ARG_DIFF_SRC, flat)});
 }
@@ -51,13 +51,13 @@ std::unique_ptr<Kernel> Backward(const KernelSpec& spec, algorithm kind, int of,
 }  // namespace
 
 std::unique_ptr<Kernel> MakeCast(const KernelSpec& spec) {
-  const CapacityScope scope(spec.pools);
   const int64_t elements = spec.inputs[0].shape.Elements();
   const dnnl::memory::desc from = Flat(elements, spec.inputs[0].type);
   const dnnl::memory::desc to = Flat(elements, spec.node.outputs[0].type);
+  const CapacityScope scope(spec.pools, SecondsToMove(from, to));
   const dnnl::reorder::primitive_desc descriptor(CpuEngine(), from, CpuEngine(), to, Attributes());
   return std::make_unique<PrimitiveKernel>(
-      spec.pools, descriptor,
+      spec.pools, scope, descriptor,
       std::vector{Input(0, DNNL_ARG_FROM, from), Result(0, DNNL_ARG_TO, to)});
 }
 

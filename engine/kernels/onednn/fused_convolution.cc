@@ -93,7 +93,7 @@ dnnl::primitive_attr PostOps(const KernelSpec& spec) {
 std::unique_ptr<Kernel> MakeDirectFusedConv2D(const KernelSpec& spec, const Window& whole) {
   using Primitive = dnnl::convolution_forward;
   const double image_seconds = ImageSeconds(whole, whole.out_channels);
-  const CapacityScope scope(spec.pools, BatchSeconds(whole));
+  const CapacityScope scope(TasksFor(spec, whole));
   const dnnl::primitive_attr attributes = PostOps(spec);
   const memory::desc bias = Flat(whole.out_channels);
   const bool plain_first =
@@ -117,10 +117,10 @@ std::unique_ptr<Kernel> MakeDirectFusedConv2D(const KernelSpec& spec, const Wind
              : Constant(DNNL_ARG_BIAS, kernel->Constant(spec, kBias, 0, bias, bias)),
          Constant(DNNL_ARG_WEIGHTS, filter)});
   };
-  const double seconds = PieceSeconds(spec.piece_time, spec.pools.Capacity().intra);
+  const double seconds = PieceSeconds(spec.piece_time, scope.Tasks());
   std::vector<std::pair<Window, PrimitiveKernel::Piece>> prepared;
   for (const WindowBlock& block :
-       CutWindow(whole, Rows::kOfOutput, image_seconds, seconds, spec.pools.Capacity().intra)) {
+       CutWindow(whole, Rows::kOfOutput, image_seconds, seconds, scope.Tasks())) {
     auto found = std::find_if(prepared.begin(), prepared.end(),
                               [&](const auto& other) { return other.first == block.window; });
     if (found == prepared.end())

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engine/base/cache_sizes.h"
 #include "engine/kernels/factories.h"
 #include "engine/kernels/onednn/activation.h"
 #include "engine/kernels/parameters.h"
@@ -14,7 +15,6 @@ namespace cosched::onednn {
 namespace {
 
 using dnnl::memory;
-constexpr int64_t kCached = 1 << 18;  // So many weights stay in a core's second-level cache.
 constexpr size_t kRows = 0, kWeights = 1, kBias = 2;
 
 memory::desc Stored(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride = 1,
@@ -29,7 +29,8 @@ std::unique_ptr<Kernel> MakeFusedMatMul(const KernelSpec& spec) {
   const int64_t m = p.m, k = p.k, n = p.n;
   // Of the rows, and of packed weights; products are floats.
   const memory::data_type type = TypeOf(spec.inputs[kRows].type);
-  if (m == 1 && k * n > kCached && type == memory::data_type::f32)
+  const auto cached = ThisMachinesSecondLevelCache().bytes / static_cast<int64_t>(sizeof(float));
+  if (m == 1 && k * n > cached && type == memory::data_type::f32)
     return eigen::MakeFusedVectorProduct(spec);
   const double operations = 2 * static_cast<double>(m) * static_cast<double>(k);
   // Columns are moved whole; so many rows are computed in the time that they take.
@@ -37,7 +38,7 @@ std::unique_ptr<Kernel> MakeFusedMatMul(const KernelSpec& spec) {
   const auto element = static_cast<double>(SizeOf(spec.inputs[kRows].type));
   const Work column{operations, element * static_cast<double>(k + m)};
   const CapacityScope scope(spec.pools, column.Seconds() * static_cast<double>(n));
-  const double seconds = PieceSeconds(spec.piece_time, spec.pools.Capacity().intra);
+  const double seconds = PieceSeconds(spec.piece_time, scope.Tasks());
   const int64_t units = std::max<int64_t>(n / kColumnUnit, 1);
   const auto unit_seconds = column.Seconds() * static_cast<double>(n) / static_cast<double>(units);
   const Division columns = Division::Of(units, unit_seconds, seconds);

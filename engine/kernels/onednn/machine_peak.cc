@@ -62,14 +62,14 @@ LargeOp LargeProduct(int64_t size) {
 }  // namespace
 
 double MeasurePeakFlops(ThreadPools& pools, std::chrono::duration<double> time) {
-  const onednn::CapacityScope capacity(pools);
+  const onednn::CapacityScope scope(pools.Capacity().intra);
   // Large enough for many threads, small enough to stay in the caches.
   std::vector<LargeOp> ops;
   ops.push_back(LargeConvolution(8, 128, 28));
   ops.push_back(LargeConvolution(8, 256, 14));
   ops.push_back(LargeConvolution(8, 512, 7));
   ops.push_back(LargeProduct(1024));
-  auto stream = dnnl::threadpool_interop::make_stream(CpuEngine(), &pools.onednn());
+  auto stream = dnnl::threadpool_interop::make_stream(CpuEngine(), &pools.onednn(scope.Tasks()));
   const auto run = [&](const LargeOp& op) {
     op.primitive.execute(stream, op.arguments);
     stream.wait();

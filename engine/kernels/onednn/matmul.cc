@@ -171,16 +171,15 @@ class Product {
 }  // namespace
 
 std::unique_ptr<Kernel> MakeMatMul(const KernelSpec& spec) {
-  const CapacityScope scope(spec.pools);
   const MatMulParameters p = ReadMatMul(spec.node, spec.inputs[0].shape, spec.inputs[1].shape);
   const double m = static_cast<double>(p.m), n = static_cast<double>(p.n);
   const double k = static_cast<double>(p.k);
   const Work work{2 * m * n * k, sizeof(float) * (m * k + k * n + m * n)};
-  const double tiles =
-      std::ceil(work.Seconds() / PieceSeconds(spec.piece_time, spec.pools.Capacity().intra));
+  const CapacityScope scope(spec.pools, work.Seconds());
+  const double tiles = std::ceil(work.Seconds() / PieceSeconds(spec.piece_time, scope.Tasks()));
   const Grid grid = LeastTraffic(p, std::max<int64_t>(static_cast<int64_t>(tiles), 1));
   const Side rows(p.m, kRowUnit, grid.rows), columns(p.n, kColumnUnit, grid.columns);
-  auto kernel = std::make_unique<PrimitiveKernel>(spec.pools);
+  auto kernel = std::make_unique<PrimitiveKernel>(spec.pools, scope);
   Product product(kernel.get(), p, grid);
   const auto add = [&](int64_t i, int64_t j) {
     product.AddTile(rows.Begin(i), rows.Size(i), columns.Begin(j), columns.Size(j));

@@ -35,10 +35,8 @@ struct Pooling {
 
 std::unique_ptr<Kernel> MakeForward(const KernelSpec& spec, const Window& w,
                                     dnnl::algorithm algorithm) {
-  const auto element = static_cast<double>(SizeOf(spec.inputs[0].type));
-  const double bytes = element * static_cast<double>(w.ImageElements() + w.OutputElements());
-  const CapacityScope scope(spec.pools, Work{0, bytes}.Seconds());
   const Pooling pooling(w, spec.inputs[0].type);
+  const CapacityScope scope(spec.pools, SecondsToMove(pooling.image, pooling.output));
   auto kernel = std::make_unique<PrimitiveKernel>(spec.pools, scope);
   kernel->AddPiece(kernel->Prepare(
       pooling.Forward(dnnl::prop_kind::forward_inference, algorithm),
@@ -59,15 +57,15 @@ std::unique_ptr<Kernel> MakeAvgPool(const KernelSpec& spec) {
 }
 
 std::unique_ptr<Kernel> MakeAvgPoolGrad(const KernelSpec& spec) {
-  const CapacityScope scope(spec.pools);
   const Window w = PoolingWindow(spec.node, spec.node.outputs[0].shape);
   const Pooling pooling(w, spec.inputs[0].type);
+  const CapacityScope scope(spec.pools, SecondsToMove(pooling.image, pooling.output));
   const dnnl::pooling_backward::primitive_desc descriptor(
       CpuEngine(), Average(w), pooling.image, pooling.output, pooling.strides, pooling.kernel,
       pooling.dilation, pooling.pad_begin, pooling.pad_end,
       pooling.Forward(dnnl::prop_kind::forward_training, Average(w)), Attributes());
   return std::make_unique<PrimitiveKernel>(
-      spec.pools, descriptor,
+      spec.pools, scope, descriptor,
       std::vector{Input(0, DNNL_ARG_DIFF_DST, pooling.output),
                   Result(0, DNNL_ARG_DIFF_SRC, pooling.image)});
 }

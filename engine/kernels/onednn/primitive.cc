@@ -15,44 +15,24 @@ const dnnl::engine& CpuEngine() {
   return engine;
 }
 
-namespace {
-
-// Runs loops in the caller.
-class CallersThread final : public dnnl::threadpool_interop::threadpool_iface {
- public:
-  int get_num_threads() const override { return 1; }
-  bool get_in_parallel() const override { return false; }
-  void parallel_for(int n, const std::function<void(int, int)>& fn) override {
-    for (int i = 0; i < n; ++i) fn(i, n);
-  }
-  uint64_t get_flags() const override { return 0; }
-};
-
-dnnl::threadpool_interop::threadpool_iface* PoolFor(ThreadPools& pools,
-                                                    const CapacityScope& scope) {
-  static CallersThread alone;  // Stateless.
-  return scope.Tasks() == 1 ? &alone : &pools.onednn();
-}
-
-}  // namespace
-
 CapacityScope::CapacityScope(const ThreadPools& pools, double seconds)
-    : tasks_(seconds < kWorthSharing ? 1 : std::max(pools.Capacity().intra, 1)) {
+    : CapacityScope(TasksOf(seconds, pools.Capacity().intra)) {}
+
+CapacityScope::CapacityScope(int tasks) : tasks_(tasks) {
   dnnl_threadpool_interop_get_max_concurrency(&before_);
   dnnl_threadpool_interop_set_max_concurrency(tasks_);
 }
 
 CapacityScope::~CapacityScope() { dnnl_threadpool_interop_set_max_concurrency(before_); }
 
-PrimitiveKernel::PrimitiveKernel(ThreadPools& pools)
-    : stream_(dnnl::threadpool_interop::make_stream(CpuEngine(), &pools.onednn())) {}
-
 PrimitiveKernel::PrimitiveKernel(ThreadPools& pools, const CapacityScope& scope)
-    : stream_(dnnl::threadpool_interop::make_stream(CpuEngine(), PoolFor(pools, scope))) {}
+    : tasks_(scope.Tasks()),
+      stream_(dnnl::threadpool_interop::make_stream(CpuEngine(), &pools.onednn(tasks_))) {}
 
-PrimitiveKernel::PrimitiveKernel(ThreadPools& pools, const dnnl::primitive_desc_base& descriptor,
+PrimitiveKernel::PrimitiveKernel(ThreadPools& pools, const CapacityScope& scope,
+                                 const dnnl::primitive_desc_base& descriptor,
                                  const std::vector<Operand>& operands)
-    : PrimitiveKernel(pools) {
+    : PrimitiveKernel(pools, scope) {
   AddPiece(Prepare(descriptor, operands));
 }
 
@@ -66,7 +46,7 @@ void PrimitiveKernel::ComputePiece(KernelContext& context, int piece) {
     dnnl_memory_set_data_handle(binding.memory.get(), static_cast<std::byte*>(data) +
                                                           binding.offset * binding.element_bytes);
   }
-  for (StepId step : now.steps) Run(steps_[step]);
+  for (StepId step : now.steps) Run(steps_[step], context.pools);
 }
 
 dnnl::memory PrimitiveKernel::Constant(const KernelSpec& spec, size_t input, int64_t offset,
@@ -185,6 +165,12 @@ PrimitiveKernel::StepId PrimitiveKernel::AddStep(const dnnl::primitive_desc_base
 
 PrimitiveKernel::StepId PrimitiveKernel::AddReorder(const dnnl::memory& from,
                                                     const dnnl::memory& to) {
+  const int tasks = TasksOf(SecondsToMove(from.get_desc(), to.get_desc()), tasks_);
+  if (auto of_images = ImageReorder::Make(from, to, tasks)) {
+    steps_.push_back({{}, {}, std::move(of_images)});
+    return steps_.size() - 1;
+  }
+  const CapacityScope scope(tasks);
   return AddStep(dnnl::reorder::primitive_desc(CpuEngine(), from.get_desc(), CpuEngine(),
                                                to.get_desc(), Attributes()),
                  {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
@@ -200,7 +186,8 @@ dnnl::memory PrimitiveKernel::Scratch(const dnnl::memory::desc& descriptor) {
   return scratch_.back();
 }
 
-void PrimitiveKernel::Run(const Step& step) const {
+void PrimitiveKernel::Run(const Step& step, ThreadPools& pools) const {
+  if (step.reorder != nullptr) return step.reorder->Execute(pools);
   // The C face, since the C++ one builds a map and a vector at every call.
   const dnnl_status_t status =
       dnnl_primitive_execute(step.primitive.get(), stream_.get(),
@@ -212,6 +199,10 @@ dnnl::primitive_attr Attributes() {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   return attributes;
+}
+
+double SecondsToMove(const dnnl::memory::desc& from, const dnnl::memory::desc& to) {
+  return Work{0, static_cast<double>(from.get_size() + to.get_size())}.Seconds();
 }
 
 dnnl::memory::data_type TypeOf(DataType type) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "engine/kernels/kernel.h"
+#include "engine/kernels/onednn/image_reorder.h"
 #include "engine/kernels/onednn/reorder_parts.h"
 #include "engine/kernels/packed_constants.h"
 
@@ -21,16 +22,14 @@ namespace cosched::onednn {
 
 const dnnl::engine& CpuEngine();
 
-// While it lives, primitives created by this thread are divided for pools.Capacity().intra tasks,
-// or not at all where the op takes one thread less than it costs two to share it. Every factory
-// holds one from before its primitive descriptor until its kernel is made, so that the division
-// never depends on active workers.
+// While it lives, primitives created by this thread are divided for TasksOf the op (pieces.h) and
+// the capacity. Every factory holds one from before its primitive descriptor until its kernel is
+// made, so that the division never depends on active workers.
 class CapacityScope {
  public:
-  static constexpr double kWorthSharing = 10e-6;  // Seconds.
-
   // `seconds`: an estimate for one thread, from shapes alone.
-  explicit CapacityScope(const ThreadPools& pools, double seconds = 1);
+  CapacityScope(const ThreadPools& pools, double seconds);
+  explicit CapacityScope(int tasks);
   ~CapacityScope();
   CapacityScope(const CapacityScope&) = delete;
   CapacityScope& operator=(const CapacityScope&) = delete;
@@ -96,10 +95,10 @@ class PrimitiveKernel : public Kernel {
 
   // REQUIRES, here and below: a CapacityScope of the same pools, and descriptors made with
   // Attributes().
-  explicit PrimitiveKernel(ThreadPools& pools);
   PrimitiveKernel(ThreadPools& pools, const CapacityScope& scope);
   // One piece: the primitive over whole tensors.
-  PrimitiveKernel(ThreadPools& pools, const dnnl::primitive_desc_base& descriptor,
+  PrimitiveKernel(ThreadPools& pools, const CapacityScope& scope,
+                  const dnnl::primitive_desc_base& descriptor,
                   const std::vector<Operand>& operands);
   int Pieces() const override { return static_cast<int>(pieces_.size()); }
   void ComputePiece(KernelContext& context, int piece) override;
@@ -127,10 +126,12 @@ class PrimitiveKernel : public Kernel {
   StepId AddReorder(const dnnl::memory& from, const dnnl::memory& to);
 
  private:
-  // A primitive with its arguments bound to memory objects, ready to run.
+  // A primitive with its arguments bound to memory objects, ready to run; or a reorder of images in
+  // parts.
   struct Step {
     dnnl::primitive primitive;
     std::vector<dnnl_exec_arg_t> arguments;
+    std::unique_ptr<ImageReorder> reorder = nullptr;
   };
   // Packed by whichever kernel comes first.
   struct PackedConstant : PackedConstants::Entry {
@@ -150,8 +151,9 @@ class PrimitiveKernel : public Kernel {
   };
   dnnl::memory Share(const Operand& operand);
   dnnl::memory Scratch(const dnnl::memory::desc& descriptor);
-  void Run(const Step& step) const;
+  void Run(const Step& step, ThreadPools& pools) const;
 
+  const int tasks_;
   dnnl::stream stream_;
   std::vector<Step> steps_;
   std::vector<Piece> pieces_;
@@ -170,6 +172,9 @@ class PrimitiveKernel : public Kernel {
 // Scratch memory is the kernel's own: oneDNN's default would share it between primitives of
 // different inter-op workers.
 dnnl::primitive_attr Attributes();
+
+// An estimate for one thread, of reading the one and writing the other.
+double SecondsToMove(const dnnl::memory::desc& from, const dnnl::memory::desc& to);
 
 // Descriptors of plain tensors.
 dnnl::memory::data_type TypeOf(DataType type);

@@ -25,8 +25,8 @@ memory::desc Dense(const Shape& shape, DataType type = DataType::kFloat) {
 }  // namespace
 
 std::unique_ptr<Kernel> MakeTranspose(const KernelSpec& spec) {
-  const CapacityScope scope(spec.pools);
   const memory::desc output = Dense(spec.node.outputs[0].shape, spec.inputs[0].type);
+  const CapacityScope scope(spec.pools, SecondsToMove(output, output));
   const memory::dims from = DenseStrides(spec.inputs[0].shape.Sizes());
   memory::dims strides;
   for (int64_t dimension : GetAttribute<std::vector<int64_t>>(spec.node, "perm"))
@@ -36,18 +36,18 @@ std::unique_ptr<Kernel> MakeTranspose(const KernelSpec& spec) {
   const dnnl::reorder::primitive_desc descriptor(CpuEngine(), input, CpuEngine(), output,
                                                  Attributes());
   return std::make_unique<PrimitiveKernel>(
-      spec.pools, descriptor,
+      spec.pools, scope, descriptor,
       std::vector{Input(0, DNNL_ARG_FROM, input), Result(0, DNNL_ARG_TO, output)});
 }
 
 std::unique_ptr<Kernel> MakeMean(const KernelSpec& spec) {
-  const CapacityScope scope(spec.pools);
   const Reduction reduction = ReadMean(spec.node, spec.inputs[0].shape);
   const memory::desc input = Dense(reduction.input), output = Dense(reduction.kept);
+  const CapacityScope scope(spec.pools, SecondsToMove(input, output));
   const dnnl::reduction::primitive_desc descriptor(CpuEngine(), dnnl::algorithm::reduction_mean,
                                                    input, output, 0.0f, 0.0f, Attributes());
   return std::make_unique<PrimitiveKernel>(
-      spec.pools, descriptor,
+      spec.pools, scope, descriptor,
       std::vector{Input(0, DNNL_ARG_SRC, input), Result(0, DNNL_ARG_DST, output)});
 }
 

@@ -27,7 +27,7 @@ class TwoPixels : public Kernel {
 
   TwoPixels(const KernelSpec& spec, const Window& w)
       : channels_(2 * w.out_channels),
-        tasks_(CapacityScope(spec.pools, BatchSeconds(w)).Tasks()),
+        tasks_(TasksFor(spec, w)),
         blocks_({Tensor(Shape{w.batch, w.out_height, w.out_width / 2, kChannelBlock})}) {
     Node node = spec.node;
     node.outputs[0].shape = blocks_[0].GetShape();

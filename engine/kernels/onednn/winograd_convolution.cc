@@ -112,11 +112,12 @@ class WinogradConvolution : public Kernel {
                       bool turned, const Inputs& inputs)
       : window_(w),
         tiles_(w, tile_size),
-        division_(DivideWinograd(w, tiles_, use, spec.pools.Capacity().intra, spec.piece_time)),
+        division_(DivideWinograd(w, tiles_, use, TasksFor(spec, w), spec.piece_time)),
         has_constant_(use == WinogradUse::kConstantFilter),
         inputs_(inputs),
-        stream_(dnnl::threadpool_interop::make_stream(CpuEngine(), &spec.pools.onednn())) {
-    const CapacityScope scope(spec.pools);
+        stream_(dnnl::threadpool_interop::make_stream(CpuEngine(),
+                                                      &spec.pools.onednn(division_.tasks))) {
+    const CapacityScope scope(division_.tasks);
     memory::desc layout({tiles_.Points(), w.channels, w.out_channels}, memory::data_type::f32,
                         memory::format_tag::any);
     for (int64_t block : {int64_t{0}, division_.blocks.parts - 1}) {
@@ -184,7 +185,7 @@ class WinogradConvolution : public Kernel {
   // body(begin, end) on parts of the tiles, one for each thread.
   template <typename Body>
   void ForTiles(ThreadPools& pools, int64_t tiles, Body body) const {
-    const Division parts{tiles, std::min<int64_t>(pools.Capacity().intra, tiles)};
+    const Division parts{tiles, std::min<int64_t>(division_.tasks, tiles)};
     pools.intra().ParallelFor(static_cast<int>(parts.parts),
                               [&](int part) { body(parts.Begin(part), parts.Begin(part + 1)); });
   }
@@ -249,8 +250,7 @@ std::unique_ptr<WinogradConvolution> MakeKernel(const KernelSpec& spec, const Wi
                                                 WinogradUse use, bool turned,
                                                 const Inputs& inputs) {
   if (spec.inputs[static_cast<size_t>(inputs.image)].type != DataType::kFloat) return nullptr;
-  const int size =
-      ChooseWinograd(w, BatchSeconds(w), use, spec.pools.Capacity().intra, spec.piece_time);
+  const int size = ChooseWinograd(w, BatchSeconds(w), use, TasksFor(spec, w), spec.piece_time);
   if (size == 0) return nullptr;
   return std::make_unique<WinogradConvolution>(spec, w, size, use, turned, inputs);
 }

@@ -22,11 +22,12 @@ class WinogradWeightGradient : public Kernel {
   WinogradWeightGradient(const KernelSpec& spec, const Window& w, int tile_size)
       : window_(w),
         tiles_(w, tile_size),
-        division_(DivideWinograd(w, tiles_, WinogradUse::kFilterGradient,
-                                 spec.pools.Capacity().intra, spec.piece_time)),
+        division_(DivideWinograd(w, tiles_, WinogradUse::kFilterGradient, TasksFor(spec, w),
+                                 spec.piece_time)),
         sum_(Shape{tiles_.Points(), w.channels, w.out_channels}),
-        stream_(dnnl::threadpool_interop::make_stream(CpuEngine(), &spec.pools.onednn())) {
-    const CapacityScope scope(spec.pools);
+        stream_(dnnl::threadpool_interop::make_stream(CpuEngine(),
+                                                      &spec.pools.onednn(division_.tasks))) {
+    const CapacityScope scope(division_.tasks);
     for (int64_t block : {int64_t{0}, division_.blocks.parts - 1}) {
       for (bool adds : {false, true}) {
         const int64_t tiles = division_.blocks.Size(block);
@@ -90,7 +91,7 @@ class WinogradWeightGradient : public Kernel {
     auto* images = reinterpret_cast<float*>(context.pools.Scratch(
         static_cast<size_t>(left + right) * sizeof(float) + scratchpad.get_size()));
     float* gradients = images + left;
-    const Division parts{size, std::min<int64_t>(context.pools.Capacity().intra, size)};
+    const Division parts{size, std::min<int64_t>(division_.tasks, size)};
     context.pools.intra().ParallelFor(static_cast<int>(parts.parts), [&](int part) {
       const int64_t begin = parts.Begin(part), end = parts.Begin(part + 1);
       eigen::TransformImages(window_, tiles_, first + begin, first + end,
@@ -128,7 +129,7 @@ class WinogradWeightGradient : public Kernel {
 std::unique_ptr<Kernel> MakeWinogradConv2DBackpropFilter(const KernelSpec& spec, const Window& w) {
   if (spec.inputs[kImage].type != DataType::kFloat) return nullptr;
   const int size = ChooseWinograd(w, BatchSeconds(w), WinogradUse::kFilterGradient,
-                                  spec.pools.Capacity().intra, spec.piece_time);
+                                  TasksFor(spec, w), spec.piece_time);
   if (size == 0) return nullptr;
   return std::make_unique<WinogradWeightGradient>(spec, w, size);
 }

@@ -34,15 +34,17 @@ TEST_P(FastKernel, AgreesWithNaiveLoopsAtEveryPoolSize) {
 TEST_P(FastKernel, GivesTheSameBitsHoweverManyThreadsWork) {
   constexpr int kSteps = 3;  // Also the cached memory of a first step must not show in the next.
   for (const OpCase& c : CasesOf(GetParam())) {
-    std::vector<Tensor> expected;
-    for (int active : {1, 2, 3, 8}) {
-      SCOPED_TRACE(::testing::Message() << c << " " << active);
-      TestPools pools({8, active});
-      OpRun run(c, pools, KernelBackend::kFast);
-      for (int step = 0; step < kSteps; ++step) run.Compute();
-      if (expected.empty()) expected = run.Outputs();
-      for (size_t i = 0; i < expected.size(); ++i)
-        EXPECT_TRUE(SameBits(expected[i], run.Outputs()[i]));
+    for (int capacity : {8, 64}) {
+      std::vector<Tensor> expected;
+      for (int active : {1, 2, 3, 8}) {
+        SCOPED_TRACE(::testing::Message() << c << " " << active << " of " << capacity);
+        TestPools pools({capacity, active});
+        OpRun run(c, pools, KernelBackend::kFast);
+        for (int step = 0; step < kSteps; ++step) run.Compute();
+        if (expected.empty()) expected = run.Outputs();
+        for (size_t i = 0; i < expected.size(); ++i)
+          EXPECT_TRUE(SameBits(expected[i], run.Outputs()[i]));
+      }
     }
   }
 }

@@ -62,7 +62,7 @@ void ExpectSameBitsAtEverySize(Kernel kernel) {
 
 TEST(OnednnAdapterTest, ReportsTheCapacityAndTheDepth) {
   ThreadPools pools({1, kThreads}, ThreadPools::Binding::kNone, nullptr);
-  auto& onednn = pools.onednn();
+  auto& onednn = pools.onednn(pools.Capacity().intra);
   EXPECT_EQ(onednn.get_num_threads(), kThreads);
   EXPECT_EQ(onednn.get_flags(), 0u);
   EXPECT_FALSE(onednn.get_in_parallel());
@@ -94,7 +94,8 @@ TEST(OnednnAdapterTest, ConvolutionIsRightAndBitIdentical) {
     std::vector<float> output(input.size());
     dnnl::engine engine(dnnl::engine::kind::cpu, 0);
     dnnl_threadpool_interop_set_max_concurrency(kThreads);
-    auto stream = dnnl::threadpool_interop::make_stream(engine, &pools->onednn());
+    auto stream =
+        dnnl::threadpool_interop::make_stream(engine, &pools->onednn(pools->Capacity().intra));
     memory source =
         Memory(engine, {kImages, kChannels, kSize, kSize}, memory::format_tag::nchw, &input);
     memory filter =
@@ -133,7 +134,8 @@ TEST(OnednnAdapterTest, BatchNormIsBitIdentical) {
     std::vector<float> output(input.size()), mean(kChannels), variance(kChannels);
     dnnl::engine engine(dnnl::engine::kind::cpu, 0);
     dnnl_threadpool_interop_set_max_concurrency(kThreads);
-    auto stream = dnnl::threadpool_interop::make_stream(engine, &pools->onednn());
+    auto stream =
+        dnnl::threadpool_interop::make_stream(engine, &pools->onednn(pools->Capacity().intra));
     const memory::dims dims{kImages, kChannels, kSize, kSize};
     memory source = Memory(engine, dims, memory::format_tag::nchw, &input);
     memory target = Memory(engine, dims, memory::format_tag::nchw, &output);
