@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "engine/base/cache_sizes.h"
 #include "engine/base/error.h"
 #include "engine/graph/bfloat16.h"
 #include "engine/graph/graph_builder.h"
@@ -90,7 +91,8 @@ ModelProgram::ModelProgram(const ModelInfo& model, const ProgramSettings& settin
   }
   if (optimised) {
     OptimizeForInference(plain, fetches_, {}, &graph_,
-                         {.intra = settings.session.intra_op_parallelism_threads,
+                         {.bytes = ThisMachinesSecondLevelCache().bytes,
+                          .intra = settings.session.intra_op_parallelism_threads,
                           .inter = settings.session.inter_op_parallelism_threads});
   }
   if (settings.precision == Precision::kBFloat16) {

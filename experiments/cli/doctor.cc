@@ -14,7 +14,10 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/cache_sizes.h"
 #include "engine/base/topology.h"
+#include "engine/kernels/kernel.h"
+#include "engine/kernels/winograd.h"
 #include "experiments/build_info.h"
 #include "experiments/cli/plots.h"
 #include "experiments/hosts/cgroup.h"
@@ -62,6 +65,19 @@ Finding Cores(const Topology& topology) {
     finding.remedy = "run on a machine, or in a cpuset, of two cores or more";
   }
   return finding;
+}
+
+// What the engine has chosen for this machine, and from what.
+Finding Engine() {
+  const SecondLevelCache& cache = ThisMachinesSecondLevelCache();
+  const auto kib = [](int64_t bytes) { return fmt::format("{} KiB", bytes / 1024); };
+  return {.what = "engine",
+          .found = fmt::format(
+              "{} second-level cache a core{}: slices of batches of {}, Winograd blocks of {}; "
+              "bfloat16 {}",
+              kib(cache.bytes), cache.known ? "" : " (assumed: the machine does not tell)",
+              kib(cache.bytes), kib(kWinogradCaches * cache.bytes),
+              CpuHasBFloat16() ? "yes" : "no: the CPU has no instructions for it")};
 }
 
 Finding Smt() {
@@ -240,7 +256,7 @@ int Doctor() {
         {Verdict::kMissing, "topology", error.what(), "no experiment can run", "mount /sys"});
   }
   for (const auto& probe :
-       {Quota, Realtime, Cgroups, Containers, Pressure, SchedStat, Python, Memory})
+       {Engine, Quota, Realtime, Cgroups, Containers, Pressure, SchedStat, Python, Memory})
     findings.push_back(probe());
 
   bool can_run = true;

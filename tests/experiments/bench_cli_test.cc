@@ -111,6 +111,30 @@ TEST_F(BenchCliTest, TheGridHasEachSplitOnceAndTheChoiceIsOneOfThem) {
   EXPECT_EQ(rows[1]["intra"], 1);
 }
 
+TEST_F(BenchCliTest, CapacitiesStandBesideASessionOfNoOther) {
+  const std::vector<Json> rows = Rows(
+      {"--model", "lenet5", "--batch", "3", "--threads", "1", "--capacity", "1,4", "--per-op"});
+  ASSERT_EQ(rows.size(), 2);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const Json& row = rows[i];
+    EXPECT_EQ(row["capacity"], i == 0 ? 1 : 4);
+    EXPECT_EQ(row["threads"], 1);
+    EXPECT_EQ(row["repetitions"], 2);
+    EXPECT_GT(row["own_step_s"], 0);
+    EXPECT_LE(row["cost_low"], row["cost"]);
+    EXPECT_LE(row["cost"], row["cost_high"]);
+    double seconds = 0, own_seconds = 0;
+    for (const Json& node : row["nodes"]) {
+      seconds += node["seconds"].get<double>();
+      own_seconds += node["own_seconds"].get<double>();
+    }
+    EXPECT_GT(seconds, 0);
+    EXPECT_GT(own_seconds, 0);
+  }
+  ExpectRefused({"bench", "engine", "--threads", "1", "--capacity", "0"},
+                {"--capacity", "\"0\"", "1 to 1024"});
+}
+
 TEST_F(BenchCliTest, RefusesBadInput) {
   ExpectRefused({"bench", "engine", "--model", "lenet6"}, {"lenet6", "allowed", "lenet5"});
   ExpectRefused({"bench", "engine", "--batch", "1,x"}, {"--batch", "\"x\"", "1 to"});
