@@ -17,6 +17,15 @@ using std::chrono::microseconds;
 
 constexpr microseconds kNever{0}, kTiny{1}, kShort{20};
 
+TEST(TasksOf, AreAsManyAsTheWorkIsWorthAndTheCapacityAllows) {
+  EXPECT_EQ(TasksOf(9e-6, 64), 1);
+  EXPECT_EQ(TasksOf(11e-6, 64), 2);
+  EXPECT_EQ(TasksOf(95e-6, 64), 10);
+  EXPECT_EQ(TasksOf(95e-6, 8), 8);
+  EXPECT_EQ(TasksOf(1, 64), 64);
+  EXPECT_EQ(TasksOf(1, 1), 1);
+}
+
 TEST(Division, PartsDifferByOneAndCoverAll) {
   for (int64_t count : {1, 2, 7, 13, 100, 101}) {
     for (double fitting : {0.3, 1.0, 2.5, 6.0, 99.0, 200.0}) {
