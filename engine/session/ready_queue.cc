@@ -19,12 +19,14 @@ void ReadyQueue::Start(double brief) {
   running_ = 0;
   unfinished_ = graph_->Size();
   brief_ = brief;
-  nearly_done_ = unfinished_ > 0 && graph_->LongestPath() < brief;
+  long_left_ = 0;
   aborted_ = false;
   for (int task = 0; task < graph_->Size(); ++task) {
     pending_[static_cast<size_t>(task)] = graph_->Predecessors(task);
+    long_left_ += graph_->PathCost(task) < brief ? 0 : 1;
     if (graph_->Predecessors(task) == 0) Push(task);
   }
+  nearly_done_ = unfinished_ > 0 && long_left_ == 0;
 }
 
 TaskAtPiece ReadyQueue::Take() {
@@ -42,7 +44,9 @@ TaskAtPiece ReadyQueue::Take() {
   }
   if (next.task == -1) return next;
   ++running_;
-  nearly_done_ = nearly_done_ || graph_->PathCost(next.task) < brief_;
+  // Where slices take turns, the end of one comes before long paths of others.
+  nearly_done_ = nearly_done_ || long_left_ == 0;
+  if (next.piece == 0 && graph_->PathCost(next.task) >= brief_) --long_left_;
   return next;
 }
 

@@ -54,6 +54,7 @@ class ReadyQueue {
   int unfinished_ = 0;
   double brief_ = 0;
   bool nearly_done_ = false;
+  int long_left_ = 0;  // Tasks not begun whose paths are not brief.
   bool aborted_ = false;
 };
 

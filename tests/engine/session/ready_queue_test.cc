@@ -48,6 +48,23 @@ TEST(TaskGraphTest, AnEarlierTurnGoesBeforeACostlierPath) {
   EXPECT_EQ(tasks.LongestPath(), 5);
 }
 
+TEST(ReadyQueueTest, TheEndOfOneTurnIsNotTheEndOfTheRun) {
+  TaskGraph tasks;
+  tasks.Add(false, 1, /*turn=*/0);
+  tasks.Add(false, 9, /*turn=*/1);
+  tasks.Add(false, 1, /*turn=*/2);
+  tasks.Seal();
+  ReadyQueue queue(&tasks);
+  queue.Start(/*brief=*/5);
+  EXPECT_FALSE(queue.NearlyDone());
+  EXPECT_EQ(queue.Take().task, 0);
+  EXPECT_FALSE(queue.NearlyDone()) << "a long one is still to come";
+  EXPECT_EQ(queue.Take().task, 1);
+  EXPECT_FALSE(queue.NearlyDone());
+  EXPECT_EQ(queue.Take().task, 2);
+  EXPECT_TRUE(queue.NearlyDone());
+}
+
 TEST(TaskGraphTest, RefusesACycle) {
   TaskGraph tasks;
   tasks.Add(false, 1);
