@@ -31,8 +31,9 @@ bool IsForAllImages(const Graph& graph, Output input, const Shape& images) {
 // Ops that compute each image (the first dimension) by itself, from images and constants.
 bool WorksByImage(const Graph& graph, const Node& node) {
   constexpr std::string_view kAlways[] = {
-      "_FusedConv2D", "_FusedScale", "Conv2D", "BiasAdd", "MaxPool",   "AvgPool",
-      "LRN",          "Relu",        "Relu6",  "Sigmoid", "HardSwish", "ClipByValue"};
+      "_FusedConv2D", "_FusedScale", "Conv2D", "BiasAdd",        "MaxPool",   "AvgPool",
+      "LRN",          "Relu",        "Relu6",  "Sigmoid",        "HardSwish", "ClipByValue",
+      "Sqrt",         "Erf",         "Gelu",   "_FusedLayerNorm"};
   const Shape& output = node.outputs[0].shape;
   const auto is_constant = [&](Output input) { return graph.At(input.node).op == "Const"; };
   // What it adds to its own sums.

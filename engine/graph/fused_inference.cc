@@ -12,9 +12,10 @@ void RequireChannels(const Inference& node, int input, const Shape& output) {
 void CheckActivation(const Inference& node) {
   const std::string& op = node.String("activation");
   const bool known = op.empty() || op == "Relu" || op == "Relu6" || op == "Sigmoid" ||
-                     op == "HardSwish" || op == "ClipByValue";
+                     op == "HardSwish" || op == "Gelu" || op == "ClipByValue";
   if (!known) {
-    node.Fail("activation is \"" + op + "\"", "\"\", Relu, Relu6, Sigmoid, HardSwish, ClipByValue");
+    node.Fail("activation is \"" + op + "\"",
+              "\"\", Relu, Relu6, Sigmoid, HardSwish, Gelu, ClipByValue");
   }
 }
 
@@ -44,6 +45,12 @@ Outputs FusedMatMul(const Inference& node) {
 
 Outputs FusedScale(const Inference& node) {
   CheckActivation(node);
+  for (int input : {1, 2}) RequireChannels(node, input, node.In(0));
+  return {{node.In(0)}};
+}
+
+Outputs FusedLayerNorm(const Inference& node) {
+  if (node.In(0).Rank() < 2) node.Fail("input 0 has no rows: " + node.In(0).ToString());
   for (int input : {1, 2}) RequireChannels(node, input, node.In(0));
   return {{node.In(0)}};
 }

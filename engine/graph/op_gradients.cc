@@ -123,6 +123,14 @@ void ActivationGradient(Differential& d) {
 
 void HardSwishGradient(Differential& d) { d.Set(0, d.AddOne("HardSwishGrad", {d.Dy(), d.In(0)})); }
 
+// y = sqrt(x): dy/dx = 1 / 2y.
+void SqrtGradient(Differential& d) {
+  const Output half = d.AddOne("Mul", {d.Dy(), d.AddScalar(0.5f)});
+  d.Set(0, d.AddOne("RealDiv", {half, d.Out()}));
+}
+
+void ErfGradient(Differential& d) { d.Set(0, d.AddOne("ErfGrad", {d.Dy(), d.In(0)})); }
+
 void ClipGradient(Differential& d) {
   d.Set(0, d.AddOne("ClipByValueGrad", {d.Dy(), d.Out()}, d.Copy({"min", "max"})));
 }
@@ -274,6 +282,8 @@ const std::map<std::string_view, GradientFunction>& Table() {
       {"Sigmoid", ActivationGradient},
       {"HardSwish", HardSwishGradient},
       {"ClipByValue", ClipGradient},
+      {"Sqrt", SqrtGradient},
+      {"Erf", ErfGradient},
       {"LRN", LocalResponseGradient},
       {"ConcatV2", ConcatGradient},
       {"Slice", SliceGradient},

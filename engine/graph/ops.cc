@@ -118,6 +118,10 @@ std::vector<OpDefinition> ElementwiseOps(const CommonRules& common) {
       {"SigmoidGrad", 2, 2, {}, infer::SameShapes, {}},
       {"HardSwish", 1, 1, {}, infer::SameShapes, {}},
       {"HardSwishGrad", 2, 2, {}, infer::SameShapes, {}},
+      {"Sqrt", 1, 1, {}, infer::SameShapes, {}},
+      {"Erf", 1, 1, {}, infer::SameShapes, {}},
+      {"ErfGrad", 2, 2, {}, infer::SameShapes, {}},
+      {"Gelu", 1, 1, {}, infer::SameShapes, {}},
       {"ClipByValue", 1, 1, common.clip, infer::ClipByValue, {}},
       {"ClipByValueGrad", 2, 2, common.clip, infer::ClipByValue, {}},
       {"AddV2", 2, 2, {}, infer::Broadcast, {}},
@@ -141,6 +145,7 @@ std::vector<OpDefinition> FusedOps(const CommonRules& common) {
        infer::FusedMatMul,
        {}},
       {"_FusedScale", 3, 3, activation, infer::FusedScale, {}},
+      {"_FusedLayerNorm", 3, 3, {common.epsilon}, infer::FusedLayerNorm, {}},
   };
 }
 

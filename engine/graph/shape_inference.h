@@ -76,6 +76,7 @@ Outputs AvgPoolGrad(const Inference& node);
 Outputs FusedConv2D(const Inference& node);
 Outputs FusedMatMul(const Inference& node);
 Outputs FusedScale(const Inference& node);
+Outputs FusedLayerNorm(const Inference& node);
 
 Outputs Reshape(const Inference& node);
 Outputs Concat(const Inference& node);

@@ -16,7 +16,7 @@ KernelFactory MakeConv2D, MakeConv2DBackpropInput, MakeConv2DBackpropFilter;
 KernelFactory MakeFusedBatchNorm, MakeFusedBatchNormGrad;
 KernelFactory MakeRelu, MakeReluGrad, MakeRelu6, MakeRelu6Grad;
 KernelFactory MakeClipByValue, MakeClipByValueGrad;
-KernelFactory MakeSigmoid, MakeSigmoidGrad, MakeHardSwish, MakeHardSwishGrad;
+KernelFactory MakeSigmoid, MakeSigmoidGrad, MakeHardSwish, MakeHardSwishGrad, MakeGelu;
 KernelFactory MakeMaxPool, MakeAvgPool, MakeAvgPoolGrad;
 KernelFactory MakeMatMul;
 KernelFactory MakeFusedConv2D, MakeFusedMatMul;
@@ -34,7 +34,8 @@ KernelFactory MakeConcat, MakeSlice, MakePad;
 KernelFactory MakeMean, MakeMeanGrad;
 KernelFactory MakeSoftmax, MakeSparseSoftmaxCrossEntropy;
 KernelFactory MakeApplyMomentum, MakeAssignMovingAverage;
-KernelFactory MakeFusedScale;
+KernelFactory MakeSqrt, MakeErf, MakeErfGrad;
+KernelFactory MakeFusedScale, MakeFusedLayerNorm;
 KernelFactory MakeFusedVectorProduct;  // Of one row; by oneDNN's factory.
 }  // namespace eigen
 
@@ -44,6 +45,7 @@ KernelFactory MakeFusedBatchNorm, MakeFusedBatchNormGrad;
 KernelFactory MakeRelu, MakeReluGrad, MakeRelu6, MakeRelu6Grad;
 KernelFactory MakeClipByValue, MakeClipByValueGrad;
 KernelFactory MakeSigmoid, MakeSigmoidGrad, MakeHardSwish, MakeHardSwishGrad;
+KernelFactory MakeSqrt, MakeErf, MakeErfGrad, MakeGelu;
 KernelFactory MakeMaxPool, MakeMaxPoolGrad, MakeAvgPool, MakeAvgPoolGrad;
 KernelFactory MakeLocalResponse, MakeLocalResponseGrad;
 KernelFactory MakeMean, MakeMeanGrad;
@@ -54,7 +56,7 @@ KernelFactory MakeAddN, MakeAddV2, MakeSub, MakeMul, MakeRealDiv;
 KernelFactory MakeBiasAdd, MakeBiasAddGrad;
 KernelFactory MakeSoftmax, MakeSparseSoftmaxCrossEntropy;
 KernelFactory MakeApplyMomentum, MakeAssignMovingAverage;
-KernelFactory MakeFusedConv2D, MakeFusedMatMul, MakeFusedScale;
+KernelFactory MakeFusedConv2D, MakeFusedMatMul, MakeFusedScale, MakeFusedLayerNorm;
 }  // namespace reference
 
 // A kernel from a callable void(KernelContext&); its captures are the kernel's parameters and

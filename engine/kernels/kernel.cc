@@ -55,6 +55,10 @@ constexpr Entry kTable[] = {
     {"SigmoidGrad", onednn::MakeSigmoidGrad, reference::MakeSigmoidGrad, kElements},
     {"HardSwish", onednn::MakeHardSwish, reference::MakeHardSwish, kElements},
     {"HardSwishGrad", onednn::MakeHardSwishGrad, reference::MakeHardSwishGrad, kElements},
+    {"Sqrt", eigen::MakeSqrt, reference::MakeSqrt, kElements},
+    {"Erf", eigen::MakeErf, reference::MakeErf, kElements},
+    {"ErfGrad", eigen::MakeErfGrad, reference::MakeErfGrad, kElements},
+    {"Gelu", onednn::MakeGelu, reference::MakeGelu, kElements},
     {"ClipByValue", onednn::MakeClipByValue, reference::MakeClipByValue, kElements},
     {"ClipByValueGrad", onednn::MakeClipByValueGrad, reference::MakeClipByValueGrad, kElements},
     {"ConcatV2", eigen::MakeConcat, reference::MakeConcat, kNever},
@@ -83,6 +87,7 @@ constexpr Entry kTable[] = {
     {"_FusedConv2D", onednn::MakeFusedConv2D, reference::MakeFusedConv2D, kNever},
     {"_FusedMatMul", onednn::MakeFusedMatMul, reference::MakeFusedMatMul, kNever},
     {"_FusedScale", eigen::MakeFusedScale, reference::MakeFusedScale, Items(0b1)},
+    {"_FusedLayerNorm", eigen::MakeFusedLayerNorm, reference::MakeFusedLayerNorm, Items(0b1)},
 };
 
 const Entry* Find(std::string_view op) {

@@ -43,6 +43,10 @@ LocalResponseParameters ReadLocalResponse(const Node& node, const Shape& input) 
           GetAttribute<float>(node, "beta")};
 }
 
+LayerNormParameters ReadLayerNorm(const Node& node, const Shape& input) {
+  return {AsMatrix(input), GetAttribute<float>(node, "epsilon")};
+}
+
 MatMulParameters ReadMatMul(const Node& node, const Shape& a, const Shape& b) {
   const bool transpose_a = GetAttributeOr<bool>(node, "transpose_a", false);
   const bool transpose_b = GetAttributeOr<bool>(node, "transpose_b", false);
@@ -65,6 +69,7 @@ Activation ReadActivation(const Node& node) {
   }
   if (op == "Sigmoid") return {Activation::kSigmoid};
   if (op == "HardSwish") return {Activation::kHardSwish};
+  if (op == "Gelu") return {Activation::kGelu};
   CHECK(op.empty()) << node.name << ": activation " << op;
   return {};
 }

@@ -53,9 +53,15 @@ struct MomentumParameters {
 };
 MomentumParameters ReadMomentum(const Node& node);
 
+struct LayerNormParameters {
+  Matrix matrix;  // Each row by itself.
+  float epsilon = 0;
+};
+LayerNormParameters ReadLayerNorm(const Node& node, const Shape& input);
+
 // Of a fused node.
 struct Activation {
-  enum Kind { kNone, kRelu, kClip, kSigmoid, kHardSwish };
+  enum Kind { kNone, kRelu, kClip, kSigmoid, kHardSwish, kGelu };
   Kind kind = kNone;
   float min = 0, max = 0;  // Of kClip, which Relu6 is, too.
 };

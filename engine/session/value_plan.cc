@@ -15,9 +15,9 @@ namespace {
 // Inputs that the fast kernel may find where its output lies: it reads each element of them before
 // it writes that one, and not again.
 std::vector<size_t> MayOverwrite(const Node& node) {
-  constexpr std::string_view kFirst[] = {"Relu",      "Relu6",    "Sigmoid",
-                                         "HardSwish", "BiasAdd",  "ClipByValue",
-                                         "AddN",      "ReluGrad", "_FusedScale"};
+  constexpr std::string_view kFirst[] = {
+      "Relu",     "Relu6",       "Sigmoid", "HardSwish", "BiasAdd", "ClipByValue",    "AddN",
+      "ReluGrad", "_FusedScale", "Sqrt",    "Erf",       "Gelu",    "_FusedLayerNorm"};
   if (std::find(std::begin(kFirst), std::end(kFirst), node.op) != std::end(kFirst)) return {0};
   if (node.op == "AddV2") return {0, 1};
   if (node.op == "_FusedConv2D" && node.inputs.size() == 4) return {3};

@@ -19,6 +19,7 @@ inline void AppendActivation(const Activation& activation, dnnl::post_ops* post_
     case Activation::kHardSwish:
       post_ops->append_eltwise(algorithm::eltwise_hardswish, 1.0f / 6, 0.5f);
       break;
+    case Activation::kGelu: post_ops->append_eltwise(algorithm::eltwise_gelu_erf, 0, 0); break;
   }
 }
 

@@ -88,6 +88,9 @@ std::unique_ptr<Kernel> MakeSigmoidGrad(const KernelSpec& spec) {
 std::unique_ptr<Kernel> MakeHardSwish(const KernelSpec& spec) {
   return Forward(spec, algorithm::eltwise_hardswish, kHardSwish);
 }
+std::unique_ptr<Kernel> MakeGelu(const KernelSpec& spec) {
+  return Forward(spec, algorithm::eltwise_gelu_erf);
+}
 std::unique_ptr<Kernel> MakeHardSwishGrad(const KernelSpec& spec) {
   return Backward(spec, algorithm::eltwise_hardswish, DNNL_ARG_SRC, kHardSwish);
 }

@@ -74,6 +74,10 @@ std::unique_ptr<Kernel> MakeHardSwish(const KernelSpec& spec) {
 std::unique_ptr<Kernel> MakeHardSwishGrad(const KernelSpec& spec) {
   return OfTwo(spec, HardSwishGrad<float>);
 }
+std::unique_ptr<Kernel> MakeSqrt(const KernelSpec& spec) { return OfOne(spec, Sqrt<float>); }
+std::unique_ptr<Kernel> MakeErf(const KernelSpec& spec) { return OfOne(spec, Erf<float>); }
+std::unique_ptr<Kernel> MakeErfGrad(const KernelSpec& spec) { return OfTwo(spec, ErfGrad<float>); }
+std::unique_ptr<Kernel> MakeGelu(const KernelSpec& spec) { return OfOne(spec, Gelu<float>); }
 
 std::unique_ptr<Kernel> MakeAddV2(const KernelSpec& spec) {
   return Broadcasting(spec, [](float a, float b) { return a + b; });

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numbers>
 #include <span>
 
 #include "engine/kernels/parameters.h"
@@ -67,6 +68,29 @@ void HardSwishGrad(int64_t elements, const Scalar* dy, const Scalar* x, Scalar* 
     const bool bent = x[i] > -3 && x[i] < 3;
     dx[i] = bent ? dy[i] * (x[i] / 3 + Scalar{0.5}) : x[i] >= 3 ? dy[i] : Scalar{0};
   }
+}
+
+template <typename Scalar>
+void Sqrt(int64_t elements, const Scalar* x, Scalar* y) {
+  for (int64_t i = 0; i < elements; ++i) y[i] = std::sqrt(x[i]);
+}
+
+template <typename Scalar>
+void Erf(int64_t elements, const Scalar* x, Scalar* y) {
+  for (int64_t i = 0; i < elements; ++i) y[i] = std::erf(x[i]);
+}
+
+template <typename Scalar>
+void ErfGrad(int64_t elements, const Scalar* dy, const Scalar* x, Scalar* dx) {
+  constexpr Scalar kAtZero = 2 * std::numbers::inv_sqrtpi_v<Scalar>;
+  for (int64_t i = 0; i < elements; ++i) dx[i] = dy[i] * kAtZero * std::exp(-x[i] * x[i]);
+}
+
+// x times the share of a normal distribution that lies below it.
+template <typename Scalar>
+void Gelu(int64_t elements, const Scalar* x, Scalar* y) {
+  for (int64_t i = 0; i < elements; ++i)
+    y[i] = x[i] * (1 + std::erf(x[i] / std::numbers::sqrt2_v<Scalar>)) / 2;
 }
 
 template <typename Scalar>

@@ -41,4 +41,10 @@ std::unique_ptr<Kernel> MakeFusedScale(const KernelSpec& spec) {
   });
 }
 
+std::unique_ptr<Kernel> MakeFusedLayerNorm(const KernelSpec& spec) {
+  return KernelFrom([p = ReadLayerNorm(spec.node, spec.inputs[0].shape)](KernelContext& c) {
+    LayerNorm(p, InputOf(c, 0), InputOf(c, 1), InputOf(c, 2), c.outputs[0].Floats());
+  });
+}
+
 }  // namespace cosched::reference

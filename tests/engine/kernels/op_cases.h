@@ -209,6 +209,10 @@ inline void AddElementwise(std::vector<OpCase>* cases) {
                         {a, of_input ? x : Forward(forward)},
                         {}});
     }
+    for (const char* op : {"Erf", "Gelu"})
+      cases->push_back({op + ("_" + name), op, {RandomTensor(shape, 45, -5, 5)}, {}});
+    cases->push_back({"ErfGrad_" + name, "ErfGrad", {a, RandomTensor(shape, 46, -3, 3)}, {}});
+    cases->push_back({"Sqrt_" + name, "Sqrt", {RandomTensor(shape, 47, 0, 9)}, {}});
     const OpCase clip{"ClipByValue_" + name, "ClipByValue", {a}, {{"min", -0.3f}, {"max", 0.7f}}};
     cases->push_back(clip);
     cases->push_back(

@@ -206,6 +206,11 @@ std::vector<ShapedOp> LongOps() {
   ops.push_back(ShapedOp{"ReluGrad", {large, large}});
   ops.push_back(ShapedOp{"HardSwish", {large}});
   ops.push_back(ShapedOp{"SigmoidGrad", {large, large}});
+  ops.push_back(ShapedOp{"Sqrt", {large}});
+  ops.push_back(ShapedOp{"Erf", {large}});
+  ops.push_back(ShapedOp{"ErfGrad", {large, large}});
+  ops.push_back(ShapedOp{"Gelu", {large}});
+  ops.push_back(ShapedOp{"_FusedLayerNorm", {large, c, c}, {{"epsilon", 1e-6f}}});
   ops.push_back(ShapedOp{"RealDiv", {large, {13, 1, 1, 96}}});
   ops.push_back(ShapedOp{"ConcatV2", {large, large}, {{"axis", int64_t{3}}}});
   ops.push_back(ShapedOp{"ConcatV2", {large, large}, {{"axis", int64_t{0}}}});

@@ -229,6 +229,8 @@ TEST(ReferenceGradients, OfActivations) {
   ExpectGradient(x, loss_of(Sigmoid<double>), dx);
   HardSwishGrad(40, dy.data(), x.data(), dx.data());
   ExpectGradient(x, loss_of(HardSwish<double>), dx);
+  ErfGrad(40, dy.data(), x.data(), dx.data());
+  ExpectGradient(x, loss_of(Erf<double>), dx);
 }
 
 TEST(ReferenceGradients, OfLocalResponse) {

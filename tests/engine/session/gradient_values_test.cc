@@ -142,6 +142,19 @@ TEST_P(GradientValuesTest, OfActivations) {
   ExpectAllMatch(Weighted(builder_.AddV2(y, builder_.ClipByValue(x, -2, 2))));
 }
 
+// A layer norm and a GELU, written out.
+TEST_P(GradientValuesTest, OfWrittenOutOps) {
+  const Output x = Weights("x", {3, 7});
+  const auto mean = [&](Output of) { return builder_.Mean(of, {1}, /*keep_dims=*/true); };
+  const Output centred = builder_.Sub(x, mean(x));
+  const Output variance =
+      builder_.AddV2(mean(builder_.Mul(centred, centred)), builder_.Const("e", Filled({}, 0.1f)));
+  const Output y = builder_.RealDiv(centred, {builder_.AddNode("Sqrt", {variance})});
+  const Output root = builder_.Const("root", Filled({}, std::sqrt(2.0f)));
+  const Output erf{builder_.AddNode("Erf", {builder_.RealDiv(y, root)})};
+  ExpectAllMatch(Weighted(builder_.Mul(y, erf)));
+}
+
 TEST_P(GradientValuesTest, OfLocalResponse) {
   ExpectAllMatch(Weighted(builder_.LocalResponseNormalization(
       Weights("x", {2, 2, 3, 7}), {.depth_radius = 2, .bias = 2, .alpha = 0.5f, .beta = 0.75f})));
