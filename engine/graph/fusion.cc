@@ -78,9 +78,9 @@ bool ReadBatchNorm(GraphRewriter* graph, const Node& node, Affine* affine) {
   return true;
 }
 
-// Puts the batch norm `id` into the linear op before it, perhaps with a bias between them.
-bool FoldIntoLinear(GraphRewriter* graph, NodeId id, const Affine& affine) {
-  const NodeId before = graph->At(id).inputs[0].node;
+// Puts `id`, which does this to the output of node `before`, into the linear op that this is,
+// perhaps with a bias after it.
+bool FoldIntoLinear(GraphRewriter* graph, NodeId id, NodeId before, const Affine& affine) {
   const bool has_bias = graph->At(before).op == "BiasAdd";
   const NodeId linear = has_bias ? graph->At(before).inputs[0].node : before;
   // Output channels have to be the weights' last dimension.
@@ -120,8 +120,15 @@ void MoveFused(GraphRewriter* graph, NodeId fused, NodeId id, std::vector<Output
 }
 
 bool IsActivation(const std::string& op) {
-  return op == "Relu" || op == "Relu6" || op == "Sigmoid" || op == "HardSwish" ||
+  return op == "Relu" || op == "Relu6" || op == "Sigmoid" || op == "HardSwish" || op == "Gelu" ||
          op == "ClipByValue";
+}
+
+// Whether a constant of this shape has a number for each channel of `image`, or of rows.
+bool IsByChannel(const Shape& constant, const Shape& image) {
+  const int64_t channels = image[image.Rank() - 1];
+  return constant.Rank() > 0 && constant.Elements() == channels &&
+         constant[constant.Rank() - 1] == channels;
 }
 
 }  // namespace
@@ -154,13 +161,9 @@ void NormaliseBiases(GraphRewriter* graph) {
       const Tensor* bias = graph->Constant(other);
       if (bias == nullptr || !IsLinear(graph->At(value.node))) continue;
       const Shape& shape = graph->Info(value).shape;
-      const int64_t channels = shape[shape.Rank() - 1];
-      const Shape& of_bias = bias->GetShape();
-      const bool by_channel = of_bias.Rank() > 0 && of_bias.Elements() == channels &&
-                              of_bias[of_bias.Rank() - 1] == channels;
-      if (!by_channel || shape != node.outputs[0].shape) continue;
+      if (shape != node.outputs[0].shape || !IsByChannel(bias->GetShape(), shape)) continue;
       const Output vector =
-          graph->AddConstant(node.name + "/bias", bias->Reshaped(Shape{channels}));
+          graph->AddConstant(node.name + "/bias", bias->Reshaped(Shape{bias->Elements()}));
       graph->Become(id, "BiasAdd", {value, vector}, {});
       break;
     }
@@ -171,13 +174,30 @@ void FoldBatchNorms(GraphRewriter* graph) {
   for (NodeId id = 0; id < graph->Size(); ++id) {
     Affine affine;
     if (!ReadBatchNorm(graph, graph->At(id), &affine)) continue;
-    if (FoldIntoLinear(graph, id, affine)) continue;
+    if (FoldIntoLinear(graph, id, graph->At(id).inputs[0].node, affine)) continue;
     const std::string name = graph->At(id).name;
     const Output input = graph->At(id).inputs[0];
     const Output factor = graph->AddConstant(name + "/factor", affine.Factors());
     const Output offset = graph->AddConstant(name + "/offset", affine.Offsets());
     graph->Become(id, "_FusedScale", {input, factor, offset}, {{"activation", std::string()}});
     graph->At(id).outputs.resize(1);
+  }
+}
+
+void FoldScales(GraphRewriter* graph) {
+  for (NodeId id = 0; id < graph->Size(); ++id) {
+    if (graph->At(id).op != "Mul") continue;
+    for (size_t side : {size_t{0}, size_t{1}}) {
+      const Node& node = graph->At(id);
+      const Output value = node.inputs[side];
+      const Tensor* factor = graph->Constant(node.inputs[1 - side]);
+      const Shape& shape = graph->Info(value).shape;
+      if (factor == nullptr || shape != node.outputs[0].shape || shape.Rank() == 0) continue;
+      if (!IsByChannel(factor->GetShape(), shape)) continue;
+      const Affine affine{{factor->Floats(), factor->Floats() + factor->Elements()},
+                          std::vector<double>(static_cast<size_t>(factor->Elements()), 0)};
+      if (FoldIntoLinear(graph, id, value.node, affine)) break;
+    }
   }
 }
 

@@ -43,8 +43,12 @@ void OptimizeForInference(const Graph& graph, const std::vector<std::string>& fe
   Freeze(variables, &rewriter);
   FoldReshapesOfConstants(&rewriter);
   FoldPadding(&rewriter);
+  ConvolvePixels(&rewriter);
+  FuseLayerNorms(&rewriter);
+  FuseGelus(&rewriter);
   NormaliseBiases(&rewriter);
   FoldBatchNorms(&rewriter);
+  FoldScales(&rewriter);
   FuseBiases(&rewriter);
   FuseResiduals(&rewriter);
   FuseActivations(&rewriter);

@@ -1,9 +1,9 @@
 #pragma once
 // Graph optimiser for inference: the same values from fewer passes over memory. Variables become
-// constants, batch norms are folded into the filters before them, and a convolution or product, its
-// bias, a residual sum and the activation become one node (_FusedConv2D, _FusedMatMul; TF's
-// grappler has the same names); large batches are computed in slices. Called by workloads before
-// they make a session. Pure.
+// constants, batch norms and scales are folded into the filters before them, a convolution or
+// product, its bias, a residual sum and the activation become one node (_FusedConv2D, _FusedMatMul;
+// TF's grappler has the same names), and so do layer norms and GELU that are written out; large
+// batches are computed in slices. Called by workloads before they make a session. Pure.
 
 #include <map>
 #include <string>

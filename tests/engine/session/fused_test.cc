@@ -39,6 +39,8 @@ struct InferenceCnn {
     return builder.Conv2D(x, Weights({size, size, channels, filters}), stride, Padding::kSame);
   }
 
+  struct Empty {};
+  explicit InferenceCnn(Empty) {}
   InferenceCnn() {
     Output x = builder.Placeholder("images", {kBatch, 19, 17, 3});
     x = builder.Relu(Norm(Conv(x, 5, 16, 2)));
@@ -109,6 +111,67 @@ TEST_P(FusedTest, SlicesOfTheBatchGiveWhatTheWholeGives) {
   options.piece_time = std::chrono::microseconds(std::get<1>(GetParam()));
   options.inter_op_parallelism_threads = 2;
   ExpectNear(Values(sliced, cnn.fetches, options, /*runs=*/2), Values(whole, cnn.fetches, options));
+}
+
+// A ConvNeXt in small: a layer norm, a block whose products are of pixels, all written out.
+struct WrittenOutCnn : InferenceCnn {
+  Output Mean(Output x) { return builder.Mean(x, {3}, /*keep_dims=*/true); }
+  Output Scalar(float value) {
+    return builder.Const(graph.UniqueName("scalar"), Tensor::Scalar(value));
+  }
+  Output LayerNorm(Output x) {
+    const Shape channels{graph.Info(x).shape[3]};
+    const Output centred = builder.Sub(x, Mean(x));
+    const Output variance = Mean(builder.Mul(centred, centred));
+    const Output deviation{builder.AddNode("Sqrt", {builder.AddV2(variance, Scalar(1e-6f))})};
+    const Output normal = builder.RealDiv(centred, deviation);
+    return builder.BiasAdd(builder.Mul(normal, Weights(channels, 1)), Weights(channels));
+  }
+  Output Gelu(Output x) {
+    const Output scaled = builder.RealDiv(x, Scalar(std::sqrt(2.0f)));
+    const Output sum = builder.AddV2({builder.AddNode("Erf", {scaled})}, Scalar(1));
+    return builder.Mul(builder.Mul(x, sum), Scalar(0.5f));
+  }
+  Output Linear(Output x, int64_t filters) {
+    const Shape shape = graph.Info(x).shape;  // A copy: new nodes move the others.
+    const Output rows = builder.Reshape(x, {shape.Elements() / shape[3], shape[3]});
+    const Shape result{shape[0], shape[1], shape[2], filters};
+    const Output y = builder.MatMul(rows, Weights({graph.Info(rows).shape[1], filters}));
+    return builder.BiasAdd(builder.Reshape(y, result), Weights({filters}));
+  }
+
+  WrittenOutCnn() : InferenceCnn(Empty{}) {
+    Output x = builder.Placeholder("images", {kBatch, 19, 17, 3});
+    x = LayerNorm(Conv(x, 2, 20, 2));
+    Output y = builder.Conv2D(x, Weights({7, 7, 1, 20}), {.padding = Padding::kSame});
+    y = Linear(Gelu(Linear(LayerNorm(builder.BiasAdd(y, Weights({20}))), 80)), 20);
+    x = builder.AddV2(builder.Mul(Weights({1, 1, 1, 20}), y), x);
+    x = builder.Reshape(LayerNorm(Mean1x1(x)), {kBatch, 20});
+    x = Gelu(builder.BiasAdd(builder.MatMul(x, Weights({20, 5})), Weights({5})));
+    fetches = {graph.At(x.node).name};
+    graph.Build();
+  }
+  Output Mean1x1(Output x) { return builder.Mean(x, {1, 2}, /*keep_dims=*/true); }
+};
+
+TEST_P(FusedTest, WrittenOutOpsGiveWhatTheyWereMadeFrom) {
+  const WrittenOutCnn cnn;
+  const std::vector<float> expected =
+      Values(cnn.graph, cnn.fetches, {.backend = KernelBackend::kReference});
+  Graph fused, sliced;
+  OptimizeForInference(cnn.graph, cnn.fetches, {}, &fused);
+  OptimizeForInference(cnn.graph, cnn.fetches, {}, &sliced, {.bytes = 1});
+  ASSERT_LT(fused.Size(), cnn.graph.Size());
+  ASSERT_GT(sliced.Size(), fused.Size());
+  fused.Build();
+  sliced.Build();
+  SessionOptions options;
+  options.backend = std::get<0>(GetParam());
+  options.piece_time = std::chrono::microseconds(std::get<1>(GetParam()));
+  options.intra_op_parallelism_threads = 2;
+  ExpectNear(Values(cnn.graph, cnn.fetches, options, /*runs=*/2), expected);
+  ExpectNear(Values(fused, cnn.fetches, options, /*runs=*/2), expected);
+  ExpectNear(Values(sliced, cnn.fetches, options, /*runs=*/2), expected);
 }
 
 struct ConvolutionCase {
