@@ -48,7 +48,14 @@ inline std::vector<std::string> OnnxSeeds() {
   chains.Node("Mul", {"c", "h"}, "m").Node("ReduceMean", {"m"}, "r").With("axes", Dims{1});
   chains.Node("ConstantOfShape", {"one"}, "fill").Node("Add", {"r", "fill"}, "a");
   chains.Node("Reshape", {"a", "d"}, "y");
-  return {convolutions.Bytes(), pools.Bytes(), chains.Bytes()};
+
+  OnnxWriter norms(20);
+  norms.Input("x", {-1, 2, 3, 4}).Floats("s", {2}, part(2)).Floats("w", {2, 8}, part(16));
+  norms.Floats("two", {}, {2}).Output("y").Node("Transpose", {"x"}, "t");
+  norms.With("perm", Dims{0, 2, 3, 1}).Node("LayerNormalization", {"t", "s", "s"}, "n");
+  norms.Node("MatMul", {"n", "w"}, "p").Node("Gelu", {"p"}, "g").Node("Erf", {"g"}, "e");
+  norms.Node("Pow", {"e", "two"}, "q").Node("Sqrt", {"q"}, "y");
+  return {convolutions.Bytes(), pools.Bytes(), chains.Bytes(), norms.Bytes()};
 }
 
 inline std::vector<std::string> GraphDefSeeds() {

@@ -328,6 +328,36 @@ void MeanOver(OpReader& op, const Dims& axes, bool keep_dims) {
   op.Give(HeldLike(result, mean, op.views().ShapeOf(mean)));
 }
 
+// Written out, as other files have it: the optimiser makes one node of either.
+void LayerNormalize(OpReader& op, int64_t axis, float epsilon) {
+  const View view = Permutation(op, op.In(0));
+  ViewBuilder& views = op.views();
+  Dims axes(view.order.begin() + axis, view.order.end());
+  std::sort(axes.begin(), axes.end());
+  const auto mean = [&](Output x) {
+    return views.Add("Mean", {x}, {{"axes", axes}, {"keep_dims", true}});
+  };
+  const auto of_file = [&](int input) {
+    const Dims& dims = op.Dims(input);
+    const Dims sizes(view.shape.Sizes().begin() + axis, view.shape.Sizes().end());
+    if (dims != sizes) {
+      op.Fail("input " + std::to_string(input) + " has shape " + DimsText(dims), DimsText(sizes));
+    }
+    return IsBias(view, dims) ? op.Vector(input, ElementsOf(dims))
+                              : ConstantBeside(op, view, input);
+  };
+  const Output centred = views.Add("Sub", {view.held, mean(view.held)});
+  const Output variance = mean(views.Add("Mul", {centred, centred}));
+  const Output sum = views.Add("AddV2", {variance, op.Literal(Tensor::Scalar(epsilon))});
+  Output result = views.Add("RealDiv", {centred, views.Add("Sqrt", {sum})});
+  result = views.Add("Mul", {result, of_file(1)});
+  if (op.Has(2)) {
+    const bool bias = IsBias(view, op.Dims(2));
+    result = views.Add(bias ? "BiasAdd" : "AddV2", {result, of_file(2)});
+  }
+  op.Give(views.Like(view, result));
+}
+
 void SoftmaxOver(OpReader& op, int64_t axis) {
   View view = Permutation(op, op.In(0));
   const int64_t last = view.shape.Rank() - 1;

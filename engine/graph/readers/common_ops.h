@@ -45,6 +45,8 @@ void Elementwise(OpReader& op, const std::string& name, Attributes attributes = 
 void BinaryElementwise(OpReader& op, const std::string& name, const std::string& folded);
 void Clip(OpReader& op, float min, float max);
 void MeanOver(OpReader& op, const std::vector<int64_t>& axes, bool keep_dims);
+// Input 0 over its dimensions from `axis` on; inputs 1 and 2: scale, and offset where there is one.
+void LayerNormalize(OpReader& op, int64_t axis, float epsilon);
 void SoftmaxOver(OpReader& op, int64_t axis);
 void LocalResponse(OpReader& op, int64_t depth_radius, float bias, float alpha, float beta);
 // Input 0 as [N,…,C] or the file's image; scale, offset, mean and variance are inputs 1 to 4.

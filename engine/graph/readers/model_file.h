@@ -1,5 +1,5 @@
 #pragma once
-// A network read from a file of another framework: ONNX (opset 7 to 17; onnx.ai) or a frozen
+// A network read from a file of another framework: ONNX (opset 7 to 20; onnx.ai) or a frozen
 // TensorFlow GraphDef. Reading checks the file; Build adds the network to a graph of ours, in NHWC.
 // Called by workloads/model_from_file and `cosched model`. Build may be called several times, for
 // several batch sizes of one graph or several graphs, on one thread at a time.

@@ -149,7 +149,9 @@ void PadOp(OpReader& op) {
 
 void ReduceMean(OpReader& op) {
   const auto rank = static_cast<int>(op.Dims(0).size());
-  const Dims axes = op.Has(1) ? op.IntsAt(1, "axes") : op.Ints("axes", Identity(rank));
+  Dims axes = op.Has(1) ? op.IntsAt(1, "axes") : op.Ints("axes", Dims());
+  if (axes.empty() && op.Int("noop_with_empty_axes", 0) != 0) return PassOn(op);
+  if (axes.empty()) axes = Identity(rank);
   MeanOver(op, op.Axes(axes, rank), op.Int("keepdims", 1) != 0);
 }
 

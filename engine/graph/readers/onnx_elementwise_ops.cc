@@ -1,6 +1,7 @@
 // ONNX's activations and arithmetic.
 
 #include <limits>
+#include <numbers>
 
 #include "engine/graph/readers/common_ops.h"
 #include "engine/graph/readers/fold.h"
@@ -65,6 +66,43 @@ void Sum(OpReader& op) {
   BinaryElementwise(op, "AddV2", "Add");
 }
 
+void Sqrt(OpReader& op) {
+  if (op.AllConstant()) return FoldUnary(op, "Sqrt");
+  Elementwise(op, "Sqrt");
+}
+
+// Of values of the graph, what layer norms are written with.
+void Pow(OpReader& op) {
+  if (op.AllConstant()) return FoldBinary(op, "Pow");
+  const float exponent = op.FloatAt(1, "exponent");
+  if (exponent == 1) return PassOn(op);
+  if (exponent == 0.5f) return Elementwise(op, "Sqrt");
+  if (exponent != 2) {
+    op.Fail("raises to the power of " + std::to_string(exponent),
+            "0.5, 1 and 2 where the values are not known from the file alone");
+  }
+  const View view = op.In(0);
+  op.Give(op.views().Like(view, op.views().Add("Mul", {view.held, view.held})));
+}
+
+// x * (1 + erf(x / sqrt(2))) / 2, from opset 20 on one op.
+void Gelu(OpReader& op) {
+  const std::string approximate = op.Text("approximate", "none");
+  if (approximate != "none") op.Fail("approximate is \"" + approximate + "\"", "none");
+  const View view = op.In(0);
+  ViewBuilder& views = op.views();
+  const Output root = op.Literal(Tensor::Scalar(std::numbers::sqrt2_v<float>));
+  const Output erf = views.Add("Erf", {views.Add("RealDiv", {view.held, root})});
+  const Output sum = views.Add("AddV2", {erf, op.Literal(Tensor::Scalar(1))});
+  const Output product = views.Add("Mul", {view.held, sum});
+  op.Give(views.Like(view, views.Add("Mul", {product, op.Literal(Tensor::Scalar(0.5f))})));
+}
+
+void LayerNormalization(OpReader& op) {
+  const int64_t axis = op.Axis(op.Int("axis", -1), static_cast<int>(op.Dims(0).size()));
+  LayerNormalize(op, axis, op.Float("epsilon", 1e-5f));
+}
+
 // Of these only what works out constants is here.
 void FoldTwo(OpReader& op) {
   op.ConstantAt(0, "a");
@@ -88,11 +126,16 @@ OpTable OnnxElementwiseOps() {
                    {"Sub", Sub},
                    {"Mul", Mul},
                    {"Div", Div},
-                   {"Sum", Sum}};
-  for (const char* name : {"Min", "Max", "Mod", "Equal", "Less", "Greater", "Pow"}) {
+                   {"Sum", Sum},
+                   {"Sqrt", Sqrt},
+                   {"Pow", Pow},
+                   {"Erf", [](OpReader& op) { Elementwise(op, "Erf"); }},
+                   {"Gelu", Gelu},
+                   {"LayerNormalization", LayerNormalization}};
+  for (const char* name : {"Min", "Max", "Mod", "Equal", "Less", "Greater"}) {
     table[name] = FoldTwo;
   }
-  for (const char* name : {"Neg", "Abs", "Sqrt", "Floor", "Ceil", "Exp"}) table[name] = FoldOne;
+  for (const char* name : {"Neg", "Abs", "Floor", "Ceil", "Exp"}) table[name] = FoldOne;
   return table;
 }
 

@@ -25,7 +25,7 @@ using onnx::AttributeProto;
 using onnx::TensorProto;
 
 constexpr int kFirstOpset = 7;  // Of which every op here means what it does in 11 and later.
-constexpr int kLastOpset = 17;
+constexpr int kLastOpset = 20;
 constexpr size_t kMostNameLength = 4096;
 
 // Parses a whole message; the stream is at its end afterwards.

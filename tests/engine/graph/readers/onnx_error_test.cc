@@ -62,8 +62,8 @@ const BadModel kBadModels[] = {
        w.Node("Relu", {"x"}, "y").proto().mutable_graph()->mutable_node(0)->set_domain("me");
      },
      "(me::Relu): unknown op"},
-    {"opset", [](OnnxWriter& w) { w.proto().mutable_opset_import(0)->set_version(18); },
-     "is of opset 18; allowed: 7 to 17"},
+    {"opset", [](OnnxWriter& w) { w.proto().mutable_opset_import(0)->set_version(21); },
+     "is of opset 21; allowed: 7 to 20"},
     {"nothing gives it", [](OnnxWriter& w) { w.Node("Relu", {"z"}, "y"); },
      "(Relu): nothing gives \"z\""},
     {"no output", [](OnnxWriter&) {}, "nothing gives \"y\""},
@@ -111,6 +111,39 @@ const BadModel kBadModels[] = {
        w.Node("MaxPool", {"x"}, "y").With("kernel_shape", Dims{2, 2}).With("strides", Dims{0, 1});
      },
      "(MaxPool): attribute strides is [0,1]"},
+    {"power",
+     [](OnnxWriter& w) {
+       w.Floats("e", {}, {3}).Node("Pow", {"x", "e"}, "y");
+     },
+     "(Pow): raises to the power of 3.000000; allowed: 0.5, 1 and 2"},
+    {"power of each",
+     [](OnnxWriter& w) {
+       w.Floats("e", {2}, {2, 3}).Node("Pow", {"x", "e"}, "y");
+     },
+     "(Pow): input 1 (exponent) has shape [2]; allowed: one number"},
+    {"approximate GELU",
+     [](OnnxWriter& w) { w.Node("Gelu", {"x"}, "y").With("approximate", "tanh"); },
+     "(Gelu): approximate is \"tanh\"; allowed: none"},
+    {"layer norm's axis",
+     [](OnnxWriter& w) {
+       w.Floats("s", {3}, {1, 2, 3}).Node("LayerNormalization", {"x", "s"}, "y");
+       w.With("axis", int64_t{4});
+     },
+     "(LayerNormalization): axis 4 of 4 dimensions"},
+    {"layer norm's scale",
+     [](OnnxWriter& w) {
+       w.Floats("s", {3}, {1, 2, 3}).Node("LayerNormalization", {"x", "s"}, "y");
+       w.With("axis", int64_t{2});
+     },
+     "(LayerNormalization): input 1 has shape [3]; allowed: [3,3]"},
+    {"layer norm's statistics",
+     [](OnnxWriter& w) {
+       w.Floats("s", {3}, {1, 2, 3}).Node("LayerNormalization", {"x", "s"}, "n");
+       w.proto().mutable_graph()->mutable_node(0)->add_output("");
+       w.proto().mutable_graph()->mutable_node(0)->add_output("deviation");
+       w.Node("Relu", {"deviation"}, "y");
+     },
+     "(Relu): it reads \"deviation\""},
     {"indices of the maximum",
      [](OnnxWriter& w) {
        w.Node("MaxPool", {"x"}, "m").With("kernel_shape", Dims{1, 1});
