@@ -4,7 +4,7 @@ import math
 import statistics
 from dataclasses import dataclass
 
-INFERENCE_MODELS = ["lenet5", "alexnet", "vgg16", "googlenet", "inception_v3", "mobilenet_v2", "resnet50"]
+INFERENCE_MODELS = ["lenet5", "alexnet", "vgg16", "googlenet", "inception_v3", "mobilenet_v2", "resnet50", "convnext_tiny"]
 INFERENCE_BATCHES = [1, 8, 32]
 TRAINING_CELLS = [("resnet50", 8), ("resnet56", 128), ("alexnet", 32), ("lenet5", 64), ("mobilenet_v2", 8)]
 SYSTEMS = ["cosched", "onnxruntime", "pytorch"]

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# How fast is cosched's engine beside ONNX Runtime and PyTorch? One command: installs both where it can, exports seven
+# How fast is cosched's engine beside ONNX Runtime and PyTorch? One command: installs both where it can, exports eight
 # models, checks that all three compute the same, measures inference and training steps side by side, prints and draws
 # the tables.
 #
 #   bash experiments/peers/compare.sh [--only inference|training|parity] [--models vgg16 …] [--batches 1 8 …]
 #                                     [--threads 1 2] [--repetitions 5] [--seconds 1] [--out FOLDER]
 #
-# Everything takes about 30 minutes on 2 quiet cores, with --seconds 0.3 about 15. Results: results/peers/<time>/peers.{md,csv,json} and
+# Everything takes about 35 minutes on 2 quiet cores, with --seconds 0.3 about 18. Results: results/peers/<time>/peers.{md,csv,json} and
 # plots/peers.{png,pdf}.
 # Peers: onnxruntime-node from npm (no scripts of packages are run) in ~/.cache/cosched/peers, where the exported models
-# (about 1.2 GB) go too; python3-torch, python3-torchvision, python3-onnx and OpenBLAS from Debian, by apt. What can't be
+# (about 1.4 GB) go too; python3-torch, python3-torchvision, python3-onnx and OpenBLAS from Debian, by apt. What can't be
 # installed is named and its column stays empty; nothing here is needed by cosched or its tests.
 # How: each system is a process of its own for each cell (ort_worker.js, torch_worker.py, `cosched bench engine
 # --interactive`); they take turns, and while one measures the others are stopped (workers.py). cells.py makes the tables,

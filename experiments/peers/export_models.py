@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""export_models.py FOLDER MODEL…: FOLDER/MODEL/{model.onnx, default.onnx, input_0.pb, output_0.pb}, made once and kept.
+"""export_models.py FOLDER MODEL…: FOLDER/MODEL/{model.onnx, …, input_0.pb, output_0.pb}, made once and kept.
 
-Both files have a dynamic batch and opset 13. In model.onnx the batch norms are kept, so that each system has to fold them
-itself; default.onnx (where there are batch norms) is what torch.onnx.export writes unasked: folded. Input and PyTorch's
+All files have a dynamic batch. In model.onnx, of opset 13, the batch norms are kept, so that each system has to fold them
+itself; default.onnx (where there are batch norms) is what torch.onnx.export writes unasked: folded; opset17.onnx (where there
+are layer norms) has these as one op each, while opset 13 has none and they are written out. Input and PyTorch's
 output for it (evaluation mode, eager) are TensorProtos in the layout of ONNX's own test data.
 """
 import hashlib
@@ -34,11 +35,13 @@ def export(folder, name):
     model, images = peer_models.build(name), peer_models.images(name, REFERENCE_BATCH)
     with torch.no_grad():
         logits = model(images)
-    modes = {"model.onnx": torch.onnx.TrainingMode.PRESERVE}
+    files = {"model.onnx": (13, torch.onnx.TrainingMode.PRESERVE)}
     if peer_models.batch_norms(model):
-        modes["default.onnx"] = torch.onnx.TrainingMode.EVAL
-    for file, mode in modes.items():
-        torch.onnx.export(model, images, str(folder / file), opset_version=13, input_names=["images"],
+        files["default.onnx"] = 13, torch.onnx.TrainingMode.EVAL
+    if peer_models.layer_norms(model):
+        files["opset17.onnx"] = 17, torch.onnx.TrainingMode.EVAL
+    for file, (opset, mode) in files.items():
+        torch.onnx.export(model, images, str(folder / file), opset_version=opset, input_names=["images"],
                           output_names=["logits"], dynamic_axes={"images": {0: "batch"}, "logits": {0: "batch"}},
                           training=mode)
         onnx.checker.check_model(str(folder / file))

@@ -54,7 +54,7 @@ def cosched_error(peers, folder, file):
 def check(peers, folder, models, systems):
     """Rows (model, file, system, error or why there is none) of all that could be compared."""
     for model in models:
-        for file in ("model.onnx", "default.onnx"):
+        for file in ("model.onnx", "default.onnx", "opset17.onnx"):
             if not (folder / model / file).exists():
                 continue
             if peers.onnxruntime and "onnxruntime" in systems:

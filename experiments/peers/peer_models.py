@@ -6,6 +6,7 @@ are torchvision's; inception_v3 and googlenet without auxiliary heads and withou
 import torch
 import torchvision
 from torch import nn
+from torchvision.models.convnext import CNBlock
 
 IMAGE_SIZES = {"lenet5": (1, 28, 28), "resnet56": (3, 32, 32), "inception_v3": (3, 299, 299)}  # The others: 224x224.
 CLASSES = {"lenet5": 10, "resnet56": 10}  # The others: ImageNet's 1000.
@@ -50,6 +51,7 @@ class ResNet56(nn.Sequential):
 BUILDERS = {
     "lenet5": LeNet5,
     "alexnet": torchvision.models.alexnet,
+    "convnext_tiny": torchvision.models.convnext_tiny,
     "vgg16": torchvision.models.vgg16,
     "googlenet": lambda: torchvision.models.googlenet(aux_logits=False, transform_input=False, init_weights=True),
     "inception_v3": lambda: torchvision.models.inception_v3(aux_logits=False, transform_input=False, init_weights=True),
@@ -71,6 +73,10 @@ def labels(name, batch, seed=2):
 
 def batch_norms(model):
     return [module for module in model.modules() if isinstance(module, nn.BatchNorm2d)]
+
+
+def layer_norms(model):
+    return [module for module in model.modules() if isinstance(module, nn.LayerNorm)]
 
 
 def rescale(model):
@@ -102,6 +108,21 @@ def randomise_batch_norms(model, name):
             norm.momentum = momentum
 
 
+def randomise_layer_norms(model):
+    """As of a trained network: PyTorch's initial layer scales of 1e-6 leave nothing of a ConvNeXt's blocks, and equal
+    weights are stored once in a file."""
+    generator = torch.Generator().manual_seed(3)
+    with torch.no_grad():
+        for module in model.modules():
+            if isinstance(module, nn.LayerNorm):
+                module.weight.uniform_(0.7, 1.3, generator=generator)
+                module.bias.normal_(0, 0.2, generator=generator)
+            if isinstance(module, CNBlock):
+                module.layer_scale.uniform_(0.1, 0.5, generator=generator)
+            if isinstance(module, (nn.Conv2d, nn.Linear)):
+                module.bias.normal_(0, 0.1, generator=generator)
+
+
 def build(name, training=False):
     """The network `name`, always with the same weights.
 
@@ -118,4 +139,6 @@ def build(name, training=False):
         randomise_batch_norms(model, name)
     else:
         rescale(model)
+    if layer_norms(model):
+        randomise_layer_norms(model)
     return model.eval()
