@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Cores by tenant over time, stacked, and under it the runnable compute threads against the cores they share."""
-from collections import Counter, defaultdict
+from collections import Counter
 
 import numpy as np
+import pandas as pd
 from matplotlib.collections import PolyCollection
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
@@ -13,7 +14,7 @@ from style import plt
 
 READS = ["grants", "samples"]
 TENANT_COLORS = [plt.get_cmap("tab20")(i) for i in list(range(0, 20, 2)) + list(range(1, 20, 2))]
-
+SAMPLED = ("time", "job_id", "granted_cores", "runnable_threads")  # What is read of samples.
 MOST_OUTLINED = 16  # With more jobs the white lines between them would hide them.
 
 
@@ -51,40 +52,54 @@ def load_steps(cell):
     """Times, runnable compute threads R and distinct cores C; a sample holds until the job's next one or its end, and from the
     start of any job on what the next sample says (experiments/metrics.h)."""
     shown, until = cell.opening()
-    samples, jobs = (table[table["job_id"].isin(shown)] for table in (cell.table("samples"), cell.table("jobs")))
+    samples, jobs = (table[table["job_id"].isin(shown)] for table in (cell.table("samples", SAMPLED), cell.table("jobs")))
     samples = samples[samples["time"] <= until]
-    end_of = dict(zip(jobs["job_id"], jobs["finish_time"]))
-    changes = list(zip(samples["time"], samples["job_id"], samples["runnable_threads"], samples["granted_cores"]))
-    changes = [change for change in changes if change[0] < end_of[change[1]]]
-    changes += at_starts(samples, jobs)
-    changes += [(end, job, 0, "") for job, end in end_of.items() if end <= until]
-    threads, cores, holders = Counter(), defaultdict(list), Counter()
-    total, distinct, series = 0, 0, []
-    for time, job, runnable, granted in sorted(changes, key=lambda change: change[0]):
-        for cpu in cores[job]:
+    ends = jobs[["finish_time", "job_id"]].rename(columns={"finish_time": "time"})
+    lived = samples["time"] < samples["job_id"].map(ends.set_index("job_id")["time"])
+    changes = pd.concat([samples[lived], at_starts(samples, jobs), ends[ends["time"] <= until].assign(runnable_threads=0, granted_cores="")])
+    changes = changes.sort_values("time", kind="stable", ignore_index=True)
+    before = changes.groupby("job_id")[["runnable_threads", "granted_cores"]].shift()
+    threads = changes["runnable_threads"] - before["runnable_threads"].fillna(0)
+    distinct = distinct_changes(changes["granted_cores"].to_numpy(), before["granted_cores"].fillna("").to_numpy())
+    return only_changes(changes["time"].to_numpy(), np.cumsum(threads.to_numpy()), np.cumsum(distinct))
+
+
+def distinct_changes(granted, before):
+    """By how much the number of cores that anybody has changes, at each change of a job's cores."""
+    holders, changes = Counter(), np.zeros(len(granted), dtype=int)
+    for index in np.flatnonzero(granted != before):
+        for cpu in load.parse_cpus(before[index]):
             holders[cpu] -= 1
-            distinct -= holders[cpu] == 0
-        cores[job] = load.parse_cpus(granted)
-        for cpu in cores[job]:
-            distinct += holders[cpu] == 0
+            changes[index] -= holders[cpu] == 0
+        for cpu in load.parse_cpus(granted[index]):
+            changes[index] += holders[cpu] == 0
             holders[cpu] += 1
-        total += runnable - threads[job]
-        threads[job] = runnable
-        series.append((time, total, distinct))
-    return np.array(series).reshape(-1, 3).T
+    return changes
+
+
+def only_changes(times, *values):
+    """Steps without those that go on as before: most samples say what the last ones said. The last one says how long."""
+    kept = np.any([np.diff(one, prepend=np.nan) != 0 for one in values], axis=0)
+    kept[-1:] = True
+    return times[kept], *(one[kept] for one in values)
 
 
 def at_starts(samples, jobs):
-    """What the next sample says of every job that lives when one starts: (time, job, runnable threads, cores)."""
+    """What the next sample says of every job that lives when one starts, as a table of samples at that time."""
     lives = {job.job_id: (job.starting_time, job.finish_time) for job in jobs.itertuples()}
     starts = np.unique([start for start, _ in lives.values() if start == start])  # A job that never started has NaN.
-    for job, rows in samples.groupby("job_id"):
-        times, runnable, cores = (rows[name].to_numpy() for name in ("time", "runnable_threads", "granted_cores"))
+    sampled_at = samples["time"].to_numpy()
+    rows, at = [np.empty(0, dtype=int)], [np.empty(0)]
+    for job, of_job in samples.groupby("job_id").indices.items():
+        times = sampled_at[of_job]
         begin, end = lives[job]
         lived = starts[np.searchsorted(starts, begin):np.searchsorted(starts, end)]
-        for start, place in zip(lived, np.searchsorted(times, lived)):
-            if place < len(times) and start < times[place] <= end:
-                yield start, job, runnable[place], cores[place]
+        lived = lived[lived < times[-1]]
+        place = np.searchsorted(times, lived)
+        told = (lived < times[place]) & (times[place] <= end)
+        rows.append(of_job[place[told]])
+        at.append(lived[told])
+    return samples.iloc[np.concatenate(rows)].assign(time=np.concatenate(at))
 
 
 def draw_cell(upper, lower, cell):

@@ -29,11 +29,12 @@ def spans(cell):
     """(job, begin, end, cores) of every stretch of time in which a job's grant stays the same."""
     shown, until = cell.opening()
     grants = cell.table("grants")
-    for job, rows in grants[grants["job_id"].isin(shown) & (grants["time"] <= until)].groupby("job_id"):
-        changes = rows[rows["kind"] != "settled"]
-        times = changes["time"].to_numpy()
-        counts = [len(load.parse_cpus(cores)) for cores in changes["cores"]]
-        yield from ((job, *span) for span in zip(times[:-1], times[1:], counts[:-1]))
+    changes = grants[grants["job_id"].isin(shown) & (grants["time"] <= until) & (grants["kind"] != "settled")]
+    changes = changes.sort_values("job_id", kind="stable")
+    jobs, times = changes["job_id"].to_numpy(), changes["time"].to_numpy()
+    counts = [len(load.parse_cpus(cores)) for cores in changes["cores"]]
+    for place in np.flatnonzero(jobs[:-1] == jobs[1:]):
+        yield jobs[place], times[place], times[place + 1], counts[place]
 
 
 def names(cell, jobs):

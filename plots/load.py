@@ -20,8 +20,9 @@ class Cell(NamedTuple):
     trial: int
     folder: Path
 
-    def table(self, name):
-        return read_table(self.folder / f"{name}.csv")
+    def table(self, name, columns=None):
+        """columns: only these; steps and samples have millions of rows, and reading is most of what a plot of them costs."""
+        return read_table(self.folder / f"{name}.csv", columns)
 
     @property
     def info(self):
@@ -198,11 +199,11 @@ TEXT = {name: str for name in ("cores", "owned", "granted_cores", "allocated_res
 
 
 @lru_cache(maxsize=64)
-def read_table(path):
-    """A file of records, plain or compressed."""
+def read_table(path, columns=None):
+    """A file of records, plain or compressed; columns: a tuple of those wanted, in the file's order, or all."""
     packed = path.with_name(path.name + ".gz")
     try:
-        table = pd.read_csv(packed if packed.exists() else path, dtype={**TEXT, "starting_time": float})
+        table = pd.read_csv(packed if packed.exists() else path, dtype={**TEXT, "starting_time": float}, usecols=columns)
     except (OSError, EOFError, ValueError) as error:
         raise LoadError(f"{path}: {error}") from error
     for name in TEXT.keys() & set(table.columns):
@@ -210,9 +211,10 @@ def read_table(path):
     return table
 
 
+@lru_cache(maxsize=4096)
 def parse_cpus(text):
     cpus = []
     for part in filter(None, text.split(",")):
         first, _, last = part.partition("-")
         cpus.extend(range(int(first), int(last or first) + 1))
-    return cpus
+    return tuple(cpus)

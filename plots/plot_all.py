@@ -1,7 +1,12 @@
 #!/usr/bin/env python3
 """Draws every plot of a run into RUN/plots/ as PNG and PDF and prints their paths; exit 1 if one could not be drawn."""
 import argparse
+import contextlib
+import io
+import multiprocessing
+import os
 import sys
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 
 import cores_over_time
 import gantt
@@ -11,6 +16,18 @@ import style
 from load import LoadError, Run
 
 PLOTS = {"policy_comparison": policy_comparison, "gantt": gantt, "cores_over_time": cores_over_time, "step_time": step_time}
+LONGEST_FIRST = ("cores_over_time", "step_time", "gantt", "policy_comparison")
+
+
+def draw(path, name):
+    """(what it prints, why it could not be drawn, or "") of one plot."""
+    told = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(told):
+            style.save(PLOTS[name].draw(Run(path)), path / "plots" / name)
+    except Exception as error:  # One broken plot must not cost the reader the others.
+        return told.getvalue(), f"plots/{name}.py: {type(error).__name__}: {error}"
+    return told.getvalue(), ""
 
 
 def main():
@@ -20,17 +37,24 @@ def main():
         run = Run(parser.parse_args().run)
     except LoadError as error:
         sys.exit(f"plot_all.py: {error}")
+    left_out = {name: run.lacks(*script.READS) for name, script in PLOTS.items()}
+    drawn = [name for name in LONGEST_FIRST if not left_out[name]]
     failed = []
-    for name, script in PLOTS.items():
-        left_out = run.lacks(*script.READS)
-        if left_out:
-            print(f"{name}: not drawn, the experiment records no {' and no '.join(left_out)}")
-            continue
-        try:
-            style.save(script.draw(run), run.path / "plots" / name)
-        except Exception as error:  # One broken plot must not cost the reader the others.
-            print(f"plots/{name}.py: {type(error).__name__}: {error}", file=sys.stderr)
-            failed.append(name)
+    # Processes that have the libraries already: to load these takes as long as a small plot.
+    with ProcessPoolExecutor(min(len(drawn), len(os.sched_getaffinity(0))), multiprocessing.get_context("fork")) as processes:
+        results = {name: processes.submit(draw, run.path, name) for name in drawn}
+        for name in PLOTS:
+            if left_out[name]:
+                print(f"{name}: not drawn, the experiment records no {' and no '.join(left_out[name])}", flush=True)
+                continue
+            try:
+                told, problem = results[name].result()
+            except BrokenExecutor as error:  # Its process was killed.
+                told, problem = "", f"plots/{name}.py: {error}"
+            print(told, end="", flush=True)
+            if problem:
+                print(problem, file=sys.stderr)
+                failed.append(name)
     if failed:
         sys.exit(f"plot_all.py: not drawn: {', '.join(failed)}")
 

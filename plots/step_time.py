@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
 """Step time against step of the jobs that were resized most, with the resize instants and what static jobs needed."""
+import itertools
+from collections import defaultdict
+
 import numpy as np
 import pandas as pd
 
@@ -8,6 +11,7 @@ import style
 from style import plt
 
 READS = ["steps", "grants"]
+TIMED = ("job_id", "step", "duration_ms", "threads")  # What is read of all cells' steps.
 MOST_PANELS = 4
 FEWEST_STEPS = 5  # Of a static reference.
 THREAD_COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]
@@ -17,7 +21,24 @@ LABEL_GAP = 0.03  # Of the axis: labels that are closer to the last one are left
 
 def stepping(cells):
     """(cell, job row) of all jobs that ended a step: services have none, nor has what failed early."""
-    return [(cell, row) for cell in cells for _, row in cell.table("jobs").iterrows() if row["steps"] > 0]
+    for cell in cells:
+        jobs = cell.table("jobs")
+        yield from ((cell, row) for _, row in jobs[jobs["steps"] > 0].iterrows())
+
+
+def most_resized_of(cells):
+    """The (cell, job row) with most resizes, of equal ones with most steps, and of those the first; None if none ended a step."""
+    best = None
+    for cell in cells:
+        jobs = cell.table("jobs")
+        jobs = jobs[jobs["steps"] > 0]
+        if len(jobs) == 0:
+            continue
+        place = np.lexsort((-np.arange(len(jobs)), jobs["steps"], jobs["resizes"]))[-1]
+        row = jobs.iloc[place]
+        if best is None or (row["resizes"], row["steps"]) > (best[1]["resizes"], best[1]["steps"]):
+            best = cell, row
+    return best
 
 
 def most_resized(run):
@@ -25,28 +46,39 @@ def most_resized(run):
     found = []
     for policy in run.policies:
         cells = [cell for cell in run.cells if cell.policy == policy and not run.oversubscribes(policy)]
-        jobs = stepping(cell for cell in cells if cell.elasticity == "malleable")
-        if jobs:
-            found.append(max(jobs, key=lambda job: (job[1]["resizes"], job[1]["steps"])))
+        best = most_resized_of(cell for cell in cells if cell.elasticity == "malleable")
+        if best is not None:
+            found.append(best)
     found.sort(key=lambda job: -job[1]["resizes"])
     resized = [job for job in found if job[1]["resizes"] > 0]
     if resized:
         return resized[:MOST_PANELS]
-    return found[:1] or stepping(run.cells)[:1]
+    return found[:1] or list(itertools.islice(stepping(run.cells), 1))
 
 
 def static_steps(run):
-    """Steps of jobs that kept one size and had a core a thread, exclusively: what a resized job should equal."""
-    parts = []
+    """Durations of the steps of jobs that kept one size and had a core a thread, exclusively, by workload and threads: what a resized
+    job should equal."""
+    parts = defaultdict(list)
     for cell in run.cells:
         if run.oversubscribes(cell.policy):
             continue
         jobs = cell.table("jobs")
         cores = jobs["allocated_resources"].map(lambda text: len(load.parse_cpus(text)))
         fixed = jobs[(jobs["resizes"] == 0) & (jobs["threads"] == cores) & (jobs["state"] == "finished")]
-        steps = cell.table("steps").merge(fixed[["job_id", "workload"]], on="job_id")
-        parts.append(steps[steps["step"] > 0])  # The first step also makes the kernels.
-    return pd.concat(parts)
+        if len(fixed) == 0:
+            continue
+        steps = cell.table("steps", TIMED)
+        steps = steps[steps["step"] > 0]  # The first step also makes the kernels.
+        numbers = fixed["job_id"].to_numpy()
+        order = np.argsort(numbers)
+        place = order[np.searchsorted(numbers, steps["job_id"], sorter=order).clip(max=len(order) - 1)]
+        known = numbers[place] == steps["job_id"].to_numpy()
+        workloads, names = pd.factorize(fixed["workload"])
+        groups = steps[known].groupby([workloads[place[known]], "threads"])["duration_ms"]
+        for (workload, threads), durations in groups:
+            parts[names[workload], threads].append(durations.to_numpy())
+    return {key: np.concatenate(durations) for key, durations in parts.items()}
 
 
 def resize_steps(cell, job):
@@ -93,8 +125,8 @@ def draw_job(axes, cell, job, statics):
     mine = steps[steps["job_id"] == job["job_id"]].sort_values("step")
 
     def reference_of(threads):
-        same = statics[(statics["workload"] == job["workload"]) & (statics["threads"] == threads)]
-        return same["duration_ms"].median() if len(same) >= FEWEST_STEPS else None
+        same = statics.get((job["workload"], threads), ())
+        return np.median(same) if len(same) >= FEWEST_STEPS else None
 
     axes.set_ylim(0, draw_steps(axes, mine, reference_of))
     draw_resizes(axes, resize_steps(cell, job["job_id"]), mine["step"].max())

@@ -21,6 +21,7 @@ import gains  # noqa: E402
 import gantt  # noqa: E402
 import load  # noqa: E402
 import policy_comparison  # noqa: E402
+import step_time  # noqa: E402
 
 SCRIPTS = ["policy_comparison", "gantt", "cores_over_time", "step_time"]
 FIXTURE = None  # Given on the command line.
@@ -31,6 +32,26 @@ def run_script(name, *arguments):
     environment = {**os.environ, "MPLBACKEND": "Agg"}
     return subprocess.run([sys.executable, PLOTS / f"{name}.py", *arguments], capture_output=True, text=True, check=False,
                           env=environment)
+
+
+def load_step_by_step(cell):
+    """What cores_over_time.load_steps gives for a cell whose every job is shown: (time, threads, cores) where they change, and last."""
+    samples, jobs = cell.table("samples"), cell.table("jobs")
+    end_of = dict(zip(jobs["job_id"], jobs["finish_time"]))
+    changes = [(row.time, row.job_id, row.runnable_threads, row.granted_cores) for row in samples.itertuples()
+               if row.time < end_of[row.job_id]]
+    for job, rows in samples.groupby("job_id"):
+        begin = jobs.loc[jobs["job_id"] == job, "starting_time"].iloc[0]
+        for start in sorted(set(jobs["starting_time"].dropna())):
+            later = rows[rows["time"] >= start]
+            if begin <= start < end_of[job] and len(later) > 0 and start < later["time"].iloc[0] <= end_of[job]:
+                changes.append((start, job, later["runnable_threads"].iloc[0], later["granted_cores"].iloc[0]))
+    changes += [(end, job, 0, "") for job, end in end_of.items()]
+    threads, cores, series = {}, {}, []
+    for time, job, runnable, granted in sorted(changes, key=lambda change: change[0]):
+        threads[job], cores[job] = runnable, load.parse_cpus(granted)
+        series.append((time, sum(threads.values()), len(set().union(*cores.values()))))
+    return [step for step, before in zip(series, [None, *series]) if before is None or step[1:] != before[1:] or step is series[-1]]
 
 
 class PlotsTest(unittest.TestCase):
@@ -80,6 +101,31 @@ class PlotsTest(unittest.TestCase):
         self.assertEqual(result.returncode, 1)
         self.assertIn("not drawn: step_time", result.stderr)
         self.assertTrue((self.run / "plots" / "gantt.png").exists())
+
+    def test_cores_and_threads_are_those_of_each_change_by_itself(self):
+        compared = 0
+        for cell in load.Run(self.run).cells:
+            times, threads, cores = cores_over_time.load_steps(cell)
+            expected = load_step_by_step(cell)
+            self.assertEqual(list(zip(times, threads, cores)), expected, cell.folder)
+            compared += len(expected)
+        self.assertGreater(compared, 0)
+
+    def test_what_static_jobs_needed_is_told_by_workload_and_threads(self):
+        run = load.Run(self.run)
+        expected = {}
+        for cell in run.cells:
+            if run.oversubscribes(cell.policy):
+                continue
+            for job in cell.table("jobs").itertuples():
+                if job.resizes > 0 or job.state != "finished" or job.threads != len(load.parse_cpus(job.allocated_resources)):
+                    continue
+                for step in cell.steady_steps(job.job_id).itertuples():
+                    expected.setdefault((job.workload, step.threads), []).append(step.duration_ms)
+        found = step_time.static_steps(run)
+        self.assertEqual({key: sorted(durations) for key, durations in found.items()},
+                         {key: sorted(durations) for key, durations in expected.items()})
+        self.assertGreater(len(expected), 0)
 
     def end_no_step(self, jobs_of):
         """As services do."""
