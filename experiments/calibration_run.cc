@@ -69,8 +69,9 @@ ExperimentConfig Experiment(const Measurement& measurement, const std::vector<Te
   for (size_t i = 0; i < measurement.programs.size(); ++i) {
     config.workloads.push_back(Workload(measurement, programs[measurement.programs[i]], i, steps[i],
                                         config.cores.Count()));
-    JobArrival& arrival = config.trace.replay->emplace_back();
+    JobArrival arrival;
     arrival.workload = config.workloads[i].name;
+    config.trace.replay->Add(arrival);
   }
   config.trace.jobs = static_cast<int>(config.trace.replay->size());
   return config;

@@ -58,6 +58,7 @@ class CsvReader {
   // read. Throws InputError if the file can't be read or has no header.
   explicit CsvReader(const std::filesystem::path& path);
 
+  const std::vector<std::string>& Columns() const { return header_; }
   size_t Column(std::string_view name) const;  // Throws InputError if there is no such column.
   // The next row; false at the end. Throws InputError if it does not have as many cells as the
   // header.
@@ -74,7 +75,6 @@ class CsvReader {
  private:
   bool ReadLine();  // Into text_; false at the end.
   void Split();
-  std::string_view TakePlain(size_t* at) const;
   std::string_view TakeQuoted(size_t* at);
   [[noreturn]] void Fail(const std::string& key, const std::string& problem,
                          const std::string& allowed) const;

@@ -94,6 +94,7 @@ class CellRun {
         trace_(trace),
         key_(key),
         options_(options),
+        jobs_(config, key.elasticity, key.trial),
         info_(*config.FindPolicy(key.policy)),
         policy_(options.make_policy ? options.make_policy(key.policy)
                                     : config.NewPolicy(key.policy)),
@@ -156,18 +157,18 @@ class CellRun {
   TimePoint Now() const { return world_->GetHost().GetClock().Now(); }
   bool AllSubmitted() const { return submitted_ == trace_.size(); }
   bool AllArrived() const { return AllSubmitted() && requests_.AllSent(); }
-  TimePoint NextArrival() const { return TimePoint(trace_[submitted_].time); }
+  TimePoint NextArrival() const { return TimePoint(trace_.Time(submitted_)); }
 
   void SubmitArrivals() {
     while (!AllSubmitted() && NextArrival() <= Now()) {
-      const JobArrival& arrival = trace_[submitted_];
+      const JobArrival arrival = trace_[submitted_];
       const auto index = static_cast<int64_t>(submitted_);
-      const Job job = JobOf(config_, arrival, index, key_.elasticity);
+      const Job job = jobs_.JobOf(arrival, index);
       CHECK(job.speed || !info_.needs_speed) << "nothing is known of " << job.workload;
       const Duration lateness = Now() - NextArrival();
       worst_lateness_ = std::max(worst_lateness_, lateness);
       if (lateness > kLate) ++late_jobs_;
-      const TenantSpec spec = SpecOf(config_, arrival, index, key_.trial);
+      const TenantSpec& spec = jobs_.SpecOf(arrival, index);
       world_->Describe(job.id, spec);
       if (spec.serves) {
         requests_.AddService(job.id, job.workload, job.response_objective);
@@ -273,6 +274,7 @@ class CellRun {
   const JobTrace& trace_;
   const CellKey& key_;
   const HarnessOptions& options_;
+  CellJobs jobs_;
   const PolicyInfo& info_;
   std::unique_ptr<Policy> policy_;
   const Duration tick_;
@@ -344,6 +346,7 @@ WorldFactory SimulatedWorlds(const ExperimentConfig& config) {
                                                                   .machine = cores,
                                                                   .revocation_deadline = deadline,
                                                                   .steps = records.steps,
+                                                                  .resizes = records.resizes,
                                                                   .samples = records.samples});
   };
 }

@@ -47,6 +47,7 @@ struct CellInfo {
   std::string reason;
   std::vector<std::string> marks;
   std::set<int64_t> services;  // Jobs.
+  size_t submitted = 0;
 };
 
 CellInfo ReadCell(const std::filesystem::path& folder) {
@@ -62,17 +63,25 @@ CellInfo ReadCell(const std::filesystem::path& folder) {
       throw InputError({path.string(), 0, "machine_cores", fmt::format("'{}'", cores),
                         "an interval set such as 0-3"});
     }
-    return {cpus->Count(), json.at("status").get<std::string>(),
-            json.at("reason").get<std::string>(), json.at("marks").get<std::vector<std::string>>(),
-            json.value("services", std::set<int64_t>{})};
+    return {cpus->Count(),
+            json.at("status").get<std::string>(),
+            json.at("reason").get<std::string>(),
+            json.at("marks").get<std::vector<std::string>>(),
+            json.value("services", std::set<int64_t>{}),
+            json.value("submitted", size_t{0})};
   } catch (const nlohmann::json::exception& error) {
     throw InputError({path.string(), 0, "", error.what(), "the cell.json that a run wrote"});
   }
 }
 
+constexpr size_t kMostReserved = 100'000'000;
+
 // Sums over a cell's jobs, as they are read.
 class JobSums {
  public:
+  // jobs: about so many; a damaged file may say anything.
+  explicit JobSums(size_t jobs) { turnarounds_.reserve(std::min(jobs, kMostReserved)); }
+
   void Add(const JobRow& job, bool serves) {
     first_ = jobs_ == 0 ? job.submitted : std::min(first_, job.submitted);
     last_ = jobs_ == 0 ? job.finished : std::max(last_, job.finished);
@@ -296,7 +305,7 @@ CellSummary Summarize(const std::filesystem::path& run, const CellKey& key) {
   summary.reason = cell.reason;
   summary.marks = cell.marks;
   const bool sampled = std::filesystem::exists(PlainOrCompressed(folder / "samples.csv"));
-  JobSums jobs;
+  JobSums jobs(cell.submitted);
   std::map<int64_t, JobSpan> spans;  // What samples need.
   ReadJobs(folder, [&](const JobRow& job) {
     jobs.Add(job, cell.services.contains(job.id));

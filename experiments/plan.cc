@@ -1,9 +1,12 @@
 #include "experiments/plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
+#include "engine/base/check.h"
 #include "traces/job_generator.h"
 
 namespace cosched {
@@ -22,23 +25,25 @@ JobTrace DrawJobs(const ExperimentConfig& config, int trial) {
 // Services first.
 JobTrace DrawTrace(const ExperimentConfig& config, int trial) {
   JobTrace jobs = DrawJobs(config, trial);
-  JobTrace services;
+  if (!config.HasServices()) return jobs;
+  JobTrace all;
   for (const WorkloadConfig& workload : config.workloads) {
-    if (!workload.spec.serves) continue;
-    services.emplace_back().workload = workload.name;
+    JobArrival service;
+    service.workload = workload.name;
+    if (workload.spec.serves) all.Add(service);
   }
-  jobs.insert(jobs.begin(), services.begin(), services.end());
-  return jobs;
+  for (const JobArrival& job : jobs) all.Add(job);
+  return all;
 }
 
 RequestTrace DrawStream(const RequestStream& stream, const Random& random) {
   RequestTrace requests;
   Random draws = random.Derive("work");
   const Sampler work(stream.work);
-  for (const JobArrival& arrival :
-       GenerateTrace(stream.count, stream.gap, {{stream.service, 1}}, random)) {
+  const JobTrace arrivals = GenerateTrace(stream.count, stream.gap, {{stream.service, 1}}, random);
+  for (size_t i = 0; i < arrivals.size(); ++i) {
     RequestArrival& request = requests.emplace_back();
-    request.time = stream.start + arrival.time;
+    request.time = stream.start + arrivals.Time(i);
     request.service = stream.service;
     request.work = work.Draw(draws);
   }
@@ -78,15 +83,39 @@ Plan MakePlan(const ExperimentConfig& config) {
   return plan;
 }
 
-Job JobOf(const ExperimentConfig& config, const JobArrival& arrival, int64_t index,
-          Elasticity elasticity) {
-  const WorkloadConfig& workload = *config.FindWorkload(arrival.workload);
-  if (arrival.elasticity) elasticity = std::min(elasticity, *arrival.elasticity);
+CellJobs::CellJobs(const ExperimentConfig& config, Elasticity elasticity, int trial)
+    : config_(config),
+      elasticity_(elasticity),
+      seeds_(Random(config.seed).Derive("job").Derive(std::to_string(trial))) {
+  for (const WorkloadConfig& workload : config.workloads)
+    common_.push_back({.workload = &workload, .spec = workload.spec, .curve_of = {}, .curve = {}});
+}
+
+CellJobs::Common& CellJobs::CommonOf(const JobArrival& arrival) {
+  const auto found = std::find_if(common_.begin(), common_.end(), [&](const Common& common) {
+    return common.workload->name == arrival.workload;
+  });
+  CHECK(found != common_.end()) << "no workload " << arrival.workload;
+  return *found;
+}
+
+std::shared_ptr<const SpeedCurve> CellJobs::CurveOf(Common* common, Elasticity elasticity,
+                                                    Split threads) {
+  if (!config_.profile) return nullptr;
+  const std::pair wanted = {elasticity, threads};
+  if (common->curve_of != wanted) {
+    common->curve = config_.profile->speeds->Of(ProgramName(common->spec), elasticity, threads);
+    common->curve_of = wanted;
+  }
+  return common->curve;
+}
+
+Job CellJobs::JobOf(const JobArrival& arrival, int64_t index) {
+  Common& common = CommonOf(arrival);
+  const WorkloadConfig& workload = *common.workload;
+  const Elasticity elasticity = std::min(elasticity_, arrival.elasticity.value_or(elasticity_));
   const CoreRequest request = RequestOf(workload, arrival);
   const Split threads{workload.inter, workload.threads.value_or(request.preferred)};
-  std::shared_ptr<const SpeedCurve> speed;
-  if (config.profile)
-    speed = config.profile->speeds->Of(ProgramName(workload.spec), elasticity, threads);
   return {.id = {index},
           .workload = workload.name,
           .request = request,
@@ -94,23 +123,18 @@ Job JobOf(const ExperimentConfig& config, const JobArrival& arrival, int64_t ind
           .priority = arrival.priority.value_or(workload.priority),
           .threads = threads,
           .steps = arrival.steps.value_or(workload.spec.steps),
-          .speed = std::move(speed),
+          .speed = CurveOf(&common, elasticity, threads),
           .arrival = TimePoint(arrival.time),
           .response_objective = workload.slo};
 }
 
-TenantSpec SpecOf(const ExperimentConfig& config, const JobArrival& arrival, int64_t index,
-                  int trial) {
-  TenantSpec spec = config.FindWorkload(arrival.workload)->spec;
-  if (arrival.steps) spec.steps = *arrival.steps;
-  spec.seed = Random(config.seed)
-                  .Derive("job")
-                  .Derive(std::to_string(trial))
-                  .Derive(std::to_string(index))
-                  .Next();
-  spec.seed >>=
-      1;  // It travels as JSON and as a command line's integer; both are at home below 2^63.
-  return spec;
+const TenantSpec& CellJobs::SpecOf(const JobArrival& arrival, int64_t index) {
+  Common& common = CommonOf(arrival);
+  common.spec.steps = arrival.steps.value_or(common.workload->spec.steps);
+  const fmt::format_int tag(index);
+  // It travels as JSON and as a command line's integer; both are at home below 2^63.
+  common.spec.seed = seeds_.Derive({tag.data(), tag.size()}).Next() >> 1;
+  return common.spec;
 }
 
 }  // namespace cosched

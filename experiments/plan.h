@@ -4,6 +4,8 @@
 // which every policy and elasticity has one cell, in a seeded random order. A machine that drifts
 // thus hits all of them alike. Pure: equal configurations give equal plans.
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,12 +33,32 @@ void ShuffleBlock(const Random& blocks, int trial, std::vector<Cell>* block) {
   for (size_t i = block->size(); i > 1; --i) std::swap((*block)[i - 1], (*block)[order.Below(i)]);
 }
 
-// The job of the index-th arrival of a trial: no more elastic than its cell and than it says
-// itself. Its id is the index, and its seed depends on experiment, trial and index only, so that it
-// is the same job in every cell.
-Job JobOf(const ExperimentConfig& config, const JobArrival& arrival, int64_t index,
-          Elasticity elasticity);
-TenantSpec SpecOf(const ExperimentConfig& config, const JobArrival& arrival, int64_t index,
-                  int trial);
+// The jobs of a cell's arrivals: no more elastic than the cell and than they say themselves. The id
+// of the index-th is the index, and its seed depends on experiment, trial and index only, so that
+// it is the same job in every cell. Remembers what the jobs of a workload have in common: a
+// simulated job takes a microsecond or two in all. The configuration outlives it. One thread.
+class CellJobs {
+ public:
+  CellJobs(const ExperimentConfig& config, Elasticity elasticity, int trial);
+
+  Job JobOf(const JobArrival& arrival, int64_t index);
+  const TenantSpec& SpecOf(const JobArrival& arrival, int64_t index);  // Valid until the next.
+
+ private:
+  struct Common {
+    const WorkloadConfig* workload;
+    TenantSpec spec;
+    // The last job's curve, and whose it is.
+    std::optional<std::pair<Elasticity, Split>> curve_of;
+    std::shared_ptr<const SpeedCurve> curve;
+  };
+  Common& CommonOf(const JobArrival& arrival);
+  std::shared_ptr<const SpeedCurve> CurveOf(Common* common, Elasticity elasticity, Split threads);
+
+  const ExperimentConfig& config_;
+  const Elasticity elasticity_;
+  const Random seeds_;
+  std::vector<Common> common_;  // Of each workload.
+};
 
 }  // namespace cosched

@@ -339,6 +339,7 @@ void CellRecords::OnGrant(TimePoint time, JobId job, const CpuSet& cores, Split 
 
 void CellRecords::OnSettled(TimePoint time, JobId job, const CpuSet& cores, int64_t decision,
                             Duration since) {
+  if (!impl_->grants && !impl_->decisions && !impl_->timeline) return;  // Nobody is told.
   JobTrack& track = impl_->Track(job);
   impl_->SetOwned(&track, cores);
   impl_->WriteGrant(time, track, "settled");

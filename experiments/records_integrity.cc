@@ -35,33 +35,18 @@ bool IsText(std::string_view column) {
   return std::find(kText.begin(), kText.end(), column) != kText.end();
 }
 
-std::vector<std::string> HeaderOf(const std::filesystem::path& file) {
-  std::ifstream stream(file);
-  std::string line, column;
-  std::getline(stream, line);
-  std::vector<std::string> columns;
-  for (const char c : line + ",") {
-    if (c != ',') {
-      if (c != '\r') column += c;
-      continue;
-    }
-    columns.push_back(column);
-    column.clear();
-  }
-  return columns;
-}
-
 // Rows whose every number is one. Throws InputError otherwise.
 int64_t ReadableJobs(const std::filesystem::path& file) {
   CsvReader reader(file);
-  const std::vector<std::string> header = HeaderOf(file);
+  std::vector<size_t> numbers;
+  for (size_t column = 0; column < reader.Columns().size(); ++column)
+    if (!IsText(reader.Columns()[column])) numbers.push_back(column);
   const size_t state = reader.Column("state");
   int64_t rows = 0;
   while (reader.Next()) {
     ++rows;
-    for (size_t column = 0; column < header.size(); ++column)
-      if (!IsText(header[column]) && !reader.Empty(column))
-        static_cast<void>(reader.Number(column));
+    for (const size_t column : numbers)
+      if (!reader.Empty(column)) static_cast<void>(reader.Number(column));
     static constexpr std::array kStates = {"finished", "failed", "rejected", "cancelled"};
     if (std::find(kStates.begin(), kStates.end(), reader.Text(state)) == kStates.end()) {
       throw InputError({file.string(), static_cast<int>(rows) + 1, "state",

@@ -31,8 +31,9 @@ Work WorkOf(const SweepPoint& point, size_t trial) {
   work.jobs = static_cast<double>(trace.size());
   if (point.config.HasServices())
     work.requests = static_cast<double>(point.plan.requests[trial].size());
+  CellJobs jobs(point.config, Elasticity::kMalleable, static_cast<int>(trial) + 1);
   for (size_t i = 0; i < trace.size(); ++i) {
-    const Job job = JobOf(point.config, trace[i], static_cast<int64_t>(i), Elasticity::kMalleable);
+    const Job job = jobs.JobOf(trace[i], static_cast<int64_t>(i));
     const double speed = job.speed ? job.speed->At(job.request.preferred) : 0;
     work.steps += static_cast<double>(job.steps);
     work.cores += job.request.preferred;

@@ -123,7 +123,7 @@ JobTrace ReadTrace(const json& arrivals) {
     read("steps", &arrival.steps);
     if (one.contains("elasticity"))
       ParseElasticity(one["elasticity"].get<std::string>(), &arrival.elasticity.emplace());
-    trace.push_back(std::move(arrival));
+    trace.Add(arrival);
   }
   return trace;
 }

@@ -99,7 +99,7 @@ TraceConfig ReadTraceConfig(const TomlTable& table, const std::filesystem::path&
   TraceContent content = ReadTraceSources(table, folder, config);
   trace.file = content.sources.front().file;
   trace.sources = std::move(content.sources);
-  trace.replay = std::move(content.jobs);
+  trace.replay = JobTrace(content.jobs);
   trace.replay_requests = std::move(content.requests);
   trace.jobs = static_cast<int>(trace.replay->size());
   return trace;

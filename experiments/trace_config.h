@@ -10,7 +10,7 @@
 #include "experiments/toml_table.h"
 #include "experiments/trace_sources.h"
 #include "traces/generators/distribution.h"
-#include "traces/job_arrival.h"
+#include "traces/job_trace.h"
 #include "traces/request_arrival.h"
 
 namespace cosched {

@@ -37,13 +37,20 @@ Json ArrivalJson(const RequestArrival& arrival) {
   return json;
 }
 
+void Append(int64_t value, std::string* text) {
+  const fmt::format_int digits(value);
+  text->append(digits.data(), digits.size());
+}
+
 // All that ArrivalJson would say, for a hash.
 void Append(const JobArrival& arrival, std::string* text) {
-  fmt::format_to(std::back_inserter(*text), "{} {}", arrival.time.count(), arrival.workload);
+  Append(arrival.time.count(), text);
+  *text += ' ';
+  *text += arrival.workload;
   for (const auto& value : {arrival.cores_min, arrival.cores_preferred, arrival.cores_max,
                             arrival.priority, arrival.steps}) {
     *text += ' ';
-    if (value) fmt::format_to(std::back_inserter(*text), "{}", *value);
+    if (value) Append(*value, text);
   }
   if (arrival.elasticity) *text += ToString(*arrival.elasticity);
 }

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "traces/job_arrival.h"
+#include "traces/job_trace.h"
 #include "traces/request_arrival.h"
 
 namespace cosched {

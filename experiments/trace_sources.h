@@ -59,7 +59,7 @@ struct TraceSource {
 
 struct TraceContent {
   std::vector<TraceSource> sources;
-  JobTrace jobs;
+  std::vector<JobArrival> jobs;
   RequestTrace requests;
 };
 

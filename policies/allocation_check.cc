@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <array>
 #include <iterator>
+#include <ranges>
 #include <vector>
 
 #include "policies/arbiter.h"
@@ -24,6 +25,7 @@ class Resolver {
   Targets Resolve() {
     if (allocation_.jobs.empty()) return {};
     targets_.reserve(allocation_.jobs.size());
+    counted_.reserve(allocation_.jobs.size());
     CoreCounter holders;  // Only where a core may have several.
     if (oversubscribes_) holders = view_.jobs.Holders();
     taken_ = view_.jobs.Held();
@@ -49,9 +51,13 @@ class Resolver {
     const Run* run;
     size_t target;  // Index.
   };
+  enum class Turn { kShrinks, kGrows, kStarts };
+  static constexpr std::array kTurns = {Turn::kShrinks, Turn::kGrows, Turn::kStarts};
   struct Counted : Asked {
     int count;
-    CpuSet held;
+    CpuSet held = {};
+    CpuSet held_behind = {};  // By those whose turn is later: theirs to keep.
+    Turn turn = Turn::kStarts;
   };
 
   void AddTarget(const JobView& job, const JobDecision& decision) {
@@ -64,7 +70,7 @@ class Resolver {
     if (std::holds_alternative<CpuSet>(run->cores)) {
       explicit_.push_back(asked);
     } else {
-      counted_.push_back({asked, std::get<int>(run->cores), {}});
+      counted_.push_back({asked, std::get<int>(run->cores)});
     }
   }
 
@@ -132,19 +138,28 @@ class Resolver {
       throw PolicyError(fmt::format("the grants add up to {} cores, the machine has {}",
                                     taken_.Count() + sum, machine));
     }
-    auto rank = [](const Counted& c) {
-      if (c.held.Empty()) return 2;
-      return c.count <= c.held.Count() ? 0 : 1;
-    };
-    auto before = [&](const Counted& a, const Counted& b) { return rank(a) < rank(b); };
-    std::stable_sort(counted_.begin(), counted_.end(), before);
-    // What those behind each hold: theirs to keep.
-    std::vector<CpuSet> held_behind(counted_.size());
-    for (size_t i = counted_.size() - 1; i > 0; --i) {
-      held_behind[i - 1] = held_behind[i] | counted_[i].held;
-    }
+    SetTurns();
     free_ = view_.FreeCores();
-    for (size_t i = 0; i < counted_.size(); ++i) PlaceOne(counted_[i], taken_ | held_behind[i]);
+    for (const Turn turn : kTurns) {
+      for (const Counted& counted : counted_)
+        if (counted.turn == turn) PlaceOne(counted, taken_ | counted.held_behind);
+    }
+  }
+
+  void SetTurns() {
+    for (Counted& counted : counted_) {
+      counted.turn = counted.held.Empty()                    ? Turn::kStarts
+                     : counted.count <= counted.held.Count() ? Turn::kShrinks
+                                                             : Turn::kGrows;
+    }
+    CpuSet behind;
+    for (const Turn turn : kTurns | std::views::reverse) {
+      for (Counted& counted : counted_ | std::views::reverse) {
+        if (counted.turn != turn) continue;
+        counted.held_behind = behind;
+        behind |= counted.held;
+      }
+    }
   }
 
   void PlaceOne(const Counted& counted, const CpuSet& spoken_for) {

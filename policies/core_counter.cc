@@ -5,20 +5,33 @@
 namespace cosched {
 
 void CoreCounter::Add(const CpuSet& cores) {
+  if (held_.Intersects(cores)) AddSecond(cores & held_);
+  held_ |= cores;
+}
+
+void CoreCounter::AddSecond(const CpuSet& cores) {
   for (int cpu : cores) {
-    if (counts_.size() <= static_cast<size_t>(cpu)) counts_.resize(static_cast<size_t>(cpu) + 1);
-    const int count = ++counts_[static_cast<size_t>(cpu)];
-    if (count == 1) held_.Add(cpu);
-    if (count == 2) shared_.Add(cpu);
+    const auto at = static_cast<size_t>(cpu);
+    if (shared_counts_.size() <= at) shared_counts_.resize(at + 1);
+    if (shared_.Contains(cpu)) {
+      ++shared_counts_[at];
+    } else {
+      shared_counts_[at] = 2;
+      shared_.Add(cpu);
+    }
   }
 }
 
 void CoreCounter::Remove(const CpuSet& cores) {
-  for (int cpu : cores) {
-    CHECK(Count(cpu) > 0) << "nobody holds core " << cpu;
-    const int count = --counts_[static_cast<size_t>(cpu)];
-    if (count == 0) held_.Remove(cpu);
-    if (count == 1) shared_.Remove(cpu);
+  CHECK(held_.Contains(cores)) << "nobody holds cores " << (cores - held_).ToString();
+  if (!shared_.Intersects(cores)) {
+    held_ -= cores;
+    return;
+  }
+  const CpuSet also_of_others = cores & shared_;
+  held_ -= cores - also_of_others;
+  for (int cpu : also_of_others) {
+    if (--shared_counts_[static_cast<size_t>(cpu)] == 1) shared_.Remove(cpu);
   }
 }
 
@@ -29,7 +42,8 @@ void CoreCounter::Replace(const CpuSet& before, const CpuSet& now) {
 }
 
 int CoreCounter::Count(int cpu) const {
-  return static_cast<size_t>(cpu) < counts_.size() ? counts_[static_cast<size_t>(cpu)] : 0;
+  if (shared_.Contains(cpu)) return shared_counts_[static_cast<size_t>(cpu)];
+  return held_.Contains(cpu) ? 1 : 0;
 }
 
 }  // namespace cosched

@@ -1,6 +1,6 @@
 #pragma once
 // How many hold each core: a multiset of CPUs that also knows, at no cost, which are held at all
-// and which by more than one.
+// and which by more than one. Cores of one holder cost nothing each.
 
 #include <vector>
 
@@ -21,9 +21,11 @@ class CoreCounter {
   const CpuSet& Shared() const { return shared_; }  // Counted at least twice.
 
  private:
-  std::vector<int> counts_;  // By CPU.
+  void AddSecond(const CpuSet& cores);  // REQUIRES: all are held.
+
   CpuSet held_;
   CpuSet shared_;
+  std::vector<int> shared_counts_;  // By CPU; of those that are not shared it means nothing.
 };
 
 }  // namespace cosched

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory_resource>
 #include <span>
 #include <vector>
@@ -12,7 +13,15 @@
 namespace cosched {
 namespace {
 
-using Rank = std::array<int, 7>;
+// How good a CPU is to take, of several things compared from the most important on; higher is
+// better. One number, since choosing compares it for every candidate: a decision of many.
+using Rank = uint64_t;
+
+constexpr int kCountBits = 13;  // Of so many CPUs at most: CpuSet::kMaxCpu + 1.
+static_assert(CpuSet::kMaxCpu + 1 < 1 << kCountBits);
+
+// What follows is less important than all before it.
+Rank Then(Rank rank, int value, int bits) { return rank << bits | static_cast<Rank>(value); }
 
 // How many CPUs are in each core, L3 and NUMA node, by the topology's indexes; -1 is one too.
 class Tally {
@@ -40,14 +49,18 @@ class Tally {
   std::vector<int> core_, l3_, numa_;
 };
 
-// Of a candidate whose L3 and NUMA node have so many candidates left, and so many taken by the job.
-// Leaves what concerns its core at 0.
-Rank RankShared(int l3_left, int l3_taken, int numa_left, int numa_taken, int remaining) {
+// Of a candidate whose L3 and NUMA node have so many candidates left, and so many taken by the job;
+// `core` says what concerns its core.
+Rank RankOf(Rank core, int l3_left, int l3_taken, int numa_left, int numa_taken, int remaining) {
   const bool l3_fits = l3_left >= remaining;
   // The tightest L3 that holds all of it leaves the large ones to others; if none does, the largest
   // needs the fewest.
-  const int snug = l3_fits ? -l3_left : l3_left;
-  return {0, 0, l3_taken, numa_taken, l3_fits, numa_left >= remaining, snug};
+  const int snug = (1 << kCountBits) + (l3_fits ? -l3_left : l3_left);
+  Rank rank = Then(core, l3_taken, kCountBits);
+  rank = Then(rank, numa_taken, kCountBits);
+  rank = Then(rank, l3_fits, 1);
+  rank = Then(rank, numa_left >= remaining, 1);
+  return Then(rank, snug, kCountBits + 1);
 }
 
 // Takes one CPU after another, each time the best by Score; the tallies below are kept up to date.
@@ -86,17 +99,16 @@ class Chooser {
     Topology::Location at;
   };
 
-  // Higher is better, compared from left to right; among equals the lowest CPU wins.
+  // Among equals the lowest CPU wins.
   Rank Score(const Candidate& candidate, int remaining) const {
     const Topology::Location& at = candidate.at;
     const int size = machine_.core(at.core);
     const bool whole = available_.core(at.core) == size;
-    Rank rank = RankShared(available_.l3(at.l3), taken_.l3(at.l3), available_.numa(at.numa),
-                           taken_.numa(at.numa), remaining);
-    rank[0] = taken_.core(at.core) > 0;  // A sibling is there.
+    const Rank sibling_is_there = taken_.core(at.core) > 0;
     // A whole core if all of it is needed; else a core that is in pieces already.
-    rank[1] = whole ? (remaining >= size ? 2 : 0) : 1;
-    return rank;
+    const Rank core = Then(sibling_is_there, whole ? (remaining >= size ? 2 : 0) : 1, 2);
+    return RankOf(core, available_.l3(at.l3), taken_.l3(at.l3), available_.numa(at.numa),
+                  taken_.numa(at.numa), remaining);
   }
 
   std::vector<Candidate> candidates_;  // Ascending.
@@ -118,20 +130,24 @@ class DomainTally {
   DomainTally(const Topology& topology, const CpuSet& candidates, const CpuSet& taken)
       : domains_(topology.Domains()) {
     each_.reserve(domains_.size());
+    int l3 = -1, numa = -1;
     for (const Topology::Domain& domain : domains_) {
-      const Amounts amounts = {domain.cpus.CountCommon(candidates), domain.cpus.CountCommon(taken)};
-      each_.push_back(amounts);
-      if (amounts.left > 0 || amounts.taken > 0) Add(domain, amounts);
+      each_.push_back({domain.cpus.CountCommon(candidates), domain.cpus.CountCommon(taken)});
+      l3 = std::max(l3, domain.l3);
+      numa = std::max(numa, domain.numa);
     }
+    l3_.resize(static_cast<size_t>(l3 + 2));
+    numa_.resize(static_cast<size_t>(numa + 2));
+    for (size_t i = 0; i < domains_.size(); ++i) Add(domains_[i], each_[i]);
   }
 
   // The best to take from while `remaining` CPUs are missing: its index.
   size_t Best(const CpuSet& candidates, int remaining) const {
     size_t best = domains_.size();
-    Rank best_rank;
+    Rank best_rank = 0;
     for (size_t i = 0; i < domains_.size(); ++i) {
       if (each_[i].left == 0) continue;
-      const Rank rank = RankOf(i, remaining);
+      const Rank rank = RankOfDomain(i, remaining);
       const bool better = best == domains_.size() || best_rank < rank ||
                           (best_rank == rank && FirstOf(i, candidates) < FirstOf(best, candidates));
       if (!better) continue;
@@ -151,31 +167,28 @@ class DomainTally {
  private:
   using List = std::pmr::vector<Amounts>;
 
-  static Amounts& At(List* list, int index) {
-    const auto slot = static_cast<size_t>(index + 1);
-    if (list->size() <= slot) list->resize(slot + 1);
-    return (*list)[slot];
-  }
+  // By index + 1, since -1 is one too.
+  static size_t Slot(int index) { return static_cast<size_t>(index + 1); }
   void Add(const Topology::Domain& domain, Amounts by) {
-    for (Amounts* sum : {&At(&l3_, domain.l3), &At(&numa_, domain.numa)}) {
+    for (Amounts* sum : {&l3_[Slot(domain.l3)], &numa_[Slot(domain.numa)]}) {
       sum->left += by.left;
       sum->taken += by.taken;
     }
   }
-  Rank RankOf(size_t index, int remaining) const {
-    const Amounts& l3 = l3_[static_cast<size_t>(domains_[index].l3 + 1)];
-    const Amounts& numa = numa_[static_cast<size_t>(domains_[index].numa + 1)];
-    return RankShared(l3.left, l3.taken, numa.left, numa.taken, remaining);
+  Rank RankOfDomain(size_t index, int remaining) const {
+    const Amounts& l3 = l3_[Slot(domains_[index].l3)];
+    const Amounts& numa = numa_[Slot(domains_[index].numa)];
+    return RankOf(0, l3.left, l3.taken, numa.left, numa.taken, remaining);
   }
   int FirstOf(size_t domain, const CpuSet& candidates) const {
     return (domains_[domain].cpus & candidates).First();
   }
 
-  std::array<std::byte, 2048> buffer_;
+  alignas(std::max_align_t) std::array<std::byte, 2048> buffer_;
   std::pmr::monotonic_buffer_resource memory_{buffer_.data(), buffer_.size()};
   std::span<const Topology::Domain> domains_;
   List each_{&memory_};
-  List l3_{&memory_}, numa_{&memory_};  // By index + 1.
+  List l3_{&memory_}, numa_{&memory_};  // By Slot.
 };
 
 // The same choice where no core has siblings, by the domain: one that is best remains so until it

@@ -7,6 +7,7 @@ namespace cosched {
 std::vector<const JobView*> RunningAndNext(const MachineView& view, int* left) {
   std::vector<const JobView*> jobs;
   *left = view.cores.Count();
+  jobs.reserve(view.jobs.Running().size() + 1);
   for (const JobView& job : view.jobs.Running()) {
     jobs.push_back(&job);
     *left -= job.request.min;
@@ -60,8 +61,10 @@ int UsefulCores(const JobView& job) {
 
 void Give(const JobView& job, int cores, Allocation* allocation) {
   if (cores == 0 && job.IsActive()) allocation->jobs[job.id] = Pause{};
-  if (cores > 0 && job.cores.Count() != cores)
-    allocation->jobs[job.id] = Run{.cores = cores, .split = {}};
+  if (cores == 0 || job.cores.Count() == cores) return;
+  // Whoever divides the cores goes from the oldest to the newest, mostly.
+  allocation->jobs.insert_or_assign(allocation->jobs.end(), job.id,
+                                    Run{.cores = cores, .split = {}});
 }
 
 }  // namespace cosched

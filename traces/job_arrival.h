@@ -5,7 +5,6 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "engine/base/clock.h"
 #include "engine/base/split.h"
@@ -21,8 +20,7 @@ struct JobArrival {
   std::optional<int> priority;
   std::optional<int> steps;
   std::optional<Elasticity> elasticity;  // At most this elastic, whatever its cell.
+  friend bool operator==(const JobArrival&, const JobArrival&) = default;
 };
-
-using JobTrace = std::vector<JobArrival>;
 
 }  // namespace cosched

@@ -43,6 +43,8 @@ JobTrace GenerateTrace(int jobs, const Distribution& gap,
   Random gaps = random.Derive("gaps");
   Random mix = random.Derive("workloads");
   JobTrace trace;
+  trace.Reserve(static_cast<size_t>(jobs));
+  JobArrival arrival;
   double seconds = 0;
   for (int job = 0; job < jobs; ++job) {
     if (job > 0) seconds += DrawGap(sampler, gap, gaps);
@@ -51,10 +53,9 @@ JobTrace GenerateTrace(int jobs, const Distribution& gap,
                         .problem = "the gaps drawn add up to more than 285 years",
                         .allowed = "a shorter mean, or fewer jobs"});
     }
-    JobArrival arrival;
     arrival.time = FromSeconds(seconds);
     arrival.workload = DrawWorkload(workloads, sum, mix);
-    trace.push_back(std::move(arrival));
+    trace.Add(arrival);
   }
   return trace;
 }

@@ -8,7 +8,7 @@
 
 #include "engine/base/random.h"
 #include "traces/generators/distribution.h"
-#include "traces/job_arrival.h"
+#include "traces/job_trace.h"
 
 namespace cosched {
 

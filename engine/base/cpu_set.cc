@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <utility>
 
 #include "engine/base/check.h"
 
@@ -56,14 +57,37 @@ std::optional<CpuSet> CpuSet::Parse(std::string_view text) {
   }
 }
 
-void CpuSet::Add(int cpu) {
+void CpuSet::HeapWords::Resize(size_t count) {
+  if (count == size()) return;
+  if (count == 0) return block_.reset();
+  if (count > size()) {
+    auto larger = std::make_unique<uint64_t[]>(1 + count);
+    if (!empty()) std::copy_n(block_.get() + 1, size(), larger.get() + 1);
+    block_ = std::move(larger);
+  }
+  block_[0] = count;
+}
+
+void CpuSet::HeapWords::CopyFrom(const HeapWords& other) {
+  if (this == &other) return;
+  if (other.empty()) return block_.reset();
+  const size_t words = 1 + other.size();
+  if (size() < other.size()) block_ = std::make_unique_for_overwrite<uint64_t[]>(words);
+  std::copy_n(other.block_.get(), words, block_.get());
+}
+
+bool CpuSet::HeapWords::IsEqual(const HeapWords& other) const {
+  return std::equal(block_.get(), block_.get() + 1 + size(), other.block_.get());
+}
+
+void CpuSet::AddToRest(int cpu) {
   CHECK(cpu >= 0 && cpu <= kMaxCpu) << "CPU " << cpu << " is outside 0-" << kMaxCpu;
   const size_t word = static_cast<size_t>(cpu / kWordBits);
-  if (word >= Words()) rest_.resize(word);
+  if (word >= Words()) rest_.Resize(word);
   Word(word) |= Bit(cpu);
 }
 
-void CpuSet::Remove(int cpu) {
+void CpuSet::RemoveFromRest(int cpu) {
   if (!Contains(cpu)) return;
   Word(static_cast<size_t>(cpu / kWordBits)) &= ~Bit(cpu);
   Trim();
@@ -86,7 +110,7 @@ bool CpuSet::IntersectsRest(const CpuSet& other) const {
 
 int CpuSet::CountRest() const {
   int count = 0;
-  for (const uint64_t word : rest_) count += std::popcount(word);
+  for (size_t i = 0; i < rest_.size(); ++i) count += std::popcount(rest_[i]);
   return count;
 }
 
@@ -98,7 +122,7 @@ CpuSet CpuSet::Lowest(int count) const {
     uint64_t left_out = Word(i);
     for (; left_out != 0 && count > 0; --count) left_out &= left_out - 1;
     if (Word(i) != left_out) {
-      if (i > 0) lowest.rest_.resize(i);
+      if (i > 0) lowest.rest_.Resize(i);
       lowest.Word(i) = Word(i) & ~left_out;
     }
   }
@@ -121,12 +145,12 @@ std::string CpuSet::ToString() const {
 }
 
 void CpuSet::OrRest(const CpuSet& other) {
-  if (rest_.size() < other.rest_.size()) rest_.resize(other.rest_.size());
+  if (rest_.size() < other.rest_.size()) rest_.Resize(other.rest_.size());
   for (size_t i = 0; i < other.rest_.size(); ++i) rest_[i] |= other.rest_[i];
 }
 
 void CpuSet::AndRest(const CpuSet& other) {
-  if (rest_.size() > other.rest_.size()) rest_.resize(other.rest_.size());
+  if (rest_.size() > other.rest_.size()) rest_.Resize(other.rest_.size());
   for (size_t i = 0; i < rest_.size(); ++i) rest_[i] &= other.rest_[i];
   Trim();
 }
@@ -139,7 +163,9 @@ void CpuSet::SubtractRest(const CpuSet& other) {
 }
 
 void CpuSet::Trim() {
-  while (!rest_.empty() && rest_.back() == 0) rest_.pop_back();
+  size_t count = rest_.size();
+  while (count > 0 && rest_[count - 1] == 0) --count;
+  rest_.Resize(count);
 }
 
 }  // namespace cosched

@@ -2,13 +2,14 @@
 // A set of logical CPUs by their OS index, as a value. Every seam that speaks of cores uses it; a
 // "core" in policies and records is one logical CPU of this set. Text form: an interval set such as
 // "0-3,5" ("" is the empty set). A set of CPUs below 64 allocates nothing: a million simulated jobs
-// make some hundred million of them.
+// make some hundred million of them, so what such a set needs is inline and takes 16 bytes.
 
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,23 +23,18 @@ class CpuSet {
 
   CpuSet() = default;
   CpuSet(std::initializer_list<int> cpus);
-  CpuSet(const CpuSet& other) : first_(other.first_) {
-    if (!other.rest_.empty()) rest_ = other.rest_;
-  }
-  CpuSet& operator=(const CpuSet& other) {
-    first_ = other.first_;
-    if (!rest_.empty() || !other.rest_.empty()) rest_ = other.rest_;
-    return *this;
-  }
-  CpuSet(CpuSet&& other) = default;
-  CpuSet& operator=(CpuSet&& other) = default;
-  ~CpuSet() = default;
   static CpuSet Range(int first, int last);  // Both included; empty if last < first.
   static std::optional<CpuSet> Parse(
       std::string_view text);  // nullopt if malformed or beyond kMaxCpu.
 
-  void Add(int cpu);
-  void Remove(int cpu);
+  void Add(int cpu) {
+    if (cpu < 0 || cpu >= 64) return AddToRest(cpu);
+    first_ |= uint64_t{1} << cpu;
+  }
+  void Remove(int cpu) {
+    if (cpu < 0 || cpu >= 64) return RemoveFromRest(cpu);
+    first_ &= ~(uint64_t{1} << cpu);
+  }
   bool Contains(int cpu) const {
     if (cpu < 0) return false;
     const size_t word = static_cast<size_t>(cpu) / 64;
@@ -92,10 +88,43 @@ class CpuSet {
   friend bool operator==(const CpuSet&, const CpuSet&) = default;
 
  private:
+  // Some words on the heap, the first of the block their number; no block if there are none.
+  class HeapWords {
+   public:
+    HeapWords() = default;
+    HeapWords(const HeapWords& other) {
+      if (!other.empty()) CopyFrom(other);
+    }
+    HeapWords& operator=(const HeapWords& other) {
+      if (!empty() || !other.empty()) CopyFrom(other);
+      return *this;
+    }
+    HeapWords(HeapWords&&) = default;
+    HeapWords& operator=(HeapWords&&) = default;
+    ~HeapWords() = default;
+
+    bool empty() const { return block_ == nullptr; }
+    size_t size() const { return empty() ? 0 : block_[0]; }
+    uint64_t operator[](size_t i) const { return block_[1 + i]; }
+    uint64_t& operator[](size_t i) { return block_[1 + i]; }
+    void Resize(size_t count);  // New words are 0.
+    friend bool operator==(const HeapWords& a, const HeapWords& b) {
+      return a.empty() || b.empty() ? a.empty() == b.empty() : a.IsEqual(b);
+    }
+
+   private:
+    void CopyFrom(const HeapWords& other);
+    bool IsEqual(const HeapWords& other) const;  // REQUIRES: neither is empty.
+
+    std::unique_ptr<uint64_t[]> block_;
+  };
+
   size_t Words() const { return 1 + rest_.size(); }
   uint64_t Word(size_t i) const { return i == 0 ? first_ : rest_[i - 1]; }
   uint64_t& Word(size_t i) { return i == 0 ? first_ : rest_[i - 1]; }
   void Trim();
+  void AddToRest(int cpu);
+  void RemoveFromRest(int cpu);
   // What the operations do beyond the first word.
   bool ContainsRest(const CpuSet& other) const;
   bool IntersectsRest(const CpuSet& other) const;
@@ -104,8 +133,8 @@ class CpuSet {
   void AndRest(const CpuSet& other);
   void SubtractRest(const CpuSet& other);
 
-  uint64_t first_ = 0;          // CPUs 0-63.
-  std::vector<uint64_t> rest_;  // No trailing zero word, so that equality is memberwise.
+  uint64_t first_ = 0;  // CPUs 0-63.
+  HeapWords rest_;      // No trailing zero word, so that equality is memberwise.
 };
 
 class CpuSet::Iterator {
@@ -139,8 +168,10 @@ class CpuSet::Iterator {
     SkipEmptyWords();
   }
   void SkipEmptyWords() {
-    while (left_ == 0 && word_ < set_->Words()) {
-      if (++word_ < set_->Words()) left_ = set_->Word(word_);
+    if (left_ != 0) return;
+    const size_t words = set_->Words();
+    while (left_ == 0 && word_ < words) {
+      if (++word_ < words) left_ = set_->Word(word_);
     }
   }
 

@@ -91,11 +91,11 @@ void PrintPlan(const ExperimentConfig& config, const Plan& plan) {
     fmt::print("\ntrial {}: arrivals\n", trial + 1);
     fmt::print("  {:>10}  {:<16} {:>6}  {:<15} {:>8}\n", "arrival_s", "workload", "steps",
                "min/pref/max", "priority");
+    CellJobs jobs(config, Elasticity::kMalleable, static_cast<int>(trial) + 1);
     for (size_t index = 0; index < plan.traces[trial].size(); ++index) {
-      const JobArrival& arrival = plan.traces[trial][index];
-      const Job job = JobOf(config, arrival, static_cast<int64_t>(index), Elasticity::kMalleable);
-      const TenantSpec spec =
-          SpecOf(config, arrival, static_cast<int64_t>(index), static_cast<int>(trial) + 1);
+      const JobArrival arrival = plan.traces[trial][index];
+      const Job job = jobs.JobOf(arrival, static_cast<int64_t>(index));
+      const TenantSpec& spec = jobs.SpecOf(arrival, static_cast<int64_t>(index));
       fmt::print("  {:>10.3f}  {:<16} {:>6}  {:<15} {:>8}\n", ToSeconds(arrival.time), job.workload,
                  spec.steps,
                  fmt::format("{}/{}/{}", job.request.min, job.request.preferred, job.request.max),

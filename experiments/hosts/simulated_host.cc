@@ -281,6 +281,7 @@ struct SimulatedHost::Impl {
     }
     for (const Executions::ClockId clock : contention.Update(Seconds())) {
       if (options.steps) log.OnSpeed(clock, Seconds());
+      if (agenda.Empty()) continue;
       for (const Id id : agenda.On(clock)) UpdateServers(id);
     }
     for (const Id id : moved) UpdateServers(id);
@@ -394,20 +395,24 @@ struct SimulatedHost::Impl {
     tenant.settling = false;
     tenant.settled_lately = true;
     if (tenant.malleable && tenant.phase == Phase::kComputing) {
-      const auto split = [](const CpuSet& cores, Split threads) {
-        return cores.Empty() ? Split{0, 0} : threads;
-      };
-      resizes.push_back({.job = tenant.job,
-                         .time = now,
-                         .cause = "grant",
-                         .before = split(tenant.cores, tenant.threads),
-                         .after = split(tenant.target, tenant.target_threads),
-                         .cores = tenant.target,
-                         .op = "",
-                         .taken = now - tenant.asked});
+      if (options.resizes) TellResize(tenant);
       Settle(id);
     }
     return HostSettled{tenant.job};
+  }
+
+  void TellResize(const Tenant& tenant) {
+    const auto split = [](const CpuSet& cores, Split threads) {
+      return cores.Empty() ? Split{0, 0} : threads;
+    };
+    resizes.push_back({.job = tenant.job,
+                       .time = now,
+                       .cause = "grant",
+                       .before = split(tenant.cores, tenant.threads),
+                       .after = split(tenant.target, tenant.target_threads),
+                       .cores = tenant.target,
+                       .op = "",
+                       .taken = now - tenant.asked});
   }
 
   double StepsDone(Id id) const {
@@ -504,7 +509,7 @@ void SimulatedHost::Describe(JobId job, const TenantSpec& spec) {
   // The first job's seed tells trials apart.
   if (!std::exchange(impl_->seeded, true)) impl_->decisions = Random(spec.seed).Derive("decisions");
   const bool chaos = IsChaosModel(spec.model);
-  impl_->plans[job.value] = {.program = chaos ? -1 : impl_->programs.IndexOf(ProgramName(spec)),
+  impl_->plans[job.value] = {.program = chaos ? -1 : impl_->programs.IndexOf(spec),
                              .steps = spec.steps,
                              .batch = spec.batch,
                              .seed = spec.seed,

@@ -38,6 +38,7 @@ class SimulatedHost final : public World, public Host, public Clock {
     CpuSet machine = {};  // All its cores, where tenants that refuse go.
     Duration revocation_deadline = std::chrono::milliseconds(250);
     bool steps = true;    // TakeSteps tells them; needs samples.
+    bool resizes = true;  // TakeResizes tells them.
     bool samples = true;  // Sample is called, and told the last sample of each tenant too.
     Duration request_window = std::chrono::seconds(1);  // Between HostWindow events of a service.
   };

@@ -1,9 +1,17 @@
 #include "experiments/csv.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
 #include "engine/base/error.h"
+#include "engine/base/random.h"
 #include "tests/experiments/temporary_folder.h"
 
 namespace cosched {
@@ -36,6 +44,70 @@ TEST(CsvTest, TypedCellsAreWrittenAsText) {
   writer.Seconds(Duration(-600)).Seconds(Duration(999'999'500)).Integer(0).Text("").Empty().End();
   EXPECT_EQ(ReadText(folder.path() / "a.csv"),
             "a,b,c,d,e\n-7,1.250000,2.500,,\"x,y\"\n-0.000001,1.000000,0,,\n");
+}
+
+// Also where two neighbours are as near: 1/8, 1/128, and so on.
+TEST(CsvTest, NumbersAreRoundedAsTheLibraryRoundsThem) {
+  TemporaryFolder folder;
+  const auto path = folder.path() / "a.csv";
+  std::vector<double> values = {0,      -0.0,           0.5,   1.5,   2.5,     -0.5, 1e-7,
+                                5e-324, 1e300,          1e12,  1e13,  0.99999, 1e15, 123e-9,
+                                -1e-9,  999999.9999995, 1e-30, 1e-36, 2e-40,   4096};
+  for (int bits = 1; bits < 20; ++bits) {
+    for (int odd = 1; odd < 99; odd += 2) values.push_back(std::ldexp(odd, -bits));
+  }
+  Random random(1);
+  for (int i = 0; i < 20'000; ++i)
+    values.push_back(std::ldexp(random.Uniform(-1, 1), static_cast<int>(random.Below(80)) - 30));
+  std::string expected = "a,b,c\n";
+  {
+    CsvWriter writer(path, {"a", "b", "c"}, 1 << 20);
+    for (const double value : values) {
+      writer.Number(value, 0).Number(value, 4).Number(value, 6).End();
+      expected += fmt::format("{:.0f},{:.4f},{:.6f}\n", value, value, value);
+    }
+  }
+  EXPECT_EQ(ReadText(path), expected);
+}
+
+TEST(CsvTest, NumbersAreReadAsTheLibraryReadsThem) {
+  TemporaryFolder folder;
+  const auto path = folder.path() / "a.csv";
+  std::vector<std::string> texts = {"0",
+                                    "-0",
+                                    "1.",
+                                    "0.1",
+                                    "-12.250000",
+                                    "1e3",
+                                    "123456789012345",
+                                    "1234567890.12345",
+                                    "12345678901234567",
+                                    "0.000000000000001",
+                                    "00.5"};
+  Random random(2);
+  for (int i = 0; i < 20'000; ++i)
+    texts.push_back(fmt::format("{:.{}f}", random.Uniform(-1e6, 1e6), random.Below(10)));
+  {
+    CsvWriter writer(path, {"x"}, 1 << 20);
+    for (const std::string& text : texts) writer.Row({text});
+  }
+  CsvReader reader(path);
+  for (const std::string& text : texts) {
+    ASSERT_TRUE(reader.Next());
+    const double value = std::strtod(text.c_str(), nullptr);
+    ASSERT_EQ(std::bit_cast<uint64_t>(reader.Number(0)), std::bit_cast<uint64_t>(value)) << text;
+  }
+}
+
+TEST(CsvTest, WhatIsNoNumberIsToldWhateverItBeginsWith) {
+  TemporaryFolder folder;
+  for (const char* text : {"1.2.3", "12a", ".", "-", "--1", "1 ", "1,", "inf"}) {
+    const auto path = folder.path() / "a.csv";
+    CsvWriter(path, {"x"}).Row({text});
+    CsvReader reader(path);
+    ASSERT_TRUE(reader.Next());
+    EXPECT_THROW(reader.Number(0), InputError) << text;
+  }
 }
 
 TEST(CsvTest, CompressedFilesAreReadByTheirPlainName) {

@@ -94,7 +94,7 @@ TEST_F(HarnessTest, ReplayedTracesBeginAtZero) {
   const Plan plan = MakePlan(config);
   EXPECT_EQ(plan.traces[0][0].time, Duration::zero());
   EXPECT_EQ(plan.traces[0][1].time, FromSeconds(1.5));
-  EXPECT_EQ(SpecOf(config, plan.traces[0][1], 1, 1).steps, 7);
+  EXPECT_EQ(CellJobs(config, Elasticity::kMalleable, 1).SpecOf(plan.traces[0][1], 1).steps, 7);
 }
 
 TEST_F(HarnessTest, EveryCellReplaysTheSameJobsAndIsWhole) {
@@ -108,12 +108,12 @@ TEST_F(HarnessTest, EveryCellReplaysTheSameJobsAndIsWhole) {
   ASSERT_EQ(script_.described.size(), 8U);
   for (size_t cell = 0; cell < 8; ++cell) {
     const JobTrace& trace = plan.traces[static_cast<size_t>(plan.cells[cell].trial - 1)];
+    CellJobs jobs(config, Elasticity::kMalleable, plan.cells[cell].trial);
     ASSERT_EQ(script_.described[cell].size(), trace.size());
     for (size_t i = 0; i < trace.size(); ++i) {
       const auto& [time, spec] = script_.described[cell][i];
       EXPECT_NEAR(time, ToSeconds(trace[i].time), 1e-6);
-      EXPECT_EQ(spec.seed,
-                SpecOf(config, trace[i], static_cast<int64_t>(i), plan.cells[cell].trial).seed);
+      EXPECT_EQ(spec.seed, jobs.SpecOf(trace[i], static_cast<int64_t>(i)).seed);
     }
     EXPECT_EQ(CellJson(plan.cells[cell])["status"], "done");
     EXPECT_TRUE(CellJson(plan.cells[cell])["marks"].empty());

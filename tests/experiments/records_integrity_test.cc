@@ -63,6 +63,16 @@ TEST_F(RecordsIntegrityTest, CompressedFilesAreReadToTheirEnd) {
   EXPECT_THAT(Damages(), ElementsAre(HasSubstr("samples.csv.gz: is truncated")));
 }
 
+TEST_F(RecordsIntegrityTest, NumbersOfCompressedJobsAreChecked) {
+  std::string jobs = ReadText(File("jobs.csv"));
+  std::filesystem::remove(File("jobs.csv"));
+  OutputFile(File("jobs.csv.gz")).Write(jobs);
+  EXPECT_THAT(Damages(), IsEmpty());
+  jobs.replace(jobs.find("rigid,0,") + 6, 1, "xx");
+  OutputFile(File("jobs.csv.gz")).Write(jobs);
+  EXPECT_THAT(Damages(), ElementsAre(AllOf(HasSubstr("jobs.csv.gz:2"), HasSubstr("priority"))));
+}
+
 TEST_F(RecordsIntegrityTest, MissingAndCutFilesAreNamed) {
   std::filesystem::remove(File("grants.csv"));
   const std::string samples = ReadText(File("samples.csv"));

@@ -86,14 +86,14 @@ TEST_F(SimulatedConfigTest, PoliciesSeeTheProfilesSpeeds) {
   const ExperimentConfig config = Load();
   JobArrival arrival;
   arrival.workload = "lenet5";
-  const Job malleable = JobOf(config, arrival, 0, Elasticity::kMalleable);
+  const Job malleable = CellJobs(config, Elasticity::kMalleable, 1).JobOf(arrival, 0);
   ASSERT_NE(malleable.speed, nullptr);
   EXPECT_DOUBLE_EQ(malleable.speed->At(1), 2.5);
   EXPECT_DOUBLE_EQ(malleable.speed->At(2), 5);
   EXPECT_TRUE(malleable.speed->IsMeasured(2));
   EXPECT_FALSE(malleable.speed->IsMeasured(3));
   EXPECT_EQ(malleable.speed->Size(), 16);
-  const Job rigid = JobOf(config, arrival, 0, Elasticity::kRigid);
+  const Job rigid = CellJobs(config, Elasticity::kRigid, 1).JobOf(arrival, 0);
   EXPECT_DOUBLE_EQ(rigid.speed->At(1), 2) << "two threads on one core, as measured";
   EXPECT_DOUBLE_EQ(rigid.speed->At(16), 5) << "two threads use two cores";
 }

@@ -20,11 +20,20 @@ Contention::Contention(Executions* executions, bool enabled)
   CHECK(executions_->AddClock(1) == kUndisturbed) << "the executions have clocks already";
 }
 
+Contention::Groups::iterator Contention::Place(const Key& key) {
+  return std::lower_bound(
+      groups_.begin(), groups_.end(), key,
+      [](const auto& group, const Key& wanted) { return group.first < wanted; });
+}
+
 Executions::ClockId Contention::Join(int program, double pressure, double sensitivity,
                                      double rate) {
   if (!enabled_ || (pressure == 0 && sensitivity == 0)) return kUndisturbed;
   changed_ = true;
-  Group& group = groups_[{program, Parts(rate)}];
+  const Key key = {program, Parts(rate)};
+  auto place = Place(key);
+  if (place == groups_.end() || place->first != key) place = groups_.insert(place, {key, {}});
+  Group& group = place->second;
   if (group.tenants++ > 0) return group.clock;
   group.pressure = pressure * rate;
   group.sensitivity = sensitivity;
@@ -40,8 +49,9 @@ Executions::ClockId Contention::Join(int program, double pressure, double sensit
 }
 
 void Contention::Leave(int program, double rate) {
-  const auto group = groups_.find({program, Parts(rate)});
-  if (group == groups_.end()) return;  // No account is taken of it.
+  const Key key = {program, Parts(rate)};
+  const auto group = Place(key);
+  if (group == groups_.end() || group->first != key) return;  // No account is taken of it.
   changed_ = true;
   if (--group->second.tenants > 0) return;
   if (group->second.clock != kUndisturbed) unused_.push_back(group->second.clock);

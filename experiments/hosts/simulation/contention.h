@@ -13,7 +13,6 @@
 // O(groups), whatever the number of tenants. One thread.
 
 #include <cstdint>
-#include <map>
 #include <utility>
 #include <vector>
 
@@ -45,7 +44,11 @@ class Contention {
   Executions* const executions_;
   const bool enabled_;
   bool changed_ = false;
-  std::map<Key, Group> groups_;  // With tenants.
+  // With tenants, by key: a handful, looked for and summed up at every change.
+  using Groups = std::vector<std::pair<Key, Group>>;
+  Groups::iterator Place(const Key& key);  // Of the group, or where it would be.
+
+  Groups groups_;
   std::vector<Executions::ClockId> unused_;
   std::vector<Executions::ClockId> slowed_;
 };

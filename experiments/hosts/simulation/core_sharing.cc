@@ -29,18 +29,15 @@ void CoreSharing::Place(Id id, const CpuSet& cores, int threads) {
     if (static_cast<size_t>(core) >= here_.size()) here_.resize(static_cast<size_t>(core) + 1);
     here_[static_cast<size_t>(core)].push_back(id);
   }
+  holders_.Replace(before, tenant.cores);
+  // Where nobody else is, nobody notices.
+  if (!holders_.Held().Intersects(left) && !holders_.Shared().Intersects(tenant.cores))
+    return Change(id);
   // Where it stays, others notice only that it is more or less dense.
   const bool as_dense = tenant.count > 0 && tenant.Density() == density;
   ChangeAllOn(as_dense ? left : before);
   ChangeAllOn(as_dense ? joined : tenant.cores);
   Change(id);
-}
-
-bool CoreSharing::IsShared(const Tenant& tenant) const {
-  for (const int core : tenant.cores) {
-    if (here_[static_cast<size_t>(core)].size() > 1) return true;
-  }
-  return false;
 }
 
 CoreSharing::Share CoreSharing::Of(Id id) const {
@@ -49,7 +46,7 @@ CoreSharing::Share CoreSharing::Of(Id id) const {
   const double count = tenant.count;
   const double density = tenant.Density();
   // By itself exactly so many, whatever a sum's rounding.
-  if (!IsShared(tenant)) {
+  if (!tenant.cores.Intersects(holders_.Shared())) {
     return {.cores = std::min<double>(tenant.threads, count),
             .granted = count,
             .threads_per_core = std::max(1.0, density)};
@@ -66,9 +63,11 @@ CoreSharing::Share CoreSharing::Of(Id id) const {
   return share;
 }
 
-std::vector<CoreSharing::Id> CoreSharing::TakeChanged() {
+const std::vector<CoreSharing::Id>& CoreSharing::TakeChanged() {
   for (const Id id : changed_) tenants_[static_cast<size_t>(id)].changed = false;
-  return std::exchange(changed_, {});
+  taken_.clear();
+  std::swap(taken_, changed_);
+  return taken_;
 }
 
 }  // namespace cosched

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "engine/base/cpu_set.h"
+#include "policies/core_counter.h"
 
 namespace cosched {
 
@@ -35,8 +36,8 @@ class CoreSharing {
   Share Of(Id id) const;
 
   // Those whose share may have changed since the last call, each once, in no order that means
-  // anything but always the same.
-  std::vector<Id> TakeChanged();
+  // anything but always the same. Valid until the next call.
+  const std::vector<Id>& TakeChanged();
 
  private:
   struct Tenant {
@@ -49,11 +50,11 @@ class CoreSharing {
 
   void Change(Id id);
   void ChangeAllOn(const CpuSet& cores);
-  bool IsShared(const Tenant& tenant) const;
 
   std::vector<Tenant> tenants_;        // By id.
   std::vector<std::vector<Id>> here_;  // By core.
-  std::vector<Id> changed_;
+  CoreCounter holders_;
+  std::vector<Id> changed_, taken_;
 };
 
 }  // namespace cosched

@@ -14,9 +14,15 @@ ProgramModels::ProgramModels(const Profile& profile, bool oversubscription)
   }
 }
 
-int ProgramModels::IndexOf(const std::string& program) const {
+int ProgramModels::IndexOf(const TenantSpec& spec) {
+  for (const Known& known : known_) {
+    if (known.model == spec.model && known.mode == spec.mode && known.batch == spec.batch)
+      return known.index;
+  }
+  const std::string program = ProgramName(spec);
   const auto found = indexes_.find(program);
   CHECK(found != indexes_.end()) << "the profile has no program " << program;
+  known_.push_back({spec.model, spec.mode, spec.batch, found->second});
   return found->second;
 }
 

@@ -12,6 +12,7 @@
 #include "experiments/hosts/simulation/contention.h"
 #include "experiments/hosts/simulation/core_sharing.h"
 #include "experiments/hosts/simulation/speed_model.h"
+#include "experiments/hosts/tenant_spec.h"
 
 namespace cosched {
 
@@ -20,7 +21,7 @@ class ProgramModels {
   // oversubscription: more threads than cores cost the measured penalty.
   ProgramModels(const Profile& profile, bool oversubscription);
 
-  int IndexOf(const std::string& program) const;  // REQUIRES: the profile has it.
+  int IndexOf(const TenantSpec& spec);  // REQUIRES: the profile has its program.
   Duration StartTime(int program) const { return At(program).start; }
   Duration StopTime(int program) const { return At(program).stop; }
   // Alone but for those that it shares cores with.
@@ -61,6 +62,14 @@ class ProgramModels {
   const bool oversubscription_;
   std::vector<Program> programs_;
   std::unordered_map<std::string, int> indexes_;
+  // Of what was asked for, so that a job's program need not be spelt.
+  struct Known {
+    std::string model;
+    Mode mode;
+    int batch;
+    int index;
+  };
+  std::vector<Known> known_;
 };
 
 }  // namespace cosched

@@ -18,6 +18,7 @@ class ServiceAgenda {
   using Id = Executions::Id;
   using ClockId = Executions::ClockId;
 
+  bool Empty() const { return places_.empty(); }
   void Add(Id id);  // By no clock, and with nothing to do.
   void Remove(Id id);
   // When it answers or begins next if nothing else happens; nullopt = never.
