@@ -68,14 +68,17 @@ std::optional<uint64_t> Scaled(double value, int decimals) {
 
 // Of so many units of 10^-decimals.
 void AppendDecimal(uint64_t units, int decimals, std::string* line) {
-  const auto power = static_cast<uint64_t>(kPowersOfTen[static_cast<size_t>(decimals)]);
-  const fmt::format_int whole(units / power);
-  line->append(whole.data(), whole.size());
-  if (decimals == 0) return;
-  // A leading one keeps the zeros behind the point.
-  const fmt::format_int fraction(power + units % power);
-  line->push_back('.');
-  line->append(fraction.data() + 1, fraction.size() - 1);
+  constexpr size_t kLongest = 24;  // 20 digits and a point.
+  std::array<char, kLongest> text;
+  size_t begin = kLongest;
+  const auto put = [&](char c) { text[--begin] = c; };
+  for (int i = 0; i < decimals; ++i, units /= 10) put(static_cast<char>('0' + units % 10));
+  if (decimals > 0) put('.');
+  do {
+    put(static_cast<char>('0' + units % 10));
+    units /= 10;
+  } while (units > 0);
+  line->append(text.data() + begin, kLongest - begin);
 }
 
 // Such as -12.250000, with no more digits than a double holds: a whole number over a power of ten,

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory_resource>
 #include <span>
 #include <vector>
 
@@ -123,29 +122,50 @@ struct Amounts {
   int taken = 0;
 };
 
-// Domains of a topology whose cores have no siblings, and what each of them, each L3 and each NUMA
-// node has. Lives for one decision: a few hundred bytes, on the stack for all but large machines.
+// Amounts by index, all 0 at first; on the stack for all but large machines.
+class AmountsList {
+ public:
+  explicit AmountsList(size_t count) {
+    if (count <= few_.size()) return;
+    many_.resize(count);
+    at_ = many_.data();
+  }
+  AmountsList(const AmountsList&) = delete;
+  AmountsList& operator=(const AmountsList&) = delete;
+  Amounts& operator[](size_t i) { return at_[i]; }
+  const Amounts& operator[](size_t i) const { return at_[i]; }
+
+ private:
+  std::array<Amounts, 32> few_;
+  std::vector<Amounts> many_;
+  Amounts* at_ = few_.data();
+};
+
+// Domains of a topology whose cores have no siblings: what each of them, each L3 and each NUMA node
+// has. Lives for one decision.
 class DomainTally {
  public:
   DomainTally(const Topology& topology, const CpuSet& candidates, const CpuSet& taken)
-      : domains_(topology.Domains()) {
-    each_.reserve(domains_.size());
-    int l3 = -1, numa = -1;
-    for (const Topology::Domain& domain : domains_) {
-      each_.push_back({domain.cpus.CountCommon(candidates), domain.cpus.CountCommon(taken)});
-      l3 = std::max(l3, domain.l3);
-      numa = std::max(numa, domain.numa);
+      : domains_(topology.Domains()),
+        each_(domains_.size()),
+        l3_(SlotsOf(domains_, &Topology::Domain::l3)),
+        numa_(SlotsOf(domains_, &Topology::Domain::numa)) {
+    for (size_t i = 0; i < domains_.size(); ++i) {
+      const CpuSet& cpus = domains_[i].cpus;
+      const Amounts amounts = {cpus.CountCommon(candidates), cpus.CountCommon(taken)};
+      if (amounts.left == 0 && amounts.taken == 0) continue;
+      each_[i] = amounts;
+      Add(domains_[i], amounts);
+      last_ = i;
+      if (amounts.left > 0) first_ = std::min(first_, i);
     }
-    l3_.resize(static_cast<size_t>(l3 + 2));
-    numa_.resize(static_cast<size_t>(numa + 2));
-    for (size_t i = 0; i < domains_.size(); ++i) Add(domains_[i], each_[i]);
   }
 
   // The best to take from while `remaining` CPUs are missing: its index.
   size_t Best(const CpuSet& candidates, int remaining) const {
     size_t best = domains_.size();
     Rank best_rank = 0;
-    for (size_t i = 0; i < domains_.size(); ++i) {
+    for (size_t i = first_; i <= last_; ++i) {
       if (each_[i].left == 0) continue;
       const Rank rank = RankOfDomain(i, remaining);
       const bool better = best == domains_.size() || best_rank < rank ||
@@ -165,10 +185,15 @@ class DomainTally {
   }
 
  private:
-  using List = std::pmr::vector<Amounts>;
+  using Domains = std::span<const Topology::Domain>;
 
   // By index + 1, since -1 is one too.
   static size_t Slot(int index) { return static_cast<size_t>(index + 1); }
+  static size_t SlotsOf(Domains domains, int Topology::Domain::*index) {
+    int most = -1;
+    for (const Topology::Domain& domain : domains) most = std::max(most, domain.*index);
+    return Slot(most) + 1;
+  }
   void Add(const Topology::Domain& domain, Amounts by) {
     for (Amounts* sum : {&l3_[Slot(domain.l3)], &numa_[Slot(domain.numa)]}) {
       sum->left += by.left;
@@ -184,11 +209,11 @@ class DomainTally {
     return (domains_[domain].cpus & candidates).First();
   }
 
-  alignas(std::max_align_t) std::array<std::byte, 2048> buffer_;
-  std::pmr::monotonic_buffer_resource memory_{buffer_.data(), buffer_.size()};
-  std::span<const Topology::Domain> domains_;
-  List each_{&memory_};
-  List l3_{&memory_}, numa_{&memory_};  // By Slot.
+  Domains domains_;
+  AmountsList each_;
+  AmountsList l3_, numa_;           // By Slot.
+  size_t first_ = domains_.size();  // All that have something left are from here ...
+  size_t last_ = 0;                 // ... to here.
 };
 
 // The same choice where no core has siblings, by the domain: one that is best remains so until it

@@ -44,7 +44,7 @@ TEST(GenerateTrace, FirstArrivesAtZeroAndTimeNeverGoesBack) {
     const JobTrace trace =
         GenerateTrace(100, {.kind = kind, .mean = 1.0, .sd = 2.0}, kOne, Random(3));
     ASSERT_EQ(trace.size(), 100U);
-    EXPECT_EQ(trace.front().time, Duration::zero());
+    EXPECT_EQ(trace.Time(0), Duration::zero());
     EXPECT_TRUE(
         std::is_sorted(trace.begin(), trace.end(),
                        [](const JobArrival& a, const JobArrival& b) { return a.time < b.time; }));
