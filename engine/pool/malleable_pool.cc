@@ -156,12 +156,14 @@ void MalleablePool::Impl::ParallelFor(int tasks, FunctionRef<void(int)> body) {
   InviteGuests(tasks - 1);
   loop.Work([] { return false; });
   AddUntaken(-1);
+  Yields yields = Yields::kOnRequest;
   {
     const MutexLock lock(mutex);
+    yields = loop.HowToYield();
     (loop.previous == nullptr ? loops : loop.previous->next) = loop.next;
     if (loop.next != nullptr) loop.next->previous = loop.previous;
   }
-  loop.WaitForWorkers(options.spin,
+  loop.WaitForWorkers(options.spin, yields,
                       calling_worker.worker == nullptr ? nullptr : &calling_worker.worker->meter);
 }
 

@@ -55,7 +55,7 @@ struct MalleablePool::Impl {
   void Serve(PoolWorker* worker, MutexLock* lock);
   void RunClosure(MutexLock* lock);
   bool RunLoop(PoolWorker* worker, Loop* loop, MutexLock* lock);
-  bool Look(PoolWorker* worker, uint32_t seen, MutexLock* lock);
+  bool Look(PoolWorker* worker, uint32_t seen, Yields yields, MutexLock* lock);
   bool Lend(PoolWorker* worker, MutexLock* lock);
   template <typename Predicate>
   bool HostGuest(PoolWorker* guest, Predicate leave);

@@ -87,6 +87,10 @@ void MalleablePool::Impl::Run(PoolWorker* worker, BinaryEvent* started) {
         named = true;
       }
       NoteIfSettled();
+      worker->look_budget = {};  // Others share its core now, or none.
+    } else if (worker->state == WorkerState::kActive) {
+      worker->look_budget.Slept(std::chrono::steady_clock::now() - worker->look_start,
+                                options.spin);
     }
     if (worker->state == WorkerState::kActive) Serve(worker, &lock);
   }
@@ -119,7 +123,7 @@ void MalleablePool::Impl::Serve(PoolWorker* worker, MutexLock* lock) {
     } else if (!looked) {
       const uint32_t seen = news.load(std::memory_order_relaxed);
       lock->Unlock();
-      looked = !Look(worker, seen, lock);
+      looked = !Look(worker, seen, Yields::kOnRequest, lock);
       lent_in_vain = false;
     } else {
       worker->state = WorkerState::kIdle;
@@ -155,6 +159,7 @@ bool MalleablePool::Impl::RunLoop(PoolWorker* worker, Loop* loop, MutexLock* loc
   const bool only = closures.empty() && loops == loop && loop->next == nullptr;
   const uint32_t seen = news.load(std::memory_order_relaxed);
   loop->Attach();
+  const Yields yields = loop->HowToYield();
   WakeList more = idle.empty() ? WakeList() : PopIdle(loop->TakeWakeUps(kFanOut));
   lock->Unlock();
   more.Post();
@@ -162,19 +167,22 @@ bool MalleablePool::Impl::RunLoop(PoolWorker* worker, Loop* loop, MutexLock* loc
   loop->Work([this, worker] { return Surplus(*worker); });
   loop->Detach();
   worker->meter.SetWork(false);
-  if (only) return !Look(worker, seen, lock);
+  if (only) return !Look(worker, seen, yields, lock);
   lock->Lock();
   return false;
 }
 
 // Spins for work that came after `seen`; returns with the lock held, false if there was no news.
-bool MalleablePool::Impl::Look(PoolWorker* worker, uint32_t seen, MutexLock* lock) {
+bool MalleablePool::Impl::Look(PoolWorker* worker, uint32_t seen, Yields yields, MutexLock* lock) {
+  worker->look_start = std::chrono::steady_clock::now();
   looking.fetch_add(1, std::memory_order_relaxed);
-  const bool found = SpinUntil(options.spin, &worker->meter, [&] {
+  const auto spin = worker->look_budget.Of(options.spin);
+  const bool found = SpinUntil(worker->look_start, spin, yields, &worker->meter, [&] {
     return news.load(std::memory_order_relaxed) != seen || Surplus(*worker);
   });
   lock->Lock();
   looking.fetch_sub(1, std::memory_order_relaxed);
+  if (found) worker->look_budget.Found();
   return found;
 }
 

@@ -3,11 +3,13 @@
 // pool's lock; what others may touch without it is atomic.
 
 #include <atomic>
+#include <chrono>
 #include <string>
 #include <thread>
 
 #include "engine/pool/futex.h"
 #include "engine/pool/spin.h"
+#include "engine/pool/spin_budget.h"
 #include "engine/pool/work_record.h"
 
 namespace cosched {
@@ -23,7 +25,9 @@ struct alignas(kCacheLine) PoolWorker {
   int index = 0;
   int tid = 0;  // Written before the constructor returns.
   WorkerState state = WorkerState::kParked;
-  bool draining = false;  // Only its own thread reads and writes it.
+  bool draining = false;  // Only its own thread reads and writes this and the next two.
+  SpinBudget look_budget;
+  std::chrono::steady_clock::time_point look_start;  // Of its last look for work.
   std::atomic<const std::string*> activity{nullptr};
   BinaryEvent event;
   WorkMeter meter;

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "engine/pool/work_record.h"
+#include "engine/pool/yield_request.h"
 
 namespace cosched {
 
@@ -31,14 +32,14 @@ inline std::chrono::nanoseconds ThreadCpuTime() {
 // Keeps the record of one compute thread, which alone calls it: whether it has work, and the CPU
 // time that it spends without any, which is looking for work, going to sleep and waking up.
 //
-// Spinning is told in CPU time: a spinner gives its core away about once a microsecond, so the time
-// that passes may be others'. The kernel's clock of a thread is exact and takes half a microsecond,
-// too much for a spin that finds work at once. So it is read only by a spin that lasts, and at its
-// end only if that was in vain; all others are counted in turns as long as those of the spins that
-// were measured.
+// Spinning is told in CPU time: a spinner may lose its core, so the time that passes may be
+// others'. The kernel's clock of a thread is exact and takes half a microsecond, too much for a
+// spin that finds work at once. So it is read only by a spin that lasts, and at its end only if
+// that was in vain; all others are counted in turns as long as those of the spins that were
+// measured.
 class WorkMeter {
  public:
-  static constexpr int kPauses = 64;    // Of one turn, which ends with a yield.
+  static constexpr int kPauses = 64;    // Of one turn, which ends with a look at the clock.
   static constexpr int kUnclocked = 2;  // Turns before a spin is one that lasts.
 
   void TellTo(WorkRecord* record) { record_ = record; }
@@ -75,14 +76,49 @@ class WorkMeter {
   int64_t turn_ = 2000;  // CPU time of a turn, in ns; of today's processors until it is measured.
 };
 
-// True as soon as done() is; false when the time is up. Lets others have the core about once a
-// microsecond: where all cores have a worker, the caller of a run that has just ended waits for one
-// of them (LeNet-5, batch 8 on 2 cores: 97,000 images/s instead of 78,000). The meter is that of
-// the calling thread; null if it is none of a pool.
+// Whom a spinner lets have its core.
+enum class Yields {
+  // Those that asked for it (yield_request.h), and nobody else. On crowded cores a yield gives a
+  // whole turn of the scheduler's to another program, while the partner, which would be ready in a
+  // microsecond, runs: it tears the threads of one loop apart and fills the caches with others'
+  // data at each loop's end (six processes of two threads, ResNet-20: a task took 1.5 times its CPU
+  // time).
+  kOnRequest,
+  kAlways,  // Anybody, once a turn: a thread of the same loop was seen on this core.
+};
+
+// Yields that a request is worth: the woken thread may take a moment to reach this core's queue.
+class YieldsAsked {
+ public:
+  // It is done with once somebody has had the core: on crowded cores each yield is a switch.
+  void Yield() {
+    const auto start = std::chrono::steady_clock::now();
+    sched_yield();
+    if (std::chrono::steady_clock::now() - start > kSwitch) left_ = 0;
+  }
+  bool TakeOne() {
+    const uint32_t requests = yield_requests.load(std::memory_order_relaxed);
+    if (requests != heard_) left_ = kYields;
+    heard_ = requests;
+    return left_ > 0 && left_-- > 0;
+  }
+
+ private:
+  static constexpr int kYields = 4;
+  static constexpr std::chrono::microseconds kSwitch{5};  // A yield to nobody takes half of one.
+
+  uint32_t heard_ = 0;
+  int left_ = 0;
+};
+inline thread_local constinit YieldsAsked yields_asked;
+
+// True as soon as done() is; false when the time since `start`, which is now, is up. The meter is
+// that of the calling thread; null if it is none of a pool.
 template <typename Predicate>
-bool SpinUntil(std::chrono::nanoseconds spin, WorkMeter* meter, Predicate done) {
+bool SpinUntil(std::chrono::steady_clock::time_point start, std::chrono::nanoseconds spin,
+               Yields yields, WorkMeter* meter, Predicate done) {
   if (spin.count() <= 0) return done();
-  const auto end = std::chrono::steady_clock::now() + spin;
+  const auto end = start + spin;
   std::chrono::nanoseconds from{0};
   int turns = 0;
   do {
@@ -93,7 +129,11 @@ bool SpinUntil(std::chrono::nanoseconds spin, WorkMeter* meter, Predicate done) 
       }
       RelaxCpu();
     }
-    sched_yield();
+    if (yields_asked.TakeOne()) {
+      yields_asked.Yield();
+    } else if (yields == Yields::kAlways) {
+      sched_yield();
+    }
     if (++turns == WorkMeter::kUnclocked && meter != nullptr) from = ThreadCpuTime();
   } while (std::chrono::steady_clock::now() < end);
   if (meter != nullptr) meter->AddSpin(turns, from);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/base/check.h"
+#include "engine/pool/yield_request.h"
 
 namespace cosched {
 
@@ -86,7 +87,7 @@ void Executor::Loop() {
                                                        : std::vector<std::function<void()>>();
     const bool wakes = queue_->NearlyDone() && !was_nearly_done;
     lock.unlock();
-    if (wakes) done_.notify_one();
+    if (wakes) WakeCaller();
     ScheduleLoops(more);
     for (const std::function<void()>& then : due) then();
     std::exception_ptr error;
@@ -103,10 +104,17 @@ void Executor::Loop() {
     }
     if (queue_->Done()) {
       over_.store(true, std::memory_order_relaxed);
-      done_.notify_one();
+      WakeCaller();
     }
   }
   --loops_;
+}
+
+// All cores may have a worker that looks for work: with LeNet-5, batch 8 on 2 cores, the caller got
+// one too late for 78,000 images/s instead of 97,000.
+void Executor::WakeCaller() {
+  done_.notify_one();
+  RequestYield();
 }
 
 // At least one piece, so that the run moves on however often it is resized. False if this worker

@@ -60,6 +60,7 @@ class Executor {
   std::vector<std::function<void()>> CountTask();  // With mutex_ held: what is due.
   int ClaimLoops();  // With mutex_ held: how many more loops are worth scheduling.
   void ScheduleLoops(int count);
+  void WakeCaller();
 
   MalleablePool& pool_;
   mutable std::mutex mutex_;            // Guards all below.

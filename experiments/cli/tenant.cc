@@ -360,7 +360,7 @@ void AddTenantCommand(CLI::App& app, int* exit_code) {
       ->capture_default_str();
   command
       ->add_option("--spin-us", arguments->spin_us,
-                   "How long a thread without work looks for some before it sleeps")
+                   "How long, at most, a thread without work looks for some before it sleeps")
       ->capture_default_str();
   command->add_option("--resize-at", arguments->resize_at,
                       "STEP:CORES[:INTERxINTRA] or node:N:CORES[:INTERxINTRA], may be repeated: "

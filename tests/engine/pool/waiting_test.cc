@@ -14,16 +14,20 @@
 #include <thread>
 #include <vector>
 
+#include "engine/pool/loop.h"
 #include "engine/pool/malleable_pool.h"
 #include "engine/pool/run_on_worker.h"
 #include "engine/pool/spin.h"
+#include "engine/pool/spin_budget.h"
 #include "engine/pool/thread_pools.h"
+#include "engine/pool/yield_request.h"
 
 namespace cosched {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
+using std::chrono::steady_clock;
 
 template <typename Predicate>
 void Await(Predicate predicate) {
@@ -123,7 +127,8 @@ TEST(WaitingTest, WaitingForACoreIsNoSpinning) {
 
 TEST(WaitingTest, WithoutSpinningThreadsSleepAtOnce) {
   int looks = 0;
-  EXPECT_FALSE(SpinUntil(nanoseconds(0), nullptr, [&] { return ++looks > 1; }));
+  EXPECT_FALSE(SpinUntil(steady_clock::now(), nanoseconds(0), Yields::kOnRequest, nullptr,
+                         [&] { return ++looks > 1; }));
   EXPECT_EQ(looks, 1);
   std::array<WorkRecord, 2> records;
   MalleablePool pool({.name = "test",
@@ -135,6 +140,89 @@ TEST(WaitingTest, WithoutSpinningThreadsSleepAtOnce) {
   std::atomic<int> done{0};
   for (int loop = 0; loop < 200; ++loop) pool.ParallelFor(4, [&](int) { ++done; });
   EXPECT_EQ(done, 800);
+}
+
+TEST(WaitingTest, LooksInVainBecomeShorterUntilOneWouldHaveHelped) {
+  constexpr auto kMost = std::chrono::microseconds(50);
+  SpinBudget budget;
+  EXPECT_EQ(budget.Of(kMost), kMost);
+  budget.Slept(milliseconds(3), kMost);
+  EXPECT_EQ(budget.Of(kMost), kMost / 2);
+  for (int wait = 0; wait < 100; ++wait) budget.Slept(milliseconds(3), kMost);
+  EXPECT_EQ(budget.Of(kMost), nanoseconds(0));
+  budget.Slept(kMost + std::chrono::microseconds(20), kMost);  // Most of it to wake up.
+  EXPECT_EQ(budget.Of(kMost), kMost);
+  budget.Slept(milliseconds(3), kMost);
+  budget.Found();
+  EXPECT_EQ(budget.Of(kMost), kMost);
+}
+
+// Pauses far longer than a look: a worker that has learnt so goes to sleep at once.
+TEST(WaitingTest, WorkersLearnThatLookingIsInVain) {
+  constexpr auto kLook = milliseconds(1);
+  constexpr int kPauses = 40;
+  std::array<WorkRecord, 2> records;
+  MalleablePool pool({.name = "test",
+                      .capacity = 1,
+                      .when_empty = MalleablePool::WhenEmpty::kRunInCaller,
+                      .spin = kLook,
+                      .records = records});
+  pool.Resize(1);
+  for (int pause = 0; pause < kPauses; ++pause) {
+    std::atomic<bool> helped{false};
+    pool.ParallelFor(2, [&](int) {
+      if (pool.CurrentWorker() == -1) return Await([&] { return helped.load(); });
+      helped = true;
+    });
+    std::this_thread::sleep_for(5 * kLook);
+  }
+  EXPECT_LT(nanoseconds(records[1].spin_time), kPauses / 4 * kLook);
+}
+
+TEST(WaitingTest, AnAskedForYieldIsGivenSomeTimesAndNotAgain) {
+  RequestYield();
+  int yields = 0;
+  while (yields < 100 && yields_asked.TakeOne()) ++yields;
+  EXPECT_GT(yields, 0);
+  EXPECT_LT(yields, 100);
+  EXPECT_FALSE(yields_asked.TakeOne());
+  RequestYield();
+  EXPECT_TRUE(yields_asked.TakeOne());
+}
+
+TEST(WaitingTest, WhoLooksYieldsWhenAsked) {
+  RequestYield();
+  EXPECT_FALSE(SpinUntil(steady_clock::now(), milliseconds(20), Yields::kOnRequest, nullptr,
+                         [] { return false; }));
+  EXPECT_FALSE(yields_asked.TakeOne()) << "all given";
+}
+
+// Who looks while its partner may be waiting for the same core must not keep it.
+TEST(WaitingTest, ThreadsOfALoopOnOneCoreYield) {
+  cpu_set_t before, one;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  std::vector<Yields> seen;
+  for (int cpu = 0; cpu < CPU_SETSIZE && seen.size() < 2; ++cpu) {
+    if (!CPU_ISSET(cpu, &before)) continue;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    static Loop loop(2, [](int) {});  // Begun on the first of them.
+    if (seen.empty()) {
+      Loop shared(2, [](int) {});
+      EXPECT_EQ(shared.HowToYield(), Yields::kOnRequest);
+      shared.Attach();
+      seen.push_back(shared.HowToYield());
+    } else {
+      loop.Attach();
+      seen.push_back(loop.HowToYield());
+    }
+  }
+  ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
+  EXPECT_EQ(seen[0], Yields::kAlways);
+  if (seen.size() > 1) {
+    EXPECT_EQ(seen[1], Yields::kOnRequest);
+  }
 }
 
 // A core that is taken away in the middle of a spin, as a virtual machine's may be, is no measure
@@ -157,14 +245,18 @@ TEST(WaitingTest, ShortSpinsCount) {
   WorkRecord record;
   WorkMeter meter;
   meter.TellTo(&record);
+  const auto start = steady_clock::now();
   int looks = 0;
-  EXPECT_TRUE(SpinUntil(std::chrono::hours(1), &meter, [&] { return ++looks > 32; }));
+  EXPECT_TRUE(SpinUntil(start, std::chrono::hours(1), Yields::kOnRequest, &meter,
+                        [&] { return ++looks > 32; }));
   const int64_t half_a_turn = record.spin_time;
   EXPECT_GT(half_a_turn, 0);
   looks = 0;
-  EXPECT_TRUE(SpinUntil(std::chrono::hours(1), &meter, [&] { return ++looks > 96; }));
+  EXPECT_TRUE(SpinUntil(start, std::chrono::hours(1), Yields::kOnRequest, &meter,
+                        [&] { return ++looks > 96; }));
   EXPECT_EQ(record.spin_time, 4 * half_a_turn);
-  EXPECT_TRUE(SpinUntil(std::chrono::hours(1), &meter, [] { return true; }));
+  EXPECT_TRUE(
+      SpinUntil(start, std::chrono::hours(1), Yields::kOnRequest, &meter, [] { return true; }));
   EXPECT_EQ(record.spin_time, 4 * half_a_turn);
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/base/random.h"
+#include "engine/pool/yield_request.h"
 
 namespace cosched {
 namespace {
@@ -78,6 +79,15 @@ TEST_P(ExecutorTest, RunsEveryTaskOnceInOrder) {
     });
     ExpectAllRan(run);
   }
+}
+
+TEST_F(ExecutorTest, AWokenCallerAsksForACore) {
+  const TaskGraph tasks = Ladder(1, 1);
+  Create(&tasks);
+  pool_->Resize(1);
+  const uint32_t before = yield_requests;
+  executor_->Run(queue_.get(), [](TaskAtPiece) { return false; });
+  EXPECT_NE(yield_requests, before);
 }
 
 TEST_P(ExecutorTest, ThrowsWhatATaskThrewAndRunsAgain) {
