@@ -29,6 +29,8 @@ class Reader {
     throw InputError({.file = file_, .key = path_, .problem = problem, .allowed = allowed});
   }
 
+  bool Has(const std::string& key) const { return value_.is_object() && value_.contains(key); }
+
   Reader At(const std::string& key) const {
     if (!value_.is_object()) Fail("is not an object", "an object");
     const std::string path = path_.empty() ? key : path_ + "." + key;
@@ -119,6 +121,15 @@ ScalingLaw ReadLaw(const Reader& at) {
   return law;
 }
 
+json ToJson(const std::vector<CrowdingPoint>& crowding) {
+  json points = json::array();
+  for (const CrowdingPoint& point : crowding) {
+    points.push_back(
+        {{"threads", point.threads}, {"others", point.others}, {"loss", ToJson(point.loss)}});
+  }
+  return points;
+}
+
 json ToJson(const ProgramProfile& program) {
   json alone = json::array();
   for (const SpeedPoint& point : program.alone) {
@@ -127,10 +138,26 @@ json ToJson(const ProgramProfile& program) {
                      {"intra", point.threads.intra},
                      {"step_s", ToJson(point.step_s)}});
   }
-  return {{"program", program.program},        {"alone", alone},
-          {"law", ToJson(program.law)},        {"start_s", ToJson(program.start_s)},
-          {"stop_s", ToJson(program.stop_s)},  {"pressure", program.pressure},
-          {"sensitivity", program.sensitivity}};
+  return {{"program", program.program},       {"alone", alone},
+          {"law", ToJson(program.law)},       {"start_s", ToJson(program.start_s)},
+          {"stop_s", ToJson(program.stop_s)}, {"warm_up", ToJson(program.warm_up)},
+          {"pressure", program.pressure},     {"sensitivity", program.sensitivity},
+          {"weight", program.weight},         {"crowding", ToJson(program.crowding)}};
+}
+
+// Keys that profiles had not always.
+void ReadSharing(const Reader& at, ProgramProfile* program) {
+  if (at.Has("warm_up")) program->warm_up = ReadEstimate(at.At("warm_up"), 0);
+  if (at.Has("weight")) program->weight = at.At("weight").Number(1e-3, 1e3);
+  if (!at.Has("crowding")) return;
+  std::set<std::pair<int, double>> seen;
+  for (const Reader& point : at.At("crowding").List()) {
+    program->crowding.push_back({.threads = point.At("threads").Integer(1, kMaxThreads),
+                                 .others = point.At("others").Number(1e-6, kMaxThreads),
+                                 .loss = ReadEstimate(point.At("loss"), 1e-3)});
+    if (!seen.insert({program->crowding.back().threads, program->crowding.back().others}).second)
+      point.Fail("has the threads and others of an earlier point", "each point once");
+  }
 }
 
 ProgramProfile ReadProgram(const Reader& at) {
@@ -154,6 +181,7 @@ ProgramProfile ReadProgram(const Reader& at) {
   program.stop_s = ReadEstimate(at.At("stop_s"), 0);
   program.pressure = at.At("pressure").Number(0);
   program.sensitivity = at.At("sensitivity").Number(0);
+  ReadSharing(at, &program);
   return program;
 }
 
@@ -165,12 +193,13 @@ json ToJson(const CoRun& run) {
                        {"cores", tenant.cores},
                        {"slowdown", ToJson(tenant.slowdown)}});
   }
-  return {{"tenants", tenants}, {"fitted", run.fitted}};
+  return {{"tenants", tenants}, {"fitted", run.fitted}, {"shared_cores", run.shared_cores}};
 }
 
 CoRun ReadCoRun(const Reader& at) {
   CoRun run;
   run.fitted = at.At("fitted").Boolean();
+  if (at.Has("shared_cores")) run.shared_cores = at.At("shared_cores").Integer(0, kMaxThreads);
   for (const Reader& tenant : at.At("tenants").List()) {
     run.tenants.push_back({.program = tenant.At("program").String(),
                            .count = tenant.At("count").Integer(1, kMaxThreads),

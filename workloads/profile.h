@@ -31,28 +31,45 @@ struct SpeedPoint {
   Estimate step_s;
 };
 
+// What sharing cores with other tenants costs beyond the time that they take.
+struct CrowdingPoint {
+  int threads = 1;    // Of the tenant, each on a core of its own.
+  double others = 1;  // Threads of other tenants on each of its cores, on average.
+  Estimate loss;      // Step time over that with its share of the cores' time to itself.
+};
+
 struct ProgramProfile {
   std::string program;  // ProgramName(TenantSpec): "resnet20 train batch 32".
   // At least the point of 1 core and 1 thread; no two of the same cores and threads.
   std::vector<SpeedPoint> alone;
   ScalingLaw law;  // Fitted to the points with as many threads as cores.
-  // From Start to the first step's begin, and what the warm-up steps (kWarmUpSteps) take longer
-  // than the others: all that a start costs. From the last step's end to the process's end.
+  // From Start to the first step's begin; from the last step's end to the process's end. Both are
+  // the host's and the kernel's work more than the tenant's: others on its cores hardly delay them.
   Estimate start_s;
   Estimate stop_s;
+  // What the warm-up steps (kWarmUpSteps) take longer than later ones, in steps: kernels are made
+  // and caches filled at the speed of the tenant's cores. In profiles from before it was told
+  // apart, it is part of start_s and has no samples here.
+  Estimate warm_up;
   // Contention: running beside others, each step takes 1 + sensitivity * sum over the others of
   // their pressure times their rate as long as alone; rate = speed alone on the same cores over
   // speed on 1 core (fit_contention.h): a tenant that leaves cores idle presses the less.
   double pressure = 0;
   double sensitivity = 0;
+  // Shared cores. A core's time is divided among the threads on it by their weights; those of a
+  // tenant with several threads count `weight` (they sleep while they wait for each other), that of
+  // a tenant with one counts 1. Then each step takes the loss longer (fit_crowding.h). Empty = not
+  // measured: then the penalty of as many threads of its own stands for that of others' threads.
+  std::vector<CrowdingPoint> crowding;
+  double weight = 1;
 };
 
-// The first steps of a tenant also make its kernels; they are part of its start.
+// The first steps of a tenant also make its kernels: they are not what its steps take.
 inline constexpr int kWarmUpSteps = 2;
 
 // Programs that ran side by side, what pressure and sensitivity were fitted to (pairs on disjoint
-// cores), or checked on (triples, and tenants with more cores together than the machine; neither
-// is fitted to).
+// cores), and crowding (tenants with more cores together than the machine), or what either was
+// checked on and is not fitted to.
 struct CoRun {
   struct Tenant {
     std::string program;
@@ -62,6 +79,7 @@ struct CoRun {
   };
   std::vector<Tenant> tenants;
   bool fitted = true;
+  int shared_cores = 0;  // That all of them were on; 0 = each had cores of its own.
 };
 
 // The measured distribution of a delay: quantiles at evenly spaced shares 0, 1/(n-1), …, 1, in

@@ -76,11 +76,19 @@ struct SimulatedHost::Impl {
     tenant.cores = tenant.target = cores;
     tenant.threads = tenant.target_threads = threads;
     tenant.asked = tenant.since = now;
-    executions.Add(id, static_cast<double>(tenant.plan.steps));
-    if (!tenant.plan.chaos.empty()) return StartChaos(id, job);
-    if (tenant.plan.serves) StartService(id);
-    const Duration start =
+    if (!tenant.plan.chaos.empty()) {
+      executions.Add(id, static_cast<double>(tenant.plan.steps));
+      return StartChaos(id, job);
+    }
+    if (options.model.startup) tenant.warm_up = programs.WarmUp(tenant.plan.program);
+    executions.Add(id, static_cast<double>(tenant.plan.steps) + tenant.warm_up);
+    Duration start =
         options.model.startup ? programs.StartTime(tenant.plan.program) : Duration::zero();
+    if (tenant.plan.serves) {
+      StartService(id);
+      start += FromSeconds(tenant.warm_up *
+                           programs.StepSecondsAlone(tenant.plan.program, cores.Count()));
+    }
     MakeReady(id, start);
   }
 
@@ -243,7 +251,9 @@ struct SimulatedHost::Impl {
 
   void Compute(Id id) {
     const Tenant& tenant = At(id);
-    sharing.Place(id, tenant.cores, Awake(tenant));
+    const int threads = Awake(tenant);
+    sharing.Place(id, tenant.cores, threads,
+                  tenant.chaos ? 1 : programs.Weight(tenant.plan.program, threads));
   }
 
   // Brings rates up to date with all that was moved. Before any time passes.
@@ -362,7 +372,7 @@ struct SimulatedHost::Impl {
     if (timer.number == tenant.ready_timer) {
       tenant.ready_timer = -1;
       tenant.phase = Phase::kComputing;
-      if (options.steps) log.Start(timer.tenant, tenant.job, Seconds());
+      if (options.steps) log.Start(timer.tenant, tenant.job, tenant.warm_up, Seconds());
       Compute(timer.tenant);
       if (tenant.service) {
         tenant.window_timer = timers.Arm(timer.tenant, now + options.request_window);
@@ -416,7 +426,8 @@ struct SimulatedHost::Impl {
   }
 
   double StepsDone(Id id) const {
-    return static_cast<double>(At(id).plan.steps) - executions.Left(id, Seconds());
+    // None while its first step is being made ready for.
+    return std::max(0.0, static_cast<double>(At(id).plan.steps) - executions.Left(id, Seconds()));
   }
 
   TenantSample SampleOf(Id id) {

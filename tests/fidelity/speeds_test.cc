@@ -135,6 +135,50 @@ TEST(Speeds, AreAdditiveUnlessContentionIsOn) {
   ExpectExactly("side by side, contention on, the second", slower + (6 - 2) / 2.0, lives[1].ended);
 }
 
+// Two tenants of two threads on the same two cores: half of the time each, and the loss beside one
+// other thread a core; once one is alone, nothing is lost.
+TEST(Speeds, CrowdingCostsTheMeasuredLoss) {
+  Simulation simulation{.policy = "no-control", .cores = 2};
+  ProgramProfile& program = simulation.profile.programs[0];
+  const auto loss = [](double value) { return Estimate{value, value, value, 1}; };
+  program.crowding = {{2, 1, loss(1.25)}, {2, 3, loss(2)}};
+  std::vector<Lived> lives = Simulate(simulation, Batch({1, 2}, {2, 2, 2}));
+  const double first = 1 * 1.25;  // Each on as much as one core.
+  ExpectExactly("two on two shared cores, the first", first, lives[0].ended);
+  ExpectExactly("two on two shared cores, the second", first + (2 - 1) / 2.0, lives[1].ended);
+  // Three: two others, half way between one and three.
+  lives = Simulate(simulation, Batch({1, 1, 1}, {2, 2, 2}));
+  ExpectExactly("three on two shared cores", 1.5 * (1.25 + 2) / 2, lives[2].ended);
+  simulation.model.oversubscription = false;
+  lives = Simulate(simulation, Batch({1, 1}, {2, 2, 2}));
+  ExpectExactly("two on two shared cores, crowding off", 1, lives[0].ended);
+}
+
+// One of two threads and one of one on a core of the first's: the threads of the first weigh 1/4
+// and so have 1/5 of that core.
+TEST(Speeds, ThreadsThatWaitForEachOtherWeighLess) {
+  Simulation simulation{.policy = "no-control", .cores = 2};
+  ProgramProfile& program = simulation.profile.programs[0];
+  program.weight = 0.25;
+  program.crowding = {{1, 1, {1, 1, 1, 1}}, {2, 0.5, {1.5, 1.5, 1.5, 1}}, {2, 1, {3, 3, 3, 1}}};
+  const std::vector<Lived> lives = Simulate(
+      simulation, {{.units = 1.2, .request = {2, 2, 2}}, {.units = 8, .request = {1, 1, 1}}});
+  const double first = 1.2 / (1 + 0.2) * 1.5;
+  ExpectExactly("the one with two threads", first, lives[0].ended);
+  ExpectExactly("the one with one thread", first + (8 - 0.8 * first), lives[1].ended);
+}
+
+// The first step's extra work runs as fast as its cores are, shared ones too.
+TEST(Speeds, WarmUpIsWorkOnTheCoresThatOneHas) {
+  Simulation simulation{.policy = "no-control", .cores = 1};
+  ProgramProfile& program = simulation.profile.programs[0];
+  program.start_s = {0.25, 0.25, 0.25, 1};
+  program.warm_up = {0.5 * kStepsPerUnit, 0, 0, 1};
+  program.crowding = {{1, 1, {1, 1, 1, 1}}};
+  const std::vector<Lived> lives = Simulate(simulation, Batch({1, 1}, {1, 1, 1}));
+  ExpectExactly("two that start on a core", 0.25 + 2 * (0.5 + 1), lives[1].ended);
+}
+
 // More threads than cores: as long as the penalty's points say, in a straight line over log2.
 TEST(Speeds, OversubscriptionCostsTheMeasuredPenalty) {
   Simulation simulation{.policy = "no-control", .cores = 1, .elasticity = Elasticity::kRigid};

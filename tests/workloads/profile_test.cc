@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "engine/base/error.h"
@@ -25,8 +26,11 @@ Profile Example() {
   program.start_s = {0.3, 0.2, 0.4, 5};
   program.pressure = 0.05;
   program.sensitivity = 0.5;
+  program.warm_up = {1.5, 1.25, 2, 7};
+  program.weight = 0.25;
+  program.crowding = {{2, 3, {1.75, 1.5, 2, 6}}};
   profile.programs = {program};
-  profile.co_runs = {{{{"lenet5 train batch 64", 3, 1, {1.1, 1.0, 1.2, 3}}}, false}};
+  profile.co_runs = {{{{"lenet5 train batch 64", 3, 1, {1.1, 1.0, 1.2, 3}}}, false, 2}};
   profile.resize.grow = {1e-5, 2e-5, 9e-5};
   profile.decision = {1e-6};
   profile.notes = {"measured beside a browser"};
@@ -51,11 +55,34 @@ TEST(Profile, ComesBackAsItWasSaved) {
   EXPECT_EQ(read.Find("lenet5"), nullptr);
   EXPECT_EQ(read.programs[0].law.error, 0.02);
   EXPECT_EQ(read.co_runs[0].tenants[0].count, 3);
+  EXPECT_EQ(read.co_runs[0].shared_cores, 2);
+  EXPECT_EQ(read.programs[0].warm_up.value, 1.5);
+  EXPECT_EQ(read.programs[0].weight, 0.25);
+  ASSERT_EQ(read.programs[0].crowding.size(), 1U);
+  EXPECT_EQ(read.programs[0].crowding[0].threads, 2);
+  EXPECT_EQ(read.programs[0].crowding[0].others, 3);
+  EXPECT_EQ(read.programs[0].crowding[0].loss.high, 2);
   EXPECT_EQ(read.notes, Example().notes);
   Profile unknown = Example();
   unknown.programs[0].law.error = std::nullopt;
   SaveProfile(unknown, folder.path() / "c.json");
   EXPECT_FALSE(LoadProfile(folder.path() / "c.json").programs[0].law.error.has_value());
+}
+
+// A file from before crowding was measured lacks its keys.
+TEST(Profile, OlderFilesAreRead) {
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "p.json";
+  SaveProfile(Example(), file);
+  nlohmann::json value = nlohmann::json::parse(Text(file));
+  for (const char* key : {"warm_up", "weight", "crowding"}) value["programs"][0].erase(key);
+  value["co_runs"][0].erase("shared_cores");
+  std::ofstream(file) << value;
+  const Profile read = LoadProfile(file);
+  EXPECT_TRUE(read.programs[0].crowding.empty());
+  EXPECT_EQ(read.programs[0].weight, 1);
+  EXPECT_EQ(read.programs[0].warm_up.value, 0);
+  EXPECT_EQ(read.co_runs[0].shared_cores, 0);
 }
 
 // Each spoils the example's text in one place and names what the message must hold.
@@ -73,6 +100,8 @@ TEST(Profile, WrongFilesAreRefusedWithTheirPlace) {
       {"9e-05", "1e-07", "resize.grow.2: is below the one before it"},
       {"\"pressure\": 0.05", "\"pressure\": \"much\"", "programs.0.pressure: is \"much\""},
       {"\"decision\"", "\"decisions\"", "decision: is missing"},
+      {"\"others\": 3.0", "\"others\": 0", "programs.0.crowding.0.others: is 0"},
+      {"\"weight\": 0.25", "\"weight\": -1", "programs.0.weight: is -1"},
       {"{", "{{", "is no JSON"},
   };
   for (const auto& one : cases) {

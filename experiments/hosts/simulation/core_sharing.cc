@@ -15,12 +15,14 @@ void CoreSharing::ChangeAllOn(const CpuSet& cores) {
   }
 }
 
-void CoreSharing::Place(Id id, const CpuSet& cores, int threads) {
+void CoreSharing::Place(Id id, const CpuSet& cores, int threads, double weight) {
   if (static_cast<size_t>(id) >= tenants_.size()) tenants_.resize(static_cast<size_t>(id) + 1);
   Tenant& tenant = tenants_[static_cast<size_t>(id)];
   const CpuSet before = tenant.cores;
   const double density = tenant.count > 0 ? tenant.Density() : 0;
+  const double claim = tenant.count > 0 ? tenant.Claim() : 0;
   tenant.threads = threads;
+  tenant.weight = weight;
   tenant.cores = threads > 0 ? cores : CpuSet();
   tenant.count = tenant.cores.Count();
   const CpuSet left = before - tenant.cores, joined = tenant.cores - before;
@@ -34,7 +36,7 @@ void CoreSharing::Place(Id id, const CpuSet& cores, int threads) {
   if (!holders_.Held().Intersects(left) && !holders_.Shared().Intersects(tenant.cores))
     return Change(id);
   // Where it stays, others notice only that it is more or less dense.
-  const bool as_dense = tenant.count > 0 && tenant.Density() == density;
+  const bool as_dense = tenant.count > 0 && tenant.Density() == density && tenant.Claim() == claim;
   ChangeAllOn(as_dense ? left : before);
   ChangeAllOn(as_dense ? joined : tenant.cores);
   Change(id);
@@ -49,17 +51,25 @@ CoreSharing::Share CoreSharing::Of(Id id) const {
   if (!tenant.cores.Intersects(holders_.Shared())) {
     return {.cores = std::min<double>(tenant.threads, count),
             .granted = count,
-            .threads_per_core = std::max(1.0, density)};
+            .threads_per_core = std::max(1.0, density),
+            .own_per_core = std::max(1.0, density)};
   }
-  Share share{.granted = count, .threads_per_core = 0, .shared = true};
+  Share share{.granted = count,
+              .threads_per_core = 0,
+              .own_per_core = std::max(1.0, density),
+              .shared = true};
   for (const int core : tenant.cores) {
-    double load = 0;
-    for (const Id other : here_[static_cast<size_t>(core)])
+    double load = 0, claims = 0;
+    for (const Id other : here_[static_cast<size_t>(core)]) {
       load += tenants_[static_cast<size_t>(other)].Density();
-    share.cores += density / std::max(1.0, load);
+      claims += tenants_[static_cast<size_t>(other)].Claim();
+    }
+    share.cores += load <= 1 ? density : std::min(density, tenant.Claim() / claims);
     share.threads_per_core += std::max(1.0, load);
+    share.others += load - density;
   }
   share.threads_per_core /= count;
+  share.others /= count;
   return share;
 }
 

@@ -1,16 +1,18 @@
 #pragma once
 // Who computes on which core, and what part of it each gets. The kernel's fair scheduler is
-// modelled as perfect: a tenant's threads spread evenly over its cores, and a core is shared fairly
-// among the threads on it.
+// modelled as perfect: a tenant's threads spread evenly over its cores, and a core is shared
+// among the threads on it by their weights. All threads run at equal priority; one weighs less than
+// another if it sleeps while it waits for others of its tenant (workloads/profile.h).
 //
 //   density d_i = threads_i / cores_i         threads of tenant i on each of its cores
 //   load L_c    = sum of d_i on core c
-//   part of c   = d_i if L_c <= 1, else d_i / L_c
+//   part of c   = d_i if L_c <= 1, else w_i d_i / (sum of w_j d_j on c), at most d_i
 //   cores_i     = sum of its parts            what it computes with, a fraction maybe
 //   threads per core = mean of max(1, L_c) over its cores
+//   others      = mean of L_c - d_i over its cores
 //
-// Source: processor sharing, Kleinrock, JACM 14(2), 1967; CFS's weighted fair queueing with equal
-// weights. Costs O(cores of the tenant) while nobody shares, else O(tenants on these cores x their
+// Source: discriminatory processor sharing, Kleinrock, JACM 14(2), 1967; CFS's weighted fair
+// queueing. Costs O(cores of the tenant) while nobody shares, else O(tenants on these cores x their
 // cores). One thread.
 
 #include <vector>
@@ -25,13 +27,15 @@ class CoreSharing {
   using Id = int;  // As of Executions.
 
   // Where the tenant's threads compute from now on; 0 threads or no cores = nowhere.
-  void Place(Id id, const CpuSet& cores, int threads);
+  void Place(Id id, const CpuSet& cores, int threads, double weight = 1);
 
   struct Share {
     double cores = 0;    // What it computes with.
     double granted = 0;  // What it may compute on.
     double threads_per_core = 1;
-    bool shared = false;  // With another tenant.
+    double own_per_core = 1;  // Of these, its own.
+    double others = 0;        // Threads of others on each of its cores.
+    bool shared = false;      // With another tenant.
   };
   Share Of(Id id) const;
 
@@ -44,8 +48,10 @@ class CoreSharing {
     CpuSet cores;
     int count = 0;  // Of them.
     int threads = 0;
+    double weight = 1;
     bool changed = false;
     double Density() const { return static_cast<double>(threads) / count; }
+    double Claim() const { return weight * Density(); }
   };
 
   void Change(Id id);

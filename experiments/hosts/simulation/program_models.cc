@@ -29,7 +29,9 @@ int ProgramModels::IndexOf(const TenantSpec& spec) {
 double ProgramModels::StepsPerSecond(int index, Split threads, const CoreSharing::Share& share) {
   Program& program = programs_[static_cast<size_t>(index)];
   SpeedModel::StepTime step;
-  if (share.shared || !oversubscription_) {
+  if (share.shared && oversubscription_ && program.speed.KnowsCrowding()) {
+    step = program.speed.Shared(threads, share.cores, share.own_per_core, share.others);
+  } else if (share.shared || !oversubscription_) {
     step = program.speed.Step(threads, share.cores, share.threads_per_core, oversubscription_);
   } else {
     const auto cores = static_cast<uint64_t>(share.granted);

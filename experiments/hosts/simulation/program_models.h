@@ -2,6 +2,7 @@
 // The programs of a profile as the simulated host asks for them: speeds remembered, start-up and
 // stop times (the profile's medians), and what was extrapolated, for the marks. One thread.
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <string_view>
@@ -24,6 +25,13 @@ class ProgramModels {
   int IndexOf(const TenantSpec& spec);  // REQUIRES: the profile has its program.
   Duration StartTime(int program) const { return At(program).start; }
   Duration StopTime(int program) const { return At(program).stop; }
+  // What the first steps take longer than later ones, in steps.
+  double WarmUp(int program) const { return At(program).warm_up; }
+  double StepSecondsAlone(int program, int cores) const {
+    return At(program).speed.Alone(DefaultSplit(cores), std::max(1, cores)).seconds;
+  }
+  // Of each of so many threads, in sharing a core.
+  double Weight(int program, int threads) const { return threads > 1 ? At(program).weight : 1; }
   // Alone but for those that it shares cores with.
   double StepsPerSecond(int program, Split threads, const CoreSharing::Share& share);
   // Step time with so many in the batch over that of the program's own batch: in a straight line
@@ -44,6 +52,8 @@ class ProgramModels {
           start(FromSeconds(profile.start_s.value)),
           stop(FromSeconds(profile.stop_s.value)),
           one_core_step_s(speed.Alone({1, 1}, 1).seconds),
+          warm_up(profile.warm_up.value),
+          weight(profile.weight),
           pressure(profile.pressure),
           sensitivity(profile.sensitivity) {}
     // "resnet20 infer batch " of its name, and the number.
@@ -53,6 +63,7 @@ class ProgramModels {
     SpeedModel speed;
     Duration start, stop;
     double one_core_step_s;
+    double warm_up, weight;
     double pressure, sensitivity;
     std::unordered_map<uint64_t, SpeedModel::StepTime> alone;  // Remembered.
     int beyond = 0;                                            // Of all that was asked.

@@ -10,8 +10,8 @@ namespace cosched {
 
 struct SimulationSettings {
   bool contention = true;        // simulation/contention.h
-  bool oversubscription = true;  // simulation/speed_model.h: the penalty of threads > cores
-  bool startup = true;           // start_s and stop_s of the profile
+  bool oversubscription = true;  // simulation/speed_model.h: penalty of threads > cores, crowding
+  bool startup = true;           // start_s, warm_up and stop_s of the profile
   bool resize_delay = true;      // simulation/delays.h
   // What a decision's own time costs: drawn from the profile, nothing, or so much.
   enum class Charge { kMeasured, kNone, kFixed };

@@ -42,6 +42,11 @@ SpeedModel::SpeedModel(const ProgramProfile& program) : law_(program.law) {
     for (const double value : values) sum += value;
     by_inter_[key.first].penalty[key.second] = sum / static_cast<double>(values.size());
   }
+  for (const CrowdingPoint& point : program.crowding) {
+    Points& losses = losses_[std::log2(point.threads)];
+    losses[0] = 1;
+    losses[point.others] = point.loss.value;
+  }
   CHECK(by_inter_.contains(1)) << program.program << " has no point of 1 core and 1 thread";
 }
 
@@ -77,6 +82,31 @@ SpeedModel::StepTime SpeedModel::Step(Split threads, double cores, double thread
     beyond |= slower.beyond ? kThreadsPerCore : 0;
   }
   return {seconds, beyond};
+}
+
+SpeedModel::Value SpeedModel::Loss(double threads, double others) const {
+  const auto of = [others](const Points& losses) {
+    const double most = losses.rbegin()->first;
+    return Value{Interpolate(losses, std::min(others, most)), others > most};
+  };
+  const double x = std::log2(threads);
+  const auto above = losses_.lower_bound(x);
+  if (above == losses_.end()) return of(losses_.rbegin()->second);
+  const Value more = of(above->second);
+  if (above == losses_.begin() || above->first == x) return more;
+  const auto below = std::prev(above);
+  const Value fewer = of(below->second);
+  const double share = (x - below->first) / (above->first - below->first);
+  return {fewer.value + share * (more.value - fewer.value), fewer.beyond || more.beyond};
+}
+
+SpeedModel::StepTime SpeedModel::Shared(Split threads, double cores, double own_per_core,
+                                        double others) const {
+  StepTime step = Step(threads, cores, own_per_core, true);
+  const Value loss = Loss(ThreadsOf(threads), others);
+  step.seconds *= loss.value;
+  step.beyond |= loss.beyond ? kThreadsPerCore : 0;
+  return step;
 }
 
 SpeedModel::StepTime SpeedModel::Alone(Split threads, int cores) const {

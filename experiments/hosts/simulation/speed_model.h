@@ -10,6 +10,12 @@
 //                        as many threads as cores, interpolated over log2(threads per core) and
 //                        beyond the last measured ratio held there, which is extrapolation
 //
+//   cores shared         that on as much of cores, with the penalty of its own threads only, times
+//                        the measured loss (CrowdingPoint), in a straight line over the others'
+//                        threads per core (none: no loss) and over log2 of its own threads; beyond
+//                        the last measured number of others held there, which is extrapolation. In
+//                        a profile without it the penalty of all threads on a core stands for it
+//
 // A split whose inter-op size was not measured runs like inter = 1 with as many threads, which is
 // extrapolation too. Threads of a split are ThreadsOf, as the engine's pools run them
 // (engine/base/split.h). Sources: Libutti et al. 2020 (inter x intra; oversubscription in
@@ -38,6 +44,10 @@ class SpeedModel {
   // On that much of cores (a share of others' cores makes fractions), with threads_per_core threads
   // on each, those of others included. REQUIRES: cores > 0.
   StepTime Step(Split threads, double cores, double threads_per_core, bool penalty) const;
+  bool KnowsCrowding() const { return !losses_.empty(); }
+  // Beside tenants with so many threads on each of its cores, own_per_core of its own. REQUIRES:
+  // KnowsCrowding().
+  StepTime Shared(Split threads, double cores, double own_per_core, double others) const;
   // By itself on k whole cores.
   StepTime Alone(Split threads, int cores) const;
   // Of 1 to `cores` cores: threads following the cores, or with these threads throughout.
@@ -59,10 +69,12 @@ class SpeedModel {
 
   Value Speed(const Inter& inter, double cores) const;
   static Value Penalty(const Inter& inter, double threads_per_core);
+  Value Loss(double threads, double others) const;
   SpeedCurve CurveOf(int cores, const std::vector<StepTime>& steps) const;
 
   ScalingLaw law_;
-  std::map<int, Inter> by_inter_;  // Those with a point of as many threads as cores.
+  std::map<int, Inter> by_inter_;    // Those with a point of as many threads as cores.
+  std::map<double, Points> losses_;  // By log2(threads); by others' threads per core, 0 -> 1.
   std::map<std::pair<int, Split>, double> exact_;  // Step time by cores and threads.
 };
 

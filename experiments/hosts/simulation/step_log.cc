@@ -38,10 +38,10 @@ double StepLog::TimeOf(Executions::ClockId clock, double virtual_time) const {
   return passage.time + (virtual_time - passage.virtual_time) / passage.speed;
 }
 
-void StepLog::Start(Id id, JobId job, double now) {
+void StepLog::Start(Id id, JobId job, double warm_up, double now) {
   const auto index = static_cast<size_t>(id);
   if (index >= stretches_.size()) stretches_.resize(index + 1);
-  stretches_[index] = {.job = job, .last_end = now};
+  stretches_[index] = {.job = job, .done = -warm_up, .last_end = now};
 }
 
 void StepLog::Write(Stretch* stretch, double time) {

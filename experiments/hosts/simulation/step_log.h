@@ -18,7 +18,8 @@ class StepLog {
 
   // The clock passes at its present speed from `now` on.
   void OnSpeed(Executions::ClockId clock, double now);
-  void Start(Id id, JobId job, double now);
+  // warm_up: that its first step takes longer, in steps.
+  void Start(Id id, JobId job, double warm_up, double now);
   // From now on the tenant does `rate` steps a second of that clock with so many threads.
   void SetRate(Id id, Executions::ClockId clock, double rate, int threads, double now);
   // It has done all of its steps. The id may be used again.
@@ -39,7 +40,7 @@ class StepLog {
     Executions::ClockId clock = 0;
     double rate = 0;
     double virtual_begin = 0;
-    double done = 0;  // Steps at its begin.
+    double done = 0;  // Steps at its begin; below 0 while it warms up.
     int threads = 0;
     int64_t written = 0;
     double last_end = 0;
