@@ -8,6 +8,7 @@
 #include "engine/base/random.h"
 #include "experiments/calibration_fit.h"
 #include "experiments/estimate.h"
+#include "experiments/slow_downs.h"
 #include "experiments/statistics.h"
 
 namespace cosched {
@@ -20,7 +21,12 @@ constexpr int kMostFailures = 3;             // Of one measurement in a row.
 constexpr int64_t kPilotSteps = 8;
 constexpr int64_t kFewestSteps = 5;  // That count.
 constexpr int64_t kMostSteps = 100'000;
-constexpr double kResizeSeconds = 3.0;  // For a useful number of resizes.
+constexpr int64_t kFewestShared = 3;    // That count of each tenant on shared cores: they are slow.
+constexpr int64_t kFirstSteps = 4;      // As long as a start and its warm-up steps take, in steps.
+constexpr double kResizeSeconds = 1.5;  // For a useful number of resizes.
+// What a slow-down's interval counts for, of what a curve's does: jobs run that way some of the
+// time, under some policies. The same for splits and numbers of threads that few ask for.
+constexpr double kSometimes = 0.5;
 
 class Calibration {
  public:
@@ -69,7 +75,8 @@ class Calibration {
   bool RunPilots() {
     for (size_t program = 0; program < programs_.size(); ++program) {
       const Measured measured =
-          Try({Kind::kAlone, {program}, 1, {1, 1}}, {kWarmUpSteps + kPilotSteps});
+          Try({.kind = Kind::kAlone, .programs = {program}, .cores = 1, .threads = {1, 1}},
+              {kWarmUpSteps + kPilotSteps});
       if (measured.interrupted) return false;
       step_s_.push_back(measured.tenants[0].step_s);
     }
@@ -79,10 +86,19 @@ class Calibration {
   std::vector<int64_t> Steps(const Measurement& measurement) const {
     std::vector<int64_t> steps;
     // A resized tenant has all cores half of the time.
-    const double seconds = measurement.kind == Kind::kResize ? kResizeSeconds : options_.measure_s;
+    double seconds = measurement.kind == Kind::kResize ? kResizeSeconds : options_.measure_s;
+    const bool crowded = measurement.kind == Kind::kShared;
+    if (crowded)
+      seconds *= measurement.shared_cores / static_cast<double>(measurement.programs.size());
+    // All compute until the slowest has been through its first steps and some more.
+    double slowest = 0;
+    for (const size_t program : measurement.programs) slowest = std::max(slowest, step_s_[program]);
     for (const size_t program : measurement.programs) {
-      const auto count = static_cast<int64_t>(std::ceil(seconds / step_s_[program]));
-      steps.push_back(kWarmUpSteps + std::clamp(count, kFewestSteps, kMostSteps));
+      const double step_s = step_s_[program];
+      const double more = (slowest - step_s) * static_cast<double>(kFirstSteps);
+      const auto count = static_cast<int64_t>(std::ceil((seconds + more) / step_s));
+      steps.push_back(kWarmUpSteps +
+                      std::clamp(count, crowded ? kFewestShared : kFewestSteps, kMostSteps));
     }
     return steps;
   }
@@ -90,17 +106,36 @@ class Calibration {
   bool IsTight(const Series& series) const {
     if (static_cast<int>(series.runs.size()) < kMinRuns) return false;
     if (series.measurement.kind == Kind::kResize) return true;  // A distribution has no interval.
-    return Width(series) <= options_.interval;
+    return Cost(series) <= options_.interval;
   }
 
-  // Half of the widest interval among the tenants, relative.
-  static double Width(const Series& series) {
+  // What the interval costs in predicted error.
+  double Cost(const Series& series) const {
+    const Measurement& measurement = series.measurement;
+    const bool is_curve =
+        measurement.kind == Kind::kAlone && measurement.threads == DefaultSplit(measurement.cores);
+    return Width(series) * (is_curve ? 1 : kSometimes);
+  }
+
+  // Half of the widest interval among the tenants, relative: of a step alone, of the slow-down
+  // beside others, which is what the profile holds.
+  double Width(const Series& series) const {
     double widest = 0;
     for (size_t tenant = 0; tenant < series.measurement.programs.size(); ++tenant) {
-      const Estimate step = StepTime(series, tenant);
-      widest = std::max(widest, (step.high - step.low) / 2 / step.value);
+      const Estimate estimate = EstimateOf(series, tenant);
+      widest = std::max(widest, (estimate.high - estimate.low) / 2 / estimate.value);
     }
     return widest;
+  }
+
+  Estimate EstimateOf(const Series& series, size_t tenant) const {
+    const Measurement& measurement = series.measurement;
+    if (measurement.programs.size() == 1) return StepTime(series, tenant);
+    const Series& alone = AloneOf(series_, measurement, tenant);
+    if (alone.runs.empty()) return StepTime(series, tenant);
+    if (measurement.kind == Kind::kShared && measurement.IsOfOneProgram())
+      return PairedSlowDownOfAll(series, alone);
+    return PairedSlowDown(series, tenant, alone);
   }
 
   std::vector<Series*> Open() {
@@ -120,6 +155,7 @@ class Calibration {
     Measured measured = Try(series->measurement, Steps(series->measurement));
     if (measured.interrupted) return false;
     ++runs_;
+    measured.at = begin;
     series->seconds += options_.now() - begin;
     series->runs.push_back(std::move(measured));
     const auto open = static_cast<int>(Open().size());
@@ -131,7 +167,7 @@ class Calibration {
     return true;
   }
 
-  static std::string ResultText(const Series& series) {
+  std::string ResultText(const Series& series) const {
     if (series.measurement.kind == Kind::kResize) return fmt::format("run {}", series.runs.size());
     std::string text;
     for (size_t tenant = 0; tenant < series.measurement.programs.size(); ++tenant)
@@ -147,7 +183,7 @@ class Calibration {
     const auto runs = static_cast<int>(series.runs.size());
     if (IsTight(series)) return 0;
     if (runs < kMinRuns) return kMinRuns - runs;
-    const double factor = std::pow(Width(series) / options_.interval, 2);
+    const double factor = std::pow(Cost(series) / options_.interval, 2);
     return std::max(1, static_cast<int>(std::ceil(runs * (factor - 1))));
   }
 

@@ -6,7 +6,10 @@
 #include <cmath>
 
 #include "engine/base/check.h"
+#include "experiments/calibration_notes.h"
+#include "experiments/crowding_fit.h"
 #include "experiments/estimate.h"
+#include "experiments/slow_downs.h"
 #include "experiments/statistics.h"
 #include "workloads/fit_contention.h"
 #include "workloads/fit_scaling_law.h"
@@ -46,7 +49,7 @@ double Rate(const ProgramProfile& program, int cores) {
 ProgramProfile FitAlone(const std::vector<Series>& all, size_t index, const std::string& name) {
   ProgramProfile program;
   program.program = name;
-  std::vector<double> starts, stops;
+  std::vector<double> starts, stops, warm_ups;
   for (const Series& series : all) {
     if (series.measurement.kind != Kind::kAlone || series.measurement.programs[0] != index)
       continue;
@@ -55,8 +58,8 @@ ProgramProfile FitAlone(const std::vector<Series>& all, size_t index, const std:
     if (series.measurement.IsRigid()) continue;  // Its start is slower, as its steps are.
     for (const Measured& run : series.runs) {
       const MeasuredTenant& tenant = run.tenants[0];
-      starts.push_back(
-          std::max(0.0, tenant.start_s + tenant.warm_up_s - kWarmUpSteps * tenant.step_s));
+      starts.push_back(tenant.start_s);
+      warm_ups.push_back(std::max(0.0, tenant.warm_up_s / tenant.step_s - kWarmUpSteps));
       stops.push_back(tenant.stop_s);
     }
   }
@@ -68,21 +71,24 @@ ProgramProfile FitAlone(const std::vector<Series>& all, size_t index, const std:
   program.law = FitScalingLaw(speed_ups);
   program.start_s = MedianEstimate(starts);
   program.stop_s = MedianEstimate(stops);
+  program.warm_up = MedianEstimate(warm_ups);
   return program;
 }
 
-CoRun CoRunOf(const Series& series, const std::vector<ProgramProfile>& programs) {
+// Tenants of one program on shared cores are one entry, which counts them.
+CoRun CoRunOf(const std::vector<Series>& all, const Series& series,
+              const std::vector<ProgramProfile>& programs) {
   const Measurement& measurement = series.measurement;
-  CoRun run{.tenants = {}, .fitted = measurement.IsFitted()};
-  for (size_t tenant = 0; tenant < measurement.programs.size(); ++tenant) {
-    const ProgramProfile& program = programs[measurement.programs[tenant]];
-    const double alone = PointOf(program, measurement.cores, measurement.threads).step_s.value;
-    Estimate slow_down = StepTime(series, tenant);
-    for (double* value : {&slow_down.value, &slow_down.low, &slow_down.high}) *value /= alone;
-    run.tenants.push_back({.program = program.program,
-                           .count = 1,
-                           .cores = measurement.cores,
-                           .slowdown = slow_down});
+  CoRun run{
+      .tenants = {}, .fitted = measurement.IsFitted(), .shared_cores = measurement.shared_cores};
+  const bool alike = measurement.kind == Kind::kShared && measurement.IsOfOneProgram();
+  for (size_t tenant = 0; tenant < (alike ? 1 : measurement.programs.size()); ++tenant) {
+    const Series& alone = AloneOf(all, measurement, tenant);
+    run.tenants.push_back({.program = programs[measurement.programs[tenant]].program,
+                           .count = alike ? static_cast<int>(measurement.programs.size()) : 1,
+                           .cores = measurement.CoresOf(tenant),
+                           .slowdown = alike ? PairedSlowDownOfAll(series, alone)
+                                             : PairedSlowDown(series, tenant, alone)});
   }
   return run;
 }
@@ -118,10 +124,9 @@ std::string ErrorText(const char* what, const std::vector<double>& errors) {
 void FitCoRuns(const std::vector<Series>& all, Profile* profile) {
   std::vector<SlowDown> pairs, triples;
   for (const Series& series : all) {
-    if (series.measurement.kind != Kind::kCoRun && series.measurement.kind != Kind::kShared)
-      continue;
-    profile->co_runs.push_back(CoRunOf(series, profile->programs));
-    if (series.measurement.kind == Kind::kShared) continue;
+    if (series.measurement.kind != Kind::kCoRun && !series.measurement.IsOnSharedCores()) continue;
+    profile->co_runs.push_back(CoRunOf(all, series, profile->programs));
+    if (series.measurement.IsOnSharedCores()) continue;
     for (SlowDown& one :
          SlowDownsOf(series.measurement, profile->co_runs.back(), profile->programs))
       (series.measurement.IsFitted() ? pairs : triples).push_back(std::move(one));
@@ -194,15 +199,32 @@ std::string DelayText(const char* name, const DelayQuantiles& delays) {
                      Quantile(delays, 0.99) * 1e6);
 }
 
-std::string CoRunText(const CoRun& run, bool shared) {
+std::string CoRunText(const CoRun& run) {
   std::string text = "  ";
   for (const CoRun::Tenant& tenant : run.tenants) {
+    if (tenant.count > 1) text += fmt::format("{} x ", tenant.count);
     text += fmt::format("{} on {}: {:.3f}", tenant.program, tenant.cores, tenant.slowdown.value);
     if (tenant.slowdown.samples > 1)
       text += fmt::format(" [{:.3f} {:.3f}]", tenant.slowdown.low, tenant.slowdown.high);
     text += "  ";
   }
-  return text + (run.fitted ? "" : shared ? "(shared cores; not fitted)" : "(not fitted)") + "\n";
+  if (run.shared_cores > 0) text += fmt::format("(share {}) ", run.shared_cores);
+  return text + (run.fitted ? "" : "(not fitted)") + "\n";
+}
+
+std::string CrowdingText(const ProgramProfile& program) {
+  if (program.crowding.empty()) return "";
+  std::string text = "  lost on shared cores, by own threads and others' threads per core:";
+  for (const CrowdingPoint& point : program.crowding) {
+    text += fmt::format(" {}, {:.2g}: {:.2f} [{:.2f} {:.2f}];", point.threads, point.others,
+                        point.loss.value, point.loss.low, point.loss.high);
+  }
+  return text + fmt::format(" weight of a thread among several {:.2f}\n", program.weight);
+}
+
+std::string WarmUpText(const Estimate& warm_up) {
+  if (warm_up.samples == 0) return "part of the start";
+  return fmt::format("{:.2f} [{:.2f} {:.2f}] steps", warm_up.value, warm_up.low, warm_up.high);
 }
 
 std::string ProgramText(const ProgramProfile& program) {
@@ -213,10 +235,11 @@ std::string ProgramText(const ProgramProfile& program) {
                         point.threads.intra, EstimateText(point.step_s));
   }
   return text + fmt::format(
-                    "  beyond: {}\n  start {}\n  stop  {}\n  pressure {:.3f}, sensitivity "
-                    "{:.3f}\n",
+                    "  beyond: {}\n  start {}\n  stop  {}\n  first steps take longer by {}\n"
+                    "  pressure {:.3f}, sensitivity {:.3f}\n{}",
                     LawText(program.law), EstimateText(program.start_s),
-                    EstimateText(program.stop_s), program.pressure, program.sensitivity);
+                    EstimateText(program.stop_s), WarmUpText(program.warm_up), program.pressure,
+                    program.sensitivity, CrowdingText(program));
 }
 
 }  // namespace
@@ -236,6 +259,8 @@ Profile FitProfile(const std::vector<Series>& series, const std::vector<TenantSp
     profile.programs.push_back(FitAlone(series, i, ProgramName(programs[i])));
   AddNotes(series, &profile);
   FitCoRuns(series, &profile);
+  FitCrowding(series, &profile);
+  AddCalibrationNotes(series, &profile);
   ResizeDelays delays;
   std::vector<double> decisions;
   for (const Series& one : series) {
@@ -259,11 +284,7 @@ std::string ProfileTable(const Profile& profile) {
   std::string text;
   for (const ProgramProfile& program : profile.programs) text += ProgramText(program);
   if (!profile.co_runs.empty()) text += "slow-down beside others\n";
-  for (const CoRun& run : profile.co_runs) {
-    int cores = 0;
-    for (const CoRun::Tenant& tenant : run.tenants) cores += tenant.count * tenant.cores;
-    text += CoRunText(run, cores > profile.cores);
-  }
+  for (const CoRun& run : profile.co_runs) text += CoRunText(run);
   text += fmt::format(
       "{}; {}; {}; {}\n{}\n", DelayText("grow", profile.resize.grow),
       DelayText("shrink", profile.resize.shrink), DelayText("pause", profile.resize.pause),

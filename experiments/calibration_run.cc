@@ -39,16 +39,25 @@ std::string Timetable(const Measurement& measurement) {
                      measurement.threads.intra);
 }
 
+// The first cores of the machine that tenants are to share; all where they don't.
+CpuSet CoresOf(const Measurement& measurement, const CpuSet& machine) {
+  if (!measurement.IsOnSharedCores()) return machine;
+  CpuSet cores;
+  for (const int cpu : machine) {
+    if (cores.Count() < measurement.shared_cores) cores.Add(cpu);
+  }
+  return cores;
+}
+
 WorkloadConfig Workload(const Measurement& measurement, const TenantSpec& program, size_t index,
                         int64_t steps, int machine) {
   WorkloadConfig workload;
   workload.name = fmt::format("tenant-{}", index);
   workload.spec = program;
   workload.spec.steps = steps;
-  const int preferred = measurement.kind == Kind::kShared ? machine : measurement.cores;
-  workload.cores = {.min = 1, .preferred = preferred, .max = machine};
-  workload.inter = measurement.threads.inter;
-  workload.threads = measurement.threads.intra;
+  workload.cores = {.min = 1, .preferred = measurement.CoresOf(index), .max = machine};
+  workload.inter = measurement.ThreadsOfTenant(index).inter;
+  workload.threads = measurement.ThreadsOfTenant(index).intra;
   return workload;
 }
 
@@ -57,13 +66,13 @@ ExperimentConfig Experiment(const Measurement& measurement, const std::vector<Te
   ExperimentConfig config;
   config.name = "calibrate";
   config.trials = 1;
-  config.policies = {measurement.kind == Kind::kShared ? "no-control" : "scripted"};
+  config.policies = {measurement.IsOnSharedCores() ? "no-control" : "scripted"};
   config.elasticities = {measurement.IsRigid() ? Elasticity::kRigid : Elasticity::kMalleable};
-  config.cores = topology.Cpus();
+  config.cores = CoresOf(measurement, topology.Cpus());
   config.actuator = topology.IsThisSystem() ? BestActuator() : Actuator::kAffinity;
   // Here delays are measured, not punished.
   config.revocation_deadline = kRevocationDeadline;
-  if (measurement.kind != Kind::kShared)
+  if (!measurement.IsOnSharedCores())
     config.policy_parameters["scripted"]["timetable"] = Timetable(measurement);
   config.trace.replay.emplace();
   for (size_t i = 0; i < measurement.programs.size(); ++i) {

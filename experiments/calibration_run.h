@@ -24,6 +24,7 @@ struct MeasuredTenant {
 // Steps count that lie after every tenant's warm-up and before the first tenant's last step, so
 // that each of them ran beside all others.
 struct Measured {
+  double at = 0;  // When it began, in the caller's seconds: runs near each other are compared.
   std::vector<MeasuredTenant> tenants;
   ResizeDelays resizes;          // Each as it was, not quantiles.
   std::vector<double> decision;  // From a job's arrival to its cores being told.

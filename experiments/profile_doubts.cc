@@ -180,6 +180,13 @@ void DoubtGaps(const ExperimentConfig& config, const Programs& programs,
       });
   if (config.simulation.oversubscription && !oversubscribed)
     gaps.emplace_back("more threads than cores");
+  const bool shared = std::any_of(
+      config.policies.begin(), config.policies.end(),
+      [&config](const auto& policy) { return config.FindPolicy(policy)->oversubscribes; });
+  const bool crowded = std::all_of(programs.begin(), programs.end(),
+                                   [](const auto* program) { return !program->crowding.empty(); });
+  if (config.simulation.oversubscription && shared && !crowded)
+    gaps.emplace_back("what tenants lose on shared cores");
   if (config.simulation.contention && profile.co_runs.empty()) gaps.emplace_back("contention");
   const ResizeDelays& resize = profile.resize;
   if (config.simulation.resize_delay && resize.grow.empty() && resize.shrink.empty())

@@ -11,7 +11,7 @@ namespace cosched {
 // As on the command line.
 struct CalibrateArguments {
   std::vector<std::string> workloads = {};
-  std::string minutes = "10";
+  std::string minutes = "4.8";
   std::string interval = "0.02";
   std::string seed = "1";
   std::string from_published = {};

@@ -3,7 +3,7 @@
 // of cosched's commands runs it. Used by `cosched reproduce`.
 //
 //   (no [figure])                                     the experiment or sweep of the file, as
-//   `cosched run` with = "validate", calibrate_minutes = 6          its workloads calibrated, then
+//   `cosched run` with = "validate", calibrate_minutes = 5          its workloads calibrated, then
 //   `cosched validate` with = "benchmark", program, filter, repetitions  a benchmark program beside
 //   this binary; the file
 //                                                     is no experiment then

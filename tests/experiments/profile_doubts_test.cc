@@ -75,6 +75,14 @@ TEST_F(ProfileDoubtsTest, AGoodProfileOnItsOwnMachineHasNone) {
   EXPECT_THAT(Doubts(Good()), IsEmpty());
 }
 
+TEST_F(ProfileDoubtsTest, SharedCoresMustBeMeasuredWhereAPolicySharesThem) {
+  const char* doubt = "not measured: what tenants lose on shared cores";
+  EXPECT_THAT(Doubts(Good(), {"policies=[\"no-control\"]"}), Contains(doubt));
+  Profile profile = Good();
+  profile.programs[0].crowding = {{2, 1, {1.2, 1.1, 1.3, 6}}};
+  EXPECT_THAT(Doubts(profile, {"policies=[\"no-control\"]"}), IsEmpty());
+}
+
 TEST_F(ProfileDoubtsTest, APoorOneSaysWhatIsWrongWithIt) {
   const std::vector<std::string> doubts = Doubts(Poor());
   EXPECT_THAT(doubts, Contains("39 of 67 runs of the calibration were marked (other programs ran "
