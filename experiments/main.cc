@@ -14,6 +14,7 @@
 #include "experiments/cli/gradients.h"
 #include "experiments/cli/list.h"
 #include "experiments/cli/model.h"
+#include "experiments/cli/profile.h"
 #include "experiments/cli/replay.h"
 #include "experiments/cli/reproduce.h"
 #include "experiments/cli/run.h"
@@ -43,6 +44,7 @@ int main(int argc, char** argv) {
   cosched::AddReproduceCommand(app, &exit_code);
   cosched::AddCalibrateCommand(app, &exit_code);
   cosched::AddValidateCommand(app, &exit_code);
+  cosched::AddProfileCommand(app, &exit_code);
   cosched::AddDiffCommand(app, &exit_code);
   cosched::AddReplayCommand(app, &exit_code);
   cosched::AddTenantCommand(app, &exit_code);
