@@ -56,15 +56,47 @@ std::vector<double> LogRatios(const CostTable& costs, size_t a, size_t b) {
   return ratios;
 }
 
-void CountPairs(const CostTable& measured, const CostTable& simulated, RankingAgreement* result) {
-  for (size_t a = 0; a < measured.front().size(); ++a) {
-    for (size_t b = a + 1; b < measured.front().size(); ++b) {
-      const Estimate ratio = MedianEstimate(LogRatios(measured, a, b));
+// By policy and policy: whether the hardware tells them apart.
+using PairTable = std::vector<std::vector<bool>>;
+
+// -1, 0 or 1: a costs less than b, can't be told, costs more.
+int Told(const CostTable& measured, size_t a, size_t b) {
+  const Estimate ratio = MedianEstimate(LogRatios(measured, a, b));
+  if (!Decides(ratio) || (ratio.low <= 0 && ratio.high >= 0)) return 0;
+  return Sign(ratio.value);
+}
+
+PairTable CountPairs(const CostTable& measured, const CostTable& simulated,
+                     RankingAgreement* result) {
+  const size_t policies = measured.front().size();
+  PairTable apart(policies, std::vector<bool>(policies, false));
+  for (size_t a = 0; a < policies; ++a) {
+    for (size_t b = a + 1; b < policies; ++b) {
       ++result->pairs;
-      if (!Decides(ratio) || (ratio.low <= 0 && ratio.high >= 0)) continue;
-      ++result->told_apart;
-      result->ordered_alike += Sign(ratio.value) == Sign(Median(LogRatios(simulated, a, b)));
+      const int told = Told(measured, a, b);
+      apart[a][b] = apart[b][a] = told != 0;
+      result->told_apart += told != 0;
+      result->ordered_alike += told != 0 && told == Sign(Median(LogRatios(simulated, a, b)));
     }
+  }
+  return apart;
+}
+
+void AddToldRegret(const CostTable& measured, const CostTable& simulated, const PairTable& apart,
+                   RankingAgreement* result) {
+  for (size_t trial = 0; trial < measured.size(); ++trial) {
+    const std::vector<double>& real = measured[trial];
+    const std::vector<double>& costs = simulated[trial];
+    const auto chosen =
+        static_cast<size_t>(std::min_element(costs.begin(), costs.end()) - costs.begin());
+    const auto best =
+        static_cast<size_t>(std::min_element(real.begin(), real.end()) - real.begin());
+    double least = real[chosen];
+    for (size_t policy = 0; policy < real.size(); ++policy) {
+      if (apart[chosen][policy]) least = std::min(least, real[policy]);
+    }
+    result->told_regret += (real[chosen] / least - 1) / static_cast<double>(measured.size());
+    result->no_answer += real[best] < real[chosen] && !apart[chosen][best];
   }
 }
 
@@ -119,7 +151,8 @@ RankingAgreement CompareRankings(const CostTable& measured, const CostTable& sim
   const std::vector<int> all = AllTrials(static_cast<int>(measured.size()));
   result.tau_of_means = KendallTau(Means(measured, all), Means(simulated, all));
   result.measured_tau = AgainstItself(measured);
-  CountPairs(measured, simulated, &result);
+  const PairTable apart = CountPairs(measured, simulated, &result);
+  AddToldRegret(measured, simulated, apart, &result);
   return result;
 }
 

@@ -31,6 +31,11 @@ struct RankingAgreement {
   int winner_agrees = 0;    // Traces in which it does.
   Estimate regret;          // In one trace.
   double mean_regret = 0;
+  // The same against those policies only that the hardware tells apart from the choice (below):
+  // what the simulator is to blame for, mean over the traces. Where the best and the choice are not
+  // told apart, noise decides between them, and no answer can be had.
+  double told_regret = 0;
+  int no_answer = 0;  // Such traces.
   // The measured ranking against itself: tau of the means over one half of the traces and over the
   // other, the median over ways to halve them. Empty for one trace.
   std::optional<double> measured_tau;

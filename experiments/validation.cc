@@ -194,4 +194,10 @@ Validation Validate(const std::vector<ValidationRuns>& runs) {
   return validation;
 }
 
+void AddAgain(const std::vector<ValidationRuns>& again, Validation* validation) {
+  const Validation repeated = Validate(again);
+  validation->again = repeated.policies;
+  validation->again_absolute_error = repeated.absolute_error;
+}
+
 }  // namespace cosched

@@ -74,6 +74,10 @@ struct Validation {
   // By makespan and by mean turnaround, over the trials that have all policies; empty if there is
   // none, or only one policy.
   std::optional<RankingAgreement> by_makespan, by_turnaround;
+  // The same runs on hardware once more, as if they had been simulated: what this machine itself
+  // misses by. Empty if they were not repeated.
+  std::vector<PolicyErrors> again;
+  std::optional<std::array<Estimate, kMetrics.size()>> again_absolute_error;
 };
 
 // The outcome of a whole cell. Throws InputError as Summarize does.
@@ -85,6 +89,9 @@ struct ValidationRuns {
 // Cells that only one of the two runs has are left out. Throws InputError if they have none in
 // common.
 Validation Validate(const std::vector<ValidationRuns>& runs);
+
+// Sets what the hardware misses itself by. again: `simulated` is a second run on hardware.
+void AddAgain(const std::vector<ValidationRuns>& again, Validation* validation);
 
 // All of `validation` but its pairs, from these. Validate does it.
 void SumUp(Validation* validation);

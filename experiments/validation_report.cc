@@ -13,6 +13,15 @@
 namespace cosched {
 namespace {
 
+// What the machine misses itself by.
+std::string AgainRow(const Validation& validation) {
+  if (!validation.again_absolute_error) return "";
+  std::string text = fmt::format("{:<32}", "  of the hardware run again");
+  for (const Estimate& error : *validation.again_absolute_error)
+    text += fmt::format(" {:<20}", PercentText(error, false));
+  return text + "\n";
+}
+
 std::string ErrorTable(const Validation& validation) {
   std::string text = fmt::format("{:<28}", "error in %, simulated : measured");
   for (const Metric& metric : kMetrics) text += fmt::format(" {:<20}", metric.title);
@@ -28,7 +37,24 @@ std::string ErrorTable(const Validation& validation) {
   for (const Estimate& error : validation.absolute_error)
     text += fmt::format(" {:<20}", PercentText(error, false));
   const int traces = validation.absolute_error.front().samples;
-  return text + fmt::format(" {:>7} {:>6}\n", "", LevelText(traces));
+  text += fmt::format(" {:>7} {:>6}\n", "", LevelText(traces));
+  return text + AgainRow(validation);
+}
+
+std::string RegretText(const RankingAgreement& ranking) {
+  std::string text = fmt::format(
+      "\n  against policies that it tells from the choice, trusting the simulator costs {:.1f} % "
+      "(mean over traces)",
+      ranking.told_regret * 100);
+  if (ranking.told_apart < ranking.pairs) {
+    text += fmt::format("; of {} pairs no answer can be had: noise decides them",
+                        ranking.pairs - ranking.told_apart);
+  }
+  if (ranking.no_answer > 0) {
+    text += fmt::format(", in {} of {} traces that between the choice and the best",
+                        ranking.no_answer, ranking.tau.samples);
+  }
+  return text;
 }
 
 // What the traces can say of each pair of policies.
@@ -39,10 +65,12 @@ std::string PairsText(const RankingAgreement& ranking) {
   }
   const double level = MedianLevel(ranking.tau.samples);
   return fmt::format(
-      "the hardware tells {} of {} pairs of policies apart (each at {}; about {:.2g} of {} equal "
-      "pairs would be by chance), and the simulator orders {} of these alike",
-      ranking.told_apart, ranking.pairs, LevelText(ranking.tau.samples),
-      (1 - level) * ranking.pairs, ranking.pairs, ranking.ordered_alike);
+             "the hardware tells {} of {} pairs of policies apart (each at {}; about {:.2g} of {} "
+             "equal "
+             "pairs would be by chance), and the simulator orders {} of these alike",
+             ranking.told_apart, ranking.pairs, LevelText(ranking.tau.samples),
+             (1 - level) * ranking.pairs, ranking.pairs, ranking.ordered_alike) +
+         RegretText(ranking);
 }
 
 std::string RankingText(const char* metric, const RankingAgreement& ranking) {
@@ -137,6 +165,8 @@ nlohmann::json Json(const std::optional<RankingAgreement>& ranking) {
       {"winner_agrees", ranking->winner_agrees},
       {"regret", Json(ranking->regret)},
       {"mean_regret", ranking->mean_regret},
+      {"told_regret", ranking->told_regret},
+      {"no_answer", ranking->no_answer},
       {"measured_tau", ranking->measured_tau ? nlohmann::json(*ranking->measured_tau) : nullptr},
       {"pairs", ranking->pairs},
       {"told_apart", ranking->told_apart},

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <cmath>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -15,9 +16,11 @@
 #include "experiments/cli/measured_cores.h"
 #include "experiments/cli/plots.h"
 #include "experiments/decision_diff.h"
+#include "experiments/estimate.h"
 #include "experiments/manifest.h"
 #include "experiments/output_file.h"
 #include "experiments/service_validation.h"
+#include "experiments/step_validation.h"
 #include "experiments/validation.h"
 
 namespace cosched {
@@ -28,9 +31,13 @@ constexpr int kInterrupted = 130;
 // A bare --max-error is about these.
 constexpr std::string_view kGated[] = {"makespan", "turnaround", "throughput"};
 
+using Limits = std::map<size_t, double>;  // By metric, a share.
+
 struct Gates {
-  std::map<size_t, double> max_error;  // Metric, share.
+  Limits max_error;         // Of a trace.
+  Limits max_policy_error;  // Of each policy alone.
   std::optional<double> min_tau;
+  std::optional<double> max_regret;
 };
 
 [[noreturn]] void Refuse(const char* option, const std::string& problem,
@@ -54,12 +61,11 @@ std::string MetricNames() {
 }
 
 // "0.05" or "makespan=0.05".
-void AddGate(const std::string& text, Gates* gates) {
+void AddGate(const char* option, const std::string& text, Limits* limits) {
   const size_t equal = text.find('=');
   const bool bare = equal == std::string::npos;
   const std::string_view name = std::string_view(text).substr(0, bare ? 0 : equal);
-  const double share =
-      Share("--max-error", std::string_view(text).substr(bare ? 0 : equal + 1), 0, 100);
+  const double share = Share(option, std::string_view(text).substr(bare ? 0 : equal + 1), 0, 100);
   bool known = false;
   for (size_t i = 0; i < kMetrics.size(); ++i) {
     const bool meant =
@@ -67,19 +73,24 @@ void AddGate(const std::string& text, Gates* gates) {
              : name == kMetrics[i].name;
     if (!meant) continue;
     // One that names its metric counts more than one that means several.
-    if (bare) gates->max_error.emplace(i, share);
-    if (!bare) gates->max_error[i] = share;
+    if (bare) limits->emplace(i, share);
+    if (!bare) (*limits)[i] = share;
     known = true;
   }
   if (!known)
-    Refuse("--max-error", fmt::format("there is no metric \"{}\"", name),
+    Refuse(option, fmt::format("there is no metric \"{}\"", name),
            fmt::format("SHARE or METRIC=SHARE with one of {}", MetricNames()));
 }
 
 Gates ReadGates(const ValidateArguments& arguments) {
   Gates gates;
-  for (const std::string& text : arguments.max_error) AddGate(text, &gates);
+  for (const std::string& text : arguments.max_error)
+    AddGate("--max-error", text, &gates.max_error);
+  for (const std::string& text : arguments.max_policy_error)
+    AddGate("--max-policy-error", text, &gates.max_policy_error);
   if (!arguments.min_tau.empty()) gates.min_tau = Share("--min-tau", arguments.min_tau, -1, 1);
+  if (!arguments.max_regret.empty())
+    gates.max_regret = Share("--max-regret", arguments.max_regret, 0, 100);
   return gates;
 }
 
@@ -118,6 +129,7 @@ void AddPoints(const std::filesystem::path& measured, const std::filesystem::pat
 
 struct Ran {
   std::vector<ValidationRuns> runs;
+  std::vector<ValidationRuns> again;  // Both on hardware.
   std::vector<std::filesystem::path> measured;
   bool interrupted = false;
 };
@@ -140,6 +152,11 @@ Ran RunBoth(const ValidateArguments& arguments) {
       ran.measured.push_back(executed.run);
     } else {
       ran.measured.emplace_back(arguments.measured[i]);
+    }
+    if (!ran.interrupted && arguments.again) {
+      const Executed again = Execute(sweeps[i].first, options, topology);
+      ran.interrupted = again.result.interrupted;
+      if (!ran.interrupted) AddPoints(ran.measured.back(), again.run, &ran.again);
     }
     if (ran.interrupted) break;
     const Executed simulated = Execute(sweeps[i].second, options, topology);
@@ -215,6 +232,38 @@ bool CheckTau(const char* metric, const std::optional<RankingAgreement>& ranking
   return excused;
 }
 
+// Each policy by its median over the traces.
+bool CheckPolicies(const Validation& validation, size_t metric, double most) {
+  bool hold = true;
+  for (const PolicyErrors& policy : validation.policies) {
+    const Estimate& error = policy.error[metric];
+    const bool holds = std::abs(error.value) <= most;
+    const bool decided = Decides(error) && (error.high < -most || error.low > most ||
+                                            (error.low >= -most && error.high <= most));
+    fmt::print("gate: error of {} {}, {}: {} %, at most {:g} %: {}{}\n", policy.policy,
+               ToString(policy.elasticity), kMetrics[metric].title, PercentText(error, true),
+               most * 100, holds ? "holds" : "does not hold",
+               decided ? "" : ", though noise leaves the other answer open");
+    hold = hold && holds;
+  }
+  return hold && !validation.policies.empty();
+}
+
+bool CheckRegret(const char* metric, const std::optional<RankingAgreement>& ranking, double most) {
+  if (!ranking) {
+    fmt::print("gate: regret by {}: there is no ranking\n", metric);
+    return false;
+  }
+  const bool holds = ranking->told_regret <= most;
+  fmt::print(
+      "gate: regret by {} against policies that the hardware tells apart {:.1f} % {} {:g} "
+      "%: {}{}\n",
+      metric, ranking->told_regret * 100, holds ? "<=" : ">", most * 100,
+      holds ? "holds" : "does not hold",
+      ranking->told_apart > 0 ? "" : " (it tells none: no answer can be had)");
+  return holds;
+}
+
 bool CheckGates(const Validation& validation, const Gates& gates) {
   bool hold = true;
   for (const auto& [metric, most] : gates.max_error) {
@@ -224,6 +273,12 @@ bool CheckGates(const Validation& validation, const Gates& gates) {
                kMetrics[metric].title, error.value * 100, holds ? "<=" : ">", most * 100,
                holds ? "holds" : "does not hold");
     hold = hold && holds;
+  }
+  for (const auto& [metric, most] : gates.max_policy_error)
+    hold = CheckPolicies(validation, metric, most) && hold;
+  if (gates.max_regret) {
+    hold = CheckRegret("makespan", validation.by_makespan, *gates.max_regret) && hold;
+    hold = CheckRegret("mean turnaround", validation.by_turnaround, *gates.max_regret) && hold;
   }
   if (gates.min_tau) {
     hold = CheckTau("makespan", validation.by_makespan, *gates.min_tau) && hold;
@@ -245,12 +300,14 @@ ValidationRun RunValidation(const ValidateArguments& arguments) {
     fmt::print(stderr, "interrupted; whole cells are kept below {}\n", arguments.out);
     return {kInterrupted, {}};
   }
-  const Validation validation = Validate(ran.runs);
+  Validation validation = Validate(ran.runs);
+  if (!ran.again.empty()) AddAgain(ran.again, &validation);
   for (const ValidationRuns& runs : ran.runs) {
     PrintWhere(runs);
     PrintRepeated(runs);
   }
-  fmt::print("\n{}{}", ValidationTable(validation), ServiceValidationTable(ran.runs));
+  fmt::print("\n{}{}{}", ValidationTable(validation), ServiceValidationTable(ran.runs),
+             StepValidationTable(ran.runs));
   PrintFirstDifference(validation, ran.runs);
   fmt::print("\n");
   const std::filesystem::path& home = ran.measured.front();
@@ -282,6 +339,18 @@ void AddValidateCommand(CLI::App& app, int* exit_code) {
                    "Exit 1 if a trace's mean absolute error (median over traces) is above SHARE "
                    "(makespan, turnaround and throughput), or METRIC=SHARE")
       ->allow_extra_args(false);
+  command
+      ->add_option(
+          "--max-policy-error", arguments->max_policy_error,
+          "Exit 1 if the error of any policy alone (median over traces) is above SHARE, or "
+          "METRIC=SHARE")
+      ->allow_extra_args(false);
+  command->add_option(
+      "--max-regret", arguments->max_regret,
+      "Exit 1 if trusting the simulator costs more than SHARE against policies that "
+      "the hardware tells apart");
+  command->add_flag("--again", arguments->again,
+                    "Run the hardware once more: what this machine misses itself by");
   command->add_option("--min-tau", arguments->min_tau,
                       "Exit 1 if Kendall's tau of the policies' means is below, unless the "
                       "hardware itself can't rank the "

@@ -18,8 +18,11 @@ struct ValidateArguments {
   std::string trials = {};
   std::string seed = {};
   std::vector<std::string> max_error = {};
+  std::vector<std::string> max_policy_error = {};
   std::string min_tau = {};
+  std::string max_regret = {};
   std::string out = "results";
+  bool again = false;
   bool quick = false;
   bool extrapolate = false;
   bool no_plots = false;

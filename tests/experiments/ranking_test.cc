@@ -72,6 +72,23 @@ TEST(CompareRankings, ASimulatorThatIsWrongIsSaidToBe) {
   EXPECT_FALSE(result.MeasuredCannotTell(0.8));
 }
 
+// The simulator chooses the last: the hardware tells it from the first, not from the second.
+TEST(CompareRankings, RegretCountsWhereTheHardwareTellsPoliciesApart) {
+  const CostTable measured = {{10, 11, 12}, {20, 25, 24}, {9, 10, 11},
+                              {40, 49, 48}, {5, 5.5, 6},  {30, 37, 36}};
+  const CostTable simulated(6, {3, 2, 1});
+  const RankingAgreement result = CompareRankings(measured, simulated);
+  EXPECT_EQ(result.told_apart, 2);
+  EXPECT_NEAR(result.told_regret, (0.2 + 0.2 + 2.0 / 9 + 0.2 + 0.2 + 0.2) / 6, 1e-12);
+  EXPECT_EQ(result.no_answer, 0);
+  // Of policies that nothing tells apart none is a wrong choice, but there is no answer either.
+  const CostTable noise = {{10, 11}, {11, 10}, {10, 11}, {11, 10}, {10, 11}, {11, 10}};
+  const RankingAgreement undecided = CompareRankings(noise, CostTable(6, {2, 1}));
+  EXPECT_EQ(undecided.told_regret, 0);
+  EXPECT_EQ(undecided.no_answer, 3);
+  EXPECT_NEAR(undecided.mean_regret, 0.05, 1e-12);
+}
+
 // One in 16 true differences of this kind is chance: that is no 95 %.
 TEST(CompareRankings, FiveTracesTellNoPoliciesApart) {
   CostTable five = kMeasured;

@@ -2,6 +2,8 @@
 // hardware is needed and its times do not matter, a simulated one stands in for it: both worlds are
 // then known.
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "tests/experiments/cli_fixture.h"
@@ -89,6 +91,42 @@ TEST_F(ValidateCliTest, BelowAGateIsExitOne) {
   EXPECT_EQ(without.exit_code, 0) << "without gates there is nothing to fail: " << without.err;
 }
 
+TEST_F(ValidateCliTest, EachPolicyHasItsGate) {
+  const std::string run = Simulated("p.json", "first", {"--trials", "6"});
+  const Ended ended = Run({"validate", "s.toml", "--measured", run, "--trials", "6", "--profile",
+                           "slow.json", "--no-plots", "--max-policy-error", "makespan=0.08",
+                           "--max-policy-error", "core-seconds=9", "--max-regret", "0.02"});
+  EXPECT_EQ(ended.exit_code, 1) << ended.out << ended.err;
+  for (const char* policy : {"strict", "static-partition", "equal-share"}) {
+    ExpectHas(ended.out, {fmt::format("gate: error of {} malleable, makespan: +", policy),
+                          fmt::format("gate: error of {} malleable, core-seconds: +", policy)});
+  }
+  ExpectHas(ended.out, {"at most 8 %: does not hold\n", "at most 900 %: holds\n",
+                        "gate: regret by makespan against policies that the hardware tells apart",
+                        "gate: regret by mean turnaround against"});
+}
+
+TEST_F(ValidateCliTest, RunsTheHardwareAgainToSayWhatItMissesItselfBy) {
+  WriteProfile("p.json", 0.01);
+  const Ended ended = Run({"validate", "x.toml", "--profile", "p.json", "--no-plots", "--again"});
+  EXPECT_EQ(ended.exit_code, 0) << ended.out << ended.err;
+  ExpectHas(ended.out, {"of the hardware run again"});
+  EXPECT_EQ(Runs().size(), 3U);
+}
+
+TEST_F(ValidateCliTest, TwoProfilesAreCompared) {
+  const Ended same = Run({"profile", "compare", "p.json", "p.json", "--experiment", "s.toml"});
+  EXPECT_EQ(same.exit_code, 0) << same.out << same.err;
+  ExpectHas(same.out, {"4 of 4 quantities agree", "strict malleable",
+                       "mean absolute difference over all cells: 0.0 %"});
+  const Ended slow = Run({"profile", "compare", "p.json", "slow.json", "--experiment", "s.toml"});
+  EXPECT_EQ(slow.exit_code, 1) << slow.out << slow.err;
+  ExpectHas(slow.out, {"drifted: lenet5 train batch 8: step on 1 core, 1x1 threads: +50.0 %",
+                       "B takes 1.500 times as long as A", "predicted makespan, mean"});
+  ExpectRefused({"profile", "compare", "p.json", "none.json"}, {"none.json", "can't be opened"});
+  EXPECT_EQ(Run({"profile", "compare", "p.json"}).exit_code, 2);
+}
+
 TEST_F(ValidateCliTest, RunsOnHardwareAndSimulated) {
   WriteProfile("p.json", 0.01);
   const Ended ended =
@@ -106,6 +144,9 @@ TEST_F(ValidateCliTest, BadInputIsOneMessage) {
   ExpectRefused({"validate", "s.toml", "--max-error", "speed=1"},
                 {"--max-error", "no metric \"speed\"", "makespan, turnaround, p95"});
   ExpectRefused({"validate", "s.toml", "--min-tau", "2"}, {"--min-tau", "\"2\"", "-1 to 1"});
+  ExpectRefused({"validate", "s.toml", "--max-policy-error", "speed=1"},
+                {"--max-policy-error", "no metric \"speed\""});
+  ExpectRefused({"validate", "s.toml", "--max-regret", "-1"}, {"--max-regret", "\"-1\""});
   ExpectRefused({"validate", "s.toml", "--measured", "a", "--measured", "b"},
                 {"--measured", "2 times", "one run for each"});
   ExpectRefused({"validate", "s.toml", "--trials", "0"}, {"trials"});
