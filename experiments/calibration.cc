@@ -58,15 +58,18 @@ class Calibration {
  private:
   double Elapsed() const { return options_.now() - begin_; }
 
-  // Once more if a tenant fails: over a whole calibration one may, on a busy machine.
-  Measured Try(const Measurement& measurement, const std::vector<int64_t>& steps) const {
+  // Once more if a tenant fails: over a whole calibration one may, on a busy machine. For longer,
+  // if the tenants were too short to meet.
+  Measured Try(const Measurement& measurement, std::vector<int64_t> steps) const {
     for (int failures = 0;; ++failures) {
       try {
         return options_.measure(measurement, steps);
       } catch (const MeasurementFailed& failed) {
-        if (failures < kMostFailures) continue;
-        throw MeasurementFailed(
-            fmt::format("{}: {}", Describe(measurement, programs_), failed.what()));
+        if (failures >= kMostFailures) {
+          throw MeasurementFailed(
+              fmt::format("{}: {}", Describe(measurement, programs_), failed.what()));
+        }
+        for (int64_t& count : steps) count *= 2;
       }
     }
   }

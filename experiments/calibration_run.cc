@@ -121,7 +121,18 @@ void ReadJobs(const std::filesystem::path& cell, const std::map<int64_t, std::ve
   }
 }
 
-// The steps that count of each tenant; see Measured.
+// Steps done at that time, the part that is done of one under way included: were only whole ones
+// counted, those that are short would be counted more often than those that are long. REQUIRES: the
+// steps begin before and end after.
+double StepsUntil(const std::vector<Step>& steps, double time) {
+  const auto next = std::find_if(steps.begin(), steps.end(),
+                                 [time](const Step& step) { return step.end >= time; });
+  const double begin = next == steps.begin() ? next->begin : std::prev(next)->end;
+  return static_cast<double>(next - steps.begin()) +
+         std::clamp((time - begin) / std::max(1e-9, next->end - begin), 0.0, 1.0);
+}
+
+// The time that counts of each tenant; see Measured.
 void ReadStepTimes(const std::map<int64_t, std::vector<Step>>& steps,
                    std::vector<MeasuredTenant>* tenants) {
   double from = 0, to = std::numeric_limits<double>::infinity();
@@ -131,19 +142,10 @@ void ReadStepTimes(const std::map<int64_t, std::vector<Step>>& steps,
     from = std::max(from, of_job[kWarmUpSteps].begin);
     to = std::min(to, of_job.back().end);
   }
+  if (from >= to) throw MeasurementFailed("the tenants did not run side by side for a step");
   for (const auto& [job, of_job] : steps) {
-    const Step* first = nullptr;
-    const Step* last = nullptr;
-    double count = 0;
-    for (const Step& step : of_job) {
-      if (step.begin < from || step.end > to) continue;
-      if (first == nullptr) first = &step;
-      last = &step;
-      ++count;
-    }
-    if (count == 0) throw MeasurementFailed("the tenants did not run side by side for a step");
     MeasuredTenant& tenant = tenants->at(static_cast<size_t>(job));
-    tenant.step_s = (last->end - first->begin) / count;
+    tenant.step_s = (to - from) / (StepsUntil(of_job, to) - StepsUntil(of_job, from));
     tenant.warm_up_s = of_job[kWarmUpSteps].begin - of_job.front().begin;
   }
 }

@@ -15,14 +15,14 @@
 namespace cosched {
 
 struct MeasuredTenant {
-  double step_s = 0;     // Mean over the steps that count (see below), gaps between them included.
+  double step_s = 0;     // Mean over the time that counts (see below), gaps between steps included.
   double warm_up_s = 0;  // What the first kWarmUpSteps took.
   double start_s = 0;    // To the first step's begin.
   double stop_s = 0;     // From the last step's end.
 };
 
-// Steps count that lie after every tenant's warm-up and before the first tenant's last step, so
-// that each of them ran beside all others.
+// The time counts from when every tenant is through its warm-up until the first one has done its
+// last step, so that each of them ran beside all others.
 struct Measured {
   double at = 0;  // When it began, in the caller's seconds: runs near each other are compared.
   std::vector<MeasuredTenant> tenants;

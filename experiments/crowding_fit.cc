@@ -30,16 +30,15 @@ void AddAlike(const std::vector<Series>& all, const Series& series, Profile* pro
   const Series& alone = AloneOf(all, measurement, 0);
   const SpeedModel model(program);
   const auto tenants = static_cast<double>(measurement.programs.size());
-  const double share = measurement.shared_cores / tenants;
-  const double own = model.Step(measurement.threads, share, 1, true).seconds;
-  const double pressed = program.sensitivity * program.pressure * (tenants - 1) *
-                         model.Step({1, 1}, 1, 1, true).seconds;
+  const double rate = measurement.shared_cores / (tenants * measurement.cores);
+  const double pressed =
+      program.sensitivity * program.pressure * (tenants - 1) * model.Alone({1, 1}, 1).seconds;
   const double step = StepAlone(alone);
   program.crowding.push_back(
       {.threads = ThreadsOf(measurement.threads),
        .others = tenants * measurement.cores / measurement.shared_cores - 1,
        .loss = Mapped(PairedSlowDownOfAll(series, alone), [&](double slow_down) {
-         return std::max(kLeastLoss, (slow_down * step - pressed) / own);
+         return std::max(kLeastLoss, (slow_down * step - pressed) * rate / step);
        })});
 }
 
@@ -73,21 +72,15 @@ void TakeOutContention(const ProgramProfile& first, Mixed* mixed) {
   }
 }
 
-// The weight with which the first's threads leave the second what it was measured to have.
-double Weight(const Mixed& mixed) {
-  const SpeedModel second(*mixed.second);
-  const double one_core = OneCoreStep(*mixed.second);
-  const double own = second.KnowsCrowding() ? second.Shared({1, 1}, 1, 1, 1).seconds : one_core;
-  return std::clamp(mixed.undisturbed[1] / own - 1, kLeastWeight, kMostWeight);
-}
-
-Estimate LossOfFirst(const Mixed& mixed, const ProgramProfile& first, double weight) {
-  const double cores = mixed.measurement->cores - 1 + weight / (1 + weight);
-  const double own = SpeedModel(first).Step(mixed.measurement->threads, cores, 1, true).seconds;
-  const double of_slow_down = mixed.undisturbed[0] / mixed.slow_downs[0].value / own;
-  return Mapped(mixed.slow_downs[0], [of_slow_down](double slow_down) {
-    return std::max(kLeastLoss, slow_down * of_slow_down);
-  });
+double Weight(const Mixed& mixed, const ProgramProfile& first) {
+  const Measurement& measurement = *mixed.measurement;
+  const SpeedModel model(first);
+  // If it ran all of the time.
+  const double whole = model.KnowsCrowding()
+                           ? model.Shared(measurement.threads, measurement.cores, 1, 1).seconds
+                           : mixed.alone[0];
+  const double longer = mixed.undisturbed[0] / whole;
+  return longer > 1 ? std::clamp(1 / (longer - 1), kLeastWeight, kMostWeight) : kMostWeight;
 }
 
 std::vector<Mixed> MixedOf(const std::vector<Series>& all, size_t program, const Profile& profile) {
@@ -111,27 +104,6 @@ std::vector<Mixed> MixedOf(const std::vector<Series>& all, size_t program, const
   return mixed;
 }
 
-// The middle one of each, where there are several others.
-void FitMixed(size_t index, const std::vector<Mixed>& mixed, Profile* profile) {
-  ProgramProfile& program = profile->programs[index];
-  std::vector<double> weights, values, lows, highs;
-  for (const Mixed& one : mixed) weights.push_back(Weight(one));
-  program.weight = Median(weights);
-  int samples = 0;
-  for (const Mixed& one : mixed) {
-    const Estimate loss = LossOfFirst(one, program, program.weight);
-    values.push_back(loss.value);
-    lows.push_back(loss.low);
-    highs.push_back(loss.high);
-    samples = std::max(samples, loss.samples);
-  }
-  const Measurement& measurement = *mixed.front().measurement;
-  program.crowding.push_back({.threads = ThreadsOf(measurement.threads),
-                              .others = 1.0 / measurement.cores,
-                              .loss = {Median(values), *std::ranges::min_element(lows),
-                                       *std::ranges::max_element(highs), samples}});
-}
-
 }  // namespace
 
 void FitCrowding(const std::vector<Series>& all, Profile* profile) {
@@ -139,11 +111,13 @@ void FitCrowding(const std::vector<Series>& all, Profile* profile) {
     if (series.measurement.kind == Kind::kShared && series.measurement.IsFitted())
       AddAlike(all, series, profile);
   }
+  std::vector<double> weights;
   for (size_t i = 0; i < profile->programs.size(); ++i) {
-    const std::vector<Mixed> mixed = MixedOf(all, i, *profile);
-    if (!mixed.empty()) FitMixed(i, mixed, profile);
+    for (const Mixed& mixed : MixedOf(all, i, *profile))
+      weights.push_back(Weight(mixed, profile->programs[i]));
   }
   for (ProgramProfile& program : profile->programs) {
+    if (!weights.empty()) program.weight = Median(weights);
     std::ranges::sort(program.crowding, [](const CrowdingPoint& a, const CrowdingPoint& b) {
       return std::pair(a.threads, a.others) < std::pair(b.threads, b.others);
     });

@@ -35,7 +35,7 @@ struct SpeedPoint {
 struct CrowdingPoint {
   int threads = 1;    // Of the tenant, each on a core of its own.
   double others = 1;  // Threads of other tenants on each of its cores, on average.
-  Estimate loss;      // Step time over that with its share of the cores' time to itself.
+  Estimate loss;      // Step time over that alone, divided by the part of the time that it has.
 };
 
 struct ProgramProfile {
@@ -58,8 +58,9 @@ struct ProgramProfile {
   double sensitivity = 0;
   // Shared cores. A core's time is divided among the threads on it by their weights; those of a
   // tenant with several threads count `weight` (they sleep while they wait for each other), that of
-  // a tenant with one counts 1. Then each step takes the loss longer (fit_crowding.h). Empty = not
-  // measured: then the penalty of as many threads of its own stands for that of others' threads.
+  // a tenant with one counts 1. Steps take the loss longer than with the part of the time that the
+  // slowest thread has (crowding_fit.h). Empty = not measured: then the penalty of as many threads
+  // of its own stands for that of others' threads.
   std::vector<CrowdingPoint> crowding;
   double weight = 1;
 };

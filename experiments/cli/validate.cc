@@ -264,14 +264,22 @@ bool CheckRegret(const char* metric, const std::optional<RankingAgreement>& rank
   return holds;
 }
 
+// Why a gate may be out of any model's reach.
+std::string AgainText(const Validation& validation, size_t metric, double most) {
+  if (!validation.again_absolute_error) return "";
+  const double again = (*validation.again_absolute_error)[metric].value;
+  return fmt::format(" (the hardware, run again, misses itself by {:.1f} %{})", again * 100,
+                     again > most ? ": no answer can be had of the model" : "");
+}
+
 bool CheckGates(const Validation& validation, const Gates& gates) {
   bool hold = true;
   for (const auto& [metric, most] : gates.max_error) {
     const Estimate& error = validation.absolute_error[metric];
     const bool holds = error.samples > 0 && error.value <= most;
-    fmt::print("gate: mean absolute error of a trace, {}: median {:.1f} % {} {:g} %: {}\n",
+    fmt::print("gate: mean absolute error of a trace, {}: median {:.1f} % {} {:g} %: {}{}\n",
                kMetrics[metric].title, error.value * 100, holds ? "<=" : ">", most * 100,
-               holds ? "holds" : "does not hold");
+               holds ? "holds" : "does not hold", AgainText(validation, metric, most));
     hold = hold && holds;
   }
   for (const auto& [metric, most] : gates.max_policy_error)

@@ -77,37 +77,20 @@ class FormulaMachine {
     const int cores = measurement.CoresOf(tenant);
     const int threads = ThreadsOf(measurement.ThreadsOfTenant(tenant));
     if (!measurement.IsOnSharedCores()) return Alone(program, cores, threads);
-    const double weight = kWeight[measurement.programs[0]];
-    const bool mixed = measurement.kind == Kind::kMixed;
     const auto tenants = static_cast<double>(measurement.programs.size());
-    double claims = 0;
-    for (const size_t other : measurement.programs) claims += kWeight[other];
-    double share = measurement.cores == 1 ? measurement.shared_cores / tenants
-                                          : measurement.shared_cores * kWeight[program] / claims;
+    double rate = measurement.shared_cores / (tenants * cores);
     double others = tenants * cores / measurement.shared_cores - 1;
-    if (mixed && tenant == 0) {
-      share = cores - 1 + weight / (1 + weight);
-      others = 1.0 / cores;
-    } else if (mixed) {
-      share = 1 / (1 + weight);
+    if (measurement.kind == Kind::kMixed) {
+      rate = tenant == 0 ? kWeight / (1 + kWeight) : 1 / (1 + kWeight);
       others = 1;
     }
-    return OnPart(program, share) * Loss(program, threads, others);
-  }
-  // As the simulator draws the curve between its points: speed in a straight line, below 1 core in
-  // proportion.
-  static double OnPart(size_t program, double cores) {
-    if (cores <= 1) return Alone(program, 1, 1) / cores;
-    int below = 1;
-    while (2 * below <= cores) below *= 2;
-    const double a = 1 / Alone(program, below, below), b = 1 / Alone(program, 2 * below, 2 * below);
-    return 1 / (a + (cores - below) / below * (b - a));
+    return Alone(program, cores, threads) / rate * Loss(program, threads, others);
   }
   static double Loss(size_t program, int threads, double others) {
     return 1 + (threads > 1 ? 0.3 : 0.05) * (program == 0 ? 1 : 0.5) * others;
   }
 
-  static constexpr double kWeight[] = {0.25, 0.5};
+  static constexpr double kWeight = 0.25;
   static constexpr double kPressure[] = {1, 0.5};
   static constexpr double kSensitivity[] = {0.2, 0.4};
 
@@ -164,8 +147,8 @@ TEST(Calibration, FindsWhatSharedCoresCost) {
     const Profile profile = Calibrate(kPrograms, cores, machine.Options())->profile;
     for (size_t i = 0; i < 2; ++i) {
       const ProgramProfile& program = profile.programs[i];
-      EXPECT_NEAR(program.weight, FormulaMachine::kWeight[i], 0.02) << cores;
-      ASSERT_EQ(program.crowding.size(), 6U);
+      EXPECT_NEAR(program.weight, FormulaMachine::kWeight, 0.01) << cores;
+      ASSERT_EQ(program.crowding.size(), 5U);
       std::set<std::pair<int, double>> points;
       for (const CrowdingPoint& point : program.crowding) {
         points.insert({point.threads, point.others});
@@ -173,7 +156,7 @@ TEST(Calibration, FindsWhatSharedCoresCost) {
             << cores << " cores, " << point.threads << " threads beside " << point.others;
       }
       const std::set<std::pair<int, double>> expected = {
-          {1, 1}, {1, 2}, {cores, 1.0 / cores}, {cores, 1}, {cores, 3}, {cores, 5}};
+          {1, 1}, {1, 2}, {cores, 1}, {cores, 3}, {cores, 5}};
       EXPECT_EQ(points, expected);
     }
     const std::string notes = ProfileTable(profile);
@@ -197,7 +180,7 @@ TEST(Calibration, DriftDoesNotTouchSlowDownsAndIsTold) {
   const Profile profile = Calibrate(kPrograms, 2, machine.Options())->profile;
   for (size_t i = 0; i < 2; ++i) {
     const ProgramProfile& program = profile.programs[i];
-    EXPECT_NEAR(program.weight / FormulaMachine::kWeight[i], 1, 0.1);
+    EXPECT_NEAR(program.weight / FormulaMachine::kWeight, 1, 0.1);
     for (const CrowdingPoint& point : program.crowding) {
       EXPECT_NEAR(point.loss.value / FormulaMachine::Loss(i, point.threads, point.others), 1, 0.03)
           << point.threads << " beside " << point.others;
@@ -316,8 +299,13 @@ TEST(Calibration, ATenantThatFailsNowAndThenEndsNothing) {
     FormulaMachine machine(0);
     CalibrationOptions options = machine.Options();
     int calls = 0;
+    int64_t before = 0;
     options.measure = [&](const Measurement& measurement, const std::vector<int64_t>& steps) {
       ++calls;
+      if (calls > 6 && calls <= 6 + failures) {
+        EXPECT_EQ(steps[0], 2 * before) << "they may have been too short to meet";
+      }
+      before = steps[0];
       if (calls > 5 && calls <= 5 + failures) throw MeasurementFailed("a tenant failed: told to");
       return machine.Measure(measurement, steps);
     };

@@ -154,16 +154,16 @@ TEST(Speeds, CrowdingCostsTheMeasuredLoss) {
   ExpectExactly("two on two shared cores, crowding off", 1, lives[0].ended);
 }
 
-// One of two threads and one of one on a core of the first's: the threads of the first weigh 1/4
-// and so have 1/5 of that core.
+// One of two threads and one of one on a core of the first's: the threads of the first weigh 1/4,
+// so the shared core gives it 1/5 of its time, and its other thread waits for that one.
 TEST(Speeds, ThreadsThatWaitForEachOtherWeighLess) {
   Simulation simulation{.policy = "no-control", .cores = 2};
   ProgramProfile& program = simulation.profile.programs[0];
   program.weight = 0.25;
-  program.crowding = {{1, 1, {1, 1, 1, 1}}, {2, 0.5, {1.5, 1.5, 1.5, 1}}, {2, 1, {3, 3, 3, 1}}};
+  program.crowding = {{1, 1, {1, 1, 1, 1}}, {2, 1, {1.5, 1.5, 1.5, 1}}, {2, 3, {3, 3, 3, 1}}};
   const std::vector<Lived> lives = Simulate(
       simulation, {{.units = 1.2, .request = {2, 2, 2}}, {.units = 8, .request = {1, 1, 1}}});
-  const double first = 1.2 / (1 + 0.2) * 1.5;
+  const double first = 1.2 / 2 * 5 * 1.5;
   ExpectExactly("the one with two threads", first, lives[0].ended);
   ExpectExactly("the one with one thread", first + (8 - 0.8 * first), lives[1].ended);
 }

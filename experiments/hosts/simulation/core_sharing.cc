@@ -51,25 +51,29 @@ CoreSharing::Share CoreSharing::Of(Id id) const {
   if (!tenant.cores.Intersects(holders_.Shared())) {
     return {.cores = std::min<double>(tenant.threads, count),
             .granted = count,
-            .threads_per_core = std::max(1.0, density),
-            .own_per_core = std::max(1.0, density)};
+            .threads_per_core = std::max(1.0, density)};
   }
-  Share share{.granted = count,
-              .threads_per_core = 0,
-              .own_per_core = std::max(1.0, density),
-              .shared = true};
+  Share share{.granted = count, .threads_per_core = 0, .shared = true};
+  double slowest = 1, beside_slowest = 0, others = 0;
   for (const int core : tenant.cores) {
     double load = 0, claims = 0;
     for (const Id other : here_[static_cast<size_t>(core)]) {
       load += tenants_[static_cast<size_t>(other)].Density();
       claims += tenants_[static_cast<size_t>(other)].Claim();
     }
-    share.cores += load <= 1 ? density : std::min(density, tenant.Claim() / claims);
+    const double part = load <= 1 ? density : std::min(density, tenant.Claim() / claims);
+    share.cores += part;
     share.threads_per_core += std::max(1.0, load);
-    share.others += load - density;
+    others += load - density;
+    if (const double rate = part / std::min(1.0, density); rate < slowest) {
+      slowest = rate;
+      beside_slowest = load - density;
+    }
   }
   share.threads_per_core /= count;
-  share.others /= count;
+  const bool waits = density >= 1;  // For its slowest thread.
+  share.rate = waits ? slowest : share.cores / tenant.threads;
+  share.others = waits ? beside_slowest : others / count;
   return share;
 }
 

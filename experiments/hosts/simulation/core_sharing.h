@@ -9,7 +9,10 @@
 //   part of c   = d_i if L_c <= 1, else w_i d_i / (sum of w_j d_j on c), at most d_i
 //   cores_i     = sum of its parts            what it computes with, a fraction maybe
 //   threads per core = mean of max(1, L_c) over its cores
-//   others      = mean of L_c - d_i over its cores
+//   rate_i      = part of the time that the threads of i run, on the core that gives them least:
+//                 with a thread on each core the others wait for that one. Fewer threads than cores
+//                 go where there is room: the mean
+//   others      = L_c - d_i on that core, or on average
 //
 // Source: discriminatory processor sharing, Kleinrock, JACM 14(2), 1967; CFS's weighted fair
 // queueing. Costs O(cores of the tenant) while nobody shares, else O(tenants on these cores x their
@@ -33,9 +36,9 @@ class CoreSharing {
     double cores = 0;    // What it computes with.
     double granted = 0;  // What it may compute on.
     double threads_per_core = 1;
-    double own_per_core = 1;  // Of these, its own.
-    double others = 0;        // Threads of others on each of its cores.
-    bool shared = false;      // With another tenant.
+    double rate = 1;      // At most 1.
+    double others = 0;    // Threads of others on a core.
+    bool shared = false;  // With another tenant.
   };
   Share Of(Id id) const;
 

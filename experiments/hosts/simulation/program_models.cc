@@ -30,7 +30,7 @@ double ProgramModels::StepsPerSecond(int index, Split threads, const CoreSharing
   Program& program = programs_[static_cast<size_t>(index)];
   SpeedModel::StepTime step;
   if (share.shared && oversubscription_ && program.speed.KnowsCrowding()) {
-    step = program.speed.Shared(threads, share.cores, share.own_per_core, share.others);
+    step = program.speed.Shared(threads, static_cast<int>(share.granted), share.rate, share.others);
   } else if (share.shared || !oversubscription_) {
     step = program.speed.Step(threads, share.cores, share.threads_per_core, oversubscription_);
   } else {

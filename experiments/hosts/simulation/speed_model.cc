@@ -100,11 +100,11 @@ SpeedModel::Value SpeedModel::Loss(double threads, double others) const {
   return {fewer.value + share * (more.value - fewer.value), fewer.beyond || more.beyond};
 }
 
-SpeedModel::StepTime SpeedModel::Shared(Split threads, double cores, double own_per_core,
+SpeedModel::StepTime SpeedModel::Shared(Split threads, int cores, double rate,
                                         double others) const {
-  StepTime step = Step(threads, cores, own_per_core, true);
+  StepTime step = Alone(threads, cores);
   const Value loss = Loss(ThreadsOf(threads), others);
-  step.seconds *= loss.value;
+  step.seconds *= loss.value / rate;
   step.beyond |= loss.beyond ? kThreadsPerCore : 0;
   return step;
 }

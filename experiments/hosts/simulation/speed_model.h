@@ -10,11 +10,12 @@
 //                        as many threads as cores, interpolated over log2(threads per core) and
 //                        beyond the last measured ratio held there, which is extrapolation
 //
-//   cores shared         that on as much of cores, with the penalty of its own threads only, times
-//                        the measured loss (CrowdingPoint), in a straight line over the others'
-//                        threads per core (none: no loss) and over log2 of its own threads; beyond
-//                        the last measured number of others held there, which is extrapolation. In
-//                        a profile without it the penalty of all threads on a core stands for it
+//   cores shared         that with all of the cores, divided by the part of the time that its
+//                        threads run (CoreSharing), times the measured loss (CrowdingPoint), in a
+//                        straight line over the others' threads per core (none: no loss) and over
+//                        log2 of its own threads; beyond the last measured number of others held
+//                        there, which is extrapolation. In a profile without it the penalty of all
+//                        threads on a core stands for it
 //
 // A split whose inter-op size was not measured runs like inter = 1 with as many threads, which is
 // extrapolation too. Threads of a split are ThreadsOf, as the engine's pools run them
@@ -45,9 +46,9 @@ class SpeedModel {
   // on each, those of others included. REQUIRES: cores > 0.
   StepTime Step(Split threads, double cores, double threads_per_core, bool penalty) const;
   bool KnowsCrowding() const { return !losses_.empty(); }
-  // Beside tenants with so many threads on each of its cores, own_per_core of its own. REQUIRES:
-  // KnowsCrowding().
-  StepTime Shared(Split threads, double cores, double own_per_core, double others) const;
+  // On k cores with so many threads of other tenants on each, running for `rate` of the time.
+  // REQUIRES: KnowsCrowding().
+  StepTime Shared(Split threads, int cores, double rate, double others) const;
   // By itself on k whole cores.
   StepTime Alone(Split threads, int cores) const;
   // Of 1 to `cores` cores: threads following the cores, or with these threads throughout.
