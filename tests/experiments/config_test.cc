@@ -351,7 +351,7 @@ TEST_F(ConfigTest, TraceFilesAreRelativeToTheExperimentAndCheckedAgainstIt) {
   const ExperimentConfig config = Load(with_trace("1,lenet5,,\n2,lenet5,2,4\n"));
   ASSERT_TRUE(config.trace.replay.has_value());
   EXPECT_EQ(config.trace.jobs, 2);
-  EXPECT_EQ(RequestOf(config.workloads[0], config.trace.replay->at(1)), (CoreRequest{2, 2, 4}));
+  EXPECT_EQ(RequestOf(config.workloads[0], (*config.trace.replay)[1]), (CoreRequest{2, 2, 4}));
 
   EXPECT_EQ(Refused(with_trace("0,vgg,,\n")).key, "workload");
   EXPECT_EQ(Refused(with_trace("0,lenet5,,\n1,lenet5,3,\n")).key, "cores_min");

@@ -64,10 +64,10 @@ TEST_F(TraceSourcesTest, AMapTurnsColumnsIntoWorkloadsAndCountsWhatItRejects) {
   const TraceConfig trace = Load(kByColumn);
   ASSERT_EQ(trace.replay->size(), 3U);
   EXPECT_EQ(trace.jobs, 3);
-  EXPECT_EQ(trace.replay->at(0).workload, "net");
-  EXPECT_EQ(trace.replay->at(0).time, Duration::zero()) << "the first arrival is the zero";
-  EXPECT_EQ(trace.replay->at(2).time, FromSeconds(30));
-  EXPECT_EQ(trace.replay->at(0).cores_preferred, std::nullopt);
+  EXPECT_EQ((*trace.replay)[0].workload, "net");
+  EXPECT_EQ((*trace.replay)[0].time, Duration::zero()) << "the first arrival is the zero";
+  EXPECT_EQ((*trace.replay)[2].time, FromSeconds(30));
+  EXPECT_EQ((*trace.replay)[0].cores_preferred, std::nullopt);
   const TraceSource& source = trace.sources.at(0);
   EXPECT_EQ(source.format, "pollux");
   EXPECT_EQ(source.rows, 4);
@@ -83,8 +83,8 @@ TEST_F(TraceSourcesTest, AMapTurnsColumnsIntoWorkloadsAndCountsWhatItRejects) {
 TEST_F(TraceSourcesTest, CoresOfTheTraceMoveTheWorkloadsBoundsAndStayWithinTheMachine) {
   const TraceConfig trace = Load(std::string(kByColumn) + "map.cores = \"trace\"\n");
   const WorkloadConfig& net = config_.workloads[0];
-  EXPECT_EQ(RequestOf(net, trace.replay->at(0)), (CoreRequest{1, 4, 4})) << "six of four";
-  EXPECT_EQ(RequestOf(net, trace.replay->at(2)), (CoreRequest{1, 2, 2}));
+  EXPECT_EQ(RequestOf(net, (*trace.replay)[0]), (CoreRequest{1, 4, 4})) << "six of four";
+  EXPECT_EQ(RequestOf(net, (*trace.replay)[2]), (CoreRequest{1, 2, 2}));
   EXPECT_EQ(trace.sources.at(0).limited, 1);
 }
 
@@ -92,8 +92,8 @@ TEST_F(TraceSourcesTest, AWindowIsOfTheFilesOwnTimeAndSpeedupOfWhatIsLeft) {
   const TraceConfig trace =
       Load(std::string(kByColumn) + "start_s = 5\nlength_s = 26\nspeedup = 10\n");
   ASSERT_EQ(trace.replay->size(), 2U);
-  EXPECT_EQ(trace.replay->at(0).workload, "dense");
-  EXPECT_EQ(trace.replay->at(1).time, FromSeconds(2));
+  EXPECT_EQ((*trace.replay)[0].workload, "dense");
+  EXPECT_EQ((*trace.replay)[1].time, FromSeconds(2));
 }
 
 TEST_F(TraceSourcesTest, SamplesGoBySeed) {
@@ -115,7 +115,7 @@ TEST_F(TraceSourcesTest, FilesAreMergedOnOneClock) {
   std::vector<double> times;
   for (const JobArrival& arrival : *trace.replay) times.push_back(ToSeconds(arrival.time));
   EXPECT_EQ(times, (std::vector<double>{0, 10, 20, 21.5, 30}));
-  EXPECT_EQ(trace.replay->at(2).steps, 7) << "the cosched format is taken as it is";
+  EXPECT_EQ((*trace.replay)[2].steps, 7) << "the cosched format is taken as it is";
   EXPECT_EQ(trace.sources.at(1).format, "cosched");
 }
 
@@ -143,7 +143,7 @@ TEST_F(TraceSourcesTest, WhatAMapCannotReadIsToldByFileLineAndColumn) {
 }
 
 TEST_F(TraceSourcesTest, TheCoschedFormatNeedsNoMapAndKeepsItsErrors) {
-  EXPECT_EQ(Load("file = \"own.csv\"\n").replay->at(1).time, FromSeconds(1.5));
+  EXPECT_EQ((*Load("file = \"own.csv\"\n").replay)[1].time, FromSeconds(1.5));
   WriteText(folder_.path() / "own.csv", "arrival_s,workload\n0,net\n1,vgg\n");
   const InputErrorDetails unknown = Refused("file = \"own.csv\"\n");
   EXPECT_EQ(unknown.line, 3);

@@ -19,10 +19,14 @@ int ProgramModels::IndexOf(const TenantSpec& spec) {
     if (known.model == spec.model && known.mode == spec.mode && known.batch == spec.batch)
       return known.index;
   }
-  const std::string program = ProgramName(spec);
+  const int index = IndexOf(ProgramName(spec));
+  known_.push_back({spec.model, spec.mode, spec.batch, index});
+  return index;
+}
+
+int ProgramModels::IndexOf(const std::string& program) const {
   const auto found = indexes_.find(program);
   CHECK(found != indexes_.end()) << "the profile has no program " << program;
-  known_.push_back({spec.model, spec.mode, spec.batch, found->second});
   return found->second;
 }
 

@@ -22,7 +22,9 @@ class ProgramModels {
   // oversubscription: more threads than cores cost the measured penalty.
   ProgramModels(const Profile& profile, bool oversubscription);
 
-  int IndexOf(const TenantSpec& spec);  // REQUIRES: the profile has its program.
+  // REQUIRES: the profile has the program.
+  int IndexOf(const TenantSpec& spec);
+  int IndexOf(const std::string& program) const;
   Duration StartTime(int program) const { return At(program).start; }
   Duration StopTime(int program) const { return At(program).stop; }
   // What the first steps take longer than later ones, in steps.
