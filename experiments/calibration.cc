@@ -21,9 +21,10 @@ constexpr int kMostFailures = 3;             // Of one measurement in a row.
 constexpr int64_t kPilotSteps = 8;
 constexpr int64_t kFewestSteps = 5;  // That count.
 constexpr int64_t kMostSteps = 100'000;
-constexpr int64_t kFewestShared = 3;    // That count of each tenant on shared cores: they are slow.
-constexpr int64_t kFirstSteps = 4;      // As long as a start and its warm-up steps take, in steps.
-constexpr double kResizeSeconds = 1.5;  // For a useful number of resizes.
+constexpr int64_t kFewestShared = 3;  // That count of each tenant on shared cores: they are slow.
+constexpr int64_t kFirstSteps = 4;    // As long as a start and its warm-up steps take, in steps.
+// For a useful number of resizes, also where steps turn out to be shorter than was thought.
+constexpr double kResizeSeconds = 3.0;
 // What a slow-down's interval counts for, of what a curve's does: jobs run that way some of the
 // time, under some policies. The same for splits and numbers of threads that few ask for.
 constexpr double kSometimes = 0.5;

@@ -87,7 +87,7 @@ class PeersTest(unittest.TestCase):
         self.assertIn("No ratio: cosched or onnxruntime was not measured.", report)
 
     def test_the_plan_is_the_issues_table_and_can_be_narrowed(self):
-        self.assertEqual(len(cells.plan("inference", None, None, [1, 2])), 7 * 3 * 2)
+        self.assertEqual(len(cells.plan("inference", None, None, [1, 2])), 8 * 3 * 2)
         self.assertEqual(len(cells.plan("training", None, None, [1, 2])), 5 * 2)
         self.assertEqual(cells.plan(None, ["resnet56"], None, [2]), [cells.Cell("training", "resnet56", 128, 2)])
         self.assertEqual(cells.plan(None, ["lenet5"], [8], [1]), [cells.Cell("inference", "lenet5", 8, 1)])

@@ -3,7 +3,7 @@
 #
 #   lean.sh SOURCE
 #
-# Kept: float32 and bfloat16 (that forwards only) with AVX2 or AVX-512, and the portable reference code; convolution, matmul,
+# Kept: float32 and bfloat16 with AVX2 or AVX-512, and the portable reference code; convolution, matmul,
 # batch normalization, pooling, eltwise, binary, reduction, reorder; oneDNN's own GEMM in float32 alone, for what brgemm does
 # not take (transposed weights on AVX2, odd convolutions). An implementation is chosen at run time from lists of source lines;
 # lines are deleted from the lists, then the files that nothing names any more. What is deleted by mistake
@@ -12,7 +12,7 @@ set -euo pipefail
 cd "${1:?usage: lean.sh SOURCE}/src/cpu"
 
 # Lists of implementations: other types of numbers, older instructions, nested primitives.
-others='amx|fp16|\bf16\b|\bf8_|[sux]8|i8i8|s32|int8|vnni|sse41|<avx,|ip_convolution|_fused_|_core_bf16_1x1|_core_bf16_conv|\bgemm_bf16'
+others='amx|fp16|\bf16\b|\bf8_|[sux]8|i8i8|s32|int8|vnni|sse41|<avx,|ip_convolution|_fused_|\bgemm_bf16'
 for list in cpu_{batch_normalization,binary,convolution,eltwise,pooling,reduction}_list.cpp matmul/cpu_matmul_list.cpp; do
   sed -i -E "/^ *CPU_INSTANCE(_[A-Z0-9]+)?\([^)]*($others)[^)]*\) *\$/d; /^ *BRGEMM_FP8_[A-Z_]+\(f8/d" "$list"
 done
@@ -57,5 +57,5 @@ find rnn x64/{rnn,lrn,prelu,shuffle} {,x64/}gemm/{s8x8s32,bf16} x64/gemm/amx -na
 rm {,x64/}gemm/gemm_pack.cpp x64/gemm/f32/jit_{avx,sse41}_kernel_*.cpp x64/gemm/f32/jit_{avx,sse41,avx512_core}_f32_copy_*.cpp
 unnamed='lrn|prelu|shuffle|softmax|resampling|(layer|group|instance)_normalization|deconvolution|deconv_|_deconv'
 unnamed+='|x8s8|i8i8|_int8|_s8\.|eltwise_int|sparse_matmul|simple_(sum|concat)|xf16_sum|ip_convolution|sse41_(conv|1x1|dw)'
-unnamed+='|amx_(1x1_conv|convolution)|inner_product\.cpp|brgemm_inner_product_utils|bwd_w\.cpp|_core_bf16_(1x1_)?conv|/gemm_bf16'
+unnamed+='|amx_(1x1_conv|convolution)|inner_product\.cpp|brgemm_inner_product_utils|bwd_w\.cpp|/gemm_bf16'
 find . -name '*.cpp' | grep -E "/[a-z0-9_]*($unnamed)" | xargs rm
