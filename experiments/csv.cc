@@ -1,14 +1,15 @@
 #include "experiments/csv.h"
 
+#include <fmt/compile.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -37,73 +38,6 @@ void AppendCell(std::string_view cell, std::string* line) {
     line->push_back(c == '\n' || c == '\r' ? ' ' : c);
   }
   line->push_back('"');
-}
-
-constexpr int kMostDigits = 15;  // Of a decimal number that a double holds.
-constexpr auto kPowersOfTen = [] {
-  std::array<int64_t, kMostDigits + 1> powers{1};
-  for (size_t i = 1; i < powers.size(); ++i) powers[i] = 10 * powers[i - 1];
-  return powers;
-}();
-
-// |value| x 10^decimals as a whole number, to nearest, of two as near the even one: what a library
-// that rounds correctly writes, several times as fast. nullopt: a number so large or so small is
-// left to the library.
-std::optional<uint64_t> Scaled(double value, int decimals) {
-  constexpr int kMantissa = 52, kBias = 1023, kMostDecimals = 6;
-  constexpr int kLeastShift = 13, kMostShift = 115;  // 2^40 x 10^6 has fewer than 64 bits.
-  if (value == 0) return 0;
-  const auto bits = std::bit_cast<uint64_t>(std::abs(value));
-  const int shift = kBias + kMantissa - static_cast<int>(bits >> kMantissa);
-  if (decimals > kMostDecimals || shift < kLeastShift || shift > kMostShift) return std::nullopt;
-  const uint64_t one = uint64_t{1} << kMantissa;
-  const auto power = static_cast<uint64_t>(kPowersOfTen[static_cast<size_t>(decimals)]);
-  __extension__ typedef unsigned __int128 Wide;
-  const Wide product = static_cast<Wide>((bits & (one - 1)) | one) * power;
-  const auto whole = static_cast<uint64_t>(product >> shift);
-  const Wide rest = product & ((static_cast<Wide>(1) << shift) - 1);
-  const Wide half = static_cast<Wide>(1) << (shift - 1);
-  return whole + (rest > half || (rest == half && whole % 2 == 1) ? 1 : 0);
-}
-
-// Of so many units of 10^-decimals.
-void AppendDecimal(uint64_t units, int decimals, std::string* line) {
-  constexpr size_t kLongest = 24;  // 20 digits and a point.
-  std::array<char, kLongest> text;
-  size_t begin = kLongest;
-  const auto put = [&](char c) { text[--begin] = c; };
-  for (int i = 0; i < decimals; ++i, units /= 10) put(static_cast<char>('0' + units % 10));
-  if (decimals > 0) put('.');
-  do {
-    put(static_cast<char>('0' + units % 10));
-    units /= 10;
-  } while (units > 0);
-  line->append(text.data() + begin, kLongest - begin);
-}
-
-// Such as -12.250000, with no more digits than a double holds: a whole number over a power of ten,
-// both exact, so that the quotient is the nearest double. nullopt: something else.
-std::optional<double> ParseDecimal(std::string_view text) {
-  const bool negative = text.starts_with('-');
-  if (negative) text.remove_prefix(1);
-  if (text.size() > kMostDigits + 1 || text.empty() || text.front() == '.' || text.back() == '.')
-    return std::nullopt;
-  int64_t units = 0;
-  size_t point = text.size();
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c >= '0' && c <= '9') {
-      units = 10 * units + (c - '0');
-    } else if (c == '.' && point == text.size()) {
-      point = i;
-    } else {
-      return std::nullopt;
-    }
-  }
-  const size_t decimals = point == text.size() ? 0 : text.size() - point - 1;
-  if (text.size() > kMostDigits && decimals == 0) return std::nullopt;
-  const double value = static_cast<double>(units) / static_cast<double>(kPowersOfTen[decimals]);
-  return negative ? -value : value;
 }
 
 template <typename Value>
@@ -150,23 +84,23 @@ CsvWriter& CsvWriter::Integer(int64_t cell) {
 }
 
 CsvWriter& CsvWriter::Number(double cell, int decimals) {
-  const std::optional<uint64_t> units = Scaled(cell, decimals);
+  constexpr int kMostDecimals = 16;
+  constexpr size_t kLongest = std::numeric_limits<double>::max_exponent10 + kMostDecimals + 3;
+  CHECK(decimals <= kMostDecimals) << decimals << " decimals";
   Comma();
-  if (!units) {
-    fmt::format_to(std::back_inserter(line_), "{:.{}f}", cell, decimals);
-    return *this;
-  }
-  if (std::signbit(cell)) line_.push_back('-');
-  AppendDecimal(*units, decimals, &line_);
+  std::array<char, kLongest> text;
+  const std::to_chars_result written =
+      std::to_chars(text.data(), text.data() + kLongest, cell, std::chars_format::fixed, decimals);
+  line_.append(text.data(), static_cast<size_t>(written.ptr - text.data()));
   return *this;
 }
 
 CsvWriter& CsvWriter::Seconds(Duration cell) {
-  constexpr int kMicroDecimals = 6;
+  constexpr int64_t kMicros = 1'000'000;
   Comma();
-  if (cell < Duration::zero()) line_.push_back('-');
   const int64_t micros = (std::abs(cell.count()) + 500) / 1000;
-  AppendDecimal(static_cast<uint64_t>(micros), kMicroDecimals, &line_);
+  fmt::format_to(std::back_inserter(line_), FMT_COMPILE("{}{}.{:06}"),
+                 cell < Duration::zero() ? "-" : "", micros / kMicros, micros % kMicros);
   return *this;
 }
 
@@ -268,7 +202,6 @@ std::string_view CsvReader::TakeQuoted(size_t* at) {
 }
 
 double CsvReader::Number(size_t column) const {
-  if (const std::optional<double> decimal = ParseDecimal(cells_[column])) return *decimal;
   double value = 0;
   if (!ParseWhole(cells_[column], &value) || !std::isfinite(value)) {
     Fail(header_[column], fmt::format("'{}'", cells_[column]), "a number");
