@@ -104,8 +104,9 @@ void RemoveAxes(OpReader& op, const Dims& axes) {
 
 void PassOn(OpReader& op, int input) { op.Give(op.Value(input)); }
 
-void GiveShape(OpReader& op) {
-  const Dims dims = op.Dims(0);
+void GiveShape(OpReader& op, int64_t first, int64_t last) {
+  const Dims all = op.Dims(0);
+  const Dims dims(all.begin() + first, all.begin() + last);
   op.Charge(static_cast<int64_t>(8 * dims.size()));
   op.Give(IntConstant({static_cast<int64_t>(dims.size())}, dims));
 }

@@ -31,7 +31,8 @@ void TransposeInput(OpReader& op, const Order& order);
 void InsertAxes(OpReader& op, const std::vector<int64_t>& axes);  // In the result.
 void RemoveAxes(OpReader& op, const std::vector<int64_t>& axes);
 void PassOn(OpReader& op, int input = 0);
-void GiveShape(OpReader& op);
+// The sizes of input 0, of the dimensions from `first` to before `last`. REQUIRES: they are.
+void GiveShape(OpReader& op, int64_t first, int64_t last);
 void ConcatInputs(OpReader& op, int count, int64_t axis);
 // Of each dimension the first index, the step and how many.
 void SliceInput(OpReader& op, const std::vector<int64_t>& begins, const std::vector<int64_t>& steps,

@@ -45,6 +45,16 @@ Dims AxesOf(OpReader& op, const char* what) {
   return op.Ints("axes");
 }
 
+// From opset 15 on of the dimensions from `start` to before `end`, which may count from the back.
+void ShapeOp(OpReader& op) {
+  const int64_t rank = std::ssize(op.Dims(0));
+  const auto place = [rank](int64_t at) {
+    return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank);
+  };
+  const int64_t first = place(op.Int("start", 0));
+  GiveShape(op, first, std::max(first, place(op.Int("end", rank))));
+}
+
 void Unsqueeze(OpReader& op) { InsertAxes(op, AxesOf(op, "axes")); }
 
 void Squeeze(OpReader& op) {
@@ -214,7 +224,7 @@ void Range(OpReader& op) {
 
 OpTable OnnxArrayOps() {
   return {{"Constant", ConstantOp},
-          {"Shape", [](OpReader& op) { GiveShape(op); }},
+          {"Shape", ShapeOp},
           {"Unsqueeze", Unsqueeze},
           {"Squeeze", Squeeze},
           {"Reshape", ReshapeOp},

@@ -230,6 +230,22 @@ TEST_P(OnnxShapeChain, IsWorkedOutWithTheBatch) {
 
 INSTANTIATE_TEST_SUITE_P(Opsets, OnnxShapeChain, testing::Values(11, 13, 17));
 
+// Of {1, 2, 3, 1} the second and the third.
+TEST(Onnx, ShapeGivesTheDimensionsFromStartToEnd) {
+  for (const auto& [start, end] : {std::pair(1, 3), {-3, -1}, {-3, 3}}) {
+    OnnxWriter writer(15);
+    writer.Input("x", {1, 2, 3, 1}).Output("y").Node("Shape", {"x"}, "s");
+    writer.With("start", int64_t{start}).With("end", int64_t{end});
+    writer.Node("Reshape", {"x", "s"}, "y");
+    ExpectArray(RunOnnx(writer, {{{1, 2, 3, 1}, Ramp(6)}}), {2, 3}, Ramp(6));
+  }
+  OnnxWriter writer(15);
+  writer.Input("x", {2, 1}).Output("y").Node("Shape", {"x"}, "s").With("start", int64_t{1});
+  writer.With("end", int64_t{99}).Ints("minus", {1}, {-1}).Node("Concat", {"minus", "s"}, "c");
+  writer.With("axis", int64_t{0}).Node("Reshape", {"x", "c"}, "y");
+  ExpectArray(RunOnnx(writer, {{{2, 1}, Ramp(2)}}), {2, 1}, Ramp(2));
+}
+
 TEST(Onnx, BatchNormalizationInfers) {
   OnnxWriter writer;
   writer.Input("x", {1, 2, 1, 1}).Floats("s", {2}, {2, 3}).Floats("b", {2}, {1, -1}).Output("y");
