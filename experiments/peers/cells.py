@@ -11,6 +11,8 @@ SYSTEMS = ["cosched", "onnxruntime", "pytorch"]
 PEER = {"inference": "onnxruntime", "training": "pytorch"}  # Whom the ratio and the target are about.
 TARGET = {"inference": 1.00, "training": 1.10}  # In every cell.
 TITLES = {"inference": "Inference", "training": "Training steps"}
+FEWEST_TURNS = 10  # Of which a distribution is told.
+SLOW = 0.8
 FIELDS = ["mode", "model", "batch", "threads", "system", "variant", "repetition", "images_per_s", "images_per_cpu_s",
           "peak_mib", "runtime_mib"]
 
@@ -59,6 +61,15 @@ class Measured:
     @property
     def median(self):
         return statistics.median(self.speeds)
+
+    def share_of_median(self, quantile):
+        """The speed below which this share of the turns is; 0: the slowest turn. As a share of the median."""
+        return sorted(self.speeds)[int(quantile * (len(self.speeds) - 1))] / self.median
+
+    @property
+    def slow_turns(self):
+        """Share of the turns at less than SLOW of the median."""
+        return sum(speed < SLOW * self.median for speed in self.speeds) / len(self.speeds)
 
     @property
     def spread(self):
@@ -163,10 +174,29 @@ def summary(measured, mode):
     return lines
 
 
+def turns(measured, mode):
+    """Markdown: how steady each system's turns are, a row a cell; empty if there are few."""
+    cells = {cell: systems for cell, systems in measured.items() if cell.mode == mode}
+    if not cells or min(len(one.speeds) for systems in cells.values() for one in systems.values()) < FEWEST_TURNS:
+        return ""
+    told = [("slowest", lambda one: f"{one.share_of_median(0):.2f}"), ("5 %", lambda one: f"{one.share_of_median(0.05):.2f}"),
+            (f"below {SLOW}", lambda one: f"{100 * one.slow_turns:.1f} %")]
+    known = [system for system in SYSTEMS if any(system in systems for systems in cells.values())]
+    columns = ["model", "batch", "threads", "turns", *(f"{system}: {name}" for system in known for name, _ in told)]
+    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+    for cell, systems in cells.items():
+        shown = [text(systems[system]) if system in systems else "-" for system in known for _, text in told]
+        count = min(len(one.speeds) for one in systems.values())
+        lines.append("| " + " | ".join([cell.model, str(cell.batch), str(cell.threads), str(count), *shown]) + " |")
+    return "\n".join(["Turns as shares of their median: the slowest, the one below which 5 % are, how many are below "
+                      f"{SLOW}.", "", *lines, ""])
+
+
 def report(measured):
-    """Both tables as one markdown text."""
+    """All tables as one markdown text."""
     parts = []
     for mode in TITLES:
         if any(cell.mode == mode for cell in measured):
             parts += [f"## {TITLES[mode]}, f32, images/s", "", table(measured, mode), "", *summary(measured, mode), ""]
+            parts += [turns(measured, mode)] if turns(measured, mode) else []
     return "\n".join(parts)

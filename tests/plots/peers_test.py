@@ -71,6 +71,14 @@ class PeersTest(unittest.TestCase):
         self.assertAlmostEqual(lenet["cosched"].spread, 0.3)
         self.assertTrue(math.isclose(cells.geometric_mean([2, 0.5, 8]), 2))
 
+    def test_many_turns_are_told_as_a_distribution(self):
+        speeds = [50, 79] + 9 * [100] + 9 * [110]
+        rows = [row("inference", "lenet5", 2, "cosched", i, speed) for i, speed in enumerate(speeds)]
+        rows += [row("inference", "lenet5", 2, "onnxruntime", i, 100) for i in range(20)]
+        report = cells.report(self.measured(rows))
+        self.assertIn("| lenet5 | 8 | 2 | 20 | 0.50 | 0.50 | 10.0 % | 1.00 | 1.00 | 0.0 % |", report)
+        self.assertNotIn("Turns as shares", cells.report(self.both_modes()))
+
     def test_the_report_names_wins_and_losses(self):
         report = cells.report(self.both_modes())
         rows = [line for line in report.splitlines() if line.startswith("| lenet5") or line.startswith("| vgg16")]
