@@ -12,12 +12,12 @@
 namespace cosched {
 
 struct BatchSlicing {
-  // What a node of one slice may read and write on each thread, about a core's second-level cache.
-  // A slice is one image at least, whatever the threads: these share the rows of one, too.
+  // What a node of one slice may read and write, about a core's second-level cache: not more where
+  // threads share it, since all of them but one may be taken away. A slice is one image at least.
   int64_t bytes = 1 << 20;
   // So many threads share the work of a node, so many slices are computed side by side (at least,
   // if the batch is large enough, and a slice has some operations to do: with less of them its
-  // nodes cost more than threads can win).
+  // nodes cost more than threads can win. Nodes that threads may share have some images, too).
   int intra = 1, inter = 1;
   double least_flops = 4e6;
 };

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <tuple>
 
@@ -14,7 +15,7 @@ namespace {
 
 // Convolutions with norms, residuals and activations of all kinds, branches, a dense layer.
 struct InferenceCnn {
-  static constexpr int64_t kBatch = 3;
+  static constexpr int64_t kBatch = 6;
   Graph graph;
   GraphBuilder builder{&graph};
   Random random{3};
@@ -113,6 +114,40 @@ TEST_P(FusedTest, SlicesOfTheBatchGiveWhatTheWholeGives) {
   ExpectNear(Values(sliced, cnn.fetches, options, /*runs=*/2), Values(whole, cnn.fetches, options));
 }
 
+// Large images, then many weights: the first layers are computed for one image at a time, the last
+// for three.
+struct GrowingCnn : InferenceCnn {
+  GrowingCnn() : InferenceCnn(Empty{}) {
+    Output x = builder.Placeholder("images", {kBatch, 19, 17, 3});
+    x = builder.Relu(Conv(x, 3, 16));
+    x = builder.Relu(Conv(x, 3, 16, 4));
+    Output y = builder.Relu(Conv(x, 1, 64, 2));
+    x = builder.Relu(Conv(y, 1, 64));
+    x = builder.AddV2(builder.Relu(Conv(x, 3, 64)), y);
+    fetches = {graph.At(x.node).name};
+    graph.Build();
+  }
+};
+
+TEST_P(FusedTest, SlicesOfTwoSizesGiveWhatTheWholeGives) {
+  const GrowingCnn cnn;
+  Graph whole, sliced;
+  OptimizeForInference(cnn.graph, cnn.fetches, {}, &whole);
+  OptimizeForInference(cnn.graph, cnn.fetches, {}, &sliced,
+                       {.bytes = 30'000, .inter = 2, .least_flops = 0});
+  const auto joins = std::ranges::count(sliced.Nodes(), "ConcatV2", &Node::op);
+  const auto slices = std::ranges::count(sliced.Nodes(), "Slice", &Node::op);
+  ASSERT_EQ(slices, 6) << "an image each";
+  ASSERT_EQ(joins, 2 + 1) << "for two slices of three images, and of what they give";
+  whole.Build();
+  sliced.Build();
+  SessionOptions options;
+  options.backend = std::get<0>(GetParam());
+  options.piece_time = std::chrono::microseconds(std::get<1>(GetParam()));
+  options.inter_op_parallelism_threads = 2;
+  ExpectNear(Values(sliced, cnn.fetches, options, /*runs=*/2), Values(whole, cnn.fetches, options));
+}
+
 // A ConvNeXt in small: a layer norm, a block whose products are of pixels, all written out.
 struct WrittenOutCnn : InferenceCnn {
   Output Mean(Output x) { return builder.Mean(x, {3}, /*keep_dims=*/true); }
@@ -160,7 +195,8 @@ TEST_P(FusedTest, WrittenOutOpsGiveWhatTheyWereMadeFrom) {
       Values(cnn.graph, cnn.fetches, {.backend = KernelBackend::kReference});
   Graph fused, sliced;
   OptimizeForInference(cnn.graph, cnn.fetches, {}, &fused);
-  OptimizeForInference(cnn.graph, cnn.fetches, {}, &sliced, {.bytes = 1});
+  OptimizeForInference(cnn.graph, cnn.fetches, {}, &sliced,
+                       {.bytes = 1, .inter = 2, .least_flops = 0});
   ASSERT_LT(fused.Size(), cnn.graph.Size());
   ASSERT_GT(sliced.Size(), fused.Size());
   fused.Build();
