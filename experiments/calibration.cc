@@ -14,7 +14,7 @@
 namespace cosched {
 namespace {
 
-using Kind = Measurement::Kind;
+using MeasurementKind = Measurement::Kind;
 
 constexpr int kMinRuns = kTrialsThatDecide;  // Fewer have no interval of 95 %.
 constexpr int kMostFailures = 3;             // Of one measurement in a row.
@@ -78,9 +78,9 @@ class Calibration {
   // A first guess at how long a step takes, so that the steps of a measurement fill its time.
   bool RunPilots() {
     for (size_t program = 0; program < programs_.size(); ++program) {
-      const Measured measured =
-          Try({.kind = Kind::kAlone, .programs = {program}, .cores = 1, .threads = {1, 1}},
-              {kWarmUpSteps + kPilotSteps});
+      const Measured measured = Try(
+          {.kind = MeasurementKind::kAlone, .programs = {program}, .cores = 1, .threads = {1, 1}},
+          {kWarmUpSteps + kPilotSteps});
       if (measured.interrupted) return false;
       step_s_.push_back(measured.tenants[0].step_s);
     }
@@ -90,8 +90,9 @@ class Calibration {
   std::vector<int64_t> Steps(const Measurement& measurement) const {
     std::vector<int64_t> steps;
     // A resized tenant has all cores half of the time.
-    double seconds = measurement.kind == Kind::kResize ? kResizeSeconds : options_.measure_s;
-    const bool crowded = measurement.kind == Kind::kShared;
+    double seconds =
+        measurement.kind == MeasurementKind::kResize ? kResizeSeconds : options_.measure_s;
+    const bool crowded = measurement.kind == MeasurementKind::kShared;
     if (crowded)
       seconds *= measurement.shared_cores / static_cast<double>(measurement.programs.size());
     // All compute until the slowest has been through its first steps and some more.
@@ -109,15 +110,16 @@ class Calibration {
 
   bool IsTight(const Series& series) const {
     if (static_cast<int>(series.runs.size()) < kMinRuns) return false;
-    if (series.measurement.kind == Kind::kResize) return true;  // A distribution has no interval.
+    if (series.measurement.kind == MeasurementKind::kResize)
+      return true;  // A distribution has no interval.
     return Cost(series) <= options_.interval;
   }
 
   // What the interval costs in predicted error.
   double Cost(const Series& series) const {
     const Measurement& measurement = series.measurement;
-    const bool is_curve =
-        measurement.kind == Kind::kAlone && measurement.threads == DefaultSplit(measurement.cores);
+    const bool is_curve = measurement.kind == MeasurementKind::kAlone &&
+                          measurement.threads == DefaultSplit(measurement.cores);
     return Width(series) * (is_curve ? 1 : kSometimes);
   }
 
@@ -137,7 +139,7 @@ class Calibration {
     if (measurement.programs.size() == 1) return StepTime(series, tenant);
     const Series& alone = AloneOf(series_, measurement, tenant);
     if (alone.runs.empty()) return StepTime(series, tenant);
-    if (measurement.kind == Kind::kShared && measurement.IsOfOneProgram())
+    if (measurement.kind == MeasurementKind::kShared && measurement.IsOfOneProgram())
       return PairedSlowDownOfAll(series, alone);
     return PairedSlowDown(series, tenant, alone);
   }
@@ -172,7 +174,8 @@ class Calibration {
   }
 
   std::string ResultText(const Series& series) const {
-    if (series.measurement.kind == Kind::kResize) return fmt::format("run {}", series.runs.size());
+    if (series.measurement.kind == MeasurementKind::kResize)
+      return fmt::format("run {}", series.runs.size());
     std::string text;
     for (size_t tenant = 0; tenant < series.measurement.programs.size(); ++tenant)
       text +=

@@ -17,7 +17,7 @@
 namespace cosched {
 namespace {
 
-using Kind = Measurement::Kind;
+using MeasurementKind = Measurement::Kind;
 
 constexpr int kQuantiles = 101;
 
@@ -29,7 +29,7 @@ DelayQuantiles QuantilesOf(const std::vector<double>& values) {
   return quantiles;
 }
 
-void Append(const std::vector<double>& from, std::vector<double>* to) {
+void AppendAll(const std::vector<double>& from, std::vector<double>* to) {
   to->insert(to->end(), from.begin(), from.end());
 }
 
@@ -51,7 +51,8 @@ ProgramProfile FitAlone(const std::vector<Series>& all, size_t index, const std:
   program.program = name;
   std::vector<double> starts, stops, warm_ups;
   for (const Series& series : all) {
-    if (series.measurement.kind != Kind::kAlone || series.measurement.programs[0] != index)
+    if (series.measurement.kind != MeasurementKind::kAlone ||
+        series.measurement.programs[0] != index)
       continue;
     program.alone.push_back(
         {series.measurement.cores, series.measurement.threads, StepTime(series, 0)});
@@ -81,7 +82,7 @@ CoRun CoRunOf(const std::vector<Series>& all, const Series& series,
   const Measurement& measurement = series.measurement;
   CoRun run{
       .tenants = {}, .fitted = measurement.IsFitted(), .shared_cores = measurement.shared_cores};
-  const bool alike = measurement.kind == Kind::kShared && measurement.IsOfOneProgram();
+  const bool alike = measurement.kind == MeasurementKind::kShared && measurement.IsOfOneProgram();
   for (size_t tenant = 0; tenant < (alike ? 1 : measurement.programs.size()); ++tenant) {
     const Series& alone = AloneOf(all, measurement, tenant);
     run.tenants.push_back({.program = programs[measurement.programs[tenant]].program,
@@ -124,7 +125,8 @@ std::string ErrorText(const char* what, const std::vector<double>& errors) {
 void FitCoRuns(const std::vector<Series>& all, Profile* profile) {
   std::vector<SlowDown> pairs, triples;
   for (const Series& series : all) {
-    if (series.measurement.kind != Kind::kCoRun && !series.measurement.IsOnSharedCores()) continue;
+    if (series.measurement.kind != MeasurementKind::kCoRun && !series.measurement.IsOnSharedCores())
+      continue;
     profile->co_runs.push_back(CoRunOf(all, series, profile->programs));
     if (series.measurement.IsOnSharedCores()) continue;
     for (SlowDown& one :
@@ -185,7 +187,7 @@ std::string EstimateText(const Estimate& estimate) {
                               LevelText(estimate.samples));
 }
 
-std::string LawText(const ScalingLaw& law) {
+std::string FittedLawText(const ScalingLaw& law) {
   std::string text(ToString(law.kind));
   for (const double parameter : law.parameters) text += fmt::format(" {:.4g}", parameter);
   return text + (law.error ? fmt::format(", error at a left-out number of cores {:.1f} %",
@@ -237,7 +239,7 @@ std::string ProgramText(const ProgramProfile& program) {
   return text + fmt::format(
                     "  beyond: {}\n  start {}\n  stop  {}\n  first steps take longer by {}\n"
                     "  pressure {:.3f}, sensitivity {:.3f}\n{}",
-                    LawText(program.law), EstimateText(program.start_s),
+                    FittedLawText(program.law), EstimateText(program.start_s),
                     EstimateText(program.stop_s), WarmUpText(program.warm_up), program.pressure,
                     program.sensitivity, CrowdingText(program));
 }
@@ -265,13 +267,13 @@ Profile FitProfile(const std::vector<Series>& series, const std::vector<TenantSp
   std::vector<double> decisions;
   for (const Series& one : series) {
     for (const Measured& run : one.runs) {
-      Append(run.decision, &decisions);
+      AppendAll(run.decision, &decisions);
       // Only where moving was the point: elsewhere a tenant is told its cores at its start.
-      if (one.measurement.kind != Kind::kResize) continue;
-      Append(run.resizes.grow, &delays.grow);
-      Append(run.resizes.shrink, &delays.shrink);
-      Append(run.resizes.pause, &delays.pause);
-      Append(run.resizes.resume, &delays.resume);
+      if (one.measurement.kind != MeasurementKind::kResize) continue;
+      AppendAll(run.resizes.grow, &delays.grow);
+      AppendAll(run.resizes.shrink, &delays.shrink);
+      AppendAll(run.resizes.pause, &delays.pause);
+      AppendAll(run.resizes.resume, &delays.resume);
     }
   }
   profile.resize = {QuantilesOf(delays.grow), QuantilesOf(delays.shrink), QuantilesOf(delays.pause),

@@ -13,7 +13,7 @@
 namespace cosched {
 namespace {
 
-using Kind = Measurement::Kind;
+using MeasurementKind = Measurement::Kind;
 
 constexpr size_t kParts = 3;  // Of the calibration's time, for its drift.
 
@@ -29,7 +29,7 @@ std::vector<PlacedTenant> Placed(const Measurement& measurement, const Profile& 
   for (size_t i = 0; i < measurement.programs.size(); ++i) {
     const int count = measurement.CoresOf(i);
     CpuSet cores = FirstCores(count);
-    if (count == 1 && measurement.kind == Kind::kShared)
+    if (count == 1 && measurement.kind == MeasurementKind::kShared)
       cores = CpuSet::Range(static_cast<int>(i) % measurement.shared_cores,
                             static_cast<int>(i) % measurement.shared_cores);
     tenants.push_back({.program = profile.programs[measurement.programs[i]].program,
@@ -101,7 +101,8 @@ std::vector<std::vector<double>> SpeedsByPart(const std::vector<Series>& all) {
   }
   std::vector<std::vector<double>> parts(kParts);
   for (const Series& series : all) {
-    if (series.measurement.kind == Kind::kResize || series.runs.size() < kParts) continue;
+    if (series.measurement.kind == MeasurementKind::kResize || series.runs.size() < kParts)
+      continue;
     const double median = StepTime(series, 0).value;
     for (const Measured& run : series.runs) {
       const double place = (run.at - first) / std::max(1e-9, last - first);

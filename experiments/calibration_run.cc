@@ -13,7 +13,7 @@
 namespace cosched {
 namespace {
 
-using Kind = Measurement::Kind;
+using MeasurementKind = Measurement::Kind;
 
 // A tenant is moved this often: more than the longest resize, and often enough for many.
 constexpr double kMoveEvery = 0.06;
@@ -34,7 +34,7 @@ std::string MovingTimetable(int cores) {
 }
 
 std::string Timetable(const Measurement& measurement) {
-  if (measurement.kind == Kind::kResize) return MovingTimetable(measurement.cores);
+  if (measurement.kind == MeasurementKind::kResize) return MovingTimetable(measurement.cores);
   return fmt::format("0:{}:{}x{}", measurement.cores, measurement.threads.inter,
                      measurement.threads.intra);
 }

@@ -24,7 +24,7 @@ namespace cosched {
 namespace {
 
 // Runs that are pooled, "A" if there are others beside them.
-struct Side {
+struct ComparedSide {
   std::vector<ComparedRun> runs;
   std::vector<std::string> why;  // Not pooled with the first side.
 };
@@ -40,10 +40,10 @@ std::vector<std::string> WhyNotPooled(const ComparedRun& a, const ComparedRun& b
                   Counted(common, "trial"))};
 }
 
-std::vector<Side> SidesOf(const std::vector<ComparedRun>& runs, bool pool) {
-  std::vector<Side> sides;
+std::vector<ComparedSide> SidesOf(const std::vector<ComparedRun>& runs, bool pool) {
+  std::vector<ComparedSide> sides;
   for (const ComparedRun& run : runs) {
-    const auto fits = [&run, pool](const Side& side) {
+    const auto fits = [&run, pool](const ComparedSide& side) {
       return pool || std::all_of(side.runs.begin(), side.runs.end(), [&run](const auto& other) {
                return WhyNotPooled(other, run).empty();
              });
@@ -147,7 +147,8 @@ std::string RunNames(const std::vector<ComparedRun>& runs) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-std::string SideBySide(const std::vector<Side>& sides, const std::vector<ComparedCells>& cells,
+std::string SideBySide(const std::vector<ComparedSide>& sides,
+                       const std::vector<ComparedCells>& cells,
                        const std::vector<std::string>& notes, const ComparisonOptions& options) {
   std::string text;
   for (size_t i = 0; i < sides.size(); ++i) {
@@ -228,7 +229,7 @@ std::vector<std::string> IntegrityNotes(const std::vector<ComparedRun>& runs,
   return notes;
 }
 
-std::vector<std::string> PoolNotes(const std::vector<Side>& sides) {
+std::vector<std::string> PoolNotes(const std::vector<ComparedSide>& sides) {
   const std::vector<ComparedRun>& runs = sides.front().runs;
   if (sides.size() > 1 || runs.size() < 2) return {};
   std::vector<std::string> why;
@@ -248,9 +249,9 @@ ComparisonReport CompareRuns(const std::vector<std::filesystem::path>& paths,
                              const ComparisonOptions& options) {
   ComparisonReport report;
   const std::vector<ComparedRun> runs = WithoutCopies(paths, &report.text);
-  const std::vector<Side> sides = SidesOf(runs, options.pool);
+  const std::vector<ComparedSide> sides = SidesOf(runs, options.pool);
   std::vector<ComparedCells> cells;
-  for (const Side& side : sides) cells.push_back(ReadSide(side.runs, options));
+  for (const ComparedSide& side : sides) cells.push_back(ReadSide(side.runs, options));
   std::vector<std::string> notes = IntegrityNotes(runs, cells, &report.damaged);
   for (std::string& note : PoolNotes(sides)) notes.push_back(std::move(note));
   report.text += sides.size() == 1 ? OneSide(cells.front(), notes, options)

@@ -21,7 +21,7 @@ constexpr double kFarApart = 0.25;
 // With blocks: the share of randomised orders that are told though nothing is wrong with them.
 constexpr double kOrderAlpha = 0.05;
 
-class Notes {
+class NoteWriter {
  public:
   // Once, though several runs say so.
   void Add(const std::string& note) {
@@ -35,7 +35,7 @@ class Notes {
 };
 
 // Did the threads of malleable tenants stay within their cores?
-void AddMalleableNote(const ComparedCells& cells, Notes* notes) {
+void AddMalleableNote(const ComparedCells& cells, NoteWriter* notes) {
   int64_t samples = 0, exceeding = 0;
   int worst = 0;
   std::string where;
@@ -62,7 +62,7 @@ void AddMalleableNote(const ComparedCells& cells, Notes* notes) {
   }
 }
 
-void AddOversubscriberNote(const ComparedCells& cells, Notes* notes) {
+void AddOversubscriberNote(const ComparedCells& cells, NoteWriter* notes) {
   const Group* group = cells.Find(kOversubscriber, Elasticity::kRigid);
   if (group == nullptr || group->cells.empty()) return;
   const std::vector<double> values = group->Values(&CellSummary::oversubscription);
@@ -76,7 +76,7 @@ void AddOversubscriberNote(const ComparedCells& cells, Notes* notes) {
 }
 
 // Rows with fewer trials than others, whose intervals say less than the title.
-void AddTrialNotes(const ComparedCells& cells, Notes* notes) {
+void AddTrialNotes(const ComparedCells& cells, NoteWriter* notes) {
   size_t most = 0, fewest = SIZE_MAX;
   for (const Group& group : cells.groups) {
     most = std::max(most, group.Shown().size());
@@ -105,7 +105,7 @@ void AddNames(const Group& group, const std::vector<std::string>& cells,
   }
 }
 
-void AddFailureNotes(const ComparedCells& cells, Notes* notes) {
+void AddFailureNotes(const ComparedCells& cells, NoteWriter* notes) {
   std::map<std::string, std::vector<std::string>> marks;
   std::map<std::string, size_t> counts;  // Of marked cells.
   size_t done = 0;
@@ -141,7 +141,7 @@ void AddFailureNotes(const ComparedCells& cells, Notes* notes) {
   if (!marks.empty()) notes->Add("--exclude-marked leaves the marked cells out");
 }
 
-void AddLeftOutNotes(const ComparedCells& cells, Notes* notes) {
+void AddLeftOutNotes(const ComparedCells& cells, NoteWriter* notes) {
   if (!cells.excluded.empty()) {
     notes->Add(fmt::format("{} left out (--exclude-marked): {}",
                            Counted(static_cast<int64_t>(cells.excluded.size()), "marked cell"),
@@ -154,7 +154,7 @@ void AddLeftOutNotes(const ComparedCells& cells, Notes* notes) {
 }
 
 // What is to be said of several runs is said once, with their names where it is not of all.
-void AddRunNotes(const std::vector<ComparedRun>& runs, Notes* notes) {
+void AddRunNotes(const std::vector<ComparedRun>& runs, NoteWriter* notes) {
   std::vector<std::pair<std::string, std::vector<std::string>>> doubts;
   for (const ComparedRun& run : runs) {
     for (const std::string& doubt : RunDoubts(run)) {
@@ -246,7 +246,7 @@ std::vector<std::string> RunDoubts(const ComparedRun& run) {
 }
 
 std::string ComparisonNotes(const ComparedCells& cells, const std::vector<std::string>& first) {
-  Notes notes;
+  NoteWriter notes;
   for (const std::string& note : first) notes.Add(note);
   AddMalleableNote(cells, &notes);
   AddOversubscriberNote(cells, &notes);

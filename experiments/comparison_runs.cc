@@ -19,7 +19,7 @@
 namespace cosched {
 namespace {
 
-using Json = nlohmann::json;
+using PlainJson = nlohmann::json;
 
 constexpr size_t kMostDifferences = 4;
 
@@ -32,23 +32,23 @@ const std::set<std::string>& Incidental() {
   return keys;
 }
 
-std::optional<Json> ManifestOf(const std::filesystem::path& run) {
+std::optional<PlainJson> ManifestOf(const std::filesystem::path& run) {
   std::ifstream stream(run / "manifest.json");
-  Json manifest = Json::parse(stream, nullptr, false);
+  PlainJson manifest = PlainJson::parse(stream, nullptr, false);
   if (!manifest.is_object()) return std::nullopt;
   return manifest;
 }
 
-std::vector<std::string> Strings(const Json& parent, const char* key) {
+std::vector<std::string> Strings(const PlainJson& parent, const char* key) {
   std::vector<std::string> strings;
-  for (const Json& entry : parent.value(key, Json::array()))
+  for (const PlainJson& entry : parent.value(key, PlainJson::array()))
     if (entry.is_string()) strings.push_back(entry.get<std::string>());
   return strings;
 }
 
-Json Object(const Json& parent, const char* key) {
-  const Json child = parent.value(key, Json::object());
-  return child.is_object() ? child : Json::object();
+PlainJson Object(const PlainJson& parent, const char* key) {
+  const PlainJson child = parent.value(key, PlainJson::object());
+  return child.is_object() ? child : PlainJson::object();
 }
 
 // Where a file lay is no matter: its hash is beside it.
@@ -58,13 +58,13 @@ bool IsPlaceOfFile(const std::string& key) {
 }
 
 // "/trace/gap/mean_s" of a flattened object is "trace.gap.mean_s".
-void AddIdentity(const std::string& prefix, const Json& value,
+void AddIdentity(const std::string& prefix, const PlainJson& value,
                  std::map<std::string, std::string>* identity) {
   if (!value.is_structured()) {
     (*identity)[prefix] = value.is_string() ? value.get<std::string>() : value.dump();
     return;
   }
-  const Json leaves = value.flatten();
+  const PlainJson leaves = value.flatten();
   for (const auto& [path, leaf] : leaves.items()) {
     std::string key = prefix + path;
     std::replace(key.begin(), key.end(), '/', '.');
@@ -74,21 +74,21 @@ void AddIdentity(const std::string& prefix, const Json& value,
   }
 }
 
-std::map<std::string, std::string> IdentityOf(const Json& manifest, bool simulated) {
+std::map<std::string, std::string> IdentityOf(const PlainJson& manifest, bool simulated) {
   std::map<std::string, std::string> identity;
-  Json experiment = Object(manifest, "experiment");
+  PlainJson experiment = Object(manifest, "experiment");
   for (const char* key : {"trials", "seed", "name", "baseline"}) experiment.erase(key);
   AddIdentity("", experiment, &identity);
-  for (const Json& policy : manifest.value("policies", Json::array())) {
+  for (const PlainJson& policy : manifest.value("policies", PlainJson::array())) {
     if (policy.is_object()) AddIdentity("policy." + policy.value("name", ""), policy, &identity);
   }
   for (const auto& [key, value] : manifest.items())
     if (!Incidental().contains(key)) AddIdentity(key, value, &identity);
   // By their names: where a file lay is no matter.
-  const Json files = Object(manifest, "files");
+  const PlainJson files = Object(manifest, "files");
   for (const auto& [file, hash] : files.items())
     AddIdentity("files." + std::filesystem::path(file).filename().string(), hash, &identity);
-  const Json build = Object(manifest, "build"), host = Object(manifest, "host");
+  const PlainJson build = Object(manifest, "build"), host = Object(manifest, "host");
   for (const char* key : {"git_commit", "build_type", "sanitizers", "binary"})
     if (build.contains(key)) AddIdentity(std::string("build.") + key, build[key], &identity);
   if (simulated) return identity;  // Its machine is the experiment's.
@@ -98,7 +98,7 @@ std::map<std::string, std::string> IdentityOf(const Json& manifest, bool simulat
 }
 
 // Of an experiment that says no such thing, nothing.
-std::vector<CellKey> PlannedBy(const Json& experiment) {
+std::vector<CellKey> PlannedBy(const PlainJson& experiment) {
   std::vector<CellKey> planned;
   for (int trial = 1; trial <= experiment.value("trials", 0); ++trial) {
     for (const std::string& policy : Strings(experiment, "policies")) {
@@ -111,9 +111,9 @@ std::vector<CellKey> PlannedBy(const Json& experiment) {
   return planned;
 }
 
-std::vector<std::string> RecordsOf(const Json& experiment) {
+std::vector<std::string> RecordsOf(const PlainJson& experiment) {
   std::vector<std::string> files;
-  const Json records = Object(experiment, "records");
+  const PlainJson records = Object(experiment, "records");
   for (const auto& [name, written] : records.items()) {
     if (written.is_boolean() && written.get<bool>())
       files.push_back(name == "timeline" ? "timeline.json" : name + ".csv");
@@ -121,9 +121,9 @@ std::vector<std::string> RecordsOf(const Json& experiment) {
   return files;
 }
 
-std::vector<size_t> TracesOf(const Json& manifest) {
-  const Json traces = manifest.value("traces", Json::array()),
-             requests = manifest.value("requests", Json::array());
+std::vector<size_t> TracesOf(const PlainJson& manifest) {
+  const PlainJson traces = manifest.value("traces", PlainJson::array()),
+                  requests = manifest.value("requests", PlainJson::array());
   std::vector<size_t> hashes;
   for (size_t trial = 0; trial < traces.size(); ++trial) {
     const std::string of_requests = trial < requests.size() ? requests[trial].dump() : "";
@@ -133,13 +133,13 @@ std::vector<size_t> TracesOf(const Json& manifest) {
 }
 
 // What --resume=anyway and --redo-marked have left in the manifest.
-void ReadLaterWork(const Json& manifest, ComparedRun* run) {
-  for (const Json& resumed : manifest.value("resumed", Json::array())) {
+void ReadLaterWork(const PlainJson& manifest, ComparedRun* run) {
+  for (const PlainJson& resumed : manifest.value("resumed", PlainJson::array())) {
     if (!resumed.is_object()) continue;
     for (std::string& difference : Strings(resumed, "differences"))
       run->mixed.push_back(std::move(difference));
   }
-  for (const Json& redone : manifest.value("redone", Json::array())) {
+  for (const PlainJson& redone : manifest.value("redone", PlainJson::array())) {
     if (!redone.is_object()) continue;
     auto& cells = redone.value("status", "done") == "running" ? run->redo_killed : run->redone;
     for (std::string& cell : Strings(redone, "cells")) cells.push_back(std::move(cell));
@@ -186,15 +186,15 @@ bool ComparedRun::RepeatsOneTrace() const {
 ComparedRun ReadComparedRun(const std::filesystem::path& path) {
   ComparedRun run;
   run.path = path;
-  const std::optional<Json> manifest = ManifestOf(path);
+  const std::optional<PlainJson> manifest = ManifestOf(path);
   if (!manifest) return run;
   try {
-    const Json experiment = Object(*manifest, "experiment");
+    const PlainJson experiment = Object(*manifest, "experiment");
     run.status = manifest->value("status", "");
     run.simulated = experiment.value("backend", "") == "simulated";
     run.profile =
         std::filesystem::path(Object(experiment, "profile").value("file", "")).filename().string();
-    for (const Json& policy : manifest->value("policies", Json::array()))
+    for (const PlainJson& policy : manifest->value("policies", PlainJson::array()))
       if (policy.is_object()) run.policies.push_back(policy.value("name", ""));
     if (run.policies.empty()) run.policies = Strings(experiment, "policies");
     run.baseline = experiment.value("baseline", "");
@@ -205,7 +205,7 @@ ComparedRun ReadComparedRun(const std::filesystem::path& path) {
     ReadLaterWork(*manifest, &run);
     run.traces = TracesOf(*manifest);
     run.identity = IdentityOf(*manifest, run.simulated);
-  } catch (const Json::exception& error) {
+  } catch (const PlainJson::exception& error) {
     throw InputError({(path / "manifest.json").string(), 0, "", error.what(),
                       "the manifest.json that `cosched run` wrote"});
   }

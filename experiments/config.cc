@@ -423,7 +423,7 @@ SimulationSettings ReadSimulation(const TomlTable& table) {
   return settings;
 }
 
-RecordsConfig ReadRecords(const TomlTable& table) {
+RecordsConfig ReadRecordsTable(const TomlTable& table) {
   table.AllowOnly({"grants", "decisions", "samples", "steps", "resizes", "actuations", "requests",
                    "timeline", "compress"});
   const std::string compress = table.String("compress", "none");
@@ -566,7 +566,7 @@ ExperimentConfig LoadConfig(const std::filesystem::path& file,
                   "false with backend = \"simulated\"");
   config.sample_period =
       std::chrono::milliseconds(sampling.Integer("period_ms", 100, 1, kMaxPeriodMilliseconds));
-  config.records = ReadRecords(root.Table("records"));
+  config.records = ReadRecordsTable(root.Table("records"));
   if (config.backend == kSimulated && config.records.steps && !config.records.samples) {
     root.Table("records").Fail("steps",
                                "is true without samples, by which the simulator counts them",

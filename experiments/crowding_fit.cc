@@ -11,7 +11,7 @@
 namespace cosched {
 namespace {
 
-using Kind = Measurement::Kind;
+using MeasurementKind = Measurement::Kind;
 
 // Beyond these a fit says nothing of the program.
 constexpr double kLeastLoss = 0.05, kLeastWeight = 0.02, kMostWeight = 20;
@@ -86,7 +86,8 @@ double Weight(const Mixed& mixed, const ProgramProfile& first) {
 std::vector<Mixed> MixedOf(const std::vector<Series>& all, size_t program, const Profile& profile) {
   std::vector<Mixed> mixed;
   for (const Series& series : all) {
-    if (series.measurement.kind != Kind::kMixed || series.measurement.programs[0] != program)
+    if (series.measurement.kind != MeasurementKind::kMixed ||
+        series.measurement.programs[0] != program)
       continue;
     Mixed one{.measurement = &series.measurement,
               .second = &profile.programs[series.measurement.programs[1]],
@@ -108,7 +109,7 @@ std::vector<Mixed> MixedOf(const std::vector<Series>& all, size_t program, const
 
 void FitCrowding(const std::vector<Series>& all, Profile* profile) {
   for (const Series& series : all) {
-    if (series.measurement.kind == Kind::kShared && series.measurement.IsFitted())
+    if (series.measurement.kind == MeasurementKind::kShared && series.measurement.IsFitted())
       AddAlike(all, series, profile);
   }
   std::vector<double> weights;

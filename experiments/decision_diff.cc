@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kColumn = 46;  // Width of the left side.
 
 // In order of time; with those that changed nothing, whose events matter for the view.
-std::vector<Decision> ReadDecisions(const std::filesystem::path& cell) {
+std::vector<Decision> ReadDecisionRows(const std::filesystem::path& cell) {
   CsvReader reader(cell / "decisions.csv");
   const size_t number = reader.Column("decision"), time = reader.Column("time"),
                event = reader.Column("event"), allocation = reader.Column("allocation");
@@ -70,7 +70,8 @@ void AddWorkloads(const std::filesystem::path& cell, std::map<int64_t, SeenJob>*
   }
 }
 
-void AddSteps(const std::filesystem::path& cell, double until_s, std::map<int64_t, SeenJob>* jobs) {
+void AddSeenSteps(const std::filesystem::path& cell, double until_s,
+                  std::map<int64_t, SeenJob>* jobs) {
   CsvReader reader(cell / "steps.csv");
   const size_t id = reader.Column("job_id"), time = reader.Column("time");
   while (reader.Next()) {
@@ -82,7 +83,8 @@ void AddSteps(const std::filesystem::path& cell, double until_s, std::map<int64_
 // Walks one cell's decisions, from one that changed something to the next.
 class Walk {
  public:
-  explicit Walk(const std::filesystem::path& cell) : cell_(cell), decisions_(ReadDecisions(cell)) {}
+  explicit Walk(const std::filesystem::path& cell)
+      : cell_(cell), decisions_(ReadDecisionRows(cell)) {}
 
   // The next decision that changed something; the view is then what it was told. Null at the end.
   const Decision* Next() {
@@ -100,7 +102,7 @@ class Walk {
     AddWorkloads(cell_, &side.jobs);
     if (current_ == nullptr) return side;
     side.decision = *current_;
-    AddSteps(cell_, current_->time_s, &side.jobs);
+    AddSeenSteps(cell_, current_->time_s, &side.jobs);
     return side;
   }
 
@@ -122,7 +124,7 @@ std::string JobText(const Side& side, int64_t id) {
   return fmt::format("{}, {}, {} steps done", job.workload, where, job.steps);
 }
 
-std::string Row(const std::string& title, const std::string& a, const std::string& b) {
+std::string DiffRow(const std::string& title, const std::string& a, const std::string& b) {
   return fmt::format("  {:<10} {:<{}}  {}\n", title, a, kColumn, b);
 }
 
@@ -153,9 +155,9 @@ std::string SidesText(const Side& a, const Side& b, const std::string& name_a,
   const auto field = [](const Side& side, auto text) {
     return side.decision ? text(*side.decision) : std::string("-");
   };
-  std::string text = Row("", name_a, name_b);
+  std::string text = DiffRow("", name_a, name_b);
   const auto row = [&](const char* title, auto of) {
-    text += Row(title, field(a, of), field(b, of));
+    text += DiffRow(title, field(a, of), field(b, of));
   };
   row("at", [](const Decision& d) { return fmt::format("{:.3f} s", d.time_s); });
   row("event", [](const Decision& d) { return d.event; });
@@ -165,7 +167,7 @@ std::string SidesText(const Side& a, const Side& b, const std::string& name_a,
     for (const auto& [id, job] : side->jobs) ids.insert(id);
   }
   for (const int64_t id : ids)
-    text += Row(fmt::format("job {}", id), JobText(a, id), JobText(b, id));
+    text += DiffRow(fmt::format("job {}", id), JobText(a, id), JobText(b, id));
   return text;
 }
 

@@ -9,7 +9,7 @@
 namespace cosched {
 namespace {
 
-std::string Microseconds(Duration duration) {
+std::string MicrosecondsText(Duration duration) {
   return fmt::format("{:.1f}", std::chrono::duration<double, std::micro>(duration).count());
 }
 
@@ -83,8 +83,8 @@ void DecisionLog::WriteIfComplete(Entries::iterator entry) {
 void DecisionLog::Write(int64_t decision, const Entry& entry) {
   const bool has_settled = entry.settled && !entry.overtaken;
   file_.Integer(decision).Seconds(entry.time).Text(entry.event).Text(entry.allocation);
-  file_.Text(Microseconds(entry.decision_time));
-  file_.Text(has_settled ? Microseconds(entry.settle) : "").End();
+  file_.Text(MicrosecondsText(entry.decision_time));
+  file_.Text(has_settled ? MicrosecondsText(entry.settle) : "").End();
 }
 
 }  // namespace cosched

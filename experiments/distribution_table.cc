@@ -7,7 +7,7 @@
 namespace cosched {
 namespace {
 
-using Kind = Distribution::Kind;
+using DistributionKind = Distribution::Kind;
 
 constexpr double kMaxGapSeconds = 86'400;
 constexpr double kMaxCv = 100;       // Of a gamma.
@@ -35,15 +35,16 @@ Distribution ReadDistribution(const TomlTable& table, const DrawnQuantity& quant
   if (!ParseDistribution(name, &read.kind))
     table.Fail("distribution", fmt::format("is \"{}\"", name), DistributionNames());
   read.mean = table.Number(mean, fallback.mean, 0, quantity.max);
-  const bool normal = read.kind == Kind::kNormal;
+  const bool normal = read.kind == DistributionKind::kNormal;
   read.sd = table.Number(sd, normal ? fallback.sd : 0, 0, quantity.max);
   if (read.sd != 0) RefuseKey(table, sd, normal, name, "\"normal\" (or 0)");
-  RefuseKey(table, "cv", read.kind == Kind::kGamma, name, "\"gamma\"");
-  const bool shaped = read.kind == Kind::kWeibull || read.kind == Kind::kPareto;
+  RefuseKey(table, "cv", read.kind == DistributionKind::kGamma, name, "\"gamma\"");
+  const bool shaped =
+      read.kind == DistributionKind::kWeibull || read.kind == DistributionKind::kPareto;
   RefuseKey(table, "shape", shaped, name, "\"weibull\" or \"pareto\"");
-  if (read.kind == Kind::kGamma) read.cv = table.Number("cv", {}, 0.01, kMaxCv);
+  if (read.kind == DistributionKind::kGamma) read.cv = table.Number("cv", {}, 0.01, kMaxCv);
   if (shaped) {
-    const double least = read.kind == Kind::kPareto ? kMinPareto : kMinShape;
+    const double least = read.kind == DistributionKind::kPareto ? kMinPareto : kMinShape;
     read.shape = table.Number("shape", {}, least, kMaxShape);
   }
   return read;

@@ -16,12 +16,13 @@ namespace cosched {
 namespace {
 
 constexpr const char* kFunction = "CoschedPolicyLibrary";
-constexpr size_t kMaxNameLength = 100;
+constexpr size_t kMaxPolicyNameLength = 100;
 constexpr Duration kTimeToStart = std::chrono::seconds(10);  // An interpreter on a busy machine.
 // Keys of [policy.<name>] that are no parameters.
 const std::set<std::string_view> kReserved = {"library", "exec", "directory", "time_limit_s"};
 
-[[noreturn]] void Refuse(const char* key, const std::string& problem, const std::string& allowed) {
+[[noreturn]] void RefusePolicy(const char* key, const std::string& problem,
+                               const std::string& allowed) {
   throw InputError({.file = {}, .line = 0, .key = key, .problem = problem, .allowed = allowed});
 }
 
@@ -30,18 +31,18 @@ void CheckName(const ExternalPolicy& policy, const char* key) {
   const bool plain = std::all_of(policy.name.begin(), policy.name.end(), [](unsigned char c) {
     return std::isalnum(c) || c == '-' || c == '_';
   });
-  if (policy.name.empty() || policy.name.size() > kMaxNameLength || !plain) {
-    Refuse(key, fmt::format("the policy is called \"{}\"", policy.name),
-           fmt::format("1 to {} letters, digits, '-' and '_'", kMaxNameLength));
+  if (policy.name.empty() || policy.name.size() > kMaxPolicyNameLength || !plain) {
+    RefusePolicy(key, fmt::format("the policy is called \"{}\"", policy.name),
+                 fmt::format("1 to {} letters, digits, '-' and '_'", kMaxPolicyNameLength));
   }
   if (FindPolicy(policy.name)) {
-    Refuse(key, fmt::format("\"{}\" is the name of a policy of cosched", policy.name),
-           "another name");
+    RefusePolicy(key, fmt::format("\"{}\" is the name of a policy of cosched", policy.name),
+                 "another name");
   }
   for (const PolicyParameter& parameter : policy.info.parameters) {
     if (!kReserved.contains(parameter.name)) continue;
-    Refuse(key, fmt::format("its parameter \"{}\" means something else here", parameter.name),
-           "another name for it");
+    RefusePolicy(key, fmt::format("its parameter \"{}\" means something else here", parameter.name),
+                 "another name for it");
   }
 }
 
@@ -84,8 +85,9 @@ ProgramDescription Describe(const ExternalPolicy& policy) {
     const Duration limit = std::max(policy.time_limit, kTimeToStart);
     return ParseDescription(process.Ask(DescribeRequest(), limit));
   } catch (const std::runtime_error& error) {
-    Refuse("exec", fmt::format("`{}` does not say what it is: {}", policy.command, error.what()),
-           "a program as experiments/policy_protocol.h describes it");
+    RefusePolicy("exec",
+                 fmt::format("`{}` does not say what it is: {}", policy.command, error.what()),
+                 "a program as experiments/policy_protocol.h describes it");
   }
 }
 
@@ -119,27 +121,27 @@ std::shared_ptr<const ExternalPolicy> OpenPolicyLibrary(const std::filesystem::p
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (!library) {
     const char* error = dlerror();  // NOLINT(concurrency-mt-unsafe): glibc's is the thread's own.
-    Refuse("library", fmt::format("can't be loaded: {}", error ? error : path),
-           "a shared library that exports a policy (policies/policy_library.h)");
+    RefusePolicy("library", fmt::format("can't be loaded: {}", error ? error : path),
+                 "a shared library that exports a policy (policies/policy_library.h)");
   }
   using Function = const PolicyLibrary* (*)();
   const auto function = reinterpret_cast<Function>(dlsym(library, kFunction));
   dlclose(library);
   const std::string allowed = "a library made with this cosched's headers and compiler";
   if (!function) {
-    Refuse("library", fmt::format("{} does not export {}", path, kFunction),
-           "a shared library with COSCHED_EXPORT_POLICY (policies/policy_library.h)");
+    RefusePolicy("library", fmt::format("{} does not export {}", path, kFunction),
+                 "a shared library with COSCHED_EXPORT_POLICY (policies/policy_library.h)");
   }
   const PolicyLibrary& exported = *function();
   if (exported.version != kPolicyLibraryVersion) {
-    Refuse("library",
-           fmt::format("{} is of version {} of the interface, this cosched of {}", path,
-                       exported.version, kPolicyLibraryVersion),
-           allowed);
+    RefusePolicy("library",
+                 fmt::format("{} is of version {} of the interface, this cosched of {}", path,
+                             exported.version, kPolicyLibraryVersion),
+                 allowed);
   }
   if (exported.layout != PolicyLibraryLayout()) {
-    Refuse("library", fmt::format("{} was made with other headers or another compiler", path),
-           allowed);
+    RefusePolicy("library", fmt::format("{} was made with other headers or another compiler", path),
+                 allowed);
   }
   auto policy = std::make_shared<ExternalPolicy>();
   policy->info = exported.policy();

@@ -17,16 +17,16 @@ namespace cosched {
 namespace {
 
 constexpr double kShortest = 1e-9;
-constexpr double kMaxSeconds = 4e9;
+constexpr double kMaxProcessSeconds = 4e9;
 constexpr double kMaxRate = 1e9;
 constexpr int kMaxUsers = 1'000'000;
 constexpr int64_t kMaxStates = 100;
 constexpr size_t kMaxPoints = 10'000'000;
 constexpr size_t kMaxSeriesBytes = 256 << 20;
-constexpr DrawnQuantity kSeconds = {.unit = "_s", .max = kMaxSeconds};
+constexpr DrawnQuantity kSeconds = {.unit = "_s", .max = kMaxProcessSeconds};
 
 // Keys that every generator takes, beside those of its process.
-void AllowOnly(const TomlTable& table, std::initializer_list<std::string_view> of_process) {
+void AllowKeysOf(const TomlTable& table, std::initializer_list<std::string_view> of_process) {
   constexpr std::array kOfAll = {"process", "weight",   "tenant", "workload",   "kind",
                                  "size",    "duration", "cores",  "deadline_s", "priority"};
   for (const std::string& key : table.Keys()) {
@@ -38,7 +38,7 @@ void AllowOnly(const TomlTable& table, std::initializer_list<std::string_view> o
   }
 }
 
-Distribution Required(const TomlTable& table, const char* key) {
+Distribution RequiredDistribution(const TomlTable& table, const char* key) {
   if (!table.Has(key)) {
     table.Fail(key, "is required",
                fmt::format("{} = {{ distribution = \"…\", mean_s = … }} with {}", key,
@@ -54,8 +54,8 @@ void RefuseZero(const TomlTable& table, const char* key, double seconds) {
 }
 
 RenewalSpec ReadRenewal(const TomlTable& table) {
-  AllowOnly(table, {"gap"});
-  const RenewalSpec spec{Required(table, "gap")};
+  AllowKeysOf(table, {"gap"});
+  const RenewalSpec spec{RequiredDistribution(table, "gap")};
   RefuseZero(table, "gap.mean_s", spec.gap.mean);
   return spec;
 }
@@ -108,7 +108,7 @@ void ReadTransitions(const TomlTable& table, const std::vector<TomlTable>& state
 }
 
 MmppSpec ReadMmpp(const TomlTable& table) {
-  AllowOnly(table, {"state"});
+  AllowKeysOf(table, {"state"});
   const std::vector<TomlTable> states = table.Tables("state");
   if (states.size() < 2 || states.size() > kMaxStates) {
     table.Fail("state", fmt::format("there are {}", states.size()),
@@ -119,7 +119,7 @@ MmppSpec ReadMmpp(const TomlTable& table) {
   for (const TomlTable& state : states) {
     state.AllowOnly({"rate_per_s", "mean_stay_s", "next"});
     spec.states.push_back({state.Number("rate_per_s", {}, 0, kMaxRate),
-                           state.Number("mean_stay_s", {}, kShortest, kMaxSeconds)});
+                           state.Number("mean_stay_s", {}, kShortest, kMaxProcessSeconds)});
     fastest = std::max(fastest, spec.states.back().rate_per_s);
   }
   if (fastest <= 0) table.Fail("state", "every rate is 0", "a rate_per_s above 0 for one of them");
@@ -133,7 +133,7 @@ void ReadPoints(const TomlTable& table, RateFunction* rate) {
   for (size_t i = 0; i < count; ++i) {
     const std::string point = fmt::format("points.{}", i);
     if (table.Size(point) != 2) table.Fail(point, "is not a pair", allowed);
-    const double at_s = table.Number(point + ".0", {}, 0, kMaxSeconds);
+    const double at_s = table.Number(point + ".0", {}, 0, kMaxProcessSeconds);
     const bool ordered = i == 0 ? at_s == 0 : at_s > rate->points.back().at_s;
     if (!ordered || at_s >= rate->period_s)
       table.Fail(point, fmt::format("is at {} s", at_s), allowed);
@@ -155,7 +155,7 @@ std::string SeriesText(const TomlTable& table, const std::filesystem::path& file
 // A rate-series (traces/FORMAT.md): counts, separated by blanks.
 void ReadSeries(const TomlTable& table, const std::filesystem::path& folder, RateFunction* rate) {
   const std::filesystem::path file = folder / table.String("series");
-  const double bucket_s = table.Number("bucket_s", 1, kShortest, kMaxSeconds);
+  const double bucket_s = table.Number("bucket_s", 1, kShortest, kMaxProcessSeconds);
   const std::string text = SeriesText(table, file);
   constexpr std::string_view kBlanks = " \t\r\n";
   auto& points = rate->points;
@@ -188,7 +188,7 @@ RateFunction ReadRate(const TomlTable& table, const std::filesystem::path& folde
     ReadSeries(table, folder, &rate);
     return rate;
   }
-  rate.period_s = table.Number("period_s", rate.period_s, kShortest, kMaxSeconds);
+  rate.period_s = table.Number("period_s", rate.period_s, kShortest, kMaxProcessSeconds);
   if (shape == "sine") {
     table.AllowOnly({"shape", "period_s", "mean_per_s", "amplitude_per_s", "peak_s"});
     rate.shape = RateFunction::Shape::kSine;
@@ -206,7 +206,7 @@ RateFunction ReadRate(const TomlTable& table, const std::filesystem::path& folde
 }
 
 DiurnalSpec ReadDiurnal(const TomlTable& table, const std::filesystem::path& folder) {
-  AllowOnly(table, {"rate"});
+  AllowKeysOf(table, {"rate"});
   const DiurnalSpec spec{ReadRate(table.Table("rate"), folder)};
   const auto& points = spec.rate.points;
   const bool silent = std::all_of(points.begin(), points.end(),
@@ -217,9 +217,9 @@ DiurnalSpec ReadDiurnal(const TomlTable& table, const std::filesystem::path& fol
 }
 
 BurstsSpec ReadBursts(const TomlTable& table) {
-  AllowOnly(table, {"pause", "burst"});
+  AllowKeysOf(table, {"pause", "burst"});
   BurstsSpec spec;
-  spec.pause = Required(table, "pause");
+  spec.pause = RequiredDistribution(table, "pause");
   const TomlTable burst = table.Table("burst");
   burst.AllowOnly({"mean_size", "sizes", "gap_s"});
   const std::string sizes = burst.String("sizes", "geometric");
@@ -230,22 +230,23 @@ BurstsSpec ReadBursts(const TomlTable& table) {
   if (!spec.geometric && spec.mean_size != std::floor(spec.mean_size))
     burst.Fail("mean_size", fmt::format("is {}", spec.mean_size),
                "a whole number where all have it");
-  spec.gap_s = burst.Number("gap_s", 0, 0, kMaxSeconds);
+  spec.gap_s = burst.Number("gap_s", 0, 0, kMaxProcessSeconds);
   RefuseZero(table, "pause.mean_s", spec.pause.mean);
   return spec;
 }
 
 ClosedLoopSpec ReadClosedLoop(const TomlTable& table) {
-  AllowOnly(table, {"users", "service", "think"});
+  AllowKeysOf(table, {"users", "service", "think"});
   const ClosedLoopSpec spec{static_cast<int>(table.Integer("users", {}, 1, kMaxUsers)),
-                            Required(table, "service"), Required(table, "think")};
+                            RequiredDistribution(table, "service"),
+                            RequiredDistribution(table, "think")};
   RefuseZero(table, "service.mean_s", spec.service.mean + spec.think.mean);
   return spec;
 }
 
 LoadGenSpec ReadLoadGen(const TomlTable& table) {
-  AllowOnly(table, {"scenario", "target_qps", "latency_s", "samples_per_query", "min_query_count",
-                    "min_duration_s"});
+  AllowKeysOf(table, {"scenario", "target_qps", "latency_s", "samples_per_query", "min_query_count",
+                      "min_duration_s"});
   LoadGenSpec spec;
   const std::string name = table.String("scenario");
   if (!ParseScenario(name, &spec.scenario))
@@ -254,7 +255,7 @@ LoadGenSpec ReadLoadGen(const TomlTable& table) {
   const bool streams =
       spec.scenario == Scenario::kSingleStream || spec.scenario == Scenario::kMultiStream;
   if (streams) {
-    spec.latency_s = table.Number("latency_s", {}, kShortest, kMaxSeconds);
+    spec.latency_s = table.Number("latency_s", {}, kShortest, kMaxProcessSeconds);
   } else {
     spec.target_qps = table.Number("target_qps", {}, kShortest, kMaxRate);
   }
@@ -268,7 +269,7 @@ LoadGenSpec ReadLoadGen(const TomlTable& table) {
   if (spec.scenario == Scenario::kMultiStream)
     spec.samples_per_query = table.Integer("samples_per_query", 8, 1, kMaxUsers);
   spec.min_query_count = table.Integer("min_query_count", 0, 0, int64_t{1} << 53);
-  spec.min_duration_s = table.Number("min_duration_s", 0, 0, kMaxSeconds);
+  spec.min_duration_s = table.Number("min_duration_s", 0, 0, kMaxProcessSeconds);
   return spec;
 }
 

@@ -8,7 +8,7 @@ namespace cosched {
 namespace {
 
 constexpr int64_t kMaxArrivals = int64_t{1} << 53;
-constexpr double kMaxSeconds = 4e9;  // 126 years, within kLongestTrace.
+constexpr double kMaxTraceSeconds = 4e9;  // 126 years, within kLongestTrace.
 constexpr double kMaxWeight = 1e6;
 constexpr int kMaxInteger = 1'000'000;
 
@@ -31,7 +31,7 @@ Arrival::Kind ReadKind(const TomlTable& table) {
   return kind == "job" ? Arrival::Kind::kJob : Arrival::Kind::kRequest;
 }
 
-void ReadCores(const TomlTable& cores, GeneratorSpec* spec) {
+void ReadCoreRequests(const TomlTable& cores, GeneratorSpec* spec) {
   cores.AllowOnly({"min", "preferred", "max"});
   spec->cores_min = OptionalInteger(cores, "min", 1);
   spec->cores_preferred = OptionalInteger(cores, "preferred", 1);
@@ -57,11 +57,11 @@ GeneratorSpec ReadGenerator(const TomlTable& table, const std::filesystem::path&
     spec.size = ReadDistribution(table.Table("size"), {.unit = "", .max = 1e15}, {});
   if (table.Has("duration"))
     spec.duration =
-        ReadDistribution(table.Table("duration"), {.unit = "_s", .max = kMaxSeconds}, {});
-  ReadCores(table.Table("cores"), &spec);
+        ReadDistribution(table.Table("duration"), {.unit = "_s", .max = kMaxTraceSeconds}, {});
+  ReadCoreRequests(table.Table("cores"), &spec);
   spec.priority = OptionalInteger(table, "priority", -kMaxInteger);
   if (table.Has("deadline_s"))
-    spec.deadline = FromSeconds(table.Number("deadline_s", {}, 0, kMaxSeconds));
+    spec.deadline = FromSeconds(table.Number("deadline_s", {}, 0, kMaxTraceSeconds));
   return spec;
 }
 
@@ -73,7 +73,7 @@ GeneratorFile ReadGeneratorFile(const TomlTable& root, const std::filesystem::pa
   file.seed = static_cast<uint64_t>(root.Integer("seed", 1, 0, INT64_MAX));
   if (root.Has("arrivals")) file.limits.arrivals = root.Integer("arrivals", {}, 1, kMaxArrivals);
   if (root.Has("length_s"))
-    file.limits.length = FromSeconds(root.Number("length_s", {}, 1e-9, kMaxSeconds));
+    file.limits.length = FromSeconds(root.Number("length_s", {}, 1e-9, kMaxTraceSeconds));
   const std::vector<TomlTable> tables = root.Tables("generator");
   bool ends = true;
   for (const TomlTable& table : tables) {

@@ -73,12 +73,6 @@ class ProcessWorld final : public World {
   ProcessHost host_;
 };
 
-std::filesystem::path PartialFolder(const std::filesystem::path& run, const CellKey& key) {
-  std::filesystem::path folder = CellFolder(run, key);
-  folder += ".partial";
-  return folder;
-}
-
 // The folder that holds a cell's policies: <folder>/<policy>/<elasticity>/<trial>.
 std::string RunOf(const std::filesystem::path& cell) {
   return cell.parent_path().parent_path().parent_path().filename();

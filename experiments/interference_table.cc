@@ -11,7 +11,7 @@ namespace cosched {
 namespace {
 
 // Of whole cells only.
-std::vector<std::filesystem::path> FilesOf(const std::filesystem::path& run) {
+std::vector<std::filesystem::path> InterferenceFiles(const std::filesystem::path& run) {
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(run)) {
     const std::filesystem::path& path = entry.path();
@@ -49,7 +49,7 @@ std::string RowsOf(const std::filesystem::path& file, const std::string& cell) {
 std::string InterferenceTable(const std::vector<std::filesystem::path>& runs) {
   std::string rows;
   for (const std::filesystem::path& run : runs) {
-    for (const std::filesystem::path& file : FilesOf(run))
+    for (const std::filesystem::path& file : InterferenceFiles(run))
       rows += RowsOf(file, file.parent_path().lexically_relative(run).string());
   }
   if (rows.empty()) return "no cell here was run with --interference\n";

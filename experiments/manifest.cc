@@ -17,6 +17,7 @@
 #include "engine/base/error.h"
 #include "experiments/build_info.h"
 #include "experiments/experiment_json.h"
+#include "experiments/option_refusal.h"
 #include "experiments/output_file.h"
 #include "experiments/profile_doubts.h"
 #include "experiments/trace_json.h"
@@ -26,7 +27,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;  // In the order in which a person reads it.
 
-constexpr int kFormat = 1;
+constexpr int kManifestFormat = 1;
 constexpr const char* kManifest = "manifest.json";
 std::string UtcNow(const char* format) {
   return fmt::format(fmt::runtime(format), fmt::gmtime(std::time(nullptr)));
@@ -54,7 +55,7 @@ Json OrderJson(const Sweep& sweep, size_t point) {
 
 // What all manifests begin with.
 Json Begun(const ExperimentConfig& config, const RunContext& context) {
-  return {{"format", kFormat},
+  return {{"format", kManifestFormat},
           {"status", "running"},
           {"started", IsoNow()},
           {"finished", nullptr},
@@ -105,7 +106,7 @@ void WriteManifest(const std::filesystem::path& run, const Json& manifest) {
 std::optional<Json> ReadManifest(const std::filesystem::path& run) {
   std::ifstream stream(run / kManifest);
   Json manifest = Json::parse(stream, nullptr, false);
-  if (!manifest.is_object() || manifest.value("format", 0) != kFormat) return std::nullopt;
+  if (!manifest.is_object() || manifest.value("format", 0) != kManifestFormat) return std::nullopt;
   return manifest;
 }
 
@@ -215,7 +216,7 @@ void WriteManifests(const std::filesystem::path& run, const Sweep& sweep,
 }
 
 // The latest first: names begin with the time.
-std::vector<std::filesystem::path> RunsBelow(const std::filesystem::path& parent) {
+std::vector<std::filesystem::path> NewestRunsBelow(const std::filesystem::path& parent) {
   std::vector<std::filesystem::path> runs;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(parent, error))
@@ -224,20 +225,16 @@ std::vector<std::filesystem::path> RunsBelow(const std::filesystem::path& parent
   return runs;
 }
 
-[[noreturn]] void Refuse(const char* option, const std::string& problem,
-                         const std::string& allowed) {
-  throw InputError({.file = "command line", .key = option, .problem = problem, .allowed = allowed});
-}
-
 [[noreturn]] void RefuseDifferences(const char* option, const std::filesystem::path& run,
                                     const std::vector<std::string>& differences) {
-  Refuse(option,
-         fmt::format("{} was begun under other conditions, and its cells would be mixed with these "
-                     "({})",
-                     run.string(), fmt::join(differences, "; ")),
-         fmt::format("what it was begun with; a new run, without {0}; or {0}=anyway, after which "
-                     "every table of it says MIXED",
-                     option));
+  RefuseOption(
+      option,
+      fmt::format("{} was begun under other conditions, and its cells would be mixed with these "
+                  "({})",
+                  run.string(), fmt::join(differences, "; ")),
+      fmt::format("what it was begun with; a new run, without {0}; or {0}=anyway, after which "
+                  "every table of it says MIXED",
+                  option));
 }
 
 // The first differing values of a run that is not of this experiment, for a message; "" = none.
@@ -333,10 +330,10 @@ RunFolder RunFolder::Resume(const std::filesystem::path& results, const Sweep& s
                             const RunContext& context, OnDifference on_difference) {
   constexpr const char* kOption = "--resume";
   const std::filesystem::path parent = results / sweep.name();
-  const std::vector<std::filesystem::path> runs = RunsBelow(parent);
+  const std::vector<std::filesystem::path> runs = NewestRunsBelow(parent);
   std::optional<Candidate> found = FindUnfinished(runs, sweep, RunConditions(sweep, context));
   if (!found) {
-    Refuse(
+    RefuseOption(
         kOption,
         fmt::format("there is no unfinished run of this experiment, with these values, below {}{}",
                     parent.string(), runs.empty() ? "" : WhyNotOf(runs.front(), sweep)),
@@ -352,14 +349,15 @@ RunFolder RunFolder::Reopen(const std::filesystem::path& results, const Sweep& s
                             const RunContext& context, OnDifference on_difference) {
   constexpr const char* kOption = "--redo-marked";
   const std::filesystem::path parent = results / sweep.name();
-  const std::vector<std::filesystem::path> runs = RunsBelow(parent);
+  const std::vector<std::filesystem::path> runs = NewestRunsBelow(parent);
   for (const std::filesystem::path& run : runs) {
     const std::optional<Json> manifest = ReadManifest(run);
     if (!manifest || !SameExperiment(run, *manifest, sweep, WithoutConditions)) continue;
     UniqueFd lock = Lock(run);
-    if (!lock) Refuse(kOption, run.string() + " is still going", "a run that is over");
+    if (!lock) RefuseOption(kOption, run.string() + " is still going", "a run that is over");
     if (manifest->value("status", "") == "running")
-      Refuse(kOption, run.string() + " was interrupted", "--resume, which completes it, first");
+      RefuseOption(kOption, run.string() + " was interrupted",
+                   "--resume, which completes it, first");
     const std::vector<std::string> differences =
         DifferencesOf(run, sweep, RunConditions(sweep, context));
     if (!differences.empty() && on_difference == OnDifference::kRefuse)
@@ -367,10 +365,11 @@ RunFolder RunFolder::Reopen(const std::filesystem::path& results, const Sweep& s
     if (!differences.empty()) RecordResumed(run, context, differences);
     return RunFolder(run, std::move(lock));
   }
-  Refuse(kOption,
-         fmt::format("there is no run of this experiment, with these values, below {}{}",
-                     parent.string(), runs.empty() ? "" : WhyNotOf(runs.front(), sweep)),
-         "the file, --set, --policy, --trials, --seed and --out of the run that has marked cells");
+  RefuseOption(
+      kOption,
+      fmt::format("there is no run of this experiment, with these values, below {}{}",
+                  parent.string(), runs.empty() ? "" : WhyNotOf(runs.front(), sweep)),
+      "the file, --set, --policy, --trials, --seed and --out of the run that has marked cells");
 }
 
 void RunFolder::Finish(const std::string& status) {

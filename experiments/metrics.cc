@@ -192,7 +192,7 @@ class JobSums {
 };
 
 template <typename Visit>
-void ReadJobs(const std::filesystem::path& folder, Visit visit) {
+void VisitJobs(const std::filesystem::path& folder, Visit visit) {
   CsvReader reader(folder / "jobs.csv");
   const size_t id = reader.Column("job_id"), workload = reader.Column("workload"),
                submitted = reader.Column("submission_time"),
@@ -307,7 +307,7 @@ CellSummary Summarize(const std::filesystem::path& run, const CellKey& key) {
   const bool sampled = std::filesystem::exists(PlainOrCompressed(folder / "samples.csv"));
   JobSums jobs(cell.submitted);
   std::map<int64_t, JobSpan> spans;  // What samples need.
-  ReadJobs(folder, [&](const JobRow& job) {
+  VisitJobs(folder, [&](const JobRow& job) {
     jobs.Add(job, cell.services.contains(job.id));
     if (sampled) spans[job.id] = {job.started, job.finished};
   });

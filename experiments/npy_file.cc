@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr size_t kAlignment = 64;  // Of where the values begin.
 
-[[noreturn]] void Refuse(const std::filesystem::path& file, const std::string& problem) {
+[[noreturn]] void RefuseArray(const std::filesystem::path& file, const std::string& problem) {
   throw InputError({.file = file.string(),
                     .problem = problem,
                     .allowed = "a .npy file of float32 or float64 in C order"});
@@ -57,14 +57,14 @@ std::optional<Shape> ParseShape(std::string_view text) {
 
 Tensor ReadNpy(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
-  if (!stream || !std::filesystem::is_regular_file(file)) Refuse(file, "can't be read");
+  if (!stream || !std::filesystem::is_regular_file(file)) RefuseArray(file, "can't be read");
   std::string start(10, '\0');
   stream.read(start.data(), static_cast<std::streamsize>(start.size()));
   const auto byte = [&](size_t i) {
     return static_cast<size_t>(static_cast<unsigned char>(start[i]));
   };
   if (!stream || !start.starts_with(kMagic) || byte(6) < 1 || byte(6) > 3) {
-    Refuse(file, "is no .npy file");
+    RefuseArray(file, "is no .npy file");
   }
   size_t length = byte(8) | byte(9) << 8;
   if (byte(6) > 1) {
@@ -72,7 +72,7 @@ Tensor ReadNpy(const std::filesystem::path& file) {
     stream.read(more, 2);
     length |= static_cast<size_t>(static_cast<unsigned char>(more[0])) << 16;
   }
-  if (length > 65536) Refuse(file, "has too long a header");
+  if (length > 65536) RefuseArray(file, "has too long a header");
   std::string header(length, '\0');
   stream.read(header.data(), static_cast<std::streamsize>(length));
   const std::string_view type = After(header, "'descr'");
@@ -80,13 +80,13 @@ Tensor ReadNpy(const std::filesystem::path& file) {
   const std::optional<Shape> shape = ParseShape(After(header, "'shape'"));
   if (!stream || (!wide && !type.starts_with("<f4")) || !shape ||
       !After(header, "'fortran_order'").starts_with("False")) {
-    Refuse(file,
-           fmt::format("its header is {}", header.substr(0, header.find_last_not_of(" \n") + 1)));
+    RefuseArray(file, fmt::format("its header is {}",
+                                  header.substr(0, header.find_last_not_of(" \n") + 1)));
   }
   const auto elements = static_cast<size_t>(shape->Elements());
   const auto begin = static_cast<size_t>(stream.tellg());
   if (std::filesystem::file_size(file) != begin + elements * (wide ? 8 : 4)) {
-    Refuse(file, "its size does not fit its shape " + shape->ToString());
+    RefuseArray(file, "its size does not fit its shape " + shape->ToString());
   }
   Tensor tensor(*shape);
   if (wide) {
@@ -97,7 +97,7 @@ Tensor ReadNpy(const std::filesystem::path& file) {
     stream.read(reinterpret_cast<char*>(tensor.Floats()),
                 static_cast<std::streamsize>(4 * elements));
   }
-  if (!stream) Refuse(file, "can't be read");
+  if (!stream) RefuseArray(file, "can't be read");
   return tensor;
 }
 

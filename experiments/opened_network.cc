@@ -8,7 +8,7 @@
 namespace cosched {
 namespace {
 
-constexpr uint64_t kSeed = 1;  // Of our own models' weights.
+constexpr uint64_t kWeightsSeed = 1;  // Of our own models' weights.
 
 std::string PlaceholderName(const std::string& name) {
   std::string result = name;
@@ -43,7 +43,7 @@ void BuildOurs(const std::string& model, int64_t batch, OpenedNetwork* network) 
   network->inputs = {{.name = "images", .shape = shape}};
   GraphBuilder builder(network->graph.get());
   const Output logits =
-      info->build(builder, builder.Placeholder("images", shape), /*training=*/false, kSeed);
+      info->build(builder, builder.Placeholder("images", shape), /*training=*/false, kWeightsSeed);
   network->outputs = {{.interface = {.name = "logits", .shape = network->graph->Info(logits).shape},
                        .output = logits}};
 }

@@ -17,7 +17,7 @@
 namespace cosched {
 namespace {
 
-[[noreturn]] void Fail(const std::filesystem::path& path, const char* action) {
+[[noreturn]] void FailToWrite(const std::filesystem::path& path, const char* action) {
   const int error = errno;
   throw OutputError(fmt::format("{}: can't {}: {} (errno {})", path.string(), action,
                                 std::generic_category().message(error), error));
@@ -48,7 +48,7 @@ OutputFile::OutputFile(std::filesystem::path path, size_t buffer)
       compressed_(path_.extension() == ".gz"),
       buffer_(compressed_ ? std::max(buffer, kCompressedPiece) : buffer) {
   fd_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (fd_ < 0) Fail(path_, "open for writing");
+  if (fd_ < 0) FailToWrite(path_, "open for writing");
 }
 
 OutputFile::~OutputFile() {
@@ -75,7 +75,7 @@ void OutputFile::WriteNow(std::string_view text) {
     const ssize_t written = write(fd_, text.data(), text.size());
     if (written < 0) {
       if (errno == EINTR) continue;
-      Fail(path_, "write");
+      FailToWrite(path_, "write");
     }
     text.remove_prefix(static_cast<size_t>(written));
   }
@@ -85,21 +85,22 @@ void OutputFile::Sync() {
   WriteNow(waiting_);
   waiting_.clear();
   // EINVAL: not a file that can be synced, such as /dev/null or a pipe.
-  if (fsync(fd_) != 0 && errno != EINVAL) Fail(path_, "write to disk");
+  if (fsync(fd_) != 0 && errno != EINVAL) FailToWrite(path_, "write to disk");
 }
 
 void SyncFolder(const std::filesystem::path& folder) {
   const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) Fail(folder, "open");
+  if (fd < 0) FailToWrite(folder, "open");
   const bool synced = fsync(fd) == 0 || errno == EINVAL;
   const int error = errno;
   close(fd);
   errno = error;
-  if (!synced) Fail(folder, "write to disk");
+  if (!synced) FailToWrite(folder, "write to disk");
 }
 
 void Rename(const std::filesystem::path& from, const std::filesystem::path& to) {
-  if (std::rename(from.c_str(), to.c_str()) != 0) Fail(to, "rename the finished file to its name");
+  if (std::rename(from.c_str(), to.c_str()) != 0)
+    FailToWrite(to, "rename the finished file to its name");
 }
 
 void ReplaceFolder(const std::filesystem::path& from, const std::filesystem::path& to) {

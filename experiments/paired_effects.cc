@@ -12,7 +12,7 @@
 namespace cosched {
 namespace {
 
-constexpr double kAlpha = 0.05;
+constexpr double kEffectAlpha = 0.05;
 constexpr double kWorthFinding = 0.05;  // The difference whose number of trials is told.
 constexpr size_t kEffectWidth = 41;
 
@@ -70,7 +70,7 @@ std::string DecidedText(const NamedEffect& effect, const std::string& base) {
 
 bool IsDecided(const NamedEffect& effect) {
   const Interval& interval = effect.effect.interval;
-  return effect.effect.tested && effect.corrected < kAlpha &&
+  return effect.effect.tested && effect.corrected < kEffectAlpha &&
          (interval.low > 1 || interval.high < 1);
 }
 
@@ -82,7 +82,7 @@ int FewestTrials(double alpha) {
 
 // "5 trials can show 18 % here, about 40 would show 5 %". REQUIRES: all have as many pairs.
 std::string PowerText(const std::vector<const NamedEffect*>& effects, size_t comparisons) {
-  const double alpha = kAlpha / static_cast<double>(comparisons);
+  const double alpha = kEffectAlpha / static_cast<double>(comparisons);
   double least = effects.front()->effect.spread, most = least;
   const int pairs = effects.front()->effect.pairs;
   for (const NamedEffect* effect : effects) {
@@ -218,7 +218,7 @@ std::vector<std::string> Verdicts(const std::vector<NamedEffect>& effects, const
   for (const auto& [pairs, alike] : undecided) {
     std::vector<std::string> names;
     for (const NamedEffect* effect : alike) {
-      const bool divided = effect->effect.tested && effect->corrected < kAlpha;
+      const bool divided = effect->effect.tested && effect->corrected < kEffectAlpha;
       names.push_back(effect->name + (divided ? " (p below 0.05, but its interval holds 1)" : ""));
     }
     lines.push_back(

@@ -11,12 +11,12 @@
 namespace cosched {
 namespace {
 
-using Json = nlohmann::json;
+using PlainJson = nlohmann::json;
 
 constexpr int kProtocol = 1;
 constexpr double kLongestTickMs = 3'600'000;
 
-Json Message(const char* kind) { return {{"protocol", kProtocol}, {"kind", kind}}; }
+PlainJson Message(const char* kind) { return {{"protocol", kProtocol}, {"kind", kind}}; }
 
 std::string_view StateName(JobState state) {
   switch (state) {
@@ -27,22 +27,22 @@ std::string_view StateName(JobState state) {
   return "paused";
 }
 
-Json JobJson(const MachineView& view, const JobView& job, bool with_speed) {
-  Json json = {{"id", job.id.value},
-               {"workload", job.workload},
-               {"state", StateName(job.state)},
-               {"elasticity", ToString(job.elasticity)},
-               {"priority", job.priority},
-               {"min", job.request.min},
-               {"preferred", job.request.preferred},
-               {"max", job.request.max},
-               {"submitted_s", ToSeconds(job.submitted)},
-               {"started_s", job.started ? Json(ToSeconds(*job.started)) : Json()},
-               {"cores", job.cores.ToString()},
-               {"last_cores", job.last_cores.ToString()},
-               {"split", {job.split.inter, job.split.intra}},
-               {"steps", job.steps},
-               {"progress", view.Progress(job)}};
+PlainJson JobJson(const MachineView& view, const JobView& job, bool with_speed) {
+  PlainJson json = {{"id", job.id.value},
+                    {"workload", job.workload},
+                    {"state", StateName(job.state)},
+                    {"elasticity", ToString(job.elasticity)},
+                    {"priority", job.priority},
+                    {"min", job.request.min},
+                    {"preferred", job.request.preferred},
+                    {"max", job.request.max},
+                    {"submitted_s", ToSeconds(job.submitted)},
+                    {"started_s", job.started ? PlainJson(ToSeconds(*job.started)) : PlainJson()},
+                    {"cores", job.cores.ToString()},
+                    {"last_cores", job.last_cores.ToString()},
+                    {"split", {job.split.inter, job.split.intra}},
+                    {"steps", job.steps},
+                    {"progress", view.Progress(job)}};
   if (job.response_objective) json["objective_s"] = ToSeconds(*job.response_objective);
   if (job.service) {
     json["window"] = {{"length_s", ToSeconds(job.service->length)},
@@ -53,28 +53,30 @@ Json JobJson(const MachineView& view, const JobView& job, bool with_speed) {
                       {"p95_response_s", ToSeconds(job.service->p95_response)}};
   }
   if (with_speed && job.speed) {
-    Json& speed = json["speed"] = Json::array();
+    PlainJson& speed = json["speed"] = PlainJson::array();
     for (int k = 1; k <= std::min(job.speed->Size(), view.cores.Count()); ++k)
       speed.push_back(job.speed->At(k));
   }
   return json;
 }
 
-Json EventJson(const Event& event) {
+PlainJson EventJson(const Event& event) {
   struct Visitor {
-    Json operator()(const JobArrived& e) { return About("job-arrived", e.job); }
-    Json operator()(const JobFinished& e) { return About("job-finished", e.job); }
-    Json operator()(const JobFailed& e) { return About("job-failed", e.job); }
-    Json operator()(const GrantSettled& e) { return About("grant-settled", e.job); }
-    Json operator()(const RequestWindow& e) { return About("request-window", e.job); }
-    Json operator()(const Tick&) { return {{"kind", "tick"}}; }
-    static Json About(const char* kind, JobId job) { return {{"kind", kind}, {"job", job.value}}; }
+    PlainJson operator()(const JobArrived& e) { return About("job-arrived", e.job); }
+    PlainJson operator()(const JobFinished& e) { return About("job-finished", e.job); }
+    PlainJson operator()(const JobFailed& e) { return About("job-failed", e.job); }
+    PlainJson operator()(const GrantSettled& e) { return About("grant-settled", e.job); }
+    PlainJson operator()(const RequestWindow& e) { return About("request-window", e.job); }
+    PlainJson operator()(const Tick&) { return {{"kind", "tick"}}; }
+    static PlainJson About(const char* kind, JobId job) {
+      return {{"kind", kind}, {"job", job.value}};
+    }
   };
   return std::visit(Visitor{}, event);
 }
 
-Json TopologyJson(const MachineView& view) {
-  Json cpus = Json::array();
+PlainJson TopologyJson(const MachineView& view) {
+  PlainJson cpus = PlainJson::array();
   for (int cpu : view.cores.ToVector()) {
     const Topology::Location at = view.topology->Locate(cpu);
     cpus.push_back({cpu, at.core, at.l3, at.numa, at.package});
@@ -82,70 +84,73 @@ Json TopologyJson(const MachineView& view) {
   return cpus;
 }
 
-[[noreturn]] void Refuse(const std::string& problem) { throw std::runtime_error(problem); }
+[[noreturn]] void RefuseAnswer(const std::string& problem) { throw std::runtime_error(problem); }
 
-std::string Shortened(const std::string& text) {
+std::string ShortenedAnswer(const std::string& text) {
   constexpr size_t kShown = 120;
   return text.size() <= kShown ? text : text.substr(0, kShown) + "…";
 }
 
-Json ParseObject(const std::string& answer) {
-  Json json = Json::parse(answer, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) Refuse(fmt::format("it is no JSON object: {}", Shortened(answer)));
+PlainJson ParseObject(const std::string& answer) {
+  PlainJson json = PlainJson::parse(answer, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object())
+    RefuseAnswer(fmt::format("it is no JSON object: {}", ShortenedAnswer(answer)));
   if (const auto error = json.find("error"); error != json.end())
-    Refuse(error->is_string() ? error->get<std::string>() : error->dump());
+    RefuseAnswer(error->is_string() ? error->get<std::string>() : error->dump());
   return json;
 }
 
-void AllowOnly(const Json& json, const std::set<std::string_view>& keys) {
+void AllowOnlyKeys(const PlainJson& json, const std::set<std::string_view>& keys) {
   for (const auto& [key, value] : json.items()) {
-    if (!keys.contains(key)) Refuse(fmt::format("there is no key \"{}\"", key));
+    if (!keys.contains(key)) RefuseAnswer(fmt::format("there is no key \"{}\"", key));
   }
 }
 
 template <typename Value>
-Value Get(const Json& json, const char* key, const char* what, std::optional<Value> fallback = {}) {
+Value Get(const PlainJson& json, const char* key, const char* what,
+          std::optional<Value> fallback = {}) {
   const auto found = json.find(key);
   if (found == json.end() && fallback) return *fallback;
-  if (found == json.end()) Refuse(fmt::format("\"{}\" is missing", key));
+  if (found == json.end()) RefuseAnswer(fmt::format("\"{}\" is missing", key));
   bool fits = false;
   if constexpr (std::is_same_v<Value, bool>) fits = found->is_boolean();
   if constexpr (std::is_same_v<Value, double>) fits = found->is_number();
   if constexpr (std::is_same_v<Value, std::string>) fits = found->is_string();
-  if (!fits) Refuse(fmt::format("\"{}\" is {}, not {}", key, found->dump(), what));
+  if (!fits) RefuseAnswer(fmt::format("\"{}\" is {}, not {}", key, found->dump(), what));
   return found->get<Value>();
 }
 
-std::string Text(const Json& json, const char* key, std::optional<std::string> fallback = {}) {
+std::string TextOf(const PlainJson& json, const char* key,
+                   std::optional<std::string> fallback = {}) {
   return Get<std::string>(json, key, "a text", std::move(fallback));
 }
 
-std::variant<int, CpuSet> ParseCores(const Json& json) {
+std::variant<int, CpuSet> ParseCores(const PlainJson& json) {
   if (json.is_number_integer() && json >= 0 && json <= CpuSet::kMaxCpu + 1) return json.get<int>();
   if (json.is_string()) {
     if (const auto cores = CpuSet::Parse(json.get<std::string>())) return *cores;
   }
-  Refuse(fmt::format("cores are {}, not a number or a text such as \"0-3,5\"", json.dump()));
+  RefuseAnswer(fmt::format("cores are {}, not a number or a text such as \"0-3,5\"", json.dump()));
 }
 
-Split ParseSplit(const Json& json) {
-  const auto is_count = [](const Json& count) {
+Split ParseSplit(const PlainJson& json) {
+  const auto is_count = [](const PlainJson& count) {
     return count.is_number_integer() && count >= 0 && count <= CpuSet::kMaxCpu + 1;
   };
   if (!json.is_array() || json.size() != 2 || !is_count(json[0]) || !is_count(json[1]))
-    Refuse(fmt::format("split is {}, not [inter, intra]", json.dump()));
+    RefuseAnswer(fmt::format("split is {}, not [inter, intra]", json.dump()));
   return {json[0].get<int>(), json[1].get<int>()};
 }
 
-JobDecision ParseJobDecision(const Json& json) {
+JobDecision ParseJobDecision(const PlainJson& json) {
   if (json == "pause") return Pause{};
   if (!json.is_object()) return Run{.cores = ParseCores(json), .split = {}};
   if (json.contains("reject")) {
-    AllowOnly(json, {"reject"});
-    return Reject{Text(json, "reject")};
+    AllowOnlyKeys(json, {"reject"});
+    return Reject{TextOf(json, "reject")};
   }
-  AllowOnly(json, {"cores", "split"});
-  if (!json.contains("cores")) Refuse("\"cores\" is missing");
+  AllowOnlyKeys(json, {"cores", "split"});
+  if (!json.contains("cores")) RefuseAnswer("\"cores\" is missing");
   Run run{.cores = ParseCores(json["cores"]), .split = {}};
   if (json.contains("split")) run.split = ParseSplit(json["split"]);
   return run;
@@ -155,7 +160,7 @@ JobId ParseJobId(const std::string& text) {
   JobId id;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id.value);
   if (error != std::errc() || end != text.data() + text.size())
-    Refuse(fmt::format("\"{}\" is no job's id", text));
+    RefuseAnswer(fmt::format("\"{}\" is no job's id", text));
   return id;
 }
 
@@ -164,17 +169,17 @@ JobId ParseJobId(const std::string& text) {
 std::string DescribeRequest() { return Message("describe").dump(); }
 
 std::string StartRequest(const PolicyParameters& parameters) {
-  Json request = Message("start");
-  request["parameters"] = Json::object();
+  PlainJson request = Message("start");
+  request["parameters"] = PlainJson::object();
   for (const auto& [name, value] : parameters) request["parameters"][name] = value;
   return request.dump();
 }
 
 std::string DecideRequest(const MachineView& view, const Event& event, bool needs_speed,
                           bool with_topology) {
-  Json request = Message("decide");
+  PlainJson request = Message("decide");
   request["event"] = EventJson(event);
-  Json jobs = Json::array();
+  PlainJson jobs = PlainJson::array();
   for (const JobView& job : view.jobs) jobs.push_back(JobJson(view, job, needs_speed));
   request["view"] = {{"now_s", ToSeconds(view.now)},
                      {"cores", view.cores.ToString()},
@@ -186,53 +191,55 @@ std::string DecideRequest(const MachineView& view, const Event& event, bool need
 }
 
 ProgramDescription ParseDescription(const std::string& answer) {
-  const Json json = ParseObject(answer);
+  const PlainJson json = ParseObject(answer);
   const auto protocol = json.find("protocol");
   if (protocol == json.end() || *protocol != kProtocol) {
-    Refuse(fmt::format("it speaks protocol {}, not {}",
-                       protocol == json.end() ? "(none given)" : protocol->dump(), kProtocol));
+    RefuseAnswer(fmt::format("it speaks protocol {}, not {}",
+                             protocol == json.end() ? "(none given)" : protocol->dump(),
+                             kProtocol));
   }
-  AllowOnly(json, {"protocol", "name", "summary", "source", "oversubscribes", "needs_speed",
-                   "on_settled", "parameters"});
+  AllowOnlyKeys(json, {"protocol", "name", "summary", "source", "oversubscribes", "needs_speed",
+                       "on_settled", "parameters"});
   ProgramDescription description{
-      .name = Text(json, "name"),
-      .summary = Text(json, "summary"),
-      .source = Text(json, "source", ""),
+      .name = TextOf(json, "name"),
+      .summary = TextOf(json, "summary"),
+      .source = TextOf(json, "source", ""),
       .oversubscribes = Get<bool>(json, "oversubscribes", "true or false", false),
       .needs_speed = Get<bool>(json, "needs_speed", "true or false", false),
       .on_settled = Get<bool>(json, "on_settled", "true or false", false),
       .parameters = {}};
-  const Json parameters = json.value("parameters", Json::array());
-  if (!parameters.is_array()) Refuse("\"parameters\" is not a list");
-  for (const Json& parameter : parameters) {
-    if (!parameter.is_object()) Refuse("a parameter is no object");
-    AllowOnly(parameter, {"name", "default", "help"});
+  const PlainJson parameters = json.value("parameters", PlainJson::array());
+  if (!parameters.is_array()) RefuseAnswer("\"parameters\" is not a list");
+  for (const PlainJson& parameter : parameters) {
+    if (!parameter.is_object()) RefuseAnswer("a parameter is no object");
+    AllowOnlyKeys(parameter, {"name", "default", "help"});
     description.parameters.push_back(
-        {Text(parameter, "name"), Text(parameter, "default"), Text(parameter, "help", "")});
+        {TextOf(parameter, "name"), TextOf(parameter, "default"), TextOf(parameter, "help", "")});
   }
   return description;
 }
 
 Duration ParseStarted(const std::string& answer) {
-  const Json json = ParseObject(answer);
-  AllowOnly(json, {"tick_ms"});
+  const PlainJson json = ParseObject(answer);
+  AllowOnlyKeys(json, {"tick_ms"});
   const double tick_ms = Get<double>(json, "tick_ms", "a number", 0);
   const bool is_period = tick_ms == 0 || (tick_ms >= 1 && tick_ms <= kLongestTickMs);
-  if (!is_period) Refuse(fmt::format("\"tick_ms\" is {}, not 0 or from 1 to 3600000", tick_ms));
+  if (!is_period)
+    RefuseAnswer(fmt::format("\"tick_ms\" is {}, not 0 or from 1 to 3600000", tick_ms));
   return FromSeconds(tick_ms * 1e-3);
 }
 
 Allocation ParseDecision(const std::string& answer) {
-  const Json json = ParseObject(answer);
-  AllowOnly(json, {"jobs"});
-  const Json jobs = json.value("jobs", Json::object());
-  if (!jobs.is_object()) Refuse("\"jobs\" is no object");
+  const PlainJson json = ParseObject(answer);
+  AllowOnlyKeys(json, {"jobs"});
+  const PlainJson jobs = json.value("jobs", PlainJson::object());
+  if (!jobs.is_object()) RefuseAnswer("\"jobs\" is no object");
   Allocation allocation;
   for (const auto& [id, decision] : jobs.items()) {
     try {
       allocation.jobs[ParseJobId(id)] = ParseJobDecision(decision);
     } catch (const std::runtime_error& error) {
-      Refuse(fmt::format("job {}: {}", id, error.what()));
+      RefuseAnswer(fmt::format("job {}: {}", id, error.what()));
     }
   }
   return allocation;

@@ -14,7 +14,8 @@ namespace cosched {
 namespace {
 
 template <typename Metric>
-std::string Spread(const Group& group, Metric metric, std::string (*format)(double), int digits) {
+std::string SpreadText(const Group& group, Metric metric, std::string (*format)(double),
+                       int digits) {
   return MedianText(group.Values(metric), format, digits);
 }
 
@@ -57,13 +58,13 @@ std::string LossLine(const Group& group) {
                                     Counted(trials, "trial"), figures));
 }
 
-std::string Row(const Group& group, size_t width) {
+std::string PolicyRow(const Group& group, size_t width) {
   std::vector<double> resizes;
   for (const ComparedCell* cell : group.Shown()) resizes.push_back(cell->summary.resizes);
   return fmt::format("{}{:<{}} {:<17} {:<17} {:>6} {:>8} {:>7} {:>6} {:>9} {:>8} {:>5}\n",
                      group.LossyCells() > 0 ? "! " : "  ", group.policy, width,
-                     Spread(group, &CellSummary::makespan_s, Number, 5),
-                     Spread(group, &CellSummary::mean_turnaround_s, Number, 5),
+                     SpreadText(group, &CellSummary::makespan_s, Number, 5),
+                     SpreadText(group, &CellSummary::mean_turnaround_s, Number, 5),
                      Middle(group, &CellSummary::p95_turnaround_s, Number),
                      Middle(group, &CellSummary::max_wait_s, Number),
                      Middle(group, &CellSummary::throughput_jobs_per_hour, Number),
@@ -139,7 +140,7 @@ std::string PolicyRows(const ComparedCells& cells, Elasticity elasticity) {
                   "max wait", "jobs/h", "used %", "oversub %", "resizes", "lost");
   for (const std::string& policy : cells.policies) {
     const Group* group = cells.Find(policy, elasticity);
-    if (group != nullptr) text += Row(*group, width);
+    if (group != nullptr) text += PolicyRow(*group, width);
   }
   return text;
 }

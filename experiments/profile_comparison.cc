@@ -12,18 +12,19 @@
 namespace cosched {
 namespace {
 
-void Add(const std::string& name, const Estimate& a, const Estimate& b,
-         std::vector<ComparedQuantity>* quantities) {
+void AddQuantity(const std::string& name, const Estimate& a, const Estimate& b,
+                 std::vector<ComparedQuantity>* quantities) {
   if (a.samples > 0 && b.samples > 0) quantities->push_back({.name = name, .a = a, .b = b});
 }
 
-void AddSteps(const ProgramProfile& a, const ProgramProfile& b,
-              std::vector<ComparedQuantity>* quantities) {
+void CompareSteps(const ProgramProfile& a, const ProgramProfile& b,
+                  std::vector<ComparedQuantity>* quantities) {
   for (const SpeedPoint& point : a.alone) {
     for (const SpeedPoint& other : b.alone) {
       if (other.cores != point.cores || other.threads != point.threads) continue;
       const size_t before = quantities->size();
-      Add(fmt::format("{}: step on {} core{}, {}x{} threads", a.program, point.cores,
+      AddQuantity(
+          fmt::format("{}: step on {} core{}, {}x{} threads", a.program, point.cores,
                       point.cores == 1 ? "" : "s", point.threads.inter, point.threads.intra),
           point.step_s, other.step_s, quantities);
       if (quantities->size() > before) quantities->back().step = true;
@@ -31,23 +32,23 @@ void AddSteps(const ProgramProfile& a, const ProgramProfile& b,
   }
 }
 
-void AddProgram(const ProgramProfile& a, const ProgramProfile& b,
-                std::vector<ComparedQuantity>* quantities) {
-  AddSteps(a, b, quantities);
-  Add(a.program + ": start", a.start_s, b.start_s, quantities);
-  Add(a.program + ": first steps, in steps", a.warm_up, b.warm_up, quantities);
-  Add(a.program + ": stop", a.stop_s, b.stop_s, quantities);
+void ComparePrograms(const ProgramProfile& a, const ProgramProfile& b,
+                     std::vector<ComparedQuantity>* quantities) {
+  CompareSteps(a, b, quantities);
+  AddQuantity(a.program + ": start", a.start_s, b.start_s, quantities);
+  AddQuantity(a.program + ": first steps, in steps", a.warm_up, b.warm_up, quantities);
+  AddQuantity(a.program + ": stop", a.stop_s, b.stop_s, quantities);
   for (const CrowdingPoint& point : a.crowding) {
     for (const CrowdingPoint& other : b.crowding) {
       if (other.threads != point.threads || other.others != point.others) continue;
-      Add(fmt::format("{}: loss with {} thread{} beside {:.3g} a core", a.program, point.threads,
-                      point.threads == 1 ? "" : "s", point.others),
-          point.loss, other.loss, quantities);
+      AddQuantity(fmt::format("{}: loss with {} thread{} beside {:.3g} a core", a.program,
+                              point.threads, point.threads == 1 ? "" : "s", point.others),
+                  point.loss, other.loss, quantities);
     }
   }
 }
 
-std::string NameOf(const CoRun& run) {
+std::string CoRunName(const CoRun& run) {
   std::vector<std::string> names;
   for (const CoRun::Tenant& tenant : run.tenants)
     names.push_back(fmt::format("{} {} on {}", tenant.count, tenant.program, tenant.cores));
@@ -55,14 +56,15 @@ std::string NameOf(const CoRun& run) {
                      run.shared_cores > 0 ? fmt::format(" of {} shared", run.shared_cores) : "");
 }
 
-void AddCoRuns(const Profile& a, const Profile& b, std::vector<ComparedQuantity>* quantities) {
+void CompareCoRuns(const Profile& a, const Profile& b, std::vector<ComparedQuantity>* quantities) {
   for (const CoRun& run : a.co_runs) {
-    const auto other = std::find_if(b.co_runs.begin(), b.co_runs.end(),
-                                    [&](const CoRun& one) { return NameOf(one) == NameOf(run); });
+    const auto other = std::find_if(b.co_runs.begin(), b.co_runs.end(), [&](const CoRun& one) {
+      return CoRunName(one) == CoRunName(run);
+    });
     if (other == b.co_runs.end()) continue;
     for (size_t i = 0; i < run.tenants.size(); ++i) {
-      Add(fmt::format("slow-down of {} in {}", i + 1, NameOf(run)), run.tenants[i].slowdown,
-          other->tenants[i].slowdown, quantities);
+      AddQuantity(fmt::format("slow-down of {} in {}", i + 1, CoRunName(run)),
+                  run.tenants[i].slowdown, other->tenants[i].slowdown, quantities);
     }
   }
 }
@@ -96,9 +98,9 @@ std::vector<ComparedQuantity> CompareProfiles(const Profile& a, const Profile& b
   std::vector<ComparedQuantity> quantities;
   for (const ProgramProfile& program : a.programs) {
     if (const ProgramProfile* other = b.Find(program.program))
-      AddProgram(program, *other, &quantities);
+      ComparePrograms(program, *other, &quantities);
   }
-  AddCoRuns(a, b, &quantities);
+  CompareCoRuns(a, b, &quantities);
   return quantities;
 }
 

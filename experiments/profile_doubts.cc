@@ -33,7 +33,7 @@ Programs ProgramsOf(const ExperimentConfig& config) {
   return programs;
 }
 
-int MeasuredCores(const ProgramProfile& program) {
+int MostMeasuredCores(const ProgramProfile& program) {
   int cores = 1;
   for (const SpeedPoint& point : program.alone) cores = std::max(cores, point.cores);
   return cores;
@@ -42,7 +42,8 @@ int MeasuredCores(const ProgramProfile& program) {
 // Of the program that was measured on the fewest.
 int FewestMeasuredCores(const Programs& programs) {
   int cores = CpuSet::kMaxCpu + 1;
-  for (const ProgramProfile* program : programs) cores = std::min(cores, MeasuredCores(*program));
+  for (const ProgramProfile* program : programs)
+    cores = std::min(cores, MostMeasuredCores(*program));
   return cores;
 }
 

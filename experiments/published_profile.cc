@@ -28,13 +28,13 @@ constexpr int kMachine = 64;
 constexpr double kImpossible = 2;
 
 // Seconds by (row, column): (cores, threads), or (cores each, containers).
-using Table = std::map<std::pair<int, int>, double>;
+using SpeedTable = std::map<std::pair<int, int>, double>;
 
-Table ReadTable(const std::filesystem::path& file, const char* row, const char* column) {
+SpeedTable ReadTable(const std::filesystem::path& file, const char* row, const char* column) {
   CsvReader reader(file);
   const size_t rows = reader.Column(row), columns = reader.Column(column),
                times = reader.Column("Time");
-  Table table;
+  SpeedTable table;
   while (reader.Next()) {
     if (reader.Empty(times)) continue;
     const std::pair cell(static_cast<int>(reader.Integer(rows)),
@@ -49,7 +49,7 @@ Table ReadTable(const std::filesystem::path& file, const char* row, const char* 
   return table;
 }
 
-double Required(const Table& table, std::pair<int, int> cell, const char* file) {
+double RequiredCell(const SpeedTable& table, std::pair<int, int> cell, const char* file) {
   const auto found = table.find(cell);
   if (found != table.end()) return found->second;
   throw InputError({file, 0, "", fmt::format("has no row {},{}", cell.first, cell.second),
@@ -57,7 +57,7 @@ double Required(const Table& table, std::pair<int, int> cell, const char* file) 
 }
 
 // Takes out the cells that can't be: the same threads on more cores took far longer.
-std::vector<std::string> DropFailed(Table* curves) {
+std::vector<std::string> DropFailed(SpeedTable* curves) {
   std::vector<std::string> dropped;
   for (auto cell = curves->begin(); cell != curves->end();) {
     const auto& [cores, threads] = cell->first;
@@ -80,7 +80,7 @@ std::vector<std::string> DropFailed(Table* curves) {
 // proportion to it.
 class Curves {
  public:
-  Curves(const Table& seconds, double scale) {
+  Curves(const SpeedTable& seconds, double scale) {
     for (const auto& [cell, time] : seconds) by_threads_[cell.second][cell.first] = time * scale;
   }
 
@@ -110,7 +110,7 @@ class Curves {
 
 Estimate Single(double value) { return {value, value, value, 1}; }
 
-std::vector<SpeedUpPoint> SpeedUps(const Table& curves, double alone) {
+std::vector<SpeedUpPoint> SpeedUps(const SpeedTable& curves, double alone) {
   std::vector<SpeedUpPoint> points;
   for (const auto& [cell, time] : curves) {
     if (cell.first == cell.second)
@@ -122,7 +122,7 @@ std::vector<SpeedUpPoint> SpeedUps(const Table& curves, double alone) {
 bool Fits(std::pair<int, int> cell) { return cell.first * cell.second <= kMachine; }
 
 // Slow-downs of the cells whose containers had cores of their own, over the same without others.
-std::vector<SlowDown> SlowDowns(const Table& contention, const Curves& curves) {
+std::vector<SlowDown> SlowDowns(const SpeedTable& contention, const Curves& curves) {
   std::vector<SlowDown> slow_downs;
   for (const auto& [cell, time] : contention) {
     const auto& [cores, containers] = cell;
@@ -146,7 +146,8 @@ std::string FitText(const std::string& name, const ContentionFit& fit,
 }
 
 // More containers than the machine has cores for: each is taken to have its share of them.
-std::string SharedText(const Table& contention, const Curves& curves, const ContentionFit& fit) {
+std::string SharedText(const SpeedTable& contention, const Curves& curves,
+                       const ContentionFit& fit) {
   std::map<int, std::vector<double>> errors;  // By threads of each.
   for (const auto& [cell, time] : contention) {
     if (Fits(cell)) continue;
@@ -166,7 +167,7 @@ std::string SharedText(const Table& contention, const Curves& curves, const Cont
   return text;
 }
 
-std::vector<CoRun> CoRuns(const Table& contention) {
+std::vector<CoRun> CoRuns(const SpeedTable& contention) {
   std::vector<CoRun> runs;
   for (const auto& [cell, time] : contention) {
     const auto& [cores, containers] = cell;
@@ -182,7 +183,7 @@ std::vector<CoRun> CoRuns(const Table& contention) {
 }
 
 // The two tables are of different runs: where they overlap they must agree.
-std::string AgreementText(const Table& contention, const Curves& curves) {
+std::string AgreementText(const SpeedTable& contention, const Curves& curves) {
   std::vector<double> errors;
   for (const auto& [cell, time] : contention) {
     if (cell.second == 1 && cell.first > 1)
@@ -194,7 +195,7 @@ std::string AgreementText(const Table& contention, const Curves& curves) {
       Quantile(errors, 0) * 100, Quantile(errors, 1) * 100);
 }
 
-std::string LawText(const ScalingLaw& law) {
+std::string LawBeyond(const ScalingLaw& law) {
   std::string text = fmt::format("beyond {} cores: {}", kMachine, ToString(law.kind));
   for (double parameter : law.parameters) text += fmt::format(" {:.4g}", parameter);
   return text + (law.error ? fmt::format(", error at a left-out number of cores {:.1f} %",
@@ -205,12 +206,12 @@ std::string LawText(const ScalingLaw& law) {
 }  // namespace
 
 PublishedProfile ReadPublishedProfile(const std::filesystem::path& folder) {
-  Table curves = ReadTable(folder / kCurves, "Cores", "Intra");
-  const Table contention = ReadTable(folder / kContention, "Cores_Per_C", "Containers");
+  SpeedTable curves = ReadTable(folder / kCurves, "Cores", "Intra");
+  const SpeedTable contention = ReadTable(folder / kContention, "Cores_Per_C", "Containers");
   PublishedProfile result;
   const std::vector<std::string> failed = DropFailed(&curves);
-  const double step_s = Required(contention, {1, 1}, kContention) / kSteps;
-  const double scale = step_s / Required(curves, {1, 1}, kCurves);
+  const double step_s = RequiredCell(contention, {1, 1}, kContention) / kSteps;
+  const double scale = step_s / RequiredCell(curves, {1, 1}, kCurves);
   const Curves in_steps(curves, scale);
 
   ProgramProfile program;
@@ -233,7 +234,7 @@ PublishedProfile ReadPublishedProfile(const std::filesystem::path& folder) {
                   "steps); the curves are scaled by it",
                   kContention, step_s, step_s * kSteps, kSteps));
   report.push_back(AgreementText(contention, in_steps));
-  report.push_back(LawText(program.law));
+  report.push_back(LawBeyond(program.law));
   report.push_back(
       fmt::format("contention: pressure {:.3g}, sensitivity {:.4f} for each co-runner's "
                   "rate, least squares over {}",
@@ -242,7 +243,7 @@ PublishedProfile ReadPublishedProfile(const std::filesystem::path& folder) {
   for (const char* check : kChecks) {
     std::error_code ignored;
     if (!std::filesystem::exists(folder / check, ignored)) continue;
-    const Table other = ReadTable(folder / check, "Cores_Per_C", "Containers");
+    const SpeedTable other = ReadTable(folder / check, "Cores_Per_C", "Containers");
     report.push_back(FitText(check, fit, SlowDowns(other, in_steps)) + " (not fitted to)");
   }
   report.push_back(SharedText(contention, in_steps, fit));

@@ -13,7 +13,7 @@ namespace cosched {
 namespace {
 
 constexpr int kHalvings = 500;
-constexpr uint64_t kSeed = 20231;
+constexpr uint64_t kRankingSeed = 20231;
 
 int Sign(double value) { return (value > 0) - (value < 0); }
 
@@ -37,7 +37,7 @@ std::vector<double> Means(const CostTable& costs, const std::vector<int>& trials
 // The ranking by one half of the trials against that by the other.
 std::optional<double> AgainstItself(const CostTable& costs) {
   if (costs.size() < 2) return std::nullopt;
-  Random random(kSeed);
+  Random random(kRankingSeed);
   std::vector<int> order = AllTrials(static_cast<int>(costs.size()));
   std::vector<double> taus;
   for (int i = 0; i < kHalvings; ++i) {

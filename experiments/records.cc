@@ -34,13 +34,7 @@ std::optional<double> AloneSeconds(const Job& job) {
   return static_cast<double>(job.steps) / speed;
 }
 
-std::filesystem::path PartialFolder(const std::filesystem::path& run, const CellKey& key) {
-  std::filesystem::path folder = CellFolder(run, key);
-  folder += ".partial";
-  return folder;
-}
-
-std::string NameOf(const char* file, const RecordsConfig& config) {
+std::string FileNameOf(const char* file, const RecordsConfig& config) {
   return std::string(file) + (config.gzip ? ".gz" : "");
 }
 
@@ -96,6 +90,12 @@ std::filesystem::path CellFolder(const std::filesystem::path& run, const CellKey
   return run / key.policy / ToString(key.elasticity) / std::to_string(key.trial);
 }
 
+std::filesystem::path PartialFolder(const std::filesystem::path& run, const CellKey& key) {
+  std::filesystem::path folder = CellFolder(run, key);
+  folder += ".partial";
+  return folder;
+}
+
 struct CellRecords::Impl {
   Impl(const std::filesystem::path& run, const CellKey& key, const CpuSet& machine_cores,
        const RecordsConfig& config, size_t buffer);
@@ -143,7 +143,7 @@ CellRecords::Impl::Impl(const std::filesystem::path& run, const CellKey& cell_ke
       whole(CellFolder(run, cell_key)),
       partial(MakeEmptyFolder(PartialFolder(run, cell_key))),
       config(wanted),
-      jobs(partial / NameOf("jobs.csv", wanted),
+      jobs(partial / FileNameOf("jobs.csv", wanted),
            {"job_id",          "workload",        "class",
             "priority",        "requested_min",   "requested_preferred",
             "requested_max",   "submission_time", "starting_time",
@@ -157,7 +157,7 @@ CellRecords::Impl::Impl(const std::filesystem::path& run, const CellKey& cell_ke
   const auto open = [this](bool wants, const char* name,
                            std::initializer_list<std::string_view> columns,
                            std::optional<CsvWriter>* file) {
-    if (wants) file->emplace(partial / NameOf(name, config), columns, buffer);
+    if (wants) file->emplace(partial / FileNameOf(name, config), columns, buffer);
   };
   open(config.grants, "grants.csv", {"time", "job_id", "kind", "cores", "owned", "threads"},
        &grants);
@@ -174,8 +174,8 @@ CellRecords::Impl::Impl(const std::filesystem::path& run, const CellKey& cell_ke
        &resizes);
   open(config.actuations, "actuations.csv",
        {"time", "job_id", "cores", "actuator", "fast_us", "runtime_us"}, &actuations);
-  if (config.decisions) decisions.emplace(partial / NameOf("decisions.csv", config), buffer);
-  if (config.timeline) timeline.emplace(partial / NameOf("timeline.json", config), buffer);
+  if (config.decisions) decisions.emplace(partial / FileNameOf("decisions.csv", config), buffer);
+  if (config.timeline) timeline.emplace(partial / FileNameOf("timeline.json", config), buffer);
 }
 
 JobTrack& CellRecords::Impl::Track(JobId job) {
@@ -437,7 +437,7 @@ void CellRecords::OnActuation(const ActuationSample& actuation) {
 void CellRecords::AddService(JobId job) {
   impl_->services.push_back(job.value);
   if (!impl_->config.requests || impl_->requests) return;
-  impl_->requests.emplace(impl_->partial / NameOf("requests.csv", impl_->config),
+  impl_->requests.emplace(impl_->partial / FileNameOf("requests.csv", impl_->config),
                           std::initializer_list<std::string_view>{
                               "request_id", "job_id", "service", "scheduled", "sent", "received",
                               "started", "finished", "work", "batch", "slo_ms", "state"},

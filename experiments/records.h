@@ -72,6 +72,8 @@ struct CellKey {
 std::string ToString(const CellKey& key);  // "max-prop/malleable/1"
 std::filesystem::path CellFolder(const std::filesystem::path& run,
                                  const CellKey& key);  // Of a whole cell.
+std::filesystem::path PartialFolder(const std::filesystem::path& run,
+                                    const CellKey& key);  // While it is being recorded.
 
 // What became of a request.
 struct RequestRecord {

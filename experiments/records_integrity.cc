@@ -19,11 +19,11 @@
 namespace cosched {
 namespace {
 
-constexpr size_t kMostNamed = 12;
+constexpr size_t kMostNamedCells = 12;
 
 // "strict/rigid/1, strict/rigid/2 and 10 more".
-std::string Named(const std::vector<std::string>& names) {
-  const size_t shown = std::min(names.size(), kMostNamed);
+std::string NamedCells(const std::vector<std::string>& names) {
+  const size_t shown = std::min(names.size(), kMostNamedCells);
   const std::string list = fmt::format("{}", fmt::join(names.begin(), names.begin() + shown, ", "));
   return names.size() == shown ? list : fmt::format("{} and {} more", list, names.size() - shown);
 }
@@ -124,7 +124,7 @@ RecordsIntegrity CheckRecords(const ComparedRun& run) {
           fmt::format("{}: {} are there; --resume runs the others", run.Name(), count);
     } else {
       integrity.damages.push_back(fmt::format("{}: {} are there; without cell.json: {}", run.Name(),
-                                              count, Named(missing)));
+                                              count, NamedCells(missing)));
     }
   }
   for (const CellKey& key : whole) {

@@ -21,12 +21,12 @@ constexpr double kCoreText = 3;  // Of a list of cores, for each of them.
 constexpr double kRowsPacked = 4, kTimelinePacked = 20;
 
 // Of one job that is alone: its cell shares cores and waits, but does the same work.
-struct Work {
+struct CellWork {
   double jobs = 0, steps = 0, seconds = 0, cores = 0, requests = 0;
 };
 
-Work WorkOf(const SweepPoint& point, size_t trial) {
-  Work work;
+CellWork WorkOf(const SweepPoint& point, size_t trial) {
+  CellWork work;
   const JobTrace& trace = point.plan.traces[trial];
   work.jobs = static_cast<double>(trace.size());
   if (point.config.HasServices())
@@ -43,7 +43,7 @@ Work WorkOf(const SweepPoint& point, size_t trial) {
 }
 
 // Files of one cell.
-RecordsSize OfCell(const Work& work, const ExperimentConfig& config) {
+RecordsSize OfCell(const CellWork& work, const ExperimentConfig& config) {
   const RecordsConfig& wanted = config.records;
   const double list = kCoreText * work.cores;  // Of all jobs' cores once.
   const double samples = work.seconds / ToSeconds(config.sample_period);

@@ -20,19 +20,20 @@ namespace {
 
 using nlohmann::json;
 
-[[noreturn]] void Refuse(const std::string& key, const std::string& problem,
-                         const std::string& allowed) {
+[[noreturn]] void RefuseReplay(const std::string& key, const std::string& problem,
+                               const std::string& allowed) {
   throw InputError({.file = "command line", .key = key, .problem = problem, .allowed = allowed});
 }
 
-json ReadManifest(const std::filesystem::path& run) {
+json ReplayedManifest(const std::filesystem::path& run) {
   std::ifstream stream(run / "manifest.json");
   json manifest = json::parse(stream, nullptr, false);
   if (!manifest.is_object() || !manifest.contains("experiment"))
-    Refuse("RESULTS", fmt::format("{} holds no record of a run", run.string()),
-           "the folder of a run: results/<experiment>/<run>");
+    RefuseReplay("RESULTS", fmt::format("{} holds no record of a run", run.string()),
+                 "the folder of a run: results/<experiment>/<run>");
   if (manifest.contains("points"))
-    Refuse("RESULTS", fmt::format("{} is a sweep", run.string()), "one of its points' folders");
+    RefuseReplay("RESULTS", fmt::format("{} is a sweep", run.string()),
+                 "one of its points' folders");
   return manifest;
 }
 
@@ -79,11 +80,11 @@ json Machine(const json& manifest, const std::filesystem::path& scratch) {
   return machine;
 }
 
-std::string Profile(const json& experiment, const std::filesystem::path& given) {
+std::string ProfileOf(const json& experiment, const std::filesystem::path& given) {
   const std::string recorded = experiment.value("profile", json::object()).value("file", "");
   if (given.empty() && recorded.empty())
-    Refuse("--profile", "is required: the run was made without one",
-           "a profile of its programs (cosched calibrate)");
+    RefuseReplay("--profile", "is required: the run was made without one",
+                 "a profile of its programs (cosched calibrate)");
   return std::filesystem::absolute(given.empty() ? recorded : given.string()).string();
 }
 
@@ -92,16 +93,18 @@ std::vector<std::string> Policies(const json& experiment, const ReplayOptions& o
   const bool external =
       options.policy_is_set || experiment.value("policy", json::object()).contains(options.policy);
   if (!external && !FindPolicy(options.policy))
-    Refuse("--policy", fmt::format("there is no policy \"{}\"", options.policy), PolicyNames());
+    RefuseReplay("--policy", fmt::format("there is no policy \"{}\"", options.policy),
+                 PolicyNames());
   if (!options.recorded_policy.empty()) {
     if (std::find(recorded.begin(), recorded.end(), options.recorded_policy) == recorded.end())
-      Refuse("--recorded", fmt::format("the run had no policy \"{}\"", options.recorded_policy),
-             fmt::format("{}", fmt::join(recorded, ", ")));
+      RefuseReplay("--recorded",
+                   fmt::format("the run had no policy \"{}\"", options.recorded_policy),
+                   fmt::format("{}", fmt::join(recorded, ", ")));
     recorded = {options.recorded_policy};
   }
   if (recorded == std::vector{options.policy})
-    Refuse("--policy", fmt::format("is {}, which the run had itself", options.policy),
-           "another policy; how well the run is simulated is told by cosched validate");
+    RefuseReplay("--policy", fmt::format("is {}, which the run had itself", options.policy),
+                 "another policy; how well the run is simulated is told by cosched validate");
   if (std::find(recorded.begin(), recorded.end(), options.policy) == recorded.end())
     recorded.push_back(options.policy);
   return recorded;
@@ -143,8 +146,9 @@ RequestTrace ReadRequests(const json& arrivals) {
 // The manifest tells a long one by its hash (experiments/trace_json.cc).
 const json& WholeTrace(const json& trace) {
   if (!trace.is_array()) {
-    Refuse("RESULTS", "has traces that are too long to be kept in its manifest",
-           "a run of shorter traces; or the experiment itself, simulated under both policies");
+    RefuseReplay(
+        "RESULTS", "has traces that are too long to be kept in its manifest",
+        "a run of shorter traces; or the experiment itself, simulated under both policies");
   }
   return trace;
 }
@@ -154,7 +158,7 @@ void WriteExperiment(const json& manifest, const ReplayOptions& options,
                      const std::filesystem::path& scratch) {
   const json& experiment = manifest["experiment"];
   json machine = Machine(manifest, scratch);
-  machine["profile"] = Profile(experiment, options.profile);
+  machine["profile"] = ProfileOf(experiment, options.profile);
   json sampling = experiment.value("sampling", json::object());
   sampling.erase("interference");
   const json root = {{"name", experiment.value("name", "run") + "-replay"},
@@ -203,32 +207,33 @@ class Switch final : public Policy {
   TimePoint next_tick_;  // Of whoever acts.
 };
 
-struct Trial {
+struct ReplayedTrial {
   Outcome recorded, twin, other;
 };
 
-Estimate Change(const std::vector<Trial>& trials, const Metric& metric, Outcome Trial::*to,
-                Outcome Trial::*from) {
+Estimate Change(const std::vector<ReplayedTrial>& trials, const Metric& metric,
+                Outcome ReplayedTrial::*to, Outcome ReplayedTrial::*from) {
   std::vector<double> changes;
-  for (const Trial& trial : trials) {
+  for (const ReplayedTrial& trial : trials) {
     const double base = trial.*from.*metric.value;
     changes.push_back(base > 0 ? trial.*to.*metric.value / base - 1 : 0);
   }
   return MedianEstimate(changes);
 }
 
-Counterfactual::Row RowOf(const std::vector<Trial>& trials, const Metric& metric) {
-  const auto median = [&](Outcome Trial::*side) {
+Counterfactual::Row CounterfactualRow(const std::vector<ReplayedTrial>& trials,
+                                      const Metric& metric) {
+  const auto median = [&](Outcome ReplayedTrial::*side) {
     std::vector<double> values;
-    for (const Trial& trial : trials) values.push_back(trial.*side.*metric.value);
+    for (const ReplayedTrial& trial : trials) values.push_back(trial.*side.*metric.value);
     return Median(values);
   };
-  return {.recorded = median(&Trial::recorded),
-          .twin = median(&Trial::twin),
-          .other = median(&Trial::other),
-          .over_twin = Change(trials, metric, &Trial::other, &Trial::twin),
-          .over_record = Change(trials, metric, &Trial::other, &Trial::recorded),
-          .model_error = Change(trials, metric, &Trial::twin, &Trial::recorded)};
+  return {.recorded = median(&ReplayedTrial::recorded),
+          .twin = median(&ReplayedTrial::twin),
+          .other = median(&ReplayedTrial::other),
+          .over_twin = Change(trials, metric, &ReplayedTrial::other, &ReplayedTrial::twin),
+          .over_record = Change(trials, metric, &ReplayedTrial::other, &ReplayedTrial::recorded),
+          .model_error = Change(trials, metric, &ReplayedTrial::twin, &ReplayedTrial::recorded)};
 }
 
 // What the figures of a table over so many trials are.
@@ -243,7 +248,7 @@ std::string TrialsText(int trials) {
 
 Sweep LoadReplay(const ReplayOptions& options, const std::filesystem::path& scratch,
                  const Topology& topology) {
-  const json manifest = ReadManifest(options.recorded);
+  const json manifest = ReplayedManifest(options.recorded);
   WriteExperiment(manifest, options, scratch);
   Sweep sweep = SinglePoint(LoadConfig(scratch / "replay.toml", options.set, topology));
   std::vector<JobTrace>& traces = sweep.points.front().plan.traces;
@@ -267,7 +272,9 @@ std::vector<Counterfactual> CompareReplay(const std::filesystem::path& recorded,
                                           const std::filesystem::path& twins,
                                           const std::filesystem::path& other,
                                           const std::string& policy) {
-  std::map<std::pair<std::string, Elasticity>, std::pair<Counterfactual, std::vector<Trial>>> all;
+  std::map<std::pair<std::string, Elasticity>,
+           std::pair<Counterfactual, std::vector<ReplayedTrial>>>
+      all;
   const std::vector<CellKey> simulated = WholeCells(twins);
   for (const CellKey& key : WholeCells(recorded)) {
     // The other policy's own cells have no other policy.
@@ -295,7 +302,7 @@ std::vector<Counterfactual> CompareReplay(const std::filesystem::path& recorded,
     auto& [result, trials] = entry;
     result.trials = static_cast<int>(trials.size());
     for (size_t i = 0; i < kMetrics.size() && !trials.empty(); ++i)
-      result.rows[i] = RowOf(trials, kMetrics[i]);
+      result.rows[i] = CounterfactualRow(trials, kMetrics[i]);
     results.push_back(std::move(result));
   }
   return results;

@@ -25,12 +25,12 @@ struct Sums {
 };
 
 // Times are written to the microsecond, so that these are exact.
-int64_t Microseconds(double seconds) { return std::llround(seconds * 1e6); }
-double Milliseconds(int64_t us) { return static_cast<double>(us) / 1e3; }
+int64_t WholeMicroseconds(double seconds) { return std::llround(seconds * 1e6); }
+double MillisecondsOf(int64_t us) { return static_cast<double>(us) / 1e3; }
 
 // REQUIRES: sorted, not empty.
 double NearestRank(const std::vector<int64_t>& sorted, size_t percent) {
-  return Milliseconds(sorted[(sorted.size() * percent + 99) / 100 - 1]);
+  return MillisecondsOf(sorted[(sorted.size() * percent + 99) / 100 - 1]);
 }
 
 ServiceSummary Summary(const std::string& service, Sums sums) {
@@ -39,9 +39,9 @@ ServiceSummary Summary(const std::string& service, Sums sums) {
   summary.requests = sums.requests;
   summary.served = static_cast<int64_t>(sums.latencies_us.size());
   summary.dropped = summary.requests - summary.served;
-  summary.worst_lag_ms = Milliseconds(sums.worst_lag_us);
+  summary.worst_lag_ms = MillisecondsOf(sums.worst_lag_us);
   const auto per_second = [&sums](int64_t count, int64_t until_us) {
-    const double span_s = Milliseconds(until_us - sums.first_us) / 1e3;
+    const double span_s = MillisecondsOf(until_us - sums.first_us) / 1e3;
     return span_s > 0 ? static_cast<double>(count) / span_s : 0;
   };
   summary.offered_per_s = per_second(summary.requests, sums.last_due_us);
@@ -54,13 +54,13 @@ ServiceSummary Summary(const std::string& service, Sums sums) {
   if (sums.latencies_us.empty()) return summary;
   std::sort(sums.latencies_us.begin(), sums.latencies_us.end());
   const auto served = static_cast<double>(summary.served);
-  summary.mean_latency_ms = Milliseconds(std::accumulate(sums.latencies_us.begin(),
-                                                         sums.latencies_us.end(), int64_t{0})) /
+  summary.mean_latency_ms = MillisecondsOf(std::accumulate(sums.latencies_us.begin(),
+                                                           sums.latencies_us.end(), int64_t{0})) /
                             served;
   summary.p50_latency_ms = NearestRank(sums.latencies_us, 50);
   summary.p95_latency_ms = NearestRank(sums.latencies_us, 95);
   summary.p99_latency_ms = NearestRank(sums.latencies_us, 99);
-  summary.max_latency_ms = Milliseconds(sums.latencies_us.back());
+  summary.max_latency_ms = MillisecondsOf(sums.latencies_us.back());
   summary.mean_batch = sums.batches / served;
   return summary;
 }
@@ -79,18 +79,19 @@ std::vector<ServiceSummary> SummarizeRequests(const std::filesystem::path& cell)
     auto place = services.find(reader.Text(service));
     if (place == services.end()) place = services.emplace(reader.Text(service), Sums()).first;
     Sums& sums = place->second;
-    const int64_t due = Microseconds(reader.Number(scheduled));
+    const int64_t due = WholeMicroseconds(reader.Number(scheduled));
     sums.first_us = sums.requests == 0 ? due : std::min(sums.first_us, due);
     sums.last_due_us = std::max(sums.last_due_us, due);
-    sums.worst_lag_us = std::max(sums.worst_lag_us, Microseconds(reader.Number(sent)) - due);
+    sums.worst_lag_us = std::max(sums.worst_lag_us, WholeMicroseconds(reader.Number(sent)) - due);
     sums.slo_known = sums.slo_known && !reader.Empty(slo);
     ++sums.requests;
     if (reader.Empty(finished)) continue;
-    const int64_t answer = Microseconds(reader.Number(finished));
+    const int64_t answer = WholeMicroseconds(reader.Number(finished));
     sums.last_us = std::max(sums.last_us, answer);
     sums.latencies_us.push_back(answer - due);
     sums.batches += reader.Number(batch);
-    sums.in_time += !reader.Empty(slo) && answer - due <= Microseconds(reader.Number(slo) / 1e3);
+    sums.in_time +=
+        !reader.Empty(slo) && answer - due <= WholeMicroseconds(reader.Number(slo) / 1e3);
   }
   std::vector<ServiceSummary> summaries;
   for (auto& [name, sums] : services) summaries.push_back(Summary(name, std::move(sums)));

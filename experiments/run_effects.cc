@@ -15,7 +15,7 @@ namespace cosched {
 namespace {
 
 constexpr std::array kValues = {&CellSummary::makespan_s, &CellSummary::mean_turnaround_s};
-constexpr size_t kNameWidth = 26;  // "static-partition/malleable".
+constexpr size_t kGroupWidth = 26;  // "static-partition/malleable".
 
 using Trial = std::pair<int, int>;
 
@@ -133,11 +133,11 @@ std::string SideEffectsTable(const SideEffects& effects, const std::string& a,
                                      : "Mann-Whitney, the trials are independent",
                       Counted(effects.comparisons, "comparison"),
                       effects.paired ? "rank correlation" : "Cliff's delta"));
-  text += fmt::format("  {:<{}} {} {}\n", "", kNameWidth, EffectTitle("makespan"),
+  text += fmt::format("  {:<{}} {} {}\n", "", kGroupWidth, EffectTitle("makespan"),
                       EffectTitle("mean turnaround"));
   for (const SideEffect& row : effects.rows) {
     const bool doubtful = !row.not_compared.empty() || !row.losses.empty() || row.unalike;
-    std::string line = fmt::format("{}{:<{}}", doubtful ? "! " : "  ", row.name, kNameWidth);
+    std::string line = fmt::format("{}{:<{}}", doubtful ? "! " : "  ", row.name, kGroupWidth);
     if (!row.not_compared.empty()) line += " NOT COMPARED: " + row.not_compared;
     for (size_t m = 0; m < row.effects.size() && row.not_compared.empty(); ++m)
       line += " " + EffectText(row.effects[m], row.corrected[m]);

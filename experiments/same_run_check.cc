@@ -18,7 +18,7 @@
 namespace cosched {
 namespace {
 
-constexpr double kAlpha = 0.05;
+constexpr double kSameRunAlpha = 0.05;
 
 // Refuses a check of what can't differ, or can't show that it does.
 void RefuseIdleCheck(const SideEffects& effects) {
@@ -40,7 +40,7 @@ void RefuseIdleCheck(const SideEffects& effects) {
         "nothing",
         "runs with other seeds and noise, or measured again");
   }
-  if (least * effects.comparisons > kAlpha) {
+  if (least * effects.comparisons > kSameRunAlpha) {
     refuse(fmt::format("{} cannot show any difference at 5 % over {}", Counted(pairs, "trial"),
                        Counted(effects.comparisons, "comparison")),
            "more trials, or fewer policies");
@@ -69,7 +69,7 @@ void Judge(const SideEffects& effects, SameRunCheck* check) {
       smallest = std::min(smallest, row.corrected[m]);
       spread = std::max(spread, row.effects[m]->spread);
       pairs = std::max(pairs, row.effects[m]->pairs);
-      if (row.corrected[m] < kAlpha)
+      if (row.corrected[m] < kSameRunAlpha)
         differing.push_back(row.name + (m == 0 ? " by makespan" : " by mean turnaround"));
     }
   }
@@ -80,7 +80,7 @@ void Judge(const SideEffects& effects, SameRunCheck* check) {
                         Counted(effects.comparisons, "comparison"), fmt::join(differing, ", ")));
     return;
   }
-  const auto found = DetectableDifference(spread, pairs, kAlpha / effects.comparisons);
+  const auto found = DetectableDifference(spread, pairs, kSameRunAlpha / effects.comparisons);
   check->text += Wrapped(
       "",
       fmt::format("A/A passed: none of {} differs at 5 % (smallest corrected p {}){}",

@@ -13,9 +13,10 @@
 namespace cosched {
 namespace {
 
-constexpr const char* kFormat = "{}{:<16} {:<9} {:>8} {:>7}  {:<16} {:<16} {:<16} {:<13} {}\n";
+constexpr const char* kServiceFormat =
+    "{}{:<16} {:<9} {:>8} {:>7}  {:<16} {:<16} {:<16} {:<13} {}\n";
 
-std::string Row(const Group& group, const std::string& name) {
+std::string ServiceRow(const Group& group, const std::string& name) {
   std::vector<ServiceSummary> services;  // This one, in each cell.
   for (const ComparedCell* cell : group.Shown()) {
     std::copy_if(cell->summary.services.begin(), cell->summary.services.end(),
@@ -36,8 +37,8 @@ std::string Row(const Group& group, const std::string& name) {
     requests += service.requests;
     dropped += service.dropped;
   }
-  return fmt::format(fmt::runtime(kFormat), group.LossyCells() > 0 ? "! " : "  ", group.policy,
-                     ToString(group.elasticity), requests, dropped,
+  return fmt::format(fmt::runtime(kServiceFormat), group.LossyCells() > 0 ? "! " : "  ",
+                     group.policy, ToString(group.elasticity), requests, dropped,
                      text(&ServiceSummary::p50_latency_ms, Number, 5),
                      text(&ServiceSummary::p99_latency_ms, Number, 5),
                      text(&ServiceSummary::throughput_per_s, Number, 5),
@@ -45,7 +46,7 @@ std::string Row(const Group& group, const std::string& name) {
                      text(&ServiceSummary::goodput_per_s, Number, 5));
 }
 
-std::set<std::string> Names(const ComparedCells& cells) {
+std::set<std::string> ServiceNames(const ComparedCells& cells) {
   std::set<std::string> names;
   for (const Group& group : cells.groups) {
     for (const ComparedCell& cell : group.cells)
@@ -60,16 +61,17 @@ std::string ServiceTable(const ComparedCells& cells) {
   std::string text;
   std::set<int> trials;
   for (const Group& group : cells.groups) trials.insert(static_cast<int>(group.Shown().size()));
-  for (const std::string& name : Names(cells)) {
+  for (const std::string& name : ServiceNames(cells)) {
     text += fmt::format(
         "\nservice {}: latency from when a request was due; medians over trials{}, requests of "
         "all\n",
         name, LevelsText(trials));
-    text += fmt::format(fmt::runtime(kFormat), "  ", "policy", "class", "requests", "dropped",
-                        "   p50 ms", "   p99 ms", "   served/s", "  in SLO %", "   goodput/s");
+    text +=
+        fmt::format(fmt::runtime(kServiceFormat), "  ", "policy", "class", "requests", "dropped",
+                    "   p50 ms", "   p99 ms", "   served/s", "  in SLO %", "   goodput/s");
     for (const Elasticity elasticity : cells.elasticities) {
       for (const std::string& policy : cells.policies) {
-        if (const Group* group = cells.Find(policy, elasticity)) text += Row(*group, name);
+        if (const Group* group = cells.Find(policy, elasticity)) text += ServiceRow(*group, name);
       }
     }
   }

@@ -16,7 +16,8 @@
 namespace cosched {
 namespace {
 
-constexpr const char* kFormat = "{:<16} {:<9} {:>7} {:>6} {:>9} {:>9} {:<18} {:>9} {:>9} {}\n";
+constexpr const char* kServiceErrorFormat =
+    "{:<16} {:<9} {:>7} {:>6} {:>9} {:>9} {:<18} {:>9} {:>9} {}\n";
 
 // By trial.
 struct Responses {
@@ -33,7 +34,7 @@ const ServiceSummary* Find(const std::vector<ServiceSummary>& services, const st
   return found == services.end() || !found->p50_latency_ms ? nullptr : &*found;
 }
 
-void Add(const ServiceSummary& service, Responses* responses) {
+void AddResponses(const ServiceSummary& service, Responses* responses) {
   responses->p50.push_back(*service.p50_latency_ms);
   responses->p95.push_back(*service.p95_latency_ms);
 }
@@ -47,7 +48,7 @@ Estimate Ratio(const std::vector<double>& simulated, const std::vector<double>& 
 }
 
 // Only what both worlds answered.
-std::map<RowKey, Both> Read(const std::vector<ValidationRuns>& runs) {
+std::map<RowKey, Both> ReadServices(const std::vector<ValidationRuns>& runs) {
   std::map<RowKey, Both> rows;
   for (const ValidationRuns& run : runs) {
     for (const CellKey& key : WholeCells(run.measured)) {
@@ -58,8 +59,8 @@ std::map<RowKey, Both> Read(const std::vector<ValidationRuns>& runs) {
         const ServiceSummary* const theirs = Find(simulated, service.service);
         if (ours == nullptr || theirs == nullptr) continue;
         Both& both = rows[{service.service, key.policy, key.elasticity}];
-        Add(*ours, &both.measured);
-        Add(*theirs, &both.simulated);
+        AddResponses(*ours, &both.measured);
+        AddResponses(*theirs, &both.simulated);
         ++both.trials;
       }
     }
@@ -72,16 +73,16 @@ std::map<RowKey, Both> Read(const std::vector<ValidationRuns>& runs) {
 std::string ServiceValidationTable(const std::vector<ValidationRuns>& runs) {
   std::string text;
   std::string last;
-  for (const auto& [key, both] : Read(runs)) {
+  for (const auto& [key, both] : ReadServices(runs)) {
     const auto& [service, policy, elasticity] = key;
     if (service != last) {
       text += fmt::format("\nservice {}: response in ms from when a request was due\n", service);
-      text += fmt::format(fmt::runtime(kFormat), "policy", "class", "trials", "level", "p50 meas.",
-                          "simul.", "ratio", "p95 meas.", "simul.", "ratio");
+      text += fmt::format(fmt::runtime(kServiceErrorFormat), "policy", "class", "trials", "level",
+                          "p50 meas.", "simul.", "ratio", "p95 meas.", "simul.", "ratio");
       last = service;
     }
-    text += fmt::format(fmt::runtime(kFormat), policy, ToString(elasticity), both.trials,
-                        LevelText(both.trials), Number(Median(both.measured.p50)),
+    text += fmt::format(fmt::runtime(kServiceErrorFormat), policy, ToString(elasticity),
+                        both.trials, LevelText(both.trials), Number(Median(both.measured.p50)),
                         Number(Median(both.simulated.p50)),
                         NumberText(Ratio(both.simulated.p50, both.measured.p50)),
                         Number(Median(both.measured.p95)), Number(Median(both.simulated.p95)),

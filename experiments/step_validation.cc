@@ -19,8 +19,8 @@ constexpr size_t kFewest = 10;       // Of a kind, in each world.
 constexpr size_t kFewestInCell = 5;  // For a cell's own mean.
 
 // "steps", "first steps", "starts" or "stops"; workload; cores; whether others are on them.
-using Kind = std::tuple<std::string, std::string, int, bool>;
-using Times = std::map<Kind, std::vector<double>>;
+using StepKind = std::tuple<std::string, std::string, int, bool>;
+using Times = std::map<StepKind, std::vector<double>>;
 
 struct JobTimes {
   std::string workload;
@@ -69,7 +69,7 @@ class Holdings {
   std::vector<std::pair<double, std::map<int64_t, CpuSet>>> changes_;
 };
 
-std::map<int64_t, JobTimes> ReadJobs(const std::filesystem::path& cell) {
+std::map<int64_t, JobTimes> ReadJobTimes(const std::filesystem::path& cell) {
   std::map<int64_t, JobTimes> jobs;
   CsvReader reader(cell / "jobs.csv");
   const size_t id = reader.Column("job_id"), workload = reader.Column("workload"),
@@ -102,7 +102,7 @@ Times ReadTimes(const std::filesystem::path& cell) {
       !std::filesystem::exists(cell / "steps.csv.gz", ignored))
     return times;
   const Holdings holdings(cell);
-  for (const auto& [id, job] : ReadJobs(cell)) {
+  for (const auto& [id, job] : ReadJobTimes(cell)) {
     const auto add = [&](const char* what, double begin, double end) {
       const auto state = holdings.During(id, begin, end);
       if (state) times[{what, job.workload, state->cores, state->shared}].push_back(end - begin);
@@ -118,25 +118,25 @@ Times ReadTimes(const std::filesystem::path& cell) {
   return times;
 }
 
-struct Row {
+struct StepRow {
   std::vector<double> measured, simulated;
   std::vector<double> cells;  // Means of measured ones by cell.
 };
 
-std::map<Kind, Row> Read(const std::vector<ValidationRuns>& runs) {
-  std::map<Kind, Row> rows;
+std::map<StepKind, StepRow> ReadStepErrors(const std::vector<ValidationRuns>& runs) {
+  std::map<StepKind, StepRow> rows;
   for (const ValidationRuns& run : runs) {
     for (const CellKey& key : WholeCells(run.measured)) {
       const std::filesystem::path simulated = CellFolder(run.simulated, key);
       std::error_code ignored;
       if (!std::filesystem::exists(simulated / "cell.json", ignored)) continue;
       for (const auto& [kind, values] : ReadTimes(CellFolder(run.measured, key))) {
-        Row& row = rows[kind];
+        StepRow& row = rows[kind];
         row.measured.insert(row.measured.end(), values.begin(), values.end());
         if (values.size() >= kFewestInCell) row.cells.push_back(Mean(values));
       }
       for (const auto& [kind, values] : ReadTimes(simulated)) {
-        Row& row = rows[kind];
+        StepRow& row = rows[kind];
         row.simulated.insert(row.simulated.end(), values.begin(), values.end());
       }
     }
@@ -148,7 +148,7 @@ std::map<Kind, Row> Read(const std::vector<ValidationRuns>& runs) {
 
 std::string StepValidationTable(const std::vector<ValidationRuns>& runs) {
   std::string text;
-  for (const auto& [kind, row] : Read(runs)) {
+  for (const auto& [kind, row] : ReadStepErrors(runs)) {
     if (std::min(row.measured.size(), row.simulated.size()) < kFewest) continue;
     const auto& [what, workload, cores, shared] = kind;
     const double measured = Mean(row.measured), simulated = Mean(row.simulated);

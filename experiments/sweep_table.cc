@@ -16,7 +16,7 @@
 namespace cosched {
 namespace {
 
-std::string Row(const std::string& point, size_t width, const Group& group) {
+std::string PointRow(const std::string& point, size_t width, const Group& group) {
   const auto text = [&group](auto metric, std::string (*format)(double)) {
     return MedianText(group.Values(metric), format, 5);
   };
@@ -90,7 +90,7 @@ ComparisonReport SweepTable(const std::vector<std::filesystem::path>& points) {
     const ComparedRun run = ReadComparedRun(point);
     const ComparedCells cells = ReadCells({run});
     for (const Group& group : cells.groups) {
-      rows += Row(name, width, group);
+      rows += PointRow(name, width, group);
       trials.insert(static_cast<int>(group.Shown().size()));
       notes.Add(name, group);
     }

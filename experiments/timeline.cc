@@ -12,11 +12,11 @@ constexpr int kDecisionProcess = 1;
 constexpr int kJobProcess = 2;
 constexpr int kCounterProcess = 3;
 
-double Microseconds(Duration duration) {
+double TraceMicroseconds(Duration duration) {
   return std::chrono::duration<double, std::micro>(duration).count();
 }
 
-double Microseconds(TimePoint time) { return Microseconds(time.time_since_epoch()); }
+double TraceMicroseconds(TimePoint time) { return TraceMicroseconds(time.time_since_epoch()); }
 
 // A reason or a name may hold bytes that are no UTF-8 (a tenant's last words).
 std::string Dump(const Json& json) {
@@ -48,8 +48,8 @@ void Timeline::Slice(JobId job, TimePoint begin, TimePoint end, const std::strin
               {"name", name},
               {"pid", kJobProcess},
               {"tid", job.value},
-              {"ts", Microseconds(begin)},
-              {"dur", Microseconds(end - begin)},
+              {"ts", TraceMicroseconds(begin)},
+              {"dur", TraceMicroseconds(end - begin)},
               {"args", {{"detail", detail}}}}));
 }
 
@@ -58,7 +58,7 @@ void Timeline::Counter(TimePoint time, const std::string& name, int value) {
               {"name", name},
               {"pid", kCounterProcess},
               {"tid", 0},
-              {"ts", Microseconds(time)},
+              {"ts", TraceMicroseconds(time)},
               {"args", {{"value", value}}}}));
 }
 
@@ -67,7 +67,7 @@ void Timeline::Decision(TimePoint time, const std::string& event, const std::str
               {"name", event},
               {"pid", kDecisionProcess},
               {"tid", 0},
-              {"ts", Microseconds(time)},
+              {"ts", TraceMicroseconds(time)},
               {"s", "g"},
               {"args", {{"allocation", allocation.empty() ? "nothing changed" : allocation}}}}));
 }

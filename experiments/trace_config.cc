@@ -11,11 +11,11 @@
 namespace cosched {
 namespace {
 
-constexpr int kMaxCount = 1'000'000;
-constexpr double kMaxGapSeconds = 86'400;  // A day.
+constexpr int kMostJobs = 1'000'000;
+constexpr double kMaxTraceGapSeconds = 86'400;  // A day.
 constexpr double kMaxWork = 1e9;
 
-std::vector<std::string> ServiceNames(const ExperimentConfig& config) {
+std::vector<std::string> ConfiguredServices(const ExperimentConfig& config) {
   std::vector<std::string> names;
   for (const WorkloadConfig& workload : config.workloads)
     if (workload.spec.serves) names.push_back(workload.name);
@@ -33,9 +33,9 @@ RequestStream ReadStream(const TomlTable& table, const std::vector<std::string>&
   } else {
     stream.service = services.front();
   }
-  stream.count = static_cast<int>(table.Integer("count", {}, 1, 10 * kMaxCount));
+  stream.count = static_cast<int>(table.Integer("count", {}, 1, 10 * kMostJobs));
   stream.gap = ReadGap(table.Table("gap"), stream.gap);
-  stream.start = FromSeconds(table.Number("start_s", 0, 0, kMaxGapSeconds));
+  stream.start = FromSeconds(table.Number("start_s", 0, 0, kMaxTraceGapSeconds));
   if (table.IsTable("work")) {
     stream.work = ReadDistribution(table.Table("work"), {.unit = "", .max = kMaxWork}, stream.work);
   } else {
@@ -45,7 +45,7 @@ RequestStream ReadStream(const TomlTable& table, const std::vector<std::string>&
 }
 
 std::vector<RequestStream> ReadStreams(const TomlTable& table, const ExperimentConfig& config) {
-  const std::vector<std::string> services = ServiceNames(config);
+  const std::vector<std::string> services = ConfiguredServices(config);
   std::vector<RequestStream> streams;
   if (services.empty() && table.Has("requests")) {
     table.Fail("requests", "are there, but no service",
@@ -57,12 +57,12 @@ std::vector<RequestStream> ReadStreams(const TomlTable& table, const ExperimentC
 }
 
 // Jobs that are drawn; none where there are only services.
-int ReadJobs(const TomlTable& table, const ExperimentConfig& config, int fallback) {
+int ReadJobCount(const TomlTable& table, const ExperimentConfig& config, int fallback) {
   const bool some = std::any_of(config.workloads.begin(), config.workloads.end(),
                                 [](const WorkloadConfig& one) { return !one.spec.serves; });
   if (some) {
     const int least = config.HasServices() ? 0 : 1;
-    return static_cast<int>(table.Integer("jobs", fallback, least, 10 * kMaxCount));
+    return static_cast<int>(table.Integer("jobs", fallback, least, 10 * kMostJobs));
   }
   for (const char* key : {"jobs", "gap"}) {
     if (table.Has(key))
@@ -88,7 +88,7 @@ TraceConfig ReadTraceConfig(const TomlTable& table, const std::filesystem::path&
   trace.requests = ReadStreams(table, config);
   if (!table.Has("file")) {
     RefuseKeysOfFiles(table);
-    trace.jobs = ReadJobs(table, config, trace.jobs);
+    trace.jobs = ReadJobCount(table, config, trace.jobs);
     trace.gap = ReadGap(table.Table("gap"), trace.gap);
     return trace;
   }

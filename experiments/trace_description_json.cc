@@ -8,10 +8,10 @@
 namespace cosched {
 namespace {
 
-using Json = nlohmann::json;
+using PlainJson = nlohmann::json;
 
 constexpr size_t kListedTenants = 1000;
-constexpr size_t kMostPoints = 500;  // Of a distribution.
+constexpr size_t kMostDistributionPoints = 500;  // Of a distribution.
 constexpr std::array<std::pair<const char*, double>, 10> kPercentiles = {{{"p1", 0.01},
                                                                           {"p5", 0.05},
                                                                           {"p10", 0.1},
@@ -24,7 +24,7 @@ constexpr std::array<std::pair<const char*, double>, 10> kPercentiles = {{{"p1",
                                                                           {"p99.9", 0.999}}};
 
 // An integer as one, as long as a reader can take it as one.
-Json Exact(std::optional<Int128> integer, double value) {
+PlainJson Exact(std::optional<Int128> integer, double value) {
   constexpr auto kLargest = std::numeric_limits<int64_t>::max();
   if (integer && *integer <= kLargest && *integer >= -kLargest)
     return static_cast<int64_t>(*integer);
@@ -32,11 +32,11 @@ Json Exact(std::optional<Int128> integer, double value) {
 }
 
 // unit: what the numbers are divided by; integers are told as such where it is 1.
-Json NumbersJson(const NumberStatistics& statistics, double unit) {
-  Json json = {{"count", statistics.count()}};
+PlainJson NumbersJson(const NumberStatistics& statistics, double unit) {
+  PlainJson json = {{"count", statistics.count()}};
   if (statistics.count() == 0) return json;
   const auto exact = [&](std::optional<Int128> integer, double value) {
-    return unit == 1 ? Exact(integer, value) : Json(value / unit);
+    return unit == 1 ? Exact(integer, value) : PlainJson(value / unit);
   };
   json["min"] = exact(statistics.IntegerMin(), statistics.Min());
   json["max"] = exact(statistics.IntegerMax(), statistics.Max());
@@ -47,7 +47,7 @@ Json NumbersJson(const NumberStatistics& statistics, double unit) {
   return json;
 }
 
-Json WindowsJson(const WindowCounts::Summary& windows, int width_s) {
+PlainJson WindowsJson(const WindowCounts::Summary& windows, int width_s) {
   return {{"width_s", width_s},
           {"windows", windows.windows},
           {"empty", windows.empty},
@@ -57,11 +57,11 @@ Json WindowsJson(const WindowCounts::Summary& windows, int width_s) {
 }
 
 // [gap in seconds, share of gaps above it], thinned out evenly in the share's buckets.
-Json Survival(const NumberStatistics& gaps) {
+PlainJson Survival(const NumberStatistics& gaps) {
   size_t buckets = 0;
   gaps.histogram().ForEach([&](double, double, int64_t) { ++buckets; });
-  const size_t step = buckets / kMostPoints + 1;
-  Json points = Json::array();
+  const size_t step = buckets / kMostDistributionPoints + 1;
+  PlainJson points = PlainJson::array();
   int64_t below = 0;
   size_t bucket = 0;
   gaps.histogram().ForEach([&](double, double high, int64_t count) {
@@ -74,13 +74,13 @@ Json Survival(const NumberStatistics& gaps) {
   return points;
 }
 
-Json GapsJson(const InterArrivalTimes& gaps) {
-  Json json = NumbersJson(gaps.statistics(), 1e9);
+PlainJson GapsJson(const InterArrivalTimes& gaps) {
+  PlainJson json = NumbersJson(gaps.statistics(), 1e9);
   json["unit"] = "s";
   json["cv"] = gaps.CoefficientOfVariation();
   json["tied"] = gaps.tied();
   json["largest_tie"] = gaps.LargestTie();
-  json["longest"] = Json::array();
+  json["longest"] = PlainJson::array();
   for (const InterArrivalTimes::Silence& silence : gaps.longest()) {
     json["longest"].push_back(
         {{"start_s", ToSeconds(silence.start)}, {"length_s", ToSeconds(silence.length)}});
@@ -89,8 +89,8 @@ Json GapsJson(const InterArrivalTimes& gaps) {
   return json;
 }
 
-Json TenantsJson(const TenantShares::Summary& tenants) {
-  Json largest = Json::array();
+PlainJson TenantsJson(const TenantShares::Summary& tenants) {
+  PlainJson largest = PlainJson::array();
   for (const TenantShares::Share& share : tenants.largest)
     largest.push_back({{"tenant", share.tenant}, {"arrivals", share.arrivals}});
   return {{"tenants", tenants.tenants},
@@ -102,14 +102,14 @@ Json TenantsJson(const TenantShares::Summary& tenants) {
 
 }  // namespace
 
-Json DescriptionJson(const DescribedTrace& trace, const TraceDescription& description) {
-  Json json = {{"file", trace.file},
-               {"format", trace.format},
-               {"rows", trace.counts.rows},
-               {"skipped", trace.counts.skipped},
-               {"arrivals", description.arrivals()},
-               {"requests", description.requests()},
-               {"jobs", description.arrivals() - description.requests()}};
+PlainJson DescriptionJson(const DescribedTrace& trace, const TraceDescription& description) {
+  PlainJson json = {{"file", trace.file},
+                    {"format", trace.format},
+                    {"rows", trace.counts.rows},
+                    {"skipped", trace.counts.skipped},
+                    {"arrivals", description.arrivals()},
+                    {"requests", description.requests()},
+                    {"jobs", description.arrivals() - description.requests()}};
   if (trace.counts.skipped > 0) json["first_skipped"] = trace.counts.first_skipped;
   if (description.arrivals() == 0) return json;
   json["first_ns"] = description.first().count();
@@ -120,9 +120,9 @@ Json DescriptionJson(const DescribedTrace& trace, const TraceDescription& descri
   json["between_arrivals"] = GapsJson(description.gaps());
   if (description.NamesTenants())
     json["tenants"] = TenantsJson(description.Tenants(kListedTenants));
-  json["numbers"] = Json::array();
+  json["numbers"] = PlainJson::array();
   for (const TraceDescription::Numbers& numbers : description.AllNumbers()) {
-    Json one = NumbersJson(*numbers.statistics, numbers.unit == "s" ? 1e9 : 1);
+    PlainJson one = NumbersJson(*numbers.statistics, numbers.unit == "s" ? 1e9 : 1);
     one["name"] = numbers.name;
     one["unit"] = numbers.unit;
     one["is_column"] = numbers.is_column;

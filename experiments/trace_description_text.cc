@@ -14,7 +14,7 @@
 namespace cosched {
 namespace {
 
-constexpr size_t kListedTenants = 10;
+constexpr size_t kPrintedTenants = 10;
 
 std::string Plural(int64_t count, const char* noun) {
   return fmt::format("{} {}{}", Grouped(count), noun, count == 1 ? "" : "s");
@@ -100,7 +100,7 @@ std::string SilencesText(const TraceDescription& description) {
                                                Grouped(gaps.LargestTie())));
 }
 
-using Row = std::vector<std::string>;
+using TextRow = std::vector<std::string>;
 
 // Characters, as fmt counts them when it aligns: names may be in any script.
 size_t Width(std::string_view text) {
@@ -110,9 +110,10 @@ size_t Width(std::string_view text) {
 }
 
 // The first column to the left, the others to the right, then what stands behind each row.
-std::string Table(const std::vector<Row>& rows, const std::vector<std::string>& behind = {}) {
+std::string TextTable(const std::vector<TextRow>& rows,
+                      const std::vector<std::string>& behind = {}) {
   std::vector<size_t> widths(rows.front().size());
-  for (const Row& row : rows) {
+  for (const TextRow& row : rows) {
     for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], Width(row[i]));
   }
   std::string text;
@@ -127,9 +128,9 @@ std::string Table(const std::vector<Row>& rows, const std::vector<std::string>& 
 }
 
 // Smallest, percentiles, largest, mean, sum; durations in a unit that suits their median.
-Row NumbersRow(const std::string& name, const NumberStatistics& statistics, bool is_time) {
+TextRow NumbersRow(const std::string& name, const NumberStatistics& statistics, bool is_time) {
   const TimeUnit unit = is_time ? UnitFor(statistics.Quantile(0.5)) : TimeUnit{"", 1};
-  Row row = {is_time ? fmt::format("{} [{}]", name, unit.name) : name};
+  TextRow row = {is_time ? fmt::format("{} [{}]", name, unit.name) : name};
   const auto figure = [&](double value) { row.push_back(Figure(value / unit.nanoseconds)); };
   const auto exact = [&](std::optional<int64_t> integer, double value) {
     constexpr int64_t kWidest = 1'000'000'000'000;
@@ -164,7 +165,7 @@ std::string NumbersNotes(const TraceDescription::Numbers& numbers, int64_t arriv
 }
 
 std::string NumbersText(const TraceDescription& description) {
-  std::vector<Row> rows = {{"", "min", "p50", "p90", "p99", "max", "mean", "sum"}};
+  std::vector<TextRow> rows = {{"", "min", "p50", "p90", "p99", "max", "mean", "sum"}};
   std::string notes;
   std::vector<std::string> constant;
   if (description.gaps().statistics().count() > 0)
@@ -180,7 +181,7 @@ std::string NumbersText(const TraceDescription& description) {
   }
   if (!constant.empty()) notes += fmt::format("constant: {}\n", fmt::join(constant, ", "));
   if (rows.size() == 1) return notes.empty() ? "" : "\n" + notes;
-  return "\n" + Table(rows) + notes;
+  return "\n" + TextTable(rows) + notes;
 }
 
 std::string Bar(int64_t part, int64_t largest) {
@@ -192,9 +193,9 @@ std::string Bar(int64_t part, int64_t largest) {
 
 std::string TenantsText(const TraceDescription& description, bool bars) {
   if (!description.NamesTenants()) return "";
-  const TenantShares::Summary tenants = description.Tenants(kListedTenants);
+  const TenantShares::Summary tenants = description.Tenants(kPrintedTenants);
   const int64_t longest_bar = std::max(tenants.largest.front().arrivals, tenants.others);
-  std::vector<Row> rows;
+  std::vector<TextRow> rows;
   std::vector<std::string> bar_of;
   const auto row = [&](const std::string& name, int64_t arrivals) {
     rows.push_back({"  " + name, Grouped(arrivals), Percentage(arrivals, description.arrivals())});
@@ -204,7 +205,7 @@ std::string TenantsText(const TraceDescription& description, bool bars) {
     row(share.tenant.empty() ? "(nobody named)" : share.tenant, share.arrivals);
   if (tenants.others > 0) row("others", tenants.others);
   std::string text = fmt::format("\n{}{}\n{}", tenants.exact ? "" : "at least ",
-                                 Plural(tenants.tenants, "tenant"), Table(rows, bar_of));
+                                 Plural(tenants.tenants, "tenant"), TextTable(rows, bar_of));
   if (!tenants.exact) {
     text += fmt::format("too many to count each: a tenant's number may be up to {} too low\n",
                         Grouped(tenants.too_low));

@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 
 // A longer trace is told by its length and hash: a million arrivals are a tenth of a gigabyte, and
 // jobs.csv has them all.
-constexpr size_t kMostArrivals = 10'000;
+constexpr size_t kMostToldArrivals = 10'000;
 
 Json ArrivalJson(const JobArrival& arrival) {
   Json json = {{"arrival_s", ToSeconds(arrival.time)}, {"workload", arrival.workload}};
@@ -63,7 +63,7 @@ void Append(const RequestArrival& arrival, std::string* text) {
 
 // FNV-1a.
 template <typename Trace>
-std::string HashOf(const Trace& trace) {
+std::string TraceHash(const Trace& trace) {
   uint64_t hash = 14695981039346656037U;
   const auto mix = [&hash](std::string_view bytes) {
     for (const char byte : bytes) {
@@ -80,11 +80,11 @@ std::string HashOf(const Trace& trace) {
 }
 
 template <typename Trace>
-Json Told(const std::vector<Trace>& of_trials) {
+Json ToldTraces(const std::vector<Trace>& of_trials) {
   Json traces = Json::array();
   for (const Trace& trace : of_trials) {
-    if (trace.size() > kMostArrivals) {
-      traces.push_back({{"arrivals", trace.size()}, {"fnv1a", HashOf(trace)}});
+    if (trace.size() > kMostToldArrivals) {
+      traces.push_back({{"arrivals", trace.size()}, {"fnv1a", TraceHash(trace)}});
       continue;
     }
     Json arrivals = Json::array();
@@ -96,7 +96,7 @@ Json Told(const std::vector<Trace>& of_trials) {
 
 }  // namespace
 
-Json TracesJson(const std::vector<JobTrace>& of_trials) { return Told(of_trials); }
-Json TracesJson(const std::vector<RequestTrace>& of_trials) { return Told(of_trials); }
+Json TracesJson(const std::vector<JobTrace>& of_trials) { return ToldTraces(of_trials); }
+Json TracesJson(const std::vector<RequestTrace>& of_trials) { return ToldTraces(of_trials); }
 
 }  // namespace cosched

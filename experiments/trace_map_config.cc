@@ -13,7 +13,7 @@ namespace {
 
 using Choice = MappingRules::Choice;
 
-constexpr double kMostSteps = 1e9;
+constexpr double kMostMappedSteps = 1e9;
 constexpr double kMostWork = 1e9;
 constexpr double kMostFactor = 1e12;
 
@@ -26,7 +26,7 @@ std::vector<MappingRules::Target> Targets(const ExperimentConfig& config) {
   return targets;
 }
 
-std::string Names(const MappingRules& rules) {
+std::string RuleNames(const MappingRules& rules) {
   std::vector<std::string> names;
   for (const MappingRules::Target& target : rules.targets) names.push_back(target.name);
   return fmt::format("{}", fmt::join(names, ", "));
@@ -38,7 +38,7 @@ bool IsTarget(const MappingRules& rules, const std::string& name) {
 }
 
 // The keys of { column = "…", VALUE = … } that are values of the column.
-std::vector<std::string> Values(const TomlTable& table) {
+std::vector<std::string> ListedValues(const TomlTable& table) {
   std::vector<std::string> values;
   for (const std::string& key : table.Keys()) {
     if (key == "column" || key == "default") continue;
@@ -59,18 +59,18 @@ void ReadByColumn(const TomlTable& table, MappingRules* rules) {
     if (may_reject && name == "reject") return std::string();
     if (!IsTarget(*rules, name))
       table.Fail(key, fmt::format("there is no workload \"{}\"", name),
-                 Names(*rules) + (may_reject ? ", or reject" : ""));
+                 RuleNames(*rules) + (may_reject ? ", or reject" : ""));
     return name;
   };
-  for (const std::string& value : Values(table)) rules->values[value] = read(value, true);
+  for (const std::string& value : ListedValues(table)) rules->values[value] = read(value, true);
   if (!table.Has("default")) {
     table.Fail("default", "is required: where values go that are not listed",
-               Names(*rules) + ", or reject");
+               RuleNames(*rules) + ", or reject");
   }
   rules->otherwise = read("default", true);
 }
 
-void ReadWorkload(const TomlTable& map, MappingRules* rules) {
+void ReadMappedWorkload(const TomlTable& map, MappingRules* rules) {
   if (map.IsTable("workload")) return ReadByColumn(map.Table("workload"), rules);
   const std::string text = map.String("workload");
   if (text == "by-weight" || text == "by-hash") {
@@ -83,7 +83,7 @@ void ReadWorkload(const TomlTable& map, MappingRules* rules) {
     map.Fail("workload", fmt::format("is \"{}\"", text),
              fmt::format("by-weight, by-hash, {}, or {{ column = \"…\", VALUE = \"…\", default = "
                          "\"reject\" }}",
-                         Names(*rules)));
+                         RuleNames(*rules)));
   }
 }
 
@@ -106,7 +106,7 @@ MappingRules::Quantity ReadQuantity(const TomlTable& table, double least, double
 
 void ReadElasticity(const TomlTable& table, MappingRules* rules) {
   rules->elasticity_column = table.String("column");
-  for (const std::string& value : Values(table)) {
+  for (const std::string& value : ListedValues(table)) {
     const std::string text = table.String(value);
     if (!ParseElasticity(text, &rules->elasticities[value]))
       table.Fail(value, fmt::format("is \"{}\"", text), "rigid, moldable, malleable");
@@ -120,8 +120,8 @@ MappingRules ReadTraceMap(const TomlTable& map, const ExperimentConfig& config) 
   MappingRules rules;
   rules.targets = Targets(config);
   rules.most_cores = config.cores.Count();
-  ReadWorkload(map, &rules);
-  if (map.Has("steps")) rules.steps = ReadQuantity(map.Table("steps"), 1, kMostSteps);
+  ReadMappedWorkload(map, &rules);
+  if (map.Has("steps")) rules.steps = ReadQuantity(map.Table("steps"), 1, kMostMappedSteps);
   if (map.Has("work")) {
     if (!config.HasServices())
       map.Fail("work", "is of requests, but no workload is a service", "steps, of jobs");
@@ -143,7 +143,7 @@ MappingRules CoschedMap(const ExperimentConfig& config, bool has_steps) {
   rules.cores = true;
   rules.most_cores = std::numeric_limits<int>::max();  // More than there are is an error.
   if (has_steps) {
-    rules.steps = {.column = "steps", .factor = 1, .least = 1, .most = kMostSteps};
+    rules.steps = {.column = "steps", .factor = 1, .least = 1, .most = kMostMappedSteps};
     if (config.HasServices())
       rules.work = {.column = "steps", .factor = 1, .least = 1, .most = kMostWork};
   }

@@ -17,7 +17,7 @@
 namespace cosched {
 namespace {
 
-constexpr double kMaxSeconds = 1e10;
+constexpr double kMaxSourceSeconds = 1e10;
 constexpr int64_t kMostArrivals = 20'000'000;  // In memory.
 
 // A file is read through this once more, so that a result can be told to come from this very file.
@@ -38,14 +38,14 @@ TraceSource ReadKeys(const TomlTable& table, const std::filesystem::path& folder
   TraceSource source;
   source.file = folder / table.String("file");
   source.format = table.String("format", "");
-  const double start = table.Number("start_s", 0, 0, kMaxSeconds);
+  const double start = table.Number("start_s", 0, 0, kMaxSourceSeconds);
   source.selection.start = FromSeconds(start);
   if (table.Has("length_s"))
-    source.selection.length = FromSeconds(table.Number("length_s", {}, 1e-9, kMaxSeconds));
+    source.selection.length = FromSeconds(table.Number("length_s", {}, 1e-9, kMaxSourceSeconds));
   source.selection.sample = table.Number("sample", 1, 1e-9, 1);
   source.selection.speedup = table.Number("speedup", 1, 1e-9, 1e9);
   source.selection.seed = seed;
-  source.offset = FromSeconds(table.Number("offset_s", 0, 0, kMaxSeconds));
+  source.offset = FromSeconds(table.Number("offset_s", 0, 0, kMaxSourceSeconds));
   const std::string on_bad_row = table.String("on_bad_row", "error");
   if (on_bad_row != "error" && on_bad_row != "skip")
     table.Fail("on_bad_row", fmt::format("is \"{}\"", on_bad_row), "error, skip");

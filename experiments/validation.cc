@@ -83,10 +83,10 @@ std::vector<CellPair> ReadPairs(const std::vector<ValidationRuns>& runs) {
   return pairs;
 }
 
-using Group = std::pair<std::string, Elasticity>;
+using PolicyGroup = std::pair<std::string, Elasticity>;
 
-std::map<Group, std::vector<const CellPair*>> Comparable(const std::vector<CellPair>& pairs) {
-  std::map<Group, std::vector<const CellPair*>> groups;
+std::map<PolicyGroup, std::vector<const CellPair*>> Comparable(const std::vector<CellPair>& pairs) {
+  std::map<PolicyGroup, std::vector<const CellPair*>> groups;
   for (const CellPair& pair : pairs) {
     if (pair.Comparable()) groups[{pair.key.policy, pair.key.elasticity}].push_back(&pair);
   }
@@ -115,7 +115,7 @@ struct Costs {
   CostTable measured, simulated;
 };
 
-Costs CostsOf(const std::map<Group, std::vector<const CellPair*>>& groups,
+Costs CostsOf(const std::map<PolicyGroup, std::vector<const CellPair*>>& groups,
               double Outcome::*metric) {
   std::map<std::pair<int, int>, std::pair<std::vector<double>, std::vector<double>>> trials;
   for (const auto& [group, pairs] : groups) {

@@ -91,7 +91,7 @@ std::string RankingText(const char* metric, const RankingAgreement& ranking) {
 void AddLine(const std::string& line, std::string* text) { *text += "  * " + line + "\n"; }
 
 // What is not the model's error, or not only.
-std::string Notes(const Validation& validation) {
+std::string ValidationNotes(const Validation& validation) {
   std::string text;
   int saturated_both = 0, saturated_one = 0;
   std::map<std::string, int> marks;
@@ -143,13 +143,13 @@ std::string Notes(const Validation& validation) {
   return text;
 }
 
-nlohmann::json Json(const Outcome& outcome) {
+nlohmann::json ToJson(const Outcome& outcome) {
   nlohmann::json json;
   for (const Metric& metric : kMetrics) json[metric.name] = outcome.*metric.value;
   return json;
 }
 
-nlohmann::json Json(const Estimate& estimate) {
+nlohmann::json ToJson(const Estimate& estimate) {
   return {{"value", estimate.value},
           {"low", estimate.low},
           {"high", estimate.high},
@@ -157,13 +157,13 @@ nlohmann::json Json(const Estimate& estimate) {
           {"trials", estimate.samples}};
 }
 
-nlohmann::json Json(const std::optional<RankingAgreement>& ranking) {
+nlohmann::json ToJson(const std::optional<RankingAgreement>& ranking) {
   if (!ranking) return nullptr;
   return {
-      {"tau", Json(ranking->tau)},
+      {"tau", ToJson(ranking->tau)},
       {"tau_of_means", ranking->tau_of_means},
       {"winner_agrees", ranking->winner_agrees},
-      {"regret", Json(ranking->regret)},
+      {"regret", ToJson(ranking->regret)},
       {"mean_regret", ranking->mean_regret},
       {"told_regret", ranking->told_regret},
       {"no_answer", ranking->no_answer},
@@ -186,7 +186,7 @@ std::string ValidationTable(const Validation& validation) {
   if (validation.by_turnaround) text += RankingText("mean turnaround", *validation.by_turnaround);
   if (!validation.by_makespan)
     text += "no ranking: there are no two policies that share a trial in both worlds\n";
-  const std::string notes = Notes(validation);
+  const std::string notes = ValidationNotes(validation);
   return text + (notes.empty() ? "" : "\n" + notes);
 }
 
@@ -199,15 +199,15 @@ std::string ValidationJson(const Validation& validation) {
                      {"trial", pair.key.trial},
                      {"comparable", pair.Comparable()},
                      {"saturated", pair.measured.saturated},
-                     {"measured", Json(pair.measured.outcome)},
-                     {"simulated", Json(pair.simulated.outcome)}});
+                     {"measured", ToJson(pair.measured.outcome)},
+                     {"simulated", ToJson(pair.simulated.outcome)}});
   }
   for (size_t i = 0; i < kMetrics.size(); ++i)
-    errors[kMetrics[i].name] = Json(validation.absolute_error[i]);
+    errors[kMetrics[i].name] = ToJson(validation.absolute_error[i]);
   const nlohmann::json json = {{"cells", cells},
                                {"absolute_error", errors},
-                               {"by_makespan", Json(validation.by_makespan)},
-                               {"by_turnaround", Json(validation.by_turnaround)}};
+                               {"by_makespan", ToJson(validation.by_makespan)},
+                               {"by_turnaround", ToJson(validation.by_turnaround)}};
   return json.dump(2) + "\n";
 }
 

@@ -11,7 +11,7 @@
 namespace cosched {
 namespace {
 
-constexpr int kClasses = 10;
+constexpr int kCifar10Classes = 10;
 constexpr int kFiles = 5;
 constexpr int kImagesPerFile = 10000;
 constexpr int kPlane = 32 * 32;
@@ -29,7 +29,7 @@ class Cifar10Dataset : public Dataset {
 
   int64_t Size() const override { return static_cast<int64_t>(records_.size() / kRecord); }
   Shape ImageShape() const override { return {32, 32, kChannels}; }
-  int Classes() const override { return kClasses; }
+  int Classes() const override { return kCifar10Classes; }
 
   int Read(int64_t index, float* pixels) const override {
     CHECK(index >= 0 && index < Size()) << "image " << index;
@@ -63,7 +63,8 @@ class Cifar10Dataset : public Dataset {
       file.Fail("has " + std::to_string(bytes.size()) + " bytes", "whole records of 3073 bytes");
     }
     for (size_t i = 0; i < bytes.size(); i += kRecord) {
-      if (bytes[i] >= kClasses) file.Fail("has the label " + std::to_string(bytes[i]), "0 to 9");
+      if (bytes[i] >= kCifar10Classes)
+        file.Fail("has the label " + std::to_string(bytes[i]), "0 to 9");
     }
     records_.insert(records_.end(), bytes.begin(), bytes.end());
   }

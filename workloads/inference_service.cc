@@ -26,7 +26,7 @@
 namespace cosched {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
 // The network once for each batch size.
 struct ServiceGraph {
@@ -240,7 +240,7 @@ std::optional<ServedBatch> InferenceService::Impl::Next(size_t lane) {
   std::unique_lock<std::mutex> lock(mutex);
   while (!stopping && !error && !queue.Over()) {
     const bool open = lane < open_lanes;
-    const Clock::time_point now = Clock::now();
+    const SteadyClock::time_point now = SteadyClock::now();
     if (open && queue.Due(now)) {
       ServedBatch batch;
       batch.started = now;
@@ -249,7 +249,7 @@ std::optional<ServedBatch> InferenceService::Impl::Next(size_t lane) {
       if (queue.Size() > 0) WakeOne();
       return batch;
     }
-    const std::optional<Clock::time_point> due = open ? queue.NextDue() : std::nullopt;
+    const std::optional<SteadyClock::time_point> due = open ? queue.NextDue() : std::nullopt;
     wakes[lane].idle = true;
     if (due) {
       wakes[lane].news.wait_until(lock, *due);
@@ -268,7 +268,7 @@ void InferenceService::Impl::Serve(size_t lane) {
     while (std::optional<ServedBatch> batch = Next(lane)) {
       begun(static_cast<int>(batch->queries.size()));
       batch->classes = LaneAt(lane).Answer(batch->queries);
-      batch->finished = Clock::now();
+      batch->finished = SteadyClock::now();
       answered(*batch);
     }
   } catch (...) {

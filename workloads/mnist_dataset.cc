@@ -12,7 +12,7 @@
 namespace cosched {
 namespace {
 
-constexpr int kClasses = 10;
+constexpr int kMnistClasses = 10;
 
 uint32_t BigEndian(const uint8_t* bytes) {
   return uint32_t{bytes[0]} << 24 | uint32_t{bytes[1]} << 16 | uint32_t{bytes[2]} << 8 |
@@ -68,13 +68,13 @@ class MnistDataset : public Dataset {
                   count + ", as many as " + images_path + " has images");
     }
     labels_ = ReadIdxBody(&labels, label_count, count + " labels");
-    const auto wrong = std::ranges::find_if(labels_, [](uint8_t l) { return l >= kClasses; });
+    const auto wrong = std::ranges::find_if(labels_, [](uint8_t l) { return l >= kMnistClasses; });
     if (wrong != labels_.end()) labels.Fail("has the label " + std::to_string(*wrong), "0 to 9");
   }
 
   int64_t Size() const override { return static_cast<int64_t>(labels_.size()); }
   Shape ImageShape() const override { return shape_; }
-  int Classes() const override { return kClasses; }
+  int Classes() const override { return kMnistClasses; }
 
   int Read(int64_t index, float* pixels) const override {
     CHECK(index >= 0 && index < Size()) << "image " << index;

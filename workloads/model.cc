@@ -101,7 +101,7 @@ const ModelInfo& EmptyModel() {
   return model;
 }
 
-const std::vector<ModelInfo>& Table() {
+const std::vector<ModelInfo>& KnownModels() {
   static const std::vector<ModelInfo> models = [] {
     std::vector<ModelInfo> all = SmallModels();
     for (ModelInfo& model : ImageNetModels()) all.push_back(std::move(model));
@@ -112,13 +112,13 @@ const std::vector<ModelInfo>& Table() {
 
 const ModelInfo* Find(std::string_view name) {
   if (name == EmptyModel().name) return &EmptyModel();
-  const auto it = std::ranges::find(Table(), name, &ModelInfo::name);
-  return it == Table().end() ? nullptr : &*it;
+  const auto it = std::ranges::find(KnownModels(), name, &ModelInfo::name);
+  return it == KnownModels().end() ? nullptr : &*it;
 }
 
 }  // namespace
 
-std::span<const ModelInfo> Models() { return Table(); }
+std::span<const ModelInfo> Models() { return KnownModels(); }
 
 std::string ModelNames() {
   std::string names;

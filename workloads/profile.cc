@@ -20,9 +20,9 @@ constexpr int kFormat = 1;
 constexpr int kMaxThreads = 4096;
 
 // Walks the file and says where it is wrong.
-class Reader {
+class ProfileReader {
  public:
-  Reader(std::string file, const json& value, std::string path)
+  ProfileReader(std::string file, const json& value, std::string path)
       : file_(std::move(file)), value_(value), path_(std::move(path)) {}
 
   [[noreturn]] void Fail(const std::string& problem, const std::string& allowed) const {
@@ -31,17 +31,18 @@ class Reader {
 
   bool Has(const std::string& key) const { return value_.is_object() && value_.contains(key); }
 
-  Reader At(const std::string& key) const {
+  ProfileReader At(const std::string& key) const {
     if (!value_.is_object()) Fail("is not an object", "an object");
     const std::string path = path_.empty() ? key : path_ + "." + key;
     const auto found = value_.find(key);
-    if (found == value_.end()) Reader(file_, value_, path).Fail("is missing", "see profile.h");
-    return Reader(file_, *found, path);
+    if (found == value_.end())
+      ProfileReader(file_, value_, path).Fail("is missing", "see profile.h");
+    return ProfileReader(file_, *found, path);
   }
 
-  std::vector<Reader> List() const {
+  std::vector<ProfileReader> List() const {
     if (!value_.is_array()) Fail("is not a list", "a list");
-    std::vector<Reader> items;
+    std::vector<ProfileReader> items;
     for (size_t i = 0; i < value_.size(); ++i)
       items.emplace_back(file_, value_[i], fmt::format("{}.{}", path_, i));
     return items;
@@ -88,7 +89,7 @@ json ToJson(const Estimate& estimate) {
           {"samples", estimate.samples}};
 }
 
-Estimate ReadEstimate(const Reader& at, double min) {
+Estimate ReadEstimate(const ProfileReader& at, double min) {
   return {.value = at.At("value").Number(min),
           .low = at.At("low").Number(0),
           .high = at.At("high").Number(0),
@@ -101,14 +102,14 @@ json ToJson(const ScalingLaw& law) {
   return {{"kind", ToString(law.kind)}, {"parameters", law.parameters}, {"error", error}};
 }
 
-ScalingLaw ReadLaw(const Reader& at) {
+ScalingLaw ReadLaw(const ProfileReader& at) {
   ScalingLaw law;
   const std::string kind = at.At("kind").String();
   const auto known = ParseScalingLaw(kind);
   if (!known) at.At("kind").Fail(fmt::format("is \"{}\"", kind), "amdahl, usl, downey");
   law.kind = *known;
   law.parameters.clear();
-  for (const Reader& parameter : at.At("parameters").List())
+  for (const ProfileReader& parameter : at.At("parameters").List())
     law.parameters.push_back(parameter.Number(0));
   if (static_cast<int>(law.parameters.size()) != ParameterCount(law.kind)) {
     at.At("parameters")
@@ -146,12 +147,12 @@ json ToJson(const ProgramProfile& program) {
 }
 
 // Keys that profiles had not always.
-void ReadSharing(const Reader& at, ProgramProfile* program) {
+void ReadSharing(const ProfileReader& at, ProgramProfile* program) {
   if (at.Has("warm_up")) program->warm_up = ReadEstimate(at.At("warm_up"), 0);
   if (at.Has("weight")) program->weight = at.At("weight").Number(1e-3, 1e3);
   if (!at.Has("crowding")) return;
   std::set<std::pair<int, double>> seen;
-  for (const Reader& point : at.At("crowding").List()) {
+  for (const ProfileReader& point : at.At("crowding").List()) {
     program->crowding.push_back({.threads = point.At("threads").Integer(1, kMaxThreads),
                                  .others = point.At("others").Number(1e-6, kMaxThreads),
                                  .loss = ReadEstimate(point.At("loss"), 1e-3)});
@@ -160,11 +161,11 @@ void ReadSharing(const Reader& at, ProgramProfile* program) {
   }
 }
 
-ProgramProfile ReadProgram(const Reader& at) {
+ProgramProfile ReadProgram(const ProfileReader& at) {
   ProgramProfile program;
   program.program = at.At("program").String();
   std::set<std::pair<int, std::pair<int, int>>> seen;
-  for (const Reader& point : at.At("alone").List()) {
+  for (const ProfileReader& point : at.At("alone").List()) {
     SpeedPoint read;
     read.cores = point.At("cores").Integer(1, kMaxThreads);
     read.threads = {point.At("inter").Integer(1, kMaxThreads),
@@ -196,11 +197,11 @@ json ToJson(const CoRun& run) {
   return {{"tenants", tenants}, {"fitted", run.fitted}, {"shared_cores", run.shared_cores}};
 }
 
-CoRun ReadCoRun(const Reader& at) {
+CoRun ReadCoRun(const ProfileReader& at) {
   CoRun run;
   run.fitted = at.At("fitted").Boolean();
   if (at.Has("shared_cores")) run.shared_cores = at.At("shared_cores").Integer(0, kMaxThreads);
-  for (const Reader& tenant : at.At("tenants").List()) {
+  for (const ProfileReader& tenant : at.At("tenants").List()) {
     run.tenants.push_back({.program = tenant.At("program").String(),
                            .count = tenant.At("count").Integer(1, kMaxThreads),
                            .cores = tenant.At("cores").Integer(1, kMaxThreads),
@@ -209,9 +210,9 @@ CoRun ReadCoRun(const Reader& at) {
   return run;
 }
 
-DelayQuantiles ReadDelays(const Reader& at) {
+DelayQuantiles ReadDelays(const ProfileReader& at) {
   DelayQuantiles delays;
-  for (const Reader& quantile : at.List()) {
+  for (const ProfileReader& quantile : at.List()) {
     delays.push_back(quantile.Number(0));
     if (!std::is_sorted(delays.begin(), delays.end()))
       quantile.Fail("is below the one before it", "quantiles in ascending order");
@@ -246,7 +247,7 @@ const ProgramProfile* Profile::Find(std::string_view program) const {
 
 Profile LoadProfile(const std::filesystem::path& file) {
   const json value = Parse(file);
-  const Reader root(file.string(), value, "");
+  const ProfileReader root(file.string(), value, "");
   root.At("format").Integer(kFormat, kFormat);
   Profile profile;
   profile.source = root.At("source").String();
@@ -254,20 +255,21 @@ Profile LoadProfile(const std::filesystem::path& file) {
   profile.version = root.At("version").String();
   profile.date = root.At("date").String();
   profile.cores = root.At("cores").Integer(1, kMaxThreads);
-  for (const Reader& program : root.At("programs").List()) {
+  for (const ProfileReader& program : root.At("programs").List()) {
     profile.programs.push_back(ReadProgram(program));
     const std::string& name = profile.programs.back().program;
     if (profile.Find(name) != &profile.programs.back())
       program.Fail(fmt::format("\"{}\" is there twice", name), "each program once");
   }
-  for (const Reader& run : root.At("co_runs").List()) profile.co_runs.push_back(ReadCoRun(run));
-  const Reader resize = root.At("resize");
+  for (const ProfileReader& run : root.At("co_runs").List())
+    profile.co_runs.push_back(ReadCoRun(run));
+  const ProfileReader resize = root.At("resize");
   profile.resize = {.grow = ReadDelays(resize.At("grow")),
                     .shrink = ReadDelays(resize.At("shrink")),
                     .pause = ReadDelays(resize.At("pause")),
                     .resume = ReadDelays(resize.At("resume"))};
   profile.decision = ReadDelays(root.At("decision"));
-  for (const Reader& note : root.At("notes").List()) profile.notes.push_back(note.String());
+  for (const ProfileReader& note : root.At("notes").List()) profile.notes.push_back(note.String());
   return profile;
 }
 

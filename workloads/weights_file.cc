@@ -68,9 +68,9 @@ class Writer {
   Checksum checksum_;
 };
 
-class Reader {
+class WeightsReader {
  public:
-  explicit Reader(const std::string& file) : file_(file), stream_(file, std::ios::binary) {
+  explicit WeightsReader(const std::string& file) : file_(file), stream_(file, std::ios::binary) {
     std::error_code error;
     left_ = std::filesystem::file_size(file, error);
     if (error || !stream_) Fail("can't be read: " + std::string(std::strerror(errno)));
@@ -171,7 +171,7 @@ void SaveTensors(const NamedTensors& tensors, const std::string& file) {
   throw OutputError(file + " can't be written: " + why);
 }
 
-NamedTensors LoadTensors(const std::string& file) { return Reader(file).Read(); }
+NamedTensors LoadTensors(const std::string& file) { return WeightsReader(file).Read(); }
 
 std::vector<std::string> WeightNames(const Graph& graph) {
   std::set<NodeId> accumulators;

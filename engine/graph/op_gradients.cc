@@ -270,7 +270,7 @@ void SparseSoftmaxCrossEntropyGradient(Differential& d) {
 
 using GradientFunction = void (*)(Differential&);
 
-const std::map<std::string_view, GradientFunction>& Table() {
+const std::map<std::string_view, GradientFunction>& Gradients() {
   static const std::map<std::string_view, GradientFunction> table = {
       {"Reshape", ReshapeGradient},
       {"Conv2D", Conv2DGradient},
@@ -306,8 +306,8 @@ const std::map<std::string_view, GradientFunction>& Table() {
 }  // namespace
 
 std::vector<Output> OpGradients(const OpGradientRequest& request) {
-  const auto found = Table().find(request.node.op);
-  if (found == Table().end()) FailNode(request.node, "the op has no gradient");
+  const auto found = Gradients().find(request.node.op);
+  if (found == Gradients().end()) FailNode(request.node, "the op has no gradient");
   Differential differential(request);
   found->second(differential);
   return differential.Result();

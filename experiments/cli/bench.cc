@@ -17,6 +17,7 @@
 #include "experiments/cli/bench_serve.h"
 #include "experiments/cli/bench_splits.h"
 #include "experiments/cli/bench_worker.h"
+#include "experiments/option_refusal.h"
 #include "workloads/model.h"
 
 namespace cosched {
@@ -43,15 +44,6 @@ struct BenchArguments {
   bool interactive = false;
 };
 
-[[noreturn]] void Refuse(std::string_view option, std::string_view value, std::string allowed) {
-  InputErrorDetails details;
-  details.file = "command line";
-  details.key = option;
-  details.problem = fmt::format("\"{}\"", value);
-  details.allowed = std::move(allowed);
-  throw InputError(std::move(details));
-}
-
 template <typename Number>
 Number Parse(std::string_view option, std::string_view text, Number low, Number high,
              std::string_view else_allowed = "") {
@@ -59,7 +51,7 @@ Number Parse(std::string_view option, std::string_view text, Number low, Number 
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, number);
   if (error != std::errc() || rest != end || !(number >= low && number <= high)) {
-    Refuse(option, text, fmt::format("{}a number from {} to {}", else_allowed, low, high));
+    RefuseValue(option, text, fmt::format("{}a number from {} to {}", else_allowed, low, high));
   }
   return number;
 }
@@ -75,7 +67,7 @@ CpuSet FirstCores(const Topology& topology, int count) {
 
 Precision ReadPrecision(const std::string& text) {
   Precision precision = Precision::kFloat;
-  if (!ParsePrecision(text, &precision)) Refuse("--precision", text, "f32 or bf16");
+  if (!ParsePrecision(text, &precision)) RefuseValue("--precision", text, "f32 or bf16");
   const std::string problem = PrecisionProblem(precision);
   if (problem.empty()) return precision;
   throw InputError(
@@ -92,7 +84,8 @@ std::vector<EngineCell> Cells(const BenchArguments& arguments, const Topology& t
   std::vector<std::string> threads = arguments.threads;
   if (threads.empty()) threads = {std::to_string(machine)};
   EngineCell cell;
-  if (!ParseMode(arguments.mode, &cell.mode)) Refuse("--mode", arguments.mode, "infer or train");
+  if (!ParseMode(arguments.mode, &cell.mode))
+    RefuseValue("--mode", arguments.mode, "infer or train");
   std::vector<EngineCell> cells;
   for (const std::string& model : models) {
     cell.model = model;
@@ -131,7 +124,8 @@ int BenchEngine(const BenchArguments& arguments) {
   options.cells = Cells(arguments, topology);
   if (arguments.interactive) {
     if (options.cells.size() != 1) {
-      Refuse("--interactive", "", "one --model, one --batch, one --threads and one --precision");
+      RefuseOption("--interactive", "several cells",
+                   "one --model, one --batch, one --threads and one --precision");
     }
     return RunBenchWorker(options.cells.front(), topology);
   }
@@ -158,7 +152,7 @@ struct BenchServeArguments {
 
 int BenchServe(const BenchServeArguments& arguments) {
   BenchServeOptions options;
-  if (!IsModelName(arguments.model)) Refuse("--model", arguments.model, ModelNames());
+  if (!IsModelName(arguments.model)) RefuseValue("--model", arguments.model, ModelNames());
   options.model = arguments.model;
   for (const std::string& rate : arguments.rates)
     options.rates.push_back(Parse("--rate", rate, 1.0, 1e7));

@@ -55,7 +55,7 @@ Json CapacityRow(const EngineCell& cell, int capacity, const CapacityCost& cost,
   return row;
 }
 
-void PrintLine(const Json& row, bool first) {
+void PrintCapacityLine(const Json& row, bool first) {
   if (first) {
     fmt::print("{:<24} {:<5} {:>5} {:>7} {:>8} {:>10} {:>10} {:>6}  {}\n", "model", "mode", "batch",
                "threads", "capacity", "step ms", "own ms", "cost", "its interval");
@@ -90,7 +90,7 @@ int RunBenchCapacities(const BenchEngineOptions& options, const std::vector<int>
       });
       if (outcome.exit_code != 0) return outcome.exit_code < 0 ? 1 : outcome.exit_code;
       const Json row = Json::parse(outcome.text);
-      PrintBenchRow(row, options.format, std::exchange(first, false), PrintLine);
+      PrintBenchRow(row, options.format, std::exchange(first, false), PrintCapacityLine);
     }
   }
   return 0;

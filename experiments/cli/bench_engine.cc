@@ -10,14 +10,13 @@
 
 #include "experiments/cli/bench_rows.h"
 #include "experiments/cli/child.h"
+#include "experiments/cli/exit_code.h"
 #include "experiments/statistics.h"
 
 namespace cosched {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr int kBadInput = 2;
 
 // By op type, the longest first.
 Json OpTable(const std::vector<NodeSpeed>& nodes) {

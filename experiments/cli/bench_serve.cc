@@ -123,13 +123,13 @@ start_s = {}
                      std::max(1.0, rate * options.seconds), 1 / rate, kStartSeconds);
 }
 
-struct Row {
+struct RateRow {
   ServiceSummary service;
   double harness_us = 0, tenant_us = 0;  // CPU time a request, starting and ending included.
 };
 
-std::optional<Row> Measure(const BenchServeOptions& options, double rate, const CpuSet& core,
-                           const Topology& topology, const std::filesystem::path& folder) {
+std::optional<RateRow> Measure(const BenchServeOptions& options, double rate, const CpuSet& core,
+                               const Topology& topology, const std::filesystem::path& folder) {
   const std::filesystem::path file = folder / "bench.toml";
   WriteFileWhole(file, Experiment(options, rate, core.First()));
   const ExperimentConfig config = LoadConfig(file, {}, topology);
@@ -142,7 +142,7 @@ std::optional<Row> Measure(const BenchServeOptions& options, double rate, const 
                                          .interrupted = Interrupted});
   if (result.done != 1) return std::nullopt;
   const CellSummary cell = Summarize(folder / "run", plan.cells.front());
-  Row row;
+  RateRow row;
   row.service = cell.services.at(0);
   const auto requests = static_cast<double>(row.service.requests);
   row.harness_us = (CpuSeconds(RUSAGE_SELF) - ours) * 1e6 / requests;
@@ -163,7 +163,7 @@ std::string ToText(ServeVerdict verdict) {
                      verdict.kept_up ? "kept up" : "fell behind");
 }
 
-void Print(const Row& row) {
+void Print(const RateRow& row) {
   const ServiceSummary& service = row.service;
   const auto number = [](std::optional<double> value) {
     return value ? fmt::format("{:.2f}", *value) : "";
@@ -223,7 +223,7 @@ int RunBenchServe(const BenchServeOptions& options, const Topology& topology) {
   std::optional<ServiceSummary> best;
   for (const double rate : options.rates) {
     const ScratchFolder folder;
-    const std::optional<Row> row = Measure(options, rate, core, topology, folder.path());
+    const std::optional<RateRow> row = Measure(options, rate, core, topology, folder.path());
     if (!row) {
       fmt::print("{:>9.0f} failed\n", rate);
       return 1;

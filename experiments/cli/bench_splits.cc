@@ -44,7 +44,7 @@ Json SplitRows(const EngineCell& cell, const std::vector<SplitSpeed>& speeds) {
   return rows;
 }
 
-void PrintLine(const Json& row, bool first) {
+void PrintSplitsLine(const Json& row, bool first) {
   if (first) {
     fmt::print("{:<24} {:<5} {:>5} {:>7}  {:<10} {:>13} {:>10} {:>12}\n", "model", "mode", "batch",
                "threads", "setting", "inter x intra", "images/s", "% best fixed");
@@ -65,7 +65,7 @@ int RunBenchSplits(const BenchEngineOptions& options, const Topology& topology) 
         [&] { return SplitRows(cell, MeasureSplits(cell, topology, options.measure)).dump(); });
     if (outcome.exit_code != 0) return outcome.exit_code < 0 ? 1 : outcome.exit_code;
     for (const Json& row : Json::parse(outcome.text)) {
-      PrintBenchRow(row, options.format, std::exchange(first, false), PrintLine);
+      PrintBenchRow(row, options.format, std::exchange(first, false), PrintSplitsLine);
     }
   }
   return 0;

@@ -23,13 +23,13 @@ rusage Usage() {
   return usage;
 }
 
-double Seconds(const timeval& time) {
+double SecondsOf(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
 }
 
-double CpuSeconds() {
+double WorkerCpuSeconds() {
   const rusage usage = Usage();
-  return Seconds(usage.ru_utime) + Seconds(usage.ru_stime);
+  return SecondsOf(usage.ru_utime) + SecondsOf(usage.ru_stime);
 }
 
 // "run SECONDS"
@@ -63,11 +63,11 @@ int RunBenchWorker(const EngineCell& cell, const Topology& topology) {
   Reply({{"ready", true}, {"seconds_per_run", warm.seconds}, {"runtime_kib", before_kib}});
   for (std::string line; std::getline(std::cin, line);) {
     const double seconds = ParseRun(line);
-    const double cpu_before = CpuSeconds();
+    const double cpu_before = WorkerCpuSeconds();
     const Turn turn = RunFor(seconds, [&] { run.Step(); });
     Reply({{"images", turn.steps * cell.batch},
            {"seconds", turn.seconds},
-           {"cpu_seconds", CpuSeconds() - cpu_before}});
+           {"cpu_seconds", WorkerCpuSeconds() - cpu_before}});
   }
   return 0;
 }

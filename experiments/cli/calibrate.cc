@@ -16,12 +16,14 @@
 #include "experiments/build_info.h"
 #include "experiments/calibration.h"
 #include "experiments/calibration_fit.h"
+#include "experiments/cli/exit_code.h"
 #include "experiments/cli/interrupt.h"
 #include "experiments/cli/measured_cores.h"
 #include "experiments/cli/plots.h"
 #include "experiments/cli/scratch_folder.h"
 #include "experiments/estimate.h"
 #include "experiments/hosts/chaos_tenant.h"
+#include "experiments/option_refusal.h"
 #include "experiments/published_profile.h"
 #include "experiments/realtime.h"
 #include "workloads/model.h"
@@ -29,19 +31,12 @@
 namespace cosched {
 namespace {
 
-constexpr int kInterrupted = 130;
-
-[[noreturn]] void Refuse(const char* option, const std::string& problem,
-                         const std::string& allowed) {
-  throw InputError({.file = "command line", .key = option, .problem = problem, .allowed = allowed});
-}
-
 double Number(const char* option, const std::string& text, double min, double max) {
   double number = 0;
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, number);
   if (error != std::errc() || rest != end || !(number >= min && number <= max))
-    Refuse(option, fmt::format("\"{}\"", text), fmt::format("a number, {} to {}", min, max));
+    RefuseOption(option, fmt::format("\"{}\"", text), fmt::format("a number, {} to {}", min, max));
   return number;
 }
 
@@ -53,7 +48,7 @@ void CheckOut(const std::string& out) {
       std::filesystem::is_directory(folder, ignored)) {
     return;
   }
-  Refuse("--out", fmt::format("{} can't be a file", out), "a file in a folder that is there");
+  RefuseOption("--out", fmt::format("{} can't be a file", out), "a file in a folder that is there");
 }
 
 // The programs that a word of --workloads means.
@@ -65,8 +60,8 @@ std::vector<TenantSpec> ProgramsOf(const std::string& word) {
     return {spec};
   }
   if (!word.ends_with(".toml") && !std::filesystem::exists(word, ignored)) {
-    Refuse("--workloads", fmt::format("\"{}\" is neither a file nor a model", word),
-           "an experiment file, " + ModelNames());
+    RefuseOption("--workloads", fmt::format("\"{}\" is neither a file nor a model", word),
+                 "an experiment file, " + ModelNames());
   }
   std::vector<TenantSpec> programs;
   for (const WorkloadConfig& workload : LoadWorkloads(word)) programs.push_back(workload.spec);
@@ -84,7 +79,7 @@ std::vector<TenantSpec> Programs(const std::vector<std::string>& words) {
       if (!known && !IsChaosModel(spec.model)) programs.push_back(spec);
     }
   }
-  if (programs.empty()) Refuse("--workloads", "there is nothing to measure", ModelNames());
+  if (programs.empty()) RefuseOption("--workloads", "there is nothing to measure", ModelNames());
   return programs;
 }
 
@@ -199,7 +194,8 @@ void AddCalibrateCommand(CLI::App& app, int* exit_code) {
   command->callback([arguments, exit_code, published, workloads] {
     CheckOut(arguments->out);
     if (published->count() + workloads->count() == 0)
-      Refuse("--workloads", "is required", "experiment files or models, or --from-published DIR");
+      RefuseOption("--workloads", "is required",
+                   "experiment files or models, or --from-published DIR");
     *exit_code = published->count() > 0 ? FromPublished(*arguments) : MeasurePrograms(*arguments);
   });
 }

@@ -12,13 +12,11 @@
 #include <system_error>
 
 #include "engine/base/error.h"
+#include "experiments/cli/exit_code.h"
 #include "experiments/hosts/unique_fd.h"
 
 namespace cosched {
 namespace {
-
-constexpr int kFailed = 1;
-constexpr int kBadInput = 2;
 
 void WriteAll(int fd, const std::string& text) {
   for (size_t done = 0; done < text.size();) {

@@ -61,7 +61,7 @@ bool CompareSweep(const std::filesystem::path& run, const ComparisonOptions& opt
   return !report.damaged;
 }
 
-int Compare(const CompareArguments& arguments) {
+int CompareRuns(const CompareArguments& arguments) {
   const FoundRuns found = FindRuns(arguments.results);
   for (const std::string& note : found.notes) fmt::print("{}", Wrapped("", note));
   if (arguments.same) return CheckSame(found.runs, arguments);
@@ -112,7 +112,7 @@ void AddCompareCommand(CLI::App& app, int* exit_code) {
   command->add_flag("--interference", arguments->interference,
                     "Also who made whose threads wait, of runs that recorded it");
   command->add_flag("--no-plots", arguments->no_plots, "Only the table");
-  command->callback([arguments, exit_code] { *exit_code = Compare(*arguments); });
+  command->callback([arguments, exit_code] { *exit_code = CompareRuns(*arguments); });
 }
 
 }  // namespace cosched

@@ -29,14 +29,15 @@ namespace {
 // A shrink waits for a safe point inside an op; longer than this is no tenant that follows.
 constexpr int kAnswerMilliseconds = 30'000;
 
-struct Arguments {
+struct ControlArguments {
   std::string target;
   std::vector<std::string> settings;  // "cores=0-3", "intra=4", …
   bool json = false;
   bool by_signal = false;
 };
 
-[[noreturn]] void Refuse(std::string_view key, std::string problem, std::string allowed = "") {
+[[noreturn]] void RefuseSetting(std::string_view key, std::string problem,
+                                std::string allowed = "") {
   InputErrorDetails details;
   details.key = key;
   details.problem = std::move(problem);
@@ -49,15 +50,16 @@ int Threads(const std::string& name, const std::string& text) {
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, threads);
   if (error != std::errc() || rest != end || threads < 0 || threads > CpuSet::kMaxCpu + 1) {
-    Refuse(name, "\"" + text + "\"", "a number of threads from 0 (pause) to the tenant's capacity");
+    RefuseSetting(name, "\"" + text + "\"",
+                  "a number of threads from 0 (pause) to the tenant's capacity");
   }
   return threads;
 }
 
-CpuSet Cores(const std::string& text) {
+CpuSet ControlledCores(const std::string& text) {
   const std::optional<CpuSet> cores = CpuSet::Parse(text);
   if (!cores || cores->Empty()) {
-    Refuse("cores", "\"" + text + "\"", "an interval set such as \"0-3,5\"");
+    RefuseSetting("cores", "\"" + text + "\"", "an interval set such as \"0-3,5\"");
   }
   return *cores;
 }
@@ -71,15 +73,15 @@ ControlRequest SetRequest(const std::vector<std::string>& settings) {
     const std::string value = equals == std::string::npos ? "" : setting.substr(equals + 1);
     const bool twice = (name == "cores" && request.cores) || (name == "inter" && request.inter) ||
                        (name == "intra" && request.intra);
-    if (twice) Refuse(name, "given twice");
+    if (twice) RefuseSetting(name, "given twice");
     if (name == "cores") {
-      request.cores = Cores(value);
+      request.cores = ControlledCores(value);
     } else if (name == "inter") {
       request.inter = Threads(name, value);
     } else if (name == "intra") {
       request.intra = Threads(name, value);
     } else {
-      Refuse(setting, "no setting", "cores=SET, intra=N or inter=N, such as cores=0-3");
+      RefuseSetting(setting, "no setting", "cores=SET, intra=N or inter=N, such as cores=0-3");
     }
   }
   return request;
@@ -101,7 +103,7 @@ bool IsStopped(pid_t tenant) {
 // What it was asked now it would do at some later time, when nobody wants that any more.
 void RefuseStopped(const std::string& target, pid_t tenant) {
   if (!IsStopped(tenant)) return;
-  Refuse(target, "it is stopped: its host has paused it", "ask again when it has cores");
+  RefuseSetting(target, "it is stopped: its host has paused it", "ask again when it has cores");
 }
 
 pid_t ProcessBehind(const UniqueFd& tenant) {
@@ -123,15 +125,16 @@ Answer Ask(const std::string& target, ControlRequest request) {
     ready = poll(&descriptor, 1, kAnswerMilliseconds);
   } while (ready < 0 && errno == EINTR);
   if (ready == 0) {
-    Refuse(target, fmt::format("no answer within {} s", kAnswerMilliseconds / 1000));
+    RefuseSetting(target, fmt::format("no answer within {} s", kAnswerMilliseconds / 1000));
   }
   if (ReceivePacket(tenant.get(), &answer.text) != Receipt::kPacket) {
-    Refuse(target, "the tenant ended before it answered");
+    RefuseSetting(target, "the tenant ended before it answered");
   }
   const Parsed<ControlReply> parsed = ParseControlReply(answer.text);
-  if (!parsed.message) Refuse(target, "its answer can't be read: " + parsed.error);
+  if (!parsed.message) RefuseSetting(target, "its answer can't be read: " + parsed.error);
   answer.reply = *parsed.message;
-  if (const auto* error = std::get_if<ErrorReply>(&answer.reply)) Refuse(target, error->reason);
+  if (const auto* error = std::get_if<ErrorReply>(&answer.reply))
+    RefuseSetting(target, error->reason);
   return answer;
 }
 
@@ -164,7 +167,7 @@ void PrintStatus(const StatusReply& status) {
   if (status.signals_ignored > 0) fmt::print("ignored   {} signals\n", status.signals_ignored);
 }
 
-void Print(const Arguments& arguments, const ControlRequest& request) {
+void PrintAnswer(const ControlArguments& arguments, const ControlRequest& request) {
   const Answer answer = Ask(arguments.target, request);
   if (arguments.json) {
     fmt::print("{}\n", answer.text);
@@ -183,13 +186,13 @@ void Print(const Arguments& arguments, const ControlRequest& request) {
 }
 
 // By signal only a number of cores can be said, not which.
-void SendSignals(const Arguments& arguments) {
+void SendSignals(const ControlArguments& arguments) {
   const std::string& target = arguments.target;
   pid_t process = 0;
   const char* const end = target.data() + target.size();
   const auto [rest, error] = std::from_chars(target.data(), end, process);
   if (error != std::errc() || rest != end || process <= 0) {
-    Refuse(target, "no process number", "--signal needs one");
+    RefuseSetting(target, "no process number", "--signal needs one");
   }
   std::vector<std::pair<ResizeSignal, int>> signals;
   for (const std::string& setting : arguments.settings) {
@@ -197,7 +200,7 @@ void SendSignals(const Arguments& arguments) {
     const std::string name = setting.substr(0, equals);
     const std::string value = equals == std::string::npos ? "" : setting.substr(equals + 1);
     if (name != "cores" && name != "inter" && name != "intra") {
-      Refuse(setting, "no setting", "cores=COUNT, intra=N or inter=N (with --signal)");
+      RefuseSetting(setting, "no setting", "cores=COUNT, intra=N or inter=N (with --signal)");
     }
     const ResizeSignal signal = name == "cores"   ? ResizeSignal::kCores
                                 : name == "inter" ? ResizeSignal::kInter
@@ -206,8 +209,8 @@ void SendSignals(const Arguments& arguments) {
   }
   RefuseStopped(target, process);
   if (!TakesResizeSignals(process))
-    Refuse(target, "the signals would end it: it does not wait for them",
-           "a tenant's process number");
+    RefuseSetting(target, "the signals would end it: it does not wait for them",
+                  "a tenant's process number");
   for (const auto& [signal, value] : signals) SendResizeSignal(process, signal, value);
   fmt::print("sent {} signal{}\n", signals.size(), signals.size() == 1 ? "" : "s");
 }
@@ -216,7 +219,7 @@ void SendSignals(const Arguments& arguments) {
 
 void AddCtlCommand(CLI::App& app, int* exit_code) {
   CLI::App* command = app.add_subcommand("ctl", "Steer a running tenant");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<ControlArguments>();
   command
       ->add_option("target", arguments->target,
                    "A tenant: its process number, the path of its socket, or run:job")
@@ -229,7 +232,7 @@ void AddCtlCommand(CLI::App& app, int* exit_code) {
     sub->callback([arguments, exit_code, verb] {
       ControlRequest request;
       request.verb = verb;
-      Print(*arguments, request);
+      PrintAnswer(*arguments, request);
       *exit_code = 0;
     });
   };
@@ -247,7 +250,7 @@ void AddCtlCommand(CLI::App& app, int* exit_code) {
     if (arguments->by_signal) {
       SendSignals(*arguments);
     } else {
-      Print(*arguments, SetRequest(arguments->settings));
+      PrintAnswer(*arguments, SetRequest(arguments->settings));
     }
     *exit_code = 0;
   });

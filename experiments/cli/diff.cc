@@ -7,14 +7,13 @@
 #include <memory>
 
 #include "engine/base/error.h"
+#include "experiments/cli/exit_code.h"
 #include "experiments/cli/validate.h"
 #include "experiments/decision_diff.h"
 #include "experiments/metrics.h"
 
 namespace cosched {
 namespace {
-
-constexpr int kDiffers = 1;
 
 struct DiffArguments {
   std::filesystem::path a, b;

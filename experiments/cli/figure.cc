@@ -7,6 +7,7 @@
 #include "engine/base/error.h"
 #include "experiments/cli/calibrate.h"
 #include "experiments/cli/execute.h"
+#include "experiments/cli/exit_code.h"
 #include "experiments/cli/plots.h"
 #include "experiments/cli/program.h"
 #include "experiments/cli/validate.h"
@@ -17,10 +18,8 @@
 namespace cosched {
 namespace {
 
-constexpr int kInterrupted = 130;
-
-FigureRun RunExperiment(const std::filesystem::path& file, const FigureOptions& options,
-                        const Topology& topology) {
+FigureRun RunFigureExperiment(const std::filesystem::path& file, const FigureOptions& options,
+                              const Topology& topology) {
   std::optional<Sweep> sweep;
   try {
     sweep = LoadSweep(file, {}, options.quick, topology);
@@ -98,7 +97,7 @@ FigureRun RunFigure(const std::string& name, const FigureOptions& options,
       TomlTable::Load(file, options.quick ? QuickOverrides(file) : std::vector<std::string>());
   const TomlTable figure = root.Table("figure");
   const std::string with = figure.String("with", "run");
-  if (with == "run") return RunExperiment(file, options, topology);
+  if (with == "run") return RunFigureExperiment(file, options, topology);
   if (with == "validate") return RunCalibratedValidation(file, figure, options);
   if (with == "benchmark") return RunBenchmark(root, figure, options);
   figure.Fail("with", fmt::format("\"{}\"", with), "run, validate or benchmark");

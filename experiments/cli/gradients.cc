@@ -9,12 +9,12 @@
 namespace cosched {
 namespace {
 
-struct Arguments {
+struct GradientsArguments {
   std::string model, tensors, out, layers;
   int threads = 1;
 };
 
-int Run(const Arguments& arguments) {
+int CompareGradients(const GradientsArguments& arguments) {
   if (arguments.layers == arguments.out) {
     throw InputError({.file = "command line",
                       .key = "--layers",
@@ -35,7 +35,7 @@ int Run(const Arguments& arguments) {
 void AddGradientsCommand(CLI::App& app, int* exit_code) {
   CLI::App* command = app.add_subcommand(
       "gradients", "The loss and gradients of one training step, to compare with PyTorch's");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<GradientsArguments>();
   command->add_option("--model", arguments->model, "See `cosched list models`")->required();
   command
       ->add_option("--tensors", arguments->tensors,
@@ -47,7 +47,7 @@ void AddGradientsCommand(CLI::App& app, int* exit_code) {
   command->add_option("--threads", arguments->threads, "Of the intra-op pool")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  command->callback([arguments, exit_code] { *exit_code = Run(*arguments); });
+  command->callback([arguments, exit_code] { *exit_code = CompareGradients(*arguments); });
 }
 
 }  // namespace cosched

@@ -12,6 +12,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/random.h"
+#include "experiments/cli/exit_code.h"
 #include "experiments/cli/interrupt.h"
 #include "experiments/hosts/control_thread.h"
 #include "experiments/hosts/step_meter.h"
@@ -26,7 +27,6 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr int kInterrupted = 130;
 constexpr milliseconds kLook{50};  // Between looks whether somebody wants an end.
 
 double Milliseconds(std::chrono::nanoseconds time) {

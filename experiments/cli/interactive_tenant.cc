@@ -14,6 +14,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/thread_start.h"
+#include "experiments/cli/exit_code.h"
 #include "experiments/hosts/control_thread.h"
 #include "experiments/hosts/latencies.h"
 #include "experiments/hosts/step_meter.h"
@@ -25,14 +26,12 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr int kInterrupted = 130;
-
-volatile std::sig_atomic_t interrupted = 0;
+volatile std::sig_atomic_t tenant_interrupted = 0;
 
 // The first signal ends the run after the current step, the second one at once.
 void StopAfterThisStep() {
   struct sigaction action = {};
-  action.sa_handler = [](int) { interrupted = 1; };
+  action.sa_handler = [](int) { tenant_interrupted = 1; };
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
@@ -96,7 +95,7 @@ class Progress {
 };
 
 // Steps between two resizes, and how long the undisturbed ones took.
-struct Phase {
+struct ThreadsPhase {
   int threads = 0;
   std::vector<double> seconds;
 };
@@ -145,7 +144,7 @@ class InteractiveTenant {
     const SteadyClock::time_point begin = SteadyClock::now();
     const auto over = [&] {
       const double seconds = std::chrono::duration<double>(SteadyClock::now() - begin).count();
-      return interrupted != 0 || stopped_ ||
+      return tenant_interrupted != 0 || stopped_ ||
              (options_.spec.steps > 0 && done_ == options_.spec.steps) ||
              (options_.seconds > 0 && seconds >= options_.seconds);
     };
@@ -285,7 +284,7 @@ class InteractiveTenant {
   ControlThread control_;                                  // After what its callbacks use.
   TrainingJob job_;
   std::vector<InteractiveTenantOptions::Resize>::const_iterator next_resize_;
-  std::vector<Phase> phases_;
+  std::vector<ThreadsPhase> phases_;
   StepResult result_;
   double seconds_ = 0;  // Of the last step.
   int64_t correct_ = 0, predictions_ = 0;
@@ -295,7 +294,7 @@ std::string InteractiveTenant::Summary() {
   const TenantSpec& spec = options_.spec;
   std::vector<double> all;
   std::string phases;
-  for (const Phase& phase : phases_) {
+  for (const ThreadsPhase& phase : phases_) {
     all.insert(all.end(), phase.seconds.begin(), phase.seconds.end());
     if (phase.seconds.empty()) continue;
     phases += fmt::format("{}{} {:.2f} ms ({})", phases.empty() ? "" : " -> ",
@@ -350,7 +349,7 @@ int RunInteractiveTenant(const InteractiveTenantOptions& options, const Topology
   tenant.Run();
   tenant.Save();
   fmt::print("{}", tenant.Summary());
-  return interrupted != 0 ? kInterrupted : 0;
+  return tenant_interrupted != 0 ? kInterrupted : 0;
 }
 
 }  // namespace cosched

@@ -18,15 +18,15 @@
 namespace cosched {
 namespace {
 
-using Row = std::vector<std::string>;
+using ListRow = std::vector<std::string>;
 
 // Columns as wide as their widest cell; the last one is left as it is.
-void PrintTable(const std::vector<Row>& rows) {
+void PrintTable(const std::vector<ListRow>& rows) {
   std::vector<size_t> widths(rows.front().size());
-  for (const Row& row : rows) {
+  for (const ListRow& row : rows) {
     for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
   }
-  for (const Row& row : rows) {
+  for (const ListRow& row : rows) {
     std::string line;
     for (size_t i = 0; i + 1 < row.size(); ++i) line += fmt::format("{:<{}}  ", row[i], widths[i]);
     fmt::print("{}{}\n", line, row.back());
@@ -37,7 +37,7 @@ void ListPolicies(const ExternalPolicyArguments& arguments) {
   const std::vector<std::shared_ptr<const ExternalPolicy>> external = Open(arguments);
   std::vector<PolicyInfo> policies(Policies().begin(), Policies().end());
   for (const auto& policy : external) policies.push_back(policy->info);
-  std::vector<Row> rows = {{"policy", "oversubscribes", "needs a profile", "what it does"}};
+  std::vector<ListRow> rows = {{"policy", "oversubscribes", "needs a profile", "what it does"}};
   for (const PolicyInfo& policy : policies) {
     std::string text(policy.summary);
     if (!policy.source.empty()) text += fmt::format(" [{}]", policy.source);
@@ -59,7 +59,7 @@ void ListPolicies(const ExternalPolicyArguments& arguments) {
 }
 
 void ListModels() {
-  std::vector<Row> rows = {{"model", "image", "classes", "parameters", "what it is"}};
+  std::vector<ListRow> rows = {{"model", "image", "classes", "parameters", "what it is"}};
   for (const ModelInfo& model : Models()) {
     rows.push_back({model.name, model.image.ToString(), std::to_string(model.classes),
                     std::to_string(model.parameters), model.summary});
@@ -83,7 +83,7 @@ void ListModels() {
 }
 
 void ListFormats() {
-  std::vector<Row> rows = {{"format", "what it is"}};
+  std::vector<ListRow> rows = {{"format", "what it is"}};
   for (const TraceFormat& format : TraceFormats()) {
     rows.push_back({std::string(format.name), std::string(format.summary)});
   }
@@ -91,7 +91,7 @@ void ListFormats() {
 }
 
 void ListFigures() {
-  std::vector<Row> rows = {{"figure", "what it shows"}};
+  std::vector<ListRow> rows = {{"figure", "what it shows"}};
   for (const FigureInfo& figure : Figures()) rows.push_back({figure.name, figure.title});
   PrintTable(rows);
 }

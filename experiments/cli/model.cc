@@ -17,13 +17,13 @@
 #include "engine/base/random.h"
 #include "engine/graph/optimizer.h"
 #include "engine/session/session.h"
+#include "experiments/cli/exit_code.h"
 #include "experiments/npy_file.h"
 #include "experiments/opened_network.h"
+#include "experiments/option_refusal.h"
 
 namespace cosched {
 namespace {
-
-constexpr int kDiffers = 1;
 
 struct ModelRunArguments {
   std::string model;
@@ -35,11 +35,6 @@ struct ModelRunArguments {
   double tolerance = 1e-4;
   bool plain = false;
 };
-
-[[noreturn]] void Refuse(const std::string& option, const std::string& problem,
-                         const std::string& allowed) {
-  throw InputError({.file = "command line", .key = option, .problem = problem, .allowed = allowed});
-}
 
 Tensor ReadArray(const std::string& file) {
   const std::string extension = std::filesystem::path(file).extension().string();
@@ -81,16 +76,16 @@ Tensor RandomInput(const Shape& shape, uint64_t seed) {
 
 Feeds FeedsOf(const OpenedNetwork& network, const std::vector<std::string>& files) {
   if (!files.empty() && files.size() != network.inputs.size()) {
-    Refuse("--input", fmt::format("{} files", files.size()),
-           fmt::format("{}, one for each input, or none", network.inputs.size()));
+    RefuseOption("--input", fmt::format("{} files", files.size()),
+                 fmt::format("{}, one for each input, or none", network.inputs.size()));
   }
   double bytes = 0;
   for (const ModelFile::Interface& input : network.inputs) {
     bytes += sizeof(float) * static_cast<double>(input.shape.Elements());
   }
   if (const auto most = static_cast<double>(AvailableMemory()) / 2; bytes > most) {
-    Refuse("--batch", fmt::format("the inputs would take {:.0f} bytes", bytes),
-           fmt::format("{:.0f} bytes, half of what this machine has left", most));
+    RefuseOption("--batch", fmt::format("the inputs would take {:.0f} bytes", bytes),
+                 fmt::format("{:.0f} bytes, half of what this machine has left", most));
   }
   Feeds feeds;
   for (size_t i = 0; i < network.inputs.size(); ++i) {
@@ -114,7 +109,7 @@ struct Difference {
   double Relative() const { return absolute == 0 ? 0 : absolute / magnitude; }
 };
 
-Difference Compare(const Tensor& result, const Tensor& reference) {
+Difference MeasureDifference(const Tensor& result, const Tensor& reference) {
   Difference difference;
   for (int64_t i = 0; i < result.Elements(); ++i) {
     const double wanted = reference.Floats()[i];
@@ -153,8 +148,8 @@ std::vector<Tensor> RunNetwork(OpenedNetwork* network, Feeds feeds,
 }
 
 // Whether all results are as expected.
-bool Report(const OpenedNetwork& network, const std::vector<Tensor>& results,
-            const ModelRunArguments& arguments) {
+bool ReportOutputs(const OpenedNetwork& network, const std::vector<Tensor>& results,
+                   const ModelRunArguments& arguments) {
   bool good = true;
   for (size_t i = 0; i < results.size(); ++i) {
     fmt::print("output {} {}", network.outputs[i].interface.name, results[i].GetShape().ToString());
@@ -166,7 +161,7 @@ bool Report(const OpenedNetwork& network, const std::vector<Tensor>& results,
                           .problem = fmt::format("has shape {}", reference.GetShape().ToString()),
                           .allowed = results[i].GetShape().ToString()});
       }
-      const Difference difference = Compare(results[i], reference);
+      const Difference difference = MeasureDifference(results[i], reference);
       const bool fits = difference.is_number && difference.Relative() <= arguments.tolerance;
       good = good && fits;
       fmt::print(
@@ -185,8 +180,8 @@ int RunModel(const ModelRunArguments& arguments) {
   for (const auto& [option, files] :
        {std::pair("--output", &arguments.output), std::pair("--expect", &arguments.expect)}) {
     if (files->size() <= network.outputs.size()) continue;
-    Refuse(option, fmt::format("{} files", files->size()),
-           fmt::format("{} at most, one for each output", network.outputs.size()));
+    RefuseOption(option, fmt::format("{} files", files->size()),
+                 fmt::format("{} at most, one for each output", network.outputs.size()));
   }
   std::vector<Tensor> results;
   try {
@@ -196,7 +191,7 @@ int RunModel(const ModelRunArguments& arguments) {
     if (details.file.empty()) details.file = arguments.model;  // Of a node, to which file it is.
     throw InputError(std::move(details));
   }
-  return Report(network, results, arguments) ? 0 : kDiffers;
+  return ReportOutputs(network, results, arguments) ? 0 : kDiffers;
 }
 
 int DescribeModel(const std::string& model, int batch) {

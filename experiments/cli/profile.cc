@@ -11,6 +11,7 @@
 
 #include "engine/base/error.h"
 #include "experiments/cli/execute.h"
+#include "experiments/cli/exit_code.h"
 #include "experiments/cli/scratch_folder.h"
 #include "experiments/metrics.h"
 #include "experiments/profile_comparison.h"
@@ -21,10 +22,7 @@
 namespace cosched {
 namespace {
 
-constexpr int kDiffers = 1;
-constexpr int kInterrupted = 130;
-
-struct CompareArguments {
+struct ProfileArguments {
   std::filesystem::path a, b;
   std::string experiment;
 };
@@ -69,7 +67,7 @@ std::string PredictionText(const MakespansByPolicy& a, const MakespansByPolicy& 
   return text + fmt::format("mean absolute difference over all cells: {:.1f} %\n", Mean(all) * 100);
 }
 
-int Compare(const CompareArguments& arguments) {
+int CompareProfiles(const ProfileArguments& arguments) {
   const Profile a = LoadProfile(arguments.a), b = LoadProfile(arguments.b);
   const std::vector<ComparedQuantity> quantities = CompareProfiles(a, b);
   if (quantities.empty()) {
@@ -99,13 +97,13 @@ void AddProfileCommand(CLI::App& app, int* exit_code) {
   profile->require_subcommand(1);
   CLI::App* command = profile->add_subcommand(
       "compare", "Do two profiles of this machine agree? Exit code 1 if an interval does not");
-  const auto arguments = std::make_shared<CompareArguments>();
+  const auto arguments = std::make_shared<ProfileArguments>();
   command->add_option("A", arguments->a, "A profile (.json)")->required();
   command->add_option("B", arguments->b, "Another")->required();
   command->add_option(
       "--experiment", arguments->experiment,
       "Simulate this file (.toml) with both: what the difference does to makespans");
-  command->callback([arguments, exit_code] { *exit_code = Compare(*arguments); });
+  command->callback([arguments, exit_code] { *exit_code = CompareProfiles(*arguments); });
 }
 
 }  // namespace cosched

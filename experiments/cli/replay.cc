@@ -9,17 +9,18 @@
 
 #include "engine/base/error.h"
 #include "experiments/cli/execute.h"
+#include "experiments/cli/exit_code.h"
 #include "experiments/cli/external_policies.h"
 #include "experiments/cli/scratch_folder.h"
 #include "experiments/decision_diff.h"
 #include "experiments/metrics.h"
+#include "experiments/option_refusal.h"
 #include "experiments/replay.h"
 
 namespace cosched {
 namespace {
 
 constexpr int kNothingCompared = 1;
-constexpr int kInterrupted = 130;
 
 struct ReplayArguments {
   std::string results;
@@ -38,11 +39,6 @@ struct ReplayArguments {
   }
 };
 
-[[noreturn]] void Refuse(const char* option, const std::string& problem,
-                         const std::string& allowed) {
-  throw InputError({.file = "command line", .key = option, .problem = problem, .allowed = allowed});
-}
-
 // When the other policy takes over; nullopt: from the start.
 std::optional<double> From(const std::string& text) {
   if (text.empty()) return std::nullopt;
@@ -50,7 +46,7 @@ std::optional<double> From(const std::string& text) {
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, seconds);
   if (error != std::errc() || rest != end || !(seconds >= 0))
-    Refuse("--from", fmt::format("\"{}\"", text), "seconds since the start of the run");
+    RefuseOption("--from", fmt::format("\"{}\"", text), "seconds since the start of the run");
   return seconds;
 }
 
@@ -60,17 +56,17 @@ std::string Before(const ExperimentConfig& config, const ReplayArguments& argume
   for (const std::string& policy : config.policies) {
     if (policy == arguments.policy || policy == before) continue;
     if (!before.empty())
-      Refuse("--from", "follows one recorded policy, and the run had several",
-             "with --recorded POLICY");
+      RefuseOption("--from", "follows one recorded policy, and the run had several",
+                   "with --recorded POLICY");
     before = policy;
   }
   if (before.empty()) before = arguments.policy;
   const bool twice = config.FindPolicy(before)->oversubscribes;
   if (twice && !config.FindPolicy(arguments.policy)->oversubscribes) {
-    Refuse("--policy",
-           fmt::format("{} grants a core twice, and {} may not start from that", before,
-                       arguments.policy),
-           "a policy that oversubscribes too, or without --from");
+    RefuseOption("--policy",
+                 fmt::format("{} grants a core twice, and {} may not start from that", before,
+                             arguments.policy),
+                 "a policy that oversubscribes too, or without --from");
   }
   return before;
 }
@@ -100,7 +96,8 @@ void AddExternalPolicies(ReplayArguments* arguments) {
   }
   if (arguments->policy.empty() && external.size() == 1) arguments->policy = external.front()->name;
   if (arguments->policy.empty())
-    Refuse("--policy", "is required", "a policy of `cosched list policies`, or one from outside");
+    RefuseOption("--policy", "is required",
+                 "a policy of `cosched list policies`, or one from outside");
 }
 
 int Replay(ReplayArguments arguments) {

@@ -12,6 +12,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/topology.h"
+#include "experiments/cli/exit_code.h"
 #include "experiments/cli/figure.h"
 #include "experiments/cli/measured_cores.h"
 #include "experiments/cli/plots.h"
@@ -19,8 +20,6 @@
 namespace cosched {
 namespace {
 
-constexpr int kFailed = 1;
-constexpr int kInterrupted = 130;
 constexpr const char* kHolds = "holds";
 constexpr const char* kFails = "does not hold";
 constexpr const char* kNotHere = "not supported here";

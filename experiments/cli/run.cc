@@ -10,6 +10,7 @@
 
 #include "engine/base/error.h"
 #include "experiments/cli/execute.h"
+#include "experiments/cli/exit_code.h"
 #include "experiments/cli/external_policies.h"
 #include "experiments/cli/interrupt.h"
 #include "experiments/cli/local_cells.h"
@@ -26,7 +27,6 @@ namespace cosched {
 namespace {
 
 constexpr int kSomeFailed = 1;
-constexpr int kInterrupted = 130;
 constexpr int kMostAtATime = 4096;
 
 struct RunArguments {

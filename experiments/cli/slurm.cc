@@ -29,13 +29,13 @@ constexpr size_t kMostTasks =
 constexpr auto kBetweenLooks = std::chrono::milliseconds(500);
 constexpr int kMostUnanswered = 120;  // Looks in a row: a minute.
 
-struct Reply {
+struct ShellReply {
   int status = -1;
   std::string text;  // Both outputs.
 };
 
-Reply Shell(const std::string& command) {
-  Reply reply;
+ShellReply Shell(const std::string& command) {
+  ShellReply reply;
   FILE* const output = popen((command + " 2>&1 </dev/null").c_str(), "re");
   if (output == nullptr) return reply;
   char buffer[4096];
@@ -47,7 +47,7 @@ Reply Shell(const std::string& command) {
   return reply;
 }
 
-[[noreturn]] void Refuse(const std::string& problem) {
+[[noreturn]] void RefuseSlurm(const std::string& problem) {
   throw InputError({.file = "command line",
                     .line = 0,
                     .key = "--launcher slurm",
@@ -99,13 +99,13 @@ class Launch {
                    fmt::format("#!/bin/sh\nexec {} --task '{}'\n", options_.command,
                                (folder / (name + ".cells")).string()));
     // A cell that measures has its node for itself.
-    const Reply reply = Shell(fmt::format(
+    const ShellReply reply = Shell(fmt::format(
         "sbatch --parsable --array=0-{}{} --ntasks=1 {} --no-requeue --job-name='cosched {}' "
         "--output='{}.%a.log' '{}.sh'",
         tasks - 1, options_.at_a_time > 0 ? fmt::format("%{}", options_.at_a_time) : "",
         AllSimulated(sweep_) ? "--cpus-per-task=1" : "--exclusive", sweep_.name(),
         (folder / name).string(), (folder / name).string()));
-    if (reply.status != 0) Refuse("sbatch failed: " + reply.text);
+    if (reply.status != 0) RefuseSlurm("sbatch failed: " + reply.text);
     return reply.text.substr(0, reply.text.find(';'));  // "ID;CLUSTER" in a federation.
   }
 
@@ -118,12 +118,12 @@ class Launch {
         Shell("scancel " + id);
         return false;
       }
-      const Reply reply = Shell("squeue --noheader --format=%i --jobs=" + id);
+      const ShellReply reply = Shell("squeue --noheader --format=%i --jobs=" + id);
       // Slurm forgets an array some minutes after its end.
       const bool forgotten = reply.text.find("Invalid job id") != std::string::npos;
       if (forgotten || (reply.status == 0 && reply.text.empty())) break;
       unanswered = reply.status == 0 ? 0 : unanswered + 1;
-      if (unanswered > kMostUnanswered) Refuse("squeue no longer answers: " + reply.text);
+      if (unanswered > kMostUnanswered) RefuseSlurm("squeue no longer answers: " + reply.text);
       std::this_thread::sleep_for(kBetweenLooks);
     }
     progress_.OnCellsDone(sweep_.cells.size() - MissingCells(options_.run, sweep_).size());
@@ -175,8 +175,8 @@ std::vector<SweepCell> MissingCells(const std::filesystem::path& run, const Swee
 }
 
 HarnessResult RunBySlurm(const Sweep& sweep, const SlurmOptions& options) {
-  const Reply version = Shell("sbatch --version");
-  if (version.status != 0) Refuse("there is no Slurm here: " + version.text);
+  const ShellReply version = Shell("sbatch --version");
+  if (version.status != 0) RefuseSlurm("there is no Slurm here: " + version.text);
   return Launch(sweep, options, MissingCells(options.run, sweep)).Run();
 }
 

@@ -20,6 +20,7 @@
 #include "experiments/cli/interactive_tenant.h"
 #include "experiments/hosts/control_thread.h"
 #include "experiments/hosts/hosted_tenant.h"
+#include "experiments/option_refusal.h"
 
 namespace cosched {
 namespace {
@@ -33,7 +34,7 @@ constexpr double kHighestRate = 1e7;
 constexpr int64_t kMostThreads = CpuSet::kMaxCpu + 1;
 
 // As text, so that every bad value gets the same kind of message; empty = not given.
-struct Arguments {
+struct TenantArguments {
   std::string model = "resnet20";
   std::string mode = "train";
   std::string dataset = "procedural";
@@ -69,31 +70,22 @@ struct Arguments {
   bool unbound = false;
 };
 
-[[noreturn]] void Refuse(std::string_view option, std::string_view value, std::string allowed) {
-  InputErrorDetails details;
-  details.file = "command line";
-  details.key = option;
-  details.problem = value.empty() ? "no value" : fmt::format("\"{}\"", value);
-  details.allowed = std::move(allowed);
-  throw InputError(std::move(details));
-}
-
 bool ParseNumber(std::string_view text, int64_t low, int64_t high, int64_t* number) {
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, *number);
   return error == std::errc() && rest == end && *number >= low && *number <= high;
 }
 
-int64_t Number(std::string_view option, std::string_view text, int64_t low, int64_t high) {
+int64_t WholeNumber(std::string_view option, std::string_view text, int64_t low, int64_t high) {
   int64_t number;
   if (!ParseNumber(text, low, high, &number)) {
-    Refuse(option, text, fmt::format("an integer from {} to {}", low, high));
+    RefuseValue(option, text, fmt::format("an integer from {} to {}", low, high));
   }
   return number;
 }
 
 int SmallNumber(std::string_view option, std::string_view text, int64_t low, int64_t high) {
-  return static_cast<int>(Number(option, text, low, high));
+  return static_cast<int>(WholeNumber(option, text, low, high));
 }
 
 double Real(std::string_view option, std::string_view text, double low, double high) {
@@ -101,36 +93,36 @@ double Real(std::string_view option, std::string_view text, double low, double h
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, number);
   if (error != std::errc() || rest != end || !(number >= low && number <= high))
-    Refuse(option, text, fmt::format("a number from {} to {}", low, high));
+    RefuseValue(option, text, fmt::format("a number from {} to {}", low, high));
   return number;
 }
 
-CpuSet Cores(const std::string& text, const CpuSet& machine) {
+CpuSet TenantCores(const std::string& text, const CpuSet& machine) {
   const std::optional<CpuSet> cores = CpuSet::Parse(text);
   if (!cores || cores->Empty() || !machine.Contains(*cores)) {
-    Refuse("--cores", text, "an interval set such as \"0-3,5\" within " + machine.ToString());
+    RefuseValue("--cores", text, "an interval set such as \"0-3,5\" within " + machine.ToString());
   }
   return *cores;
 }
 
-TenantSpec Spec(const Arguments& arguments) {
+TenantSpec Spec(const TenantArguments& arguments) {
   TenantSpec spec;
   spec.model = arguments.model;
   spec.serves = arguments.mode == "serve";
   if (spec.serves) {
     spec.mode = Mode::kInfer;
   } else if (!ParseMode(arguments.mode, &spec.mode)) {
-    Refuse("--mode", arguments.mode, "train, infer or serve");
+    RefuseValue("--mode", arguments.mode, "train, infer or serve");
   }
   spec.dataset = arguments.dataset;
   spec.data_directory = arguments.data;
   spec.batch = SmallNumber("--batch", arguments.batch, 1, kLargestBatch);
-  spec.steps = Number("--steps", arguments.steps, 0, kMostSteps);
+  spec.steps = WholeNumber("--steps", arguments.steps, 0, kMostSteps);
   if (arguments.split != "auto" && arguments.split != "fixed")
-    Refuse("--split", arguments.split, "fixed or auto");
+    RefuseValue("--split", arguments.split, "fixed or auto");
   spec.auto_split = arguments.split == "auto";
-  spec.spin =
-      std::chrono::microseconds(Number("--spin-us", arguments.spin_us, 0, kMostSpinMicroseconds));
+  spec.spin = std::chrono::microseconds(
+      WholeNumber("--spin-us", arguments.spin_us, 0, kMostSpinMicroseconds));
   if (spec.serves) {
     spec.steps = 0;
     if (!arguments.max_batch.empty())
@@ -139,9 +131,9 @@ TenantSpec Spec(const Arguments& arguments) {
         Real("--max-delay-ms", arguments.max_delay_ms, 0, kMostDelayMilliseconds) / 1e3);
   }
   spec.seed = static_cast<uint64_t>(
-      Number("--seed", arguments.seed, 0, std::numeric_limits<int64_t>::max()));
+      WholeNumber("--seed", arguments.seed, 0, std::numeric_limits<int64_t>::max()));
   if (!ParsePrecision(arguments.precision, &spec.precision))
-    Refuse("--precision", arguments.precision, "f32 or bf16");
+    RefuseValue("--precision", arguments.precision, "f32 or bf16");
   const std::string problem = PrecisionProblem(spec.precision);
   if (!problem.empty()) {
     throw InputError(
@@ -199,10 +191,11 @@ std::vector<InteractiveTenantOptions::Resize> Resizes(const std::vector<std::str
   for (const std::string& text : texts) {
     const auto resize = ParseResize(text, last_step, cores, most);
     if (!resize) {
-      Refuse("--resize-at", text,
-             fmt::format("STEP:CORES, node:N:CORES or either with :INTERxINTRA, STEP from 0 to {}, "
-                         "CORES from 1 to {}, INTER from 1 to {} and INTRA from 1 to {}",
-                         last_step, cores, most.inter, most.intra));
+      RefuseValue(
+          "--resize-at", text,
+          fmt::format("STEP:CORES, node:N:CORES or either with :INTERxINTRA, STEP from 0 to {}, "
+                      "CORES from 1 to {}, INTER from 1 to {} and INTRA from 1 to {}",
+                      last_step, cores, most.inter, most.intra));
     }
     resizes.push_back(*resize);
   }
@@ -214,8 +207,8 @@ std::vector<InteractiveTenantOptions::Resize> Resizes(const std::vector<std::str
         return std::pair(a.node, a.at) == std::pair(b.node, b.at);
       });
   if (same != resizes.end()) {
-    Refuse("--resize-at", fmt::format("{} {} twice", same->node ? "node" : "step", same->at),
-           "one resize at each");
+    RefuseValue("--resize-at", fmt::format("{} {} twice", same->node ? "node" : "step", same->at),
+                "one resize at each");
   }
   return resizes;
 }
@@ -227,34 +220,36 @@ void ReadImages(const std::string& text, InteractiveTenantOptions* options) {
       ParseNumber(parts[1], 1, kMostImages, &options->images)) {
     return;
   }
-  Refuse("--images", text, "FIRST:COUNT, such as 0:8000");
+  RefuseValue("--images", text, "FIRST:COUNT, such as 0:8000");
 }
 
 // Before anything is trained: it would be a pity to find out afterwards.
 void CheckSaving(const std::string& file, Mode mode) {
-  if (mode != Mode::kTrain) Refuse("--save-weights", file, "only with --mode train");
+  if (mode != Mode::kTrain) RefuseValue("--save-weights", file, "only with --mode train");
   std::error_code ignored;
   const std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
   if (std::filesystem::is_directory(file, ignored) ||
       !std::filesystem::is_directory(folder, ignored)) {
-    Refuse("--save-weights", file, "a file in a folder that is there");
+    RefuseValue("--save-weights", file, "a file in a folder that is there");
   }
 }
 
-int ServeForPerson(const Arguments& arguments, const InteractiveTenantOptions& tenant,
+int ServeForPerson(const TenantArguments& arguments, const InteractiveTenantOptions& tenant,
                    const Topology& topology) {
   if (!arguments.resize_at.empty()) {
-    Refuse("--resize-at", arguments.resize_at.front(),
-           "only with --mode train or infer; a service has no steps, but `cosched ctl` resizes it");
+    RefuseValue(
+        "--resize-at", arguments.resize_at.front(),
+        "only with --mode train or infer; a service has no steps, but `cosched ctl` resizes it");
   }
-  if (tenant.spec.auto_split) Refuse("--split", "auto", "fixed; a service has no steps to try on");
+  if (tenant.spec.auto_split)
+    RefuseValue("--split", "auto", "fixed; a service has no steps to try on");
   for (const auto& [option, value] : {std::pair("--images", &arguments.images),
                                       std::pair("--save-weights", &arguments.save_weights)}) {
-    if (!value->empty()) Refuse(option, *value, "only with --mode train or infer");
+    if (!value->empty()) RefuseValue(option, *value, "only with --mode train or infer");
   }
   InteractiveServiceOptions options;
   options.spec = tenant.spec;
-  options.requests = Number("--requests", arguments.requests, 1, kMostSteps);
+  options.requests = WholeNumber("--requests", arguments.requests, 1, kMostSteps);
   options.rate = Real("--rate", arguments.rate, 1e-3, kHighestRate);
   options.seconds = tenant.seconds;
   options.cores = tenant.cores;
@@ -264,13 +259,13 @@ int ServeForPerson(const Arguments& arguments, const InteractiveTenantOptions& t
   return RunInteractiveService(options, topology);
 }
 
-int RunByPerson(const Arguments& arguments) {
+int RunByPerson(const TenantArguments& arguments) {
   ResizeSignals::Block();
   const Topology topology = Topology::ThisMachine();
   InteractiveTenantOptions options;
   options.spec = Spec(arguments);
   options.cores =
-      arguments.cores.empty() ? topology.Cpus() : Cores(arguments.cores, topology.Cpus());
+      arguments.cores.empty() ? topology.Cpus() : TenantCores(arguments.cores, topology.Cpus());
   const int most = options.cores.Count();
   options.threads.intra =
       arguments.threads.empty() ? most : SmallNumber("--threads", arguments.threads, 1, most);
@@ -279,7 +274,8 @@ int RunByPerson(const Arguments& arguments) {
   if (!options.spec.serves)
     options.resizes = Resizes(arguments.resize_at, options.spec.steps, most, options.threads);
   if (!arguments.seconds.empty()) {
-    options.seconds = static_cast<double>(Number("--seconds", arguments.seconds, 1, kMostSeconds));
+    options.seconds =
+        static_cast<double>(WholeNumber("--seconds", arguments.seconds, 1, kMostSeconds));
   }
   options.control = arguments.control;
   if (options.spec.serves) return ServeForPerson(arguments, options, topology);
@@ -290,7 +286,7 @@ int RunByPerson(const Arguments& arguments) {
   return RunInteractiveTenant(options, topology);
 }
 
-int RunByHost(const Arguments& arguments) {
+int RunByHost(const TenantArguments& arguments) {
   ResizeSignals::Block();
   constexpr int64_t kMost = std::numeric_limits<int>::max();
   HostedTenantOptions options;
@@ -300,17 +296,17 @@ int RunByHost(const Arguments& arguments) {
     options.host_pid = SmallNumber("--host-pid", arguments.host_pid, 1, kMost);
   }
   options.host_socket = arguments.host_socket;
-  options.job = JobId{Number("--job", arguments.job, 0, std::numeric_limits<int64_t>::max())};
+  options.job = JobId{WholeNumber("--job", arguments.job, 0, std::numeric_limits<int64_t>::max())};
   if (!ParseElasticity(arguments.elasticity, &options.elasticity)) {
-    Refuse("--elasticity", arguments.elasticity, "rigid, moldable or malleable");
+    RefuseValue("--elasticity", arguments.elasticity, "rigid, moldable or malleable");
   }
   options.unbound = arguments.unbound;
   const std::optional<Client> client = ParseClient(arguments.client);
-  if (!client) Refuse("--client", arguments.client, "on, off or halving");
+  if (!client) RefuseValue("--client", arguments.client, "on, off or halving");
   options.client = *client;
   options.control = arguments.control;
   options.capacity = SmallNumber("--capacity", arguments.capacity, 1, kMostThreads);
-  options.cores = Cores(arguments.cores, CpuSet::Range(0, CpuSet::kMaxCpu));
+  options.cores = TenantCores(arguments.cores, CpuSet::Range(0, CpuSet::kMaxCpu));
   options.threads.inter = SmallNumber("--inter", arguments.inter, 1, kMostThreads);
   options.threads.intra = SmallNumber("--threads", arguments.threads, 1, kMostThreads);
   options.spec = Spec(arguments);
@@ -322,7 +318,7 @@ int RunByHost(const Arguments& arguments) {
 void AddTenantCommand(CLI::App& app, int* exit_code) {
   CLI::App* command =
       app.add_subcommand("tenant", "Train, run or serve one CNN program, resizing it on the way");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<TenantArguments>();
   command->add_option("--model", arguments->model, "See `cosched list models`")
       ->capture_default_str();
   command->add_option("--mode", arguments->mode, "train, infer or serve")->capture_default_str();
@@ -394,7 +390,7 @@ void AddTenantCommand(CLI::App& app, int* exit_code) {
   command->callback([arguments, exit_code, host_fd, host_socket, job] {
     const bool hosted = host_fd->count() + host_socket->count() > 0;
     if (!hosted && job->count() > 0) {
-      Refuse("--job", arguments->job, "only with --host-fd or --host-socket");
+      RefuseValue("--job", arguments->job, "only with --host-fd or --host-socket");
     }
     *exit_code = hosted ? RunByHost(*arguments) : RunByPerson(*arguments);
   });

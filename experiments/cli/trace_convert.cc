@@ -12,6 +12,7 @@
 
 #include "engine/base/error.h"
 #include "experiments/cli/trace.h"
+#include "experiments/option_refusal.h"
 #include "traces/formats.h"
 #include "traces/input/numbers.h"
 #include "traces/selection.h"
@@ -34,15 +35,8 @@ struct ConvertArguments {
   std::string seed = "1";
 };
 
-[[noreturn]] void Refuse(const char* option, const std::string& text, const std::string& allowed) {
-  throw InputError({.file = "command line",
-                    .key = option,
-                    .problem = fmt::format("\"{}\"", text),
-                    .allowed = allowed});
-}
-
 template <typename Number>
-bool Parse(const std::string& text, Number* number) {
+bool ParseWholly(const std::string& text, Number* number) {
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, *number);
   return error == std::errc() && rest == end;
@@ -54,32 +48,32 @@ void ParseWindow(const std::string& text, TraceSelection* selection) {
       "START:LENGTH in seconds from the first arrival, e.g. 600:300, :300 or 600:";
   constexpr Duration kLongest = std::chrono::seconds(1'000'000'000);
   const size_t colon = text.find(':');
-  if (colon == std::string::npos) Refuse("--window", text, kAllowed);
+  if (colon == std::string::npos) RefuseValue("--window", text, kAllowed);
   const std::string start = text.substr(0, colon), length = text.substr(colon + 1);
   if (!start.empty() && (!ParseSeconds(start, &selection->start) ||
                          selection->start < Duration{0} || selection->start > kLongest)) {
-    Refuse("--window", text, kAllowed);
+    RefuseValue("--window", text, kAllowed);
   }
   if (length.empty()) return;
   Duration parsed{0};
   if (!ParseSeconds(length, &parsed) || parsed <= Duration{0} || parsed > kLongest)
-    Refuse("--window", text, kAllowed);
+    RefuseValue("--window", text, kAllowed);
   selection->length = parsed;
 }
 
 TraceSelection Selection(const ConvertArguments& arguments) {
   TraceSelection selection;
   if (!arguments.window.empty()) ParseWindow(arguments.window, &selection);
-  if (!Parse(arguments.sample, &selection.sample) ||
+  if (!ParseWholly(arguments.sample, &selection.sample) ||
       !(selection.sample > 0 && selection.sample <= 1)) {
-    Refuse("--sample", arguments.sample, "a share above 0 up to 1");
+    RefuseValue("--sample", arguments.sample, "a share above 0 up to 1");
   }
-  if (!Parse(arguments.speedup, &selection.speedup) ||
+  if (!ParseWholly(arguments.speedup, &selection.speedup) ||
       !(selection.speedup >= 1 / kLargestSpeedup && selection.speedup <= kLargestSpeedup)) {
-    Refuse("--speedup", arguments.speedup, "a factor from 1e-9 to 1e9; 60: 60 times as fast");
+    RefuseValue("--speedup", arguments.speedup, "a factor from 1e-9 to 1e9; 60: 60 times as fast");
   }
-  if (!Parse(arguments.seed, &selection.seed))
-    Refuse("--seed", arguments.seed, "an integer from 0");
+  if (!ParseWholly(arguments.seed, &selection.seed))
+    RefuseValue("--seed", arguments.seed, "an integer from 0");
   return selection;
 }
 
@@ -92,15 +86,15 @@ void CheckPaths(const ConvertArguments& arguments) {
                       .allowed = "a file: converting reads it twice"});
   }
   if (std::filesystem::equivalent(arguments.in, arguments.out, error))
-    Refuse("OUT", arguments.out, "another file than IN");
+    RefuseValue("OUT", arguments.out, "another file than IN");
 }
 
-struct Source {
+struct ConvertedTrace {
   const TraceFormat* format;
   std::unique_ptr<SelectedTrace> reader;
 };
 
-Source OpenSource(const ConvertArguments& arguments, const TraceSelection& selection) {
+ConvertedTrace OpenConverted(const ConvertArguments& arguments, const TraceSelection& selection) {
   OpenedTrace trace = Open(arguments.in, arguments.input);
   return {trace.format, std::make_unique<SelectedTrace>(std::move(trace.reader), selection)};
 }
@@ -120,7 +114,7 @@ int Convert(const ConvertArguments& arguments) {
   const TraceTarget& target = FindTraceTarget(arguments.to);
   const TraceSelection selection = Selection(arguments);
   CheckPaths(arguments);
-  Source first = OpenSource(arguments, selection);
+  ConvertedTrace first = OpenConverted(arguments, selection);
   const TraceSurvey survey = Survey(first.reader.get(), std::string(first.format->name));
   if (survey.arrivals() == 0) {
     throw InputError({.file = arguments.in,
@@ -128,7 +122,7 @@ int Convert(const ConvertArguments& arguments) {
                       .allowed = "a window within the trace, a larger sample"});
   }
   const std::unique_ptr<TraceWriter> writer = target.make(survey);
-  const Source second = OpenSource(arguments, selection);
+  const ConvertedTrace second = OpenConverted(arguments, selection);
   WriteTrace(second.reader.get(), writer.get(), arguments.out);
   PrintSummary(arguments, survey, second.reader->RowCounts(), target.losses(survey));
   return 0;

@@ -64,14 +64,14 @@ bool Plot(const nlohmann::json& description, const DescribeArguments& arguments)
   return RunPlotScript("trace_description", {file.string(), "--out", out});
 }
 
-struct Source {
+struct DescribedSource {
   std::string format;
   std::unique_ptr<TraceReader> reader;
 };
 
 // A trace's file, or the specification of one (`cosched trace generate`), which is drawn in
 // passing.
-Source OpenSource(const DescribeArguments& arguments) {
+DescribedSource OpenDescribed(const DescribeArguments& arguments) {
   const std::filesystem::path path = arguments.file;
   if (path.extension() == ".toml" && arguments.input.format.empty()) {
     GeneratorFile file = ReadGeneratorFile(TomlTable::Load(path, {}), path.parent_path());
@@ -83,7 +83,7 @@ Source OpenSource(const DescribeArguments& arguments) {
 }
 
 int DescribeFile(const DescribeArguments& arguments) {
-  const Source trace = OpenSource(arguments);
+  const DescribedSource trace = OpenDescribed(arguments);
   const TraceDescription description = Describe(trace.reader.get());
   const DescribedTrace described = {
       .file = arguments.file, .format = trace.format, .counts = trace.reader->RowCounts()};

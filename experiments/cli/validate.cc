@@ -13,11 +13,13 @@
 
 #include "engine/base/error.h"
 #include "experiments/cli/execute.h"
+#include "experiments/cli/exit_code.h"
 #include "experiments/cli/measured_cores.h"
 #include "experiments/cli/plots.h"
 #include "experiments/decision_diff.h"
 #include "experiments/estimate.h"
 #include "experiments/manifest.h"
+#include "experiments/option_refusal.h"
 #include "experiments/output_file.h"
 #include "experiments/service_validation.h"
 #include "experiments/step_validation.h"
@@ -27,7 +29,6 @@ namespace cosched {
 namespace {
 
 constexpr int kBelowGate = 1;
-constexpr int kInterrupted = 130;
 // A bare --max-error is about these.
 constexpr std::string_view kGated[] = {"makespan", "turnaround", "throughput"};
 
@@ -40,17 +41,12 @@ struct Gates {
   std::optional<double> max_regret;
 };
 
-[[noreturn]] void Refuse(const char* option, const std::string& problem,
-                         const std::string& allowed) {
-  throw InputError({.file = "command line", .key = option, .problem = problem, .allowed = allowed});
-}
-
 double Share(const char* option, std::string_view text, double min, double max) {
   double value = 0;
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc() || rest != end || !(value >= min && value <= max))
-    Refuse(option, fmt::format("\"{}\"", text), fmt::format("a number, {} to {}", min, max));
+    RefuseOption(option, fmt::format("\"{}\"", text), fmt::format("a number, {} to {}", min, max));
   return value;
 }
 
@@ -78,8 +74,8 @@ void AddGate(const char* option, const std::string& text, Limits* limits) {
     known = true;
   }
   if (!known)
-    Refuse(option, fmt::format("there is no metric \"{}\"", name),
-           fmt::format("SHARE or METRIC=SHARE with one of {}", MetricNames()));
+    RefuseOption(option, fmt::format("there is no metric \"{}\"", name),
+                 fmt::format("SHARE or METRIC=SHARE with one of {}", MetricNames()));
 }
 
 Gates ReadGates(const ValidateArguments& arguments) {
@@ -94,7 +90,7 @@ Gates ReadGates(const ValidateArguments& arguments) {
   return gates;
 }
 
-std::vector<std::string> Overrides(const ValidateArguments& arguments, const char* backend) {
+std::vector<std::string> WorldOverrides(const ValidateArguments& arguments, const char* backend) {
   std::vector<std::string> overrides = arguments.set;
   overrides.push_back(fmt::format("backend={}", backend));
   if (!arguments.trials.empty()) overrides.push_back("trials=" + arguments.trials);
@@ -120,8 +116,9 @@ void AddPoints(const std::filesystem::path& measured, const std::filesystem::pat
   const std::vector<std::filesystem::path> a = PointFolders(measured), b = PointFolders(simulated);
   for (size_t i = 0; i < a.size(); ++i) {
     if (i >= b.size() || Traces(a[i]) != Traces(b[i])) {
-      Refuse("--measured", fmt::format("{} had other jobs than the experiment", a[i].string()),
-             "a run of this experiment with these traces, seed and trials");
+      RefuseOption("--measured",
+                   fmt::format("{} had other jobs than the experiment", a[i].string()),
+                   "a run of this experiment with these traces, seed and trials");
     }
     runs->push_back({a[i], b[i]});
   }
@@ -140,8 +137,8 @@ Ran RunBoth(const ValidateArguments& arguments) {
   std::vector<std::pair<Sweep, Sweep>> sweeps;  // All are checked before any runs.
   for (const std::string& experiment : arguments.experiments) {
     sweeps.emplace_back(
-        LoadSweep(experiment, Overrides(arguments, "hardware"), arguments.quick, topology),
-        LoadSweep(experiment, Overrides(arguments, "simulated"), arguments.quick, topology));
+        LoadSweep(experiment, WorldOverrides(arguments, "hardware"), arguments.quick, topology),
+        LoadSweep(experiment, WorldOverrides(arguments, "simulated"), arguments.quick, topology));
   }
   Ran ran;
   for (size_t i = 0; i < sweeps.size() && !ran.interrupted; ++i) {
@@ -300,8 +297,8 @@ bool CheckGates(const Validation& validation, const Gates& gates) {
 ValidationRun RunValidation(const ValidateArguments& arguments) {
   const Gates gates = ReadGates(arguments);
   if (!arguments.measured.empty() && arguments.measured.size() != arguments.experiments.size()) {
-    Refuse("--measured", fmt::format("is given {} times", arguments.measured.size()),
-           "one run for each experiment, in their order");
+    RefuseOption("--measured", fmt::format("is given {} times", arguments.measured.size()),
+                 "one run for each experiment, in their order");
   }
   const Ran ran = RunBoth(arguments);
   if (ran.interrupted) {

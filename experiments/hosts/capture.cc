@@ -25,7 +25,7 @@ using Steady = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr std::chrono::seconds kLimit{60};
-constexpr int kDeathMilliseconds = 1000;
+constexpr int kCapturedDeathMilliseconds = 1000;
 
 struct Pipe {
   UniqueFd reader, writer;
@@ -111,7 +111,7 @@ std::optional<std::string> Capture(const std::vector<std::string>& command, std:
   if (!ended) {
     kill(pid, SIGKILL);  // Ours and not waited for: its number is still its own.
     pollfd gone{process.get(), POLLIN, 0};
-    poll(&gone, 1, kDeathMilliseconds);
+    poll(&gone, 1, kCapturedDeathMilliseconds);
   }
   int status = -1;
   while (waitpid(pid, &status, ended ? 0 : WNOHANG) < 0 && errno == EINTR) continue;

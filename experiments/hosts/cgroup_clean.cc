@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::seconds kDeathTimeout{10};
+constexpr std::chrono::seconds kMemberDeathTimeout{10};
 
 // Each once: in version 2 all controllers are in one.
 std::vector<CgroupHierarchy> Hierarchies(const CgroupMounts& mounts) {
@@ -100,7 +100,7 @@ std::string Strangers(const fs::path& folder, const std::string& owner,
 // "" if it is gone, else why not.
 std::string Remove(const fs::path& folder, const std::string& owner, const CgroupMounts& mounts) {
   if (std::string why = Strangers(folder, owner, mounts); !why.empty()) return why;
-  if (!KillCgroupMembers(folder, kDeathTimeout)) return "something in it does not die";
+  if (!KillCgroupMembers(folder, kMemberDeathTimeout)) return "something in it does not die";
   // What a host that ran inside it has left: goes only if it is empty.
   rmdir((folder / kCgroupParent).c_str());
   std::error_code error;

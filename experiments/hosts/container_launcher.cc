@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 using Steady = std::chrono::steady_clock;
 
 constexpr int kStartMilliseconds = 20'000;  // How long a Kill waits for a start under way …
-constexpr int kDeathMilliseconds = 10'000;  // … and for the kernel.
+constexpr int kContainerDeathMilliseconds = 10'000;  // … and for the kernel.
 
 std::string ReadWord(const fs::path& file) {
   std::ifstream stream(file);
@@ -240,7 +240,7 @@ bool ContainerTenant::Kill() {
   }
   if (pid_ < 0 || end_) return true;
   Signal(SIGKILL);
-  given_up_ = !Readable(pidfd_.get(), kDeathMilliseconds);
+  given_up_ = !Readable(pidfd_.get(), kContainerDeathMilliseconds);
   if (given_up_) return false;
   end_ = TenantProcess::End{false, "was killed"};
   return true;
@@ -279,7 +279,7 @@ bool ContainerTenant::Done() {
 
 fs::path ConfIn(const fs::path& folder) { return folder / "containers.conf"; }
 
-fs::path MakeFolder() {
+fs::path MakeLauncherFolder() {
   static int launchers = 0;
   const fs::path parent = ContainerFolders();
   const fs::path folder = parent / (OwnerName() + "-" + std::to_string(++launchers));
@@ -295,7 +295,7 @@ fs::path MakeFolder() {
 
 ContainerLauncher::ContainerLauncher(Options options)
     : options_(std::move(options)),
-      folder_(MakeFolder()),
+      folder_(MakeLauncherFolder()),
       guard_([folder = folder_, owner = OwnerName()] {
         RemoveContainersOf(ConfIn(folder), owner);
         std::error_code ignored;

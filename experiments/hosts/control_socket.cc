@@ -36,7 +36,7 @@ constexpr std::string_view kSuffix = ".sock";
 
 std::string Reason(int error) { return std::generic_category().message(error); }
 
-bool IsNumber(std::string_view text) {
+bool IsProcessNumber(std::string_view text) {
   return !text.empty() &&
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
@@ -70,7 +70,7 @@ UniqueFd NewSocket() {
 }
 
 // 0, or why not.
-int Connect(int fd, const fs::path& path) {
+int ConnectTo(int fd, const fs::path& path) {
   const sockaddr_un address = Address(path);
   return connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? 0 : errno;
 }
@@ -90,7 +90,7 @@ std::optional<ProcessName> ParseProcessName(const std::string& name) {
   const size_t dot = name.find('.');
   if (dot == std::string::npos) return std::nullopt;
   ProcessName process{name.substr(0, dot), name.substr(dot + 1)};
-  if (!IsNumber(process.pid) || !IsNumber(process.pid_namespace)) return std::nullopt;
+  if (!IsProcessNumber(process.pid) || !IsProcessNumber(process.pid_namespace)) return std::nullopt;
   return process;
 }
 
@@ -133,7 +133,7 @@ std::string Tenants() {
   }
   std::sort(paths.begin(), paths.end());
   for (const fs::path& path : paths) {
-    if (path.extension() != kSuffix || Connect(NewSocket().get(), path) != 0) continue;
+    if (path.extension() != kSuffix || ConnectTo(NewSocket().get(), path) != 0) continue;
     std::string name = path.stem();
     if (const std::optional<ProcessName> process = ParseProcessName(name)) {
       name = process->pid_namespace == PidNamespaceHere() ? process->pid : path.string();
@@ -190,7 +190,7 @@ ControlListener::ControlListener(const fs::path& path) : path_(path), fd_(NewSoc
   if (error == 0 && (error = publish()) == EEXIST) {
     if (!fs::is_socket(fs::symlink_status(path))) {
       problem = "is there and no socket";
-    } else if (Connect(NewSocket().get(), path) != ECONNREFUSED) {
+    } else if (ConnectTo(NewSocket().get(), path) != ECONNREFUSED) {
       problem = "another tenant listens there";
     } else {
       unlink(path.c_str());
@@ -210,7 +210,7 @@ ControlLink::ControlLink(const std::string& name, fs::path socket) : target_(std
     socket_ = directory / target_;
     if (name.empty()) return;
     const fs::path path = directory / name;
-    if (Connect(NewSocket().get(), path) == 0) return;  // A living tenant's.
+    if (ConnectTo(NewSocket().get(), path) == 0) return;  // A living tenant's.
     unlink(path.c_str());
     if (symlink(target_.c_str(), path.c_str()) == 0) path_ = path;
   } catch (const InputError&) {
@@ -228,11 +228,11 @@ ControlLink::~ControlLink() {
 fs::path ControlPath(std::string_view target) {
   if (target.find('/') != std::string_view::npos) return target;
   const size_t colon = target.rfind(':');
-  if (colon != std::string_view::npos && colon > 0 && IsNumber(target.substr(colon + 1))) {
+  if (colon != std::string_view::npos && colon > 0 && IsProcessNumber(target.substr(colon + 1))) {
     return ControlDirectory() / (std::string(target.substr(0, colon)) + "-" +
                                  std::string(target.substr(colon + 1)) + std::string(kSuffix));
   }
-  if (!IsNumber(target)) {
+  if (!IsProcessNumber(target)) {
     Refuse(std::string(target), "no target",
            "a tenant's process number, the path of its socket, or run:job");
   }
@@ -245,7 +245,7 @@ fs::path ControlPath(std::string_view target) {
 UniqueFd ConnectToTenant(std::string_view target) {
   const fs::path path = ControlPath(target);
   UniqueFd fd = NewSocket();
-  const int error = Connect(fd.get(), path);
+  const int error = ConnectTo(fd.get(), path);
   const std::string name(target);
   if (error == ECONNREFUSED) {
     Refuse(name, "the tenant is gone; its socket " + path.string() + " is stale; " + Tenants());
@@ -268,7 +268,7 @@ std::vector<fs::path> CleanControlDirectory() {
     for (const auto& entry : fs::directory_iterator(ControlDirectory(), ignored)) {
       if (entry.path().extension() != kSuffix) continue;
       const fs::file_status status = fs::status(entry.path(), ignored);
-      const int error = fs::is_socket(status) ? Connect(NewSocket().get(), entry.path()) : 0;
+      const int error = fs::is_socket(status) ? ConnectTo(NewSocket().get(), entry.path()) : 0;
       const bool dangles = entry.is_symlink(ignored) && !fs::exists(status) &&
                            !MayListenYet(fs::read_symlink(entry.path(), ignored));
       if (error == ECONNREFUSED || dangles) dead.push_back(entry.path());

@@ -27,7 +27,7 @@ constexpr int kWelcomeMilliseconds = 10'000;
   throw std::runtime_error(path + ": " + problem);
 }
 
-UniqueFd Connect(const std::string& path) {
+UniqueFd ConnectSocket(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) Fail(path, "too long for a socket's path");
@@ -62,7 +62,7 @@ void DieWithHost(pid_t host) {
 }
 
 HostLink ConnectToHost(const std::string& path) {
-  HostLink link{Connect(path), UniqueFd()};
+  HostLink link{ConnectSocket(path), UniqueFd()};
   pollfd descriptor{link.socket.get(), POLLIN, 0};
   int ready;
   do {

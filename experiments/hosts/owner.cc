@@ -63,7 +63,7 @@ struct OwnerParts {
   std::string_view pid, start, boot, pid_namespace, user;  // The last three "" in older names.
 };
 
-std::optional<OwnerParts> Parse(std::string_view name) {
+std::optional<OwnerParts> ParseOwner(std::string_view name) {
   std::vector<std::string_view> parts;
   for (size_t begin = 0; begin <= name.size();) {
     const size_t end = std::min(name.find('.', begin), name.size());
@@ -96,10 +96,10 @@ std::string PidNamespaceHere() {
   return number.empty() ? "0" : number;
 }
 
-bool IsOwnerName(std::string_view name) { return Parse(name).has_value(); }
+bool IsOwnerName(std::string_view name) { return ParseOwner(name).has_value(); }
 
 OwnerState StateOfOwner(std::string_view name) {
-  const std::optional<OwnerParts> parts = Parse(name);
+  const std::optional<OwnerParts> parts = ParseOwner(name);
   CHECK(parts) << name;
   const bool old = parts->boot.empty();
   if (!old && parts->boot != BootHere()) return OwnerState::kGone;
@@ -124,7 +124,7 @@ std::string WhyLeft(OwnerState state) {
 }
 
 std::optional<uid_t> UserOfOwner(std::string_view name) {
-  const std::optional<OwnerParts> parts = Parse(name);
+  const std::optional<OwnerParts> parts = ParseOwner(name);
   if (!parts || parts->user.empty()) return std::nullopt;
   uid_t user = 0;
   const char* const end = parts->user.data() + parts->user.size();

@@ -58,7 +58,7 @@ void Provide(const std::string& name, const fs::path& root, std::vector<std::str
   }
 }
 
-std::string LastLine(const std::string& text) {
+std::string LastLineSaid(const std::string& text) {
   std::istringstream lines(text);
   std::string last;
   for (std::string line; std::getline(lines, line);)
@@ -66,7 +66,7 @@ std::string LastLine(const std::string& text) {
   return last;
 }
 
-std::string FirstLine(const std::optional<std::string>& text) {
+std::string FirstLineSaid(const std::optional<std::string>& text) {
   return text ? text->substr(0, text->find('\n')) : std::string("?");
 }
 
@@ -84,8 +84,8 @@ std::string WhyNoContainers() {
 }
 
 std::string ContainerRuntimeVersions() {
-  return FirstLine(Capture({FindProgram("podman"), "--version"})) + ", " +
-         FirstLine(Capture({FindProgram("runc"), "--version"}));
+  return FirstLineSaid(Capture({FindProgram("podman"), "--version"})) + ", " +
+         FirstLineSaid(Capture({FindProgram("runc"), "--version"}));
 }
 
 fs::path ContainerFolders() {
@@ -171,7 +171,7 @@ std::string TryContainer(const fs::path& binary) {
     std::string said;
     const bool worked = Capture(command, &said).has_value();
     fs::remove_all(folder, ignored);
-    const std::string problem = LastLine(said);
+    const std::string problem = LastLineSaid(said);
     return worked ? "" : problem.empty() ? "no reason given" : problem;
   } catch (const std::runtime_error& error) {
     fs::remove_all(folder, ignored);

@@ -24,7 +24,7 @@ namespace {
 
 constexpr const char* kVariable = "COSCHED_TENANT=";
 // One that forks all the while is killed faster than it can be born.
-constexpr std::chrono::seconds kDeathTimeout{10};
+constexpr std::chrono::seconds kTreeDeathTimeout{10};
 
 // The mark of a tenant of an owner begins like this, and is the whole mark of one tenant if that
 // ends with its zero.
@@ -55,7 +55,7 @@ std::vector<UniqueFd> FindMarked(const std::string& beginning) {
 }
 
 bool KillAllMarked(const std::string& beginning) {
-  const auto deadline = MonotonicNow() + kDeathTimeout;
+  const auto deadline = MonotonicNow() + kTreeDeathTimeout;
   while (true) {
     const std::vector<UniqueFd> found = FindMarked(beginning);
     if (found.empty()) return true;

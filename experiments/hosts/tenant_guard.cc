@@ -40,10 +40,10 @@ constexpr const char* kName = "tenant-guard";
 constexpr const char* kWatch = "watch";
 constexpr const char* kAwait = "await";
 constexpr const char* kGoodBye = "good-bye";
-constexpr int kDeathMilliseconds = 10'000, kAwaitMilliseconds = 20'000;
+constexpr int kTenantDeathMilliseconds = 10'000, kAwaitMilliseconds = 20'000;
 constexpr int kSocket = 3, kOwner = 4;  // The guard's only descriptors besides 0, 1 and 2.
 
-bool HasEnded(int pidfd, int milliseconds) {
+bool EndsWithin(int pidfd, int milliseconds) {
   pollfd descriptor{pidfd, POLLIN, 0};
   int ready;
   do {
@@ -60,7 +60,7 @@ struct Watched {
 
 void Add(UniqueFd pidfd, std::vector<UniqueFd>* to) {
   // Those of the past need not be held any longer.
-  std::erase_if(*to, [](const UniqueFd& fd) { return HasEnded(fd.get(), 0); });
+  std::erase_if(*to, [](const UniqueFd& fd) { return EndsWithin(fd.get(), 0); });
   if (pidfd) to->push_back(std::move(pidfd));
 }
 
@@ -98,7 +98,7 @@ void AwaitEnds(const std::vector<UniqueFd>& processes, int milliseconds) {
   const auto deadline = Steady::now() + std::chrono::milliseconds(milliseconds);
   for (const UniqueFd& pidfd : processes) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Steady::now());
-    HasEnded(pidfd.get(), static_cast<int>(std::max<int64_t>(left.count(), 0)));
+    EndsWithin(pidfd.get(), static_cast<int>(std::max<int64_t>(left.count(), 0)));
   }
 }
 
@@ -106,7 +106,7 @@ void Kill(const std::vector<UniqueFd>& processes) {
   for (const UniqueFd& pidfd : processes) {
     syscall(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0);
   }
-  AwaitEnds(processes, kDeathMilliseconds);
+  AwaitEnds(processes, kTenantDeathMilliseconds);
 }
 
 // Instead of the command line that it has from its owner; for pkill -f. proc(5) tells where that

@@ -207,7 +207,7 @@ TenantMessage ReadTenantMessage(const json& object, const std::string& type) {
 }
 
 template <typename Message, typename Reader>
-Parsed<Message> Parse(std::string_view text, Reader read) {
+Parsed<Message> ParseMessage(std::string_view text, Reader read) {
   try {
     if (text.size() > kMaxTenantMessage) throw Refused("longer than a message may be");
     const json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
@@ -369,19 +369,19 @@ std::string Encode(const ControlRequest& request) { return Dump(RequestObject(re
 std::string Encode(const ControlReply& reply) { return Dump(std::visit(Writer{}, reply)); }
 
 Parsed<HostMessage> ParseHostMessage(std::string_view text) {
-  return Parse<HostMessage>(text, ReadHostMessage);
+  return ParseMessage<HostMessage>(text, ReadHostMessage);
 }
 
 Parsed<TenantMessage> ParseTenantMessage(std::string_view text) {
-  return Parse<TenantMessage>(text, ReadTenantMessage);
+  return ParseMessage<TenantMessage>(text, ReadTenantMessage);
 }
 
 Parsed<ControlRequest> ParseControlRequest(std::string_view text) {
-  return Parse<ControlRequest>(text, ReadControlRequest);
+  return ParseMessage<ControlRequest>(text, ReadControlRequest);
 }
 
 Parsed<ControlReply> ParseControlReply(std::string_view text) {
-  return Parse<ControlReply>(text, ReadControlReply);
+  return ParseMessage<ControlReply>(text, ReadControlReply);
 }
 
 }  // namespace cosched

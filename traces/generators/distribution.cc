@@ -9,30 +9,30 @@
 namespace cosched {
 namespace {
 
-struct Named {
+struct NamedKind {
   Distribution::Kind kind;
   std::string_view name;
 };
 constexpr std::array kKinds = {
-    Named{Distribution::Kind::kFixed, "fixed"},
-    Named{Distribution::Kind::kNormal, "normal"},
-    Named{Distribution::Kind::kExponential, "exponential"},
-    Named{Distribution::Kind::kGamma, "gamma"},
-    Named{Distribution::Kind::kWeibull, "weibull"},
-    Named{Distribution::Kind::kPareto, "pareto"},
+    NamedKind{Distribution::Kind::kFixed, "fixed"},
+    NamedKind{Distribution::Kind::kNormal, "normal"},
+    NamedKind{Distribution::Kind::kExponential, "exponential"},
+    NamedKind{Distribution::Kind::kGamma, "gamma"},
+    NamedKind{Distribution::Kind::kWeibull, "weibull"},
+    NamedKind{Distribution::Kind::kPareto, "pareto"},
 };
 
 }  // namespace
 
 std::string_view ToString(Distribution::Kind kind) {
-  for (const Named& known : kKinds) {
+  for (const NamedKind& known : kKinds) {
     if (known.kind == kind) return known.name;
   }
   return "";
 }
 
 bool ParseDistribution(std::string_view text, Distribution::Kind* result) {
-  for (const Named& known : kKinds) {
+  for (const NamedKind& known : kKinds) {
     if (known.name != text) continue;
     *result = known.kind;
     return true;
@@ -42,7 +42,8 @@ bool ParseDistribution(std::string_view text, Distribution::Kind* result) {
 
 std::string DistributionNames() {
   std::string names;
-  for (const Named& known : kKinds) names += (names.empty() ? "" : ", ") + std::string(known.name);
+  for (const NamedKind& known : kKinds)
+    names += (names.empty() ? "" : ", ") + std::string(known.name);
   return names;
 }
 

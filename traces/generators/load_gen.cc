@@ -13,13 +13,14 @@ using Scenario = LoadGenSpec::Scenario;
 // LoadGen asks for more samples than the expected rate needs, so that the run is not too short.
 constexpr double kOfflineSlack = 1.1;
 
-struct Named {
+struct NamedScenario {
   Scenario scenario;
   std::string_view name;
 };
-constexpr std::array kScenarios = {
-    Named{Scenario::kSingleStream, "SingleStream"}, Named{Scenario::kMultiStream, "MultiStream"},
-    Named{Scenario::kServer, "Server"}, Named{Scenario::kOffline, "Offline"}};
+constexpr std::array kScenarios = {NamedScenario{Scenario::kSingleStream, "SingleStream"},
+                                   NamedScenario{Scenario::kMultiStream, "MultiStream"},
+                                   NamedScenario{Scenario::kServer, "Server"},
+                                   NamedScenario{Scenario::kOffline, "Offline"}};
 
 class LoadGen final : public ArrivalProcess {
  public:
@@ -76,14 +77,14 @@ class LoadGen final : public ArrivalProcess {
 }  // namespace
 
 std::string_view ToString(Scenario scenario) {
-  for (const Named& known : kScenarios) {
+  for (const NamedScenario& known : kScenarios) {
     if (known.scenario == scenario) return known.name;
   }
   return "";
 }
 
 bool ParseScenario(std::string_view text, Scenario* result) {
-  for (const Named& known : kScenarios) {
+  for (const NamedScenario& known : kScenarios) {
     if (known.name != text) continue;
     *result = known.scenario;
     return true;
@@ -93,7 +94,7 @@ bool ParseScenario(std::string_view text, Scenario* result) {
 
 std::string ScenarioNames() {
   std::string names;
-  for (const Named& known : kScenarios)
+  for (const NamedScenario& known : kScenarios)
     names += (names.empty() ? "" : ", ") + std::string(known.name);
   return names;
 }
