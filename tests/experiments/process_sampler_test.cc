@@ -13,6 +13,7 @@
 
 #include "engine/base/topology.h"
 #include "experiments/hosts/thread_affinity.h"
+#include "tests/engine/base/thread_end.h"
 
 namespace cosched {
 namespace {
@@ -35,6 +36,7 @@ class NamedThread {
   ~NamedThread() {
     leave_ = true;
     thread_.join();
+    AwaitEnd(tid_);
   }
   pid_t tid() const { return tid_; }
 

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "engine/base/error.h"
+#include "tests/engine/base/thread_end.h"
 
 namespace cosched {
 namespace {
@@ -69,6 +70,7 @@ TEST(TopologyTest, BindingOfAThreadThatIsGoneIsEmpty) {
   const Topology topology = Topology::ThisMachine();
   pid_t tid = 0;
   std::thread([&] { tid = gettid(); }).join();
+  AwaitEnd(tid);
   EXPECT_TRUE(topology.ThreadBinding(tid).Empty());
 }
 
