@@ -25,16 +25,18 @@ struct Work {
   double Seconds() const { return std::max(flops / kFlopsPerSecond, bytes / kBytesPerSecond); }
 };
 
-// Less than this is not worth a task of its own: a thread takes longer to come than to do it.
-inline constexpr double kLeastTaskSeconds = 10e-6;
+// Less than this is not worth a second task: a thread takes longer to come than to do it. Further
+// ones, of which each costs something and makes oneDNN's blocks smaller, are worth about the
+// 100,000 cycles that Eigen's cost model, and so TensorFlow's, asks for each thread.
+inline constexpr double kLeastTaskSeconds = 10e-6, kFurtherTaskSeconds = 40e-6;
 
 // Into how many tasks an op is divided which takes one thread so many seconds, for at most
 // `capacity` threads. By its work as well as by the capacity: each task costs something, also where
-// one worker does them all, and more of them than can be worth their while cost ResNet-20 half its
-// speed at a capacity of 64.
+// one worker does them all: at a capacity of 64 ResNet-20 lost half its speed to tasks without
+// bounds, and Inception v3 a seventh to those of 10 us.
 inline int TasksOf(double seconds, int capacity) {
   if (seconds < kLeastTaskSeconds) return 1;
-  const double worthwhile = std::max(std::ceil(seconds / kLeastTaskSeconds), 2.0);
+  const double worthwhile = std::max(std::ceil(seconds / kFurtherTaskSeconds), 2.0);
   return static_cast<int>(std::min<double>(worthwhile, std::max(capacity, 1)));
 }
 

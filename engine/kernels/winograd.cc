@@ -53,7 +53,10 @@ WinogradDivision DivideWinograd(const Window& w, const WinogradTiles& tiles, Win
   const double seconds_of_tile = TileSeconds(w, tiles);
   const double seconds = PieceSeconds(piece_time, threads);
   const auto cache = static_cast<double>(ThisMachinesSecondLevelCache().bytes);
-  double wanted = kWinogradCaches * cache * std::max(1.0, threads / 4.0) / bytes_of_tile;
+  // Larger only where it would be too little work for so many threads: one thread alone finds less
+  // of a larger block in its cache.
+  double wanted = std::max(kWinogradCaches * cache / bytes_of_tile,
+                           threads * kFurtherTaskSeconds / seconds_of_tile);
   if (use == WinogradUse::kFilterGradient) wanted = std::max(wanted, kLeastSummed);
   const double most = std::max(std::min(wanted, seconds / seconds_of_tile), kLeastRows);
   WinogradDivision result;

@@ -31,11 +31,12 @@ enum class WinogradUse {
   kFilterGradient,  // A sum over all tiles, transformed back.
 };
 
-// A block's transformed values fill so many second-level caches (of up to four threads).
+// A block's transformed values fill so many second-level caches of one core.
 inline constexpr int kWinogradCaches = 2;
 
-// Tiles in blocks whose transformed values stay in the caches of so many threads, and pieces of so
-// many blocks, each about the piece time of one thread.
+// Tiles in blocks whose transformed values stay in a core's caches, larger for so many threads that
+// these would have too little to do, and pieces of so many blocks, each about the piece time of one
+// thread.
 struct WinogradDivision {
   Division blocks;                 // Of tiles.
   int tasks = 1;                   // That share a block.

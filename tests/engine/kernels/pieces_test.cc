@@ -20,8 +20,10 @@ constexpr microseconds kNever{0}, kTiny{1}, kShort{20};
 TEST(TasksOf, AreAsManyAsTheWorkIsWorthAndTheCapacityAllows) {
   EXPECT_EQ(TasksOf(9e-6, 64), 1);
   EXPECT_EQ(TasksOf(11e-6, 64), 2);
-  EXPECT_EQ(TasksOf(95e-6, 64), 10);
-  EXPECT_EQ(TasksOf(95e-6, 8), 8);
+  EXPECT_EQ(TasksOf(75e-6, 64), 2);
+  EXPECT_EQ(TasksOf(95e-6, 64), 3);
+  EXPECT_EQ(TasksOf(395e-6, 64), 10);
+  EXPECT_EQ(TasksOf(395e-6, 8), 8);
   EXPECT_EQ(TasksOf(1, 64), 64);
   EXPECT_EQ(TasksOf(1, 1), 1);
 }

@@ -86,6 +86,19 @@ TEST(DivideWinograd, PiecesHaveAboutTheirTimeAndCoverAll) {
   }
 }
 
+// However many threads could share it, as long as there is enough for each.
+TEST(DivideWinograd, ABlockIsOneCoresCacheful) {
+  const Window w = Layer(8, 56, 64, 64);
+  const WinogradTiles tiles(w, 4);
+  const auto blocks = [&](int threads) {
+    return DivideWinograd(w, tiles, WinogradUse::kConstantFilter, threads, microseconds(0))
+        .blocks.parts;
+  };
+  EXPECT_GT(blocks(1), 1);
+  EXPECT_EQ(blocks(8), blocks(1));
+  EXPECT_LT(blocks(1024), blocks(1)) << "too little for so many";
+}
+
 TEST(DivideWinograd, ASmallImageIsOneBlock) {
   const Window w = Layer(1, 7, 512, 512);
   const WinogradTiles tiles(w, 4);
