@@ -211,7 +211,7 @@ class Slicer {
     const int64_t least = sizes.front();
     for (int64_t end = least; end <= region_.batch(); end += least) {
       for (int64_t size : sizes) {
-        if (end % size == 0) EmitSlice({size, end / size - 1, end / least - 1}, result);
+        if (end % size == 0) EmitSlice({size, end / size - 1, end / least}, result);
       }
     }
     for (NodeId id : read_outside_) {
@@ -238,6 +238,7 @@ class Slicer {
     std::vector<NodeId> controls;
     for (NodeId control : node.control_inputs) controls.push_back(new_id_.at({control, 0}).node);
     const NodeId id = result->Add(node.op, node.name, inputs, node.attributes, controls);
+    result->SetTurn(id, node.turn);  // A slice of another placeholder's images.
     for (int i = 0; i < static_cast<int>(std::max<size_t>(node.outputs.size(), 1)); ++i)
       new_id_[{node.id, i}] = {id, i};
   }

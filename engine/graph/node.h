@@ -37,7 +37,9 @@ struct Node {
   std::vector<NodeId> control_inputs;
   std::map<std::string, Attribute> attributes;
   std::vector<OutputInfo> outputs;  // Filled by Graph::Add().
-  int turn = 0;  // Of nodes that could run, those of the lowest turn go first. Binds nobody.
+  // Of a slice of the batch its place among them, from 1 on; 0: part of none. Of nodes that could
+  // run, those of the lowest turn go first. Nodes of a turn don't depend on those of a later one.
+  int turn = 0;
 };
 
 // Typed access; CHECK-fails if the attribute is missing or of another type (op definitions are

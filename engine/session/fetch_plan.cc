@@ -17,18 +17,17 @@
 
 namespace cosched {
 
-FetchPlan::FetchPlan(SessionStore* store, const std::vector<std::string>& fetches)
+FetchPlan::FetchPlan(SessionStore* store, const std::vector<std::string>& fetches, Slices slices)
     : store_(*store) {
   std::vector<Output> outputs;
   outputs.reserve(fetches.size());
   for (const std::string& fetch : fetches) outputs.push_back(ParseFetch(store_.graph, fetch));
   AddSteps(outputs);
-  AddEdges();
+  AddEdges(slices);
   FindKernels();
   AssignBuffers(outputs);
   Connect(outputs);
   OrderPacking();
-  if (store_.one_list_of_fetches) FreeConstants(outputs);
   queue_ = std::make_unique<ReadyQueue>(&tasks_);
 }
 
@@ -82,7 +81,7 @@ void FetchPlan::FindKernels() {
   }
 }
 
-void FetchPlan::AddEdges() {
+void FetchPlan::AddEdges(Slices slices) {
   const auto add = [this](NodeId before, NodeId after) {
     const int from = task_of_[static_cast<size_t>(before)];
     const int to = task_of_[static_cast<size_t>(after)];
@@ -93,6 +92,7 @@ void FetchPlan::AddEdges() {
     for (NodeId control : step.node->control_inputs) add(control, step.node->id);
   }
   for (const auto& [reader, writer] : store_.write_order) add(reader, writer);
+  if (slices == Slices::kInTurn) tasks_.RunInTurn();
   tasks_.Seal();
 }
 
@@ -121,19 +121,13 @@ void FetchPlan::OrderPacking() {
   packing_queue_ = std::make_unique<ReadyQueue>(&packing_task_);
 }
 
-// Those that only kernels read which have taken what they need of them.
-void FetchPlan::FreeConstants(const std::vector<Output>& fetches) {
-  std::vector<bool> read(store_.sources.size(), false);
-  for (const Output& fetch : fetches) read[static_cast<size_t>(fetch.node)] = true;
+void FetchPlan::AddReads(std::vector<bool>* read) const {
+  for (NodeId fetched : fetched_nodes_) (*read)[static_cast<size_t>(fetched)] = true;
   for (const Step& step : steps_) {
     for (size_t i = 0; i < step.node->inputs.size(); ++i) {
       const bool kept = step.kernel != nullptr && step.kernel->KeepsConstant(i);
-      if (!kept) read[static_cast<size_t>(step.node->inputs[i].node)] = true;
+      if (!kept) (*read)[static_cast<size_t>(step.node->inputs[i].node)] = true;
     }
-  }
-  for (const Node& node : store_.graph.Nodes()) {
-    const auto id = static_cast<size_t>(node.id);
-    if (node.op == "Const" && !read[id]) store_.sources[id] = Tensor();
   }
 }
 
@@ -210,8 +204,10 @@ void FetchPlan::Connect(const std::vector<Output>& fetches) {
                                  : step.inputs[0]->Reshaped(step.node->outputs[0].shape));
     }
   }
-  for (const Output& fetch : fetches)
+  for (const Output& fetch : fetches) {
     fetched_.push_back(fetch.index == -1 ? nullptr : TensorOf(fetch));
+    fetched_nodes_.push_back(fetch.node);
+  }
 }
 
 void FetchPlan::UpdateViews() {

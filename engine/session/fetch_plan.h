@@ -1,7 +1,7 @@
 #pragma once
 // Everything that one list of fetches needs to run again and again without allocating: the nodes it
 // reaches, their order, kernels, and output tensors in shared buffers. Built by the session on
-// first use of the list.
+// first use of the list: once for many threads, once for one.
 
 #include <chrono>
 #include <memory>
@@ -31,13 +31,16 @@ struct SessionStore {
   std::vector<Tensor> sources;  // By node: current value of Placeholder, Const, VariableV2.
   KernelStore kernels;
   std::vector<Tensor> buffers;  // Memory for outputs.
-  bool one_list_of_fetches;
 };
 
 class FetchPlan {
  public:
+  // Slices of a batch that threads could compute side by side have buffers of their own. One thread
+  // computes them in turn, and where they share one's buffers it finds these in its cache.
+  enum class Slices { kSideBySide, kInTurn };
+
   // Throws InputError for a fetch that the graph does not have. The store outlives the plan.
-  FetchPlan(SessionStore* store, const std::vector<std::string>& fetches);
+  FetchPlan(SessionStore* store, const std::vector<std::string>& fetches, Slices slices);
   FetchPlan(const FetchPlan&) = delete;
   FetchPlan& operator=(const FetchPlan&) = delete;
 
@@ -53,6 +56,8 @@ class FetchPlan {
   bool RunPiece(TaskAtPiece next);                     // Whether the task has another piece.
   std::vector<NodeTime> RunInOrder();  // All of every task, one after the other, here and now.
   std::vector<Tensor> FetchCopies() const;
+  // Sets, by node, whose tensors in the store a run reads: kernels keep constants of their own.
+  void AddReads(std::vector<bool>* read) const;
 
  private:
   struct Step {
@@ -72,12 +77,11 @@ class FetchPlan {
   };
 
   void AddSteps(const std::vector<Output>& fetches);
-  void AddEdges();
+  void AddEdges(Slices slices);
   void FindKernels();
   void AssignBuffers(const std::vector<Output>& fetches);
   void RequireMemory(const ValuePlan& values, const MemoryPlan& memory) const;
   void Connect(const std::vector<Output>& fetches);
-  void FreeConstants(const std::vector<Output>& fetches);
   void OrderPacking();
 
   Step& StepOf(NodeId node) {
@@ -94,9 +98,10 @@ class FetchPlan {
   std::vector<NodeId> placeholders_;
   std::vector<View> views_;
   std::vector<const Tensor*> fetched_;  // Null: an op without outputs.
-  double cost_ = 0;                     // Estimated, of all tasks.
-  std::vector<PackingPiece> packing_;   // Of the kernels that keep constants, the largest first.
-  size_t packed_ = 0;                   // Of these.
+  std::vector<NodeId> fetched_nodes_;
+  double cost_ = 0;                    // Estimated, of all tasks.
+  std::vector<PackingPiece> packing_;  // Of the kernels that keep constants, the largest first.
+  size_t packed_ = 0;                  // Of these.
   TaskGraph tasks_, packing_task_;
   std::unique_ptr<ReadyQueue> queue_, packing_queue_;
 };

@@ -56,14 +56,28 @@ struct Session::Impl {
   Impl(const Graph& graph, const SessionOptions& options);
 
   NodeId VariableId(const std::string& name) const;
-  FetchPlan& PlanFor(const std::vector<std::string>& fetches);
+  struct Plans {
+    std::unique_ptr<FetchPlan> side_by_side;
+    std::unique_ptr<FetchPlan> in_turn;  // Null until it is wanted.
+  };
+
+  std::unique_ptr<FetchPlan> NewPlan(const std::vector<std::string>& fetches,
+                                     FetchPlan::Slices slices) {
+    return std::make_unique<FetchPlan>(store.get(), fetches, slices);
+  }
+  Plans& PlansFor(const std::vector<std::string>& fetches);
+  // The one that suits the threads that are there now.
+  FetchPlan& PlanForThreads(const std::vector<std::string>& fetches);
+  void FreeConstants(const Plans& all);
   void Feed(const Feeds& feeds, const FetchPlan& plan);
   bool LeavesCores() const;
 
   // The pools are destroyed first: their workers may still hold loops of the executor.
   std::unique_ptr<Executor> executor;
   std::unique_ptr<SessionStore> store;
-  std::map<std::vector<std::string>, std::unique_ptr<FetchPlan>> plans;
+  std::map<std::vector<std::string>, Plans> plans;  // By fetches.
+  bool one_list_of_fetches;
+  bool has_slices = false;  // That threads may compute side by side.
   std::map<std::string, NodeId> variables;
   std::vector<int> fed;  // By node: the run in which it was last fed.
   int runs = 0;
@@ -72,20 +86,17 @@ struct Session::Impl {
 };
 
 Session::Impl::Impl(const Graph& graph, const SessionOptions& options)
-    : own_pools(NewPools(options)), pools(own_pools ? *own_pools : *options.pools) {
+    : one_list_of_fetches(options.one_list_of_fetches),
+      own_pools(NewPools(options)),
+      pools(own_pools ? *own_pools : *options.pools) {
   CHECK(graph.IsBuilt()) << "Graph::Build() comes before the session";
   executor = std::make_unique<Executor>(&pools.inter());
-  store = std::make_unique<SessionStore>(SessionStore{graph,
-                                                      pools,
-                                                      options.piece_time,
-                                                      WriteOrder(graph),
-                                                      {},
-                                                      KernelStore(options.backend),
-                                                      {},
-                                                      options.one_list_of_fetches});
+  store = std::make_unique<SessionStore>(SessionStore{
+      graph, pools, options.piece_time, WriteOrder(graph), {}, KernelStore(options.backend), {}});
   store->sources.resize(static_cast<size_t>(graph.Size()));
   fed.assign(static_cast<size_t>(graph.Size()), 0);
   for (const Node& node : graph.Nodes()) {
+    if (node.turn > 1 && pools.Capacity().inter > 1) has_slices = true;
     Tensor& value = store->sources[static_cast<size_t>(node.id)];
     if (node.op == "Const") value = GetAttribute<Tensor>(node, "value");
     if (node.op != "VariableV2") continue;
@@ -101,19 +112,36 @@ NodeId Session::Impl::VariableId(const std::string& name) const {
   return found->second;
 }
 
-FetchPlan& Session::Impl::PlanFor(const std::vector<std::string>& fetches) {
-  CHECK(!store->one_list_of_fetches || plans.empty() || plans.contains(fetches))
+Session::Impl::Plans& Session::Impl::PlansFor(const std::vector<std::string>& fetches) {
+  CHECK(!one_list_of_fetches || plans.empty() || plans.contains(fetches))
       << "a second list of fetches";
-  std::unique_ptr<FetchPlan>& plan = plans[fetches];
-  if (!plan) {
-    try {
-      plan = std::make_unique<FetchPlan>(store.get(), fetches);
-    } catch (...) {
-      plans.erase(fetches);
-      throw;
-    }
+  const auto found = plans.find(fetches);
+  if (found != plans.end()) return found->second;
+  Plans built;
+  built.side_by_side = NewPlan(fetches, FetchPlan::Slices::kSideBySide);
+  if (one_list_of_fetches) {
+    if (has_slices) built.in_turn = NewPlan(fetches, FetchPlan::Slices::kInTurn);
+    FreeConstants(built);
   }
-  return *plan;
+  return plans[fetches] = std::move(built);
+}
+
+FetchPlan& Session::Impl::PlanForThreads(const std::vector<std::string>& fetches) {
+  Plans& all = PlansFor(fetches);
+  if (!has_slices || pools.Current().inter > 1) return *all.side_by_side;
+  if (!all.in_turn) all.in_turn = NewPlan(fetches, FetchPlan::Slices::kInTurn);
+  return *all.in_turn;
+}
+
+// Constants that only kernels read which have taken what they need of them.
+void Session::Impl::FreeConstants(const Plans& all) {
+  std::vector<bool> read(store->sources.size(), false);
+  all.side_by_side->AddReads(&read);
+  if (all.in_turn) all.in_turn->AddReads(&read);
+  for (const Node& node : store->graph.Nodes()) {
+    const auto id = static_cast<size_t>(node.id);
+    if (node.op == "Const" && !read[id]) store->sources[id] = Tensor();
+  }
 }
 
 void Session::Impl::Feed(const Feeds& feeds, const FetchPlan& plan) {
@@ -150,7 +178,7 @@ Session::Session(const Graph& graph, SessionOptions options)
 Session::~Session() = default;
 
 std::vector<Tensor> Session::Run(const Feeds& feeds, const std::vector<std::string>& fetches) {
-  FetchPlan& plan = impl_->PlanFor(fetches);
+  FetchPlan& plan = impl_->PlanForThreads(fetches);
   impl_->Feed(feeds, plan);
   plan.UpdateViews();
   if (ReadyQueue* packing = plan.Packing()) {
@@ -167,7 +195,7 @@ std::vector<Tensor> Session::Run(const Feeds& feeds, const std::vector<std::stri
 
 std::vector<NodeTime> Session::RunInOrder(const Feeds& feeds,
                                           const std::vector<std::string>& fetches) {
-  FetchPlan& plan = impl_->PlanFor(fetches);
+  FetchPlan& plan = impl_->PlanForThreads(fetches);
   impl_->Feed(feeds, plan);
   plan.UpdateViews();
   std::vector<NodeTime> times;
@@ -176,7 +204,7 @@ std::vector<NodeTime> Session::RunInOrder(const Feeds& feeds,
 }
 
 double Session::GraphWidth(const std::vector<std::string>& fetches) {
-  return impl_->PlanFor(fetches).Tasks().Width();
+  return impl_->PlansFor(fetches).side_by_side->Tasks().Width();
 }
 
 void Session::Resize(const CpuSet& cores, Split split) { impl_->pools.Resize(cores, split); }

@@ -1,6 +1,7 @@
 #include "engine/session/task_graph.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "engine/base/check.h"
@@ -13,6 +14,28 @@ int TaskGraph::Add(bool cheap, double cost, int turn) {
 }
 
 void TaskGraph::AddEdge(int before, int after) { edges_.emplace_back(before, after); }
+
+void TaskGraph::RunInTurn() {
+  std::vector<bool> begins(tasks_.size(), true), ends(tasks_.size(), true);
+  for (const auto& [before, after] : edges_) {
+    if (At(before).turn != At(after).turn) continue;
+    ends[static_cast<size_t>(before)] = false;
+    begins[static_cast<size_t>(after)] = false;
+  }
+  std::map<int, std::pair<std::vector<int>, std::vector<int>>> turns;  // What begins and ends each.
+  for (int task = 0; task < Size(); ++task) {
+    if (At(task).turn == 0) continue;
+    if (begins[static_cast<size_t>(task)]) turns[At(task).turn].first.push_back(task);
+    if (ends[static_cast<size_t>(task)]) turns[At(task).turn].second.push_back(task);
+  }
+  const std::vector<int>* last = nullptr;
+  for (const auto& [turn, tasks] : turns) {
+    for (int before : last == nullptr ? std::vector<int>() : *last) {
+      for (int after : tasks.first) AddEdge(before, after);
+    }
+    last = &tasks.second;
+  }
+}
 
 void TaskGraph::Seal() {
   std::sort(edges_.begin(), edges_.end());

@@ -15,6 +15,10 @@ class TaskGraph {
   // number.
   int Add(bool cheap, double cost, int turn = 0);
   void AddEdge(int before, int after);  // Twice the same edge counts once.
+  // From now on a turn's tasks begin when all of the turn before have finished; those without a
+  // turn (0) begin when they can. REQUIRES: all edges are there, and none leads to an earlier turn,
+  // also by way of tasks without one.
+  void RunInTurn();
   // Sorts and ranks. REQUIRES: no cycle.
   void Seal();
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 #include "engine/graph/graph_builder.h"
 
@@ -119,9 +120,26 @@ TEST(BatchSlicesTest, NodesOfASliceHaveItsTurn) {
   for (int slice = 0; slice < 4; ++slice) {
     const NodeId id = sliced.Find("Relu/slice" + std::to_string(slice));
     ASSERT_NE(id, -1);
-    EXPECT_EQ(sliced.At(id).turn, slice);
+    EXPECT_EQ(sliced.At(id).turn, slice + 1);
   }
   EXPECT_EQ(sliced.At(sliced.Find(network.fetch)).turn, 0);
+}
+
+// Sub-networks of several batch sizes: slicing one leaves the other's turns.
+TEST(BatchSlicesTest, EachPlaceholdersSlicesHaveTurns) {
+  Graph graph;
+  GraphBuilder builder(&graph);
+  std::vector<std::string> fetches;
+  for (const char* name : {"first", "second"}) {
+    const Output y = builder.Relu(builder.Relu(builder.Placeholder(name, {kBatch, 4, 4, 1})));
+    fetches.push_back(graph.At(y.node).name);
+  }
+  const Graph sliced = SliceBatches(graph, fetches, {.bytes = kBytesOfImage});
+  std::map<int, int> nodes;  // By turn.
+  for (const Node& node : sliced.Nodes()) ++nodes[node.turn];
+  for (int turn = 1; turn <= kBatch; ++turn) EXPECT_EQ(nodes[turn], nodes[1]) << turn;
+  EXPECT_EQ(nodes[1], 2 * 3) << "of each a cut and two activations";
+  EXPECT_EQ(nodes.size(), 1u + kBatch);
 }
 
 // Pixelwise convolutions: one of large images with few weights, then, on images a sixteenth of the
@@ -159,7 +177,7 @@ TEST(BatchSlicesTest, LateNodesWithLargeWeightsTakeMoreImagesAtATime) {
   EXPECT_EQ(images("first/slice7"), 1);
   ASSERT_EQ(images("third/slice1"), 4) << "a half for each of two that run side by side";
   EXPECT_EQ(sliced.Find("third/slice2"), -1);
-  EXPECT_EQ(sliced.At(sliced.Find("third/slice0")).turn, 3) << "with the last slice that it needs";
+  EXPECT_EQ(sliced.At(sliced.Find("third/slice0")).turn, 4) << "with the last slice that it needs";
   EXPECT_EQ(images(fetch), kBatch);
   ASSERT_EQ(images("second/slice1"), 4);
   const NodeId joined = sliced.At(sliced.Find("second/slice1")).inputs[0].node;

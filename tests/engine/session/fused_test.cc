@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <tuple>
 
 #include "engine/graph/optimizer.h"
@@ -146,6 +147,35 @@ TEST_P(FusedTest, SlicesOfTwoSizesGiveWhatTheWholeGives) {
   options.piece_time = std::chrono::microseconds(std::get<1>(GetParam()));
   options.inter_op_parallelism_threads = 2;
   ExpectNear(Values(sliced, cnn.fetches, options, /*runs=*/2), Values(whole, cnn.fetches, options));
+}
+
+// One thread computes slices in turn, in buffers that they share.
+TEST_P(FusedTest, SlicesGiveTheSameBitsSideBySideAndInTurn) {
+  const GrowingCnn cnn;
+  Graph sliced;
+  OptimizeForInference(cnn.graph, cnn.fetches, {}, &sliced,
+                       {.bytes = 30'000, .inter = 3, .least_flops = 0});
+  sliced.Build();
+  SessionOptions options;
+  options.backend = std::get<0>(GetParam());
+  options.piece_time = std::chrono::microseconds(std::get<1>(GetParam()));
+  options.inter_op_parallelism_threads = 3;
+  options.intra_op_parallelism_threads = 2;
+  Random random(5);
+  const Tensor images = RandomTensor({InferenceCnn::kBatch, 19, 17, 3}, 1, &random);
+  for (const bool one_list : {false, true}) {
+    options.one_list_of_fetches = one_list;
+    Session session(sliced, options);
+    Tensor first;
+    for (const Split split : {Split{3, 2}, Split{1, 1}, Split{2, 1}, Split{1, 2}, Split{3, 2}}) {
+      session.Resize(CpuSet::Range(0, ThreadsOf(split) - 1), split);
+      const Tensor now = session.Run({{"images", images}}, cnn.fetches)[0];
+      if (first.IsEmpty()) first = now;
+      ASSERT_EQ(now.Bytes(), first.Bytes());
+      EXPECT_EQ(std::memcmp(now.Data(), first.Data(), now.Bytes()), 0)
+          << split.inter << "+" << split.intra;
+    }
+  }
 }
 
 // A ConvNeXt in small: a layer norm, a block whose products are of pixels, all written out.

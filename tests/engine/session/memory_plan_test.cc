@@ -53,6 +53,20 @@ TEST(MemoryPlanTest, BranchesThatMayRunAtOnceDoNotShare) {
   EXPECT_EQ(plan.buffer_of[3], plan.buffer_of[0]);
 }
 
+TEST(MemoryPlanTest, SlicesShareBuffersWhereTheyRunInTurn) {
+  for (const bool in_turn : {false, true}) {
+    TaskGraph tasks;
+    for (int turn : {1, 1, 2, 2}) tasks.Add(false, 1, turn);
+    tasks.AddEdge(0, 1);
+    tasks.AddEdge(2, 3);
+    if (in_turn) tasks.RunInTurn();
+    tasks.Seal();
+    const MemoryPlan plan = PlanMemory(
+        tasks, {Value(0, 64, {1}), Value(1, 64, {}), Value(2, 64, {3}), Value(3, 64, {})}, {});
+    EXPECT_EQ(plan.buffer_bytes.size(), in_turn ? 2u : 4u);
+  }
+}
+
 TEST(MemoryPlanTest, PinnedValuesKeepTheirBuffer) {
   const MemoryPlan plan = PlanMemory(
       Chain(3), {Value(0, 64, {1}, /*pinned=*/true), Value(1, 64, {2}), Value(2, 64, {})}, {});

@@ -48,6 +48,22 @@ TEST(TaskGraphTest, AnEarlierTurnGoesBeforeACostlierPath) {
   EXPECT_EQ(tasks.LongestPath(), 5);
 }
 
+TEST(TaskGraphTest, InTurnWaitsForTheWholeTurnBefore) {
+  TaskGraph tasks;
+  for (int turn : {1, 1, 1, 2, 2, 4, 0}) tasks.Add(false, 1, turn);
+  tasks.AddEdge(0, 1);
+  tasks.AddEdge(0, 2);
+  tasks.AddEdge(3, 4);
+  for (int end : {1, 2, 4, 5}) tasks.AddEdge(end, 6);
+  tasks.RunInTurn();
+  tasks.Seal();
+  EXPECT_EQ(tasks.Predecessors(3), 2) << "both ends of the first turn";
+  EXPECT_EQ(tasks.Predecessors(4), 1);
+  EXPECT_EQ(tasks.Predecessors(5), 1);
+  EXPECT_EQ(tasks.Order(), (std::vector<int>{0, 1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(tasks.Width(), 7.0 / 6);
+}
+
 TEST(ReadyQueueTest, TheEndOfOneTurnIsNotTheEndOfTheRun) {
   TaskGraph tasks;
   tasks.Add(false, 1, /*turn=*/0);
