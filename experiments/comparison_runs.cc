@@ -13,7 +13,7 @@
 
 #include "engine/base/error.h"
 #include "experiments/csv.h"
-#include "experiments/manifest.h"
+#include "experiments/manifest_file.h"
 #include "experiments/metrics.h"
 
 namespace cosched {
@@ -30,13 +30,6 @@ const std::set<std::string>& Incidental() {
       "cells",  "traces", "requests",   "host",     "build",          "resumed",
       "order",  "redone", "experiment", "policies", "profile_doubts", "files"};
   return keys;
-}
-
-std::optional<PlainJson> ManifestOf(const std::filesystem::path& run) {
-  std::ifstream stream(run / "manifest.json");
-  PlainJson manifest = PlainJson::parse(stream, nullptr, false);
-  if (!manifest.is_object()) return std::nullopt;
-  return manifest;
 }
 
 std::vector<std::string> Strings(const PlainJson& parent, const char* key) {
@@ -186,7 +179,7 @@ bool ComparedRun::RepeatsOneTrace() const {
 ComparedRun ReadComparedRun(const std::filesystem::path& path) {
   ComparedRun run;
   run.path = path;
-  const std::optional<PlainJson> manifest = ManifestOf(path);
+  const std::optional<PlainJson> manifest = ReadManifest(path);
   if (!manifest) return run;
   try {
     const PlainJson experiment = Object(*manifest, "experiment");
@@ -206,7 +199,7 @@ ComparedRun ReadComparedRun(const std::filesystem::path& path) {
     run.traces = TracesOf(*manifest);
     run.identity = IdentityOf(*manifest, run.simulated);
   } catch (const PlainJson::exception& error) {
-    throw InputError({(path / "manifest.json").string(), 0, "", error.what(),
+    throw InputError({(path / kManifestName).string(), 0, "", error.what(),
                       "the manifest.json that `cosched run` wrote"});
   }
   run.has_manifest = true;

@@ -11,7 +11,7 @@
 
 #include "engine/base/error.h"
 #include "experiments/distribution_table.h"
-#include "experiments/hosts/chaos_tenant.h"
+#include "experiments/hosts/chaos_plan.h"
 #include "experiments/hosts/podman.h"
 #include "experiments/policy_tables.h"
 #include "experiments/profile_doubts.h"

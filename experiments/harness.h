@@ -9,48 +9,10 @@
 #include <memory>
 #include <vector>
 
-#include "experiments/hosts/tenant_spec.h"
-#include "experiments/interference.h"
 #include "experiments/plan.h"
-#include "policies/host.h"
+#include "experiments/worlds.h"
 
 namespace cosched {
-
-// The world of one cell: the arbiter's Host, and what the harness needs beside it. Its clock is 0
-// when it is made.
-class World {
- public:
-  virtual ~World() = default;
-  virtual Host& GetHost() = 0;
-  virtual void Describe(JobId job, const TenantSpec& spec) = 0;  // Before the job is submitted.
-  virtual std::vector<TenantSample> Sample() = 0;
-  virtual std::vector<StepSample> TakeSteps() = 0;
-  virtual std::vector<ResizeSample> TakeResizes() = 0;
-  virtual std::vector<ActuationSample> TakeActuations() = 0;
-  // What services have answered since the last call, in order of the answers per service.
-  virtual std::vector<RequestSample> TakeRequests() { return {}; }
-  // What a reader of the records must know, of the tenants and of the machine; once a cell.
-  virtual std::vector<std::string> TakeMarks() { return {}; }
-  // Time that each of the experiment's cores was busy so far, with whatever; for experiments that
-  // ask who made whom wait.
-  virtual TimeByCore BusyTimes() const { return {}; }
-};
-
-// log_folder: where the tenants of this cell may write; inside the cell's own folder. run: by whose
-// name `cosched ctl run:job` finds the tenants; "" = that of the folder which holds the cell's
-// policies, which in a sweep is only a point's.
-using WorldFactory = std::function<std::unique_ptr<World>(const std::filesystem::path& log_folder)>;
-// Real processes of this binary (experiments/hosts/process_host.h).
-WorldFactory ProcessWorlds(const std::filesystem::path& binary, const Topology& topology,
-                           const ExperimentConfig& config, const std::string& run = "");
-// The same in OCI containers (experiments/hosts/container_launcher.h).
-WorldFactory ContainerWorlds(const std::filesystem::path& binary, const Topology& topology,
-                             const ExperimentConfig& config, const std::string& run = "");
-// Modelled ones in virtual time (experiments/hosts/simulated_host.h). REQUIRES: config.profile.
-WorldFactory SimulatedWorlds(const ExperimentConfig& config);
-// Those of the experiment's backend.
-WorldFactory WorldsOf(const std::filesystem::path& binary, const Topology& topology,
-                      const ExperimentConfig& config, const std::string& run = "");
 
 // Told how the run goes. Calls come on the harness's thread and must not take long.
 class ProgressObserver {

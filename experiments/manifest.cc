@@ -17,6 +17,7 @@
 #include "engine/base/error.h"
 #include "experiments/build_info.h"
 #include "experiments/experiment_json.h"
+#include "experiments/manifest_file.h"
 #include "experiments/option_refusal.h"
 #include "experiments/output_file.h"
 #include "experiments/profile_doubts.h"
@@ -28,7 +29,6 @@ namespace {
 using Json = nlohmann::ordered_json;  // In the order in which a person reads it.
 
 constexpr int kManifestFormat = 1;
-constexpr const char* kManifest = "manifest.json";
 std::string UtcNow(const char* format) {
   return fmt::format(fmt::runtime(format), fmt::gmtime(std::time(nullptr)));
 }
@@ -98,15 +98,15 @@ Json PointManifest(const Sweep& sweep, size_t index, const RunContext& context,
 
 void WriteManifest(const std::filesystem::path& run, const Json& manifest) {
   // A name that is not UTF-8 must not keep a run from being recorded.
-  WriteFileWhole(run / kManifest,
+  WriteFileWhole(run / kManifestName,
                  manifest.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 // nullopt if there is none, or it is not whole.
-std::optional<Json> ReadManifest(const std::filesystem::path& run) {
-  std::ifstream stream(run / kManifest);
-  Json manifest = Json::parse(stream, nullptr, false);
-  if (!manifest.is_object() || manifest.value("format", 0) != kManifestFormat) return std::nullopt;
+// Of a run of this format, which may be gone on with.
+std::optional<Json> OwnManifest(const std::filesystem::path& run) {
+  std::optional<Json> manifest = ReadManifest(run);
+  if (manifest && manifest->value("format", 0) != kManifestFormat) return std::nullopt;
   return manifest;
 }
 
@@ -135,7 +135,7 @@ bool SameExperiment(const std::filesystem::path& run, const Json& manifest, cons
                     const std::function<Json(Json)>& compared) {
   if (sweep.IsSwept() && !Same(manifest.value("points", Json()), PointsJson(sweep))) return false;
   return std::all_of(sweep.points.begin(), sweep.points.end(), [&](const SweepPoint& point) {
-    const std::optional<Json> of_point = ReadManifest(PointFolder(run, point));
+    const std::optional<Json> of_point = OwnManifest(PointFolder(run, point));
     return of_point && of_point->contains("experiment") &&
            Same(compared((*of_point)["experiment"]), compared(ExperimentJson(point.config))) &&
            SameTraces(*of_point, point);
@@ -148,7 +148,7 @@ std::vector<std::string> DifferencesOf(const std::filesystem::path& run, const S
   std::vector<std::string> all;
   for (size_t i = 0; i < sweep.points.size(); ++i) {
     const SweepPoint& point = sweep.points[i];
-    const std::optional<Json> then = ReadManifest(PointFolder(run, point));
+    const std::optional<Json> then = OwnManifest(PointFolder(run, point));
     Json now = conditions.OfPoint(i);
     now["experiment"] = ExperimentJson(point.config);
     for (std::string& one :
@@ -167,8 +167,9 @@ std::vector<std::filesystem::path> ManifestFolders(const std::filesystem::path& 
 }
 
 void ChangeManifest(const std::filesystem::path& folder, const std::function<void(Json*)>& change) {
-  std::optional<Json> manifest = ReadManifest(folder);
-  if (!manifest) throw OutputError((folder / kManifest).string() + ": is gone, or no longer whole");
+  std::optional<Json> manifest = OwnManifest(folder);
+  if (!manifest)
+    throw OutputError((folder / kManifestName).string() + ": is gone, or no longer whole");
   change(&*manifest);
   WriteManifest(folder, *manifest);
 }
@@ -240,7 +241,7 @@ std::vector<std::filesystem::path> NewestRunsBelow(const std::filesystem::path& 
 // The first differing values of a run that is not of this experiment, for a message; "" = none.
 std::string WhyNotOf(const std::filesystem::path& run, const Sweep& sweep) {
   constexpr size_t kMostTold = 3;
-  const std::optional<Json> manifest = ReadManifest(run);
+  const std::optional<Json> manifest = OwnManifest(run);
   if (!manifest || sweep.IsSwept() || manifest->contains("points")) return "";
   const Json then = WithoutConditions(manifest->value("experiment", Json::object())).flatten();
   const Json now = WithoutConditions(ExperimentJson(sweep.points.front().config)).flatten();
@@ -266,7 +267,7 @@ std::optional<Candidate> FindUnfinished(const std::vector<std::filesystem::path>
                                         const Sweep& sweep, const RunConditions& conditions) {
   std::optional<Candidate> latest;
   for (const std::filesystem::path& run : runs) {
-    const std::optional<Json> manifest = ReadManifest(run);
+    const std::optional<Json> manifest = OwnManifest(run);
     if (!manifest || manifest->value("status", "") != "running" ||
         !SameExperiment(run, *manifest, sweep, WithoutConditions)) {
       continue;
@@ -282,16 +283,8 @@ std::optional<Candidate> FindUnfinished(const std::vector<std::filesystem::path>
 
 }  // namespace
 
-std::vector<std::filesystem::path> PointFolders(const std::filesystem::path& run) {
-  const std::optional<Json> manifest = ReadManifest(run);
-  if (!manifest || !manifest->contains("points")) return {run};
-  std::vector<std::filesystem::path> folders;
-  for (const Json& point : (*manifest)["points"]) folders.push_back(run / point.value("name", ""));
-  return folders;
-}
-
 bool IsRunOf(const std::filesystem::path& run, const Sweep& sweep) {
-  const std::optional<Json> manifest = ReadManifest(run);
+  const std::optional<Json> manifest = OwnManifest(run);
   return manifest && SameExperiment(run, *manifest, sweep, WithoutConditions);
 }
 
@@ -351,7 +344,7 @@ RunFolder RunFolder::Reopen(const std::filesystem::path& results, const Sweep& s
   const std::filesystem::path parent = results / sweep.name();
   const std::vector<std::filesystem::path> runs = NewestRunsBelow(parent);
   for (const std::filesystem::path& run : runs) {
-    const std::optional<Json> manifest = ReadManifest(run);
+    const std::optional<Json> manifest = OwnManifest(run);
     if (!manifest || !SameExperiment(run, *manifest, sweep, WithoutConditions)) continue;
     UniqueFd lock = Lock(run);
     if (!lock) RefuseOption(kOption, run.string() + " is still going", "a run that is over");

@@ -73,9 +73,6 @@ class RunFolder {
   std::string redo_;  // When it began.
 };
 
-// The folders of a sweep's points, in its order; the run itself if it is none.
-std::vector<std::filesystem::path> PointFolders(const std::filesystem::path& run);
-
 // Whether the run, with all its points, is one of this very sweep: same values, same traces.
 bool IsRunOf(const std::filesystem::path& run, const Sweep& sweep);
 

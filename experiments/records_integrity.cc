@@ -13,7 +13,7 @@
 #include "engine/base/byte_source.h"
 #include "engine/base/error.h"
 #include "experiments/csv.h"
-#include "experiments/manifest.h"
+#include "experiments/manifest_file.h"
 #include "experiments/metrics.h"
 
 namespace cosched {

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.h"
 #include "experiments/estimate.h"
+#include "experiments/manifest_file.h"
 #include "experiments/metrics.h"
 #include "experiments/output_file.h"
 #include "experiments/statistics.h"
@@ -26,9 +26,8 @@ using nlohmann::json;
 }
 
 json ReplayedManifest(const std::filesystem::path& run) {
-  std::ifstream stream(run / "manifest.json");
-  json manifest = json::parse(stream, nullptr, false);
-  if (!manifest.is_object() || !manifest.contains("experiment"))
+  const json manifest = ReadManifest(run).value_or(json());
+  if (!manifest.contains("experiment"))
     RefuseReplay("RESULTS", fmt::format("{} holds no record of a run", run.string()),
                  "the folder of a run: results/<experiment>/<run>");
   if (manifest.contains("points"))

@@ -19,10 +19,6 @@
 
 namespace cosched {
 
-// A request that is sent so long after it was due says that the generator fell behind: the run is
-// marked. Requests are shorter than jobs, so this is less than what a job may be late.
-inline constexpr Duration kLateRequest = std::chrono::milliseconds(10);
-
 class RequestDriver {
  public:
   // All references outlive it.

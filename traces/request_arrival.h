@@ -18,6 +18,10 @@ struct RequestArrival {
   std::optional<Duration> slo;  // In which it is to be answered; default: the service's own.
 };
 
+// A request that is sent so long after it was due says that the generator fell behind: the run is
+// marked. Requests are shorter than jobs, so this is less than what a job may be late.
+inline constexpr Duration kLateRequest = std::chrono::milliseconds(10);
+
 using RequestTrace = std::vector<RequestArrival>;
 
 }  // namespace cosched

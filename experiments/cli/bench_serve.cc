@@ -24,7 +24,7 @@
 #include "experiments/metrics.h"
 #include "experiments/output_file.h"
 #include "experiments/realtime.h"
-#include "experiments/request_driver.h"
+#include "traces/request_arrival.h"
 
 namespace cosched {
 namespace {

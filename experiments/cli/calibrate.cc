@@ -22,7 +22,7 @@
 #include "experiments/cli/plots.h"
 #include "experiments/cli/scratch_folder.h"
 #include "experiments/estimate.h"
-#include "experiments/hosts/chaos_tenant.h"
+#include "experiments/hosts/chaos_plan.h"
 #include "experiments/option_refusal.h"
 #include "experiments/published_profile.h"
 #include "experiments/realtime.h"

@@ -12,7 +12,7 @@
 #include "experiments/comparison.h"
 #include "experiments/comparison_runs.h"
 #include "experiments/interference_table.h"
-#include "experiments/manifest.h"
+#include "experiments/manifest_file.h"
 #include "experiments/records_integrity.h"
 #include "experiments/same_run_check.h"
 #include "experiments/sweep_table.h"

@@ -18,7 +18,7 @@
 #include "experiments/hosts/step_meter.h"
 #include "experiments/hosts/thread_affinity.h"
 #include "experiments/realtime.h"
-#include "experiments/request_driver.h"
+#include "traces/request_arrival.h"
 #include "workloads/inference_service.h"
 
 namespace cosched {

@@ -10,7 +10,7 @@
 
 #include "experiments/cli/external_policies.h"
 #include "experiments/cli/reproduce.h"
-#include "experiments/hosts/chaos_tenant.h"
+#include "experiments/hosts/chaos_plan.h"
 #include "policies/registry.h"
 #include "traces/formats.h"
 #include "workloads/model.h"

@@ -6,7 +6,7 @@
 
 #include "experiments/build_info.h"
 #include "experiments/cli/program.h"
-#include "experiments/manifest.h"
+#include "experiments/manifest_file.h"
 #include "experiments/records_integrity.h"
 
 namespace cosched {

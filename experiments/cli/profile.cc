@@ -13,6 +13,7 @@
 #include "experiments/cli/execute.h"
 #include "experiments/cli/exit_code.h"
 #include "experiments/cli/scratch_folder.h"
+#include "experiments/manifest_file.h"
 #include "experiments/metrics.h"
 #include "experiments/profile_comparison.h"
 #include "experiments/statistics.h"

@@ -19,6 +19,7 @@
 #include "experiments/cli/slurm.h"
 #include "experiments/comparison.h"
 #include "experiments/manifest.h"
+#include "experiments/manifest_file.h"
 #include "experiments/realtime.h"
 #include "experiments/sweep_table.h"
 #include "experiments/toml_table.h"

@@ -6,7 +6,6 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -18,7 +17,7 @@
 #include "experiments/cli/plots.h"
 #include "experiments/decision_diff.h"
 #include "experiments/estimate.h"
-#include "experiments/manifest.h"
+#include "experiments/manifest_file.h"
 #include "experiments/option_refusal.h"
 #include "experiments/output_file.h"
 #include "experiments/service_validation.h"
@@ -105,9 +104,8 @@ std::vector<std::string> WorldOverrides(const ValidateArguments& arguments, cons
 }
 
 nlohmann::json Traces(const std::filesystem::path& run) {
-  std::ifstream stream(run / "manifest.json");
-  const nlohmann::json manifest = nlohmann::json::parse(stream, nullptr, false);
-  return manifest.is_object() ? manifest.value("traces", nlohmann::json()) : nlohmann::json();
+  const std::optional<nlohmann::json> manifest = ReadManifest(run);
+  return manifest ? manifest->value("traces", nlohmann::json()) : nlohmann::json();
 }
 
 // The points of two runs, one beside the other; their jobs must be the same.
@@ -164,10 +162,9 @@ Ran RunBoth(const ValidateArguments& arguments) {
 }
 
 void PrintWhere(const ValidationRuns& runs) {
-  std::ifstream stream(runs.measured / "manifest.json");
-  const nlohmann::json manifest = nlohmann::json::parse(stream, nullptr, false);
-  const auto seed = manifest.is_object() && manifest.contains("experiment")
-                        ? manifest["experiment"].value("seed", uint64_t{0})
+  const std::optional<nlohmann::json> manifest = ReadManifest(runs.measured);
+  const auto seed = manifest && manifest->contains("experiment")
+                        ? (*manifest)["experiment"].value("seed", uint64_t{0})
                         : 0;
   fmt::print(
       "measured:  {}\nsimulated: {}\n  seed {}; calibration draws no trace: it measures by "

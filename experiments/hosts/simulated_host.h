@@ -24,8 +24,8 @@
 #include <memory>
 #include <vector>
 
-#include "experiments/harness.h"
 #include "experiments/hosts/simulation/settings.h"
+#include "experiments/hosts/world.h"
 #include "workloads/profile.h"
 
 namespace cosched {

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "engine/base/cpu_set.h"
-#include "experiments/hosts/chaos_tenant.h"
+#include "experiments/hosts/chaos_plan.h"
 
 namespace cosched {
 
