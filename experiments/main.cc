@@ -5,7 +5,6 @@
 #include <exception>
 
 #include "engine/base/error.h"
-#include "experiments/build_info.h"
 #include "experiments/cli/bench.h"
 #include "experiments/cli/calibrate.h"
 #include "experiments/cli/compare.h"
@@ -21,6 +20,7 @@
 #include "experiments/cli/tenant.h"
 #include "experiments/cli/trace.h"
 #include "experiments/cli/validate.h"
+#include "experiments/launch/build_info.h"
 
 namespace {
 

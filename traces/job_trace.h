@@ -8,7 +8,7 @@
 #include <iterator>
 #include <vector>
 
-#include "traces/job_arrival.h"
+#include "traces/arrivals/job_arrival.h"
 
 namespace cosched {
 

@@ -5,7 +5,7 @@
 
 #include "engine/base/check.h"
 #include "engine/base/error.h"
-#include "traces/elapsed.h"
+#include "traces/arrivals/elapsed.h"
 
 namespace cosched {
 namespace {

@@ -19,7 +19,7 @@
 #include <optional>
 
 #include "engine/base/random.h"
-#include "traces/trace_reader.h"
+#include "traces/arrivals/trace_reader.h"
 
 namespace cosched {
 

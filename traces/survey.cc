@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "traces/elapsed.h"
+#include "traces/arrivals/elapsed.h"
 #include "traces/input/numbers.h"
 
 namespace cosched {

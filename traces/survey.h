@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "traces/trace_reader.h"
+#include "traces/arrivals/trace_reader.h"
 
 namespace cosched {
 

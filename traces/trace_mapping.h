@@ -1,7 +1,8 @@
 #pragma once
 // Turns the arrivals of any trace into an experiment's jobs and requests: [trace.map] of an
-// experiment file, without the file. Called by the reading of [trace] (experiments/trace_config.h),
-// arrival by arrival. Deterministic: equal rules and arrivals give equal results. One thread.
+// experiment file, without the file. Called by the reading of [trace]
+// (experiments/config/trace_table.h), arrival by arrival. Deterministic: equal rules and arrivals
+// give equal results. One thread.
 //
 // A column is one of the file's, or else a fact that formats share: "tenant", "size" or "duration"
 // (in seconds).
@@ -17,9 +18,9 @@
 
 #include "engine/base/random.h"
 #include "engine/base/split.h"
-#include "traces/arrival.h"
-#include "traces/job_arrival.h"
-#include "traces/request_arrival.h"
+#include "traces/arrivals/arrival.h"
+#include "traces/arrivals/job_arrival.h"
+#include "traces/arrivals/request_arrival.h"
 
 namespace cosched {
 

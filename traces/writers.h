@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "traces/arrival.h"
+#include "traces/arrivals/arrival.h"
 #include "traces/survey.h"
 
 namespace cosched {

@@ -1,6 +1,6 @@
 #pragma once
 // A model that is kept loaded and answers requests in dynamic batches (batch_queue.h). Called by
-// the tenant with mode = "serve", hosted (experiments/hosts/hosted_service.h) or by hand.
+// the tenant with mode = "serve", hosted (experiments/tenant/hosted_service.h) or by hand.
 //
 // One graph holds the network once for each batch size (batch_sizes.h), with the same variables. A
 // batch in flight occupies a lane: a session of its own, whose Run is one at a time, on pools that

@@ -8,7 +8,7 @@
 #include "engine/graph/shape_inference.h"
 #include "engine/kernels/batch_pieces.h"
 #include "engine/kernels/factories.h"
-#include "engine/kernels/reference/in_floats.h"
+#include "engine/kernels/in_floats.h"
 
 namespace cosched {
 namespace {
@@ -110,7 +110,7 @@ bool IsOverTheBatch(const Node& node) {
 std::unique_ptr<Kernel> CreateKernel(const KernelSpec& spec, KernelBackend backend) {
   const Entry* entry = Find(spec.node.op);
   CHECK(entry != nullptr) << "node " << spec.node.name << ": no kernel for op " << spec.node.op;
-  if (backend == KernelBackend::kReference) return reference::InFloats(spec, entry->reference);
+  if (backend == KernelBackend::kReference) return InFloats(spec, entry->reference);
   try {
     return IsOverTheBatch(spec.node) ? entry->fast(spec)
                                      : InBatches(spec, entry->rule, entry->fast);

@@ -1,7 +1,7 @@
 #pragma once
 // What a compute thread tells of its waiting, and how long it looks for work before it sleeps.
 // Written by the threads of the pools, each its own record; read at any time by whoever shares the
-// memory, such as a tenant's host (experiments/hosts/shared_counters.h). Values: plain memory in
+// memory, such as a tenant's host (experiments/wire/shared_counters.h). Values: plain memory in
 // which all bytes are 0 holds records of threads that have always worked.
 
 #include <atomic>

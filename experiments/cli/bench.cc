@@ -12,12 +12,12 @@
 
 #include "engine/base/error.h"
 #include "engine/base/topology.h"
-#include "experiments/cli/bench_capacity.h"
-#include "experiments/cli/bench_engine.h"
-#include "experiments/cli/bench_serve.h"
-#include "experiments/cli/bench_splits.h"
-#include "experiments/cli/bench_worker.h"
-#include "experiments/option_refusal.h"
+#include "experiments/bench/bench_capacity.h"
+#include "experiments/bench/bench_engine.h"
+#include "experiments/bench/bench_serve.h"
+#include "experiments/bench/bench_splits.h"
+#include "experiments/bench/bench_worker.h"
+#include "experiments/config/option_refusal.h"
 #include "workloads/model.h"
 
 namespace cosched {

@@ -8,15 +8,15 @@
 #include <vector>
 
 #include "engine/base/error.h"
-#include "experiments/cli/plots.h"
-#include "experiments/comparison.h"
-#include "experiments/comparison_runs.h"
-#include "experiments/interference_table.h"
-#include "experiments/manifest_file.h"
-#include "experiments/records_integrity.h"
-#include "experiments/same_run_check.h"
-#include "experiments/sweep_table.h"
-#include "experiments/table_text.h"
+#include "experiments/analysis/comparison.h"
+#include "experiments/analysis/comparison_runs.h"
+#include "experiments/analysis/interference_table.h"
+#include "experiments/analysis/records_integrity.h"
+#include "experiments/analysis/same_run_check.h"
+#include "experiments/analysis/sweep_table.h"
+#include "experiments/analysis/table_text.h"
+#include "experiments/launch/plots.h"
+#include "experiments/records/manifest_file.h"
 
 namespace cosched {
 namespace {

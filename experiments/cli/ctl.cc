@@ -17,11 +17,11 @@
 #include <vector>
 
 #include "engine/base/error.h"
-#include "experiments/hosts/control_socket.h"
-#include "experiments/hosts/latencies.h"
-#include "experiments/hosts/process_sampler.h"
-#include "experiments/hosts/resize_signals.h"
-#include "experiments/hosts/tenant_protocol.h"
+#include "experiments/os/process_sampler.h"
+#include "experiments/tenant/resize_signals.h"
+#include "experiments/wire/control_socket.h"
+#include "experiments/wire/resize_latencies.h"
+#include "experiments/wire/tenant_protocol.h"
 
 namespace cosched {
 namespace {

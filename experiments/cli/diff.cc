@@ -7,10 +7,10 @@
 #include <memory>
 
 #include "engine/base/error.h"
-#include "experiments/cli/exit_code.h"
+#include "experiments/analysis/decision_diff.h"
+#include "experiments/analysis/metrics.h"
 #include "experiments/cli/validate.h"
-#include "experiments/decision_diff.h"
-#include "experiments/metrics.h"
+#include "experiments/os/exit_code.h"
 
 namespace cosched {
 namespace {

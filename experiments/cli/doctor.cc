@@ -18,13 +18,13 @@
 #include "engine/base/topology.h"
 #include "engine/kernels/kernel.h"
 #include "engine/kernels/winograd.h"
-#include "experiments/build_info.h"
-#include "experiments/cli/plots.h"
-#include "experiments/hosts/cgroup.h"
-#include "experiments/hosts/control_socket.h"
-#include "experiments/hosts/cpu_quota.h"
 #include "experiments/hosts/podman.h"
-#include "experiments/realtime.h"
+#include "experiments/launch/build_info.h"
+#include "experiments/launch/plots.h"
+#include "experiments/os/cgroup.h"
+#include "experiments/os/cpu_quota.h"
+#include "experiments/os/realtime.h"
+#include "experiments/wire/control_socket.h"
 
 namespace cosched {
 namespace {

@@ -6,14 +6,14 @@
 
 #include "engine/base/error.h"
 #include "experiments/cli/calibrate.h"
-#include "experiments/cli/execute.h"
-#include "experiments/cli/exit_code.h"
-#include "experiments/cli/plots.h"
-#include "experiments/cli/program.h"
 #include "experiments/cli/validate.h"
-#include "experiments/manifest.h"
-#include "experiments/sweep.h"
-#include "experiments/toml_table.h"
+#include "experiments/config/sweep.h"
+#include "experiments/config/toml_table.h"
+#include "experiments/launch/execute.h"
+#include "experiments/launch/plots.h"
+#include "experiments/launch/run_folder.h"
+#include "experiments/os/exit_code.h"
+#include "experiments/os/run_program.h"
 
 namespace cosched {
 namespace {

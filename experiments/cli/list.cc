@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "experiments/cli/external_policies.h"
+#include "experiments/cli/policy_options.h"
 #include "experiments/cli/reproduce.h"
-#include "experiments/hosts/chaos_plan.h"
+#include "experiments/wire/chaos_plan.h"
 #include "policies/registry.h"
-#include "traces/formats.h"
+#include "traces/input/formats.h"
 #include "workloads/model.h"
 
 namespace cosched {

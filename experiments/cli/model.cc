@@ -17,10 +17,10 @@
 #include "engine/base/random.h"
 #include "engine/graph/optimizer.h"
 #include "engine/session/session.h"
-#include "experiments/cli/exit_code.h"
-#include "experiments/npy_file.h"
-#include "experiments/opened_network.h"
-#include "experiments/option_refusal.h"
+#include "experiments/config/option_refusal.h"
+#include "experiments/os/exit_code.h"
+#include "workloads/npy_file.h"
+#include "workloads/opened_network.h"
 
 namespace cosched {
 namespace {

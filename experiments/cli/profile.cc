@@ -10,15 +10,15 @@
 #include <string>
 
 #include "engine/base/error.h"
-#include "experiments/cli/execute.h"
-#include "experiments/cli/exit_code.h"
-#include "experiments/cli/scratch_folder.h"
-#include "experiments/manifest_file.h"
-#include "experiments/metrics.h"
-#include "experiments/profile_comparison.h"
-#include "experiments/statistics.h"
-#include "experiments/sweep.h"
-#include "experiments/validation.h"
+#include "experiments/analysis/metrics.h"
+#include "experiments/analysis/profile_comparison.h"
+#include "experiments/analysis/statistics.h"
+#include "experiments/analysis/validation.h"
+#include "experiments/config/sweep.h"
+#include "experiments/launch/execute.h"
+#include "experiments/os/exit_code.h"
+#include "experiments/os/scratch_folder.h"
+#include "experiments/records/manifest_file.h"
 
 namespace cosched {
 namespace {

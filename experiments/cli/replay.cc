@@ -8,14 +8,14 @@
 #include <memory>
 
 #include "engine/base/error.h"
-#include "experiments/cli/execute.h"
-#include "experiments/cli/exit_code.h"
-#include "experiments/cli/external_policies.h"
-#include "experiments/cli/scratch_folder.h"
-#include "experiments/decision_diff.h"
-#include "experiments/metrics.h"
-#include "experiments/option_refusal.h"
-#include "experiments/replay.h"
+#include "experiments/analysis/decision_diff.h"
+#include "experiments/analysis/metrics.h"
+#include "experiments/cli/policy_options.h"
+#include "experiments/config/option_refusal.h"
+#include "experiments/launch/execute.h"
+#include "experiments/launch/replay.h"
+#include "experiments/os/exit_code.h"
+#include "experiments/os/scratch_folder.h"
 
 namespace cosched {
 namespace {

@@ -12,10 +12,10 @@
 
 #include "engine/base/error.h"
 #include "engine/base/topology.h"
-#include "experiments/cli/exit_code.h"
 #include "experiments/cli/figure.h"
-#include "experiments/cli/measured_cores.h"
-#include "experiments/cli/plots.h"
+#include "experiments/launch/measured_cores.h"
+#include "experiments/launch/plots.h"
+#include "experiments/os/exit_code.h"
 
 namespace cosched {
 namespace {

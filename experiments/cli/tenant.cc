@@ -16,11 +16,11 @@
 
 #include "engine/base/error.h"
 #include "engine/base/topology.h"
-#include "experiments/cli/interactive_service.h"
-#include "experiments/cli/interactive_tenant.h"
-#include "experiments/hosts/control_thread.h"
-#include "experiments/hosts/hosted_tenant.h"
-#include "experiments/option_refusal.h"
+#include "experiments/config/option_refusal.h"
+#include "experiments/tenant/control_thread.h"
+#include "experiments/tenant/hosted_tenant.h"
+#include "experiments/tenant/interactive_service.h"
+#include "experiments/tenant/interactive_tenant.h"
 
 namespace cosched {
 namespace {

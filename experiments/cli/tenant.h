@@ -1,7 +1,7 @@
 #pragma once
 // cosched tenant: one CNN program. By a person: with a progress bar, resized at chosen steps (the
 // proof of concept of Libutti et al. 2020). By a host: with hidden options, under its control
-// (experiments/hosts/hosted_tenant.h).
+// (experiments/tenant/hosted_tenant.h).
 
 #include <CLI/App.hpp>
 

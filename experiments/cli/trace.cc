@@ -7,7 +7,7 @@
 #include <system_error>
 
 #include "engine/base/error.h"
-#include "experiments/output_file.h"
+#include "experiments/records/output_file.h"
 
 namespace cosched {
 namespace {

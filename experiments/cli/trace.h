@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-#include "traces/formats.h"
+#include "traces/input/formats.h"
 #include "traces/writers.h"
 
 namespace cosched {

@@ -12,8 +12,8 @@
 
 #include "engine/base/error.h"
 #include "experiments/cli/trace.h"
-#include "experiments/option_refusal.h"
-#include "traces/formats.h"
+#include "experiments/config/option_refusal.h"
+#include "traces/input/formats.h"
 #include "traces/input/numbers.h"
 #include "traces/selection.h"
 #include "traces/survey.h"

@@ -14,13 +14,13 @@
 #include <utility>
 
 #include "engine/base/error.h"
-#include "experiments/cli/plots.h"
-#include "experiments/cli/scratch_folder.h"
 #include "experiments/cli/trace.h"
-#include "experiments/generator_table.h"
-#include "experiments/output_file.h"
-#include "experiments/trace_description_text.h"
-#include "traces/formats.h"
+#include "experiments/config/generator_table.h"
+#include "experiments/launch/plots.h"
+#include "experiments/os/scratch_folder.h"
+#include "experiments/records/output_file.h"
+#include "traces/description/text.h"
+#include "traces/input/formats.h"
 
 namespace cosched {
 namespace {

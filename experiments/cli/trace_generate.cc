@@ -10,7 +10,7 @@
 
 #include "engine/base/error.h"
 #include "experiments/cli/trace.h"
-#include "experiments/generator_table.h"
+#include "experiments/config/generator_table.h"
 #include "traces/survey.h"
 #include "traces/writers.h"
 

@@ -11,18 +11,18 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.h"
-#include "experiments/cli/execute.h"
-#include "experiments/cli/exit_code.h"
-#include "experiments/cli/measured_cores.h"
-#include "experiments/cli/plots.h"
-#include "experiments/decision_diff.h"
-#include "experiments/estimate.h"
-#include "experiments/manifest_file.h"
-#include "experiments/option_refusal.h"
-#include "experiments/output_file.h"
-#include "experiments/service_validation.h"
-#include "experiments/step_validation.h"
-#include "experiments/validation.h"
+#include "experiments/analysis/decision_diff.h"
+#include "experiments/analysis/estimate.h"
+#include "experiments/analysis/service_validation.h"
+#include "experiments/analysis/step_validation.h"
+#include "experiments/analysis/validation.h"
+#include "experiments/config/option_refusal.h"
+#include "experiments/launch/execute.h"
+#include "experiments/launch/measured_cores.h"
+#include "experiments/launch/plots.h"
+#include "experiments/os/exit_code.h"
+#include "experiments/records/manifest_file.h"
+#include "experiments/records/output_file.h"
 
 namespace cosched {
 namespace {

@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/unique_fd.h"
 #include "experiments/hosts/podman.h"
-#include "experiments/hosts/unique_fd.h"
 
 namespace cosched {
 namespace {

@@ -18,9 +18,9 @@
 #include <utility>
 
 #include "engine/base/check.h"
-#include "experiments/hosts/owner.h"
 #include "experiments/hosts/podman.h"
-#include "experiments/hosts/tenant_protocol.h"
+#include "experiments/os/owner.h"
+#include "experiments/wire/tenant_protocol.h"
 
 namespace cosched {
 namespace {

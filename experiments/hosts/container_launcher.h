@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "experiments/hosts/actuator.h"
 #include "experiments/hosts/tenant_launcher.h"
+#include "experiments/os/actuator.h"
 
 namespace cosched {
 

@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "engine/base/topology.h"
-#include "experiments/hosts/owner.h"
+#include "experiments/os/owner.h"
 
 namespace cosched {
 namespace {

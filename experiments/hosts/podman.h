@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "engine/base/cpu_set.h"
-#include "experiments/hosts/owner.h"
+#include "experiments/os/owner.h"
 
 namespace cosched {
 

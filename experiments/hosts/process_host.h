@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "engine/base/topology.h"
-#include "experiments/hosts/actuator.h"
 #include "experiments/hosts/tenant_launcher.h"
-#include "experiments/hosts/tenant_spec.h"
+#include "experiments/os/actuator.h"
+#include "experiments/wire/tenant_spec.h"
 #include "policies/host.h"
 
 namespace cosched {
@@ -41,7 +41,7 @@ class ProcessHost final : public Host {
         std::chrono::seconds(5);  // A grant not settled by then fails the tenant.
     // Cores that it was told to leave and has not left by then: it is killed.
     Duration revocation_timeout = std::chrono::milliseconds(250);
-    bool sample_threads = false;  // Samples list every thread (experiments/interference.h).
+    bool sample_threads = false;  // Samples list every thread (experiments/records/interference.h).
     Duration request_window = std::chrono::seconds(1);  // Between HostWindow events of a service.
   };
 

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "engine/base/check.h"
-#include "experiments/hosts/control_socket.h"
-#include "experiments/hosts/owner.h"
-#include "experiments/hosts/shared_counters.h"
+#include "experiments/os/owner.h"
+#include "experiments/wire/control_socket.h"
+#include "experiments/wire/shared_counters.h"
 
 namespace cosched {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <filesystem>
 
-#include "experiments/hosts/actuator.h"
 #include "experiments/hosts/tenant_launcher.h"
+#include "experiments/os/actuator.h"
 
 namespace cosched {
 

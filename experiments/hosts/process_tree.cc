@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "experiments/hosts/owner.h"
-#include "experiments/hosts/shared_counters.h"
-#include "experiments/hosts/unique_fd.h"
+#include "engine/base/unique_fd.h"
+#include "experiments/os/owner.h"
+#include "experiments/wire/shared_counters.h"
 
 namespace cosched {
 namespace {

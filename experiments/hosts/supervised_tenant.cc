@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "experiments/hosts/tenant_arguments.h"
-#include "experiments/hosts/thread_affinity.h"
+#include "experiments/os/thread_affinity.h"
 
 namespace cosched {
 namespace {

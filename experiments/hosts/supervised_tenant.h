@@ -21,17 +21,17 @@
 #include <vector>
 
 #include "engine/base/topology.h"
-#include "experiments/hosts/actuator.h"
-#include "experiments/hosts/control_socket.h"
-#include "experiments/hosts/process_sampler.h"
-#include "experiments/hosts/shared_counters.h"
 #include "experiments/hosts/surplus_threads.h"
 #include "experiments/hosts/tenant_claims.h"
 #include "experiments/hosts/tenant_launcher.h"
-#include "experiments/hosts/tenant_protocol.h"
 #include "experiments/hosts/tenant_requests.h"
-#include "experiments/hosts/tenant_spec.h"
 #include "experiments/hosts/working_threads.h"
+#include "experiments/os/actuator.h"
+#include "experiments/os/process_sampler.h"
+#include "experiments/wire/control_socket.h"
+#include "experiments/wire/shared_counters.h"
+#include "experiments/wire/tenant_protocol.h"
+#include "experiments/wire/tenant_spec.h"
 #include "policies/host.h"
 
 namespace cosched {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "engine/base/clock.h"
-#include "experiments/hosts/process_sampler.h"
+#include "experiments/os/process_sampler.h"
 
 namespace cosched {
 

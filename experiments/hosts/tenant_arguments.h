@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "experiments/hosts/actuator.h"
-#include "experiments/hosts/tenant_spec.h"
+#include "experiments/os/actuator.h"
+#include "experiments/wire/tenant_spec.h"
 
 namespace cosched {
 

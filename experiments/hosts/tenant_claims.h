@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "engine/base/clock.h"
-#include "experiments/hosts/shared_counters.h"
-#include "experiments/hosts/tenant_spec.h"
+#include "experiments/wire/shared_counters.h"
+#include "experiments/wire/tenant_spec.h"
 
 namespace cosched {
 

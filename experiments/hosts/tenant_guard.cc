@@ -23,11 +23,11 @@
 #include <utility>
 #include <vector>
 
-#include "experiments/hosts/cgroup.h"
-#include "experiments/hosts/control_socket.h"
-#include "experiments/hosts/owner.h"
-#include "experiments/hosts/packet_socket.h"
 #include "experiments/hosts/process_tree.h"
+#include "experiments/os/cgroup.h"
+#include "experiments/os/owner.h"
+#include "experiments/wire/control_socket.h"
+#include "experiments/wire/packet_socket.h"
 
 namespace cosched {
 namespace {

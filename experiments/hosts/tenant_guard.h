@@ -12,7 +12,7 @@
 
 #include <functional>
 
-#include "experiments/hosts/unique_fd.h"
+#include "engine/base/unique_fd.h"
 
 namespace cosched {
 

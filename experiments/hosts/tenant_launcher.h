@@ -13,8 +13,8 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/cpu_set.h"
-#include "experiments/hosts/cgroup.h"
 #include "experiments/hosts/tenant_process.h"
+#include "experiments/os/cgroup.h"
 #include "policies/job.h"
 
 namespace cosched {

@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "engine/base/cpu_set.h"
-#include "experiments/hosts/cgroup.h"
+#include "engine/base/unique_fd.h"
 #include "experiments/hosts/tenant_guard.h"
-#include "experiments/hosts/unique_fd.h"
+#include "experiments/os/cgroup.h"
 
 namespace cosched {
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "engine/base/clock.h"
-#include "experiments/hosts/request_packets.h"
-#include "experiments/hosts/service_meter.h"
-#include "experiments/hosts/tenant_spec.h"
+#include "experiments/wire/request_packets.h"
+#include "experiments/wire/service_meter.h"
+#include "experiments/wire/tenant_spec.h"
 #include "policies/service.h"
 
 namespace cosched {

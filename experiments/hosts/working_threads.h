@@ -13,7 +13,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/pool/work_record.h"
-#include "experiments/hosts/process_sampler.h"
+#include "experiments/os/process_sampler.h"
 
 namespace cosched {
 

@@ -1,13 +1,13 @@
 #pragma once
 // What the harness sees of a cell's world: the arbiter's Host, and what is recorded of its tenants.
-// Implemented by real processes (experiments/worlds.h) and by the simulator
-// (experiments/hosts/simulated_host.h). For one thread, the harness's.
+// Implemented by real processes (experiments/harness/worlds.h) and by the simulator
+// (experiments/hosts/simulation/simulated_host.h). For one thread, the harness's.
 
 #include <string>
 #include <vector>
 
-#include "experiments/hosts/tenant_spec.h"
-#include "experiments/interference.h"
+#include "experiments/records/interference.h"
+#include "experiments/wire/tenant_spec.h"
 #include "policies/host.h"
 
 namespace cosched {

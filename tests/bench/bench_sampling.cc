@@ -2,7 +2,7 @@
 // every 100 ms, as `cosched run` takes it. "core %" is the share of a core that the samples take;
 // the bound is 0.5. In "all_run" every thread spins, as a machine full of rigid tenants has it; in
 // "one_runs" a tenant has one core and seven threads asleep, as malleable ones on a shared machine.
-// The tenants are stand-ins that only spin (tests/experiments/fake_tenant.h).
+// The tenants are stand-ins that only spin (tests/experiments/hosts/fake_tenant.h).
 
 #include <benchmark/benchmark.h>
 #include <time.h>
@@ -12,8 +12,8 @@
 #include <thread>
 
 #include "experiments/hosts/process_host.h"
-#include "experiments/realtime.h"
-#include "tests/experiments/fake_tenant.h"
+#include "experiments/os/realtime.h"
+#include "tests/experiments/hosts/fake_tenant.h"
 
 namespace cosched {
 namespace {

@@ -26,9 +26,9 @@
 #include <string>
 
 #include "engine/base/random.h"
-#include "experiments/harness.h"
-#include "experiments/hosts/simulated_host.h"
-#include "experiments/metrics.h"
+#include "experiments/analysis/metrics.h"
+#include "experiments/harness/harness.h"
+#include "experiments/hosts/simulation/simulated_host.h"
 #include "tests/bench/execution_stream.h"
 
 namespace cosched {

@@ -29,7 +29,7 @@
 
 #include "engine/base/check.h"
 #include "engine/base/random.h"
-#include "traces/formats.h"
+#include "traces/input/formats.h"
 
 namespace cosched {
 namespace {

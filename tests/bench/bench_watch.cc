@@ -20,12 +20,12 @@
 #include <thread>
 #include <vector>
 
-#include "experiments/hosts/cgroup.h"
-#include "experiments/hosts/owner.h"
 #include "experiments/hosts/process_host.h"
-#include "experiments/hosts/process_sampler.h"
-#include "experiments/hosts/tenant_demand.h"
-#include "experiments/hosts/thread_affinity.h"
+#include "experiments/os/cgroup.h"
+#include "experiments/os/owner.h"
+#include "experiments/os/process_sampler.h"
+#include "experiments/os/thread_affinity.h"
+#include "experiments/tenant/demand.h"
 
 namespace cosched {
 namespace {

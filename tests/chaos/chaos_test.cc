@@ -1,7 +1,7 @@
-// Hosts survive tenants that misbehave (experiments/hosts/chaos_tenant.h): whatever these do, their
-// cores come back and go to others, no thread of theirs may run on others' cores where the kernel
-// confines them, the run ends, an honest tenant beside them finishes, and the records hold. The
-// times in which cores came back are printed, not judged: CI's machines are noisy.
+// Hosts survive tenants that misbehave (experiments/tenant/chaos_tenant.h): whatever these do,
+// their cores come back and go to others, no thread of theirs may run on others' cores where the
+// kernel confines them, the run ends, an honest tenant beside them finishes, and the records hold.
+// The times in which cores came back are printed, not judged: CI's machines are noisy.
 //
 //   build/test_chaos --gtest_filter='ChaosTest.TwoHundred*'
 
@@ -19,15 +19,15 @@
 #include <thread>
 #include <vector>
 
-#include "experiments/config.h"
-#include "experiments/csv.h"
-#include "experiments/harness.h"
-#include "experiments/hosts/chaos_tenant.h"
+#include "experiments/analysis/metrics.h"
+#include "experiments/config/experiment_config.h"
+#include "experiments/config/sweep.h"
+#include "experiments/harness/harness.h"
 #include "experiments/hosts/process_host.h"
-#include "experiments/hosts/process_sampler.h"
-#include "experiments/manifest.h"
-#include "experiments/metrics.h"
-#include "experiments/sweep.h"
+#include "experiments/launch/run_folder.h"
+#include "experiments/os/process_sampler.h"
+#include "experiments/records/csv.h"
+#include "experiments/tenant/chaos_tenant.h"
 #include "policies/registry.h"
 #include "tests/chaos/chaos_alone.h"
 #include "tests/experiments/temporary_folder.h"

@@ -8,10 +8,10 @@
 #include <system_error>
 #include <vector>
 
-#include "experiments/hosts/cgroup.h"
 #include "experiments/hosts/container_launcher.h"
-#include "experiments/hosts/owner.h"
 #include "experiments/hosts/podman.h"
+#include "experiments/os/cgroup.h"
+#include "experiments/os/owner.h"
 #include "tests/chaos/chaos_alone.h"
 #include "tests/experiments/temporary_folder.h"
 

@@ -6,9 +6,10 @@
 #include <cstdlib>
 #include <set>
 
-#include "experiments/hosts/chaos_tenant.h"
-#include "experiments/manifest.h"
-#include "experiments/metrics.h"
+#include "experiments/analysis/metrics.h"
+#include "experiments/harness/harness.h"
+#include "experiments/launch/run_folder.h"
+#include "experiments/wire/chaos_plan.h"
 #include "tests/chaos/chaos_alone.h"
 #include "tests/experiments/temporary_folder.h"
 #include "tests/fidelity/simulation.h"

@@ -12,7 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "experiments/manifest.h"
+#include "experiments/harness/harness.h"
+#include "experiments/launch/run_folder.h"
 #include "tests/experiments/temporary_folder.h"
 #include "tests/fidelity/simulation.h"
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "engine/base/random.h"
-#include "experiments/hosts/simulated_host.h"
+#include "experiments/hosts/simulation/simulated_host.h"
 #include "experiments/hosts/simulation/speed_model.h"
 #include "policies/arbiter.h"
 #include "policies/registry.h"

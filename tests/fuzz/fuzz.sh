@@ -25,11 +25,11 @@ if [ -z "$input" ]; then
   flags=(-std=c++20 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -I.)
   case $target in
     protocol_fuzzer)
-      sources=(experiments/hosts/tenant_protocol.cc experiments/hosts/request_packets.cc
+      sources=(experiments/wire/tenant_protocol.cc experiments/wire/request_packets.cc
                engine/base/cpu_set.cc engine/base/check.cc)
       libraries=() ;;
     trace_fuzzer)
-      sources=(traces/formats.cc traces/input/*.cc traces/readers/*.cc traces/generators/*.cc
+      sources=(traces/input/*.cc traces/readers/*.cc traces/generators/*.cc
                engine/base/{byte_source,check,error,random}.cc)
       libraries=(-lz -lbz2 -llzma -lfmt) ;;
     model_fuzzer)

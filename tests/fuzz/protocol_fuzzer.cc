@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "experiments/hosts/request_packets.h"
-#include "experiments/hosts/tenant_protocol.h"
+#include "experiments/wire/request_packets.h"
+#include "experiments/wire/tenant_protocol.h"
 
 namespace cosched {
 namespace {

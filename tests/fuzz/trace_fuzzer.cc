@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "engine/base/error.h"
-#include "traces/formats.h"
+#include "traces/input/formats.h"
 
 namespace cosched {
 namespace {

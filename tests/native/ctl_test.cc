@@ -21,14 +21,14 @@
 
 #include "engine/base/error.h"
 #include "engine/base/topology.h"
-#include "experiments/hosts/cgroup.h"
-#include "experiments/hosts/control_socket.h"
-#include "experiments/hosts/owner.h"
-#include "experiments/hosts/process_sampler.h"
-#include "experiments/hosts/resize_signals.h"
-#include "experiments/hosts/tenant_demand.h"
-#include "experiments/hosts/tenant_protocol.h"
-#include "experiments/hosts/thread_affinity.h"
+#include "experiments/os/cgroup.h"
+#include "experiments/os/owner.h"
+#include "experiments/os/process_sampler.h"
+#include "experiments/os/thread_affinity.h"
+#include "experiments/tenant/demand.h"
+#include "experiments/tenant/resize_signals.h"
+#include "experiments/wire/control_socket.h"
+#include "experiments/wire/tenant_protocol.h"
 
 namespace cosched {
 namespace {

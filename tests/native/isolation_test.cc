@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "experiments/hosts/process_sampler.h"
-#include "tests/experiments/process_host_fixture.h"
+#include "experiments/os/process_sampler.h"
+#include "tests/experiments/hosts/process_host_fixture.h"
 #include "tests/experiments/temporary_folder.h"
 #include "tests/native/real_tenant_fixture.h"
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "engine/base/topology.h"
-#include "experiments/realtime.h"
+#include "experiments/os/realtime.h"
 #include "tests/native/real_tenant_fixture.h"
 #include "workloads/training_job.h"
 

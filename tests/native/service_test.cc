@@ -11,11 +11,11 @@
 #include <sstream>
 #include <vector>
 
-#include "experiments/harness.h"
+#include "experiments/analysis/metrics.h"
+#include "experiments/harness/harness.h"
 #include "experiments/hosts/podman.h"
-#include "experiments/manifest.h"
-#include "experiments/metrics.h"
-#include "tests/experiments/process_host_fixture.h"
+#include "experiments/launch/run_folder.h"
+#include "tests/experiments/hosts/process_host_fixture.h"
 #include "tests/experiments/temporary_folder.h"
 #include "tests/native/real_tenant_fixture.h"
 

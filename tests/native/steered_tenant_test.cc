@@ -6,10 +6,10 @@
 #include <string>
 #include <thread>
 
-#include "experiments/hosts/cgroup.h"
-#include "experiments/hosts/control_socket.h"
-#include "experiments/hosts/owner.h"
-#include "experiments/hosts/tenant_protocol.h"
+#include "experiments/os/cgroup.h"
+#include "experiments/os/owner.h"
+#include "experiments/wire/control_socket.h"
+#include "experiments/wire/tenant_protocol.h"
 #include "tests/native/real_tenant_fixture.h"
 
 namespace cosched {

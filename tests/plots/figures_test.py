@@ -50,7 +50,7 @@ def leaves(table, prefix=""):
 
 
 def points_of(experiment, cores):
-    """The values of each point, as experiments/sweep.h says."""
+    """The values of each point, as experiments/config/sweep.h says."""
     axes = [[dict(leaves(v)) if isinstance(v, dict) else {key: v} for v in values] for key, values in leaves(experiment["sweep"])]
     for chosen in itertools.product(*axes):
         values = {key: value for part in chosen for key, value in part.items()}

@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "engine/base/random.h"
-#include "experiments/metrics.h"
-#include "experiments/output_file.h"
-#include "experiments/records.h"
+#include "experiments/analysis/metrics.h"
+#include "experiments/records/cell_records.h"
+#include "experiments/records/output_file.h"
 
 namespace cosched {
 namespace {

@@ -1,5 +1,5 @@
-// Answers what experiments/statistics.h says of data on standard input, for scipy_test.py: a line a
-// question, "NAME [NUMBER…] [| NUMBER…]", a line an answer, its numbers with 17 digits.
+// Answers what experiments/analysis/statistics.h says of data on standard input, for scipy_test.py:
+// a line a question, "NAME [NUMBER…] [| NUMBER…]", a line an answer, its numbers with 17 digits.
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "experiments/ranking.h"
-#include "experiments/statistics.h"
+#include "experiments/analysis/ranking.h"
+#include "experiments/analysis/statistics.h"
 
 namespace cosched {
 namespace {

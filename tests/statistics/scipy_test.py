@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Are the statistics of experiments/statistics.h and plots/claims.py those of scipy, on 1,000 seeded data sets with ties?
+"""Are the statistics of experiments/analysis/statistics.h and plots/claims.py those of scipy, on 1,000 seeded data sets with ties?
 
 scipy_test.py ANSWER [unittest args]: ANSWER is the program answer_statistics. Where scipy refuses an exact test because of ties
 or zeros, every sign or every assignment is counted here.
@@ -22,7 +22,7 @@ except ImportError:
     stats = None
 
 DATA_SETS = 1000
-EXACT = 50  # Values up to which experiments/statistics.h counts.
+EXACT = 50  # Values up to which experiments/analysis/statistics.h counts.
 COUNTED = 12  # Pairs whose signs are all counted here.
 ANSWER = None  # Given on the command line.
 

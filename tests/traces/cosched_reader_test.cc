@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "engine/base/error.h"
-#include "traces/formats.h"
-#include "traces/trace_reader.h"
+#include "traces/arrivals/trace_reader.h"
+#include "traces/input/formats.h"
 
 namespace cosched {
 namespace {

@@ -1,7 +1,7 @@
 // A trace's description against closed forms and against the same figures computed from all
 // arrivals at once.
 
-#include "traces/description.h"
+#include "traces/description/description.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@
 #include "engine/base/error.h"
 #include "engine/base/random.h"
 #include "tests/traces/listed_arrivals.h"
-#include "traces/formats.h"
+#include "traces/input/formats.h"
 
 namespace cosched {
 namespace {

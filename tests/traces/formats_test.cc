@@ -1,7 +1,7 @@
 // Which format a file is taken for, and that every format of the table keeps what trace_reader.h
 // promises.
 
-#include "traces/formats.h"
+#include "traces/input/formats.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "traces/trace_reader.h"
+#include "traces/arrivals/trace_reader.h"
 
 namespace cosched {
 

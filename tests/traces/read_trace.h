@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/base/error.h"
-#include "traces/formats.h"
+#include "traces/input/formats.h"
 
 namespace cosched {
 

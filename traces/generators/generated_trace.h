@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "traces/arrivals/trace_reader.h"
 #include "traces/generators/arrival_process.h"
-#include "traces/trace_reader.h"
 
 namespace cosched {
 

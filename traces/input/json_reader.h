@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "traces/arrivals/trace_reader.h"
 #include "traces/input/external_sort.h"
 #include "traces/input/json.h"
 #include "traces/input/table_reader.h"
-#include "traces/trace_reader.h"
 
 namespace cosched {
 

@@ -7,7 +7,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/random.h"
-#include "traces/formats.h"
+#include "traces/input/formats.h"
 
 namespace cosched {
 

@@ -5,9 +5,9 @@
 
 #include <memory>
 
+#include "traces/arrivals/trace_reader.h"
 #include "traces/input/row.h"
 #include "traces/input/table.h"
-#include "traces/trace_reader.h"
 
 namespace cosched {
 

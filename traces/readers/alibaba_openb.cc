@@ -5,7 +5,7 @@
 // "V100M16|V100M32" and stays a text. A pod's duration is deletion_time - scheduled_time where both
 // are known.
 
-#include "traces/formats.h"
+#include "traces/input/formats.h"
 #include "traces/input/table_reader.h"
 
 namespace cosched {

@@ -20,8 +20,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "traces/formats.h"
 #include "traces/input/external_sort.h"
+#include "traces/input/formats.h"
 #include "traces/input/numbers.h"
 #include "traces/input/spread.h"
 #include "traces/input/table_reader.h"

@@ -4,7 +4,7 @@
 // rounded to the nanosecond. Rows are ordered by their ends at best, so they are sorted by start;
 // an invocation that was under way when the recording began starts before 0.
 
-#include "traces/formats.h"
+#include "traces/input/formats.h"
 #include "traces/input/table_reader.h"
 
 namespace cosched {

@@ -3,7 +3,7 @@
 // in order of time. Timestamps of 2023 have seven decimals (100 ns) and no zone, those of 2024 six
 // and "+00:00"; either is read exactly. The 2023 files have CRLF and no end behind their last line.
 
-#include "traces/formats.h"
+#include "traces/input/formats.h"
 #include "traces/input/table_reader.h"
 
 namespace cosched {

@@ -4,7 +4,7 @@
 // ties), elapsed times too. A request that failed has 0 response tokens. It arrived all the same,
 // so it is an arrival, and who wants it left out goes by its attribute.
 
-#include "traces/formats.h"
+#include "traces/input/formats.h"
 #include "traces/input/table_reader.h"
 
 namespace cosched {

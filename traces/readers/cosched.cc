@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "traces/formats.h"
+#include "traces/input/formats.h"
 #include "traces/input/table_reader.h"
 
 namespace cosched {

@@ -14,8 +14,8 @@
 #include <array>
 #include <cstring>
 
-#include "traces/formats.h"
 #include "traces/generators/generated_trace.h"
+#include "traces/input/formats.h"
 #include "traces/input/json_reader.h"
 #include "traces/input/numbers.h"
 

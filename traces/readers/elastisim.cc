@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <array>
 
-#include "traces/formats.h"
+#include "traces/input/formats.h"
 #include "traces/input/json_reader.h"
 #include "traces/input/numbers.h"
 

@@ -1,7 +1,7 @@
 // gaps: a JSON array of the seconds between arrivals, [0.2, 1.75, …]. An arrival's time is the sum
 // of the gaps up to its own, exact to the nanosecond; the first gap is from 0.
 
-#include "traces/formats.h"
+#include "traces/input/formats.h"
 #include "traces/input/json_reader.h"
 #include "traces/input/numbers.h"
 

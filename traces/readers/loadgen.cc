@@ -20,8 +20,8 @@
 #include <map>
 #include <utility>
 
-#include "traces/formats.h"
 #include "traces/generators/generated_trace.h"
+#include "traces/input/formats.h"
 #include "traces/input/numbers.h"
 #include "traces/input/table_reader.h"
 

@@ -3,7 +3,7 @@
 // timestamp is in milliseconds, and many requests share one. Size: the tokens of input and output.
 // Other keys (session_id, delay, …) stay attributes; who: session_id, where there is one.
 
-#include "traces/formats.h"
+#include "traces/input/formats.h"
 #include "traces/input/json_reader.h"
 
 namespace cosched {

@@ -7,7 +7,7 @@
 // hour that a clock shows twice in autumn, the arrivals of both hours lie in one, in the order of
 // the file where their times are equal, and in spring an hour has none; all other gaps are true.
 
-#include "traces/formats.h"
+#include "traces/input/formats.h"
 #include "traces/input/table_reader.h"
 
 namespace cosched {

@@ -2,7 +2,7 @@
 // name,time,application,num_replicas,batch_size, a row a job. Times are seconds. num_replicas is
 // the number of GPUs a user would ask for where the scheduler does not choose it.
 
-#include "traces/formats.h"
+#include "traces/input/formats.h"
 #include "traces/input/table_reader.h"
 
 namespace cosched {

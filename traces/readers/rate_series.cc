@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "traces/formats.h"
+#include "traces/input/formats.h"
 #include "traces/input/numbers.h"
 #include "traces/input/spread.h"
 #include "traces/input/table_reader.h"

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "traces/formats.h"
+#include "traces/input/formats.h"
 #include "traces/input/numbers.h"
 #include "traces/input/table_reader.h"
 

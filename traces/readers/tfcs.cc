@@ -20,8 +20,8 @@
 #include <cstring>
 #include <map>
 
-#include "traces/formats.h"
 #include "traces/generators/distribution.h"
+#include "traces/input/formats.h"
 #include "traces/input/json.h"
 #include "traces/input/numbers.h"
 #include "traces/input/table.h"

@@ -3,7 +3,7 @@
 // of time. Times are seconds as Python prints doubles: up to 17 digits, rounded here to the
 // nanosecond, half away from zero. (Vidur's files of lengths alone have no arrived_at.)
 
-#include "traces/formats.h"
+#include "traces/input/formats.h"
 #include "traces/input/table_reader.h"
 
 namespace cosched {

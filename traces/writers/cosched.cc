@@ -8,7 +8,7 @@
 #include <array>
 #include <iterator>
 
-#include "traces/formats.h"
+#include "traces/input/formats.h"
 #include "traces/writers.h"
 
 namespace cosched {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """An example of a policy that is a program: the job that came last starts first, with all the cores it asks for.
 
-cosched run EXPERIMENT.toml --policy-exec "python3 newest_first.py"; what it reads and writes: experiments/policy_protocol.h.
+cosched run EXPERIMENT.toml --policy-exec "python3 newest_first.py"; what it reads and writes: policies/external/policy_protocol.h.
 """
 import json
 import sys

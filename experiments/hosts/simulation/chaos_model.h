@@ -1,16 +1,16 @@
 #pragma once
 // `model = "chaos"` in virtual time: what a tenant that misbehaves
-// (experiments/hosts/chaos_tenant.h) makes its host see, and when the host has had enough of it, by
-// the deadlines of ProcessHost. The behaviour and its moment are those that the same seed gives on
-// hardware. What only processes can do is left out: the process that "forks" leaves behind spins on
-// no core here, and whoever breaks the protocol does it at once. Used by SimulatedHost on one
+// (experiments/tenant/chaos_tenant.h) makes its host see, and when the host has had enough of it,
+// by the deadlines of ProcessHost. The behaviour and its moment are those that the same seed gives
+// on hardware. What only processes can do is left out: the process that "forks" leaves behind spins
+// on no core here, and whoever breaks the protocol does it at once. Used by SimulatedHost on one
 // thread.
 
 #include <optional>
 #include <string>
 
 #include "engine/base/cpu_set.h"
-#include "experiments/hosts/chaos_plan.h"
+#include "experiments/wire/chaos_plan.h"
 
 namespace cosched {
 

@@ -13,7 +13,7 @@
 #include "experiments/hosts/simulation/contention.h"
 #include "experiments/hosts/simulation/core_sharing.h"
 #include "experiments/hosts/simulation/speed_model.h"
-#include "experiments/hosts/tenant_spec.h"
+#include "experiments/wire/tenant_spec.h"
 
 namespace cosched {
 

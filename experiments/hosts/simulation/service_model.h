@@ -14,9 +14,9 @@
 #include <optional>
 #include <vector>
 
-#include "experiments/hosts/service_meter.h"
 #include "experiments/hosts/simulation/executions.h"
-#include "experiments/hosts/tenant_spec.h"
+#include "experiments/wire/service_meter.h"
+#include "experiments/wire/tenant_spec.h"
 #include "policies/service.h"
 
 namespace cosched {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "experiments/hosts/simulation/executions.h"
-#include "experiments/hosts/tenant_spec.h"
+#include "experiments/wire/tenant_spec.h"
 
 namespace cosched {
 

@@ -1,0 +1,67 @@
+#pragma once
+// The cells that a comparison is about, in groups: one policy in one elasticity over all trials of
+// runs that are pooled. Pure but for reading files; used by the comparison's tables.
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "experiments/analysis/comparison_runs.h"
+#include "experiments/analysis/metrics.h"
+
+namespace cosched {
+
+struct ComparedCell {
+  std::pair<int, int> trial;  // Run (as given) and trial: cells of one trial had the same arrivals.
+  std::string name;           // "strict/rigid/1", behind its run's name where there are several.
+  CellSummary summary;
+  ThreadExcess excess;
+};
+
+struct Group {
+  std::string policy;
+  Elasticity elasticity = Elasticity::kMalleable;
+  std::vector<ComparedCell> cells;   // Those that are "done".
+  std::vector<ComparedCell> failed;  // Never part of a figure.
+
+  int LostJobs() const;    // Of the cells, rejected, cancelled and failed.
+  int LossyCells() const;  // Those that lost one.
+  // What the group's figures are of: the cells that lost no job; all, if each lost one. Only the
+  // former may be compared by makespan and turnaround.
+  std::vector<const ComparedCell*> Shown() const;
+  std::vector<double> Values(double CellSummary::*metric) const;
+  // Of the cells that have it.
+  std::vector<double> Values(std::optional<double> CellSummary::*metric) const;
+  // By trial, of the cells that lost no job.
+  std::map<std::pair<int, int>, double> ByTrial(double CellSummary::*metric) const;
+};
+
+struct ComparedCells {
+  std::vector<ComparedRun> runs;
+  std::vector<Group> groups;  // By elasticity, then in the order of the experiment's policies.
+  std::vector<std::string> policies;     // In the order of the experiment.
+  std::vector<Elasticity> elasticities;  // Those that occur.
+  int cells = 0;
+  int simulated = 0;                             // Of these cells.
+  std::set<std::string> profiles;                // What the simulated ones rest on: file names.
+  int trials = 0;                                // (run, trial) pairs.
+  std::map<std::pair<int, int>, size_t> traces;  // By trial: a hash of its arrivals, 0 = unknown.
+  // Names of cells that are in no group.
+  std::vector<std::string> unreadable;  // What is wrong with it, besides.
+  std::vector<std::string> excluded;    // Marked, and asked to be left out.
+  std::vector<std::string> copies;      // Records that another cell here has, byte by byte.
+
+  // Several trials, all of the same arrivals: repeated measurements of one thing.
+  bool RepeatsOneTrace() const;
+  size_t NameWidth() const;  // Of a column of policies.
+  const Group* Find(const std::string& policy,
+                    Elasticity elasticity) const;  // nullptr if there is none.
+};
+
+ComparedCells ReadCells(const std::vector<ComparedRun>& runs, bool exclude_marked = false);
+
+}  // namespace cosched

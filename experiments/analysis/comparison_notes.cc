@@ -1,0 +1,260 @@
+#include "experiments/analysis/comparison_notes.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "experiments/analysis/estimate.h"
+#include "experiments/analysis/statistics.h"
+#include "experiments/analysis/table_text.h"
+
+namespace cosched {
+namespace {
+
+constexpr const char* kOversubscriber = "no-control";
+// Without blocks: of all places, that two treatments' means may lie apart.
+constexpr double kFarApart = 0.25;
+// With blocks: the share of randomised orders that are told though nothing is wrong with them.
+constexpr double kOrderAlpha = 0.05;
+
+class NoteWriter {
+ public:
+  // Once, though several runs say so.
+  void Add(const std::string& note) {
+    if (said_.insert(note).second) text_ += Wrapped("  *", note);
+  }
+  std::string Text() const { return text_.empty() ? "" : "\n" + text_; }
+
+ private:
+  std::set<std::string> said_;
+  std::string text_;
+};
+
+// Did the threads of malleable tenants stay within their cores?
+void AddMalleableNote(const ComparedCells& cells, NoteWriter* notes) {
+  int64_t samples = 0, exceeding = 0;
+  int worst = 0;
+  std::string where;
+  for (const Group& group : cells.groups) {
+    if (group.elasticity != Elasticity::kMalleable) continue;
+    for (const ComparedCell& cell : group.cells) {
+      samples += cell.excess.samples;
+      exceeding += cell.excess.exceeding;
+      if (cell.excess.worst > worst) where = cell.name;
+      worst = std::max(worst, cell.excess.worst);
+    }
+  }
+  if (samples == 0) return;
+  if (exceeding == 0) {
+    notes->Add(
+        fmt::format("malleable tenants never had more runnable compute threads than cores granted "
+                    "({} samples between resizes)",
+                    samples));
+  } else {
+    notes->Add(fmt::format(
+        "WARNING: malleable tenants had more runnable compute threads than cores granted in {} of "
+        "{} samples, at worst {} more ({})",
+        exceeding, samples, worst, where));
+  }
+}
+
+void AddOversubscriberNote(const ComparedCells& cells, NoteWriter* notes) {
+  const Group* group = cells.Find(kOversubscriber, Elasticity::kRigid);
+  if (group == nullptr || group->cells.empty()) return;
+  const std::vector<double> values = group->Values(&CellSummary::oversubscription);
+  if (values.empty()) return;
+  const auto positive = std::count_if(values.begin(), values.end(), [](double v) { return v > 0; });
+  const bool all = positive == static_cast<std::ptrdiff_t>(values.size());
+  notes->Add(
+      fmt::format("{}{} with rigid tenants oversubscribes the cores (> 0) in {} of {}: median {} %",
+                  all ? "" : "WARNING: ", kOversubscriber, positive,
+                  Counted(static_cast<int64_t>(values.size()), "trial"), Percent(Median(values))));
+}
+
+// Rows with fewer trials than others, whose intervals say less than the title.
+void AddTrialNotes(const ComparedCells& cells, NoteWriter* notes) {
+  size_t most = 0, fewest = SIZE_MAX;
+  for (const Group& group : cells.groups) {
+    most = std::max(most, group.Shown().size());
+    if (!group.cells.empty()) fewest = std::min(fewest, group.Shown().size());
+  }
+  if (fewest < kTrialsThatDecide) {
+    notes->Add(fmt::format("FEW TRIALS: only {} for some rows; below {} nothing is decided", fewest,
+                           kTrialsThatDecide));
+  }
+  for (const Group& group : cells.groups) {
+    if (group.cells.empty() || group.Shown().size() == most) continue;
+    notes->Add(fmt::format("{}/{} has {} only, others have {}", group.policy,
+                           ToString(group.elasticity),
+                           Counted(static_cast<int64_t>(group.Shown().size()), "trial"), most));
+  }
+}
+
+// "strict/rigid (all 3 trials)", or the cells' names.
+void AddNames(const Group& group, const std::vector<std::string>& cells,
+              std::vector<std::string>* names) {
+  if (cells.size() > 1 && cells.size() == group.cells.size()) {
+    names->push_back(fmt::format("{}/{} (all {} trials)", group.policy, ToString(group.elasticity),
+                                 cells.size()));
+  } else {
+    names->insert(names->end(), cells.begin(), cells.end());
+  }
+}
+
+void AddFailureNotes(const ComparedCells& cells, NoteWriter* notes) {
+  std::map<std::string, std::vector<std::string>> marks;
+  std::map<std::string, size_t> counts;  // Of marked cells.
+  size_t done = 0;
+  for (const Group& group : cells.groups) {
+    for (const ComparedCell& cell : group.failed) {
+      notes->Add(fmt::format("FAILED CELL, left out of every figure: {}: {}", cell.name,
+                             cell.summary.reason));
+    }
+    std::vector<std::string> lossy;
+    std::map<std::string, std::vector<std::string>> marked;
+    for (const ComparedCell& cell : group.cells) {
+      if (cell.summary.Lost() > 0) {
+        lossy.push_back(
+            fmt::format("{} ({} of {})", cell.name, cell.summary.Lost(), cell.summary.jobs));
+      }
+      for (const std::string& mark : cell.summary.marks) marked[mark].push_back(cell.name);
+    }
+    for (const auto& [mark, where] : marked) {
+      AddNames(group, where, &marks[mark]);
+      counts[mark] += where.size();
+    }
+    done += group.cells.size();
+    // Where every trial did, the table says so.
+    if (!lossy.empty() && lossy.size() < group.cells.size())
+      notes->Add(fmt::format("LOST JOBS: {}", fmt::join(lossy, ", ")));
+  }
+  for (const auto& [mark, where] : marks) {
+    notes->Add(fmt::format("MARKED: {}: {}", mark,
+                           counts[mark] == done && done > 1
+                               ? fmt::format("all {} cells", done)
+                               : fmt::format("{}", fmt::join(where, ", "))));
+  }
+  if (!marks.empty()) notes->Add("--exclude-marked leaves the marked cells out");
+}
+
+void AddLeftOutNotes(const ComparedCells& cells, NoteWriter* notes) {
+  if (!cells.excluded.empty()) {
+    notes->Add(fmt::format("{} left out (--exclude-marked): {}",
+                           Counted(static_cast<int64_t>(cells.excluded.size()), "marked cell"),
+                           fmt::join(cells.excluded, ", ")));
+  }
+  if (!cells.copies.empty()) {
+    notes->Add(
+        fmt::format("copies of other cells here, counted once: {}", fmt::join(cells.copies, ", ")));
+  }
+}
+
+// What is to be said of several runs is said once, with their names where it is not of all.
+void AddRunNotes(const std::vector<ComparedRun>& runs, NoteWriter* notes) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> doubts;
+  for (const ComparedRun& run : runs) {
+    for (const std::string& doubt : RunDoubts(run)) {
+      const auto same = std::find_if(doubts.begin(), doubts.end(),
+                                     [&doubt](const auto& other) { return other.first == doubt; });
+      if (same == doubts.end()) {
+        doubts.push_back({doubt, {run.Name()}});
+      } else {
+        same->second.push_back(run.Name());
+      }
+    }
+  }
+  for (const auto& [doubt, names] : doubts) {
+    notes->Add(names.size() == runs.size() ? doubt
+                                           : fmt::format("{} ({})", doubt, fmt::join(names, ", ")));
+  }
+}
+
+// "strict/rigid/2" is treatment "strict/rigid", trial "2".
+std::pair<std::string, std::string> TreatmentAndTrial(const std::string& cell) {
+  const size_t slash = cell.rfind('/');
+  return {cell.substr(0, slash), slash == std::string::npos ? "" : cell.substr(slash + 1)};
+}
+
+// A block: as many cells as there are treatments, of one trial.
+bool InBlocks(const std::vector<std::string>& order, size_t treatments) {
+  if (order.size() % treatments != 0) return false;
+  for (size_t i = 0; i < order.size(); ++i) {
+    const std::string& first = order[i / treatments * treatments];
+    if (TreatmentAndTrial(order[i]).second != TreatmentAndTrial(first).second) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<std::string> OrderDoubts(const std::vector<std::string>& order) {
+  std::set<std::string> names;
+  for (const std::string& cell : order) names.insert(TreatmentAndTrial(cell).first);
+  const size_t treatments = names.size();
+  if (treatments < 2) return {};
+  const bool blocks = InBlocks(order, treatments);
+  std::map<std::string, std::vector<double>> places;
+  for (size_t i = 0; i < order.size(); ++i) {
+    places[TreatmentAndTrial(order[i]).first].push_back(
+        static_cast<double>((blocks ? i % treatments : i) + 1));
+  }
+  const double all = static_cast<double>(blocks ? treatments : order.size());
+  const double middle = (all + 1) / 2;
+  std::map<double, std::string> means;
+  for (const auto& [name, of_name] : places) means[Mean(of_name)] = name;
+  const auto text = [all, blocks](const auto& early, const auto& late) {
+    return fmt::format(
+        "{} ran early (mean place {:.1f} of {:.0f}{}), {} late ({:.1f}): a machine that changed on "
+        "the way looks like an effect",
+        early.second, early.first, all, blocks ? " in each trial" : "", late.second, late.first);
+  };
+  const auto& first = *means.begin();
+  const auto& last = *means.rbegin();
+  if (!blocks) {
+    if (last.first - first.first <= kFarApart * all) return {};
+    return {text(first, last)};
+  }
+  const double trials = static_cast<double>(places.begin()->second.size());
+  const double limit = NormalQuantile(1 - kOrderAlpha / 2 / static_cast<double>(treatments)) *
+                       std::sqrt((all * all - 1) / 12 / trials);
+  if (std::max(middle - first.first, last.first - middle) <= limit) return {};
+  return {text(first, last)};
+}
+
+std::vector<std::string> RunDoubts(const ComparedRun& run) {
+  std::vector<std::string> doubts;
+  for (const std::string& difference : run.mixed)
+    doubts.push_back("MIXED: resumed with something else: " + difference);
+  for (const std::string& doubt : run.profile_doubts) {
+    doubts.push_back(
+        fmt::format("PROFILE{}{}: {}", run.profile.empty() ? "" : " ", run.profile, doubt));
+  }
+  if (!run.redone.empty())
+    doubts.push_back(fmt::format("REDONE after the others: {}", fmt::join(run.redone, ", ")));
+  if (!run.redo_killed.empty()) {
+    doubts.push_back(
+        fmt::format("a redo was killed or is still going; some of these ran after the others: {}",
+                    fmt::join(run.redo_killed, ", ")));
+  }
+  if (run.simulated) return doubts;  // Its machine does not drift.
+  for (const std::string& doubt : OrderDoubts(run.order)) doubts.push_back("ORDER: " + doubt);
+  return doubts;
+}
+
+std::string ComparisonNotes(const ComparedCells& cells, const std::vector<std::string>& first) {
+  NoteWriter notes;
+  for (const std::string& note : first) notes.Add(note);
+  AddMalleableNote(cells, &notes);
+  AddOversubscriberNote(cells, &notes);
+  AddTrialNotes(cells, &notes);
+  AddFailureNotes(cells, &notes);
+  AddLeftOutNotes(cells, &notes);
+  AddRunNotes(cells.runs, &notes);
+  return notes.Text();
+}
+
+}  // namespace cosched

@@ -1,0 +1,180 @@
+#include "experiments/analysis/decision_diff.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <sstream>
+
+#include "experiments/records/csv.h"
+
+namespace cosched {
+namespace {
+
+constexpr size_t kColumn = 46;  // Width of the left side.
+
+// In order of time; with those that changed nothing, whose events matter for the view.
+std::vector<Decision> ReadDecisionRows(const std::filesystem::path& cell) {
+  CsvReader reader(cell / "decisions.csv");
+  const size_t number = reader.Column("decision"), time = reader.Column("time"),
+               event = reader.Column("event"), allocation = reader.Column("allocation");
+  std::vector<Decision> decisions;
+  while (reader.Next()) {
+    decisions.push_back({reader.Integer(number), reader.Number(time),
+                         std::string(reader.Text(event)), std::string(reader.Text(allocation))});
+  }
+  std::sort(decisions.begin(), decisions.end(),
+            [](const Decision& a, const Decision& b) { return a.number < b.number; });
+  return decisions;
+}
+
+// The job that an event is about; -1 = none.
+int64_t JobOfEvent(const std::string& event) {
+  const size_t space = event.find(' ');
+  int64_t job = -1;
+  if (space != std::string::npos)
+    std::from_chars(event.data() + space + 1, event.data() + event.size(), job);
+  return job;
+}
+
+// Arrivals come into the view with their event, ends leave it with theirs.
+void ApplyEvent(const std::string& event, std::map<int64_t, SeenJob>* jobs) {
+  const int64_t job = JobOfEvent(event);
+  if (event.starts_with("job-arrived")) (*jobs)[job];
+  if (event.starts_with("job-finished") || event.starts_with("job-failed")) jobs->erase(job);
+}
+
+void ApplyAllocation(const std::string& allocation, std::map<int64_t, SeenJob>* jobs) {
+  std::istringstream words(allocation);
+  for (std::string word; words >> word;) {
+    const size_t equal = word.find('=');
+    int64_t job = -1;
+    std::from_chars(word.data(), word.data() + std::min(equal, word.size()), job);
+    if (equal == std::string::npos || !jobs->contains(job)) continue;
+    const std::string what = word.substr(equal + 1);
+    if (what == "reject") {
+      jobs->erase(job);
+    } else {
+      (*jobs)[job].cores = what;
+    }
+  }
+}
+
+void AddWorkloads(const std::filesystem::path& cell, std::map<int64_t, SeenJob>* jobs) {
+  CsvReader reader(cell / "jobs.csv");
+  const size_t id = reader.Column("job_id"), workload = reader.Column("workload");
+  while (reader.Next()) {
+    const auto job = jobs->find(reader.Integer(id));
+    if (job != jobs->end()) job->second.workload = reader.Text(workload);
+  }
+}
+
+void AddSeenSteps(const std::filesystem::path& cell, double until_s,
+                  std::map<int64_t, SeenJob>* jobs) {
+  CsvReader reader(cell / "steps.csv");
+  const size_t id = reader.Column("job_id"), time = reader.Column("time");
+  while (reader.Next()) {
+    const auto job = jobs->find(reader.Integer(id));
+    if (job != jobs->end() && reader.Number(time) <= until_s) ++job->second.steps;
+  }
+}
+
+// Walks one cell's decisions, from one that changed something to the next.
+class Walk {
+ public:
+  explicit Walk(const std::filesystem::path& cell)
+      : cell_(cell), decisions_(ReadDecisionRows(cell)) {}
+
+  // The next decision that changed something; the view is then what it was told. Null at the end.
+  const Decision* Next() {
+    if (current_ != nullptr) ApplyAllocation(current_->allocation, &jobs_);
+    for (current_ = nullptr; next_ < decisions_.size() && current_ == nullptr; ++next_) {
+      ApplyEvent(decisions_[next_].event, &jobs_);
+      if (!decisions_[next_].allocation.empty()) current_ = &decisions_[next_];
+    }
+    return current_;
+  }
+
+  Side Here() const {
+    Side side;
+    side.jobs = jobs_;
+    AddWorkloads(cell_, &side.jobs);
+    if (current_ == nullptr) return side;
+    side.decision = *current_;
+    AddSeenSteps(cell_, current_->time_s, &side.jobs);
+    return side;
+  }
+
+ private:
+  const std::filesystem::path cell_;
+  const std::vector<Decision> decisions_;
+  size_t next_ = 0;
+  const Decision* current_ = nullptr;
+  std::map<int64_t, SeenJob> jobs_;
+};
+
+std::string JobText(const Side& side, int64_t id) {
+  const auto found = side.jobs.find(id);
+  if (found == side.jobs.end()) return "-";
+  const SeenJob& job = found->second;
+  const std::string where = job.cores.empty()      ? "waits"
+                            : job.cores == "pause" ? "paused"
+                                                   : "cores " + job.cores;
+  return fmt::format("{}, {}, {} steps done", job.workload, where, job.steps);
+}
+
+std::string DiffRow(const std::string& title, const std::string& a, const std::string& b) {
+  return fmt::format("  {:<10} {:<{}}  {}\n", title, a, kColumn, b);
+}
+
+}  // namespace
+
+std::optional<DecisionDiff> FindFirstDifference(const std::filesystem::path& cell_a,
+                                                const std::filesystem::path& cell_b) {
+  Walk a(cell_a), b(cell_b);
+  for (int same = 0;; ++same) {
+    const Decision* const in_a = a.Next();
+    const Decision* const in_b = b.Next();
+    if (in_a == nullptr && in_b == nullptr) return std::nullopt;
+    if (in_a != nullptr && in_b != nullptr && in_a->allocation == in_b->allocation) continue;
+    return DecisionDiff{same, a.Here(), b.Here()};
+  }
+}
+
+Side ViewAt(const std::filesystem::path& cell, double time_s) {
+  Walk walk(cell);
+  while (const Decision* decision = walk.Next()) {
+    if (decision->time_s >= time_s) break;
+  }
+  return walk.Here();
+}
+
+std::string SidesText(const Side& a, const Side& b, const std::string& name_a,
+                      const std::string& name_b) {
+  const auto field = [](const Side& side, auto text) {
+    return side.decision ? text(*side.decision) : std::string("-");
+  };
+  std::string text = DiffRow("", name_a, name_b);
+  const auto row = [&](const char* title, auto of) {
+    text += DiffRow(title, field(a, of), field(b, of));
+  };
+  row("at", [](const Decision& d) { return fmt::format("{:.3f} s", d.time_s); });
+  row("event", [](const Decision& d) { return d.event; });
+  row("decided", [](const Decision& d) { return d.allocation; });
+  std::set<int64_t> ids;
+  for (const Side* side : {&a, &b}) {
+    for (const auto& [id, job] : side->jobs) ids.insert(id);
+  }
+  for (const int64_t id : ids)
+    text += DiffRow(fmt::format("job {}", id), JobText(a, id), JobText(b, id));
+  return text;
+}
+
+std::string DiffText(const DecisionDiff& diff, const std::string& name_a,
+                     const std::string& name_b) {
+  return fmt::format("the first {} decisions are alike; then\n", diff.same) +
+         SidesText(diff.a, diff.b, name_a, name_b);
+}
+
+}  // namespace cosched

@@ -1,0 +1,171 @@
+#include "experiments/analysis/step_validation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "experiments/analysis/metrics.h"
+#include "experiments/analysis/statistics.h"
+#include "experiments/records/csv.h"
+#include "workloads/profile.h"
+
+namespace cosched {
+namespace {
+
+constexpr size_t kFewest = 10;       // Of a kind, in each world.
+constexpr size_t kFewestInCell = 5;  // For a cell's own mean.
+
+// "steps", "first steps", "starts" or "stops"; workload; cores; whether others are on them.
+using StepKind = std::tuple<std::string, std::string, int, bool>;
+using Times = std::map<StepKind, std::vector<double>>;
+
+struct JobTimes {
+  std::string workload;
+  double started = 0, finished = 0;
+  std::vector<double> ends;  // Of its steps.
+  double first_begin = 0;    // Of its first step.
+};
+
+// Who holds what, from one change to the next.
+class Holdings {
+ public:
+  explicit Holdings(const std::filesystem::path& cell) {
+    CsvReader reader(cell / "grants.csv");
+    const size_t time = reader.Column("time"), job = reader.Column("job_id"),
+                 kind = reader.Column("kind"), cores = reader.Column("cores");
+    std::map<int64_t, CpuSet> held;
+    while (reader.Next()) {
+      if (reader.Text(kind) != "granted" && reader.Text(kind) != "released") continue;
+      held[reader.Integer(job)] = reader.Text(kind) == "released" ? CpuSet() : reader.Cpus(cores);
+      changes_.emplace_back(reader.Number(time), held);
+    }
+  }
+
+  struct State {
+    int cores;
+    bool shared;
+  };
+  // nullopt: something changed in between, or the job holds nothing.
+  std::optional<State> During(int64_t job, double begin, double end) const {
+    const auto after = [this](double time) {
+      return std::upper_bound(changes_.begin(), changes_.end(), time,
+                              [](double t, const auto& change) { return t < change.first; });
+    };
+    const auto change = after(begin);
+    if (change == changes_.begin() || change != after(end)) return std::nullopt;
+    const std::map<int64_t, CpuSet>& held = std::prev(change)->second;
+    const auto own = held.find(job);
+    if (own == held.end() || own->second.Empty()) return std::nullopt;
+    const bool shared = std::any_of(held.begin(), held.end(), [&](const auto& other) {
+      return other.first != job && !(other.second & own->second).Empty();
+    });
+    return State{own->second.Count(), shared};
+  }
+
+ private:
+  std::vector<std::pair<double, std::map<int64_t, CpuSet>>> changes_;
+};
+
+std::map<int64_t, JobTimes> ReadJobTimes(const std::filesystem::path& cell) {
+  std::map<int64_t, JobTimes> jobs;
+  CsvReader reader(cell / "jobs.csv");
+  const size_t id = reader.Column("job_id"), workload = reader.Column("workload"),
+               started = reader.Column("starting_time"), finished = reader.Column("finish_time"),
+               state = reader.Column("state");
+  while (reader.Next()) {
+    if (reader.Text(state) != "finished") continue;
+    JobTimes& job = jobs[reader.Integer(id)];
+    job.workload = reader.Text(workload);
+    job.started = reader.Number(started);
+    job.finished = reader.Number(finished);
+  }
+  CsvReader steps(cell / "steps.csv");
+  const size_t job = steps.Column("job_id"), time = steps.Column("time"),
+               duration = steps.Column("duration_ms");
+  while (steps.Next()) {
+    const auto found = jobs.find(steps.Integer(job));
+    if (found == jobs.end()) continue;
+    if (found->second.ends.empty())
+      found->second.first_begin = steps.Number(time) - steps.Number(duration) * 1e-3;
+    found->second.ends.push_back(steps.Number(time));
+  }
+  return jobs;
+}
+
+Times ReadTimes(const std::filesystem::path& cell) {
+  Times times;
+  std::error_code ignored;
+  if (!std::filesystem::exists(cell / "steps.csv", ignored) &&
+      !std::filesystem::exists(cell / "steps.csv.gz", ignored))
+    return times;
+  const Holdings holdings(cell);
+  for (const auto& [id, job] : ReadJobTimes(cell)) {
+    const auto add = [&](const char* what, double begin, double end) {
+      const auto state = holdings.During(id, begin, end);
+      if (state) times[{what, job.workload, state->cores, state->shared}].push_back(end - begin);
+    };
+    if (job.ends.empty()) continue;
+    add("starts", job.started, job.first_begin);
+    add("first steps", job.first_begin, job.ends.front());
+    for (size_t i = kWarmUpSteps; i < job.ends.size(); ++i)
+      add("steps", job.ends[i - 1], job.ends[i]);
+    // Up to the release, which is the change that the finish makes.
+    add("stops", job.ends.back(), job.finished - 1e-6);
+  }
+  return times;
+}
+
+struct StepRow {
+  std::vector<double> measured, simulated;
+  std::vector<double> cells;  // Means of measured ones by cell.
+};
+
+std::map<StepKind, StepRow> ReadStepErrors(const std::vector<ValidationRuns>& runs) {
+  std::map<StepKind, StepRow> rows;
+  for (const ValidationRuns& run : runs) {
+    for (const CellKey& key : WholeCells(run.measured)) {
+      const std::filesystem::path simulated = CellFolder(run.simulated, key);
+      std::error_code ignored;
+      if (!std::filesystem::exists(simulated / "cell.json", ignored)) continue;
+      for (const auto& [kind, values] : ReadTimes(CellFolder(run.measured, key))) {
+        StepRow& row = rows[kind];
+        row.measured.insert(row.measured.end(), values.begin(), values.end());
+        if (values.size() >= kFewestInCell) row.cells.push_back(Mean(values));
+      }
+      for (const auto& [kind, values] : ReadTimes(simulated)) {
+        StepRow& row = rows[kind];
+        row.simulated.insert(row.simulated.end(), values.begin(), values.end());
+      }
+    }
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::string StepValidationTable(const std::vector<ValidationRuns>& runs) {
+  std::string text;
+  for (const auto& [kind, row] : ReadStepErrors(runs)) {
+    if (std::min(row.measured.size(), row.simulated.size()) < kFewest) continue;
+    const auto& [what, workload, cores, shared] = kind;
+    const double measured = Mean(row.measured), simulated = Mean(row.simulated);
+    if (text.empty()) {
+      text = fmt::format("\n{:<52} {:>10} {:>10} {:>8}  {}\n",
+                         "what jobs' times are made of, means in ms", "measured", "simulated",
+                         "error", "measured, by cell (tenths)");
+    }
+    text += fmt::format("{:<52} {:>10.2f} {:>10.2f} {:>+6.1f} %  ",
+                        fmt::format("{} of {} on {} {}core{}", what, workload, cores,
+                                    shared ? "shared " : "", cores == 1 ? "" : "s"),
+                        measured * 1e3, simulated * 1e3, (simulated / measured - 1) * 100);
+    text += row.cells.size() < 2 ? "-\n"
+                                 : fmt::format("{:.2f} to {:.2f}\n", Quantile(row.cells, 0.1) * 1e3,
+                                               Quantile(row.cells, 0.9) * 1e3);
+  }
+  return text;
+}
+
+}  // namespace cosched

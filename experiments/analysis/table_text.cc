@@ -1,0 +1,72 @@
+#include "experiments/analysis/table_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "experiments/analysis/statistics.h"
+
+namespace cosched {
+namespace {
+
+constexpr size_t kWidth = 110;
+
+}  // namespace
+
+std::string Number(double value) {
+  if (std::abs(value) >= 99.95) return fmt::format("{:.0f}", value);
+  return fmt::format("{:.{}f}", value, std::abs(value) >= 9.995 ? 1 : 2);
+}
+
+std::string Percent(double share) {
+  const double value = share * 100;
+  if (value == 0) return "0";
+  return fmt::format("{:.{}f}", value, value >= 9.95 ? 0 : 1);
+}
+
+std::string LevelPercent(double level) {
+  std::string percent = fmt::format("{:.1f}", std::floor(level * 1000) / 10);
+  if (percent.ends_with(".0")) percent.resize(percent.size() - 2);
+  return percent + " %";
+}
+
+std::string MedianText(const std::vector<double>& values, std::string (*format)(double),
+                       int width) {
+  if (values.empty()) return fmt::format("{:>{}}", "-", width);
+  std::string median = fmt::format("{:>{}}", format(Median(values)), width);
+  if (values.size() == 1) return median;
+  const Interval interval = MedianInterval(values);
+  if (interval.low == interval.high) return median;
+  return fmt::format("{} [{} {}]", median, format(interval.low), format(interval.high));
+}
+
+std::string Wrapped(std::string_view first, const std::string& text) {
+  std::string wrapped, line(first);
+  bool empty = true;  // Of words.
+  size_t begin = 0;
+  while (begin < text.size()) {
+    const size_t end = std::min(text.find(' ', begin), text.size());
+    if (!empty && line.size() + 1 + end - begin > kWidth) {
+      wrapped += line + "\n";
+      line = std::string(first.size(), ' ');
+      empty = true;
+    }
+    if (!empty || !line.empty()) line += " ";
+    line += text.substr(begin, end - begin);
+    empty = false;
+    begin = end + 1;
+  }
+  return wrapped + line + "\n";
+}
+
+std::string Trimmed(std::string line) {
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
+}
+
+std::string Counted(int64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+}  // namespace cosched

@@ -1,0 +1,103 @@
+#pragma once
+// How far the simulator can be trusted: the cells of a run on hardware beside those of the same
+// experiment simulated. Errors by policy, agreement over policies (experiments/analysis/ranking.h),
+// and what is no model's fault told apart from what is. Pure but for reading files; called by
+// `cosched validate`.
+
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "experiments/analysis/ranking.h"
+#include "experiments/records/cell_records.h"
+
+namespace cosched {
+
+// What is compared of a cell; the order of kMetrics.
+struct Outcome {
+  double makespan_s = 0;
+  double turnaround_s = 0;  // Mean over finished jobs.
+  double p95_turnaround_s = 0;
+  double jobs_per_hour = 0;
+  double core_seconds = 0;  // Granted, all jobs together; shared cores count for each.
+};
+struct Metric {
+  const char* name;  // Of --max-error.
+  const char* title;
+  double Outcome::*value;
+};
+inline constexpr std::array<Metric, 5> kMetrics = {{
+    {"makespan", "makespan", &Outcome::makespan_s},
+    {"turnaround", "turnaround", &Outcome::turnaround_s},
+    {"p95", "p95 turnaround", &Outcome::p95_turnaround_s},
+    {"throughput", "jobs/h", &Outcome::jobs_per_hour},
+    {"core-seconds", "core-seconds", &Outcome::core_seconds},
+}};
+
+// One cell in one world.
+struct CellOutcome {
+  Outcome outcome;
+  std::string problem;     // Why it can't be compared: it failed, never drained, or lost jobs. "" =
+                           // it can.
+  bool saturated = false;  // More work arrived than its cores can do while jobs arrived.
+  std::vector<std::string> marks;
+};
+
+struct CellPair {
+  int run = 0;  // Of the experiments that are validated together.
+  CellKey key;
+  CellOutcome measured, simulated;
+  // Cells in which all decisions were alike.
+  bool decided_alike = false;
+
+  bool Comparable() const { return measured.problem.empty() && simulated.problem.empty(); }
+  // Simulated over measured, less 1.
+  double Error(const Metric& metric) const;
+};
+
+struct PolicyErrors {
+  std::string policy;
+  Elasticity elasticity = Elasticity::kMalleable;
+  int trials = 0;
+  int alike = 0;                                // In which all decisions were.
+  std::array<Estimate, kMetrics.size()> error;  // Of one trace, signed.
+};
+
+struct Validation {
+  std::vector<CellPair> pairs;
+  std::vector<PolicyErrors> policies;
+  std::array<Estimate, kMetrics.size()> absolute_error;  // Of one trace: the mean
+                                                         // over its cells.
+  // By makespan and by mean turnaround, over the trials that have all policies; empty if there is
+  // none, or only one policy.
+  std::optional<RankingAgreement> by_makespan, by_turnaround;
+  // The same runs on hardware once more, as if they had been simulated: what this machine itself
+  // misses by. Empty if they were not repeated.
+  std::vector<PolicyErrors> again;
+  std::optional<std::array<Estimate, kMetrics.size()>> again_absolute_error;
+};
+
+// The outcome of a whole cell. Throws InputError as Summarize does.
+CellOutcome ReadOutcome(const std::filesystem::path& run, const CellKey& key);
+
+struct ValidationRuns {
+  std::filesystem::path measured, simulated;
+};
+// Cells that only one of the two runs has are left out. Throws InputError if they have none in
+// common.
+Validation Validate(const std::vector<ValidationRuns>& runs);
+
+// Sets what the hardware misses itself by. again: `simulated` is a second run on hardware.
+void AddAgain(const std::vector<ValidationRuns>& again, Validation* validation);
+
+// All of `validation` but its pairs, from these. Validate does it.
+void SumUp(Validation* validation);
+
+std::string ValidationTable(const Validation& validation);
+// For plots/validate.py.
+std::string ValidationJson(const Validation& validation);
+
+}  // namespace cosched

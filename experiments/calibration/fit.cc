@@ -1,0 +1,298 @@
+#include "experiments/calibration/fit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/base/check.h"
+#include "experiments/analysis/estimate.h"
+#include "experiments/analysis/statistics.h"
+#include "experiments/calibration/crowding_fit.h"
+#include "experiments/calibration/notes.h"
+#include "experiments/calibration/slow_downs.h"
+#include "workloads/fit_contention.h"
+#include "workloads/fit_scaling_law.h"
+
+namespace cosched {
+namespace {
+
+using MeasurementKind = Measurement::Kind;
+
+constexpr int kQuantiles = 101;
+
+DelayQuantiles QuantilesOf(const std::vector<double>& values) {
+  DelayQuantiles quantiles;
+  if (values.empty()) return quantiles;
+  for (int i = 0; i < kQuantiles; ++i)
+    quantiles.push_back(Quantile(values, static_cast<double>(i) / (kQuantiles - 1)));
+  return quantiles;
+}
+
+void AppendAll(const std::vector<double>& from, std::vector<double>* to) {
+  to->insert(to->end(), from.begin(), from.end());
+}
+
+const SpeedPoint& PointOf(const ProgramProfile& program, int cores, Split threads) {
+  const auto found = std::find_if(
+      program.alone.begin(), program.alone.end(),
+      [&](const SpeedPoint& point) { return point.cores == cores && point.threads == threads; });
+  CHECK(found != program.alone.end()) << program.program << " on " << cores << " cores";
+  return *found;
+}
+
+double Rate(const ProgramProfile& program, int cores) {
+  return PointOf(program, 1, {1, 1}).step_s.value /
+         PointOf(program, cores, DefaultSplit(cores)).step_s.value;
+}
+
+ProgramProfile FitAlone(const std::vector<Series>& all, size_t index, const std::string& name) {
+  ProgramProfile program;
+  program.program = name;
+  std::vector<double> starts, stops, warm_ups;
+  for (const Series& series : all) {
+    if (series.measurement.kind != MeasurementKind::kAlone ||
+        series.measurement.programs[0] != index)
+      continue;
+    program.alone.push_back(
+        {series.measurement.cores, series.measurement.threads, StepTime(series, 0)});
+    if (series.measurement.IsRigid()) continue;  // Its start is slower, as its steps are.
+    for (const Measured& run : series.runs) {
+      const MeasuredTenant& tenant = run.tenants[0];
+      starts.push_back(tenant.start_s);
+      warm_ups.push_back(std::max(0.0, tenant.warm_up_s / tenant.step_s - kWarmUpSteps));
+      stops.push_back(tenant.stop_s);
+    }
+  }
+  std::vector<SpeedUpPoint> speed_ups;
+  for (const SpeedPoint& point : program.alone) {
+    if (point.threads == DefaultSplit(point.cores))
+      speed_ups.push_back({static_cast<double>(point.cores), Rate(program, point.cores)});
+  }
+  program.law = FitScalingLaw(speed_ups);
+  program.start_s = MedianEstimate(starts);
+  program.stop_s = MedianEstimate(stops);
+  program.warm_up = MedianEstimate(warm_ups);
+  return program;
+}
+
+// Tenants of one program on shared cores are one entry, which counts them.
+CoRun CoRunOf(const std::vector<Series>& all, const Series& series,
+              const std::vector<ProgramProfile>& programs) {
+  const Measurement& measurement = series.measurement;
+  CoRun run{
+      .tenants = {}, .fitted = measurement.IsFitted(), .shared_cores = measurement.shared_cores};
+  const bool alike = measurement.kind == MeasurementKind::kShared && measurement.IsOfOneProgram();
+  for (size_t tenant = 0; tenant < (alike ? 1 : measurement.programs.size()); ++tenant) {
+    const Series& alone = AloneOf(all, measurement, tenant);
+    run.tenants.push_back({.program = programs[measurement.programs[tenant]].program,
+                           .count = alike ? static_cast<int>(measurement.programs.size()) : 1,
+                           .cores = measurement.CoresOf(tenant),
+                           .slowdown = alike ? PairedSlowDownOfAll(series, alone)
+                                             : PairedSlowDown(series, tenant, alone)});
+  }
+  return run;
+}
+
+// What each tenant of a co-run meets.
+std::vector<SlowDown> SlowDownsOf(const Measurement& measurement, const CoRun& run,
+                                  const std::vector<ProgramProfile>& programs) {
+  std::vector<SlowDown> slow_downs;
+  for (size_t i = 0; i < run.tenants.size(); ++i) {
+    SlowDown slow_down{
+        static_cast<int>(measurement.programs[i]), {}, run.tenants[i].slowdown.value};
+    for (size_t j = 0; j < run.tenants.size(); ++j) {
+      const size_t other = measurement.programs[j];
+      if (j != i) {
+        slow_down.beside.push_back(
+            {static_cast<int>(other), Rate(programs[other], run.tenants[j].cores)});
+      }
+    }
+    slow_downs.push_back(std::move(slow_down));
+  }
+  return slow_downs;
+}
+
+std::string ErrorText(const char* what, const std::vector<double>& errors) {
+  if (errors.empty()) return "";
+  return fmt::format(
+      "contention, {}: error of the slow-down over {} tenants: mean {:.1f} %, worst "
+      "{:.1f} %",
+      what, errors.size(), Mean(errors) * 100, Quantile(errors, 1) * 100);
+}
+
+// Fits pairs, and says how well the fit meets them and the triples.
+void FitCoRuns(const std::vector<Series>& all, Profile* profile) {
+  std::vector<SlowDown> pairs, triples;
+  for (const Series& series : all) {
+    if (series.measurement.kind != MeasurementKind::kCoRun && !series.measurement.IsOnSharedCores())
+      continue;
+    profile->co_runs.push_back(CoRunOf(all, series, profile->programs));
+    if (series.measurement.IsOnSharedCores()) continue;
+    for (SlowDown& one :
+         SlowDownsOf(series.measurement, profile->co_runs.back(), profile->programs))
+      (series.measurement.IsFitted() ? pairs : triples).push_back(std::move(one));
+  }
+  const ContentionFit fit = FitContention(static_cast<int>(profile->programs.size()), pairs);
+  for (size_t i = 0; i < profile->programs.size(); ++i) {
+    profile->programs[i].pressure = pairs.empty() ? 0 : fit.pressure[i];
+    profile->programs[i].sensitivity = fit.sensitivity[i];
+  }
+  const auto errors = [&fit](const std::vector<SlowDown>& of) {
+    std::vector<double> errors;
+    for (const SlowDown& one : of)
+      errors.push_back(std::abs(PredictSlowDown(fit, one.program, one.beside) / one.slow_down - 1));
+    return errors;
+  };
+  for (const std::string& text : {ErrorText("pairs (fitted)", errors(pairs)),
+                                  ErrorText("triples (not fitted)", errors(triples))}) {
+    if (!text.empty()) profile->notes.push_back(text);
+  }
+  if (pairs.empty())
+    profile->notes.push_back("contention: one core holds no two tenants with cores of their own");
+  else if (triples.empty())
+    profile->notes.push_back(
+        "contention: no triples on fewer than 3 cores, so the sum over several "
+        "co-runners is not checked");
+}
+
+void AddNotes(const std::vector<Series>& all, Profile* profile) {
+  size_t runs = 0, disturbed = 0;
+  for (const Series& series : all) {
+    runs += series.runs.size();
+    for (const Measured& run : series.runs) disturbed += run.disturbed ? 1 : 0;
+  }
+  if (disturbed > 0) {
+    profile->notes.push_back(fmt::format(
+        "{} of {} runs were marked: other programs used the cores, a CPU quota held, or "
+        "arrivals came late",
+        disturbed, runs));
+  }
+  if (profile->cores == 1) {
+    profile->notes.push_back(
+        "1 core: there is nothing to fit a scaling law to, and tenants neither grow nor shrink; "
+        "beyond 1 core the profile assumes that n cores are n times as fast");
+  } else if (profile->cores == 2) {
+    profile->notes.push_back(
+        "2 cores: one point determines Amdahl's law and leaves its error unknown");
+  }
+}
+
+std::string EstimateText(const Estimate& estimate) {
+  if (estimate.samples == 0) return "not measured";
+  const std::string median = fmt::format("{:9.2f} ms", estimate.value * 1e3);
+  if (estimate.samples == 1) return median + " (1 run: no interval)";
+  const double half = (estimate.high - estimate.low) / 2 / estimate.value;
+  return median + fmt::format(" ±{:4.1f} % ({} runs, level {})", half * 100, estimate.samples,
+                              LevelText(estimate.samples));
+}
+
+std::string FittedLawText(const ScalingLaw& law) {
+  std::string text(ToString(law.kind));
+  for (const double parameter : law.parameters) text += fmt::format(" {:.4g}", parameter);
+  return text + (law.error ? fmt::format(", error at a left-out number of cores {:.1f} %",
+                                         *law.error * 100)
+                           : ", error unknown");
+}
+
+std::string DelayText(const char* name, const DelayQuantiles& delays) {
+  if (delays.empty()) return fmt::format("{}: not measured", name);
+  return fmt::format("{}: p50 {:.0f} us, p99 {:.0f} us", name, Quantile(delays, 0.5) * 1e6,
+                     Quantile(delays, 0.99) * 1e6);
+}
+
+std::string CoRunText(const CoRun& run) {
+  std::string text = "  ";
+  for (const CoRun::Tenant& tenant : run.tenants) {
+    if (tenant.count > 1) text += fmt::format("{} x ", tenant.count);
+    text += fmt::format("{} on {}: {:.3f}", tenant.program, tenant.cores, tenant.slowdown.value);
+    if (tenant.slowdown.samples > 1)
+      text += fmt::format(" [{:.3f} {:.3f}]", tenant.slowdown.low, tenant.slowdown.high);
+    text += "  ";
+  }
+  if (run.shared_cores > 0) text += fmt::format("(share {}) ", run.shared_cores);
+  return text + (run.fitted ? "" : "(not fitted)") + "\n";
+}
+
+std::string CrowdingText(const ProgramProfile& program) {
+  if (program.crowding.empty()) return "";
+  std::string text = "  lost on shared cores, by own threads and others' threads per core:";
+  for (const CrowdingPoint& point : program.crowding) {
+    text += fmt::format(" {}, {:.2g}: {:.2f} [{:.2f} {:.2f}];", point.threads, point.others,
+                        point.loss.value, point.loss.low, point.loss.high);
+  }
+  return text + fmt::format(" weight of a thread among several {:.2f}\n", program.weight);
+}
+
+std::string WarmUpText(const Estimate& warm_up) {
+  if (warm_up.samples == 0) return "part of the start";
+  return fmt::format("{:.2f} [{:.2f} {:.2f}] steps", warm_up.value, warm_up.low, warm_up.high);
+}
+
+std::string ProgramText(const ProgramProfile& program) {
+  std::string text = program.program + "\n";
+  for (const SpeedPoint& point : program.alone) {
+    text += fmt::format("  {:>3} {:<5} {:>3}x{:<3} threads {}\n", point.cores,
+                        point.cores == 1 ? "core" : "cores", point.threads.inter,
+                        point.threads.intra, EstimateText(point.step_s));
+  }
+  return text + fmt::format(
+                    "  beyond: {}\n  start {}\n  stop  {}\n  first steps take longer by {}\n"
+                    "  pressure {:.3f}, sensitivity {:.3f}\n{}",
+                    FittedLawText(program.law), EstimateText(program.start_s),
+                    EstimateText(program.stop_s), WarmUpText(program.warm_up), program.pressure,
+                    program.sensitivity, CrowdingText(program));
+}
+
+}  // namespace
+
+Estimate StepTime(const Series& series, size_t tenant) {
+  CHECK(!series.runs.empty()) << "no run";
+  std::vector<double> values;
+  for (const Measured& run : series.runs) values.push_back(run.tenants[tenant].step_s);
+  return MedianEstimate(values);
+}
+
+Profile FitProfile(const std::vector<Series>& series, const std::vector<TenantSpec>& programs,
+                   int cores) {
+  Profile profile;
+  profile.cores = cores;
+  for (size_t i = 0; i < programs.size(); ++i)
+    profile.programs.push_back(FitAlone(series, i, ProgramName(programs[i])));
+  AddNotes(series, &profile);
+  FitCoRuns(series, &profile);
+  FitCrowding(series, &profile);
+  AddCalibrationNotes(series, &profile);
+  ResizeDelays delays;
+  std::vector<double> decisions;
+  for (const Series& one : series) {
+    for (const Measured& run : one.runs) {
+      AppendAll(run.decision, &decisions);
+      // Only where moving was the point: elsewhere a tenant is told its cores at its start.
+      if (one.measurement.kind != MeasurementKind::kResize) continue;
+      AppendAll(run.resizes.grow, &delays.grow);
+      AppendAll(run.resizes.shrink, &delays.shrink);
+      AppendAll(run.resizes.pause, &delays.pause);
+      AppendAll(run.resizes.resume, &delays.resume);
+    }
+  }
+  profile.resize = {QuantilesOf(delays.grow), QuantilesOf(delays.shrink), QuantilesOf(delays.pause),
+                    QuantilesOf(delays.resume)};
+  profile.decision = QuantilesOf(decisions);
+  return profile;
+}
+
+std::string ProfileTable(const Profile& profile) {
+  std::string text;
+  for (const ProgramProfile& program : profile.programs) text += ProgramText(program);
+  if (!profile.co_runs.empty()) text += "slow-down beside others\n";
+  for (const CoRun& run : profile.co_runs) text += CoRunText(run);
+  text += fmt::format(
+      "{}; {}; {}; {}\n{}\n", DelayText("grow", profile.resize.grow),
+      DelayText("shrink", profile.resize.shrink), DelayText("pause", profile.resize.pause),
+      DelayText("resume", profile.resize.resume), DelayText("decision", profile.decision));
+  for (const std::string& note : profile.notes) text += "  * " + note + "\n";
+  return text;
+}
+
+}  // namespace cosched

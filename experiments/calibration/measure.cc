@@ -1,0 +1,227 @@
+#include "experiments/calibration/measure.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "engine/base/error.h"
+#include "experiments/analysis/metrics.h"
+#include "experiments/records/csv.h"
+
+namespace cosched {
+namespace {
+
+using MeasurementKind = Measurement::Kind;
+
+// A tenant is moved this often: more than the longest resize, and often enough for many.
+constexpr double kMoveEvery = 0.06;
+constexpr double kFirstMove = 0.5;  // After its start; kernels are made meanwhile.
+constexpr int kMoves = 400;         // More than a tenant lives to see.
+
+constexpr Duration kRevocationDeadline = std::chrono::seconds(5);
+
+// All, one, all, none, …: a shrink, a grow, a pause and a resume each time around.
+std::string MovingTimetable(int cores) {
+  std::string timetable = "0:all";
+  for (int i = 0; i < kMoves; ++i) {
+    const bool away = i % 2 == 0;
+    const int to = !away ? cores : i % 4 == 0 && cores > 1 ? 1 : 0;
+    timetable += fmt::format(" {:.2f}:{}", kFirstMove + i * kMoveEvery, to);
+  }
+  return timetable;
+}
+
+std::string Timetable(const Measurement& measurement) {
+  if (measurement.kind == MeasurementKind::kResize) return MovingTimetable(measurement.cores);
+  return fmt::format("0:{}:{}x{}", measurement.cores, measurement.threads.inter,
+                     measurement.threads.intra);
+}
+
+// The first cores of the machine that tenants are to share; all where they don't.
+CpuSet CoresOf(const Measurement& measurement, const CpuSet& machine) {
+  if (!measurement.IsOnSharedCores()) return machine;
+  CpuSet cores;
+  for (const int cpu : machine) {
+    if (cores.Count() < measurement.shared_cores) cores.Add(cpu);
+  }
+  return cores;
+}
+
+WorkloadConfig Workload(const Measurement& measurement, const TenantSpec& program, size_t index,
+                        int64_t steps, int machine) {
+  WorkloadConfig workload;
+  workload.name = fmt::format("tenant-{}", index);
+  workload.spec = program;
+  workload.spec.steps = steps;
+  workload.cores = {.min = 1, .preferred = measurement.CoresOf(index), .max = machine};
+  workload.inter = measurement.ThreadsOfTenant(index).inter;
+  workload.threads = measurement.ThreadsOfTenant(index).intra;
+  return workload;
+}
+
+ExperimentConfig Experiment(const Measurement& measurement, const std::vector<TenantSpec>& programs,
+                            const std::vector<int64_t>& steps, const Topology& topology) {
+  ExperimentConfig config;
+  config.name = "calibrate";
+  config.trials = 1;
+  config.policies = {measurement.IsOnSharedCores() ? "no-control" : "scripted"};
+  config.elasticities = {measurement.IsRigid() ? Elasticity::kRigid : Elasticity::kMalleable};
+  config.cores = CoresOf(measurement, topology.Cpus());
+  config.actuator = topology.IsThisSystem() ? BestActuator() : Actuator::kAffinity;
+  // Here delays are measured, not punished.
+  config.revocation_deadline = kRevocationDeadline;
+  if (!measurement.IsOnSharedCores())
+    config.policy_parameters["scripted"]["timetable"] = Timetable(measurement);
+  config.trace.replay.emplace();
+  for (size_t i = 0; i < measurement.programs.size(); ++i) {
+    config.workloads.push_back(Workload(measurement, programs[measurement.programs[i]], i, steps[i],
+                                        config.cores.Count()));
+    JobArrival arrival;
+    arrival.workload = config.workloads[i].name;
+    config.trace.replay->Add(arrival);
+  }
+  config.trace.jobs = static_cast<int>(config.trace.replay->size());
+  return config;
+}
+
+struct Step {
+  double begin = 0;
+  double end = 0;
+};
+
+std::map<int64_t, std::vector<Step>> ReadSteps(const std::filesystem::path& cell) {
+  CsvReader reader(cell / "steps.csv");
+  const size_t job = reader.Column("job_id"), time = reader.Column("time"),
+               duration = reader.Column("duration_ms");
+  std::map<int64_t, std::vector<Step>> steps;
+  while (reader.Next()) {
+    const double end = reader.Number(time);
+    steps[reader.Integer(job)].push_back({end - reader.Number(duration) * 1e-3, end});
+  }
+  return steps;
+}
+
+// Throws if a job did not finish.
+void ReadJobs(const std::filesystem::path& cell, const std::map<int64_t, std::vector<Step>>& steps,
+              std::vector<MeasuredTenant>* tenants) {
+  CsvReader reader(cell / "jobs.csv");
+  const size_t job = reader.Column("job_id"), started = reader.Column("starting_time"),
+               finished = reader.Column("finish_time"), state = reader.Column("state"),
+               reason = reader.Column("reason");
+  while (reader.Next()) {
+    const auto of_job = steps.find(reader.Integer(job));
+    if (reader.Text(state) != "finished" || of_job == steps.end())
+      throw MeasurementFailed(
+          fmt::format("a tenant {}: {}", reader.Text(state), reader.Text(reason)));
+    MeasuredTenant& tenant = tenants->at(static_cast<size_t>(of_job->first));
+    tenant.start_s = of_job->second.front().begin - reader.Number(started);
+    tenant.stop_s = reader.Number(finished) - of_job->second.back().end;
+  }
+}
+
+// Steps done at that time, the part that is done of one under way included: were only whole ones
+// counted, those that are short would be counted more often than those that are long. REQUIRES: the
+// steps begin before and end after.
+double StepsUntil(const std::vector<Step>& steps, double time) {
+  const auto next = std::find_if(steps.begin(), steps.end(),
+                                 [time](const Step& step) { return step.end >= time; });
+  const double begin = next == steps.begin() ? next->begin : std::prev(next)->end;
+  return static_cast<double>(next - steps.begin()) +
+         std::clamp((time - begin) / std::max(1e-9, next->end - begin), 0.0, 1.0);
+}
+
+// The time that counts of each tenant; see Measured.
+void ReadStepTimes(const std::map<int64_t, std::vector<Step>>& steps,
+                   std::vector<MeasuredTenant>* tenants) {
+  double from = 0, to = std::numeric_limits<double>::infinity();
+  for (const auto& [job, of_job] : steps) {
+    if (of_job.size() <= kWarmUpSteps)
+      throw MeasurementFailed(fmt::format("a tenant did only {} steps", of_job.size()));
+    from = std::max(from, of_job[kWarmUpSteps].begin);
+    to = std::min(to, of_job.back().end);
+  }
+  if (from >= to) throw MeasurementFailed("the tenants did not run side by side for a step");
+  for (const auto& [job, of_job] : steps) {
+    MeasuredTenant& tenant = tenants->at(static_cast<size_t>(job));
+    tenant.step_s = (to - from) / (StepsUntil(of_job, to) - StepsUntil(of_job, from));
+    tenant.warm_up_s = of_job[kWarmUpSteps].begin - of_job.front().begin;
+  }
+}
+
+ResizeDelays ReadResizes(const std::filesystem::path& cell) {
+  CsvReader reader(cell / "resizes.csv");
+  const size_t inter_before = reader.Column("inter_before"),
+               intra_before = reader.Column("intra_before"),
+               inter_after = reader.Column("inter_after"),
+               intra_after = reader.Column("intra_after"), taken = reader.Column("taken_us");
+  const auto read = [&reader](size_t inter, size_t intra) {
+    return Split{static_cast<int>(reader.Integer(inter)), static_cast<int>(reader.Integer(intra))};
+  };
+  ResizeDelays delays;
+  while (reader.Next()) {
+    const int before = ThreadsOf(read(inter_before, intra_before));
+    const int after = ThreadsOf(read(inter_after, intra_after));
+    if (before == after) continue;
+    DelayQuantiles& of_kind = after == 0       ? delays.pause
+                              : before == 0    ? delays.resume
+                              : after > before ? delays.grow
+                                               : delays.shrink;
+    of_kind.push_back(reader.Number(taken) * 1e-6);
+  }
+  return delays;
+}
+
+// From a job's arrival to its cores being told, of jobs that started at once.
+std::vector<double> ReadDecisions(const std::filesystem::path& cell) {
+  CsvReader reader(cell / "grants.csv");
+  const size_t job = reader.Column("job_id"), time = reader.Column("time"),
+               kind = reader.Column("kind");
+  std::map<int64_t, double> arrived;
+  std::vector<double> delays;
+  while (reader.Next()) {
+    const int64_t id = reader.Integer(job);
+    if (reader.Text(kind) == "submitted") arrived[id] = reader.Number(time);
+    if (reader.Text(kind) != "granted" || !arrived.contains(id)) continue;
+    delays.push_back(reader.Number(time) - arrived[id]);
+    arrived.erase(id);
+  }
+  return delays;
+}
+
+Measured ReadRecords(const std::filesystem::path& run, const CellKey& key, size_t tenants) {
+  const std::filesystem::path cell = CellFolder(run, key);
+  Measured measured;
+  measured.tenants.resize(tenants);
+  const auto steps = ReadSteps(cell);
+  ReadJobs(cell, steps, &measured.tenants);
+  ReadStepTimes(steps, &measured.tenants);
+  measured.resizes = ReadResizes(cell);
+  measured.decision = ReadDecisions(cell);
+  measured.disturbed = !Summarize(run, key).marks.empty();
+  return measured;
+}
+
+}  // namespace
+
+Measured Measure(const Measurement& measurement, const std::vector<TenantSpec>& programs,
+                 const std::vector<int64_t>& steps, const MeasureOptions& options) {
+  const ExperimentConfig config = Experiment(measurement, programs, steps, options.topology);
+  const Plan plan = MakePlan(config);
+  const HarnessResult result = RunCells(config, plan, plan.cells,
+                                        {.run = options.folder,
+                                         .topology = options.topology,
+                                         .make_world = options.make_worlds(config),
+                                         .interrupted = options.interrupted,
+                                         .marks = options.marks});
+  Measured measured;
+  measured.interrupted = result.interrupted;
+  if (result.interrupted) return measured;
+  measured = ReadRecords(options.folder, plan.cells.front(), measurement.programs.size());
+  std::error_code ignored;
+  std::filesystem::remove_all(options.folder / config.policies.front(), ignored);
+  return measured;
+}
+
+}  // namespace cosched

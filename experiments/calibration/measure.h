@@ -1,0 +1,54 @@
+#pragma once
+// One measurement of `cosched calibrate`: its tenants in a world of their own, run by the harness
+// under a policy that decides nothing (scripted; no-control where tenants share cores), and read
+// back from the records like any run. There is no second way to run tenants.
+
+#include <filesystem>
+#include <functional>
+#include <stdexcept>
+#include <vector>
+
+#include "experiments/calibration/plan.h"
+#include "experiments/harness/harness.h"
+#include "workloads/profile.h"
+
+namespace cosched {
+
+struct MeasuredTenant {
+  double step_s = 0;     // Mean over the time that counts (see below), gaps between steps included.
+  double warm_up_s = 0;  // What the first kWarmUpSteps took.
+  double start_s = 0;    // To the first step's begin.
+  double stop_s = 0;     // From the last step's end.
+};
+
+// The time counts from when every tenant is through its warm-up until the first one has done its
+// last step, so that each of them ran beside all others.
+struct Measured {
+  double at = 0;  // When it began, in the caller's seconds: runs near each other are compared.
+  std::vector<MeasuredTenant> tenants;
+  ResizeDelays resizes;          // Each as it was, not quantiles.
+  std::vector<double> decision;  // From a job's arrival to its cores being told.
+  bool disturbed = false;        // Its cell is marked, e.g. because other programs used the cores.
+  bool interrupted = false;      // Nothing else is set then.
+};
+
+struct MeasureOptions {
+  std::filesystem::path folder;  // For records, which are removed.
+  Topology topology;
+  std::function<WorldFactory(const ExperimentConfig&)> make_worlds;
+  std::function<bool()> interrupted = [] { return false; };
+  std::vector<std::string> marks = {};  // That every run gets: it counts as disturbed.
+};
+
+// A tenant failed, e.g. because the machine was too busy for it to meet its deadlines.
+class MeasurementFailed : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// steps: of each tenant, in the order of measurement.programs, warm-up included. Throws
+// MeasurementFailed.
+Measured Measure(const Measurement& measurement, const std::vector<TenantSpec>& programs,
+                 const std::vector<int64_t>& steps, const MeasureOptions& options);
+
+}  // namespace cosched

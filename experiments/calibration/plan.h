@@ -1,0 +1,53 @@
+#pragma once
+// What `cosched calibrate` measures of which programs on how many cores. Pure: no trace is drawn
+// and nothing depends on an experiment's arrivals, so that runs which check the simulator later
+// are of other jobs than those it was made from.
+
+#include <string>
+#include <vector>
+
+#include "engine/base/split.h"
+#include "experiments/hosts/simulation/speed_model.h"
+#include "experiments/wire/tenant_spec.h"
+
+namespace cosched {
+
+struct Measurement {
+  enum class Kind {
+    kAlone,   // One tenant: what a step takes.
+    kCoRun,   // Several on cores of their own.
+    kShared,  // Several on the same cores.
+    kMixed,   // Two: the first on all cores, the second on one of them.
+    kResize,  // One malleable tenant that is moved all the while.
+  };
+  Kind kind = Kind::kAlone;
+  std::vector<size_t> programs;  // Indices; one a tenant.
+  int cores = 1;                 // Of each.
+  Split threads;                 // Of each.
+  int shared_cores = 0;          // That all of kShared and kMixed are on.
+
+  int CoresOf(size_t tenant) const { return kind == Kind::kMixed && tenant > 0 ? 1 : cores; }
+  Split ThreadsOfTenant(size_t tenant) const {
+    return kind == Kind::kMixed && tenant > 0 ? Split{1, 1} : threads;
+  }
+  bool IsOnSharedCores() const { return kind == Kind::kShared || kind == Kind::kMixed; }
+  // More threads than cores: only a rigid tenant has that.
+  bool IsRigid() const { return ThreadsOf(threads) > cores; }
+  bool IsOfOneProgram() const;
+  // Pressure and sensitivity are fitted to pairs, crowding to tenants alike on shared cores and to
+  // two of unequal threads; the rest is what they are checked on.
+  bool IsFitted() const;
+};
+
+// For each program alone: powers of two (and all) as cores; on each as many threads as cores, with
+// every power of two as inter-op threads, and more intra-op threads, by powers of two up to twice
+// the machine's cores; its resizes. On shared cores: 2, 4 and 6 of each program with as many
+// threads as all cores, 4 and 6 with one thread on two cores, one with all cores beside one with
+// one thread on one of them, and as a check two programs, each twice. All pairs (a program with
+// itself too) on 1 core each and on half of the cores each; up to 3 triples on a third each. On 1
+// core there are no pairs.
+std::vector<Measurement> PlanCalibration(size_t programs, int cores);
+
+std::string Describe(const Measurement& measurement, const std::vector<TenantSpec>& programs);
+
+}  // namespace cosched

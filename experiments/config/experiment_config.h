@@ -1,0 +1,134 @@
+#pragma once
+// An experiment file, read and checked as a whole before anything runs: keys, types, ranges, names
+// of policies, models and data sets, the cores of this machine, the trace file. The struct is what
+// the harness runs; every field has been checked.
+//
+//   name, policies and one [[workload]] with a model are required; everything else has the default
+//   shown here.
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/base/topology.h"
+#include "experiments/config/speed_curves.h"
+#include "experiments/config/toml_table.h"
+#include "experiments/config/trace_table.h"
+#include "experiments/hosts/simulation/settings.h"
+#include "experiments/os/actuator.h"
+#include "experiments/records/records_config.h"
+#include "experiments/wire/tenant_spec.h"
+#include "policies/external/external_policy.h"
+#include "policies/registry.h"
+#include "workloads/profile.h"
+
+namespace cosched {
+
+struct WorkloadConfig {
+  std::string name;  // Default: its model.
+  // Keys model, mode, dataset, data (a folder, relative to the file), batch and steps. The seed is
+  // the harness's affair. mode = "serve" makes it a service: it infers, has no steps, and answers
+  // at most max_batch requests at once (default: batch), fewer when the oldest has waited for
+  // max_delay_ms (default: 0).
+  TenantSpec spec;
+  std::optional<Duration> slo;  // slo_ms, of a service: in which a request is to be answered.
+  // Default: min 1; max = preferred where that is given, else all cores of the experiment;
+  // preferred = max.
+  CoreRequest cores;
+  // Threads of a rigid tenant, more than its cores if one likes: intra-op (default: preferred
+  // cores) and inter-op.
+  std::optional<int> threads;
+  int inter = 1;
+  // Key split: "policy" (default), or "auto" for spec.auto_split. Key spin_us: spec.spin; the
+  // simulator has no threads that could spin.
+  int priority = 0;
+  double weight = 1.0;
+};
+
+struct ContainerConfig {
+  Client client = Client::kOn;
+  Actuation actuation = Actuation::kDirect;
+};
+
+// What was measured of the programs: [machine] profile.
+struct ProfileConfig {
+  std::filesystem::path file;  // As opened.
+  std::string hash;            // Of the file's bytes: FNV-1a, 64 bits, hexadecimal.
+  std::shared_ptr<const Profile> profile;
+  std::shared_ptr<const SpeedCurves> speeds;  // Of the profile, for policies.
+};
+
+struct ExperimentConfig {
+  std::filesystem::path file;
+  std::string name;
+  std::string backend = "hardware";
+  int trials = 3;
+  uint64_t seed = 1;
+  std::vector<std::string> policies;
+  // The policy that the others are compared with, named before anything ran; "" = the best, which
+  // only the data tell, so that every pair counts as a comparison.
+  std::string baseline;
+  std::vector<Elasticity> elasticities = {Elasticity::kMalleable};
+  // The machine of the experiment: this one, or with backend = "simulated" what [machine] topology
+  // says (hwloc's synthetic description, or an .xml file of hwloc's). Set by LoadConfig.
+  std::optional<Topology> topology;
+  std::string machine;  // [machine] topology as written; "" = this machine.
+  // Required with backend = "simulated"; on hardware only policies see it, as speed curves.
+  std::optional<ProfileConfig> profile;
+  SimulationSettings simulation;  // [simulation], for backend = "simulated".
+  // [simulation] extrapolate: also on more than kMostExtrapolation times the cores that the profile
+  // was measured on (experiments/config/profile_doubts.h).
+  bool extrapolate = false;
+  // [machine] cores; "all" = what this process may use, a number = so many of them, close together.
+  CpuSet cores;
+  // [machine] actuator; default: cpuset where it is permitted, else affinity.
+  Actuator actuator = Actuator::kAffinity;
+  // [machine] revocation_deadline_ms: a tenant that has not left by then what it was told to leave
+  // is killed.
+  Duration revocation_deadline = std::chrono::milliseconds(250);
+  ContainerConfig container;  // [container], for backend = "container".
+  Duration sample_period = std::chrono::milliseconds(100);  // [sampling] period_ms
+  bool interference = false;  // [sampling] interference: who made whose threads wait.
+  RecordsConfig records;      // [records] grants, decisions, …: what is written.
+  TraceConfig trace;
+  std::vector<WorkloadConfig> workloads;
+  std::map<std::string, PolicyParameters, std::less<>> policy_parameters;  // [policy.<name>]
+
+  // [policy.<name>] with library or exec.
+  std::map<std::string, std::shared_ptr<const ExternalPolicy>, std::less<>> external_policies;
+
+  const WorkloadConfig* FindWorkload(std::string_view workload) const;
+  bool HasServices() const;
+  // A registered or an external one; nullptr if there is none of that name.
+  const PolicyInfo* FindPolicy(std::string_view policy) const;
+  std::string PolicyNames() const;  // For messages.
+  std::unique_ptr<Policy> NewPolicy(std::string_view policy) const;
+};
+
+// The machine that an experiment file asks for; `here` unless it is a simulated one.
+Topology MachineOf(const TomlTable& root, const std::filesystem::path& folder,
+                   const Topology& here);
+
+// overrides: "dotted.key=value", as given to --set. [sweep] and [quick] are not its affair
+// (experiments/config/sweep.h). Throws InputError.
+// Only the [[workload]] tables of a file, whatever machine and profile the rest asks for: what
+// `cosched calibrate` measures, of a service its program with full batches and with one request:
+// what lies between is interpolated. Throws InputError.
+std::vector<WorkloadConfig> LoadWorkloads(const std::filesystem::path& file);
+
+ExperimentConfig LoadConfig(const std::filesystem::path& file,
+                            const std::vector<std::string>& overrides, const Topology& topology);
+
+// What a job of this arrival asks for: the workload's own request with the arrival's replacements.
+CoreRequest RequestOf(const WorkloadConfig& workload, const JobArrival& arrival);
+
+// The first thing that is wrong with a request; nullopt if nothing is.
+struct CoreRequestProblem {
+  std::string column;  // "min", "preferred" or "max".
+  std::string problem;
+  std::string allowed;
+};
+std::optional<CoreRequestProblem> CheckRequest(const CoreRequest& request, int machine_cores);
+
+}  // namespace cosched

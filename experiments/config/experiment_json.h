@@ -1,0 +1,23 @@
+#pragma once
+// An experiment as it stands in the manifest of its runs: every key of the file with every default
+// filled in, so that a record tells what ran, `--resume` knows the run of an experiment and
+// `cosched replay` can run it again. Pure.
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "experiments/config/experiment_config.h"
+
+namespace cosched {
+
+// In the order in which a person reads it. A key that has no value (threads that follow the cores)
+// is null.
+nlohmann::ordered_json ExperimentJson(const ExperimentConfig& config);
+
+// Every policy of the run with all its parameters, defaults included.
+nlohmann::ordered_json PoliciesJson(const ExperimentConfig& config);
+
+// The experiment as JSON text: equal texts run equal experiments.
+std::string ResolvedConfig(const ExperimentConfig& config);
+
+}  // namespace cosched

@@ -1,0 +1,140 @@
+#include "experiments/config/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "engine/base/check.h"
+#include "traces/job_generator.h"
+
+namespace cosched {
+namespace {
+
+JobTrace DrawJobs(const ExperimentConfig& config, int trial) {
+  if (config.trace.replay) return *config.trace.replay;
+  if (config.trace.jobs == 0) return {};
+  std::vector<WeightedWorkload> workloads;
+  for (const WorkloadConfig& workload : config.workloads)
+    workloads.push_back({workload.name, workload.weight});
+  const Random random = Random(config.seed).Derive("trace").Derive(std::to_string(trial));
+  return GenerateTrace(config.trace.jobs, config.trace.gap, workloads, random);
+}
+
+// Services first.
+JobTrace DrawTrace(const ExperimentConfig& config, int trial) {
+  JobTrace jobs = DrawJobs(config, trial);
+  if (!config.HasServices()) return jobs;
+  JobTrace all;
+  for (const WorkloadConfig& workload : config.workloads) {
+    JobArrival service;
+    service.workload = workload.name;
+    if (workload.spec.serves) all.Add(service);
+  }
+  for (const JobArrival& job : jobs) all.Add(job);
+  return all;
+}
+
+RequestTrace DrawStream(const RequestStream& stream, const Random& random) {
+  RequestTrace requests;
+  Random draws = random.Derive("work");
+  const Sampler work(stream.work);
+  const JobTrace arrivals = GenerateTrace(stream.count, stream.gap, {{stream.service, 1}}, random);
+  for (size_t i = 0; i < arrivals.size(); ++i) {
+    RequestArrival& request = requests.emplace_back();
+    request.time = stream.start + arrivals.Time(i);
+    request.service = stream.service;
+    request.work = work.Draw(draws);
+  }
+  return requests;
+}
+
+RequestTrace DrawRequests(const ExperimentConfig& config, int trial) {
+  RequestTrace requests = config.trace.replay_requests;
+  const Random random = Random(config.seed).Derive("requests").Derive(std::to_string(trial));
+  for (size_t i = 0; i < config.trace.requests.size(); ++i) {
+    RequestTrace stream = DrawStream(config.trace.requests[i], random.Derive(std::to_string(i)));
+    std::move(stream.begin(), stream.end(), std::back_inserter(requests));
+  }
+  std::stable_sort(
+      requests.begin(), requests.end(),
+      [](const RequestArrival& a, const RequestArrival& b) { return a.time < b.time; });
+  return requests;
+}
+
+}  // namespace
+
+Plan MakePlan(const ExperimentConfig& config) {
+  Plan plan;
+  const Random blocks = Random(config.seed).Derive("order of cells");
+  for (int trial = 1; trial <= config.trials; ++trial) {
+    plan.traces.push_back(DrawTrace(config, trial));
+    plan.requests.push_back(DrawRequests(config, trial));
+    std::vector<CellKey> block;
+    for (const std::string& policy : config.policies) {
+      for (Elasticity elasticity : config.elasticities) {
+        block.push_back({.policy = policy, .elasticity = elasticity, .trial = trial});
+      }
+    }
+    ShuffleBlock(blocks, trial, &block);
+    plan.cells.insert(plan.cells.end(), block.begin(), block.end());
+  }
+  return plan;
+}
+
+CellJobs::CellJobs(const ExperimentConfig& config, Elasticity elasticity, int trial)
+    : config_(config),
+      elasticity_(elasticity),
+      seeds_(Random(config.seed).Derive("job").Derive(std::to_string(trial))) {
+  for (const WorkloadConfig& workload : config.workloads)
+    common_.push_back({.workload = &workload, .spec = workload.spec, .curve_of = {}, .curve = {}});
+}
+
+CellJobs::Common& CellJobs::CommonOf(const JobArrival& arrival) {
+  const auto found = std::find_if(common_.begin(), common_.end(), [&](const Common& common) {
+    return common.workload->name == arrival.workload;
+  });
+  CHECK(found != common_.end()) << "no workload " << arrival.workload;
+  return *found;
+}
+
+std::shared_ptr<const SpeedCurve> CellJobs::CurveOf(Common* common, Elasticity elasticity,
+                                                    Split threads) {
+  if (!config_.profile) return nullptr;
+  const std::pair wanted = {elasticity, threads};
+  if (common->curve_of != wanted) {
+    common->curve = config_.profile->speeds->Of(ProgramName(common->spec), elasticity, threads);
+    common->curve_of = wanted;
+  }
+  return common->curve;
+}
+
+Job CellJobs::JobOf(const JobArrival& arrival, int64_t index) {
+  Common& common = CommonOf(arrival);
+  const WorkloadConfig& workload = *common.workload;
+  const Elasticity elasticity = std::min(elasticity_, arrival.elasticity.value_or(elasticity_));
+  const CoreRequest request = RequestOf(workload, arrival);
+  const Split threads{workload.inter, workload.threads.value_or(request.preferred)};
+  return {.id = {index},
+          .workload = workload.name,
+          .request = request,
+          .elasticity = elasticity,
+          .priority = arrival.priority.value_or(workload.priority),
+          .threads = threads,
+          .steps = arrival.steps.value_or(workload.spec.steps),
+          .speed = CurveOf(&common, elasticity, threads),
+          .arrival = TimePoint(arrival.time),
+          .response_objective = workload.slo};
+}
+
+const TenantSpec& CellJobs::SpecOf(const JobArrival& arrival, int64_t index) {
+  Common& common = CommonOf(arrival);
+  common.spec.steps = arrival.steps.value_or(common.workload->spec.steps);
+  const fmt::format_int tag(index);
+  // It travels as JSON and as a command line's integer; both are at home below 2^63.
+  common.spec.seed = seeds_.Derive({tag.data(), tag.size()}).Next() >> 1;
+  return common.spec;
+}
+
+}  // namespace cosched

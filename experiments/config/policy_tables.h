@@ -1,0 +1,19 @@
+#pragma once
+// The [policy.<name>] tables of an experiment file: where policies from outside of the tree come
+// from, and the parameters of all. Called by LoadConfig.
+
+#include <filesystem>
+
+#include "experiments/config/experiment_config.h"
+#include "experiments/config/toml_table.h"
+
+namespace cosched {
+
+// Loads the libraries and asks the programs what they are. folder: the file's. Throws InputError.
+void ReadExternalPolicies(const TomlTable& root, const std::filesystem::path& folder,
+                          ExperimentConfig* config);
+// Makes every policy once, so that a wrong parameter is told before anything runs. Throws
+// InputError.
+void ReadPolicyParameters(const TomlTable& root, ExperimentConfig* config);
+
+}  // namespace cosched

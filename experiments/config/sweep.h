@@ -1,0 +1,64 @@
+#pragma once
+// One experiment at many points: [sweep] lists values for dotted keys of the file, and every
+// combination is a point, an experiment of its own with its own folder below the run's. [quick]
+// holds the values that --quick sets instead. Pure but for reading the file; called by `cosched
+// run` and `cosched reproduce`.
+//
+//   [sweep]
+//   workload.resnet20.threads = [1, 2, 4]
+//   machine.cores = [1, 2, 4, 8]   # what this machine is too small for is left out
+//   case = [{ trace.jobs = 1, trials = 2 }, { trace.jobs = 9 }]   # a table sets several keys
+//
+//   [quick]
+//   trials = 1
+//   sweep.machine.cores = [1]
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "experiments/config/plan.h"
+
+namespace cosched {
+
+struct SweepPoint {
+  std::string name;  // Its folder below the run's, "threads=2,cores=1"; "" = there is no sweep.
+  std::vector<std::pair<std::string, std::string>> values;  // Dotted key, value as text.
+  ExperimentConfig config;
+  Plan plan;
+};
+
+struct SweepCell {
+  size_t point = 0;  // Index.
+  CellKey key;
+};
+
+struct Sweep {
+  std::vector<SweepPoint> points;  // At least one; a file without [sweep] has exactly one.
+  // In the order in which they run: trial by trial. Without a sweep the plan's; else each trial is
+  // one block of all points' cells in a seeded random order.
+  std::vector<SweepCell> cells;
+  // "name: reason" of points that can't run here: too few cores, no containers, or no permission
+  // for an actuator.
+  std::vector<std::string> left_out;
+  // Of simulated points with more than 100,000 jobs in a trial, which leave out steps and samples
+  // unless the file asks for them.
+  std::vector<std::string> without_records;
+
+  bool IsSwept() const { return !points.front().name.empty(); }
+  const std::string& name() const { return points.front().config.name; }
+};
+
+// overrides: as for LoadConfig; they come after those of [quick]. Throws InputError.
+Sweep LoadSweep(const std::filesystem::path& file, const std::vector<std::string>& overrides,
+                bool quick, const Topology& topology);
+// What a file's [quick] sets, as overrides. Throws InputError if it has none.
+std::vector<std::string> QuickOverrides(const std::filesystem::path& file);
+// The sweep that is this one experiment.
+Sweep SinglePoint(const ExperimentConfig& config);
+
+// Where a point's cells are.
+std::filesystem::path PointFolder(const std::filesystem::path& run, const SweepPoint& point);
+
+}  // namespace cosched

@@ -1,0 +1,16 @@
+#pragma once
+// The arrivals of a run's trials as they stand in its manifest: those of one trial in full, of one
+// longer than 10,000 their number and a hash. Pure.
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "traces/arrivals/request_arrival.h"
+#include "traces/job_trace.h"
+
+namespace cosched {
+
+nlohmann::ordered_json TracesJson(const std::vector<JobTrace>& of_trials);
+nlohmann::ordered_json TracesJson(const std::vector<RequestTrace>& of_trials);
+
+}  // namespace cosched

@@ -1,0 +1,280 @@
+#include "experiments/config/trace_sources.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <memory>
+
+#include "engine/base/error.h"
+#include "engine/base/random.h"
+#include "experiments/config/experiment_config.h"
+#include "experiments/config/trace_map.h"
+#include "traces/input/formats.h"
+#include "traces/trace_mapping.h"
+
+namespace cosched {
+namespace {
+
+constexpr double kMaxSourceSeconds = 1e10;
+constexpr int64_t kMostArrivals = 20'000'000;  // In memory.
+
+// A file is read through this once more, so that a result can be told to come from this very file.
+std::string HashOf(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::array<char, 1 << 16> buffer{};
+  uint64_t hash = 0xcbf29ce484222325;
+  while (stream) {
+    stream.read(buffer.data(), buffer.size());
+    for (std::streamsize i = 0; i < stream.gcount(); ++i) {
+      hash = (hash ^ static_cast<unsigned char>(buffer[static_cast<size_t>(i)])) * 0x100000001b3;
+    }
+  }
+  return fmt::format("{:016x}", hash);
+}
+
+TraceSource ReadKeys(const TomlTable& table, const std::filesystem::path& folder, uint64_t seed) {
+  TraceSource source;
+  source.file = folder / table.String("file");
+  source.format = table.String("format", "");
+  const double start = table.Number("start_s", 0, 0, kMaxSourceSeconds);
+  source.selection.start = FromSeconds(start);
+  if (table.Has("length_s"))
+    source.selection.length = FromSeconds(table.Number("length_s", {}, 1e-9, kMaxSourceSeconds));
+  source.selection.sample = table.Number("sample", 1, 1e-9, 1);
+  source.selection.speedup = table.Number("speedup", 1, 1e-9, 1e9);
+  source.selection.seed = seed;
+  source.offset = FromSeconds(table.Number("offset_s", 0, 0, kMaxSourceSeconds));
+  const std::string on_bad_row = table.String("on_bad_row", "error");
+  if (on_bad_row != "error" && on_bad_row != "skip")
+    table.Fail("on_bad_row", fmt::format("is \"{}\"", on_bad_row), "error, skip");
+  source.skip_bad_rows = on_bad_row == "skip";
+  if (table.Has("spread")) {
+    const std::string spread = table.String("spread");
+    if (!ParseSpread(spread, &source.spread.emplace()))
+      table.Fail("spread", fmt::format("is \"{}\"", spread), "uniform, start, exponential");
+  }
+  if (table.Has("durations")) source.durations = folder / table.String("durations");
+  return source;
+}
+
+// One file on its way into the experiment.
+class SourceReader {
+ public:
+  // map_owner: whose key "map" holds the rules.
+  SourceReader(const TomlTable& table, const TomlTable& map_owner,
+               const std::filesystem::path& folder, const ExperimentConfig& config, size_t index)
+      : config_(config), table_(table), map_owner_(map_owner) {
+    const Random random = Random(config.seed).Derive("trace file").Derive(std::to_string(index));
+    source_ = ReadKeys(table, folder, random.Derive("sample").Next());
+    OpenedTrace opened = Open(random.Derive("spread").Next());
+    source_.format = opened.format->name;
+    source_.hash = HashOf(source_.file);
+    reader_ = std::make_unique<SelectedTrace>(std::move(opened.reader), source_.selection);
+    mapping_ = std::make_unique<TraceMapping>(MakeMapping(random.Derive("map").Next()));
+  }
+
+  void Read(TraceContent* content) {
+    Arrival arrival;
+    while (reader_->Next(&arrival)) {
+      try {
+        Take(mapping_->Map(arrival), content);
+      } catch (const InputError& error) {
+        InputErrorDetails details = error.details();
+        details.file = source_.file.string();
+        details.line = std::max(1, reader_->Line());
+        if (!source_.skip_bad_rows) throw InputError(details);
+        if (source_.skipped++ == 0) source_.first_skipped = InputError(details).what();
+      }
+    }
+    const TraceReader::Counts counts = reader_->RowCounts();
+    source_.rows = counts.rows;
+    source_.skipped += counts.skipped;
+    if (!counts.first_skipped.empty()) source_.first_skipped = counts.first_skipped;
+    source_.limited = mapping_->limited();
+    content->sources.push_back(source_);
+  }
+
+ private:
+  OpenedTrace Open(uint64_t seed) const {
+    try {
+      return OpenTrace(source_.file, source_.format,
+                       {.on_bad_row = source_.skip_bad_rows ? OnBadRow::kSkip : OnBadRow::kError,
+                        .seed = seed,
+                        .spread = source_.spread,
+                        .durations = source_.durations});
+    } catch (const InputError& error) {
+      // Of the key, not of the file.
+      if (error.details().key == "format")
+        table_.Fail("format", error.details().problem, error.details().allowed);
+      throw;
+    }
+  }
+
+  TraceMapping MakeMapping(uint64_t seed) {
+    MappingRules rules;
+    const bool as_it_is = source_.format == "cosched" && !table_.Has("map");
+    if (!as_it_is && map_owner_.Has("map")) {
+      source_.map = map_owner_.TomlText("map");
+      rules = ReadTraceMap(map_owner_.Table("map"), config_);
+    } else if (as_it_is) {
+      CheckColumns();
+      const auto columns = reader_->Columns();
+      rules =
+          CoschedMap(config_, std::find(columns.begin(), columns.end(), "steps") != columns.end());
+    } else {
+      table_.Fail("map", fmt::format("is required for a trace in the format {}", source_.format),
+                  "[trace.map] with workload = \"by-weight\", \"by-hash\", a workload, or "
+                  "{ column = \"…\", VALUE = \"…\", default = \"reject\" }");
+    }
+    rules.seed = seed;
+    try {
+      return TraceMapping(std::move(rules), reader_->Columns());
+    } catch (const InputError& error) {
+      map_owner_.Fail("map." + error.details().key, error.details().problem,
+                      error.details().allowed);
+    }
+  }
+
+  // A misspelt column must not go unnoticed where the file is taken as it is.
+  void CheckColumns() const {
+    constexpr std::array<std::string_view, 12> kKnown = {
+        "arrival_s", "workload", "cores_min", "cores_preferred", "cores_max", "priority", "steps",
+        "kind",      "tenant",   "size",      "duration_s",      "deadline_s"};
+    constexpr const char* kHeader =
+        "arrival_s,workload[,cores_min,cores_preferred,cores_max,priority,steps,deadline_s,…]";
+    const auto fail = [this](const std::string& column, const std::string& problem) {
+      throw InputError({.file = source_.file.string(),
+                        .line = 1,
+                        .key = column,
+                        .problem = problem,
+                        .allowed = kHeader});
+    };
+    bool has_workload = false;
+    for (const std::string& column : reader_->Columns()) {
+      if (std::find(kKnown.begin(), kKnown.end(), column) == kKnown.end())
+        fail(column, "unknown column");
+      has_workload = has_workload || column == "workload";
+    }
+    if (!has_workload) fail("workload", "the header lacks this column");
+  }
+
+  void Take(TraceMapping::Result mapped, TraceContent* content) {
+    if (std::holds_alternative<TraceMapping::Rejected>(mapped)) {
+      ++source_.rejected;
+      return;
+    }
+    if (static_cast<int64_t>(content->jobs.size() + content->requests.size()) >= kMostArrivals) {
+      throw InputError({.file = source_.file.string(),
+                        .line = reader_->Line(),
+                        .key = {},
+                        .problem = fmt::format("more than {} arrivals", kMostArrivals),
+                        .allowed = "trace.length_s or trace.sample that leave fewer"});
+    }
+    if (auto* job = std::get_if<JobArrival>(&mapped)) {
+      Complete(job);
+      job->time = OnClock(job->time);
+      content->jobs.push_back(std::move(*job));
+      ++source_.jobs;
+    } else {
+      auto& request = std::get<RequestArrival>(mapped);
+      request.time = OnClock(request.time);
+      content->requests.push_back(std::move(request));
+      ++source_.requests;
+    }
+  }
+
+  Duration OnClock(Duration time) const { return time - *reader_->Begin() + source_.offset; }
+
+  // A map's cores move the workload's own bounds where they lie outside; a file that is taken as it
+  // is must fit them.
+  void Complete(JobArrival* job) const {
+    const WorkloadConfig& workload = *config_.FindWorkload(job->workload);
+    const bool taken_as_it_is = source_.map.empty();
+    if (!taken_as_it_is && (job->cores_min || job->cores_preferred || job->cores_max)) {
+      const int least = job->cores_min.value_or(1);
+      const int own = std::max(workload.cores.preferred, least);
+      const int preferred = job->cores_preferred.value_or(job->cores_max.value_or(own));
+      job->cores_preferred = preferred;
+      job->cores_min = std::min(job->cores_min.value_or(workload.cores.min), preferred);
+      job->cores_max = std::max(job->cores_max.value_or(workload.cores.max), preferred);
+    }
+    const auto problem = CheckRequest(RequestOf(workload, *job), config_.cores.Count());
+    if (!problem) return;
+    throw InputError({.file = {},
+                      .line = 0,
+                      .key = "cores_" + problem->column,
+                      .problem = problem->problem,
+                      .allowed = problem->allowed});
+  }
+
+  const ExperimentConfig& config_;
+  const TomlTable table_;
+  const TomlTable map_owner_;
+  TraceSource source_;
+  std::unique_ptr<SelectedTrace> reader_;
+  std::unique_ptr<TraceMapping> mapping_;
+};
+
+// The first arrival that is left is at 0.
+void Order(TraceContent* content) {
+  const auto earlier = [](const auto& a, const auto& b) { return a.time < b.time; };
+  std::stable_sort(content->jobs.begin(), content->jobs.end(), earlier);
+  std::stable_sort(content->requests.begin(), content->requests.end(), earlier);
+  Duration first = Duration::max();
+  if (!content->jobs.empty()) first = std::min(first, content->jobs.front().time);
+  if (!content->requests.empty()) first = std::min(first, content->requests.front().time);
+  for (JobArrival& job : content->jobs) job.time -= first;
+  for (RequestArrival& request : content->requests) request.time -= first;
+}
+
+}  // namespace
+
+TraceContent ReadTraceSources(const TomlTable& table, const std::filesystem::path& folder,
+                              const ExperimentConfig& config) {
+  TraceContent content;
+  SourceReader(table, table, folder, config, 0).Read(&content);
+  const std::vector<TomlTable> others = table.Tables("merge");
+  for (size_t i = 0; i < others.size(); ++i) {
+    const TomlTable& other = others[i];
+    other.AllowOnly({"file", "format", "start_s", "length_s", "sample", "speedup", "spread",
+                     "durations", "on_bad_row", "offset_s", "map"});
+    const TomlTable& map_owner = other.Has("map") ? other : table;
+    SourceReader(other, map_owner, folder, config, i + 1).Read(&content);
+  }
+  if (content.jobs.empty() && content.requests.empty()) {
+    const TraceSource& first = content.sources.front();
+    table.Fail("file",
+               fmt::format("nothing of {} is left: {} rows, {} skipped, {} rejected by the map",
+                           first.file.string(), first.rows, first.skipped, first.rejected),
+               "a window, a sample and a map that leave at least one arrival");
+  }
+  Order(&content);
+  return content;
+}
+
+std::vector<std::string> Notes(const std::vector<TraceSource>& sources) {
+  std::vector<std::string> notes;
+  for (const TraceSource& source : sources) {
+    const std::string name = source.file.filename().string();
+    if (source.skipped > 0) {
+      notes.push_back(fmt::format("trace {}: {} of {} rows skipped as malformed, the first: {}",
+                                  name, source.skipped, source.rows, source.first_skipped));
+    }
+    if (source.rejected > 0) {
+      notes.push_back(fmt::format("trace {}: {} of {} arrivals rejected by [trace.map]", name,
+                                  source.rejected,
+                                  source.rejected + source.jobs + source.requests));
+    }
+    if (source.limited > 0) {
+      notes.push_back(
+          fmt::format("trace {}: {} of {} jobs ask for more cores than there are, so "
+                      "they ask for all",
+                      name, source.limited, source.jobs));
+    }
+  }
+  return notes;
+}
+
+}  // namespace cosched

@@ -1,0 +1,47 @@
+#pragma once
+// [trace] of an experiment file: which jobs and requests arrive when. Called by LoadConfig; the
+// plan (experiments/config/plan.h) draws the traces of each trial from it.
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/config/toml_table.h"
+#include "experiments/config/trace_sources.h"
+#include "traces/arrivals/request_arrival.h"
+#include "traces/generators/distribution.h"
+#include "traces/job_trace.h"
+
+namespace cosched {
+
+struct ExperimentConfig;
+
+// [[trace.requests]]: clients that send a service requests whenever these are due, answered or not
+// (an open loop).
+struct RequestStream {
+  std::string service;  // Default: the only one.
+  int count = 0;
+  Distribution gap;  // Between two requests, in seconds; default: exponential, mean_s 1.
+  // Of each, in steps of the service's program: a number, or { distribution = "…", mean = … }.
+  Distribution work = {.kind = Distribution::Kind::kFixed};
+  Duration start{0};  // start_s: when the first one is sent.
+};
+
+struct TraceConfig {
+  int jobs = 6;  // 0 where no workload is a job.
+  // Between two arrivals of jobs, in seconds.
+  Distribution gap = {.kind = Distribution::Kind::kNormal, .mean = 2.0, .sd = 0.5};
+  std::vector<RequestStream> requests;
+  std::filesystem::path file;  // As opened; empty = arrivals are drawn.
+  // What the files hold, in every trial alike; the first arrival of either is at 0.
+  std::vector<TraceSource> sources;
+  std::optional<JobTrace> replay;
+  RequestTrace replay_requests;
+};
+
+// config: its workloads and cores have been read. folder: the file's. Throws InputError.
+TraceConfig ReadTraceConfig(const TomlTable& table, const std::filesystem::path& folder,
+                            const ExperimentConfig& config);
+
+}  // namespace cosched

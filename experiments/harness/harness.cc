@@ -1,0 +1,267 @@
+#include "experiments/harness/harness.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "engine/base/check.h"
+#include "engine/base/error.h"
+#include "experiments/harness/request_driver.h"
+
+namespace cosched {
+namespace {
+
+// A job that is submitted this much after its arrival says that the machine was too busy to measure
+// on.
+constexpr Duration kLate = std::chrono::milliseconds(50);
+// A policy that asks for ticks, or is told of a service's windows, may still change its mind, but
+// not for ever: so many of these with nothing running before we give up.
+constexpr int kIdleAsks = 100;
+// A simulated cell can be made again, so its rows may wait in memory until they fill this.
+constexpr size_t kSimulatedBuffer = size_t{1} << 16;
+// Where nothing else sets a deadline.
+constexpr Duration kLongest = std::chrono::hours(1);
+
+class CellRun {
+ public:
+  enum class Outcome { kDone, kFailed, kInterrupted };
+
+  CellRun(const ExperimentConfig& config, const JobTrace& trace, const RequestTrace& requests,
+          const CellKey& key, const HarnessOptions& options)
+      : config_(config),
+        trace_(trace),
+        key_(key),
+        options_(options),
+        jobs_(config, key.elasticity, key.trial),
+        info_(*config.FindPolicy(key.policy)),
+        policy_(options.make_policy ? options.make_policy(key.policy)
+                                    : config.NewPolicy(key.policy)),
+        tick_(policy_->TickPeriod()),
+        records_(options.run, key, config.cores, config.records,
+                 config.backend == "simulated" ? kSimulatedBuffer : 0),
+        world_(options.make_world(PartialFolder(options.run, key))),
+        arbiter_(*policy_, info_.oversubscribes, world_->GetHost(), options.topology, config.cores,
+                 records_, info_.on_settled),
+        requests_(requests, world_->GetHost(), arbiter_, records_) {
+    if (config.interference) interference_.emplace(world_->BusyTimes());
+  }
+
+  Outcome Run() {
+    try {
+      return Loop();
+    } catch (const InputError&) {
+      throw;
+    } catch (const OutputError&) {
+      throw;
+    } catch (const PolicyError& error) {
+      return Fail(error.what());
+    } catch (const std::exception& error) {
+      return Fail(fmt::format("the host gave up: {}", error.what()));
+    }
+  }
+
+  const std::string& problem() const { return problem_; }  // Of a failed cell.
+  int failed_jobs() const { return failed_jobs_; }
+
+ private:
+  Outcome Loop() {
+    Host& host = world_->GetHost();
+    while (true) {
+      SubmitArrivals();
+      requests_.Send(Now(), AllSubmitted());
+      TickIfDue();
+      SampleIfDue();
+      TellJobsDone();
+      if (AllArrived() && arbiter_.Waiting() + arbiter_.Started() == 0) break;
+      if (NeverDrains())
+        return Fail("it can never drain: jobs wait, none runs and none is to come");
+      std::optional<HostEvent> event = host.NextEvent(Deadline());
+      TakeReports();
+      // Asked before the event is handled: an interrupt that reached the tenants too is no failure
+      // of theirs.
+      if (options_.interrupted()) return Interrupt();
+      if (!event) continue;
+      if (std::holds_alternative<HostFailed>(*event)) ++failed_jobs_;
+      const bool ends = !std::holds_alternative<HostSettled>(*event) &&
+                        !std::holds_alternative<HostWindow>(*event);
+      if (ends) TakeSamples();  // Its last is among them.
+      arbiter_.Handle(*event);
+      TellDriver(*event);
+    }
+    Finish("done", "");
+    return Outcome::kDone;
+  }
+
+  TimePoint Now() const { return world_->GetHost().GetClock().Now(); }
+  bool AllSubmitted() const { return submitted_ == trace_.size(); }
+  bool AllArrived() const { return AllSubmitted() && requests_.AllSent(); }
+  TimePoint NextArrival() const { return TimePoint(trace_.Time(submitted_)); }
+
+  void SubmitArrivals() {
+    while (!AllSubmitted() && NextArrival() <= Now()) {
+      const JobArrival arrival = trace_[submitted_];
+      const auto index = static_cast<int64_t>(submitted_);
+      const Job job = jobs_.JobOf(arrival, index);
+      CHECK(job.speed || !info_.needs_speed) << "nothing is known of " << job.workload;
+      const Duration lateness = Now() - NextArrival();
+      worst_lateness_ = std::max(worst_lateness_, lateness);
+      if (lateness > kLate) ++late_jobs_;
+      const TenantSpec& spec = jobs_.SpecOf(arrival, index);
+      world_->Describe(job.id, spec);
+      if (spec.serves) {
+        requests_.AddService(job.id, job.workload, job.response_objective);
+        records_.AddService(job.id);
+      }
+      ++submitted_;
+      arbiter_.Submit(job);
+    }
+  }
+
+  void TickIfDue() {
+    if (tick_ == Duration::zero() || Now() < next_tick_) return;
+    arbiter_.Tick();
+    next_tick_ = Now() + tick_;
+    idle_asks_ = Idle() ? idle_asks_ + 1 : 0;
+  }
+
+  void SampleIfDue() {
+    if (!config_.records.samples || Now() < next_sample_) return;
+    TakeSamples();
+    // On the grid of periods, so that a late sample does not shift those after it.
+    const auto periods = Now().time_since_epoch() / config_.sample_period + 1;
+    next_sample_ = TimePoint(periods * config_.sample_period);
+  }
+
+  void TakeSamples() {
+    if (!config_.records.samples) return;
+    const std::vector<TenantSample> samples = world_->Sample();
+    for (const TenantSample& sample : samples) records_.OnSample(sample);
+    if (interference_) interference_->Add(samples, world_->BusyTimes());
+  }
+
+  void TakeReports() {
+    for (const StepSample& step : world_->TakeSteps()) records_.OnStep(step);
+    for (const ResizeSample& resize : world_->TakeResizes()) records_.OnResize(resize);
+    for (const ActuationSample& move : world_->TakeActuations()) records_.OnActuation(move);
+    requests_.Answered(world_->TakeRequests());
+  }
+
+  void TellDriver(const HostEvent& event) {
+    if (const auto* failed = std::get_if<HostFailed>(&event)) requests_.ServiceEnded(failed->job);
+    if (const auto* done = std::get_if<HostFinished>(&event)) requests_.ServiceEnded(done->job);
+    if (std::holds_alternative<HostWindow>(event)) idle_asks_ = Idle() ? idle_asks_ + 1 : 0;
+  }
+
+  TimePoint Deadline() const {
+    TimePoint deadline = config_.records.samples ? next_sample_ : Now() + kLongest;
+    if (!AllSubmitted()) deadline = std::min(deadline, NextArrival());
+    if (!requests_.AllSent()) deadline = std::min(deadline, requests_.NextDue());
+    if (tick_ > Duration::zero()) deadline = std::min(deadline, next_tick_);
+    return deadline;
+  }
+
+  // Nothing runs and nothing is about to.
+  bool Idle() const { return AllArrived() && !arbiter_.InTransition() && arbiter_.Running() == 0; }
+  bool NeverDrains() const {
+    const bool asked = tick_ > Duration::zero() || requests_.SomeServiceRuns();
+    return Idle() && (!asked || idle_asks_ >= kIdleAsks);
+  }
+
+  void TellJobsDone() {
+    const int done = static_cast<int>(submitted_) - arbiter_.Waiting() - arbiter_.Started();
+    if (options_.progress && done != told_done_) options_.progress->OnJobsDone(done);
+    told_done_ = done;
+  }
+
+  void MarkDoubts() {
+    for (const std::string& mark : options_.marks) records_.Mark(mark);
+    for (const std::string& mark : world_->TakeMarks()) records_.Mark(mark);
+    for (const std::string& note : Notes(config_.trace.sources)) records_.Mark(note);
+    if (late_jobs_ > 0) {
+      records_.Mark(fmt::format(
+          "the generator fell behind: {} of {} jobs were submitted more than {:.0f} ms after their "
+          "arrival, the latest {:.0f} ms",
+          late_jobs_, submitted_, ToSeconds(kLate) * 1e3, ToSeconds(worst_lateness_) * 1e3));
+    }
+    if (requests_.WorstLag() > kLateRequest) {
+      records_.Mark(fmt::format("the generator fell behind: a request was sent {:.0f} ms late",
+                                ToSeconds(requests_.WorstLag()) * 1e3));
+    }
+  }
+
+  void Finish(const std::string& status, const std::string& reason) {
+    requests_.DropAll();
+    MarkDoubts();
+    if (interference_) records_.WriteInterference(interference_->matrix());
+    records_.Finish(status, reason);
+  }
+
+  Outcome Interrupt() {
+    arbiter_.EndAll(JobEnd::kCancelled, "interrupted");
+    return Outcome::kInterrupted;
+  }
+
+  Outcome Fail(const std::string& reason) {
+    problem_ = reason;
+    arbiter_.EndAll(JobEnd::kCancelled, reason);
+    Finish("failed", reason);
+    return Outcome::kFailed;
+  }
+
+  const ExperimentConfig& config_;
+  const JobTrace& trace_;
+  const CellKey& key_;
+  const HarnessOptions& options_;
+  CellJobs jobs_;
+  const PolicyInfo& info_;
+  std::unique_ptr<Policy> policy_;
+  const Duration tick_;
+  CellRecords records_;  // Makes the folder that the world logs into, and outlives the world: no
+                         // time of the cell is spent.
+  std::unique_ptr<World> world_;
+  Arbiter arbiter_;
+  RequestDriver requests_;
+  std::optional<InterferenceMeter> interference_;  // If the experiment asks for it.
+
+  size_t submitted_ = 0;
+  TimePoint next_sample_;
+  TimePoint next_tick_;
+  int idle_asks_ = 0;
+  int told_done_ = 0;
+  int failed_jobs_ = 0;
+  int late_jobs_ = 0;  // By more than kLate.
+  Duration worst_lateness_{0};
+  std::string problem_;
+};
+
+}  // namespace
+
+HarnessResult RunCells(const ExperimentConfig& config, const Plan& plan,
+                       const std::vector<CellKey>& cells, const HarnessOptions& options) {
+  HarnessResult result;
+  for (const CellKey& key : cells) {
+    result.interrupted = options.interrupted();
+    if (result.interrupted) break;
+    const JobTrace& trace = plan.traces.at(static_cast<size_t>(key.trial - 1));
+    if (options.progress) options.progress->OnCellStarted(key, static_cast<int>(trace.size()));
+    CellRun cell(config, trace, plan.requests.at(static_cast<size_t>(key.trial - 1)), key, options);
+    const CellRun::Outcome outcome = cell.Run();
+    result.interrupted = outcome == CellRun::Outcome::kInterrupted;
+    if (result.interrupted) break;
+    std::string problem = cell.problem();
+    if (outcome == CellRun::Outcome::kFailed) {
+      ++result.failed;
+    } else if (cell.failed_jobs() > 0) {
+      ++result.with_failures;
+      problem = fmt::format("{} of {} jobs failed", cell.failed_jobs(), trace.size());
+    } else {
+      ++result.done;
+    }
+    if (options.progress) options.progress->OnCellEnded(key, problem);
+  }
+  return result;
+}
+
+}  // namespace cosched

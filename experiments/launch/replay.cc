@@ -1,0 +1,335 @@
+#include "experiments/launch/replay.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "engine/base/error.h"
+#include "experiments/analysis/estimate.h"
+#include "experiments/analysis/metrics.h"
+#include "experiments/analysis/statistics.h"
+#include "experiments/records/manifest_file.h"
+#include "experiments/records/output_file.h"
+
+namespace cosched {
+namespace {
+
+using nlohmann::json;
+
+[[noreturn]] void RefuseReplay(const std::string& key, const std::string& problem,
+                               const std::string& allowed) {
+  throw InputError({.file = "command line", .key = key, .problem = problem, .allowed = allowed});
+}
+
+json ReplayedManifest(const std::filesystem::path& run) {
+  const json manifest = ReadManifest(run).value_or(json());
+  if (!manifest.contains("experiment"))
+    RefuseReplay("RESULTS", fmt::format("{} holds no record of a run", run.string()),
+                 "the folder of a run: results/<experiment>/<run>");
+  if (manifest.contains("points"))
+    RefuseReplay("RESULTS", fmt::format("{} is a sweep", run.string()),
+                 "one of its points' folders");
+  return manifest;
+}
+
+// JSON as an inline value of TOML; what is empty or null is left out.
+std::string Toml(const json& value) {
+  if (value.is_array()) {
+    std::vector<std::string> items;
+    for (const json& item : value) items.push_back(Toml(item));
+    return fmt::format("[{}]", fmt::join(items, ", "));
+  }
+  if (!value.is_object()) return value.dump();
+  std::vector<std::string> entries;
+  for (const auto& [key, entry] : value.items()) {
+    if (!entry.is_null() && entry != "") entries.push_back(json(key).dump() + " = " + Toml(entry));
+  }
+  return fmt::format("{{ {} }}", fmt::join(entries, ", "));
+}
+
+// The parts of the model that a simulated run had on.
+json Simulation(const json& experiment) {
+  json simulation = experiment.value("simulation", json::object());
+  simulation.erase("topology");
+  simulation.erase("machine");
+  const std::string charge = simulation.value("charge_decisions", "");
+  if (charge.ends_with(" us")) simulation["charge_decisions"] = std::stoll(charge);
+  return simulation;
+}
+
+// The machine that it ran on, or was simulated on.
+json Machine(const json& manifest, const std::filesystem::path& scratch) {
+  const json& experiment = manifest["experiment"];
+  json machine = experiment.value("machine", json::object());
+  machine.erase("actuator");  // The simulator moves tenants in one way only.
+  const std::string simulated =
+      experiment.value("simulation", json::object()).value("topology", "this machine");
+  if (simulated == "this machine") {
+    WriteFileWhole(scratch / "topology.xml",
+                   manifest.value("host", json::object()).value("topology_xml", ""));
+    machine["topology"] = "topology.xml";
+  } else {
+    const auto folder = std::filesystem::path(manifest.value("experiment_file", "")).parent_path();
+    machine["topology"] = simulated.ends_with(".xml") ? (folder / simulated).string() : simulated;
+  }
+  return machine;
+}
+
+std::string ProfileOf(const json& experiment, const std::filesystem::path& given) {
+  const std::string recorded = experiment.value("profile", json::object()).value("file", "");
+  if (given.empty() && recorded.empty())
+    RefuseReplay("--profile", "is required: the run was made without one",
+                 "a profile of its programs (cosched calibrate)");
+  return std::filesystem::absolute(given.empty() ? recorded : given.string()).string();
+}
+
+std::vector<std::string> Policies(const json& experiment, const ReplayOptions& options) {
+  auto recorded = experiment.value("policies", std::vector<std::string>{});
+  const bool external =
+      options.policy_is_set || experiment.value("policy", json::object()).contains(options.policy);
+  if (!external && !FindPolicy(options.policy))
+    RefuseReplay("--policy", fmt::format("there is no policy \"{}\"", options.policy),
+                 PolicyNames());
+  if (!options.recorded_policy.empty()) {
+    if (std::find(recorded.begin(), recorded.end(), options.recorded_policy) == recorded.end())
+      RefuseReplay("--recorded",
+                   fmt::format("the run had no policy \"{}\"", options.recorded_policy),
+                   fmt::format("{}", fmt::join(recorded, ", ")));
+    recorded = {options.recorded_policy};
+  }
+  if (recorded == std::vector{options.policy})
+    RefuseReplay("--policy", fmt::format("is {}, which the run had itself", options.policy),
+                 "another policy; how well the run is simulated is told by cosched validate");
+  if (std::find(recorded.begin(), recorded.end(), options.policy) == recorded.end())
+    recorded.push_back(options.policy);
+  return recorded;
+}
+
+JobTrace ReadTrace(const json& arrivals) {
+  JobTrace trace;
+  for (const json& one : arrivals) {
+    JobArrival arrival;
+    arrival.time = FromSeconds(one.at("arrival_s").get<double>());
+    arrival.workload = one.at("workload").get<std::string>();
+    const auto read = [&one](const char* key, std::optional<int>* value) {
+      if (one.contains(key)) *value = one[key].get<int>();
+    };
+    read("cores_min", &arrival.cores_min);
+    read("cores_preferred", &arrival.cores_preferred);
+    read("cores_max", &arrival.cores_max);
+    read("priority", &arrival.priority);
+    read("steps", &arrival.steps);
+    if (one.contains("elasticity"))
+      ParseElasticity(one["elasticity"].get<std::string>(), &arrival.elasticity.emplace());
+    trace.Add(arrival);
+  }
+  return trace;
+}
+
+RequestTrace ReadRequests(const json& arrivals) {
+  RequestTrace trace;
+  for (const json& one : arrivals) {
+    RequestArrival& request = trace.emplace_back();
+    request.time = FromSeconds(one.at("arrival_s").get<double>());
+    request.service = one.at("service").get<std::string>();
+    request.work = one.at("work").get<double>();
+    if (one.contains("slo_ms")) request.slo = FromSeconds(one["slo_ms"].get<double>() / 1e3);
+  }
+  return trace;
+}
+
+// The manifest tells a long one by its hash (experiments/config/trace_json.cc).
+const json& WholeTrace(const json& trace) {
+  if (!trace.is_array()) {
+    RefuseReplay(
+        "RESULTS", "has traces that are too long to be kept in its manifest",
+        "a run of shorter traces; or the experiment itself, simulated under both policies");
+  }
+  return trace;
+}
+
+// The experiment as a file, which is then checked as any other.
+void WriteExperiment(const json& manifest, const ReplayOptions& options,
+                     const std::filesystem::path& scratch) {
+  const json& experiment = manifest["experiment"];
+  json machine = Machine(manifest, scratch);
+  machine["profile"] = ProfileOf(experiment, options.profile);
+  json sampling = experiment.value("sampling", json::object());
+  sampling.erase("interference");
+  const json root = {{"name", experiment.value("name", "run") + "-replay"},
+                     {"backend", "simulated"},
+                     {"trials", manifest.at("traces").size()},
+                     {"seed", experiment.at("seed")},
+                     {"policies", Policies(experiment, options)},
+                     {"elasticity", experiment.at("elasticity")},
+                     {"machine", machine},
+                     {"sampling", sampling},
+                     {"simulation", Simulation(experiment)},
+                     {"trace", json::object()},  // Replaced by what was recorded.
+                     {"policy", experiment.value("policy", json::object())}};
+  std::string text;
+  for (const auto& [key, value] : root.items()) text += key + " = " + Toml(value) + "\n";
+  for (const json& workload : experiment.at("workload")) {
+    text += "[[workload]]\n";
+    for (const auto& [key, value] : workload.items())
+      if (!value.is_null() && value != "") text += key + " = " + Toml(value) + "\n";
+  }
+  WriteFileWhole(scratch / "replay.toml", text);
+}
+
+class Switch final : public Policy {
+ public:
+  Switch(TimePoint time, std::unique_ptr<Policy> before, std::unique_ptr<Policy> after)
+      : time_(time), before_(std::move(before)), after_(std::move(after)) {}
+  Allocation Decide(const MachineView& view, const Event& event) override {
+    Policy& acting = view.now < time_ ? *before_ : *after_;
+    if (std::holds_alternative<Tick>(event)) {
+      const Duration period = acting.TickPeriod();
+      if (period == Duration(0) || view.now < next_tick_) return {};
+      next_tick_ = view.now + period;
+    }
+    return acting.Decide(view, event);
+  }
+  // Of the two the shorter; each is told of a tick only when its own is due.
+  Duration TickPeriod() const override {
+    const auto [shorter, longer] = std::minmax({before_->TickPeriod(), after_->TickPeriod()});
+    return shorter > Duration(0) ? shorter : longer;
+  }
+
+ private:
+  const TimePoint time_;
+  const std::unique_ptr<Policy> before_, after_;
+  TimePoint next_tick_;  // Of whoever acts.
+};
+
+struct ReplayedTrial {
+  Outcome recorded, twin, other;
+};
+
+Estimate Change(const std::vector<ReplayedTrial>& trials, const Metric& metric,
+                Outcome ReplayedTrial::*to, Outcome ReplayedTrial::*from) {
+  std::vector<double> changes;
+  for (const ReplayedTrial& trial : trials) {
+    const double base = trial.*from.*metric.value;
+    changes.push_back(base > 0 ? trial.*to.*metric.value / base - 1 : 0);
+  }
+  return MedianEstimate(changes);
+}
+
+Counterfactual::Row CounterfactualRow(const std::vector<ReplayedTrial>& trials,
+                                      const Metric& metric) {
+  const auto median = [&](Outcome ReplayedTrial::*side) {
+    std::vector<double> values;
+    for (const ReplayedTrial& trial : trials) values.push_back(trial.*side.*metric.value);
+    return Median(values);
+  };
+  return {.recorded = median(&ReplayedTrial::recorded),
+          .twin = median(&ReplayedTrial::twin),
+          .other = median(&ReplayedTrial::other),
+          .over_twin = Change(trials, metric, &ReplayedTrial::other, &ReplayedTrial::twin),
+          .over_record = Change(trials, metric, &ReplayedTrial::other, &ReplayedTrial::recorded),
+          .model_error = Change(trials, metric, &ReplayedTrial::twin, &ReplayedTrial::recorded)};
+}
+
+// What the figures of a table over so many trials are.
+std::string TrialsText(int trials) {
+  if (trials == 0) return "0 trials";
+  if (trials == 1) return "1 trial: no interval";
+  return fmt::format("{} trials: median [interval], which holds the true median with {}", trials,
+                     LevelText(trials));
+}
+
+}  // namespace
+
+Sweep LoadReplay(const ReplayOptions& options, const std::filesystem::path& scratch,
+                 const Topology& topology) {
+  const json manifest = ReplayedManifest(options.recorded);
+  WriteExperiment(manifest, options, scratch);
+  Sweep sweep = SinglePoint(LoadConfig(scratch / "replay.toml", options.set, topology));
+  std::vector<JobTrace>& traces = sweep.points.front().plan.traces;
+  traces.clear();
+  for (const json& trace : manifest["traces"]) traces.push_back(ReadTrace(WholeTrace(trace)));
+  std::vector<RequestTrace>& requests = sweep.points.front().plan.requests;
+  requests.assign(traces.size(), {});
+  if (!manifest.contains("requests")) return sweep;
+  for (size_t trial = 0; trial < requests.size(); ++trial)
+    requests[trial] = ReadRequests(WholeTrace(manifest["requests"].at(trial)));
+  return sweep;
+}
+
+std::unique_ptr<Policy> SwitchAt(double time_s, std::unique_ptr<Policy> before,
+                                 std::unique_ptr<Policy> after) {
+  return std::make_unique<Switch>(TimePoint(FromSeconds(time_s)), std::move(before),
+                                  std::move(after));
+}
+
+std::vector<Counterfactual> CompareReplay(const std::filesystem::path& recorded,
+                                          const std::filesystem::path& twins,
+                                          const std::filesystem::path& other,
+                                          const std::string& policy) {
+  std::map<std::pair<std::string, Elasticity>,
+           std::pair<Counterfactual, std::vector<ReplayedTrial>>>
+      all;
+  const std::vector<CellKey> simulated = WholeCells(twins);
+  for (const CellKey& key : WholeCells(recorded)) {
+    // The other policy's own cells have no other policy.
+    const bool has_twin = std::find(simulated.begin(), simulated.end(), key) != simulated.end();
+    if (!has_twin || key.policy == policy) continue;
+    auto& [result, trials] = all[{key.policy, key.elasticity}];
+    result.recorded_policy = key.policy;
+    result.elasticity = key.elasticity;
+    CellKey other_key = key;
+    other_key.policy = policy;
+    const CellOutcome sides[] = {ReadOutcome(recorded, key), ReadOutcome(twins, key),
+                                 ReadOutcome(other, other_key)};
+    const auto failed = std::find_if(std::begin(sides), std::end(sides),
+                                     [](const CellOutcome& side) { return side.problem != ""; });
+    if (failed != std::end(sides)) {
+      constexpr const char* kSides[] = {"recorded", "its twin", "the other policy"};
+      result.left_out.push_back(fmt::format("{}: {}: {}", ToString(key),
+                                            kSides[failed - std::begin(sides)], failed->problem));
+      continue;
+    }
+    trials.push_back({sides[0].outcome, sides[1].outcome, sides[2].outcome});
+  }
+  std::vector<Counterfactual> results;
+  for (auto& [group, entry] : all) {
+    auto& [result, trials] = entry;
+    result.trials = static_cast<int>(trials.size());
+    for (size_t i = 0; i < kMetrics.size() && !trials.empty(); ++i)
+      result.rows[i] = CounterfactualRow(trials, kMetrics[i]);
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+std::string ReplayTable(const std::vector<Counterfactual>& results, const std::string& policy) {
+  std::string text;
+  for (const Counterfactual& result : results) {
+    text += fmt::format("{} ({}), {} in its place; {}\n", result.recorded_policy,
+                        ToString(result.elasticity), policy, TrialsText(result.trials));
+    if (result.trials > 0) {
+      text += fmt::format("  {:<16} {:>10} {:>10} {:>10}   {:<24} {:<24} {}\n", "", "recorded",
+                          "its twin", "simulated", "change over the twin %", "over the record %",
+                          "the twin's error %");
+      for (size_t i = 0; i < kMetrics.size(); ++i) {
+        const Counterfactual::Row& row = result.rows[i];
+        text += fmt::format("  {:<16} {:>10.4g} {:>10.4g} {:>10.4g}   {:<24} {:<24} {}\n",
+                            kMetrics[i].title, row.recorded, row.twin, row.other,
+                            PercentText(row.over_twin, true), PercentText(row.over_record, true),
+                            PercentText(row.model_error, true));
+      }
+    }
+    for (const std::string& trial : result.left_out) text += "  * left out: " + trial + "\n";
+    text += "\n";
+  }
+  return text +
+         "  * what the policy changes is the change over the twin; the one over the record also "
+         "holds the simulator's error\n";
+}
+
+}  // namespace cosched

@@ -1,0 +1,209 @@
+#include "experiments/launch/slurm.h"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <thread>
+
+#include "engine/base/error.h"
+#include "experiments/analysis/metrics.h"
+#include "experiments/launch/local_cells.h"
+#include "experiments/launch/progress.h"
+#include "experiments/launch/run_folder.h"
+#include "experiments/os/interrupt.h"
+#include "experiments/records/output_file.h"
+
+namespace cosched {
+namespace {
+
+constexpr int kAttempts = 2;
+constexpr size_t kMostTasks =
+    1000;  // Slurm's own default limit of an array (MaxArraySize) is 1001.
+constexpr auto kBetweenLooks = std::chrono::milliseconds(500);
+constexpr int kMostUnanswered = 120;  // Looks in a row: a minute.
+
+struct ShellReply {
+  int status = -1;
+  std::string text;  // Both outputs.
+};
+
+ShellReply Shell(const std::string& command) {
+  ShellReply reply;
+  FILE* const output = popen((command + " 2>&1 </dev/null").c_str(), "re");
+  if (output == nullptr) return reply;
+  char buffer[4096];
+  while (const size_t count = std::fread(buffer, 1, sizeof buffer, output))
+    reply.text.append(buffer, count);
+  const int status = pclose(output);
+  reply.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  while (!reply.text.empty() && reply.text.back() == '\n') reply.text.pop_back();
+  return reply;
+}
+
+[[noreturn]] void RefuseSlurm(const std::string& problem) {
+  throw InputError({.file = "command line",
+                    .line = 0,
+                    .key = "--launcher slurm",
+                    .problem = problem,
+                    .allowed =
+                        "a working Slurm client here (sbatch, squeue, scancel), or --launcher "
+                        "local"});
+}
+
+class Launch {
+ public:
+  Launch(const Sweep& sweep, const SlurmOptions& options, std::vector<SweepCell> cells)
+      : sweep_(sweep),
+        options_(options),
+        cells_(std::move(cells)),
+        progress_(sweep.cells.size() - cells_.size(), sweep.cells.size()) {}
+
+  HarnessResult Run() {
+    const std::filesystem::path folder = options_.run / "slurm";
+    std::filesystem::create_directories(folder);
+    std::vector<SweepCell> missing = cells_;
+    for (int attempt = 1; attempt <= kAttempts && !missing.empty(); ++attempt) {
+      if (attempt > 1)
+        fmt::print(stderr, "{} {} failed and go to Slurm once more\n", missing.size(),
+                   missing.size() == 1 ? "cell" : "cells");
+      if (!Wait(Submit(folder, attempt, missing))) return {.interrupted = true};
+      missing = MissingCells(options_.run, sweep_);
+    }
+    for (const SweepCell& cell : missing) RecordFailed(cell);
+    return Sum();
+  }
+
+ private:
+  // Returns the array's job id.
+  std::string Submit(const std::filesystem::path& folder, int attempt,
+                     const std::vector<SweepCell>& cells) {
+    const std::string name = fmt::format("attempt-{}", attempt);
+    const size_t tasks = std::min(cells.size(), kMostTasks);
+    std::string list = fmt::format("{}\n", tasks);
+    for (const SweepCell& cell : cells) {
+      const auto same = [&cell](const SweepCell& other) {
+        return other.point == cell.point && other.key == cell.key;
+      };
+      const auto index = std::find_if(sweep_.cells.begin(), sweep_.cells.end(), same);
+      list += fmt::format("{}\n", index - sweep_.cells.begin());
+    }
+    WriteFileWhole(folder / (name + ".cells"), list);
+    WriteFileWhole(folder / (name + ".sh"),
+                   fmt::format("#!/bin/sh\nexec {} --task '{}'\n", options_.command,
+                               (folder / (name + ".cells")).string()));
+    // A cell that measures has its node for itself.
+    const ShellReply reply = Shell(fmt::format(
+        "sbatch --parsable --array=0-{}{} --ntasks=1 {} --no-requeue --job-name='cosched {}' "
+        "--output='{}.%a.log' '{}.sh'",
+        tasks - 1, options_.at_a_time > 0 ? fmt::format("%{}", options_.at_a_time) : "",
+        AllSimulated(sweep_) ? "--cpus-per-task=1" : "--exclusive", sweep_.name(),
+        (folder / name).string(), (folder / name).string()));
+    if (reply.status != 0) RefuseSlurm("sbatch failed: " + reply.text);
+    return reply.text.substr(0, reply.text.find(';'));  // "ID;CLUSTER" in a federation.
+  }
+
+  // False if interrupted meanwhile.
+  bool Wait(const std::string& id) {
+    int unanswered = 0;
+    while (true) {
+      progress_.OnCellsDone(sweep_.cells.size() - MissingCells(options_.run, sweep_).size());
+      if (Interrupted()) {
+        Shell("scancel " + id);
+        return false;
+      }
+      const ShellReply reply = Shell("squeue --noheader --format=%i --jobs=" + id);
+      // Slurm forgets an array some minutes after its end.
+      const bool forgotten = reply.text.find("Invalid job id") != std::string::npos;
+      if (forgotten || (reply.status == 0 && reply.text.empty())) break;
+      unanswered = reply.status == 0 ? 0 : unanswered + 1;
+      if (unanswered > kMostUnanswered) RefuseSlurm("squeue no longer answers: " + reply.text);
+      std::this_thread::sleep_for(kBetweenLooks);
+    }
+    progress_.OnCellsDone(sweep_.cells.size() - MissingCells(options_.run, sweep_).size());
+    return true;
+  }
+
+  void RecordFailed(const SweepCell& cell) const {
+    const SweepPoint& point = sweep_.points[cell.point];
+    CellRecords records(PointFolder(options_.run, point), cell.key, point.config.cores,
+                        point.config.records);
+    records.Finish("failed", fmt::format("its Slurm task did not end with whole records, {} times; "
+                                         "the run's folder slurm/ has what it said",
+                                         kAttempts));
+  }
+
+  HarnessResult Sum() const {
+    HarnessResult sum;
+    for (const SweepCell& cell : cells_) {
+      const CellSummary summary =
+          Summarize(PointFolder(options_.run, sweep_.points[cell.point]), cell.key);
+      if (summary.status != "done") {
+        ++sum.failed;
+      } else if (summary.failed > 0) {
+        ++sum.with_failures;
+      } else {
+        ++sum.done;
+      }
+    }
+    return sum;
+  }
+
+  const Sweep& sweep_;
+  const SlurmOptions& options_;
+  const std::vector<SweepCell> cells_;
+  ProgressLine progress_;
+};
+
+}  // namespace
+
+std::vector<SweepCell> MissingCells(const std::filesystem::path& run, const Sweep& sweep) {
+  std::vector<std::vector<CellKey>> whole;  // Each sorted.
+  for (const SweepPoint& point : sweep.points) whole.push_back(WholeCells(PointFolder(run, point)));
+  std::vector<SweepCell> missing;
+  for (const SweepCell& cell : sweep.cells) {
+    const std::vector<CellKey>& there = whole[cell.point];
+    if (!std::binary_search(there.begin(), there.end(), cell.key)) missing.push_back(cell);
+  }
+  return missing;
+}
+
+HarnessResult RunBySlurm(const Sweep& sweep, const SlurmOptions& options) {
+  const ShellReply version = Shell("sbatch --version");
+  if (version.status != 0) RefuseSlurm("there is no Slurm here: " + version.text);
+  return Launch(sweep, options, MissingCells(options.run, sweep)).Run();
+}
+
+std::vector<SweepCell> CellsOfTask(const Sweep& sweep, const std::filesystem::path& cells_file) {
+  const auto refuse = [&cells_file](const std::string& problem) {
+    throw InputError({.file = "command line",
+                      .line = 0,
+                      .key = "--task",
+                      .problem = fmt::format("{}: {}", cells_file.string(), problem),
+                      .allowed = "what `cosched run --launcher slurm` has written, in its array"});
+  };
+  const std::filesystem::path run = cells_file.parent_path().parent_path();
+  if (!IsRunOf(run, sweep)) refuse("is not of this experiment, or the experiment has changed");
+  const char* id = std::getenv("SLURM_ARRAY_TASK_ID");
+  size_t task = 0;
+  if (id == nullptr || std::from_chars(id, id + std::strlen(id), task).ec != std::errc())
+    refuse("there is no SLURM_ARRAY_TASK_ID");
+  std::ifstream stream(cells_file);
+  size_t tasks = 0;
+  if (!(stream >> tasks) || task >= tasks) refuse("does not have this task");
+  std::vector<SweepCell> cells;
+  size_t index = 0;
+  for (size_t line = 0; stream >> index; ++line) {
+    if (index >= sweep.cells.size()) refuse("names a cell that is not there");
+    if (line % tasks == task) cells.push_back(sweep.cells[index]);
+  }
+  return cells;
+}
+
+}  // namespace cosched

@@ -1,0 +1,412 @@
+#include "experiments/os/cgroup.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+
+#include "engine/base/check.h"
+#include "engine/base/topology.h"
+#include "engine/base/unique_fd.h"
+#include "experiments/os/cgroup_hierarchy.h"
+#include "experiments/os/owner.h"
+
+namespace cosched {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kQuotaPeriodUs = 100'000;  // The kernel's default, and that of container runtimes.
+
+[[noreturn]] void Throw(int error, const std::string& what) {
+  throw std::system_error(error, std::generic_category(), what);
+}
+
+std::string FirstLine(const fs::path& file) {
+  const std::string text = ReadCgroupFile(file);
+  return text.substr(0, text.find('\n'));
+}
+
+UniqueFd Open(const fs::path& file, int flags) {
+  return UniqueFd(open(file.c_str(), flags | O_CLOEXEC));
+}
+
+UniqueFd OpenToWrite(const fs::path& file) {
+  UniqueFd fd = Open(file, O_WRONLY);
+  if (!fd) Throw(errno, file.string());
+  return fd;
+}
+
+// 0, or the error. From the file's start: a kernel file takes one value a write.
+int Write(int fd, const std::string& text) {
+  ssize_t written;
+  do {
+    written = pwrite(fd, text.data(), text.size(), 0);
+  } while (written < 0 && errno == EINTR);
+  return written < 0 ? errno : 0;
+}
+
+void WriteFile(const fs::path& file, const std::string& text) {
+  const UniqueFd fd = Open(file, O_WRONLY | O_TRUNC);
+  if (!fd) Throw(errno, file.string());
+  if (const int error = Write(fd.get(), text))
+    Throw(error, "writing " + text + " to " + file.string());
+}
+
+bool HasWord(const std::string& text, const std::string& word) {
+  std::istringstream words(text);
+  for (std::string next; words >> next;)
+    if (next == word) return true;
+  return false;
+}
+
+// nullopt if the process is gone. Lines are "<number>:<controllers>:<path>", for v2 "0::<path>".
+std::optional<std::string> GroupOf(const std::string& process, const CgroupHierarchy& hierarchy,
+                                   const std::string& controller, const CgroupMounts& mounts) {
+  std::istringstream lines(ReadCgroupFile(mounts.proc / process / "cgroup"));
+  for (std::string line; std::getline(lines, line);) {
+    const size_t first = line.find(':');
+    const size_t second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    const bool matches =
+        hierarchy.v2 ? controllers.empty()
+                     : ("," + controllers + ",").find("," + controller + ",") != std::string::npos;
+    if (matches) return line.substr(second + 1);
+  }
+  return std::nullopt;
+}
+
+void MakeFolder(const fs::path& folder) {
+  if (mkdir(folder.c_str(), 0755) != 0 && errno != EEXIST) {
+    Throw(errno, "making the cgroup " + folder.string());
+  }
+}
+
+// v1: a group starts with no cpus and mems, and one without may hold neither tasks nor children
+// that have them.
+void InheritMems(const fs::path& folder) {
+  if (!FirstLine(folder / "cpuset.mems").empty()) return;
+  std::string mems = FirstLine(folder.parent_path() / "cpuset.effective_mems");
+  if (mems.empty()) mems = FirstLine(folder.parent_path() / "cpuset.mems");
+  WriteFile(folder / "cpuset.mems", mems);
+}
+
+void InheritCpus(const fs::path& folder) {
+  std::string cpus = FirstLine(folder.parent_path() / "cpuset.effective_cpus");
+  if (cpus.empty()) cpus = FirstLine(folder.parent_path() / "cpuset.cpus");
+  if (FirstLine(folder / "cpuset.cpus") != cpus) WriteFile(folder / "cpuset.cpus", cpus);
+}
+
+void EnableForChildren(const fs::path& folder, const std::string& controller) {
+  if (!HasWord(ReadCgroupFile(folder / "cgroup.subtree_control"), controller)) {
+    WriteFile(folder / "cgroup.subtree_control", "+" + controller);
+  }
+}
+
+// "<base>/cosched/<name>"; controller "" = none is needed.
+fs::path MakeBelow(const fs::path& base, const CgroupHierarchy& hierarchy,
+                   const std::string& controller, const std::string& name) {
+  const fs::path parent = base / kCgroupParent;
+  if (hierarchy.v2 && !controller.empty()) EnableForChildren(base, controller);
+  MakeFolder(parent);
+  if (hierarchy.v2 && !controller.empty()) EnableForChildren(parent, controller);
+  if (!hierarchy.v2 && controller == "cpuset") {
+    InheritMems(parent);
+    InheritCpus(parent);
+  }
+  MakeFolder(parent / name);
+  if (!hierarchy.v2 && controller == "cpuset") InheritMems(parent / name);
+  return parent / name;
+}
+
+// Below this process's own group, so that limits on it hold for its tenants too; where that is not
+// possible (v2: a group with processes gives no controllers to children), below the root.
+fs::path Make(const CgroupHierarchy& hierarchy, const std::string& controller,
+              const std::string& name, const CgroupMounts& mounts) {
+  const auto own = GroupOf("self", hierarchy, controller, mounts);
+  if (own && *own != "/") {
+    try {
+      return MakeBelow(hierarchy.FolderOf(*own), hierarchy, controller, name);
+    } catch (const std::system_error&) {
+      std::error_code ignored;
+      fs::remove(hierarchy.FolderOf(*own) / kCgroupParent, ignored);
+    }
+  }
+  return MakeBelow(hierarchy.mount.point, hierarchy, controller, name);
+}
+
+// The number after "<key> " or "<key>=" in a kernel file that is kept open; nullopt if it is not
+// there.
+std::optional<int64_t> ReadNumber(int fd, std::string_view key) {
+  char buffer[1024];
+  const ssize_t length = fd < 0 ? -1 : pread(fd, buffer, sizeof buffer, 0);
+  if (length <= 0) return std::nullopt;
+  const std::string_view text(buffer, static_cast<size_t>(length));
+  const size_t found = text.find(key);
+  if (found == std::string_view::npos) return std::nullopt;
+  int64_t number = 0;
+  const char* const start = text.data() + found + key.size();
+  if (std::from_chars(start, text.data() + text.size(), number).ec != std::errc()) return {};
+  return number;
+}
+
+}  // namespace
+
+CgroupMounts CgroupMounts::Parse(std::string_view mountinfo) {
+  // "31 23 0:28 ROOT POINT options [tags] - TYPE source SUPER_OPTIONS"
+  CgroupMounts mounts;
+  std::istringstream lines{std::string(mountinfo)};
+  for (std::string line; std::getline(lines, line);) {
+    const size_t dash = line.find(" - ");
+    if (dash == std::string::npos) continue;
+    std::istringstream before(line.substr(0, dash)), after(line.substr(dash + 3));
+    std::string skipped, root, point, type, source, options;
+    before >> skipped >> skipped >> skipped >> root >> point;
+    after >> type >> source >> options;
+    if (type == "cgroup2" && !mounts.v2) mounts.v2 = Mount{root, point};
+    if (type != "cgroup") continue;
+    std::istringstream words(options);
+    for (std::string word; std::getline(words, word, ',');)
+      mounts.v1.try_emplace(word, Mount{root, point});
+  }
+  return mounts;
+}
+
+CgroupMounts CgroupMounts::Here() { return Parse(ReadCgroupFile("/proc/self/mountinfo")); }
+
+struct Cgroup::Impl {
+  bool v2 = false;
+  std::string path;
+  std::vector<fs::path> folders;  // The created ones, to be removed.
+  std::vector<UniqueFd> doors;
+  fs::path cpuset;
+  UniqueFd cpus;
+  fs::path cpu;  // Empty = no cpu controller of its own.
+  bool cpu_v2 = false;
+  UniqueFd stat, pressure;
+  UniqueFd usage;  // The unified cpu.stat: there with or without controllers.
+
+  ~Impl() {
+    doors.clear();
+    for (const fs::path& folder : folders) RemoveCgroupFolder(folder);
+  }
+  void Enter(const fs::path& folder);
+  void OpenCounters(const fs::path& unified);
+};
+
+void Cgroup::Impl::Enter(const fs::path& folder) {
+  if (std::find(folders.begin(), folders.end(), folder) != folders.end()) return;
+  folders.push_back(folder);
+  doors.push_back(OpenToWrite(folder / "cgroup.procs"));
+}
+
+// unified: "" = none of its own.
+void Cgroup::Impl::OpenCounters(const fs::path& unified) {
+  if (!cpu.empty()) stat = Open(cpu / "cpu.stat", O_RDONLY);
+  if (unified.empty()) return;
+  pressure = Open(unified / "cpu.pressure", O_RDONLY);
+  usage = Open(unified / "cpu.stat", O_RDONLY);
+}
+
+Cgroup::Cgroup(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Cgroup::~Cgroup() = default;
+Cgroup::Cgroup(Cgroup&&) noexcept = default;
+Cgroup& Cgroup::operator=(Cgroup&&) noexcept = default;
+
+Cgroup Cgroup::Create(const std::string& name, const CpuSet& cores, bool quota,
+                      const CgroupMounts& mounts) {
+  const std::optional<CgroupHierarchy> cpuset = FindHierarchy(mounts, "cpuset");
+  if (!cpuset) Throw(ENOTSUP, "there is no cpuset controller");
+  auto impl = std::make_unique<Impl>();
+  impl->v2 = cpuset->v2;
+  impl->cpuset = Make(*cpuset, "cpuset", name, mounts);
+  impl->path = cpuset->PathOf(impl->cpuset);
+  impl->Enter(impl->cpuset);
+  impl->cpus = OpenToWrite(impl->cpuset / "cpuset.cpus");
+  if (quota) {
+    const std::optional<CgroupHierarchy> cpu = FindHierarchy(mounts, "cpu");
+    if (!cpu) Throw(ENOTSUP, "there is no cpu controller");
+    impl->cpu = Make(*cpu, "cpu", name, mounts);
+    impl->cpu_v2 = cpu->v2;
+    impl->Enter(impl->cpu);
+  }
+  fs::path unified;
+  if (cpuset->v2) {
+    unified = impl->cpuset;
+  } else if (const std::optional<CgroupHierarchy> hierarchy = FindUnified(mounts)) {
+    try {  // Only for what it counts.
+      unified = Make(*hierarchy, "", name, mounts);
+      impl->Enter(unified);
+    } catch (const std::system_error&) {
+      unified.clear();
+    }
+  }
+  impl->OpenCounters(unified);
+  Cgroup group(std::move(impl));
+  group.SetCores(cores);
+  return group;
+}
+
+Cgroup Cgroup::Of(pid_t process, const CgroupMounts& mounts) {
+  const std::string pid = std::to_string(process);
+  const std::optional<CgroupHierarchy> cpuset = FindHierarchy(mounts, "cpuset");
+  if (!cpuset) Throw(ENOTSUP, "there is no cpuset controller");
+  const auto path = GroupOf(pid, *cpuset, "cpuset", mounts);
+  if (!path) Throw(ESRCH, "process " + pid);
+  auto impl = std::make_unique<Impl>();
+  impl->v2 = cpuset->v2;
+  impl->path = *path;
+  impl->cpuset = cpuset->FolderOf(*path);
+  impl->cpus = OpenToWrite(impl->cpuset / "cpuset.cpus");
+  impl->doors.push_back(OpenToWrite(impl->cpuset / "cgroup.procs"));
+  // A group that it shares with everybody else says nothing of it.
+  if (const std::optional<CgroupHierarchy> cpu = FindHierarchy(mounts, "cpu")) {
+    const auto group = GroupOf(pid, *cpu, "cpu", mounts);
+    if (group && *group != "/") impl->cpu = cpu->FolderOf(*group);
+    impl->cpu_v2 = cpu->v2;
+  }
+  fs::path unified;
+  if (const std::optional<CgroupHierarchy> hierarchy = FindUnified(mounts)) {
+    const auto group = GroupOf(pid, *hierarchy, "", mounts);
+    if (group && *group != "/") unified = hierarchy->FolderOf(*group);
+  }
+  impl->OpenCounters(unified);
+  return Cgroup(std::move(impl));
+}
+
+const std::string& Cgroup::Path() const { return impl_->path; }
+
+void Cgroup::Attach(pid_t process) {
+  for (const UniqueFd& door : impl_->doors) {
+    if (const int error = Write(door.get(), std::to_string(process))) {
+      Throw(error, "moving process " + std::to_string(process) + " to the cgroup " + impl_->path);
+    }
+  }
+}
+
+std::vector<int> Cgroup::Doors() const {
+  std::vector<int> fds;
+  for (const UniqueFd& door : impl_->doors) fds.push_back(door.get());
+  return fds;
+}
+
+void Cgroup::SetCores(const CpuSet& cores) {
+  CHECK(!cores.Empty()) << impl_->path;
+  if (const int error = Write(impl_->cpus.get(), cores.ToString())) {
+    Throw(error, "setting the cpuset of " + impl_->path + " to " + cores.ToString());
+  }
+}
+
+CpuSet Cgroup::Cores() const {
+  std::string text =
+      FirstLine(impl_->cpuset / (impl_->v2 ? "cpuset.cpus.effective" : "cpuset.effective_cpus"));
+  if (text.empty()) text = FirstLine(impl_->cpuset / "cpuset.cpus");
+  return CpuSet::Parse(text).value_or(CpuSet());
+}
+
+void Cgroup::SetQuota(double cores) {
+  if (impl_->cpu.empty()) Throw(ENOTSUP, impl_->path + " has no cpu controller of its own");
+  const std::string period = std::to_string(kQuotaPeriodUs);
+  const bool unlimited = std::isinf(cores);
+  const std::string quota = std::to_string(std::llround(cores * kQuotaPeriodUs));
+  if (impl_->cpu_v2)
+    return WriteFile(impl_->cpu / "cpu.max", (unlimited ? "max" : quota) + " " + period);
+  WriteFile(impl_->cpu / "cpu.cfs_period_us", period);
+  WriteFile(impl_->cpu / "cpu.cfs_quota_us", unlimited ? "-1" : quota);
+}
+
+Duration Cgroup::Apply(Actuator actuator, const CpuSet& cores) {
+  CHECK(actuator != Actuator::kAffinity) << "a cgroup has no affinity";
+  const auto start = std::chrono::steady_clock::now();
+  if (actuator == Actuator::kQuota) {
+    SetQuota(cores.Count());
+  } else {
+    SetCores(cores);
+  }
+  return std::chrono::steady_clock::now() - start;
+}
+
+bool Cgroup::Kill(std::chrono::milliseconds limit) const {
+  return KillCgroupMembers(impl_->cpuset, limit);
+}
+
+Cgroup::Counters Cgroup::Read() const {
+  using std::chrono::microseconds;
+  Counters counters;
+  const auto throttled =
+      ReadNumber(impl_->stat.get(), impl_->cpu_v2 ? "throttled_usec " : "throttled_time ");
+  if (throttled) counters.throttled = Duration(impl_->cpu_v2 ? *throttled * 1000 : *throttled);
+  // The first line is "some avg10=… total=<microseconds>".
+  if (const auto total = ReadNumber(impl_->pressure.get(), "total=")) {
+    counters.pressure = microseconds(*total);
+  }
+  if (const auto used = ReadNumber(impl_->usage.get(), "usage_usec ")) {
+    counters.used = microseconds(*used);
+  }
+  return counters;
+}
+
+namespace {
+
+// Several threads of a process may probe at once.
+std::string ProbeName() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return OwnerName() + "-probe-" + std::to_string(now.count());
+}
+
+}  // namespace
+
+Cgroup::Support Cgroup::Probe(const CgroupMounts& mounts) {
+  Support support;
+  const CpuSet all = Topology::ThisMachine().Cpus();
+  const auto add = [&support](const std::string& reason) {
+    support.why_not += (support.why_not.empty() ? "" : "; ") + reason;
+  };
+  try {
+    const Cgroup group = Create(ProbeName(), all, false, mounts);
+    support.cpuset = true;
+    support.pressure = group.Read().pressure.has_value();
+    if (!support.pressure) add("no pressure of single groups (no cgroup2, or no PSI)");
+  } catch (const std::system_error& error) {
+    add(std::string("no cpuset: ") + error.what());
+    return support;
+  }
+  try {
+    Cgroup group = Create(ProbeName(), all, true, mounts);
+    group.SetQuota(1);
+    support.quota = true;
+  } catch (const std::system_error& error) {
+    add(std::string("no CPU quota: ") + error.what());
+  }
+  return support;
+}
+
+std::string CpusetPathOf(pid_t process, const CgroupMounts& mounts) {
+  const std::optional<CgroupHierarchy> cpuset = FindHierarchy(mounts, "cpuset");
+  if (!cpuset) return {};
+  return GroupOf(std::to_string(process), *cpuset, "cpuset", mounts).value_or("");
+}
+
+std::vector<fs::path> GroupsAbove(const std::string& controller, const CgroupMounts& mounts) {
+  const std::optional<CgroupHierarchy> hierarchy = FindHierarchy(mounts, controller);
+  if (!hierarchy) return {};
+  const fs::path& top = hierarchy->mount.point;
+  const std::string own = GroupOf("self", *hierarchy, controller, mounts).value_or("/");
+  // A group outside of what is mounted here is told as "/../…": only the top can be seen of it.
+  const fs::path below = hierarchy->FolderOf(own).lexically_normal().lexically_relative(top);
+  std::vector<fs::path> groups = {top};
+  if (below.empty() || *below.begin() == ".." || below == ".") return groups;
+  for (const fs::path& name : below) groups.insert(groups.begin(), groups.front() / name);
+  return groups;
+}
+
+}  // namespace cosched

@@ -1,0 +1,87 @@
+#include "experiments/os/cpu_quota.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <sstream>
+
+namespace cosched {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Of one group; nullopt = it may use all it gets. Version 2 writes "150000 100000" or "max 100000",
+// version 1 a file each, with -1 for no quota.
+std::optional<double> QuotaOf(const fs::path& group) {
+  std::string quota;
+  double period = 0;
+  if (std::ifstream file(group / "cpu.max"); file) {
+    file >> quota >> period;
+  } else {
+    std::ifstream(group / "cpu.cfs_quota_us") >> quota;
+    std::ifstream(group / "cpu.cfs_period_us") >> period;
+  }
+  double time = 0;
+  if (!(std::istringstream(quota) >> time) || time <= 0 || period <= 0) return std::nullopt;
+  return time / period;
+}
+
+std::optional<CpuQuota> Tightest(const std::vector<fs::path>& groups) {
+  std::optional<CpuQuota> tightest;
+  for (const fs::path& group : groups) {
+    const std::optional<double> cores = QuotaOf(group);
+    if (cores && (!tightest || *cores < tightest->cores)) tightest = CpuQuota{group, *cores};
+  }
+  return tightest;
+}
+
+}  // namespace
+
+std::string Describe(const CpuQuota& quota) {
+  return fmt::format("{:.4g} {} (cgroup {})", quota.cores, quota.cores == 1 ? "core" : "cores",
+                     quota.group.string());
+}
+
+std::optional<CpuQuota> TightestQuota(const CgroupMounts& mounts) {
+  return Tightest(GroupsAbove("cpu", mounts));
+}
+
+QuotaWatch::QuotaWatch(int cores, const CgroupMounts& mounts)
+    : cores_(cores), groups_(GroupsAbove("cpu", mounts)), before_(Read()) {}
+
+std::vector<QuotaWatch::Stops> QuotaWatch::Read() const {
+  std::vector<Stops> all;
+  for (const fs::path& group : groups_) {
+    Stops& stops = all.emplace_back();
+    stops.group = group;
+    std::ifstream file(group / "cpu.stat");
+    std::string key;
+    for (int64_t value = 0; file >> key >> value;) {
+      if (key == "nr_throttled") stops.times = value;
+      if (key == "throttled_usec") stops.time = std::chrono::microseconds(value);
+      if (key == "throttled_time") stops.time = std::chrono::nanoseconds(value);
+    }
+  }
+  return all;
+}
+
+std::vector<std::string> QuotaWatch::Marks() const {
+  std::vector<std::string> marks;
+  const std::optional<CpuQuota> tightest = Tightest(groups_);
+  if (tightest && tightest->cores < cores_) {
+    marks.push_back(fmt::format("the CPU quota is {}, the experiment has {} {}",
+                                Describe(*tightest), cores_, cores_ == 1 ? "core" : "cores"));
+  }
+  const std::vector<Stops> now = Read();
+  for (size_t i = 0; i < now.size(); ++i) {
+    const int64_t times = now[i].times - before_[i].times;
+    if (times <= 0) continue;
+    marks.push_back(fmt::format(
+        "the kernel stopped the processes of cgroup {} {} times, for {:.2f} s in all, because "
+        "its CPU quota was used up",
+        now[i].group.string(), times, ToSeconds(now[i].time - before_[i].time)));
+  }
+  return marks;
+}
+
+}  // namespace cosched

@@ -1,0 +1,51 @@
+#pragma once
+// Limits on the CPU time of this process and of all that it starts: the quota of its cgroup and of
+// every group above it (docker --cpus, CPUQuota= of a slice), as far up as this process can see;
+// inside a container that is its own. A machine of many cores with a quota of few is no machine of
+// many cores: the kernel stops everybody in the group, tens of milliseconds at a time. Used by
+// `cosched doctor`, before a run that measures this machine, and by the worlds of its cells. Reads
+// files only. Not thread-safe.
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/base/clock.h"
+#include "experiments/os/cgroup.h"
+
+namespace cosched {
+
+struct CpuQuota {
+  std::filesystem::path group;  // Its folder.
+  double cores = 0;             // CPU time per time.
+};
+std::string Describe(const CpuQuota& quota);  // "1.5 cores (cgroup /sys/fs/cgroup/cpu/docker/7)"
+
+// The smallest that holds for this process now; nullopt = none.
+std::optional<CpuQuota> TightestQuota(const CgroupMounts& mounts = CgroupMounts::Here());
+
+// What a reader of results must know of quotas.
+class QuotaWatch {
+ public:
+  // Watches from now on, for an experiment on so many cores.
+  explicit QuotaWatch(int cores, const CgroupMounts& mounts = CgroupMounts::Here());
+  // Empty where no quota is below the cores and none has stopped anybody since.
+  std::vector<std::string> Marks() const;
+
+ private:
+  // How often the kernel has stopped a group because its quota was used up, and for how long.
+  struct Stops {
+    std::filesystem::path group;
+    int64_t times = 0;
+    Duration time{0};
+  };
+  std::vector<Stops> Read() const;  // Innermost group first.
+
+  const int cores_;
+  const std::vector<std::filesystem::path> groups_;
+  const std::vector<Stops> before_;
+};
+
+}  // namespace cosched

@@ -1,0 +1,100 @@
+#pragma once
+// What the kernel says of a process's threads: /proc/PID/task/*/{schedstat,stat,sched}. Called by a
+// host for its samples and to check that a tenant is where it should be. Not thread-safe.
+//
+// A sample must cost little (tests/bench/bench_sampling.cc): files stay open and are read again in
+// place, and it reads only what may have changed. A thread that neither ran nor was put on a core
+// since the last look (schedstat) is where it was, runnable if it was; one that slept all the while
+// and waits for a core just now is taken as asleep.
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/clock.h"
+#include "engine/base/unique_fd.h"
+
+namespace cosched {
+
+// A thread of the two pools of a session (thread_pools.cc) and its index there, by the name that
+// MalleablePool gives it: "<pool>/<index>".
+struct PoolThread {
+  enum class Pool { kInter, kIntra } pool;
+  int index;
+};
+std::optional<PoolThread> ParsePoolThread(std::string_view name);  // Of other threads none.
+inline bool IsComputeThreadName(std::string_view name) { return ParsePoolThread(name).has_value(); }
+
+class ProcessSampler {
+ public:
+  struct Thread {
+    pid_t tid = 0;
+    bool compute = false;
+    std::optional<PoolThread> worker;  // If it computes.
+    bool idle_class = false;           // Runs only when nobody else wants its core (SCHED_IDLE).
+    char state = '?';   // As ps shows it: R runnable or running, S asleep, T stopped, …
+    int cpu = -1;       // Where it ran last.
+    int64_t turns = 0;  // How often it was put on a core.
+    Duration run_time{0};
+    Duration run_queue_wait{0};
+    int64_t involuntary_switches = 0;
+    // From `sched`; where the kernel does not offer that file, the changes of `cpu` seen between
+    // looks: a lower bound.
+    int64_t migrations = 0;
+  };
+  // Over all compute threads, also those that have ended.
+  struct Totals {
+    Duration run_time{0};
+    Duration run_queue_wait{0};
+    int64_t involuntary_switches = 0;
+    int64_t migrations = 0;
+  };
+  enum class Look {
+    kStates,  // Everything but switches and migrations, freshly read: for a decision.
+    kSample,  // As above, skipping what can't have changed. Switches and migrations of a few
+              // threads at a time: those of a thread are at most 16 samples old. So is the core
+              // for which a thread waits that has not run since, unless its queues are followed.
+    kLast,    // Everything.
+  };
+
+  // follows_queues: in samples, too, `cpu` is that of the queue in which a thread waits now.
+  explicit ProcessSampler(pid_t process, bool follows_queues = false)
+      : process_(process), follows_queues_(follows_queues) {}
+
+  // Reads now. False if the process is gone; what was read last then stays.
+  bool Read(Look look = Look::kStates);
+  const std::vector<Thread>& Threads() const { return threads_; }  // Living, ascending.
+  Totals ComputeTotals() const;
+
+ private:
+  // What is kept of a living thread beside what is told of it.
+  struct Source {
+    UniqueFd schedstat, stat, sched;
+    bool counters_stale = true;  // It has run since its switches and migrations were read.
+  };
+
+  bool ReadAll(const std::vector<pid_t>& tids, Look look);
+  bool ReadThread(Look look, Thread* thread, Source* source);
+  bool ReadStat(Thread* thread, Source* source);
+  bool IsItsTurn(const Thread& thread) const;
+  void ReadCounters(Look look);
+  void ReadCountersOf(Thread* thread, Source* source);
+  void Retire(const Thread& thread);
+
+  pid_t process_;
+  bool follows_queues_;
+  size_t samples_ = 0;
+  std::vector<Thread> threads_;
+  std::vector<Source> sources_;  // Parallel to threads_.
+  int thread_count_ = 0;         // As the kernel counts them.
+  size_t next_counters_ = 0;     // Whose switches are read next.
+  bool has_sched_ = true;
+  Totals ended_;
+};
+
+// The threads of a process, ascending; empty if it is gone. Opens /proc/PID/task each time.
+std::vector<pid_t> ThreadsOf(pid_t process);
+
+}  // namespace cosched

@@ -1,0 +1,93 @@
+#pragma once
+// The records' CSV files (RFC 4180: comma, quotes where needed, a header row). CsvWriter appends
+// rows for the records; CsvReader streams them back for the metrics, with errors that name file,
+// line and column. Not thread-safe.
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/byte_source.h"
+#include "engine/base/clock.h"
+#include "engine/base/cpu_set.h"
+#include "experiments/records/output_file.h"
+
+namespace cosched {
+
+std::string CsvCell(std::string_view text);  // As it stands in a row: quoted where it must be.
+
+// The file, or the one with .gz behind its name where only that is there.
+std::filesystem::path PlainOrCompressed(const std::filesystem::path& file);
+
+class CsvWriter {
+ public:
+  // buffer: as OutputFile's.
+  CsvWriter(std::filesystem::path path, std::initializer_list<std::string_view> columns,
+            size_t buffer = 0);
+
+  // As many cells as there are columns. Written at once; throws OutputError.
+  void Row(std::initializer_list<std::string_view> cells);
+  // The same cell by cell, without a string of its own for each; End() writes the row.
+  CsvWriter& Text(std::string_view cell);
+  CsvWriter& Integer(int64_t cell);
+  CsvWriter& Number(double cell, int decimals);
+  CsvWriter& Seconds(Duration cell);  // To the microsecond: 1.250000.
+  CsvWriter& Seconds(TimePoint cell) { return Seconds(cell.time_since_epoch()); }
+  CsvWriter& Empty() { return Text(""); }
+  void End();
+
+  void Sync() { file_.Sync(); }
+
+ private:
+  void Comma();
+
+  size_t columns_;
+  size_t cells_ = 0;  // Of the row that is being made.
+  std::string line_;
+  OutputFile file_;
+};
+
+class CsvReader {
+ public:
+  // Reads the header. Where there is no such file, but one with .gz behind its name, that one is
+  // read. Throws InputError if the file can't be read or has no header.
+  explicit CsvReader(const std::filesystem::path& path);
+
+  const std::vector<std::string>& Columns() const { return header_; }
+  size_t Column(std::string_view name) const;  // Throws InputError if there is no such column.
+  // The next row; false at the end. Throws InputError if it does not have as many cells as the
+  // header.
+  bool Next();
+
+  // Cells of the current row; valid until the next. The typed ones throw InputError if the cell is
+  // not such a value.
+  std::string_view Text(size_t column) const { return cells_[column]; }
+  bool Empty(size_t column) const { return cells_[column].empty(); }
+  double Number(size_t column) const;
+  int64_t Integer(size_t column) const;
+  CpuSet Cpus(size_t column) const;
+
+ private:
+  bool ReadLine();  // Into text_; false at the end.
+  void Split();
+  std::string_view TakeQuoted(size_t* at);
+  [[noreturn]] void Fail(const std::string& key, const std::string& problem,
+                         const std::string& allowed) const;
+
+  std::filesystem::path path_;
+  std::unique_ptr<ByteSource> bytes_;
+  std::string block_;  // Bytes that were read,
+  size_t begin_ = 0;   // and those of them that have been taken.
+  int line_ = 0;
+  std::vector<std::string> header_;
+  std::string text_;                     // Of the current row.
+  std::string unquoted_;                 // What its quoted cells say.
+  std::vector<std::string_view> cells_;  // Of text_ or unquoted_.
+};
+
+}  // namespace cosched

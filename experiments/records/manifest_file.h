@@ -1,0 +1,20 @@
+#pragma once
+// Reads manifest.json of a run's folder (experiments/launch/run_folder.h tells what is in it).
+// Called by whatever asks what a run was; thread-safe.
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+namespace cosched {
+
+inline constexpr const char* kManifestName = "manifest.json";
+
+// As it was written, in its order; nothing if there is none, or it is no JSON object.
+std::optional<nlohmann::ordered_json> ReadManifest(const std::filesystem::path& run);
+
+// The folders of a sweep's points, in its order; the run itself if it is none.
+std::vector<std::filesystem::path> PointFolders(const std::filesystem::path& run);
+
+}  // namespace cosched

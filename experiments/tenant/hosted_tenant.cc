@@ -1,0 +1,167 @@
+#include "experiments/tenant/hosted_tenant.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <exception>
+#include <utility>
+
+#include "engine/base/error.h"
+#include "engine/base/topology.h"
+#include "experiments/tenant/chaos_tenant.h"
+#include "experiments/tenant/control_thread.h"
+#include "experiments/tenant/host_link.h"
+#include "experiments/tenant/hosted_service.h"
+#include "experiments/wire/shared_counters.h"
+#include "workloads/training_job.h"
+
+namespace cosched {
+namespace {
+
+SessionOptions SessionOf(const HostedTenantOptions& options, const Topology& topology,
+                         SharedCounters* counters) {
+  const bool malleable = options.elasticity == Elasticity::kMalleable;
+  SessionOptions session;
+  session.inter_op_parallelism_threads = malleable ? options.capacity : options.threads.inter;
+  session.intra_op_parallelism_threads = malleable ? options.capacity : options.threads.intra;
+  // Threads that only the cpuset moves, or that are more than their cores for a while, are not
+  // bound.
+  const bool bound = malleable && !options.unbound && options.client == Client::kOn;
+  session.binding = bound ? ThreadPools::Binding::kEachToItsCore : ThreadPools::Binding::kNone;
+  session.topology = bound ? &topology : nullptr;
+  session.waiting = {.spin = options.spec.spin,
+                     .inter = counters->InterRecords(),
+                     .intra = counters->IntraRecords()};
+  return session;
+}
+
+JobSettings SettingsOf(const HostedTenantOptions& options, const Topology& topology,
+                       SharedCounters* counters) {
+  JobSettings settings;
+  settings.model = options.spec.model;
+  settings.mode = options.spec.mode;
+  settings.dataset = options.spec.dataset;
+  settings.data_directory = options.spec.data_directory;
+  settings.batch = options.spec.batch;
+  settings.seed = options.spec.seed;
+  settings.auto_split = options.elasticity == Elasticity::kMalleable && options.spec.auto_split;
+  settings.precision = options.spec.precision;
+  settings.session = SessionOf(options, topology, counters);
+  return settings;
+}
+
+ServiceSettings ServiceOf(const HostedTenantOptions& options, const Topology& topology,
+                          SharedCounters* counters) {
+  ServiceSettings settings;
+  settings.model = options.spec.model;
+  settings.dataset = options.spec.dataset;
+  settings.data_directory = options.spec.data_directory;
+  settings.max_batch = options.spec.batch;
+  settings.max_delay = options.spec.max_delay;
+  settings.seed = options.spec.seed;
+  settings.precision = options.spec.precision;
+  settings.session = SessionOf(options, topology, counters);
+  return settings;
+}
+
+HostLink LinkToHost(const HostedTenantOptions& options) {
+  return options.host_socket.empty() ? InheritedLink(options.host_fd, options.counters_fd)
+                                     : ConnectToHost(options.host_socket);
+}
+
+// The control thread knows the pools for as long as this lives, however the work ends.
+class Attachment {
+ public:
+  Attachment(ControlThread* control, ThreadPools* pools) : control_(control) {
+    control_->Attach(pools);
+  }
+  ~Attachment() { control_->Detach(); }
+  Attachment(const Attachment&) = delete;
+  Attachment& operator=(const Attachment&) = delete;
+
+ private:
+  ControlThread* const control_;
+};
+
+ControlThreadOptions ControlOptions(const HostedTenantOptions& options) {
+  const TenantSpec& spec = options.spec;
+  const bool malleable = options.elasticity == Elasticity::kMalleable;
+  ControlThreadOptions control;
+  control.program = spec.serves ? ServiceName(spec) : ProgramName(spec);
+  control.steps = spec.steps;
+  control.job = options.job;
+  control.elasticity = options.elasticity;
+  control.client = options.client;
+  control.cores = options.cores;
+  control.threads = options.threads;
+  control.capacity = malleable ? Split{options.capacity, options.capacity} : options.threads;
+  control.control = options.control.empty() ? DefaultControlPath() : options.control;
+  return control;
+}
+
+void Compute(TrainingJob* job, int64_t steps, ControlThread* control, SharedCounters* counters,
+             StepMeter* meter) {
+  const Attachment attachment(control, &job->session().Pools());
+  control->Ready();
+  int64_t images = 0;
+  for (int64_t step = 0; step < steps; ++step) {
+    control->WaitToCompute();
+    const auto start = StepMeter::Clock::now();  // CLOCK_MONOTONIC, as MonotonicNow().
+    const StepResult result = job->Step();
+    const auto end = StepMeter::Clock::now();
+    meter->Add(start, end, result.images);
+    const int threads = job->session().Pools().ActiveThreads();
+    images += result.images;
+    counters->AddStep({step, end.time_since_epoch(), end - start, threads, result.loss},
+                      result.images);
+  }
+  control->Send(FinishedMessage{steps, images});
+}
+
+void Serve(HostedService* service, ControlThread* control, const StepMeter& meter) {
+  const Attachment attachment(control, &service->Pools());
+  control->WaitToCompute();
+  service->Begin();
+  control->Ready();
+  service->WaitUntilOver();
+  const StepMeter::Reading reading = meter.Read(StepMeter::Clock::now());
+  control->Send(FinishedMessage{reading.steps, reading.images});
+}
+
+}  // namespace
+
+int RunHostedTenant(const HostedTenantOptions& options) {
+  if (options.host_socket.empty()) DieWithHost(options.host_pid);
+  if (IsChaosModel(options.spec.model)) return RunChaosTenant(options);
+  HostLink host = LinkToHost(options);
+  const Topology topology = Topology::ThisMachine();
+  SharedCounters counters = SharedCounters::Map(std::move(host.counters));
+  StepMeter meter;
+  HostedService service(host.socket.get(), &counters, &meter);
+  ControlThreadOptions control_options = ControlOptions(options);
+  if (options.spec.serves) {
+    control_options.on_requests = [&](const RequestPacket& packet) { service.Take(packet); };
+    control_options.on_drain = [&] { service.Drain(); };
+  }
+  ControlThread control(std::move(control_options), std::move(host.socket), &counters, &meter,
+                        topology);
+  try {
+    if (options.spec.serves) {
+      service.Open(ServiceOf(options, topology, &counters));
+      Serve(&service, &control, meter);
+      return 0;
+    }
+    TrainingJob job(SettingsOf(options, topology, &counters));
+    Compute(&job, options.spec.steps, &control, &counters, &meter);
+    return 0;
+  } catch (const std::exception& error) {
+    control.Send(ErrorMessage{error.what()});
+    std::fprintf(stderr, "%s\n", error.what());
+    const int code = dynamic_cast<const InputError*>(&error) != nullptr ? 2 : 1;
+    // Without destructors: other lanes may be in the middle of a batch, or paused there.
+    if (options.spec.serves) _exit(code);
+    return code;
+  }
+}
+
+}  // namespace cosched

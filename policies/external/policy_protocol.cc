@@ -1,0 +1,248 @@
+#include "policies/external/policy_protocol.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <stdexcept>
+
+namespace cosched {
+namespace {
+
+using PlainJson = nlohmann::json;
+
+constexpr int kProtocol = 1;
+constexpr double kLongestTickMs = 3'600'000;
+
+PlainJson Message(const char* kind) { return {{"protocol", kProtocol}, {"kind", kind}}; }
+
+std::string_view StateName(JobState state) {
+  switch (state) {
+    case JobState::kWaiting: return "waiting";
+    case JobState::kRunning: return "running";
+    case JobState::kPaused: break;
+  }
+  return "paused";
+}
+
+PlainJson JobJson(const MachineView& view, const JobView& job, bool with_speed) {
+  PlainJson json = {{"id", job.id.value},
+                    {"workload", job.workload},
+                    {"state", StateName(job.state)},
+                    {"elasticity", ToString(job.elasticity)},
+                    {"priority", job.priority},
+                    {"min", job.request.min},
+                    {"preferred", job.request.preferred},
+                    {"max", job.request.max},
+                    {"submitted_s", ToSeconds(job.submitted)},
+                    {"started_s", job.started ? PlainJson(ToSeconds(*job.started)) : PlainJson()},
+                    {"cores", job.cores.ToString()},
+                    {"last_cores", job.last_cores.ToString()},
+                    {"split", {job.split.inter, job.split.intra}},
+                    {"steps", job.steps},
+                    {"progress", view.Progress(job)}};
+  if (job.response_objective) json["objective_s"] = ToSeconds(*job.response_objective);
+  if (job.service) {
+    json["window"] = {{"length_s", ToSeconds(job.service->length)},
+                      {"arrived", job.service->arrived},
+                      {"served", job.service->served},
+                      {"queued", job.service->queued},
+                      {"mean_response_s", ToSeconds(job.service->mean_response)},
+                      {"p95_response_s", ToSeconds(job.service->p95_response)}};
+  }
+  if (with_speed && job.speed) {
+    PlainJson& speed = json["speed"] = PlainJson::array();
+    for (int k = 1; k <= std::min(job.speed->Size(), view.cores.Count()); ++k)
+      speed.push_back(job.speed->At(k));
+  }
+  return json;
+}
+
+PlainJson EventJson(const Event& event) {
+  struct Visitor {
+    PlainJson operator()(const JobArrived& e) { return About("job-arrived", e.job); }
+    PlainJson operator()(const JobFinished& e) { return About("job-finished", e.job); }
+    PlainJson operator()(const JobFailed& e) { return About("job-failed", e.job); }
+    PlainJson operator()(const GrantSettled& e) { return About("grant-settled", e.job); }
+    PlainJson operator()(const RequestWindow& e) { return About("request-window", e.job); }
+    PlainJson operator()(const Tick&) { return {{"kind", "tick"}}; }
+    static PlainJson About(const char* kind, JobId job) {
+      return {{"kind", kind}, {"job", job.value}};
+    }
+  };
+  return std::visit(Visitor{}, event);
+}
+
+PlainJson TopologyJson(const MachineView& view) {
+  PlainJson cpus = PlainJson::array();
+  for (int cpu : view.cores.ToVector()) {
+    const Topology::Location at = view.topology->Locate(cpu);
+    cpus.push_back({cpu, at.core, at.l3, at.numa, at.package});
+  }
+  return cpus;
+}
+
+[[noreturn]] void RefuseAnswer(const std::string& problem) { throw std::runtime_error(problem); }
+
+std::string ShortenedAnswer(const std::string& text) {
+  constexpr size_t kShown = 120;
+  return text.size() <= kShown ? text : text.substr(0, kShown) + "…";
+}
+
+PlainJson ParseObject(const std::string& answer) {
+  PlainJson json = PlainJson::parse(answer, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object())
+    RefuseAnswer(fmt::format("it is no JSON object: {}", ShortenedAnswer(answer)));
+  if (const auto error = json.find("error"); error != json.end())
+    RefuseAnswer(error->is_string() ? error->get<std::string>() : error->dump());
+  return json;
+}
+
+void AllowOnlyKeys(const PlainJson& json, const std::set<std::string_view>& keys) {
+  for (const auto& [key, value] : json.items()) {
+    if (!keys.contains(key)) RefuseAnswer(fmt::format("there is no key \"{}\"", key));
+  }
+}
+
+template <typename Value>
+Value Get(const PlainJson& json, const char* key, const char* what,
+          std::optional<Value> fallback = {}) {
+  const auto found = json.find(key);
+  if (found == json.end() && fallback) return *fallback;
+  if (found == json.end()) RefuseAnswer(fmt::format("\"{}\" is missing", key));
+  bool fits = false;
+  if constexpr (std::is_same_v<Value, bool>) fits = found->is_boolean();
+  if constexpr (std::is_same_v<Value, double>) fits = found->is_number();
+  if constexpr (std::is_same_v<Value, std::string>) fits = found->is_string();
+  if (!fits) RefuseAnswer(fmt::format("\"{}\" is {}, not {}", key, found->dump(), what));
+  return found->get<Value>();
+}
+
+std::string TextOf(const PlainJson& json, const char* key,
+                   std::optional<std::string> fallback = {}) {
+  return Get<std::string>(json, key, "a text", std::move(fallback));
+}
+
+std::variant<int, CpuSet> ParseCores(const PlainJson& json) {
+  if (json.is_number_integer() && json >= 0 && json <= CpuSet::kMaxCpu + 1) return json.get<int>();
+  if (json.is_string()) {
+    if (const auto cores = CpuSet::Parse(json.get<std::string>())) return *cores;
+  }
+  RefuseAnswer(fmt::format("cores are {}, not a number or a text such as \"0-3,5\"", json.dump()));
+}
+
+Split ParseSplit(const PlainJson& json) {
+  const auto is_count = [](const PlainJson& count) {
+    return count.is_number_integer() && count >= 0 && count <= CpuSet::kMaxCpu + 1;
+  };
+  if (!json.is_array() || json.size() != 2 || !is_count(json[0]) || !is_count(json[1]))
+    RefuseAnswer(fmt::format("split is {}, not [inter, intra]", json.dump()));
+  return {json[0].get<int>(), json[1].get<int>()};
+}
+
+JobDecision ParseJobDecision(const PlainJson& json) {
+  if (json == "pause") return Pause{};
+  if (!json.is_object()) return Run{.cores = ParseCores(json), .split = {}};
+  if (json.contains("reject")) {
+    AllowOnlyKeys(json, {"reject"});
+    return Reject{TextOf(json, "reject")};
+  }
+  AllowOnlyKeys(json, {"cores", "split"});
+  if (!json.contains("cores")) RefuseAnswer("\"cores\" is missing");
+  Run run{.cores = ParseCores(json["cores"]), .split = {}};
+  if (json.contains("split")) run.split = ParseSplit(json["split"]);
+  return run;
+}
+
+JobId ParseJobId(const std::string& text) {
+  JobId id;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id.value);
+  if (error != std::errc() || end != text.data() + text.size())
+    RefuseAnswer(fmt::format("\"{}\" is no job's id", text));
+  return id;
+}
+
+}  // namespace
+
+std::string DescribeRequest() { return Message("describe").dump(); }
+
+std::string StartRequest(const PolicyParameters& parameters) {
+  PlainJson request = Message("start");
+  request["parameters"] = PlainJson::object();
+  for (const auto& [name, value] : parameters) request["parameters"][name] = value;
+  return request.dump();
+}
+
+std::string DecideRequest(const MachineView& view, const Event& event, bool needs_speed,
+                          bool with_topology) {
+  PlainJson request = Message("decide");
+  request["event"] = EventJson(event);
+  PlainJson jobs = PlainJson::array();
+  for (const JobView& job : view.jobs) jobs.push_back(JobJson(view, job, needs_speed));
+  request["view"] = {{"now_s", ToSeconds(view.now)},
+                     {"cores", view.cores.ToString()},
+                     {"free", view.FreeCores().ToString()},
+                     {"vacating", view.vacating.ToString()},
+                     {"jobs", std::move(jobs)}};
+  if (with_topology) request["topology"] = TopologyJson(view);
+  return request.dump();
+}
+
+ProgramDescription ParseDescription(const std::string& answer) {
+  const PlainJson json = ParseObject(answer);
+  const auto protocol = json.find("protocol");
+  if (protocol == json.end() || *protocol != kProtocol) {
+    RefuseAnswer(fmt::format("it speaks protocol {}, not {}",
+                             protocol == json.end() ? "(none given)" : protocol->dump(),
+                             kProtocol));
+  }
+  AllowOnlyKeys(json, {"protocol", "name", "summary", "source", "oversubscribes", "needs_speed",
+                       "on_settled", "parameters"});
+  ProgramDescription description{
+      .name = TextOf(json, "name"),
+      .summary = TextOf(json, "summary"),
+      .source = TextOf(json, "source", ""),
+      .oversubscribes = Get<bool>(json, "oversubscribes", "true or false", false),
+      .needs_speed = Get<bool>(json, "needs_speed", "true or false", false),
+      .on_settled = Get<bool>(json, "on_settled", "true or false", false),
+      .parameters = {}};
+  const PlainJson parameters = json.value("parameters", PlainJson::array());
+  if (!parameters.is_array()) RefuseAnswer("\"parameters\" is not a list");
+  for (const PlainJson& parameter : parameters) {
+    if (!parameter.is_object()) RefuseAnswer("a parameter is no object");
+    AllowOnlyKeys(parameter, {"name", "default", "help"});
+    description.parameters.push_back(
+        {TextOf(parameter, "name"), TextOf(parameter, "default"), TextOf(parameter, "help", "")});
+  }
+  return description;
+}
+
+Duration ParseStarted(const std::string& answer) {
+  const PlainJson json = ParseObject(answer);
+  AllowOnlyKeys(json, {"tick_ms"});
+  const double tick_ms = Get<double>(json, "tick_ms", "a number", 0);
+  const bool is_period = tick_ms == 0 || (tick_ms >= 1 && tick_ms <= kLongestTickMs);
+  if (!is_period)
+    RefuseAnswer(fmt::format("\"tick_ms\" is {}, not 0 or from 1 to 3600000", tick_ms));
+  return FromSeconds(tick_ms * 1e-3);
+}
+
+Allocation ParseDecision(const std::string& answer) {
+  const PlainJson json = ParseObject(answer);
+  AllowOnlyKeys(json, {"jobs"});
+  const PlainJson jobs = json.value("jobs", PlainJson::object());
+  if (!jobs.is_object()) RefuseAnswer("\"jobs\" is no object");
+  Allocation allocation;
+  for (const auto& [id, decision] : jobs.items()) {
+    try {
+      allocation.jobs[ParseJobId(id)] = ParseJobDecision(decision);
+    } catch (const std::runtime_error& error) {
+      RefuseAnswer(fmt::format("job {}: {}", id, error.what()));
+    }
+  }
+  return allocation;
+}
+
+}  // namespace cosched

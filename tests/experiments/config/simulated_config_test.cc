@@ -1,0 +1,110 @@
+// backend = "simulated" in an experiment file: what it needs, and what is refused.
+
+#include <gtest/gtest.h>
+
+#include "engine/base/error.h"
+#include "experiments/config/experiment_config.h"
+#include "experiments/config/experiment_json.h"
+#include "experiments/config/plan.h"
+#include "experiments/config/sweep.h"
+#include "experiments/launch/run_folder.h"
+#include "tests/experiments/temporary_folder.h"
+
+namespace cosched {
+namespace {
+
+class SimulatedConfigTest : public testing::Test {
+ protected:
+  SimulatedConfigTest() {
+    Profile profile;
+    ProgramProfile program;
+    program.program = "lenet5 train batch 64";
+    program.alone = {{1, {1, 1}, {0.4, 0.4, 0.4, 3}},
+                     {2, {1, 2}, {0.2, 0.2, 0.2, 3}},
+                     {1, {1, 2}, {0.5, 0.5, 0.5, 3}}};
+    profile.programs = {program};
+    profile.cores = 2;
+    SaveProfile(profile, folder_.path() / "p.json");
+  }
+
+  ExperimentConfig Load(const std::vector<std::string>& overrides = {}) {
+    WriteText(file_, R"(name = "s"
+backend = "simulated"
+policies = ["strict"]
+elasticity = ["rigid", "malleable"]
+machine = { topology = "pack:2 [numa] core:4 pu:2", profile = "p.json" }
+simulation = { extrapolate = true }
+[[workload]]
+model = "lenet5"
+batch = 64
+cores = { preferred = 2 }
+)");
+    return LoadConfig(file_, overrides, here_);
+  }
+  InputErrorDetails Refused(const std::vector<std::string>& overrides) {
+    try {
+      Load(overrides);
+    } catch (const InputError& error) {
+      return error.details();
+    }
+    ADD_FAILURE() << "accepted";
+    return {};
+  }
+
+  const TemporaryFolder folder_;
+  const std::filesystem::path file_ = folder_.path() / "s.toml";
+  const Topology here_ = Topology::Synthetic("pack:1 [numa] core:2 pu:1");
+};
+
+TEST_F(SimulatedConfigTest, TheMachineIsTheOneOfTheFile) {
+  const ExperimentConfig config = Load();
+  EXPECT_EQ(config.cores, CpuSet::Range(0, 15));
+  EXPECT_EQ(config.topology->Cpus().Count(), 16);
+  EXPECT_TRUE(config.simulation.contention);
+  WriteText(folder_.path() / "m.xml", Topology::Synthetic("pack:1 core:3 pu:1").Xml());
+  EXPECT_EQ(Load({"machine.topology=m.xml"}).cores, CpuSet::Range(0, 2));
+  const Sweep sweep = LoadSweep(file_, {"sweep.machine.cores=[4, 16]"}, false, here_);
+  EXPECT_EQ(sweep.points.size(), 2U) << "16 cores are there, if not here";
+}
+
+TEST_F(SimulatedConfigTest, WrongInputIsRefusedWithItsKey) {
+  EXPECT_EQ(Refused({"machine.profile=none.json"}).file, (folder_.path() / "none.json").string());
+  EXPECT_EQ(Refused({"machine.topology=nonsense"}).key, "machine.topology");
+  EXPECT_EQ(Refused({"machine.topology=p.xml"}).key, "machine.topology");
+  EXPECT_EQ(Refused({"backend=hardware"}).key, "machine.topology");
+  EXPECT_EQ(Refused({"sampling.interference=true"}).key, "sampling.interference");
+  EXPECT_EQ(Refused({"simulation.contention=1"}).key, "simulation.contention");
+  EXPECT_EQ(Refused({"simulation.charge_decisions=guessed"}).key, "simulation.charge_decisions");
+  EXPECT_EQ(Refused({"simulation.noise=2"}).key, "simulation.noise");
+  const InputErrorDetails details = Refused({"workload.lenet5.batch=32"});
+  EXPECT_EQ(details.key, "workload.0.model");
+  EXPECT_NE(details.problem.find("lenet5 train batch 32"), std::string::npos) << details.problem;
+  EXPECT_EQ(details.allowed, "lenet5 train batch 64");
+}
+
+TEST_F(SimulatedConfigTest, PoliciesSeeTheProfilesSpeeds) {
+  const ExperimentConfig config = Load();
+  JobArrival arrival;
+  arrival.workload = "lenet5";
+  const Job malleable = CellJobs(config, Elasticity::kMalleable, 1).JobOf(arrival, 0);
+  ASSERT_NE(malleable.speed, nullptr);
+  EXPECT_DOUBLE_EQ(malleable.speed->At(1), 2.5);
+  EXPECT_DOUBLE_EQ(malleable.speed->At(2), 5);
+  EXPECT_TRUE(malleable.speed->IsMeasured(2));
+  EXPECT_FALSE(malleable.speed->IsMeasured(3));
+  EXPECT_EQ(malleable.speed->Size(), 16);
+  const Job rigid = CellJobs(config, Elasticity::kRigid, 1).JobOf(arrival, 0);
+  EXPECT_DOUBLE_EQ(rigid.speed->At(1), 2) << "two threads on one core, as measured";
+  EXPECT_DOUBLE_EQ(rigid.speed->At(16), 5) << "two threads use two cores";
+}
+
+TEST_F(SimulatedConfigTest, TheManifestSaysWhatWasOn) {
+  const std::string text = ResolvedConfig(Load({"simulation.contention=false"}));
+  for (const char* part : {"\"contention\": false", "\"resize_delay\": true", "fnv1a", "p.json",
+                           "2 packages, 2 NUMA nodes"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+}
+
+}  // namespace
+}  // namespace cosched

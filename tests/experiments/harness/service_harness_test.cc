@@ -1,0 +1,307 @@
+// Services through the harness in virtual time: every request is accounted for, latencies count
+// from when it was due, and equal experiments give equal bytes.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <thread>
+
+#include "engine/base/error.h"
+#include "experiments/analysis/metrics.h"
+#include "experiments/config/experiment_json.h"
+#include "experiments/harness/harness.h"
+#include "experiments/launch/run_folder.h"
+#include "tests/experiments/temporary_folder.h"
+#include "tests/policies/misbehaving_policies.h"
+
+namespace cosched {
+namespace {
+
+// A step takes 0.1 s on a core, whatever is in the batch, and half of it on two.
+Profile OneProgram(double resize_s) {
+  Profile profile;
+  for (const char* name :
+       {"lenet5 infer batch 1", "lenet5 infer batch 4", "lenet5 train batch 1"}) {
+    ProgramProfile& program = profile.programs.emplace_back();
+    program.program = name;
+    program.alone = {{1, {1, 1}, {0.1, 0.1, 0.1, 3}}, {2, {1, 2}, {0.05, 0.05, 0.05, 3}}};
+  }
+  profile.cores = 2;
+  profile.resize.grow = profile.resize.shrink = {resize_s, resize_s};
+  return profile;
+}
+
+class ServiceHarnessTest : public testing::Test {
+ protected:
+  // The service has both cores of the machine alone unless `rest` brings others.
+  ExperimentConfig Config(const std::string& rest = "",
+                          const std::vector<std::string>& overrides = {}) {
+    SaveProfile(OneProgram(resize_s_), folder_.path() / "p.json");
+    WriteText(folder_.path() / "x.toml", R"(name = "x"
+backend = "simulated"
+trials = 2
+policies = ["strict"]
+machine = { topology = "pack:1 core:2 pu:1", profile = "p.json" }
+simulation = { charge_decisions = "none", startup = false }
+[[workload]]
+name = "net"
+model = "lenet5"
+mode = "serve"
+batch = 1
+slo_ms = 120
+[trace]
+[[trace.requests]]
+count = 5
+gap = { distribution = "fixed", mean_s = 0.02 }
+)" + rest);
+    return LoadConfig(folder_.path() / "x.toml", overrides, here_);
+  }
+
+  // Runs it as `cosched run` would, and has check_results.py look at what it left.
+  std::filesystem::path Run(
+      const ExperimentConfig& config, HarnessResult* result = nullptr,
+      const std::function<std::unique_ptr<Policy>(const std::string&)>& make_policy = {}) {
+    const Sweep sweep = SinglePoint(config);
+    const SweepPoint& point = sweep.points.front();
+    RunFolder run =
+        RunFolder::Create(folder_.path() / "results", sweep,
+                          {.topology = here_, .command_line = "a test", .scheduling = "none"});
+    const HarnessResult done = RunCells(point.config, point.plan, point.plan.cells,
+                                        {.run = run.path(),
+                                         .topology = *point.config.topology,
+                                         .make_world = SimulatedWorlds(point.config),
+                                         .make_policy = make_policy});
+    if (result != nullptr) *result = done;
+    WriteSummary(run.path());
+    run.Finish("done");
+    const std::string said = (folder_.path() / "check.txt").string();
+    const std::string check = fmt::format("python3 {}/tests/check_results.py {} > {}",
+                                          COSCHED_SOURCE_DIR, run.path().string(), said);
+    EXPECT_EQ(std::system(check.c_str()), 0) << ReadText(said).substr(0, 5000);
+    return run.path();
+  }
+
+  ServiceSummary Only(const std::filesystem::path& run, const CellKey& key) {
+    const std::vector<ServiceSummary> services = Summarize(run, key).services;
+    EXPECT_EQ(services.size(), 1U);
+    return services.empty() ? ServiceSummary() : services.front();
+  }
+
+  const TemporaryFolder folder_;
+  const Topology here_ = Topology::Synthetic("pack:1 core:1 pu:1");
+  double resize_s_ = 0;
+};
+
+TEST_F(ServiceHarnessTest, LatenciesCountFromWhenARequestWasDue) {
+  const ExperimentConfig config = Config();
+  const std::filesystem::path run = Run(config);
+  // Each takes 50 ms and comes 20 ms after the one before: 50, 80, 110, 140, 170 ms.
+  const ServiceSummary net = Only(run, {"strict"});
+  EXPECT_EQ(net.requests, 5);
+  EXPECT_EQ(net.served, 5);
+  EXPECT_EQ(net.dropped, 0);
+  EXPECT_NEAR(*net.mean_latency_ms, 110, 1e-3);
+  EXPECT_NEAR(*net.p50_latency_ms, 110, 1e-3);
+  EXPECT_NEAR(*net.p99_latency_ms, 170, 1e-3);
+  EXPECT_NEAR(*net.slo_attainment, 3.0 / 5, 1e-9) << "120 ms";
+  EXPECT_NEAR(net.throughput_per_s, 5 / 0.25, 1e-3);
+  EXPECT_NEAR(net.offered_per_s, 5 / 0.08, 1e-3);
+  EXPECT_NEAR(*net.goodput_per_s, 3 / 0.25, 1e-3);
+  EXPECT_EQ(net.worst_lag_ms, 0);
+  // It ends when the last is answered, at once, and is no job to the means.
+  const CellSummary cell = Summarize(run, {"strict"});
+  EXPECT_NEAR(cell.makespan_s, 0.25, 1e-6);
+  EXPECT_EQ(cell.finished, 1);
+  EXPECT_EQ(cell.mean_turnaround_s, 0);
+  EXPECT_EQ(cell.throughput_jobs_per_hour, 0);
+}
+
+TEST_F(ServiceHarnessTest, WaitingRequestsShareABatch) {
+  const ServiceSummary net = Only(Run(Config("", {"workload.net.batch=4"})), {"strict"});
+  // The first alone until 50 ms; those of 20 and 40 ms together until 100 ms, the last two too.
+  EXPECT_NEAR(*net.mean_latency_ms, (50 + 80 + 60 + 90 + 70) / 5.0, 1e-3);
+  EXPECT_NEAR(*net.mean_batch, (1 + 2 + 2 + 2 + 2) / 5.0, 1e-9);
+}
+
+TEST_F(ServiceHarnessTest, FewWaitForMoreUntilTheDelayIsOver) {
+  const ServiceSummary net =
+      Only(Run(Config("", {"workload.net.batch=4", "workload.net.max_delay_ms=50"})), {"strict"});
+  // Of 0, 20 and 40 ms, the first waits until 50 ms: together until 100 ms. Those of 60 and 80 ms
+  // would wait until 110 ms, but no more can come once the last was sent at 80 ms: they begin when
+  // the server is free.
+  EXPECT_NEAR(*net.mean_latency_ms, (100 + 80 + 60 + 90 + 70) / 5.0, 1e-3);
+  EXPECT_NEAR(*net.mean_batch, (3 + 3 + 3 + 2 + 2) / 5.0, 1e-9);
+}
+
+TEST_F(ServiceHarnessTest, MaxBatchIsBatchByItsOwnName) {
+  ExperimentConfig config = Config("", {"workload.net.batch=4"});
+  EXPECT_EQ(config.workloads[0].spec.batch, 4);
+  EXPECT_EQ(config.workloads[0].spec.max_delay, Duration::zero());
+  const std::string resolved = ResolvedConfig(config);
+  EXPECT_NE(resolved.find("\"max_batch\": 4"), std::string::npos) << resolved;
+  config = Config(R"(service = "net"
+[[workload]]
+name = "other"
+model = "lenet5"
+mode = "serve"
+max_batch = 4
+max_delay_ms = 2.5
+)");
+  EXPECT_EQ(config.workloads[1].spec.batch, 4);
+  EXPECT_EQ(config.workloads[1].spec.max_delay, std::chrono::microseconds(2500));
+}
+
+TEST_F(ServiceHarnessTest, ARequestMayTakeSeveralSteps) {
+  EXPECT_NEAR(
+      *Only(Run(Config("work = 3\n", {"workload.net.slo_ms=1000"})), {"strict"}).p99_latency_ms,
+      5 * 150 - 4 * 20, 1e-3);
+}
+
+TEST_F(ServiceHarnessTest, ServicesLiveAsLongAsJobsMayCome) {
+  const std::string job =
+      "[[workload]]\nname = \"job\"\nmodel = \"lenet5\"\nbatch = 1\nsteps = 7\n";
+  const std::filesystem::path run =
+      Run(Config(job, {"workload.net.cores.max=1", "workload.job.cores.max=1", "trace.jobs=2",
+                       "trace.gap={ distribution = 'fixed', mean_s = 3 }"}));
+  // Jobs at 0 and 3 s, 0.7 s each; the service waits for the second one to arrive.
+  const CellSummary cell = Summarize(run, {"strict"});
+  EXPECT_NEAR(cell.mean_turnaround_s, 0.7, 1e-5) << "the service is none of them";
+  EXPECT_EQ(cell.finished, 3);
+  const std::string jobs = ReadText(CellFolder(run, {"strict"}) / "jobs.csv");
+  EXPECT_NE(jobs.find("0,net,malleable,0,1,1,1,0.000000,0.000000,3.000000"), std::string::npos)
+      << jobs;
+}
+
+TEST_F(ServiceHarnessTest, RequestsWaitForAServiceThatHasNotStarted) {
+  // Both want the whole machine: the second one starts when the first one has ended.
+  const std::filesystem::path run = Run(Config(R"(service = "net"
+[[trace.requests]]
+service = "late"
+count = 1
+[[workload]]
+name = "late"
+model = "lenet5"
+mode = "serve"
+batch = 1
+cores = { min = 2 }
+)",
+                                               {"workload.net.cores.min=2"}));
+  const std::vector<ServiceSummary> services = Summarize(run, {"strict"}).services;
+  ASSERT_EQ(services.size(), 2U);
+  EXPECT_EQ(services[0].service, "late");
+  EXPECT_NEAR(*services[0].max_latency_ms, 250 + 50, 1e-3);
+  EXPECT_EQ(services[0].slo_attainment, std::nullopt);
+  EXPECT_EQ(services[0].worst_lag_ms, 0) << "it was the service that was late, not the harness";
+}
+
+TEST_F(ServiceHarnessTest, AFailedServiceDropsWhatItHadAndWhatIsToCome) {
+  resize_s_ = 10;  // Far beyond the revocation deadline: the service is killed when it must shrink.
+  HarnessResult result;
+  const std::filesystem::path run =
+      Run(Config("start_s = 0.99\n[[workload]]\nname = \"job\"\nmodel = \"lenet5\"\nbatch = 1\n"
+                 "steps = 7\ncores = { min = 1, max = 1 }\n",
+                 {"policies=['equal-share']", "trace.jobs=2", "trials=1",
+                  "trace.gap={ distribution = 'fixed', mean_s = 1 }", "workload.job.weight=1",
+                  "trace.requests.0.gap.mean_s=0.2"}),
+          &result);
+  EXPECT_EQ(result.with_failures, 1);
+  const ServiceSummary net = Only(run, {"equal-share"});
+  EXPECT_EQ(net.requests, 5);
+  EXPECT_GT(net.dropped, 0);
+  EXPECT_EQ(net.served + net.dropped, 5);
+  EXPECT_LE(*net.slo_attainment, static_cast<double>(net.served) / 5) << "dropped ones violate it";
+}
+
+TEST_F(ServiceHarnessTest, AFailedCellAccountsForWhatWasSent) {
+  HarnessResult result;
+  const std::filesystem::path run = Run(Config("", {"trials=1"}), &result, [](const std::string&) {
+    return std::make_unique<IdlePolicy>();
+  });
+  EXPECT_EQ(result.failed, 1);
+  const CellSummary cell = Summarize(run, {"strict"});
+  EXPECT_NE(cell.reason.find("never drain"), std::string::npos) << cell.reason;
+  ASSERT_EQ(cell.services.size(), 1U);
+  EXPECT_EQ(cell.services[0].dropped, 5);
+  EXPECT_EQ(cell.services[0].mean_latency_ms, std::nullopt);
+}
+
+TEST_F(ServiceHarnessTest, ALateGeneratorMarksTheCell) {
+  const std::filesystem::path run = Run(Config("", {"simulation.charge_decisions=30000"}));
+  const CellSummary cell = Summarize(run, {"strict"});
+  EXPECT_NEAR(cell.services.at(0).worst_lag_ms, 30, 1e-3) << "the first one waits for a decision";
+  ASSERT_FALSE(cell.marks.empty());
+  EXPECT_NE(cell.marks[0].find("a request was sent 30 ms late"), std::string::npos);
+}
+
+TEST_F(ServiceHarnessTest, RequestsNeedNotBeRecorded) {
+  const std::filesystem::path run = Run(Config("", {"records={ requests = false }"}));
+  EXPECT_FALSE(std::filesystem::exists(CellFolder(run, {"strict"}) / "requests.csv"));
+  EXPECT_FALSE(std::filesystem::exists(run / "services.csv"));
+}
+
+TEST_F(ServiceHarnessTest, RecordsAreEqualToTheByteWhateverRunsBeside) {
+  const ExperimentConfig config =
+      Config("work = { distribution = \"exponential\", mean = 0.5 }\n",
+             {"policies=['no-control', 'equal-share', 'round-robin']", "trace.requests.0.count=300",
+              "trace.requests.0.gap={ distribution = 'exponential', mean_s = 0.05 }", "trials=4"});
+  const Plan plan = MakePlan(config);
+  EXPECT_NE(plan.requests[0][1].time, plan.requests[1][1].time) << "trials differ";
+  const auto run_cells = [&](const std::vector<CellKey>& cells, const std::string& folder) {
+    RunCells(config, plan, cells,
+             {.run = folder_.path() / folder,
+              .topology = *config.topology,
+              .make_world = SimulatedWorlds(config)});
+  };
+  run_cells(plan.cells, "one");
+  std::vector<std::thread> threads;
+  for (size_t worker = 0; worker < 3; ++worker) {
+    threads.emplace_back([&, worker] {
+      std::vector<CellKey> mine;
+      for (size_t i = worker; i < plan.cells.size(); i += 3)
+        mine.insert(mine.begin(), plan.cells[i]);
+      run_cells(mine, "many");
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const CellKey& key : plan.cells) {
+    for (const char* file : {"requests.csv", "jobs.csv", "decisions.csv", "cell.json"}) {
+      const std::string text = ReadText(CellFolder(folder_.path() / "one", key) / file);
+      EXPECT_EQ(text, ReadText(CellFolder(folder_.path() / "many", key) / file)) << ToString(key);
+      EXPECT_FALSE(text.empty());
+    }
+  }
+}
+
+TEST_F(ServiceHarnessTest, WrongInputIsRefusedWithItsKey) {
+  const auto refused = [this](const std::string& rest, const std::vector<std::string>& overrides) {
+    try {
+      Config(rest, overrides);
+    } catch (const InputError& error) {
+      return error.details();
+    }
+    ADD_FAILURE() << rest << " is accepted";
+    return InputErrorDetails{};
+  };
+  EXPECT_EQ(refused("", {"workload.net.steps=5"}).key, "workload.0.steps");
+  EXPECT_EQ(refused("", {"workload.net.weight=5"}).key, "workload.0.weight");
+  EXPECT_EQ(refused("", {"workload.net.mode=train"}).key, "workload.0.slo_ms");
+  EXPECT_EQ(refused("", {"workload.net.slo_ms=0"}).key, "workload.0.slo_ms");
+  EXPECT_EQ(refused("", {"workload.net.model=chaos"}).key, "workload.0.mode");
+  EXPECT_EQ(refused("", {"workload.net.mode=answer"}).key, "workload.0.mode");
+  EXPECT_EQ(refused("", {"trace.jobs=5"}).key, "trace.jobs");
+  EXPECT_EQ(refused("service = \"nut\"\n", {}).key, "trace.requests.0.service");
+  EXPECT_EQ(refused("work = -1\n", {}).key, "trace.requests.0.work");
+  EXPECT_EQ(refused("work = { distribution = \"zipf\" }\n", {}).key,
+            "trace.requests.0.work.distribution");
+  EXPECT_EQ(refused("[[trace.requests]]\n", {}).key, "trace.requests.1.count");
+  EXPECT_EQ(refused("", {"policies=['strict', 'sjf']"}).key, "policies.1");
+  EXPECT_EQ(refused("", {"workload.net.max_batch=0"}).key, "workload.0.max_batch");
+  EXPECT_EQ(refused("", {"workload.net.max_batch=4"}).key, "workload.0.batch") << "it is 1";
+  EXPECT_EQ(refused("", {"workload.net.max_delay_ms=-1"}).key, "workload.0.max_delay_ms");
+  EXPECT_EQ(refused("[[workload]]\nname = \"job\"\nmodel = \"lenet5\"\nmax_batch = 1\n", {}).key,
+            "workload.1.max_batch");
+}
+
+}  // namespace
+}  // namespace cosched

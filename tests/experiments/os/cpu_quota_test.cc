@@ -1,0 +1,148 @@
+#include "experiments/os/cpu_quota.h"
+
+#include <gtest/gtest.h>
+
+#include "engine/base/topology.h"
+#include "experiments/os/owner.h"
+#include "tests/experiments/cli/cli_fixture.h"
+#include "tests/experiments/temporary_folder.h"
+
+namespace cosched {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::Test;
+
+// Folders that look like cgroup hierarchies; the kernel's part is played by files.
+class FakeQuotas : public Test {
+ protected:
+  FakeQuotas() { mounts_.proc = folder_.path() / "proc"; }
+
+  void UseVersion2(const std::string& own, const std::string& root = "/") {
+    mounts_.v2 = CgroupMounts::Mount{root, Root()};
+    WriteText(Root() / "cgroup.controllers", "cpuset cpu memory\n");
+    WriteText(mounts_.proc / "self" / "cgroup", "0::" + own + "\n");
+  }
+  void UseVersion1(const std::string& own, const std::string& root = "/") {
+    mounts_.v1["cpu"] = CgroupMounts::Mount{root, Root()};
+    WriteText(mounts_.proc / "self" / "cgroup", "5:cpu,cpuacct:" + own + "\n0::/other\n");
+  }
+  fs::path Root() const { return folder_.path() / "fs"; }
+
+  void SetVersion2(const std::string& group, const std::string& max) {
+    WriteText(Root() / group / "cpu.max", max + "\n");
+  }
+  void SetVersion1(const std::string& group, const std::string& quota) {
+    WriteText(Root() / group / "cpu.cfs_quota_us", quota + "\n");
+    WriteText(Root() / group / "cpu.cfs_period_us", "100000\n");
+  }
+  std::string Quota() const {
+    const std::optional<CpuQuota> quota = TightestQuota(mounts_);
+    return quota ? Describe(*quota) : "none";
+  }
+  std::string Of(const std::string& cores, const std::string& group) const {
+    const fs::path folder = group.empty() ? Root() : Root() / group;
+    return cores + " (cgroup " + folder.string() + ")";
+  }
+
+  const TemporaryFolder folder_;
+  CgroupMounts mounts_;
+};
+
+TEST_F(FakeQuotas, OfVersion2HoldAlsoForGroupsBelow) {
+  UseVersion2("/user.slice/job.scope");
+  EXPECT_EQ(Quota(), "none");
+  SetVersion2("user.slice/job.scope", "max 100000");
+  SetVersion2("user.slice", "150000 100000");
+  EXPECT_EQ(Quota(), Of("1.5 cores", "user.slice"));
+  SetVersion2("user.slice/job.scope", "50000 50000");
+  EXPECT_EQ(Quota(), Of("1 core", "user.slice/job.scope"));
+  SetVersion2("other.slice", "1000 100000");  // Not above it.
+  EXPECT_EQ(Quota(), Of("1 core", "user.slice/job.scope"));
+}
+
+TEST_F(FakeQuotas, OfVersion1HoldAlsoForGroupsBelow) {
+  UseVersion1("/slurm/job_7");
+  SetVersion1("slurm/job_7", "-1");
+  SetVersion1("slurm", "-1");
+  EXPECT_EQ(Quota(), "none");
+  SetVersion1("slurm", "250000");
+  EXPECT_EQ(Quota(), Of("2.5 cores", "slurm"));
+}
+
+// The container's own group is the top of what it sees, by whatever name.
+TEST_F(FakeQuotas, OfAContainerAreSeenFromInside) {
+  SetVersion2("", "400000 100000");
+  UseVersion2("/");
+  EXPECT_EQ(Quota(), Of("4 cores", ""));
+  UseVersion2("/../..");  // The process is outside of what is mounted.
+  EXPECT_EQ(Quota(), Of("4 cores", ""));
+  mounts_.v2.reset();
+  SetVersion1("", "300000");
+  UseVersion1("/docker/7", "/docker/7");
+  fs::remove(Root() / "cpu.max");
+  EXPECT_EQ(Quota(), Of("3 cores", ""));
+}
+
+TEST_F(FakeQuotas, WithoutACpuControllerThereAreNone) {
+  WriteText(Root() / "cgroup.controllers", "memory\n");
+  mounts_.v2 = CgroupMounts::Mount{"/", Root()};
+  SetVersion2("", "400000 100000");
+  EXPECT_EQ(Quota(), "none");
+  EXPECT_TRUE(QuotaWatch(64, mounts_).Marks().empty());
+}
+
+TEST_F(FakeQuotas, BelowTheCoresAreMarked) {
+  UseVersion2("/a/b");
+  SetVersion2("a", "400000 100000");
+  EXPECT_TRUE(QuotaWatch(4, mounts_).Marks().empty());
+  const std::vector<std::string> marks = QuotaWatch(64, mounts_).Marks();
+  ASSERT_EQ(marks.size(), 1U);
+  EXPECT_EQ(marks[0], "the CPU quota is " + Of("4 cores", "a") + ", the experiment has 64 cores");
+}
+
+TEST_F(FakeQuotas, ThatAreUsedUpMeanwhileAreMarked) {
+  UseVersion2("/a/b");
+  SetVersion2("a", "400000 100000");
+  WriteText(Root() / "a" / "cpu.stat", "usage_usec 9\nnr_throttled 5\nthrottled_usec 700000\n");
+  const QuotaWatch watch(4, mounts_);
+  EXPECT_TRUE(watch.Marks().empty());  // It was before.
+  WriteText(Root() / "a" / "cpu.stat", "usage_usec 9\nnr_throttled 8\nthrottled_usec 950000\n");
+  ASSERT_EQ(watch.Marks().size(), 1U);
+  EXPECT_EQ(watch.Marks()[0], "the kernel stopped the processes of cgroup " +
+                                  (Root() / "a").string() +
+                                  " 3 times, for 0.25 s in all, because its CPU quota was used up");
+}
+
+TEST_F(FakeQuotas, Version1CountsNanoseconds) {
+  UseVersion1("/a");
+  SetVersion1("a", "400000");
+  const QuotaWatch watch(4, mounts_);
+  WriteText(Root() / "a" / "cpu.stat", "nr_periods 9\nnr_throttled 1\nthrottled_time 40000000\n");
+  ASSERT_EQ(watch.Marks().size(), 1U);
+  EXPECT_NE(watch.Marks()[0].find(" 1 times, for 0.04 s"), std::string::npos) << watch.Marks()[0];
+}
+
+// A run inside a group with a quota, as a user of `docker --cpus 0.5` has it.
+TEST_F(CliTest, AQuotaIsToldAtTheStartByDoctorAndInEveryCell) {
+  const Cgroup::Support support = Cgroup::Probe();
+  if (!support.quota) GTEST_SKIP() << support.why_not;
+  Cgroup group = Cgroup::Create(OwnerName() + "-quota", Topology::ThisMachine().Cpus(), true);
+  group.SetQuota(0.5);
+  const auto enter = [&group] {
+    group.Attach(getpid());
+    return true;
+  };
+  const Ended doctor = Wait(Start({"doctor"}, enter));
+  EXPECT_NE(doctor.out.find("note     CPU quota      0.5 cores (cgroup "), std::string::npos)
+      << doctor.out;
+  const Ended ended = Wait(Start({"run", "x.toml", "--no-plots"}, enter));
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+  EXPECT_NE(ended.err.find("the CPU quota is 0.5 cores (cgroup "), std::string::npos) << ended.err;
+  const std::string cell = ReadText(Runs().front() / "strict/malleable/1/cell.json");
+  EXPECT_NE(cell.find("the CPU quota is 0.5 cores"), std::string::npos) << cell;
+  Cgroup::RemoveOf(OwnerName());  // With what the run has made below it.
+}
+
+}  // namespace
+}  // namespace cosched

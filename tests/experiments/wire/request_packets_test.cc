@@ -1,0 +1,111 @@
+#include "experiments/wire/request_packets.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "engine/base/random.h"
+
+namespace cosched {
+namespace {
+
+using std::chrono::nanoseconds;
+
+AnswerPacket Answers() {
+  return {{{nanoseconds(10), nanoseconds(30), 3, {{7, nanoseconds(5)}, {9, nanoseconds(6)}}},
+           {nanoseconds(11), nanoseconds(11), 1, {{8, nanoseconds(0)}}}}};
+}
+
+TEST(RequestPacketsTest, RoundTrip) {
+  const RequestPacket requests{41, {1, 0.25, 7}};
+  EXPECT_EQ(*ParseRequestPacket(Encode(requests)).message, requests);
+  EXPECT_EQ(*ParseAnswerPacket(Encode(Answers())).message, Answers());
+}
+
+TEST(RequestPacketsTest, LieAsTheSpecificationSays) {
+  const std::string packet = Encode(RequestPacket{0x0102, {1.0}});
+  EXPECT_EQ(packet, std::string("\xC5Q\1\0\1\0\0\0\2\1\0\0\0\0\0\0\0\0\0\0\0\0\xF0\x3F", 24));
+  EXPECT_TRUE(IsRequestPacket(packet));
+  EXPECT_FALSE(IsRequestPacket(Encode(HostMessage(DrainMessage{}))));
+  EXPECT_FALSE(IsRequestPacket(""));
+}
+
+TEST(RequestPacketsTest, TheLargestFitIntoAPacket) {
+  EXPECT_LE(Encode(RequestPacket{0, std::vector<double>(kMostRequests, 1)}).size(), kMaxPacket);
+  AnsweredBatch batch;
+  batch.size = kMostAnswers;
+  batch.answers.resize(kMostAnswers);
+  EXPECT_LE(Encode(AnswerPacket{{batch}}).size(), kMaxPacket);
+}
+
+std::string Damaged(std::string packet, size_t at, char byte) {
+  packet[at] = byte;
+  return packet;
+}
+
+TEST(RequestPacketsTest, SayWhatIsWrong) {
+  const std::string requests = Encode(RequestPacket{1, {1, 2}}), answers = Encode(Answers());
+  const struct {
+    std::string packet, error;
+  } bad_requests[] = {
+      {"", "not a packet of requests"},
+      {"{}", "not a packet of requests"},
+      {answers, "mixed up"},
+      {Damaged(requests, 2, 9), "version 9, this side speaks 1"},
+      {Damaged(requests, 4, 0), "empty"},
+      {Damaged(requests, 4, 3), "another length"},
+      {requests + "x", "another length"},
+      {requests.substr(0, requests.size() - 1), "another length"},
+      {Encode(RequestPacket{std::numeric_limits<uint64_t>::max(), {1}}), "beyond all numbers"},
+      {Encode(RequestPacket{0, {-1}}), "can't be done"},
+      {Encode(RequestPacket{0, {std::nan("")}}), "can't be done"},
+      {std::string(kMaxPacket + 1, '\xC5'), "longer than a packet"},
+  };
+  for (const auto& [packet, error] : bad_requests) {
+    const auto parsed = ParseRequestPacket(packet);
+    EXPECT_FALSE(parsed.message);
+    EXPECT_NE(parsed.error.find(error), std::string::npos) << parsed.error << " for " << error;
+  }
+  const auto batch = [](int64_t started, int64_t finished, int64_t size, int64_t received) {
+    return Encode(AnswerPacket{{{nanoseconds(started),
+                                 nanoseconds(finished),
+                                 size,
+                                 {{0, nanoseconds(received)}, {1, nanoseconds(received)}}}}});
+  };
+  const struct {
+    std::string packet, error;
+  } bad_answers[] = {
+      {requests, "mixed up"},
+      {batch(3, 2, 2, 0), "ends before it begins"},
+      {batch(-1, 2, 2, 0), "ends before it begins"},
+      {batch(1, 2, 1, 0), "another size"},
+      {batch(1, 2, 2, -1), "before all time"},
+      {answers + "x", "another length"},
+      {answers.substr(0, answers.size() - 1), "cut off"},
+      {Damaged(answers, 4, 3), "cut off"},
+  };
+  for (const auto& [packet, error] : bad_answers) {
+    const auto parsed = ParseAnswerPacket(packet);
+    EXPECT_FALSE(parsed.message);
+    EXPECT_NE(parsed.error.find(error), std::string::npos) << parsed.error << " for " << error;
+  }
+}
+
+TEST(RequestPacketsTest, SurviveDamage) {
+  Random random(7);
+  const std::string good = Encode(Answers());
+  for (int i = 0; i < 20000; ++i) {
+    std::string bad =
+        good.substr(0, random.Below(2) == 0 ? good.size() : random.Below(good.size()));
+    for (uint64_t j = random.Below(4); j > 0 && !bad.empty(); --j)
+      bad[random.Below(bad.size())] = static_cast<char>(random.Below(256));
+    const auto answers = ParseAnswerPacket(bad);
+    EXPECT_NE(answers.message.has_value(), !answers.error.empty());
+    const auto requests = ParseRequestPacket(bad);
+    EXPECT_NE(requests.message.has_value(), !requests.error.empty());
+  }
+}
+
+}  // namespace
+}  // namespace cosched
