@@ -69,9 +69,10 @@ int Generate(const GenerateArguments& arguments) {
 }  // namespace
 
 void AddTraceGenerateCommand(CLI::App& trace, int* exit_code) {
-  CLI::App* command = trace.add_subcommand("generate",
-                                           "Draw a trace from a specification of its generators "
-                                           "(experiments/trace_generate.toml shows all of them)");
+  CLI::App* command =
+      trace.add_subcommand("generate",
+                           "Draw a trace from a specification of its generators "
+                           "(experiments/examples/trace_generate.toml shows all of them)");
   const auto arguments = std::make_shared<GenerateArguments>();
   std::string targets;
   for (const TraceTarget& target : TraceTargets())

@@ -1,7 +1,7 @@
 #pragma once
 // The specification of a generated trace, as `cosched trace generate` reads it: the traces of one
-// or several generators, merged. experiments/trace_generate.toml shows one of each kind of process.
-// Pure but for the files of rates that a specification names.
+// or several generators, merged. experiments/examples/trace_generate.toml shows one of each kind of
+// process. Pure but for the files of rates that a specification names.
 
 #include <filesystem>
 #include <vector>

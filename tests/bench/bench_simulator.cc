@@ -1,6 +1,7 @@
 // How fast the simulator is.
 //
-//   whole_path/POLICY/N   experiments/million_jobs.toml with N jobs as `cosched run` does it: draw
+//   whole_path/POLICY/N   experiments/examples/million_jobs.toml with N jobs as `cosched run` does
+//   it: draw
 //                         the trace, simulate, write jobs.csv, summarize. In a process of its own,
 //                         whose largest memory is peak_MB. The targets for a million are 4 s under
 //                         strict and 8 s under equal-share.
@@ -34,7 +35,7 @@
 namespace cosched {
 namespace {
 
-constexpr const char* kExperiment = COSCHED_SOURCE_DIR "/experiments/million_jobs.toml";
+constexpr const char* kExperiment = COSCHED_SOURCE_DIR "/experiments/examples/million_jobs.toml";
 
 // Among the machine's temporary files, gone when the scope ends.
 class ScratchFolder {

@@ -144,7 +144,7 @@ void ExpectExampleRuns(const std::string& backend) {
   const Topology here = Topology::ThisMachine();
   const TemporaryFolder folder;
   const Sweep sweep =
-      SinglePoint(LoadConfig(COSCHED_SOURCE_DIR "/experiments/services_hardware.toml",
+      SinglePoint(LoadConfig(COSCHED_SOURCE_DIR "/experiments/examples/services_hardware.toml",
                              {"trials=1", "policies=['equal-share']", "trace.requests.0.count=200",
                               "trace.jobs=1", "backend='" + backend + "'"},
                              here));

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Does tests/check_results.py refuse tampered records of services? check_requests_test.py COSCHED [unittest args]
 
-Every test copies one simulated run of experiments/services.toml, changes one thing, and expects exit 1 and the reason.
+Every test copies one simulated run of experiments/examples/services.toml, changes one thing, and expects exit 1 and the reason.
 """
 import csv
 import shutil
@@ -27,7 +27,7 @@ class TamperTest(unittest.TestCase):
     def setUpClass(cls):
         cls.results = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.results.cleanup)
-        command = [COSCHED, "run", ROOT / "experiments" / "services.toml", "--trials", "2", "--no-plots", "--out",
+        command = [COSCHED, "run", ROOT / "experiments" / "examples" / "services.toml", "--trials", "2", "--no-plots", "--out",
                    cls.results.name, "--set", "trace.requests.0.count=500"]
         result = subprocess.run(command, capture_output=True, text=True, check=False)
         assert result.returncode == 0, result.stderr

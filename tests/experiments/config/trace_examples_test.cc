@@ -17,7 +17,8 @@
 namespace cosched {
 namespace {
 
-const std::filesystem::path kExamples = std::filesystem::path(COSCHED_SOURCE_DIR) / "experiments";
+const std::filesystem::path kExamples =
+    std::filesystem::path(COSCHED_SOURCE_DIR) / "experiments/examples";
 
 struct Example {
   std::string name;

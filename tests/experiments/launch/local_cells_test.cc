@@ -97,7 +97,7 @@ TEST(LocalCellsTest, AFailedWriteEndsAllWorkersAndIsTold) {
 // The million-job experiment, smaller; bench_simulator has it whole.
 TEST(LocalCellsTest, TwentyThousandJobsAllFinish) {
   const TemporaryFolder folder;
-  const Sweep sweep = LoadSweep(COSCHED_SOURCE_DIR "/experiments/million_jobs.toml",
+  const Sweep sweep = LoadSweep(COSCHED_SOURCE_DIR "/experiments/examples/million_jobs.toml",
                                 {"trace.jobs=20000"}, false, Topology::ThisMachine());
   const SignalScope signals;
   RunLocally(sweep, sweep.cells, {.run = folder.path(), .topology = Topology::ThisMachine()});

@@ -190,8 +190,9 @@ TEST_F(CliTest, ARunNamesItselfToTheNext) {
 
 TEST_F(CliTest, SimulatedRunsTakeNoCores) {
   const CoreLock first(Topology::ThisMachine().Cpus(), "a run", folder_.path());
-  const Ended ended = Run({"run", COSCHED_SOURCE_DIR "/experiments/simulated.toml", "--no-plots",
-                           "--policy", "strict", "--trials", "1", "--set", "trace.jobs=3"});
+  const Ended ended =
+      Run({"run", COSCHED_SOURCE_DIR "/experiments/examples/simulated.toml", "--no-plots",
+           "--policy", "strict", "--trials", "1", "--set", "trace.jobs=3"});
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
 }
 
