@@ -13,7 +13,7 @@ from style import plt
 POLICIES = ["strict", "always-attend", "max-prop"]
 METRICS = [(THROUGHPUT, "throughput", 2, 3), (TURNAROUND, "mean turnaround", 4, 5)]  # Columns of the published cells.
 MIXES = {"partial": ("requests of 8 to 16 of 16 cores", "#0072B2"), "whole": ("requests of 8 of 16 cores", "#D55E00")}
-NOISE = 1.96 * 2.9  # papers.md 2.7: equal rigid runs differ with sd 2.9 %.
+NOISE = 1.96 * 2.9  # The published final tables: equal rigid runs differ with sd 2.9 %.
 MIX_KEY = "workload.request-16.weight"
 
 

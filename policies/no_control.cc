@@ -1,8 +1,8 @@
 // Nobody controls: every job starts when it arrives, with the threads it asks for, however many
 // others run. The baseline that the published "no control" runs measure. Rigid and moldable jobs
 // may run anywhere, the kernel schedules them, as containers without a limit; malleable ones are
-// put on as many cores as they ask for, the least loaded first. Source: Libutti, thesis 2023;
-// reference/papers.md 2.6 and 2.9.
+// put on as many cores as they ask for, the least loaded first. Source: Libutti, thesis 2023, the
+// logs and tables of its container scheduler.
 
 #include <algorithm>
 #include <map>

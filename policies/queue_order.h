@@ -1,6 +1,6 @@
 #pragma once
-// What STRICT, ALWAYS_ATTEND and MAX_PROP share (Libutti's thesis, reference/papers.md 2.3): the
-// order of the queue and what happens to freed cores. Their units become ours so: a published
+// What STRICT, ALWAYS_ATTEND and MAX_PROP share (Libutti's thesis, 2023, its container scheduler):
+// the order of the queue and what happens to freed cores. Their units become ours so: a published
 // request of p inter + q intra threads is a request for preferred = p + q cores, because our inter
 // worker computes too, and the published least grant of 1 + 1 threads is the job's own min. A
 // request larger than the machine counts as the whole machine. Pure functions.

@@ -1,10 +1,10 @@
 // Round robin: jobs take turns on the cores, a quantum each. Those at the front of the line run;
 // when a quantum is over, the jobs that have had all of it go to the back and are paused if others
 // are before them now. One that came to its cores in the middle of a quantum keeps them until the
-// end of the next. Planned, never built, in Libutti's thesis 2023 (reference/papers.md 2.3) with
-// its rules for how many cores: strict = all it asks for, always-attend = what is left, if that is
-// its min or more, grown to what it asks when cores are freed. (Its MAX_PROP would give everybody a
-// share at once and leave no turns to take.) All elasticity classes take turns alike; under
+// end of the next. Planned, never built, in Libutti's thesis 2023 with its rules for how many
+// cores: strict = all it asks for, always-attend = what is left, if that is its min or more, grown
+// to what it asks when cores are freed. (Its MAX_PROP would give everybody a share at once and
+// leave no turns to take.) All elasticity classes take turns alike; under
 // always-attend the threads of rigid jobs, and of moldable ones after their start, do not follow.
 
 #include <algorithm>

@@ -20,9 +20,9 @@ constexpr const char* kProgram = "resnet56 train batch 128";
 constexpr const char* kCurves = "times_oversubscription-2.csv";
 constexpr const char* kContention = "times_contention.csv";
 constexpr const char* kChecks[] = {"times_contention-v2.csv", "times_contention-v4.csv"};
-constexpr double kSteps = 300;  // Of a program of kContention; papers.md 2.9.
-// Hardware threads of the machine: the most that a container was given. It has a few more
-// (papers.md 2.9), how many is not published.
+constexpr double kSteps = 300;  // Of a program of kContention.
+// Hardware threads of the machine: the most that a container was given. It has a few more;
+// how many is not published.
 constexpr int kMachine = 64;
 // A program can't be this much faster on fewer cores: such a cell is a run that failed.
 constexpr double kImpossible = 2;

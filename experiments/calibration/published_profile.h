@@ -1,6 +1,6 @@
 #pragma once
-// A profile from the tables that the container-scheduler study published (reference/papers.md 2.8,
-// 2.9): one program, ResNet-56 on CIFAR-10 with batches of 128, on up to 64 cores with up to 64
+// A profile from the tables that the container-scheduler study published (Libutti's thesis,
+// 2023): one program, ResNet-56 on CIFAR-10 with batches of 128, on up to 64 cores with up to 64
 // threads. Called by `cosched calibrate --from-published`. Reads files only.
 //
 //   times_oversubscription-2.csv   Cores,Intra,Time: one container. The shape of the curves. (Its

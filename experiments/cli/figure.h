@@ -2,11 +2,10 @@
 // How a figure gets its numbers: the [figure] table of experiments/figures/<name>.toml says which
 // of cosched's commands runs it. Used by `cosched reproduce`.
 //
-//   (no [figure])                                     the experiment or sweep of the file, as
-//   `cosched run` with = "validate", calibrate_minutes = 5          its workloads calibrated, then
-//   `cosched validate` with = "benchmark", program, filter, repetitions  a benchmark program beside
-//   this binary; the file
-//                                                     is no experiment then
+//   (no [figure])        the experiment or sweep of the file, as `cosched run`
+//   with = "validate"    its workloads calibrated for calibrate_minutes, then `cosched validate`
+//   with = "benchmark"   `program` beside this binary, with its `filter` and `repetitions`; the file
+//                        is no experiment then
 
 #include <filesystem>
 #include <string>

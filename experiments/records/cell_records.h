@@ -1,9 +1,8 @@
 #pragma once
 // Writes what happens in one cell (policy x elasticity x trial) as raw, typed rows into
 // results/<experiment>/<run>/<policy>/<elasticity>/<trial>/. Metrics are derived later
-// (experiments/analysis/metrics.h), never averaged here. Rows are flushed as they are written
-// (but see `buffer`). Used by the
-// harness on one thread.
+// (experiments/analysis/metrics.h), never averaged here. Rows are flushed as they are written (but
+// see `buffer`). Used by the harness on one thread.
 //
 //   jobs.csv       a row a job, when it ends; Batsim's column names. submission_time is when its
 //                  trace has it arrive, and all its times count from then; lateness is how much
@@ -13,16 +12,15 @@
 //                  of the job), granted, settled or released. `cores` is the latest grant, `owned`
 //                  also has the cores that the job has not left yet: what must not overlap
 //   decisions.csv  every answer of the policy, once its grants settled
-//   (experiments/records/decision_log.h) samples.csv    every tenant at every sampling instant;
-//   counters are since its start.
+//                  (experiments/records/decision_log.h)
+//   samples.csv    every tenant at every sampling instant; counters are since its start.
 //                  throttled_us and pressure_us are of its cgroup: empty where it has none.
 //                  spin_time_s is the part of run_time_s that compute threads spent looking for
 //                  work; runnable_threads has no thread that does
 //   steps.csv      every step of every tenant
 //   resizes.csv    every resize of a tenant's pools, as the tenant reports it: who asked for it,
-//   its
-//                  threads before and after, the op that ran when it was asked for, and the time
-//                  from then until the last thread was in its place
+//                  its threads before and after, the op that ran when it was asked for, and the
+//                  time from then until the last thread was in its place
 //   actuations.csv how the host moved a tenant, a row a grant or pause: by what, and how long the
 //                  write to the cgroup (fast_us) or the container runtime's own update (runtime_us)
 //                  took; a pause has no cores, and its process is stopped ("stop": fast_us is the
@@ -35,8 +33,7 @@
 //                  A dropped one has no answer, because its service failed, or the cell
 //   timeline.json  all of it for Perfetto (experiments/records/timeline.h)
 //   interference.csv  on request: how long compute threads of job `victim` waited for a core
-//   because
-//                  of `culprit`: a job, self, or other (experiments/records/interference.h)
+//                  because of `culprit`: a job, self, or other (experiments/records/interference.h)
 //
 // Which of these are written is the experiment's choice ([records]): jobs.csv and cell.json always
 // are; a file that is off is not there. A million simulated jobs would write gigabytes of the

@@ -4,8 +4,7 @@
 //
 //   session_ns  NoOp nodes through Session::Run: the whole path; such nodes are known to be cheap
 //   costly_ns   the executor with tasks that are said to be worth a thread each, but do nothing:
-//   the
-//               worst that a wrong estimate can do, as all workers queue for them
+//               the worst that a wrong estimate can do, as all workers queue for them
 //   onetbb_ns   the same graph of continue_nodes, in an arena of as many threads
 //
 //   bench_executor [--benchmark_filter=wide]

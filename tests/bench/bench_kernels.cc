@@ -1,8 +1,8 @@
 // Speed of the kernels of ResNet-20 (batch 32) and LeNet (batch 64): GFLOP/s of convolutions and
 // products, GB/s of ops that only move memory. The argument is the number of threads; capacity is
-// the same, as work is divided for it. oneDNN alone reaches the figures of reference/engine.md;
-// what is far below it is our glue. "Pieces/..." compares long ops cut into pieces with the same
-// ops whole: "cost" should be 1.02 at most.
+// the same, as work is divided for it. What is far below the machine's peak is our glue.
+// "Pieces/..." compares long ops cut into pieces with the same ops whole: "cost" should be 1.02 at
+// most.
 
 #include <benchmark/benchmark.h>
 

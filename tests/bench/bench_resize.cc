@@ -8,8 +8,7 @@
 //                  training; inter-op threads 1 and 2. in_op = share of the requests that came
 //                  while an op ran.
 //   limit/…        a bare futex wake of a thread that is bound to another core, at the same
-//   moments:
-//                  the kernel's share of a grow. What a grow takes beyond it is ours.
+//                  moments: the kernel's share of a grow. What a grow takes beyond it is ours.
 //   rebuild/…      what TensorFlow needs instead: end the step, save the weights, build the session
 //                  anew with the other number, restore; in effect when its first node starts.
 //                  first_step_ms = what that session's first step takes longer than others.

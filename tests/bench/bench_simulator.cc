@@ -1,17 +1,15 @@
 // How fast the simulator is.
 //
 //   whole_path/POLICY/N   experiments/examples/million_jobs.toml with N jobs as `cosched run` does
-//   it: draw
-//                         the trace, simulate, write jobs.csv, summarize. In a process of its own,
-//                         whose largest memory is peak_MB. The targets for a million are 4 s under
-//                         strict and 8 s under equal-share.
+//                         it: draw the trace, simulate, write jobs.csv, summarize. In a process of
+//                         its own, whose largest memory is peak_MB. The targets for a million are
+//                         4 s under strict and 8 s under equal-share.
 //   ten_million/POLICY/N  the same; its target is 500 MB.
 //   event/N               one event of arbiter, policy (strict), simulated host and records while N
 //                         jobs are in flight, most of them waiting: as one ends, the next arrives.
 //   event_running/N       the same with N cores and N running jobs of one core each, none waiting.
 //   executions/N          the simulator's core by itself: N executions share 64 cores fairly, as
-//   one
-//                         completes the next begins. sg_executions/N (with SimGrid, see
+//                         one completes the next begins. sg_executions/N (with SimGrid, see
 //                         CMakeLists.txt): the same in SimGrid, the same works in the same order.
 //
 // Run by hand: bench_simulator --benchmark_filter=whole_path (or event, or executions).

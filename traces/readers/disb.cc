@@ -4,8 +4,8 @@
 //   trace       at the offsets of load.trace, in milliseconds;
 //   periodic    load.frequency times a second, the first time at 0, until "time";
 //   poisson     so often on average, drawn from TraceOptions::seed, each client from its own
-//   stream; continuous  again and again, when it has its answer: a closed loop, of which the file
-//   can't say
+//               stream;
+//   continuous  again and again, when it has its answer: a closed loop, of which the file can't say
 //               when it asks. Such clients have no arrivals here.
 // Who: the task's id. Size: its client.batch_size. The task's other values are attributes. A row is
 // an offset, or a task that has none.
