@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Does every include go where tests/layers.txt lets it, and does the README show that table? layers_test.py, in the source tree;
-layers_test.py --draw prints what the README is to show."""
+"""Does every include go where tests/layers.txt lets it, and does experiments/README.md show that table? layers_test.py, in the
+source tree; layers_test.py --draw prints what it is to show."""
 import re
 import sys
 from pathlib import Path
 
 TABLE = Path("tests/layers.txt")
-README = Path("README.md")
+README = Path("experiments/README.md")
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 APART = {"experiments", "experiments/examples/policy_library"}  # main.cc, and what users copy.
 MOST = 0.2  # Of the lines of experiments/, in one room.

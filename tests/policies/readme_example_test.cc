@@ -1,5 +1,5 @@
-// The README shows how to add a policy: the file shown is the one compiled here, word for word, and
-// it works.
+// policies/README.md shows how to add a policy: the file shown is the one compiled here, word for
+// word, and it works.
 
 #include <gtest/gtest.h>
 
@@ -25,8 +25,8 @@ std::string ReadText(const std::string& path) {
 TEST(ReadmeExample, IsTheFileThatIsCompiledHere) {
   const std::string example = ReadText("tests/policies/smallest_first.cc");
   ASSERT_FALSE(example.empty());
-  EXPECT_NE(ReadText("README.md").find("```cpp\n" + example + "```"), std::string::npos)
-      << "README.md does not show tests/policies/smallest_first.cc as it is";
+  EXPECT_NE(ReadText("policies/README.md").find("```cpp\n" + example + "```"), std::string::npos)
+      << "policies/README.md does not show tests/policies/smallest_first.cc as it is";
 }
 
 TEST(ReadmeExample, StartsTheSmallestWaitingJobFirst) {
