@@ -50,7 +50,7 @@ def stacked(times, counts):
 
 def load_steps(cell):
     """Times, runnable compute threads R and distinct cores C; a sample holds until the job's next one or its end, and from the
-    start of any job on what the next sample says (experiments/analysis/metrics.h)."""
+    start of any job on what the next sample says (experiments/README.md, Metrics)."""
     shown, until = cell.opening()
     samples, jobs = (table[table["job_id"].isin(shown)] for table in (cell.table("samples", SAMPLED), cell.table("jobs")))
     samples = samples[samples["time"] <= until]

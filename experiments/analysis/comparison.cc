@@ -100,7 +100,7 @@ std::string Glossary() {
   oversub     runnable compute threads beyond the cores they may use, over those cores, by time
   resizes     changes of a started job's number of cores, a trial
   lost        jobs that failed, were rejected or cancelled, all trials
-  experiments/analysis/metrics.h has the definitions
+  experiments/README.md has the definitions
 )";
 }
 

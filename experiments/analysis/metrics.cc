@@ -169,7 +169,7 @@ class JobSums {
     ++progress.count;
   }
 
-  // Jain's index of best × x (metrics.h), which is known only now.
+  // Jain's index of best × x, which is known only now.
   double FairnessOfProgress() const {
     double sum = 0, squares = 0;
     int count = 0;

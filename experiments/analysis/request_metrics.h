@@ -10,22 +10,21 @@
 
 namespace cosched {
 
-// One row of services.csv: what became of a service's requests. Latencies are of those that were
-// served, from when they were due to their answer; the SLO's share is of all, so that dropped and
-// late ones count as violations. Percentiles by nearest rank.
+// One row of services.csv: what became of a service's requests. experiments/README.md (Metrics)
+// defines its columns.
 struct ServiceSummary {
   std::string service;
   int64_t requests = 0;
   int64_t served = 0;
   int64_t dropped = 0;
   std::optional<double> mean_latency_ms, p50_latency_ms, p95_latency_ms, p99_latency_ms,
-      max_latency_ms;                    // Absent if none was served.
-  double offered_per_s = 0;              // Requests / (last schedule - first); not in services.csv.
-  double throughput_per_s = 0;           // Served / (last answer - first schedule).
+      max_latency_ms;        // Absent if none was served.
+  double offered_per_s = 0;  // Requests / (last schedule - first); not in services.csv.
+  double throughput_per_s = 0;
   std::optional<double> slo_attainment;  // Absent where some request has no SLO.
-  std::optional<double> goodput_per_s;   // Of requests in time; the same.
-  std::optional<double> mean_batch;      // Of the served ones, as each saw it.
-  double worst_lag_ms = 0;               // The harness's own: sent - scheduled.
+  std::optional<double> goodput_per_s;   // The same.
+  std::optional<double> mean_batch;      // Absent if none was served.
+  double worst_lag_ms = 0;
 };
 
 // By name; none where the cell has no requests.csv. Throws InputError naming file and line of what

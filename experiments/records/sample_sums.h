@@ -1,6 +1,6 @@
 #pragma once
 // What the samples of a cell add up to: the integrals of R and C, and the kernel's counters
-// (experiments/analysis/metrics.h defines them). Reads files only; called by metrics.cc, from any
+// (experiments/README.md, Metrics, defines them). Reads files only; called by metrics.cc, from any
 // thread. Times are seconds of the cell.
 
 #include <cstdint>
