@@ -65,7 +65,7 @@ void ListModels() {
                     std::to_string(model.parameters), model.summary});
   }
   rows.push_back({"onnx:FILE", "the file's", "the file's", "the file's",
-                  "an ONNX file of opset 7 to 17; `cosched model describe onnx:FILE` tells more"});
+                  "an ONNX file of opset 7 to 20; `cosched model describe onnx:FILE` tells more"});
   rows.push_back(
       {"graphdef:FILE", "the file's", "the file's", "the file's", "a frozen TensorFlow GraphDef"});
   rows.push_back({"empty", OpenModel("empty")->image.ToString(), "2", "0",
