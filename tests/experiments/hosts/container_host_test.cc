@@ -322,6 +322,7 @@ TEST_F(ContainerHostTest, NoContainerOutlivesAHarnessThatIsKilledDuringTheStart)
 }
 
 TEST_F(ContainerHostTest, CleaningRemovesWhatIsSurelyLeftBehindAndNothingElse) {
+  const AloneInCleaning alone;
   Make();
   const JobId mine = Start("obedient", one_);
   ExpectSettled(mine);

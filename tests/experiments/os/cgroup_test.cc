@@ -60,6 +60,7 @@ class RealCgroup : public testing::Test {
     support_ = Cgroup::Probe();
     if (!support_.cpuset) GTEST_SKIP() << "no cgroup can be made here: " << support_.why_not;
   }
+  const AloneInCleaning alone_;
   Cgroup::Support support_;
   const CpuSet all_ = Topology::ThisMachine().Cpus();
 };

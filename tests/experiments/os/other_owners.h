@@ -1,15 +1,35 @@
 #pragma once
 // Names of owners (experiments/os/owner.h) other than this process, for the tests of cleaning.
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <string>
 
 #include "experiments/os/owner.h"
 
 namespace cosched {
+
+// Cleaning removes what any owner that is gone has left on this machine: a test that cleans would
+// take what one beside it in another process has just made. So each holds this meanwhile.
+class AloneInCleaning {
+ public:
+  AloneInCleaning()
+      : lock_(open((std::filesystem::temp_directory_path() / "cosched-tests.cleaning").c_str(),
+                   O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
+    EXPECT_EQ(flock(lock_, LOCK_EX), 0);
+  }
+  ~AloneInCleaning() { close(lock_); }
+  AloneInCleaning(const AloneInCleaning&) = delete;
+  AloneInCleaning& operator=(const AloneInCleaning&) = delete;
+
+ private:
+  const int lock_;
+};
 
 // One that is surely gone: a process that has been waited for.
 inline std::string EndedOwner() {
