@@ -29,8 +29,6 @@ struct TraceSelection {
   double sample = 1;                    // (0, 1]
   double speedup = 1;                   // > 0
   uint64_t seed = 1;                    // Of the sample.
-
-  bool IsWhole() const { return start == Duration{0} && !length && sample == 1 && speedup == 1; }
 };
 
 class SelectedTrace final : public TraceReader {

@@ -39,7 +39,9 @@ struct ResizeReport {
   Split before{0, 0}, after{0, 0};  // Effective, {0, 0} = paused; `before` when last in place.
   int change = 0;                   // Threads more, or fewer; 0 if they were only moved.
   CpuSet cores;                     // Where the threads are now.
-  std::string_view op;  // Type of the op that ran at the start, "" = none. Outlives the pools.
+  // Type of the op that ran at the start, "" = none; with several, that of the inter-op worker with
+  // the highest index, the first to leave. It stays where it is as long as the pools.
+  std::string_view op;
   std::string_view cause;
   bool overtaken = false;  // The next request came first; `taken` is the time until then.
 };

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <deque>
 #include <mutex>
+#include <set>
 #include <utility>
 
 #include "engine/base/check.h"
@@ -108,8 +109,7 @@ struct ThreadPools::Impl {
   bool resizing = false;
   ResizeReport running;  // Of the latest Resize.
   ResizeTimes times;
-  std::map<std::string, OpResizeTimes, std::less<>> times_by_op;  // Its keys stay where they are.
-  OpResizeTimes* running_op_times = nullptr;
+  std::set<std::string> ops;  // That ran at a Resize: reports name them.
   std::function<void(const ResizeReport&)> report;
   std::atomic<uint32_t> settled{1};  // Written with `mutex` held.
 
@@ -185,15 +185,13 @@ int64_t ThreadPools::Impl::Begin(const WantedThreads& threads, Split split, std:
     if (report) report(running);
   }
   const Split before = overtakes ? running.before : running.after;
-  const auto entry = times_by_op.try_emplace(op == nullptr ? "" : *op).first;
-  running_op_times = &entry->second;
   running = {.sequence = running.sequence + 1,
              .start = now,
              .before = before,
              .after = split,
              .change = ThreadsOf(split) - ThreadsOf(before),
              .cores = threads.cores,
-             .op = entry->first,
+             .op = *ops.insert(op == nullptr ? "" : *op).first,
              .cause = cause};
   wanted = threads;
   resizing = true;
@@ -212,12 +210,10 @@ void ThreadPools::Impl::NoteIfSettled() {
     ++times.grows;
     times.last_grow = running.taken;
     times.grow.Add(running.taken);
-    running_op_times->grow.Add(running.taken);
   } else if (running.change < 0) {
     ++times.shrinks;
     times.last_shrink = running.taken;
     times.shrink.Add(running.taken);
-    running_op_times->shrink.Add(running.taken);
   }
   if (report) report(running);
   settled.store(1, std::memory_order_release);
@@ -279,11 +275,6 @@ void ThreadPools::OnWorkersAdded(std::function<void()> offer) {
 ThreadPools::ResizeTimes ThreadPools::Times() const {
   const std::lock_guard<std::mutex> lock(impl_->mutex);
   return impl_->times;
-}
-
-std::map<std::string, ThreadPools::OpResizeTimes, std::less<>> ThreadPools::TimesByOp() const {
-  const std::lock_guard<std::mutex> lock(impl_->mutex);
-  return impl_->times_by_op;
 }
 
 void ThreadPools::SetRunningOp(const std::string* op) { impl_->inter.SetActivity(op); }

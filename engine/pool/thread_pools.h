@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -51,9 +50,6 @@ class ThreadPools {
     std::chrono::nanoseconds last_grow{0}, last_shrink{0};
     DurationHistogram grow, shrink;
   };
-  struct OpResizeTimes {
-    DurationHistogram grow, shrink;
-  };
 
   // Capacity = the most each pool will ever hold; kernels divide their work for capacity.intra,
   // never for the workers of the moment. Nothing is active until the first Resize. topology may be
@@ -82,9 +78,6 @@ class ThreadPools {
   void OnWorkersAdded(std::function<void()> offer);
 
   ResizeTimes Times() const;
-  // The same by the type of the op that ran at the request, "" = none. With several, that of the
-  // inter-op worker with the highest index, the first to leave.
-  std::map<std::string, OpResizeTimes, std::less<>> TimesByOp() const;
   // What the calling inter-op worker computes from now on: an op's type, kept by the graph.
   void SetRunningOp(const std::string* op);
 

@@ -1,15 +1,12 @@
 #include "experiments/hosts/process_host.h"
 
 #include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <deque>
 #include <map>
-#include <system_error>
 #include <utility>
 
 #include "engine/base/check.h"
@@ -52,13 +49,11 @@ struct ProcessHost::Impl {
   SupervisedTenant* Living(JobId job);
   void Bury(Entry* entry);
   void AdvanceAll();
-  bool TakeInterrupt();
   bool Poll(TimePoint deadline);
 
   const Options options;
   const RealClock clock;
-  const Duration epoch;  // MonotonicNow() at the clock's zero.
-  UniqueFd interrupt;
+  const Duration epoch;                            // MonotonicNow() at the clock's zero.
   const std::unique_ptr<TenantLauncher> launcher;  // Outlives the tenants.
   std::map<JobId, Entry> entries;
   std::deque<HostEvent> events;
@@ -76,10 +71,7 @@ struct ProcessHost::Impl {
 ProcessHost::Impl::Impl(Options host_options, std::unique_ptr<TenantLauncher> tenant_launcher)
     : options(std::move(host_options)),
       epoch(MonotonicNow() - clock.Now().time_since_epoch()),
-      interrupt(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      launcher(std::move(tenant_launcher)) {
-  if (!interrupt) throw std::system_error(errno, std::generic_category(), "eventfd");
-}
+      launcher(std::move(tenant_launcher)) {}
 
 ProcessHost::Impl::Entry& ProcessHost::Impl::Find(JobId job) {
   const auto found = entries.find(job);
@@ -122,14 +114,9 @@ void ProcessHost::Impl::AdvanceAll() {
   }
 }
 
-bool ProcessHost::Impl::TakeInterrupt() {
-  uint64_t count;
-  return read(interrupt.get(), &count, sizeof count) == sizeof count;
-}
-
 // Sleeps until something may be due. False if a signal arrived.
 bool ProcessHost::Impl::Poll(TimePoint deadline) {
-  std::vector<pollfd> descriptors{{interrupt.get(), POLLIN, 0}};
+  std::vector<pollfd> descriptors;
   for (const auto& [job, entry] : entries) {
     if (!entry.tenant) continue;
     for (const int descriptor : entry.tenant->Descriptors()) {
@@ -224,7 +211,6 @@ double ProcessHost::Progress(JobId job) const {
 
 std::optional<HostEvent> ProcessHost::NextEvent(TimePoint deadline) {
   while (true) {
-    if (impl_->TakeInterrupt()) return std::nullopt;
     impl_->AdvanceAll();
     if (!impl_->events.empty()) {
       HostEvent event = std::move(impl_->events.front());
@@ -286,13 +272,6 @@ std::vector<std::string> ProcessHost::TakeMarks() {
         "requests of a fraction of the network's work were done in whole runs, at least one");
   }
   return std::exchange(impl_->marks, {});
-}
-
-void ProcessHost::Interrupt() {
-  const int error = errno;  // A signal handler must leave it as it was.
-  const uint64_t one = 1;
-  if (write(impl_->interrupt.get(), &one, sizeof one) < 0) errno = error;
-  errno = error;
 }
 
 }  // namespace cosched

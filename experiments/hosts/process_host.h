@@ -1,7 +1,7 @@
 #pragma once
 // Real tenants: one `cosched tenant` process a job, on real cores. Implements the Host seam for the
 // arbiter; the harness also describes the jobs and samples them. One thread uses it (the harness's
-// loop), except Interrupt().
+// loop).
 //
 //   Start/Grant: a malleable tenant gets a message, resizes its pools and rebinds its threads
 //   itself, and answers; a rigid or moldable one knows nothing: its threads' affinity is changed
@@ -82,9 +82,6 @@ class ProcessHost final : public Host {
   // CPU time of all tenants so far that the kernel does not account to this process, because they
   // were started by a container runtime.
   Duration UsedByOthersChildren() const;
-
-  // Makes NextEvent return nullopt at once, now or at its next call. Async-signal-safe; any thread.
-  void Interrupt();
 
  private:
   struct Impl;

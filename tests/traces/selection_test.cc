@@ -37,7 +37,6 @@ std::vector<Duration> Selected(std::unique_ptr<TraceReader> reader,
 }
 
 TEST(Selection, WithoutOptionsNothingChanges) {
-  EXPECT_TRUE(TraceSelection().IsWhole());
   EXPECT_EQ(Selected(Times({seconds(-5), seconds(7), seconds(7)}), {}),
             (std::vector<Duration>{seconds(-5), seconds(7), seconds(7)}));
 }

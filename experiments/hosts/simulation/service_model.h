@@ -37,7 +37,6 @@ class ServiceModel {
   std::optional<TimePoint> NextEvent() const;
   void Advance(TimePoint now);
 
-  int Busy() const { return busy_; }  // Servers.
   bool Empty() const { return busy_ == 0 && waiting_.empty(); }
   std::vector<RequestSample> Take();  // Answered since the last call.
   ServiceWindow TakeWindow(TimePoint now) {

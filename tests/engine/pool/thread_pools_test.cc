@@ -286,7 +286,10 @@ TEST(ThreadPoolsTest, EveryResizeIsReportedOnceAndInOrder) {
 
 TEST(ThreadPoolsTest, AResizeBelongsToTheOpThatRuns) {
   const std::string conv = "Conv2D";
+  std::vector<std::pair<std::string, int>> resizes;  // Op and change.
   ThreadPools pools({1, 2}, Binding::kNone, nullptr);
+  pools.OnResized(
+      [&](const ResizeReport& report) { resizes.emplace_back(report.op, report.change); });
   pools.Resize({0}, {1, 1});
   std::latch begun(1), end(1);
   pools.inter().Schedule([&] {
@@ -303,11 +306,10 @@ TEST(ThreadPoolsTest, AResizeBelongsToTheOpThatRuns) {
   ASSERT_TRUE(pools.WaitSettled(kForever));
   pools.Resize({.paused = false});
   ASSERT_TRUE(pools.WaitSettled(kForever));
-  const auto times = pools.TimesByOp();
-  EXPECT_EQ(times.at("Conv2D").grow.Count(), 1);
-  EXPECT_EQ(times.at("Conv2D").shrink.Count(), 1);
-  EXPECT_EQ(times.at("").grow.Count(), 2);  // The first, and the last: no op ran.
-  EXPECT_EQ(times.at("").shrink.Count(), 0);
+  pools.OnResized(nullptr);
+  const std::vector<std::pair<std::string, int>> expected = {
+      {"", 1}, {"Conv2D", 1}, {"Conv2D", -2}, {"", 2}};
+  EXPECT_EQ(resizes, expected);
   EXPECT_EQ(pools.Times().grow.Count(), 3);
 }
 

@@ -499,19 +499,6 @@ TEST_F(ProcessHostTest, LogFolderThatIsNotThereFails) {
   EXPECT_NE(FailureOf("obedient").find("/nonexistent/tenant-1.log"), std::string::npos);
 }
 
-TEST_F(ProcessHostTest, InterruptEndsTheWait) {
-  Host().Interrupt();
-  EXPECT_FALSE(Next());
-  std::thread other([this] {
-    std::this_thread::sleep_for(milliseconds(50));
-    Host().Interrupt();
-  });
-  const TimePoint start = Host().GetClock().Now();
-  EXPECT_FALSE(Next());
-  other.join();
-  EXPECT_LT(Host().GetClock().Now() - start, seconds(10));
-}
-
 TEST_F(ProcessHostTest, WaitEndsAtItsDeadline) {
   const TimePoint deadline = Host().GetClock().Now() + milliseconds(20);
   EXPECT_FALSE(Host().NextEvent(deadline));
