@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <string>
+#include <vector>
 
 #include "engine/base/error.h"
 #include "experiments/cli/bench.h"
@@ -14,6 +16,7 @@
 #include "experiments/cli/list.h"
 #include "experiments/cli/model.h"
 #include "experiments/cli/profile.h"
+#include "experiments/cli/prompt.h"
 #include "experiments/cli/replay.h"
 #include "experiments/cli/reproduce.h"
 #include "experiments/cli/run.h"
@@ -21,11 +24,9 @@
 #include "experiments/cli/trace.h"
 #include "experiments/cli/validate.h"
 #include "experiments/launch/build_info.h"
+#include "experiments/os/exit_code.h"
 
 namespace {
-
-constexpr int kFailed = 1;
-constexpr int kBadInput = 2;
 
 int Fail(const std::exception& error, int exit_code) {
   std::fprintf(stderr, "cosched: %s\n", error.what());
@@ -56,13 +57,26 @@ int main(int argc, char** argv) {
   cosched::AddModelCommand(app, &exit_code);
   cosched::AddDoctorCommand(app, &exit_code);
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> words = cosched::WithHelpAsOption(argc, argv);
+    const CLI::App& command = cosched::CommandOf(app, words);
+    const bool lacks = cosched::LacksCommand(app, words);
+    if (lacks) words.emplace_back("--help");
+    try {
+      std::vector<const char*> arguments = {argc > 0 ? argv[0] : "cosched"};
+      for (const std::string& word : words) arguments.push_back(word.c_str());
+      app.parse(static_cast<int>(arguments.size()), arguments.data());
+    } catch (const CLI::ExtrasError&) {
+      cosched::RefuseExtras(command, app.remaining(/*recurse=*/true));
+    } catch (const CLI::CallForHelp& help) {
+      app.exit(help);
+      return lacks ? cosched::kBadInput : 0;
+    }
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kBadInput;
+    return app.exit(error) == 0 ? 0 : cosched::kBadInput;
   } catch (const cosched::InputError& error) {
-    return Fail(error, kBadInput);
+    return Fail(error, cosched::kBadInput);
   } catch (const std::exception& error) {  // OutputError, and whatever else the machine refuses.
-    return Fail(error, kFailed);
+    return Fail(error, cosched::kFailed);
   }
   return exit_code;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "engine/base/did_you_mean.h"
 #include "engine/base/error.h"
 #include "workloads/model_from_file.h"
 
@@ -132,7 +133,7 @@ std::shared_ptr<const ModelInfo> OpenModel(const std::string& name) {
   if (IsModelFileName(name)) return ModelFromFile(name);
   if (const ModelInfo* model = Find(name)) return std::make_shared<const ModelInfo>(*model);
   throw InputError({.key = "model",
-                    .problem = "unknown model \"" + name + "\"",
+                    .problem = "unknown model \"" + name + "\"" + DidYouMean(name, ModelNames()),
                     .allowed = ModelNames() + ", onnx:FILE, graphdef:FILE"});
 }
 

@@ -154,6 +154,21 @@ std::vector<std::filesystem::path> RunsBelow(const std::filesystem::path& parent
   return runs;
 }
 
+[[noreturn]] void RefuseFolder(const std::filesystem::path& path) {
+  std::set<std::string> experiments;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(path, ignored))
+    if (entry.is_directory() && !RunsBelow(entry.path()).empty())
+      experiments.insert(entry.path().string());
+  if (!experiments.empty()) {
+    throw InputError({"command line", 0, path.string(), "runs of several experiments are there",
+                      fmt::format("{}", fmt::join(experiments, ", "))});
+  }
+  throw InputError({"command line", 0, path.string(), "no finished cell of a run is there",
+                    "a run (results/<experiment>/<run>), or an experiment's folder or name for its "
+                    "newest one"});
+}
+
 std::string BytesOf(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
@@ -213,15 +228,13 @@ FoundRuns FindRuns(const std::vector<std::filesystem::path>& paths) {
       found.runs.push_back(path);
       continue;
     }
-    const std::vector<std::filesystem::path> below = RunsBelow(path);
-    if (below.empty()) {
-      throw InputError({"command line", 0, path.string(), "no finished cell of a run is there",
-                        "a folder that `cosched run` made: results/<experiment>/<run>"});
-    }
+    std::vector<std::filesystem::path> below = RunsBelow(path);
+    if (below.empty() && path.is_relative()) below = RunsBelow("results" / path);
+    if (below.empty()) RefuseFolder(path);
     found.runs.push_back(below.back());
     if (below.size() > 1) {
       found.notes.push_back(
-          fmt::format("{} has {} runs: the newest, {}, is compared; name others to see them",
+          fmt::format("{} has {} runs: the newest, {}, is taken; name others to see them",
                       path.string(), below.size(), below.back().filename().string()));
     }
   }

@@ -46,7 +46,8 @@ struct FoundRuns {
   std::vector<std::string> notes;  // Which of several was taken.
 };
 // The runs that these paths mean: the run itself, or the newest of those right below that has a
-// finished cell (runs' names begin with the time). Throws InputError if there is none.
+// finished cell (runs' names begin with the time); an experiment's name stands for its folder below
+// results/. Throws InputError if there is none.
 FoundRuns FindRuns(const std::vector<std::filesystem::path>& paths);
 
 // Why two runs are not one experiment: "trace.jobs: 40 in A, 20 in B". Empty if they are. The key

@@ -9,6 +9,7 @@
 #include "engine/base/error.h"
 #include "experiments/analysis/decision_diff.h"
 #include "experiments/analysis/metrics.h"
+#include "experiments/cli/given_run.h"
 #include "experiments/cli/validate.h"
 #include "experiments/os/exit_code.h"
 
@@ -37,7 +38,9 @@ std::vector<CellKey> CommonCells(const DiffArguments& arguments) {
                                "(RUN/policy/elasticity/trial)"});
 }
 
-int Diff(const DiffArguments& arguments) {
+int Diff(DiffArguments arguments) {
+  for (std::filesystem::path* folder : {&arguments.a, &arguments.b})
+    if (!IsCell(*folder)) *folder = GivenRun(folder->string());
   const std::string name_a = arguments.a.string(), name_b = arguments.b.string();
   if (IsCell(arguments.a) && IsCell(arguments.b)) {
     const auto diff = FindFirstDifference(arguments.a, arguments.b);

@@ -4,12 +4,17 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "engine/base/did_you_mean.h"
 #include "experiments/cli/policy_options.h"
 #include "experiments/cli/reproduce.h"
+#include "experiments/config/option_refusal.h"
 #include "experiments/wire/chaos_plan.h"
 #include "policies/registry.h"
 #include "traces/input/formats.h"
@@ -101,17 +106,29 @@ void ListFigures() {
 void AddListCommand(CLI::App& app, int* exit_code) {
   CLI::App* list = app.add_subcommand("list", "List what an experiment file may name");
   const auto what = std::make_shared<std::string>();
-  list->add_option("what", *what, "policies, models, formats (of traces) or figures")
-      ->required()
-      ->check(CLI::IsMember({"policies", "models", "formats", "figures"}));
+  list->add_option("what", *what, "policies, models, formats (of traces) or figures");
   const auto external = std::make_shared<ExternalPolicyArguments>();
   AddExternalPolicyOptions(list, external.get());
   list->callback([what, external, exit_code] {
-    if (*what == "policies") ListPolicies(*external);
-    if (*what == "models") ListModels();
-    if (*what == "formats") ListFormats();
-    if (*what == "figures") ListFigures();
+    const std::map<std::string, std::pair<const char*, std::function<void()>>> lists = {
+        {"policies",
+         {"what decides who runs where, with their parameters", [&] { ListPolicies(*external); }}},
+        {"models", {"what a workload may be", ListModels}},
+        {"formats", {"of trace files", ListFormats}},
+        {"figures", {"of papers, for `cosched reproduce`", ListFigures}}};
     *exit_code = 0;
+    if (what->empty()) {
+      std::vector<ListRow> rows;
+      for (const auto& [name, list] : lists) rows.push_back({"cosched list " + name, list.first});
+      return PrintTable(rows);
+    }
+    std::string names;
+    for (const auto& [name, list] : lists) names += (names.empty() ? "" : ", ") + name;
+    const auto found = lists.find(*what);
+    if (found == lists.end())
+      RefuseOption("what", fmt::format("\"{}\" can't be listed{}", *what, DidYouMean(*what, names)),
+                   names);
+    found->second.second();
   });
 }
 

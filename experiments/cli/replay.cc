@@ -10,6 +10,7 @@
 #include "engine/base/error.h"
 #include "experiments/analysis/decision_diff.h"
 #include "experiments/analysis/metrics.h"
+#include "experiments/cli/given_run.h"
 #include "experiments/cli/policy_options.h"
 #include "experiments/config/option_refusal.h"
 #include "experiments/launch/execute.h"
@@ -105,6 +106,7 @@ int Replay(ReplayArguments arguments) {
   if (arguments.extrapolate) arguments.set.emplace_back("simulation.extrapolate=true");
   const std::optional<double> from = From(arguments.from);
   const Topology topology = Topology::ThisMachine();
+  arguments.results = GivenRun(arguments.results).string();
   const ScratchFolder scratch;
   const Sweep sweep = LoadReplay({.recorded = arguments.results,
                                   .recorded_policy = arguments.recorded,
@@ -142,7 +144,9 @@ void AddReplayCommand(CLI::App& app, int* exit_code) {
   CLI::App* command = app.add_subcommand(
       "replay", "Simulate a recorded run's arrivals under another policy, beside the run's twin");
   const auto arguments = std::make_shared<ReplayArguments>();
-  command->add_option("RESULTS", arguments->results, "The run: results/<experiment>/<run>")
+  command
+      ->add_option("RESULTS", arguments->results,
+                   "The run: results/<experiment>/<run>, or an experiment for its newest")
       ->required();
   command->add_option("--policy", arguments->policy, "What is to decide instead");
   AddExternalPolicyOptions(command, &arguments->external);

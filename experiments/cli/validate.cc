@@ -16,6 +16,7 @@
 #include "experiments/analysis/service_validation.h"
 #include "experiments/analysis/step_validation.h"
 #include "experiments/analysis/validation.h"
+#include "experiments/cli/given_run.h"
 #include "experiments/config/option_refusal.h"
 #include "experiments/launch/execute.h"
 #include "experiments/launch/measured_cores.h"
@@ -146,7 +147,7 @@ Ran RunBoth(const ValidateArguments& arguments) {
       ran.interrupted = executed.result.interrupted;
       ran.measured.push_back(executed.run);
     } else {
-      ran.measured.emplace_back(arguments.measured[i]);
+      ran.measured.push_back(GivenRun(arguments.measured[i]));
     }
     if (!ran.interrupted && arguments.again) {
       const Executed again = Execute(sweeps[i].first, options, topology);

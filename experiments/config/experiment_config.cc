@@ -9,6 +9,7 @@
 #include <sstream>
 #include <utility>
 
+#include "engine/base/did_you_mean.h"
 #include "engine/base/error.h"
 #include "experiments/config/distribution_table.h"
 #include "experiments/config/policy_tables.h"
@@ -61,7 +62,11 @@ std::vector<std::string> ReadPolicies(const TomlTable& root, const ExperimentCon
   for (size_t i = 0; i < policies.size(); ++i) {
     const PolicyInfo* info = config.FindPolicy(policies[i]);
     const std::string key = fmt::format("policies.{}", i);
-    if (!info) root.Fail(key, fmt::format("there is no policy \"{}\"", policies[i]), names);
+    if (!info)
+      root.Fail(
+          key,
+          fmt::format("there is no policy \"{}\"", policies[i]) + DidYouMean(policies[i], names),
+          names);
     if (info->needs_speed && !root.Table("machine").Has("profile")) {
       root.Fail(key, fmt::format("\"{}\" goes by how fast the jobs run", policies[i]),
                 "machine.profile = \"FILE\" beside it, made by `cosched calibrate`");
@@ -75,7 +80,10 @@ std::vector<std::string> ReadPolicies(const TomlTable& root, const ExperimentCon
 std::string ReadBaseline(const TomlTable& root, const ExperimentConfig& config) {
   const std::string baseline = root.String("baseline", "");
   if (!baseline.empty() && config.FindPolicy(baseline) == nullptr)
-    root.Fail("baseline", fmt::format("there is no policy \"{}\"", baseline), config.PolicyNames());
+    root.Fail("baseline",
+              fmt::format("there is no policy \"{}\"", baseline) +
+                  DidYouMean(baseline, config.PolicyNames()),
+              config.PolicyNames());
   return baseline;
 }
 
@@ -257,7 +265,9 @@ WorkloadConfig ReadWorkload(const TomlTable& table, const std::filesystem::path&
   workload.spec.model = WithAbsolutePath(table.String("model"), folder);
   const bool chaos = IsChaosModel(workload.spec.model);
   if (!chaos && !IsModelName(workload.spec.model)) {
-    table.Fail("model", fmt::format("there is no model \"{}\"", workload.spec.model),
+    table.Fail("model",
+               fmt::format("there is no model \"{}\"", workload.spec.model) +
+                   DidYouMean(workload.spec.model, ModelNames()),
                ModelNames() + ", onnx:FILE, graphdef:FILE, chaos");
   }
   // A file's model is called after the file.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/did_you_mean.h"
 #include "engine/base/error.h"
 
 namespace cosched {
@@ -56,7 +57,7 @@ void ReadPolicyParameters(const TomlTable& root, ExperimentConfig* config) {
   const TomlTable policies = root.Table("policy");
   for (const std::string& name : policies.Keys()) {
     if (!config->FindPolicy(name)) {
-      policies.Fail(name, "there is no such policy",
+      policies.Fail(name, "there is no such policy" + DidYouMean(name, config->PolicyNames()),
                     config->PolicyNames() + ", or one with library or exec");
     }
     const auto found = config->external_policies.find(name);

@@ -13,6 +13,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "engine/base/did_you_mean.h"
 #include "engine/base/error.h"
 
 namespace cosched {
@@ -227,10 +228,10 @@ std::vector<std::string> TomlTable::Keys() const {
 }
 
 void TomlTable::AllowOnly(std::initializer_list<std::string_view> keys) const {
+  const std::string allowed = fmt::format("{}", fmt::join(keys, ", "));
   for (const std::string& key : Keys()) {
-    if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
-      Fail(key, "unknown key", fmt::format("{}", fmt::join(keys, ", ")));
-    }
+    if (std::find(keys.begin(), keys.end(), key) == keys.end())
+      Fail(key, "unknown key" + DidYouMean(key, allowed), allowed);
   }
 }
 

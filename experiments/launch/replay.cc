@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "engine/base/did_you_mean.h"
 #include "engine/base/error.h"
 #include "experiments/analysis/estimate.h"
 #include "experiments/analysis/metrics.h"
@@ -92,7 +93,9 @@ std::vector<std::string> Policies(const json& experiment, const ReplayOptions& o
   const bool external =
       options.policy_is_set || experiment.value("policy", json::object()).contains(options.policy);
   if (!external && !FindPolicy(options.policy))
-    RefuseReplay("--policy", fmt::format("there is no policy \"{}\"", options.policy),
+    RefuseReplay("--policy",
+                 fmt::format("there is no policy \"{}\"", options.policy) +
+                     DidYouMean(options.policy, PolicyNames()),
                  PolicyNames());
   if (!options.recorded_policy.empty()) {
     if (std::find(recorded.begin(), recorded.end(), options.recorded_policy) == recorded.end())

@@ -46,7 +46,7 @@ TEST_F(ComparedRunsTest, AFolderOfRunsMeansTheNewest) {
   const FoundRuns found = FindRuns({Run("quickstart")});
   EXPECT_THAT(found.runs, ElementsAre(Run("quickstart/20261122T100000Z-bbbb")));
   EXPECT_THAT(found.notes, ElementsAre(AllOf(HasSubstr("has 3 runs: the newest"),
-                                             HasSubstr("20261122T100000Z-bbbb, is compared"))));
+                                             HasSubstr("20261122T100000Z-bbbb, is taken"))));
   EXPECT_THAT(FindRuns({Run("quickstart/20261120T100000Z-aaaa")}).notes, IsEmpty());
 }
 

@@ -15,6 +15,7 @@
 #include "experiments/wire/control_socket.h"
 #include "tests/engine/base/few_threads.h"
 #include "tests/experiments/cli/cli_fixture.h"
+#include "tests/experiments/os/other_owners.h"
 
 namespace cosched {
 namespace {
@@ -111,6 +112,7 @@ TEST_F(CliTest, DoctorSaysWhatThisMachineOffers) {
 }
 
 TEST_F(CliTest, DoctorCleansOnlyWhatEndedExperimentsLeft) {
+  const AloneInCleaning alone;
   const Ended ended = Run({"doctor", "--clean"});
   EXPECT_EQ(ended.exit_code, 0) << ended.out << ended.err;
   EXPECT_TRUE(ended.out.starts_with("removed ") || ended.out == "nothing was left behind\n")

@@ -173,7 +173,8 @@ TEST_F(ValidateCliTest, DiffShowsWhereRecordsPart) {
   const Ended cells = Run({"diff", fast + cell, slow + cell});
   EXPECT_EQ(cells.exit_code, 1) << cells.err;
   ExpectHas(cells.out, {"event", "decided", "steps done"});
-  ExpectRefused({"diff", fast, "."}, {"A B", "no cell in common"});
+  ExpectRefused({"diff", fast, "."}, {"no finished cell of a run"});
+  ExpectRefused({"diff", fast, fast + cell}, {"A B", "no cell in common"});
   EXPECT_EQ(Run({"diff", fast}).exit_code, 2);
 }
 
@@ -232,7 +233,8 @@ TEST_F(ValidateCliTest, ReplayFromAMoment) {
 
 TEST_F(ValidateCliTest, ReplayRefusesWhatItCannotDo) {
   const std::string run = Simulated("p.json", "first");
-  ExpectRefused({"replay", "nowhere", "--policy", "strict"}, {"RESULTS", "no record of a run"});
+  ExpectRefused({"replay", "nowhere", "--policy", "strict"},
+                {"nowhere", "no finished cell of a run"});
   ExpectRefused({"replay", run, "--policy", "lottery"}, {"--policy", "lottery", "max-prop"});
   ExpectRefused({"replay", run, "--policy", "max-prop", "--recorded", "fcfs"},
                 {"--recorded", "no policy \"fcfs\"", "strict, static-partition"});

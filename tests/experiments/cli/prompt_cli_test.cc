@@ -1,0 +1,61 @@
+// Words at the prompt: what is mistyped is named with what it may have been, and who asks what there
+// is gets told.
+
+#include "tests/experiments/cli/cli_fixture.h"
+
+namespace cosched {
+namespace {
+
+using PromptCliTest = CliTest;
+
+TEST_F(PromptCliTest, AMistypedCommandIsNamed) {
+  ExpectRefused({"rnu", "x.toml"}, {"rnu", "no such command", "did you mean \"run\"?", "compare"});
+  ExpectRefused({"trace", "descibe", "y"}, {"`cosched trace`", "did you mean \"describe\"?"});
+  ExpectRefused({"bench", "xyz"}, {"`cosched bench` has no such command; allowed: serve, engine"});
+}
+
+TEST_F(PromptCliTest, AMistypedOptionIsNamed) {
+  ExpectRefused({"run", "x.toml", "--trails", "3"},
+                {"--trails", "`cosched run` has no such option", "did you mean \"--trials\"?"});
+  ExpectRefused({"run", "x.toml", "--trails=3"}, {"did you mean \"--trials\"?"});
+  ExpectRefused({"diff", "a", "b", "c"}, {"c: `cosched diff` takes no more words"});
+}
+
+TEST_F(PromptCliTest, MistypedNamesInAFileAreNamed) {
+  ExpectRefused({"run", "x.toml", "--dry-run", "--set", "trails=2"},
+                {"trails", "unknown key, did you mean \"trials\"?"});
+  ExpectRefused({"run", "x.toml", "--dry-run", "--policy", "strcit"},
+                {"there is no policy \"strcit\", did you mean \"strict\"?"});
+  ExpectRefused({"run", "x.toml", "--dry-run", "--set", "workload.0.model='lenet'"},
+                {"there is no model \"lenet\", did you mean \"lenet5\"?"});
+}
+
+TEST_F(PromptCliTest, CommandsOfCommandsTellWhatThereIs) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{}, {"trace"}, {"bench"}, {"model"}}) {
+    const Ended ended = Run(words);
+    EXPECT_EQ(ended.exit_code, 2);
+    EXPECT_EQ(ended.err, "");
+    EXPECT_NE(ended.out.find("Subcommands:"), std::string::npos) << ended.out;
+  }
+}
+
+TEST_F(PromptCliTest, HelpOfACommandIsItsHelp) {
+  const Ended help = Run({"help", "run"}), option = Run({"run", "--help"});
+  EXPECT_EQ(help.exit_code, 0);
+  EXPECT_EQ(help.out, option.out);
+  EXPECT_NE(help.out.find("--dry-run"), std::string::npos);
+  EXPECT_NE(Run({"help"}).out.find("reproduce"), std::string::npos);
+  EXPECT_NE(Run({"help", "trace", "convert"}).out.find("cosched trace convert"), std::string::npos);
+}
+
+TEST_F(PromptCliTest, ListTellsWhatCanBeListed) {
+  const Ended ended = Run({"list"});
+  EXPECT_EQ(ended.exit_code, 0);
+  for (const char* what : {"policies", "models", "formats", "figures"})
+    EXPECT_NE(ended.out.find(std::string("cosched list ") + what), std::string::npos) << ended.out;
+  ExpectRefused({"list", "modles"}, {"\"modles\" can't be listed, did you mean \"models\"?"});
+}
+
+}  // namespace
+}  // namespace cosched
