@@ -118,17 +118,18 @@ class Chooser {
 
 // What is left to take, and what the job has.
 struct Amounts {
-  int left = 0;
-  int taken = 0;
+  int left, taken;
 };
 
 // Amounts by index, all 0 at first; on the stack for all but large machines.
 class AmountsList {
  public:
   explicit AmountsList(size_t count) {
-    if (count <= few_.size()) return;
-    many_.resize(count);
-    at_ = many_.data();
+    if (count > few_.size()) {
+      many_.resize(count);
+      at_ = many_.data();
+    }
+    std::fill_n(at_, count, Amounts{0, 0});
   }
   AmountsList(const AmountsList&) = delete;
   AmountsList& operator=(const AmountsList&) = delete;
@@ -136,7 +137,7 @@ class AmountsList {
   const Amounts& operator[](size_t i) const { return at_[i]; }
 
  private:
-  std::array<Amounts, 32> few_;
+  std::array<Amounts, 32> few_;  // Those that are not asked for are never written.
   std::vector<Amounts> many_;
   Amounts* at_ = few_.data();
 };
