@@ -1,5 +1,7 @@
 #include "engine/kernels/in_floats.h"
 
+#include <cstring>
+
 namespace cosched {
 namespace {
 
