@@ -27,7 +27,7 @@ using nlohmann::json;
 }
 
 json ReplayedManifest(const std::filesystem::path& run) {
-  const json manifest = ReadManifest(run).value_or(json());
+  json manifest = ReadManifest(run).value_or(json());
   if (!manifest.contains("experiment"))
     RefuseReplay("RESULTS", fmt::format("{} holds no record of a run", run.string()),
                  "the folder of a run: results/<experiment>/<run>");
@@ -36,6 +36,8 @@ json ReplayedManifest(const std::filesystem::path& run) {
                  "one of its points' folders");
   return manifest;
 }
+
+bool IsLeftOut(const json& value) { return value.is_null() || value == json(""); }
 
 // JSON as an inline value of TOML; what is empty or null is left out.
 std::string Toml(const json& value) {
@@ -47,7 +49,7 @@ std::string Toml(const json& value) {
   if (!value.is_object()) return value.dump();
   std::vector<std::string> entries;
   for (const auto& [key, entry] : value.items()) {
-    if (!entry.is_null() && entry != "") entries.push_back(json(key).dump() + " = " + Toml(entry));
+    if (!IsLeftOut(entry)) entries.push_back(json(key).dump() + " = " + Toml(entry));
   }
   return fmt::format("{{ {} }}", fmt::join(entries, ", "));
 }
@@ -179,7 +181,7 @@ void WriteExperiment(const json& manifest, const ReplayOptions& options,
   for (const json& workload : experiment.at("workload")) {
     text += "[[workload]]\n";
     for (const auto& [key, value] : workload.items())
-      if (!value.is_null() && value != "") text += key + " = " + Toml(value) + "\n";
+      if (!IsLeftOut(value)) text += key + " = " + Toml(value) + "\n";
   }
   WriteFileWhole(scratch / "replay.toml", text);
 }
@@ -290,7 +292,7 @@ std::vector<Counterfactual> CompareReplay(const std::filesystem::path& recorded,
     const CellOutcome sides[] = {ReadOutcome(recorded, key), ReadOutcome(twins, key),
                                  ReadOutcome(other, other_key)};
     const auto failed = std::find_if(std::begin(sides), std::end(sides),
-                                     [](const CellOutcome& side) { return side.problem != ""; });
+                                     [](const CellOutcome& side) { return !side.problem.empty(); });
     if (failed != std::end(sides)) {
       constexpr const char* kSides[] = {"recorded", "its twin", "the other policy"};
       result.left_out.push_back(fmt::format("{}: {}: {}", ToString(key),

@@ -64,7 +64,7 @@ Json Begun(const ExperimentConfig& config, const RunContext& context) {
 }
 
 // And what they end with.
-void AddRest(Json conditions, const std::vector<std::string>& doubts, Json* manifest) {
+void AddRest(const Json& conditions, const std::vector<std::string>& doubts, Json* manifest) {
   (*manifest)["profile_doubts"] = doubts;
   manifest->update(conditions);
   (*manifest)["resumed"] = Json::array();

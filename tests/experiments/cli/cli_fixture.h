@@ -31,6 +31,7 @@ class CliTest : public testing::Test {
  protected:
   CliTest() {
     // Tests may run side by side; their runs do not lock each other out.
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): no thread runs yet.
     setenv("COSCHED_LOCKS", folder_.path().c_str(), 1);
     WriteText(folder_.path() / "x.toml", R"(name = "x"
 trials = 1
