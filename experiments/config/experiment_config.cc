@@ -175,7 +175,7 @@ Actuator ReadActuator(const TomlTable& machine, const Topology& topology,
 }
 
 CoreRequest ReadRequest(const TomlTable& workload, int machine_cores) {
-  const TomlTable cores = workload.Table("cores");
+  const TomlTable cores = workload.Table("cores", "{ min = 1, preferred = 2, max = 4 }");
   cores.AllowOnly({"min", "preferred", "max"});
   const auto read = [&cores](const char* key, int64_t fallback) {
     return static_cast<int>(cores.Integer(key, fallback, 1, CpuSet::kMaxCpu + 1));
@@ -282,7 +282,10 @@ WorkloadConfig ReadWorkload(const TomlTable& table, const std::filesystem::path&
   } else if (!ParseMode(mode, &workload.spec.mode)) {
     table.Fail("mode", fmt::format("is \"{}\"", mode), "train, infer, serve");
   }
-  if (!chaos) ReadDataset(table, folder, *OpenModel(workload.spec.model), &workload.spec);
+  if (!chaos) {
+    const auto model = table.OfFile("model", [&] { return OpenModel(workload.spec.model); });
+    ReadDataset(table, folder, *model, &workload.spec);
+  }
   workload.spec.batch = static_cast<int>(table.Integer("batch", 32, 1, kMaxCount));
   ReadPrecision(table, &workload.spec);
   if (workload.spec.serves) {
@@ -371,7 +374,8 @@ std::optional<ProfileConfig> ReadProfile(const TomlTable& root, const std::files
       .hash = {},
       .profile = {},
       .speeds = {}};
-  read.profile = std::make_shared<const Profile>(LoadProfile(read.file));
+  read.profile = machine.OfFile(
+      "profile", [&read] { return std::make_shared<const Profile>(LoadProfile(read.file)); });
   std::ifstream stream(read.file, std::ios::binary);
   std::ostringstream bytes;
   bytes << stream.rdbuf();

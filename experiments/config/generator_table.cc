@@ -58,7 +58,7 @@ GeneratorSpec ReadGenerator(const TomlTable& table, const std::filesystem::path&
   if (table.Has("duration"))
     spec.duration =
         ReadDistribution(table.Table("duration"), {.unit = "_s", .max = kMaxTraceSeconds}, {});
-  ReadCoreRequests(table.Table("cores"), &spec);
+  ReadCoreRequests(table.Table("cores", "{ min = 1, preferred = 2, max = 4 }"), &spec);
   spec.priority = OptionalInteger(table, "priority", -kMaxInteger);
   if (table.Has("deadline_s"))
     spec.deadline = FromSeconds(table.Number("deadline_s", {}, 0, kMaxTraceSeconds));

@@ -304,10 +304,13 @@ std::string TomlTable::ScalarText(std::string_view key) const {
   Fail(key, fmt::format("is {}", TypeName(*node)), "a string, a number or a boolean");
 }
 
-TomlTable TomlTable::Table(std::string_view key) const {
+TomlTable TomlTable::Table(std::string_view key, std::string_view shape) const {
   const toml::node* node = document_->Find(Path(key));
-  if (node && !node->is_table())
-    Fail(key, fmt::format("is {}", Shown(*node)), fmt::format("a table, [{}]", Path(key)));
+  if (node && !node->is_table()) {
+    Fail(key, fmt::format("is {}", Shown(*node)),
+         shape.empty() ? fmt::format("a table, [{}]", Path(key))
+                       : fmt::format("a table such as {}", shape));
+  }
   return TomlTable(document_, Path(key));
 }
 
@@ -376,6 +379,12 @@ void TomlTable::Fail(std::string_view key, const std::string& problem,
                     .key = path,
                     .problem = problem,
                     .allowed = allowed});
+}
+
+void TomlTable::BlameFile(std::string_view key, const InputError& error) const {
+  const InputErrorDetails& details = error.details();
+  const bool of_the_whole = !details.file.empty() && details.line == 0 && details.key.empty();
+  if (of_the_whole) Fail(key, details.file + ": " + details.problem, details.allowed);
 }
 
 void TomlTable::Required(std::string_view key, const std::string& allowed) const {

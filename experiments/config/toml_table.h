@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/base/error.h"
+
 namespace cosched {
 
 class TomlTable {
@@ -36,7 +38,8 @@ class TomlTable {
       std::string_view key, const std::optional<std::vector<std::string>>& fallback = {}) const;
   std::string ScalarText(
       std::string_view key) const;  // A string, number or boolean, as text. REQUIRES: Has(key).
-  TomlTable Table(std::string_view key) const;  // An absent one reads as empty.
+  // An absent one reads as empty. shape: an example of one, for who wrote something else.
+  TomlTable Table(std::string_view key, std::string_view shape = "") const;
   bool IsInteger(std::string_view key) const;
   bool IsTable(std::string_view key) const;
   // Every value below this table that is no table itself, as dotted keys below it. Refuses quoted
@@ -52,10 +55,23 @@ class TomlTable {
   [[noreturn]] void Fail(std::string_view key, const std::string& problem,
                          const std::string& allowed) const;
 
+  // What `open` returns, which reads the file that this key names. A file that can't be used as a
+  // whole is this key's fault; what is wrong with a line or a key of it has a place of its own.
+  template <typename Open>
+  auto OfFile(std::string_view key, Open open) const {
+    try {
+      return open();
+    } catch (const InputError& error) {
+      BlameFile(key, error);
+      throw;
+    }
+  }
+
  private:
   struct Document;
   TomlTable(std::shared_ptr<const Document> document, std::string path);
   std::string Path(std::string_view key) const;
+  void BlameFile(std::string_view key, const InputError& error) const;
   [[noreturn]] void Required(std::string_view key, const std::string& allowed) const;
 
   std::shared_ptr<const Document> document_;

@@ -99,11 +99,13 @@ class SourceReader {
  private:
   OpenedTrace Open(uint64_t seed) const {
     try {
-      return OpenTrace(source_.file, source_.format,
-                       {.on_bad_row = source_.skip_bad_rows ? OnBadRow::kSkip : OnBadRow::kError,
-                        .seed = seed,
-                        .spread = source_.spread,
-                        .durations = source_.durations});
+      return table_.OfFile("file", [&] {
+        return OpenTrace(source_.file, source_.format,
+                         {.on_bad_row = source_.skip_bad_rows ? OnBadRow::kSkip : OnBadRow::kError,
+                          .seed = seed,
+                          .spread = source_.spread,
+                          .durations = source_.durations});
+      });
     } catch (const InputError& error) {
       // Of the key, not of the file.
       if (error.details().key == "format")

@@ -11,6 +11,8 @@
 namespace cosched {
 namespace {
 
+constexpr std::string_view kGapShape = "{ distribution = \"exponential\", mean_s = 0.5 }";
+
 constexpr int kMostJobs = 1'000'000;
 constexpr double kMaxTraceGapSeconds = 86'400;  // A day.
 constexpr double kMaxWork = 1e9;
@@ -34,7 +36,7 @@ RequestStream ReadStream(const TomlTable& table, const std::vector<std::string>&
     stream.service = services.front();
   }
   stream.count = static_cast<int>(table.Integer("count", {}, 1, 10 * kMostJobs));
-  stream.gap = ReadGap(table.Table("gap"), stream.gap);
+  stream.gap = ReadGap(table.Table("gap", kGapShape), stream.gap);
   stream.start = FromSeconds(table.Number("start_s", 0, 0, kMaxTraceGapSeconds));
   if (table.IsTable("work")) {
     stream.work = ReadDistribution(table.Table("work"), {.unit = "", .max = kMaxWork}, stream.work);
@@ -89,7 +91,7 @@ TraceConfig ReadTraceConfig(const TomlTable& table, const std::filesystem::path&
   if (!table.Has("file")) {
     RefuseKeysOfFiles(table);
     trace.jobs = ReadJobCount(table, config, trace.jobs);
-    trace.gap = ReadGap(table.Table("gap"), trace.gap);
+    trace.gap = ReadGap(table.Table("gap", kGapShape), trace.gap);
     return trace;
   }
   for (const char* key : {"jobs", "gap"}) {

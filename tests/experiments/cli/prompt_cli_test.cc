@@ -30,6 +30,32 @@ TEST_F(PromptCliTest, MistypedNamesInAFileAreNamed) {
                 {"there is no model \"lenet\", did you mean \"lenet5\"?"});
 }
 
+// Which line named it, and what may stand there.
+TEST_F(PromptCliTest, AFileThatCantBeReadIsNamedWithItsKey) {
+  WriteText(folder_.path() / "y.toml", R"(name = "y"
+policies = ["strict"]
+[trace]
+file = "arival.csv"
+[[workload]]
+model = "lenet5"
+)");
+  ExpectRefused({"run", "y.toml", "--dry-run"},
+                {"y.toml:4: trace.file: ", "arival.csv: cannot be"});
+  WriteText(folder_.path() / "z.toml", R"(name = "z"
+policies = ["strict"]
+[trace]
+jobs = 1
+gap = { distribution = "fixed", mean_s = 0 }
+[[workload]]
+model = "onnx:none.onnx"
+cores = 2
+)");
+  ExpectRefused({"run", "z.toml", "--dry-run"}, {"z.toml:7: workload.0.model: ", "none.onnx: "});
+  ExpectRefused(
+      {"run", "z.toml", "--dry-run", "--set", "workload.0.model='lenet5'"},
+      {"z.toml:8: workload.0.cores: is 2", "such as { min = 1, preferred = 2, max = 4 }"});
+}
+
 TEST_F(PromptCliTest, CommandsOfCommandsTellWhatThereIs) {
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{}, {"trace"}, {"bench"}, {"model"}}) {
