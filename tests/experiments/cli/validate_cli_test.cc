@@ -178,6 +178,23 @@ TEST_F(ValidateCliTest, DiffShowsWhereRecordsPart) {
   EXPECT_EQ(Run({"diff", fast}).exit_code, 2);
 }
 
+// An experiment's folder, or its name below results/, is its newest run; several are too many.
+TEST_F(ValidateCliTest, AnExperimentStandsForItsNewestRun) {
+  const std::string older = Simulated("slow.json", "results"), run = Simulated("p.json", "second");
+  const std::string newest = "results/s/99991231T000000Z-ffff";
+  std::filesystem::rename(folder_.path() / run, folder_.path() / newest);
+  for (const std::string& word : {std::string("s"), std::string("results/s")}) {
+    const Ended ended = Run({"diff", word, newest});
+    EXPECT_EQ(ended.exit_code, 0) << ended.out << ended.err;
+    ExpectHas(ended.out, {"15 of 15 cells"});
+    ExpectHas(ended.err, {"has 2 runs: the newest, 99991231T000000Z-ffff, is taken"});
+  }
+  EXPECT_EQ(Run({"diff", "s", older}).exit_code, 1) << "they differ";
+  const Ended several = Run({"diff", "results", newest});
+  EXPECT_EQ(several.exit_code, 2);
+  ExpectHas(several.err, {"runs of several experiments are there", "allowed: results/s"});
+}
+
 // The simulator is deterministic, so the twin of a simulated run is that run.
 TEST_F(ValidateCliTest, TheTwinOfASimulatedRunIsTheRun) {
   const std::string run = Simulated("p.json", "first");
