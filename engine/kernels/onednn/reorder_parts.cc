@@ -39,10 +39,12 @@ ReorderParts::ReorderParts(const memory::desc& from, const memory& to, const Ker
   const auto side =
       static_cast<size_t>(std::max_element(sizes.begin(), sizes.end()) - sizes.begin());
   const int64_t parts = WantedParts(from, to.get_desc(), spec);
-  const bool cut =
-      parts > 1 && std::any_of(std::begin(kUnits), std::end(kUnits),
+  const bool same = from == to.get_desc();
+  if (same) CutAsItIs(from, parts);
+  const bool cut = !same && parts > 1 &&
+                   std::any_of(std::begin(kUnits), std::end(kUnits),
                                [&](int64_t unit) { return Cut(from, side, unit, parts); });
-  if (!cut) parts_ = {{from, to.get_desc(), 0, 0}};
+  if (!same && !cut) parts_ = {{from, to.get_desc(), 0, 0}};
   for (const Part& part : parts_) {
     const bool known = std::any_of(
         primitives_.begin(), primitives_.end(),
@@ -50,6 +52,19 @@ ReorderParts::ReorderParts(const memory::desc& from, const memory& to, const Ker
     if (known) continue;
     const dnnl::reorder::primitive_desc descriptor(CpuEngine(), part.from, CpuEngine(), part.to);
     primitives_.push_back({part.from, part.to, dnnl::reorder(descriptor)});
+  }
+}
+
+// A copy. Not of parts in their shapes: oneDNN 3.7 takes a part whose layout is the same on both sides
+// for dense, also where other parts lie between its rows (uxlfoundation/oneDNN#3280).
+void ReorderParts::CutAsItIs(const memory::desc& from, int64_t parts) {
+  const auto elements =
+      static_cast<int64_t>(from.get_size() / memory::data_type_size(from.get_data_type()));
+  const Division division{elements, std::min(parts, elements)};
+  parts_.clear();
+  for (int64_t i = 0; i < division.parts; ++i) {
+    const memory::desc part({division.Size(i)}, from.get_data_type(), memory::format_tag::a);
+    parts_.push_back({part, part, division.Begin(i), division.Begin(i)});
   }
 }
 

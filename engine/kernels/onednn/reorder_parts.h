@@ -31,6 +31,7 @@ class ReorderParts {
     dnnl::reorder reorder;
   };
 
+  void CutAsItIs(const dnnl::memory::desc& from, int64_t parts);
   bool Cut(const dnnl::memory::desc& from, size_t side, int64_t unit, int64_t parts);
   dnnl::reorder PrimitiveOf(const Part& part);
 
