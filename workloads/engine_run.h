@@ -26,7 +26,8 @@ struct EngineCell {
   Split split;
   Split capacity = {0, 0};  // The most it could be resized to; less than the split: just that.
   bool auto_split = false;  // Of at most `split`, that which AutoSplit chooses at the start.
-  bool bound = true;        // One thread a core, each bound to its own; else placed by the kernel.
+  KernelRates rates = {};
+  bool bound = true;  // One thread a core, each bound to its own; else placed by the kernel.
 };
 
 class EngineRun {

@@ -123,7 +123,7 @@ class BatchPieces : public Kernel {
       part->outputs.push_back(
           Tensor::View(part->node.outputs[i].shape, part->node.outputs[i].type));
     }
-    part->kernel = make({part->node, infos, spec.pools, spec.piece_time});
+    part->kernel = make({part->node, infos, spec.pools, spec.piece_time, spec.rates});
     parts_.push_back(std::move(part));
     return parts_.size() - 1;
   }
@@ -141,7 +141,7 @@ std::unique_ptr<Kernel> InBatches(const KernelSpec& spec, const ItemRule& rule, 
   if (operands.rows == 0) return make(spec);
   const int64_t rows_of_item = rule.items == ItemRule::Items::kElements ? kElementsOfItem : 1;
   const int64_t items = (operands.rows + rows_of_item - 1) / rows_of_item;
-  const double seconds = Work{0, operands.bytes * rule.slowness}.Seconds();
+  const double seconds = Work{0, operands.bytes * rule.slowness}.Seconds(spec.rates);
   const Division division =
       Division::Of(items, seconds / static_cast<double>(items),
                    PieceSeconds(spec.piece_time, spec.pools.Capacity().intra));

@@ -5,11 +5,12 @@
 // and scratch memory, allocated at creation or in the first step, never later.
 //
 // How work is divided, into pieces and within a piece into tasks, depends on shapes and
-// pools.Capacity() and piece_time only: results are bit-identical at any number of workers.
+// pools.Capacity(), piece_time and rates only: results are bit-identical at any number of workers.
 
 #include <chrono>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -59,6 +60,7 @@ struct KernelSpec {
   std::vector<OutputInfo> inputs;
   ThreadPools& pools;
   std::chrono::microseconds piece_time = kPieceTime;  // 0: never cut.
+  KernelRates rates = {};
   // By input: its value where the graph fixes it, else null. May be shorter: null.
   std::vector<const Tensor*> constants = {};
   PackedConstants* packed = nullptr;  // Null: the kernel packs for itself.
@@ -81,6 +83,10 @@ bool HasKernel(std::string_view op);
 
 // Whether this CPU has instructions for bfloat16: without them, its kernels are slow or missing.
 bool CpuHasBFloat16();
+// Floats of its longest vectors.
+int CpuLanes();
+// "AVX2, oneDNN 3.1.0": what kernels are generated for, and by what.
+std::string KernelTarget();
 
 // True for ops whose cost is a few microseconds at most: the executor runs them inline instead of
 // queueing them.

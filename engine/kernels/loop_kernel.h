@@ -25,9 +25,10 @@ std::unique_ptr<Kernel> LoopOver(const KernelSpec& spec, int64_t items, double b
    public:
     LoopKernel(const KernelSpec& spec, int64_t items, double bytes_each, Body body)
         : blocks_(BlocksOf(items, bytes_each)),
-          pieces_(Division::Of(blocks_.Number(),
-                               Work{0, bytes_each * static_cast<double>(blocks_.size)}.Seconds(),
-                               PieceSeconds(spec.piece_time, spec.pools.Capacity().intra))),
+          pieces_(Division::Of(
+              blocks_.Number(),
+              Work{0, bytes_each * static_cast<double>(blocks_.size)}.Seconds(spec.rates),
+              PieceSeconds(spec.piece_time, spec.pools.Capacity().intra))),
           body_(std::move(body)) {}
 
     int Pieces() const override { return static_cast<int>(pieces_.parts); }

@@ -1,8 +1,8 @@
 #pragma once
 // Where long ops are cut, so that a thread can leave, or an op be paused, about every 2 ms. Kernels
-// ask when they are created. The cut is worked out from shapes, capacity and configuration, never
-// from measured times or active workers: it decides in which order sums are taken, so results would
-// change with it.
+// ask when they are created. The cut is worked out from shapes, capacity and the session's rates
+// (engine/kernels/kernel_rates.h), never from a step's times or active workers: it decides in which
+// order sums are taken, so results would change with it.
 
 #include <algorithm>
 #include <chrono>
@@ -10,19 +10,20 @@
 #include <cstdint>
 #include <limits>
 
+#include "engine/kernels/kernel_rates.h"
+
 namespace cosched {
 
 inline constexpr std::chrono::microseconds kPieceTime{2000};
 
 // What a part of an op has to do.
 struct Work {
-  // Of one thread: what generated code reaches on a current core, and memory at half of a copy's
-  // speed. Where an op is slower (or a machine), its pieces last longer by that factor.
-  static constexpr double kFlopsPerSecond = 120e9, kBytesPerSecond = 10e9;
-
   double flops = 0, bytes = 0;
 
-  double Seconds() const { return std::max(flops / kFlopsPerSecond, bytes / kBytesPerSecond); }
+  // On one thread. Where an op is slower than the rates, its pieces last longer by that factor.
+  double Seconds(const KernelRates& rates) const {
+    return std::max(flops / rates.window_flops, bytes / rates.memory_bytes);
+  }
 };
 
 // Less than this is not worth a second task: a thread takes longer to come than to do it. Further

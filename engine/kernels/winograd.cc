@@ -14,29 +14,39 @@ constexpr double kLeastRows = 16;
 // Tiles whose products are summed before the sum is written: reading and writing it costs a quarter
 // of them.
 constexpr double kLeastSummed = 64;
-// What generated code reaches of Work's flops in products of some tens of rows.
-constexpr double kProductEfficiency = 0.9;
-// Filters and sums are read ahead while others are multiplied; so much is still to be waited for.
-constexpr double kFilterBytesPerSecond = 25e9;
-// Over a filter that is transformed, packed and read, or summed and transformed back.
-constexpr double kFilterPasses = 4;
+// Over a filter that is reordered for a sum over the window, or added up for one.
+constexpr double kDirectPasses = 4;
 
-double FilterSeconds(const Window& w, int64_t points) {
-  return static_cast<double>(points * w.channels * w.out_channels) * sizeof(float) /
-         kFilterBytesPerSecond;
+double FilterBytes(const Window& w, int64_t points) {
+  return static_cast<double>(points * w.channels * w.out_channels) * sizeof(float);
 }
 
-// To transform a tile of one channel, in or out (measured on cores with AVX-512).
-double TransformSeconds(int size) { return size == 4 ? 15e-9 : 6e-9; }
+// Of a convolution as a sum over its window.
+double DirectFilterSeconds(const Window& w, const WinogradConditions& conditions) {
+  const double passes = conditions.use == WinogradUse::kConstantFilter ? 1 : kDirectPasses;
+  return passes * FilterBytes(w, w.rows * w.columns) / conditions.rates.filter_bytes;
+}
+
+// What a transformed filter takes in a step, however many tiles there are.
+double FilterSeconds(const Window& w, int64_t points, const WinogradConditions& conditions) {
+  const KernelRates& rates = conditions.rates;
+  const double bytes = FilterBytes(w, points);
+  switch (conditions.use) {
+    case WinogradUse::kConstantFilter: return bytes / rates.filter_bytes;
+    case WinogradUse::kNewFilter: return bytes / rates.new_filter_bytes;
+    case WinogradUse::kTurnedFilter: return bytes / rates.turned_filter_bytes;
+    case WinogradUse::kFilterGradient: return bytes / rates.summed_filter_bytes;
+  }
+  return 0;
+}
 
 // Of the products and transforms of one tile.
-double TileSeconds(const Window& w, const WinogradTiles& tiles) {
+double TileSeconds(const Window& w, const WinogradTiles& tiles, const KernelRates& rates) {
   const double products = 2 * static_cast<double>(tiles.Points() * w.channels * w.out_channels);
-  return products / (Work::kFlopsPerSecond * kProductEfficiency) +
-         TransformSeconds(tiles.size) * static_cast<double>(w.channels + w.out_channels);
+  const double transform = tiles.size == 4 ? rates.transform_4_seconds : rates.transform_2_seconds;
+  return products / rates.product_flops +
+         transform * static_cast<double>(w.channels + w.out_channels);
 }
-
-double Passes(WinogradUse use) { return use == WinogradUse::kConstantFilter ? 1 : kFilterPasses; }
 
 }  // namespace
 
@@ -46,51 +56,70 @@ WinogradTiles::WinogradTiles(const Window& w, int of_size)
       columns((w.out_width + of_size - 1) / of_size),
       tiles(w.batch * rows * columns) {}
 
-WinogradDivision DivideWinograd(const Window& w, const WinogradTiles& tiles, WinogradUse use,
-                                int threads, std::chrono::microseconds piece_time) {
+WinogradDivision DivideWinograd(const Window& w, const WinogradTiles& tiles,
+                                const WinogradConditions& conditions) {
+  const int threads = conditions.threads;
+  const bool new_filter = conditions.use != WinogradUse::kConstantFilter;
   const double bytes_of_tile =
       static_cast<double>(tiles.Points() * (w.channels + w.out_channels)) * sizeof(float);
-  const double seconds_of_tile = TileSeconds(w, tiles);
-  const double seconds = PieceSeconds(piece_time, threads);
+  const double seconds_of_tile = TileSeconds(w, tiles, conditions.rates);
+  const double seconds = PieceSeconds(conditions.piece_time, threads);
   const auto cache = static_cast<double>(ThisMachinesSecondLevelCache().bytes);
   // Larger only where it would be too little work for so many threads: one thread alone finds less
   // of a larger block in its cache.
-  double wanted = std::max(kWinogradCaches * cache / bytes_of_tile,
-                           threads * kFurtherTaskSeconds / seconds_of_tile);
-  if (use == WinogradUse::kFilterGradient) wanted = std::max(wanted, kLeastSummed);
+  const double for_all = threads > 1 ? threads * kFurtherTaskSeconds / seconds_of_tile : 0;
+  double wanted = std::max(kWinogradCaches * cache / bytes_of_tile, for_all);
+  if (conditions.use == WinogradUse::kFilterGradient) wanted = std::max(wanted, kLeastSummed);
   const double most = std::max(std::min(wanted, seconds / seconds_of_tile), kLeastRows);
   WinogradDivision result;
   result.blocks = Division::Of(tiles.tiles, 1, most);
   const double seconds_of_block = seconds_of_tile * static_cast<double>(result.blocks.Size(0));
   result.tasks = TasksOf(seconds_of_block, threads);
   result.pieces = Division::Of(result.blocks.parts, seconds_of_block, seconds);
-  result.filter_is_a_piece = use != WinogradUse::kConstantFilter &&
-                             kFilterPasses * FilterSeconds(w, tiles.Points()) > seconds / 4;
+  result.filter_is_a_piece =
+      new_filter && FilterSeconds(w, tiles.Points(), conditions) > seconds / 4;
   return result;
 }
 
-int ChooseWinograd(const Window& w, double direct_seconds, WinogradUse use, int threads,
-                   std::chrono::microseconds piece_time) {
+int ChooseWinograd(const Window& w, double direct_seconds, const WinogradConditions& conditions) {
+  const KernelRates& rates = conditions.rates;
   const bool fits = w.rows == 3 && w.columns == 3 && w.stride_height == 1 && w.stride_width == 1 &&
                     w.dilation_height == 1 && w.dilation_width == 1 && w.groups == 1 &&
                     w.channels % kLanes == 0 && w.out_channels % kLanes == 0;
   if (!fits) return 0;
   // Worth it from a seventh less on: the sum over the window rounds less.
-  double best = 0.85 * (direct_seconds + Passes(use) * FilterSeconds(w, w.rows * w.columns));
+  double best = 0.85 * (direct_seconds + DirectFilterSeconds(w, conditions));
   int chosen = 0;
   for (int size : {2, 4}) {
     const WinogradTiles tiles(w, size);
-    double passes = Passes(use);
-    if (use == WinogradUse::kFilterGradient)  // Two over the sum in each block.
-      passes +=
-          2 * static_cast<double>(DivideWinograd(w, tiles, use, threads, piece_time).blocks.parts);
-    const double seconds = static_cast<double>(tiles.tiles) * TileSeconds(w, tiles) +
-                           passes * FilterSeconds(w, tiles.Points());
+    double seconds = static_cast<double>(tiles.tiles) * TileSeconds(w, tiles, rates) +
+                     FilterSeconds(w, tiles.Points(), conditions);
+    if (conditions.use == WinogradUse::kFilterGradient) {  // Two passes over the sum in each block.
+      const auto blocks = static_cast<double>(DivideWinograd(w, tiles, conditions).blocks.parts);
+      seconds += 2 * blocks * FilterBytes(w, tiles.Points()) / rates.filter_bytes;
+    }
     if (seconds >= best) continue;
     best = seconds;
     chosen = size;
   }
   return chosen;
+}
+
+Window SquareLayer(int64_t side, int64_t channels) {
+  Window w;
+  w.batch = 1;
+  w.height = w.width = w.out_height = w.out_width = side;
+  w.channels = w.out_channels = channels;
+  w.rows = w.columns = 3;
+  w.pad_top = w.pad_left = w.pad_bottom = w.pad_right = 1;
+  return w;
+}
+
+int ChooseForSquareLayer(int64_t side, int64_t channels, const KernelRates& rates) {
+  const Window w = SquareLayer(side, channels);
+  const Work direct{2.0 * 9 * static_cast<double>(w.OutputElements() * channels),
+                    static_cast<double>(w.ImageElements() + w.OutputElements()) * sizeof(float)};
+  return ChooseWinograd(w, direct.Seconds(rates), {.rates = rates});
 }
 
 }  // namespace cosched

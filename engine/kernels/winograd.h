@@ -4,8 +4,8 @@
 // (m + 2)^2 multiplications for each pair of channels instead of 9 m^2. Images and filters are
 // transformed, multiplied as (m + 2)^2 matrix products over channels, and transformed back.
 //
-// Which convolutions are computed so, and how their tiles are divided: by their shapes and this
-// machine's caches. Called by kernels when they are created.
+// Which convolutions are computed so, and how their tiles are divided: by their shapes, this
+// machine's caches and the session's rates. Called by kernels when they are created.
 
 #include <chrono>
 #include <cstdint>
@@ -27,8 +27,17 @@ struct WinogradTiles {
 // What is computed, and so what else than products takes time.
 enum class WinogradUse {
   kConstantFilter,  // Transformed once.
-  kNewFilter,       // Transformed in each step.
+  kNewFilter,       // Transformed in each step;
+  kTurnedFilter,    // … for the gradient of the image.
   kFilterGradient,  // A sum over all tiles, transformed back.
+};
+
+// For whom.
+struct WinogradConditions {
+  WinogradUse use = WinogradUse::kConstantFilter;
+  int threads = 1;
+  std::chrono::microseconds piece_time = kPieceTime;
+  KernelRates rates = {};
 };
 
 // A block's transformed values fill so many second-level caches of one core.
@@ -45,12 +54,17 @@ struct WinogradDivision {
 
   int Pieces() const { return static_cast<int>(pieces.parts) + (filter_is_a_piece ? 1 : 0); }
 };
-WinogradDivision DivideWinograd(const Window& w, const WinogradTiles& tiles, WinogradUse use,
-                                int threads, std::chrono::microseconds piece_time);
+WinogradDivision DivideWinograd(const Window& w, const WinogradTiles& tiles,
+                                const WinogradConditions& conditions);
 
 // The tile size for which the convolution takes less time than as a sum over its window; 0 if there
 // is none. direct_seconds: what that takes on one thread, its filter left out.
-int ChooseWinograd(const Window& w, double direct_seconds, WinogradUse use, int threads,
-                   std::chrono::microseconds piece_time);
+int ChooseWinograd(const Window& w, double direct_seconds, const WinogradConditions& conditions);
+
+// A layer to measure with or to tell the choice of: one image of side x side, padded, as many
+// channels out as in.
+Window SquareLayer(int64_t side, int64_t channels);
+// ChooseWinograd for it on one thread, the filter a constant.
+int ChooseForSquareLayer(int64_t side, int64_t channels, const KernelRates& rates);
 
 }  // namespace cosched

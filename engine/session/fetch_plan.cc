@@ -76,7 +76,7 @@ void FetchPlan::FindKernels() {
     const Node& node = *steps_[task].node;
     if (!Computes(node)) continue;
     steps_[task].kernel = store_.kernels.For(
-        {node, InputInfos(node), store_.pools, store_.piece_time, Constants(node)},
+        {node, InputInfos(node), store_.pools, store_.piece_time, store_.rates, Constants(node)},
         static_cast<int>(task), before);
   }
 }

@@ -27,6 +27,7 @@ struct SessionStore {
   const Graph& graph;
   ThreadPools& pools;
   std::chrono::microseconds piece_time;
+  KernelRates rates;
   std::vector<std::pair<NodeId, NodeId>> write_order;  // (reader, writer)
   std::vector<Tensor> sources;  // By node: current value of Placeholder, Const, VariableV2.
   KernelStore kernels;

@@ -91,8 +91,14 @@ Session::Impl::Impl(const Graph& graph, const SessionOptions& options)
       pools(own_pools ? *own_pools : *options.pools) {
   CHECK(graph.IsBuilt()) << "Graph::Build() comes before the session";
   executor = std::make_unique<Executor>(&pools.inter());
-  store = std::make_unique<SessionStore>(SessionStore{
-      graph, pools, options.piece_time, WriteOrder(graph), {}, KernelStore(options.backend), {}});
+  store = std::make_unique<SessionStore>(SessionStore{graph,
+                                                      pools,
+                                                      options.piece_time,
+                                                      options.rates,
+                                                      WriteOrder(graph),
+                                                      {},
+                                                      KernelStore(options.backend),
+                                                      {}});
   store->sources.resize(static_cast<size_t>(graph.Size()));
   fed.assign(static_cast<size_t>(graph.Size()), 0);
   for (const Node& node : graph.Nodes()) {

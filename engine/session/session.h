@@ -36,6 +36,9 @@ struct SessionOptions {
   // bounds the time until a resize takes effect inside one; 0: ops are never cut. Another value
   // rounds sums in another order.
   std::chrono::microseconds piece_time = kPieceTime;
+  // By which kernels choose between algorithms and cut their work; another value may round
+  // differently, too.
+  KernelRates rates = {};
   // Only one list of fetches will be run: weights that a kernel keeps in a layout of its own are
   // not kept in the plain one, too (as far as the graph lets go of them: Graph::ReleaseConstants).
   bool one_list_of_fetches = false;

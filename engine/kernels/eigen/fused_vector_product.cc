@@ -46,7 +46,7 @@ class VectorProduct : public Kernel {
  private:
   int Tasks(const KernelSpec& spec) const {
     const Work work{0, sizeof(float) * static_cast<double>(p_.k * p_.n)};
-    const int most = TasksOf(work.Seconds(), spec.pools.Capacity().intra);
+    const int most = TasksOf(work.Seconds(spec.rates), spec.pools.Capacity().intra);
     return p_.transpose_b ? most
                           : static_cast<int>(std::clamp<int64_t>(p_.n / kLeastColumns, 1, most));
   }
@@ -57,7 +57,7 @@ class VectorProduct : public Kernel {
     const int64_t of_item = p_.transpose_b ? p_.k * kColumnsOfItem : p_.n;
     const int64_t items = p_.transpose_b ? (p_.n + kColumnsOfItem - 1) / kColumnsOfItem : p_.k;
     const Work item{0, sizeof(float) * static_cast<double>(of_item)};
-    return Division::Of(items, item.Seconds(), PieceSeconds(spec.piece_time, tasks_));
+    return Division::Of(items, item.Seconds(spec.rates), PieceSeconds(spec.piece_time, tasks_));
   }
 
   void Columns(KernelContext& context, int piece, int64_t begin, int64_t columns) const {

@@ -32,7 +32,7 @@ bool WantsChunks(const KernelSpec& spec, int tensors) {
   const Shape& shape = spec.inputs[0].shape;
   if (shape[0] * shape[1] * shape[2] > kManyRows) return true;
   const auto bytes = static_cast<double>(SizeOf(spec.inputs[0].type));
-  return Work{0, static_cast<double>(shape.Elements()) * tensors * bytes}.Seconds() >
+  return Work{0, static_cast<double>(shape.Elements()) * tensors * bytes}.Seconds(spec.rates) >
          2 * PieceSeconds(spec.piece_time, spec.pools.Capacity().intra);
 }
 
@@ -42,7 +42,7 @@ std::unique_ptr<Kernel> MakeTraining(const KernelSpec& spec, const CapacityScope
   const Forward::primitive_desc descriptor(CpuEngine(), dnnl::prop_kind::forward_training, image,
                                            image, epsilon, kAffine, Attributes());
   return std::make_unique<PrimitiveKernel>(
-      spec.pools, scope, descriptor,
+      spec, scope, descriptor,
       std::vector{Input(0, DNNL_ARG_SRC, image), Input(1, DNNL_ARG_SCALE, channels),
                   Input(2, DNNL_ARG_SHIFT, channels), Result(0, DNNL_ARG_DST, image),
                   Result(1, DNNL_ARG_MEAN, channels), Result(2, DNNL_ARG_VARIANCE, channels)});
@@ -55,7 +55,7 @@ std::unique_ptr<Kernel> MakeInference(const KernelSpec& spec, const CapacityScop
       CpuEngine(), dnnl::prop_kind::forward_inference, image, image, epsilon,
       kAffine | normalization_flags::use_global_stats, Attributes());
   auto normalise = std::make_unique<PrimitiveKernel>(
-      spec.pools, scope, descriptor,
+      spec, scope, descriptor,
       std::vector{Input(0, DNNL_ARG_SRC, image), Input(1, DNNL_ARG_SCALE, channels),
                   Input(2, DNNL_ARG_SHIFT, channels), Input(3, DNNL_ARG_MEAN, channels),
                   Input(4, DNNL_ARG_VARIANCE, channels), Result(0, DNNL_ARG_DST, image)});
@@ -72,7 +72,7 @@ std::unique_ptr<Kernel> MakeInference(const KernelSpec& spec, const CapacityScop
 
 std::unique_ptr<Kernel> MakeFusedBatchNorm(const KernelSpec& spec) {
   const dnnl::memory::desc image = Image(spec.inputs[0]);
-  const CapacityScope scope(spec.pools, SecondsToMove(image, image));
+  const CapacityScope scope(spec.pools, SecondsToMove(image, image, spec.rates));
   const dnnl::memory::desc channels = Flat(spec.inputs[1].shape.Elements());
   const float epsilon = GetAttribute<float>(spec.node, "epsilon");
   if (!GetAttribute<bool>(spec.node, "is_training"))
@@ -84,7 +84,7 @@ std::unique_ptr<Kernel> MakeFusedBatchNorm(const KernelSpec& spec) {
 std::unique_ptr<Kernel> MakeFusedBatchNormGrad(const KernelSpec& spec) {
   if (WantsChunks(spec, 5)) return eigen::MakeBatchNormGradChunks(spec);
   const dnnl::memory::desc image = Image(spec.inputs[0]);
-  const CapacityScope scope(spec.pools, SecondsToMove(image, image));
+  const CapacityScope scope(spec.pools, SecondsToMove(image, image, spec.rates));
   const dnnl::memory::desc channels = Flat(spec.inputs[2].shape.Elements());
   const float epsilon = GetAttribute<float>(spec.node, "epsilon");
   const Forward::primitive_desc forward(CpuEngine(), dnnl::prop_kind::forward_training, image,
@@ -92,7 +92,7 @@ std::unique_ptr<Kernel> MakeFusedBatchNormGrad(const KernelSpec& spec) {
   const Backward::primitive_desc descriptor(CpuEngine(), dnnl::prop_kind::backward, image, image,
                                             image, epsilon, kAffine, forward, Attributes());
   return std::make_unique<PrimitiveKernel>(
-      spec.pools, scope, descriptor,
+      spec, scope, descriptor,
       std::vector{Input(0, DNNL_ARG_DIFF_DST, image), Input(1, DNNL_ARG_SRC, image),
                   Input(2, DNNL_ARG_SCALE, channels), Input(3, DNNL_ARG_MEAN, channels),
                   Input(4, DNNL_ARG_VARIANCE, channels), Result(0, DNNL_ARG_DIFF_SRC, image),

@@ -61,16 +61,16 @@ bool IsGenerated(const dnnl::primitive_desc_base& descriptor) {
   return name.starts_with("jit") || name.starts_with("br");  // brgconv, brdgmm_dw.
 }
 
-double ImageSeconds(const Window& w, int64_t vector_channels) {
-  constexpr int64_t kLanes = 16;
+double ImageSeconds(const Window& w, int64_t vector_channels, const KernelRates& rates) {
+  const int64_t lanes = rates.lanes;
   // Vectors run along the channels of one group, unless each of these has one.
   if (!w.IsDepthwise()) vector_channels /= w.groups;
   const double image = static_cast<double>(w.ImageElements() / w.batch);
   const double output = static_cast<double>(w.OutputElements() / w.batch);
-  const double lanes = static_cast<double>((vector_channels + kLanes - 1) / kLanes * kLanes) /
-                       static_cast<double>(vector_channels);
+  const double filled = static_cast<double>((vector_channels + lanes - 1) / lanes * lanes) /
+                        static_cast<double>(vector_channels);
   const double taps = static_cast<double>(w.rows * w.columns * w.channels / w.groups);
-  return Work{2 * output * taps * lanes, (image + output) * sizeof(float)}.Seconds();
+  return Work{2 * output * taps * filled, (image + output) * sizeof(float)}.Seconds(rates);
 }
 
 bool FewChannels(const Window& w) {
@@ -84,13 +84,13 @@ namespace {
 template <typename Prepare>
 std::unique_ptr<Kernel> InBlocks(const KernelSpec& spec, const CapacityScope& scope,
                                  const std::vector<WindowBlock>& blocks, Prepare prepare) {
-  auto kernel = std::make_unique<PrimitiveKernel>(spec.pools, scope);
+  auto kernel = std::make_unique<PrimitiveKernel>(spec, scope);
   std::vector<std::pair<Window, PrimitiveKernel::Piece>> prepared;
   const Window& w = blocks.front().window;
   const auto filter = static_cast<double>(w.FilterElements());
   const double seconds = PieceSeconds(spec.piece_time, scope.Tasks());
   const bool long_filter =
-      blocks.size() > 1 && Work{0, 2 * filter * sizeof(float)}.Seconds() > seconds / 4;
+      blocks.size() > 1 && Work{0, 2 * filter * sizeof(float)}.Seconds(spec.rates) > seconds / 4;
   for (const WindowBlock& block : blocks) {
     auto found = std::find_if(prepared.begin(), prepared.end(),
                               [&](const auto& other) { return other.first == block.window; });
@@ -122,10 +122,11 @@ std::unique_ptr<Kernel> MakeConv2D(const KernelSpec& spec) {
                             Result(0, DNNL_ARG_DST, c.output, descriptor.dst_desc()),
                             Shared(1, DNNL_ARG_WEIGHTS, c.filter, descriptor.weights_desc())});
   };
-  return InBlocks(spec, scope,
-                  CutWindow(whole, Rows::kOfOutput, ImageSeconds(whole, whole.out_channels),
-                            PieceSeconds(spec.piece_time, scope.Tasks()), scope.Tasks()),
-                  prepare);
+  return InBlocks(
+      spec, scope,
+      CutWindow(whole, Rows::kOfOutput, ImageSeconds(whole, whole.out_channels, spec.rates),
+                PieceSeconds(spec.piece_time, scope.Tasks()), scope.Tasks()),
+      prepare);
 }
 
 std::unique_ptr<Kernel> MakeConv2DBackpropInput(const KernelSpec& spec) {
@@ -150,7 +151,7 @@ std::unique_ptr<Kernel> MakeConv2DBackpropInput(const KernelSpec& spec) {
                             Shared(0, DNNL_ARG_WEIGHTS, c.filter, descriptor.weights_desc())});
   };
   return InBlocks(spec, scope,
-                  CutWindow(whole, Rows::kOfImage, ImageSeconds(whole, whole.channels),
+                  CutWindow(whole, Rows::kOfImage, ImageSeconds(whole, whole.channels, spec.rates),
                             PieceSeconds(spec.piece_time, scope.Tasks()), scope.Tasks()),
                   prepare);
 }

@@ -10,6 +10,7 @@
 #include "engine/kernels/onednn/primitive.h"
 #include "engine/kernels/pieces.h"
 #include "engine/kernels/window.h"
+#include "engine/kernels/winograd.h"
 
 namespace cosched::onednn {
 
@@ -49,13 +50,21 @@ auto WithLayouts(const Convolution& c, bool plain_first, Make make) {
 bool FewChannels(const Window& w);
 
 // Of one image, on one thread; vector_channels are those that vectors run along.
-double ImageSeconds(const Window& w, int64_t vector_channels);
-inline double BatchSeconds(const Window& w) {  // Forward.
-  return ImageSeconds(w, w.out_channels) * static_cast<double>(w.batch);
+double ImageSeconds(const Window& w, int64_t vector_channels, const KernelRates& rates);
+inline double BatchSeconds(const Window& w, const KernelRates& rates) {  // Forward.
+  return ImageSeconds(w, w.out_channels, rates) * static_cast<double>(w.batch);
+}
+inline double GradientSeconds(const Window& w, const KernelRates& rates) {  // Of the filter.
+  return BatchSeconds(w, rates) * rates.window_flops / rates.gradient_flops;
 }
 // Into which the convolution, or one of its gradients, is divided.
 inline int TasksFor(const KernelSpec& spec, const Window& w) {
-  return TasksOf(BatchSeconds(w), spec.pools.Capacity().intra);
+  return TasksOf(BatchSeconds(w, spec.rates), spec.pools.Capacity().intra);
+}
+
+// For whom the convolution, or one of its gradients, may be computed by Winograd's filtering.
+inline WinogradConditions ConditionsFor(const KernelSpec& spec, const Window& w, WinogradUse use) {
+  return {use, TasksFor(spec, w), spec.piece_time, spec.rates};
 }
 
 }  // namespace cosched::onednn

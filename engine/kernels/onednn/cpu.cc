@@ -1,15 +1,38 @@
 // What the CPU offers, as oneDNN sees it: ONEDNN_MAX_CPU_ISA may hide some of it.
 
+#include <fmt/format.h>
+
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include "engine/kernels/kernel.h"
 
 namespace cosched {
+namespace {
 
-bool CpuHasBFloat16() {
-  // Each set of instructions has the bits of all that it includes.
-  constexpr auto kNeeded = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_bf16);
-  return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & kNeeded) == kNeeded;
+// Each set of instructions has the bits of all that it includes.
+bool Has(dnnl::cpu_isa needed) {
+  const auto bits = static_cast<unsigned>(needed);
+  return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & bits) == bits;
+}
+
+}  // namespace
+
+bool CpuHasBFloat16() { return Has(dnnl::cpu_isa::avx512_core_bf16); }
+
+int CpuLanes() {
+  if (Has(dnnl::cpu_isa::avx512_core)) return 16;
+  return Has(dnnl::cpu_isa::avx) ? 8 : 4;
+}
+
+std::string KernelTarget() {
+  const char* instructions = Has(dnnl::cpu_isa::avx512_core_bf16) ? "AVX-512 with bfloat16"
+                             : Has(dnnl::cpu_isa::avx512_core)    ? "AVX-512"
+                             : Has(dnnl::cpu_isa::avx2)           ? "AVX2"
+                             : Has(dnnl::cpu_isa::avx)            ? "AVX"
+                                                                  : "SSE";
+  const dnnl_version_t* version = dnnl_version();
+  return fmt::format("{}, oneDNN {}.{}.{}", instructions, version->major, version->minor,
+                     version->patch);
 }
 
 }  // namespace cosched

@@ -28,9 +28,9 @@ dnnl::eltwise_forward::primitive_desc Describe(const dnnl::memory::desc& flat, a
 std::unique_ptr<Kernel> Forward(const KernelSpec& spec, algorithm kind,
                                 const Coefficients& coefficients = {}) {
   const dnnl::memory::desc flat = Flat(spec.inputs[0].shape.Elements(), spec.inputs[0].type);
-  const CapacityScope scope(spec.pools, SecondsToMove(flat, flat));
+  const CapacityScope scope(spec.pools, SecondsToMove(flat, flat, spec.rates));
   return std::make_unique<PrimitiveKernel>(
-      spec.pools, scope, Describe(flat, kind, coefficients),
+      spec, scope, Describe(flat, kind, coefficients),
       std::vector{Input(0, DNNL_ARG_SRC, flat), Result(0, DNNL_ARG_DST, flat)});
 }
 
@@ -38,12 +38,12 @@ std::unique_ptr<Kernel> Forward(const KernelSpec& spec, algorithm kind,
 std::unique_ptr<Kernel> Backward(const KernelSpec& spec, algorithm kind, int of,
                                  const Coefficients& coefficients = {}) {
   const dnnl::memory::desc flat = Flat(spec.inputs[0].shape.Elements(), spec.inputs[0].type);
-  const CapacityScope scope(spec.pools, SecondsToMove(flat, flat));
+  const CapacityScope scope(spec.pools, SecondsToMove(flat, flat, spec.rates));
   const dnnl::eltwise_backward::primitive_desc descriptor(
       CpuEngine(), kind, flat, flat, flat, coefficients.alpha, coefficients.beta,
       Describe(flat, kind, coefficients), Attributes());
   return std::make_unique<PrimitiveKernel>(
-      spec.pools, scope, descriptor,
+      spec, scope, descriptor,
       std::vector{Input(0, DNNL_ARG_DIFF_DST, flat), Input(1, of, flat),
                   Result(0, DNNL_ARG_DIFF_SRC, flat)});
 }
@@ -54,10 +54,10 @@ std::unique_ptr<Kernel> MakeCast(const KernelSpec& spec) {
   const int64_t elements = spec.inputs[0].shape.Elements();
   const dnnl::memory::desc from = Flat(elements, spec.inputs[0].type);
   const dnnl::memory::desc to = Flat(elements, spec.node.outputs[0].type);
-  const CapacityScope scope(spec.pools, SecondsToMove(from, to));
+  const CapacityScope scope(spec.pools, SecondsToMove(from, to, spec.rates));
   const dnnl::reorder::primitive_desc descriptor(CpuEngine(), from, CpuEngine(), to, Attributes());
   return std::make_unique<PrimitiveKernel>(
-      spec.pools, scope, descriptor,
+      spec, scope, descriptor,
       std::vector{Input(0, DNNL_ARG_FROM, from), Result(0, DNNL_ARG_TO, to)});
 }
 

@@ -22,7 +22,7 @@ constexpr size_t kImage = 0, kFilter = 1, kBias = 2, kResidual = 3;
 class FusedConvolution : public PrimitiveKernel {
  public:
   FusedConvolution(const KernelSpec& spec, const CapacityScope& scope)
-      : PrimitiveKernel(spec.pools, scope), has_residual_(spec.inputs.size() > kResidual) {}
+      : PrimitiveKernel(spec, scope), has_residual_(spec.inputs.size() > kResidual) {}
 
   void AddBlock(const WindowBlock& block, Piece piece) {
     piece.bindings[0].offset = block.image_offset;
@@ -92,7 +92,7 @@ dnnl::primitive_attr PostOps(const KernelSpec& spec) {
 
 std::unique_ptr<Kernel> MakeDirectFusedConv2D(const KernelSpec& spec, const Window& whole) {
   using Primitive = dnnl::convolution_forward;
-  const double image_seconds = ImageSeconds(whole, whole.out_channels);
+  const double image_seconds = ImageSeconds(whole, whole.out_channels, spec.rates);
   const CapacityScope scope(TasksFor(spec, whole));
   const dnnl::primitive_attr attributes = PostOps(spec);
   const memory::desc bias = Flat(whole.out_channels);

@@ -37,10 +37,11 @@ std::unique_ptr<Kernel> MakeFusedMatMul(const KernelSpec& spec) {
   constexpr int64_t kColumnUnit = 64, kRowUnit = 16;
   const auto element = static_cast<double>(SizeOf(spec.inputs[kRows].type));
   const Work column{operations, element * static_cast<double>(k + m)};
-  const CapacityScope scope(spec.pools, column.Seconds() * static_cast<double>(n));
+  const CapacityScope scope(spec.pools, column.Seconds(spec.rates) * static_cast<double>(n));
   const double seconds = PieceSeconds(spec.piece_time, scope.Tasks());
   const int64_t units = std::max<int64_t>(n / kColumnUnit, 1);
-  const auto unit_seconds = column.Seconds() * static_cast<double>(n) / static_cast<double>(units);
+  const auto unit_seconds =
+      column.Seconds(spec.rates) * static_cast<double>(n) / static_cast<double>(units);
   const Division columns = Division::Of(units, unit_seconds, seconds);
   const int64_t row_units = std::max<int64_t>(m / kRowUnit, 1);
   const Division rows = Division::Of(
@@ -57,7 +58,7 @@ std::unique_ptr<Kernel> MakeFusedMatMul(const KernelSpec& spec) {
   AppendActivation(ReadActivation(spec.node), &post_ops);
   dnnl::primitive_attr attributes = Attributes();
   attributes.set_post_ops(post_ops);
-  auto kernel = std::make_unique<PrimitiveKernel>(spec.pools, scope);
+  auto kernel = std::make_unique<PrimitiveKernel>(spec, scope);
   for (int64_t j = 0; j < columns.parts; ++j) {
     const int64_t column_at = begin_column(j), width = begin_column(j + 1) - column_at;
     memory packed;
@@ -65,12 +66,13 @@ std::unique_ptr<Kernel> MakeFusedMatMul(const KernelSpec& spec) {
       const int64_t row_at = begin_row(i), height = begin_row(i + 1) - row_at;
       const memory::desc a = Stored(height, k, k, 1, type),
                          b = p.transpose_b ? Stored(k, width, 1, k) : Stored(k, width, n);
+      const memory::desc b_packed(b.get_dims(), type, memory::format_tag::ab);  // In any layout.
       const memory::desc bias({1, width}, memory::data_type::f32, memory::format_tag::ab);
       const memory::desc product = Stored(height, width, n);
-      const memory::desc wanted =
-          packed ? packed.get_desc() : memory::desc(b.get_dims(), type, memory::format_tag::any);
-      const dnnl::matmul::primitive_desc descriptor(CpuEngine(), a, wanted, bias, product,
-                                                    attributes);
+      const auto descriptor = BatchReduced(
+          b_packed, packed ? packed.get_desc() : memory::desc(), [&](const memory::desc& weights) {
+            return dnnl::matmul::primitive_desc(CpuEngine(), a, weights, bias, product, attributes);
+          });
       if (!packed)
         packed = kernel->Constant(spec, kWeights, p.transpose_b ? column_at * k : column_at, b,
                                   descriptor.weights_desc());

@@ -48,8 +48,9 @@ LargeOp LargeConvolution(int64_t images, int64_t channels, int64_t size) {
 
 LargeOp LargeProduct(int64_t size) {
   const memory::desc square({size, size}, memory::data_type::f32, memory::format_tag::any);
-  const dnnl::matmul::primitive_desc descriptor(CpuEngine(), square, square, square,
-                                                onednn::Attributes());
+  const auto descriptor = onednn::BatchReduced(square, {}, [&](const memory::desc& packed) {
+    return dnnl::matmul::primitive_desc(CpuEngine(), square, packed, square, onednn::Attributes());
+  });
   const auto n = static_cast<double>(size);
   return {dnnl::matmul(descriptor),
           {{DNNL_ARG_SRC, Filled(descriptor.src_desc())},

@@ -125,9 +125,11 @@ class Product {
               {},
               {}};
     const memory::desc a_wanted = packs_a_ ? Stored(rows, p_.k, p_.k, 1) : a;
-    const memory::desc b_wanted = packs_b_ ? Packed(a_wanted, b, product) : b;
-    const dnnl::matmul::primitive_desc descriptor(CpuEngine(), a_wanted, b_wanted, product,
-                                                  Attributes());
+    const auto describe = [&](const memory::desc& weights) {
+      return dnnl::matmul::primitive_desc(CpuEngine(), a_wanted, weights, product, Attributes());
+    };
+    const auto descriptor = packs_b_ ? BatchReduced(b, Packed(b), describe) : describe(b);
+    const memory::desc b_wanted = descriptor.weights_desc();
     if (a_wanted != a) {
       tile.packed_a = PackedMemory(a_wanted, 0, &packed_a_);
       tile.pack_a = kernel_.AddReorder(tile.a, tile.packed_a);
@@ -144,12 +146,12 @@ class Product {
   }
 
   // One layout for all tiles of as many columns, whatever their rows: they share what is packed.
-  memory::desc Packed(const memory::desc& a, const memory::desc& b, const memory::desc& product) {
+  // Zero where none is.
+  memory::desc Packed(const memory::desc& b) const {
     for (const auto& [column, packed] : packed_b_) {
       if (packed.get_desc().get_dims() == b.get_dims()) return packed.get_desc();
     }
-    const memory::desc any(b.get_dims(), memory::data_type::f32, memory::format_tag::any);
-    return dnnl::matmul::primitive_desc(CpuEngine(), a, any, product, Attributes()).weights_desc();
+    return {};
   }
   // By what it is a part of.
   using PackedParts = std::vector<std::pair<int64_t, memory>>;
@@ -175,11 +177,12 @@ std::unique_ptr<Kernel> MakeMatMul(const KernelSpec& spec) {
   const double m = static_cast<double>(p.m), n = static_cast<double>(p.n);
   const double k = static_cast<double>(p.k);
   const Work work{2 * m * n * k, sizeof(float) * (m * k + k * n + m * n)};
-  const CapacityScope scope(spec.pools, work.Seconds());
-  const double tiles = std::ceil(work.Seconds() / PieceSeconds(spec.piece_time, scope.Tasks()));
+  const CapacityScope scope(spec.pools, work.Seconds(spec.rates));
+  const double tiles =
+      std::ceil(work.Seconds(spec.rates) / PieceSeconds(spec.piece_time, scope.Tasks()));
   const Grid grid = LeastTraffic(p, std::max<int64_t>(static_cast<int64_t>(tiles), 1));
   const Side rows(p.m, kRowUnit, grid.rows), columns(p.n, kColumnUnit, grid.columns);
-  auto kernel = std::make_unique<PrimitiveKernel>(spec.pools, scope);
+  auto kernel = std::make_unique<PrimitiveKernel>(spec, scope);
   Product product(kernel.get(), p, grid);
   const auto add = [&](int64_t i, int64_t j) {
     product.AddTile(rows.Begin(i), rows.Size(i), columns.Begin(j), columns.Size(j));

@@ -36,8 +36,8 @@ struct Pooling {
 std::unique_ptr<Kernel> MakeForward(const KernelSpec& spec, const Window& w,
                                     dnnl::algorithm algorithm) {
   const Pooling pooling(w, spec.inputs[0].type);
-  const CapacityScope scope(spec.pools, SecondsToMove(pooling.image, pooling.output));
-  auto kernel = std::make_unique<PrimitiveKernel>(spec.pools, scope);
+  const CapacityScope scope(spec.pools, SecondsToMove(pooling.image, pooling.output, spec.rates));
+  auto kernel = std::make_unique<PrimitiveKernel>(spec, scope);
   kernel->AddPiece(kernel->Prepare(
       pooling.Forward(dnnl::prop_kind::forward_inference, algorithm),
       {Input(0, DNNL_ARG_SRC, pooling.image), Result(0, DNNL_ARG_DST, pooling.output)}));
@@ -59,13 +59,13 @@ std::unique_ptr<Kernel> MakeAvgPool(const KernelSpec& spec) {
 std::unique_ptr<Kernel> MakeAvgPoolGrad(const KernelSpec& spec) {
   const Window w = PoolingWindow(spec.node, spec.node.outputs[0].shape);
   const Pooling pooling(w, spec.inputs[0].type);
-  const CapacityScope scope(spec.pools, SecondsToMove(pooling.image, pooling.output));
+  const CapacityScope scope(spec.pools, SecondsToMove(pooling.image, pooling.output, spec.rates));
   const dnnl::pooling_backward::primitive_desc descriptor(
       CpuEngine(), Average(w), pooling.image, pooling.output, pooling.strides, pooling.kernel,
       pooling.dilation, pooling.pad_begin, pooling.pad_end,
       pooling.Forward(dnnl::prop_kind::forward_training, Average(w)), Attributes());
   return std::make_unique<PrimitiveKernel>(
-      spec.pools, scope, descriptor,
+      spec, scope, descriptor,
       std::vector{Input(0, DNNL_ARG_DIFF_DST, pooling.output),
                   Result(0, DNNL_ARG_DIFF_SRC, pooling.image)});
 }

@@ -25,14 +25,14 @@ CapacityScope::CapacityScope(int tasks) : tasks_(tasks) {
 
 CapacityScope::~CapacityScope() { dnnl_threadpool_interop_set_max_concurrency(before_); }
 
-PrimitiveKernel::PrimitiveKernel(ThreadPools& pools, const CapacityScope& scope)
+PrimitiveKernel::PrimitiveKernel(const KernelSpec& spec, const CapacityScope& scope)
     : tasks_(scope.Tasks()),
-      stream_(dnnl::threadpool_interop::make_stream(CpuEngine(), &pools.onednn(tasks_))) {}
+      stream_(dnnl::threadpool_interop::make_stream(CpuEngine(), &spec.pools.onednn(tasks_))) {}
 
-PrimitiveKernel::PrimitiveKernel(ThreadPools& pools, const CapacityScope& scope,
+PrimitiveKernel::PrimitiveKernel(const KernelSpec& spec, const CapacityScope& scope,
                                  const dnnl::primitive_desc_base& descriptor,
                                  const std::vector<Operand>& operands)
-    : PrimitiveKernel(pools, scope) {
+    : PrimitiveKernel(spec, scope) {
   AddPiece(Prepare(descriptor, operands));
 }
 
@@ -165,7 +165,7 @@ PrimitiveKernel::StepId PrimitiveKernel::AddStep(const dnnl::primitive_desc_base
 
 PrimitiveKernel::StepId PrimitiveKernel::AddReorder(const dnnl::memory& from,
                                                     const dnnl::memory& to) {
-  const int tasks = TasksOf(SecondsToMove(from.get_desc(), to.get_desc()), tasks_);
+  const int tasks = TasksOf(SecondsToMove(from.get_desc(), to.get_desc(), rates_), tasks_);
   if (auto of_images = ImageReorder::Make(from, to, tasks)) {
     steps_.push_back({{}, {}, std::move(of_images)});
     return steps_.size() - 1;
@@ -201,8 +201,9 @@ dnnl::primitive_attr Attributes() {
   return attributes;
 }
 
-double SecondsToMove(const dnnl::memory::desc& from, const dnnl::memory::desc& to) {
-  return Work{0, static_cast<double>(from.get_size() + to.get_size())}.Seconds();
+double SecondsToMove(const dnnl::memory::desc& from, const dnnl::memory::desc& to,
+                     const KernelRates& rates) {
+  return Work{0, static_cast<double>(from.get_size() + to.get_size())}.Seconds(rates);
 }
 
 dnnl::memory::data_type TypeOf(DataType type) {

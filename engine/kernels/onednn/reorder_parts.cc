@@ -22,7 +22,7 @@ int64_t WantedParts(const memory::desc& from, const memory::desc& to, const Kern
   const auto read = static_cast<double>(memory::data_type_size(from.get_data_type()));
   const Work work{0, values * read + static_cast<double>(to.get_size())};
   const double seconds = PieceSeconds(spec.piece_time, spec.pools.Capacity().intra);
-  return std::max<int64_t>(static_cast<int64_t>(std::ceil(work.Seconds() / seconds)), 1);
+  return std::max<int64_t>(static_cast<int64_t>(std::ceil(work.Seconds(spec.rates) / seconds)), 1);
 }
 
 std::byte* At(void* memory, int64_t offset, const memory::desc& descriptor) {

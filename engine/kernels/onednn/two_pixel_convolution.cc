@@ -37,11 +37,9 @@ class TwoPixels : public Kernel {
         std::vector<int64_t>{w.pad_top, w.pad_bottom, w.pad_left, w.pad_right};
     const Tensor filter = Filter(spec.Constant(kFilter)->Floats(), w);
     const Tensor bias = Bias(spec.Constant(kBias)->Floats(), w.out_channels);
-    const KernelSpec wide{node,
-                          {spec.inputs[kImage], {filter.GetShape()}, {bias.GetShape()}},
-                          spec.pools,
-                          spec.piece_time,
-                          {nullptr, &filter, &bias}};
+    const KernelSpec wide{node,       {spec.inputs[kImage], {filter.GetShape()}, {bias.GetShape()}},
+                          spec.pools, spec.piece_time,
+                          spec.rates, {nullptr, &filter, &bias}};
     convolution_ = MakeDirectFusedConv2D(
         wide, ConvolutionWindow(node, spec.inputs[kImage].shape, filter.GetShape()));
   }

@@ -146,7 +146,7 @@ std::unique_ptr<Kernel> MakeConv2DBackpropFilter(const KernelSpec& spec) {
   if (auto kernel = MakeWinogradConv2DBackpropFilter(spec, w)) return kernel;
   const DataType images = spec.inputs[0].type;
   const double piece = PieceSeconds(spec.piece_time, scope.Tasks());
-  const double image = ImageSeconds(w, w.out_channels);
+  const double image = ImageSeconds(w, w.out_channels, spec.rates);
   const double positions = static_cast<double>(w.out_height * w.out_width);
   const auto blocks =
       CutWindow(w, Rows::kOfOutput, image, std::max(piece, image * kLeastPositions / positions),
@@ -161,12 +161,12 @@ std::unique_ptr<Kernel> MakeConv2DBackpropFilter(const KernelSpec& spec) {
     const Convolution c(w, images);
     const auto descriptor = Describe(w, images);
     return std::make_unique<PrimitiveKernel>(
-        spec.pools, scope, descriptor,
+        spec, scope, descriptor,
         std::vector{Input(0, DNNL_ARG_SRC, c.image, descriptor.src_desc()),
                     Input(1, DNNL_ARG_DIFF_DST, c.output, descriptor.diff_dst_desc()),
                     Result(0, DNNL_ARG_DIFF_WEIGHTS, c.filter, descriptor.diff_weights_desc())});
   }
-  auto kernel = std::make_unique<PrimitiveKernel>(spec.pools, scope);
+  auto kernel = std::make_unique<PrimitiveKernel>(spec, scope);
   std::vector<Slice> by_size;
   for (int64_t i = 0; i < slices.parts; ++i) {
     const int64_t unit = w.channels / channel_blocks, channels = slices.Size(i) * unit;

@@ -12,7 +12,6 @@
 #include "engine/kernels/eigen/winograd_transforms.h"
 #include "engine/kernels/onednn/convolution.h"
 #include "engine/kernels/onednn/reorder_parts.h"
-#include "engine/kernels/winograd.h"
 #include "engine/pool/thread_pools.h"
 
 namespace cosched::onednn {
@@ -42,7 +41,7 @@ memory::desc StoredFilter(const eigen::WinogradFilter& shape, int64_t points) {
 // Rows of a filter that one thread transforms within the piece time.
 Division DivideFilter(const eigen::WinogradFilter& shape, int64_t points, const KernelSpec& spec) {
   const Work row{0, static_cast<double>((9 + points) * shape.columns) * sizeof(float)};
-  return Division::Of(shape.rows, row.Seconds(),
+  return Division::Of(shape.rows, row.Seconds(spec.rates),
                       PieceSeconds(spec.piece_time, spec.pools.Capacity().intra));
 }
 
@@ -112,14 +111,13 @@ class WinogradConvolution : public Kernel {
                       bool turned, const Inputs& inputs)
       : window_(w),
         tiles_(w, tile_size),
-        division_(DivideWinograd(w, tiles_, use, TasksFor(spec, w), spec.piece_time)),
+        division_(DivideWinograd(w, tiles_, ConditionsFor(spec, w, use))),
         has_constant_(use == WinogradUse::kConstantFilter),
         inputs_(inputs),
         stream_(dnnl::threadpool_interop::make_stream(CpuEngine(),
                                                       &spec.pools.onednn(division_.tasks))) {
     const CapacityScope scope(division_.tasks);
-    memory::desc layout({tiles_.Points(), w.channels, w.out_channels}, memory::data_type::f32,
-                        memory::format_tag::any);
+    memory::desc layout;
     for (int64_t block : {int64_t{0}, division_.blocks.parts - 1}) {
       const int64_t rows = division_.blocks.Size(block);
       if (!products_.empty() && products_.back().rows == rows) continue;
@@ -169,11 +167,18 @@ class WinogradConvolution : public Kernel {
  private:
   // Of a block of so many tiles.
   struct Product {
-    Product(int64_t of_rows, const Window& w, int64_t points, const memory::desc& filter)
+    Product(int64_t of_rows, const Window& w, int64_t points, const memory::desc& packed)
         : rows(of_rows),
           left({points, rows, w.channels}, memory::data_type::f32, memory::format_tag::abc),
           result({points, rows, w.out_channels}, memory::data_type::f32, memory::format_tag::abc),
-          descriptor(CpuEngine(), left, filter, result, Attributes()),
+          descriptor(BatchReduced({{points, w.channels, w.out_channels},
+                                   memory::data_type::f32,
+                                   memory::format_tag::abc},
+                                  packed,
+                                  [&](const memory::desc& filter) {
+                                    return dnnl::matmul::primitive_desc(CpuEngine(), left, filter,
+                                                                        result, Attributes());
+                                  })),
           primitive(descriptor) {}
 
     int64_t rows;
@@ -250,7 +255,7 @@ std::unique_ptr<WinogradConvolution> MakeKernel(const KernelSpec& spec, const Wi
                                                 WinogradUse use, bool turned,
                                                 const Inputs& inputs) {
   if (spec.inputs[static_cast<size_t>(inputs.image)].type != DataType::kFloat) return nullptr;
-  const int size = ChooseWinograd(w, BatchSeconds(w), use, TasksFor(spec, w), spec.piece_time);
+  const int size = ChooseWinograd(w, BatchSeconds(w, spec.rates), ConditionsFor(spec, w, use));
   if (size == 0) return nullptr;
   return std::make_unique<WinogradConvolution>(spec, w, size, use, turned, inputs);
 }
@@ -270,7 +275,7 @@ std::unique_ptr<Kernel> MakeWinogradConv2D(const KernelSpec& spec, const Window&
 
 std::unique_ptr<Kernel> MakeWinogradConv2DBackpropInput(const KernelSpec& spec, const Window& w) {
   if (w.stride_height != 1 || w.stride_width != 1) return nullptr;
-  return MakeKernel(spec, TurnedWindow(w), WinogradUse::kNewFilter, /*turned=*/true,
+  return MakeKernel(spec, TurnedWindow(w), WinogradUse::kTurnedFilter, /*turned=*/true,
                     {.image = 1, .filter = 0});
 }
 

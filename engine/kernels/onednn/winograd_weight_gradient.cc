@@ -8,7 +8,6 @@
 #include "engine/kernels/eigen/winograd_transforms.h"
 #include "engine/kernels/onednn/convolution.h"
 #include "engine/kernels/onednn/winograd_convolution.h"
-#include "engine/kernels/winograd.h"
 #include "engine/pool/thread_pools.h"
 
 namespace cosched::onednn {
@@ -22,8 +21,7 @@ class WinogradWeightGradient : public Kernel {
   WinogradWeightGradient(const KernelSpec& spec, const Window& w, int tile_size)
       : window_(w),
         tiles_(w, tile_size),
-        division_(DivideWinograd(w, tiles_, WinogradUse::kFilterGradient, TasksFor(spec, w),
-                                 spec.piece_time)),
+        division_(DivideWinograd(w, tiles_, ConditionsFor(spec, w, WinogradUse::kFilterGradient))),
         sum_(Shape{tiles_.Points(), w.channels, w.out_channels}),
         stream_(dnnl::threadpool_interop::make_stream(CpuEngine(),
                                                       &spec.pools.onednn(division_.tasks))) {
@@ -128,8 +126,8 @@ class WinogradWeightGradient : public Kernel {
 
 std::unique_ptr<Kernel> MakeWinogradConv2DBackpropFilter(const KernelSpec& spec, const Window& w) {
   if (spec.inputs[kImage].type != DataType::kFloat) return nullptr;
-  const int size = ChooseWinograd(w, BatchSeconds(w), WinogradUse::kFilterGradient,
-                                  TasksFor(spec, w), spec.piece_time);
+  const int size = ChooseWinograd(w, GradientSeconds(w, spec.rates),
+                                  ConditionsFor(spec, w, WinogradUse::kFilterGradient));
   if (size == 0) return nullptr;
   return std::make_unique<WinogradWeightGradient>(spec, w, size);
 }

@@ -38,5 +38,27 @@ TEST(ReorderParts, GiveTheWhole) {
   }
 }
 
+TEST(BatchReduced, ProductsOfAnyRowsShareWeightsAndAreGenerated) {
+  const auto f32 = memory::data_type::f32;
+  const auto plain = memory::format_tag::abc;
+  for (const int64_t channels : {16, 48, 80, 128, 208, 512}) {
+    memory::desc packed;
+    const memory::desc weights({36, 64, channels}, f32, plain);
+    for (const int64_t rows : {85, 84, 16, 1}) {
+      const memory::desc left({36, rows, 64}, f32, plain), result({36, rows, channels}, f32, plain);
+      const auto product = BatchReduced(weights, packed, [&](const memory::desc& layout) {
+        return dnnl::matmul::primitive_desc(CpuEngine(), left, layout, result, Attributes());
+      });
+      const std::string_view name = product.impl_info_str();
+      EXPECT_TRUE(name.starts_with("brg") || name.starts_with("gemm"))
+          << name << " " << rows << " " << channels;
+      if (!packed.is_zero()) {
+        EXPECT_EQ(product.weights_desc(), packed);
+      }
+      packed = product.weights_desc();
+    }
+  }
+}
+
 }  // namespace
 }  // namespace cosched::onednn

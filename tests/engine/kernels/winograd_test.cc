@@ -13,23 +13,20 @@ using std::chrono::microseconds;
 
 // 3x3, SAME, stride 1.
 Window Layer(int64_t batch, int64_t side, int64_t channels, int64_t filters) {
-  Window w;
+  Window w = SquareLayer(side, channels);
   w.batch = batch;
-  w.height = w.width = w.out_height = w.out_width = side;
-  w.channels = channels;
   w.out_channels = filters;
-  w.rows = w.columns = 3;
-  w.pad_top = w.pad_left = w.pad_bottom = w.pad_right = 1;
   return w;
 }
 
-double DirectSeconds(const Window& w) {
-  return Work{2.0 * static_cast<double>(w.OutputElements() * 9 * w.channels / w.groups), 0}
-      .Seconds();
+double DirectSeconds(const Window& w, const KernelRates& rates) {
+  return Work{2.0 * static_cast<double>(w.OutputElements() * 9 * w.channels / w.groups), 0}.Seconds(
+      rates);
 }
 
-int Choice(const Window& w, WinogradUse use = WinogradUse::kConstantFilter) {
-  return ChooseWinograd(w, DirectSeconds(w), use, /*threads=*/2, kPieceTime);
+int Choice(const Window& w, WinogradUse use = WinogradUse::kConstantFilter,
+           const KernelRates& rates = {}) {
+  return ChooseWinograd(w, DirectSeconds(w, rates), {.use = use, .threads = 2, .rates = rates});
 }
 
 TEST(ChooseWinograd, TakesLargeTilesWhereTheFilterIsSmallBesideTheImages) {
@@ -53,6 +50,25 @@ TEST(ChooseWinograd, LeavesOtherConvolutions) {
   }
 }
 
+TEST(ChooseWinograd, GoesByTheRatesOfTheMachine) {
+  const Window layer = Layer(1, 28, 128, 128);
+  const auto with = [&](auto change) {
+    KernelRates rates;
+    change(&rates);
+    return Choice(layer, WinogradUse::kConstantFilter, rates);
+  };
+  EXPECT_EQ(with([](KernelRates*) {}), 4);
+  EXPECT_EQ(with([](KernelRates* rates) { rates->transform_4_seconds *= 10; }), 2);
+  EXPECT_EQ(with([](KernelRates* rates) {
+              rates->transform_2_seconds *= 20;
+              rates->transform_4_seconds *= 10;
+            }),
+            0);
+  EXPECT_EQ(with([](KernelRates* rates) { rates->product_flops /= 4; }), 0);
+  EXPECT_EQ(with([](KernelRates* rates) { rates->window_flops *= 4; }), 0);
+  EXPECT_EQ(with([](KernelRates* rates) { rates->filter_bytes /= 1000; }), 0);
+}
+
 TEST(ChooseWinograd, AFilterThatIsNewInEachStepWantsMoreImages) {
   EXPECT_NE(Choice(Layer(1, 8, 256, 256)), 0);
   for (WinogradUse use : {WinogradUse::kNewFilter, WinogradUse::kFilterGradient}) {
@@ -71,7 +87,7 @@ TEST(DivideWinograd, PiecesHaveAboutTheirTimeAndCoverAll) {
   for (WinogradUse use :
        {WinogradUse::kConstantFilter, WinogradUse::kNewFilter, WinogradUse::kFilterGradient}) {
     const auto divide = [&](int threads, microseconds piece_time) {
-      const WinogradDivision division = DivideWinograd(w, tiles, use, threads, piece_time);
+      const WinogradDivision division = DivideWinograd(w, tiles, {use, threads, piece_time});
       EXPECT_EQ(division.blocks.count, tiles.tiles);
       EXPECT_EQ(division.pieces.count, division.blocks.parts);
       return division;
@@ -88,10 +104,10 @@ TEST(DivideWinograd, PiecesHaveAboutTheirTimeAndCoverAll) {
 
 // However many threads could share it, as long as there is enough for each.
 TEST(DivideWinograd, ABlockIsOneCoresCacheful) {
-  const Window w = Layer(8, 56, 64, 64);
+  const Window w = Layer(8, 56, 256, 256);
   const WinogradTiles tiles(w, 4);
   const auto blocks = [&](int threads) {
-    return DivideWinograd(w, tiles, WinogradUse::kConstantFilter, threads, microseconds(0))
+    return DivideWinograd(w, tiles, {.threads = threads, .piece_time = microseconds(0)})
         .blocks.parts;
   };
   EXPECT_GT(blocks(1), 1);
@@ -102,7 +118,7 @@ TEST(DivideWinograd, ABlockIsOneCoresCacheful) {
 TEST(DivideWinograd, ASmallImageIsOneBlock) {
   const Window w = Layer(1, 7, 512, 512);
   const WinogradTiles tiles(w, 4);
-  EXPECT_EQ(DivideWinograd(w, tiles, WinogradUse::kConstantFilter, 8, microseconds(1)).blocks.parts,
+  EXPECT_EQ(DivideWinograd(w, tiles, {.threads = 8, .piece_time = microseconds(1)}).blocks.parts,
             1);
 }
 

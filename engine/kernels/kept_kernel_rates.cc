@@ -1,0 +1,133 @@
+#include "engine/kernels/kept_kernel_rates.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+#include "engine/base/cache_folder.h"
+#include "engine/base/cache_sizes.h"
+#include "engine/kernels/kernel.h"
+
+namespace cosched {
+namespace {
+
+constexpr char kFolder[] = "kernel_rates";
+// Of what is measured: another one makes kept ones be measured anew.
+constexpr int kVersion = 1;
+
+// As /proc/cpuinfo names the first CPU, on x86 and on Arm.
+std::string DescribedByKernel() {
+  constexpr std::string_view kKeys[] = {
+      "vendor_id",       "model name",       "cpu family",  "model",   "stepping",
+      "CPU implementer", "CPU architecture", "CPU variant", "CPU part"};
+  std::ifstream stream("/proc/cpuinfo");
+  std::string described;
+  for (std::string line; std::getline(stream, line) && !line.empty();) {
+    const size_t colon = line.find(':');
+    const std::string key = line.substr(0, line.find_last_not_of(" \t", colon - 1) + 1);
+    if (colon == std::string::npos || colon + 2 > line.size()) continue;
+    if (std::find(std::begin(kKeys), std::end(kKeys), key) == std::end(kKeys)) continue;
+    described += fmt::format("{}{} {}", described.empty() ? "" : ", ", key, line.substr(colon + 2));
+  }
+  return described;
+}
+
+std::string ThisCpu() {
+  return fmt::format("{}, {} KiB second-level cache, {} (measurement {})", DescribedByKernel(),
+                     ThisMachinesSecondLevelCache().bytes / 1024, KernelTarget(), kVersion);
+}
+
+// Named after the CPU, so that a home which several machines share has one for each kind.
+std::filesystem::path FileOf(const RatesKeeper& keeper) {
+  constexpr size_t kLongest = 200;  // What any file system takes, endings included.
+  std::string name = keeper.cpu.substr(0, kLongest);
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return !std::isalnum(c); }, '-');
+  return keeper.cache / kFolder / (name + ".txt");
+}
+
+std::string TextOf(const RatesKeeper& keeper, const KernelRates& rates) {
+  return fmt::format(
+      "# What one core of this kind does in a second, as cosched measured it once "
+      "(engine/kernels/kernel_rates.h).\n"
+      "# Kernels are chosen by it; `cosched doctor --measure` measures it anew.\n"
+      "cpu: {}\ndate: {:%Y-%m-%d}\nrates: {}\n",
+      keeper.cpu, fmt::gmtime(std::time(nullptr)), ToString(rates));
+}
+
+// Nothing if there is no such file, or if it is of another CPU or damaged.
+std::optional<KeptKernelRates> ReadKept(const RatesKeeper& keeper) {
+  KeptKernelRates kept{.rates = {}, .file = FileOf(keeper), .cpu = {}, .date = {}, .why_fixed = {}};
+  std::ifstream stream(kept.file);
+  std::optional<KernelRates> rates;
+  for (std::string line; std::getline(stream, line);) {
+    const auto value = [&](std::string_view key) { return line.substr(key.size()); };
+    if (line.starts_with("cpu: ")) kept.cpu = value("cpu: ");
+    if (line.starts_with("date: ")) kept.date = value("date: ");
+    if (line.starts_with("rates: ")) rates = ParseKernelRates(value("rates: "));
+  }
+  if (!rates || kept.cpu != keeper.cpu) return std::nullopt;
+  kept.rates = *rates;
+  return kept;
+}
+
+KeptKernelRates NotKept(const RatesKeeper& keeper, const std::string& why) {
+  return {.rates = {}, .file = {}, .cpu = keeper.cpu, .date = {}, .why_fixed = why};
+}
+
+// Whole or not at all. replace: also one that is there; else that one stays.
+KeptKernelRates MeasureAndKeep(const RatesKeeper& keeper, bool replace) {
+  if (keeper.cache.empty())
+    return NotKept(keeper, "none of COSCHED_CACHE, XDG_CACHE_HOME and HOME is set");
+  const std::filesystem::path file = FileOf(keeper);
+  std::error_code error;
+  std::filesystem::create_directories(file.parent_path(), error);
+  std::string draft = file.string() + ".XXXXXX";
+  const int descriptor = error ? -1 : mkstemp(draft.data());
+  if (descriptor == -1)
+    return NotKept(keeper, fmt::format("{} can't be written: {}", file.string(),
+                                       error ? error.message() : std::strerror(errno)));
+  const std::string text = TextOf(keeper, Rounded(keeper.measure()));
+  const bool written =
+      write(descriptor, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  close(descriptor);
+  if (written && replace) {
+    std::filesystem::rename(draft, file, error);
+  } else if (written) {
+    std::filesystem::create_hard_link(draft, file, error);  // Fails where there is one.
+  }
+  std::filesystem::remove(draft, error);
+  const std::optional<KeptKernelRates> kept = ReadKept(keeper);
+  return kept ? *kept : NotKept(keeper, fmt::format("{} can't be written", file.string()));
+}
+
+RatesKeeper ThisMachinesKeeper() { return {CacheFolder(), ThisCpu(), MeasureKernelRates}; }
+
+}  // namespace
+
+KeptKernelRates RatesKeeper::Get() const {
+  if (const auto kept = ReadKept(*this)) return *kept;
+  std::error_code error;
+  const bool damaged = std::filesystem::exists(FileOf(*this), error);
+  return MeasureAndKeep(*this, damaged);
+}
+
+KeptKernelRates RatesKeeper::Renew() const { return MeasureAndKeep(*this, /*replace=*/true); }
+
+KeptKernelRates ThisMachinesKernelRates() { return ThisMachinesKeeper().Get(); }
+
+KeptKernelRates MeasureKernelRatesAnew() { return ThisMachinesKeeper().Renew(); }
+
+}  // namespace cosched

@@ -1,0 +1,39 @@
+#pragma once
+// This machine's kernel rates: measured once for each kind of CPU and kept in the cache folder, so
+// that all runs on it choose alike, until somebody has them measured anew. Called by commands
+// before they start what computes, never by a tenant that a host started: it gets its host's.
+// Thread-safe, also between processes: the first that has measured decides.
+
+#include <filesystem>
+#include <string>
+
+#include "engine/kernels/kernel_rates.h"
+
+namespace cosched {
+
+struct KeptKernelRates {
+  KernelRates rates;
+  std::filesystem::path file;  // Where they are kept.
+  std::string cpu;             // Of which kind they are: one line.
+  std::string date;            // When they were measured: "2026-11-23".
+  // Not empty: they can't be kept, for this reason. What would be measured anew by each run would
+  // be another choice in each, so these are the fixed ones.
+  std::string why_fixed;
+};
+
+// Measures for some tenths of a second where nothing is kept yet.
+KeptKernelRates ThisMachinesKernelRates();
+// In place of those that are kept.
+KeptKernelRates MeasureKernelRatesAnew();
+
+// The same for other folders, kinds of CPU and measurements: for tests.
+struct RatesKeeper {
+  std::filesystem::path cache;
+  std::string cpu;
+  KernelRates (*measure)();
+
+  KeptKernelRates Get() const;
+  KeptKernelRates Renew() const;
+};
+
+}  // namespace cosched
