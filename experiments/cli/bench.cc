@@ -17,6 +17,8 @@
 #include "experiments/bench/bench_serve.h"
 #include "experiments/bench/bench_splits.h"
 #include "experiments/bench/bench_worker.h"
+#include "experiments/cli/kernel_rates_option.h"
+#include "experiments/config/kernel_rates_choice.h"
 #include "experiments/config/option_refusal.h"
 #include "workloads/model.h"
 
@@ -34,6 +36,7 @@ struct BenchArguments {
   std::string mode = "infer";
   std::vector<std::string> precisions = {"f32"};
   std::string inter = "1";
+  std::string kernel_rates = kMeasuredRates;
   std::string repetitions = "5";
   std::string seconds = "1";
   bool per_op = false;
@@ -86,6 +89,7 @@ std::vector<EngineCell> Cells(const BenchArguments& arguments, const Topology& t
   EngineCell cell;
   if (!ParseMode(arguments.mode, &cell.mode))
     RefuseValue("--mode", arguments.mode, "infer or train");
+  cell.rates = KernelRatesOption(arguments.kernel_rates);
   std::vector<EngineCell> cells;
   for (const std::string& model : models) {
     cell.model = model;
@@ -208,6 +212,7 @@ void AddBenchCommand(CLI::App& app, int* exit_code) {
                    "chooses them "
                    "at the start")
       ->capture_default_str();
+  AddKernelRatesOption(engine, &arguments->kernel_rates);
   engine
       ->add_option("--repetitions", arguments->repetitions,
                    "Of each cell; what is told is their median")

@@ -17,6 +17,8 @@
 #include "experiments/calibration/calibration.h"
 #include "experiments/calibration/fit.h"
 #include "experiments/calibration/published_profile.h"
+#include "experiments/cli/kernel_rates_option.h"
+#include "experiments/config/kernel_rates_choice.h"
 #include "experiments/config/option_refusal.h"
 #include "experiments/launch/build_info.h"
 #include "experiments/launch/measured_cores.h"
@@ -130,7 +132,9 @@ int MeasurePrograms(const CalibrateArguments& arguments) {
   options.interval = Number("--interval", arguments.interval, 0.001, 1);
   options.seconds = 60 * Number("--minutes", arguments.minutes, 0.01, 10'000);
   options.seed = static_cast<uint64_t>(Number("--seed", arguments.seed, 0, 1e15));
-  const std::vector<TenantSpec> programs = Programs(arguments.workloads);
+  std::vector<TenantSpec> programs = Programs(arguments.workloads);
+  const KernelRates rates = KernelRatesOption(arguments.kernel_rates);
+  for (TenantSpec& program : programs) program.rates = rates;
   const ScratchFolder scratch;
   const MeasuredCores cores(topology.Cpus(), "cosched calibrate", arguments.force);
   const SignalScope signals;
@@ -189,6 +193,7 @@ void AddCalibrateCommand(CLI::App& app, int* exit_code) {
         command->add_option("--seed", arguments->seed, "Of the order of measurements")}) {
     option->capture_default_str()->excludes(published);
   }
+  AddKernelRatesOption(command, &arguments->kernel_rates);
   command->add_option("--out", arguments->out, "The profile (.json) to write")->required();
   AddForceFlag(command, &arguments->force);
   command->callback([arguments, exit_code, published, workloads] {

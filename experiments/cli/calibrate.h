@@ -12,6 +12,7 @@ namespace cosched {
 struct CalibrateArguments {
   std::vector<std::string> workloads = {};
   std::string minutes = "4.8";
+  std::string kernel_rates = "measured";
   std::string interval = "0.02";
   std::string seed = "1";
   std::string from_published = {};

@@ -16,6 +16,7 @@
 
 #include "engine/base/cache_sizes.h"
 #include "engine/base/topology.h"
+#include "engine/kernels/kept_kernel_rates.h"
 #include "engine/kernels/kernel.h"
 #include "engine/kernels/winograd.h"
 #include "experiments/hosts/podman.h"
@@ -64,6 +65,41 @@ Finding Cores(const Topology& topology) {
         "there is nothing to share out: every policy gives the one core to one job at a time";
     finding.remedy = "run on a machine, or in a cpuset, of two cores or more";
   }
+  return finding;
+}
+
+// 3x3 convolutions of images of this size, as many channels out as in, by Winograd's filtering from
+// so many channels on.
+std::string WinogradFrom(int64_t side, const KernelRates& rates) {
+  constexpr int64_t kMostChannels = 1024;
+  int from = 0;
+  for (int64_t channels = 16; channels <= kMostChannels && from == 0; channels += 16) {
+    if (ChooseForSquareLayer(side, channels, rates) > 0) from = static_cast<int>(channels);
+  }
+  return from == 0 ? fmt::format("{0}x{0} never", side)
+                   : fmt::format("{0}x{0} from {1} channels on", side, from);
+}
+
+// How fast this machine's kernels are, and what follows from it.
+Finding Kernels() {
+  const KeptKernelRates kept = ThisMachinesKernelRates();
+  const KernelRates& rates = kept.rates;
+  Finding finding = {.what = "kernels"};
+  finding.found = fmt::format(
+      "{}; a core does {:.0f} GFLOP/s in sums over windows, {:.0f} in batched products, {:.1f} "
+      "and {:.1f} ns a Winograd transform, {:.1f} GB/s: 3x3 convolutions by Winograd's filtering "
+      "of {}, {}, {}; {}",
+      KernelTarget(), rates.window_flops / 1e9, rates.product_flops / 1e9,
+      rates.transform_2_seconds * 1e9, rates.transform_4_seconds * 1e9, rates.memory_bytes / 1e9,
+      WinogradFrom(56, rates), WinogradFrom(14, rates), WinogradFrom(7, rates),
+      kept.why_fixed.empty()
+          ? fmt::format("measured on {}, kept in {}", kept.date, kept.file.string())
+          : "fixed values");
+  if (kept.why_fixed.empty()) return finding;
+  finding.verdict = Verdict::kLesser;
+  finding.found += fmt::format(" ({})", kept.why_fixed);
+  finding.consequence = "kernels are chosen as for a core with AVX-512, whatever this one has";
+  finding.remedy = "name a folder that can be written in $COSCHED_CACHE";
   return finding;
 }
 
@@ -256,7 +292,7 @@ int Doctor() {
         {Verdict::kMissing, "topology", error.what(), "no experiment can run", "mount /sys"});
   }
   for (const auto& probe :
-       {Engine, Quota, Realtime, Cgroups, Containers, Pressure, SchedStat, Python, Memory})
+       {Engine, Kernels, Quota, Realtime, Cgroups, Containers, Pressure, SchedStat, Python, Memory})
     findings.push_back(probe());
 
   bool can_run = true;
@@ -297,10 +333,16 @@ void AddDoctorCommand(CLI::App& app, int* exit_code) {
   CLI::App* doctor = app.add_subcommand(
       "doctor", "Tell what this machine offers, and what to do about what it lacks");
   const auto clean = std::make_shared<bool>(false);
+  const auto measure = std::make_shared<bool>(false);
   doctor->add_flag(
       "--clean", *clean,
       "Remove the containers, cgroups and sockets that killed experiments left behind");
-  doctor->callback([clean, exit_code] { *exit_code = *clean ? CleanUp() : Doctor(); });
+  doctor->add_flag("--measure", *measure,
+                   "Measure anew by what kernels are chosen; it wants the machine for itself");
+  doctor->callback([clean, measure, exit_code] {
+    if (*measure) MeasureKernelRatesAnew();
+    *exit_code = *clean ? CleanUp() : Doctor();
+  });
 }
 
 }  // namespace cosched

@@ -4,6 +4,8 @@
 #include <string>
 
 #include "engine/base/error.h"
+#include "experiments/cli/kernel_rates_option.h"
+#include "experiments/config/kernel_rates_choice.h"
 #include "workloads/gradient_step.h"
 
 namespace cosched {
@@ -11,6 +13,7 @@ namespace {
 
 struct GradientsArguments {
   std::string model, tensors, out, layers;
+  std::string kernel_rates = kMeasuredRates;
   int threads = 1;
 };
 
@@ -23,6 +26,7 @@ int CompareGradients(const GradientsArguments& arguments) {
   }
   SessionOptions options;
   options.intra_op_parallelism_threads = arguments.threads;
+  options.rates = KernelRatesOption(arguments.kernel_rates);
   const auto model = OpenModel(arguments.model);
   GradientStep step(*model, LoadTensors(arguments.tensors), arguments.tensors, options);
   SaveTensors(step.Run(), arguments.out);
@@ -47,6 +51,7 @@ void AddGradientsCommand(CLI::App& app, int* exit_code) {
   command->add_option("--threads", arguments->threads, "Of the intra-op pool")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
+  AddKernelRatesOption(command, &arguments->kernel_rates);
   command->callback([arguments, exit_code] { *exit_code = CompareGradients(*arguments); });
 }
 

@@ -17,6 +17,8 @@
 #include "engine/base/random.h"
 #include "engine/graph/optimizer.h"
 #include "engine/session/session.h"
+#include "experiments/cli/kernel_rates_option.h"
+#include "experiments/config/kernel_rates_choice.h"
 #include "experiments/config/option_refusal.h"
 #include "experiments/os/exit_code.h"
 #include "workloads/npy_file.h"
@@ -33,6 +35,7 @@ struct ModelRunArguments {
   int batch = 0;
   int threads = 1;
   double tolerance = 1e-4;
+  std::string kernel_rates = kMeasuredRates;
   bool plain = false;
 };
 
@@ -137,7 +140,8 @@ std::vector<Tensor> RunNetwork(OpenedNetwork* network, Feeds feeds,
   graph->Build();
   std::vector<Tensor> results;
   {
-    Session session(*graph, {.intra_op_parallelism_threads = arguments.threads});
+    Session session(*graph, {.intra_op_parallelism_threads = arguments.threads,
+                             .rates = KernelRatesOption(arguments.kernel_rates)});
     results = session.Run(feeds, fetches);
   }
   feeds.clear();  // With the session, which is gone, for the memory of what follows.
@@ -253,6 +257,7 @@ void AddModelCommand(CLI::App& app, int* exit_code) {
                   "Largest error, relative to the largest magnitude of the reference")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  AddKernelRatesOption(run, &arguments->kernel_rates);
   run->add_flag("--plain", arguments->plain, "Without the graph optimiser");
   run->callback([arguments, exit_code] { *exit_code = RunModel(*arguments); });
 

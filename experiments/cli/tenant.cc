@@ -16,6 +16,8 @@
 
 #include "engine/base/error.h"
 #include "engine/base/topology.h"
+#include "experiments/cli/kernel_rates_option.h"
+#include "experiments/config/kernel_rates_choice.h"
 #include "experiments/config/option_refusal.h"
 #include "experiments/tenant/control_thread.h"
 #include "experiments/tenant/hosted_tenant.h"
@@ -47,6 +49,7 @@ struct TenantArguments {
   std::string steps = "50";
   std::string seed = "1";
   std::string precision = "f32";
+  std::string kernel_rates = kMeasuredRates;
   std::string cores;
   std::string threads;
   std::string inter = "1";
@@ -123,6 +126,7 @@ TenantSpec Spec(const TenantArguments& arguments) {
   spec.auto_split = arguments.split == "auto";
   spec.spin = std::chrono::microseconds(
       WholeNumber("--spin-us", arguments.spin_us, 0, kMostSpinMicroseconds));
+  spec.rates = KernelRatesOption(arguments.kernel_rates);
   if (spec.serves) {
     spec.steps = 0;
     if (!arguments.max_batch.empty())
@@ -344,6 +348,7 @@ void AddTenantCommand(CLI::App& app, int* exit_code) {
       ->capture_default_str();
   command->add_option("--precision", arguments->precision, "Of images: f32 or bf16")
       ->capture_default_str();
+  AddKernelRatesOption(command, &arguments->kernel_rates);
   command->add_option("--cores", arguments->cores, "Cores to run on, such as 0-3,5; default: all");
   command->add_option("--threads", arguments->threads,
                       "Most threads of the intra-op pool; default: one a core");

@@ -12,6 +12,7 @@
 #include "engine/base/did_you_mean.h"
 #include "engine/base/error.h"
 #include "experiments/config/distribution_table.h"
+#include "experiments/config/kernel_rates_choice.h"
 #include "experiments/config/policy_tables.h"
 #include "experiments/config/profile_doubts.h"
 #include "experiments/config/toml_table.h"
@@ -104,7 +105,8 @@ std::vector<Elasticity> ReadElasticities(const TomlTable& root) {
 }
 
 CpuSet ReadCores(const TomlTable& machine, const Topology& topology) {
-  machine.AllowOnly({"cores", "actuator", "revocation_deadline_ms", "topology", "profile"});
+  machine.AllowOnly(
+      {"cores", "actuator", "revocation_deadline_ms", "topology", "profile", "kernel_rates"});
   if (machine.IsInteger("cores")) {
     const int64_t count = machine.Integer("cores", {}, 1, topology.Cpus().Count());
     return Place(topology, {}, topology.Cpus(), static_cast<int>(count));
@@ -172,6 +174,14 @@ Actuator ReadActuator(const TomlTable& machine, const Topology& topology,
                  "affinity, or what `cosched doctor` names as the remedy");
   }
   return *actuator;
+}
+
+KernelRates ReadKernelRates(const TomlTable& machine, std::string_view backend) {
+  const std::string text = machine.String("kernel_rates", kMeasuredRates);
+  if (backend == kSimulated && text == kMeasuredRates) return {};  // Nothing is computed.
+  const std::optional<KernelRates> rates = ChosenKernelRates(text);
+  if (!rates) machine.Fail("kernel_rates", fmt::format("is \"{}\"", text), kAllowedRates);
+  return *rates;
 }
 
 CoreRequest ReadRequest(const TomlTable& workload, int machine_cores) {
@@ -590,6 +600,8 @@ ExperimentConfig LoadConfig(const std::filesystem::path& file,
     sampling.Fail("interference", "needs samples", "only with records.samples = true");
   }
   config.workloads = ReadWorkloads(root, folder, config.cores.Count());
+  config.kernel_rates = ReadKernelRates(root.Table("machine"), config.backend);
+  for (WorkloadConfig& workload : config.workloads) workload.spec.rates = config.kernel_rates;
   CheckServices(root, config);
   config.profile = ReadProfile(root, folder, config);
   CheckSpeeds(root, config);

@@ -84,6 +84,8 @@ struct ExperimentConfig {
   CpuSet cores;
   // [machine] actuator; default: cpuset where it is permitted, else affinity.
   Actuator actuator = Actuator::kAffinity;
+  // [machine] kernel_rates: of all tenants; default: this machine's. Simulated ones have none.
+  KernelRates kernel_rates;
   // [machine] revocation_deadline_ms: a tenant that has not left by then what it was told to leave
   // is killed.
   Duration revocation_deadline = std::chrono::milliseconds(250);

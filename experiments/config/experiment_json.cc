@@ -184,6 +184,8 @@ Json ExperimentJson(const ExperimentConfig& config) {
       {"trace", TraceJson(config.trace)},
       {"workload", workloads},
       {"policy", parameters}};
+  if (config.backend != "simulated")
+    json["machine"]["kernel_rates"] = ToString(config.kernel_rates);
   if (config.HasServices()) json["records"]["requests"] = config.records.requests;
   if (config.profile) json["profile"] = ProfileJson(*config.profile);
   if (config.backend == "simulated") json["simulation"] = SimulationJson(config);

@@ -50,6 +50,7 @@ std::vector<std::string> TenantArguments(const Job& job, const TenantSpec& spec,
   if (spec.auto_split) add("split", "auto");
   if (spec.precision != Precision::kFloat) add("precision", std::string(ToString(spec.precision)));
   if (spec.spin != kSpin) add("spin-us", std::to_string(spec.spin / std::chrono::microseconds(1)));
+  add("kernel-rates", ToString(spec.rates));
   if (client != Client::kOn) add("client", std::string(ToString(client)));
   if (unbound) arguments.push_back("--unbound");
   return arguments;

@@ -68,7 +68,8 @@ json Simulation(const json& experiment) {
 json Machine(const json& manifest, const std::filesystem::path& scratch) {
   const json& experiment = manifest["experiment"];
   json machine = experiment.value("machine", json::object());
-  machine.erase("actuator");  // The simulator moves tenants in one way only.
+  machine.erase("actuator");      // The simulator moves tenants in one way only,
+  machine.erase("kernel_rates");  // and none of them computes.
   const std::string simulated =
       experiment.value("simulation", json::object()).value("topology", "this machine");
   if (simulated == "this machine") {

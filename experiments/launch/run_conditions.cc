@@ -211,7 +211,10 @@ Json RunConditions::OfAll() const {
 }
 
 Json WithoutConditions(Json experiment) {
-  if (experiment.contains("machine")) experiment["machine"].erase("actuator");
+  if (experiment.contains("machine")) {
+    experiment["machine"].erase("actuator");
+    experiment["machine"].erase("kernel_rates");
+  }
   if (!experiment.contains("profile")) return experiment;
   for (const char* key : {"fnv1a", "source", "host", "version", "date", "measured_cores"})
     experiment["profile"].erase(key);
@@ -234,7 +237,8 @@ std::vector<std::string> Differences(const Json& then, const Json& now, bool sim
   const auto machine = [](const Json& of) {
     return of.value("experiment", Json::object()).value("machine", Json());
   };
-  Compare(machine(then), machine(now), {{"actuator", "actuator"}}, &differences);
+  Compare(machine(then), machine(now), {{"actuator", "actuator"}, {"kernel_rates", "kernel rates"}},
+          &differences);
   return differences;
 }
 

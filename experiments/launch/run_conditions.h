@@ -40,8 +40,8 @@ class RunConditions {
   std::vector<nlohmann::ordered_json> of_points_;
 };
 
-// The experiment without what is a condition: what it resolved to on this machine (the actuator),
-// and what the profile said when it was read.
+// The experiment without what is a condition: what it resolved to on this machine (the actuator,
+// the kernels' rates), and what the profile said when it was read.
 nlohmann::ordered_json WithoutConditions(nlohmann::ordered_json experiment);
 
 // "kernel: Linux 6.1 -> Linux 6.12", one for each difference. then, now: with build, host, files

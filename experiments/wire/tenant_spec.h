@@ -9,6 +9,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/cpu_set.h"
+#include "engine/kernels/kernel_rates.h"
 #include "engine/pool/work_record.h"
 #include "policies/job.h"
 #include "workloads/training_job.h"
@@ -34,6 +35,7 @@ struct TenantSpec {
   // once, fewer if the oldest of them has waited for max_delay.
   bool serves = false;
   Duration max_delay{0};
+  KernelRates rates;      // By which its kernels choose.
   Duration spin = kSpin;  // How long a thread without work looks for some before it sleeps.
 };
 

@@ -146,6 +146,8 @@ TEST_F(ConfigTest, EachWrongLineIsNamedWithItsKeyAndWhatIsAllowed) {
            {"machine = { cores = 5 }", "machine.cores", "from 1 to 4"},
            {"machine = { cores = 2.5 }", "machine.cores", "string"},
            {"machine = { actuator = \"magic\" }", "machine.actuator", "cpuset, quota, affinity"},
+           {"machine = { kernel_rates = \"fast\" }", "machine.kernel_rates", "measured, fixed, or"},
+           {"machine = { kernel_rates = 2 }", "machine.kernel_rates", "string"},
            {"machine = 2", "machine", "table"},
            {"container = { client = \"maybe\" }", "container.client", "on, off, halving"},
            {"container = { actuation = \"fast\" }", "container.actuation", "direct, runtime"},

@@ -78,6 +78,9 @@ struct Change {
 };
 
 const Overrides kSimulated = {"backend=simulated", "machine.profile=p.json"};
+constexpr char kOtherRates[] =
+    "machine.kernel_rates=window=1,gradient=1,product=1,memory=1,filter=1,new=1,turned=1,summed=1,"
+    "transform2=1,transform4=1,lanes=1";
 const Overrides kFile = {"trace.file=t.csv"};
 
 const std::map<std::string, Change>& Changes() {
@@ -90,6 +93,7 @@ const std::map<std::string, Change>& Changes() {
       {"baseline", {{}, {"baseline=strict"}}},
       {"elasticity", {{}, {"elasticity=[\"rigid\"]"}}},
       {"machine.cores", {{}, {"machine.cores=2"}}},
+      {"machine.kernel_rates", {{"machine.kernel_rates=fixed"}, {kOtherRates}}},
       {"machine.actuator", {kSimulated, {"machine.actuator=quota"}}},
       {"machine.revocation_deadline_ms", {{}, {"machine.revocation_deadline_ms=9"}}},
       {"machine.topology", {kSimulated, {"machine.topology=pack:1 core:4 pu:1"}}},

@@ -99,16 +99,18 @@ TEST_F(ResumeTest, AnotherBinaryOrMachineIsRefusedAndEachDifferenceNamed) {
     (*manifest)["host"]["cpu"] = "Z80";
     (*manifest)["host"]["scheduling"] = "SCHED_FIFO 10";
     (*manifest)["experiment"]["machine"]["actuator"] = "cpuset";
+    (*manifest)["experiment"]["machine"]["kernel_rates"] = "window=1";
   });
   const std::string refusal = Refusal(Load());
   for (const char* difference :
        {"cosched: commit 0123456789-dirty -> ", "build type: Mine -> ", "host: elsewhere -> ",
         "kernel: Linux 1.0 -> ", "CPU: Z80 -> ", "scheduling: SCHED_FIFO 10 -> none",
-        "actuator: cpuset -> affinity", "--resume=anyway", "MIXED"}) {
+        "actuator: cpuset -> affinity", "kernel rates: window=1 -> window=",
+        "--resume=anyway", "MIXED"}) {
     EXPECT_THAT(refusal, HasSubstr(difference));
   }
   EXPECT_THAT(Manifest(path)["resumed"], IsEmpty()) << "nothing was changed";
-  EXPECT_EQ(Accepted(Load()).size(), 7U);
+  EXPECT_EQ(Accepted(Load()).size(), 8U);
   EXPECT_THAT(Accepted(Load()), testing::Contains("actuator: cpuset -> affinity"));
 }
 

@@ -1,0 +1,74 @@
+// By which rates a run's kernels choose: measured once and kept, the same for all of its tenants,
+// told by the doctor and by the manifest, and taken from there for exact repetition.
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tests/experiments/cli/cli_fixture.h"
+
+namespace cosched {
+namespace {
+
+class KernelRatesCliTest : public CliTest {
+ protected:
+  // Of its own, so that somebody has to measure.
+  bool OwnCache() const {
+    return setenv("COSCHED_CACHE", (folder_.path() / "cache").c_str(), 1) == 0;
+  }
+  Ended RunHere(std::vector<std::string> arguments) {
+    return Wait(Start(std::move(arguments), [this] { return OwnCache(); }));
+  }
+
+  // What the latest run's manifest says.
+  std::string OfTheRun() const {
+    std::filesystem::path latest;
+    for (const auto& run : std::filesystem::directory_iterator(folder_.path() / "results/x"))
+      latest = std::max(latest, run.path());
+    const auto manifest = nlohmann::json::parse(ReadText(latest / "manifest.json"));
+    return manifest["experiment"]["machine"]["kernel_rates"];
+  }
+};
+
+TEST_F(KernelRatesCliTest, AreMeasuredOnceAndTheSameInEveryRun) {
+  ASSERT_EQ(RunHere({"run", "x.toml", "--no-plots"}).exit_code, 0);
+  const std::string first = OfTheRun();
+  EXPECT_TRUE(first.starts_with("window=")) << first;
+  ASSERT_EQ(RunHere({"run", "x.toml", "--no-plots"}).exit_code, 0);
+  EXPECT_EQ(OfTheRun(), first);
+  const Ended doctor = RunHere({"doctor"});
+  EXPECT_NE(doctor.out.find("kept in " + (folder_.path() / "cache/kernel_rates").string()),
+            std::string::npos)
+      << doctor.out;
+}
+
+TEST_F(KernelRatesCliTest, CanBeFixedOrThoseOfAnotherRun) {
+  ASSERT_EQ(
+      RunHere({"run", "x.toml", "--no-plots", "--set", "machine.kernel_rates=fixed"}).exit_code, 0);
+  const std::string fixed = OfTheRun();
+  EXPECT_TRUE(fixed.starts_with("window=120,gradient=120,product=108,")) << fixed;
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "cache")) << "nobody had to measure";
+  std::string other = fixed;
+  other.replace(0, other.find(','), "window=60");
+  ASSERT_EQ(
+      RunHere({"run", "x.toml", "--no-plots", "--set", "machine.kernel_rates=" + other}).exit_code,
+      0);
+  EXPECT_EQ(OfTheRun(), other);
+}
+
+TEST_F(KernelRatesCliTest, WithoutACacheFolderTheDoctorSaysSo) {
+  WriteText(folder_.path() / "cache", "a file");
+  const Ended doctor = RunHere({"doctor"});
+  EXPECT_EQ(doctor.exit_code, 0);
+  EXPECT_NE(doctor.out.find("fixed values ("), std::string::npos) << doctor.out;
+  EXPECT_NE(doctor.out.find("$COSCHED_CACHE"), std::string::npos) << doctor.out;
+}
+
+TEST_F(KernelRatesCliTest, NonsenseIsRefused) {
+  const Ended ended = RunHere({"tenant", "--model", "lenet5", "--kernel-rates", "window=1"});
+  EXPECT_EQ(ended.exit_code, 2);
+  EXPECT_NE(ended.err.find("--kernel-rates"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("measured, fixed, or"), std::string::npos) << ended.err;
+}
+
+}  // namespace
+}  // namespace cosched
