@@ -39,13 +39,13 @@ std::string DescribedByKernel() {
     const std::string key = line.substr(0, line.find_last_not_of(" \t", colon - 1) + 1);
     if (colon == std::string::npos || colon + 2 > line.size()) continue;
     if (std::find(std::begin(kKeys), std::end(kKeys), key) == std::end(kKeys)) continue;
-    described += fmt::format("{}{} {}", described.empty() ? "" : ", ", key, line.substr(colon + 2));
+    described += (described.empty() ? "" : " ") + line.substr(colon + 2);
   }
   return described;
 }
 
 std::string ThisCpu() {
-  return fmt::format("{}, {} KiB second-level cache, {} (measurement {})", DescribedByKernel(),
+  return fmt::format("{}, {} KiB, {}, measurement {}", DescribedByKernel(),
                      ThisMachinesSecondLevelCache().bytes / 1024, KernelTarget(), kVersion);
 }
 

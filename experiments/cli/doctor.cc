@@ -86,18 +86,15 @@ Finding Kernels() {
   const KernelRates& rates = kept.rates;
   Finding finding = {.what = "kernels"};
   finding.found = fmt::format(
-      "{}; a core does {:.0f} GFLOP/s in sums over windows, {:.0f} in batched products, {:.1f} "
-      "and {:.1f} ns a Winograd transform, {:.1f} GB/s: 3x3 convolutions by Winograd's filtering "
-      "of {}, {}, {}; {}",
-      KernelTarget(), rates.window_flops / 1e9, rates.product_flops / 1e9,
-      rates.transform_2_seconds * 1e9, rates.transform_4_seconds * 1e9, rates.memory_bytes / 1e9,
-      WinogradFrom(56, rates), WinogradFrom(14, rates), WinogradFrom(7, rates),
+      "{}, {:.0f} GFLOP/s a core, {:.0f} in batched products; 3x3 convolutions by Winograd's "
+      "filtering: {}, {}, {}; {}",
+      KernelTarget(), rates.window_flops / 1e9, rates.product_flops / 1e9, WinogradFrom(56, rates),
+      WinogradFrom(14, rates), WinogradFrom(7, rates),
       kept.why_fixed.empty()
           ? fmt::format("measured on {}, kept in {}", kept.date, kept.file.string())
-          : "fixed values");
+          : fmt::format("fixed values ({})", kept.why_fixed));
   if (kept.why_fixed.empty()) return finding;
   finding.verdict = Verdict::kLesser;
-  finding.found += fmt::format(" ({})", kept.why_fixed);
   finding.consequence = "kernels are chosen as for a core with AVX-512, whatever this one has";
   finding.remedy = "name a folder that can be written in $COSCHED_CACHE";
   return finding;
