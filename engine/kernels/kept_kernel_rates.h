@@ -21,7 +21,7 @@ struct KeptKernelRates {
   std::string why_fixed;
 };
 
-// Measures for some tenths of a second where nothing is kept yet.
+// Measures for one to two seconds where nothing is kept yet.
 KeptKernelRates ThisMachinesKernelRates();
 // In place of those that are kept.
 KeptKernelRates MeasureKernelRatesAnew();

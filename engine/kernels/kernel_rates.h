@@ -41,7 +41,7 @@ std::optional<KernelRates> ParseKernelRates(std::string_view text);
 // As ToString writes them: those of a measurement, before they are used.
 KernelRates Rounded(const KernelRates& rates);
 
-// Of the core that it runs on, in less than a second. Takes the best of several turns: a disturbed
+// Of the core that it runs on, in one to two seconds. Takes the best of several turns: a disturbed
 // one says less of the machine. Thread-safe; wants the core for itself.
 KernelRates MeasureKernelRates();
 
