@@ -105,8 +105,8 @@ TEST_F(ResumeTest, AnotherBinaryOrMachineIsRefusedAndEachDifferenceNamed) {
   for (const char* difference :
        {"cosched: commit 0123456789-dirty -> ", "build type: Mine -> ", "host: elsewhere -> ",
         "kernel: Linux 1.0 -> ", "CPU: Z80 -> ", "scheduling: SCHED_FIFO 10 -> none",
-        "actuator: cpuset -> affinity", "kernel rates: window=1 -> window=",
-        "--resume=anyway", "MIXED"}) {
+        "actuator: cpuset -> affinity", "kernel rates: window=1 -> window=", "--resume=anyway",
+        "MIXED"}) {
     EXPECT_THAT(refusal, HasSubstr(difference));
   }
   EXPECT_THAT(Manifest(path)["resumed"], IsEmpty()) << "nothing was changed";
