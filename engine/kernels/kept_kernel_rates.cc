@@ -107,6 +107,8 @@ KeptKernelRates MeasureAndKeep(const RatesKeeper& keeper, bool replace) {
     std::filesystem::rename(draft, file, error);
   } else if (written) {
     std::filesystem::create_hard_link(draft, file, error);  // Fails where there is one.
+    const bool no_links = error && error != std::errc::file_exists;
+    if (no_links) std::filesystem::rename(draft, file, error);
   }
   std::filesystem::remove(draft, error);
   const std::optional<KeptKernelRates> kept = ReadKept(keeper);
@@ -120,8 +122,12 @@ RatesKeeper ThisMachinesKeeper() { return {CacheFolder(), ThisCpu(), MeasureKern
 KeptKernelRates RatesKeeper::Get() const {
   if (const auto kept = ReadKept(*this)) return *kept;
   std::error_code error;
-  const bool damaged = std::filesystem::exists(FileOf(*this), error);
-  return MeasureAndKeep(*this, damaged);
+  const bool is_there = std::filesystem::exists(FileOf(*this), error);
+  // Files come whole: one that is there now was put there a moment ago, or is damaged.
+  if (is_there) {
+    if (const auto kept = ReadKept(*this)) return *kept;
+  }
+  return MeasureAndKeep(*this, /*replace=*/is_there);
 }
 
 KeptKernelRates RatesKeeper::Renew() const { return MeasureAndKeep(*this, /*replace=*/true); }
