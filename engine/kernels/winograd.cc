@@ -105,6 +105,18 @@ int ChooseWinograd(const Window& w, double direct_seconds, const WinogradConditi
   return chosen;
 }
 
+KernelRates RatesThatChoose(int size) {
+  constexpr double kFree = 1e-15, kTooLong = 1e3, kFast = 1e18;
+  KernelRates rates;
+  rates.transform_2_seconds = size == 2 ? kFree : kTooLong;
+  rates.transform_4_seconds = size == 4 ? kFree : kTooLong;
+  if (size > 0) {
+    rates.product_flops = rates.filter_bytes = rates.new_filter_bytes = kFast;
+    rates.turned_filter_bytes = rates.summed_filter_bytes = kFast;
+  }
+  return rates;
+}
+
 Window SquareLayer(int64_t side, int64_t channels) {
   Window w;
   w.batch = 1;

@@ -61,6 +61,9 @@ WinogradDivision DivideWinograd(const Window& w, const WinogradTiles& tiles,
 // is none. direct_seconds: what that takes on one thread, its filter left out.
 int ChooseWinograd(const Window& w, double direct_seconds, const WinogradConditions& conditions);
 
+// Under which ChooseWinograd gives this wherever it has a choice: a tile size, or 0.
+KernelRates RatesThatChoose(int size);
+
 // A layer to measure with or to tell the choice of: one image of side x side, padded, as many
 // channels out as in.
 Window SquareLayer(int64_t side, int64_t channels);

@@ -18,7 +18,6 @@
 #include "experiments/calibration/fit.h"
 #include "experiments/calibration/published_profile.h"
 #include "experiments/cli/kernel_rates_option.h"
-#include "experiments/config/kernel_rates_choice.h"
 #include "experiments/config/option_refusal.h"
 #include "experiments/launch/build_info.h"
 #include "experiments/launch/measured_cores.h"

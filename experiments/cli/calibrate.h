@@ -6,13 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "experiments/config/kernel_rates_choice.h"
+
 namespace cosched {
 
 // As on the command line.
 struct CalibrateArguments {
   std::vector<std::string> workloads = {};
   std::string minutes = "4.8";
-  std::string kernel_rates = "measured";
+  std::string kernel_rates = kMeasuredRates;
   std::string interval = "0.02";
   std::string seed = "1";
   std::string from_published = {};

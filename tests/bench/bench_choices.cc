@@ -1,9 +1,9 @@
-// What it costs to choose between a convolution as a sum over its window and Winograd's filtering by
-// an estimate: all 3x3 layers of all models on one thread, each computed in all three ways. A turn
-// runs through all layers once, so that each finds the caches as in a network. The counters are the
-// time of all layers, each as often as models have it, over that of the best way for each: under the
-// fixed rates, under this machine's (engine/kernels/kernel_rates.h), never and always by Winograd's
-// filtering with tiles of 2x2 or 4x4. 1 is the best. The argument is the batch.
+// What it costs to choose between a convolution as a sum over its window and Winograd's filtering
+// by an estimate: all 3x3 layers of all models on one thread, each computed in all three ways. A
+// turn runs through all layers once, so that each finds the caches as in a network. The counters
+// are the time of all layers, each as often as models have it, over that of the best way for each:
+// under the fixed rates, under this machine's (engine/kernels/kernel_rates.h), never and always by
+// Winograd's filtering with tiles of 2x2 or 4x4. 1 is the best. The argument is the batch.
 
 #include <benchmark/benchmark.h>
 
@@ -26,19 +26,6 @@ namespace {
 
 constexpr std::array<int, 3> kTiles = {0, 2, 4};  // 0: a sum over the window.
 
-// Under which the choice is this one wherever there is one.
-KernelRates RatesFor(int tiles) {
-  constexpr double kFree = 1e-15, kTooLong = 1e3, kFast = 1e18;
-  KernelRates rates;
-  rates.transform_2_seconds = tiles == 2 ? kFree : kTooLong;
-  rates.transform_4_seconds = tiles == 4 ? kFree : kTooLong;
-  if (tiles > 0) {
-    rates.product_flops = rates.filter_bytes = rates.new_filter_bytes = kFast;
-    rates.turned_filter_bytes = rates.summed_filter_bytes = kFast;
-  }
-  return rates;
-}
-
 Tensor RandomValues(const OutputInfo& info) {
   Tensor tensor(info.shape, info.type);
   Random random(1);
@@ -58,7 +45,7 @@ class Layer {
     const bool fused = node_.op == "_FusedConv2D";
     for (size_t i = 0; i < inputs_.size(); ++i)
       constants_.push_back(fused && (i == 1 || i == 2) ? &inputs_[i] : nullptr);
-    for (const int tiles : kTiles) kernels_.push_back(CreateKernel(Spec(RatesFor(tiles))));
+    for (const int tiles : kTiles) kernels_.push_back(CreateKernel(Spec(RatesThatChoose(tiles))));
   }
 
   int Choice(const KernelRates& rates) const {
@@ -81,7 +68,7 @@ class Layer {
     return ConvolutionWindow(node_, infos_[0].shape, infos_[1].shape);
   }
   // Whether there is one.
-  bool HasChoice() const { return Choice(RatesFor(4)) == 4; }
+  bool HasChoice() const { return Choice(RatesThatChoose(4)) == 4; }
 
   void TakeTurn() {
     for (size_t i = 0; i < kTiles.size(); ++i) {

@@ -66,11 +66,11 @@ std::unique_ptr<Kernel> MakeFusedMatMul(const KernelSpec& spec) {
       const int64_t row_at = begin_row(i), height = begin_row(i + 1) - row_at;
       const memory::desc a = Stored(height, k, k, 1, type),
                          b = p.transpose_b ? Stored(k, width, 1, k) : Stored(k, width, n);
-      const memory::desc b_packed(b.get_dims(), type, memory::format_tag::ab);  // In any layout.
       const memory::desc bias({1, width}, memory::data_type::f32, memory::format_tag::ab);
       const memory::desc product = Stored(height, width, n);
       const auto descriptor = BatchReduced(
-          b_packed, packed ? packed.get_desc() : memory::desc(), [&](const memory::desc& weights) {
+          memory::desc(b.get_dims(), type, memory::format_tag::any),
+          packed ? packed.get_desc() : memory::desc(), [&](const memory::desc& weights) {
             return dnnl::matmul::primitive_desc(CpuEngine(), a, weights, bias, product, attributes);
           });
       if (!packed)

@@ -87,7 +87,7 @@ OwnMemory Products(const Window& w, int64_t points, int64_t rows) {
   const auto plain = memory::format_tag::abc;
   const auto f32 = memory::data_type::f32;
   const memory::desc left({points, rows, w.channels}, f32, plain);
-  const memory::desc filter({points, w.channels, w.out_channels}, f32, plain);
+  const memory::desc filter({points, w.channels, w.out_channels}, f32, memory::format_tag::any);
   const memory::desc result({points, rows, w.out_channels}, f32, plain);
   const auto descriptor = BatchReduced(filter, {}, [&](const memory::desc& packed) {
     return dnnl::matmul::primitive_desc(CpuEngine(), left, packed, result, Attributes());
@@ -144,18 +144,12 @@ class GradientProbe : public Probe {
                   {Shape{kImages, w.height, w.width, w.channels},
                    Shape{kImages, w.out_height, w.out_width, w.out_channels},
                    Shape{3, 3, w.channels, w.out_channels}},
-                  OnlySums(), pools) {}
+                  RatesThatChoose(0), pools) {}
 
   double Flops() const { return flops_ / seconds; }  // In a second.
 
  private:
   static constexpr int64_t kImages = 2;
-  static KernelRates OnlySums() {
-    constexpr double kTooLong = 1;
-    KernelRates rates;
-    rates.transform_2_seconds = rates.transform_4_seconds = kTooLong;
-    return rates;
-  }
 
   const double flops_;
   Convolving gradient_;
@@ -166,7 +160,7 @@ class FilterProbe : public Probe {
  public:
   FilterProbe(const char* op, ThreadPools* pools)
       : Probe{[this] { convolution_.Run(); }},
-        convolution_(op, Tensors(op), OnlyTilesOf4(), pools) {}
+        convolution_(op, Tensors(op), RatesThatChoose(4), pools) {}
 
   double Bytes() const {  // Of the transformed filter, in a second.
     constexpr double kPoints = 36;
@@ -180,17 +174,6 @@ class FilterProbe : public Probe {
     if (op == "Conv2D") return {image, filter, image};
     if (op == "Conv2DBackpropInput") return {filter, image, image};
     return {image, image, filter};
-  }
-  static KernelRates OnlyTilesOf4() {
-    constexpr double kNothing = 1e-15, kTooLong = 1, kFast = 1e18;
-    KernelRates rates;
-    rates.transform_2_seconds = kTooLong;
-    rates.transform_4_seconds = kNothing;
-    for (double KernelRates::*rate :
-         {&KernelRates::product_flops, &KernelRates::filter_bytes, &KernelRates::new_filter_bytes,
-          &KernelRates::turned_filter_bytes, &KernelRates::summed_filter_bytes})
-      rates.*rate = kFast;
-    return rates;
   }
 
   Convolving convolution_;

@@ -128,7 +128,11 @@ class Product {
     const auto describe = [&](const memory::desc& weights) {
       return dnnl::matmul::primitive_desc(CpuEngine(), a_wanted, weights, product, Attributes());
     };
-    const auto descriptor = packs_b_ ? BatchReduced(b, Packed(b), describe) : describe(b);
+    const auto descriptor =
+        packs_b_
+            ? BatchReduced(memory::desc(b.get_dims(), b.get_data_type(), memory::format_tag::any),
+                           Packed(b), describe)
+            : describe(b);
     const memory::desc b_wanted = descriptor.weights_desc();
     if (a_wanted != a) {
       tile.packed_a = PackedMemory(a_wanted, 0, &packed_a_);

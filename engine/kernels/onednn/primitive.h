@@ -178,13 +178,11 @@ dnnl::primitive_attr Attributes();
 // A matrix product as make(weights) describes it, by oneDNN's batch-reduce kernels where these take
 // it. On a CPU without AVX-512 oneDNN asks its GEMM first, which leaves weights as they are and
 // computes small products, and those with weights beyond the caches, at 0.35 to 0.9 of their speed
-// (Zen 3). packed: the layout that the weights have already; zero: any. Asked for by name the
-// kernels refuse some of their own layouts, which leaves the product to reference code.
+// (Zen 3). any: the weights in any layout; packed: as they are laid out already, or zero. Asked for
+// by name the kernels refuse some of their own layouts, which leaves the product to reference code.
 template <typename Make>
-dnnl::matmul::primitive_desc BatchReduced(const dnnl::memory::desc& plain,
+dnnl::matmul::primitive_desc BatchReduced(const dnnl::memory::desc& any,
                                           const dnnl::memory::desc& packed, Make make) {
-  const dnnl::memory::desc any(plain.get_dims(), plain.get_data_type(),
-                               dnnl::memory::format_tag::any);
   dnnl::matmul::primitive_desc descriptor = make(any);
   do {
     const bool suits = packed.is_zero() || descriptor.weights_desc() == packed;

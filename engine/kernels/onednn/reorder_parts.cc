@@ -55,8 +55,8 @@ ReorderParts::ReorderParts(const memory::desc& from, const memory& to, const Ker
   }
 }
 
-// A copy. Not of parts in their shapes: oneDNN 3.7 takes a part whose layout is the same on both sides
-// for dense, also where other parts lie between its rows (uxlfoundation/oneDNN#3280).
+// A copy. Not of parts in their shapes: oneDNN 3.7 takes a part whose layout is the same on both
+// sides for dense, also where other parts lie between its rows (uxlfoundation/oneDNN#3280).
 void ReorderParts::CutAsItIs(const memory::desc& from, int64_t parts) {
   const auto elements =
       static_cast<int64_t>(from.get_size() / memory::data_type_size(from.get_data_type()));

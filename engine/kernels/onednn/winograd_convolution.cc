@@ -173,7 +173,7 @@ class WinogradConvolution : public Kernel {
           result({points, rows, w.out_channels}, memory::data_type::f32, memory::format_tag::abc),
           descriptor(BatchReduced({{points, w.channels, w.out_channels},
                                    memory::data_type::f32,
-                                   memory::format_tag::abc},
+                                   memory::format_tag::any},
                                   packed,
                                   [&](const memory::desc& filter) {
                                     return dnnl::matmul::primitive_desc(CpuEngine(), left, filter,

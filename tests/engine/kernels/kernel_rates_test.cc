@@ -1,4 +1,5 @@
-// What a machine's kernels are chosen by: the rates' text, their measurement, and how they are kept.
+// What a machine's kernels are chosen by: the rates' text, their measurement, and how they are
+// kept.
 
 #include "engine/kernels/kernel_rates.h"
 
@@ -41,7 +42,8 @@ TEST(KernelRates, AnotherTextIsNone) {
        {std::string(), std::string("measured"), text + ",", "," + text, text + ",window=120",
         text + ",speed=1", text.substr(text.find(',') + 1), with("window=120", "window"),
         with("window=120", "window=0"), with("window=120", "window=nan"),
-        with("window=120", "window=120x"), with("lanes=16", "lanes=0")}) {
+        with("window=120", "window=120x"), with("lanes=16", "lanes=0"),
+        with("gradient=120", "window=120")}) {
     EXPECT_FALSE(ParseKernelRates(bad)) << bad;
   }
 }

@@ -43,7 +43,7 @@ TEST(BatchReduced, ProductsOfAnyRowsShareWeightsAndAreGenerated) {
   const auto plain = memory::format_tag::abc;
   for (const int64_t channels : {16, 48, 80, 128, 208, 512}) {
     memory::desc packed;
-    const memory::desc weights({36, 64, channels}, f32, plain);
+    const memory::desc weights({36, 64, channels}, f32, memory::format_tag::any);
     for (const int64_t rows : {85, 84, 16, 1}) {
       const memory::desc left({36, rows, 64}, f32, plain), result({36, rows, channels}, f32, plain);
       const auto product = BatchReduced(weights, packed, [&](const memory::desc& layout) {
