@@ -152,7 +152,7 @@ class SlicedRegion {
       largest = std::max(largest, bytes / batch_);
     }
     // Threads that then have no slice of their own share the nodes of one, if they may.
-    constexpr int64_t kShared = 4;
+    constexpr int64_t kShared = 8;
     const int64_t shared = slicing_.intra > 1 ? std::min(kShared, batch_) : 1;
     const int64_t most = std::max({batch_ / slicing_.inter, LeastSize(), shared});
     int64_t least = std::min(std::max<int64_t>(slicing_.bytes / largest, 1), most);

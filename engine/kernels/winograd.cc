@@ -48,6 +48,16 @@ double TileSeconds(const Window& w, const WinogradTiles& tiles, const KernelRate
          transform * static_cast<double>(w.channels + w.out_channels);
 }
 
+// Once there are not enough blocks left in a piece for all.
+int ThreadsOfABlock(const Division& pieces, int threads) {
+  int most = 1;
+  for (const int64_t piece : {int64_t{0}, pieces.parts - 1}) {
+    const auto left = static_cast<int>(pieces.Size(piece) % threads);
+    if (left > 0) most = std::max(most, (threads + left - 1) / left);
+  }
+  return most;
+}
+
 }  // namespace
 
 WinogradTiles::WinogradTiles(const Window& w, int of_size)
@@ -59,23 +69,25 @@ WinogradTiles::WinogradTiles(const Window& w, int of_size)
 WinogradDivision DivideWinograd(const Window& w, const WinogradTiles& tiles,
                                 const WinogradConditions& conditions) {
   const int threads = conditions.threads;
+  const bool sums = conditions.use == WinogradUse::kFilterGradient;
   const bool new_filter = conditions.use != WinogradUse::kConstantFilter;
   const double bytes_of_tile =
       static_cast<double>(tiles.Points() * (w.channels + w.out_channels)) * sizeof(float);
   const double seconds_of_tile = TileSeconds(w, tiles, conditions.rates);
   const double seconds = PieceSeconds(conditions.piece_time, threads);
   const auto cache = static_cast<double>(ThisMachinesSecondLevelCache().bytes);
-  // Larger only where it would be too little work for so many threads: one thread alone finds less
-  // of a larger block in its cache.
-  const double for_all = threads > 1 ? threads * kFurtherTaskSeconds / seconds_of_tile : 0;
-  double wanted = std::max(kWinogradCaches * cache / bytes_of_tile, for_all);
-  if (conditions.use == WinogradUse::kFilterGradient) wanted = std::max(wanted, kLeastSummed);
+  double wanted = cache / bytes_of_tile;
+  if (sums) {
+    const double for_all = threads > 1 ? threads * kFurtherTaskSeconds / seconds_of_tile : 0;
+    wanted = std::max({2 * wanted, for_all, kLeastSummed});
+  }
   const double most = std::max(std::min(wanted, seconds / seconds_of_tile), kLeastRows);
   WinogradDivision result;
   result.blocks = Division::Of(tiles.tiles, 1, most);
   const double seconds_of_block = seconds_of_tile * static_cast<double>(result.blocks.Size(0));
-  result.tasks = TasksOf(seconds_of_block, threads);
   result.pieces = Division::Of(result.blocks.parts, seconds_of_block, seconds);
+  result.tasks =
+      TasksOf(seconds_of_block, sums ? threads : ThreadsOfABlock(result.pieces, threads));
   result.filter_is_a_piece =
       new_filter && FilterSeconds(w, tiles.Points(), conditions) > seconds / 4;
   return result;

@@ -40,15 +40,13 @@ struct WinogradConditions {
   KernelRates rates = {};
 };
 
-// A block's transformed values fill so many second-level caches of one core.
-inline constexpr int kWinogradCaches = 2;
-
-// Tiles in blocks whose transformed values stay in a core's caches, larger for so many threads that
-// these would have too little to do, and pieces of so many blocks, each about the piece time of one
-// thread.
+// Tiles in blocks whose transformed values fill a core's second-level cache, and pieces of so many
+// blocks, each about the piece time of one thread. A block is computed by one thread, but for those
+// that find no other block to begin with. Blocks of a filter's gradient are added to one sum, one
+// after the other, so they are larger for many threads.
 struct WinogradDivision {
   Division blocks;                 // Of tiles.
-  int tasks = 1;                   // That share a block.
+  int tasks = 1;                   // At most, that share a block.
   Division pieces;                 // Of blocks.
   bool filter_is_a_piece = false;  // One more, as its transform takes long.
 

@@ -15,8 +15,6 @@
 
 namespace cosched {
 
-// How deep the calling thread is in tasks of any pool.
-inline thread_local int task_depth = 0;
 // Of the calling thread's waits for the last tasks of its loops.
 inline thread_local constinit SpinBudget wait_budget;
 
@@ -53,13 +51,11 @@ class Loop {
   void Work(Predicate leave) noexcept {
     const FunctionRef<void(int)> body = body_;  // Not read again from a line that others write.
     const int tasks = tasks_;
-    ++task_depth;
     int64_t task;
     while ((task = next_.fetch_add(1, std::memory_order_relaxed)) < tasks) {
       body(static_cast<int>(task));
       if (leave()) break;
     }
-    --task_depth;
   }
 
   void Detach() {

@@ -137,9 +137,7 @@ void MalleablePool::Impl::Bind(int wanted, const std::vector<int>& cpus) {
 
 void MalleablePool::Impl::ParallelFor(int tasks, FunctionRef<void(int)> body) {
   if (tasks <= 1 || options.capacity == 0) {
-    ++task_depth;
     for (int i = 0; i < tasks; ++i) body(i);
-    --task_depth;
     return;
   }
   Loop loop(tasks, body);
@@ -225,8 +223,6 @@ void MalleablePool::ParallelFor(int tasks, FunctionRef<void(int)> body) {
 void MalleablePool::SetGuests(int limit) {
   impl_->guests.store(static_cast<uint32_t>(std::max(limit, 0)), std::memory_order_relaxed);
 }
-
-bool MalleablePool::InTask() { return task_depth > 0; }
 
 void MalleablePool::Schedule(std::function<void()> closure) { impl_->Schedule(std::move(closure)); }
 

@@ -106,9 +106,6 @@ class MalleablePool {
   // it, its caller left out. 0 at first.
   void SetGuests(int limit);
 
-  // True inside a task of any pool's ParallelFor, on whatever thread runs it.
-  static bool InTask();
-
   // Queues one closure, FIFO. See WhenEmpty.
   void Schedule(std::function<void()> closure);
 

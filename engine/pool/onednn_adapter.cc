@@ -1,11 +1,23 @@
 #include "engine/pool/onednn_adapter.h"
 
-namespace cosched {
+#include <utility>
 
-bool OnednnThreadPool::get_in_parallel() const { return MalleablePool::InTask(); }
+namespace cosched {
+namespace {
+
+// Whether the calling thread runs a task of oneDNN's.
+thread_local bool in_task = false;
+
+}  // namespace
+
+bool OnednnThreadPool::get_in_parallel() const { return in_task; }
 
 void OnednnThreadPool::parallel_for(int n, const std::function<void(int, int)>& fn) {
-  pool_.ParallelFor(n, [&fn, n](int i) { fn(i, n); });
+  pool_.ParallelFor(n, [&fn, n](int i) {
+    const bool before = std::exchange(in_task, true);
+    fn(i, n);
+    in_task = before;
+  });
 }
 
 }  // namespace cosched

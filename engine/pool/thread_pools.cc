@@ -65,7 +65,7 @@ struct ThreadPools::Impl {
   Impl(Split most, Binding how, const Topology* topology, const Waiting& waiting)
       : capacity(most),
         binding(how),
-        scratch(static_cast<size_t>(most.inter) + 1),
+        scratch(static_cast<size_t>(most.inter + most.intra)),
         intra({.name = "intra",
                .capacity = most.intra - 1,
                .when_empty = MalleablePool::WhenEmpty::kRunInCaller,
@@ -94,7 +94,8 @@ struct ThreadPools::Impl {
 
   const Split capacity;
   const Binding binding;
-  std::vector<ScratchBuffer> scratch;  // By inter-op worker; the last is for all others.
+  // By worker, inter-op ones first; the last is for all others.
+  std::vector<ScratchBuffer> scratch;
 
   // Held through one Resize, taken before all others; guards the two vectors and the offers.
   std::mutex resize_mutex;
@@ -280,9 +281,13 @@ ThreadPools::ResizeTimes ThreadPools::Times() const {
 void ThreadPools::SetRunningOp(const std::string* op) { impl_->inter.SetActivity(op); }
 
 std::byte* ThreadPools::Scratch(size_t bytes) {
-  const int worker = impl_->inter.CurrentWorker();
-  const size_t index = worker == -1 ? impl_->scratch.size() - 1 : static_cast<size_t>(worker);
-  return impl_->scratch[index].AtLeast(bytes);
+  int index = impl_->inter.CurrentWorker();
+  if (index == -1) {
+    const int helper = impl_->intra.CurrentWorker();
+    index = helper == -1 ? impl_->capacity.intra - 1 : helper;
+    index += impl_->capacity.inter;
+  }
+  return impl_->scratch[static_cast<size_t>(index)].AtLeast(bytes);
 }
 
 CpuSet ThreadPools::Cores() const {

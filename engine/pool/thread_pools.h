@@ -81,9 +81,9 @@ class ThreadPools {
   // What the calling inter-op worker computes from now on: an op's type, kept by the graph.
   void SetRunningOp(const std::string* op);
 
-  // Memory for what an inter-op worker computes now, aligned for vectors and kept: its next call
-  // gets the same, still in its cache. Of those who are no inter-op workers only one may use it at
-  // a time.
+  // Memory for what the calling worker, of either pool, computes now, aligned for vectors and kept:
+  // its next call gets the same, still in its cache. Of those who are no workers only one may use
+  // it at a time.
   std::byte* Scratch(size_t bytes);
 
   CpuSet Cores() const;   // Of the last Resize.

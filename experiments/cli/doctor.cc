@@ -104,13 +104,13 @@ Finding Kernels() {
 Finding Engine() {
   const SecondLevelCache& cache = ThisMachinesSecondLevelCache();
   const auto kib = [](int64_t bytes) { return fmt::format("{} KiB", bytes / 1024); };
-  return {.what = "engine",
-          .found = fmt::format(
-              "{} second-level cache a core{}: slices of batches of {}, Winograd blocks of {}; "
-              "bfloat16 {}",
-              kib(cache.bytes), cache.known ? "" : " (assumed: the machine does not tell)",
-              kib(cache.bytes), kib(kWinogradCaches * cache.bytes),
-              CpuHasBFloat16() ? "yes" : "no: the CPU has no instructions for it")};
+  return {
+      .what = "engine",
+      .found = fmt::format(
+          "{} second-level cache a core{}: slices of batches and Winograd blocks of {}; bfloat16 "
+          "{}",
+          kib(cache.bytes), cache.known ? "" : " (assumed: the machine does not tell)",
+          kib(cache.bytes), CpuHasBFloat16() ? "yes" : "no: the CPU has no instructions for it")};
 }
 
 Finding Smt() {

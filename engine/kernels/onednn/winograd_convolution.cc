@@ -159,9 +159,10 @@ class WinogradConvolution : public Kernel {
     if (!has_constant_ && piece == 0)
       filter_->Make(InputOf(context, inputs_.filter)->Floats(), context.pools, &stream_);
     if (division_.filter_is_a_piece && --piece < 0) return;
-    const int64_t end = division_.pieces.Begin(piece + 1);
-    for (int64_t block = division_.pieces.Begin(piece); block < end; ++block)
-      ComputeBlock(context, division_.blocks.Begin(block), division_.blocks.Size(block));
+    const int64_t begin = division_.pieces.Begin(piece), end = division_.pieces.Begin(piece + 1);
+    context.pools.intra().ParallelFor(static_cast<int>(end - begin), [&](int i) {
+      ComputeBlock(context, division_.blocks.Begin(begin + i), division_.blocks.Size(begin + i));
+    });
   }
 
  private:
@@ -195,7 +196,8 @@ class WinogradConvolution : public Kernel {
                               [&](int part) { body(parts.Begin(part), parts.Begin(part + 1)); });
   }
 
-  void ComputeBlock(KernelContext& context, int64_t first, int64_t size) {
+  // Called by several threads at a time, each of which shares its block with those that have none.
+  void ComputeBlock(const KernelContext& context, int64_t first, int64_t size) {
     const Product& product = products_.front().rows == size ? products_.front() : products_.back();
     const int64_t left = product.left.get_size() / sizeof(float),
                   result = product.result.get_size() / sizeof(float);

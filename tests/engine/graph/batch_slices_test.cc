@@ -144,7 +144,7 @@ TEST(BatchSlicesTest, EachPlaceholdersSlicesHaveTurns) {
 
 // Pixelwise convolutions: one of large images with few weights, then, on images a sixteenth of the
 // size and less, two of which the second has more weights than the cache holds.
-Graph GrowingWeights(std::string* fetch) {
+Graph GrowingWeights(std::string* fetch, int64_t batch = kBatch) {
   constexpr int64_t kFew = 2, kMany = 64;
   Graph graph;
   GraphBuilder builder(&graph);
@@ -156,7 +156,7 @@ Graph GrowingWeights(std::string* fetch) {
                   {{"strides", std::vector<int64_t>{stride, stride}}, {"padding", "SAME"}}),
         0};
   };
-  Output x = builder.Placeholder("images", {kBatch, 32, 32, kFew});
+  Output x = builder.Placeholder("images", {batch, 32, 32, kFew});
   for (const char* name : {"zeroth", "same", "again"}) x = convolve(x, kFew, kFew, 1, name);
   x = convolve(x, kFew, kFew, 4, "first");
   x = convolve(x, kFew, kMany, 4, "second");
@@ -187,14 +187,14 @@ TEST(BatchSlicesTest, LateNodesWithLargeWeightsTakeMoreImagesAtATime) {
 
 TEST(BatchSlicesTest, ThreadsThatMayShareANodeLetItsWeightsServeAFewImages) {
   std::string fetch;
-  const Graph graph = GrowingWeights(&fetch);
+  const Graph graph = GrowingWeights(&fetch, 2 * kBatch);
   const auto images = [&](int intra) {
     const Graph sliced = SliceBatches(
-        graph, {fetch}, {.bytes = 12'000, .intra = intra, .inter = 8, .least_flops = 0});
+        graph, {fetch}, {.bytes = 12'000, .intra = intra, .inter = 16, .least_flops = 0});
     return sliced.Info({sliced.Find("third/slice0"), 0}).shape[0];
   };
-  EXPECT_EQ(images(2), 4);
-  EXPECT_EQ(images(8), 4);
+  EXPECT_EQ(images(2), 8);
+  EXPECT_EQ(images(8), 8);
   EXPECT_EQ(images(1), 1);
 }
 

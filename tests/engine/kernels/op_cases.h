@@ -57,6 +57,7 @@ inline void AddConvolutions(std::vector<OpCase>* cases) {
       {"resnet_64", {3, 8, 8, 64}, 3, 3, 64, 1, "SAME"},
       {"winograd", {4, 17, 15, 64}, 3, 3, 80, 1, "SAME"},
       {"winograd_explicit", {5, 15, 14, 80}, 3, 3, 64, 1, "EXPLICIT", {2, 0, 0, 3}},
+      {"winograd_blocks", {4, 56, 56, 32}, 3, 3, 32, 1, "SAME"},
       {"explicit", {2, 7, 6, 5}, 3, 2, 9, 2, "EXPLICIT", {0, 2, 1, 3}},
       {"explicit_wide", {2, 5, 4, 5}, 2, 3, 9, 1, "EXPLICIT", {3, 4, 5, 0}},
       {"dilated_same", {2, 9, 8, 13}, 3, 3, 11, 1, "SAME", {}, {2, 3}},

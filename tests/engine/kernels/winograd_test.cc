@@ -102,17 +102,34 @@ TEST(DivideWinograd, PiecesHaveAboutTheirTimeAndCoverAll) {
   }
 }
 
-// However many threads could share it, as long as there is enough for each.
+// However many threads there may be: what it costs one of them that others could come.
 TEST(DivideWinograd, ABlockIsOneCoresCacheful) {
   const Window w = Layer(8, 56, 256, 256);
   const WinogradTiles tiles(w, 4);
-  const auto blocks = [&](int threads) {
-    return DivideWinograd(w, tiles, {.threads = threads, .piece_time = microseconds(0)})
+  const auto blocks = [&](int threads, WinogradUse use) {
+    return DivideWinograd(w, tiles, {.use = use, .threads = threads, .piece_time = microseconds(0)})
         .blocks.parts;
   };
-  EXPECT_GT(blocks(1), 1);
-  EXPECT_EQ(blocks(8), blocks(1));
-  EXPECT_LT(blocks(1024), blocks(1)) << "too little for so many";
+  const int64_t alone = blocks(1, WinogradUse::kConstantFilter);
+  EXPECT_GT(alone, 1);
+  for (const int threads : {2, 8, 1024})
+    EXPECT_EQ(blocks(threads, WinogradUse::kConstantFilter), alone);
+  EXPECT_LT(blocks(1024, WinogradUse::kFilterGradient), blocks(1, WinogradUse::kFilterGradient))
+      << "one after the other, each must be enough for all";
+}
+
+TEST(DivideWinograd, ThreadsShareABlockWhereThereIsNoneForEach) {
+  const Window w = Layer(8, 56, 64, 64);
+  const WinogradTiles tiles(w, 4);
+  const auto divide = [&](int threads) {
+    return DivideWinograd(w, tiles, {.threads = threads, .piece_time = microseconds(0)});
+  };
+  const auto blocks = static_cast<int>(divide(1).blocks.parts);
+  ASSERT_GT(blocks, 2);
+  EXPECT_EQ(divide(1).tasks, 1);
+  EXPECT_EQ(divide(blocks).tasks, 1);
+  EXPECT_GT(divide(blocks - 1).tasks, 2) << "the last block, by all";
+  EXPECT_EQ(divide(2 * blocks).tasks, 2);
 }
 
 TEST(DivideWinograd, ASmallImageIsOneBlock) {

@@ -77,6 +77,12 @@ TEST(OnednnAdapterTest, ReportsTheCapacityAndTheDepth) {
   });
   EXPECT_FALSE(onednn.get_in_parallel());
   for (const auto& count : runs) EXPECT_EQ(count.load(), 1);
+  // In a loop of ours primitives are divided as anywhere.
+  pools.intra().ParallelFor(100, [&](int) {
+    EXPECT_FALSE(onednn.get_in_parallel());
+    onednn.parallel_for(3, [&](int, int) { EXPECT_TRUE(onednn.get_in_parallel()); });
+    EXPECT_FALSE(onednn.get_in_parallel());
+  });
 }
 
 using dnnl::memory;

@@ -9,6 +9,8 @@
 
 #include <atomic>
 #include <latch>
+#include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -404,6 +406,29 @@ TEST(DurationHistogramTest, TakesExtremesAndMerges) {
   EXPECT_EQ(a.Max(), std::chrono::hours(24));
   EXPECT_EQ(a.Quantile(0).count(), 1);
   EXPECT_GT(a.Quantile(1), std::chrono::minutes(10));
+}
+
+// Threads that compute at the same time, each in its own memory.
+TEST(ThreadPoolsTest, EveryThreadOfALoopHasScratchMemoryOfItsOwn) {
+  constexpr int kThreads = 4;
+  ThreadPools pools({1, kThreads}, Binding::kNone, nullptr);
+  pools.Resize(CpuSet::Range(0, kThreads - 1), {1, kThreads});
+  ASSERT_TRUE(pools.WaitSettled(kForever));
+  std::set<const std::byte*> seen;
+  std::mutex mutex;
+  std::latch all(kThreads);
+  RunOnWorker(&pools.inter(), [&] {
+    pools.intra().ParallelFor(kThreads, [&](int) {
+      const std::byte* memory = pools.Scratch(64);
+      EXPECT_EQ(pools.Scratch(64), memory);
+      {
+        const std::lock_guard<std::mutex> lock(mutex);
+        seen.insert(memory);
+      }
+      all.arrive_and_wait();
+    });
+  });
+  EXPECT_EQ(seen.size(), kThreads);
 }
 
 }  // namespace
