@@ -68,14 +68,14 @@ auto InChannelBlocks(const Convolution& c, Make make) {
   const auto in = [](const memory::desc& plain, memory::format_tag tag) {
     return memory::desc(plain.get_dims(), plain.get_data_type(), tag);
   };
-  const auto blocked =
-      make(in(c.image, memory::format_tag::nchw), in(c.output, memory::format_tag::nChw16c));
+  const auto out = ChannelBlock() == 16 ? memory::format_tag::nChw16c : memory::format_tag::nChw8c;
+  const auto blocked = make(in(c.image, memory::format_tag::nchw), in(c.output, out));
   return IsGenerated(blocked) ? blocked : WithLayouts(c, true, make);
 }
 
 // A single full block of channels is the plain layout in other words: nothing to reorder.
 memory::desc PlainOf(const memory::desc& plain, const memory::desc& wanted) {
-  const bool same = plain.get_dims()[1] == kChannelBlock && plain.get_size() == wanted.get_size();
+  const bool same = plain.get_dims()[1] == ChannelBlock() && plain.get_size() == wanted.get_size();
   return same ? wanted : plain;
 }
 
@@ -97,7 +97,7 @@ std::unique_ptr<Kernel> MakeDirectFusedConv2D(const KernelSpec& spec, const Wind
   const dnnl::primitive_attr attributes = PostOps(spec);
   const memory::desc bias = Flat(whole.out_channels);
   const bool plain_first =
-      !FewChannels(whole) || whole.out_channels > kChannelBlock || spec.inputs.size() > kResidual;
+      !FewChannels(whole) || whole.out_channels > ChannelBlock() || spec.inputs.size() > kResidual;
   auto kernel = std::make_unique<FusedConvolution>(spec, scope);
   const auto prepare = [&](const Window& w) {
     const Convolution c(w, spec.inputs[kImage].type);

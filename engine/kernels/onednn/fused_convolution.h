@@ -10,7 +10,7 @@
 namespace cosched::onednn {
 
 // What vectors of channels are multiples of in oneDNN's blocked layouts.
-inline constexpr int64_t kChannelBlock = 16;
+inline int64_t ChannelBlock() { return CpuLanes() == 16 ? 16 : 8; }
 
 // w: the node's window.
 std::unique_ptr<Kernel> MakeDirectFusedConv2D(const KernelSpec& spec, const Window& w);
