@@ -24,8 +24,9 @@ struct EngineCell {
   int batch = 1;
   CpuSet cores;
   Split split;
-  Split capacity = {0, 0};  // The most it could be resized to; less than the split: just that.
-  bool auto_split = false;  // Of at most `split`, that which AutoSplit chooses at the start.
+  Split capacity = {0, 0};    // The most it could be resized to; less than the split: just that.
+  bool auto_split = false;    // Of at most `split`, that which AutoSplit chooses at the start.
+  bool deterministic = true;  // See SessionOptions.
   KernelRates rates = {};
   bool bound = true;  // One thread a core, each bound to its own; else placed by the kernel.
 };

@@ -123,7 +123,8 @@ class BatchPieces : public Kernel {
       part->outputs.push_back(
           Tensor::View(part->node.outputs[i].shape, part->node.outputs[i].type));
     }
-    part->kernel = make({part->node, infos, spec.pools, spec.piece_time, spec.rates});
+    part->kernel = make(
+        {part->node, infos, spec.pools, spec.piece_time, spec.rates, {}, nullptr, spec.threads});
     parts_.push_back(std::move(part));
     return parts_.size() - 1;
   }
@@ -142,9 +143,8 @@ std::unique_ptr<Kernel> InBatches(const KernelSpec& spec, const ItemRule& rule, 
   const int64_t rows_of_item = rule.items == ItemRule::Items::kElements ? kElementsOfItem : 1;
   const int64_t items = (operands.rows + rows_of_item - 1) / rows_of_item;
   const double seconds = Work{0, operands.bytes * rule.slowness}.Seconds(spec.rates);
-  const Division division =
-      Division::Of(items, seconds / static_cast<double>(items),
-                   PieceSeconds(spec.piece_time, spec.pools.Capacity().intra));
+  const Division division = Division::Of(items, seconds / static_cast<double>(items),
+                                         PieceSeconds(spec.piece_time, spec.Threads()));
   if (division.parts == 1) return make(spec);
   return std::make_unique<BatchPieces>(spec, rule, make, std::move(operands), division,
                                        rows_of_item);

@@ -17,7 +17,8 @@ class Converting : public Kernel {
     std::vector<OutputInfo> infos;
     for (const OutputInfo& input : spec.inputs) infos.push_back(Widened(input));
     for (OutputInfo& output : node_.outputs) output = Widened(output);
-    kernel_ = make({node_, infos, spec.pools, spec.piece_time, spec.rates});
+    kernel_ =
+        make({node_, infos, spec.pools, spec.piece_time, spec.rates, {}, nullptr, spec.threads});
   }
 
   void ComputePiece(KernelContext& context, int) override {

@@ -9,6 +9,7 @@
 #include "engine/kernels/batch_pieces.h"
 #include "engine/kernels/factories.h"
 #include "engine/kernels/in_floats.h"
+#include "engine/pool/thread_pools.h"
 
 namespace cosched {
 namespace {
@@ -106,6 +107,8 @@ bool IsOverTheBatch(const Node& node) {
 }
 
 }  // namespace
+
+int KernelSpec::Threads() const { return threads > 0 ? threads : pools.Capacity().intra; }
 
 std::unique_ptr<Kernel> CreateKernel(const KernelSpec& spec, KernelBackend backend) {
   const Entry* entry = Find(spec.node.op);

@@ -4,8 +4,8 @@
 // piece perhaps from another one, much later). Kernels own their cached primitives, packed weights
 // and scratch memory, allocated at creation or in the first step, never later.
 //
-// How work is divided, into pieces and within a piece into tasks, depends on shapes and
-// pools.Capacity(), piece_time and rates only: results are bit-identical at any number of workers.
+// How work is divided, into pieces and within a piece into tasks, depends on shapes and the spec
+// only: results are bit-identical at any number of workers.
 
 #include <chrono>
 #include <memory>
@@ -64,6 +64,9 @@ struct KernelSpec {
   // By input: its value where the graph fixes it, else null. May be shorter: null.
   std::vector<const Tensor*> constants = {};
   PackedConstants* packed = nullptr;  // Null: the kernel packs for itself.
+  int threads = 0;  // That the work is divided for, of 1 to the pools' capacity; 0: that.
+
+  int Threads() const;
 
   const Tensor* Constant(size_t input) const {
     return input < constants.size() ? constants[input] : nullptr;

@@ -28,7 +28,7 @@ std::unique_ptr<Kernel> LoopOver(const KernelSpec& spec, int64_t items, double b
           pieces_(Division::Of(
               blocks_.Number(),
               Work{0, bytes_each * static_cast<double>(blocks_.size)}.Seconds(spec.rates),
-              PieceSeconds(spec.piece_time, spec.pools.Capacity().intra))),
+              PieceSeconds(spec.piece_time, spec.Threads()))),
           body_(std::move(body)) {}
 
     int Pieces() const override { return static_cast<int>(pieces_.parts); }

@@ -41,6 +41,13 @@ inline int TasksOf(double seconds, int capacity) {
   return static_cast<int>(std::min<double>(worthwhile, std::max(capacity, 1)));
 }
 
+// The same of a filter's gradient. Each task has a sum of its own, or transposes images for itself,
+// so further ones are worth four times as much: in 64 tasks instead of 16 ResNet-50's take one
+// thread a tenth longer.
+inline int TasksOfGradient(double seconds, int capacity) {
+  return std::min(TasksOf(seconds, capacity), std::max(TasksOf(seconds / 4, capacity), 2));
+}
+
 // How long one thread may take for a piece; 0 microseconds: no cuts. Each of the `tasks` that a
 // piece is divided into lasts a quarter of the piece time or more, as beginning and ending a loop
 // on many workers costs some of it.

@@ -76,18 +76,15 @@ WinogradDivision DivideWinograd(const Window& w, const WinogradTiles& tiles,
   const double seconds_of_tile = TileSeconds(w, tiles, conditions.rates);
   const double seconds = PieceSeconds(conditions.piece_time, threads);
   const auto cache = static_cast<double>(ThisMachinesSecondLevelCache().bytes);
-  double wanted = cache / bytes_of_tile;
-  if (sums) {
-    const double for_all = threads > 1 ? threads * kFurtherTaskSeconds / seconds_of_tile : 0;
-    wanted = std::max({2 * wanted, for_all, kLeastSummed});
-  }
+  const double wanted =
+      sums ? std::max(2 * cache / bytes_of_tile, kLeastSummed) : cache / bytes_of_tile;
   const double most = std::max(std::min(wanted, seconds / seconds_of_tile), kLeastRows);
   WinogradDivision result;
   result.blocks = Division::Of(tiles.tiles, 1, most);
   const double seconds_of_block = seconds_of_tile * static_cast<double>(result.blocks.Size(0));
   result.pieces = Division::Of(result.blocks.parts, seconds_of_block, seconds);
-  result.tasks =
-      TasksOf(seconds_of_block, sums ? threads : ThreadsOfABlock(result.pieces, threads));
+  result.tasks = sums ? TasksOfGradient(seconds_of_block, threads)
+                      : TasksOf(seconds_of_block, ThreadsOfABlock(result.pieces, threads));
   result.filter_is_a_piece =
       new_filter && FilterSeconds(w, tiles.Points(), conditions) > seconds / 4;
   return result;

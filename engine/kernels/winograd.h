@@ -43,7 +43,7 @@ struct WinogradConditions {
 // Tiles in blocks whose transformed values fill a core's second-level cache, and pieces of so many
 // blocks, each about the piece time of one thread. A block is computed by one thread, but for those
 // that find no other block to begin with. Blocks of a filter's gradient are added to one sum, one
-// after the other, so they are larger for many threads.
+// after the other, each by all threads; they are twice as large, as the sum has to be read again.
 struct WinogradDivision {
   Division blocks;                 // Of tiles.
   int tasks = 1;                   // At most, that share a block.

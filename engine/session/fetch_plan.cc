@@ -17,14 +17,15 @@
 
 namespace cosched {
 
-FetchPlan::FetchPlan(SessionStore* store, const std::vector<std::string>& fetches, Slices slices)
+FetchPlan::FetchPlan(SessionStore* store, const std::vector<std::string>& fetches,
+                     const Dividing& dividing)
     : store_(*store) {
   std::vector<Output> outputs;
   outputs.reserve(fetches.size());
   for (const std::string& fetch : fetches) outputs.push_back(ParseFetch(store_.graph, fetch));
   AddSteps(outputs);
-  AddEdges(slices);
-  FindKernels();
+  AddEdges(dividing.slices);
+  FindKernels(dividing.threads);
   AssignBuffers(outputs);
   Connect(outputs);
   OrderPacking();
@@ -69,14 +70,15 @@ void FetchPlan::AddSteps(const std::vector<Output>& fetches) {
   }
 }
 
-void FetchPlan::FindKernels() {
+void FetchPlan::FindKernels(int threads) {
   const Ancestors before(tasks_);
   store_.kernels.BeginPlan();
   for (size_t task = 0; task < steps_.size(); ++task) {
     const Node& node = *steps_[task].node;
     if (!Computes(node)) continue;
     steps_[task].kernel = store_.kernels.For(
-        {node, InputInfos(node), store_.pools, store_.piece_time, store_.rates, Constants(node)},
+        {node, InputInfos(node), store_.pools, store_.piece_time, store_.rates, Constants(node),
+         /*packed=*/nullptr, threads},
         static_cast<int>(task), before);
   }
 }

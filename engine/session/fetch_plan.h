@@ -1,7 +1,7 @@
 #pragma once
 // Everything that one list of fetches needs to run again and again without allocating: the nodes it
 // reaches, their order, kernels, and output tensors in shared buffers. Built by the session on
-// first use of the list: once for many threads, once for one.
+// first use of the list, for each way to divide it.
 
 #include <chrono>
 #include <memory>
@@ -39,9 +39,15 @@ class FetchPlan {
   // Slices of a batch that threads could compute side by side have buffers of their own. One thread
   // computes them in turn, and where they share one's buffers it finds these in its cache.
   enum class Slices { kSideBySide, kInTurn };
+  struct Dividing {
+    Slices slices = Slices::kSideBySide;
+    int threads = 0;  // As KernelSpec::threads.
+
+    auto operator<=>(const Dividing&) const = default;
+  };
 
   // Throws InputError for a fetch that the graph does not have. The store outlives the plan.
-  FetchPlan(SessionStore* store, const std::vector<std::string>& fetches, Slices slices);
+  FetchPlan(SessionStore* store, const std::vector<std::string>& fetches, const Dividing& dividing);
   FetchPlan(const FetchPlan&) = delete;
   FetchPlan& operator=(const FetchPlan&) = delete;
 
@@ -79,7 +85,7 @@ class FetchPlan {
 
   void AddSteps(const std::vector<Output>& fetches);
   void AddEdges(Slices slices);
-  void FindKernels();
+  void FindKernels(int threads);
   void AssignBuffers(const std::vector<Output>& fetches);
   void RequireMemory(const ValuePlan& values, const MemoryPlan& memory) const;
   void Connect(const std::vector<Output>& fetches);

@@ -47,6 +47,7 @@ class Key {
 
 std::string KeyOf(const KernelSpec& spec) {
   Key key;
+  key.AddValue(spec.Threads());
   key.Add(spec.node.op);
   for (const auto& [name, value] : spec.node.attributes) {
     key.Add(name);

@@ -1,6 +1,7 @@
 #include "engine/session/session.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <thread>
 #include <utility>
@@ -56,18 +57,14 @@ struct Session::Impl {
   Impl(const Graph& graph, const SessionOptions& options);
 
   NodeId VariableId(const std::string& name) const;
-  struct Plans {
-    std::unique_ptr<FetchPlan> side_by_side;
-    std::unique_ptr<FetchPlan> in_turn;  // Null until it is wanted.
-  };
+  using Slices = FetchPlan::Slices;
+  using Dividing = FetchPlan::Dividing;
+  using Plans = std::map<Dividing, std::unique_ptr<FetchPlan>>;
 
-  std::unique_ptr<FetchPlan> NewPlan(const std::vector<std::string>& fetches,
-                                     FetchPlan::Slices slices) {
-    return std::make_unique<FetchPlan>(store.get(), fetches, slices);
-  }
-  Plans& PlansFor(const std::vector<std::string>& fetches);
+  FetchPlan& PlanFor(const std::vector<std::string>& fetches, const Dividing& dividing);
   // The one that suits the threads that are there now.
   FetchPlan& PlanForThreads(const std::vector<std::string>& fetches);
+  Dividing ForThreads() const;
   void FreeConstants(const Plans& all);
   void Feed(const Feeds& feeds, const FetchPlan& plan);
   bool LeavesCores() const;
@@ -76,7 +73,7 @@ struct Session::Impl {
   std::unique_ptr<Executor> executor;
   std::unique_ptr<SessionStore> store;
   std::map<std::vector<std::string>, Plans> plans;  // By fetches.
-  bool one_list_of_fetches;
+  const bool one_list_of_fetches, deterministic;
   bool has_slices = false;  // That threads may compute side by side.
   std::map<std::string, NodeId> variables;
   std::vector<int> fed;  // By node: the run in which it was last fed.
@@ -87,6 +84,7 @@ struct Session::Impl {
 
 Session::Impl::Impl(const Graph& graph, const SessionOptions& options)
     : one_list_of_fetches(options.one_list_of_fetches),
+      deterministic(options.deterministic),
       own_pools(NewPools(options)),
       pools(own_pools ? *own_pools : *options.pools) {
   CHECK(graph.IsBuilt()) << "Graph::Build() comes before the session";
@@ -118,32 +116,44 @@ NodeId Session::Impl::VariableId(const std::string& name) const {
   return found->second;
 }
 
-Session::Impl::Plans& Session::Impl::PlansFor(const std::vector<std::string>& fetches) {
+FetchPlan& Session::Impl::PlanFor(const std::vector<std::string>& fetches,
+                                  const Dividing& dividing) {
   CHECK(!one_list_of_fetches || plans.empty() || plans.contains(fetches))
       << "a second list of fetches";
-  const auto found = plans.find(fetches);
-  if (found != plans.end()) return found->second;
-  Plans built;
-  built.side_by_side = NewPlan(fetches, FetchPlan::Slices::kSideBySide);
-  if (one_list_of_fetches) {
-    if (has_slices) built.in_turn = NewPlan(fetches, FetchPlan::Slices::kInTurn);
-    FreeConstants(built);
+  Plans& all = plans[fetches];
+  const auto add = [&](const Dividing& other) {
+    std::unique_ptr<FetchPlan>& plan = all[other];
+    if (!plan) plan = std::make_unique<FetchPlan>(store.get(), fetches, other);
+    return plan.get();
+  };
+  if (all.empty() && one_list_of_fetches && deterministic) {
+    // All that there will be.
+    add({Slices::kSideBySide});
+    if (has_slices) add({Slices::kInTurn});
+    FreeConstants(all);
   }
-  return plans[fetches] = std::move(built);
+  return *add(dividing);
+}
+
+Session::Impl::Dividing Session::Impl::ForThreads() const {
+  const Split now = pools.Current();
+  Dividing dividing;
+  if (has_slices && now.inter <= 1) dividing.slices = Slices::kInTurn;
+  if (!deterministic) {
+    const auto threads = std::bit_ceil(static_cast<unsigned>(std::max(now.intra, 1)));
+    dividing.threads = std::min(static_cast<int>(threads), pools.Capacity().intra);
+  }
+  return dividing;
 }
 
 FetchPlan& Session::Impl::PlanForThreads(const std::vector<std::string>& fetches) {
-  Plans& all = PlansFor(fetches);
-  if (!has_slices || pools.Current().inter > 1) return *all.side_by_side;
-  if (!all.in_turn) all.in_turn = NewPlan(fetches, FetchPlan::Slices::kInTurn);
-  return *all.in_turn;
+  return PlanFor(fetches, ForThreads());
 }
 
 // Constants that only kernels read which have taken what they need of them.
 void Session::Impl::FreeConstants(const Plans& all) {
   std::vector<bool> read(store->sources.size(), false);
-  all.side_by_side->AddReads(&read);
-  if (all.in_turn) all.in_turn->AddReads(&read);
+  for (const auto& [dividing, plan] : all) plan->AddReads(&read);
   for (const Node& node : store->graph.Nodes()) {
     const auto id = static_cast<size_t>(node.id);
     if (node.op == "Const" && !read[id]) store->sources[id] = Tensor();
@@ -210,7 +220,9 @@ std::vector<NodeTime> Session::RunInOrder(const Feeds& feeds,
 }
 
 double Session::GraphWidth(const std::vector<std::string>& fetches) {
-  return impl_->PlansFor(fetches).side_by_side->Tasks().Width();
+  FetchPlan::Dividing dividing = impl_->ForThreads();
+  dividing.slices = FetchPlan::Slices::kSideBySide;
+  return impl_->PlanFor(fetches, dividing).Tasks().Width();
 }
 
 void Session::Resize(const CpuSet& cores, Split split) { impl_->pools.Resize(cores, split); }

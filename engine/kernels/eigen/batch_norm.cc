@@ -98,7 +98,7 @@ class TwoPasses : public Kernel {
     const double bytes = static_cast<double>(blocks_.size * width_ * tensors) *
                          static_cast<double>(SizeOf(spec.inputs[0].type));
     return Division::Of(blocks_.Number(), Work{0, bytes}.Seconds(spec.rates),
-                        PieceSeconds(spec.piece_time, spec.pools.Capacity().intra));
+                        PieceSeconds(spec.piece_time, spec.Threads()));
   }
 };
 

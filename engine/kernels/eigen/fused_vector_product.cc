@@ -46,7 +46,7 @@ class VectorProduct : public Kernel {
  private:
   int Tasks(const KernelSpec& spec) const {
     const Work work{0, sizeof(float) * static_cast<double>(p_.k * p_.n)};
-    const int most = TasksOf(work.Seconds(spec.rates), spec.pools.Capacity().intra);
+    const int most = TasksOf(work.Seconds(spec.rates), spec.Threads());
     return p_.transpose_b ? most
                           : static_cast<int>(std::clamp<int64_t>(p_.n / kLeastColumns, 1, most));
   }

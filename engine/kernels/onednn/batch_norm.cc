@@ -33,7 +33,7 @@ bool WantsChunks(const KernelSpec& spec, int tensors) {
   if (shape[0] * shape[1] * shape[2] > kManyRows) return true;
   const auto bytes = static_cast<double>(SizeOf(spec.inputs[0].type));
   return Work{0, static_cast<double>(shape.Elements()) * tensors * bytes}.Seconds(spec.rates) >
-         2 * PieceSeconds(spec.piece_time, spec.pools.Capacity().intra);
+         2 * PieceSeconds(spec.piece_time, spec.Threads());
 }
 
 std::unique_ptr<Kernel> MakeTraining(const KernelSpec& spec, const CapacityScope& scope,
@@ -72,7 +72,7 @@ std::unique_ptr<Kernel> MakeInference(const KernelSpec& spec, const CapacityScop
 
 std::unique_ptr<Kernel> MakeFusedBatchNorm(const KernelSpec& spec) {
   const dnnl::memory::desc image = Image(spec.inputs[0]);
-  const CapacityScope scope(spec.pools, SecondsToMove(image, image, spec.rates));
+  const CapacityScope scope(spec, SecondsToMove(image, image, spec.rates));
   const dnnl::memory::desc channels = Flat(spec.inputs[1].shape.Elements());
   const float epsilon = GetAttribute<float>(spec.node, "epsilon");
   if (!GetAttribute<bool>(spec.node, "is_training"))
@@ -84,7 +84,7 @@ std::unique_ptr<Kernel> MakeFusedBatchNorm(const KernelSpec& spec) {
 std::unique_ptr<Kernel> MakeFusedBatchNormGrad(const KernelSpec& spec) {
   if (WantsChunks(spec, 5)) return eigen::MakeBatchNormGradChunks(spec);
   const dnnl::memory::desc image = Image(spec.inputs[0]);
-  const CapacityScope scope(spec.pools, SecondsToMove(image, image, spec.rates));
+  const CapacityScope scope(spec, SecondsToMove(image, image, spec.rates));
   const dnnl::memory::desc channels = Flat(spec.inputs[2].shape.Elements());
   const float epsilon = GetAttribute<float>(spec.node, "epsilon");
   const Forward::primitive_desc forward(CpuEngine(), dnnl::prop_kind::forward_training, image,

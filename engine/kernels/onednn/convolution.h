@@ -59,7 +59,7 @@ inline double GradientSeconds(const Window& w, const KernelRates& rates) {  // O
 }
 // Into which the convolution, or one of its gradients, is divided.
 inline int TasksFor(const KernelSpec& spec, const Window& w) {
-  return TasksOf(BatchSeconds(w, spec.rates), spec.pools.Capacity().intra);
+  return TasksOf(BatchSeconds(w, spec.rates), spec.Threads());
 }
 
 // For whom the convolution, or one of its gradients, may be computed by Winograd's filtering.

@@ -28,7 +28,7 @@ dnnl::eltwise_forward::primitive_desc Describe(const dnnl::memory::desc& flat, a
 std::unique_ptr<Kernel> Forward(const KernelSpec& spec, algorithm kind,
                                 const Coefficients& coefficients = {}) {
   const dnnl::memory::desc flat = Flat(spec.inputs[0].shape.Elements(), spec.inputs[0].type);
-  const CapacityScope scope(spec.pools, SecondsToMove(flat, flat, spec.rates));
+  const CapacityScope scope(spec, SecondsToMove(flat, flat, spec.rates));
   return std::make_unique<PrimitiveKernel>(
       spec, scope, Describe(flat, kind, coefficients),
       std::vector{Input(0, DNNL_ARG_SRC, flat), Result(0, DNNL_ARG_DST, flat)});
@@ -38,7 +38,7 @@ std::unique_ptr<Kernel> Forward(const KernelSpec& spec, algorithm kind,
 std::unique_ptr<Kernel> Backward(const KernelSpec& spec, algorithm kind, int of,
                                  const Coefficients& coefficients = {}) {
   const dnnl::memory::desc flat = Flat(spec.inputs[0].shape.Elements(), spec.inputs[0].type);
-  const CapacityScope scope(spec.pools, SecondsToMove(flat, flat, spec.rates));
+  const CapacityScope scope(spec, SecondsToMove(flat, flat, spec.rates));
   const dnnl::eltwise_backward::primitive_desc descriptor(
       CpuEngine(), kind, flat, flat, flat, coefficients.alpha, coefficients.beta,
       Describe(flat, kind, coefficients), Attributes());
@@ -54,7 +54,7 @@ std::unique_ptr<Kernel> MakeCast(const KernelSpec& spec) {
   const int64_t elements = spec.inputs[0].shape.Elements();
   const dnnl::memory::desc from = Flat(elements, spec.inputs[0].type);
   const dnnl::memory::desc to = Flat(elements, spec.node.outputs[0].type);
-  const CapacityScope scope(spec.pools, SecondsToMove(from, to, spec.rates));
+  const CapacityScope scope(spec, SecondsToMove(from, to, spec.rates));
   const dnnl::reorder::primitive_desc descriptor(CpuEngine(), from, CpuEngine(), to, Attributes());
   return std::make_unique<PrimitiveKernel>(
       spec, scope, descriptor,

@@ -37,7 +37,7 @@ std::unique_ptr<Kernel> MakeFusedMatMul(const KernelSpec& spec) {
   constexpr int64_t kColumnUnit = 64, kRowUnit = 16;
   const auto element = static_cast<double>(SizeOf(spec.inputs[kRows].type));
   const Work column{operations, element * static_cast<double>(k + m)};
-  const CapacityScope scope(spec.pools, column.Seconds(spec.rates) * static_cast<double>(n));
+  const CapacityScope scope(spec, column.Seconds(spec.rates) * static_cast<double>(n));
   const double seconds = PieceSeconds(spec.piece_time, scope.Tasks());
   const int64_t units = std::max<int64_t>(n / kColumnUnit, 1);
   const auto unit_seconds =

@@ -181,7 +181,7 @@ std::unique_ptr<Kernel> MakeMatMul(const KernelSpec& spec) {
   const double m = static_cast<double>(p.m), n = static_cast<double>(p.n);
   const double k = static_cast<double>(p.k);
   const Work work{2 * m * n * k, sizeof(float) * (m * k + k * n + m * n)};
-  const CapacityScope scope(spec.pools, work.Seconds(spec.rates));
+  const CapacityScope scope(spec, work.Seconds(spec.rates));
   const double tiles =
       std::ceil(work.Seconds(spec.rates) / PieceSeconds(spec.piece_time, scope.Tasks()));
   const Grid grid = LeastTraffic(p, std::max<int64_t>(static_cast<int64_t>(tiles), 1));

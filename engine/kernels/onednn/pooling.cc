@@ -36,7 +36,7 @@ struct Pooling {
 std::unique_ptr<Kernel> MakeForward(const KernelSpec& spec, const Window& w,
                                     dnnl::algorithm algorithm) {
   const Pooling pooling(w, spec.inputs[0].type);
-  const CapacityScope scope(spec.pools, SecondsToMove(pooling.image, pooling.output, spec.rates));
+  const CapacityScope scope(spec, SecondsToMove(pooling.image, pooling.output, spec.rates));
   auto kernel = std::make_unique<PrimitiveKernel>(spec, scope);
   kernel->AddPiece(kernel->Prepare(
       pooling.Forward(dnnl::prop_kind::forward_inference, algorithm),
@@ -59,7 +59,7 @@ std::unique_ptr<Kernel> MakeAvgPool(const KernelSpec& spec) {
 std::unique_ptr<Kernel> MakeAvgPoolGrad(const KernelSpec& spec) {
   const Window w = PoolingWindow(spec.node, spec.node.outputs[0].shape);
   const Pooling pooling(w, spec.inputs[0].type);
-  const CapacityScope scope(spec.pools, SecondsToMove(pooling.image, pooling.output, spec.rates));
+  const CapacityScope scope(spec, SecondsToMove(pooling.image, pooling.output, spec.rates));
   const dnnl::pooling_backward::primitive_desc descriptor(
       CpuEngine(), Average(w), pooling.image, pooling.output, pooling.strides, pooling.kernel,
       pooling.dilation, pooling.pad_begin, pooling.pad_end,

@@ -15,8 +15,8 @@ const dnnl::engine& CpuEngine() {
   return engine;
 }
 
-CapacityScope::CapacityScope(const ThreadPools& pools, double seconds)
-    : CapacityScope(TasksOf(seconds, pools.Capacity().intra)) {}
+CapacityScope::CapacityScope(const KernelSpec& spec, double seconds)
+    : CapacityScope(TasksOf(seconds, spec.Threads())) {}
 
 CapacityScope::CapacityScope(int tasks) : tasks_(tasks) {
   dnnl_threadpool_interop_get_max_concurrency(&before_);

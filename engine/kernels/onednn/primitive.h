@@ -24,12 +24,12 @@ namespace cosched::onednn {
 const dnnl::engine& CpuEngine();
 
 // While it lives, primitives created by this thread are divided for TasksOf the op (pieces.h) and
-// the capacity. Every factory holds one from before its primitive descriptor until its kernel is
+// the spec's threads. Every factory holds one from before its primitive descriptor until its kernel is
 // made, so that the division never depends on active workers.
 class CapacityScope {
  public:
   // `seconds`: an estimate for one thread, from shapes alone.
-  CapacityScope(const ThreadPools& pools, double seconds);
+  CapacityScope(const KernelSpec& spec, double seconds);
   explicit CapacityScope(int tasks);
   ~CapacityScope();
   CapacityScope(const CapacityScope&) = delete;

@@ -26,7 +26,7 @@ memory::desc Dense(const Shape& shape, DataType type = DataType::kFloat) {
 
 std::unique_ptr<Kernel> MakeTranspose(const KernelSpec& spec) {
   const memory::desc output = Dense(spec.node.outputs[0].shape, spec.inputs[0].type);
-  const CapacityScope scope(spec.pools, SecondsToMove(output, output, spec.rates));
+  const CapacityScope scope(spec, SecondsToMove(output, output, spec.rates));
   const memory::dims from = DenseStrides(spec.inputs[0].shape.Sizes());
   memory::dims strides;
   for (int64_t dimension : GetAttribute<std::vector<int64_t>>(spec.node, "perm"))
@@ -43,7 +43,7 @@ std::unique_ptr<Kernel> MakeTranspose(const KernelSpec& spec) {
 std::unique_ptr<Kernel> MakeMean(const KernelSpec& spec) {
   const Reduction reduction = ReadMean(spec.node, spec.inputs[0].shape);
   const memory::desc input = Dense(reduction.input), output = Dense(reduction.kept);
-  const CapacityScope scope(spec.pools, SecondsToMove(input, output, spec.rates));
+  const CapacityScope scope(spec, SecondsToMove(input, output, spec.rates));
   const dnnl::reduction::primitive_desc descriptor(CpuEngine(), dnnl::algorithm::reduction_mean,
                                                    input, output, 0.0f, 0.0f, Attributes());
   return std::make_unique<PrimitiveKernel>(

@@ -21,7 +21,7 @@ int64_t WantedParts(const memory::desc& from, const memory::desc& to, const Kern
   for (const int64_t size : from.get_dims()) values *= static_cast<double>(size);
   const auto read = static_cast<double>(memory::data_type_size(from.get_data_type()));
   const Work work{0, values * read + static_cast<double>(to.get_size())};
-  const double seconds = PieceSeconds(spec.piece_time, spec.pools.Capacity().intra);
+  const double seconds = PieceSeconds(spec.piece_time, spec.Threads());
   return std::max<int64_t>(static_cast<int64_t>(std::ceil(work.Seconds(spec.rates) / seconds)), 1);
 }
 

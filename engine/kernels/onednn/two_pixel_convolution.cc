@@ -42,7 +42,8 @@ class TwoPixels : public Kernel {
     const Tensor bias = Bias(spec.Constant(kBias)->Floats(), w.out_channels);
     const KernelSpec wide{node,       {spec.inputs[kImage], {filter.GetShape()}, {bias.GetShape()}},
                           spec.pools, spec.piece_time,
-                          spec.rates, {nullptr, &filter, &bias}};
+                          spec.rates, {nullptr, &filter, &bias},
+                          nullptr,    spec.threads};
     convolution_ = MakeDirectFusedConv2D(
         wide, ConvolutionWindow(node, spec.inputs[kImage].shape, filter.GetShape()));
   }

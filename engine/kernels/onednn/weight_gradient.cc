@@ -142,7 +142,7 @@ class Slice {
 
 std::unique_ptr<Kernel> MakeConv2DBackpropFilter(const KernelSpec& spec) {
   const Window w = ConvolutionWindow(spec.node, spec.inputs[0].shape, spec.node.outputs[0].shape);
-  const CapacityScope scope(TasksFor(spec, w));
+  const CapacityScope scope(TasksOfGradient(BatchSeconds(w, spec.rates), spec.Threads()));
   if (auto kernel = MakeWinogradConv2DBackpropFilter(spec, w)) return kernel;
   const DataType images = spec.inputs[0].type;
   const double piece = PieceSeconds(spec.piece_time, scope.Tasks());

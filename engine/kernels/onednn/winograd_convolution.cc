@@ -42,7 +42,7 @@ memory::desc StoredFilter(const eigen::WinogradFilter& shape, int64_t points) {
 Division DivideFilter(const eigen::WinogradFilter& shape, int64_t points, const KernelSpec& spec) {
   const Work row{0, static_cast<double>((9 + points) * shape.columns) * sizeof(float)};
   return Division::Of(shape.rows, row.Seconds(spec.rates),
-                      PieceSeconds(spec.piece_time, spec.pools.Capacity().intra));
+                      PieceSeconds(spec.piece_time, spec.Threads()));
 }
 
 // The same in the layout that the products want.

@@ -28,6 +28,14 @@ TEST(TasksOf, AreAsManyAsTheWorkIsWorthAndTheCapacityAllows) {
   EXPECT_EQ(TasksOf(1, 1), 1);
 }
 
+TEST(TasksOf, OfAGradientFewerAreWorthTheirWork) {
+  EXPECT_EQ(TasksOfGradient(5e-6, 64), 1);
+  EXPECT_EQ(TasksOfGradient(20e-6, 64), 2);
+  EXPECT_EQ(TasksOfGradient(1, 2), 2);
+  EXPECT_EQ(TasksOfGradient(1600e-6, 64), 10);
+  EXPECT_EQ(TasksOf(1600e-6, 64), 40);
+}
+
 TEST(Division, PartsDifferByOneAndCoverAll) {
   for (int64_t count : {1, 2, 7, 13, 100, 101}) {
     for (double fitting : {0.3, 1.0, 2.5, 6.0, 99.0, 200.0}) {
