@@ -17,6 +17,7 @@
 #include "experiments/bench/bench_serve.h"
 #include "experiments/bench/bench_splits.h"
 #include "experiments/bench/bench_worker.h"
+#include "experiments/cli/deterministic_option.h"
 #include "experiments/cli/kernel_rates_option.h"
 #include "experiments/config/kernel_rates_choice.h"
 #include "experiments/config/option_refusal.h"
@@ -45,6 +46,7 @@ struct BenchArguments {
   bool json = false;
   bool csv = false;
   bool interactive = false;
+  bool deterministic = true;
 };
 
 template <typename Number>
@@ -89,6 +91,7 @@ std::vector<EngineCell> Cells(const BenchArguments& arguments, const Topology& t
   EngineCell cell;
   if (!ParseMode(arguments.mode, &cell.mode))
     RefuseValue("--mode", arguments.mode, "infer or train");
+  cell.deterministic = arguments.deterministic;
   cell.rates = KernelRatesOption(arguments.kernel_rates);
   std::vector<EngineCell> cells;
   for (const std::string& model : models) {
@@ -212,6 +215,7 @@ void AddBenchCommand(CLI::App& app, int* exit_code) {
                    "chooses them "
                    "at the start")
       ->capture_default_str();
+  AddDeterministicOption(engine, &arguments->deterministic);
   AddKernelRatesOption(engine, &arguments->kernel_rates);
   engine
       ->add_option("--repetitions", arguments->repetitions,

@@ -16,6 +16,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/topology.h"
+#include "experiments/cli/deterministic_option.h"
 #include "experiments/cli/kernel_rates_option.h"
 #include "experiments/config/kernel_rates_choice.h"
 #include "experiments/config/option_refusal.h"
@@ -49,6 +50,7 @@ struct TenantArguments {
   std::string steps = "50";
   std::string seed = "1";
   std::string precision = "f32";
+  bool deterministic = true;
   std::string kernel_rates = kMeasuredRates;
   std::string cores;
   std::string threads;
@@ -126,6 +128,12 @@ TenantSpec Spec(const TenantArguments& arguments) {
   spec.auto_split = arguments.split == "auto";
   spec.spin = std::chrono::microseconds(
       WholeNumber("--spin-us", arguments.spin_us, 0, kMostSpinMicroseconds));
+  spec.deterministic = arguments.deterministic;
+  if (spec.auto_split && !spec.deterministic) {
+    RefuseOption(
+        "--no-deterministic", "with --split auto",
+        "one of them: each split that is tried would be measured with the making of its kernels");
+  }
   spec.rates = KernelRatesOption(arguments.kernel_rates);
   if (spec.serves) {
     spec.steps = 0;
@@ -348,6 +356,7 @@ void AddTenantCommand(CLI::App& app, int* exit_code) {
       ->capture_default_str();
   command->add_option("--precision", arguments->precision, "Of images: f32 or bf16")
       ->capture_default_str();
+  AddDeterministicOption(command, &arguments->deterministic);
   AddKernelRatesOption(command, &arguments->kernel_rates);
   command->add_option("--cores", arguments->cores, "Cores to run on, such as 0-3,5; default: all");
   command->add_option("--threads", arguments->threads,

@@ -269,8 +269,8 @@ void ReadPrecision(const TomlTable& table, TenantSpec* spec) {
 WorkloadConfig ReadWorkload(const TomlTable& table, const std::filesystem::path& folder,
                             int machine_cores) {
   table.AllowOnly({"name", "model", "mode", "dataset", "data", "batch", "max_batch", "max_delay_ms",
-                   "precision", "steps", "slo_ms", "cores", "threads", "inter", "split", "spin_us",
-                   "priority", "weight"});
+                   "precision", "deterministic", "steps", "slo_ms", "cores", "threads", "inter",
+                   "split", "spin_us", "priority", "weight"});
   WorkloadConfig workload;
   workload.spec.model = WithAbsolutePath(table.String("model"), folder);
   const bool chaos = IsChaosModel(workload.spec.model);
@@ -317,6 +317,12 @@ WorkloadConfig ReadWorkload(const TomlTable& table, const std::filesystem::path&
   if (workload.spec.auto_split && workload.spec.serves)
     table.Fail("split", "is \"auto\", but a service has no steps",
                "auto with mode = \"train\" or \"infer\"");
+  workload.spec.deterministic = table.Boolean("deterministic", true);
+  if (workload.spec.auto_split && !workload.spec.deterministic)
+    table.Fail("deterministic",
+               "is false, but with split = \"auto\" each split that is tried would "
+               "be measured with the making of its kernels",
+               "true, or split = \"policy\"");
   workload.spec.spin = std::chrono::microseconds(
       table.Integer("spin_us", kSpin / std::chrono::microseconds(1), 0, kMostSpinMicroseconds));
   workload.priority = static_cast<int>(table.Integer("priority", 0, -kMaxCount, kMaxCount));

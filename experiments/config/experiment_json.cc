@@ -27,6 +27,7 @@ Json WorkloadJson(const WorkloadConfig& workload) {
                {"spin_us", spec.spin / std::chrono::microseconds(1)},
                {"split", spec.auto_split ? "auto" : "policy"},
                {"precision", ToString(spec.precision)},
+               {"deterministic", spec.deterministic},
                {"priority", workload.priority},
                {"weight", workload.weight}};
   if (!spec.serves) return json;

@@ -49,6 +49,7 @@ std::vector<std::string> TenantArguments(const Job& job, const TenantSpec& spec,
   add("seed", std::to_string(spec.seed));
   if (spec.auto_split) add("split", "auto");
   if (spec.precision != Precision::kFloat) add("precision", std::string(ToString(spec.precision)));
+  if (!spec.deterministic) arguments.emplace_back("--no-deterministic");
   if (spec.spin != kSpin) add("spin-us", std::to_string(spec.spin / std::chrono::microseconds(1)));
   add("kernel-rates", ToString(spec.rates));
   if (client != Client::kOn) add("client", std::string(ToString(client)));

@@ -29,6 +29,7 @@ SessionOptions SessionOf(const HostedTenantOptions& options, const Topology& top
   const bool bound = malleable && !options.unbound && options.client == Client::kOn;
   session.binding = bound ? ThreadPools::Binding::kEachToItsCore : ThreadPools::Binding::kNone;
   session.topology = bound ? &topology : nullptr;
+  session.deterministic = options.spec.deterministic;
   session.rates = options.spec.rates;
   session.waiting = {.spin = options.spec.spin,
                      .inter = counters->InterRecords(),

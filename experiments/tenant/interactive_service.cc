@@ -83,6 +83,7 @@ class InteractiveService {
     settings.session.intra_op_parallelism_threads = options.threads.intra;
     settings.session.binding = ThreadPools::Binding::kEachToItsCore;
     settings.session.topology = &topology;
+    settings.session.deterministic = options.spec.deterministic;
     settings.session.rates = options.spec.rates;
     settings.session.waiting.spin = options.spec.spin;
     return settings;

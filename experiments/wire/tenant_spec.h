@@ -31,6 +31,7 @@ struct TenantSpec {
   // it means inter 1, the split that profiles are measured with.
   bool auto_split = false;
   Precision precision = Precision::kFloat;
+  bool deterministic = true;  // See SessionOptions.
   // Answers requests until it is drained or stopped, in place of `steps` steps: at most `batch` at
   // once, fewer if the oldest of them has waited for max_delay.
   bool serves = false;

@@ -47,6 +47,9 @@ TEST(TenantCommandTest, BadValuesNameTheOptionAndWhatIsAllowed) {
        "`cosched "
        "ctl` resizes it"},
       {"--precision fp16", "--precision: \"fp16\"; f32 or bf16"},
+      {"--split auto --no-deterministic",
+       "--no-deterministic: with --split auto; one of them: each split that is tried would be "
+       "measured with the making of its kernels"},
       {"--mode serve --split auto", "--split: \"auto\"; fixed; a service has no steps to try on"},
       {"--cores 4095", "--cores: \"4095\"; an interval set such as \"0-3,5\" within " + cores},
       {"--cores a", "--cores: \"a\"; an interval set such as \"0-3,5\" within " + cores},

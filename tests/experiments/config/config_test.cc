@@ -200,6 +200,7 @@ TEST_F(ConfigTest, EachWrongWorkloadLineIsNamed) {
            {"spin_us = 1.5", "spin_us"},
            {"precision = \"fp16\"", "precision"},
            {"precision = 16", "precision"},
+           {"deterministic = 1", "deterministic"},
            {"steps = 0", "steps"},
            {"weight = -1", "weight"},
            {"weight = 0", ""},
@@ -248,6 +249,14 @@ TEST_F(ConfigTest, PrecisionIsFloatsOrWhatTheCpuHas) {
   const InputErrorDetails unknown = Refused(minimal + "precision = \"fp16\"\n");
   EXPECT_EQ(unknown.problem, "is \"fp16\"");
   EXPECT_EQ(unknown.allowed, "f32, bf16");
+}
+
+TEST_F(ConfigTest, WorkIsDividedForTheMostThreadsUnlessToldOtherwise) {
+  const std::string minimal = kMinimal;
+  EXPECT_TRUE(Load(minimal).workloads.at(0).spec.deterministic);
+  EXPECT_FALSE(Load(minimal + "deterministic = false\n").workloads.at(0).spec.deterministic);
+  const InputErrorDetails both = Refused(minimal + "split = \"auto\"\ndeterministic = false\n");
+  EXPECT_EQ(both.key, "workload.0.deterministic");
 }
 
 TEST_F(ConfigTest, ServicesComputeInBFloat16WhereTheCpuCan) {

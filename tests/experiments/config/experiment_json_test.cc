@@ -128,6 +128,7 @@ const std::map<std::string, Change>& Changes() {
       {"workload.0.threads", {{}, {"workload.0.threads=4"}}},
       {"workload.0.inter", {{}, {"workload.0.inter=2"}}},
       {"workload.0.split", {{}, {"workload.0.split=auto"}}},
+      {"workload.0.deterministic", {{}, {"workload.0.deterministic=false"}}},
       {"workload.0.spin_us", {{}, {"workload.0.spin_us=7"}}},
       {"workload.0.priority", {{}, {"workload.0.priority=2"}}},
       {"workload.0.weight", {{}, {"workload.0.weight=2"}}},
