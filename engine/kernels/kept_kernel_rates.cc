@@ -11,13 +11,14 @@
 #include <cstring>
 #include <ctime>
 #include <fstream>
-#include <iterator>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <system_error>
 
 #include "engine/base/cache_folder.h"
 #include "engine/base/cache_sizes.h"
+#include "engine/base/cpu_description.h"
 #include "engine/kernels/kernel.h"
 
 namespace cosched {
@@ -27,19 +28,17 @@ constexpr char kFolder[] = "kernel_rates";
 // Of what is measured: another one makes kept ones be measured anew.
 constexpr int kVersion = 1;
 
-// As /proc/cpuinfo names the first CPU, on x86 and on Arm.
+// What kind of CPU it is, on x86 and on Arm.
 std::string DescribedByKernel() {
-  constexpr std::string_view kKeys[] = {
+  constexpr const char* kKeys[] = {
       "vendor_id",       "model name",       "cpu family",  "model",   "stepping",
       "CPU implementer", "CPU architecture", "CPU variant", "CPU part"};
-  std::ifstream stream("/proc/cpuinfo");
+  const std::map<std::string, std::string> description = ThisCpuDescription();
   std::string described;
-  for (std::string line; std::getline(stream, line) && !line.empty();) {
-    const size_t colon = line.find(':');
-    const std::string key = line.substr(0, line.find_last_not_of(" \t", colon - 1) + 1);
-    if (colon == std::string::npos || colon + 2 > line.size()) continue;
-    if (std::find(std::begin(kKeys), std::end(kKeys), key) == std::end(kKeys)) continue;
-    described += (described.empty() ? "" : " ") + line.substr(colon + 2);
+  for (const char* key : kKeys) {
+    const auto found = description.find(key);
+    if (found == description.end() || found->second.empty()) continue;
+    described += (described.empty() ? "" : " ") + found->second;
   }
   return described;
 }

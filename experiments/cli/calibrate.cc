@@ -9,9 +9,9 @@
 #include <charconv>
 #include <chrono>
 #include <ctime>
-#include <fstream>
 #include <memory>
 
+#include "engine/base/cpu_description.h"
 #include "engine/base/error.h"
 #include "experiments/analysis/estimate.h"
 #include "experiments/calibration/calibration.h"
@@ -87,12 +87,7 @@ std::vector<TenantSpec> Programs(const std::vector<std::string>& words) {
 std::string HostText() {
   char name[256] = {};
   gethostname(name, sizeof name - 1);
-  std::ifstream stream("/proc/cpuinfo");
-  for (std::string line; std::getline(stream, line);) {
-    if (line.starts_with("model name") && line.find(": ") != std::string::npos)
-      return fmt::format("{}, {}", name, line.substr(line.find(": ") + 2));
-  }
-  return name;
+  return fmt::format("{}, {}", name, ThisCpuModel());
 }
 
 void Save(Profile profile, const std::string& out) {

@@ -10,6 +10,7 @@
 #include <set>
 #include <sstream>
 
+#include "engine/base/cpu_description.h"
 #include "experiments/launch/build_info.h"
 #include "experiments/records/content_hash.h"
 #include "workloads/model_from_file.h"
@@ -27,15 +28,6 @@ std::string FirstLine(const std::filesystem::path& file) {
   std::string line;
   std::getline(stream, line);
   return line;
-}
-
-std::string CpuModel() {
-  std::ifstream stream("/proc/cpuinfo");
-  for (std::string line; std::getline(stream, line);) {
-    if (line.starts_with("model name") && line.find(": ") != std::string::npos)
-      return line.substr(line.find(": ") + 2);
-  }
-  return "unknown";
 }
 
 Json BuildJson() {
@@ -60,7 +52,7 @@ Json HostJson(const RunContext& context) {
   return {{"name", names.nodename},
           {"kernel",
            fmt::format("{} {} {} {}", names.sysname, names.release, names.version, names.machine)},
-          {"cpu", CpuModel()},
+          {"cpu", ThisCpuModel()},
           {"cpus", context.topology.Cpus().ToString()},
           {"topology", context.topology.Summary()},
           {"governor", governor.empty() ? "unknown" : governor},
