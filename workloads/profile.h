@@ -96,11 +96,12 @@ struct ResizeDelays {
 };
 
 struct Profile {
-  std::string source;   // "calibrate" or "published: …".
-  std::string host;     // Host name, CPU model.
-  std::string version;  // Of cosched, with its commit and its libraries.
-  std::string date;     // UTC, ISO 8601.
-  int cores = 1;        // The largest number that was measured.
+  std::string source;  // "calibrate" or "published: …".
+  std::string host;    // Host name, CPU model.
+  // Of cosched, with its commit and its libraries, and the rates that kernels were chosen by.
+  std::string version;
+  std::string date;  // UTC, ISO 8601.
+  int cores = 1;     // The largest number that was measured.
   std::vector<ProgramProfile> programs;
   std::vector<CoRun> co_runs;
   ResizeDelays resize;

@@ -8,8 +8,8 @@
 
 namespace cosched {
 
-// The first CPU's lines by their keys, such as "model name" and "cpu family" on x86 or "CPU part" on
-// Arm. Empty where there is no such file.
+// The first CPU's lines by their keys, such as "model name" and "cpu family" on x86 or "CPU part"
+// on Arm. Empty where there is no such file.
 std::map<std::string, std::string> ReadCpuDescription(std::istream& cpuinfo);
 std::map<std::string, std::string> ThisCpuDescription();
 

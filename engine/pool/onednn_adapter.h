@@ -16,8 +16,8 @@ class OnednnThreadPool final : public dnnl::threadpool_interop::threadpool_iface
   OnednnThreadPool(MalleablePool* pool, int tasks) : pool_(*pool), tasks_(tasks) {}
 
   int get_num_threads() const override { return tasks_; }
-  // True inside a task of oneDNN's, on whatever thread runs it: oneDNN then does not divide its work
-  // again. It does in loops of ours, whose threads without a task may join.
+  // True inside a task of oneDNN's, on whatever thread runs it: oneDNN then does not divide its
+  // work again. It does in loops of ours, whose threads without a task may join.
   bool get_in_parallel() const override;
   void parallel_for(int n, const std::function<void(int, int)>& fn) override;
   uint64_t get_flags() const override { return 0; }  // parallel_for returns when all is done.

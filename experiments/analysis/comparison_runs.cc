@@ -13,6 +13,7 @@
 
 #include "engine/base/error.h"
 #include "experiments/analysis/metrics.h"
+#include "experiments/config/backend.h"
 #include "experiments/records/csv.h"
 #include "experiments/records/manifest_file.h"
 
@@ -199,7 +200,7 @@ ComparedRun ReadComparedRun(const std::filesystem::path& path) {
   try {
     const PlainJson experiment = Object(*manifest, "experiment");
     run.status = manifest->value("status", "");
-    run.simulated = experiment.value("backend", "") == "simulated";
+    run.simulated = ParseBackend(experiment.value("backend", "")) == Backend::kSimulated;
     run.profile =
         std::filesystem::path(Object(experiment, "profile").value("file", "")).filename().string();
     for (const PlainJson& policy : manifest->value("policies", PlainJson::array()))

@@ -9,7 +9,7 @@ namespace cosched {
 namespace {
 
 bool HasMarkOfMachine(const CellSummary& cell, const ExperimentConfig& config) {
-  if (config.backend == "simulated") return false;
+  if (config.backend == Backend::kSimulated) return false;
   const std::vector<std::string> of_trace = Notes(config.trace.sources);
   return std::any_of(cell.marks.begin(), cell.marks.end(), [&of_trace](const std::string& mark) {
     return std::find(of_trace.begin(), of_trace.end(), mark) == of_trace.end();

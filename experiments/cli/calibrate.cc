@@ -90,10 +90,12 @@ std::string HostText() {
   return fmt::format("{}, {}", name, ThisCpuModel());
 }
 
-void Save(Profile profile, const std::string& out) {
+// rates: of the kernels that were measured; "": none were.
+void Save(Profile profile, const std::string& rates, const std::string& out) {
   const BuildInfo& build = GetBuildInfo();
   profile.version = fmt::format("{}; oneDNN {}, Eigen {}, hwloc {}, {}", VersionText(),
                                 build.onednn, build.eigen, build.hwloc, build.compiler);
+  if (!rates.empty()) profile.version += ", kernel rates " + rates;
   profile.date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
   SaveProfile(profile, out);
   fmt::print("\nprofile: {}\n", out);
@@ -103,7 +105,7 @@ int FromPublished(const CalibrateArguments& arguments) {
   PublishedProfile published = ReadPublishedProfile(arguments.from_published);
   for (const std::string& line : published.report) fmt::print("{}\n", line);
   published.profile.source = "published: " + CommandLine();
-  Save(std::move(published.profile), arguments.out);
+  Save(std::move(published.profile), /*rates=*/"", arguments.out);
   return 0;
 }
 
@@ -163,7 +165,7 @@ int MeasurePrograms(const CalibrateArguments& arguments) {
   result->profile.host = HostText();
   fmt::print("{} runs of {} measurements\n\n{}", result->runs, result->measurements,
              ProfileTable(result->profile));
-  Save(std::move(result->profile), arguments.out);
+  Save(std::move(result->profile), ToString(rates), arguments.out);
   return 0;
 }
 

@@ -14,6 +14,7 @@
 #include "experiments/analysis/profile_comparison.h"
 #include "experiments/analysis/statistics.h"
 #include "experiments/analysis/validation.h"
+#include "experiments/config/backend.h"
 #include "experiments/config/sweep.h"
 #include "experiments/launch/execute.h"
 #include "experiments/os/exit_code.h"
@@ -36,7 +37,7 @@ std::optional<MakespansByPolicy> Simulate(const std::string& experiment,
   const Topology topology = Topology::ThisMachine();
   const ScratchFolder scratch;
   const std::vector<std::string> overrides = {
-      "backend=simulated",
+      fmt::format("backend={}", ToString(Backend::kSimulated)),
       fmt::format("machine.profile='{}'", std::filesystem::absolute(profile).string())};
   const Executed executed = Execute(LoadSweep(experiment, overrides, false, topology),
                                     {.results = scratch.path()}, topology);

@@ -17,6 +17,7 @@
 #include "experiments/analysis/step_validation.h"
 #include "experiments/analysis/validation.h"
 #include "experiments/cli/given_run.h"
+#include "experiments/config/backend.h"
 #include "experiments/config/option_refusal.h"
 #include "experiments/launch/execute.h"
 #include "experiments/launch/measured_cores.h"
@@ -90,9 +91,9 @@ Gates ReadGates(const ValidateArguments& arguments) {
   return gates;
 }
 
-std::vector<std::string> WorldOverrides(const ValidateArguments& arguments, const char* backend) {
+std::vector<std::string> WorldOverrides(const ValidateArguments& arguments, Backend backend) {
   std::vector<std::string> overrides = arguments.set;
-  overrides.push_back(fmt::format("backend={}", backend));
+  overrides.push_back(fmt::format("backend={}", ToString(backend)));
   if (!arguments.trials.empty()) overrides.push_back("trials=" + arguments.trials);
   if (!arguments.seed.empty()) overrides.push_back("seed=" + arguments.seed);
   if (arguments.extrapolate) overrides.push_back("simulation.extrapolate=true");
@@ -135,9 +136,10 @@ Ran RunBoth(const ValidateArguments& arguments) {
   const Topology topology = Topology::ThisMachine();
   std::vector<std::pair<Sweep, Sweep>> sweeps;  // All are checked before any runs.
   for (const std::string& experiment : arguments.experiments) {
-    sweeps.emplace_back(
-        LoadSweep(experiment, WorldOverrides(arguments, "hardware"), arguments.quick, topology),
-        LoadSweep(experiment, WorldOverrides(arguments, "simulated"), arguments.quick, topology));
+    sweeps.emplace_back(LoadSweep(experiment, WorldOverrides(arguments, Backend::kHardware),
+                                  arguments.quick, topology),
+                        LoadSweep(experiment, WorldOverrides(arguments, Backend::kSimulated),
+                                  arguments.quick, topology));
   }
   Ran ran;
   for (size_t i = 0; i < sweeps.size() && !ran.interrupted; ++i) {

@@ -29,7 +29,6 @@ constexpr int kMaxCount = 1'000'000;
 constexpr int kMaxNameLength = 100;
 constexpr int kMaxThreads = 1024;  // Of one pool of a tenant.
 constexpr int kMaxDelayMilliseconds = 1000;
-constexpr const char* kSimulated = "simulated";
 constexpr int kMaxPeriodMilliseconds = 86'400'000;  // A day: simulated runs can be long.
 
 // Names become folders and CSV cells.
@@ -139,21 +138,21 @@ ContainerConfig ReadContainer(const TomlTable& table) {
   return {*known_client, *known_actuation};
 }
 
-std::string ReadBackend(const TomlTable& root) {
-  const std::string backend = root.String("backend", "hardware");
-  if (backend != "hardware" && backend != "container" && backend != kSimulated)
-    root.Fail("backend", fmt::format("is \"{}\"", backend), "hardware, container, simulated");
-  if (backend != "container") return backend;
+Backend ReadBackend(const TomlTable& root) {
+  const std::string text = root.String("backend", "hardware");
+  const std::optional<Backend> backend = ParseBackend(text);
+  if (!backend)
+    root.Fail("backend", fmt::format("is \"{}\"", text), "hardware, container, simulated");
+  if (backend != Backend::kContainer) return *backend;
   if (const std::string why_not = WhyNoContainers(); !why_not.empty()) {
     root.Fail("backend", "is \"container\", which is not possible here: " + why_not,
               "hardware, or what is missing (see `cosched doctor`)");
   }
-  return backend;
+  return *backend;
 }
 
-Actuator ReadActuator(const TomlTable& machine, const Topology& topology,
-                      const std::string& backend) {
-  if (backend == "container") {
+Actuator ReadActuator(const TomlTable& machine, const Topology& topology, Backend backend) {
+  if (backend == Backend::kContainer) {
     const std::string text = machine.String("actuator", "cpuset");
     if (text != "cpuset" && text != "quota") {
       machine.Fail("actuator", fmt::format("is \"{}\"", text),
@@ -167,7 +166,7 @@ Actuator ReadActuator(const TomlTable& machine, const Topology& topology,
   const std::optional<Actuator> actuator = ParseActuator(text);
   if (!actuator)
     machine.Fail("actuator", fmt::format("is \"{}\"", text), "cpuset, quota, affinity");
-  if (backend == kSimulated) return *actuator;  // Nothing is moved by it.
+  if (backend == Backend::kSimulated) return *actuator;  // Nothing is moved by it.
   if (const std::string why_not = WhyNot(*actuator); !why_not.empty()) {
     machine.Fail("actuator",
                  fmt::format("is \"{}\", which is not permitted here: {}", text, why_not),
@@ -176,9 +175,9 @@ Actuator ReadActuator(const TomlTable& machine, const Topology& topology,
   return *actuator;
 }
 
-KernelRates ReadKernelRates(const TomlTable& machine, std::string_view backend) {
+KernelRates ReadKernelRates(const TomlTable& machine, Backend backend) {
   const std::string text = machine.String("kernel_rates", kMeasuredRates);
-  if (backend == kSimulated && text == kMeasuredRates) return {};  // Nothing is computed.
+  if (backend == Backend::kSimulated && text == kMeasuredRates) return {};  // Nothing is computed.
   const std::optional<KernelRates> rates = ChosenKernelRates(text);
   if (!rates) machine.Fail("kernel_rates", fmt::format("is \"{}\"", text), kAllowedRates);
   return *rates;
@@ -377,7 +376,7 @@ void CheckPrograms(const TomlTable& root, const std::string& file, const Profile
 std::optional<ProfileConfig> ReadProfile(const TomlTable& root, const std::filesystem::path& folder,
                                          const ExperimentConfig& config) {
   const TomlTable machine = root.Table("machine");
-  const bool simulated = config.backend == kSimulated;
+  const bool simulated = config.backend == Backend::kSimulated;
   if (!machine.Has("profile")) {
     if (simulated) {
       machine.Fail("profile", "is required with backend = \"simulated\"",
@@ -510,7 +509,7 @@ Topology MachineOf(const TomlTable& root, const std::filesystem::path& folder,
   const TomlTable machine = root.Table("machine");
   if (!machine.Has("topology")) return here;
   const std::string text = machine.String("topology");
-  if (root.String("backend", "hardware") != kSimulated) {
+  if (ParseBackend(root.String("backend", "hardware")) != Backend::kSimulated) {
     machine.Fail("topology", fmt::format("is \"{}\"", text),
                  "only with backend = \"simulated\"; tenants run on this machine");
   }
@@ -591,13 +590,13 @@ ExperimentConfig LoadConfig(const std::filesystem::path& file,
   const TomlTable sampling = root.Table("sampling");
   sampling.AllowOnly({"period_ms", "interference"});
   config.interference = sampling.Boolean("interference", false);
-  if (config.interference && config.backend == kSimulated)
+  if (config.interference && config.backend == Backend::kSimulated)
     sampling.Fail("interference", "is true, but the simulator has no threads that wait for threads",
                   "false with backend = \"simulated\"");
   config.sample_period =
       std::chrono::milliseconds(sampling.Integer("period_ms", 100, 1, kMaxPeriodMilliseconds));
   config.records = ReadRecordsTable(root.Table("records"));
-  if (config.backend == kSimulated && config.records.steps && !config.records.samples) {
+  if (config.backend == Backend::kSimulated && config.records.steps && !config.records.samples) {
     root.Table("records").Fail("steps",
                                "is true without samples, by which the simulator counts them",
                                "false where samples = false");

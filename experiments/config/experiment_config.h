@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/base/topology.h"
+#include "experiments/config/backend.h"
 #include "experiments/config/speed_curves.h"
 #include "experiments/config/toml_table.h"
 #include "experiments/config/trace_table.h"
@@ -62,7 +63,7 @@ struct ProfileConfig {
 struct ExperimentConfig {
   std::filesystem::path file;
   std::string name;
-  std::string backend = "hardware";
+  Backend backend = Backend::kHardware;
   int trials = 3;
   uint64_t seed = 1;
   std::vector<std::string> policies;

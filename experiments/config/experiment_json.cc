@@ -165,7 +165,7 @@ Json ExperimentJson(const ExperimentConfig& config) {
   }
   Json json = {
       {"name", config.name},
-      {"backend", config.backend},
+      {"backend", ToString(config.backend)},
       {"trials", config.trials},
       {"seed", config.seed},
       {"policies", config.policies},
@@ -185,11 +185,11 @@ Json ExperimentJson(const ExperimentConfig& config) {
       {"trace", TraceJson(config.trace)},
       {"workload", workloads},
       {"policy", parameters}};
-  if (config.backend != "simulated")
+  if (config.backend != Backend::kSimulated)
     json["machine"]["kernel_rates"] = ToString(config.kernel_rates);
   if (config.HasServices()) json["records"]["requests"] = config.records.requests;
   if (config.profile) json["profile"] = ProfileJson(*config.profile);
-  if (config.backend == "simulated") json["simulation"] = SimulationJson(config);
+  if (config.backend == Backend::kSimulated) json["simulation"] = SimulationJson(config);
   return json;
 }
 

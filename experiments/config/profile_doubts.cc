@@ -49,7 +49,7 @@ int FewestMeasuredCores(const Programs& programs) {
 
 bool RestsOnProfile(const ExperimentConfig& config) {
   if (!config.profile) return false;
-  return config.backend == "simulated" ||
+  return config.backend == Backend::kSimulated ||
          std::any_of(config.policies.begin(), config.policies.end(), [&config](const auto& policy) {
            return config.FindPolicy(policy)->needs_speed;
          });
@@ -207,7 +207,7 @@ std::vector<std::string> ProfileDoubts(const ExperimentConfig& config) {
   DoubtIntervals(programs, &doubts);
   DoubtCurves(programs, &doubts);
   DoubtExtrapolation(programs, config.cores.Count(), &doubts);
-  if (config.backend == "simulated") DoubtGaps(config, programs, &doubts);
+  if (config.backend == Backend::kSimulated) DoubtGaps(config, programs, &doubts);
   return doubts;
 }
 
@@ -222,7 +222,7 @@ std::vector<std::string> ProfileDoubts(const Sweep& sweep) {
 }
 
 void RefuseExtrapolation(const TomlTable& root, const ExperimentConfig& config) {
-  if (config.backend != "simulated" || config.extrapolate) return;
+  if (config.backend != Backend::kSimulated || config.extrapolate) return;
   const Programs programs = ProgramsOf(config);
   const int cores = config.cores.Count();
   const int measured = FewestMeasuredCores(programs);

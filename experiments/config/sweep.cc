@@ -111,8 +111,9 @@ std::string Lacking(const TomlTable& point, const std::filesystem::path& folder,
       beyond = beyond || IsMoreThan(cores, workload.Table("cores"), "max");
   }
   if (beyond) return "it needs more cores than this machine has";
-  if (point.String("backend", "") == "container") return WhyNoContainers();
-  if (point.String("backend", "") == "simulated") return "";
+  const std::optional<Backend> backend = ParseBackend(point.String("backend", ""));
+  if (backend == Backend::kContainer) return WhyNoContainers();
+  if (backend == Backend::kSimulated) return "";
   const std::optional<Actuator> actuator = ParseActuator(machine.String("actuator", ""));
   const std::string why_not = actuator ? WhyNot(*actuator) : "";
   return why_not.empty() ? ""
@@ -139,7 +140,7 @@ std::string LeaveOutOfLargeRun(const Plan& plan, ExperimentConfig* config) {
   const bool large = std::any_of(plan.traces.begin(), plan.traces.end(), [](const JobTrace& trace) {
     return trace.size() > kLargeSimulation;
   });
-  if (!large || config->backend != "simulated") return "";
+  if (!large || config->backend != Backend::kSimulated) return "";
   std::vector<std::string> keys;
   if (records.steps && records.steps_by_default) {
     records.steps = false;

@@ -40,7 +40,7 @@ class CellRun {
                                     : config.NewPolicy(key.policy)),
         tick_(policy_->TickPeriod()),
         records_(options.run, key, config.cores, config.records,
-                 config.backend == "simulated" ? kSimulatedBuffer : 0),
+                 config.backend == Backend::kSimulated ? kSimulatedBuffer : 0),
         world_(options.make_world(PartialFolder(options.run, key))),
         arbiter_(*policy_, info_.oversubscribes, world_->GetHost(), options.topology, config.cores,
                  records_, info_.on_settled),

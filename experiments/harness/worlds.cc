@@ -122,9 +122,9 @@ WorldFactory SimulatedWorlds(const ExperimentConfig& config) {
 
 WorldFactory WorldsOf(const std::filesystem::path& binary, const Topology& topology,
                       const ExperimentConfig& config, const std::string& run) {
-  if (config.backend == "simulated") return SimulatedWorlds(config);
-  return config.backend == "container" ? ContainerWorlds(binary, topology, config, run)
-                                       : ProcessWorlds(binary, topology, config, run);
+  if (config.backend == Backend::kSimulated) return SimulatedWorlds(config);
+  return config.backend == Backend::kContainer ? ContainerWorlds(binary, topology, config, run)
+                                               : ProcessWorlds(binary, topology, config, run);
 }
 
 }  // namespace cosched

@@ -102,8 +102,9 @@ class Workers {
 }  // namespace
 
 bool AllSimulated(const Sweep& sweep) {
-  return std::all_of(sweep.points.begin(), sweep.points.end(),
-                     [](const SweepPoint& point) { return point.config.backend == "simulated"; });
+  return std::all_of(sweep.points.begin(), sweep.points.end(), [](const SweepPoint& point) {
+    return point.config.backend == Backend::kSimulated;
+  });
 }
 
 HarnessResult RunLocally(const Sweep& sweep, const std::vector<SweepCell>& cells,

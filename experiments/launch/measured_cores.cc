@@ -37,7 +37,7 @@ void TellQuota(int cores) {
 CpuSet MeasuredCoresOf(const Sweep& sweep) {
   CpuSet cores;
   for (const SweepPoint& point : sweep.points)
-    if (point.config.backend != "simulated") cores = cores | point.config.cores;
+    if (point.config.backend != Backend::kSimulated) cores = cores | point.config.cores;
   return cores;
 }
 

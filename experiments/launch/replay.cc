@@ -13,6 +13,7 @@
 #include "experiments/analysis/estimate.h"
 #include "experiments/analysis/metrics.h"
 #include "experiments/analysis/statistics.h"
+#include "experiments/config/backend.h"
 #include "experiments/records/manifest_file.h"
 #include "experiments/records/output_file.h"
 
@@ -167,7 +168,7 @@ void WriteExperiment(const json& manifest, const ReplayOptions& options,
   json sampling = experiment.value("sampling", json::object());
   sampling.erase("interference");
   const json root = {{"name", experiment.value("name", "run") + "-replay"},
-                     {"backend", "simulated"},
+                     {"backend", ToString(Backend::kSimulated)},
                      {"trials", manifest.at("traces").size()},
                      {"seed", experiment.at("seed")},
                      {"policies", Policies(experiment, options)},

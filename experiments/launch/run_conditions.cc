@@ -109,7 +109,7 @@ Paths FilesOf(const ExperimentConfig& config, std::map<std::string, Paths>* mode
       AddIfFile(found->second->library, &paths);
     }
   }
-  if (config.backend == "simulated") return paths;
+  if (config.backend == Backend::kSimulated) return paths;
   for (const WorkloadConfig& workload : config.workloads) {
     const std::string& model = workload.spec.model;
     if (IsModelFileName(model)) {

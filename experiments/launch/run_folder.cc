@@ -151,8 +151,8 @@ std::vector<std::string> DifferencesOf(const std::filesystem::path& run, const S
     const std::optional<Json> then = OwnManifest(PointFolder(run, point));
     Json now = conditions.OfPoint(i);
     now["experiment"] = ExperimentJson(point.config);
-    for (std::string& one :
-         Differences(then.value_or(Json::object()), now, point.config.backend == "simulated")) {
+    for (std::string& one : Differences(then.value_or(Json::object()), now,
+                                        point.config.backend == Backend::kSimulated)) {
       if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(std::move(one));
     }
   }

@@ -24,8 +24,8 @@ namespace cosched::onednn {
 const dnnl::engine& CpuEngine();
 
 // While it lives, primitives created by this thread are divided for TasksOf the op (pieces.h) and
-// the spec's threads. Every factory holds one from before its primitive descriptor until its kernel is
-// made, so that the division never depends on active workers.
+// the spec's threads. Every factory holds one from before its primitive descriptor until its kernel
+// is made, so that the division never depends on active workers.
 class CapacityScope {
  public:
   // `seconds`: an estimate for one thread, from shapes alone.

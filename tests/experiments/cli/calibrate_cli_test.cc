@@ -82,6 +82,7 @@ TEST_F(CalibrateCliTest, MeasuresOnOneCoreWithinItsTime) {
   EXPECT_EQ(profile.cores, 1);
   EXPECT_TRUE(profile.source.starts_with("calibrate: "));
   EXPECT_NE(profile.version.find("oneDNN"), std::string::npos);
+  EXPECT_NE(profile.version.find("kernel rates window="), std::string::npos);
   const ProgramProfile* program = profile.Find("lenet5 train batch 8");
   ASSERT_NE(program, nullptr);
   EXPECT_EQ(program->alone.size(), 2U);  // 1 and 2 threads.

@@ -1,0 +1,21 @@
+#include "experiments/config/backend.h"
+
+namespace cosched {
+
+std::string_view ToString(Backend backend) {
+  switch (backend) {
+    case Backend::kHardware: return "hardware";
+    case Backend::kContainer: return "container";
+    case Backend::kSimulated: return "simulated";
+  }
+  return "";
+}
+
+std::optional<Backend> ParseBackend(std::string_view text) {
+  for (const Backend backend : {Backend::kHardware, Backend::kContainer, Backend::kSimulated}) {
+    if (text == ToString(backend)) return backend;
+  }
+  return std::nullopt;
+}
+
+}  // namespace cosched
