@@ -30,9 +30,9 @@ constexpr int kVersion = 1;
 
 // What kind of CPU it is, on x86 and on Arm.
 std::string DescribedByKernel() {
-  constexpr const char* kKeys[] = {
-      "vendor_id",       "model name",       "cpu family",  "model",   "stepping",
-      "CPU implementer", "CPU architecture", "CPU variant", "CPU part"};
+  constexpr const char* kKeys[] = {"vendor_id",        "cpu family",  "model",
+                                   "model name",       "stepping",    "CPU implementer",
+                                   "CPU architecture", "CPU variant", "CPU part"};
   const std::map<std::string, std::string> description = ThisCpuDescription();
   std::string described;
   for (const char* key : kKeys) {

@@ -1,7 +1,7 @@
 #pragma once
 // Where long ops are cut, so that a thread can leave, or an op be paused, about every 2 ms. Kernels
-// ask when they are created. The cut is worked out from shapes, capacity and the session's rates
-// (engine/kernels/kernel_rates.h), never from a step's times or active workers: it decides in which
+// ask when they are created. The cut is worked out from shapes, threads and the session's rates
+// (engine/kernels/kernel_rates.h), never from a step's times: it decides in which
 // order sums are taken, so results would change with it.
 
 #include <algorithm>

@@ -78,11 +78,15 @@ WinogradDivision DivideWinograd(const Window& w, const WinogradTiles& tiles,
   const auto cache = static_cast<double>(ThisMachinesSecondLevelCache().bytes);
   const double wanted =
       sums ? std::max(2 * cache / bytes_of_tile, kLeastSummed) : cache / bytes_of_tile;
-  const double most = std::max(std::min(wanted, seconds / seconds_of_tile), kLeastRows);
+  const double most = std::max(
+      std::min(wanted, PieceSeconds(conditions.piece_time, 1) / seconds_of_tile), kLeastRows);
   WinogradDivision result;
   result.blocks = Division::Of(tiles.tiles, 1, most);
   const double seconds_of_block = seconds_of_tile * static_cast<double>(result.blocks.Size(0));
-  result.pieces = Division::Of(result.blocks.parts, seconds_of_block, seconds);
+  // Who computes a long block would leave late: all share it.
+  result.pieces = seconds_of_block > PieceSeconds(conditions.piece_time, 1)
+                      ? Division{result.blocks.parts, result.blocks.parts}
+                      : Division::Of(result.blocks.parts, seconds_of_block, seconds);
   result.tasks = sums ? TasksOfGradient(seconds_of_block, threads)
                       : TasksOf(seconds_of_block, ThreadsOfABlock(result.pieces, threads));
   result.filter_is_a_piece =

@@ -300,6 +300,13 @@ Split ThreadPools::Current() const {
   return impl_->running.after;
 }
 
+int ThreadPools::ThreadsAtANode() const {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  const Split now = impl_->running.after;
+  if (impl_->binding == Binding::kNone || now.inter <= 1) return now.intra;
+  return std::min({impl_->wanted.split.intra, impl_->capacity.intra, ThreadsOf(now)});
+}
+
 Split ThreadPools::Capacity() const { return impl_->capacity; }
 
 int ThreadPools::ActiveThreads() const { return impl_->inter.Active() + impl_->intra.Active(); }

@@ -51,8 +51,8 @@ class ThreadPools {
     DurationHistogram grow, shrink;
   };
 
-  // Capacity = the most each pool will ever hold; kernels divide their work for capacity.intra,
-  // never for the workers of the moment. Nothing is active until the first Resize. topology may be
+  // Capacity = the most each pool will ever hold, for which kernels divide their work unless they
+  // are told otherwise (SessionOptions::deterministic). Nothing is active until the first Resize. topology may be
   // null with Binding::kNone.
   ThreadPools(Split capacity, Binding binding, const Topology* topology,
               const Waiting& waiting = {});
@@ -88,6 +88,8 @@ class ThreadPools {
 
   CpuSet Cores() const;   // Of the last Resize.
   Split Current() const;  // Threads held; those that idle workers lend come on top. {0, 0}: paused.
+  // That may compute one node, those that idle workers lend included. 0: paused.
+  int ThreadsAtANode() const;
   Split Capacity() const;
   int ActiveThreads() const;  // Compute threads awake now, in both pools.
 

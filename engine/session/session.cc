@@ -120,28 +120,29 @@ FetchPlan& Session::Impl::PlanFor(const std::vector<std::string>& fetches,
                                   const Dividing& dividing) {
   CHECK(!one_list_of_fetches || plans.empty() || plans.contains(fetches))
       << "a second list of fetches";
-  Plans& all = plans[fetches];
-  const auto add = [&](const Dividing& other) {
-    std::unique_ptr<FetchPlan>& plan = all[other];
-    if (!plan) plan = std::make_unique<FetchPlan>(store.get(), fetches, other);
-    return plan.get();
+  const auto make = [&](const Dividing& other) {
+    return std::make_unique<FetchPlan>(store.get(), fetches, other);
   };
-  if (all.empty() && one_list_of_fetches && deterministic) {
-    // All that there will be.
-    add({Slices::kSideBySide});
-    if (has_slices) add({Slices::kInTurn});
+  const auto known = plans.find(fetches);
+  if (known == plans.end() && one_list_of_fetches && deterministic) {
+    Plans all;  // That there will be.
+    all[{Slices::kSideBySide}] = make({Slices::kSideBySide});
+    if (has_slices) all[{Slices::kInTurn}] = make({Slices::kInTurn});
     FreeConstants(all);
+    return *plans.emplace(fetches, std::move(all)).first->second.at(dividing);
   }
-  return *add(dividing);
+  if (known != plans.end() && known->second.contains(dividing)) return *known->second.at(dividing);
+  auto plan = make(dividing);  // Or throws: then nothing is kept.
+  return *(plans[fetches][dividing] = std::move(plan));
 }
 
 Session::Impl::Dividing Session::Impl::ForThreads() const {
-  const Split now = pools.Current();
   Dividing dividing;
-  if (has_slices && now.inter <= 1) dividing.slices = Slices::kInTurn;
-  if (!deterministic) {
-    const auto threads = std::bit_ceil(static_cast<unsigned>(std::max(now.intra, 1)));
-    dividing.threads = std::min(static_cast<int>(threads), pools.Capacity().intra);
+  if (has_slices && pools.Current().inter <= 1) dividing.slices = Slices::kInTurn;
+  const int threads = deterministic ? 0 : pools.ThreadsAtANode();
+  if (threads > 0) {
+    const auto rounded = static_cast<int>(std::bit_ceil(static_cast<unsigned>(threads)));
+    dividing.threads = std::min(rounded, pools.Capacity().intra);
   }
   return dividing;
 }

@@ -72,6 +72,7 @@ Json CellRow(const EngineCell& cell, const EngineSpeed& speed) {
               {"precision", ToString(cell.precision)},
               {"batch", cell.batch},
               {"threads", cell.cores.Count()},
+              {"deterministic", cell.deterministic},
               {"inter", speed.split.inter},
               {"intra", speed.split.intra},
               {"images_per_s", cell.batch / step},

@@ -92,6 +92,10 @@ std::vector<EngineCell> Cells(const BenchArguments& arguments, const Topology& t
   if (!ParseMode(arguments.mode, &cell.mode))
     RefuseValue("--mode", arguments.mode, "infer or train");
   cell.deterministic = arguments.deterministic;
+  if (!cell.deterministic && (arguments.inter == kAuto || arguments.split_grid)) {
+    RefuseOption("--no-deterministic", "with splits that are tried",
+                 "an --inter: each split would be measured with the making of its kernels");
+  }
   cell.rates = KernelRatesOption(arguments.kernel_rates);
   std::vector<EngineCell> cells;
   for (const std::string& model : models) {

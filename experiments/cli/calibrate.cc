@@ -130,7 +130,10 @@ int MeasurePrograms(const CalibrateArguments& arguments) {
   options.seed = static_cast<uint64_t>(Number("--seed", arguments.seed, 0, 1e15));
   std::vector<TenantSpec> programs = Programs(arguments.workloads);
   const KernelRates rates = KernelRatesOption(arguments.kernel_rates);
-  for (TenantSpec& program : programs) program.rates = rates;
+  for (TenantSpec& program : programs) {
+    program.rates = rates;
+    program.deterministic = true;  // A profile knows programs by their names alone.
+  }
   const ScratchFolder scratch;
   const MeasuredCores cores(topology.Cpus(), "cosched calibrate", arguments.force);
   const SignalScope signals;

@@ -41,8 +41,8 @@ struct WorkloadConfig {
   // cores) and inter-op.
   std::optional<int> threads;
   int inter = 1;
-  // Key split: "policy" (default), or "auto" for spec.auto_split. Key spin_us: spec.spin; the
-  // simulator has no threads that could spin.
+  // Key split: "policy" (default), or "auto" for spec.auto_split. Keys spin_us and deterministic:
+  // of spec; the simulator has no threads that could spin or divide work.
   int priority = 0;
   double weight = 1.0;
 };

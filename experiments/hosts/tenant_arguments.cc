@@ -20,8 +20,8 @@ std::vector<std::string> FoldersOf(const TenantSpec& spec) {
 std::vector<std::string> TenantArguments(const Job& job, const TenantSpec& spec,
                                          const CpuSet& cores, Split threads, Client client,
                                          bool unbound) {
-  // Work is divided for the capacity, so a malleable tenant gets that of the rigid one it is
-  // compared with.
+  // Work is divided for the capacity (unless the spec says otherwise), so a malleable tenant gets
+  // that of the rigid one it is compared with.
   const Split fixed = job.threads.value_or(Split{});
   const int capacity =
       std::max({job.request.max, threads.inter, threads.intra, fixed.inter, fixed.intra});

@@ -57,7 +57,7 @@ inline double BatchSeconds(const Window& w, const KernelRates& rates) {  // Forw
 inline double GradientSeconds(const Window& w, const KernelRates& rates) {  // Of the filter.
   return BatchSeconds(w, rates) * rates.window_flops / rates.gradient_flops;
 }
-// Into which the convolution, or one of its gradients, is divided.
+// Into which the convolution, or the gradient of its image, is divided.
 inline int TasksFor(const KernelSpec& spec, const Window& w) {
   return TasksOf(BatchSeconds(w, spec.rates), spec.Threads());
 }

@@ -188,10 +188,14 @@ dnnl::memory PrimitiveKernel::Scratch(const dnnl::memory::desc& descriptor) {
 
 void PrimitiveKernel::Run(const Step& step, ThreadPools& pools) const {
   if (step.reorder != nullptr) return step.reorder->Execute(pools);
-  // The C face, since the C++ one builds a map and a vector at every call.
-  const dnnl_status_t status =
-      dnnl_primitive_execute(step.primitive.get(), stream_.get(),
-                             static_cast<int>(step.arguments.size()), step.arguments.data());
+  Execute(step.primitive, stream_, step.arguments);
+}
+
+// By the C face, since the C++ one builds a map and a vector at every call.
+void Execute(const dnnl::primitive& primitive, const dnnl::stream& stream,
+             std::span<const dnnl_exec_arg_t> arguments) {
+  const dnnl_status_t status = dnnl_primitive_execute(
+      primitive.get(), stream.get(), static_cast<int>(arguments.size()), arguments.data());
   CHECK(status == dnnl_success) << "oneDNN primitive: status " << status;
 }
 

@@ -10,6 +10,7 @@
 #include <memory>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <set>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -170,6 +171,10 @@ class PrimitiveKernel : public Kernel {
   std::vector<dnnl::memory> scratch_;    // The steps' views of one buffer: they run one at a time.
   Tensor scratch_buffer_;
 };
+
+// Ends the program if it fails: it may be called in a loop, whose tasks must not throw.
+void Execute(const dnnl::primitive& primitive, const dnnl::stream& stream,
+             std::span<const dnnl_exec_arg_t> arguments);
 
 // Scratch memory is the kernel's own: oneDNN's default would share it between primitives of
 // different inter-op workers.

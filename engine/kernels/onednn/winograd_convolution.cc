@@ -1,10 +1,11 @@
-// A block of tiles at a time: images into the transformed domain, one product of matrices for each
+// Blocks of tiles, as many at a time as there are threads: images into the transformed domain, one product of matrices for each
 // of its points, and back, with bias, residual and activation. Blocks are so small that their
 // values stay in the cache; the transformed filter is packed once.
 
 #include "engine/kernels/onednn/winograd_convolution.h"
 
 #include <algorithm>
+#include <array>
 #include <oneapi/dnnl/dnnl_threadpool.hpp>
 #include <string>
 #include <utility>
@@ -210,12 +211,15 @@ class WinogradConvolution : public Kernel {
                              InputOf(context, inputs_.image)->Floats(),
                              values + begin * window_.channels, size * window_.channels);
     });
-    product.primitive.execute(
-        stream_, {{DNNL_ARG_SRC, memory(product.left, CpuEngine(), values)},
-                  {DNNL_ARG_WEIGHTS, filter_->Memory()},
-                  {DNNL_ARG_DST, memory(product.result, CpuEngine(), products)},
-                  {DNNL_ARG_SCRATCHPAD,
-                   memory(product.descriptor.scratchpad_desc(), CpuEngine(), products + result)}});
+    const memory left_memory(product.left, CpuEngine(), values),
+        result_memory(product.result, CpuEngine(), products),
+        scratchpad_memory(product.descriptor.scratchpad_desc(), CpuEngine(), products + result);
+    const std::array<dnnl_exec_arg_t, 4> arguments = {
+        {{DNNL_ARG_SRC, left_memory.get()},
+         {DNNL_ARG_WEIGHTS, filter_->Memory().get()},
+         {DNNL_ARG_DST, result_memory.get()},
+         {DNNL_ARG_SCRATCHPAD, scratchpad_memory.get()}}};
+    Execute(product.primitive, stream_, arguments);
     const Tensor* bias = InputOf(context, inputs_.bias);
     const Tensor* residual = InputOf(context, inputs_.residual);
     const eigen::WinogradOutput output = {

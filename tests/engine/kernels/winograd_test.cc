@@ -107,13 +107,14 @@ TEST(DivideWinograd, ABlockIsOneCoresCacheful) {
   const Window w = Layer(8, 56, 256, 256);
   const WinogradTiles tiles(w, 4);
   for (const WinogradUse use : {WinogradUse::kConstantFilter, WinogradUse::kFilterGradient}) {
-    const auto blocks = [&](int threads) {
-      return DivideWinograd(w, tiles,
-                            {.use = use, .threads = threads, .piece_time = microseconds(0)})
-          .blocks.parts;
-    };
-    EXPECT_GT(blocks(1), 1);
-    for (const int threads : {2, 8, 1024}) EXPECT_EQ(blocks(threads), blocks(1));
+    for (const microseconds piece_time : {microseconds(0), kPieceTime}) {
+      const auto blocks = [&](int threads) {
+        return DivideWinograd(w, tiles, {.use = use, .threads = threads, .piece_time = piece_time})
+            .blocks.parts;
+      };
+      EXPECT_GT(blocks(1), 1);
+      for (const int threads : {2, 8, 1024}) EXPECT_EQ(blocks(threads), blocks(1));
+    }
   }
 }
 
@@ -129,6 +130,14 @@ TEST(DivideWinograd, ThreadsShareABlockWhereThereIsNoneForEach) {
   EXPECT_EQ(divide(blocks).tasks, 1);
   EXPECT_GT(divide(blocks - 1).tasks, 2) << "the last block, by all";
   EXPECT_EQ(divide(2 * blocks).tasks, 2);
+}
+
+TEST(DivideWinograd, LongBlocksAreSharedByAll) {
+  const Window w = Layer(4, 28, 1024, 1024);
+  const WinogradTiles tiles(w, 4);
+  const WinogradDivision division = DivideWinograd(w, tiles, {.threads = 64});
+  EXPECT_EQ(division.pieces.parts, division.blocks.parts);
+  EXPECT_EQ(division.tasks, 64);
 }
 
 TEST(DivideWinograd, ASmallImageIsOneBlock) {

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <optional>
 
+#include "engine/base/topology.h"
 #include "engine/graph/optimizer.h"
 #include "small_cnn.h"
 
@@ -63,6 +64,26 @@ TEST_F(DeterministicTest, WithoutItWorkIsDividedForTheThreadsOfTheMoment) {
   }
   Session four(graph_, {.intra_op_parallelism_threads = 4});
   EXPECT_TRUE(SameBits(Run(&session, 3), Run(&four))) << "the next power of two";
+}
+
+// Workers that have no node of their own take part in those of others, so they count.
+TEST_F(DeterministicTest, WithoutItLentThreadsCount) {
+  const Topology machine = Topology::ThisMachine();
+  if (machine.Cpus().Count() < 2) GTEST_SKIP() << "needs 2 cores";
+  CpuSet cores;
+  for (const int cpu : machine.Cpus()) {
+    if (cores.Count() < 2) cores.Add(cpu);
+  }
+  Session session(graph_, {.inter_op_parallelism_threads = 2,
+                           .intra_op_parallelism_threads = 8,
+                           .deterministic = false,
+                           .binding = ThreadPools::Binding::kEachToItsCore,
+                           .topology = &machine});
+  session.Resize(cores, {2, 2});
+  EXPECT_EQ(session.Pools().Current().intra, 1);
+  EXPECT_EQ(session.Pools().ThreadsAtANode(), 2);
+  Session two(graph_, {.intra_op_parallelism_threads = 2});
+  EXPECT_TRUE(SameBits(Run(&session), Run(&two)));
 }
 
 // Also where kernels keep the constants, and let others go.
