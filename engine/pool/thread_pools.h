@@ -52,8 +52,8 @@ class ThreadPools {
   };
 
   // Capacity = the most each pool will ever hold, for which kernels divide their work unless they
-  // are told otherwise (SessionOptions::deterministic). Nothing is active until the first Resize. topology may be
-  // null with Binding::kNone.
+  // are told otherwise (SessionOptions::deterministic). Nothing is active until the first Resize.
+  // topology may be null with Binding::kNone.
   ThreadPools(Split capacity, Binding binding, const Topology* topology,
               const Waiting& waiting = {});
   ~ThreadPools();

@@ -25,9 +25,9 @@ struct SessionOptions {
   int intra_op_parallelism_threads = 1;
   // Work is divided for the most threads, so results do not depend on how many are active. False:
   // for those that there are when a run begins (rounded up to a power of two; paused: the most),
-  // which costs few of them less where the most are many. Results then differ in their last bits; each number of
-  // threads has kernels of its own, made when it is first there; and constants are kept in their
-  // plain layout, too.
+  // which costs few of them less where the most are many. Results then differ in their last bits;
+  // each number of threads has kernels of its own, made when it is first there; and constants are
+  // kept in their plain layout, too.
   bool deterministic = true;
   // Null: pools of its own, of the sizes above. Else these, which other sessions may use at the
   // same time, each for one Run; their capacity counts, and the sizes and binding here do not. The

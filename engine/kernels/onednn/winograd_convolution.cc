@@ -1,6 +1,6 @@
-// Blocks of tiles, as many at a time as there are threads: images into the transformed domain, one product of matrices for each
-// of its points, and back, with bias, residual and activation. Blocks are so small that their
-// values stay in the cache; the transformed filter is packed once.
+// Blocks of tiles, as many at a time as there are threads: images into the transformed domain, one
+// product of matrices for each of its points, and back, with bias, residual and activation. Blocks
+// are so small that their values stay in the cache; the transformed filter is packed once.
 
 #include "engine/kernels/onednn/winograd_convolution.h"
 
