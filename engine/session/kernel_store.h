@@ -1,8 +1,8 @@
 #pragma once
 // A session's kernels. Equal nodes (op, attributes, shapes, constants, threads that the work is
-// divided for) that never run at the same
-// time have one kernel, so its primitives and scratch memory are there once: the slices of a batch,
-// the blocks of a stage, the same node in several plans. Called by the fetch plan, on one thread.
+// divided for) that never run at the same time have one kernel, so its primitives and scratch
+// memory are there once: the slices of a batch, the blocks of a stage, the same node in several
+// plans. Called by the fetch plan, on one thread.
 
 #include <map>
 #include <memory>

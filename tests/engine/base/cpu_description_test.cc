@@ -30,7 +30,7 @@ TEST(CpuDescription, IsOfTheFirstCpu) {
 
 TEST(CpuDescription, LinesOfAnotherKindAreLeftOut) {
   EXPECT_EQ(Read(""), Description());
-  EXPECT_EQ(Read("no colon\n: no key\n"), (Description{{"", "no key"}}));
+  EXPECT_EQ(Read("no colon\nCPU part\t: 0xd0c\n"), (Description{{"CPU part", "0xd0c"}}));
 }
 
 TEST(CpuDescription, ThisMachineHasOne) {
