@@ -22,7 +22,7 @@ FigureRun RunFigureExperiment(const std::filesystem::path& file, const FigureOpt
                               const Topology& topology) {
   std::optional<Sweep> sweep;
   try {
-    sweep = LoadSweep(file, {}, options.quick, topology);
+    sweep = LoadSweep(TomlTable::Load(file, {}), {}, options.quick, topology);
   } catch (const InputError& error) {
     if (error.details().key != "sweep") throw;
     return {.why_not = error.details().problem};
@@ -93,8 +93,8 @@ std::filesystem::path FigureFile(const std::string& name) {
 FigureRun RunFigure(const std::string& name, const FigureOptions& options,
                     const Topology& topology) {
   const std::filesystem::path file = FigureFile(name);
-  const TomlTable root =
-      TomlTable::Load(file, options.quick ? QuickOverrides(file) : std::vector<std::string>());
+  const TomlTable written = TomlTable::Load(file, {});
+  const TomlTable root = options.quick ? written.With(QuickOverrides(written)) : written;
   const TomlTable figure = root.Table("figure");
   const std::string with = figure.String("with", "run");
   if (with == "run") return RunFigureExperiment(file, options, topology);

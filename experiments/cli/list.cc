@@ -1,12 +1,15 @@
 #include "experiments/cli/list.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <functional>
 #include <map>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +18,7 @@
 #include "experiments/cli/policy_options.h"
 #include "experiments/cli/reproduce.h"
 #include "experiments/config/option_refusal.h"
+#include "experiments/config/section_help.h"
 #include "experiments/wire/chaos_plan.h"
 #include "policies/registry.h"
 #include "traces/input/formats.h"
@@ -101,21 +105,105 @@ void ListFigures() {
   PrintTable(rows);
 }
 
+// Words in lines of at most so many characters.
+std::vector<std::string> Wrapped(const std::string& text, size_t width) {
+  std::vector<std::string> lines(1);
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    std::string& line = lines.back();
+    if (!line.empty() && line.size() + 1 + word.size() > width) {
+      lines.push_back(word);
+    } else {
+      line += (line.empty() ? "" : " ") + word;
+    }
+  }
+  return lines;
+}
+
+// Rows of which each cell is wrapped to the width of its column.
+void PrintWrapped(const std::vector<ListRow>& rows, const std::vector<size_t>& most) {
+  std::vector<size_t> widths(most.size());
+  for (const ListRow& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i)
+      widths[i] = std::min(most[i], std::max(widths[i], row[i].size()));
+  }
+  for (const ListRow& row : rows) {
+    std::vector<std::vector<std::string>> cells;
+    size_t lines = 0;
+    for (size_t i = 0; i < row.size(); ++i) {
+      cells.push_back(Wrapped(row[i], widths[i]));
+      lines = std::max(lines, cells.back().size());
+    }
+    for (size_t line = 0; line < lines; ++line) {
+      std::string text = "  ";
+      for (size_t i = 0; i < cells.size(); ++i)
+        text += fmt::format("{:<{}}  ", line < cells[i].size() ? cells[i][line] : "", widths[i]);
+      text.erase(text.find_last_not_of(' ') + 1);
+      fmt::print("{}\n", text);
+    }
+  }
+}
+
+void PrintSection(const SectionHelp& section) {
+  fmt::print("{}{}{}\n", section.heading, section.heading.empty() ? "" : "  ", section.about);
+  std::vector<ListRow> rows = {{"key", "type", "default", "allowed", "meaning"}};
+  for (const KeyHelp& key : section.keys)
+    rows.push_back({key.name, key.type, key.fallback, key.range, key.meaning});
+  PrintWrapped(rows, {24, 14, 22, 30, 44});
+}
+
+// "machine" of "[machine]"; what stands above all tables goes by "top".
+std::string SectionName(const SectionHelp& section) {
+  if (section.heading.empty()) return "top";
+  std::string name;
+  for (const char c : section.heading) {
+    if (c == ',') break;
+    if (std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_') name += c;
+  }
+  return name;
+}
+
+void ListKeys(const std::string& wanted) {
+  std::vector<std::string> names;
+  bool first = true;
+  for (const SectionHelp& section : SectionsHelp()) {
+    const std::string name = SectionName(section);
+    names.push_back(name);
+    const bool inside = name.starts_with(wanted + ".");
+    if (!wanted.empty() && wanted != name && wanted != section.heading && !inside) continue;
+    if (!std::exchange(first, false)) fmt::print("\n");
+    PrintSection(section);
+  }
+  if (!first) return;
+  const std::string all = fmt::format("{}", fmt::join(names, ", "));
+  RefuseOption("section", fmt::format("there is no \"{}\"{}", wanted, DidYouMean(wanted, all)),
+               all);
+}
+
 }  // namespace
 
 void AddListCommand(CLI::App& app, int* exit_code) {
   CLI::App* list = app.add_subcommand("list", "List what an experiment file may name");
   const auto what = std::make_shared<std::string>();
-  list->add_option("what", *what, "policies, models, formats (of traces) or figures");
+  list->add_option("what", *what, "policies, models, formats (of traces), figures or keys");
+  const auto section = std::make_shared<std::string>();
+  list->add_option("section", *section,
+                   "With keys: a table of an experiment file, such as machine or workload");
   const auto external = std::make_shared<ExternalPolicyArguments>();
   AddExternalPolicyOptions(list, external.get());
-  list->callback([what, external, exit_code] {
+  list->callback([what, section, external, exit_code] {
     const std::map<std::string, std::pair<const char*, std::function<void()>>> lists = {
         {"policies",
          {"what decides who runs where, with their parameters", [&] { ListPolicies(*external); }}},
         {"models", {"what a workload may be", ListModels}},
         {"formats", {"of trace files", ListFormats}},
-        {"figures", {"of papers, for `cosched reproduce`", ListFigures}}};
+        {"figures", {"of papers, for `cosched reproduce`", ListFigures}},
+        {"keys",
+         {"what an experiment file may say: type, default, range and meaning of each key",
+          [&] { ListKeys(*section); }}}};
+    if (!section->empty() && *what != "keys")
+      RefuseOption("section", fmt::format("is \"{}\", but {} have none", *section, *what),
+                   "only with keys");
     *exit_code = 0;
     if (what->empty()) {
       std::vector<ListRow> rows;

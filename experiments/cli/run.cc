@@ -13,6 +13,7 @@
 #include "experiments/analysis/sweep_table.h"
 #include "experiments/cli/policy_options.h"
 #include "experiments/config/toml_table.h"
+#include "experiments/launch/dry_run.h"
 #include "experiments/launch/execute.h"
 #include "experiments/launch/local_cells.h"
 #include "experiments/launch/measured_cores.h"
@@ -53,14 +54,12 @@ struct RunArguments {
 };
 
 // What the experiment itself would run.
-std::vector<std::string> PoliciesOf(const std::string& experiment,
-                                    const std::vector<std::string>& overrides, bool quick) {
-  const TomlTable root = TomlTable::Load(experiment, overrides);
+std::vector<std::string> PoliciesOf(const TomlTable& root, bool quick) {
   const TomlTable values = root.Table("quick");
   return quick && values.Has("policies") ? values.Strings("policies") : root.Strings("policies");
 }
 
-std::vector<std::string> Overrides(const RunArguments& arguments) {
+std::vector<std::string> Overrides(const RunArguments& arguments, const TomlTable& file) {
   std::vector<std::string> overrides = arguments.set;
   if (!arguments.backend.empty()) overrides.push_back("backend=" + arguments.backend);
   if (!arguments.trials.empty()) overrides.push_back("trials=" + arguments.trials);
@@ -68,7 +67,7 @@ std::vector<std::string> Overrides(const RunArguments& arguments) {
   std::vector<std::string> policies = arguments.policies;
   const std::vector<std::shared_ptr<const ExternalPolicy>> external = Open(arguments.external);
   if (policies.empty() && !external.empty())
-    policies = PoliciesOf(arguments.experiment, overrides, arguments.quick);
+    policies = PoliciesOf(file.With(overrides), arguments.quick);
   for (const auto& policy : external) {
     AddOverrides(*policy, &overrides);
     if (std::find(policies.begin(), policies.end(), policy->name) == policies.end())
@@ -81,50 +80,6 @@ std::vector<std::string> Overrides(const RunArguments& arguments) {
   if (arguments.interference) overrides.push_back("sampling.interference=true");
   if (arguments.extrapolate) overrides.push_back("simulation.extrapolate=true");
   return overrides;
-}
-
-void PrintPlan(const ExperimentConfig& config, const Plan& plan) {
-  fmt::print(
-      "{}: {} cells = {} policies x {} elasticities x {} trials, {} jobs each, on cores {}\n",
-      config.name, plan.cells.size(), config.policies.size(), config.elasticities.size(),
-      config.trials, plan.traces.front().size(), config.cores.ToString());
-  for (size_t trial = 0; trial < plan.traces.size(); ++trial) {
-    fmt::print("\ntrial {}: arrivals\n", trial + 1);
-    fmt::print("  {:>10}  {:<16} {:>6}  {:<15} {:>8}\n", "arrival_s", "workload", "steps",
-               "min/pref/max", "priority");
-    CellJobs jobs(config, Elasticity::kMalleable, static_cast<int>(trial) + 1);
-    for (size_t index = 0; index < plan.traces[trial].size(); ++index) {
-      const JobArrival arrival = plan.traces[trial][index];
-      const Job job = jobs.JobOf(arrival, static_cast<int64_t>(index));
-      const TenantSpec& spec = jobs.SpecOf(arrival, static_cast<int64_t>(index));
-      fmt::print("  {:>10.3f}  {:<16} {:>6}  {:<15} {:>8}\n", ToSeconds(arrival.time), job.workload,
-                 spec.steps,
-                 fmt::format("{}/{}/{}", job.request.min, job.request.preferred, job.request.max),
-                 job.priority);
-    }
-    if (config.HasServices())
-      fmt::print("  and {} requests for the services\n", plan.requests[trial].size());
-  }
-  fmt::print("\norder of cells: trial by trial, each in random order (policy/elasticity/trial)\n");
-  for (const CellKey& key : plan.cells) fmt::print("  {}\n", ToString(key));
-}
-
-void PrintSweep(const Sweep& sweep) {
-  fmt::print(
-      "{}: {} cells at {} points\n\npoints (below them: policies x elasticities x trials, jobs, "
-      "cores)\n",
-      sweep.name(), sweep.cells.size(), sweep.points.size());
-  for (const SweepPoint& point : sweep.points) {
-    const ExperimentConfig& config = point.config;
-    fmt::print("  {}\n      {} x {} x {}, {} jobs each, on cores {}\n", point.name,
-               config.policies.size(), config.elasticities.size(), config.trials,
-               point.plan.traces.front().size(), config.cores.ToString());
-  }
-  for (const std::string& point : sweep.left_out) fmt::print("  left out: {}\n", point);
-  fmt::print(
-      "\norder of cells: trial by trial, each in random order (point/policy/elasticity/trial)\n");
-  for (const SweepCell& cell : sweep.cells)
-    fmt::print("  {}/{}\n", sweep.points[cell.point].name, ToString(cell.key));
 }
 
 int TellFinished(const RunArguments& arguments, const Sweep& sweep, const Executed& executed) {
@@ -194,15 +149,11 @@ void TellIdlePolicies(const ExperimentConfig& config) {
 
 int RunExperiment(const RunArguments& arguments) {
   const Topology topology = Topology::ThisMachine();
-  const Sweep sweep =
-      LoadSweep(arguments.experiment, Overrides(arguments), arguments.quick, topology);
+  const TomlTable file = TomlTable::Load(arguments.experiment, {});
+  const Sweep sweep = LoadSweep(file, Overrides(arguments, file), arguments.quick, topology);
   TellIdlePolicies(sweep.points.front().config);
   if (arguments.dry_run) {
-    if (sweep.IsSwept()) {
-      PrintSweep(sweep);
-    } else {
-      PrintPlan(sweep.points.front().config, sweep.points.front().plan);
-    }
+    fmt::print("{}", DryRunText(sweep));
     return 0;
   }
   if (!arguments.task.empty()) return RunTask(arguments, sweep, topology);
@@ -264,8 +215,10 @@ void AddRunCommand(CLI::App& app, int* exit_code) {
   run->add_flag("--quick", arguments->quick, "With the values of the file's [quick]");
   run->add_flag("--interference", arguments->interference,
                 "Also record who made whose threads wait (cosched compare --interference)");
-  run->add_flag("--dry-run", arguments->dry_run,
-                "Check everything, print what would run, run nothing");
+  run->add_flag(
+      "--dry-run", arguments->dry_run,
+      "Check everything, print every key with its value, what would run, its expected time and "
+      "disk; run nothing");
   run->add_flag("--no-plots", arguments->no_plots, "Draw no plots at the end");
   run->callback([arguments, exit_code] { *exit_code = RunExperiment(*arguments); });
 }

@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace cosched {
 namespace {
@@ -10,44 +14,99 @@ namespace {
 using DistributionKind = Distribution::Kind;
 
 constexpr double kMaxGapSeconds = 86'400;
+constexpr double kMinCv = 0.01;
 constexpr double kMaxCv = 100;       // Of a gamma.
 constexpr double kMinShape = 0.1;    // Of a Weibull, whose deviation is 430 means there.
 constexpr double kMinPareto = 1.01;  // The mean is infinite at 1.
 constexpr double kMaxShape = 1000;
 
-// A key that belongs to another distribution, and does not say that it has no effect.
-void RefuseKey(const TomlTable& table, const std::string& key, bool belongs,
-               std::string_view chosen, const std::string& owners) {
-  if (belongs || !table.Has(key)) return;
-  table.Fail(key, fmt::format("has no meaning for the distribution \"{}\"", chosen),
-             fmt::format("only with distribution = {}", owners));
+using DistributionKey = SectionKey<Distribution>;
+
+// A key that belongs to another distribution must not have no effect without a word.
+auto OnlyOf(std::vector<DistributionKind> owners, const std::string& names) {
+  return [owners = std::move(owners),
+          names](const Distribution& drawn) -> std::optional<DistributionKey::Refusal> {
+    if (std::find(owners.begin(), owners.end(), drawn.kind) != owners.end()) return {};
+    return DistributionKey::Refusal{
+        fmt::format("has no meaning for the distribution \"{}\"", ToString(drawn.kind)),
+        fmt::format("only with distribution = {}", names)};
+  };
+}
+
+void ReadKind(const DistributionKey& key, const TomlTable& table, Distribution* drawn) {
+  const std::string name = table.String(key.help.name, std::string(ToString(drawn->kind)));
+  if (!ParseDistribution(name, &drawn->kind))
+    table.Fail(key.help.name, fmt::format("is \"{}\"", name), DistributionNames());
+}
+
+// Others than a normal one may say that it is 0.
+DistributionKey::Reader DeviationUpTo(double max) {
+  return [max](const DistributionKey& key, const TomlTable& table, Distribution* drawn) {
+    const bool normal = drawn->kind == DistributionKind::kNormal;
+    drawn->sd = table.Number(key.help.name, normal ? drawn->sd : 0, 0, max);
+    if (normal || drawn->sd == 0) return;
+    const auto refusal = OnlyOf({DistributionKind::kNormal}, "\"normal\" (or 0)")(*drawn);
+    table.Fail(key.help.name, refusal->problem, refusal->allowed);
+  };
+}
+
+void ReadShape(const DistributionKey& key, const TomlTable& table, Distribution* drawn) {
+  const double least = drawn->kind == DistributionKind::kPareto ? kMinPareto : kMinShape;
+  drawn->shape = table.Number(key.help.name, {}, least, kMaxShape);
 }
 
 }  // namespace
 
+Section<Distribution> DistributionSection(const DrawnQuantity& quantity) {
+  using D = Distribution;
+  return {
+      "{ distribution = \"…\" }",
+      "a distribution that is drawn from",
+      {DistributionKey::Read({.name = "distribution",
+                              .type = "word",
+                              .fallback = {},
+                              .range = DistributionNames(),
+                              .meaning = "which one"},
+                             ReadKind, [](const D& drawn) { return ToString(drawn.kind); }),
+       DistributionKey::Number(fmt::format("mean{}", quantity.unit), &D::mean, 0, quantity.max,
+                               "its mean"),
+       DistributionKey::Read({.name = fmt::format("sd{}", quantity.unit),
+                              .type = "number",
+                              .fallback = {},
+                              .range = NumberRange(0, quantity.max),
+                              .meaning = "standard deviation of a normal one"},
+                             DeviationUpTo(quantity.max), [](const D& drawn) { return drawn.sd; }),
+       DistributionKey::Read(
+           {.name = "cv",
+            .type = "number",
+            .fallback = "required with gamma",
+            .range = NumberRange(kMinCv, kMaxCv),
+            .meaning = "coefficient of variation of a gamma"},
+           [](const DistributionKey& key, const TomlTable& table, D* drawn) {
+             drawn->cv = table.Number(key.help.name, {}, kMinCv, kMaxCv);
+           },
+           [](const D& drawn) { return drawn.cv; })
+           .RefusedWhere(OnlyOf({DistributionKind::kGamma}, "\"gamma\"")),
+       DistributionKey::Read(
+           {.name = "shape",
+            .type = "number",
+            .fallback = "required with these",
+            .range = fmt::format("{} (pareto: {}) to {}", kMinShape, kMinPareto, kMaxShape),
+            .meaning = "of a weibull or pareto"},
+           ReadShape, [](const D& drawn) { return drawn.shape; })
+           .RefusedWhere(OnlyOf({DistributionKind::kWeibull, DistributionKind::kPareto},
+                                "\"weibull\" or \"pareto\""))}};
+}
+
 Distribution ReadDistribution(const TomlTable& table, const DrawnQuantity& quantity,
                               const Distribution& fallback) {
-  const std::string mean = fmt::format("mean{}", quantity.unit);
-  const std::string sd = fmt::format("sd{}", quantity.unit);
-  table.AllowOnly({"distribution", mean, sd, "cv", "shape"});
-  Distribution read = fallback;
-  const std::string name = table.String("distribution", std::string(ToString(fallback.kind)));
-  if (!ParseDistribution(name, &read.kind))
-    table.Fail("distribution", fmt::format("is \"{}\"", name), DistributionNames());
-  read.mean = table.Number(mean, fallback.mean, 0, quantity.max);
-  const bool normal = read.kind == DistributionKind::kNormal;
-  read.sd = table.Number(sd, normal ? fallback.sd : 0, 0, quantity.max);
-  if (read.sd != 0) RefuseKey(table, sd, normal, name, "\"normal\" (or 0)");
-  RefuseKey(table, "cv", read.kind == DistributionKind::kGamma, name, "\"gamma\"");
-  const bool shaped =
-      read.kind == DistributionKind::kWeibull || read.kind == DistributionKind::kPareto;
-  RefuseKey(table, "shape", shaped, name, "\"weibull\" or \"pareto\"");
-  if (read.kind == DistributionKind::kGamma) read.cv = table.Number("cv", {}, 0.01, kMaxCv);
-  if (shaped) {
-    const double least = read.kind == DistributionKind::kPareto ? kMinPareto : kMinShape;
-    read.shape = table.Number("shape", {}, least, kMaxShape);
-  }
-  return read;
+  Distribution drawn = fallback;
+  DistributionSection(quantity).Read(table, &drawn);
+  return drawn;
+}
+
+Section<Distribution> GapSection() {
+  return DistributionSection({.unit = "_s", .max = kMaxGapSeconds});
 }
 
 Distribution ReadGap(const TomlTable& table, const Distribution& fallback) {

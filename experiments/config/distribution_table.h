@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "experiments/config/section.h"
 #include "experiments/config/toml_table.h"
 #include "traces/generators/distribution.h"
 
@@ -15,12 +16,16 @@ struct DrawnQuantity {
   double max = 0;
 };
 
+// In the words of such a table; unit: as in DrawnQuantity.
+Section<Distribution> DistributionSection(const DrawnQuantity& quantity);
+
 // The table's keys are those of a distribution and no others. `fallback` holds where a key is
 // absent; its parameters only where the table names no other distribution. Throws InputError.
 Distribution ReadDistribution(const TomlTable& table, const DrawnQuantity& quantity,
                               const Distribution& fallback);
 
 // [trace.gap]: seconds between two arrivals.
+Section<Distribution> GapSection();
 Distribution ReadGap(const TomlTable& table, const Distribution& fallback);
 
 }  // namespace cosched

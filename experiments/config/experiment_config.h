@@ -3,8 +3,8 @@
 // of policies, models and data sets, the cores of this machine, the trace file. The struct is what
 // the harness runs; every field has been checked.
 //
-//   name, policies and one [[workload]] with a model are required; everything else has the default
-//   shown here.
+// Which keys there are, with their defaults and ranges: `cosched list keys`, from the lists of
+// experiments/config/experiment_sections.h and its neighbours.
 
 #include <filesystem>
 #include <optional>
@@ -62,6 +62,7 @@ struct ProfileConfig {
 
 struct ExperimentConfig {
   std::filesystem::path file;
+  std::optional<TomlTable> written;  // The file as it was read, with its overrides.
   std::string name;
   Backend backend = Backend::kHardware;
   int trials = 3;
@@ -109,19 +110,16 @@ struct ExperimentConfig {
   std::unique_ptr<Policy> NewPolicy(std::string_view policy) const;
 };
 
-// The machine that an experiment file asks for; `here` unless it is a simulated one.
-Topology MachineOf(const TomlTable& root, const std::filesystem::path& folder,
-                   const Topology& here);
-
-// overrides: "dotted.key=value", as given to --set. [sweep] and [quick] are not its affair
-// (experiments/config/sweep.h). Throws InputError.
 // Only the [[workload]] tables of a file, whatever machine and profile the rest asks for: what
 // `cosched calibrate` measures, of a service its program with full batches and with one request:
 // what lies between is interpolated. Throws InputError.
 std::vector<WorkloadConfig> LoadWorkloads(const std::filesystem::path& file);
 
+// The experiment of a file with its overrides; `here` is this machine. [sweep] and [quick] are read
+// by experiments/config/sweep.h. Throws InputError.
+ExperimentConfig LoadConfig(const TomlTable& root, const Topology& here);
 ExperimentConfig LoadConfig(const std::filesystem::path& file,
-                            const std::vector<std::string>& overrides, const Topology& topology);
+                            const std::vector<std::string>& overrides, const Topology& here);
 
 // What a job of this arrival asks for: the workload's own request with the arrival's replacements.
 CoreRequest RequestOf(const WorkloadConfig& workload, const JobArrival& arrival);

@@ -8,6 +8,7 @@
 namespace cosched {
 namespace {
 
+constexpr double kShortestAnswerSeconds = 0.001;
 constexpr double kLongestAnswerSeconds = 86'400;
 
 // An error about a policy, told where the experiment speaks of it.
@@ -28,8 +29,35 @@ bool IsParameter(const ExternalPolicy* external, const std::string& key) {
 
 }  // namespace
 
-void ReadExternalPolicies(const TomlTable& root, const std::filesystem::path& folder,
-                          ExperimentConfig* config) {
+SectionHelp PolicyHelp() {
+  return {.heading = "[policy.NAME]",
+          .about =
+              "parameters of a policy, as `cosched list policies` has them, and for one from "
+              "outside of the tree:",
+          .keys = {{.name = "library",
+                    .type = "text",
+                    .fallback = "none",
+                    .range = "a file, relative to this one",
+                    .meaning = "the shared library that holds it"},
+                   {.name = "exec",
+                    .type = "text",
+                    .fallback = "none",
+                    .range = "a command",
+                    .meaning = "the program that decides"},
+                   {.name = "directory",
+                    .type = "text",
+                    .fallback = "\".\"",
+                    .range = "a folder, relative to this file",
+                    .meaning = "where the program starts"},
+                   {.name = "time_limit_s",
+                    .type = "number",
+                    .fallback = "1",
+                    .range = NumberRange(kShortestAnswerSeconds, kLongestAnswerSeconds),
+                    .meaning = "in which the program answers"}}};
+}
+
+void ReadExternalPolicies(const TomlTable& root, ExperimentConfig* config) {
+  const std::filesystem::path folder = root.Folder();
   const TomlTable policies = root.Table("policy");
   for (const std::string& name : policies.Keys()) {
     const TomlTable table = policies.Table(name);
@@ -39,7 +67,8 @@ void ReadExternalPolicies(const TomlTable& root, const std::filesystem::path& fo
       table.Fail("exec", "has no meaning beside library", "one of the two");
     try {
       if (is_program) {
-        const double limit_s = table.Number("time_limit_s", 1, 0.001, kLongestAnswerSeconds);
+        const double limit_s =
+            table.Number("time_limit_s", 1, kShortestAnswerSeconds, kLongestAnswerSeconds);
         config->external_policies[name] =
             OpenPolicyProgram(table.String("exec"), folder / table.String("directory", "."),
                               FromSeconds(limit_s), name);

@@ -2,16 +2,17 @@
 // The [policy.<name>] tables of an experiment file: where policies from outside of the tree come
 // from, and the parameters of all. Called by LoadConfig.
 
-#include <filesystem>
-
 #include "experiments/config/experiment_config.h"
+#include "experiments/config/section_help.h"
 #include "experiments/config/toml_table.h"
 
 namespace cosched {
 
-// Loads the libraries and asks the programs what they are. folder: the file's. Throws InputError.
-void ReadExternalPolicies(const TomlTable& root, const std::filesystem::path& folder,
-                          ExperimentConfig* config);
+// Keys of a [policy.<name>] beside the policy's own parameters (`cosched list policies`).
+SectionHelp PolicyHelp();
+
+// Loads the libraries and asks the programs what they are. Throws InputError.
+void ReadExternalPolicies(const TomlTable& root, ExperimentConfig* config);
 // Makes every policy once, so that a wrong parameter is told before anything runs. Throws
 // InputError.
 void ReadPolicyParameters(const TomlTable& root, ExperimentConfig* config);

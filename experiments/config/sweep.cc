@@ -7,6 +7,7 @@
 #include <set>
 
 #include "engine/base/error.h"
+#include "experiments/config/machine_table.h"
 #include "experiments/config/toml_table.h"
 #include "experiments/hosts/podman.h"
 
@@ -100,9 +101,8 @@ bool IsMoreThan(int cores, const TomlTable& table, const char* key) {
 }
 
 // What this machine lacks for a point; "" = nothing. Only what is no mistake on another machine.
-std::string Lacking(const TomlTable& point, const std::filesystem::path& folder,
-                    const Topology& here) {
-  const Topology topology = MachineOf(point, folder, here);
+std::string Lacking(const TomlTable& point, const Topology& here) {
+  const Topology topology = MachineOf(point, here);
   const int cores = topology.Cpus().Count();
   const TomlTable machine = point.Table("machine");
   bool beyond = IsMoreThan(cores, machine, "cores");
@@ -165,13 +165,12 @@ void AddPlanned(SweepPoint point, Sweep* sweep) {
 }
 
 // Adds the point of these values to the sweep, or to what is left out.
-void AddPoint(const std::filesystem::path& file, const TomlTable& table,
-              std::vector<std::string> overrides, const std::vector<Axis>& axes,
+void AddPoint(const TomlTable& root, const std::vector<Axis>& axes,
               const std::vector<size_t>& chosen, const std::string& name, const Topology& topology,
               Sweep* sweep) {
   SweepPoint point;
   point.name = name;
-  std::vector<std::string> written, keys;
+  std::vector<std::string> overrides, written, keys;
   for (size_t i = 0; i < axes.size(); ++i) {
     for (const Assignment& assignment : axes[i].values[chosen[i]]) {
       overrides.push_back(assignment.key + "=" + assignment.toml);
@@ -181,12 +180,12 @@ void AddPoint(const std::filesystem::path& file, const TomlTable& table,
     }
   }
   try {
-    const std::string lacking =
-        Lacking(TomlTable::Load(file, overrides), file.parent_path(), topology);
+    const TomlTable with_values = root.With(overrides);
+    const std::string lacking = Lacking(with_values, topology);
     if (!lacking.empty()) return sweep->left_out.push_back(fmt::format("{}: {}", name, lacking));
-    point.config = LoadConfig(file, overrides, topology);
+    point.config = LoadConfig(with_values, topology);
   } catch (const InputError& error) {
-    Blame(table, written, keys, error);
+    Blame(root.Table("sweep"), written, keys, error);
   }
   AddPlanned(std::move(point), sweep);
 }
@@ -220,11 +219,10 @@ std::vector<SweepCell> Interleave(const std::vector<SweepPoint>& points) {
 
 }  // namespace
 
-std::vector<std::string> QuickOverrides(const std::filesystem::path& file) {
-  const TomlTable root = TomlTable::Load(file, {});
-  if (!root.Has("quick"))
-    root.Fail("quick", "there is none", "[quick] with the values that --quick sets");
-  const TomlTable quick = root.Table("quick");
+std::vector<std::string> QuickOverrides(const TomlTable& file) {
+  if (!file.Has("quick"))
+    file.Fail("quick", "there is none", "[quick] with the values that --quick sets");
+  const TomlTable quick = file.Table("quick");
   std::vector<std::string> overrides;
   for (const std::string& key : quick.Leaves())
     overrides.push_back(key + "=" + quick.TomlText(key));
@@ -238,21 +236,21 @@ Sweep SinglePoint(const ExperimentConfig& config) {
   return sweep;
 }
 
-Sweep LoadSweep(const std::filesystem::path& file, const std::vector<std::string>& overrides,
-                bool quick, const Topology& topology) {
+Sweep LoadSweep(const TomlTable& file, const std::vector<std::string>& overrides, bool quick,
+                const Topology& topology) {
   std::vector<std::string> all;
   if (quick) all = QuickOverrides(file);
   all.insert(all.end(), overrides.begin(), overrides.end());
-  const TomlTable root = TomlTable::Load(file, all);
+  const TomlTable root = file.With(all);
   const TomlTable table = root.Table("sweep");
   const std::vector<Axis> axes = ReadAxes(table);
-  if (axes.empty()) return SinglePoint(LoadConfig(file, all, topology));
+  if (axes.empty()) return SinglePoint(LoadConfig(root, topology));
 
   Sweep sweep;
   std::set<std::string> names;
   std::vector<size_t> chosen(axes.size(), 0);
   do {
-    AddPoint(file, table, all, axes, chosen, PointName(axes, chosen, &names), topology, &sweep);
+    AddPoint(root, axes, chosen, PointName(axes, chosen, &names), topology, &sweep);
   } while (Advance(axes, &chosen));
   if (sweep.points.empty()) {
     table.Fail("", fmt::format("every point is left out; {}", sweep.left_out.front()),
@@ -260,6 +258,11 @@ Sweep LoadSweep(const std::filesystem::path& file, const std::vector<std::string
   }
   sweep.cells = Interleave(sweep.points);
   return sweep;
+}
+
+Sweep LoadSweep(const std::filesystem::path& file, const std::vector<std::string>& overrides,
+                bool quick, const Topology& topology) {
+  return LoadSweep(TomlTable::Load(file, {}), overrides, quick, topology);
 }
 
 std::filesystem::path PointFolder(const std::filesystem::path& run, const SweepPoint& point) {

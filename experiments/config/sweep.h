@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "experiments/config/plan.h"
+#include "experiments/config/toml_table.h"
 
 namespace cosched {
 
@@ -50,11 +51,13 @@ struct Sweep {
   const std::string& name() const { return points.front().config.name; }
 };
 
-// overrides: as for LoadConfig; they come after those of [quick]. Throws InputError.
+// file: without overrides; these come after those of [quick]. Throws InputError.
+Sweep LoadSweep(const TomlTable& file, const std::vector<std::string>& overrides, bool quick,
+                const Topology& topology);
 Sweep LoadSweep(const std::filesystem::path& file, const std::vector<std::string>& overrides,
                 bool quick, const Topology& topology);
 // What a file's [quick] sets, as overrides. Throws InputError if it has none.
-std::vector<std::string> QuickOverrides(const std::filesystem::path& file);
+std::vector<std::string> QuickOverrides(const TomlTable& file);
 // The sweep that is this one experiment.
 Sweep SinglePoint(const ExperimentConfig& config);
 

@@ -2,41 +2,18 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <toml++/toml.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <charconv>
 #include <cmath>
-#include <fstream>
-#include <set>
+#include <nlohmann/json.hpp>
 #include <sstream>
-#include <system_error>
 
 #include "engine/base/did_you_mean.h"
 #include "engine/base/error.h"
+#include "experiments/config/toml_document.h"
 
 namespace cosched {
 namespace {
-
-constexpr const char* kCommandLine = "command line";
-
-std::vector<std::string> SplitPath(std::string_view path) {
-  std::vector<std::string> parts;
-  while (!path.empty()) {
-    const size_t dot = path.find('.');
-    parts.emplace_back(path.substr(0, dot));
-    path = dot == std::string_view::npos ? "" : path.substr(dot + 1);
-  }
-  return parts;
-}
-
-std::optional<size_t> ParseIndex(std::string_view text) {
-  size_t index = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return index;
-}
 
 std::string_view TypeName(const toml::node& node) {
   switch (node.type()) {
@@ -64,152 +41,29 @@ std::string Shown(const toml::node& node) {
   return text.str() + " (" + std::string(TypeName(node)) + ")";
 }
 
-const toml::node* Child(const toml::node& parent, const std::string& key) {
-  if (const toml::table* table = parent.as_table()) return table->get(key);
-  if (const toml::array* array = parent.as_array()) {
-    const std::optional<size_t> index = ParseIndex(key);
-    return index && *index < array->size() ? array->get(*index) : nullptr;
-  }
-  return nullptr;
-}
-
-std::string ReadFile(const std::filesystem::path& file) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(file, ignored)) {
-    throw InputError(
-        {.file = file, .problem = "is a folder", .allowed = "an experiment file (.toml)"});
-  }
-  std::ifstream stream(file, std::ios::binary);
-  std::ostringstream text;
-  if (!stream || !(text << stream.rdbuf() || stream.peek() == EOF)) {
-    throw InputError(
-        {.file = file,
-         .problem = fmt::format("can't be read: {}", std::generic_category().message(errno)),
-         .allowed = "an experiment file (.toml)"});
-  }
-  return text.str();
-}
-
-toml::table Parse(const std::filesystem::path& file) {
-  const std::string text = ReadFile(file);
-  try {
-    return toml::parse(text, file.string());
-  } catch (const toml::parse_error& error) {
-    throw InputError({.file = file,
-                      .line = static_cast<int>(error.source().begin.line),
-                      .problem = fmt::format("not TOML: {}", error.description())});
-  }
-}
-
-// The table that holds "value" as TOML, or as a string if it is none (`name=foo`).
-toml::table ParseValue(const std::string& text) {
-  try {
-    toml::table table = toml::parse("value = " + text);
-    if (table.size() == 1) return table;
-  } catch (const toml::parse_error&) {
-    // A bare word.
-  }
-  return toml::table{{"value", text}};
-}
-
-// Index of the element that `key` names: "0", or its name (a workload without a name goes by its
-// model).
-size_t FindElement(const toml::array& array, const std::string& key,
-                   const std::string& override_key) {
-  std::vector<std::string> names;
-  for (size_t i = 0; i < array.size(); ++i) {
-    const toml::table* element = array.get(i)->as_table();
-    const auto name = element ? (*element)["name"].value<std::string>() : std::nullopt;
-    const auto model = element ? (*element)["model"].value<std::string>() : std::nullopt;
-    names.push_back(name ? *name : model.value_or(""));
-    if (element && names.back() == key) return i;
-  }
-  if (const std::optional<size_t> index = ParseIndex(key); index && *index < array.size())
-    return *index;
-  throw InputError({.file = kCommandLine,
-                    .key = override_key,
-                    .problem = fmt::format("there is no \"{}\" in this list", key),
-                    .allowed = fmt::format("an index below {}, or one of: {}", array.size(),
-                                           fmt::join(names, ", "))});
-}
-
 }  // namespace
 
-struct TomlTable::Document {
-  std::filesystem::path file;
-  toml::table root;
-  std::set<std::string, std::less<>> overridden;  // Dotted keys, elements of lists by index.
-
-  const toml::node* Find(std::string_view path) const {
-    const toml::node* node = &root;
-    for (const std::string& key : SplitPath(path)) {
-      node = Child(*node, key);
-      if (!node) return nullptr;
-    }
-    return node;
-  }
-
-  bool Overridden(std::string_view path) const {
-    return std::any_of(overridden.begin(), overridden.end(), [path](const std::string& key) {
-      return path == key || (path.starts_with(key) && path[key.size()] == '.');
-    });
-  }
-
-  int Line(std::string_view path) const {
-    while (!path.empty()) {
-      if (const toml::node* node = Find(path)) return static_cast<int>(node->source().begin.line);
-      const size_t dot = path.rfind('.');
-      path = dot == std::string_view::npos ? "" : path.substr(0, dot);
-    }
-    return 0;
-  }
-
-  void Override(const std::string& assignment);
-};
-
-void TomlTable::Document::Override(const std::string& assignment) {
-  const size_t equals = assignment.find('=');
-  const std::string key = assignment.substr(0, equals);
-  const auto fail = [&key](const std::string& problem) {
-    throw InputError({.file = kCommandLine,
-                      .key = key,
-                      .problem = problem,
-                      .allowed = "--set DOTTED.KEY=VALUE"});
-  };
-  if (equals == std::string::npos) fail("has no value");
-  std::vector<std::string> parts = SplitPath(key);
-  if (parts.empty() || std::count(parts.begin(), parts.end(), "")) fail("is not a dotted key");
-
-  toml::node* node = &root;
-  for (size_t i = 0; i + 1 < parts.size(); ++i) {
-    if (toml::table* table = node->as_table()) {
-      if (!table->contains(parts[i])) table->insert(parts[i], toml::table{});
-      node = table->get(parts[i]);
-    } else if (toml::array* array = node->as_array()) {
-      const size_t index = FindElement(*array, parts[i], key);
-      parts[i] = std::to_string(index);
-      node = array->get(index);
-    }
-  }
-  toml::table* table = node->as_table();
-  if (!table) fail("is inside of something that is not a table; set the whole of it");
-  toml::table value = ParseValue(assignment.substr(equals + 1));
-  value.get("value")->visit(
-      [&](auto& typed) { table->insert_or_assign(parts.back(), std::move(typed)); });
-  overridden.insert(fmt::format("{}", fmt::join(parts, ".")));
-}
-
-TomlTable::TomlTable(std::shared_ptr<const Document> document, std::string path)
+TomlTable::TomlTable(std::shared_ptr<const TomlDocument> document, std::string path)
     : document_(std::move(document)), path_(std::move(path)) {}
 
 TomlTable TomlTable::Load(const std::filesystem::path& file,
                           const std::vector<std::string>& overrides) {
-  auto document = std::make_shared<Document>();
-  document->file = file;
-  document->root = Parse(file);
+  return TomlTable(std::make_shared<TomlDocument>(TomlDocument::Load(file)), "").With(overrides);
+}
+
+TomlTable TomlTable::FromJson(const std::filesystem::path& file,
+                              const nlohmann::ordered_json& json) {
+  return TomlTable(std::make_shared<TomlDocument>(TomlDocument::FromJson(file, json)), "");
+}
+
+TomlTable TomlTable::With(const std::vector<std::string>& overrides) const {
+  auto document = std::make_shared<TomlDocument>(*document_);
   for (const std::string& override_text : overrides) document->Override(override_text);
   return TomlTable(std::move(document), "");
 }
+
+std::filesystem::path TomlTable::File() const { return document_->file; }
+std::filesystem::path TomlTable::Folder() const { return document_->file.parent_path(); }
 
 std::string TomlTable::Path(std::string_view key) const {
   if (path_.empty()) return std::string(key);
@@ -227,7 +81,7 @@ std::vector<std::string> TomlTable::Keys() const {
   return keys;
 }
 
-void TomlTable::AllowOnly(std::initializer_list<std::string_view> keys) const {
+void TomlTable::AllowOnly(const std::vector<std::string>& keys) const {
   const std::string allowed = fmt::format("{}", fmt::join(keys, ", "));
   for (const std::string& key : Keys()) {
     if (std::find(keys.begin(), keys.end(), key) == keys.end())
@@ -260,6 +114,16 @@ bool TomlTable::Boolean(std::string_view key, bool fallback) const {
   if (!node) return fallback;
   if (!node->is_boolean()) Fail(key, fmt::format("is {}", Shown(*node)), "true or false");
   return node->as_boolean()->get();
+}
+
+size_t TomlTable::Word(std::string_view key, const std::vector<std::string>& words) const {
+  const std::string text = String(key);
+  const auto found = std::find(words.begin(), words.end(), text);
+  if (found == words.end()) {
+    const std::string allowed = fmt::format("{}", fmt::join(words, ", "));
+    Fail(key, fmt::format("is \"{}\"", text) + DidYouMean(text, allowed), allowed);
+  }
+  return static_cast<size_t>(found - words.begin());
 }
 
 double TomlTable::Number(std::string_view key, std::optional<double> fallback, double min,
@@ -372,11 +236,14 @@ void TomlTable::Fail(std::string_view key, const std::string& problem,
                      const std::string& allowed) const {
   const std::string path = Path(key);
   if (document_->Overridden(path)) {
-    throw InputError({.file = kCommandLine, .key = path, .problem = problem, .allowed = allowed});
+    throw InputError({.file = TomlDocument::kCommandLine,
+                      .key = document_->Named(path),
+                      .problem = problem,
+                      .allowed = allowed});
   }
   throw InputError({.file = document_->file,
                     .line = document_->Line(path),
-                    .key = path,
+                    .key = document_->Named(path),
                     .problem = problem,
                     .allowed = allowed});
 }

@@ -4,8 +4,8 @@
 // and blamed on the command line. Immutable; a value.
 
 #include <filesystem>
-#include <initializer_list>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +15,8 @@
 
 namespace cosched {
 
+struct TomlDocument;
+
 class TomlTable {
  public:
   // overrides: "dotted.key=value" each, the value in TOML's notation (a bare word is taken as a
@@ -22,10 +24,17 @@ class TomlTable {
   // "workload.resnet20.steps=10".
   static TomlTable Load(const std::filesystem::path& file,
                         const std::vector<std::string>& overrides);
+  // What a record says, in place of a file that says it: errors are blamed on `file`.
+  static TomlTable FromJson(const std::filesystem::path& file, const nlohmann::ordered_json& json);
+  // The whole file of this table with further overrides, without reading it again.
+  TomlTable With(const std::vector<std::string>& overrides) const;
+
+  std::filesystem::path File() const;
+  std::filesystem::path Folder() const;  // What the file's own paths are relative to.
 
   bool Has(std::string_view key) const;
   std::vector<std::string> Keys() const;
-  void AllowOnly(std::initializer_list<std::string_view> keys) const;
+  void AllowOnly(const std::vector<std::string>& keys) const;
 
   // The value of a key, or the fallback where it is absent; without a fallback the key is required.
   using OptionalString = std::optional<std::string>;
@@ -34,6 +43,8 @@ class TomlTable {
                   int64_t max) const;
   double Number(std::string_view key, std::optional<double> fallback, double min, double max) const;
   bool Boolean(std::string_view key, bool fallback) const;
+  // Index of the word that it is. The key is required.
+  size_t Word(std::string_view key, const std::vector<std::string>& words) const;
   std::vector<std::string> Strings(
       std::string_view key, const std::optional<std::vector<std::string>>& fallback = {}) const;
   std::string ScalarText(
@@ -51,7 +62,8 @@ class TomlTable {
       std::string_view key) const;  // [[key]]; an absent one reads as none.
 
   // Throws an InputError about `key` of this table (which may be deeper, "cores.min"; "" = the
-  // table itself) at its line, or at the line of the nearest table around it.
+  // table itself) at its line, or at the line of the nearest table around it. A [[workload]] goes
+  // by its name there where it has one, as in --set.
   [[noreturn]] void Fail(std::string_view key, const std::string& problem,
                          const std::string& allowed) const;
 
@@ -68,13 +80,12 @@ class TomlTable {
   }
 
  private:
-  struct Document;
-  TomlTable(std::shared_ptr<const Document> document, std::string path);
+  TomlTable(std::shared_ptr<const TomlDocument> document, std::string path);
   std::string Path(std::string_view key) const;
   void BlameFile(std::string_view key, const InputError& error) const;
   [[noreturn]] void Required(std::string_view key, const std::string& allowed) const;
 
-  std::shared_ptr<const Document> document_;
+  std::shared_ptr<const TomlDocument> document_;
   std::string path_;  // Dotted; "" is the whole file.
 };
 

@@ -88,7 +88,7 @@ void ReadMappedWorkload(const TomlTable& map, MappingRules* rules) {
 }
 
 MappingRules::Quantity ReadQuantity(const TomlTable& table, double least, double most) {
-  table.AllowOnly({"column", "per_unit", "per_step_s", "min", "max"});
+  QuantitySection().RefuseOthers(table);
   MappingRules::Quantity quantity;
   quantity.column = table.String("column");
   if (table.Has("per_unit") == table.Has("per_step_s")) {
@@ -113,25 +113,91 @@ void ReadElasticity(const TomlTable& table, MappingRules* rules) {
   }
 }
 
+std::optional<SectionKey<MappingRules>::Refusal> OfServices(const MappingRules& rules) {
+  const bool served = std::any_of(rules.targets.begin(), rules.targets.end(),
+                                  [](const MappingRules::Target& one) { return one.serves; });
+  if (served) return {};
+  return SectionKey<MappingRules>::Refusal{"is of requests, but no workload is a service",
+                                           "steps, of jobs"};
+}
+
 }  // namespace
 
+const Section<MappingRules::Quantity>& QuantitySection() {
+  using Key = SectionKey<MappingRules::Quantity>;
+  const auto key = [](const char* name, const char* type, const char* fallback, const char* range,
+                      const char* meaning) {
+    return Key::Read(
+        {.name = name, .type = type, .fallback = fallback, .range = range, .meaning = meaning},
+        nullptr, nullptr);
+  };
+  static const Section<MappingRules::Quantity> section(
+      "trace.map.steps, trace.map.work", "how much an arrival has to do",
+      {key("column", "text", "required", "a column of the trace", "what tells it"),
+       key("per_unit", "number", "this or the next", "above 0", "steps per unit of the column"),
+       key("per_step_s", "number", "this or the one before", "above 0",
+           "or the column's seconds per step"),
+       key("min", "number", "1 step, or 0 work", "up to max", "what is less becomes this"),
+       key("max", "number", "1e9", "up to 1e9", "what is more becomes this")});
+  return section;
+}
+
+const Section<MappingRules>& TraceMapSection() {
+  using Key = SectionKey<MappingRules>;
+  using R = MappingRules;
+  static const Section<MappingRules> section(
+      "[trace.map]", "which arrival of a file is a job or request of which workload",
+      {Key::Read(
+           {.name = "workload",
+            .type = "text, table",
+            .fallback = "required",
+            .range = "by-weight, by-hash, a workload, or { column = \"…\", VALUE = \"…\", "
+                     "default = \"reject\" }",
+            .meaning = "whose it is"},
+           [](const Key&, const TomlTable& map, R* rules) { ReadMappedWorkload(map, rules); },
+           nullptr),
+       Key::Read(
+           {.name = "steps",
+            .type = "table",
+            .fallback = "the workload's",
+            .range = "{ column = \"…\", per_unit = 1 }",
+            .meaning = "of a job"},
+           [](const Key& key, const TomlTable& map, R* rules) {
+             if (map.Has(key.help.name))
+               rules->steps = ReadQuantity(map.Table(key.help.name), 1, kMostMappedSteps);
+           },
+           nullptr),
+       Key::Read(
+           {.name = "work",
+            .type = "table",
+            .fallback = "1",
+            .range = "{ column = \"…\", per_unit = 1 }",
+            .meaning = "of a request"},
+           [](const Key& key, const TomlTable& map, R* rules) {
+             if (map.Has(key.help.name))
+               rules->work = ReadQuantity(map.Table(key.help.name), 0, kMostWork);
+           },
+           nullptr)
+           .RefusedWhere(OfServices),
+       Key::EitherWord("cores", &R::cores, "workload", "trace", "who says what a job asks for"),
+       Key::Read(
+           {.name = "elasticity",
+            .type = "table",
+            .fallback = "the cell's",
+            .range = "{ column = \"…\", VALUE = \"rigid\" }",
+            .meaning = "of a job, by a column"},
+           [](const Key& key, const TomlTable& map, R* rules) {
+             if (map.Has(key.help.name)) ReadElasticity(map.Table(key.help.name), rules);
+           },
+           nullptr)});
+  return section;
+}
+
 MappingRules ReadTraceMap(const TomlTable& map, const ExperimentConfig& config) {
-  map.AllowOnly({"workload", "steps", "work", "cores", "elasticity"});
   MappingRules rules;
   rules.targets = Targets(config);
   rules.most_cores = config.cores.Count();
-  ReadMappedWorkload(map, &rules);
-  if (map.Has("steps")) rules.steps = ReadQuantity(map.Table("steps"), 1, kMostMappedSteps);
-  if (map.Has("work")) {
-    if (!config.HasServices())
-      map.Fail("work", "is of requests, but no workload is a service", "steps, of jobs");
-    rules.work = ReadQuantity(map.Table("work"), 0, kMostWork);
-  }
-  const std::string cores = map.String("cores", "workload");
-  if (cores != "workload" && cores != "trace")
-    map.Fail("cores", fmt::format("is \"{}\"", cores), "workload, trace");
-  rules.cores = cores == "trace";
-  if (map.Has("elasticity")) ReadElasticity(map.Table("elasticity"), &rules);
+  TraceMapSection().Read(map, &rules);
   return rules;
 }
 

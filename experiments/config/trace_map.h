@@ -17,12 +17,16 @@
 
 #include <string>
 
+#include "experiments/config/section.h"
 #include "experiments/config/toml_table.h"
 #include "traces/trace_mapping.h"
 
 namespace cosched {
 
 struct ExperimentConfig;
+
+const Section<MappingRules>& TraceMapSection();
+const Section<MappingRules::Quantity>& QuantitySection();  // steps and work of a map.
 
 // Throws InputError.
 MappingRules ReadTraceMap(const TomlTable& map, const ExperimentConfig& config);

@@ -34,28 +34,73 @@ std::string HashOf(const std::filesystem::path& file) {
   return fmt::format("{:016x}", hash);
 }
 
-TraceSource ReadKeys(const TomlTable& table, const std::filesystem::path& folder, uint64_t seed) {
+using SourceKey = SectionKey<TraceSource>;
+
+std::vector<SourceKey> SourceKeys() {
+  using S = TraceSource;
+  using T = TraceSelection;
+  const auto path = [](std::filesystem::path S::*member) -> SourceKey::Reader {
+    return [member](const SourceKey& key, const TomlTable& table, S* source) {
+      if (table.Has(key.help.name)) source->*member = table.Folder() / table.String(key.help.name);
+    };
+  };
+  const auto recorded = [](std::string name, auto member) {
+    return SourceKey::Recorded(
+        std::move(name), [member](const S& source) -> SourceKey::Json { return source.*member; });
+  };
+  return {SourceKey::Read({.name = "file",
+                           .type = "text",
+                           .fallback = "none: arrivals are drawn",
+                           .range = "a file, relative to this one",
+                           .meaning = "a trace"},
+                          path(&S::file), [](const S& source) { return source.file.string(); }),
+          recorded("fnv1a", &S::hash),
+          SourceKey::Text("format", &S::format, "a name of `cosched list formats`", "its format")
+              .Default("recognised by the content"),
+          SourceKey::Time("start_s", Inside(&S::selection, &T::start), 1, 0, kMaxSourceSeconds,
+                          "of the file's own time, from its first arrival on"),
+          SourceKey::Time("length_s", Inside(&S::selection, &T::length), 1, 1e-9, kMaxSourceSeconds,
+                          "how much of it")
+              .Default("all"),
+          SourceKey::Number("sample", Inside(&S::selection, &T::sample), 1e-9, 1,
+                            "of the arrivals, each drawn by the experiment's seed"),
+          SourceKey::Recorded("sample_seed", [](const S& source) { return source.selection.seed; }),
+          SourceKey::Number("speedup", Inside(&S::selection, &T::speedup), 1e-9, 1e9,
+                            "what is kept comes so many times as fast"),
+          SourceKey::Time("offset_s", &S::offset, 1, 0, kMaxSourceSeconds,
+                          "[[trace.merge]] only: begins so long after the first file"),
+          SourceKey::Choice("spread", &S::spread,
+                            std::vector{Spread::kUniform, Spread::kStart, Spread::kExponential},
+                            "how arrivals lie within a bucket of counts")
+              .Default("by the format"),
+          SourceKey::Read({.name = "durations",
+                           .type = "text",
+                           .fallback = "by the file's name",
+                           .range = "a file, relative to this one",
+                           .meaning = "the companion of an azure-functions-2019 file"},
+                          path(&S::durations),
+                          [](const S& source) { return source.durations.string(); }),
+          SourceKey::EitherWord("on_bad_row", &S::skip_bad_rows, "error", "skip",
+                                "what a malformed row is"),
+          SourceKey::Read({.name = "map",
+                           .type = "table",
+                           .fallback = "required but in the cosched format",
+                           .range = "its own keys",
+                           .meaning = "which arrival is a job or request of which workload"},
+                          nullptr, [](const S& source) { return source.map; }),
+          recorded("rows", &S::rows),
+          recorded("skipped", &S::skipped),
+          recorded("first_skipped", &S::first_skipped),
+          recorded("jobs", &S::jobs),
+          recorded("requests", &S::requests),
+          recorded("rejected", &S::rejected),
+          recorded("limited", &S::limited)};
+}
+
+TraceSource ReadKeys(const TomlTable& table, uint64_t seed) {
   TraceSource source;
-  source.file = folder / table.String("file");
-  source.format = table.String("format", "");
-  const double start = table.Number("start_s", 0, 0, kMaxSourceSeconds);
-  source.selection.start = FromSeconds(start);
-  if (table.Has("length_s"))
-    source.selection.length = FromSeconds(table.Number("length_s", {}, 1e-9, kMaxSourceSeconds));
-  source.selection.sample = table.Number("sample", 1, 1e-9, 1);
-  source.selection.speedup = table.Number("speedup", 1, 1e-9, 1e9);
+  TraceSourceSection().ReadListed(table, &source);
   source.selection.seed = seed;
-  source.offset = FromSeconds(table.Number("offset_s", 0, 0, kMaxSourceSeconds));
-  const std::string on_bad_row = table.String("on_bad_row", "error");
-  if (on_bad_row != "error" && on_bad_row != "skip")
-    table.Fail("on_bad_row", fmt::format("is \"{}\"", on_bad_row), "error, skip");
-  source.skip_bad_rows = on_bad_row == "skip";
-  if (table.Has("spread")) {
-    const std::string spread = table.String("spread");
-    if (!ParseSpread(spread, &source.spread.emplace()))
-      table.Fail("spread", fmt::format("is \"{}\"", spread), "uniform, start, exponential");
-  }
-  if (table.Has("durations")) source.durations = folder / table.String("durations");
   return source;
 }
 
@@ -63,11 +108,11 @@ TraceSource ReadKeys(const TomlTable& table, const std::filesystem::path& folder
 class SourceReader {
  public:
   // map_owner: whose key "map" holds the rules.
-  SourceReader(const TomlTable& table, const TomlTable& map_owner,
-               const std::filesystem::path& folder, const ExperimentConfig& config, size_t index)
+  SourceReader(const TomlTable& table, const TomlTable& map_owner, const ExperimentConfig& config,
+               size_t index)
       : config_(config), table_(table), map_owner_(map_owner) {
     const Random random = Random(config.seed).Derive("trace file").Derive(std::to_string(index));
-    source_ = ReadKeys(table, folder, random.Derive("sample").Next());
+    source_ = ReadKeys(table, random.Derive("sample").Next());
     OpenedTrace opened = Open(random.Derive("spread").Next());
     source_.format = opened.format->name;
     source_.hash = HashOf(source_.file);
@@ -233,17 +278,22 @@ void Order(TraceContent* content) {
 
 }  // namespace
 
-TraceContent ReadTraceSources(const TomlTable& table, const std::filesystem::path& folder,
-                              const ExperimentConfig& config) {
+const Section<TraceSource>& TraceSourceSection() {
+  static const Section<TraceSource> section(
+      "[[trace.merge]], [trace]", "arrivals from files, in place of drawn ones", SourceKeys());
+  return section;
+}
+
+TraceContent ReadTraceSources(const TomlTable& table, const ExperimentConfig& config) {
   TraceContent content;
-  SourceReader(table, table, folder, config, 0).Read(&content);
+  SourceReader(table, table, config, 0).Read(&content);
   const std::vector<TomlTable> others = table.Tables("merge");
   for (size_t i = 0; i < others.size(); ++i) {
     const TomlTable& other = others[i];
-    other.AllowOnly({"file", "format", "start_s", "length_s", "sample", "speedup", "spread",
-                     "durations", "on_bad_row", "offset_s", "map"});
+    TraceSourceSection().RefuseOthers(other);
+    if (!other.Has("file")) other.Fail("file", "is required", "a string");
     const TomlTable& map_owner = other.Has("map") ? other : table;
-    SourceReader(other, map_owner, folder, config, i + 1).Read(&content);
+    SourceReader(other, map_owner, config, i + 1).Read(&content);
   }
   if (content.jobs.empty() && content.requests.empty()) {
     const TraceSource& first = content.sources.front();

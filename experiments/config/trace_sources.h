@@ -26,6 +26,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/config/section.h"
 #include "experiments/config/toml_table.h"
 #include "traces/arrivals/job_arrival.h"
 #include "traces/arrivals/request_arrival.h"
@@ -64,8 +65,10 @@ struct TraceContent {
 };
 
 // table: [trace], with `file`. Throws InputError; a trace of which nothing is left is one too.
-TraceContent ReadTraceSources(const TomlTable& table, const std::filesystem::path& folder,
-                              const ExperimentConfig& config);
+TraceContent ReadTraceSources(const TomlTable& table, const ExperimentConfig& config);
+
+// Keys of a trace file, in [trace] itself (but for offset_s) or in [[trace.merge]].
+const Section<TraceSource>& TraceSourceSection();
 
 // What a reader of results must know of them: how much was left out, and why.
 std::vector<std::string> Notes(const std::vector<TraceSource>& sources);

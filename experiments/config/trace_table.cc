@@ -25,24 +25,13 @@ std::vector<std::string> ConfiguredServices(const ExperimentConfig& config) {
 }
 
 RequestStream ReadStream(const TomlTable& table, const std::vector<std::string>& services) {
-  table.AllowOnly({"service", "count", "gap", "work", "start_s"});
-  const std::string names = fmt::format("{}", fmt::join(services, ", "));
   RequestStream stream;
-  if (services.size() > 1 || table.Has("service")) {
-    stream.service = table.String("service");
-    if (std::find(services.begin(), services.end(), stream.service) == services.end())
-      table.Fail("service", fmt::format("there is no service \"{}\"", stream.service), names);
-  } else {
-    stream.service = services.front();
-  }
-  stream.count = static_cast<int>(table.Integer("count", {}, 1, 10 * kMostJobs));
-  stream.gap = ReadGap(table.Table("gap", kGapShape), stream.gap);
-  stream.start = FromSeconds(table.Number("start_s", 0, 0, kMaxTraceGapSeconds));
-  if (table.IsTable("work")) {
-    stream.work = ReadDistribution(table.Table("work"), {.unit = "", .max = kMaxWork}, stream.work);
-  } else {
-    stream.work.mean = table.Number("work", 1, 0, kMaxWork);
-  }
+  RequestStreamSection().Read(table, &stream);
+  const bool only_one = services.size() == 1 && !table.Has("service");
+  stream.service = only_one ? services.front() : table.String("service");
+  if (std::find(services.begin(), services.end(), stream.service) == services.end())
+    table.Fail("service", fmt::format("there is no service \"{}\"", stream.service),
+               fmt::format("{}", fmt::join(services, ", ")));
   return stream;
 }
 
@@ -73,19 +62,133 @@ int ReadJobCount(const TomlTable& table, const ExperimentConfig& config, int fal
   return 0;
 }
 
+// Keys of [trace] that speak of its file.
+std::vector<std::string> KeysOfFiles() {
+  std::vector<std::string> keys = TraceSourceSection().Names();
+  std::erase(keys, "offset_s");  // It is counted from this file.
+  return keys;
+}
+
 void RefuseKeysOfFiles(const TomlTable& table) {
-  for (const char* key : {"format", "start_s", "length_s", "sample", "speedup", "spread",
-                          "durations", "on_bad_row", "map", "merge"}) {
+  std::vector<std::string> keys = KeysOfFiles();
+  keys.emplace_back("merge");
+  for (const std::string& key : keys) {
     if (table.Has(key)) table.Fail(key, "is of a trace file, but there is none", "file beside it");
+  }
+}
+
+void RefuseUnknownKeys(const TomlTable& table) {
+  std::vector<std::string> keys = TraceSection().Names();
+  for (std::string& key : KeysOfFiles()) keys.push_back(std::move(key));
+  table.AllowOnly(keys);
+}
+
+DrawnQuantity WorkOfRequests() { return {.unit = "", .max = kMaxWork}; }
+
+void ReadWork(const SectionKey<RequestStream>& key, const TomlTable& table, RequestStream* stream) {
+  const std::string& name = key.help.name;
+  if (table.IsTable(name)) {
+    stream->work = ReadDistribution(table.Table(name), WorkOfRequests(), stream->work);
+  } else {
+    stream->work.mean = table.Number(name, 1, 0, kMaxWork);
   }
 }
 
 }  // namespace
 
-TraceConfig ReadTraceConfig(const TomlTable& table, const std::filesystem::path& folder,
-                            const ExperimentConfig& config) {
-  table.AllowOnly({"jobs", "gap", "requests", "file", "format", "start_s", "length_s", "sample",
-                   "speedup", "spread", "durations", "on_bad_row", "map", "merge"});
+const Section<TraceConfig>& TraceSection() {
+  using Key = SectionKey<TraceConfig>;
+  using T = TraceConfig;
+  using Json = Key::Json;
+  static const Section<TraceConfig> section(
+      "[trace]", "what arrives when: drawn here, or from a file (below)",
+      {Key::Recorded(
+           "file",
+           [](const T& trace) -> Json { return trace.replay ? Json(trace.file.string()) : Json(); })
+           .OmittedWhereAbsent(),
+       Key::Read({.name = "jobs",
+                  .type = "integer",
+                  .fallback = {},
+                  .range = IntegerRange(1, 10 * kMostJobs) + "; 0 beside services",
+                  .meaning = "jobs of a trial"},
+                 nullptr, [](const T& trace) { return trace.jobs; }),
+       Key::Recorded("files",
+                     [](const T& trace) -> Json {
+                       Json files;
+                       for (const TraceSource& source : trace.sources)
+                         files.push_back(TraceSourceSection().ToJson(source));
+                       return files;
+                     })
+           .OmittedWhereAbsent(),
+       Key::Read({.name = "gap",
+                  .type = "table",
+                  .fallback = {},
+                  .range = std::string(kGapShape),
+                  .meaning = "seconds between two jobs"},
+                 nullptr,
+                 [](const T& trace) -> Json {
+                   return trace.replay ? Json() : GapSection().ToJson(trace.gap);
+                 })
+           .OmittedWhereAbsent(),
+       Key::Read({.name = "requests",
+                  .type = "table",
+                  .fallback = "none",
+                  .range = "its own keys",
+                  .meaning = "any number of [[trace.requests]]: clients of services"},
+                 nullptr,
+                 [](const T& trace) -> Json {
+                   Json streams;
+                   for (const RequestStream& stream : trace.requests)
+                     streams.push_back(RequestStreamSection().ToJson(stream));
+                   return streams;
+                 })
+           .OmittedWhereAbsent(),
+       Key::Read({.name = "merge",
+                  .type = "table",
+                  .fallback = "none",
+                  .range = "keys of a file",
+                  .meaning = "any number of [[trace.merge]]: further files"},
+                 nullptr, nullptr)});
+  return section;
+}
+
+const Section<RequestStream>& RequestStreamSection() {
+  using Key = SectionKey<RequestStream>;
+  using R = RequestStream;
+  static const Section<RequestStream> section(
+      "[[trace.requests]]", "clients that send requests when they are due, answered or not",
+      {Key::Read({.name = "service",
+                  .type = "text",
+                  .fallback = "the only one",
+                  .range = "a workload with mode = \"serve\"",
+                  .meaning = "who answers"},
+                 nullptr, [](const R& stream) { return stream.service; }),
+       Key::Integer("count", &R::count, 1, 10 * kMostJobs, "requests of a trial").Required(),
+       Key::Read(
+           {.name = "gap",
+            .type = "table",
+            .fallback = {},
+            .range = std::string(kGapShape),
+            .meaning = "seconds between two of them"},
+           [](const Key& key, const TomlTable& table, R* stream) {
+             stream->gap = ReadGap(table.Table(key.help.name, kGapShape), stream->gap);
+           },
+           [](const R& stream) { return GapSection().ToJson(stream.gap); }),
+       Key::Read({.name = "work",
+                  .type = "number, table",
+                  .fallback = "1",
+                  .range = NumberRange(0, kMaxWork) + ", or a distribution",
+                  .meaning = "of each, in steps of the service's program"},
+                 ReadWork,
+                 [](const R& stream) {
+                   return DistributionSection(WorkOfRequests()).ToJson(stream.work);
+                 }),
+       Key::Time("start_s", &R::start, 1, 0, kMaxTraceGapSeconds, "when the first one is sent")});
+  return section;
+}
+
+TraceConfig ReadTraceConfig(const TomlTable& table, const ExperimentConfig& config) {
+  RefuseUnknownKeys(table);
   TraceConfig trace;
   trace.requests = ReadStreams(table, config);
   if (!table.Has("file")) {
@@ -98,7 +201,7 @@ TraceConfig ReadTraceConfig(const TomlTable& table, const std::filesystem::path&
     if (table.Has(key))
       table.Fail(key, "has no meaning beside trace.file", "jobs and gap, or file");
   }
-  TraceContent content = ReadTraceSources(table, folder, config);
+  TraceContent content = ReadTraceSources(table, config);
   trace.file = content.sources.front().file;
   trace.sources = std::move(content.sources);
   trace.replay = JobTrace(content.jobs);

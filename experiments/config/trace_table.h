@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/config/section.h"
 #include "experiments/config/toml_table.h"
 #include "experiments/config/trace_sources.h"
 #include "traces/arrivals/request_arrival.h"
@@ -40,8 +41,10 @@ struct TraceConfig {
   RequestTrace replay_requests;
 };
 
-// config: its workloads and cores have been read. folder: the file's. Throws InputError.
-TraceConfig ReadTraceConfig(const TomlTable& table, const std::filesystem::path& folder,
-                            const ExperimentConfig& config);
+// config: its workloads and cores have been read. Throws InputError.
+TraceConfig ReadTraceConfig(const TomlTable& table, const ExperimentConfig& config);
+
+const Section<TraceConfig>& TraceSection();            // But for the keys of files.
+const Section<RequestStream>& RequestStreamSection();  // [[trace.requests]]
 
 }  // namespace cosched

@@ -73,8 +73,9 @@ double Total(const RecordsSize& size) {
 }
 
 std::string Bytes(double bytes) {
-  return bytes >= 1e9 ? fmt::format("{:.2g} GB", bytes / 1e9)
-                      : fmt::format("{:.0f} MB", bytes / 1e6);
+  if (bytes >= 1e9) return fmt::format("{:.2g} GB", bytes / 1e9);
+  return bytes >= 1e6 ? fmt::format("{:.0f} MB", bytes / 1e6)
+                      : fmt::format("{:.0f} kB", bytes / 1e3);
 }
 
 }  // namespace
@@ -91,6 +92,8 @@ RecordsSize EstimateRecords(const Sweep& sweep) {
   }
   return total;
 }
+
+std::string RecordsSizeText(const RecordsSize& size) { return "about " + Bytes(Total(size)); }
 
 uintmax_t FreeSpace(const std::filesystem::path& folder) {
   std::error_code error;

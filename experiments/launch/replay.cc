@@ -14,6 +14,7 @@
 #include "experiments/analysis/metrics.h"
 #include "experiments/analysis/statistics.h"
 #include "experiments/config/backend.h"
+#include "experiments/config/toml_table.h"
 #include "experiments/records/manifest_file.h"
 #include "experiments/records/output_file.h"
 
@@ -38,21 +39,17 @@ json ReplayedManifest(const std::filesystem::path& run) {
   return manifest;
 }
 
-bool IsLeftOut(const json& value) { return value.is_null() || value == json(""); }
-
-// JSON as an inline value of TOML; what is empty or null is left out.
-std::string Toml(const json& value) {
-  if (value.is_array()) {
-    std::vector<std::string> items;
-    for (const json& item : value) items.push_back(Toml(item));
-    return fmt::format("[{}]", fmt::join(items, ", "));
+// What is empty or null is left out, as a file would leave it out.
+json WithoutEmpty(const json& value) {
+  json kept = value;
+  if (value.is_object()) {
+    kept = json::object();
+    for (const auto& [key, entry] : value.items())
+      if (!entry.is_null() && entry != json("")) kept[key] = WithoutEmpty(entry);
+  } else if (value.is_array()) {
+    for (json& entry : kept) entry = WithoutEmpty(entry);
   }
-  if (!value.is_object()) return value.dump();
-  std::vector<std::string> entries;
-  for (const auto& [key, entry] : value.items()) {
-    if (!IsLeftOut(entry)) entries.push_back(json(key).dump() + " = " + Toml(entry));
-  }
-  return fmt::format("{{ {} }}", fmt::join(entries, ", "));
+  return kept;
 }
 
 // The parts of the model that a simulated run had on.
@@ -76,7 +73,7 @@ json Machine(const json& manifest, const std::filesystem::path& scratch) {
   if (simulated == "this machine") {
     WriteFileWhole(scratch / "topology.xml",
                    manifest.value("host", json::object()).value("topology_xml", ""));
-    machine["topology"] = "topology.xml";
+    machine["topology"] = std::filesystem::absolute(scratch / "topology.xml").string();
   } else {
     const auto folder = std::filesystem::path(manifest.value("experiment_file", "")).parent_path();
     machine["topology"] = simulated.ends_with(".xml") ? (folder / simulated).string() : simulated;
@@ -159,33 +156,26 @@ const json& WholeTrace(const json& trace) {
   return trace;
 }
 
-// The experiment as a file, which is then checked as any other.
-void WriteExperiment(const json& manifest, const ReplayOptions& options,
-                     const std::filesystem::path& scratch) {
+// The experiment as a file would say it, which is then checked as any other.
+json ReplayedExperiment(const json& manifest, const ReplayOptions& options,
+                        const std::filesystem::path& scratch) {
   const json& experiment = manifest["experiment"];
   json machine = Machine(manifest, scratch);
   machine["profile"] = ProfileOf(experiment, options.profile);
   json sampling = experiment.value("sampling", json::object());
   sampling.erase("interference");
-  const json root = {{"name", experiment.value("name", "run") + "-replay"},
-                     {"backend", ToString(Backend::kSimulated)},
-                     {"trials", manifest.at("traces").size()},
-                     {"seed", experiment.at("seed")},
-                     {"policies", Policies(experiment, options)},
-                     {"elasticity", experiment.at("elasticity")},
-                     {"machine", machine},
-                     {"sampling", sampling},
-                     {"simulation", Simulation(experiment)},
-                     {"trace", json::object()},  // Replaced by what was recorded.
-                     {"policy", experiment.value("policy", json::object())}};
-  std::string text;
-  for (const auto& [key, value] : root.items()) text += key + " = " + Toml(value) + "\n";
-  for (const json& workload : experiment.at("workload")) {
-    text += "[[workload]]\n";
-    for (const auto& [key, value] : workload.items())
-      if (!IsLeftOut(value)) text += key + " = " + Toml(value) + "\n";
-  }
-  WriteFileWhole(scratch / "replay.toml", text);
+  return {{"name", experiment.value("name", "run") + "-replay"},
+          {"backend", ToString(Backend::kSimulated)},
+          {"trials", manifest.at("traces").size()},
+          {"seed", experiment.at("seed")},
+          {"policies", Policies(experiment, options)},
+          {"elasticity", experiment.at("elasticity")},
+          {"machine", machine},
+          {"sampling", sampling},
+          {"simulation", Simulation(experiment)},
+          {"trace", json::object()},  // Replaced by what was recorded.
+          {"policy", experiment.value("policy", json::object())},
+          {"workload", experiment.at("workload")}};
 }
 
 class Switch final : public Policy {
@@ -255,8 +245,10 @@ std::string TrialsText(int trials) {
 Sweep LoadReplay(const ReplayOptions& options, const std::filesystem::path& scratch,
                  const Topology& topology) {
   const json manifest = ReplayedManifest(options.recorded);
-  WriteExperiment(manifest, options, scratch);
-  Sweep sweep = SinglePoint(LoadConfig(scratch / "replay.toml", options.set, topology));
+  const TomlTable experiment =
+      TomlTable::FromJson(options.recorded / "manifest.json",
+                          WithoutEmpty(ReplayedExperiment(manifest, options, scratch)));
+  Sweep sweep = SinglePoint(LoadConfig(experiment.With(options.set), topology));
   std::vector<JobTrace>& traces = sweep.points.front().plan.traces;
   traces.clear();
   for (const json& trace : manifest["traces"]) traces.push_back(ReadTrace(WholeTrace(trace)));

@@ -45,7 +45,7 @@ TEST_F(CalibrateCliTest, BadInputIsOneMessageAndNoProfile) {
                 {"--workloads", "nothing to measure"});
   WriteText(folder_.path() / "worse.toml", "[[workload]]\nmodel = \"vgg\"\n");
   ExpectRefused({"calibrate", "--workloads", "worse.toml", "--out", "p.json"},
-                {"worse.toml:2", "workload.0.model", "vgg"});
+                {"worse.toml:2", "workload.vgg.model"});
   EXPECT_FALSE(std::filesystem::exists(folder_.path() / "p.json"));
 }
 

@@ -52,7 +52,7 @@ TEST_F(CliTest, BadInputIsOneMessageExitTwoAndNoFolder) {
   ExpectRefused({"run", "x.toml", "--policy", "lottery"},
                 {"policies.0", "lottery", "allowed", "max-prop"});
   ExpectRefused({"run", "x.toml", "--set", "workload.0.model=vgg"},
-                {"workload.0.model", "vgg", "resnet20"});
+                {"workload.vgg.model", "resnet20"});
   ExpectRefused({"run", "x.toml", "--set", "trace.gap.mean_s=-1"},
                 {"trace.gap.mean_s", "-1", "from 0"});
   ExpectRefused({"run", "x.toml", "--set", "machine.cores=0-4000"},

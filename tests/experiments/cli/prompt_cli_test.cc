@@ -53,7 +53,7 @@ cores = 2
   ExpectRefused({"run", "z.toml", "--dry-run"}, {"z.toml:7: workload.0.model: ", "none.onnx: "});
   ExpectRefused(
       {"run", "z.toml", "--dry-run", "--set", "workload.0.model='lenet5'"},
-      {"z.toml:8: workload.0.cores: is 2", "such as { min = 1, preferred = 2, max = 4 }"});
+      {"z.toml:8: workload.lenet5.cores: is 2", "such as { min = 1, preferred = 2, max = 4 }"});
 }
 
 TEST_F(PromptCliTest, CommandsOfCommandsTellWhatThereIs) {

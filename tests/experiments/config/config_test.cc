@@ -182,6 +182,7 @@ TEST_F(ConfigTest, EachWrongLineIsNamedWithItsKeyAndWhatIsAllowed) {
 }
 
 TEST_F(ConfigTest, EachWrongWorkloadLineIsNamed) {
+  const std::string kWorkload = "workload.lenet5.";
   struct Case {
     const char* line;
     const char* key;
@@ -215,9 +216,10 @@ TEST_F(ConfigTest, EachWrongWorkloadLineIsNamed) {
            {"cores = { min = 1, preferred = 3, max = 2 }", "cores.preferred"},
        }) {
     const InputErrorDetails error = Refused(std::string(kMinimal) + bad.line + "\n");
-    const std::string key = *bad.key ? std::string("workload.0.") + bad.key : "workload";
-    EXPECT_EQ(error.key, key) << bad.line;
-    const bool at_its_line = *bad.key && error.key != "workload.0.data";
+    // A name that can't be one does not name its table.
+    const std::string table = std::string_view(bad.key) == "name" ? "workload.0." : kWorkload;
+    EXPECT_EQ(error.key, *bad.key ? table + bad.key : "workload") << bad.line;
+    const bool at_its_line = *bad.key && std::string_view(bad.key) != "data";
     EXPECT_TRUE(error.line == 5 || !at_its_line) << bad.line;
     EXPECT_FALSE(error.allowed.empty()) << bad.line;
   }
@@ -242,7 +244,7 @@ TEST_F(ConfigTest, PrecisionIsFloatsOrWhatTheCpuHas) {
     EXPECT_EQ(precision(Load(minimal + "precision = \"bf16\"\n")), Precision::kBFloat16);
   } else {
     const InputErrorDetails lacking = Refused(minimal + "precision = \"bf16\"\n");
-    EXPECT_EQ(lacking.key, "workload.0.precision");
+    EXPECT_EQ(lacking.key, "workload.lenet5.precision");
     EXPECT_NE(lacking.problem.find("this CPU has no instructions"), std::string::npos);
     EXPECT_EQ(lacking.allowed, "f32");
   }
@@ -256,7 +258,7 @@ TEST_F(ConfigTest, WorkIsDividedForTheMostThreadsUnlessToldOtherwise) {
   EXPECT_TRUE(Load(minimal).workloads.at(0).spec.deterministic);
   EXPECT_FALSE(Load(minimal + "deterministic = false\n").workloads.at(0).spec.deterministic);
   const InputErrorDetails both = Refused(minimal + "split = \"auto\"\ndeterministic = false\n");
-  EXPECT_EQ(both.key, "workload.0.deterministic");
+  EXPECT_EQ(both.key, "workload.lenet5.deterministic");
 }
 
 TEST_F(ConfigTest, ServicesComputeInBFloat16WhereTheCpuCan) {
@@ -267,7 +269,7 @@ TEST_F(ConfigTest, ServicesComputeInBFloat16WhereTheCpuCan) {
   if (CpuHasBFloat16()) {
     EXPECT_EQ(Load(text).workloads.at(0).spec.precision, Precision::kBFloat16);
   } else {
-    EXPECT_EQ(Refused(text).key, "workload.0.precision");
+    EXPECT_EQ(Refused(text).key, "workload.lenet5.precision");
   }
 }
 
@@ -286,7 +288,7 @@ TEST_F(ConfigTest, UnknownNamesTellTheKnownOnes) {
   EXPECT_NE(policy.allowed.find("always-attend"), std::string::npos);
   const InputErrorDetails model =
       Refused("name = \"x\"\npolicies = [\"strict\"]\n[[workload]]\nmodel = \"vgg\"\n");
-  EXPECT_EQ(model.key, "workload.0.model");
+  EXPECT_EQ(model.key, "workload.vgg.model");
   EXPECT_EQ(model.line, 4);
   EXPECT_NE(model.allowed.find("resnet20"), std::string::npos);
 }
@@ -339,7 +341,8 @@ TEST_F(ConfigTest, WrongOverridesAreBlamedOnTheCommandLine) {
            {"trace..jobs=1", "trace..jobs"},
            {"workload.7.steps=1", "workload.7.steps"},
            {"workload.vgg.steps=1", "workload.vgg.steps"},
-           {"workload.lenet5.steps=0", "workload.0.steps"},
+           {"workload.lenet5.steps=0", "workload.lenet5.steps"},
+           {"workload.0.steps=0", "workload.lenet5.steps"},
            {"name.first=1", "name.first"},
            {"=1", ""},
        }) {
@@ -400,7 +403,7 @@ TEST(ExperimentFiles, EveryOneInTheTreeLoads) {
     const std::string with = how.String("with", "run");
     if (with == "benchmark") {  // No experiment (experiments/cli/figure.h).
       EXPECT_FALSE(how.String("program").empty() || how.String("filter").empty());
-      QuickOverrides(entry.path());
+      QuickOverrides(TomlTable::Load(entry.path(), {}));
       continue;
     }
     std::vector<std::string> overrides;

@@ -79,7 +79,7 @@ TEST_F(SimulatedConfigTest, WrongInputIsRefusedWithItsKey) {
   EXPECT_EQ(Refused({"simulation.charge_decisions=guessed"}).key, "simulation.charge_decisions");
   EXPECT_EQ(Refused({"simulation.noise=2"}).key, "simulation.noise");
   const InputErrorDetails details = Refused({"workload.lenet5.batch=32"});
-  EXPECT_EQ(details.key, "workload.0.model");
+  EXPECT_EQ(details.key, "workload.lenet5.model");
   EXPECT_NE(details.problem.find("lenet5 train batch 32"), std::string::npos) << details.problem;
   EXPECT_EQ(details.allowed, "lenet5 train batch 64");
 }

@@ -283,12 +283,12 @@ TEST_F(ServiceHarnessTest, WrongInputIsRefusedWithItsKey) {
     ADD_FAILURE() << rest << " is accepted";
     return InputErrorDetails{};
   };
-  EXPECT_EQ(refused("", {"workload.net.steps=5"}).key, "workload.0.steps");
-  EXPECT_EQ(refused("", {"workload.net.weight=5"}).key, "workload.0.weight");
-  EXPECT_EQ(refused("", {"workload.net.mode=train"}).key, "workload.0.slo_ms");
-  EXPECT_EQ(refused("", {"workload.net.slo_ms=0"}).key, "workload.0.slo_ms");
-  EXPECT_EQ(refused("", {"workload.net.model=chaos"}).key, "workload.0.mode");
-  EXPECT_EQ(refused("", {"workload.net.mode=answer"}).key, "workload.0.mode");
+  EXPECT_EQ(refused("", {"workload.net.steps=5"}).key, "workload.net.steps");
+  EXPECT_EQ(refused("", {"workload.net.weight=5"}).key, "workload.net.weight");
+  EXPECT_EQ(refused("", {"workload.net.mode=train"}).key, "workload.net.slo_ms");
+  EXPECT_EQ(refused("", {"workload.net.slo_ms=0"}).key, "workload.net.slo_ms");
+  EXPECT_EQ(refused("", {"workload.net.model=chaos"}).key, "workload.net.mode");
+  EXPECT_EQ(refused("", {"workload.net.mode=answer"}).key, "workload.net.mode");
   EXPECT_EQ(refused("", {"trace.jobs=5"}).key, "trace.jobs");
   EXPECT_EQ(refused("service = \"nut\"\n", {}).key, "trace.requests.0.service");
   EXPECT_EQ(refused("work = -1\n", {}).key, "trace.requests.0.work");
@@ -296,11 +296,11 @@ TEST_F(ServiceHarnessTest, WrongInputIsRefusedWithItsKey) {
             "trace.requests.0.work.distribution");
   EXPECT_EQ(refused("[[trace.requests]]\n", {}).key, "trace.requests.1.count");
   EXPECT_EQ(refused("", {"policies=['strict', 'sjf']"}).key, "policies.1");
-  EXPECT_EQ(refused("", {"workload.net.max_batch=0"}).key, "workload.0.max_batch");
-  EXPECT_EQ(refused("", {"workload.net.max_batch=4"}).key, "workload.0.batch") << "it is 1";
-  EXPECT_EQ(refused("", {"workload.net.max_delay_ms=-1"}).key, "workload.0.max_delay_ms");
+  EXPECT_EQ(refused("", {"workload.net.max_batch=0"}).key, "workload.net.max_batch");
+  EXPECT_EQ(refused("", {"workload.net.max_batch=4"}).key, "workload.net.batch") << "it is 1";
+  EXPECT_EQ(refused("", {"workload.net.max_delay_ms=-1"}).key, "workload.net.max_delay_ms");
   EXPECT_EQ(refused("[[workload]]\nname = \"job\"\nmodel = \"lenet5\"\nmax_batch = 1\n", {}).key,
-            "workload.1.max_batch");
+            "workload.job.max_batch");
 }
 
 }  // namespace

@@ -1,0 +1,195 @@
+#include "experiments/config/machine_table.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "engine/base/error.h"
+#include "experiments/config/kernel_rates_choice.h"
+#include "policies/placement.h"
+
+namespace cosched {
+namespace {
+
+using MachineKey = SectionKey<ExperimentConfig>;
+constexpr int kLongestDeadlineMilliseconds = 60'000;
+
+CpuSet ReadCores(const TomlTable& machine, const Topology& topology) {
+  if (machine.IsInteger("cores")) {
+    const int64_t count = machine.Integer("cores", {}, 1, topology.Cpus().Count());
+    return Place(topology, {}, topology.Cpus(), static_cast<int>(count));
+  }
+  const std::string text = machine.String("cores", "all");
+  if (text == "all") return topology.Cpus();
+  const std::string here =
+      fmt::format("\"all\", or cores of this machine: {}", topology.Cpus().ToString());
+  const std::optional<CpuSet> cores = CpuSet::Parse(text);
+  if (!cores || cores->Empty()) machine.Fail("cores", fmt::format("is \"{}\"", text), here);
+  if (!topology.Cpus().Contains(*cores)) {
+    machine.Fail("cores",
+                 fmt::format("is \"{}\", but {} is not there, or not ours to use", text,
+                             (*cores - topology.Cpus()).ToString()),
+                 here);
+  }
+  return *cores;
+}
+
+Actuator ReadActuator(const TomlTable& machine, const Topology& topology, Backend backend) {
+  if (backend == Backend::kContainer) {
+    const std::string text = machine.String("actuator", "cpuset");
+    if (text != "cpuset" && text != "quota") {
+      machine.Fail("actuator", fmt::format("is \"{}\"", text),
+                   "cpuset, quota with backend = \"container\"");
+    }
+    return *ParseActuator(text);
+  }
+  if (!machine.Has("actuator") && !topology.IsThisSystem()) return Actuator::kAffinity;
+  if (!machine.Has("actuator")) return BestActuator();
+  const std::string text = machine.String("actuator");
+  const std::optional<Actuator> actuator = ParseActuator(text);
+  if (!actuator)
+    machine.Fail("actuator", fmt::format("is \"{}\"", text), "cpuset, quota, affinity");
+  if (backend == Backend::kSimulated) return *actuator;  // Nothing is moved by it.
+  if (const std::string why_not = WhyNot(*actuator); !why_not.empty()) {
+    machine.Fail("actuator",
+                 fmt::format("is \"{}\", which is not permitted here: {}", text, why_not),
+                 "affinity, or what `cosched doctor` names as the remedy");
+  }
+  return *actuator;
+}
+
+KernelRates ReadKernelRates(const TomlTable& machine, Backend backend) {
+  const std::string text = machine.String("kernel_rates", kMeasuredRates);
+  if (backend == Backend::kSimulated && text == kMeasuredRates) return {};  // Nothing is computed.
+  const std::optional<KernelRates> rates = ChosenKernelRates(text);
+  if (!rates) machine.Fail("kernel_rates", fmt::format("is \"{}\"", text), kAllowedRates);
+  return *rates;
+}
+
+std::string Fnv1a(const std::string& bytes) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
+  return fmt::format("{:016x}", hash);
+}
+
+std::optional<ProfileConfig> ReadProfile(const TomlTable& machine, const ExperimentConfig& config) {
+  if (!machine.Has("profile")) {
+    if (config.backend == Backend::kSimulated) {
+      machine.Fail("profile", "is required with backend = \"simulated\"",
+                   "a profile made by `cosched calibrate`");
+    }
+    return std::nullopt;
+  }
+  ProfileConfig read{.file = std::filesystem::absolute(machine.Folder() / machine.String("profile"))
+                                 .lexically_normal(),
+                     .hash = {},
+                     .profile = {},
+                     .speeds = {}};
+  read.profile = machine.OfFile(
+      "profile", [&read] { return std::make_shared<const Profile>(LoadProfile(read.file)); });
+  std::ifstream stream(read.file, std::ios::binary);
+  std::ostringstream bytes;
+  bytes << stream.rdbuf();
+  read.hash = Fnv1a(bytes.str());
+  read.speeds = std::make_shared<const SpeedCurves>(read.profile, config.cores.Count());
+  return read;
+}
+
+// The simulated machine where one is named, else this one.
+Topology SimulatedOr(const TomlTable& machine, Backend backend, const Topology& here) {
+  if (!machine.Has("topology")) return here;
+  const std::string text = machine.String("topology");
+  if (backend != Backend::kSimulated) {
+    machine.Fail("topology", fmt::format("is \"{}\"", text),
+                 "only with backend = \"simulated\"; tenants run on this machine");
+  }
+  try {
+    return text.ends_with(".xml") ? Topology::FromXml(machine.Folder() / text)
+                                  : Topology::Synthetic(text);
+  } catch (const InputError& error) {
+    machine.Fail("topology", error.details().problem,
+                 error.details().allowed + ", or an .xml file of hwloc's");
+  }
+}
+
+std::vector<MachineKey> MachineKeys() {
+  using C = ExperimentConfig;
+  return {
+      MachineKey::Read(
+          {.name = "topology",
+           .type = "text",
+           .fallback = "this machine",
+           .range = "hwloc's synthetic description, or an .xml file of hwloc's",
+           .meaning = "the machine to simulate"},
+          [](const MachineKey& key, const TomlTable& machine, C* config) {
+            config->topology = SimulatedOr(machine, config->backend, *config->topology);
+            config->machine = machine.String(key.help.name, "");
+          },
+          [](const C& config) { return config.machine; })
+          .NotInManifest(),
+      MachineKey::Read(
+          {.name = "cores",
+           .type = "text, integer",
+           .fallback = "\"all\"",
+           .range = "\"all\", a list such as \"0-3,8\", or how many",
+           .meaning = "of the experiment; a number takes cores close together"},
+          [](const MachineKey&, const TomlTable& machine, C* config) {
+            config->cores = ReadCores(machine, *config->topology);
+          },
+          [](const C& config) { return config.cores.ToString(); }),
+      MachineKey::Read(
+          {.name = "actuator",
+           .type = "word",
+           .fallback = "cpuset, else affinity",
+           .range = "cpuset, quota, affinity",
+           .meaning = "how a tenant is moved; default: the first permitted here"},
+          [](const MachineKey&, const TomlTable& machine, C* config) {
+            config->actuator = ReadActuator(machine, *config->topology, config->backend);
+          },
+          [](const C& config) { return ToString(config.actuator); }),
+      MachineKey::Integer(
+          "revocation_deadline_ms", &C::revocation_deadline, 1, kLongestDeadlineMilliseconds,
+          "a tenant that has not left its cores by then is killed", std::chrono::milliseconds(1)),
+      MachineKey::Read(
+          {.name = "kernel_rates",
+           .type = "text",
+           .fallback = kMeasuredRates,
+           .range = "measured, fixed, or all values as manifest.json has them",
+           .meaning = "the rates by which kernels are chosen; not simulated"},
+          [](const MachineKey&, const TomlTable& machine, C* config) {
+            config->kernel_rates = ReadKernelRates(machine, config->backend);
+          },
+          [](const C& config) -> nlohmann::ordered_json {
+            if (config.backend == Backend::kSimulated) return {};
+            return ToString(config.kernel_rates);
+          })
+          .OmittedWhereAbsent(),
+      MachineKey::Read(
+          {.name = "profile",
+           .type = "text",
+           .fallback = "none; required to simulate",
+           .range = "a file made by `cosched calibrate`",
+           .meaning = "what was measured of the programs"},
+          [](const MachineKey&, const TomlTable& machine, C* config) {
+            config->profile = ReadProfile(machine, *config);
+          },
+          [](const C& config) { return config.profile ? config.profile->file.string() : ""; })
+          .NotInManifest()};
+}
+
+}  // namespace
+
+const Section<ExperimentConfig>& MachineSection() {
+  static const Section<ExperimentConfig> section("[machine]", "where tenants run", MachineKeys());
+  return section;
+}
+
+Topology MachineOf(const TomlTable& root, const Topology& here) {
+  const std::optional<Backend> backend = ParseBackend(root.String("backend", "hardware"));
+  return SimulatedOr(root.Table("machine"), backend.value_or(Backend::kHardware), here);
+}
+
+}  // namespace cosched

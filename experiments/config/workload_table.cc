@@ -1,0 +1,290 @@
+#include "experiments/config/workload_table.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "engine/base/did_you_mean.h"
+#include "experiments/config/names.h"
+#include "experiments/wire/chaos_plan.h"
+#include "workloads/model.h"
+#include "workloads/model_from_file.h"
+
+namespace cosched {
+namespace {
+
+using WorkloadKey = SectionKey<WorkloadConfig>;
+using Refusal = std::optional<WorkloadKey::Refusal>;
+
+constexpr int kMaxCount = 1'000'000;
+constexpr int kMaxThreads = 1024;  // Of one pool of a tenant.
+constexpr int kMaxDelayMilliseconds = 1000;
+constexpr int kMaxObjectiveMilliseconds = 86'400'000;  // A day: simulated runs can be long.
+constexpr const char* kCoresShape = "{ min = 1, preferred = 2, max = 4 }";
+
+Refusal OfJobsOnly(const WorkloadConfig& workload) {
+  if (!workload.spec.serves) return {};
+  return WorkloadKey::Refusal{
+      "has no meaning for a service: it answers requests until the trace is over",
+      "only with mode = \"train\" or \"infer\""};
+}
+
+Refusal OfServicesOnly(const WorkloadConfig& workload) {
+  if (workload.spec.serves) return {};
+  return WorkloadKey::Refusal{"is of services", "only with mode = \"serve\""};
+}
+
+void ReadModel(const WorkloadKey& key, const TomlTable& table, WorkloadConfig* workload) {
+  std::string& model = workload->spec.model;
+  model = WithAbsolutePath(table.String(key.help.name), table.Folder());
+  if (!IsChaosModel(model) && !IsModelName(model)) {
+    table.Fail(key.help.name,
+               fmt::format("there is no model \"{}\"", model) + DidYouMean(model, ModelNames()),
+               ModelNames() + ", onnx:FILE, graphdef:FILE, chaos");
+  }
+}
+
+void ReadMode(const WorkloadKey& key, const TomlTable& table, WorkloadConfig* workload) {
+  const std::string mode = table.String(key.help.name, "train");
+  TenantSpec& spec = workload->spec;
+  spec.serves = mode == "serve";
+  if (spec.serves && IsChaosModel(spec.model))
+    table.Fail(key.help.name, "is \"serve\", but chaos answers nobody", "train, infer");
+  if (spec.serves) {
+    spec.mode = Mode::kInfer;
+  } else if (!ParseMode(mode, &spec.mode)) {
+    table.Fail(key.help.name, fmt::format("is \"{}\"", mode), key.help.range);
+  }
+}
+
+void ReadDataFolder(const WorkloadKey& key, const TomlTable& table, WorkloadConfig* workload) {
+  if (!table.Has(key.help.name)) return;
+  workload->spec.data_directory =
+      std::filesystem::absolute(table.Folder() / table.String(key.help.name)).string();
+}
+
+// A service's limit is told as max_batch.
+nlohmann::ordered_json BatchOfJob(const WorkloadConfig& workload) {
+  return workload.spec.serves ? nlohmann::ordered_json()
+                              : nlohmann::ordered_json(workload.spec.batch);
+}
+
+std::vector<WorkloadKey> WorkloadKeys() {
+  using W = WorkloadConfig;
+  using S = TenantSpec;
+  return {
+      WorkloadKey::Read({.name = "name",
+                         .type = "text",
+                         .fallback = "its model",
+                         .range = NameRange(),
+                         .meaning = "what traces, tables and --set call it"},
+                        nullptr, [](const W& workload) { return workload.name; }),
+      WorkloadKey::Read(
+          {.name = "model",
+           .type = "text",
+           .fallback = "required",
+           .range = "a name of `cosched list models`, onnx:FILE, graphdef:FILE, chaos",
+           .meaning = "the network"},
+          ReadModel, [](const W& workload) { return workload.spec.model; }),
+      WorkloadKey::Read(
+          {.name = "mode",
+           .type = "word",
+           .fallback = {},
+           .range = "train, infer, serve",
+           .meaning = "steps of training or inference, or a service that answers requests"},
+          ReadMode,
+          [](const W& workload) {
+            return workload.spec.serves ? "serve" : std::string(ToString(workload.spec.mode));
+          }),
+      WorkloadKey::Text("dataset", Inside(&W::spec, &S::dataset), DatasetNames(),
+                        "where its images come from"),
+      WorkloadKey::Read({.name = "data",
+                         .type = "text",
+                         .fallback = "none",
+                         .range = "a folder, relative to the file",
+                         .meaning = "the files of a dataset other than procedural"},
+                        ReadDataFolder,
+                        [](const W& workload) { return workload.spec.data_directory; }),
+      WorkloadKey::Integer("batch", Inside(&W::spec, &S::batch), 1, kMaxCount, "images of a step")
+          .RecordedAs(BatchOfJob)
+          .OmittedWhereAbsent(),
+      WorkloadKey::Integer("steps", Inside(&W::spec, &S::steps), 1, 1'000 * int64_t{kMaxCount},
+                           "steps of a job; not of a service")
+          .RefusedWhere(OfJobsOnly),
+      WorkloadKey::Read(
+          {.name = "cores",
+           .type = "table",
+           .fallback = "all",
+           .range = kCoresShape,
+           .meaning = "how many it asks for"},
+          nullptr, [](const W& workload) { return CoreRequestSection().ToJson(workload.cores); }),
+      WorkloadKey::Integer("threads", &W::threads, 1, kMaxThreads,
+                           "intra-op threads of a rigid tenant")
+          .Default("its preferred cores"),
+      WorkloadKey::Integer("inter", &W::inter, 1, kMaxThreads,
+                           "inter-op threads of a rigid tenant"),
+      WorkloadKey::Integer("spin_us", Inside(&W::spec, &S::spin), 0, kMostSpinMicroseconds,
+                           "how long a thread looks for work before it sleeps",
+                           std::chrono::microseconds(1)),
+      WorkloadKey::EitherWord("split", Inside(&W::spec, &S::auto_split), "policy", "auto",
+                              "who splits inter- and intra-op threads: the policy, or the tenant"),
+      WorkloadKey::Choice("precision", Inside(&W::spec, &S::precision),
+                          std::vector{Precision::kFloat, Precision::kBFloat16},
+                          "what it multiplies in; bf16 where the CPU has it"),
+      WorkloadKey::Boolean("deterministic", Inside(&W::spec, &S::deterministic),
+                           "equal bits at any number of cores; false: work is divided for those "
+                           "that there are"),
+      WorkloadKey::Integer("priority", &W::priority, -kMaxCount, kMaxCount,
+                           "higher comes first, with policies that know priorities"),
+      WorkloadKey::Number("weight", &W::weight, 0, kMaxCount,
+                          "how often drawn jobs are of it, beside the other weights")
+          .RefusedWhere(OfJobsOnly),
+      WorkloadKey::Integer("max_batch", Inside(&W::spec, &S::batch), 1, kMaxCount,
+                           "requests that a service answers at once")
+          .Default("batch")
+          .RefusedWhere(OfServicesOnly),
+      WorkloadKey::Time("max_delay_ms", Inside(&W::spec, &S::max_delay), 1e3, 0,
+                        kMaxDelayMilliseconds, "how long a request waits for others, at most")
+          .RefusedWhere(OfServicesOnly),
+      WorkloadKey::Time("slo_ms", &W::slo, 1e3, 1e-3, kMaxObjectiveMilliseconds,
+                        "in which a service is to answer a request")
+          .RefusedWhere(OfServicesOnly)
+          .OmittedWhereAbsent()};
+}
+
+CoreRequest ReadRequest(const TomlTable& workload, int machine_cores) {
+  const TomlTable cores = workload.Table("cores", kCoresShape);
+  CoreRequestSection().RefuseOthers(cores);
+  const auto read = [&cores](const char* key, int64_t fallback) {
+    return static_cast<int>(cores.Integer(key, fallback, 1, CpuSet::kMaxCpu + 1));
+  };
+  CoreRequest request;
+  request.min = read("min", 1);
+  request.max = read("max", cores.Has("preferred") ? read("preferred", 1) : machine_cores);
+  request.preferred = read("preferred", request.max);
+  if (const auto problem = CheckRequest(request, machine_cores)) {
+    // A default that does not fit is the fault of a key that is there.
+    const std::string key = cores.Has(problem->column) ? problem->column
+                            : cores.Has("preferred")   ? "preferred"
+                                                       : "min";
+    cores.Fail(key, problem->problem, problem->allowed);
+  }
+  return request;
+}
+
+// Opens the data set once, so that a missing or unfitting one is told before anything runs.
+void CheckDataset(const TomlTable& table, const TenantSpec& spec, const ModelInfo& model) {
+  const auto dataset =
+      OpenDataset(spec.dataset, spec.data_directory, model.image, model.classes, 1);
+  if (dataset->ImageShape() != model.image || dataset->Classes() != model.classes) {
+    table.Fail("dataset",
+               fmt::format("the images of \"{}\" are not what {} takes", spec.dataset, model.name),
+               "a data set of the model's image size and classes, such as procedural");
+  }
+}
+
+void ReadDataset(const TomlTable& table, const ModelInfo& model, TenantSpec* spec) {
+  if (!IsDatasetName(spec->dataset)) {
+    table.Fail("dataset", fmt::format("is \"{}\"", spec->dataset), DatasetNames());
+  }
+  if (spec->dataset == "procedural") return;
+  if (!table.Has("data")) {
+    table.Fail("data", "is required",
+               fmt::format("the folder that holds the files of {}", spec->dataset));
+  }
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(spec->data_directory, ignored)) {
+    table.Fail("data", fmt::format("{} is not a folder", spec->data_directory),
+               fmt::format("the folder that holds the files of {}", spec->dataset));
+  }
+  CheckDataset(table, *spec, model);
+}
+
+// What the keys of a service say together.
+void CheckService(const TomlTable& table, WorkloadConfig* workload) {
+  TenantSpec& spec = workload->spec;
+  if (table.Has("batch") && table.Integer("batch", {}, 1, kMaxCount) != spec.batch) {
+    table.Fail("batch",
+               fmt::format("is not max_batch, {}, but of a service it is the same", spec.batch),
+               "one of the two");
+  }
+  if (spec.auto_split)
+    table.Fail("split", "is \"auto\", but a service has no steps",
+               "auto with mode = \"train\" or \"infer\"");
+  spec.steps = 0;
+  workload->weight = 0;
+}
+
+// A file's model is called after the file.
+std::string DefaultName(const std::string& model) {
+  if (IsChaosModel(model)) return "chaos";
+  return IsModelFileName(model) ? std::filesystem::path(model).stem().string() : model;
+}
+
+WorkloadConfig ReadWorkload(const TomlTable& table, int machine_cores) {
+  WorkloadConfig workload;
+  WorkloadSection().Read(table, &workload);
+  TenantSpec& spec = workload.spec;
+  workload.name = ReadName(table, DefaultName(spec.model));
+  if (!IsChaosModel(spec.model)) {
+    const auto model = table.OfFile("model", [&] { return OpenModel(spec.model); });
+    ReadDataset(table, *model, &spec);
+  }
+  const std::string problem = PrecisionProblem(spec.precision);
+  if (!problem.empty()) table.Fail("precision", problem, "f32");
+  if (spec.serves) CheckService(table, &workload);
+  workload.cores = ReadRequest(table, machine_cores);
+  if (spec.auto_split && !spec.deterministic)
+    table.Fail("deterministic",
+               "is false, but with split = \"auto\" each split that is tried would "
+               "be measured with the making of its kernels",
+               "true, or split = \"policy\"");
+  return workload;
+}
+
+}  // namespace
+
+const Section<CoreRequest>& CoreRequestSection() {
+  using Key = SectionKey<CoreRequest>;
+  constexpr int kMost = CpuSet::kMaxCpu + 1;
+  static const Section<CoreRequest> section(
+      "workload.cores", "cores = { … }: how many a job asks for",
+      {Key::Integer("min", &CoreRequest::min, 1, kMost, "it does not start on fewer").Default("1"),
+       Key::Integer("preferred", &CoreRequest::preferred, 1, kMost, "a rigid job gets just these")
+           .Default("max"),
+       Key::Integer("max", &CoreRequest::max, 1, kMost, "it does not use more")
+           .Default("preferred, else all")});
+  return section;
+}
+
+const Section<WorkloadConfig>& WorkloadSection() {
+  static const Section<WorkloadConfig> section(
+      "[[workload]]", "a program that jobs run, or a service; one or more", WorkloadKeys());
+  return section;
+}
+
+std::vector<WorkloadConfig> ReadWorkloads(const TomlTable& root, int machine_cores) {
+  std::vector<WorkloadConfig> workloads;
+  std::set<std::string> names;
+  double weights = 0;
+  bool jobs = false;
+  for (const TomlTable& table : root.Tables("workload")) {
+    workloads.push_back(ReadWorkload(table, machine_cores));
+    weights += workloads.back().weight;
+    jobs = jobs || !workloads.back().spec.serves;
+    if (!names.insert(workloads.back().name).second) {
+      table.Fail("name",
+                 fmt::format("\"{}\" is the name of another workload too", workloads.back().name),
+                 "a name of its own");
+    }
+  }
+  if (workloads.empty())
+    root.Fail("workload", "there is none", "one or more [[workload]], each with a model");
+  if (jobs && weights <= 0)
+    root.Fail("workload", "every weight is 0", "a weight above 0 for one of them");
+  return workloads;
+}
+
+}  // namespace cosched

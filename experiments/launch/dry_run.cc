@@ -1,0 +1,226 @@
+#include "experiments/launch/dry_run.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "experiments/config/experiment_sections.h"
+#include "experiments/config/machine_table.h"
+#include "experiments/config/trace_table.h"
+#include "experiments/config/workload_table.h"
+#include "experiments/launch/records_size.h"
+
+namespace cosched {
+namespace {
+
+using KeyValues = std::vector<KeyValue>;
+
+constexpr size_t kMostArrivals = 20;  // Of a trial, in the table.
+constexpr size_t kMostCells = 40;     // In the order.
+
+// Lines of one table. path: where its keys are in the file.
+std::string TableText(const std::string& heading, const KeyValues& values,
+                      const ExperimentConfig& config, const std::string& path) {
+  std::string text = heading.empty() ? "" : fmt::format("\n{}\n", heading);
+  for (const auto& [key, value, unset] : values) {
+    const bool is_default = !config.written->Has(path.empty() ? key : path + "." + key);
+    if (value.is_null() || value == "") {
+      text += fmt::format("# {}: {}\n", key, unset.empty() ? "none" : unset);
+      continue;
+    }
+    const std::string line = fmt::format("{} = {}", key, InlineToml(value));
+    text += is_default ? fmt::format("{:<44} # default\n", line) : line + "\n";
+  }
+  return text;
+}
+
+KeyValues Without(KeyValues values, const std::vector<std::string>& keys) {
+  std::erase_if(values, [&keys](const auto& value) {
+    return std::find(keys.begin(), keys.end(), value.key) != keys.end();
+  });
+  return values;
+}
+
+std::string TraceText(const ExperimentConfig& config) {
+  const TraceConfig& trace = config.trace;
+  std::string text;
+  if (trace.sources.empty()) {
+    text +=
+        TableText("[trace]", Without(TraceSection().Values(trace), {"requests"}), config, "trace");
+  }
+  for (size_t i = 0; i < trace.sources.size(); ++i) {
+    text += TableText(i == 0 ? "[trace]" : "[[trace.merge]]",
+                      TraceSourceSection().Values(trace.sources[i]), config,
+                      i == 0 ? "trace" : fmt::format("trace.merge.{}", i - 1));
+  }
+  for (size_t i = 0; i < trace.requests.size(); ++i) {
+    text += TableText("[[trace.requests]]", RequestStreamSection().Values(trace.requests[i]),
+                      config, fmt::format("trace.requests.{}", i));
+  }
+  return text;
+}
+
+std::string KeysText(const ExperimentConfig& config) {
+  const std::vector<std::string> tables = {"machine", "container", "sampling", "records",
+                                           "trace",   "workload",  "policy",   "simulation"};
+  std::string text = TableText("", Without(RootSection().Values(config), tables), config, "");
+  text += TableText("[machine]", MachineSection().Values(config), config, "machine");
+  if (config.backend == Backend::kContainer)
+    text +=
+        TableText("[container]", ContainerSection().Values(config.container), config, "container");
+  if (config.backend == Backend::kSimulated)
+    text += TableText("[simulation]", SimulationSection().Values(config), config, "simulation");
+  text += TableText("[sampling]", SamplingSection().Values(config), config, "sampling");
+  text += TableText("[records]", RecordsSection().Values(config.records), config, "records");
+  for (size_t i = 0; i < config.workloads.size(); ++i) {
+    text += TableText("[[workload]]", WorkloadSection().Values(config.workloads[i]), config,
+                      fmt::format("workload.{}", i));
+  }
+  text += TraceText(config);
+  for (const std::string& name : config.policies) {
+    KeyValues parameters;
+    const auto given = config.policy_parameters.find(name);
+    for (const PolicyParameter& parameter : config.FindPolicy(name)->parameters) {
+      const std::string key(parameter.name);
+      const bool is_given = given != config.policy_parameters.end() && given->second.count(key) > 0;
+      parameters.push_back(
+          {key, is_given ? given->second.at(key) : std::string(parameter.default_value), {}});
+    }
+    if (!parameters.empty())
+      text += TableText(fmt::format("[policy.{}]", name), parameters, config, "policy." + name);
+  }
+  return text;
+}
+
+// What the jobs of a trial take at least: all their work on all cores, or the last of them alone.
+// Nothing where a program's speed is not known.
+std::optional<double> LeastSeconds(const SweepPoint& point, size_t trial) {
+  const JobTrace& trace = point.plan.traces[trial];
+  CellJobs jobs(point.config, Elasticity::kMalleable, static_cast<int>(trial) + 1);
+  double core_seconds = 0, latest = 0;
+  for (size_t i = 0; i < trace.size(); ++i) {
+    const Job job = jobs.JobOf(trace[i], static_cast<int64_t>(i));
+    const double speed = job.speed ? job.speed->At(job.request.preferred) : 0;
+    const double seconds = job.steps > 0 && speed > 0 ? static_cast<double>(job.steps) / speed : 0;
+    if (job.steps > 0 && speed <= 0) return {};
+    core_seconds += seconds * job.request.preferred;
+    latest = std::max(latest, ToSeconds(trace[i].time) + seconds);
+  }
+  return std::max(latest, core_seconds / point.config.cores.Count());
+}
+
+std::string TimeText(double seconds) {
+  if (seconds < 120) return fmt::format("{:.0f} s", seconds);
+  return seconds < 7200 ? fmt::format("{:.0f} min", seconds / 60)
+                        : fmt::format("{:.1f} h", seconds / 3600);
+}
+
+// All cells, one after the other.
+std::string ExpectedTimeText(const Sweep& sweep) {
+  double total = 0;
+  for (const SweepPoint& point : sweep.points) {
+    const auto cells =
+        static_cast<double>(point.config.policies.size() * point.config.elasticities.size());
+    for (size_t trial = 0; trial < point.plan.traces.size(); ++trial) {
+      const std::optional<double> least = LeastSeconds(point, trial);
+      if (!least)
+        return "time: unknown; a machine.profile (cosched calibrate) would tell how fast the "
+               "programs are";
+      total += cells * *least;
+    }
+  }
+  const bool simulated = sweep.points.front().config.backend == Backend::kSimulated;
+  return fmt::format(
+      "time: {} by the profile, if no core ever waits",
+      simulated ? TimeText(total) + " are simulated, at least," : "at least " + TimeText(total));
+}
+
+std::string ArrivalsText(const ExperimentConfig& config, const Plan& plan, size_t trial) {
+  std::string text = fmt::format("  {:>10}  {:<16} {:>6}  {:<15} {:>8}\n", "arrival_s", "workload",
+                                 "steps", "min/pref/max", "priority");
+  CellJobs jobs(config, Elasticity::kMalleable, static_cast<int>(trial) + 1);
+  const JobTrace& trace = plan.traces[trial];
+  for (size_t index = 0; index < std::min(trace.size(), kMostArrivals); ++index) {
+    const JobArrival arrival = trace[index];
+    const Job job = jobs.JobOf(arrival, static_cast<int64_t>(index));
+    const TenantSpec& spec = jobs.SpecOf(arrival, static_cast<int64_t>(index));
+    text += fmt::format(
+        "  {:>10.3f}  {:<16} {:>6}  {:<15} {:>8}\n", ToSeconds(arrival.time), job.workload,
+        spec.steps,
+        fmt::format("{}/{}/{}", job.request.min, job.request.preferred, job.request.max),
+        job.priority);
+  }
+  if (trace.size() > kMostArrivals)
+    text += fmt::format("  … and {} more\n", trace.size() - kMostArrivals);
+  if (config.HasServices())
+    text += fmt::format("  and {} requests for the services\n", plan.requests[trial].size());
+  return text;
+}
+
+std::string TrialsText(const ExperimentConfig& config, const Plan& plan) {
+  std::string text, first;
+  for (size_t trial = 0; trial < plan.traces.size(); ++trial) {
+    const std::string arrivals = ArrivalsText(config, plan, trial);
+    if (trial == 0) first = arrivals;
+    text += trial > 0 && arrivals == first
+                ? fmt::format("\ntrial {}: the same arrivals\n", trial + 1)
+                : fmt::format("\ntrial {}: arrivals\n{}", trial + 1, arrivals);
+  }
+  return text;
+}
+
+std::string CountsText(const ExperimentConfig& config, const Plan& plan) {
+  return fmt::format("{} policies x {} elasticities x {} trials, {} jobs each, on cores {}",
+                     config.policies.size(), config.elasticities.size(), config.trials,
+                     plan.traces.front().size(), config.cores.ToString());
+}
+
+std::string PointsText(const Sweep& sweep) {
+  std::string text = "\npoints (below them: policies x elasticities x trials, jobs, cores)\n";
+  for (const SweepPoint& point : sweep.points)
+    text += fmt::format("  {}\n      {}\n", point.name, CountsText(point.config, point.plan));
+  for (const std::string& point : sweep.left_out) text += fmt::format("  left out: {}\n", point);
+  return text;
+}
+
+std::string OrderText(const Sweep& sweep) {
+  std::string text = fmt::format(
+      "\norder of cells: trial by trial, each in random order ({}policy/elasticity/trial)\n",
+      sweep.IsSwept() ? "point/" : "");
+  for (size_t i = 0; i < std::min(sweep.cells.size(), kMostCells); ++i) {
+    const SweepCell& cell = sweep.cells[i];
+    const std::string point = sweep.points[cell.point].name;
+    text += fmt::format("  {}{}\n", point.empty() ? "" : point + "/", ToString(cell.key));
+  }
+  if (sweep.cells.size() > kMostCells)
+    text += fmt::format("  … and {} more\n", sweep.cells.size() - kMostCells);
+  return text;
+}
+
+}  // namespace
+
+std::string DryRunText(const Sweep& sweep) {
+  const SweepPoint& first = sweep.points.front();
+  std::string text;
+  if (sweep.IsSwept())
+    text += fmt::format("# {} at {}, the first of {} points\n", sweep.name(), first.name,
+                        sweep.points.size());
+  text += KeysText(first.config);
+  text += fmt::format("\n{}: {} cells{}\n", sweep.name(), sweep.cells.size(),
+                      sweep.IsSwept() ? fmt::format(" at {} points", sweep.points.size())
+                                      : " = " + CountsText(first.config, first.plan));
+  text += ExpectedTimeText(sweep) + "\n";
+  text += fmt::format("disk: {} of records{}\n", RecordsSizeText(EstimateRecords(sweep)),
+                      first.config.profile
+                          ? ""
+                          : ", but for samples, whose number follows from the programs' speed");
+  text += sweep.IsSwept() ? PointsText(sweep) : TrialsText(first.config, first.plan);
+  return text + OrderText(sweep);
+}
+
+}  // namespace cosched

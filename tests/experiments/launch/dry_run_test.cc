@@ -1,0 +1,89 @@
+// --dry-run tells wholly what a file resolves to, and reads back as that file.
+
+#include "experiments/launch/dry_run.h"
+
+#include <gtest/gtest.h>
+
+#include "experiments/config/experiment_json.h"
+#include "tests/experiments/temporary_folder.h"
+
+namespace cosched {
+namespace {
+
+constexpr const char* kDryRunFile = R"(name = "d"
+policies = ["strict", "equal-share"]
+trials = 2
+[machine]
+topology = "core:4 pu:1"
+[[workload]]
+name = "net"
+model = "lenet5"
+steps = 7
+[[workload]]
+name = "service"
+model = "lenet5"
+mode = "serve"
+[trace]
+jobs = 2
+gap = { distribution = "fixed", mean_s = 1 }
+[[trace.requests]]
+count = 3
+)";
+
+class DryRunTest : public testing::Test {
+ protected:
+  Sweep Load(const std::vector<std::string>& overrides) {
+    WriteText(folder_.path() / "d.toml", kDryRunFile);
+    ProgramProfile program;
+    program.alone = {{1, {1, 1}, {0.4, 0.4, 0.4, 3}}};
+    Profile profile;
+    for (const char* name : {"lenet5 train batch 32", "lenet5 infer batch 32"}) {
+      program.program = name;
+      profile.programs.push_back(program);
+    }
+    SaveProfile(profile, folder_.path() / "p.json");
+    std::vector<std::string> all = {"backend=simulated", "machine.profile=p.json"};
+    all.insert(all.end(), overrides.begin(), overrides.end());
+    return LoadSweep(folder_.path() / "d.toml", all, false, Topology::ThisMachine());
+  }
+
+  const TemporaryFolder folder_;
+};
+
+TEST_F(DryRunTest, DefaultsAreMarkedAndWhatIsGivenIsNot) {
+  const std::string text = DryRunText(Load({}));
+  const auto line = [&text](const std::string& start) {
+    const size_t at = text.find("\n" + start);
+    return at == std::string::npos ? "" : text.substr(at + 1, text.find('\n', at + 1) - at - 1);
+  };
+  EXPECT_EQ(line("trials = "), "trials = 2");
+  EXPECT_EQ(line("steps = 7"), "steps = 7");
+  EXPECT_TRUE(line("batch = ").starts_with("batch = 32 ")) << line("batch = ");
+  EXPECT_TRUE(line("batch = ").ends_with("# default")) << line("batch = ");
+  EXPECT_EQ(line("# threads: "), "# threads: its preferred cores");
+  // 4 cells of two jobs that take 7 steps of 0.4 s on one core, the second a second later.
+  EXPECT_NE(line("time: ").find("15 s are simulated, at least"), std::string::npos)
+      << line("time: ");
+  EXPECT_TRUE(line("disk: ").starts_with("disk: about ")) << line("disk: ");
+  EXPECT_NE(text.find("\ntrial 2: "), std::string::npos);
+}
+
+TEST_F(DryRunTest, TheKeysAreAFileOfTheSameExperiment) {
+  const Sweep sweep = Load({"workload.net.cores={ min = 1, preferred = 2, max = 3 }"});
+  const std::string text = DryRunText(sweep);
+  WriteText(folder_.path() / "again.toml", text.substr(0, text.find("\nd: ")));
+  const Sweep again = LoadSweep(folder_.path() / "again.toml", {}, false, Topology::ThisMachine());
+  EXPECT_EQ(ExperimentJson(sweep.points.front().config).dump(2),
+            ExperimentJson(again.points.front().config).dump(2))
+      << text;
+}
+
+TEST_F(DryRunTest, ASweepTellsItsPoints) {
+  const std::string text =
+      DryRunText(Load({"sweep.workload.net.batch=[32]", "sweep.trials=[1,2]"}));
+  EXPECT_TRUE(text.starts_with("# d at trials=1,batch=32, the first of 2 points\n")) << text;
+  EXPECT_NE(text.find("\n  trials=2,batch=32\n"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace cosched
