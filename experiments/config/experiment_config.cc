@@ -19,6 +19,7 @@
 #include "experiments/hosts/podman.h"
 #include "experiments/wire/chaos_plan.h"
 #include "policies/placement.h"
+#include "workloads/dataset.h"
 #include "workloads/model.h"
 #include "workloads/model_from_file.h"
 
