@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "policies/arbiter.h"
+#include "policies/event_text.h"
 #include "policies/placement.h"
 
 namespace cosched {
@@ -202,8 +203,8 @@ std::string DescribeAllocation(const Allocation& allocation, const Targets& targ
     const bool has_target = target != targets.end() && target->first == id;
     const bool rejected = std::holds_alternative<Reject>(decision);
     if (!rejected && !has_target) continue;
-    const std::string what = rejected                       ? "reject"
-                             : target->second.cores.Empty() ? "pause"
+    const std::string what = rejected                       ? std::string(kRejectText)
+                             : target->second.cores.Empty() ? std::string(kPauseText)
                                                             : target->second.cores.ToString();
     fmt::format_to(std::back_inserter(text), "{}{}={}", text.empty() ? "" : " ", id.value, what);
   }

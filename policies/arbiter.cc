@@ -9,6 +9,7 @@
 
 #include "engine/base/check.h"
 #include "policies/allocation_check.h"
+#include "policies/event_text.h"
 
 namespace cosched {
 namespace {
@@ -29,26 +30,6 @@ struct Entry {
   int64_t decision = 0;  // That gave the target.
   TimePoint decided;
 };
-
-std::string Describe(const Event& event) {
-  struct Visitor {
-    std::string operator()(const JobArrived& e) {
-      return fmt::format("job-arrived {}", e.job.value);
-    }
-    std::string operator()(const JobFinished& e) {
-      return fmt::format("job-finished {}", e.job.value);
-    }
-    std::string operator()(const JobFailed& e) { return fmt::format("job-failed {}", e.job.value); }
-    std::string operator()(const GrantSettled& e) {
-      return fmt::format("grant-settled {}", e.job.value);
-    }
-    std::string operator()(const RequestWindow& e) {
-      return fmt::format("request-window {}", e.job.value);
-    }
-    std::string operator()(const cosched::Tick&) { return "tick"; }
-  };
-  return std::visit(Visitor{}, event);
-}
 
 // What a job computes with if it runs on `cores` and the policy wants `split`.
 Split ThreadsFor(const JobView& job, Split split) {
@@ -193,13 +174,13 @@ struct Arbiter::Impl {
     }
     if (!error.empty()) {
       if (observer.WantsDecisions()) {
-        observer.OnDecision(now, decision, Describe(event), "", took);
+        observer.OnDecision(now, decision, ToString(event), "", took);
       }
-      throw PolicyError(fmt::format("policy broke its contract at {}: {}", Describe(event), error));
+      throw PolicyError(fmt::format("policy broke its contract at {}: {}", ToString(event), error));
     }
     KeepChanges(&targets);
     if (observer.WantsDecisions()) {
-      observer.OnDecision(now, decision, Describe(event), DescribeAllocation(allocation, targets),
+      observer.OnDecision(now, decision, ToString(event), DescribeAllocation(allocation, targets),
                           took);
     }
     Apply(allocation, targets, decision, now);

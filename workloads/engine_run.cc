@@ -12,13 +12,11 @@ SessionOptions OptionsOf(const EngineCell& cell, const Topology& topology) {
   SessionOptions options;
   options.inter_op_parallelism_threads = std::max(cell.split.inter, cell.capacity.inter);
   options.intra_op_parallelism_threads = std::max(cell.split.intra, cell.capacity.intra);
-  options.deterministic = cell.deterministic;
-  options.rates = cell.rates;
   if (cell.bound) {
     options.binding = ThreadPools::Binding::kEachToItsCore;
     options.topology = &topology;
   }
-  return options;
+  return SessionOf(cell, options);
 }
 
 Feeds RandomBatch(const ModelInfo& model, Mode mode, int batch, int64_t rows) {

@@ -17,18 +17,11 @@
 
 namespace cosched {
 
-struct EngineCell {
-  std::string model;
-  Mode mode = Mode::kInfer;
-  Precision precision = Precision::kFloat;
-  int batch = 1;
+struct EngineCell : ProgramSpec {
   CpuSet cores;
-  Split split;
-  Split capacity = {0, 0};    // The most it could be resized to; less than the split: just that.
-  bool auto_split = false;    // Of at most `split`, that which AutoSplit chooses at the start.
-  bool deterministic = true;  // See SessionOptions.
-  KernelRates rates = {};
-  bool bound = true;  // One thread a core, each bound to its own; else placed by the kernel.
+  Split split;  // With auto_split: the most; that which AutoSplit chooses at the start is taken.
+  Split capacity = {0, 0};  // The most it could be resized to; less than the split: just that.
+  bool bound = true;        // One thread a core, each bound to its own; else placed by the kernel.
 };
 
 class EngineRun {

@@ -42,7 +42,7 @@ struct ServiceGraph {
     if (!settings.weights_file.empty()) weights = LoadTensors(settings.weights_file);
     builder.UseValues(&weights);
     std::vector<std::string> fetches;
-    for (const int batch : BatchSizes(settings.max_batch)) {
+    for (const int batch : BatchSizes(settings.batch)) {
       const std::string name = "images" + std::to_string(batch);
       const Output images =
           builder.Placeholder(name, {batch, model.image[0], model.image[1], model.image[2]});
@@ -141,11 +141,10 @@ struct InferenceService::Impl {
         answered(std::move(when_answered)),
         lanes(static_cast<size_t>(settings.session.inter_op_parallelism_threads)),
         wakes(lanes.size()),
-        queue(settings.max_batch, settings.max_delay),
-        options(settings.session),
-        pools({settings.session.inter_op_parallelism_threads,
-               settings.session.intra_op_parallelism_threads},
-              settings.session.binding, settings.session.topology, settings.session.waiting) {
+        queue(settings.batch, settings.max_delay),
+        options(SessionOf(settings, settings.session)),
+        pools({options.inter_op_parallelism_threads, options.intra_op_parallelism_threads},
+              options.binding, options.topology, options.waiting) {
     options.pools = &pools;
     pools.OnWorkersAdded([this] { Follow(); });
   }
@@ -283,9 +282,9 @@ void InferenceService::Impl::Serve(size_t lane) {
 
 InferenceService::InferenceService(const ServiceSettings& settings, std::function<void(int)> begun,
                                    std::function<void(const ServedBatch&)> answered) {
-  if (settings.max_batch < 1) {
+  if (settings.batch < 1) {
     throw InputError({.key = "max_batch",
-                      .problem = std::to_string(settings.max_batch) + " requests",
+                      .problem = std::to_string(settings.batch) + " requests",
                       .allowed = "1 or more"});
   }
   const std::string problem = PrecisionProblem(settings.precision);

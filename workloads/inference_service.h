@@ -24,16 +24,11 @@
 
 namespace cosched {
 
-struct ServiceSettings {
-  std::string model = "resnet20";
-  std::string dataset = "procedural";
-  std::string data_directory;             // For mnist and cifar10.
-  int max_batch = 32;                     // Answered at once, at most.
-  std::chrono::nanoseconds max_delay{0};  // How long fewer wait for more.
-  uint64_t seed = 1;                      // Of the weights, if they do not come from a file.
-  std::string weights_file;               // See workloads/weights_file.h; "": none.
-  Precision precision = Precision::kFloat;
-  SessionOptions session;  // Its sizes are those of the pools that the lanes share.
+struct ServiceSettings : ProgramSpec {
+  std::chrono::nanoseconds max_delay{0};  // How long fewer requests than `batch` wait for more.
+  std::string weights_file = {};          // See workloads/weights_file.h; "": none.
+  // The sizes are those of the pools that the lanes share; the program's part is taken from it.
+  SessionOptions session = {};
 };
 
 // Requests that were answered together.
@@ -49,7 +44,7 @@ class InferenceService {
   // Loads the model. Its pools have no cores yet: whoever grants it some resizes them. `begun` is
   // told how many requests begin, `answered` of every batch when it is through; each on the lane's
   // thread, several at a time. Throws InputError for an unknown model, a data set or weights that
-  // do not fit it, a precision that this CPU does not have, or max_batch < 1.
+  // do not fit it, a precision that this CPU does not have, or batch < 1.
   InferenceService(const ServiceSettings& settings, std::function<void(int)> begun,
                    std::function<void(const ServedBatch&)> answered);
   ~InferenceService();  // Drops what waits. REQUIRES: not paused, if it has begun.

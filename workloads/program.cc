@@ -28,44 +28,11 @@ std::vector<std::string> AddTraining(const ModelInfo& model, Output logits, cons
   return {graph.At(logits.node).name, graph.At(loss.node).name, kTrain};
 }
 
-}  // namespace
-
-std::string_view ToString(Mode mode) { return mode == Mode::kTrain ? "train" : "infer"; }
-
-bool ParseMode(std::string_view text, Mode* result) {
-  for (Mode mode : {Mode::kTrain, Mode::kInfer}) {
-    if (text != ToString(mode)) continue;
-    *result = mode;
-    return true;
-  }
-  return false;
-}
-
-namespace {
-
 std::string FetchOf(const Graph& graph, Output output) {
   return graph.At(output.node).name + ":" + std::to_string(output.index);
 }
 
 }  // namespace
-
-std::string_view ToString(Precision precision) {
-  return precision == Precision::kFloat ? "f32" : "bf16";
-}
-
-bool ParsePrecision(std::string_view text, Precision* result) {
-  for (Precision precision : {Precision::kFloat, Precision::kBFloat16}) {
-    if (text != ToString(precision)) continue;
-    *result = precision;
-    return true;
-  }
-  return false;
-}
-
-std::string PrecisionProblem(Precision precision) {
-  if (precision == Precision::kFloat || CpuHasBFloat16()) return "";
-  return "is \"bf16\", but this CPU has no instructions for it (AVX-512 BF16)";
-}
 
 ModelProgram::ModelProgram(const ModelInfo& model, const ProgramSettings& settings) {
   const std::string problem = PrecisionProblem(settings.precision);

@@ -7,25 +7,14 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "engine/graph/graph.h"
 #include "engine/session/session.h"
 #include "workloads/model.h"
+#include "workloads/program_spec.h"
 
 namespace cosched {
-
-enum class Mode { kTrain, kInfer };
-std::string_view ToString(Mode mode);  // "train", "infer"
-bool ParseMode(std::string_view text, Mode* result);
-
-// What images are computed in (engine/graph/bfloat16.h); weights are floats always.
-enum class Precision { kFloat, kBFloat16 };
-std::string_view ToString(Precision precision);  // "f32", "bf16"
-bool ParsePrecision(std::string_view text, Precision* result);
-// What is wrong with asking for it on this CPU; "" if nothing is.
-std::string PrecisionProblem(Precision precision);
 
 struct ProgramSettings {
   Mode mode = Mode::kInfer;

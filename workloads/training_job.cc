@@ -97,7 +97,7 @@ ProgramSettings ProgramOf(const JobSettings& settings) {
           .seed = settings.seed,
           .weights_file = settings.weights_file,
           .precision = settings.precision,
-          .session = settings.session};
+          .session = SessionOf(settings, settings.session)};
 }
 
 // In the first `rows` rows: how many highest scores are at the label.

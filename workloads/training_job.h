@@ -13,21 +13,11 @@
 
 namespace cosched {
 
-struct JobSettings {
-  std::string model = "resnet20";
-  Mode mode = Mode::kTrain;
-  std::string dataset = "procedural";
-  std::string data_directory;  // For mnist and cifar10.
-  int64_t first_image = 0;     // The part of the data set that is read: so many images from here,
-  int64_t images = 0;          // or all that follow, if 0.
-  int batch = 32;
-  uint64_t seed = 1;
-  std::string weights_file;  // To start from (workloads/weights_file.h); "": the seed's.
-  Precision precision = Precision::kFloat;
-  SessionOptions session;
-  // Each step has the split that AutoSplit finds fastest on the cores of the moment, whatever split
-  // else is asked for.
-  bool auto_split = false;
+struct JobSettings : ProgramSpec {
+  int64_t first_image = 0;  // The part of the data set that is read: so many images from here,
+  int64_t images = 0;       // or all that follow, if 0.
+  std::string weights_file = {};  // To start from (workloads/weights_file.h); "": the seed's.
+  SessionOptions session = {};    // Its threads; the program's part is taken from the program.
 };
 
 struct StepResult {

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "experiments/records/csv.h"
+#include "policies/event_text.h"
 
 namespace cosched {
 namespace {
@@ -29,20 +30,13 @@ std::vector<Decision> ReadDecisionRows(const std::filesystem::path& cell) {
   return decisions;
 }
 
-// The job that an event is about; -1 = none.
-int64_t JobOfEvent(const std::string& event) {
-  const size_t space = event.find(' ');
-  int64_t job = -1;
-  if (space != std::string::npos)
-    std::from_chars(event.data() + space + 1, event.data() + event.size(), job);
-  return job;
-}
-
 // Arrivals come into the view with their event, ends leave it with theirs.
-void ApplyEvent(const std::string& event, std::map<int64_t, SeenJob>* jobs) {
-  const int64_t job = JobOfEvent(event);
-  if (event.starts_with("job-arrived")) (*jobs)[job];
-  if (event.starts_with("job-finished") || event.starts_with("job-failed")) jobs->erase(job);
+void ApplyEvent(const std::string& text, std::map<int64_t, SeenJob>* jobs) {
+  const std::optional<Event> event = ParseEvent(text);
+  if (!event) return;
+  if (const auto* arrived = std::get_if<JobArrived>(&*event)) (*jobs)[arrived->job.value];
+  if (const auto* finished = std::get_if<JobFinished>(&*event)) jobs->erase(finished->job.value);
+  if (const auto* failed = std::get_if<JobFailed>(&*event)) jobs->erase(failed->job.value);
 }
 
 void ApplyAllocation(const std::string& allocation, std::map<int64_t, SeenJob>* jobs) {
@@ -53,7 +47,7 @@ void ApplyAllocation(const std::string& allocation, std::map<int64_t, SeenJob>* 
     std::from_chars(word.data(), word.data() + std::min(equal, word.size()), job);
     if (equal == std::string::npos || !jobs->contains(job)) continue;
     const std::string what = word.substr(equal + 1);
-    if (what == "reject") {
+    if (what == kRejectText) {
       jobs->erase(job);
     } else {
       (*jobs)[job].cores = what;
@@ -118,9 +112,9 @@ std::string JobText(const Side& side, int64_t id) {
   const auto found = side.jobs.find(id);
   if (found == side.jobs.end()) return "-";
   const SeenJob& job = found->second;
-  const std::string where = job.cores.empty()      ? "waits"
-                            : job.cores == "pause" ? "paused"
-                                                   : "cores " + job.cores;
+  const std::string where = job.cores.empty()         ? "waits"
+                            : job.cores == kPauseText ? "paused"
+                                                      : "cores " + job.cores;
   return fmt::format("{}, {}, {} steps done", job.workload, where, job.steps);
 }
 

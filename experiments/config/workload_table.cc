@@ -9,6 +9,7 @@
 #include "engine/base/did_you_mean.h"
 #include "experiments/config/names.h"
 #include "experiments/wire/chaos_plan.h"
+#include "workloads/dataset.h"
 #include "workloads/model.h"
 #include "workloads/model_from_file.h"
 

@@ -69,8 +69,8 @@ std::string RunOf(const std::filesystem::path& cell) {
 
 WorldFactory ProcessWorlds(const std::filesystem::path& binary, const Topology& topology,
                            const ExperimentConfig& config, const std::string& run) {
-  return [binary, topology, run, actuator = config.actuator, deadline = config.revocation_deadline,
-          interference = config.interference,
+  return [binary, topology, run, actuator = config.actuator,
+          revocation_deadline = config.revocation_deadline, interference = config.interference,
           cores = config.cores](const std::filesystem::path& log_folder) {
     return std::make_unique<ProcessWorld>(
         ProcessHost::Options{.binary = binary,
@@ -79,7 +79,7 @@ WorldFactory ProcessWorlds(const std::filesystem::path& binary, const Topology& 
                              .topology = topology,
                              .actuator = actuator,
                              .cores = cores,
-                             .revocation_timeout = deadline,
+                             .revocation_deadline = revocation_deadline,
                              .sample_threads = interference},
         std::make_unique<ProcessLauncher>(binary, actuator, cores));
   };
@@ -88,7 +88,7 @@ WorldFactory ProcessWorlds(const std::filesystem::path& binary, const Topology& 
 WorldFactory ContainerWorlds(const std::filesystem::path& binary, const Topology& topology,
                              const ExperimentConfig& config, const std::string& run) {
   return [binary, topology, run, actuator = config.actuator, cores = config.cores,
-          deadline = config.revocation_deadline, interference = config.interference,
+          revocation_deadline = config.revocation_deadline, interference = config.interference,
           container = config.container](const std::filesystem::path& log_folder) {
     auto launcher = std::make_unique<ContainerLauncher>(ContainerLauncher::Options{
         .binary = binary, .actuator = actuator, .cores = cores, .actuation = container.actuation});
@@ -100,7 +100,7 @@ WorldFactory ContainerWorlds(const std::filesystem::path& binary, const Topology
                              .actuator = actuator,
                              .cores = cores,
                              .client = container.client,
-                             .revocation_timeout = deadline,
+                             .revocation_deadline = revocation_deadline,
                              .sample_threads = interference},
         std::move(launcher));
   };
@@ -108,15 +108,16 @@ WorldFactory ContainerWorlds(const std::filesystem::path& binary, const Topology
 
 WorldFactory SimulatedWorlds(const ExperimentConfig& config) {
   return [profile = config.profile->profile, model = config.simulation,
-          deadline = config.revocation_deadline, records = config.records,
+          revocation_deadline = config.revocation_deadline, records = config.records,
           cores = config.topology->Cpus()](const std::filesystem::path&) {
-    return std::make_unique<SimulatedHost>(SimulatedHost::Options{.profile = profile,
-                                                                  .model = model,
-                                                                  .machine = cores,
-                                                                  .revocation_deadline = deadline,
-                                                                  .steps = records.steps,
-                                                                  .resizes = records.resizes,
-                                                                  .samples = records.samples});
+    return std::make_unique<SimulatedHost>(
+        SimulatedHost::Options{.profile = profile,
+                               .model = model,
+                               .machine = cores,
+                               .revocation_deadline = revocation_deadline,
+                               .steps = records.steps,
+                               .resizes = records.resizes,
+                               .samples = records.samples});
   };
 }
 

@@ -46,8 +46,8 @@ struct ProcessHost::Impl {
   Impl(Options host_options, std::unique_ptr<TenantLauncher> tenant_launcher);
 
   Entry& Find(JobId job);
-  SupervisedTenant* Living(JobId job);
-  void Bury(Entry* entry);
+  SupervisedTenant* FindRunning(JobId job);
+  void CollectLast(Entry* entry);
   void AdvanceAll();
   bool Poll(TimePoint deadline);
 
@@ -80,14 +80,14 @@ ProcessHost::Impl::Entry& ProcessHost::Impl::Find(JobId job) {
 }
 
 // Null if its process is gone: its end is known here, though perhaps not yet to the caller.
-SupervisedTenant* ProcessHost::Impl::Living(JobId job) {
+SupervisedTenant* ProcessHost::Impl::FindRunning(JobId job) {
   Entry& entry = Find(job);
   CHECK(entry.started) << "job " << job.value << " was never started";
   return entry.tenant.get();
 }
 
 // REQUIRES: the process is gone.
-void ProcessHost::Impl::Bury(Entry* entry) {
+void ProcessHost::Impl::CollectLast(Entry* entry) {
   if (entry->tenant->Serves()) entry->tenant->TakeAnswered(&answered);
   entry->tenant->TakeSteps(clock.Now(), &steps);
   entry->tenant->TakeResizes(clock.Now(), &resizes);
@@ -109,7 +109,7 @@ void ProcessHost::Impl::AdvanceAll() {
     if (!event) continue;
     const bool over =
         std::holds_alternative<HostFinished>(*event) || std::holds_alternative<HostFailed>(*event);
-    if (over) Bury(&entry);
+    if (over) CollectLast(&entry);
     events.push_back(std::move(*event));
   }
 }
@@ -152,7 +152,7 @@ void ProcessHost::Start(const Job& job, const CpuSet& cores, Split threads) {
                                       .heartbeat_timeout = options.heartbeat_timeout,
                                       .start_timeout = options.start_timeout,
                                       .settle_timeout = options.settle_timeout,
-                                      .revocation_timeout = options.revocation_timeout,
+                                      .revocation_deadline = options.revocation_deadline,
                                       .sample_threads = options.sample_threads,
                                       .request_window = options.request_window};
   if (!options.log_directory.empty()) {
@@ -172,7 +172,7 @@ void ProcessHost::Grant(JobId job, const CpuSet& cores, Split threads) {
   std::erase_if(impl_->events, [job](const HostEvent& event) {
     return std::holds_alternative<HostSettled>(event) && IsAbout(event, job);
   });
-  if (SupervisedTenant* tenant = impl_->Living(job)) {
+  if (SupervisedTenant* tenant = impl_->FindRunning(job)) {
     tenant->Grant(cores, threads, impl_->clock.Now());
   }
 }
@@ -181,27 +181,27 @@ void ProcessHost::Pause(JobId job) {
   std::erase_if(impl_->events, [job](const HostEvent& event) {
     return std::holds_alternative<HostSettled>(event) && IsAbout(event, job);
   });
-  if (SupervisedTenant* tenant = impl_->Living(job)) tenant->Pause(impl_->clock.Now());
+  if (SupervisedTenant* tenant = impl_->FindRunning(job)) tenant->Pause(impl_->clock.Now());
 }
 
 void ProcessHost::Stop(JobId job) {
-  SupervisedTenant* tenant = impl_->Living(job);
+  SupervisedTenant* tenant = impl_->FindRunning(job);
   std::erase_if(impl_->events, [job](const HostEvent& event) { return IsAbout(event, job); });
   if (tenant == nullptr) return;
   tenant->Kill();
-  impl_->Bury(&impl_->Find(job));
+  impl_->CollectLast(&impl_->Find(job));
 }
 
 // A tenant that is gone gets no more: whoever sends will learn of it, and drop what it had.
 void ProcessHost::Send(JobId job, const Request& request) {
-  if (SupervisedTenant* tenant = impl_->Living(job)) {
+  if (SupervisedTenant* tenant = impl_->FindRunning(job)) {
     tenant->Send(request, impl_->clock.Now());
     impl_->rounded = impl_->rounded || request.work < 1 || request.work != std::floor(request.work);
   }
 }
 
 void ProcessHost::Drain(JobId job) {
-  if (SupervisedTenant* tenant = impl_->Living(job)) tenant->Drain();
+  if (SupervisedTenant* tenant = impl_->FindRunning(job)) tenant->Drain();
 }
 
 double ProcessHost::Progress(JobId job) const {

@@ -40,7 +40,7 @@ class ProcessHost final : public Host {
     Duration settle_timeout =
         std::chrono::seconds(5);  // A grant not settled by then fails the tenant.
     // Cores that it was told to leave and has not left by then: it is killed.
-    Duration revocation_timeout = std::chrono::milliseconds(250);
+    Duration revocation_deadline = std::chrono::milliseconds(250);
     bool sample_threads = false;  // Samples list every thread (experiments/records/interference.h).
     Duration request_window = std::chrono::seconds(1);  // Between HostWindow events of a service.
   };

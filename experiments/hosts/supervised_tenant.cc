@@ -8,7 +8,9 @@
 #include <system_error>
 #include <utility>
 
+#include "engine/base/check.h"
 #include "experiments/hosts/tenant_arguments.h"
+#include "experiments/hosts/within.h"
 #include "experiments/os/thread_affinity.h"
 
 namespace cosched {
@@ -24,10 +26,6 @@ constexpr Duration kLeaveTimeout = seconds(2);          // From "finished" to th
 constexpr Duration kClosedTimeout = seconds(1);         // From a closed socket to the end.
 constexpr int kMessagesPerTurn = 64;  // A tenant that floods its host only delays itself.
 
-std::string Within(Duration limit) {
-  return " within " + std::to_string(limit / milliseconds(1)) + " ms";
-}
-
 }  // namespace
 
 SupervisedTenant::SupervisedTenant(const Job& job, const TenantSpec& spec, const CpuSet& cores,
@@ -36,16 +34,15 @@ SupervisedTenant::SupervisedTenant(const Job& job, const TenantSpec& spec, const
     : job_(job),
       spec_(spec),
       settings_(settings),
-      started_at_(now),
       epoch_(epoch),
       counters_(SharedCounters::Create()),
       claims_(job.id, spec, now),
-      cores_(cores),
-      held_(cores),
-      threads_(threads),
+      grant_(cores, threads),
       ready_deadline_(now + settings.start_timeout),
       next_check_(ready_deadline_),
-      working_threads_(counters_.InterRecords(), counters_.IntraRecords()) {
+      conduct_(&settings_.topology, settings.heartbeat_timeout),
+      reports_(job.id, now, epoch),
+      sampling_(job.id, &settings_.topology, counters_, settings.sample_threads) {
   if (spec.serves) requests_.emplace(job.id);
   launched_ =
       launcher->Launch({.job = job.id,
@@ -55,11 +52,11 @@ SupervisedTenant::SupervisedTenant(const Job& job, const TenantSpec& spec, const
                         .counters = counters_.fd(),
                         .log = settings.log,
                         .folders = FoldersOf(spec)});
-  Meet();
+  AttachProcess();
 }
 
-// What can be set up once its process is known.
-void SupervisedTenant::Meet() {
+// Sets up what can be once its process is known.
+void SupervisedTenant::AttachProcess() {
   if (sampler_ || launched_->pid() < 0) return;
   sampler_.emplace(launched_->pid(), /*follows_queues=*/settings_.sample_threads);
   if (launched_->Control().empty()) return;
@@ -67,15 +64,14 @@ void SupervisedTenant::Meet() {
                    launched_->Control());
 }
 
-bool SupervisedTenant::Told() const { return Malleable() && settings_.client != Client::kOff; }
-
 // A client that halves takes seconds, and that is what is measured then.
-bool SupervisedTenant::Awaited() const {
-  return Told() && (settings_.client == Client::kOn || Paused());
+bool SupervisedTenant::SettlesOnAnswer() const {
+  return FollowsMessages() && (settings_.client == Client::kOn || grant_.Pauses());
 }
 
 CpuSet SupervisedTenant::Range() const {
-  return settings_.actuator == Actuator::kQuota && !Paused() ? settings_.machine_cores : cores_;
+  const bool has_quota = settings_.actuator == Actuator::kQuota && !grant_.Pauses();
+  return has_quota ? settings_.machine_cores : grant_.Cores();
 }
 
 std::vector<int> SupervisedTenant::Descriptors() const {
@@ -88,138 +84,135 @@ void SupervisedTenant::Fail(std::string reason) {
   if (failure_.empty()) failure_ = std::move(reason);
 }
 
-void SupervisedTenant::BeginGrant(const CpuSet& cores, Split threads, TimePoint now) {
-  const bool was_stopped = stopped_;
-  cores_ = cores;
-  threads_ = threads;
-  held_ = held_ | cores;
-  if (held_ == cores_) {
-    leave_by_.reset();
-  } else if (!leave_by_) {
-    leave_by_ = now + settings_.revocation_timeout;
-  }
-  ++sequence_;
-  settling_ = true;
-  acted_ = moving_ = answered_ = false;
-  settle_deadline_ = now + settings_.settle_timeout;
-  if (was_stopped) {  // It could not do anything meanwhile.
-    ready_deadline_ = std::max(ready_deadline_, now + settings_.start_timeout);
-    last_heartbeat_ = last_run_ = last_step_ = now;
-  }
-  next_check_ = now;
-  Act(now);
+void SupervisedTenant::Reach(Life next) {
+  CHECK(next > life_) << "a tenant's life goes back";
+  life_ = next;
 }
 
 void SupervisedTenant::Grant(const CpuSet& cores, Split threads, TimePoint now) {
-  BeginGrant(cores, threads, now);
+  grant_.Begin(cores, threads, now, settings_.revocation_deadline);
+  settle_deadline_ = now + settings_.settle_timeout;
+  if (stop_.Wanted()) {  // It could not do anything meanwhile.
+    ready_deadline_ = std::max(ready_deadline_, now + settings_.start_timeout);
+    conduct_.Excuse(now);
+  }
+  next_check_ = now;
+  ApplyGrant(now);
 }
-
-void SupervisedTenant::Pause(TimePoint now) { BeginGrant({}, {0, 0}, now); }
 
 // Does for the latest grant what a host can do now: the cgroup first, then the message. One that
 // has not connected yet is still on its way to the cores of its start.
-void SupervisedTenant::Act(TimePoint now) {
-  if (acted_ || launched_->socket() < 0) return;
-  if (!Paused()) {
-    Move(now);
-    if (moving_) return;
+void SupervisedTenant::ApplyGrant(TimePoint now) {
+  if (grant_.Applied() || launched_->socket() < 0) return;
+  if (grant_.Pauses()) return ApplyPause(now);
+  if (launched_->HasGroup()) {
+    if (!MoveGroup(now)) return;
+    grant_.Apply();
+  } else {
+    grant_.Apply();
+    MoveThreads(now);
   }
-  acted_ = true;
-  // Paused anew, before it went on: it has all that it needs, and reads nothing.
-  if (Paused() && stopped_) return;
-  // One that is not up yet would not hear of a pause in time.
-  if (Paused() && (!Told() || !ready_)) Stop();
-  if (Told()) SendGrant(now);
+  if (FollowsMessages()) SendGrant(now);
   // With its masks and the message in place: it does nothing before it has seen these.
-  if (!Paused() && std::exchange(stopped_, false)) launched_->Signal(SIGCONT);
+  if (stop_.Continue()) launched_->Signal(SIGCONT);
+}
+
+void SupervisedTenant::ApplyPause(TimePoint now) {
+  grant_.Apply();
+  // Paused anew, before it went on: it has all that it needs, and reads nothing.
+  if (stop_.Wanted()) return;
+  // A tenant that is not up yet would not hear of a pause in time.
+  if (!FollowsMessages() || life_ < Life::kReady) Stop();
+  if (FollowsMessages()) SendGrant(now);
+}
+
+// False while the runtime still does it. A move that is refused is over, and the tenant has failed.
+bool SupervisedTenant::MoveGroup(TimePoint now) {
+  try {
+    if (!grant_.Moving()) launched_->Move(grant_.Cores());
+    if (!launched_->Done()) {
+      grant_.Move();
+      return false;
+    }
+  } catch (const std::runtime_error& error) {
+    Fail("could not be moved to cores " + grant_.Cores().ToString() + ": " + error.what());
+    return true;
+  }
+  Record(now, launched_->LastTimes());
+  return true;
+}
+
+// A tenant that gets messages moves its threads itself, but would not hear of its cores in time
+// while it is not up yet, nor do threads that have something else to do than to listen when a
+// stopped one goes on.
+void SupervisedTenant::MoveThreads(TimePoint now) {
+  if (FollowsMessages()) {
+    if (life_ < Life::kReady || stop_.Wanted()) Confine();
+    return;
+  }
+  const auto start = std::chrono::steady_clock::now();
+  Confine();
+  Record(now, {.actuator = "affinity", .fast = std::chrono::steady_clock::now() - start});
+}
+
+// Binds all its threads to its cores. Where no answer is awaited, that is one.
+void SupervisedTenant::Confine() {
+  const Confinement result =
+      ConfineThreads(launched_->pid(), grant_.Cores(), Which::kAll, settings_.topology);
+  if (result == Confinement::kRefused) {
+    Fail("the kernel does not allow it on cores " + grant_.Cores().ToString() + ": " +
+         std::generic_category().message(errno));
+  }
+  if (!SettlesOnAnswer() && result == Confinement::kDone) grant_.Answer();
 }
 
 void SupervisedTenant::SendGrant(TimePoint now) {
   const auto start = std::chrono::steady_clock::now();
-  const GrantMessage grant{sequence_, Range(), threads_};
+  const GrantMessage grant{grant_.Sequence(), Range(), grant_.Threads()};
   if (!SendPacket(launched_->socket(), Encode(grant)) && !closed_) {
     // Gone, which the pidfd tells, or its buffer is full of grants that it does not read.
     if (errno == EAGAIN || errno == EWOULDBLOCK) Fail("does not read its grants");
   }
-  if (!Paused() && !launched_->HasGroup()) {
+  if (!grant_.Pauses() && !launched_->HasGroup()) {
     Record(now, {.actuator = "message", .fast = std::chrono::steady_clock::now() - start});
   }
 }
 
-void SupervisedTenant::Move(TimePoint now) {
-  if (!launched_->HasGroup()) {
-    // Neither hears of its cores in time: one that is not up yet, nor threads that do something
-    // else than to listen when a stopped one goes on.
-    if (Told() && (!ready_ || stopped_)) Confine();
-    if (Told()) return;
-    const auto start = std::chrono::steady_clock::now();
-    Confine();
-    return Record(now, {.actuator = "affinity", .fast = std::chrono::steady_clock::now() - start});
-  }
-  try {
-    if (!moving_) launched_->Move(cores_);
-    moving_ = !launched_->Done();
-  } catch (const std::runtime_error& error) {
-    moving_ = false;
-    return Fail("could not be moved to cores " + cores_.ToString() + ": " + error.what());
-  }
-  if (!moving_) Record(now, launched_->LastTimes());
-}
-
 void SupervisedTenant::Stop() {
-  if (std::exchange(stopped_, true)) return;
-  stop_began_ = std::chrono::steady_clock::now();
-  stop_told_ = false;
-  launched_->Signal(SIGSTOP);
-}
-
-// REQUIRES: the sampler has just read.
-bool SupervisedTenant::IsStill() const {
-  const auto& threads = sampler_->Threads();
-  return std::all_of(threads.begin(), threads.end(),
-                     [](const auto& thread) { return thread.state == 'T'; });
+  if (stop_.Begin()) launched_->Signal(SIGSTOP);
 }
 
 void SupervisedTenant::Record(TimePoint now, const LaunchedTenant::Times& times) {
-  actuations_.push_back({.job = job_.id,
-                         .time = now,
-                         .cores = cores_,
-                         .actuator = times.actuator,
-                         .fast = times.fast,
-                         .runtime = times.runtime});
+  reports_.AddActuation(now, grant_.Cores(), times);
 }
 
-void SupervisedTenant::Confine() {
-  const Confinement result =
-      ConfineThreads(launched_->pid(), cores_, Which::kAll, settings_.topology);
-  if (result == Confinement::kRefused) {
-    Fail("the kernel does not allow it on cores " + cores_.ToString() + ": " +
-         std::generic_category().message(errno));
-  }
-  if (!Awaited()) answered_ = result == Confinement::kDone;
+void SupervisedTenant::SettleGrant(TimePoint now) {
+  grant_.Settle();
+  stop_.Settle();
+  conduct_.Settle(now);
 }
 
 void SupervisedTenant::Handle(const HelloMessage& hello, TimePoint) {
-  if (greeted_) return Fail("said hello twice");
+  if (life_ != Life::kStarting) return Fail("said hello twice");
   if (hello.job != job_.id) return Fail("said hello for job " + std::to_string(hello.job.value));
-  greeted_ = true;
+  Reach(Life::kGreeted);
 }
 
 void SupervisedTenant::Handle(const SettledMessage& settled, TimePoint now) {
-  if (settled.sequence > sequence_) return Fail("settled a grant that was never made");
-  if (!ready_) {
-    ready_ = true;
+  if (settled.sequence > grant_.Sequence()) return Fail("settled a grant that was never made");
+  if (life_ < Life::kReady) {
+    Reach(Life::kReady);
     settle_deadline_ = now + settings_.settle_timeout;
-    last_heartbeat_ = last_run_ = last_step_ = now;
+    conduct_.Excuse(now);
     next_window_ = now + settings_.request_window;
   }
-  if (!Awaited() || settled.sequence < sequence_) return;
+  if (!SettlesOnAnswer() || settled.sequence < grant_.Sequence()) return;
   // Fewer is allowed: somebody else may have narrowed its cpuset.
   if (!Range().Contains(settled.cores)) {
     return Fail("settled on cores " + settled.cores.ToString() + " instead of " +
                 Range().ToString());
   }
-  answered_ = true;
+  grant_.Answer();
 }
 
 void SupervisedTenant::Handle(const ResizedMessage& resized, TimePoint) {
@@ -229,7 +222,7 @@ void SupervisedTenant::Handle(const ResizedMessage& resized, TimePoint) {
   if (!settings_.topology.Cpus().Contains(resized.cores) || too_many) {
     return Fail("reported a resize that can't be");
   }
-  resizes_.push_back(resized);
+  reports_.AddResize(resized);
   paused_by_others_ = resized.after == Split{0, 0};
 }
 
@@ -241,7 +234,7 @@ void SupervisedTenant::Handle(const FinishedMessage& finished, TimePoint now) {
   if (requests_ && !(requests_->Drained() && requests_->AllAnswered())) {
     return Fail("finished with requests that it has not answered");
   }
-  finished_ = true;
+  if (life_ != Life::kFinished) Reach(Life::kFinished);
   leave_deadline_ = now + kLeaveTimeout;
   // While its threads are still there: LastSample is made of this.
   sampler_->Read(ProcessSampler::Look::kLast);
@@ -258,7 +251,7 @@ void SupervisedTenant::ReadMessages(TimePoint now) {
       case Receipt::kTooLong: return Fail("sent an oversized message");
       case Receipt::kClosed:
         closed_ = true;
-        leave_deadline_ = now + (finished_ ? kLeaveTimeout : kClosedTimeout);
+        leave_deadline_ = now + (life_ == Life::kFinished ? kLeaveTimeout : kClosedTimeout);
         return;
       case Receipt::kPacket: break;
     }
@@ -271,7 +264,7 @@ void SupervisedTenant::ReadMessages(TimePoint now) {
     if (!parsed.message) return Fail("sent a message that can't be read: " + parsed.error);
     const bool needs_greeting = !std::holds_alternative<HelloMessage>(*parsed.message) &&
                                 !std::holds_alternative<ErrorMessage>(*parsed.message);
-    if (!greeted_ && needs_greeting) return Fail("did not say hello first");
+    if (life_ == Life::kStarting && needs_greeting) return Fail("did not say hello first");
     std::visit([&](const auto& message) { Handle(message, now); }, *parsed.message);
   }
 }
@@ -284,20 +277,20 @@ bool SupervisedTenant::TakeAnswers(const std::string& packet, TimePoint now) {
   } else if (!requests_) {
     Fail("answered requests, though it serves nobody");
   } else {
-    if (std::string problem = requests_->Take(*parsed.message, epoch_, now); !problem.empty())
-      Fail(std::move(problem));
+    Fail(requests_->Take(*parsed.message, epoch_, now));
   }
   return failure_.empty();
 }
 
 void SupervisedTenant::FlushRequests(TimePoint now) {
-  if (!requests_ || !ready_ || stopped_ || closed_ || requests_->Flushed()) return;
+  if (!requests_ || life_ < Life::kReady || stop_.Wanted() || closed_) return;
+  if (requests_->Flushed()) return;
   requests_->Flush(launched_->socket());
   if (!requests_->Flushed()) next_check_ = std::min(next_check_, now + kVerifyPeriod);
 }
 
 std::optional<HostEvent> SupervisedTenant::TakeWindow(TimePoint now) {
-  if (!requests_ || !ready_ || finished_) return std::nullopt;
+  if (!requests_ || life_ != Life::kReady) return std::nullopt;
   if (now < next_window_) {
     next_check_ = std::min(next_check_, next_window_);
     return std::nullopt;
@@ -309,8 +302,9 @@ std::optional<HostEvent> SupervisedTenant::TakeWindow(TimePoint now) {
 
 HostEvent SupervisedTenant::Over(const TenantProcess::End& end) const {
   if (!failure_.empty()) return HostFailed{job_.id, failure_};
-  if (finished_) return HostFinished{job_.id};
-  return HostFailed{job_.id, end.how + (greeted_ ? "" : " before it said hello")};
+  if (life_ == Life::kFinished) return HostFinished{job_.id};
+  const bool greeted = life_ != Life::kStarting;
+  return HostFailed{job_.id, end.how + (greeted ? "" : " before it said hello")};
 }
 
 std::optional<HostEvent> SupervisedTenant::Advance(TimePoint now) {
@@ -320,40 +314,45 @@ std::optional<HostEvent> SupervisedTenant::Advance(TimePoint now) {
   } catch (const std::runtime_error& error) {
     Fail(error.what());
   }
-  Meet();
+  AttachProcess();
   // Its time to leave begins when it is told, however long the runtime took, or this host was not
   // scheduled. Before it is up, the host's own doing reaches it.
-  if (leave_by_ && !acted_) leave_by_ = now + settings_.revocation_timeout;
-  Act(now);
+  if (!grant_.Applied()) grant_.DelayRevocation(now, settings_.revocation_deadline);
+  ApplyGrant(now);
   ReadMessages(now);
   if (const std::optional<TenantProcess::End> end = launched_->Ended()) {
     ReadMessages(now);  // Its last words, which it may have said since.
-    undead_ = !end->all_gone;
+    survived_kill_ = !end->all_gone;
     return Over(*end);
   }
-  const bool settled = settling_ && !finished_ && failure_.empty() && AtItsPlace(now);
-  if (!finished_ && !settled) CheckDeadlines(now);
-  const bool is_up = ready_ || stopped_;
-  if (is_up && !finished_ && !settling_ && now >= next_conduct_check_) CheckConduct(now);
+  const bool at_work = life_ != Life::kFinished;
+  const bool settles = at_work && !grant_.Settled() && failure_.empty() && AtItsPlace(now);
+  if (at_work && !settles) CheckDeadlines(now);
+  const bool is_up = life_ == Life::kReady || stop_.Wanted();
+  if (at_work && is_up && grant_.Settled() && now >= next_conduct_check_) CheckConduct(now);
   if (!failure_.empty() || Overdue(now)) {
     Kill();
     return Over({});
   }
-  if (settled) {
-    settling_ = false;
-    held_ = cores_;
-    leave_by_.reset();
-    surplus_threads_.Forget();
-    retaken_ = false;
-    last_run_ = last_step_ = now;
+  if (settles) {
+    SettleGrant(now);
     return HostSettled{job_.id};
   }
-  // Until it has answered there is nothing to look at, unless all that is wanted is that it leaves.
-  const bool others_turn = !stopped_ && (ready_ ? Awaited() && !answered_ : !leave_by_);
-  if (settling_ && !finished_ && !others_turn && !moving_) next_check_ = now + kVerifyPeriod;
-  if (leave_by_) next_check_ = std::min(next_check_, *leave_by_);
+  PlanNextCheck(now);
   FlushRequests(now);
   return TakeWindow(now);
+}
+
+// Until it has answered there is nothing to look at, unless all that is wanted is that it leaves.
+void SupervisedTenant::PlanNextCheck(TimePoint now) {
+  const std::optional<TimePoint> revocation = grant_.RevocationTime();
+  const bool awaits_answer =
+      life_ < Life::kReady ? !revocation : SettlesOnAnswer() && !grant_.Answered();
+  const bool others_turn = grant_.Moving() || (awaits_answer && !stop_.Wanted());
+  if (!grant_.Settled() && life_ != Life::kFinished && !others_turn) {
+    next_check_ = now + kVerifyPeriod;
+  }
+  if (revocation) next_check_ = std::min(next_check_, *revocation);
 }
 
 Duration SupervisedTenant::CheckPeriod() const {
@@ -361,137 +360,94 @@ Duration SupervisedTenant::CheckPeriod() const {
                    settings_.settle_timeout / 4});
 }
 
+// REQUIRES: a grant is under way, and the tenant has not finished.
 bool SupervisedTenant::AtItsPlace(TimePoint now) {
-  if (!acted_ || !sampler_) return false;
-  if (stopped_) return HasStopped(now);
-  if (!ready_ && !(leave_by_ && HasHeard())) return false;
-  if (!Awaited()) {
+  if (!grant_.Applied() || !sampler_) return false;
+  if (stop_.Wanted()) return HasStopped(now);
+  const bool ready = life_ == Life::kReady;
+  if (!ready && !(grant_.RevocationTime() && HasHeard())) return false;
+  if (!SettlesOnAnswer()) {
     // Threads that were born meanwhile are missing, if it is the affinity that holds them.
-    if (!launched_->HasGroup() && !answered_) Confine();
-    answered_ = answered_ || launched_->HasGroup();
+    if (launched_->HasGroup()) {
+      grant_.Answer();
+    } else if (!grant_.Answered()) {
+      Confine();
+    }
   }
-  const bool to_answer = ready_ || !Awaited();
-  if ((to_answer && !answered_) || !sampler_->Read()) return false;
+  const bool to_answer = ready || !SettlesOnAnswer();
+  if ((to_answer && !grant_.Answered()) || !sampler_->Read()) return false;
   const auto& threads = sampler_->Threads();
-  if (!Paused())
-    return std::all_of(threads.begin(), threads.end(),
-                       [this](const auto& thread) { return IsWithin(Range(), thread); });
-  const bool parked = std::none_of(threads.begin(), threads.end(), [](const auto& thread) {
-    return thread.compute && thread.state == 'R';
-  });
-  if (!parked) return false;
+  if (!grant_.Pauses()) return AreWithin(Range(), threads, settings_.topology);
+  if (!IsParked(threads)) return false;
   Stop();
   return HasStopped(now);
 }
 
-// Whether its own threads bind themselves to nothing older than the latest grant. One that has not
-// said hello reads its grants before it has threads to bind; where a cgroup holds them it does not
-// matter.
+// Whether its own threads bind themselves to nothing older than the latest grant. A tenant that has
+// not said hello reads its grants before it has threads to bind; where a cgroup holds them it does
+// not matter.
 bool SupervisedTenant::HasHeard() const {
-  if (!greeted_ || !Told() || launched_->HasGroup()) return true;
-  return counters_.Read().settled_sequence >= sequence_;
+  if (life_ == Life::kStarting || !FollowsMessages() || launched_->HasGroup()) return true;
+  return counters_.Read().settled_sequence >= grant_.Sequence();
 }
 
 bool SupervisedTenant::HasStopped(TimePoint now) {
-  if (!sampler_->Read() || !IsStill()) return false;
-  if (!std::exchange(stop_told_, true))
-    Record(now, {.actuator = "stop", .fast = std::chrono::steady_clock::now() - stop_began_});
+  if (!sampler_->Read() || !IsStill(sampler_->Threads())) return false;
+  if (const std::optional<Duration> taken = stop_.SeeStopped()) {
+    Record(now, {.actuator = "stop", .fast = taken});
+  }
   return true;
-}
-
-// The kernel puts it nowhere else, and has taken it away from where it ran.
-bool SupervisedTenant::IsWithin(const CpuSet& cores, const ProcessSampler::Thread& thread) const {
-  if (!cores.Contains(settings_.topology.ThreadBinding(thread.tid))) return false;
-  return thread.state != 'R' || thread.cpu < 0 || cores.Contains(thread.cpu);
 }
 
 // REQUIRES: it has not finished, and is not where it should be if a grant is under way.
 void SupervisedTenant::CheckDeadlines(TimePoint now) {
   if (closed_ && now >= leave_deadline_) return Fail("closed its control socket");
-  if (settling_ && leave_by_ && now >= *leave_by_) {
-    return Fail("did not leave cores " + (held_ - cores_).ToString() +
-                Within(settings_.revocation_timeout));
+  if (grant_.RevocationIsDue(now)) {
+    return Fail("did not leave cores " + (grant_.Held() - grant_.Cores()).ToString() +
+                Within(settings_.revocation_deadline));
   }
-  if (!ready_ && !stopped_) {
+  if (life_ < Life::kReady && !stop_.Wanted()) {
     if (now < ready_deadline_) return;
-    const std::string what = greeted_ ? "was not ready" : "did not say hello";
+    const std::string what = life_ == Life::kGreeted ? "was not ready" : "did not say hello";
     return Fail(what + Within(settings_.start_timeout));
   }
-  if (settling_ && now >= settle_deadline_) {
+  if (!grant_.Settled() && now >= settle_deadline_) {
     Fail("did not follow its grant" + Within(settings_.settle_timeout));
   }
 }
 
 // It has done its work; only its leaving is awaited.
 bool SupervisedTenant::Overdue(TimePoint now) const {
-  return finished_ && (now >= leave_deadline_ || (leave_by_ && now >= *leave_by_));
+  return life_ == Life::kFinished && (now >= leave_deadline_ || grant_.RevocationIsDue(now));
 }
 
 // REQUIRES: the latest grant has settled.
 void SupervisedTenant::CheckConduct(TimePoint now) {
   next_conduct_check_ = next_check_;
   if (!sampler_->Read()) return;
-  if (stopped_) return CheckStop();
-  CheckAlive(now);
-  CheckPlace();
+  if (stop_.Wanted()) return CheckStop();
+  Fail(conduct_.CheckAlive(ReadSigns(), now));
+  const TenantConduct::Place place{
+      .cores = grant_.Cores(), .range = Range(), .counts_threads = SettlesOnAnswer()};
+  Fail(conduct_.CheckPlace(sampler_->Threads(), place, launched_.get()));
 }
 
-// Somebody else may have made it go on, by mistake.
+// Somebody else may have made it go on, by mistake. REQUIRES: the sampler has just read.
 void SupervisedTenant::CheckStop() {
-  if (IsStill()) return;
-  if (std::exchange(retaken_, true)) return Fail("runs while it is paused");
+  if (IsStill(sampler_->Threads())) return;
+  if (!stop_.SeeRunning()) return Fail("runs while it is paused");
   launched_->Signal(SIGSTOP);
 }
 
-// Somebody has changed its group, or its threads' masks: puts it where it was granted.
-void SupervisedTenant::Retake() {
-  try {
-    launched_->Move(cores_);
-  } catch (const std::runtime_error& error) {
-    Fail("could not be moved back to cores " + cores_.ToString() + ": " + error.what());
-  }
-}
-
-// All threads: one that is not of the pools takes a core just as well.
-void SupervisedTenant::CheckPlace() {
-  for (const ProcessSampler::Thread& thread : sampler_->Threads()) {
-    const CpuSet binding = settings_.topology.ThreadBinding(thread.tid);
-    if (Range().Contains(binding)) continue;
-    if (launched_->HasGroup() && !std::exchange(retaken_, true)) return Retake();
-    return Fail(std::string("has a ") + (thread.compute ? "compute " : "") + "thread on cores " +
-                binding.ToString() + ", outside its grant of " + cores_.ToString());
-  }
-  retaken_ = false;
-  if (!Awaited()) return;
-  const int surplus = surplus_threads_.Look(sampler_->Threads(), cores_.Count());
-  if (surplus > 0) {
-    Fail("runs " + std::to_string(surplus) + " compute threads on " +
-         std::to_string(cores_.Count()) + " cores");
-  }
-}
-
-// Two signs of life are wanted: the control thread's heartbeat, and CPU time of the threads that do
-// the steps.
-void SupervisedTenant::CheckAlive(TimePoint now) {
+// REQUIRES: the sampler has just read.
+TenantConduct::Signs SupervisedTenant::ReadSigns() const {
   const SharedCounters::Counters counters = claims_.Plausible(counters_.Read());
-  if (std::exchange(heartbeats_, counters.heartbeats) != counters.heartbeats) {
-    last_heartbeat_ = now;
-  }
   // A service that nobody asks has nothing to compute.
-  const bool rests = Paused() || paused_by_others_ || (requests_ && requests_->AllAnswered());
-  const int64_t steps = requests_ ? counters.requests_answered : counters.steps;
-  if (std::exchange(steps_, steps) != steps || rests) last_step_ = now;
-  stalled_ = stalled_ || now - last_step_ > settings_.heartbeat_timeout;
-  Duration run_time = sampler_->ComputeTotals().run_time;
-  for (const ProcessSampler::Thread& thread : sampler_->Threads()) {
-    if (thread.tid == launched_->pid()) run_time += thread.run_time;
-  }
-  if (std::exchange(run_time_, run_time) != run_time || rests) last_run_ = now;
-  if (now - last_heartbeat_ > settings_.heartbeat_timeout) {
-    Fail("gave no heartbeat" + Within(settings_.heartbeat_timeout));
-  } else if (now - last_run_ > settings_.heartbeat_timeout) {
-    Fail("hangs: none of its threads computed" + Within(settings_.heartbeat_timeout));
-  }
+  const bool is_asked_nothing = requests_ && requests_->AllAnswered();
+  return {.heartbeats = counters.heartbeats,
+          .steps = requests_ ? counters.requests_answered : counters.steps,
+          .run_time = RunTimeOf(*sampler_, launched_->pid()),
+          .rests = grant_.Pauses() || paused_by_others_ || is_asked_nothing};
 }
 
 double SupervisedTenant::Progress() const {
@@ -499,55 +455,21 @@ double SupervisedTenant::Progress() const {
   return std::min(static_cast<double>(claims_.Plausible(counters_.Read()).steps) / all, 1.0);
 }
 
-TenantSample SupervisedTenant::SampleOf(TimePoint now) {
-  const ProcessSampler::Totals totals =
-      sampler_ ? sampler_->ComputeTotals() : ProcessSampler::Totals();
-  const SharedCounters::Counters counters = claims_.Plausible(counters_.Read());
-  TenantSample sample;
-  sample.job = job_.id;
-  sample.time = now;
-  sample.granted = held_;
-  sample.run_time = totals.run_time;
-  if (sampler_) sample.spin_time = working_threads_.SpinTime(sampler_->Threads(), totals.run_time);
-  sample.run_queue_wait = totals.run_queue_wait;
-  sample.involuntary_switches = totals.involuntary_switches;
-  sample.migrations = totals.migrations;
-  const Cgroup::Counters group = launched_->Counters();
-  sample.throttled = group.throttled;
-  sample.pressure = group.pressure;
-  sample.steps = counters.steps;
-  sample.images = counters.images;
-  if (settings_.sample_threads) sample.threads = ThreadSamples();
-  return sample;
-}
-
-std::vector<ThreadSample> SupervisedTenant::ThreadSamples() const {
-  std::vector<ThreadSample> samples;
-  if (!sampler_) return samples;
-  for (const ProcessSampler::Thread& thread : sampler_->Threads()) {
-    const CpuSet cores = settings_.topology.ThreadBinding(thread.tid);
-    samples.push_back({.tid = thread.tid,
-                       .compute = thread.compute,
-                       .cpu = thread.cpu,
-                       .cores = cores.Empty() ? held_ : cores,  // Empty: it is gone by now.
-                       .run_time = thread.run_time,
-                       .run_queue_wait = thread.run_queue_wait});
-  }
-  return samples;
+TenantSampling::Moment SupervisedTenant::MomentAt(TimePoint now) const {
+  return {.now = now,
+          .held = grant_.Held(),
+          .claimed = claims_.Plausible(counters_.Read()),
+          .group = launched_->Counters()};
 }
 
 std::optional<TenantSample> SupervisedTenant::Sample(TimePoint now) {
   if (!sampler_ || !sampler_->Read(ProcessSampler::Look::kSample)) return std::nullopt;
-  const SharedCounters::Counters counters = counters_.Read();
-  TenantSample sample = SampleOf(now);
-  sample.runnable_threads = working_threads_.Runnable(sampler_->Threads());
-  sample.compute_threads = counters.active_threads;
-  const int64_t before = std::exchange(sampled_sequence_, counters.settled_sequence);
-  sample.settling = settling_ || counters.settled_sequence != before;
-  return sample;
+  return sampling_.Sample(MomentAt(now), *sampler_, /*settling=*/!grant_.Settled());
 }
 
-TenantSample SupervisedTenant::LastSample(TimePoint now) { return SampleOf(now); }
+TenantSample SupervisedTenant::LastSample(TimePoint now) {
+  return sampling_.LastSample(MomentAt(now), sampler_ ? &*sampler_ : nullptr);
+}
 
 void SupervisedTenant::TakeSteps(TimePoint now, std::vector<StepSample>* steps) {
   std::vector<SharedCounters::Step> taken;
@@ -564,34 +486,15 @@ std::vector<std::string> SupervisedTenant::Marks() const {
     marks.push_back(job + ": " + std::to_string(dropped) +
                     " steps are missing in steps.csv: they came too fast");
   }
-  if (undead_) {
-    marks.push_back(job + " was killed, but has not died in time: cores " + held_.ToString() +
-                    " may be in use by it");
+  if (survived_kill_) {
+    marks.push_back(job + " was killed, but has not died in time: cores " +
+                    grant_.Held().ToString() + " may be in use by it");
   }
-  if (stalled_) {
+  if (conduct_.HasStalled()) {
     marks.push_back(job + (requests_ ? " answered nothing" : " ended no step") +
                     Within(settings_.heartbeat_timeout) + ", though it computed");
   }
   return marks;
-}
-
-void SupervisedTenant::TakeResizes(TimePoint now, std::vector<ResizeSample>* resizes) {
-  for (const ResizedMessage& resized : std::exchange(resizes_, {})) {
-    const TimePoint finished(resized.finished - epoch_);
-    resizes->push_back({.job = job_.id,
-                        .time = std::clamp(finished, started_at_, now),
-                        .cause = std::string(ToString(resized.cause)),
-                        .before = resized.before,
-                        .after = resized.after,
-                        .cores = resized.cores,
-                        .op = resized.op,
-                        .taken = resized.time});
-  }
-}
-
-void SupervisedTenant::TakeActuations(std::vector<ActuationSample>* actuations) {
-  actuations->insert(actuations->end(), actuations_.begin(), actuations_.end());
-  actuations_.clear();
 }
 
 }  // namespace cosched

@@ -1,7 +1,9 @@
 #pragma once
 // One running tenant as its host sees it, whatever it runs in: its process, its socket, its
 // counters, the grant it should follow and all that may go wrong. Advance() does everything that
-// time or the tenant's messages ask for. Not thread-safe.
+// time or the tenant's messages ask for. Called by ProcessHost. Not thread-safe.
+//
+// Three state machines run side by side: the tenant's Life, its GrantInFlight and its ProcessStop.
 //
 // A grant moves the tenant's cgroup first, if it has one, and then tells the tenant, if it listens.
 // The host believes the kernel, not the tenant: a grant has settled when the tenant says so *and*
@@ -21,11 +23,13 @@
 #include <vector>
 
 #include "engine/base/topology.h"
-#include "experiments/hosts/surplus_threads.h"
+#include "experiments/hosts/grant_in_flight.h"
 #include "experiments/hosts/tenant_claims.h"
+#include "experiments/hosts/tenant_conduct.h"
 #include "experiments/hosts/tenant_launcher.h"
+#include "experiments/hosts/tenant_reports.h"
 #include "experiments/hosts/tenant_requests.h"
-#include "experiments/hosts/working_threads.h"
+#include "experiments/hosts/tenant_sampling.h"
 #include "experiments/os/actuator.h"
 #include "experiments/os/process_sampler.h"
 #include "experiments/wire/control_socket.h"
@@ -45,7 +49,7 @@ class SupervisedTenant {
     Actuator actuator = Actuator::kAffinity;  // The launcher's too.
     CpuSet machine_cores;                     // Of the experiment: where a quota lets it run.
     Client client = Client::kOn;
-    Duration heartbeat_timeout, start_timeout, settle_timeout, revocation_timeout;
+    Duration heartbeat_timeout, start_timeout, settle_timeout, revocation_deadline;
     bool sample_threads = false;                        // Samples list every thread.
     Duration request_window = std::chrono::seconds(1);  // Between HostWindow events of a service.
   };
@@ -56,9 +60,9 @@ class SupervisedTenant {
                    const Settings& settings, TenantLauncher* launcher, TimePoint now,
                    Duration epoch);
 
-  void Grant(const CpuSet& cores, Split threads, TimePoint now);
-  void Pause(TimePoint now);
-  void Kill() { undead_ = !launched_->Kill(); }
+  void Grant(const CpuSet& cores, Split threads, TimePoint now);  // No cores = pause.
+  void Pause(TimePoint now) { Grant({}, {0, 0}, now); }
+  void Kill() { survived_kill_ = !launched_->Kill(); }
 
   // REQUIRES, of all three: it serves. One that has not begun, or is paused, gets them later.
   void Send(const Request& request, TimePoint now) { requests_->Send(request, now); }
@@ -81,25 +85,43 @@ class SupervisedTenant {
   // What a reader of the records must know of it, such as steps that are missing there; when it is
   // gone.
   std::vector<std::string> Marks() const;
-  void TakeResizes(TimePoint now, std::vector<ResizeSample>* resizes);
-  void TakeActuations(std::vector<ActuationSample>* actuations);
+  void TakeResizes(TimePoint now, std::vector<ResizeSample>* resizes) {
+    reports_.TakeResizes(now, resizes);
+  }
+  void TakeActuations(std::vector<ActuationSample>* actuations) {
+    reports_.TakeActuations(actuations);
+  }
 
  private:
+  // How far the tenant has come, by its own messages. Its process may end, and its end of the
+  // socket close, at any of them.
+  enum class Life {
+    kStarting,  // Its process starts, connects, or sets up without having said a word.
+    kGreeted,   // It has said hello for this job, and prepares its first step or request.
+    kReady,     // It has settled on a first grant: it can compute, and must show signs of life.
+    kFinished,  // It has done all its steps, or was drained; only the end of its process is awaited.
+  };
+
   bool Malleable() const { return job_.elasticity == Elasticity::kMalleable; }
-  bool Paused() const { return cores_.Empty(); }
-  bool Told() const;  // It gets its grants as messages; else it is stopped and moved like a stone.
-  bool Awaited() const;  // … and a grant has settled only when it has answered.
+  // It gets its grants as messages; else its process is stopped and moved from outside.
+  bool FollowsMessages() const { return Malleable() && settings_.client != Client::kOff; }
+  // … and a grant has settled only when it has answered.
+  bool SettlesOnAnswer() const;
   CpuSet Range() const;  // Where its threads may be.
-  void Act(TimePoint now);
-  void SendGrant(TimePoint now);
-  void Move(TimePoint now);
-  void Stop();
-  bool IsStill() const;
-  void Record(TimePoint now, const LaunchedTenant::Times& times);
-  void Meet();
-  void BeginGrant(const CpuSet& cores, Split threads, TimePoint now);
+
+  void AttachProcess();
+  void ApplyGrant(TimePoint now);
+  void ApplyPause(TimePoint now);
+  bool MoveGroup(TimePoint now);
+  void MoveThreads(TimePoint now);
   void Confine();
-  void Fail(std::string reason);
+  void SendGrant(TimePoint now);
+  void Stop();
+  void Record(TimePoint now, const LaunchedTenant::Times& times);
+  void SettleGrant(TimePoint now);
+
+  void Reach(Life next);
+  void Fail(std::string reason);  // The first reason stays; "" is none.
 
   void ReadMessages(TimePoint now);
   bool TakeAnswers(const std::string& packet, TimePoint now);
@@ -112,25 +134,21 @@ class SupervisedTenant {
   void Handle(const ErrorMessage& error, TimePoint now);
 
   HostEvent Over(const TenantProcess::End& end) const;
-  TenantSample SampleOf(TimePoint now);
-  std::vector<ThreadSample> ThreadSamples() const;
   bool AtItsPlace(TimePoint now);
   bool HasHeard() const;
   bool HasStopped(TimePoint now);
-  bool IsWithin(const CpuSet& cores, const ProcessSampler::Thread& thread) const;
   void CheckDeadlines(TimePoint now);
   void CheckConduct(TimePoint now);
   void CheckStop();
-  void CheckAlive(TimePoint now);
-  void CheckPlace();
-  void Retake();
+  TenantConduct::Signs ReadSigns() const;
   bool Overdue(TimePoint now) const;
   Duration CheckPeriod() const;
+  void PlanNextCheck(TimePoint now);
+  TenantSampling::Moment MomentAt(TimePoint now) const;
 
   const Job job_;
   const TenantSpec spec_;
   const Settings settings_;
-  const TimePoint started_at_;
   const Duration epoch_;
   SharedCounters counters_;
   TenantClaims claims_;
@@ -140,43 +158,21 @@ class SupervisedTenant {
   std::optional<ProcessSampler> sampler_;  // Once its process is known.
   std::optional<ControlLink> control_;
 
-  CpuSet cores_;          // Of the latest grant; empty = paused.
-  CpuSet held_;           // Those, and until it settles also the ones it may still be on.
-  Split threads_;         // Of the latest grant.
-  int64_t sequence_ = 1;  // Of the latest grant.
-  bool acted_ = true;     // All that the host does for the latest grant is done …
-  bool moving_ = false;   // … or its cgroup is being moved.
-  // Its cgroup was moved back, or it was stopped again, because of what somebody else had done.
-  bool retaken_ = false;
-  bool settling_ = true;
-  std::optional<TimePoint> leave_by_;  // When the cores that it was told to leave must be left.
-  bool stopped_ = false;               // By SIGSTOP, since …
-  std::chrono::steady_clock::time_point stop_began_;
-  bool stop_told_ = false;  // In an actuation.
-  bool answered_ = false;   // The tenant has answered the latest grant, or need not.
+  Life life_ = Life::kStarting;
+  GrantInFlight grant_;
+  ProcessStop stop_;
+  bool closed_ = false;            // Its end of the socket is closed.
+  bool paused_by_others_ = false;  // A person has paused it (cosched ctl), not its host.
+  bool survived_kill_ = false;     // It was killed, but the kernel has not let it die.
+  std::string failure_;            // Why it must go; "" = it may stay.
 
-  bool greeted_ = false;   // It has said hello …
-  bool ready_ = false;     // … and that it can compute,
-  bool finished_ = false;  // … and that it has done all its steps.
-  bool closed_ = false;    // Its end of the socket is closed.
-  std::string failure_;    // Why it must go; "" = it may stay.
-
+  // By when it must be ready, have settled the latest grant, and be gone once it has finished or
+  // closed its socket.
   TimePoint ready_deadline_, settle_deadline_, leave_deadline_;
   TimePoint next_check_, next_conduct_check_;
-  std::vector<ResizedMessage> resizes_;      // Not yet taken.
-  std::vector<ActuationSample> actuations_;  // Not yet taken.
-  bool paused_by_others_ = false;            // A person has paused it (cosched ctl), not its host.
-  int64_t heartbeats_ = -1;
-  TimePoint last_heartbeat_;
-  Duration run_time_{0};  // Of main and compute threads, at the last sign of life.
-  TimePoint last_run_;
-  int64_t steps_ = -1;
-  TimePoint last_step_;
-  bool undead_ = false;           // It was killed, but the kernel has not let it die.
-  bool stalled_ = false;          // It has computed for long without ending a step.
-  int64_t sampled_sequence_ = 0;  // Of settled resizes, at the last sample.
-  SurplusThreads surplus_threads_;
-  WorkingThreads working_threads_;
+  TenantConduct conduct_;
+  TenantReports reports_;
+  TenantSampling sampling_;
 };
 
 }  // namespace cosched

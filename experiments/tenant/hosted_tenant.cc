@@ -18,7 +18,7 @@
 namespace cosched {
 namespace {
 
-SessionOptions SessionOf(const HostedTenantOptions& options, const Topology& topology,
+SessionOptions ThreadsOf(const HostedTenantOptions& options, const Topology& topology,
                          SharedCounters* counters) {
   const bool malleable = options.elasticity == Elasticity::kMalleable;
   SessionOptions session;
@@ -29,40 +29,24 @@ SessionOptions SessionOf(const HostedTenantOptions& options, const Topology& top
   const bool bound = malleable && !options.unbound && options.client == Client::kOn;
   session.binding = bound ? ThreadPools::Binding::kEachToItsCore : ThreadPools::Binding::kNone;
   session.topology = bound ? &topology : nullptr;
-  session.deterministic = options.spec.deterministic;
-  session.rates = options.spec.rates;
-  session.waiting = {.spin = options.spec.spin,
-                     .inter = counters->InterRecords(),
-                     .intra = counters->IntraRecords()};
+  session.waiting.inter = counters->InterRecords();
+  session.waiting.intra = counters->IntraRecords();
   return session;
 }
 
 JobSettings SettingsOf(const HostedTenantOptions& options, const Topology& topology,
                        SharedCounters* counters) {
-  JobSettings settings;
-  settings.model = options.spec.model;
-  settings.mode = options.spec.mode;
-  settings.dataset = options.spec.dataset;
-  settings.data_directory = options.spec.data_directory;
-  settings.batch = options.spec.batch;
-  settings.seed = options.spec.seed;
+  JobSettings settings{options.spec};
   settings.auto_split = options.elasticity == Elasticity::kMalleable && options.spec.auto_split;
-  settings.precision = options.spec.precision;
-  settings.session = SessionOf(options, topology, counters);
+  settings.session = ThreadsOf(options, topology, counters);
   return settings;
 }
 
 ServiceSettings ServiceOf(const HostedTenantOptions& options, const Topology& topology,
                           SharedCounters* counters) {
-  ServiceSettings settings;
-  settings.model = options.spec.model;
-  settings.dataset = options.spec.dataset;
-  settings.data_directory = options.spec.data_directory;
-  settings.max_batch = options.spec.batch;
+  ServiceSettings settings{options.spec};
   settings.max_delay = options.spec.max_delay;
-  settings.seed = options.spec.seed;
-  settings.precision = options.spec.precision;
-  settings.session = SessionOf(options, topology, counters);
+  settings.session = ThreadsOf(options, topology, counters);
   return settings;
 }
 

@@ -70,22 +70,13 @@ class InteractiveService {
  private:
   static ServiceSettings SettingsOf(const InteractiveServiceOptions& options,
                                     const Topology& topology) {
-    ServiceSettings settings;
-    settings.model = options.spec.model;
-    settings.dataset = options.spec.dataset;
-    settings.data_directory = options.spec.data_directory;
-    settings.max_batch = options.spec.batch;
+    ServiceSettings settings{options.spec};
     settings.max_delay = options.spec.max_delay;
-    settings.seed = options.spec.seed;
     settings.weights_file = options.load_weights;
-    settings.precision = options.spec.precision;
     settings.session.inter_op_parallelism_threads = options.threads.inter;
     settings.session.intra_op_parallelism_threads = options.threads.intra;
     settings.session.binding = ThreadPools::Binding::kEachToItsCore;
     settings.session.topology = &topology;
-    settings.session.deterministic = options.spec.deterministic;
-    settings.session.rates = options.spec.rates;
-    settings.session.waiting.spin = options.spec.spin;
     return settings;
   }
 

@@ -178,25 +178,14 @@ class InteractiveTenant {
 
  private:
   static JobSettings SettingsOf(const InteractiveTenantOptions& options, const Topology& topology) {
-    JobSettings settings;
-    settings.model = options.spec.model;
-    settings.mode = options.spec.mode;
-    settings.dataset = options.spec.dataset;
-    settings.data_directory = options.spec.data_directory;
-    settings.batch = options.spec.batch;
-    settings.seed = options.spec.seed;
+    JobSettings settings{options.spec};
     settings.first_image = options.first_image;
     settings.images = options.images;
     settings.weights_file = options.load_weights;
-    settings.auto_split = options.spec.auto_split;
-    settings.precision = options.spec.precision;
     settings.session.inter_op_parallelism_threads = options.threads.inter;
     settings.session.intra_op_parallelism_threads = options.threads.intra;
     settings.session.binding = ThreadPools::Binding::kEachToItsCore;
     settings.session.topology = &topology;
-    settings.session.deterministic = options.spec.deterministic;
-    settings.session.rates = options.spec.rates;
-    settings.session.waiting.spin = options.spec.spin;
     return settings;
   }
 

@@ -9,35 +9,22 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/cpu_set.h"
-#include "engine/kernels/kernel_rates.h"
-#include "engine/pool/work_record.h"
 #include "policies/job.h"
-#include "workloads/training_job.h"
+#include "workloads/program_spec.h"
 
 namespace cosched {
 
 constexpr int64_t kMostSpinMicroseconds = 100'000;
 
-struct TenantSpec {
-  std::string model = "resnet20";
-  Mode mode = Mode::kTrain;
-  std::string dataset = "procedural";
-  std::string data_directory;
-  int batch = 32;
+// With split = "auto" a malleable tenant finds its split itself, whatever split its host's policy
+// gives it; tenants whose threads are fixed keep those. In the simulator it means inter 1, the split
+// that profiles are measured with.
+struct TenantSpec : ProgramSpec {
   int64_t steps = 50;
-  uint64_t seed = 1;
-  // split = "auto": a malleable tenant finds its split itself (workloads/auto_split.h), whatever
-  // split its host's policy gives it; tenants whose threads are fixed keep those. In the simulator
-  // it means inter 1, the split that profiles are measured with.
-  bool auto_split = false;
-  Precision precision = Precision::kFloat;
-  bool deterministic = true;  // See SessionOptions.
   // Answers requests until it is drained or stopped, in place of `steps` steps: at most `batch` at
   // once, fewer if the oldest of them has waited for max_delay.
   bool serves = false;
   Duration max_delay{0};
-  KernelRates rates;      // By which its kernels choose.
-  Duration spin = kSpin;  // How long a thread without work looks for some before it sleeps.
 };
 
 // "resnet20 train batch 32"

@@ -8,6 +8,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "policies/event_text.h"
+
 namespace cosched {
 namespace {
 
@@ -61,18 +63,9 @@ PlainJson JobJson(const MachineView& view, const JobView& job, bool with_speed) 
 }
 
 PlainJson EventJson(const Event& event) {
-  struct Visitor {
-    PlainJson operator()(const JobArrived& e) { return About("job-arrived", e.job); }
-    PlainJson operator()(const JobFinished& e) { return About("job-finished", e.job); }
-    PlainJson operator()(const JobFailed& e) { return About("job-failed", e.job); }
-    PlainJson operator()(const GrantSettled& e) { return About("grant-settled", e.job); }
-    PlainJson operator()(const RequestWindow& e) { return About("request-window", e.job); }
-    PlainJson operator()(const Tick&) { return {{"kind", "tick"}}; }
-    static PlainJson About(const char* kind, JobId job) {
-      return {{"kind", kind}, {"job", job.value}};
-    }
-  };
-  return std::visit(Visitor{}, event);
+  PlainJson json = {{"kind", KindOf(event)}};
+  if (const std::optional<JobId> job = JobOf(event)) json["job"] = job->value;
+  return json;
 }
 
 PlainJson TopologyJson(const MachineView& view) {

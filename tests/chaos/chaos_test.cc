@@ -68,7 +68,7 @@ class ChaosWorld final : public World {
                .heartbeat_timeout = seconds(2),
                .start_timeout = seconds(4),
                .settle_timeout = seconds(6),
-               .revocation_timeout = config.revocation_deadline}) {}
+               .revocation_deadline = config.revocation_deadline}) {}
 
   Host& GetHost() override { return host_; }
   void Describe(JobId job, const TenantSpec& spec) override { host_.Describe(job, spec); }

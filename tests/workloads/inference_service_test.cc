@@ -29,7 +29,7 @@ namespace {
 ServiceSettings Lenet(int max_batch, Split capacity) {
   ServiceSettings settings;
   settings.model = "lenet5";
-  settings.max_batch = max_batch;
+  settings.batch = max_batch;
   settings.session.inter_op_parallelism_threads = capacity.inter;
   settings.session.intra_op_parallelism_threads = capacity.intra;
   return settings;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "experiments/hosts/within.h"
+
 namespace cosched {
 namespace {
 
@@ -21,16 +23,14 @@ constexpr Duration kLook = milliseconds(200);  // Between looks at how it behave
 constexpr int kLooks = 3;                      // That more threads than cores must be seen in.
 constexpr const char* kKilled = "was killed by signal 9";
 
-std::string Within(Duration limit) { return fmt::format(" within {} ms", limit / milliseconds(1)); }
-
 }  // namespace
 
-ChaosModel::ChaosModel(const TenantSpec& spec, const Job& job, Split threads, Duration limit,
-                       CpuSet machine)
+ChaosModel::ChaosModel(const TenantSpec& spec, const Job& job, Split threads,
+                       Duration revocation_deadline, CpuSet machine)
     : plan_(PlanChaos(spec)),
       malleable_(job.elasticity == Elasticity::kMalleable),
       greedy_threads_(2 * std::max({job.request.max, threads.inter, threads.intra, 1})),
-      limit_(limit),
+      revocation_deadline_(revocation_deadline),
       machine_(std::move(machine)) {}
 
 std::optional<ChaosModel::End> ChaosModel::AtStart() const {
@@ -72,7 +72,8 @@ std::optional<ChaosModel::End> ChaosModel::Move(const CpuSet& leaves) {
   misbehaved_ = misbehaved_ || Is("refuses");
   if (Follows()) return std::nullopt;
   if (!leaves.Empty()) {
-    return End{limit_, fmt::format("did not leave cores {}{}", leaves.ToString(), Within(limit_))};
+    return End{revocation_deadline_,
+               "did not leave cores " + leaves.ToString() + Within(revocation_deadline_)};
   }
   return End{kSettle, "did not follow its grant" + Within(kSettle)};
 }

@@ -16,8 +16,10 @@ namespace cosched {
 
 class ChaosModel {
  public:
-  // limit: of a tenant that was told to leave cores and has not; machine: all its cores.
-  ChaosModel(const TenantSpec& spec, const Job& job, Split threads, Duration limit, CpuSet machine);
+  // revocation_deadline: of a tenant that was told to leave cores and has not; machine: all its
+  // cores.
+  ChaosModel(const TenantSpec& spec, const Job& job, Split threads, Duration revocation_deadline,
+             CpuSet machine);
 
   // The host ends it so much later, for that reason.
   struct End {
@@ -41,7 +43,7 @@ class ChaosModel {
   ChaosPlan plan_;
   const bool malleable_;
   const int greedy_threads_;
-  const Duration limit_;
+  const Duration revocation_deadline_;
   const CpuSet machine_;
   bool misbehaved_ = false;
 };

@@ -328,7 +328,7 @@ TEST_F(ProcessHostTest, MoreThreadsThanCoresAreNotBelievedOfOthers) {
 
 TEST_F(ProcessHostTest, TenantThatIgnoresItsGrantIsGivenUp) {
   if (machine_.Count() < 2) GTEST_SKIP() << "needs two cores to take one away";
-  options_.revocation_timeout = milliseconds(300);
+  options_.revocation_deadline = milliseconds(300);
   for (const char* behaviour : {"deaf", "liar"}) {
     const JobId job = Start(behaviour, two_);
     ExpectSettled(job);
@@ -341,7 +341,7 @@ TEST_F(ProcessHostTest, TenantThatIgnoresItsGrantIsGivenUp) {
 // Nothing is gained by it: what is to be left is not, however often it is asked for something else.
 TEST_F(ProcessHostTest, LaterGrantsDoNotPutOffADeadline) {
   if (machine_.Count() < 2) GTEST_SKIP() << "needs two cores to take one away";
-  options_.revocation_timeout = milliseconds(300);
+  options_.revocation_deadline = milliseconds(300);
   const JobId job = Start("deaf", two_);
   ExpectSettled(job);
   // Asked more often than its time lasts, as long as it is there.
@@ -374,7 +374,7 @@ TEST_F(ProcessHostTest, TenantThatIsNotUpYetLeavesItsCoresToo) {
 // somebody else's before it has.
 TEST_F(ProcessHostTest, TenantThatIsBuildingHasLeftWhenItHasHeardSo) {
   if (machine_.Count() < 2) GTEST_SKIP() << "needs two cores to take one away";
-  options_.revocation_timeout = seconds(10);
+  options_.revocation_deadline = seconds(10);
   const JobId job = Start("builder", two_);
   EXPECT_FALSE(Next(milliseconds(300)));  // It says hello.
   Host().Grant(job, one_, {1, 1});
@@ -428,7 +428,7 @@ TEST_F(ProcessHostTest, WhatATenantForkedIsKilledWithIt) {
 }
 
 TEST_F(ProcessHostTest, TenantThatOnlySaysItPausedIsGivenUp) {
-  options_.revocation_timeout = milliseconds(300);
+  options_.revocation_deadline = milliseconds(300);
   const JobId job = Start("liar", one_);
   ExpectSettled(job);
   Host().Pause(job);

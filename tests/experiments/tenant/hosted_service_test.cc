@@ -34,7 +34,7 @@ class HostedServiceTest : public ::testing::Test {
     service_ = std::make_unique<HostedService>(tenant_.get(), &counters_, &meter_);
     ServiceSettings settings;
     settings.model = "empty";
-    settings.max_batch = 256;
+    settings.batch = 256;
     settings.session.inter_op_parallelism_threads = lanes.inter;
     settings.session.intra_op_parallelism_threads = lanes.intra;
     service_->Open(settings);

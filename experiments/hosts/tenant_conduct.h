@@ -1,0 +1,78 @@
+#pragma once
+// Whether a tenant keeps to its settled grant and is alive, judged by looks at its threads and
+// counters that are a while apart. Its verdicts are texts: why the tenant must go, or "". Called by
+// SupervisedTenant between two grants. Not thread-safe.
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "engine/base/clock.h"
+#include "engine/base/topology.h"
+#include "experiments/hosts/surplus_threads.h"
+#include "experiments/hosts/tenant_launcher.h"
+#include "experiments/os/process_sampler.h"
+
+namespace cosched {
+
+// Whether the kernel puts every thread nowhere else, and has taken it away from where it ran.
+bool AreWithin(const CpuSet& cores, const std::vector<ProcessSampler::Thread>& threads,
+               const Topology& topology);
+// Whether every thread is in the kernel's state "stopped".
+bool IsStill(const std::vector<ProcessSampler::Thread>& threads);
+// Whether no compute thread is runnable.
+bool IsParked(const std::vector<ProcessSampler::Thread>& threads);
+// CPU time of the process's compute threads, and of its main thread while that lives.
+Duration RunTimeOf(const ProcessSampler& sampler, pid_t process);
+
+class TenantConduct {
+ public:
+  // The topology outlives it.
+  TenantConduct(const Topology* topology, Duration heartbeat_timeout)
+      : topology_(topology), heartbeat_timeout_(heartbeat_timeout) {}
+
+  // It could give no sign of life before now: it was starting, or stopped.
+  void Excuse(TimePoint now);
+  // Its latest grant has settled: a new place to keep to, and time to begin computing there.
+  void Settle(TimePoint now);
+
+  // Two signs of life are wanted: the control thread's heartbeat, and CPU time of the threads that
+  // do the steps, unless it rests.
+  struct Signs {
+    int64_t heartbeats = 0;
+    int64_t steps = 0;     // Of a service: requests answered.
+    Duration run_time{0};  // Of its main and compute threads.
+    bool rests = false;    // It is paused, or nobody asks anything of it.
+  };
+  std::string CheckAlive(const Signs& signs, TimePoint now);
+
+  // Where its grant wants all of its threads, also those that are not of the pools: they take a
+  // core just as well. A tenant with a cgroup is moved back once, because somebody else may have
+  // changed that; then it must stay in its place until the next look at least.
+  struct Place {
+    const CpuSet& cores;  // Granted.
+    const CpuSet& range;  // Where the threads may be: the same cores, or with a quota more.
+    bool counts_threads;  // It must not compute with more threads than cores.
+  };
+  std::string CheckPlace(const std::vector<ProcessSampler::Thread>& threads, const Place& place,
+                         LaunchedTenant* launched);
+
+  // It has computed for as long as a heartbeat may take without ending a step, at some time.
+  bool HasStalled() const { return stalled_; }
+
+ private:
+  const Topology* const topology_;
+  const Duration heartbeat_timeout_;
+  int64_t heartbeats_ = -1;
+  TimePoint last_heartbeat_;
+  Duration run_time_{0};  // At the last look.
+  TimePoint last_run_;
+  int64_t steps_ = -1;
+  TimePoint last_step_;
+  bool stalled_ = false;
+  bool moved_back_ = false;  // At the last look.
+  SurplusThreads surplus_threads_;
+};
+
+}  // namespace cosched

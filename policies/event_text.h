@@ -1,0 +1,23 @@
+#pragma once
+// The events of policies/policy.h by name, as decisions.csv tells them ("job-arrived 3", "tick")
+// and as external policies get them (policies/external/policy_protocol.h). Called by the arbiter
+// for each decision, by the protocol, and by who reads decisions back. Pure.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "policies/policy.h"
+
+namespace cosched {
+
+std::string_view KindOf(const Event& event);             // "job-arrived"
+std::optional<JobId> JobOf(const Event& event);          // Of a tick none.
+std::string ToString(const Event& event);                // "job-arrived 3"
+std::optional<Event> ParseEvent(std::string_view text);  // Of other texts none.
+
+// What the text of an allocation says of a job in place of its cores: "4=reject 5=pause".
+inline constexpr std::string_view kRejectText = "reject";
+inline constexpr std::string_view kPauseText = "pause";
+
+}  // namespace cosched
