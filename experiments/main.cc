@@ -58,7 +58,6 @@ int main(int argc, char** argv) {
   cosched::AddDoctorCommand(app, &exit_code);
   try {
     std::vector<std::string> words = cosched::WithHelpAsOption(argc, argv);
-    const CLI::App& command = cosched::CommandOf(app, words);
     const bool lacks = cosched::LacksCommand(app, words);
     if (lacks) words.emplace_back("--help");
     try {
@@ -66,13 +65,13 @@ int main(int argc, char** argv) {
       for (const std::string& word : words) arguments.push_back(word.c_str());
       app.parse(static_cast<int>(arguments.size()), arguments.data());
     } catch (const CLI::ExtrasError&) {
-      cosched::RefuseExtras(command, app.remaining(/*recurse=*/true));
-    } catch (const CLI::CallForHelp& help) {
-      app.exit(help);
+      cosched::RefuseExtras(app);
+    } catch (const CLI::Success& told) {  // --help, --version.
+      app.exit(told);
       return lacks ? cosched::kBadInput : 0;
+    } catch (const CLI::ParseError& error) {
+      cosched::RefuseUsage(app, error);
     }
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : cosched::kBadInput;
   } catch (const cosched::InputError& error) {
     return Fail(error, cosched::kBadInput);
   } catch (const std::exception& error) {  // OutputError, and whatever else the machine refuses.

@@ -11,6 +11,10 @@
 
 namespace cosched {
 
+// What follows "with split = auto" where `deterministic = false` is refused.
+inline constexpr char kWhyTriedSplitsAreDeterministic[] =
+    "each split that is tried would be measured with the making of its kernels";
+
 class AutoSplit {
  public:
   // `width` as in Session::GraphWidth. The session outlives it.

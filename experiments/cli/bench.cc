@@ -4,13 +4,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <memory>
+#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "engine/base/error.h"
+#include "engine/base/read_number.h"
 #include "engine/base/topology.h"
 #include "experiments/bench/bench_capacity.h"
 #include "experiments/bench/bench_engine.h"
@@ -19,8 +18,11 @@
 #include "experiments/bench/bench_worker.h"
 #include "experiments/cli/deterministic_option.h"
 #include "experiments/cli/kernel_rates_option.h"
+#include "experiments/cli/program_options.h"
+#include "experiments/cli/typed_option.h"
 #include "experiments/config/kernel_rates_choice.h"
 #include "experiments/config/option_refusal.h"
+#include "workloads/auto_split.h"
 #include "workloads/model.h"
 
 namespace cosched {
@@ -28,38 +30,25 @@ namespace {
 
 constexpr char kAuto[] = "auto";
 
-// As text, so that every bad value gets the same kind of message; empty = not given.
+constexpr int kLargestCapacity = 1024;
+
 struct BenchArguments {
   std::vector<std::string> models;
-  std::vector<std::string> batches = {"1"};
-  std::vector<std::string> threads;
-  std::vector<std::string> capacities;
-  std::string mode = "infer";
-  std::vector<std::string> precisions = {"f32"};
-  std::string inter = "1";
+  std::vector<int> batches = {1};
+  std::vector<int> threads;
+  std::vector<int> capacities;
+  Mode mode = Mode::kInfer;
+  std::vector<Precision> precisions = {Precision::kFloat};
+  std::string inter = "1";  // A number, or kAuto.
   std::string kernel_rates = kMeasuredRates;
-  std::string repetitions = "5";
-  std::string seconds = "1";
-  bool per_op = false;
-  bool speed_only = false;
+  BenchEngineOptions options;
   bool split_grid = false;
+  bool speed_only = false;
   bool json = false;
   bool csv = false;
   bool interactive = false;
   bool deterministic = true;
 };
-
-template <typename Number>
-Number Parse(std::string_view option, std::string_view text, Number low, Number high,
-             std::string_view else_allowed = "") {
-  Number number{};
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || rest != end || !(number >= low && number <= high)) {
-    RefuseValue(option, text, fmt::format("{}a number from {} to {}", else_allowed, low, high));
-  }
-  return number;
-}
 
 // The first so many, as a tenant that is granted them.
 CpuSet FirstCores(const Topology& topology, int count) {
@@ -70,47 +59,45 @@ CpuSet FirstCores(const Topology& topology, int count) {
   return cores;
 }
 
-Precision ReadPrecision(const std::string& text) {
-  Precision precision = Precision::kFloat;
-  if (!ParsePrecision(text, &precision)) RefuseValue("--precision", text, "f32 or bf16");
-  const std::string problem = PrecisionProblem(precision);
-  if (problem.empty()) return precision;
-  throw InputError(
-      {.file = "command line", .key = "--precision", .problem = problem, .allowed = "f32"});
+// Of a cell on so many cores.
+Split BenchSplit(const std::string& inter, int cores) {
+  if (inter == kAuto) return {cores, cores};
+  const std::optional<int> number = ReadNumber<int>(inter, 1, cores);
+  if (!number) RefuseValue("--inter", inter, "auto, or " + NumbersAllowed(1, cores));
+  return {*number, cores};
 }
 
 std::vector<EngineCell> Cells(const BenchArguments& arguments, const Topology& topology) {
-  constexpr int kLargestBatch = 65536;
   const int machine = topology.Cpus().Count();
   std::vector<std::string> models = arguments.models;
   if (models.empty()) {
     for (const ModelInfo& model : Models()) models.emplace_back(model.name);
   }
-  std::vector<std::string> threads = arguments.threads;
-  if (threads.empty()) threads = {std::to_string(machine)};
+  const std::vector<int> threads =
+      arguments.threads.empty() ? std::vector<int>{machine} : arguments.threads;
   EngineCell cell;
-  if (!ParseMode(arguments.mode, &cell.mode))
-    RefuseValue("--mode", arguments.mode, "infer or train");
+  cell.mode = arguments.mode;
   cell.deterministic = arguments.deterministic;
-  if (!cell.deterministic && (arguments.inter == kAuto || arguments.split_grid)) {
-    RefuseOption("--no-deterministic", "with splits that are tried",
-                 "an --inter: each split would be measured with the making of its kernels");
+  cell.auto_split = arguments.inter == kAuto;
+  if (!cell.deterministic && (cell.auto_split || arguments.split_grid)) {
+    RefuseOption("--no-deterministic",
+                 fmt::format("with {} {}", arguments.split_grid ? "--split-grid" : "--inter auto",
+                             kWhyTriedSplitsAreDeterministic),
+                 "an --inter");
   }
+  for (const Precision precision : arguments.precisions) CheckPrecision(precision);
   cell.rates = KernelRatesOption(arguments.kernel_rates);
   std::vector<EngineCell> cells;
   for (const std::string& model : models) {
     cell.model = model;
-    for (const std::string& batch : arguments.batches) {
-      cell.batch = Parse("--batch", batch, 1, kLargestBatch);
-      for (const std::string& count : threads) {
-        cell.cores = FirstCores(topology, Parse("--threads", count, 1, machine));
-        cell.auto_split = arguments.inter == kAuto;
-        cell.split.inter =
-            cell.auto_split ? cell.cores.Count()
-                            : Parse("--inter", arguments.inter, 1, cell.cores.Count(), "auto, or ");
-        cell.split.intra = cell.cores.Count();
-        for (const std::string& precision : arguments.precisions) {
-          cell.precision = ReadPrecision(precision);
+    for (const int batch : arguments.batches) {
+      cell.batch = batch;
+      for (const int count : threads) {
+        CheckNumber("--threads", count, 1, machine);
+        cell.cores = FirstCores(topology, count);
+        cell.split = BenchSplit(arguments.inter, count);
+        for (const Precision precision : arguments.precisions) {
+          cell.precision = precision;
           cells.push_back(cell);
         }
       }
@@ -119,19 +106,16 @@ std::vector<EngineCell> Cells(const BenchArguments& arguments, const Topology& t
   return cells;
 }
 
-std::vector<int> Capacities(const BenchArguments& arguments, const std::vector<EngineCell>& cells) {
-  constexpr int kMost = 1024;
+void CheckCapacities(const std::vector<int>& capacities, const std::vector<EngineCell>& cells) {
   int least = 1;
   for (const EngineCell& cell : cells) least = std::max(least, cell.cores.Count());
-  std::vector<int> capacities;
-  for (const std::string& capacity : arguments.capacities)
-    capacities.push_back(Parse("--capacity", capacity, least, kMost));
-  return capacities;
+  for (const int capacity : capacities)
+    CheckNumber("--capacity", capacity, least, kLargestCapacity);
 }
 
 int BenchEngine(const BenchArguments& arguments) {
   const Topology topology = Topology::ThisMachine();
-  BenchEngineOptions options;
+  BenchEngineOptions options = arguments.options;
   options.cells = Cells(arguments, topology);
   if (arguments.interactive) {
     if (options.cells.size() != 1) {
@@ -140,36 +124,20 @@ int BenchEngine(const BenchArguments& arguments) {
     }
     return RunBenchWorker(options.cells.front(), topology);
   }
-  options.measure.repetitions = Parse("--repetitions", arguments.repetitions, 1, 10'000);
-  options.measure.seconds = Parse("--seconds", arguments.seconds, 0.0, 1e6);
   options.measure.kernels = !arguments.speed_only;
   options.peak_seconds = arguments.speed_only ? 0 : 1;
-  options.per_op = arguments.per_op;
   if (arguments.json) options.format = BenchEngineOptions::Format::kJson;
   if (arguments.csv) options.format = BenchEngineOptions::Format::kCsv;
-  if (!arguments.capacities.empty())
-    return RunBenchCapacities(options, Capacities(arguments, options.cells), topology);
+  if (!arguments.capacities.empty()) {
+    CheckCapacities(arguments.capacities, options.cells);
+    return RunBenchCapacities(options, arguments.capacities, topology);
+  }
   return arguments.split_grid ? RunBenchSplits(options, topology)
                               : RunBenchEngine(options, topology);
 }
 
-struct BenchServeArguments {
-  std::string model = "empty";
-  std::vector<std::string> rates = {"10000", "25000", "50000", "75000", "100000"};
-  std::string seconds = "2";
-  std::string max_batch = "64";
-  std::string max_delay_ms = "0";
-};
-
-int BenchServe(const BenchServeArguments& arguments) {
-  BenchServeOptions options;
-  if (!IsModelName(arguments.model)) RefuseValue("--model", arguments.model, ModelNames());
-  options.model = arguments.model;
-  for (const std::string& rate : arguments.rates)
-    options.rates.push_back(Parse("--rate", rate, 1.0, 1e7));
-  options.seconds = Parse("--seconds", arguments.seconds, 0.01, 1e4);
-  options.max_batch = Parse("--max-batch", arguments.max_batch, 1, 1'000);
-  options.max_delay_ms = Parse("--max-delay-ms", arguments.max_delay_ms, 0.0, 1e3);
+int BenchServe(const BenchServeOptions& options) {
+  if (!IsModelName(options.model)) RefuseValue("--model", options.model, ModelNames());
   return RunBenchServe(options, Topology::ThisMachine());
 }
 
@@ -178,17 +146,18 @@ void AddBenchServe(CLI::App* bench, int* exit_code) {
       "serve",
       "Requests a second through harness, socket, service and records, all on one core, beside a "
       "bare socket. It wants the machine for itself");
-  const auto arguments = std::make_shared<BenchServeArguments>();
-  serve->add_option("--model", arguments->model, "What answers")->capture_default_str();
-  serve->add_option("--rate", arguments->rates, "Requests a second, each in a run of its own")
+  const auto options = std::make_shared<BenchServeOptions>();
+  options->rates = {10'000, 25'000, 50'000, 75'000, 100'000};
+  serve->add_option("--model", options->model, "What answers")->capture_default_str();
+  AddNumber(serve, "--rate", &options->rates, 1, 1e7, "Requests a second, each in a run of its own")
       ->delimiter(',')
       ->capture_default_str();
-  serve->add_option("--seconds", arguments->seconds, "Of each run")->capture_default_str();
-  serve->add_option("--max-batch", arguments->max_batch, "Requests answered at once, at most")
-      ->capture_default_str();
-  serve->add_option("--max-delay-ms", arguments->max_delay_ms, "How long fewer wait for more")
-      ->capture_default_str();
-  serve->callback([arguments, exit_code] { *exit_code = BenchServe(*arguments); });
+  AddNumber(serve, "--seconds", &options->seconds, 0.01, 1e4, "Of each run");
+  AddNumber(serve, "--max-batch", &options->max_batch, 1, 1000,
+            "Requests answered at once, at most");
+  AddNumber(serve, "--max-delay-ms", &options->max_delay_ms, 0, 1e3,
+            "How long fewer wait for more");
+  serve->callback([options, exit_code] { *exit_code = BenchServe(*options); });
 }
 
 }  // namespace
@@ -205,32 +174,33 @@ void AddBenchCommand(CLI::App& app, int* exit_code) {
       "are counted as those of sums over windows; 3x3 convolutions may need fewer (Winograd), so a "
       "share of the peak may exceed 100 %");
   const auto arguments = std::make_shared<BenchArguments>();
-  const auto list = [engine](const char* name, std::vector<std::string>* values, const char* help) {
-    engine->add_option(name, *values, help)->delimiter(',');
-  };
-  list("--model", &arguments->models, "See `cosched list models`; default: all of them");
-  list("--batch", &arguments->batches, "Images a step; default: 1");
-  list("--threads", &arguments->threads, "Cores, one thread on each; default: all");
-  engine->add_option("--mode", arguments->mode, "infer or train")->capture_default_str();
-  list("--precision", &arguments->precisions, "Of images: f32 or bf16; default: f32");
   engine
-      ->add_option("--inter", arguments->inter,
-                   "Nodes that may run at once, or \"auto\": inter and intra as split = \"auto\" "
-                   "chooses them "
-                   "at the start")
+      ->add_option("--model", arguments->models, "See `cosched list models`; default: all of them")
+      ->delimiter(',');
+  AddNumber(engine, "--batch", &arguments->batches, 1, kLargestBatch, "Images a step; default: 1")
+      ->delimiter(',');
+  AddNumber(engine, "--threads", &arguments->threads, 1, kMostThreads,
+            "Cores, one thread on each; default: all")
+      ->delimiter(',');
+  AddChoice(engine, "--mode", &arguments->mode, {{"infer", Mode::kInfer}, {"train", Mode::kTrain}},
+            "What a step is");
+  AddPrecisionOption(engine, &arguments->precisions)->default_str("f32")->delimiter(',');
+  engine
+      ->add_option(
+          "--inter", arguments->inter,
+          "Nodes that may run at once, one a core at most; or \"auto\": inter and intra as "
+          "split = \"auto\" chooses them at the start")
       ->capture_default_str();
   AddDeterministicOption(engine, &arguments->deterministic);
   AddKernelRatesOption(engine, &arguments->kernel_rates);
-  engine
-      ->add_option("--repetitions", arguments->repetitions,
-                   "Of each cell; what is told is their median")
-      ->capture_default_str();
-  engine->add_option("--seconds", arguments->seconds, "Of a repetition; at least one step")
-      ->capture_default_str();
+  AddNumber(engine, "--repetitions", &arguments->options.measure.repetitions, 1, 10'000,
+            "Of each cell; what is told is their median");
+  AddNumber(engine, "--seconds", &arguments->options.measure.seconds, 0, 1e6,
+            "Of a repetition; at least one step");
   CLI::Option* speed_only =
       engine->add_flag("--speed-only", arguments->speed_only, "Leave out what limits the speed");
   engine
-      ->add_flag("--per-op", arguments->per_op,
+      ->add_flag("--per-op", arguments->options.per_op,
                  "Where the kernels' time goes, by type of op and by node")
       ->excludes(speed_only);
   engine
@@ -241,10 +211,9 @@ void AddBenchCommand(CLI::App& app, int* exit_code) {
       ->excludes(speed_only)
       ->excludes("--per-op")
       ->excludes("--inter");
-  engine
-      ->add_option("--capacity", arguments->capacities,
-                   "Instead: what it costs to be able to grow. Sessions of these capacities on so "
-                   "many threads, each beside one of no other capacity, in turns")
+  AddNumber(engine, "--capacity", &arguments->capacities, 1, kLargestCapacity,
+            "Instead: what it costs to be able to grow. Sessions of these capacities on so "
+            "many threads, each beside one of no other capacity, in turns")
       ->delimiter(',')
       ->excludes(speed_only)
       ->excludes("--split-grid");

@@ -6,7 +6,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <ctime>
 #include <memory>
@@ -18,6 +17,7 @@
 #include "experiments/calibration/fit.h"
 #include "experiments/calibration/published_profile.h"
 #include "experiments/cli/kernel_rates_option.h"
+#include "experiments/cli/typed_option.h"
 #include "experiments/config/option_refusal.h"
 #include "experiments/launch/build_info.h"
 #include "experiments/launch/measured_cores.h"
@@ -32,14 +32,8 @@
 namespace cosched {
 namespace {
 
-double Number(const char* option, const std::string& text, double min, double max) {
-  double number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || rest != end || !(number >= min && number <= max))
-    RefuseOption(option, fmt::format("\"{}\"", text), fmt::format("a number, {} to {}", min, max));
-  return number;
-}
+constexpr double kMostMinutes = 10'000;
+constexpr uint64_t kLargestSeed = 1'000'000'000'000'000;
 
 // Before anything is measured: it would be a pity to find out afterwards.
 void CheckOut(const std::string& out) {
@@ -125,9 +119,9 @@ void TellProgress(const CalibrationProgress& progress) {
 int MeasurePrograms(const CalibrateArguments& arguments) {
   const Topology topology = Topology::ThisMachine();
   CalibrationOptions options;
-  options.interval = Number("--interval", arguments.interval, 0.001, 1);
-  options.seconds = 60 * Number("--minutes", arguments.minutes, 0.01, 10'000);
-  options.seed = static_cast<uint64_t>(Number("--seed", arguments.seed, 0, 1e15));
+  options.interval = arguments.interval;
+  options.seconds = 60 * arguments.minutes;
+  options.seed = arguments.seed;
   std::vector<TenantSpec> programs = Programs(arguments.workloads);
   const KernelRates rates = KernelRatesOption(arguments.kernel_rates);
   for (TenantSpec& program : programs) {
@@ -185,12 +179,13 @@ void AddCalibrateCommand(CLI::App& app, int* exit_code) {
                        "Experiment files (all their workloads), or models (batch 32, training)")
           ->excludes(published);
   for (CLI::Option* option :
-       {command->add_option("--minutes", arguments->minutes, "No run begins after so many minutes"),
-        command->add_option(
-            "--interval", arguments->interval,
-            "Measure each until half of an interval of at least 95 % is at most this share"),
-        command->add_option("--seed", arguments->seed, "Of the order of measurements")}) {
-    option->capture_default_str()->excludes(published);
+       {AddNumber(command, "--minutes", &arguments->minutes, 0.01, kMostMinutes,
+                  "No run begins after so many minutes"),
+        AddNumber(command, "--interval", &arguments->interval, 0.001, 1,
+                  "Measure each until half of an interval of at least 95 % is at most this share"),
+        AddNumber(command, "--seed", &arguments->seed, 0, kLargestSeed,
+                  "Of the order of measurements")}) {
+    option->excludes(published);
   }
   AddKernelRatesOption(command, &arguments->kernel_rates);
   command->add_option("--out", arguments->out, "The profile (.json) to write")->required();

@@ -3,6 +3,7 @@
 // (workloads/profile.h).
 
 #include <CLI/App.hpp>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -13,10 +14,10 @@ namespace cosched {
 // As on the command line.
 struct CalibrateArguments {
   std::vector<std::string> workloads = {};
-  std::string minutes = "4.8";
+  double minutes = 4.8;
   std::string kernel_rates = kMeasuredRates;
-  std::string interval = "0.02";
-  std::string seed = "1";
+  double interval = 0.02;
+  uint64_t seed = 1;
   std::string from_published = {};
   std::string out = {};
   bool force = false;

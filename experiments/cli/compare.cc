@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "engine/base/error.h"
 #include "experiments/analysis/comparison.h"
 #include "experiments/analysis/comparison_runs.h"
 #include "experiments/analysis/interference_table.h"
@@ -15,6 +14,7 @@
 #include "experiments/analysis/same_run_check.h"
 #include "experiments/analysis/sweep_table.h"
 #include "experiments/analysis/table_text.h"
+#include "experiments/config/option_refusal.h"
 #include "experiments/launch/plots.h"
 #include "experiments/records/manifest_file.h"
 
@@ -36,8 +36,8 @@ bool IsSweep(const std::filesystem::path& run) {
 // Exit code.
 int CheckSame(const std::vector<std::filesystem::path>& runs, const CompareArguments& arguments) {
   if (runs.size() != 2 || IsSweep(runs[0]) || IsSweep(runs[1])) {
-    throw InputError({"command line", 0, "--aa", fmt::format("{} runs are given", runs.size()),
-                      "two runs, none of them a sweep"});
+    RefuseOption("--aa", fmt::format("{} runs are given", runs.size()),
+                 "two runs, none of them a sweep");
   }
   const SameRunCheck check = CheckSameRuns(runs[0], runs[1], arguments.options.exclude_marked);
   fmt::print("{}", check.text);
@@ -52,9 +52,8 @@ bool CompareSweep(const std::filesystem::path& run, const ComparisonOptions& opt
                                       {options.detail, "--detail"},
                                       {options.explain, "--explain"}}) {
     if (!given) continue;
-    throw InputError({"command line", 0, option,
-                      fmt::format("{} is a sweep, a table of all its points", run.string()),
-                      "one of its points: " + PointFolders(run).front().string()});
+    RefuseOption(option, fmt::format("{} is a sweep, a table of all its points", run.string()),
+                 "one of its points: " + PointFolders(run).front().string());
   }
   const ComparisonReport report = SweepTable(PointFolders(run));
   fmt::print("{}\n{}\n", run.string(), report.text);

@@ -7,7 +7,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -17,6 +16,8 @@
 #include <vector>
 
 #include "engine/base/error.h"
+#include "engine/base/read_number.h"
+#include "experiments/config/option_refusal.h"
 #include "experiments/os/process_sampler.h"
 #include "experiments/tenant/resize_signals.h"
 #include "experiments/wire/control_socket.h"
@@ -36,30 +37,27 @@ struct ControlArguments {
   bool by_signal = false;
 };
 
-[[noreturn]] void RefuseSetting(std::string_view key, std::string problem,
-                                std::string allowed = "") {
+// What a tenant can't do, or did not.
+[[noreturn]] void RefuseTarget(const std::string& target, std::string problem,
+                               std::string allowed = "") {
   InputErrorDetails details;
-  details.key = key;
+  details.key = target;
   details.problem = std::move(problem);
   details.allowed = std::move(allowed);
   throw InputError(std::move(details));
 }
 
 int Threads(const std::string& name, const std::string& text) {
-  int threads = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, threads);
-  if (error != std::errc() || rest != end || threads < 0 || threads > CpuSet::kMaxCpu + 1) {
-    RefuseSetting(name, "\"" + text + "\"",
-                  "a number of threads from 0 (pause) to the tenant's capacity");
-  }
-  return threads;
+  const std::optional<int> threads = ReadNumber<int>(text, 0, CpuSet::kMaxCpu + 1);
+  if (!threads)
+    RefuseValue(name, text, "a number of threads from 0 (pause) to the tenant's capacity");
+  return *threads;
 }
 
 CpuSet ControlledCores(const std::string& text) {
   const std::optional<CpuSet> cores = CpuSet::Parse(text);
   if (!cores || cores->Empty()) {
-    RefuseSetting("cores", "\"" + text + "\"", "an interval set such as \"0-3,5\"");
+    RefuseValue("cores", text, "an interval set such as \"0-3,5\"");
   }
   return *cores;
 }
@@ -73,7 +71,7 @@ ControlRequest SetRequest(const std::vector<std::string>& settings) {
     const std::string value = equals == std::string::npos ? "" : setting.substr(equals + 1);
     const bool twice = (name == "cores" && request.cores) || (name == "inter" && request.inter) ||
                        (name == "intra" && request.intra);
-    if (twice) RefuseSetting(name, "given twice");
+    if (twice) RefuseOption(name, "is given twice", "one value");
     if (name == "cores") {
       request.cores = ControlledCores(value);
     } else if (name == "inter") {
@@ -81,7 +79,7 @@ ControlRequest SetRequest(const std::vector<std::string>& settings) {
     } else if (name == "intra") {
       request.intra = Threads(name, value);
     } else {
-      RefuseSetting(setting, "no setting", "cores=SET, intra=N or inter=N, such as cores=0-3");
+      RefuseOption(setting, "no setting", "cores=SET, intra=N or inter=N, such as cores=0-3");
     }
   }
   return request;
@@ -103,7 +101,7 @@ bool IsStopped(pid_t tenant) {
 // What it was asked now it would do at some later time, when nobody wants that any more.
 void RefuseStopped(const std::string& target, pid_t tenant) {
   if (!IsStopped(tenant)) return;
-  RefuseSetting(target, "it is stopped: its host has paused it", "ask again when it has cores");
+  RefuseTarget(target, "it is stopped: its host has paused it", "ask again when it has cores");
 }
 
 pid_t ProcessBehind(const UniqueFd& tenant) {
@@ -125,16 +123,16 @@ Answer Ask(const std::string& target, ControlRequest request) {
     ready = poll(&descriptor, 1, kAnswerMilliseconds);
   } while (ready < 0 && errno == EINTR);
   if (ready == 0) {
-    RefuseSetting(target, fmt::format("no answer within {} s", kAnswerMilliseconds / 1000));
+    RefuseTarget(target, fmt::format("no answer within {} s", kAnswerMilliseconds / 1000));
   }
   if (ReceivePacket(tenant.get(), &answer.text) != Receipt::kPacket) {
-    RefuseSetting(target, "the tenant ended before it answered");
+    RefuseTarget(target, "the tenant ended before it answered");
   }
   const Parsed<ControlReply> parsed = ParseControlReply(answer.text);
-  if (!parsed.message) RefuseSetting(target, "its answer can't be read: " + parsed.error);
+  if (!parsed.message) RefuseTarget(target, "its answer can't be read: " + parsed.error);
   answer.reply = *parsed.message;
   if (const auto* error = std::get_if<ErrorReply>(&answer.reply))
-    RefuseSetting(target, error->reason);
+    RefuseTarget(target, error->reason);
   return answer;
 }
 
@@ -188,30 +186,26 @@ void PrintAnswer(const ControlArguments& arguments, const ControlRequest& reques
 // By signal only a number of cores can be said, not which.
 void SendSignals(const ControlArguments& arguments) {
   const std::string& target = arguments.target;
-  pid_t process = 0;
-  const char* const end = target.data() + target.size();
-  const auto [rest, error] = std::from_chars(target.data(), end, process);
-  if (error != std::errc() || rest != end || process <= 0) {
-    RefuseSetting(target, "no process number", "--signal needs one");
-  }
+  const auto process = ReadNumber<pid_t>(target, 1, std::numeric_limits<pid_t>::max());
+  if (!process) RefuseTarget(target, "no process number", "--signal needs one");
   std::vector<std::pair<ResizeSignal, int>> signals;
   for (const std::string& setting : arguments.settings) {
     const size_t equals = setting.find('=');
     const std::string name = setting.substr(0, equals);
     const std::string value = equals == std::string::npos ? "" : setting.substr(equals + 1);
     if (name != "cores" && name != "inter" && name != "intra") {
-      RefuseSetting(setting, "no setting", "cores=COUNT, intra=N or inter=N (with --signal)");
+      RefuseOption(setting, "no setting", "cores=COUNT, intra=N or inter=N (with --signal)");
     }
     const ResizeSignal signal = name == "cores"   ? ResizeSignal::kCores
                                 : name == "inter" ? ResizeSignal::kInter
                                                   : ResizeSignal::kIntra;
     signals.emplace_back(signal, Threads(name, value));
   }
-  RefuseStopped(target, process);
-  if (!TakesResizeSignals(process))
-    RefuseSetting(target, "the signals would end it: it does not wait for them",
-                  "a tenant's process number");
-  for (const auto& [signal, value] : signals) SendResizeSignal(process, signal, value);
+  RefuseStopped(target, *process);
+  if (!TakesResizeSignals(*process))
+    RefuseTarget(target, "the signals would end it: it does not wait for them",
+                 "a tenant's process number");
+  for (const auto& [signal, value] : signals) SendResizeSignal(*process, signal, value);
   fmt::print("sent {} signal{}\n", signals.size(), signals.size() == 1 ? "" : "s");
 }
 

@@ -6,11 +6,11 @@
 #include <iterator>
 #include <memory>
 
-#include "engine/base/error.h"
 #include "experiments/analysis/decision_diff.h"
 #include "experiments/analysis/metrics.h"
 #include "experiments/cli/given_run.h"
 #include "experiments/cli/validate.h"
+#include "experiments/config/option_refusal.h"
 #include "experiments/os/exit_code.h"
 
 namespace cosched {
@@ -30,12 +30,10 @@ std::vector<CellKey> CommonCells(const DiffArguments& arguments) {
   std::vector<CellKey> common;
   std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(common));
   if (!common.empty()) return common;
-  throw InputError({.file = "command line",
-                    .key = "A B",
-                    .problem = fmt::format("{} and {} have no cell in common", arguments.a.string(),
-                                           arguments.b.string()),
-                    .allowed = "two runs of one experiment, or two cells of theirs "
-                               "(RUN/policy/elasticity/trial)"});
+  RefuseOption(
+      "A B",
+      fmt::format("{} and {} have no cell in common", arguments.a.string(), arguments.b.string()),
+      "two runs of one experiment, or two cells of theirs (RUN/policy/elasticity/trial)");
 }
 
 int Diff(DiffArguments arguments) {

@@ -51,10 +51,8 @@ FigureRun RunCalibratedValidation(const std::filesystem::path& file, const TomlT
   std::error_code ignored;
   std::filesystem::create_directories(options.out, ignored);
   const std::string profile = (options.out / (file.stem().string() + ".profile.json")).string();
-  const int calibrated = MeasurePrograms({.workloads = {file.string()},
-                                          .minutes = fmt::format("{:g}", minutes),
-                                          .out = profile,
-                                          .force = options.force});
+  const int calibrated = MeasurePrograms(
+      {.workloads = {file.string()}, .minutes = minutes, .out = profile, .force = options.force});
   if (calibrated != 0) return {.interrupted = calibrated == kInterrupted, .whole = false};
   const ValidationRun validation = RunValidation({.experiments = {file.string()},
                                                   .profile = profile,

@@ -3,9 +3,10 @@
 #include <memory>
 #include <string>
 
-#include "engine/base/error.h"
 #include "experiments/cli/kernel_rates_option.h"
+#include "experiments/cli/typed_option.h"
 #include "experiments/config/kernel_rates_choice.h"
+#include "experiments/config/option_refusal.h"
 #include "workloads/gradient_step.h"
 
 namespace cosched {
@@ -18,12 +19,8 @@ struct GradientsArguments {
 };
 
 int CompareGradients(const GradientsArguments& arguments) {
-  if (arguments.layers == arguments.out) {
-    throw InputError({.file = "command line",
-                      .key = "--layers",
-                      .problem = "\"" + arguments.layers + "\"",
-                      .allowed = "another file than --out"});
-  }
+  if (arguments.layers == arguments.out)
+    RefuseValue("--layers", arguments.layers, "another file than --out");
   SessionOptions options;
   options.intra_op_parallelism_threads = arguments.threads;
   options.rates = KernelRatesOption(arguments.kernel_rates);
@@ -48,9 +45,7 @@ void AddGradientsCommand(CLI::App& app, int* exit_code) {
   command->add_option("--out", arguments->out, "File for loss, logits and gradients")->required();
   command->add_option("--layers", arguments->layers,
                       "File for what each layer's bias or batch norm gives, before activations");
-  command->add_option("--threads", arguments->threads, "Of the intra-op pool")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
+  AddNumber(command, "--threads", &arguments->threads, 1, 1024, "Of the intra-op pool");
   AddKernelRatesOption(command, &arguments->kernel_rates);
   command->callback([arguments, exit_code] { *exit_code = CompareGradients(*arguments); });
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -18,6 +19,8 @@
 #include "engine/graph/optimizer.h"
 #include "engine/session/session.h"
 #include "experiments/cli/kernel_rates_option.h"
+#include "experiments/cli/program_options.h"
+#include "experiments/cli/typed_option.h"
 #include "experiments/config/kernel_rates_choice.h"
 #include "experiments/config/option_refusal.h"
 #include "experiments/os/exit_code.h"
@@ -250,13 +253,12 @@ void AddModelCommand(CLI::App& app, int* exit_code) {
                   "(ONNX: [N,C,H,W]); without: random numbers, the same in every run");
   run->add_option("--output", arguments->output, "Write each output to such a .npy");
   run->add_option("--expect", arguments->expect, "Compare each output with such a .npy or .pb");
-  run->add_option("--batch", arguments->batch, "Images (without: the file's own batch, or 1)")
-      ->check(CLI::Range(1, 65536));
-  run->add_option("--threads", arguments->threads, "Intra-op threads")->check(CLI::Range(1, 1024));
-  run->add_option("--tolerance", arguments->tolerance,
-                  "Largest error, relative to the largest magnitude of the reference")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+  AddNumber(run, "--batch", &arguments->batch, 1, kLargestBatch,
+            "Images (without: the file's own batch, or 1)")
+      ->default_str("");
+  AddNumber(run, "--threads", &arguments->threads, 1, 1024, "Intra-op threads");
+  AddNumber(run, "--tolerance", &arguments->tolerance, 0, std::numeric_limits<double>::max(),
+            "Largest error, relative to the largest magnitude of the reference", "a number from 0");
   AddKernelRatesOption(run, &arguments->kernel_rates);
   run->add_flag("--plain", arguments->plain, "Without the graph optimiser");
   run->callback([arguments, exit_code] { *exit_code = RunModel(*arguments); });
@@ -265,7 +267,7 @@ void AddModelCommand(CLI::App& app, int* exit_code) {
   CLI::App* describe = model->add_subcommand(
       "describe", "Its nodes, their results' shapes, parameters and multiply-accumulates");
   describe->add_option("model", described->first, names)->required();
-  describe->add_option("--batch", described->second, "Images")->check(CLI::Range(1, 65536));
+  AddNumber(describe, "--batch", &described->second, 1, kLargestBatch, "Images")->default_str("");
   describe->callback(
       [described, exit_code] { *exit_code = DescribeModel(described->first, described->second); });
 }

@@ -47,6 +47,13 @@ const CLI::App* FindCommand(const CLI::App& app, const std::string& name) {
   return found == commands.end() ? nullptr : *found;
 }
 
+[[noreturn]] void RefuseCommand(const CLI::App& app, const std::string& word) {
+  const std::string known = CommandNames(app);
+  RefuseOption(word,
+               fmt::format("`{}` has no such command{}", FullName(app), DidYouMean(word, known)),
+               known);
+}
+
 struct Reached {
   const CLI::App* command;
   size_t words = 0;  // So many of them lead there.
@@ -59,16 +66,44 @@ Reached Follow(const CLI::App& app, const std::vector<std::string>& words) {
     if (IsOption(word) || known.empty()) break;
     const CLI::App* next = FindCommand(*reached.command, word);
     if (next == nullptr && TakesWords(*reached.command)) break;
-    if (next == nullptr) {
-      RefuseOption(word,
-                   fmt::format("`{}` has no such command{}", FullName(*reached.command),
-                               DidYouMean(word, known)),
-                   known);
-    }
+    if (next == nullptr) RefuseCommand(*reached.command, word);
     reached.command = next;
     ++reached.words;
   }
   return reached;
+}
+
+// What stands before the separator; "" if it is not there.
+std::string Before(const std::string& text, const std::string& separator) {
+  const size_t end = text.find(separator);
+  return end == std::string::npos ? "" : text.substr(0, end);
+}
+
+// CLI11's parse got as far as this command.
+const CLI::App& ParsedCommand(const CLI::App& app) {
+  const std::vector<CLI::App*> parsed = app.get_subcommands();
+  return parsed.empty() ? app : ParsedCommand(*parsed.front());
+}
+
+[[noreturn]] void RefuseMissing(const CLI::App& command, const std::string& name) {
+  const CLI::Option* option = command.get_option_no_throw(name);
+  RefuseOption(name, "is required", option == nullptr ? "" : option->get_description());
+}
+
+[[noreturn]] void RefuseLackOfCommand(const CLI::App& app, const std::vector<std::string>& words) {
+  const auto word = std::ranges::find_if_not(words, IsOption);
+  if (word != words.end()) RefuseCommand(app, *word);
+  RefuseOption("", fmt::format("`{}` lacks a command", FullName(app)), CommandNames(app));
+}
+
+// error: "--x: 1 required INT missing", "--x: At Most 1 required but received 2" and the like.
+[[noreturn]] void RefuseCount(const CLI::App& command, const std::string& error) {
+  const CLI::Option* option = command.get_option_no_throw(Before(error, ":"));
+  if (option == nullptr) RefuseOption("", error, "");
+  const std::string name = option->get_name();
+  if (error.ends_with("missing"))
+    RefuseValue(name, "", option->get_type_name() + ": " + option->get_description());
+  RefuseOption(name, fmt::format("is given {} times", option->count()), "one value");
 }
 
 }  // namespace
@@ -81,16 +116,14 @@ std::vector<std::string> WithHelpAsOption(int argc, const char* const* argv) {
   return words;
 }
 
-const CLI::App& CommandOf(const CLI::App& app, const std::vector<std::string>& words) {
-  return *Follow(app, words).command;
-}
-
 bool LacksCommand(const CLI::App& app, const std::vector<std::string>& words) {
   const Reached reached = Follow(app, words);
   return reached.words == words.size() && reached.command->get_require_subcommand_min() > 0;
 }
 
-void RefuseExtras(const CLI::App& command, const std::vector<std::string>& extras) {
+void RefuseExtras(const CLI::App& app) {
+  const CLI::App& command = ParsedCommand(app);
+  const std::vector<std::string> extras = app.remaining(/*recurse=*/true);
   const auto option = std::ranges::find_if(extras, IsOption);
   if (option == extras.end()) {
     RefuseOption(extras.front(), fmt::format("`{}` takes no more words", FullName(command)),
@@ -101,6 +134,20 @@ void RefuseExtras(const CLI::App& command, const std::vector<std::string>& extra
                fmt::format("`{}` has no such option{}", FullName(command),
                            DidYouMean(name, OptionNames(command))),
                fmt::format("those that `{} --help` tells", FullName(command)));
+}
+
+void RefuseUsage(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App& command = ParsedCommand(app);
+  const std::string text = error.what(), kind = error.get_name();
+  if (kind == "RequiredError" && text.starts_with("A subcommand"))
+    RefuseLackOfCommand(command, app.remaining(/*recurse=*/true));
+  if (kind == "RequiredError") RefuseMissing(command, Before(text, " is required"));
+  if (kind == "ArgumentMismatch") RefuseCount(command, text);
+  if (kind == "ExcludesError") {
+    RefuseOption(Before(text, " excludes "), "is given beside" + text.substr(text.rfind(' ')),
+                 "one of the two");
+  }
+  RefuseOption("", text, "");
 }
 
 }  // namespace cosched

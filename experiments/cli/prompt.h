@@ -7,7 +7,8 @@
 
 namespace CLI {
 class App;
-}
+class ParseError;
+}  // namespace CLI
 
 namespace cosched {
 
@@ -15,15 +16,14 @@ namespace cosched {
 // "COMMAND --help".
 std::vector<std::string> WithHelpAsOption(int argc, const char* const* argv);
 
-// The command that the words lead to before it is an option's turn, or the app itself. Throws
-// InputError (key: the word) for one that is no command.
-const CLI::App& CommandOf(const CLI::App& app, const std::vector<std::string>& words);
-
-// Whether they end where another command must follow: the help of what they lead to tells which.
+// Whether the words end where another command must follow: the help of what they lead to tells
+// which. Throws InputError (key: the word) for one that is no command.
 bool LacksCommand(const CLI::App& app, const std::vector<std::string>& words);
 
-// Throws InputError for an option that the command does not have, or a word that is one too many.
-// extras: what nobody took, not empty.
-[[noreturn]] void RefuseExtras(const CLI::App& command, const std::vector<std::string>& extras);
+// Both are told of the app after CLI11 has refused the words. Throw InputError: for an option that
+// the command does not have, or a word that is one too many; and for what lacks, comes twice or
+// excludes another. Values are refused where their option is added (typed_option.h).
+[[noreturn]] void RefuseExtras(const CLI::App& app);
+[[noreturn]] void RefuseUsage(const CLI::App& app, const CLI::ParseError& error);
 
 }  // namespace cosched

@@ -4,14 +4,16 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
+#include <limits>
 #include <memory>
+#include <optional>
 
 #include "engine/base/error.h"
 #include "experiments/analysis/decision_diff.h"
 #include "experiments/analysis/metrics.h"
 #include "experiments/cli/given_run.h"
 #include "experiments/cli/policy_options.h"
+#include "experiments/cli/typed_option.h"
 #include "experiments/config/option_refusal.h"
 #include "experiments/launch/execute.h"
 #include "experiments/launch/replay.h"
@@ -27,7 +29,7 @@ struct ReplayArguments {
   std::string results;
   std::string policy;
   std::string recorded;
-  std::string from;
+  std::optional<double> from;  // When the other policy takes over; nullopt: from the start.
   std::string profile;
   std::vector<std::string> set;
   ExternalPolicyArguments external;
@@ -39,17 +41,6 @@ struct ReplayArguments {
     return std::find(outside.begin(), outside.end(), policy) != outside.end();
   }
 };
-
-// When the other policy takes over; nullopt: from the start.
-std::optional<double> From(const std::string& text) {
-  if (text.empty()) return std::nullopt;
-  double seconds = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, seconds);
-  if (error != std::errc() || rest != end || !(seconds >= 0))
-    RefuseOption("--from", fmt::format("\"{}\"", text), "seconds since the start of the run");
-  return seconds;
-}
 
 // The policy that is followed up to --from.
 std::string Before(const ExperimentConfig& config, const ReplayArguments& arguments) {
@@ -104,7 +95,7 @@ void AddExternalPolicies(ReplayArguments* arguments) {
 int Replay(ReplayArguments arguments) {
   AddExternalPolicies(&arguments);
   if (arguments.extrapolate) arguments.set.emplace_back("simulation.extrapolate=true");
-  const std::optional<double> from = From(arguments.from);
+  const std::optional<double>& from = arguments.from;
   const Topology topology = Topology::ThisMachine();
   arguments.results = GivenRun(arguments.results).string();
   const ScratchFolder scratch;
@@ -152,8 +143,9 @@ void AddReplayCommand(CLI::App& app, int* exit_code) {
   AddExternalPolicyOptions(command, &arguments->external);
   command->add_option("--recorded", arguments->recorded,
                       "Instead of which policy of the run; default: of each");
-  command->add_option("--from", arguments->from,
-                      "Only from the first decision at or after so many seconds");
+  AddNumber(command, "--from", &arguments->from, 0, std::numeric_limits<double>::max(),
+            "Only from the first decision at or after so many seconds",
+            "seconds since the start of the run");
   command->add_option("--profile", arguments->profile,
                       "What the simulator knows (cosched calibrate); default: the run's");
   command->add_flag("--extrapolate", arguments->extrapolate,

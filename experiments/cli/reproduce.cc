@@ -10,9 +10,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "engine/base/error.h"
+#include "engine/base/did_you_mean.h"
 #include "engine/base/topology.h"
 #include "experiments/cli/figure.h"
+#include "experiments/config/option_refusal.h"
 #include "experiments/launch/measured_cores.h"
 #include "experiments/launch/plots.h"
 #include "experiments/os/exit_code.h"
@@ -47,10 +48,10 @@ std::vector<std::string> Chosen(const std::vector<std::string>& asked) {
       return figure == name || figure == "fig_" + name;
     });
     if (found == known.end()) {
-      throw InputError({.file = "command line",
-                        .key = "FIGURE",
-                        .problem = fmt::format("there is no figure \"{}\"", name),
-                        .allowed = fmt::format("{}", fmt::join(known, ", "))});
+      const std::string names = fmt::format("{}", fmt::join(known, ", "));
+      RefuseOption("FIGURE",
+                   fmt::format("there is no figure \"{}\"{}", name, DidYouMean(name, names)),
+                   names);
     }
     chosen.push_back(*found);
   }

@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <limits>
 #include <memory>
@@ -18,12 +17,15 @@
 #include "engine/base/topology.h"
 #include "experiments/cli/deterministic_option.h"
 #include "experiments/cli/kernel_rates_option.h"
+#include "experiments/cli/program_options.h"
+#include "experiments/cli/typed_option.h"
 #include "experiments/config/kernel_rates_choice.h"
 #include "experiments/config/option_refusal.h"
 #include "experiments/tenant/control_thread.h"
 #include "experiments/tenant/hosted_tenant.h"
 #include "experiments/tenant/interactive_service.h"
 #include "experiments/tenant/interactive_tenant.h"
+#include "workloads/auto_split.h"
 
 namespace cosched {
 namespace {
@@ -31,76 +33,48 @@ namespace {
 constexpr int64_t kMostSteps = 1'000'000'000;
 constexpr int64_t kMostNodes = 1'000'000'000'000;
 constexpr int64_t kMostSeconds = 10'000'000;
-constexpr int64_t kLargestBatch = 65536;
 constexpr double kMostDelayMilliseconds = 1000;
 constexpr double kHighestRate = 1e7;
-constexpr int64_t kMostThreads = CpuSet::kMaxCpu + 1;
 
-// As text, so that every bad value gets the same kind of message; empty = not given.
+enum class TenantWork { kTrain, kInfer, kServe };
+
 struct TenantArguments {
   std::string model = "resnet20";
-  std::string mode = "train";
+  TenantWork mode = TenantWork::kTrain;
   std::string dataset = "procedural";
   std::string data;
-  std::string batch = "32";
-  std::string max_batch;
-  std::string max_delay_ms = "0";
-  std::string requests = "1000";
-  std::string rate = "100";
-  std::string steps = "50";
-  std::string seed = "1";
-  std::string precision = "f32";
+  int batch = 32;
+  std::optional<int> max_batch;
+  double max_delay_ms = 0;
+  int64_t requests = 1000;
+  double rate = 100;
+  int64_t steps = 50;
+  uint64_t seed = 1;
+  Precision precision = Precision::kFloat;
   bool deterministic = true;
   std::string kernel_rates = kMeasuredRates;
   std::string cores;
-  std::string threads;
-  std::string inter = "1";
-  std::string split = "fixed";
-  std::string spin_us = std::to_string(kSpin / std::chrono::microseconds(1));
+  std::optional<int> threads;
+  int inter = 1;
+  bool auto_split = false;
+  int64_t spin_us = kSpin / std::chrono::microseconds(1);
   std::vector<std::string> resize_at;
-  std::string seconds;
+  std::optional<int64_t> seconds;
   std::string images;
   std::string load_weights;
   std::string save_weights;
   std::string control;
   // By a host only.
-  std::string host_fd;
-  std::string counters_fd;
-  std::string host_pid;
+  int host_fd = -1;
+  int counters_fd = -1;
+  pid_t host_pid = -1;
   std::string host_socket;
-  std::string job;
-  std::string elasticity = "malleable";
-  std::string client = "on";
-  std::string capacity;
+  int64_t job = 0;
+  Elasticity elasticity = Elasticity::kMalleable;
+  Client client = Client::kOn;
+  int capacity = 1;
   bool unbound = false;
 };
-
-bool ParseNumber(std::string_view text, int64_t low, int64_t high, int64_t* number) {
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, *number);
-  return error == std::errc() && rest == end && *number >= low && *number <= high;
-}
-
-int64_t WholeNumber(std::string_view option, std::string_view text, int64_t low, int64_t high) {
-  int64_t number;
-  if (!ParseNumber(text, low, high, &number)) {
-    RefuseValue(option, text, fmt::format("an integer from {} to {}", low, high));
-  }
-  return number;
-}
-
-int SmallNumber(std::string_view option, std::string_view text, int64_t low, int64_t high) {
-  return static_cast<int>(WholeNumber(option, text, low, high));
-}
-
-double Real(std::string_view option, std::string_view text, double low, double high) {
-  double number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || rest != end || !(number >= low && number <= high))
-    RefuseValue(option, text, fmt::format("a number from {} to {}", low, high));
-  return number;
-}
 
 CpuSet TenantCores(const std::string& text, const CpuSet& machine) {
   const std::optional<CpuSet> cores = CpuSet::Parse(text);
@@ -113,44 +87,28 @@ CpuSet TenantCores(const std::string& text, const CpuSet& machine) {
 TenantSpec Spec(const TenantArguments& arguments) {
   TenantSpec spec;
   spec.model = arguments.model;
-  spec.serves = arguments.mode == "serve";
-  if (spec.serves) {
-    spec.mode = Mode::kInfer;
-  } else if (!ParseMode(arguments.mode, &spec.mode)) {
-    RefuseValue("--mode", arguments.mode, "train, infer or serve");
-  }
+  spec.serves = arguments.mode == TenantWork::kServe;
+  spec.mode = arguments.mode == TenantWork::kTrain ? Mode::kTrain : Mode::kInfer;
   spec.dataset = arguments.dataset;
   spec.data_directory = arguments.data;
-  spec.batch = SmallNumber("--batch", arguments.batch, 1, kLargestBatch);
-  spec.steps = WholeNumber("--steps", arguments.steps, 0, kMostSteps);
-  if (arguments.split != "auto" && arguments.split != "fixed")
-    RefuseValue("--split", arguments.split, "fixed or auto");
-  spec.auto_split = arguments.split == "auto";
-  spec.spin = std::chrono::microseconds(
-      WholeNumber("--spin-us", arguments.spin_us, 0, kMostSpinMicroseconds));
+  spec.batch = arguments.batch;
+  spec.steps = arguments.steps;
+  spec.auto_split = arguments.auto_split;
+  spec.spin = std::chrono::microseconds(arguments.spin_us);
   spec.deterministic = arguments.deterministic;
-  if (spec.auto_split && !spec.deterministic) {
-    RefuseOption(
-        "--no-deterministic", "with --split auto",
-        "one of them: each split that is tried would be measured with the making of its kernels");
-  }
+  if (spec.auto_split && !spec.deterministic)
+    RefuseOption("--no-deterministic",
+                 fmt::format("with --split auto {}", kWhyTriedSplitsAreDeterministic),
+                 "one of them");
   spec.rates = KernelRatesOption(arguments.kernel_rates);
   if (spec.serves) {
     spec.steps = 0;
-    if (!arguments.max_batch.empty())
-      spec.batch = SmallNumber("--max-batch", arguments.max_batch, 1, kLargestBatch);
-    spec.max_delay = FromSeconds(
-        Real("--max-delay-ms", arguments.max_delay_ms, 0, kMostDelayMilliseconds) / 1e3);
+    spec.batch = arguments.max_batch.value_or(arguments.batch);
+    spec.max_delay = FromSeconds(arguments.max_delay_ms / 1e3);
   }
-  spec.seed = static_cast<uint64_t>(
-      WholeNumber("--seed", arguments.seed, 0, std::numeric_limits<int64_t>::max()));
-  if (!ParsePrecision(arguments.precision, &spec.precision))
-    RefuseValue("--precision", arguments.precision, "f32 or bf16");
-  const std::string problem = PrecisionProblem(spec.precision);
-  if (!problem.empty()) {
-    throw InputError(
-        {.file = "command line", .key = "--precision", .problem = problem, .allowed = "f32"});
-  }
+  spec.seed = arguments.seed;
+  spec.precision = arguments.precision;
+  CheckPrecision(spec.precision);
   return spec;
 }
 
@@ -166,29 +124,25 @@ std::vector<std::string_view> Parts(std::string_view text, char separator) {
 
 std::optional<Split> ParseSplit(std::string_view text, Split most) {
   const std::vector<std::string_view> parts = Parts(text, 'x');
-  int64_t inter = 0, intra = 0;
-  if (parts.size() != 2 || !ParseNumber(parts[0], 1, most.inter, &inter) ||
-      !ParseNumber(parts[1], 1, most.intra, &intra)) {
-    return std::nullopt;
-  }
-  return Split{static_cast<int>(inter), static_cast<int>(intra)};
+  if (parts.size() != 2) return std::nullopt;
+  const std::optional<int> inter = ReadNumber<int>(parts[0], 1, most.inter);
+  const std::optional<int> intra = ReadNumber<int>(parts[1], 1, most.intra);
+  if (!inter || !intra) return std::nullopt;
+  return Split{*inter, *intra};
 }
 
 // "STEP:CORES" or "STEP:CORES:INTERxINTRA", or the same with "node:N" for the step.
 std::optional<InteractiveTenantOptions::Resize> ParseResize(std::string_view text,
-                                                            int64_t last_step, int cores,
+                                                            int64_t last_step, int most_cores,
                                                             Split most) {
   std::vector<std::string_view> parts = Parts(text, ':');
-  InteractiveTenantOptions::Resize resize;
-  resize.node = parts.front() == "node";
-  if (resize.node) parts.erase(parts.begin());
-  int64_t count = 0;
-  if (parts.size() < 2 || parts.size() > 3 ||
-      !ParseNumber(parts[0], 0, resize.node ? kMostNodes : last_step, &resize.at) ||
-      !ParseNumber(parts[1], 1, cores, &count)) {
-    return std::nullopt;
-  }
-  resize.cores = static_cast<int>(count);
+  const bool node = parts.front() == "node";
+  if (node) parts.erase(parts.begin());
+  if (parts.size() < 2 || parts.size() > 3) return std::nullopt;
+  const auto at = ReadNumber<int64_t>(parts[0], 0, node ? kMostNodes : last_step);
+  const auto cores = ReadNumber<int>(parts[1], 1, most_cores);
+  if (!at || !cores) return std::nullopt;
+  InteractiveTenantOptions::Resize resize{.at = *at, .node = node, .cores = *cores, .split = {}};
   if (parts.size() == 3) {
     resize.split = ParseSplit(parts[2], most);
     if (!resize.split) return std::nullopt;
@@ -228,9 +182,14 @@ std::vector<InteractiveTenantOptions::Resize> Resizes(const std::vector<std::str
 void ReadImages(const std::string& text, InteractiveTenantOptions* options) {
   constexpr int64_t kMostImages = 1'000'000'000;
   const std::vector<std::string_view> parts = Parts(text, ':');
-  if (parts.size() == 2 && ParseNumber(parts[0], 0, kMostImages, &options->first_image) &&
-      ParseNumber(parts[1], 1, kMostImages, &options->images)) {
-    return;
+  if (parts.size() == 2) {
+    const auto first = ReadNumber<int64_t>(parts[0], 0, kMostImages);
+    const auto count = ReadNumber<int64_t>(parts[1], 1, kMostImages);
+    if (first && count) {
+      options->first_image = *first;
+      options->images = *count;
+      return;
+    }
   }
   RefuseValue("--images", text, "FIRST:COUNT, such as 0:8000");
 }
@@ -261,8 +220,8 @@ int ServeForPerson(const TenantArguments& arguments, const InteractiveTenantOpti
   }
   InteractiveServiceOptions options;
   options.spec = tenant.spec;
-  options.requests = WholeNumber("--requests", arguments.requests, 1, kMostSteps);
-  options.rate = Real("--rate", arguments.rate, 1e-3, kHighestRate);
+  options.requests = arguments.requests;
+  options.rate = arguments.rate;
   options.seconds = tenant.seconds;
   options.cores = tenant.cores;
   options.threads = tenant.threads;
@@ -279,16 +238,13 @@ int RunByPerson(const TenantArguments& arguments) {
   options.cores =
       arguments.cores.empty() ? topology.Cpus() : TenantCores(arguments.cores, topology.Cpus());
   const int most = options.cores.Count();
-  options.threads.intra =
-      arguments.threads.empty() ? most : SmallNumber("--threads", arguments.threads, 1, most);
-  options.threads.inter =
-      options.spec.auto_split ? most : SmallNumber("--inter", arguments.inter, 1, most);
+  options.threads.intra = arguments.threads.value_or(most);
+  CheckNumber("--threads", options.threads.intra, 1, most);
+  options.threads.inter = options.spec.auto_split ? most : arguments.inter;
+  CheckNumber("--inter", options.threads.inter, 1, most);
   if (!options.spec.serves)
     options.resizes = Resizes(arguments.resize_at, options.spec.steps, most, options.threads);
-  if (!arguments.seconds.empty()) {
-    options.seconds =
-        static_cast<double>(WholeNumber("--seconds", arguments.seconds, 1, kMostSeconds));
-  }
+  options.seconds = static_cast<double>(arguments.seconds.value_or(0));
   options.control = arguments.control;
   if (options.spec.serves) return ServeForPerson(arguments, options, topology);
   if (!arguments.images.empty()) ReadImages(arguments.images, &options);
@@ -300,29 +256,64 @@ int RunByPerson(const TenantArguments& arguments) {
 
 int RunByHost(const TenantArguments& arguments) {
   ResizeSignals::Block();
-  constexpr int64_t kMost = std::numeric_limits<int>::max();
   HostedTenantOptions options;
-  if (arguments.host_socket.empty()) {
-    options.host_fd = SmallNumber("--host-fd", arguments.host_fd, 3, kMost);
-    options.counters_fd = SmallNumber("--counters-fd", arguments.counters_fd, 3, kMost);
-    options.host_pid = SmallNumber("--host-pid", arguments.host_pid, 1, kMost);
-  }
+  options.host_fd = arguments.host_fd;
+  options.counters_fd = arguments.counters_fd;
+  options.host_pid = arguments.host_pid;
   options.host_socket = arguments.host_socket;
-  options.job = JobId{WholeNumber("--job", arguments.job, 0, std::numeric_limits<int64_t>::max())};
-  if (!ParseElasticity(arguments.elasticity, &options.elasticity)) {
-    RefuseValue("--elasticity", arguments.elasticity, "rigid, moldable or malleable");
-  }
+  options.job = JobId{arguments.job};
+  options.elasticity = arguments.elasticity;
   options.unbound = arguments.unbound;
-  const std::optional<Client> client = ParseClient(arguments.client);
-  if (!client) RefuseValue("--client", arguments.client, "on, off or halving");
-  options.client = *client;
+  options.client = arguments.client;
   options.control = arguments.control;
-  options.capacity = SmallNumber("--capacity", arguments.capacity, 1, kMostThreads);
+  options.capacity = arguments.capacity;
   options.cores = TenantCores(arguments.cores, CpuSet::Range(0, CpuSet::kMaxCpu));
-  options.threads.inter = SmallNumber("--inter", arguments.inter, 1, kMostThreads);
-  options.threads.intra = SmallNumber("--threads", arguments.threads, 1, kMostThreads);
+  options.threads = {arguments.inter, arguments.threads.value_or(1)};
   options.spec = Spec(arguments);
   return RunHostedTenant(options);
+}
+
+void AddHostOptions(CLI::App* command, TenantArguments* arguments) {
+  constexpr int kMost = std::numeric_limits<int>::max();
+  for (CLI::Option* option :
+       {AddNumber(command, "--host-fd", &arguments->host_fd, 3, kMost, ""),
+        AddNumber(command, "--counters-fd", &arguments->counters_fd, 3, kMost, ""),
+        AddNumber(command, "--host-pid", &arguments->host_pid, 1, kMost, ""),
+        command->add_option("--host-socket", arguments->host_socket),
+        AddNumber(command, "--job", &arguments->job, 0, std::numeric_limits<int64_t>::max(), ""),
+        AddChoice(command, "--elasticity", &arguments->elasticity,
+                  {{"rigid", Elasticity::kRigid},
+                   {"moldable", Elasticity::kMoldable},
+                   {"malleable", Elasticity::kMalleable}},
+                  ""),
+        AddChoice(command, "--client", &arguments->client,
+                  {{"on", Client::kOn}, {"off", Client::kOff}, {"halving", Client::kHalving}}, ""),
+        AddNumber(command, "--capacity", &arguments->capacity, 1, kMostThreads, ""),
+        command->add_flag("--unbound", arguments->unbound)}) {
+    option->group("");
+  }
+}
+
+// Whether a host has started it. CLI11 has no name for a hidden option that another one needs.
+bool IsByHost(const CLI::App& command) {
+  const bool by_fd = command.count("--host-fd") > 0, by_socket = command.count("--host-socket") > 0;
+  if (by_fd && by_socket)
+    RefuseOption("--host-fd", "is given beside --host-socket", "one of the two");
+  if (!by_fd && !by_socket) {
+    for (const char* option : {"--counters-fd", "--host-pid", "--job", "--elasticity", "--client",
+                               "--capacity", "--unbound"}) {
+      if (command.count(option) > 0)
+        RefuseOption(option, "is of a host", "only with --host-fd or --host-socket");
+    }
+    return false;
+  }
+  std::vector<const char*> needed = {"--job", "--capacity", "--cores", "--threads"};
+  if (by_fd) needed.insert(needed.end(), {"--counters-fd", "--host-pid"});
+  for (const char* option : needed) {
+    if (command.count(option) == 0)
+      RefuseOption(option, "is required", "what a host tells of itself");
+  }
+  return true;
 }
 
 }  // namespace
@@ -333,50 +324,45 @@ void AddTenantCommand(CLI::App& app, int* exit_code) {
   const auto arguments = std::make_shared<TenantArguments>();
   command->add_option("--model", arguments->model, "See `cosched list models`")
       ->capture_default_str();
-  command->add_option("--mode", arguments->mode, "train, infer or serve")->capture_default_str();
+  AddChoice(
+      command, "--mode", &arguments->mode,
+      {{"train", TenantWork::kTrain}, {"infer", TenantWork::kInfer}, {"serve", TenantWork::kServe}},
+      "What to do with it");
   command->add_option("--dataset", arguments->dataset, "procedural, mnist or cifar10")
       ->capture_default_str();
   command->add_option("--data", arguments->data, "Folder of the mnist or cifar10 files");
-  command->add_option("--batch", arguments->batch, "Images a step")->capture_default_str();
-  command->add_option("--max-batch", arguments->max_batch,
-                      "serve: most requests answered at once; default: --batch");
-  command
-      ->add_option("--max-delay-ms", arguments->max_delay_ms,
-                   "serve: how long fewer requests than that wait for more")
-      ->capture_default_str();
-  command->add_option("--requests", arguments->requests, "serve: requests to answer")
-      ->capture_default_str();
-  command
-      ->add_option("--rate", arguments->rate,
-                   "serve: requests a second, at random times whatever became of those before")
-      ->capture_default_str();
-  command->add_option("--steps", arguments->steps, "Steps to do; 0: until it is stopped")
-      ->capture_default_str();
-  command->add_option("--seed", arguments->seed, "Of weights and of the images' order")
-      ->capture_default_str();
-  command->add_option("--precision", arguments->precision, "Of images: f32 or bf16")
-      ->capture_default_str();
+  AddNumber(command, "--batch", &arguments->batch, 1, kLargestBatch, "Images a step");
+  AddNumber(command, "--max-batch", &arguments->max_batch, 1, kLargestBatch,
+            "serve: most requests answered at once; default: --batch");
+  AddNumber(command, "--max-delay-ms", &arguments->max_delay_ms, 0, kMostDelayMilliseconds,
+            "serve: how long fewer requests than that wait for more");
+  AddNumber(command, "--requests", &arguments->requests, 1, kMostSteps,
+            "serve: requests to answer");
+  AddNumber(command, "--rate", &arguments->rate, 1e-3, kHighestRate,
+            "serve: requests a second, at random times whatever became of those before");
+  AddNumber(command, "--steps", &arguments->steps, 0, kMostSteps,
+            "Steps to do; 0: until it is stopped");
+  AddNumber(command, "--seed", &arguments->seed, 0, std::numeric_limits<int64_t>::max(),
+            "Of weights and of the images' order");
+  AddPrecisionOption(command, &arguments->precision);
   AddDeterministicOption(command, &arguments->deterministic);
   AddKernelRatesOption(command, &arguments->kernel_rates);
   command->add_option("--cores", arguments->cores, "Cores to run on, such as 0-3,5; default: all");
-  command->add_option("--threads", arguments->threads,
-                      "Most threads of the intra-op pool; default: one a core");
-  command->add_option("--inter", arguments->inter, "Most threads of the inter-op pool")
-      ->capture_default_str();
-  command
-      ->add_option("--split", arguments->split,
-                   "auto: find the fastest inter x intra for the cores of the moment, within "
-                   "--threads; fixed: --inter and --threads")
-      ->capture_default_str();
-  command
-      ->add_option("--spin-us", arguments->spin_us,
-                   "How long, at most, a thread without work looks for some before it sleeps")
-      ->capture_default_str();
+  AddNumber(command, "--threads", &arguments->threads, 1, kMostThreads,
+            "Most threads of the intra-op pool; default: one a core, which is the most");
+  AddNumber(command, "--inter", &arguments->inter, 1, kMostThreads,
+            "Most threads of the inter-op pool; one a core at most");
+  AddChoice(command, "--split", &arguments->auto_split, {{"fixed", false}, {"auto", true}},
+            "auto: find the fastest inter x intra for the cores of the moment, within "
+            "--threads; fixed: --inter and --threads");
+  AddNumber(command, "--spin-us", &arguments->spin_us, 0, kMostSpinMicroseconds,
+            "How long, at most, a thread without work looks for some before it sleeps");
   command->add_option("--resize-at", arguments->resize_at,
                       "STEP:CORES[:INTERxINTRA] or node:N:CORES[:INTERxINTRA], may be repeated: "
                       "during that step, or "
                       "when the N-th node begins, move to the first CORES cores, with that split");
-  command->add_option("--seconds", arguments->seconds, "Stop after so many seconds");
+  AddNumber(command, "--seconds", &arguments->seconds, 1, kMostSeconds,
+            "Stop after so many seconds");
   command->add_option("--images", arguments->images,
                       "FIRST:COUNT: only this part of the data set; default: all of it");
   command->add_option("--load-weights", arguments->load_weights,
@@ -386,27 +372,10 @@ void AddTenantCommand(CLI::App& app, int* exit_code) {
   command->add_option(
       "--control", arguments->control,
       "Where to listen for `cosched ctl`; default: a socket of its own in a private folder");
-  const auto hidden = [command](const char* name, std::string* value) {
-    return command->add_option(name, *value)->group("");
-  };
-  // A host gives either the two descriptors, or the path of its socket and through that the page.
-  CLI::Option* host_fd = hidden("--host-fd", &arguments->host_fd);
-  CLI::Option* host_socket = hidden("--host-socket", &arguments->host_socket)->excludes(host_fd);
-  hidden("--counters-fd", &arguments->counters_fd)->needs(host_fd);
-  hidden("--host-pid", &arguments->host_pid)->needs(host_fd);
-  CLI::Option* job = hidden("--job", &arguments->job);
-  for (CLI::Option* option :
-       {hidden("--elasticity", &arguments->elasticity), hidden("--client", &arguments->client),
-        hidden("--capacity", &arguments->capacity)}) {
-    option->needs(job);
-  }
-  command->add_flag("--unbound", arguments->unbound)->group("")->needs(job);
-  command->callback([arguments, exit_code, host_fd, host_socket, job] {
-    const bool hosted = host_fd->count() + host_socket->count() > 0;
-    if (!hosted && job->count() > 0) {
-      RefuseValue("--job", arguments->job, "only with --host-fd or --host-socket");
-    }
-    *exit_code = hosted ? RunByHost(*arguments) : RunByPerson(*arguments);
+  // A host gives either two descriptors, or the path of its socket and through that the page.
+  AddHostOptions(command, arguments.get());
+  command->callback([command, arguments, exit_code] {
+    *exit_code = IsByHost(*command) ? RunByHost(*arguments) : RunByPerson(*arguments);
   });
 }
 

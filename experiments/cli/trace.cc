@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "engine/base/error.h"
+#include "experiments/cli/typed_option.h"
 #include "experiments/records/output_file.h"
 
 namespace cosched {
@@ -46,23 +47,13 @@ void AddTraceCommand(CLI::App& app, int* exit_code) {
 void AddTraceFileOptions(CLI::App* command, TraceFileArguments* arguments) {
   command->add_option("--format", arguments->format,
                       "The trace's format (cosched list formats); default: found by its content");
-  command
-      ->add_option("--on-bad-row", arguments->on_bad_row,
-                   "error: a malformed row ends it all; skip: such rows are left out and counted")
-      ->capture_default_str();
+  AddChoice(command, "--on-bad-row", &arguments->on_bad_row,
+            {{"error", OnBadRow::kError}, {"skip", OnBadRow::kSkip}},
+            "error: a malformed row ends it all; skip: such rows are left out and counted");
 }
 
 OpenedTrace Open(const std::string& file, const TraceFileArguments& arguments) {
-  TraceOptions options;
-  if (arguments.on_bad_row == "skip") {
-    options.on_bad_row = OnBadRow::kSkip;
-  } else if (arguments.on_bad_row != "error") {
-    throw InputError({.file = "command line",
-                      .key = "--on-bad-row",
-                      .problem = fmt::format("\"{}\"", arguments.on_bad_row),
-                      .allowed = "error, skip"});
-  }
-  return OpenTrace(file, arguments.format, options);
+  return OpenTrace(file, arguments.format, {.on_bad_row = arguments.on_bad_row});
 }
 
 void WriteTrace(TraceReader* reader, TraceWriter* writer, const std::filesystem::path& out) {

@@ -20,7 +20,7 @@ void AddTraceGenerateCommand(CLI::App& trace, int* exit_code);
 // How a trace file is read: the options that the subcommands share.
 struct TraceFileArguments {
   std::string format;
-  std::string on_bad_row = "error";
+  OnBadRow on_bad_row = OnBadRow::kError;
 };
 void AddTraceFileOptions(CLI::App* command, TraceFileArguments* arguments);
 // All of the trace into a file, which appears under its name when it is whole, or not at all; "" is

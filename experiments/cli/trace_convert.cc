@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -12,6 +12,7 @@
 
 #include "engine/base/error.h"
 #include "experiments/cli/trace.h"
+#include "experiments/cli/typed_option.h"
 #include "experiments/config/option_refusal.h"
 #include "traces/input/formats.h"
 #include "traces/input/numbers.h"
@@ -23,6 +24,7 @@ namespace cosched {
 namespace {
 
 constexpr double kLargestSpeedup = 1e9;
+constexpr double kLeastShare = std::numeric_limits<double>::denorm_min();
 
 struct ConvertArguments {
   std::string in;
@@ -30,17 +32,8 @@ struct ConvertArguments {
   std::string to;
   TraceFileArguments input;
   std::string window;
-  std::string sample = "1";
-  std::string speedup = "1";
-  std::string seed = "1";
+  TraceSelection selection;
 };
-
-template <typename Number>
-bool ParseWholly(const std::string& text, Number* number) {
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, *number);
-  return error == std::errc() && rest == end;
-}
 
 // START:LENGTH in seconds; either may be left out.
 void ParseWindow(const std::string& text, TraceSelection* selection) {
@@ -62,18 +55,8 @@ void ParseWindow(const std::string& text, TraceSelection* selection) {
 }
 
 TraceSelection Selection(const ConvertArguments& arguments) {
-  TraceSelection selection;
+  TraceSelection selection = arguments.selection;
   if (!arguments.window.empty()) ParseWindow(arguments.window, &selection);
-  if (!ParseWholly(arguments.sample, &selection.sample) ||
-      !(selection.sample > 0 && selection.sample <= 1)) {
-    RefuseValue("--sample", arguments.sample, "a share above 0 up to 1");
-  }
-  if (!ParseWholly(arguments.speedup, &selection.speedup) ||
-      !(selection.speedup >= 1 / kLargestSpeedup && selection.speedup <= kLargestSpeedup)) {
-    RefuseValue("--speedup", arguments.speedup, "a factor from 1e-9 to 1e9; 60: 60 times as fast");
-  }
-  if (!ParseWholly(arguments.seed, &selection.seed))
-    RefuseValue("--seed", arguments.seed, "an integer from 0");
   return selection;
 }
 
@@ -145,11 +128,14 @@ void AddTraceConvertCommand(CLI::App& trace, int* exit_code) {
   AddTraceFileOptions(command, &arguments->input);
   command->add_option("--window", arguments->window,
                       "Only START:LENGTH, in the file's seconds from its first arrival");
-  command->add_option("--sample", arguments->sample, "Keep each arrival with this probability")
-      ->capture_default_str();
-  command->add_option("--speedup", arguments->speedup, "Arrivals come so many times as fast")
-      ->capture_default_str();
-  command->add_option("--seed", arguments->seed, "Of the sample")->capture_default_str();
+  AddNumber(command, "--sample", &arguments->selection.sample, kLeastShare, 1,
+            "Keep each arrival with this probability", "a share above 0 up to 1")
+      ->type_name("FLOAT:above 0..1");
+  AddNumber(command, "--speedup", &arguments->selection.speedup, 1 / kLargestSpeedup,
+            kLargestSpeedup, "Arrivals come so many times as fast",
+            "a factor from 1e-9 to 1e9; 60: 60 times as fast");
+  AddNumber(command, "--seed", &arguments->selection.seed, 0, std::numeric_limits<uint64_t>::max(),
+            "Of the sample");
   command->callback([arguments, exit_code] { *exit_code = Convert(*arguments); });
 }
 

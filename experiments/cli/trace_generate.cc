@@ -3,13 +3,15 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <filesystem>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "engine/base/error.h"
 #include "experiments/cli/trace.h"
+#include "experiments/cli/typed_option.h"
 #include "experiments/config/generator_table.h"
 #include "traces/survey.h"
 #include "traces/writers.h"
@@ -21,26 +23,14 @@ struct GenerateArguments {
   std::string spec;
   std::string out;
   std::string to = "cosched";
-  std::string seed;
+  std::optional<uint64_t> seed;
 };
-
-uint64_t Seed(const GenerateArguments& arguments, uint64_t fallback) {
-  if (arguments.seed.empty()) return fallback;
-  uint64_t seed = 0;
-  const char* const end = arguments.seed.data() + arguments.seed.size();
-  const auto [rest, error] = std::from_chars(arguments.seed.data(), end, seed);
-  if (error == std::errc() && rest == end) return seed;
-  throw InputError({.file = "command line",
-                    .key = "--seed",
-                    .problem = fmt::format("\"{}\"", arguments.seed),
-                    .allowed = "an integer from 0"});
-}
 
 int Generate(const GenerateArguments& arguments) {
   const TraceTarget& target = FindTraceTarget(arguments.to);
   const std::filesystem::path spec = arguments.spec;
   const GeneratorFile file = ReadGeneratorFile(TomlTable::Load(spec, {}), spec.parent_path());
-  const uint64_t seed = Seed(arguments, file.seed);
+  const uint64_t seed = arguments.seed.value_or(file.seed);
   const auto draw = [&] {
     return GeneratedTrace(file.columns, file.generators, file.limits, seed);
   };
@@ -81,7 +71,8 @@ void AddTraceGenerateCommand(CLI::App& trace, int* exit_code) {
   command->add_option("--out", arguments->out,
                       "The file to write, replaced if it is there; default: standard output");
   command->add_option("--to", arguments->to, "Its format: " + targets)->capture_default_str();
-  command->add_option("--seed", arguments->seed, "Instead of the specification's");
+  AddNumber(command, "--seed", &arguments->seed, 0, std::numeric_limits<uint64_t>::max(),
+            "Instead of the specification's");
   command->callback([arguments, exit_code] { *exit_code = Generate(*arguments); });
 }
 

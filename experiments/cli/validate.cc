@@ -4,19 +4,20 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.h"
+#include "engine/base/read_number.h"
 #include "experiments/analysis/decision_diff.h"
 #include "experiments/analysis/estimate.h"
 #include "experiments/analysis/service_validation.h"
 #include "experiments/analysis/step_validation.h"
 #include "experiments/analysis/validation.h"
 #include "experiments/cli/given_run.h"
+#include "experiments/cli/typed_option.h"
 #include "experiments/config/backend.h"
 #include "experiments/config/option_refusal.h"
 #include "experiments/launch/execute.h"
@@ -42,14 +43,7 @@ struct Gates {
   std::optional<double> max_regret;
 };
 
-double Share(const char* option, std::string_view text, double min, double max) {
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || rest != end || !(value >= min && value <= max))
-    RefuseOption(option, fmt::format("\"{}\"", text), fmt::format("a number, {} to {}", min, max));
-  return value;
-}
+constexpr double kLargestShare = 100;
 
 std::string MetricNames() {
   std::vector<std::string> names;
@@ -62,7 +56,9 @@ void AddGate(const char* option, const std::string& text, Limits* limits) {
   const size_t equal = text.find('=');
   const bool bare = equal == std::string::npos;
   const std::string_view name = std::string_view(text).substr(0, bare ? 0 : equal);
-  const double share = Share(option, std::string_view(text).substr(bare ? 0 : equal + 1), 0, 100);
+  const std::string_view number = std::string_view(text).substr(bare ? 0 : equal + 1);
+  const std::optional<double> share = ReadNumber<double>(number, 0, kLargestShare);
+  if (!share) RefuseValue(option, number, NumbersAllowed(0.0, kLargestShare));
   bool known = false;
   for (size_t i = 0; i < kMetrics.size(); ++i) {
     const bool meant =
@@ -70,8 +66,8 @@ void AddGate(const char* option, const std::string& text, Limits* limits) {
              : name == kMetrics[i].name;
     if (!meant) continue;
     // One that names its metric counts more than one that means several.
-    if (bare) limits->emplace(i, share);
-    if (!bare) (*limits)[i] = share;
+    if (bare) limits->emplace(i, *share);
+    if (!bare) (*limits)[i] = *share;
     known = true;
   }
   if (!known)
@@ -85,9 +81,8 @@ Gates ReadGates(const ValidateArguments& arguments) {
     AddGate("--max-error", text, &gates.max_error);
   for (const std::string& text : arguments.max_policy_error)
     AddGate("--max-policy-error", text, &gates.max_policy_error);
-  if (!arguments.min_tau.empty()) gates.min_tau = Share("--min-tau", arguments.min_tau, -1, 1);
-  if (!arguments.max_regret.empty())
-    gates.max_regret = Share("--max-regret", arguments.max_regret, 0, 100);
+  gates.min_tau = arguments.min_tau;
+  gates.max_regret = arguments.max_regret;
   return gates;
 }
 
@@ -350,16 +345,14 @@ void AddValidateCommand(CLI::App& app, int* exit_code) {
           "Exit 1 if the error of any policy alone (median over traces) is above SHARE, or "
           "METRIC=SHARE")
       ->allow_extra_args(false);
-  command->add_option(
-      "--max-regret", arguments->max_regret,
-      "Exit 1 if trusting the simulator costs more than SHARE against policies that "
-      "the hardware tells apart");
+  AddNumber(command, "--max-regret", &arguments->max_regret, 0, kLargestShare,
+            "Exit 1 if trusting the simulator costs more than this share against policies that "
+            "the hardware tells apart");
   command->add_flag("--again", arguments->again,
                     "Run the hardware once more: what this machine misses itself by");
-  command->add_option("--min-tau", arguments->min_tau,
-                      "Exit 1 if Kendall's tau of the policies' means is below, unless the "
-                      "hardware itself can't rank the "
-                      "policies that well");
+  AddNumber(command, "--min-tau", &arguments->min_tau, -1, 1,
+            "Exit 1 if Kendall's tau of the policies' means is below, unless the hardware itself "
+            "can't rank the policies that well");
   command->add_option("--out", arguments->out, "Results go to DIR/<experiment>/<run>")
       ->capture_default_str();
   command->add_flag("--quick", arguments->quick, "With the values of the files' [quick]");

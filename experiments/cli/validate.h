@@ -4,6 +4,7 @@
 
 #include <CLI/App.hpp>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,8 @@ struct ValidateArguments {
   std::string seed = {};
   std::vector<std::string> max_error = {};
   std::vector<std::string> max_policy_error = {};
-  std::string min_tau = {};
-  std::string max_regret = {};
+  std::optional<double> min_tau = {};
+  std::optional<double> max_regret = {};
   std::string out = "results";
   bool again = false;
   bool quick = false;

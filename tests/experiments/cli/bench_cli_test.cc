@@ -96,7 +96,7 @@ TEST_F(BenchCliTest, TheSplitMayBeChosenAtTheStart) {
   ASSERT_EQ(rows.size(), 1);
   EXPECT_GE(rows[0]["inter"], 1);
   EXPECT_LE(rows[0]["inter"], rows[0]["threads"]);
-  ExpectRefused({"bench", "engine", "--inter", "aut"}, {"--inter", "auto, or a number from 1"});
+  ExpectRefused({"bench", "engine", "--inter", "aut"}, {"--inter", "auto, or an integer from 1"});
 }
 
 TEST_F(BenchCliTest, TheGridHasEachSplitOnceAndTheChoiceIsOneOfThem) {

@@ -66,6 +66,24 @@ TEST_F(PromptCliTest, CommandsOfCommandsTellWhatThereIs) {
   }
 }
 
+// Behind a word of its own, such as a tenant, the help would hide what is wrong.
+TEST_F(PromptCliTest, ACommandThatLacksOrIsMistypedBehindAWordIsNamed) {
+  ExpectRefused({"ctl", "1234"},
+                {"`cosched ctl` lacks a command; allowed: status, pause, resume, stop, set"});
+  ExpectRefused({"ctl", "1234", "stauts"},
+                {"stauts", "did you mean \"status\"?", "allowed: status"});
+  ExpectRefused({"ctl", "1234", "set"}, {"settings: is required; allowed: cores=SET"});
+  ExpectRefused({"ctl", "1234", "set", "intra=1x"}, {"intra: \"1x\"", "a number of threads"});
+}
+
+TEST_F(PromptCliTest, WhatLacksComesTwiceOrExcludesAnotherIsNamed) {
+  ExpectRefused({"calibrate"}, {"command line: --out: is required; allowed: The profile (.json)"});
+  ExpectRefused({"run"}, {"experiment: is required"});
+  ExpectRefused({"tenant", "--batch"}, {"--batch: no value; allowed: INT:1..65536: Images a step"});
+  ExpectRefused({"tenant", "--batch", "1", "--batch", "2"}, {"--batch: is given 2 times"});
+  ExpectRefused({"bench", "engine", "--json", "--csv"}, {"--json", "beside --csv"});
+}
+
 TEST_F(PromptCliTest, HelpOfACommandIsItsHelp) {
   const Ended help = Run({"help", "run"}), option = Run({"run", "--help"});
   EXPECT_EQ(help.exit_code, 0);

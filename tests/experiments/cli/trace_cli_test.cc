@@ -110,7 +110,7 @@ TEST_F(TraceCliTest, BadInputIsOneMessageAndExitTwo) {
   ExpectRefused({"trace", "describe", "missing.csv"}, {"missing.csv", "No such file"});
   ExpectRefused({"trace", "describe", "llm.csv", "--format", "csv"}, {"csv", "azure-llm"});
   ExpectRefused({"trace", "describe", "llm.csv", "--on-bad-row", "ignore"},
-                {"--on-bad-row", "ignore", "error, skip"});
+                {"--on-bad-row", "ignore", "error or skip"});
   ExpectRefused({"trace", "convert", "llm.csv", "to.csv", "--to", "json"},
                 {"--to", "json", "cosched, swf, vidur"});
   ExpectRefused({"trace", "convert", "jobs.csv", "to.csv", "--to", "vidur"},
