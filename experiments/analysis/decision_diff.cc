@@ -7,7 +7,8 @@
 #include <set>
 #include <sstream>
 
-#include "experiments/records/csv.h"
+#include "experiments/records/rows.h"
+#include "experiments/records/table.h"
 #include "policies/event_text.h"
 
 namespace cosched {
@@ -17,13 +18,12 @@ constexpr size_t kColumn = 46;  // Width of the left side.
 
 // In order of time; with those that changed nothing, whose events matter for the view.
 std::vector<Decision> ReadDecisionRows(const std::filesystem::path& cell) {
-  CsvReader reader(cell / "decisions.csv");
-  const size_t number = reader.Column("decision"), time = reader.Column("time"),
-               event = reader.Column("event"), allocation = reader.Column("allocation");
+  RowReader<DecisionRow> reader(cell, &DecisionRow::decision, &DecisionRow::time,
+                                &DecisionRow::event, &DecisionRow::allocation);
   std::vector<Decision> decisions;
-  while (reader.Next()) {
-    decisions.push_back({reader.Integer(number), reader.Number(time),
-                         std::string(reader.Text(event)), std::string(reader.Text(allocation))});
+  while (const DecisionRow* row = reader.Next()) {
+    decisions.push_back(
+        {row->decision, row->time, std::string(row->event), std::string(row->allocation)});
   }
   std::sort(decisions.begin(), decisions.end(),
             [](const Decision& a, const Decision& b) { return a.number < b.number; });
@@ -56,21 +56,19 @@ void ApplyAllocation(const std::string& allocation, std::map<int64_t, SeenJob>* 
 }
 
 void AddWorkloads(const std::filesystem::path& cell, std::map<int64_t, SeenJob>* jobs) {
-  CsvReader reader(cell / "jobs.csv");
-  const size_t id = reader.Column("job_id"), workload = reader.Column("workload");
-  while (reader.Next()) {
-    const auto job = jobs->find(reader.Integer(id));
-    if (job != jobs->end()) job->second.workload = reader.Text(workload);
+  RowReader<JobRow> reader(cell, &JobRow::job_id, &JobRow::workload);
+  while (const JobRow* row = reader.Next()) {
+    const auto job = jobs->find(row->job_id);
+    if (job != jobs->end()) job->second.workload = row->workload;
   }
 }
 
 void AddSeenSteps(const std::filesystem::path& cell, double until_s,
                   std::map<int64_t, SeenJob>* jobs) {
-  CsvReader reader(cell / "steps.csv");
-  const size_t id = reader.Column("job_id"), time = reader.Column("time");
-  while (reader.Next()) {
-    const auto job = jobs->find(reader.Integer(id));
-    if (job != jobs->end() && reader.Number(time) <= until_s) ++job->second.steps;
+  RowReader<StepRow> reader(cell, &StepRow::job_id, &StepRow::time);
+  while (const StepRow* step = reader.Next()) {
+    const auto job = jobs->find(step->job_id);
+    if (job != jobs->end() && step->time <= until_s) ++job->second.steps;
   }
 }
 

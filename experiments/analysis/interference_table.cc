@@ -5,42 +5,41 @@
 #include <algorithm>
 #include <map>
 
-#include "experiments/records/csv.h"
+#include "experiments/records/rows.h"
+#include "experiments/records/table.h"
 
 namespace cosched {
 namespace {
 
-// Of whole cells only.
-std::vector<std::filesystem::path> InterferenceFiles(const std::filesystem::path& run) {
-  std::vector<std::filesystem::path> files;
+// The whole cells that recorded it.
+std::vector<std::filesystem::path> InterferenceCells(const std::filesystem::path& run) {
+  std::vector<std::filesystem::path> cells;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(run)) {
-    const std::filesystem::path& path = entry.path();
-    if (path.filename() == "interference.csv" && path.parent_path().extension() != ".partial")
-      files.push_back(path);
+    const std::filesystem::path cell = entry.path().parent_path();
+    if (entry.path().filename() == InterferenceRow::kFile && cell.extension() != ".partial")
+      cells.push_back(cell);
   }
-  std::sort(files.begin(), files.end());
-  return files;
+  std::sort(cells.begin(), cells.end());
+  return cells;
 }
 
-std::string RowsOf(const std::filesystem::path& file, const std::string& cell) {
+std::string RowsOf(const std::filesystem::path& cell, const std::string& name) {
   struct Loss {
     double all_s = 0;
     std::string culprits;
   };
   std::map<int64_t, Loss> losses;
-  CsvReader reader(file);
-  const size_t victim = reader.Column("victim"), culprit = reader.Column("culprit"),
-               waited = reader.Column("waited_s");
-  while (reader.Next()) {
-    Loss& loss = losses[reader.Integer(victim)];
-    const std::string_view name = reader.Text(culprit);
-    const bool job = name != "self" && name != "other";
-    loss.all_s += reader.Number(waited);
-    loss.culprits += fmt::format("  {}{} {:.3f}", job ? "job " : "", name, reader.Number(waited));
+  RowReader<InterferenceRow> reader(cell, &InterferenceRow::victim, &InterferenceRow::culprit,
+                                    &InterferenceRow::waited_s);
+  while (const InterferenceRow* row = reader.Next()) {
+    Loss& loss = losses[row->victim];
+    const bool job = row->culprit != "self" && row->culprit != "other";
+    loss.all_s += row->waited_s;
+    loss.culprits += fmt::format("  {}{} {:.3f}", job ? "job " : "", row->culprit, row->waited_s);
   }
   std::string text;
   for (const auto& [job, loss] : losses)
-    text += fmt::format("{:<32} {:>6} {:>9.3f}  {}\n", cell, job, loss.all_s, loss.culprits);
+    text += fmt::format("{:<32} {:>6} {:>9.3f}  {}\n", name, job, loss.all_s, loss.culprits);
   return text;
 }
 
@@ -49,8 +48,8 @@ std::string RowsOf(const std::filesystem::path& file, const std::string& cell) {
 std::string InterferenceTable(const std::vector<std::filesystem::path>& runs) {
   std::string rows;
   for (const std::filesystem::path& run : runs) {
-    for (const std::filesystem::path& file : InterferenceFiles(run))
-      rows += RowsOf(file, file.parent_path().lexically_relative(run).string());
+    for (const std::filesystem::path& cell : InterferenceCells(run))
+      rows += RowsOf(cell, cell.lexically_relative(run).string());
   }
   if (rows.empty()) return "no cell here was run with --interference\n";
   return fmt::format(

@@ -4,6 +4,7 @@
 
 #include "engine/base/error.h"
 #include "experiments/analysis/metrics.h"
+#include "experiments/records/cell_file.h"
 
 namespace cosched {
 namespace {
@@ -18,7 +19,7 @@ bool HasMarkOfMachine(const CellSummary& cell, const ExperimentConfig& config) {
 
 bool IsWorthRedoing(const std::filesystem::path& run, const CellKey& key,
                     const ExperimentConfig& config) {
-  if (!std::filesystem::exists(CellFolder(run, key) / "cell.json")) return true;
+  if (!std::filesystem::exists(CellFolder(run, key) / kCellFileName)) return true;
   try {
     const CellSummary cell = Summarize(run, key);
     return cell.status != "done" || cell.failed > 0 || HasMarkOfMachine(cell, config);

@@ -1,78 +1,25 @@
 #include "experiments/analysis/metrics.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
-#include <fstream>
 #include <functional>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
 
-#include "engine/base/error.h"
 #include "experiments/analysis/statistics.h"
-#include "experiments/records/csv.h"
+#include "experiments/records/cell_file.h"
 #include "experiments/records/output_file.h"
+#include "experiments/records/rows.h"
 #include "experiments/records/sample_sums.h"
+#include "experiments/records/table.h"
 
 namespace cosched {
 namespace {
-
-struct JobRow {
-  int64_t id = 0;
-  std::string_view workload;  // Valid while the row is visited.
-  double submitted = 0;
-  std::optional<double> started;
-  double finished = 0;
-  double waiting = 0;  // These three of started jobs only.
-  double execution = 0;
-  double stretch = 0;
-  std::string_view state;  // The same.
-  int resizes = 0;
-  int64_t steps = 0;
-  std::optional<int64_t> images;  // Where somebody was sampled.
-  std::optional<double> alone;    // What it takes by itself, where a profile tells.
-};
-
-struct CellInfo {
-  int machine_cores = 0;
-  std::string status;
-  std::string reason;
-  std::vector<std::string> marks;
-  std::set<int64_t> services;  // Jobs.
-  size_t submitted = 0;
-};
-
-CellInfo ReadCell(const std::filesystem::path& folder) {
-  const std::filesystem::path path = folder / "cell.json";
-  std::ifstream stream(path);
-  if (!stream)
-    throw InputError({path.string(), 0, "", "can't be read", "the folder of a whole cell"});
-  try {
-    const nlohmann::json json = nlohmann::json::parse(stream);
-    const std::string cores = json.at("machine_cores").get<std::string>();
-    const std::optional<CpuSet> cpus = CpuSet::Parse(cores);
-    if (!cpus || cpus->Empty()) {
-      throw InputError({path.string(), 0, "machine_cores", fmt::format("'{}'", cores),
-                        "an interval set such as 0-3"});
-    }
-    return {cpus->Count(),
-            json.at("status").get<std::string>(),
-            json.at("reason").get<std::string>(),
-            json.at("marks").get<std::vector<std::string>>(),
-            json.value("services", std::set<int64_t>{}),
-            json.value("submitted", size_t{0})};
-  } catch (const nlohmann::json::exception& error) {
-    throw InputError({path.string(), 0, "", error.what(), "the cell.json that a run wrote"});
-  }
-}
 
 constexpr size_t kMostReserved = 100'000'000;
 
@@ -83,8 +30,9 @@ class JobSums {
   explicit JobSums(size_t jobs) { turnarounds_.reserve(std::min(jobs, kMostReserved)); }
 
   void Add(const JobRow& job, bool serves) {
-    first_ = jobs_ == 0 ? job.submitted : std::min(first_, job.submitted);
-    last_ = jobs_ == 0 ? job.finished : std::max(last_, job.finished);
+    const double submitted = job.submission_time, finished = job.finish_time;
+    first_ = jobs_ == 0 ? submitted : std::min(first_, submitted);
+    last_ = jobs_ == 0 ? finished : std::max(last_, finished);
     ++jobs_;
     images_known_ = images_known_ && job.images.has_value();
     images_ += static_cast<double>(job.images.value_or(0));
@@ -95,14 +43,14 @@ class JobSums {
     if (job.state != "finished") return;
     services_finished_ += serves;
     if (serves) return;
-    const double turnaround = job.finished - job.submitted;
-    waiting_ += job.waiting;
-    longest_wait_ = std::max(longest_wait_, job.waiting);
-    execution_ += job.execution;
+    const double turnaround = finished - submitted, waiting = job.waiting_time.value_or(0);
+    waiting_ += waiting;
+    longest_wait_ = std::max(longest_wait_, waiting);
+    execution_ += job.execution_time.value_or(0);
     turnarounds_.push_back(turnaround);
-    stretch_ += job.stretch;
-    if (job.alone && *job.alone > 0) {
-      slowdown_ += turnaround / *job.alone;
+    stretch_ += job.stretch.value_or(0);
+    if (job.alone_s && *job.alone_s > 0) {
+      slowdown_ += turnaround / *job.alone_s;
       ++slowdowns_;
     }
     AddProgress(job, turnaround);
@@ -161,7 +109,7 @@ class JobSums {
     auto place = progress_.find(job.workload);
     if (place == progress_.end()) place = progress_.emplace(job.workload, Progress()).first;
     Progress& progress = place->second;
-    progress.best = std::min(progress.best, job.execution / steps);
+    progress.best = std::min(progress.best, job.execution_time.value_or(0) / steps);
     if (turnaround <= 0) return;
     const double x = steps / turnaround;
     progress.sum += x;
@@ -190,38 +138,6 @@ class JobSums {
   bool images_known_ = true;
   std::map<std::string, Progress, std::less<>> progress_;
 };
-
-template <typename Visit>
-void VisitJobs(const std::filesystem::path& folder, Visit visit) {
-  CsvReader reader(folder / "jobs.csv");
-  const size_t id = reader.Column("job_id"), workload = reader.Column("workload"),
-               submitted = reader.Column("submission_time"),
-               finished = reader.Column("finish_time"), waiting = reader.Column("waiting_time"),
-               execution = reader.Column("execution_time"), stretch = reader.Column("stretch"),
-               state = reader.Column("state"), resizes = reader.Column("resizes"),
-               steps = reader.Column("steps"), images = reader.Column("images"),
-               started = reader.Column("starting_time"), alone = reader.Column("alone_s");
-  const auto known = [&](size_t column) {
-    return reader.Empty(column) ? std::nullopt : std::optional(reader.Number(column));
-  };
-  const auto number = [&](size_t column) { return known(column).value_or(0); };
-  while (reader.Next()) {
-    visit(JobRow{
-        .id = reader.Integer(id),
-        .workload = reader.Text(workload),
-        .submitted = reader.Number(submitted),
-        .started = known(started),
-        .finished = reader.Number(finished),
-        .waiting = number(waiting),
-        .execution = number(execution),
-        .stretch = number(stretch),
-        .state = reader.Text(state),
-        .resizes = static_cast<int>(reader.Integer(resizes)),
-        .steps = reader.Integer(steps),
-        .images = reader.Empty(images) ? std::nullopt : std::optional(reader.Integer(images)),
-        .alone = known(alone)});
-  }
-}
 
 // REQUIRES: the makespan is known.
 void SummarizeSamples(const SampleSums& sums, int machine_cores, CellSummary* summary) {
@@ -264,70 +180,60 @@ std::vector<std::filesystem::path> Folders(const std::filesystem::path& parent) 
   return folders;
 }
 
-std::string SummaryRow(const CellSummary& s) {
-  const auto optional = [](const std::optional<double>& value) {
-    return value ? fmt::format("{:.6f}", *value) : "";
-  };
-  return fmt::format(
-      "{},{},{},{:.6f},{:.6f},{:.6f},{:.6f},{:.6f},{:.6f},{},{},{},{},{:.6f},"
-      "{},{},{},{},{},{},{},{},{},{},{},{},{},{:.6f},{:.6f},{},{},{},{}\n",
-      s.key.policy, ToString(s.key.elasticity), s.key.trial, s.makespan_s,
-      s.throughput_jobs_per_hour, s.mean_wait_s, s.mean_execution_s, s.mean_turnaround_s,
-      s.mean_stretch, optional(s.core_utilization), optional(s.oversubscription),
-      optional(s.runqueue_wait_s_per_core_s), optional(s.images_per_s), s.jain_index, s.jobs,
-      s.finished, s.failed, s.resizes, s.status, optional(s.worst_tenant_oversubscription),
-      optional(s.involuntary_switches_per_core_s), optional(s.migrations_per_core_s),
-      optional(s.throttled_s_per_core_s), optional(s.pressure_s_per_core_s), s.rejected,
-      s.cancelled, s.Lost(), s.max_wait_s, s.p95_turnaround_s, optional(s.mean_slowdown),
-      optional(s.tenant_oversubscription), CsvCell(fmt::format("{}", fmt::join(s.marks, "; "))),
-      s.marks.empty() ? 0 : 1);
-}
-
 // Jobs that are less elastic than their cell, because their trace says so.
 std::set<int64_t> LessElastic(const std::filesystem::path& cell, Elasticity elasticity) {
-  CsvReader reader(cell / "jobs.csv");
-  const size_t id = reader.Column("job_id"), type = reader.Column("class");
+  RowReader<JobRow> reader(cell, &JobRow::job_id, &JobRow::elasticity);
   std::set<int64_t> jobs;
-  while (reader.Next()) {
-    if (reader.Text(type) != ToString(elasticity)) jobs.insert(reader.Integer(id));
+  while (const JobRow* job = reader.Next()) {
+    if (job->elasticity != ToString(elasticity)) jobs.insert(job->job_id);
   }
   return jobs;
 }
 
 }  // namespace
 
+std::string CellSummary::MarksText() const {
+  std::string text;
+  for (const std::string& mark : marks) text += (text.empty() ? "" : "; ") + mark;
+  return text;
+}
+
 CellSummary Summarize(const std::filesystem::path& run, const CellKey& key) {
   const std::filesystem::path folder = CellFolder(run, key);
-  const CellInfo cell = ReadCell(folder);
+  const CellFile cell = ReadCellFile(folder);
+  const std::set<int64_t> services(cell.services.begin(), cell.services.end());
   CellSummary summary;
   summary.key = key;
   summary.status = cell.status;
   summary.reason = cell.reason;
   summary.marks = cell.marks;
-  const bool sampled = std::filesystem::exists(PlainOrCompressed(folder / "samples.csv"));
-  JobSums jobs(cell.submitted);
+  const bool sampled = HasTable<SampleRow>(folder);
+  JobSums jobs(static_cast<size_t>(cell.submitted.value_or(0)));
   std::map<int64_t, JobSpan> spans;  // What samples need.
-  VisitJobs(folder, [&](const JobRow& job) {
-    jobs.Add(job, cell.services.contains(job.id));
-    if (sampled) spans[job.id] = {job.started, job.finished};
-  });
+  RowReader<JobRow> reader(folder, &JobRow::job_id, &JobRow::workload, &JobRow::submission_time,
+                           &JobRow::starting_time, &JobRow::finish_time, &JobRow::waiting_time,
+                           &JobRow::execution_time, &JobRow::stretch, &JobRow::resizes,
+                           &JobRow::state, &JobRow::steps, &JobRow::images, &JobRow::alone_s);
+  while (const JobRow* job = reader.Next()) {
+    jobs.Add(*job, services.contains(job->job_id));
+    if (sampled) spans[job->job_id] = {job->starting_time, job->finish_time};
+  }
   jobs.Put(&summary);
-  if (sampled) SummarizeSamples(SumSamples(folder, spans), cell.machine_cores, &summary);
+  if (sampled) SummarizeSamples(SumSamples(folder, spans), cell.machine_cores.Count(), &summary);
   summary.services = SummarizeRequests(folder);
   return summary;
 }
 
 ThreadExcess FindThreadExcess(const std::filesystem::path& run, const CellKey& key) {
-  const std::filesystem::path file = CellFolder(run, key) / "samples.csv";
-  if (!std::filesystem::exists(PlainOrCompressed(file))) return {};
-  const std::set<int64_t> others = LessElastic(CellFolder(run, key), key.elasticity);
-  CsvReader reader(file);
-  const size_t granted = reader.Column("granted"), runnable = reader.Column("runnable_threads"),
-               settling = reader.Column("settling"), job = reader.Column("job_id");
+  const std::filesystem::path cell = CellFolder(run, key);
+  if (!HasTable<SampleRow>(cell)) return {};
+  const std::set<int64_t> others = LessElastic(cell, key.elasticity);
+  RowReader<SampleRow> reader(cell, &SampleRow::job_id, &SampleRow::granted,
+                              &SampleRow::runnable_threads, &SampleRow::settling);
   ThreadExcess result;
-  while (reader.Next()) {
-    if (reader.Integer(settling) != 0 || others.contains(reader.Integer(job))) continue;
-    const int excess = static_cast<int>(reader.Integer(runnable) - reader.Integer(granted));
+  while (const SampleRow* sample = reader.Next()) {
+    if (sample->settling || others.contains(sample->job_id)) continue;
+    const int excess = sample->runnable_threads - sample->granted;
     ++result.samples;
     result.exceeding += excess > 0;
     result.worst = std::max(result.worst, excess);
@@ -343,7 +249,7 @@ std::vector<CellKey> WholeCells(const std::filesystem::path& run) {
       if (!ParseElasticity(elasticity.filename().string(), &key.elasticity)) continue;
       for (const std::filesystem::path& folder : Folders(elasticity)) {
         const std::optional<int> trial = ParseTrial(folder.filename().string());
-        if (!trial || !std::filesystem::exists(folder / "cell.json")) continue;
+        if (!trial || !std::filesystem::exists(folder / kCellFileName)) continue;
         key.trial = *trial;
         cells.push_back(key);
       }
@@ -354,26 +260,15 @@ std::vector<CellKey> WholeCells(const std::filesystem::path& run) {
 }
 
 void WriteSummary(const std::filesystem::path& run) {
-  std::string text =
-      "policy,elasticity,trial,makespan_s,throughput_jobs_per_hour,mean_wait_s,mean_execution_s,"
-      "mean_turnaround_s,mean_stretch,core_utilization,oversubscription,"
-      "runqueue_wait_s_per_core_s,images_per_s,jain_index,jobs,finished,failed,resizes,status,"
-      "worst_tenant_oversubscription,involuntary_switches_per_core_s,migrations_per_core_s,"
-      "throttled_s_per_core_s,pressure_s_per_core_s,rejected,cancelled,lost,max_wait_s,"
-      "p95_turnaround_s,mean_slowdown,tenant_oversubscription,marks,marked\n";
-  std::string services;
+  TableText<CellKey, CellSummary> summaries;
+  TableText<CellKey, ServiceSummary> services;
   for (const CellKey& key : WholeCells(run)) {
     const CellSummary summary = Summarize(run, key);
-    text += SummaryRow(summary);
-    for (const ServiceSummary& service : summary.services) {
-      services += fmt::format("{},{},{},{}\n", key.policy, ToString(key.elasticity), key.trial,
-                              ServiceRow(service));
-    }
+    summaries.Add(key, summary);
+    for (const ServiceSummary& service : summary.services) services.Add(key, service);
   }
-  WriteFileWhole(run / "summary.csv", text);
-  if (services.empty()) return;
-  WriteFileWhole(run / "services.csv",
-                 "policy,elasticity,trial," + ServiceColumns() + "\n" + services);
+  WriteFileWhole(run / "summary.csv", summaries.Text());
+  if (!services.Empty()) WriteFileWhole(run / "services.csv", services.Text());
 }
 
 }  // namespace cosched

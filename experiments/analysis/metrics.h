@@ -7,10 +7,12 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "experiments/analysis/request_metrics.h"
 #include "experiments/records/cell_records.h"
+#include "experiments/records/column.h"
 
 namespace cosched {
 
@@ -53,6 +55,46 @@ struct CellSummary {
   // and in another whether there is any.
   std::vector<std::string> marks;
   std::vector<ServiceSummary> services;  // By name, where requests were recorded.
+
+  std::string MarksText() const;  // On one line.
+
+  // Behind those of its key.
+  static constexpr auto Columns() {
+    constexpr Decimals k6{6};
+    return std::tuple{
+        TableColumn{"makespan_s", &CellSummary::makespan_s, k6},
+        TableColumn{"throughput_jobs_per_hour", &CellSummary::throughput_jobs_per_hour, k6},
+        TableColumn{"mean_wait_s", &CellSummary::mean_wait_s, k6},
+        TableColumn{"mean_execution_s", &CellSummary::mean_execution_s, k6},
+        TableColumn{"mean_turnaround_s", &CellSummary::mean_turnaround_s, k6},
+        TableColumn{"mean_stretch", &CellSummary::mean_stretch, k6},
+        TableColumn{"core_utilization", &CellSummary::core_utilization, k6},
+        TableColumn{"oversubscription", &CellSummary::oversubscription, k6},
+        TableColumn{"runqueue_wait_s_per_core_s", &CellSummary::runqueue_wait_s_per_core_s, k6},
+        TableColumn{"images_per_s", &CellSummary::images_per_s, k6},
+        TableColumn{"jain_index", &CellSummary::jain_index, k6},
+        TableColumn{"jobs", &CellSummary::jobs},
+        TableColumn{"finished", &CellSummary::finished},
+        TableColumn{"failed", &CellSummary::failed},
+        TableColumn{"resizes", &CellSummary::resizes},
+        TableColumn{"status", &CellSummary::status},
+        TableColumn{"worst_tenant_oversubscription", &CellSummary::worst_tenant_oversubscription,
+                    k6},
+        TableColumn{"involuntary_switches_per_core_s",
+                    &CellSummary::involuntary_switches_per_core_s, k6},
+        TableColumn{"migrations_per_core_s", &CellSummary::migrations_per_core_s, k6},
+        TableColumn{"throttled_s_per_core_s", &CellSummary::throttled_s_per_core_s, k6},
+        TableColumn{"pressure_s_per_core_s", &CellSummary::pressure_s_per_core_s, k6},
+        TableColumn{"rejected", &CellSummary::rejected},
+        TableColumn{"cancelled", &CellSummary::cancelled},
+        TableColumn{"lost", &CellSummary::Lost},
+        TableColumn{"max_wait_s", &CellSummary::max_wait_s, k6},
+        TableColumn{"p95_turnaround_s", &CellSummary::p95_turnaround_s, k6},
+        TableColumn{"mean_slowdown", &CellSummary::mean_slowdown, k6},
+        TableColumn{"tenant_oversubscription", &CellSummary::tenant_oversubscription, k6},
+        TableColumn{"marks", &CellSummary::MarksText},
+        TableColumn{"marked", [](const CellSummary& summary) { return !summary.marks.empty(); }}};
+  }
 };
 
 // Reads jobs.csv row by row and keeps a number a job, where there are no samples. Throws InputError

@@ -7,14 +7,16 @@
 #include <array>
 #include <fstream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "engine/base/byte_source.h"
 #include "engine/base/error.h"
 #include "experiments/analysis/metrics.h"
+#include "experiments/records/cell_file.h"
+#include "experiments/records/column.h"
 #include "experiments/records/csv.h"
 #include "experiments/records/manifest_file.h"
+#include "experiments/records/rows.h"
 
 namespace cosched {
 namespace {
@@ -28,16 +30,19 @@ std::string NamedCells(const std::vector<std::string>& names) {
   return names.size() == shown ? list : fmt::format("{} and {} more", list, names.size() - shown);
 }
 
-// Columns of jobs.csv that are no numbers.
-bool IsText(std::string_view column) {
-  static constexpr std::array kText = {"workload", "class", "state", "reason",
-                                       "allocated_resources"};
-  return std::find(kText.begin(), kText.end(), column) != kText.end();
+// Columns of jobs.csv that are no numbers; one that it does not have today is.
+bool IsText(std::string_view name) {
+  bool is_text = false;
+  ForEachColumn<JobRow>([&is_text, name](size_t, const auto& column) {
+    const CellKind kind = KindOf<JobRow>(column);
+    if (column.name == name) is_text = kind == CellKind::kText || kind == CellKind::kCores;
+  });
+  return is_text;
 }
 
 // Rows whose every number is one. Throws InputError otherwise.
-int64_t ReadableJobs(const std::filesystem::path& file) {
-  CsvReader reader(file);
+int64_t ReadableJobs(const std::filesystem::path& cell) {
+  CsvReader reader(cell / JobRow::kFile);
   std::vector<size_t> numbers;
   for (size_t column = 0; column < reader.Columns().size(); ++column)
     if (!IsText(reader.Columns()[column])) numbers.push_back(column);
@@ -49,7 +54,7 @@ int64_t ReadableJobs(const std::filesystem::path& file) {
       if (!reader.Empty(column)) static_cast<void>(reader.Number(column));
     static constexpr std::array kStates = {"finished", "failed", "rejected", "cancelled"};
     if (std::find(kStates.begin(), kStates.end(), reader.Text(state)) == kStates.end()) {
-      throw InputError({file.string(), static_cast<int>(rows) + 1, "state",
+      throw InputError({(cell / JobRow::kFile).string(), static_cast<int>(rows) + 1, "state",
                         fmt::format("'{}'", reader.Text(state)),
                         fmt::format("{}", fmt::join(kStates, ", "))});
     }
@@ -76,18 +81,17 @@ std::vector<std::string> DamagesOfCell(const ComparedRun& run, const CellKey& ke
   const std::filesystem::path folder = CellFolder(run.path, key);
   std::vector<std::string> damages;
   try {
-    std::ifstream stream(folder / "cell.json");
-    const nlohmann::json cell = nlohmann::json::parse(stream);
-    const int64_t rows = ReadableJobs(folder / "jobs.csv");
-    const auto submitted = cell.at("submitted").get<int64_t>();
-    if (cell.at("status") == "done" && rows != submitted) {
+    const CellFile cell = ReadCellFile(folder);
+    const int64_t rows = ReadableJobs(folder);
+    if (!cell.submitted) {
+      damages.push_back(fmt::format("{}: {} does not say how many jobs were submitted",
+                                    ToString(key), kCellFileName));
+    } else if (cell.status == "done" && rows != *cell.submitted) {
       damages.push_back(fmt::format("{}: jobs.csv has {} rows, {} jobs were submitted",
-                                    ToString(key), rows, submitted));
+                                    ToString(key), rows, *cell.submitted));
     }
   } catch (const InputError& error) {
     damages.push_back(error.what());
-  } catch (const nlohmann::json::exception& error) {
-    damages.push_back(fmt::format("{}: cell.json: {}", ToString(key), error.what()));
   }
   for (const std::string& name : run.records) {
     const std::filesystem::path file = PlainOrCompressed(folder / name);

@@ -1,14 +1,13 @@
 #include "experiments/analysis/request_metrics.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
 #include <utility>
 
-#include "experiments/records/csv.h"
+#include "experiments/records/rows.h"
+#include "experiments/records/table.h"
 
 namespace cosched {
 namespace {
@@ -68,51 +67,31 @@ ServiceSummary Summary(const std::string& service, Sums sums) {
 }  // namespace
 
 std::vector<ServiceSummary> SummarizeRequests(const std::filesystem::path& cell) {
-  const std::filesystem::path file = cell / "requests.csv";
-  if (!std::filesystem::exists(PlainOrCompressed(file))) return {};
-  CsvReader reader(file);
-  const size_t service = reader.Column("service"), scheduled = reader.Column("scheduled"),
-               sent = reader.Column("sent"), finished = reader.Column("finished"),
-               batch = reader.Column("batch"), slo = reader.Column("slo_ms");
+  if (!HasTable<RequestRow>(cell)) return {};
+  RowReader<RequestRow> reader(cell, &RequestRow::service, &RequestRow::scheduled,
+                               &RequestRow::sent, &RequestRow::finished, &RequestRow::batch,
+                               &RequestRow::slo_ms);
   std::map<std::string, Sums, std::less<>> services;
-  while (reader.Next()) {
-    auto place = services.find(reader.Text(service));
-    if (place == services.end()) place = services.emplace(reader.Text(service), Sums()).first;
+  while (const RequestRow* request = reader.Next()) {
+    auto place = services.find(request->service);
+    if (place == services.end()) place = services.emplace(request->service, Sums()).first;
     Sums& sums = place->second;
-    const int64_t due = WholeMicroseconds(reader.Number(scheduled));
+    const int64_t due = WholeMicroseconds(request->scheduled);
     sums.first_us = sums.requests == 0 ? due : std::min(sums.first_us, due);
     sums.last_due_us = std::max(sums.last_due_us, due);
-    sums.worst_lag_us = std::max(sums.worst_lag_us, WholeMicroseconds(reader.Number(sent)) - due);
-    sums.slo_known = sums.slo_known && !reader.Empty(slo);
+    sums.worst_lag_us = std::max(sums.worst_lag_us, WholeMicroseconds(request->sent) - due);
+    sums.slo_known = sums.slo_known && request->slo_ms;
     ++sums.requests;
-    if (reader.Empty(finished)) continue;
-    const int64_t answer = WholeMicroseconds(reader.Number(finished));
+    if (!request->finished) continue;
+    const int64_t answer = WholeMicroseconds(*request->finished);
     sums.last_us = std::max(sums.last_us, answer);
     sums.latencies_us.push_back(answer - due);
-    sums.batches += reader.Number(batch);
-    sums.in_time +=
-        !reader.Empty(slo) && answer - due <= WholeMicroseconds(reader.Number(slo) / 1e3);
+    sums.batches += static_cast<double>(reader.Needed(&RequestRow::batch));
+    sums.in_time += request->slo_ms && answer - due <= WholeMicroseconds(*request->slo_ms / 1e3);
   }
   std::vector<ServiceSummary> summaries;
   for (auto& [name, sums] : services) summaries.push_back(Summary(name, std::move(sums)));
   return summaries;
-}
-
-std::string ServiceColumns() {
-  return "service,requests,served,dropped,mean_latency_ms,p50_latency_ms,p95_latency_ms,"
-         "p99_latency_ms,max_latency_ms,throughput_per_s,slo_attainment,goodput_per_s,mean_batch,"
-         "worst_lag_ms";
-}
-
-std::string ServiceRow(const ServiceSummary& s) {
-  const auto optional = [](const std::optional<double>& value) {
-    return value ? fmt::format("{:.6f}", *value) : "";
-  };
-  return fmt::format("{},{},{},{},{},{},{},{},{},{:.6f},{},{},{},{:.6f}", s.service, s.requests,
-                     s.served, s.dropped, optional(s.mean_latency_ms), optional(s.p50_latency_ms),
-                     optional(s.p95_latency_ms), optional(s.p99_latency_ms),
-                     optional(s.max_latency_ms), s.throughput_per_s, optional(s.slo_attainment),
-                     optional(s.goodput_per_s), optional(s.mean_batch), s.worst_lag_ms);
 }
 
 }  // namespace cosched

@@ -6,7 +6,10 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
+
+#include "experiments/records/column.h"
 
 namespace cosched {
 
@@ -25,14 +28,29 @@ struct ServiceSummary {
   std::optional<double> goodput_per_s;   // The same.
   std::optional<double> mean_batch;      // Absent if none was served.
   double worst_lag_ms = 0;
+
+  // Behind those of the cell's key.
+  static constexpr auto Columns() {
+    constexpr Decimals k6{6};
+    return std::tuple{TableColumn{"service", &ServiceSummary::service},
+                      TableColumn{"requests", &ServiceSummary::requests},
+                      TableColumn{"served", &ServiceSummary::served},
+                      TableColumn{"dropped", &ServiceSummary::dropped},
+                      TableColumn{"mean_latency_ms", &ServiceSummary::mean_latency_ms, k6},
+                      TableColumn{"p50_latency_ms", &ServiceSummary::p50_latency_ms, k6},
+                      TableColumn{"p95_latency_ms", &ServiceSummary::p95_latency_ms, k6},
+                      TableColumn{"p99_latency_ms", &ServiceSummary::p99_latency_ms, k6},
+                      TableColumn{"max_latency_ms", &ServiceSummary::max_latency_ms, k6},
+                      TableColumn{"throughput_per_s", &ServiceSummary::throughput_per_s, k6},
+                      TableColumn{"slo_attainment", &ServiceSummary::slo_attainment, k6},
+                      TableColumn{"goodput_per_s", &ServiceSummary::goodput_per_s, k6},
+                      TableColumn{"mean_batch", &ServiceSummary::mean_batch, k6},
+                      TableColumn{"worst_lag_ms", &ServiceSummary::worst_lag_ms, k6}};
+  }
 };
 
 // By name; none where the cell has no requests.csv. Throws InputError naming file and line of what
 // is malformed.
 std::vector<ServiceSummary> SummarizeRequests(const std::filesystem::path& cell);
-
-// A row of services.csv behind those columns that name the cell, and what its columns are called.
-std::string ServiceColumns();
-std::string ServiceRow(const ServiceSummary& service);
 
 }  // namespace cosched

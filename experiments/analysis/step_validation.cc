@@ -9,7 +9,9 @@
 
 #include "experiments/analysis/metrics.h"
 #include "experiments/analysis/statistics.h"
-#include "experiments/records/csv.h"
+#include "experiments/records/cell_file.h"
+#include "experiments/records/rows.h"
+#include "experiments/records/table.h"
 #include "workloads/profile.h"
 
 namespace cosched {
@@ -33,14 +35,13 @@ struct JobTimes {
 class Holdings {
  public:
   explicit Holdings(const std::filesystem::path& cell) {
-    CsvReader reader(cell / "grants.csv");
-    const size_t time = reader.Column("time"), job = reader.Column("job_id"),
-                 kind = reader.Column("kind"), cores = reader.Column("cores");
+    RowReader<GrantRow> reader(cell, &GrantRow::time, &GrantRow::job_id, &GrantRow::kind,
+                               &GrantRow::cores);
     std::map<int64_t, CpuSet> held;
-    while (reader.Next()) {
-      if (reader.Text(kind) != "granted" && reader.Text(kind) != "released") continue;
-      held[reader.Integer(job)] = reader.Text(kind) == "released" ? CpuSet() : reader.Cpus(cores);
-      changes_.emplace_back(reader.Number(time), held);
+    while (const GrantRow* grant = reader.Next()) {
+      if (grant->kind != "granted" && grant->kind != "released") continue;
+      held[grant->job_id] = grant->kind == "released" ? CpuSet() : grant->cores;
+      changes_.emplace_back(grant->time, held);
     }
   }
 
@@ -71,36 +72,29 @@ class Holdings {
 
 std::map<int64_t, JobTimes> ReadJobTimes(const std::filesystem::path& cell) {
   std::map<int64_t, JobTimes> jobs;
-  CsvReader reader(cell / "jobs.csv");
-  const size_t id = reader.Column("job_id"), workload = reader.Column("workload"),
-               started = reader.Column("starting_time"), finished = reader.Column("finish_time"),
-               state = reader.Column("state");
-  while (reader.Next()) {
-    if (reader.Text(state) != "finished") continue;
-    JobTimes& job = jobs[reader.Integer(id)];
-    job.workload = reader.Text(workload);
-    job.started = reader.Number(started);
-    job.finished = reader.Number(finished);
+  RowReader<JobRow> reader(cell, &JobRow::job_id, &JobRow::workload, &JobRow::starting_time,
+                           &JobRow::finish_time, &JobRow::state);
+  while (const JobRow* row = reader.Next()) {
+    if (row->state != "finished") continue;
+    JobTimes& job = jobs[row->job_id];
+    job.workload = row->workload;
+    job.started = reader.Needed(&JobRow::starting_time);
+    job.finished = row->finish_time;
   }
-  CsvReader steps(cell / "steps.csv");
-  const size_t job = steps.Column("job_id"), time = steps.Column("time"),
-               duration = steps.Column("duration_ms");
-  while (steps.Next()) {
-    const auto found = jobs.find(steps.Integer(job));
+  RowReader<StepRow> steps(cell, &StepRow::job_id, &StepRow::time, &StepRow::duration_ms);
+  while (const StepRow* step = steps.Next()) {
+    const auto found = jobs.find(step->job_id);
     if (found == jobs.end()) continue;
     if (found->second.ends.empty())
-      found->second.first_begin = steps.Number(time) - steps.Number(duration) * 1e-3;
-    found->second.ends.push_back(steps.Number(time));
+      found->second.first_begin = step->time - step->duration_ms * 1e-3;
+    found->second.ends.push_back(step->time);
   }
   return jobs;
 }
 
 Times ReadTimes(const std::filesystem::path& cell) {
   Times times;
-  std::error_code ignored;
-  if (!std::filesystem::exists(cell / "steps.csv", ignored) &&
-      !std::filesystem::exists(cell / "steps.csv.gz", ignored))
-    return times;
+  if (!HasTable<StepRow>(cell)) return times;
   const Holdings holdings(cell);
   for (const auto& [id, job] : ReadJobTimes(cell)) {
     const auto add = [&](const char* what, double begin, double end) {
@@ -118,25 +112,25 @@ Times ReadTimes(const std::filesystem::path& cell) {
   return times;
 }
 
-struct StepRow {
+struct StepErrors {
   std::vector<double> measured, simulated;
   std::vector<double> cells;  // Means of measured ones by cell.
 };
 
-std::map<StepKind, StepRow> ReadStepErrors(const std::vector<ValidationRuns>& runs) {
-  std::map<StepKind, StepRow> rows;
+std::map<StepKind, StepErrors> ReadStepErrors(const std::vector<ValidationRuns>& runs) {
+  std::map<StepKind, StepErrors> rows;
   for (const ValidationRuns& run : runs) {
     for (const CellKey& key : WholeCells(run.measured)) {
       const std::filesystem::path simulated = CellFolder(run.simulated, key);
       std::error_code ignored;
-      if (!std::filesystem::exists(simulated / "cell.json", ignored)) continue;
+      if (!std::filesystem::exists(simulated / kCellFileName, ignored)) continue;
       for (const auto& [kind, values] : ReadTimes(CellFolder(run.measured, key))) {
-        StepRow& row = rows[kind];
+        StepErrors& row = rows[kind];
         row.measured.insert(row.measured.end(), values.begin(), values.end());
         if (values.size() >= kFewestInCell) row.cells.push_back(Mean(values));
       }
       for (const auto& [kind, values] : ReadTimes(simulated)) {
-        StepRow& row = rows[kind];
+        StepErrors& row = rows[kind];
         row.simulated.insert(row.simulated.end(), values.begin(), values.end());
       }
     }

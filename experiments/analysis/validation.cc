@@ -4,54 +4,46 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
+#include <optional>
 
 #include "engine/base/error.h"
 #include "experiments/analysis/decision_diff.h"
 #include "experiments/analysis/estimate.h"
 #include "experiments/analysis/metrics.h"
 #include "experiments/analysis/statistics.h"
-#include "experiments/records/csv.h"
+#include "experiments/records/cell_file.h"
+#include "experiments/records/rows.h"
+#include "experiments/records/table.h"
 
 namespace cosched {
 namespace {
 
 // From the first arrival of a job to the last.
 double ReadArrivingSeconds(const std::filesystem::path& cell) {
-  CsvReader reader(cell / "jobs.csv");
-  const size_t submitted = reader.Column("submission_time");
-  double first = 0, last = 0;
-  for (bool any = false; reader.Next(); any = true) {
-    const double arrival = reader.Number(submitted);
-    first = any ? std::min(first, arrival) : arrival;
-    last = any ? std::max(last, arrival) : arrival;
+  RowReader<JobRow> reader(cell, &JobRow::submission_time);
+  std::optional<double> first;
+  double last = 0;
+  while (const JobRow* job = reader.Next()) {
+    const double arrival = job->submission_time;
+    last = first ? std::max(last, arrival) : arrival;
+    first = std::min(first.value_or(arrival), arrival);
   }
-  return last - first;
+  return last - first.value_or(0);
 }
 
 // Integral of the cores granted to each job, from grants.csv.
 double ReadCoreSeconds(const std::filesystem::path& cell) {
-  CsvReader reader(cell / "grants.csv");
-  const size_t time = reader.Column("time"), job = reader.Column("job_id"),
-               cores = reader.Column("cores");
+  RowReader<GrantRow> reader(cell, &GrantRow::time, &GrantRow::job_id, &GrantRow::cores);
   std::map<int64_t, std::pair<double, int>> held;  // Since when, how many.
   double sum = 0;
-  while (reader.Next()) {
-    auto& [since, count] = held[reader.Integer(job)];
-    sum += (reader.Number(time) - since) * count;
-    since = reader.Number(time);
-    count = reader.Cpus(cores).Count();
+  while (const GrantRow* grant = reader.Next()) {
+    auto& [since, count] = held[grant->job_id];
+    sum += (grant->time - since) * count;
+    since = grant->time;
+    count = grant->cores.Count();
   }
   return sum;
-}
-
-// REQUIRES: Summarize has read the cell, and so checked the file.
-int MachineCores(const std::filesystem::path& cell) {
-  std::ifstream stream(cell / "cell.json");
-  const auto json = nlohmann::json::parse(stream);
-  return CpuSet::Parse(json.at("machine_cores").get<std::string>())->Count();
 }
 
 // The cells of both runs; by key.
@@ -163,7 +155,8 @@ CellOutcome ReadOutcome(const std::filesystem::path& run, const CellKey& key) {
         fmt::format("{} of {} jobs did not finish", summary.jobs - summary.finished, summary.jobs);
   }
   const double arriving_s = ReadArrivingSeconds(cell);
-  result.saturated = result.outcome.core_seconds > arriving_s * MachineCores(cell);
+  result.saturated =
+      result.outcome.core_seconds > arriving_s * ReadCellFile(cell).machine_cores.Count();
   return result;
 }
 

@@ -8,7 +8,8 @@
 
 #include "engine/base/error.h"
 #include "experiments/analysis/metrics.h"
-#include "experiments/records/csv.h"
+#include "experiments/records/rows.h"
+#include "experiments/records/table.h"
 
 namespace cosched {
 namespace {
@@ -92,32 +93,25 @@ struct Step {
 };
 
 std::map<int64_t, std::vector<Step>> ReadSteps(const std::filesystem::path& cell) {
-  CsvReader reader(cell / "steps.csv");
-  const size_t job = reader.Column("job_id"), time = reader.Column("time"),
-               duration = reader.Column("duration_ms");
+  RowReader<StepRow> reader(cell, &StepRow::job_id, &StepRow::time, &StepRow::duration_ms);
   std::map<int64_t, std::vector<Step>> steps;
-  while (reader.Next()) {
-    const double end = reader.Number(time);
-    steps[reader.Integer(job)].push_back({end - reader.Number(duration) * 1e-3, end});
-  }
+  while (const StepRow* step = reader.Next())
+    steps[step->job_id].push_back({step->time - step->duration_ms * 1e-3, step->time});
   return steps;
 }
 
 // Throws if a job did not finish.
 void ReadJobs(const std::filesystem::path& cell, const std::map<int64_t, std::vector<Step>>& steps,
               std::vector<MeasuredTenant>* tenants) {
-  CsvReader reader(cell / "jobs.csv");
-  const size_t job = reader.Column("job_id"), started = reader.Column("starting_time"),
-               finished = reader.Column("finish_time"), state = reader.Column("state"),
-               reason = reader.Column("reason");
-  while (reader.Next()) {
-    const auto of_job = steps.find(reader.Integer(job));
-    if (reader.Text(state) != "finished" || of_job == steps.end())
-      throw MeasurementFailed(
-          fmt::format("a tenant {}: {}", reader.Text(state), reader.Text(reason)));
+  RowReader<JobRow> reader(cell, &JobRow::job_id, &JobRow::starting_time, &JobRow::finish_time,
+                           &JobRow::state, &JobRow::reason);
+  while (const JobRow* job = reader.Next()) {
+    const auto of_job = steps.find(job->job_id);
+    if (job->state != "finished" || of_job == steps.end())
+      throw MeasurementFailed(fmt::format("a tenant {}: {}", job->state, job->reason));
     MeasuredTenant& tenant = tenants->at(static_cast<size_t>(of_job->first));
-    tenant.start_s = of_job->second.front().begin - reader.Number(started);
-    tenant.stop_s = reader.Number(finished) - of_job->second.back().end;
+    tenant.start_s = of_job->second.front().begin - reader.Needed(&JobRow::starting_time);
+    tenant.stop_s = job->finish_time - of_job->second.back().end;
   }
 }
 
@@ -151,40 +145,33 @@ void ReadStepTimes(const std::map<int64_t, std::vector<Step>>& steps,
 }
 
 ResizeDelays ReadResizes(const std::filesystem::path& cell) {
-  CsvReader reader(cell / "resizes.csv");
-  const size_t inter_before = reader.Column("inter_before"),
-               intra_before = reader.Column("intra_before"),
-               inter_after = reader.Column("inter_after"),
-               intra_after = reader.Column("intra_after"), taken = reader.Column("taken_us");
-  const auto read = [&reader](size_t inter, size_t intra) {
-    return Split{static_cast<int>(reader.Integer(inter)), static_cast<int>(reader.Integer(intra))};
-  };
+  RowReader<ResizeRow> reader(cell, &ResizeRow::inter_before, &ResizeRow::intra_before,
+                              &ResizeRow::inter_after, &ResizeRow::intra_after,
+                              &ResizeRow::taken_us);
   ResizeDelays delays;
-  while (reader.Next()) {
-    const int before = ThreadsOf(read(inter_before, intra_before));
-    const int after = ThreadsOf(read(inter_after, intra_after));
+  while (const ResizeRow* resize = reader.Next()) {
+    const int before = ThreadsOf(Split{resize->inter_before, resize->intra_before});
+    const int after = ThreadsOf(Split{resize->inter_after, resize->intra_after});
     if (before == after) continue;
     DelayQuantiles& of_kind = after == 0       ? delays.pause
                               : before == 0    ? delays.resume
                               : after > before ? delays.grow
                                                : delays.shrink;
-    of_kind.push_back(reader.Number(taken) * 1e-6);
+    of_kind.push_back(resize->taken_us * 1e-6);
   }
   return delays;
 }
 
 // From a job's arrival to its cores being told, of jobs that started at once.
 std::vector<double> ReadDecisions(const std::filesystem::path& cell) {
-  CsvReader reader(cell / "grants.csv");
-  const size_t job = reader.Column("job_id"), time = reader.Column("time"),
-               kind = reader.Column("kind");
+  RowReader<GrantRow> reader(cell, &GrantRow::job_id, &GrantRow::time, &GrantRow::kind);
   std::map<int64_t, double> arrived;
   std::vector<double> delays;
-  while (reader.Next()) {
-    const int64_t id = reader.Integer(job);
-    if (reader.Text(kind) == "submitted") arrived[id] = reader.Number(time);
-    if (reader.Text(kind) != "granted" || !arrived.contains(id)) continue;
-    delays.push_back(reader.Number(time) - arrived[id]);
+  while (const GrantRow* grant = reader.Next()) {
+    const int64_t id = grant->job_id;
+    if (grant->kind == "submitted") arrived[id] = grant->time;
+    if (grant->kind != "granted" || !arrived.contains(id)) continue;
+    delays.push_back(grant->time - arrived[id]);
     arrived.erase(id);
   }
   return delays;

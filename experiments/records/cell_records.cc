@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -13,17 +12,24 @@
 
 #include "engine/base/check.h"
 #include "engine/base/error.h"
-#include "experiments/records/csv.h"
+#include "experiments/records/cell_file.h"
 #include "experiments/records/decision_log.h"
 #include "experiments/records/output_file.h"
+#include "experiments/records/rows.h"
+#include "experiments/records/table.h"
 #include "experiments/records/timeline.h"
 
 namespace cosched {
 namespace {
 
-// Empty = not available here.
-std::string Microseconds(const std::optional<Duration>& duration) {
-  return duration ? std::to_string(*duration / std::chrono::microseconds(1)) : "";
+std::optional<int64_t> WholeMicroseconds(const std::optional<Duration>& duration) {
+  if (!duration) return std::nullopt;
+  return *duration / std::chrono::microseconds(1);
+}
+
+std::optional<double> MicrosecondsOf(const std::optional<Duration>& duration) {
+  if (!duration) return std::nullopt;
+  return ToSeconds(*duration) * 1e6;
 }
 
 // What the job takes by itself on the cores it prefers; nullopt where its speed or its work is not
@@ -32,10 +38,6 @@ std::optional<double> AloneSeconds(const Job& job) {
   const double speed = job.speed ? job.speed->At(job.request.preferred) : 0;
   if (speed <= 0 || job.steps <= 0) return std::nullopt;
   return static_cast<double>(job.steps) / speed;
-}
-
-std::string FileNameOf(const char* file, const RecordsConfig& config) {
-  return std::string(file) + (config.gzip ? ".gz" : "");
 }
 
 std::filesystem::path MakeEmptyFolder(const std::filesystem::path& folder) {
@@ -107,7 +109,7 @@ struct CellRecords::Impl {
   void SetOwned(JobTrack* track, const CpuSet& owned);
   void CountCores(TimePoint time);
   void CountThreads(TimePoint time);
-  std::string CellJson(const std::string& status, const std::string& reason) const;
+  std::string CellText(const std::string& status, const std::string& reason) const;
   JobTrack& Track(JobId job);
 
   const CellKey key;
@@ -115,14 +117,15 @@ struct CellRecords::Impl {
   const std::filesystem::path whole;
   const std::filesystem::path partial;
   const RecordsConfig config;
-  CsvWriter jobs;
+  const size_t buffer;
+  RowWriter<JobRow> jobs;
   // Absent = off.
-  std::optional<CsvWriter> grants;
-  std::optional<CsvWriter> samples;
-  std::optional<CsvWriter> steps;
-  std::optional<CsvWriter> resizes;
-  std::optional<CsvWriter> actuations;
-  std::optional<CsvWriter> requests;  // Opened by the first service.
+  std::optional<RowWriter<GrantRow>> grants;
+  std::optional<RowWriter<SampleRow>> samples;
+  std::optional<RowWriter<StepRow>> steps;
+  std::optional<RowWriter<ResizeRow>> resizes;
+  std::optional<RowWriter<ActuationRow>> actuations;
+  std::optional<RowWriter<RequestRow>> requests;  // Opened by the first service.
   std::optional<DecisionLog> decisions;
   std::optional<Timeline> timeline;
   std::map<JobId, JobTrack> tracks;
@@ -133,7 +136,6 @@ struct CellRecords::Impl {
   int submitted = 0;
   std::vector<int64_t> services;
   int64_t requests_ended = 0;
-  const size_t buffer;
 };
 
 CellRecords::Impl::Impl(const std::filesystem::path& run, const CellKey& cell_key,
@@ -143,39 +145,19 @@ CellRecords::Impl::Impl(const std::filesystem::path& run, const CellKey& cell_ke
       whole(CellFolder(run, cell_key)),
       partial(MakeEmptyFolder(PartialFolder(run, cell_key))),
       config(wanted),
-      jobs(partial / FileNameOf("jobs.csv", wanted),
-           {"job_id",          "workload",        "class",
-            "priority",        "requested_min",   "requested_preferred",
-            "requested_max",   "submission_time", "starting_time",
-            "finish_time",     "waiting_time",    "execution_time",
-            "turnaround_time", "stretch",         "allocated_resources",
-            "threads",         "resizes",         "state",
-            "reason",          "steps",           "images",
-            "alone_s",         "lateness"},
-           wanted_buffer),
-      buffer(wanted_buffer) {
-  const auto open = [this](bool wants, const char* name,
-                           std::initializer_list<std::string_view> columns,
-                           std::optional<CsvWriter>* file) {
-    if (wants) file->emplace(partial / FileNameOf(name, config), columns, buffer);
+      buffer(wanted_buffer),
+      jobs(partial, wanted.gzip, wanted_buffer) {
+  const auto open = [this](bool wants, auto* file) {
+    if (wants) file->emplace(partial, config.gzip, buffer);
   };
-  open(config.grants, "grants.csv", {"time", "job_id", "kind", "cores", "owned", "threads"},
-       &grants);
-  open(config.samples, "samples.csv",
-       {"time", "job_id", "granted_cores", "granted", "runnable_threads", "compute_threads",
-        "settling", "run_time_s", "run_queue_wait_s", "involuntary_switches", "steps", "images",
-        "migrations", "throttled_us", "pressure_us", "spin_time_s"},
-       &samples);
-  open(config.steps, "steps.csv", {"job_id", "step", "time", "duration_ms", "threads", "loss"},
-       &steps);
-  open(config.resizes, "resizes.csv",
-       {"time", "job_id", "cause", "inter_before", "intra_before", "inter_after", "intra_after",
-        "cores", "op", "taken_us"},
-       &resizes);
-  open(config.actuations, "actuations.csv",
-       {"time", "job_id", "cores", "actuator", "fast_us", "runtime_us"}, &actuations);
-  if (config.decisions) decisions.emplace(partial / FileNameOf("decisions.csv", config), buffer);
-  if (config.timeline) timeline.emplace(partial / FileNameOf("timeline.json", config), buffer);
+  open(config.grants, &grants);
+  open(config.samples, &samples);
+  open(config.steps, &steps);
+  open(config.resizes, &resizes);
+  open(config.actuations, &actuations);
+  open(config.decisions, &decisions);
+  if (config.timeline)
+    timeline.emplace(partial / (config.gzip ? "timeline.json.gz" : "timeline.json"), buffer);
 }
 
 JobTrack& CellRecords::Impl::Track(JobId job) {
@@ -187,58 +169,45 @@ JobTrack& CellRecords::Impl::Track(JobId job) {
 void CellRecords::Impl::WriteGrant(TimePoint time, const JobTrack& track, std::string_view kind) {
   latest = std::max(latest, time);
   if (!grants) return;
-  grants->Seconds(time)
-      .Integer(track.job.id.value)
-      .Text(kind)
-      .Text(track.granted.ToString())
-      .Text(track.owned.ToString())
-      .Integer(track.started ? track.Threads() : 0)
-      .End();
+  grants->Write({.time = time,
+                 .job_id = track.job.id.value,
+                 .kind = kind,
+                 .cores = track.granted,
+                 .owned = track.owned,
+                 .threads = track.started ? track.Threads() : 0});
 }
 
 void CellRecords::Impl::WriteJob(TimePoint time, const JobTrack& track, JobEnd end,
                                  const std::string& reason) {
   const Job& job = track.job;
-  const Duration turnaround = time - track.submitted;
-  jobs.Integer(job.id.value)
-      .Text(job.workload)
-      .Text(ToString(job.elasticity))
-      .Integer(job.priority)
-      .Integer(job.request.min)
-      .Integer(job.request.preferred)
-      .Integer(job.request.max)
-      .Seconds(track.submitted);
+  JobRow row{.job_id = job.id.value,
+             .workload = job.workload,
+             .elasticity = ToString(job.elasticity),
+             .priority = job.priority,
+             .requested_min = job.request.min,
+             .requested_preferred = job.request.preferred,
+             .requested_max = job.request.max,
+             .submission_time = track.submitted,
+             .starting_time = track.started,
+             .finish_time = time,
+             .turnaround_time = time - track.submitted,
+             .allocated_resources = track.last_cores,
+             .threads = track.started ? track.Threads() : 0,
+             .resizes = track.resizes,
+             .state = ToString(end),
+             .reason = reason,
+             .steps = StepsDone(track, end),
+             .alone_s = AloneSeconds(job),
+             .lateness = track.lateness};
   if (track.started) {
     const Duration execution = time - *track.started;
-    jobs.Seconds(*track.started).Seconds(time).Seconds(*track.started - track.submitted);
-    jobs.Seconds(execution).Seconds(turnaround);
-    if (execution > Duration::zero()) {
-      jobs.Number(ToSeconds(turnaround) / ToSeconds(execution), 6);
-    } else {
-      jobs.Empty();
-    }
-  } else {
-    jobs.Empty().Seconds(time).Empty().Empty().Seconds(turnaround).Empty();
+    row.waiting_time = *track.started - track.submitted;
+    row.execution_time = execution;
+    if (execution > Duration::zero())
+      row.stretch = ToSeconds(time - track.submitted) / ToSeconds(execution);
   }
-  jobs.Text(track.last_cores.ToString())
-      .Integer(track.started ? track.Threads() : 0)
-      .Integer(track.resizes)
-      .Text(ToString(end))
-      .Text(reason)
-      .Integer(StepsDone(track, end));
-  // Only samples tell how many images a step has.
-  if (config.samples) {
-    jobs.Integer(track.Images());
-  } else {
-    jobs.Empty();
-  }
-  const std::optional<double> alone_s = AloneSeconds(job);
-  if (alone_s) {
-    jobs.Number(*alone_s, 6);
-  } else {
-    jobs.Empty();
-  }
-  jobs.Seconds(track.lateness).End();
+  if (config.samples) row.images = track.Images();
+  jobs.Write(row);
 }
 
 // Where nobody counts steps, one that finished has done all it had to.
@@ -272,18 +241,15 @@ void CellRecords::Impl::CountThreads(TimePoint time) {
   if (timeline) timeline->Counter(time, "runnable compute threads", runnable_threads);
 }
 
-std::string CellRecords::Impl::CellJson(const std::string& status,
+std::string CellRecords::Impl::CellText(const std::string& status,
                                         const std::string& reason) const {
-  nlohmann::ordered_json cell = {
-      {"policy", key.policy},   {"elasticity", ToString(key.elasticity)},
-      {"trial", key.trial},     {"status", status},
-      {"reason", reason},       {"machine_cores", machine_cores.ToString()},
-      {"submitted", submitted}, {"marks", marks}};
-  if (!services.empty()) {
-    cell["services"] = services;
-    cell["requests"] = requests_ended;
-  }
-  return cell.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return CellFileText(key, {.status = status,
+                            .reason = reason,
+                            .machine_cores = machine_cores,
+                            .submitted = submitted,
+                            .marks = marks,
+                            .services = services,
+                            .requests = requests_ended});
 }
 
 CellRecords::CellRecords(const std::filesystem::path& run, const CellKey& key,
@@ -363,23 +329,22 @@ void CellRecords::OnEnded(TimePoint time, JobId job, JobEnd end, const std::stri
 
 void CellRecords::OnSample(const TenantSample& sample) {
   if (!impl_->samples) return;
-  impl_->samples->Seconds(sample.time)
-      .Integer(sample.job.value)
-      .Text(sample.granted.ToString())
-      .Integer(sample.granted.Count())
-      .Integer(sample.runnable_threads)
-      .Integer(sample.compute_threads)
-      .Integer(sample.settling ? 1 : 0)
-      .Seconds(sample.run_time)
-      .Seconds(sample.run_queue_wait)
-      .Integer(sample.involuntary_switches)
-      .Integer(sample.steps)
-      .Integer(sample.images)
-      .Integer(sample.migrations)
-      .Text(Microseconds(sample.throttled))
-      .Text(Microseconds(sample.pressure))
-      .Seconds(sample.spin_time)
-      .End();
+  impl_->samples->Write({.time = sample.time,
+                         .job_id = sample.job.value,
+                         .granted_cores = sample.granted,
+                         .granted = sample.granted.Count(),
+                         .runnable_threads = sample.runnable_threads,
+                         .compute_threads = sample.compute_threads,
+                         .settling = sample.settling,
+                         .run_time_s = sample.run_time,
+                         .run_queue_wait_s = sample.run_queue_wait,
+                         .involuntary_switches = sample.involuntary_switches,
+                         .steps = sample.steps,
+                         .images = sample.images,
+                         .migrations = sample.migrations,
+                         .throttled_us = WholeMicroseconds(sample.throttled),
+                         .pressure_us = WholeMicroseconds(sample.pressure),
+                         .spin_time_s = sample.spin_time});
   const auto found = impl_->tracks.find(sample.job);
   if (found == impl_->tracks.end()) return;  // It ended between being sampled and being told of.
   JobTrack& track = found->second;
@@ -393,13 +358,12 @@ void CellRecords::OnSample(const TenantSample& sample) {
 
 void CellRecords::OnStep(const StepSample& step) {
   if (!impl_->steps) return;
-  impl_->steps->Integer(step.job.value)
-      .Integer(step.step)
-      .Seconds(step.finished)
-      .Number(ToSeconds(step.duration) * 1e3, 4)
-      .Integer(step.threads)
-      .Text(std::isfinite(step.loss) ? fmt::format("{:.6g}", step.loss) : "")
-      .End();
+  impl_->steps->Write({.job_id = step.job.value,
+                       .step = step.step,
+                       .time = step.finished,
+                       .duration_ms = ToSeconds(step.duration) * 1e3,
+                       .threads = step.threads,
+                       .loss = std::isfinite(step.loss) ? std::optional(step.loss) : std::nullopt});
   const auto track = impl_->tracks.find(step.job);
   if (track == impl_->tracks.end()) return;
   track->second.steps = std::max(track->second.steps, step.step + 1);
@@ -407,72 +371,63 @@ void CellRecords::OnStep(const StepSample& step) {
 
 void CellRecords::OnResize(const ResizeSample& resize) {
   if (!impl_->resizes) return;
-  impl_->resizes->Seconds(resize.time)
-      .Integer(resize.job.value)
-      .Text(resize.cause)
-      .Integer(resize.before.inter)
-      .Integer(resize.before.intra)
-      .Integer(resize.after.inter)
-      .Integer(resize.after.intra)
-      .Text(resize.cores.ToString())
-      .Text(resize.op)
-      .Number(ToSeconds(resize.taken) * 1e6, 0)
-      .End();
+  impl_->resizes->Write({.time = resize.time,
+                         .job_id = resize.job.value,
+                         .cause = resize.cause,
+                         .inter_before = resize.before.inter,
+                         .intra_before = resize.before.intra,
+                         .inter_after = resize.after.inter,
+                         .intra_after = resize.after.intra,
+                         .cores = resize.cores,
+                         .op = resize.op,
+                         .taken_us = ToSeconds(resize.taken) * 1e6});
 }
 
 void CellRecords::OnActuation(const ActuationSample& actuation) {
   if (!impl_->actuations) return;
-  const auto microseconds = [](const std::optional<Duration>& duration) {
-    return duration ? fmt::format("{:.1f}", ToSeconds(*duration) * 1e6) : "";
-  };
-  impl_->actuations->Seconds(actuation.time)
-      .Integer(actuation.job.value)
-      .Text(actuation.cores.ToString())
-      .Text(actuation.actuator)
-      .Text(microseconds(actuation.fast))
-      .Text(microseconds(actuation.runtime))
-      .End();
+  impl_->actuations->Write({.time = actuation.time,
+                            .job_id = actuation.job.value,
+                            .cores = actuation.cores,
+                            .actuator = actuation.actuator,
+                            .fast_us = MicrosecondsOf(actuation.fast),
+                            .runtime_us = MicrosecondsOf(actuation.runtime)});
 }
 
 void CellRecords::AddService(JobId job) {
   impl_->services.push_back(job.value);
   if (!impl_->config.requests || impl_->requests) return;
-  impl_->requests.emplace(impl_->partial / FileNameOf("requests.csv", impl_->config),
-                          std::initializer_list<std::string_view>{
-                              "request_id", "job_id", "service", "scheduled", "sent", "received",
-                              "started", "finished", "work", "batch", "slo_ms", "state"},
-                          impl_->buffer);
+  impl_->requests.emplace(impl_->partial, impl_->config.gzip, impl_->buffer);
 }
 
 void CellRecords::OnRequest(const RequestRecord& request) {
   ++impl_->requests_ended;
   if (!impl_->requests) return;
-  CsvWriter& row = *impl_->requests;
-  row.Integer(request.id)
-      .Integer(request.job.value)
-      .Text(request.service)
-      .Seconds(request.scheduled)
-      .Seconds(request.sent);
-  const RequestSample* answer = request.answer;
-  if (answer != nullptr) {
-    row.Seconds(answer->received).Seconds(answer->started).Seconds(answer->finished);
-  } else {
-    row.Empty().Empty().Empty();
+  RequestRow row{.request_id = request.id,
+                 .job_id = request.job.value,
+                 .service = request.service,
+                 .scheduled = request.scheduled,
+                 .sent = request.sent,
+                 .work = request.work,
+                 .state = "dropped"};
+  if (request.slo) row.slo_ms = ToSeconds(*request.slo) * 1e3;
+  if (const RequestSample* answer = request.answer) {
+    row.received = answer->received;
+    row.started = answer->started;
+    row.finished = answer->finished;
+    row.batch = answer->batch;
+    row.state = "served";
   }
-  row.Text(fmt::format("{:.9g}", request.work))
-      .Text(answer != nullptr ? std::to_string(answer->batch) : "");
-  row.Text(request.slo ? fmt::format("{:.3f}", ToSeconds(*request.slo) * 1e3) : "")
-      .Text(answer != nullptr ? "served" : "dropped")
-      .End();
+  impl_->requests->Write(row);
 }
 
 void CellRecords::WriteInterference(const Interference::Matrix& matrix) {
-  CsvWriter file(impl_->partial / "interference.csv", {"victim", "culprit", "waited_s"});
+  RowWriter<InterferenceRow> file(impl_->partial, /*gzip=*/false);
   for (const auto& [pair, waited_s] : matrix) {
     const auto& [victim, culprit] = pair;
     const std::string by = culprit ? std::to_string(culprit->value) : "other";
-    file.Row({std::to_string(victim.value), culprit == victim ? "self" : by,
-              fmt::format("{:.6f}", waited_s)});
+    file.Write({.victim = victim.value,
+                .culprit = culprit == victim ? "self" : std::string_view(by),
+                .waited_s = waited_s});
   }
   file.Sync();
 }
@@ -484,12 +439,11 @@ void CellRecords::Finish(const std::string& status, const std::string& reason) {
   if (impl_->decisions) impl_->decisions->Finish();
   if (impl_->timeline) impl_->timeline->Finish();
   impl_->jobs.Sync();
-  for (std::optional<CsvWriter>* file : {&impl_->grants, &impl_->samples, &impl_->steps,
-                                         &impl_->resizes, &impl_->actuations, &impl_->requests}) {
-    if (*file) (*file)->Sync();
-  }
+  const auto sync = [](auto*... files) { ((*files ? (*files)->Sync() : void()), ...); };
+  sync(&impl_->grants, &impl_->samples, &impl_->steps, &impl_->resizes, &impl_->actuations,
+       &impl_->requests);
   // Last, so that a folder with a cell.json holds all its rows.
-  WriteFileWhole(impl_->partial / "cell.json", impl_->CellJson(status, reason));
+  WriteFileWhole(impl_->partial / kCellFileName, impl_->CellText(status, reason));
   SyncFolder(impl_->partial);
   ReplaceFolder(impl_->partial, impl_->whole);
   SyncFolder(impl_->whole.parent_path());

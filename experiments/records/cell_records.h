@@ -4,36 +4,19 @@
 // (experiments/analysis/metrics.h), never averaged here. Rows are flushed as they are written (but
 // see `buffer`). Used by the harness on one thread.
 //
-//   jobs.csv       a row a job, when it ends; Batsim's column names. submission_time is when its
-//                  trace has it arrive, and all its times count from then; lateness is how much
-//                  later the harness handed it to the policy. alone_s is what it takes by itself on
-//                  its preferred cores, by the profile's speed curve; empty without one
-//   grants.csv     every change of who owns which core; kind: submitted (when the policy was told
-//                  of the job), granted, settled or released. `cores` is the latest grant, `owned`
-//                  also has the cores that the job has not left yet: what must not overlap
+//   jobs.csv       a row a job, when it ends
+//   grants.csv     every change of who owns which core
 //   decisions.csv  every answer of the policy, once its grants settled
-//                  (experiments/records/decision_log.h)
-//   samples.csv    every tenant at every sampling instant; counters are since its start.
-//                  throttled_us and pressure_us are of its cgroup: empty where it has none.
-//                  spin_time_s is the part of run_time_s that compute threads spent looking for
-//                  work; runnable_threads has no thread that does
+//   samples.csv    every tenant at every sampling instant
 //   steps.csv      every step of every tenant
-//   resizes.csv    every resize of a tenant's pools, as the tenant reports it: who asked for it,
-//                  its threads before and after, the op that ran when it was asked for, and the
-//                  time from then until the last thread was in its place
-//   actuations.csv how the host moved a tenant, a row a grant or pause: by what, and how long the
-//                  write to the cgroup (fast_us) or the container runtime's own update (runtime_us)
-//                  took; a pause has no cores, and its process is stopped ("stop": fast_us is the
-//                  time from SIGSTOP until every thread was seen stopped)
-//   requests.csv   only where the experiment has services: every request that was sent, when it is
-//                  answered or dropped: when it was due (scheduled), taken up by the harness (sent:
-//                  sent - scheduled is the harness's own lag), got by the service (received:
-//                  taken from its socket; simulated, at once), begun (started) and answered
-//                  (finished); how many were answered with it (batch).
-//                  A dropped one has no answer, because its service failed, or the cell
+//   resizes.csv    every resize of a tenant's pools, as the tenant reports it
+//   actuations.csv how the host moved a tenant, a row a grant or pause
+//   requests.csv   only where the experiment has services: every request, answered or dropped
 //   timeline.json  all of it for Perfetto (experiments/records/timeline.h)
-//   interference.csv  on request: how long compute threads of job `victim` waited for a core
-//                  because of `culprit`: a job, self, or other (experiments/records/interference.h)
+//   interference.csv  on request: who made whose threads wait
+//   cell.json      what became of the cell (experiments/records/cell_file.h)
+//
+// experiments/records/rows.h has the columns of each table.
 //
 // Which of these are written is the experiment's choice ([records]): jobs.csv and cell.json always
 // are; a file that is off is not there. A million simulated jobs would write gigabytes of the
@@ -53,8 +36,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 #include "engine/base/split.h"
+#include "experiments/records/column.h"
 #include "experiments/records/interference.h"
 #include "experiments/records/records_config.h"
 #include "experiments/wire/tenant_spec.h"
@@ -67,6 +52,14 @@ struct CellKey {
   Elasticity elasticity = Elasticity::kMalleable;
   int trial = 1;  // 1-based.
   friend auto operator<=>(const CellKey&, const CellKey&) = default;
+
+  // In front of every row of summary.csv and services.csv.
+  static constexpr auto Columns() {
+    return std::tuple{
+        TableColumn{"policy", &CellKey::policy},
+        TableColumn{"elasticity", [](const CellKey& key) { return ToString(key.elasticity); }},
+        TableColumn{"trial", &CellKey::trial}};
+  }
 };
 std::string ToString(const CellKey& key);  // "max-prop/malleable/1"
 std::filesystem::path CellFolder(const std::filesystem::path& run,
@@ -115,10 +108,8 @@ class CellRecords final : public ArbiterObserver {
   // Kept in cell.json.
   void Mark(const std::string& mark);
 
-  // Completes timeline.json, writes cell.json ({policy, elasticity, trial, status, reason,
-  // machine_cores, submitted, marks; where there are services also their jobs and the number of
-  // requests}) and renames the folder. status: "done", or "failed" with the reason (e.g. the policy
-  // broke its contract).
+  // Completes timeline.json, writes cell.json and renames the folder. status: "done", or "failed"
+  // with the reason (e.g. the policy broke its contract).
   void Finish(const std::string& status, const std::string& reason);
 
  private:

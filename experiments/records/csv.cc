@@ -49,41 +49,24 @@ bool ParseWhole(std::string_view text, Value* value) {
 
 }  // namespace
 
-std::string CsvCell(std::string_view text) {
-  std::string cell;
-  AppendCell(text, &cell);
-  return cell;
+void CsvLine::Comma() {
+  if (cells_++ > 0) text_.push_back(',');
 }
 
-CsvWriter::CsvWriter(std::filesystem::path path, std::initializer_list<std::string_view> columns,
-                     size_t buffer)
-    : columns_(columns.size()), file_(std::move(path), buffer) {
-  Row(columns);
-}
-
-void CsvWriter::Row(std::initializer_list<std::string_view> cells) {
-  for (const std::string_view cell : cells) Text(cell);
-  End();
-}
-
-void CsvWriter::Comma() {
-  if (cells_++ > 0) line_.push_back(',');
-}
-
-CsvWriter& CsvWriter::Text(std::string_view cell) {
+CsvLine& CsvLine::Text(std::string_view cell) {
   Comma();
-  AppendCell(cell, &line_);
+  AppendCell(cell, &text_);
   return *this;
 }
 
-CsvWriter& CsvWriter::Integer(int64_t cell) {
+CsvLine& CsvLine::Integer(int64_t cell) {
   Comma();
   const fmt::format_int digits(cell);
-  line_.append(digits.data(), digits.size());
+  text_.append(digits.data(), digits.size());
   return *this;
 }
 
-CsvWriter& CsvWriter::Number(double cell, int decimals) {
+CsvLine& CsvLine::Number(double cell, int decimals) {
   constexpr int kMostDecimals = 16;
   constexpr size_t kLongest = std::numeric_limits<double>::max_exponent10 + kMostDecimals + 3;
   CHECK(decimals <= kMostDecimals) << decimals << " decimals";
@@ -91,25 +74,50 @@ CsvWriter& CsvWriter::Number(double cell, int decimals) {
   std::array<char, kLongest> text;
   const std::to_chars_result written =
       std::to_chars(text.data(), text.data() + kLongest, cell, std::chars_format::fixed, decimals);
-  line_.append(text.data(), static_cast<size_t>(written.ptr - text.data()));
+  text_.append(text.data(), static_cast<size_t>(written.ptr - text.data()));
   return *this;
 }
 
-CsvWriter& CsvWriter::Seconds(Duration cell) {
+CsvLine& CsvLine::Significant(double cell, int digits) {
+  Comma();
+  fmt::format_to(std::back_inserter(text_), FMT_COMPILE("{:.{}g}"), cell, digits);
+  return *this;
+}
+
+CsvLine& CsvLine::Seconds(Duration cell) {
   constexpr int64_t kMicros = 1'000'000;
   Comma();
   const int64_t micros = (std::abs(cell.count()) + 500) / 1000;
-  fmt::format_to(std::back_inserter(line_), FMT_COMPILE("{}{}.{:06}"),
+  fmt::format_to(std::back_inserter(text_), FMT_COMPILE("{}{}.{:06}"),
                  cell < Duration::zero() ? "-" : "", micros / kMicros, micros % kMicros);
   return *this;
 }
 
-void CsvWriter::End() {
-  CHECK(cells_ == columns_) << file_.path().string() << ": " << cells_ << " cells";
-  line_.push_back('\n');
-  file_.Write(line_);
-  line_.clear();
+const std::string& CsvLine::End() {
+  text_.push_back('\n');
+  return text_;
+}
+
+void CsvLine::Clear() {
+  text_.clear();
   cells_ = 0;
+}
+
+CsvWriter::CsvWriter(std::filesystem::path path, const std::vector<std::string_view>& columns,
+                     size_t buffer)
+    : columns_(columns.size()), file_(std::move(path), buffer) {
+  Row(columns);
+}
+
+void CsvWriter::Row(const std::vector<std::string_view>& cells) {
+  for (const std::string_view cell : cells) line_.Text(cell);
+  End();
+}
+
+void CsvWriter::End() {
+  CHECK(line_.Cells() == columns_) << file_.path().string() << ": " << line_.Cells() << " cells";
+  file_.Write(line_.End());
+  line_.Clear();
 }
 
 std::filesystem::path PlainOrCompressed(const std::filesystem::path& file) {

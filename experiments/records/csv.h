@@ -1,12 +1,12 @@
 #pragma once
-// The records' CSV files (RFC 4180: comma, quotes where needed, a header row). CsvWriter appends
-// rows for the records; CsvReader streams them back for the metrics, with errors that name file,
-// line and column. Not thread-safe.
+// CSV files (RFC 4180: comma, quotes where needed, a header row). CsvWriter appends rows; CsvReader
+// streams them back, with errors that name file, line and column. The records' own tables are
+// written and read row by row as structs, on top of these (experiments/records/table.h). Not
+// thread-safe.
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -19,36 +19,47 @@
 
 namespace cosched {
 
-std::string CsvCell(std::string_view text);  // As it stands in a row: quoted where it must be.
-
 // The file, or the one with .gz behind its name where only that is there.
 std::filesystem::path PlainOrCompressed(const std::filesystem::path& file);
+
+// One line, made cell by cell without a string of its own for each.
+class CsvLine {
+ public:
+  CsvLine& Text(std::string_view cell);  // Quoted where it must be.
+  CsvLine& Integer(int64_t cell);
+  CsvLine& Number(double cell, int decimals);
+  CsvLine& Significant(double cell, int digits);  // As printf's %g.
+  CsvLine& Seconds(Duration cell);                // To the microsecond: 1.250000.
+  CsvLine& Empty() { return Text(""); }
+
+  size_t Cells() const { return cells_; }
+  const std::string& End();  // The whole line, to its line feed.
+  void Clear();
+
+ private:
+  void Comma();
+
+  size_t cells_ = 0;
+  std::string text_;
+};
 
 class CsvWriter {
  public:
   // buffer: as OutputFile's.
-  CsvWriter(std::filesystem::path path, std::initializer_list<std::string_view> columns,
+  CsvWriter(std::filesystem::path path, const std::vector<std::string_view>& columns,
             size_t buffer = 0);
 
   // As many cells as there are columns. Written at once; throws OutputError.
-  void Row(std::initializer_list<std::string_view> cells);
-  // The same cell by cell, without a string of its own for each; End() writes the row.
-  CsvWriter& Text(std::string_view cell);
-  CsvWriter& Integer(int64_t cell);
-  CsvWriter& Number(double cell, int decimals);
-  CsvWriter& Seconds(Duration cell);  // To the microsecond: 1.250000.
-  CsvWriter& Seconds(TimePoint cell) { return Seconds(cell.time_since_epoch()); }
-  CsvWriter& Empty() { return Text(""); }
+  void Row(const std::vector<std::string_view>& cells);
+  // The same cell by cell: End() writes what Line() has been given.
+  CsvLine& Line() { return line_; }
   void End();
 
   void Sync() { file_.Sync(); }
 
  private:
-  void Comma();
-
   size_t columns_;
-  size_t cells_ = 0;  // Of the row that is being made.
-  std::string line_;
+  CsvLine line_;
   OutputFile file_;
 };
 

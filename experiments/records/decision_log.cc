@@ -1,16 +1,15 @@
 #include "experiments/records/decision_log.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <sstream>
 
 namespace cosched {
 namespace {
 
-std::string MicrosecondsText(Duration duration) {
-  return fmt::format("{:.1f}", std::chrono::duration<double, std::micro>(duration).count());
+double WrittenMicroseconds(Duration duration) {
+  return std::chrono::duration<double, std::micro>(duration).count();
 }
 
 // The jobs of an allocation whose cores change; a rejected job has nothing to settle.
@@ -29,9 +28,8 @@ std::set<JobId> JobsToSettle(const std::string& allocation) {
 
 }  // namespace
 
-DecisionLog::DecisionLog(const std::filesystem::path& path, size_t buffer)
-    : file_(path, {"decision", "time", "event", "allocation", "decision_us", "settle_us"}, buffer) {
-}
+DecisionLog::DecisionLog(const std::filesystem::path& cell, bool gzip, size_t buffer)
+    : file_(cell, gzip, buffer) {}
 
 void DecisionLog::Add(TimePoint time, int64_t decision, const std::string& event,
                       const std::string& allocation, Duration decision_time) {
@@ -82,9 +80,13 @@ void DecisionLog::WriteIfComplete(Entries::iterator entry) {
 
 void DecisionLog::Write(int64_t decision, const Entry& entry) {
   const bool has_settled = entry.settled && !entry.overtaken;
-  file_.Integer(decision).Seconds(entry.time).Text(entry.event).Text(entry.allocation);
-  file_.Text(MicrosecondsText(entry.decision_time));
-  file_.Text(has_settled ? MicrosecondsText(entry.settle) : "").End();
+  file_.Write(
+      {.decision = decision,
+       .time = entry.time,
+       .event = entry.event,
+       .allocation = entry.allocation,
+       .decision_us = WrittenMicroseconds(entry.decision_time),
+       .settle_us = has_settled ? std::optional(WrittenMicroseconds(entry.settle)) : std::nullopt});
 }
 
 }  // namespace cosched

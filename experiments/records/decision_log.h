@@ -12,14 +12,16 @@
 #include <string>
 
 #include "engine/base/clock.h"
-#include "experiments/records/csv.h"
+#include "experiments/records/rows.h"
+#include "experiments/records/table.h"
 #include "policies/job.h"
 
 namespace cosched {
 
 class DecisionLog {
  public:
-  explicit DecisionLog(const std::filesystem::path& path, size_t buffer = 0);
+  // As RowWriter.
+  DecisionLog(const std::filesystem::path& cell, bool gzip, size_t buffer = 0);
 
   // allocation as the arbiter tells it: "3=0-1 2=pause".
   void Add(TimePoint time, int64_t decision, const std::string& event,
@@ -45,7 +47,7 @@ class DecisionLog {
   void WriteIfComplete(Entries::iterator entry);
   void Write(int64_t decision, const Entry& entry);
 
-  CsvWriter file_;
+  RowWriter<DecisionRow> file_;
   Entries open_;
   std::map<JobId, int64_t> pending_in_;  // The open decision that each job is pending in.
 };

@@ -39,10 +39,13 @@ TEST(CsvTest, RowsAreInTheFileAsSoonAsTheyAreWritten) {
 TEST(CsvTest, TypedCellsAreWrittenAsText) {
   TemporaryFolder folder;
   CsvWriter writer(folder.path() / "a.csv", {"a", "b", "c", "d", "e"});
-  writer.Integer(-7).Seconds(Duration(1'250'000'499)).Number(2.5, 3).Empty().Text("x,y").End();
-  writer.Seconds(Duration(-600)).Seconds(Duration(999'999'500)).Integer(0).Text("").Empty().End();
+  writer.Line().Integer(-7).Seconds(Duration(1'250'000'499)).Number(2.5, 3).Empty().Text("x,y");
+  writer.End();
+  writer.Line().Seconds(Duration(-600)).Seconds(Duration(999'999'500)).Integer(0).Text("");
+  writer.Line().Significant(1.0 / 3e9, 6);
+  writer.End();
   EXPECT_EQ(ReadText(folder.path() / "a.csv"),
-            "a,b,c,d,e\n-7,1.250000,2.500,,\"x,y\"\n-0.000001,1.000000,0,,\n");
+            "a,b,c,d,e\n-7,1.250000,2.500,,\"x,y\"\n-0.000001,1.000000,0,,3.33333e-10\n");
 }
 
 // Also where two neighbours are as near: 1/8, 1/128, and so on; the other writers of records round
@@ -60,7 +63,8 @@ TEST(CsvTest, NumbersAreRoundedAsFmtRoundsThem) {
   {
     CsvWriter writer(path, {"a", "b", "c"}, 1 << 20);
     for (const double value : values) {
-      writer.Number(value, 0).Number(value, 4).Number(value, 6).End();
+      writer.Line().Number(value, 0).Number(value, 4).Number(value, 6);
+      writer.End();
       expected += fmt::format("{:.0f},{:.4f},{:.6f}\n", value, value, value);
     }
   }
@@ -110,7 +114,10 @@ TEST(CsvTest, CompressedFilesAreReadByTheirPlainName) {
   constexpr int kRows = 30'000;  // Several pieces.
   {
     CsvWriter writer(packed, {"x", "y"});
-    for (int row = 0; row < kRows; ++row) writer.Integer(row).Text("the same in each").End();
+    for (int row = 0; row < kRows; ++row) {
+      writer.Line().Integer(row).Text("the same in each");
+      writer.End();
+    }
     EXPECT_GT(std::filesystem::file_size(packed), 0u) << "whole pieces do not wait";
   }
   EXPECT_LT(std::filesystem::file_size(packed), kRows * 5u);
