@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdio>
 #include <latch>
@@ -38,6 +39,17 @@ void WaitSettled(const MalleablePool& pool) {
 
 void WaitUntil(const std::atomic<int>& value, int least) {
   while (value.load() < least) std::this_thread::yield();
+}
+
+// Whether it holds before a minute is over: what would hang fails.
+template <typename Condition>
+bool HoldsInTime(Condition holds) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::yield();
+  }
+  return true;
 }
 
 // Resizes at random from `threads` threads for as long as it lives.
@@ -153,13 +165,15 @@ TEST_P(MalleablePoolSizes, BlockedCallerIsNeverStrandedByShrinkToZero) {
   for (int round = 0; round < 300; ++round) {
     pool->Resize(GetParam());
     if (round % 2 == 1) WaitSettled(*pool);
-    std::latch done(4);
+    const auto runs = std::make_shared<std::atomic<int>>(0);  // Outlives a stranded closure.
     for (int i = 0; i < 4; ++i) {
       if (i == round % 4) pool->Resize(GetParam() / 3);
-      pool->Schedule([&] { done.count_down(); });
+      pool->Schedule([runs] { ++*runs; });
     }
     pool->Resize(0);
-    done.wait();
+    ASSERT_TRUE(HoldsInTime([&] { return *runs >= 4; })) << *runs << " of 4 ran, round " << round;
+    ASSERT_EQ(*runs, 4);
+    ASSERT_EQ(pool->Queued(), 0);
   }
 }
 
@@ -368,13 +382,15 @@ TEST(MalleablePoolTest, IdleWorkersOfALendingPoolJoinItsLoops) {
   LendingPools pools(/*helpers=*/0, /*workers=*/3);
   pools.loops->SetGuests(3);
   std::atomic<unsigned> seen{0};
-  while (seen.load() != 0b111) {
+  EXPECT_TRUE(HoldsInTime([&] {
     pools.loops->ParallelFor(16, [&](int) {
       const int worker = pools.lending->CurrentWorker();
       if (worker >= 0) seen |= 1u << worker;
       std::this_thread::sleep_for(std::chrono::microseconds(20));
     });
-  }
+    return seen.load() == 0b111;
+  })) << "workers that came: "
+      << seen;
 }
 
 TEST(MalleablePoolTest, NoMoreGuestsThanAllowed) {
@@ -398,18 +414,19 @@ TEST(MalleablePoolTest, NoMoreGuestsThanAllowed) {
 TEST(MalleablePoolTest, ALentWorkerLeavesForAClosureOfItsOwn) {
   LendingPools pools(/*helpers=*/0, /*workers=*/1);
   pools.loops->SetGuests(1);
-  std::atomic<bool> lent{false}, closure_ran{false};
-  while (!closure_ran) {
+  std::atomic<bool> lent{false}, scheduled{false}, closure_ran{false}, left{false};
+  while (!scheduled) {
     pools.loops->ParallelFor(1000, [&](int) {
       if (pools.lending->CurrentWorker() >= 0) {
         lent = true;
-      } else if (lent && !closure_ran) {  // By the caller: in the middle of its loop.
+      } else if (lent && !scheduled.exchange(true)) {  // By the caller: in the middle of its loop.
         pools.lending->Schedule([&] { closure_ran = true; });
-        while (!closure_ran) std::this_thread::yield();
+        left = HoldsInTime([&] { return closure_ran.load(); });
       }
       std::this_thread::sleep_for(std::chrono::microseconds(1));
     });
   }
+  EXPECT_TRUE(left) << "the loop's caller waited for a closure of the lent worker's own pool";
 }
 
 TEST(MalleablePoolTest, LendingLosesNothingWhileBothPoolsAreResized) {
@@ -436,9 +453,18 @@ TEST(MalleablePoolTest, DestructionDropsQueuedClosuresAndFreesThem) {
 
 TEST(MalleablePoolTest, DestructionRightAfterResizeIsClean) {
   for (int round = 0; round < 50; ++round) {
-    const auto pool = MakePool(4);
-    pool->Resize(4);
-    if (round % 2 == 0) pool->Resize(1);
+    std::vector<int> threads;
+    {
+      const auto pool = MakePool(4);
+      threads = pool->ThreadIds();
+      pool->Resize(4);
+      if (round % 2 == 0) pool->Resize(1);
+    }
+    for (const int thread : threads) {
+      const std::string entry = "/proc/self/task/" + std::to_string(thread);
+      ASSERT_TRUE(HoldsInTime([&] { return access(entry.c_str(), F_OK) != 0; }))
+          << "thread " << thread << " outlives its pool";
+    }
   }
 }
 
