@@ -21,65 +21,10 @@
 
 #include "engine/base/random.h"
 #include "tests/engine/base/few_threads.h"
+#include "tests/engine/pool/pool_resizers.h"
 
 namespace cosched {
 namespace {
-
-using WhenEmpty = MalleablePool::WhenEmpty;
-
-std::unique_ptr<MalleablePool> MakePool(int capacity,
-                                        WhenEmpty when_empty = WhenEmpty::kRunInCaller) {
-  return std::make_unique<MalleablePool>(
-      MalleablePool::Options{.name = "test", .capacity = capacity, .when_empty = when_empty});
-}
-
-void WaitSettled(const MalleablePool& pool) {
-  while (!pool.Settled()) std::this_thread::yield();
-}
-
-void WaitUntil(const std::atomic<int>& value, int least) {
-  while (value.load() < least) std::this_thread::yield();
-}
-
-// Whether it holds before a minute is over: what would hang fails.
-template <typename Condition>
-bool HoldsInTime(Condition holds) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-  while (!holds()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::yield();
-  }
-  return true;
-}
-
-// Resizes at random from `threads` threads for as long as it lives.
-class Resizers {
- public:
-  Resizers(MalleablePool* pool, int threads, uint64_t seed) {
-    for (int i = 0; i < threads; ++i) {
-      threads_.emplace_back(
-          [this, pool, random = Random(seed).Derive(std::to_string(i))]() mutable {
-            const auto sizes = static_cast<uint64_t>(pool->Capacity()) + 1;
-            while (!stop_.load(std::memory_order_relaxed)) {
-              pool->Resize(static_cast<int>(random.Below(sizes)));
-              resizes_.fetch_add(1, std::memory_order_relaxed);
-              std::this_thread::yield();
-            }
-          });
-    }
-  }
-  // A stress test goes on until this holds, or it might be over before the first resize.
-  bool ResizedOften() const { return resizes_.load(std::memory_order_relaxed) >= 300; }
-  ~Resizers() {
-    stop_ = true;
-    for (std::thread& thread : threads_) thread.join();
-  }
-
- private:
-  std::atomic<bool> stop_{false};
-  std::atomic<int> resizes_{0};
-  std::vector<std::thread> threads_;
-};
 
 // Runs loops of many lengths and expects each task exactly once.
 void ExpectEveryTaskOnce(MalleablePool* pool, int rounds) {
@@ -415,18 +360,23 @@ TEST(MalleablePoolTest, ALentWorkerLeavesForAClosureOfItsOwn) {
   LendingPools pools(/*helpers=*/0, /*workers=*/1);
   pools.loops->SetGuests(1);
   std::atomic<bool> lent{false}, scheduled{false}, closure_ran{false}, left{false};
+  std::atomic<int> begun_since{0};  // Tasks, by the lent worker, before its closure.
   while (!scheduled) {
-    pools.loops->ParallelFor(1000, [&](int) {
+    pools.loops->ParallelFor(1000, [&](int task) {
       if (pools.lending->CurrentWorker() >= 0) {
         lent = true;
-      } else if (lent && !scheduled.exchange(true)) {  // By the caller: in the middle of its loop.
+        if (scheduled && !closure_ran) ++begun_since;
+      } else if (lent && task < 500 && !scheduled) {  // By the caller: in the middle of its loop.
         pools.lending->Schedule([&] { closure_ran = true; });
+        scheduled = true;
         left = HoldsInTime([&] { return closure_ran.load(); });
       }
       std::this_thread::sleep_for(std::chrono::microseconds(1));
     });
+    lent = false;
   }
-  EXPECT_TRUE(left) << "the loop's caller waited for a closure of the lent worker's own pool";
+  EXPECT_TRUE(left);
+  EXPECT_LT(begun_since, 100) << "it stayed for the rest of the loop";
 }
 
 TEST(MalleablePoolTest, LendingLosesNothingWhileBothPoolsAreResized) {
