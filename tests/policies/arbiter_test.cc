@@ -1,168 +1,19 @@
-// The arbiter against policies and hosts that misbehave. FakeHost checks by itself that no core has
-// two owners.
+// What the arbiter does with decisions, and against hosts that misbehave; arbiter_contract_test.cc
+// has the policies that do.
 
 #include "policies/arbiter.h"
 
 #include <gtest/gtest.h>
 
-#include <functional>
-
-#include "tests/policies/fake_host.h"
+#include "tests/policies/arbiter_fixture.h"
 
 namespace cosched {
 namespace {
-
-// Answers with `next` once, then with nothing; notes what it is told.
-class ScriptedPolicy final : public Policy {
- public:
-  Allocation Decide(const MachineView& view, const Event& event) override {
-    last_view = view;
-    settled += std::holds_alternative<GrantSettled>(event);
-    ticks += std::holds_alternative<Tick>(event);
-    if (always) return always(view, event);
-    return std::exchange(next, {});
-  }
-
-  Allocation next;
-  std::function<Allocation(const MachineView&, const Event&)> always;
-  MachineView last_view;
-  int settled = 0;
-  int ticks = 0;
-};
-
-Run Cores(std::variant<int, CpuSet> cores, std::optional<Split> split = {}) {
-  return {.cores = std::move(cores), .split = split};
-}
-
-class ArbiterTest : public ::testing::Test {
- protected:
-  explicit ArbiterTest(bool oversubscribes = false)
-      : world_(kFourCores, std::make_unique<ScriptedPolicy>(), oversubscribes) {}
-
-  ScriptedPolicy& policy() { return static_cast<ScriptedPolicy&>(*world_.policy); }
-  std::string TakeLog() { return world_.host.TakeLog(); }
-  // The policy decides this now.
-  void Decide(std::map<JobId, JobDecision> jobs) {
-    policy().next.jobs = std::move(jobs);
-    world_.arbiter.Tick();
-  }
-  void SubmitWaiting(int64_t id) { world_.Submit(id, {1, 2, 4}); }
-  // A job that runs on these cores already.
-  void SubmitRunning(int64_t id, const CpuSet& cores) {
-    policy().next.jobs[{id}] = Cores(cores);
-    SubmitWaiting(id);
-    world_.SettleAll();
-    TakeLog();
-    world_.observer.Take();
-  }
-  void ExpectViolation(std::map<JobId, JobDecision> jobs, const std::string& reason) {
-    const std::string before = world_.State();
-    try {
-      Decide(std::move(jobs));
-      ADD_FAILURE() << "allowed, though: " << reason;
-    } catch (const PolicyError& error) {
-      EXPECT_EQ(error.what(), "policy broke its contract at tick: " + reason);
-    }
-    EXPECT_EQ(world_.State(), before);
-    EXPECT_EQ(TakeLog(), "");
-  }
-
-  World world_;
-};
 
 class OversubscribingArbiterTest : public ArbiterTest {
  protected:
   OversubscribingArbiterTest() : ArbiterTest(true) {}
 };
-
-// --- A policy that breaks its contract changes nothing and says why.
-
-TEST_F(ArbiterTest, UnknownJobIsAViolation) {
-  ExpectViolation({{{9}, Cores(1)}}, "job 9: there is no such job");
-}
-
-TEST_F(ArbiterTest, GrantOutsideMinAndMaxIsAViolation) {
-  world_.Submit(1, {2, 2, 3});
-  ExpectViolation({{{1}, Cores(4)}}, "job 1: 4 cores are more than its max 3");
-  ExpectViolation({{{1}, Cores(1)}}, "job 1: 1 cores are fewer than its min 2");
-  ExpectViolation({{{1}, Cores(0)}}, "job 1: 0 cores are fewer than its min 2");
-  ExpectViolation({{{1}, Cores(-1)}}, "job 1: -1 cores are fewer than its min 2");
-  ExpectViolation({{{1}, Cores(CpuSet())}}, "job 1: 0 cores are fewer than its min 2");
-}
-
-TEST_F(ArbiterTest, MoreThanTheMachineIsAViolation) {
-  world_.Submit(1, {1, 8, 8});
-  SubmitWaiting(2);
-  ExpectViolation({{{1}, Cores(5)}}, "job 1: 5 cores are more than the machine's 4");
-  ExpectViolation({{{1}, Cores(CpuSet{3, 4})}},
-                  "job 1: cores 3-4 are not within the machine's 0-3");
-  ExpectViolation({{{1}, Cores(3)}, {{2}, Cores(2)}},
-                  "the grants add up to 5 cores, the machine has 4");
-}
-
-TEST_F(ArbiterTest, GrantsOfJobsLeftOutCount) {
-  SubmitRunning(1, {0, 1, 2});
-  SubmitWaiting(2);
-  ExpectViolation({{{2}, Cores(2)}}, "the grants add up to 5 cores, the machine has 4");
-  ExpectViolation({{{2}, Cores(CpuSet{2, 3})}}, "job 2: cores 2 are granted twice");
-}
-
-TEST_F(ArbiterTest, OverlappingSetsAreAViolation) {
-  SubmitWaiting(1);
-  SubmitWaiting(2);
-  ExpectViolation({{{1}, Cores(CpuSet{0, 1})}, {{2}, Cores(CpuSet{1, 2})}},
-                  "job 2: cores 1 are granted twice");
-}
-
-TEST_F(ArbiterTest, DecisionsAgainstTheStateAreViolations) {
-  SubmitRunning(1, {0});
-  SubmitWaiting(2);
-  ExpectViolation({{{1}, Reject{}}}, "job 1: only a waiting job can be rejected");
-  ExpectViolation({{{2}, Pause{}}}, "job 2: only a running job can be paused");
-  Decide({{{1}, Pause{}}});
-  TakeLog();
-  ExpectViolation({{{1}, Pause{}}}, "job 1: only a running job can be paused");
-  ExpectViolation({{{1}, Reject{}}}, "job 1: only a waiting job can be rejected");
-}
-
-TEST_F(ArbiterTest, SplitWithoutThreadsIsAViolation) {
-  SubmitWaiting(1);
-  ExpectViolation({{{1}, Cores(2, Split{0, 2})}}, "job 1: split 0x2 has a pool without threads");
-}
-
-TEST_F(ArbiterTest, ExceptionOfAPolicyIsAViolation) {
-  policy().always = [](const MachineView&, const Event&) -> Allocation {
-    throw std::out_of_range("map::at");
-  };
-  ExpectViolation({}, "the policy threw: map::at");
-}
-
-TEST_F(ArbiterTest, CellThatFailedEndsEveryJobOnce) {
-  SubmitRunning(1, {0});
-  SubmitWaiting(2);
-  ExpectViolation({{{9}, Cores(1)}}, "job 9: there is no such job");
-  world_.observer.Take();
-  world_.arbiter.EndAll(JobEnd::kCancelled, "policy broke its contract");
-  EXPECT_EQ(TakeLog(), "stop 1");
-  EXPECT_EQ(world_.observer.Take(),
-            "cancelled 1: policy broke its contract; cancelled 2: policy broke its contract");
-  world_.arbiter.Handle(HostFinished{{1}});  // Was on its way.
-  EXPECT_EQ(world_.observer.Take(), "");
-}
-
-TEST_F(ArbiterTest, EveryDecisionIsRecordedEvenIfItChangesNothing) {
-  SubmitRunning(1, {0, 1});
-  Decide({});
-  Decide({{{1}, Cores(2)}});
-  EXPECT_EQ(world_.observer.Take(), "tick -> ; tick -> ");
-  EXPECT_EQ(TakeLog(), "");
-  SubmitWaiting(2);
-  SubmitWaiting(3);
-  world_.observer.Take();
-  Decide({{{1}, Pause{}}, {{2}, Cores(CpuSet{3})}, {{3}, Reject{}}});
-  EXPECT_EQ(world_.observer.Take("tick"), "tick -> 1=pause 2=3 3=reject");
-}
-
 // --- Revoke before grant.
 
 TEST_F(ArbiterTest, StartWaitsUntilTheCoresAreLeft) {

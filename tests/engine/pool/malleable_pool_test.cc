@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdio>
 #include <latch>
@@ -20,54 +21,10 @@
 
 #include "engine/base/random.h"
 #include "tests/engine/base/few_threads.h"
+#include "tests/engine/pool/pool_resizers.h"
 
 namespace cosched {
 namespace {
-
-using WhenEmpty = MalleablePool::WhenEmpty;
-
-std::unique_ptr<MalleablePool> MakePool(int capacity,
-                                        WhenEmpty when_empty = WhenEmpty::kRunInCaller) {
-  return std::make_unique<MalleablePool>(
-      MalleablePool::Options{.name = "test", .capacity = capacity, .when_empty = when_empty});
-}
-
-void WaitSettled(const MalleablePool& pool) {
-  while (!pool.Settled()) std::this_thread::yield();
-}
-
-void WaitUntil(const std::atomic<int>& value, int least) {
-  while (value.load() < least) std::this_thread::yield();
-}
-
-// Resizes at random from `threads` threads for as long as it lives.
-class Resizers {
- public:
-  Resizers(MalleablePool* pool, int threads, uint64_t seed) {
-    for (int i = 0; i < threads; ++i) {
-      threads_.emplace_back(
-          [this, pool, random = Random(seed).Derive(std::to_string(i))]() mutable {
-            const auto sizes = static_cast<uint64_t>(pool->Capacity()) + 1;
-            while (!stop_.load(std::memory_order_relaxed)) {
-              pool->Resize(static_cast<int>(random.Below(sizes)));
-              resizes_.fetch_add(1, std::memory_order_relaxed);
-              std::this_thread::yield();
-            }
-          });
-    }
-  }
-  // A stress test goes on until this holds, or it might be over before the first resize.
-  bool ResizedOften() const { return resizes_.load(std::memory_order_relaxed) >= 300; }
-  ~Resizers() {
-    stop_ = true;
-    for (std::thread& thread : threads_) thread.join();
-  }
-
- private:
-  std::atomic<bool> stop_{false};
-  std::atomic<int> resizes_{0};
-  std::vector<std::thread> threads_;
-};
 
 // Runs loops of many lengths and expects each task exactly once.
 void ExpectEveryTaskOnce(MalleablePool* pool, int rounds) {
@@ -153,13 +110,15 @@ TEST_P(MalleablePoolSizes, BlockedCallerIsNeverStrandedByShrinkToZero) {
   for (int round = 0; round < 300; ++round) {
     pool->Resize(GetParam());
     if (round % 2 == 1) WaitSettled(*pool);
-    std::latch done(4);
+    const auto runs = std::make_shared<std::atomic<int>>(0);  // Outlives a stranded closure.
     for (int i = 0; i < 4; ++i) {
       if (i == round % 4) pool->Resize(GetParam() / 3);
-      pool->Schedule([&] { done.count_down(); });
+      pool->Schedule([runs] { ++*runs; });
     }
     pool->Resize(0);
-    done.wait();
+    ASSERT_TRUE(HoldsInTime([&] { return *runs >= 4; })) << *runs << " of 4 ran, round " << round;
+    ASSERT_EQ(*runs, 4);
+    ASSERT_EQ(pool->Queued(), 0);
   }
 }
 
@@ -368,13 +327,15 @@ TEST(MalleablePoolTest, IdleWorkersOfALendingPoolJoinItsLoops) {
   LendingPools pools(/*helpers=*/0, /*workers=*/3);
   pools.loops->SetGuests(3);
   std::atomic<unsigned> seen{0};
-  while (seen.load() != 0b111) {
+  EXPECT_TRUE(HoldsInTime([&] {
     pools.loops->ParallelFor(16, [&](int) {
       const int worker = pools.lending->CurrentWorker();
       if (worker >= 0) seen |= 1u << worker;
       std::this_thread::sleep_for(std::chrono::microseconds(20));
     });
-  }
+    return seen.load() == 0b111;
+  })) << "workers that came: "
+      << seen;
 }
 
 TEST(MalleablePoolTest, NoMoreGuestsThanAllowed) {
@@ -398,18 +359,24 @@ TEST(MalleablePoolTest, NoMoreGuestsThanAllowed) {
 TEST(MalleablePoolTest, ALentWorkerLeavesForAClosureOfItsOwn) {
   LendingPools pools(/*helpers=*/0, /*workers=*/1);
   pools.loops->SetGuests(1);
-  std::atomic<bool> lent{false}, closure_ran{false};
-  while (!closure_ran) {
-    pools.loops->ParallelFor(1000, [&](int) {
+  std::atomic<bool> lent{false}, scheduled{false}, closure_ran{false}, left{false};
+  std::atomic<int> begun_since{0};  // Tasks, by the lent worker, before its closure.
+  while (!scheduled) {
+    pools.loops->ParallelFor(1000, [&](int task) {
       if (pools.lending->CurrentWorker() >= 0) {
         lent = true;
-      } else if (lent && !closure_ran) {  // By the caller: in the middle of its loop.
+        if (scheduled && !closure_ran) ++begun_since;
+      } else if (lent && task < 500 && !scheduled) {  // By the caller: in the middle of its loop.
         pools.lending->Schedule([&] { closure_ran = true; });
-        while (!closure_ran) std::this_thread::yield();
+        scheduled = true;
+        left = HoldsInTime([&] { return closure_ran.load(); });
       }
       std::this_thread::sleep_for(std::chrono::microseconds(1));
     });
+    lent = false;
   }
+  EXPECT_TRUE(left);
+  EXPECT_LT(begun_since, 100) << "it stayed for the rest of the loop";
 }
 
 TEST(MalleablePoolTest, LendingLosesNothingWhileBothPoolsAreResized) {
@@ -436,9 +403,18 @@ TEST(MalleablePoolTest, DestructionDropsQueuedClosuresAndFreesThem) {
 
 TEST(MalleablePoolTest, DestructionRightAfterResizeIsClean) {
   for (int round = 0; round < 50; ++round) {
-    const auto pool = MakePool(4);
-    pool->Resize(4);
-    if (round % 2 == 0) pool->Resize(1);
+    std::vector<int> threads;
+    {
+      const auto pool = MakePool(4);
+      threads = pool->ThreadIds();
+      pool->Resize(4);
+      if (round % 2 == 0) pool->Resize(1);
+    }
+    for (const int thread : threads) {
+      const std::string entry = "/proc/self/task/" + std::to_string(thread);
+      ASSERT_TRUE(HoldsInTime([&] { return access(entry.c_str(), F_OK) != 0; }))
+          << "thread " << thread << " outlives its pool";
+    }
   }
 }
 

@@ -1,0 +1,122 @@
+#pragma once
+// The inside of SimulatedHost, whose parts are in files of their own: simulated_host.cc has what
+// happens when, simulated_moves.cc what a grant does to a tenant, simulated_work.cc how fast tenants
+// compute, simulated_services.cc what is of services only. Included by these. One thread.
+
+#include <cmath>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "engine/base/check.h"
+#include "experiments/hosts/simulation/contention.h"
+#include "experiments/hosts/simulation/core_sharing.h"
+#include "experiments/hosts/simulation/executions.h"
+#include "experiments/hosts/simulation/program_models.h"
+#include "experiments/hosts/simulation/service_agenda.h"
+#include "experiments/hosts/simulation/simulated_host.h"
+#include "experiments/hosts/simulation/simulated_tenant.h"
+#include "experiments/hosts/simulation/step_log.h"
+#include "experiments/hosts/simulation/timers.h"
+
+namespace cosched {
+
+struct SimulatedHost::Impl {
+  using Id = Executions::Id;
+  using Described = simulation::Described;
+  using Phase = simulation::Phase;
+  using Tenant = simulation::Tenant;
+
+  explicit Impl(Options given)
+      : options(std::move(given)),
+        programs(*options.profile, options.model.oversubscription),
+        contention(&executions, options.model.contention),
+        log(&executions) {}
+
+  double Seconds() const { return ToSeconds(now); }
+  Tenant& At(Id id) { return tenants[static_cast<size_t>(id)]; }
+  const Tenant& At(Id id) const { return tenants[static_cast<size_t>(id)]; }
+  // nullptr if the job has ended.
+  Tenant* Find(JobId job) {
+    const auto found = ids.find(job);
+    return found == ids.end() ? nullptr : &At(found->second);
+  }
+
+  // simulated_host.cc: a tenant's way from its start to its end, and what happens next.
+  Id NewTenant(JobId job);
+  void Start(const Job& job, const CpuSet& cores, Split threads);
+  void StartChaos(Id id, const Job& job);
+  void MakeReady(Id id, Duration after);
+  void FailBy(Id id, const ChaosModel::End& end);
+  void Misbehave(Id id);
+  void Complete(Id id);
+  void EndBy(Id id, TimePoint time);
+  void Remove(Id id);
+  std::optional<HostEvent> Fire(const Timers::Timer& timer);
+  std::optional<HostEvent> Next(TimePoint deadline);
+  Duration Charge();
+  double StepsDone(Id id) const;
+  TenantSample SampleOf(Id id);
+
+  // simulated_moves.cc: what a grant does.
+  void Move(JobId job, const CpuSet& cores, Split threads);  // To these cores, or to none.
+  // The host moves it from outside, and stops it for a pause.
+  void MoveStarting(Id id, const CpuSet& leaves);
+  void MoveComputing(Id id, const CpuSet& leaves);
+  void Settle(Id id);  // Its threads are where the latest grant wants them.
+  HostEvent Settled(Id id);
+  void TellResize(const Tenant& tenant);
+
+  // simulated_work.cc: how fast it computes.
+  // How many threads it has awake: a malleable one never more than cores.
+  static int Awake(const Tenant& tenant);
+  void Compute(Id id);
+  void Refresh();  // Brings rates up to date with all that was moved. Before any time passes.
+  void SetRate(Id id, Executions::ClockId clock, double rate);
+  // Adds up what its threads have done and waited since the last change.
+  void Count(Tenant* tenant) const;
+  void LeaveOthers(Tenant* tenant);  // It presses on no co-runner any more.
+  void Withdraw(Id id);              // It computes no more.
+
+  // simulated_services.cc: of services only.
+  void StartService(Id id);
+  // Each server has its part of the cores and of the threads.
+  void Serve(Id id, const CoreSharing::Share& share);
+  void UpdateServers(Id id);
+  void AdvanceService(Id id);
+  void LeaveIfDrained(Id id);
+  // Does `change` to the service, and notes when it acts next.
+  template <typename Change>
+  void Touch(Id id, Change change) {
+    ServiceModel& service = *At(id).service;
+    change(service);
+    agenda.SetNext(id, service.NextEvent());
+    ++touches;
+  }
+
+  const Options options;
+  TimePoint now;
+  ProgramModels programs;
+  Executions executions;
+  CoreSharing sharing;
+  Contention contention;
+  StepLog log;
+  bool seeded = false;
+  Random decisions{0};                           // What they are charged.
+  std::unordered_map<int64_t, Described> plans;  // Of jobs that were described and not started.
+  std::deque<Tenant> tenants;                    // By id; those in `ids` live.
+  std::vector<Id> unused;
+  std::map<JobId, Id> ids;
+  Timers timers;
+  std::vector<TenantSample> gone;  // Last samples of those that ended since the last Sample.
+  std::vector<ResizeSample> resizes;
+  ServiceAgenda agenda;  // Of the services that live.
+  int64_t touches = 0;   // Of services.
+  std::vector<RequestSample> answered;
+};
+
+}  // namespace cosched

@@ -1,0 +1,100 @@
+// What a grant does to a simulated tenant: when it moves, and when that has settled.
+
+#include "experiments/hosts/simulation/delays.h"
+#include "experiments/hosts/simulation/simulated_host_impl.h"
+#include "experiments/hosts/within.h"
+
+namespace cosched {
+
+void SimulatedHost::Impl::Move(JobId job, const CpuSet& cores, Split threads) {
+  const auto found = ids.find(job);
+  CHECK(found != ids.end()) << "job " << job.value << " is granted cores but does not run";
+  const Id id = found->second;
+  Tenant& tenant = At(id);
+  const CpuSet leaves = tenant.Held() - cores;
+  tenant.target = cores;
+  tenant.target_threads = tenant.malleable ? threads : tenant.threads;
+  tenant.settling = true;
+  tenant.asked = now;
+  tenant.settle_timer = -1;
+  switch (tenant.phase) {
+    case Phase::kStarting: return MoveStarting(id, leaves);
+    case Phase::kComputing: return MoveComputing(id, leaves);
+    case Phase::kLeaving:
+      if (!leaves.Empty()) EndBy(id, now + options.revocation_deadline);
+  }
+}
+
+void SimulatedHost::Impl::MoveStarting(Id id, const CpuSet& leaves) {
+  Tenant& tenant = At(id);
+  const bool was_paused = tenant.cores.Empty();
+  tenant.cores = tenant.target;
+  tenant.threads = tenant.target_threads;
+  if (tenant.cores.Empty() && !was_paused) {
+    tenant.start_left = tenant.ready_at - now;
+    tenant.ready_timer = -1;
+  } else if (was_paused && !tenant.cores.Empty() && tenant.end_timer < 0) {
+    MakeReady(id, tenant.start_left);
+  }
+  if (!leaves.Empty()) tenant.settle_timer = timers.Arm(id, now);
+}
+
+void SimulatedHost::Impl::MoveComputing(Id id, const CpuSet& leaves) {
+  Tenant& tenant = At(id);
+  if (leaves.Empty() && !tenant.failure.empty() && !tenant.chaos) {  // It need not leave after all.
+    tenant.failure.clear();
+    tenant.end_timer = -1;
+  }
+  if (tenant.chaos) {
+    if (const auto end = tenant.chaos->Move(leaves)) FailBy(id, *end);
+    if (!tenant.chaos->Follows()) return;
+  }
+  Duration delay{0};
+  if (tenant.malleable && options.model.resize_delay) {
+    const DelayQuantiles& delays =
+        ResizeDelayOf(options.profile->resize, tenant.cores, tenant.target);
+    delay = DrawDelay(delays, &tenant.random);
+  }
+  if (!tenant.malleable) Settle(id);
+  if (!leaves.Empty() && delay > options.revocation_deadline) {
+    tenant.failure =
+        "did not leave cores " + leaves.ToString() + Within(options.revocation_deadline);
+    return EndBy(id, now + options.revocation_deadline);
+  }
+  tenant.settle_timer = timers.Arm(id, now + delay);
+}
+
+void SimulatedHost::Impl::Settle(Id id) {
+  Tenant& tenant = At(id);
+  tenant.cores = tenant.target;
+  tenant.threads = tenant.target_threads;
+  if (tenant.phase == Phase::kComputing) Compute(id);
+}
+
+HostEvent SimulatedHost::Impl::Settled(Id id) {
+  Tenant& tenant = At(id);
+  tenant.settle_timer = -1;
+  tenant.settling = false;
+  tenant.settled_lately = true;
+  if (tenant.malleable && tenant.phase == Phase::kComputing) {
+    if (options.resizes) TellResize(tenant);
+    Settle(id);
+  }
+  return HostSettled{tenant.job};
+}
+
+void SimulatedHost::Impl::TellResize(const Tenant& tenant) {
+  const auto split = [](const CpuSet& cores, Split threads) {
+    return cores.Empty() ? Split{0, 0} : threads;
+  };
+  resizes.push_back({.job = tenant.job,
+                     .time = now,
+                     .cause = "grant",
+                     .before = split(tenant.cores, tenant.threads),
+                     .after = split(tenant.target, tenant.target_threads),
+                     .cores = tenant.target,
+                     .op = "",
+                     .taken = now - tenant.asked});
+}
+
+}  // namespace cosched

@@ -1,0 +1,55 @@
+// What simulated services do beside other tenants: their servers' speeds, and when they act next.
+
+#include <algorithm>
+#include <cmath>
+
+#include "experiments/hosts/simulation/simulated_host_impl.h"
+#include "workloads/batch_sizes.h"
+
+namespace cosched {
+
+void SimulatedHost::Impl::StartService(Id id) {
+  const Described& plan = At(id).plan;
+  At(id).service = std::make_unique<ServiceModel>(
+      At(id).job, plan.batch, plan.max_delay,
+      [this, program = plan.program, most = plan.batch](int count) {
+        return programs.BatchFactor(program, PaddedBatch(count, most));
+      });
+  agenda.Add(id);
+}
+
+void SimulatedHost::Impl::Serve(Id id, const CoreSharing::Share& share) {
+  Tenant& tenant = At(id);
+  const int servers = tenant.threads.inter;
+  CoreSharing::Share part = share;
+  part.cores /= servers;
+  part.granted /= servers;
+  part.shared = part.shared || part.granted != std::floor(part.granted);
+  const Split threads = DefaultSplit(std::max(1, tenant.runnable / servers));
+  tenant.server_speed = programs.StepsPerSecond(tenant.plan.program, threads, part) / tenant.noise;
+  tenant.disturbed_by = programs.Join(tenant.plan.program, servers * tenant.server_speed,
+                                      &contention, &tenant.pressing);
+  agenda.SetClock(id, tenant.disturbed_by);
+}
+
+void SimulatedHost::Impl::UpdateServers(Id id) {
+  const Tenant& tenant = At(id);
+  const int servers = tenant.runnable > 0 ? tenant.threads.inter : 0;
+  const double speed = tenant.server_speed * executions.Speed(tenant.disturbed_by);
+  Touch(id, [&](ServiceModel& service) { service.SetServers(servers, speed, now); });
+}
+
+void SimulatedHost::Impl::LeaveIfDrained(Id id) {
+  const Tenant& tenant = At(id);
+  if (tenant.draining && tenant.phase == Phase::kComputing && tenant.service->Empty()) Complete(id);
+}
+
+void SimulatedHost::Impl::AdvanceService(Id id) {
+  Touch(id, [&](ServiceModel& service) {
+    service.Advance(now);
+    std::ranges::move(service.Take(), std::back_inserter(answered));
+  });
+  LeaveIfDrained(id);
+}
+
+}  // namespace cosched

@@ -1,0 +1,93 @@
+// How fast simulated tenants compute on the cores and beside the others of the moment, and what
+// they have used.
+
+#include <algorithm>
+
+#include "experiments/hosts/simulation/simulated_host_impl.h"
+
+namespace cosched {
+
+int SimulatedHost::Impl::Awake(const Tenant& tenant) {
+  const int cores = tenant.cores.Count();
+  const int threads = ThreadsOf(tenant.threads);
+  if (tenant.phase != Phase::kComputing || cores == 0) return 0;
+  const int awake = tenant.malleable ? std::min(threads, cores) : threads;
+  if (!tenant.chaos) return awake;
+  return tenant.chaos->Computes() ? tenant.chaos->Threads(awake) : 0;
+}
+
+void SimulatedHost::Impl::Compute(Id id) {
+  const Tenant& tenant = At(id);
+  const int threads = Awake(tenant);
+  sharing.Place(id, tenant.cores, threads,
+                tenant.chaos ? 1 : programs.Weight(tenant.plan.program, threads));
+}
+
+void SimulatedHost::Impl::Refresh() {
+  std::vector<Id> moved;  // Services.
+  for (const Id id : sharing.TakeChanged()) {
+    Tenant& tenant = At(id);
+    if (tenant.phase != Phase::kComputing) continue;
+    if (tenant.service) moved.push_back(id);
+    Count(&tenant);
+    LeaveOthers(&tenant);
+    const int awake = Awake(tenant);
+    if (awake == 0) {
+      tenant.busy = 0;
+      tenant.runnable = 0;
+      SetRate(id, 0, 0);
+      continue;
+    }
+    const CoreSharing::Share share = sharing.Of(id);
+    tenant.busy = share.cores;
+    tenant.runnable = awake;
+    if (tenant.chaos) {
+      SetRate(id, 0, 1 / ToSeconds(kChaosStep));
+      continue;
+    }
+    tenant.among_others = true;
+    if (tenant.service) {
+      Serve(id, share);
+      continue;
+    }
+    const double speed = programs.StepsPerSecond(tenant.plan.program, tenant.threads, share);
+    const Executions::ClockId clock =
+        programs.Join(tenant.plan.program, speed, &contention, &tenant.pressing);
+    SetRate(id, clock, speed / tenant.noise);
+  }
+  for (const Executions::ClockId clock : contention.Update(Seconds())) {
+    if (options.steps) log.OnSpeed(clock, Seconds());
+    if (agenda.Empty()) continue;
+    for (const Id id : agenda.On(clock)) UpdateServers(id);
+  }
+  for (const Id id : moved) UpdateServers(id);
+}
+
+void SimulatedHost::Impl::SetRate(Id id, Executions::ClockId clock, double rate) {
+  executions.SetRate(id, clock, rate, Seconds());
+  if (options.steps) log.SetRate(id, clock, rate, At(id).runnable, Seconds());
+}
+
+void SimulatedHost::Impl::Count(Tenant* tenant) const {
+  const double passed = ToSeconds(now - tenant->since);
+  tenant->run_time_s += passed * tenant->busy;
+  tenant->wait_s += passed * std::max(0.0, tenant->runnable - tenant->busy);
+  tenant->since = now;
+}
+
+void SimulatedHost::Impl::LeaveOthers(Tenant* tenant) {
+  if (std::exchange(tenant->among_others, false))
+    contention.Leave(tenant->plan.program, tenant->pressing);
+}
+
+void SimulatedHost::Impl::Withdraw(Id id) {
+  Tenant& tenant = At(id);
+  Count(&tenant);
+  LeaveOthers(&tenant);
+  tenant.busy = 0;
+  tenant.runnable = 0;
+  executions.SetRate(id, 0, 0, Seconds());
+  sharing.Place(id, {}, 0);
+}
+
+}  // namespace cosched
