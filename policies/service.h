@@ -23,10 +23,6 @@ struct ServiceWindow {
   // From schedule to answer, of those that were served; 0 if none was.
   Duration mean_response{0};
   Duration p95_response{0};
-
-  double ArrivalRate() const {
-    return length > Duration::zero() ? static_cast<double>(arrived) / ToSeconds(length) : 0;
-  }
 };
 
 }  // namespace cosched

@@ -6,8 +6,8 @@
 
 namespace cosched {
 
-SpeedCurve::SpeedCurve(std::vector<double> steps_per_second, int measured)
-    : steps_per_second_(std::move(steps_per_second)), measured_(measured) {
+SpeedCurve::SpeedCurve(std::vector<double> steps_per_second)
+    : steps_per_second_(std::move(steps_per_second)) {
   CHECK(!steps_per_second_.empty()) << "a curve without a point";
   CHECK(std::ranges::all_of(steps_per_second_, [](double speed) { return speed > 0; }))
       << "a job that never ends";

@@ -8,18 +8,15 @@ namespace cosched {
 
 class SpeedCurve {
  public:
-  // steps_per_second[k - 1]: on k cores; each above 0, at least one. measured: the largest number
-  // of cores that was really measured; beyond it the values come from a fitted law.
-  SpeedCurve(std::vector<double> steps_per_second, int measured);
+  // steps_per_second[k - 1]: on k cores; each above 0, at least one.
+  explicit SpeedCurve(std::vector<double> steps_per_second);
 
   // Steps per second on that many cores; 0 on none, beyond Size() as on Size().
   double At(int cores) const;
   int Size() const { return static_cast<int>(steps_per_second_.size()); }
-  bool IsMeasured(int cores) const { return cores <= measured_; }
 
  private:
   std::vector<double> steps_per_second_;
-  int measured_;
 };
 
 }  // namespace cosched

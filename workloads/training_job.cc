@@ -218,8 +218,6 @@ StepResult TrainingJob::Step() {
           .images = row};
 }
 
-int64_t TrainingJob::StepsPerEpoch() const { return impl_->order.BatchesPerEpoch(); }
-
 int64_t TrainingJob::StepsDone() const { return impl_->steps; }
 
 double TrainingJob::Accuracy(const Dataset& dataset) {

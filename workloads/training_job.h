@@ -40,7 +40,6 @@ class TrainingJob {
   // One batch. Images are drawn in a seeded order, a new permutation each epoch: the same at any
   // number of threads. What is left of an epoch, less than a batch, is skipped.
   StepResult Step();
-  int64_t StepsPerEpoch() const;
   int64_t StepsDone() const;
   // Share of right predictions over a whole data set, with inference batch norm. Between steps
   // only. Runs in a session of its own when training, which takes the job's cores before each

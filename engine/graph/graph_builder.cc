@@ -166,14 +166,6 @@ Output GraphBuilder::ClipByValue(Output x, float min, float max) {
   return {AddNode("ClipByValue", {x}, {{"min", min}, {"max", max}})};
 }
 
-Output GraphBuilder::LocalResponseNormalization(Output x, const LocalResponseOptions& options) {
-  return {AddNode("LRN", {x},
-                  {{"depth_radius", options.depth_radius},
-                   {"bias", options.bias},
-                   {"alpha", options.alpha},
-                   {"beta", options.beta}})};
-}
-
 Output GraphBuilder::MaxPool(Output x, const PoolingOptions& options) {
   return {AddNode("MaxPool", {x}, AttributesOf(options))};
 }

@@ -35,13 +35,6 @@ struct PoolingOptions {
   bool count_padding = false;                   // Of AvgPool.
 };
 
-struct LocalResponseOptions {
-  int64_t depth_radius = 5;
-  float bias = 1;
-  float alpha = 1;
-  float beta = 0.5f;
-};
-
 class GraphBuilder {
  public:
   explicit GraphBuilder(Graph* graph) : graph_(graph) {}
@@ -85,8 +78,8 @@ class GraphBuilder {
   Output Conv2DBackpropInput(Output filter, Output y, const Shape& image,
                              const ConvolutionOptions& options);
   Output BiasAdd(Output x, Output bias);
-  // Output 0 of FusedBatchNormV3; when training, also adds the AssignMovingAverage nodes, listed in
-  // Updates().
+  // Output 0 of FusedBatchNormV3; when training, also adds the AssignMovingAverage nodes, which
+  // ApplyMomentum's node waits for.
   Output BatchNorm(Output x, Output scale, Output offset, Output running_mean,
                    Output running_variance, bool training, float epsilon = 1e-5f,
                    float decay = 0.9f);
@@ -95,7 +88,6 @@ class GraphBuilder {
   Output Sigmoid(Output x);
   Output HardSwish(Output x);
   Output ClipByValue(Output x, float min, float max);
-  Output LocalResponseNormalization(Output x, const LocalResponseOptions& options);
   Output MaxPool(Output x, const PoolingOptions& options);
   Output MaxPool(Output x, int window, int stride, Padding padding);
   Output AvgPool(Output x, const PoolingOptions& options);
@@ -125,7 +117,6 @@ class GraphBuilder {
                        float learning_rate, float momentum, float weight_decay,
                        const std::string& name);
 
-  const std::vector<NodeId>& Updates() const { return updates_; }
   // Variables added through Variable(), in order; running statistics are not trainable and not
   // among them.
   const std::vector<Output>& TrainableVariables() const { return trainable_; }

@@ -128,10 +128,10 @@ void MalleablePool::Impl::Bind(int wanted, const std::vector<int>& cpus) {
   for (int i = 0; i < std::min(wanted, static_cast<int>(cpus.size())); ++i) {
     const int cpu = cpus[static_cast<size_t>(i)];
     if (cpu < 0) continue;
-    // Always, even to the same core: the kernel forgets a thread's pin when the cpuset changes.
-    if (!options.topology->BindThread(workers[static_cast<size_t>(i)].tid, {cpu})) {
-      bind_failures.fetch_add(1, std::memory_order_relaxed);
-    }
+    // Always, even to the same core: the kernel forgets a thread's pin when the cpuset changes. A
+    // worker that the machine refuses to bind (a CPU outside of the process's cpuset) runs where it
+    // was.
+    options.topology->BindThread(workers[static_cast<size_t>(i)].tid, {cpu});
   }
 }
 
@@ -268,10 +268,6 @@ std::vector<int> MalleablePool::ThreadIds() const {
     ids.push_back(impl_->workers[static_cast<size_t>(i)].tid);
   }
   return ids;
-}
-
-int64_t MalleablePool::BindFailures() const {
-  return impl_->bind_failures.load(std::memory_order_relaxed);
 }
 
 }  // namespace cosched

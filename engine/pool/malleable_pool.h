@@ -127,9 +127,6 @@ class MalleablePool {
   const std::string* Activity() const;
   // Kernel thread ids of all workers, by index.
   std::vector<int> ThreadIds() const;
-  // Bindings that the machine refused (a CPU outside the process's cpuset); such a worker runs
-  // where it was.
-  int64_t BindFailures() const;
 
  private:
   struct Impl;

@@ -75,7 +75,6 @@ struct MalleablePool::Impl {
   const std::unique_ptr<PoolWorker[]> workers;
   std::function<void(std::chrono::nanoseconds, bool)> on_settled;
   std::mutex resize_mutex;  // Held through one Resize; taken before `mutex`.
-  std::atomic<int64_t> bind_failures{0};
 
   // Watched by everyone, changed by Resize with `mutex` held.
   alignas(kCacheLine) std::atomic<int> target{0};

@@ -34,7 +34,6 @@ class TaskGraph {
   // Of that path, the task included.
   double PathCost(int task) const { return At(task).path; }
   int TaskOfRank(int rank) const { return by_rank_[static_cast<size_t>(rank)]; }
-  double LongestPath() const { return longest_path_; }
   // Cost of all tasks by that of the costliest path: how many could run at once on average, at
   // most.
   double Width() const;

@@ -3,14 +3,16 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
-#include <charconv>
 #include <cstdio>
 #include <iostream>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "engine/base/error.h"
+#include "engine/base/read_number.h"
 
 namespace cosched {
 namespace {
@@ -35,13 +37,11 @@ double WorkerCpuSeconds() {
 // "run SECONDS"
 double ParseRun(std::string_view line) {
   constexpr std::string_view kRun = "run ";
-  double seconds = -1;
   if (line.starts_with(kRun)) {
-    const std::string_view text = line.substr(kRun.size());
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-    if (error != std::errc() || end != text.data() + text.size()) seconds = -1;
+    const auto seconds =
+        ReadNumber<double>(line.substr(kRun.size()), 0, std::numeric_limits<double>::max());
+    if (seconds) return *seconds;
   }
-  if (seconds >= 0) return seconds;
   InputErrorDetails details;
   details.file = "standard input";
   details.problem = fmt::format("\"{}\"", line);

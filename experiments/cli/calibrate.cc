@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <ctime>
 #include <memory>
 
@@ -106,7 +107,7 @@ int FromPublished(const CalibrateArguments& arguments) {
 // One line that changes on a terminal, else a line a measurement.
 void TellProgress(const CalibrationProgress& progress) {
   const bool terminal = isatty(STDERR_FILENO) == 1;
-  const auto left = static_cast<int>(progress.left_s + 0.5);
+  const int left = static_cast<int>(std::lround(progress.left_s));
   fmt::print(stderr, "{}[{}/{} tight] {}: {}; about {}:{:02} left{}", terminal ? "\r\x1b[K" : "",
              progress.tight, progress.measurements, progress.what, progress.result, left / 60,
              left % 60, terminal ? "" : "\n");

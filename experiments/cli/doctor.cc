@@ -312,8 +312,8 @@ int Doctor() {
 int CleanUp() {
   Cleaned cleaned = CleanContainers();
   Cleaned groups = Cgroup::Clean();
-  for (std::string& group : groups.removed) group = "cgroup " + group;
-  for (std::string& group : groups.left) group = "cgroup " + group;
+  for (std::string& group : groups.removed) group.insert(0, "cgroup ");
+  for (std::string& group : groups.left) group.insert(0, "cgroup ");
   cleaned.Add(std::move(groups));
   for (const auto& path : CleanControlDirectory()) {
     cleaned.removed.push_back("socket " + path.string());

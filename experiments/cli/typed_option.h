@@ -1,7 +1,7 @@
 #pragma once
 // Options with a type: what may be given is said once, where the option is added. `--help` shows
 // it, and a value that is refused gets one message with it, an InputError about the option.
-// Validators of CLI11's own would take 0x10, 010 as 8 and "nan", and say less. Called where commands
+// CLI11's own validators would take 0x10, 010 as 8 and "nan", and say less. Called where commands
 // add their options, on one thread.
 
 #include <fmt/format.h>

@@ -68,8 +68,4 @@ Json PoliciesJson(const ExperimentConfig& config) {
   return policies;
 }
 
-std::string ResolvedConfig(const ExperimentConfig& config) {
-  return ExperimentJson(config).dump(2);
-}
-
 }  // namespace cosched

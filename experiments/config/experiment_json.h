@@ -4,7 +4,6 @@
 // `cosched replay` can run it again. Pure.
 
 #include <nlohmann/json.hpp>
-#include <string>
 
 #include "experiments/config/experiment_config.h"
 
@@ -19,8 +18,5 @@ nlohmann::ordered_json ParametersJson(const ExperimentConfig& config);
 
 // Every policy of the run with all its parameters, defaults included.
 nlohmann::ordered_json PoliciesJson(const ExperimentConfig& config);
-
-// The experiment as JSON text: equal texts run equal experiments.
-std::string ResolvedConfig(const ExperimentConfig& config);
 
 }  // namespace cosched

@@ -299,10 +299,7 @@ std::filesystem::path NewRunFolder(const std::filesystem::path& parent) {
   const std::string problem =
       fmt::format("can't make a folder below {}: {}", parent.string(), error.message());
   if (error == std::errc::no_space_on_device) throw OutputError(problem);
-  throw InputError({.file = "command line",
-                    .key = "--out",
-                    .problem = problem,
-                    .allowed = "a folder that can be written to"});
+  RefuseOption("--out", problem, "a folder that can be written to");
 }
 
 RunFolder RunFolder::Create(const std::filesystem::path& results, const Sweep& sweep,

@@ -12,8 +12,8 @@
 #include <fstream>
 #include <thread>
 
-#include "engine/base/error.h"
 #include "experiments/analysis/metrics.h"
+#include "experiments/config/option_refusal.h"
 #include "experiments/launch/local_cells.h"
 #include "experiments/launch/progress.h"
 #include "experiments/launch/run_folder.h"
@@ -48,13 +48,8 @@ ShellReply Shell(const std::string& command) {
 }
 
 [[noreturn]] void RefuseSlurm(const std::string& problem) {
-  throw InputError({.file = "command line",
-                    .line = 0,
-                    .key = "--launcher slurm",
-                    .problem = problem,
-                    .allowed =
-                        "a working Slurm client here (sbatch, squeue, scancel), or --launcher "
-                        "local"});
+  RefuseOption("--launcher slurm", problem,
+               "a working Slurm client here (sbatch, squeue, scancel), or --launcher local");
 }
 
 class Launch {
@@ -182,11 +177,8 @@ HarnessResult RunBySlurm(const Sweep& sweep, const SlurmOptions& options) {
 
 std::vector<SweepCell> CellsOfTask(const Sweep& sweep, const std::filesystem::path& cells_file) {
   const auto refuse = [&cells_file](const std::string& problem) {
-    throw InputError({.file = "command line",
-                      .line = 0,
-                      .key = "--task",
-                      .problem = fmt::format("{}: {}", cells_file.string(), problem),
-                      .allowed = "what `cosched run --launcher slurm` has written, in its array"});
+    RefuseOption("--task", fmt::format("{}: {}", cells_file.string(), problem),
+                 "what `cosched run --launcher slurm` has written, in its array");
   };
   const std::filesystem::path run = cells_file.parent_path().parent_path();
   if (!IsRunOf(run, sweep)) refuse("is not of this experiment, or the experiment has changed");

@@ -3,7 +3,6 @@
 #include <fmt/compile.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -199,7 +198,9 @@ std::string_view CsvReader::TakeQuoted(size_t* at) {
     if (text_[i] == '"') {
       const bool doubled = i + 1 < text_.size() && text_[i + 1] == '"';
       if (!doubled) {
-        *at = std::min(text_.find(',', i), text_.size());
+        *at = i + 1;
+        if (*at < text_.size() && text_[*at] != ',')
+          Fail("", "something is behind a closing quote", "a comma, or the end of the line");
         return std::string_view(unquoted_).substr(begin);
       }
       ++i;

@@ -30,7 +30,7 @@ MachineView LargeMachine(const Topology& topology, int held) {
   for (int curve = 1; curve <= 8; ++curve) {
     std::vector<double> speeds;
     for (int k = 1; k <= 64; ++k) speeds.push_back(std::pow(k, curve / 9.0));
-    curves.push_back(std::make_shared<SpeedCurve>(std::move(speeds), 64));
+    curves.push_back(std::make_shared<SpeedCurve>(std::move(speeds)));
   }
   for (int id = 0; id <= kJobs; ++id) {
     JobView job;

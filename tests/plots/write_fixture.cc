@@ -66,7 +66,7 @@ double StepsPerSecond(const std::string& workload, int cores) {
 std::shared_ptr<const SpeedCurve> SpeedAlone(const std::string& workload, int cores) {
   std::vector<double> speeds;
   for (int k = 1; k <= cores; ++k) speeds.push_back(StepsPerSecond(workload, k));
-  return std::make_shared<const SpeedCurve>(speeds, cores);
+  return std::make_shared<const SpeedCurve>(speeds);
 }
 
 // The same jobs for every policy and elasticity of a trial.

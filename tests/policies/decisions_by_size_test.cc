@@ -245,9 +245,9 @@ TEST(MarginalSpeedup, JobsOfFixedThreadsGetNoMoreCoresThanThreads) {
 TEST(MarginalSpeedup, EachCoreGoesWhereItGainsMost) {
   auto world = MakeWorld(kSixteenCores, "marginal-speedup");
   Job flat = SizedJob(1, UpTo(16, 16), 10);
-  flat.speed = std::make_shared<SpeedCurve>(std::vector<double>{10, 15, 17, 18}, 4);
+  flat.speed = std::make_shared<SpeedCurve>(std::vector<double>{10, 15, 17, 18});
   Job steep = SizedJob(2, UpTo(16, 16), 10);
-  steep.speed = std::make_shared<SpeedCurve>(std::vector<double>{1, 1.9, 2.6, 2.7, 2.75}, 5);
+  steep.speed = std::make_shared<SpeedCurve>(std::vector<double>{1, 1.9, 2.6, 2.7, 2.75});
   world->Submit(flat);
   EXPECT_EQ(world->Counts(), "1=4") << "cores that gain nothing stay idle";
   world->SettleAll();
@@ -258,9 +258,9 @@ TEST(MarginalSpeedup, EachCoreGoesWhereItGainsMost) {
 TEST(MarginalSpeedup, GainsAreRelativeToTheJobsOwnSpeedOnOneCore) {
   auto world = MakeWorld(kFourCores, "marginal-speedup");
   Job fast = SizedJob(1, UpTo(4, 4), 10);  // Gains of 0.2, 0.1.
-  fast.speed = std::make_shared<SpeedCurve>(std::vector<double>{100, 120, 130}, 3);
+  fast.speed = std::make_shared<SpeedCurve>(std::vector<double>{100, 120, 130});
   Job slow = SizedJob(2, UpTo(4, 4), 10);  // Gains of 0.9, 0.7.
-  slow.speed = std::make_shared<SpeedCurve>(std::vector<double>{1, 1.9, 2.6}, 3);
+  slow.speed = std::make_shared<SpeedCurve>(std::vector<double>{1, 1.9, 2.6});
   world->Submit(fast);
   world->SettleAll();
   world->Submit(slow);

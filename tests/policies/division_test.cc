@@ -77,7 +77,7 @@ TEST(MarginalSpeedup, ReachesTheLargestSumOfSpeedupsOfAllDivisions) {
       const int min = 1 + static_cast<int>(random.Below(3));
       Job job = MakeJob(id, {min, min, min + static_cast<int>(random.Below(12))});
       job.steps = 10;
-      job.speed = std::make_shared<SpeedCurve>(speeds, 16);
+      job.speed = std::make_shared<SpeedCurve>(speeds);
       jobs.push_back(job);
       world->Submit(job);
       world->SettleAll();

@@ -34,7 +34,7 @@ inline std::shared_ptr<const SpeedCurve> PowerCurve(double steps_per_second, dou
                                                     int size) {
   std::vector<double> speeds;
   for (int k = 1; k <= size; ++k) speeds.push_back(steps_per_second * std::pow(k, exponent));
-  return std::make_shared<SpeedCurve>(std::move(speeds), size);
+  return std::make_shared<SpeedCurve>(std::move(speeds));
 }
 
 class ManualClock final : public Clock {

@@ -116,25 +116,15 @@ SpeedModel::StepTime SpeedModel::Alone(Split threads, int cores) const {
 }
 
 SpeedCurve SpeedModel::Curve(int cores) const {
-  std::vector<StepTime> steps;
-  for (int k = 1; k <= cores; ++k) steps.push_back(Alone(DefaultSplit(k), k));
-  return CurveOf(cores, steps);
+  std::vector<double> speeds;
+  for (int k = 1; k <= cores; ++k) speeds.push_back(1 / Alone(DefaultSplit(k), k).seconds);
+  return SpeedCurve(std::move(speeds));
 }
 
 SpeedCurve SpeedModel::CurveWith(Split threads, int cores) const {
-  std::vector<StepTime> steps;
-  for (int k = 1; k <= cores; ++k) steps.push_back(Alone(threads, k));
-  return CurveOf(cores, steps);
-}
-
-SpeedCurve SpeedModel::CurveOf(int cores, const std::vector<StepTime>& steps) const {
   std::vector<double> speeds;
-  int measured = cores;
-  for (size_t i = 0; i < steps.size(); ++i) {
-    speeds.push_back(1 / steps[i].seconds);
-    if (steps[i].beyond != kNothing) measured = std::min(measured, static_cast<int>(i));
-  }
-  return SpeedCurve(std::move(speeds), measured);
+  for (int k = 1; k <= cores; ++k) speeds.push_back(1 / Alone(threads, k).seconds);
+  return SpeedCurve(std::move(speeds));
 }
 
 }  // namespace cosched

@@ -71,7 +71,6 @@ class SpeedModel {
   Value Speed(const Inter& inter, double cores) const;
   static Value Penalty(const Inter& inter, double threads_per_core);
   Value Loss(double threads, double others) const;
-  SpeedCurve CurveOf(int cores, const std::vector<StepTime>& steps) const;
 
   ScalingLaw law_;
   std::map<int, Inter> by_inter_;    // Those with a point of as many threads as cores.

@@ -67,8 +67,10 @@ TEST(FlopsTest, WindowsReadAnElementAsOftenAsTheyCoverIt) {
                                 .padding = Padding::kExplicit,
                                 .explicit_paddings = {99, 0, 99, 0}};
   EXPECT_EQ(read(builder.AvgPool(images, large)), 2 * 6 * 5 * 3 * (6 * 5));
-  EXPECT_EQ(read(builder.LocalResponseNormalization(images, {.depth_radius = 100})),
-            2 * 6 * 5 * 3 * 7);
+  const Output response{builder.AddNode(
+      "LRN", {images},
+      {{"depth_radius", int64_t{100}}, {"bias", 1.0f}, {"alpha", 1.0f}, {"beta", 0.5f}})};
+  EXPECT_EQ(read(response), 2 * 6 * 5 * 3 * 7);
 }
 
 }  // namespace

@@ -156,8 +156,10 @@ TEST_P(GradientValuesTest, OfWrittenOutOps) {
 }
 
 TEST_P(GradientValuesTest, OfLocalResponse) {
-  ExpectAllMatch(Weighted(builder_.LocalResponseNormalization(
-      Weights("x", {2, 2, 3, 7}), {.depth_radius = 2, .bias = 2, .alpha = 0.5f, .beta = 0.75f})));
+  const Output x = Weights("x", {2, 2, 3, 7});
+  ExpectAllMatch(Weighted({builder_.AddNode(
+      "LRN", {x},
+      {{"depth_radius", int64_t{2}}, {"bias", 2.0f}, {"alpha", 0.5f}, {"beta", 0.75f}})}));
 }
 
 TEST_P(GradientValuesTest, OfMatMulForEveryTransposition) {

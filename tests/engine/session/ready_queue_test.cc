@@ -45,7 +45,7 @@ TEST(TaskGraphTest, AnEarlierTurnGoesBeforeACostlierPath) {
   EXPECT_EQ(tasks.TaskOfRank(0), 2);
   EXPECT_EQ(tasks.TaskOfRank(1), 1);
   EXPECT_EQ(tasks.TaskOfRank(2), 0);
-  EXPECT_EQ(tasks.LongestPath(), 5);
+  EXPECT_EQ(tasks.Width(), 8.0 / 5);
 }
 
 TEST(TaskGraphTest, InTurnWaitsForTheWholeTurnBefore) {

@@ -119,7 +119,7 @@ TEST_F(MetricsTest, LongWaitsAndTurnaroundsAreNotHiddenByMeans) {
 TEST_F(MetricsTest, SlowdownIsAgainstTheJobsTimeAloneNotAgainstItsTimeHere) {
   const CellKey key{"strict", Elasticity::kMalleable, 1};
   CellRecords records(folder_.path(), key, {0, 1});
-  const auto speed = std::make_shared<const SpeedCurve>(std::vector<double>{2, 4}, 2);
+  const auto speed = std::make_shared<const SpeedCurve>(std::vector<double>{2, 4});
   const auto job = [&speed](int64_t id) {
     return Job{.id = {id}, .workload = "toy", .request = {1, 2, 2}, .steps = 20, .speed = speed};
   };

@@ -1,5 +1,5 @@
-// Words at the prompt: what is mistyped is named with what it may have been, and who asks what there
-// is gets told.
+// Words at the prompt: what is mistyped is named with what it may have been, and who asks what
+// there is gets told.
 
 #include "tests/experiments/cli/cli_fixture.h"
 

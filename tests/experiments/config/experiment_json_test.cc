@@ -51,7 +51,7 @@ count = 3
   }
 
   std::string Resolved(const Overrides& overrides) {
-    return ResolvedConfig(LoadConfig(folder_.path() / "e.toml", overrides, topology_));
+    return ExperimentJson(LoadConfig(folder_.path() / "e.toml", overrides, topology_)).dump(2);
   }
 
   // The keys that a table may have, from the message about one that it may not have.

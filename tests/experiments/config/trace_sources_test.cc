@@ -75,7 +75,7 @@ TEST_F(TraceSourcesTest, AMapTurnsColumnsIntoWorkloadsAndCountsWhatItRejects) {
   EXPECT_EQ(source.rejected, 1);
   ASSERT_EQ(Notes(trace.sources).size(), 1U);
   EXPECT_NE(Notes(trace.sources)[0].find("1 of 4 arrivals rejected"), std::string::npos);
-  const std::string manifest = ResolvedConfig(config_);
+  const std::string manifest = ExperimentJson(config_).dump(2);
   for (const char* part : {"\"rejected\": 1", "\"format\": \"pollux\"", "cifar10", "fnv1a"})
     EXPECT_NE(manifest.find(part), std::string::npos) << part;
 }

@@ -296,7 +296,7 @@ TEST_F(RunFolderTest, ManifestSaysWhatRan) {
   nlohmann::json manifest = read();
   EXPECT_EQ(manifest["status"], "running");
   EXPECT_TRUE(manifest["finished"].is_null());
-  EXPECT_EQ(manifest["experiment"], nlohmann::json::parse(ResolvedConfig(config)));
+  EXPECT_EQ(manifest["experiment"], nlohmann::json(ExperimentJson(config)));
   EXPECT_EQ(manifest["experiment"]["workload"][0]["steps"], 30);
   EXPECT_EQ(manifest["traces"].size(), 2U);
   EXPECT_EQ(manifest["policies"][0]["name"], "strict");

@@ -138,7 +138,7 @@ TEST_F(ServiceHarnessTest, MaxBatchIsBatchByItsOwnName) {
   ExperimentConfig config = Config("", {"workload.net.batch=4"});
   EXPECT_EQ(config.workloads[0].spec.batch, 4);
   EXPECT_EQ(config.workloads[0].spec.max_delay, Duration::zero());
-  const std::string resolved = ResolvedConfig(config);
+  const std::string resolved = ExperimentJson(config).dump(2);
   EXPECT_NE(resolved.find("\"max_batch\": 4"), std::string::npos) << resolved;
   config = Config(R"(service = "net"
 [[workload]]

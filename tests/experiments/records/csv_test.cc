@@ -150,6 +150,8 @@ TEST(CsvTest, ErrorsNameFileLineAndColumn) {
   EXPECT_THAT(ErrorOf("x,y\n1,2\n", "z"), HasSubstr("z: no such column"));
   EXPECT_THAT(ErrorOf("x\nnan\n", "x"), HasSubstr("'nan'"));
   EXPECT_THAT(ErrorOf("x\n\"1\n", "x"), HasSubstr("a.csv:2: a quote is not closed"));
+  EXPECT_THAT(ErrorOf("x\n\"1\"2\n", "x"),
+              HasSubstr("a.csv:2: something is behind a closing quote"));
   EXPECT_THAT(ErrorOf("", "x"), HasSubstr("is empty"));
   EXPECT_THAT(ErrorOf("x\n1\ntwo", "x"), HasSubstr("a.csv:3: x: 'two'"))
       << "without an end of line";

@@ -81,7 +81,7 @@ TEST_F(RecordsTest, JobThatNeverStartedHasNoStart) {
 // 30 steps, at 12 a second on the two cores that it prefers: known before it runs.
 TEST_F(RecordsTest, JobRowSaysWhatTheJobTakesByItself) {
   Job job = MakeJob(1);
-  job.speed = std::make_shared<const SpeedCurve>(std::vector<double>{7, 12}, 2);
+  job.speed = std::make_shared<const SpeedCurve>(std::vector<double>{7, 12});
   job.steps = 30;
   records_.OnSubmitted(At(0), job);
   records_.OnEnded(At(500), {1}, JobEnd::kRejected, "no");
