@@ -49,14 +49,15 @@ def parse_cpus(text):
     return cpus
 
 
+# The columns that experiments/records/rows.h lists: tests/plots/columns_test.py holds the two to each other.
 TYPES = {
     "jobs.csv": {"job_id": int, "requested_min": int, "requested_preferred": int, "requested_max": int, "priority": int,
                  "submission_time": float, "starting_time": float, "finish_time": float, "waiting_time": float,
                  "execution_time": float, "turnaround_time": float, "stretch": float, "threads": int, "resizes": int,
                  "allocated_resources": parse_cpus, "steps": int, "images": int, "alone_s": float, "workload": str, "class": str,
-                 "state": str, "lateness": float},
+                 "state": str, "reason": str, "lateness": float},
     "grants.csv": {"time": float, "job_id": int, "kind": str, "cores": parse_cpus, "owned": parse_cpus, "threads": int},
-    "decisions.csv": {"decision": int, "time": float, "decision_us": float, "settle_us": float},
+    "decisions.csv": {"decision": int, "time": float, "event": str, "allocation": str, "decision_us": float, "settle_us": float},
     "samples.csv": {"time": float, "job_id": int, "granted_cores": parse_cpus, "granted": int, "runnable_threads": int,
                     "compute_threads": int, "settling": int, "run_time_s": float, "run_queue_wait_s": float,
                     "involuntary_switches": int, "steps": int, "images": int, "migrations": int,

@@ -1,6 +1,7 @@
 // Writes a made-up run through the real CellRecords, for the tests of the checker and of the plots,
 // and to look at plots without waiting for a run: write_fixture FOLDER [CORES JOBS TRIALS
-// POLICIES]. The world is a caricature (a job's speed is cores^0.9, a tick is 50 ms); only the
+// POLICIES]. `write_fixture --columns` prints, as JSON, what columns each table has instead, which
+// tests/plots/columns_test.py holds everything to that reads them without C++. The world is a caricature (a job's speed is cores^0.9, a tick is 50 ms); only the
 // records are real.
 
 #include <algorithm>
@@ -14,12 +15,15 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "engine/base/random.h"
 #include "experiments/analysis/metrics.h"
 #include "experiments/records/cell_records.h"
+#include "experiments/records/column.h"
 #include "experiments/records/output_file.h"
+#include "experiments/records/rows.h"
 
 namespace cosched {
 namespace {
@@ -359,13 +363,51 @@ void WriteRun(const Options& options) {
   WriteSummary(options.folder);
 }
 
+const char* NameOf(CellKind kind) {
+  switch (kind) {
+    case CellKind::kInteger: return "integer";
+    case CellKind::kNumber: return "number";
+    case CellKind::kText: return "text";
+    case CellKind::kCores: return "cores";
+  }
+  return "";
+}
+
+template <typename... Rows>
+nlohmann::ordered_json KindsOfColumns() {
+  nlohmann::ordered_json kinds;
+  const auto add = [&kinds]<typename Row>(const Row& /*row*/) {
+    ForEachColumn<Row>([&kinds](size_t, const auto& column) {
+      kinds[std::string(column.name)] = NameOf(KindOf<Row>(column));
+    });
+  };
+  (add(Rows()), ...);
+  return kinds;
+}
+
+nlohmann::ordered_json AllColumns() {
+  nlohmann::ordered_json tables;
+  std::apply(
+      [&tables]<typename... Rows>(const Rows&... /*rows*/) {
+        ((tables[std::string(Rows::kFile)] = KindsOfColumns<Rows>()), ...);
+      },
+      RecordTables());
+  tables["summary.csv"] = KindsOfColumns<CellKey, CellSummary>();
+  tables["services.csv"] = KindsOfColumns<CellKey, ServiceSummary>();
+  return tables;
+}
+
 }  // namespace
 }  // namespace cosched
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fprintf(stderr, "usage: write_fixture FOLDER [CORES JOBS TRIALS POLICIES]\n");
+    std::fprintf(stderr, "usage: write_fixture FOLDER [CORES JOBS TRIALS POLICIES] | --columns\n");
     return 2;
+  }
+  if (argv[1] == std::string("--columns")) {
+    std::printf("%s\n", cosched::AllColumns().dump(2).c_str());
+    return 0;
   }
   cosched::Options options{argv[1]};
   int* const numbers[] = {&options.cores, &options.jobs, &options.trials, &options.policies};
