@@ -22,7 +22,7 @@ namespace cosched {
 // The file, or the one with .gz behind its name where only that is there.
 std::filesystem::path PlainOrCompressed(const std::filesystem::path& file);
 
-// One line, made cell by cell without a string of its own for each.
+// A line that is made cell by cell, without a string of its own for each.
 class CsvLine {
  public:
   CsvLine& Text(std::string_view cell);  // Quoted where it must be.

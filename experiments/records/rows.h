@@ -1,7 +1,7 @@
 #pragma once
 // The tables of a cell's folder (experiments/records/cell_records.h): a struct a table, which is a
-// row of it, with its columns listed once. A new column is a member and a line of the list here, and
-// what CellRecords puts there. Plain data, shared by whoever writes and reads them.
+// row of it, with its columns listed once. A new column is a member and a line of the list here,
+// and what CellRecords puts there. Plain data, shared by whoever writes and reads them.
 //
 // Members are the columns' names. What is optional may be an empty cell. Texts belong to whoever
 // made the row; those of a row that was read are valid until the next one is.
@@ -16,8 +16,8 @@
 
 namespace cosched {
 
-// A row a job, when it ends; Batsim's column names. submission_time is when its trace has it arrive,
-// and all its times count from then.
+// A row a job, when it ends; Batsim's column names. submission_time is when its trace has it
+// arrive, and all its times count from then.
 struct JobRow {
   int64_t job_id = 0;
   std::string_view workload;
@@ -108,8 +108,8 @@ struct DecisionRow {
   }
 };
 
-// Every tenant at every sampling instant. Counters are since its start: always written, but a reader
-// takes a row that lacks one.
+// Every tenant at every sampling instant. Counters are since its start: always written, but a
+// reader takes a row that lacks one.
 struct SampleRow {
   RecordedTime time;
   int64_t job_id = 0;

@@ -1,7 +1,7 @@
 #pragma once
-// Writes and reads the tables of a cell's folder, a struct a row (experiments/records/rows.h); which
-// columns there are is listed with the struct (experiments/records/column.h). Used by CellRecords,
-// and by everything that derives figures from records. Not thread-safe.
+// Writes and reads the tables of a cell's folder, a struct a row (experiments/records/rows.h);
+// which columns there are is listed with the struct (experiments/records/column.h). Used by
+// CellRecords, and by everything that derives figures from records. Not thread-safe.
 
 #include <array>
 #include <cstddef>
@@ -91,8 +91,8 @@ bool HasTable(const std::filesystem::path& cell) {
   return std::filesystem::exists(PlainOrCompressed(cell / Row::kFile), ignored);
 }
 
-// Of a row only what is asked for is read, so that records of other versions, which lack other
-// columns, can be read too.
+// Reads of a row only what it is asked for, so that records of other versions, which lack other
+// columns, can be read too; every other member of the row is left as it was made.
 template <typename Row>
 class RowReader {
  public:

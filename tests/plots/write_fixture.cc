@@ -1,8 +1,8 @@
 // Writes a made-up run through the real CellRecords, for the tests of the checker and of the plots,
 // and to look at plots without waiting for a run: write_fixture FOLDER [CORES JOBS TRIALS
-// POLICIES]. `write_fixture --columns` prints, as JSON, what columns each table has instead, which
-// tests/plots/columns_test.py holds everything to that reads them without C++. The world is a caricature (a job's speed is cores^0.9, a tick is 50 ms); only the
-// records are real.
+// POLICIES]. The world is a caricature (a job's speed is cores^0.9, a tick is 50 ms); only the
+// records are real. `write_fixture --columns` prints the columns of each table as JSON instead:
+// tests/plots/columns_test.py holds whoever reads tables without C++ to them.
 
 #include <algorithm>
 #include <cmath>

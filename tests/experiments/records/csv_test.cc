@@ -128,7 +128,7 @@ TEST(CsvTest, CompressedFilesAreReadByTheirPlainName) {
     ASSERT_EQ(reader.Text(1), "the same in each");
   }
   EXPECT_FALSE(reader.Next());
-  CsvWriter(folder.path() / "a.csv", {"plain"});
+  const CsvWriter writer(folder.path() / "a.csv", {"plain"});
   EXPECT_NO_THROW(CsvReader(folder.path() / "a.csv").Column("plain")) << "the name itself is first";
 }
 
