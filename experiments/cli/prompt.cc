@@ -74,7 +74,7 @@ Reached Follow(const CLI::App& app, const std::vector<std::string>& words) {
 }
 
 // What stands before the separator; "" if it is not there.
-std::string Before(const std::string& text, const std::string& separator) {
+std::string TextBefore(const std::string& text, const std::string& separator) {
   const size_t end = text.find(separator);
   return end == std::string::npos ? "" : text.substr(0, end);
 }
@@ -98,7 +98,7 @@ const CLI::App& ParsedCommand(const CLI::App& app) {
 
 // error: "--x: 1 required INT missing", "--x: At Most 1 required but received 2" and the like.
 [[noreturn]] void RefuseCount(const CLI::App& command, const std::string& error) {
-  const CLI::Option* option = command.get_option_no_throw(Before(error, ":"));
+  const CLI::Option* option = command.get_option_no_throw(TextBefore(error, ":"));
   if (option == nullptr) RefuseOption("", error, "");
   const std::string name = option->get_name();
   if (error.ends_with("missing"))
@@ -141,10 +141,10 @@ void RefuseUsage(const CLI::App& app, const CLI::ParseError& error) {
   const std::string text = error.what(), kind = error.get_name();
   if (kind == "RequiredError" && text.starts_with("A subcommand"))
     RefuseLackOfCommand(command, app.remaining(/*recurse=*/true));
-  if (kind == "RequiredError") RefuseMissing(command, Before(text, " is required"));
+  if (kind == "RequiredError") RefuseMissing(command, TextBefore(text, " is required"));
   if (kind == "ArgumentMismatch") RefuseCount(command, text);
   if (kind == "ExcludesError") {
-    RefuseOption(Before(text, " excludes "), "is given beside" + text.substr(text.rfind(' ')),
+    RefuseOption(TextBefore(text, " excludes "), "is given beside" + text.substr(text.rfind(' ')),
                  "one of the two");
   }
   RefuseOption("", text, "");

@@ -66,7 +66,8 @@ bool CountVerdicts(const std::filesystem::path& file, Verdicts* verdicts) {
   for (const auto& claim : json["claims"]) {
     const std::string verdict = claim.value("verdict", kNotHere);
     ++verdicts->claims[verdict];
-    if (verdict == kHolds && claim.value("checks", "") != "") ++verdicts->direction_only;
+    if (verdict == kHolds && !claim.value("checks", std::string()).empty())
+      ++verdicts->direction_only;
   }
   return true;
 }
