@@ -1,9 +1,9 @@
 #pragma once
 // What a program is, whoever runs it and on however many cores: the network, what it does with
 // which images, and by which rules it computes. One description from the experiment file or the
-// command line to the kernels: TenantSpec, JobSettings, ServiceSettings and EngineCell are each one,
-// with what else they need, and SessionOf is where the engine's settings are taken from it. Plain
-// data.
+// command line to the kernels: TenantSpec, JobSettings, ServiceSettings and EngineCell are each
+// one, with what else they need, and SessionOf is where the engine's settings are taken from it.
+// Plain data.
 
 #include <chrono>
 #include <cstdint>

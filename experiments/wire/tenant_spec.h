@@ -17,8 +17,8 @@ namespace cosched {
 constexpr int64_t kMostSpinMicroseconds = 100'000;
 
 // With split = "auto" a malleable tenant finds its split itself, whatever split its host's policy
-// gives it; tenants whose threads are fixed keep those. In the simulator it means inter 1, the split
-// that profiles are measured with.
+// gives it; tenants whose threads are fixed keep those. In the simulator it means inter 1, the
+// split that profiles are measured with.
 struct TenantSpec : ProgramSpec {
   int64_t steps = 50;
   // Answers requests until it is drained or stopped, in place of `steps` steps: at most `batch` at

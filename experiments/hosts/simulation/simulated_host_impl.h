@@ -1,7 +1,7 @@
 #pragma once
 // The inside of SimulatedHost, whose parts are in files of their own: simulated_host.cc has what
-// happens when, simulated_moves.cc what a grant does to a tenant, simulated_work.cc how fast tenants
-// compute, simulated_services.cc what is of services only. Included by these. One thread.
+// happens when, simulated_moves.cc what a grant does to a tenant, simulated_work.cc how fast
+// tenants compute, simulated_services.cc what is of services only. Included by these. One thread.
 
 #include <cmath>
 #include <deque>
