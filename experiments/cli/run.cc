@@ -8,10 +8,11 @@
 #include <memory>
 #include <optional>
 
-#include "engine/base/error.h"
 #include "experiments/analysis/comparison.h"
 #include "experiments/analysis/sweep_table.h"
 #include "experiments/cli/policy_options.h"
+#include "experiments/cli/typed_option.h"
+#include "experiments/config/option_refusal.h"
 #include "experiments/config/toml_table.h"
 #include "experiments/launch/dry_run.h"
 #include "experiments/launch/execute.h"
@@ -42,9 +43,9 @@ struct RunArguments {
   std::string out = "results";
   std::string resume;  // "" = not given; "true", or "anyway".
   std::string redo_marked;
-  std::string launcher = "local";
+  bool slurm = false;
   std::string task;  // Of a Slurm array: the file of its cells.
-  int at_a_time = 0;
+  std::optional<int> at_a_time;
   bool quick = false;
   bool dry_run = false;
   bool no_plots = false;
@@ -118,22 +119,17 @@ int RunTask(const RunArguments& arguments, const Sweep& sweep, const Topology& t
 
 // What --resume and --redo-marked ask for.
 void ReadInto(const RunArguments& arguments, ExecuteOptions* options) {
-  const auto refuse = [](const char* option, const std::string& problem,
-                         const std::string& allowed) {
-    throw InputError(
-        {.file = "command line", .key = option, .problem = problem, .allowed = allowed});
-  };
   const bool redo = !arguments.redo_marked.empty();
   const std::string& how = redo ? arguments.redo_marked : arguments.resume;
   if (how.empty()) return;
   const char* option = redo ? "--redo-marked" : "--resume";
   if (redo && !arguments.resume.empty())
-    refuse(option, "is given beside --resume",
-           "one of the two: an unfinished run is resumed first");
+    RefuseOption(option, "is given beside --resume",
+                 "one of the two: an unfinished run is resumed first");
   if (redo && options->slurm)
-    refuse(option, "is given beside --launcher slurm", "--launcher local");
+    RefuseOption(option, "is given beside --launcher slurm", "--launcher local");
   if (how != "true" && how != "anyway")
-    refuse(option, fmt::format("is \"{}\"", how), fmt::format("{0}, or {0}=anyway", option));
+    RefuseOption(option, fmt::format("is \"{}\"", how), fmt::format("{0}, or {0}=anyway", option));
   options->into = redo ? Into::kMarkedRun : Into::kUnfinishedRun;
   if (how == "anyway") options->on_difference = OnDifference::kRecord;
 }
@@ -158,9 +154,9 @@ int RunExperiment(const RunArguments& arguments) {
   }
   if (!arguments.task.empty()) return RunTask(arguments, sweep, topology);
   ExecuteOptions options = {.results = arguments.out,
-                            .slurm = arguments.launcher == "slurm",
+                            .slurm = arguments.slurm,
                             .force = arguments.force,
-                            .at_a_time = arguments.at_a_time};
+                            .at_a_time = arguments.at_a_time.value_or(0)};
   ReadInto(arguments, &options);
   const Executed executed = Execute(sweep, options, topology);
   if (executed.result.interrupted) {
@@ -192,17 +188,14 @@ void AddRunCommand(CLI::App& app, int* exit_code) {
   run->add_option("--out", arguments->out, "Results go to DIR/<experiment>/<run>")
       ->take_last()
       ->capture_default_str();
-  run->add_option("--launcher", arguments->launcher,
-                  "Who runs the cells: local, or slurm (one job array; the results folder must be "
-                  "the same on every node)")
-      ->check(CLI::IsMember({"local", "slurm"}))
-      ->capture_default_str();
+  AddChoice(
+      run, "--launcher", &arguments->slurm, {{"local", false}, {"slurm", true}},
+      "Who runs the cells; slurm: one job array, the results folder must be the same on every "
+      "node");
   run->add_option("--task", arguments->task)->group("");  // Slurm's tasks only.
-  run->add_option(
-         "--jobs", arguments->at_a_time,
-         "Cells at a time: simulated ones (default: as many as there are CPUs), or Slurm's "
-         "tasks")
-      ->check(CLI::Range(1, kMostAtATime));
+  AddNumber(run, "--jobs", &arguments->at_a_time, 1, kMostAtATime,
+            "Cells at a time: simulated ones (default: as many as there are CPUs), or Slurm's "
+            "tasks");
   run->add_flag("--resume", arguments->resume,
                 "Run only what the latest unfinished run of this experiment lacks; refused if "
                 "binary, machine or files have changed, unless --resume=anyway");

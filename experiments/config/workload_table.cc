@@ -9,6 +9,7 @@
 #include "engine/base/did_you_mean.h"
 #include "experiments/config/names.h"
 #include "experiments/wire/chaos_plan.h"
+#include "workloads/auto_split.h"
 #include "workloads/dataset.h"
 #include "workloads/model.h"
 #include "workloads/model_from_file.h"
@@ -238,10 +239,10 @@ WorkloadConfig ReadWorkload(const TomlTable& table, int machine_cores) {
   if (spec.serves) CheckService(table, &workload);
   workload.cores = ReadRequest(table, machine_cores);
   if (spec.auto_split && !spec.deterministic)
-    table.Fail("deterministic",
-               "is false, but with split = \"auto\" each split that is tried would "
-               "be measured with the making of its kernels",
-               "true, or split = \"policy\"");
+    table.Fail(
+        "deterministic",
+        fmt::format("is false, but with split = \"auto\" {}", kWhyTriedSplitsAreDeterministic),
+        "true, or split = \"policy\"");
   return workload;
 }
 
