@@ -172,8 +172,9 @@ class Resolver {
     if ((counted.held | at_once).Count() >= counted.count) available = std::move(at_once);
     if ((counted.held | available).Count() < counted.count) available = view_.cores;
     const bool resumes = job.state == JobState::kPaused;
-    const CpuSet cores = Place(*view_.topology, resumes ? job.last_cores & available : counted.held,
-                               available, counted.count);
+    const CpuSet cores =
+        PlaceCores(*view_.topology, resumes ? job.last_cores & available : counted.held, available,
+                   counted.count);
     SetTarget(counted, cores);
     taken_ |= cores;
   }

@@ -23,7 +23,7 @@ class AlwaysAttend final : public Policy {
     if (FreesCores(event)) handout.GrowOldestFirst(view);
     for (const JobView& job : view.jobs.Waiting(order_)) {
       if (handout.free() == 0) break;
-      const int grant = std::min(Asked(view, job), handout.free());
+      const int grant = std::min(CoresAsked(view, job), handout.free());
       if (grant >= job.request.min) handout.Start(job, grant);
     }
     return handout.Take();

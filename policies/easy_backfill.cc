@@ -34,7 +34,7 @@ class EasyBackfill final : public Policy {
     const JobView* head = nullptr;
     for (const JobView& job : view.jobs.Waiting(order_)) {
       head = &job;
-      const int cores = Asked(view, job);
+      const int cores = CoresAsked(view, job);
       if (cores > handout.free()) break;
       handout.Start(job, cores);
       ends.push_back({SecondsLeft(view, job, cores), cores});
@@ -56,7 +56,7 @@ class EasyBackfill final : public Policy {
     const JobView* job = &head;
     while (handout->free() > 0 &&
            (job = view.jobs.NextAskingAtMost(handout->free(), order_, job)) != nullptr) {
-      const int cores = Asked(view, *job);
+      const int cores = CoresAsked(view, *job);
       const bool ends_before = SecondsLeft(view, *job, cores) <= reserved.start_s;
       if (!ends_before && cores > reserved.spare) continue;
       handout->Start(*job, cores);
@@ -72,7 +72,7 @@ class EasyBackfill final : public Policy {
     }
     std::stable_sort(ends.begin(), ends.end(),
                      [](const End& a, const End& b) { return a.in_s < b.in_s; });
-    const int asked = Asked(view, head);
+    const int asked = CoresAsked(view, head);
     for (const End& end : ends) {
       free += end.cores;
       if (free >= asked) return {end.in_s, free - asked};

@@ -22,7 +22,7 @@ class EqualShare final : public Policy {
     for (const JobView* job : jobs) bounds.push_back({job->request.min, job->request.max});
     const std::vector<int> grants = DivideEqually(bounds, left);
     Allocation allocation;
-    for (size_t i = 0; i < jobs.size(); ++i) Give(*jobs[i], grants[i], &allocation);
+    for (size_t i = 0; i < jobs.size(); ++i) GiveCores(*jobs[i], grants[i], &allocation);
     return allocation;
   }
 };

@@ -62,10 +62,10 @@ class Feedback final : public Policy {
   static int First(const MachineView& view, const JobView& job, int free) {
     switch (job.elasticity) {
       case Elasticity::kMalleable: return job.request.min;
-      case Elasticity::kMoldable: return std::min(Asked(view, job), free);
+      case Elasticity::kMoldable: return std::min(CoresAsked(view, job), free);
       case Elasticity::kRigid: break;
     }
-    return Asked(view, job);
+    return CoresAsked(view, job);
   }
 
   void BeginMeasuring(const MachineView& view, const JobView& job) {

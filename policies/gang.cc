@@ -64,13 +64,13 @@ class Gang final : public Policy {
   }
 
   void AddJob(const MachineView& view, const JobView& job) {
-    const int asked = Asked(view, job);
+    const int asked = CoresAsked(view, job);
     for (size_t i = 0;; ++i) {
       if (i == rows_.size()) rows_.emplace_back();
       CpuSet free = view.cores;
       for (const Member& member : rows_[i]) free = free - member.cores;
       if (free.Count() < asked) continue;
-      rows_[i].push_back({job.id, Place(*view.topology, job.cores & free, free, asked)});
+      rows_[i].push_back({job.id, PlaceCores(*view.topology, job.cores & free, free, asked)});
       return;
     }
   }

@@ -87,7 +87,7 @@ class Hesrpt final : public Policy {
     Divide(all, cores, exponent_ ? *exponent_ : FitSpeedExponent(jobs, cores));
     RoundToCores(cores, &shares);
     Allocation allocation;
-    for (const Share& share : shares) Give(*share.job, share.granted, &allocation);
+    for (const Share& share : shares) GiveCores(*share.job, share.granted, &allocation);
     return allocation;
   }
 

@@ -29,7 +29,7 @@ class LendReclaim final : public Policy {
     int not_owned = view.cores.Count();
     std::vector<Owner> owners;
     const auto own = [&](const JobView& job) {
-      owners.push_back({&job, Asked(view, job)});
+      owners.push_back({&job, CoresAsked(view, job)});
       not_owned -= owners.back().cores;
     };
     for (const JobView& job : view.jobs.Running()) own(job);
@@ -45,7 +45,7 @@ class LendReclaim final : public Policy {
     const std::vector<int> lent = DivideEqually(loans, not_owned);
     Allocation allocation;
     for (size_t i = 0; i < owners.size(); ++i)
-      Give(*owners[i].job, owners[i].cores + lent[i], &allocation);
+      GiveCores(*owners[i].job, owners[i].cores + lent[i], &allocation);
     return allocation;
   }
 

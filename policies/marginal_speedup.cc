@@ -25,7 +25,7 @@ class MarginalSpeedup final : public Policy {
     const std::vector<const JobView*> jobs = RunningAndNext(view, &left);
     const std::vector<int> grants = Divide(jobs, left);
     Allocation allocation;
-    for (size_t i = 0; i < jobs.size(); ++i) Give(*jobs[i], grants[i], &allocation);
+    for (size_t i = 0; i < jobs.size(); ++i) GiveCores(*jobs[i], grants[i], &allocation);
     return allocation;
   }
 

@@ -26,7 +26,7 @@ class MaxProp final : public Policy {
     const int64_t requested = Requested(view, waiting);
     for (const JobView& job : waiting) {
       // preferred / F in integers: int(q / (requested / free)) without rounding errors.
-      const int64_t share = int64_t{Asked(view, job)} * free / requested;
+      const int64_t share = int64_t{CoresAsked(view, job)} * free / requested;
       const CoreRequest& request = job.request;
       const int grant = static_cast<int>(std::clamp<int64_t>(share, request.min, request.max));
       const int clipped = std::min(grant, handout.free());
@@ -48,7 +48,7 @@ class MaxProp final : public Policy {
     for (const JobView& job : waiting) {
       const bool other_class =
           order_ == QueueOrder::kPriority && job.priority != waiting.front().priority;
-      if (!other_class) sum += Asked(view, job);
+      if (!other_class) sum += CoresAsked(view, job);
     }
     return sum;
   }

@@ -24,7 +24,7 @@ class NoControl final : public Policy {
     for (const JobView& job : view.jobs.Waiting()) {
       const bool pinned = job.elasticity == Elasticity::kMalleable;
       const CpuSet cores =
-          pinned ? LeastLoaded(*view.topology, load, Asked(view, job)) : view.cores;
+          pinned ? LeastLoaded(*view.topology, load, CoresAsked(view, job)) : view.cores;
       const int threads = pinned ? cores.Count() : job.request.preferred;
       allocation.jobs[job.id] = Run{.cores = cores, .split = DefaultSplit(threads)};
       AddLoad(cores, &load);
@@ -43,7 +43,7 @@ class NoControl final : public Policy {
     CpuSet chosen;
     for (const auto& [jobs, cpus] : levels) {
       const int reachable = chosen.Count() + cpus.Count();
-      chosen = Place(topology, chosen, cpus, std::min(count, reachable));
+      chosen = PlaceCores(topology, chosen, cpus, std::min(count, reachable));
     }
     return chosen;
   }

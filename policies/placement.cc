@@ -235,7 +235,8 @@ void TakeByDomain(const Topology& topology, CpuSet candidates, int count, CpuSet
 
 }  // namespace
 
-CpuSet Place(const Topology& topology, const CpuSet& held, const CpuSet& available, int count) {
+CpuSet PlaceCores(const Topology& topology, const CpuSet& held, const CpuSet& available,
+                  int count) {
   CHECK(count >= 0 && (held | available).Count() >= count)
       << "placing " << count << " cores on " << (held | available).ToString();
   const int has = held.Count();

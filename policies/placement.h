@@ -10,6 +10,6 @@ namespace cosched {
 
 // `count` cores out of held | available, keeping as many of `held` as possible. REQUIRES: enough of
 // them.
-CpuSet Place(const Topology& topology, const CpuSet& held, const CpuSet& available, int count);
+CpuSet PlaceCores(const Topology& topology, const CpuSet& held, const CpuSet& available, int count);
 
 }  // namespace cosched

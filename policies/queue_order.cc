@@ -10,7 +10,7 @@ QueueOrder ParseQueueOrder(std::string_view text) {
   return text == "fcfs" ? QueueOrder::kFcfs : QueueOrder::kPriority;
 }
 
-int Asked(const MachineView& view, const JobView& job) {
+int CoresAsked(const MachineView& view, const JobView& job) {
   return std::min(job.request.preferred, view.cores.Count());
 }
 
@@ -37,7 +37,8 @@ void Handout::Grow(const JobView& job, int more) {
 }
 
 void Handout::GrowOldestFirst(const MachineView& view) {
-  for (const JobView& job : view.jobs.Running()) Grow(job, Asked(view, job) - job.cores.Count());
+  for (const JobView& job : view.jobs.Running())
+    Grow(job, CoresAsked(view, job) - job.cores.Count());
 }
 
 }  // namespace cosched

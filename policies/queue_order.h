@@ -16,7 +16,7 @@ constexpr std::string_view kQueueOrders = "fcfs | priority";
 QueueOrder ParseQueueOrder(std::string_view text);  // REQUIRES: one of kQueueOrders.
 
 // The cores that a job asks for: preferred, at most the machine.
-int Asked(const MachineView& view, const JobView& job);
+int CoresAsked(const MachineView& view, const JobView& job);
 
 // Cores were freed, or the queue changed. Cores in transition free nothing more when they settle,
 // so GrantSettled is not one.

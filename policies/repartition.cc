@@ -59,7 +59,7 @@ int UsefulCores(const JobView& job) {
   return std::clamp(ThreadsOf(threads), request.min, request.max);
 }
 
-void Give(const JobView& job, int cores, Allocation* allocation) {
+void GiveCores(const JobView& job, int cores, Allocation* allocation) {
   if (cores == 0 && job.IsActive()) allocation->jobs[job.id] = Pause{};
   if (cores == 0 || job.cores.Count() == cores) return;
   // Whoever divides the cores goes from the oldest to the newest, mostly.

@@ -26,6 +26,6 @@ int UsefulCores(const JobView& job);
 
 // Adds to the allocation what brings the job to this number of cores, if it is not there; 0 pauses
 // a running job and leaves one that waits or is paused as it is.
-void Give(const JobView& job, int cores, Allocation* allocation);
+void GiveCores(const JobView& job, int cores, Allocation* allocation);
 
 }  // namespace cosched

@@ -36,7 +36,7 @@ class RoundRobin final : public Policy {
       for (const auto& [id, count] : cores) had_quantum_.insert(id);
     }
     Allocation allocation;
-    for (const JobId id : line_) Give(*view.Find(id), cores[id], &allocation);
+    for (const JobId id : line_) GiveCores(*view.Find(id), cores[id], &allocation);
     return allocation;
   }
 
@@ -69,7 +69,7 @@ class RoundRobin final : public Policy {
     for (const JobId id : line_) {
       const JobView& job = *view.Find(id);
       const int held = stays(id) ? cores[id] : 0;
-      const int asked = Asked(view, job);
+      const int asked = CoresAsked(view, job);
       const int possible = std::min(asked, held + free);
       const bool enough = strict_ ? possible == asked : possible >= job.request.min;
       if (!enough || possible <= held) continue;

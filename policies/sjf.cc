@@ -24,7 +24,7 @@ class Sjf final : public Policy {
     std::vector<Candidate> queue;
     int64_t place = 0;
     for (const JobView& job : view.jobs.Waiting()) {
-      const int cores = Asked(view, job);
+      const int cores = CoresAsked(view, job);
       if (cores <= handout.free())
         queue.push_back({SecondsLeft(view, job, cores), place, cores, &job});
       ++place;

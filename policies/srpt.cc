@@ -24,7 +24,7 @@ class Srpt final : public Policy {
     std::vector<Candidate> jobs;
     jobs.reserve(view.jobs.size());
     for (const JobView& job : view.jobs)
-      jobs.push_back({SecondsLeft(view, job, Asked(view, job)), &job});
+      jobs.push_back({SecondsLeft(view, job, CoresAsked(view, job)), &job});
     std::stable_sort(jobs.begin(), jobs.end(),
                      [](const Candidate& a, const Candidate& b) { return a.seconds < b.seconds; });
     Allocation allocation;
@@ -32,7 +32,7 @@ class Srpt final : public Policy {
     for (const Candidate& next : jobs) {
       const int cores = Share(view, *next.job, free);
       free -= cores;
-      Give(*next.job, cores, &allocation);
+      GiveCores(*next.job, cores, &allocation);
     }
     return allocation;
   }
@@ -45,7 +45,7 @@ class Srpt final : public Policy {
 
   static int Share(const MachineView& view, const JobView& job, int free) {
     const bool fixed = job.started && job.elasticity != Elasticity::kMalleable;
-    const int whole = !fixed           ? Asked(view, job)
+    const int whole = !fixed           ? CoresAsked(view, job)
                       : job.IsActive() ? job.cores.Count()
                                        : job.last_cores.Count();
     if (whole <= free) return whole;

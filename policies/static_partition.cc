@@ -34,7 +34,7 @@ class StaticPartition final : public Policy {
       } else if (next != free.end()) {
         const int count = std::min(size, job.request.max);
         allocation.jobs[job.id] =
-            Run{.cores = Place(*view.topology, {}, *next++, count), .split = {}};
+            Run{.cores = PlaceCores(*view.topology, {}, *next++, count), .split = {}};
       }
     }
     return allocation;
@@ -48,7 +48,7 @@ class StaticPartition final : public Policy {
     std::vector<CpuSet> free;
     CpuSet rest = view.cores;
     for (int i = 0; i < slices; ++i) {
-      const CpuSet slice = Place(*view.topology, {}, rest, size);
+      const CpuSet slice = PlaceCores(*view.topology, {}, rest, size);
       rest = rest - slice;
       if (free_cores.Contains(slice)) free.push_back(slice);
     }

@@ -23,7 +23,7 @@ class Strict final : public Policy {
     Handout handout(view);
     const JobView* job = nullptr;
     while (handout.free() > 0 && (job = NextThatFits(view, handout.free(), job)))
-      handout.Start(*job, Asked(view, *job));
+      handout.Start(*job, CoresAsked(view, *job));
     return handout.Take();
   }
 

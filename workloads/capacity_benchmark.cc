@@ -19,7 +19,7 @@ void AddTimes(const std::vector<NodeTime>& times, double runs, double CapacityCo
 }
 
 double StepSeconds(EngineRun* run, double seconds) {
-  const Turn turn = RunFor(seconds, [run] { run->Step(); });
+  const EngineTurn turn = RunFor(seconds, [run] { run->Step(); });
   return turn.seconds / static_cast<double>(turn.steps);
 }
 

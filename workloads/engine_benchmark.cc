@@ -12,7 +12,9 @@ namespace {
 
 using Seconds = std::chrono::duration<double>;
 
-double MeanSeconds(const Turn& turn) { return turn.seconds / static_cast<double>(turn.steps); }
+double MeanSeconds(const EngineTurn& turn) {
+  return turn.seconds / static_cast<double>(turn.steps);
+}
 
 double FlopsOf(const Graph& graph, const Node& node) {
   std::vector<OutputInfo> inputs;

@@ -47,17 +47,17 @@ class EngineRun {
   Feeds feeds_;
 };
 
-struct Turn {
+struct EngineTurn {
   int64_t steps = 0;
   double seconds = 0;
 };
 
 // Calls step() until so many seconds have passed; once at least.
 template <typename Step>
-Turn RunFor(double seconds, Step step) {
+EngineTurn RunFor(double seconds, Step step) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
-  Turn turn;
+  EngineTurn turn;
   do {
     step();
     ++turn.steps;

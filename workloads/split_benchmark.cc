@@ -34,7 +34,7 @@ void MeasureInTurns(const CpuSet& cores, const EngineBenchmarkOptions& options,
       run->session().Resize(cores, speed.split);
       run->Step();  // Its threads come to their places.
       if (i < 0) continue;
-      const Turn turn = RunFor(options.seconds, [run = run] { run->Step(); });
+      const EngineTurn turn = RunFor(options.seconds, [run = run] { run->Step(); });
       speed.step_seconds.push_back(turn.seconds / static_cast<double>(turn.steps));
     }
   }

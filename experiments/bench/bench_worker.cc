@@ -59,12 +59,12 @@ void Reply(const Json& json) {
 int RunBenchWorker(const EngineCell& cell, const Topology& topology) {
   const int64_t before_kib = Usage().ru_maxrss;
   EngineRun run(cell, topology);
-  const Turn warm = RunFor(0, [&] { run.Step(); });
+  const EngineTurn warm = RunFor(0, [&] { run.Step(); });
   Reply({{"ready", true}, {"seconds_per_run", warm.seconds}, {"runtime_kib", before_kib}});
   for (std::string line; std::getline(std::cin, line);) {
     const double seconds = ParseRun(line);
     const double cpu_before = WorkerCpuSeconds();
-    const Turn turn = RunFor(seconds, [&] { run.Step(); });
+    const EngineTurn turn = RunFor(seconds, [&] { run.Step(); });
     Reply({{"images", turn.steps * cell.batch},
            {"seconds", turn.seconds},
            {"cpu_seconds", WorkerCpuSeconds() - cpu_before}});

@@ -20,7 +20,7 @@ constexpr int kLongestDeadlineMilliseconds = 60'000;
 CpuSet ReadCores(const TomlTable& machine, const Topology& topology) {
   if (machine.IsInteger("cores")) {
     const int64_t count = machine.Integer("cores", {}, 1, topology.Cpus().Count());
-    return Place(topology, {}, topology.Cpus(), static_cast<int>(count));
+    return PlaceCores(topology, {}, topology.Cpus(), static_cast<int>(count));
   }
   const std::string text = machine.String("cores", "all");
   if (text == "all") return topology.Cpus();

@@ -18,7 +18,7 @@ Topology FourCores() { return Topology::Synthetic("pack:1 [numa] l3:1 core:4 pu:
 CpuSet Set(const char* text) { return CpuSet::Parse(text).value(); }
 std::string PlaceText(const Topology& topology, const char* held, const char* available,
                       int count) {
-  return Place(topology, Set(held), Set(available), count).ToString();
+  return PlaceCores(topology, Set(held), Set(available), count).ToString();
 }
 
 TEST(Placement, NothingIsEmpty) {
@@ -78,7 +78,7 @@ TEST(Placement, OneNodeThatHoldsAllOfIt) {
 
 TEST(Placement, EveryCountOfAFreshMachineIsExact) {
   for (int count = 0; count <= 16; ++count) {
-    const CpuSet cores = Place(Smt(), {}, CpuSet::Range(0, 15), count);
+    const CpuSet cores = PlaceCores(Smt(), {}, CpuSet::Range(0, 15), count);
     EXPECT_EQ(cores.Count(), count);
     if (count % 2 != 0) continue;
     for (int cpu : cores) EXPECT_TRUE(cores.Contains(cpu ^ 1)) << cores.ToString();
@@ -86,7 +86,7 @@ TEST(Placement, EveryCountOfAFreshMachineIsExact) {
 }
 
 // Cores without siblings, one after another as the header words it: what is compared, and nothing
-// of how Place finds it.
+// of how PlaceCores finds it.
 CpuSet PlaceOneByOne(const Topology& topology, CpuSet result, CpuSet candidates, int remaining) {
   for (; remaining > 0; --remaining) {
     int best = -1;
@@ -136,7 +136,7 @@ TEST(Placement, WithoutSiblingsItIsTheSameByDomain) {
                                   ? held
                                   : PlaceOneByOne(topology, start, grows ? available - held : held,
                                                   count - start.Count());
-      ASSERT_EQ(Place(topology, held, available, count).ToString(), expected.ToString())
+      ASSERT_EQ(PlaceCores(topology, held, available, count).ToString(), expected.ToString())
           << text << ": " << count << " of " << held.ToString() << " and " << available.ToString();
     }
   }
@@ -144,7 +144,7 @@ TEST(Placement, WithoutSiblingsItIsTheSameByDomain) {
 
 TEST(PlacementDeathTest, TooFewCoresAbort) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
-  EXPECT_DEATH(Place(FourCores(), {}, {0, 1}, 3), "placing 3 cores on 0-1");
+  EXPECT_DEATH(PlaceCores(FourCores(), {}, {0, 1}, 3), "placing 3 cores on 0-1");
 }
 
 }  // namespace

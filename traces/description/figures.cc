@@ -45,7 +45,7 @@ std::string Grouped(Int128 value) {
   return negative ? "-" + text : text;
 }
 
-std::string Figure(double value) {
+std::string RoundedFigure(double value) {
   constexpr double kWhole = 1e3;  // From here on four digits leave nothing behind the point.
   constexpr double kExponentFrom = 1e12;  // Wider than any column should be.
   if (std::abs(value) >= kWhole && std::abs(value) < kExponentFrom)

@@ -10,7 +10,7 @@
 namespace cosched {
 
 std::string Grouped(Int128 value);  // 22,361,870
-std::string Figure(
+std::string RoundedFigure(
     double value);  // Four significant digits: 0.1808, 1.234e-06, 22,361,870, 1.5e+12.
 std::string ExactSeconds(Duration time);   // All digits, none in vain: 3,501.721937
 std::string HumanDuration(Duration time);  // The two largest units: 58 min 22 s

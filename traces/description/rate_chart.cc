@@ -81,7 +81,7 @@ std::string RateChart(const RateSeries& series, Duration span, int columns) {
   const RateUnit unit = RateUnitFor(top);
   std::string chart = fmt::format("arrivals per {}\n", unit.name);
   for (int row = kRows; row >= 1; --row) {
-    const std::string label = row == kRows ? Figure(top * unit.seconds) : "";
+    const std::string label = row == kRows ? RoundedFigure(top * unit.seconds) : "";
     chart += fmt::format("{:>{}} │", label, kLabel - 1);
     std::string line;
     for (double rate : rates) {

@@ -47,7 +47,7 @@ std::string ArrivalsText(const DescribedTrace& trace, const TraceDescription& de
 }
 
 std::string BusiestText(std::string_view name, const WindowCounts::Summary& windows, int width_s) {
-  const std::string rate = Figure(static_cast<double>(windows.busiest) / width_s);
+  const std::string rate = RoundedFigure(static_cast<double>(windows.busiest) / width_s);
   return Fact(name, fmt::format("{} ({} /s)", Plural(windows.busiest, "arrival"), rate),
               windows.busiest_start == Duration{0}
                   ? "from the first arrival on"
@@ -61,7 +61,7 @@ std::string RatesText(const TraceDescription& description) {
   std::string text;
   if (description.MeanRate() > 0) {
     const auto gap = static_cast<int64_t>(description.gaps().statistics().Mean());
-    text += Fact("mean rate", Figure(description.MeanRate()) + " /s",
+    text += Fact("mean rate", RoundedFigure(description.MeanRate()) + " /s",
                  "one every " + AxisDuration(Duration(gap)));
   }
   text += BusiestText("busiest second", seconds, 1);
@@ -71,8 +71,8 @@ std::string RatesText(const TraceDescription& description) {
       Fact("regularity",
            fmt::format("CV {:.4f} between arrivals", description.gaps().CoefficientOfVariation()),
            "Poisson: 1, equal gaps: 0");
-  std::string dispersion = fmt::format("{} in windows of 1 s", Figure(seconds.dispersion));
-  if (has_minutes) dispersion += fmt::format(", {} of 60 s", Figure(minutes.dispersion));
+  std::string dispersion = fmt::format("{} in windows of 1 s", RoundedFigure(seconds.dispersion));
+  if (has_minutes) dispersion += fmt::format(", {} of 60 s", RoundedFigure(minutes.dispersion));
   return text + Fact("dispersion", dispersion, "Poisson: 1");
 }
 
@@ -131,7 +131,7 @@ std::string TextTable(const std::vector<TextRow>& rows,
 TextRow NumbersRow(const std::string& name, const NumberStatistics& statistics, bool is_time) {
   const TimeUnit unit = is_time ? UnitFor(statistics.Quantile(0.5)) : TimeUnit{"", 1};
   TextRow row = {is_time ? fmt::format("{} [{}]", name, unit.name) : name};
-  const auto figure = [&](double value) { row.push_back(Figure(value / unit.nanoseconds)); };
+  const auto figure = [&](double value) { row.push_back(RoundedFigure(value / unit.nanoseconds)); };
   const auto exact = [&](std::optional<int64_t> integer, double value) {
     constexpr int64_t kWidest = 1'000'000'000'000;
     if (integer && !is_time && *integer > -kWidest && *integer < kWidest)
@@ -173,7 +173,7 @@ std::string NumbersText(const TraceDescription& description) {
   for (const TraceDescription::Numbers& numbers : description.AllNumbers()) {
     const NumberStatistics& statistics = *numbers.statistics;
     if (numbers.is_column && statistics.Min() == statistics.Max()) {
-      constant.push_back(fmt::format("{} {}", numbers.name, Figure(statistics.Min())));
+      constant.push_back(fmt::format("{} {}", numbers.name, RoundedFigure(statistics.Min())));
     } else {
       rows.push_back(NumbersRow(numbers.name, statistics, numbers.unit == "s"));
     }
