@@ -39,7 +39,7 @@ class GraphRewriter {
  private:
   // Kept up to date as nodes change, since a graph may have tens of thousands of both.
   struct Uses {
-    // Users of output 0, once for each use by needed nodes; others, control edges and fetches
+    // Users of output 0, once a use by a needed node; other outputs, control edges and fetches
     // count as several. Empty: the node is not needed.
     std::vector<NodeId> users;
     int of_others = 0;  // Uses of outputs but the first.
