@@ -183,7 +183,7 @@ class Resolver {
   const Allocation& allocation_;
   const bool oversubscribes_;
   CpuSet taken_;  // Cores that belong to somebody in the new state, as far as it is known.
-  CpuSet free_;   // Of everybody, before this allocation.
+  CpuSet free_;   // Cores free of everybody, before this allocation.
   std::vector<Asked> explicit_;
   std::vector<Counted> counted_;
   Targets targets_;

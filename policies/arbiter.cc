@@ -63,11 +63,11 @@ struct Arbiter::Impl {
   ArbiterObserver& observer;
 
   MachineView view;
-  std::unordered_map<int64_t, Entry> entries;  // Of each job of the view, by id.
+  std::unordered_map<int64_t, Entry> entries;  // The entry of each job of the view, by id.
   // Entries whose target the host has not been told yet. Each new target is told, so that each is
   // answered.
   int untold = 0;
-  // Of those, the ones that may be told something now: their target is new, or a core of it was
+  // Untold entries that may be told something now: their target is new, or a core of it was
   // left. All others still wait for the same cores.
   std::vector<JobId> to_advance;
   std::vector<JobId> wanted_by;  // By CPU: whose latest target has it. May have ended since.
@@ -223,7 +223,7 @@ struct Arbiter::Impl {
 
   static void SetTarget(const Target& target, bool at_host, TimePoint now, JobView* job) {
     if (target.cores.Empty() && !at_host) {
-      job->state = JobState::kWaiting;  // Its start is called off.
+      job->state = JobState::kWaiting;  // The job's start is called off.
       job->started.reset();
     } else if (target.cores.Empty()) {
       job->state = JobState::kPaused;
@@ -250,7 +250,7 @@ struct Arbiter::Impl {
       if (entry != nullptr && entry->untold) AdvanceOne(entry);
     }
     ids.clear();
-    to_advance = std::move(ids);  // Its memory.
+    to_advance = std::move(ids);  // Keeps the memory.
   }
 
   void AdvanceOne(Entry* entry) {
@@ -290,7 +290,7 @@ struct Arbiter::Impl {
   }
 
   void WindowOver(const HostWindow& over) {
-    if (!Find(over.job)) return;  // It has ended meanwhile.
+    if (!Find(over.job)) return;  // The job has ended meanwhile.
     view.jobs.Update(over.job, [&](JobView& job) { job.service = over.window; });
     Decide(RequestWindow{over.job});
   }
@@ -301,7 +301,7 @@ struct Arbiter::Impl {
     if (entry == nullptr || !entry->in_flight) return;
     SetInFlight(entry, false);
     Move(entry, [&] { entry->occupied = entry->asked; });
-    if (entry->untold) {  // It has made room, or was overtaken by a decision that still waits.
+    if (entry->untold) {  // The job has made room, or was overtaken by a decision that still waits.
       Advance();
       return;
     }

@@ -35,7 +35,7 @@ class ArbiterObserver {
   virtual void OnSubmitted(TimePoint time, const Job& job) = 0;
   // Whether OnDecision shall be called: what it is told costs time to write down.
   virtual bool WantsDecisions() const { return true; }
-  // One per call of Policy::Decide. event: "job-arrived 3"; allocation: "3=0-1 2=pause" ("" =
+  // Once per call of Policy::Decide. event: "job-arrived 3"; allocation: "3=0-1 2=pause" ("" =
   // nothing changed). settle is zero here; OnSettled tells when what was decided is in place.
   virtual void OnDecision(TimePoint time, int64_t decision, const std::string& event,
                           const std::string& allocation, Duration decision_time) = 0;
@@ -71,7 +71,7 @@ class Arbiter {
   // with no arrival to come, it can never drain.
   int Waiting() const;
   int Started() const;
-  int Running() const;        // Of the started ones, those that are not paused.
+  int Running() const;        // Started jobs that are not paused.
   bool InTransition() const;  // A revocation or grant has not settled.
   // The host was told to start it, and it has not ended: a service can be sent requests.
   bool IsAtHost(JobId job) const;

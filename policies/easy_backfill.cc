@@ -30,7 +30,7 @@ class EasyBackfill final : public Policy {
   Allocation Decide(const MachineView& view, const Event& event) override {
     if (!ChangesQueue(event)) return {};
     Handout handout(view);
-    std::vector<End> ends;  // Of jobs that start now.
+    std::vector<End> ends;  // Ends of jobs that start now.
     const JobView* head = nullptr;
     for (const JobView& job : view.jobs.Waiting(order_)) {
       head = &job;

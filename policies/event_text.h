@@ -12,9 +12,9 @@
 namespace cosched {
 
 std::string_view KindOf(const Event& event);             // "job-arrived"
-std::optional<JobId> JobOf(const Event& event);          // Of a tick none.
+std::optional<JobId> JobOf(const Event& event);          // A tick has no job.
 std::string ToString(const Event& event);                // "job-arrived 3"
-std::optional<Event> ParseEvent(std::string_view text);  // Of other texts none.
+std::optional<Event> ParseEvent(std::string_view text);  // Other texts are no event.
 
 // What the text of an allocation says of a job in place of its cores: "4=reject 5=pause".
 inline constexpr std::string_view kRejectText = "reject";

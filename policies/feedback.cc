@@ -52,7 +52,7 @@ class Feedback final : public Policy {
 
  private:
   struct State {
-    TimePoint since;  // Of the measurement under way, on `cores`.
+    TimePoint since;  // The begin of the measurement under way, on `cores`.
     double progress = 0;
     int cores = 0;
     double reference = 0;  // Progress per second and core on its min; 0 = not measured yet.
@@ -102,7 +102,7 @@ class Feedback final : public Policy {
   const Duration period_;
   const double target_;
   const int step_;
-  std::map<JobId, State> states_;  // Of jobs that have run.
+  std::map<JobId, State> states_;  // States of jobs that have run.
 };
 
 constexpr PolicyParameter kParameters[] = {

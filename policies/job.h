@@ -34,7 +34,7 @@ struct Job {
   CoreRequest request;
   Elasticity elasticity = Elasticity::kMalleable;
   int priority = 0;  // Higher is more important.
-  // Of a rigid job, whatever it is given; default: DefaultSplit(preferred).
+  // The threads of a rigid job, whatever it is given; default: DefaultSplit(preferred).
   std::optional<Split> threads = {};
   // What it has to do, and how fast it does it alone. steps: 0 = not known. speed: null = not
   // known, which happens only to policies that do not ask for it (PolicyInfo::needs_speed).
@@ -43,7 +43,7 @@ struct Job {
   // When the trace has it arrive, in the host's time: its waiting is counted from then, however
   // late it is submitted. Default: when it is submitted.
   std::optional<TimePoint> arrival = {};
-  // Of a service: the time in which a request is to be answered; none = no objective.
+  // The time in which a service's request is to be answered; none = no objective.
   std::optional<Duration> response_objective = {};
 };
 

@@ -25,7 +25,7 @@ struct JobView : Job {
   CpuSet cores;
   CpuSet last_cores;  // While paused: where its memory is, the last cores it held.
   Split split;
-  std::optional<ServiceWindow> service;  // Of a service: the last window that is over.
+  std::optional<ServiceWindow> service;  // A service's last window that is over.
 
   bool IsActive() const { return state == JobState::kRunning; }
 };

@@ -55,7 +55,7 @@ class LendReclaim final : public Policy {
     int cores;  // That it owns.
   };
 
-  // One that asks for more than the machine has counts as asking for all of it.
+  // A job that asks for more than the machine has counts as asking for all of it.
   const JobView* NextThatFits(const MachineView& view, int free, const JobView* after) const {
     const bool all = free == view.cores.Count();
     return view.jobs.NextAskingAtMost(all ? INT_MAX : free, order_, after);

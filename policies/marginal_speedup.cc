@@ -31,7 +31,7 @@ class MarginalSpeedup final : public Policy {
 
  private:
   struct Next {
-    double gain;  // Of one core more.
+    double gain;  // The gain of one core more.
     size_t job;
   };
   static bool IsWorse(const Next& a, const Next& b) {

@@ -16,7 +16,7 @@ namespace {
 // better. One number, since choosing compares it for every candidate: a decision of many.
 using Rank = uint64_t;
 
-constexpr int kCountBits = 13;  // Of so many CPUs at most: CpuSet::kMaxCpu + 1.
+constexpr int kCountBits = 13;  // Bits that count so many CPUs at most: CpuSet::kMaxCpu + 1.
 static_assert(CpuSet::kMaxCpu + 1 < 1 << kCountBits);
 
 // What follows is less important than all before it.
@@ -48,8 +48,8 @@ class Tally {
   std::vector<int> core_, l3_, numa_;
 };
 
-// Of a candidate whose L3 and NUMA node have so many candidates left, and so many taken by the job;
-// `core` says what concerns its core.
+// The rank of a candidate whose L3 and NUMA node have so many candidates left, and so many taken by
+// the job; `core` says what concerns its core.
 Rank RankOf(Rank core, int l3_left, int l3_taken, int numa_left, int numa_taken, int remaining) {
   const bool l3_fits = l3_left >= remaining;
   // The tightest L3 that holds all of it leaves the large ones to others; if none does, the largest
@@ -111,9 +111,9 @@ class Chooser {
   }
 
   std::vector<Candidate> candidates_;  // Ascending.
-  Tally machine_;                      // Of all CPUs.
-  Tally available_;                    // Of the candidates.
-  Tally taken_;                        // Of what the job has.
+  Tally machine_;                      // All CPUs' tally.
+  Tally available_;                    // The candidates' tally.
+  Tally taken_;                        // The tally of what the job has.
 };
 
 // What is left to take, and what the job has.

@@ -20,7 +20,7 @@ namespace cosched {
 struct JobArrived {
   JobId job;
 };
-// Its cores are free; it is no longer in the view.
+// The job's cores are free; it is no longer in the view.
 struct JobFinished {
   JobId job;
 };
@@ -53,7 +53,7 @@ struct Run {
 // still waits for cores that others are leaving has nothing to keep: its start is called off and it
 // waits again.
 struct Pause {};
-// It will never run. Only for a waiting job.
+// The job will never run. Only for a waiting one.
 struct Reject {
   std::string reason;  // For the person who reads the records; "" = "rejected by the policy".
 };

@@ -28,7 +28,7 @@ struct TraceSelection {
   std::optional<Duration> length = {};  // > 0; nullopt: to the end of the file
   double sample = 1;                    // (0, 1]
   double speedup = 1;                   // > 0
-  uint64_t seed = 1;                    // Of the sample.
+  uint64_t seed = 1;                    // The sample's seed.
 };
 
 class SelectedTrace final : public TraceReader {
@@ -38,7 +38,7 @@ class SelectedTrace final : public TraceReader {
   std::span<const std::string> Columns() const override { return reader_->Columns(); }
   bool IsFact(size_t column) const override { return reader_->IsFact(column); }
   bool Next(Arrival* arrival) override;
-  // Of the file: the rows read, not the rows kept.
+  // The file's: the rows read, not the rows kept.
   int Line() const override { return reader_->Line(); }
   Counts RowCounts() const override { return reader_->RowCounts(); }
 

@@ -29,7 +29,7 @@ struct MappingRules {
   // that is none where there is one, unless a name says otherwise.
   struct Target {
     std::string name;
-    double weight = 1;  // Of by-weight and by-hash.
+    double weight = 1;  // The weight for by-weight and by-hash.
     bool serves = false;
   };
   std::vector<Target> targets;
@@ -55,8 +55,8 @@ struct MappingRules {
     double least = 0;
     double most = 0;
   };
-  std::optional<Quantity> steps;  // Of jobs; rounded to the nearest whole number.
-  std::optional<Quantity> work;   // Of requests, in steps of the service's program.
+  std::optional<Quantity> steps;  // Steps of jobs; rounded to the nearest whole number.
+  std::optional<Quantity> work;   // Work of requests, in steps of the service's program.
   bool cores = false;             // A job asks for the trace's cores, at most `most_cores`.
   int most_cores = 0;
   // How elastic a job is, by what a column says; other values are malformed.

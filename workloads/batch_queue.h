@@ -14,8 +14,8 @@ namespace cosched {
 
 struct ServiceQuery {
   using TimePoint = std::chrono::steady_clock::time_point;
-  uint64_t number = 0;  // Its image is this one of the data set, read in a circle.
-  int runs = 1;         // Of the network, one after the other.
+  uint64_t number = 0;  // The query's image is this one of the data set, read in a circle.
+  int runs = 1;         // Runs of the network, one after the other.
   TimePoint received;
 };
 

@@ -14,8 +14,8 @@ namespace cosched {
 struct CapacityCost {
   // By repetition, the mean of its steps; those of one repetition follow each other.
   std::vector<double> step_seconds, own_step_seconds;
-  // Of a node in a step, back to back with the others, all slices of a batch together (the two may
-  // have other ones). Empty if not asked for.
+  // A node's time in a step, back to back with the others, all slices of a batch together (the two
+  // may have other ones). Empty if not asked for.
   struct Node {
     std::string op;
     double seconds = 0, own_seconds = 0;
@@ -23,8 +23,8 @@ struct CapacityCost {
   std::map<std::string, Node> nodes;
 };
 
-// Of the cell with this capacity; `own`: with its split as the capacity. Both sessions run on the
-// cell's cores with its split. Throws InputError as ModelProgram does.
+// The cost of the cell with this capacity; `own`: with its split as the capacity. Both sessions run
+// on the cell's cores with its split. Throws InputError as ModelProgram does.
 CapacityCost MeasureCapacity(const EngineCell& cell, Split capacity, const Topology& topology,
                              const EngineBenchmarkOptions& options);
 

@@ -14,14 +14,14 @@ namespace cosched {
 
 struct EngineBenchmarkOptions {
   int repetitions = 5;
-  double seconds = 1;   // Of each repetition; at least one step.
+  double seconds = 1;   // The length of each repetition; at least one step.
   bool kernels = true;  // Whether to run them back to back, too.
 };
 
 struct NodeSpeed {
   std::string name, op;
   double seconds = 0;  // Mean over all its runs, back to back with the others.
-  double flops = 0;    // Of convolutions and matrix products (engine/graph/flops.h).
+  double flops = 0;    // Operations of convolutions and matrix products (engine/graph/flops.h).
 };
 
 struct EngineSpeed {
@@ -29,7 +29,7 @@ struct EngineSpeed {
   std::vector<double> step_seconds;     // By repetition, the mean of its steps.
   std::vector<double> kernels_seconds;  // The same back to back; empty if not asked for.
   std::vector<NodeSpeed> nodes;         // In the order of that run; empty if not asked for.
-  double flops = 0;                     // Of a step.
+  double flops = 0;                     // Operations of a step.
 };
 
 // Repetitions of whole steps and of kernels alone take turns, so that a noisy machine disturbs both
@@ -37,7 +37,7 @@ struct EngineSpeed {
 EngineSpeed MeasureEngine(const EngineCell& cell, const Topology& topology,
                           const EngineBenchmarkOptions& options);
 
-// Of that many threads on these cores, for about so many seconds (engine/kernels/machine_peak.h).
+// The peak of so many threads on these cores, for about `seconds` (engine/kernels/machine_peak.h).
 double MeasurePeak(const CpuSet& cores, int threads, const Topology& topology, double seconds);
 
 }  // namespace cosched

@@ -16,7 +16,7 @@ namespace cosched {
 namespace {
 
 constexpr std::string_view kNpyMagic = "\x93NUMPY";
-constexpr size_t kAlignment = 64;  // Of where the values begin.
+constexpr size_t kAlignment = 64;  // The alignment of where the values begin.
 
 [[noreturn]] void RefuseArray(const std::filesystem::path& file, const std::string& problem) {
   throw InputError({.file = file.string(),

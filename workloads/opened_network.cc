@@ -8,7 +8,7 @@
 namespace cosched {
 namespace {
 
-constexpr uint64_t kWeightsSeed = 1;  // Of our own models' weights.
+constexpr uint64_t kWeightsSeed = 1;  // The seed of our own models' weights.
 
 std::string PlaceholderName(const std::string& name) {
   std::string result = name;

@@ -33,7 +33,7 @@ struct SpeedPoint {
 
 // What sharing cores with other tenants costs beyond the time that they take.
 struct CrowdingPoint {
-  int threads = 1;    // Of the tenant, each on a core of its own.
+  int threads = 1;    // The tenant's threads, each on a core of its own.
   double others = 1;  // Threads of other tenants on each of its cores, on average.
   Estimate loss;      // Step time over that alone, divided by the part of the time that it has.
 };
@@ -75,7 +75,7 @@ struct CoRun {
   struct Tenant {
     std::string program;
     int count = 1;      // So many alike.
-    int cores = 1;      // Of each.
+    int cores = 1;      // Each one's cores.
     Estimate slowdown;  // Step time over the step time alone on these cores.
   };
   std::vector<Tenant> tenants;
@@ -98,7 +98,7 @@ struct ResizeDelays {
 struct Profile {
   std::string source;  // "calibrate" or "published: …".
   std::string host;    // Host name, CPU model.
-  // Of cosched, with its commit and its libraries, and the rates that kernels were chosen by.
+  // Cosched's version, with its commit and libraries, and the rates that kernels were chosen by.
   std::string version;
   std::string date;  // UTC, ISO 8601.
   int cores = 1;     // The largest number that was measured.

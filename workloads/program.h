@@ -19,7 +19,7 @@ namespace cosched {
 struct ProgramSettings {
   Mode mode = Mode::kInfer;
   int batch = 1;                  // At least 1.
-  uint64_t seed = 1;              // Of the initial weights, if they do not come from a file.
+  uint64_t seed = 1;              // Seeds the initial weights, if they do not come from a file.
   std::string weights_file = {};  // See workloads/weights_file.h; "": none.
   // For inference: the weights stay variables, for a caller that sets them later; else they are
   // constants and the graph is optimised (engine/graph/optimizer.h).
@@ -44,7 +44,7 @@ class ModelProgram {
   // Scores first; when training, then the loss and the update of the weights.
   const std::vector<std::string>& fetches() const { return fetches_; }
   const Graph& graph() const { return graph_; }
-  int64_t Rows() const { return rows_; }  // Of the scores: one an image, or one a pixel.
+  int64_t Rows() const { return rows_; }  // Rows of the scores: one an image, or one a pixel.
   Session& session() { return *session_; }
 
  private:

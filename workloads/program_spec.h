@@ -33,7 +33,7 @@ struct ProgramSpec {
   std::string dataset = "procedural";
   std::string data_directory;  // For mnist and cifar10.
   int batch = 32;              // Images a step; of a service: requests answered at once, at most.
-  uint64_t seed = 1;           // Of the images' order, and of weights that come from no file.
+  uint64_t seed = 1;           // Seeds the images' order, and weights that come from no file.
   Precision precision = Precision::kFloat;
   bool deterministic = true;  // See SessionOptions.
   // Each step has the split that AutoSplit finds fastest on the cores of the moment, whatever split

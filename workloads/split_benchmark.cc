@@ -32,7 +32,7 @@ void MeasureInTurns(const CpuSet& cores, const EngineBenchmarkOptions& options,
   for (int i = -1; i < options.repetitions; ++i) {
     for (auto& [speed, run] : *contenders) {
       run->session().Resize(cores, speed.split);
-      run->Step();  // Its threads come to their places.
+      run->Step();  // The run's threads come to their places.
       if (i < 0) continue;
       const EngineTurn turn = RunFor(options.seconds, [run = run] { run->Step(); });
       speed.step_seconds.push_back(turn.seconds / static_cast<double>(turn.steps));

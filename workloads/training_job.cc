@@ -180,7 +180,7 @@ struct TrainingJob::Impl {
   EpochOrder order;
   ModelProgram program;
   Batch batch;
-  std::unique_ptr<ModelProgram> evaluation;  // Of a training job; made by the first Accuracy().
+  std::unique_ptr<ModelProgram> evaluation;  // A training job has it, from the first Accuracy().
   std::optional<AutoSplit> auto_split;
   int64_t steps = 0;
 };

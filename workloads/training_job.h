@@ -17,13 +17,13 @@ struct JobSettings : ProgramSpec {
   int64_t first_image = 0;  // The part of the data set that is read: so many images from here,
   int64_t images = 0;       // or all that follow, if 0.
   std::string weights_file = {};  // To start from (workloads/weights_file.h); "": the seed's.
-  SessionOptions session = {};    // Its threads; the program's part is taken from the program.
+  SessionOptions session = {};    // The threads; the program's part is taken from the program.
 };
 
 struct StepResult {
   double loss = 0;          // Mean over the batch; 0 for inference.
   int64_t correct = 0;      // Right predictions in this batch.
-  int64_t predictions = 0;  // One an image, or one a pixel.
+  int64_t predictions = 0;  // A prediction an image, or one a pixel.
   int images = 0;
 };
 

@@ -94,7 +94,7 @@ void CpuSet::RemoveFromRest(int cpu) {
 }
 
 bool CpuSet::ContainsRest(const CpuSet& other) const {
-  if (other.rest_.size() > rest_.size()) return false;  // Its last word is not empty.
+  if (other.rest_.size() > rest_.size()) return false;  // The other's last word is not empty.
   for (size_t i = 0; i < other.rest_.size(); ++i) {
     if ((other.rest_[i] & ~rest_[i]) != 0) return false;
   }

@@ -53,12 +53,12 @@ class CpuSet {
     const int count = std::popcount(first_);
     return rest_.empty() ? count : count + CountRest();
   }
-  int CountCommon(const CpuSet& other) const {  // Of the intersection.
+  int CountCommon(const CpuSet& other) const {  // CPUs of the intersection.
     const int count = std::popcount(first_ & other.first_);
     return rest_.empty() || other.rest_.empty() ? count : count + (*this & other).CountRest();
   }
   int First() const;                  // Lowest CPU, or -1.
-  CpuSet Lowest(int count) const;     // Its `count` lowest CPUs; all if there are no more.
+  CpuSet Lowest(int count) const;     // The `count` lowest CPUs; all if there are no more.
   std::vector<int> ToVector() const;  // Ascending.
   std::string ToString() const;
 
@@ -177,7 +177,7 @@ class CpuSet::Iterator {
 
   const CpuSet* set_ = nullptr;
   size_t word_ = 0;
-  uint64_t left_ = 0;  // Of that word: the CPU it stands on, and those behind.
+  uint64_t left_ = 0;  // What is left of that word: the CPU it stands on, and those behind.
 };
 
 inline CpuSet::Iterator CpuSet::begin() const { return Iterator(this, 0); }

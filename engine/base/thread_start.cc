@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of this process's group or the nearest one above it that has a limit; "" if none is to be found.
+// The limit of this process's group or the nearest one above it that has one; "" if there is none.
 // Version 1 mounts the controller in a folder of its own; a container may see only its own group,
 // at the mount's root.
 std::string PidsMax() {

@@ -10,7 +10,7 @@
 
 namespace cosched {
 
-// Of this user and of this process's cgroup: "ulimit -u 4096, pids.max 2048".
+// The limits of this user and of this process's cgroup: "ulimit -u 4096, pids.max 2048".
 std::string ThreadLimits();
 
 // "<what> (ulimit -u 4096, pids.max 2048): Resource temporarily unavailable"

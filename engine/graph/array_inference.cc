@@ -7,7 +7,7 @@
 namespace cosched::infer {
 namespace {
 
-constexpr int kMaxRank = 6;  // Of what ops with a loop for each dimension take.
+constexpr int kMaxRank = 6;  // The rank of what ops with a loop for each dimension take.
 
 std::string Text(const std::vector<int64_t>& values) { return Shape(values).ToString(); }
 

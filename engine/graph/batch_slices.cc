@@ -17,7 +17,7 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-// Of all slices together: beyond these, what slices save is less than their nodes take to prepare.
+// Nodes of all slices: beyond these, what slices save is less than their nodes take to prepare.
 constexpr int64_t kMostSlicedNodes = 1 << 14;
 
 int64_t Bytes(const OutputInfo& info) {
@@ -312,7 +312,7 @@ class Slicer {
   const int inter_;
   std::set<NodeId> read_outside_;  // Nodes of the region that somebody outside of it reads.
   std::set<NodeId> ends_;          // … that somebody who is not sliced alike reads.
-  std::map<NodeId, std::vector<Output>> parts_;  // Of a node of the region, by slice.
+  std::map<NodeId, std::vector<Output>> parts_;  // A region's node, by slice.
   std::map<Output, Output> new_id_;
 };
 

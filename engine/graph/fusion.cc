@@ -58,7 +58,7 @@ struct Affine {
   }
 };
 
-// Of a FusedBatchNormV3 in inference whose parameters are constants and whose statistics nobody
+// Reads a FusedBatchNormV3 in inference whose parameters are constants and whose statistics nobody
 // reads.
 bool ReadBatchNorm(GraphRewriter* graph, const Node& node, Affine* affine) {
   if (node.op != "FusedBatchNormV3" || GetAttribute<bool>(node, "is_training")) return false;

@@ -13,7 +13,7 @@ namespace cosched {
 
 enum class Padding { kSame, kValid, kExplicit };
 
-// Of a window, or of its steps; one number stands for both.
+// The size of a window, or of its steps; one number stands for both.
 struct HeightWidth {
   int64_t height, width;
   HeightWidth(int64_t both) : height(both), width(both) {}
@@ -32,7 +32,7 @@ struct PoolingOptions {
   HeightWidth stride;
   Padding padding = Padding::kValid;
   std::vector<int64_t> explicit_paddings = {};  // With kExplicit: top, bottom, left, right.
-  bool count_padding = false;                   // Of AvgPool.
+  bool count_padding = false;                   // Used by AvgPool only.
 };
 
 class GraphBuilder {

@@ -37,7 +37,7 @@ struct Node {
   std::vector<NodeId> control_inputs;
   std::map<std::string, Attribute> attributes;
   std::vector<OutputInfo> outputs;  // Filled by Graph::Add().
-  // Of a slice of the batch its place among them, from 1 on; 0: part of none. Of nodes that could
+  // A batch slice's place among the slices, from 1 on; 0: part of none. Of nodes that could
   // run, those of the lowest turn go first. Nodes of a turn don't depend on those of a later one.
   int turn = 0;
 };

@@ -90,7 +90,7 @@ void Conv2DGradient(Differential& d) {
   }
 }
 
-// It is linear in both, and the transpose of a convolution: whose image is dy here.
+// The op is linear in both, and the transpose of a convolution: whose image is dy here.
 void Conv2DBackpropInputGradient(Differential& d) {
   if (d.Needs(0)) {
     d.Set(0, d.AddOne("Conv2DBackpropFilter", {d.Dy(), d.In(1)},

@@ -20,7 +20,7 @@ class GraphRewriter {
   Node& At(NodeId id) { return nodes_[static_cast<size_t>(id)]; }
   const OutputInfo& Info(Output output) { return At(output.node).outputs[size_t(output.index)]; }
 
-  // Its output 0 is read once, by a node that is still needed, and nothing else of it is used.
+  // Output 0 of the node is read once, by one that is still needed, and nothing else of it is used.
   bool HasOneUse(NodeId id) const { return UsesOf(id).users.size() == 1; }
   // REQUIRES: HasOneUse(id).
   const Node& User(NodeId id) { return At(UsesOf(id).users.front()); }
@@ -39,10 +39,10 @@ class GraphRewriter {
  private:
   // Kept up to date as nodes change, since a graph may have tens of thousands of both.
   struct Uses {
-    // Of output 0, once for each use by a needed node; other outputs, control edges and fetches
+    // Users of output 0, once a use by a needed node; other outputs, control edges and fetches
     // count as several. Empty: the node is not needed.
     std::vector<NodeId> users;
-    int of_others = 0;  // Of outputs but the first.
+    int of_others = 0;  // Uses of outputs but the first.
   };
   Uses& UsesOf(NodeId id) { return uses_[static_cast<size_t>(id)]; }
   const Uses& UsesOf(NodeId id) const { return uses_[static_cast<size_t>(id)]; }

@@ -13,9 +13,9 @@ namespace cosched {
 
 // One node of the part that is sliced, in the graph's order. Bytes.
 struct SlicedNode {
-  int64_t images = 0;   // Of each image: what the node reads and writes.
-  int64_t weights = 0;  // Of its constants.
-  // Of each image: results of this node and of those before that nodes behind it read. They are
+  int64_t images = 0;   // What the node reads and writes for each image.
+  int64_t weights = 0;  // The node's constants.
+  // Results for each image, of this node and of those before, that nodes behind it read. They are
   // joined, which is to be copied, if the size changes behind it.
   int64_t carried = 0;
 };

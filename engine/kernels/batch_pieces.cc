@@ -28,7 +28,7 @@ struct Operand {
 struct Operands {
   std::vector<Operand> inputs, outputs;
   int64_t rows = 0;  // Elements, or the first dimension.
-  double bytes = 0;  // Of tensors that are cut.
+  double bytes = 0;  // The size of tensors that are cut.
 };
 
 // No rows if the shapes do not allow to cut.

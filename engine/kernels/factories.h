@@ -36,7 +36,7 @@ KernelFactory MakeSoftmax, MakeSparseSoftmaxCrossEntropy;
 KernelFactory MakeApplyMomentum, MakeAssignMovingAverage;
 KernelFactory MakeSqrt, MakeErf, MakeErfGrad;
 KernelFactory MakeFusedScale, MakeFusedLayerNorm;
-KernelFactory MakeFusedVectorProduct;  // Of one row; by oneDNN's factory.
+KernelFactory MakeFusedVectorProduct;  // A product of one row; made by oneDNN's factory.
 }  // namespace eigen
 
 namespace reference {

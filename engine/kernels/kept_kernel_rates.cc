@@ -25,7 +25,7 @@ namespace cosched {
 namespace {
 
 constexpr char kFolder[] = "kernel_rates";
-// Of what is measured: another one makes kept ones be measured anew.
+// The version of what is measured: another one makes kept rates be measured anew.
 constexpr int kVersion = 1;
 
 // What kind of CPU it is, on x86 and on Arm.

@@ -14,7 +14,7 @@ namespace cosched {
 struct KeptKernelRates {
   KernelRates rates;
   std::filesystem::path file;  // Where they are kept.
-  std::string cpu;             // Of which kind they are: one line.
+  std::string cpu;             // The kind of CPU they are of: one line.
   std::string date;            // When they were measured: "2026-11-23".
   // Not empty: they can't be kept, for this reason. What would be measured anew by each run would
   // be another choice in each, so these are the fixed ones.

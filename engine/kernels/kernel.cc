@@ -117,7 +117,7 @@ std::unique_ptr<Kernel> CreateKernel(const KernelSpec& spec, KernelBackend backe
   try {
     return IsOverTheBatch(spec.node) ? entry->fast(spec)
                                      : InBatches(spec, entry->rule, entry->fast);
-  } catch (const std::exception& error) {  // Of a library, for sizes that it does not take.
+  } catch (const std::exception& error) {  // A library's, for sizes that it does not take.
     FailNode(spec.node, std::string("this machine has no kernel for its sizes: ") + error.what());
   }
 }

@@ -40,9 +40,9 @@ class Kernel {
     static_cast<void>(input);
     return false;
   }
-  // It takes what it keeps of the constants in pieces of their own, in order, with the pool's
-  // workers: before its first piece, which does what nobody has done. A piece that is done already
-  // is nothing.
+  // The kernel takes what it keeps of the constants in pieces of their own, in order, with the
+  // pool's workers: before its first piece, which does what nobody has done. A piece that is done
+  // already is nothing.
   virtual int PackingPieces() const { return 0; }
   virtual void PackPiece(ThreadPools& pools, int piece) {
     static_cast<void>(pools);

@@ -21,9 +21,9 @@ struct KernelRates {
   // Bytes that are read or written, at half of a copy's speed, as other ops than copies do
   // something with them; and of filters, which are read ahead while others are multiplied.
   double memory_bytes = 10e9, filter_bytes = 25e9;
-  // Of a transformed filter that is new in each step: transformed, packed and read; the same of one
-  // that is turned, for the gradient of the image; and, for the filter's gradient, summed and
-  // transformed back.
+  // Bytes of a transformed filter that is new in each step: transformed, packed and read; the same
+  // of one that is turned, for the gradient of the image; and, for the filter's gradient, summed
+  // and transformed back.
   double new_filter_bytes = 6.25e9, turned_filter_bytes = 6.25e9, summed_filter_bytes = 6.25e9;
   // Winograd's transforms of a tile of 2x2 or 4x4, of one channel, in or out.
   double transform_2_seconds = 6e-9, transform_4_seconds = 15e-9;
@@ -41,8 +41,8 @@ std::optional<KernelRates> ParseKernelRates(std::string_view text);
 // As ToString writes them: those of a measurement, before they are used.
 KernelRates Rounded(const KernelRates& rates);
 
-// Of the core that it runs on, in one to two seconds. Takes the best of several turns: a disturbed
-// one says less of the machine. Thread-safe; wants the core for itself.
+// The rates of the core that it runs on, in one to two seconds. Takes the best of several turns: a
+// disturbed one says less of the machine. Thread-safe; wants the core for itself.
 KernelRates MeasureKernelRates();
 
 }  // namespace cosched

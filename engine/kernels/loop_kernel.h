@@ -46,7 +46,7 @@ std::unique_ptr<Kernel> LoopOver(const KernelSpec& spec, int64_t items, double b
 
    private:
     const Blocks blocks_;
-    const Division pieces_;  // Of the blocks.
+    const Division pieces_;  // The blocks' division.
     Body body_;
   };
   return std::make_unique<LoopKernel>(spec, items, bytes_each, std::move(body));

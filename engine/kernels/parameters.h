@@ -59,11 +59,11 @@ struct LayerNormParameters {
 };
 LayerNormParameters ReadLayerNorm(const Node& node, const Shape& input);
 
-// Of a fused node.
+// A fused node's activation.
 struct Activation {
   enum Kind { kNone, kRelu, kClip, kSigmoid, kHardSwish, kGelu };
   Kind kind = kNone;
-  float min = 0, max = 0;  // Of kClip, which Relu6 is, too.
+  float min = 0, max = 0;  // The bounds of kClip, which Relu6 is, too.
 };
 Activation ReadActivation(const Node& node);
 

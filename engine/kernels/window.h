@@ -12,12 +12,12 @@ namespace cosched {
 
 struct Window {
   int64_t batch = 0, height = 0, width = 0, channels = 0;  // Image [N,H,W,C].
-  int64_t rows = 0, columns = 0;  // Of the window: filter [R,S,C/groups,K] or ksize.
+  int64_t rows = 0, columns = 0;  // The window's size: filter [R,S,C/groups,K] or ksize.
   int64_t out_height = 0, out_width = 0, out_channels = 0;  // Output [N,P,Q,K]; pooling: K = C.
   int64_t stride_height = 1, stride_width = 1;
   int64_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
   int64_t dilation_height = 1, dilation_width = 1;  // Between cells of the window; pooling: 1.
-  int64_t groups = 1;          // Of channels, each convolved by itself: C of them = depthwise.
+  int64_t groups = 1;          // Channel groups, each convolved by itself: C of them = depthwise.
   bool count_padding = false;  // Whether a mean counts padding as zeros.
 
   friend bool operator==(const Window&, const Window&) = default;
@@ -35,7 +35,7 @@ Window ConvolutionWindow(const Node& node, const Shape& image, const Shape& filt
 // From the node's "ksize", "strides", "padding", "explicit_paddings" and "count_padding".
 Window PoolingWindow(const Node& node, const Shape& image);
 
-// Of pooling: the part of the window at output (p, q) that lies on the image, rows [top, bottom),
+// Pooling's part of the window at output (p, q) that lies on the image, rows [top, bottom),
 // columns [left, right) of the image.
 struct Patch {
   int64_t top, bottom, left, right;

@@ -44,7 +44,7 @@ std::vector<WindowBlock> CutWindow(const Window& w, Rows rows, double image_seco
   std::vector<WindowBlock> blocks;
   const bool of_output = rows == Rows::kOfOutput;
   const int64_t height = of_output ? w.out_height : w.height;
-  // Of the image, at least a window's: then some window touches every block.
+  // Strips of the image have at least a window's rows: then some window touches every block.
   const Division strips = Division::Of(height, image_seconds / static_cast<double>(height), seconds,
                                        of_output ? 1 : w.Height());
   // A block of rows whose windows lie on padding alone would have no image.

@@ -11,7 +11,7 @@ namespace cosched {
 
 struct WindowBlock {
   Window window;
-  int64_t image_offset = 0, output_offset = 0;  // Of its first elements.
+  int64_t image_offset = 0, output_offset = 0;  // Where its first elements are.
 };
 
 // Whose rows are divided: each belongs to one block, while those of the other side may be read by

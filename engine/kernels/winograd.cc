@@ -7,7 +7,7 @@
 namespace cosched {
 namespace {
 
-// Of vectors of channels; others would need a remainder everywhere.
+// Channels of a vector; other counts would need a remainder everywhere.
 constexpr int64_t kLanes = 16;
 // Products of fewer rows read their filter for too little work.
 constexpr double kLeastRows = 16;
@@ -21,7 +21,7 @@ double FilterBytes(const Window& w, int64_t points) {
   return static_cast<double>(points * w.channels * w.out_channels) * sizeof(float);
 }
 
-// Of a convolution as a sum over its window.
+// The filter's time in a convolution as a sum over its window.
 double DirectFilterSeconds(const Window& w, const WinogradConditions& conditions) {
   const double passes = conditions.use == WinogradUse::kConstantFilter ? 1 : kDirectPasses;
   return passes * FilterBytes(w, w.rows * w.columns) / conditions.rates.filter_bytes;
@@ -40,7 +40,7 @@ double FilterSeconds(const Window& w, int64_t points, const WinogradConditions& 
   return 0;
 }
 
-// Of the products and transforms of one tile.
+// The time of the products and transforms of one tile.
 double TileSeconds(const Window& w, const WinogradTiles& tiles, const KernelRates& rates) {
   const double products = 2 * static_cast<double>(tiles.Points() * w.channels * w.out_channels);
   const double transform = tiles.size == 4 ? rates.transform_4_seconds : rates.transform_2_seconds;

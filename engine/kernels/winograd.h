@@ -15,7 +15,7 @@
 
 namespace cosched {
 
-// Of a convolution: the tiles of all images, row by row.
+// The tiles of all images of a convolution, row by row.
 struct WinogradTiles {
   int size = 4;  // m: 2 or 4.
   int64_t rows = 0, columns = 0, tiles = 0;
@@ -45,10 +45,10 @@ struct WinogradConditions {
 // that find no other block to begin with. Blocks of a filter's gradient are added to one sum, one
 // after the other, each by all threads; they are twice as large, as the sum has to be read again.
 struct WinogradDivision {
-  Division blocks;                 // Of tiles.
+  Division blocks;                 // The tiles' division.
   int tasks = 1;                   // At most, that share a block.
-  Division pieces;                 // Of blocks.
-  bool filter_is_a_piece = false;  // One more, as its transform takes long.
+  Division pieces;                 // The blocks' division.
+  bool filter_is_a_piece = false;  // One piece more, as its transform takes long.
 
   int Pieces() const { return static_cast<int>(pieces.parts) + (filter_is_a_piece ? 1 : 0); }
 };

@@ -14,8 +14,8 @@ void FutexWait(const std::atomic<uint32_t>* word, uint32_t expected,
                std::chrono::nanoseconds timeout = std::chrono::nanoseconds(-1));
 // Wakes sleepers. The word is only an address to the kernel: it may be gone already, then at worst
 // some other sleeper of this process wakes early and looks again.
-void FutexWake(const std::atomic<uint32_t>* word);     // One of them.
-void FutexWakeAll(const std::atomic<uint32_t>* word);  // All.
+void FutexWake(const std::atomic<uint32_t>* word);     // Wakes one sleeper.
+void FutexWakeAll(const std::atomic<uint32_t>* word);  // Wakes all.
 
 // One thread waits, one other posts; a post before the wait is kept. The one who posts owns the
 // right to post (the pool's lock decides), so there is never a second post before the wait.

@@ -15,7 +15,7 @@
 
 namespace cosched {
 
-// Of the calling thread's waits for the last tasks of its loops.
+// The budget of the calling thread's waits for the last tasks of its loops.
 inline thread_local constinit SpinBudget wait_budget;
 
 // One ParallelFor, on its caller's stack. A worker may touch it only between Attach (under the

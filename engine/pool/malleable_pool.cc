@@ -27,8 +27,8 @@ MalleablePool::Impl::Impl(Options pool_options)
   idle.reserve(static_cast<size_t>(options.capacity));
   if (options.lends_to != nullptr) options.lends_to->impl_->lender = this;
   for (int i = 0; i < options.capacity; ++i) {
-    // One at a time: a thread that starts runs for a moment, and a crowd of them would disturb the
-    // neighbours.
+    // One thread at a time: one that starts runs for a moment, and a crowd of these would disturb
+    // the neighbours.
     BinaryEvent started;
     PoolWorker* worker = &workers[static_cast<size_t>(i)];
     worker->index = i;

@@ -86,7 +86,7 @@ struct MalleablePool::Impl {
   alignas(kCacheLine) std::atomic<int> looking{0};
   std::atomic<uint32_t> news{0};  // Changed without the lock, after work was added.
 
-  // Of another pool, which lends its idle workers; set by its constructor.
+  // The other pool, which lends its idle workers; set by its constructor.
   std::atomic<Impl*> lender{nullptr};
   std::atomic<uint32_t> guests{0};  // SetGuests.
   // Sizes of `idle` and `closures`, for a look without the lock.

@@ -27,7 +27,7 @@ struct alignas(kCacheLine) PoolWorker {
   WorkerState state = WorkerState::kParked;
   bool draining = false;  // Only its own thread reads and writes this and the next two.
   SpinBudget look_budget;
-  std::chrono::steady_clock::time_point look_start;  // Of its last look for work.
+  std::chrono::steady_clock::time_point look_start;  // When its last look for work began.
   std::atomic<const std::string*> activity{nullptr};
   BinaryEvent event;
   WorkMeter meter;

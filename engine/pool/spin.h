@@ -39,7 +39,7 @@ inline std::chrono::nanoseconds ThreadCpuTime() {
 // measured.
 class WorkMeter {
  public:
-  static constexpr int kPauses = 64;    // Of one turn, which ends with a look at the clock.
+  static constexpr int kPauses = 64;    // Pauses of one turn, which ends with a look at the clock.
   static constexpr int kUnclocked = 2;  // Turns before a spin is one that lasts.
 
   void TellTo(WorkRecord* record) { record_ = record; }
@@ -90,7 +90,7 @@ enum class Yields {
 // Yields that a request is worth: the woken thread may take a moment to reach this core's queue.
 class YieldsAsked {
  public:
-  // It is done with once somebody has had the core: on crowded cores each yield is a switch.
+  // A request is done with once somebody has had the core: on crowded cores each yield is a switch.
   void Yield() {
     const auto start = std::chrono::steady_clock::now();
     sched_yield();

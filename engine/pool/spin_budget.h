@@ -11,15 +11,15 @@ namespace cosched {
 
 class SpinBudget {
  public:
-  // Of `most`, which is told each time because a thread may wait for several pools.
+  // The budget out of `most`, which is told each time because a thread may wait for several pools.
   std::chrono::nanoseconds Of(std::chrono::nanoseconds most) const {
     return halvings_ < kMostHalvings ? most / (1 << halvings_) : std::chrono::nanoseconds(0);
   }
   void Found() { halvings_ = 0; }
-  // It looked in vain and slept; all of it, waking included, took `waited`. Where a full look would
-  // have seen the end, or would but for the time of waking, the full look is restored at once:
-  // without that two threads that were late for each other once would go on sleeping, loop after
-  // loop. Each longer wait halves it.
+  // The thread looked in vain and slept; all of it, waking included, took `waited`. Where a full
+  // look would have seen the end, or would but for the time of waking, the full look is restored
+  // at once: without that two threads that were late for each other once would go on sleeping, loop
+  // after loop. Each longer wait halves it.
   void Slept(std::chrono::nanoseconds waited, std::chrono::nanoseconds most) {
     halvings_ = waited <= 2 * most ? 0 : std::min(halvings_ + 1, kMostHalvings);
   }

@@ -108,7 +108,7 @@ struct ThreadPools::Impl {
   mutable std::mutex mutex;
   WantedThreads wanted;
   bool resizing = false;
-  ResizeReport running;  // Of the latest Resize.
+  ResizeReport running;  // The report of the latest Resize.
   ResizeTimes times;
   std::set<std::string> ops;  // That ran at a Resize: reports name them.
   std::function<void(const ResizeReport&)> report;

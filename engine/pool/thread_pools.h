@@ -86,7 +86,7 @@ class ThreadPools {
   // it at a time.
   std::byte* Scratch(size_t bytes);
 
-  CpuSet Cores() const;   // Of the last Resize.
+  CpuSet Cores() const;   // The cores of the last Resize.
   Split Current() const;  // Threads held; those that idle workers lend come on top. {0, 0}: paused.
   // That may compute one node, those that idle workers lend included. 0: paused.
   int ThreadsAtANode() const;

@@ -28,7 +28,7 @@ struct alignas(kCacheLine) WorkRecord {
   // the last tasks of a loop, sleeps, or is on its way to sleep or back.
   std::atomic<uint32_t> without_work{0};
   std::atomic<int64_t> spin_time{0};  // CPU time spent on looking so far, in ns.
-  // Of a pool's own record: its running loops and queued closures of which something is still to be
+  // In a pool's own record: its running loops and queued closures of which something is still to be
   // taken. While there are any, a thread in state R has work, whatever it told before it lost its
   // core: it could not yet hear of it.
   std::atomic<int32_t> untaken{0};
@@ -37,7 +37,7 @@ static_assert(std::atomic<uint32_t>::is_always_lock_free &&
                   std::atomic<int64_t>::is_always_lock_free,
               "processes can't share a lock that lives in one of them");
 
-// Of two pools.
+// How the threads of two pools wait.
 struct Waiting {
   std::chrono::nanoseconds spin = kSpin;  // 0: a thread without work sleeps at once.
   // The first is the pool's own, worker i has the one at i + 1. Those beyond the end tell nobody.

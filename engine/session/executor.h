@@ -47,7 +47,7 @@ class Executor {
   // was made; at the next task if there have been as many already.
   void AtTask(int64_t count, std::function<void()> then);
   int64_t TasksStarted() const;
-  int64_t PiecesRun() const { return pieces_run_.load(std::memory_order_relaxed); }  // Of any kind.
+  int64_t PiecesRun() const { return pieces_run_.load(std::memory_order_relaxed); }  // Any piece.
 
  private:
   struct Trigger {

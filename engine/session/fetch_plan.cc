@@ -139,7 +139,7 @@ bool FetchPlan::Computes(const Node& node) const {
 
 // Refuses what the system would end the process for, naming the node with the largest value.
 void FetchPlan::RequireMemory(const ValuePlan& values, const MemoryPlan& memory) const {
-  constexpr double kShare = 0.9;  // Of what is there: kernels need some memory, too.
+  constexpr double kShare = 0.9;  // The share of what is there: kernels need some memory, too.
   double bytes = 0;
   for (size_t i = store_.buffers.size(); i < memory.buffer_bytes.size(); ++i) {
     bytes += static_cast<double>(memory.buffer_bytes[i]);

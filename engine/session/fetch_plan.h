@@ -77,7 +77,7 @@ class FetchPlan {
     Kernel* kernel;
     int piece;
   };
-  struct View {  // Of a placeholder, whose buffer is another in each run.
+  struct View {  // The view of a placeholder, whose buffer is another in each run.
     Step* step;
     const Tensor* source;
     int64_t first;  // Element.
@@ -107,8 +107,8 @@ class FetchPlan {
   std::vector<const Tensor*> fetched_;  // Null: an op without outputs.
   std::vector<NodeId> fetched_nodes_;
   double cost_ = 0;                    // Estimated, of all tasks.
-  std::vector<PackingPiece> packing_;  // Of the kernels that keep constants, the largest first.
-  size_t packed_ = 0;                  // Of these.
+  std::vector<PackingPiece> packing_;  // Pieces of kernels that keep constants, the largest first.
+  size_t packed_ = 0;                  // How many of these are done.
   TaskGraph tasks_, packing_task_;
   std::unique_ptr<ReadyQueue> queue_, packing_queue_;
 };

@@ -8,7 +8,7 @@
 namespace cosched {
 
 struct NodeTime {
-  const Node* node = nullptr;  // Of the session's graph.
+  const Node* node = nullptr;  // A node of the session's graph.
   std::chrono::nanoseconds time{0};
 };
 

@@ -35,7 +35,7 @@ struct SessionOptions {
   ThreadPools* pools = nullptr;
   ThreadPools::Binding binding = ThreadPools::Binding::kNone;
   const Topology* topology = nullptr;  // Needed for Binding::kEachToItsCore.
-  Waiting waiting = {};                // Of threads without work, where the pools are its own.
+  Waiting waiting = {};                // How threads without work wait, where pools are its own.
   KernelBackend backend = KernelBackend::kFast;
   // About how long one thread takes for a piece of a long op (engine/kernels/pieces.h), which
   // bounds the time until a resize takes effect inside one; 0: ops are never cut. Another value
@@ -85,7 +85,7 @@ class Session {
   // started already. May be called several times.
   void AtNode(int64_t count, const ResizeRequest& request);
   int64_t NodesStarted() const;
-  int64_t PiecesRun() const;  // Of all nodes, and of constants that were packed before the first.
+  int64_t PiecesRun() const;  // All nodes' pieces, and those of constants packed before the first.
 
   Tensor Variable(const std::string& name) const;  // A copy. REQUIRES: no Run in flight.
   void SetVariable(const std::string& name, const Tensor& value);

@@ -31,7 +31,7 @@ class TaskGraph {
   // 0 for the task of the lowest turn with the costliest path from its start to the end of the run,
   // and so on: the critical path first.
   int Rank(int task) const { return At(task).rank; }
-  // Of that path, the task included.
+  // The cost of that path, the task included.
   double PathCost(int task) const { return At(task).path; }
   int TaskOfRank(int rank) const { return by_rank_[static_cast<size_t>(rank)]; }
   // Cost of all tasks by that of the costliest path: how many could run at once on average, at

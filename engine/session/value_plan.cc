@@ -29,7 +29,7 @@ class ValuePlanner {
   ValuePlanner(const Graph& graph, const std::vector<int>& task_of)
       : graph_(graph), task_of_(task_of) {}
 
-  // Of a node all of whose inputs' values have been added.
+  // Adds the values of a node all of whose inputs' values have been added.
   void AddValues(const Node& node) {
     if (IsView(graph_, node)) {
       const auto found = value_of_.find(node.inputs[0]);

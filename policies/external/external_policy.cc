@@ -26,7 +26,7 @@ const std::set<std::string_view> kReserved = {"library", "exec", "directory", "t
   throw InputError({.file = {}, .line = 0, .key = key, .problem = problem, .allowed = allowed});
 }
 
-// It becomes a folder, a CSV cell and a dotted key.
+// The name becomes a folder, a CSV cell and a dotted key.
 void CheckName(const ExternalPolicy& policy, const char* key) {
   const bool plain = std::all_of(policy.name.begin(), policy.name.end(), [](unsigned char c) {
     return std::isalnum(c) || c == '-' || c == '_';
@@ -117,7 +117,7 @@ void Adopt(const ProgramDescription& description, ExternalPolicy* policy) {
 std::shared_ptr<const ExternalPolicy> OpenPolicyLibrary(const std::filesystem::path& file,
                                                         const std::string& name) {
   const std::string path = std::filesystem::absolute(file).lexically_normal().string();
-  // It stays: what it makes may outlive every experiment.
+  // The library stays: what it makes may outlive every experiment.
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (!library) {
     const char* error = dlerror();  // NOLINT(concurrency-mt-unsafe): glibc's is the thread's own.

@@ -25,7 +25,7 @@ namespace cosched {
 struct ExternalPolicy {
   std::string name;
   std::string library;  // Absolute path; "" = it is a program.
-  std::string command;  // Of a program, run by sh in `directory`.
+  std::string command;  // The program's command, run by sh in `directory`.
   std::filesystem::path directory;
   Duration time_limit = std::chrono::seconds(1);
 

@@ -11,7 +11,7 @@ namespace {
 using PlainJson = nlohmann::json;
 
 constexpr size_t kListedTenants = 1000;
-constexpr size_t kMostDistributionPoints = 500;  // Of a distribution.
+constexpr size_t kMostDistributionPoints = 500;  // Points of a distribution.
 constexpr std::array<std::pair<const char*, double>, 10> kPercentiles = {{{"p1", 0.01},
                                                                           {"p5", 0.05},
                                                                           {"p10", 0.1},

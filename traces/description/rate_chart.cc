@@ -13,7 +13,7 @@ namespace cosched {
 namespace {
 
 constexpr int kRows = 7;
-constexpr int kLevels = 8;  // Of one character.
+constexpr int kLevels = 8;  // Levels of one character.
 constexpr std::array kBlocks = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 
 struct RateUnit {

@@ -32,7 +32,7 @@ class RateSeries {
 
   size_t step_ = 0;  // Which width.
   size_t open_ = 0;
-  Duration end_{1};  // Of the open bin.
+  Duration end_{1};  // The open bin's end.
   std::vector<int64_t> counts_ = std::vector<int64_t>(kMostBins);
 };
 

@@ -15,7 +15,7 @@ namespace cosched {
 class TenantShares {
  public:
   static constexpr size_t kMostTenants = 50'000;
-  // Of all names together; beyond them the less frequent half is forgotten early.
+  // Bytes of all names together; beyond them the less frequent half is forgotten early.
   static constexpr size_t kMostNameBytes = 32 << 20;
 
   explicit TenantShares(size_t most_tenants = kMostTenants);

@@ -17,7 +17,7 @@ struct DescribedTrace {
 };
 
 struct DescriptionTextOptions {
-  // Of a chart of the rate over time, in block characters; 0: none.
+  // The columns of a chart of the rate over time, in block characters; 0: none.
   int chart_columns = 0;
 };
 

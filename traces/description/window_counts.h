@@ -39,7 +39,7 @@ class WindowCounts {
   void Close();
 
   const Duration width_;
-  Duration end_;  // Of the open window.
+  Duration end_;  // The open window's end.
   Duration last_{-1};
   int64_t open_count_ = 0;
   int64_t arrivals_ = 0;  // In closed windows, as all below.

@@ -2,7 +2,7 @@
 
 namespace cosched {
 
-// One .cc each.
+// Each has a .cc of its own.
 std::unique_ptr<ArrivalProcess> MakeRenewal(const RenewalSpec& spec, const Random& random);
 std::unique_ptr<ArrivalProcess> MakeMmpp(const MmppSpec& spec, const Random& random);
 std::unique_ptr<ArrivalProcess> MakeDiurnal(const DiurnalSpec& spec, const Random& random);

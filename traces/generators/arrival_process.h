@@ -89,12 +89,12 @@ struct LoadGenSpec {
   };
   Scenario scenario = Scenario::kServer;
   double target_qps = 1;          // kServer; kOffline: samples = 1.1 x qps x min_duration.
-  double latency_s = 0.01;        // Of a query; kSingleStream, kMultiStream.
+  double latency_s = 0.01;        // A query's latency; kSingleStream, kMultiStream.
   int64_t samples_per_query = 1;  // kMultiStream.
   // A run ends when both are reached: queries (kOffline: samples) and time.
   int64_t min_query_count = 0;
   double min_duration_s = 0;
-  // It ends before that where one of these is reached. 0: never.
+  // The run ends before that where one of these is reached. 0: never.
   int64_t max_query_count = 0;
   double max_duration_s = 0;
 };

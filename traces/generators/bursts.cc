@@ -38,7 +38,7 @@ class Bursts final : public ArrivalProcess {
   Random random_;
   GeneratedClock clock_;
   bool begun_ = false;
-  int64_t left_ = 0;  // Of this burst; where sizes are fixed.
+  int64_t left_ = 0;  // Arrivals left of this burst; where sizes are fixed.
 };
 
 }  // namespace

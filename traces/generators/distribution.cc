@@ -78,7 +78,7 @@ double Sampler::Draw(Random& random) const {
     case Distribution::Kind::kGamma: return scale_ * StandardGamma(shape_, random);
     case Distribution::Kind::kPareto:  // The logarithm of a Pareto variate is exponential.
       return scale_ * PortableExp(StandardExponential(random) * shape_);
-    case Distribution::Kind::kWeibull: {  // Its k-th power is exponential.
+    case Distribution::Kind::kWeibull: {  // The variate's k-th power is exponential.
       const double power = StandardExponential(random);
       return power > 0 ? scale_ * PortableExp(PortableLog(power) * shape_) : 0;
     }

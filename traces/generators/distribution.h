@@ -23,9 +23,9 @@ struct Distribution {
   };
   Kind kind = Kind::kExponential;
   double mean = 1;
-  double sd = 0;     // Of kNormal only.
+  double sd = 0;     // Used by kNormal only.
   double cv = 1;     // Coefficient of variation; of kGamma only.
-  double shape = 1;  // Of kWeibull and kPareto only.
+  double shape = 1;  // Used by kWeibull and kPareto only.
 };
 std::string_view ToString(Distribution::Kind kind);  // "fixed", "normal", "exponential", …
 bool ParseDistribution(std::string_view text, Distribution::Kind* result);

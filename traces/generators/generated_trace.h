@@ -17,7 +17,7 @@ struct GeneratorSpec {
   ProcessSpec process;
   double weight = 1;  // > 0; multiplies its rate: its times are divided by it.
   std::string tenant;
-  std::vector<std::string> cells;  // Of the trace's columns.
+  std::vector<std::string> cells;  // Cells of the trace's columns.
   Arrival::Kind kind = Arrival::Kind::kJob;
   std::optional<Distribution> size;      // Rounded to whole numbers.
   std::optional<Distribution> duration;  // In seconds; else the process's service, if it has one.

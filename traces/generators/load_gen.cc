@@ -69,7 +69,7 @@ class LoadGen final : public ArrivalProcess {
   LoadGenSpec spec_;
   Random random_;
   GeneratedClock clock_;
-  int64_t samples_ = 1;  // Of each query.
+  int64_t samples_ = 1;  // Samples of each query.
   int64_t queries_ = 0;  // Issued.
   int64_t left_ = 0;     // Samples of this query.
 };

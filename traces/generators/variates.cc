@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kLayers = 256;
 constexpr double kRightmost = 7.69711747013104972;       // Where the tail begins.
-constexpr double kLayerArea = 0.0039496598225815571993;  // Of each layer, the tail's included.
+constexpr double kLayerArea = 0.0039496598225815571993;  // Each layer's area, the tail's too.
 constexpr double kTwo53 = 0x1p53;
 
 // The curve exp(-x) covered by layers of equal area. Layer 0 is the lowest: its rectangle and the
@@ -19,7 +19,7 @@ constexpr double kTwo53 = 0x1p53;
 struct Ziggurat {
   std::array<double, kLayers + 1> height;  // exp(-edge)
   std::array<double, kLayers> width;       // edge / 2^53
-  std::array<uint64_t, kLayers> inside;    // Of 2^53: certainly below the curve.
+  std::array<uint64_t, kLayers> inside;    // Draws out of 2^53 certainly below the curve.
   Ziggurat() {
     std::array<double, kLayers + 1> edge;
     edge[0] = kLayerArea * PortableExp(kRightmost);

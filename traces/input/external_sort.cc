@@ -48,7 +48,7 @@ bool ExternalSort::Next(int64_t* key, std::string_view* record) {
     *record = {bytes_.data() + entry.offset, entry.size};
     return true;
   }
-  // Of equal keys the earlier run first: its records went in before.
+  // With equal keys the earlier run is first: its records went in before.
   const auto later = [this](size_t a, size_t b) {
     return runs_[a].key != runs_[b].key ? runs_[a].key > runs_[b].key : a > b;
   };

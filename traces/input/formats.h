@@ -38,7 +38,7 @@ struct TraceOptions {
 // What a format is recognised by.
 struct TraceHead {
   std::string_view text;       // The first bytes, unpacked: at most 64 KiB.
-  bool is_all = false;         // It is the whole file.
+  bool is_all = false;         // The text is the whole file.
   std::string_view file_name;  // Without its folder.
 
   // The first line that is neither blank nor a comment, without its end; "" if there is none.

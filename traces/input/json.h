@@ -112,10 +112,10 @@ class JsonRecordBuilder final : public JsonEvents {
 
   JsonRecord record_;
   bool begun_ = false;
-  int depth_ = 0;  // Of objects and arrays, the object itself included.
+  int depth_ = 0;  // Depth of objects and arrays, the object itself included.
   std::string path_;
-  std::vector<size_t> prefixes_;  // Of path_, one an object.
-  int array_depth_ = 0;           // Of the array that becomes text, and what is inside of it.
+  std::vector<size_t> prefixes_;  // Lengths of path_, one an object.
+  int array_depth_ = 0;           // Depth of the array that becomes text, and what is inside of it.
   std::string array_;
   bool separate_ = false;
   std::string stream_;

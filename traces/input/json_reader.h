@@ -37,7 +37,7 @@ class ArrivalSorter {
   std::vector<std::string_view> cells_;
 };
 
-// Of the objects in `list` (a key of the file's own object, "jobs") or, with list "", of the lines.
+// Reads the objects in `list` (a key of the file's own object, "jobs") or, with list "", the lines.
 // `read` makes an arrival's facts of an object and throws BadRow.
 std::unique_ptr<TraceReader> ReadJsonObjects(std::unique_ptr<TextInput> input,
                                              std::string_view list, OnBadRow on_bad_row,

@@ -38,7 +38,7 @@ class SpreadArrivals {
   Duration begin_;
   Duration width_;
   Random random_;
-  double remaining_ = 1;  // Of the bucket.
+  double remaining_ = 1;  // What is left of the bucket.
 };
 
 }  // namespace cosched

@@ -36,7 +36,7 @@ bool CellSplitter::Split(std::string_view line) {
 }
 
 bool CellSplitter::SplitAtCommas(std::string_view line) {
-  const char* begin = line.data();  // Of the cell.
+  const char* begin = line.data();  // The cell's begin.
   const char* at = line.data();
   const char* const end = at + line.size();
 #ifdef __SSE2__

@@ -34,7 +34,7 @@ class TextInput {
   // The next line without its end (LF or CRLF; the last one needs none), or false at the end. The
   // view is valid until the next call of anything here.
   bool Line(std::string_view* line);
-  int LineNumber() const { return line_number_; }  // Of the line that Line gave; 0 before.
+  int LineNumber() const { return line_number_; }  // The line that Line gave; 0 before.
 
   // For text without lines: the bytes at hand, at least one unless the file has ended; they stay
   // until they are consumed. Zero bytes are refused here too.

@@ -258,15 +258,15 @@ class InvocationsReader final : public TraceReader {
   DurationOfFunction durations_;
   std::vector<std::string> columns_;
   std::vector<size_t> kept_;                         // The table's columns that are attributes.
-  size_t function_cell_ = 0;                         // Of the attributes.
+  size_t function_cell_ = 0;                         // The function's place among the attributes.
   std::vector<std::pair<size_t, int64_t>> minutes_;  // Column, minute.
-  std::vector<std::pair<int64_t, int64_t>> counts_;  // Of a row: minute, count.
+  std::vector<std::pair<int64_t, int64_t>> counts_;  // A row's counts: minute, count.
 
   TemporaryFile names_;
   ExternalSort sort_;
   bool sorted_ = false;
   bool more_ = false;
-  int64_t minute_ = 0;  // Of the record that comes next.
+  int64_t minute_ = 0;  // The minute of the record that comes next.
   std::string_view record_;
 
   std::vector<Active> active_;

@@ -28,13 +28,13 @@ namespace {
 constexpr size_t kMaxTasks = 10'000;
 constexpr int64_t kMaxBatch = int64_t{1} << 40;
 constexpr int64_t kMaxFrequency = 1'000'000;  // Arrivals/s.
-constexpr size_t kMaxBytes = 64 << 20;        // Of all tasks' values but offsets.
+constexpr size_t kMaxBytes = 64 << 20;        // Bytes of all tasks' values but offsets.
 
 struct Task {
   JsonRecord record;
   std::string tenant;
   std::optional<int64_t> size;
-  bool refused = false;  // Its offsets are left out.
+  bool refused = false;  // The task's offsets are left out.
 };
 
 class DisbReader final : public TraceReader {
@@ -112,7 +112,7 @@ class DisbReader final : public TraceReader {
     drawn_ = Coming{arrival.time, static_cast<size_t>(task)};
   }
 
-  // Of the task that is being read, whose id may still be to come.
+  // Takes an offset of the task that is being read, whose id may still be to come.
   void TakeOffset(const JsonScalar& offset) {
     ++offsets_;
     log_.Try([&] {
@@ -224,7 +224,7 @@ class DisbReader final : public TraceReader {
   std::string file_;
   BadRowLog log_;
   JsonRecordBuilder builder_;
-  ExternalSort sort_;  // Of the offsets.
+  ExternalSort sort_;  // Sorts the offsets.
   std::unique_ptr<GeneratedTrace> generated_;
   std::optional<Coming> listed_;  // The next one of each.
   std::optional<Coming> drawn_;
@@ -233,7 +233,7 @@ class DisbReader final : public TraceReader {
   std::vector<std::string_view> cells_;
   std::optional<Duration> time_;
   size_t bytes_ = 0;
-  int64_t offsets_ = 0;  // Of the task that is being read.
+  int64_t offsets_ = 0;  // Offsets of the task that is being read.
 };
 
 bool Detect(const TraceHead& head) {

@@ -39,7 +39,7 @@ Names NamesOf(size_t fields) {
   }
 }
 
-// Of the first line that may be a row, so that a malformed first one can be left out.
+// The names in the first line that may be a row, so that a malformed first one can be left out.
 Names FindNames(std::string_view head) {
   while (!head.empty()) {
     const std::string_view line = head.substr(0, head.find('\n'));

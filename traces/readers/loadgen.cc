@@ -210,7 +210,7 @@ class LoadgenReader final : public TraceReader {
   std::span<const std::string> Columns() const override { return trace_.Columns(); }
   bool Next(Arrival* arrival) override { return trace_.Next(arrival); }
   int Line() const override { return 0; }
-  Counts RowCounts() const override { return counts_; }  // Of the settings.
+  Counts RowCounts() const override { return counts_; }  // The settings' counts.
 
  private:
   GeneratedTrace trace_;

@@ -11,7 +11,7 @@ namespace {
 Output InvertedResidual(GraphBuilder& builder, const Layers& layers, Output input,
                         const std::string& block, int expansion, int filters, int stride) {
   const int64_t inputs = builder.graph().Info(input).shape[3];
-  int module = 0;  // Of torchvision's sequence, which has no expansion where it would be by 1.
+  int module = 0;  // Index in torchvision's list, which has no expansion where it would be by 1.
   const auto layer = [&] { return block + "/conv/" + std::to_string(module); };
   Output x = input;
   if (expansion > 1) {

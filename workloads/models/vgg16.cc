@@ -1,5 +1,5 @@
 // VGG-16 without batch norm (Simonyan and Zisserman 2015, configuration D), as torchvision has it.
-// Its dropout is left out. Variables are named after torchvision's modules. 138,357,544 parameters.
+// The dropout is left out. Variables are named after torchvision's modules. 138,357,544 parameters.
 
 #include <string>
 
@@ -13,7 +13,7 @@ Output BuildVgg16(GraphBuilder& builder, Output images, bool training, uint64_t 
   };
   const Layers layers(&builder, training, seed);
   Output x = images;
-  int module = 0;  // Of torchvision's sequence, where ReLU and pooling are numbered, too.
+  int module = 0;  // Index in torchvision's sequence, where ReLU and pooling are numbered, too.
   for (const Stage stage : {Stage{2, 64}, {2, 128}, {3, 256}, {3, 512}, {3, 512}}) {
     for (int i = 0; i < stage.convolutions; ++i, module += 2) {
       const std::string layer = "features/" + std::to_string(module);

@@ -49,7 +49,7 @@ double Operations(const Graph& graph, const Node& node) {
   return Flops(node, inputs) * Slowness(node, inputs) + kElement * elements;
 }
 
-// Of one image where the file takes any batch, which is -1.
+// The bytes of one image where the file takes any batch, which is -1.
 double Bytes(const SourceInput& input) {
   double elements = 1;
   for (const int64_t size : input.sizes) elements *= static_cast<double>(std::abs(size));

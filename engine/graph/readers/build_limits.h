@@ -16,7 +16,7 @@ namespace cosched {
 inline constexpr int kMostNodes = 1 << 15;
 // Inputs, and outputs.
 inline constexpr size_t kMostInterfaces = 512;
-// Of an image: what all inputs take, and all outputs; values that are still to be read as one node
+// Bytes of an image: what all inputs take, and all outputs; values still to be read as one node
 // follows the other; all values, which training keeps.
 inline constexpr int64_t kMostInterfaceBytes = int64_t{256} << 20;
 inline constexpr int64_t kMostLiveBytes = int64_t{1} << 30;
@@ -29,7 +29,7 @@ inline constexpr double kMostOperations = 4e12;
 // Throws InputError if the file has too many inputs or outputs, or inputs too large.
 void CheckInterface(const SourceModel& model);
 
-// Of one build; not thread-safe.
+// The limits of one build; not thread-safe.
 class BuildLimits {
  public:
   // `batch`: images of the build; 1 where the file has a batch of its own.
@@ -52,7 +52,7 @@ class BuildLimits {
   const Graph& graph_;
   const double batch_;
   const NodeId first_;
-  std::vector<std::pair<NodeId, const SourceNode*>> ends_;  // One behind what a node has become.
+  std::vector<std::pair<NodeId, const SourceNode*>> ends_;  // The id behind what a node has become.
   double operations_ = 0;
 };
 

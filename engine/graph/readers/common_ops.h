@@ -25,8 +25,8 @@ struct WindowSizes {
 std::vector<int64_t> SamePads(const OpReader& op, const WindowSizes& sizes, const Shape& nhwc,
                               bool more_at_end);
 
-void ReshapeInput(OpReader& op, std::vector<int64_t> dims);          // One may be -1.
-void ReshapeResult(OpReader& op, const std::vector<int64_t>& dims);  // Of what was given before.
+void ReshapeInput(OpReader& op, std::vector<int64_t> dims);          // One size may be -1.
+void ReshapeResult(OpReader& op, const std::vector<int64_t>& dims);  // The result given before.
 void TransposeInput(OpReader& op, const Order& order);
 void InsertAxes(OpReader& op, const std::vector<int64_t>& axes);  // In the result.
 void RemoveAxes(OpReader& op, const std::vector<int64_t>& axes);
@@ -34,7 +34,7 @@ void PassOn(OpReader& op, int input = 0);
 // The sizes of input 0, of the dimensions from `first` to before `last`. REQUIRES: they are.
 void GiveShape(OpReader& op, int64_t first, int64_t last);
 void ConcatInputs(OpReader& op, int count, int64_t axis);
-// Of each dimension the first index, the step and how many.
+// The first index, the step and how many, of each dimension.
 void SliceInput(OpReader& op, const std::vector<int64_t>& begins, const std::vector<int64_t>& steps,
                 const std::vector<int64_t>& counts);
 void GatherInput(OpReader& op, int64_t axis);

@@ -15,7 +15,7 @@ const Constant& Known(const OpReader& op, int input);
 
 void FoldReshape(OpReader& op, int input, const std::vector<int64_t>& dims);
 void FoldTranspose(OpReader& op, int input, const std::vector<int64_t>& order);
-// Of each dimension the first index, the step and how many.
+// The first index, the step and how many, of each dimension.
 void FoldSlice(OpReader& op, int input, const std::vector<int64_t>& begins,
                const std::vector<int64_t>& steps, const std::vector<int64_t>& counts);
 void FoldConcat(OpReader& op, int count, int64_t axis);

@@ -37,7 +37,7 @@ class ModelFile {
   };
   struct Built {
     Interface interface;
-    Output output;  // Of the shape Ours().
+    Output output;  // Has the shape Ours().
   };
 
   explicit ModelFile(SourceModel model);
@@ -56,7 +56,7 @@ class ModelFile {
  private:
   std::unique_ptr<const SourceModel> model_;
   std::unique_ptr<WeightStore> weights_;
-  mutable std::mutex mutex_;  // Of the weights, which Build puts into its own layouts.
+  mutable std::mutex mutex_;  // Guards the weights, which Build puts into its own layouts.
 };
 
 // Both throw InputError: no such file, not one of this format, truncated, of a version, with an op

@@ -71,7 +71,7 @@ void Sqrt(OpReader& op) {
   Elementwise(op, "Sqrt");
 }
 
-// Of values of the graph, what layer norms are written with.
+// Takes, of values of the graph, the powers that layer norms are written with.
 void Pow(OpReader& op) {
   if (op.AllConstant()) return FoldBinary(op, "Pow");
   const float exponent = op.FloatAt(1, "exponent");
@@ -103,7 +103,7 @@ void LayerNormalization(OpReader& op) {
   LayerNormalize(op, axis, op.Float("epsilon", 1e-5f));
 }
 
-// Of these only what works out constants is here.
+// These ops are here only as far as they work out constants.
 void FoldTwo(OpReader& op) {
   op.ConstantAt(0, "a");
   op.ConstantAt(1, "b");

@@ -24,7 +24,7 @@ namespace {
 using onnx::AttributeProto;
 using onnx::TensorProto;
 
-constexpr int kFirstOpset = 7;  // Of which every op here means what it does in 11 and later.
+constexpr int kFirstOpset = 7;  // The opset since which all ops here mean what they do in 11 on.
 constexpr int kLastOpset = 20;
 constexpr size_t kMostNameLength = 4096;
 
@@ -317,7 +317,7 @@ class OnnxReader {
     }
   }
 
-  // Of those that the outputs need: files keep others, of any type.
+  // The tensors that the outputs need: files keep others, of any type.
   void ReadTensors(const std::map<std::string, TensorProto*>& tensors) {
     std::set<std::string> used;
     for (const SourceNode& node : model_.nodes) {

@@ -86,12 +86,12 @@ class OpReader {
   bool IsConstant(int input) const { return Has(input) && Value(input).constant != nullptr; }
   bool AllConstant() const;
   const Constant& ConstantAt(int input, std::string_view what) const;
-  std::vector<int64_t> IntsAt(int input, std::string_view what) const;  // Of rank 0 or 1.
-  float FloatAt(int input, std::string_view what) const;                // Of one element.
+  std::vector<int64_t> IntsAt(int input, std::string_view what) const;  // A tensor of rank 0 or 1.
+  float FloatAt(int input, std::string_view what) const;                // A tensor of one element.
   // As a value of the graph: constants become Const nodes.
   View In(int input);
   View PaddedIn(int input);  // The same, with zeros around it that the reader takes on itself.
-  View Image(int input);     // Of rank 4.
+  View Image(int input);     // A view of rank 4.
   View PaddedImage(int input);
 
   // An input as a variable in this layout: trainable unless said otherwise. What is no tensor of

@@ -15,7 +15,7 @@ float FloatOr(const SourceNode& node, const std::string& name, float otherwise) 
 }  // namespace
 
 void FuseHardSwish(SourceModel* model) {
-  std::map<std::string, std::string> arguments;  // Of a HardSigmoid, by its result.
+  std::map<std::string, std::string> arguments;  // A HardSigmoid's argument, by its result.
   for (const SourceNode& node : model->nodes) {
     const bool is = node.op == "HardSigmoid" && node.inputs.size() == 1 &&
                     node.outputs.size() == 1 &&

@@ -13,7 +13,7 @@
 
 namespace cosched {
 
-// Of a kind that no op here uses, such as a subgraph.
+// An attribute of a kind that no op here uses, such as a subgraph.
 struct OtherAttribute {};
 using SourceAttribute = std::variant<OtherAttribute, int64_t, float, std::string,
                                      std::vector<int64_t>, std::vector<float>, ConstantPtr>;

@@ -50,7 +50,7 @@ class ViewBuilder {
   Output Const(Tensor value);
 
   View Plain(Output held) const;
-  View Image(Output nhwc) const;                   // Of the file's own order of dimensions.
+  View Image(Output nhwc) const;                   // In the file's own order of dimensions.
   View Like(const View& view, Output held) const;  // After an op that keeps shapes.
 
   // Each adds Transpose and Reshape nodes only where the elements are not in that order yet.

@@ -45,7 +45,7 @@ class WeightStore {
   std::map<std::pair<std::string, std::string>, Tensor> made_;  // By name and layout.
   int64_t allowed_ = 0;
   int64_t charged_ = 0;
-  int64_t kept_ = 0;  // Of what is charged: the tensors made once for all builds.
+  int64_t kept_ = 0;  // The part charged for tensors made once for all builds.
 };
 
 }  // namespace cosched

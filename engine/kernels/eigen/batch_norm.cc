@@ -71,7 +71,7 @@ class TwoPasses : public Kernel {
   const int64_t channels_, rows_, elements_;
   const int64_t width_;
   const Blocks blocks_;             // Chunks, in widths.
-  const Division collect_, apply_;  // Of chunks, by piece.
+  const Division collect_, apply_;  // The chunks of each piece.
   Eigen::ArrayXXf partial_;         // Two sums for each channel, a column for each chunk.
   std::vector<Eigen::ArrayXf> wide_;
 

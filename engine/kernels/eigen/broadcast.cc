@@ -78,7 +78,7 @@ class BroadcastRows {
   }
 
  private:
-  // Of the operands' elements at a row's element.
+  // The offsets of the operands' elements at a row's element.
   std::pair<int64_t, int64_t> Offsets(int64_t row, int64_t element) const {
     int64_t in_a = row_.a_moves ? element : 0, in_b = row_.b_moves ? element : 0;
     int64_t step_a = row_.a_moves ? row_.size : 1, step_b = row_.b_moves ? row_.size : 1;
@@ -99,7 +99,7 @@ class BroadcastRows {
 
   Run row_;
   std::vector<Run> outer_;  // From the last one on.
-  int64_t parts_;           // Of a row.
+  int64_t parts_;           // Parts of a row.
 };
 
 template <typename Op>

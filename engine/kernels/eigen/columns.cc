@@ -67,8 +67,8 @@ class MiddleSum {
 
  private:
   MiddleReduction reduction_;
-  Blocks parts_;                      // Of the middle rows.
-  Blocks tasks_;                      // Of all parts of all outer rows.
+  Blocks parts_;                      // Parts of the middle rows.
+  Blocks tasks_;                      // Tasks of all parts of all outer rows.
   std::vector<Eigen::ArrayXf> wide_;  // By task.
   Eigen::ArrayXXf partial_;           // A column for each part.
 };

@@ -11,7 +11,7 @@
 namespace cosched::eigen {
 namespace {
 
-constexpr int64_t kCost = 8;  // Of a function's value, in plain element operations.
+constexpr int64_t kCost = 8;  // A function's value, in plain element operations.
 
 // function(arrays…) of equal parts of all inputs.
 template <size_t kInputs, typename Function>

@@ -26,7 +26,7 @@ auto Power(const Base& base, float beta) {
   return (base.log() * -beta).exp();
 }
 
-// Of an element: its share in the sums and two transcendental functions.
+// The bytes of an element: its share in the sums and two transcendental functions.
 double Bytes(const LocalResponseParameters& p, int tensors) {
   constexpr int kFunctions = 4;
   const auto terms = static_cast<double>(std::min(p.radius, p.matrix.channels));

@@ -49,12 +49,12 @@ auto WithLayouts(const Convolution& c, bool plain_first, Make make) {
 // ResNets) the reorders cost more than they win.
 bool FewChannels(const Window& w);
 
-// Of one image, on one thread; vector_channels are those that vectors run along.
+// The time of one image, on one thread; vector_channels are those that vectors run along.
 double ImageSeconds(const Window& w, int64_t vector_channels, const KernelRates& rates);
 inline double BatchSeconds(const Window& w, const KernelRates& rates) {  // Forward.
   return ImageSeconds(w, w.out_channels, rates) * static_cast<double>(w.batch);
 }
-inline double GradientSeconds(const Window& w, const KernelRates& rates) {  // Of the filter.
+inline double GradientSeconds(const Window& w, const KernelRates& rates) {  // The filter's.
   return BatchSeconds(w, rates) * rates.window_flops / rates.gradient_flops;
 }
 // Into which the convolution, or the gradient of its image, is divided.

@@ -27,7 +27,7 @@ memory::desc Stored(int64_t rows, int64_t columns, int64_t row_stride, int64_t c
 std::unique_ptr<Kernel> MakeFusedMatMul(const KernelSpec& spec) {
   const MatMulParameters p = ReadMatMul(spec.node, spec.inputs[0].shape, spec.inputs[1].shape);
   const int64_t m = p.m, k = p.k, n = p.n;
-  // Of the rows, and of packed weights; products are floats.
+  // The type of the rows, and of packed weights; products are floats.
   const memory::data_type type = TypeOf(spec.inputs[kRows].type);
   const auto cached = ThisMachinesSecondLevelCache().bytes / static_cast<int64_t>(sizeof(float));
   if (m == 1 && k * n > cached && type == memory::data_type::f32)

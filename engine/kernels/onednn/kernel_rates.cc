@@ -162,7 +162,7 @@ class FilterProbe : public Probe {
       : Probe{[this] { convolution_.Run(); }},
         convolution_(op, Tensors(op), RatesThatChoose(4), pools) {}
 
-  double Bytes() const {  // Of the transformed filter, in a second.
+  double Bytes() const {  // Bytes of the transformed filter, in a second.
     constexpr double kPoints = 36;
     return kPoints * kChannels * kChannels * sizeof(float) / seconds;
   }
@@ -227,7 +227,7 @@ class LayerProbes {
 
   const Window window_;
   const WinogradTiles tiles_2_, tiles_4_;
-  const int64_t rows_;  // Of a block.
+  const int64_t rows_;  // Rows of a block.
   Tensor image_, output_, values_;
   OwnMemory sum_, products_;
   std::vector<Probe> probes_;
@@ -257,7 +257,7 @@ class MemoryProbes {
   std::vector<Probe> probes_;
 };
 
-// Of the layers' rates: as much work of each.
+// The mean of the layers' rates: as much work of each.
 template <typename Layers, typename Rate>
 double HarmonicMean(const Layers& layers, Rate rate) {
   double sum = 0;

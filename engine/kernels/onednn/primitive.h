@@ -165,7 +165,7 @@ class PrimitiveKernel : public Kernel {
   std::set<size_t> kept_constants_;  // Inputs.
   std::vector<Tensor> own_memory_;
   std::vector<Tensor> plain_constants_;  // Those that nothing had to be done for.
-  int packing_pieces_ = 0, packed_ = 0;  // Of these so many are done.
+  int packing_pieces_ = 0, packed_ = 0;  // Pieces, and how many of them are done.
   Piece pending_;                        // Reorders of shared operands, for the next piece.
   std::vector<dnnl::memory> kept_;       // Memory objects that steps refer to.
   std::vector<dnnl::memory> scratch_;    // The steps' views of one buffer: they run one at a time.

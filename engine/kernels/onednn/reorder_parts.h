@@ -13,8 +13,8 @@ namespace cosched::onednn {
 
 class ReorderParts {
  public:
-  // Of all of `from`, whose memory need not be there yet, into `to`, which is. One part where the
-  // layouts can't be cut. REQUIRES: a CapacityScope.
+  // Reorders all of `from`, whose memory need not be there yet, into `to`, which is. One part where
+  // the layouts can't be cut. REQUIRES: a CapacityScope.
   ReorderParts(const dnnl::memory::desc& from, const dnnl::memory& to, const KernelSpec& spec);
 
   int Count() const { return static_cast<int>(parts_.size()); }

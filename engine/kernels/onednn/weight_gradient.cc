@@ -24,7 +24,7 @@ using Piece = PrimitiveKernel::Piece;
 // each, which the primitive adds up before: two of them cost a piece about 40 us, 2 to 3 % of one
 // of 1.65 ms (64 channels, 8x8, batch 128). Fewer pieces would last longer than they should.
 constexpr int64_t kLeastPositions = 1000;
-// Of the image, a slice is a multiple of this many: what the generated code works on at a time.
+// A slice of the image is a multiple of this many: what the generated code works on at a time.
 constexpr int64_t kChannelBlock = 16;
 
 Primitive::primitive_desc Describe(const Window& w, DataType images) {
@@ -45,7 +45,7 @@ class Slice {
 
   int64_t Channels() const { return channels_; }
 
-  // Of channels from `begin` on.
+  // Adds the pieces of the channels from `begin` on.
   void AddPieces(const std::vector<WindowBlock>& blocks, int64_t begin) {
     for (const WindowBlock& block : blocks) {
       const Part& part = PartOf(block.window, &block == &blocks.front());
@@ -65,7 +65,7 @@ class Slice {
   }
 
  private:
-  // Of a block.
+  // The steps for blocks of one window.
   struct Part {
     Window window;
     bool first;

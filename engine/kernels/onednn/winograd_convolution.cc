@@ -99,7 +99,7 @@ class TransformedFilter : public PackedConstants::Entry {
   const memory::desc stored_;
   Tensor packed_;
   dnnl::memory memory_;
-  const Division transform_;  // Of rows.
+  const Division transform_;  // The rows' division.
   ReorderParts reorder_;
   Tensor transformed_;  // While it is made.
   int made_ = 0;        // Pieces.
@@ -139,7 +139,7 @@ class WinogradConvolution : public Kernel {
     filter_ = std::static_pointer_cast<TransformedFilter>(*entry);
   }
 
-  // Of an activation after the sum.
+  // Has an activation follow the sum.
   void Activate(const Activation& activation) { activation_ = activation; }
 
   int Pieces() const override { return division_.Pieces(); }
@@ -167,7 +167,7 @@ class WinogradConvolution : public Kernel {
   }
 
  private:
-  // Of a block of so many tiles.
+  // The product of a block of so many tiles.
   struct Product {
     Product(int64_t of_rows, const Window& w, int64_t points, const memory::desc& packed)
         : rows(of_rows),
@@ -239,7 +239,7 @@ class WinogradConvolution : public Kernel {
   const Inputs inputs_;
   Activation activation_;
   dnnl::stream stream_;
-  std::vector<Product> products_;  // Of the one or two sizes of blocks.
+  std::vector<Product> products_;  // A product for each of the one or two sizes of blocks.
   Tensor constant_;                // The filter; empty once it is transformed.
   int packed_ = 0;                 // Pieces of that.
   std::shared_ptr<TransformedFilter> filter_;

@@ -46,7 +46,7 @@ class WinogradWeightGradient : public Kernel {
   }
 
  private:
-  // Of a block of so many tiles; `adds` to the sum, or begins it.
+  // The product of a block of so many tiles; `adds` to the sum, or begins it.
   struct Product {
     Product(int64_t of_tiles, bool adds_to_sum, const Window& w, int64_t points)
         : tiles(of_tiles),

@@ -21,7 +21,7 @@ void ForEachIndex(const Shape& shape, Body body) {
   }
 }
 
-// Of the element at an index; where the shape has size 1, it is the same for every index.
+// The offset of the element at an index; where the shape has size 1, the same for every index.
 inline int64_t OffsetIn(const Shape& shape, const Index& at) {
   int64_t offset = 0;
   for (int d = 0; d < shape.Rank(); ++d)
