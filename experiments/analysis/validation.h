@@ -25,7 +25,7 @@ struct Outcome {
   double core_seconds = 0;  // Granted, all jobs together; shared cores count for each.
 };
 struct Metric {
-  const char* name;  // Of --max-error.
+  const char* name;  // The name in --max-error.
   const char* title;
   double Outcome::*value;
 };
@@ -47,7 +47,7 @@ struct CellOutcome {
 };
 
 struct CellPair {
-  int run = 0;  // Of the experiments that are validated together.
+  int run = 0;  // Index of the experiment, of those validated together.
   CellKey key;
   CellOutcome measured, simulated;
   // Cells in which all decisions were alike.
@@ -63,13 +63,13 @@ struct PolicyErrors {
   Elasticity elasticity = Elasticity::kMalleable;
   int trials = 0;
   int alike = 0;                                // In which all decisions were.
-  std::array<Estimate, kMetrics.size()> error;  // Of one trace, signed.
+  std::array<Estimate, kMetrics.size()> error;  // Signed error of one trace.
 };
 
 struct Validation {
   std::vector<CellPair> pairs;
   std::vector<PolicyErrors> policies;
-  std::array<Estimate, kMetrics.size()> absolute_error;  // Of one trace: the mean
+  std::array<Estimate, kMetrics.size()> absolute_error;  // Error of one trace: the mean
                                                          // over its cells.
   // By makespan and by mean turnaround, over the trials that have all policies; empty if there is
   // none, or only one policy.

@@ -91,7 +91,7 @@ bool HasTable(const std::filesystem::path& cell) {
   return std::filesystem::exists(PlainOrCompressed(cell / Row::kFile), ignored);
 }
 
-// Of a row only what is asked for is read, so that records of other versions, which lack other
+// Reads of a row only what is asked for, so that records of other versions, which lack other
 // columns, can be read too.
 template <typename Row>
 class RowReader {
