@@ -77,7 +77,7 @@ class CellReader {
       const bool repeats = other.RepeatsOneTrace() || run.RepeatsOneTrace();
       for (size_t i = 0; i < other.traces.size(); ++i) {
         const CellKey same = {key.policy, key.elasticity, static_cast<int>(i) + 1};
-        // Of one trace again and again, only trials of one number can be copies.
+        // Where one trace repeats, only trials of one number can be copies.
         if (other.traces[i] != trace || (repeats && same != key)) continue;
         if (SameRecords(other, same, run, key)) return std::nullopt;
         const std::pair<int, int> earlier_trial = {earlier, same.trial};

@@ -107,7 +107,7 @@ void AddNames(const Group& group, const std::vector<std::string>& cells,
 
 void AddFailureNotes(const ComparedCells& cells, NoteWriter* notes) {
   std::map<std::string, std::vector<std::string>> marks;
-  std::map<std::string, size_t> counts;  // Of marked cells.
+  std::map<std::string, size_t> counts;  // How many cells have a mark.
   size_t done = 0;
   for (const Group& group : cells.groups) {
     for (const ComparedCell& cell : group.failed) {
@@ -240,7 +240,7 @@ std::vector<std::string> RunDoubts(const ComparedRun& run) {
         fmt::format("a redo was killed or is still going; some of these ran after the others: {}",
                     fmt::join(run.redo_killed, ", ")));
   }
-  if (run.simulated) return doubts;  // Its machine does not drift.
+  if (run.simulated) return doubts;  // A simulated machine does not drift.
   for (const std::string& doubt : OrderDoubts(run.order)) doubts.push_back("ORDER: " + doubt);
   return doubts;
 }

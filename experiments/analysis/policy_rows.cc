@@ -86,7 +86,7 @@ struct DetailColumn {
   std::vector<double> (*values)(const Group&);
   std::string (*format)(double);
   int median_width;
-  int width;  // Of the whole, median and interval.
+  int width;  // Width of the whole, median and interval.
 };
 
 constexpr DetailColumn kMetricColumns[] = {

@@ -28,7 +28,7 @@ std::map<size_t, Trial> TrialsByTrace(const ComparedCells& cells) {
   return trials;
 }
 
-// Of b -> of a, for trials with the same arrivals.
+// Trials of b -> of a, for trials with the same arrivals.
 std::map<Trial, Trial> CommonTrials(const ComparedCells& a, const ComparedCells& b) {
   const std::map<size_t, Trial> of_a = TrialsByTrace(a);
   std::map<Trial, Trial> common;

@@ -39,7 +39,7 @@ void AddResponses(const ServiceSummary& service, Responses* responses) {
   responses->p95.push_back(*service.p95_latency_ms);
 }
 
-// Of each trial one.
+// The median ratio of the trials.
 Estimate Ratio(const std::vector<double>& simulated, const std::vector<double>& measured) {
   std::vector<double> ratios;
   for (size_t trial = 0; trial < measured.size(); ++trial)

@@ -43,7 +43,7 @@ std::string MedianText(const std::vector<double>& values, std::string (*format)(
 
 std::string Wrapped(std::string_view first, const std::string& text) {
   std::string wrapped, line(first);
-  bool empty = true;  // Of words.
+  bool empty = true;  // Whether the line has no words.
   size_t begin = 0;
   while (begin < text.size()) {
     const size_t end = std::min(text.find(' ', begin), text.size());

@@ -128,7 +128,7 @@ std::string ValidationNotes(const Validation& validation) {
   }
   for (const auto& [mark, cells] : marks)
     AddLine(fmt::format("MARKED: {} ({} of {} cells)", mark, cells, all), &text);
-  // Of the rows above; each has an interval of its own.
+  // Fewest trials of the rows above; each has an interval of its own.
   int fewest = validation.absolute_error.front().samples;
   for (const PolicyErrors& policy : validation.policies) fewest = std::min(fewest, policy.trials);
   if (fewest > 0 && fewest < kTrialsThatDecide) {

@@ -75,7 +75,7 @@ void PrintState(const std::filesystem::path& recorded, const std::filesystem::pa
     }
     fmt::print("{}: the first decision from {:g} s on\n{}\n", ToString(key), from_s,
                SidesText(in_record, ViewAt(CellFolder(run, key), from_s), "recorded", "its twin"));
-    return;  // One shows how it is; the others are in the records.
+    return;  // A single cell shows how it is; the others are in the records.
   }
 }
 

@@ -43,7 +43,7 @@ struct RunArguments {
   std::string resume;  // "" = not given; "true", or "anyway".
   std::string redo_marked;
   std::string launcher = "local";
-  std::string task;  // Of a Slurm array: the file of its cells.
+  std::string task;  // A Slurm array's task: the file of its cells.
   int at_a_time = 0;
   bool quick = false;
   bool dry_run = false;

@@ -152,7 +152,7 @@ class SourceReader {
                           .durations = source_.durations});
       });
     } catch (const InputError& error) {
-      // Of the key, not of the file.
+      // An error of the key, not of the file.
       if (error.details().key == "format")
         table_.Fail("format", error.details().problem, error.details().allowed);
       throw;

@@ -191,7 +191,7 @@ class Switch final : public Policy {
     }
     return acting.Decide(view, event);
   }
-  // Of the two the shorter; each is told of a tick only when its own is due.
+  // The shorter period of the two; each is told of a tick only when its own is due.
   Duration TickPeriod() const override {
     const auto [shorter, longer] = std::minmax({before_->TickPeriod(), after_->TickPeriod()});
     return shorter > Duration(0) ? shorter : longer;
@@ -200,7 +200,7 @@ class Switch final : public Policy {
  private:
   const TimePoint time_;
   const std::unique_ptr<Policy> before_, after_;
-  TimePoint next_tick_;  // Of whoever acts.
+  TimePoint next_tick_;  // The acting policy's.
 };
 
 struct ReplayedTrial {

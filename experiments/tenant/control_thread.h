@@ -74,7 +74,7 @@ class ControlThread {
   // From now on everybody moves these pools. When this returns they follow the latest grant, and
   // have never followed another: REQUIRES: nobody has resized them before.
   void Attach(ThreadPools* pools);
-  // The tenant can compute: the host hears it once the grant is in effect. REQUIRES: attached, once.
+  // The tenant can compute: the host hears when the grant is in effect. REQUIRES: attached, once.
   void Ready();
   void Detach();  // The pools may go when this returns.
   // Blocks until the pools' threads may work. REQUIRES: attached.
