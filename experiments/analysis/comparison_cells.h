@@ -22,7 +22,7 @@ struct ComparedCell {
   ThreadExcess excess;
 };
 
-struct Group {
+struct CellGroup {
   std::string policy;
   Elasticity elasticity = Elasticity::kMalleable;
   std::vector<ComparedCell> cells;   // Those that are "done".
@@ -42,7 +42,7 @@ struct Group {
 
 struct ComparedCells {
   std::vector<ComparedRun> runs;
-  std::vector<Group> groups;  // By elasticity, then in the order of the experiment's policies.
+  std::vector<CellGroup> groups;  // By elasticity, then in the order of the experiment's policies.
   std::vector<std::string> policies;     // In the order of the experiment.
   std::vector<Elasticity> elasticities;  // Those that occur.
   int cells = 0;
@@ -58,8 +58,8 @@ struct ComparedCells {
   // Several trials, all of the same arrivals: repeated measurements of one thing.
   bool RepeatsOneTrace() const;
   size_t NameWidth() const;  // Width of a column of policies.
-  const Group* Find(const std::string& policy,
-                    Elasticity elasticity) const;  // nullptr if there is none.
+  const CellGroup* Find(const std::string& policy,
+                        Elasticity elasticity) const;  // nullptr if there is none.
 };
 
 ComparedCells ReadCells(const std::vector<ComparedRun>& runs, bool exclude_marked = false);

@@ -81,12 +81,13 @@ std::string ServiceValidationTable(const std::vector<ValidationRuns>& runs) {
                           "p50 meas.", "simul.", "ratio", "p95 meas.", "simul.", "ratio");
       last = service;
     }
-    text += fmt::format(fmt::runtime(kServiceErrorFormat), policy, ToString(elasticity),
-                        both.trials, LevelText(both.trials), Number(Median(both.measured.p50)),
-                        Number(Median(both.simulated.p50)),
-                        NumberText(Ratio(both.simulated.p50, both.measured.p50)),
-                        Number(Median(both.measured.p95)), Number(Median(both.simulated.p95)),
-                        NumberText(Ratio(both.simulated.p95, both.measured.p95)));
+    text +=
+        fmt::format(fmt::runtime(kServiceErrorFormat), policy, ToString(elasticity), both.trials,
+                    LevelText(both.trials), RoundedText(Median(both.measured.p50)),
+                    RoundedText(Median(both.simulated.p50)),
+                    NumberText(Ratio(both.simulated.p50, both.measured.p50)),
+                    RoundedText(Median(both.measured.p95)), RoundedText(Median(both.simulated.p95)),
+                    NumberText(Ratio(both.simulated.p95, both.measured.p95)));
   }
   return text;
 }

@@ -65,7 +65,8 @@ std::vector<std::string> Overrides(const RunArguments& arguments, const TomlTabl
   if (!arguments.trials.empty()) overrides.push_back("trials=" + arguments.trials);
   if (!arguments.seed.empty()) overrides.push_back("seed=" + arguments.seed);
   std::vector<std::string> policies = arguments.policies;
-  const std::vector<std::shared_ptr<const ExternalPolicy>> external = Open(arguments.external);
+  const std::vector<std::shared_ptr<const ExternalPolicy>> external =
+      OpenExternalPolicies(arguments.external);
   if (policies.empty() && !external.empty())
     policies = PoliciesOf(file.With(overrides), arguments.quick);
   for (const auto& policy : external) {

@@ -47,7 +47,7 @@ constexpr double kLargestShare = 100;
 
 std::string MetricNames() {
   std::vector<std::string> names;
-  for (const Metric& metric : kMetrics) names.emplace_back(metric.name);
+  for (const ValidatedMetric& metric : kMetrics) names.emplace_back(metric.name);
   return fmt::format("{}", fmt::join(names, ", "));
 }
 

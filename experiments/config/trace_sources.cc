@@ -306,7 +306,7 @@ TraceContent ReadTraceSources(const TomlTable& table, const ExperimentConfig& co
   return content;
 }
 
-std::vector<std::string> Notes(const std::vector<TraceSource>& sources) {
+std::vector<std::string> TraceSourceNotes(const std::vector<TraceSource>& sources) {
   std::vector<std::string> notes;
   for (const TraceSource& source : sources) {
     const std::string name = source.file.filename().string();

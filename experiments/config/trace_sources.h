@@ -71,6 +71,6 @@ TraceContent ReadTraceSources(const TomlTable& table, const ExperimentConfig& co
 const Section<TraceSource>& TraceSourceSection();
 
 // What a reader of results must know of them: how much was left out, and why.
-std::vector<std::string> Notes(const std::vector<TraceSource>& sources);
+std::vector<std::string> TraceSourceNotes(const std::vector<TraceSource>& sources);
 
 }  // namespace cosched

@@ -204,11 +204,11 @@ class Switch final : public Policy {
 };
 
 struct ReplayedTrial {
-  Outcome recorded, twin, other;
+  CellFigures recorded, twin, other;
 };
 
-Estimate Change(const std::vector<ReplayedTrial>& trials, const Metric& metric,
-                Outcome ReplayedTrial::*to, Outcome ReplayedTrial::*from) {
+Estimate Change(const std::vector<ReplayedTrial>& trials, const ValidatedMetric& metric,
+                CellFigures ReplayedTrial::*to, CellFigures ReplayedTrial::*from) {
   std::vector<double> changes;
   for (const ReplayedTrial& trial : trials) {
     const double base = trial.*from.*metric.value;
@@ -218,8 +218,8 @@ Estimate Change(const std::vector<ReplayedTrial>& trials, const Metric& metric,
 }
 
 Counterfactual::Row CounterfactualRow(const std::vector<ReplayedTrial>& trials,
-                                      const Metric& metric) {
-  const auto median = [&](Outcome ReplayedTrial::*side) {
+                                      const ValidatedMetric& metric) {
+  const auto median = [&](CellFigures ReplayedTrial::*side) {
     std::vector<double> values;
     for (const ReplayedTrial& trial : trials) values.push_back(trial.*side.*metric.value);
     return Median(values);

@@ -209,7 +209,7 @@ TEST_F(ComparedRunsTest, ForcedPoolingKeepsEveryMeasurement) {
   std::vector<ComparedRun> runs;
   for (const char* name : {"a", "b", "c"}) runs.push_back(ReadComparedRun(Run(name)));
   const ComparedCells cells = ReadCells(runs);
-  const Group* group = cells.Find("max-prop", Elasticity::kRigid);
+  const CellGroup* group = cells.Find("max-prop", Elasticity::kRigid);
   ASSERT_NE(group, nullptr);
   EXPECT_EQ(group->ByTrial(&CellSummary::makespan_s).size(), 6u);
 }
