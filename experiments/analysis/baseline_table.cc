@@ -29,13 +29,14 @@ constexpr std::array kMetrics = {
 struct EffectRow {
   std::string name;
   std::string subject;
-  const Group* group = nullptr;
-  const Group* base = nullptr;
+  const CellGroup* group = nullptr;
+  const CellGroup* base = nullptr;
   std::array<std::optional<TreatmentEffect>, kMetrics.size()> effects = {};
   std::array<double, kMetrics.size()> corrected = {1, 1};
 };
 
-EffectRow RowOf(std::string name, std::string subject, const Group& group, const Group& base) {
+EffectRow RowOf(std::string name, std::string subject, const CellGroup& group,
+                const CellGroup& base) {
   EffectRow row{
       .name = std::move(name), .subject = std::move(subject), .group = &group, .base = &base};
   for (size_t m = 0; m < kMetrics.size(); ++m) {
@@ -67,7 +68,7 @@ std::array<size_t, kMetrics.size()> Correct(const std::vector<EffectRow>& others
   return comparisons;
 }
 
-std::string LossText(const Group& group) {
+std::string LossText(const CellGroup& group) {
   if (group.cells.empty()) return "every cell failed";
   if (group.LossyCells() == 0) return "no trial in common";
   int jobs = 0;
@@ -77,7 +78,7 @@ std::string LossText(const Group& group) {
                      Counted(static_cast<int64_t>(group.cells.size()), "trial"));
 }
 
-bool LostAny(const Group& group) { return group.cells.empty() || group.LossyCells() > 0; }
+bool LostAny(const CellGroup& group) { return group.cells.empty() || group.LossyCells() > 0; }
 
 // Why there is no ratio: the treatment's own losses, or its base's.
 std::string NotComparedText(const EffectRow& row) {
@@ -113,18 +114,18 @@ std::string RowsText(const std::vector<EffectRow>& rows, const std::string& base
 }
 
 // The policies that have cells of this elasticity.
-std::vector<const Group*> GroupsOf(const ComparedCells& cells, Elasticity elasticity) {
-  std::vector<const Group*> groups;
+std::vector<const CellGroup*> GroupsOf(const ComparedCells& cells, Elasticity elasticity) {
+  std::vector<const CellGroup*> groups;
   for (const std::string& policy : cells.policies)
-    if (const Group* group = cells.Find(policy, elasticity)) groups.push_back(group);
+    if (const CellGroup* group = cells.Find(policy, elasticity)) groups.push_back(group);
   return groups;
 }
 
 // nullptr if each policy lost a job or has a failed cell.
-const Group* BestOf(const std::vector<const Group*>& groups) {
-  const Group* best = nullptr;
+const CellGroup* BestOf(const std::vector<const CellGroup*>& groups) {
+  const CellGroup* best = nullptr;
   double least = 0;
-  for (const Group* group : groups) {
+  for (const CellGroup* group : groups) {
     if (group->cells.empty() || !group->failed.empty() || group->LossyCells() > 0) continue;
     const double median = Median(group->Values(&CellSummary::makespan_s));
     if (best != nullptr && median >= least) continue;
@@ -135,7 +136,8 @@ const Group* BestOf(const std::vector<const Group*>& groups) {
 }
 
 // All pairs of groups but those with the base.
-std::vector<EffectRow> PairsWithout(const std::vector<const Group*>& groups, const Group* base) {
+std::vector<EffectRow> PairsWithout(const std::vector<const CellGroup*>& groups,
+                                    const CellGroup* base) {
   std::vector<EffectRow> pairs;
   for (size_t i = 0; i < groups.size(); ++i) {
     for (size_t j = i + 1; j < groups.size(); ++j) {
@@ -154,9 +156,9 @@ void AddPairs(const std::vector<EffectRow>& rows, std::set<int>* pairs) {
 
 std::string BaselineTable(const ComparedCells& cells, Elasticity elasticity,
                           const std::string& baseline, std::set<int>* pairs) {
-  const std::vector<const Group*> groups = GroupsOf(cells, elasticity);
+  const std::vector<const CellGroup*> groups = GroupsOf(cells, elasticity);
   if (groups.size() < 2) return "";
-  const Group* base = baseline.empty() ? BestOf(groups) : cells.Find(baseline, elasticity);
+  const CellGroup* base = baseline.empty() ? BestOf(groups) : cells.Find(baseline, elasticity);
   if (base == nullptr && !baseline.empty()) {
     return fmt::format("\n{}: {} has no cell here: none is compared\n", ToString(elasticity),
                        baseline);
@@ -166,7 +168,7 @@ std::string BaselineTable(const ComparedCells& cells, Elasticity elasticity,
                        ToString(elasticity));
   }
   std::vector<EffectRow> rows;
-  for (const Group* group : groups)
+  for (const CellGroup* group : groups)
     if (group != base) rows.push_back(RowOf(group->policy, group->policy, *group, *base));
   const auto comparisons =
       Correct(baseline.empty() ? PairsWithout(groups, base) : std::vector<EffectRow>(), &rows);
@@ -182,7 +184,7 @@ std::string BaselineTable(const ComparedCells& cells, Elasticity elasticity,
 }
 
 bool HasJobs(const ComparedCells& cells) {
-  return std::any_of(cells.groups.begin(), cells.groups.end(), [](const Group& group) {
+  return std::any_of(cells.groups.begin(), cells.groups.end(), [](const CellGroup& group) {
     return std::any_of(group.cells.begin(), group.cells.end(), [](const ComparedCell& cell) {
       return cell.summary.mean_turnaround_s > 0 || cell.summary.Lost() > 0;
     });
@@ -209,8 +211,8 @@ std::string BaselineTables(const ComparedCells& cells, const std::string& baseli
 std::string ElasticityTable(const ComparedCells& cells, Elasticity other, std::set<int>* pairs) {
   std::vector<EffectRow> rows;
   for (const std::string& policy : cells.policies) {
-    const Group* malleable = cells.Find(policy, Elasticity::kMalleable);
-    const Group* base = cells.Find(policy, other);
+    const CellGroup* malleable = cells.Find(policy, Elasticity::kMalleable);
+    const CellGroup* base = cells.Find(policy, other);
     if (malleable == nullptr || base == nullptr) continue;
     rows.push_back(RowOf(policy, "malleable under " + policy, *malleable, *base));
   }

@@ -107,7 +107,7 @@ std::string Glossary() {
 // The medians of every policy, one block an elasticity.
 std::string MedianTables(const ComparedCells& cells) {
   std::set<int> trials;
-  for (const Group& group : cells.groups) trials.insert(static_cast<int>(group.Shown().size()));
+  for (const CellGroup& group : cells.groups) trials.insert(static_cast<int>(group.Shown().size()));
   std::string text = fmt::format("\nmedian over trials{}\n", LevelsText(trials));
   for (const Elasticity elasticity : cells.elasticities) text += PolicyRows(cells, elasticity);
   return text;

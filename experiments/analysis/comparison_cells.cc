@@ -18,11 +18,11 @@ void AddOnce(const std::string& policy, std::vector<std::string>* policies) {
   }
 }
 
-Group& FindOrAdd(const CellKey& key, std::vector<Group>* groups) {
-  for (Group& group : *groups) {
+CellGroup& FindOrAdd(const CellKey& key, std::vector<CellGroup>* groups) {
+  for (CellGroup& group : *groups) {
     if (group.policy == key.policy && group.elasticity == key.elasticity) return group;
   }
-  return groups->emplace_back(Group{key.policy, key.elasticity, {}, {}});
+  return groups->emplace_back(CellGroup{key.policy, key.elasticity, {}, {}});
 }
 
 // Reads cells of several runs into groups.
@@ -77,7 +77,7 @@ class CellReader {
       const bool repeats = other.RepeatsOneTrace() || run.RepeatsOneTrace();
       for (size_t i = 0; i < other.traces.size(); ++i) {
         const CellKey same = {key.policy, key.elasticity, static_cast<int>(i) + 1};
-        // Of one trace again and again, only trials of one number can be copies.
+        // Where one trace repeats, only trials of one number can be copies.
         if (other.traces[i] != trace || (repeats && same != key)) continue;
         if (SameRecords(other, same, run, key)) return std::nullopt;
         const std::pair<int, int> earlier_trial = {earlier, same.trial};
@@ -92,7 +92,7 @@ class CellReader {
 
   // Whether a run between has this cell of that trial.
   bool Taken(const CellKey& key, const std::pair<int, int>& trial) const {
-    return std::any_of(cells_.groups.begin(), cells_.groups.end(), [&](const Group& group) {
+    return std::any_of(cells_.groups.begin(), cells_.groups.end(), [&](const CellGroup& group) {
       return group.policy == key.policy && group.elasticity == key.elasticity &&
              std::any_of(group.cells.begin(), group.cells.end(),
                          [&trial](const ComparedCell& cell) { return cell.trial == trial; });
@@ -110,7 +110,7 @@ class CellReader {
     cells_.traces[cell.trial] = run.TraceOf(key.trial);
     ++cells_.cells;
     cells_.simulated += run.simulated ? 1 : 0;
-    Group& group = FindOrAdd(key, &cells_.groups);
+    CellGroup& group = FindOrAdd(key, &cells_.groups);
     auto& place = cell.summary.status == "done" ? group.cells : group.failed;
     place.push_back(std::move(cell));
   }
@@ -123,19 +123,19 @@ class CellReader {
 
 }  // namespace
 
-int Group::LostJobs() const {
+int CellGroup::LostJobs() const {
   int lost = 0;
   for (const ComparedCell& cell : cells) lost += cell.summary.Lost();
   return lost;
 }
 
-int Group::LossyCells() const {
+int CellGroup::LossyCells() const {
   return static_cast<int>(std::count_if(cells.begin(), cells.end(), [](const ComparedCell& cell) {
     return cell.summary.Lost() > 0;
   }));
 }
 
-std::vector<const ComparedCell*> Group::Shown() const {
+std::vector<const ComparedCell*> CellGroup::Shown() const {
   const bool none_whole = LossyCells() == static_cast<int>(cells.size());
   std::vector<const ComparedCell*> shown;
   for (const ComparedCell& cell : cells)
@@ -143,13 +143,13 @@ std::vector<const ComparedCell*> Group::Shown() const {
   return shown;
 }
 
-std::vector<double> Group::Values(double CellSummary::*metric) const {
+std::vector<double> CellGroup::Values(double CellSummary::*metric) const {
   std::vector<double> values;
   for (const ComparedCell* cell : Shown()) values.push_back(cell->summary.*metric);
   return values;
 }
 
-std::vector<double> Group::Values(std::optional<double> CellSummary::*metric) const {
+std::vector<double> CellGroup::Values(std::optional<double> CellSummary::*metric) const {
   std::vector<double> values;
   for (const ComparedCell* cell : Shown()) {
     if (cell->summary.*metric) values.push_back(*(cell->summary.*metric));
@@ -157,7 +157,7 @@ std::vector<double> Group::Values(std::optional<double> CellSummary::*metric) co
   return values;
 }
 
-std::map<std::pair<int, int>, double> Group::ByTrial(double CellSummary::*metric) const {
+std::map<std::pair<int, int>, double> CellGroup::ByTrial(double CellSummary::*metric) const {
   std::map<std::pair<int, int>, double> values;
   for (const ComparedCell& cell : cells)
     if (cell.summary.Lost() == 0) values[cell.trial] = cell.summary.*metric;
@@ -176,8 +176,8 @@ size_t ComparedCells::NameWidth() const {
   return width;
 }
 
-const Group* ComparedCells::Find(const std::string& policy, Elasticity elasticity) const {
-  for (const Group& group : groups) {
+const CellGroup* ComparedCells::Find(const std::string& policy, Elasticity elasticity) const {
+  for (const CellGroup& group : groups) {
     if (group.policy == policy && group.elasticity == elasticity) return &group;
   }
   return nullptr;

@@ -22,19 +22,19 @@ struct ComparedCell {
   ThreadExcess excess;
 };
 
-struct Group {
+struct CellGroup {
   std::string policy;
   Elasticity elasticity = Elasticity::kMalleable;
   std::vector<ComparedCell> cells;   // Those that are "done".
   std::vector<ComparedCell> failed;  // Never part of a figure.
 
-  int LostJobs() const;    // Of the cells, rejected, cancelled and failed.
+  int LostJobs() const;    // Jobs of the cells that were rejected, cancelled or failed.
   int LossyCells() const;  // Those that lost one.
   // What the group's figures are of: the cells that lost no job; all, if each lost one. Only the
   // former may be compared by makespan and turnaround.
   std::vector<const ComparedCell*> Shown() const;
   std::vector<double> Values(double CellSummary::*metric) const;
-  // Of the cells that have it.
+  // Values of the cells that have it.
   std::vector<double> Values(std::optional<double> CellSummary::*metric) const;
   // By trial, of the cells that lost no job.
   std::map<std::pair<int, int>, double> ByTrial(double CellSummary::*metric) const;
@@ -42,11 +42,11 @@ struct Group {
 
 struct ComparedCells {
   std::vector<ComparedRun> runs;
-  std::vector<Group> groups;  // By elasticity, then in the order of the experiment's policies.
+  std::vector<CellGroup> groups;  // By elasticity, then in the order of the experiment's policies.
   std::vector<std::string> policies;     // In the order of the experiment.
   std::vector<Elasticity> elasticities;  // Those that occur.
   int cells = 0;
-  int simulated = 0;                             // Of these cells.
+  int simulated = 0;                             // How many of these were simulated.
   std::set<std::string> profiles;                // What the simulated ones rest on: file names.
   int trials = 0;                                // (run, trial) pairs.
   std::map<std::pair<int, int>, size_t> traces;  // By trial: a hash of its arrivals, 0 = unknown.
@@ -57,9 +57,9 @@ struct ComparedCells {
 
   // Several trials, all of the same arrivals: repeated measurements of one thing.
   bool RepeatsOneTrace() const;
-  size_t NameWidth() const;  // Of a column of policies.
-  const Group* Find(const std::string& policy,
-                    Elasticity elasticity) const;  // nullptr if there is none.
+  size_t NameWidth() const;  // Width of a column of policies.
+  const CellGroup* Find(const std::string& policy,
+                        Elasticity elasticity) const;  // nullptr if there is none.
 };
 
 ComparedCells ReadCells(const std::vector<ComparedRun>& runs, bool exclude_marked = false);

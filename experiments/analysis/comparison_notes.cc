@@ -39,7 +39,7 @@ void AddMalleableNote(const ComparedCells& cells, NoteWriter* notes) {
   int64_t samples = 0, exceeding = 0;
   int worst = 0;
   std::string where;
-  for (const Group& group : cells.groups) {
+  for (const CellGroup& group : cells.groups) {
     if (group.elasticity != Elasticity::kMalleable) continue;
     for (const ComparedCell& cell : group.cells) {
       samples += cell.excess.samples;
@@ -63,22 +63,22 @@ void AddMalleableNote(const ComparedCells& cells, NoteWriter* notes) {
 }
 
 void AddOversubscriberNote(const ComparedCells& cells, NoteWriter* notes) {
-  const Group* group = cells.Find(kOversubscriber, Elasticity::kRigid);
+  const CellGroup* group = cells.Find(kOversubscriber, Elasticity::kRigid);
   if (group == nullptr || group->cells.empty()) return;
   const std::vector<double> values = group->Values(&CellSummary::oversubscription);
   if (values.empty()) return;
   const auto positive = std::count_if(values.begin(), values.end(), [](double v) { return v > 0; });
   const bool all = positive == static_cast<std::ptrdiff_t>(values.size());
-  notes->Add(
-      fmt::format("{}{} with rigid tenants oversubscribes the cores (> 0) in {} of {}: median {} %",
-                  all ? "" : "WARNING: ", kOversubscriber, positive,
-                  Counted(static_cast<int64_t>(values.size()), "trial"), Percent(Median(values))));
+  notes->Add(fmt::format(
+      "{}{} with rigid tenants oversubscribes the cores (> 0) in {} of {}: median {} %",
+      all ? "" : "WARNING: ", kOversubscriber, positive,
+      Counted(static_cast<int64_t>(values.size()), "trial"), ShareText(Median(values))));
 }
 
 // Rows with fewer trials than others, whose intervals say less than the title.
 void AddTrialNotes(const ComparedCells& cells, NoteWriter* notes) {
   size_t most = 0, fewest = SIZE_MAX;
-  for (const Group& group : cells.groups) {
+  for (const CellGroup& group : cells.groups) {
     most = std::max(most, group.Shown().size());
     if (!group.cells.empty()) fewest = std::min(fewest, group.Shown().size());
   }
@@ -86,7 +86,7 @@ void AddTrialNotes(const ComparedCells& cells, NoteWriter* notes) {
     notes->Add(fmt::format("FEW TRIALS: only {} for some rows; below {} nothing is decided", fewest,
                            kTrialsThatDecide));
   }
-  for (const Group& group : cells.groups) {
+  for (const CellGroup& group : cells.groups) {
     if (group.cells.empty() || group.Shown().size() == most) continue;
     notes->Add(fmt::format("{}/{} has {} only, others have {}", group.policy,
                            ToString(group.elasticity),
@@ -95,7 +95,7 @@ void AddTrialNotes(const ComparedCells& cells, NoteWriter* notes) {
 }
 
 // "strict/rigid (all 3 trials)", or the cells' names.
-void AddNames(const Group& group, const std::vector<std::string>& cells,
+void AddNames(const CellGroup& group, const std::vector<std::string>& cells,
               std::vector<std::string>* names) {
   if (cells.size() > 1 && cells.size() == group.cells.size()) {
     names->push_back(fmt::format("{}/{} (all {} trials)", group.policy, ToString(group.elasticity),
@@ -107,9 +107,9 @@ void AddNames(const Group& group, const std::vector<std::string>& cells,
 
 void AddFailureNotes(const ComparedCells& cells, NoteWriter* notes) {
   std::map<std::string, std::vector<std::string>> marks;
-  std::map<std::string, size_t> counts;  // Of marked cells.
+  std::map<std::string, size_t> counts;  // How many cells have a mark.
   size_t done = 0;
-  for (const Group& group : cells.groups) {
+  for (const CellGroup& group : cells.groups) {
     for (const ComparedCell& cell : group.failed) {
       notes->Add(fmt::format("FAILED CELL, left out of every figure: {}: {}", cell.name,
                              cell.summary.reason));
@@ -240,7 +240,7 @@ std::vector<std::string> RunDoubts(const ComparedRun& run) {
         fmt::format("a redo was killed or is still going; some of these ran after the others: {}",
                     fmt::join(run.redo_killed, ", ")));
   }
-  if (run.simulated) return doubts;  // Its machine does not drift.
+  if (run.simulated) return doubts;  // A simulated machine does not drift.
   for (const std::string& doubt : OrderDoubts(run.order)) doubts.push_back("ORDER: " + doubt);
   return doubts;
 }

@@ -13,7 +13,7 @@ namespace cosched {
 // The notes as text, a star each, these first; "" if there is none.
 std::string ComparisonNotes(const ComparedCells& cells, const std::vector<std::string>& first);
 
-// Of one run: mixed and redone records, doubts about its profile, an order of cells that favours a
+// Doubts about one run: mixed and redone records, its profile, an order of cells that favours a
 // treatment.
 std::vector<std::string> RunDoubts(const ComparedRun& run);
 

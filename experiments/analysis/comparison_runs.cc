@@ -24,7 +24,7 @@ using PlainJson = nlohmann::json;
 
 constexpr size_t kMostDifferences = 4;
 
-// Of the manifest: what may differ between two runs of one experiment, or is looked at by itself.
+// Keys of the manifest that may differ between two runs of one experiment, or are looked at alone.
 const std::set<std::string>& Incidental() {
   static const std::set<std::string> keys = {
       "format", "status", "started",    "finished", "command_line",   "experiment_file",
@@ -85,13 +85,13 @@ std::map<std::string, std::string> IdentityOf(const PlainJson& manifest, bool si
   const PlainJson build = Object(manifest, "build"), host = Object(manifest, "host");
   for (const char* key : {"git_commit", "build_type", "sanitizers", "binary"})
     if (build.contains(key)) AddIdentity(std::string("build.") + key, build[key], &identity);
-  if (simulated) return identity;  // Its machine is the experiment's.
+  if (simulated) return identity;  // A simulated machine is the experiment's.
   for (const char* key : {"name", "cpu", "cpus", "topology"})
     if (host.contains(key)) AddIdentity(std::string("host.") + key, host[key], &identity);
   return identity;
 }
 
-// Of an experiment that says no such thing, nothing.
+// The planned cells; none if the experiment does not say.
 std::vector<CellKey> PlannedBy(const PlainJson& experiment) {
   std::vector<CellKey> planned;
   for (int trial = 1; trial <= experiment.value("trials", 0); ++trial) {

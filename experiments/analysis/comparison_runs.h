@@ -15,7 +15,7 @@ namespace cosched {
 
 struct ComparedRun {
   std::filesystem::path path;
-  bool has_manifest = false;  // One that can be read; without it nothing below is known.
+  bool has_manifest = false;  // A manifest that can be read; without it nothing below is known.
   std::string status;         // "running", "done" or "failed".
   bool simulated = false;
   std::string profile;                // What a simulated run rests on: a file's name.
@@ -27,7 +27,7 @@ struct ComparedRun {
   std::vector<std::string> profile_doubts;
   std::vector<std::string> mixed;        // What differed when the run was resumed with =anyway.
   std::vector<std::string> redone;       // Cells that ran again after the others.
-  std::vector<std::string> redo_killed;  // Of which only some did.
+  std::vector<std::string> redo_killed;  // Cells of which only some did.
   std::vector<size_t> traces;            // By trial - 1, a hash of all arrivals.
   // What runs must agree in to be one experiment: dotted key of the manifest -> value.
   std::map<std::string, std::string> identity;

@@ -88,8 +88,8 @@ class Walk {
     return current_;
   }
 
-  Side Here() const {
-    Side side;
+  DiffSide Here() const {
+    DiffSide side;
     side.jobs = jobs_;
     AddWorkloads(cell_, &side.jobs);
     if (current_ == nullptr) return side;
@@ -106,7 +106,7 @@ class Walk {
   std::map<int64_t, SeenJob> jobs_;
 };
 
-std::string JobText(const Side& side, int64_t id) {
+std::string JobText(const DiffSide& side, int64_t id) {
   const auto found = side.jobs.find(id);
   if (found == side.jobs.end()) return "-";
   const SeenJob& job = found->second;
@@ -134,7 +134,7 @@ std::optional<DecisionDiff> FindFirstDifference(const std::filesystem::path& cel
   }
 }
 
-Side ViewAt(const std::filesystem::path& cell, double time_s) {
+DiffSide ViewAt(const std::filesystem::path& cell, double time_s) {
   Walk walk(cell);
   while (const Decision* decision = walk.Next()) {
     if (decision->time_s >= time_s) break;
@@ -142,9 +142,9 @@ Side ViewAt(const std::filesystem::path& cell, double time_s) {
   return walk.Here();
 }
 
-std::string SidesText(const Side& a, const Side& b, const std::string& name_a,
+std::string SidesText(const DiffSide& a, const DiffSide& b, const std::string& name_a,
                       const std::string& name_b) {
-  const auto field = [](const Side& side, auto text) {
+  const auto field = [](const DiffSide& side, auto text) {
     return side.decision ? text(*side.decision) : std::string("-");
   };
   std::string text = DiffRow("", name_a, name_b);
@@ -155,7 +155,7 @@ std::string SidesText(const Side& a, const Side& b, const std::string& name_a,
   row("event", [](const Decision& d) { return d.event; });
   row("decided", [](const Decision& d) { return d.allocation; });
   std::set<int64_t> ids;
-  for (const Side* side : {&a, &b}) {
+  for (const DiffSide* side : {&a, &b}) {
     for (const auto& [id, job] : side->jobs) ids.insert(id);
   }
   for (const int64_t id : ids)

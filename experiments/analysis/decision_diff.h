@@ -25,14 +25,14 @@ struct Decision {
   std::string allocation;  // "3=0-1 2=pause"; never "".
 };
 
-struct Side {
+struct DiffSide {
   std::optional<Decision> decision;  // Empty: it decided nothing more.
   std::map<int64_t, SeenJob> jobs;   // By id; those that had arrived and not ended.
 };
 
 struct DecisionDiff {
   int same = 0;  // Decisions before it that changed the same.
-  Side a, b;
+  DiffSide a, b;
 };
 
 // nullopt: they decided alike to the end. Decisions that changed nothing, and when and at which
@@ -42,10 +42,10 @@ std::optional<DecisionDiff> FindFirstDifference(const std::filesystem::path& cel
 
 // What the policy was told at its first decision at or after that time. Its `decision` is empty if
 // there is none.
-Side ViewAt(const std::filesystem::path& cell, double time_s);
+DiffSide ViewAt(const std::filesystem::path& cell, double time_s);
 
 // Both sides beside each other, under these names.
-std::string SidesText(const Side& a, const Side& b, const std::string& name_a,
+std::string SidesText(const DiffSide& a, const DiffSide& b, const std::string& name_a,
                       const std::string& name_b);
 // The same, with how far they were alike.
 std::string DiffText(const DecisionDiff& diff, const std::string& name_a,

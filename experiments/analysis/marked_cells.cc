@@ -11,7 +11,7 @@ namespace {
 
 bool HasMarkOfMachine(const CellSummary& cell, const ExperimentConfig& config) {
   if (config.backend == Backend::kSimulated) return false;
-  const std::vector<std::string> of_trace = Notes(config.trace.sources);
+  const std::vector<std::string> of_trace = TraceSourceNotes(config.trace.sources);
   return std::any_of(cell.marks.begin(), cell.marks.end(), [&of_trace](const std::string& mark) {
     return std::find(of_trace.begin(), of_trace.end(), mark) == of_trace.end();
   });

@@ -82,10 +82,10 @@ class JobSums {
   }
 
  private:
-  // Of the finished jobs of one workload. x = steps / turnaround.
+  // Progress of the finished jobs of one workload. x = steps / turnaround.
   struct Progress {
     double best = std::numeric_limits<double>::infinity();  // Execution time per step.
-    double sum = 0;                                         // Of x ...
+    double sum = 0;                                         // Sum of x ...
     double squares = 0;                                     // ... and of x².
     int count = 0;
   };
@@ -134,7 +134,7 @@ class JobSums {
   int services_finished_ = 0, slowdowns_ = 0;
   double first_ = 0, last_ = 0;
   double waiting_ = 0, longest_wait_ = 0, execution_ = 0, stretch_ = 0, slowdown_ = 0, images_ = 0;
-  std::vector<double> turnarounds_;  // Of the finished jobs.
+  std::vector<double> turnarounds_;  // Those of the finished jobs.
   bool images_known_ = true;
   std::map<std::string, Progress, std::less<>> progress_;
 };

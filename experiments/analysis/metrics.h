@@ -105,7 +105,7 @@ CellSummary Summarize(const std::filesystem::path& run, const CellKey& key);
 // runnable compute threads than cores granted, over the samples in which no grant was under way.
 struct ThreadExcess {
   int64_t samples = 0;    // Not settling.
-  int64_t exceeding = 0;  // Of these, with runnable threads > granted cores.
+  int64_t exceeding = 0;  // Those with runnable threads > granted cores.
   int worst = 0;          // The largest runnable − granted; 0 if never positive.
 };
 ThreadExcess FindThreadExcess(const std::filesystem::path& run, const CellKey& key);

@@ -150,7 +150,7 @@ std::optional<TreatmentEffect> IndependentTrials(const TrialValues& values,
   effect.p = MannWhitneyU(b, a).p;
   effect.effect = CliffsDelta(b, a);
   effect.spread = std::hypot(SampleDeviation(Logarithms(a)), SampleDeviation(Logarithms(b)));
-  // One of all ways to choose b among the pooled values, and its mirror image.
+  // The chance of one of all ways to choose b among the pooled values, and its mirror image.
   const double all = static_cast<double>(a.size() + b.size());
   effect.least_p = std::min(
       1.0, 2 * std::exp(std::lgamma(static_cast<double>(a.size()) + 1) +

@@ -22,9 +22,9 @@ struct TreatmentEffect {
   bool paired = false;
   int pairs = 0;        // Trials that both have; the smaller sample where nothing pairs them.
   double ratio = 1;     // Median of value / base.
-  Interval interval;    // Of it.
+  Interval interval;    // The ratio's interval.
   double p = 1;         // As tested; see Corrected.
-  double effect = 0;    // Of the ratios' signed ranks, or Cliff's delta: -1 = always below 1.
+  double effect = 0;    // Effect size of the signed ranks, or Cliff's delta: -1 = always below 1.
   int wins = 0;         // Trials whose ratio is below 1, of pairs.
   double spread = 0;    // Standard deviation of the log ratios.
   double least_p = 1;   // What so many trials can show at most.
@@ -49,9 +49,9 @@ std::string EffectTitle(const std::string& metric);
 
 struct NamedEffect {
   std::string name;     // In a list.
-  std::string subject;  // Of a sentence: "equal-share" (is 8 to 15 % shorter than strict).
+  std::string subject;  // A sentence's subject: "equal-share" (is 8 to 15 % shorter than strict).
   TreatmentEffect effect;
-  double corrected = 1;  // Its p in the family.
+  double corrected = 1;  // The effect's p, corrected for the family.
 };
 // What of effects is decided at 5 %, one line each, and in one line all others over as many trials,
 // with what would decide them. comparisons: how many the correction is for.

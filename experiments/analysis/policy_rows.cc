@@ -14,22 +14,22 @@ namespace cosched {
 namespace {
 
 template <typename Metric>
-std::string SpreadText(const Group& group, Metric metric, std::string (*format)(double),
+std::string SpreadText(const CellGroup& group, Metric metric, std::string (*format)(double),
                        int digits) {
   return MedianText(group.Values(metric), format, digits);
 }
 
 // A median alone.
 template <typename Metric>
-std::string Middle(const Group& group, Metric metric, std::string (*format)(double)) {
+std::string Middle(const CellGroup& group, Metric metric, std::string (*format)(double)) {
   const std::vector<double> values = group.Values(metric);
   return values.empty() ? "-" : format(Median(values));
 }
 
-std::string Milliseconds(double seconds) { return Number(seconds * 1e3); }
+std::string Milliseconds(double seconds) { return RoundedText(seconds * 1e3); }
 
 // "3 rejected, 1 failed".
-std::string LossKinds(const Group& group) {
+std::string LossKinds(const CellGroup& group) {
   int rejected = 0, failed = 0, cancelled = 0;
   for (const ComparedCell& cell : group.cells) {
     rejected += cell.summary.rejected;
@@ -44,7 +44,7 @@ std::string LossKinds(const Group& group) {
 }
 
 // Nobody wins by losing jobs: the fewer there are, the faster all looks.
-std::string LossLine(const Group& group) {
+std::string LossLine(const CellGroup& group) {
   const int lossy = group.LossyCells();
   if (lossy == 0) return "";
   int jobs = 0;
@@ -58,51 +58,51 @@ std::string LossLine(const Group& group) {
                                     Counted(trials, "trial"), figures));
 }
 
-std::string PolicyRow(const Group& group, size_t width) {
+std::string PolicyRow(const CellGroup& group, size_t width) {
   std::vector<double> resizes;
   for (const ComparedCell* cell : group.Shown()) resizes.push_back(cell->summary.resizes);
   return fmt::format("{}{:<{}} {:<17} {:<17} {:>6} {:>8} {:>7} {:>6} {:>9} {:>8} {:>5}\n",
                      group.LossyCells() > 0 ? "! " : "  ", group.policy, width,
-                     SpreadText(group, &CellSummary::makespan_s, Number, 5),
-                     SpreadText(group, &CellSummary::mean_turnaround_s, Number, 5),
-                     Middle(group, &CellSummary::p95_turnaround_s, Number),
-                     Middle(group, &CellSummary::max_wait_s, Number),
-                     Middle(group, &CellSummary::throughput_jobs_per_hour, Number),
-                     Middle(group, &CellSummary::core_utilization, Percent),
-                     Middle(group, &CellSummary::oversubscription, Percent),
+                     SpreadText(group, &CellSummary::makespan_s, RoundedText, 5),
+                     SpreadText(group, &CellSummary::mean_turnaround_s, RoundedText, 5),
+                     Middle(group, &CellSummary::p95_turnaround_s, RoundedText),
+                     Middle(group, &CellSummary::max_wait_s, RoundedText),
+                     Middle(group, &CellSummary::throughput_jobs_per_hour, RoundedText),
+                     Middle(group, &CellSummary::core_utilization, ShareText),
+                     Middle(group, &CellSummary::oversubscription, ShareText),
                      resizes.empty() ? "-" : fmt::format("{:.0f}", Median(resizes)),
                      group.LostJobs()) +
          LossLine(group);
 }
 
 template <auto metric>
-std::vector<double> Values(const Group& group) {
+std::vector<double> Values(const CellGroup& group) {
   return group.Values(metric);
 }
 
 // One column of the table of all intervals.
 struct DetailColumn {
   const char* title;
-  std::vector<double> (*values)(const Group&);
+  std::vector<double> (*values)(const CellGroup&);
   std::string (*format)(double);
   int median_width;
-  int width;  // Of the whole, median and interval.
+  int width;  // Width of the whole, median and interval.
 };
 
 constexpr DetailColumn kMetricColumns[] = {
-    {"execution s", Values<&CellSummary::mean_execution_s>, Number, 5, 18},
-    {"p95 turnaround s", Values<&CellSummary::p95_turnaround_s>, Number, 5, 18},
-    {"jobs/h", Values<&CellSummary::throughput_jobs_per_hour>, Number, 4, 17},
-    {"used %", Values<&CellSummary::core_utilization>, Percent, 3, 13},
-    {"oversub %", Values<&CellSummary::oversubscription>, Percent, 3, 13},
-    {"of tenants %", Values<&CellSummary::tenant_oversubscription>, Percent, 3, 13},
+    {"execution s", Values<&CellSummary::mean_execution_s>, RoundedText, 5, 18},
+    {"p95 turnaround s", Values<&CellSummary::p95_turnaround_s>, RoundedText, 5, 18},
+    {"jobs/h", Values<&CellSummary::throughput_jobs_per_hour>, RoundedText, 4, 17},
+    {"used %", Values<&CellSummary::core_utilization>, ShareText, 3, 13},
+    {"oversub %", Values<&CellSummary::oversubscription>, ShareText, 3, 13},
+    {"of tenants %", Values<&CellSummary::tenant_oversubscription>, ShareText, 3, 13},
 };
 
 constexpr DetailColumn kKernelColumns[] = {
-    {"worst tenant %", Values<&CellSummary::worst_tenant_oversubscription>, Percent, 4, 15},
+    {"worst tenant %", Values<&CellSummary::worst_tenant_oversubscription>, ShareText, 4, 15},
     {"run-queue wait ms", Values<&CellSummary::runqueue_wait_s_per_core_s>, Milliseconds, 5, 18},
-    {"switches forced", Values<&CellSummary::involuntary_switches_per_core_s>, Number, 5, 17},
-    {"migrations", Values<&CellSummary::migrations_per_core_s>, Number, 5, 14},
+    {"switches forced", Values<&CellSummary::involuntary_switches_per_core_s>, RoundedText, 5, 17},
+    {"migrations", Values<&CellSummary::migrations_per_core_s>, RoundedText, 5, 14},
     {"throttled ms", Values<&CellSummary::throttled_s_per_core_s>, Milliseconds, 5, 13},
     {"pressure ms", Values<&CellSummary::pressure_s_per_core_s>, Milliseconds, 5, 13},
 };
@@ -116,7 +116,7 @@ std::string DetailBlock(const ComparedCells& cells, Elasticity elasticity,
   text.erase(text.find_last_not_of(' ') + 1);
   text += '\n';
   for (const std::string& policy : cells.policies) {
-    const Group* group = cells.Find(policy, elasticity);
+    const CellGroup* group = cells.Find(policy, elasticity);
     if (group == nullptr) continue;
     std::string row = fmt::format("{:<{}}", policy, cells.NameWidth());
     for (const DetailColumn& column : columns) {
@@ -139,7 +139,7 @@ std::string PolicyRows(const ComparedCells& cells, Elasticity elasticity) {
                   ToString(elasticity), width + 2, "   makespan s", "   turnaround s", "p95 s",
                   "max wait", "jobs/h", "used %", "oversub %", "resizes", "lost");
   for (const std::string& policy : cells.policies) {
-    const Group* group = cells.Find(policy, elasticity);
+    const CellGroup* group = cells.Find(policy, elasticity);
     if (group != nullptr) text += PolicyRow(*group, width);
   }
   return text;

@@ -22,7 +22,7 @@ std::vector<double> PredictSteps(const Profile& profile, const std::vector<Place
   std::vector<Executions::ClockId> clocks;
   for (size_t i = 0; i < tenants.size(); ++i) {
     const int program = programs.IndexOf(tenants[i].program);
-    double rate = 0;  // Of a tenant that never leaves.
+    double rate = 0;  // The rate of a tenant that never leaves.
     speeds.push_back(
         programs.StepsPerSecond(program, tenants[i].threads, sharing.Of(static_cast<int>(i))));
     clocks.push_back(programs.Join(program, speeds.back(), &contention, &rate));

@@ -23,7 +23,7 @@ std::vector<int> AllTrials(int trials) {
   return all;
 }
 
-// Of each policy over these trials.
+// Mean of each policy over these trials.
 std::vector<double> Means(const CostTable& costs, const std::vector<int>& trials) {
   std::vector<double> means(costs.front().size(), 0.0);
   for (const int trial : trials) {

@@ -26,8 +26,8 @@ using CostTable = std::vector<std::vector<double>>;
 
 // A trace is ranked as a whole, so that policies stay paired and traces are what was drawn.
 struct RankingAgreement {
-  Estimate tau;             // Of the policies in one trace.
-  double tau_of_means = 0;  // Of the policies' means over all traces.
+  Estimate tau;             // Rank agreement of the policies in one trace.
+  double tau_of_means = 0;  // The same of the policies' means over all traces.
   int winner_agrees = 0;    // Traces in which it does.
   Estimate regret;          // In one trace.
   double mean_regret = 0;

@@ -101,7 +101,7 @@ std::vector<std::string> DamagesOfCell(const ComparedRun& run, const CellKey& ke
       } else if (!EndsWithALine(file)) {
         damages.push_back(fmt::format("{}: {} is cut off", ToString(key), name));
       }
-    } catch (const InputError& error) {  // Of compressed data.
+    } catch (const InputError& error) {  // Compressed data is damaged.
       damages.push_back(error.what());
     }
   }

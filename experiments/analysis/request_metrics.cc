@@ -12,7 +12,7 @@
 namespace cosched {
 namespace {
 
-// Of one service, while its requests are read.
+// Sums of one service, while its requests are read.
 struct Sums {
   std::vector<int64_t> latencies_us;
   int64_t requests = 0;

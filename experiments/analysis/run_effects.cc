@@ -28,7 +28,7 @@ std::map<size_t, Trial> TrialsByTrace(const ComparedCells& cells) {
   return trials;
 }
 
-// Of b -> of a, for trials with the same arrivals.
+// Trials of b -> of a, for trials with the same arrivals.
 std::map<Trial, Trial> CommonTrials(const ComparedCells& a, const ComparedCells& b) {
   const std::map<size_t, Trial> of_a = TrialsByTrace(a);
   std::map<Trial, Trial> common;
@@ -39,18 +39,18 @@ std::map<Trial, Trial> CommonTrials(const ComparedCells& a, const ComparedCells&
   return common;
 }
 
-std::string NameOf(const Group& group) {
+std::string NameOf(const CellGroup& group) {
   return fmt::format("{}/{}", group.policy, ToString(group.elasticity));
 }
 
-std::string LossOf(const Group& group, const char* side) {
+std::string LossOf(const CellGroup& group, const char* side) {
   if (group.LossyCells() == 0) return fmt::format("{} lost none", side);
   return fmt::format("{} lost {} in {} of {}", side, Counted(group.LostJobs(), "job"),
                      group.LossyCells(),
                      Counted(static_cast<int64_t>(group.cells.size()), "trial"));
 }
 
-SideEffect EffectOf(const Group& a, const Group& b, const std::map<Trial, Trial>& common) {
+SideEffect EffectOf(const CellGroup& a, const CellGroup& b, const std::map<Trial, Trial>& common) {
   SideEffect row;
   row.name = NameOf(b);
   for (size_t m = 0; m < kValues.size(); ++m) {
@@ -72,7 +72,7 @@ SideEffect EffectOf(const Group& a, const Group& b, const std::map<Trial, Trial>
   return row;
 }
 
-SideEffect MissingOn(const Group& group, const char* side) {
+SideEffect MissingOn(const CellGroup& group, const char* side) {
   return {.name = NameOf(group),
           .effects = {},
           .corrected = {1, 1},
@@ -87,11 +87,11 @@ SideEffects EffectsBetween(const ComparedCells& a, const ComparedCells& b) {
   const std::map<Trial, Trial> common = CommonTrials(a, b);
   SideEffects result;
   result.paired = !common.empty();
-  for (const Group& of_b : b.groups) {
-    const Group* of_a = a.Find(of_b.policy, of_b.elasticity);
+  for (const CellGroup& of_b : b.groups) {
+    const CellGroup* of_a = a.Find(of_b.policy, of_b.elasticity);
     result.rows.push_back(of_a == nullptr ? MissingOn(of_b, "A") : EffectOf(*of_a, of_b, common));
   }
-  for (const Group& of_a : a.groups) {
+  for (const CellGroup& of_a : a.groups) {
     if (b.Find(of_a.policy, of_a.elasticity) == nullptr)
       result.rows.push_back(MissingOn(of_a, "B"));
   }

@@ -15,7 +15,7 @@ namespace cosched {
 
 struct SideEffect {
   std::string name;  // "strict/rigid".
-  // Of makespan and mean turnaround.
+  // The effects on makespan and mean turnaround.
   std::array<std::optional<TreatmentEffect>, 2> effects;
   std::array<double, 2> corrected = {1, 1};
   std::string losses;        // "A lost 3 jobs in 2 of 8 trials, B lost none"; "" if both lost none.

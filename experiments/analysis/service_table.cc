@@ -16,7 +16,7 @@ namespace {
 constexpr const char* kServiceFormat =
     "{}{:<16} {:<9} {:>8} {:>7}  {:<16} {:<16} {:<16} {:<13} {}\n";
 
-std::string ServiceRow(const Group& group, const std::string& name) {
+std::string ServiceRow(const CellGroup& group, const std::string& name) {
   std::vector<ServiceSummary> services;  // This one, in each cell.
   for (const ComparedCell* cell : group.Shown()) {
     std::copy_if(cell->summary.services.begin(), cell->summary.services.end(),
@@ -39,16 +39,16 @@ std::string ServiceRow(const Group& group, const std::string& name) {
   }
   return fmt::format(fmt::runtime(kServiceFormat), group.LossyCells() > 0 ? "! " : "  ",
                      group.policy, ToString(group.elasticity), requests, dropped,
-                     text(&ServiceSummary::p50_latency_ms, Number, 5),
-                     text(&ServiceSummary::p99_latency_ms, Number, 5),
-                     text(&ServiceSummary::throughput_per_s, Number, 5),
-                     text(&ServiceSummary::slo_attainment, Percent, 4),
-                     text(&ServiceSummary::goodput_per_s, Number, 5));
+                     text(&ServiceSummary::p50_latency_ms, RoundedText, 5),
+                     text(&ServiceSummary::p99_latency_ms, RoundedText, 5),
+                     text(&ServiceSummary::throughput_per_s, RoundedText, 5),
+                     text(&ServiceSummary::slo_attainment, ShareText, 4),
+                     text(&ServiceSummary::goodput_per_s, RoundedText, 5));
 }
 
 std::set<std::string> ServiceNames(const ComparedCells& cells) {
   std::set<std::string> names;
-  for (const Group& group : cells.groups) {
+  for (const CellGroup& group : cells.groups) {
     for (const ComparedCell& cell : group.cells)
       for (const ServiceSummary& service : cell.summary.services) names.insert(service.service);
   }
@@ -60,7 +60,7 @@ std::set<std::string> ServiceNames(const ComparedCells& cells) {
 std::string ServiceTable(const ComparedCells& cells) {
   std::string text;
   std::set<int> trials;
-  for (const Group& group : cells.groups) trials.insert(static_cast<int>(group.Shown().size()));
+  for (const CellGroup& group : cells.groups) trials.insert(static_cast<int>(group.Shown().size()));
   for (const std::string& name : ServiceNames(cells)) {
     text += fmt::format(
         "\nservice {}: latency from when a request was due; medians over trials{}, requests of "
@@ -71,7 +71,8 @@ std::string ServiceTable(const ComparedCells& cells) {
                     "   p50 ms", "   p99 ms", "   served/s", "  in SLO %", "   goodput/s");
     for (const Elasticity elasticity : cells.elasticities) {
       for (const std::string& policy : cells.policies) {
-        if (const Group* group = cells.Find(policy, elasticity)) text += ServiceRow(*group, name);
+        if (const CellGroup* group = cells.Find(policy, elasticity))
+          text += ServiceRow(*group, name);
       }
     }
   }

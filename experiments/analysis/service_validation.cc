@@ -39,7 +39,7 @@ void AddResponses(const ServiceSummary& service, Responses* responses) {
   responses->p95.push_back(*service.p95_latency_ms);
 }
 
-// Of each trial one.
+// The median ratio of the trials.
 Estimate Ratio(const std::vector<double>& simulated, const std::vector<double>& measured) {
   std::vector<double> ratios;
   for (size_t trial = 0; trial < measured.size(); ++trial)
@@ -81,12 +81,13 @@ std::string ServiceValidationTable(const std::vector<ValidationRuns>& runs) {
                           "p50 meas.", "simul.", "ratio", "p95 meas.", "simul.", "ratio");
       last = service;
     }
-    text += fmt::format(fmt::runtime(kServiceErrorFormat), policy, ToString(elasticity),
-                        both.trials, LevelText(both.trials), Number(Median(both.measured.p50)),
-                        Number(Median(both.simulated.p50)),
-                        NumberText(Ratio(both.simulated.p50, both.measured.p50)),
-                        Number(Median(both.measured.p95)), Number(Median(both.simulated.p95)),
-                        NumberText(Ratio(both.simulated.p95, both.measured.p95)));
+    text +=
+        fmt::format(fmt::runtime(kServiceErrorFormat), policy, ToString(elasticity), both.trials,
+                    LevelText(both.trials), RoundedText(Median(both.measured.p50)),
+                    RoundedText(Median(both.simulated.p50)),
+                    NumberText(Ratio(both.simulated.p50, both.measured.p50)),
+                    RoundedText(Median(both.measured.p95)), RoundedText(Median(both.simulated.p95)),
+                    NumberText(Ratio(both.simulated.p95, both.measured.p95)));
   }
   return text;
 }

@@ -9,9 +9,9 @@ namespace cosched {
 namespace {
 
 constexpr size_t kExactLimit = 50;
-constexpr size_t kExactPairs = 10'000;       // Of two samples: beyond, U is as good as normal.
+constexpr size_t kExactPairs = 10'000;       // In two samples: beyond, U is as good as normal.
 constexpr double kPower = 0.84162123357291;  // Normal quantile of 0.8: found in 4 of 5.
-constexpr double kRankEfficiency = 3 / 3.14159265358979;  // Of signed ranks against Student's t.
+constexpr double kRankEfficiency = 3 / 3.14159265358979;  // The signed ranks' against Student's t.
 
 // Twice the midranks of a then b in the pooled sample, so that ties stay whole numbers.
 std::vector<int> DoubledRanks(const std::vector<double>& a, const std::vector<double>& b) {

@@ -17,7 +17,7 @@
 namespace cosched {
 namespace {
 
-constexpr size_t kFewest = 10;       // Of a kind, in each world.
+constexpr size_t kFewest = 10;       // Samples of a kind, in each world.
 constexpr size_t kFewestInCell = 5;  // For a cell's own mean.
 
 // "steps", "first steps", "starts" or "stops"; workload; cores; whether others are on them.
@@ -27,8 +27,8 @@ using Times = std::map<StepKind, std::vector<double>>;
 struct JobTimes {
   std::string workload;
   double started = 0, finished = 0;
-  std::vector<double> ends;  // Of its steps.
-  double first_begin = 0;    // Of its first step.
+  std::vector<double> ends;  // Ends of its steps.
+  double first_begin = 0;    // Begin of its first step.
 };
 
 // Who holds what, from one change to the next.

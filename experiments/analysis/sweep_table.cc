@@ -16,23 +16,24 @@
 namespace cosched {
 namespace {
 
-std::string PointRow(const std::string& point, size_t width, const Group& group) {
+std::string PointRow(const std::string& point, size_t width, const CellGroup& group) {
   const auto text = [&group](auto metric, std::string (*format)(double)) {
     return MedianText(group.Values(metric), format, 5);
   };
-  return fmt::format(
-      "{}{:<{}}  {:<16} {:<9} {:>6}  {:<19} {:<19} {:<19} {:<15} {:<15} {:>4}\n",
-      group.LostJobs() > 0 || !group.failed.empty() ? "! " : "  ", point, width, group.policy,
-      ToString(group.elasticity), group.Shown().size(), text(&CellSummary::makespan_s, Number),
-      text(&CellSummary::mean_execution_s, Number), text(&CellSummary::images_per_s, Number),
-      text(&CellSummary::core_utilization, Percent), text(&CellSummary::oversubscription, Percent),
-      group.LostJobs());
+  return fmt::format("{}{:<{}}  {:<16} {:<9} {:>6}  {:<19} {:<19} {:<19} {:<15} {:<15} {:>4}\n",
+                     group.LostJobs() > 0 || !group.failed.empty() ? "! " : "  ", point, width,
+                     group.policy, ToString(group.elasticity), group.Shown().size(),
+                     text(&CellSummary::makespan_s, RoundedText),
+                     text(&CellSummary::mean_execution_s, RoundedText),
+                     text(&CellSummary::images_per_s, RoundedText),
+                     text(&CellSummary::core_utilization, ShareText),
+                     text(&CellSummary::oversubscription, ShareText), group.LostJobs());
 }
 
 // What makes figures doubtful, by what is said of them.
 class SweepNotes {
  public:
-  void Add(const std::string& point, const Group& group) {
+  void Add(const std::string& point, const CellGroup& group) {
     if (!group.cells.empty() && group.Shown().size() < group.cells.size()) {
       said_["figures are of the trials that lost no job"].push_back(NameOf(point, group));
     } else if (group.LostJobs() > 0) {
@@ -68,7 +69,7 @@ class SweepNotes {
   }
 
  private:
-  static std::string NameOf(const std::string& point, const Group& group) {
+  static std::string NameOf(const std::string& point, const CellGroup& group) {
     return fmt::format("{}/{}/{}", point, group.policy, ToString(group.elasticity));
   }
   std::map<std::string, std::vector<std::string>> said_;
@@ -89,7 +90,7 @@ ComparisonReport SweepTable(const std::vector<std::filesystem::path>& points) {
     const std::string name = point.filename().string();
     const ComparedRun run = ReadComparedRun(point);
     const ComparedCells cells = ReadCells({run});
-    for (const Group& group : cells.groups) {
+    for (const CellGroup& group : cells.groups) {
       rows += PointRow(name, width, group);
       trials.insert(static_cast<int>(group.Shown().size()));
       notes.Add(name, group);

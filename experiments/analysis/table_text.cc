@@ -14,12 +14,12 @@ constexpr size_t kWidth = 110;
 
 }  // namespace
 
-std::string Number(double value) {
+std::string RoundedText(double value) {
   if (std::abs(value) >= 99.95) return fmt::format("{:.0f}", value);
   return fmt::format("{:.{}f}", value, std::abs(value) >= 9.995 ? 1 : 2);
 }
 
-std::string Percent(double share) {
+std::string ShareText(double share) {
   const double value = share * 100;
   if (value == 0) return "0";
   return fmt::format("{:.{}f}", value, value >= 9.95 ? 0 : 1);
@@ -43,7 +43,7 @@ std::string MedianText(const std::vector<double>& values, std::string (*format)(
 
 std::string Wrapped(std::string_view first, const std::string& text) {
   std::string wrapped, line(first);
-  bool empty = true;  // Of words.
+  bool empty = true;  // Whether the line has no words.
   size_t begin = 0;
   while (begin < text.size()) {
     const size_t end = std::min(text.find(' ', begin), text.size());

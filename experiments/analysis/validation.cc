@@ -86,7 +86,7 @@ std::map<PolicyGroup, std::vector<const CellPair*>> Comparable(const std::vector
 }
 
 // Each trace gives one number: the mean of its cells' absolute errors.
-Estimate AbsoluteError(const std::vector<const CellPair*>& pairs, const Metric& metric) {
+Estimate AbsoluteError(const std::vector<const CellPair*>& pairs, const ValidatedMetric& metric) {
   std::map<std::pair<int, int>, std::vector<double>> by_trace;  // By run and trial.
   for (const CellPair* pair : pairs)
     by_trace[{pair->run, pair->key.trial}].push_back(std::abs(pair->Error(metric)));
@@ -96,7 +96,7 @@ Estimate AbsoluteError(const std::vector<const CellPair*>& pairs, const Metric& 
 }
 
 // pairs: of one policy, so that each is of a trace of its own.
-Estimate SignedError(const std::vector<const CellPair*>& pairs, const Metric& metric) {
+Estimate SignedError(const std::vector<const CellPair*>& pairs, const ValidatedMetric& metric) {
   std::vector<double> errors;
   for (const CellPair* pair : pairs) errors.push_back(pair->Error(metric));
   return MedianEstimate(errors);
@@ -108,7 +108,7 @@ struct Costs {
 };
 
 Costs CostsOf(const std::map<PolicyGroup, std::vector<const CellPair*>>& groups,
-              double Outcome::*metric) {
+              double CellFigures::*metric) {
   std::map<std::pair<int, int>, std::pair<std::vector<double>, std::vector<double>>> trials;
   for (const auto& [group, pairs] : groups) {
     for (const CellPair* pair : pairs) {
@@ -133,7 +133,7 @@ std::optional<RankingAgreement> Rank(const Costs& costs) {
 
 }  // namespace
 
-double CellPair::Error(const Metric& metric) const {
+double CellPair::Error(const ValidatedMetric& metric) const {
   const double real = measured.outcome.*metric.value;
   return real > 0 ? simulated.outcome.*metric.value / real - 1 : 0;
 }
@@ -175,8 +175,8 @@ void SumUp(Validation* validation) {
   }
   for (size_t i = 0; i < kMetrics.size(); ++i)
     validation->absolute_error[i] = AbsoluteError(all, kMetrics[i]);
-  validation->by_makespan = Rank(CostsOf(groups, &Outcome::makespan_s));
-  validation->by_turnaround = Rank(CostsOf(groups, &Outcome::turnaround_s));
+  validation->by_makespan = Rank(CostsOf(groups, &CellFigures::makespan_s));
+  validation->by_turnaround = Rank(CostsOf(groups, &CellFigures::turnaround_s));
   validation->pairs = std::move(pairs);
 }
 

@@ -17,29 +17,29 @@
 namespace cosched {
 
 // What is compared of a cell; the order of kMetrics.
-struct Outcome {
+struct CellFigures {
   double makespan_s = 0;
   double turnaround_s = 0;  // Mean over finished jobs.
   double p95_turnaround_s = 0;
   double jobs_per_hour = 0;
   double core_seconds = 0;  // Granted, all jobs together; shared cores count for each.
 };
-struct Metric {
-  const char* name;  // Of --max-error.
+struct ValidatedMetric {
+  const char* name;  // The name in --max-error.
   const char* title;
-  double Outcome::*value;
+  double CellFigures::*value;
 };
-inline constexpr std::array<Metric, 5> kMetrics = {{
-    {"makespan", "makespan", &Outcome::makespan_s},
-    {"turnaround", "turnaround", &Outcome::turnaround_s},
-    {"p95", "p95 turnaround", &Outcome::p95_turnaround_s},
-    {"throughput", "jobs/h", &Outcome::jobs_per_hour},
-    {"core-seconds", "core-seconds", &Outcome::core_seconds},
+inline constexpr std::array<ValidatedMetric, 5> kMetrics = {{
+    {"makespan", "makespan", &CellFigures::makespan_s},
+    {"turnaround", "turnaround", &CellFigures::turnaround_s},
+    {"p95", "p95 turnaround", &CellFigures::p95_turnaround_s},
+    {"throughput", "jobs/h", &CellFigures::jobs_per_hour},
+    {"core-seconds", "core-seconds", &CellFigures::core_seconds},
 }};
 
 // One cell in one world.
 struct CellOutcome {
-  Outcome outcome;
+  CellFigures outcome;
   std::string problem;     // Why it can't be compared: it failed, never drained, or lost jobs. "" =
                            // it can.
   bool saturated = false;  // More work arrived than its cores can do while jobs arrived.
@@ -47,7 +47,7 @@ struct CellOutcome {
 };
 
 struct CellPair {
-  int run = 0;  // Of the experiments that are validated together.
+  int run = 0;  // Index of the experiment, of those validated together.
   CellKey key;
   CellOutcome measured, simulated;
   // Cells in which all decisions were alike.
@@ -55,7 +55,7 @@ struct CellPair {
 
   bool Comparable() const { return measured.problem.empty() && simulated.problem.empty(); }
   // Simulated over measured, less 1.
-  double Error(const Metric& metric) const;
+  double Error(const ValidatedMetric& metric) const;
 };
 
 struct PolicyErrors {
@@ -63,13 +63,13 @@ struct PolicyErrors {
   Elasticity elasticity = Elasticity::kMalleable;
   int trials = 0;
   int alike = 0;                                // In which all decisions were.
-  std::array<Estimate, kMetrics.size()> error;  // Of one trace, signed.
+  std::array<Estimate, kMetrics.size()> error;  // Signed error of one trace.
 };
 
 struct Validation {
   std::vector<CellPair> pairs;
   std::vector<PolicyErrors> policies;
-  std::array<Estimate, kMetrics.size()> absolute_error;  // Of one trace: the mean
+  std::array<Estimate, kMetrics.size()> absolute_error;  // Error of one trace: the mean
                                                          // over its cells.
   // By makespan and by mean turnaround, over the trials that have all policies; empty if there is
   // none, or only one policy.

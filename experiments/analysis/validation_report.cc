@@ -24,7 +24,7 @@ std::string AgainRow(const Validation& validation) {
 
 std::string ErrorTable(const Validation& validation) {
   std::string text = fmt::format("{:<28}", "error in %, simulated : measured");
-  for (const Metric& metric : kMetrics) text += fmt::format(" {:<20}", metric.title);
+  for (const ValidatedMetric& metric : kMetrics) text += fmt::format(" {:<20}", metric.title);
   text += "  alike   level\n";
   for (const PolicyErrors& policy : validation.policies) {
     text += fmt::format("{:<32}", fmt::format("{} {}", policy.policy, ToString(policy.elasticity)));
@@ -128,7 +128,7 @@ std::string ValidationNotes(const Validation& validation) {
   }
   for (const auto& [mark, cells] : marks)
     AddLine(fmt::format("MARKED: {} ({} of {} cells)", mark, cells, all), &text);
-  // Of the rows above; each has an interval of its own.
+  // Fewest trials of the rows above; each has an interval of its own.
   int fewest = validation.absolute_error.front().samples;
   for (const PolicyErrors& policy : validation.policies) fewest = std::min(fewest, policy.trials);
   if (fewest > 0 && fewest < kTrialsThatDecide) {
@@ -143,9 +143,9 @@ std::string ValidationNotes(const Validation& validation) {
   return text;
 }
 
-nlohmann::json ToJson(const Outcome& outcome) {
+nlohmann::json ToJson(const CellFigures& outcome) {
   nlohmann::json json;
-  for (const Metric& metric : kMetrics) json[metric.name] = outcome.*metric.value;
+  for (const ValidatedMetric& metric : kMetrics) json[metric.name] = outcome.*metric.value;
   return json;
 }
 

@@ -84,7 +84,7 @@ double PingRate(const std::string& question, const std::string& answer, double s
   return rate;
 }
 
-// Of equally many bytes as so many requests in a packet and their answers.
+// The rate of packets with equally many bytes as so many requests in a packet and their answers.
 double BareRequestsPerSecond(int together, double seconds) {
   AnsweredBatch batch;
   batch.size = together;

@@ -14,7 +14,7 @@ namespace cosched {
 struct BenchServeOptions {
   std::string model = "empty";
   std::vector<double> rates;  // Requests a second that are sent, one row each.
-  double seconds = 2;         // Of each.
+  double seconds = 2;         // Duration of each row.
   int max_batch = 64;
   double max_delay_ms = 0;
 };

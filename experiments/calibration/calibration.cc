@@ -17,7 +17,7 @@ namespace {
 using MeasurementKind = Measurement::Kind;
 
 constexpr int kMinRuns = kTrialsThatDecide;  // Fewer have no interval of 95 %.
-constexpr int kMostFailures = 3;             // Of one measurement in a row.
+constexpr int kMostFailures = 3;             // Failures of one measurement in a row.
 constexpr int64_t kPilotSteps = 8;
 constexpr int64_t kFewestSteps = 5;  // That count.
 constexpr int64_t kMostSteps = 100'000;

@@ -17,7 +17,7 @@ namespace cosched {
 // How far it is; told after every measurement.
 struct CalibrationProgress {
   std::string what;    // Was just measured.
-  std::string result;  // Its estimate now.
+  std::string result;  // The estimate now.
   int tight = 0;       // Measurements that are done, of so many.
   int measurements = 0;
   double left_s = 0;  // Estimated, at most what the time limit leaves.
@@ -28,7 +28,7 @@ struct CalibrationOptions {
                            // this share, twice it where it counts for half (calibration.cc).
   double seconds = 290;    // No new measurement begins after this; each is made once in any case.
   double measure_s = 0.5;  // A tenant's steps that count should last about this long on 1 core.
-  uint64_t seed = 1;       // Of the order.
+  uint64_t seed = 1;       // Seed of the order of measurements.
   std::function<double()> now;  // Seconds.
   std::function<Measured(const Measurement&, const std::vector<int64_t>& steps)> measure;
   std::function<void(const CalibrationProgress&)> progress = [](const auto&) {};

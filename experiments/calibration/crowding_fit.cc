@@ -58,7 +58,7 @@ double OneCoreStep(const ProgramProfile& program) {
 
 // Each presses on the other at its undisturbed rate, so that both follow from both.
 void TakeOutContention(const ProgramProfile& first, Mixed* mixed) {
-  constexpr int kRounds = 50;  // It halves the error many times over in each.
+  constexpr int kRounds = 50;  // Each round halves the error many times over.
   const ProgramProfile* programs[] = {&first, mixed->second};
   double measured[2];
   for (const size_t i : {0, 1})

@@ -9,9 +9,9 @@
 //
 //   (A / r) L (1 + X / (A / r L)) = A L / r + X,   so   L = (measured - X) r / A
 //
-// Of two, the first with a thread of weight w on each of k cores and the second with one thread on
-// one of them, the first's threads wait for that which shares its core and so has w / (1 + w) of
-// it:
+// With two programs, the first with a thread of weight w on each of k cores and the second with one
+// thread on one of them, the first's threads wait for that which shares its core and so has
+// w / (1 + w) of it:
 //
 //   w = 1 / (measured / (A L) - 1), what they press on each other taken out
 //

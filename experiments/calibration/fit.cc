@@ -56,7 +56,7 @@ ProgramProfile FitAlone(const std::vector<Series>& all, size_t index, const std:
       continue;
     program.alone.push_back(
         {series.measurement.cores, series.measurement.threads, StepTime(series, 0)});
-    if (series.measurement.IsRigid()) continue;  // Its start is slower, as its steps are.
+    if (series.measurement.IsRigid()) continue;  // A rigid start is slower, as its steps are.
     for (const Measured& run : series.runs) {
       const MeasuredTenant& tenant = run.tenants[0];
       starts.push_back(tenant.start_s);

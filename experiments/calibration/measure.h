@@ -28,7 +28,7 @@ struct Measured {
   std::vector<MeasuredTenant> tenants;
   ResizeDelays resizes;          // Each as it was, not quantiles.
   std::vector<double> decision;  // From a job's arrival to its cores being told.
-  bool disturbed = false;        // Its cell is marked, e.g. because other programs used the cores.
+  bool disturbed = false;        // The cell is marked, e.g. because other programs used the cores.
   bool interrupted = false;      // Nothing else is set then.
 };
 

@@ -15,7 +15,7 @@ namespace {
 
 using MeasurementKind = Measurement::Kind;
 
-constexpr size_t kParts = 3;  // Of the calibration's time, for its drift.
+constexpr size_t kParts = 3;  // Parts of the calibration's time, for its drift.
 
 CpuSet FirstCores(int count) {
   CpuSet cores;
@@ -39,7 +39,7 @@ std::vector<PlacedTenant> Placed(const Measurement& measurement, const Profile& 
   return tenants;
 }
 
-// Of predicted slow-downs on shared cores.
+// Errors of predicted slow-downs on shared cores.
 std::vector<double> CrowdingErrors(const std::vector<Series>& all, const Profile& profile,
                                    bool fitted) {
   std::vector<double> errors;

@@ -9,7 +9,7 @@ namespace cosched {
 namespace {
 
 constexpr size_t kMostTriples = 3;
-constexpr size_t kMostMixed = 2;  // Of each program, with others of one thread.
+constexpr size_t kMostMixed = 2;  // Measurements of each program, with others of one thread.
 
 std::set<int> PowersUpTo(int most) {
   std::set<int> powers = {most};

@@ -22,8 +22,8 @@ struct Measurement {
   };
   Kind kind = Kind::kAlone;
   std::vector<size_t> programs;  // Indices; one a tenant.
-  int cores = 1;                 // Of each.
-  Split threads;                 // Of each.
+  int cores = 1;                 // Cores of each tenant.
+  Split threads;                 // Threads of each tenant.
   int shared_cores = 0;          // That all of kShared and kMixed are on.
 
   int CoresOf(size_t tenant) const { return kind == Kind::kMixed && tenant > 0 ? 1 : cores; }

@@ -20,7 +20,7 @@ constexpr const char* kProgram = "resnet56 train batch 128";
 constexpr const char* kCurves = "times_oversubscription-2.csv";
 constexpr const char* kContention = "times_contention.csv";
 constexpr const char* kChecks[] = {"times_contention-v2.csv", "times_contention-v4.csv"};
-constexpr double kSteps = 300;  // Of a program of kContention.
+constexpr double kSteps = 300;  // Steps of a program of kContention.
 // Hardware threads of the machine: the most that a container was given. It has a few more;
 // how many is not published.
 constexpr int kMachine = 64;

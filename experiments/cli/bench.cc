@@ -59,7 +59,7 @@ CpuSet FirstCores(const Topology& topology, int count) {
   return cores;
 }
 
-// Of a cell on so many cores.
+// The split of a cell on so many cores.
 Split BenchSplit(const std::string& inter, int cores) {
   if (inter == kAuto) return {cores, cores};
   const std::optional<int> number = ReadNumber<int>(inter, 1, cores);

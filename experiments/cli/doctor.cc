@@ -42,7 +42,7 @@ struct Finding {
   Verdict verdict = Verdict::kGood;
   std::string what = {};
   std::string found = {};
-  std::string consequence = {};  // Of what is not good.
+  std::string consequence = {};  // Consequence of what is not good.
   std::string remedy = {};
 };
 

@@ -43,7 +43,8 @@ void PrintTable(const std::vector<ListRow>& rows) {
 }
 
 void ListPolicies(const ExternalPolicyArguments& arguments) {
-  const std::vector<std::shared_ptr<const ExternalPolicy>> external = Open(arguments);
+  const std::vector<std::shared_ptr<const ExternalPolicy>> external =
+      OpenExternalPolicies(arguments);
   std::vector<PolicyInfo> policies(Policies().begin(), Policies().end());
   for (const auto& policy : external) policies.push_back(policy->info);
   std::vector<ListRow> rows = {{"policy", "oversubscribes", "needs a profile", "what it does"}};

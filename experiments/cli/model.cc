@@ -70,7 +70,7 @@ Tensor Swapped(const Tensor& from, bool to_channels_last) {
   return result;
 }
 
-// Of a standard normal, from a fixed seed: the same numbers in every run.
+// Draws of a standard normal, from a fixed seed: the same numbers in every run.
 Tensor RandomInput(const Shape& shape, uint64_t seed) {
   Random random(seed);
   Tensor tensor(shape);
@@ -195,7 +195,7 @@ int RunModel(const ModelRunArguments& arguments) {
     results = RunNetwork(&network, FeedsOf(network, arguments.input), arguments);
   } catch (const InputError& error) {
     InputErrorDetails details = error.details();
-    if (details.file.empty()) details.file = arguments.model;  // Of a node, to which file it is.
+    if (details.file.empty()) details.file = arguments.model;  // A node's error: name the file.
     throw InputError(std::move(details));
   }
   return ReportOutputs(network, results, arguments) ? 0 : kDiffers;

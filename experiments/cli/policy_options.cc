@@ -20,7 +20,8 @@ void AddExternalPolicyOptions(CLI::App* command, ExternalPolicyArguments* argume
       ->allow_extra_args(false);
 }
 
-std::vector<std::shared_ptr<const ExternalPolicy>> Open(const ExternalPolicyArguments& arguments) {
+std::vector<std::shared_ptr<const ExternalPolicy>> OpenExternalPolicies(
+    const ExternalPolicyArguments& arguments) {
   std::vector<std::shared_ptr<const ExternalPolicy>> policies;
   try {
     for (const std::string& file : arguments.libraries)

@@ -20,7 +20,8 @@ struct ExternalPolicyArguments {
 void AddExternalPolicyOptions(CLI::App* command, ExternalPolicyArguments* arguments);
 
 // Under the names that they call themselves. Throws InputError about the option.
-std::vector<std::shared_ptr<const ExternalPolicy>> Open(const ExternalPolicyArguments& arguments);
+std::vector<std::shared_ptr<const ExternalPolicy>> OpenExternalPolicies(
+    const ExternalPolicyArguments& arguments);
 // Adds the --set overrides that make it a policy of the experiment.
 void AddOverrides(const ExternalPolicy& policy, std::vector<std::string>* overrides);
 

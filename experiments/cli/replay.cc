@@ -68,20 +68,21 @@ void PrintState(const std::filesystem::path& recorded, const std::filesystem::pa
                 const std::string& policy, double from_s) {
   for (const CellKey& key : WholeCells(run)) {
     if (key.policy != policy) continue;
-    const Side in_record = ViewAt(CellFolder(recorded, key), from_s);
+    const DiffSide in_record = ViewAt(CellFolder(recorded, key), from_s);
     if (!in_record.decision) {
       fmt::print("{}: no decision was recorded at or after {:g} s\n", ToString(key), from_s);
       continue;
     }
     fmt::print("{}: the first decision from {:g} s on\n{}\n", ToString(key), from_s,
                SidesText(in_record, ViewAt(CellFolder(run, key), from_s), "recorded", "its twin"));
-    return;  // One shows how it is; the others are in the records.
+    return;  // A single cell shows how it is; the others are in the records.
   }
 }
 
 // Makes policies from outside known to the experiment; a single one needs no --policy.
 void AddExternalPolicies(ReplayArguments* arguments) {
-  const std::vector<std::shared_ptr<const ExternalPolicy>> external = Open(arguments->external);
+  const std::vector<std::shared_ptr<const ExternalPolicy>> external =
+      OpenExternalPolicies(arguments->external);
   for (const auto& policy : external) {
     AddOverrides(*policy, &arguments->set);
     arguments->outside.push_back(policy->name);

@@ -9,7 +9,7 @@ namespace cosched {
 
 struct FigureInfo {
   std::string name;   // The stem of its .toml, its script and its expected values.
-  std::string title;  // Of its expected values.
+  std::string title;  // The title in its expected values.
 };
 std::vector<FigureInfo> Figures();  // By name; none if the source tree is not there.
 

@@ -44,7 +44,7 @@ struct RunArguments {
   std::string resume;  // "" = not given; "true", or "anyway".
   std::string redo_marked;
   bool slurm = false;
-  std::string task;  // Of a Slurm array: the file of its cells.
+  std::string task;  // A Slurm array's task: the file of its cells.
   std::optional<int> at_a_time;
   bool quick = false;
   bool dry_run = false;
@@ -66,7 +66,8 @@ std::vector<std::string> Overrides(const RunArguments& arguments, const TomlTabl
   if (!arguments.trials.empty()) overrides.push_back("trials=" + arguments.trials);
   if (!arguments.seed.empty()) overrides.push_back("seed=" + arguments.seed);
   std::vector<std::string> policies = arguments.policies;
-  const std::vector<std::shared_ptr<const ExternalPolicy>> external = Open(arguments.external);
+  const std::vector<std::shared_ptr<const ExternalPolicy>> external =
+      OpenExternalPolicies(arguments.external);
   if (policies.empty() && !external.empty())
     policies = PoliciesOf(file.With(overrides), arguments.quick);
   for (const auto& policy : external) {

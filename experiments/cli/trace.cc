@@ -52,7 +52,7 @@ void AddTraceFileOptions(CLI::App* command, TraceFileArguments* arguments) {
             "error: a malformed row ends it all; skip: such rows are left out and counted");
 }
 
-OpenedTrace Open(const std::string& file, const TraceFileArguments& arguments) {
+OpenedTrace OpenTraceFile(const std::string& file, const TraceFileArguments& arguments) {
   return OpenTrace(file, arguments.format, {.on_bad_row = arguments.on_bad_row});
 }
 
@@ -69,7 +69,7 @@ void WriteTrace(TraceReader* reader, TraceWriter* writer, const std::filesystem:
     std::filesystem::remove(partial, ignored);
     throw;
   }
-  Rename(partial, out);
+  RenameFile(partial, out);
 }
 
 }  // namespace cosched

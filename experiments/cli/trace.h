@@ -26,6 +26,6 @@ void AddTraceFileOptions(CLI::App* command, TraceFileArguments* arguments);
 // All of the trace into a file, which appears under its name when it is whole, or not at all; "" is
 // the standard output.
 void WriteTrace(TraceReader* reader, TraceWriter* writer, const std::filesystem::path& out);
-OpenedTrace Open(const std::string& file, const TraceFileArguments& arguments);
+OpenedTrace OpenTraceFile(const std::string& file, const TraceFileArguments& arguments);
 
 }  // namespace cosched

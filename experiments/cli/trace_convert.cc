@@ -78,7 +78,7 @@ struct ConvertedTrace {
 };
 
 ConvertedTrace OpenConverted(const ConvertArguments& arguments, const TraceSelection& selection) {
-  OpenedTrace trace = Open(arguments.in, arguments.input);
+  OpenedTrace trace = OpenTraceFile(arguments.in, arguments.input);
   return {trace.format, std::make_unique<SelectedTrace>(std::move(trace.reader), selection)};
 }
 

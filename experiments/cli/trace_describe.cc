@@ -78,7 +78,7 @@ DescribedSource OpenDescribed(const DescribeArguments& arguments) {
     return {"generated", std::make_unique<GeneratedTrace>(file.columns, file.generators,
                                                           file.limits, file.seed)};
   }
-  OpenedTrace trace = Open(arguments.file, arguments.input);
+  OpenedTrace trace = OpenTraceFile(arguments.file, arguments.input);
   return {std::string(trace.format->name), std::move(trace.reader)};
 }
 

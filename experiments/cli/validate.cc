@@ -37,8 +37,8 @@ constexpr std::string_view kGated[] = {"makespan", "turnaround", "throughput"};
 using Limits = std::map<size_t, double>;  // By metric, a share.
 
 struct Gates {
-  Limits max_error;         // Of a trace.
-  Limits max_policy_error;  // Of each policy alone.
+  Limits max_error;         // Limits of a trace.
+  Limits max_policy_error;  // Limits of each policy alone.
   std::optional<double> min_tau;
   std::optional<double> max_regret;
 };
@@ -47,7 +47,7 @@ constexpr double kLargestShare = 100;
 
 std::string MetricNames() {
   std::vector<std::string> names;
-  for (const Metric& metric : kMetrics) names.emplace_back(metric.name);
+  for (const ValidatedMetric& metric : kMetrics) names.emplace_back(metric.name);
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
@@ -65,7 +65,7 @@ void AddGate(const char* option, const std::string& text, Limits* limits) {
         bare ? std::find(std::begin(kGated), std::end(kGated), kMetrics[i].name) != std::end(kGated)
              : name == kMetrics[i].name;
     if (!meant) continue;
-    // One that names its metric counts more than one that means several.
+    // An option that names its metric counts more than one that means several.
     if (bare) limits->emplace(i, *share);
     if (!bare) (*limits)[i] = *share;
     known = true;

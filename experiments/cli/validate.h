@@ -32,7 +32,7 @@ struct ValidateArguments {
 
 struct ValidationRun {
   int exit_code = 0;
-  std::filesystem::path measured;  // Of the first experiment; holds validation.json.
+  std::filesystem::path measured;  // The first experiment's folder; holds validation.json.
 };
 
 // Runs both worlds, prints how far they agree, and draws it. Throws InputError and OutputError.

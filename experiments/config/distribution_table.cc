@@ -15,8 +15,8 @@ using DistributionKind = Distribution::Kind;
 
 constexpr double kMaxGapSeconds = 86'400;
 constexpr double kMinCv = 0.01;
-constexpr double kMaxCv = 100;       // Of a gamma.
-constexpr double kMinShape = 0.1;    // Of a Weibull, whose deviation is 430 means there.
+constexpr double kMaxCv = 100;       // A gamma's.
+constexpr double kMinShape = 0.1;    // A Weibull's, whose deviation is 430 means there.
 constexpr double kMinPareto = 1.01;  // The mean is infinite at 1.
 constexpr double kMaxShape = 1000;
 

@@ -55,9 +55,9 @@ struct ContainerConfig {
 // What was measured of the programs: [machine] profile.
 struct ProfileConfig {
   std::filesystem::path file;  // As opened.
-  std::string hash;            // Of the file's bytes: FNV-1a, 64 bits, hexadecimal.
+  std::string hash;            // Hash of the file's bytes: FNV-1a, 64 bits, hexadecimal.
   std::shared_ptr<const Profile> profile;
-  std::shared_ptr<const SpeedCurves> speeds;  // Of the profile, for policies.
+  std::shared_ptr<const SpeedCurves> speeds;  // The profile's speeds, for policies.
 };
 
 struct ExperimentConfig {

@@ -13,7 +13,7 @@ namespace cosched {
 // is null.
 nlohmann::ordered_json ExperimentJson(const ExperimentConfig& config);
 
-// Of [policy]: what was set, and where external policies come from.
+// The keys of [policy]: what was set, and where external policies come from.
 nlohmann::ordered_json ParametersJson(const ExperimentConfig& config);
 
 // Every policy of the run with all its parameters, defaults included.

@@ -8,7 +8,7 @@
 
 namespace cosched {
 
-// Its reader also reads the tables that need nothing but what was read before them; [[workload]],
+// The root's reader also reads tables that need nothing but what was read before; [[workload]],
 // [trace] and [policy] LoadConfig reads, which knows when.
 const Section<ExperimentConfig>& RootSection();
 const Section<ContainerConfig>& ContainerSection();

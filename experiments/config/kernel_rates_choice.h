@@ -19,7 +19,7 @@ inline constexpr char kAllowedRates[] =
 
 // Nothing if the text names none. The first "measured" on a machine measures.
 std::optional<KernelRates> ChosenKernelRates(std::string_view text);
-// Of an option: refuses what names none.
+// The rates that an option chooses: refuses what names none.
 KernelRates KernelRatesOption(const std::string& text);
 
 }  // namespace cosched

@@ -132,7 +132,7 @@ const TenantSpec& CellJobs::SpecOf(const JobArrival& arrival, int64_t index) {
   Common& common = CommonOf(arrival);
   common.spec.steps = arrival.steps.value_or(common.workload->spec.steps);
   const fmt::format_int tag(index);
-  // It travels as JSON and as a command line's integer; both are at home below 2^63.
+  // The seed travels as JSON and as a command line's integer; both are at home below 2^63.
   common.spec.seed = seeds_.Derive({tag.data(), tag.size()}).Next() >> 1;
   return common.spec;
 }

@@ -58,7 +58,7 @@ class CellJobs {
   const ExperimentConfig& config_;
   const Elasticity elasticity_;
   const Random seeds_;
-  std::vector<Common> common_;  // Of each workload.
+  std::vector<Common> common_;  // What is common to each workload's jobs.
 };
 
 }  // namespace cosched

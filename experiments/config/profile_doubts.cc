@@ -39,7 +39,7 @@ int MostMeasuredCores(const ProgramProfile& program) {
   return cores;
 }
 
-// Of the program that was measured on the fewest.
+// Cores of the program that was measured on the fewest.
 int FewestMeasuredCores(const Programs& programs) {
   int cores = CpuSet::kMaxCpu + 1;
   for (const ProgramProfile* program : programs)

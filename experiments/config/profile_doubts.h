@@ -17,7 +17,7 @@ inline constexpr int kMostExtrapolation = 4;
 
 // None where nothing rests on the profile: on hardware, with policies that do not go by speed.
 std::vector<std::string> ProfileDoubts(const ExperimentConfig& config);
-std::vector<std::string> ProfileDoubts(const Sweep& sweep);  // Of all points, each once.
+std::vector<std::string> ProfileDoubts(const Sweep& sweep);  // Doubts of all points, each once.
 
 // Throws InputError (key machine.profile) where more than kMostExtrapolation times the measured
 // cores would be simulated and config.extrapolate does not ask for it. root: of the file.

@@ -79,7 +79,7 @@ struct SectionKey {
                          std::string meaning);
   template <typename Member>
   static SectionKey Boolean(std::string name, Member member, std::string meaning);
-  // One of the values, by the word that ToString(value) gives.
+  // A key whose value is one of these, by the word that ToString(value) gives.
   template <typename Member, typename Enum>
   static SectionKey Choice(std::string name, Member member, std::vector<Enum> values,
                            std::string meaning);

@@ -20,7 +20,7 @@ class SpeedCurves {
   SpeedCurves(std::shared_ptr<const Profile> profile, int cores)
       : profile_(std::move(profile)), cores_(cores) {}
 
-  // Of a program by itself: with threads that follow its cores, or, if it is rigid, with `threads`.
+  // A program's curve by itself: with threads that follow its cores or, if rigid, with `threads`.
   // nullptr if the profile does not have it.
   std::shared_ptr<const SpeedCurve> Of(const std::string& program, Elasticity elasticity,
                                        Split threads) const;

@@ -15,7 +15,7 @@ namespace cosched {
 namespace {
 
 constexpr size_t kMostPoints = 10'000;
-constexpr size_t kLongestName = 120;          // Of a folder.
+constexpr size_t kLongestName = 120;          // Characters of a folder's.
 constexpr size_t kLargeSimulation = 100'000;  // Jobs of one trial.
 
 struct Assignment {

@@ -24,7 +24,7 @@
 namespace cosched {
 
 struct SweepPoint {
-  std::string name;  // Its folder below the run's, "threads=2,cores=1"; "" = there is no sweep.
+  std::string name;  // The folder below the run's, "threads=2,cores=1"; "" = there is no sweep.
   std::vector<std::pair<std::string, std::string>> values;  // Dotted key, value as text.
   ExperimentConfig config;
   Plan plan;
@@ -43,7 +43,7 @@ struct Sweep {
   // "name: reason" of points that can't run here: too few cores, no containers, or no permission
   // for an actuator.
   std::vector<std::string> left_out;
-  // Of simulated points with more than 100,000 jobs in a trial, which leave out steps and samples
+  // Names of simulated points with over 100,000 jobs in a trial, which leave out steps and samples
   // unless the file asks for them.
   std::vector<std::string> without_records;
 

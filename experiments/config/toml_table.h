@@ -56,7 +56,7 @@ class TomlTable {
   // Every value below this table that is no table itself, as dotted keys below it. Refuses quoted
   // keys with dots, which no dotted key can name.
   std::vector<std::string> Leaves() const;
-  size_t Size(std::string_view key) const;  // Of a list, whose elements go by "key.0", "key.1", …
+  size_t Size(std::string_view key) const;  // Length of a list, with keys "key.0", "key.1", …
   std::string TomlText(std::string_view key) const;  // As --set takes it. REQUIRES: Has(key).
   std::vector<TomlTable> Tables(
       std::string_view key) const;  // [[key]]; an absent one reads as none.

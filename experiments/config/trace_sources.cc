@@ -152,7 +152,7 @@ class SourceReader {
                           .durations = source_.durations});
       });
     } catch (const InputError& error) {
-      // Of the key, not of the file.
+      // An error of the key, not of the file.
       if (error.details().key == "format")
         table_.Fail("format", error.details().problem, error.details().allowed);
       throw;
@@ -306,7 +306,7 @@ TraceContent ReadTraceSources(const TomlTable& table, const ExperimentConfig& co
   return content;
 }
 
-std::vector<std::string> Notes(const std::vector<TraceSource>& sources) {
+std::vector<std::string> TraceSourceNotes(const std::vector<TraceSource>& sources) {
   std::vector<std::string> notes;
   for (const TraceSource& source : sources) {
     const std::string name = source.file.filename().string();

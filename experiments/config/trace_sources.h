@@ -39,7 +39,7 @@ struct ExperimentConfig;
 
 struct TraceSource {
   std::filesystem::path file;  // As opened.
-  std::string hash;            // Of its bytes: FNV-1a, 64 bits, hexadecimal.
+  std::string hash;            // Hash of its bytes: FNV-1a, 64 bits, hexadecimal.
   std::string format;
   TraceSelection selection;
   bool skip_bad_rows = false;
@@ -51,7 +51,7 @@ struct TraceSource {
   int64_t rows = 0;
   int64_t skipped = 0;
   std::string first_skipped;
-  // Of the arrivals that were selected.
+  // Counts of the arrivals that were selected.
   int64_t jobs = 0;
   int64_t requests = 0;
   int64_t rejected = 0;  // By the map.
@@ -71,6 +71,6 @@ TraceContent ReadTraceSources(const TomlTable& table, const ExperimentConfig& co
 const Section<TraceSource>& TraceSourceSection();
 
 // What a reader of results must know of them: how much was left out, and why.
-std::vector<std::string> Notes(const std::vector<TraceSource>& sources);
+std::vector<std::string> TraceSourceNotes(const std::vector<TraceSource>& sources);
 
 }  // namespace cosched

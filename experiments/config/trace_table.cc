@@ -65,7 +65,7 @@ int ReadJobCount(const TomlTable& table, const ExperimentConfig& config, int fal
 // Keys of [trace] that speak of its file.
 std::vector<std::string> KeysOfFiles() {
   std::vector<std::string> keys = TraceSourceSection().Names();
-  std::erase(keys, "offset_s");  // It is counted from this file.
+  std::erase(keys, "offset_s");  // The offset is counted from this file.
   return keys;
 }
 

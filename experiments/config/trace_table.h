@@ -24,7 +24,7 @@ struct RequestStream {
   std::string service;  // Default: the only one.
   int count = 0;
   Distribution gap;  // Between two requests, in seconds; default: exponential, mean_s 1.
-  // Of each, in steps of the service's program: a number, or { distribution = "…", mean = … }.
+  // Work of each, in steps of the service's program: a number, or { distribution = "…", mean = … }.
   Distribution work = {.kind = Distribution::Kind::kFixed};
   Duration start{0};  // start_s: when the first one is sent.
 };

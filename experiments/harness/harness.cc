@@ -178,7 +178,7 @@ class CellRun {
   void MarkDoubts() {
     for (const std::string& mark : options_.marks) records_.Mark(mark);
     for (const std::string& mark : world_->TakeMarks()) records_.Mark(mark);
-    for (const std::string& note : Notes(config_.trace.sources)) records_.Mark(note);
+    for (const std::string& note : TraceSourceNotes(config_.trace.sources)) records_.Mark(note);
     if (late_jobs_ > 0) {
       records_.Mark(fmt::format(
           "the generator fell behind: {} of {} jobs were submitted more than {:.0f} ms after their "

@@ -20,7 +20,7 @@ namespace {
 
 using KeyValues = std::vector<KeyValue>;
 
-constexpr size_t kMostArrivals = 20;  // Of a trial, in the table.
+constexpr size_t kMostArrivals = 20;  // Arrivals of a trial, in the table.
 constexpr size_t kMostCells = 40;     // In the order.
 
 // Lines of one table. path: where its keys are in the file.

@@ -9,7 +9,7 @@
 
 namespace cosched {
 
-// Of a sweep the keys are those of its first point.
+// The keys of a sweep are those of its first point.
 std::string DryRunText(const Sweep& sweep);
 
 }  // namespace cosched

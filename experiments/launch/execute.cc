@@ -48,7 +48,7 @@ RunFolder Open(const ExecuteOptions& options, const Sweep& sweep, const RunConte
   return RunFolder::Create(options.results, sweep, context);
 }
 
-// Of a whole cell, when its records came to their place; nullopt = it is not whole.
+// When a whole cell's records came to their place; nullopt = it is not whole.
 std::optional<std::filesystem::file_time_type> WholeSince(const std::filesystem::path& run,
                                                           const Sweep& sweep,
                                                           const SweepCell& cell) {

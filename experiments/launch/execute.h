@@ -21,7 +21,7 @@ enum class Into { kNewRun, kUnfinishedRun, kMarkedRun };
 struct ExecuteOptions {
   std::filesystem::path results;  // The run's folder goes to results/<experiment>.
   Into into = Into::kNewRun;
-  OnDifference on_difference = OnDifference::kRefuse;  // Of a run that is there already.
+  OnDifference on_difference = OnDifference::kRefuse;  // If the run is there already.
   bool slurm = false;  // --launcher slurm: cells become tasks of an array.
   bool force = false;  // Also on cores that another run uses; then all cells are marked.
   int at_a_time = 0;   // Simulated cells side by side; 0 = as many as there are CPUs.
@@ -31,7 +31,7 @@ struct ExecuteOptions {
 
 struct Executed {
   std::filesystem::path run;
-  HarnessResult result;  // Of what ran now; interrupted: whole cells are kept.
+  HarnessResult result;  // Result of what ran now; interrupted: whole cells are kept.
   size_t whole = 0;      // Cells that are whole now, earlier ones included.
 };
 

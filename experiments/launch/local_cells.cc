@@ -94,7 +94,7 @@ class Workers {
   ProgressLine progress_;
   std::atomic<size_t> next_ = 0;
   std::atomic<bool> stop_ = false;
-  std::mutex mutex_;  // Of those below.
+  std::mutex mutex_;  // Guards those below.
   HarnessResult sum_;
   std::exception_ptr failure_;
 };

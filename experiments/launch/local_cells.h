@@ -16,7 +16,7 @@ namespace cosched {
 
 struct LocalCellsOptions {
   std::filesystem::path run;  // The sweep's folder.
-  Topology topology;          // Of this machine.
+  Topology topology;          // This machine's topology.
   int at_a_time = 0;  // 0 = as many as there are CPUs. Simulated cells only; others run alone.
   // As HarnessOptions::make_policy; called on several threads.
   std::function<std::unique_ptr<Policy>(const std::string& name)> make_policy = {};

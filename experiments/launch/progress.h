@@ -18,7 +18,7 @@ class ProgressLine {
   ProgressLine(size_t done, size_t total);
   ~ProgressLine();
 
-  // Of one cell at a time, on one thread. point: of a sweep, "" = there is none.
+  // Progress of one cell at a time, on one thread. point: of a sweep, "" = there is none.
   class Cell final : public ProgressObserver {
    public:
     Cell(ProgressLine* line, std::string point) : line_(*line), point_(std::move(point)) {}
@@ -44,7 +44,7 @@ class ProgressLine {
   using SteadyClock = std::chrono::steady_clock;
   void Begin(const Cell* cell);
   void End(const Cell* cell, const std::string& problem);
-  void Drop(const Cell* cell);  // It runs no more, done or not.
+  void Drop(const Cell* cell);  // The cell runs no more, done or not.
   void DrawSometimes();
   void Draw();
   void Clear() const;
@@ -57,8 +57,8 @@ class ProgressLine {
   const SteadyClock::time_point started_ = SteadyClock::now();
   std::atomic<SteadyClock::rep> drawn_ = 0;  // When, since the clock's epoch.
 
-  std::mutex mutex_;                             // Of all below.
-  SteadyClock::time_point last_end_ = started_;  // Of a cell.
+  std::mutex mutex_;                             // Guards all below.
+  SteadyClock::time_point last_end_ = started_;  // When a cell ended last.
   size_t done_;
   std::vector<const Cell*> running_;
 };

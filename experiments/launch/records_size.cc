@@ -13,14 +13,14 @@
 namespace cosched {
 namespace {
 
-// Of a row, in bytes, without its lists of cores.
+// Size of a row, in bytes, without its lists of cores.
 constexpr double kJobRow = 150, kGrantRow = 40, kSampleRow = 85, kStepRow = 40, kRequestRow = 90;
 constexpr double kDecisionRow = 45, kSlice = 150, kCounter = 90, kTimelineDecision = 150;
-constexpr double kCoreText = 3;  // Of a list of cores, for each of them.
+constexpr double kCoreText = 3;  // Bytes of a list of cores, for each of them.
 // How many times smaller compressed files are: 2.5 to 5.2 by what they hold, and 24.
 constexpr double kRowsPacked = 4, kTimelinePacked = 20;
 
-// Of one job that is alone: its cell shares cores and waits, but does the same work.
+// Work of one job that is alone: its cell shares cores and waits, but does the same work.
 struct CellWork {
   double jobs = 0, steps = 0, seconds = 0, cores = 0, requests = 0;
 };
@@ -45,7 +45,7 @@ CellWork WorkOf(const SweepPoint& point, size_t trial) {
 // Files of one cell.
 RecordsSize OfCell(const CellWork& work, const ExperimentConfig& config) {
   const RecordsConfig& wanted = config.records;
-  const double list = kCoreText * work.cores;  // Of all jobs' cores once.
+  const double list = kCoreText * work.cores;  // Bytes of all jobs' cores once.
   const double samples = work.seconds / ToSeconds(config.sample_period);
   const double mean_cores = work.jobs > 0 ? work.cores / work.jobs : 0;
   const double decisions = 2 * work.jobs;  // A job comes and goes.

@@ -191,7 +191,7 @@ class Switch final : public Policy {
     }
     return acting.Decide(view, event);
   }
-  // Of the two the shorter; each is told of a tick only when its own is due.
+  // The shorter period of the two; each is told of a tick only when its own is due.
   Duration TickPeriod() const override {
     const auto [shorter, longer] = std::minmax({before_->TickPeriod(), after_->TickPeriod()});
     return shorter > Duration(0) ? shorter : longer;
@@ -200,15 +200,15 @@ class Switch final : public Policy {
  private:
   const TimePoint time_;
   const std::unique_ptr<Policy> before_, after_;
-  TimePoint next_tick_;  // Of whoever acts.
+  TimePoint next_tick_;  // The acting policy's.
 };
 
 struct ReplayedTrial {
-  Outcome recorded, twin, other;
+  CellFigures recorded, twin, other;
 };
 
-Estimate Change(const std::vector<ReplayedTrial>& trials, const Metric& metric,
-                Outcome ReplayedTrial::*to, Outcome ReplayedTrial::*from) {
+Estimate Change(const std::vector<ReplayedTrial>& trials, const ValidatedMetric& metric,
+                CellFigures ReplayedTrial::*to, CellFigures ReplayedTrial::*from) {
   std::vector<double> changes;
   for (const ReplayedTrial& trial : trials) {
     const double base = trial.*from.*metric.value;
@@ -218,8 +218,8 @@ Estimate Change(const std::vector<ReplayedTrial>& trials, const Metric& metric,
 }
 
 Counterfactual::Row CounterfactualRow(const std::vector<ReplayedTrial>& trials,
-                                      const Metric& metric) {
-  const auto median = [&](Outcome ReplayedTrial::*side) {
+                                      const ValidatedMetric& metric) {
+  const auto median = [&](CellFigures ReplayedTrial::*side) {
     std::vector<double> values;
     for (const ReplayedTrial& trial : trials) values.push_back(trial.*side.*metric.value);
     return Median(values);

@@ -40,9 +40,9 @@ struct Counterfactual {
   int trials = 0;  // With an outcome in all three.
   struct Row {
     double recorded = 0, twin = 0, other = 0;  // Medians over trials.
-    Estimate over_twin;    // Of other : twin - 1 in one trial; what the policy changes.
-    Estimate over_record;  // Of other : recorded - 1.
-    Estimate model_error;  // Of twin : recorded - 1.
+    Estimate over_twin;    // Ratio other : twin - 1 in one trial; what the policy changes.
+    Estimate over_record;  // Ratio other : recorded - 1.
+    Estimate model_error;  // Ratio twin : recorded - 1.
   };
   std::array<Row, kMetrics.size()> rows;
   std::vector<std::string> left_out;  // Trials without an outcome, and why.

@@ -17,7 +17,7 @@ namespace cosched {
 struct RunContext {
   Topology topology;
   std::string command_line;
-  std::string scheduling;  // Of the harness's thread (experiments/os/realtime.h).
+  std::string scheduling;  // How the harness's thread is scheduled (experiments/os/realtime.h).
 };
 
 class RunConditions {
@@ -36,7 +36,7 @@ class RunConditions {
 
  private:
   nlohmann::ordered_json build_, host_;
-  nlohmann::ordered_json files_;  // Of all points.
+  nlohmann::ordered_json files_;  // Files of all points.
   std::vector<nlohmann::ordered_json> of_points_;
 };
 

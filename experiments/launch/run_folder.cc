@@ -102,8 +102,8 @@ void WriteManifest(const std::filesystem::path& run, const Json& manifest) {
                  manifest.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
-// nullopt if there is none, or it is not whole.
-// Of a run of this format, which may be gone on with.
+// The manifest of a run of this format, which may be gone on with; nullopt if there is none, or it
+// is not whole.
 std::optional<Json> OwnManifest(const std::filesystem::path& run) {
   std::optional<Json> manifest = ReadManifest(run);
   if (manifest && manifest->value("format", 0) != kManifestFormat) return std::nullopt;

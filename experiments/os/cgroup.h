@@ -59,8 +59,8 @@ class Cgroup {
   // The groups that a process is in (a container's). Throws std::system_error if it is gone or has
   // no cpuset.
   static Cgroup Of(pid_t process, const CgroupMounts& mounts = CgroupMounts::Here());
-  // Of a created one: removes the group, waiting (1 s at most) until what has ended in it is gone
-  // for the kernel too. Kills nothing.
+  // Removes a group that Create made, waiting (1 s at most) until what has ended in it is gone for
+  // the kernel too. Kills nothing.
   ~Cgroup();
   Cgroup(Cgroup&&) noexcept;
   Cgroup& operator=(Cgroup&&) noexcept;

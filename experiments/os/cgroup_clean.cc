@@ -47,7 +47,7 @@ std::string OwnerOf(const fs::path& folder) {
   return IsOwnerName(owner) ? owner : "";
 }
 
-// Of a hierarchy, with their owners; those inside others first.
+// Groups of a hierarchy, with their owners; those inside others first.
 std::vector<std::pair<fs::path, std::string>> OwnedGroups(const CgroupHierarchy& hierarchy) {
   std::vector<std::pair<fs::path, std::string>> found;
   // Folder by folder: one that is removed meanwhile must not end the walk through the others.

@@ -16,7 +16,7 @@ struct ChildOutcome {
 // Waits for the child. REQUIRES: the calling process has no other threads.
 ChildOutcome RunInChild(FunctionRef<std::string()> function);
 
-// Of the calling process: the most memory that was resident at any time (VmHWM).
+// The calling process's memory: the most that was resident at any time (VmHWM).
 long long PeakMemoryBytes();
 
 }  // namespace cosched

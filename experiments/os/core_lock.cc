@@ -107,7 +107,7 @@ bool HasGuest(int file, int cpu) {
   return fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
-// Of what somebody else wrote: one line, and nothing that moves a terminal's cursor.
+// Text that somebody else wrote: one line, and nothing that moves a terminal's cursor.
 std::string Printable(std::string_view text) {
   std::string result;
   for (const char c : text.substr(0, kPlaceSize)) {

@@ -25,7 +25,7 @@ namespace cosched {
 
 // A run on cores of this machine, as it tells of itself. Any user may have written this.
 struct CoreUser {
-  std::string run;    // Its folder, or what it does.
+  std::string run;    // The run's folder, or what it does.
   pid_t process = 0;  // In its own PID namespace; 0 = not known.
   std::string since;  // "2026-11-22 16:02:11"
   CpuSet cores;       // That it holds of those that were asked for.

@@ -10,8 +10,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of one group; nullopt = it may use all it gets. Version 2 writes "150000 100000" or "max 100000",
-// version 1 a file each, with -1 for no quota.
+// A group's quota; nullopt = it may use all it gets. Version 2 writes "150000 100000" or
+// "max 100000", version 1 a file each, with -1 for no quota.
 std::optional<double> QuotaOf(const fs::path& group) {
   std::string quota;
   double period = 0;

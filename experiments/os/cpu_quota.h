@@ -18,7 +18,7 @@
 namespace cosched {
 
 struct CpuQuota {
-  std::filesystem::path group;  // Its folder.
+  std::filesystem::path group;  // The group's folder.
   double cores = 0;             // CPU time per time.
 };
 std::string Describe(const CpuQuota& quota);  // "1.5 cores (cgroup /sys/fs/cgroup/cpu/docker/7)"

@@ -35,7 +35,7 @@ std::string StartTime(const std::string& process) {
   return fields ? field : std::string();
 }
 
-// Of /proc/self/…, which may not be there.
+// Target of /proc/self/…, which may not be there.
 std::string LinkOf(const char* name) {
   std::error_code ignored;
   return std::filesystem::read_symlink(std::filesystem::path("/proc") / name, ignored).string();

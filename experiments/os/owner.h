@@ -14,13 +14,13 @@
 
 namespace cosched {
 
-// Of this process: "<pid>.<start time in kernel ticks>.<boot>.<PID namespace>.<user>"; no "-" is in
+// This process's name: "<pid>.<start in kernel ticks>.<boot>.<PID namespace>.<user>"; no "-" is in
 // it. Boot is 8 hexadecimal digits, all else are decimal numbers.
 std::string OwnerName();
 // Also that of an older version: "<pid>.<start time>".
 bool IsOwnerName(std::string_view name);
 
-std::string PidNamespaceHere();  // Its number, as in OwnerName(); "0" if there is no /proc.
+std::string PidNamespaceHere();  // The number as in OwnerName(); "0" if there is no /proc.
 
 enum class OwnerState {
   kLives,

@@ -84,7 +84,7 @@ std::optional<PoolThread> ParsePoolThread(std::string_view name) {
 // When a thread ends while the kernel lists it, those after it may be left out. Such a list
 // contains one that is gone, so the next one differs: two that are equal are complete.
 std::vector<pid_t> ThreadsOf(pid_t process) {
-  constexpr int kMost = 100;  // Of a process in which threads end all the time.
+  constexpr int kMost = 100;  // Looks at a process in which threads end all the time.
   const std::string path = "/proc/" + std::to_string(process) + "/task";
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir(path.c_str()), closedir);
   if (directory == nullptr) return {};
@@ -126,7 +126,7 @@ bool ProcessSampler::ReadStat(Thread* thread, Source* source) {
     if (position == 0) break;
   }
   if (cpu < 0) return true;
-  // It may be moved from queue to queue without running.
+  // The thread may be moved from queue to queue without running.
   if (thread->cpu >= 0 && cpu != thread->cpu) source->counters_stale = true;
   if (!has_sched_ && thread->cpu >= 0 && cpu != thread->cpu) ++thread->migrations;
   thread->cpu = cpu;

@@ -24,7 +24,7 @@ struct PoolThread {
   enum class Pool { kInter, kIntra } pool;
   int index;
 };
-std::optional<PoolThread> ParsePoolThread(std::string_view name);  // Of other threads none.
+std::optional<PoolThread> ParsePoolThread(std::string_view name);  // nullopt: another thread.
 inline bool IsComputeThreadName(std::string_view name) { return ParsePoolThread(name).has_value(); }
 
 class ProcessSampler {
@@ -72,7 +72,7 @@ class ProcessSampler {
   // What is kept of a living thread beside what is told of it.
   struct Source {
     UniqueFd schedstat, stat, sched;
-    bool counters_stale = true;  // It has run since its switches and migrations were read.
+    bool counters_stale = true;  // The thread has run since its counters were read.
   };
 
   bool ReadAll(const std::vector<pid_t>& tids, Look look);

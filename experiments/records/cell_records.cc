@@ -346,7 +346,7 @@ void CellRecords::OnSample(const TenantSample& sample) {
                          .pressure_us = WholeMicroseconds(sample.pressure),
                          .spin_time_s = sample.spin_time});
   const auto found = impl_->tracks.find(sample.job);
-  if (found == impl_->tracks.end()) return;  // It ended between being sampled and being told of.
+  if (found == impl_->tracks.end()) return;  // The job ended between the sample and this.
   JobTrack& track = found->second;
   track.sampled_steps = sample.steps;
   track.sampled_images = sample.images;

@@ -63,7 +63,7 @@ struct CellKey {
 };
 std::string ToString(const CellKey& key);  // "max-prop/malleable/1"
 std::filesystem::path CellFolder(const std::filesystem::path& run,
-                                 const CellKey& key);  // Of a whole cell.
+                                 const CellKey& key);  // A whole cell's folder.
 std::filesystem::path PartialFolder(const std::filesystem::path& run,
                                     const CellKey& key);  // While it is being recorded.
 
@@ -101,7 +101,7 @@ class CellRecords final : public ArbiterObserver {
   void OnStep(const StepSample& step);
   void OnResize(const ResizeSample& resize);
   void OnActuation(const ActuationSample& actuation);
-  void AddService(JobId job);  // It answers requests: cell.json names it.
+  void AddService(JobId job);  // The job answers requests: cell.json names it.
   void OnRequest(const RequestRecord& request);
   void WriteInterference(const Interference::Matrix& matrix);
   // Something that a reader of the results must know, e.g. "the generator fell behind by 3.1 s".

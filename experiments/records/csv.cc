@@ -175,7 +175,7 @@ void CsvReader::Split() {
   if (!text_.empty() && text_.back() == '\r') text_.pop_back();
   cells_.clear();
   unquoted_.clear();
-  unquoted_.reserve(text_.size());  // It must not move: cells point into it.
+  unquoted_.reserve(text_.size());  // The text must not move: cells point into it.
   const char* const text = text_.data();
   const size_t size = text_.size();
   size_t at = 0;

@@ -96,9 +96,9 @@ class CsvReader {
   size_t begin_ = 0;   // and those of them that have been taken.
   int line_ = 0;
   std::vector<std::string> header_;
-  std::string text_;                     // Of the current row.
+  std::string text_;                     // The current row's line.
   std::string unquoted_;                 // What its quoted cells say.
-  std::vector<std::string_view> cells_;  // Of text_ or unquoted_.
+  std::vector<std::string_view> cells_;  // Parts of text_ or unquoted_.
 };
 
 }  // namespace cosched

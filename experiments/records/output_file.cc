@@ -98,14 +98,14 @@ void SyncFolder(const std::filesystem::path& folder) {
   if (!synced) FailToWrite(folder, "write to disk");
 }
 
-void Rename(const std::filesystem::path& from, const std::filesystem::path& to) {
+void RenameFile(const std::filesystem::path& from, const std::filesystem::path& to) {
   if (std::rename(from.c_str(), to.c_str()) != 0)
     FailToWrite(to, "rename the finished file to its name");
 }
 
 void ReplaceFolder(const std::filesystem::path& from, const std::filesystem::path& to) {
   std::error_code ignored;
-  if (!std::filesystem::exists(to, ignored)) return Rename(from, to);
+  if (!std::filesystem::exists(to, ignored)) return RenameFile(from, to);
   if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) == 0) {
     std::filesystem::remove_all(from, ignored);
     return;
@@ -114,8 +114,8 @@ void ReplaceFolder(const std::filesystem::path& from, const std::filesystem::pat
   std::filesystem::path old = to;
   old += ".old";
   std::filesystem::remove_all(old, ignored);
-  Rename(to, old);
-  Rename(from, to);
+  RenameFile(to, old);
+  RenameFile(from, to);
   std::filesystem::remove_all(old, ignored);
 }
 
@@ -130,7 +130,7 @@ void WriteFileWhole(const std::filesystem::path& path, std::string_view text) {
     unlink(temporary.c_str());
     throw;
   }
-  Rename(temporary, path);
+  RenameFile(temporary, path);
 }
 
 }  // namespace cosched

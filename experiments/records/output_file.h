@@ -41,7 +41,7 @@ class OutputFile {
 // Makes a folder's entries (new files, renames) survive a power cut.
 void SyncFolder(const std::filesystem::path& folder);
 // Renames; throws OutputError as OutputFile does.
-void Rename(const std::filesystem::path& from, const std::filesystem::path& to);
+void RenameFile(const std::filesystem::path& from, const std::filesystem::path& to);
 // The same for a folder; one that is there of that name is replaced by it, and never half of it.
 void ReplaceFolder(const std::filesystem::path& from, const std::filesystem::path& to);
 // Writes a whole file under a temporary name beside it and renames it, so that readers see all of

@@ -11,7 +11,7 @@ struct RecordsConfig {
   bool steps = true;
   bool resizes = true;
   bool actuations = true;
-  bool requests = true;  // Of services. Off: what is derived from them is not known.
+  bool requests = true;  // Requests of services. Off: what is derived from them is not known.
   bool timeline = true;
   bool gzip = false;  // compress = "gzip": each as FILE.gz, but for interference.csv and cell.json.
   // Set by nobody: a large simulated run leaves these two out (experiments/config/sweep.h).

@@ -123,10 +123,8 @@ struct SampleRow {
   int64_t steps = 0;
   int64_t images = 0;
   std::optional<int64_t> migrations = {};
-  std::optional<int64_t> throttled_us = {},
-                         pressure_us = {};  // Of its cgroup; absent where it has none.
-  std::optional<RecordedTime> spin_time_s =
-      {};  // Of run_time_s, what threads spent looking for work.
+  std::optional<int64_t> throttled_us = {}, pressure_us = {};  // The cgroup's; absent without one.
+  std::optional<RecordedTime> spin_time_s = {};  // Part of run_time_s: spent looking for work.
 
   static constexpr std::string_view kFile = "samples.csv";
   static constexpr auto Columns() {

@@ -16,7 +16,7 @@ struct JobSpan {
   double finished = 0;
 };
 
-// Of runnable threads on cores, over some time.
+// Load of runnable threads on cores, over some time.
 struct ThreadLoad {
   double core_seconds = 0;    // ∫ C dt
   double excess_seconds = 0;  // ∫ max(0, R − C) dt
@@ -28,7 +28,7 @@ struct ThreadLoad {
 // What the kernel and the pools have counted for a job, or for all.
 struct Counters {
   double run_time_s = 0;
-  double spin_time_s = 0;  // Of run_time_s.
+  double spin_time_s = 0;  // Part of run_time_s.
   double run_queue_wait_s = 0;
   double involuntary_switches = 0;
   double migrations = 0;

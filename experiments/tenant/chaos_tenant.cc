@@ -222,7 +222,7 @@ class ChaosTenant {
 }  // namespace
 
 int RunChaosTenant(const HostedTenantOptions& options) {
-  // Its threads never end: they go with the process.
+  // The tenant's threads never end: they go with the process.
   auto* const tenant = new ChaosTenant(options);
   _exit(tenant->Run());
 }

@@ -91,7 +91,7 @@ void ControlServer::Serve(const Handler& handle) {
   }
 }
 
-// One that does not read its replies is let go: nothing may wait for it.
+// A client that does not read its replies is let go: nothing may wait for it.
 void ControlServer::Reply(Client client, const ControlReply& reply) {
   const auto found = connections_.find(client);
   if (found == connections_.end()) return;

@@ -384,7 +384,7 @@ void ControlThread::TakeReports() {
 }
 
 void ControlThread::TakeReport(const ResizeReport& report) {
-  if (!adopted_ || report.sequence < first_resize_) return;  // Of the pools' own start.
+  if (!adopted_ || report.sequence < first_resize_) return;  // The pools' own start.
   const bool paused = report.after == Split{0, 0};
   if (report.cause == ToString(ResizeCause::kCounter)) AdoptCounter(report);
   if (!report.overtaken && pools_ != nullptr) {

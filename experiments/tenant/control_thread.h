@@ -53,7 +53,7 @@ struct ControlThreadOptions {
   // AtNode and the like on the one that asked. Must not call back. Null: not told.
   std::function<void(const ResizedMessage&)> on_resized = {};
   std::function<void()> on_stop = {};
-  // Of a hosted service, on the control thread: what its host asks, and that it will not ask more.
+  // A hosted service's, on the control thread: what its host asks, and that it will not ask more.
   // Not called before Ready. Null: none is.
   std::function<void(const RequestPacket&)> on_requests = {};
   std::function<void()> on_drain = {};
@@ -74,12 +74,12 @@ class ControlThread {
   // From now on everybody moves these pools. When this returns they follow the latest grant, and
   // have never followed another: REQUIRES: nobody has resized them before.
   void Attach(ThreadPools* pools);
-  // It can compute: the host hears so when the latest grant is in effect. REQUIRES: attached, once.
+  // The tenant can compute: the host hears when the grant is in effect. REQUIRES: attached, once.
   void Ready();
   void Detach();  // The pools may go when this returns.
   // Blocks until the pools' threads may work. REQUIRES: attached.
   void WaitToCompute();
-  // Of the resizes that were told, by the op that ran at the request ("" = none).
+  // Latencies of the resizes that were told, by the op that ran at the request ("" = none).
   struct Latencies {
     DurationHistogram grow, shrink;
   };
@@ -98,7 +98,7 @@ class ControlThread {
   };
 
   bool Hosted() const { return counters_ != nullptr; }
-  // It can answer requests.
+  // The tenant can answer requests.
   bool Serves() const { return options_.on_requests && ready_ && pools_ != nullptr; }
   bool Malleable() const { return options_.elasticity == Elasticity::kMalleable; }
   bool Follows() const { return Malleable() && options_.client == Client::kOn; }

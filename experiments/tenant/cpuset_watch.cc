@@ -12,7 +12,7 @@
 namespace cosched {
 namespace {
 
-// Of this process's own group; "" where there is none to see.
+// The file of this process's own group; "" where there is none to see.
 std::filesystem::path CpusetFile() {
   const CgroupMounts mounts = CgroupMounts::Here();
   const auto v1 = mounts.v1.find("cpuset");

@@ -55,7 +55,7 @@ void DieWithHost(pid_t host) {
   }
   // Who may look is still only who has these capabilities too (ptrace(2)).
   prctl(PR_SET_DUMPABLE, 1);
-  // It may have ended before the kernel was asked.
+  // The host may have ended before the kernel was asked.
   if (getppid() != host) {
     throw std::runtime_error("the host, process " + std::to_string(host) + ", is gone");
   }

@@ -20,11 +20,11 @@ struct HostedTenantOptions {
   // host_socket.
   int host_fd = -1;
   int counters_fd = -1;
-  pid_t host_pid = -1;  // Of the parent that left them open.
+  pid_t host_pid = -1;  // The parent that left them open.
   std::string host_socket;
   JobId job;
   Elasticity elasticity = Elasticity::kMalleable;
-  bool unbound = false;  // Its threads run anywhere on their cores: a CPU quota limits them.
+  bool unbound = false;  // The threads run anywhere on their cores: a CPU quota limits them.
   int capacity =
       1;  // Malleable: the most threads it will ever have, for which its work is divided.
   Client client = Client::kOn;

@@ -193,7 +193,7 @@ int RunInteractiveService(const InteractiveServiceOptions& options, const Topolo
                       "cores within " + topology.Cpus().ToString()});
   }
   const SignalScope signals;
-  const RealtimeScope realtime;  // Of the generator alone, so that it keeps its times.
+  const RealtimeScope realtime;  // For the generator alone, so that it keeps its times.
   InteractiveService service(options, topology);
   service.Run();
   fmt::print("{}", service.Summary());

@@ -20,7 +20,7 @@ struct InteractiveServiceOptions {
   int64_t requests = 1000;
   double rate = 100;         // Requests a second, on average; the times are a Poisson process.
   double seconds = 0;        // No request is made later than this; 0 = no limit.
-  CpuSet cores;              // It runs nowhere else.
+  CpuSet cores;              // The service runs nowhere else.
   Split threads;             // At the start and at most.
   std::string control;       // Path of the control socket; "" = the default.
   std::string load_weights;  // A file of workloads/weights_file.h; "" = none.

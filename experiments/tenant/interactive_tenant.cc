@@ -277,7 +277,7 @@ class InteractiveTenant {
   std::vector<InteractiveTenantOptions::Resize>::const_iterator next_resize_;
   std::vector<ThreadsPhase> phases_;
   StepResult result_;
-  double seconds_ = 0;  // Of the last step.
+  double seconds_ = 0;  // Duration of the last step.
   int64_t correct_ = 0, predictions_ = 0;
 };
 

@@ -24,7 +24,7 @@ struct InteractiveTenantOptions {
   };
   TenantSpec spec;              // 0 steps: until it is stopped.
   double seconds = 0;           // Ends after the step in which they are over; 0 = no limit.
-  CpuSet cores;                 // It runs nowhere else.
+  CpuSet cores;                 // The program runs nowhere else.
   Split threads;                // At the start and at most.
   std::vector<Resize> resizes;  // By ascending step, one a step at most; those at nodes last.
   std::string control;          // Path of the control socket; "" = the default.

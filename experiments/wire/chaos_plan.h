@@ -24,7 +24,7 @@ bool IsChaosModel(std::string_view model);
 
 // A step of it, whatever cores it has, as long as it has any.
 inline constexpr Duration kChaosStep = std::chrono::milliseconds(2);
-// One of which "crashes" dies of.
+// Signals, one of which "crashes" dies of.
 inline constexpr auto kChaosSignals =
     std::to_array({SIGSEGV, SIGABRT, SIGKILL, SIGTERM, SIGBUS, SIGFPE, SIGHUP});
 

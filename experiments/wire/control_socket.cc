@@ -82,7 +82,7 @@ std::optional<ucred> Peer(int socket) {
   return peer;
 }
 
-// Of "<pid>.<PID namespace>".
+// The parts of "<pid>.<PID namespace>".
 struct ProcessName {
   std::string pid, pid_namespace;
 };

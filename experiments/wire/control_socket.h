@@ -60,7 +60,7 @@ class ControlLink {
 
  private:
   std::filesystem::path path_;    // Empty = it has no name.
-  std::filesystem::path target_;  // Of the link.
+  std::filesystem::path target_;  // Target of the link.
   std::filesystem::path socket_;  // Empty = none.
 };
 

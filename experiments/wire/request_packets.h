@@ -32,11 +32,11 @@ namespace cosched {
 
 inline constexpr uint16_t kRequestPacketVersion = 1;
 inline constexpr size_t kMostRequests = (kMaxPacket - 16) / 8;  // In a packet.
-inline constexpr size_t kMostAnswers = (kMaxPacket - 32) / 16;  // Of one batch in a packet.
+inline constexpr size_t kMostAnswers = (kMaxPacket - 32) / 16;  // Answers of one batch in a packet.
 
 struct RequestPacket {
   uint64_t first = 0;
-  std::vector<double> work;  // Of first, first + 1, …
+  std::vector<double> work;  // Work of first, first + 1, …
   friend bool operator==(const RequestPacket&, const RequestPacket&) = default;
 };
 

@@ -13,13 +13,13 @@ class ServiceMeter {
  public:
   void Arrived() { ++arrived_; }
   void Answered(Duration response) { responses_.push_back(response); }
-  // Of the stretch since the last call; queued: requests that have not begun by now.
+  // The stretch since the last call; queued: requests that have not begun by now.
   ServiceWindow Take(TimePoint now, int64_t queued);
 
  private:
   TimePoint begin_;
   int64_t arrived_ = 0;
-  std::vector<Duration> responses_;  // Of the window.
+  std::vector<Duration> responses_;  // Responses of the window.
 };
 
 }  // namespace cosched

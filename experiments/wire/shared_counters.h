@@ -26,13 +26,13 @@ class SharedCounters {
     int64_t steps = 0;
     int64_t images = 0;
     int active_threads = 0;        // Compute threads awake, in both pools.
-    int64_t settled_sequence = 0;  // Of the grant that the threads follow, ready or not.
+    int64_t settled_sequence = 0;  // The grant that the threads follow, ready or not.
     int64_t grows = 0, shrinks = 0;
     std::chrono::nanoseconds last_grow{0}, last_shrink{0};
     int64_t heartbeats = 0;                 // Changes while the tenant is alive.
     std::chrono::nanoseconds heartbeat{0};  // MonotonicNow() of the last one.
     int64_t steps_dropped = 0;              // Steps that found the ring full.
-    // Of a service, so far: requests that it has got, begun and answered.
+    // A service's counts so far: requests that it has got, begun and answered.
     int64_t requests_received = 0, requests_begun = 0, requests_answered = 0;
   };
   struct Step {

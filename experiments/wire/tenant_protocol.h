@@ -131,7 +131,7 @@ struct ControlRequest {
   enum class Verb { kStatus, kSet, kPause, kResume, kStop };
   int64_t id = 0;
   Verb verb = Verb::kStatus;
-  // Of "set", at least one of them.
+  // Arguments of "set", at least one of them.
   std::optional<CpuSet> cores = std::nullopt;
   std::optional<int> inter = std::nullopt, intra = std::nullopt;
   friend bool operator==(const ControlRequest&, const ControlRequest&) = default;
@@ -145,18 +145,18 @@ struct OkReply {
   friend bool operator==(const OkReply&, const OkReply&) = default;
 };
 struct StatusReply {
-  struct Latencies {  // Of resizes, from the request to the last thread in its place.
+  struct Latencies {  // Resize times, from the request to the last thread in its place.
     int64_t count = 0;
     std::chrono::microseconds p50{0}, p90{0}, p99{0}, max{0};
     friend bool operator==(const Latencies&, const Latencies&) = default;
   };
   int64_t id = 0;
   std::string program;          // "resnet20 train batch 32"
-  int64_t job = -1;             // Of its host; -1 = none.
+  int64_t job = -1;             // The host's job; -1 = none.
   bool ready = false;           // False while the model is being built; the rest is 0 then.
   int64_t step = 0, steps = 0;  // Done, and to do (0 = until it is stopped).
   int64_t images = 0;
-  double images_per_second = 0;  // Of the last second.
+  double images_per_second = 0;  // Mean of the last second.
   bool paused = false;           // By a request.
   CpuSet cores;                  // Where its threads are.
   CpuSet may_use;                // Where they could be.

@@ -61,13 +61,13 @@ struct TenantSample {
   Duration run_time{0};        // On a core, all compute threads (schedstat).
   Duration run_queue_wait{0};  // Runnable but not running (schedstat).
   int64_t involuntary_switches = 0;
-  int64_t migrations = 0;  // Of compute threads to another core.
-  // Of its cgroup; absent where it has none of its own.
+  int64_t migrations = 0;  // Moves of compute threads to another core.
+  // The cgroup's times; absent where the tenant has none of its own.
   std::optional<Duration> throttled;  // Time in which its CPU quota was used up.
   std::optional<Duration> pressure;   // PSI "some": time in which a thread of it waited for a CPU.
   int64_t steps = 0;
   int64_t images = 0;
-  Duration spin_time{0};              // Of run_time: spent looking for work.
+  Duration spin_time{0};              // Part of run_time: spent looking for work.
   std::vector<ThreadSample> threads;  // Only on request: the living ones.
 };
 

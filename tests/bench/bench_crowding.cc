@@ -112,7 +112,7 @@ int RunTenant(std::span<char*> arguments) {
   const auto pool = peer.make(kThreads);
   Outcome outcome;
   size_t next = 0;
-  double piece = 1;  // Of the loop that runs; read by its pieces, written between loops.
+  double piece = 1;  // A piece of the loop that runs; read by its pieces, written between loops.
   double cpu_at_begin = 0, cpu_at_end = 0;
   pool->Compute(
       kThreads, [&] { Work(piece); }, [] {},

@@ -146,7 +146,7 @@ void CompareEmptyNodes(benchmark::State& state, const EmptyNodes& nodes, int thr
                                        {"onetbb_ns", [&] { onetbb.Run(); }}};
   for (auto _ : state) {
     for (Candidate& candidate : candidates) {
-      candidate.run();  // Its threads wake up, the others' go to sleep.
+      candidate.run();  // The candidate's threads wake up, the others' go to sleep.
       constexpr int kRuns = 5;
       const auto start = steady_clock::now();
       for (int i = 0; i < kRuns; ++i) candidate.run();

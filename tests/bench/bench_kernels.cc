@@ -61,7 +61,7 @@ class Bench {
     kernel.Compute(context);
   }
   KernelContext Context() { return {pointers_, outputs_, pools_}; }
-  // Of one computation, and its unit.
+  // The work of one computation, and its unit.
   std::pair<double, std::string> Work() const {
     if (benched_.flops > 0) return {benched_.flops, "FLOP/s"};
     size_t bytes = 0;

@@ -134,7 +134,7 @@ class ClosedSystem {
   void Submit() {
     const JobArrival arrival = plan_.traces[0][static_cast<size_t>(next_) % plan_.traces[0].size()];
     Job job = jobs_.JobOf(arrival, next_);
-    job.arrival.reset();  // It comes when one ends, whatever the trace says.
+    job.arrival.reset();  // The job comes when one ends, whatever the trace says.
     world_->Describe(job.id, jobs_.SpecOf(arrival, next_));
     ++next_;
     arbiter_.Submit(job);

@@ -20,7 +20,7 @@ class FutexLimit {
   FutexLimit() : before_(topology_.ThreadBinding(0)) {
     sleeper_ = std::thread([this] { Sleep(); });
     topology_.BindThread(0, {topology_.Cpus().First()});
-    Await(&awake_, 1);  // It has its core.
+    Await(&awake_, 1);  // The sleeper has its core.
   }
   ~FutexLimit() {
     stop_ = true;

@@ -139,7 +139,7 @@ std::string MixedExperiment(int seed) {
   const std::span<const PolicyInfo> policies = Policies();
   std::vector<std::string> names;
   for (const PolicyInfo& policy : policies) {
-    // One wants a timetable, and of chaos there is no profile.
+    // The scripted policy wants a timetable, and of chaos there is no profile.
     if (policy.name != "scripted" && !policy.needs_speed) names.emplace_back(policy.name);
   }
   constexpr const char* kElasticities[] = {"malleable", "malleable", "rigid", "moldable"};

@@ -35,7 +35,7 @@ int GroupsNamed(const std::string& id, const std::filesystem::path& below = "/sy
   return found;
 }
 
-// Of this process's containers that still have a folder.
+// Ids of this process's containers that still have a folder.
 std::vector<std::string> Ids() {
   std::vector<std::string> ids;
   for (const auto& folder : std::filesystem::directory_iterator(ContainerFolders())) {

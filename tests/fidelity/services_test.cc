@@ -133,7 +133,7 @@ TEST(Services, WindowsSeeTheMeanQueue) {
   ExpectMean("M/D/1 queue, rho^2/(2 (1 - rho))", 0.25, means);
 }
 
-// One alone takes a second, four together two, and so do three: their batch is padded.
+// A request alone takes a second, four together two, and so do three: their batch is padded.
 TEST(Services, BatchesAreAsFastAsTheProfileSays) {
   Profile profile = PerfectProfile();
   profile.programs.push_back(profile.programs[0]);
@@ -181,7 +181,7 @@ TEST(Services, AnEventLooksOnlyAtTheServiceThatItConcerns) {
   for (const int services : {1, 10, 1000}) {
     const double touches = TouchesPerRequest(services);
     std::printf("%d services: %g looks a request\n", services, touches);
-    EXPECT_LE(touches, 2);  // It comes, and is answered.
+    EXPECT_LE(touches, 2);  // A request comes, and is answered.
   }
 }
 

@@ -154,7 +154,7 @@ TEST(Speeds, CrowdingCostsTheMeasuredLoss) {
   ExpectExactly("two on two shared cores, crowding off", 1, lives[0].ended);
 }
 
-// One of two threads and one of one on a core of the first's: the threads of the first weigh 1/4,
+// A program of two threads and one of one on a core of the first's: the first's threads weigh 1/4,
 // so the shared core gives it 1/5 of its time, and its other thread waits for that one.
 TEST(Speeds, ThreadsThatWaitForEachOtherWeighLess) {
   Simulation simulation{.policy = "no-control", .cores = 2};

@@ -33,7 +33,7 @@ void Demand(bool holds, const char* what) {
   std::abort();
 }
 
-// Of all nodes' results: more than any plan of them takes.
+// Bytes of all nodes' results: more than any plan of them takes.
 double ResultBytes(const Graph& graph) {
   double bytes = 0;
   for (const Node& node : graph.Nodes()) {

@@ -282,7 +282,7 @@ TEST_F(CtlTest, SignalsResizeAndNonsenseIsCounted) {
 }
 
 TEST_F(CtlTest, FullSignalQueueIsToldToTheSenderAndHarmsNobody) {
-  ASSERT_EQ(kill(tenant_.pid(), SIGSTOP), 0);  // It can't take any.
+  ASSERT_EQ(kill(tenant_.pid(), SIGSTOP), 0);  // A stopped tenant can't take any.
   constexpr int kMost = 200'000;
   int sent = 0;
   const sigval value{.sival_int = 1};

@@ -84,7 +84,7 @@ TEST_F(IsolationTest, AProgramThatStartsLeavesWhatItIsToldToLeave) {
   ExpectOnlyOn(one_, [this] { return OnlySample().steps > 0; });
 }
 
-// It is up, and its main thread makes the kernels of its first step, which takes a second.
+// The tenant is up, and its main thread makes the kernels of its first step, which takes a second.
 TEST_F(IsolationTest, APauseStopsTheMainThread) {
   options_.heartbeat_timeout = milliseconds(600);
   Start(Program("resnet50", Mode::kTrain));

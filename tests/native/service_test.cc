@@ -78,7 +78,7 @@ class ServiceTest : public RealTenantTest {
 
 TEST_F(ServiceTest, AnswersEveryRequestOnceAndEndsWhenItIsDrained) {
   Serve();
-  Ask(10);  // It is not up yet: they wait with the host.
+  Ask(10);  // The service is not up yet: they wait with the host.
   ExpectSettledService();
   ExpectAnswered(10);
   Ask(50);

@@ -81,7 +81,7 @@ TEST_F(SteeredTenantTest, ClientThatHalvesMayHaveMoreThreadsThanCoresForAWhile) 
   EXPECT_GE(RequestOf(resizes[1]) - RequestOf(resizes[0]), milliseconds(990));
   ExpectSteps();
   EXPECT_EQ(OnlySample().compute_threads, 1);
-  Host().Grant(job_, cores_, {1, 4});  // It grows in one step.
+  Host().Grant(job_, cores_, {1, 4});  // The tenant grows in one step.
   ExpectSettled();
   const std::vector<ResizeSample> grown = Resizes(1);
   ASSERT_EQ(grown.size(), 1u);
@@ -117,7 +117,7 @@ TEST_F(SteeredTenantTest, PausedByAPersonIsNoHang) {
   ASSERT_TRUE(Ask(Verb::kPause));
   const int64_t paused = OnlySample().steps;
   ExpectNothing(milliseconds(1500));
-  EXPECT_LE(OnlySample().steps, paused + 1);  // One may end at the moment of the pause.
+  EXPECT_LE(OnlySample().steps, paused + 1);  // A step may end at the moment of the pause.
   ASSERT_TRUE(Ask(Verb::kResume));
   ExpectSteps();
   const std::vector<ResizeSample> resizes = Resizes(2);

@@ -89,7 +89,7 @@ TEST(TenantBinaryTest, ResizesWhenTheNthNodeBegins) {
   ASSERT_NE(shrink, std::string::npos) << run.errors;
   ASSERT_NE(grow, std::string::npos) << run.errors;
   EXPECT_LT(shrink, grow) << run.errors;
-  // It is the node that begins, so an op is named.
+  // The cause is the node that begins, so an op is named.
   for (const size_t line : {shrink, grow}) {
     const std::string told = run.errors.substr(line, run.errors.find('\n', line) - line);
     EXPECT_NE(told.find(", by counter, settled in "), std::string::npos) << told;

@@ -135,7 +135,7 @@ TEST_F(ArbiterTest, RevocationIsTakenBackWhileInFlight) {
   world_.observer.Take();
   Decide({{{1}, Cores(4)}, {{2}, Pause{}}});
   EXPECT_EQ(TakeLog(), "grant 1 0-3 1x4");
-  EXPECT_EQ(world_.State(), "1=0-3 2=wait");  // Its start was called off.
+  EXPECT_EQ(world_.State(), "1=0-3 2=wait");  // Job 2's start was called off.
   EXPECT_FALSE(world_.arbiter.View().Find({2})->started.has_value());
   const int before = policy().settled;
   world_.Settle(1);

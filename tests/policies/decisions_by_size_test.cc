@@ -18,14 +18,14 @@ TEST(EasyBackfill, ALaterJobStartsIfItEndsBeforeTheReservation) {
   world->host.progress[{1}] = 0;
   world->Submit(SizedJob(2, Exactly(4), 40));
   world->Submit(SizedJob(3, Exactly(1), 11));  // 11 s: it would delay job 2.
-  world->Submit(SizedJob(4, Exactly(1), 10));  // It just would not.
+  world->Submit(SizedJob(4, Exactly(1), 10));  // 10 s: it just would not.
   EXPECT_EQ(world->Counts(), "1=3 2=wait 3=wait 4=1");
 }
 
 TEST(EasyBackfill, ProgressMovesTheReservation) {
   auto world = MakeWorld(kFourCores, "easy-backfill");
   world->Submit(SizedJob(1, Exactly(3), 30));
-  world->host.progress[{1}] = 0.5;  // It ends in 5 s.
+  world->host.progress[{1}] = 0.5;  // Job 1 ends in 5 s.
   world->Submit(SizedJob(2, Exactly(4), 40));
   world->Submit(SizedJob(3, Exactly(1), 6));
   world->Submit(SizedJob(4, Exactly(1), 5));
@@ -122,7 +122,7 @@ TEST(Srpt, AJobThatIsNearItsEndIsNotPreempted) {
 TEST(Srpt, WhatIsLeftOverGoesToTheNextMalleableJob) {
   auto world = MakeWorld(kFourCores, "srpt");
   world->Submit(SizedJob(1, Exactly(3), 3));
-  world->Submit(SizedJob(2, {2, 2, 4}, 100));  // One is below its min.
+  world->Submit(SizedJob(2, {2, 2, 4}, 100));  // One core is below its min.
   world->Submit(SizedJob(3, {1, 4, 4}, 500));
   EXPECT_EQ(world->Counts(), "1=3 2=wait 3=1");
 }
@@ -206,7 +206,7 @@ TEST(Hesrpt, AJobThatDoesNotGetItsMinIsPausedAndACappedOnesShareGoesToTheOthers)
   world->Submit(SizedJob(2, {1, 2, 12}, 10, 0.5));  // 12 of 16, and 4 are below 8.
   EXPECT_EQ(world->Counts(), "1=pause 2=12");
   world->SettleAll();
-  world->Submit(SizedJob(3, {1, 2, 3}, 1, 0.5));  // It takes 3; 13/4 and 39/4 are 1's and 2's.
+  world->Submit(SizedJob(3, {1, 2, 3}, 1, 0.5));  // Job 3 takes 3; 13/4 and 39/4 are 1's and 2's.
   EXPECT_EQ(world->Counts(), "1=pause 2=12 3=3");
 }
 

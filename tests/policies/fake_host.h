@@ -91,7 +91,7 @@ class FakeHost final : public Host {
     bool in_flight = false;
   };
   std::map<JobId, Tenant> jobs;
-  std::map<JobId, double> progress;  // Of jobs that are not half way.
+  std::map<JobId, double> progress;  // Progress of jobs that are not half way.
   ManualClock clock;
   std::vector<std::string> log;
 

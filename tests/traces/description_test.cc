@@ -197,7 +197,7 @@ TEST(TraceDescription, ASeriesOfAnyLengthHasBoundedBinsAndLosesNoArrival) {
   longest.Add(Duration{0});
   longest.Add(Duration::max());
   EXPECT_LE(longest.Counts().size(), RateSeries::kMostBins);
-  RateSeries hour;  // Of a second each, as people expect.
+  RateSeries hour;  // Bins of a second each, as people expect.
   for (int i = 0; i < 3500; ++i) hour.Add(seconds(i));
   EXPECT_EQ(hour.width(), seconds(1));
 }

@@ -69,7 +69,7 @@ TEST(GenerateTrace, NormalIsTruncatedAtZeroNotPiledUpThere) {
       Gaps({.kind = Distribution::Kind::kNormal, .mean = 0.0, .sd = 1.0});
   EXPECT_GE(*std::min_element(gaps.begin(), gaps.end()), 0);
   EXPECT_LT(std::count(gaps.begin(), gaps.end(), 0.0), 5);
-  EXPECT_NEAR(Mean(gaps), std::sqrt(2 / M_PI), 0.02);  // Of a half-normal.
+  EXPECT_NEAR(Mean(gaps), std::sqrt(2 / M_PI), 0.02);  // A half-normal's mean.
 }
 
 TEST(GenerateTrace, WorkloadsFollowTheirWeights) {

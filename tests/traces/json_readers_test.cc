@@ -179,7 +179,7 @@ TEST(Elastisim, ClassesNodesAndExpressions) {
   EXPECT_EQ(rigid.facts.cores_max, 14);
   EXPECT_EQ(rigid.tenant, "other.json");
   EXPECT_EQ(rigid.line, 6);
-  const ReadArrival& expression = trace.arrivals[1];  // Of a tie, the first in the file is first.
+  const ReadArrival& expression = trace.arrivals[1];  // In a tie, the first in the file is first.
   EXPECT_FALSE(expression.facts.cores_min.has_value()) << "an expression is never evaluated";
   EXPECT_EQ(expression.facts.cores_max, 8);
   EXPECT_EQ(expression.cells.at("num_nodes_min"), "x/2");

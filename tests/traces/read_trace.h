@@ -13,7 +13,7 @@
 namespace cosched {
 
 struct ReadArrival {
-  Arrival facts;  // Its views are not to be used.
+  Arrival facts;  // The facts' views are not to be used.
   std::string tenant;
   std::map<std::string, std::string> cells;
   int line = 0;

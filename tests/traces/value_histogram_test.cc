@@ -46,7 +46,7 @@ TEST(ValueHistogram, PercentilesAreWithinTheStatedError) {
   };
   ExpectWithinError(draw(10'000, [&] { return random.Uniform(); }));
   ExpectWithinError(draw(10'000, [&] { return random.Exponential(1e9); }));
-  ExpectWithinError(draw(10'000, [&] { return random.Normal(0, 1e-6); }));  // Of both signs.
+  ExpectWithinError(draw(10'000, [&] { return random.Normal(0, 1e-6); }));  // Values of both signs.
   ExpectWithinError(draw(9'999, [&] { return std::exp(random.Normal(0, 100)); }));
   ExpectWithinError(draw(3, [&] { return random.Uniform(); }));
   ExpectWithinError(draw(1, [&] { return -random.Uniform(); }));

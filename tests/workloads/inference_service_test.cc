@@ -291,7 +291,7 @@ TEST_F(InferenceServiceTest, WhatWaitsIsDroppedWithIt) {
   EXPECT_EQ(served_.classes.size(), 0u);
 }
 
-// Its pools have 2 + 1 threads besides this one, and then there are the lanes.
+// The service's pools have 2 + 1 threads besides this one, and then there are the lanes.
 TEST_F(InferenceServiceTest, LanesThatCantBeStartedAreAnErrorWithItsReason) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can become a user of few threads";
   const auto open = [] {

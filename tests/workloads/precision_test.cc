@@ -67,7 +67,7 @@ TEST_P(HalvedProgram, GivesTheScoresOfFloatsButForRounding) {
   EXPECT_GT(difference, 0) << "nothing was rounded";
 }
 
-// Of the first steps and of the last, each a mean over several.
+// Losses of the first steps and of the last, each a mean over several.
 struct Losses {
   double first = 0, last = 0;
 };

@@ -38,7 +38,7 @@ TEST(SplitChooserTest, IsWithinThreePercentOfTheBestUnderNoise) {
   for (const int cores : {2, 4, 16}) {
     for (const double branches : {1.0, 2.0, 4.0}) {
       for (const double serial : {0.0, 0.1, 0.4}) {
-        for (const double scale : {0.0005, 0.01, 1.0}) {  // Of a step: 0.5 ms to a second.
+        for (const double scale : {0.0005, 0.01, 1.0}) {  // A step: 0.5 ms to a second.
           const StepSeconds exact = [&](Split split) {
             return scale * Branches(split, cores, branches, serial);
           };

@@ -107,7 +107,7 @@ TEST(BatchSlicesTest, AThreadThatCouldRunASliceGetsOne) {
         SliceBatches(graph, {fetch}, {.bytes = 1 << 20, .inter = 3, .least_flops = least_flops}),
         "Conv2D");
   };
-  EXPECT_EQ(slices(0), 4);  // Of two images: 8 is no multiple of 3.
+  EXPECT_EQ(slices(0), 4);  // Slices of two images: 8 is no multiple of 3.
   EXPECT_EQ(slices(2 * kFlopsOfImage), 4);
   EXPECT_EQ(slices(3.5 * kFlopsOfImage), 2) << "less than a thread is worth";
   EXPECT_EQ(slices(100 * kFlopsOfImage), 1);
@@ -229,7 +229,7 @@ TEST(BatchSlicesTest, ConstantsWithABatchAreNotForSlices) {
   EXPECT_EQ(sliced.Info({sliced.Find(fetch), 0}).shape, (Shape{kBatch, 4, 4, 3}));
 }
 
-// Its only divisors are 1 and itself: slices of an image each, or none.
+// A prime's only divisors are 1 and itself: slices of an image each, or none.
 TEST(BatchSlicesTest, ALargePrimeNumberOfImagesStaysWhole) {
   constexpr int64_t kPrime = 65521;
   Graph graph;

@@ -52,7 +52,7 @@ TEST(SliceSizesTest, EachSizeDividesTheNextAndTheBatch) {
                                             {.images = 60, .weights = 9000}},
                                            12, 12);
   EXPECT_THAT(sizes, ElementsAre(3, 12, 12));
-  // Of 4 and of 6 images they would fetch the least.
+  // Slices of 4 and of 6 images would fetch the least.
   EXPECT_THAT(Sizes({{.images = 250, .weights = 600, .carried = 1},
                      {.images = 160, .weights = 800, .carried = 1},
                      {.images = 160, .weights = 800}},

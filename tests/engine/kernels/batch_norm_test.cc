@@ -23,7 +23,7 @@ class ManyRows : public ::testing::TestWithParam<PoolSize> {
   static constexpr double kRounding = 3e-7;
   static constexpr float kEpsilon = 1e-5f;
 
-  const Tensor x_ = RandomTensor(kImages, 1, -1, 3);  // Of mean 1, variance 4/3.
+  const Tensor x_ = RandomTensor(kImages, 1, -1, 3);  // Mean 1, variance 4/3.
   const double rows_ = static_cast<double>(kImages.Elements() / kImages[3]);
   const Tensor scale_ = RandomTensor({kImages[3]}, 2, 0.5, 1.5);
   TestPools pools_{GetParam()};

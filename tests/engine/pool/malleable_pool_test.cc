@@ -268,7 +268,7 @@ TEST(MalleablePoolTest, LastLeavingWorkerOfARunInCallerPoolFinishesTheQueue) {
   pool->Resize(0);
   shrunk.count_down();
   done.wait();
-  EXPECT_FALSE(asked_to_leave);  // It would reschedule its work to nobody.
+  EXPECT_FALSE(asked_to_leave);  // The task would reschedule its work to nobody.
   WaitSettled(*pool);
 }
 
@@ -418,7 +418,7 @@ TEST(MalleablePoolTest, DestructionRightAfterResizeIsClean) {
   }
 }
 
-// Of a pool of 64 where a process may have 11 threads: what it throws, or "".
+// A pool of 64 where a process may have 11 threads: 0 = its error says how many, and why.
 int WhatAPoolOf64Does(MalleablePool* lends_to) {
   try {
     const MalleablePool pool({.name = "test", .capacity = 64, .lends_to = lends_to});

@@ -34,7 +34,7 @@ void Await(Predicate predicate) {
   while (!predicate()) std::this_thread::sleep_for(milliseconds(1));
 }
 
-// Of a living thread of this process, so far.
+// CPU time of a living thread of this process, so far.
 nanoseconds CpuTimeOf(int tid) {
   // As glibc's pthread_getcpuclockid makes it of a thread's id.
   const clockid_t clock = static_cast<clockid_t>(~static_cast<unsigned>(tid) << 3 | 6u);
@@ -60,7 +60,7 @@ TEST(WaitingTest, ThreadsTellWhetherTheyHaveWork) {
       if (pools.intra().CurrentWorker() == -1) return Await([&] { return helped.load(); });
       EXPECT_TRUE(works(inter[1]) && works(intra[1]));
       helped = true;
-      Await([&] { return !works(inter[1]); });  // It waits for this task.
+      Await([&] { return !works(inter[1]); });  // The worker waits for this task.
     });
     EXPECT_TRUE(works(inter[1]));
   });

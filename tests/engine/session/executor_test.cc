@@ -258,7 +258,7 @@ TEST_F(ExecutorTest, AWorkerThatStaysTakesTheRestOfATask) {
   ExpectAllRan(1);
   ASSERT_GE(log.size(), 5u);
   for (const auto& [worker, next] : log) EXPECT_EQ(worker, 0);
-  // Its own task's last two pieces, those of the other one, then what was not begun.
+  // The worker's own task's last two pieces, those of the other one, then what was not begun.
   EXPECT_EQ(log[0].second.piece, 1);
   EXPECT_EQ(log[1].second.piece, 2);
   EXPECT_EQ(log[2].second.piece, 1);

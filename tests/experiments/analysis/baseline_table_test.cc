@@ -29,7 +29,7 @@ ComparedCells DrawCells(int policies, int trials, const Draw& draw) {
   cells.elasticities = {Elasticity::kMalleable};
   for (int policy = 0; policy < policies; ++policy) {
     const std::string name = fmt::format("p{}", policy);
-    Group group{name, Elasticity::kMalleable, {}, {}};
+    CellGroup group{name, Elasticity::kMalleable, {}, {}};
     for (int trial = 1; trial <= trials; ++trial) {
       ComparedCell cell;
       cell.trial = {0, trial};

@@ -14,13 +14,13 @@
 namespace cosched {
 
 struct CellFacts {
-  double seconds = 10;  // Of its first job, and half of each other.
-  int runnable = 2;     // Of its first job's only sample; two cores are granted.
+  double seconds = 10;  // Time of its first job, and half of each other.
+  int runnable = 2;     // Threads in its first job's only sample; two cores are granted.
   JobEnd end = JobEnd::kFinished;
   std::string status = "done";
   std::string mark = {};
   int jobs = 1;
-  int rejected = 0;  // Of the jobs, the last ones.
+  int rejected = 0;  // Rejected jobs, the last ones.
 };
 
 // What its manifest says. Trials have traces of their own, told apart by `seed`.
@@ -86,7 +86,7 @@ class ComparisonTest : public ::testing::Test {
     }
   }
 
-  // Of trials that differ by much, each a little more than `factor` times the seconds.
+  // Trials that differ by much, each a little more than `factor` times the seconds.
   void WriteRatios(const std::string& policy, Elasticity elasticity, double factor, int trials,
                    const std::string& run = "run") {
     for (int trial = 1; trial <= trials; ++trial) {

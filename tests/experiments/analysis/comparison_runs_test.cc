@@ -198,7 +198,7 @@ TEST_F(ComparedRunsTest, TheReasonWhyRunsAreNotPooledIsThatOfTheRunThatDoesNotFi
               HasSubstr("3 runs are pooled, because --pool insists"));
 }
 
-// Of two further measurements of a cell that the first run lacks, neither takes the other's place.
+// With two more measurements of a cell that the first run lacks, neither takes the other's place.
 TEST_F(ComparedRunsTest, ForcedPoolingKeepsEveryMeasurement) {
   WriteRun("a", {});
   for (const auto& [run, seconds] : {std::pair{"b", 30.}, std::pair{"c", 40.}}) {
@@ -209,7 +209,7 @@ TEST_F(ComparedRunsTest, ForcedPoolingKeepsEveryMeasurement) {
   std::vector<ComparedRun> runs;
   for (const char* name : {"a", "b", "c"}) runs.push_back(ReadComparedRun(Run(name)));
   const ComparedCells cells = ReadCells(runs);
-  const Group* group = cells.Find("max-prop", Elasticity::kRigid);
+  const CellGroup* group = cells.Find("max-prop", Elasticity::kRigid);
   ASSERT_NE(group, nullptr);
   EXPECT_EQ(group->ByTrial(&CellSummary::makespan_s).size(), 6u);
 }

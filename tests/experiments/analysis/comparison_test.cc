@@ -227,7 +227,7 @@ TEST_F(ComparisonTest, FewTrialsFailuresAndMarksAreNoted) {
                     HasSubstr("strict/rigid/3: the policy broke"),
                     HasSubstr("MARKED: the generator fell behind: strict/rigid/1, "
                               "strict/rigid/4")));
-  EXPECT_THAT(Table(), Not(HasSubstr("9999")));  // Of no failed cell is any figure used.
+  EXPECT_THAT(Table(), Not(HasSubstr("9999")));  // No figure of a failed cell is used.
 }
 
 TEST_F(ComparisonTest, MarkedCellsAreLeftOutOnRequest) {

@@ -61,7 +61,7 @@ void Tell(const std::string& name, const char* data, int n, double said, double 
 
 using MakeInterval = std::function<Interval(const Data&, int n, Random*)>;
 
-// Of continuous data the level is exact: neither less nor needlessly more.
+// With continuous data the level is exact: neither less nor needlessly more.
 void ExpectCoverage(const std::string& name, int draws,
                     const std::function<double(const Data&)>& truth, const MakeInterval& make) {
   for (const Data& data : kData) {

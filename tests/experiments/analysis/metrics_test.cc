@@ -155,7 +155,7 @@ TEST_F(MetricsTest, TimeSpentLookingForWorkIsNoUse) {
                    11 * 0.75 / (2 * 10.0));
 }
 
-// One has a core more than threads, the other two threads more than cores.
+// A tenant has a core more than threads, the other two threads more than cores.
 TEST_F(MetricsTest, ATenantsIdleCoresDoNotCancelAnothersExcess) {
   const CellKey key{"strict", Elasticity::kRigid, 1};
   CellRecords records(folder_.path(), key, CpuSet::Range(0, 3));
@@ -178,7 +178,7 @@ TEST_F(MetricsTest, ATenantsIdleCoresDoNotCancelAnothersExcess) {
   EXPECT_DOUBLE_EQ(summary.worst_tenant_oversubscription.value(), 2);
 }
 
-// It starts at 1 s, is first sampled at 3 s and ends at 5 s.
+// The job starts at 1 s, is first sampled at 3 s and ends at 5 s.
 TEST_F(MetricsTest, AJobCountsFromItsFirstInstantNotFromItsFirstSample) {
   const CellKey key{"strict", Elasticity::kRigid, 1};
   CellRecords records(folder_.path(), key, {0, 1});

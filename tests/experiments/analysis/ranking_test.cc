@@ -81,7 +81,7 @@ TEST(CompareRankings, RegretCountsWhereTheHardwareTellsPoliciesApart) {
   EXPECT_EQ(result.told_apart, 2);
   EXPECT_NEAR(result.told_regret, (0.2 + 0.2 + 2.0 / 9 + 0.2 + 0.2 + 0.2) / 6, 1e-12);
   EXPECT_EQ(result.no_answer, 0);
-  // Of policies that nothing tells apart none is a wrong choice, but there is no answer either.
+  // Among policies that nothing tells apart none is a wrong choice, but there is no answer either.
   const CostTable noise = {{10, 11}, {11, 10}, {10, 11}, {11, 10}, {10, 11}, {11, 10}};
   const RankingAgreement undecided = CompareRankings(noise, CostTable(6, {2, 1}));
   EXPECT_EQ(undecided.told_regret, 0);

@@ -90,7 +90,7 @@ TEST_F(RecordsIntegrityTest, MissingRowsAreCounted) {
 TEST_F(RecordsIntegrityTest, ValuesThatAreNoneAreNamed) {
   std::string jobs = ReadText(File("jobs.csv"));
   const std::string good = jobs;
-  jobs.replace(jobs.find("rigid,0,") + 6, 1, "xx");  // Its priority.
+  jobs.replace(jobs.find("rigid,0,") + 6, 1, "xx");  // The job's priority.
   WriteText(File("jobs.csv"), jobs);
   EXPECT_THAT(Damages(), ElementsAre(AllOf(HasSubstr("jobs.csv:2"), HasSubstr("priority"))));
   jobs = good;

@@ -16,7 +16,7 @@ TEST(StatisticsTest, MedianAndQuantiles) {
   EXPECT_EQ(Mean({1, 2, 6}), 3);
 }
 
-// Of three values all lie on one side of the median in 2 of 8 cases; of ten, at most one lies on
+// All of three values lie on one side of the median in 2 of 8 cases; of ten, at most one lies on
 // one side in 2 x 11 of 1024, at most two in 2 x 56.
 TEST(StatisticsTest, TheMediansIntervalSaysWhatItCovers) {
   const Interval three = MedianInterval({4, 1, 2});

@@ -71,7 +71,7 @@ class FormulaMachine {
     return measured;
   }
 
-  // Of a tenant, but for what it shares beside cores.
+  // Step time of a tenant, but for what it shares beside cores.
   static double Undisturbed(const Measurement& measurement, size_t tenant) {
     const size_t program = measurement.programs[tenant];
     const int cores = measurement.CoresOf(tenant);
@@ -95,7 +95,7 @@ class FormulaMachine {
   static constexpr double kSensitivity[] = {0.2, 0.4};
 
   double now_ = 100;
-  double drift_ = 0;  // Of step times, a second.
+  double drift_ = 0;  // Drift of step times, a second.
   int interrupt_after_ = -1;
   std::vector<Measurement> measured_;
   std::vector<CalibrationProgress> told_;
@@ -252,7 +252,7 @@ TEST(Calibration, OneRunIsToldWithoutAnInterval) {
   EXPECT_EQ(machine.told_.front().result.find("±"), std::string::npos)
       << machine.told_.front().result;
   const std::string table = ProfileTable(result->profile);
-  // Of the steps; starts and stops are those of all measurements together.
+  // The steps' interval; starts and stops are those of all measurements together.
   EXPECT_GT(table.find("±"), table.find("beyond:")) << table;
   EXPECT_NE(table.find("(1 run: no interval)"), std::string::npos) << table;
   machine.told_.clear();

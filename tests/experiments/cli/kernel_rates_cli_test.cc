@@ -11,7 +11,7 @@ namespace {
 
 class KernelRatesCliTest : public CliTest {
  protected:
-  // Of its own, so that somebody has to measure.
+  // A cache of its own, so that somebody has to measure.
   bool OwnCache() const {
     return setenv("COSCHED_CACHE", (folder_.path() / "cache").c_str(), 1) == 0;
   }

@@ -86,7 +86,7 @@ TEST_F(ValidateCliTest, BelowAGateIsExitOne) {
                            "--no-plots", "--max-error", "0.01", "--max-error", "makespan=5"});
   EXPECT_EQ(ended.exit_code, 1) << ended.out << ended.err;
   ExpectHas(ended.out, {"makespan", "<= 500 %: holds", "turnaround", "> 1 %: does not hold"});
-  // It is the steps, and nothing else.
+  // The steps' times differ, and nothing else.
   ExpectHas(ended.out, {"\nsteps of lenet5 on 1 core ", "10.00      15.00  +50.0 %",
                         "\nstarts of lenet5 on 1 core ", "100.00     100.00   +0.0 %"});
   const Ended without = Run({"validate", "s.toml", "--measured", run, "--profile", "slow.json",

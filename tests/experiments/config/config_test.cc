@@ -394,7 +394,7 @@ TEST(ExperimentFiles, EveryOneInTheTreeLoads) {
            std::filesystem::path(COSCHED_SOURCE_DIR) / "experiments")) {
     if (entry.path().extension() != ".toml") continue;
     ++files;
-    if (TomlTable::Load(entry.path(), {}).Has("generator")) {  // Of `cosched trace generate`.
+    if (TomlTable::Load(entry.path(), {}).Has("generator")) {  // Files of `cosched trace generate`.
       ReadGeneratorFile(TomlTable::Load(entry.path(), {}), entry.path().parent_path());
       continue;
     }
@@ -407,7 +407,7 @@ TEST(ExperimentFiles, EveryOneInTheTreeLoads) {
       continue;
     }
     std::vector<std::string> overrides;
-    if (with == "validate") {  // It is calibrated first.
+    if (with == "validate") {  // The machine is calibrated first.
       overrides.push_back("machine.profile='" COSCHED_SOURCE_DIR
                           "/experiments/profiles/example.json'");
     }

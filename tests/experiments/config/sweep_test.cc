@@ -192,7 +192,7 @@ TEST_F(SweepTest, EachPointIsARunOfItsOwnBelowTheSweeps) {
     EXPECT_EQ(PointFolders(point), std::vector{point});
   }
   EXPECT_EQ(manifest(path / "cores=1,threads=2")["experiment"]["workload"][0]["threads"], 2);
-  std::vector<std::string> order;  // Of the second point's cells.
+  std::vector<std::string> order;  // Order of the second point's cells.
   for (const SweepCell& cell : sweep.cells) {
     if (cell.point == 1) order.push_back(ToString(cell.key));
   }

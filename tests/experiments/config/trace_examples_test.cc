@@ -23,7 +23,7 @@ const std::filesystem::path kExamples =
 struct Example {
   std::string name;
   std::string format;
-  int64_t jobs = 0, requests = 0, rejected = 0;  // Of its first file.
+  int64_t jobs = 0, requests = 0, rejected = 0;  // Counts of its first file.
 };
 
 class TraceExamplesTest : public testing::TestWithParam<Example> {};

@@ -73,8 +73,8 @@ TEST_F(TraceSourcesTest, AMapTurnsColumnsIntoWorkloadsAndCountsWhatItRejects) {
   EXPECT_EQ(source.rows, 4);
   EXPECT_EQ(source.jobs, 3);
   EXPECT_EQ(source.rejected, 1);
-  ASSERT_EQ(Notes(trace.sources).size(), 1U);
-  EXPECT_NE(Notes(trace.sources)[0].find("1 of 4 arrivals rejected"), std::string::npos);
+  ASSERT_EQ(TraceSourceNotes(trace.sources).size(), 1U);
+  EXPECT_NE(TraceSourceNotes(trace.sources)[0].find("1 of 4 arrivals rejected"), std::string::npos);
   const std::string manifest = ExperimentJson(config_).dump(2);
   for (const char* part : {"\"rejected\": 1", "\"format\": \"pollux\"", "cifar10", "fnv1a"})
     EXPECT_NE(manifest.find(part), std::string::npos) << part;
@@ -130,7 +130,7 @@ TEST_F(TraceSourcesTest, BadRowsAreAnErrorOrSkippedAndTold) {
   const TraceConfig loaded = Load(trace + "on_bad_row = \"skip\"\n");
   EXPECT_EQ(loaded.replay->size(), 1U);
   EXPECT_EQ(loaded.sources[0].skipped, 2) << "by the reader, and by the map";
-  EXPECT_NE(Notes(loaded.sources).at(0).find("soon"), std::string::npos);
+  EXPECT_NE(TraceSourceNotes(loaded.sources).at(0).find("soon"), std::string::npos);
 }
 
 TEST_F(TraceSourcesTest, WhatAMapCannotReadIsToldByFileLineAndColumn) {

@@ -141,7 +141,7 @@ TEST(KilledHarnessTest, LeavesNoCgroup) {
 }
 
 std::string CommandLineOf(pid_t process) {
-  return ReadText("/proc/" + std::to_string(process) + "/cmdline").c_str();  // Its first word.
+  return ReadText("/proc/" + std::to_string(process) + "/cmdline").c_str();  // The first word.
 }
 
 // The guard of an owner, once it has its name: not the owner's, by which somebody might kill both.

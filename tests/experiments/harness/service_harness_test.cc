@@ -109,7 +109,7 @@ TEST_F(ServiceHarnessTest, LatenciesCountFromWhenARequestWasDue) {
   EXPECT_NEAR(net.offered_per_s, 5 / 0.08, 1e-3);
   EXPECT_NEAR(*net.goodput_per_s, 3 / 0.25, 1e-3);
   EXPECT_EQ(net.worst_lag_ms, 0);
-  // It ends when the last is answered, at once, and is no job to the means.
+  // The service ends when the last is answered, at once, and is no job to the means.
   const CellSummary cell = Summarize(run, {"strict"});
   EXPECT_NEAR(cell.makespan_s, 0.25, 1e-6);
   EXPECT_EQ(cell.finished, 1);
@@ -127,7 +127,7 @@ TEST_F(ServiceHarnessTest, WaitingRequestsShareABatch) {
 TEST_F(ServiceHarnessTest, FewWaitForMoreUntilTheDelayIsOver) {
   const ServiceSummary net =
       Only(Run(Config("", {"workload.net.batch=4", "workload.net.max_delay_ms=50"})), {"strict"});
-  // Of 0, 20 and 40 ms, the first waits until 50 ms: together until 100 ms. Those of 60 and 80 ms
+  // The request of 0 ms waits for 20 and 40 until 50: together until 100 ms. Those of 60 and 80 ms
   // would wait until 110 ms, but no more can come once the last was sent at 80 ms: they begin when
   // the server is free.
   EXPECT_NEAR(*net.mean_latency_ms, (100 + 80 + 60 + 90 + 70) / 5.0, 1e-3);

@@ -64,7 +64,7 @@ TEST_F(GrantInFlightTest, ASecondRevocationDoesNotPutOffTheFirst) {
   EXPECT_EQ(grant_.RevocationTime(), At(250));
   EXPECT_FALSE(grant_.RevocationIsDue(At(249)));
   EXPECT_TRUE(grant_.RevocationIsDue(At(250)));
-  Begin(CpuSet({0, 1, 2}), At(200));  // It may stay after all.
+  Begin(CpuSet({0, 1, 2}), At(200));  // The tenant may stay after all.
   EXPECT_FALSE(grant_.RevocationTime());
 }
 

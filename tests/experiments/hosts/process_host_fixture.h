@@ -167,7 +167,7 @@ class ProcessHostTest : public ::testing::Test {
 
   const CpuSet machine_;
   const CpuSet one_;
-  CpuSet two_;  // One core only, where the machine has no more.
+  CpuSet two_;  // A single core where the machine has no more.
   ProcessHost::Options options_ = HostOptions();
 
  private:

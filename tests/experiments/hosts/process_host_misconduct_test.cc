@@ -104,13 +104,13 @@ TEST_F(ProcessHostTest, TenantThatIsNotUpYetLeavesItsCoresToo) {
   EXPECT_EQ(UnionOfBindings(OnlyChild(), false), two_ - one_);
 }
 
-// It follows the grant of its start once more before it hears of the next one: the cores are not
+// The tenant follows its first grant once more before it hears of the next one: the cores are not
 // somebody else's before it has.
 TEST_F(ProcessHostTest, TenantThatIsBuildingHasLeftWhenItHasHeardSo) {
   if (machine_.Count() < 2) GTEST_SKIP() << "needs two cores to take one away";
   options_.revocation_deadline = seconds(10);
   const JobId job = Start("builder", two_);
-  EXPECT_FALSE(Next(milliseconds(300)));  // It says hello.
+  EXPECT_FALSE(Next(milliseconds(300)));  // The tenant says hello.
   Host().Grant(job, one_, {1, 1});
   ExpectSettled(job);
   const pid_t tenant = OnlyChild();

@@ -63,7 +63,7 @@ TEST_F(ProcessHostTest, SpinningIsNeitherWorkNorUse) {
     EXPECT_GE(sample.spin_time, least * 9 / 10);
     EXPECT_LE(sample.spin_time, most + milliseconds(20));  // Which the kernel adds up at its ticks.
     Host().Stop(job);
-    OnlySample();  // Its last.
+    OnlySample();  // The job's last.
   }
 }
 

@@ -27,7 +27,7 @@ class TenantRequestsTest : public ::testing::Test {
   void Send(int64_t id, int64_t ms, double work = 1) {
     requests_.Send({.id = id, .scheduled = At(ms - 1), .work = work}, At(ms));
   }
-  // Of the tenant; times of the host's clock.
+  // The tenant's answer; times of the host's clock.
   static AnswerPacket Answer(std::vector<uint64_t> numbers, int64_t received, int64_t started,
                              int64_t finished) {
     AnsweredBatch batch{.started = kEpoch + milliseconds(started),
@@ -125,7 +125,7 @@ TEST_F(TenantRequestsTest, ATenantThatDoesNotReadLeavesRoomForItsGrants) {
   EXPECT_FALSE(requests_.Flushed());
   for (int i = 0; i < 10; ++i)
     EXPECT_TRUE(SendPacket(ours_.get(), Encode(HostMessage(GrantMessage{i + 2, {0}, {1, 1}}))));
-  // It reads again: all arrive, in order, and few of them alone.
+  // The tenant reads again: all arrive, in order, and few of them alone.
   uint64_t next = 0;
   int packets = 0, grants = 0;
   while (next < kRequests) {

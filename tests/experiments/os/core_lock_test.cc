@@ -55,7 +55,7 @@ TEST_F(CoreLockTest, NamesEachOtherRunOnceWithItsCores) {
   ASSERT_EQ(c.others().size(), 2U);
   EXPECT_EQ(c.others()[0].cores, (CpuSet{0, 1}));
   EXPECT_EQ(c.others()[1].cores, CpuSet{3});
-  // It holds the rest.
+  // Run c holds the rest.
   const CoreLock d = Lock({4, 5}, "d");
   ASSERT_EQ(d.others().size(), 1U);
   EXPECT_EQ(d.others()[0].run, "c");
@@ -171,7 +171,7 @@ TEST_F(CliTest, ForceRunsBesideAnotherAndMarksEveryCell) {
 TEST_F(CliTest, ARunNamesItselfToTheNext) {
   const pid_t run = Start({"run", "x.toml", "--no-plots", "--set", "workload.lenet5.steps=100000"});
   const fs::path runs = folder_.path() / "results" / "x";
-  // It has its cores before it makes its folder: who asks earlier might take them from it.
+  // A run has its cores before it makes its folder: who asks earlier might take them from it.
   for (int i = 0; i < 60'000 && !fs::exists(runs); ++i) usleep(1000);
   ASSERT_TRUE(fs::exists(runs));
   CoreUser user;

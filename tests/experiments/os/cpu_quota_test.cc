@@ -106,7 +106,7 @@ TEST_F(FakeQuotas, ThatAreUsedUpMeanwhileAreMarked) {
   SetVersion2("a", "400000 100000");
   WriteText(Root() / "a" / "cpu.stat", "usage_usec 9\nnr_throttled 5\nthrottled_usec 700000\n");
   const QuotaWatch watch(4, mounts_);
-  EXPECT_TRUE(watch.Marks().empty());  // It was before.
+  EXPECT_TRUE(watch.Marks().empty());  // Throttled before the watch began.
   WriteText(Root() / "a" / "cpu.stat", "usage_usec 9\nnr_throttled 8\nthrottled_usec 950000\n");
   ASSERT_EQ(watch.Marks().size(), 1U);
   EXPECT_EQ(watch.Marks()[0], "the kernel stopped the processes of cgroup " +

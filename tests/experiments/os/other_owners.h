@@ -31,7 +31,7 @@ class AloneInCleaning {
   const int lock_;
 };
 
-// One that is surely gone: a process that has been waited for.
+// An owner that is surely gone: a process that has been waited for.
 inline std::string EndedOwner() {
   int ends[2];
   EXPECT_EQ(pipe(ends), 0);

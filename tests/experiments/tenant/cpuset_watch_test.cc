@@ -65,7 +65,7 @@ TEST_F(CpusetWatchTest, HearsOfAWriteToItsCpusetAlsoInAnotherGroupThanAtFirst) {
       return write(to_parent[1], &byte, 1) == 1 && read(to_child[0], &byte, 1) == 1;
     };
     CpusetWatch watch(topology_);
-    if (!next()) _exit(1);  // It is in the group of one core.
+    if (!next()) _exit(1);  // The child is in the group of one core.
     if (!watch.Look() || watch.Mask() != one_) _exit(2);
     if (watch.fd() < 0) _exit(3);
     watch.Drain();

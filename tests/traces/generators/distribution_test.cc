@@ -76,7 +76,7 @@ std::vector<ClosedForm> ClosedForms() {
                      [k, first](double x) { return -std::expm1(-std::pow(x * first / 5, k)); }});
   }
   for (const double alpha : {1.5, 5.0}) {
-    std::optional<double> cv;  // Its fourth moment must be finite for the draws' own to settle.
+    std::optional<double> cv;  // Set if the fourth moment is finite, else the draws' won't settle.
     if (alpha > 4) cv = std::sqrt(1 / (alpha * (alpha - 2)));
     const double least = 4 * (alpha - 1) / alpha;
     forms.push_back(

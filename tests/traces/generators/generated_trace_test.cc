@@ -132,7 +132,7 @@ TEST(GeneratedTrace, LimitsAndEnds) {
   while (by_length.Next(&arrival)) ++count;
   EXPECT_EQ(count, 9);  // At 1 to 9; 10 is not before 10.
   EXPECT_FALSE(by_length.Next(&arrival));
-  // One that ends by itself leaves the others going.
+  // A process that ends by itself leaves the others going.
   LoadGenSpec offline;
   offline.scenario = LoadGenSpec::Scenario::kOffline;
   offline.min_query_count = 4;

@@ -12,7 +12,7 @@
 namespace cosched {
 namespace {
 
-// Of 1.0; relative errors are in units of it.
+// The unit of 1.0; relative errors are in units of it.
 constexpr double kUnit = std::numeric_limits<double>::epsilon();
 
 TEST(PortableMath, LogIsThatOfLibm) {

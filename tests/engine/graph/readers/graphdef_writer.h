@@ -43,7 +43,7 @@ class GraphDefWriter {
     return *this;
   }
 
-  // Of the node that was added last.
+  // An attribute of the node that was added last.
   GraphDefWriter& With(const std::string& name, const Dims& values) {
     auto* list = (*last_->mutable_attr())[name].mutable_list();
     list->mutable_i()->Assign(values.begin(), values.end());

@@ -173,7 +173,7 @@ TEST_P(OnnxConvNext, GivesTheSameBitsHoweverManyThreadsWork) {
   }
 }
 
-// Its weights are trainable as those of convolutions are, and gradients go through both forms.
+// The weights are trainable as those of convolutions are, and gradients go through both forms.
 TEST_P(OnnxConvNext, Trains) {
   const auto file = ParseOnnx(Block(GetParam()).Bytes(), "test.onnx");
   Graph graph;

@@ -143,7 +143,7 @@ TEST(Onnx, BroadcastsByTheFilesDimensions) {
 
 TEST(Onnx, ArraysMoveByTheFilesDimensions) {
   const Array x{{1, 4, 1, 2}, {1, 2, 3, 4, 5, 6, 7, 8}};
-  OnnxWriter shuffle;  // Of channels, as ShuffleNet's.
+  OnnxWriter shuffle;  // A shuffle of channels, as ShuffleNet's.
   shuffle.Input("x", x.dims).Ints("s", {5}, {1, 2, 2, 1, 2}).Ints("t", {4}, {0, 4, 1, -1});
   shuffle.Output("y").Node("Reshape", {"x", "s"}, "a").Node("Transpose", {"a"}, "b");
   shuffle.With("perm", Dims{0, 2, 1, 3, 4}).Node("Reshape", {"b", "t"}, "y");
@@ -230,7 +230,7 @@ TEST_P(OnnxShapeChain, IsWorkedOutWithTheBatch) {
 
 INSTANTIATE_TEST_SUITE_P(Opsets, OnnxShapeChain, testing::Values(11, 13, 17));
 
-// Of {1, 2, 3, 1} the second and the third.
+// The second and the third of {1, 2, 3, 1}.
 TEST(Onnx, ShapeGivesTheDimensionsFromStartToEnd) {
   for (const auto& [start, end] : {std::pair(1, 3), {-3, -1}, {-3, 3}}) {
     OnnxWriter writer(15);

@@ -65,7 +65,7 @@ class OnnxWriter {
     return *this;
   }
 
-  // Of the node that was added last.
+  // An attribute of the node that was added last.
   OnnxWriter& With(const std::string& name, int64_t value) {
     onnx::AttributeProto& attribute = Attribute(name, onnx::AttributeProto::INT);
     attribute.set_i(value);
