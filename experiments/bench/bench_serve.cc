@@ -138,7 +138,7 @@ std::optional<RateRow> Measure(const BenchServeOptions& options, double rate, co
   const HarnessResult result = RunCells(config, plan, plan.cells,
                                         {.run = folder / "run",
                                          .topology = topology,
-                                         .make_world = WorldsOf(ThisBinary(), topology, config),
+                                         .hosts = HostsOf(ThisBinary(), topology, config),
                                          .interrupted = Interrupted});
   if (result.done != 1) return std::nullopt;
   const CellSummary cell = Summarize(folder / "run", plan.cells.front());

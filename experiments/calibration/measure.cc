@@ -199,7 +199,7 @@ Measured Measure(const Measurement& measurement, const std::vector<TenantSpec>& 
   const HarnessResult result = RunCells(config, plan, plan.cells,
                                         {.run = options.folder,
                                          .topology = options.topology,
-                                         .make_world = options.make_worlds(config),
+                                         .hosts = options.hosts_of(config),
                                          .interrupted = options.interrupted,
                                          .marks = options.marks});
   Measured measured;

@@ -1,5 +1,5 @@
 #pragma once
-// One measurement of `cosched calibrate`: its tenants in a world of their own, run by the harness
+// One measurement of `cosched calibrate`: its tenants on a host of their own, run by the harness
 // under a policy that decides nothing (scripted; no-control where tenants share cores), and read
 // back from the records like any run. There is no second way to run tenants.
 
@@ -35,7 +35,7 @@ struct Measured {
 struct MeasureOptions {
   std::filesystem::path folder;  // For records, which are removed.
   Topology topology;
-  std::function<WorldFactory(const ExperimentConfig&)> make_worlds;
+  std::function<HostFactory(const ExperimentConfig&)> hosts_of;
   std::function<bool()> interrupted = [] { return false; };
   std::vector<std::string> marks = {};  // That every run gets: it counts as disturbed.
 };

@@ -136,8 +136,7 @@ int MeasurePrograms(const CalibrateArguments& arguments) {
   const MeasureOptions measure = {
       .folder = scratch.path(),
       .topology = topology,
-      .make_worlds =
-          [&](const auto& config) { return ProcessWorlds(ThisBinary(), topology, config); },
+      .hosts_of = [&](const auto& config) { return ProcessHosts(ThisBinary(), topology, config); },
       .interrupted = Interrupted,
       .marks = cores.marks()};
   options.now = [] {

@@ -33,7 +33,7 @@ auto OnlyOf(std::vector<DistributionKind> owners, const std::string& names) {
   };
 }
 
-void ReadKind(const DistributionKey& key, const TomlTable& table, Distribution* drawn) {
+void ReadDistributionKind(const DistributionKey& key, const TomlTable& table, Distribution* drawn) {
   const std::string name = table.String(key.help.name, std::string(ToString(drawn->kind)));
   if (!ParseDistribution(name, &drawn->kind))
     table.Fail(key.help.name, fmt::format("is \"{}\"", name), DistributionNames());
@@ -67,7 +67,7 @@ Section<Distribution> DistributionSection(const DrawnQuantity& quantity) {
                               .fallback = {},
                               .range = DistributionNames(),
                               .meaning = "which one"},
-                             ReadKind, [](const D& drawn) { return ToString(drawn.kind); }),
+                             ReadDistributionKind, [](const D& drawn) { return ToString(drawn.kind); }),
        DistributionKey::Number(fmt::format("mean{}", quantity.unit), &D::mean, 0, quantity.max,
                                "its mean"),
        DistributionKey::Read({.name = fmt::format("sd{}", quantity.unit),

@@ -19,7 +19,6 @@ using C = ExperimentConfig;
 using ConfigKey = SectionKey<ExperimentConfig>;
 using Json = nlohmann::ordered_json;
 
-constexpr int kMaxCount = 1'000'000;
 constexpr int kMaxPeriodMilliseconds = 86'400'000;  // A day: simulated runs can be long.
 
 Backend ReadBackend(const TomlTable& root) {
@@ -122,7 +121,7 @@ ConfigKey Inner(std::string name, std::string meaning, ConfigKey::Reader read,
 
 // Reads into the configuration itself, or into a part of it.
 template <typename Owner, typename Part>
-ConfigKey::Reader Into(const Section<Owner>& (*section)(), Part part) {
+ConfigKey::Reader ReadInto(const Section<Owner>& (*section)(), Part part) {
   return [=](const ConfigKey& key, const TomlTable& root, C* config) {
     section().Read(root.Table(key.help.name), &part(config));
   };
@@ -191,13 +190,13 @@ std::vector<ConfigKey> HeadKeys() {
 }
 
 std::vector<ConfigKey> TableKeys() {
-  return {Inner("machine", "where tenants run", Into(&MachineSection, Whole),
+  return {Inner("machine", "where tenants run", ReadInto(&MachineSection, Whole),
                 [](const C& config) { return MachineSection().ToJson(config); }),
           Inner("container", "with backend = \"container\"",
-                Into(&ContainerSection,
+                ReadInto(&ContainerSection,
                      [](C* config) -> ContainerConfig& { return config->container; }),
                 [](const C& config) { return ContainerSection().ToJson(config.container); }),
-          Inner("sampling", "how often tenants are looked at", Into(&SamplingSection, Whole),
+          Inner("sampling", "how often tenants are looked at", ReadInto(&SamplingSection, Whole),
                 [](const C& config) { return SamplingSection().ToJson(config); }),
           Inner(
               "records", "which files are written",
@@ -220,7 +219,7 @@ std::vector<ConfigKey> TableKeys() {
               .Default("required"),
           Inner("policy", "parameters of policies, [policy.NAME]", nullptr, ParametersJson),
           Inner("simulation", "with backend = \"simulated\": parts of the model",
-                Into(&SimulationSection, Whole),
+                ReadInto(&SimulationSection, Whole),
                 [](const C& config) { return SimulationSection().ToJson(config); })
               .NotInManifest(),
           Inner("sweep", "each combination of the values is a point", nullptr, nullptr,

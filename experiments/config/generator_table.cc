@@ -24,7 +24,7 @@ std::string PlainText(const TomlTable& table, const char* key) {
   return text;
 }
 
-Arrival::Kind ReadKind(const TomlTable& table) {
+Arrival::Kind ReadArrivalKind(const TomlTable& table) {
   const std::string kind = table.String("kind", "job");
   if (kind != "job" && kind != "request")
     table.Fail("kind", fmt::format("is \"{}\"", kind), "job, request");
@@ -52,7 +52,7 @@ GeneratorSpec ReadGenerator(const TomlTable& table, const std::filesystem::path&
   spec.weight = table.Number("weight", 1, 1 / kMaxWeight, kMaxWeight);
   spec.tenant = PlainText(table, "tenant");
   if (table.Has("workload")) spec.cells = {PlainText(table, "workload")};
-  spec.kind = ReadKind(table);
+  spec.kind = ReadArrivalKind(table);
   if (table.Has("size"))
     spec.size = ReadDistribution(table.Table("size"), {.unit = "", .max = 1e15}, {});
   if (table.Has("duration"))

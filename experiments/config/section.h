@@ -19,6 +19,8 @@
 
 namespace cosched {
 
+constexpr int kMaxCount = 1'000'000;  // Of whatever a key counts, unless it has a bound of its own.
+
 namespace section_internal {
 
 template <typename T>

@@ -135,7 +135,7 @@ void AddLines(const toml::node& node, const std::string& path, KeyLines* lines) 
   }
 }
 
-void Append(const nlohmann::ordered_json& json, toml::array* array);
+void AppendValue(const nlohmann::ordered_json& json, toml::array* array);
 
 void Insert(const std::string& key, const nlohmann::ordered_json& json, toml::table* table) {
   if (json.is_object()) {
@@ -144,7 +144,7 @@ void Insert(const std::string& key, const nlohmann::ordered_json& json, toml::ta
     table->insert(key, std::move(inner));
   } else if (json.is_array()) {
     toml::array inner;
-    for (const auto& value : json) Append(value, &inner);
+    for (const auto& value : json) AppendValue(value, &inner);
     table->insert(key, std::move(inner));
   } else if (json.is_string()) {
     table->insert(key, json.get<std::string>());
@@ -157,7 +157,7 @@ void Insert(const std::string& key, const nlohmann::ordered_json& json, toml::ta
   }
 }
 
-void Append(const nlohmann::ordered_json& json, toml::array* array) {
+void AppendValue(const nlohmann::ordered_json& json, toml::array* array) {
   toml::table one;
   Insert("value", json, &one);
   if (toml::node* value = one.get("value"))

@@ -20,7 +20,6 @@ namespace {
 using WorkloadKey = SectionKey<WorkloadConfig>;
 using Refusal = std::optional<WorkloadKey::Refusal>;
 
-constexpr int kMaxCount = 1'000'000;
 constexpr int kMaxThreads = 1024;  // Threads of one pool of a tenant.
 constexpr int kMaxDelayMilliseconds = 1000;
 constexpr int kMaxObjectiveMilliseconds = 86'400'000;  // A day: simulated runs can be long.

@@ -19,8 +19,8 @@ constexpr Duration kLate = std::chrono::milliseconds(50);
 // A policy that asks for ticks, or is told of a service's windows, may still change its mind, but
 // not for ever: so many of these with nothing running before we give up.
 constexpr int kIdleAsks = 100;
-// A simulated cell can be made again, so its rows may wait in memory until they fill this.
-constexpr size_t kSimulatedBuffer = size_t{1} << 16;
+// The rows of a repeatable cell may wait in memory until they fill this.
+constexpr size_t kRepeatableBuffer = size_t{1} << 16;
 // Where nothing else sets a deadline.
 constexpr Duration kLongest = std::chrono::hours(1);
 
@@ -40,12 +40,12 @@ class CellRun {
                                     : config.NewPolicy(key.policy)),
         tick_(policy_->TickPeriod()),
         records_(options.run, key, config.cores, config.records,
-                 config.backend == Backend::kSimulated ? kSimulatedBuffer : 0),
-        world_(options.make_world(PartialFolder(options.run, key))),
-        arbiter_(*policy_, info_.oversubscribes, world_->GetHost(), options.topology, config.cores,
-                 records_, info_.on_settled),
-        requests_(requests, world_->GetHost(), arbiter_, records_) {
-    if (config.interference) interference_.emplace(world_->BusyTimes());
+                 options.hosts.repeatable ? kRepeatableBuffer : 0),
+        host_(options.hosts.make_host(PartialFolder(options.run, key))),
+        arbiter_(*policy_, info_.oversubscribes, *host_, options.topology, config.cores, records_,
+                 info_.on_settled),
+        requests_(requests, *host_, arbiter_, records_) {
+    if (config.interference) interference_.emplace(host_->BusyTimes());
   }
 
   Outcome Run() {
@@ -67,7 +67,6 @@ class CellRun {
 
  private:
   Outcome Loop() {
-    Host& host = world_->GetHost();
     while (true) {
       SubmitArrivals();
       requests_.Send(Now(), AllSubmitted());
@@ -77,7 +76,7 @@ class CellRun {
       if (AllArrived() && arbiter_.Waiting() + arbiter_.Started() == 0) break;
       if (NeverDrains())
         return Fail("it can never drain: jobs wait, none runs and none is to come");
-      std::optional<HostEvent> event = host.NextEvent(Deadline());
+      std::optional<HostEvent> event = host_->NextEvent(Deadline());
       TakeReports();
       // Asked before the event is handled: an interrupt that reached the tenants too is no failure
       // of theirs.
@@ -94,7 +93,7 @@ class CellRun {
     return Outcome::kDone;
   }
 
-  TimePoint Now() const { return world_->GetHost().GetClock().Now(); }
+  TimePoint Now() const { return host_->GetClock().Now(); }
   bool AllSubmitted() const { return submitted_ == trace_.size(); }
   bool AllArrived() const { return AllSubmitted() && requests_.AllSent(); }
   TimePoint NextArrival() const { return TimePoint(trace_.Time(submitted_)); }
@@ -109,7 +108,7 @@ class CellRun {
       worst_lateness_ = std::max(worst_lateness_, lateness);
       if (lateness > kLate) ++late_jobs_;
       const TenantSpec& spec = jobs_.SpecOf(arrival, index);
-      world_->Describe(job.id, spec);
+      host_->Describe(job.id, spec);
       if (spec.serves) {
         requests_.AddService(job.id, job.workload, job.response_objective);
         records_.AddService(job.id);
@@ -136,16 +135,16 @@ class CellRun {
 
   void TakeSamples() {
     if (!config_.records.samples) return;
-    const std::vector<TenantSample> samples = world_->Sample();
+    const std::vector<TenantSample> samples = host_->Sample();
     for (const TenantSample& sample : samples) records_.OnSample(sample);
-    if (interference_) interference_->Add(samples, world_->BusyTimes());
+    if (interference_) interference_->Add(samples, host_->BusyTimes());
   }
 
   void TakeReports() {
-    for (const StepSample& step : world_->TakeSteps()) records_.OnStep(step);
-    for (const ResizeSample& resize : world_->TakeResizes()) records_.OnResize(resize);
-    for (const ActuationSample& move : world_->TakeActuations()) records_.OnActuation(move);
-    requests_.Answered(world_->TakeRequests());
+    for (const StepSample& step : host_->TakeSteps()) records_.OnStep(step);
+    for (const ResizeSample& resize : host_->TakeResizes()) records_.OnResize(resize);
+    for (const ActuationSample& move : host_->TakeActuations()) records_.OnActuation(move);
+    requests_.Answered(host_->TakeRequests());
   }
 
   void TellDriver(const HostEvent& event) {
@@ -177,7 +176,7 @@ class CellRun {
 
   void MarkDoubts() {
     for (const std::string& mark : options_.marks) records_.Mark(mark);
-    for (const std::string& mark : world_->TakeMarks()) records_.Mark(mark);
+    for (const std::string& mark : host_->TakeMarks()) records_.Mark(mark);
     for (const std::string& note : TraceSourceNotes(config_.trace.sources)) records_.Mark(note);
     if (late_jobs_ > 0) {
       records_.Mark(fmt::format(
@@ -218,9 +217,9 @@ class CellRun {
   const PolicyInfo& info_;
   std::unique_ptr<Policy> policy_;
   const Duration tick_;
-  CellRecords records_;  // Makes the folder that the world logs into, and outlives the world: no
+  CellRecords records_;  // Makes the folder that the host logs into, and outlives the host: no
                          // time of the cell is spent.
-  std::unique_ptr<World> world_;
+  std::unique_ptr<ObservedHost> host_;
   Arbiter arbiter_;
   RequestDriver requests_;
   std::optional<InterferenceMeter> interference_;  // If the experiment asks for it.

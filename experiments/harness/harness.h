@@ -1,8 +1,8 @@
 #pragma once
-// Runs the cells of a plan, one after the other, each in a world of its own: arrivals go to the
-// arbiter, the world's events too, samples and steps go to the records. One loop over
+// Runs the cells of a plan, one after the other, each on a host of its own: arrivals go to the
+// arbiter, the host's events too, samples and steps go to the records. One loop over
 // Host::NextEvent; no state outlives a cell, and none is global, so that several experiments can
-// run in one process. Called by `cosched run`, and by tests with worlds that are not real.
+// run in one process. Called by `cosched run`, and by tests with hosts that are not real.
 
 #include <filesystem>
 #include <functional>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "experiments/config/plan.h"
-#include "experiments/harness/worlds.h"
+#include "experiments/harness/host_factories.h"
 
 namespace cosched {
 
@@ -27,7 +27,7 @@ class ProgressObserver {
 struct HarnessOptions {
   std::filesystem::path run;  // The run's folder.
   Topology topology;
-  WorldFactory make_world;
+  HostFactory hosts;
   std::function<bool()> interrupted = [] { return false; };  // Asked after every event and sample.
   ProgressObserver* progress = nullptr;
   // Empty: the registered policy of that name. Else what runs in its place, e.g. a policy that

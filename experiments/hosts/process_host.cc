@@ -6,12 +6,16 @@
 #include <cerrno>
 #include <cmath>
 #include <deque>
+#include <iterator>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "engine/base/check.h"
+#include "experiments/hosts/machine_conditions.h"
 #include "experiments/hosts/process_launcher.h"
 #include "experiments/hosts/supervised_tenant.h"
+#include "experiments/os/foreign_load.h"
 
 namespace cosched {
 namespace {
@@ -30,6 +34,11 @@ bool IsAbout(const HostEvent& event, JobId job) {
 
 std::unique_ptr<TenantLauncher> Launcher(const ProcessHost::Options& options) {
   return std::make_unique<ProcessLauncher>(options.binary, options.actuator, options.cores);
+}
+
+std::optional<MachineConditions> Watch(const ProcessHost::Options& options) {
+  if (options.cores.Empty()) return std::nullopt;
+  return std::make_optional<MachineConditions>(options.cores, options.topology);
 }
 
 }  // namespace
@@ -52,6 +61,7 @@ struct ProcessHost::Impl {
   bool Poll(TimePoint deadline);
 
   const Options options;
+  const std::optional<MachineConditions> conditions;  // Watched before the clock starts.
   const RealClock clock;
   const Duration epoch;                            // MonotonicNow() at the clock's zero.
   const std::unique_ptr<TenantLauncher> launcher;  // Outlives the tenants.
@@ -70,6 +80,7 @@ struct ProcessHost::Impl {
 
 ProcessHost::Impl::Impl(Options host_options, std::unique_ptr<TenantLauncher> tenant_launcher)
     : options(std::move(host_options)),
+      conditions(Watch(options)),
       epoch(MonotonicNow() - clock.Now().time_since_epoch()),
       launcher(std::move(tenant_launcher)) {}
 
@@ -271,7 +282,12 @@ std::vector<std::string> ProcessHost::TakeMarks() {
     impl_->marks.push_back(
         "requests of a fraction of the network's work were done in whole runs, at least one");
   }
-  return std::exchange(impl_->marks, {});
+  std::vector<std::string> marks = std::exchange(impl_->marks, {});
+  if (impl_->conditions)
+    std::ranges::move(impl_->conditions->Marks(UsedByOthersChildren()), std::back_inserter(marks));
+  return marks;
 }
+
+TimeByCore ProcessHost::BusyTimes() const { return cosched::BusyTimes(impl_->options.cores); }
 
 }  // namespace cosched

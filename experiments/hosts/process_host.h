@@ -1,7 +1,6 @@
 #pragma once
-// Real tenants: one `cosched tenant` process a job, on real cores. Implements the Host seam for the
-// arbiter; the harness also describes the jobs and samples them. One thread uses it (the harness's
-// loop).
+// Real tenants: one `cosched tenant` process a job, on real cores. One thread uses it, the
+// harness's.
 //
 //   Start/Grant: a malleable tenant gets a message, resizes its pools and rebinds its threads
 //   itself, and answers; a rigid or moldable one knows nothing: its threads' affinity is changed
@@ -17,14 +16,13 @@
 #include <vector>
 
 #include "engine/base/topology.h"
+#include "experiments/hosts/observed_host.h"
 #include "experiments/hosts/tenant_launcher.h"
 #include "experiments/os/actuator.h"
-#include "experiments/wire/tenant_spec.h"
-#include "policies/host.h"
 
 namespace cosched {
 
-class ProcessHost final : public Host {
+class ProcessHost : public ObservedHost {
  public:
   struct Options {
     std::filesystem::path binary;  // The cosched binary; /proc/self/exe in production.
@@ -33,7 +31,9 @@ class ProcessHost final : public Host {
     std::string run = {};  // Its tenants are found as `cosched ctl run:job`; "" = by pid only.
     Topology topology;
     Actuator actuator = Actuator::kAffinity;
-    CpuSet cores = {};  // Of the experiment; only a quota needs them.
+    // Of the experiment: a quota needs them, and TakeMarks tells what else ran on them meanwhile
+    // (experiments/hosts/machine_conditions.h). Empty: nothing is watched.
+    CpuSet cores = {};
     Client client = Client::kOn;
     Duration heartbeat_timeout = std::chrono::seconds(10);  // Of a started tenant.
     Duration start_timeout = std::chrono::seconds(60);
@@ -50,9 +50,6 @@ class ProcessHost final : public Host {
   ProcessHost(const Options& options, std::unique_ptr<TenantLauncher> launcher);
   ~ProcessHost() override;  // Kills what still runs, and waits for it.
 
-  // Tells what a job runs. REQUIRES: before the job is started.
-  void Describe(JobId job, const TenantSpec& spec);
-
   const Clock& GetClock() const override;
   void Start(const Job& job, const CpuSet& cores, Split threads) override;
   void Grant(JobId job, const CpuSet& cores, Split threads) override;
@@ -64,20 +61,15 @@ class ProcessHost final : public Host {
   double Progress(JobId job) const override;
   std::optional<HostEvent> NextEvent(TimePoint deadline) override;
 
-  // One row a living tenant, measured now from /proc and the shared counters; before these, one for
-  // each that has gone since the last call, with all that was seen of it.
-  std::vector<TenantSample> Sample();
-  // The steps that ended since the last call, in order per job.
-  std::vector<StepSample> TakeSteps();
-  // The resizes of tenants' pools that were reported since the last call, in order per job.
-  std::vector<ResizeSample> TakeResizes();
-
-  // What services have answered since the last call, in order of the answers per service.
-  std::vector<RequestSample> TakeRequests();
-  // How tenants were moved by the grants since the last call, in order per job.
-  std::vector<ActuationSample> TakeActuations();
-  // What a reader of the records must know of the tenants that have gone since the last call.
-  std::vector<std::string> TakeMarks();
+  void Describe(JobId job, const TenantSpec& spec) override;
+  // From /proc and the shared counters.
+  std::vector<TenantSample> Sample() override;
+  std::vector<StepSample> TakeSteps() override;
+  std::vector<ResizeSample> TakeResizes() override;
+  std::vector<ActuationSample> TakeActuations() override;
+  std::vector<RequestSample> TakeRequests() override;
+  std::vector<std::string> TakeMarks() override;
+  TimeByCore BusyTimes() const override;
 
   // CPU time of all tenants so far that the kernel does not account to this process, because they
   // were started by a container runtime.

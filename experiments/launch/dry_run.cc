@@ -24,7 +24,7 @@ constexpr size_t kMostArrivals = 20;  // Arrivals of a trial, in the table.
 constexpr size_t kMostCells = 40;     // In the order.
 
 // Lines of one table. path: where its keys are in the file.
-std::string TableText(const std::string& heading, const KeyValues& values,
+std::string SectionText(const std::string& heading, const KeyValues& values,
                       const ExperimentConfig& config, const std::string& path) {
   std::string text = heading.empty() ? "" : fmt::format("\n{}\n", heading);
   for (const auto& [key, value, unset] : values) {
@@ -51,15 +51,15 @@ std::string TraceText(const ExperimentConfig& config) {
   std::string text;
   if (trace.sources.empty()) {
     text +=
-        TableText("[trace]", Without(TraceSection().Values(trace), {"requests"}), config, "trace");
+        SectionText("[trace]", Without(TraceSection().Values(trace), {"requests"}), config, "trace");
   }
   for (size_t i = 0; i < trace.sources.size(); ++i) {
-    text += TableText(i == 0 ? "[trace]" : "[[trace.merge]]",
+    text += SectionText(i == 0 ? "[trace]" : "[[trace.merge]]",
                       TraceSourceSection().Values(trace.sources[i]), config,
                       i == 0 ? "trace" : fmt::format("trace.merge.{}", i - 1));
   }
   for (size_t i = 0; i < trace.requests.size(); ++i) {
-    text += TableText("[[trace.requests]]", RequestStreamSection().Values(trace.requests[i]),
+    text += SectionText("[[trace.requests]]", RequestStreamSection().Values(trace.requests[i]),
                       config, fmt::format("trace.requests.{}", i));
   }
   return text;
@@ -68,17 +68,17 @@ std::string TraceText(const ExperimentConfig& config) {
 std::string KeysText(const ExperimentConfig& config) {
   const std::vector<std::string> tables = {"machine", "container", "sampling", "records",
                                            "trace",   "workload",  "policy",   "simulation"};
-  std::string text = TableText("", Without(RootSection().Values(config), tables), config, "");
-  text += TableText("[machine]", MachineSection().Values(config), config, "machine");
+  std::string text = SectionText("", Without(RootSection().Values(config), tables), config, "");
+  text += SectionText("[machine]", MachineSection().Values(config), config, "machine");
   if (config.backend == Backend::kContainer)
     text +=
-        TableText("[container]", ContainerSection().Values(config.container), config, "container");
+        SectionText("[container]", ContainerSection().Values(config.container), config, "container");
   if (config.backend == Backend::kSimulated)
-    text += TableText("[simulation]", SimulationSection().Values(config), config, "simulation");
-  text += TableText("[sampling]", SamplingSection().Values(config), config, "sampling");
-  text += TableText("[records]", RecordsSection().Values(config.records), config, "records");
+    text += SectionText("[simulation]", SimulationSection().Values(config), config, "simulation");
+  text += SectionText("[sampling]", SamplingSection().Values(config), config, "sampling");
+  text += SectionText("[records]", RecordsSection().Values(config.records), config, "records");
   for (size_t i = 0; i < config.workloads.size(); ++i) {
-    text += TableText("[[workload]]", WorkloadSection().Values(config.workloads[i]), config,
+    text += SectionText("[[workload]]", WorkloadSection().Values(config.workloads[i]), config,
                       fmt::format("workload.{}", i));
   }
   text += TraceText(config);
@@ -92,7 +92,7 @@ std::string KeysText(const ExperimentConfig& config) {
           {key, is_given ? given->second.at(key) : std::string(parameter.default_value), {}});
     }
     if (!parameters.empty())
-      text += TableText(fmt::format("[policy.{}]", name), parameters, config, "policy." + name);
+      text += SectionText(fmt::format("[policy.{}]", name), parameters, config, "policy." + name);
   }
   return text;
 }

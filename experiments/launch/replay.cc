@@ -233,7 +233,7 @@ Counterfactual::Row CounterfactualRow(const std::vector<ReplayedTrial>& trials,
 }
 
 // What the figures of a table over so many trials are.
-std::string TrialsText(int trials) {
+std::string TrialCountText(int trials) {
   if (trials == 0) return "0 trials";
   if (trials == 1) return "1 trial: no interval";
   return fmt::format("{} trials: median [interval], which holds the true median with {}", trials,
@@ -310,7 +310,7 @@ std::string ReplayTable(const std::vector<Counterfactual>& results, const std::s
   std::string text;
   for (const Counterfactual& result : results) {
     text += fmt::format("{} ({}), {} in its place; {}\n", result.recorded_policy,
-                        ToString(result.elasticity), policy, TrialsText(result.trials));
+                        ToString(result.elasticity), policy, TrialCountText(result.trials));
     if (result.trials > 0) {
       text += fmt::format("  {:<16} {:>10} {:>10} {:>10}   {:<24} {:<24} {}\n", "", "recorded",
                           "its twin", "simulated", "change over the twin %", "over the record %",

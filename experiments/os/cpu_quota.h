@@ -3,7 +3,7 @@
 // every group above it (docker --cpus, CPUQuota= of a slice), as far up as this process can see;
 // inside a container that is its own. A machine of many cores with a quota of few is no machine of
 // many cores: the kernel stops everybody in the group, tens of milliseconds at a time. Used by
-// `cosched doctor`, before a run that measures this machine, and by the worlds of its cells. Reads
+// `cosched doctor`, before a run that measures this machine, and by the hosts of its cells. Reads
 // files only. Not thread-safe.
 
 #include <cstdint>

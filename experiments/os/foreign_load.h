@@ -1,7 +1,7 @@
 #pragma once
 // How much of an experiment's cores programs other than this one and its tenants used meanwhile: a
 // result that was measured beside a compile job says nothing about policies, and must say so. Used
-// by the harness on one thread.
+// by a host on one thread.
 
 #include <functional>
 #include <map>

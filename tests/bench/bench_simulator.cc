@@ -62,7 +62,7 @@ int RunWhole(const std::string& policy, int64_t jobs, const std::filesystem::pat
   const ExperimentConfig config = Load(policy, jobs);
   const Plan plan = MakePlan(config);
   RunCells(config, plan, plan.cells,
-           {.run = run, .topology = *config.topology, .make_world = SimulatedWorlds(config)});
+           {.run = run, .topology = *config.topology, .hosts = SimulatedHosts(config)});
   const CellSummary summary = Summarize(run, plan.cells.front());
   return summary.finished == jobs ? 0 : 1;
 }
@@ -127,22 +127,21 @@ class ClosedSystem {
         jobs_(config, Elasticity::kMalleable, 1),
         policy_(config.NewPolicy(config.policies.front())),
         records_(run, plan_.cells.front(), config.cores, config.records, size_t{1} << 16),
-        world_(SimulatedWorlds(config)("")),
-        arbiter_(*policy_, false, world_->GetHost(), *config.topology, config.cores, records_,
-                 false) {}
+        host_(SimulatedHosts(config).make_host("")),
+        arbiter_(*policy_, false, *host_, *config.topology, config.cores, records_, false) {}
 
   void Submit() {
     const JobArrival arrival = plan_.traces[0][static_cast<size_t>(next_) % plan_.traces[0].size()];
     Job job = jobs_.JobOf(arrival, next_);
     job.arrival.reset();  // The job comes when one ends, whatever the trace says.
-    world_->Describe(job.id, jobs_.SpecOf(arrival, next_));
+    host_->Describe(job.id, jobs_.SpecOf(arrival, next_));
     ++next_;
     arbiter_.Submit(job);
   }
 
   void HandleOne() {
-    const std::optional<HostEvent> event = world_->GetHost().NextEvent(TimePoint::max());
-    world_->TakeResizes();
+    const std::optional<HostEvent> event = host_->NextEvent(TimePoint::max());
+    host_->TakeResizes();
     arbiter_.Handle(*event);
     if (!std::holds_alternative<HostSettled>(*event)) Submit();
   }
@@ -152,7 +151,7 @@ class ClosedSystem {
   CellJobs jobs_;
   std::unique_ptr<Policy> policy_;
   CellRecords records_;
-  std::unique_ptr<World> world_;
+  std::unique_ptr<ObservedHost> host_;
   Arbiter arbiter_;
   int64_t next_ = 0;
 };

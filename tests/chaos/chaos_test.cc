@@ -55,34 +55,29 @@ std::vector<pid_t> ProcessesOf(const std::filesystem::path& log) {
   return found;
 }
 
-class ChaosWorld final : public World {
+// Looks at every sample where the threads of its tenants may run.
+class WatchedHost final : public ProcessHost {
  public:
-  ChaosWorld(const std::filesystem::path& logs, const ExperimentConfig& config)
-      : logs_(std::filesystem::canonical(logs)),
-        confined_(config.actuator == Actuator::kCpuset),
-        host_({.binary = COSCHED_BINARY,
-               .log_directory = logs,
-               .topology = Topology::ThisMachine(),
-               .actuator = config.actuator,
-               .cores = config.cores,
-               .heartbeat_timeout = seconds(2),
-               .start_timeout = seconds(4),
-               .settle_timeout = seconds(6),
-               .revocation_deadline = config.revocation_deadline}) {}
+  WatchedHost(const std::filesystem::path& logs, const ExperimentConfig& config)
+      : ProcessHost({.binary = COSCHED_BINARY,
+                     .log_directory = logs,
+                     .topology = Topology::ThisMachine(),
+                     .actuator = config.actuator,
+                     .cores = config.cores,
+                     .heartbeat_timeout = seconds(2),
+                     .start_timeout = seconds(4),
+                     .settle_timeout = seconds(6),
+                     .revocation_deadline = config.revocation_deadline}),
+        logs_(std::filesystem::canonical(logs)),
+        confined_(config.actuator == Actuator::kCpuset) {}
 
-  Host& GetHost() override { return host_; }
-  void Describe(JobId job, const TenantSpec& spec) override { host_.Describe(job, spec); }
   std::vector<TenantSample> Sample() override {
-    std::vector<TenantSample> samples = host_.Sample();
+    std::vector<TenantSample> samples = ProcessHost::Sample();
     if (confined_) {
       for (const TenantSample& sample : samples) ExpectAtItsPlace(sample);
     }
     return samples;
   }
-  std::vector<StepSample> TakeSteps() override { return host_.TakeSteps(); }
-  std::vector<ResizeSample> TakeResizes() override { return host_.TakeResizes(); }
-  std::vector<ActuationSample> TakeActuations() override { return host_.TakeActuations(); }
-  std::vector<std::string> TakeMarks() override { return host_.TakeMarks(); }
 
  private:
   // What a thread may run on, whatever it asks the kernel for. That the cores of two tenants never
@@ -104,7 +99,6 @@ class ChaosWorld final : public World {
 
   const std::filesystem::path logs_;
   const bool confined_;  // By the kernel: what is bound by affinity can bind itself anew.
-  ProcessHost host_;
 };
 
 // Every second run: a culprit has all cores and must leave one for an honest tenant, with the
@@ -173,10 +167,10 @@ std::filesystem::path RunOne(const std::filesystem::path& folder, int seed) {
   const Plan plan = MakePlan(config);
   const RunContext context = {.topology = topology, .command_line = "test", .scheduling = ""};
   RunFolder run = RunFolder::Create(folder / "results", SinglePoint(config), context);
-  const HarnessOptions options = {
-      .run = run.path(), .topology = topology, .make_world = [&config](const auto& logs) {
-        return std::make_unique<ChaosWorld>(logs, config);
-      }};
+  const HostFactory hosts = {.make_host = [&config](const auto& logs) {
+    return std::make_unique<WatchedHost>(logs, config);
+  }};
+  const HarnessOptions options = {.run = run.path(), .topology = topology, .hosts = hosts};
   const HarnessResult result = RunCells(config, plan, plan.cells, options);
   EXPECT_EQ(result.failed, 0) << "a cell was given up, seed " << seed;
   EXPECT_EQ(result.done + result.with_failures, 1);

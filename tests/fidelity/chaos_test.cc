@@ -105,7 +105,7 @@ records.steps = false
     const HarnessResult result = RunCells(point.config, point.plan, point.plan.cells,
                                           {.run = run.path(),
                                            .topology = *point.config.topology,
-                                           .make_world = SimulatedWorlds(point.config)});
+                                           .hosts = SimulatedHosts(point.config)});
     EXPECT_EQ(result.failed, 0) << seed;
     failed += result.with_failures;
     WriteSummary(run.path());

@@ -33,7 +33,7 @@ void RunAll(const ExperimentConfig& config, const std::vector<CellKey>& cells,
   const Plan plan = MakePlan(config);
   const HarnessResult result =
       RunCells(config, plan, cells,
-               {.run = run, .topology = *config.topology, .make_world = SimulatedWorlds(config)});
+               {.run = run, .topology = *config.topology, .hosts = SimulatedHosts(config)});
   EXPECT_EQ(result.done, static_cast<int>(cells.size()));
 }
 

@@ -154,7 +154,7 @@ void ExpectExampleRuns(const std::string& backend) {
   const Plan& plan = sweep.points.front().plan;
   const HarnessResult result = RunCells(
       config, plan, plan.cells,
-      {.run = run.path(), .topology = here, .make_world = WorldsOf(COSCHED_BINARY, here, config)});
+      {.run = run.path(), .topology = here, .hosts = HostsOf(COSCHED_BINARY, here, config)});
   EXPECT_EQ(result.done, 1);
   WriteSummary(run.path());
   run.Finish("done");
@@ -221,18 +221,18 @@ gap = { distribution = "fixed", mean_s = 0.005 }
   const ExperimentConfig config = LoadConfig(folder.path() / "x.toml", {}, here);
   const Plan plan = MakePlan(config);
   bool killed = false;
-  const WorldFactory worlds = WorldsOf(COSCHED_BINARY, here, config);
+  const HostFactory hosts = HostsOf(COSCHED_BINARY, here, config);
   const auto begin = std::chrono::steady_clock::now();
-  const HarnessResult result = RunCells(
-      config, plan, plan.cells,
-      {.run = folder.path() / "run", .topology = here, .make_world = worlds, .interrupted = [&] {
-         // Asked after every event: about a second into the run.
-         if (!killed && std::chrono::steady_clock::now() - begin > seconds(1)) {
-           killed = true;
-           for (const pid_t pid : ChildrenOf(getpid())) kill(pid, SIGKILL);
-         }
-         return false;
-       }});
+  const HarnessResult result =
+      RunCells(config, plan, plan.cells,
+               {.run = folder.path() / "run", .topology = here, .hosts = hosts, .interrupted = [&] {
+                  // Asked after every event: about a second into the run.
+                  if (!killed && std::chrono::steady_clock::now() - begin > seconds(1)) {
+                    killed = true;
+                    for (const pid_t pid : ChildrenOf(getpid())) kill(pid, SIGKILL);
+                  }
+                  return false;
+                }});
   EXPECT_TRUE(killed);
   EXPECT_EQ(result.with_failures, 1);
   const CellSummary cell = Summarize(folder.path() / "run", plan.cells.front());

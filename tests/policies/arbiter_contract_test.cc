@@ -12,7 +12,7 @@ TEST_F(ArbiterTest, UnknownJobIsAViolation) {
 }
 
 TEST_F(ArbiterTest, GrantOutsideMinAndMaxIsAViolation) {
-  world_.Submit(1, {2, 2, 3});
+  machine_.Submit(1, {2, 2, 3});
   ExpectViolation({{{1}, Cores(4)}}, "job 1: 4 cores are more than its max 3");
   ExpectViolation({{{1}, Cores(1)}}, "job 1: 1 cores are fewer than its min 2");
   ExpectViolation({{{1}, Cores(0)}}, "job 1: 0 cores are fewer than its min 2");
@@ -21,7 +21,7 @@ TEST_F(ArbiterTest, GrantOutsideMinAndMaxIsAViolation) {
 }
 
 TEST_F(ArbiterTest, MoreThanTheMachineIsAViolation) {
-  world_.Submit(1, {1, 8, 8});
+  machine_.Submit(1, {1, 8, 8});
   SubmitWaiting(2);
   ExpectViolation({{{1}, Cores(5)}}, "job 1: 5 cores are more than the machine's 4");
   ExpectViolation({{{1}, Cores(CpuSet{3, 4})}},
@@ -71,26 +71,26 @@ TEST_F(ArbiterTest, CellThatFailedEndsEveryJobOnce) {
   SubmitRunning(1, {0});
   SubmitWaiting(2);
   ExpectViolation({{{9}, Cores(1)}}, "job 9: there is no such job");
-  world_.observer.Take();
-  world_.arbiter.EndAll(JobEnd::kCancelled, "policy broke its contract");
+  machine_.observer.Take();
+  machine_.arbiter.EndAll(JobEnd::kCancelled, "policy broke its contract");
   EXPECT_EQ(TakeLog(), "stop 1");
-  EXPECT_EQ(world_.observer.Take(),
+  EXPECT_EQ(machine_.observer.Take(),
             "cancelled 1: policy broke its contract; cancelled 2: policy broke its contract");
-  world_.arbiter.Handle(HostFinished{{1}});  // Was on its way.
-  EXPECT_EQ(world_.observer.Take(), "");
+  machine_.arbiter.Handle(HostFinished{{1}});  // Was on its way.
+  EXPECT_EQ(machine_.observer.Take(), "");
 }
 
 TEST_F(ArbiterTest, EveryDecisionIsRecordedEvenIfItChangesNothing) {
   SubmitRunning(1, {0, 1});
   Decide({});
   Decide({{{1}, Cores(2)}});
-  EXPECT_EQ(world_.observer.Take(), "tick -> ; tick -> ");
+  EXPECT_EQ(machine_.observer.Take(), "tick -> ; tick -> ");
   EXPECT_EQ(TakeLog(), "");
   SubmitWaiting(2);
   SubmitWaiting(3);
-  world_.observer.Take();
+  machine_.observer.Take();
   Decide({{{1}, Pause{}}, {{2}, Cores(CpuSet{3})}, {{3}, Reject{}}});
-  EXPECT_EQ(world_.observer.Take("tick"), "tick -> 1=pause 2=3 3=reject");
+  EXPECT_EQ(machine_.observer.Take("tick"), "tick -> 1=pause 2=3 3=reject");
 }
 
 }  // namespace

@@ -41,37 +41,37 @@ inline Run Cores(std::variant<int, CpuSet> cores, std::optional<Split> split = {
 class ArbiterTest : public ::testing::Test {
  protected:
   explicit ArbiterTest(bool oversubscribes = false)
-      : world_(kFourCores, std::make_unique<ScriptedPolicy>(), oversubscribes) {}
+      : machine_(kFourCores, std::make_unique<ScriptedPolicy>(), oversubscribes) {}
 
-  ScriptedPolicy& policy() { return static_cast<ScriptedPolicy&>(*world_.policy); }
-  std::string TakeLog() { return world_.host.TakeLog(); }
+  ScriptedPolicy& policy() { return static_cast<ScriptedPolicy&>(*machine_.policy); }
+  std::string TakeLog() { return machine_.host.TakeLog(); }
   // The policy decides this now.
   void Decide(std::map<JobId, JobDecision> jobs) {
     policy().next.jobs = std::move(jobs);
-    world_.arbiter.Tick();
+    machine_.arbiter.Tick();
   }
-  void SubmitWaiting(int64_t id) { world_.Submit(id, {1, 2, 4}); }
+  void SubmitWaiting(int64_t id) { machine_.Submit(id, {1, 2, 4}); }
   // A job that runs on these cores already.
   void SubmitRunning(int64_t id, const CpuSet& cores) {
     policy().next.jobs[{id}] = Cores(cores);
     SubmitWaiting(id);
-    world_.SettleAll();
+    machine_.SettleAll();
     TakeLog();
-    world_.observer.Take();
+    machine_.observer.Take();
   }
   void ExpectViolation(std::map<JobId, JobDecision> jobs, const std::string& reason) {
-    const std::string before = world_.State();
+    const std::string before = machine_.State();
     try {
       Decide(std::move(jobs));
       ADD_FAILURE() << "allowed, though: " << reason;
     } catch (const PolicyError& error) {
       EXPECT_EQ(error.what(), "policy broke its contract at tick: " + reason);
     }
-    EXPECT_EQ(world_.State(), before);
+    EXPECT_EQ(machine_.State(), before);
     EXPECT_EQ(TakeLog(), "");
   }
 
-  World world_;
+  ScheduledMachine machine_;
 };
 
 }  // namespace cosched

@@ -44,28 +44,28 @@ TEST(ArbiterStress, AnyLegalDecisionsInAnyOrderOfAnswersKeepEveryCoreWithOneOwne
   for (uint64_t seed = 0; seed < 200 && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
-    World world(kFourCores, std::make_unique<RandomPolicy>(seed));
+    ScheduledMachine machine(kFourCores, std::make_unique<RandomPolicy>(seed));
     int64_t submitted = 0;
     for (int step = 0; step < 100; ++step) {
       std::vector<int64_t> alive, in_flight;
-      for (const auto& [id, tenant] : world.host.jobs) {
+      for (const auto& [id, tenant] : machine.host.jobs) {
         alive.push_back(id.value);
         if (tenant.in_flight) in_flight.push_back(id.value);
       }
       const uint64_t what = random.Below(10);
       if (what == 0 && submitted < 8) {
-        world.Submit(++submitted, {1, 2, 4});
+        machine.Submit(++submitted, {1, 2, 4});
       } else if (what == 1 && !alive.empty()) {
-        world.Finish(alive[random.Below(alive.size())]);
+        machine.Finish(alive[random.Below(alive.size())]);
       } else if (what == 2) {
-        world.arbiter.Tick();
+        machine.arbiter.Tick();
       } else if (!in_flight.empty()) {
-        world.Settle(in_flight[random.Below(in_flight.size())]);
+        machine.Settle(in_flight[random.Below(in_flight.size())]);
       }
     }
-    world.arbiter.EndAll(JobEnd::kCancelled, "");
-    EXPECT_EQ(world.observer.ends.size(), static_cast<size_t>(submitted));
-    EXPECT_TRUE(world.host.jobs.empty());
+    machine.arbiter.EndAll(JobEnd::kCancelled, "");
+    EXPECT_EQ(machine.observer.ends.size(), static_cast<size_t>(submitted));
+    EXPECT_TRUE(machine.host.jobs.empty());
   }
 }
 

@@ -21,25 +21,25 @@ TEST_F(ArbiterTest, StartWaitsUntilTheCoresAreLeft) {
   policy().next.jobs = {{{1}, Cores(2)}, {{2}, Cores(2)}};
   SubmitWaiting(2);
   EXPECT_EQ(TakeLog(), "grant 1 0-1 1x2");
-  EXPECT_EQ(world_.State(), "1=0-1 2=2-3");
-  EXPECT_TRUE(world_.arbiter.InTransition());
-  world_.Settle(1);
+  EXPECT_EQ(machine_.State(), "1=0-1 2=2-3");
+  EXPECT_TRUE(machine_.arbiter.InTransition());
+  machine_.Settle(1);
   EXPECT_EQ(TakeLog(), "start 2 2-3 1x2");
-  world_.Settle(2);
-  EXPECT_FALSE(world_.arbiter.InTransition());
+  machine_.Settle(2);
+  EXPECT_FALSE(machine_.arbiter.InTransition());
 }
 
 TEST_F(ArbiterTest, CoresBeingVacatedAreNotFreeAndAreTakenLast) {
   SubmitRunning(1, {0, 1});
   SubmitWaiting(2);
   Decide({{{1}, Cores(1)}});
-  EXPECT_EQ(world_.arbiter.View().vacating, CpuSet{1});
-  EXPECT_EQ(world_.arbiter.View().FreeCores(), (CpuSet{2, 3}));
+  EXPECT_EQ(machine_.arbiter.View().vacating, CpuSet{1});
+  EXPECT_EQ(machine_.arbiter.View().FreeCores(), (CpuSet{2, 3}));
   TakeLog();
   Decide({{{2}, Cores(2)}});
   EXPECT_EQ(TakeLog(), "start 2 2-3 1x2");
-  world_.SettleAll();
-  EXPECT_EQ(world_.arbiter.View().FreeCores(), CpuSet{1});
+  machine_.SettleAll();
+  EXPECT_EQ(machine_.arbiter.View().FreeCores(), CpuSet{1});
 }
 
 TEST_F(ArbiterTest, NewcomerIsPlacedOnFreeCoresRatherThanOnThoseRevokedForIt) {
@@ -55,8 +55,8 @@ TEST_F(ArbiterTest, ShrinkGrowAndStartAtOnce) {
   policy().next.jobs = {{{1}, Cores(1)}, {{2}, Cores(2)}, {{3}, Cores(1)}};
   SubmitWaiting(3);
   EXPECT_EQ(TakeLog(), "grant 1 0 1x1");
-  EXPECT_EQ(world_.State(), "1=0 2=1,3 3=2");
-  world_.Settle(1);
+  EXPECT_EQ(machine_.State(), "1=0 2=1,3 3=2");
+  machine_.Settle(1);
   EXPECT_EQ(TakeLog(), "grant 2 1,3 1x2; start 3 2 1x1");
 }
 
@@ -74,12 +74,12 @@ TEST_F(ArbiterTest, JobsThatSwapCoresDoNotWaitForEachOther) {
   SubmitRunning(2, {2, 3});
   Decide({{{1}, Cores(CpuSet{2, 3})}, {{2}, Cores(CpuSet{0, 1})}});
   EXPECT_EQ(TakeLog(), "pause 1; pause 2");
-  world_.Settle(2);
+  machine_.Settle(2);
   EXPECT_EQ(TakeLog(), "grant 1 2-3 1x2");
-  world_.Settle(1);
+  machine_.Settle(1);
   EXPECT_EQ(TakeLog(), "grant 2 0-1 1x2");
-  world_.Settle(2);
-  EXPECT_EQ(world_.State(), "1=2-3 2=0-1");
+  machine_.Settle(2);
+  EXPECT_EQ(machine_.State(), "1=2-3 2=0-1");
 }
 
 TEST_F(ArbiterTest, JobThatMustMoveKeepsTheCoresItMay) {
@@ -87,42 +87,42 @@ TEST_F(ArbiterTest, JobThatMustMoveKeepsTheCoresItMay) {
   SubmitRunning(2, {2, 3});
   Decide({{{1}, Cores(CpuSet{1, 2})}, {{2}, Cores(CpuSet{0, 3})}});
   EXPECT_EQ(TakeLog(), "grant 1 1 1x1; grant 2 3 1x1");
-  world_.SettleAll();
+  machine_.SettleAll();
   EXPECT_EQ(TakeLog(), "grant 2 0,3 1x2; grant 1 1-2 1x2");
 }
 
 TEST_F(ArbiterTest, JobThatMustMoveIsPausedRatherThanRunBelowItsMin) {
   policy().next.jobs[{1}] = Cores(CpuSet{0, 1});
-  world_.Submit(1, {2, 2, 2});
+  machine_.Submit(1, {2, 2, 2});
   SubmitRunning(2, {2, 3});
   Decide({{{1}, Cores(CpuSet{1, 2})}, {{2}, Cores(CpuSet{0, 3})}});
   EXPECT_EQ(TakeLog(), "pause 1; grant 2 3 1x1");
-  world_.SettleAll();
-  EXPECT_EQ(world_.State(), "1=1-2 2=0,3");
+  machine_.SettleAll();
+  EXPECT_EQ(machine_.State(), "1=1-2 2=0,3");
 }
 
 TEST_F(ArbiterTest, MakingRoomIsNotReportedAsSettled) {
   SubmitRunning(1, {0, 1});
   SubmitRunning(2, {2, 3});
   Decide({{{1}, Cores(CpuSet{2, 3})}, {{2}, Cores(CpuSet{0, 1})}});
-  world_.observer.Take();
+  machine_.observer.Take();
   const int before = policy().settled;
-  world_.Settle(1);
+  machine_.Settle(1);
   EXPECT_EQ(policy().settled, before);
-  EXPECT_EQ(world_.observer.Take(), "grant 2 0-1");
+  EXPECT_EQ(machine_.observer.Take(), "grant 2 0-1");
 }
 
 TEST_F(ArbiterTest, SettledCountsFromTheDecision) {
   SubmitRunning(1, {0, 1, 2, 3});
   policy().next.jobs = {{{1}, Cores(2)}, {{2}, Cores(2)}};
   SubmitWaiting(2);
-  world_.Pass(1);
-  world_.Settle(1);
-  world_.Pass(2);
-  world_.Settle(2);
-  EXPECT_EQ(world_.observer.settle_times[{1}], FromSeconds(1));
-  EXPECT_EQ(world_.observer.settle_times[{2}], FromSeconds(3));
-  EXPECT_EQ(world_.observer.Take("settled"), "settled 1 0-1; settled 2 2-3");
+  machine_.Pass(1);
+  machine_.Settle(1);
+  machine_.Pass(2);
+  machine_.Settle(2);
+  EXPECT_EQ(machine_.observer.settle_times[{1}], FromSeconds(1));
+  EXPECT_EQ(machine_.observer.settle_times[{2}], FromSeconds(3));
+  EXPECT_EQ(machine_.observer.Take("settled"), "settled 1 0-1; settled 2 2-3");
 }
 
 // --- The policy changes its mind.
@@ -132,17 +132,17 @@ TEST_F(ArbiterTest, RevocationIsTakenBackWhileInFlight) {
   policy().next.jobs = {{{1}, Cores(2)}, {{2}, Cores(2)}};
   SubmitWaiting(2);
   TakeLog();
-  world_.observer.Take();
+  machine_.observer.Take();
   Decide({{{1}, Cores(4)}, {{2}, Pause{}}});
   EXPECT_EQ(TakeLog(), "grant 1 0-3 1x4");
-  EXPECT_EQ(world_.State(), "1=0-3 2=wait");  // Job 2's start was called off.
-  EXPECT_FALSE(world_.arbiter.View().Find({2})->started.has_value());
+  EXPECT_EQ(machine_.State(), "1=0-3 2=wait");  // Job 2's start was called off.
+  EXPECT_FALSE(machine_.arbiter.View().Find({2})->started.has_value());
   const int before = policy().settled;
-  world_.Settle(1);
+  machine_.Settle(1);
   EXPECT_EQ(policy().settled, before + 1);
-  EXPECT_EQ(world_.observer.Take("settled"), "settled 1 0-3");
+  EXPECT_EQ(machine_.observer.Take("settled"), "settled 1 0-3");
   EXPECT_EQ(TakeLog(), "");
-  EXPECT_FALSE(world_.arbiter.InTransition());
+  EXPECT_FALSE(machine_.arbiter.InTransition());
 }
 
 TEST_F(ArbiterTest, PromisedStartIsMadeSmaller) {
@@ -150,7 +150,7 @@ TEST_F(ArbiterTest, PromisedStartIsMadeSmaller) {
   policy().next.jobs = {{{1}, Cores(1)}, {{2}, Cores(3)}};
   SubmitWaiting(2);
   Decide({{{2}, Cores(1)}});
-  world_.SettleAll();
+  machine_.SettleAll();
   EXPECT_EQ(TakeLog(), "grant 1 0 1x1; start 2 1 1x1");
 }
 
@@ -161,7 +161,7 @@ TEST_F(ArbiterTest, ShrinkFollowsGrowthThatIsInFlight) {
   SubmitWaiting(2);
   // Job 1 may be on any core until it says otherwise, so job 2 waits.
   EXPECT_EQ(TakeLog(), "grant 1 0-3 1x4; grant 1 0-1 1x2");
-  world_.Settle(1);
+  machine_.Settle(1);
   EXPECT_EQ(TakeLog(), "start 2 2-3 1x2");
 }
 
@@ -172,9 +172,9 @@ TEST_F(ArbiterTest, GrowthThatWaitsIsTakenBackAndAnswered) {
   EXPECT_EQ(TakeLog(), "grant 2 2 1x1");
   const int before = policy().settled;
   Decide({{{1}, Cores(2)}});
-  world_.Settle(1);
+  machine_.Settle(1);
   EXPECT_EQ(policy().settled, before + 1);
-  EXPECT_EQ(world_.State(), "1=0-1 2=2");
+  EXPECT_EQ(machine_.State(), "1=0-1 2=2");
 }
 
 TEST_F(ArbiterTest, PolicyThatDecidesOnSettledIsObeyed) {
@@ -184,8 +184,8 @@ TEST_F(ArbiterTest, PolicyThatDecidesOnSettledIsObeyed) {
     if (now == 1) return {};
     return {{{{1}, Cores(now - 1)}}};
   };
-  world_.arbiter.Tick();
-  world_.SettleAll();
+  machine_.arbiter.Tick();
+  machine_.SettleAll();
   EXPECT_EQ(TakeLog(), "grant 1 0-2 1x3; grant 1 0-1 1x2; grant 1 0 1x1");
 }
 
@@ -195,11 +195,11 @@ TEST_F(ArbiterTest, PausedJobResumesWhereItsMemoryIs) {
   SubmitRunning(1, {2, 3});
   Decide({{{1}, Pause{}}});
   EXPECT_EQ(TakeLog(), "pause 1");
-  EXPECT_EQ(world_.State(), "1=pause");
-  EXPECT_EQ(world_.arbiter.View().FreeCores(), (CpuSet{0, 1}));
-  world_.SettleAll();
-  EXPECT_EQ(world_.arbiter.View().FreeCores(), (CpuSet{0, 1, 2, 3}));
-  EXPECT_EQ(world_.arbiter.Started(), 1);
+  EXPECT_EQ(machine_.State(), "1=pause");
+  EXPECT_EQ(machine_.arbiter.View().FreeCores(), (CpuSet{0, 1}));
+  machine_.SettleAll();
+  EXPECT_EQ(machine_.arbiter.View().FreeCores(), (CpuSet{0, 1, 2, 3}));
+  EXPECT_EQ(machine_.arbiter.Started(), 1);
   Decide({{{1}, Cores(2)}});
   EXPECT_EQ(TakeLog(), "grant 1 2-3 1x2");
 }
@@ -209,8 +209,8 @@ TEST_F(ArbiterTest, ResumeOvertakesThePauseInFlight) {
   Decide({{{1}, Pause{}}});
   Decide({{{1}, Cores(CpuSet{2, 3})}});
   EXPECT_EQ(TakeLog(), "pause 1; grant 1 2-3 1x2");
-  world_.SettleAll();
-  EXPECT_EQ(world_.State(), "1=2-3");
+  machine_.SettleAll();
+  EXPECT_EQ(machine_.State(), "1=2-3");
 }
 
 TEST_F(ArbiterTest, CoresOfAPausedJobGoOnOnlyWhenItHasLeft) {
@@ -218,25 +218,25 @@ TEST_F(ArbiterTest, CoresOfAPausedJobGoOnOnlyWhenItHasLeft) {
   policy().next.jobs = {{{1}, Pause{}}, {{2}, Cores(4)}};
   SubmitWaiting(2);
   EXPECT_EQ(TakeLog(), "pause 1");
-  world_.Settle(1);
+  machine_.Settle(1);
   EXPECT_EQ(TakeLog(), "start 2 0-3 1x4");
 }
 
 TEST_F(ArbiterTest, RejectedJobEndsWithTheReason) {
   SubmitWaiting(1);
   SubmitWaiting(2);
-  world_.observer.Take();
+  machine_.observer.Take();
   Decide({{{1}, Reject{"too long"}}, {{2}, Reject{}}});
-  EXPECT_EQ(world_.observer.Take("rejected"),
+  EXPECT_EQ(machine_.observer.Take("rejected"),
             "rejected 1: too long; rejected 2: rejected by the policy");
-  EXPECT_EQ(world_.arbiter.Waiting() + world_.arbiter.Started(), 0);
+  EXPECT_EQ(machine_.arbiter.Waiting() + machine_.arbiter.Started(), 0);
 }
 
 TEST_F(ArbiterTest, ImpossibleRequestIsRejectedWithoutAskingThePolicy) {
-  world_.Submit(1, {5, 5, 5});
-  EXPECT_EQ(world_.observer.Take(),
+  machine_.Submit(1, {5, 5, 5});
+  EXPECT_EQ(machine_.observer.Take(),
             "submitted 1; rejected 1: needs at least 5 cores, the machine has 4");
-  EXPECT_EQ(world_.observer.decisions, 0);
+  EXPECT_EQ(machine_.observer.decisions, 0);
 }
 
 // --- Jobs that end at a bad moment, hosts that say odd things.
@@ -246,9 +246,9 @@ TEST_F(ArbiterTest, JobThatFailsMidRevokeFreesItsCores) {
   policy().next.jobs = {{{1}, Cores(2)}, {{2}, Cores(2)}};
   SubmitWaiting(2);
   TakeLog();
-  world_.Fail(1, "hung");
+  machine_.Fail(1, "hung");
   EXPECT_EQ(TakeLog(), "start 2 2-3 1x2");
-  EXPECT_EQ(world_.observer.Take("failed"), "failed 1: hung");
+  EXPECT_EQ(machine_.observer.Take("failed"), "failed 1: hung");
 }
 
 TEST_F(ArbiterTest, JobThatFinishesMidRevokeFreesItsCores) {
@@ -256,7 +256,7 @@ TEST_F(ArbiterTest, JobThatFinishesMidRevokeFreesItsCores) {
   SubmitRunning(2, {2, 3});
   Decide({{{1}, Cores(CpuSet{2, 3})}, {{2}, Cores(CpuSet{0, 1})}});
   TakeLog();
-  world_.Finish(2);
+  machine_.Finish(2);
   EXPECT_EQ(TakeLog(), "grant 1 2-3 1x2");
 }
 
@@ -265,49 +265,49 @@ TEST_F(ArbiterTest, JobFailsBeforeItsPromisedStart) {
   policy().next.jobs = {{{1}, Cores(2)}, {{2}, Cores(2)}};
   SubmitWaiting(2);
   TakeLog();
-  world_.Fail(2, "no data set");
-  world_.SettleAll();
+  machine_.Fail(2, "no data set");
+  machine_.SettleAll();
   EXPECT_EQ(TakeLog(), "");
-  EXPECT_EQ(world_.State(), "1=0-1");
+  EXPECT_EQ(machine_.State(), "1=0-1");
 }
 
 TEST_F(ArbiterTest, LateAndRepeatedHostEventsChangeNothing) {
   SubmitRunning(1, {0});
-  world_.arbiter.Handle(HostSettled{{1}});
-  EXPECT_EQ(world_.observer.Take(), "");
-  world_.Finish(1);
-  world_.observer.Take();
-  world_.arbiter.Handle(HostSettled{{1}});
-  world_.arbiter.Handle(HostFinished{{1}});
-  world_.arbiter.Handle(HostFailed{{1}, "gone"});
-  EXPECT_EQ(world_.observer.Take(), "");
+  machine_.arbiter.Handle(HostSettled{{1}});
+  EXPECT_EQ(machine_.observer.Take(), "");
+  machine_.Finish(1);
+  machine_.observer.Take();
+  machine_.arbiter.Handle(HostSettled{{1}});
+  machine_.arbiter.Handle(HostFinished{{1}});
+  machine_.arbiter.Handle(HostFailed{{1}, "gone"});
+  EXPECT_EQ(machine_.observer.Take(), "");
 }
 
 TEST_F(ArbiterTest, SettledInAnyOrderEndsTheSame) {
   for (const std::vector<int64_t>& order :
        {std::vector<int64_t>{1, 2, 3}, std::vector<int64_t>{3, 2, 1},
         std::vector<int64_t>{2, 3, 1}}) {
-    World world(kFourCores, std::make_unique<ScriptedPolicy>());
-    auto& policy = static_cast<ScriptedPolicy&>(*world.policy);
+    ScheduledMachine machine(kFourCores, std::make_unique<ScriptedPolicy>());
+    auto& policy = static_cast<ScriptedPolicy&>(*machine.policy);
     for (int64_t id : {1, 2, 3}) {
       policy.next.jobs[{id}] = Cores(1);
-      world.Submit(id, {1, 2, 4});
+      machine.Submit(id, {1, 2, 4});
     }
-    world.SettleAll();
+    machine.SettleAll();
     policy.next.jobs = {
         {{1}, Cores(CpuSet{1})}, {{2}, Cores(CpuSet{2})}, {{3}, Cores(CpuSet{0, 3})}};
-    world.arbiter.Tick();
-    for (int64_t id : order) world.Settle(id);
-    world.SettleAll();
-    EXPECT_EQ(world.State(), "1=1 2=2 3=0,3");
-    EXPECT_EQ(world.host.jobs.at({3}).may_be_on, (CpuSet{0, 3}));
+    machine.arbiter.Tick();
+    for (int64_t id : order) machine.Settle(id);
+    machine.SettleAll();
+    EXPECT_EQ(machine.State(), "1=1 2=2 3=0,3");
+    EXPECT_EQ(machine.host.jobs.at({3}).may_be_on, (CpuSet{0, 3}));
   }
 }
 
 TEST_F(ArbiterTest, ThreadsFollowTheElasticityClass) {
   auto start = [&](int64_t id, Elasticity elasticity, int cores, std::optional<Split> split) {
     policy().next.jobs[{id}] = Cores(cores, split);
-    world_.Submit(MakeJob(id, {1, 3, 4}, elasticity));
+    machine_.Submit(MakeJob(id, {1, 3, 4}, elasticity));
   };
   start(1, Elasticity::kRigid, 1, Split{2, 2});
   start(2, Elasticity::kMoldable, 1, {});
@@ -315,9 +315,9 @@ TEST_F(ArbiterTest, ThreadsFollowTheElasticityClass) {
   EXPECT_EQ(TakeLog(), "start 1 0 1x3; start 2 1 1x1; start 3 2 2x1");
   for (int64_t id : {1, 2, 3}) {
     Decide({{{id}, Cores(2)}});
-    world_.SettleAll();
+    machine_.SettleAll();
     Decide({{{id}, Cores(1)}});
-    world_.SettleAll();
+    machine_.SettleAll();
   }
   EXPECT_EQ(
       TakeLog(),
@@ -332,11 +332,11 @@ TEST_F(ArbiterTest, ChangeOfTheSplitAloneIsTold) {
 }
 
 TEST_F(ArbiterTest, ViewTellsProgressAndTimes) {
-  world_.Pass(5);
+  machine_.Pass(5);
   SubmitWaiting(1);
-  world_.Pass(2);
+  machine_.Pass(2);
   Decide({{{1}, Cores(1)}});
-  world_.arbiter.Tick();
+  machine_.arbiter.Tick();
   const JobView& job = *policy().last_view.Find({1});
   EXPECT_EQ(job.submitted, TimePoint(FromSeconds(5)));
   EXPECT_EQ(job.started, TimePoint(FromSeconds(7)));
@@ -346,10 +346,10 @@ TEST_F(ArbiterTest, ViewTellsProgressAndTimes) {
 }
 
 TEST_F(ArbiterTest, AJobThatIsHandedOverLateHasWaitedSinceItsArrival) {
-  world_.Pass(5);
+  machine_.Pass(5);
   Job job = MakeJob(1, {1, 1, 4});
   job.arrival = TimePoint(FromSeconds(3));
-  world_.Submit(job);
+  machine_.Submit(job);
   EXPECT_EQ(policy().last_view.Find({1})->submitted, TimePoint(FromSeconds(3)));
   EXPECT_EQ(policy().last_view.now, TimePoint(FromSeconds(5)));
 }
@@ -361,7 +361,7 @@ TEST_F(OversubscribingArbiterTest, SetsMayOverlapAndNobodyWaits) {
   policy().next.jobs = {{{1}, Cores(CpuSet{0, 1})}, {{2}, Cores(CpuSet{1, 2})}};
   SubmitWaiting(2);
   EXPECT_EQ(TakeLog(), "grant 1 0-1 1x2; start 2 1-2 1x2");
-  EXPECT_TRUE(world_.arbiter.View().vacating.Empty());
+  EXPECT_TRUE(machine_.arbiter.View().vacating.Empty());
 }
 
 TEST_F(OversubscribingArbiterTest, CountsUseFreeCoresFirst) {
@@ -369,11 +369,11 @@ TEST_F(OversubscribingArbiterTest, CountsUseFreeCoresFirst) {
   SubmitRunning(2, {1});
   policy().next.jobs = {{{2}, Cores(2)}, {{3}, Cores(3)}};
   SubmitWaiting(3);
-  EXPECT_EQ(world_.State(), "1=0-1 2=1-2 3=0-2");
+  EXPECT_EQ(machine_.State(), "1=0-1 2=1-2 3=0-2");
 }
 
 TEST_F(OversubscribingArbiterTest, ExplicitSetMayExceedTheMaxACountMayNot) {
-  world_.Submit(1, {1, 2, 2});
+  machine_.Submit(1, {1, 2, 2});
   ExpectViolation({{{1}, Cores(3)}}, "job 1: 3 cores are more than its max 2");
   Decide({{{1}, Cores(CpuSet{0, 1, 2, 3}, Split{1, 2})}});
   EXPECT_EQ(TakeLog(), "start 1 0-3 1x2");
@@ -385,27 +385,29 @@ TEST_F(ArbiterTest, BugsOfTheCallerAbort) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   SubmitWaiting(1);
   EXPECT_DEATH(SubmitWaiting(1), "job 1 comes after 1");
-  EXPECT_DEATH(world_.Submit(2, {3, 2, 4}), "job 2 asks for 3 <= 2 <= 4 cores");
-  EXPECT_DEATH(world_.arbiter.Handle(HostFinished{{7}}), "job 7, never submitted");
-  EXPECT_DEATH(world_.arbiter.Handle(HostFinished{{1}}), "job 1 finished and was never started");
-  EXPECT_DEATH((world_.Pass(1), world_.arbiter.Tick(), world_.Pass(-1), world_.arbiter.Tick()),
-               "clock went back");
+  EXPECT_DEATH(machine_.Submit(2, {3, 2, 4}), "job 2 asks for 3 <= 2 <= 4 cores");
+  EXPECT_DEATH(machine_.arbiter.Handle(HostFinished{{7}}), "job 7, never submitted");
+  EXPECT_DEATH(machine_.arbiter.Handle(HostFinished{{1}}), "job 1 finished and was never started");
+  EXPECT_DEATH(
+      (machine_.Pass(1), machine_.arbiter.Tick(), machine_.Pass(-1), machine_.arbiter.Tick()),
+      "clock went back");
 }
 
 TEST(ArbiterWithoutSettledTest, PassesCoresOnWithoutAskingThePolicy) {
-  World world(kFourCores, std::make_unique<ScriptedPolicy>(), false, /*on_settled=*/false);
-  auto& policy = static_cast<ScriptedPolicy&>(*world.policy);
+  ScheduledMachine machine(kFourCores, std::make_unique<ScriptedPolicy>(), false,
+                           /*on_settled=*/false);
+  auto& policy = static_cast<ScriptedPolicy&>(*machine.policy);
   policy.next.jobs[{1}] = Cores(CpuSet::Range(0, 3));
-  world.Submit(1, {1, 2, 4});
-  world.SettleAll();
+  machine.Submit(1, {1, 2, 4});
+  machine.SettleAll();
   policy.next.jobs = {{{1}, Cores(CpuSet{0, 1})}, {{2}, Cores(CpuSet{2, 3})}};
-  world.Submit(2, {1, 2, 4});
-  world.host.TakeLog();
-  world.Settle(1);
-  EXPECT_EQ(world.host.TakeLog(), "start 2 2-3 1x2");
-  world.SettleAll();
+  machine.Submit(2, {1, 2, 4});
+  machine.host.TakeLog();
+  machine.Settle(1);
+  EXPECT_EQ(machine.host.TakeLog(), "start 2 2-3 1x2");
+  machine.SettleAll();
   EXPECT_EQ(policy.settled, 0);
-  EXPECT_EQ(world.observer.decisions, 2);
+  EXPECT_EQ(machine.observer.decisions, 2);
 }
 
 }  // namespace

@@ -60,13 +60,14 @@ std::vector<Variant> Variants() {
 
 class PolicyContract : public ::testing::TestWithParam<Variant> {
  protected:
-  std::unique_ptr<World> MakeWorld(const char* topology) const {
-    return MakeWorld(topology, GetParam().info->on_settled);
+  std::unique_ptr<ScheduledMachine> MakeMachine(const char* topology) const {
+    return MakeMachine(topology, GetParam().info->on_settled);
   }
-  std::unique_ptr<World> MakeWorld(const char* topology, bool on_settled) const {
+  std::unique_ptr<ScheduledMachine> MakeMachine(const char* topology, bool on_settled) const {
     const Variant& variant = GetParam();
-    return std::make_unique<World>(topology, MakePolicy(*variant.info, variant.parameters),
-                                   variant.info->oversubscribes, on_settled);
+    return std::make_unique<ScheduledMachine>(topology,
+                                              MakePolicy(*variant.info, variant.parameters),
+                                              variant.info->oversubscribes, on_settled);
   }
   bool Exclusive() const { return !GetParam().info->oversubscribes; }
 
@@ -76,8 +77,8 @@ class PolicyContract : public ::testing::TestWithParam<Variant> {
     return job;
   }
 
-  Job RandomJob(int64_t id, int machine, Random* random) const {
-    const int size = machine + machine / 4;  // Some ask for more than there is.
+  Job RandomJob(int64_t id, int machine_cores, Random* random) const {
+    const int size = machine_cores + machine_cores / 4;  // Some ask for more than there is.
     CoreRequest request;
     request.preferred = 1 + static_cast<int>(random->Below(static_cast<uint64_t>(size)));
     request.min = 1 + static_cast<int>(random->Below(static_cast<uint64_t>(request.preferred)));
@@ -94,10 +95,10 @@ class PolicyContract : public ::testing::TestWithParam<Variant> {
   }
 
   // What must hold after each event, seen from outside the arbiter.
-  void CheckGrants(const World& world) const {
+  void CheckGrants(const ScheduledMachine& machine) const {
     CpuSet all;
     int sum = 0;
-    for (const JobView& job : world.arbiter.View().jobs) {
+    for (const JobView& job : machine.arbiter.View().jobs) {
       if (!job.IsActive()) {
         EXPECT_TRUE(job.cores.Empty());
         continue;
@@ -109,48 +110,48 @@ class PolicyContract : public ::testing::TestWithParam<Variant> {
       all = all | job.cores;
       sum += job.cores.Count();
     }
-    EXPECT_TRUE(world.topology.Cpus().Contains(all));
+    EXPECT_TRUE(machine.topology.Cpus().Contains(all));
     if (Exclusive()) {
       EXPECT_EQ(all.Count(), sum) << "a core was granted twice";
     }
   }
 
   // One random event, the same for the same stream of numbers.
-  void Step(World& world, int64_t* submitted, int64_t arrivals, Random* random) const {
+  void Step(ScheduledMachine& machine, int64_t* submitted, int64_t arrivals, Random* random) const {
     std::vector<int64_t> alive, in_flight;
-    for (const auto& [id, tenant] : world.host.jobs) {
+    for (const auto& [id, tenant] : machine.host.jobs) {
       alive.push_back(id.value);
       if (tenant.in_flight) in_flight.push_back(id.value);
     }
-    world.Pass(random->Uniform());
+    machine.Pass(random->Uniform());
     for (const int64_t id : alive) {
-      double& progress = world.host.progress[{id}];
+      double& progress = machine.host.progress[{id}];
       progress += (1 - progress) * random->Uniform() / 4;
     }
     const uint64_t what = random->Below(8);
     const uint64_t pick = random->Next();
     if (what < 3 && *submitted < arrivals) {
-      world.Submit(RandomJob(++*submitted, world.topology.Cpus().Count(), random));
+      machine.Submit(RandomJob(++*submitted, machine.topology.Cpus().Count(), random));
     } else if (what < 5 && !alive.empty()) {
-      world.Finish(alive[pick % alive.size()]);
+      machine.Finish(alive[pick % alive.size()]);
     } else if (what == 5 && !alive.empty()) {
-      world.Fail(alive[pick % alive.size()], "died");
-    } else if (what == 6 && world.policy->TickPeriod() > Duration(0)) {
-      world.arbiter.Tick();
+      machine.Fail(alive[pick % alive.size()], "died");
+    } else if (what == 6 && machine.policy->TickPeriod() > Duration(0)) {
+      machine.arbiter.Tick();
     } else if (!in_flight.empty()) {
-      world.Settle(in_flight[pick % in_flight.size()]);
+      machine.Settle(in_flight[pick % in_flight.size()]);
     }
   }
 
   // No more arrivals: everything settles, the oldest job ends, and so on. Everybody must have had a
   // turn.
-  void Drain(World& world) const {
-    while (world.arbiter.Waiting() + world.arbiter.Started() > 0) {
-      world.SettleAll();
-      CheckGrants(world);
-      ASSERT_FALSE(world.host.jobs.empty()) << "starved: " << world.State();
-      world.Pass(1);
-      world.Finish(world.host.jobs.begin()->first.value);
+  void Drain(ScheduledMachine& machine) const {
+    while (machine.arbiter.Waiting() + machine.arbiter.Started() > 0) {
+      machine.SettleAll();
+      CheckGrants(machine);
+      ASSERT_FALSE(machine.host.jobs.empty()) << "starved: " << machine.State();
+      machine.Pass(1);
+      machine.Finish(machine.host.jobs.begin()->first.value);
     }
   }
 
@@ -158,49 +159,49 @@ class PolicyContract : public ::testing::TestWithParam<Variant> {
     size_t submitted = 0, ended = 0, left = 0;
   };
   Played PlayRandomly(const char* topology, uint64_t seed) const {
-    auto world = MakeWorld(topology);
-    auto twin = MakeWorld(topology, true);  // A policy that is not asked would have said nothing.
+    auto machine = MakeMachine(topology);
+    auto twin = MakeMachine(topology, true);  // A policy that is not asked would have said nothing.
     Random random(seed), twin_random(seed);
     int64_t submitted = 0, twin_submitted = 0;
     for (int step = 0; step < 120 && !HasFailure(); ++step) {
-      Step(*world, &submitted, 25, &random);
+      Step(*machine, &submitted, 25, &random);
       Step(*twin, &twin_submitted, 25, &twin_random);
-      CheckGrants(*world);
-      EXPECT_EQ(world->State(), twin->State());
+      CheckGrants(*machine);
+      EXPECT_EQ(machine->State(), twin->State());
     }
-    Drain(*world);
+    Drain(*machine);
     return {.submitted = static_cast<size_t>(submitted),
-            .ended = world->observer.ends.size(),
-            .left = world->host.jobs.size()};
+            .ended = machine->observer.ends.size(),
+            .left = machine->host.jobs.size()};
   }
 };
 
 TEST_P(PolicyContract, NoJobNoDecision) {
-  auto world = MakeWorld(kFourCores);
-  const MachineView view = world->arbiter.View();
+  auto machine = MakeMachine(kFourCores);
+  const MachineView view = machine->arbiter.View();
   const Event events[] = {JobFinished{{7}}, JobFailed{{7}}, GrantSettled{{7}}, RequestWindow{{7}},
                           Tick{}};
-  for (const Event& event : events) EXPECT_TRUE(world->policy->Decide(view, event).jobs.empty());
+  for (const Event& event : events) EXPECT_TRUE(machine->policy->Decide(view, event).jobs.empty());
 }
 
 TEST_P(PolicyContract, LoneJobStartsAtOnceAndEnds) {
   for (const char* topology : {kFourCores, kSixteenCores}) {
-    auto world = MakeWorld(topology);
-    const int cores = world->topology.Cpus().Count();
-    world->Submit(LoneJob({1, cores, cores}));
-    EXPECT_EQ(world->arbiter.Started(), 1);
-    world->SettleAll();
-    CheckGrants(*world);
-    world->Finish(1);
-    EXPECT_EQ(world->arbiter.Waiting() + world->arbiter.Started(), 0);
-    EXPECT_EQ(world->observer.ends.at({1}), JobEnd::kFinished);
+    auto machine = MakeMachine(topology);
+    const int cores = machine->topology.Cpus().Count();
+    machine->Submit(LoneJob({1, cores, cores}));
+    EXPECT_EQ(machine->arbiter.Started(), 1);
+    machine->SettleAll();
+    CheckGrants(*machine);
+    machine->Finish(1);
+    EXPECT_EQ(machine->arbiter.Waiting() + machine->arbiter.Started(), 0);
+    EXPECT_EQ(machine->observer.ends.at({1}), JobEnd::kFinished);
   }
 }
 
 TEST_P(PolicyContract, LoneJobOnOneCore) {
-  auto world = MakeWorld("pack:1 [numa] l3:1 core:1 pu:1");
-  world->Submit(LoneJob({1, 4, 8}));
-  EXPECT_EQ(world->State(), "1=0");
+  auto machine = MakeMachine("pack:1 [numa] l3:1 core:1 pu:1");
+  machine->Submit(LoneJob({1, 4, 8}));
+  EXPECT_EQ(machine->State(), "1=0");
 }
 
 TEST_P(PolicyContract, RandomJobsAreGrantedWithinTheRulesAndAllEnd) {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/policies/policy_world.h"
+#include "tests/policies/policy_machine.h"
 
 namespace cosched {
 namespace {
@@ -11,361 +11,362 @@ namespace {
 // --- no-control
 
 TEST(NoControl, MalleableJobsGetWhatTheyAskForOnTheLeastLoadedCores) {
-  auto world = MakeWorld(kFourCores, "no-control");
-  world->Submit(1, UpTo(3, 4));
-  world->Submit(2, UpTo(2, 4));
-  world->Submit(3, UpTo(4, 4));
-  EXPECT_EQ(world->State(), "1=0-2 2=0,3 3=0-3");
-  EXPECT_EQ(world->host.TakeLog(), "start 1 0-2 1x3; start 2 0,3 1x2; start 3 0-3 1x4");
+  auto machine = MakeMachine(kFourCores, "no-control");
+  machine->Submit(1, UpTo(3, 4));
+  machine->Submit(2, UpTo(2, 4));
+  machine->Submit(3, UpTo(4, 4));
+  EXPECT_EQ(machine->State(), "1=0-2 2=0,3 3=0-3");
+  EXPECT_EQ(machine->host.TakeLog(), "start 1 0-2 1x3; start 2 0,3 1x2; start 3 0-3 1x4");
 }
 
 TEST(NoControl, RigidAndMoldableJobsRunAnywhereWithTheThreadsTheyAskFor) {
-  auto world = MakeWorld(kFourCores, "no-control");
-  world->Submit(MakeJob(1, Exactly(2), Elasticity::kRigid));
-  world->Submit(MakeJob(2, {1, 8, 8}, Elasticity::kMoldable));
-  EXPECT_EQ(world->host.TakeLog(), "start 1 0-3 1x2; start 2 0-3 1x8");
+  auto machine = MakeMachine(kFourCores, "no-control");
+  machine->Submit(MakeJob(1, Exactly(2), Elasticity::kRigid));
+  machine->Submit(MakeJob(2, {1, 8, 8}, Elasticity::kMoldable));
+  EXPECT_EQ(machine->host.TakeLog(), "start 1 0-3 1x2; start 2 0-3 1x8");
 }
 
 TEST(NoControl, RequestBeyondTheMachineIsTheMachine) {
-  auto world = MakeWorld(kFourCores, "no-control");
-  world->Submit(1, UpTo(9, 9));
-  EXPECT_EQ(world->State(), "1=0-3");
+  auto machine = MakeMachine(kFourCores, "no-control");
+  machine->Submit(1, UpTo(9, 9));
+  EXPECT_EQ(machine->State(), "1=0-3");
 }
 
 TEST(NoControl, NothingChangesWhenAJobEnds) {
-  auto world = MakeWorld(kFourCores, "no-control");
-  world->Submit(1, UpTo(2, 4));
-  world->Submit(2, UpTo(4, 4));
-  world->SettleAll();
-  world->host.TakeLog();
-  world->Finish(2);
-  EXPECT_EQ(world->State(), "1=0-1");
-  EXPECT_EQ(world->host.TakeLog(), "");
+  auto machine = MakeMachine(kFourCores, "no-control");
+  machine->Submit(1, UpTo(2, 4));
+  machine->Submit(2, UpTo(4, 4));
+  machine->SettleAll();
+  machine->host.TakeLog();
+  machine->Finish(2);
+  EXPECT_EQ(machine->State(), "1=0-1");
+  EXPECT_EQ(machine->host.TakeLog(), "");
 }
 
 // --- static-partition
 
 TEST(StaticPartition, JobsWaitForAFreeSliceAndKeepIt) {
-  auto world = MakeWorld(kFourCores, "static-partition");
-  world->Submit(1, UpTo(4, 4));
-  world->Submit(2, UpTo(1, 4));
-  world->Submit(3, UpTo(2, 4));
-  EXPECT_EQ(world->State(), "1=0-1 2=2-3 3=wait");
-  world->SettleAll();
-  world->Finish(1);
-  EXPECT_EQ(world->State(), "2=2-3 3=0-1");
+  auto machine = MakeMachine(kFourCores, "static-partition");
+  machine->Submit(1, UpTo(4, 4));
+  machine->Submit(2, UpTo(1, 4));
+  machine->Submit(3, UpTo(2, 4));
+  EXPECT_EQ(machine->State(), "1=0-1 2=2-3 3=wait");
+  machine->SettleAll();
+  machine->Finish(1);
+  EXPECT_EQ(machine->State(), "2=2-3 3=0-1");
 }
 
 TEST(StaticPartition, SliceIsCutToTheJobsMaxAndStaysTaken) {
-  auto world = MakeWorld(kFourCores, "static-partition");
-  world->Submit(1, Exactly(1));
-  world->Submit(2, Exactly(1));
-  world->Submit(3, Exactly(1));
-  EXPECT_EQ(world->State(), "1=0 2=2 3=wait");
+  auto machine = MakeMachine(kFourCores, "static-partition");
+  machine->Submit(1, Exactly(1));
+  machine->Submit(2, Exactly(1));
+  machine->Submit(3, Exactly(1));
+  EXPECT_EQ(machine->State(), "1=0 2=2 3=wait");
 }
 
 TEST(StaticPartition, SlicesAreEqualAndTheRestIsIdle) {
-  auto world = MakeWorld(kSixteenCores, "static-partition", {{"slices", "3"}});
-  for (int id = 1; id <= 4; ++id) world->Submit(id, UpTo(16, 16));
-  EXPECT_EQ(world->Counts(), "1=5 2=5 3=5 4=wait");
+  auto machine = MakeMachine(kSixteenCores, "static-partition", {{"slices", "3"}});
+  for (int id = 1; id <= 4; ++id) machine->Submit(id, UpTo(16, 16));
+  EXPECT_EQ(machine->Counts(), "1=5 2=5 3=5 4=wait");
 }
 
 TEST(StaticPartition, MoreSlicesThanCoresAreOneCoreEach) {
-  auto world = MakeWorld(kFourCores, "static-partition", {{"slices", "9"}});
-  for (int id = 1; id <= 5; ++id) world->Submit(id, UpTo(4, 4));
-  EXPECT_EQ(world->Counts(), "1=1 2=1 3=1 4=1 5=wait");
+  auto machine = MakeMachine(kFourCores, "static-partition", {{"slices", "9"}});
+  for (int id = 1; id <= 5; ++id) machine->Submit(id, UpTo(4, 4));
+  EXPECT_EQ(machine->Counts(), "1=1 2=1 3=1 4=1 5=wait");
 }
 
 TEST(StaticPartition, JobThatNeedsMoreThanASliceIsRejectedWithTheReason) {
-  auto world = MakeWorld(kFourCores, "static-partition");
-  world->Submit(1, Exactly(3));
-  EXPECT_EQ(world->observer.Take("rejected"),
+  auto machine = MakeMachine(kFourCores, "static-partition");
+  machine->Submit(1, Exactly(3));
+  EXPECT_EQ(machine->observer.Take("rejected"),
             "rejected 1: needs at least 3 cores, a slice of static-partition has 2");
-  EXPECT_EQ(world->arbiter.Waiting(), 0);
+  EXPECT_EQ(machine->arbiter.Waiting(), 0);
 }
 
 // --- strict
 
 TEST(Strict, JobWaitsUntilAllItAsksForIsFree) {
-  auto world = MakeWorld(kFourCores, "strict");
-  world->Submit(1, UpTo(3, 4));
-  world->Submit(2, UpTo(2, 4));
-  EXPECT_EQ(world->State(), "1=0-2 2=wait");
-  world->SettleAll();
-  world->Finish(1);
-  EXPECT_EQ(world->Counts(), "2=2");
+  auto machine = MakeMachine(kFourCores, "strict");
+  machine->Submit(1, UpTo(3, 4));
+  machine->Submit(2, UpTo(2, 4));
+  EXPECT_EQ(machine->State(), "1=0-2 2=wait");
+  machine->SettleAll();
+  machine->Finish(1);
+  EXPECT_EQ(machine->Counts(), "2=2");
 }
 
 TEST(Strict, SmallerJobBehindOneThatDoesNotFitStarts) {
-  auto world = MakeWorld(kFourCores, "strict");
-  world->Submit(1, UpTo(2, 4));
-  world->Submit(2, UpTo(3, 4));
-  world->Submit(3, UpTo(2, 4));
-  EXPECT_EQ(world->Counts(), "1=2 2=wait 3=2");
+  auto machine = MakeMachine(kFourCores, "strict");
+  machine->Submit(1, UpTo(2, 4));
+  machine->Submit(2, UpTo(3, 4));
+  machine->Submit(3, UpTo(2, 4));
+  EXPECT_EQ(machine->Counts(), "1=2 2=wait 3=2");
 }
 
 TEST(Strict, NobodyGrowsBeyondTheRequest) {
-  auto world = MakeWorld(kFourCores, "strict");
-  world->Submit(1, UpTo(2, 4));
-  world->Submit(2, UpTo(2, 4));
-  world->SettleAll();
-  world->Finish(2);
-  EXPECT_EQ(world->Counts(), "1=2");
+  auto machine = MakeMachine(kFourCores, "strict");
+  machine->Submit(1, UpTo(2, 4));
+  machine->Submit(2, UpTo(2, 4));
+  machine->SettleAll();
+  machine->Finish(2);
+  EXPECT_EQ(machine->Counts(), "1=2");
 }
 
 TEST(Strict, RequestBeyondTheMachineWaitsForAllOfIt) {
-  auto world = MakeWorld(kFourCores, "strict");
-  world->Submit(1, UpTo(1, 1));
-  world->Submit(2, UpTo(8, 8));
-  EXPECT_EQ(world->Counts(), "1=1 2=wait");
-  world->Finish(1);
-  EXPECT_EQ(world->Counts(), "2=4");
+  auto machine = MakeMachine(kFourCores, "strict");
+  machine->Submit(1, UpTo(1, 1));
+  machine->Submit(2, UpTo(8, 8));
+  EXPECT_EQ(machine->Counts(), "1=1 2=wait");
+  machine->Finish(1);
+  EXPECT_EQ(machine->Counts(), "2=4");
 }
 
 TEST(Strict, PriorityOrdersTheQueueAndPreemptsNobody) {
-  auto world = MakeWorld(kFourCores, "strict", {{"order", "priority"}});
-  world->Submit(1, Exactly(4));
-  world->Submit(MakeJob(2, Exactly(4), Elasticity::kMalleable, 1));
-  world->Submit(MakeJob(3, Exactly(4), Elasticity::kMalleable, 7));
-  world->Submit(MakeJob(4, Exactly(4), Elasticity::kMalleable, 7));
-  EXPECT_EQ(world->Counts(), "1=4 2=wait 3=wait 4=wait");
-  world->Finish(1);
-  EXPECT_EQ(world->Counts(), "2=wait 3=4 4=wait");
-  world->Finish(3);
-  EXPECT_EQ(world->Counts(), "2=wait 4=4");
+  auto machine = MakeMachine(kFourCores, "strict", {{"order", "priority"}});
+  machine->Submit(1, Exactly(4));
+  machine->Submit(MakeJob(2, Exactly(4), Elasticity::kMalleable, 1));
+  machine->Submit(MakeJob(3, Exactly(4), Elasticity::kMalleable, 7));
+  machine->Submit(MakeJob(4, Exactly(4), Elasticity::kMalleable, 7));
+  EXPECT_EQ(machine->Counts(), "1=4 2=wait 3=wait 4=wait");
+  machine->Finish(1);
+  EXPECT_EQ(machine->Counts(), "2=wait 3=4 4=wait");
+  machine->Finish(3);
+  EXPECT_EQ(machine->Counts(), "2=wait 4=4");
 }
 
 TEST(Strict, FcfsIgnoresPriority) {
-  auto world = MakeWorld(kFourCores, "strict");
-  world->Submit(1, Exactly(4));
-  world->Submit(2, Exactly(4));
-  world->Submit(MakeJob(3, Exactly(4), Elasticity::kMalleable, 7));
-  world->Finish(1);
-  EXPECT_EQ(world->Counts(), "2=4 3=wait");
+  auto machine = MakeMachine(kFourCores, "strict");
+  machine->Submit(1, Exactly(4));
+  machine->Submit(2, Exactly(4));
+  machine->Submit(MakeJob(3, Exactly(4), Elasticity::kMalleable, 7));
+  machine->Finish(1);
+  EXPECT_EQ(machine->Counts(), "2=4 3=wait");
 }
 
 // --- always-attend
 
 TEST(AlwaysAttend, JobStartsWithWhatIsFree) {
-  auto world = MakeWorld(kSixteenCores, "always-attend");
-  world->Submit(1, UpTo(10, 16));
-  world->Submit(2, UpTo(10, 16));
-  world->Submit(3, UpTo(10, 16));
-  EXPECT_EQ(world->State(), "1=0-9 2=10-15 3=wait");
+  auto machine = MakeMachine(kSixteenCores, "always-attend");
+  machine->Submit(1, UpTo(10, 16));
+  machine->Submit(2, UpTo(10, 16));
+  machine->Submit(3, UpTo(10, 16));
+  EXPECT_EQ(machine->State(), "1=0-9 2=10-15 3=wait");
 }
 
 TEST(AlwaysAttend, JobDoesNotStartBelowItsMinButALaterOneMay) {
-  auto world = MakeWorld(kFourCores, "always-attend");
-  world->Submit(1, UpTo(3, 4));
-  world->Submit(2, {2, 4, 4});
-  world->Submit(3, UpTo(4, 4));
-  EXPECT_EQ(world->Counts(), "1=3 2=wait 3=1");
+  auto machine = MakeMachine(kFourCores, "always-attend");
+  machine->Submit(1, UpTo(3, 4));
+  machine->Submit(2, {2, 4, 4});
+  machine->Submit(3, UpTo(4, 4));
+  EXPECT_EQ(machine->Counts(), "1=3 2=wait 3=1");
 }
 
 TEST(AlwaysAttend, FreedCoresGrowTheOldestToItsRequestBeforeTheQueue) {
-  auto world = MakeWorld(kSixteenCores, "always-attend");
-  world->Submit(1, UpTo(10, 16));
-  world->Submit(2, UpTo(10, 16));  // 6
-  world->Submit(3, UpTo(10, 16));
-  world->SettleAll();
-  world->Finish(1);
-  EXPECT_EQ(world->Counts(), "2=10 3=6");
-  world->SettleAll();
-  world->Submit(4, UpTo(4, 16));
-  world->Finish(2);
-  EXPECT_EQ(world->Counts(), "3=10 4=4");
+  auto machine = MakeMachine(kSixteenCores, "always-attend");
+  machine->Submit(1, UpTo(10, 16));
+  machine->Submit(2, UpTo(10, 16));  // 6
+  machine->Submit(3, UpTo(10, 16));
+  machine->SettleAll();
+  machine->Finish(1);
+  EXPECT_EQ(machine->Counts(), "2=10 3=6");
+  machine->SettleAll();
+  machine->Submit(4, UpTo(4, 16));
+  machine->Finish(2);
+  EXPECT_EQ(machine->Counts(), "3=10 4=4");
 }
 
 TEST(AlwaysAttend, RigidJobGrowsInCoresAndKeepsItsThreads) {
-  auto world = MakeWorld(kFourCores, "always-attend");
-  world->Submit(MakeJob(1, UpTo(3, 4), Elasticity::kRigid));
-  world->Submit(MakeJob(2, UpTo(3, 4), Elasticity::kRigid));
-  world->Submit(MakeJob(3, UpTo(1, 1), Elasticity::kMoldable));
-  EXPECT_EQ(world->host.TakeLog(), "start 1 0-2 1x3; start 2 3 1x3");
-  world->SettleAll();
-  world->Finish(1);
-  EXPECT_EQ(world->host.TakeLog(), "grant 2 0-1,3 1x3; start 3 2 1x1");
+  auto machine = MakeMachine(kFourCores, "always-attend");
+  machine->Submit(MakeJob(1, UpTo(3, 4), Elasticity::kRigid));
+  machine->Submit(MakeJob(2, UpTo(3, 4), Elasticity::kRigid));
+  machine->Submit(MakeJob(3, UpTo(1, 1), Elasticity::kMoldable));
+  EXPECT_EQ(machine->host.TakeLog(), "start 1 0-2 1x3; start 2 3 1x3");
+  machine->SettleAll();
+  machine->Finish(1);
+  EXPECT_EQ(machine->host.TakeLog(), "grant 2 0-1,3 1x3; start 3 2 1x1");
 }
 
 TEST(AlwaysAttend, MoldableJobKeepsTheThreadsOfItsStart) {
-  auto world = MakeWorld(kFourCores, "always-attend");
-  world->Submit(1, UpTo(3, 4));
-  world->Submit(MakeJob(2, UpTo(3, 4), Elasticity::kMoldable));
-  world->SettleAll();
-  world->host.TakeLog();
-  world->Finish(1);
-  EXPECT_EQ(world->host.TakeLog(), "grant 2 0-1,3 1x1");
+  auto machine = MakeMachine(kFourCores, "always-attend");
+  machine->Submit(1, UpTo(3, 4));
+  machine->Submit(MakeJob(2, UpTo(3, 4), Elasticity::kMoldable));
+  machine->SettleAll();
+  machine->host.TakeLog();
+  machine->Finish(1);
+  EXPECT_EQ(machine->host.TakeLog(), "grant 2 0-1,3 1x1");
 }
 
 TEST(AlwaysAttend, CoresOfAFailedJobAreFreedToo) {
-  auto world = MakeWorld(kFourCores, "always-attend");
-  world->Submit(1, UpTo(4, 4));
-  world->Submit(2, UpTo(4, 4));
-  world->Fail(1, "died");
-  EXPECT_EQ(world->Counts(), "2=4");
+  auto machine = MakeMachine(kFourCores, "always-attend");
+  machine->Submit(1, UpTo(4, 4));
+  machine->Submit(2, UpTo(4, 4));
+  machine->Fail(1, "died");
+  EXPECT_EQ(machine->Counts(), "2=4");
 }
 
 // --- max-prop
 
 TEST(MaxProp, LoneJobGetsUpToItsMax) {
-  auto world = MakeWorld(kSixteenCores, "max-prop");
-  world->Submit(1, UpTo(4, 12));  // F = 4 / 16.
-  EXPECT_EQ(world->Counts(), "1=12");
+  auto machine = MakeMachine(kSixteenCores, "max-prop");
+  machine->Submit(1, UpTo(4, 12));  // F = 4 / 16.
+  EXPECT_EQ(machine->Counts(), "1=12");
 }
 
 TEST(MaxProp, FreeCoresAreSharedInProportionToTheRequests) {
-  auto world = MakeWorld(kSixteenCores, "max-prop");
-  world->Submit(1, Exactly(16));
-  world->Submit(2, UpTo(8, 16));
-  world->Submit(3, UpTo(8, 16));
-  world->Submit(4, UpTo(16, 16));
-  world->Finish(1);  // F = 32 / 16: half of each request.
-  EXPECT_EQ(world->Counts(), "2=4 3=4 4=8");
+  auto machine = MakeMachine(kSixteenCores, "max-prop");
+  machine->Submit(1, Exactly(16));
+  machine->Submit(2, UpTo(8, 16));
+  machine->Submit(3, UpTo(8, 16));
+  machine->Submit(4, UpTo(16, 16));
+  machine->Finish(1);  // F = 32 / 16: half of each request.
+  EXPECT_EQ(machine->Counts(), "2=4 3=4 4=8");
 }
 
 TEST(MaxProp, ShareIsTruncatedAndAtLeastTheMin) {
-  auto world = MakeWorld(kFourCores, "max-prop");
-  world->Submit(1, Exactly(4));
-  for (int id = 2; id <= 7; ++id) world->Submit(id, UpTo(4, 4));
-  world->Finish(1);  // F = 24 / 4: int(4 / 6) = 0, so each has its min as long as cores last.
-  EXPECT_EQ(world->Counts(), "2=1 3=1 4=1 5=1 6=wait 7=wait");
+  auto machine = MakeMachine(kFourCores, "max-prop");
+  machine->Submit(1, Exactly(4));
+  for (int id = 2; id <= 7; ++id) machine->Submit(id, UpTo(4, 4));
+  machine->Finish(1);  // F = 24 / 4: int(4 / 6) = 0, so each has its min as long as cores last.
+  EXPECT_EQ(machine->Counts(), "2=1 3=1 4=1 5=1 6=wait 7=wait");
 }
 
 TEST(MaxProp, FreedCoresAreAddedInEqualSharesToTheRunningFirst) {
-  auto world = MakeWorld(kSixteenCores, "max-prop");
-  world->Submit(1, Exactly(16));
-  world->Submit(2, UpTo(7, 16));
-  world->Submit(3, UpTo(7, 16));
-  world->Submit(4, UpTo(7, 16));
-  world->Finish(1);  // F = 21 / 16: int(5.33) each, 1 core is left.
-  EXPECT_EQ(world->Counts(), "2=5 3=5 4=5");
-  world->SettleAll();
-  world->Submit(5, UpTo(2, 2));
-  EXPECT_EQ(world->Counts(), "2=5 3=5 4=5 5=1");
-  world->SettleAll();
-  world->Submit(6, UpTo(4, 4));
-  world->Finish(2);  // int(5 / 3) = 1 each: 3=6 4=6 5=2; 2 are left for job 6.
-  EXPECT_EQ(world->Counts(), "3=6 4=6 5=2 6=2");
+  auto machine = MakeMachine(kSixteenCores, "max-prop");
+  machine->Submit(1, Exactly(16));
+  machine->Submit(2, UpTo(7, 16));
+  machine->Submit(3, UpTo(7, 16));
+  machine->Submit(4, UpTo(7, 16));
+  machine->Finish(1);  // F = 21 / 16: int(5.33) each, 1 core is left.
+  EXPECT_EQ(machine->Counts(), "2=5 3=5 4=5");
+  machine->SettleAll();
+  machine->Submit(5, UpTo(2, 2));
+  EXPECT_EQ(machine->Counts(), "2=5 3=5 4=5 5=1");
+  machine->SettleAll();
+  machine->Submit(6, UpTo(4, 4));
+  machine->Finish(2);  // int(5 / 3) = 1 each: 3=6 4=6 5=2; 2 are left for job 6.
+  EXPECT_EQ(machine->Counts(), "3=6 4=6 5=2 6=2");
 }
 
 TEST(MaxProp, ProportionIsOfTheFreeCoresNotOfTheMachine) {
-  auto world = MakeWorld(kSixteenCores, "max-prop");
-  world->Submit(1, Exactly(12));
-  world->Submit(2, Exactly(4));
-  world->Submit(3, UpTo(8, 16));
-  world->Submit(4, UpTo(8, 16));
-  world->Finish(2);  // F = 16 / 4: a quarter of each request.
-  EXPECT_EQ(world->Counts(), "1=12 3=2 4=2");
+  auto machine = MakeMachine(kSixteenCores, "max-prop");
+  machine->Submit(1, Exactly(12));
+  machine->Submit(2, Exactly(4));
+  machine->Submit(3, UpTo(8, 16));
+  machine->Submit(4, UpTo(8, 16));
+  machine->Finish(2);  // F = 16 / 4: a quarter of each request.
+  EXPECT_EQ(machine->Counts(), "1=12 3=2 4=2");
 }
 
 TEST(MaxProp, GrowthStopsAtTheMax) {
-  auto world = MakeWorld(kFourCores, "max-prop");
-  world->Submit(1, UpTo(2, 2));
-  world->Submit(2, UpTo(2, 2));
-  world->SettleAll();
-  world->Finish(1);
-  EXPECT_EQ(world->Counts(), "2=2");
+  auto machine = MakeMachine(kFourCores, "max-prop");
+  machine->Submit(1, UpTo(2, 2));
+  machine->Submit(2, UpTo(2, 2));
+  machine->SettleAll();
+  machine->Finish(1);
+  EXPECT_EQ(machine->Counts(), "2=2");
 }
 
 TEST(MaxProp, PrioritySumsOverTheHighestWaitingClassOnly) {
-  auto world = MakeWorld(kSixteenCores, "max-prop", {{"order", "priority"}});
-  world->Submit(1, Exactly(16));
-  world->Submit(MakeJob(2, UpTo(8, 16), Elasticity::kMalleable, 0));
-  world->Submit(MakeJob(3, UpTo(8, 16), Elasticity::kMalleable, 4));
-  world->Submit(MakeJob(4, UpTo(16, 16), Elasticity::kMalleable, 4));
-  world->Finish(1);  // F = 24 / 16: int(5.33) and int(10.67); what is left goes to the class below.
-  EXPECT_EQ(world->Counts(), "2=1 3=5 4=10");
+  auto machine = MakeMachine(kSixteenCores, "max-prop", {{"order", "priority"}});
+  machine->Submit(1, Exactly(16));
+  machine->Submit(MakeJob(2, UpTo(8, 16), Elasticity::kMalleable, 0));
+  machine->Submit(MakeJob(3, UpTo(8, 16), Elasticity::kMalleable, 4));
+  machine->Submit(MakeJob(4, UpTo(16, 16), Elasticity::kMalleable, 4));
+  machine->Finish(
+      1);  // F = 24 / 16: int(5.33) and int(10.67); what is left goes to the class below.
+  EXPECT_EQ(machine->Counts(), "2=1 3=5 4=10");
 }
 
 TEST(MaxProp, RigidJobsGrowInCoresToo) {
-  auto world = MakeWorld(kFourCores, "max-prop");
-  world->Submit(MakeJob(1, {2, 2, 2}, Elasticity::kRigid));
-  world->Submit(MakeJob(2, {2, 2, 4}, Elasticity::kRigid));
-  world->SettleAll();
-  world->host.TakeLog();
-  world->Finish(1);
-  EXPECT_EQ(world->host.TakeLog(), "grant 2 0-3 1x2");
+  auto machine = MakeMachine(kFourCores, "max-prop");
+  machine->Submit(MakeJob(1, {2, 2, 2}, Elasticity::kRigid));
+  machine->Submit(MakeJob(2, {2, 2, 4}, Elasticity::kRigid));
+  machine->SettleAll();
+  machine->host.TakeLog();
+  machine->Finish(1);
+  EXPECT_EQ(machine->host.TakeLog(), "grant 2 0-3 1x2");
 }
 
 // --- equal-share
 
 TEST(EqualShare, ArrivalShrinksTheRunningAndEndGrowsThem) {
-  auto world = MakeWorld(kSixteenCores, "equal-share");
-  world->Submit(1, UpTo(8, 16));
-  EXPECT_EQ(world->Counts(), "1=16");
-  world->SettleAll();
-  world->Submit(2, UpTo(8, 16));
-  world->SettleAll();
-  world->Submit(3, UpTo(8, 16));
-  world->SettleAll();
-  EXPECT_EQ(world->Counts(), "1=6 2=5 3=5");
-  world->Finish(2);
-  EXPECT_EQ(world->Counts(), "1=8 3=8");
+  auto machine = MakeMachine(kSixteenCores, "equal-share");
+  machine->Submit(1, UpTo(8, 16));
+  EXPECT_EQ(machine->Counts(), "1=16");
+  machine->SettleAll();
+  machine->Submit(2, UpTo(8, 16));
+  machine->SettleAll();
+  machine->Submit(3, UpTo(8, 16));
+  machine->SettleAll();
+  EXPECT_EQ(machine->Counts(), "1=6 2=5 3=5");
+  machine->Finish(2);
+  EXPECT_EQ(machine->Counts(), "1=8 3=8");
 }
 
 TEST(EqualShare, MinAndMaxBoundTheShareAndOthersTakeTheRest) {
-  auto world = MakeWorld(kSixteenCores, "equal-share");
-  world->Submit(1, {1, 2, 2});
-  world->Submit(2, {9, 9, 16});
-  world->Submit(3, UpTo(8, 16));
-  EXPECT_EQ(world->Counts(), "1=2 2=9 3=5");
+  auto machine = MakeMachine(kSixteenCores, "equal-share");
+  machine->Submit(1, {1, 2, 2});
+  machine->Submit(2, {9, 9, 16});
+  machine->Submit(3, UpTo(8, 16));
+  EXPECT_EQ(machine->Counts(), "1=2 2=9 3=5");
 }
 
 TEST(EqualShare, JobWaitsWhenNotEverybodyWouldHaveItsMin) {
-  auto world = MakeWorld(kFourCores, "equal-share");
-  world->Submit(1, {2, 2, 4});
-  world->Submit(2, {2, 2, 4});
-  world->Submit(3, {2, 2, 4});
-  world->Submit(4, {1, 1, 4});
-  EXPECT_EQ(world->Counts(), "1=2 2=2 3=wait 4=wait");
-  world->SettleAll();
-  world->Finish(1);
-  EXPECT_EQ(world->Counts(), "2=2 3=2 4=wait");
+  auto machine = MakeMachine(kFourCores, "equal-share");
+  machine->Submit(1, {2, 2, 4});
+  machine->Submit(2, {2, 2, 4});
+  machine->Submit(3, {2, 2, 4});
+  machine->Submit(4, {1, 1, 4});
+  EXPECT_EQ(machine->Counts(), "1=2 2=2 3=wait 4=wait");
+  machine->SettleAll();
+  machine->Finish(1);
+  EXPECT_EQ(machine->Counts(), "2=2 3=2 4=wait");
 }
 
 TEST(EqualShare, NobodyOvertakesAJobThatDoesNotFitYet) {
-  auto world = MakeWorld(kFourCores, "equal-share");
-  world->Submit(1, {3, 3, 4});
-  world->Submit(2, {2, 2, 4});
-  world->Submit(3, {1, 1, 4});
-  EXPECT_EQ(world->Counts(), "1=4 2=wait 3=wait");
+  auto machine = MakeMachine(kFourCores, "equal-share");
+  machine->Submit(1, {3, 3, 4});
+  machine->Submit(2, {2, 2, 4});
+  machine->Submit(3, {1, 1, 4});
+  EXPECT_EQ(machine->Counts(), "1=4 2=wait 3=wait");
 }
 
 TEST(EqualShare, NewcomerStartsOnlyWhenTheOldHaveLeft) {
-  auto world = MakeWorld(kFourCores, "equal-share");
-  world->Submit(1, UpTo(4, 4));
-  world->SettleAll();
-  world->host.TakeLog();
-  world->Submit(2, UpTo(4, 4));
-  EXPECT_EQ(world->host.TakeLog(), "grant 1 0-1 1x2");
-  world->Settle(1);
-  EXPECT_EQ(world->host.TakeLog(), "start 2 2-3 1x2");
+  auto machine = MakeMachine(kFourCores, "equal-share");
+  machine->Submit(1, UpTo(4, 4));
+  machine->SettleAll();
+  machine->host.TakeLog();
+  machine->Submit(2, UpTo(4, 4));
+  EXPECT_EQ(machine->host.TakeLog(), "grant 1 0-1 1x2");
+  machine->Settle(1);
+  EXPECT_EQ(machine->host.TakeLog(), "start 2 2-3 1x2");
 }
 
 TEST(EqualShare, RigidJobLosesCoresAndKeepsItsThreads) {
-  auto world = MakeWorld(kFourCores, "equal-share");
-  world->Submit(MakeJob(1, UpTo(4, 4), Elasticity::kRigid));
-  world->SettleAll();
-  world->host.TakeLog();
-  world->Submit(2, UpTo(4, 4));
-  EXPECT_EQ(world->host.TakeLog(), "grant 1 0-1 1x4");
+  auto machine = MakeMachine(kFourCores, "equal-share");
+  machine->Submit(MakeJob(1, UpTo(4, 4), Elasticity::kRigid));
+  machine->SettleAll();
+  machine->host.TakeLog();
+  machine->Submit(2, UpTo(4, 4));
+  EXPECT_EQ(machine->host.TakeLog(), "grant 1 0-1 1x4");
 }
 
 // --- scripted
 
 TEST(Scripted, EveryJobGetsWhatTheTimetableSaysSinceItsOwnStart) {
-  auto world = MakeWorld(kFourCores, "scripted", {{"timetable", "0:1 10:3 20:2"}});
-  const auto pass = [&world](double seconds) {
-    world->Pass(seconds);
-    world->arbiter.Tick();
-    world->SettleAll();
-    return world->State();
+  auto machine = MakeMachine(kFourCores, "scripted", {{"timetable", "0:1 10:3 20:2"}});
+  const auto pass = [&machine](double seconds) {
+    machine->Pass(seconds);
+    machine->arbiter.Tick();
+    machine->SettleAll();
+    return machine->State();
   };
-  world->Submit(1, UpTo(4, 4));
-  EXPECT_EQ(world->State(), "1=0");
-  world->SettleAll();
+  machine->Submit(1, UpTo(4, 4));
+  EXPECT_EQ(machine->State(), "1=0");
+  machine->SettleAll();
   EXPECT_EQ(pass(4), "1=0");
-  world->Submit(2, UpTo(4, 4));
+  machine->Submit(2, UpTo(4, 4));
   EXPECT_EQ(pass(5.9), "1=0 2=1");
   EXPECT_EQ(pass(0.1), "1=0,2-3 2=1");
   EXPECT_EQ(pass(4), "1=0,2-3 2=1");  // 2 wants three and none is free.
@@ -374,17 +375,17 @@ TEST(Scripted, EveryJobGetsWhatTheTimetableSaysSinceItsOwnStart) {
 }
 
 TEST(Scripted, SplitsAreAsWrittenAndAllIsWhatTheJobMayHave) {
-  auto world =
-      MakeWorld(kFourCores, "scripted", {{"timetable", "0:all:allx1  1:all:1xall 2:2:2x2 3:all"}});
-  const auto pass = [&world](double seconds) {
-    world->SettleAll();
-    world->host.TakeLog();
-    world->Pass(seconds);
-    world->arbiter.Tick();
-    return world->host.TakeLog();
+  auto machine = MakeMachine(kFourCores, "scripted",
+                             {{"timetable", "0:all:allx1  1:all:1xall 2:2:2x2 3:all"}});
+  const auto pass = [&machine](double seconds) {
+    machine->SettleAll();
+    machine->host.TakeLog();
+    machine->Pass(seconds);
+    machine->arbiter.Tick();
+    return machine->host.TakeLog();
   };
-  world->Submit(1, UpTo(1, 3));
-  EXPECT_EQ(world->host.TakeLog(), "start 1 0-2 3x1");
+  machine->Submit(1, UpTo(1, 3));
+  EXPECT_EQ(machine->host.TakeLog(), "start 1 0-2 3x1");
   EXPECT_EQ(pass(1), "grant 1 0-2 1x3");
   EXPECT_EQ(pass(0.5), "");
   EXPECT_EQ(pass(0.5), "grant 1 0-1 2x2");
@@ -392,40 +393,40 @@ TEST(Scripted, SplitsAreAsWrittenAndAllIsWhatTheJobMayHave) {
 }
 
 TEST(Scripted, NoCoresPausesAndJobsWaitUntilTheirFirstEntryFits) {
-  auto world = MakeWorld(kFourCores, "scripted", {{"timetable", "0:3 1:0 2:3"}});
-  const auto pass = [&world](double seconds) {
-    world->Pass(seconds);
-    world->arbiter.Tick();
-    world->SettleAll();
-    return world->State();
+  auto machine = MakeMachine(kFourCores, "scripted", {{"timetable", "0:3 1:0 2:3"}});
+  const auto pass = [&machine](double seconds) {
+    machine->Pass(seconds);
+    machine->arbiter.Tick();
+    machine->SettleAll();
+    return machine->State();
   };
-  world->Submit(1, UpTo(4, 4));
-  world->Submit(2, UpTo(4, 4));
-  EXPECT_EQ(world->State(), "1=0-2 2=wait");
+  machine->Submit(1, UpTo(4, 4));
+  machine->Submit(2, UpTo(4, 4));
+  EXPECT_EQ(machine->State(), "1=0-2 2=wait");
   EXPECT_EQ(pass(1), "1=pause 2=0-2");
   EXPECT_EQ(pass(1), "1=0-2 2=pause");
 }
 
 TEST(Scripted, CountsStayWithinMinAndMax) {
-  auto world = MakeWorld(kFourCores, "scripted", {{"timetable", "0:1 1:4"}});
-  world->Submit(1, {2, 2, 3});
-  EXPECT_EQ(world->Counts(), "1=2");
-  world->SettleAll();
-  world->Pass(1);
-  world->arbiter.Tick();
-  EXPECT_EQ(world->Counts(), "1=3");
+  auto machine = MakeMachine(kFourCores, "scripted", {{"timetable", "0:1 1:4"}});
+  machine->Submit(1, {2, 2, 3});
+  EXPECT_EQ(machine->Counts(), "1=2");
+  machine->SettleAll();
+  machine->Pass(1);
+  machine->arbiter.Tick();
+  EXPECT_EQ(machine->Counts(), "1=3");
 }
 
 TEST(Scripted, RigidJobKeepsItsOwnThreads) {
-  auto world = MakeWorld(kFourCores, "scripted", {{"timetable", "0:2 1:1"}});
+  auto machine = MakeMachine(kFourCores, "scripted", {{"timetable", "0:2 1:1"}});
   Job job = MakeJob(1, UpTo(4, 4), Elasticity::kRigid);
   job.threads = Split{2, 8};
-  world->Submit(job);
-  EXPECT_EQ(world->host.TakeLog(), "start 1 0-1 2x8");
-  world->SettleAll();
-  world->Pass(1);
-  world->arbiter.Tick();
-  EXPECT_EQ(world->host.TakeLog(), "grant 1 0 2x8");
+  machine->Submit(job);
+  EXPECT_EQ(machine->host.TakeLog(), "start 1 0-1 2x8");
+  machine->SettleAll();
+  machine->Pass(1);
+  machine->arbiter.Tick();
+  EXPECT_EQ(machine->host.TakeLog(), "grant 1 0 2x8");
 }
 
 }  // namespace

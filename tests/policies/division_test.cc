@@ -4,7 +4,7 @@
 
 #include "engine/base/random.h"
 #include "policies/repartition.h"
-#include "tests/policies/policy_world.h"
+#include "tests/policies/policy_machine.h"
 
 namespace cosched {
 namespace {
@@ -66,7 +66,7 @@ double BestSum(const std::vector<Job>& jobs, int cores) {
 TEST(MarginalSpeedup, ReachesTheLargestSumOfSpeedupsOfAllDivisions) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
     Random random(seed);
-    auto world = MakeWorld(kSixteenCores, "marginal-speedup");
+    auto machine = MakeMachine(kSixteenCores, "marginal-speedup");
     std::vector<Job> jobs;
     for (int64_t id = 0; id < 4; ++id) {
       // Concave: gains that fall, in the end below zero.
@@ -79,10 +79,10 @@ TEST(MarginalSpeedup, ReachesTheLargestSumOfSpeedupsOfAllDivisions) {
       job.steps = 10;
       job.speed = std::make_shared<SpeedCurve>(speeds);
       jobs.push_back(job);
-      world->Submit(job);
-      world->SettleAll();
+      machine->Submit(job);
+      machine->SettleAll();
     }
-    EXPECT_NEAR(SumOfSpeedups(world->arbiter.View().jobs), BestSum(jobs, 16), 1e-9) << seed;
+    EXPECT_NEAR(SumOfSpeedups(machine->arbiter.View().jobs), BestSum(jobs, 16), 1e-9) << seed;
   }
 }
 

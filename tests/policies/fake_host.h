@@ -1,5 +1,5 @@
 #pragma once
-// A host driven by hand and the world around it, for the tests of policies and arbiter: nothing
+// A host driven by hand and the machine around it, for the tests of policies and arbiter: nothing
 // happens until the test says so, so every interleaving can be played. The host is also the oracle
 // of exclusivity: it keeps, by itself, every core that a job's threads may still be on, and fails
 // the test when a core is given to a second job.
@@ -173,10 +173,10 @@ class RecordingObserver final : public ArbiterObserver {
 };
 
 // One machine with one policy.
-class World {
+class ScheduledMachine {
  public:
-  World(const std::string& topology_text, std::unique_ptr<Policy> policy_to_test,
-        bool oversubscribes = false, bool on_settled = true)
+  ScheduledMachine(const std::string& topology_text, std::unique_ptr<Policy> policy_to_test,
+                   bool oversubscribes = false, bool on_settled = true)
       : topology(Topology::Synthetic(topology_text)),
         policy(std::move(policy_to_test)),
         host(!oversubscribes),

@@ -1,5 +1,5 @@
 // What is known to be optimal, against brute force: no simulator, only the policies' decisions and
-// the jobs' own curves, in a world where grants take no time.
+// the jobs' own curves, on a machine where grants take no time.
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "engine/base/random.h"
-#include "tests/policies/policy_world.h"
+#include "tests/policies/policy_machine.h"
 
 namespace cosched {
 namespace {
@@ -21,7 +21,7 @@ struct Arriving {
 // Total turnaround of these jobs, by arrival, under a policy.
 double TotalTurnaround(const char* topology, const char* policy, std::vector<Arriving> arrivals,
                        const PolicyParameters& parameters = {}) {
-  auto world = MakeWorld(topology, policy, parameters);
+  auto machine = MakeMachine(topology, policy, parameters);
   std::map<JobId, double> left;  // Steps.
   double now = 0, total = 0;
   size_t next = 0;
@@ -29,7 +29,7 @@ double TotalTurnaround(const char* topology, const char* policy, std::vector<Arr
     double step = next < arrivals.size() ? arrivals[next].at_s - now : INFINITY;
     JobId ends;
     const auto speed = [&](JobId id) {
-      const JobView& job = *world->arbiter.View().Find(id);
+      const JobView& job = *machine->arbiter.View().Find(id);
       return job.IsActive() ? job.speed->At(job.cores.Count()) : 0;
     };
     for (const auto& [id, steps] : left) {
@@ -38,24 +38,24 @@ double TotalTurnaround(const char* topology, const char* policy, std::vector<Arr
         ends = id;
       }
     }
-    EXPECT_TRUE(std::isfinite(step)) << "nobody runs: " << world->State();
+    EXPECT_TRUE(std::isfinite(step)) << "nobody runs: " << machine->State();
     total += step * static_cast<double>(left.size());
     for (auto& [id, steps] : left) {
       steps -= step * speed(id);
-      const auto all = static_cast<double>(world->arbiter.View().Find(id)->steps);
-      world->host.progress[id] = 1 - steps / all;
+      const auto all = static_cast<double>(machine->arbiter.View().Find(id)->steps);
+      machine->host.progress[id] = 1 - steps / all;
     }
     now += step;
-    world->Pass(step);
+    machine->Pass(step);
     if (ends.value >= 0) {
       left.erase(ends);
-      world->Finish(ends.value);
+      machine->Finish(ends.value);
     } else {
       left[arrivals[next].job.id] = static_cast<double>(arrivals[next].job.steps);
-      world->host.progress[arrivals[next].job.id] = 0;
-      world->Submit(arrivals[next++].job);
+      machine->host.progress[arrivals[next].job.id] = 0;
+      machine->Submit(arrivals[next++].job);
     }
-    world->SettleAll();
+    machine->SettleAll();
   }
   return total;
 }

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "engine/base/error.h"
-#include "tests/policies/policy_world.h"
+#include "tests/policies/policy_machine.h"
 
 namespace cosched {
 namespace {
@@ -38,12 +38,12 @@ TEST(Registry, NamesAreUniqueAndFound) {
 TEST(Registry, SummariesSayWhereALaterJobOvertakes) {
   for (const char* name : {"strict", "always-attend", "max-prop", "sjf", "lend-reclaim",
                            "equal-share", "marginal-speedup"}) {
-    const std::unique_ptr<World> world = MakeWorld(kFourCores, name);
-    world->Submit(SizedJob(1, Exactly(3), 1000));
-    world->SettleAll();
-    world->Submit(SizedJob(2, Exactly(2), 10));
-    world->Submit(SizedJob(3, Exactly(1), 100));
-    const std::string state = world->Counts();
+    const std::unique_ptr<ScheduledMachine> machine = MakeMachine(kFourCores, name);
+    machine->Submit(SizedJob(1, Exactly(3), 1000));
+    machine->SettleAll();
+    machine->Submit(SizedJob(2, Exactly(2), 10));
+    machine->Submit(SizedJob(3, Exactly(1), 100));
+    const std::string state = machine->Counts();
     const bool overtakes = state == "1=3 2=wait 3=1";
     if (!overtakes) {
       EXPECT_EQ(state, "1=3 2=wait 3=wait") << name;

@@ -1,10 +1,9 @@
 #pragma once
-// The modelled world: tenants that are numbers, a virtual clock, and one heap of events. Implements
-// the Host seam for the arbiter and the World seam for the harness, so that policies, arbiter,
-// metrics and records are the same as on hardware. What a tenant costs comes from a Profile; each
-// part of the model is one file below experiments/hosts/simulation/, and can be switched off. Equal
-// experiments and seeds give equal events to the nanosecond: nothing here reads the wall clock. One
-// thread.
+// Modelled tenants: numbers, a virtual clock, and one heap of events. Implements what ProcessHost
+// does, so that policies, arbiter, metrics and records are the same as on hardware. What a tenant
+// costs comes from a Profile; each part of the model is one file below
+// experiments/hosts/simulation/, and can be switched off. Equal experiments and seeds give equal
+// events to the nanosecond: nothing here reads the wall clock. One thread.
 //
 // Follows ProcessHost in what a tenant does when (experiments/hosts/supervised_tenant.h): a start
 // settles when the first step begins; a malleable tenant answers a grant after the measured delay
@@ -24,13 +23,13 @@
 #include <memory>
 #include <vector>
 
+#include "experiments/hosts/observed_host.h"
 #include "experiments/hosts/simulation/settings.h"
-#include "experiments/hosts/world.h"
 #include "workloads/profile.h"
 
 namespace cosched {
 
-class SimulatedHost final : public World, public Host, public Clock {
+class SimulatedHost final : public ObservedHost, public Clock {
  public:
   struct Options {
     std::shared_ptr<const Profile> profile;
@@ -45,8 +44,7 @@ class SimulatedHost final : public World, public Host, public Clock {
   explicit SimulatedHost(Options options);
   ~SimulatedHost() override;
 
-  // World. REQUIRES: the profile has the job's program, or it is of model "chaos".
-  Host& GetHost() override { return *this; }
+  // REQUIRES: the profile has the job's program, or it is of model "chaos".
   void Describe(JobId job, const TenantSpec& spec) override;
   std::vector<TenantSample> Sample() override;
   std::vector<StepSample> TakeSteps() override;
@@ -55,7 +53,6 @@ class SimulatedHost final : public World, public Host, public Clock {
   std::vector<RequestSample> TakeRequests() override;
   std::vector<std::string> TakeMarks() override;
 
-  // Host.
   const Clock& GetClock() const override { return *this; }
   Duration ChargeDecision(Duration measured) override;
   void Start(const Job& job, const CpuSet& cores, Split threads) override;

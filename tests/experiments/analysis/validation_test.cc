@@ -1,4 +1,4 @@
-// Runs of one experiment in a world without processes, as the hardware; the same again, slower,
+// Runs of one experiment on a host without processes, as the hardware; the same again, slower,
 // failed or cut short, as a simulator that is more or less right.
 
 #include "experiments/analysis/validation.h"
@@ -9,7 +9,7 @@
 
 #include "engine/base/error.h"
 #include "experiments/harness/harness.h"
-#include "tests/experiments/harness/fake_world.h"
+#include "tests/experiments/harness/fake_observed_host.h"
 #include "tests/experiments/temporary_folder.h"
 
 namespace cosched {
@@ -38,13 +38,13 @@ cores = { min = 1, preferred = 3, max = 4 }
     RunCells(config, plan, plan.cells,
              {.run = folder_.path() / name,
               .topology = topology_,
-              .make_world = FakeWorld::Factory(&script_)});
+              .hosts = FakeObservedHost::Factory(&script_)});
     return folder_.path() / name;
   }
 
   const TemporaryFolder folder_;
   const Topology topology_ = Topology::Synthetic("pack:1 [numa] l3:1 core:4 pu:1");
-  FakeWorldScript script_;
+  FakeHostScript script_;
 };
 
 TEST_F(ValidationTest, ASimulatorThatIsRightHasNoError) {

@@ -89,10 +89,10 @@ TEST_F(SectionTest, AListedDefaultIsTheReaders) {
     for (const KeyHelp& key : section.keys) {
       const std::string path = table->second + key.name;
       const bool is_value =
-          std::string_view("\"[{0123456789tf").find(key.fallback.front()) != std::string_view::npos;
-      const bool is_word = key.fallback.find(": ") != std::string::npos ||
-                           key.fallback == "the best" || key.fallback == "this machine";
-      if (!is_value || is_word || other_tables.contains(path)) continue;
+          key.fallback == "true" || key.fallback == "false" ||
+          std::string_view("\"[{0123456789").find(key.fallback.front()) != std::string_view::npos;
+      const bool is_told = key.fallback.find(": ") != std::string::npos;  // By words behind it.
+      if (!is_value || is_told || other_tables.contains(path)) continue;
       SCOPED_TRACE(path + "=" + key.fallback);
       ++compared;
       EXPECT_EQ(Resolved(File()), Resolved(File().With({path + "=" + key.fallback})));

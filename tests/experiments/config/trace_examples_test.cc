@@ -44,9 +44,9 @@ TEST_P(TraceExamplesTest, Runs) {
   RunFolder run = RunFolder::Create(
       folder.path(), sweep, {.topology = here, .command_line = "a test", .scheduling = "none"});
   const Plan& plan = sweep.points.front().plan;
-  const HarnessResult result = RunCells(
-      config, plan, plan.cells,
-      {.run = run.path(), .topology = *config.topology, .make_world = SimulatedWorlds(config)});
+  const HarnessResult result =
+      RunCells(config, plan, plan.cells,
+               {.run = run.path(), .topology = *config.topology, .hosts = SimulatedHosts(config)});
   EXPECT_EQ(result.done, static_cast<int>(plan.cells.size()));
   WriteSummary(run.path());
   run.Finish("done");

@@ -1,4 +1,4 @@
-// The harness over a world without processes: what is replayed, what is recorded, and how cells
+// The harness over a host without processes: what is replayed, what is recorded, and how cells
 // end.
 
 #include "experiments/harness/harness.h"
@@ -16,7 +16,7 @@
 #include "experiments/config/experiment_json.h"
 #include "experiments/launch/run_folder.h"
 #include "experiments/records/csv.h"
-#include "tests/experiments/harness/fake_world.h"
+#include "tests/experiments/harness/fake_observed_host.h"
 #include "tests/experiments/temporary_folder.h"
 #include "tests/policies/misbehaving_policies.h"
 
@@ -47,7 +47,7 @@ steps = 50
   HarnessOptions Options() {
     return {.run = folder_.path() / "run",
             .topology = topology_,
-            .make_world = FakeWorld::Factory(&script_)};
+            .hosts = FakeObservedHost::Factory(&script_)};
   }
 
   nlohmann::json CellJson(const CellKey& key) {
@@ -56,7 +56,7 @@ steps = 50
 
   const TemporaryFolder folder_;
   const Topology topology_ = Topology::Synthetic("pack:1 [numa] l3:1 core:4 pu:1");
-  FakeWorldScript script_;
+  FakeHostScript script_;
 };
 
 TEST_F(HarnessTest, PlansAreSeededAndCoverEveryCellOnce) {

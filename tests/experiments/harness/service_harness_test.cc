@@ -70,7 +70,7 @@ gap = { distribution = "fixed", mean_s = 0.02 }
     const HarnessResult done = RunCells(point.config, point.plan, point.plan.cells,
                                         {.run = run.path(),
                                          .topology = *point.config.topology,
-                                         .make_world = SimulatedWorlds(point.config),
+                                         .hosts = SimulatedHosts(point.config),
                                          .make_policy = make_policy});
     if (result != nullptr) *result = done;
     WriteSummary(run.path());
@@ -251,7 +251,7 @@ TEST_F(ServiceHarnessTest, RecordsAreEqualToTheByteWhateverRunsBeside) {
     RunCells(config, plan, cells,
              {.run = folder_.path() / folder,
               .topology = *config.topology,
-              .make_world = SimulatedWorlds(config)});
+              .hosts = SimulatedHosts(config)});
   };
   run_cells(plan.cells, "one");
   std::vector<std::thread> threads;

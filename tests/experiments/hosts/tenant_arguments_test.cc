@@ -28,11 +28,19 @@ TEST(TenantArguments, OfADefaultSpecAreFew) {
 }
 
 TEST(TenantArguments, TellWhatDiffersFromTheDefault) {
-  EXPECT_THAT(Arguments({{.deterministic = false}}), Contains("--no-deterministic"));
-  EXPECT_THAT(Arguments({{.precision = Precision::kBFloat16}}), Contains("--precision=bf16"));
-  EXPECT_THAT(Arguments({{.auto_split = true}}), Contains("--split=auto"));
-  EXPECT_THAT(Arguments({{.spin = std::chrono::microseconds(7)}}), Contains("--spin-us=7"));
-  EXPECT_THAT(Arguments({.serves = true}), Contains("--mode=serve"));
+  const auto changed = [](auto change) {
+    TenantSpec spec;
+    change(&spec);
+    return Arguments(spec);
+  };
+  EXPECT_THAT(changed([](auto* spec) { spec->deterministic = false; }),
+              Contains("--no-deterministic"));
+  EXPECT_THAT(changed([](auto* spec) { spec->precision = Precision::kBFloat16; }),
+              Contains("--precision=bf16"));
+  EXPECT_THAT(changed([](auto* spec) { spec->auto_split = true; }), Contains("--split=auto"));
+  EXPECT_THAT(changed([](auto* spec) { spec->spin = std::chrono::microseconds(7); }),
+              Contains("--spin-us=7"));
+  EXPECT_THAT(changed([](auto* spec) { spec->serves = true; }), Contains("--mode=serve"));
 }
 
 }  // namespace

@@ -51,7 +51,8 @@ class DryRunTest : public testing::Test {
 };
 
 TEST_F(DryRunTest, DefaultsAreMarkedAndWhatIsGivenIsNot) {
-  const std::string text = DryRunText(Load({}));
+  const std::string text =
+      DryRunText(Load({"workload.net.cores={ min = 1, preferred = 1, max = 1 }"}));
   const auto line = [&text](const std::string& start) {
     const size_t at = text.find("\n" + start);
     return at == std::string::npos ? "" : text.substr(at + 1, text.find('\n', at + 1) - at - 1);
@@ -73,9 +74,23 @@ TEST_F(DryRunTest, TheKeysAreAFileOfTheSameExperiment) {
   const std::string text = DryRunText(sweep);
   WriteText(folder_.path() / "again.toml", text.substr(0, text.find("\nd: ")));
   const Sweep again = LoadSweep(folder_.path() / "again.toml", {}, false, Topology::ThisMachine());
-  EXPECT_EQ(ExperimentJson(sweep.points.front().config).dump(2),
-            ExperimentJson(again.points.front().config).dump(2))
-      << text;
+  nlohmann::ordered_json before = ExperimentJson(sweep.points.front().config);
+  nlohmann::ordered_json after = ExperimentJson(again.points.front().config);
+  EXPECT_EQ(before["policy"].dump(), "{}");
+  EXPECT_EQ(after["policy"].dump(), R"({"strict":{"order":"fcfs"}})") << "the default, written";
+  before.erase("policy");
+  after.erase("policy");
+  EXPECT_EQ(before.dump(2), after.dump(2)) << text;
+}
+
+// A policy's parameters are kept, and printed, as text.
+TEST_F(DryRunTest, PoliciesParametersReadBack) {
+  const Sweep sweep = Load({"policies=[\"round-robin\"]", "policy.round-robin.quantum_ms=250"});
+  WriteText(folder_.path() / "again.toml",
+            DryRunText(sweep).substr(0, DryRunText(sweep).find("\nd: ")));
+  const Sweep again = LoadSweep(folder_.path() / "again.toml", {}, false, Topology::ThisMachine());
+  EXPECT_EQ(again.points.front().config.policy_parameters.at("round-robin").at("quantum_ms"),
+            "250");
 }
 
 TEST_F(DryRunTest, ASweepTellsItsPoints) {

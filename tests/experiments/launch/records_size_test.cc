@@ -65,7 +65,7 @@ TEST_F(RecordsSizeTest, EstimatesAreWithinAFactorOfTwoOfWhatIsWritten) {
     RunCells(point.config, point.plan, point.plan.cells,
              {.run = run.path(),
               .topology = *point.config.topology,
-              .make_world = SimulatedWorlds(point.config)});
+              .hosts = SimulatedHosts(point.config)});
     RecordsSize written;
     for (const auto& file : std::filesystem::recursive_directory_iterator(run.path())) {
       if (file.is_regular_file())

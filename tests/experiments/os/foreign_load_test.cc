@@ -99,16 +99,16 @@ TEST(ForeignLoadTest, SiblingsAreTheOtherThreadsOfTheCores) {
   EXPECT_TRUE(SiblingsOf({0}, Topology::Synthetic("pack:1 core:4 pu:1")).Empty());
 }
 
-// On this machine: a world of real tenants watches what the experiment uses and nothing else.
-TEST(ForeignLoadTest, AWorldWatchesTheCoresOfItsExperiment) {
+// On this machine: a host of real tenants watches what the experiment uses and nothing else.
+TEST(ForeignLoadTest, AHostWatchesTheCoresOfItsExperiment) {
   const Topology here = Topology::ThisMachine();
   const TemporaryFolder folder;
   ExperimentConfig config;
   config.cores = CpuSet{here.Cpus().First()};
-  const std::unique_ptr<World> world =
-      ProcessWorlds("/proc/self/exe", here, config)(folder.path() / "run/p/e/1");
+  const std::unique_ptr<ObservedHost> host =
+      ProcessHosts("/proc/self/exe", here, config).make_host(folder.path() / "run/p/e/1");
   CpuSet watched;
-  for (const auto& [cpu, time] : world->BusyTimes()) watched.Add(cpu);
+  for (const auto& [cpu, time] : host->BusyTimes()) watched.Add(cpu);
   EXPECT_EQ(watched, config.cores);
 }
 

@@ -12,7 +12,7 @@
 #include "experiments/analysis/metrics.h"
 #include "experiments/launch/run_folder.h"
 #include "tests/experiments/cli/cli_fixture.h"
-#include "tests/experiments/harness/fake_world.h"
+#include "tests/experiments/harness/fake_observed_host.h"
 
 namespace cosched {
 namespace {
@@ -67,7 +67,7 @@ cores = { min = 1, preferred = 2, max = 4 }
     const Plan plan = MakePlan(config);
     return RunCells(
         config, plan, plan.cells,
-        {.run = Run(), .topology = topology_, .make_world = FakeWorld::Factory(&script_)});
+        {.run = Run(), .topology = topology_, .hosts = FakeObservedHost::Factory(&script_)});
   }
   std::filesystem::path Run() const { return folder_.path() / "run"; }
   CellKey Mine() const { return {"mine", Elasticity::kMalleable, 1}; }
@@ -84,7 +84,7 @@ cores = { min = 1, preferred = 2, max = 4 }
 
   const TemporaryFolder folder_;
   const Topology topology_ = Topology::Synthetic("pack:1 [numa] l3:1 core:4 pu:1");
-  FakeWorldScript script_;
+  FakeHostScript script_;
 };
 
 void ExpectContains(const std::string& text, const std::string& part) {

@@ -1,5 +1,5 @@
 #pragma once
-// A world without processes, on a virtual clock: a job takes (steps x 10 ms) / cores, everything
+// A host without processes, on a virtual clock: a job takes (steps x 10 ms) / cores, everything
 // settles at once. For tests of the harness; a job may be told to fail, and a hook runs before
 // every event.
 
@@ -14,24 +14,25 @@
 namespace cosched {
 
 // What a test may change, and what it may look at afterwards.
-struct FakeWorldScript {
+struct FakeHostScript {
   int64_t fails = -1;   // This job fails when it starts.
-  Duration late_by{0};  // The clock jumps by this much when the world is first asked for an event.
+  Duration late_by{0};  // The clock jumps by this much when the host is first asked for an event.
   std::function<void()> before_event = [] {};
-  std::vector<std::vector<std::pair<double, TenantSpec>>> described;  // A list a world: when, what.
+  std::vector<std::vector<std::pair<double, TenantSpec>>> described;  // A list a host: when, what.
 };
 
-class FakeWorld final : public World, public Host, public Clock {
+class FakeObservedHost final : public ObservedHost, public Clock {
  public:
-  explicit FakeWorld(FakeWorldScript* script) : script_(script) {
+  explicit FakeObservedHost(FakeHostScript* script) : script_(script) {
     script_->described.emplace_back();
   }
 
-  static WorldFactory Factory(FakeWorldScript* script) {
-    return [script](const std::filesystem::path&) { return std::make_unique<FakeWorld>(script); };
+  static HostFactory Factory(FakeHostScript* script) {
+    return {.make_host = [script](const std::filesystem::path&) {
+      return std::make_unique<FakeObservedHost>(script);
+    }};
   }
 
-  Host& GetHost() override { return *this; }
   void Describe(JobId job, const TenantSpec& spec) override {
     script_->described.back().emplace_back(ToSeconds(now_), spec);
     jobs_[job].left_s = 0.01 * static_cast<double>(spec.steps);
@@ -109,7 +110,7 @@ class FakeWorld final : public World, public Host, public Clock {
     now_ = to;
   }
 
-  FakeWorldScript* script_;
+  FakeHostScript* script_;
   TimePoint now_;
   std::map<JobId, FakeJob> jobs_;
   std::vector<HostEvent> events_;

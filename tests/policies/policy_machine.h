@@ -1,16 +1,17 @@
 #pragma once
-// A world under a registered policy, for tests that say which decisions it takes.
+// A machine under a registered policy, for tests that say which decisions it takes.
 
 #include "policies/registry.h"
 #include "tests/policies/fake_host.h"
 
 namespace cosched {
 
-inline std::unique_ptr<World> MakeWorld(const char* topology, const char* name,
-                                        const PolicyParameters& parameters = {}) {
+inline std::unique_ptr<ScheduledMachine> MakeMachine(const char* topology, const char* name,
+                                                     const PolicyParameters& parameters = {}) {
   const PolicyInfo* info = FindPolicy(name);
   CHECK(info != nullptr) << name;
-  return std::make_unique<World>(topology, MakePolicy(*info, parameters), info->oversubscribes);
+  return std::make_unique<ScheduledMachine>(topology, MakePolicy(*info, parameters),
+                                            info->oversubscribes);
 }
 
 constexpr CoreRequest Exactly(int cores) { return {cores, cores, cores}; }

@@ -1,0 +1,85 @@
+#include "experiments/harness/host_factories.h"
+
+#include <utility>
+
+#include "experiments/hosts/container_launcher.h"
+#include "experiments/hosts/process_host.h"
+#include "experiments/hosts/process_launcher.h"
+#include "experiments/hosts/simulation/simulated_host.h"
+
+namespace cosched {
+namespace {
+
+// The folder that holds a cell's policies: <folder>/<policy>/<elasticity>/<trial>.
+std::string RunOf(const std::filesystem::path& cell) {
+  return cell.parent_path().parent_path().parent_path().filename();
+}
+
+}  // namespace
+
+HostFactory ProcessHosts(const std::filesystem::path& binary, const Topology& topology,
+                         const ExperimentConfig& config, const std::string& run) {
+  return {.make_host = [binary, topology, run, actuator = config.actuator,
+                        revocation_deadline = config.revocation_deadline,
+                        interference = config.interference,
+                        cores = config.cores](const std::filesystem::path& log_folder) {
+    return std::make_unique<ProcessHost>(
+        ProcessHost::Options{.binary = binary,
+                             .log_directory = log_folder,
+                             .run = run.empty() ? RunOf(log_folder) : run,
+                             .topology = topology,
+                             .actuator = actuator,
+                             .cores = cores,
+                             .revocation_deadline = revocation_deadline,
+                             .sample_threads = interference},
+        std::make_unique<ProcessLauncher>(binary, actuator, cores));
+  }};
+}
+
+HostFactory ContainerHosts(const std::filesystem::path& binary, const Topology& topology,
+                           const ExperimentConfig& config, const std::string& run) {
+  return {.make_host = [binary, topology, run, actuator = config.actuator, cores = config.cores,
+                        revocation_deadline = config.revocation_deadline,
+                        interference = config.interference,
+                        container = config.container](const std::filesystem::path& log_folder) {
+    auto launcher = std::make_unique<ContainerLauncher>(ContainerLauncher::Options{
+        .binary = binary, .actuator = actuator, .cores = cores, .actuation = container.actuation});
+    return std::make_unique<ProcessHost>(
+        ProcessHost::Options{.binary = {},
+                             .log_directory = log_folder,
+                             .run = run.empty() ? RunOf(log_folder) : run,
+                             .topology = topology,
+                             .actuator = actuator,
+                             .cores = cores,
+                             .client = container.client,
+                             .revocation_deadline = revocation_deadline,
+                             .sample_threads = interference},
+        std::move(launcher));
+  }};
+}
+
+HostFactory SimulatedHosts(const ExperimentConfig& config) {
+  return {.make_host =
+              [profile = config.profile->profile, model = config.simulation,
+               revocation_deadline = config.revocation_deadline, records = config.records,
+               cores = config.topology->Cpus()](const std::filesystem::path&) {
+                return std::make_unique<SimulatedHost>(
+                    SimulatedHost::Options{.profile = profile,
+                                           .model = model,
+                                           .machine = cores,
+                                           .revocation_deadline = revocation_deadline,
+                                           .steps = records.steps,
+                                           .resizes = records.resizes,
+                                           .samples = records.samples});
+              },
+          .repeatable = true};
+}
+
+HostFactory HostsOf(const std::filesystem::path& binary, const Topology& topology,
+                    const ExperimentConfig& config, const std::string& run) {
+  if (config.backend == Backend::kSimulated) return SimulatedHosts(config);
+  return config.backend == Backend::kContainer ? ContainerHosts(binary, topology, config, run)
+                                               : ProcessHosts(binary, topology, config, run);
+}
+
+}  // namespace cosched

@@ -1,0 +1,38 @@
+#pragma once
+// The hosts of an experiment's cells: real processes, containers, or a model of them. Called by who
+// runs cells, once for an experiment; what it returns makes a host for each cell.
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "experiments/config/experiment_config.h"
+#include "experiments/hosts/observed_host.h"
+
+namespace cosched {
+
+struct HostFactory {
+  // log_folder: where the tenants of this cell may write; inside the cell's own folder.
+  std::function<std::unique_ptr<ObservedHost>(const std::filesystem::path& log_folder)> make_host;
+  // A cell that is cut short can be run again to the same bytes, so its rows need not reach the
+  // disk as they come.
+  bool repeatable = false;
+};
+
+// Real processes of this binary (experiments/hosts/process_host.h). run: by whose name `cosched ctl
+// run:job` finds the tenants; "" = that of the folder which holds the cell's policies, which in a
+// sweep is only a point's.
+HostFactory ProcessHosts(const std::filesystem::path& binary, const Topology& topology,
+                         const ExperimentConfig& config, const std::string& run = "");
+// The same in OCI containers (experiments/hosts/container_launcher.h).
+HostFactory ContainerHosts(const std::filesystem::path& binary, const Topology& topology,
+                           const ExperimentConfig& config, const std::string& run = "");
+// Modelled ones in virtual time (experiments/hosts/simulation/simulated_host.h). REQUIRES:
+// config.profile.
+HostFactory SimulatedHosts(const ExperimentConfig& config);
+// Those of the experiment's backend.
+HostFactory HostsOf(const std::filesystem::path& binary, const Topology& topology,
+                    const ExperimentConfig& config, const std::string& run = "");
+
+}  // namespace cosched

@@ -1,0 +1,35 @@
+#include "experiments/hosts/machine_conditions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+namespace cosched {
+namespace {
+
+constexpr double kMuchForeignLoad = 0.1;  // Of the time of the experiment's cores in a cell.
+
+}  // namespace
+
+MachineConditions::MachineConditions(const CpuSet& cores, const Topology& topology)
+    : siblings_(SiblingsOf(cores, topology)),
+      foreign_load_(cores),
+      sibling_load_(siblings_, ForeignLoad::WithoutChildren()),
+      quotas_(cores.Count()) {}
+
+std::vector<std::string> MachineConditions::Marks(Duration ours) const {
+  std::vector<std::string> marks;
+  const auto add_load = [&marks](double share, const char* of_what) {
+    if (share <= kMuchForeignLoad) return;
+    marks.push_back(fmt::format("other programs used more than {:.0f} % of {} meanwhile",
+                                kMuchForeignLoad * 100, of_what));
+  };
+  add_load(foreign_load_.Share(ours), "the experiment's cores");
+  if (!siblings_.Empty())
+    add_load(sibling_load_.Share(), "the SMT siblings of the experiment's cores");
+  std::ranges::move(quotas_.Marks(), std::back_inserter(marks));
+  return marks;
+}
+
+}  // namespace cosched

@@ -1,0 +1,39 @@
+#pragma once
+// A Host that also tells what is recorded of its tenants: the arbiter sees a Host, the harness all
+// of it. Implemented by real processes (experiments/hosts/process_host.h) and by the simulator
+// (experiments/hosts/simulation/simulated_host.h). For one thread, the harness's.
+
+#include <string>
+#include <vector>
+
+#include "experiments/records/interference.h"
+#include "experiments/wire/tenant_spec.h"
+#include "policies/host.h"
+
+namespace cosched {
+
+// The host of one cell. Its clock is 0 when it is made.
+class ObservedHost : public Host {
+ public:
+  // Tells what a job runs. REQUIRES: before the job is started.
+  virtual void Describe(JobId job, const TenantSpec& spec) = 0;
+  // One row a living tenant, measured now; before these, one for each that has gone since the last
+  // call, with all that was seen of it.
+  virtual std::vector<TenantSample> Sample() = 0;
+  // The steps that ended since the last call, in order per job.
+  virtual std::vector<StepSample> TakeSteps() = 0;
+  // The resizes of tenants' pools that were reported since the last call, in order per job.
+  virtual std::vector<ResizeSample> TakeResizes() = 0;
+  // How tenants were moved by the grants since the last call, in order per job.
+  virtual std::vector<ActuationSample> TakeActuations() = 0;
+  // What services have answered since the last call, in order of the answers per service.
+  virtual std::vector<RequestSample> TakeRequests() { return {}; }
+  // What a reader of the records must know, of the tenants that have gone since the last call and
+  // of the machine; once a cell.
+  virtual std::vector<std::string> TakeMarks() { return {}; }
+  // Time that each of the experiment's cores was busy so far, with whatever; for experiments that
+  // ask who made whom wait.
+  virtual TimeByCore BusyTimes() const { return {}; }
+};
+
+}  // namespace cosched

@@ -1,0 +1,44 @@
+#include "experiments/hosts/machine_conditions.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <thread>
+
+namespace cosched {
+namespace {
+
+bool TellOfOtherPrograms(const std::vector<std::string>& marks) {
+  return std::ranges::any_of(marks, [](const std::string& mark) {
+    return mark == "other programs used more than 10 % of the experiment's cores meanwhile";
+  });
+}
+
+TEST(MachineConditionsTest, AProgramThatIsNotOursIsTold) {
+  const Topology here = Topology::ThisMachine();
+  const CpuSet core{here.Cpus().First()};
+  const MachineConditions conditions(core, here);
+  const pid_t other = fork();
+  ASSERT_GE(other, 0);
+  if (other == 0) {
+    cpu_set_t mask;
+    CPU_ZERO(&mask);
+    CPU_SET(static_cast<size_t>(core.First()), &mask);
+    sched_setaffinity(0, sizeof(mask), &mask);
+    for (volatile bool burns = true; burns;) {
+    }
+    _exit(0);
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_TRUE(TellOfOtherPrograms(conditions.Marks(Duration(0))));
+  EXPECT_FALSE(TellOfOtherPrograms(conditions.Marks(std::chrono::hours(1)))) << "all of it is ours";
+  kill(other, SIGKILL);
+  waitpid(other, nullptr, 0);
+}
+
+}  // namespace
+}  // namespace cosched
