@@ -7,6 +7,7 @@
 #include "engine/base/error.h"
 #include "experiments/cli/calibrate.h"
 #include "experiments/cli/validate.h"
+#include "experiments/config/figure_table.h"
 #include "experiments/config/sweep.h"
 #include "experiments/config/toml_table.h"
 #include "experiments/launch/execute.h"
@@ -44,15 +45,15 @@ FigureRun RunFigureExperiment(const std::filesystem::path& file, const FigureOpt
   return run;
 }
 
-FigureRun RunCalibratedValidation(const std::filesystem::path& file, const TomlTable& figure,
+FigureRun RunCalibratedValidation(const std::filesystem::path& file, const FigureSettings& figure,
                                   const FigureOptions& options) {
-  figure.AllowOnly({"with", "calibrate_minutes"});
-  const double minutes = figure.Number("calibrate_minutes", {}, 0.01, 10'000);
   std::error_code ignored;
   std::filesystem::create_directories(options.out, ignored);
   const std::string profile = (options.out / (file.stem().string() + ".profile.json")).string();
-  const int calibrated = MeasurePrograms(
-      {.workloads = {file.string()}, .minutes = minutes, .out = profile, .force = options.force});
+  const int calibrated = MeasurePrograms({.workloads = {file.string()},
+                                          .minutes = figure.calibrate_minutes,
+                                          .out = profile,
+                                          .force = options.force});
   if (calibrated != 0) return {.interrupted = calibrated == kInterrupted, .whole = false};
   const ValidationRun validation = RunValidation({.experiments = {file.string()},
                                                   .profile = profile,
@@ -63,19 +64,15 @@ FigureRun RunCalibratedValidation(const std::filesystem::path& file, const TomlT
   return {.run = validation.measured, .interrupted = validation.exit_code == kInterrupted};
 }
 
-FigureRun RunBenchmark(const TomlTable& root, const TomlTable& figure,
+FigureRun RunBenchmark(const TomlTable& root, const FigureSettings& figure,
                        const FigureOptions& options) {
   root.AllowOnly({"name", "figure", "quick"});
-  figure.AllowOnly({"with", "program", "filter", "repetitions"});
-  const std::string program = figure.String("program");
-  const std::string filter = figure.String("filter");
-  const int64_t repetitions = figure.Integer("repetitions", 1, 1, 1000);
-  const std::filesystem::path binary = ThisBinary().parent_path() / program;
+  const std::filesystem::path binary = ThisBinary().parent_path() / figure.program;
   if (!std::filesystem::exists(binary))
     return {.why_not = fmt::format("{} was not built", binary.string())};
   FigureRun run{.run = NewRunFolder(options.out / root.String("name"))};
-  run.whole = RunProgram({binary.string(), "--benchmark_filter=" + filter,
-                          fmt::format("--benchmark_repetitions={}", repetitions),
+  run.whole = RunProgram({binary.string(), "--benchmark_filter=" + figure.filter,
+                          fmt::format("--benchmark_repetitions={}", figure.repetitions),
                           "--benchmark_out=" + (run.run / "benchmark.json").string(),
                           "--benchmark_out_format=json"}) == 0;
   if (!run.whole) fmt::print(stderr, "{} failed\n", binary.string());
@@ -93,12 +90,14 @@ FigureRun RunFigure(const std::string& name, const FigureOptions& options,
   const std::filesystem::path file = FigureFile(name);
   const TomlTable written = TomlTable::Load(file, {});
   const TomlTable root = options.quick ? written.With(QuickOverrides(written)) : written;
-  const TomlTable figure = root.Table("figure");
-  const std::string with = figure.String("with", "run");
-  if (with == "run") return RunFigureExperiment(file, options, topology);
-  if (with == "validate") return RunCalibratedValidation(file, figure, options);
-  if (with == "benchmark") return RunBenchmark(root, figure, options);
-  figure.Fail("with", fmt::format("\"{}\"", with), "run, validate or benchmark");
+  FigureSettings figure;
+  FigureSection().Read(root.Table("figure"), &figure);
+  switch (figure.with) {
+    case FigureSettings::Command::kRun: return RunFigureExperiment(file, options, topology);
+    case FigureSettings::Command::kValidate: return RunCalibratedValidation(file, figure, options);
+    case FigureSettings::Command::kBenchmark: return RunBenchmark(root, figure, options);
+  }
+  return {};
 }
 
 }  // namespace cosched

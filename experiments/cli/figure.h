@@ -1,11 +1,6 @@
 #pragma once
-// How a figure gets its numbers: the [figure] table of experiments/figures/<name>.toml says which
-// of cosched's commands runs it. Used by `cosched reproduce`.
-//
-//   (no [figure])        the experiment or sweep of the file, as `cosched run`
-//   with = "validate"    its workloads calibrated for calibrate_minutes, then `cosched validate`
-//   with = "benchmark"   `program` beside this binary, with its `filter` and `repetitions`; the file
-//                        is no experiment then
+// Gets a figure's numbers by the command that [figure] of experiments/figures/<name>.toml names
+// (experiments/config/figure_table.h). Used by `cosched reproduce`.
 
 #include <filesystem>
 #include <string>

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/base/did_you_mean.h"
+#include "engine/base/read_number.h"
 #include "experiments/config/experiment_json.h"
 #include "experiments/config/machine_table.h"
 #include "experiments/config/names.h"
@@ -19,6 +20,7 @@ using C = ExperimentConfig;
 using ConfigKey = SectionKey<ExperimentConfig>;
 using Json = nlohmann::ordered_json;
 
+constexpr std::string_view kMicroseconds = " us";
 constexpr int kMaxPeriodMilliseconds = 86'400'000;  // A day: simulated runs can be long.
 
 Backend ReadBackend(const TomlTable& root) {
@@ -91,6 +93,14 @@ void ReadCharge(const ConfigKey& key, const TomlTable& table, C* config) {
     return;
   }
   const std::string charge = table.String(key.help.name, "measured");
+  if (charge.ends_with(kMicroseconds)) {  // As the manifest has it.
+    const std::string_view number(charge.data(), charge.size() - kMicroseconds.size());
+    if (const std::optional<int> count = ReadNumber<int>(number, 0, kMaxCount)) {
+      settings.charge = SimulationSettings::Charge::kFixed;
+      settings.fixed_charge = std::chrono::microseconds(*count);
+      return;
+    }
+  }
   if (charge != "measured" && charge != "none")
     table.Fail(key.help.name, fmt::format("is \"{}\"", charge), key.help.range);
   settings.charge =
@@ -103,7 +113,8 @@ std::string ChargeText(const C& config) {
     case SimulationSettings::Charge::kMeasured: return "measured";
     case SimulationSettings::Charge::kNone: return "none";
     case SimulationSettings::Charge::kFixed:
-      return fmt::format("{} us", settings.fixed_charge / std::chrono::microseconds(1));
+      return fmt::format("{}{}", settings.fixed_charge / std::chrono::microseconds(1),
+                         kMicroseconds);
   }
   return "";
 }
@@ -194,7 +205,7 @@ std::vector<ConfigKey> TableKeys() {
                 [](const C& config) { return MachineSection().ToJson(config); }),
           Inner("container", "with backend = \"container\"",
                 ReadInto(&ContainerSection,
-                     [](C* config) -> ContainerConfig& { return config->container; }),
+                         [](C* config) -> ContainerConfig& { return config->container; }),
                 [](const C& config) { return ContainerSection().ToJson(config.container); }),
           Inner("sampling", "how often tenants are looked at", ReadInto(&SamplingSection, Whole),
                 [](const C& config) { return SamplingSection().ToJson(config); }),
@@ -225,8 +236,7 @@ std::vector<ConfigKey> TableKeys() {
           Inner("sweep", "each combination of the values is a point", nullptr, nullptr,
                 "any KEY = [values]"),
           Inner("quick", "what --quick sets", nullptr, nullptr, "any KEY = value"),
-          Inner("figure", "what `cosched reproduce` does with it", nullptr, nullptr,
-                "with, calibrate_minutes, program, filter, repetitions")};
+          Inner("figure", "what `cosched reproduce` does with it", nullptr, nullptr)};
 }
 
 }  // namespace

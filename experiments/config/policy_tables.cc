@@ -27,6 +27,12 @@ bool IsParameter(const ExternalPolicy* external, const std::string& key) {
   return external->command.empty() || (key != "directory" && key != "time_limit_s");
 }
 
+// Parameters are kept as text: a number is printed as one.
+nlohmann::ordered_json ParameterValue(const std::string& text) {
+  auto number = nlohmann::ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
+  return number.is_number() ? number : nlohmann::ordered_json(text);
+}
+
 }  // namespace
 
 SectionHelp PolicyHelp() {
@@ -54,6 +60,31 @@ SectionHelp PolicyHelp() {
                     .fallback = "1",
                     .range = NumberRange(kShortestAnswerSeconds, kLongestAnswerSeconds),
                     .meaning = "in which the program answers"}}};
+}
+
+std::vector<KeyValue> PolicyValues(const ExperimentConfig& config, const std::string& name) {
+  std::vector<KeyValue> keys;
+  if (const auto external = config.external_policies.find(name);
+      external != config.external_policies.end()) {
+    const ExternalPolicy& policy = *external->second;
+    if (policy.library.empty()) {
+      keys = {{"exec", policy.command, {}},
+              {"directory", policy.directory.string(), {}},
+              {"time_limit_s", ToSeconds(policy.time_limit), {}}};
+    } else {
+      keys = {{"library", policy.library, {}}};
+    }
+  }
+  const auto given = config.policy_parameters.find(name);
+  for (const PolicyParameter& parameter : config.FindPolicy(name)->parameters) {
+    const std::string key(parameter.name);
+    const bool is_given = given != config.policy_parameters.end() && given->second.count(key) > 0;
+    keys.push_back(
+        {key,
+         ParameterValue(is_given ? given->second.at(key) : std::string(parameter.default_value)),
+         {}});
+  }
+  return keys;
 }
 
 void ReadExternalPolicies(const TomlTable& root, ExperimentConfig* config) {

@@ -7,6 +7,7 @@
 
 #include "experiments/config/distribution_table.h"
 #include "experiments/config/experiment_sections.h"
+#include "experiments/config/figure_table.h"
 #include "experiments/config/machine_table.h"
 #include "experiments/config/policy_tables.h"
 #include "experiments/config/trace_map.h"
@@ -21,7 +22,8 @@ std::vector<SectionHelp> SectionsHelp() {
           SimulationSection().Help(),  SamplingSection().Help(),      RecordsSection().Help(),
           WorkloadSection().Help(),    CoreRequestSection().Help(),   PolicyHelp(),
           TraceSection().Help(),       RequestStreamSection().Help(), GapSection().Help(),
-          TraceSourceSection().Help(), TraceMapSection().Help(),      QuantitySection().Help()};
+          TraceSourceSection().Help(), TraceMapSection().Help(),      QuantitySection().Help(),
+          FigureSection().Help()};
 }
 
 std::string InlineToml(const nlohmann::ordered_json& value) {

@@ -23,7 +23,7 @@ struct SectionHelp {
   std::vector<KeyHelp> keys;
 };
 
-// Every section, in the order of a file, then those of `cosched trace generate`.
+// Every section, in the order of a file.
 std::vector<SectionHelp> SectionsHelp();
 
 // A value as it stands in a line of a TOML file; null entries are left out.

@@ -11,6 +11,7 @@
 
 #include "experiments/config/experiment_sections.h"
 #include "experiments/config/machine_table.h"
+#include "experiments/config/policy_tables.h"
 #include "experiments/config/trace_table.h"
 #include "experiments/config/workload_table.h"
 #include "experiments/launch/records_size.h"
@@ -18,14 +19,12 @@
 namespace cosched {
 namespace {
 
-using KeyValues = std::vector<KeyValue>;
-
 constexpr size_t kMostArrivals = 20;  // Arrivals of a trial, in the table.
 constexpr size_t kMostCells = 40;     // In the order.
 
 // Lines of one table. path: where its keys are in the file.
-std::string SectionText(const std::string& heading, const KeyValues& values,
-                      const ExperimentConfig& config, const std::string& path) {
+std::string SectionText(const std::string& heading, const std::vector<KeyValue>& values,
+                        const ExperimentConfig& config, const std::string& path) {
   std::string text = heading.empty() ? "" : fmt::format("\n{}\n", heading);
   for (const auto& [key, value, unset] : values) {
     const bool is_default = !config.written->Has(path.empty() ? key : path + "." + key);
@@ -39,7 +38,7 @@ std::string SectionText(const std::string& heading, const KeyValues& values,
   return text;
 }
 
-KeyValues Without(KeyValues values, const std::vector<std::string>& keys) {
+std::vector<KeyValue> Without(std::vector<KeyValue> values, const std::vector<std::string>& keys) {
   std::erase_if(values, [&keys](const auto& value) {
     return std::find(keys.begin(), keys.end(), value.key) != keys.end();
   });
@@ -50,17 +49,17 @@ std::string TraceText(const ExperimentConfig& config) {
   const TraceConfig& trace = config.trace;
   std::string text;
   if (trace.sources.empty()) {
-    text +=
-        SectionText("[trace]", Without(TraceSection().Values(trace), {"requests"}), config, "trace");
+    text += SectionText("[trace]", Without(TraceSection().Values(trace), {"requests"}), config,
+                        "trace");
   }
   for (size_t i = 0; i < trace.sources.size(); ++i) {
     text += SectionText(i == 0 ? "[trace]" : "[[trace.merge]]",
-                      TraceSourceSection().Values(trace.sources[i]), config,
-                      i == 0 ? "trace" : fmt::format("trace.merge.{}", i - 1));
+                        TraceSourceSection().Values(trace.sources[i]), config,
+                        i == 0 ? "trace" : fmt::format("trace.merge.{}", i - 1));
   }
   for (size_t i = 0; i < trace.requests.size(); ++i) {
     text += SectionText("[[trace.requests]]", RequestStreamSection().Values(trace.requests[i]),
-                      config, fmt::format("trace.requests.{}", i));
+                        config, fmt::format("trace.requests.{}", i));
   }
   return text;
 }
@@ -71,28 +70,21 @@ std::string KeysText(const ExperimentConfig& config) {
   std::string text = SectionText("", Without(RootSection().Values(config), tables), config, "");
   text += SectionText("[machine]", MachineSection().Values(config), config, "machine");
   if (config.backend == Backend::kContainer)
-    text +=
-        SectionText("[container]", ContainerSection().Values(config.container), config, "container");
+    text += SectionText("[container]", ContainerSection().Values(config.container), config,
+                        "container");
   if (config.backend == Backend::kSimulated)
     text += SectionText("[simulation]", SimulationSection().Values(config), config, "simulation");
   text += SectionText("[sampling]", SamplingSection().Values(config), config, "sampling");
   text += SectionText("[records]", RecordsSection().Values(config.records), config, "records");
   for (size_t i = 0; i < config.workloads.size(); ++i) {
     text += SectionText("[[workload]]", WorkloadSection().Values(config.workloads[i]), config,
-                      fmt::format("workload.{}", i));
+                        fmt::format("workload.{}", i));
   }
   text += TraceText(config);
   for (const std::string& name : config.policies) {
-    KeyValues parameters;
-    const auto given = config.policy_parameters.find(name);
-    for (const PolicyParameter& parameter : config.FindPolicy(name)->parameters) {
-      const std::string key(parameter.name);
-      const bool is_given = given != config.policy_parameters.end() && given->second.count(key) > 0;
-      parameters.push_back(
-          {key, is_given ? given->second.at(key) : std::string(parameter.default_value), {}});
-    }
-    if (!parameters.empty())
-      text += SectionText(fmt::format("[policy.{}]", name), parameters, config, "policy." + name);
+    const std::vector<KeyValue> keys = PolicyValues(config, name);
+    if (!keys.empty())
+      text += SectionText(fmt::format("[policy.{}]", name), keys, config, "policy." + name);
   }
   return text;
 }

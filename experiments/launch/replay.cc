@@ -57,8 +57,6 @@ json Simulation(const json& experiment) {
   json simulation = experiment.value("simulation", json::object());
   simulation.erase("topology");
   simulation.erase("machine");
-  const std::string charge = simulation.value("charge_decisions", "");
-  if (charge.ends_with(" us")) simulation["charge_decisions"] = std::stoll(charge);
   return simulation;
 }
 

@@ -8,6 +8,7 @@
 #include "engine/base/error.h"
 #include "engine/kernels/kernel.h"
 #include "experiments/config/experiment_config.h"
+#include "experiments/config/figure_table.h"
 #include "experiments/config/generator_table.h"
 #include "experiments/config/sweep.h"
 #include "tests/experiments/temporary_folder.h"
@@ -399,15 +400,15 @@ TEST(ExperimentFiles, EveryOneInTheTreeLoads) {
       continue;
     }
     const bool figure = entry.path().parent_path().filename() == "figures";
-    const TomlTable how = TomlTable::Load(entry.path(), {}).Table("figure");
-    const std::string with = how.String("with", "run");
-    if (with == "benchmark") {  // No experiment (experiments/cli/figure.h).
-      EXPECT_FALSE(how.String("program").empty() || how.String("filter").empty());
+    FigureSettings how;
+    FigureSection().Read(TomlTable::Load(entry.path(), {}).Table("figure"), &how);
+    if (how.with == FigureSettings::Command::kBenchmark) {  // No experiment.
+      EXPECT_FALSE(how.program.empty() || how.filter.empty());
       QuickOverrides(TomlTable::Load(entry.path(), {}));
       continue;
     }
     std::vector<std::string> overrides;
-    if (with == "validate") {  // The machine is calibrated first.
+    if (how.with == FigureSettings::Command::kValidate) {  // The machine is calibrated first.
       overrides.push_back("machine.profile='" COSCHED_SOURCE_DIR
                           "/experiments/profiles/example.json'");
     }

@@ -76,7 +76,10 @@ TEST_F(SimulatedConfigTest, WrongInputIsRefusedWithItsKey) {
   EXPECT_EQ(Refused({"backend=hardware"}).key, "machine.topology");
   EXPECT_EQ(Refused({"sampling.interference=true"}).key, "sampling.interference");
   EXPECT_EQ(Refused({"simulation.contention=1"}).key, "simulation.contention");
-  EXPECT_EQ(Refused({"simulation.charge_decisions=guessed"}).key, "simulation.charge_decisions");
+  for (const char* charge : {"guessed", "'7us'", "'-7 us'", "' us'", "-7", "1000001"})
+    EXPECT_EQ(Refused({std::string("simulation.charge_decisions=") + charge}).key,
+              "simulation.charge_decisions")
+        << charge;
   EXPECT_EQ(Refused({"simulation.noise=2"}).key, "simulation.noise");
   const InputErrorDetails details = Refused({"workload.lenet5.batch=32"});
   EXPECT_EQ(details.key, "workload.lenet5.model");

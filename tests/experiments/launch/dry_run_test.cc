@@ -70,7 +70,8 @@ TEST_F(DryRunTest, DefaultsAreMarkedAndWhatIsGivenIsNot) {
 }
 
 TEST_F(DryRunTest, TheKeysAreAFileOfTheSameExperiment) {
-  const Sweep sweep = Load({"workload.net.cores={ min = 1, preferred = 2, max = 3 }"});
+  const Sweep sweep = Load(
+      {"workload.net.cores={ min = 1, preferred = 2, max = 3 }", "simulation.charge_decisions=7"});
   const std::string text = DryRunText(sweep);
   WriteText(folder_.path() / "again.toml", text.substr(0, text.find("\nd: ")));
   const Sweep again = LoadSweep(folder_.path() / "again.toml", {}, false, Topology::ThisMachine());
@@ -91,6 +92,18 @@ TEST_F(DryRunTest, PoliciesParametersReadBack) {
   const Sweep again = LoadSweep(folder_.path() / "again.toml", {}, false, Topology::ThisMachine());
   EXPECT_EQ(again.points.front().config.policy_parameters.at("round-robin").at("quantum_ms"),
             "250");
+}
+
+TEST_F(DryRunTest, APolicyFromOutsideOfTheTreeReadsBack) {
+  const Sweep sweep = Load(
+      {"policies=[\"mine\"]", "policy.mine.exec='python3 newest_first.py'", "policy.mine.most=7",
+       "policy.mine.directory='" COSCHED_SOURCE_DIR "/experiments/examples/policy_exec'"});
+  WriteText(folder_.path() / "again.toml",
+            DryRunText(sweep).substr(0, DryRunText(sweep).find("\nd: ")));
+  const Sweep again = LoadSweep(folder_.path() / "again.toml", {}, false, Topology::ThisMachine());
+  const ExperimentConfig& config = again.points.front().config;
+  EXPECT_EQ(config.external_policies.at("mine")->command, "python3 newest_first.py");
+  EXPECT_EQ(config.policy_parameters.at("mine").at("most"), "7");
 }
 
 TEST_F(DryRunTest, ASweepTellsItsPoints) {
