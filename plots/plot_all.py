@@ -2,21 +2,22 @@
 """Draws every plot of a run into RUN/plots/ as PNG and PDF and prints their paths; exit 1 if one could not be drawn."""
 import argparse
 import contextlib
+import importlib
 import io
 import multiprocessing
 import os
+import pathlib
+import re
 import sys
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 
-import cores_over_time
-import gantt
-import policy_comparison
-import step_time
 import style
 from load import LoadError, Run
 
-PLOTS = {"policy_comparison": policy_comparison, "gantt": gantt, "cores_over_time": cores_over_time, "step_time": step_time}
-LONGEST_FIRST = ("cores_over_time", "step_time", "gantt", "policy_comparison")
+# The plots of a run: the scripts beside this one that say by READS which records they need.
+PLOTS = {script.stem: importlib.import_module(script.stem) for script in sorted(pathlib.Path(__file__).resolve().parent.glob("*.py"))
+         if re.search("^READS = ", script.read_text(), re.MULTILINE)}
+LAST = ("gantt", "policy_comparison")  # They take least, so that others should not wait for them.
 
 
 def draw(path, name):
@@ -38,7 +39,7 @@ def main():
     except LoadError as error:
         sys.exit(f"plot_all.py: {error}")
     left_out = {name: run.lacks(*script.READS) for name, script in PLOTS.items()}
-    drawn = [name for name in LONGEST_FIRST if not left_out[name]]
+    drawn = sorted((name for name in PLOTS if not left_out[name]), key=lambda name: name in LAST)
     failed = []
     # Processes that have the libraries already: to load these takes as long as a small plot.
     with ProcessPoolExecutor(min(len(drawn), len(os.sched_getaffinity(0))), multiprocessing.get_context("fork")) as processes:
