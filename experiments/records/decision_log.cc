@@ -5,6 +5,8 @@
 #include <optional>
 #include <sstream>
 
+#include "policies/event_text.h"
+
 namespace cosched {
 namespace {
 
@@ -19,7 +21,7 @@ std::set<JobId> JobsToSettle(const std::string& allocation) {
   for (std::string word; words >> word;) {
     int64_t id = 0;
     const size_t equals = word.find('=');
-    if (equals == std::string::npos || word.substr(equals + 1) == "reject") continue;
+    if (equals == std::string::npos || word.substr(equals + 1) == kRejectText) continue;
     const auto [end, error] = std::from_chars(word.data(), word.data() + equals, id);
     if (error == std::errc() && end == word.data() + equals) jobs.insert(JobId{id});
   }
