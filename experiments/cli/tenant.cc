@@ -25,6 +25,7 @@
 #include "experiments/tenant/hosted_tenant.h"
 #include "experiments/tenant/interactive_service.h"
 #include "experiments/tenant/interactive_tenant.h"
+#include "experiments/wire/tenant_start.h"
 #include "workloads/auto_split.h"
 
 namespace cosched {
@@ -69,11 +70,7 @@ struct TenantArguments {
   int counters_fd = -1;
   pid_t host_pid = -1;
   std::string host_socket;
-  int64_t job = 0;
-  Elasticity elasticity = Elasticity::kMalleable;
-  Client client = Client::kOn;
-  int capacity = 1;
-  bool unbound = false;
+  std::string start;
 };
 
 CpuSet TenantCores(const std::string& text, const CpuSet& machine) {
@@ -257,19 +254,12 @@ int RunByPerson(const TenantArguments& arguments) {
 int RunByHost(const TenantArguments& arguments) {
   ResizeSignals::Block();
   HostedTenantOptions options;
+  static_cast<TenantStart&>(options) = ParseTenantStart(arguments.start);
   options.host_fd = arguments.host_fd;
   options.counters_fd = arguments.counters_fd;
   options.host_pid = arguments.host_pid;
   options.host_socket = arguments.host_socket;
-  options.job = JobId{arguments.job};
-  options.elasticity = arguments.elasticity;
-  options.unbound = arguments.unbound;
-  options.client = arguments.client;
   options.control = arguments.control;
-  options.capacity = arguments.capacity;
-  options.cores = TenantCores(arguments.cores, CpuSet::Range(0, CpuSet::kMaxCpu));
-  options.threads = {arguments.inter, arguments.threads.value_or(1)};
-  options.spec = Spec(arguments);
   return RunHostedTenant(options);
 }
 
@@ -280,16 +270,7 @@ void AddHostOptions(CLI::App* command, TenantArguments* arguments) {
         AddNumber(command, "--counters-fd", &arguments->counters_fd, 3, kMost, ""),
         AddNumber(command, "--host-pid", &arguments->host_pid, 1, kMost, ""),
         command->add_option("--host-socket", arguments->host_socket),
-        AddNumber(command, "--job", &arguments->job, 0, std::numeric_limits<int64_t>::max(), ""),
-        AddChoice(command, "--elasticity", &arguments->elasticity,
-                  {{"rigid", Elasticity::kRigid},
-                   {"moldable", Elasticity::kMoldable},
-                   {"malleable", Elasticity::kMalleable}},
-                  ""),
-        AddChoice(command, "--client", &arguments->client,
-                  {{"on", Client::kOn}, {"off", Client::kOff}, {"halving", Client::kHalving}}, ""),
-        AddNumber(command, "--capacity", &arguments->capacity, 1, kMostThreads, ""),
-        command->add_flag("--unbound", arguments->unbound)}) {
+        command->add_option("--start", arguments->start)}) {
     option->group("");
   }
 }
@@ -300,14 +281,13 @@ bool IsByHost(const CLI::App& command) {
   if (by_fd && by_socket)
     RefuseOption("--host-fd", "is given beside --host-socket", "one of the two");
   if (!by_fd && !by_socket) {
-    for (const char* option : {"--counters-fd", "--host-pid", "--job", "--elasticity", "--client",
-                               "--capacity", "--unbound"}) {
+    for (const char* option : {"--counters-fd", "--host-pid", "--start"}) {
       if (command.count(option) > 0)
         RefuseOption(option, "is of a host", "only with --host-fd or --host-socket");
     }
     return false;
   }
-  std::vector<const char*> needed = {"--job", "--capacity", "--cores", "--threads"};
+  std::vector<const char*> needed = {"--start"};
   if (by_fd) needed.insert(needed.end(), {"--counters-fd", "--host-pid"});
   for (const char* option : needed) {
     if (command.count(option) == 0)

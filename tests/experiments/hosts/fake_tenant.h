@@ -25,6 +25,7 @@
 #include "experiments/tenant/host_link.h"
 #include "experiments/wire/shared_counters.h"
 #include "experiments/wire/tenant_protocol.h"
+#include "experiments/wire/tenant_start.h"
 
 namespace cosched::testing {
 
@@ -32,15 +33,16 @@ class FakeTenant {
  public:
   FakeTenant(int argc, char** argv)
       : options_(ParseOptions(argc, argv)),
+        start_(ParseTenantStart(options_["start"])),
         link_(options_.contains("host-socket") ? ConnectToHost(options_["host-socket"])
                                                : InheritedLink(Int("host-fd"), Int("counters-fd"))),
         counters_(SharedCounters::Map(std::move(link_.counters))) {
-    behaviour_ = options_["model"];
-    malleable_ = options_["elasticity"] == "malleable";
+    behaviour_ = start_.spec.model;
+    malleable_ = start_.elasticity == Elasticity::kMalleable;
     socket_ = link_.socket.get();
     grant_.sequence = 1;
-    grant_.cores = *CpuSet::Parse(options_["cores"]);
-    grant_.threads = {Int("inter"), Int("threads")};
+    grant_.cores = start_.cores;
+    grant_.threads = start_.threads;
   }
 
   int Run() {
@@ -49,9 +51,10 @@ class FakeTenant {
     if (behaviour_ == "garbage") return SayAndSleep("{\"version\": what?");
     if (behaviour_ == "oversized") return SayAndSleep(std::string(kMaxTenantMessage + 1, ' '));
     if (behaviour_ == "newer") return SayAndSleep("{\"version\":2,\"type\":\"hello\",\"job\":1}");
-    if (behaviour_ == "impostor") return SayAndSleep(Encode(HelloMessage{JobId{Int("job") + 1}}));
+    if (behaviour_ == "impostor")
+      return SayAndSleep(Encode(HelloMessage{JobId{start_.job.value + 1}}));
     if (behaviour_ == "rude") return SayAndSleep(Encode(FinishedMessage{50, 50}));
-    Say(HelloMessage{JobId{Int("job")}});
+    Say(HelloMessage{start_.job});
     if (behaviour_ == "crash") return 3;
     if (behaviour_ == "complaint") return Complain();
     if (behaviour_ == "builder") Build();
@@ -123,7 +126,7 @@ class FakeTenant {
 
   // Thread i computes while i < active_: bound to the i-th granted core if malleable.
   void StartThreads() {
-    const int count = malleable_ ? Int("capacity") : grant_.threads.intra;
+    const int count = malleable_ ? start_.capacity : grant_.threads.intra;
     std::atomic<int> ready{0};
     for (int i = 0; i < count; ++i) {
       std::thread([this, i, &ready] {
@@ -203,8 +206,7 @@ class FakeTenant {
 
   // Beats, steps every 2 ms and answers, until all steps are done or the host is gone.
   int Serve() {
-    const int steps = Int("steps");
-    for (int step = 0; step < steps;) {
+    for (int64_t step = 0; step < start_.spec.steps;) {
       if (behaviour_ != "frozen") counters_.Beat();
       if (behaviour_ == "flooding") Say(SettledMessage{grant_.sequence, grant_.cores, {}, {}});
       if (behaviour_ == "scribbling" && step == 20) {
@@ -225,7 +227,7 @@ class FakeTenant {
       pollfd descriptor{behaviour_ == "leaver" ? -1 : socket_, POLLIN, 0};
       if (poll(&descriptor, 1, behaviour_ == "flooding" ? 0 : 2) > 0) Read();
     }
-    Say(FinishedMessage{steps, steps * 10});
+    Say(FinishedMessage{start_.spec.steps, start_.spec.steps * 10});
     if (behaviour_ == "lingering") Sleep();
     return 0;
   }
@@ -242,6 +244,7 @@ class FakeTenant {
   }
 
   std::map<std::string, std::string> options_;
+  const TenantStart start_;
   HostLink link_;
   SharedCounters counters_;
   std::string behaviour_;

@@ -1,46 +1,55 @@
-// A host's command line of a tenant is read by `cosched tenant` as what it was made from: each
-// member of the spec that a workload can set has an argument.
+// What a host's command line of a tenant says of its job, and which folders the tenant reads.
 
 #include "experiments/hosts/tenant_arguments.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "experiments/wire/tenant_start.h"
 
 namespace cosched {
 namespace {
 
-using ::testing::Contains;
-using ::testing::Not;
+TenantStart Started(const Job& job, Split threads) {
+  const std::vector<std::string> arguments =
+      TenantArguments(job, {}, CpuSet::Range(0, 1), threads, Client::kOff, /*unbound=*/true);
+  EXPECT_EQ(arguments.size(), 2U);
+  EXPECT_EQ(arguments.front(), "tenant");
+  const std::string option = "--start=";
+  EXPECT_TRUE(arguments.back().starts_with(option));
+  return ParseTenantStart(arguments.back().substr(option.size()));
+}
 
-std::vector<std::string> Arguments(const TenantSpec& spec) {
+TEST(TenantArguments, TellTheJobItsGrantAndHowItIsMoved) {
   Job job;
   job.id = JobId{7};
-  return TenantArguments(job, spec, CpuSet::Range(0, 1), {1, 2}, Client::kOn, /*unbound=*/false);
+  job.elasticity = Elasticity::kMoldable;
+  const TenantStart start = Started(job, {1, 2});
+  EXPECT_EQ(start.job, job.id);
+  EXPECT_EQ(start.elasticity, Elasticity::kMoldable);
+  EXPECT_EQ(start.cores, CpuSet::Range(0, 1));
+  EXPECT_EQ(start.threads, (Split{1, 2}));
+  EXPECT_EQ(start.client, Client::kOff);
+  EXPECT_TRUE(start.unbound);
 }
 
-TEST(TenantArguments, OfADefaultSpecAreFew) {
-  const std::vector<std::string> arguments = Arguments({});
-  EXPECT_EQ(arguments.front(), "tenant");
-  EXPECT_THAT(arguments, Contains("--job=7"));
-  EXPECT_THAT(arguments, Contains("--cores=0-1"));
-  for (const char* absent : {"--no-deterministic", "--precision=f32", "--split=auto", "--unbound"})
-    EXPECT_THAT(arguments, Not(Contains(absent)));
+TEST(TenantArguments, CapacityIsTheMostThreadsThatTheJobMayHave) {
+  Job job;
+  EXPECT_EQ(Started(job, {1, 2}).capacity, 2);
+  EXPECT_EQ(Started(job, {3, 1}).capacity, 3);
+  job.request.max = 5;
+  EXPECT_EQ(Started(job, {1, 2}).capacity, 5);
+  job.threads = Split{6, 1};
+  EXPECT_EQ(Started(job, {1, 2}).capacity, 6);
+  job.threads = Split{1, 8};
+  EXPECT_EQ(Started(job, {1, 2}).capacity, 8);
 }
 
-TEST(TenantArguments, TellWhatDiffersFromTheDefault) {
-  const auto changed = [](auto change) {
-    TenantSpec spec;
-    change(&spec);
-    return Arguments(spec);
-  };
-  EXPECT_THAT(changed([](auto* spec) { spec->deterministic = false; }),
-              Contains("--no-deterministic"));
-  EXPECT_THAT(changed([](auto* spec) { spec->precision = Precision::kBFloat16; }),
-              Contains("--precision=bf16"));
-  EXPECT_THAT(changed([](auto* spec) { spec->auto_split = true; }), Contains("--split=auto"));
-  EXPECT_THAT(changed([](auto* spec) { spec->spin = std::chrono::microseconds(7); }),
-              Contains("--spin-us=7"));
-  EXPECT_THAT(changed([](auto* spec) { spec->serves = true; }), Contains("--mode=serve"));
+TEST(TenantArguments, FoldersAreThoseOfTheDataAndTheModelsFile) {
+  TenantSpec spec;
+  spec.model = "resnet20";
+  EXPECT_TRUE(FoldersOf(spec).empty());
+  spec.data_directory = "/data";
+  EXPECT_EQ(FoldersOf(spec), (std::vector<std::string>{"/data"}));
 }
 
 }  // namespace
