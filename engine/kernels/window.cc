@@ -37,7 +37,7 @@ Window WindowOf(const Shape& image, int64_t rows, int64_t columns, int64_t out_c
           .out_channels = out_channels};
 }
 
-void Place(const Node& node, Window* w) {
+void PlaceWindow(const Node& node, Window* w) {
   const auto& strides = GetAttribute<std::vector<int64_t>>(node, "strides");
   w->stride_height = strides[0];
   w->stride_width = strides[1];
@@ -62,7 +62,7 @@ Window ConvolutionWindow(const Node& node, const Shape& image, const Shape& filt
   w.dilation_height = dilations[0];
   w.dilation_width = dilations[1];
   w.groups = image[3] / filter[2];
-  Place(node, &w);
+  PlaceWindow(node, &w);
   return w;
 }
 
@@ -71,7 +71,7 @@ Window PoolingWindow(const Node& node, const Shape& image) {
   const auto& ksize = GetAttribute<std::vector<int64_t>>(node, "ksize");
   Window w = WindowOf(image, ksize[0], ksize[1], image[3]);
   w.count_padding = GetAttributeOr<bool>(node, "count_padding", false);
-  Place(node, &w);
+  PlaceWindow(node, &w);
   return w;
 }
 

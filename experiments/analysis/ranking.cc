@@ -59,8 +59,8 @@ std::vector<double> LogRatios(const CostTable& costs, size_t a, size_t b) {
 // By policy and policy: whether the hardware tells them apart.
 using PairTable = std::vector<std::vector<bool>>;
 
-// -1, 0 or 1: a costs less than b, can't be told, costs more.
-int Told(const CostTable& measured, size_t a, size_t b) {
+// Which of two policies the hardware finds cheaper: -1: a, 0: they can't be told apart, 1: b.
+int CheaperOne(const CostTable& measured, size_t a, size_t b) {
   const Estimate ratio = MedianEstimate(LogRatios(measured, a, b));
   if (!Decides(ratio) || (ratio.low <= 0 && ratio.high >= 0)) return 0;
   return Sign(ratio.value);
@@ -73,7 +73,7 @@ PairTable CountPairs(const CostTable& measured, const CostTable& simulated,
   for (size_t a = 0; a < policies; ++a) {
     for (size_t b = a + 1; b < policies; ++b) {
       ++result->pairs;
-      const int told = Told(measured, a, b);
+      const int told = CheaperOne(measured, a, b);
       apart[a][b] = apart[b][a] = told != 0;
       result->told_apart += told != 0;
       result->ordered_alike += told != 0 && told == Sign(Median(LogRatios(simulated, a, b)));

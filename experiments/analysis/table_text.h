@@ -8,8 +8,8 @@
 
 namespace cosched {
 
-std::string RoundedText(double value);  // Three significant digits: what some trials can bear.
-std::string ShareText(double share);    // In percent: 0.5 is "50".
+std::string RoundedText(double value);   // Three significant digits: what some trials can bear.
+std::string ShareText(double share);     // In percent: 0.5 is "50".
 std::string LevelPercent(double level);  // 0.9375 is "93.7 %": never more than it is.
 
 // "41.2 [40.1 43.0]": median and its interval (statistics.h; the table's title tells its level),

@@ -117,67 +117,67 @@ Topology SimulatedOr(const TomlTable& machine, Backend backend, const Topology& 
 
 std::vector<MachineKey> MachineKeys() {
   using C = ExperimentConfig;
-  return {
-      MachineKey::Read(
-          {.name = "topology",
-           .type = "text",
-           .fallback = "this machine",
-           .range = "hwloc's synthetic description, or an .xml file of hwloc's",
-           .meaning = "the machine to simulate"},
-          [](const MachineKey& key, const TomlTable& machine, C* config) {
-            config->topology = SimulatedOr(machine, config->backend, *config->topology);
-            config->machine = machine.String(key.help.name, "");
-          },
-          [](const C& config) { return config.machine; })
-          .NotInManifest(),
-      MachineKey::Read(
-          {.name = "cores",
-           .type = "text, integer",
-           .fallback = "\"all\"",
-           .range = "\"all\", a list such as \"0-3,8\", or how many",
-           .meaning = "of the experiment; a number takes cores close together"},
-          [](const MachineKey&, const TomlTable& machine, C* config) {
-            config->cores = ReadCores(machine, *config->topology);
-          },
-          [](const C& config) { return config.cores.ToString(); }),
-      MachineKey::Read(
-          {.name = "actuator",
-           .type = "word",
-           .fallback = "cpuset, else affinity",
-           .range = "cpuset, quota, affinity",
-           .meaning = "how a tenant is moved; default: the first permitted here"},
-          [](const MachineKey&, const TomlTable& machine, C* config) {
-            config->actuator = ReadActuator(machine, *config->topology, config->backend);
-          },
-          [](const C& config) { return ToString(config.actuator); }),
-      MachineKey::Integer(
-          "revocation_deadline_ms", &C::revocation_deadline, 1, kLongestDeadlineMilliseconds,
-          "a tenant that has not left its cores by then is killed", std::chrono::milliseconds(1)),
-      MachineKey::Read(
-          {.name = "kernel_rates",
-           .type = "text",
-           .fallback = kMeasuredRates,
-           .range = "measured, fixed, or all values as manifest.json has them",
-           .meaning = "the rates by which kernels are chosen; not simulated"},
-          [](const MachineKey&, const TomlTable& machine, C* config) {
-            config->kernel_rates = ReadKernelRates(machine, config->backend);
-          },
-          [](const C& config) -> nlohmann::ordered_json {
-            if (config.backend == Backend::kSimulated) return {};
-            return ToString(config.kernel_rates);
-          })
-          .OmittedWhereAbsent(),
-      MachineKey::Read(
-          {.name = "profile",
-           .type = "text",
-           .fallback = "none; required to simulate",
-           .range = "a file made by `cosched calibrate`",
-           .meaning = "what was measured of the programs"},
-          [](const MachineKey&, const TomlTable& machine, C* config) {
-            config->profile = ReadProfile(machine, *config);
-          },
-          [](const C& config) { return config.profile ? config.profile->file.string() : ""; })
-          .NotInManifest()};
+  return {MachineKey::Read(
+              {.name = "topology",
+               .type = "text",
+               .fallback = "this machine",
+               .range = "hwloc's synthetic description, or an .xml file of hwloc's",
+               .meaning = "the machine to simulate"},
+              [](const MachineKey& key, const TomlTable& machine, C* config) {
+                config->topology = SimulatedOr(machine, config->backend, *config->topology);
+                config->machine = machine.String(key.help.name, "");
+              },
+              [](const C& config) { return config.machine; })
+              .NotInManifest(),
+          MachineKey::Read(
+              {.name = "cores",
+               .type = "text, integer",
+               .fallback = "\"all\"",
+               .range = "\"all\", a list such as \"0-3,8\", or how many",
+               .meaning = "of the experiment; a number takes cores close together"},
+              [](const MachineKey&, const TomlTable& machine, C* config) {
+                config->cores = ReadCores(machine, *config->topology);
+              },
+              [](const C& config) { return config.cores.ToString(); }),
+          MachineKey::Read(
+              {.name = "actuator",
+               .type = "word",
+               .fallback = "cpuset, else affinity",
+               .range = "cpuset, quota, affinity",
+               .meaning = "how a tenant is moved; default: the first permitted here"},
+              [](const MachineKey&, const TomlTable& machine, C* config) {
+                config->actuator = ReadActuator(machine, *config->topology, config->backend);
+              },
+              [](const C& config) { return ToString(config.actuator); }),
+          MachineKey::Integer("revocation_deadline_ms", &C::revocation_deadline, 1,
+                              kLongestDeadlineMilliseconds,
+                              "a tenant that has not left its cores by then is killed",
+                              std::chrono::milliseconds(1)),
+          MachineKey::Read(
+              {.name = "kernel_rates",
+               .type = "text",
+               .fallback = kMeasuredRates,
+               .range = "measured, fixed, or all values as manifest.json has them",
+               .meaning = "the rates by which kernels are chosen; not simulated"},
+              [](const MachineKey&, const TomlTable& machine, C* config) {
+                config->kernel_rates = ReadKernelRates(machine, config->backend);
+              },
+              [](const C& config) -> nlohmann::ordered_json {
+                if (config.backend == Backend::kSimulated) return {};
+                return ToString(config.kernel_rates);
+              })
+              .OmittedWhereAbsent(),
+          MachineKey::Read(
+              {.name = "profile",
+               .type = "text",
+               .fallback = "none; required to simulate",
+               .range = "a file made by `cosched calibrate`",
+               .meaning = "what was measured of the programs"},
+              [](const MachineKey&, const TomlTable& machine, C* config) {
+                config->profile = ReadProfile(machine, *config);
+              },
+              [](const C& config) { return config.profile ? config.profile->file.string() : ""; })
+              .NotInManifest()};
 }
 
 }  // namespace

@@ -37,7 +37,8 @@ HarnessResult RunBy(const ExecuteOptions& options, const Sweep& sweep,
                      .marks = marks});
 }
 
-RunFolder Open(const ExecuteOptions& options, const Sweep& sweep, const RunContext& context) {
+RunFolder OpenRunFolder(const ExecuteOptions& options, const Sweep& sweep,
+                        const RunContext& context) {
   switch (options.into) {
     case Into::kUnfinishedRun:
       return RunFolder::Resume(options.results, sweep, context, options.on_difference);
@@ -134,7 +135,7 @@ Executed Execute(const Sweep& sweep, const ExecuteOptions& options, const Topolo
   const RunContext context = {.topology = topology,
                               .command_line = CommandLine(),
                               .scheduling = realtime ? realtime->description() : "as started"};
-  RunFolder folder = Open(options, sweep, context);
+  RunFolder folder = OpenRunFolder(options, sweep, context);
   if (cores) cores->SetRun(std::filesystem::absolute(folder.path()).string());
   fmt::print(stderr, "results go to {}\n", folder.path().string());
   for (const std::string& point : sweep.without_records) fmt::print(stderr, "{}\n", point);

@@ -244,7 +244,7 @@ Sweep LoadReplay(const ReplayOptions& options, const std::filesystem::path& scra
                  const Topology& topology) {
   const json manifest = ReplayedManifest(options.recorded);
   const TomlTable experiment =
-      TomlTable::FromJson(options.recorded / "manifest.json",
+      TomlTable::FromJson(options.recorded / kManifestName,
                           WithoutEmpty(ReplayedExperiment(manifest, options, scratch)));
   Sweep sweep = SinglePoint(LoadConfig(experiment.With(options.set), topology));
   std::vector<JobTrace>& traces = sweep.points.front().plan.traces;

@@ -35,12 +35,12 @@ std::string FirstLine(const fs::path& file) {
   return text.substr(0, text.find('\n'));
 }
 
-UniqueFd Open(const fs::path& file, int flags) {
+UniqueFd OpenControlFile(const fs::path& file, int flags) {
   return UniqueFd(open(file.c_str(), flags | O_CLOEXEC));
 }
 
 UniqueFd OpenToWrite(const fs::path& file) {
-  UniqueFd fd = Open(file, O_WRONLY);
+  UniqueFd fd = OpenControlFile(file, O_WRONLY);
   if (!fd) Throw(errno, file.string());
   return fd;
 }
@@ -55,7 +55,7 @@ int Write(int fd, const std::string& text) {
 }
 
 void WriteFile(const fs::path& file, const std::string& text) {
-  const UniqueFd fd = Open(file, O_WRONLY | O_TRUNC);
+  const UniqueFd fd = OpenControlFile(file, O_WRONLY | O_TRUNC);
   if (!fd) Throw(errno, file.string());
   if (const int error = Write(fd.get(), text))
     Throw(error, "writing " + text + " to " + file.string());
@@ -211,10 +211,10 @@ void Cgroup::Impl::Enter(const fs::path& folder) {
 
 // unified: "" = none of its own.
 void Cgroup::Impl::OpenCounters(const fs::path& unified) {
-  if (!cpu.empty()) stat = Open(cpu / "cpu.stat", O_RDONLY);
+  if (!cpu.empty()) stat = OpenControlFile(cpu / "cpu.stat", O_RDONLY);
   if (unified.empty()) return;
-  pressure = Open(unified / "cpu.pressure", O_RDONLY);
-  usage = Open(unified / "cpu.stat", O_RDONLY);
+  pressure = OpenControlFile(unified / "cpu.pressure", O_RDONLY);
+  usage = OpenControlFile(unified / "cpu.stat", O_RDONLY);
 }
 
 Cgroup::Cgroup(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

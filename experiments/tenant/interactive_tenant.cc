@@ -100,25 +100,25 @@ struct ThreadsPhase {
   std::vector<double> seconds;
 };
 
-std::string Place(const std::string& threads, const CpuSet& cores) {
+std::string PlaceText(const std::string& threads, const CpuSet& cores) {
   return fmt::format("{} on core{} {}", threads, cores.Count() == 1 ? "" : "s", cores.ToString());
 }
 
 // "2 threads (1x2) on cores 0-1"
-std::string Place(Split split, const CpuSet& cores) {
+std::string PlaceText(Split split, const CpuSet& cores) {
   if (split == Split{0, 0}) return "paused";
-  return Place(
+  return PlaceText(
       fmt::format("{} ({}x{})", Plural(ThreadsOf(split), "thread"), split.inter, split.intra),
       cores);
 }
 
 // "2 threads (2x1 of 2x2 wanted) on cores 0-1": never more threads than cores.
-std::string Place(const ThreadPools& pools) {
+std::string PlaceText(const ThreadPools& pools) {
   const Split split = pools.Current(), wanted = pools.Wanted().split;
-  if (split == wanted || split == Split{0, 0}) return Place(split, pools.Cores());
-  return Place(fmt::format("{} ({}x{} of {}x{} wanted)", Plural(ThreadsOf(split), "thread"),
-                           split.inter, split.intra, wanted.inter, wanted.intra),
-               pools.Cores());
+  if (split == wanted || split == Split{0, 0}) return PlaceText(split, pools.Cores());
+  return PlaceText(fmt::format("{} ({}x{} of {}x{} wanted)", Plural(ThreadsOf(split), "thread"),
+                               split.inter, split.intra, wanted.inter, wanted.intra),
+                   pools.Cores());
 }
 
 class InteractiveTenant {
@@ -229,7 +229,7 @@ class InteractiveTenant {
     const int64_t asked = resized.cause == ResizeCause::kCounter ? asked_in_.exchange(-1) : -1;
     progress_.Announce(fmt::format("step {}: {} -> {}, by {}, settled in {} us{}",
                                    asked >= 0 ? asked : done_.load(), ThreadsOf(resized.before),
-                                   Place(resized.after, resized.cores), ToString(resized.cause),
+                                   PlaceText(resized.after, resized.cores), ToString(resized.cause),
                                    longest, resized.op.empty() ? "" : " (" + resized.op + ")"));
   }
 
@@ -260,7 +260,7 @@ class InteractiveTenant {
         options_.spec.mode == Mode::kTrain ? fmt::format("loss {:.4f}  ", result_.loss) : "";
     progress_.Show(done_ + 1, fmt::format("{}{:.1f} images/s  {}", loss,
                                           meter_.Read(SteadyClock::now()).images_per_second,
-                                          Place(job_.session().Pools())));
+                                          PlaceText(job_.session().Pools())));
   }
 
   const InteractiveTenantOptions& options_;
