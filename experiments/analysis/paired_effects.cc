@@ -89,7 +89,7 @@ std::string PowerText(const std::vector<const NamedEffect*>& effects, size_t com
     least = std::min(least, effect->effect.spread);
     most = std::max(most, effect->effect.spread);
   }
-  const std::string cannot = fmt::format(
+  std::string cannot = fmt::format(
       "{} trial{} cannot decide {} comparison{}, at least {} are needed", pairs,
       pairs == 1 ? "" : "s", comparisons, comparisons == 1 ? "" : "s", FewestTrials(alpha));
   if (pairs < 2) return cannot;

@@ -96,7 +96,9 @@ Times ReadTimes(const std::filesystem::path& cell) {
   Times times;
   if (!HasTable<StepRow>(cell)) return times;
   const Holdings holdings(cell);
-  for (const auto& [id, job] : ReadJobTimes(cell)) {
+  for (const auto& entry : ReadJobTimes(cell)) {
+    const auto id = entry.first;
+    const auto& job = entry.second;
     const auto add = [&](const char* what, double begin, double end) {
       const auto state = holdings.During(id, begin, end);
       if (state) times[{what, job.workload, state->cores, state->shared}].push_back(end - begin);

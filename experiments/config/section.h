@@ -70,34 +70,35 @@ struct SectionKey {
 
   // Whole numbers. A Duration member takes so many of `unit`.
   template <typename Member>
-  static SectionKey Integer(std::string name, Member member, int64_t min, int64_t max,
-                            std::string meaning, Duration unit = {});
+  static SectionKey Integer(const std::string& name, Member member, int64_t min, int64_t max,
+                            const std::string& meaning, Duration unit = {});
   template <typename Member>
-  static SectionKey Number(std::string name, Member member, double min, double max,
-                           std::string meaning);
+  static SectionKey Number(const std::string& name, Member member, double min, double max,
+                           const std::string& meaning);
   // A Duration; units: of the key in a second, 1 or 1e3.
   template <typename Member>
-  static SectionKey Time(std::string name, Member member, double units, double min, double max,
-                         std::string meaning);
+  static SectionKey Time(const std::string& name, Member member, double units, double min,
+                         double max, const std::string& meaning);
   template <typename Member>
-  static SectionKey Boolean(std::string name, Member member, std::string meaning);
+  static SectionKey Boolean(const std::string& name, Member member, const std::string& meaning);
   // A key whose value is one of these, by the word that ToString(value) gives.
   template <typename Member, typename Enum>
-  static SectionKey Choice(std::string name, Member member, std::vector<Enum> values,
-                           std::string meaning);
+  static SectionKey Choice(const std::string& name, Member member, std::vector<Enum> values,
+                           const std::string& meaning);
   // A bool by two words.
   template <typename Member>
-  static SectionKey EitherWord(std::string name, Member member, std::string if_false,
-                               std::string if_true, std::string meaning);
+  static SectionKey EitherWord(const std::string& name, Member member, std::string if_false,
+                               std::string if_true, const std::string& meaning);
   template <typename Member>
-  static SectionKey Text(std::string name, Member member, std::string range, std::string meaning);
+  static SectionKey Text(const std::string& name, Member member, const std::string& range,
+                         const std::string& meaning);
   // With a reader of its own.
-  static SectionKey Read(KeyHelp help, Reader read, Recorder record) {
-    return {.help = std::move(help), .read = std::move(read), .record = std::move(record)};
+  static SectionKey Read(const KeyHelp& help, Reader read, Recorder record) {
+    return {.help = help, .read = std::move(read), .record = std::move(record)};
   }
   // Recorded in the manifest, but nothing that a file may say.
-  static SectionKey Recorded(std::string name, Recorder record) {
-    return {.help = {.name = std::move(name)}, .record = std::move(record), .is_key = false};
+  static SectionKey Recorded(const std::string& name, Recorder record) {
+    return {.help = {.name = name}, .record = std::move(record), .is_key = false};
   }
 
   SectionKey Required() && {
@@ -173,8 +174,9 @@ class Section {
 
 template <typename Owner>
 template <typename Member>
-SectionKey<Owner> SectionKey<Owner>::Integer(std::string name, Member member, int64_t min,
-                                             int64_t max, std::string meaning, Duration unit) {
+SectionKey<Owner> SectionKey<Owner>::Integer(const std::string& name, Member member, int64_t min,
+                                             int64_t max, const std::string& meaning,
+                                             Duration unit) {
   using Value = std::remove_cvref_t<std::invoke_result_t<Member, Owner&>>;
   using Whole = typename section_internal::Unwrapped<Value>::Type;
   const auto from = [unit](int64_t read) -> Whole {
@@ -191,10 +193,10 @@ SectionKey<Owner> SectionKey<Owner>::Integer(std::string name, Member member, in
       return static_cast<int64_t>(value);
     }
   };
-  return {.help = {.name = std::move(name),
+  return {.help = {.name = name,
                    .type = "integer",
                    .range = IntegerRange(min, max),
-                   .meaning = std::move(meaning)},
+                   .meaning = meaning},
           .read =
               [=](const SectionKey& key, const TomlTable& table, Owner* owner) {
                 Value& value = std::invoke(member, *owner);
@@ -219,54 +221,47 @@ SectionKey<Owner> SectionKey<Owner>::Integer(std::string name, Member member, in
 
 template <typename Owner>
 template <typename Member>
-SectionKey<Owner> SectionKey<Owner>::Number(std::string name, Member member, double min, double max,
-                                            std::string meaning) {
-  return {.help = {.name = std::move(name),
-                   .type = "number",
-                   .range = NumberRange(min, max),
-                   .meaning = std::move(meaning)},
-          .read =
-              [=](const SectionKey& key, const TomlTable& table, Owner* owner) {
-                double& value = std::invoke(member, *owner);
-                value =
-                    table.Number(key.help.name,
+SectionKey<Owner> SectionKey<Owner>::Number(const std::string& name, Member member, double min,
+                                            double max, const std::string& meaning) {
+  return {
+      .help = {.name = name, .type = "number", .range = NumberRange(min, max), .meaning = meaning},
+      .read =
+          [=](const SectionKey& key, const TomlTable& table, Owner* owner) {
+            double& value = std::invoke(member, *owner);
+            value = table.Number(key.help.name,
                                  key.IsRequired() ? std::nullopt : std::optional(value), min, max);
-              },
-          .record = [=](const Owner& owner) -> Json { return std::invoke(member, owner); }};
+          },
+      .record = [=](const Owner& owner) -> Json { return std::invoke(member, owner); }};
 }
 
 template <typename Owner>
 template <typename Member>
-SectionKey<Owner> SectionKey<Owner>::Time(std::string name, Member member, double units, double min,
-                                          double max, std::string meaning) {
+SectionKey<Owner> SectionKey<Owner>::Time(const std::string& name, Member member, double units,
+                                          double min, double max, const std::string& meaning) {
   using Value = std::remove_cvref_t<std::invoke_result_t<Member, Owner&>>;
-  return {.help = {.name = std::move(name),
-                   .type = "number",
-                   .range = NumberRange(min, max),
-                   .meaning = std::move(meaning)},
-          .read =
-              [=](const SectionKey& key, const TomlTable& table, Owner* owner) {
-                Value& value = std::invoke(member, *owner);
-                if (!table.Has(key.help.name) && !key.IsRequired()) return;
-                value = FromSeconds(table.Number(key.help.name, {}, min, max) / units);
-              },
-          .record = [=](const Owner& owner) -> Json {
-            const Value& value = std::invoke(member, owner);
-            if constexpr (section_internal::Unwrapped<Value>::kOptional) {
-              return value ? Json(ToSeconds(*value) * units) : Json();
-            } else {
-              return ToSeconds(value) * units;
-            }
-          }};
+  return {
+      .help = {.name = name, .type = "number", .range = NumberRange(min, max), .meaning = meaning},
+      .read =
+          [=](const SectionKey& key, const TomlTable& table, Owner* owner) {
+            Value& value = std::invoke(member, *owner);
+            if (!table.Has(key.help.name) && !key.IsRequired()) return;
+            value = FromSeconds(table.Number(key.help.name, {}, min, max) / units);
+          },
+      .record = [=](const Owner& owner) -> Json {
+        const Value& value = std::invoke(member, owner);
+        if constexpr (section_internal::Unwrapped<Value>::kOptional) {
+          return value ? Json(ToSeconds(*value) * units) : Json();
+        } else {
+          return ToSeconds(value) * units;
+        }
+      }};
 }
 
 template <typename Owner>
 template <typename Member>
-SectionKey<Owner> SectionKey<Owner>::Boolean(std::string name, Member member, std::string meaning) {
-  return {.help = {.name = std::move(name),
-                   .type = "boolean",
-                   .range = "true, false",
-                   .meaning = std::move(meaning)},
+SectionKey<Owner> SectionKey<Owner>::Boolean(const std::string& name, Member member,
+                                             const std::string& meaning) {
+  return {.help = {.name = name, .type = "boolean", .range = "true, false", .meaning = meaning},
           .read =
               [=](const SectionKey& key, const TomlTable& table, Owner* owner) {
                 bool& value = std::invoke(member, *owner);
@@ -277,15 +272,12 @@ SectionKey<Owner> SectionKey<Owner>::Boolean(std::string name, Member member, st
 
 template <typename Owner>
 template <typename Member, typename Enum>
-SectionKey<Owner> SectionKey<Owner>::Choice(std::string name, Member member,
-                                            std::vector<Enum> values, std::string meaning) {
+SectionKey<Owner> SectionKey<Owner>::Choice(const std::string& name, Member member,
+                                            std::vector<Enum> values, const std::string& meaning) {
   using Value = std::remove_cvref_t<std::invoke_result_t<Member, Owner&>>;
   std::vector<std::string> words;
   for (const Enum value : values) words.emplace_back(ToString(value));
-  return {.help = {.name = std::move(name),
-                   .type = "word",
-                   .range = WordsRange(words),
-                   .meaning = std::move(meaning)},
+  return {.help = {.name = name, .type = "word", .range = WordsRange(words), .meaning = meaning},
           .read =
               [=](const SectionKey& key, const TomlTable& table, Owner* owner) {
                 if (!table.Has(key.help.name) && !key.IsRequired()) return;
@@ -304,14 +296,11 @@ SectionKey<Owner> SectionKey<Owner>::Choice(std::string name, Member member,
 
 template <typename Owner>
 template <typename Member>
-SectionKey<Owner> SectionKey<Owner>::EitherWord(std::string name, Member member,
+SectionKey<Owner> SectionKey<Owner>::EitherWord(const std::string& name, Member member,
                                                 std::string if_false, std::string if_true,
-                                                std::string meaning) {
+                                                const std::string& meaning) {
   const std::vector<std::string> words = {std::move(if_false), std::move(if_true)};
-  return {.help = {.name = std::move(name),
-                   .type = "word",
-                   .range = WordsRange(words),
-                   .meaning = std::move(meaning)},
+  return {.help = {.name = name, .type = "word", .range = WordsRange(words), .meaning = meaning},
           .read =
               [=](const SectionKey& key, const TomlTable& table, Owner* owner) {
                 if (table.Has(key.help.name))
@@ -324,12 +313,9 @@ SectionKey<Owner> SectionKey<Owner>::EitherWord(std::string name, Member member,
 
 template <typename Owner>
 template <typename Member>
-SectionKey<Owner> SectionKey<Owner>::Text(std::string name, Member member, std::string range,
-                                          std::string meaning) {
-  return {.help = {.name = std::move(name),
-                   .type = "text",
-                   .range = std::move(range),
-                   .meaning = std::move(meaning)},
+SectionKey<Owner> SectionKey<Owner>::Text(const std::string& name, Member member,
+                                          const std::string& range, const std::string& meaning) {
+  return {.help = {.name = name, .type = "text", .range = range, .meaning = meaning},
           .read =
               [=](const SectionKey& key, const TomlTable& table, Owner* owner) {
                 std::string& value = std::invoke(member, *owner);

@@ -19,7 +19,7 @@ class ProgressObserver {
  public:
   virtual ~ProgressObserver() = default;
   virtual void OnCellStarted(const CellKey& key, int jobs) = 0;
-  virtual void OnJobsDone(int jobs) = 0;  // Of the current cell.
+  virtual void OnJobsDone(int jobs) = 0;  // In the current cell.
   virtual void OnCellEnded(const CellKey& key,
                            const std::string& problem) = 0;  // problem: "" = none.
 };

@@ -8,7 +8,8 @@
 namespace cosched {
 namespace {
 
-constexpr double kMuchForeignLoad = 0.1;  // Of the time of the experiment's cores in a cell.
+constexpr double kMuchForeignLoad =
+    0.1;  // As a share of the time of the experiment's cores in a cell.
 
 }  // namespace
 

@@ -132,7 +132,7 @@ void Detach(int socket, int owner, pid_t owners_pid) {
   prctl(PR_SET_NAME, kName);
   SetCommandLine(std::string(kName) + " of " + std::to_string(owners_pid));
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT}) signal(number, SIG_IGN);
-  signal(SIGCHLD, SIG_DFL);  // It waits for what cleans up.
+  signal(SIGCHLD, SIG_DFL);  // The guard waits for what cleans up.
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);

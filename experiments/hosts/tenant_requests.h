@@ -32,7 +32,7 @@ class TenantRequests {
   std::string Take(const AnswerPacket& packet, Duration epoch, TimePoint now);
 
   bool AllAnswered() const { return pending_.empty(); }
-  bool Drained() const { return drained_; }  // It has been told so.
+  bool Drained() const { return drained_; }  // The service has been told so.
   // begun: requests that the tenant has begun so far, by its own count.
   ServiceWindow TakeWindow(TimePoint now, int64_t begun);
   void TakeAnswered(std::vector<RequestSample>* answered);  // Appended, in order of the answers.

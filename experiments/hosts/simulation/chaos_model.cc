@@ -80,7 +80,7 @@ std::optional<ChaosModel::End> ChaosModel::Move(const CpuSet& leaves) {
 
 bool ChaosModel::Follows() const {
   if (Is("refuses")) return !misbehaved_;
-  if (!malleable_) return true;  // It is moved from outside.
+  if (!malleable_) return true;  // A tenant that is not malleable is moved from outside.
   return !Is("deaf") && !(Is("hangs") && misbehaved_);
 }
 

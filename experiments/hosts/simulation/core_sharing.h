@@ -49,7 +49,7 @@ class CoreSharing {
  private:
   struct Tenant {
     CpuSet cores;
-    int count = 0;  // Of them.
+    int count = 0;  // How many cores there are in `cores`.
     int threads = 0;
     double weight = 1;
     bool changed = false;

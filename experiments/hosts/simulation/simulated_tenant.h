@@ -34,7 +34,7 @@ struct Tenant {
   Executions::ClockId disturbed_by = 0;  // and the clock that slows it.
   JobId job;
   bool malleable = false;
-  Random random{0};    // Its delays.
+  Random random{0};    // Draws the tenant's delays.
   double noise = 1;    // Factor of its step time.
   double warm_up = 0;  // That its first step takes longer, in steps.
   Phase phase = Phase::kStarting;
