@@ -242,11 +242,8 @@ std::vector<ConfigKey> TableKeys() {
 }  // namespace
 
 const Section<ExperimentConfig>& RootSection() {
-  static const Section<ExperimentConfig> section("", "above all tables", [] {
-    std::vector<ConfigKey> keys = HeadKeys();
-    for (ConfigKey& key : TableKeys()) keys.push_back(std::move(key));
-    return keys;
-  }());
+  static const Section<ExperimentConfig> section("", "above all tables",
+                                                 Joined({HeadKeys(), TableKeys()}));
   return section;
 }
 

@@ -115,8 +115,9 @@ Topology SimulatedOr(const TomlTable& machine, Backend backend, const Topology& 
   }
 }
 
-std::vector<MachineKey> MachineKeys() {
-  using C = ExperimentConfig;
+using C = ExperimentConfig;
+
+std::vector<MachineKey> CoreKeys() {
   return {MachineKey::Read(
               {.name = "topology",
                .type = "text",
@@ -148,8 +149,11 @@ std::vector<MachineKey> MachineKeys() {
               [](const MachineKey&, const TomlTable& machine, C* config) {
                 config->actuator = ReadActuator(machine, *config->topology, config->backend);
               },
-              [](const C& config) { return ToString(config.actuator); }),
-          MachineKey::Integer("revocation_deadline_ms", &C::revocation_deadline, 1,
+              [](const C& config) { return ToString(config.actuator); })};
+}
+
+std::vector<MachineKey> TenantKeys() {
+  return {MachineKey::Integer("revocation_deadline_ms", &C::revocation_deadline, 1,
                               kLongestDeadlineMilliseconds,
                               "a tenant that has not left its cores by then is killed",
                               std::chrono::milliseconds(1)),
@@ -183,7 +187,8 @@ std::vector<MachineKey> MachineKeys() {
 }  // namespace
 
 const Section<ExperimentConfig>& MachineSection() {
-  static const Section<ExperimentConfig> section("[machine]", "where tenants run", MachineKeys());
+  static const Section<ExperimentConfig> section("[machine]", "where tenants run",
+                                                 Joined({CoreKeys(), TenantKeys()}));
   return section;
 }
 

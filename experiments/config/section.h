@@ -5,6 +5,7 @@
 // place. Lists are built once and never changed; thread-safe.
 
 #include <functional>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -130,6 +131,15 @@ struct SectionKey {
 
   bool IsRequired() const { return help.fallback == "required"; }
 };
+
+// The lists of a long section's parts, one behind the other.
+template <typename Owner>
+std::vector<SectionKey<Owner>> Joined(std::initializer_list<std::vector<SectionKey<Owner>>> parts) {
+  std::vector<SectionKey<Owner>> keys;
+  for (const std::vector<SectionKey<Owner>>& part : parts)
+    keys.insert(keys.end(), part.begin(), part.end());
+  return keys;
+}
 
 // A key with the value that it has; unset: what that means, where the value is null or empty.
 struct KeyValue {

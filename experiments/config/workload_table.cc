@@ -72,9 +72,10 @@ nlohmann::ordered_json BatchOfJob(const WorkloadConfig& workload) {
                               : nlohmann::ordered_json(workload.spec.batch);
 }
 
-std::vector<WorkloadKey> WorkloadKeys() {
-  using W = WorkloadConfig;
-  using S = TenantSpec;
+using W = WorkloadConfig;
+using S = TenantSpec;
+
+std::vector<WorkloadKey> ProgramKeys() {
   return {
       WorkloadKey::Read({.name = "name",
                          .type = "text",
@@ -113,7 +114,11 @@ std::vector<WorkloadKey> WorkloadKeys() {
           .OmittedWhereAbsent(),
       WorkloadKey::Integer("steps", Inside(&W::spec, &S::steps), 1, 1'000 * int64_t{kMaxCount},
                            "steps of a job; not of a service")
-          .RefusedWhere(OfJobsOnly),
+          .RefusedWhere(OfJobsOnly)};
+}
+
+std::vector<WorkloadKey> ComputingKeys() {
+  return {
       WorkloadKey::Read(
           {.name = "cores",
            .type = "table",
@@ -136,23 +141,29 @@ std::vector<WorkloadKey> WorkloadKeys() {
                           "what it multiplies in; bf16 where the CPU has it"),
       WorkloadKey::Boolean("deterministic", Inside(&W::spec, &S::deterministic),
                            "equal bits at any number of cores; false: work is divided for those "
-                           "that there are"),
-      WorkloadKey::Integer("priority", &W::priority, -kMaxCount, kMaxCount,
-                           "higher comes first, with policies that know priorities"),
-      WorkloadKey::Number("weight", &W::weight, 0, kMaxCount,
-                          "how often drawn jobs are of it, beside the other weights")
-          .RefusedWhere(OfJobsOnly),
-      WorkloadKey::Integer("max_batch", Inside(&W::spec, &S::batch), 1, kMaxCount,
-                           "requests that a service answers at once")
-          .Default("batch")
-          .RefusedWhere(OfServicesOnly),
-      WorkloadKey::Time("max_delay_ms", Inside(&W::spec, &S::max_delay), 1e3, 0,
-                        kMaxDelayMilliseconds, "how long a request waits for others, at most")
-          .RefusedWhere(OfServicesOnly),
-      WorkloadKey::Time("slo_ms", &W::slo, 1e3, 1e-3, kMaxObjectiveMilliseconds,
-                        "in which a service is to answer a request")
-          .RefusedWhere(OfServicesOnly)
-          .OmittedWhereAbsent()};
+                           "that there are")};
+}
+
+std::vector<WorkloadKey> SchedulingKeys() {
+  return {WorkloadKey::Integer("priority", &W::priority, -kMaxCount, kMaxCount,
+                               "higher comes first, with policies that know priorities"),
+          WorkloadKey::Number("weight", &W::weight, 0, kMaxCount,
+                              "how often drawn jobs are of it, beside the other weights")
+              .RefusedWhere(OfJobsOnly)};
+}
+
+std::vector<WorkloadKey> ServiceKeys() {
+  return {WorkloadKey::Integer("max_batch", Inside(&W::spec, &S::batch), 1, kMaxCount,
+                               "requests that a service answers at once")
+              .Default("batch")
+              .RefusedWhere(OfServicesOnly),
+          WorkloadKey::Time("max_delay_ms", Inside(&W::spec, &S::max_delay), 1e3, 0,
+                            kMaxDelayMilliseconds, "how long a request waits for others, at most")
+              .RefusedWhere(OfServicesOnly),
+          WorkloadKey::Time("slo_ms", &W::slo, 1e3, 1e-3, kMaxObjectiveMilliseconds,
+                            "in which a service is to answer a request")
+              .RefusedWhere(OfServicesOnly)
+              .OmittedWhereAbsent()};
 }
 
 CoreRequest ReadRequest(const TomlTable& workload, int machine_cores) {
@@ -262,7 +273,8 @@ const Section<CoreRequest>& CoreRequestSection() {
 
 const Section<WorkloadConfig>& WorkloadSection() {
   static const Section<WorkloadConfig> section(
-      "[[workload]]", "a program that jobs run, or a service; one or more", WorkloadKeys());
+      "[[workload]]", "a program that jobs run, or a service; one or more",
+      Joined({ProgramKeys(), ComputingKeys(), SchedulingKeys(), ServiceKeys()}));
   return section;
 }
 
