@@ -14,10 +14,17 @@ from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 import style
 from load import LoadError, Run
 
-# The plots of a run: the scripts beside this one that say by READS which records they need.
-PLOTS = {script.stem: importlib.import_module(script.stem) for script in sorted(pathlib.Path(__file__).resolve().parent.glob("*.py"))
-         if re.search("^READS = ", script.read_text(), re.MULTILINE)}
-LAST = ("gantt", "policy_comparison")  # They take least, so that others should not wait for them.
+FIRST = ("policy_comparison", "gantt")  # That a reader looks at first. They take least, so their processes start last.
+
+
+def plots():
+    """The plots of a run: the scripts beside this one that say by READS which records they need."""
+    folder = pathlib.Path(__file__).resolve().parent
+    names = [script.stem for script in folder.glob("*.py") if re.search("^READS = ", script.read_text(), re.MULTILINE)]
+    return {name: importlib.import_module(name) for name in [*FIRST, *sorted(set(names) - set(FIRST))]}
+
+
+PLOTS = plots()
 
 
 def draw(path, name):
@@ -39,7 +46,7 @@ def main():
     except LoadError as error:
         sys.exit(f"plot_all.py: {error}")
     left_out = {name: run.lacks(*script.READS) for name, script in PLOTS.items()}
-    drawn = sorted((name for name in PLOTS if not left_out[name]), key=lambda name: name in LAST)
+    drawn = sorted((name for name in PLOTS if not left_out[name]), key=lambda name: name in FIRST)
     failed = []
     # Processes that have the libraries already: to load these takes as long as a small plot.
     with ProcessPoolExecutor(min(len(drawn), len(os.sched_getaffinity(0))), multiprocessing.get_context("fork")) as processes:
