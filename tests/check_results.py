@@ -20,7 +20,7 @@ import check_requests
 import check_summary
 from check_jobs import TOLERANCE_S, close
 
-CAUSES = ("grant", "halving", "cpuset", "signal", "ctl", "counter", "auto")
+CAUSES = ("grant", "halving", "cpuset", "quota", "signal", "ctl", "counter", "auto")
 ACTUATORS = ("cpuset", "quota", "affinity", "runtime", "message", "stop")
 MAX_SHOWN = 40
 

@@ -162,6 +162,10 @@ void ControlThread::Run() {
     witness_ = gettid();
     watch_.emplace(topology_);
     demand_.Allow(watch_->Mask());
+    if (Follows() && options_.follows_quota) {
+      limit_.emplace();
+      demand_.AllowTime(limit_->Threads(), getpid());
+    }
   }
   while (true) {
     const bool arrived = Wait();
@@ -170,6 +174,7 @@ void ControlThread::Run() {
     if (demand_.Paused()) LookAtCpuset();  // Rarely done then; and this may be the resume.
     if (arrived) TakeWhatArrived();
     LookAtCpuset();
+    LookAtQuota();
     Halve();
     TellHeldBack();
     Beat();
@@ -181,6 +186,7 @@ bool ControlThread::Wait() {
   std::vector<pollfd> descriptors{{wake_.get(), POLLIN, 0}, {signals_.fd(), POLLIN, 0}};
   if (Hosted()) descriptors.push_back({socket_.get(), POLLIN, 0});
   if (watch_->fd() >= 0) descriptors.push_back({watch_->fd(), POLLIN, 0});
+  if (limit_ && limit_->fd() >= 0) descriptors.push_back({limit_->fd(), POLLIN, 0});
   if (server_) server_->AddTo(&descriptors);
   int timeout = 0;
   {
@@ -197,6 +203,7 @@ bool ControlThread::Wait() {
 void ControlThread::TakeWhatArrived() {
   TakeReports();
   watch_->Drain();
+  if (limit_) limit_->Drain();
   if (Hosted()) ReadHost();
   Adopt();
   bool signalled = false;
@@ -352,6 +359,12 @@ void ControlThread::LookAtCpuset() {
     if (pools_ != nullptr) Apply(ResizeCause::kCpuset);
   }
   Repin();
+}
+
+void ControlThread::LookAtQuota() {
+  if (!limit_ || !limit_->Look()) return;
+  demand_.AllowTime(limit_->Threads(), getpid());
+  if (pools_ != nullptr) Apply(ResizeCause::kQuota);
 }
 
 // The same resize again binds every worker again. Not while another one is under way, which nobody

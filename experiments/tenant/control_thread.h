@@ -1,8 +1,8 @@
 #pragma once
 // The thread of a tenant that lets it be resized from outside: it takes grants of a host, requests
-// of `cosched ctl` and real-time signals, watches the cpuset, applies what follows to the session's
-// pools, keeps the process's other threads on the same cores, and tells everybody who has asked. It
-// beats for the host, and ends the process when the host is gone or somebody says stop. The
+// of `cosched ctl` and real-time signals, watches the cpuset and the CPU quota, applies what follows
+// to the session's pools, keeps the process's other threads on the same cores, and tells everybody
+// who has asked. It beats for the host, and ends the process when the host is gone or somebody says stop. The
 // tenant's main thread makes and attaches it; Send and ResizeTo from any thread.
 
 #include <chrono>
@@ -23,6 +23,7 @@
 #include "engine/pool/resize.h"
 #include "experiments/os/actuator.h"
 #include "experiments/tenant/control_server.h"
+#include "experiments/tenant/cpu_limit_watch.h"
 #include "experiments/tenant/cpuset_watch.h"
 #include "experiments/tenant/demand.h"
 #include "experiments/tenant/halving.h"
@@ -46,6 +47,9 @@ struct ControlThreadOptions {
   CpuSet cores;  // The first grant, or the cores that a person gave. The process is there already.
   Split threads;
   Split capacity;
+  // Fewer threads where a quota of its cgroups gives CPU time for fewer, if it is malleable. Not
+  // where its host moves it by quotas.
+  bool follows_quota = true;
   std::string control;  // Where to listen; "" = nowhere.
   // A person asked for it: that it can't be had is an error, not only a line on stderr.
   bool needs_control = false;
@@ -120,6 +124,7 @@ class ControlThread {
 
   int64_t Apply(ResizeCause cause);
   void LookAtCpuset();
+  void LookAtQuota();
   void Repin();
   bool TakeSignal(ResizeSignal signal, int value);
   void TakeReports();
@@ -143,7 +148,8 @@ class ControlThread {
   std::optional<ControlListener> listener_;
   std::optional<ControlServer> server_;
   ResizeSignals signals_;
-  std::optional<CpusetWatch> watch_;  // Made on the control thread.
+  std::optional<CpusetWatch> watch_;    // Made on the control thread, …
+  std::optional<CpuLimitWatch> limit_;  // … where it follows quotas.
 
   std::mutex mutex_;  // Guards all below, up to the reports.
   std::condition_variable may_compute_, adoption_;

@@ -1,6 +1,7 @@
 #include "experiments/tenant/demand.h"
 
 #include <utility>
+#include <vector>
 
 namespace cosched {
 
@@ -28,6 +29,11 @@ void TenantDemand::Grant(const CpuSet& limit, Split threads) {
 }
 
 void TenantDemand::Allow(const CpuSet& cpus) { allowed_ = cpus; }
+
+void TenantDemand::AllowTime(std::optional<int> threads, int from) {
+  most_threads_ = threads;
+  from_ = from;
+}
 
 // Somebody may have taken all of the limit away; the threads can only be where the kernel lets
 // them.
@@ -88,8 +94,18 @@ CpuSet TenantDemand::Cores() const {
   return both.Empty() ? FirstCores(may_use, cores_->Count()) : both;
 }
 
+// Fewer threads have a part of the cores that more of them have.
+CpuSet TenantDemand::CoresInTime(const CpuSet& cores) const {
+  const int count = cores.Count();
+  if (!most_threads_ || *most_threads_ >= count) return cores;
+  const std::vector<int> cpus(cores.begin(), cores.end());
+  CpuSet some;
+  for (int i = 0; i < *most_threads_; ++i) some.Add(cpus[static_cast<size_t>((from_ + i) % count)]);
+  return some;
+}
+
 ResizeRequest TenantDemand::Request(std::string_view cause) const {
-  return {.cores = Cores(),
+  return {.cores = CoresInTime(Cores()),
           .inter = inter_.value_or(threads_.inter),
           .intra = intra_.value_or(threads_.intra),
           .paused = paused_,

@@ -20,10 +20,10 @@ constexpr int64_t kMaxThreads = CpuSet::kMaxCpu + 1;
 constexpr int64_t kMaxCount = std::numeric_limits<int64_t>::max();
 
 constexpr std::pair<ResizeCause, std::string_view> kCauses[] = {
-    {ResizeCause::kGrant, "grant"},   {ResizeCause::kHalving, "halving"},
-    {ResizeCause::kCpuset, "cpuset"}, {ResizeCause::kSignal, "signal"},
-    {ResizeCause::kControl, "ctl"},   {ResizeCause::kCounter, "counter"},
-    {ResizeCause::kAuto, "auto"},
+    {ResizeCause::kGrant, "grant"},     {ResizeCause::kHalving, "halving"},
+    {ResizeCause::kCpuset, "cpuset"},   {ResizeCause::kQuota, "quota"},
+    {ResizeCause::kSignal, "signal"},   {ResizeCause::kControl, "ctl"},
+    {ResizeCause::kCounter, "counter"}, {ResizeCause::kAuto, "auto"},
 };
 
 // Why a packet is refused; never leaves this file.

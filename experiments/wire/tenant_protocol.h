@@ -98,6 +98,7 @@ enum class ResizeCause {
   kGrant,    // the host
   kHalving,  // the host, one step of the published protocol (halve once a second until there)
   kCpuset,   // someone who changed the cores that the process may use
+  kQuota,    // someone who changed the CPU time that it may have
   kSignal,   // a real-time signal
   kControl,  // `cosched ctl`
   kCounter,  // --resize-at

@@ -75,7 +75,7 @@ struct TenantSample {
 struct ResizeSample {
   JobId job;
   TimePoint time;       // When the last thread was in its place.
-  std::string cause;    // "grant", "cpuset", "signal", "ctl", "counter" or "auto".
+  std::string cause;    // ToString(ResizeCause): "grant", "cpuset", "ctl", …
   Split before, after;  // {0, 0} = paused.
   CpuSet cores;         // Where the threads are now.
   std::string op;       // Type of the op that ran when it was asked for; "" = none.

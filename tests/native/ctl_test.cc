@@ -13,6 +13,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <limits>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -52,13 +54,15 @@ std::string Contents(FILE* file) {
 
 class Command {
  public:
-  explicit Command(std::vector<std::string> arguments)
+  // prepare: done in the child first.
+  explicit Command(std::vector<std::string> arguments, const std::function<void()>& prepare = {})
       : output_(std::tmpfile()), errors_(std::tmpfile()) {
     std::vector<char*> argv{const_cast<char*>(COSCHED_BINARY)};
     for (std::string& argument : arguments) argv.push_back(argument.data());
     argv.push_back(nullptr);
     child_ = fork();
     if (child_ != 0) return;
+    if (prepare) prepare();
     dup2(fileno(output_), 1);
     dup2(fileno(errors_), 2);
     execv(COSCHED_BINARY, argv.data());
@@ -93,11 +97,12 @@ void Until(const std::function<bool()>& holds) {
 
 class CtlTest : public ::testing::Test {
  protected:
-  CtlTest()
+  explicit CtlTest(const std::function<void()>& prepare = {})
       : all_(FirstCores(topology_.Cpus(), 2)),
         one_(FirstCores(all_, 1)),
         tenant_({"tenant", "--model", "lenet5", "--batch", "64", "--steps", "0", "--inter",
-                 std::to_string(all_.Count()), "--cores", all_.ToString()}) {
+                 std::to_string(all_.Count()), "--cores", all_.ToString()},
+                prepare) {
     Until([this] {
       try {
         return ConnectToTenant(Target()) && Status().ready && Status().step > 0;
@@ -156,6 +161,48 @@ class CtlTest : public ::testing::Test {
   const CpuSet all_, one_;
   Command tenant_;
 };
+
+// The group of a tenant whose CPU time somebody else decides, as a container platform does that
+// resizes in place.
+struct QuotaGroup {
+  QuotaGroup() {
+    if (!Cgroup::Probe().quota) return;
+    group = Cgroup::Create(OwnerName() + "-ctltest", Topology::ThisMachine().Cpus(), true);
+    group->SetQuota(0.9);
+  }
+  void Enter() {
+    if (group) group->Attach(getpid());
+  }
+  std::optional<Cgroup> group;
+};
+
+class QuotaCtlTest : protected QuotaGroup, public CtlTest {
+ protected:
+  QuotaCtlTest() : CtlTest([this] { Enter(); }) {}
+  void SetUp() override {
+    if (!group) GTEST_SKIP() << Cgroup::Probe().why_not;
+    CtlTest::SetUp();
+  }
+};
+
+TEST_F(QuotaCtlTest, FollowsTheQuotaThatSomebodyElseGivesIt) {
+  const Split two{2, 1};  // Of the wanted 2 x 2, what two threads are.
+  EXPECT_EQ(Status().threads, (Split{1, 1})) << "the quota is below one core";
+  group->SetQuota(1.1);
+  Until([&] { return Status().threads == two; });
+  UntilPinned(all_);
+  EXPECT_EQ(Ctl({"set", "intra=1", "inter=1"}).exit_code, 0);
+  group->SetQuota(0.5);
+  Until([&] { return Status().cores.Count() == 1; });
+  EXPECT_EQ(Ctl({"set", "inter=2"}).output.rfind("cores ", 0), 0u);
+  EXPECT_EQ(Status().threads, (Split{1, 1})) << "remembered, until there is time for two";
+  group->SetQuota(std::numeric_limits<double>::infinity());
+  Until([&] { return Status().threads == two; });
+  EXPECT_EQ(Ctl({"stop"}).output, "stopping\n");
+  const Outcome tenant = tenant_.End();
+  EXPECT_NE(tenant.errors.find("1 -> 2 threads (2x1)"), std::string::npos) << tenant.errors;
+  EXPECT_NE(tenant.errors.find(", by quota, settled in "), std::string::npos) << tenant.errors;
+}
 
 TEST_F(CtlTest, SetsPausesResumesAndStops) {
   Outcome run = Ctl({"set", "cores=" + one_.ToString()});

@@ -5,7 +5,7 @@
 #include "engine/base/topology.h"
 #include "experiments/os/owner.h"
 #include "tests/experiments/cli/cli_fixture.h"
-#include "tests/experiments/temporary_folder.h"
+#include "tests/experiments/os/fake_quotas.h"
 
 namespace cosched {
 namespace {
@@ -13,43 +13,19 @@ namespace {
 namespace fs = std::filesystem;
 using testing::Test;
 
-// Folders that look like cgroup hierarchies; the kernel's part is played by files.
-class FakeQuotas : public Test {
+class CpuQuotaTest : public Test, protected FakeQuotas {
  protected:
-  FakeQuotas() { mounts_.proc = folder_.path() / "proc"; }
-
-  void UseVersion2(const std::string& own, const std::string& root = "/") {
-    mounts_.v2 = CgroupMounts::Mount{root, Root()};
-    WriteText(Root() / "cgroup.controllers", "cpuset cpu memory\n");
-    WriteText(mounts_.proc / "self" / "cgroup", "0::" + own + "\n");
-  }
-  void UseVersion1(const std::string& own, const std::string& root = "/") {
-    mounts_.v1["cpu"] = CgroupMounts::Mount{root, Root()};
-    WriteText(mounts_.proc / "self" / "cgroup", "5:cpu,cpuacct:" + own + "\n0::/other\n");
-  }
-  fs::path Root() const { return folder_.path() / "fs"; }
-
-  void SetVersion2(const std::string& group, const std::string& max) {
-    WriteText(Root() / group / "cpu.max", max + "\n");
-  }
-  void SetVersion1(const std::string& group, const std::string& quota) {
-    WriteText(Root() / group / "cpu.cfs_quota_us", quota + "\n");
-    WriteText(Root() / group / "cpu.cfs_period_us", "100000\n");
-  }
   std::string Quota() const {
-    const std::optional<CpuQuota> quota = TightestQuota(mounts_);
+    const std::optional<CpuQuota> quota = TightestQuota(mounts);
     return quota ? Describe(*quota) : "none";
   }
   std::string Of(const std::string& cores, const std::string& group) const {
-    const fs::path folder = group.empty() ? Root() : Root() / group;
-    return cores + " (cgroup " + folder.string() + ")";
+    const fs::path where = group.empty() ? Root() : Root() / group;
+    return cores + " (cgroup " + where.string() + ")";
   }
-
-  const TemporaryFolder folder_;
-  CgroupMounts mounts_;
 };
 
-TEST_F(FakeQuotas, OfVersion2HoldAlsoForGroupsBelow) {
+TEST_F(CpuQuotaTest, OfVersion2HoldAlsoForGroupsBelow) {
   UseVersion2("/user.slice/job.scope");
   EXPECT_EQ(Quota(), "none");
   SetVersion2("user.slice/job.scope", "max 100000");
@@ -61,7 +37,7 @@ TEST_F(FakeQuotas, OfVersion2HoldAlsoForGroupsBelow) {
   EXPECT_EQ(Quota(), Of("1 core", "user.slice/job.scope"));
 }
 
-TEST_F(FakeQuotas, OfVersion1HoldAlsoForGroupsBelow) {
+TEST_F(CpuQuotaTest, OfVersion1HoldAlsoForGroupsBelow) {
   UseVersion1("/slurm/job_7");
   SetVersion1("slurm/job_7", "-1");
   SetVersion1("slurm", "-1");
@@ -71,41 +47,41 @@ TEST_F(FakeQuotas, OfVersion1HoldAlsoForGroupsBelow) {
 }
 
 // The container's own group is the top of what it sees, by whatever name.
-TEST_F(FakeQuotas, OfAContainerAreSeenFromInside) {
+TEST_F(CpuQuotaTest, OfAContainerAreSeenFromInside) {
   SetVersion2("", "400000 100000");
   UseVersion2("/");
   EXPECT_EQ(Quota(), Of("4 cores", ""));
   UseVersion2("/../..");  // The process is outside of what is mounted.
   EXPECT_EQ(Quota(), Of("4 cores", ""));
-  mounts_.v2.reset();
+  mounts.v2.reset();
   SetVersion1("", "300000");
   UseVersion1("/docker/7", "/docker/7");
   fs::remove(Root() / "cpu.max");
   EXPECT_EQ(Quota(), Of("3 cores", ""));
 }
 
-TEST_F(FakeQuotas, WithoutACpuControllerThereAreNone) {
+TEST_F(CpuQuotaTest, WithoutACpuControllerThereAreNone) {
   WriteText(Root() / "cgroup.controllers", "memory\n");
-  mounts_.v2 = CgroupMounts::Mount{"/", Root()};
+  mounts.v2 = CgroupMounts::Mount{"/", Root()};
   SetVersion2("", "400000 100000");
   EXPECT_EQ(Quota(), "none");
-  EXPECT_TRUE(QuotaWatch(64, mounts_).Marks().empty());
+  EXPECT_TRUE(QuotaWatch(64, mounts).Marks().empty());
 }
 
-TEST_F(FakeQuotas, BelowTheCoresAreMarked) {
+TEST_F(CpuQuotaTest, BelowTheCoresAreMarked) {
   UseVersion2("/a/b");
   SetVersion2("a", "400000 100000");
-  EXPECT_TRUE(QuotaWatch(4, mounts_).Marks().empty());
-  const std::vector<std::string> marks = QuotaWatch(64, mounts_).Marks();
+  EXPECT_TRUE(QuotaWatch(4, mounts).Marks().empty());
+  const std::vector<std::string> marks = QuotaWatch(64, mounts).Marks();
   ASSERT_EQ(marks.size(), 1U);
   EXPECT_EQ(marks[0], "the CPU quota is " + Of("4 cores", "a") + ", the experiment has 64 cores");
 }
 
-TEST_F(FakeQuotas, ThatAreUsedUpMeanwhileAreMarked) {
+TEST_F(CpuQuotaTest, ThatAreUsedUpMeanwhileAreMarked) {
   UseVersion2("/a/b");
   SetVersion2("a", "400000 100000");
   WriteText(Root() / "a" / "cpu.stat", "usage_usec 9\nnr_throttled 5\nthrottled_usec 700000\n");
-  const QuotaWatch watch(4, mounts_);
+  const QuotaWatch watch(4, mounts);
   EXPECT_TRUE(watch.Marks().empty());  // Throttled before the watch began.
   WriteText(Root() / "a" / "cpu.stat", "usage_usec 9\nnr_throttled 8\nthrottled_usec 950000\n");
   ASSERT_EQ(watch.Marks().size(), 1U);
@@ -114,10 +90,10 @@ TEST_F(FakeQuotas, ThatAreUsedUpMeanwhileAreMarked) {
                                   " 3 times, for 0.25 s in all, because its CPU quota was used up");
 }
 
-TEST_F(FakeQuotas, Version1CountsNanoseconds) {
+TEST_F(CpuQuotaTest, Version1CountsNanoseconds) {
   UseVersion1("/a");
   SetVersion1("a", "400000");
-  const QuotaWatch watch(4, mounts_);
+  const QuotaWatch watch(4, mounts);
   WriteText(Root() / "a" / "cpu.stat", "nr_periods 9\nnr_throttled 1\nthrottled_time 40000000\n");
   ASSERT_EQ(watch.Marks().size(), 1U);
   EXPECT_NE(watch.Marks()[0].find(" 1 times, for 0.04 s"), std::string::npos) << watch.Marks()[0];

@@ -46,6 +46,27 @@ TEST(TenantDemandTest, GrantReplacesRequestsButNotAPause) {
   EXPECT_TRUE(*demand.Request("").paused);
 }
 
+TEST(TenantDemandTest, TimeForFewerThreadsTakesAPartOfTheCores) {
+  TenantDemand demand({0, 1, 4, 5}, {1, 4}, {1, 4}, "the limit");
+  demand.Allow({0, 1, 4, 5});
+  demand.AllowTime(2, /*from=*/7);
+  EXPECT_EQ(CoresOf(demand), CpuSet({0, 5})) << "the fourth, and on";
+  demand.AllowTime(3, 7);
+  EXPECT_EQ(CoresOf(demand), CpuSet({0, 1, 5})) << "holds those of two";
+  demand.AllowTime(2, 2);
+  EXPECT_EQ(CoresOf(demand), CpuSet({4, 5}));
+  EXPECT_EQ(demand.SetCount(3), "") << "remembered for when there is time";
+  EXPECT_EQ(CoresOf(demand).Count(), 2);
+  demand.AllowTime(9, 2);
+  EXPECT_EQ(CoresOf(demand), CpuSet({0, 1, 4}));
+  demand.AllowTime(std::nullopt, 2);
+  EXPECT_EQ(CoresOf(demand), CpuSet({0, 1, 4}));
+  demand.Grant({1}, {1, 1});
+  demand.AllowTime(1, 2);
+  EXPECT_EQ(CoresOf(demand), CpuSet({1}));
+  EXPECT_EQ(*demand.Request("").intra, 1);
+}
+
 TEST(TenantDemandTest, CountTakesTheFirstOfThoseItMayUse) {
   TenantDemand demand({0, 1, 2, 3}, {1, 4}, {1, 4}, "the limit");
   EXPECT_EQ(demand.SetCount(2), "");

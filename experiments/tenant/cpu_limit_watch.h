@@ -1,0 +1,43 @@
+#pragma once
+// Notices that somebody else has changed how much CPU time this process may use: the quota of its
+// own cgroup (docker update --cpus, a container platform's resize in place, CPUQuota=) or of a
+// group above it. Used by the tenant's control thread, on that thread only.
+//
+// A write to the own group's file is heard of at once, by inotify; one to a group above it, or a
+// move to another group, within kPeriod.
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "engine/base/unique_fd.h"
+#include "experiments/os/cgroup.h"
+
+namespace cosched {
+
+class CpuLimitWatch {
+ public:
+  static constexpr std::chrono::milliseconds kPeriod{100};
+
+  explicit CpuLimitWatch(CgroupMounts mounts = CgroupMounts::Here());
+
+  int fd() const { return inotify_.get(); }  // Readable after a write to the quota; -1 = none.
+  void Drain();                              // Takes what made fd() readable.
+  // Looks, if it was drained or kPeriod is over. True if Threads() is another than before.
+  bool Look();
+  // Threads that can use the tightest quota: its cores, rounded up; nullopt = there is none.
+  std::optional<int> Threads() const { return threads_; }
+
+ private:
+  void WatchOwnGroup();
+
+  const CgroupMounts mounts_;
+  std::filesystem::path group_;  // Whose files are watched.
+  UniqueFd inotify_;
+  bool drained_ = false;
+  std::chrono::steady_clock::time_point next_;  // When a look is due.
+  std::optional<int> threads_;
+};
+
+}  // namespace cosched
