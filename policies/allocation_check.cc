@@ -4,7 +4,6 @@
 
 #include <array>
 #include <iterator>
-#include <ranges>
 #include <vector>
 
 #include "policies/arbiter.h"
@@ -154,11 +153,11 @@ class Resolver {
                                                              : Turn::kGrows;
     }
     CpuSet behind;
-    for (const Turn turn : kTurns | std::views::reverse) {
-      for (Counted& counted : counted_ | std::views::reverse) {
-        if (counted.turn != turn) continue;
-        counted.held_behind = behind;
-        behind |= counted.held;
+    for (auto turn = kTurns.rbegin(); turn != kTurns.rend(); ++turn) {
+      for (auto counted = counted_.rbegin(); counted != counted_.rend(); ++counted) {
+        if (counted->turn != *turn) continue;
+        counted->held_behind = behind;
+        behind |= counted->held;
       }
     }
   }

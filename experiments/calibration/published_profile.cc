@@ -60,7 +60,7 @@ double RequiredCell(const SpeedTable& table, std::pair<int, int> cell, const cha
 std::vector<std::string> DropFailed(SpeedTable* curves) {
   std::vector<std::string> dropped;
   for (auto cell = curves->begin(); cell != curves->end();) {
-    const auto& [cores, threads] = cell->first;
+    const auto cores = cell->first.first, threads = cell->first.second;
     const bool failed = std::any_of(curves->begin(), curves->end(), [&](const auto& other) {
       return other.first.second == threads && other.first.first > cores &&
              other.second > kImpossible * cell->second;

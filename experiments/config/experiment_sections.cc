@@ -59,7 +59,7 @@ std::vector<std::string> ReadPolicies(const TomlTable& root, const ExperimentCon
 
 // May be one that does not run now (--policy): it is then compared with nobody.
 std::string ReadBaseline(const TomlTable& root, const ExperimentConfig& config) {
-  const std::string baseline = root.String("baseline", "");
+  std::string baseline = root.String("baseline", "");
   if (!baseline.empty() && config.FindPolicy(baseline) == nullptr)
     root.Fail("baseline",
               fmt::format("there is no policy \"{}\"", baseline) +

@@ -18,7 +18,7 @@ std::optional<int> OptionalInteger(const TomlTable& table, const char* key, int6
 }
 
 std::string PlainText(const TomlTable& table, const char* key) {
-  const std::string text = table.String(key, "");
+  std::string text = table.String(key, "");
   if (text.find_first_of("\r\n") != std::string::npos)
     table.Fail(key, "holds a line break", "one line");
   return text;

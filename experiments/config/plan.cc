@@ -40,13 +40,19 @@ RequestTrace DrawStream(const RequestStream& stream, const Random& random) {
   RequestTrace requests;
   Random draws = random.Derive("work");
   const Sampler work(stream.work);
-  const JobTrace arrivals = GenerateTrace(stream.count, stream.gap, {{stream.service, 1}}, random);
-  for (size_t i = 0; i < arrivals.size(); ++i) {
+  const auto add = [&](Duration time, double factor) {
     RequestArrival& request = requests.emplace_back();
-    request.time = stream.start + arrivals.Time(i);
+    request.time = stream.start + time;
     request.service = stream.service;
-    request.work = work.Draw(draws);
+    request.work = work.Draw(draws) * factor;
+  };
+  if (!stream.phases.empty()) {
+    for (const PhaseArrival& arrival : DrawPhases(stream.phases, stream.gap, random.Derive("gaps")))
+      add(arrival.time, arrival.work);
+    return requests;
   }
+  const JobTrace arrivals = GenerateTrace(stream.count, stream.gap, {{stream.service, 1}}, random);
+  for (size_t i = 0; i < arrivals.size(); ++i) add(arrivals.Time(i), 1);
   return requests;
 }
 

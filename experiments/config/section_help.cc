@@ -18,12 +18,12 @@
 namespace cosched {
 
 std::vector<SectionHelp> SectionsHelp() {
-  return {RootSection().Help(),        MachineSection().Help(),       ContainerSection().Help(),
-          SimulationSection().Help(),  SamplingSection().Help(),      RecordsSection().Help(),
-          WorkloadSection().Help(),    CoreRequestSection().Help(),   PolicyHelp(),
-          TraceSection().Help(),       RequestStreamSection().Help(), GapSection().Help(),
-          TraceSourceSection().Help(), TraceMapSection().Help(),      QuantitySection().Help(),
-          FigureSection().Help()};
+  return {RootSection().Help(),       MachineSection().Help(),       ContainerSection().Help(),
+          SimulationSection().Help(), SamplingSection().Help(),      RecordsSection().Help(),
+          WorkloadSection().Help(),   CoreRequestSection().Help(),   PolicyHelp(),
+          TraceSection().Help(),      RequestStreamSection().Help(), LoadPhaseSection().Help(),
+          GapSection().Help(),        TraceSourceSection().Help(),   TraceMapSection().Help(),
+          QuantitySection().Help(),   FigureSection().Help()};
 }
 
 std::string InlineToml(const nlohmann::ordered_json& value) {

@@ -44,9 +44,9 @@ std::vector<SourceKey> SourceKeys() {
       if (table.Has(key.help.name)) source->*member = table.Folder() / table.String(key.help.name);
     };
   };
-  const auto recorded = [](std::string name, auto member) {
+  const auto recorded = [](const std::string& name, auto member) {
     return SourceKey::Recorded(
-        std::move(name), [member](const S& source) -> SourceKey::Json { return source.*member; });
+        name, [member](const S& source) -> SourceKey::Json { return source.*member; });
   };
   return {SourceKey::Read({.name = "file",
                            .type = "text",

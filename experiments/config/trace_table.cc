@@ -16,6 +16,7 @@ constexpr std::string_view kGapShape = "{ distribution = \"exponential\", mean_s
 constexpr int kMostJobs = 1'000'000;
 constexpr double kMaxTraceGapSeconds = 86'400;  // A day.
 constexpr double kMaxWork = 1e9;
+constexpr double kMaxRate = 1e7;  // Requests a second.
 
 std::vector<std::string> ConfiguredServices(const ExperimentConfig& config) {
   std::vector<std::string> names;
@@ -94,7 +95,45 @@ void ReadWork(const SectionKey<RequestStream>& key, const TomlTable& table, Requ
   }
 }
 
+void ReadPhases(const SectionKey<RequestStream>& key, const TomlTable& table,
+                RequestStream* stream) {
+  for (const TomlTable& phase : table.Tables(key.help.name))
+    LoadPhaseSection().Read(phase, &stream->phases.emplace_back());
+  const double expected = ExpectedArrivals(stream->phases);
+  if (expected > 10.0 * kMostJobs || (table.Has(key.help.name) && expected <= 0))
+    table.Fail(key.help.name, fmt::format("make {:.0f} requests in the mean", expected),
+               fmt::format("more than 0, at most {}", 10 * kMostJobs));
+}
+
+std::optional<SectionKey<RequestStream>::Refusal> OfStreamsWithoutPhases(
+    const RequestStream& stream) {
+  if (stream.phases.empty()) return {};
+  return SectionKey<RequestStream>::Refusal{"has no meaning beside phases",
+                                            "one of the two: phases have rates and lengths"};
+}
+
+void ReadGapOfStream(const SectionKey<RequestStream>& key, const TomlTable& table,
+                     RequestStream* stream) {
+  const TomlTable gap = table.Table(key.help.name, kGapShape);
+  stream->gap = ReadGap(gap, stream->gap);
+  if (!stream->phases.empty() && stream->gap.mean != 1)
+    gap.Fail("mean_s", fmt::format("is {}, beside phases", stream->gap.mean),
+             "1: it is the rate of a phase that says how long a gap is");
+}
+
 }  // namespace
+
+const Section<LoadPhase>& LoadPhaseSection() {
+  using Key = SectionKey<LoadPhase>;
+  static const Section<LoadPhase> section(
+      "{ for_s = …, rate = … }", "one of the phases of [[trace.requests]]: load that is steady",
+      {Key::Time("for_s", &LoadPhase::length, 1, 1e-3, kMaxTraceGapSeconds, "how long it lasts")
+           .Required(),
+       Key::Number("rate", &LoadPhase::rate_per_s, 0, kMaxRate, "requests a second, in the mean")
+           .Required(),
+       Key::Number("work", &LoadPhase::work, 0, kMaxWork, "times the work of each request")});
+  return section;
+}
 
 const Section<TraceConfig>& TraceSection() {
   using Key = SectionKey<TraceConfig>;
@@ -163,17 +202,28 @@ const Section<RequestStream>& RequestStreamSection() {
                   .range = "a workload with mode = \"serve\"",
                   .meaning = "who answers"},
                  nullptr, [](const R& stream) { return stream.service; }),
-       Key::Integer("count", &R::count, 1, 10 * kMostJobs, "requests of a trial").Required(),
-       Key::Read(
-           {.name = "gap",
-            .type = "table",
-            .fallback = {},
-            .range = std::string(kGapShape),
-            .meaning = "seconds between two of them"},
-           [](const Key& key, const TomlTable& table, R* stream) {
-             stream->gap = ReadGap(table.Table(key.help.name, kGapShape), stream->gap);
-           },
-           [](const R& stream) { return GapSection().ToJson(stream.gap); }),
+       Key::Read({.name = "phases",
+                  .type = "list",
+                  .fallback = "none",
+                  .range = "[{ for_s = 20, rate = 4 }, …]",
+                  .meaning = "load in steps: how long, and at what rate"},
+                 ReadPhases,
+                 [](const R& stream) -> Key::Json {
+                   Key::Json phases;
+                   for (const LoadPhase& phase : stream.phases)
+                     phases.push_back(LoadPhaseSection().ToJson(phase));
+                   return phases;
+                 })
+           .OmittedWhereAbsent(),
+       Key::Integer("count", &R::count, 1, 10 * kMostJobs, "requests of a trial; not with phases")
+           .Required()
+           .RefusedWhere(OfStreamsWithoutPhases),
+       Key::Read({.name = "gap",
+                  .type = "table",
+                  .fallback = {},
+                  .range = std::string(kGapShape),
+                  .meaning = "seconds between two of them; with phases only how regular they are"},
+                 ReadGapOfStream, [](const R& stream) { return GapSection().ToJson(stream.gap); }),
        Key::Read({.name = "work",
                   .type = "number, table",
                   .fallback = "1",

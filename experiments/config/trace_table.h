@@ -12,6 +12,7 @@
 #include "experiments/config/trace_sources.h"
 #include "traces/arrivals/request_arrival.h"
 #include "traces/generators/distribution.h"
+#include "traces/generators/load_phases.h"
 #include "traces/job_trace.h"
 
 namespace cosched {
@@ -22,11 +23,13 @@ struct ExperimentConfig;
 // (an open loop).
 struct RequestStream {
   std::string service;  // Default: the only one.
-  int count = 0;
+  // Load in steps, which then says how many and when; `gap` says only how regularly.
+  std::vector<LoadPhase> phases;
+  int count = 0;     // Without phases.
   Distribution gap;  // Between two requests, in seconds; default: exponential, mean_s 1.
   // Work of each, in steps of the service's program: a number, or { distribution = "…", mean = … }.
   Distribution work = {.kind = Distribution::Kind::kFixed};
-  Duration start{0};  // start_s: when the first one is sent.
+  Duration start{0};  // start_s: when the first one is sent, or the first phase begins.
 };
 
 struct TraceConfig {
@@ -46,5 +49,6 @@ TraceConfig ReadTraceConfig(const TomlTable& table, const ExperimentConfig& conf
 
 const Section<TraceConfig>& TraceSection();            // But for the keys of files.
 const Section<RequestStream>& RequestStreamSection();  // [[trace.requests]]
+const Section<LoadPhase>& LoadPhaseSection();          // An entry of its phases.
 
 }  // namespace cosched

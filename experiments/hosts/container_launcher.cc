@@ -282,7 +282,7 @@ fs::path ConfIn(const fs::path& folder) { return folder / "containers.conf"; }
 fs::path MakeLauncherFolder() {
   static int launchers = 0;
   const fs::path parent = ContainerFolders();
-  const fs::path folder = parent / (OwnerName() + "-" + std::to_string(++launchers));
+  fs::path folder = parent / (OwnerName() + "-" + std::to_string(++launchers));
   fs::create_directories(parent);
   // Others must not reach the sockets, whatever the umask is.
   if (mkdir(folder.c_str(), 0700) != 0) {

@@ -1,5 +1,6 @@
 #include "experiments/hosts/podman.h"
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -29,7 +30,7 @@ std::string FindProgram(const std::string& name) {
   const char* const path = std::getenv("PATH");
   std::istringstream folders(std::string(path ? path : "") + ":/usr/bin:/usr/sbin:/sbin");
   for (std::string folder; std::getline(folders, folder, ':');) {
-    const std::string file = folder + "/" + name;
+    std::string file = fmt::format("{}/{}", folder, name);
     if (!folder.empty() && access(file.c_str(), X_OK) == 0) return file;
   }
   return {};
@@ -225,7 +226,7 @@ std::optional<std::set<std::string>> CleanOnlyContainers(const fs::path& conf, C
     const OwnerState state = IsOwnerName(owner) ? StateOfOwner(owner) : OwnerState::kUnknown;
     if (state == OwnerState::kLives) continue;
     if (const std::string why = WhyLeft(state); !why.empty()) {
-      cleaned->left.push_back("container " + name + ": " + why);
+      cleaned->left.push_back(fmt::format("container {}: {}", name, why));
     } else if (Capture(RemoveCommand(conf, {name}))) {
       cleaned->removed.push_back("container " + name);
     } else {

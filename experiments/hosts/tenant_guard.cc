@@ -121,9 +121,11 @@ void SetCommandLine(const std::string& text) {
   std::string skipped;
   for (int number = kState; number < kStart; ++number) fields >> skipped;
   if (!(fields >> start >> end) || start == 0 || end <= start) return;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel tells it as a number.
   char* const place = reinterpret_cast<char*>(start);
   const size_t room = end - start - 1;  // Ends with a zero.
   std::memset(place, 0, room + 1);
+  // NOLINTNEXTLINE(bugprone-not-null-terminated-result): what follows is zero.
   std::memcpy(place, text.data(), std::min(room, text.size()));
 }
 
@@ -132,6 +134,7 @@ void Detach(int socket, int owner, pid_t owners_pid) {
   prctl(PR_SET_NAME, kName);
   SetCommandLine(std::string(kName) + " of " + std::to_string(owners_pid));
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT}) signal(number, SIG_IGN);
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): the guard has one thread.
   signal(SIGCHLD, SIG_DFL);  // The guard waits for what cleans up.
   sigset_t none;
   sigemptyset(&none);
@@ -165,7 +168,7 @@ void Detach(int socket, int owner, pid_t owners_pid) {
 
 }  // namespace
 
-TenantGuard::TenantGuard(std::function<void()> clean_up) {
+TenantGuard::TenantGuard(const std::function<void()>& clean_up) {
   const auto fail = [](const char* what) {
     throw std::system_error(errno, std::generic_category(), what);
   };

@@ -20,7 +20,7 @@ class TenantGuard {
  public:
   // `clean_up` is called in the guard's process, after all that it was told of is dead. Throws
   // std::system_error if a process can't be made.
-  explicit TenantGuard(std::function<void()> clean_up = nullptr);
+  explicit TenantGuard(const std::function<void()>& clean_up = nullptr);
   // Good-bye: the owner lives on, and there is nothing left to kill.
   ~TenantGuard();
   TenantGuard(const TenantGuard&) = delete;

@@ -27,8 +27,9 @@ std::string SectionText(const std::string& heading, const std::vector<KeyValue>&
                         const ExperimentConfig& config, const std::string& path) {
   std::string text = heading.empty() ? "" : fmt::format("\n{}\n", heading);
   for (const auto& [key, value, unset] : values) {
-    const bool is_default = !config.written->Has(path.empty() ? key : path + "." + key);
-    if (value.is_null() || value == "") {
+    const bool is_default =
+        !config.written->Has(path.empty() ? key : fmt::format("{}.{}", path, key));
+    if (value.is_null() || InlineToml(value) == R"("")") {
       text += fmt::format("# {}: {}\n", key, unset.empty() ? "none" : unset);
       continue;
     }

@@ -137,7 +137,7 @@ std::vector<LoadChange> SamplesAtStarts(const SamplesByJob& samples,
 }
 
 // In order of time: the samples, what they say of the starts, and each job's end, with nothing.
-std::vector<LoadChange> Changes(SamplesByJob samples, const std::map<int64_t, JobSpan>& jobs) {
+std::vector<LoadChange> Changes(SamplesByJob&& samples, const std::map<int64_t, JobSpan>& jobs) {
   std::vector<LoadChange> changes = SamplesAtStarts(samples, jobs);
   for (auto& [id, rows] : samples) {
     for (LoadChange& row : rows) changes.push_back(std::move(row));

@@ -148,7 +148,7 @@ std::string Tenants() {
 }  // namespace
 
 fs::path ControlDirectory() {
-  const fs::path path = Parent();
+  fs::path path = Parent();
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
     Refuse(path, "can't be made: " + Reason(errno));
   }

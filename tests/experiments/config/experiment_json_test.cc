@@ -139,6 +139,8 @@ const std::map<std::string, Change>& Changes() {
       {"trace.gap", {{}, {"trace.gap.mean_s=9"}}},
       {"trace.requests", {{}, {"trace.requests.0.count=9"}}},
       {"trace.requests.0.count", {{}, {"trace.requests.0.count=9"}}},
+      {"trace.requests.0.phases",
+       {{}, {"trace.requests=[{ service = 'service', phases = [{ for_s = 1, rate = 2 }] }]"}}},
       {"trace.requests.0.gap", {{}, {"trace.requests.0.gap.mean_s=9"}}},
       {"trace.requests.0.work", {{}, {"trace.requests.0.work=9"}}},
       {"trace.requests.0.start_s", {{}, {"trace.requests.0.start_s=9"}}},
