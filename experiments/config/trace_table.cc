@@ -16,7 +16,7 @@ constexpr std::string_view kGapShape = "{ distribution = \"exponential\", mean_s
 constexpr int kMostJobs = 1'000'000;
 constexpr double kMaxTraceGapSeconds = 86'400;  // A day.
 constexpr double kMaxWork = 1e9;
-constexpr double kMaxRate = 1e7;  // Requests a second.
+constexpr double kMaxRequestRate = 1e7;  // Requests a second.
 
 std::vector<std::string> ConfiguredServices(const ExperimentConfig& config) {
   std::vector<std::string> names;
@@ -126,10 +126,11 @@ void ReadGapOfStream(const SectionKey<RequestStream>& key, const TomlTable& tabl
 const Section<LoadPhase>& LoadPhaseSection() {
   using Key = SectionKey<LoadPhase>;
   static const Section<LoadPhase> section(
-      "{ for_s = …, rate = … }", "one of the phases of [[trace.requests]]: load that is steady",
+      "trace.requests.phases = [{ … }, …]", "load in steps: each is steady",
       {Key::Time("for_s", &LoadPhase::length, 1, 1e-3, kMaxTraceGapSeconds, "how long it lasts")
            .Required(),
-       Key::Number("rate", &LoadPhase::rate_per_s, 0, kMaxRate, "requests a second, in the mean")
+       Key::Number("rate", &LoadPhase::rate_per_s, 0, kMaxRequestRate,
+                   "requests a second, in the mean")
            .Required(),
        Key::Number("work", &LoadPhase::work, 0, kMaxWork, "times the work of each request")});
   return section;

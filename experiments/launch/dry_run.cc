@@ -90,12 +90,14 @@ std::string KeysText(const ExperimentConfig& config) {
   return text;
 }
 
-// What the jobs of a trial take at least: all their work on all cores, or the last of them alone.
+// What a trial takes at least: all work of its jobs on all cores, the last of them alone, or until
+// the last request is sent.
 // Nothing where a program's speed is not known.
 std::optional<double> LeastSeconds(const SweepPoint& point, size_t trial) {
   const JobTrace& trace = point.plan.traces[trial];
   CellJobs jobs(point.config, Elasticity::kMalleable, static_cast<int>(trial) + 1);
-  double core_seconds = 0, latest = 0;
+  const RequestTrace& requests = point.plan.requests[trial];
+  double core_seconds = 0, latest = requests.empty() ? 0 : ToSeconds(requests.back().time);
   for (size_t i = 0; i < trace.size(); ++i) {
     const Job job = jobs.JobOf(trace[i], static_cast<int64_t>(i));
     const double speed = job.speed ? job.speed->At(job.request.preferred) : 0;
@@ -129,8 +131,9 @@ std::string ExpectedTimeText(const Sweep& sweep) {
   }
   const bool simulated = sweep.points.front().config.backend == Backend::kSimulated;
   return fmt::format(
-      "time: {} by the profile, if no core ever waits",
-      simulated ? TimeText(total) + " are simulated, at least," : "at least " + TimeText(total));
+      "time: {}{}, if no core ever waits",
+      simulated ? TimeText(total) + " are simulated, at least," : "at least " + TimeText(total),
+      sweep.points.front().config.profile ? " by the profile" : "");
 }
 
 std::string ArrivalsText(const ExperimentConfig& config, const Plan& plan, size_t trial) {

@@ -14,7 +14,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-std::optional<int> ThreadsOf(const std::optional<CpuQuota>& quota) {
+std::optional<int> ThreadsInTime(const std::optional<CpuQuota>& quota) {
   if (!quota) return std::nullopt;
   // 0.3 of a core, written as 30000 of 100000, must not become a hair more than itself.
   constexpr double kRoundingError = 1e-9;
@@ -48,7 +48,7 @@ bool CpuLimitWatch::Look() {
   if (!std::exchange(drained_, false) && steady_clock::now() < next_) return false;
   next_ = steady_clock::now() + kPeriod;
   WatchOwnGroup();
-  const std::optional<int> before = std::exchange(threads_, ThreadsOf(TightestQuota(mounts_)));
+  const std::optional<int> before = std::exchange(threads_, ThreadsInTime(TightestQuota(mounts_)));
   return threads_ != before;
 }
 

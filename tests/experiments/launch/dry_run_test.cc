@@ -63,7 +63,8 @@ TEST_F(DryRunTest, DefaultsAreMarkedAndWhatIsGivenIsNot) {
   EXPECT_TRUE(line("batch = ").ends_with("# default")) << line("batch = ");
   EXPECT_EQ(line("# threads: "), "# threads: its preferred cores");
   // 4 cells of two jobs that take 7 steps of 0.4 s on one core, the second a second later.
-  EXPECT_NE(line("time: ").find("15 s are simulated, at least"), std::string::npos)
+  EXPECT_NE(line("time: ").find("15 s are simulated, at least, by the profile, if"),
+            std::string::npos)
       << line("time: ");
   EXPECT_TRUE(line("disk: ").starts_with("disk: about ")) << line("disk: ");
   EXPECT_NE(text.find("\ntrial 2: "), std::string::npos);
@@ -104,6 +105,24 @@ TEST_F(DryRunTest, APolicyFromOutsideOfTheTreeReadsBack) {
   const ExperimentConfig& config = again.points.front().config;
   EXPECT_EQ(config.external_policies.at("mine")->command, "python3 newest_first.py");
   EXPECT_EQ(config.policy_parameters.at("mine").at("most"), "7");
+}
+
+// Without a profile; what is known is when the last request is sent, 3 s after the first.
+TEST_F(DryRunTest, OfServicesTheTimeOfTheLastRequestIsKnown) {
+  WriteText(folder_.path() / "s.toml", R"(name = "s"
+policies = ["strict"]
+trials = 2
+[[workload]]
+name = "service"
+model = "lenet5"
+mode = "serve"
+[[trace.requests]]
+phases = [{ for_s = 3, rate = 1 }]
+gap = { distribution = "fixed" }
+)");
+  const std::string text =
+      DryRunText(LoadSweep(folder_.path() / "s.toml", {}, false, Topology::ThisMachine()));
+  EXPECT_NE(text.find("\ntime: at least 6 s, if no core ever waits\n"), std::string::npos) << text;
 }
 
 TEST_F(DryRunTest, ASweepTellsItsPoints) {
