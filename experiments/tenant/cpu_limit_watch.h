@@ -18,7 +18,9 @@ namespace cosched {
 
 class CpuLimitWatch {
  public:
-  static constexpr std::chrono::milliseconds kPeriod{100};
+  // A look reads the files of all groups above, which takes about 150 us: less than a thousandth of
+  // a core (tests/bench/bench_watch.cc).
+  static constexpr std::chrono::milliseconds kPeriod{500};
 
   explicit CpuLimitWatch(CgroupMounts mounts = CgroupMounts::Here());
 
