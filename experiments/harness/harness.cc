@@ -62,7 +62,7 @@ class CellRun {
     }
   }
 
-  const std::string& problem() const { return problem_; }  // Of a failed cell.
+  const std::string& problem() const { return problem_; }  // Why the cell failed.
   int failed_jobs() const { return failed_jobs_; }
 
  private:
@@ -85,7 +85,7 @@ class CellRun {
       if (std::holds_alternative<HostFailed>(*event)) ++failed_jobs_;
       const bool ends = !std::holds_alternative<HostSettled>(*event) &&
                         !std::holds_alternative<HostWindow>(*event);
-      if (ends) TakeSamples();  // Its last is among them.
+      if (ends) TakeSamples();  // The tenant's last sample is among them.
       arbiter_.Handle(*event);
       TellDriver(*event);
     }

@@ -39,7 +39,7 @@ class RequestDriver {
   void DropAll();
 
   Duration WorstLag() const { return worst_lag_; }  // Between due and taken up.
-  bool SomeServiceRuns() const;  // It was started and has not ended; it may be paused.
+  bool SomeServiceRuns() const;  // A service was started and has not ended; it may be paused.
 
  private:
   struct Service {

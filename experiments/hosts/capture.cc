@@ -31,7 +31,7 @@ struct Pipe {
   UniqueFd reader, writer;
 };
 
-// Its reader does not block: something that the program has left behind may keep the writer.
+// The reader does not block: something that the program has left behind may keep the writer.
 std::optional<Pipe> MakePipe() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;

@@ -186,12 +186,12 @@ class ContainerTenant final : public LaunchedTenant {
   Reaper* const reaper_;
   UniqueFd listener_, socket_;
   std::optional<TenantProcess> starter_;  // While the container starts.
-  pid_t pid_ = -1;                        // Of its first process, as the host sees it.
+  pid_t pid_ = -1;                        // The container's first process, as the host sees it.
   UniqueFd pidfd_;
-  std::string path_;             // Of its cgroup.
+  std::string path_;             // The cgroup's.
   std::optional<Cgroup> group_;  // None where this process may not write to it.
   std::optional<TenantProcess::End> end_;
-  bool given_up_ = false;  // It was killed and has not died in time.
+  bool given_up_ = false;  // The container was killed and has not died in time.
   mutable Duration used_{0};
 
   std::optional<TenantProcess> updater_;  // While the runtime moves it …

@@ -20,7 +20,7 @@ class ContainerLauncher final : public TenantLauncher {
   struct Options {
     std::filesystem::path binary;
     Actuator actuator = Actuator::kCpuset;  // REQUIRES: not affinity.
-    CpuSet cores;                           // Of the experiment; where a quota lets tenants run.
+    CpuSet cores;                           // The experiment's; where a quota lets tenants run.
     Actuation actuation = Actuation::kDirect;
   };
   // Throws std::runtime_error if its folder can't be made.
@@ -31,7 +31,7 @@ class ContainerLauncher final : public TenantLauncher {
  private:
   const Options options_;
   const std::filesystem::path folder_;  // Private to this launcher.
-  std::vector<std::string> names_;      // Of its containers.
+  std::vector<std::string> names_;      // The containers'.
   // Both outlive the tenants: whoever holds them holds this. The guard is made before any thread.
   TenantGuard guard_;
   Reaper reaper_;

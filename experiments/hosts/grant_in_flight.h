@@ -31,10 +31,10 @@ class GrantInFlight {
   // The next grant, however far this one has come; no cores = a pause. Cores that it takes away
   // must be left `revocation_deadline` from now, or as long before as an earlier one took some.
   void Begin(const CpuSet& cores, Split threads, TimePoint now, Duration revocation_deadline);
-  void Move();    // Its group is on its way.
+  void Move();    // The tenant's group is on its way.
   void Apply();   // The host's part is done.
-  void Answer();  // Of the tenant; means nothing before it has been told, or a second time.
-  void Settle();  // Its threads are in their place. REQUIRES: it is applied.
+  void Answer();  // The tenant follows; means nothing before it has been told, or a second time.
+  void Settle();  // All threads are in their place. REQUIRES: the grant is applied.
   // REQUIRES, if cores must be left: it is not applied. Their time begins anew.
   void DelayRevocation(TimePoint now, Duration revocation_deadline);
 

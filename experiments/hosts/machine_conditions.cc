@@ -8,7 +8,7 @@
 namespace cosched {
 namespace {
 
-constexpr double kMuchForeignLoad = 0.1;  // Of the time of the experiment's cores in a cell.
+constexpr double kMuchForeignLoad = 0.1;  // Share of the time of the experiment's cores in a cell.
 
 }  // namespace
 

@@ -22,7 +22,7 @@ class MachineConditions {
   std::vector<std::string> Marks(Duration ours) const;
 
  private:
-  const CpuSet siblings_;  // Of the cores: no tenant may use them.
+  const CpuSet siblings_;  // The cores' SMT siblings: no tenant may use them.
   const ForeignLoad foreign_load_;
   const ForeignLoad sibling_load_;
   const QuotaWatch quotas_;

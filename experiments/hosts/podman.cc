@@ -236,7 +236,7 @@ std::optional<std::set<std::string>> CleanOnlyContainers(const fs::path& conf, C
   return owners;
 }
 
-// Of owners that are gone, but for those whose containers rest on them.
+// Removes the folders of owners that are gone, but for those on which containers still rest.
 void CleanContainerFolders(const std::set<std::string>& still_used, Cleaned* cleaned) {
   std::error_code error;
   for (fs::directory_iterator entry(ContainerFolders(), error), end; !error && entry != end;

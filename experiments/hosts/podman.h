@@ -30,14 +30,14 @@ void WriteContainersConf(const std::filesystem::path& file);
 // What one container is made of.
 struct ContainerPlan {
   std::filesystem::path conf;    // As written above.
-  std::filesystem::path folder;  // Of this tenant; exists. Gets root/, id and pid.
+  std::filesystem::path folder;  // This tenant's; exists. Gets root/, id and pid.
   std::string name, owner;
   CpuSet cores;
   std::optional<int> quota;            // In cores.
   std::filesystem::path binary;        // Becomes /cosched inside.
   std::filesystem::path control;       // Folder of the socket; becomes kControlInside.
   std::vector<std::string> folders;    // Each is mounted at its own path.
-  std::vector<std::string> arguments;  // Of the binary.
+  std::vector<std::string> arguments;  // The binary's.
 };
 inline constexpr const char* kControlInside = "/control";
 

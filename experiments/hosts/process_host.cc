@@ -48,7 +48,7 @@ struct ProcessHost::Impl {
   struct Entry {
     TenantSpec spec;
     std::unique_ptr<SupervisedTenant> tenant;  // Null before Start and once the process is gone.
-    double progress = 0;                       // Of a tenant that is gone.
+    double progress = 0;                       // The tenant's last, once it is gone.
     bool started = false;
   };
 
@@ -71,10 +71,10 @@ struct ProcessHost::Impl {
   std::vector<ResizeSample> resizes;
   std::vector<ActuationSample> actuations;
   std::vector<RequestSample> answered;  // By tenants that are gone; not yet taken.
-  Duration used_by_others_children{0};  // Of tenants that are gone.
+  Duration used_by_others_children{0};  // CPU time of tenants that are gone.
   std::vector<std::string> marks;
   bool rounded = false;                    // The work of some request.
-  std::vector<TenantSample> last_samples;  // Of tenants that are gone; not yet taken.
+  std::vector<TenantSample> last_samples;  // Samples of tenants that are gone; not yet taken.
   TimePoint next_drain;
 };
 

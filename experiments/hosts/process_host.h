@@ -28,14 +28,14 @@ class ProcessHost : public ObservedHost {
     std::filesystem::path binary;  // The cosched binary; /proc/self/exe in production.
     std::filesystem::path
         log_directory;     // tenant-<job>.log: the stderr of each tenant. Empty = inherited.
-    std::string run = {};  // Its tenants are found as `cosched ctl run:job`; "" = by pid only.
+    std::string run = {};  // Tenants are found as `cosched ctl run:job`; "" = by pid only.
     Topology topology;
     Actuator actuator = Actuator::kAffinity;
-    // Of the experiment: a quota needs them, and TakeMarks tells what else ran on them meanwhile
-    // (experiments/hosts/machine_conditions.h). Empty: nothing is watched.
+    // The experiment's cores: a quota needs them, and TakeMarks tells what else ran on them
+    // meanwhile (experiments/hosts/machine_conditions.h). Empty: nothing is watched.
     CpuSet cores = {};
     Client client = Client::kOn;
-    Duration heartbeat_timeout = std::chrono::seconds(10);  // Of a started tenant.
+    Duration heartbeat_timeout = std::chrono::seconds(10);  // A started tenant's.
     Duration start_timeout = std::chrono::seconds(60);
     Duration settle_timeout =
         std::chrono::seconds(5);  // A grant not settled by then fails the tenant.

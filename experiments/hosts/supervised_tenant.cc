@@ -92,7 +92,7 @@ void SupervisedTenant::Reach(Life next) {
 void SupervisedTenant::Grant(const CpuSet& cores, Split threads, TimePoint now) {
   grant_.Begin(cores, threads, now, settings_.revocation_deadline);
   settle_deadline_ = now + settings_.settle_timeout;
-  if (stop_.Wanted()) {  // It could not do anything meanwhile.
+  if (stop_.Wanted()) {  // The tenant could not do anything meanwhile.
     ready_deadline_ = std::max(ready_deadline_, now + settings_.start_timeout);
     conduct_.Excuse(now);
   }
@@ -315,13 +315,13 @@ std::optional<HostEvent> SupervisedTenant::Advance(TimePoint now) {
     Fail(error.what());
   }
   AttachProcess();
-  // Its time to leave begins when it is told, however long the runtime took, or this host was not
-  // scheduled. Before it is up, the host's own doing reaches it.
+  // The time to leave begins when the tenant is told, however long the runtime took, or this host
+  // was not scheduled. Before it is up, the host's own doing reaches the tenant.
   if (!grant_.Applied()) grant_.DelayRevocation(now, settings_.revocation_deadline);
   ApplyGrant(now);
   ReadMessages(now);
   if (const std::optional<TenantProcess::End> end = launched_->Ended()) {
-    ReadMessages(now);  // Its last words, which it may have said since.
+    ReadMessages(now);  // The tenant's last words, which it may have said since.
     survived_kill_ = !end->all_gone;
     return Over(*end);
   }
@@ -416,7 +416,7 @@ void SupervisedTenant::CheckDeadlines(TimePoint now) {
   }
 }
 
-// It has done its work; only its leaving is awaited.
+// The tenant has done its work; only its leaving is awaited.
 bool SupervisedTenant::Overdue(TimePoint now) const {
   return life_ == Life::kFinished && (now >= leave_deadline_ || grant_.RevocationIsDue(now));
 }

@@ -47,7 +47,7 @@ class SupervisedTenant {
     std::filesystem::path log;  // Empty = this process's stderr.
     Topology topology;
     Actuator actuator = Actuator::kAffinity;  // The launcher's too.
-    CpuSet machine_cores;                     // Of the experiment: where a quota lets it run.
+    CpuSet machine_cores;                     // The experiment's: where a quota lets a tenant run.
     Client client = Client::kOn;
     Duration heartbeat_timeout, start_timeout, settle_timeout, revocation_deadline;
     bool sample_threads = false;                        // Samples list every thread.
@@ -96,14 +96,14 @@ class SupervisedTenant {
   // How far the tenant has come, by its own messages. Its process may end, and its end of the
   // socket close, at any of them.
   enum class Life {
-    kStarting,  // Its process starts, connects, or sets up without having said a word.
-    kGreeted,   // It has said hello for this job, and prepares its first step or request.
-    kReady,     // It has settled on a first grant: it can compute, and must show signs of life.
-    kFinished,  // It has done all its steps, or was drained; only the end of its process is awaited.
+    kStarting,  // The process starts, connects, or sets up without having said a word.
+    kGreeted,   // The tenant has said hello for this job, and prepares its first step or request.
+    kReady,     // A first grant has settled: the tenant can compute, and must show signs of life.
+    kFinished,  // Steps are done, or a service is drained; only the end of the process is awaited.
   };
 
   bool Malleable() const { return job_.elasticity == Elasticity::kMalleable; }
-  // It gets its grants as messages; else its process is stopped and moved from outside.
+  // The tenant gets its grants as messages; else its process is stopped and moved from outside.
   bool FollowsMessages() const { return Malleable() && settings_.client != Client::kOff; }
   // … and a grant has settled only when it has answered.
   bool SettlesOnAnswer() const;
@@ -152,7 +152,7 @@ class SupervisedTenant {
   const Duration epoch_;
   SharedCounters counters_;
   TenantClaims claims_;
-  std::optional<TenantRequests> requests_;  // Of a service.
+  std::optional<TenantRequests> requests_;  // A service's.
   TimePoint next_window_;                   // Once it is ready.
   std::unique_ptr<LaunchedTenant> launched_;
   std::optional<ProcessSampler> sampler_;  // Once its process is known.
@@ -161,9 +161,9 @@ class SupervisedTenant {
   Life life_ = Life::kStarting;
   GrantInFlight grant_;
   ProcessStop stop_;
-  bool closed_ = false;            // Its end of the socket is closed.
+  bool closed_ = false;            // The tenant's end of the socket is closed.
   bool paused_by_others_ = false;  // A person has paused it (cosched ctl), not its host.
-  bool survived_kill_ = false;     // It was killed, but the kernel has not let it die.
+  bool survived_kill_ = false;     // The tenant was killed, but the kernel has not let it die.
   std::string failure_;            // Why it must go; "" = it may stay.
 
   // By when it must be ready, have settled the latest grant, and be gone once it has finished or

@@ -29,7 +29,7 @@ class SurplusThreads {
  private:
   struct Runnable {
     int looks = 0;      // In a row.
-    Duration since{0};  // Its run time at the second of them.
+    Duration since{0};  // The thread's run time at the second look.
   };
   struct Crowd {
     int lasting = 0;    // Threads runnable at several looks in a row …

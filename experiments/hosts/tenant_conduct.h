@@ -32,18 +32,18 @@ class TenantConduct {
   TenantConduct(const Topology* topology, Duration heartbeat_timeout)
       : topology_(topology), heartbeat_timeout_(heartbeat_timeout) {}
 
-  // It could give no sign of life before now: it was starting, or stopped.
+  // The tenant could give no sign of life before now: it was starting, or stopped.
   void Excuse(TimePoint now);
-  // Its latest grant has settled: a new place to keep to, and time to begin computing there.
+  // The latest grant has settled: a new place to keep to, and time to begin computing there.
   void Settle(TimePoint now);
 
   // Two signs of life are wanted: the control thread's heartbeat, and CPU time of the threads that
   // do the steps, unless it rests.
   struct Signs {
     int64_t heartbeats = 0;
-    int64_t steps = 0;     // Of a service: requests answered.
-    Duration run_time{0};  // Of its main and compute threads.
-    bool rests = false;    // It is paused, or nobody asks anything of it.
+    int64_t steps = 0;     // A service's: requests answered.
+    Duration run_time{0};  // The main and compute threads'.
+    bool rests = false;    // The tenant is paused, or nobody asks anything of it.
   };
   std::string CheckAlive(const Signs& signs, TimePoint now);
 
@@ -53,12 +53,12 @@ class TenantConduct {
   struct Place {
     const CpuSet& cores;  // Granted.
     const CpuSet& range;  // Where the threads may be: the same cores, or with a quota more.
-    bool counts_threads;  // It must not compute with more threads than cores.
+    bool counts_threads;  // The tenant must not compute with more threads than cores.
   };
   std::string CheckPlace(const std::vector<ProcessSampler::Thread>& threads, const Place& place,
                          LaunchedTenant* launched);
 
-  // It has computed for as long as a heartbeat may take without ending a step, at some time.
+  // At some time the tenant computed for as long as a heartbeat may take without ending a step.
   bool HasStalled() const { return stalled_; }
 
  private:

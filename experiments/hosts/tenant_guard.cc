@@ -59,7 +59,7 @@ struct Watched {
 };
 
 void Add(UniqueFd pidfd, std::vector<UniqueFd>* to) {
-  // Those of the past need not be held any longer.
+  // Processes that have ended need not be held any longer.
   std::erase_if(*to, [](const UniqueFd& fd) { return EndsWithin(fd.get(), 0); });
   if (pidfd) to->push_back(std::move(pidfd));
 }
@@ -132,7 +132,7 @@ void Detach(int socket, int owner, pid_t owners_pid) {
   prctl(PR_SET_NAME, kName);
   SetCommandLine(std::string(kName) + " of " + std::to_string(owners_pid));
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT}) signal(number, SIG_IGN);
-  signal(SIGCHLD, SIG_DFL);  // It waits for what cleans up.
+  signal(SIGCHLD, SIG_DFL);  // The guard waits for what cleans up.
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -198,7 +198,7 @@ TenantGuard::TenantGuard(std::function<void()> clean_up) {
 TenantGuard::~TenantGuard() { SendPacket(socket_.get(), kGoodBye); }
 
 void TenantGuard::Watch(int pidfd) {
-  // One that does not answer has been killed: then the kernel's own way remains.
+  // A guard that does not answer has been killed: then the kernel's own way remains.
   SendPacket(socket_.get(), kWatch, pidfd);
 }
 

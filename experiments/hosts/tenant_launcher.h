@@ -21,11 +21,11 @@ namespace cosched {
 
 struct TenantLaunch {
   JobId job;
-  std::vector<std::string> arguments;  // Of the binary; how to reach the host is added.
-  CpuSet cores;                        // It runs nowhere else from its first instruction on.
+  std::vector<std::string> arguments;  // The binary's; how to reach the host is added.
+  CpuSet cores;                        // The tenant runs only there from its first instruction on.
   int counters = -1;                   // The shared page's descriptor.
   std::filesystem::path log;           // Gets its stdout and stderr. Empty = this process's stderr.
-  std::vector<std::string> folders;    // That it reads: of its data set, of its model's file.
+  std::vector<std::string> folders;    // The tenant reads them: its data set's, its model file's.
 };
 
 class LaunchedTenant {
@@ -34,7 +34,7 @@ class LaunchedTenant {
 
   // Goes on with the start. Throws std::runtime_error if it can't be started after all.
   virtual void Advance() = 0;
-  virtual pid_t pid() const = 0;   // Of its process; -1 until that is known.
+  virtual pid_t pid() const = 0;   // The tenant's process; -1 until that is known.
   virtual int socket() const = 0;  // To talk to it; -1 until it has connected. Never before pid().
   // Where it listens for `cosched ctl`, in ControlDirectory() if relative; "" = not known.
   virtual std::filesystem::path Control() const { return {}; }
@@ -60,8 +60,8 @@ class LaunchedTenant {
     std::optional<Duration> fast = {};
     std::optional<Duration> runtime = {};
   };
-  virtual Times LastTimes() const = 0;            // Of the last move that is done.
-  virtual Cgroup::Counters Counters() const = 0;  // Of its cgroup; empty without one.
+  virtual Times LastTimes() const = 0;            // The last finished move's.
+  virtual Cgroup::Counters Counters() const = 0;  // The tenant's cgroup's; empty without one.
   // CPU time of processes that are not this process's children, and so not accounted to it; as of
   // the last Counters().
   virtual Duration UsedByOthersChildren() const = 0;

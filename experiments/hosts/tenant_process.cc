@@ -54,8 +54,8 @@ struct ChildPlan {
   // The parent may have died before this took effect; then nobody would ever kill this child.
   if (!plan.outlives && prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) _exit(TenantProcess::kOrphaned);
   if (getppid() != plan.parent) _exit(TenantProcess::kOrphaned);
-  // Its own group: Ctrl-C in the terminal is for the harness, which decides what becomes of its
-  // tenants.
+  // A group of the child's own: Ctrl-C in the terminal is for the harness, which decides what
+  // becomes of its tenants.
   setpgid(0, 0);
   sigset_t none;
   sigemptyset(&none);
@@ -146,7 +146,7 @@ void Reaper::Run() {
     ended_.pop_back();
     lock.unlock();
     if (!HasEnded(ended.pidfd.get(), kDeathTimeout)) {
-      // It becomes nobody's child with this process; its group has to stay.
+      // The tenant becomes nobody's child with this process; its group has to stay.
       std::fprintf(stderr, "a killed tenant has not died within %d s; it is left to the kernel\n",
                    static_cast<int>(kDeathTimeout / std::chrono::seconds(1)));
     }

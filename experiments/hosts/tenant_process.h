@@ -56,12 +56,13 @@ class TenantProcess {
   struct Launch {
     std::filesystem::path binary;
     std::vector<std::string> arguments;  // Without argv[0].
-    CpuSet cores;  // It runs nowhere else from its first instruction on. Empty = where this
-                   // process may; no mask of its own then narrows what its cgroup allows later.
-    std::vector<int> doors;      // Of the cgroup that it enters first (Cgroup::Doors()).
+    CpuSet cores;  // The child runs only there from its first instruction on. Empty =
+                   // where this process may; then no mask of its own narrows what its cgroup
+                   // allows later.
+    std::vector<int> doors;      // Cgroup::Doors() of the cgroup that the child enters first.
     std::vector<int> inherited;  // The only descriptors it gets, besides 0, 1 and 2; above 2.
     std::filesystem::path log;   // Gets its stdout and stderr. Empty = this process's stderr.
-    bool outlives = false;  // It goes on to its own end if its parent dies: TenantGuard::Await.
+    bool outlives = false;  // The child goes on to its end if its parent dies: TenantGuard::Await.
     // How long a killed one may take to die before it is given up.
     std::chrono::milliseconds death_timeout = std::chrono::seconds(10);
   };
@@ -87,7 +88,7 @@ class TenantProcess {
   struct End {
     bool success = false;  // Exit code 0.
     std::string how;
-    bool all_gone = true;  // Of what it forked, nothing runs any more.
+    bool all_gone = true;  // Nothing that the child forked runs any more.
   };
   std::optional<End> Ended();
   // At once and whatever its state. True if nothing of it, nor of what it has forked, runs any
@@ -104,7 +105,7 @@ class TenantProcess {
   pid_t pid_ = -1;
   UniqueFd pidfd_;
   std::optional<End> end_;
-  bool given_up_ = false;  // It was killed and has not died in time.
+  bool given_up_ = false;  // The child was killed and has not died in time.
 };
 
 // The descriptor above 0, 1 and 2 (a harness may have been started with these closed), closed on

@@ -52,7 +52,7 @@ std::string TenantRequests::Take(const AnswerPacket& packet, Duration epoch, Tim
   return "";
 }
 
-// Its clock is this host's too, so an honest tenant's times are in order already.
+// The tenant's clock is this host's too, so an honest tenant's times are in order already.
 std::string TenantRequests::TakeBatch(const AnsweredBatch& batch, Duration epoch, TimePoint now) {
   const auto at = [&](std::chrono::nanoseconds time, TimePoint earliest) {
     return std::clamp(TimePoint(std::max<Duration>(time, epoch) - epoch), earliest, now);

@@ -32,7 +32,7 @@ class TenantRequests {
   std::string Take(const AnswerPacket& packet, Duration epoch, TimePoint now);
 
   bool AllAnswered() const { return pending_.empty(); }
-  bool Drained() const { return drained_; }  // It has been told so.
+  bool Drained() const { return drained_; }  // The tenant has been told so.
   // begun: requests that the tenant has begun so far, by its own count.
   ServiceWindow TakeWindow(TimePoint now, int64_t begun);
   void TakeAnswered(std::vector<RequestSample>* answered);  // Appended, in order of the answers.
@@ -50,7 +50,7 @@ class TenantRequests {
   bool draining_ = false, drained_ = false;
   uint64_t first_ = 0;           // Number of pending_'s front.
   std::deque<Pending> pending_;  // From the first that is not answered.
-  size_t unsent_ = 0;            // Those from here on are not with the tenant yet.
+  size_t unsent_ = 0;            // Requests from here on are not with the tenant yet.
   int64_t answered_count_ = 0;
   std::vector<RequestSample> answered_;
   ServiceMeter meter_;

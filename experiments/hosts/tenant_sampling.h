@@ -34,7 +34,7 @@ class TenantSampling {
   };
   // REQUIRES: the sampler has just read. settling: a grant of its host is under way.
   TenantSample Sample(const Moment& moment, const ProcessSampler& sampler, bool settling);
-  // Of a tenant that is gone: all that was seen of it. Null: its process was never known.
+  // A gone tenant's sample: all that was seen of it. Null: its process was never known.
   TenantSample LastSample(const Moment& moment, const ProcessSampler* sampler);
 
  private:
@@ -43,7 +43,7 @@ class TenantSampling {
   const JobId job_;
   const Topology* const topology_;
   const bool list_threads_;
-  int64_t settled_sequence_ = 0;  // Of the tenant's resizes, at the last sample.
+  int64_t settled_sequence_ = 0;  // The tenant's last resize at the last sample.
   WorkingThreads working_threads_;
 };
 

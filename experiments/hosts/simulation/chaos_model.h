@@ -28,13 +28,13 @@ class ChaosModel {
   };
   std::optional<End> AtStart() const;
   Duration Moment() const { return plan_.moment; }  // From its being up.
-  // Its moment has come, on these cores.
+  // The tenant's moment has come, on these cores.
   std::optional<End> Misbehave(const CpuSet& cores);
-  // It is told to be elsewhere while it is up.
+  // The tenant is told to be elsewhere while it is up.
   std::optional<End> Move(const CpuSet& leaves);
   bool Follows() const;          // Else the move that it was told of never settles.
   bool Computes() const;         // Steps, while it has cores.
-  int Threads(int awake) const;  // That are awake, in place of so many.
+  int Threads(int awake) const;  // So many threads are awake, in place of `awake`.
   End Finish();                  // All steps are done; reason "" = it finishes.
 
  private:

@@ -9,7 +9,7 @@ namespace cosched {
 namespace {
 
 constexpr double kParts = 1024;                  // How finely rates are told apart.
-constexpr Executions::ClockId kUndisturbed = 0;  // Of those that nothing slows.
+constexpr Executions::ClockId kUndisturbed = 0;  // The clock of tenants that nothing slows.
 
 int64_t Parts(double rate) { return std::llround(rate * kParts); }
 

@@ -35,7 +35,7 @@ class Contention {
  private:
   struct Group {
     Executions::ClockId clock = 0;
-    double pressure = 0;  // Of one tenant, times its rate.
+    double pressure = 0;  // One tenant's, times its rate.
     double sensitivity = 0;
     int64_t tenants = 0;
   };
@@ -46,7 +46,7 @@ class Contention {
   bool changed_ = false;
   // With tenants, by key: a handful, looked for and summed up at every change.
   using Groups = std::vector<std::pair<Key, Group>>;
-  Groups::iterator Place(const Key& key);  // Of the group, or where it would be.
+  Groups::iterator Place(const Key& key);  // Where the group is, or would be.
 
   Groups groups_;
   std::vector<Executions::ClockId> unused_;

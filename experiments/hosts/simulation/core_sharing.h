@@ -42,14 +42,14 @@ class CoreSharing {
   };
   Share Of(Id id) const;
 
-  // Those whose share may have changed since the last call, each once, in no order that means
+  // Tenants whose share may have changed since the last call, each once, in no order that means
   // anything but always the same. Valid until the next call.
   const std::vector<Id>& TakeChanged();
 
  private:
   struct Tenant {
     CpuSet cores;
-    int count = 0;  // Of them.
+    int count = 0;  // How many cores.
     int threads = 0;
     double weight = 1;
     bool changed = false;

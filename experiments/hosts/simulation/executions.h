@@ -33,7 +33,7 @@ class Executions {
   double VirtualTime(ClockId clock, double now) const;
   double Speed(ClockId clock) const { return clocks_[static_cast<size_t>(clock)].speed; }
 
-  void Add(Id id, double work);  // It does not run yet.
+  void Add(Id id, double work);  // The new execution does not run yet.
   // Runs by that clock with `rate` work per virtual second from now on; 0 = not at all.
   void SetRate(Id id, ClockId clock, double rate, double now);
   void Remove(Id id);

@@ -32,7 +32,7 @@ class ProgramModels {
   double StepSecondsAlone(int program, int cores) const {
     return At(program).speed.Alone(DefaultSplit(cores), std::max(1, cores)).seconds;
   }
-  // Of each of so many threads, in sharing a core.
+  // The weight of each of so many threads, in sharing a core.
   double Weight(int program, int threads) const { return threads > 1 ? At(program).weight : 1; }
   // Alone but for those that it shares cores with.
   double StepsPerSecond(int program, Split threads, const CoreSharing::Share& share);
@@ -68,14 +68,14 @@ class ProgramModels {
     double warm_up, weight;
     double pressure, sensitivity;
     std::unordered_map<uint64_t, SpeedModel::StepTime> alone;  // Remembered.
-    int beyond = 0;                                            // Of all that was asked.
+    int beyond = 0;                                            // Flags of all that was asked.
   };
   const Program& At(int program) const { return programs_[static_cast<size_t>(program)]; }
 
   const bool oversubscription_;
   std::vector<Program> programs_;
   std::unordered_map<std::string, int> indexes_;
-  // Of what was asked for, so that a job's program need not be spelt.
+  // A program that was asked for, so that a job's program need not be spelt.
   struct Known {
     std::string model;
     Mode mode;

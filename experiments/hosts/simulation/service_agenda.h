@@ -23,13 +23,13 @@ class ServiceAgenda {
   void Remove(Id id);
   // When it answers or begins next if nothing else happens; nullopt = never.
   void SetNext(Id id, std::optional<TimePoint> time);
-  void SetClock(Id id, ClockId clock);  // Its servers are as fast as that clock lets them.
+  void SetClock(Id id, ClockId clock);  // The servers' speed is that clock's.
 
   struct Entry {
     TimePoint time;
     Id id;
   };
-  std::optional<Entry> First() const;  // Of equal times the service that was added first.
+  std::optional<Entry> First() const;  // At equal times the service that was added first.
   const std::set<Id>& On(ClockId clock) const;
 
  private:

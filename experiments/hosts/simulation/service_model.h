@@ -59,7 +59,7 @@ class ServiceModel {
   int servers_ = 0;
   int busy_ = 0;
   std::deque<RequestSample> waiting_;
-  std::deque<double> work_;                         // Of those.
+  std::deque<double> work_;                         // The waiting requests'.
   std::vector<std::vector<RequestSample>> served_;  // By server: what it answers now.
   std::vector<RequestSample> answered_;
   ServiceMeter meter_;

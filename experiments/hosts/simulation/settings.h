@@ -17,7 +17,7 @@ struct SimulationSettings {
   enum class Charge { kMeasured, kNone, kFixed };
   Charge charge = Charge::kMeasured;
   Duration fixed_charge{0};
-  // Of a job's step time, log-normal with median 1: the standard deviation of its logarithm.
+  // A job's step time varies, log-normal with median 1: the standard deviation of its logarithm.
   double noise = 0;
 };
 

@@ -67,7 +67,7 @@ struct SimulatedHost::Impl {
   // The host moves it from outside, and stops it for a pause.
   void MoveStarting(Id id, const CpuSet& leaves);
   void MoveComputing(Id id, const CpuSet& leaves);
-  void Settle(Id id);  // Its threads are where the latest grant wants them.
+  void Settle(Id id);  // The tenant's threads are where the latest grant wants them.
   HostEvent Settled(Id id);
   void TellResize(const Tenant& tenant);
 
@@ -79,8 +79,8 @@ struct SimulatedHost::Impl {
   void SetRate(Id id, Executions::ClockId clock, double rate);
   // Adds up what its threads have done and waited since the last change.
   void Count(Tenant* tenant) const;
-  void LeaveOthers(Tenant* tenant);  // It presses on no co-runner any more.
-  void Withdraw(Id id);              // It computes no more.
+  void LeaveOthers(Tenant* tenant);  // The tenant presses on no co-runner any more.
+  void Withdraw(Id id);              // The tenant computes no more.
 
   // simulated_services.cc: of services only.
   void StartService(Id id);
@@ -107,15 +107,15 @@ struct SimulatedHost::Impl {
   StepLog log;
   bool seeded = false;
   Random decisions{0};                           // What they are charged.
-  std::unordered_map<int64_t, Described> plans;  // Of jobs that were described and not started.
+  std::unordered_map<int64_t, Described> plans;  // Jobs that were described and not started.
   std::deque<Tenant> tenants;                    // By id; those in `ids` live.
   std::vector<Id> unused;
   std::map<JobId, Id> ids;
   Timers timers;
   std::vector<TenantSample> gone;  // Last samples of those that ended since the last Sample.
   std::vector<ResizeSample> resizes;
-  ServiceAgenda agenda;  // Of the services that live.
-  int64_t touches = 0;   // Of services.
+  ServiceAgenda agenda;  // The services that live.
+  int64_t touches = 0;   // Calls of Touch.
   std::vector<RequestSample> answered;
 };
 

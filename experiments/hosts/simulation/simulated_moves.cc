@@ -41,7 +41,7 @@ void SimulatedHost::Impl::MoveStarting(Id id, const CpuSet& leaves) {
 
 void SimulatedHost::Impl::MoveComputing(Id id, const CpuSet& leaves) {
   Tenant& tenant = At(id);
-  if (leaves.Empty() && !tenant.failure.empty() && !tenant.chaos) {  // It need not leave after all.
+  if (leaves.Empty() && !tenant.failure.empty() && !tenant.chaos) {  // The need to leave is over.
     tenant.failure.clear();
     tenant.end_timer = -1;
   }

@@ -51,7 +51,7 @@ class SpeedModel {
   StepTime Shared(Split threads, int cores, double rate, double others) const;
   // By itself on k whole cores.
   StepTime Alone(Split threads, int cores) const;
-  // Of 1 to `cores` cores: threads following the cores, or with these threads throughout.
+  // Speeds on 1 to `cores` cores: threads following the cores, or with these threads throughout.
   SpeedCurve Curve(int cores) const;
   SpeedCurve CurveWith(Split threads, int cores) const;
 
@@ -65,7 +65,7 @@ class SpeedModel {
   };
   struct Inter {
     Points speed;    // Steps per second by cores, as many threads as cores.
-    Points penalty;  // Of step time, by log2(threads per core); holds 0 -> 1.
+    Points penalty;  // Factor of step time, by log2(threads per core); holds 0 -> 1.
   };
 
   Value Speed(const Inter& inter, double cores) const;
@@ -73,7 +73,7 @@ class SpeedModel {
   Value Loss(double threads, double others) const;
 
   ScalingLaw law_;
-  std::map<int, Inter> by_inter_;    // Those with a point of as many threads as cores.
+  std::map<int, Inter> by_inter_;    // Inter counts with a point of as many threads as cores.
   std::map<double, Points> losses_;  // By log2(threads); by others' threads per core, 0 -> 1.
   std::map<std::pair<int, Split>, double> exact_;  // Step time by cores and threads.
 };

@@ -22,7 +22,7 @@ class StepLog {
   void Start(Id id, JobId job, double warm_up, double now);
   // From now on the tenant does `rate` steps a second of that clock with so many threads.
   void SetRate(Id id, Executions::ClockId clock, double rate, int threads, double now);
-  // It has done all of its steps. The id may be used again.
+  // The tenant has done all of its steps. The id may be used again.
   void Finish(Id id, int64_t steps, double now);
   // Writes what has been done up to now. Once this was called for all that run, Forget().
   void Flush(Id id, double now);
@@ -30,7 +30,7 @@ class StepLog {
   std::vector<StepSample> Take();
 
  private:
-  struct Passage {  // Of a clock, from then on.
+  struct Passage {  // A clock's course from then on.
     double virtual_time;
     double time;
     double speed;

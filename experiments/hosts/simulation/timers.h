@@ -24,7 +24,7 @@ class Timers {
     }
   };
 
-  int64_t Arm(Executions::Id tenant, TimePoint time) {  // Its number.
+  int64_t Arm(Executions::Id tenant, TimePoint time) {  // Returns the timer's number.
     waiting_.push({time, ++last_, tenant});
     return last_;
   }
