@@ -33,7 +33,7 @@ struct HarnessOptions {
   // Empty: the registered policy of that name. Else what runs in its place, e.g. a policy that
   // breaks its contract, in tests.
   std::function<std::unique_ptr<Policy>(const std::string& name)> make_policy = {};
-  std::vector<std::string> marks = {};  // That every cell gets (CellRecords::Mark).
+  std::vector<std::string> marks = {};  // Every cell gets them (CellRecords::Mark).
 };
 
 struct HarnessResult {

@@ -25,13 +25,13 @@ struct HostFactory {
 // sweep is only a point's.
 HostFactory ProcessHosts(const std::filesystem::path& binary, const Topology& topology,
                          const ExperimentConfig& config, const std::string& run = "");
-// The same in OCI containers (experiments/hosts/container_launcher.h).
+// As ProcessHosts, in OCI containers (experiments/hosts/container_launcher.h).
 HostFactory ContainerHosts(const std::filesystem::path& binary, const Topology& topology,
                            const ExperimentConfig& config, const std::string& run = "");
 // Modelled ones in virtual time (experiments/hosts/simulation/simulated_host.h). REQUIRES:
 // config.profile.
 HostFactory SimulatedHosts(const ExperimentConfig& config);
-// Those of the experiment's backend.
+// The hosts of the experiment's backend.
 HostFactory HostsOf(const std::filesystem::path& binary, const Topology& topology,
                     const ExperimentConfig& config, const std::string& run = "");
 

@@ -23,14 +23,14 @@ namespace cosched {
 namespace {
 
 constexpr const char* kVariable = "COSCHED_TENANT=";
-// One that forks all the while is killed faster than it can be born.
+// A tree that forks all the while is killed faster than it can grow.
 constexpr std::chrono::seconds kTreeDeathTimeout{10};
 
 // The mark of a tenant of an owner begins like this, and is the whole mark of one tenant if that
 // ends with its zero.
 std::string MarkOf(const std::string& owner) { return std::string(kVariable) + owner + "-"; }
 
-// Those that end between two looks at them are not there; a zombie has no environment.
+// Processes that end between two looks at them are not there; a zombie has no environment.
 bool BeginsWith(pid_t process, const std::string& beginning) {
   const std::string path = "/proc/" + std::to_string(process) + "/environ";
   const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));

@@ -17,7 +17,7 @@ std::string NewTenantMark();
 // Kills every process with that mark, and those they have forked meanwhile. True if nothing of them
 // runs any more; false if the kernel has not let it die within 10 s.
 bool KillMarked(const std::string& mark);
-// The same for all marks of an owner (OwnerName()).
+// As KillMarked, for all marks of an owner (OwnerName()).
 bool KillMarkedBy(const std::string& owner);
 
 }  // namespace cosched

@@ -25,7 +25,7 @@ SurplusThreads::Crowd SurplusThreads::Count(const std::vector<ProcessSampler::Th
   Crowd crowd;
   std::map<pid_t, Runnable> runnable;
   for (const ProcessSampler::Thread& thread : threads) {
-    // One of the idle class takes a core from nobody, and may be on its way to sleep for ever.
+    // A thread of the idle class takes a core from nobody, and may be on its way to sleep for ever.
     if (!thread.compute || thread.state != 'R' || thread.idle_class) continue;
     const auto known = runnable_.find(thread.tid);
     Runnable now = known == runnable_.end() ? Runnable() : known->second;

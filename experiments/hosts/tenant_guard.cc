@@ -59,7 +59,7 @@ struct Watched {
 };
 
 void Add(UniqueFd pidfd, std::vector<UniqueFd>* to) {
-  // Those of the past need not be held any longer.
+  // Processes that have ended need not be held any longer.
   std::erase_if(*to, [](const UniqueFd& fd) { return EndsWithin(fd.get(), 0); });
   if (pidfd) to->push_back(std::move(pidfd));
 }
@@ -201,7 +201,7 @@ TenantGuard::TenantGuard(const std::function<void()>& clean_up) {
 TenantGuard::~TenantGuard() { SendPacket(socket_.get(), kGoodBye); }
 
 void TenantGuard::Watch(int pidfd) {
-  // One that does not answer has been killed: then the kernel's own way remains.
+  // A guard that does not answer has been killed: then the kernel's own way remains.
   SendPacket(socket_.get(), kWatch, pidfd);
 }
 

@@ -28,8 +28,8 @@ class TenantGuard {
 
   // The process of this pidfd dies with the owner. Tell before it runs anything.
   void Watch(int pidfd);
-  // That of this one does not, because what it does can't be undone by halves: the rest waits for
-  // its end, 20 s at most.
+  // The process of this pidfd outlives the owner, because what it does can't be undone by halves:
+  // the rest waits for its end, 20 s at most.
   void Await(int pidfd);
 
  private:

@@ -50,7 +50,7 @@ class TenantRequests {
   bool draining_ = false, drained_ = false;
   uint64_t first_ = 0;           // Number of pending_'s front.
   std::deque<Pending> pending_;  // From the first that is not answered.
-  size_t unsent_ = 0;            // Those from here on are not with the tenant yet.
+  size_t unsent_ = 0;            // Requests from here on are not with the tenant yet.
   int64_t answered_count_ = 0;
   std::vector<RequestSample> answered_;
   ServiceMeter meter_;

@@ -20,7 +20,7 @@ constexpr Duration kSettle = seconds(5);
 constexpr Duration kLeave = seconds(2);
 constexpr Duration kClosed = seconds(1);
 constexpr Duration kLook = milliseconds(200);  // Between looks at how it behaves.
-constexpr int kLooks = 3;                      // That more threads than cores must be seen in.
+constexpr int kLooks = 3;                      // So many looks must see more threads than cores.
 constexpr const char* kKilled = "was killed by signal 9";
 
 }  // namespace

@@ -34,7 +34,7 @@ class ChaosModel {
   std::optional<End> Move(const CpuSet& leaves);
   bool Follows() const;          // Else the move that it was told of never settles.
   bool Computes() const;         // Steps, while it has cores.
-  int Threads(int awake) const;  // That are awake, in place of so many.
+  int Threads(int awake) const;  // So many threads are awake, in place of `awake`.
   End Finish();                  // All steps are done; reason "" = it finishes.
 
  private:

@@ -42,7 +42,7 @@ class CoreSharing {
   };
   Share Of(Id id) const;
 
-  // Those whose share may have changed since the last call, each once, in no order that means
+  // Tenants whose share may have changed since the last call, each once, in no order that means
   // anything but always the same. Valid until the next call.
   const std::vector<Id>& TakeChanged();
 

@@ -60,7 +60,7 @@ class SimulatedHost final : public ObservedHost, public Clock {
   void Pause(JobId job) override;
   void Stop(JobId job) override;
   void Send(JobId job, const Request& request) override;  // REQUIRES: the job serves.
-  void Drain(JobId job) override;                         // The same.
+  void Drain(JobId job) override;                         // REQUIRES: the job serves.
   double Progress(JobId job) const override;
   std::optional<HostEvent> NextEvent(TimePoint deadline) override;
 

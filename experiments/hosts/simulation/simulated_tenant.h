@@ -36,7 +36,7 @@ struct Tenant {
   bool malleable = false;
   Random random{0};    // Draws the tenant's delays.
   double noise = 1;    // Factor of its step time.
-  double warm_up = 0;  // That its first step takes longer, in steps.
+  double warm_up = 0;  // Extra time of the first step, in steps.
   Phase phase = Phase::kStarting;
   CpuSet cores;  // Where its threads are; empty = paused.
   Split threads;

@@ -73,7 +73,7 @@ class SpeedModel {
   Value Loss(double threads, double others) const;
 
   ScalingLaw law_;
-  std::map<int, Inter> by_inter_;    // Those with a point of as many threads as cores.
+  std::map<int, Inter> by_inter_;    // Inter counts with a point of as many threads as cores.
   std::map<double, Points> losses_;  // By log2(threads); by others' threads per core, 0 -> 1.
   std::map<std::pair<int, Split>, double> exact_;  // Step time by cores and threads.
 };
