@@ -138,7 +138,7 @@ void Detach(int socket, int owner, pid_t owners_pid) {
   signal(SIGCHLD, SIG_DFL);  // The guard waits for what cleans up.
   sigset_t none;
   sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
+  sigprocmask(SIG_SETMASK, &none, nullptr);  // NOLINT(concurrency-mt-unsafe): as above.
   if (chdir("/") != 0) _exit(1);
   // Above both targets first, or one might be closed by the other.
   const int socket_copy = fcntl(socket, F_DUPFD, kOwner + 1);

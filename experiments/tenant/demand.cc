@@ -87,7 +87,7 @@ std::string TenantDemand::SetCount(int cores) {
 }
 
 CpuSet TenantDemand::Cores() const {
-  const CpuSet may_use = MayUse();
+  CpuSet may_use = MayUse();
   if (count_) return FirstCores(may_use, *count_);
   if (!cores_) return may_use;
   const CpuSet both = *cores_ & may_use;
