@@ -45,6 +45,8 @@ struct Job {
   std::optional<TimePoint> arrival = {};
   // The time in which a service's request is to be answered; none = no objective.
   std::optional<Duration> response_objective = {};
+  // The node whose cores it must stay within (MachineView::nodes); none = any cores.
+  std::optional<int> node = {};
 };
 
 // How an admitted job ended; every job ends exactly once.

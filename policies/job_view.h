@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "engine/base/cpu_set.h"
+#include "engine/base/cpu_share.h"
 #include "policies/job.h"
 #include "policies/service.h"
 
@@ -24,6 +25,7 @@ struct JobView : Job {
   // way the arbiter keeps the cores that the job has not left yet out of FreeCores().
   CpuSet cores;
   CpuSet last_cores;  // While paused: where its memory is, the last cores it held.
+  CpuShare amount;    // CPU time that goes with `cores`: all of them, or a share beside others.
   Split split;
   std::optional<ServiceWindow> service;  // A service's last window that is over.
 

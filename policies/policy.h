@@ -41,12 +41,19 @@ struct RequestWindow {
 struct Tick {};
 using Event = std::variant<JobArrived, JobFinished, JobFailed, GrantSettled, RequestWindow, Tick>;
 
-// Run on this many cores (the arbiter places them, moving as little as it can), or on exactly
-// these. For a waiting job this admits it, for a paused one it resumes it, for a running one it
-// resizes it. split: left out = DefaultSplit(cores). A rigid job always computes with
+// So much CPU time on the job's node (Job::node; the arbiter chooses one if it has none), beside
+// other jobs that have their shares there. A node's cores are shared or owned, never both.
+struct Share {
+  CpuShare amount;
+  friend bool operator==(const Share&, const Share&) = default;
+};
+
+// Run on this many cores (the arbiter places them, moving as little as it can), on exactly these,
+// or with a share. For a waiting job this admits it, for a paused one it resumes it, for a running one it
+// resizes it. split: left out = DefaultSplit(cores), of a share as many as can use it. A rigid job always computes with
 // its own threads (Job::threads), a moldable one with the split of its start.
 struct Run {
-  std::variant<int, CpuSet> cores;
+  std::variant<int, CpuSet, Share> cores;
   std::optional<Split> split;
 };
 // Give up all cores at the next safe point, keep memory. Only for a running job. One whose start
@@ -62,8 +69,8 @@ using JobDecision = std::variant<Run, Pause, Reject>;
 // The answer. A job that is left out stays as it is.
 //
 // REQUIRES (the arbiter checks; a policy that breaks one fails its cell, with the reason recorded):
-// jobs exist; min <= cores <= max; the sum of all grants fits the machine, and no core is granted
-// twice. A policy registered as oversubscribing is free of the last two, and an explicit CpuSet of
+// jobs exist; min <= cores <= max, of a share 0 < amount <= max; the sum of all grants fits the
+// machine and each node, and no core is granted twice. A policy registered as oversubscribing is free of the last two, and an explicit CpuSet of
 // its may exceed a job's max: it says where the kernel may put the job's threads, not how many it
 // has.
 struct Allocation {

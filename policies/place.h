@@ -1,0 +1,31 @@
+#pragma once
+// What a decision becomes and a host makes real: where a job's threads may be, how much CPU time
+// they get there, and how many they are. A value; between arbiter and hosts.
+
+#include <utility>
+
+#include "engine/base/cpu_set.h"
+#include "engine/base/cpu_share.h"
+#include "engine/base/split.h"
+
+namespace cosched {
+
+struct Place {
+  CpuSet cores;     // Where its threads may be; empty = paused.
+  CpuShare amount;  // What they get there; of cores of its own, all of them.
+  Split threads;
+
+  // All the time of these cores.
+  static Place Whole(CpuSet cores, Split threads) {
+    const CpuShare all = CpuShare::OfCores(cores.Count());
+    return {std::move(cores), all, threads};
+  }
+  static Place Paused() { return {{}, {}, {0, 0}}; }
+
+  bool Pauses() const { return cores.Empty(); }
+  // The cores are its own; else it has a share of them, beside others.
+  bool Owns() const { return amount == CpuShare::OfCores(cores.Count()); }
+  friend bool operator==(const Place&, const Place&) = default;
+};
+
+}  // namespace cosched
