@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <iterator>
+#include <span>
 #include <vector>
 
 #include "policies/arbiter.h"
 #include "policies/event_text.h"
+#include "policies/occupancy.h"
 #include "policies/placement.h"
 
 namespace cosched {
@@ -40,6 +43,7 @@ class Resolver {
       AddTarget(*job, decision);
     }
     if (oversubscribes_) taken_ = holders.Held();
+    PlaceShares();
     TakeExplicit();
     PlaceCounts();
     return std::move(targets_);
@@ -61,7 +65,7 @@ class Resolver {
   };
 
   void AddTarget(const JobView& job, const JobDecision& decision) {
-    if (std::holds_alternative<Pause>(decision)) targets_.push_back({job.id, {{}, job.split}});
+    if (std::holds_alternative<Pause>(decision)) targets_.push_back({job.id, {{}, {}, job.split}});
     const Run* run = std::get_if<Run>(&decision);
     if (run == nullptr) return;
     CheckRun(job, *run);
@@ -69,6 +73,8 @@ class Resolver {
     targets_.push_back({job.id, {}});
     if (std::holds_alternative<CpuSet>(run->cores)) {
       explicit_.push_back(asked);
+    } else if (std::holds_alternative<Share>(run->cores)) {
+      shared_.push_back(asked);
     } else {
       counted_.push_back({asked, std::get<int>(run->cores)});
     }
@@ -84,11 +90,18 @@ class Resolver {
   }
 
   void CheckRun(const JobView& job, const Run& run) const {
+    if (run.split && (run.split->inter < 1 || run.split->intra < 1)) {
+      Violation(job.id, fmt::format("split {}x{} has a pool without threads", run.split->inter,
+                                    run.split->intra));
+    }
+    if (const Share* share = std::get_if<Share>(&run.cores)) return CheckShare(job, *share);
     const CpuSet* cores = std::get_if<CpuSet>(&run.cores);
     const int count = cores ? cores->Count() : std::get<int>(run.cores);
-    if (cores && !view_.cores.Contains(*cores)) {
-      Violation(job.id, fmt::format("cores {} are not within the machine's {}", cores->ToString(),
-                                    view_.cores.ToString()));
+    const CpuSet& all = CoresFor(job);
+    const char* const whose = job.node ? "its node's" : "the machine's";
+    if (cores && !all.Contains(*cores)) {
+      Violation(job.id, fmt::format("cores {} are not within {} {}", cores->ToString(), whose,
+                                    all.ToString()));
     }
     if (count < job.request.min) {
       Violation(job.id, fmt::format("{} cores are fewer than its min {}", count, job.request.min));
@@ -97,19 +110,103 @@ class Resolver {
     if (count > job.request.max && !may_exceed) {
       Violation(job.id, fmt::format("{} cores are more than its max {}", count, job.request.max));
     }
-    if (count > view_.cores.Count()) {
-      Violation(job.id,
-                fmt::format("{} cores are more than the machine's {}", count, view_.cores.Count()));
+    if (count > all.Count()) {
+      Violation(job.id, fmt::format("{} cores are more than {} {}", count, whose, all.Count()));
     }
-    if (run.split && (run.split->inter < 1 || run.split->intra < 1)) {
-      Violation(job.id, fmt::format("split {}x{} has a pool without threads", run.split->inter,
-                                    run.split->intra));
+  }
+
+  static void CheckShare(const JobView& job, const Share& share) {
+    if (share.amount.milli <= 0) {
+      Violation(job.id, fmt::format("a share of {} cores is none", share.amount.Cores()));
     }
+    if (share.amount > CpuShare::OfCores(job.request.max)) {
+      Violation(job.id, fmt::format("a share of {} cores is more than its max {}",
+                                    share.amount.Cores(), job.request.max));
+    }
+  }
+
+  // Where it may run.
+  const CpuSet& CoresFor(const JobView& job) const {
+    return job.node ? view_.nodes[static_cast<size_t>(*job.node)] : view_.cores;
   }
 
   void SetTarget(const Asked& asked, CpuSet cores) {
     const Split split = asked.run->split.value_or(DefaultSplit(cores.Count()));
-    targets_[asked.target].second = {std::move(cores), split};
+    targets_[asked.target].second = Place::Whole(std::move(cores), split);
+  }
+
+  // Shares take all cores of their nodes, on which they then may be no more than these.
+  void PlaceShares() {
+    if (shared_.empty() && !view_.jobs.SomeShare()) return;
+    std::vector<CpuShare> used = SharesThatStay();
+    std::vector<const Asked*> anywhere;
+    for (const Asked& asked : shared_) {
+      if (const int node = NodeOfShare(*asked.job); node != -1) {
+        SetShare(asked, node, &used);
+      } else {
+        anywhere.push_back(&asked);
+      }
+    }
+    for (const Asked* asked : anywhere) SetShare(*asked, NodeWithMostRoom(used), &used);
+    for (size_t node = 0; node < used.size(); ++node) CheckNode(node, used[node]);
+  }
+
+  // What running jobs that are not named go on sharing, by node. The cores of the others stay
+  // taken.
+  std::vector<CpuShare> SharesThatStay() {
+    std::vector<CpuShare> used(view_.nodes.size());
+    if (!oversubscribes_) taken_ = CpuSet();
+    for (const JobView& job : view_.jobs.Running()) {
+      if (allocation_.jobs.contains(job.id)) continue;
+      if (job.Shares()) {
+        used[static_cast<size_t>(NodeOf(view_.nodes, job.cores))] += job.amount;
+      } else if (!oversubscribes_) {
+        taken_ |= job.cores;
+      }
+    }
+    return used;
+  }
+
+  // Where the job must have its share, or has it, or had it when it was paused; -1 = anywhere.
+  int NodeOfShare(const JobView& job) const {
+    if (job.node) return *job.node;
+    const CpuSet& last = job.state == JobState::kPaused ? job.last_cores : job.cores;
+    const auto node = std::find(view_.nodes.begin(), view_.nodes.end(), last);
+    return node == view_.nodes.end() ? -1 : static_cast<int>(node - view_.nodes.begin());
+  }
+
+  int NodeWithMostRoom(const std::vector<CpuShare>& used) const {
+    int best = 0;
+    CpuShare most{-1};
+    for (size_t node = 0; node < used.size(); ++node) {
+      const CpuSet& cores = view_.nodes[node];
+      const CpuShare room = CpuShare::OfCores(cores.Count()) - used[node];
+      if (room <= most || (!oversubscribes_ && taken_.Intersects(cores))) continue;
+      most = room;
+      best = static_cast<int>(node);
+    }
+    return best;
+  }
+
+  void SetShare(const Asked& asked, int node, std::vector<CpuShare>* used) {
+    const CpuShare amount = std::get<Share>(asked.run->cores).amount;
+    (*used)[static_cast<size_t>(node)] += amount;
+    targets_[asked.target].second = {view_.nodes[static_cast<size_t>(node)], amount,
+                                     asked.run->split.value_or(DefaultSplit(amount.Threads()))};
+  }
+
+  void CheckNode(size_t node, CpuShare used) {
+    if (used.milli == 0) return;
+    const CpuSet& cores = view_.nodes[node];
+    if (!oversubscribes_ && taken_.Intersects(cores)) {
+      throw PolicyError(fmt::format("node {} is shared, and jobs own its cores {}", node,
+                                    (taken_ & cores).ToString()));
+    }
+    if (!oversubscribes_ && used > CpuShare::OfCores(cores.Count())) {
+      throw PolicyError(fmt::format("the shares of node {} add up to {} cores, it has {}", node,
+                                    used.Cores(), cores.Count()));
+    }
+    taken_ |= cores;
   }
 
   void TakeExplicit() {
@@ -124,37 +221,61 @@ class Resolver {
     }
   }
 
-  // Jobs that shrink choose first among their own cores, then those that grow, then those that
-  // start or resume; each group in order of submission, which is that of the ids.
+  // Jobs that must stay in a node choose first: others can go elsewhere.
   void PlaceCounts() {
     if (counted_.empty()) return;
     int sum = 0;
-    for (Counted& counted : counted_) {
-      counted.held = oversubscribes_ ? counted.job->cores : counted.job->cores - taken_;
-      sum += counted.count;
-    }
+    for (const Counted& counted : counted_) sum += counted.count;
     const int machine = view_.cores.Count();
     if (!oversubscribes_ && taken_.Count() + sum > machine) {
       throw PolicyError(fmt::format("the grants add up to {} cores, the machine has {}",
                                     taken_.Count() + sum, machine));
     }
-    SetTurns();
     free_ = view_.FreeCores();
+    const auto anywhere =
+        std::stable_partition(counted_.begin(), counted_.end(),
+                              [](const Counted& counted) { return counted.job->node.has_value(); });
+    const std::span<Counted> bound(counted_.begin(), anywhere);
+    if (!oversubscribes_ && !bound.empty()) CheckNodes(bound);
+    PlaceGroup(bound);
+    PlaceGroup({anywhere, counted_.end()});
+  }
+
+  void CheckNodes(std::span<const Counted> bound) const {
+    std::vector<int> wanted(view_.nodes.size());
+    for (const Counted& counted : bound) {
+      const auto node = static_cast<size_t>(*counted.job->node);
+      const int has = view_.nodes[node].Count();
+      const int all = (wanted[node] += counted.count) + view_.nodes[node].CountCommon(taken_);
+      if (all <= has) continue;
+      throw PolicyError(
+          fmt::format("the grants of node {} add up to {} cores, it has {}", node, all, has));
+    }
+  }
+
+  // Jobs that shrink choose first among their own cores, then those that grow, then those that
+  // start or resume; each group in order of submission, which is that of the ids.
+  void PlaceGroup(std::span<Counted> group) {
+    for (Counted& counted : group) {
+      if (counted.job->Shares()) continue;  // Others have the same cores.
+      counted.held = oversubscribes_ ? counted.job->cores : counted.job->cores - taken_;
+    }
+    SetTurns(group);
     for (const Turn turn : kTurns) {
-      for (const Counted& counted : counted_)
+      for (const Counted& counted : group)
         if (counted.turn == turn) PlaceOne(counted, taken_ | counted.held_behind);
     }
   }
 
-  void SetTurns() {
-    for (Counted& counted : counted_) {
+  static void SetTurns(std::span<Counted> group) {
+    for (Counted& counted : group) {
       counted.turn = counted.held.Empty()                    ? Turn::kStarts
                      : counted.count <= counted.held.Count() ? Turn::kShrinks
                                                              : Turn::kGrows;
     }
     CpuSet behind;
     for (auto turn = kTurns.rbegin(); turn != kTurns.rend(); ++turn) {
-      for (auto counted = counted_.rbegin(); counted != counted_.rend(); ++counted) {
+      for (auto counted = group.rbegin(); counted != group.rend(); ++counted) {
         if (counted->turn != *turn) continue;
         counted->held_behind = behind;
         behind |= counted->held;
@@ -164,12 +285,12 @@ class Resolver {
 
   void PlaceOne(const Counted& counted, const CpuSet& spoken_for) {
     const JobView& job = *counted.job;
-    CpuSet available = view_.cores - spoken_for;
+    CpuSet available = CoresFor(job) - spoken_for;
     // A core that somebody is leaving, or must leave, costs a wait: used only if the others are not
     // enough.
     CpuSet at_once = available & free_;
     if ((counted.held | at_once).Count() >= counted.count) available = std::move(at_once);
-    if ((counted.held | available).Count() < counted.count) available = view_.cores;
+    if ((counted.held | available).Count() < counted.count) available = CoresFor(job);
     const bool resumes = job.state == JobState::kPaused;
     const CpuSet cores =
         PlaceCores(*view_.topology, resumes ? job.last_cores & available : counted.held, available,
@@ -184,9 +305,16 @@ class Resolver {
   CpuSet taken_;  // Cores that belong to somebody in the new state, as far as it is known.
   CpuSet free_;   // Cores free of everybody, before this allocation.
   std::vector<Asked> explicit_;
+  std::vector<Asked> shared_;
   std::vector<Counted> counted_;
   Targets targets_;
 };
+
+std::string Describe(const std::vector<CpuSet>& nodes, const Place& place) {
+  if (place.Pauses()) return std::string(kPauseText);
+  if (place.Owns()) return place.cores.ToString();
+  return fmt::format("{}@{}", place.amount.Cores(), NodeOf(nodes, place.cores));
+}
 
 }  // namespace
 
@@ -195,7 +323,8 @@ Targets ResolveAllocation(const MachineView& view, const Allocation& allocation,
   return Resolver(view, allocation, oversubscribes).Resolve();
 }
 
-std::string DescribeAllocation(const Allocation& allocation, const Targets& targets) {
+std::string DescribeAllocation(const MachineView& view, const Allocation& allocation,
+                               const Targets& targets) {
   std::string text;
   auto target = targets.begin();
   for (const auto& [id, decision] : allocation.jobs) {
@@ -203,9 +332,8 @@ std::string DescribeAllocation(const Allocation& allocation, const Targets& targ
     const bool has_target = target != targets.end() && target->first == id;
     const bool rejected = std::holds_alternative<Reject>(decision);
     if (!rejected && !has_target) continue;
-    const std::string what = rejected                       ? std::string(kRejectText)
-                             : target->second.cores.Empty() ? std::string(kPauseText)
-                                                            : target->second.cores.ToString();
+    const std::string what =
+        rejected ? std::string(kRejectText) : Describe(view.nodes, target->second);
     fmt::format_to(std::back_inserter(text), "{}{}={}", text.empty() ? "" : " ", id.value, what);
   }
   return text;

@@ -7,17 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include "policies/place.h"
 #include "policies/policy.h"
 
 namespace cosched {
 
-// Where a job shall be: `cores` empty = paused.
-struct Target {
-  CpuSet cores;
-  Split split;
-};
-
-using Targets = std::vector<std::pair<JobId, Target>>;  // By job, ascending.
+// Where jobs shall be.
+using Targets = std::vector<std::pair<JobId, Place>>;  // By job, ascending.
 
 // The targets of every job that the allocation runs or pauses (rejected ones are left out). Counts
 // are placed sticky, on cores that are free now before those that are being vacated. Throws
@@ -25,7 +21,8 @@ using Targets = std::vector<std::pair<JobId, Target>>;  // By job, ascending.
 Targets ResolveAllocation(const MachineView& view, const Allocation& allocation,
                           bool oversubscribes);
 
-// "3=0-1 4=reject 5=pause", by job.
-std::string DescribeAllocation(const Allocation& allocation, const Targets& targets);
+// "3=0-1 4=reject 5=pause 6=0.7@0" (a share of 0.7 cores on node 0), by job.
+std::string DescribeAllocation(const MachineView& view, const Allocation& allocation,
+                               const Targets& targets);
 
 }  // namespace cosched

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -10,25 +11,28 @@
 #include "engine/base/check.h"
 #include "policies/allocation_check.h"
 #include "policies/event_text.h"
+#include "policies/occupancy.h"
 
 namespace cosched {
 namespace {
 
 // What a job that has not ended is about to be. Three places matter and differ only while something
 // is in transition:
-//   target    where the latest decision wants it (view.cores),
+//   target    where the latest decision wants it (view.cores, view.amount),
 //   asked     where the host was last told to put it,
-//   occupied  every core its threads may still be on: the last settled place and all asked for
-//   since.
+//   occupied  all that its threads may still use: the last settled place and all asked for since.
 struct Entry {
   const JobView* view = nullptr;  // In the table; never null.
   bool untold = false;            // The host has not been told the target yet.
   bool at_host = false;           // Host::Start was called.
   bool in_flight = false;         // The host has not answered the latest Start, Grant or Pause.
-  CpuSet asked;
-  CpuSet occupied;
+  int waits_for_node = -1;        // Untold, and wants a share of that node.
+  Place asked;
+  Hold occupied;
   int64_t decision = 0;  // That gave the target.
   TimePoint decided;
+
+  Place Target() const { return {view->cores, view->amount, view->split}; }
 };
 
 // What a job computes with if it runs on `cores` and the policy wants `split`.
@@ -42,14 +46,17 @@ Split ThreadsFor(const JobView& job, Split split) {
 
 struct Arbiter::Impl {
   Impl(Policy& decider, bool may_oversubscribe, bool asked_when_settled, Host& world,
-       const Topology& machine, CpuSet usable, ArbiterObserver& witness)
+       const Topology& machine, CpuSet usable, std::vector<CpuSet> nodes, ArbiterObserver& witness)
       : policy(decider),
         oversubscribes(may_oversubscribe),
         on_settled(asked_when_settled),
         host(world),
-        observer(witness) {
+        observer(witness),
+        occupancy(nodes),
+        waiting_sharers(nodes.size()) {
     view.topology = &machine;
     view.cores = std::move(usable);
+    view.nodes = std::move(nodes);
     view.progress_of = [this](JobId id) {
       const Entry* entry = Find(id);
       return entry && entry->at_host ? host.Progress(id) : 0;
@@ -70,10 +77,12 @@ struct Arbiter::Impl {
   // Untold entries that may be told something now: their target is new, or a core of it was
   // left. All others still wait for the same cores.
   std::vector<JobId> to_advance;
-  std::vector<JobId> wanted_by;  // By CPU: whose latest target has it. May have ended since.
+  std::vector<JobId> wanted_by;  // By CPU: whose latest target owns it. May have ended since.
   int in_flight = 0;             // Entries whose latest question is not answered.
-  CoreCounter occupied;          // By all entries.
+  Occupancy occupancy;           // By all entries.
   CoreCounter vacating;          // Occupied by entries that want to be elsewhere.
+  // By node: untold entries that want a share there.
+  std::vector<std::set<JobId>> waiting_sharers;
   JobId last_submitted{-1};
   int64_t decisions = 0;
   TimePoint last_time;
@@ -89,10 +98,6 @@ struct Arbiter::Impl {
   Entry* Find(JobId id) {
     const auto found = entries.find(id.value);
     return found == entries.end() ? nullptr : &found->second;
-  }
-
-  bool HaveOtherOwner(const CpuSet& where, const Entry& self) const {
-    return where.Intersects(occupied.Shared()) || where.Intersects(occupied.Held() - self.occupied);
   }
 
   const MachineView& View() {
@@ -112,24 +117,42 @@ struct Arbiter::Impl {
   // Changes what the entry occupies and where it wants to be, keeping the counts.
   template <typename Change>
   void Move(Entry* entry, Change change) {
-    const CpuSet was_at = entry->occupied;
+    const Hold before = entry->occupied;
+    const CpuSet was_at = occupancy.CoresOf(before);
     const CpuSet was_vacating = was_at - entry->view->cores;
     change();
-    occupied.Replace(was_at, entry->occupied);
-    vacating.Replace(was_vacating, entry->occupied - entry->view->cores);
+    occupancy.Replace(before, entry->occupied);
+    const CpuSet is_at = occupancy.CoresOf(entry->occupied);
+    vacating.Replace(was_vacating, is_at - entry->view->cores);
     if (untold == 0) return;
-    for (const int cpu : was_at - entry->occupied) {
+    const CpuSet left = was_at - is_at;
+    for (const int cpu : left) {
       const auto at = static_cast<size_t>(cpu);
       if (at < wanted_by.size()) to_advance.push_back(wanted_by[at]);
+    }
+    const bool shrank = entry->occupied.amount < before.amount;
+    const CpuSet disowned = before.cores - entry->occupied.cores;  // Though it may share them now.
+    for (size_t node = 0; node < waiting_sharers.size(); ++node) {
+      const std::set<JobId>& waiting = waiting_sharers[node];
+      const bool here = shrank && before.node == static_cast<int>(node);
+      if (waiting.empty() || !(here || disowned.Intersects(view.nodes[node]))) continue;
+      to_advance.insert(to_advance.end(), waiting.begin(), waiting.end());
     }
   }
 
   void SetUntold(Entry* entry, bool value) {
     untold += static_cast<int>(value) - static_cast<int>(entry->untold);
     entry->untold = value;
-    if (!value) return;
     const JobView& job = *entry->view;
+    if (const int node = std::exchange(entry->waits_for_node, -1); node != -1)
+      waiting_sharers[static_cast<size_t>(node)].erase(job.id);
+    if (!value) return;
     to_advance.push_back(job.id);
+    if (job.Shares()) {
+      entry->waits_for_node = NodeOf(view.nodes, job.cores);
+      waiting_sharers[static_cast<size_t>(entry->waits_for_node)].insert(job.id);
+      return;
+    }
     for (const int cpu : job.cores) {
       const auto at = static_cast<size_t>(cpu);
       if (at >= wanted_by.size()) wanted_by.resize(at + 1);
@@ -147,7 +170,7 @@ struct Arbiter::Impl {
     CHECK(entry) << "job " << id.value << " ended twice";
     SetInFlight(entry, false);
     SetUntold(entry, false);
-    Move(entry, [&] { entry->occupied = CpuSet(); });
+    Move(entry, [&] { entry->occupied = Hold(); });
     entries.erase(id.value);
     view.jobs.Remove(id);
     observer.OnEnded(Now(), id, end, reason);
@@ -180,8 +203,8 @@ struct Arbiter::Impl {
     }
     KeepChanges(&targets);
     if (observer.WantsDecisions()) {
-      observer.OnDecision(now, decision, ToString(event), DescribeAllocation(allocation, targets),
-                          took);
+      observer.OnDecision(now, decision, ToString(event),
+                          DescribeAllocation(view, allocation, targets), took);
     }
     Apply(allocation, targets, decision, now);
     Advance();
@@ -195,8 +218,8 @@ struct Arbiter::Impl {
       const Entry& entry = *Find(id);
       const JobView& job = *entry.view;
       const bool fixed = entry.at_host && job.elasticity != Elasticity::kMalleable;
-      target.split = fixed ? job.split : ThreadsFor(job, target.split);
-      return job.IsActive() && job.cores == target.cores && job.split == target.split;
+      target.threads = fixed ? job.split : ThreadsFor(job, target.threads);
+      return job.IsActive() && entry.Target() == target;
     });
   }
 
@@ -204,14 +227,14 @@ struct Arbiter::Impl {
              TimePoint now) {
     for (const auto& id_and_target : targets) {
       const JobId id = id_and_target.first;
-      const Target& target = id_and_target.second;
+      const Place& target = id_and_target.second;
       Entry& entry = *Find(id);
       entry.decision = decision;
       entry.decided = now;
       Move(&entry, [&] {
         view.jobs.Update(id, [&](JobView& job) { SetTarget(target, entry.at_host, now, &job); });
       });
-      SetUntold(&entry, entry.at_host || !target.cores.Empty());
+      SetUntold(&entry, entry.at_host || !target.Pauses());
     }
     for (const auto& [id, decided] : allocation.jobs) {
       const Reject* reject = std::get_if<Reject>(&decided);
@@ -221,11 +244,11 @@ struct Arbiter::Impl {
     }
   }
 
-  static void SetTarget(const Target& target, bool at_host, TimePoint now, JobView* job) {
-    if (target.cores.Empty() && !at_host) {
+  static void SetTarget(const Place& target, bool at_host, TimePoint now, JobView* job) {
+    if (target.Pauses() && !at_host) {
       job->state = JobState::kWaiting;  // The job's start is called off.
       job->started.reset();
-    } else if (target.cores.Empty()) {
+    } else if (target.Pauses()) {
       job->state = JobState::kPaused;
       job->last_cores = job->cores;
     } else {
@@ -234,13 +257,15 @@ struct Arbiter::Impl {
       job->last_cores = CpuSet();
     }
     job->cores = target.cores;
-    job->split = target.split;
+    job->amount = target.amount;
+    job->split = target.threads;
   }
 
   // Tells the host everything that can be told now, in order of submission. A grant waits until all
-  // its cores are vacated by others; a job that must leave cores while it waits for its new ones
-  // leaves them first, or two jobs that swap would wait for each other. One pass is enough: what is
-  // asked here lies within the asker's own target, and targets are disjoint.
+  // its cores are vacated by others, and until others' amounts leave room for its own; a job that
+  // must leave cores while it waits for its new ones leaves them first, or two jobs that swap would
+  // wait for each other. One pass is enough: what is asked here lies within the asker's own target,
+  // and targets are disjoint or fit beside each other.
   void Advance() {
     std::vector<JobId> ids = std::exchange(to_advance, {});
     std::sort(ids.begin(), ids.end());
@@ -255,37 +280,44 @@ struct Arbiter::Impl {
 
   void AdvanceOne(Entry* entry) {
     const JobView& job = *entry->view;
-    const CpuSet& target = job.cores;
-    if (oversubscribes || !HaveOtherOwner(target, *entry)) {
+    const Place target = entry->Target();
+    if (oversubscribes || occupancy.HasRoom(target, entry->occupied)) {
       SetUntold(entry, false);
-      Ask(*entry, target, job.split);
+      Ask(*entry, target);
       return;
     }
-    if (target.Contains(entry->asked)) return;
-    const CpuSet kept = entry->asked & target;
+    // A share that waits for room keeps what it has, which is less; also where it becomes all of
+    // its node.
+    const bool owns = target.Owns() && entry->asked.Owns();
+    const bool grows = !entry->asked.Owns() && entry->asked.cores == target.cores;
+    if (entry->asked.Pauses() || grows) return;
+    if (owns && target.cores.Contains(entry->asked.cores)) return;
+    const CpuSet kept = owns ? entry->asked.cores & target.cores : CpuSet();
     const bool can_run = kept.Count() >= job.request.min;
     const bool malleable = job.elasticity == Elasticity::kMalleable;
-    Ask(*entry, can_run ? kept : CpuSet(), malleable ? DefaultSplit(kept.Count()) : job.split);
+    const Split split = malleable ? DefaultSplit(kept.Count()) : job.split;
+    Ask(*entry, Place::Whole(can_run ? kept : CpuSet(), split));
   }
 
-  void Ask(Entry& entry, const CpuSet& where, Split split) {
+  void Ask(Entry& entry, const Place& place) {
     const JobView& job = *entry.view;
-    CHECK(oversubscribes || !HaveOtherOwner(where, entry))
-        << "cores " << where.ToString() << " of job " << job.id.value << " have another owner";
+    CHECK(oversubscribes || occupancy.HasRoom(place, entry.occupied))
+        << "cores " << place.cores.ToString() << " of job " << job.id.value
+        << " have another owner";
     const TimePoint now = Now();
-    entry.asked = where;
-    Move(&entry, [&] { entry.occupied = entry.occupied | where; });
+    entry.asked = place;
+    Move(&entry, [&] { entry.occupied = occupancy.Joined(entry.occupied, place); });
     SetInFlight(&entry, true);
     if (!std::exchange(entry.at_host, true)) {
-      observer.OnStarted(now, job.id, where, split);
-      host.Start(job, where, split);
+      observer.OnStarted(now, job.id, place);
+      host.Start(job, place);
       return;
     }
-    observer.OnGrant(now, job.id, where, split);
-    if (where.Empty()) {
+    observer.OnGrant(now, job.id, place);
+    if (place.Pauses()) {
       host.Pause(job.id);
     } else {
-      host.Grant(job.id, where, split);
+      host.Grant(job.id, place);
     }
   }
 
@@ -300,7 +332,7 @@ struct Arbiter::Impl {
     // Nothing under way: the host repeats what is known.
     if (entry == nullptr || !entry->in_flight) return;
     SetInFlight(entry, false);
-    Move(entry, [&] { entry->occupied = entry->asked; });
+    Move(entry, [&] { entry->occupied = occupancy.At(entry->asked); });
     if (entry->untold) {  // The job has made room, or was overtaken by a decision that still waits.
       Advance();
       return;
@@ -316,12 +348,19 @@ struct Arbiter::Impl {
 };
 
 Arbiter::Arbiter(Policy& policy, bool oversubscribes, Host& host, const Topology& topology,
-                 CpuSet cores, ArbiterObserver& observer, bool on_settled)
-    : impl_(new Impl(policy, oversubscribes, on_settled, host, topology, std::move(cores),
-                     observer)) {
-  const CpuSet& usable = impl_->view.cores;
-  CHECK(!usable.Empty() && topology.Cpus().Contains(usable))
-      << "cores " << usable.ToString() << " of " << topology.Cpus().ToString();
+                 CpuSet cores, ArbiterObserver& observer, bool on_settled,
+                 std::vector<CpuSet> nodes) {
+  CHECK(!cores.Empty() && topology.Cpus().Contains(cores))
+      << "cores " << cores.ToString() << " of " << topology.Cpus().ToString();
+  if (nodes.empty()) nodes = {cores};
+  CpuSet in_nodes;
+  for (const CpuSet& node : nodes) {
+    CHECK(!node.Empty() && cores.Contains(node) && !in_nodes.Intersects(node))
+        << "node " << node.ToString() << " of cores " << cores.ToString();
+    in_nodes |= node;
+  }
+  impl_ = std::make_unique<Impl>(policy, oversubscribes, on_settled, host, topology,
+                                 std::move(cores), std::move(nodes), observer);
 }
 
 Arbiter::~Arbiter() = default;
@@ -336,10 +375,15 @@ void Arbiter::Submit(const Job& job) {
   impl_->last_submitted = job.id;
   impl_->Add(job);
   impl_->observer.OnSubmitted(impl_->Now(), job);
-  const int machine = impl_->view.cores.Count();
-  if (request.min > machine) {
+  const MachineView& view = impl_->view;
+  const bool bound = job.node.has_value();
+  CHECK(!bound || static_cast<size_t>(*job.node) < view.nodes.size())
+      << "job " << job.id.value << " wants node " << *job.node;
+  const int most = (bound ? view.nodes[static_cast<size_t>(*job.node)] : view.cores).Count();
+  if (request.min > most) {
     impl_->End(job.id, JobEnd::kRejected,
-               fmt::format("needs at least {} cores, the machine has {}", request.min, machine));
+               fmt::format("needs at least {} cores, {} has {}", request.min,
+                           bound ? "its node" : "the machine", most));
     return;
   }
   impl_->Decide(JobArrived{job.id});

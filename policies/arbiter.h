@@ -6,9 +6,10 @@
 // simulator.
 //
 // Invariants, always on (a violation by the policy throws PolicyError; by ourselves, CHECK): every
-// core has at most one exclusive owner; grants stay within the machine unless the policy declares
-// itself oversubscribing; min <= grant <= max; every submitted job ends exactly once; time never
-// goes back.
+// core has at most one exclusive owner, or belongs to a node whose sharers' amounts together are
+// never more than its cores, also while they change; grants stay within the machine unless the
+// policy declares itself oversubscribing; min <= grant <= max; every submitted job ends exactly
+// once; time never goes back.
 
 #include <memory>
 #include <stdexcept>
@@ -39,12 +40,12 @@ class ArbiterObserver {
   // nothing changed). settle is zero here; OnSettled tells when what was decided is in place.
   virtual void OnDecision(TimePoint time, int64_t decision, const std::string& event,
                           const std::string& allocation, Duration decision_time) = 0;
-  virtual void OnStarted(TimePoint time, JobId job, const CpuSet& cores, Split split) = 0;
-  // A running job's cores change; `cores` may be empty (paused). Told when the host is asked,
-  // before it settles.
-  virtual void OnGrant(TimePoint time, JobId job, const CpuSet& cores, Split split) = 0;
-  // The job is on the cores of its latest grant; since = time since the decision that granted them.
-  virtual void OnSettled(TimePoint time, JobId job, const CpuSet& cores, int64_t decision,
+  virtual void OnStarted(TimePoint time, JobId job, const Place& place) = 0;
+  // A running job's place changes, maybe to none (paused). Told when the host is asked, before it
+  // settles.
+  virtual void OnGrant(TimePoint time, JobId job, const Place& place) = 0;
+  // The job is where its latest grant wants it; since = time since the decision that granted it.
+  virtual void OnSettled(TimePoint time, JobId job, const Place& place, int64_t decision,
                          Duration since) = 0;
   virtual void OnEnded(TimePoint time, JobId job, JobEnd end, const std::string& reason) = 0;
 };
@@ -52,9 +53,10 @@ class ArbiterObserver {
 class Arbiter {
  public:
   // All references outlive the arbiter. cores: what the experiment may use, within the topology.
-  // oversubscribes, on_settled: as in the policy's PolicyInfo.
+  // oversubscribes, on_settled: as in the policy's PolicyInfo. nodes: disjoint parts of the cores,
+  // for shares and for jobs that must stay in one; none = one of all cores.
   Arbiter(Policy& policy, bool oversubscribes, Host& host, const Topology& topology, CpuSet cores,
-          ArbiterObserver& observer, bool on_settled = true);
+          ArbiterObserver& observer, bool on_settled = true, std::vector<CpuSet> nodes = {});
   ~Arbiter();
 
   // REQUIRES: ids grow from one submission to the next, and the job's arrival, if it has one, has

@@ -10,9 +10,8 @@
 
 #include "engine/base/check.h"
 #include "engine/base/clock.h"
-#include "engine/base/cpu_set.h"
-#include "engine/base/split.h"
 #include "policies/job.h"
+#include "policies/place.h"
 #include "policies/service.h"
 
 namespace cosched {
@@ -45,13 +44,13 @@ class Host {
   // this machine's clock. A real world's clock has moved by itself.
   virtual Duration ChargeDecision(Duration measured) { return measured; }
 
-  // Starts a job on these cores. `threads` is the split it computes with: for a rigid or moldable
-  // job fixed for its life. Answered by HostSettled once it runs (or HostFailed).
-  virtual void Start(const Job& job, const CpuSet& cores, Split threads) = 0;
-  // Moves a running or paused job to these cores; a malleable one also changes its threads to
-  // `threads`. Answered by one HostSettled for the latest Grant or Pause (superseded ones are not
+  // Starts a job there. `place.threads` is the split it computes with: for a rigid or moldable job
+  // fixed for its life. Answered by HostSettled once it runs (or HostFailed).
+  virtual void Start(const Job& job, const Place& place) = 0;
+  // Moves a running or paused job there, which is no pause; a malleable one also changes its
+  // threads to `place.threads`. Answered by one HostSettled for the latest Grant or Pause (superseded ones are not
   // answered).
-  virtual void Grant(JobId job, const CpuSet& cores, Split threads) = 0;
+  virtual void Grant(JobId job, const Place& place) = 0;
   // The job gives up its cores at the next safe point and keeps its memory. Answered by
   // HostSettled.
   virtual void Pause(JobId job) = 0;

@@ -56,6 +56,7 @@ const JobView& JobTable::Add(JobView job) {
   node.in_all = Insert(&all_, {0, node.sequence}, &node.view);
   Link(&node);
   holders_.Add(HeldBy(node.view));
+  sharers_ += node.view.Shares() ? 1 : 0;
   return node.view;
 }
 
@@ -65,6 +66,7 @@ void JobTable::Remove(JobId id) {
   const Node& node = found->second;
   Unlink(node.view.state, node.view.request.preferred, node);
   holders_.Remove(HeldBy(node.view));
+  sharers_ -= node.view.Shares() ? 1 : 0;
   all_.erase(node.in_all);
   nodes_.erase(found);
 }

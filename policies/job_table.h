@@ -87,6 +87,7 @@ class JobTable {
   // Cores that running jobs hold by their latest grants.
   const CpuSet& Held() const { return holders_.Held(); }
   const CoreCounter& Holders() const { return holders_; }  // How many of them hold each core.
+  bool SomeShare() const { return sharers_ > 0; }          // Running jobs have shares.
 
   // Behind all others in order of submission; it does not move until it is removed. REQUIRES: a new
   // id.
@@ -98,9 +99,11 @@ class JobTable {
     const JobState old_state = node.view.state;
     const int old_preferred = node.view.request.preferred;
     const CpuSet held = HeldBy(node.view);
+    sharers_ -= node.view.Shares() ? 1 : 0;
     change(node.view);
     CheckId(id, node.view);
     holders_.Replace(held, HeldBy(node.view));
+    sharers_ += node.view.Shares() ? 1 : 0;
     const bool same = node.view.state == old_state && StateKey(node) == old_place &&
                       node.view.request.preferred == old_preferred;
     if (same) return;
@@ -142,6 +145,7 @@ class JobTable {
   JobSequence::Index running_;
   JobSequence::Index paused_;
   CoreCounter holders_;  // Running jobs.
+  int sharers_ = 0;      // Of them.
 };
 
 }  // namespace cosched

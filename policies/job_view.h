@@ -30,6 +30,10 @@ struct JobView : Job {
   std::optional<ServiceWindow> service;  // A service's last window that is over.
 
   bool IsActive() const { return state == JobState::kRunning; }
+  // It has a share of its cores, beside others; else they are its own.
+  bool Shares() const {
+    return IsActive() && amount.milli > 0 && amount != CpuShare::OfCores(cores.Count());
+  }
 };
 
 }  // namespace cosched

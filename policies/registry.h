@@ -34,6 +34,7 @@ struct PolicyInfo {
   bool oversubscribes =
       false;                 // May grant a core twice; exempt from the exclusive-owner invariant.
   bool needs_speed = false;  // Job::speed must be known of every job.
+  bool shares = false;       // Grants shares of cores (policies/policy.h: Share).
   // Wants to be asked when a grant has settled. One that would change nothing then says no, which
   // saves most of its decisions.
   bool on_settled = true;

@@ -56,12 +56,13 @@ TYPES = {
                  "execution_time": float, "turnaround_time": float, "stretch": float, "threads": int, "resizes": int,
                  "allocated_resources": parse_cpus, "steps": int, "images": int, "alone_s": float, "workload": str, "class": str,
                  "state": str, "reason": str, "lateness": float},
-    "grants.csv": {"time": float, "job_id": int, "kind": str, "cores": parse_cpus, "owned": parse_cpus, "threads": int},
+    "grants.csv": {"time": float, "job_id": int, "kind": str, "cores": parse_cpus, "owned": parse_cpus, "threads": int,
+                   "amount": float, "owned_amount": float},
     "decisions.csv": {"decision": int, "time": float, "event": str, "allocation": str, "decision_us": float, "settle_us": float},
     "samples.csv": {"time": float, "job_id": int, "granted_cores": parse_cpus, "granted": int, "runnable_threads": int,
                     "compute_threads": int, "settling": int, "run_time_s": float, "run_queue_wait_s": float,
                     "involuntary_switches": int, "steps": int, "images": int, "migrations": int,
-                    "throttled_us": int, "pressure_us": int, "spin_time_s": float},
+                    "throttled_us": int, "pressure_us": int, "spin_time_s": float, "amount": float},
     "steps.csv": {"job_id": int, "step": int, "time": float, "duration_ms": float, "threads": int, "loss": float},
     "resizes.csv": {"time": float, "job_id": int, "cause": str, "inter_before": int, "intra_before": int,
                     "inter_after": int, "intra_after": int, "cores": parse_cpus, "op": str, "taken_us": float},
@@ -154,13 +155,14 @@ def read_json(path, report):
 
 
 class Ownership:
-    """Replays grants.csv: who owns which core, row by row."""
+    """Replays grants.csv, row by row: who owns which core, and how much of a node its sharers may use together."""
 
     def __init__(self, cell, exclusive, report):
         self.cell, self.exclusive, self.report = cell, exclusive, report
         self.where = cell.where("grants.csv")
         self.owned = {}  # job -> cores, from submitted to released
-        self.counts = {}  # job -> cores of its latest grant, once started
+        self.shares = {}  # job -> amount that it has, or has not given up, of cores that it shares; only of those that share
+        self.amounts = {}  # job -> amount of its latest grant, once started
         self.resizes = Counter()
         self.times = {}
 
@@ -187,7 +189,11 @@ class Ownership:
         if kind == "released":
             self.report.expect(not row["owned"], self.where, f"job {job} keeps cores after its end")
             del self.owned[job]
+            self.shares.pop(job, None)
             return
+        self.shares.pop(job, None)
+        if row["owned_amount"] < len(row["owned"]):
+            self.shares[job] = row["owned_amount"]
         self.check_cores(row)
         self.owned[job] = row["owned"]
 
@@ -202,24 +208,33 @@ class Ownership:
             report.expect(row["kind"] == "settled", where, f"{at}: unknown kind {row['kind']}")
             report.expect(row["owned"] == row["cores"] and row["owned"] <= before, where,
                           f"{at}: settled on cores that are not its grant")
-        for other, cores in self.owned.items() if self.exclusive else ():
-            report.expect(other == job or not cores & row["owned"], where,
-                          f"{at}: cores {sorted(cores & row['owned'])} are job {other}'s too")
+        if not self.exclusive:
+            return
+        together = self.shares.get(job, 0)
+        for other, cores in self.owned.items():
+            if other == job or not cores & row["owned"]:
+                continue
+            if job in self.shares and other in self.shares:
+                together += self.shares[other]
+                continue
+            report.expect(False, where, f"{at}: cores {sorted(cores & row['owned'])} are job {other}'s too")
+        report.expect(together <= len(row["owned"]) + 1e-9, where, f"{at}: the shares of its cores add up to {together}")
 
     def count_grant(self, row):
-        job, count = row["job_id"], len(row["cores"])
+        job, count, amount = row["job_id"], len(row["cores"]), row["amount"]
         request = self.cell.job_of.get(job)
         if request is not None:
-            paused = count == 0 and job in self.counts
+            paused = count == 0 and job in self.amounts
             most = request["requested_max"] if self.exclusive else len(self.cell.machine)
-            self.report.expect(paused or request["requested_min"] <= count <= most, self.where,
-                               f"job {job} at {row['time']}: {count} cores granted, not within [min, max]")
-            if job not in self.counts:
+            least = request["requested_min"] if amount == count else 0.001  # Of a share.
+            self.report.expect(paused or least <= amount <= most, self.where,
+                               f"job {job} at {row['time']}: {amount} cores granted, not within [min, max]")
+            if job not in self.amounts:
                 self.report.expect(request["starting_time"] is not None and
                                    close(request["starting_time"], row["time"]), self.where,
                                    f"job {job}: its first grant is not at its starting_time")
-        self.resizes[job] += self.counts.get(job, count) != count
-        self.counts[job] = count
+        self.resizes[job] += self.amounts.get(job, amount) != amount
+        self.amounts[job] = amount
 
 
 def check_samples(cell, follows, report):
@@ -229,7 +244,8 @@ def check_samples(cell, follows, report):
     for row in cell.samples:
         at = f"job {row['job_id']} at {row['time']}"
         report.expect(row["job_id"] in cell.job_of, where, f"{at}: no such job")
-        report.expect(row["granted"] == len(row["granted_cores"]), where, f"{at}: granted is not the number of cores")
+        report.expect(row["granted"] == math.ceil(row["amount"]), where, f"{at}: granted is not its amount, rounded up")
+        report.expect(row["amount"] <= len(row["granted_cores"]), where, f"{at}: its amount is more than its cores")
         report.expect(row["granted_cores"] <= cell.machine, where, f"{at}: cores outside the machine")
         report.expect(row["spin_time_s"] <= row["run_time_s"] + TOLERANCE_S, where, f"{at}: it spun for longer than it ran")
         before = last.get(row["job_id"], row)

@@ -91,6 +91,7 @@ struct ExperimentConfig {
   // [machine] revocation_deadline_ms: a tenant that has not left by then what it was told to leave
   // is killed.
   Duration revocation_deadline = std::chrono::milliseconds(250);
+  Duration quota_period = std::chrono::milliseconds(100);  // [machine] quota_period_ms
   ContainerConfig container;  // [container], for backend = "container".
   Duration sample_period = std::chrono::milliseconds(100);  // [sampling] period_ms
   bool interference = false;  // [sampling] interference: who made whose threads wait.

@@ -16,6 +16,7 @@ namespace {
 
 using MachineKey = SectionKey<ExperimentConfig>;
 constexpr int kLongestDeadlineMilliseconds = 60'000;
+constexpr int kLongestQuotaPeriodMilliseconds = 1000;  // The kernel's.
 
 CpuSet ReadCores(const TomlTable& machine, const Topology& topology) {
   if (machine.IsInteger("cores")) {
@@ -153,35 +154,38 @@ std::vector<MachineKey> CoreKeys() {
 }
 
 std::vector<MachineKey> TenantKeys() {
-  return {MachineKey::Integer("revocation_deadline_ms", &C::revocation_deadline, 1,
-                              kLongestDeadlineMilliseconds,
-                              "a tenant that has not left its cores by then is killed",
-                              std::chrono::milliseconds(1)),
-          MachineKey::Read(
-              {.name = "kernel_rates",
-               .type = "text",
-               .fallback = kMeasuredRates,
-               .range = "measured, fixed, or all values as manifest.json has them",
-               .meaning = "the rates by which kernels are chosen; not simulated"},
-              [](const MachineKey&, const TomlTable& machine, C* config) {
-                config->kernel_rates = ReadKernelRates(machine, config->backend);
-              },
-              [](const C& config) -> nlohmann::ordered_json {
-                if (config.backend == Backend::kSimulated) return {};
-                return ToString(config.kernel_rates);
-              })
-              .OmittedWhereAbsent(),
-          MachineKey::Read(
-              {.name = "profile",
-               .type = "text",
-               .fallback = "none; required to simulate",
-               .range = "a file made by `cosched calibrate`",
-               .meaning = "what was measured of the programs"},
-              [](const MachineKey&, const TomlTable& machine, C* config) {
-                config->profile = ReadProfile(machine, *config);
-              },
-              [](const C& config) { return config.profile ? config.profile->file.string() : ""; })
-              .NotInManifest()};
+  return {
+      MachineKey::Integer(
+          "revocation_deadline_ms", &C::revocation_deadline, 1, kLongestDeadlineMilliseconds,
+          "a tenant that has not left its cores by then is killed", std::chrono::milliseconds(1)),
+      MachineKey::Integer("quota_period_ms", &C::quota_period, 1, kLongestQuotaPeriodMilliseconds,
+                          "in which a tenant's share of its cores is counted out anew",
+                          std::chrono::milliseconds(1)),
+      MachineKey::Read(
+          {.name = "kernel_rates",
+           .type = "text",
+           .fallback = kMeasuredRates,
+           .range = "measured, fixed, or all values as manifest.json has them",
+           .meaning = "the rates by which kernels are chosen; not simulated"},
+          [](const MachineKey&, const TomlTable& machine, C* config) {
+            config->kernel_rates = ReadKernelRates(machine, config->backend);
+          },
+          [](const C& config) -> nlohmann::ordered_json {
+            if (config.backend == Backend::kSimulated) return {};
+            return ToString(config.kernel_rates);
+          })
+          .OmittedWhereAbsent(),
+      MachineKey::Read(
+          {.name = "profile",
+           .type = "text",
+           .fallback = "none; required to simulate",
+           .range = "a file made by `cosched calibrate`",
+           .meaning = "what was measured of the programs"},
+          [](const MachineKey&, const TomlTable& machine, C* config) {
+            config->profile = ReadProfile(machine, *config);
+          },
+          [](const C& config) { return config.profile ? config.profile->file.string() : ""; })
+          .NotInManifest()};
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ class CellRun {
         tick_(policy_->TickPeriod()),
         records_(options.run, key, config.cores, config.records,
                  options.hosts.repeatable ? kRepeatableBuffer : 0),
-        host_(options.hosts.make_host(PartialFolder(options.run, key))),
+        host_(options.hosts.make_host(PartialFolder(options.run, key), info_.shares)),
         arbiter_(*policy_, info_.oversubscribes, *host_, options.topology, config.cores, records_,
                  info_.on_settled),
         requests_(requests, *host_, arbiter_, records_) {

@@ -4,11 +4,13 @@
 
 #include "experiments/hosts/container_launcher.h"
 #include "experiments/hosts/process_host.h"
-#include "experiments/hosts/process_launcher.h"
 #include "experiments/hosts/simulation/simulated_host.h"
 
 namespace cosched {
 namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::microseconds;
 
 // The folder that holds a cell's policies: <folder>/<policy>/<elasticity>/<trial>.
 std::string RunOf(const std::filesystem::path& cell) {
@@ -19,50 +21,57 @@ std::string RunOf(const std::filesystem::path& cell) {
 
 HostFactory ProcessHosts(const std::filesystem::path& binary, const Topology& topology,
                          const ExperimentConfig& config, const std::string& run) {
-  return {.make_host = [binary, topology, run, actuator = config.actuator,
-                        revocation_deadline = config.revocation_deadline,
-                        interference = config.interference,
-                        cores = config.cores](const std::filesystem::path& log_folder) {
-    return std::make_unique<ProcessHost>(
-        ProcessHost::Options{.binary = binary,
-                             .log_directory = log_folder,
-                             .run = run.empty() ? RunOf(log_folder) : run,
-                             .topology = topology,
-                             .actuator = actuator,
-                             .cores = cores,
-                             .revocation_deadline = revocation_deadline,
-                             .sample_threads = interference},
-        std::make_unique<ProcessLauncher>(binary, actuator, cores));
-  }};
+  return {.make_host =
+              [binary, topology, run, actuator = config.actuator,
+               revocation_deadline = config.revocation_deadline, interference = config.interference,
+               quota_period = duration_cast<microseconds>(config.quota_period),
+               cores = config.cores](const std::filesystem::path& log_folder, bool shares) {
+                return std::make_unique<ProcessHost>(
+                    ProcessHost::Options{.binary = binary,
+                                         .log_directory = log_folder,
+                                         .run = run.empty() ? RunOf(log_folder) : run,
+                                         .topology = topology,
+                                         .actuator = actuator,
+                                         .shares = shares,
+                                         .quota_period = quota_period,
+                                         .cores = cores,
+                                         .revocation_deadline = revocation_deadline,
+                                         .sample_threads = interference});
+              }};
 }
 
 HostFactory ContainerHosts(const std::filesystem::path& binary, const Topology& topology,
                            const ExperimentConfig& config, const std::string& run) {
-  return {.make_host = [binary, topology, run, actuator = config.actuator, cores = config.cores,
-                        revocation_deadline = config.revocation_deadline,
-                        interference = config.interference,
-                        container = config.container](const std::filesystem::path& log_folder) {
-    auto launcher = std::make_unique<ContainerLauncher>(ContainerLauncher::Options{
-        .binary = binary, .actuator = actuator, .cores = cores, .actuation = container.actuation});
-    return std::make_unique<ProcessHost>(
-        ProcessHost::Options{.binary = {},
-                             .log_directory = log_folder,
-                             .run = run.empty() ? RunOf(log_folder) : run,
-                             .topology = topology,
-                             .actuator = actuator,
-                             .cores = cores,
-                             .client = container.client,
-                             .revocation_deadline = revocation_deadline,
-                             .sample_threads = interference},
-        std::move(launcher));
-  }};
+  return {.make_host =
+              [binary, topology, run, actuator = config.actuator, cores = config.cores,
+               revocation_deadline = config.revocation_deadline, interference = config.interference,
+               quota_period = duration_cast<microseconds>(config.quota_period),
+               container = config.container](const std::filesystem::path& log_folder, bool shares) {
+                auto launcher = std::make_unique<ContainerLauncher>(ContainerLauncher::Options{
+                    .binary = binary,
+                    .groups = GroupSettings::For(actuator, shares, quota_period),
+                    .actuation = container.actuation});
+                return std::make_unique<ProcessHost>(
+                    ProcessHost::Options{.binary = {},
+                                         .log_directory = log_folder,
+                                         .run = run.empty() ? RunOf(log_folder) : run,
+                                         .topology = topology,
+                                         .actuator = actuator,
+                                         .shares = shares,
+                                         .quota_period = quota_period,
+                                         .cores = cores,
+                                         .client = container.client,
+                                         .revocation_deadline = revocation_deadline,
+                                         .sample_threads = interference},
+                    std::move(launcher));
+              }};
 }
 
 HostFactory SimulatedHosts(const ExperimentConfig& config) {
   return {.make_host =
               [profile = config.profile->profile, model = config.simulation,
                revocation_deadline = config.revocation_deadline, records = config.records,
-               cores = config.topology->Cpus()](const std::filesystem::path&) {
+               cores = config.topology->Cpus()](const std::filesystem::path&, bool) {
                 return std::make_unique<SimulatedHost>(
                     SimulatedHost::Options{.profile = profile,
                                            .model = model,

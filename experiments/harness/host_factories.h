@@ -13,8 +13,10 @@
 namespace cosched {
 
 struct HostFactory {
-  // log_folder: where the tenants of this cell may write; inside the cell's own folder.
-  std::function<std::unique_ptr<ObservedHost>(const std::filesystem::path& log_folder)> make_host;
+  // The host of one cell. log_folder: where its tenants may write; inside the cell's own folder.
+  // shares: its policy grants shares.
+  std::function<std::unique_ptr<ObservedHost>(const std::filesystem::path& log_folder, bool shares)>
+      make_host;
   // A cell that is cut short can be run again to the same bytes, so its rows need not reach the
   // disk as they come.
   bool repeatable = false;

@@ -153,7 +153,7 @@ class ContainerTenant final : public LaunchedTenant {
   bool Kill() override;
 
   bool HasGroup() const override { return true; }
-  void Move(const CpuSet& cores) override;
+  void Move(const Place& place) override;
   bool Done() override;
   Times LastTimes() const override { return times_; }
   Cgroup::Counters Counters() const override {
@@ -176,7 +176,7 @@ class ContainerTenant final : public LaunchedTenant {
                      guard_, reaper_);
   }
   void FinishStart();
-  void Update(const CpuSet& cores);
+  void Update(const Place& place);
 
   const ContainerLauncher::Options& options_;
   ContainerPlan plan_;
@@ -196,7 +196,7 @@ class ContainerTenant final : public LaunchedTenant {
 
   std::optional<TenantProcess> updater_;  // While the runtime moves it …
   Steady::time_point update_began_;
-  std::optional<CpuSet> next_;  // … and where to next.
+  std::optional<Place> next_;  // … and where to next.
   Times times_;
 };
 
@@ -246,23 +246,22 @@ bool ContainerTenant::Kill() {
   return true;
 }
 
-void ContainerTenant::Move(const CpuSet& cores) {
+void ContainerTenant::Move(const Place& place) {
   if (group_ && options_.actuation == Actuation::kDirect) {
-    times_ = {.actuator = std::string(ToString(options_.actuator)),
-              .fast = group_->Apply(options_.actuator, cores)};
+    times_ = {.actuator = std::string(options_.groups.Name()),
+              .fast = MoveGroup(place, options_.groups, &*group_)};
     return;
   }
   if (updater_) {
-    next_ = cores;
+    next_ = place;
   } else {
-    Update(cores);
+    Update(place);
   }
 }
 
-void ContainerTenant::Update(const CpuSet& cores) {
+void ContainerTenant::Update(const Place& place) {
   update_began_ = Steady::now();
-  Run(UpdateCommand(plan_.conf, plan_.name, cores, options_.actuator == Actuator::kQuota),
-      &updater_);
+  Run(UpdateCommand(plan_.conf, plan_.name, place, options_.groups), &updater_);
 }
 
 bool ContainerTenant::Done() {
@@ -301,7 +300,7 @@ ContainerLauncher::ContainerLauncher(Options options)
         std::error_code ignored;
         fs::remove_all(folder, ignored);
       }) {
-  CHECK(options_.actuator != Actuator::kAffinity) << "a container is moved by its cgroup";
+  CHECK(options_.groups.cpuset) << "a container is moved by its cgroup";
   WriteContainersConf(ConfIn(folder_));
 }
 
@@ -313,13 +312,12 @@ ContainerLauncher::~ContainerLauncher() {
 
 std::unique_ptr<LaunchedTenant> ContainerLauncher::Launch(const TenantLaunch& launch) {
   const std::string job = std::to_string(launch.job.value);
-  const bool quota = options_.actuator == Actuator::kQuota;
   ContainerPlan plan{.conf = ConfIn(folder_),
                      .folder = folder_ / job,
                      .name = "cosched-" + folder_.filename().string() + "-" + job,
                      .owner = OwnerName(),
-                     .cores = quota ? options_.cores : launch.cores,
-                     .quota = quota ? std::optional<int>(launch.cores.Count()) : std::nullopt,
+                     .place = launch.place,
+                     .groups = options_.groups,
                      .binary = fs::canonical(options_.binary),
                      .control = folder_ / job / "control",
                      .folders = launch.folders,

@@ -19,8 +19,7 @@ class ContainerLauncher final : public TenantLauncher {
  public:
   struct Options {
     std::filesystem::path binary;
-    Actuator actuator = Actuator::kCpuset;  // REQUIRES: not affinity.
-    CpuSet cores;                           // The experiment's: where a quota lets tenants run.
+    GroupSettings groups{.cpuset = true};  // REQUIRES: with a cpuset.
     Actuation actuation = Actuation::kDirect;
   };
   // Throws std::runtime_error if its folder can't be made.

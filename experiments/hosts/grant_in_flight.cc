@@ -1,17 +1,18 @@
 #include "experiments/hosts/grant_in_flight.h"
 
+#include <algorithm>
+
 #include "engine/base/check.h"
 
 namespace cosched {
 
-void GrantInFlight::Begin(const CpuSet& cores, Split threads, TimePoint now,
-                          Duration revocation_deadline) {
+void GrantInFlight::Begin(const Place& place, TimePoint now, Duration revocation_deadline) {
   state_ = State::kBegun;
-  cores_ = cores;
-  threads_ = threads;
-  held_ = held_ | cores;
+  place_ = place;
+  held_ = held_ | place.cores;
+  held_amount_ = std::max(held_amount_, place.amount);
   ++sequence_;
-  if (held_ == cores_) {
+  if (held_ == place.cores && held_amount_ == place.amount) {
     revocation_time_.reset();
   } else if (!revocation_time_) {
     revocation_time_ = now + revocation_deadline;
@@ -35,7 +36,8 @@ void GrantInFlight::Answer() {
 void GrantInFlight::Settle() {
   CHECK(Applied() && !Settled()) << "a grant settles that is not under way";
   state_ = State::kSettled;
-  held_ = cores_;
+  held_ = place_.cores;
+  held_amount_ = place_.amount;
   revocation_time_.reset();
 }
 

@@ -9,8 +9,7 @@
 #include <optional>
 
 #include "engine/base/clock.h"
-#include "engine/base/cpu_set.h"
-#include "engine/base/split.h"
+#include "policies/place.h"
 
 namespace cosched {
 
@@ -25,12 +24,12 @@ class GrantInFlight {
   };
 
   // The first grant is applied at once: the process is started on its cores.
-  GrantInFlight(const CpuSet& cores, Split threads)
-      : cores_(cores), held_(cores), threads_(threads) {}
+  explicit GrantInFlight(const Place& place)
+      : place_(place), held_(place.cores), held_amount_(place.amount) {}
 
-  // The next grant, however far this one has come; no cores = a pause. Cores that it takes away
-  // must be left `revocation_deadline` from now, or as long before as an earlier one took some.
-  void Begin(const CpuSet& cores, Split threads, TimePoint now, Duration revocation_deadline);
+  // The next grant, however far this one has come. What it takes away must be left
+  // `revocation_deadline` from now, or as long before as an earlier one took some.
+  void Begin(const Place& place, TimePoint now, Duration revocation_deadline);
   void Move();    // The tenant's group is on its way.
   void Apply();   // The host's part is done.
   void Answer();  // The tenant's; means nothing before it has been told, or a second time.
@@ -42,22 +41,23 @@ class GrantInFlight {
   bool Applied() const { return state_ >= State::kApplied; }
   bool Answered() const { return state_ >= State::kAnswered; }
   bool Settled() const { return state_ == State::kSettled; }
-  bool Pauses() const { return cores_.Empty(); }
+  bool Pauses() const { return place_.Pauses(); }
 
-  const CpuSet& Cores() const { return cores_; }  // None = a pause.
-  const CpuSet& Held() const {
-    return held_;
-  }  // These, and until it settles what it may still use.
-  Split Threads() const { return threads_; }
+  const Place& Wanted() const { return place_; }
+  const CpuSet& Cores() const { return place_.cores; }  // None = a pause.
+  // These, and until it settles what it may still use.
+  const CpuSet& Held() const { return held_; }
+  CpuShare HeldAmount() const { return held_amount_; }
   int64_t Sequence() const { return sequence_; }  // The first is 1.
-  // When the cores that it takes away must be left; nullopt = it takes none.
+  // When what it takes away must be left; nullopt = it takes nothing.
   std::optional<TimePoint> RevocationTime() const { return revocation_time_; }
   bool RevocationIsDue(TimePoint now) const { return revocation_time_ && now >= *revocation_time_; }
 
  private:
   State state_ = State::kApplied;
-  CpuSet cores_, held_;
-  Split threads_;
+  Place place_;
+  CpuSet held_;
+  CpuShare held_amount_;
   int64_t sequence_ = 1;
   std::optional<TimePoint> revocation_time_;
 };

@@ -59,6 +59,18 @@ void Provide(const std::string& name, const fs::path& root, std::vector<std::str
   }
 }
 
+// Where a container's tenant is, as options of the runtime.
+std::vector<std::string> PlaceArguments(const Place& place, const GroupSettings& groups) {
+  std::vector<std::string> arguments = {"--cpuset-cpus=" + place.cores.ToString()};
+  if (!groups.quota_period) return arguments;
+  const std::optional<CpuLimit> limit = groups.LimitAt(place);
+  const int64_t period_us = groups.quota_period->count();
+  arguments.push_back("--cpu-period=" + std::to_string(period_us));
+  arguments.push_back("--cpu-quota=" +
+                      std::to_string(limit ? limit->amount.milli * period_us / 1000 : -1));
+  return arguments;
+}
+
 std::string LastLineSaid(const std::string& text) {
   std::istringstream lines(text);
   std::string last;
@@ -122,11 +134,12 @@ std::vector<std::string> RunCommand(const ContainerPlan& plan) {
         "--label=" + std::string(kOwnerLabel) + "=" + plan.owner, std::string("--network=none"),
         std::string("--read-only"), std::string("--cap-drop=all"),
         std::string("--security-opt=no-new-privileges"), std::string("--log-driver=passthrough"),
-        "--cpuset-cpus=" + plan.cores.ToString(), "--cidfile=" + (plan.folder / "id").string(),
+        "--cidfile=" + (plan.folder / "id").string(),
         "--pidfile=" + (plan.folder / "pid").string()}) {
     command.push_back(argument);
   }
-  if (plan.quota) command.push_back("--cpus=" + std::to_string(*plan.quota));
+  for (std::string& argument : PlaceArguments(plan.place, plan.groups))
+    command.push_back(std::move(argument));
   command.insert(command.end(), mounts.begin(), mounts.end());
   command.insert(command.end(), {"--rootfs", root.string(), "/cosched"});
   command.insert(command.end(), plan.arguments.begin(), plan.arguments.end());
@@ -134,11 +147,11 @@ std::vector<std::string> RunCommand(const ContainerPlan& plan) {
 }
 
 std::vector<std::string> UpdateCommand(const fs::path& conf, const std::string& name,
-                                       const CpuSet& cores, bool quota) {
+                                       const Place& place, const GroupSettings& groups) {
   std::vector<std::string> command = Podman(conf);
   command.push_back("update");
-  command.push_back(quota ? "--cpus=" + std::to_string(cores.Count())
-                          : "--cpuset-cpus=" + cores.ToString());
+  for (std::string& argument : PlaceArguments(place, groups))
+    command.push_back(std::move(argument));
   command.push_back(name);
   return command;
 }
@@ -162,8 +175,8 @@ std::string TryContainer(const fs::path& binary) {
                                                    .folder = folder,
                                                    .name = "cosched-" + OwnerName() + "-trial",
                                                    .owner = OwnerName(),
-                                                   .cores = cores,
-                                                   .quota = {},
+                                                   .place = Place::Whole(cores, {}),
+                                                   .groups = {.cpuset = true},
                                                    .binary = fs::canonical(binary),
                                                    .control = folder / "control",
                                                    .folders = {},

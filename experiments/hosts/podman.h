@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/base/cpu_set.h"
+#include "experiments/hosts/tenant_launcher.h"
 #include "experiments/os/owner.h"
 
 namespace cosched {
@@ -32,8 +32,8 @@ struct ContainerPlan {
   std::filesystem::path conf;    // As written above.
   std::filesystem::path folder;  // This tenant's; exists. Gets root/, id and pid.
   std::string name, owner;
-  CpuSet cores;
-  std::optional<int> quota;            // In cores.
+  Place place;
+  GroupSettings groups;
   std::filesystem::path binary;        // Becomes /cosched inside.
   std::filesystem::path control;       // Folder of the socket; becomes kControlInside.
   std::vector<std::string> folders;    // Each is mounted at its own path.
@@ -48,7 +48,7 @@ std::string BindMount(const std::string& source, const std::string& target, bool
 // Each is a whole command line; [0] is the program.
 std::vector<std::string> RunCommand(const ContainerPlan& plan);  // Also makes root/.
 std::vector<std::string> UpdateCommand(const std::filesystem::path& conf, const std::string& name,
-                                       const CpuSet& cores, bool quota);
+                                       const Place& place, const GroupSettings& groups);
 std::vector<std::string> RemoveCommand(const std::filesystem::path& conf,
                                        const std::vector<std::string>& names);
 

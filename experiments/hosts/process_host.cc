@@ -33,7 +33,8 @@ bool IsAbout(const HostEvent& event, JobId job) {
 }
 
 std::unique_ptr<TenantLauncher> Launcher(const ProcessHost::Options& options) {
-  return std::make_unique<ProcessLauncher>(options.binary, options.actuator, options.cores);
+  return std::make_unique<ProcessLauncher>(
+      options.binary, GroupSettings::For(options.actuator, options.shares, options.quota_period));
 }
 
 std::optional<MachineConditions> Watch(const ProcessHost::Options& options) {
@@ -59,6 +60,8 @@ struct ProcessHost::Impl {
   void CollectLast(Entry* entry);
   void AdvanceAll();
   bool Poll(TimePoint deadline);
+  bool HasQuotas() const { return options.shares || options.actuator == Actuator::kQuota; }
+  Place Spread(const Place& place) const;
 
   const Options options;
   const std::optional<MachineConditions> conditions;  // Watched before the clock starts.
@@ -95,6 +98,12 @@ SupervisedTenant* ProcessHost::Impl::FindRunning(JobId job) {
   Entry& entry = Find(job);
   CHECK(entry.started) << "job " << job.value << " was never started";
   return entry.tenant.get();
+}
+
+// With the actuator "quota", whole cores are as much CPU time, anywhere on the machine's.
+Place ProcessHost::Impl::Spread(const Place& place) const {
+  if (options.actuator != Actuator::kQuota || !place.Owns()) return place;
+  return {options.cores, place.amount, place.threads};
 }
 
 // REQUIRES: the process is gone.
@@ -148,8 +157,8 @@ void ProcessHost::Describe(JobId job, const TenantSpec& spec) { impl_->entries[j
 
 const Clock& ProcessHost::GetClock() const { return impl_->clock; }
 
-void ProcessHost::Start(const Job& job, const CpuSet& cores, Split threads) {
-  CHECK(!cores.Empty()) << "job " << job.id.value << " is started on no cores";
+void ProcessHost::Start(const Job& job, const Place& place) {
+  CHECK(!place.Pauses()) << "job " << job.id.value << " is started on no cores";
   Impl::Entry& entry = impl_->Find(job.id);
   CHECK(!entry.started) << "job " << job.id.value << " is started twice";
   entry.started = true;
@@ -157,8 +166,7 @@ void ProcessHost::Start(const Job& job, const CpuSet& cores, Split threads) {
   SupervisedTenant::Settings settings{.run = options.run,
                                       .log = {},
                                       .topology = options.topology,
-                                      .actuator = options.actuator,
-                                      .machine_cores = options.cores,
+                                      .has_quota = impl_->HasQuotas(),
                                       .client = options.client,
                                       .heartbeat_timeout = options.heartbeat_timeout,
                                       .start_timeout = options.start_timeout,
@@ -171,20 +179,20 @@ void ProcessHost::Start(const Job& job, const CpuSet& cores, Split threads) {
   }
   try {
     entry.tenant =
-        std::make_unique<SupervisedTenant>(job, entry.spec, cores, threads, settings,
+        std::make_unique<SupervisedTenant>(job, entry.spec, impl_->Spread(place), settings,
                                            impl_->launcher.get(), impl_->clock.Now(), impl_->epoch);
   } catch (const std::runtime_error& error) {
     impl_->events.push_back(HostFailed{job.id, error.what()});
   }
 }
 
-void ProcessHost::Grant(JobId job, const CpuSet& cores, Split threads) {
-  CHECK(!cores.Empty()) << "no cores for job " << job.value << ": that is Pause";
+void ProcessHost::Grant(JobId job, const Place& place) {
+  CHECK(!place.Pauses()) << "no cores for job " << job.value << ": that is Pause";
   std::erase_if(impl_->events, [job](const HostEvent& event) {
     return std::holds_alternative<HostSettled>(event) && IsAbout(event, job);
   });
   if (SupervisedTenant* tenant = impl_->FindRunning(job)) {
-    tenant->Grant(cores, threads, impl_->clock.Now());
+    tenant->Grant(impl_->Spread(place), impl_->clock.Now());
   }
 }
 

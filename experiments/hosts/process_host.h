@@ -31,6 +31,9 @@ class ProcessHost : public ObservedHost {
     std::string run = {};  // Tenants are found as `cosched ctl run:job`; "" = by pid only.
     Topology topology;
     Actuator actuator = Actuator::kAffinity;
+    // The policy grants shares: every tenant has a quota, whatever moves those with whole cores.
+    bool shares = false;
+    std::chrono::microseconds quota_period = std::chrono::milliseconds(100);
     // The experiment's: a quota needs them, and TakeMarks tells what else ran on them meanwhile
     // (experiments/hosts/machine_conditions.h). Empty: nothing is watched.
     CpuSet cores = {};
@@ -51,8 +54,8 @@ class ProcessHost : public ObservedHost {
   ~ProcessHost() override;  // Kills what still runs, and waits for it.
 
   const Clock& GetClock() const override;
-  void Start(const Job& job, const CpuSet& cores, Split threads) override;
-  void Grant(JobId job, const CpuSet& cores, Split threads) override;
+  void Start(const Job& job, const Place& place) override;
+  void Grant(JobId job, const Place& place) override;
   void Pause(JobId job) override;
   void Stop(JobId job) override;
   // REQUIRES: the job was described as one that serves. Requests travel at the next NextEvent.

@@ -27,14 +27,14 @@ std::pair<UniqueFd, UniqueFd> SocketPair() {
 class ProcessTenant final : public LaunchedTenant {
  public:
   ProcessTenant(const std::filesystem::path& binary, const TenantLaunch& launch,
-                std::unique_ptr<Cgroup> group, Actuator actuator, TenantGuard* guard,
+                std::unique_ptr<Cgroup> group, const GroupSettings& groups, TenantGuard* guard,
                 Reaper* reaper)
-      : group_(group.get()), actuator_(actuator) {
+      : group_(group.get()), groups_(groups) {
     auto [ours, theirs] = SocketPair();
     socket_ = std::move(ours);
     TenantProcess::Launch start{.binary = binary,
                                 .arguments = launch.arguments,
-                                .cores = group ? CpuSet() : launch.cores,
+                                .cores = group ? CpuSet() : launch.place.cores,
                                 .doors = group ? group->Doors() : std::vector<int>(),
                                 .inherited = {theirs.get(), launch.counters},
                                 .log = launch.log};
@@ -54,7 +54,7 @@ class ProcessTenant final : public LaunchedTenant {
   bool Kill() override { return process_->Kill(); }
 
   bool HasGroup() const override { return group_ != nullptr; }
-  void Move(const CpuSet& cores) override { times_.fast = group_->Apply(actuator_, cores); }
+  void Move(const Place& place) override { times_.fast = MoveGroup(place, groups_, group_); }
   bool Done() override { return true; }
   Times LastTimes() const override { return times_; }
   Cgroup::Counters Counters() const override {
@@ -64,25 +64,25 @@ class ProcessTenant final : public LaunchedTenant {
 
  private:
   Cgroup* const group_;  // The process's, which keeps it until it has been reaped; may be null.
-  const Actuator actuator_;
+  const GroupSettings groups_;
   UniqueFd socket_;
   std::optional<TenantProcess> process_;
-  Times times_{.actuator = std::string(ToString(actuator_))};
+  Times times_{.actuator = std::string(groups_.Name())};
 };
 
 }  // namespace
 
 std::unique_ptr<LaunchedTenant> ProcessLauncher::Launch(const TenantLaunch& launch) {
   std::unique_ptr<Cgroup> group;
-  if (actuator_ != Actuator::kAffinity) {
-    const bool quota = actuator_ == Actuator::kQuota;
+  if (groups_.cpuset) {
     // Several hosts of one process may run a job of the same number.
     const std::string name = OwnerName() + "-" + std::to_string(launch.job.value) + "-" +
                              std::to_string(MonotonicNow().count());
-    group = std::make_unique<Cgroup>(Cgroup::Create(name, quota ? cores_ : launch.cores, quota));
-    if (quota) group->Apply(actuator_, launch.cores);
+    const bool has_quota = groups_.quota_period.has_value();
+    group = std::make_unique<Cgroup>(Cgroup::Create(name, launch.place.cores, has_quota));
+    if (has_quota) group->SetLimit(groups_.LimitAt(launch.place));
   }
-  return std::make_unique<ProcessTenant>(binary_, launch, std::move(group), actuator_, &guard_,
+  return std::make_unique<ProcessTenant>(binary_, launch, std::move(group), groups_, &guard_,
                                          &reaper_);
 }
 

@@ -28,30 +28,29 @@ constexpr int kMessagesPerTurn = 64;  // A tenant that floods its host only dela
 
 }  // namespace
 
-SupervisedTenant::SupervisedTenant(const Job& job, const TenantSpec& spec, const CpuSet& cores,
-                                   Split threads, const Settings& settings,
-                                   TenantLauncher* launcher, TimePoint now, Duration epoch)
+SupervisedTenant::SupervisedTenant(const Job& job, const TenantSpec& spec, const Place& place,
+                                   const Settings& settings, TenantLauncher* launcher,
+                                   TimePoint now, Duration epoch)
     : job_(job),
       spec_(spec),
       settings_(settings),
       epoch_(epoch),
       counters_(SharedCounters::Create()),
       claims_(job.id, spec, now),
-      grant_(cores, threads),
+      grant_(place),
       ready_deadline_(now + settings.start_timeout),
       next_check_(ready_deadline_),
       conduct_(&settings_.topology, settings.heartbeat_timeout),
       reports_(job.id, now, epoch),
       sampling_(job.id, &settings_.topology, counters_, settings.sample_threads) {
   if (spec.serves) requests_.emplace(job.id);
-  launched_ =
-      launcher->Launch({.job = job.id,
-                        .arguments = TenantArguments(job, spec, Range(), threads, settings.client,
-                                                     settings.actuator == Actuator::kQuota),
-                        .cores = cores,
-                        .counters = counters_.fd(),
-                        .log = settings.log,
-                        .folders = FoldersOf(spec)});
+  launched_ = launcher->Launch({.job = job.id,
+                                .arguments = TenantArguments(job, spec, place, settings.client,
+                                                             /*unbound=*/settings.has_quota),
+                                .place = place,
+                                .counters = counters_.fd(),
+                                .log = settings.log,
+                                .folders = FoldersOf(spec)});
   AttachProcess();
 }
 
@@ -69,11 +68,6 @@ bool SupervisedTenant::SettlesOnAnswer() const {
   return FollowsMessages() && (settings_.client == Client::kOn || grant_.Pauses());
 }
 
-CpuSet SupervisedTenant::Range() const {
-  const bool has_quota = settings_.actuator == Actuator::kQuota && !grant_.Pauses();
-  return has_quota ? settings_.machine_cores : grant_.Cores();
-}
-
 std::vector<int> SupervisedTenant::Descriptors() const {
   std::vector<int> descriptors = launched_->Descriptors();
   if (!closed_) descriptors.push_back(launched_->socket());
@@ -89,8 +83,8 @@ void SupervisedTenant::Reach(Life next) {
   life_ = next;
 }
 
-void SupervisedTenant::Grant(const CpuSet& cores, Split threads, TimePoint now) {
-  grant_.Begin(cores, threads, now, settings_.revocation_deadline);
+void SupervisedTenant::Grant(const Place& place, TimePoint now) {
+  grant_.Begin(place, now, settings_.revocation_deadline);
   settle_deadline_ = now + settings_.settle_timeout;
   if (stop_.Wanted()) {  // A stopped tenant could do nothing meanwhile.
     ready_deadline_ = std::max(ready_deadline_, now + settings_.start_timeout);
@@ -129,7 +123,7 @@ void SupervisedTenant::ApplyPause(TimePoint now) {
 // False while the runtime still does it. A move that is refused is over, and the tenant has failed.
 bool SupervisedTenant::MoveGroup(TimePoint now) {
   try {
-    if (!grant_.Moving()) launched_->Move(grant_.Cores());
+    if (!grant_.Moving()) launched_->Move(grant_.Wanted());
     if (!launched_->Done()) {
       grant_.Move();
       return false;
@@ -168,7 +162,7 @@ void SupervisedTenant::Confine() {
 
 void SupervisedTenant::SendGrant(TimePoint now) {
   const auto start = std::chrono::steady_clock::now();
-  const GrantMessage grant{grant_.Sequence(), Range(), grant_.Threads()};
+  const GrantMessage grant{grant_.Sequence(), grant_.Cores(), grant_.Wanted().threads};
   if (!SendPacket(launched_->socket(), Encode(grant)) && !closed_) {
     // Gone, which the pidfd tells, or its buffer is full of grants that it does not read.
     if (errno == EAGAIN || errno == EWOULDBLOCK) Fail("does not read its grants");
@@ -208,9 +202,9 @@ void SupervisedTenant::Handle(const SettledMessage& settled, TimePoint now) {
   }
   if (!SettlesOnAnswer() || settled.sequence < grant_.Sequence()) return;
   // Fewer is allowed: somebody else may have narrowed its cpuset.
-  if (!Range().Contains(settled.cores)) {
+  if (!grant_.Cores().Contains(settled.cores)) {
     return Fail("settled on cores " + settled.cores.ToString() + " instead of " +
-                Range().ToString());
+                grant_.Cores().ToString());
   }
   grant_.Answer();
 }
@@ -377,7 +371,7 @@ bool SupervisedTenant::AtItsPlace(TimePoint now) {
   const bool to_answer = ready || !SettlesOnAnswer();
   if ((to_answer && !grant_.Answered()) || !sampler_->Read()) return false;
   const auto& threads = sampler_->Threads();
-  if (!grant_.Pauses()) return AreWithin(Range(), threads, settings_.topology);
+  if (!grant_.Pauses()) return AreWithin(grant_.Cores(), threads, settings_.topology);
   if (!IsParked(threads)) return false;
   Stop();
   return HasStopped(now);
@@ -403,8 +397,9 @@ bool SupervisedTenant::HasStopped(TimePoint now) {
 void SupervisedTenant::CheckDeadlines(TimePoint now) {
   if (closed_ && now >= leave_deadline_) return Fail("closed its control socket");
   if (grant_.RevocationIsDue(now)) {
-    return Fail("did not leave cores " + (grant_.Held() - grant_.Cores()).ToString() +
-                Within(settings_.revocation_deadline));
+    const CpuSet kept = grant_.Held() - grant_.Cores();
+    const std::string what = kept.Empty() ? "give up CPU time" : "leave cores " + kept.ToString();
+    return Fail("did not " + what + Within(settings_.revocation_deadline));
   }
   if (life_ < Life::kReady && !stop_.Wanted()) {
     if (now < ready_deadline_) return;
@@ -427,9 +422,8 @@ void SupervisedTenant::CheckConduct(TimePoint now) {
   if (!sampler_->Read()) return;
   if (stop_.Wanted()) return CheckStop();
   Fail(conduct_.CheckAlive(ReadSigns(), now));
-  const TenantConduct::Place place{
-      .cores = grant_.Cores(), .range = Range(), .counts_threads = SettlesOnAnswer()};
-  Fail(conduct_.CheckPlace(sampler_->Threads(), place, launched_.get()));
+  Fail(conduct_.CheckPlace(sampler_->Threads(), grant_.Wanted(), SettlesOnAnswer(),
+                           launched_.get()));
 }
 
 // Somebody else may have made it go on, by mistake. REQUIRES: the sampler has just read.
@@ -458,6 +452,7 @@ double SupervisedTenant::Progress() const {
 TenantSampling::Moment SupervisedTenant::MomentAt(TimePoint now) const {
   return {.now = now,
           .held = grant_.Held(),
+          .amount = grant_.HeldAmount(),
           .claimed = claims_.Plausible(counters_.Read()),
           .group = launched_->Counters()};
 }

@@ -8,7 +8,8 @@
 // A grant moves the tenant's cgroup first, if it has one, and then tells the tenant, if it listens.
 // The host believes the kernel, not the tenant: a grant has settled when the tenant says so *and*
 // every thread of its process is within it (malleable), or when what the host sets from outside has
-// stuck (rigid, moldable, and in containers a client that is off or takes its time).
+// stuck (rigid, moldable, and in containers a client that is off or takes its time). A grant of
+// less CPU time takes effect with the write of the quota; it settles like one of cores.
 //
 // A pause leaves nothing behind on the cores: when a malleable tenant's pools have parked, at once
 // for all others, the host stops the whole process (SIGSTOP), so that its main thread loads no
@@ -46,8 +47,7 @@ class SupervisedTenant {
     std::string run;            // The name by which `cosched ctl run:job` finds it; "" = none.
     std::filesystem::path log;  // Empty = this process's stderr.
     Topology topology;
-    Actuator actuator = Actuator::kAffinity;  // The launcher's too.
-    CpuSet machine_cores;                     // The experiment's: where a quota lets it run.
+    bool has_quota = false;  // It may have a part of its cores' time, wherever there.
     Client client = Client::kOn;
     Duration heartbeat_timeout, start_timeout, settle_timeout, revocation_deadline;
     bool sample_threads = false;                        // Samples list every thread.
@@ -56,12 +56,12 @@ class SupervisedTenant {
 
   // Starts it. Throws std::runtime_error if that is refused. The launcher outlives it. `epoch` is
   // the MonotonicNow() of TimePoint zero.
-  SupervisedTenant(const Job& job, const TenantSpec& spec, const CpuSet& cores, Split threads,
+  SupervisedTenant(const Job& job, const TenantSpec& spec, const Place& place,
                    const Settings& settings, TenantLauncher* launcher, TimePoint now,
                    Duration epoch);
 
-  void Grant(const CpuSet& cores, Split threads, TimePoint now);  // No cores = pause.
-  void Pause(TimePoint now) { Grant({}, {0, 0}, now); }
+  void Grant(const Place& place, TimePoint now);
+  void Pause(TimePoint now) { Grant(Place::Paused(), now); }
   void Kill() { survived_kill_ = !launched_->Kill(); }
 
   // REQUIRES, of all three: it serves. One that has not begun, or is paused, gets them later.
@@ -98,7 +98,7 @@ class SupervisedTenant {
   enum class Life {
     kStarting,  // The process starts, connects, or sets up without having said a word.
     kGreeted,   // The tenant has said hello for this job, and prepares its first step or request.
-    kReady,  // A first grant has settled: the tenant can compute, and must show signs of life.
+    kReady,     // A first grant has settled: the tenant can compute, and must show signs of life.
     kFinished,  // All its steps are done, or was drained; only the end of its process is awaited.
   };
 
@@ -107,7 +107,6 @@ class SupervisedTenant {
   bool FollowsMessages() const { return Malleable() && settings_.client != Client::kOff; }
   // … and a grant has settled only when it has answered.
   bool SettlesOnAnswer() const;
-  CpuSet Range() const;  // Where its threads may be.
 
   void AttachProcess();
   void ApplyGrant(TimePoint now);

@@ -16,19 +16,18 @@ std::vector<std::string> FoldersOf(const TenantSpec& spec) {
   return folders;
 }
 
-std::vector<std::string> TenantArguments(const Job& job, const TenantSpec& spec,
-                                         const CpuSet& cores, Split threads, Client client,
-                                         bool unbound) {
+std::vector<std::string> TenantArguments(const Job& job, const TenantSpec& spec, const Place& place,
+                                         Client client, bool unbound) {
   // Work is divided for the capacity (unless the spec says otherwise), so a malleable tenant gets
   // that of the rigid one it is compared with.
   const Split fixed = job.threads.value_or(Split{});
-  const int capacity =
-      std::max({job.request.max, threads.inter, threads.intra, fixed.inter, fixed.intra});
+  const int capacity = std::max(
+      {job.request.max, place.threads.inter, place.threads.intra, fixed.inter, fixed.intra});
   return {"tenant", "--start=" + Encode({.job = job.id,
                                          .elasticity = job.elasticity,
                                          .capacity = capacity,
-                                         .cores = cores,
-                                         .threads = threads,
+                                         .cores = place.cores,
+                                         .threads = place.threads,
                                          .client = client,
                                          .unbound = unbound,
                                          .spec = spec})};

@@ -9,11 +9,11 @@
 namespace cosched {
 namespace {
 
-std::string MoveBack(const CpuSet& cores, LaunchedTenant* launched) {
+std::string MoveBack(const Place& place, LaunchedTenant* launched) {
   try {
-    launched->Move(cores);
+    launched->Move(place);
   } catch (const std::runtime_error& error) {
-    return "could not be moved back to cores " + cores.ToString() + ": " + error.what();
+    return "could not be moved back to cores " + place.cores.ToString() + ": " + error.what();
   }
   return "";
 }
@@ -66,19 +66,20 @@ std::string TenantConduct::CheckAlive(const Signs& signs, TimePoint now) {
 }
 
 std::string TenantConduct::CheckPlace(const std::vector<ProcessSampler::Thread>& threads,
-                                      const Place& place, LaunchedTenant* launched) {
+                                      const Place& place, bool counts_threads,
+                                      LaunchedTenant* launched) {
   for (const ProcessSampler::Thread& thread : threads) {
     const CpuSet binding = topology_->ThreadBinding(thread.tid);
-    if (place.range.Contains(binding)) continue;
+    if (place.cores.Contains(binding)) continue;
     if (launched->HasGroup() && !std::exchange(moved_back_, true)) {
-      return MoveBack(place.cores, launched);
+      return MoveBack(place, launched);
     }
     return std::string("has a ") + (thread.compute ? "compute " : "") + "thread on cores " +
            binding.ToString() + ", outside its grant of " + place.cores.ToString();
   }
   moved_back_ = false;
-  if (!place.counts_threads) return "";
-  const int cores = place.cores.Count();
+  if (!counts_threads) return "";
+  const int cores = place.amount.Threads();
   const int surplus = surplus_threads_.Look(threads, cores);
   if (surplus <= 0) return "";
   return "runs " + std::to_string(surplus) + " compute threads on " + std::to_string(cores) +

@@ -49,14 +49,10 @@ class TenantConduct {
 
   // Where its grant wants all of its threads, also those that are not of the pools: they take a
   // core just as well. A tenant with a cgroup is moved back once, because somebody else may have
-  // changed that; then it must stay in its place until the next look at least.
-  struct Place {
-    const CpuSet& cores;  // Granted.
-    const CpuSet& range;  // Where the threads may be: the same cores, or with a quota more.
-    bool counts_threads;  // The tenant must not compute with more threads than cores.
-  };
+  // changed that; then it must stay in its place until the next look at least. counts_threads: it
+  // must not compute with more threads than can use its CPU time.
   std::string CheckPlace(const std::vector<ProcessSampler::Thread>& threads, const Place& place,
-                         LaunchedTenant* launched);
+                         bool counts_threads, LaunchedTenant* launched);
 
   // Whether the tenant ever computed for as long as a heartbeat may take without ending a step.
   bool HasStalled() const { return stalled_; }

@@ -5,24 +5,27 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/base/clock.h"
-#include "engine/base/cpu_set.h"
 #include "experiments/hosts/tenant_process.h"
+#include "experiments/os/actuator.h"
 #include "experiments/os/cgroup.h"
 #include "policies/job.h"
+#include "policies/place.h"
 
 namespace cosched {
 
 struct TenantLaunch {
   JobId job;
   std::vector<std::string> arguments;  // The binary's; how to reach the host is added.
-  CpuSet cores;                      // The tenant runs nowhere else from its first instruction on.
+  Place place;                       // The tenant runs nowhere else from its first instruction on.
   int counters = -1;                 // The shared page's descriptor.
   std::filesystem::path log;         // Gets its stdout and stderr. Empty = this process's stderr.
   std::vector<std::string> folders;  // That it reads: of its data set, of its model's file.
@@ -49,11 +52,11 @@ class LaunchedTenant {
   // 10 s: its cores may be in use still.
   virtual bool Kill() = 0;
 
-  // Moves it: the cpuset, or the quota, of its cgroup. REQUIRES: it has one. Done() is true once
-  // the kernel holds it there, at once unless the container's runtime has to be asked. Both throw
-  // std::runtime_error if that is refused.
+  // Moves it: the cpuset of its cgroup, and the quota where tenants have one. REQUIRES: it has one,
+  // and the place is no pause. Done() is true once the kernel holds it there, at once unless the
+  // container's runtime has to be asked. Both throw std::runtime_error if that is refused.
   virtual bool HasGroup() const = 0;
-  virtual void Move(const CpuSet& cores) = 0;
+  virtual void Move(const Place& place) = 0;
   virtual bool Done() = 0;
   struct Times {
     std::string actuator;  // As in ActuationSample.
@@ -66,6 +69,29 @@ class LaunchedTenant {
   // the last Counters().
   virtual Duration UsedByOthersChildren() const = 0;
 };
+
+// What moves tenants' cgroups.
+struct GroupSettings {
+  bool cpuset = false;  // They have one, for their cores.
+  // … and a quota, for their amount, counted by this period.
+  std::optional<std::chrono::microseconds> quota_period = {};
+
+  // shares: the policy grants shares, which only a quota can make real.
+  static GroupSettings For(Actuator actuator, bool shares, std::chrono::microseconds quota_period) {
+    GroupSettings groups{.cpuset = shares || actuator != Actuator::kAffinity};
+    if (shares || actuator == Actuator::kQuota) groups.quota_period = quota_period;
+    return groups;
+  }
+  // The limit of a tenant there. REQUIRES: quota_period.
+  std::optional<CpuLimit> LimitAt(const Place& place) const {
+    if (place.Owns()) return std::nullopt;
+    return CpuLimit{place.amount, *quota_period};
+  }
+  std::string_view Name() const { return quota_period ? "quota" : "cpuset"; }
+};
+
+// Puts the group there. How long the kernel took. Throws std::system_error if it refuses.
+Duration MoveGroup(const Place& place, const GroupSettings& groups, Cgroup* group);
 
 class TenantLauncher {
  public:

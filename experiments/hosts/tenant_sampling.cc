@@ -21,6 +21,7 @@ TenantSample TenantSampling::LastSample(const Moment& moment, const ProcessSampl
   sample.job = job_;
   sample.time = moment.now;
   sample.granted = moment.held;
+  sample.amount = moment.amount;
   sample.run_time = totals.run_time;
   if (sampler != nullptr)
     sample.spin_time = working_threads_.SpinTime(sampler->Threads(), totals.run_time);

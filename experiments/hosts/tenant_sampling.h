@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/base/cpu_share.h"
 #include "engine/base/topology.h"
 #include "experiments/hosts/working_threads.h"
 #include "experiments/os/cgroup.h"
@@ -28,7 +29,8 @@ class TenantSampling {
   // What the host knows of the tenant at the instant of a sample, its threads apart.
   struct Moment {
     TimePoint now;
-    CpuSet held;                       // The cores that it holds.
+    CpuSet held;                       // The cores that it holds,
+    CpuShare amount;                   // and the CPU time there.
     SharedCounters::Counters claimed;  // As far as they can be believed.
     Cgroup::Counters group;
   };

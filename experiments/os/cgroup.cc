@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
-#include <cmath>
 #include <fstream>
 #include <sstream>
 #include <system_error>
@@ -23,8 +22,6 @@ namespace cosched {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr int kQuotaPeriodUs = 100'000;  // The kernel's default, and that of container runtimes.
 
 [[noreturn]] void Throw(int error, const std::string& what) {
   throw std::system_error(error, std::generic_category(), what);
@@ -192,6 +189,7 @@ struct Cgroup::Impl {
   UniqueFd cpus;
   fs::path cpu;  // Empty = no cpu controller of its own.
   bool cpu_v2 = false;
+  int64_t period_us = 0;  // That SetLimit wrote last.
   UniqueFd stat, pressure;
   UniqueFd usage;  // The unified cpu.stat: there with or without controllers.
 
@@ -313,26 +311,20 @@ CpuSet Cgroup::Cores() const {
   return CpuSet::Parse(text).value_or(CpuSet());
 }
 
-void Cgroup::SetQuota(double cores) {
+void Cgroup::SetLimit(const std::optional<CpuLimit>& limit) {
   if (impl_->cpu.empty()) Throw(ENOTSUP, impl_->path + " has no cpu controller of its own");
-  const std::string period = std::to_string(kQuotaPeriodUs);
-  const bool unlimited = std::isinf(cores);
-  const std::string quota = std::to_string(std::llround(cores * kQuotaPeriodUs));
+  const int64_t period_us = limit.value_or(CpuLimit{}).period.count();
+  const std::string period = std::to_string(period_us);
+  const std::string quota = std::to_string(limit ? limit->amount.milli * period_us / 1000 : 0);
   if (impl_->cpu_v2)
-    return WriteFile(impl_->cpu / "cpu.max", (unlimited ? "max" : quota) + " " + period);
-  WriteFile(impl_->cpu / "cpu.cfs_period_us", period);
-  WriteFile(impl_->cpu / "cpu.cfs_quota_us", unlimited ? "-1" : quota);
-}
-
-Duration Cgroup::Apply(Actuator actuator, const CpuSet& cores) {
-  CHECK(actuator != Actuator::kAffinity) << "a cgroup has no affinity";
-  const auto start = std::chrono::steady_clock::now();
-  if (actuator == Actuator::kQuota) {
-    SetQuota(cores.Count());
-  } else {
-    SetCores(cores);
+    return WriteFile(impl_->cpu / "cpu.max", (limit ? quota : "max") + " " + period);
+  // The kernel refuses a period of which the old quota would be too small a part.
+  if (impl_->period_us != period_us) {
+    WriteFile(impl_->cpu / "cpu.cfs_quota_us", "-1");
+    WriteFile(impl_->cpu / "cpu.cfs_period_us", period);
+    impl_->period_us = period_us;
   }
-  return std::chrono::steady_clock::now() - start;
+  WriteFile(impl_->cpu / "cpu.cfs_quota_us", limit ? quota : "-1");
 }
 
 bool Cgroup::Kill(std::chrono::milliseconds limit) const {
@@ -382,7 +374,7 @@ Cgroup::Support Cgroup::Probe(const CgroupMounts& mounts) {
   }
   try {
     Cgroup group = Create(ProbeName(), all, true, mounts);
-    group.SetQuota(1);
+    group.SetLimit(CpuLimit{CpuShare::OfCores(1)});
     support.quota = true;
   } catch (const std::system_error& error) {
     add(std::string("no CPU quota: ") + error.what());

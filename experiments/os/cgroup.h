@@ -23,7 +23,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/cpu_set.h"
-#include "experiments/os/actuator.h"
+#include "engine/base/cpu_share.h"
 #include "experiments/os/owner.h"
 
 namespace cosched {
@@ -40,6 +40,13 @@ struct CgroupMounts {
 
   static CgroupMounts Parse(std::string_view mountinfo);  // /proc/PID/mountinfo
   static CgroupMounts Here();
+};
+
+// So much CPU time, counted out anew in every period; a group that has used its part up waits for
+// the next. The kernel refuses less than 1 ms a period. Default: its own, and container runtimes'.
+struct CpuLimit {
+  CpuShare amount;
+  std::chrono::microseconds period = std::chrono::milliseconds(100);
 };
 
 class Cgroup {
@@ -73,11 +80,9 @@ class Cgroup {
   std::vector<int> Doors() const;
 
   // Each throws std::system_error if the kernel refuses.
-  void SetCores(const CpuSet& cores);  // REQUIRES: not empty.
-  CpuSet Cores() const;                // Effective.
-  void SetQuota(double cores);         // CPU time per time, e.g. 1.5; infinity = no quota.
-  // A grant of these cores, by cpuset or by quota. How long the kernel took.
-  Duration Apply(Actuator actuator, const CpuSet& cores);
+  void SetCores(const CpuSet& cores);                   // REQUIRES: not empty.
+  CpuSet Cores() const;                                 // Effective.
+  void SetLimit(const std::optional<CpuLimit>& limit);  // None: as much as there is.
 
   // Kills what is inside, and what that forks meanwhile. True if nothing of it runs any more; false
   // if the kernel has not let it die within the limit.

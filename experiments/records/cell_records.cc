@@ -55,9 +55,11 @@ struct JobTrack {
   TimePoint submitted;   // By its trace.
   Duration lateness{0};  // From then until the arbiter got it.
   std::optional<TimePoint> started;
-  CpuSet granted;     // By the latest grant.
-  CpuSet owned;       // And the cores that it has not left yet.
-  CpuSet last_cores;  // The last grant that was not empty.
+  CpuSet granted;         // By the latest grant.
+  CpuSet owned;           // And the cores that it has not left yet.
+  CpuShare amount;        // CPU time that goes with these: of the grant,
+  CpuShare owned_amount;  // and what it has not given up yet.
+  CpuSet last_cores;      // The last grant that was not empty.
   Split split;
   int resizes = 0;
   int64_t steps = 0;
@@ -78,8 +80,7 @@ struct JobTrack {
 std::string SliceName(const JobTrack& track) {
   if (!track.started) return "waiting";
   if (track.granted.Empty()) return "paused";
-  const int count = track.granted.Count();
-  return fmt::format("{} core{}", count, count == 1 ? "" : "s");
+  return fmt::format("{} core{}", track.amount.Cores(), track.amount.milli == 1000 ? "" : "s");
 }
 
 }  // namespace
@@ -174,7 +175,9 @@ void CellRecords::Impl::WriteGrant(TimePoint time, const JobTrack& track, std::s
                  .kind = kind,
                  .cores = track.granted,
                  .owned = track.owned,
-                 .threads = track.started ? track.Threads() : 0});
+                 .threads = track.started ? track.Threads() : 0,
+                 .amount = track.amount.Cores(),
+                 .owned_amount = track.owned_amount.Cores()});
 }
 
 void CellRecords::Impl::WriteJob(TimePoint time, const JobTrack& track, JobEnd end,
@@ -279,35 +282,40 @@ void CellRecords::OnDecision(TimePoint time, int64_t decision, const std::string
   if (impl_->timeline) impl_->timeline->Decision(time, event, allocation);
 }
 
-void CellRecords::OnStarted(TimePoint time, JobId job, const CpuSet& cores, Split split) {
+void CellRecords::OnStarted(TimePoint time, JobId job, const Place& place) {
   JobTrack& track = impl_->Track(job);
   impl_->EndSlice(time, &track);
   track.started = time;
-  track.granted = track.last_cores = cores;
-  impl_->SetOwned(&track, cores);
-  track.split = split;
+  track.granted = track.last_cores = place.cores;
+  track.amount = track.owned_amount = place.amount;
+  impl_->SetOwned(&track, place.cores);
+  track.split = place.threads;
   impl_->WriteGrant(time, track, "granted");
   impl_->CountCores(time);
 }
 
-void CellRecords::OnGrant(TimePoint time, JobId job, const CpuSet& cores, Split split) {
+void CellRecords::OnGrant(TimePoint time, JobId job, const Place& place) {
   JobTrack& track = impl_->Track(job);
   impl_->EndSlice(time, &track);
-  if (cores.Count() != track.granted.Count()) ++track.resizes;
-  track.granted = cores;
-  impl_->SetOwned(&track, track.owned | cores);
-  if (!cores.Empty()) track.last_cores = cores;
+  if (place.amount != track.amount) ++track.resizes;
+  track.granted = place.cores;
+  track.amount = place.amount;
+  track.owned_amount = std::max(track.owned_amount, place.amount);
+  impl_->SetOwned(&track, track.owned | place.cores);
+  if (!place.Pauses()) track.last_cores = place.cores;
   // Only a malleable job's threads follow its grant.
-  if (track.job.elasticity == Elasticity::kMalleable && !cores.Empty()) track.split = split;
+  if (track.job.elasticity == Elasticity::kMalleable && !place.Pauses())
+    track.split = place.threads;
   impl_->WriteGrant(time, track, "granted");
   impl_->CountCores(time);
 }
 
-void CellRecords::OnSettled(TimePoint time, JobId job, const CpuSet& cores, int64_t decision,
+void CellRecords::OnSettled(TimePoint time, JobId job, const Place& place, int64_t decision,
                             Duration since) {
   if (!impl_->grants && !impl_->decisions && !impl_->timeline) return;  // Nobody is told.
   JobTrack& track = impl_->Track(job);
-  impl_->SetOwned(&track, cores);
+  impl_->SetOwned(&track, place.cores);
+  track.owned_amount = place.amount;
   impl_->WriteGrant(time, track, "settled");
   impl_->CountCores(time);
   if (impl_->decisions) impl_->decisions->Settled(job, decision, since);
@@ -318,6 +326,7 @@ void CellRecords::OnEnded(TimePoint time, JobId job, JobEnd end, const std::stri
   impl_->EndSlice(time, &track);
   impl_->WriteJob(time, track, end, reason);
   track.granted = CpuSet();
+  track.amount = track.owned_amount = CpuShare();
   impl_->SetOwned(&track, CpuSet());
   impl_->WriteGrant(time, track, "released");
   if (impl_->decisions) impl_->decisions->Ended(job);
@@ -332,7 +341,7 @@ void CellRecords::OnSample(const TenantSample& sample) {
   impl_->samples->Write({.time = sample.time,
                          .job_id = sample.job.value,
                          .granted_cores = sample.granted,
-                         .granted = sample.granted.Count(),
+                         .granted = sample.amount.Threads(),
                          .runnable_threads = sample.runnable_threads,
                          .compute_threads = sample.compute_threads,
                          .settling = sample.settling,
@@ -344,7 +353,8 @@ void CellRecords::OnSample(const TenantSample& sample) {
                          .migrations = sample.migrations,
                          .throttled_us = WholeMicroseconds(sample.throttled),
                          .pressure_us = WholeMicroseconds(sample.pressure),
-                         .spin_time_s = sample.spin_time});
+                         .spin_time_s = sample.spin_time,
+                         .amount = sample.amount.Cores()});
   const auto found = impl_->tracks.find(sample.job);
   if (found == impl_->tracks.end()) return;  // The job ended between the sample and this.
   JobTrack& track = found->second;

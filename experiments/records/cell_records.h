@@ -90,9 +90,9 @@ class CellRecords final : public ArbiterObserver {
   bool WantsDecisions() const override;
   void OnDecision(TimePoint time, int64_t decision, const std::string& event,
                   const std::string& allocation, Duration decision_time) override;
-  void OnStarted(TimePoint time, JobId job, const CpuSet& cores, Split split) override;
-  void OnGrant(TimePoint time, JobId job, const CpuSet& cores, Split split) override;
-  void OnSettled(TimePoint time, JobId job, const CpuSet& cores, int64_t decision,
+  void OnStarted(TimePoint time, JobId job, const Place& place) override;
+  void OnGrant(TimePoint time, JobId job, const Place& place) override;
+  void OnSettled(TimePoint time, JobId job, const Place& place, int64_t decision,
                  Duration since) override;
   // Writes the job's row: hand over its last samples and steps (OnSample, OnStep, …) before
   // the arbiter learns of its end.

@@ -79,13 +79,20 @@ struct GrantRow {
   CpuSet cores;  // By the latest grant.
   CpuSet owned;  // Also those that the job has not left yet: what must not overlap.
   int threads = 0;
+  // CPU time that goes with `cores`, and with `owned`, in cores: all of them, or a share of a node,
+  // whose other sharers have the same cores there. The node's shares must not be more than it has.
+  double amount = 0, owned_amount = 0;
 
   static constexpr std::string_view kFile = "grants.csv";
   static constexpr auto Columns() {
-    return std::tuple{
-        TableColumn{"time", &GrantRow::time},   TableColumn{"job_id", &GrantRow::job_id},
-        TableColumn{"kind", &GrantRow::kind},   TableColumn{"cores", &GrantRow::cores},
-        TableColumn{"owned", &GrantRow::owned}, TableColumn{"threads", &GrantRow::threads}};
+    return std::tuple{TableColumn{"time", &GrantRow::time},
+                      TableColumn{"job_id", &GrantRow::job_id},
+                      TableColumn{"kind", &GrantRow::kind},
+                      TableColumn{"cores", &GrantRow::cores},
+                      TableColumn{"owned", &GrantRow::owned},
+                      TableColumn{"threads", &GrantRow::threads},
+                      TableColumn{"amount", &GrantRow::amount, Decimals{3}},
+                      TableColumn{"owned_amount", &GrantRow::owned_amount, Decimals{3}}};
   }
 };
 
@@ -114,7 +121,7 @@ struct SampleRow {
   RecordedTime time;
   int64_t job_id = 0;
   CpuSet granted_cores;
-  int granted = 0;
+  int granted = 0;           // Threads that can use its CPU time.
   int runnable_threads = 0;  // But for those that look for work.
   int compute_threads = 0;
   bool settling = false;
@@ -125,6 +132,7 @@ struct SampleRow {
   std::optional<int64_t> migrations = {};
   std::optional<int64_t> throttled_us = {}, pressure_us = {};  // The cgroup's; absent without one.
   std::optional<RecordedTime> spin_time_s = {};  // Part of run_time_s: spent looking for work.
+  double amount = 0;                             // CPU time that goes with granted_cores, in cores.
 
   static constexpr std::string_view kFile = "samples.csv";
   static constexpr auto Columns() {
@@ -143,7 +151,8 @@ struct SampleRow {
                       TableColumn{"migrations", &SampleRow::migrations},
                       TableColumn{"throttled_us", &SampleRow::throttled_us},
                       TableColumn{"pressure_us", &SampleRow::pressure_us},
-                      TableColumn{"spin_time_s", &SampleRow::spin_time_s}};
+                      TableColumn{"spin_time_s", &SampleRow::spin_time_s},
+                      TableColumn{"amount", &SampleRow::amount, Decimals{3}}};
   }
 };
 

@@ -9,6 +9,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/cpu_set.h"
+#include "engine/base/cpu_share.h"
 #include "policies/job.h"
 #include "workloads/program_spec.h"
 
@@ -52,8 +53,9 @@ struct ThreadSample {
 struct TenantSample {
   JobId job;
   TimePoint time;
-  CpuSet granted;  // Cores it holds: those of its grant, and while a shrink settles also those it
-                   // has not left.
+  CpuSet granted;   // Cores it holds: those of its grant, and while a shrink settles also those it
+                    // has not left.
+  CpuShare amount;  // The CPU time that goes with them.
   int runnable_threads = 0;  // Compute threads in state R (from /proc) that have work.
   int compute_threads =
       0;  // Compute threads awake (pools' active workers), from the shared counters.

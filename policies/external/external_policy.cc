@@ -102,6 +102,7 @@ void Adopt(const ProgramDescription& description, ExternalPolicy* policy) {
                   .source = texts[1],
                   .oversubscribes = description.oversubscribes,
                   .needs_speed = description.needs_speed,
+                  .shares = description.shares,
                   .on_settled = description.on_settled};
   for (size_t i = 2; i < texts.size(); i += 3) {
     policy->parameters.push_back({.name = texts[i],

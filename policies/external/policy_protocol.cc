@@ -41,10 +41,12 @@ PlainJson JobJson(const MachineView& view, const JobView& job, bool with_speed) 
                     {"submitted_s", ToSeconds(job.submitted)},
                     {"started_s", job.started ? PlainJson(ToSeconds(*job.started)) : PlainJson()},
                     {"cores", job.cores.ToString()},
+                    {"amount", job.amount.Cores()},
                     {"last_cores", job.last_cores.ToString()},
                     {"split", {job.split.inter, job.split.intra}},
                     {"steps", job.steps},
                     {"progress", view.Progress(job)}};
+  if (job.node) json["node"] = *job.node;
   if (job.response_objective) json["objective_s"] = ToSeconds(*job.response_objective);
   if (job.service) {
     json["window"] = {{"length_s", ToSeconds(job.service->length)},
@@ -60,6 +62,12 @@ PlainJson JobJson(const MachineView& view, const JobView& job, bool with_speed) 
       speed.push_back(job.speed->At(k));
   }
   return json;
+}
+
+PlainJson NodesJson(const MachineView& view) {
+  PlainJson nodes = PlainJson::array();
+  for (const CpuSet& node : view.nodes) nodes.push_back(node.ToString());
+  return nodes;
 }
 
 PlainJson EventJson(const Event& event) {
@@ -118,12 +126,18 @@ std::string TextOf(const PlainJson& json, const char* key,
   return Get<std::string>(json, key, "a text", std::move(fallback));
 }
 
-std::variant<int, CpuSet> ParseCores(const PlainJson& json) {
+std::variant<int, CpuSet, Share> ParseCores(const PlainJson& json) {
   if (json.is_number_integer() && json >= 0 && json <= CpuSet::kMaxCpu + 1) return json.get<int>();
   if (json.is_string()) {
     if (const auto cores = CpuSet::Parse(json.get<std::string>())) return *cores;
   }
   RefuseAnswer(fmt::format("cores are {}, not a number or a text such as \"0-3,5\"", json.dump()));
+}
+
+Share ParseShare(const PlainJson& json) {
+  if (json.is_number() && json > 0 && json <= CpuSet::kMaxCpu + 1)
+    return {{std::llround(json.get<double>() * 1000)}};
+  RefuseAnswer(fmt::format("share is {}, not a number of cores such as 0.7", json.dump()));
 }
 
 Split ParseSplit(const PlainJson& json) {
@@ -142,9 +156,15 @@ JobDecision ParseJobDecision(const PlainJson& json) {
     AllowOnlyKeys(json, {"reject"});
     return Reject{TextOf(json, "reject")};
   }
-  AllowOnlyKeys(json, {"cores", "split"});
-  if (!json.contains("cores")) RefuseAnswer("\"cores\" is missing");
-  Run run{.cores = ParseCores(json["cores"]), .split = {}};
+  AllowOnlyKeys(json, {"cores", "share", "split"});
+  if (json.contains("cores") == json.contains("share"))
+    RefuseAnswer("it has both \"cores\" and \"share\", or neither");
+  Run run{.cores = 0, .split = {}};
+  if (json.contains("share")) {
+    run.cores = ParseShare(json["share"]);
+  } else {
+    run.cores = ParseCores(json["cores"]);
+  }
   if (json.contains("split")) run.split = ParseSplit(json["split"]);
   return run;
 }
@@ -178,6 +198,7 @@ std::string DecideRequest(const MachineView& view, const Event& event, bool need
                      {"cores", view.cores.ToString()},
                      {"free", view.FreeCores().ToString()},
                      {"vacating", view.vacating.ToString()},
+                     {"nodes", NodesJson(view)},
                      {"jobs", std::move(jobs)}};
   if (with_topology) request["topology"] = TopologyJson(view);
   return request.dump();
@@ -192,13 +213,14 @@ ProgramDescription ParseDescription(const std::string& answer) {
                              kProtocol));
   }
   AllowOnlyKeys(json, {"protocol", "name", "summary", "source", "oversubscribes", "needs_speed",
-                       "on_settled", "parameters"});
+                       "shares", "on_settled", "parameters"});
   ProgramDescription description{
       .name = TextOf(json, "name"),
       .summary = TextOf(json, "summary"),
       .source = TextOf(json, "source", ""),
       .oversubscribes = Get<bool>(json, "oversubscribes", "true or false", false),
       .needs_speed = Get<bool>(json, "needs_speed", "true or false", false),
+      .shares = Get<bool>(json, "shares", "true or false", false),
       .on_settled = Get<bool>(json, "on_settled", "true or false", false),
       .parameters = {}};
   const PlainJson parameters = json.value("parameters", PlainJson::array());

@@ -5,8 +5,8 @@
 //
 //   {"protocol": 1, "kind": "describe"}
 //     {"protocol": 1, "name": "shortest-first", "summary": "…"}
-//     optional: "source", "oversubscribes": false, "needs_speed": false, "on_settled": false (true
-//     to be asked at grant-settled too),
+//     optional: "source", "oversubscribes": false, "needs_speed": false, "shares": false (true to
+//     grant shares of cores), "on_settled": false (true to be asked at grant-settled too),
 //     "parameters": [{"name": "quantum_ms", "default": "500", "help": "…"}]
 //
 //   {"protocol": 1, "kind": "start", "parameters": {"quantum_ms": "500"}}
@@ -15,15 +15,16 @@
 //   {"protocol": 1, "kind": "decide", "event": {"kind": "job-arrived", "job": 3}, "view": {…}}
 //     event: job-arrived | job-finished | job-failed | grant-settled |
 //       request-window (of a service; its job has "window" then) with a job, or tick
-//     view: "now_s", "cores": "0-3", "free": "0-1", "vacating": "", and "jobs" in order of
-//       submission, each with "id", "workload", "state": "waiting" | "running" | "paused",
+//     view: "now_s", "cores": "0-3", "free": "0-1", "vacating": "", "nodes": ["0-3"], within which
+//       shares are granted, and "jobs" in order of submission, each with "id", "workload", "state": "waiting" | "running" | "paused",
 //       "elasticity", "priority", "min", "preferred", "max", "submitted_s", "started_s" (null while
-//       it waits), "cores", "last_cores" (while it is paused), "split": [inter, intra], "steps",
+//       it waits), "cores", "amount" of their time, "last_cores" (while it is paused), "node" if it
+//       must stay in one, "split": [inter, intra], "steps",
 //       "progress" (0 to 1), and "speed": [steps per second on 1, 2, … cores] if it needs_speed
 //     The first decide also has "topology": [[cpu, core, L3, NUMA node, package], …].
-//     {"jobs": {"3": 2, "4": "pause", "5": {"cores": "0-1", "split": [1, 2]}, "6": {"reject":
-//     "…"}}} or {"error": "…"}. Jobs left out stay as they are; cores: a number, or which. Meaning
-//     and rules: policies/policy.h.
+//     {"jobs": {"3": 2, "4": "pause", "5": {"cores": "0-1", "split": [1, 2]}, "6": {"share": 0.7},
+//     "7": {"reject": "…"}}} or {"error": "…"}. Jobs left out stay as they are; cores: a number, or
+//     which. Meaning and rules: policies/policy.h.
 //
 // One process describes; each cell starts its own, with "start". An answer that is late, is not
 // this, or never comes because the program has ended, fails the cell with the reason. Pure
@@ -41,6 +42,7 @@ struct ProgramDescription {
   std::string name, summary, source;
   bool oversubscribes = false;
   bool needs_speed = false;
+  bool shares = false;
   bool on_settled = false;
   struct Parameter {
     std::string name, fallback, help;

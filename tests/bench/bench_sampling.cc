@@ -41,7 +41,7 @@ bool StartTenants(int count, Elasticity elasticity, const Topology& topology, Pr
     spec.model = "obedient";
     spec.steps = 1'000'000'000;
     host->Describe(job.id, spec);
-    host->Start(job, cores, threads);
+    host->Start(job, Place::Whole(cores, threads));
   }
   for (int settled = 0; settled < count; ++settled) {
     const auto event = host->NextEvent(host->GetClock().Now() + std::chrono::seconds(60));

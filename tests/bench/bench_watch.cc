@@ -54,7 +54,7 @@ class Tenant {
     spec.model = "lenet5";
     spec.steps = 1'000'000'000;
     host_.Describe(kJob, spec);
-    host_.Start(job, all_, DefaultSplit(all_.Count()));
+    host_.Start(job, Place::Whole(all_, DefaultSplit(all_.Count())));
     settled_ = Settle();
     pid_ = OnlyChild();
   }

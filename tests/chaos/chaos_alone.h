@@ -31,14 +31,15 @@ inline std::optional<std::string> RunAlone(ProcessHost* host, std::string_view b
   spec.model = "chaos:" + std::string(behaviour);
   spec.steps = steps;
   host->Describe(job.id, spec);
-  host->Start(job, machine, DefaultSplit(machine.Count()));
+  host->Start(job, Place::Whole(machine, DefaultSplit(machine.Count())));
   bool shrunk = false;
   const TimePoint patience = host->GetClock().Now() + std::chrono::seconds(60);
   while (host->GetClock().Now() < patience) {
     const auto event = host->NextEvent(patience);
     if (!event) continue;
     if (std::holds_alternative<HostSettled>(*event)) {
-      if (!std::exchange(shrunk, true)) host->Grant(job.id, CpuSet{machine.First()}, {1, 1});
+      if (!std::exchange(shrunk, true))
+        host->Grant(job.id, Place::Whole(CpuSet{machine.First()}, {1, 1}));
       continue;
     }
     const auto* failed = std::get_if<HostFailed>(&*event);

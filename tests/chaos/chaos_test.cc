@@ -167,7 +167,7 @@ std::filesystem::path RunOne(const std::filesystem::path& folder, int seed) {
   const Plan plan = MakePlan(config);
   const RunContext context = {.topology = topology, .command_line = "test", .scheduling = ""};
   RunFolder run = RunFolder::Create(folder / "results", SinglePoint(config), context);
-  const HostFactory hosts = {.make_host = [&config](const auto& logs) {
+  const HostFactory hosts = {.make_host = [&config](const auto& logs, bool) {
     return std::make_unique<WatchedHost>(logs, config);
   }};
   const HarnessOptions options = {.run = run.path(), .topology = topology, .hosts = hosts};

@@ -62,8 +62,7 @@ TEST(ContainerChaosTest, EndsAndLeavesNothing) {
                              .start_timeout = seconds(10)},
         std::make_unique<ContainerLauncher>(
             ContainerLauncher::Options{.binary = COSCHED_BINARY,
-                                       .actuator = Actuator::kCpuset,
-                                       .cores = topology.Cpus(),
+                                       .groups = {.cpuset = true},
                                        .actuation = Actuation::kDirect}));
     ExpectOwnEnd(behaviour, RunAlone(host.get(), behaviour, kLongEnough));
     const std::vector<std::string> ids = Ids();

@@ -34,7 +34,7 @@ std::string EndAlone(std::string_view behaviour, uint64_t seed, double* seconds)
   spec.steps = kLongEnough;
   spec.seed = seed;
   host.Describe(job.id, spec);
-  host.Start(job, machine, DefaultSplit(4));
+  host.Start(job, Place::Whole(machine, DefaultSplit(4)));
   bool shrunk = false;
   while (const auto event = host.NextEvent(TimePoint(std::chrono::hours(1)))) {
     *seconds = ToSeconds(host.Now());
@@ -42,7 +42,7 @@ std::string EndAlone(std::string_view behaviour, uint64_t seed, double* seconds)
       const auto* failed = std::get_if<HostFailed>(&*event);
       return failed != nullptr ? failed->reason : "";
     }
-    if (!std::exchange(shrunk, true)) host.Grant(job.id, CpuSet{0}, {1, 1});
+    if (!std::exchange(shrunk, true)) host.Grant(job.id, Place::Whole(CpuSet{0}, {1, 1}));
   }
   return "it never ends";
 }

@@ -60,11 +60,11 @@ class Lives final : public ArbiterObserver {
     lives_.back().submitted = ToSeconds(time);
   }
   void OnDecision(TimePoint, int64_t, const std::string&, const std::string&, Duration) override {}
-  void OnStarted(TimePoint time, JobId job, const CpuSet&, Split) override {
+  void OnStarted(TimePoint time, JobId job, const Place&) override {
     Of(job).started = ToSeconds(time);
   }
-  void OnGrant(TimePoint, JobId, const CpuSet&, Split) override {}
-  void OnSettled(TimePoint, JobId, const CpuSet&, int64_t, Duration) override {}
+  void OnGrant(TimePoint, JobId, const Place&) override {}
+  void OnSettled(TimePoint, JobId, const Place&, int64_t, Duration) override {}
   void OnEnded(TimePoint time, JobId job, JobEnd end, const std::string& reason) override {
     EXPECT_EQ(end, JobEnd::kFinished) << "job " << job.value << ": " << reason;
     Of(job).ended = ToSeconds(time);

@@ -168,7 +168,7 @@ struct QuotaGroup {
   QuotaGroup() {
     if (!Cgroup::Probe().quota) return;
     group = Cgroup::Create(OwnerName() + "-ctltest", Topology::ThisMachine().Cpus(), true);
-    group->SetQuota(0.9);
+    group->SetLimit(CpuLimit{{900}});
   }
   void Enter() {
     if (group) group->Attach(getpid());
@@ -188,15 +188,15 @@ class QuotaCtlTest : protected QuotaGroup, public CtlTest {
 TEST_F(QuotaCtlTest, FollowsTheQuotaThatSomebodyElseGivesIt) {
   const Split two{2, 1};  // Of the wanted 2 x 2, what two threads are.
   EXPECT_EQ(Status().threads, (Split{1, 1})) << "the quota is below one core";
-  group->SetQuota(1.1);
+  group->SetLimit(CpuLimit{{1100}});
   Until([&] { return Status().threads == two; });
   UntilPinned(all_);
   EXPECT_EQ(Ctl({"set", "intra=1", "inter=1"}).exit_code, 0);
-  group->SetQuota(0.5);
+  group->SetLimit(CpuLimit{{500}});
   Until([&] { return Status().cores.Count() == 1; });
   EXPECT_EQ(Ctl({"set", "inter=2"}).output.rfind("cores ", 0), 0u);
   EXPECT_EQ(Status().threads, (Split{1, 1})) << "remembered, until there is time for two";
-  group->SetQuota(std::numeric_limits<double>::infinity());
+  group->SetLimit({});
   Until([&] { return Status().threads == two; });
   EXPECT_EQ(Ctl({"stop"}).output, "stopping\n");
   const Outcome tenant = tenant_.End();

@@ -67,7 +67,7 @@ TEST_F(IsolationTest, AServiceThatStartsLeavesWhatItIsToldToLeave) {
   spec.serves = true;
   spec.steps = 0;
   Start(spec);
-  Host().Grant(job_, one_, {1, 1});
+  Host().Grant(job_, Place::Whole(one_, {1, 1}));
   ASSERT_NO_FATAL_FAILURE(ExpectSettled());
   Host().Send(job_, {.id = 0, .scheduled = Host().GetClock().Now()});
   ExpectOnlyOn(one_, [this] { return !Host().TakeRequests().empty(); });
@@ -79,7 +79,7 @@ TEST_F(IsolationTest, AProgramThatStartsLeavesWhatItIsToldToLeave) {
   TenantSpec spec = Program("resnet50", Mode::kTrain);
   spec.auto_split = true;
   Start(spec);
-  Host().Grant(job_, one_, {1, 1});
+  Host().Grant(job_, Place::Whole(one_, {1, 1}));
   ASSERT_NO_FATAL_FAILURE(ExpectSettled());
   ExpectOnlyOn(one_, [this] { return OnlySample().steps > 0; });
 }
@@ -95,7 +95,7 @@ TEST_F(IsolationTest, APauseStopsTheMainThread) {
   EXPECT_FALSE(Next(milliseconds(1500)));
   EXPECT_EQ(RunTime(Tenant()), paused);
   EXPECT_EQ(OnlySample().steps, 0);
-  Host().Grant(job_, one_, {1, 1});
+  Host().Grant(job_, Place::Whole(one_, {1, 1}));
   ASSERT_NO_FATAL_FAILURE(ExpectSettled());
   ExpectOnlyOn(one_, [this] { return OnlySample().steps > 0; });
 }

@@ -32,7 +32,7 @@ TEST_F(RealTenantTest, FollowsItsGrantsWhileItTrains) {
   ExpectSettled();
   ExpectSteps();
   for (const CpuSet& cores : {one_, cores_, one_, cores_}) {
-    Host().Grant(job_, cores, DefaultSplit(cores.Count()));
+    Host().Grant(job_, Place::Whole(cores, DefaultSplit(cores.Count())));
     ExpectSettled();
     const TenantSample sample = OnlySample();
     EXPECT_EQ(sample.granted, cores);
@@ -45,7 +45,7 @@ TEST_F(RealTenantTest, FollowsItsGrantsWhileItTrains) {
   const Duration run_time = OnlySample().run_time;
   EXPECT_FALSE(Next(std::chrono::milliseconds(300)));
   EXPECT_LT(OnlySample().run_time - run_time, std::chrono::milliseconds(5));
-  Host().Grant(job_, one_, {1, 1});
+  Host().Grant(job_, Place::Whole(one_, {1, 1}));
   ExpectSettled();
   ExpectSteps();
   std::set<int> threads;
@@ -59,7 +59,7 @@ TEST_F(RealTenantTest, RigidOneKeepsItsThreads) {
   Start(1'000'000, Elasticity::kRigid);
   ExpectSettled();
   ExpectSteps();
-  Host().Grant(job_, one_, {1, 1});
+  Host().Grant(job_, Place::Whole(one_, {1, 1}));
   ExpectSettled();
   ExpectSteps();
   EXPECT_EQ(OnlySample().compute_threads, cores_.Count());
@@ -101,7 +101,7 @@ TEST_F(RealTenantTest, RealtimeHostDoesNotSpinWhenTenantsEnd) {
     spec.model = "lenet5";
     spec.steps = 10 + 5 * (i % 2);
     Host().Describe(job.id, spec);
-    Host().Start(job, cores_, DefaultSplit(cores_.Count()));
+    Host().Start(job, Place::Whole(cores_, DefaultSplit(cores_.Count())));
   }
   Duration longest{0};
   for (int ended = 0; ended < kTenants;) {

@@ -44,7 +44,7 @@ class RealTenantTest : public ::testing::Test {
     job.request = {1, cores_.Count(), cores_.Count()};
     job.elasticity = elasticity;
     Host().Describe(job_, spec);
-    Host().Start(job, cores_, threads);
+    Host().Start(job, Place::Whole(cores_, threads));
   }
   std::optional<HostEvent> Next(Duration patience) {
     return Host().NextEvent(Host().GetClock().Now() + patience);

@@ -110,7 +110,7 @@ TEST_F(ServiceTest, APausedOneKeepsItsQueueAndAResizedOneAnswers) {
   EXPECT_EQ(windows_.back().queued, 20);
   EXPECT_EQ(windows_.back().served, 0);
   for (const CpuSet& cores : {one_, cores_, one_}) {
-    Host().Grant(job_, cores, DefaultSplit(cores.Count()));
+    Host().Grant(job_, Place::Whole(cores, DefaultSplit(cores.Count())));
     ExpectSettledService();
     Ask(10);
   }
@@ -126,7 +126,7 @@ TEST_F(ServiceTest, ARigidOneIsStoppedWithItsRequests) {
   Ask(20);
   EXPECT_FALSE(NextButWindows(milliseconds(200)));
   EXPECT_TRUE(answered_.empty());
-  Host().Grant(job_, one_, {1, 1});
+  Host().Grant(job_, Place::Whole(one_, {1, 1}));
   ExpectSettledService();
   ExpectAnswered(20);
   Host().Stop(job_);

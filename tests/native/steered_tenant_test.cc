@@ -70,7 +70,7 @@ TEST_F(SteeredTenantTest, ClientThatHalvesMayHaveMoreThreadsThanCoresForAWhile) 
   ExpectSettled();
   ExpectSteps();
   Host().TakeResizes();
-  Host().Grant(job_, one_, {1, 1});
+  Host().Grant(job_, Place::Whole(one_, {1, 1}));
   ExpectSettled();
   const std::vector<ResizeSample> resizes = HalvingSteps(Resizes(cores_ == one_ ? 2 : 3));
   ASSERT_EQ(resizes.size(), 2u);
@@ -81,7 +81,7 @@ TEST_F(SteeredTenantTest, ClientThatHalvesMayHaveMoreThreadsThanCoresForAWhile) 
   EXPECT_GE(RequestOf(resizes[1]) - RequestOf(resizes[0]), milliseconds(990));
   ExpectSteps();
   EXPECT_EQ(OnlySample().compute_threads, 1);
-  Host().Grant(job_, cores_, {1, 4});  // The tenant grows in one step.
+  Host().Grant(job_, Place::Whole(cores_, {1, 4}));  // The tenant grows in one step.
   ExpectSettled();
   const std::vector<ResizeSample> grown = Resizes(1);
   ASSERT_EQ(grown.size(), 1u);
@@ -94,7 +94,7 @@ TEST_F(SteeredTenantTest, ClientThatIsOffKeepsItsThreads) {
   Start(1'000'000, Elasticity::kMalleable);
   ExpectSettled();
   ExpectSteps();
-  Host().Grant(job_, one_, {1, 1});
+  Host().Grant(job_, Place::Whole(one_, {1, 1}));
   ExpectSettled();
   ExpectSteps();
   EXPECT_EQ(OnlySample().compute_threads, cores_.Count());
@@ -103,7 +103,7 @@ TEST_F(SteeredTenantTest, ClientThatIsOffKeepsItsThreads) {
   const int64_t paused = OnlySample().steps;
   ExpectNothing(milliseconds(300));
   EXPECT_EQ(OnlySample().steps, paused);
-  Host().Grant(job_, cores_, DefaultSplit(cores_.Count()));
+  Host().Grant(job_, Place::Whole(cores_, DefaultSplit(cores_.Count())));
   ExpectSettled();
   ExpectSteps();
   EXPECT_TRUE(Resizes(0).empty());
@@ -135,13 +135,13 @@ TEST_F(SteeredTenantTest, PausedByAPersonItStillFollowsItsHost) {
   ASSERT_TRUE(Ask(Verb::kPause));
   const int64_t paused = OnlySample().steps;
   for (const CpuSet& cores : {one_, cores_ - one_}) {
-    Host().Grant(job_, cores, {1, 1});
+    Host().Grant(job_, Place::Whole(cores, {1, 1}));
     ASSERT_NO_FATAL_FAILURE(ExpectSettled());
     ExpectNothing(milliseconds(500));
   }
   Host().Pause(job_);
   ExpectSettled();
-  Host().Grant(job_, one_, {1, 1});
+  Host().Grant(job_, Place::Whole(one_, {1, 1}));
   ExpectSettled();
   EXPECT_LE(OnlySample().steps, paused + 1);
   ASSERT_TRUE(Ask(Verb::kResume));
@@ -160,7 +160,7 @@ TEST_F(SteeredTenantTest, GrantThroughTheCpusetIsRecordedOnce) {
   Host().TakeResizes();
   for (int i = 0; i < 6; ++i) {
     const CpuSet& cores = i % 2 == 0 ? one_ : cores_;
-    Host().Grant(job_, cores, DefaultSplit(cores.Count()));
+    Host().Grant(job_, Place::Whole(cores, DefaultSplit(cores.Count())));
     ExpectSettled();
     // Longer than a change of the cpuset waits for a grant that explains it, or for its pins.
     const std::vector<ResizeSample> resizes = Resizes(1, milliseconds(600));

@@ -214,9 +214,10 @@ class Cell {
       job.cores = change->second;
       granted.push_back(&job);
       if (job.started) {
-        records_.OnGrant(now_, job.job.id, job.cores, DefaultSplit(job.cores.Count()));
+        records_.OnGrant(now_, job.job.id,
+                         Place::Whole(job.cores, DefaultSplit(job.cores.Count())));
       } else {
-        records_.OnStarted(now_, job.job.id, job.cores, DefaultSplit(job.Threads()));
+        records_.OnStarted(now_, job.job.id, Place::Whole(job.cores, DefaultSplit(job.Threads())));
         job.started = true;
         job.last_step = now_;
       }
@@ -238,7 +239,7 @@ class Cell {
       if (kept == job.cores || kept.Empty()) continue;
       job.cores = kept;
       shrunk.push_back(&job);
-      records_.OnGrant(now_, job.job.id, kept, DefaultSplit(kept.Count()));
+      records_.OnGrant(now_, job.job.id, Place::Whole(kept, DefaultSplit(kept.Count())));
     }
     if (shrunk.empty()) return;
     now_ += kSettle;

@@ -34,7 +34,7 @@ class ScriptedPolicy final : public Policy {
   int ticks = 0;
 };
 
-inline Run Cores(std::variant<int, CpuSet> cores, std::optional<Split> split = {}) {
+inline Run Cores(std::variant<int, CpuSet, Share> cores, std::optional<Split> split = {}) {
   return {.cores = std::move(cores), .split = split};
 }
 

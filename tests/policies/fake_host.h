@@ -51,18 +51,18 @@ class FakeHost final : public Host {
   explicit FakeHost(bool exclusive) : exclusive_(exclusive) {}
 
   const Clock& GetClock() const override { return clock; }
-  void Start(const Job& job, const CpuSet& cores, Split threads) override {
+  void Start(const Job& job, const Place& place) override {
     EXPECT_FALSE(jobs.contains(job.id)) << "job " << job.id.value << " started twice";
-    Tell("start", job.id, cores, threads);
+    Tell("start", job.id, place);
   }
-  void Grant(JobId job, const CpuSet& cores, Split threads) override {
+  void Grant(JobId job, const Place& place) override {
     ASSERT_TRUE(jobs.contains(job)) << "grant to a job that does not run";
-    EXPECT_FALSE(cores.Empty());
-    Tell("grant", job, cores, threads);
+    EXPECT_FALSE(place.Pauses());
+    Tell("grant", job, place);
   }
   void Pause(JobId job) override {
     ASSERT_TRUE(jobs.contains(job)) << "pause of a job that does not run";
-    Tell("pause", job, {}, {});
+    Tell("pause", job, Place());
   }
   void Stop(JobId job) override {
     ASSERT_TRUE(jobs.contains(job)) << "stop of a job that does not run";
@@ -85,9 +85,10 @@ class FakeHost final : public Host {
   }
 
   struct Tenant {
-    CpuSet asked;
+    Place asked;
     CpuSet may_be_on;
-    Split threads;
+    CpuShare may_use;
+    bool may_own = false;
     bool in_flight = false;
   };
   std::map<JobId, Tenant> jobs;
@@ -96,23 +97,32 @@ class FakeHost final : public Host {
   std::vector<std::string> log;
 
  private:
-  void Tell(const std::string& verb, JobId id, const CpuSet& cores, Split threads) {
+  void Tell(const std::string& verb, JobId id, const Place& place) {
     std::string line = verb + " " + std::to_string(id.value);
-    if (!cores.Empty()) {
-      line += " " + cores.ToString() + " " + std::to_string(threads.inter) + "x" +
-              std::to_string(threads.intra);
+    if (!place.Pauses()) {
+      line += " " + place.cores.ToString() + " " + std::to_string(place.threads.inter) + "x" +
+              std::to_string(place.threads.intra);
+      if (!place.Owns()) line += " share " + std::to_string(place.amount.milli);
     }
     log.push_back(line);
-    for (const auto& [other, tenant] : jobs) {
-      if (!exclusive_ || other == id) continue;
-      EXPECT_TRUE((tenant.may_be_on & cores).Empty())
-          << line << ": job " << other.value << " may still be on " << tenant.may_be_on.ToString();
-    }
     Tenant& tenant = jobs[id];
-    tenant.asked = cores;
-    tenant.may_be_on = tenant.may_be_on | cores;
-    tenant.threads = threads;
+    tenant.asked = place;
+    tenant.may_be_on = tenant.may_be_on | place.cores;
+    tenant.may_use = std::max(tenant.may_use, place.amount);
+    tenant.may_own = tenant.may_own || (place.Owns() && !place.Pauses());
     tenant.in_flight = true;
+    if (exclusive_ && !place.Pauses()) ExpectRoom(line, id, place);
+  }
+  // Nobody else may be on cores of somebody's own, and sharers' amounts fit the cores they share.
+  void ExpectRoom(const std::string& line, JobId id, const Place& place) {
+    CpuShare together = place.amount;
+    for (const auto& [other, tenant] : jobs) {
+      if (other == id || (tenant.may_be_on & place.cores).Empty()) continue;
+      EXPECT_FALSE(place.Owns() || tenant.may_own)
+          << line << ": job " << other.value << " may still be on " << tenant.may_be_on.ToString();
+      together += tenant.may_use;
+    }
+    EXPECT_LE(together, CpuShare::OfCores(place.cores.Count())) << line;
   }
 
   const bool exclusive_;
@@ -130,17 +140,17 @@ class RecordingObserver final : public ArbiterObserver {
     EXPECT_GE(took.count(), 0);
     Add(time, event + " -> " + allocation);
   }
-  void OnStarted(TimePoint time, JobId job, const CpuSet& cores, Split) override {
-    Add(time, "started " + std::to_string(job.value) + " " + cores.ToString());
+  void OnStarted(TimePoint time, JobId job, const Place& place) override {
+    Add(time, "started " + std::to_string(job.value) + " " + place.cores.ToString());
   }
-  void OnGrant(TimePoint time, JobId job, const CpuSet& cores, Split) override {
-    Add(time, "grant " + std::to_string(job.value) + " " + cores.ToString());
+  void OnGrant(TimePoint time, JobId job, const Place& place) override {
+    Add(time, "grant " + std::to_string(job.value) + " " + place.cores.ToString());
   }
-  void OnSettled(TimePoint time, JobId job, const CpuSet& cores, int64_t decision,
+  void OnSettled(TimePoint time, JobId job, const Place& place, int64_t decision,
                  Duration since) override {
     EXPECT_LT(decision, decisions);
     settle_times[job] = since;
-    Add(time, "settled " + std::to_string(job.value) + " " + cores.ToString());
+    Add(time, "settled " + std::to_string(job.value) + " " + place.cores.ToString());
   }
   void OnEnded(TimePoint time, JobId job, JobEnd end, const std::string& reason) override {
     EXPECT_TRUE(ends.emplace(job, end).second) << "job " << job.value << " ended twice";
@@ -176,11 +186,13 @@ class RecordingObserver final : public ArbiterObserver {
 class ScheduledMachine {
  public:
   ScheduledMachine(const std::string& topology_text, std::unique_ptr<Policy> policy_to_test,
-                   bool oversubscribes = false, bool on_settled = true)
+                   bool oversubscribes = false, bool on_settled = true,
+                   std::vector<CpuSet> nodes = {})
       : topology(Topology::Synthetic(topology_text)),
         policy(std::move(policy_to_test)),
         host(!oversubscribes),
-        arbiter(*policy, oversubscribes, host, topology, topology.Cpus(), observer, on_settled) {}
+        arbiter(*policy, oversubscribes, host, topology, topology.Cpus(), observer, on_settled,
+                std::move(nodes)) {}
 
   void Submit(const Job& job) { arbiter.Submit(job); }
   void Submit(int64_t id, CoreRequest request) { Submit(MakeJob(id, request)); }
@@ -189,7 +201,9 @@ class ScheduledMachine {
   void Settle(int64_t id) {
     FakeHost::Tenant& tenant = host.jobs.at({id});
     tenant.in_flight = false;
-    tenant.may_be_on = tenant.asked;
+    tenant.may_be_on = tenant.asked.cores;
+    tenant.may_use = tenant.asked.amount;
+    tenant.may_own = tenant.asked.Owns() && !tenant.asked.Pauses();
     arbiter.Handle(HostSettled{{id}});
   }
   void SettleAll() {

@@ -22,7 +22,7 @@ SimulatedHost::Impl::Id SimulatedHost::Impl::NewTenant(JobId job) {
   return id;
 }
 
-void SimulatedHost::Impl::Start(const Job& job, const CpuSet& cores, Split threads) {
+void SimulatedHost::Impl::Start(const Job& job, const Place& place) {
   const auto plan = plans.find(job.id.value);
   CHECK(plan != plans.end()) << "job " << job.id.value << " was not described";
   const Id id = NewTenant(job.id);
@@ -35,8 +35,7 @@ void SimulatedHost::Impl::Start(const Job& job, const CpuSet& cores, Split threa
   tenant.random = random.Derive("delays");
   if (options.model.noise > 0)
     tenant.noise = std::exp(random.Derive("noise").Normal(0, options.model.noise));
-  tenant.cores = tenant.target = cores;
-  tenant.threads = tenant.target_threads = threads;
+  tenant.place = tenant.target = place;
   tenant.asked = tenant.since = now;
   if (!tenant.plan.chaos.empty()) {
     executions.Add(id, static_cast<double>(tenant.plan.steps));
@@ -48,8 +47,8 @@ void SimulatedHost::Impl::Start(const Job& job, const CpuSet& cores, Split threa
       options.model.startup ? programs.StartTime(tenant.plan.program) : Duration::zero();
   if (tenant.plan.serves) {
     StartService(id);
-    start +=
-        FromSeconds(tenant.warm_up * programs.StepSecondsAlone(tenant.plan.program, cores.Count()));
+    start += FromSeconds(tenant.warm_up *
+                         programs.StepSecondsAlone(tenant.plan.program, place.cores.Count()));
   }
   MakeReady(id, start);
 }
@@ -59,7 +58,7 @@ void SimulatedHost::Impl::StartChaos(Id id, const Job& job) {
   TenantSpec spec;
   spec.model = tenant.plan.chaos;
   spec.seed = tenant.plan.seed;
-  tenant.chaos = std::make_unique<ChaosModel>(spec, job, tenant.threads,
+  tenant.chaos = std::make_unique<ChaosModel>(spec, job, tenant.place.threads,
                                               options.revocation_deadline, options.machine);
   if (const auto end = tenant.chaos->AtStart()) return FailBy(id, *end);
   MakeReady(id, Duration::zero());
@@ -74,7 +73,7 @@ void SimulatedHost::Impl::FailBy(Id id, const ChaosModel::End& end) {
 
 void SimulatedHost::Impl::Misbehave(Id id) {
   Tenant& tenant = At(id);
-  if (const auto end = tenant.chaos->Misbehave(tenant.cores)) FailBy(id, *end);
+  if (const auto end = tenant.chaos->Misbehave(tenant.place.cores)) FailBy(id, *end);
   if (tenant.phase == Phase::kComputing) Compute(id);
 }
 
@@ -167,6 +166,7 @@ TenantSample SimulatedHost::Impl::SampleOf(Id id) {
   sample.job = tenant.job;
   sample.time = now;
   sample.granted = tenant.Held();
+  sample.amount = tenant.HeldAmount();
   sample.runnable_threads = sample.compute_threads = tenant.runnable;
   sample.settling = tenant.settling || std::exchange(tenant.settled_lately, false);
   sample.run_time = FromSeconds(tenant.run_time_s);
@@ -277,15 +277,11 @@ Duration SimulatedHost::ChargeDecision(Duration) {
   return charged;
 }
 
-void SimulatedHost::Start(const Job& job, const CpuSet& cores, Split threads) {
-  impl_->Start(job, cores, threads);
-}
+void SimulatedHost::Start(const Job& job, const Place& place) { impl_->Start(job, place); }
 
-void SimulatedHost::Grant(JobId job, const CpuSet& cores, Split threads) {
-  impl_->Move(job, cores, threads);
-}
+void SimulatedHost::Grant(JobId job, const Place& place) { impl_->Move(job, place); }
 
-void SimulatedHost::Pause(JobId job) { impl_->Move(job, {}, {0, 0}); }
+void SimulatedHost::Pause(JobId job) { impl_->Move(job, Place::Paused()); }
 
 void SimulatedHost::Stop(JobId job) {
   if (const auto found = impl_->ids.find(job); found != impl_->ids.end())

@@ -55,8 +55,8 @@ class SimulatedHost final : public ObservedHost, public Clock {
 
   const Clock& GetClock() const override { return *this; }
   Duration ChargeDecision(Duration measured) override;
-  void Start(const Job& job, const CpuSet& cores, Split threads) override;
-  void Grant(JobId job, const CpuSet& cores, Split threads) override;
+  void Start(const Job& job, const Place& place) override;
+  void Grant(JobId job, const Place& place) override;
   void Pause(JobId job) override;
   void Stop(JobId job) override;
   void Send(JobId job, const Request& request) override;  // REQUIRES: the job serves.

@@ -48,7 +48,7 @@ struct SimulatedHost::Impl {
 
   // simulated_host.cc: a tenant's way from its start to its end, and what happens next.
   Id NewTenant(JobId job);
-  void Start(const Job& job, const CpuSet& cores, Split threads);
+  void Start(const Job& job, const Place& place);
   void StartChaos(Id id, const Job& job);
   void MakeReady(Id id, Duration after);
   void FailBy(Id id, const ChaosModel::End& end);
@@ -63,7 +63,7 @@ struct SimulatedHost::Impl {
   TenantSample SampleOf(Id id);
 
   // simulated_moves.cc: what a grant does.
-  void Move(JobId job, const CpuSet& cores, Split threads);  // To these cores, or to none.
+  void Move(JobId job, const Place& place);
   // The host moves it from outside, and stops it for a pause.
   void MoveStarting(Id id, const CpuSet& leaves);
   void MoveComputing(Id id, const CpuSet& leaves);

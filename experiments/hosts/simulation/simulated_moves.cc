@@ -6,14 +6,14 @@
 
 namespace cosched {
 
-void SimulatedHost::Impl::Move(JobId job, const CpuSet& cores, Split threads) {
+void SimulatedHost::Impl::Move(JobId job, const Place& place) {
   const auto found = ids.find(job);
   CHECK(found != ids.end()) << "job " << job.value << " is granted cores but does not run";
   const Id id = found->second;
   Tenant& tenant = At(id);
-  const CpuSet leaves = tenant.Held() - cores;
-  tenant.target = cores;
-  tenant.target_threads = tenant.malleable ? threads : tenant.threads;
+  const CpuSet leaves = tenant.Held() - place.cores;
+  const Split threads = tenant.malleable ? place.threads : tenant.place.threads;
+  tenant.target = {place.cores, place.amount, threads};
   tenant.settling = true;
   tenant.asked = now;
   tenant.settle_timer = -1;
@@ -27,13 +27,12 @@ void SimulatedHost::Impl::Move(JobId job, const CpuSet& cores, Split threads) {
 
 void SimulatedHost::Impl::MoveStarting(Id id, const CpuSet& leaves) {
   Tenant& tenant = At(id);
-  const bool was_paused = tenant.cores.Empty();
-  tenant.cores = tenant.target;
-  tenant.threads = tenant.target_threads;
-  if (tenant.cores.Empty() && !was_paused) {
+  const bool was_paused = tenant.place.Pauses();
+  tenant.place = tenant.target;
+  if (tenant.place.Pauses() && !was_paused) {
     tenant.start_left = tenant.ready_at - now;
     tenant.ready_timer = -1;
-  } else if (was_paused && !tenant.cores.Empty() && tenant.end_timer < 0) {
+  } else if (was_paused && !tenant.place.Pauses() && tenant.end_timer < 0) {
     MakeReady(id, tenant.start_left);
   }
   if (!leaves.Empty()) tenant.settle_timer = timers.Arm(id, now);
@@ -52,7 +51,7 @@ void SimulatedHost::Impl::MoveComputing(Id id, const CpuSet& leaves) {
   Duration delay{0};
   if (tenant.malleable && options.model.resize_delay) {
     const DelayQuantiles& delays =
-        ResizeDelayOf(options.profile->resize, tenant.cores, tenant.target);
+        ResizeDelayOf(options.profile->resize, tenant.place.cores, tenant.target.cores);
     delay = DrawDelay(delays, &tenant.random);
   }
   if (!tenant.malleable) Settle(id);
@@ -66,8 +65,7 @@ void SimulatedHost::Impl::MoveComputing(Id id, const CpuSet& leaves) {
 
 void SimulatedHost::Impl::Settle(Id id) {
   Tenant& tenant = At(id);
-  tenant.cores = tenant.target;
-  tenant.threads = tenant.target_threads;
+  tenant.place = tenant.target;
   if (tenant.phase == Phase::kComputing) Compute(id);
 }
 
@@ -84,15 +82,15 @@ HostEvent SimulatedHost::Impl::Settled(Id id) {
 }
 
 void SimulatedHost::Impl::TellResize(const Tenant& tenant) {
-  const auto split = [](const CpuSet& cores, Split threads) {
-    return cores.Empty() ? Split{0, 0} : threads;
+  const auto split = [](const Place& place) {
+    return place.Pauses() ? Split{0, 0} : place.threads;
   };
   resizes.push_back({.job = tenant.job,
                      .time = now,
                      .cause = "grant",
-                     .before = split(tenant.cores, tenant.threads),
-                     .after = split(tenant.target, tenant.target_threads),
-                     .cores = tenant.target,
+                     .before = split(tenant.place),
+                     .after = split(tenant.target),
+                     .cores = tenant.target.cores,
                      .op = "",
                      .taken = now - tenant.asked});
 }

@@ -20,7 +20,7 @@ void SimulatedHost::Impl::StartService(Id id) {
 
 void SimulatedHost::Impl::Serve(Id id, const CoreSharing::Share& share) {
   Tenant& tenant = At(id);
-  const int servers = tenant.threads.inter;
+  const int servers = tenant.place.threads.inter;
   CoreSharing::Share part = share;
   part.cores /= servers;
   part.granted /= servers;
@@ -34,7 +34,7 @@ void SimulatedHost::Impl::Serve(Id id, const CoreSharing::Share& share) {
 
 void SimulatedHost::Impl::UpdateServers(Id id) {
   const Tenant& tenant = At(id);
-  const int servers = tenant.runnable > 0 ? tenant.threads.inter : 0;
+  const int servers = tenant.runnable > 0 ? tenant.place.threads.inter : 0;
   const double speed = tenant.server_speed * executions.Speed(tenant.disturbed_by);
   Touch(id, [&](ServiceModel& service) { service.SetServers(servers, speed, now); });
 }

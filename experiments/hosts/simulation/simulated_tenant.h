@@ -1,14 +1,15 @@
 #pragma once
 // What SimulatedHost keeps of a tenant. Plain data; only its own.
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
-#include "engine/base/cpu_set.h"
 #include "engine/base/random.h"
 #include "experiments/hosts/simulation/chaos_model.h"
 #include "experiments/hosts/simulation/executions.h"
 #include "experiments/hosts/simulation/service_model.h"
+#include "policies/place.h"
 
 namespace cosched::simulation {
 
@@ -38,10 +39,8 @@ struct Tenant {
   double noise = 1;    // Factor of its step time.
   double warm_up = 0;  // Extra time of the first step, in steps.
   Phase phase = Phase::kStarting;
-  CpuSet cores;  // Where its threads are; empty = paused.
-  Split threads;
-  CpuSet target;  // By the latest grant.
-  Split target_threads;
+  Place place;   // Where its threads are.
+  Place target;  // By the latest grant.
   bool settling = true;
   bool settled_lately = false;  // Since the last sample.
   TimePoint asked;              // When the latest grant was.
@@ -60,7 +59,10 @@ struct Tenant {
   TimePoint ends;
   std::string failure;  // Why the end timer ends it; "" = it leaves by itself.
 
-  CpuSet Held() const { return settling ? cores | target : cores; }
+  CpuSet Held() const { return settling ? place.cores | target.cores : place.cores; }
+  CpuShare HeldAmount() const {
+    return settling ? std::max(place.amount, target.amount) : place.amount;
+  }
 };
 
 }  // namespace cosched::simulation

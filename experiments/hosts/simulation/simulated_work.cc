@@ -8,8 +8,8 @@
 namespace cosched {
 
 int SimulatedHost::Impl::Awake(const Tenant& tenant) {
-  const int cores = tenant.cores.Count();
-  const int threads = ThreadsOf(tenant.threads);
+  const int cores = tenant.place.cores.Count();
+  const int threads = ThreadsOf(tenant.place.threads);
   if (tenant.phase != Phase::kComputing || cores == 0) return 0;
   const int awake = tenant.malleable ? std::min(threads, cores) : threads;
   if (!tenant.chaos) return awake;
@@ -19,7 +19,7 @@ int SimulatedHost::Impl::Awake(const Tenant& tenant) {
 void SimulatedHost::Impl::Compute(Id id) {
   const Tenant& tenant = At(id);
   const int threads = Awake(tenant);
-  sharing.Place(id, tenant.cores, threads,
+  sharing.Place(id, tenant.place.cores, threads,
                 tenant.chaos ? 1 : programs.Weight(tenant.plan.program, threads));
 }
 
@@ -50,7 +50,7 @@ void SimulatedHost::Impl::Refresh() {
       Serve(id, share);
       continue;
     }
-    const double speed = programs.StepsPerSecond(tenant.plan.program, tenant.threads, share);
+    const double speed = programs.StepsPerSecond(tenant.plan.program, tenant.place.threads, share);
     const Executions::ClockId clock =
         programs.Join(tenant.plan.program, speed, &contention, &tenant.pressing);
     SetRate(id, clock, speed / tenant.noise);

@@ -61,7 +61,7 @@ class ComparisonTest : public ::testing::Test {
         records.OnEnded({}, {id}, JobEnd::kRejected, "does not fit");
         continue;
       }
-      records.OnStarted({}, {id}, {0, 1}, {1, 2});
+      records.OnStarted({}, {id}, Place::Whole({0, 1}, {1, 2}));
       if (id == 0) {
         TenantSample sample;
         sample.job = {0};

@@ -27,14 +27,14 @@ class MetricsTest : public ::testing::Test {
   void SetUp() override {
     CellRecords records(folder_.path(), kKey, {0, 1});
     records.OnSubmitted(At(1), {{1}, "resnet20", {1, 2, 2}, Elasticity::kRigid, 0});
-    records.OnStarted(At(1), {1}, {0, 1}, {1, 2});
+    records.OnStarted(At(1), {1}, Place::Whole({0, 1}, {1, 2}));
     Sample(&records, 1, 1, 0, 0, 0);
     records.OnSubmitted(At(2), {{2}, "resnet20", {1, 2, 2}, Elasticity::kRigid, 0});
-    records.OnStarted(At(3), {2}, {0, 1}, {1, 2});
+    records.OnStarted(At(3), {2}, Place::Whole({0, 1}, {1, 2}));
     Sample(&records, 3, 2, 0, 0, 0);
     Sample(&records, 5, 1, 6, 2, 10);
     records.OnEnded(At(7), {1}, JobEnd::kFinished, "");
-    records.OnGrant(At(7), {2}, {0}, {1, 2});
+    records.OnGrant(At(7), {2}, Place::Whole({0}, {1, 2}));
     Sample(&records, 8, 2, 5, 3, 20);
     records.OnEnded(At(11), {2}, JobEnd::kFinished, "");
     records.OnSubmitted(At(11), {{3}, "lenet5", {4, 4, 4}, Elasticity::kRigid, 0});
@@ -106,7 +106,7 @@ TEST_F(MetricsTest, LongWaitsAndTurnaroundsAreNotHiddenByMeans) {
   CellRecords records(folder_.path(), key, {0, 1});
   for (int id = 1; id <= 20; ++id) {
     records.OnSubmitted(At(0), {{id}, "resnet20", {1, 1, 1}, Elasticity::kRigid, 0});
-    records.OnStarted(At(id == 7 ? 30 : 1), {id}, {0}, {1, 1});
+    records.OnStarted(At(id == 7 ? 30 : 1), {id}, Place::Whole({0}, {1, 1}));
     records.OnEnded(At(id == 7 ? 90 : 20 + id), {id}, JobEnd::kFinished, "");
   }
   records.Finish("done", "");
@@ -125,12 +125,12 @@ TEST_F(MetricsTest, SlowdownIsAgainstTheJobsTimeAloneNotAgainstItsTimeHere) {
   };
   for (const int64_t id : {1, 2}) {  // Both at once, on one core each: none waits.
     records.OnSubmitted(At(0), job(id));
-    records.OnStarted(At(0), {id}, {static_cast<int>(id) - 1}, {1, 1});
+    records.OnStarted(At(0), {id}, Place::Whole({static_cast<int>(id) - 1}, {1, 1}));
   }
   records.OnEnded(At(10), {1}, JobEnd::kFinished, "");
   records.OnEnded(At(10), {2}, JobEnd::kFinished, "");
   records.OnSubmitted(At(10), {.id = {3}, .workload = "unknown", .request = {1, 2, 2}});
-  records.OnStarted(At(10), {3}, {0}, {1, 1});
+  records.OnStarted(At(10), {3}, Place::Whole({0}, {1, 1}));
   records.OnEnded(At(11), {3}, JobEnd::kFinished, "");
   records.OnSubmitted(At(11), job(4));
   records.OnEnded(At(50), {4}, JobEnd::kRejected, "no");
@@ -162,7 +162,7 @@ TEST_F(MetricsTest, ATenantsIdleCoresDoNotCancelAnothersExcess) {
   for (const auto& [id, cores, threads] :
        {std::tuple{1, CpuSet::Range(0, 2), 2}, {2, CpuSet{3}, 3}}) {
     records.OnSubmitted(At(0), {{id}, "resnet20", {1, 1, 4}, Elasticity::kRigid, 0});
-    records.OnStarted(At(0), {id}, cores, {1, threads});
+    records.OnStarted(At(0), {id}, Place::Whole(cores, {1, threads}));
     TenantSample sample;
     sample.job = {id};
     sample.time = At(0);
@@ -183,7 +183,7 @@ TEST_F(MetricsTest, AJobCountsFromItsFirstInstantNotFromItsFirstSample) {
   const CellKey key{"strict", Elasticity::kRigid, 1};
   CellRecords records(folder_.path(), key, {0, 1});
   records.OnSubmitted(At(0), {{1}, "resnet20", {1, 1, 1}, Elasticity::kRigid, 0});
-  records.OnStarted(At(1), {1}, {0}, {1, 3});
+  records.OnStarted(At(1), {1}, Place::Whole({0}, {1, 3}));
   for (const auto& [time, runnable] : {std::pair{3.0, 3}, {4.0, 1}}) {
     TenantSample sample;
     sample.job = {1};
@@ -215,11 +215,11 @@ TEST_F(MetricsTest, CoresThatChangeHandsWhenAJobStartsAreNoOversubscription) {
     records.OnSample(sample);
   };
   records.OnSubmitted(At(0), {{1}, "resnet20", {1, 2, 2}, Elasticity::kMalleable, 0});
-  records.OnStarted(At(0), {1}, {0, 1}, {1, 2});
+  records.OnStarted(At(0), {1}, Place::Whole({0, 1}, {1, 2}));
   sample(1, 1, {0, 1});
   records.OnSubmitted(At(1.5), {{2}, "resnet20", {1, 2, 2}, Elasticity::kMalleable, 0});
-  records.OnGrant(At(1.5), {1}, {0}, {1, 1});
-  records.OnStarted(At(1.5), {2}, {1}, {1, 1});
+  records.OnGrant(At(1.5), {1}, Place::Whole({0}, {1, 1}));
+  records.OnStarted(At(1.5), {2}, Place::Whole({1}, {1, 1}));
   sample(2, 1, {0});
   sample(2, 2, {1});
   records.OnEnded(At(4), {1}, JobEnd::kFinished, "");
@@ -312,7 +312,7 @@ TEST(MetricsWithoutSamplesTest, WhatOnlySamplesTellIsAbsentNotZero) {
   CellRecords records(folder.path(), kKey, CpuSet::Range(0, 1), {.samples = false, .steps = false});
   for (const int64_t id : {1, 2}) {
     records.OnSubmitted(TimePoint(), {.id = {id}, .workload = "toy", .request = {}, .steps = 30});
-    records.OnStarted(TimePoint(), {id}, {0}, {1, 1});
+    records.OnStarted(TimePoint(), {id}, Place::Whole({0}, {1, 1}));
     records.OnEnded(TimePoint(std::chrono::seconds(id)), {id}, JobEnd::kFinished, "");
   }
   records.Finish("done", "");

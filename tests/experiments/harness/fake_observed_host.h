@@ -28,7 +28,7 @@ class FakeObservedHost final : public ObservedHost, public Clock {
   }
 
   static HostFactory Factory(FakeHostScript* script) {
-    return {.make_host = [script](const std::filesystem::path&) {
+    return {.make_host = [script](const std::filesystem::path&, bool) {
       return std::make_unique<FakeObservedHost>(script);
     }};
   }
@@ -45,6 +45,7 @@ class FakeObservedHost final : public ObservedHost, public Clock {
       sample.job = id;
       sample.time = now_;
       sample.granted = job.cores;
+      sample.amount = CpuShare::OfCores(job.cores.Count());
       sample.runnable_threads = job.cores.Count();
       samples.push_back(sample);
     }
@@ -56,12 +57,12 @@ class FakeObservedHost final : public ObservedHost, public Clock {
 
   TimePoint Now() const override { return now_; }
   const Clock& GetClock() const override { return *this; }
-  void Start(const Job& job, const CpuSet& cores, Split) override {
+  void Start(const Job& job, const Place& place) override {
     jobs_[job.id].started = true;
-    Move(job.id, cores);
+    Move(job.id, place.cores);
     if (job.id.value == script_->fails) events_.push_back(HostFailed{job.id, "told to"});
   }
-  void Grant(JobId job, const CpuSet& cores, Split) override { Move(job, cores); }
+  void Grant(JobId job, const Place& place) override { Move(job, place.cores); }
   void Pause(JobId job) override { Move(job, {}); }
   void Stop(JobId job) override { jobs_.erase(job); }
   double Progress(JobId) const override { return 0.5; }

@@ -324,7 +324,7 @@ int RunHarness(const std::string& actuator) {
     spec.model = behaviour;
     spec.steps = kForever;
     host.Describe(job.id, spec);
-    host.Start(job, one, {1, 1});
+    host.Start(job, Place::Whole(one, {1, 1}));
     return job.id;
   };
   const auto settle = [&host](JobId job) {

@@ -41,10 +41,7 @@ std::vector<std::string> ContainersOf(const std::string& owner) {
 }
 
 ContainerLauncher::Options LauncherOptions() {
-  return {.binary = "/proc/self/exe",
-          .actuator = Actuator::kCpuset,
-          .cores = Topology::ThisMachine().Cpus(),
-          .actuation = Actuation::kDirect};
+  return {.binary = "/proc/self/exe", .groups = {.cpuset = true}, .actuation = Actuation::kDirect};
 }
 
 class ContainerHostTest : public ProcessHostTest {
@@ -54,8 +51,7 @@ class ContainerHostTest : public ProcessHostTest {
     options_.log_directory = logs_.path();
   }
   void Make() {
-    options_.actuator = launcher_.actuator;
-    options_.cores = launcher_.cores;
+    options_.cores = machine_;
     UseHost(
         std::make_unique<ProcessHost>(options_, std::make_unique<ContainerLauncher>(launcher_)));
   }
@@ -111,7 +107,7 @@ TEST_F(ContainerHostTest, MovesPausesAndResumesAMalleableTenant) {
   EXPECT_EQ(UnionOfBindings(tenant, false), two_);
   for (const CpuSet& cores : {one_, two_, two_ - one_}) {
     if (cores.Empty()) continue;  // A machine of one core.
-    Host().Grant(job, cores, DefaultSplit(cores.Count()));
+    Host().Grant(job, Place::Whole(cores, DefaultSplit(cores.Count())));
     ExpectSettled(job);
     EXPECT_EQ(UnionOfBindings(tenant, false), cores);
     EXPECT_EQ(Cgroup::Of(tenant).Cores(), cores);
@@ -123,7 +119,7 @@ TEST_F(ContainerHostTest, MovesPausesAndResumesAMalleableTenant) {
   Host().Pause(job);
   ExpectSettled(job);
   EXPECT_EQ(OnlySample().compute_threads, 0);
-  Host().Grant(job, two_, DefaultSplit(two_.Count()));
+  Host().Grant(job, Place::Whole(two_, DefaultSplit(two_.Count())));
   ExpectSettled(job);
   EXPECT_EQ(OnlySample().compute_threads, two_.Count());
   const UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, tenant, 0)));
@@ -135,7 +131,7 @@ TEST_F(ContainerHostTest, MovesPausesAndResumesAMalleableTenant) {
 TEST_F(ContainerHostTest, GrantDuringTheStartIsAnsweredOnce) {
   Make();
   const JobId job = Start("obedient", one_);
-  Host().Grant(job, two_, DefaultSplit(two_.Count()));
+  Host().Grant(job, Place::Whole(two_, DefaultSplit(two_.Count())));
   ExpectSettled(job);
   EXPECT_EQ(UnionOfBindings(TenantOf(job), false), two_);
   EXPECT_FALSE(Next(milliseconds(300)));
@@ -147,7 +143,7 @@ TEST_F(ContainerHostTest, ClientThatIsOffKeepsItsThreadsOnFewerCores) {
   const JobId job = Start("obedient", two_);
   ExpectSettled(job);
   const pid_t tenant = TenantOf(job);
-  Host().Grant(job, one_, {1, 1});
+  Host().Grant(job, Place::Whole(one_, {1, 1}));
   ExpectSettled(job);
   EXPECT_EQ(Cgroup::Of(tenant).Cores(), one_);
   EXPECT_EQ(UnionOfBindings(tenant, true), one_);
@@ -155,7 +151,7 @@ TEST_F(ContainerHostTest, ClientThatIsOffKeepsItsThreadsOnFewerCores) {
   EXPECT_FALSE(Next(milliseconds(700)));                  // Which is no misconduct.
   Host().Pause(job);
   ExpectSettled(job);
-  Host().Grant(job, two_, {1, 2});
+  Host().Grant(job, Place::Whole(two_, {1, 2}));
   ExpectSettled(job);
   EXPECT_EQ(UnionOfBindings(tenant, true), two_);
 }
@@ -165,7 +161,7 @@ TEST_F(ContainerHostTest, RuntimeMovesItWhereTheHostDoesNot) {
   Make();
   const JobId job = Start("obedient", two_);
   ExpectSettled(job);
-  Host().Grant(job, one_, {1, 1});
+  Host().Grant(job, Place::Whole(one_, {1, 1}));
   ExpectSettled(job);
   EXPECT_EQ(Cgroup::Of(TenantOf(job)).Cores(), one_);
   const ActuationSample moved = OnlyActuation();
@@ -182,18 +178,19 @@ TEST_F(ContainerHostTest, TheRuntimesTimeIsNotTheTenants) {
   Make();
   const JobId job = Start("obedient", two_);
   ExpectSettled(job);
-  Host().Grant(job, one_, {1, 1});
+  Host().Grant(job, Place::Whole(one_, {1, 1}));
   std::this_thread::sleep_for(2 * options_.revocation_deadline);
   ExpectSettled(job);
 }
 
 TEST_F(ContainerHostTest, QuotaLimitsTheTimeAndNotThePlace) {
-  launcher_.actuator = Actuator::kQuota;
+  options_.actuator = Actuator::kQuota;
+  launcher_.groups = GroupSettings::For(options_.actuator, false, options_.quota_period);
   Make();
   const JobId job = Start("obedient", one_, kForever, Elasticity::kRigid);
   ExpectSettled(job);
   EXPECT_EQ(UnionOfBindings(TenantOf(job), false), machine_);
-  Host().Grant(job, two_, {1, 1});
+  Host().Grant(job, Place::Whole(two_, {1, 1}));
   ExpectSettled(job);
   EXPECT_EQ(OnlyActuation().actuator, "quota");
   EXPECT_TRUE(OnlySample().throttled);
@@ -335,8 +332,8 @@ TEST_F(ContainerHostTest, CleaningRemovesWhatIsSurelyLeftBehindAndNothingElse) {
                                     .folder = folder.path() / owner,
                                     .name = "cosched-" + owner + "-1",
                                     .owner = owner,
-                                    .cores = one_,
-                                    .quota = {},
+                                    .place = Place::Whole(one_, {}),
+                                    .groups = {.cpuset = true},
                                     .binary = "/usr/bin/sleep",
                                     .control = folder.path() / owner / "control",
                                     .folders = {},
@@ -371,8 +368,8 @@ TEST_F(ContainerHostTest, PathsMayHoldAnyCharacter) {
                                                  .folder = folder.path() / "x",
                                                  .name = "cosched-" + OwnerName() + "-paths",
                                                  .owner = OwnerName(),
-                                                 .cores = one_,
-                                                 .quota = {},
+                                                 .place = Place::Whole(one_, {}),
+                                                 .groups = {.cpuset = true},
                                                  .binary = data / "cat",
                                                  .control = folder.path() / "x" / "control",
                                                  .folders = {data},
@@ -419,7 +416,7 @@ int RunContainerHarness(const std::string& moment) {
   spec.model = "obedient";
   spec.steps = kForever;
   host.Describe(job.id, spec);
-  host.Start(job, {HostOptions().topology.Cpus().First()}, {1, 1});
+  host.Start(job, Place::Whole({HostOptions().topology.Cpus().First()}, {1, 1}));
   const auto settle = [&host] { host.NextEvent(host.GetClock().Now() + seconds(20)); };
   if (moment == "starting") {
     host.NextEvent(host.GetClock().Now() + milliseconds(100));

@@ -14,10 +14,10 @@ TimePoint At(int ms) { return TimePoint(milliseconds(ms)); }
 class GrantInFlightTest : public testing::Test {
  protected:
   void Begin(const CpuSet& cores, TimePoint now) {
-    grant_.Begin(cores, {1, cores.Count()}, now, kDeadline);
+    grant_.Begin(Place::Whole(cores, {1, cores.Count()}), now, kDeadline);
   }
 
-  GrantInFlight grant_{CpuSet({0, 1, 2}), {1, 3}};
+  GrantInFlight grant_{Place::Whole({0, 1, 2}, {1, 3})};
 };
 
 TEST_F(GrantInFlightTest, TheFirstIsAppliedByTheStart) {
@@ -54,6 +54,23 @@ TEST_F(GrantInFlightTest, CoresAreHeldUntilTheGrantHasSettled) {
   grant_.Settle();
   EXPECT_EQ(grant_.Held(), CpuSet({3}));
   EXPECT_EQ(grant_.Sequence(), 3);
+}
+
+TEST_F(GrantInFlightTest, ASmallerShareIsARevocationToo) {
+  const CpuSet node({0, 1});
+  grant_.Settle();
+  grant_.Begin({node, {1500}, {1, 2}}, At(0), kDeadline);
+  grant_.Apply();
+  grant_.Settle();
+  EXPECT_EQ(grant_.HeldAmount(), CpuShare{1500});
+  grant_.Begin({node, {1600}, {1, 2}}, At(0), kDeadline);
+  EXPECT_FALSE(grant_.RevocationTime());
+  grant_.Begin({node, {300}, {1, 1}}, At(10), kDeadline);
+  EXPECT_EQ(grant_.RevocationTime(), At(260));
+  EXPECT_EQ(grant_.HeldAmount(), CpuShare{1600});
+  grant_.Apply();
+  grant_.Settle();
+  EXPECT_EQ(grant_.HeldAmount(), CpuShare{300});
 }
 
 TEST_F(GrantInFlightTest, ASecondRevocationDoesNotPutOffTheFirst) {

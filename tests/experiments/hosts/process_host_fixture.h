@@ -114,7 +114,7 @@ class ProcessHostTest : public ::testing::Test {
     spec.model = behaviour;
     spec.steps = steps;
     Host().Describe(job.id, spec);
-    Host().Start(job, cores, DefaultSplit(cores.Count()));
+    Host().Start(job, Place::Whole(cores, DefaultSplit(cores.Count())));
   }
   std::optional<HostEvent> Next(Duration patience = std::chrono::seconds(20)) {
     return Host().NextEvent(Host().GetClock().Now() + patience);

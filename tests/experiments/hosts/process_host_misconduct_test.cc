@@ -66,7 +66,7 @@ TEST_F(ProcessHostTest, TenantThatIgnoresItsGrantIsGivenUp) {
   for (const char* behaviour : {"deaf", "liar"}) {
     const JobId job = Start(behaviour, two_);
     ExpectSettled(job);
-    Host().Grant(job, one_, {1, 1});
+    Host().Grant(job, Place::Whole(one_, {1, 1}));
     const std::string left = (two_ - one_).ToString();
     EXPECT_EQ(Failure(job), "did not leave cores " + left + " within 300 ms") << behaviour;
   }
@@ -81,7 +81,7 @@ TEST_F(ProcessHostTest, LaterGrantsDoNotPutOffADeadline) {
   // Asked more often than its time lasts, as long as it is there.
   std::optional<HostEvent> end;
   for (int i = 0; i < 400 && !end; ++i) {
-    Host().Grant(job, one_, {1, 1});
+    Host().Grant(job, Place::Whole(one_, {1, 1}));
     end = Next(milliseconds(50));
   }
   ASSERT_TRUE(end && std::holds_alternative<HostFailed>(*end));
@@ -95,11 +95,11 @@ TEST_F(ProcessHostTest, TenantThatIsNotUpYetLeavesItsCoresToo) {
   ExpectSettled(job);
   EXPECT_EQ(OnlySample().runnable_threads, 0);
   EXPECT_FALSE(Next(milliseconds(50)));
-  Host().Grant(job, one_, {1, 1});
+  Host().Grant(job, Place::Whole(one_, {1, 1}));
   EXPECT_EQ(UnionOfBindings(OnlyChild(), false), one_);
   EXPECT_FALSE(Next(milliseconds(50)));  // That it has cores says nothing of its being ready.
-  Host().Grant(job, two_, {1, 2});
-  Host().Grant(job, two_ - one_, {1, 1});
+  Host().Grant(job, Place::Whole(two_, {1, 2}));
+  Host().Grant(job, Place::Whole(two_ - one_, {1, 1}));
   ExpectSettled(job);
   EXPECT_EQ(UnionOfBindings(OnlyChild(), false), two_ - one_);
 }
@@ -111,7 +111,7 @@ TEST_F(ProcessHostTest, TenantThatIsBuildingHasLeftWhenItHasHeardSo) {
   options_.revocation_deadline = seconds(10);
   const JobId job = Start("builder", two_);
   EXPECT_FALSE(Next(milliseconds(300)));  // The tenant says hello.
-  Host().Grant(job, one_, {1, 1});
+  Host().Grant(job, Place::Whole(one_, {1, 1}));
   ExpectSettled(job);
   const pid_t tenant = OnlyChild();
   for (int i = 0; i < 100; ++i) {

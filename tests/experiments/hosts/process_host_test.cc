@@ -59,7 +59,7 @@ TEST_F(ProcessHostTest, ShrinksAndGrows) {
   const pid_t tenant = OnlyChild();
   for (const CpuSet& cores : {one_, two_, two_ - one_, two_}) {
     if (cores.Empty()) continue;  // A machine of one core.
-    Host().Grant(job, cores, DefaultSplit(cores.Count()));
+    Host().Grant(job, Place::Whole(cores, DefaultSplit(cores.Count())));
     ExpectSettled(job);
     EXPECT_EQ(UnionOfBindings(tenant, false), cores);
     EXPECT_TRUE(OnlySample().settling) << "the resize lies between this sample and the one before";
@@ -79,7 +79,7 @@ TEST_F(ProcessHostTest, HoldsOldAndNewCoresWhileAGrantSettles) {
   const JobId job = Start("obedient", two_);
   EXPECT_TRUE(OnlySample().settling);
   ExpectSettled(job);
-  Host().Grant(job, one_, {1, 1});
+  Host().Grant(job, Place::Whole(one_, {1, 1}));
   const TenantSample sample = OnlySample();
   EXPECT_TRUE(sample.settling);
   EXPECT_EQ(sample.granted, two_);
@@ -90,8 +90,8 @@ TEST_F(ProcessHostTest, HoldsOldAndNewCoresWhileAGrantSettles) {
 TEST_F(ProcessHostTest, OnlyTheLatestGrantIsAnswered) {
   const JobId job = Start("obedient", two_);
   for (int i = 0; i < 5; ++i) {
-    Host().Grant(job, one_, {1, 1});
-    Host().Grant(job, two_, DefaultSplit(two_.Count()));
+    Host().Grant(job, Place::Whole(one_, {1, 1}));
+    Host().Grant(job, Place::Whole(two_, DefaultSplit(two_.Count())));
   }
   ExpectSettled(job);
   EXPECT_EQ(OnlySample().granted, two_);
@@ -109,7 +109,7 @@ TEST_F(ProcessHostTest, PausesAndResumesAMalleableTenant) {
   EXPECT_EQ(paused.compute_threads, 0);
   EXPECT_FALSE(Next(milliseconds(500)));  // Nobody takes its silence for a hang.
   EXPECT_LE(OnlySample().steps, paused.steps + 1);
-  Host().Grant(job, one_, {1, 1});
+  Host().Grant(job, Place::Whole(one_, {1, 1}));
   ExpectSettled(job);
   ExpectStepsBeyond(paused.steps + 1);
 }
@@ -135,7 +135,7 @@ TEST_F(ProcessHostTest, APausedTenantRunsNothing) {
   Host().Pause(job);
   ExpectSettled(job);
   EXPECT_TRUE(Host().TakeActuations().empty());
-  Host().Grant(job, one_, {1, 1});
+  Host().Grant(job, Place::Whole(one_, {1, 1}));
   ExpectSettled(job);
   EXPECT_EQ(UnionOfBindings(tenant, false), one_);
   EXPECT_FALSE(Next(milliseconds(200)));
@@ -164,12 +164,12 @@ TEST_F(ProcessHostTest, RigidTenantKeepsItsThreadsWhenItsCoresShrink) {
   ExpectSettled(job);
   const pid_t tenant = OnlyChild();
   const size_t threads = ComputeThreads(tenant);
-  Host().Grant(job, one_, {1, 1});
+  Host().Grant(job, Place::Whole(one_, {1, 1}));
   ExpectSettled(job);
   EXPECT_EQ(UnionOfBindings(tenant, false), one_);
   EXPECT_EQ(ComputeThreads(tenant), threads);
   EXPECT_EQ(OnlySample().runnable_threads, two_.Count());
-  Host().Grant(job, two_, {1, 1});
+  Host().Grant(job, Place::Whole(two_, {1, 1}));
   ExpectSettled(job);
   EXPECT_EQ(UnionOfBindings(tenant, true), two_);
 }
@@ -185,7 +185,7 @@ TEST_F(ProcessHostTest, StopsAndContinuesATenantThatKnowsNothing) {
   EXPECT_FALSE(Next(milliseconds(300)));
   EXPECT_EQ(OnlySample().steps, paused.steps);
   EXPECT_EQ(OnlySample().run_time, paused.run_time);
-  Host().Grant(job, one_, {1, 1});
+  Host().Grant(job, Place::Whole(one_, {1, 1}));
   ExpectSettled(job);
   ExpectStepsBeyond(paused.steps);
   EXPECT_EQ(UnionOfBindings(OnlyChild(), false), one_);
@@ -197,7 +197,7 @@ TEST_F(ProcessHostTest, StoppedTenantIsGoneAndSilent) {
   EXPECT_TRUE(ChildrenOf(getpid()).empty());
   EXPECT_FALSE(Next(milliseconds(50)));
   Host().Stop(job);  // Already gone.
-  Host().Grant(job, one_, {1, 1});
+  Host().Grant(job, Place::Whole(one_, {1, 1}));
   EXPECT_FALSE(Next(milliseconds(50)));
 }
 
@@ -291,7 +291,7 @@ TEST_F(ProcessHostTest, CoresThatAreNotThereFail) {
             "could not be placed on its cores before it said hello");
   const JobId job = Start("obedient", one_, kForever, Elasticity::kRigid);
   ExpectSettled(job);
-  Host().Grant(job, {CpuSet::kMaxCpu}, {1, 1});
+  Host().Grant(job, Place::Whole({CpuSet::kMaxCpu}, {1, 1}));
   EXPECT_EQ(Failure(job).rfind("the kernel does not allow it on cores 4095", 0), 0u);
 }
 

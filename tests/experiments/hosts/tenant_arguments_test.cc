@@ -11,7 +11,7 @@ namespace {
 
 TenantStart Started(const Job& job, Split threads) {
   const std::vector<std::string> arguments =
-      TenantArguments(job, {}, CpuSet::Range(0, 1), threads, Client::kOff, /*unbound=*/true);
+      TenantArguments(job, {}, Place::Whole({0, 1}, threads), Client::kOff, /*unbound=*/true);
   EXPECT_EQ(arguments.size(), 2U);
   EXPECT_EQ(arguments.front(), "tenant");
   const std::string option = "--start=";

@@ -41,7 +41,7 @@ class SealedTenant final : public LaunchedTenant {
   void Signal(int signal) override { tenant_->Signal(signal); }
   bool Kill() override { return tenant_->Kill(); }
   bool HasGroup() const override { return true; }
-  void Move(const CpuSet&) override {
+  void Move(const Place&) override {
     throw std::system_error(EACCES, std::generic_category(), "cpuset.cpus");
   }
   bool Done() override { return true; }
@@ -60,7 +60,7 @@ class SealedLauncher final : public TenantLauncher {
   }
 
  private:
-  ProcessLauncher processes_{"/proc/self/exe", Actuator::kAffinity, {}};
+  ProcessLauncher processes_{"/proc/self/exe", GroupSettings{}};
 };
 
 TEST_F(ActuatorTest, ATenantThatCannotBePutBackFailsAlone) {
@@ -91,7 +91,7 @@ TEST_F(ActuatorTest, CpusetMovesAMalleableTenantAndIsGoneWithIt) {
   EXPECT_NE(path.find("/cosched/"), std::string::npos) << path;
   for (const CpuSet& cores : {one_, two_, two_ - one_, two_}) {
     if (cores.Empty()) continue;  // A machine of one core.
-    Host().Grant(job, cores, DefaultSplit(cores.Count()));
+    Host().Grant(job, Place::Whole(cores, DefaultSplit(cores.Count())));
     ExpectSettled(job);
     EXPECT_EQ(UnionOfBindings(tenant, false), cores);
     EXPECT_EQ(Cgroup::Of(tenant).Cores(), cores);
@@ -114,14 +114,14 @@ TEST_F(ActuatorTest, CpusetConfinesARigidTenantWithAllItsThreads) {
   const pid_t tenant = OnlyChild();
   const size_t threads = ComputeThreads(tenant);
   for (const CpuSet& cores : {two_, one_, two_}) {
-    Host().Grant(job, cores, {1, 1});
+    Host().Grant(job, Place::Whole(cores, {1, 1}));
     ExpectSettled(job);
     EXPECT_EQ(UnionOfBindings(tenant, true), cores);  // Also wider than where it started.
     EXPECT_EQ(ComputeThreads(tenant), threads);
   }
   Host().Pause(job);
   ExpectSettled(job);
-  Host().Grant(job, one_, {1, 1});
+  Host().Grant(job, Place::Whole(one_, {1, 1}));
   ExpectSettled(job);
   EXPECT_EQ(UnionOfBindings(tenant, true), one_);
 }
@@ -142,7 +142,7 @@ TEST_F(ActuatorTest, CpusetNarrowedBySomebodyElseIsSurvived) {
   ExpectSettled(job);
   Cgroup::Of(OnlyChild()).SetCores(one_);
   EXPECT_FALSE(Next(std::chrono::seconds(1)));
-  Host().Grant(job, two_, DefaultSplit(two_.Count()));
+  Host().Grant(job, Place::Whole(two_, DefaultSplit(two_.Count())));
   ExpectSettled(job);
   EXPECT_EQ(Cgroup::Of(OnlyChild()).Cores(), two_);
 }
@@ -164,7 +164,7 @@ TEST_F(ActuatorTest, QuotaLimitsTheTimeAndNotThePlace) {
   const JobId job = Start("obedient", two_, kForever, Elasticity::kRigid);
   ExpectSettled(job);
   const pid_t tenant = OnlyChild();
-  Host().Grant(job, one_, {1, 1});
+  Host().Grant(job, Place::Whole(one_, {1, 1}));
   ExpectSettled(job);
   EXPECT_EQ(UnionOfBindings(tenant, false), machine_);
   EXPECT_EQ(OnlyActuation().actuator, "quota");
@@ -179,13 +179,13 @@ TEST_F(ActuatorTest, QuotaLimitsTheTimeAndNotThePlace) {
 TEST_F(ActuatorTest, AffinitySaysWhoPlacedTheThreads) {
   const JobId rigid = Start("obedient", two_, kForever, Elasticity::kRigid);
   ExpectSettled(rigid);
-  Host().Grant(rigid, one_, {1, 1});
+  Host().Grant(rigid, Place::Whole(one_, {1, 1}));
   ExpectSettled(rigid);
   EXPECT_EQ(OnlyActuation().actuator, "affinity");
   Host().Stop(rigid);
   const JobId malleable = Start("obedient", two_);
   ExpectSettled(malleable);
-  Host().Grant(malleable, one_, {1, 1});
+  Host().Grant(malleable, Place::Whole(one_, {1, 1}));
   ExpectSettled(malleable);
   EXPECT_EQ(OnlyActuation().actuator, "message");
 }

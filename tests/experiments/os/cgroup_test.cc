@@ -125,12 +125,12 @@ TEST_F(RealCgroup, RefusesCoresThatTheMachineDoesNotHave) {
 TEST_F(RealCgroup, AQuotaThrottlesAProcessThatWantsMore) {
   if (!support_.quota) GTEST_SKIP() << support_.why_not;
   Cgroup group = Cgroup::Create(NameHere("6"), all_, true);
-  group.SetQuota(0.02);
+  group.SetLimit(CpuLimit{{20}});
   const pid_t spinner = fork();
   while (spinner == 0) getppid();
   group.Attach(spinner);
   while (group.Read().throttled.value_or(Duration(1)) == Duration(0)) usleep(1000);
-  group.SetQuota(std::numeric_limits<double>::infinity());
+  group.SetLimit({});
   kill(spinner, SIGKILL);
   waitpid(spinner, nullptr, 0);
   EXPECT_TRUE(group.Read().throttled.has_value());
@@ -138,7 +138,7 @@ TEST_F(RealCgroup, AQuotaThrottlesAProcessThatWantsMore) {
 
 TEST_F(RealCgroup, WithoutAQuotaThereIsNoThrottledTime) {
   Cgroup group = Cgroup::Create(NameHere("7"), all_);
-  EXPECT_THROW(group.SetQuota(1), std::system_error);
+  EXPECT_THROW(group.SetLimit(CpuLimit{{1000}}), std::system_error);
 }
 
 TEST_F(RealCgroup, CleansWhatEndedHostsLeftBehindAndNothingElse) {
@@ -265,9 +265,9 @@ TEST_F(FakeVersion2, WritesTheFilesOfOneGroup) {
   EXPECT_EQ(ReadText(folder / "cpuset.cpus"), "0");
   group.SetCores(CpuSet{0, 1, 2, 5});
   EXPECT_EQ(ReadText(folder / "cpuset.cpus"), "0-2,5");
-  group.SetQuota(1.5);
+  group.SetLimit(CpuLimit{{1500}});
   EXPECT_EQ(ReadText(folder / "cpu.max"), "150000 100000");
-  group.SetQuota(std::numeric_limits<double>::infinity());
+  group.SetLimit({});
   EXPECT_EQ(ReadText(folder / "cpu.max"), "max 100000");
   group.Attach(123);
   EXPECT_EQ(ReadText(folder / "cgroup.procs"), "123");

@@ -104,7 +104,7 @@ TEST_F(CliTest, AQuotaIsToldAtTheStartByDoctorAndInEveryCell) {
   const Cgroup::Support support = Cgroup::Probe();
   if (!support.quota) GTEST_SKIP() << support.why_not;
   Cgroup group = Cgroup::Create(OwnerName() + "-quota", Topology::ThisMachine().Cpus(), true);
-  group.SetQuota(0.5);
+  group.SetLimit(CpuLimit{{500}});
   const auto enter = [&group] {
     group.Attach(getpid());
     return true;

@@ -52,9 +52,9 @@ class RecordsTest : public ::testing::Test {
 
 TEST_F(RecordsTest, JobRowHasItsTimesGrantAndWork) {
   records_.OnSubmitted(At(1000), MakeJob(7));
-  records_.OnStarted(At(1500), {7}, {0, 1}, {1, 2});
-  records_.OnGrant(At(2000), {7}, {0}, {1, 1});
-  records_.OnSettled(At(2001), {7}, {0}, 1, milliseconds(1));
+  records_.OnStarted(At(1500), {7}, Place::Whole({0, 1}, {1, 2}));
+  records_.OnGrant(At(2000), {7}, Place::Whole({0}, {1, 1}));
+  records_.OnSettled(At(2001), {7}, Place::Whole({0}, {}), 1, milliseconds(1));
   records_.OnSample({{7}, At(2400), {0}, 1, 1, false, {}, {}, 0, 0, {}, {}, 4, 128, {}, {}});
   records_.OnStep({{7}, 4, At(2500), milliseconds(100), 1, 2.25});
   records_.OnResize({{7}, At(2001), "grant", {1, 2}, {1, 1}, {0}, "Conv2D", milliseconds(1)});
@@ -102,7 +102,7 @@ TEST_F(RecordsTest, TimesCountFromTheArrivalAndTheLatenessStandsBeside) {
   Job job = MakeJob(1);
   job.arrival = At(1000);
   records_.OnSubmitted(At(1250), job);
-  records_.OnStarted(At(1500), {1}, {0, 1}, {1, 2});
+  records_.OnStarted(At(1500), {1}, Place::Whole({0, 1}, {1, 2}));
   records_.OnEnded(At(2000), {1}, JobEnd::kFinished, "");
   const std::string jobs = Read("jobs.csv");
   EXPECT_THAT(jobs, HasSubstr(",steps,images,alone_s,lateness\n"));
@@ -114,15 +114,15 @@ TEST_F(RecordsTest, TimesCountFromTheArrivalAndTheLatenessStandsBeside) {
 
 TEST_F(RecordsTest, RigidJobKeepsItsThreadsWhenItsCoresChange) {
   records_.OnSubmitted(At(0), MakeJob(1, Elasticity::kRigid));
-  records_.OnStarted(At(0), {1}, {0, 1}, {1, 2});
-  records_.OnGrant(At(1), {1}, {0}, {1, 1});
+  records_.OnStarted(At(0), {1}, Place::Whole({0, 1}, {1, 2}));
+  records_.OnGrant(At(1), {1}, Place::Whole({0}, {1, 1}));
   EXPECT_THAT(Read("grants.csv"), HasSubstr("\n0.001000,1,granted,0,0-1,2\n"));
 }
 
 // Two workers of which one has a helper, as the pools run them.
 TEST_F(RecordsTest, SplitOfTwoByTwoIsThreeThreads) {
   records_.OnSubmitted(At(0), MakeJob(1, Elasticity::kRigid));
-  records_.OnStarted(At(0), {1}, {0, 1}, {2, 2});
+  records_.OnStarted(At(0), {1}, Place::Whole({0, 1}, {2, 2}));
   records_.OnEnded(At(2), {1}, JobEnd::kFinished, "");
   records_.Finish("done", "");
   const std::filesystem::path cell = CellFolder(folder_.path(), kKey);
@@ -133,11 +133,11 @@ TEST_F(RecordsTest, SplitOfTwoByTwoIsThreeThreads) {
 
 TEST_F(RecordsTest, CoresAreOwnedUntilTheShrinkSettles) {
   records_.OnSubmitted(At(0), MakeJob(1));
-  records_.OnStarted(At(1), {1}, {0, 1}, {1, 2});
-  records_.OnGrant(At(2), {1}, {1}, {1, 1});
-  records_.OnSettled(At(3), {1}, {1}, 1, milliseconds(1));
-  records_.OnGrant(At(4), {1}, {}, {1, 1});
-  records_.OnSettled(At(5), {1}, {}, 2, milliseconds(1));
+  records_.OnStarted(At(1), {1}, Place::Whole({0, 1}, {1, 2}));
+  records_.OnGrant(At(2), {1}, Place::Whole({1}, {1, 1}));
+  records_.OnSettled(At(3), {1}, Place::Whole({1}, {}), 1, milliseconds(1));
+  records_.OnGrant(At(4), {1}, Place::Whole({}, {1, 1}));
+  records_.OnSettled(At(5), {1}, Place::Whole({}, {}), 2, milliseconds(1));
   records_.OnEnded(At(6), {1}, JobEnd::kCancelled, "interrupted");
   EXPECT_EQ(Read("grants.csv"),
             "time,job_id,kind,cores,owned,threads\n"
@@ -154,18 +154,18 @@ TEST_F(RecordsTest, DecisionIsWrittenWhenItsLastGrantSettles) {
   records_.OnSubmitted(At(0), MakeJob(1));
   records_.OnSubmitted(At(0), MakeJob(2));
   records_.OnDecision(At(0), 1, "job-arrived 2", "1=0 2=1", std::chrono::microseconds(12));
-  records_.OnStarted(At(0), {1}, {0}, {1, 1});
-  records_.OnSettled(At(3), {1}, {0}, 1, milliseconds(3));
+  records_.OnStarted(At(0), {1}, Place::Whole({0}, {1, 1}));
+  records_.OnSettled(At(3), {1}, Place::Whole({0}, {}), 1, milliseconds(3));
   EXPECT_THAT(Read("decisions.csv"), Not(HasSubstr("job-arrived")));
-  records_.OnStarted(At(0), {2}, {1}, {1, 1});
-  records_.OnSettled(At(2), {2}, {1}, 1, milliseconds(2));
+  records_.OnStarted(At(0), {2}, Place::Whole({1}, {1, 1}));
+  records_.OnSettled(At(2), {2}, Place::Whole({1}, {}), 1, milliseconds(2));
   EXPECT_THAT(Read("decisions.csv"), HasSubstr("\n1,0.000000,job-arrived 2,1=0 2=1,12.0,3000.0\n"));
 }
 
 TEST_F(RecordsTest, DecisionThatIsOvertakenHasNoSettleTime) {
   records_.OnSubmitted(At(0), MakeJob(1));
   records_.OnDecision(At(0), 1, "job-arrived 1", "1=0-1", Duration(0));
-  records_.OnStarted(At(0), {1}, {0, 1}, {1, 2});
+  records_.OnStarted(At(0), {1}, Place::Whole({0, 1}, {1, 2}));
   records_.OnDecision(At(1), 2, "tick", "1=0", Duration(0));
   EXPECT_THAT(Read("decisions.csv"), HasSubstr("\n1,0.000000,job-arrived 1,1=0-1,0.0,\n"));
   records_.OnEnded(At(2), {1}, JobEnd::kFailed, "died");
@@ -196,8 +196,8 @@ TEST_F(RecordsTest, FolderIsPartialUntilFinished) {
 TEST_F(RecordsTest, TimelineIsJsonWithASliceForEveryGrant) {
   records_.OnSubmitted(At(0), MakeJob(1));
   records_.OnDecision(At(0), 1, "job-arrived 1", "1=0-1", Duration(0));
-  records_.OnStarted(At(10), {1}, {0, 1}, {1, 2});
-  records_.OnGrant(At(20), {1}, {0}, {1, 1});
+  records_.OnStarted(At(10), {1}, Place::Whole({0, 1}, {1, 2}));
+  records_.OnGrant(At(20), {1}, Place::Whole({0}, {1, 1}));
   records_.OnEnded(At(40), {1}, JobEnd::kFinished, "");
   records_.Finish("done", "");
   const auto events =
