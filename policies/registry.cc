@@ -28,6 +28,7 @@ PolicyInfo GangPolicy();
 PolicyInfo LendReclaimPolicy();
 PolicyInfo FeedbackPolicy();
 PolicyInfo ScriptedPolicy();
+PolicyInfo StaticSharesPolicy();
 
 namespace {
 
@@ -108,10 +109,11 @@ Number ValueOf(const PolicyParameters& parameters, std::string_view name) {
 
 std::span<const PolicyInfo> Policies() {
   static const std::array kPolicies = {
-      NoControlPolicy(), StaticPartitionPolicy(), StrictPolicy(),          AlwaysAttendPolicy(),
-      MaxPropPolicy(),   EqualSharePolicy(),      EasyBackfillPolicy(),    SjfPolicy(),
-      SrptPolicy(),      HesrptPolicy(),          MarginalSpeedupPolicy(), RoundRobinPolicy(),
-      GangPolicy(),      LendReclaimPolicy(),     FeedbackPolicy(),        ScriptedPolicy()};
+      NoControlPolicy(),   StaticPartitionPolicy(), StrictPolicy(),          AlwaysAttendPolicy(),
+      MaxPropPolicy(),     EqualSharePolicy(),      EasyBackfillPolicy(),    SjfPolicy(),
+      SrptPolicy(),        HesrptPolicy(),          MarginalSpeedupPolicy(), RoundRobinPolicy(),
+      GangPolicy(),        LendReclaimPolicy(),     FeedbackPolicy(),        ScriptedPolicy(),
+      StaticSharesPolicy()};
   return kPolicies;
 }
 

@@ -67,7 +67,9 @@ def check_job(job, cell, exclusive, report):
     cores = job["allocated_resources"]
     report.expect(cores <= cell.machine, where, f"{name} was allocated cores outside the machine")
     # A policy that oversubscribes says where the kernel may put the threads, which may be more than max.
-    report.expect(job["requested_min"] <= len(cores) and (len(cores) <= job["requested_max"] or not exclusive), where,
+    # Nor does one that has a share of its node's cores, which are all where its threads may be.
+    may_exceed = not exclusive or job["job_id"] in cell.sharers
+    report.expect(job["requested_min"] <= len(cores) and (len(cores) <= job["requested_max"] or may_exceed), where,
                   f"{name} was allocated {len(cores)} cores, not within [min, max]")
 
 

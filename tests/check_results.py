@@ -135,6 +135,7 @@ class Cell:
         self.jobs, self.grants, self.decisions, self.samples, self.steps, self.resizes, self.actuations = (
             read_rows(folder / f"{name}.csv", report) if self.has.get(name, True) else []
             for name in ("jobs", *TYPES_OFF))
+        self.sharers = {row["job_id"] for row in self.grants if row["amount"] < len(row["cores"])}
         path = folder / "interference.csv"  # On request only.
         self.interference = read_rows(path, report) if path.exists() else None
         self.services, self.sent_requests = info.get("services", []), info.get("requests", 0)
@@ -227,6 +228,8 @@ class Ownership:
             paused = count == 0 and job in self.amounts
             most = request["requested_max"] if self.exclusive else len(self.cell.machine)
             least = request["requested_min"] if amount == count else 0.001  # Of a share.
+            self.report.expect(amount <= count, self.where,
+                               f"job {job} at {row['time']}: {amount} cores' time granted on {count} cores")
             self.report.expect(paused or least <= amount <= most, self.where,
                                f"job {job} at {row['time']}: {amount} cores granted, not within [min, max]")
             if job not in self.amounts:

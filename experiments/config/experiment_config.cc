@@ -59,6 +59,20 @@ void CheckServices(const TomlTable& root, const ExperimentConfig& config) {
   }
 }
 
+// Shares of real cores are quotas.
+void CheckShares(const TomlTable& root, const ExperimentConfig& config, const Topology& topology) {
+  if (config.backend != Backend::kHardware || !topology.IsThisSystem()) return;
+  for (size_t i = 0; i < config.policies.size(); ++i) {
+    if (!config.FindPolicy(config.policies[i])->shares) continue;
+    const std::string why_not = WhyNot(Actuator::kQuota);
+    if (why_not.empty()) return;
+    root.Fail(fmt::format("policies.{}", i),
+              fmt::format("\"{}\" grants shares of cores, for which no quota is permitted here: {}",
+                          config.policies[i], why_not),
+              "what `cosched doctor` names as the remedy, or backend = \"simulated\"");
+  }
+}
+
 // Policies that go by speed need that of every program.
 void CheckSpeeds(const TomlTable& root, const ExperimentConfig& config) {
   for (size_t i = 0; i < config.policies.size(); ++i) {
@@ -162,6 +176,7 @@ ExperimentConfig LoadConfig(const TomlTable& root, const Topology& here) {
   CheckServices(root, config);
   if (config.backend == Backend::kSimulated) CheckPrograms(root, config);
   CheckSpeeds(root, config);
+  CheckShares(root, config, here);
   RefuseExtrapolation(root, config);
   config.trace = ReadTraceConfig(root.Table("trace"), config);
   ReadPolicyParameters(root, &config);

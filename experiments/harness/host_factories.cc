@@ -70,13 +70,15 @@ HostFactory ContainerHosts(const std::filesystem::path& binary, const Topology& 
 HostFactory SimulatedHosts(const ExperimentConfig& config) {
   return {.make_host =
               [profile = config.profile->profile, model = config.simulation,
-               revocation_deadline = config.revocation_deadline, records = config.records,
+               revocation_deadline = config.revocation_deadline, quota_period = config.quota_period,
+               records = config.records,
                cores = config.topology->Cpus()](const std::filesystem::path&, bool) {
                 return std::make_unique<SimulatedHost>(
                     SimulatedHost::Options{.profile = profile,
                                            .model = model,
                                            .machine = cores,
                                            .revocation_deadline = revocation_deadline,
+                                           .quota_period = quota_period,
                                            .steps = records.steps,
                                            .resizes = records.resizes,
                                            .samples = records.samples});

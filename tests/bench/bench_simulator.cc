@@ -127,7 +127,7 @@ class ClosedSystem {
         jobs_(config, Elasticity::kMalleable, 1),
         policy_(config.NewPolicy(config.policies.front())),
         records_(run, plan_.cells.front(), config.cores, config.records, size_t{1} << 16),
-        host_(SimulatedHosts(config).make_host("")),
+        host_(SimulatedHosts(config).make_host("", false)),
         arbiter_(*policy_, false, *host_, *config.topology, config.cores, records_, false) {}
 
   void Submit() {

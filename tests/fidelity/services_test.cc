@@ -164,7 +164,8 @@ double TouchesPerRequest(int services) {
   spec.serves = true;
   for (int i = 0; i < services; ++i) {
     host.Describe(JobId{i}, spec);
-    host.Start({.id = {i}, .workload = "service", .request = {1, 1, 1}}, CpuSet{i}, {1, 1});
+    host.Start({.id = {i}, .workload = "service", .request = {1, 1, 1}},
+               Place::Whole(CpuSet{i}, {1, 1}));
   }
   while (host.NextEvent(host.Now() + std::chrono::seconds(1))) continue;  // All are ready.
   const int64_t before = host.ServiceTouches();

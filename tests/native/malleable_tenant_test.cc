@@ -77,7 +77,7 @@ TEST_F(RealTenantTest, UnknownModelIsItsFailureWithTheReason) {
   TenantSpec spec;
   spec.model = "nope";
   Host().Describe(job_, spec);
-  Host().Start(Job{job_, "", {}, Elasticity::kMalleable, 0}, one_, {1, 1});
+  Host().Start(Job{job_, "", {}, Elasticity::kMalleable, 0}, Place::Whole(one_, {1, 1}));
   const std::optional<HostEvent> event = Next(seconds(60));
   ASSERT_TRUE(event && std::holds_alternative<HostFailed>(*event));
   EXPECT_NE(std::get<HostFailed>(*event).reason.find("nope"), std::string::npos);

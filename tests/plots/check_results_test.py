@@ -247,8 +247,20 @@ class TamperTest(unittest.TestCase):
         self.expect_broken("cores outside the machine")
 
     def test_grant_beyond_the_request(self):
+        self.set_cell("grants", 1, amount="0", owned_amount="0")
+        self.expect_broken("0.0 cores granted, not within [min, max]")
+
+    def test_more_time_than_the_cores_have(self):
         self.set_cell("grants", 1, cores="", owned="")
-        self.expect_broken("0 cores granted, not within [min, max]")
+        self.expect_broken("cores' time granted on 0 cores")
+
+    def test_shares_of_more_than_there_is(self):
+        def share(rows):
+            for row in rows:
+                if row["owned"]:
+                    row.update(cores="0-1", owned="0-1", amount="1.2", owned_amount="1.2")
+        self.edit(f"{CELL}/grants.csv", share)
+        self.expect_broken("the shares of its cores add up to 2.4")
 
     def test_cores_kept_after_the_end(self):
         def keep(rows):

@@ -225,7 +225,8 @@ class Cell {
     if (granted.empty()) return;
     now_ += kSettle;
     for (FixtureJob* job : granted) {
-      records_.OnSettled(now_, job->job.id, job->cores, decision_, now_ - decided);
+      records_.OnSettled(now_, job->job.id, Place::Whole(job->cores, {}), decision_,
+                         now_ - decided);
       Resized(job);
     }
   }
@@ -247,7 +248,8 @@ class Cell {
       records_.OnActuation({job->job.id, now_, job->cores, "cpuset", kSettle / 2, {}});
       // A job that will also get cores is not where the decision wants it yet.
       const bool complete = job->cores == changes.at(job->job.id);
-      records_.OnSettled(now_, job->job.id, job->cores, complete ? decision_ : 0, kSettle);
+      records_.OnSettled(now_, job->job.id, Place::Whole(job->cores, {}), complete ? decision_ : 0,
+                         kSettle);
       Resized(job);
     }
   }
@@ -305,6 +307,7 @@ class Cell {
     sample.job = job->job.id;
     sample.time = now_;
     sample.granted = job->cores;
+    sample.amount = CpuShare::OfCores(sample.granted.Count());
     sample.runnable_threads = sample.compute_threads = job->Threads();
     sample.run_time = job->run_time;
     sample.spin_time = job->run_time / 10;

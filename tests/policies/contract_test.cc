@@ -98,9 +98,15 @@ class PolicyContract : public ::testing::TestWithParam<Variant> {
   void CheckGrants(const ScheduledMachine& machine) const {
     CpuSet all;
     int sum = 0;
+    CpuShare shares;
     for (const JobView& job : machine.arbiter.View().jobs) {
       if (!job.IsActive()) {
         EXPECT_TRUE(job.cores.Empty());
+        continue;
+      }
+      if (job.Shares()) {
+        EXPECT_LE(job.amount, CpuShare::OfCores(job.request.max)) << job.id.value;
+        shares += job.amount;
         continue;
       }
       EXPECT_GE(job.cores.Count(), job.request.min) << job.id.value;
@@ -113,6 +119,9 @@ class PolicyContract : public ::testing::TestWithParam<Variant> {
     EXPECT_TRUE(machine.topology.Cpus().Contains(all));
     if (Exclusive()) {
       EXPECT_EQ(all.Count(), sum) << "a core was granted twice";
+      // These machines are one node each.
+      EXPECT_LE(shares, CpuShare::OfCores(machine.topology.Cpus().Count()));
+      EXPECT_TRUE(all.Empty() || shares == CpuShare()) << "a node is owned and shared";
     }
   }
 

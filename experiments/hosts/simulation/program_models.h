@@ -68,7 +68,7 @@ class ProgramModels {
     double warm_up, weight;
     double pressure, sensitivity;
     std::unordered_map<uint64_t, SpeedModel::StepTime> alone;  // Remembered.
-    int beyond = 0;                                            // Flags: what was asked for beyond the measured.
+    int beyond = 0;  // Flags: what was asked for beyond the measured.
   };
   const Program& At(int program) const { return programs_[static_cast<size_t>(program)]; }
 

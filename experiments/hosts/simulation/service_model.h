@@ -37,6 +37,7 @@ class ServiceModel {
   std::optional<TimePoint> NextEvent() const;
   void Advance(TimePoint now);
 
+  int Busy() const { return busy_; }  // Servers that compute.
   bool Empty() const { return busy_ == 0 && waiting_.empty(); }
   std::vector<RequestSample> Take();  // Answered since the last call.
   ServiceWindow TakeWindow(TimePoint now) {

@@ -37,6 +37,7 @@ void SimulatedHost::Impl::Start(const Job& job, const Place& place) {
     tenant.noise = std::exp(random.Derive("noise").Normal(0, options.model.noise));
   tenant.place = tenant.target = place;
   tenant.asked = tenant.since = now;
+  Limit(id);
   if (!tenant.plan.chaos.empty()) {
     executions.Add(id, static_cast<double>(tenant.plan.steps));
     return StartChaos(id, job);
@@ -113,7 +114,7 @@ void SimulatedHost::Impl::Complete(Id id) {
   tenant.phase = Phase::kLeaving;
   tenant.settle_timer = -1;
   tenant.failure.clear();
-  tenant.end_timer = tenant.moment_timer = tenant.window_timer = -1;
+  tenant.end_timer = tenant.moment_timer = tenant.window_timer = tenant.bandwidth_timer = -1;
   if (tenant.chaos) {
     const ChaosModel::End end = tenant.chaos->Finish();
     tenant.failure = end.reason;
@@ -141,6 +142,12 @@ std::optional<HostEvent> SimulatedHost::Impl::Fire(const Timers::Timer& timer) {
     return HostSettled{tenant.job};
   }
   if (timer.number == tenant.settle_timer) return Settled(timer.tenant);
+  if (timer.number == tenant.bandwidth_timer) {
+    const bool was_stalled = tenant.bandwidth->Stalled();
+    tenant.bandwidth->Advance(now);
+    WatchBandwidth(timer.tenant, was_stalled);
+    return std::nullopt;
+  }
   if (timer.number == tenant.moment_timer) Misbehave(timer.tenant);
   if (timer.number == tenant.window_timer) {
     tenant.window_timer = timers.Arm(timer.tenant, now + options.request_window);
@@ -171,6 +178,7 @@ TenantSample SimulatedHost::Impl::SampleOf(Id id) {
   sample.settling = tenant.settling || std::exchange(tenant.settled_lately, false);
   sample.run_time = FromSeconds(tenant.run_time_s);
   sample.run_queue_wait = FromSeconds(tenant.wait_s);
+  if (tenant.bandwidth) sample.throttled = tenant.bandwidth->TimeStalled(now);
   sample.steps = static_cast<int64_t>(std::floor(StepsDone(id) + 1e-9));
   sample.images = sample.steps * tenant.plan.batch;
   return sample;

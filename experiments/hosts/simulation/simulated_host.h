@@ -11,12 +11,15 @@
 // threads; one that starts is moved at once; one that has done its last step hears nothing more.
 //
 // Services (TenantSpec::serves; simulation/service_model.h) answer requests until they are drained
-// or stopped; their threads count as busy also while no request waits. Requests that a stop or a
-// failure catches are never answered.
+// or stopped; their threads count as busy also while no request waits, but for those that share
+// their cores. Requests that a stop or a failure catches are never answered.
 //
-// Not modelled, and so 0 or empty in the records: involuntary switches, migrations, throttled time
-// and pressure (PSI), the op that ran at a resize, losses, actuations. Where memory is and how far
-// cores are from each other costs nothing.
+// A tenant with a share of its cores (Place) spends a budget of CPU time and stands still when it
+// is used up (simulation/bandwidth.h); the host's write of a new share takes effect with the grant.
+//
+// Not modelled, and so 0 or empty in the records: involuntary switches, migrations, pressure (PSI),
+// the op that ran at a resize, losses, actuations. Where memory is and how far cores are from each
+// other costs nothing.
 
 #include <cstdint>
 #include <functional>
@@ -36,8 +39,9 @@ class SimulatedHost final : public ObservedHost, public Clock {
     SimulationSettings model = {};
     CpuSet machine = {};  // All its cores, where tenants that refuse go.
     Duration revocation_deadline = std::chrono::milliseconds(250);
-    bool steps = true;    // TakeSteps tells them; needs samples.
-    bool resizes = true;  // TakeResizes tells them.
+    Duration quota_period = std::chrono::milliseconds(100);  // simulation/bandwidth.h
+    bool steps = true;                                       // TakeSteps tells them; needs samples.
+    bool resizes = true;                                     // TakeResizes tells them.
     bool samples = true;  // Sample is called, and told the last sample of each tenant too.
     Duration request_window = std::chrono::seconds(1);  // Between HostWindow events of a service.
   };

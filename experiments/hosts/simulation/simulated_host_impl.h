@@ -82,6 +82,11 @@ struct SimulatedHost::Impl {
   void LeaveOthers(Tenant* tenant);  // The tenant presses on no co-runner any more.
   void Withdraw(Id id);              // The tenant computes no more.
 
+  // simulated_shares.cc: of tenants with a share of their cores only.
+  void Limit(Id id);  // To the share of its latest grant, from now on.
+  void Spend(Id id);  // As many cores' time as it computes with now.
+  void WatchBandwidth(Id id, bool was_stalled);
+
   // simulated_services.cc: of services only.
   void StartService(Id id);
   // Each server has its part of the cores and of the threads.
@@ -93,9 +98,11 @@ struct SimulatedHost::Impl {
   template <typename Change>
   void Touch(Id id, Change change) {
     ServiceModel& service = *At(id).service;
+    const int was_busy = service.Busy();
     change(service);
     agenda.SetNext(id, service.NextEvent());
     ++touches;
+    if (service.Busy() != was_busy && At(id).Shares()) Compute(id);
   }
 
   const Options options;

@@ -17,6 +17,7 @@ void SimulatedHost::Impl::Move(JobId job, const Place& place) {
   tenant.settling = true;
   tenant.asked = now;
   tenant.settle_timer = -1;
+  Limit(id);
   switch (tenant.phase) {
     case Phase::kStarting: return MoveStarting(id, leaves);
     case Phase::kComputing: return MoveComputing(id, leaves);

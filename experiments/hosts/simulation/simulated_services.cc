@@ -20,7 +20,9 @@ void SimulatedHost::Impl::StartService(Id id) {
 
 void SimulatedHost::Impl::Serve(Id id, const CoreSharing::Share& share) {
   Tenant& tenant = At(id);
-  const int servers = tenant.place.threads.inter;
+  // On shared cores only those count that have something to do.
+  const int servers =
+      tenant.Shares() ? std::max(1, tenant.service->Busy()) : tenant.place.threads.inter;
   CoreSharing::Share part = share;
   part.cores /= servers;
   part.granted /= servers;
@@ -34,7 +36,10 @@ void SimulatedHost::Impl::Serve(Id id, const CoreSharing::Share& share) {
 
 void SimulatedHost::Impl::UpdateServers(Id id) {
   const Tenant& tenant = At(id);
-  const int servers = tenant.runnable > 0 ? tenant.place.threads.inter : 0;
+  const bool open = tenant.Shares() ? tenant.phase == Phase::kComputing && !tenant.place.Pauses() &&
+                                          !tenant.bandwidth->Stalled()
+                                    : tenant.runnable > 0;
+  const int servers = open ? tenant.place.threads.inter : 0;
   const double speed = tenant.server_speed * executions.Speed(tenant.disturbed_by);
   Touch(id, [&](ServiceModel& service) { service.SetServers(servers, speed, now); });
 }

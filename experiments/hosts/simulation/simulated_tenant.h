@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "engine/base/random.h"
+#include "experiments/hosts/simulation/bandwidth.h"
 #include "experiments/hosts/simulation/chaos_model.h"
 #include "experiments/hosts/simulation/executions.h"
 #include "experiments/hosts/simulation/service_model.h"
@@ -30,6 +32,7 @@ struct Tenant {
   Described plan;
   std::unique_ptr<ChaosModel> chaos;
   std::unique_ptr<ServiceModel> service;
+  std::optional<Bandwidth> bandwidth;    // One that ever had a share.
   bool draining = false;                 // The service ends when it has answered what it has.
   double server_speed = 0;               // Steps per second of a server, undisturbed,
   Executions::ClockId disturbed_by = 0;  // and the clock that slows it.
@@ -55,10 +58,13 @@ struct Tenant {
   double run_time_s = 0;
   double wait_s = 0;
   // Numbers of the timers that count; others are void.
-  int64_t ready_timer = -1, settle_timer = -1, end_timer = -1, moment_timer = -1, window_timer = -1;
+  int64_t ready_timer = -1, settle_timer = -1, end_timer = -1, moment_timer = -1, window_timer = -1,
+          bandwidth_timer = -1;
   TimePoint ends;
   std::string failure;  // Why the end timer ends it; "" = it leaves by itself.
 
+  // It has a share of its cores, beside others.
+  bool Shares() const { return bandwidth && !target.Owns(); }
   CpuSet Held() const { return settling ? place.cores | target.cores : place.cores; }
   CpuShare HeldAmount() const {
     return settling ? std::max(place.amount, target.amount) : place.amount;

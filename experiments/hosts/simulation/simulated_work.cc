@@ -11,7 +11,11 @@ int SimulatedHost::Impl::Awake(const Tenant& tenant) {
   const int cores = tenant.place.cores.Count();
   const int threads = ThreadsOf(tenant.place.threads);
   if (tenant.phase != Phase::kComputing || cores == 0) return 0;
-  const int awake = tenant.malleable ? std::min(threads, cores) : threads;
+  if (tenant.bandwidth && tenant.bandwidth->Stalled()) return 0;
+  int awake = tenant.malleable ? std::min(threads, cores) : threads;
+  // Beside others on its cores, threads that wait for requests are in nobody's way.
+  if (tenant.service && tenant.Shares())
+    awake = awake * tenant.service->Busy() / std::max(1, tenant.place.threads.inter);
   if (!tenant.chaos) return awake;
   return tenant.chaos->Computes() ? tenant.chaos->Threads(awake) : 0;
 }
@@ -36,11 +40,13 @@ void SimulatedHost::Impl::Refresh() {
       tenant.busy = 0;
       tenant.runnable = 0;
       SetRate(id, 0, 0);
+      Spend(id);
       continue;
     }
     const CoreSharing::Share share = sharing.Of(id);
     tenant.busy = share.cores;
     tenant.runnable = awake;
+    Spend(id);
     if (tenant.chaos) {
       SetRate(id, 0, 1 / ToSeconds(kChaosStep));
       continue;

@@ -66,6 +66,7 @@ class ComparisonTest : public ::testing::Test {
         TenantSample sample;
         sample.job = {0};
         sample.granted = {0, 1};
+        sample.amount = CpuShare::OfCores(sample.granted.Count());
         sample.runnable_threads = facts.runnable;
         records.OnSample(sample);
       }

@@ -48,6 +48,7 @@ class MetricsTest : public ::testing::Test {
     sample.job = {job};
     sample.time = At(time);
     sample.granted = time < 7 ? CpuSet{0, 1} : CpuSet{0};
+    sample.amount = CpuShare::OfCores(sample.granted.Count());
     sample.runnable_threads = 2;
     sample.run_time = FromSeconds(run);
     sample.run_queue_wait = FromSeconds(wait);
@@ -167,6 +168,7 @@ TEST_F(MetricsTest, ATenantsIdleCoresDoNotCancelAnothersExcess) {
     sample.job = {id};
     sample.time = At(0);
     sample.granted = cores;
+    sample.amount = CpuShare::OfCores(sample.granted.Count());
     sample.runnable_threads = threads;
     records.OnSample(sample);
   }
@@ -189,6 +191,7 @@ TEST_F(MetricsTest, AJobCountsFromItsFirstInstantNotFromItsFirstSample) {
     sample.job = {1};
     sample.time = At(time);
     sample.granted = {0};
+    sample.amount = CpuShare::OfCores(sample.granted.Count());
     sample.runnable_threads = runnable;
     sample.run_queue_wait = FromSeconds(2);
     records.OnSample(sample);
@@ -211,6 +214,7 @@ TEST_F(MetricsTest, CoresThatChangeHandsWhenAJobStartsAreNoOversubscription) {
     sample.job = {job};
     sample.time = At(time);
     sample.granted = cores;
+    sample.amount = CpuShare::OfCores(sample.granted.Count());
     sample.runnable_threads = cores.Count();
     records.OnSample(sample);
   };

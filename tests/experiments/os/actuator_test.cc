@@ -176,6 +176,40 @@ TEST_F(ActuatorTest, QuotaLimitsTheTimeAndNotThePlace) {
   EXPECT_GT(OnlySample().throttled.value_or(Duration(-1)), before);
 }
 
+// Whatever else runs here, it can't have more; a slice of the kernel's (5 ms a core) and the budget
+// of a period may be spent in advance.
+TEST_F(ActuatorTest, AShareIsCpuTimeThatTheTenantCannotExceed) {
+  if (const std::string why_not = WhyNot(Actuator::kQuota); !why_not.empty())
+    GTEST_SKIP() << why_not;
+  options_.actuator = Actuator::kAffinity;
+  options_.shares = true;
+  options_.quota_period = std::chrono::milliseconds(20);
+  const JobId job = Start("busy", two_, kForever, Elasticity::kRigid);
+  ExpectSettled(job);
+  const pid_t tenant = OnlyChild();
+  const Cgroup group = Cgroup::Of(tenant);
+  for (const int64_t milli : {300, 100, 500}) {
+    Host().Grant(job, {two_, {milli}, {1, 1}});
+    ExpectSettled(job);
+    const auto start = std::chrono::steady_clock::now();
+    const Duration used_before = RunTime(tenant);
+    const Duration throttled_before = group.Read().throttled.value_or(Duration(0));
+    while (group.Read().throttled.value_or(Duration(0)) - throttled_before <
+           std::chrono::milliseconds(200))
+      ASSERT_FALSE(Next(std::chrono::milliseconds(50)));
+    const double used = ToSeconds(RunTime(tenant) - used_before);
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+    const double share = static_cast<double>(milli) / 1e3;
+    EXPECT_LE(used, share * passed.count() * 1.02 + 0.005 * two_.Count() + share * 0.02) << milli;
+  }
+  Host().Grant(job, Place::Whole(one_, {1, 1}));  // Its own again: nothing limits it.
+  ExpectSettled(job);
+  const auto throttled = group.Read().throttled;
+  EXPECT_FALSE(Next(std::chrono::milliseconds(100)));
+  EXPECT_EQ(group.Read().throttled, throttled);
+  EXPECT_EQ(group.Cores(), one_);
+}
+
 TEST_F(ActuatorTest, AffinitySaysWhoPlacedTheThreads) {
   const JobId rigid = Start("obedient", two_, kForever, Elasticity::kRigid);
   ExpectSettled(rigid);

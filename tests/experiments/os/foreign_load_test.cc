@@ -106,7 +106,7 @@ TEST(ForeignLoadTest, AHostWatchesTheCoresOfItsExperiment) {
   ExperimentConfig config;
   config.cores = CpuSet{here.Cpus().First()};
   const std::unique_ptr<ObservedHost> host =
-      ProcessHosts("/proc/self/exe", here, config).make_host(folder.path() / "run/p/e/1");
+      ProcessHosts("/proc/self/exe", here, config).make_host(folder.path() / "run/p/e/1", false);
   CpuSet watched;
   for (const auto& [cpu, time] : host->BusyTimes()) watched.Add(cpu);
   EXPECT_EQ(watched, config.cores);

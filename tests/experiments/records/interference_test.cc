@@ -70,6 +70,7 @@ TenantSample Sample(JobId job, int wait_ms, std::vector<ThreadSample> threads) {
   TenantSample sample;
   sample.job = job;
   sample.granted = {0};
+  sample.amount = CpuShare::OfCores(sample.granted.Count());
   sample.run_queue_wait = milliseconds(wait_ms);
   sample.threads = std::move(threads);
   return sample;

@@ -55,7 +55,7 @@ TEST_F(RecordsTest, JobRowHasItsTimesGrantAndWork) {
   records_.OnStarted(At(1500), {7}, Place::Whole({0, 1}, {1, 2}));
   records_.OnGrant(At(2000), {7}, Place::Whole({0}, {1, 1}));
   records_.OnSettled(At(2001), {7}, Place::Whole({0}, {}), 1, milliseconds(1));
-  records_.OnSample({{7}, At(2400), {0}, 1, 1, false, {}, {}, 0, 0, {}, {}, 4, 128, {}, {}});
+  records_.OnSample({{7}, At(2400), {0}, {1000}, 1, 1, false, {}, {}, 0, 0, {}, {}, 4, 128, {}, {}});
   records_.OnStep({{7}, 4, At(2500), milliseconds(100), 1, 2.25});
   records_.OnResize({{7}, At(2001), "grant", {1, 2}, {1, 1}, {0}, "Conv2D", milliseconds(1)});
   records_.OnActuation({{7}, At(2000), {0}, "cpuset", microseconds(61), {}});
@@ -94,8 +94,8 @@ TEST_F(RecordsTest, SampleRowTellsSpinningFromWork) {
   sample.run_time = milliseconds(700);
   sample.spin_time = milliseconds(250);
   records_.OnSample(sample);
-  EXPECT_THAT(Read("samples.csv"), HasSubstr(",pressure_us,spin_time_s\n"));
-  EXPECT_THAT(Read("samples.csv"), HasSubstr(",0.700000,0.000000,0,0,0,0,,,0.250000\n"));
+  EXPECT_THAT(Read("samples.csv"), HasSubstr(",pressure_us,spin_time_s,amount\n"));
+  EXPECT_THAT(Read("samples.csv"), HasSubstr(",0.700000,0.000000,0,0,0,0,,,0.250000,0.000\n"));
 }
 
 TEST_F(RecordsTest, TimesCountFromTheArrivalAndTheLatenessStandsBeside) {
@@ -116,7 +116,7 @@ TEST_F(RecordsTest, RigidJobKeepsItsThreadsWhenItsCoresChange) {
   records_.OnSubmitted(At(0), MakeJob(1, Elasticity::kRigid));
   records_.OnStarted(At(0), {1}, Place::Whole({0, 1}, {1, 2}));
   records_.OnGrant(At(1), {1}, Place::Whole({0}, {1, 1}));
-  EXPECT_THAT(Read("grants.csv"), HasSubstr("\n0.001000,1,granted,0,0-1,2\n"));
+  EXPECT_THAT(Read("grants.csv"), HasSubstr("\n0.001000,1,granted,0,0-1,2,1.000,2.000\n"));
 }
 
 // Two workers of which one has a helper, as the pools run them.
@@ -126,7 +126,7 @@ TEST_F(RecordsTest, SplitOfTwoByTwoIsThreeThreads) {
   records_.OnEnded(At(2), {1}, JobEnd::kFinished, "");
   records_.Finish("done", "");
   const std::filesystem::path cell = CellFolder(folder_.path(), kKey);
-  EXPECT_THAT(ReadText(cell / "grants.csv"), HasSubstr("\n0.000000,1,granted,0-1,0-1,3\n"));
+  EXPECT_THAT(ReadText(cell / "grants.csv"), HasSubstr("\n0.000000,1,granted,0-1,0-1,3,2.000,2.000\n"));
   EXPECT_THAT(ReadText(cell / "jobs.csv"), HasSubstr(",0-1,3,0,finished,"));
   EXPECT_THAT(ReadText(cell / "timeline.json"), HasSubstr("cores 0-1, 3 threads"));
 }
@@ -140,14 +140,14 @@ TEST_F(RecordsTest, CoresAreOwnedUntilTheShrinkSettles) {
   records_.OnSettled(At(5), {1}, Place::Whole({}, {}), 2, milliseconds(1));
   records_.OnEnded(At(6), {1}, JobEnd::kCancelled, "interrupted");
   EXPECT_EQ(Read("grants.csv"),
-            "time,job_id,kind,cores,owned,threads\n"
-            "0.000000,1,submitted,,,0\n"
-            "0.001000,1,granted,0-1,0-1,2\n"
-            "0.002000,1,granted,1,0-1,1\n"
-            "0.003000,1,settled,1,1,1\n"
-            "0.004000,1,granted,,1,1\n"
-            "0.005000,1,settled,,,1\n"
-            "0.006000,1,released,,,1\n");
+            "time,job_id,kind,cores,owned,threads,amount,owned_amount\n"
+            "0.000000,1,submitted,,,0,0.000,0.000\n"
+            "0.001000,1,granted,0-1,0-1,2,2.000,2.000\n"
+            "0.002000,1,granted,1,0-1,1,1.000,2.000\n"
+            "0.003000,1,settled,1,1,1,1.000,1.000\n"
+            "0.004000,1,granted,,1,1,0.000,1.000\n"
+            "0.005000,1,settled,,,1,0.000,0.000\n"
+            "0.006000,1,released,,,1,0.000,0.000\n");
 }
 
 TEST_F(RecordsTest, DecisionIsWrittenWhenItsLastGrantSettles) {

@@ -121,7 +121,7 @@ TEST_F(TableTest, TimesAreWrittenExactly) {
   GrantRow grant;
   grant.time = Duration(std::chrono::hours(24 * 1000)) + Duration(500);
   RowWriter<GrantRow>(Cell(), /*gzip=*/false).Write(grant);
-  EXPECT_THAT(ReadText(Cell() / "grants.csv"), HasSubstr("\n86400000.000001,0,,,,0\n"));
+  EXPECT_THAT(ReadText(Cell() / "grants.csv"), HasSubstr("\n86400000.000001,0,,,,0,0.000,0.000\n"));
 }
 
 TEST_F(TableTest, RowsSideBySideHaveTheColumnsOfBoth) {

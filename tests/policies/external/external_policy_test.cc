@@ -215,7 +215,9 @@ TEST_F(ExternalPolicyTest, AnswersAreReadStrictly) {
   ExpectContains(reason("[1]"), "\"jobs\" is no object");
   ExpectContains(reason(R"({"zero": 1})"), "\"zero\" is no job");
   ExpectContains(reason(R"({"0": {"coers": 1}})"), "there is no key \"coers\"");
-  ExpectContains(reason(R"({"0": {"split": [1, 2]}})"), "\"cores\" is missing");
+  ExpectContains(reason(R"({"0": {"split": [1, 2]}})"), "\"cores\" and \"share\", or neither");
+  ExpectContains(reason(R"({"0": {"share": 0}})"), "share is 0, not a number of cores");
+  ExpectContains(reason(R"({"0": {"share": "half"}})"), "share is \"half\", not a number");
   ExpectContains(reason(R"({"0": {"cores": 1, "split": 2}})"), "not [inter, intra]");
   ExpectContains(reason(R"({"0": {"cores": "x"}})"), "not a number or a text");
   ExpectContains(reason(R"({"0": -1})"), "not a number or a text");

@@ -1,0 +1,98 @@
+// Every job has a fixed share of its node's cores, beside the others there: as static container
+// limits divide a machine. With "equal" the jobs of a node share it evenly; with a number, each has
+// that much, and those that do not fit wait, first come first served. The baseline of controllers
+// that change shares (ROMA: Baresi, Quattrocchi, Rasi, ICSOC 2021).
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "policies/registry.h"
+
+namespace cosched {
+namespace {
+
+constexpr CpuShare kLeastShare{100};  // Below it a container hardly runs.
+
+class StaticShares final : public Policy {
+ public:
+  explicit StaticShares(std::optional<CpuShare> amount) : amount_(amount) {}
+
+  Allocation Decide(const MachineView& view, const Event&) override {
+    Allocation allocation;
+    const std::vector<std::vector<const JobView*>> by_node = JobsByNode(view);
+    for (size_t node = 0; node < by_node.size(); ++node) {
+      CpuShare left = CpuShare::OfCores(view.nodes[node].Count());
+      const CpuShare each = Each(left, by_node[node].size());
+      for (const JobView* job : by_node[node]) {
+        const CpuShare amount = std::min(each, CpuShare::OfCores(job->request.max));
+        if (amount > left) continue;  // It waits.
+        left -= amount;
+        const bool has_it = job->IsActive() && job->amount == amount;
+        if (!has_it) allocation.jobs[job->id] = Run{.cores = Share{amount}, .split = {}};
+      }
+    }
+    return allocation;
+  }
+
+ private:
+  CpuShare Each(CpuShare node, size_t jobs) const {
+    if (amount_) return *amount_;
+    const CpuShare even{node.milli / std::max<int64_t>(1, static_cast<int64_t>(jobs))};
+    return std::max(even, kLeastShare);
+  }
+
+  // Running jobs stay where they are; others go to their node, or to the one with fewest jobs. Those
+  // that run come first, or a newcomer would take what they have.
+  static std::vector<std::vector<const JobView*>> JobsByNode(const MachineView& view) {
+    std::vector<std::vector<const JobView*>> by_node(view.nodes.size());
+    for (const JobView& job : view.jobs) {
+      if (job.IsActive()) by_node[NodeOfRunning(view, job)].push_back(&job);
+    }
+    for (const JobView& job : view.jobs) {
+      if (job.IsActive()) continue;
+      const auto fewest = std::min_element(
+          by_node.begin(), by_node.end(),
+          [](const auto& one, const auto& other) { return one.size() < other.size(); });
+      const auto node =
+          job.node ? static_cast<size_t>(*job.node) : static_cast<size_t>(fewest - by_node.begin());
+      by_node[node].push_back(&job);
+    }
+    return by_node;
+  }
+
+  static size_t NodeOfRunning(const MachineView& view, const JobView& job) {
+    for (size_t node = 0; node < view.nodes.size(); ++node) {
+      if (view.nodes[node].Contains(job.cores)) return node;
+    }
+    return 0;
+  }
+
+  const std::optional<CpuShare> amount_;
+};
+
+constexpr std::array<PolicyParameter, 1> kStaticSharesParameters{{
+    {"amount", "equal", "equal | number >= 0.1 and <= 4096",
+     "cores of each job; equal: its node's, divided by the jobs there"},
+}};
+
+}  // namespace
+
+PolicyInfo StaticSharesPolicy() {
+  return {.name = "static-shares",
+          .summary = "each job has a fixed share of its node's cores, beside the others",
+          .source = "baseline of ROMA, Baresi et al., ICSOC 2021",
+          .parameters = kStaticSharesParameters,
+          .shares = true,
+          .on_settled = false,
+          .make = [](const PolicyParameters& parameters) -> std::unique_ptr<Policy> {
+            const std::string& amount = parameters.at("amount");
+            if (amount == "equal") return std::make_unique<StaticShares>(std::nullopt);
+            const double cores = NumberOf(parameters, "amount");
+            return std::make_unique<StaticShares>(CpuShare{std::llround(cores * 1000)});
+          }};
+}
+
+}  // namespace cosched
