@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "engine/base/check.h"
@@ -256,6 +257,19 @@ CpuSet PlaceCores(const Topology& topology, const CpuSet& held, const CpuSet& av
   Chooser chooser(topology, result, candidates);
   for (int left = wanted; left > 0; --left) result.Add(chooser.TakeBest(left));
   return result;
+}
+
+std::vector<CpuSet> DivideCores(const Topology& topology, const CpuSet& cores, int parts) {
+  CHECK(parts >= 1 && cores.Count() % parts == 0)
+      << cores.Count() << " cores in " << parts << " equal parts";
+  std::vector<CpuSet> divided;
+  CpuSet left = cores;
+  for (int part = 1; part < parts; ++part) {
+    divided.push_back(PlaceCores(topology, {}, left, cores.Count() / parts));
+    left -= divided.back();
+  }
+  divided.push_back(std::move(left));
+  return divided;
 }
 
 }  // namespace cosched

@@ -59,6 +59,14 @@ void CheckServices(const TomlTable& root, const ExperimentConfig& config) {
   }
 }
 
+void CheckNodes(const TomlTable& root, const ExperimentConfig& config) {
+  const int cores = config.cores.Count();
+  if (cores % config.nodes == 0) return;
+  root.Table("machine").Fail(
+      "nodes", fmt::format("{} cores cannot be divided into {} equal parts", cores, config.nodes),
+      "a divisor of the number of cores");
+}
+
 // Shares of real cores are quotas.
 void CheckShares(const TomlTable& root, const ExperimentConfig& config, const Topology& topology) {
   if (config.backend != Backend::kHardware || !topology.IsThisSystem()) return;
@@ -176,6 +184,7 @@ ExperimentConfig LoadConfig(const TomlTable& root, const Topology& here) {
   CheckServices(root, config);
   if (config.backend == Backend::kSimulated) CheckPrograms(root, config);
   CheckSpeeds(root, config);
+  CheckNodes(root, config);
   CheckShares(root, config, here);
   RefuseExtrapolation(root, config);
   config.trace = ReadTraceConfig(root.Table("trace"), config);

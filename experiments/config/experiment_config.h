@@ -92,6 +92,7 @@ struct ExperimentConfig {
   // is killed.
   Duration revocation_deadline = std::chrono::milliseconds(250);
   Duration quota_period = std::chrono::milliseconds(100);  // [machine] quota_period_ms
+  int nodes = 1;  // [machine] nodes: equal parts of the cores, within which shares are granted.
   ContainerConfig container;  // [container], for backend = "container".
   Duration sample_period = std::chrono::milliseconds(100);  // [sampling] period_ms
   bool interference = false;  // [sampling] interference: who made whose threads wait.

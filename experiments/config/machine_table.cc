@@ -158,6 +158,8 @@ std::vector<MachineKey> TenantKeys() {
       MachineKey::Integer(
           "revocation_deadline_ms", &C::revocation_deadline, 1, kLongestDeadlineMilliseconds,
           "a tenant that has not left its cores by then is killed", std::chrono::milliseconds(1)),
+      MachineKey::Integer("nodes", &C::nodes, 1, CpuSet::kMaxCpu,
+                          "equal parts of the cores, within which shares are granted"),
       MachineKey::Integer("quota_period_ms", &C::quota_period, 1, kLongestQuotaPeriodMilliseconds,
                           "in which a tenant's share of its cores is counted out anew",
                           std::chrono::milliseconds(1)),

@@ -9,6 +9,7 @@
 #include "engine/base/check.h"
 #include "engine/base/error.h"
 #include "experiments/harness/request_driver.h"
+#include "policies/placement.h"
 
 namespace cosched {
 namespace {
@@ -43,7 +44,7 @@ class CellRun {
                  options.hosts.repeatable ? kRepeatableBuffer : 0),
         host_(options.hosts.make_host(PartialFolder(options.run, key), info_.shares)),
         arbiter_(*policy_, info_.oversubscribes, *host_, options.topology, config.cores, records_,
-                 info_.on_settled),
+                 info_.on_settled, DivideCores(options.topology, config.cores, config.nodes)),
         requests_(requests, *host_, arbiter_, records_) {
     if (config.interference) interference_.emplace(host_->BusyTimes());
   }

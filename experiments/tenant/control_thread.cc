@@ -362,7 +362,7 @@ void ControlThread::LookAtCpuset() {
 }
 
 void ControlThread::LookAtQuota() {
-  if (!limit_ || !limit_->Look()) return;
+  if (!limit_ || !limit_->Look(std::chrono::steady_clock::now())) return;
   demand_.AllowTime(limit_->Threads(), getpid());
   if (pools_ != nullptr) Apply(ResizeCause::kQuota);
 }

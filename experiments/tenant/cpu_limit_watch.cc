@@ -1,8 +1,5 @@
 #include "experiments/tenant/cpu_limit_watch.h"
 
-#include <sys/inotify.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -23,30 +20,29 @@ std::optional<int> ThreadsInTime(const std::optional<CpuQuota>& quota) {
 
 }  // namespace
 
-CpuLimitWatch::CpuLimitWatch(CgroupMounts mounts) : mounts_(std::move(mounts)) { Look(); }
+CpuLimitWatch::CpuLimitWatch(CgroupMounts mounts) : mounts_(std::move(mounts)) {
+  Look(steady_clock::now());
+}
 
 void CpuLimitWatch::WatchOwnGroup() {
   const std::vector<std::filesystem::path> groups = GroupsAbove("cpu", mounts_);
   const std::filesystem::path group = groups.empty() ? std::filesystem::path() : groups.front();
   if (group == group_) return;
   group_ = group;
-  inotify_ = group.empty() ? UniqueFd() : UniqueFd(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
-  bool watched = false;
-  for (const char* file : {"cpu.max", "cpu.cfs_quota_us", "cpu.cfs_period_us"}) {
-    watched |=
-        inotify_ && inotify_add_watch(inotify_.get(), (group / file).c_str(), IN_MODIFY) >= 0;
+  if (group.empty()) {
+    writes_ = FileWatch();
+    return;
   }
-  if (!watched) inotify_ = UniqueFd();
+  const std::filesystem::path files[] = {group / "cpu.max", group / "cpu.cfs_quota_us",
+                                         group / "cpu.cfs_period_us"};
+  writes_ = FileWatch(files);
 }
 
-void CpuLimitWatch::Drain() {
-  char events[1024];
-  while (inotify_ && read(inotify_.get(), events, sizeof events) > 0) drained_ = true;
-}
+void CpuLimitWatch::Drain() { drained_ |= writes_.Drain(); }
 
-bool CpuLimitWatch::Look() {
-  if (!std::exchange(drained_, false) && steady_clock::now() < next_) return false;
-  next_ = steady_clock::now() + kPeriod;
+bool CpuLimitWatch::Look(steady_clock::time_point now) {
+  if (!std::exchange(drained_, false) && now < next_) return false;
+  next_ = now + kPeriod;
   WatchOwnGroup();
   const std::optional<int> before = std::exchange(threads_, ThreadsInTime(TightestQuota(mounts_)));
   return threads_ != before;

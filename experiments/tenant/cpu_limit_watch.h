@@ -11,8 +11,8 @@
 #include <optional>
 #include <vector>
 
-#include "engine/base/unique_fd.h"
 #include "experiments/os/cgroup.h"
+#include "experiments/os/file_watch.h"
 
 namespace cosched {
 
@@ -24,10 +24,11 @@ class CpuLimitWatch {
 
   explicit CpuLimitWatch(CgroupMounts mounts = CgroupMounts::Here());
 
-  int fd() const { return inotify_.get(); }  // Readable after a write to the quota; -1 = none.
-  void Drain();                              // Takes what made fd() readable.
-  // Looks, if it was drained or kPeriod is over. True if Threads() is another than before.
-  bool Look();
+  int fd() const { return writes_.fd(); }  // Readable after a write to the quota; -1 = none.
+  void Drain();                            // Takes what made fd() readable.
+  // Looks, if something was drained or kPeriod is over. True if Threads() is another than before.
+  // REQUIRES: `now` does not go back.
+  bool Look(std::chrono::steady_clock::time_point now);
   // Threads that can use the tightest quota: its cores, rounded up; nullopt = there is none.
   std::optional<int> Threads() const { return threads_; }
 
@@ -36,7 +37,7 @@ class CpuLimitWatch {
 
   const CgroupMounts mounts_;
   std::filesystem::path group_;  // Whose files are watched.
-  UniqueFd inotify_;
+  FileWatch writes_;
   bool drained_ = false;
   std::chrono::steady_clock::time_point next_;  // When a look is due.
   std::optional<int> threads_;

@@ -1,6 +1,5 @@
 #include "experiments/tenant/cpuset_watch.h"
 
-#include <sys/inotify.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -24,13 +23,6 @@ std::filesystem::path CpusetFile() {
   return mount.point / group / "cpuset.cpus";
 }
 
-UniqueFd WatchFile(const std::filesystem::path& file) {
-  UniqueFd inotify(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
-  if (file.empty() || !inotify) return {};
-  if (inotify_add_watch(inotify.get(), file.c_str(), IN_MODIFY) < 0) return {};
-  return inotify;
-}
-
 }  // namespace
 
 CpusetWatch::CpusetWatch(const Topology& topology)
@@ -42,14 +34,8 @@ CpusetWatch::CpusetWatch(const Topology& topology)
 void CpusetWatch::WatchOwnGroup() {
   std::filesystem::path file = CpusetFile();
   if (file == file_) return;
-  inotify_ = WatchFile(file);
   file_ = std::move(file);
-}
-
-void CpusetWatch::Drain() {
-  char events[1024];
-  while (inotify_ && read(inotify_.get(), events, sizeof events) > 0) {
-  }
+  writes_ = FileWatch({&file_, file_.empty() ? 0U : 1U});
 }
 
 bool CpusetWatch::Look() {

@@ -15,7 +15,7 @@
 
 #include "engine/base/cpu_set.h"
 #include "engine/base/topology.h"
-#include "engine/base/unique_fd.h"
+#include "experiments/os/file_watch.h"
 
 namespace cosched {
 
@@ -28,8 +28,8 @@ class CpusetWatch {
   // The topology outlives it. REQUIRES: made and used on one thread.
   explicit CpusetWatch(const Topology& topology);
 
-  int fd() const { return inotify_.get(); }  // Readable after a write to the cpuset; -1 = none.
-  void Drain();                              // Takes what made fd() readable.
+  int fd() const { return writes_.fd(); }  // Readable after a write to the cpuset; -1 = none.
+  void Drain() { writes_.Drain(); }        // Takes what made fd() readable.
   // Looks. True if the mask is another than at the last look.
   bool Look();
   const CpuSet& Mask() const { return mask_; }
@@ -42,7 +42,7 @@ class CpusetWatch {
 
   const Topology& topology_;
   std::filesystem::path file_;  // That is watched.
-  UniqueFd inotify_;
+  FileWatch writes_;
   CpuSet mask_;
 };
 

@@ -26,6 +26,13 @@ TEST(Placement, NothingIsEmpty) {
   EXPECT_EQ(PlaceText(FourCores(), "0-3", "", 0), "");
 }
 
+TEST(Placement, PartsOfAMachineAreCoresCloseTogether) {
+  const std::vector<CpuSet> halves = DivideCores(Smt(), Set("0-15"), 2);
+  EXPECT_EQ(halves, (std::vector<CpuSet>{Set("0-7"), Set("8-15")}));
+  const std::vector<CpuSet> quarters = DivideCores(Smt(), Set("2-9"), 4);
+  EXPECT_EQ(quarters, (std::vector<CpuSet>{Set("2-3"), Set("8-9"), Set("4-5"), Set("6-7")}));
+}
+
 TEST(Placement, LowestCoresWhenAllAreEqual) {
   EXPECT_EQ(PlaceText(FourCores(), "", "0-3", 2), "0-1");
 }

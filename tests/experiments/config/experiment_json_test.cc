@@ -95,6 +95,7 @@ const std::map<std::string, Change>& Changes() {
       {"machine.cores", {{}, {"machine.cores=2"}}},
       {"machine.kernel_rates", {{"machine.kernel_rates=fixed"}, {kOtherRates}}},
       {"machine.actuator", {kSimulated, {"machine.actuator=quota"}}},
+      {"machine.nodes", {{}, {"machine.nodes=2"}}},
       {"machine.quota_period_ms", {{}, {"machine.quota_period_ms=9"}}},
       {"machine.revocation_deadline_ms", {{}, {"machine.revocation_deadline_ms=9"}}},
       {"machine.topology", {kSimulated, {"machine.topology=pack:1 core:4 pu:1"}}},

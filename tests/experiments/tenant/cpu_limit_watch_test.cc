@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
-#include <thread>
+#include <chrono>
 
 #include "tests/experiments/os/fake_quotas.h"
 
@@ -21,14 +21,14 @@ class CpuLimitWatchTest : public testing::Test, protected FakeQuotas {
     watch->Drain();
     return heard;
   }
-  // As the control thread does where nothing is heard of.
-  static bool SeenInTime(CpuLimitWatch* watch) {
-    for (int i = 0; i < 2000; ++i) {
-      if (watch->Look()) return true;
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    return false;
+  // A look where nothing was heard of: nothing is seen before its time.
+  bool SeenInTime(CpuLimitWatch* watch) {
+    EXPECT_FALSE(watch->Look(start_));
+    return watch->Look(start_ + std::chrono::hours(1));
   }
+
+  // Before any watch is made.
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 TEST_F(CpuLimitWatchTest, HearsOfAWriteToItsOwnQuotaAtOnce) {
@@ -43,16 +43,16 @@ TEST_F(CpuLimitWatchTest, HearsOfAWriteToItsOwnQuotaAtOnce) {
   for (const auto& [quota, threads] : quotas) {
     SetVersion2("a/b", quota);
     EXPECT_TRUE(Heard(&watch)) << quota;
-    EXPECT_TRUE(watch.Look()) << quota;
+    EXPECT_TRUE(watch.Look(start_)) << quota;
     EXPECT_EQ(watch.Threads(), threads) << quota;
-    EXPECT_FALSE(watch.Look()) << "it is no news any more";
+    EXPECT_FALSE(watch.Look(start_)) << "it is no news any more";
   }
   SetVersion2("a/b", "290000 100000");
   EXPECT_TRUE(Heard(&watch));
-  EXPECT_FALSE(watch.Look()) << "three threads, as before";
+  EXPECT_FALSE(watch.Look(start_)) << "three threads, as before";
   SetVersion2("a/b", "max 100000");
   EXPECT_TRUE(Heard(&watch));
-  EXPECT_TRUE(watch.Look());
+  EXPECT_TRUE(watch.Look(start_));
   EXPECT_FALSE(watch.Threads());
 }
 
@@ -62,11 +62,11 @@ TEST_F(CpuLimitWatchTest, HearsOfBothFilesOfVersion1) {
   CpuLimitWatch watch(mounts);
   SetVersion1("docker/7", "150000");
   EXPECT_TRUE(Heard(&watch));
-  EXPECT_TRUE(watch.Look());
+  EXPECT_TRUE(watch.Look(start_));
   EXPECT_EQ(watch.Threads(), 2);
   WriteText(Root() / "docker/7/cpu.cfs_period_us", "50000\n");
   EXPECT_TRUE(Heard(&watch));
-  EXPECT_TRUE(watch.Look());
+  EXPECT_TRUE(watch.Look(start_));
   EXPECT_EQ(watch.Threads(), 3);
 }
 
@@ -91,7 +91,7 @@ TEST_F(CpuLimitWatchTest, FollowsItsProcessToAnotherGroup) {
   EXPECT_EQ(watch.Threads(), 4);
   SetVersion2("c", "500000 100000");
   EXPECT_TRUE(Heard(&watch));
-  EXPECT_TRUE(watch.Look());
+  EXPECT_TRUE(watch.Look(start_));
   EXPECT_EQ(watch.Threads(), 5);
 }
 
