@@ -8,7 +8,6 @@
 #include "engine/base/cpu_set.h"
 #include "engine/base/topology.h"
 #include "policies/job_table.h"
-#include "policies/service.h"
 
 namespace cosched {
 
@@ -17,12 +16,9 @@ struct MachineView {
   TimePoint now;
   CpuSet cores;     // All that the experiment may use.
   CpuSet vacating;  // Revoked from jobs that have not left them yet; a grant of these takes longer.
-  // Parts of `cores` within which shares are granted and services have an instance each; one of all
-  // of them where the machine is not divided.
+  // Parts of `cores` within which shares are granted; one of all of them where the machine is not
+  // divided.
   std::vector<CpuSet> nodes;
-  // What was told of services when their last window ended; in order of the ids.
-  std::vector<ServiceView> services;
-  std::vector<DeviceView> devices;
   JobTable jobs;  // Iterates in order of submission; has the queue and the running ones too.
   // Share of its steps that a started job has done, 0..1, asked of the host when it is called;
   // empty = not known.
