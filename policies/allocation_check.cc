@@ -232,11 +232,11 @@ class Resolver {
                                     taken_.Count() + sum, machine));
     }
     free_ = view_.FreeCores();
-    const auto anywhere =
-        std::stable_partition(counted_.begin(), counted_.end(),
-                              [](const Counted& counted) { return counted.job->node.has_value(); });
+    const auto is_bound = [](const Counted& counted) { return counted.job->node.has_value(); };
+    if (std::none_of(counted_.begin(), counted_.end(), is_bound)) return PlaceGroup(counted_);
+    const auto anywhere = std::stable_partition(counted_.begin(), counted_.end(), is_bound);
     const std::span<Counted> bound(counted_.begin(), anywhere);
-    if (!oversubscribes_ && !bound.empty()) CheckNodes(bound);
+    if (!oversubscribes_) CheckNodes(bound);
     PlaceGroup(bound);
     PlaceGroup({anywhere, counted_.end()});
   }

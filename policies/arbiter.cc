@@ -83,6 +83,7 @@ struct Arbiter::Impl {
   CoreCounter vacating;          // Occupied by entries that want to be elsewhere.
   // By node: untold entries that want a share there.
   std::vector<std::set<JobId>> waiting_sharers;
+  int sharers_wait = 0;  // On all nodes.
   JobId last_submitted{-1};
   int64_t decisions = 0;
   TimePoint last_time;
@@ -118,20 +119,24 @@ struct Arbiter::Impl {
   template <typename Change>
   void Move(Entry* entry, Change change) {
     const Hold before = entry->occupied;
-    const CpuSet was_at = occupancy.CoresOf(before);
-    const CpuSet was_vacating = was_at - entry->view->cores;
+    const CpuSet was_vacating = occupancy.CoresOf(before) - entry->view->cores;
     change();
-    occupancy.Replace(before, entry->occupied);
-    const CpuSet is_at = occupancy.CoresOf(entry->occupied);
-    vacating.Replace(was_vacating, is_at - entry->view->cores);
+    const Hold& now = entry->occupied;
+    occupancy.Replace(before, now);
+    vacating.Replace(was_vacating, occupancy.CoresOf(now) - entry->view->cores);
     if (untold == 0) return;
-    const CpuSet left = was_at - is_at;
+    const CpuSet left = occupancy.CoresOf(before) - occupancy.CoresOf(now);
     for (const int cpu : left) {
       const auto at = static_cast<size_t>(cpu);
       if (at < wanted_by.size()) to_advance.push_back(wanted_by[at]);
     }
-    const bool shrank = entry->occupied.amount < before.amount;
-    const CpuSet disowned = before.cores - entry->occupied.cores;  // Though it may share them now.
+    if (sharers_wait > 0) WakeSharers(before, now);
+  }
+
+  // Those that may have room now that somebody holds `now` in place of `before`.
+  void WakeSharers(const Hold& before, const Hold& now) {
+    const bool shrank = now.amount < before.amount;
+    const CpuSet disowned = before.cores - now.cores;  // Though it may share them now.
     for (size_t node = 0; node < waiting_sharers.size(); ++node) {
       const std::set<JobId>& waiting = waiting_sharers[node];
       const bool here = shrank && before.node == static_cast<int>(node);
@@ -144,13 +149,16 @@ struct Arbiter::Impl {
     untold += static_cast<int>(value) - static_cast<int>(entry->untold);
     entry->untold = value;
     const JobView& job = *entry->view;
-    if (const int node = std::exchange(entry->waits_for_node, -1); node != -1)
+    if (const int node = std::exchange(entry->waits_for_node, -1); node != -1) {
       waiting_sharers[static_cast<size_t>(node)].erase(job.id);
+      --sharers_wait;
+    }
     if (!value) return;
     to_advance.push_back(job.id);
     if (job.Shares()) {
       entry->waits_for_node = NodeOf(view.nodes, job.cores);
       waiting_sharers[static_cast<size_t>(entry->waits_for_node)].insert(job.id);
+      ++sharers_wait;
       return;
     }
     for (const int cpu : job.cores) {

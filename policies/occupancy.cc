@@ -70,9 +70,4 @@ bool Occupancy::HasRoom(const Place& place, const Hold& self) const {
   return true;
 }
 
-CpuSet Occupancy::CoresOf(const Hold& hold) const {
-  if (hold.node == -1) return hold.cores;
-  return hold.cores | nodes_[static_cast<size_t>(hold.node)];
-}
-
 }  // namespace cosched

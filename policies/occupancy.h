@@ -32,7 +32,9 @@ class Occupancy {
   // Whether a job that holds `self` may be told to go to `place`: nobody else is in its way.
   bool HasRoom(const Place& place, const Hold& self) const;
   // Every core that the hold touches.
-  CpuSet CoresOf(const Hold& hold) const;
+  CpuSet CoresOf(const Hold& hold) const {
+    return hold.node == -1 ? hold.cores : hold.cores | nodes_[static_cast<size_t>(hold.node)];
+  }
   const std::vector<CpuSet>& Nodes() const { return nodes_; }
 
  private:

@@ -181,7 +181,9 @@ void CsvReader::Split() {
   size_t at = 0;
   while (true) {
     if (at < size && text[at] == '"') {
-      cells_.push_back(TakeQuoted(&at));
+      size_t end = at;  // `at` stays in a register: its address is given to nobody.
+      cells_.push_back(TakeQuoted(&end));
+      at = end;
     } else {
       const size_t begin = at;
       while (at < size && text[at] != ',') ++at;
