@@ -329,12 +329,6 @@ struct Arbiter::Impl {
     }
   }
 
-  void WindowOver(const HostWindow& over) {
-    if (!Find(over.job)) return;  // The job has ended meanwhile.
-    view.jobs.Update(over.job, [&](JobView& job) { job.service = over.window; });
-    Decide(RequestWindow{over.job});
-  }
-
   void Settled(JobId id) {
     Entry* entry = Find(id);
     // Nothing under way: the host repeats what is known.
@@ -402,7 +396,6 @@ void Arbiter::Handle(const HostEvent& event) {
     impl_->Settled(settled->job);
     return;
   }
-  if (const auto* over = std::get_if<HostWindow>(&event)) return impl_->WindowOver(*over);
   const auto* failed = std::get_if<HostFailed>(&event);
   const JobId id = failed ? failed->job : std::get<HostFinished>(event).job;
   const Entry* entry = impl_->Find(id);
@@ -422,6 +415,16 @@ void Arbiter::Handle(const HostEvent& event) {
 }
 
 void Arbiter::Tick() { impl_->Decide(cosched::Tick{}); }
+
+void Arbiter::SetServices(std::vector<ServiceView> services) {
+  impl_->view.services = std::move(services);
+}
+
+void Arbiter::WindowOver() { impl_->Decide(cosched::WindowOver{}); }
+
+void Arbiter::ObjectiveChanged(ServiceId service) {
+  impl_->Decide(cosched::ObjectiveChanged{service});
+}
 
 void Arbiter::EndAll(JobEnd end, const std::string& reason) {
   while (impl_->view.jobs.size() > 0) {

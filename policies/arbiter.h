@@ -64,6 +64,10 @@ class Arbiter {
   void Submit(const Job& job);
   void Handle(const HostEvent& event);
   void Tick();
+  // What the policy sees of the services from its next decision on.
+  void SetServices(std::vector<ServiceView> services);
+  void WindowOver();
+  void ObjectiveChanged(ServiceId service);
   // Ends every job that has not ended: running ones are stopped. For an interrupt, or a cell that
   // failed.
   void EndAll(JobEnd end, const std::string& reason);

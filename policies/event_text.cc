@@ -12,17 +12,17 @@ namespace cosched {
 namespace {
 
 template <typename Kind>
-Event EventAbout(JobId job) {
+Event EventAbout(int64_t id) {
   if constexpr (std::is_empty_v<Kind>) {
     return Kind{};
   } else {
-    return Kind{job};
+    return Kind{{id}};
   }
 }
 
 struct NamedEvent {
   std::string_view name;
-  Event (*about)(JobId);
+  Event (*about)(int64_t id);  // Of a job, or of a service.
 };
 
 // In the order of Event's alternatives.
@@ -31,9 +31,16 @@ constexpr std::array<NamedEvent, std::variant_size_v<Event>> kEvents{{
     {"job-finished", EventAbout<JobFinished>},
     {"job-failed", EventAbout<JobFailed>},
     {"grant-settled", EventAbout<GrantSettled>},
-    {"request-window", EventAbout<RequestWindow>},
+    {"window-over", EventAbout<WindowOver>},
+    {"objective-changed", EventAbout<ObjectiveChanged>},
     {"tick", EventAbout<Tick>},
 }};
+
+std::optional<int64_t> IdOf(const Event& event) {
+  if (const std::optional<JobId> job = JobOf(event)) return job->value;
+  if (const auto* changed = std::get_if<ObjectiveChanged>(&event)) return changed->service.value;
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -49,22 +56,22 @@ std::optional<JobId> JobOf(const Event& event) {
 }
 
 std::string ToString(const Event& event) {
-  const std::optional<JobId> job = JobOf(event);
-  return job ? fmt::format("{} {}", KindOf(event), job->value) : std::string(KindOf(event));
+  const std::optional<int64_t> id = IdOf(event);
+  return id ? fmt::format("{} {}", KindOf(event), *id) : std::string(KindOf(event));
 }
 
 std::optional<Event> ParseEvent(std::string_view text) {
   const std::string_view name = text.substr(0, text.find(' '));
   for (const NamedEvent& named : kEvents) {
     if (named.name != name) continue;
-    const bool has_job = JobOf(named.about(JobId{})).has_value();
-    if (!has_job) return text == name ? std::optional(named.about(JobId{})) : std::nullopt;
-    JobId job;
+    const bool has_id = IdOf(named.about(-1)).has_value();
+    if (!has_id) return text == name ? std::optional(named.about(-1)) : std::nullopt;
+    int64_t id = -1;
     const char* const begin = text.data() + std::min(name.size() + 1, text.size());
     const char* const end = text.data() + text.size();
-    const auto [rest, error] = std::from_chars(begin, end, job.value);
+    const auto [rest, error] = std::from_chars(begin, end, id);
     if (error != std::errc() || rest != end) return std::nullopt;
-    return named.about(job);
+    return named.about(id);
   }
   return std::nullopt;
 }

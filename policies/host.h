@@ -29,12 +29,7 @@ struct HostFailed {
   JobId job;
   std::string reason;
 };
-// A stretch of time of a service is over.
-struct HostWindow {
-  JobId job;
-  ServiceWindow window;
-};
-using HostEvent = std::variant<HostSettled, HostFinished, HostFailed, HostWindow>;
+using HostEvent = std::variant<HostSettled, HostFinished, HostFailed>;
 
 class Host {
  public:
@@ -48,8 +43,8 @@ class Host {
   // fixed for its life. Answered by HostSettled once it runs (or HostFailed).
   virtual void Start(const Job& job, const Place& place) = 0;
   // Moves a running or paused job there, which is no pause; a malleable one also changes its
-  // threads to `place.threads`. Answered by one HostSettled for the latest Grant or Pause (superseded ones are not
-  // answered).
+  // threads to `place.threads`. Answered by one HostSettled for the latest Grant or Pause
+  // (superseded ones are not answered).
   virtual void Grant(JobId job, const Place& place) = 0;
   // The job gives up its cores at the next safe point and keeps its memory. Answered by
   // HostSettled.
@@ -67,7 +62,7 @@ class Host {
   virtual double Progress(JobId job) const = 0;
 
   // The next event, waiting until `deadline` at most; nullopt when the time is up (or a signal
-  // arrived).
+  // arrived, or something else that the harness waits for).
   virtual std::optional<HostEvent> NextEvent(TimePoint deadline) = 0;
 };
 

@@ -20,6 +20,12 @@ struct JobId {
   friend auto operator<=>(const JobId&, const JobId&) = default;
 };
 
+// Services are numbered from 0 in the order of the experiment file.
+struct ServiceId {
+  int64_t value = -1;
+  friend auto operator<=>(const ServiceId&, const ServiceId&) = default;
+};
+
 struct CoreRequest {
   int min = 1;  // Below this it can't run.
   int preferred =
@@ -45,6 +51,8 @@ struct Job {
   std::optional<TimePoint> arrival = {};
   // The time in which a service's request is to be answered; none = no objective.
   std::optional<Duration> response_objective = {};
+  // The service that it is an instance of; none = it does steps.
+  std::optional<ServiceId> service = {};
   // The node whose cores it must stay within (MachineView::nodes); none = any cores.
   std::optional<int> node = {};
 };

@@ -7,7 +7,6 @@
 #include "engine/base/cpu_set.h"
 #include "engine/base/cpu_share.h"
 #include "policies/job.h"
-#include "policies/service.h"
 
 namespace cosched {
 
@@ -27,7 +26,6 @@ struct JobView : Job {
   CpuSet last_cores;  // While paused: where its memory is, the last cores it held.
   CpuShare amount;    // CPU time that goes with `cores`: all of them, or a share beside others.
   Split split;
-  std::optional<ServiceWindow> service;  // A service's last window that is over.
 
   bool IsActive() const { return state == JobState::kRunning; }
   // It has a share of its cores, beside others; else they are its own.

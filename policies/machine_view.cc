@@ -12,4 +12,9 @@ double MachineView::StepsLeft(const JobView& job) const {
   return static_cast<double>(job.steps) * (1 - Progress(job));
 }
 
+const ServiceView* MachineView::FindService(ServiceId id) const {
+  const auto at = static_cast<size_t>(id.value);
+  return at < services.size() ? &services[at] : nullptr;
+}
+
 }  // namespace cosched

@@ -8,6 +8,7 @@
 #include "engine/base/cpu_set.h"
 #include "engine/base/topology.h"
 #include "policies/job_table.h"
+#include "policies/service.h"
 
 namespace cosched {
 
@@ -19,12 +20,15 @@ struct MachineView {
   // Parts of `cores` within which shares are granted; one of all of them where the machine is not
   // divided.
   std::vector<CpuSet> nodes;
+  std::vector<ServiceView> services;  // By id.
   JobTable jobs;  // Iterates in order of submission; has the queue and the running ones too.
   // Share of its steps that a started job has done, 0..1, asked of the host when it is called;
   // empty = not known.
   std::function<double(JobId)> progress_of;
 
   const JobView* Find(JobId id) const { return jobs.Find(id); }
+  // The service of that id; nullptr if there is none.
+  const ServiceView* FindService(ServiceId id) const;
   // Cores that no running job holds by its latest grant and that nobody is about to leave.
   CpuSet FreeCores() const;
   // Share of its steps that the job has done, 0..1; 0 while it is not known.

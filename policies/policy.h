@@ -33,13 +33,16 @@ struct JobFailed {
 struct GrantSettled {
   JobId job;
 };
-// A stretch of time of a service is over: JobView::service tells how it went.
-struct RequestWindow {
-  JobId job;
+// A stretch of time is over: MachineView::services tells how each service did in it.
+struct WindowOver {};
+// Another mean response is wanted of a service from now on.
+struct ObjectiveChanged {
+  ServiceId service;
 };
 // Time passed; only for policies that ask for it (Policy::TickPeriod).
 struct Tick {};
-using Event = std::variant<JobArrived, JobFinished, JobFailed, GrantSettled, RequestWindow, Tick>;
+using Event = std::variant<JobArrived, JobFinished, JobFailed, GrantSettled, WindowOver,
+                           ObjectiveChanged, Tick>;
 
 // So much CPU time on the job's node (Job::node; the arbiter chooses one if it has none), beside
 // other jobs that have their shares there. A node's cores are shared or owned, never both.
@@ -49,9 +52,10 @@ struct Share {
 };
 
 // Run on this many cores (the arbiter places them, moving as little as it can), on exactly these,
-// or with a share. For a waiting job this admits it, for a paused one it resumes it, for a running one it
-// resizes it. split: left out = DefaultSplit(cores), of a share as many as can use it. A rigid job always computes with
-// its own threads (Job::threads), a moldable one with the split of its start.
+// or with a share. For a waiting job this admits it, for a paused one it resumes it, for a running
+// one it resizes it. split: left out = DefaultSplit(cores), of a share as many as can use it. A
+// rigid job always computes with its own threads (Job::threads), a moldable one with the split of
+// its start.
 struct Run {
   std::variant<int, CpuSet, Share> cores;
   std::optional<Split> split;
@@ -70,9 +74,9 @@ using JobDecision = std::variant<Run, Pause, Reject>;
 //
 // REQUIRES (the arbiter checks; a policy that breaks one fails its cell, with the reason recorded):
 // jobs exist; min <= cores <= max, of a share 0 < amount <= max; the sum of all grants fits the
-// machine and each node, and no core is granted twice. A policy registered as oversubscribing is free of the last two, and an explicit CpuSet of
-// its may exceed a job's max: it says where the kernel may put the job's threads, not how many it
-// has.
+// machine and each node, and no core is granted twice. A policy registered as oversubscribing is
+// free of the last two, and an explicit CpuSet of its may exceed a job's max: it says where the
+// kernel may put the job's threads, not how many it has.
 struct Allocation {
   std::map<JobId, JobDecision> jobs;
 };

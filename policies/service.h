@@ -1,10 +1,17 @@
 #pragma once
-// What a service is asked, and what a policy is told of it. A service is a job that answers
-// requests until it is stopped, in place of doing steps. Plain data.
+// What a service is asked, and what a policy is told of it. A service answers requests until the
+// trace is over, in place of doing steps; its servers, jobs that each are an instance of it, take
+// theirs from one queue. Plain data.
 
+#include <compare>
 #include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "engine/base/clock.h"
+#include "policies/job.h"
 
 namespace cosched {
 
@@ -14,15 +21,34 @@ struct Request {
   double work = 1;      // In steps of the service's program.
 };
 
-// A service in a stretch of time that is over.
-struct ServiceWindow {
+struct DeviceId {
+  int64_t value = -1;
+  friend auto operator<=>(const DeviceId&, const DeviceId&) = default;
+};
+// Who answers: an instance on cores, or a device beside them.
+using ServerId = std::variant<JobId, DeviceId>;
+
+// What one server did for one service in the window that is over.
+struct ServerWindow {
+  int64_t dispatched = 0;
+  int64_t answered = 0;
+  int64_t in_flight = 0;      // At its end: waiting there, or computed.
+  Duration mean_response{0};  // Of those answered: from when they were due; 0 if none was.
+  Duration mean_process{0};   // … from when they were dispatched to it.
+};
+
+struct ServiceView {
+  ServiceId id;
+  std::string name;
+  // Of a window's mean response (sla_ms); 0 = none. May change (ObjectiveChanged).
+  Duration objective{0};
+  // The last window that is over.
   Duration length{0};
+  Duration mean_response{0};  // Of all that were answered in it; 0 if none was.
   int64_t arrived = 0;
-  int64_t served = 0;
-  int64_t queued = 0;  // At its end, not yet begun.
-  // From schedule to answer, of those that were served; 0 if none was.
-  Duration mean_response{0};
-  Duration p95_response{0};
+  int64_t answered = 0;
+  int64_t queued = 0;                                      // At its end, with no server yet.
+  std::vector<std::pair<ServerId, ServerWindow>> servers;  // Those that have not ended.
 };
 
 }  // namespace cosched

@@ -5,7 +5,8 @@ import csv
 import math
 from collections import Counter
 
-TYPES = {"request_id": int, "job_id": int, "service": str, "scheduled": float, "sent": float, "received": float,
+TYPES = {"request_id": int, "job_id": int, "service": str, "scheduled": float, "sent": float, "dispatched": float,
+         "received": float,
          "started": float, "finished": float, "work": float, "batch": int, "slo_ms": float, "state": str}
 ANSWER = ("received", "started", "finished", "batch")
 
@@ -26,7 +27,10 @@ def check_request(row, cell, report):
                   f"{at}: is {row['state']}, but has {sum(known)} of {len(ANSWER)} facts of an answer")
     if not all(known) or job is None:
         return
-    report.expect(row["sent"] <= row["received"] <= row["started"] <= row["finished"], where,
+    report.expect(row["dispatched"] is not None, where, f"{at}: was answered, but never dispatched")
+    if row["dispatched"] is None:
+        return
+    report.expect(row["sent"] <= row["dispatched"] <= row["received"] <= row["started"] <= row["finished"], where,
                   f"{at}: its times are not in order")
     report.expect(job["starting_time"] is not None and
                   us(job["starting_time"]) <= us(row["started"]) and us(row["finished"]) <= us(job["finish_time"]) + 1,

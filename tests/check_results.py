@@ -70,6 +70,7 @@ TYPES = {
                        "runtime_us": float},
     "interference.csv": {"victim": int, "culprit": str, "waited_s": float},
     "requests.csv": check_requests.TYPES,
+    "objectives.csv": {"time": float, "service": str, "sla_ms": float},
 }
 
 # What [records] can switch off.

@@ -132,12 +132,10 @@ std::unique_ptr<Dataset> OpenFitting(const ServiceSettings& settings, const Mode
 }  // namespace
 
 struct InferenceService::Impl {
-  Impl(const ServiceSettings& settings, std::function<void(int)> when_begun,
-       std::function<void(const ServedBatch&)> when_answered)
+  Impl(const ServiceSettings& settings, std::function<void(const ServedBatch&)> when_answered)
       : model(OpenModel(settings.model)),
         dataset(OpenFitting(settings, *model)),
         graph(*model, settings),
-        begun(std::move(when_begun)),
         answered(std::move(when_answered)),
         lanes(static_cast<size_t>(settings.session.inter_op_parallelism_threads)),
         wakes(lanes.size()),
@@ -167,7 +165,6 @@ struct InferenceService::Impl {
   const std::shared_ptr<const ModelInfo> model;
   const std::unique_ptr<Dataset> dataset;
   const ServiceGraph graph;
-  const std::function<void(int)> begun;
   const std::function<void(const ServedBatch&)> answered;
   // Sessions outlive the pools that they share, and so does what Follow() uses.
   std::vector<std::unique_ptr<Lane>> lanes;
@@ -265,7 +262,6 @@ void InferenceService::Impl::Serve(size_t lane) {
   std::exception_ptr failure;
   try {
     while (std::optional<ServedBatch> batch = Next(lane)) {
-      begun(static_cast<int>(batch->queries.size()));
       batch->classes = LaneAt(lane).Answer(batch->queries);
       batch->finished = SteadyClock::now();
       answered(*batch);
@@ -280,7 +276,7 @@ void InferenceService::Impl::Serve(size_t lane) {
   over.notify_all();
 }
 
-InferenceService::InferenceService(const ServiceSettings& settings, std::function<void(int)> begun,
+InferenceService::InferenceService(const ServiceSettings& settings,
                                    std::function<void(const ServedBatch&)> answered) {
   if (settings.batch < 1) {
     throw InputError({.key = "max_batch",
@@ -290,7 +286,7 @@ InferenceService::InferenceService(const ServiceSettings& settings, std::functio
   const std::string problem = PrecisionProblem(settings.precision);
   if (!problem.empty())
     throw InputError({.key = "precision", .problem = problem, .allowed = "f32"});
-  impl_ = std::make_unique<Impl>(settings, std::move(begun), std::move(answered));
+  impl_ = std::make_unique<Impl>(settings, std::move(answered));
 }
 
 InferenceService::~InferenceService() { impl_->Stop(); }

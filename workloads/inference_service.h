@@ -41,11 +41,11 @@ struct ServedBatch {
 
 class InferenceService {
  public:
-  // Loads the model. Its pools have no cores yet: whoever grants it some resizes them. `begun` is
-  // told how many requests begin, `answered` of every batch when it is through; each on the lane's
-  // thread, several at a time. Throws InputError for an unknown model, a data set or weights that
-  // do not fit it, a precision that this CPU does not have, or batch < 1.
-  InferenceService(const ServiceSettings& settings, std::function<void(int)> begun,
+  // Loads the model. Its pools have no cores yet: whoever grants it some resizes them. `answered`
+  // is told of every batch when it is through, on the lane's thread, several at a time. Throws
+  // InputError for an unknown model, a data set or weights that do not fit it, a precision that
+  // this CPU does not have, or batch < 1.
+  InferenceService(const ServiceSettings& settings,
                    std::function<void(const ServedBatch&)> answered);
   ~InferenceService();  // Drops what waits. REQUIRES: not paused, if it has begun.
   InferenceService(const InferenceService&) = delete;

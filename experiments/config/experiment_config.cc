@@ -67,6 +67,20 @@ void CheckNodes(const TomlTable& root, const ExperimentConfig& config) {
       "a divisor of the number of cores");
 }
 
+// Only those that grant shares know of nodes.
+void CheckInstances(const TomlTable& root, const ExperimentConfig& config) {
+  const auto service = std::find_if(config.workloads.begin(), config.workloads.end(),
+                                    [](const WorkloadConfig& one) { return one.per_node; });
+  if (config.nodes == 1 || service == config.workloads.end()) return;
+  for (size_t i = 0; i < config.policies.size(); ++i) {
+    if (config.FindPolicy(config.policies[i])->shares) continue;
+    root.Fail(fmt::format("policies.{}", i),
+              fmt::format("\"{}\" knows nothing of nodes, each of which has its own \"{}\"",
+                          config.policies[i], service->name),
+              "policies that grant shares, such as static-shares, where per_node = true");
+  }
+}
+
 // Shares of real cores are quotas.
 void CheckShares(const TomlTable& root, const ExperimentConfig& config, const Topology& topology) {
   if (config.backend != Backend::kHardware || !topology.IsThisSystem()) return;
@@ -185,6 +199,7 @@ ExperimentConfig LoadConfig(const TomlTable& root, const Topology& here) {
   if (config.backend == Backend::kSimulated) CheckPrograms(root, config);
   CheckSpeeds(root, config);
   CheckNodes(root, config);
+  CheckInstances(root, config);
   CheckShares(root, config, here);
   RefuseExtrapolation(root, config);
   config.trace = ReadTraceConfig(root.Table("trace"), config);

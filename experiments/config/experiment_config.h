@@ -34,6 +34,9 @@ struct WorkloadConfig {
   // max_delay_ms (default: 0).
   TenantSpec spec;
   std::optional<Duration> slo;  // slo_ms, of a service: in which a request is to be answered.
+  // sla_ms, of a service: what the mean response in a window is to be at most.
+  std::optional<Duration> objective;
+  bool per_node = false;  // Of a service: an instance on each node, with one queue.
   // Default: min 1; max = preferred where that is given, else all cores of the experiment;
   // preferred = max.
   CoreRequest cores;
@@ -45,6 +48,14 @@ struct WorkloadConfig {
   // of spec; the simulator has no threads that could spin or divide work.
   int priority = 0;
   double weight = 1.0;
+};
+
+// [services]: of all of them.
+struct ServicesConfig {
+  Duration window = std::chrono::seconds(1);  // window_s: what policies are told of.
+  // Requests that a server may have at once. Default: any number if its service has no other, else
+  // two batches.
+  std::optional<int> in_flight;
 };
 
 struct ContainerConfig {
@@ -93,6 +104,7 @@ struct ExperimentConfig {
   Duration revocation_deadline = std::chrono::milliseconds(250);
   Duration quota_period = std::chrono::milliseconds(100);  // [machine] quota_period_ms
   int nodes = 1;  // [machine] nodes: equal parts of the cores, within which shares are granted.
+  ServicesConfig services;
   ContainerConfig container;  // [container], for backend = "container".
   Duration sample_period = std::chrono::milliseconds(100);  // [sampling] period_ms
   bool interference = false;  // [sampling] interference: who made whose threads wait.

@@ -22,6 +22,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kMicroseconds = " us";
 constexpr int kMaxPeriodMilliseconds = 86'400'000;  // A day: simulated runs can be long.
+constexpr int kMaxWindowSeconds = 86'400;
 
 Backend ReadBackend(const TomlTable& root) {
   const std::string text = root.String("backend", "hardware");
@@ -207,6 +208,14 @@ std::vector<ConfigKey> TableKeys() {
                 ReadInto(&ContainerSection,
                          [](C* config) -> ContainerConfig& { return config->container; }),
                 [](const C& config) { return ContainerSection().ToJson(config.container); }),
+          Inner("services", "of all services",
+                ReadInto(&ServicesSection,
+                         [](C* config) -> ServicesConfig& { return config->services; }),
+                [](const C& config) -> Json {
+                  if (!config.HasServices()) return {};
+                  return ServicesSection().ToJson(config.services);
+                })
+              .OmittedWhereAbsent(),
           Inner("sampling", "how often tenants are looked at", ReadInto(&SamplingSection, Whole),
                 [](const C& config) { return SamplingSection().ToJson(config); }),
           Inner(
@@ -257,6 +266,20 @@ const Section<ContainerConfig>& ContainerSection() {
        Key::Choice("actuation", &ContainerConfig::actuation,
                    std::vector{Actuation::kDirect, Actuation::kRuntime},
                    "one write by the host, or the container runtime's own update")});
+  return section;
+}
+
+const Section<ServicesConfig>& ServicesSection() {
+  using Key = SectionKey<ServicesConfig>;
+  using S = ServicesConfig;
+  static const Section<ServicesConfig> section(
+      "[services]", "how requests reach servers, and what policies are told of it",
+      {Key::Time("window_s", &S::window, 1, 1e-3, kMaxWindowSeconds,
+                 "policies are told after each such time how the services did in it"),
+       Key::Integer("in_flight", &S::in_flight, 1, kMaxCount,
+                    "requests that a server may have at once; others wait in its service's queue")
+           .Default("any number; 2 x max_batch where a service has several")
+           .OmittedWhereAbsent()});
   return section;
 }
 

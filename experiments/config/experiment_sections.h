@@ -1,7 +1,7 @@
 #pragma once
 // The sections of an experiment file that have no file of their own: what stands above all tables,
-// [container], [sampling], [records] and [simulation]. Called by LoadConfig and by those who tell
-// what a file may say, or said.
+// [container], [services], [sampling], [records] and [simulation]. Called by LoadConfig and by
+// those who tell what a file may say, or said.
 
 #include "experiments/config/experiment_config.h"
 #include "experiments/config/section.h"
@@ -12,6 +12,7 @@ namespace cosched {
 // [trace] and [policy] LoadConfig reads, which knows when.
 const Section<ExperimentConfig>& RootSection();
 const Section<ContainerConfig>& ContainerSection();
+const Section<ServicesConfig>& ServicesSection();
 const Section<ExperimentConfig>& SamplingSection();
 const Section<RecordsConfig>& RecordsSection();
 const Section<ExperimentConfig>& SimulationSection();

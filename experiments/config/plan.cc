@@ -22,7 +22,11 @@ JobTrace DrawJobs(const ExperimentConfig& config, int trial) {
   return GenerateTrace(config.trace.jobs, config.trace.gap, workloads, random);
 }
 
-// Services first.
+int Instances(const ExperimentConfig& config, const WorkloadConfig& workload) {
+  return workload.per_node ? config.nodes : 1;
+}
+
+// Services first: each instance is a job.
 JobTrace DrawTrace(const ExperimentConfig& config, int trial) {
   JobTrace jobs = DrawJobs(config, trial);
   if (!config.HasServices()) return jobs;
@@ -30,7 +34,8 @@ JobTrace DrawTrace(const ExperimentConfig& config, int trial) {
   for (const WorkloadConfig& workload : config.workloads) {
     JobArrival service;
     service.workload = workload.name;
-    if (workload.spec.serves) all.Add(service);
+    if (!workload.spec.serves) continue;
+    for (int instance = 0; instance < Instances(config, workload); ++instance) all.Add(service);
   }
   for (const JobArrival& job : jobs) all.Add(job);
   return all;
@@ -93,8 +98,16 @@ CellJobs::CellJobs(const ExperimentConfig& config, Elasticity elasticity, int tr
     : config_(config),
       elasticity_(elasticity),
       seeds_(Random(config.seed).Derive("job").Derive(std::to_string(trial))) {
-  for (const WorkloadConfig& workload : config.workloads)
-    common_.push_back({.workload = &workload, .spec = workload.spec, .curve_of = {}, .curve = {}});
+  int64_t first = 0, services = 0;
+  for (const WorkloadConfig& workload : config.workloads) {
+    Common& common = common_.emplace_back();
+    common.workload = &workload;
+    common.spec = workload.spec;
+    if (!workload.spec.serves) continue;
+    common.service = ServiceId{services++};
+    common.first_instance = first;
+    first += Instances(config, workload);
+  }
 }
 
 CellJobs::Common& CellJobs::CommonOf(const JobArrival& arrival) {
@@ -121,6 +134,8 @@ Job CellJobs::JobOf(const JobArrival& arrival, int64_t index) {
   const WorkloadConfig& workload = *common.workload;
   const Elasticity elasticity = std::min(elasticity_, arrival.elasticity.value_or(elasticity_));
   const CoreRequest request = RequestOf(workload, arrival);
+  std::optional<int> node;
+  if (workload.per_node) node = static_cast<int>(index - common.first_instance);
   const Split threads{workload.inter, workload.threads.value_or(request.preferred)};
   return {.id = {index},
           .workload = workload.name,
@@ -131,7 +146,9 @@ Job CellJobs::JobOf(const JobArrival& arrival, int64_t index) {
           .steps = arrival.steps.value_or(workload.spec.steps),
           .speed = CurveOf(&common, elasticity, threads),
           .arrival = TimePoint(arrival.time),
-          .response_objective = workload.slo};
+          .response_objective = workload.slo,
+          .service = common.service,
+          .node = node};
 }
 
 const TenantSpec& CellJobs::SpecOf(const JobArrival& arrival, int64_t index) {

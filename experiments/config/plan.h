@@ -17,8 +17,8 @@
 namespace cosched {
 
 struct Plan {
-  // By trial - 1; the first arrival of each is at 0. Every service is there as a job that arrives
-  // at 0, before all others.
+  // By trial - 1; the first arrival of each is at 0. Every instance of a service is
+  // there as a job that arrives at 0, before all others.
   std::vector<JobTrace> traces;
   std::vector<RequestTrace> requests;  // The same, of the same clock; a request's id is its index.
   std::vector<CellKey> cells;          // In the order in which they run.
@@ -46,8 +46,10 @@ class CellJobs {
 
  private:
   struct Common {
-    const WorkloadConfig* workload;
+    const WorkloadConfig* workload = nullptr;
     TenantSpec spec;
+    std::optional<ServiceId> service;
+    int64_t first_instance = 0;  // A service's: the index of its first job.
     // The last job's curve, and whose it is.
     std::optional<std::pair<Elasticity, Split>> curve_of;
     std::shared_ptr<const SpeedCurve> curve;

@@ -15,6 +15,7 @@ constexpr std::string_view kGapShape = "{ distribution = \"exponential\", mean_s
 
 constexpr int kMostJobs = 1'000'000;
 constexpr double kMaxTraceGapSeconds = 86'400;  // A day.
+constexpr double kLatestChangeSeconds = 86'400'000;
 constexpr double kMaxWork = 1e9;
 constexpr double kMaxRequestRate = 1e7;  // Requests a second.
 
@@ -25,15 +26,37 @@ std::vector<std::string> ConfiguredServices(const ExperimentConfig& config) {
   return names;
 }
 
+std::string ReadService(const TomlTable& table, const std::vector<std::string>& services) {
+  const bool only_one = services.size() == 1 && !table.Has("service");
+  const std::string service = only_one ? services.front() : table.String("service");
+  if (std::find(services.begin(), services.end(), service) == services.end())
+    table.Fail("service", fmt::format("there is no service \"{}\"", service),
+               fmt::format("{}", fmt::join(services, ", ")));
+  return service;
+}
+
 RequestStream ReadStream(const TomlTable& table, const std::vector<std::string>& services) {
   RequestStream stream;
   RequestStreamSection().Read(table, &stream);
-  const bool only_one = services.size() == 1 && !table.Has("service");
-  stream.service = only_one ? services.front() : table.String("service");
-  if (std::find(services.begin(), services.end(), stream.service) == services.end())
-    table.Fail("service", fmt::format("there is no service \"{}\"", stream.service),
-               fmt::format("{}", fmt::join(services, ", ")));
+  stream.service = ReadService(table, services);
   return stream;
+}
+
+std::vector<ObjectiveChange> ReadChanges(const TomlTable& table, const ExperimentConfig& config) {
+  const std::vector<std::string> services = ConfiguredServices(config);
+  if (services.empty() && table.Has("changes")) {
+    table.Fail("changes", "are there, but no service",
+               "only where a [[workload]] has mode = \"serve\"");
+  }
+  std::vector<ObjectiveChange> changes;
+  for (const TomlTable& entry : table.Tables("changes")) {
+    ObjectiveChange& change = changes.emplace_back();
+    ObjectiveChangeSection().Read(entry, &change);
+    change.service = ReadService(entry, services);
+  }
+  std::stable_sort(changes.begin(), changes.end(),
+                   [](const auto& one, const auto& other) { return one.at < other.at; });
+  return changes;
 }
 
 std::vector<RequestStream> ReadStreams(const TomlTable& table, const ExperimentConfig& config) {
@@ -183,12 +206,43 @@ const Section<TraceConfig>& TraceSection() {
                    return streams;
                  })
            .OmittedWhereAbsent(),
+       Key::Read({.name = "changes",
+                  .type = "table",
+                  .fallback = "none",
+                  .range = "its own keys",
+                  .meaning = "any number of [[trace.changes]]: other objectives of services"},
+                 nullptr,
+                 [](const T& trace) -> Json {
+                   Json changes;
+                   for (const ObjectiveChange& change : trace.changes)
+                     changes.push_back(ObjectiveChangeSection().ToJson(change));
+                   return changes;
+                 })
+           .OmittedWhereAbsent(),
        Key::Read({.name = "merge",
                   .type = "table",
                   .fallback = "none",
                   .range = "keys of a file",
                   .meaning = "any number of [[trace.merge]]: further files"},
                  nullptr, nullptr)});
+  return section;
+}
+
+const Section<ObjectiveChange>& ObjectiveChangeSection() {
+  using Key = SectionKey<ObjectiveChange>;
+  using O = ObjectiveChange;
+  static const Section<ObjectiveChange> section(
+      "[[trace.changes]]", "another objective for a service, in mid-run",
+      {Key::Time("at_s", &O::at, 1, 0, kLatestChangeSeconds, "when").Required(),
+       Key::Read({.name = "service",
+                  .type = "text",
+                  .fallback = "the only one",
+                  .range = "a workload with mode = \"serve\"",
+                  .meaning = "whose"},
+                 nullptr, [](const O& change) { return change.service; }),
+       Key::Time("sla_ms", &O::objective, 1e3, 1e-3, kLatestChangeSeconds,
+                 "what its mean response in a window is to be from then on, at most")
+           .Required()});
   return section;
 }
 
@@ -242,6 +296,7 @@ TraceConfig ReadTraceConfig(const TomlTable& table, const ExperimentConfig& conf
   RefuseUnknownKeys(table);
   TraceConfig trace;
   trace.requests = ReadStreams(table, config);
+  trace.changes = ReadChanges(table, config);
   if (!table.Has("file")) {
     RefuseKeysOfFiles(table);
     trace.jobs = ReadJobCount(table, config, trace.jobs);

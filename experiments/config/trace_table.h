@@ -32,12 +32,20 @@ struct RequestStream {
   Duration start{0};  // start_s: when the first one is sent, or the first phase begins.
 };
 
+// [[trace.changes]]: another objective for a service, in mid-run.
+struct ObjectiveChange {
+  std::string service;  // Default: the only one.
+  Duration at{0};
+  Duration objective{0};  // sla_ms
+};
+
 struct TraceConfig {
   int jobs = 6;  // 0 where no workload is a job.
   // Between two arrivals of jobs, in seconds.
   Distribution gap = {.kind = Distribution::Kind::kNormal, .mean = 2.0, .sd = 0.5};
   std::vector<RequestStream> requests;
-  std::filesystem::path file;  // As opened; empty = arrivals are drawn.
+  std::vector<ObjectiveChange> changes;  // In order of time.
+  std::filesystem::path file;            // As opened; empty = arrivals are drawn.
   // What the files hold, in every trial alike; the first arrival of either is at 0.
   std::vector<TraceSource> sources;
   std::optional<JobTrace> replay;
@@ -47,8 +55,9 @@ struct TraceConfig {
 // config: its workloads and cores have been read. Throws InputError.
 TraceConfig ReadTraceConfig(const TomlTable& table, const ExperimentConfig& config);
 
-const Section<TraceConfig>& TraceSection();            // But for the keys of files.
-const Section<RequestStream>& RequestStreamSection();  // [[trace.requests]]
-const Section<LoadPhase>& LoadPhaseSection();          // An entry of its phases.
+const Section<TraceConfig>& TraceSection();                // But for the keys of files.
+const Section<RequestStream>& RequestStreamSection();      // [[trace.requests]]
+const Section<LoadPhase>& LoadPhaseSection();              // An entry of its phases.
+const Section<ObjectiveChange>& ObjectiveChangeSection();  // [[trace.changes]]
 
 }  // namespace cosched

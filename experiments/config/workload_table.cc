@@ -163,7 +163,14 @@ std::vector<WorkloadKey> ServiceKeys() {
           WorkloadKey::Time("slo_ms", &W::slo, 1e3, 1e-3, kMaxObjectiveMilliseconds,
                             "in which a service is to answer a request")
               .RefusedWhere(OfServicesOnly)
-              .OmittedWhereAbsent()};
+              .OmittedWhereAbsent(),
+          WorkloadKey::Time("sla_ms", &W::objective, 1e3, 1e-3, kMaxObjectiveMilliseconds,
+                            "what a service's mean response in a window is to be, at most")
+              .RefusedWhere(OfServicesOnly)
+              .OmittedWhereAbsent(),
+          WorkloadKey::Boolean("per_node", &W::per_node,
+                               "a service has an instance on each node, which share one queue")
+              .RefusedWhere(OfServicesOnly)};
 }
 
 CoreRequest ReadRequest(const TomlTable& workload, int machine_cores) {

@@ -8,7 +8,7 @@
 
 #include "engine/base/check.h"
 #include "engine/base/error.h"
-#include "experiments/harness/request_driver.h"
+#include "experiments/harness/dispatcher.h"
 #include "policies/placement.h"
 
 namespace cosched {
@@ -24,6 +24,21 @@ constexpr int kIdleAsks = 100;
 constexpr size_t kRepeatableBuffer = size_t{1} << 16;
 // Where nothing else sets a deadline.
 constexpr Duration kLongest = std::chrono::hours(1);
+
+std::vector<ServiceSetup> ServicesOf(const ExperimentConfig& config) {
+  std::vector<ServiceSetup> services;
+  for (const WorkloadConfig& workload : config.workloads) {
+    if (!workload.spec.serves) continue;
+    std::optional<int> in_flight = config.services.in_flight;
+    const bool has_several = workload.per_node && config.nodes > 1;
+    if (!in_flight && has_several) in_flight = 2 * workload.spec.batch;
+    services.push_back({.name = workload.name,
+                        .slo = workload.slo,
+                        .objective = workload.objective,
+                        .in_flight = in_flight});
+  }
+  return services;
+}
 
 class CellRun {
  public:
@@ -45,7 +60,13 @@ class CellRun {
         host_(options.hosts.make_host(PartialFolder(options.run, key), info_.shares)),
         arbiter_(*policy_, info_.oversubscribes, *host_, options.topology, config.cores, records_,
                  info_.on_settled, DivideCores(options.topology, config.cores, config.nodes)),
-        requests_(requests, *host_, arbiter_, records_) {
+        requests_(ServicesOf(config), requests, *host_, arbiter_, records_) {
+    arbiter_.SetServices(requests_.Windows().Views());
+    next_window_ = TimePoint(config.services.window);
+    for (const ServiceView& service : requests_.Windows().Views()) {
+      if (service.objective > Duration::zero())
+        records_.OnObjective(TimePoint(), service.name, service.objective);
+    }
     if (config.interference) interference_.emplace(host_->BusyTimes());
   }
 
@@ -71,6 +92,8 @@ class CellRun {
     while (true) {
       SubmitArrivals();
       requests_.Send(Now(), AllSubmitted());
+      ChangeObjectives();
+      CloseWindowIfDue();
       TickIfDue();
       SampleIfDue();
       TellJobsDone();
@@ -84,11 +107,10 @@ class CellRun {
       if (options_.interrupted()) return Interrupt();
       if (!event) continue;
       if (std::holds_alternative<HostFailed>(*event)) ++failed_jobs_;
-      const bool ends = !std::holds_alternative<HostSettled>(*event) &&
-                        !std::holds_alternative<HostWindow>(*event);
+      const bool ends = !std::holds_alternative<HostSettled>(*event);
       if (ends) TakeSamples();  // The last job's are among them.
+      TellDispatcher(*event);
       arbiter_.Handle(*event);
-      TellDriver(*event);
     }
     Finish("done", "");
     return Outcome::kDone;
@@ -97,6 +119,7 @@ class CellRun {
   TimePoint Now() const { return host_->GetClock().Now(); }
   bool AllSubmitted() const { return submitted_ == trace_.size(); }
   bool AllArrived() const { return AllSubmitted() && requests_.AllSent(); }
+  bool HasServices() const { return !requests_.Windows().Views().empty(); }
   TimePoint NextArrival() const { return TimePoint(trace_.Time(submitted_)); }
 
   void SubmitArrivals() {
@@ -111,7 +134,8 @@ class CellRun {
       const TenantSpec& spec = jobs_.SpecOf(arrival, index);
       host_->Describe(job.id, spec);
       if (spec.serves) {
-        requests_.AddService(job.id, job.workload, job.response_objective);
+        requests_.AddServer(*job.service, job.id);
+        arbiter_.SetServices(requests_.Windows().Views());
         records_.AddService(job.id);
       }
       ++submitted_;
@@ -123,6 +147,32 @@ class CellRun {
     if (tick_ == Duration::zero() || Now() < next_tick_) return;
     arbiter_.Tick();
     next_tick_ = Now() + tick_;
+    idle_asks_ = Idle() ? idle_asks_ + 1 : 0;
+  }
+
+  void ChangeObjectives() {
+    const std::vector<ObjectiveChange>& changes = config_.trace.changes;
+    for (; next_change_ < changes.size(); ++next_change_) {
+      const ObjectiveChange& change = changes[next_change_];
+      if (Now() < TimePoint(change.at)) return;
+      const ServiceId service = requests_.SetObjective(change.service, change.objective);
+      records_.OnObjective(Now(), change.service, change.objective);
+      arbiter_.SetServices(requests_.Windows().Views());
+      arbiter_.ObjectiveChanged(service);
+    }
+  }
+
+  // A window in which no service ran is nothing to tell of.
+  void CloseWindowIfDue() {
+    if (!HasServices()) return;
+    const bool ran = std::exchange(services_run_, requests_.SomeServerRuns());
+    if (Now() < next_window_) return;
+    requests_.Windows().Close(Now());
+    const auto windows = Now().time_since_epoch() / config_.services.window + 1;
+    next_window_ = TimePoint(windows * config_.services.window);
+    arbiter_.SetServices(requests_.Windows().Views());
+    if (!ran || !services_run_) return;
+    arbiter_.WindowOver();
     idle_asks_ = Idle() ? idle_asks_ + 1 : 0;
   }
 
@@ -148,10 +198,11 @@ class CellRun {
     requests_.Answered(host_->TakeRequests());
   }
 
-  void TellDriver(const HostEvent& event) {
-    if (const auto* failed = std::get_if<HostFailed>(&event)) requests_.ServiceEnded(failed->job);
-    if (const auto* done = std::get_if<HostFinished>(&event)) requests_.ServiceEnded(done->job);
-    if (std::holds_alternative<HostWindow>(event)) idle_asks_ = Idle() ? idle_asks_ + 1 : 0;
+  void TellDispatcher(const HostEvent& event) {
+    if (!HasServices() || std::holds_alternative<HostSettled>(event)) return;
+    if (const auto* failed = std::get_if<HostFailed>(&event)) requests_.ServerEnded(failed->job);
+    if (const auto* done = std::get_if<HostFinished>(&event)) requests_.ServerEnded(done->job);
+    arbiter_.SetServices(requests_.Windows().Views());
   }
 
   TimePoint Deadline() const {
@@ -159,13 +210,17 @@ class CellRun {
     if (!AllSubmitted()) deadline = std::min(deadline, NextArrival());
     if (!requests_.AllSent()) deadline = std::min(deadline, requests_.NextDue());
     if (tick_ > Duration::zero()) deadline = std::min(deadline, next_tick_);
+    if (services_run_) deadline = std::min(deadline, next_window_);
+    const std::vector<ObjectiveChange>& changes = config_.trace.changes;
+    if (services_run_ && next_change_ < changes.size())
+      deadline = std::min(deadline, TimePoint(changes[next_change_].at));
     return deadline;
   }
 
   // Nothing runs and nothing is about to.
   bool Idle() const { return AllArrived() && !arbiter_.InTransition() && arbiter_.Running() == 0; }
   bool NeverDrains() const {
-    const bool asked = tick_ > Duration::zero() || requests_.SomeServiceRuns();
+    const bool asked = tick_ > Duration::zero() || requests_.SomeServerRuns();
     return Idle() && (!asked || idle_asks_ >= kIdleAsks);
   }
 
@@ -222,12 +277,15 @@ class CellRun {
                          // time of the cell is spent.
   std::unique_ptr<ObservedHost> host_;
   Arbiter arbiter_;
-  RequestDriver requests_;
+  Dispatcher requests_;
   std::optional<InterferenceMeter> interference_;  // If the experiment asks for it.
 
   size_t submitted_ = 0;
   TimePoint next_sample_;
   TimePoint next_tick_;
+  TimePoint next_window_;
+  size_t next_change_ = 0;     // Of the objectives.
+  bool services_run_ = false;  // Some of them, when the loop last looked.
   int idle_asks_ = 0;
   int told_done_ = 0;
   int failed_jobs_ = 0;

@@ -28,6 +28,8 @@ class ObservedHost : public Host {
   virtual std::vector<ActuationSample> TakeActuations() = 0;
   // What services have answered since the last call, in order of the answers per service.
   virtual std::vector<RequestSample> TakeRequests() { return {}; }
+  // Whether NextEvent shall return as soon as a service has answered; at first it does not.
+  virtual void WakeAtAnswers(bool) {}
   // What a reader of the records must know, of the tenants that have gone since the last call and
   // of the machine; once a cell.
   virtual std::vector<std::string> TakeMarks() { return {}; }

@@ -59,6 +59,7 @@ struct ProcessHost::Impl {
   SupervisedTenant* FindRunning(JobId job);
   void CollectLast(Entry* entry);
   void AdvanceAll();
+  bool HasAnswers() const;  // Not yet taken.
   bool Poll(TimePoint deadline);
   bool HasQuotas() const { return options.shares || options.actuator == Actuator::kQuota; }
   Place Spread(const Place& place) const;
@@ -79,6 +80,7 @@ struct ProcessHost::Impl {
   bool rounded = false;                    // The work of some request.
   std::vector<TenantSample> last_samples;  // Gone tenants', not yet taken.
   TimePoint next_drain;
+  bool wakes_at_answers = false;
 };
 
 ProcessHost::Impl::Impl(Options host_options, std::unique_ptr<TenantLauncher> tenant_launcher)
@@ -134,6 +136,14 @@ void ProcessHost::Impl::AdvanceAll() {
   }
 }
 
+bool ProcessHost::Impl::HasAnswers() const {
+  if (!answered.empty()) return true;
+  return std::any_of(entries.begin(), entries.end(), [](const auto& entry) {
+    const auto& tenant = entry.second.tenant;
+    return tenant && tenant->Serves() && tenant->HasAnswers();
+  });
+}
+
 // Sleeps until something may be due. False if a signal arrived.
 bool ProcessHost::Impl::Poll(TimePoint deadline) {
   std::vector<pollfd> descriptors;
@@ -172,8 +182,7 @@ void ProcessHost::Start(const Job& job, const Place& place) {
                                       .start_timeout = options.start_timeout,
                                       .settle_timeout = options.settle_timeout,
                                       .revocation_deadline = options.revocation_deadline,
-                                      .sample_threads = options.sample_threads,
-                                      .request_window = options.request_window};
+                                      .sample_threads = options.sample_threads};
   if (!options.log_directory.empty()) {
     settings.log = options.log_directory / ("tenant-" + std::to_string(job.id.value) + ".log");
   }
@@ -228,6 +237,8 @@ double ProcessHost::Progress(JobId job) const {
   return entry.tenant ? entry.tenant->Progress() : entry.progress;
 }
 
+void ProcessHost::WakeAtAnswers(bool wanted) { impl_->wakes_at_answers = wanted; }
+
 std::optional<HostEvent> ProcessHost::NextEvent(TimePoint deadline) {
   while (true) {
     impl_->AdvanceAll();
@@ -236,6 +247,7 @@ std::optional<HostEvent> ProcessHost::NextEvent(TimePoint deadline) {
       impl_->events.pop_front();
       return event;
     }
+    if (impl_->wakes_at_answers && impl_->HasAnswers()) return std::nullopt;
     if (impl_->clock.Now() >= deadline || !impl_->Poll(deadline)) return std::nullopt;
   }
 }

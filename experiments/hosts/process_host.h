@@ -45,7 +45,6 @@ class ProcessHost : public ObservedHost {
     // Cores that it was told to leave and has not left by then: it is killed.
     Duration revocation_deadline = std::chrono::milliseconds(250);
     bool sample_threads = false;  // Samples list every thread (experiments/records/interference.h).
-    Duration request_window = std::chrono::seconds(1);  // Between HostWindow events of a service.
   };
 
   explicit ProcessHost(const Options& options);
@@ -71,6 +70,7 @@ class ProcessHost : public ObservedHost {
   std::vector<ResizeSample> TakeResizes() override;
   std::vector<ActuationSample> TakeActuations() override;
   std::vector<RequestSample> TakeRequests() override;
+  void WakeAtAnswers(bool wanted) override;
   std::vector<std::string> TakeMarks() override;
   TimeByCore BusyTimes() const override;
 

@@ -198,7 +198,6 @@ void SupervisedTenant::Handle(const SettledMessage& settled, TimePoint now) {
     Reach(Life::kReady);
     settle_deadline_ = now + settings_.settle_timeout;
     conduct_.Excuse(now);
-    next_window_ = now + settings_.request_window;
   }
   if (!SettlesOnAnswer() || settled.sequence < grant_.Sequence()) return;
   // Fewer is allowed: somebody else may have narrowed its cpuset.
@@ -283,17 +282,6 @@ void SupervisedTenant::FlushRequests(TimePoint now) {
   if (!requests_->Flushed()) next_check_ = std::min(next_check_, now + kVerifyPeriod);
 }
 
-std::optional<HostEvent> SupervisedTenant::TakeWindow(TimePoint now) {
-  if (!requests_ || life_ != Life::kReady) return std::nullopt;
-  if (now < next_window_) {
-    next_check_ = std::min(next_check_, next_window_);
-    return std::nullopt;
-  }
-  next_window_ = now + settings_.request_window;
-  next_check_ = now;  // There may be other things to tell.
-  return HostWindow{job_.id, requests_->TakeWindow(now, counters_.Read().requests_begun)};
-}
-
 HostEvent SupervisedTenant::Over(const TenantProcess::End& end) const {
   if (!failure_.empty()) return HostFailed{job_.id, failure_};
   if (life_ == Life::kFinished) return HostFinished{job_.id};
@@ -334,7 +322,7 @@ std::optional<HostEvent> SupervisedTenant::Advance(TimePoint now) {
   }
   PlanNextCheck(now);
   FlushRequests(now);
-  return TakeWindow(now);
+  return std::nullopt;
 }
 
 // Until it has answered there is nothing to look at, unless all that is wanted is that it leaves.

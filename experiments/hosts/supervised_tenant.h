@@ -50,8 +50,7 @@ class SupervisedTenant {
     bool has_quota = false;  // It may have a part of its cores' time, wherever there.
     Client client = Client::kOn;
     Duration heartbeat_timeout, start_timeout, settle_timeout, revocation_deadline;
-    bool sample_threads = false;                        // Samples list every thread.
-    Duration request_window = std::chrono::seconds(1);  // Between HostWindow events of a service.
+    bool sample_threads = false;  // Samples list every thread.
   };
 
   // Starts it. Throws std::runtime_error if that is refused. The launcher outlives it. `epoch` is
@@ -64,10 +63,11 @@ class SupervisedTenant {
   void Pause(TimePoint now) { Grant(Place::Paused(), now); }
   void Kill() { survived_kill_ = !launched_->Kill(); }
 
-  // REQUIRES, of all three: it serves. One that has not begun, or is paused, gets them later.
+  // REQUIRES, of all four: it serves. One that has not begun, or is paused, gets them later.
   void Send(const Request& request, TimePoint now) { requests_->Send(request, now); }
   void Drain() { requests_->Drain(); }
   void TakeAnswered(std::vector<RequestSample>* answered) { requests_->TakeAnswered(answered); }
+  bool HasAnswers() const { return requests_->HasAnswers(); }
   bool Serves() const { return requests_.has_value(); }
 
   // Reads what has arrived and checks what is due. HostFinished and HostFailed mean that the
@@ -125,7 +125,6 @@ class SupervisedTenant {
   void ReadMessages(TimePoint now);
   bool TakeAnswers(const std::string& packet, TimePoint now);
   void FlushRequests(TimePoint now);
-  std::optional<HostEvent> TakeWindow(TimePoint now);
   void Handle(const HelloMessage& hello, TimePoint now);
   void Handle(const SettledMessage& settled, TimePoint now);
   void Handle(const ResizedMessage& resized, TimePoint now);
@@ -152,7 +151,6 @@ class SupervisedTenant {
   SharedCounters counters_;
   TenantClaims claims_;
   std::optional<TenantRequests> requests_;  // A service's.
-  TimePoint next_window_;                   // Once it is ready.
   std::unique_ptr<LaunchedTenant> launched_;
   std::optional<ProcessSampler> sampler_;  // Once its process is known.
   std::optional<ControlLink> control_;

@@ -19,7 +19,6 @@ bool HasRoom(int socket) {
 }  // namespace
 
 void TenantRequests::Send(const Request& request, TimePoint now) {
-  meter_.Arrived();
   pending_.push_back(
       {.id = request.id, .scheduled = request.scheduled, .sent = now, .work = request.work});
 }
@@ -72,15 +71,8 @@ std::string TenantRequests::TakeBatch(const AnsweredBatch& batch, Duration epoch
     sample.started = at(batch.started, sample.received);
     sample.finished = at(batch.finished, sample.started);
     sample.batch = static_cast<int>(batch.size);
-    meter_.Answered(sample.finished - sample.scheduled);
-    ++answered_count_;
   }
   return "";
-}
-
-ServiceWindow TenantRequests::TakeWindow(TimePoint now, int64_t begun) {
-  const auto sent = static_cast<int64_t>(first_ + pending_.size());
-  return meter_.Take(now, sent - std::clamp(begun, answered_count_, sent));
 }
 
 void TenantRequests::TakeAnswered(std::vector<RequestSample>* answered) {

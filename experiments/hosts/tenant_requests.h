@@ -10,7 +10,6 @@
 
 #include "engine/base/clock.h"
 #include "experiments/wire/request_packets.h"
-#include "experiments/wire/service_meter.h"
 #include "experiments/wire/tenant_spec.h"
 #include "policies/service.h"
 
@@ -33,8 +32,7 @@ class TenantRequests {
 
   bool AllAnswered() const { return pending_.empty(); }
   bool Drained() const { return drained_; }  // The service has been told so.
-  // begun: requests that the tenant has begun so far, by its own count.
-  ServiceWindow TakeWindow(TimePoint now, int64_t begun);
+  bool HasAnswers() const { return !answered_.empty(); }
   void TakeAnswered(std::vector<RequestSample>* answered);  // Appended, in order of the answers.
 
  private:
@@ -51,9 +49,7 @@ class TenantRequests {
   uint64_t first_ = 0;           // Number of pending_'s front.
   std::deque<Pending> pending_;  // From the first that is not answered.
   size_t unsent_ = 0;            // Requests from here on are not with the tenant yet.
-  int64_t answered_count_ = 0;
   std::vector<RequestSample> answered_;
-  ServiceMeter meter_;
 };
 
 }  // namespace cosched

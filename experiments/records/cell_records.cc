@@ -126,7 +126,8 @@ struct CellRecords::Impl {
   std::optional<RowWriter<StepRow>> steps;
   std::optional<RowWriter<ResizeRow>> resizes;
   std::optional<RowWriter<ActuationRow>> actuations;
-  std::optional<RowWriter<RequestRow>> requests;  // Opened by the first service.
+  std::optional<RowWriter<RequestRow>> requests;      // Opened by the first service.
+  std::optional<RowWriter<ObjectiveRow>> objectives;  // Opened by the first objective.
   std::optional<DecisionLog> decisions;
   std::optional<Timeline> timeline;
   std::map<JobId, JobTrack> tracks;
@@ -419,6 +420,7 @@ void CellRecords::OnRequest(const RequestRecord& request) {
                  .sent = request.sent,
                  .work = request.work,
                  .state = "dropped"};
+  if (request.dispatched) row.dispatched = *request.dispatched;
   if (request.slo) row.slo_ms = ToSeconds(*request.slo) * 1e3;
   if (const RequestSample* answer = request.answer) {
     row.received = answer->received;
@@ -428,6 +430,14 @@ void CellRecords::OnRequest(const RequestRecord& request) {
     row.state = "served";
   }
   impl_->requests->Write(row);
+}
+
+void CellRecords::OnObjective(TimePoint time, std::string_view service, Duration objective) {
+  if (!impl_->config.requests) return;
+  if (!impl_->objectives)
+    impl_->objectives.emplace(impl_->partial, impl_->config.gzip, impl_->buffer);
+  impl_->objectives->Write(
+      {.time = time, .service = service, .sla_ms = ToSeconds(objective) * 1e3});
 }
 
 void CellRecords::WriteInterference(const Interference::Matrix& matrix) {
@@ -451,7 +461,7 @@ void CellRecords::Finish(const std::string& status, const std::string& reason) {
   impl_->jobs.Sync();
   const auto sync = [](auto*... files) { ((*files ? (*files)->Sync() : void()), ...); };
   sync(&impl_->grants, &impl_->samples, &impl_->steps, &impl_->resizes, &impl_->actuations,
-       &impl_->requests);
+       &impl_->requests, &impl_->objectives);
   // Last, so that a folder with a cell.json holds all its rows.
   WriteFileWhole(impl_->partial / kCellFileName, impl_->CellText(status, reason));
   SyncFolder(impl_->partial);

@@ -12,6 +12,7 @@
 //   resizes.csv    every resize of a tenant's pools, as the tenant reports it
 //   actuations.csv how the host moved a tenant, a row a grant or pause
 //   requests.csv   only where the experiment has services: every request, answered or dropped
+//   objectives.csv only where a service has one: the mean response wanted of it, and since when
 //   timeline.json  all of it for Perfetto (experiments/records/timeline.h)
 //   interference.csv  on request: who made whose threads wait
 //   cell.json      what became of the cell (experiments/records/cell_file.h)
@@ -73,6 +74,7 @@ struct RequestRecord {
   JobId job;
   std::string_view service;
   TimePoint scheduled, sent;
+  std::optional<TimePoint> dispatched;  // To a server; none = it never was.
   double work = 1;
   std::optional<Duration> slo;
   const RequestSample* answer = nullptr;  // Null = dropped.
@@ -103,6 +105,8 @@ class CellRecords final : public ArbiterObserver {
   void OnActuation(const ActuationSample& actuation);
   void AddService(JobId job);  // The job answers requests: cell.json names it.
   void OnRequest(const RequestRecord& request);
+  // From then on that service is to have that mean response in a window.
+  void OnObjective(TimePoint time, std::string_view service, Duration objective);
   void WriteInterference(const Interference::Matrix& matrix);
   // Something that a reader of the results must know, e.g. "the generator fell behind by 3.1 s".
   // Kept in cell.json.

@@ -229,6 +229,7 @@ struct RequestRow {
   std::string_view service;
   RecordedTime scheduled;  // When it was due.
   RecordedTime sent;       // Taken up by the harness: sent - scheduled is the harness's own lag.
+  std::optional<RecordedTime> dispatched = {};  // From the front queue to a server, the job.
   // Got by the service (taken from its socket; simulated, at once), begun and answered.
   std::optional<RecordedTime> received = {}, started = {}, finished = {};
   double work = 0;
@@ -243,6 +244,7 @@ struct RequestRow {
                       TableColumn{"service", &RequestRow::service},
                       TableColumn{"scheduled", &RequestRow::scheduled},
                       TableColumn{"sent", &RequestRow::sent},
+                      TableColumn{"dispatched", &RequestRow::dispatched},
                       TableColumn{"received", &RequestRow::received},
                       TableColumn{"started", &RequestRow::started},
                       TableColumn{"finished", &RequestRow::finished},
@@ -250,6 +252,20 @@ struct RequestRow {
                       TableColumn{"batch", &RequestRow::batch},
                       TableColumn{"slo_ms", &RequestRow::slo_ms, Decimals{3}},
                       TableColumn{"state", &RequestRow::state}};
+  }
+};
+
+// What is wanted of a service from then on.
+struct ObjectiveRow {
+  RecordedTime time;
+  std::string_view service;
+  double sla_ms = 0;  // Of the mean response in a window.
+
+  static constexpr std::string_view kFile = "objectives.csv";
+  static constexpr auto Columns() {
+    return std::tuple{TableColumn{"time", &ObjectiveRow::time},
+                      TableColumn{"service", &ObjectiveRow::service},
+                      TableColumn{"sla_ms", &ObjectiveRow::sla_ms, Decimals{3}}};
   }
 };
 
@@ -269,6 +285,6 @@ struct InterferenceRow {
 
 // All of them, for whoever goes through the tables.
 using RecordTables = std::tuple<JobRow, GrantRow, DecisionRow, SampleRow, StepRow, ResizeRow,
-                                ActuationRow, RequestRow, InterferenceRow>;
+                                ActuationRow, RequestRow, ObjectiveRow, InterferenceRow>;
 
 }  // namespace cosched

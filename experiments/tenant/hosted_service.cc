@@ -35,9 +35,8 @@ void SendWhenThereIsRoom(int socket, const std::string& packet) {
 }  // namespace
 
 void HostedService::Open(const ServiceSettings& settings) {
-  service_ = std::make_unique<InferenceService>(
-      settings, [this](int begun) { counters_->AddRequests(0, begun, 0); },
-      [this](const ServedBatch& batch) { Send(batch); });
+  service_ = std::make_unique<InferenceService>(settings,
+                                                [this](const ServedBatch& batch) { Send(batch); });
 }
 
 // Fractions of a run can't be done, nor less than one.
@@ -49,13 +48,12 @@ void HostedService::Take(const RequestPacket& packet) {
     const auto runs = static_cast<int>(std::lround(std::clamp(work, 1.0, kMostRuns)));
     queries.push_back({.number = packet.first + queries.size(), .runs = runs, .received = now});
   }
-  counters_->AddRequests(static_cast<int64_t>(queries.size()), 0, 0);
   service_->Submit(queries);
 }
 
 void HostedService::Send(const ServedBatch& batch) {
   const auto size = static_cast<int64_t>(batch.queries.size());
-  counters_->AddRequests(0, 0, size);
+  counters_->AddAnswers(size);
   meter_->Add(batch.started, batch.finished, static_cast<int>(size));
   for (size_t first = 0; first < batch.queries.size(); first += kMostAnswers) {
     AnsweredBatch part{.started = batch.started.time_since_epoch(),

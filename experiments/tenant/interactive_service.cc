@@ -39,9 +39,7 @@ class InteractiveService {
       : options_(options),
         random_(Random(options.spec.seed).Derive("requests")),
         control_(ControlOptions(), UniqueFd(), nullptr, &meter_, topology),
-        service_(
-            SettingsOf(options, topology), [](int) {},
-            [this](const ServedBatch& batch) { Note(batch); }) {
+        service_(SettingsOf(options, topology), [this](const ServedBatch& batch) { Note(batch); }) {
     control_.Attach(&service_.Pools());
     service_.Pools().WaitSettled(Duration::max());
   }

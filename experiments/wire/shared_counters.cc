@@ -16,7 +16,7 @@ namespace cosched {
 namespace {
 
 constexpr uint64_t kMagic = 0x636f736368656431;  // "cosched1"
-constexpr uint32_t kVersion = 4;
+constexpr uint32_t kVersion = 5;
 constexpr auto kRelaxed = std::memory_order_relaxed;
 
 using Count = std::atomic<int64_t>;
@@ -43,7 +43,7 @@ struct SharedCounters::Page {
   Count steps{0}, images{0}, active_threads{0}, settled_sequence{0};
   Count grows{0}, shrinks{0}, last_grow{0}, last_shrink{0};
   Count heartbeats{0}, heartbeat{0}, steps_dropped{0};
-  Count requests_received{0}, requests_begun{0}, requests_answered{0};
+  Count requests_answered{0};
   alignas(64) Slot ring[kRingSize];
 
   // The records follow the page: of the many that there is room for only those in use are ever
@@ -122,10 +122,8 @@ void SharedCounters::SetResizes(int64_t grows, std::chrono::nanoseconds last_gro
   page_->last_shrink.store(last_shrink.count(), kRelaxed);
 }
 
-void SharedCounters::AddRequests(int64_t received, int64_t begun, int64_t answered) {
-  page_->requests_received.fetch_add(received, kRelaxed);
-  page_->requests_begun.fetch_add(begun, kRelaxed);
-  page_->requests_answered.fetch_add(answered, kRelaxed);
+void SharedCounters::AddAnswers(int64_t requests) {
+  page_->requests_answered.fetch_add(requests, kRelaxed);
 }
 
 void SharedCounters::AddStep(const Step& step, int images) {
@@ -174,8 +172,6 @@ SharedCounters::Counters SharedCounters::Read() const {
   counters.heartbeats = page_->heartbeats.load(kRelaxed);
   counters.heartbeat = Nanoseconds(page_->heartbeat);
   counters.steps_dropped = page_->steps_dropped.load(kRelaxed);
-  counters.requests_received = std::max<int64_t>(page_->requests_received.load(kRelaxed), 0);
-  counters.requests_begun = std::max<int64_t>(page_->requests_begun.load(kRelaxed), 0);
   counters.requests_answered = std::max<int64_t>(page_->requests_answered.load(kRelaxed), 0);
   return counters;
 }

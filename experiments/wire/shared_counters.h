@@ -32,8 +32,7 @@ class SharedCounters {
     int64_t heartbeats = 0;                 // Changes while the tenant is alive.
     std::chrono::nanoseconds heartbeat{0};  // MonotonicNow() of the last one.
     int64_t steps_dropped = 0;              // Steps that found the ring full.
-    // A service's counts so far: requests that it has got, begun and answered.
-    int64_t requests_received = 0, requests_begun = 0, requests_answered = 0;
+    int64_t requests_answered = 0;          // By a service, so far.
   };
   struct Step {
     int64_t step = 0;                      // 0-based.
@@ -63,7 +62,7 @@ class SharedCounters {
   void SetSettled(int64_t sequence);
   void SetResizes(int64_t grows, std::chrono::nanoseconds last_grow, int64_t shrinks,
                   std::chrono::nanoseconds last_shrink);
-  void AddRequests(int64_t received, int64_t begun, int64_t answered);
+  void AddAnswers(int64_t requests);
   void AddStep(const Step& step, int images);  // Dropped, and counted as such, if the ring is full.
 
   // Where the threads of its pools tell of their waiting, for as long as this lives.

@@ -48,14 +48,7 @@ PlainJson JobJson(const MachineView& view, const JobView& job, bool with_speed) 
                     {"progress", view.Progress(job)}};
   if (job.node) json["node"] = *job.node;
   if (job.response_objective) json["objective_s"] = ToSeconds(*job.response_objective);
-  if (job.service) {
-    json["window"] = {{"length_s", ToSeconds(job.service->length)},
-                      {"arrived", job.service->arrived},
-                      {"served", job.service->served},
-                      {"queued", job.service->queued},
-                      {"mean_response_s", ToSeconds(job.service->mean_response)},
-                      {"p95_response_s", ToSeconds(job.service->p95_response)}};
-  }
+  if (job.service) json["service"] = job.service->value;
   if (with_speed && job.speed) {
     PlainJson& speed = json["speed"] = PlainJson::array();
     for (int k = 1; k <= std::min(job.speed->Size(), view.cores.Count()); ++k)
@@ -70,9 +63,38 @@ PlainJson NodesJson(const MachineView& view) {
   return nodes;
 }
 
+PlainJson ServicesJson(const MachineView& view) {
+  PlainJson services = PlainJson::array();
+  for (const ServiceView& service : view.services) {
+    PlainJson servers = PlainJson::array();
+    for (const auto& [id, window] : service.servers) {
+      PlainJson& server =
+          servers.emplace_back(PlainJson{{"dispatched", window.dispatched},
+                                         {"answered", window.answered},
+                                         {"in_flight", window.in_flight},
+                                         {"mean_response_s", ToSeconds(window.mean_response)},
+                                         {"mean_process_s", ToSeconds(window.mean_process)}});
+      if (const JobId* job = std::get_if<JobId>(&id)) server["job"] = job->value;
+      if (const DeviceId* device = std::get_if<DeviceId>(&id)) server["device"] = device->value;
+    }
+    services.push_back({{"id", service.id.value},
+                        {"name", service.name},
+                        {"objective_s", ToSeconds(service.objective)},
+                        {"length_s", ToSeconds(service.length)},
+                        {"arrived", service.arrived},
+                        {"answered", service.answered},
+                        {"queued", service.queued},
+                        {"mean_response_s", ToSeconds(service.mean_response)},
+                        {"servers", std::move(servers)}});
+  }
+  return services;
+}
+
 PlainJson EventJson(const Event& event) {
   PlainJson json = {{"kind", KindOf(event)}};
   if (const std::optional<JobId> job = JobOf(event)) json["job"] = job->value;
+  if (const auto* changed = std::get_if<ObjectiveChanged>(&event))
+    json["service"] = changed->service.value;
   return json;
 }
 
@@ -199,6 +221,7 @@ std::string DecideRequest(const MachineView& view, const Event& event, bool need
                      {"free", view.FreeCores().ToString()},
                      {"vacating", view.vacating.ToString()},
                      {"nodes", NodesJson(view)},
+                     {"services", ServicesJson(view)},
                      {"jobs", std::move(jobs)}};
   if (with_topology) request["topology"] = TopologyJson(view);
   return request.dump();

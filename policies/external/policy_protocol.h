@@ -13,14 +13,19 @@
 //     {}, {"tick_ms": 500} to be asked that often, or {"error": "quantum_ms is …"}
 //
 //   {"protocol": 1, "kind": "decide", "event": {"kind": "job-arrived", "job": 3}, "view": {…}}
-//     event: job-arrived | job-finished | job-failed | grant-settled |
-//       request-window (of a service; its job has "window" then) with a job, or tick
+//     event: job-arrived | job-finished | job-failed | grant-settled with a "job",
+//       objective-changed with a "service", window-over, or tick
 //     view: "now_s", "cores": "0-3", "free": "0-1", "vacating": "", "nodes": ["0-3"], within which
-//       shares are granted, and "jobs" in order of submission, each with "id", "workload", "state": "waiting" | "running" | "paused",
-//       "elasticity", "priority", "min", "preferred", "max", "submitted_s", "started_s" (null while
-//       it waits), "cores", "amount" of their time, "last_cores" (while it is paused), "node" if it
-//       must stay in one, "split": [inter, intra], "steps",
-//       "progress" (0 to 1), and "speed": [steps per second on 1, 2, … cores] if it needs_speed
+//       shares are granted, and "jobs" in order of submission, each with "id", "workload", "state":
+//       "waiting" | "running" | "paused", "elasticity", "priority", "min", "preferred", "max",
+//       "submitted_s", "started_s" (null while it waits), "cores", "amount" of their time,
+//       "last_cores" (while it is paused), "node" if it must stay in one, "split": [inter, intra],
+//       "steps", "progress" (0 to 1), and "speed": [steps per second on 1, 2, … cores] if it
+//       needs_speed jobs that answer requests have their "service", and "services" tells of each
+//       "id", "name", "objective_s" of its mean response (0: none), and of the last window
+//       "length_s", "arrived", "answered", "queued", "mean_response_s", and "servers", each a "job"
+//       or a "device" with "dispatched", "answered", "in_flight", "mean_response_s",
+//       "mean_process_s"
 //     The first decide also has "topology": [[cpu, core, L3, NUMA node, package], …].
 //     {"jobs": {"3": 2, "4": "pause", "5": {"cores": "0-1", "split": [1, 2]}, "6": {"share": 0.7},
 //     "7": {"reject": "…"}}} or {"error": "…"}. Jobs left out stay as they are; cores: a number, or

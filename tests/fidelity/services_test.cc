@@ -1,6 +1,5 @@
 // A simulated service, driven by an open-loop stream of requests through the arbiter's seam,
-// against the closed forms of its queue (Kleinrock, "Queueing Systems" I, 1975), and what policies
-// are told.
+// against the closed forms of its queue (Kleinrock, "Queueing Systems" I, 1975).
 
 #include <functional>
 
@@ -13,33 +12,24 @@ constexpr int kReplications = 20;
 constexpr int kRequests = 10000;
 constexpr int kWarmUp = 1000;
 
-// Starts what waits with a split of one thread for each core, and remembers what it is told.
+// Starts what waits with a split of one thread for each core.
 class Serving final : public Policy {
  public:
   explicit Serving(Split split) : split_(split) {}
-  Allocation Decide(const MachineView& view, const Event& event) override {
-    if (std::holds_alternative<RequestWindow>(event)) {
-      const JobView& job = *view.Find(std::get<RequestWindow>(event).job);
-      windows.push_back(job.service.value());
-    }
+  Allocation Decide(const MachineView& view, const Event&) override {
     Allocation allocation;
     for (const JobView& job : view.jobs.Waiting())
       allocation.jobs[job.id] = cosched::Run{.cores = view.cores.Count(), .split = split_};
     return allocation;
   }
-  std::vector<ServiceWindow> windows;
 
  private:
   const Split split_;
 };
 
-struct Answers {
-  std::vector<RequestSample> requests;
-  std::vector<ServiceWindow> windows;
-};
-
-Answers Serve(int servers, double rate, const std::function<double(Random*)>& work, uint64_t seed,
-              int batch = 1, Profile profile = PerfectProfile()) {
+std::vector<RequestSample> Serve(int servers, double rate,
+                                 const std::function<double(Random*)>& work, uint64_t seed,
+                                 int batch = 1, Profile profile = PerfectProfile()) {
   const Topology machine = Topology::Synthetic("pack:1 core:" + std::to_string(servers) + " pu:1");
   SimulatedHost host({.profile = std::make_shared<const Profile>(std::move(profile)),
                       .model = {.charge = SimulationSettings::Charge::kNone},
@@ -64,13 +54,12 @@ Answers Serve(int servers, double rate, const std::function<double(Random*)>& wo
     host.Send(JobId{0}, {.id = sent++, .scheduled = next, .work = work(&works) * kStepsPerUnit});
     next += FromSeconds(gaps.Exponential(1 / rate));
   }
-  Answers answers;
-  while (answers.requests.size() < kRequests) {
+  std::vector<RequestSample> answers;
+  while (answers.size() < kRequests) {
     if (const auto event = host.NextEvent(host.Now() + std::chrono::seconds(10)))
       arbiter.Handle(*event);
-    for (const RequestSample& request : host.TakeRequests()) answers.requests.push_back(request);
+    for (const RequestSample& request : host.TakeRequests()) answers.push_back(request);
   }
-  answers.windows = policy.windows;
   return answers;
 }
 
@@ -79,8 +68,7 @@ std::vector<double> MeanResponses(int servers, double rate,
   std::vector<double> means;
   for (int seed = first; seed < first + kReplications; ++seed) {
     double sum = 0;
-    for (const RequestSample& request :
-         Serve(servers, rate, work, static_cast<uint64_t>(seed)).requests) {
+    for (const RequestSample& request : Serve(servers, rate, work, static_cast<uint64_t>(seed))) {
       if (request.id >= kWarmUp) sum += ToSeconds(request.finished - request.scheduled);
     }
     means.push_back(sum / (kRequests - kWarmUp));
@@ -107,32 +95,6 @@ TEST(Services, MM2) {
              MeanResponses(2, 1.4, Exponential, 800));
 }
 
-TEST(Services, WindowsAddUpToWhatWasAnswered) {
-  const Answers answers = Serve(1, 0.5, Constant, 1);
-  int64_t arrived = 0, served = 0;
-  for (const ServiceWindow& window : answers.windows) {
-    arrived += window.arrived;
-    served += window.served;
-    EXPECT_EQ(window.length, std::chrono::seconds(1));
-    EXPECT_GE(window.p95_response, window.served > 0 ? std::chrono::seconds(1) : Duration::zero());
-  }
-  EXPECT_GT(served, kRequests - 100);
-  EXPECT_LE(served, arrived);
-}
-
-// Windows look at the queue at evenly spaced instants, so their mean is that over time.
-TEST(Services, WindowsSeeTheMeanQueue) {
-  std::vector<double> means;
-  for (int seed = 900; seed < 900 + kReplications; ++seed) {
-    const Answers answers = Serve(1, 0.5, Constant, static_cast<uint64_t>(seed));
-    double queued = 0;
-    for (const ServiceWindow& window : answers.windows)
-      queued += static_cast<double>(window.queued);
-    means.push_back(queued / static_cast<double>(answers.windows.size()));
-  }
-  ExpectMean("M/D/1 queue, rho^2/(2 (1 - rho))", 0.25, means);
-}
-
 // A request alone takes a second, four together two, and so do three: their batch is padded.
 TEST(Services, BatchesAreAsFastAsTheProfileSays) {
   Profile profile = PerfectProfile();
@@ -143,9 +105,9 @@ TEST(Services, BatchesAreAsFastAsTheProfileSays) {
   // Far more requests than can be answered one by one, so that batches are full; but the first one
   // comes to an idle server and goes alone, and three are left over at the end.
   static_assert((kRequests - 1) % 4 == 3);
-  const Answers answers = Serve(1, 100, Constant, 1, 4, profile);
+  const std::vector<RequestSample> answers = Serve(1, 100, Constant, 1, 4, profile);
   Duration last{0};
-  for (const RequestSample& request : answers.requests)
+  for (const RequestSample& request : answers)
     last = std::max(last, request.finished.time_since_epoch());
   const int full = (kRequests - 1) / 4;
   ExpectExactly("10,000 requests in batches of four", 1 + 2 * full + 2, ToSeconds(last), 1e-5);
@@ -156,8 +118,7 @@ double TouchesPerRequest(int services) {
   constexpr int kSent = 200;
   SimulatedHost host({.profile = std::make_shared<const Profile>(PerfectProfile()),
                       .model = {.charge = SimulationSettings::Charge::kNone},
-                      .steps = false,
-                      .request_window = std::chrono::hours(1)});
+                      .steps = false});
   TenantSpec spec;
   spec.model = "lenet5";
   spec.batch = 1;

@@ -42,17 +42,13 @@ class ServiceTest : public RealTenantTest {
       Host().Send(job_, {.id = next_id_++, .scheduled = now});
     }
   }
-  // Until something other than a window happens; nothing if the time is up.
-  std::optional<HostEvent> NextButWindows(Duration patience) {
+  // Nothing if the time is up.
+  std::optional<HostEvent> Next(Duration patience) {
     const TimePoint deadline = Host().GetClock().Now() + patience;
     while (Host().GetClock().Now() < deadline) {
       std::optional<HostEvent> event = Host().NextEvent(deadline);
       Collect();
-      if (event && std::holds_alternative<HostWindow>(*event)) {
-        windows_.push_back(std::get<HostWindow>(*event).window);
-      } else if (event) {
-        return event;
-      }
+      if (event) return event;
     }
     return std::nullopt;
   }
@@ -60,12 +56,11 @@ class ServiceTest : public RealTenantTest {
     for (const RequestSample& sample : Host().TakeRequests()) answered_.push_back(sample);
   }
   void ExpectAnswered(size_t count) {
-    for (int i = 0; i < 1000 && answered_.size() < count; ++i)
-      ASSERT_FALSE(NextButWindows(milliseconds(20)));
+    for (int i = 0; i < 1000 && answered_.size() < count; ++i) ASSERT_FALSE(Next(milliseconds(20)));
     EXPECT_EQ(answered_.size(), count);
   }
   void ExpectSettledService() {
-    const std::optional<HostEvent> event = NextButWindows(seconds(60));
+    const std::optional<HostEvent> event = Next(seconds(60));
     ASSERT_TRUE(event) << "nothing happened";
     if (const auto* failed = std::get_if<HostFailed>(&*event)) FAIL() << failed->reason;
     ASSERT_TRUE(std::holds_alternative<HostSettled>(*event));
@@ -73,7 +68,6 @@ class ServiceTest : public RealTenantTest {
 
   int64_t next_id_ = 0;
   std::vector<RequestSample> answered_;
-  std::vector<ServiceWindow> windows_;
 };
 
 TEST_F(ServiceTest, AnswersEveryRequestOnceAndEndsWhenItIsDrained) {
@@ -83,7 +77,7 @@ TEST_F(ServiceTest, AnswersEveryRequestOnceAndEndsWhenItIsDrained) {
   ExpectAnswered(10);
   Ask(50);
   Host().Drain(job_);
-  const std::optional<HostEvent> event = NextButWindows(seconds(60));
+  const std::optional<HostEvent> event = Next(seconds(60));
   ASSERT_TRUE(event && std::holds_alternative<HostFinished>(*event));
   std::set<int64_t> ids;
   for (const RequestSample& sample : answered_) {
@@ -104,11 +98,8 @@ TEST_F(ServiceTest, APausedOneKeepsItsQueueAndAResizedOneAnswers) {
   Host().Pause(job_);
   ExpectSettledService();
   Ask(20);
-  EXPECT_FALSE(NextButWindows(milliseconds(1200)));
+  EXPECT_FALSE(Next(milliseconds(1200)));
   EXPECT_TRUE(answered_.empty());
-  ASSERT_FALSE(windows_.empty());
-  EXPECT_EQ(windows_.back().queued, 20);
-  EXPECT_EQ(windows_.back().served, 0);
   for (const CpuSet& cores : {one_, cores_, one_}) {
     Host().Grant(job_, Place::Whole(cores, DefaultSplit(cores.Count())));
     ExpectSettledService();
@@ -118,13 +109,23 @@ TEST_F(ServiceTest, APausedOneKeepsItsQueueAndAResizedOneAnswers) {
   Host().Stop(job_);
 }
 
+TEST_F(ServiceTest, AnswersWakeThoseWhoWaitForThem) {
+  Serve();
+  ExpectSettledService();
+  Host().WakeAtAnswers(true);
+  Ask(1);
+  EXPECT_FALSE(Host().NextEvent(Host().GetClock().Now() + seconds(60)));
+  EXPECT_EQ(Host().TakeRequests().size(), 1u) << "the time was up, or it came for nothing";
+  Host().Stop(job_);
+}
+
 TEST_F(ServiceTest, ARigidOneIsStoppedWithItsRequests) {
   Serve(Elasticity::kRigid);
   ExpectSettledService();
   Host().Pause(job_);
   ExpectSettledService();
   Ask(20);
-  EXPECT_FALSE(NextButWindows(milliseconds(200)));
+  EXPECT_FALSE(Next(milliseconds(200)));
   EXPECT_TRUE(answered_.empty());
   Host().Grant(job_, Place::Whole(one_, {1, 1}));
   ExpectSettledService();
@@ -134,7 +135,7 @@ TEST_F(ServiceTest, ARigidOneIsStoppedWithItsRequests) {
 
 TEST_F(ServiceTest, UnknownModelIsItsFailureWithTheReason) {
   Serve(Elasticity::kMalleable, "nope");
-  const std::optional<HostEvent> event = NextButWindows(seconds(60));
+  const std::optional<HostEvent> event = Next(seconds(60));
   ASSERT_TRUE(event && std::holds_alternative<HostFailed>(*event));
   EXPECT_NE(std::get<HostFailed>(*event).reason.find("nope"), std::string::npos);
 }

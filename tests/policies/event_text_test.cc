@@ -9,7 +9,8 @@ namespace {
 const std::pair<Event, std::string> kTexts[] = {
     {JobArrived{JobId{3}}, "job-arrived 3"},       {JobFinished{JobId{0}}, "job-finished 0"},
     {JobFailed{JobId{12}}, "job-failed 12"},       {GrantSettled{JobId{7}}, "grant-settled 7"},
-    {RequestWindow{JobId{1}}, "request-window 1"}, {Tick{}, "tick"},
+    {WindowOver{}, "window-over"},                 {Tick{}, "tick"},
+    {ObjectiveChanged{ServiceId{1}}, "objective-changed 1"},
 };
 
 TEST(EventText, IsReadBackAsItWasWritten) {

@@ -47,10 +47,6 @@ class Served {
       twice = !classes.emplace(batch.queries[i].number, batch.classes[i]).second || twice;
     }
   }
-  void Begin(int count) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    begun += count;
-  }
   size_t Count() {
     const std::lock_guard<std::mutex> lock(mutex_);
     return classes.size();
@@ -58,7 +54,6 @@ class Served {
 
   std::map<uint64_t, int> classes;  // By number.
   std::vector<size_t> sizes;
-  int begun = 0;
   bool in_order = true, twice = false;
 
  private:
@@ -79,8 +74,7 @@ class InferenceServiceTest : public ::testing::Test {
  protected:
   InferenceService& Open(const ServiceSettings& settings) {
     service_ = std::make_unique<InferenceService>(
-        settings, [this](int count) { served_.Begin(count); },
-        [this](const ServedBatch& batch) { served_.Add(batch); });
+        settings, [this](const ServedBatch& batch) { served_.Add(batch); });
     Begin(settings);
     return *service_;
   }
@@ -94,7 +88,6 @@ class InferenceServiceTest : public ::testing::Test {
     service_->WaitUntilOver();
     EXPECT_TRUE(served_.in_order);
     EXPECT_FALSE(served_.twice);
-    EXPECT_EQ(static_cast<size_t>(served_.begun), served_.classes.size());
   }
 
   Served served_;
@@ -113,7 +106,6 @@ TEST_F(InferenceServiceTest, AnswersDoNotDependOnBatchPaddingOrThreads) {
 
   served_.classes.clear();
   served_.sizes.clear();
-  served_.begun = 0;
   InferenceService& batches = Open(Lenet(6, {2, 2}));
   uint64_t first = 0;
   for (const int count : {1, 3, 6, 7, 20, 2, 5, 16}) {
@@ -204,21 +196,14 @@ TEST_F(InferenceServiceTest, WhatABatchLeavesIsAnsweredByAnotherLane) {
   std::mutex mutex;
   std::condition_variable news;
   bool left_over_answered = false, in_time = false;
-  service_ = std::make_unique<InferenceService>(
-      settings,
-      [&](int count) {
-        served_.Begin(count);
-        std::unique_lock<std::mutex> lock(mutex);
-        if (count == 4)
-          in_time =
-              news.wait_for(lock, std::chrono::seconds(60), [&] { return left_over_answered; });
-      },
-      [&](const ServedBatch& batch) {
-        served_.Add(batch);
-        const std::lock_guard<std::mutex> lock(mutex);
-        left_over_answered = left_over_answered || batch.queries.size() == 1;
-        news.notify_all();
-      });
+  service_ = std::make_unique<InferenceService>(settings, [&](const ServedBatch& batch) {
+    served_.Add(batch);
+    std::unique_lock<std::mutex> lock(mutex);
+    if (batch.queries.size() == 4)
+      in_time = news.wait_for(lock, std::chrono::seconds(60), [&] { return left_over_answered; });
+    left_over_answered = left_over_answered || batch.queries.size() == 1;
+    news.notify_all();
+  });
   Begin(settings);
   service_->Submit(Queries(0, 5));
   while (served_.Count() < 5) std::this_thread::yield();
@@ -296,8 +281,7 @@ TEST_F(InferenceServiceTest, LanesThatCantBeStartedAreAnErrorWithItsReason) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can become a user of few threads";
   const auto open = [] {
     try {
-      InferenceService service(
-          Lenet(1, {2, 2}), [](int) {}, [](const ServedBatch&) {});
+      InferenceService service(Lenet(1, {2, 2}), [](const ServedBatch&) {});
       service.Pools().Resize({0}, {2, 2});
       service.Begin();
       return 1;

@@ -23,7 +23,6 @@ ServiceModel::ServiceModel(JobId job, int batch, Duration max_delay,
 }
 
 void ServiceModel::Send(const Request& request, TimePoint now) {
-  meter_.Arrived();
   waiting_.push_back({job_, request.id, request.scheduled, /*received=*/now, /*started=*/{},
                       /*finished=*/{}, /*batch=*/0});
   work_.push_back(request.work);
@@ -99,7 +98,6 @@ void ServiceModel::Complete(Server server, TimePoint now) {
   std::vector<RequestSample>& batch = served_[static_cast<size_t>(server)];
   for (RequestSample& request : batch) {
     request.finished = now;
-    meter_.Answered(now - request.scheduled);
     answered_.push_back(request);
   }
   batch.clear();

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "experiments/hosts/simulation/executions.h"
-#include "experiments/wire/service_meter.h"
 #include "experiments/wire/tenant_spec.h"
 #include "policies/service.h"
 
@@ -40,9 +39,6 @@ class ServiceModel {
   int Busy() const { return busy_; }  // Servers that compute.
   bool Empty() const { return busy_ == 0 && waiting_.empty(); }
   std::vector<RequestSample> Take();  // Answered since the last call.
-  ServiceWindow TakeWindow(TimePoint now) {
-    return meter_.Take(now, static_cast<int64_t>(waiting_.size()));
-  }
 
  private:
   using Server = Executions::Id;
@@ -63,7 +59,6 @@ class ServiceModel {
   std::deque<double> work_;                         // The work of those.
   std::vector<std::vector<RequestSample>> served_;  // By server: what it answers now.
   std::vector<RequestSample> answered_;
-  ServiceMeter meter_;
   bool draining_ = false;
 };
 

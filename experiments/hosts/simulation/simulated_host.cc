@@ -114,7 +114,7 @@ void SimulatedHost::Impl::Complete(Id id) {
   tenant.phase = Phase::kLeaving;
   tenant.settle_timer = -1;
   tenant.failure.clear();
-  tenant.end_timer = tenant.moment_timer = tenant.window_timer = tenant.bandwidth_timer = -1;
+  tenant.end_timer = tenant.moment_timer = tenant.bandwidth_timer = -1;
   if (tenant.chaos) {
     const ChaosModel::End end = tenant.chaos->Finish();
     tenant.failure = end.reason;
@@ -131,10 +131,7 @@ std::optional<HostEvent> SimulatedHost::Impl::Fire(const Timers::Timer& timer) {
     tenant.phase = Phase::kComputing;
     if (options.steps) log.Start(timer.tenant, tenant.job, tenant.warm_up, Seconds());
     Compute(timer.tenant);
-    if (tenant.service) {
-      tenant.window_timer = timers.Arm(timer.tenant, now + options.request_window);
-      LeaveIfDrained(timer.tenant);
-    }
+    if (tenant.service) LeaveIfDrained(timer.tenant);
     if (tenant.chaos) tenant.moment_timer = timers.Arm(timer.tenant, now + tenant.chaos->Moment());
     if (!tenant.settling || tenant.settle_timer >= 0) return std::nullopt;
     tenant.settling = false;
@@ -149,10 +146,6 @@ std::optional<HostEvent> SimulatedHost::Impl::Fire(const Timers::Timer& timer) {
     return std::nullopt;
   }
   if (timer.number == tenant.moment_timer) Misbehave(timer.tenant);
-  if (timer.number == tenant.window_timer) {
-    tenant.window_timer = timers.Arm(timer.tenant, now + options.request_window);
-    return HostWindow{tenant.job, tenant.service->TakeWindow(now)};
-  }
   if (timer.number != tenant.end_timer) return std::nullopt;
   const JobId job = tenant.job;
   const std::string failure = tenant.failure;
@@ -201,6 +194,7 @@ std::optional<HostEvent> SimulatedHost::Impl::Next(TimePoint deadline) {
     if (completes < fires) {
       if (service) {
         AdvanceService(service->id);
+        if (wakes_at_answers && !answered.empty()) return std::nullopt;
       } else {
         Complete(completion->id);
       }
@@ -255,6 +249,8 @@ std::vector<StepSample> SimulatedHost::TakeSteps() { return impl_->log.Take(); }
 std::vector<RequestSample> SimulatedHost::TakeRequests() {
   return std::exchange(impl_->answered, {});
 }
+
+void SimulatedHost::WakeAtAnswers(bool wanted) { impl_->wakes_at_answers = wanted; }
 
 int64_t SimulatedHost::ServiceTouches() const { return impl_->touches; }
 

@@ -43,7 +43,6 @@ class SimulatedHost final : public ObservedHost, public Clock {
     bool steps = true;                                       // TakeSteps tells them; needs samples.
     bool resizes = true;                                     // TakeResizes tells them.
     bool samples = true;  // Sample is called, and told the last sample of each tenant too.
-    Duration request_window = std::chrono::seconds(1);  // Between HostWindow events of a service.
   };
   explicit SimulatedHost(Options options);
   ~SimulatedHost() override;
@@ -55,6 +54,7 @@ class SimulatedHost final : public ObservedHost, public Clock {
   std::vector<ResizeSample> TakeResizes() override;
   std::vector<ActuationSample> TakeActuations() override { return {}; }
   std::vector<RequestSample> TakeRequests() override;
+  void WakeAtAnswers(bool wanted) override;
   std::vector<std::string> TakeMarks() override;
 
   const Clock& GetClock() const override { return *this; }

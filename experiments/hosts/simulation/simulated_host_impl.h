@@ -124,6 +124,7 @@ struct SimulatedHost::Impl {
   ServiceAgenda agenda;  // The living services'.
   int64_t touches = 0;   // Services that were touched.
   std::vector<RequestSample> answered;
+  bool wakes_at_answers = false;
 };
 
 }  // namespace cosched

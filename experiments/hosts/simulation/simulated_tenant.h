@@ -58,7 +58,7 @@ struct Tenant {
   double run_time_s = 0;
   double wait_s = 0;
   // Numbers of the timers that count; others are void.
-  int64_t ready_timer = -1, settle_timer = -1, end_timer = -1, moment_timer = -1, window_timer = -1,
+  int64_t ready_timer = -1, settle_timer = -1, end_timer = -1, moment_timer = -1,
           bandwidth_timer = -1;
   TimePoint ends;
   std::string failure;  // Why the end timer ends it; "" = it leaves by itself.

@@ -35,6 +35,7 @@ policies = ["max-prop"]
 [machine]
 [container]
 [simulation]
+[services]
 [sampling]
 [records]
 [[workload]]
@@ -109,6 +110,8 @@ const std::map<std::string, Change>& Changes() {
       {"simulation.charge_decisions", {kSimulated, {"simulation.charge_decisions=7"}}},
       {"simulation.noise", {kSimulated, {"simulation.noise=0.1"}}},
       {"simulation.extrapolate", {kSimulated, {"simulation.extrapolate=true"}}},
+      {"services.window_s", {{}, {"services.window_s=7"}}},
+      {"services.in_flight", {{}, {"services.in_flight=7"}}},
       {"sampling.period_ms", {{}, {"sampling.period_ms=7"}}},
       {"sampling.interference", {{}, {"sampling.interference=true"}}},
       {"records.grants", {{}, {"records.grants=false"}}},
@@ -137,6 +140,8 @@ const std::map<std::string, Change>& Changes() {
       {"workload.1.max_batch", {{}, {"workload.1.max_batch=2"}}},
       {"workload.1.max_delay_ms", {{}, {"workload.1.max_delay_ms=2"}}},
       {"workload.1.slo_ms", {{}, {"workload.1.slo_ms=2"}}},
+      {"workload.1.sla_ms", {{}, {"workload.1.sla_ms=2"}}},
+      {"workload.1.per_node", {{}, {"workload.1.per_node=true"}}},
       {"trace.jobs", {{}, {"trace.jobs=2"}}},
       {"trace.gap", {{}, {"trace.gap.mean_s=9"}}},
       {"trace.requests", {{}, {"trace.requests.0.count=9"}}},
@@ -146,6 +151,7 @@ const std::map<std::string, Change>& Changes() {
       {"trace.requests.0.gap", {{}, {"trace.requests.0.gap.mean_s=9"}}},
       {"trace.requests.0.work", {{}, {"trace.requests.0.work=9"}}},
       {"trace.requests.0.start_s", {{}, {"trace.requests.0.start_s=9"}}},
+      {"trace.changes", {{}, {"trace.changes=[{ at_s = 1, sla_ms = 5 }]"}}},
       {"trace.file", {{}, kFile}},
       {"trace.start_s", {kFile, {"trace.start_s=5"}}},
       {"trace.length_s", {kFile, {"trace.length_s=15"}}},
@@ -165,6 +171,7 @@ const std::map<std::string, std::string>& Exempt() {
       {"container", "its keys"},
       {"simulation", "its keys"},
       {"sampling", "its keys"},
+      {"services", "its keys"},
       {"records", "its keys"},
       {"workload", "its keys"},
       {"trace", "its keys"},
@@ -176,6 +183,8 @@ const std::map<std::string, std::string>& Exempt() {
       {"workload.0.max_batch", "of services"},
       {"workload.0.max_delay_ms", "of services"},
       {"workload.0.slo_ms", "of services"},
+      {"workload.0.sla_ms", "of services"},
+      {"workload.0.per_node", "of services"},
       {"trace.requests.0.service", "there is one: below"},
       {"trace.format", "told as recognised: the same where it is given"},
       {"trace.spread", "of files with counts: below"},
@@ -195,8 +204,9 @@ TEST_F(ExperimentJsonTest, EveryKeyMakesADifference) {
 }
 
 TEST_F(ExperimentJsonTest, NoKeyOfTheFileIsForgottenAbove) {
-  for (const std::string table : {"", "machine.", "container.", "simulation.", "sampling.",
-                                  "records.", "workload.0.", "trace.", "trace.requests.0."}) {
+  for (const std::string table :
+       {"", "machine.", "container.", "simulation.", "sampling.", "services.", "records.",
+        "workload.0.", "trace.", "trace.requests.0."}) {
     for (const std::string& key : KeysOf(table))
       EXPECT_TRUE(Changes().contains(table + key) || Exempt().contains(table + key)) << table + key;
   }

@@ -77,11 +77,13 @@ TEST_F(SectionTest, AListedDefaultIsTheReaders) {
                                                      {"[container]", "container."},
                                                      {"[simulation]", "simulation."},
                                                      {"[sampling]", "sampling."},
+                                                     {"[services]", "services."},
                                                      {"[records]", "records."},
                                                      {"[[workload]]", "workload.net."},
                                                      {"[trace]", "trace."},
                                                      {"[[trace.requests]]", "trace.requests.0."}};
-  const std::set<std::string> other_tables = {"backend", "workload.net.max_delay_ms"};
+  const std::set<std::string> other_tables = {"backend", "workload.net.max_delay_ms",
+                                              "workload.net.per_node"};
   int compared = 0;
   for (const SectionHelp& section : SectionsHelp()) {
     const auto table = tables.find(section.heading);

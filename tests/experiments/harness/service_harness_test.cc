@@ -12,6 +12,8 @@
 #include "experiments/config/experiment_json.h"
 #include "experiments/harness/harness.h"
 #include "experiments/launch/run_folder.h"
+#include "experiments/records/rows.h"
+#include "experiments/records/table.h"
 #include "tests/experiments/temporary_folder.h"
 #include "tests/policies/misbehaving_policies.h"
 
@@ -240,6 +242,138 @@ TEST_F(ServiceHarnessTest, RequestsNeedNotBeRecorded) {
   EXPECT_FALSE(std::filesystem::exists(run / "services.csv"));
 }
 
+// What one policy is told of the services, window by window.
+class Listening final : public Policy {
+ public:
+  explicit Listening(std::vector<std::vector<ServiceView>>* windows) : windows_(windows) {}
+  Allocation Decide(const MachineView& view, const Event& event) override {
+    if (std::holds_alternative<WindowOver>(event)) windows_->push_back(view.services);
+    Allocation allocation;
+    for (const JobView& job : view.jobs.Waiting()) allocation.jobs[job.id] = cosched::Run{2, {}};
+    return allocation;
+  }
+
+ private:
+  std::vector<std::vector<ServiceView>>* windows_;
+};
+
+TEST_F(ServiceHarnessTest, WindowsTellWhatHappenedInThem) {
+  std::vector<std::vector<ServiceView>> windows;
+  Run(Config("", {"trials=1", "services.window_s=0.1", "services.in_flight=2",
+                  "workload.net.sla_ms=70"}),
+      nullptr, [&](const std::string&) { return std::make_unique<Listening>(&windows); });
+  // Due at 0, 20, … 80 ms, answered at 50, 100, … 250 ms, two of them at the server.
+  ASSERT_EQ(windows.size(), 2U) << "the service ends within the third";
+  const ServiceView& first = windows[0].at(0);
+  EXPECT_EQ(first.id, ServiceId{0});
+  EXPECT_EQ(first.name, "net");
+  EXPECT_EQ(first.objective, std::chrono::milliseconds(70));
+  EXPECT_EQ(first.length, std::chrono::milliseconds(100));
+  EXPECT_EQ(first.arrived, 5);
+  EXPECT_EQ(first.answered, 2) << "also the one whose answer comes as the window ends";
+  EXPECT_EQ(first.queued, 1) << "room is taken up at once, before the policy is asked";
+  EXPECT_NEAR(ToSeconds(first.mean_response), (0.050 + 0.080) / 2, 1e-6);
+  ASSERT_EQ(first.servers.size(), 1U);
+  const auto& [id, server] = first.servers[0];
+  EXPECT_EQ(std::get<JobId>(id), JobId{0});
+  EXPECT_EQ(server.dispatched, 4);
+  EXPECT_EQ(server.answered, 2);
+  EXPECT_EQ(server.in_flight, 2);
+  EXPECT_NEAR(ToSeconds(server.mean_response), 0.065, 1e-6);
+  const ServiceView& second = windows[1].at(0);
+  EXPECT_EQ(second.arrived, 0);
+  EXPECT_EQ(second.answered, 2);
+  // Dispatched at 50 and 100 ms, answered at 150 and 200.
+  EXPECT_NEAR(ToSeconds(second.servers.at(0).second.mean_process), 0.1, 1e-6);
+}
+
+TEST_F(ServiceHarnessTest, ObjectivesChangeInMidRun) {
+  std::vector<std::vector<ServiceView>> windows;
+  const std::filesystem::path run =
+      Run(Config("", {"trials=1", "services.window_s=0.05", "workload.net.sla_ms=70",
+                      "trace.changes=[{ at_s = 0.12, sla_ms = 40 }, { at_s = 0.06, sla_ms = 50 },"
+                      " { at_s = 99, sla_ms = 1 }]"}),
+          nullptr, [&](const std::string&) { return std::make_unique<Listening>(&windows); });
+  ASSERT_EQ(windows.size(), 4U);
+  std::vector<double> objectives_ms;
+  for (const auto& services : windows)
+    objectives_ms.push_back(ToSeconds(services[0].objective) * 1e3);
+  EXPECT_EQ(objectives_ms, (std::vector<double>{70, 50, 40, 40}));
+  EXPECT_EQ(ReadText(CellFolder(run, {"strict"}) / "objectives.csv"),
+            "time,service,sla_ms\n0.000000,net,70.000\n0.060000,net,50.000\n"
+            "0.120000,net,40.000\n");
+  const std::string decisions = ReadText(CellFolder(run, {"strict"}) / "decisions.csv");
+  EXPECT_NE(decisions.find("0.060000,objective-changed 0"), std::string::npos) << decisions;
+}
+
+// One queue of which a server takes what it has room for is the queue that it would have itself.
+TEST_F(ServiceHarnessTest, AFrontQueueMakesNobodyWaitLonger) {
+  std::vector<std::string> answers;
+  for (const std::string in_flight : {"1000", "1"}) {
+    const std::filesystem::path run =
+        Run(Config("work = { distribution = \"exponential\", mean = 0.5 }\n",
+                   {"trials=1", "trace.requests.0.count=200", "services.in_flight=" + in_flight,
+                    "trace.requests.0.gap={ distribution = 'exponential', mean_s = 0.05 }"}));
+    RowReader<RequestRow> rows(CellFolder(run, {"strict"}), &RequestRow::request_id,
+                               &RequestRow::finished, &RequestRow::dispatched,
+                               &RequestRow::started);
+    std::string& all = answers.emplace_back();
+    int waited = 0;
+    while (const RequestRow* row = rows.Next()) {
+      all += fmt::format("{} {:.6f}\n", row->request_id, double(row->finished.value()));
+      waited += double(row->started.value()) - double(row->dispatched.value()) > 1e-6 ? 1 : 0;
+    }
+    EXPECT_EQ(waited > 0, in_flight == "1000") << waited << " waited at the server";
+  }
+  EXPECT_FALSE(answers[0].empty());
+  EXPECT_EQ(answers[0], answers[1]);
+}
+
+TEST_F(ServiceHarnessTest, InstancesOnNodesShareOneQueue) {
+  const std::filesystem::path run =
+      Run(Config("", {"trials=1", "policies=['static-shares']", "machine.nodes=2",
+                      "workload.net.per_node=true", "workload.net.cores.max=1"}));
+  // Each has a core, on which a request takes 100 ms: at 0 and 20 ms both begin one, and so on.
+  const ServiceSummary net = Only(run, {"static-shares"});
+  EXPECT_EQ(net.served, 5);
+  EXPECT_NEAR(*net.mean_latency_ms, (100 + 100 + 160 + 160 + 220) / 5.0, 1e-3);
+  const CellSummary cell = Summarize(run, {"static-shares"});
+  EXPECT_EQ(cell.finished, 2) << "instances";
+  EXPECT_NEAR(cell.makespan_s, 0.3, 1e-6);
+}
+
+// Gives each instance its node, and takes half of it from the first one, which is too slow to
+// leave.
+class OneInstanceDies final : public Policy {
+ public:
+  Allocation Decide(const MachineView& view, const Event& event) override {
+    Allocation allocation;
+    for (const JobView& job : view.jobs.Waiting()) allocation.jobs[job.id] = cosched::Run{2, {}};
+    if (std::holds_alternative<WindowOver>(event) && !std::exchange(shrunk_, true))
+      allocation.jobs[JobId{0}] = cosched::Run{1, {}};
+    return allocation;
+  }
+
+ private:
+  bool shrunk_ = false;
+};
+
+TEST_F(ServiceHarnessTest, TheQueueOutlivesAServer) {
+  resize_s_ = 10;  // Far beyond the revocation deadline.
+  HarnessResult result;
+  const std::filesystem::path run =
+      Run(Config("", {"trials=1", "policies=['static-shares']", "machine.nodes=2",
+                      "services.window_s=0.1", "workload.net.per_node=true",
+                      "machine.topology='pack:1 core:4 pu:1'", "services.in_flight=1",
+                      "trace.requests.0.count=20"}),
+          &result, [](const std::string&) { return std::make_unique<OneInstanceDies>(); });
+  EXPECT_EQ(result.with_failures, 1);
+  const ServiceSummary net = Only(run, {"static-shares"});
+  EXPECT_EQ(net.requests, 20);
+  EXPECT_EQ(net.dropped, 1) << "what the dead one had; the other one answers the rest";
+  EXPECT_EQ(net.served, 19);
+}
+
 TEST_F(ServiceHarnessTest, RecordsAreEqualToTheByteWhateverRunsBeside) {
   const ExperimentConfig config =
       Config("work = { distribution = \"exponential\", mean = 0.5 }\n",
@@ -296,6 +430,14 @@ TEST_F(ServiceHarnessTest, WrongInputIsRefusedWithItsKey) {
             "trace.requests.0.work.distribution");
   EXPECT_EQ(refused("[[trace.requests]]\n", {}).key, "trace.requests.1.count");
   EXPECT_EQ(refused("", {"policies=['strict', 'sjf']"}).key, "policies.1");
+  EXPECT_EQ(refused("", {"services.window_s=0"}).key, "services.window_s");
+  EXPECT_EQ(refused("", {"services.in_flight=0"}).key, "services.in_flight");
+  EXPECT_EQ(refused("", {"trace.changes=[{ at_s = 1 }]"}).key, "trace.changes.0.sla_ms");
+  EXPECT_EQ(refused("", {"trace.changes=[{ sla_ms = 1 }]"}).key, "trace.changes.0.at_s");
+  EXPECT_EQ(refused("", {"trace.changes=[{ at_s = 1, sla_ms = 1, service = 'nut' }]"}).key,
+            "trace.changes.0.service");
+  EXPECT_EQ(refused("", {"workload.net.sla_ms=0"}).key, "workload.net.sla_ms");
+  EXPECT_EQ(refused("", {"workload.net.per_node=true", "machine.nodes=2"}).key, "policies.0");
   EXPECT_EQ(refused("", {"workload.net.max_batch=0"}).key, "workload.net.max_batch");
   EXPECT_EQ(refused("", {"workload.net.max_batch=4"}).key, "workload.net.batch") << "it is 1";
   EXPECT_EQ(refused("", {"workload.net.max_delay_ms=-1"}).key, "workload.net.max_delay_ms");

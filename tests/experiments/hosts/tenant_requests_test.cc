@@ -146,23 +146,5 @@ TEST_F(TenantRequestsTest, ATenantThatDoesNotReadLeavesRoomForItsGrants) {
   EXPECT_TRUE(requests_.Flushed());
 }
 
-TEST_F(TenantRequestsTest, WindowsTellWhatHappenedInThem) {
-  for (int64_t id = 0; id < 4; ++id) Send(id, 10);
-  requests_.Flush(ours_.get());
-  Take(Answer({0, 1}, 11, 12, 29));
-  const ServiceWindow window = requests_.TakeWindow(At(100), /*begun=*/3);
-  EXPECT_EQ(window.length, milliseconds(100));
-  EXPECT_EQ(window.arrived, 4);
-  EXPECT_EQ(window.served, 2);
-  EXPECT_EQ(window.queued, 1);
-  EXPECT_EQ(window.mean_response, milliseconds(20));
-  EXPECT_EQ(window.p95_response, milliseconds(20));
-  const ServiceWindow next = requests_.TakeWindow(At(150), /*begun=*/-5);
-  EXPECT_EQ(next.length, milliseconds(50));
-  EXPECT_EQ(next.arrived, 0);
-  EXPECT_EQ(next.queued, 2) << "what was answered has begun, whatever it says";
-  EXPECT_EQ(requests_.TakeWindow(At(160), 99).queued, 0);
-}
-
 }  // namespace
 }  // namespace cosched

@@ -1,0 +1,52 @@
+#pragma once
+// What services and their servers do, counted for the windows of time that policies are told of
+// (policies/service.h). Told everything by the dispatcher, so windows are the same on hardware and
+// in the simulator. One thread.
+
+#include <cstdint>
+#include <vector>
+
+#include "policies/service.h"
+
+namespace cosched {
+
+class ServiceWindows {
+ public:
+  // Services and the servers of each are numbered from 0 in the order of their adding.
+  void AddService(std::string name, Duration objective);
+  void AddServer(size_t service, ServerId id);
+  void SetObjective(size_t service, Duration objective);
+
+  void Arrived(size_t service);                    // In the front queue.
+  void Dispatched(size_t service, size_t server);  // From the front queue.
+  // response: since it was due; process: since it was dispatched.
+  void Answered(size_t service, size_t server, Duration response, Duration process);
+  // The server has ended, and what it had is dropped.
+  void Ended(size_t service, size_t server);
+  void QueueDropped(size_t service);
+
+  // As the last window was; before the first one, nothing has happened.
+  const std::vector<ServiceView>& Views() const { return views_; }
+  // Ends the window, and begins the next.
+  void Close(TimePoint now);
+
+ private:
+  struct Server {
+    ServerId id;
+    bool ended = false;
+    ServerWindow window;
+    Duration responses{0}, processes{0};  // Of the answered, added up.
+  };
+  struct Service {
+    int64_t arrived = 0;
+    int64_t queued = 0;
+    std::vector<Server> servers;
+  };
+  void CloseService(size_t service, Duration length);
+
+  std::vector<Service> services_;  // Of the window that is open.
+  std::vector<ServiceView> views_;
+  TimePoint begin_;
+};
+
+}  // namespace cosched
