@@ -115,10 +115,22 @@ class Resolver {
     }
   }
 
-  static void CheckShare(const JobView& job, const Share& share) {
+  void CheckNodeOfShare(const JobView& job, int node) const {
+    const auto nodes = static_cast<int>(view_.nodes.size());
+    if (node < 0 || node >= nodes)
+      Violation(job.id, fmt::format("node {} is none of the machine's {}", node, nodes));
+    const std::optional<int> stays = job.node       ? job.node
+                                     : job.Shares() ? NodeOf(view_.nodes, job.cores)
+                                                    : std::optional<int>();
+    if (stays && *stays != node)
+      Violation(job.id, fmt::format("a share of node {}, but it is in node {}", node, *stays));
+  }
+
+  void CheckShare(const JobView& job, const Share& share) const {
     if (share.amount.milli <= 0) {
       Violation(job.id, fmt::format("a share of {} cores is none", share.amount.Cores()));
     }
+    if (share.node) CheckNodeOfShare(job, *share.node);
     if (share.amount > CpuShare::OfCores(job.request.max)) {
       Violation(job.id, fmt::format("a share of {} cores is more than its max {}",
                                     share.amount.Cores(), job.request.max));
@@ -141,7 +153,8 @@ class Resolver {
     std::vector<CpuShare> used = SharesThatStay();
     std::vector<const Asked*> anywhere;
     for (const Asked& asked : shared_) {
-      if (const int node = NodeOfShare(*asked.job); node != -1) {
+      const int node = NodeOfShare(*asked.job, std::get<Share>(asked.run->cores));
+      if (node != -1) {
         SetShare(asked, node, &used);
       } else {
         anywhere.push_back(&asked);
@@ -168,8 +181,9 @@ class Resolver {
   }
 
   // Where the job must have its share, or has it, or had it when it was paused; -1 = anywhere.
-  int NodeOfShare(const JobView& job) const {
+  int NodeOfShare(const JobView& job, const Share& share) const {
     if (job.node) return *job.node;
+    if (share.node && !job.Shares()) return *share.node;
     const CpuSet& last = job.state == JobState::kPaused ? job.last_cores : job.cores;
     const auto node = std::find(view_.nodes.begin(), view_.nodes.end(), last);
     return node == view_.nodes.end() ? -1 : static_cast<int>(node - view_.nodes.begin());

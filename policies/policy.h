@@ -48,6 +48,9 @@ using Event = std::variant<JobArrived, JobFinished, JobFailed, GrantSettled, Win
 // other jobs that have their shares there. A node's cores are shared or owned, never both.
 struct Share {
   CpuShare amount;
+  // For a job that is to run there now, waits or is paused, and need not stay elsewhere; default:
+  // the arbiter's choice. A running job stays where it is.
+  std::optional<int> node = {};
   friend bool operator==(const Share&, const Share&) = default;
 };
 

@@ -29,6 +29,10 @@ PolicyInfo LendReclaimPolicy();
 PolicyInfo FeedbackPolicy();
 PolicyInfo ScriptedPolicy();
 PolicyInfo StaticSharesPolicy();
+PolicyInfo RomaCtPolicy();
+PolicyInfo RomaCt2Policy();
+PolicyInfo RomaRulesPolicy();
+PolicyInfo KosmosPolicy();
 
 namespace {
 
@@ -109,11 +113,12 @@ Number ValueOf(const PolicyParameters& parameters, std::string_view name) {
 
 std::span<const PolicyInfo> Policies() {
   static const std::array kPolicies = {
-      NoControlPolicy(),   StaticPartitionPolicy(), StrictPolicy(),          AlwaysAttendPolicy(),
-      MaxPropPolicy(),     EqualSharePolicy(),      EasyBackfillPolicy(),    SjfPolicy(),
-      SrptPolicy(),        HesrptPolicy(),          MarginalSpeedupPolicy(), RoundRobinPolicy(),
-      GangPolicy(),        LendReclaimPolicy(),     FeedbackPolicy(),        ScriptedPolicy(),
-      StaticSharesPolicy()};
+      NoControlPolicy(),    StaticPartitionPolicy(), StrictPolicy(),          AlwaysAttendPolicy(),
+      MaxPropPolicy(),      EqualSharePolicy(),      EasyBackfillPolicy(),    SjfPolicy(),
+      SrptPolicy(),         HesrptPolicy(),          MarginalSpeedupPolicy(), RoundRobinPolicy(),
+      GangPolicy(),         LendReclaimPolicy(),     FeedbackPolicy(),        ScriptedPolicy(),
+      StaticSharesPolicy(), RomaCtPolicy(),          RomaCt2Policy(),         RomaRulesPolicy(),
+      KosmosPolicy()};
   return kPolicies;
 }
 
@@ -164,6 +169,10 @@ std::unique_ptr<Policy> MakePolicy(const PolicyInfo& info, const PolicyParameter
 
 double NumberOf(const PolicyParameters& parameters, std::string_view name) {
   return ValueOf<double>(parameters, name);
+}
+
+CpuShare ShareOf(const PolicyParameters& parameters, std::string_view name) {
+  return {std::llround(NumberOf(parameters, name) * 1000)};
 }
 
 int IntegerOf(const PolicyParameters& parameters, std::string_view name) {

@@ -38,7 +38,8 @@ struct PolicyInfo {
   // Wants to be asked when a grant has settled. One that would change nothing then says no, which
   // saves most of its decisions.
   bool on_settled = true;
-  bool needs_size = false;  // Job::steps must be known of every job, so none may be a service.
+  bool needs_objective = false;  // Every service must have one (ServiceView::objective).
+  bool needs_size = false;       // Job::steps must be known of every job, so none may be a service.
   // May throw InputError (key "policy.<name>.<parameter>") about a "text: " parameter.
   std::function<std::unique_ptr<Policy>(const PolicyParameters& parameters)> make = {};
 };
@@ -53,6 +54,7 @@ std::unique_ptr<Policy> MakePolicy(const PolicyInfo& info, const PolicyParameter
 
 // For factories. REQUIRES: MakePolicy has let the value through as a number (an integer).
 double NumberOf(const PolicyParameters& parameters, std::string_view name);
+CpuShare ShareOf(const PolicyParameters& parameters, std::string_view name);  // Given in cores.
 int IntegerOf(const PolicyParameters& parameters, std::string_view name);
 
 }  // namespace cosched

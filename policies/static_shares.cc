@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <optional>
 #include <vector>
 
+#include "policies/node_jobs.h"
 #include "policies/registry.h"
 
 namespace cosched {
@@ -31,7 +31,9 @@ class StaticShares final : public Policy {
         if (amount > left) continue;  // It waits.
         left -= amount;
         const bool has_it = job->IsActive() && job->amount == amount;
-        if (!has_it) allocation.jobs[job->id] = Run{.cores = Share{amount}, .split = {}};
+        if (!has_it)
+          allocation.jobs[job->id] =
+              Run{.cores = Share{.amount = amount, .node = static_cast<int>(node)}, .split = {}};
       }
     }
     return allocation;
@@ -42,32 +44,6 @@ class StaticShares final : public Policy {
     if (amount_) return *amount_;
     const CpuShare even{node.milli / std::max<int64_t>(1, static_cast<int64_t>(jobs))};
     return std::max(even, kLeastShare);
-  }
-
-  // Running jobs stay where they are; others go to their node, or to the one with fewest jobs. Those
-  // that run come first, or a newcomer would take what they have.
-  static std::vector<std::vector<const JobView*>> JobsByNode(const MachineView& view) {
-    std::vector<std::vector<const JobView*>> by_node(view.nodes.size());
-    for (const JobView& job : view.jobs) {
-      if (job.IsActive()) by_node[NodeOfRunning(view, job)].push_back(&job);
-    }
-    for (const JobView& job : view.jobs) {
-      if (job.IsActive()) continue;
-      const auto fewest = std::min_element(
-          by_node.begin(), by_node.end(),
-          [](const auto& one, const auto& other) { return one.size() < other.size(); });
-      const auto node =
-          job.node ? static_cast<size_t>(*job.node) : static_cast<size_t>(fewest - by_node.begin());
-      by_node[node].push_back(&job);
-    }
-    return by_node;
-  }
-
-  static size_t NodeOfRunning(const MachineView& view, const JobView& job) {
-    for (size_t node = 0; node < view.nodes.size(); ++node) {
-      if (view.nodes[node].Contains(job.cores)) return node;
-    }
-    return 0;
   }
 
   const std::optional<CpuShare> amount_;
@@ -90,8 +66,7 @@ PolicyInfo StaticSharesPolicy() {
           .make = [](const PolicyParameters& parameters) -> std::unique_ptr<Policy> {
             const std::string& amount = parameters.at("amount");
             if (amount == "equal") return std::make_unique<StaticShares>(std::nullopt);
-            const double cores = NumberOf(parameters, "amount");
-            return std::make_unique<StaticShares>(CpuShare{std::llround(cores * 1000)});
+            return std::make_unique<StaticShares>(ShareOf(parameters, "amount"));
           }};
 }
 

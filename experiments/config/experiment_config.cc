@@ -59,6 +59,21 @@ void CheckServices(const TomlTable& root, const ExperimentConfig& config) {
   }
 }
 
+// Policies that go by objectives need those of every service.
+void CheckObjectives(const TomlTable& root, const ExperimentConfig& config) {
+  const auto without =
+      std::find_if(config.workloads.begin(), config.workloads.end(),
+                   [](const WorkloadConfig& one) { return one.spec.serves && !one.objective; });
+  if (without == config.workloads.end()) return;
+  for (size_t i = 0; i < config.policies.size(); ++i) {
+    if (!config.FindPolicy(config.policies[i])->needs_objective) continue;
+    root.Fail(fmt::format("policies.{}", i),
+              fmt::format("\"{}\" goes by the mean response that is wanted, but \"{}\" has none",
+                          config.policies[i], without->name),
+              "sla_ms of every service");
+  }
+}
+
 void CheckNodes(const TomlTable& root, const ExperimentConfig& config) {
   const int cores = config.cores.Count();
   if (cores % config.nodes == 0) return;
@@ -200,6 +215,7 @@ ExperimentConfig LoadConfig(const TomlTable& root, const Topology& here) {
   CheckSpeeds(root, config);
   CheckNodes(root, config);
   CheckInstances(root, config);
+  CheckObjectives(root, config);
   CheckShares(root, config, here);
   RefuseExtrapolation(root, config);
   config.trace = ReadTraceConfig(root.Table("trace"), config);

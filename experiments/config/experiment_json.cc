@@ -12,6 +12,10 @@ void AddOrigin(const ExperimentConfig& config, const std::string& policy, Json* 
   const auto found = config.external_policies.find(policy);
   if (found == config.external_policies.end()) return;
   const ExternalPolicy& external = *found->second;
+  if (!external.uses.empty()) {
+    (*json)["use"] = external.uses;
+    return;
+  }
   if (!external.library.empty()) {
     (*json)["library"] = external.library;
     return;

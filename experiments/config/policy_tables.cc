@@ -23,8 +23,27 @@ constexpr double kLongestAnswerSeconds = 86'400;
 
 bool IsParameter(const ExternalPolicy* external, const std::string& key) {
   if (!external) return true;
-  if (key == "library" || key == "exec") return false;
+  if (key == "library" || key == "exec" || key == "use") return false;
   return external->command.empty() || (key != "directory" && key != "time_limit_s");
+}
+
+// [policy.NAME] with use: a registered policy under another name.
+std::shared_ptr<const ExternalPolicy> ReadVariant(const TomlTable& table, const std::string& name) {
+  for (const char* other : {"exec", "library"}) {
+    if (table.Has(other)) table.Fail(other, "has no meaning beside use", "one of the two");
+  }
+  const std::string used = table.String("use");
+  const PolicyInfo* policy = FindPolicy(used);
+  if (!policy) {
+    table.Fail("use",
+               fmt::format("there is no policy \"{}\"", used) + DidYouMean(used, PolicyNames()),
+               PolicyNames());
+  }
+  try {
+    return VariantOf(*policy, name);
+  } catch (const InputError& error) {
+    BlamePolicy(table, name, error);
+  }
 }
 
 // Parameters are kept as text: a number is printed as one.
@@ -50,6 +69,11 @@ SectionHelp PolicyHelp() {
                     .fallback = "none",
                     .range = "a command",
                     .meaning = "the program that decides"},
+                   {.name = "use",
+                    .type = "text",
+                    .fallback = "none",
+                    .range = "a policy of `cosched list policies`",
+                    .meaning = "NAME is that one, with the parameters that stand here"},
                    {.name = "directory",
                     .type = "text",
                     .fallback = "\".\"",
@@ -67,7 +91,9 @@ std::vector<KeyValue> PolicyValues(const ExperimentConfig& config, const std::st
   if (const auto external = config.external_policies.find(name);
       external != config.external_policies.end()) {
     const ExternalPolicy& policy = *external->second;
-    if (policy.library.empty()) {
+    if (!policy.uses.empty()) {
+      keys = {{"use", policy.uses, {}}};
+    } else if (policy.library.empty()) {
       keys = {{"exec", policy.command, {}},
               {"directory", policy.directory.string(), {}},
               {"time_limit_s", ToSeconds(policy.time_limit), {}}};
@@ -93,6 +119,10 @@ void ReadExternalPolicies(const TomlTable& root, ExperimentConfig* config) {
   for (const std::string& name : policies.Keys()) {
     const TomlTable table = policies.Table(name);
     const bool is_program = table.Has("exec");
+    if (table.Has("use")) {
+      config->external_policies[name] = ReadVariant(table, name);
+      continue;
+    }
     if (!is_program && !table.Has("library")) continue;
     if (is_program && table.Has("library"))
       table.Fail("exec", "has no meaning beside library", "one of the two");

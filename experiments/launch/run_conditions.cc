@@ -103,6 +103,7 @@ Paths FilesOf(const ExperimentConfig& config, std::map<std::string, Paths>* mode
   for (const std::string& policy : config.policies) {
     const auto found = config.external_policies.find(policy);
     if (found == config.external_policies.end()) continue;
+    if (!found->second->uses.empty()) continue;
     if (found->second->library.empty()) {
       AddProgram(*found->second, &paths);
     } else {

@@ -172,6 +172,16 @@ std::shared_ptr<const ExternalPolicy> OpenPolicyProgram(const std::string& comma
   return policy;
 }
 
+std::shared_ptr<const ExternalPolicy> VariantOf(const PolicyInfo& policy, const std::string& name) {
+  auto variant = std::make_shared<ExternalPolicy>();
+  variant->uses = policy.name;
+  variant->name = name;
+  variant->info = policy;
+  variant->info.name = variant->name;
+  CheckName(*variant, "use");
+  return variant;
+}
+
 std::string WhyProgramRefuses(const ExternalPolicy& policy, const PolicyParameters& parameters) {
   const std::unique_ptr<Policy> made = MakePolicy(policy.info, parameters);
   const auto* program = dynamic_cast<const ProgramPolicy*>(made.get());

@@ -11,6 +11,9 @@
 //   folder, directory = "elsewhere"            #   or in this one, relative to the file's
 //   time_limit_s = 1                   # for one answer
 //
+//   [policy.theirs]
+//   use = "roma-ct"                    # a registered one, with other parameters
+//
 // Every other key of the table is a parameter of the policy.
 
 #include <filesystem>
@@ -24,6 +27,7 @@ namespace cosched {
 
 struct ExternalPolicy {
   std::string name;
+  std::string uses;     // The registered policy that it is; "" = none.
   std::string library;  // Absolute path; "" = it is a program.
   std::string command;  // The program's command, run by sh in `directory`.
   std::filesystem::path directory;
@@ -44,6 +48,10 @@ std::shared_ptr<const ExternalPolicy> OpenPolicyProgram(const std::string& comma
                                                         const std::filesystem::path& directory,
                                                         Duration time_limit,
                                                         const std::string& name);
+
+// That registered policy under another name, which its parameters may tell apart. Throws InputError
+// with key "use" about a name that is taken or can't be a folder.
+std::shared_ptr<const ExternalPolicy> VariantOf(const PolicyInfo& policy, const std::string& name);
 
 // Starts the program with these parameters and ends it: why it refuses them, "" if it does not.
 std::string WhyProgramRefuses(const ExternalPolicy& policy, const PolicyParameters& parameters);

@@ -156,10 +156,15 @@ std::variant<int, CpuSet, Share> ParseCores(const PlainJson& json) {
   RefuseAnswer(fmt::format("cores are {}, not a number or a text such as \"0-3,5\"", json.dump()));
 }
 
-Share ParseShare(const PlainJson& json) {
-  if (json.is_number() && json > 0 && json <= CpuSet::kMaxCpu + 1)
-    return {{std::llround(json.get<double>() * 1000)}};
-  RefuseAnswer(fmt::format("share is {}, not a number of cores such as 0.7", json.dump()));
+Share ParseShare(const PlainJson& share, const PlainJson* node) {
+  if (!share.is_number() || share <= 0 || share > CpuSet::kMaxCpu + 1)
+    RefuseAnswer(fmt::format("share is {}, not a number of cores such as 0.7", share.dump()));
+  Share parsed = {.amount = {std::llround(share.get<double>() * 1000)}};
+  if (node == nullptr) return parsed;
+  if (!node->is_number_integer() || *node < 0 || *node > CpuSet::kMaxCpu)
+    RefuseAnswer(fmt::format("node is {}, not one of the view's, counted from 0", node->dump()));
+  parsed.node = node->get<int>();
+  return parsed;
 }
 
 Split ParseSplit(const PlainJson& json) {
@@ -178,12 +183,15 @@ JobDecision ParseJobDecision(const PlainJson& json) {
     AllowOnlyKeys(json, {"reject"});
     return Reject{TextOf(json, "reject")};
   }
-  AllowOnlyKeys(json, {"cores", "share", "split"});
+  AllowOnlyKeys(json, {"cores", "share", "node", "split"});
   if (json.contains("cores") == json.contains("share"))
     RefuseAnswer("it has both \"cores\" and \"share\", or neither");
   Run run{.cores = 0, .split = {}};
   if (json.contains("share")) {
-    run.cores = ParseShare(json["share"]);
+    const auto node = json.find("node");
+    run.cores = ParseShare(json["share"], node == json.end() ? nullptr : &*node);
+  } else if (json.contains("node")) {
+    RefuseAnswer("it has a \"node\" without a \"share\"");
   } else {
     run.cores = ParseCores(json["cores"]);
   }

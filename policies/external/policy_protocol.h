@@ -27,9 +27,9 @@
 //       or a "device" with "dispatched", "answered", "in_flight", "mean_response_s",
 //       "mean_process_s"
 //     The first decide also has "topology": [[cpu, core, L3, NUMA node, package], …].
-//     {"jobs": {"3": 2, "4": "pause", "5": {"cores": "0-1", "split": [1, 2]}, "6": {"share": 0.7},
-//     "7": {"reject": "…"}}} or {"error": "…"}. Jobs left out stay as they are; cores: a number, or
-//     which. Meaning and rules: policies/policy.h.
+//     {"jobs": {"3": 2, "4": "pause", "5": {"cores": "0-1", "split": [1, 2]}, "6": {"share": 0.7,
+//     "node": 0}, "7": {"reject": "…"}}} or {"error": "…"}. Jobs left out stay as they are; cores:
+//     a number, or which. Meaning and rules: policies/policy.h.
 //
 // One process describes; each cell starts its own, with "start". An answer that is late, is not
 // this, or never comes because the program has ended, fails the cell with the reason. Pure
