@@ -53,7 +53,8 @@ constexpr std::array<PolicyParameter, 4> kKosmosParameters{{
     {"b", "40", "number > 0 and <= 100000", "proportional gain, millicore seconds"},
     {"d", "80", "number > 0 and <= 100000", "integral gain of a window, millicore seconds"},
     {"gains", "fixed", "fixed | adaptive", "adaptive: they grow with the error"},
-    {"least", "0.005", "number >= 0.001 and <= 4096", "cores of an instance, at least"},
+    {"least", "0.1", "number >= 0.001 and <= 4096",
+     "cores of an instance, at least; published: 0.005"},
 }};
 
 }  // namespace

@@ -62,7 +62,37 @@ def nearest_rank(ordered, percent):
     return ordered[-(-len(ordered) * percent // 100) - 1] / 1e3
 
 
-def expected_service(rows):
+def expected_windows(rows, objectives):
+    """objectives: this service's rows of objectives.csv. By window: mean responses, and who waits at its end."""
+    if not objectives:
+        return dict.fromkeys(("windows", "violated", "windows_of_10", "violated_110", "worst_window_ms"))
+    length = us(objectives[0]["window_s"])
+    answered = {}
+    for row in rows:
+        if row["finished"] is not None:
+            answered.setdefault(max(0, us(row["finished"]) - 1) // length, []).append(us(row["finished"]) - us(row["scheduled"]))
+    first = min([us(row["scheduled"]) // length for row in rows] + list(answered))
+    last = max([us(row["scheduled"]) // length for row in rows] + list(answered))
+    means, violated, windows = [], 0, 0
+    for number in range(first, last + 1):
+        limit = [us(row["sla_ms"] / 1e3) for row in objectives if us(row["time"]) <= number * length]
+        if not limit:
+            continue
+        responses = answered.get(number, [])
+        waits = not responses and any(
+            us(row["scheduled"]) // length <= number and
+            (row["finished"] is None or max(0, us(row["finished"]) - 1) // length > number) for row in rows)
+        windows += bool(responses) or waits
+        mean = sum(responses) / len(responses) if responses else None
+        violated += waits if mean is None else mean > limit[-1]
+        means += [(mean, limit[-1])] if responses else []
+    tens = [means[i:i + 10] for i in range(0, len(means) - 9, 10)]
+    return {"windows": windows, "violated": violated, "windows_of_10": len(tens),
+            "violated_110": sum(sum(mean for mean, _ in ten) / 10 > 1.1 * ten[0][1] for ten in tens),
+            "worst_window_ms": max((mean for mean, _ in means), default=0) / 1e3}
+
+
+def expected_service(rows, objectives):
     served = [row for row in rows if row["state"] == "served"]
     latencies = sorted(us(row["finished"]) - us(row["scheduled"]) for row in served)
     in_time = sum(us(row["finished"]) - us(row["scheduled"]) <= us(row["slo_ms"] / 1e3) for row in served
@@ -82,14 +112,15 @@ def expected_service(rows):
         "goodput_per_s": (in_time / span if span > 0 else 0.0) if has_slo else None,
         "mean_batch": sum(row["batch"] for row in served) / len(served) if served else None,
         "worst_lag_ms": max(us(row["sent"]) - us(row["scheduled"]) for row in rows) / 1e3,
-    }
+    } | expected_windows(rows, objectives)
 
 
 def check_services(run, cells, report):
     where, expected, rows = run / "services.csv", {}, {}
     for cell in cells:
         for service in {row["service"] for row in cell.requests}:
-            expected[(*map(str, cell.key), service)] = [row for row in cell.requests if row["service"] == service]
+            of_service = [[row for row in table if row["service"] == service] for table in (cell.requests, cell.objectives)]
+            expected[(*map(str, cell.key), service)] = expected_service(*of_service)
     if not expected:
         return
     try:
@@ -101,7 +132,7 @@ def check_services(run, cells, report):
         return
     report.expect(set(rows) == set(expected), where, "its rows are not the services of the run's cells")
     for key in set(rows) & set(expected):
-        for name, value in expected_service(expected[key]).items():
+        for name, value in expected[key].items():
             text = rows[key].get(name)
             try:
                 holds = text == "" if value is None else math.isclose(float(text), value, rel_tol=1e-6, abs_tol=2e-6)

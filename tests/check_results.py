@@ -70,7 +70,7 @@ TYPES = {
                        "runtime_us": float},
     "interference.csv": {"victim": int, "culprit": str, "waited_s": float},
     "requests.csv": check_requests.TYPES,
-    "objectives.csv": {"time": float, "service": str, "sla_ms": float},
+    "objectives.csv": {"time": float, "service": str, "sla_ms": float, "window_s": float},
 }
 
 # What [records] can switch off.
@@ -142,6 +142,9 @@ class Cell:
         self.services, self.sent_requests = info.get("services", []), info.get("requests", 0)
         recorded = bool(self.services) and records.get("requests", True)
         self.requests = read_rows(folder / "requests.csv", report) if recorded else []
+        path = folder / "objectives.csv"  # Where services have them.
+        some = recorded and (path.exists() or path.with_name(path.name + ".gz").exists())
+        self.objectives = read_rows(path, report) if some else []
         self.job_of = {job["job_id"]: job for job in self.jobs}
 
     def where(self, file):

@@ -104,6 +104,7 @@ def expected_summary(cell):
         "rejected": counts["rejected"],
         "cancelled": counts["cancelled"],
         "lost": len(cell.jobs) - len(ended),
+        "granted_core_s": granted_core_seconds(cell) if cell.has["grants"] else None,
         "marks": "; ".join(cell.marks).replace("\n", " "),
         "marked": int(bool(cell.marks)),
         "resizes": sum(job["resizes"] for job in cell.jobs),
@@ -111,10 +112,19 @@ def expected_summary(cell):
     return known | (sampled_summary(cell, makespan) if cell.has["samples"] else dict.fromkeys(SAMPLED))
 
 
+def granted_core_seconds(cell):
+    held, whole = {}, 0.0
+    for row in cell.grants:
+        since, amount = held.get(row["job_id"], (0.0, 0.0))
+        whole += amount * (row["time"] - since)
+        held[row["job_id"]] = (row["time"], row["owned_amount"])
+    return whole
+
+
 # What only samples tell; empty cells of summary.csv without them.
 SAMPLED = ("core_utilization", "oversubscription", "tenant_oversubscription", "worst_tenant_oversubscription",
            "runqueue_wait_s_per_core_s", "involuntary_switches_per_core_s", "migrations_per_core_s", "throttled_s_per_core_s",
-           "pressure_s_per_core_s", "images_per_s")
+           "pressure_s_per_core_s", "images_per_s", "used_core_s")
 
 
 def sampled_summary(cell, makespan):
@@ -134,6 +144,7 @@ def sampled_summary(cell, makespan):
 
     return {
         "core_utilization": share((total(cell, "run_time_s") or 0) - (total(cell, "spin_time_s") or 0), machine_seconds),
+        "used_core_s": (total(cell, "run_time_s") or 0) - (total(cell, "spin_time_s") or 0),
         "oversubscription": share(excess, core_seconds),
         "tenant_oversubscription": share(sum(beyond for _, beyond in tenants), core_seconds),
         "worst_tenant_oversubscription": max((share(beyond, cores) for cores, beyond in tenants), default=0.0),

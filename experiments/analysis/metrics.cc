@@ -11,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "experiments/analysis/granted_time.h"
 #include "experiments/analysis/statistics.h"
 #include "experiments/records/cell_file.h"
 #include "experiments/records/output_file.h"
@@ -144,6 +145,7 @@ void SummarizeSamples(const SampleSums& sums, int machine_cores, CellSummary* su
   const Counters& counters = sums.counters;
   const double machine_seconds = machine_cores * summary->makespan_s;
   summary->core_utilization = machine_seconds > 0 ? sums.WorkSeconds() / machine_seconds : 0;
+  summary->used_core_s = sums.WorkSeconds();
   summary->oversubscription = sums.machine.Oversubscription();
   summary->tenant_oversubscription = sums.TenantOversubscription();
   summary->worst_tenant_oversubscription = sums.WorstTenantOversubscription();
@@ -220,6 +222,7 @@ CellSummary Summarize(const std::filesystem::path& run, const CellKey& key) {
   }
   jobs.Put(&summary);
   if (sampled) SummarizeSamples(SumSamples(folder, spans), cell.machine_cores.Count(), &summary);
+  summary.granted_core_s = GrantedCoreSeconds(folder);
   summary.services = SummarizeRequests(folder);
   return summary;
 }

@@ -40,6 +40,9 @@ struct CellSummary {
   std::optional<double> throttled_s_per_core_s;
   std::optional<double> pressure_s_per_core_s;
   std::optional<double> images_per_s;
+  // CPU time: granted to jobs, used or not, and worked; absent where grants, or samples, are not
+  // recorded.
+  std::optional<double> granted_core_s, used_core_s;
   double jain_index = 0;
   int jobs = 0;
   int finished = 0;
@@ -92,6 +95,8 @@ struct CellSummary {
         TableColumn{"p95_turnaround_s", &CellSummary::p95_turnaround_s, k6},
         TableColumn{"mean_slowdown", &CellSummary::mean_slowdown, k6},
         TableColumn{"tenant_oversubscription", &CellSummary::tenant_oversubscription, k6},
+        TableColumn{"granted_core_s", &CellSummary::granted_core_s, k6},
+        TableColumn{"used_core_s", &CellSummary::used_core_s, k6},
         TableColumn{"marks", &CellSummary::MarksText},
         TableColumn{"marked", [](const CellSummary& summary) { return !summary.marks.empty(); }}};
   }

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "experiments/analysis/window_metrics.h"
 #include "experiments/records/rows.h"
 #include "experiments/records/table.h"
 
@@ -21,6 +22,7 @@ struct Sums {
   int64_t first_us = 0, last_due_us = 0, last_us = 0;
   double batches = 0;
   int64_t worst_lag_us = 0;
+  std::optional<WindowSums> windows;  // If it has objectives.
 };
 
 // Times are written to the microsecond, so that these are exact.
@@ -30,6 +32,14 @@ double MillisecondsOf(int64_t us) { return static_cast<double>(us) / 1e3; }
 // REQUIRES: sorted, not empty.
 double NearestRank(const std::vector<int64_t>& sorted, size_t percent) {
   return MillisecondsOf(sorted[(sorted.size() * percent + 99) / 100 - 1]);
+}
+
+void PutWindows(const WindowSummary& windows, ServiceSummary* summary) {
+  summary->windows = windows.windows;
+  summary->violated = windows.violated;
+  summary->windows_of_10 = windows.tens;
+  summary->violated_110 = windows.tens_violated;
+  summary->worst_window_ms = windows.worst_window_ms;
 }
 
 ServiceSummary Summary(const std::string& service, Sums sums) {
@@ -50,6 +60,7 @@ ServiceSummary Summary(const std::string& service, Sums sums) {
         static_cast<double>(sums.in_time) / static_cast<double>(summary.requests);
     summary.goodput_per_s = per_second(sums.in_time, sums.last_us);
   }
+  if (sums.windows) PutWindows(sums.windows->Summary(), &summary);
   if (sums.latencies_us.empty()) return summary;
   std::sort(sums.latencies_us.begin(), sums.latencies_us.end());
   const auto served = static_cast<double>(summary.served);
@@ -71,10 +82,15 @@ std::vector<ServiceSummary> SummarizeRequests(const std::filesystem::path& cell)
   RowReader<RequestRow> reader(cell, &RequestRow::service, &RequestRow::scheduled,
                                &RequestRow::sent, &RequestRow::finished, &RequestRow::batch,
                                &RequestRow::slo_ms);
+  const std::map<std::string, WindowObjectives, std::less<>> objectives = ReadObjectives(cell);
   std::map<std::string, Sums, std::less<>> services;
   while (const RequestRow* request = reader.Next()) {
     auto place = services.find(request->service);
-    if (place == services.end()) place = services.emplace(request->service, Sums()).first;
+    if (place == services.end()) {
+      place = services.emplace(request->service, Sums()).first;
+      if (const auto found = objectives.find(request->service); found != objectives.end())
+        place->second.windows.emplace(found->second);
+    }
     Sums& sums = place->second;
     const int64_t due = WholeMicroseconds(request->scheduled);
     sums.first_us = sums.requests == 0 ? due : std::min(sums.first_us, due);
@@ -82,6 +98,11 @@ std::vector<ServiceSummary> SummarizeRequests(const std::filesystem::path& cell)
     sums.worst_lag_us = std::max(sums.worst_lag_us, WholeMicroseconds(request->sent) - due);
     sums.slo_known = sums.slo_known && request->slo_ms;
     ++sums.requests;
+    if (sums.windows) {
+      const auto answered =
+          request->finished ? std::optional(WholeMicroseconds(*request->finished)) : std::nullopt;
+      sums.windows->Add(due, answered);
+    }
     if (!request->finished) continue;
     const int64_t answer = WholeMicroseconds(*request->finished);
     sums.last_us = std::max(sums.last_us, answer);

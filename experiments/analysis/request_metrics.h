@@ -28,6 +28,14 @@ struct ServiceSummary {
   std::optional<double> goodput_per_s;   // The same.
   std::optional<double> mean_batch;      // Absent if none was served.
   double worst_lag_ms = 0;
+  // Absent where the service has no objective of its mean response (window_metrics.h).
+  std::optional<int64_t> windows, violated, windows_of_10, violated_110;
+  std::optional<double> worst_window_ms;
+  // Of the windows; not in services.csv.
+  std::optional<double> ViolatedShare() const {
+    if (!windows || *windows == 0) return std::nullopt;
+    return static_cast<double>(*violated) / static_cast<double>(*windows);
+  }
 
   // Behind those of the cell's key.
   static constexpr auto Columns() {
@@ -45,7 +53,12 @@ struct ServiceSummary {
                       TableColumn{"slo_attainment", &ServiceSummary::slo_attainment, k6},
                       TableColumn{"goodput_per_s", &ServiceSummary::goodput_per_s, k6},
                       TableColumn{"mean_batch", &ServiceSummary::mean_batch, k6},
-                      TableColumn{"worst_lag_ms", &ServiceSummary::worst_lag_ms, k6}};
+                      TableColumn{"worst_lag_ms", &ServiceSummary::worst_lag_ms, k6},
+                      TableColumn{"windows", &ServiceSummary::windows},
+                      TableColumn{"violated", &ServiceSummary::violated},
+                      TableColumn{"windows_of_10", &ServiceSummary::windows_of_10},
+                      TableColumn{"violated_110", &ServiceSummary::violated_110},
+                      TableColumn{"worst_window_ms", &ServiceSummary::worst_window_ms, k6}};
   }
 };
 

@@ -14,7 +14,7 @@ namespace cosched {
 namespace {
 
 constexpr const char* kServiceFormat =
-    "{}{:<16} {:<9} {:>8} {:>7}  {:<16} {:<16} {:<16} {:<13} {}\n";
+    "{}{:<16} {:<9} {:>8} {:>7}  {:<16} {:<16} {:<16} {:<13} {:<16} {}\n";
 
 std::string ServiceRow(const CellGroup& group, const std::string& name) {
   std::vector<ServiceSummary> services;  // This one, in each cell.
@@ -43,7 +43,8 @@ std::string ServiceRow(const CellGroup& group, const std::string& name) {
                      text(&ServiceSummary::p99_latency_ms, RoundedText, 5),
                      text(&ServiceSummary::throughput_per_s, RoundedText, 5),
                      text(&ServiceSummary::slo_attainment, ShareText, 4),
-                     text(&ServiceSummary::goodput_per_s, RoundedText, 5));
+                     text(&ServiceSummary::goodput_per_s, RoundedText, 5),
+                     text(&ServiceSummary::ViolatedShare, ShareText, 4));
 }
 
 std::set<std::string> ServiceNames(const ComparedCells& cells) {
@@ -66,9 +67,9 @@ std::string ServiceTable(const ComparedCells& cells) {
         "\nservice {}: latency from when a request was due; medians over trials{}, requests of "
         "all\n",
         name, LevelsText(trials));
-    text +=
-        fmt::format(fmt::runtime(kServiceFormat), "  ", "policy", "class", "requests", "dropped",
-                    "   p50 ms", "   p99 ms", "   served/s", "  in SLO %", "   goodput/s");
+    text += fmt::format(fmt::runtime(kServiceFormat), "  ", "policy", "class", "requests",
+                        "dropped", "   p50 ms", "   p99 ms", "   served/s", "  in SLO %",
+                        "   goodput/s", "  windows above SLA %");
     for (const Elasticity elasticity : cells.elasticities) {
       for (const std::string& policy : cells.policies) {
         if (const CellGroup* group = cells.Find(policy, elasticity))

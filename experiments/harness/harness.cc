@@ -65,7 +65,7 @@ class CellRun {
     next_window_ = TimePoint(config.services.window);
     for (const ServiceView& service : requests_.Windows().Views()) {
       if (service.objective > Duration::zero())
-        records_.OnObjective(TimePoint(), service.name, service.objective);
+        records_.OnObjective(TimePoint(), service.name, service.objective, config.services.window);
     }
     if (config.interference) interference_.emplace(host_->BusyTimes());
   }
@@ -156,7 +156,7 @@ class CellRun {
       const ObjectiveChange& change = changes[next_change_];
       if (Now() < TimePoint(change.at)) return;
       const ServiceId service = requests_.SetObjective(change.service, change.objective);
-      records_.OnObjective(Now(), change.service, change.objective);
+      records_.OnObjective(Now(), change.service, change.objective, config_.services.window);
       arbiter_.SetServices(requests_.Windows().Views());
       arbiter_.ObjectiveChanged(service);
     }

@@ -432,12 +432,15 @@ void CellRecords::OnRequest(const RequestRecord& request) {
   impl_->requests->Write(row);
 }
 
-void CellRecords::OnObjective(TimePoint time, std::string_view service, Duration objective) {
+void CellRecords::OnObjective(TimePoint time, std::string_view service, Duration objective,
+                              Duration window) {
   if (!impl_->config.requests) return;
   if (!impl_->objectives)
     impl_->objectives.emplace(impl_->partial, impl_->config.gzip, impl_->buffer);
-  impl_->objectives->Write(
-      {.time = time, .service = service, .sla_ms = ToSeconds(objective) * 1e3});
+  impl_->objectives->Write({.time = time,
+                            .service = service,
+                            .sla_ms = ToSeconds(objective) * 1e3,
+                            .window_s = ToSeconds(window)});
 }
 
 void CellRecords::WriteInterference(const Interference::Matrix& matrix) {

@@ -106,7 +106,7 @@ class CellRecords final : public ArbiterObserver {
   void AddService(JobId job);  // The job answers requests: cell.json names it.
   void OnRequest(const RequestRecord& request);
   // From then on that service is to have that mean response in a window.
-  void OnObjective(TimePoint time, std::string_view service, Duration objective);
+  void OnObjective(TimePoint time, std::string_view service, Duration objective, Duration window);
   void WriteInterference(const Interference::Matrix& matrix);
   // Something that a reader of the results must know, e.g. "the generator fell behind by 3.1 s".
   // Kept in cell.json.

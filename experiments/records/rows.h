@@ -259,13 +259,15 @@ struct RequestRow {
 struct ObjectiveRow {
   RecordedTime time;
   std::string_view service;
-  double sla_ms = 0;  // Of the mean response in a window.
+  double sla_ms = 0;    // Of the mean response in a window ...
+  double window_s = 0;  // ... of that length.
 
   static constexpr std::string_view kFile = "objectives.csv";
   static constexpr auto Columns() {
     return std::tuple{TableColumn{"time", &ObjectiveRow::time},
                       TableColumn{"service", &ObjectiveRow::service},
-                      TableColumn{"sla_ms", &ObjectiveRow::sla_ms, Decimals{3}}};
+                      TableColumn{"sla_ms", &ObjectiveRow::sla_ms, Decimals{3}},
+                      TableColumn{"window_s", &ObjectiveRow::window_s, Decimals{6}}};
   }
 };
 

@@ -299,7 +299,7 @@ TEST(Kosmos, FollowsItsLawByBoundedSteps) {
   EXPECT_EQ(machine.Over(), std::vector<int64_t>{1100}) << "1000 + 80 x 1.25";
   machine.Server(0) = {.dispatched = 1};  // e = -10.
   EXPECT_EQ(machine.Over(), std::vector<int64_t>{1000});
-  ControllerMachine small("kosmos", 1);
+  ControllerMachine small("kosmos", 1, {{"least", "0.005"}});
   small.Server(0) = Answers(10, 0.8);
   EXPECT_EQ(small.Over(), std::vector<int64_t>{8}) << "half as much again as 5, to the nearest";
 }

@@ -11,8 +11,8 @@
 // threads; one that starts is moved at once; one that has done its last step hears nothing more.
 //
 // Services (TenantSpec::serves; simulation/service_model.h) answer requests until they are drained
-// or stopped; their threads count as busy also while no request waits, but for those that share
-// their cores. Requests that a stop or a failure catches are never answered.
+// or stopped; their threads count as busy also while no request waits, but for those that were ever
+// granted a share of their cores. Requests that a stop or a failure catches are never answered.
 //
 // A tenant with a share of its cores (Place) spends a budget of CPU time and stands still when it
 // is used up (simulation/bandwidth.h); the host's write of a new share takes effect with the grant.

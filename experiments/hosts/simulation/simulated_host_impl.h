@@ -102,7 +102,7 @@ struct SimulatedHost::Impl {
     change(service);
     agenda.SetNext(id, service.NextEvent());
     ++touches;
-    if (service.Busy() != was_busy && At(id).Shares()) Compute(id);
+    if (service.Busy() != was_busy && At(id).bandwidth) Compute(id);
   }
 
   const Options options;

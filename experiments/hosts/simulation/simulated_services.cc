@@ -20,9 +20,9 @@ void SimulatedHost::Impl::StartService(Id id) {
 
 void SimulatedHost::Impl::Serve(Id id, const CoreSharing::Share& share) {
   Tenant& tenant = At(id);
-  // On shared cores only those count that have something to do.
+  // Where amounts are granted, only those count that have something to do.
   const int servers =
-      tenant.Shares() ? std::max(1, tenant.service->Busy()) : tenant.place.threads.inter;
+      tenant.bandwidth ? std::max(1, tenant.service->Busy()) : tenant.place.threads.inter;
   CoreSharing::Share part = share;
   part.cores /= servers;
   part.granted /= servers;
@@ -36,7 +36,7 @@ void SimulatedHost::Impl::Serve(Id id, const CoreSharing::Share& share) {
 
 void SimulatedHost::Impl::UpdateServers(Id id) {
   const Tenant& tenant = At(id);
-  const bool open = tenant.Shares() ? tenant.phase == Phase::kComputing && !tenant.place.Pauses() &&
+  const bool open = tenant.bandwidth ? tenant.phase == Phase::kComputing && !tenant.place.Pauses() &&
                                           !tenant.bandwidth->Stalled()
                                     : tenant.runnable > 0;
   const int servers = open ? tenant.place.threads.inter : 0;

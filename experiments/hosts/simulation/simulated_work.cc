@@ -13,8 +13,8 @@ int SimulatedHost::Impl::Awake(const Tenant& tenant) {
   if (tenant.phase != Phase::kComputing || cores == 0) return 0;
   if (tenant.bandwidth && tenant.bandwidth->Stalled()) return 0;
   int awake = tenant.malleable ? std::min(threads, cores) : threads;
-  // Beside others on its cores, threads that wait for requests are in nobody's way.
-  if (tenant.service && tenant.Shares())
+  // Where amounts are granted, threads that wait for requests are in nobody's way.
+  if (tenant.service && tenant.bandwidth)
     awake = awake * tenant.service->Busy() / std::max(1, tenant.place.threads.inter);
   if (!tenant.chaos) return awake;
   return tenant.chaos->Computes() ? tenant.chaos->Threads(awake) : 0;

@@ -300,8 +300,15 @@ TEST_F(ServiceHarnessTest, ObjectivesChangeInMidRun) {
     objectives_ms.push_back(ToSeconds(services[0].objective) * 1e3);
   EXPECT_EQ(objectives_ms, (std::vector<double>{70, 50, 40, 40}));
   EXPECT_EQ(ReadText(CellFolder(run, {"strict"}) / "objectives.csv"),
-            "time,service,sla_ms\n0.000000,net,70.000\n0.060000,net,50.000\n"
-            "0.120000,net,40.000\n");
+            "time,service,sla_ms,window_s\n0.000000,net,70.000,0.050000\n"
+            "0.060000,net,50.000,0.050000\n0.120000,net,40.000,0.050000\n");
+  // Answered at 50, 80, 110, 140 and 170 ms after they were due, at 50, 100, … 250 ms: the first one
+  // is in its time, those of 80 and 110 ms are above 70, and those above 40.
+  const ServiceSummary net = Only(run, {"strict"});
+  EXPECT_EQ(net.windows, 5);
+  EXPECT_EQ(net.violated, 4);
+  EXPECT_EQ(net.windows_of_10, 0);
+  EXPECT_NEAR(*net.worst_window_ms, 170, 1e-3);
   const std::string decisions = ReadText(CellFolder(run, {"strict"}) / "decisions.csv");
   EXPECT_NE(decisions.find("0.060000,objective-changed 0"), std::string::npos) << decisions;
 }
