@@ -15,6 +15,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import check_controllers
 import check_jobs
 import check_requests
 import check_summary
@@ -382,6 +383,7 @@ def check_cell(cell, manifest, report):
     requests = manifest.get("requests", [])
     if cell.services and manifest.get("experiment", {}).get("records", {}).get("requests", True):
         check_requests.check_requests(cell, requests[cell.trial - 1] if cell.trial <= len(requests) else None, report)
+    check_controllers.check_controllers(cell, manifest, report, parse_cpus)
     report.counts.update(cells=1, jobs=len(cell.jobs), grants=len(cell.grants), samples=len(cell.samples),
                          steps=len(cell.steps), resizes=len(cell.resizes), requests=len(cell.requests))
 
