@@ -74,10 +74,10 @@ class ControllersTest(unittest.TestCase):
     def test_a_later_answer_is_refused(self):
         def change(rows):
             rows[40]["finished"] = f"{float(rows[40]['finished']) + 0.4:.6f}"
-        self.edit("roma-scaled/malleable/1/requests.csv", change)
+        self.edit("kosmos/malleable/1/requests.csv", change)  # In thousandths of a core.
         code, said = check(self.run)
         self.assertEqual(code, 1, said)
-        self.assertIn("roma-ct by its formula", said)
+        self.assertIn("kosmos by its formula", said)
 
 
 if __name__ == "__main__":

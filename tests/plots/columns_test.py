@@ -43,14 +43,15 @@ class ColumnsTest(unittest.TestCase):
         self.assertEqual(known, self.records)
 
     def test_checker_computes_every_metric(self):
-        cell = SimpleNamespace(jobs=[], samples=[], services=[], marks=[], machine=set(), has={"samples": True})
+        cell = SimpleNamespace(jobs=[], samples=[], services=[], marks=[], grants=[], machine=set(),
+                               has={"samples": True, "grants": True})
         metrics = [*KEY, "status", *check_summary.expected_summary(cell)]
         self.assertEqual(sorted(metrics), sorted(self.tables["summary.csv"]))
         self.assertEqual(set(check_summary.SAMPLED), set(check_summary.sampled_summary(cell, 1.0)))
 
     def test_checker_computes_every_figure_of_a_service(self):
         request = {"state": "dropped", "scheduled": 0.0, "sent": 0.0, "slo_ms": None}
-        figures = [*KEY, "service", *check_requests.expected_service([request])]
+        figures = [*KEY, "service", *check_requests.expected_service([request], [])]
         self.assertEqual(sorted(figures), sorted(self.tables["services.csv"]))
 
     def test_plots_read_core_sets_as_text(self):
