@@ -33,6 +33,7 @@ PolicyInfo RomaCtPolicy();
 PolicyInfo RomaCt2Policy();
 PolicyInfo RomaRulesPolicy();
 PolicyInfo KosmosPolicy();
+PolicyInfo KpaPolicy();
 
 namespace {
 
@@ -118,7 +119,7 @@ std::span<const PolicyInfo> Policies() {
       SrptPolicy(),         HesrptPolicy(),          MarginalSpeedupPolicy(), RoundRobinPolicy(),
       GangPolicy(),         LendReclaimPolicy(),     FeedbackPolicy(),        ScriptedPolicy(),
       StaticSharesPolicy(), RomaCtPolicy(),          RomaCt2Policy(),         RomaRulesPolicy(),
-      KosmosPolicy()};
+      KosmosPolicy(), KpaPolicy()};
   return kPolicies;
 }
 

@@ -33,6 +33,7 @@ struct ServerWindow {
   int64_t dispatched = 0;
   int64_t answered = 0;
   int64_t in_flight = 0;      // At its end: waiting there, or computed.
+  double mean_in_flight = 0;  // Over its time.
   Duration mean_response{0};  // Of those answered: from when they were due; 0 if none was.
   Duration mean_process{0};   // … from when they were dispatched to it.
 };

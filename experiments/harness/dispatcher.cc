@@ -71,7 +71,7 @@ void Dispatcher::Dispatch(size_t index, TimePoint now) {
     const RequestArrival& request = trace_[static_cast<size_t>(waiting.id)];
     server.requests.emplace_hint(server.requests.end(), waiting.id, InFlight{waiting.taken, now});
     server.last_turn = ++turns_;
-    windows_.Dispatched(index, *to);
+    windows_.Dispatched(index, *to, now);
     host_.Send(server.job,
                {.id = waiting.id, .scheduled = TimePoint(request.time), .work = request.work});
   }
@@ -123,8 +123,7 @@ void Dispatcher::Answered(const std::vector<RequestSample>& samples) {
     CHECK(sent != requests.end()) << "request " << sample.id
                                   << " is answered again, or was never sent";
     const auto [taken, dispatched] = sent->second;
-    windows_.Answered(service, server, sample.finished - sample.scheduled,
-                      sample.finished - dispatched);
+    windows_.Answered(service, server, sample.scheduled, dispatched, sample.finished);
     Record(services_[service], {.id = sample.id,
                                 .job = sample.job,
                                 .taken = taken,

@@ -31,19 +31,22 @@ void ServiceWindows::Arrived(size_t service) {
   ++services_[service].queued;
 }
 
-void ServiceWindows::Dispatched(size_t service, size_t server) {
+void ServiceWindows::Dispatched(size_t service, size_t server, TimePoint now) {
   --services_[service].queued;
-  ServerWindow& window = services_[service].servers[server].window;
-  ++window.dispatched;
-  ++window.in_flight;
+  Server& to = services_[service].servers[server];
+  ++to.window.dispatched;
+  ++to.window.in_flight;
+  to.requests_s -= ToSeconds(now - begin_);
 }
 
-void ServiceWindows::Answered(size_t service, size_t server, Duration response, Duration process) {
+void ServiceWindows::Answered(size_t service, size_t server, TimePoint due, TimePoint dispatched,
+                              TimePoint finished) {
   Server& by = services_[service].servers[server];
   ++by.window.answered;
   --by.window.in_flight;
-  by.responses += response;
-  by.processes += process;
+  by.responses += finished - due;
+  by.processes += finished - dispatched;
+  by.requests_s += ToSeconds(finished - begin_);
 }
 
 void ServiceWindows::Ended(size_t service, size_t server) {
@@ -72,6 +75,10 @@ void ServiceWindows::CloseService(size_t service, Duration length) {
     const int64_t answered = server.window.answered;
     view.answered += answered;
     responses += server.responses;
+    const double still_s = ToSeconds(length) * static_cast<double>(server.window.in_flight);
+    if (length > Duration::zero())
+      server.window.mean_in_flight =
+          (std::exchange(server.requests_s, 0) + still_s) / ToSeconds(length);
     server.window.mean_response = Mean(std::exchange(server.responses, Duration(0)), answered);
     server.window.mean_process = Mean(std::exchange(server.processes, Duration(0)), answered);
     if (!server.ended) view.servers.emplace_back(server.id, server.window);

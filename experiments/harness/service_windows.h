@@ -17,10 +17,12 @@ class ServiceWindows {
   void AddServer(size_t service, ServerId id);
   void SetObjective(size_t service, Duration objective);
 
-  void Arrived(size_t service);                    // In the front queue.
-  void Dispatched(size_t service, size_t server);  // From the front queue.
-  // response: since it was due; process: since it was dispatched.
-  void Answered(size_t service, size_t server, Duration response, Duration process);
+  void Arrived(size_t service);  // In the front queue.
+  // From the front queue.
+  void Dispatched(size_t service, size_t server, TimePoint now);
+  // What was due then and dispatched then has been answered.
+  void Answered(size_t service, size_t server, TimePoint due, TimePoint dispatched,
+                TimePoint finished);
   // The server has ended, and what it had is dropped.
   void Ended(size_t service, size_t server);
   void QueueDropped(size_t service);
@@ -36,6 +38,7 @@ class ServiceWindows {
     bool ended = false;
     ServerWindow window;
     Duration responses{0}, processes{0};  // Of the answered, added up.
+    double requests_s = 0;  // Integral of those in flight, but for those that still are.
   };
   struct Service {
     int64_t arrived = 0;

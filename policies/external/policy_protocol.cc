@@ -72,6 +72,7 @@ PlainJson ServicesJson(const MachineView& view) {
           servers.emplace_back(PlainJson{{"dispatched", window.dispatched},
                                          {"answered", window.answered},
                                          {"in_flight", window.in_flight},
+                                         {"mean_in_flight", window.mean_in_flight},
                                          {"mean_response_s", ToSeconds(window.mean_response)},
                                          {"mean_process_s", ToSeconds(window.mean_process)}});
       if (const JobId* job = std::get_if<JobId>(&id)) server["job"] = job->value;

@@ -24,7 +24,7 @@
 //       needs_speed jobs that answer requests have their "service", and "services" tells of each
 //       "id", "name", "objective_s" of its mean response (0: none), and of the last window
 //       "length_s", "arrived", "answered", "queued", "mean_response_s", and "servers", each a "job"
-//       or a "device" with "dispatched", "answered", "in_flight", "mean_response_s",
+//       or a "device" with "dispatched", "answered", "in_flight", "mean_in_flight", "mean_response_s",
 //       "mean_process_s"
 //     The first decide also has "topology": [[cpu, core, L3, NUMA node, package], …].
 //     {"jobs": {"3": 2, "4": "pause", "5": {"cores": "0-1", "split": [1, 2]}, "6": {"share": 0.7,

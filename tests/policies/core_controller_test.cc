@@ -291,6 +291,23 @@ TEST(RomaRules, StepsByACoreAndRests) {
   EXPECT_EQ(over(0.07), 2000) << "below 0.2";
 }
 
+TEST(Kpa, GoesByMeanConcurrencyAndPanicsAtOnce) {
+  // A core for each 0.7 x 2 = 1.4 requests, in windows of two seconds.
+  ControllerMachine machine("kpa", 1, {{"target", "2"}, {"stable_s", "8"}, {"panic_s", "2"}});
+  const auto over = [&](double mean_in_flight) {
+    machine.Server(0) = {.dispatched = 5, .answered = 5, .mean_in_flight = mean_in_flight};
+    return machine.Over().front();
+  };
+  EXPECT_EQ(machine.Amounts().front(), 1000);
+  EXPECT_EQ(over(1.3), 1000);
+  // 2.1 in the mean need 1.5 cores, but the last ones 2.07, which is more than twice what there is.
+  EXPECT_EQ(over(2.9), 3000);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(over(0), 3000) << "none is taken away while it panics";
+  EXPECT_EQ(over(0), 1000) << "by half at most, to whole cores";
+  EXPECT_EQ(over(1.2), 1000);
+  EXPECT_EQ(over(1.4), 1000) << "just what a core may have";
+}
+
 TEST(Kosmos, FollowsItsLawByBoundedSteps) {
   ControllerMachine machine("kosmos", 1, {{"least", "1"}});
   machine.Server(0) = Answers(10, 0.8);  // e = 1.25.

@@ -31,7 +31,7 @@ TEST(Registry, NamesAreUniqueAndFound) {
   EXPECT_EQ(PolicyNames(),
             "no-control, static-partition, strict, always-attend, max-prop, equal-share, "
             "easy-backfill, sjf, srpt, hesrpt, marginal-speedup, round-robin, gang, lend-reclaim, "
-            "feedback, scripted, static-shares, roma-ct, roma-ct2, roma-rules, kosmos");
+            "feedback, scripted, static-shares, roma-ct, roma-ct2, roma-rules, kosmos, kpa");
 }
 
 // Three of four cores are taken, the next job needs two, the one behind it one.

@@ -280,11 +280,14 @@ TEST_F(ServiceHarnessTest, WindowsTellWhatHappenedInThem) {
   EXPECT_EQ(server.answered, 2);
   EXPECT_EQ(server.in_flight, 2);
   EXPECT_NEAR(ToSeconds(server.mean_response), 0.065, 1e-6);
+  // At 0, 20, 50 and 100 ms dispatched, at 50 and 100 ms answered: 50 + 80 + 50 + 0 ms in all.
+  EXPECT_NEAR(server.mean_in_flight, 1.8, 1e-6);
   const ServiceView& second = windows[1].at(0);
   EXPECT_EQ(second.arrived, 0);
   EXPECT_EQ(second.answered, 2);
   // Dispatched at 50 and 100 ms, answered at 150 and 200.
   EXPECT_NEAR(ToSeconds(second.servers.at(0).second.mean_process), 0.1, 1e-6);
+  EXPECT_NEAR(second.servers.at(0).second.mean_in_flight, 2, 1e-6);
 }
 
 TEST_F(ServiceHarnessTest, ObjectivesChangeInMidRun) {
