@@ -113,13 +113,28 @@ Number ValueOf(const PolicyParameters& parameters, std::string_view name) {
 }  // namespace
 
 std::span<const PolicyInfo> Policies() {
-  static const std::array kPolicies = {
-      NoControlPolicy(),    StaticPartitionPolicy(), StrictPolicy(),          AlwaysAttendPolicy(),
-      MaxPropPolicy(),      EqualSharePolicy(),      EasyBackfillPolicy(),    SjfPolicy(),
-      SrptPolicy(),         HesrptPolicy(),          MarginalSpeedupPolicy(), RoundRobinPolicy(),
-      GangPolicy(),         LendReclaimPolicy(),     FeedbackPolicy(),        ScriptedPolicy(),
-      StaticSharesPolicy(), RomaCtPolicy(),          RomaCt2Policy(),         RomaRulesPolicy(),
-      KosmosPolicy(), KpaPolicy()};
+  static const std::array kPolicies = {NoControlPolicy(),
+                                       StaticPartitionPolicy(),
+                                       StrictPolicy(),
+                                       AlwaysAttendPolicy(),
+                                       MaxPropPolicy(),
+                                       EqualSharePolicy(),
+                                       EasyBackfillPolicy(),
+                                       SjfPolicy(),
+                                       SrptPolicy(),
+                                       HesrptPolicy(),
+                                       MarginalSpeedupPolicy(),
+                                       RoundRobinPolicy(),
+                                       GangPolicy(),
+                                       LendReclaimPolicy(),
+                                       FeedbackPolicy(),
+                                       ScriptedPolicy(),
+                                       StaticSharesPolicy(),
+                                       RomaCtPolicy(),
+                                       RomaCt2Policy(),
+                                       RomaRulesPolicy(),
+                                       KosmosPolicy(),
+                                       KpaPolicy()};
   return kPolicies;
 }
 

@@ -111,6 +111,20 @@ TEST_F(NodesTest, SharesGoToTheJobsNodeOrToTheOneWithMostRoom) {
   EXPECT_THROW(Decide({{{3}, ShareOf(1701)}}), PolicyError);
 }
 
+TEST_F(NodesTest, AShareMayNameItsNode) {
+  Submit(1, 0);
+  Submit(2, std::nullopt);
+  const auto there = [](int64_t milli, int node) { return Cores(Share{{milli}, node}); };
+  EXPECT_EQ(Decide({{{1}, there(100, 0)}, {{2}, there(900, 0)}}),
+            "start 1 0-1 1x1 share 100; start 2 0-1 1x1 share 900")
+      << "though the other node has more room";
+  machine_.SettleAll();
+  EXPECT_EQ(Decide({{{2}, there(800, 0)}}), "grant 2 0-1 1x1 share 800");
+  EXPECT_THROW(Decide({{{2}, there(800, 1)}}), PolicyError) << "it does not move while it runs";
+  EXPECT_THROW(Decide({{{1}, there(100, 1)}}), PolicyError) << "it is bound";
+  EXPECT_THROW(Decide({{{2}, there(100, 2)}}), PolicyError) << "there is no such node";
+}
+
 TEST_F(NodesTest, CountsOfABoundJobAreWithinItsNodeWhateverOthersHold) {
   Submit(1, std::nullopt);
   Submit(2, 0);

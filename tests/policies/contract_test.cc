@@ -188,9 +188,8 @@ class PolicyContract : public ::testing::TestWithParam<Variant> {
 TEST_P(PolicyContract, NoJobNoDecision) {
   auto machine = MakeMachine(kFourCores);
   const MachineView view = machine->arbiter.View();
-  const Event events[] = {JobFinished{{7}}, JobFailed{{7}}, GrantSettled{{7}}, WindowOver{},
-                          ObjectiveChanged{{7}},
-                          Tick{}};
+  const Event events[] = {JobFinished{{7}}, JobFailed{{7}},        GrantSettled{{7}},
+                          WindowOver{},     ObjectiveChanged{{7}}, Tick{}};
   for (const Event& event : events) EXPECT_TRUE(machine->policy->Decide(view, event).jobs.empty());
 }
 

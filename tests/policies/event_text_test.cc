@@ -7,9 +7,12 @@ namespace {
 
 // Every kind of event, with the text that records and external policies know it by.
 const std::pair<Event, std::string> kTexts[] = {
-    {JobArrived{JobId{3}}, "job-arrived 3"},       {JobFinished{JobId{0}}, "job-finished 0"},
-    {JobFailed{JobId{12}}, "job-failed 12"},       {GrantSettled{JobId{7}}, "grant-settled 7"},
-    {WindowOver{}, "window-over"},                 {Tick{}, "tick"},
+    {JobArrived{JobId{3}}, "job-arrived 3"},
+    {JobFinished{JobId{0}}, "job-finished 0"},
+    {JobFailed{JobId{12}}, "job-failed 12"},
+    {GrantSettled{JobId{7}}, "grant-settled 7"},
+    {WindowOver{}, "window-over"},
+    {Tick{}, "tick"},
     {ObjectiveChanged{ServiceId{1}}, "objective-changed 1"},
 };
 

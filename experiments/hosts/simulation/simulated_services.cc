@@ -36,9 +36,9 @@ void SimulatedHost::Impl::Serve(Id id, const CoreSharing::Share& share) {
 
 void SimulatedHost::Impl::UpdateServers(Id id) {
   const Tenant& tenant = At(id);
-  const bool open = tenant.bandwidth ? tenant.phase == Phase::kComputing && !tenant.place.Pauses() &&
-                                          !tenant.bandwidth->Stalled()
-                                    : tenant.runnable > 0;
+  const bool open = tenant.bandwidth ? tenant.phase == Phase::kComputing &&
+                                           !tenant.place.Pauses() && !tenant.bandwidth->Stalled()
+                                     : tenant.runnable > 0;
   const int servers = open ? tenant.place.threads.inter : 0;
   const double speed = tenant.server_speed * executions.Speed(tenant.disturbed_by);
   Touch(id, [&](ServiceModel& service) { service.SetServers(servers, speed, now); });

@@ -442,6 +442,7 @@ TEST_F(ServiceHarnessTest, WrongInputIsRefusedWithItsKey) {
   EXPECT_EQ(refused("", {"policies=['strict', 'sjf']"}).key, "policies.1");
   EXPECT_EQ(refused("", {"services.window_s=0"}).key, "services.window_s");
   EXPECT_EQ(refused("", {"services.in_flight=0"}).key, "services.in_flight");
+  EXPECT_EQ(refused("", {"policies=['roma-ct']"}).key, "policies.0") << "no sla_ms";
   EXPECT_EQ(refused("", {"trace.changes=[{ at_s = 1 }]"}).key, "trace.changes.0.sla_ms");
   EXPECT_EQ(refused("", {"trace.changes=[{ sla_ms = 1 }]"}).key, "trace.changes.0.at_s");
   EXPECT_EQ(refused("", {"trace.changes=[{ at_s = 1, sla_ms = 1, service = 'nut' }]"}).key,

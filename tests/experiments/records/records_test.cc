@@ -55,7 +55,8 @@ TEST_F(RecordsTest, JobRowHasItsTimesGrantAndWork) {
   records_.OnStarted(At(1500), {7}, Place::Whole({0, 1}, {1, 2}));
   records_.OnGrant(At(2000), {7}, Place::Whole({0}, {1, 1}));
   records_.OnSettled(At(2001), {7}, Place::Whole({0}, {}), 1, milliseconds(1));
-  records_.OnSample({{7}, At(2400), {0}, {1000}, 1, 1, false, {}, {}, 0, 0, {}, {}, 4, 128, {}, {}});
+  records_.OnSample(
+      {{7}, At(2400), {0}, {1000}, 1, 1, false, {}, {}, 0, 0, {}, {}, 4, 128, {}, {}});
   records_.OnStep({{7}, 4, At(2500), milliseconds(100), 1, 2.25});
   records_.OnResize({{7}, At(2001), "grant", {1, 2}, {1, 1}, {0}, "Conv2D", milliseconds(1)});
   records_.OnActuation({{7}, At(2000), {0}, "cpuset", microseconds(61), {}});
@@ -126,7 +127,8 @@ TEST_F(RecordsTest, SplitOfTwoByTwoIsThreeThreads) {
   records_.OnEnded(At(2), {1}, JobEnd::kFinished, "");
   records_.Finish("done", "");
   const std::filesystem::path cell = CellFolder(folder_.path(), kKey);
-  EXPECT_THAT(ReadText(cell / "grants.csv"), HasSubstr("\n0.000000,1,granted,0-1,0-1,3,2.000,2.000\n"));
+  EXPECT_THAT(ReadText(cell / "grants.csv"),
+              HasSubstr("\n0.000000,1,granted,0-1,0-1,3,2.000,2.000\n"));
   EXPECT_THAT(ReadText(cell / "jobs.csv"), HasSubstr(",0-1,3,0,finished,"));
   EXPECT_THAT(ReadText(cell / "timeline.json"), HasSubstr("cores 0-1, 3 threads"));
 }

@@ -146,6 +146,29 @@ TEST_F(ExternalPolicyTest, RecordsSayWhereAPolicyComesFrom) {
   EXPECT_EQ(manifest["experiment"]["policy"]["mine"]["directory"], folder_.path().string() + "/");
 }
 
+TEST_F(ExternalPolicyTest, APolicyOfTheTreeRunsUnderTheNameOfTheExperiment) {
+  const ExperimentConfig config = Config("use = \"round-robin\"\nquantum_ms = 7\n");
+  EXPECT_EQ(config.FindPolicy("mine")->name, "mine");
+  EXPECT_EQ(config.NewPolicy("mine")->TickPeriod(), std::chrono::milliseconds(7));
+  EXPECT_EQ(RunAll(config).done, 2);
+  const RunContext context = {
+      .topology = topology_, .command_line = "cosched run x", .scheduling = ""};
+  const RunFolder run = RunFolder::Create(folder_.path() / "results", SinglePoint(config), context);
+  const auto manifest = nlohmann::json::parse(ReadText(run.path() / "manifest.json"));
+  EXPECT_EQ(manifest["policies"][0]["use"], "round-robin");
+  EXPECT_EQ(manifest["policies"][0]["parameters"]["quantum_ms"], "7");
+  EXPECT_EQ(manifest["experiment"]["policy"]["mine"]["use"], "round-robin");
+}
+
+TEST_F(ExternalPolicyTest, AVariantIsCheckedAsThePolicyThatItIs) {
+  EXPECT_EQ(Refused("use = \"round-robbin\"\n").key, "policy.mine.use");
+  ExpectContains(Refused("use = \"round-robbin\"\n").problem, "did you mean");
+  EXPECT_EQ(Refused("use = \"round-robin\"\nquantum_ms = 0\n").key, "policy.mine.quantum_ms");
+  EXPECT_EQ(Refused("use = \"round-robin\"\nquantum = 7\n").key, "policy.mine.quantum");
+  EXPECT_EQ(Refused("use = \"round-robin\"\nexec = \"true\"\n").key, "policy.mine.exec");
+  ExpectContains(Refused("use = \"srpt\"\n").allowed, "machine.profile");
+}
+
 TEST_F(ExternalPolicyTest, AProgramThatDoesNotSayWhatItIsIsRefused) {
   const InputErrorDetails missing = RefusedProgram("exec ./nowhere 2>/dev/null");
   EXPECT_EQ(missing.key, "policy.mine.exec");
@@ -218,6 +241,9 @@ TEST_F(ExternalPolicyTest, AnswersAreReadStrictly) {
   ExpectContains(reason(R"({"0": {"split": [1, 2]}})"), "\"cores\" and \"share\", or neither");
   ExpectContains(reason(R"({"0": {"share": 0}})"), "share is 0, not a number of cores");
   ExpectContains(reason(R"({"0": {"share": "half"}})"), "share is \"half\", not a number");
+  ExpectContains(reason(R"({"0": {"share": 1, "node": -1}})"), "node is -1, not one of the view's");
+  ExpectContains(reason(R"({"0": {"cores": 1, "node": 0}})"), "a \"node\" without a \"share\"");
+  ExpectContains(reason(R"({"0": {"share": 1, "node": 1}})"), "node 1 is none of the machine's 1");
   ExpectContains(reason(R"({"0": {"cores": 1, "split": 2}})"), "not [inter, intra]");
   ExpectContains(reason(R"({"0": {"cores": "x"}})"), "not a number or a text");
   ExpectContains(reason(R"({"0": -1})"), "not a number or a text");
