@@ -1,9 +1,9 @@
-// Knative's autoscaler, which serves models in KServe, turned to cores: as many as the requests that
-// were there in the mean over the stable time need, `target` x `utilization` each. If the last
-// `panic_s` alone need twice what there is, it panics: it goes by these, and takes nothing away for a
-// stable time. Down it goes by half at most. Knative adds and removes pods; here each of them is a
-// whole core of an instance. Source: knative.dev, "Autoscaling: metrics and algorithm" (stable 60 s,
-// panic 6 s at 200 %, target utilization 70 %, max-scale-down-rate 2).
+// Knative's autoscaler, which serves models in KServe, turned to cores: as many as the requests
+// that were there in the mean over the stable time need, `target` x `utilization` each. If the last
+// `panic_s` alone need twice what there is, it panics: it goes by these, and takes nothing away for
+// a stable time. Down it goes by half at most. Knative adds and removes pods; here each of them is
+// a whole core of an instance. Source: knative.dev, "Autoscaling: metrics and algorithm" (stable 60
+// s, panic 6 s at 200 %, target utilization 70 %, max-scale-down-rate 2).
 
 #include <algorithm>
 #include <array>

@@ -28,7 +28,7 @@ std::vector<std::string> ConfiguredServices(const ExperimentConfig& config) {
 
 std::string ReadService(const TomlTable& table, const std::vector<std::string>& services) {
   const bool only_one = services.size() == 1 && !table.Has("service");
-  const std::string service = only_one ? services.front() : table.String("service");
+  std::string service = only_one ? services.front() : table.String("service");
   if (std::find(services.begin(), services.end(), service) == services.end())
     table.Fail("service", fmt::format("there is no service \"{}\"", service),
                fmt::format("{}", fmt::join(services, ", ")));

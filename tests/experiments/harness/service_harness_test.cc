@@ -305,8 +305,8 @@ TEST_F(ServiceHarnessTest, ObjectivesChangeInMidRun) {
   EXPECT_EQ(ReadText(CellFolder(run, {"strict"}) / "objectives.csv"),
             "time,service,sla_ms,window_s\n0.000000,net,70.000,0.050000\n"
             "0.060000,net,50.000,0.050000\n0.120000,net,40.000,0.050000\n");
-  // Answered at 50, 80, 110, 140 and 170 ms after they were due, at 50, 100, … 250 ms: the first one
-  // is in its time, those of 80 and 110 ms are above 70, and those above 40.
+  // Answered at 50, 80, 110, 140 and 170 ms after they were due, at 50, 100, … 250 ms: the first
+  // one is in its time, those of 80 and 110 ms are above 70, and those above 40.
   const ServiceSummary net = Only(run, {"strict"});
   EXPECT_EQ(net.windows, 5);
   EXPECT_EQ(net.violated, 4);

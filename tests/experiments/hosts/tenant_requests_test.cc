@@ -28,8 +28,8 @@ class TenantRequestsTest : public ::testing::Test {
     requests_.Send({.id = id, .scheduled = At(ms - 1), .work = work}, At(ms));
   }
   // The tenant's answer; times of the host's clock.
-  static AnswerPacket Answer(std::vector<uint64_t> numbers, int64_t received, int64_t started,
-                             int64_t finished) {
+  static AnswerPacket Answer(const std::vector<uint64_t>& numbers, int64_t received,
+                             int64_t started, int64_t finished) {
     AnsweredBatch batch{.started = kEpoch + milliseconds(started),
                         .finished = kEpoch + milliseconds(finished),
                         .size = static_cast<int64_t>(numbers.size()),
