@@ -11,7 +11,7 @@
 namespace cosched {
 namespace {
 
-constexpr CpuShare kLeastOfJob{100};  // Below it a job hardly runs.
+constexpr CpuShare kLeastAmount{100};  // Below it a job hardly runs: there is no room for another.
 
 CpuShare Sum(const std::vector<CpuShare>& amounts) {
   return std::accumulate(amounts.begin(), amounts.end(), CpuShare());
@@ -85,18 +85,17 @@ Allocation CoreController::Decide(const MachineView& view, const Event& event) {
 void CoreController::FillNode(const MachineView& view, size_t node,
                               const std::vector<const JobView*>& jobs, Allocation* allocation) {
   const CpuShare all = CpuShare::OfCores(view.nodes[node].Count());
-  const CpuShare least = std::max(kLeastOfJob, limits_.grid);
   std::vector<const JobView*> served, others;
   std::vector<CpuShare> amounts;
   for (const JobView* job : jobs) {
     const auto count = static_cast<int64_t>(served.size() + others.size());
-    const bool fits = least.milli * (count + 1) <= all.milli;
+    const bool fits = kLeastAmount.milli * (count + 1) <= all.milli;
     if (!job->IsActive() && !fits) continue;
     (job->service ? served : others).push_back(job);
     if (job->service) amounts.push_back(instances_.at(job->id).wanted);
   }
-  const CpuShare kept{kLeastOfJob.milli * static_cast<int64_t>(others.size())};
-  FitAmounts(all - kept, limits_.grid, &amounts);
+  const CpuShare kept{kLeastAmount.milli * static_cast<int64_t>(others.size())};
+  FitAmounts(all - kept, std::min(limits_.grid, kLeastAmount), &amounts);
   const auto give = [&](const JobView& job, CpuShare amount) {
     if (job.IsActive() && job.amount == amount) return;
     allocation->jobs[job.id] =

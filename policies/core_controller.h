@@ -54,7 +54,7 @@ class VelocityLaw {
 // How wanted cores become amounts.
 struct ControllerLimits {
   CpuShare least{100};   // Of an instance. The most is its max.
-  CpuShare grid{100};    // Amounts are multiples of it, but where they must be cut to fit.
+  CpuShare grid{100};    // Amounts are multiples of it, or of less where they must be cut to fit.
   bool nearest = false;  // Rounded to the grid; else up.
 };
 

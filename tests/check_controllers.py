@@ -152,7 +152,7 @@ class Cell:
             laws[job].__dict__.update(self.laws[job].__dict__)
         wanted = [on_grid(laws[job].wanted(self.seen(job, begin, end, lag), cores[job]) + shift, self.cell.job_of[job],
                           self.grid, self.least, self.up) for job in jobs]
-        return laws, dict(zip(jobs, fit(wanted, len(self.cell.machine), self.grid)))
+        return laws, dict(zip(jobs, fit(wanted, len(self.cell.machine), min(self.grid, 0.1))))
 
     def check(self, report, machine):
         where, cores, end = self.cell.where("decisions.csv"), {}, None

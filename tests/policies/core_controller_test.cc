@@ -308,6 +308,10 @@ TEST(Kpa, GoesByMeanConcurrencyAndPanicsAtOnce) {
   EXPECT_EQ(over(1.4), 1000) << "just what a core may have";
 }
 
+TEST(Kpa, WhereWholeCoresAreTooFewForAllTheyAreShared) {
+  EXPECT_EQ(ControllerMachine("kpa", 5).Amounts(), std::vector<int64_t>(5, 800));
+}
+
 TEST(Kosmos, FollowsItsLawByBoundedSteps) {
   ControllerMachine machine("kosmos", 1, {{"least", "1"}});
   machine.Server(0) = Answers(10, 0.8);  // e = 1.25.
