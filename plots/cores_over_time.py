@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Cores by tenant over time, stacked, and under it the runnable compute threads against the cores they share."""
+"""Cores by tenant over time, stacked, of shares their amounts, and under it the runnable compute threads against the cores they share."""
 from collections import Counter
 
 import numpy as np
@@ -19,14 +19,14 @@ MOST_OUTLINED = 16  # With more jobs the white lines between them would hide the
 
 
 def core_steps(cell):
-    """Times, and per job the number of cores that it owns from each of them on."""
+    """Times, and per job the cores that it has from each of them on; of shared ones its amount."""
     shown, until = cell.opening()
     grants = cell.table("grants")
     grants = grants[grants["job_id"].isin(shown) & (grants["time"] <= until)]
     times = np.unique(grants["time"])
     counts = {}
     for job, rows in grants.groupby("job_id"):
-        owned = np.array([len(load.parse_cpus(cores)) for cores in rows["owned"]])
+        owned = rows["owned_amount"].to_numpy()
         latest = np.searchsorted(rows["time"].to_numpy(), times, side="right") - 1
         counts[job] = np.where(latest >= 0, owned[np.maximum(latest, 0)], 0)
     return times, counts

@@ -118,6 +118,11 @@ class Run:
         done = table["status"] == "done"
         return table[done & (table["lost"] == 0)] if self.without_losses else table[done]
 
+    def services(self):
+        """services.csv, a row a service and cell; None where the run has no services, or does not record requests."""
+        path = self.path / "services.csv"
+        return read_table(path) if path.exists() else None
+
     def leave_out_losses(self):
         """From now on without the cells that lost jobs: nothing of theirs compares with cells that did all the work. Names them."""
         table = self.summary()

@@ -17,6 +17,14 @@ METRICS = [  # column, title, factor, whether more is better
     ("oversubscription", "oversubscription [%]", 100, False),
     ("jain_index", "Jain's index (1 = all alike)", 1, True),
 ]
+OF_SERVICES = [  # In place of those, where nothing but services ran.
+    ("mean_latency_ms", "mean response [ms]", 1, False),
+    ("p99_latency_ms", "99th percentile of responses [ms]", 1, False),
+    ("violated", "windows above the SLA [%]", 100, False),
+    ("slo_attainment", "requests within their SLO [%]", 100, True),
+    ("granted_core_s", "CPU time granted [core-s]", 1, False),
+    ("used_core_s", "CPU time used [core-s]", 1, False),
+]
 OF_FINISHED_JOBS = ("mean_turnaround_s", "jain_index")  # Means nothing where none finished.
 FILLS = {"rigid": 0.30, "moldable": 0.60, "malleable": 1.0}  # Opacity of the bars.
 DOT = {"linestyle": "none", "color": "white", "markeredgecolor": style.INK, "zorder": 4}
@@ -31,6 +39,7 @@ def draw_bar(axes, x, width, cells, column, factor, color, elasticity):
     lost = cells["lost"].sum() > 0
     if column in OF_FINISHED_JOBS:
         cells = cells[cells["finished"] > 0]
+    cells = cells[cells[column].notna()]
     values = cells[column].to_numpy() * factor
     if len(values) == 0:
         return
@@ -98,11 +107,35 @@ def doubts(summary):
     return lines
 
 
+KEY = ["policy", "elasticity", "trial"]
+
+
+def with_services(summary, services):
+    """The summary and, for every cell, what its services say together: means and shares over all requests or windows, and the
+    worst of the 99th percentiles."""
+    rows = services.assign(latency=services["mean_latency_ms"] * services["served"], good=services["slo_attainment"] * services["requests"])
+    sums = rows.groupby(KEY)[["latency", "served", "good", "requests", "violated", "windows"]].sum(min_count=1)
+    cells = sums.assign(mean_latency_ms=sums["latency"] / sums["served"], slo_attainment=sums["good"] / sums["requests"],
+                        violated=sums["violated"] / sums["windows"], p99_latency_ms=rows.groupby(KEY)["p99_latency_ms"].max())
+    return summary.join(cells[["mean_latency_ms", "slo_attainment", "violated", "p99_latency_ms"]], on=KEY)
+
+
+def metrics_of(run, summary):
+    services = run.services()
+    if services is None or (summary["throughput_jobs_per_hour"] > 0).any():
+        return summary, METRICS
+    summary = with_services(summary, services)
+    return summary, [metric for metric in OF_SERVICES if summary[metric[0]].notna().any()]
+
+
 def draw(run):
-    summary = run.summary()
+    summary, metrics = metrics_of(run, run.summary())
     width = max(8.0, 2.0 + 1.45 * len(run.policies))
     figure, grid = plt.subplots(2, 3, figsize=(width, 5.6), sharex=True)
-    for axes, (column, title, factor, more) in zip(grid.flat, METRICS):
+    for axes, above in zip(grid.flat[len(metrics):], grid.flat[len(metrics) - 3:]):
+        axes.set_axis_off()
+        above.tick_params(labelbottom=True)
+    for axes, (column, title, factor, more) in zip(grid.flat, metrics):
         draw_metric(axes, run, summary, column, factor)
         axes.set_title(f"{title}  {'↑' if more else '↓'}", loc="left")
     handles = legend(run, summary)

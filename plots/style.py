@@ -27,7 +27,8 @@ POLICY_COLORS = {
     "lend-reclaim": "#44AA99",
     "feedback": "#DDCC77",
 }
-OTHER_COLORS = ["#CC79A7", "#B8A800", "#5D3A9B", "#1B1B1B"]  # Policies from outside of the tree, by name.
+# Policies that are not of the tree, or under names of the experiment, by name.
+OTHER_COLORS = ["#CC79A7", "#B8A800", "#5D3A9B", "#1B1B1B", "#1F9E89", "#C2571A", "#7FA6D6", "#8C6D46"]
 WAITING = "#e4e4e4"
 EXCESS = "#c1272d"
 INK = "#222222"

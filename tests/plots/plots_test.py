@@ -2,6 +2,7 @@
 """Does every plot script draw stored records? plots_test.py FIXTURE [unittest args]; FIXTURE is made by write_fixture."""
 import gzip
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -191,6 +192,23 @@ class PlotsTest(unittest.TestCase):
     @staticmethod
     def crossed_out(figure):
         return [sum(bar.get_hatch() is not None for bar in axes.patches) for axes in figure.axes]
+
+    def test_services_alone_are_compared_by_what_they_answered(self):
+        def no_jobs(summary):
+            summary["throughput_jobs_per_hour"] = 0.0
+        self.edit("summary.csv", no_jobs)
+        cells = pd.read_csv(self.run / "summary.csv")[["policy", "elasticity", "trial"]]
+        services = [cells.assign(service=name, requests=10, served=served, mean_latency_ms=latency, p99_latency_ms=2 * latency,
+                                 slo_attainment=math.nan, violated=violated, windows=4 * violated)
+                    for name, served, latency, violated in (("one", 8, 5.0, 1), ("two", 2, 10.0, math.nan))]
+        pd.concat(services).to_csv(self.run / "services.csv", index=False)
+        figure = policy_comparison.draw(load.Run(self.run))
+        bars = {axes.get_title(loc="left").split(" [")[0]: axes.patches[0].get_height() for axes in figure.axes if axes.patches}
+        self.assertEqual(list(bars), ["mean response", "99th percentile of responses", "windows above the SLA", "CPU time granted",
+                                      "CPU time used"])
+        self.assertAlmostEqual(bars["mean response"], 6.0)  # Of 8 and 2 that were served.
+        self.assertAlmostEqual(bars["99th percentile of responses"], 20.0)
+        self.assertAlmostEqual(bars["windows above the SLA"], 100 * 1 / 4)  # The other one has no objective.
 
     def test_bars_of_cells_that_lost_jobs_are_crossed_out(self):
         whole = policy_comparison.draw(load.Run(FIXTURE))
