@@ -49,13 +49,12 @@ CpuShare CoreController::OnGrid(double cores, const JobView& job) const {
 // REQUIRES: a window is over.
 void CoreController::Listen(const MachineView& view) {
   for (const ServiceView& service : view.services) {
-    if (service.objective <= Duration::zero() || service.length <= Duration::zero()) continue;
+    if (service.length <= Duration::zero()) continue;  // It is younger than the window.
     for (const auto& [server, window] : service.servers) {
       const JobId* id = std::get_if<JobId>(&server);
       const JobView* job = id ? view.Find(*id) : nullptr;
       if (job == nullptr || !job->IsActive()) continue;
-      Instance& instance = instances_[*id];
-      if (!instance.controller) continue;
+      Instance& instance = instances_.at(*id);
       const double cores = instance.controller->Next({.job = *job,
                                                       .service = service,
                                                       .server = window,

@@ -8,6 +8,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "policies/policy.h"
 
@@ -18,7 +20,7 @@ struct InstanceWindow {
   const JobView& job;
   const ServiceView& service;
   const ServerWindow& server;  // What this instance did for it.
-  double objective_s = 0;      // Mean response wanted; > 0.
+  double objective_s = 0;      // Mean response wanted; > 0 if the policy needs objectives.
   double length_s = 0;
 };
 
@@ -39,8 +41,7 @@ class VelocityLaw {
   VelocityLaw(double b, double d) : b_(b), d_(d) {}
   // Cores for that error, on top of what was actuated.
   double Next(double error) {
-    const double next = cores_ + b_ * (error - std::exchange(error_, error)) + d_ * error;
-    return next;
+    return cores_ + b_ * (error - std::exchange(error_, error)) + d_ * error;
   }
   void Got(double cores) { cores_ = cores; }
   void Rest() { error_ = 0; }  // Nothing was there to control.
@@ -71,10 +72,6 @@ class CoreController final : public Policy {
     std::unique_ptr<InstanceController> controller;
     CpuShare wanted;  // On the grid, within its bounds.
     bool has_news = false;
-  };
-  struct Wish {
-    const JobView* job;
-    CpuShare amount;
   };
   void Listen(const MachineView& view);
   CpuShare OnGrid(double cores, const JobView& job) const;

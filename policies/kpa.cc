@@ -85,7 +85,6 @@ PolicyInfo KpaPolicy() {
           .parameters = kKpaParameters,
           .shares = true,
           .on_settled = false,
-          .needs_objective = true,
           .make = [](const PolicyParameters& parameters) -> std::unique_ptr<Policy> {
             const KpaSettings settings = {.requests_a_core = NumberOf(parameters, "target") *
                                                              NumberOf(parameters, "utilization"),

@@ -1,7 +1,6 @@
 #include "experiments/analysis/request_metrics.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -25,8 +24,6 @@ struct Sums {
   std::optional<WindowSums> windows;  // If it has objectives.
 };
 
-// Times are written to the microsecond, so that these are exact.
-int64_t WholeMicroseconds(double seconds) { return std::llround(seconds * 1e6); }
 double MillisecondsOf(int64_t us) { return static_cast<double>(us) / 1e3; }
 
 // REQUIRES: sorted, not empty.

@@ -1,7 +1,6 @@
 #include "experiments/analysis/window_metrics.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "experiments/records/rows.h"
 #include "experiments/records/table.h"
@@ -11,8 +10,6 @@ namespace {
 
 constexpr size_t kPublishedWindows = 10;  // Of a published one.
 constexpr double kPublishedLimit = 1.1;   // Times the objective.
-
-int64_t MicrosecondsOf(double value, double units) { return std::llround(value * 1e6 / units); }
 
 }  // namespace
 
@@ -24,9 +21,9 @@ std::map<std::string, WindowObjectives, std::less<>> ReadObjectives(
                                  &ObjectiveRow::sla_ms, &ObjectiveRow::window_s);
   while (const ObjectiveRow* row = reader.Next()) {
     WindowObjectives& service = services[std::string(row->service)];
-    service.window_us = std::max<int64_t>(1, MicrosecondsOf(row->window_s, 1));
-    service.objectives_us.emplace_back(MicrosecondsOf(row->time, 1),
-                                       MicrosecondsOf(row->sla_ms, 1e3));
+    service.window_us = std::max<int64_t>(1, WholeMicroseconds(row->window_s));
+    service.objectives_us.emplace_back(WholeMicroseconds(row->time),
+                                       WholeMicroseconds(row->sla_ms / 1e3));
   }
   return services;
 }

@@ -5,6 +5,7 @@
 // Quattrocchi, Rasi, ICSOC 2021: ten windows together, unweighted, 1.1 times the objective). Pure;
 // called by request_metrics.cc. Times in whole microseconds.
 
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -14,6 +15,9 @@
 #include <vector>
 
 namespace cosched {
+
+// Times are written to the microsecond, so that these are exact.
+inline int64_t WholeMicroseconds(double seconds) { return std::llround(seconds * 1e6); }
 
 struct WindowSummary {
   int64_t windows = 0;

@@ -1,131 +1,17 @@
 #include "experiments/config/experiment_config.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "experiments/config/experiment_checks.h"
 #include "experiments/config/experiment_sections.h"
 #include "experiments/config/policy_tables.h"
 #include "experiments/config/profile_doubts.h"
 #include "experiments/config/workload_table.h"
-#include "experiments/wire/chaos_plan.h"
 
 namespace cosched {
-namespace {
-
-// What a simulated run can't do without: every workload's program.
-void CheckPrograms(const TomlTable& root, const ExperimentConfig& config) {
-  const Profile& profile = *config.profile->profile;
-  std::vector<std::string_view> programs;
-  for (const ProgramProfile& program : profile.programs) programs.push_back(program.program);
-  const std::vector<TomlTable> tables = root.Tables("workload");
-  for (size_t i = 0; i < tables.size(); ++i) {
-    const TenantSpec& spec = config.workloads[i].spec;
-    if (IsChaosModel(spec.model) || profile.Find(ProgramName(spec))) continue;
-    tables[i].Fail(
-        "model",
-        fmt::format("{} holds no \"{}\"", config.profile->file.string(), ProgramName(spec)),
-        programs.empty() ? "a profile that holds it"
-                         : fmt::format("{}", fmt::join(programs, ", ")));
-  }
-}
-
-// What records and samples need of each other.
-void CheckRecords(const TomlTable& root, const ExperimentConfig& config) {
-  const bool simulated = config.backend == Backend::kSimulated;
-  if (config.interference && simulated)
-    root.Fail("sampling.interference",
-              "is true, but the simulator has no threads that wait for threads",
-              "false with backend = \"simulated\"");
-  if (simulated && config.records.steps && !config.records.samples) {
-    root.Fail("records.steps", "is true without samples, by which the simulator counts them",
-              "false where samples = false");
-  }
-  if (config.interference && !config.records.samples)
-    root.Fail("sampling.interference", "needs samples", "only with records.samples = true");
-}
-
-// What can't be done with services.
-void CheckServices(const TomlTable& root, const ExperimentConfig& config) {
-  for (size_t i = 0; config.HasServices() && i < config.policies.size(); ++i) {
-    if (!config.FindPolicy(config.policies[i])->needs_size) continue;
-    root.Fail(
-        fmt::format("policies.{}", i),
-        fmt::format("\"{}\" goes by how much the jobs have to do, which nobody knows of a service",
-                    config.policies[i]),
-        "another policy where a workload has mode = \"serve\"");
-  }
-}
-
-// Policies that go by objectives need those of every service.
-void CheckObjectives(const TomlTable& root, const ExperimentConfig& config) {
-  const auto without =
-      std::find_if(config.workloads.begin(), config.workloads.end(),
-                   [](const WorkloadConfig& one) { return one.spec.serves && !one.objective; });
-  if (without == config.workloads.end()) return;
-  for (size_t i = 0; i < config.policies.size(); ++i) {
-    if (!config.FindPolicy(config.policies[i])->needs_objective) continue;
-    root.Fail(fmt::format("policies.{}", i),
-              fmt::format("\"{}\" goes by the mean response that is wanted, but \"{}\" has none",
-                          config.policies[i], without->name),
-              "sla_ms of every service");
-  }
-}
-
-void CheckNodes(const TomlTable& root, const ExperimentConfig& config) {
-  const int cores = config.cores.Count();
-  if (cores % config.nodes == 0) return;
-  root.Table("machine").Fail(
-      "nodes", fmt::format("{} cores cannot be divided into {} equal parts", cores, config.nodes),
-      "a divisor of the number of cores");
-}
-
-// Only those that grant shares know of nodes.
-void CheckInstances(const TomlTable& root, const ExperimentConfig& config) {
-  const auto service = std::find_if(config.workloads.begin(), config.workloads.end(),
-                                    [](const WorkloadConfig& one) { return one.per_node; });
-  if (config.nodes == 1 || service == config.workloads.end()) return;
-  for (size_t i = 0; i < config.policies.size(); ++i) {
-    if (config.FindPolicy(config.policies[i])->shares) continue;
-    root.Fail(fmt::format("policies.{}", i),
-              fmt::format("\"{}\" knows nothing of nodes, each of which has its own \"{}\"",
-                          config.policies[i], service->name),
-              "policies that grant shares, such as static-shares, where per_node = true");
-  }
-}
-
-// Shares of real cores are quotas.
-void CheckShares(const TomlTable& root, const ExperimentConfig& config, const Topology& topology) {
-  if (config.backend != Backend::kHardware || !topology.IsThisSystem()) return;
-  for (size_t i = 0; i < config.policies.size(); ++i) {
-    if (!config.FindPolicy(config.policies[i])->shares) continue;
-    const std::string why_not = WhyNot(Actuator::kQuota);
-    if (why_not.empty()) return;
-    root.Fail(fmt::format("policies.{}", i),
-              fmt::format("\"{}\" grants shares of cores, for which no quota is permitted here: {}",
-                          config.policies[i], why_not),
-              "what `cosched doctor` names as the remedy, or backend = \"simulated\"");
-  }
-}
-
-// Policies that go by speed need that of every program.
-void CheckSpeeds(const TomlTable& root, const ExperimentConfig& config) {
-  for (size_t i = 0; i < config.policies.size(); ++i) {
-    if (!config.FindPolicy(config.policies[i])->needs_speed) continue;
-    for (const WorkloadConfig& workload : config.workloads) {
-      if (config.profile->profile->Find(ProgramName(workload.spec))) continue;
-      root.Fail(fmt::format("policies.{}", i),
-                fmt::format("\"{}\" goes by how fast the jobs run, but {} holds no \"{}\"",
-                            config.policies[i], config.profile->file.string(),
-                            ProgramName(workload.spec)),
-                "a machine.profile that holds every workload's program");
-    }
-  }
-}
-
-}  // namespace
 
 const WorkloadConfig* ExperimentConfig::FindWorkload(std::string_view workload) const {
   const auto found =
@@ -207,16 +93,9 @@ ExperimentConfig LoadConfig(const TomlTable& root, const Topology& here) {
   config.topology = here;
   ReadExternalPolicies(root, &config);
   RootSection().ReadListed(root, &config);
-  CheckRecords(root, config);
   config.workloads = ReadWorkloads(root, config.cores.Count());
   for (WorkloadConfig& workload : config.workloads) workload.spec.rates = config.kernel_rates;
-  CheckServices(root, config);
-  if (config.backend == Backend::kSimulated) CheckPrograms(root, config);
-  CheckSpeeds(root, config);
-  CheckNodes(root, config);
-  CheckInstances(root, config);
-  CheckObjectives(root, config);
-  CheckShares(root, config, here);
+  CheckExperiment(root, config, here);
   RefuseExtrapolation(root, config);
   config.trace = ReadTraceConfig(root.Table("trace"), config);
   ReadPolicyParameters(root, &config);

@@ -86,7 +86,7 @@ std::optional<size_t> Dispatcher::NextServer(const Service& service) const {
     if (service.setup.in_flight && has >= static_cast<size_t>(*service.setup.in_flight)) continue;
     if (best) {
       const Server& other = service.servers[*best];
-      if (std::pair(other.requests.size(), other.last_turn) < std::pair(has, server.last_turn))
+      if (std::pair(other.requests.size(), other.last_turn) <= std::pair(has, server.last_turn))
         continue;
     }
     best = i;
@@ -133,14 +133,15 @@ void Dispatcher::Answered(const std::vector<RequestSample>& samples) {
   }
 }
 
-void Dispatcher::ServerEnded(JobId job) {
+bool Dispatcher::ServerEnded(JobId job) {
   const auto place = by_job_.find(job.value);
-  if (place == by_job_.end()) return;
+  if (place == by_job_.end()) return false;
   EndServer(place->second);
   Service& service = services_[place->second.first];
   service.over = std::all_of(service.servers.begin(), service.servers.end(),
                              [](const Server& server) { return server.ended; });
   if (service.over) DropQueue(place->second.first);
+  return true;
 }
 
 void Dispatcher::DropAll() {

@@ -51,8 +51,8 @@ class Dispatcher {
   // come either, so that services may end.
   void Send(TimePoint now, bool jobs_over);
   void Answered(const std::vector<RequestSample>& samples);
-  // What it had is dropped; what waits for others stays. Jobs that serve nobody are ignored.
-  void ServerEnded(JobId job);
+  // What it had is dropped; what waits for others stays. False if that job serves nobody.
+  bool ServerEnded(JobId job);
   // The cell is over: what was taken up and not answered is dropped.
   void DropAll();
 

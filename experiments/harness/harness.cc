@@ -199,10 +199,11 @@ class CellRun {
   }
 
   void TellDispatcher(const HostEvent& event) {
-    if (!HasServices() || std::holds_alternative<HostSettled>(event)) return;
-    if (const auto* failed = std::get_if<HostFailed>(&event)) requests_.ServerEnded(failed->job);
-    if (const auto* done = std::get_if<HostFinished>(&event)) requests_.ServerEnded(done->job);
-    arbiter_.SetServices(requests_.Windows().Views());
+    const auto* failed = std::get_if<HostFailed>(&event);
+    const auto* done = std::get_if<HostFinished>(&event);
+    if (failed == nullptr && done == nullptr) return;
+    if (requests_.ServerEnded(failed ? failed->job : done->job))
+      arbiter_.SetServices(requests_.Windows().Views());
   }
 
   TimePoint Deadline() const {

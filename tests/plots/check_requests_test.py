@@ -3,59 +3,20 @@
 
 Every test copies one simulated run of experiments/examples/services.toml, changes one thing, and expects exit 1 and the reason.
 """
-import csv
-import shutil
-import subprocess
 import sys
-import tempfile
 import unittest
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-CHECKER = ROOT / "tests" / "check_results.py"
+import tampering
+from tampering import check
+
 COSCHED = None  # Given on the command line.
 CELL = "equal-share/malleable/1"
 
 
-def check(path):
-    result = subprocess.run([sys.executable, CHECKER, path], capture_output=True, text=True, check=False)
-    return result.returncode, result.stdout + result.stderr
-
-
-class TamperTest(unittest.TestCase):
+class RequestsTest(tampering.TamperTest):
     @classmethod
     def setUpClass(cls):
-        cls.results = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.results.cleanup)
-        command = [COSCHED, "run", ROOT / "experiments" / "examples" / "services.toml", "--trials", "2", "--no-plots", "--out",
-                   cls.results.name, "--set", "trace.requests.0.count=500"]
-        result = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert result.returncode == 0, result.stderr
-        cls.table = result.stdout
-        cls.original = next(Path(cls.results.name).glob("services/*"))
-
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-        self.run = Path(self.folder.name) / "run"
-        shutil.copytree(self.original, self.run)
-
-    def edit(self, name, change):
-        """change(rows) edits the rows (dicts of text) of a file in place."""
-        path = self.run / name
-        with path.open(newline="") as file:
-            reader = csv.DictReader(file)
-            rows, columns = list(reader), reader.fieldnames
-        change(rows)
-        with path.open("w", newline="") as file:
-            writer = csv.DictWriter(file, columns, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
-
-    def expect_broken(self, reason):
-        code, output = check(self.run)
-        self.assertEqual(code, 1, output)
-        self.assertIn(reason, output)
+        cls.table = cls.run_example(COSCHED, "services", "--trials", "2", "--set", "trace.requests.0.count=500")
 
     def set_request(self, **values):
         self.edit(f"{CELL}/requests.csv", lambda rows: rows[7].update(values))
@@ -102,7 +63,7 @@ class TamperTest(unittest.TestCase):
     def test_metrics(self):
         for column in ("served", "dropped", "p99_latency_ms", "slo_attainment", "goodput_per_s", "worst_lag_ms"):
             with self.subTest(column=column):
-                self.setUp()
+                self.restore()
                 self.edit("services.csv", lambda rows, column=column: rows[0].update({column: "4711"}))
                 self.expect_broken(f"{column} should be")
 

@@ -7,53 +7,22 @@ import csv
 import gzip
 import json
 import shutil
-import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
-CHECKER = Path(__file__).resolve().parent.parent / "check_results.py"
-FIXTURE = None  # Given on the command line.
+import tampering
+from tampering import check
+
 CELL = "equal-share/malleable/1"  # Exclusive cores, and jobs that are resized.
 
 
-def check(path):
-    result = subprocess.run([sys.executable, CHECKER, path], capture_output=True, text=True, check=False)
-    return result.returncode, result.stdout + result.stderr
-
-
-class TamperTest(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-        self.run = Path(self.folder.name) / "run"
-        shutil.copytree(FIXTURE, self.run)
-
-    def edit(self, name, change):
-        """change(rows) edits the rows (dicts of text) of one of the cell's files in place."""
-        path = self.run / name
-        with path.open(newline="") as file:
-            reader = csv.DictReader(file)
-            rows, columns = list(reader), reader.fieldnames
-        change(rows)
-        with path.open("w", newline="") as file:
-            writer = csv.DictWriter(file, columns, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
-
+class ResultsTest(tampering.TamperTest):
     def edit_manifest(self, change):
         path = self.run / "manifest.json"
         manifest = json.loads(path.read_text())
         change(manifest)
         path.write_text(json.dumps(manifest))
-
-    def expect_broken(self, *reasons):
-        code, output = check(self.run)
-        self.assertEqual(code, 1, output)
-        self.assertIn("BROKEN", output)
-        for reason in reasons:
-            self.assertIn(reason, output)
 
     def set_cell(self, file, index, **values):
         self.edit(f"{CELL}/{file}.csv", lambda rows: rows[index].update(values))
@@ -131,8 +100,7 @@ class TamperTest(unittest.TestCase):
     def test_derived_columns(self):
         for column in ("waiting_time", "execution_time", "turnaround_time", "stretch"):
             with self.subTest(column=column):
-                shutil.rmtree(self.run)
-                shutil.copytree(FIXTURE, self.run)
+                self.restore()
                 self.set_cell("jobs", 2, **{column: "77.5"})
                 self.expect_broken(column)
 
@@ -155,16 +123,14 @@ class TamperTest(unittest.TestCase):
 
         for column in ("migrations", "pressure_us"):
             with self.subTest(column=column):
-                shutil.rmtree(self.run)
-                shutil.copytree(FIXTURE, self.run)
+                self.restore()
                 self.edit(f"{CELL}/samples.csv", lambda rows: count_back(rows, column))
                 self.expect_broken(f"{column} goes back")
 
     def test_summary_of_counters(self):
         for column in ("worst_tenant_oversubscription", "migrations_per_core_s", "pressure_s_per_core_s"):
             with self.subTest(column=column):
-                shutil.rmtree(self.run)
-                shutil.copytree(FIXTURE, self.run)
+                self.restore()
                 self.edit("summary.csv", lambda rows: rows[0].update({column: "77"}))
                 self.expect_broken(column)
 
@@ -173,7 +139,7 @@ class TamperTest(unittest.TestCase):
             columns = next(csv.reader(file))
         for column in set(columns) - {"policy", "elasticity", "trial", "status"}:
             with self.subTest(column=column):
-                shutil.copy(FIXTURE / "summary.csv", self.run / "summary.csv")
+                shutil.copy(self.original / "summary.csv", self.run / "summary.csv")
                 self.edit("summary.csv", lambda rows: rows[0].update({column: "4711"}))
                 self.expect_broken(f"{column} should be")
 
@@ -183,8 +149,7 @@ class TamperTest(unittest.TestCase):
                                              ("samples", "runnable_threads", 0, "tenant_oversubscription"),
                                              ("jobs", "alone_s", 2, "mean_slowdown")):
             with self.subTest(column=column):
-                shutil.rmtree(self.run)
-                shutil.copytree(FIXTURE, self.run)
+                self.restore()
                 for cell in ("no-control/rigid/1", "static-partition/rigid/1"):
                     self.edit(f"{cell}/{file}.csv",
                               lambda rows: [row.update({column: f"{float(row[column]) * factor:g}"}) for row in rows])
@@ -209,8 +174,7 @@ class TamperTest(unittest.TestCase):
     def test_lost_jobs(self):
         for state in ("failed", "rejected", "cancelled"):
             with self.subTest(state=state):
-                shutil.rmtree(self.run)
-                shutil.copytree(FIXTURE, self.run)
+                self.restore()
                 self.set_cell("jobs", 0, state=state)
                 self.expect_broken(f"{CELL}: {state} should be 1", f"{CELL}: lost should be 1", f"{CELL}: finished should be")
 
@@ -388,8 +352,7 @@ class TamperTest(unittest.TestCase):
     def test_summary(self):
         for column in ("makespan_s", "mean_turnaround_s", "oversubscription", "jain_index", "finished", "resizes"):
             with self.subTest(column=column):
-                shutil.rmtree(self.run)
-                shutil.copytree(FIXTURE, self.run)
+                self.restore()
                 self.edit("summary.csv", lambda rows: rows[3].update({column: "4711"}))
                 self.expect_broken(f"{column} should be")
 
@@ -399,5 +362,5 @@ class TamperTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    FIXTURE = Path(sys.argv.pop(1))
+    tampering.TamperTest.original = Path(sys.argv.pop(1))
     unittest.main()

@@ -139,12 +139,7 @@ std::optional<HostEvent> SimulatedHost::Impl::Fire(const Timers::Timer& timer) {
     return HostSettled{tenant.job};
   }
   if (timer.number == tenant.settle_timer) return Settled(timer.tenant);
-  if (timer.number == tenant.bandwidth_timer) {
-    const bool was_stalled = tenant.bandwidth->Stalled();
-    tenant.bandwidth->Advance(now);
-    WatchBandwidth(timer.tenant, was_stalled);
-    return std::nullopt;
-  }
+  if (timer.number == tenant.bandwidth_timer) AdvanceBandwidth(timer.tenant);
   if (timer.number == tenant.moment_timer) Misbehave(timer.tenant);
   if (timer.number != tenant.end_timer) return std::nullopt;
   const JobId job = tenant.job;

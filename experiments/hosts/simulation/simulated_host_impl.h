@@ -83,8 +83,9 @@ struct SimulatedHost::Impl {
   void Withdraw(Id id);              // The tenant computes no more.
 
   // simulated_shares.cc: of tenants with a share of their cores only.
-  void Limit(Id id);  // To the share of its latest grant, from now on.
-  void Spend(Id id);  // As many cores' time as it computes with now.
+  void Limit(Id id);             // To the share of its latest grant, from now on.
+  void Spend(Id id);             // As many cores' time as it computes with now.
+  void AdvanceBandwidth(Id id);  // It stands still from now on, or no more.
   void WatchBandwidth(Id id, bool was_stalled);
 
   // simulated_services.cc: of services only.

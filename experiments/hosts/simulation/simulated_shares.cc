@@ -28,6 +28,13 @@ void SimulatedHost::Impl::Spend(Id id) {
   WatchBandwidth(id, was_stalled);
 }
 
+void SimulatedHost::Impl::AdvanceBandwidth(Id id) {
+  Bandwidth& bandwidth = *At(id).bandwidth;
+  const bool was_stalled = bandwidth.Stalled();
+  bandwidth.Advance(now);
+  WatchBandwidth(id, was_stalled);
+}
+
 void SimulatedHost::Impl::WatchBandwidth(Id id, bool was_stalled) {
   Tenant& tenant = At(id);
   if (tenant.bandwidth->Stalled() != was_stalled && tenant.phase == Phase::kComputing) Compute(id);

@@ -14,8 +14,10 @@ int SimulatedHost::Impl::Awake(const Tenant& tenant) {
   if (tenant.bandwidth && tenant.bandwidth->Stalled()) return 0;
   int awake = tenant.malleable ? std::min(threads, cores) : threads;
   // Where amounts are granted, threads that wait for requests are in nobody's way.
-  if (tenant.service && tenant.bandwidth)
-    awake = awake * tenant.service->Busy() / std::max(1, tenant.place.threads.inter);
+  if (tenant.service && tenant.bandwidth) {
+    const int servers = std::max(1, tenant.place.threads.inter);
+    awake = awake * std::min(tenant.service->Busy(), servers) / servers;
+  }
   if (!tenant.chaos) return awake;
   return tenant.chaos->Computes() ? tenant.chaos->Threads(awake) : 0;
 }

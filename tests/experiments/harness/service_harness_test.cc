@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <map>
 #include <thread>
 
 #include "engine/base/error.h"
@@ -349,6 +350,12 @@ TEST_F(ServiceHarnessTest, InstancesOnNodesShareOneQueue) {
   EXPECT_NEAR(*net.mean_latency_ms, (100 + 100 + 160 + 160 + 220) / 5.0, 1e-3);
   const CellSummary cell = Summarize(run, {"static-shares"});
   EXPECT_EQ(cell.finished, 2) << "instances";
+  // To the one with fewest, then to the one that waited longest, then to the first.
+  RowReader<RequestRow> rows(CellFolder(run, {"static-shares"}), &RequestRow::request_id,
+                             &RequestRow::job_id);
+  std::map<int64_t, int64_t> server_of;
+  while (const RequestRow* row = rows.Next()) server_of[row->request_id] = row->job_id;
+  EXPECT_EQ(server_of, (std::map<int64_t, int64_t>{{0, 0}, {1, 1}, {2, 0}, {3, 1}, {4, 0}}));
   EXPECT_NEAR(cell.makespan_s, 0.3, 1e-6);
 }
 

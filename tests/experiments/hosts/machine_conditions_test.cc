@@ -37,7 +37,8 @@ TEST(MachineConditionsTest, AProgramThatIsNotOursIsTold) {
     _exit(0);
   }
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  bool told = false;  // As soon as it has got a tenth of the core.
+  // As soon as it has got a tenth of the core: the kernel's account can only be asked, now and again.
+  bool told = false;
   while (!told && std::chrono::steady_clock::now() < limit) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     told = TellOfOtherPrograms(conditions.Marks(Duration(0)));

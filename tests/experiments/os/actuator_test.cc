@@ -182,9 +182,9 @@ constexpr auto kLongEnough = std::chrono::seconds(20);
 // Whatever else runs here, it can't have more; a slice of the kernel's (5 ms a core) and the budget
 // of a period may be spent in advance.
 TEST_F(ActuatorTest, AShareIsCpuTimeThatTheTenantCannotExceed) {
-  if (const std::string why_not = WhyNot(Actuator::kQuota); !why_not.empty())
-    GTEST_SKIP() << why_not;
-  options_.actuator = Actuator::kAffinity;
+  Use(Actuator::kQuota);
+  if (IsSkipped()) return;
+  options_.actuator = Actuator::kAffinity;  // Of those with cores of their own.
   options_.shares = true;
   options_.quota_period = std::chrono::milliseconds(20);
   const JobId job = Start("busy", two_, kForever, Elasticity::kRigid);
