@@ -392,6 +392,7 @@ void Arbiter::Submit(const Job& job) {
 }
 
 void Arbiter::Handle(const HostEvent& event) {
+  CHECK(!std::holds_alternative<HostLostDevice>(event)) << "a device is no job";
   if (const auto* settled = std::get_if<HostSettled>(&event)) {
     impl_->Settled(settled->job);
     return;

@@ -62,6 +62,7 @@ class Arbiter {
   // REQUIRES: ids grow from one submission to the next, and the job's arrival, if it has one, has
   // come.
   void Submit(const Job& job);
+  // Of a job; a lost device is its dispatcher's affair.
   void Handle(const HostEvent& event);
   void Tick();
   // What the policy sees of the services from its next decision on.

@@ -29,7 +29,12 @@ struct HostFailed {
   JobId job;
   std::string reason;
 };
-using HostEvent = std::variant<HostSettled, HostFinished, HostFailed>;
+// A device is gone, with the requests that it had.
+struct HostLostDevice {
+  DeviceId device;
+  std::string reason;
+};
+using HostEvent = std::variant<HostSettled, HostFinished, HostFailed, HostLostDevice>;
 
 class Host {
  public:
@@ -51,9 +56,10 @@ class Host {
   virtual void Pause(JobId job) = 0;
   // Ends a job at once, without HostFinished; it is gone when Stop returns.
   virtual void Stop(JobId job) = 0;
-  // A request for a service that was started and has not ended. Only hosts that have services.
-  virtual void Send(JobId job, const Request& request) {
-    CHECK(false) << "request " << request.id << " for job " << job.value << ": no services here";
+  // A request for an instance of its service that was started and has not ended, or for a device
+  // that was not lost. Only hosts that have services.
+  virtual void Send(const ServerId&, const Request& request) {
+    CHECK(false) << "request " << request.id << ": no services here";
   }
   // No more requests will be sent to that service: it answers those it has, then ends, answered by
   // HostFinished. Only hosts that have services.

@@ -21,6 +21,7 @@ struct MachineView {
   // divided.
   std::vector<CpuSet> nodes;
   std::vector<ServiceView> services;  // By id.
+  std::vector<DeviceView> devices;    // By id; no policy decides of them, but they do work.
   JobTable jobs;  // Iterates in order of submission; has the queue and the running ones too.
   // Share of its steps that a started job has done, 0..1, asked of the host when it is called;
   // empty = not known.

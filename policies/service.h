@@ -17,8 +17,9 @@ namespace cosched {
 
 struct Request {
   int64_t id = 0;
-  TimePoint scheduled;  // When it was to be sent, whenever it was: latencies count from then.
-  double work = 1;      // In steps of the service's program.
+  TimePoint scheduled;     // When it was to be sent, whenever it was: latencies count from then.
+  double work = 1;         // In steps of the service's program.
+  ServiceId service = {};  // Whose it is; an instance has no other, a device serves several.
 };
 
 struct DeviceId {
@@ -36,6 +37,7 @@ struct ServerWindow {
   double mean_in_flight = 0;  // Over its time.
   Duration mean_response{0};  // Of those answered: from when they were due; 0 if none was.
   Duration mean_process{0};   // … from when they were dispatched to it.
+  Duration cpu_time{0};       // That an instance used; of a device none is counted.
 };
 
 struct ServiceView {
@@ -48,8 +50,17 @@ struct ServiceView {
   Duration mean_response{0};  // Of all that were answered in it; 0 if none was.
   int64_t arrived = 0;
   int64_t answered = 0;
-  int64_t queued = 0;                                      // At its end, with no server yet.
+  int64_t queued = 0;    // At its end, with no server yet.
+  double mean_work = 0;  // Of the requests that arrived in it (Request::work); 0 if none did.
   std::vector<std::pair<ServerId, ServerWindow>> servers;  // Those that have not ended.
+};
+
+// A modelled accelerator beside the cores, which serves several services (workloads/device_profile.h).
+struct DeviceView {
+  DeviceId id;
+  std::string name;
+  int slots = 1;    // Batches that it computes at once.
+  double busy = 0;  // Share of its slots' time that was held in the last window, 0..1.
 };
 
 }  // namespace cosched

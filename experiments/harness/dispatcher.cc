@@ -73,7 +73,10 @@ void Dispatcher::Dispatch(size_t index, TimePoint now) {
     server.last_turn = ++turns_;
     windows_.Dispatched(index, *to, now);
     host_.Send(server.job,
-               {.id = waiting.id, .scheduled = TimePoint(request.time), .work = request.work});
+               {.id = waiting.id,
+                .scheduled = TimePoint(request.time),
+                .work = request.work,
+                .service = {static_cast<int64_t>(index)}});
   }
 }
 
@@ -115,8 +118,9 @@ void Dispatcher::TellHost() {
 
 void Dispatcher::Answered(const std::vector<RequestSample>& samples) {
   for (const RequestSample& sample : samples) {
-    const auto place = by_job_.find(sample.job.value);
-    CHECK(place != by_job_.end()) << "job " << sample.job.value << " answers, but serves nobody";
+    const auto job = std::get<JobId>(sample.server);
+    const auto place = by_job_.find(job.value);
+    CHECK(place != by_job_.end()) << "job " << job.value << " answers, but serves nobody";
     const auto [service, server] = place->second;
     auto& requests = services_[service].servers[server].requests;
     const auto sent = requests.find(sample.id);
@@ -125,7 +129,7 @@ void Dispatcher::Answered(const std::vector<RequestSample>& samples) {
     const auto [taken, dispatched] = sent->second;
     windows_.Answered(service, server, sample.scheduled, dispatched, sample.finished);
     Record(services_[service], {.id = sample.id,
-                                .job = sample.job,
+                                .job = job,
                                 .taken = taken,
                                 .dispatched = dispatched,
                                 .answer = &sample});

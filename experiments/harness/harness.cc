@@ -106,6 +106,7 @@ class CellRun {
       // of theirs.
       if (options_.interrupted()) return Interrupt();
       if (!event) continue;
+      if (std::holds_alternative<HostLostDevice>(*event)) continue;
       if (std::holds_alternative<HostFailed>(*event)) ++failed_jobs_;
       const bool ends = !std::holds_alternative<HostSettled>(*event);
       if (ends) TakeSamples();  // The last job's are among them.

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/check.h"
 #include "experiments/records/interference.h"
+#include "experiments/wire/device_spec.h"
 #include "experiments/wire/tenant_spec.h"
 #include "policies/host.h"
 
@@ -15,6 +17,11 @@ namespace cosched {
 // The host of one cell. Its clock is 0 when it is made.
 class ObservedHost : public Host {
  public:
+  // The device is there from now on, until the cell is over or it is lost (HostLostDevice), and can
+  // be sent requests at once. REQUIRES: before any job is started.
+  virtual void AddDevice(const DeviceSpec& device) {
+    CHECK(false) << "device " << device.name << ": no devices here";
+  }
   // Tells what a job runs. REQUIRES: before the job is started.
   virtual void Describe(JobId job, const TenantSpec& spec) = 0;
   // One row a living tenant, measured now; before these, one for each that has gone since the last
@@ -28,6 +35,10 @@ class ObservedHost : public Host {
   virtual std::vector<ActuationSample> TakeActuations() = 0;
   // What services have answered since the last call, in order of the answers per service.
   virtual std::vector<RequestSample> TakeRequests() { return {}; }
+  // Holds of devices' slots that ended since the last call, in order of their ends per device.
+  virtual std::vector<HoldSample> TakeHolds() { return {}; }
+  // CPU time that the job has used so far, by all its threads; what is known of one that is gone.
+  virtual Duration CpuTime(JobId) { return Duration(0); }
   // Whether NextEvent shall return as soon as a service has answered; at first it does not.
   virtual void WakeAtAnswers(bool) {}
   // What a reader of the records must know, of the tenants that have gone since the last call and

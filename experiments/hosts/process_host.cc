@@ -29,7 +29,12 @@ timespec ToTimespec(Duration duration) {
 }
 
 bool IsAbout(const HostEvent& event, JobId job) {
-  return std::visit([job](const auto& about) { return about.job == job; }, event);
+  return std::visit(
+      [job](const auto& about) {
+        if constexpr (requires { about.job; }) return about.job == job;
+        return false;
+      },
+      event);
 }
 
 std::unique_ptr<TenantLauncher> Launcher(const ProcessHost::Options& options) {
@@ -221,8 +226,8 @@ void ProcessHost::Stop(JobId job) {
 }
 
 // A tenant that is gone gets no more: whoever sends will learn of it, and drop what it had.
-void ProcessHost::Send(JobId job, const Request& request) {
-  if (SupervisedTenant* tenant = impl_->FindRunning(job)) {
+void ProcessHost::Send(const ServerId& server, const Request& request) {
+  if (SupervisedTenant* tenant = impl_->FindRunning(std::get<JobId>(server))) {
     tenant->Send(request, impl_->clock.Now());
     impl_->rounded = impl_->rounded || request.work < 1 || request.work != std::floor(request.work);
   }

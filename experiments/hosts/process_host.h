@@ -58,7 +58,7 @@ class ProcessHost : public ObservedHost {
   void Pause(JobId job) override;
   void Stop(JobId job) override;
   // REQUIRES: the job was described as one that serves. Requests travel at the next NextEvent.
-  void Send(JobId job, const Request& request) override;
+  void Send(const ServerId& server, const Request& request) override;
   void Drain(JobId job) override;
   double Progress(JobId job) const override;
   std::optional<HostEvent> NextEvent(TimePoint deadline) override;

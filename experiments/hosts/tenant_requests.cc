@@ -64,7 +64,7 @@ std::string TenantRequests::TakeBatch(const AnsweredBatch& batch, Duration epoch
     }
     const Pending& request = pending_[answer.number - first_];
     RequestSample& sample = answered_.emplace_back();
-    sample.job = job_;
+    sample.server = job_;
     sample.id = request.id;
     sample.scheduled = request.scheduled;
     sample.received = at(answer.received, request.sent);

@@ -11,6 +11,7 @@
 #include "engine/base/cpu_set.h"
 #include "engine/base/cpu_share.h"
 #include "policies/job.h"
+#include "policies/service.h"
 #include "workloads/program_spec.h"
 
 namespace cosched {
@@ -101,7 +102,7 @@ struct ActuationSample {
 
 // One request that a service has answered.
 struct RequestSample {
-  JobId job;
+  ServerId server;
   int64_t id = 0;
   TimePoint scheduled, received, started, finished;
   int batch = 0;  // Requests that were answered together with it, itself included.

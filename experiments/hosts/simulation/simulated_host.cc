@@ -249,7 +249,8 @@ void SimulatedHost::WakeAtAnswers(bool wanted) { impl_->wakes_at_answers = wante
 
 int64_t SimulatedHost::ServiceTouches() const { return impl_->touches; }
 
-void SimulatedHost::Send(JobId job, const Request& request) {
+void SimulatedHost::Send(const ServerId& server, const Request& request) {
+  const auto job = std::get<JobId>(server);
   Impl::Tenant* tenant = impl_->Find(job);
   CHECK(tenant && tenant->service) << "job " << job.value << " serves nobody";
   impl_->Touch(impl_->ids.at(job),

@@ -63,8 +63,8 @@ class SimulatedHost final : public ObservedHost, public Clock {
   void Grant(JobId job, const Place& place) override;
   void Pause(JobId job) override;
   void Stop(JobId job) override;
-  void Send(JobId job, const Request& request) override;  // REQUIRES: the job serves.
-  void Drain(JobId job) override;                         // REQUIRES: the job serves.
+  void Send(const ServerId& server, const Request& request) override;
+  void Drain(JobId job) override;  // REQUIRES: the job serves.
   double Progress(JobId job) const override;
   std::optional<HostEvent> NextEvent(TimePoint deadline) override;
 

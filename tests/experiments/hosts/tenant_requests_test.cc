@@ -80,7 +80,7 @@ TEST_F(TenantRequestsTest, AnswersComeInAnyOrder) {
   const std::vector<RequestSample> answered = Answered();
   ASSERT_EQ(answered.size(), 3u);
   EXPECT_EQ(answered[0].id, 50);
-  EXPECT_EQ(answered[0].job, JobId{3});
+  EXPECT_EQ(answered[0].server, ServerId(JobId{3}));
   EXPECT_EQ(answered[0].scheduled, At(9));
   EXPECT_EQ(answered[0].received, At(11));
   EXPECT_EQ(answered[0].started, At(12));
