@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "experiments/config/device_table.h"
 #include "experiments/config/experiment_checks.h"
 #include "experiments/config/experiment_sections.h"
 #include "experiments/config/policy_tables.h"
@@ -95,6 +96,7 @@ ExperimentConfig LoadConfig(const TomlTable& root, const Topology& here) {
   RootSection().ReadListed(root, &config);
   config.workloads = ReadWorkloads(root, config.cores.Count());
   for (WorkloadConfig& workload : config.workloads) workload.spec.rates = config.kernel_rates;
+  config.devices = ReadDevices(root, config);
   CheckExperiment(root, config, here);
   RefuseExtrapolation(root, config);
   config.trace = ReadTraceConfig(root.Table("trace"), config);

@@ -22,6 +22,7 @@
 #include "experiments/wire/tenant_spec.h"
 #include "policies/external/external_policy.h"
 #include "policies/registry.h"
+#include "workloads/device_profile.h"
 #include "workloads/profile.h"
 
 namespace cosched {
@@ -56,6 +57,17 @@ struct ServicesConfig {
   // Requests that a server may have at once. Default: any number if its service has no other, else
   // two batches.
   std::optional<int> in_flight;
+};
+
+// [[device]]: a modelled accelerator beside the cores, there in every cell.
+struct DeviceConfig {
+  std::string name;
+  std::filesystem::path file;  // profile, as opened.
+  std::string hash;            // FileHash of it.
+  std::shared_ptr<const DeviceProfile> profile;
+  int slots = 1;  // Batches that it computes at once.
+  // Names of workloads with mode = "serve". Default: all whose model the profile has.
+  std::vector<std::string> services;
 };
 
 struct ContainerConfig {
@@ -111,6 +123,7 @@ struct ExperimentConfig {
   RecordsConfig records;      // [records] grants, decisions, …: what is written.
   TraceConfig trace;
   std::vector<WorkloadConfig> workloads;
+  std::vector<DeviceConfig> devices;
   std::map<std::string, PolicyParameters, std::less<>> policy_parameters;  // [policy.<name>]
 
   // [policy.<name>] with library or exec.

@@ -32,6 +32,19 @@ Json ProfileJson(const ProfileConfig& profile) {
           {"measured_cores", profile.profile->cores}};
 }
 
+// What the records rest on where devices answered.
+Json DeviceProfilesJson(const std::vector<DeviceConfig>& devices) {
+  Json json = Json::array();
+  for (const DeviceConfig& device : devices) {
+    json.push_back({{"device", device.name},
+                    {"file", device.file.string()},
+                    {"fnv1a", device.hash},
+                    {"profile", device.profile->name},
+                    {"provenance", device.profile->provenance}});
+  }
+  return json;
+}
+
 }  // namespace
 
 Json ParametersJson(const ExperimentConfig& config) {
@@ -47,6 +60,7 @@ Json ExperimentJson(const ExperimentConfig& config) {
   Json json = RootSection().ToJson(config);
   if (config.HasServices()) json["records"]["requests"] = config.records.requests;
   if (config.profile) json["profile"] = ProfileJson(*config.profile);
+  if (!config.devices.empty()) json["device_profiles"] = DeviceProfilesJson(config.devices);
   if (config.backend == Backend::kSimulated)
     json["simulation"] = SimulationSection().ToJson(config);
   return json;

@@ -6,6 +6,7 @@
 
 #include "engine/base/did_you_mean.h"
 #include "engine/base/read_number.h"
+#include "experiments/config/device_table.h"
 #include "experiments/config/experiment_json.h"
 #include "experiments/config/machine_table.h"
 #include "experiments/config/names.h"
@@ -237,6 +238,14 @@ std::vector<ConfigKey> TableKeys() {
                   return workloads;
                 })
               .Default("required"),
+          Inner("device", "any number of [[device]]: modelled accelerators", nullptr,
+                [](const C& config) {
+                  Json devices;  // Null where there is none.
+                  for (const DeviceConfig& device : config.devices)
+                    devices.push_back(DeviceSection().ToJson(device));
+                  return devices;
+                })
+              .OmittedWhereAbsent(),
           Inner("policy", "parameters of policies, [policy.NAME]", nullptr, ParametersJson),
           Inner("simulation", "with backend = \"simulated\": parts of the model",
                 ReadInto(&SimulationSection, Whole),

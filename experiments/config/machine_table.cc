@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <utility>
 
 #include "engine/base/error.h"
+#include "experiments/config/file_hash.h"
 #include "experiments/config/kernel_rates_choice.h"
 #include "policies/placement.h"
 
@@ -70,12 +69,6 @@ KernelRates ReadKernelRates(const TomlTable& machine, Backend backend) {
   return *rates;
 }
 
-std::string Fnv1a(const std::string& bytes) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (const char byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
-  return fmt::format("{:016x}", hash);
-}
-
 std::optional<ProfileConfig> ReadProfile(const TomlTable& machine, const ExperimentConfig& config) {
   if (!machine.Has("profile")) {
     if (config.backend == Backend::kSimulated) {
@@ -91,10 +84,7 @@ std::optional<ProfileConfig> ReadProfile(const TomlTable& machine, const Experim
                      .speeds = {}};
   read.profile = machine.OfFile(
       "profile", [&read] { return std::make_shared<const Profile>(LoadProfile(read.file)); });
-  std::ifstream stream(read.file, std::ios::binary);
-  std::ostringstream bytes;
-  bytes << stream.rdbuf();
-  read.hash = Fnv1a(bytes.str());
+  read.hash = FileHash(read.file);
   read.speeds = std::make_shared<const SpeedCurves>(read.profile, config.cores.Count());
   return read;
 }

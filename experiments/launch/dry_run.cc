@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/config/device_table.h"
 #include "experiments/config/experiment_sections.h"
 #include "experiments/config/machine_table.h"
 #include "experiments/config/policy_tables.h"
@@ -66,8 +67,9 @@ std::string TraceText(const ExperimentConfig& config) {
 }
 
 std::string KeysText(const ExperimentConfig& config) {
-  const std::vector<std::string> tables = {"machine", "container", "sampling", "records",
-                                           "trace",   "workload",  "policy",   "simulation"};
+  const std::vector<std::string> tables = {"machine", "container",  "sampling",
+                                           "records", "trace",      "workload",
+                                           "policy",  "simulation", "device"};
   std::string text = SectionText("", Without(RootSection().Values(config), tables), config, "");
   text += SectionText("[machine]", MachineSection().Values(config), config, "machine");
   if (config.backend == Backend::kContainer)
@@ -80,6 +82,10 @@ std::string KeysText(const ExperimentConfig& config) {
   for (size_t i = 0; i < config.workloads.size(); ++i) {
     text += SectionText("[[workload]]", WorkloadSection().Values(config.workloads[i]), config,
                         fmt::format("workload.{}", i));
+  }
+  for (size_t i = 0; i < config.devices.size(); ++i) {
+    text += SectionText("[[device]]", DeviceSection().Values(config.devices[i]), config,
+                        fmt::format("device.{}", i));
   }
   text += TraceText(config);
   for (const std::string& name : config.policies) {

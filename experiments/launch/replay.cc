@@ -173,7 +173,8 @@ json ReplayedExperiment(const json& manifest, const ReplayOptions& options,
           {"simulation", Simulation(experiment)},
           {"trace", json::object()},  // Replaced by what was recorded.
           {"policy", experiment.value("policy", json::object())},
-          {"workload", experiment.at("workload")}};
+          {"workload", experiment.at("workload")},
+          {"device", experiment.value("device", json::array())}};
 }
 
 class Switch final : public Policy {
