@@ -417,8 +417,9 @@ void Arbiter::Handle(const HostEvent& event) {
 
 void Arbiter::Tick() { impl_->Decide(cosched::Tick{}); }
 
-void Arbiter::SetServices(std::vector<ServiceView> services) {
+void Arbiter::SetServices(std::vector<ServiceView> services, std::vector<DeviceView> devices) {
   impl_->view.services = std::move(services);
+  impl_->view.devices = std::move(devices);
 }
 
 void Arbiter::WindowOver() { impl_->Decide(cosched::WindowOver{}); }

@@ -65,8 +65,8 @@ class Arbiter {
   // Of a job; a lost device is its dispatcher's affair.
   void Handle(const HostEvent& event);
   void Tick();
-  // What the policy sees of the services from its next decision on.
-  void SetServices(std::vector<ServiceView> services);
+  // What the policy sees of them from its next decision on.
+  void SetServices(std::vector<ServiceView> services, std::vector<DeviceView> devices = {});
   void WindowOver();
   void ObjectiveChanged(ServiceId service);
   // Ends every job that has not ended: running ones are stopped. For an interrupt, or a cell that

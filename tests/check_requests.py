@@ -7,7 +7,8 @@ from collections import Counter
 
 TYPES = {"request_id": int, "job_id": int, "service": str, "scheduled": float, "sent": float, "dispatched": float,
          "received": float,
-         "started": float, "finished": float, "work": float, "batch": int, "slo_ms": float, "state": str}
+         "started": float, "finished": float, "work": float, "batch": int, "slo_ms": float, "state": str, "device": str}
+HOLD_TYPES = {"device": str, "slot": int, "service": str, "batch": int, "begin": float, "end": float, "planned_end": float}
 ANSWER = ("received", "started", "finished", "batch")
 
 
@@ -19,26 +20,30 @@ def us(seconds):
 def check_request(row, cell, report):
     where, at = cell.where("requests.csv"), f"request {row['request_id']}"
     job = cell.job_of.get(row["job_id"])
-    report.expect(job is not None and job["workload"] == row["service"], where, f"{at}: its job is not its service")
+    report.expect((row["job_id"] is None) == bool(row["device"]), where, f"{at}: has not just one server")
+    report.expect(row["device"] or (job is not None and job["workload"] == row["service"]), where,
+                  f"{at}: its job is not its service")
     report.expect(row["sent"] >= row["scheduled"], where, f"{at}: was sent before it was due")
     report.expect(row["work"] >= 0, where, f"{at}: has less than no work")
     known = [row[name] is not None for name in ANSWER]
     report.expect(row["state"] in ("served", "dropped") and all(known) == any(known) == (row["state"] == "served"), where,
                   f"{at}: is {row['state']}, but has {sum(known)} of {len(ANSWER)} facts of an answer")
-    if not all(known) or job is None:
+    if not all(known):
         return
     report.expect(row["dispatched"] is not None, where, f"{at}: was answered, but never dispatched")
     if row["dispatched"] is None:
         return
     report.expect(row["sent"] <= row["dispatched"] <= row["received"] <= row["started"] <= row["finished"], where,
                   f"{at}: its times are not in order")
+    if job is None:
+        return
     report.expect(job["starting_time"] is not None and
                   us(job["starting_time"]) <= us(row["started"]) and us(row["finished"]) <= us(job["finish_time"]) + 1,
                   where, f"{at}: was answered before its service started or after it ended")
 
 
-def check_requests(cell, trace, report):
-    """trace: the manifest's of this trial; None where it has none."""
+def check_requests(cell, trace, asked, report):
+    """trace: the manifest's of this trial; None where it has none. asked: how many requests clients of closed loops have."""
     where, rows = cell.where("requests.csv"), cell.requests
     ids = Counter(row["request_id"] for row in rows)
     for request, count in ids.items():
@@ -46,16 +51,39 @@ def check_requests(cell, trace, report):
     report.expect(cell.sent_requests == len(rows), where,
                   f"{cell.sent_requests} requests were sent, {len(rows)} answered or dropped")
     if trace is not None and cell.status == "done":
-        count = trace["arrivals"] if isinstance(trace, dict) else len(trace)
+        count = asked + (trace["arrivals"] if isinstance(trace, dict) else len(trace))
         report.expect(set(ids) == set(range(count)), where,
                       f"{count} requests in the trace, but {len(ids)} here, or others")
     for row in rows:
         check_request(row, cell, report)
+    # What a device answers together need not be through at one time.
     batches = Counter((row["job_id"], row["started"], row["finished"], row["batch"]) for row in rows
-                      if row["state"] == "served")
+                      if row["state"] == "served" and not row["device"])
     for (job, started, _, size), count in batches.items():
         report.expect(size >= 1 and count % size == 0, where,
                       f"job {job} began {count} requests at {started} in batches of {size}")
+
+
+def check_holds(cell, devices, report):
+    """devices: the manifest's. A slot holds one batch at a time, no shorter than its profile says, and all that devices
+    answered was held for."""
+    where, slots, room = cell.where("devices.csv"), {one["name"]: one.get("slots", 1) for one in devices}, {}
+    for row in cell.holds:
+        at = f"{row['device']} slot {row['slot']} at {row['begin']}"
+        report.expect(0 <= row["slot"] < slots.get(row["device"], 0), where, f"{at}: there is no such slot")
+        report.expect(us(row["begin"]) <= us(row["planned_end"]) <= us(row["end"]), where,
+                      f"{at}: was let go before its time")
+        room.setdefault((row["device"], row["slot"]), []).append((us(row["begin"]), us(row["end"])))
+    for (device, slot), holds in room.items():
+        holds.sort()
+        for (_, end), (begin, _) in zip(holds, holds[1:]):
+            report.expect(end <= begin, where, f"{device} slot {slot}: is held twice at {begin / 1e6}")
+    answered = Counter((row["device"], row["service"]) for row in cell.requests if row["device"] and row["state"] == "served")
+    held = Counter()
+    for row in cell.holds:
+        held[row["device"], row["service"]] += row["batch"]
+    for key, count in answered.items():
+        report.expect(count <= held[key], where, f"{key[0]} answered {count} requests of {key[1]}, held for {held[key]}")
 
 
 def nearest_rank(ordered, percent):
@@ -112,6 +140,7 @@ def expected_service(rows, objectives):
         "goodput_per_s": (in_time / span if span > 0 else 0.0) if has_slo else None,
         "mean_batch": sum(row["batch"] for row in served) / len(served) if served else None,
         "worst_lag_ms": max(us(row["sent"]) - us(row["scheduled"]) for row in rows) / 1e3,
+        "device_share": sum(bool(row["device"]) for row in served) / len(served) if served else None,
     } | expected_windows(rows, objectives)
 
 

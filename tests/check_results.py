@@ -71,6 +71,7 @@ TYPES = {
                        "runtime_us": float},
     "interference.csv": {"victim": int, "culprit": str, "waited_s": float},
     "requests.csv": check_requests.TYPES,
+    "devices.csv": check_requests.HOLD_TYPES,
     "objectives.csv": {"time": float, "service": str, "sla_ms": float, "window_s": float},
 }
 
@@ -143,9 +144,10 @@ class Cell:
         self.services, self.sent_requests = info.get("services", []), info.get("requests", 0)
         recorded = bool(self.services) and records.get("requests", True)
         self.requests = read_rows(folder / "requests.csv", report) if recorded else []
-        path = folder / "objectives.csv"  # Where services have them.
-        some = recorded and (path.exists() or path.with_name(path.name + ".gz").exists())
-        self.objectives = read_rows(path, report) if some else []
+        # Where services have objectives, and devices were held.
+        self.objectives, self.holds = (
+            read_rows(path, report) if recorded and (path.exists() or path.with_name(path.name + ".gz").exists()) else []
+            for path in (folder / "objectives.csv", folder / "devices.csv"))
         self.job_of = {job["job_id"]: job for job in self.jobs}
 
     def where(self, file):
@@ -382,7 +384,9 @@ def check_cell(cell, manifest, report):
         check_interference(cell, report)
     requests = manifest.get("requests", [])
     if cell.services and manifest.get("experiment", {}).get("records", {}).get("requests", True):
-        check_requests.check_requests(cell, requests[cell.trial - 1] if cell.trial <= len(requests) else None, report)
+        asked = manifest["clients"][cell.trial - 1]["requests"] if "clients" in manifest else 0
+        check_requests.check_requests(cell, requests[cell.trial - 1] if cell.trial <= len(requests) else None, asked, report)
+        check_requests.check_holds(cell, manifest["experiment"].get("device") or [], report)
     check_controllers.check_controllers(cell, manifest, report, parse_cpus)
     report.counts.update(cells=1, jobs=len(cell.jobs), grants=len(cell.grants), samples=len(cell.samples),
                          steps=len(cell.steps), resizes=len(cell.resizes), requests=len(cell.requests))

@@ -11,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "experiments/analysis/device_time.h"
 #include "experiments/analysis/granted_time.h"
 #include "experiments/analysis/statistics.h"
 #include "experiments/records/cell_file.h"
@@ -223,6 +224,7 @@ CellSummary Summarize(const std::filesystem::path& run, const CellKey& key) {
   jobs.Put(&summary);
   if (sampled) SummarizeSamples(SumSamples(folder, spans), cell.machine_cores.Count(), &summary);
   summary.granted_core_s = GrantedCoreSeconds(folder);
+  summary.device_busy_s = DeviceSeconds(folder);
   summary.services = SummarizeRequests(folder);
   return summary;
 }

@@ -43,6 +43,7 @@ struct CellSummary {
   // CPU time: granted to jobs, used or not, and worked; absent where grants, or samples, are not
   // recorded.
   std::optional<double> granted_core_s, used_core_s;
+  std::optional<double> device_busy_s;  // Absent where no device was held.
   double jain_index = 0;
   int jobs = 0;
   int finished = 0;
@@ -98,7 +99,8 @@ struct CellSummary {
         TableColumn{"granted_core_s", &CellSummary::granted_core_s, k6},
         TableColumn{"used_core_s", &CellSummary::used_core_s, k6},
         TableColumn{"marks", &CellSummary::MarksText},
-        TableColumn{"marked", [](const CellSummary& summary) { return !summary.marks.empty(); }}};
+        TableColumn{"marked", [](const CellSummary& summary) { return !summary.marks.empty(); }},
+        TableColumn{"device_busy_s", &CellSummary::device_busy_s, k6}};
   }
 };
 

@@ -20,6 +20,7 @@ struct Sums {
   bool slo_known = true;
   int64_t first_us = 0, last_due_us = 0, last_us = 0;
   double batches = 0;
+  int64_t by_devices = 0;
   int64_t worst_lag_us = 0;
   std::optional<WindowSums> windows;  // If it has objectives.
 };
@@ -69,6 +70,7 @@ ServiceSummary Summary(const std::string& service, Sums sums) {
   summary.p99_latency_ms = NearestRank(sums.latencies_us, 99);
   summary.max_latency_ms = MillisecondsOf(sums.latencies_us.back());
   summary.mean_batch = sums.batches / served;
+  summary.device_share = static_cast<double>(sums.by_devices) / served;
   return summary;
 }
 
@@ -78,7 +80,7 @@ std::vector<ServiceSummary> SummarizeRequests(const std::filesystem::path& cell)
   if (!HasTable<RequestRow>(cell)) return {};
   RowReader<RequestRow> reader(cell, &RequestRow::service, &RequestRow::scheduled,
                                &RequestRow::sent, &RequestRow::finished, &RequestRow::batch,
-                               &RequestRow::slo_ms);
+                               &RequestRow::slo_ms, &RequestRow::device);
   const std::map<std::string, WindowObjectives, std::less<>> objectives = ReadObjectives(cell);
   std::map<std::string, Sums, std::less<>> services;
   while (const RequestRow* request = reader.Next()) {
@@ -104,6 +106,7 @@ std::vector<ServiceSummary> SummarizeRequests(const std::filesystem::path& cell)
     const int64_t answer = WholeMicroseconds(*request->finished);
     sums.last_us = std::max(sums.last_us, answer);
     sums.latencies_us.push_back(answer - due);
+    sums.by_devices += !request->device.empty();
     sums.batches += static_cast<double>(reader.Needed(&RequestRow::batch));
     sums.in_time += request->slo_ms && answer - due <= WholeMicroseconds(*request->slo_ms / 1e3);
   }

@@ -31,6 +31,7 @@ struct ServiceSummary {
   // Absent where the service has no objective of its mean response (window_metrics.h).
   std::optional<int64_t> windows, violated, windows_of_10, violated_110;
   std::optional<double> worst_window_ms;
+  std::optional<double> device_share;  // Absent if none was served.
   // Of the windows; not in services.csv.
   std::optional<double> ViolatedShare() const {
     if (!windows || *windows == 0) return std::nullopt;
@@ -58,7 +59,8 @@ struct ServiceSummary {
                       TableColumn{"violated", &ServiceSummary::violated},
                       TableColumn{"windows_of_10", &ServiceSummary::windows_of_10},
                       TableColumn{"violated_110", &ServiceSummary::violated_110},
-                      TableColumn{"worst_window_ms", &ServiceSummary::worst_window_ms, k6}};
+                      TableColumn{"worst_window_ms", &ServiceSummary::worst_window_ms, k6},
+                      TableColumn{"device_share", &ServiceSummary::device_share, k6}};
   }
 };
 

@@ -41,6 +41,22 @@ JobTrace DrawTrace(const ExperimentConfig& config, int trial) {
   return all;
 }
 
+// Thinking times and work of all their requests, dealt to them in turn.
+std::vector<ClientScript> DrawClients(const RequestStream& stream, const Random& random) {
+  std::vector<ClientScript> clients(static_cast<size_t>(stream.clients));
+  Random think_draws = random.Derive("gaps"), work_draws = random.Derive("work");
+  const Sampler think(stream.gap), work(stream.work);
+  for (int i = 0; i < stream.count; ++i) {
+    RequestArrival& request =
+        clients[static_cast<size_t>(i % stream.clients)].requests.emplace_back();
+    request.time = FromSeconds(think.Draw(think_draws));
+    request.service = stream.service;
+    request.work = work.Draw(work_draws);
+    if (i < stream.clients) request.time += stream.start;
+  }
+  return clients;
+}
+
 RequestTrace DrawStream(const RequestStream& stream, const Random& random) {
   RequestTrace requests;
   Random draws = random.Derive("work");
@@ -61,10 +77,27 @@ RequestTrace DrawStream(const RequestStream& stream, const Random& random) {
   return requests;
 }
 
+Random RequestDraws(const ExperimentConfig& config, int trial) {
+  return Random(config.seed).Derive("requests").Derive(std::to_string(trial));
+}
+
+std::vector<ClientScript> DrawClients(const ExperimentConfig& config, int trial) {
+  std::vector<ClientScript> clients;
+  const Random random = RequestDraws(config, trial);
+  for (size_t i = 0; i < config.trace.requests.size(); ++i) {
+    const RequestStream& stream = config.trace.requests[i];
+    if (stream.clients > 0)
+      std::ranges::move(DrawClients(stream, random.Derive(std::to_string(i))),
+                        std::back_inserter(clients));
+  }
+  return clients;
+}
+
 RequestTrace DrawRequests(const ExperimentConfig& config, int trial) {
   RequestTrace requests = config.trace.replay_requests;
-  const Random random = Random(config.seed).Derive("requests").Derive(std::to_string(trial));
+  const Random random = RequestDraws(config, trial);
   for (size_t i = 0; i < config.trace.requests.size(); ++i) {
+    if (config.trace.requests[i].clients > 0) continue;
     RequestTrace stream = DrawStream(config.trace.requests[i], random.Derive(std::to_string(i)));
     std::move(stream.begin(), stream.end(), std::back_inserter(requests));
   }
@@ -76,12 +109,24 @@ RequestTrace DrawRequests(const ExperimentConfig& config, int trial) {
 
 }  // namespace
 
+bool HasClients(const Plan& plan) {
+  return std::any_of(plan.clients.begin(), plan.clients.end(),
+                     [](const auto& of_trial) { return !of_trial.empty(); });
+}
+
+size_t RequestsOf(const Plan& plan, size_t trial) {
+  size_t count = plan.requests[trial].size();
+  for (const ClientScript& client : plan.clients[trial]) count += client.requests.size();
+  return count;
+}
+
 Plan MakePlan(const ExperimentConfig& config) {
   Plan plan;
   const Random blocks = Random(config.seed).Derive("order of cells");
   for (int trial = 1; trial <= config.trials; ++trial) {
     plan.traces.push_back(DrawTrace(config, trial));
     plan.requests.push_back(DrawRequests(config, trial));
+    plan.clients.push_back(DrawClients(config, trial));
     std::vector<CellKey> block;
     for (const std::string& policy : config.policies) {
       for (Elasticity elasticity : config.elasticities) {

@@ -13,6 +13,7 @@
 #include "engine/base/random.h"
 #include "experiments/config/experiment_config.h"
 #include "experiments/records/cell_records.h"
+#include "traces/arrivals/client_script.h"
 
 namespace cosched {
 
@@ -21,8 +22,13 @@ struct Plan {
   // there as a job that arrives at 0, before all others.
   std::vector<JobTrace> traces;
   std::vector<RequestTrace> requests;  // The same, of the same clock; a request's id is its index.
-  std::vector<CellKey> cells;          // In the order in which they run.
+  // The same: clients of closed loops. Their requests' ids follow, in the order of their asking.
+  std::vector<std::vector<ClientScript>> clients;
+  std::vector<CellKey> cells;  // In the order in which they run.
 };
+
+bool HasClients(const Plan& plan);                  // In some trial.
+size_t RequestsOf(const Plan& plan, size_t trial);  // Also those that clients will ask.
 
 Plan MakePlan(const ExperimentConfig& config);
 

@@ -99,4 +99,16 @@ Json ToldTraces(const std::vector<Trace>& of_trials) {
 Json TracesJson(const std::vector<JobTrace>& of_trials) { return ToldTraces(of_trials); }
 Json TracesJson(const std::vector<RequestTrace>& of_trials) { return ToldTraces(of_trials); }
 
+Json TracesJson(const std::vector<std::vector<ClientScript>>& of_trials) {
+  Json traces = Json::array();
+  for (const std::vector<ClientScript>& clients : of_trials) {
+    RequestTrace all;  // One client's behind the other's.
+    for (const ClientScript& client : clients)
+      all.insert(all.end(), client.requests.begin(), client.requests.end());
+    traces.push_back(
+        {{"clients", clients.size()}, {"requests", all.size()}, {"fnv1a", TraceHash(all)}});
+  }
+  return traces;
+}
+
 }  // namespace cosched

@@ -17,6 +17,7 @@ constexpr int kMostJobs = 1'000'000;
 constexpr double kMaxTraceGapSeconds = 86'400;  // A day.
 constexpr double kLatestChangeSeconds = 86'400'000;
 constexpr double kMaxWork = 1e9;
+constexpr int kMostClients = 100'000;
 constexpr double kMaxRequestRate = 1e7;  // Requests a second.
 
 std::vector<std::string> ConfiguredServices(const ExperimentConfig& config) {
@@ -273,12 +274,22 @@ const Section<RequestStream>& RequestStreamSection() {
        Key::Integer("count", &R::count, 1, 10 * kMostJobs, "requests of a trial; not with phases")
            .Required()
            .RefusedWhere(OfStreamsWithoutPhases),
-       Key::Read({.name = "gap",
-                  .type = "table",
-                  .fallback = {},
-                  .range = std::string(kGapShape),
-                  .meaning = "seconds between two of them; with phases only how regular they are"},
-                 ReadGapOfStream, [](const R& stream) { return GapSection().ToJson(stream.gap); }),
+       Key::Integer("clients", &R::clients, 1, kMostClients,
+                    "a closed loop: each waits for its answer before it asks again")
+           .Default("none: an open loop")
+           .RecordedAs([](const R& stream) {
+             return stream.clients > 0 ? Key::Json(stream.clients) : Key::Json();
+           })
+           .OmittedWhereAbsent()
+           .RefusedWhere(OfStreamsWithoutPhases),
+       Key::Read(
+           {.name = "gap",
+            .type = "table",
+            .fallback = {},
+            .range = std::string(kGapShape),
+            .meaning = "seconds between two of them, of a client between an answer and its next "
+                       "request; with phases only how regular they are"},
+           ReadGapOfStream, [](const R& stream) { return GapSection().ToJson(stream.gap); }),
        Key::Read({.name = "work",
                   .type = "number, table",
                   .fallback = "1",

@@ -20,13 +20,16 @@ namespace cosched {
 struct ExperimentConfig;
 
 // [[trace.requests]]: clients that send a service requests whenever these are due, answered or not
-// (an open loop).
+// (an open loop), or so many clients that each wait for their answer (a closed loop).
 struct RequestStream {
   std::string service;  // Default: the only one.
   // Load in steps, which then says how many and when; `gap` says only how regularly.
   std::vector<LoadPhase> phases;
-  int count = 0;     // Without phases.
-  Distribution gap;  // Between two requests, in seconds; default: exponential, mean_s 1.
+  int count = 0;  // Without phases.
+  // Between two requests, or of a client between an answer and its next request, in seconds;
+  // default: exponential, mean_s 1.
+  Distribution gap;
+  int clients = 0;  // Of a closed loop; 0 = an open one.
   // Work of each, in steps of the service's program: a number, or { distribution = "…", mean = … }.
   Distribution work = {.kind = Distribution::Kind::kFixed};
   Duration start{0};  // start_s: when the first one is sent, or the first phase begins.

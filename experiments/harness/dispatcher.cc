@@ -1,192 +1,341 @@
 #include "experiments/harness/dispatcher.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "engine/base/check.h"
 
 namespace cosched {
+namespace {
 
-Dispatcher::Dispatcher(std::vector<ServiceSetup> services, const RequestTrace& trace,
-                       ObservedHost& host, const Arbiter& arbiter, CellRecords& records)
-    : trace_(trace), host_(host), arbiter_(arbiter), records_(records) {
-  for (ServiceSetup& setup : services) {
-    by_name_[setup.name] = services_.size();
-    windows_.AddService(setup.name, setup.objective.value_or(Duration(0)));
-    services_.emplace_back().setup = std::move(setup);
-  }
+ServiceId IdOf(size_t service) { return {static_cast<int64_t>(service)}; }
+
+// Of one request alone on an idle device.
+Duration ResponseOf(const DeviceProfile::Model& model) {
+  return FromSeconds(model.host_cpu_s + model.host_wait_s +
+                     MeanOf(model.occupancy_s.begin()->second));
 }
 
-void Dispatcher::AddServer(ServiceId service, JobId job) {
+}  // namespace
+
+Dispatcher::Dispatcher(DispatcherSetup setup, const RequestTrace& trace,
+                       const std::vector<ClientScript>& clients, ObservedHost& host,
+                       const Arbiter& arbiter, CellRecords& records)
+    : source_(trace, clients),
+      host_(host),
+      arbiter_(arbiter),
+      records_(records),
+      servers_(setup.services.size()),
+      dispatch_(std::move(setup.dispatch)) {
+  for (ServiceSetup& service : setup.services) {
+    by_name_[service.name] = services_.size();
+    windows_.AddService(service.name, service.objective.value_or(Duration(0)));
+    services_.emplace_back().setup = std::move(service);
+  }
+  if (setup.polling) pollers_.emplace(*setup.polling);
+  for (const DeviceSetup& device : setup.devices) AddDevice(device);
+  if (pollers_) AddPollers();
+}
+
+void Dispatcher::AddDevice(const DeviceSetup& device) {
+  host_.AddDevice(device.spec);
+  ServerTable::Server server{.id = device.spec.id,
+                             .kind = ServerClass::kDevice,
+                             .device = device.spec.name,
+                             .room = device.in_flight};
+  for (size_t service = 0; service < device.spec.services.size(); ++service) {
+    if (!device.spec.services[service]) continue;
+    server.services.push_back(service);
+    server.unit_response.push_back(
+        ResponseOf(*device.spec.profile->Find(device.spec.services[service]->model)));
+  }
+  servers_.SetReachable(AddServer(std::move(server)));
+}
+
+// A poller of instances has all services, one of devices those that some device has.
+void Dispatcher::AddPollers() {
+  std::vector<size_t> all(services_.size());
+  std::iota(all.begin(), all.end(), 0);
+  pollers_->Add(ServerClass::kCpu, dispatch_[static_cast<size_t>(ServerClass::kCpu)].get(), JobId{},
+                all);
+  std::set<size_t> served;
+  for (size_t i = 0; i < servers_.Size(); ++i)
+    served.insert(servers_[i].services.begin(), servers_[i].services.end());
+  if (served.empty()) return;
+  pollers_->Add(ServerClass::kDevice, dispatch_[static_cast<size_t>(ServerClass::kDevice)].get(),
+                servers_[0].id, {served.begin(), served.end()});
+}
+
+size_t Dispatcher::AddServer(ServerTable::Server server) {
+  for (const size_t service : server.services) {
+    server.places.push_back(services_[service].servers.size());
+    services_[service].servers.push_back(servers_.Size());
+    windows_.AddServer(service, server.id);
+  }
+  return servers_.Add(std::move(server));
+}
+
+void Dispatcher::AddInstance(ServiceId service, JobId job) {
   const auto at = static_cast<size_t>(service.value);
   CHECK(at < services_.size()) << "job " << job.value << " is of service " << service.value;
-  by_job_[job.value] = {at, services_[at].servers.size()};
-  services_[at].servers.emplace_back().job = job;
-  windows_.AddServer(at, job);
+  if (!services_[at].first_instance) services_[at].first_instance = job;
+  unreachable_.push_back(
+      AddServer({.id = job, .services = {at}, .room = services_[at].setup.in_flight}));
 }
 
 ServiceId Dispatcher::SetObjective(const std::string& service, Duration objective) {
   const size_t at = by_name_.at(service);
   windows_.SetObjective(at, objective);
-  return {static_cast<int64_t>(at)};
+  services_[at].setup.objective = objective;
+  return IdOf(at);
 }
 
-bool Dispatcher::SomeServerRuns() const {
-  return std::any_of(services_.begin(), services_.end(), [this](const Service& service) {
-    return std::any_of(service.servers.begin(), service.servers.end(),
-                       [this](const Server& server) { return Takes(server); });
+// The arbiter starts instances when it likes.
+void Dispatcher::ReachInstances() {
+  std::erase_if(unreachable_, [this](size_t index) {
+    if (servers_[index].ended) return true;
+    if (!arbiter_.IsAtHost(std::get<JobId>(servers_[index].id))) return false;
+    servers_.SetReachable(index);
+    ++instances_running_;
+    return true;
   });
+}
+
+bool Dispatcher::HasServer(size_t service) const {
+  const std::vector<size_t>& servers = services_[service].servers;
+  return std::any_of(servers.begin(), servers.end(), [this](size_t index) {
+    return servers_[index].reachable && !servers_[index].ended;
+  });
+}
+
+bool Dispatcher::IsOver(const Service& service) const {
+  return std::all_of(service.servers.begin(), service.servers.end(),
+                     [this](size_t index) { return servers_[index].ended; });
+}
+
+bool Dispatcher::DevicesIdle() const {
+  for (size_t i = 0; i < servers_.Size(); ++i) {
+    const ServerTable::Server& server = servers_[i];
+    if (server.kind != ServerClass::kDevice || server.ended) continue;
+    const bool waits = std::any_of(server.services.begin(), server.services.end(),
+                                   [this](size_t one) { return waiting_.contains(one); });
+    if (waits || !server.requests.empty()) return false;
+  }
+  return true;
+}
+
+std::optional<TimePoint> Dispatcher::NextDue() const {
+  std::optional<TimePoint> due = source_.NextDue();
+  if (!pollers_) return due;
+  const std::optional<TimePoint> poll =
+      pollers_->Next([this](size_t service) { return waiting_.contains(service); });
+  return due && poll ? std::min(due, poll) : due ? due : poll;
 }
 
 void Dispatcher::Send(TimePoint now, bool jobs_over) {
   if (services_.empty()) return;
-  while (!AllSent() && NextDue() <= now) TakeUp(static_cast<int64_t>(next_++), now);
-  for (size_t i = 0; i < services_.size(); ++i) {
-    Dispatch(i, now);
-    if (jobs_over && AllSent() && services_[i].queue.empty()) Drain(&services_[i]);
+  ReachInstances();
+  if (pollers_) Poll(now);  // What was due before the newcomers are there.
+  TakeUp(now);
+  pollers_ ? Poll(now) : Match(now);
+  if (jobs_over && source_.AllTaken()) {
+    for (size_t i = 0; i < services_.size(); ++i)
+      if (!waiting_.contains(i)) Drain(services_[i]);
   }
   TellHost();
 }
 
-void Dispatcher::TakeUp(int64_t id, TimePoint now) {
-  const RequestArrival& request = trace_[static_cast<size_t>(id)];
-  worst_lag_ = std::max(worst_lag_, now - TimePoint(request.time));
-  const auto found = by_name_.find(request.service);
-  CHECK(found != by_name_.end() && !services_[found->second].servers.empty())
-      << "request " << id << " is for nobody: " << request.service;
-  Service& service = services_[found->second];
-  if (service.over)
-    return Record(service, {.id = id, .job = service.servers.front().job, .taken = now});
-  windows_.Arrived(found->second);
-  service.queue.push_back({id, now});
-}
-
-void Dispatcher::Dispatch(size_t index, TimePoint now) {
-  Service& service = services_[index];
-  while (!service.queue.empty()) {
-    const std::optional<size_t> to = NextServer(service);
-    if (!to) return;
-    Server& server = service.servers[*to];
-    const Waiting waiting = service.queue.front();
-    service.queue.pop_front();
-    const RequestArrival& request = trace_[static_cast<size_t>(waiting.id)];
-    server.requests.emplace_hint(server.requests.end(), waiting.id, InFlight{waiting.taken, now});
-    server.last_turn = ++turns_;
-    windows_.Dispatched(index, *to, now);
-    host_.Send(server.job,
-               {.id = waiting.id,
-                .scheduled = TimePoint(request.time),
-                .work = request.work,
-                .service = {static_cast<int64_t>(index)}});
-  }
-}
-
-std::optional<size_t> Dispatcher::NextServer(const Service& service) const {
-  std::optional<size_t> best;
-  for (size_t i = 0; i < service.servers.size(); ++i) {
-    const Server& server = service.servers[i];
-    if (!Takes(server) || server.draining) continue;
-    const size_t has = server.requests.size();
-    if (service.setup.in_flight && has >= static_cast<size_t>(*service.setup.in_flight)) continue;
-    if (best) {
-      const Server& other = service.servers[*best];
-      if (std::pair(other.requests.size(), other.last_turn) <= std::pair(has, server.last_turn))
-        continue;
+void Dispatcher::TakeUp(TimePoint now) {
+  for (auto due = source_.NextDue(); due && *due <= now; due = source_.NextDue()) {
+    const int64_t id = source_.Take();
+    const RequestArrival& request = source_.At(id);
+    worst_lag_ = std::max(worst_lag_, now - *due);
+    const auto found = by_name_.find(request.service);
+    CHECK(found != by_name_.end() && !services_[found->second].servers.empty())
+        << "request " << id << " is for nobody: " << request.service;
+    Service& service = services_[found->second];
+    if (IsOver(service)) {
+      Record(service, {.id = id, .taken = now});
+      source_.Over(id, now);
+      continue;
     }
-    best = i;
-  }
-  return best;
-}
-
-void Dispatcher::Drain(Service* service) {
-  for (Server& server : service->servers) {
-    if (!Takes(server) || server.draining) continue;
-    server.draining = true;
-    host_.Drain(server.job);
+    windows_.Arrived(found->second);
+    service.queue.Push({.id = id,
+                        .due = *due,
+                        .taken = now,
+                        .work = request.work,
+                        .slo = request.slo ? request.slo : service.setup.slo});
+    waiting_.insert(found->second);
   }
 }
 
-// Answers make room: while somebody waits for it, they are worth waking up for.
+void Dispatcher::Match(TimePoint now) {
+  for (auto next = waiting_.begin(); next != waiting_.end();) {
+    const size_t service = *next;
+    const std::optional<size_t> server = servers_.Next(service);
+    if (!server) {
+      ++next;
+      continue;
+    }
+    Give(Choose(*server, now), *server, now);
+    next = waiting_.lower_bound(service);  // It may have become empty, as may others.
+  }
+}
+
+void Dispatcher::Poll(TimePoint now) {
+  const auto look = [&](size_t service, ServerClass kind) {
+    for (const size_t server : services_[service].servers) {
+      if (servers_[server].kind == kind) return View(service, server, now);
+    }
+    return services_[service].queue.View(IdOf(service), now);
+  };
+  const auto hand = [&](size_t service, ServerClass kind) {
+    const std::optional<size_t> server = servers_.Next(service, kind);
+    if (server) Give(service, *server, now);
+    return server.has_value();
+  };
+  pollers_->Run(now, look, hand);
+}
+
+size_t Dispatcher::Choose(size_t index, TimePoint now) {
+  const ServerTable::Server& server = servers_[index];
+  if (server.services.size() == 1) return server.services.front();
+  views_.clear();
+  for (const size_t service : server.services) {
+    if (waiting_.contains(service)) views_.push_back(View(service, index, now));
+  }
+  const size_t choice = dispatch_[static_cast<size_t>(server.kind)]->Next(views_, server.id, now);
+  CHECK(choice < views_.size()) << "a dispatch picks queue " << choice << " of " << views_.size();
+  return static_cast<size_t>(views_[choice].service.value);
+}
+
+QueueView Dispatcher::View(size_t service, size_t server, TimePoint now) const {
+  QueueView view = services_[service].queue.View(IdOf(service), now);
+  view.objective = services_[service].setup.objective.value_or(Duration(0));
+  view.expected = Expected(service, server);
+  return view;
+}
+
+// Of the request at the front, or of one of a unit of work.
+std::optional<Duration> Dispatcher::Expected(size_t service, size_t index) const {
+  const FrontQueue& queue = services_[service].queue;
+  const double work = queue.Empty() ? 1 : queue.Front().work;
+  const ServerTable::Server& server = servers_[index];
+  if (server.kind == ServerClass::kDevice)
+    return FromSeconds(work * ToSeconds(server.unit_response[server.IndexOf(service)]));
+  const JobView* job = arbiter_.View().Find(std::get<JobId>(server.id));
+  if (job == nullptr || !job->speed) return std::nullopt;
+  return FromSeconds(work / job->speed->At(std::max(1, job->amount.Threads())));
+}
+
+void Dispatcher::Give(size_t index, size_t to, TimePoint now) {
+  Service& service = services_[index];
+  const FrontQueue::Waiting request = service.queue.Pop();
+  if (service.queue.Empty()) waiting_.erase(index);
+  servers_.Give(to, request.id, {.taken = request.taken, .dispatched = now});
+  const ServerTable::Server& server = servers_[to];
+  windows_.Dispatched(index, server.places[server.IndexOf(index)], now);
+  host_.Send(
+      server.id,
+      {.id = request.id, .scheduled = request.due, .work = request.work, .service = IdOf(index)});
+}
+
+void Dispatcher::Drain(const Service& service) {
+  for (const size_t index : service.servers) {
+    const ServerTable::Server& server = servers_[index];
+    if (server.kind != ServerClass::kCpu || !server.reachable || server.ended || server.draining)
+      continue;
+    servers_.Drain(index);
+    host_.Drain(std::get<JobId>(server.id));
+  }
+}
+
+// Answers make room, and let clients go on: while somebody waits for that, they are worth waking up
+// for.
 void Dispatcher::TellHost() {
-  const bool waits = std::any_of(services_.begin(), services_.end(), [this](const Service& one) {
-    return !one.queue.empty() &&
-           std::any_of(one.servers.begin(), one.servers.end(),
-                       [this](const Server& server) { return Takes(server); });
-  });
+  const bool waits =
+      source_.WaitsForAnswers() || (source_.AllTaken() && !DevicesIdle()) ||
+      std::any_of(waiting_.begin(), waiting_.end(), [this](size_t one) { return HasServer(one); });
   if (waits != wakes_) host_.WakeAtAnswers(waits);
   wakes_ = waits;
 }
 
 void Dispatcher::Answered(const std::vector<RequestSample>& samples) {
   for (const RequestSample& sample : samples) {
-    const auto job = std::get<JobId>(sample.server);
-    const auto place = by_job_.find(job.value);
-    CHECK(place != by_job_.end()) << "job " << job.value << " answers, but serves nobody";
-    const auto [service, server] = place->second;
-    auto& requests = services_[service].servers[server].requests;
-    const auto sent = requests.find(sample.id);
-    CHECK(sent != requests.end()) << "request " << sample.id
-                                  << " is answered again, or was never sent";
-    const auto [taken, dispatched] = sent->second;
-    windows_.Answered(service, server, sample.scheduled, dispatched, sample.finished);
-    Record(services_[service], {.id = sample.id,
-                                .job = job,
-                                .taken = taken,
-                                .dispatched = dispatched,
-                                .answer = &sample});
-    requests.erase(sent);
+    const size_t index = servers_.IndexOf(sample.server);
+    const InFlight request = servers_.TakeBack(index, sample.id);
+    const ServerTable::Server& server = servers_[index];
+    const size_t at = by_name_.at(source_.At(sample.id).service);
+    windows_.Answered(at, server.places[server.IndexOf(at)], sample.scheduled, request.dispatched,
+                      sample.finished);
+    services_[at].queue.Answered(sample.finished - sample.scheduled);
+    Record(services_[at], {.id = sample.id,
+                           .server = &server,
+                           .taken = request.taken,
+                           .dispatched = request.dispatched,
+                           .answer = &sample});
+    source_.Over(sample.id, sample.finished);
   }
 }
 
-bool Dispatcher::ServerEnded(JobId job) {
-  const auto place = by_job_.find(job.value);
-  if (place == by_job_.end()) return false;
-  EndServer(place->second);
-  Service& service = services_[place->second.first];
-  service.over = std::all_of(service.servers.begin(), service.servers.end(),
-                             [](const Server& server) { return server.ended; });
-  if (service.over) DropQueue(place->second.first);
+bool Dispatcher::ServerEnded(const ServerId& id) {
+  const std::optional<size_t> index = servers_.Find(id);
+  if (!index) return false;
+  EndServer(*index);
+  for (const size_t service : servers_[*index].services)
+    if (IsOver(services_[service])) DropQueue(service);
   return true;
 }
 
 void Dispatcher::DropAll() {
-  for (size_t i = 0; i < services_.size(); ++i) {
-    for (size_t server = 0; server < services_[i].servers.size(); ++server) EndServer({i, server});
-    DropQueue(i);
-  }
+  for (size_t server = 0; server < servers_.Size(); ++server) EndServer(server);
+  for (size_t service = 0; service < services_.size(); ++service) DropQueue(service);
 }
 
-void Dispatcher::EndServer(const Place& place) {
-  Service& service = services_[place.first];
-  Server& server = service.servers[place.second];
-  if (std::exchange(server.ended, true)) return;
-  windows_.Ended(place.first, place.second);
-  for (const auto& [id, sent] : server.requests) {
-    Record(service,
-           {.id = id, .job = server.job, .taken = sent.taken, .dispatched = sent.dispatched});
+void Dispatcher::EndServer(size_t index) {
+  const ServerTable::Server& server = servers_[index];
+  if (server.ended) return;
+  if (server.kind == ServerClass::kCpu && server.reachable) --instances_running_;
+  for (const size_t service : server.services)
+    windows_.Ended(service, server.places[server.IndexOf(service)]);
+  for (const auto& [id, request] : servers_.End(index)) {
+    const size_t service = by_name_.at(source_.At(id).service);
+    Record(services_[service],
+           {.id = id, .server = &server, .taken = request.taken, .dispatched = request.dispatched});
+    source_.Over(id, request.dispatched);
   }
-  server.requests.clear();
 }
 
 void Dispatcher::DropQueue(size_t index) {
   Service& service = services_[index];
-  for (const Waiting& waiting : service.queue) {
-    Record(service, {.id = waiting.id, .job = service.servers.front().job, .taken = waiting.taken});
+  while (!service.queue.Empty()) {
+    const FrontQueue::Waiting request = service.queue.Pop();
+    Record(service, {.id = request.id, .taken = request.taken});
+    source_.Over(request.id, request.taken);
   }
-  service.queue.clear();
+  waiting_.erase(index);
   windows_.QueueDropped(index);
 }
 
+// A request that never had a server is recorded with its service's first instance.
 void Dispatcher::Record(const Service& service, const Fate& fate) {
-  const RequestArrival& request = trace_[static_cast<size_t>(fate.id)];
-  records_.OnRequest({.id = fate.id,
-                      .job = fate.job,
-                      .service = service.setup.name,
-                      .scheduled = TimePoint(request.time),
-                      .sent = fate.taken,
-                      .dispatched = fate.dispatched,
-                      .work = request.work,
-                      .slo = request.slo ? request.slo : service.setup.slo,
-                      .answer = fate.answer});
+  const RequestArrival& request = source_.At(fate.id);
+  const bool by_device = fate.server && fate.server->kind == ServerClass::kDevice;
+  std::optional<JobId> job = service.first_instance;
+  if (fate.server) job.reset();
+  if (fate.server && !by_device) job = std::get<JobId>(fate.server->id);
+  records_.OnRequest(
+      {.id = fate.id,
+       .job = job,
+       .device = by_device ? std::string_view(fate.server->device) : std::string_view(),
+       .service = service.setup.name,
+       .scheduled = TimePoint(request.time),
+       .sent = fate.taken,
+       .dispatched = fate.dispatched,
+       .work = request.work,
+       .slo = request.slo ? request.slo : service.setup.slo,
+       .answer = fate.answer});
 }
 
 }  // namespace cosched

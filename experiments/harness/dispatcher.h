@@ -1,25 +1,33 @@
 #pragma once
-// Between the clients of a cell's services and their servers: takes up each request of the trace
-// when it is due, whatever became of those before (an open loop), keeps it in its service's front
-// queue until a server of the service has room, and accounts for every one of them: it is answered,
-// or dropped because its servers are gone. Latencies count from when a request was due. Once the
-// whole trace is over and a queue is empty its servers are drained, so that they end when they have
-// answered what they have. Called by the harness (experiments/harness/harness.h), one thread.
+// Between the clients of a cell's services and their servers: takes up each request when it is due
+// (request_source.h), keeps it in its service's front queue until a server of the service has room,
+// and accounts for every one of them: it is answered, or dropped because its servers are gone.
+// Latencies count from when a request was due. Once no request is to come and a queue is empty the
+// service's instances are drained, so that they end when they have answered what they have.
+//
+// A request goes to a server as soon as one has room: to the one that has the fewest in flight,
+// then to a device, then to the one that waited longest. Where several queues wait for the same
+// server, the Dispatch of its class (policies/dispatch/dispatch.h) says which is next. With polling
+// as published (pollers.h) servers are handed requests by a poller a class instead.
+//
+// Called by the harness (experiments/harness/harness.h), one thread.
 
 #include <cstdint>
-#include <deque>
-#include <map>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
+#include "experiments/harness/front_queue.h"
+#include "experiments/harness/pollers.h"
+#include "experiments/harness/request_source.h"
+#include "experiments/harness/server_table.h"
 #include "experiments/harness/service_windows.h"
 #include "experiments/hosts/observed_host.h"
 #include "experiments/records/cell_records.h"
 #include "policies/arbiter.h"
-#include "traces/arrivals/request_arrival.h"
 
 namespace cosched {
 
@@ -28,90 +36,106 @@ struct ServiceSetup {
   std::string name;
   std::optional<Duration> slo;        // Of its requests that have none of their own.
   std::optional<Duration> objective;  // Of the mean response in a window.
-  // Requests that one of its servers may have at once; none = as many as there are, so that its
-  // front queue is empty while a server runs.
+  // Requests that one of its instances may have at once; none = as many as there are, so that its
+  // front queue is empty while one runs.
   std::optional<int> in_flight;
+};
+
+struct DeviceSetup {
+  DeviceSpec spec;
+  std::optional<int> in_flight;  // Requests that it may have at once; none = any number.
+};
+
+struct DispatcherSetup {
+  std::vector<ServiceSetup> services;  // By ServiceId.
+  std::vector<DeviceSetup> devices;    // By DeviceId.
+  // By ServerClass; that of a class without a choice may be null.
+  std::array<std::unique_ptr<Dispatch>, kServerClasses> dispatch = {};
+  std::optional<Random> polling = {};  // Servers are handed requests by pollers, with these draws.
 };
 
 class Dispatcher {
  public:
-  // References outlive it. Services are known by their index (ServiceId).
-  Dispatcher(std::vector<ServiceSetup> services, const RequestTrace& trace, ObservedHost& host,
-             const Arbiter& arbiter, CellRecords& records);
+  // References outlive it. Adds the devices to the host.
+  Dispatcher(DispatcherSetup setup, const RequestTrace& trace,
+             const std::vector<ClientScript>& clients, ObservedHost& host, const Arbiter& arbiter,
+             CellRecords& records);
 
   // Of a window's mean response, from now on.
   ServiceId SetObjective(const std::string& service, Duration objective);
   // The job was submitted as an instance of the service.
-  void AddServer(ServiceId service, JobId job);
+  void AddInstance(ServiceId service, JobId job);
 
-  bool AllSent() const { return next_ == trace_.size(); }
-  TimePoint NextDue() const { return TimePoint(trace_[next_].time); }  // REQUIRES: !AllSent().
-  // Takes up what is due, and hands servers what waits and they have room for: of those with room,
-  // to the one that has the fewest, then to the one that waited longest. jobs_over: no job is to
-  // come either, so that services may end.
+  // No request will be due unless a client is answered.
+  bool NoneDue() const { return !source_.NextDue(); }
+  // No device has a request, or is about to be given one.
+  bool DevicesIdle() const;
+  // When Send has something to do, if nothing else happens.
+  std::optional<TimePoint> NextDue() const;
+  // Takes up what is due, and hands servers what waits. jobs_over: no job is to come either, so that
+  // services may end.
   void Send(TimePoint now, bool jobs_over);
   void Answered(const std::vector<RequestSample>& samples);
-  // What it had is dropped; what waits for others stays. False if that job serves nobody.
-  bool ServerEnded(JobId job);
+  // What it had is dropped; what waits for others stays. False if that server serves nobody.
+  bool ServerEnded(const ServerId& server);
   // The cell is over: what was taken up and not answered is dropped.
   void DropAll();
 
   Duration WorstLag() const { return worst_lag_; }  // Between due and taken up.
-  bool SomeServerRuns() const;  // One was started and has not ended; it may be paused.
+  // One was started and has not ended; it may be paused.
+  bool SomeInstanceRuns() const { return instances_running_ > 0; }
   ServiceWindows& Windows() { return windows_; }
   const ServiceWindows& Windows() const { return windows_; }
 
  private:
-  struct Waiting {
-    int64_t id = 0;
-    TimePoint taken;
-  };
-  struct InFlight {
-    TimePoint taken, dispatched;
-  };
-  struct Server {
-    JobId job;
-    bool ended = false;
-    bool draining = false;
-    std::map<int64_t, InFlight> requests;  // In flight, by id.
-    int64_t last_turn = 0;                 // When it was given one, in turns.
-  };
   struct Service {
     ServiceSetup setup;
-    std::deque<Waiting> queue;
-    std::vector<Server> servers;
-    bool over = false;  // All of its servers have ended.
+    FrontQueue queue;
+    std::vector<size_t> servers;
+    std::optional<JobId> first_instance;
   };
-  using Place = std::pair<size_t, size_t>;  // Service, and server of it.
 
-  void TakeUp(int64_t id, TimePoint now);
-  void Dispatch(size_t service, TimePoint now);
-  bool Takes(const Server& server) const { return !server.ended && arbiter_.IsAtHost(server.job); }
-  // The next to be given one; none if no server has room.
-  std::optional<size_t> NextServer(const Service& service) const;
-  void Drain(Service* service);
+  void AddDevice(const DeviceSetup& device);
+  void AddPollers();
+  size_t AddServer(ServerTable::Server server);
+  void TakeUp(TimePoint now);
+  void ReachInstances();
+  void Match(TimePoint now);
+  void Poll(TimePoint now);
+  // Which of its queues that wait is next. REQUIRES: one does.
+  size_t Choose(size_t server, TimePoint now);
+  QueueView View(size_t service, size_t server, TimePoint now) const;
+  std::optional<Duration> Expected(size_t service, size_t server) const;
+  void Give(size_t service, size_t server, TimePoint now);
+  void Drain(const Service& service);
+  bool IsOver(const Service& service) const;  // All of its servers have ended.
+  bool HasServer(size_t service) const;       // One of them can be reached.
   void DropQueue(size_t service);
-  void EndServer(const Place& place);
+  void EndServer(size_t server);
   void TellHost();
   struct Fate {
     int64_t id = 0;
-    JobId job;
+    const ServerTable::Server* server = nullptr;  // Null: it never had one.
     TimePoint taken;
     std::optional<TimePoint> dispatched = {};
     const RequestSample* answer = nullptr;
   };
   void Record(const Service& service, const Fate& fate);
 
-  const RequestTrace& trace_;
+  RequestSource source_;
   ObservedHost& host_;
   const Arbiter& arbiter_;
   CellRecords& records_;
   ServiceWindows windows_;
+  ServerTable servers_;
   std::vector<Service> services_;
+  std::array<std::unique_ptr<Dispatch>, kServerClasses> dispatch_;
+  std::optional<Pollers> pollers_;
   std::unordered_map<std::string, size_t> by_name_;
-  std::unordered_map<int64_t, Place> by_job_;
-  size_t next_ = 0;
-  int64_t turns_ = 0;
+  std::set<size_t> waiting_;         // Services whose queues are not empty.
+  std::vector<size_t> unreachable_;  // Instances that were not started, when last looked at.
+  std::vector<QueueView> views_;     // Of the choice that is being made.
+  int instances_running_ = 0;
   bool wakes_ = false;  // The host has been told to wake us at answers.
   Duration worst_lag_{0};
 };

@@ -8,7 +8,9 @@
 
 #include "engine/base/check.h"
 #include "engine/base/error.h"
+#include "experiments/harness/device_windows.h"
 #include "experiments/harness/dispatcher.h"
+#include "experiments/harness/dispatcher_setup.h"
 #include "policies/placement.h"
 
 namespace cosched {
@@ -25,27 +27,13 @@ constexpr size_t kRepeatableBuffer = size_t{1} << 16;
 // Where nothing else sets a deadline.
 constexpr Duration kLongest = std::chrono::hours(1);
 
-std::vector<ServiceSetup> ServicesOf(const ExperimentConfig& config) {
-  std::vector<ServiceSetup> services;
-  for (const WorkloadConfig& workload : config.workloads) {
-    if (!workload.spec.serves) continue;
-    std::optional<int> in_flight = config.services.in_flight;
-    const bool has_several = workload.per_node && config.nodes > 1;
-    if (!in_flight && has_several) in_flight = 2 * workload.spec.batch;
-    services.push_back({.name = workload.name,
-                        .slo = workload.slo,
-                        .objective = workload.objective,
-                        .in_flight = in_flight});
-  }
-  return services;
-}
-
 class CellRun {
  public:
   enum class Outcome { kDone, kFailed, kInterrupted };
 
   CellRun(const ExperimentConfig& config, const JobTrace& trace, const RequestTrace& requests,
-          const CellKey& key, const HarnessOptions& options)
+          const std::vector<ClientScript>& clients, const CellKey& key,
+          const HarnessOptions& options)
       : config_(config),
         trace_(trace),
         key_(key),
@@ -60,8 +48,9 @@ class CellRun {
         host_(options.hosts.make_host(PartialFolder(options.run, key), info_.shares)),
         arbiter_(*policy_, info_.oversubscribes, *host_, options.topology, config.cores, records_,
                  info_.on_settled, DivideCores(options.topology, config.cores, config.nodes)),
-        requests_(ServicesOf(config), requests, *host_, arbiter_, records_) {
-    arbiter_.SetServices(requests_.Windows().Views());
+        requests_(DispatcherSetupOf(config, key), requests, clients, *host_, arbiter_, records_),
+        devices_(config.devices) {
+    ShowServices();
     next_window_ = TimePoint(config.services.window);
     for (const ServiceView& service : requests_.Windows().Views()) {
       if (service.objective > Duration::zero())
@@ -97,7 +86,8 @@ class CellRun {
       TickIfDue();
       SampleIfDue();
       TellJobsDone();
-      if (AllArrived() && arbiter_.Waiting() + arbiter_.Started() == 0) break;
+      if (AllArrived() && requests_.DevicesIdle() && arbiter_.Waiting() + arbiter_.Started() == 0)
+        break;
       if (NeverDrains())
         return Fail("it can never drain: jobs wait, none runs and none is to come");
       std::optional<HostEvent> event = host_->NextEvent(Deadline());
@@ -106,7 +96,10 @@ class CellRun {
       // of theirs.
       if (options_.interrupted()) return Interrupt();
       if (!event) continue;
-      if (std::holds_alternative<HostLostDevice>(*event)) continue;
+      if (const auto* lost = std::get_if<HostLostDevice>(&*event)) {
+        LoseDevice(*lost);
+        continue;
+      }
       if (std::holds_alternative<HostFailed>(*event)) ++failed_jobs_;
       const bool ends = !std::holds_alternative<HostSettled>(*event);
       if (ends) TakeSamples();  // The last job's are among them.
@@ -119,7 +112,7 @@ class CellRun {
 
   TimePoint Now() const { return host_->GetClock().Now(); }
   bool AllSubmitted() const { return submitted_ == trace_.size(); }
-  bool AllArrived() const { return AllSubmitted() && requests_.AllSent(); }
+  bool AllArrived() const { return AllSubmitted() && requests_.NoneDue(); }
   bool HasServices() const { return !requests_.Windows().Views().empty(); }
   TimePoint NextArrival() const { return TimePoint(trace_.Time(submitted_)); }
 
@@ -135,8 +128,8 @@ class CellRun {
       const TenantSpec& spec = jobs_.SpecOf(arrival, index);
       host_->Describe(job.id, spec);
       if (spec.serves) {
-        requests_.AddServer(*job.service, job.id);
-        arbiter_.SetServices(requests_.Windows().Views());
+        requests_.AddInstance(*job.service, job.id);
+        ShowServices();
         records_.AddService(job.id);
       }
       ++submitted_;
@@ -158,7 +151,7 @@ class CellRun {
       if (Now() < TimePoint(change.at)) return;
       const ServiceId service = requests_.SetObjective(change.service, change.objective);
       records_.OnObjective(Now(), change.service, change.objective, config_.services.window);
-      arbiter_.SetServices(requests_.Windows().Views());
+      ShowServices();
       arbiter_.ObjectiveChanged(service);
     }
   }
@@ -166,12 +159,13 @@ class CellRun {
   // A window in which no service ran is nothing to tell of.
   void CloseWindowIfDue() {
     if (!HasServices()) return;
-    const bool ran = std::exchange(services_run_, requests_.SomeServerRuns());
+    const bool ran = std::exchange(services_run_, requests_.SomeInstanceRuns());
     if (Now() < next_window_) return;
     requests_.Windows().Close(Now());
+    devices_.Close(config_.services.window);
     const auto windows = Now().time_since_epoch() / config_.services.window + 1;
     next_window_ = TimePoint(windows * config_.services.window);
-    arbiter_.SetServices(requests_.Windows().Views());
+    ShowServices();
     if (!ran || !services_run_) return;
     arbiter_.WindowOver();
     idle_asks_ = Idle() ? idle_asks_ + 1 : 0;
@@ -197,20 +191,34 @@ class CellRun {
     for (const ResizeSample& resize : host_->TakeResizes()) records_.OnResize(resize);
     for (const ActuationSample& move : host_->TakeActuations()) records_.OnActuation(move);
     requests_.Answered(host_->TakeRequests());
+    for (const HoldSample& hold : host_->TakeHolds()) {
+      devices_.Add(hold);
+      records_.OnHold(hold, config_.devices[static_cast<size_t>(hold.device.value)].name,
+                      requests_.Windows().Views()[static_cast<size_t>(hold.service.value)].name);
+    }
+  }
+
+  // What policies see from now on.
+  void ShowServices() { arbiter_.SetServices(requests_.Windows().Views(), devices_.Views()); }
+
+  void LoseDevice(const HostLostDevice& lost) {
+    requests_.ServerEnded(lost.device);
+    const std::string& name = config_.devices[static_cast<size_t>(lost.device.value)].name;
+    records_.Mark(fmt::format("the modelled device {} was lost: {}", name, lost.reason));
+    ShowServices();
   }
 
   void TellDispatcher(const HostEvent& event) {
     const auto* failed = std::get_if<HostFailed>(&event);
     const auto* done = std::get_if<HostFinished>(&event);
     if (failed == nullptr && done == nullptr) return;
-    if (requests_.ServerEnded(failed ? failed->job : done->job))
-      arbiter_.SetServices(requests_.Windows().Views());
+    if (requests_.ServerEnded(failed ? failed->job : done->job)) ShowServices();
   }
 
   TimePoint Deadline() const {
     TimePoint deadline = config_.records.samples ? next_sample_ : Now() + kLongest;
     if (!AllSubmitted()) deadline = std::min(deadline, NextArrival());
-    if (!requests_.AllSent()) deadline = std::min(deadline, requests_.NextDue());
+    if (const auto due = requests_.NextDue()) deadline = std::min(deadline, *due);
     if (tick_ > Duration::zero()) deadline = std::min(deadline, next_tick_);
     if (services_run_) deadline = std::min(deadline, next_window_);
     const std::vector<ObjectiveChange>& changes = config_.trace.changes;
@@ -220,9 +228,12 @@ class CellRun {
   }
 
   // Nothing runs and nothing is about to.
-  bool Idle() const { return AllArrived() && !arbiter_.InTransition() && arbiter_.Running() == 0; }
+  bool Idle() const {
+    return AllArrived() && requests_.DevicesIdle() && !arbiter_.InTransition() &&
+           arbiter_.Running() == 0;
+  }
   bool NeverDrains() const {
-    const bool asked = tick_ > Duration::zero() || requests_.SomeServerRuns();
+    const bool asked = tick_ > Duration::zero() || requests_.SomeInstanceRuns();
     return Idle() && (!asked || idle_asks_ >= kIdleAsks);
   }
 
@@ -280,6 +291,7 @@ class CellRun {
   std::unique_ptr<ObservedHost> host_;
   Arbiter arbiter_;
   Dispatcher requests_;
+  DeviceWindows devices_;
   std::optional<InterferenceMeter> interference_;  // If the experiment asks for it.
 
   size_t submitted_ = 0;
@@ -304,9 +316,10 @@ HarnessResult RunCells(const ExperimentConfig& config, const Plan& plan,
   for (const CellKey& key : cells) {
     result.interrupted = options.interrupted();
     if (result.interrupted) break;
-    const JobTrace& trace = plan.traces.at(static_cast<size_t>(key.trial - 1));
+    const auto trial = static_cast<size_t>(key.trial - 1);
+    const JobTrace& trace = plan.traces.at(trial);
     if (options.progress) options.progress->OnCellStarted(key, static_cast<int>(trace.size()));
-    CellRun cell(config, trace, plan.requests.at(static_cast<size_t>(key.trial - 1)), key, options);
+    CellRun cell(config, trace, plan.requests.at(trial), plan.clients.at(trial), key, options);
     const CellRun::Outcome outcome = cell.Run();
     result.interrupted = outcome == CellRun::Outcome::kInterrupted;
     if (result.interrupted) break;

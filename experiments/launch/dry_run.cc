@@ -160,7 +160,7 @@ std::string ArrivalsText(const ExperimentConfig& config, const Plan& plan, size_
   if (trace.size() > kMostArrivals)
     text += fmt::format("  … and {} more\n", trace.size() - kMostArrivals);
   if (config.HasServices())
-    text += fmt::format("  and {} requests for the services\n", plan.requests[trial].size());
+    text += fmt::format("  and {} requests for the services\n", RequestsOf(plan, trial));
   return text;
 }
 

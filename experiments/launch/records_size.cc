@@ -30,7 +30,7 @@ CellWork WorkOf(const SweepPoint& point, size_t trial) {
   const JobTrace& trace = point.plan.traces[trial];
   work.jobs = static_cast<double>(trace.size());
   if (point.config.HasServices())
-    work.requests = static_cast<double>(point.plan.requests[trial].size());
+    work.requests = static_cast<double>(RequestsOf(point.plan, trial));
   CellJobs jobs(point.config, Elasticity::kMalleable, static_cast<int>(trial) + 1);
   for (size_t i = 0; i < trace.size(); ++i) {
     const Job job = jobs.JobOf(trace[i], static_cast<int64_t>(i));

@@ -247,6 +247,10 @@ Sweep LoadReplay(const ReplayOptions& options, const std::filesystem::path& scra
   const TomlTable experiment =
       TomlTable::FromJson(options.recorded / kManifestName,
                           WithoutEmpty(ReplayedExperiment(manifest, options, scratch)));
+  if (manifest.contains("clients"))
+    RefuseReplay("RESULTS",
+                 "has clients that wait for their answers: what they ask depends on them",
+                 "a run whose requests are sent when they are due");
   Sweep sweep = SinglePoint(LoadConfig(experiment.With(options.set), topology));
   std::vector<JobTrace>& traces = sweep.points.front().plan.traces;
   traces.clear();

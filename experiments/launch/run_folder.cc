@@ -92,6 +92,7 @@ Json PointManifest(const Sweep& sweep, size_t index, const RunContext& context,
   manifest["order"] = OrderJson(sweep, index);
   manifest["traces"] = TracesJson(plan.traces);
   if (config.HasServices()) manifest["requests"] = TracesJson(plan.requests);
+  if (HasClients(plan)) manifest["clients"] = TracesJson(plan.clients);
   AddRest(conditions.OfPoint(index), ProfileDoubts(config), &manifest);
   return manifest;
 }
@@ -128,7 +129,9 @@ bool Same(const Json& a, const Json& b) { return nlohmann::json(a) == nlohmann::
 bool SameTraces(const Json& manifest, const SweepPoint& point) {
   return Same(manifest.value("traces", Json()), TracesJson(point.plan.traces)) &&
          (!point.config.HasServices() ||
-          Same(manifest.value("requests", Json()), TracesJson(point.plan.requests)));
+          Same(manifest.value("requests", Json()), TracesJson(point.plan.requests))) &&
+         (!HasClients(point.plan) ||
+          Same(manifest.value("clients", Json()), TracesJson(point.plan.clients)));
 }
 
 bool SameExperiment(const std::filesystem::path& run, const Json& manifest, const Sweep& sweep,

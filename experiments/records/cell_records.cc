@@ -127,6 +127,7 @@ struct CellRecords::Impl {
   std::optional<RowWriter<ResizeRow>> resizes;
   std::optional<RowWriter<ActuationRow>> actuations;
   std::optional<RowWriter<RequestRow>> requests;      // Opened by the first service.
+  std::optional<RowWriter<HoldRow>> devices;          // Opened by the first hold.
   std::optional<RowWriter<ObjectiveRow>> objectives;  // Opened by the first objective.
   std::optional<DecisionLog> decisions;
   std::optional<Timeline> timeline;
@@ -414,12 +415,13 @@ void CellRecords::OnRequest(const RequestRecord& request) {
   ++impl_->requests_ended;
   if (!impl_->requests) return;
   RequestRow row{.request_id = request.id,
-                 .job_id = request.job.value,
                  .service = request.service,
                  .scheduled = request.scheduled,
                  .sent = request.sent,
                  .work = request.work,
-                 .state = "dropped"};
+                 .state = "dropped",
+                 .device = request.device};
+  if (request.job) row.job_id = request.job->value;
   if (request.dispatched) row.dispatched = *request.dispatched;
   if (request.slo) row.slo_ms = ToSeconds(*request.slo) * 1e3;
   if (const RequestSample* answer = request.answer) {
@@ -430,6 +432,19 @@ void CellRecords::OnRequest(const RequestRecord& request) {
     row.state = "served";
   }
   impl_->requests->Write(row);
+}
+
+void CellRecords::OnHold(const HoldSample& hold, std::string_view device,
+                         std::string_view service) {
+  if (!impl_->config.requests) return;
+  if (!impl_->devices) impl_->devices.emplace(impl_->partial, impl_->config.gzip, impl_->buffer);
+  impl_->devices->Write({.device = device,
+                         .slot = hold.slot,
+                         .service = service,
+                         .batch = hold.batch,
+                         .begin = hold.begin,
+                         .end = hold.end,
+                         .planned_end = hold.planned_end});
 }
 
 void CellRecords::OnObjective(TimePoint time, std::string_view service, Duration objective,
@@ -464,7 +479,7 @@ void CellRecords::Finish(const std::string& status, const std::string& reason) {
   impl_->jobs.Sync();
   const auto sync = [](auto*... files) { ((*files ? (*files)->Sync() : void()), ...); };
   sync(&impl_->grants, &impl_->samples, &impl_->steps, &impl_->resizes, &impl_->actuations,
-       &impl_->requests, &impl_->objectives);
+       &impl_->requests, &impl_->devices, &impl_->objectives);
   // Last, so that a folder with a cell.json holds all its rows.
   WriteFileWhole(impl_->partial / kCellFileName, impl_->CellText(status, reason));
   SyncFolder(impl_->partial);

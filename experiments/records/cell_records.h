@@ -12,6 +12,7 @@
 //   resizes.csv    every resize of a tenant's pools, as the tenant reports it
 //   actuations.csv how the host moved a tenant, a row a grant or pause
 //   requests.csv   only where the experiment has services: every request, answered or dropped
+//   devices.csv    only where the experiment has devices: every hold of a slot
 //   objectives.csv only where a service has one: the mean response wanted of it, and since when
 //   timeline.json  all of it for Perfetto (experiments/records/timeline.h)
 //   interference.csv  on request: who made whose threads wait
@@ -43,6 +44,7 @@
 #include "experiments/records/column.h"
 #include "experiments/records/interference.h"
 #include "experiments/records/records_config.h"
+#include "experiments/wire/device_spec.h"
 #include "experiments/wire/tenant_spec.h"
 #include "policies/arbiter.h"
 
@@ -71,7 +73,8 @@ std::filesystem::path PartialFolder(const std::filesystem::path& run,
 // What became of a request.
 struct RequestRecord {
   int64_t id = 0;
-  JobId job;
+  std::optional<JobId> job;  // An instance that was to answer it; none = a device was.
+  std::string_view device;   // Its name; "" = none.
   std::string_view service;
   TimePoint scheduled, sent;
   std::optional<TimePoint> dispatched;  // To a server; none = it never was.
@@ -105,6 +108,8 @@ class CellRecords final : public ArbiterObserver {
   void OnActuation(const ActuationSample& actuation);
   void AddService(JobId job);  // The job answers requests: cell.json names it.
   void OnRequest(const RequestRecord& request);
+  // A slot of the device of that name was held for the service.
+  void OnHold(const HoldSample& hold, std::string_view device, std::string_view service);
   // From then on that service is to have that mean response in a window.
   void OnObjective(TimePoint time, std::string_view service, Duration objective, Duration window);
   void WriteInterference(const Interference::Matrix& matrix);

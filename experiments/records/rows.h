@@ -225,7 +225,7 @@ struct ActuationRow {
 // Every request that was sent, when it is answered or dropped: its service failed, or the cell.
 struct RequestRow {
   int64_t request_id = 0;
-  int64_t job_id = 0;
+  std::optional<int64_t> job_id = {};  // The instance that was to answer it; absent = a device was.
   std::string_view service;
   RecordedTime scheduled;  // When it was due.
   RecordedTime sent;       // Taken up by the harness: sent - scheduled is the harness's own lag.
@@ -235,7 +235,8 @@ struct RequestRow {
   double work = 0;
   std::optional<int64_t> batch = {};  // How many were answered with it.
   std::optional<double> slo_ms = {};
-  std::string_view state;  // "served" or "dropped", which has no answer.
+  std::string_view state;   // "served" or "dropped", which has no answer.
+  std::string_view device;  // The modelled device that was to answer it; "" = none.
 
   static constexpr std::string_view kFile = "requests.csv";
   static constexpr auto Columns() {
@@ -251,7 +252,29 @@ struct RequestRow {
                       TableColumn{"work", &RequestRow::work, SignificantDigits{9}},
                       TableColumn{"batch", &RequestRow::batch},
                       TableColumn{"slo_ms", &RequestRow::slo_ms, Decimals{3}},
-                      TableColumn{"state", &RequestRow::state}};
+                      TableColumn{"state", &RequestRow::state},
+                      TableColumn{"device", &RequestRow::device}};
+  }
+};
+
+// Every time that a slot of a modelled device was held for a batch of requests.
+struct HoldRow {
+  std::string_view device;
+  int slot = 0;  // 0-based.
+  std::string_view service;
+  int batch = 0;
+  RecordedTime begin, end;
+  RecordedTime planned_end;  // By the device's profile; what `end` is later is the host's doing.
+
+  static constexpr std::string_view kFile = "devices.csv";
+  static constexpr auto Columns() {
+    return std::tuple{TableColumn{"device", &HoldRow::device},
+                      TableColumn{"slot", &HoldRow::slot},
+                      TableColumn{"service", &HoldRow::service},
+                      TableColumn{"batch", &HoldRow::batch},
+                      TableColumn{"begin", &HoldRow::begin},
+                      TableColumn{"end", &HoldRow::end},
+                      TableColumn{"planned_end", &HoldRow::planned_end}};
   }
 };
 
@@ -287,6 +310,6 @@ struct InterferenceRow {
 
 // All of them, for whoever goes through the tables.
 using RecordTables = std::tuple<JobRow, GrantRow, DecisionRow, SampleRow, StepRow, ResizeRow,
-                                ActuationRow, RequestRow, ObjectiveRow, InterferenceRow>;
+                                ActuationRow, RequestRow, HoldRow, ObjectiveRow, InterferenceRow>;
 
 }  // namespace cosched

@@ -1,0 +1,16 @@
+#include "experiments/analysis/device_time.h"
+
+#include "experiments/records/rows.h"
+#include "experiments/records/table.h"
+
+namespace cosched {
+
+std::optional<double> DeviceSeconds(const std::filesystem::path& cell) {
+  if (!HasTable<HoldRow>(cell)) return std::nullopt;
+  double sum = 0;
+  RowReader<HoldRow> reader(cell, &HoldRow::begin, &HoldRow::end);
+  while (const HoldRow* hold = reader.Next()) sum += hold->end - hold->begin;
+  return sum;
+}
+
+}  // namespace cosched

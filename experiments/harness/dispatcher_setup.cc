@@ -1,0 +1,66 @@
+#include "experiments/harness/dispatcher_setup.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "engine/base/random.h"
+
+namespace cosched {
+namespace {
+
+// Whether somebody else could answer a request of the workload.
+bool HasSeveralServers(const ExperimentConfig& config, const WorkloadConfig& workload) {
+  return (workload.per_node && config.nodes > 1) ||
+         std::any_of(config.devices.begin(), config.devices.end(), [&](const DeviceConfig& one) {
+           return std::find(one.services.begin(), one.services.end(), workload.name) !=
+                  one.services.end();
+         });
+}
+
+std::vector<ServiceSetup> ServicesOf(const ExperimentConfig& config) {
+  std::vector<ServiceSetup> services;
+  for (const WorkloadConfig& workload : config.workloads) {
+    if (!workload.spec.serves) continue;
+    std::optional<int> in_flight = config.services.in_flight;
+    if (!in_flight && HasSeveralServers(config, workload)) in_flight = 2 * workload.spec.batch;
+    services.push_back({.name = workload.name,
+                        .slo = workload.slo,
+                        .objective = workload.objective,
+                        .in_flight = in_flight});
+  }
+  return services;
+}
+
+std::vector<DeviceSetup> DevicesOf(const ExperimentConfig& config, const Random& random) {
+  std::vector<DeviceSetup> devices;
+  for (const DeviceConfig& device : config.devices) {
+    DeviceSetup& setup = devices.emplace_back();
+    setup.spec = {.id = {static_cast<int64_t>(devices.size()) - 1},
+                  .name = device.name,
+                  .profile = device.profile,
+                  .slots = device.slots,
+                  .seed = random.Derive(device.name).Next() >> 1};
+    int largest_batch = 1;
+    for (const WorkloadConfig& workload : config.workloads) {
+      if (!workload.spec.serves) continue;
+      const bool serves = std::find(device.services.begin(), device.services.end(),
+                                    workload.name) != device.services.end();
+      setup.spec.services.push_back(serves ? std::optional(workload.spec) : std::nullopt);
+      if (serves) largest_batch = std::max(largest_batch, workload.spec.batch);
+    }
+    setup.in_flight = 2 * device.slots * largest_batch;
+  }
+  return devices;
+}
+
+}  // namespace
+
+DispatcherSetup DispatcherSetupOf(const ExperimentConfig& config, const CellKey& key) {
+  const Random random = Random(config.seed).Derive("dispatch").Derive(std::to_string(key.trial));
+  DispatcherSetup setup{.services = ServicesOf(config),
+                        .devices = DevicesOf(config, random.Derive("devices"))};
+  return setup;
+}
+
+}  // namespace cosched
