@@ -3,28 +3,18 @@
 // contract tests and the plots. Immutable; thread-safe.
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "policies/parameters.h"
 #include "policies/policy.h"
 
 namespace cosched {
 
-struct PolicyParameter {
-  std::string_view name;  // Key of [policy.<name>] in an experiment file.
-  std::string_view default_value;
-  // Alternatives, checked by MakePolicy: words, "integer" or "number" with bounds (">= 1", "> 0 and
-  // < 1"), e.g. "auto | integer >= 1"; or, as the last one, "text: <its form>", which the factory
-  // checks.
-  std::string_view allowed;
-  std::string_view help;
-};
-
-// Values as text by parameter name; names and allowed values have been checked by MakePolicy.
-using PolicyParameters = std::map<std::string, std::string, std::less<>>;
+using PolicyParameter = Parameter;  // Its name: key of [policy.<name>] in an experiment file.
+using PolicyParameters = Parameters;
 
 struct PolicyInfo {
   std::string_view name;     // "max-prop"
@@ -51,10 +41,5 @@ std::string PolicyNames();  // "no-control, static-partition, …", for messages
 // Fills in defaults. Throws InputError (key "policy.<name>.<parameter>") for an unknown parameter
 // or a value not allowed.
 std::unique_ptr<Policy> MakePolicy(const PolicyInfo& info, const PolicyParameters& parameters);
-
-// For factories. REQUIRES: MakePolicy has let the value through as a number (an integer).
-double NumberOf(const PolicyParameters& parameters, std::string_view name);
-CpuShare ShareOf(const PolicyParameters& parameters, std::string_view name);  // Given in cores.
-int IntegerOf(const PolicyParameters& parameters, std::string_view name);
 
 }  // namespace cosched

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "workloads/json_reader.h"
 
 namespace cosched {
 namespace {
@@ -19,69 +20,6 @@ using nlohmann::json;
 constexpr int kFormat = 1;
 constexpr int kMaxThreads = 4096;
 
-// Walks the file and says where it is wrong.
-class ProfileReader {
- public:
-  ProfileReader(std::string file, const json& value, std::string path)
-      : file_(std::move(file)), value_(value), path_(std::move(path)) {}
-
-  [[noreturn]] void Fail(const std::string& problem, const std::string& allowed) const {
-    throw InputError({.file = file_, .key = path_, .problem = problem, .allowed = allowed});
-  }
-
-  bool Has(const std::string& key) const { return value_.is_object() && value_.contains(key); }
-
-  ProfileReader At(const std::string& key) const {
-    if (!value_.is_object()) Fail("is not an object", "an object");
-    const std::string path = path_.empty() ? key : path_ + "." + key;
-    const auto found = value_.find(key);
-    if (found == value_.end())
-      ProfileReader(file_, value_, path).Fail("is missing", "see profile.h");
-    return ProfileReader(file_, *found, path);
-  }
-
-  std::vector<ProfileReader> List() const {
-    if (!value_.is_array()) Fail("is not a list", "a list");
-    std::vector<ProfileReader> items;
-    for (size_t i = 0; i < value_.size(); ++i)
-      items.emplace_back(file_, value_[i], fmt::format("{}.{}", path_, i));
-    return items;
-  }
-
-  double Number(double min, double max = 1e9) const {
-    const bool fits =
-        value_.is_number() && value_.get<double>() >= min && value_.get<double>() <= max;
-    if (!fits)
-      Fail("is " + value_.dump().substr(0, 60), fmt::format("a number, {} to {}", min, max));
-    return value_.get<double>();
-  }
-
-  bool IsNull() const { return value_.is_null(); }
-
-  int Integer(int min, int max) const {
-    const bool fits =
-        value_.is_number_integer() && value_.get<int64_t>() >= min && value_.get<int64_t>() <= max;
-    if (!fits)
-      Fail("is " + value_.dump().substr(0, 60), fmt::format("a whole number, {} to {}", min, max));
-    return value_.get<int>();
-  }
-
-  std::string String() const {
-    if (!value_.is_string()) Fail("is not a string", "a string");
-    return value_.get<std::string>();
-  }
-
-  bool Boolean() const {
-    if (!value_.is_boolean()) Fail("is not a boolean", "true, false");
-    return value_.get<bool>();
-  }
-
- private:
-  std::string file_;
-  const json& value_;
-  std::string path_;
-};
-
 json ToJson(const Estimate& estimate) {
   return {{"value", estimate.value},
           {"low", estimate.low},
@@ -89,7 +27,7 @@ json ToJson(const Estimate& estimate) {
           {"samples", estimate.samples}};
 }
 
-Estimate ReadEstimate(const ProfileReader& at, double min) {
+Estimate ReadEstimate(const JsonReader& at, double min) {
   return {.value = at.At("value").Number(min),
           .low = at.At("low").Number(0),
           .high = at.At("high").Number(0),
@@ -102,14 +40,14 @@ json ToJson(const ScalingLaw& law) {
   return {{"kind", ToString(law.kind)}, {"parameters", law.parameters}, {"error", error}};
 }
 
-ScalingLaw ReadLaw(const ProfileReader& at) {
+ScalingLaw ReadLaw(const JsonReader& at) {
   ScalingLaw law;
   const std::string kind = at.At("kind").String();
   const auto known = ParseScalingLaw(kind);
   if (!known) at.At("kind").Fail(fmt::format("is \"{}\"", kind), "amdahl, usl, downey");
   law.kind = *known;
   law.parameters.clear();
-  for (const ProfileReader& parameter : at.At("parameters").List())
+  for (const JsonReader& parameter : at.At("parameters").List())
     law.parameters.push_back(parameter.Number(0));
   if (static_cast<int>(law.parameters.size()) != ParameterCount(law.kind)) {
     at.At("parameters")
@@ -147,12 +85,12 @@ json ToJson(const ProgramProfile& program) {
 }
 
 // Keys that profiles had not always.
-void ReadSharing(const ProfileReader& at, ProgramProfile* program) {
+void ReadSharing(const JsonReader& at, ProgramProfile* program) {
   if (at.Has("warm_up")) program->warm_up = ReadEstimate(at.At("warm_up"), 0);
   if (at.Has("weight")) program->weight = at.At("weight").Number(1e-3, 1e3);
   if (!at.Has("crowding")) return;
   std::set<std::pair<int, double>> seen;
-  for (const ProfileReader& point : at.At("crowding").List()) {
+  for (const JsonReader& point : at.At("crowding").List()) {
     program->crowding.push_back({.threads = point.At("threads").Integer(1, kMaxThreads),
                                  .others = point.At("others").Number(1e-6, kMaxThreads),
                                  .loss = ReadEstimate(point.At("loss"), 1e-3)});
@@ -161,11 +99,11 @@ void ReadSharing(const ProfileReader& at, ProgramProfile* program) {
   }
 }
 
-ProgramProfile ReadProgram(const ProfileReader& at) {
+ProgramProfile ReadProgram(const JsonReader& at) {
   ProgramProfile program;
   program.program = at.At("program").String();
   std::set<std::pair<int, std::pair<int, int>>> seen;
-  for (const ProfileReader& point : at.At("alone").List()) {
+  for (const JsonReader& point : at.At("alone").List()) {
     SpeedPoint read;
     read.cores = point.At("cores").Integer(1, kMaxThreads);
     read.threads = {point.At("inter").Integer(1, kMaxThreads),
@@ -197,43 +135,17 @@ json ToJson(const CoRun& run) {
   return {{"tenants", tenants}, {"fitted", run.fitted}, {"shared_cores", run.shared_cores}};
 }
 
-CoRun ReadCoRun(const ProfileReader& at) {
+CoRun ReadCoRun(const JsonReader& at) {
   CoRun run;
   run.fitted = at.At("fitted").Boolean();
   if (at.Has("shared_cores")) run.shared_cores = at.At("shared_cores").Integer(0, kMaxThreads);
-  for (const ProfileReader& tenant : at.At("tenants").List()) {
+  for (const JsonReader& tenant : at.At("tenants").List()) {
     run.tenants.push_back({.program = tenant.At("program").String(),
                            .count = tenant.At("count").Integer(1, kMaxThreads),
                            .cores = tenant.At("cores").Integer(1, kMaxThreads),
                            .slowdown = ReadEstimate(tenant.At("slowdown"), 1e-9)});
   }
   return run;
-}
-
-DelayQuantiles ReadDelays(const ProfileReader& at) {
-  DelayQuantiles delays;
-  for (const ProfileReader& quantile : at.List()) {
-    delays.push_back(quantile.Number(0));
-    if (!std::is_sorted(delays.begin(), delays.end()))
-      quantile.Fail("is below the one before it", "quantiles in ascending order");
-  }
-  return delays;
-}
-
-json Parse(const std::filesystem::path& file) {
-  std::ifstream stream(file);
-  if (!stream) {
-    throw InputError({.file = file.string(),
-                      .problem = "can't be opened",
-                      .allowed = "a profile made by `cosched calibrate`"});
-  }
-  try {
-    return json::parse(stream);
-  } catch (const json::exception& error) {
-    throw InputError({.file = file.string(),
-                      .problem = fmt::format("is no JSON: {}", error.what()),
-                      .allowed = "a profile made by `cosched calibrate`"});
-  }
 }
 
 }  // namespace
@@ -246,8 +158,8 @@ const ProgramProfile* Profile::Find(std::string_view program) const {
 }
 
 Profile LoadProfile(const std::filesystem::path& file) {
-  const json value = Parse(file);
-  const ProfileReader root(file.string(), value, "");
+  const json value = ParseJson(file, "a profile made by `cosched calibrate`");
+  const JsonReader root(file.string(), value);
   root.At("format").Integer(kFormat, kFormat);
   Profile profile;
   profile.source = root.At("source").String();
@@ -255,21 +167,20 @@ Profile LoadProfile(const std::filesystem::path& file) {
   profile.version = root.At("version").String();
   profile.date = root.At("date").String();
   profile.cores = root.At("cores").Integer(1, kMaxThreads);
-  for (const ProfileReader& program : root.At("programs").List()) {
+  for (const JsonReader& program : root.At("programs").List()) {
     profile.programs.push_back(ReadProgram(program));
     const std::string& name = profile.programs.back().program;
     if (profile.Find(name) != &profile.programs.back())
       program.Fail(fmt::format("\"{}\" is there twice", name), "each program once");
   }
-  for (const ProfileReader& run : root.At("co_runs").List())
-    profile.co_runs.push_back(ReadCoRun(run));
-  const ProfileReader resize = root.At("resize");
-  profile.resize = {.grow = ReadDelays(resize.At("grow")),
-                    .shrink = ReadDelays(resize.At("shrink")),
-                    .pause = ReadDelays(resize.At("pause")),
-                    .resume = ReadDelays(resize.At("resume"))};
-  profile.decision = ReadDelays(root.At("decision"));
-  for (const ProfileReader& note : root.At("notes").List()) profile.notes.push_back(note.String());
+  for (const JsonReader& run : root.At("co_runs").List()) profile.co_runs.push_back(ReadCoRun(run));
+  const JsonReader resize = root.At("resize");
+  profile.resize = {.grow = resize.At("grow").Delays(),
+                    .shrink = resize.At("shrink").Delays(),
+                    .pause = resize.At("pause").Delays(),
+                    .resume = resize.At("resume").Delays()};
+  profile.decision = root.At("decision").Delays();
+  for (const JsonReader& note : root.At("notes").List()) profile.notes.push_back(note.String());
   return profile;
 }
 

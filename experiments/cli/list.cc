@@ -20,6 +20,7 @@
 #include "experiments/config/option_refusal.h"
 #include "experiments/config/section_help.h"
 #include "experiments/wire/chaos_plan.h"
+#include "policies/dispatch/dispatches.h"
 #include "policies/registry.h"
 #include "traces/input/formats.h"
 #include "workloads/model.h"
@@ -66,6 +67,28 @@ void ListPolicies(const ExternalPolicyArguments& arguments) {
   if (rows.size() == 1) return;
   fmt::print("\n");
   PrintTable(rows);
+}
+
+void ListDispatches() {
+  std::vector<ListRow> rows = {{"dispatch", "needs", "what it does"}};
+  std::vector<ListRow> parameters = {{"parameter", "default", "allowed", "what it says"}};
+  for (const DispatchInfo& dispatch : Dispatches()) {
+    std::vector<std::string> needs;
+    if (dispatch.needs_deadline) needs.emplace_back("slo_ms");
+    if (dispatch.needs_objective) needs.emplace_back("sla_ms");
+    std::string text(dispatch.summary);
+    if (!dispatch.source.empty()) text += fmt::format(" [{}]", dispatch.source);
+    rows.push_back({std::string(dispatch.name),
+                    needs.empty() ? "-" : fmt::format("{}", fmt::join(needs, ", ")), text});
+    for (const Parameter& parameter : dispatch.parameters) {
+      parameters.push_back({fmt::format("dispatch.{}.{}", dispatch.name, parameter.name),
+                            std::string(parameter.default_value), std::string(parameter.allowed),
+                            std::string(parameter.help)});
+    }
+  }
+  PrintTable(rows);
+  fmt::print("\n");
+  PrintTable(parameters);
 }
 
 void ListModels() {
@@ -186,7 +209,8 @@ void ListKeys(const std::string& wanted) {
 void AddListCommand(CLI::App& app, int* exit_code) {
   CLI::App* list = app.add_subcommand("list", "List what an experiment file may name");
   const auto what = std::make_shared<std::string>();
-  list->add_option("what", *what, "policies, models, formats (of traces), figures or keys");
+  list->add_option("what", *what,
+                   "policies, dispatches, models, formats (of traces), figures or keys");
   const auto section = std::make_shared<std::string>();
   list->add_option("section", *section,
                    "With keys: a table of an experiment file, such as machine or workload");
@@ -196,6 +220,9 @@ void AddListCommand(CLI::App& app, int* exit_code) {
     const std::map<std::string, std::pair<const char*, std::function<void()>>> lists = {
         {"policies",
          {"what decides who runs where, with their parameters", [&] { ListPolicies(*external); }}},
+        {"dispatches",
+         {"which service a server takes its next request from, with their parameters",
+          ListDispatches}},
         {"models", {"what a workload may be", ListModels}},
         {"formats", {"of trace files", ListFormats}},
         {"figures", {"of papers, for `cosched reproduce`", ListFigures}},

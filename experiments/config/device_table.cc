@@ -31,6 +31,22 @@ std::vector<std::string> ModelsOf(const DeviceProfile& profile) {
   return models;
 }
 
+// What a device serves is resident there.
+void CheckMemory(const TomlTable& table, const ExperimentConfig& config,
+                 const DeviceConfig& device) {
+  std::set<std::string> models;
+  int64_t resident_mib = 0;
+  for (const std::string& service : device.services) {
+    const std::string& model = config.FindWorkload(service)->spec.model;
+    if (models.insert(model).second) resident_mib += device.profile->Find(model)->memory_mib;
+  }
+  if (resident_mib <= device.profile->memory_mib) return;
+  table.Fail("services",
+             fmt::format("their models take {} MiB, and {} has {}", resident_mib,
+                         device.profile->name, device.profile->memory_mib),
+             "services whose models fit together");
+}
+
 std::vector<std::string> ServiceNames(const ExperimentConfig& config) {
   std::vector<std::string> names;
   for (const WorkloadConfig& workload : config.workloads) {
@@ -112,6 +128,7 @@ std::vector<DeviceConfig> ReadDevices(const TomlTable& root, const ExperimentCon
       table.Fail("name", fmt::format("\"{}\" is the name of another device too", device.name),
                  "a name of its own");
     device.services = ReadServices(table, config, *device.profile);
+    CheckMemory(table, config, device);
   }
   return devices;
 }

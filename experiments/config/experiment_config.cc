@@ -101,6 +101,7 @@ ExperimentConfig LoadConfig(const TomlTable& root, const Topology& here) {
   RefuseExtrapolation(root, config);
   config.trace = ReadTraceConfig(root.Table("trace"), config);
   ReadPolicyParameters(root, &config);
+  config.dispatch = ReadDispatchTables(root, config);
   return config;
 }
 

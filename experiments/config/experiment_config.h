@@ -13,6 +13,7 @@
 
 #include "engine/base/topology.h"
 #include "experiments/config/backend.h"
+#include "experiments/config/dispatch_table.h"
 #include "experiments/config/speed_curves.h"
 #include "experiments/config/toml_table.h"
 #include "experiments/config/trace_table.h"
@@ -49,14 +50,6 @@ struct WorkloadConfig {
   // of spec; the simulator has no threads that could spin or divide work.
   int priority = 0;
   double weight = 1.0;
-};
-
-// [services]: of all of them.
-struct ServicesConfig {
-  Duration window = std::chrono::seconds(1);  // window_s: what policies are told of.
-  // Requests that a server may have at once. Default: any number if its service has no other, else
-  // two batches.
-  std::optional<int> in_flight;
 };
 
 // [[device]]: a modelled accelerator beside the cores, there in every cell.
@@ -124,6 +117,7 @@ struct ExperimentConfig {
   TraceConfig trace;
   std::vector<WorkloadConfig> workloads;
   std::vector<DeviceConfig> devices;
+  DispatchTables dispatch;
   std::map<std::string, PolicyParameters, std::less<>> policy_parameters;  // [policy.<name>]
 
   // [policy.<name>] with library or exec.

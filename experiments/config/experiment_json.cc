@@ -52,6 +52,8 @@ Json ParametersJson(const ExperimentConfig& config) {
   for (const auto& [policy, values] : config.policy_parameters) {
     parameters[policy] = values;
     AddOrigin(config, policy, &parameters[policy]);
+    if (Json dispatch = DispatchGivenJson(config, policy); !dispatch.is_null())
+      parameters[policy]["dispatch"] = std::move(dispatch);
   }
   return parameters;
 }
@@ -82,6 +84,8 @@ Json PoliciesJson(const ExperimentConfig& config) {
     policies.push_back(
         {{"name", name}, {"oversubscribes", info.oversubscribes}, {"parameters", parameters}});
     AddOrigin(config, name, &policies.back());
+    if (Json dispatch = DispatchJson(config, name); !dispatch.is_null())
+      policies.back()["dispatch"] = std::move(dispatch);
   }
   return policies;
 }

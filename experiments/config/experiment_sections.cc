@@ -7,6 +7,7 @@
 #include "engine/base/did_you_mean.h"
 #include "engine/base/read_number.h"
 #include "experiments/config/device_table.h"
+#include "experiments/config/dispatch_table.h"
 #include "experiments/config/experiment_json.h"
 #include "experiments/config/machine_table.h"
 #include "experiments/config/names.h"
@@ -23,7 +24,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kMicroseconds = " us";
 constexpr int kMaxPeriodMilliseconds = 86'400'000;  // A day: simulated runs can be long.
-constexpr int kMaxWindowSeconds = 86'400;
 
 Backend ReadBackend(const TomlTable& root) {
   const std::string text = root.String("backend", "hardware");
@@ -246,6 +246,9 @@ std::vector<ConfigKey> TableKeys() {
                   return devices;
                 })
               .OmittedWhereAbsent(),
+          Inner("dispatch", "parameters of dispatches, [dispatch.NAME]", nullptr,
+                [](const C& config) { return DispatchGivenJson(config); })
+              .OmittedWhereAbsent(),
           Inner("policy", "parameters of policies, [policy.NAME]", nullptr, ParametersJson),
           Inner("simulation", "with backend = \"simulated\": parts of the model",
                 ReadInto(&SimulationSection, Whole),
@@ -275,20 +278,6 @@ const Section<ContainerConfig>& ContainerSection() {
        Key::Choice("actuation", &ContainerConfig::actuation,
                    std::vector{Actuation::kDirect, Actuation::kRuntime},
                    "one write by the host, or the container runtime's own update")});
-  return section;
-}
-
-const Section<ServicesConfig>& ServicesSection() {
-  using Key = SectionKey<ServicesConfig>;
-  using S = ServicesConfig;
-  static const Section<ServicesConfig> section(
-      "[services]", "how requests reach servers, and what policies are told of it",
-      {Key::Time("window_s", &S::window, 1, 1e-3, kMaxWindowSeconds,
-                 "policies are told after each such time how the services did in it"),
-       Key::Integer("in_flight", &S::in_flight, 1, kMaxCount,
-                    "requests that a server may have at once; others wait in its service's queue")
-           .Default("any number; 2 x max_batch where a service has several")
-           .OmittedWhereAbsent()});
   return section;
 }
 

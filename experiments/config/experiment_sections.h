@@ -12,7 +12,6 @@ namespace cosched {
 // [trace] and [policy] LoadConfig reads, which knows when.
 const Section<ExperimentConfig>& RootSection();
 const Section<ContainerConfig>& ContainerSection();
-const Section<ServicesConfig>& ServicesSection();
 const Section<ExperimentConfig>& SamplingSection();
 const Section<RecordsConfig>& RecordsSection();
 const Section<ExperimentConfig>& SimulationSection();

@@ -22,6 +22,7 @@ constexpr double kLongestAnswerSeconds = 86'400;
 }
 
 bool IsParameter(const ExternalPolicy* external, const std::string& key) {
+  if (key == "dispatch") return false;
   if (!external) return true;
   if (key == "library" || key == "exec" || key == "use") return false;
   return external->command.empty() || (key != "directory" && key != "time_limit_s");
@@ -74,6 +75,11 @@ SectionHelp PolicyHelp() {
                     .fallback = "none",
                     .range = "a policy of `cosched list policies`",
                     .meaning = "NAME is that one, with the parameters that stand here"},
+                   {.name = "dispatch",
+                    .type = "text or table",
+                    .fallback = "that of [services]",
+                    .range = "as services.dispatch",
+                    .meaning = "which dispatch goes with the policy"},
                    {.name = "directory",
                     .type = "text",
                     .fallback = "\".\"",

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/config/device_table.h"
+#include "experiments/config/dispatch_table.h"
 #include "experiments/config/distribution_table.h"
 #include "experiments/config/experiment_sections.h"
 #include "experiments/config/figure_table.h"
@@ -19,15 +20,26 @@
 namespace cosched {
 
 std::vector<SectionHelp> SectionsHelp() {
-  return {RootSection().Help(),        MachineSection().Help(),
-          ContainerSection().Help(),   SimulationSection().Help(),
-          SamplingSection().Help(),    RecordsSection().Help(),
-          WorkloadSection().Help(),    CoreRequestSection().Help(),
-          DeviceSection().Help(),      PolicyHelp(),
-          TraceSection().Help(),       RequestStreamSection().Help(),
-          LoadPhaseSection().Help(),   GapSection().Help(),
-          TraceSourceSection().Help(), TraceMapSection().Help(),
-          QuantitySection().Help(),    FigureSection().Help()};
+  return {RootSection().Help(),
+          MachineSection().Help(),
+          ContainerSection().Help(),
+          SimulationSection().Help(),
+          SamplingSection().Help(),
+          RecordsSection().Help(),
+          WorkloadSection().Help(),
+          CoreRequestSection().Help(),
+          ServicesSection().Help(),
+          DeviceSection().Help(),
+          PolicyHelp(),
+          DispatchHelp(),
+          TraceSection().Help(),
+          RequestStreamSection().Help(),
+          LoadPhaseSection().Help(),
+          GapSection().Help(),
+          TraceSourceSection().Help(),
+          TraceMapSection().Help(),
+          QuantitySection().Help(),
+          FigureSection().Help()};
 }
 
 std::string InlineToml(const nlohmann::ordered_json& value) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/base/random.h"
+#include "experiments/config/dispatch_table.h"
 
 namespace cosched {
 namespace {
@@ -22,7 +23,8 @@ std::vector<ServiceSetup> ServicesOf(const ExperimentConfig& config) {
   std::vector<ServiceSetup> services;
   for (const WorkloadConfig& workload : config.workloads) {
     if (!workload.spec.serves) continue;
-    std::optional<int> in_flight = config.services.in_flight;
+    std::optional<int> in_flight =
+        config.services.in_flight[static_cast<size_t>(ServerClass::kCpu)];
     if (!in_flight && HasSeveralServers(config, workload)) in_flight = 2 * workload.spec.batch;
     services.push_back({.name = workload.name,
                         .slo = workload.slo,
@@ -49,7 +51,8 @@ std::vector<DeviceSetup> DevicesOf(const ExperimentConfig& config, const Random&
       setup.spec.services.push_back(serves ? std::optional(workload.spec) : std::nullopt);
       if (serves) largest_batch = std::max(largest_batch, workload.spec.batch);
     }
-    setup.in_flight = 2 * device.slots * largest_batch;
+    setup.in_flight = config.services.in_flight[static_cast<size_t>(ServerClass::kDevice)].value_or(
+        2 * device.slots * largest_batch);
   }
   return devices;
 }
@@ -60,6 +63,10 @@ DispatcherSetup DispatcherSetupOf(const ExperimentConfig& config, const CellKey&
   const Random random = Random(config.seed).Derive("dispatch").Derive(std::to_string(key.trial));
   DispatcherSetup setup{.services = ServicesOf(config),
                         .devices = DevicesOf(config, random.Derive("devices"))};
+  for (const ServerClass kind : {ServerClass::kCpu, ServerClass::kDevice})
+    setup.dispatch[static_cast<size_t>(kind)] =
+        NewDispatch(config, key.policy, kind, random.Derive(ToString(kind)));
+  if (config.services.polling == Polling::kPublished) setup.polling = random.Derive("polling");
   return setup;
 }
 

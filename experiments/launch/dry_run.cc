@@ -67,9 +67,9 @@ std::string TraceText(const ExperimentConfig& config) {
 }
 
 std::string KeysText(const ExperimentConfig& config) {
-  const std::vector<std::string> tables = {"machine", "container",  "sampling",
-                                           "records", "trace",      "workload",
-                                           "policy",  "simulation", "device"};
+  const std::vector<std::string> tables = {"machine", "container", "sampling", "records",
+                                           "trace",   "workload",  "policy",   "simulation",
+                                           "device",  "dispatch",  "services"};
   std::string text = SectionText("", Without(RootSection().Values(config), tables), config, "");
   text += SectionText("[machine]", MachineSection().Values(config), config, "machine");
   if (config.backend == Backend::kContainer)
@@ -83,6 +83,9 @@ std::string KeysText(const ExperimentConfig& config) {
     text += SectionText("[[workload]]", WorkloadSection().Values(config.workloads[i]), config,
                         fmt::format("workload.{}", i));
   }
+  if (config.HasServices())
+    text +=
+        SectionText("[services]", ServicesSection().Values(config.services), config, "services");
   for (size_t i = 0; i < config.devices.size(); ++i) {
     text += SectionText("[[device]]", DeviceSection().Values(config.devices[i]), config,
                         fmt::format("device.{}", i));
@@ -93,6 +96,9 @@ std::string KeysText(const ExperimentConfig& config) {
     if (!keys.empty())
       text += SectionText(fmt::format("[policy.{}]", name), keys, config, "policy." + name);
   }
+  for (const auto& [name, given] : config.dispatch.parameters)
+    text += SectionText(fmt::format("[dispatch.{}]", name),
+                        DispatchValues(config, *FindDispatch(name)), config, "dispatch." + name);
   return text;
 }
 

@@ -24,8 +24,8 @@ struct QueueView {
   Duration objective{0};      // Of the mean response in a window (sla_ms); 0 = none.
   TimePoint oldest_deadline;  // Of the request at the front; TimePoint::max() without an objective.
   std::optional<Duration> recent_response;  // Mean of the last 50 answers, by any server.
-  Duration profiled{0};                     // Response that is expected of an idle service.
-  std::optional<Duration> expected;         // Service time of the front request on this server.
+  // Service time of the front request (of one of a unit of work, if there is none) on this server.
+  std::optional<Duration> expected;
 };
 
 class Dispatch {

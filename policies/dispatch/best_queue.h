@@ -1,0 +1,29 @@
+#pragma once
+// For dispatches that rank queues. Pure.
+
+#include <cstddef>
+#include <span>
+
+#include "policies/dispatch/dispatch.h"
+
+namespace cosched {
+
+// The index of the queue with the least key; of equal ones the one whose front request waited
+// longest, of these the first. Empty queues come after all others. REQUIRES: queues is not empty.
+template <typename Key>
+size_t LeastQueue(std::span<const QueueView> queues, Key key) {
+  size_t best = 0;
+  for (size_t i = 1; i < queues.size(); ++i) {
+    const QueueView &one = queues[i], &other = queues[best];
+    if ((one.length == 0) != (other.length == 0)) {
+      if (other.length == 0) best = i;
+      continue;
+    }
+    const auto one_key = key(one), other_key = key(other);
+    if (one_key < other_key || (one_key == other_key && one.oldest_wait > other.oldest_wait))
+      best = i;
+  }
+  return best;
+}
+
+}  // namespace cosched
