@@ -4,8 +4,8 @@
 #include <cmath>
 #include <utility>
 
-#include "experiments/hosts/simulation/delays.h"
 #include "experiments/hosts/simulation/simulated_host_impl.h"
+#include "workloads/draw_delay.h"
 
 namespace cosched {
 

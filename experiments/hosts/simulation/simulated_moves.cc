@@ -3,6 +3,7 @@
 #include "experiments/hosts/simulation/delays.h"
 #include "experiments/hosts/simulation/simulated_host_impl.h"
 #include "experiments/hosts/within.h"
+#include "workloads/draw_delay.h"
 
 namespace cosched {
 
