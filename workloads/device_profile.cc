@@ -54,13 +54,6 @@ const DeviceProfile::Model* DeviceProfile::Find(const std::string& model) const 
   return found == models.end() ? nullptr : &found->second;
 }
 
-int DeviceProfile::Model::LargestBatch() const { return occupancy_s.rbegin()->first; }
-
-const DelayQuantiles& DeviceProfile::Model::Occupancy(int batch) const {
-  const auto found = occupancy_s.lower_bound(batch);
-  return found == occupancy_s.end() ? occupancy_s.rbegin()->second : found->second;
-}
-
 // Between two quantiles the distribution is uniform, as DrawDelay takes it.
 double MeanOf(const DelayQuantiles& quantiles) {
   if (quantiles.empty()) return 0;

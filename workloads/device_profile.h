@@ -22,9 +22,6 @@ struct DeviceProfile {
     double host_cpu_s = 0;   // CPU work of a request on the host: decode, copy, answer.
     double host_wait_s = 0;  // Latency of a request that holds neither core nor slot.
     int64_t memory_mib = 0;
-
-    int LargestBatch() const;                          // That is listed.
-    const DelayQuantiles& Occupancy(int batch) const;  // Of the next larger one that is listed.
   };
   std::map<std::string, Model> models;  // By model; the device does not serve others.
   double switch_s = 0;                  // When a slot changes the model, on top of its holding.

@@ -160,7 +160,7 @@ void Dispatcher::TakeUp(TimePoint now) {
       source_.Over(id, now);
       continue;
     }
-    windows_.Arrived(found->second);
+    windows_.Arrived(found->second, request.work);
     service.queue.Push({.id = id,
                         .due = *due,
                         .taken = now,

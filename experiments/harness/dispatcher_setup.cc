@@ -42,7 +42,8 @@ std::vector<DeviceSetup> DevicesOf(const ExperimentConfig& config, const Random&
                   .name = device.name,
                   .profile = device.profile,
                   .slots = device.slots,
-                  .seed = random.Derive(device.name).Next() >> 1};
+                  .seed = random.Derive(device.name).Next() >> 1,
+                  .services = {}};
     int largest_batch = 1;
     for (const WorkloadConfig& workload : config.workloads) {
       if (!workload.spec.serves) continue;

@@ -1,6 +1,8 @@
 #include "experiments/harness/service_windows.h"
 
+#include <algorithm>
 #include <utility>
+#include <variant>
 
 namespace cosched {
 namespace {
@@ -26,8 +28,9 @@ void ServiceWindows::SetObjective(size_t service, Duration objective) {
   views_[service].objective = objective;
 }
 
-void ServiceWindows::Arrived(size_t service) {
+void ServiceWindows::Arrived(size_t service, double work) {
   ++services_[service].arrived;
+  services_[service].work += work;
   ++services_[service].queued;
 }
 
@@ -57,9 +60,17 @@ void ServiceWindows::Ended(size_t service, size_t server) {
 
 void ServiceWindows::QueueDropped(size_t service) { services_[service].queued = 0; }
 
-void ServiceWindows::Close(TimePoint now) {
+void ServiceWindows::Close(TimePoint now, const std::function<Duration(JobId)>& cpu_time) {
   const Duration length = now - std::exchange(begin_, now);
-  for (size_t service = 0; service < services_.size(); ++service) CloseService(service, length);
+  for (size_t service = 0; service < services_.size(); ++service) {
+    for (Server& server : services_[service].servers) {
+      const auto* job = std::get_if<JobId>(&server.id);
+      if (job == nullptr || server.ended) continue;
+      const Duration used = std::max(server.cpu_time, cpu_time(*job));
+      server.window.cpu_time = used - std::exchange(server.cpu_time, used);
+    }
+    CloseService(service, length);
+  }
 }
 
 void ServiceWindows::CloseService(size_t service, Duration length) {
@@ -67,24 +78,29 @@ void ServiceWindows::CloseService(size_t service, Duration length) {
   ServiceView& view = views_[service];
   view.length = length;
   view.arrived = std::exchange(open.arrived, 0);
+  const double work = std::exchange(open.work, 0);
+  view.mean_work = view.arrived > 0 ? work / static_cast<double>(view.arrived) : 0;
   view.queued = open.queued;
   view.answered = 0;
   view.servers.clear();
   Duration responses{0};
   for (Server& server : open.servers) {
-    const int64_t answered = server.window.answered;
-    view.answered += answered;
+    view.answered += server.window.answered;
     responses += server.responses;
-    const double still_s = ToSeconds(length) * static_cast<double>(server.window.in_flight);
-    if (length > Duration::zero())
-      server.window.mean_in_flight =
-          (std::exchange(server.requests_s, 0) + still_s) / ToSeconds(length);
-    server.window.mean_response = Mean(std::exchange(server.responses, Duration(0)), answered);
-    server.window.mean_process = Mean(std::exchange(server.processes, Duration(0)), answered);
+    CloseServer(&server, length);
     if (!server.ended) view.servers.emplace_back(server.id, server.window);
     server.window = {.dispatched = 0, .answered = 0, .in_flight = server.window.in_flight};
   }
   view.mean_response = Mean(responses, view.answered);
+}
+
+void ServiceWindows::CloseServer(Server* server, Duration length) {
+  ServerWindow& window = server->window;
+  const double still_s = ToSeconds(length) * static_cast<double>(window.in_flight);
+  if (length > Duration::zero())
+    window.mean_in_flight = (std::exchange(server->requests_s, 0) + still_s) / ToSeconds(length);
+  window.mean_response = Mean(std::exchange(server->responses, Duration(0)), window.answered);
+  window.mean_process = Mean(std::exchange(server->processes, Duration(0)), window.answered);
 }
 
 }  // namespace cosched

@@ -4,6 +4,8 @@
 // in the simulator. One thread.
 
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "policies/service.h"
@@ -17,7 +19,7 @@ class ServiceWindows {
   void AddServer(size_t service, ServerId id);
   void SetObjective(size_t service, Duration objective);
 
-  void Arrived(size_t service);  // In the front queue.
+  void Arrived(size_t service, double work);  // In the front queue.
   // From the front queue.
   void Dispatched(size_t service, size_t server, TimePoint now);
   // What was due then and dispatched then has been answered.
@@ -29,8 +31,8 @@ class ServiceWindows {
 
   // As the last window was; before the first one, nothing has happened.
   const std::vector<ServiceView>& Views() const { return views_; }
-  // Ends the window, and begins the next.
-  void Close(TimePoint now);
+  // Ends the window, and begins the next. cpu_time: what an instance has used so far.
+  void Close(TimePoint now, const std::function<Duration(JobId)>& cpu_time);
 
  private:
   struct Server {
@@ -39,13 +41,16 @@ class ServiceWindows {
     ServerWindow window;
     Duration responses{0}, processes{0};  // Of the answered, added up.
     double requests_s = 0;  // Integral of those in flight, but for those that still are.
+    Duration cpu_time{0};   // That it had used at the begin of the window.
   };
   struct Service {
     int64_t arrived = 0;
+    double work = 0;  // Of those that arrived, added up.
     int64_t queued = 0;
     std::vector<Server> servers;
   };
   void CloseService(size_t service, Duration length);
+  void CloseServer(Server* server, Duration length);
 
   std::vector<Service> services_;  // Of the window that is open.
   std::vector<ServiceView> views_;

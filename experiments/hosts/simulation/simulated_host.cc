@@ -188,7 +188,7 @@ std::optional<HostEvent> SimulatedHost::Impl::Next(TimePoint deadline) {
     now = std::max(now, std::min(completes, fires));
     if (completes < fires) {
       if (service) {
-        AdvanceService(service->id);
+        At(service->id).device ? AdvanceDevice(service->id) : AdvanceService(service->id);
         if (wakes_at_answers && !answered.empty()) return std::nullopt;
       } else {
         Complete(completion->id);
@@ -240,31 +240,6 @@ std::vector<TenantSample> SimulatedHost::Sample() {
 }
 
 std::vector<StepSample> SimulatedHost::TakeSteps() { return impl_->log.Take(); }
-
-std::vector<RequestSample> SimulatedHost::TakeRequests() {
-  return std::exchange(impl_->answered, {});
-}
-
-void SimulatedHost::WakeAtAnswers(bool wanted) { impl_->wakes_at_answers = wanted; }
-
-int64_t SimulatedHost::ServiceTouches() const { return impl_->touches; }
-
-void SimulatedHost::Send(const ServerId& server, const Request& request) {
-  const auto job = std::get<JobId>(server);
-  Impl::Tenant* tenant = impl_->Find(job);
-  CHECK(tenant && tenant->service) << "job " << job.value << " serves nobody";
-  impl_->Touch(impl_->ids.at(job),
-               [&](ServiceModel& service) { service.Send(request, impl_->now); });
-}
-
-void SimulatedHost::Drain(JobId job) {
-  Impl::Tenant* tenant = impl_->Find(job);
-  CHECK(tenant && tenant->service) << "job " << job.value << " serves nobody";
-  tenant->draining = true;
-  const Impl::Id id = impl_->ids.at(job);
-  impl_->Touch(id, [&](ServiceModel& service) { service.Drain(impl_->now); });
-  impl_->LeaveIfDrained(id);
-}
 
 std::vector<ResizeSample> SimulatedHost::TakeResizes() { return std::exchange(impl_->resizes, {}); }
 

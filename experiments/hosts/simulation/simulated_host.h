@@ -17,6 +17,9 @@
 // A tenant with a share of its cores (Place) spends a budget of CPU time and stands still when it
 // is used up (simulation/bandwidth.h); the host's write of a new share takes effect with the grant.
 //
+// Devices (simulation/device_model.h) answer requests beside the cores; only what requests cost
+// their host is work on the cores, on all of them.
+//
 // Not modelled, and so 0 or empty in the records: involuntary switches, migrations, pressure (PSI),
 // the op that ran at a resize, losses, actuations. Where memory is and how far cores are from each
 // other costs nothing.
@@ -47,6 +50,7 @@ class SimulatedHost final : public ObservedHost, public Clock {
   explicit SimulatedHost(Options options);
   ~SimulatedHost() override;
 
+  void AddDevice(const DeviceSpec& device) override;
   // REQUIRES: the profile has the job's program, or it is of model "chaos".
   void Describe(JobId job, const TenantSpec& spec) override;
   std::vector<TenantSample> Sample() override;
@@ -54,6 +58,8 @@ class SimulatedHost final : public ObservedHost, public Clock {
   std::vector<ResizeSample> TakeResizes() override;
   std::vector<ActuationSample> TakeActuations() override { return {}; }
   std::vector<RequestSample> TakeRequests() override;
+  std::vector<HoldSample> TakeHolds() override;
+  Duration CpuTime(JobId job) override;
   void WakeAtAnswers(bool wanted) override;
   std::vector<std::string> TakeMarks() override;
 

@@ -1,10 +1,12 @@
 #pragma once
 // The inside of SimulatedHost, whose parts are in files of their own: simulated_host.cc has what
 // happens when, simulated_moves.cc what a grant does to a tenant, simulated_work.cc how fast
-// tenants compute, simulated_services.cc what is of services only. Included by these. One thread.
+// tenants compute, simulated_services.cc what is of services only,
+// simulated_devices.cc of devices. Included by these. One thread.
 
 #include <cmath>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -106,6 +108,13 @@ struct SimulatedHost::Impl {
     if (service.Busy() != was_busy && At(id).bandwidth) Compute(id);
   }
 
+  // simulated_devices.cc: of devices only. Their ids are tenants' that are no job's.
+  void AddDevice(const DeviceSpec& spec);
+  // Does `change` to the device, and notes when it acts next.
+  void TouchDevice(Id id, const std::function<void(DeviceModel&)>& change);
+  void SetHostSpeed(Id id);
+  void AdvanceDevice(Id id);
+
   const Options options;
   TimePoint now;
   ProgramModels programs;
@@ -122,8 +131,9 @@ struct SimulatedHost::Impl {
   Timers timers;
   std::vector<TenantSample> gone;  // Last samples of those that ended since the last Sample.
   std::vector<ResizeSample> resizes;
-  ServiceAgenda agenda;  // The living services'.
-  int64_t touches = 0;   // Services that were touched.
+  std::vector<Id> devices;  // By DeviceId.
+  ServiceAgenda agenda;     // The living services' and the devices'.
+  int64_t touches = 0;      // Services and devices that were touched.
   std::vector<RequestSample> answered;
   bool wakes_at_answers = false;
 };

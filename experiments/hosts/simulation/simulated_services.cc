@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "experiments/hosts/simulation/simulated_host_impl.h"
 #include "workloads/batch_sizes.h"
@@ -55,6 +56,42 @@ void SimulatedHost::Impl::AdvanceService(Id id) {
     std::ranges::move(service.Take(), std::back_inserter(answered));
   });
   LeaveIfDrained(id);
+}
+
+std::vector<RequestSample> SimulatedHost::TakeRequests() {
+  return std::exchange(impl_->answered, {});
+}
+
+void SimulatedHost::WakeAtAnswers(bool wanted) { impl_->wakes_at_answers = wanted; }
+
+int64_t SimulatedHost::ServiceTouches() const { return impl_->touches; }
+
+void SimulatedHost::Send(const ServerId& server, const Request& request) {
+  if (const auto* device = std::get_if<DeviceId>(&server)) {
+    const Impl::Id id = impl_->devices.at(static_cast<size_t>(device->value));
+    return impl_->TouchDevice(id, [&](DeviceModel& model) { model.Send(request, impl_->now); });
+  }
+  const auto job = std::get<JobId>(server);
+  Impl::Tenant* tenant = impl_->Find(job);
+  CHECK(tenant && tenant->service) << "job " << job.value << " serves nobody";
+  impl_->Touch(impl_->ids.at(job),
+               [&](ServiceModel& service) { service.Send(request, impl_->now); });
+}
+
+void SimulatedHost::Drain(JobId job) {
+  Impl::Tenant* tenant = impl_->Find(job);
+  CHECK(tenant && tenant->service) << "job " << job.value << " serves nobody";
+  tenant->draining = true;
+  const Impl::Id id = impl_->ids.at(job);
+  impl_->Touch(id, [&](ServiceModel& service) { service.Drain(impl_->now); });
+  impl_->LeaveIfDrained(id);
+}
+
+Duration SimulatedHost::CpuTime(JobId job) {
+  Impl::Tenant* tenant = impl_->Find(job);
+  if (tenant == nullptr) return Duration(0);
+  impl_->Count(tenant);
+  return FromSeconds(tenant->run_time_s);
 }
 
 }  // namespace cosched

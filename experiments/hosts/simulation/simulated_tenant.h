@@ -9,6 +9,7 @@
 #include "engine/base/random.h"
 #include "experiments/hosts/simulation/bandwidth.h"
 #include "experiments/hosts/simulation/chaos_model.h"
+#include "experiments/hosts/simulation/device_model.h"
 #include "experiments/hosts/simulation/executions.h"
 #include "experiments/hosts/simulation/service_model.h"
 #include "policies/place.h"
@@ -32,6 +33,7 @@ struct Tenant {
   Described plan;
   std::unique_ptr<ChaosModel> chaos;
   std::unique_ptr<ServiceModel> service;
+  std::unique_ptr<DeviceModel> device;   // It is one, and no job's tenant.
   std::optional<Bandwidth> bandwidth;    // One that ever had a share.
   bool draining = false;                 // The service ends when it has answered what it has.
   double server_speed = 0;               // Steps per second of a server, undisturbed,

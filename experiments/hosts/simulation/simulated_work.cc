@@ -30,9 +30,10 @@ void SimulatedHost::Impl::Compute(Id id) {
 }
 
 void SimulatedHost::Impl::Refresh() {
-  std::vector<Id> moved;  // Services.
+  std::vector<Id> moved;  // Services and devices.
   for (const Id id : sharing.TakeChanged()) {
     Tenant& tenant = At(id);
+    if (tenant.device) moved.push_back(id);
     if (tenant.phase != Phase::kComputing) continue;
     if (tenant.service) moved.push_back(id);
     Count(&tenant);
@@ -68,7 +69,7 @@ void SimulatedHost::Impl::Refresh() {
     if (agenda.Empty()) continue;
     for (const Id id : agenda.On(clock)) UpdateServers(id);
   }
-  for (const Id id : moved) UpdateServers(id);
+  for (const Id id : moved) At(id).device ? SetHostSpeed(id) : UpdateServers(id);
 }
 
 void SimulatedHost::Impl::SetRate(Id id, Executions::ClockId clock, double rate) {

@@ -12,9 +12,9 @@
 #include "experiments/analysis/metrics.h"
 #include "experiments/config/experiment_json.h"
 #include "experiments/harness/harness.h"
-#include "experiments/launch/run_folder.h"
 #include "experiments/records/rows.h"
 #include "experiments/records/table.h"
+#include "tests/experiments/harness/checked_run.h"
 #include "tests/experiments/temporary_folder.h"
 #include "tests/policies/misbehaving_policies.h"
 
@@ -61,28 +61,10 @@ gap = { distribution = "fixed", mean_s = 0.02 }
     return LoadConfig(folder_.path() / "x.toml", overrides, here_);
   }
 
-  // Runs it as `cosched run` would, and has check_results.py look at what it left.
   std::filesystem::path Run(
       const ExperimentConfig& config, HarnessResult* result = nullptr,
       const std::function<std::unique_ptr<Policy>(const std::string&)>& make_policy = {}) {
-    const Sweep sweep = SinglePoint(config);
-    const SweepPoint& point = sweep.points.front();
-    RunFolder run =
-        RunFolder::Create(folder_.path() / "results", sweep,
-                          {.topology = here_, .command_line = "a test", .scheduling = "none"});
-    const HarnessResult done = RunCells(point.config, point.plan, point.plan.cells,
-                                        {.run = run.path(),
-                                         .topology = *point.config.topology,
-                                         .hosts = SimulatedHosts(point.config),
-                                         .make_policy = make_policy});
-    if (result != nullptr) *result = done;
-    WriteSummary(run.path());
-    run.Finish("done");
-    const std::string said = (folder_.path() / "check.txt").string();
-    const std::string check = fmt::format("python3 {}/tests/check_results.py {} > {}",
-                                          COSCHED_SOURCE_DIR, run.path().string(), said);
-    EXPECT_EQ(std::system(check.c_str()), 0) << ReadText(said).substr(0, 5000);
-    return run.path();
+    return RunChecked(folder_, here_, config, result, make_policy);
   }
 
   ServiceSummary Only(const std::filesystem::path& run, const CellKey& key) {
