@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -70,7 +71,8 @@ Allocation CoreController::Decide(const MachineView& view, const Event& event) {
   std::erase_if(instances_, [&view](const auto& one) { return !view.Find(one.first); });
   for (const JobView& job : view.jobs) {
     if (!job.service || instances_.contains(job.id)) continue;
-    instances_[job.id] = {.controller = make_(), .wanted = OnGrid(0, job), .has_news = false};
+    instances_[job.id] = {
+        .controller = make_(), .wanted = OnGrid(limits_.initial.Cores(), job), .has_news = false};
   }
   if (std::holds_alternative<WindowOver>(event)) Listen(view);
   Allocation allocation;
@@ -97,8 +99,10 @@ void CoreController::FillNode(const MachineView& view, size_t node,
   FitAmounts(all - kept, std::min(limits_.grid, kLeastAmount), &amounts);
   const auto give = [&](const JobView& job, CpuShare amount) {
     if (job.IsActive() && job.amount == amount) return;
+    std::optional<Split> split;
+    if (job.service && limits_.lanes) split = Split{.inter = amount.Threads(), .intra = 1};
     allocation->jobs[job.id] =
-        Run{.cores = Share{.amount = amount, .node = static_cast<int>(node)}, .split = {}};
+        Run{.cores = Share{.amount = amount, .node = static_cast<int>(node)}, .split = split};
   };
   for (size_t i = 0; i < served.size(); ++i) {
     give(*served[i], amounts[i]);

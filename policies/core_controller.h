@@ -57,6 +57,8 @@ struct ControllerLimits {
   CpuShare least{100};   // Of an instance. The most is its max.
   CpuShare grid{100};    // Amounts are multiples of it, or of less where they must be cut to fit.
   bool nearest = false;  // Rounded to the grid; else up.
+  CpuShare initial{0};   // Until an instance is first controlled; its least if that is more.
+  bool lanes = false;    // Each core computes requests of its own; else all of them one at a time.
 };
 
 class CoreController final : public Policy {

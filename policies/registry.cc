@@ -28,6 +28,12 @@ PolicyInfo RomaCt2Policy();
 PolicyInfo RomaRulesPolicy();
 PolicyInfo KosmosPolicy();
 PolicyInfo KpaPolicy();
+PolicyInfo HpaPolicy();
+PolicyInfo VpaPolicy();
+PolicyInfo SpongePolicy();
+PolicyInfo Fa2Policy();
+PolicyInfo CurveSharesPolicy();
+PolicyInfo DevicesOnlyPolicy();
 
 std::span<const PolicyInfo> Policies() {
   static const std::array kPolicies = {NoControlPolicy(),
@@ -51,7 +57,13 @@ std::span<const PolicyInfo> Policies() {
                                        RomaCt2Policy(),
                                        RomaRulesPolicy(),
                                        KosmosPolicy(),
-                                       KpaPolicy()};
+                                       KpaPolicy(),
+                                       HpaPolicy(),
+                                       VpaPolicy(),
+                                       SpongePolicy(),
+                                       Fa2Policy(),
+                                       CurveSharesPolicy(),
+                                       DevicesOnlyPolicy()};
   return kPolicies;
 }
 

@@ -10,7 +10,7 @@
 #include <numeric>
 
 #include "engine/base/random.h"
-#include "tests/policies/policy_machine.h"
+#include "tests/policies/controller_machine.h"
 
 namespace cosched {
 namespace {
@@ -164,53 +164,6 @@ TEST(FitAmounts, KeepsRatiosWithinAStepAndFits) {
       EXPECT_LT(static_cast<double>(amounts[k].milli), share + 100);
     }
   }
-}
-
-// A machine with services under a controller, whose windows the test makes up.
-class ControllerMachine {
- public:
-  ControllerMachine(const char* policy, int instances, const PolicyParameters& parameters = {})
-      : machine_(MakeMachine(kFourCores, policy, parameters)) {
-    for (int i = 0; i < instances; ++i) {
-      service_.servers.emplace_back(JobId{i}, ServerWindow());
-      Job job = MakeJob(i, {1, 4, 4});
-      job.service = ServiceId{0};
-      machine_->arbiter.SetServices({service_});
-      machine_->Submit(job);
-    }
-    machine_->SettleAll();
-  }
-  ServerWindow& Server(size_t i) { return service_.servers[i].second; }
-  ServiceView& Service() { return service_; }
-  void Add(const Job& job) {
-    machine_->Submit(job);
-    machine_->SettleAll();
-  }
-  // What the jobs have when the window is over.
-  std::vector<int64_t> Over() {
-    machine_->arbiter.SetServices({service_});
-    machine_->arbiter.WindowOver();
-    machine_->SettleAll();
-    return Amounts();
-  }
-  std::vector<int64_t> Amounts() {
-    std::vector<int64_t> amounts;
-    for (const JobView& job : machine_->arbiter.View().jobs) amounts.push_back(job.amount.milli);
-    return amounts;
-  }
-
- private:
-  ServiceView service_ = {.id = {0},
-                          .name = "net",
-                          .objective = std::chrono::milliseconds(400),
-                          .length = std::chrono::seconds(2),
-                          .servers = {}};
-  std::unique_ptr<ScheduledMachine> machine_;
-};
-
-ServerWindow Answers(int64_t count, double mean_s) {
-  return {
-      .dispatched = count, .answered = count, .in_flight = 0, .mean_response = FromSeconds(mean_s)};
 }
 
 TEST(RomaCt, FollowsItsLawOnTheGrid) {
