@@ -61,7 +61,8 @@ def load_steps(cell):
     before = changes.groupby("job_id")[["runnable_threads", "granted_cores"]].shift()
     threads = changes["runnable_threads"] - before["runnable_threads"].fillna(0)
     distinct = distinct_changes(changes["granted_cores"].to_numpy(), before["granted_cores"].fillna("").to_numpy())
-    return only_changes(changes["time"].to_numpy(), np.cumsum(threads.to_numpy()), np.cumsum(distinct))
+    # A cell in which nobody ran has no numbers to tell the columns' types by.
+    return only_changes(changes["time"].to_numpy(float), np.cumsum(threads.to_numpy(float)), np.cumsum(distinct))
 
 
 def distinct_changes(granted, before):

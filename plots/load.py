@@ -37,9 +37,9 @@ class Cell(NamedTuple):
         return self.info.get("marks", [])
 
     def lost(self):
-        """The rows of the jobs that did not finish: failed, rejected or cancelled."""
+        """The rows of the jobs that did not finish: failed, rejected or cancelled; devices answer for one that was declined."""
         jobs = self.table("jobs")
-        return jobs[jobs["state"] != "finished"]
+        return jobs[~jobs["state"].isin(["finished", "declined"])]
 
     def doubts(self):
         """For titles of plots of one cell: what forbids to take it like any other; "" if nothing does."""
@@ -88,9 +88,10 @@ class Run:
 
     @property
     def title(self):
-        """The name, and which world it was."""
-        simulated = self.manifest.get("experiment", {}).get("backend") == "simulated"
-        return f"{self.name}, simulated" if simulated else self.name
+        """The name, which world it was, and whether part of it was modelled."""
+        experiment = self.manifest.get("experiment", {})
+        simulated = ", simulated" * (experiment.get("backend") == "simulated")
+        return self.name + simulated + ", with a modelled device" * bool(experiment.get("device_profiles"))
 
     def oversubscribes(self, policy):
         return any(p["name"] == policy and p["oversubscribes"] for p in self.manifest.get("policies", []))

@@ -6,6 +6,7 @@
 #include <set>
 #include <unordered_map>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "engine/base/check.h"
@@ -247,9 +248,21 @@ struct Arbiter::Impl {
     for (const auto& [id, decided] : allocation.jobs) {
       const Reject* reject = std::get_if<Reject>(&decided);
       if (reject == nullptr) continue;
-      End(id, JobEnd::kRejected,
-          reject->reason.empty() ? "rejected by the policy" : reject->reason);
+      End(id, RefusalOf(id), reject->reason.empty() ? "rejected by the policy" : reject->reason);
     }
+  }
+
+  // Nothing is lost with an instance for which a device answers.
+  JobEnd RefusalOf(JobId id) const {
+    const JobView* job = view.jobs.Find(id);
+    const ServiceView* service =
+        job != nullptr && job->service ? view.FindService(*job->service) : nullptr;
+    const bool is_answered =
+        service != nullptr &&
+        std::any_of(service->servers.begin(), service->servers.end(), [](const auto& server) {
+          return std::holds_alternative<DeviceId>(server.first);
+        });
+    return is_answered ? JobEnd::kDeclined : JobEnd::kRejected;
   }
 
   static void SetTarget(const Place& target, bool at_host, TimePoint now, JobView* job) {

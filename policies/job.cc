@@ -8,6 +8,7 @@ std::string_view ToString(JobEnd end) {
     case JobEnd::kFailed: return "failed";
     case JobEnd::kRejected: return "rejected";
     case JobEnd::kCancelled: return "cancelled";
+    case JobEnd::kDeclined: return "declined";
   }
   return "";
 }

@@ -63,6 +63,7 @@ enum class JobEnd {
   kFailed,     // died, hung or broke its contract
   kRejected,   // a policy refused it, or it can never run
   kCancelled,  // the run was interrupted
+  kDeclined,   // a policy refused this instance of a service that a device answers for
 };
 std::string_view ToString(JobEnd end);  // "finished", …
 

@@ -5,7 +5,7 @@ from collections import Counter
 
 TOLERANCE_S = 5e-6  # Times are rounded to microseconds, and derived from unrounded ones.
 CLASSES = ("rigid", "moldable", "malleable")
-STATES = ("finished", "failed", "rejected", "cancelled")
+STATES = ("finished", "failed", "rejected", "cancelled", "declined")
 
 
 def close(a, b, relative=1e-4):

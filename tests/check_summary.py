@@ -103,7 +103,7 @@ def expected_summary(cell):
         "failed": counts["failed"],
         "rejected": counts["rejected"],
         "cancelled": counts["cancelled"],
-        "lost": len(cell.jobs) - len(ended),
+        "lost": len(cell.jobs) - len(ended) - counts["declined"],
         "granted_core_s": granted_core_seconds(cell) if cell.has["grants"] else None,
         "device_busy_s": sum(row["end"] - row["begin"] for row in cell.holds) if cell.holds else None,
         "marks": "; ".join(cell.marks).replace("\n", " "),

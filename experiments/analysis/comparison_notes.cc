@@ -227,6 +227,7 @@ std::vector<std::string> OrderDoubts(const std::vector<std::string>& order) {
 
 std::vector<std::string> RunDoubts(const ComparedRun& run) {
   std::vector<std::string> doubts;
+  for (const std::string& device : run.devices) doubts.push_back("DEVICE " + device);
   for (const std::string& difference : run.mixed)
     doubts.push_back("MIXED: resumed with something else: " + difference);
   for (const std::string& doubt : run.profile_doubts) {

@@ -212,6 +212,8 @@ ComparedRun ReadComparedRun(const std::filesystem::path& path) {
     run.order = Strings(*manifest, "order");
     run.profile_doubts = Strings(*manifest, "profile_doubts");
     ReadLaterWork(*manifest, &run);
+    for (const PlainJson& device : experiment.value("device_profiles", PlainJson::array()))
+      run.devices.push_back(device.value("device", "") + ", " + device.value("provenance", ""));
     run.traces = TracesOf(*manifest);
     run.identity = IdentityOf(*manifest, run.simulated);
   } catch (const PlainJson::exception& error) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <vector>
@@ -130,9 +131,27 @@ std::string DetailBlock(const ComparedCells& cells, Elasticity elasticity,
   return text;
 }
 
+// Whether every job of every cell serves: means of jobs are 0 then, and say nothing.
+bool OnlyServices(const ComparedCells& cells) {
+  return std::all_of(cells.groups.begin(), cells.groups.end(), [](const CellGroup& group) {
+    return std::all_of(group.cells.begin(), group.cells.end(), [](const ComparedCell& cell) {
+      return !cell.summary.services.empty() && cell.summary.mean_turnaround_s == 0 &&
+             cell.summary.Lost() == 0;
+    });
+  });
+}
+
+// What the answers of the services' table were paid with.
+constexpr DetailColumn kResourceColumns[] = {
+    {"granted core-s", Values<&CellSummary::granted_core_s>, RoundedText, 5, 19},
+    {"used core-s", Values<&CellSummary::used_core_s>, RoundedText, 5, 19},
+    {"device slot-s", Values<&CellSummary::device_busy_s>, RoundedText, 5, 19},
+};
+
 }  // namespace
 
 std::string PolicyRows(const ComparedCells& cells, Elasticity elasticity) {
+  if (OnlyServices(cells)) return DetailBlock(cells, elasticity, kResourceColumns);
   const size_t width = cells.NameWidth();
   std::string text =
       fmt::format("\n{:<{}} {:<17} {:<17} {:>6} {:>8} {:>7} {:>6} {:>9} {:>8} {:>5}\n",

@@ -52,7 +52,8 @@ int64_t ReadableJobs(const std::filesystem::path& cell) {
     ++rows;
     for (const size_t column : numbers)
       if (!reader.Empty(column)) static_cast<void>(reader.Number(column));
-    static constexpr std::array kStates = {"finished", "failed", "rejected", "cancelled"};
+    static constexpr std::array kStates = {"finished", "failed", "rejected", "cancelled",
+                                           "declined"};
     if (std::find(kStates.begin(), kStates.end(), reader.Text(state)) == kStates.end()) {
       throw InputError({(cell / JobRow::kFile).string(), static_cast<int>(rows) + 1, "state",
                         fmt::format("'{}'", reader.Text(state)),

@@ -34,7 +34,7 @@ struct JobRow {
   CpuSet allocated_resources;  // The last cores it had.
   int threads = 0;
   int resizes = 0;
-  std::string_view state;  // "finished", "failed", "rejected" or "cancelled",
+  std::string_view state;  // "finished", "failed", "rejected", "cancelled" or "declined",
   std::string_view reason;
   int64_t steps = 0;
   std::optional<int64_t> images = {};  // Only samples tell.

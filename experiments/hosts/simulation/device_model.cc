@@ -34,10 +34,14 @@ DeviceModel::DeviceModel(const DeviceSpec& spec, int host_threads)
 }
 
 void DeviceModel::Send(const Request& request, TimePoint now) {
-  arrived_.push_back(
-      {.sample = {.server = id_, .id = request.id, .scheduled = request.scheduled, .received = now},
-       .service = static_cast<size_t>(request.service.value),
-       .work = request.work});
+  arrived_.push_back({.sample = {.server = id_,
+                                 .id = request.id,
+                                 .scheduled = request.scheduled,
+                                 .received = now,
+                                 .started = {},
+                                 .finished = {}},
+                      .service = static_cast<size_t>(request.service.value),
+                      .work = request.work});
   StartHostWork(now);
 }
 
@@ -49,7 +53,8 @@ void DeviceModel::SetHostSpeed(double speed, TimePoint now) {
 void DeviceModel::StartHostWork(TimePoint now) {
   while (!arrived_.empty()) {
     const double cpu_s = services_[arrived_.front().service].host_cpu_s;
-    const auto thread = std::ranges::find(at_host_, std::nullopt);
+    const auto thread = std::ranges::find_if(
+        at_host_, [](const std::optional<Asked>& one) { return !one.has_value(); });
     if (cpu_s > 0 && thread == at_host_.end()) return;
     Asked request = std::move(arrived_.front());
     arrived_.pop_front();

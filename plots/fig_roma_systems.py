@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Violated windows and granted core-seconds of ROMA and of systems that each lack one of its parts, by trial."""
+import numpy as np
+
+import claims
+import figures
+import style
+from style import plt
+
+ROMA, SCALED = "roma", "roma-scaled"
+OTHERS = ["rules", "static-max", "static-min", "devices", "vpa"]
+KEY = "trace.requests.1.phases"
+
+
+def violated(run, policy):
+    """Share of the windows of all services, by trial."""
+    table = run.services()
+    table = table[table["policy"] == policy].groupby("trial")[["violated", "windows"]].sum()
+    if table.empty:
+        raise claims.NotHere(f"the records lack {policy}")
+    return 100 * table["violated"] / table["windows"]
+
+
+def cores(run, policy):
+    """Mean cores granted over a run of the trace, by trial."""
+    table = run.summary()
+    table = table[table["policy"] == policy].set_index("trial")
+    if table.empty:
+        raise claims.NotHere(f"the records lack {policy}")
+    return table["granted_core_s"] / table["makespan_s"]
+
+
+def change(sweep, of, ours):
+    """Percent, by trial: ours against the mean of the other systems, over all patterns of bursts, as a ratio of sums."""
+    mine = sum(of(point.run, ours) for point in sweep.points)
+    theirs = sum(of(point.run, other) for point in sweep.points for other in OTHERS) / len(OTHERS)
+    return claims.median((100 * (mine / theirs - 1)).dropna())
+
+
+def measure(sweep):
+    return {
+        "violations": lambda: change(sweep, violated, ROMA),
+        "violations_close": lambda: change(sweep, violated, ROMA),
+        "cores": lambda: change(sweep, cores, ROMA),
+        "cores_close": lambda: change(sweep, cores, ROMA),
+        "scaled_violations": lambda: change(sweep, violated, SCALED),
+        "scaled_cores": lambda: change(sweep, cores, SCALED),
+    }
+
+
+def notes(sweep, expected):
+    lines = []
+    for point in sweep.points:
+        apart = point.values[KEY] == sweep.values(KEY)[0]
+        lines.append("bursts one after the other:" if apart else "bursts at once:")
+        for policy in point.run.policies:
+            lines.append(f"  {policy:<12} {np.median(violated(point.run, policy)):6.1f} % of windows violated, "
+                         f"{np.median(cores(point.run, policy)):5.2f} cores")
+    return lines
+
+
+def draw(sweep, expected):
+    figure, axes = plt.subplots(1, len(sweep.points), figsize=(5.5 * len(sweep.points), 4), sharex=True, sharey=True, squeeze=False)
+    handles = []
+    for place, (axis, point) in enumerate(zip(axes[0], sweep.points)):
+        policies = point.run.policies
+        for policy in policies:
+            color = style.policy_color(policy, policies)
+            handle, = axis.plot(cores(point.run, policy), violated(point.run, policy), "o", color=color, markersize=4, alpha=0.7, label=policy)
+            if place == 0:
+                handles.append(handle)
+        axis.set_title("bursts one after the other" if place == 0 else "bursts at once", loc="left")
+        axis.set_xlabel("mean cores granted")
+        axis.set_xlim(left=-0.2)
+        axis.set_ylim(bottom=-1)
+    axes[0][0].set_ylabel("windows above the objective [%]")
+    figure.suptitle("beside two modelled devices (figures derived from published traces); a dot a trial", fontsize="small")
+    style.legend_below(figure, handles, len(handles))
+    return figure
+
+
+if __name__ == "__main__":
+    figures.main("fig_roma_systems", draw, measure, __doc__, notes=notes)
