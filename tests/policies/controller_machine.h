@@ -13,7 +13,7 @@ namespace cosched {
 class ControllerMachine {
  public:
   ControllerMachine(const char* policy, int instances, const PolicyParameters& parameters = {},
-                    std::shared_ptr<const SpeedCurve> speed = {})
+                    const std::shared_ptr<const SpeedCurve>& speed = {})
       : machine_(MakeMachine(kFourCores, policy, parameters)) {
     for (int i = 0; i < instances; ++i) {
       service_.servers.emplace_back(JobId{i}, ServerWindow());

@@ -71,6 +71,15 @@ TEST(LatencyFit, FollowsWhatItSees) {
   EXPECT_NEAR(slower.fit.Model().Of(1, 2), 0.21, 0.06);
 }
 
+TEST(LatencyFit, LearnsOfAUnitOfWork) {
+  Watched watched(0.1, 0.02);
+  watched.service.mean_work = 3;
+  for (int i = 0; i < 20; ++i) watched.Add(1, 3 * 0.12);
+  watched.service.mean_work = 1;
+  watched.Add(2, 0.07);
+  EXPECT_NEAR(watched.fit.Model().Of(1, 1), 0.12, 1e-9);
+}
+
 TEST(LatencyFit, WaitingForEachOtherIsNoPartOfARequest) {
   Watched alone(0.1, 0), crowded(0.1, 0), lanes(0.1, 0);
   for (int i = 0; i < 100; ++i) {
