@@ -20,6 +20,7 @@
 #include "engine/graph/optimizer.h"
 #include "workloads/batch_sizes.h"
 #include "workloads/dataset.h"
+#include "workloads/dataset_of_program.h"
 #include "workloads/model.h"
 #include "workloads/weights_file.h"
 
@@ -119,22 +120,12 @@ class Lane {
   Session session_;
 };
 
-std::unique_ptr<Dataset> OpenFitting(const ServiceSettings& settings, const ModelInfo& model) {
-  auto dataset = OpenDataset(settings.dataset, settings.data_directory, model.image, model.classes,
-                             settings.seed);
-  if (dataset->ImageShape() == model.image) return dataset;
-  throw InputError(
-      {.key = "dataset",
-       .problem = dataset->ImageShape().ToString() + " images do not fit the model " + model.name,
-       .allowed = model.image.ToString() + " images"});
-}
-
 }  // namespace
 
 struct InferenceService::Impl {
   Impl(const ServiceSettings& settings, std::function<void(const ServedBatch&)> when_answered)
       : model(OpenModel(settings.model)),
-        dataset(OpenFitting(settings, *model)),
+        dataset(OpenDatasetOf(settings, *model)),
         graph(*model, settings),
         answered(std::move(when_answered)),
         lanes(static_cast<size_t>(settings.session.inter_op_parallelism_threads)),

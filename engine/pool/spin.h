@@ -1,6 +1,7 @@
 #pragma once
 // Waiting for what takes less time than a futex round trip: the pool's lock, and a bounded look for
-// work or for the last task, whose CPU time is told. Used by the pool only (malleable_pool_impl.h).
+// work or for the last task, whose CPU time is told. Used by the pool (malleable_pool_impl.h); the
+// clock of a thread also by who does so much work and no less.
 
 #include <pthread.h>
 #include <sched.h>

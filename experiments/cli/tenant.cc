@@ -22,6 +22,7 @@
 #include "experiments/config/kernel_rates_choice.h"
 #include "experiments/config/option_refusal.h"
 #include "experiments/tenant/control_thread.h"
+#include "experiments/tenant/hosted_device.h"
 #include "experiments/tenant/hosted_tenant.h"
 #include "experiments/tenant/interactive_service.h"
 #include "experiments/tenant/interactive_tenant.h"
@@ -71,6 +72,7 @@ struct TenantArguments {
   pid_t host_pid = -1;
   std::string host_socket;
   std::string start;
+  std::string device;
 };
 
 CpuSet TenantCores(const std::string& text, const CpuSet& machine) {
@@ -251,14 +253,20 @@ int RunByPerson(const TenantArguments& arguments) {
   return RunInteractiveTenant(options, topology);
 }
 
+HostAddress AddressOf(const TenantArguments& arguments) {
+  return {.host_fd = arguments.host_fd,
+          .counters_fd = arguments.counters_fd,
+          .host_pid = arguments.host_pid,
+          .host_socket = arguments.host_socket};
+}
+
 int RunByHost(const TenantArguments& arguments) {
+  if (!arguments.device.empty())
+    return RunHostedDevice({ParseDeviceStart(arguments.device), AddressOf(arguments)});
   ResizeSignals::Block();
   HostedTenantOptions options;
   static_cast<TenantStart&>(options) = ParseTenantStart(arguments.start);
-  options.host_fd = arguments.host_fd;
-  options.counters_fd = arguments.counters_fd;
-  options.host_pid = arguments.host_pid;
-  options.host_socket = arguments.host_socket;
+  static_cast<HostAddress&>(options) = AddressOf(arguments);
   options.control = arguments.control;
   return RunHostedTenant(options);
 }
@@ -270,7 +278,8 @@ void AddHostOptions(CLI::App* command, TenantArguments* arguments) {
         AddNumber(command, "--counters-fd", &arguments->counters_fd, 3, kMost, ""),
         AddNumber(command, "--host-pid", &arguments->host_pid, 1, kMost, ""),
         command->add_option("--host-socket", arguments->host_socket),
-        command->add_option("--start", arguments->start)}) {
+        command->add_option("--start", arguments->start),
+        command->add_option("--device", arguments->device)}) {
     option->group("");
   }
 }
@@ -281,13 +290,14 @@ bool IsByHost(const CLI::App& command) {
   if (by_fd && by_socket)
     RefuseOption("--host-fd", "is given beside --host-socket", "one of the two");
   if (!by_fd && !by_socket) {
-    for (const char* option : {"--counters-fd", "--host-pid", "--start"}) {
+    for (const char* option : {"--counters-fd", "--host-pid", "--start", "--device"}) {
       if (command.count(option) > 0)
         RefuseOption(option, "is of a host", "only with --host-fd or --host-socket");
     }
     return false;
   }
-  std::vector<const char*> needed = {"--start"};
+  std::vector<const char*> needed;
+  if (command.count("--device") == 0) needed.push_back("--start");
   if (by_fd) needed.insert(needed.end(), {"--counters-fd", "--host-pid"});
   for (const char* option : needed) {
     if (command.count(option) == 0)

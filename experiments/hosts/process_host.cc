@@ -14,6 +14,7 @@
 #include "engine/base/check.h"
 #include "experiments/hosts/machine_conditions.h"
 #include "experiments/hosts/process_launcher.h"
+#include "experiments/hosts/supervised_device.h"
 #include "experiments/hosts/supervised_tenant.h"
 #include "experiments/os/foreign_load.h"
 
@@ -63,11 +64,15 @@ struct ProcessHost::Impl {
   Entry& Find(JobId job);
   SupervisedTenant* FindRunning(JobId job);
   void CollectLast(Entry* entry);
+  void CollectLast(std::unique_ptr<SupervisedDevice>* device);
   void AdvanceAll();
+  void AdvanceDevices();
   bool HasAnswers() const;  // Not yet taken.
   bool Poll(TimePoint deadline);
   bool HasQuotas() const { return options.shares || options.actuator == Actuator::kQuota; }
   Place Spread(const Place& place) const;
+  CpuSet Cores() const { return options.cores.Empty() ? options.topology.Cpus() : options.cores; }
+  std::filesystem::path LogOf(const std::string& name) const;
 
   const Options options;
   const std::optional<MachineConditions> conditions;  // Watched before the clock starts.
@@ -75,11 +80,13 @@ struct ProcessHost::Impl {
   const Duration epoch;                            // MonotonicNow() at the clock's zero.
   const std::unique_ptr<TenantLauncher> launcher;  // Outlives the tenants.
   std::map<JobId, Entry> entries;
+  std::map<DeviceId, std::unique_ptr<SupervisedDevice>> devices;  // Null once it is lost.
   std::deque<HostEvent> events;
   std::vector<StepSample> steps;
   std::vector<ResizeSample> resizes;
   std::vector<ActuationSample> actuations;
   std::vector<RequestSample> answered;  // By tenants that are gone; not yet taken.
+  std::vector<HoldSample> holds;        // Of devices that are lost; not yet taken.
   Duration used_by_others_children{0};  // By tenants that are gone.
   std::vector<std::string> marks;
   bool rounded = false;                    // The work of some request.
@@ -126,7 +133,31 @@ void ProcessHost::Impl::CollectLast(Entry* entry) {
   entry->tenant = nullptr;
 }
 
+// REQUIRES: the process is gone.
+void ProcessHost::Impl::CollectLast(std::unique_ptr<SupervisedDevice>* device) {
+  (*device)->TakeAnswered(&answered);
+  (*device)->TakeHolds(&holds);
+  for (std::string& mark : (*device)->Marks()) marks.push_back(std::move(mark));
+  used_by_others_children += (*device)->UsedByOthersChildren();
+  *device = nullptr;
+}
+
+std::filesystem::path ProcessHost::Impl::LogOf(const std::string& name) const {
+  return options.log_directory.empty() ? "" : options.log_directory / (name + ".log");
+}
+
+void ProcessHost::Impl::AdvanceDevices() {
+  for (auto& [id, device] : devices) {
+    if (!device) continue;
+    std::optional<HostLostDevice> lost = device->Advance(clock.Now());
+    if (!lost) continue;
+    CollectLast(&device);
+    events.push_back(std::move(*lost));
+  }
+}
+
 void ProcessHost::Impl::AdvanceAll() {
+  AdvanceDevices();
   const bool drain = clock.Now() >= next_drain;
   if (drain) next_drain = clock.Now() + kDrainPeriod;
   for (auto& [job, entry] : entries) {
@@ -143,6 +174,9 @@ void ProcessHost::Impl::AdvanceAll() {
 
 bool ProcessHost::Impl::HasAnswers() const {
   if (!answered.empty()) return true;
+  for (const auto& [id, device] : devices) {
+    if (device && device->HasAnswers()) return true;
+  }
   return std::any_of(entries.begin(), entries.end(), [](const auto& entry) {
     const auto& tenant = entry.second.tenant;
     return tenant && tenant->Serves() && tenant->HasAnswers();
@@ -152,11 +186,17 @@ bool ProcessHost::Impl::HasAnswers() const {
 // Sleeps until something may be due. False if a signal arrived.
 bool ProcessHost::Impl::Poll(TimePoint deadline) {
   std::vector<pollfd> descriptors;
+  const auto watch = [&descriptors](const std::vector<int>& numbers) {
+    for (const int number : numbers) descriptors.push_back({number, POLLIN, 0});  // It skips -1.
+  };
+  for (const auto& [id, device] : devices) {
+    if (!device) continue;
+    watch(device->Descriptors());
+    deadline = std::min(deadline, device->NextCheck());
+  }
   for (const auto& [job, entry] : entries) {
     if (!entry.tenant) continue;
-    for (const int descriptor : entry.tenant->Descriptors()) {
-      descriptors.push_back({descriptor, POLLIN, 0});  // poll skips -1.
-    }
+    watch(entry.tenant->Descriptors());
     deadline = std::min({deadline, entry.tenant->NextCheck(), next_drain});
   }
   const timespec timeout = ToTimespec(std::max(deadline - clock.Now(), Duration(0)));
@@ -172,25 +212,40 @@ void ProcessHost::Describe(JobId job, const TenantSpec& spec) { impl_->entries[j
 
 const Clock& ProcessHost::GetClock() const { return impl_->clock; }
 
+void ProcessHost::AddDevice(const DeviceSpec& device) {
+  const auto [entry, added] = impl_->devices.try_emplace(device.id);
+  CHECK(added) << "device " << device.name << " is added twice";
+  const Options& options = impl_->options;
+  const SupervisedDevice::Settings settings{
+      .cores = impl_->Cores(),
+      .log = impl_->LogOf("device-" + std::to_string(device.id.value)),
+      .heartbeat_timeout = options.heartbeat_timeout,
+      .start_timeout = options.start_timeout};
+  try {
+    entry->second = std::make_unique<SupervisedDevice>(device, settings, impl_->launcher.get(),
+                                                       impl_->clock.Now(), impl_->epoch);
+  } catch (const std::runtime_error& error) {
+    impl_->events.push_back(HostLostDevice{device.id, error.what()});
+  }
+}
+
 void ProcessHost::Start(const Job& job, const Place& place) {
   CHECK(!place.Pauses()) << "job " << job.id.value << " is started on no cores";
   Impl::Entry& entry = impl_->Find(job.id);
   CHECK(!entry.started) << "job " << job.id.value << " is started twice";
   entry.started = true;
   const Options& options = impl_->options;
-  SupervisedTenant::Settings settings{.run = options.run,
-                                      .log = {},
-                                      .topology = options.topology,
-                                      .has_quota = impl_->HasQuotas(),
-                                      .client = options.client,
-                                      .heartbeat_timeout = options.heartbeat_timeout,
-                                      .start_timeout = options.start_timeout,
-                                      .settle_timeout = options.settle_timeout,
-                                      .revocation_deadline = options.revocation_deadline,
-                                      .sample_threads = options.sample_threads};
-  if (!options.log_directory.empty()) {
-    settings.log = options.log_directory / ("tenant-" + std::to_string(job.id.value) + ".log");
-  }
+  const SupervisedTenant::Settings settings{
+      .run = options.run,
+      .log = impl_->LogOf("tenant-" + std::to_string(job.id.value)),
+      .topology = options.topology,
+      .has_quota = impl_->HasQuotas(),
+      .client = options.client,
+      .heartbeat_timeout = options.heartbeat_timeout,
+      .start_timeout = options.start_timeout,
+      .settle_timeout = options.settle_timeout,
+      .revocation_deadline = options.revocation_deadline,
+      .sample_threads = options.sample_threads};
   try {
     entry.tenant =
         std::make_unique<SupervisedTenant>(job, entry.spec, impl_->Spread(place), settings,
@@ -225,8 +280,15 @@ void ProcessHost::Stop(JobId job) {
   impl_->CollectLast(&impl_->Find(job));
 }
 
-// A tenant that is gone gets no more: whoever sends will learn of it, and drop what it had.
+// A tenant that is gone gets no more, nor does a device that is lost: whoever sends will learn of
+// it, and drop what it had.
 void ProcessHost::Send(const ServerId& server, const Request& request) {
+  if (const auto* id = std::get_if<DeviceId>(&server)) {
+    const auto device = impl_->devices.find(*id);
+    CHECK(device != impl_->devices.end()) << "device " << id->value << " was never added";
+    if (device->second) device->second->Send(request, impl_->clock.Now());
+    return;
+  }
   if (SupervisedTenant* tenant = impl_->FindRunning(std::get<JobId>(server))) {
     tenant->Send(request, impl_->clock.Now());
     impl_->rounded = impl_->rounded || request.work < 1 || request.work != std::floor(request.work);
@@ -291,13 +353,26 @@ std::vector<RequestSample> ProcessHost::TakeRequests() {
   for (auto& [job, entry] : impl_->entries) {
     if (entry.tenant && entry.tenant->Serves()) entry.tenant->TakeAnswered(&impl_->answered);
   }
+  for (auto& [id, device] : impl_->devices) {
+    if (device) device->TakeAnswered(&impl_->answered);
+  }
   return std::exchange(impl_->answered, {});
+}
+
+std::vector<HoldSample> ProcessHost::TakeHolds() {
+  for (auto& [id, device] : impl_->devices) {
+    if (device) device->TakeHolds(&impl_->holds);
+  }
+  return std::exchange(impl_->holds, {});
 }
 
 Duration ProcessHost::UsedByOthersChildren() const {
   Duration used = impl_->used_by_others_children;
   for (const auto& [job, entry] : impl_->entries) {
     if (entry.tenant) used += entry.tenant->UsedByOthersChildren();
+  }
+  for (const auto& [id, device] : impl_->devices) {
+    if (device) used += device->UsedByOthersChildren();
   }
   return used;
 }
@@ -306,6 +381,12 @@ std::vector<std::string> ProcessHost::TakeMarks() {
   if (std::exchange(impl_->rounded, false)) {
     impl_->marks.push_back(
         "requests of a fraction of the network's work were done in whole runs, at least one");
+  }
+  // The cell is over, and what a child used is known when it is gone.
+  for (auto& [id, device] : impl_->devices) {
+    if (!device) continue;
+    device->Kill();
+    impl_->CollectLast(&device);
   }
   std::vector<std::string> marks = std::exchange(impl_->marks, {});
   if (impl_->conditions)

@@ -1,6 +1,6 @@
 #pragma once
-// Real tenants: one `cosched tenant` process a job, on real cores. One thread uses it, the
-// harness's.
+// Real tenants: one `cosched tenant` process a job, on real cores, and one a modelled device. One
+// thread uses it, the harness's.
 //
 //   Start/Grant: a malleable tenant gets a message, resizes its pools and rebinds its threads
 //   itself, and answers; a rigid or moldable one knows nothing: its threads' affinity is changed
@@ -26,8 +26,8 @@ class ProcessHost : public ObservedHost {
  public:
   struct Options {
     std::filesystem::path binary;  // The cosched binary; /proc/self/exe in production.
-    std::filesystem::path
-        log_directory;     // tenant-<job>.log: the stderr of each tenant. Empty = inherited.
+    // tenant-<job>.log, device-<number>.log: the stderr of each. Empty = inherited.
+    std::filesystem::path log_directory;
     std::string run = {};  // Tenants are found as `cosched ctl run:job`; "" = by pid only.
     Topology topology;
     Actuator actuator = Actuator::kAffinity;
@@ -57,6 +57,8 @@ class ProcessHost : public ObservedHost {
   void Grant(JobId job, const Place& place) override;
   void Pause(JobId job) override;
   void Stop(JobId job) override;
+  // One process a device, on all of the experiment's cores (supervised_device.h).
+  void AddDevice(const DeviceSpec& device) override;
   // REQUIRES: the job was described as one that serves. Requests travel at the next NextEvent.
   void Send(const ServerId& server, const Request& request) override;
   void Drain(JobId job) override;
@@ -70,8 +72,9 @@ class ProcessHost : public ObservedHost {
   std::vector<ResizeSample> TakeResizes() override;
   std::vector<ActuationSample> TakeActuations() override;
   std::vector<RequestSample> TakeRequests() override;
+  std::vector<HoldSample> TakeHolds() override;
   void WakeAtAnswers(bool wanted) override;
-  std::vector<std::string> TakeMarks() override;
+  std::vector<std::string> TakeMarks() override;  // Ends the devices.
   TimeByCore BusyTimes() const override;
 
   // CPU time of all tenants so far that the kernel does not account to this process, because they

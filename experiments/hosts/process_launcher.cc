@@ -74,7 +74,7 @@ class ProcessTenant final : public LaunchedTenant {
 
 std::unique_ptr<LaunchedTenant> ProcessLauncher::Launch(const TenantLaunch& launch) {
   std::unique_ptr<Cgroup> group;
-  if (groups_.cpuset) {
+  if (groups_.cpuset && launch.has_group) {
     // Several hosts of one process may run a job of the same number.
     const std::string name = OwnerName() + "-" + std::to_string(launch.job.value) + "-" +
                              std::to_string(MonotonicNow().count());

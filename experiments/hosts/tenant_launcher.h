@@ -23,12 +23,14 @@
 namespace cosched {
 
 struct TenantLaunch {
-  JobId job;
+  JobId job;  // Of a device, which has none: -1, -2, …
   std::vector<std::string> arguments;  // The binary's; how to reach the host is added.
   Place place;                       // The tenant runs nowhere else from its first instruction on.
   int counters = -1;                 // The shared page's descriptor.
   std::filesystem::path log;         // Gets its stdout and stderr. Empty = this process's stderr.
   std::vector<std::string> folders;  // That it reads: of its data set, of its model's file.
+  // A process has a cgroup of its own where tenants have one; a container has one in any case.
+  bool has_group = true;
 };
 
 class LaunchedTenant {

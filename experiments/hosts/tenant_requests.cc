@@ -7,6 +7,8 @@
 #include <limits>
 #include <utility>
 
+#include "engine/base/check.h"
+
 namespace cosched {
 namespace {
 
@@ -19,8 +21,27 @@ bool HasRoom(int socket) {
 }  // namespace
 
 void TenantRequests::Send(const Request& request, TimePoint now) {
-  pending_.push_back(
-      {.id = request.id, .scheduled = request.scheduled, .sent = now, .work = request.work});
+  Pending& pending = pending_.emplace_back();
+  pending.id = request.id;
+  pending.scheduled = request.scheduled;
+  pending.sent = now;
+  pending.work = request.work;
+  if (std::holds_alternative<DeviceId>(server_)) {
+    CHECK(std::in_range<uint16_t>(request.service.value))
+        << "service " << request.service.value << " of a device";
+    pending.service = static_cast<uint16_t>(request.service.value);
+  }
+}
+
+// The first that are not sent yet, as many of one service as follow each other and fit.
+// REQUIRES: there are some.
+RequestPacket TenantRequests::NextPacket() const {
+  RequestPacket packet{.first = first_ + unsent_, .work = {}, .service = pending_[unsent_].service};
+  const size_t most = std::min(kMostRequests, pending_.size() - unsent_);
+  packet.work.reserve(most);
+  for (size_t i = 0; i < most && pending_[unsent_ + i].service == packet.service; ++i)
+    packet.work.push_back(pending_[unsent_ + i].work);
+  return packet;
 }
 
 void TenantRequests::Flush(int socket) {
@@ -29,12 +50,9 @@ void TenantRequests::Flush(int socket) {
       drained_ = SendPacket(socket, Encode(HostMessage(DrainMessage{})));
       return;
     }
-    const size_t count = std::min(kMostRequests, pending_.size() - unsent_);
-    RequestPacket packet{.first = first_ + unsent_, .work = {}};
-    packet.work.reserve(count);
-    for (size_t i = 0; i < count; ++i) packet.work.push_back(pending_[unsent_ + i].work);
+    const RequestPacket packet = NextPacket();
     if (!SendPacket(socket, Encode(packet))) return;
-    unsent_ += count;
+    unsent_ += packet.work.size();
   }
 }
 
@@ -64,7 +82,7 @@ std::string TenantRequests::TakeBatch(const AnsweredBatch& batch, Duration epoch
     }
     const Pending& request = pending_[answer.number - first_];
     RequestSample& sample = answered_.emplace_back();
-    sample.server = job_;
+    sample.server = server_;
     sample.id = request.id;
     sample.scheduled = request.scheduled;
     sample.received = at(answer.received, request.sent);

@@ -1,7 +1,7 @@
 #pragma once
-// The host's side of one service's requests: numbers them, sends them in packets, and matches the
-// answers, which it believes only as far as they can be true. Used by SupervisedTenant. Not
-// thread-safe.
+// The host's side of the requests that one server has, an instance of a service or a device:
+// numbers them, sends them in packets, and matches the answers, which it believes only as far as
+// they can be true. Used by SupervisedTenant and SupervisedDevice. Not thread-safe.
 
 #include <cstdint>
 #include <deque>
@@ -17,7 +17,7 @@ namespace cosched {
 
 class TenantRequests {
  public:
-  explicit TenantRequests(JobId job) : job_(job) {}
+  explicit TenantRequests(ServerId server) : server_(server) {}
 
   void Send(const Request& request, TimePoint now);
   void Drain() { draining_ = true; }  // No more will be sent.
@@ -31,7 +31,7 @@ class TenantRequests {
   std::string Take(const AnswerPacket& packet, Duration epoch, TimePoint now);
 
   bool AllAnswered() const { return pending_.empty(); }
-  bool Drained() const { return drained_; }  // The service has been told so.
+  bool Drained() const { return drained_; }  // The server has been told so.
   bool HasAnswers() const { return !answered_.empty(); }
   void TakeAnswered(std::vector<RequestSample>* answered);  // Appended, in order of the answers.
 
@@ -40,11 +40,13 @@ class TenantRequests {
     int64_t id = 0;
     TimePoint scheduled, sent;
     double work = 1;
+    uint16_t service = 0;  // As in a RequestPacket.
     bool answered = false;
   };
+  RequestPacket NextPacket() const;
   std::string TakeBatch(const AnsweredBatch& batch, Duration epoch, TimePoint now);
 
-  const JobId job_;
+  const ServerId server_;
   bool draining_ = false, drained_ = false;
   uint64_t first_ = 0;           // Number of pending_'s front.
   std::deque<Pending> pending_;  // From the first that is not answered.

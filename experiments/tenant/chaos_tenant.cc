@@ -58,8 +58,7 @@ class ChaosTenant {
         random_(plan_.random),
         behaviour_(plan_.behaviour),
         moment_(plan_.moment),
-        link_(options.host_socket.empty() ? InheritedLink(options.host_fd, options.counters_fd)
-                                          : ConnectToHost(options.host_socket)),
+        link_(LinkToHost(options)),
         counters_(SharedCounters::Map(std::move(link_.counters))),
         grant_{1, options.cores, options.threads} {}
 

@@ -42,6 +42,11 @@ UniqueFd ConnectSocket(const std::string& path) {
 
 }  // namespace
 
+HostLink LinkToHost(const HostAddress& host) {
+  return host.host_socket.empty() ? InheritedLink(host.host_fd, host.counters_fd)
+                                  : ConnectToHost(host.host_socket);
+}
+
 HostLink InheritedLink(int socket, int counters) {
   // Inherited without CLOEXEC, by design; nothing that this process might start shall have them.
   fcntl(socket, F_SETFD, FD_CLOEXEC);

@@ -15,6 +15,17 @@ struct HostLink {
   UniqueFd counters;
 };
 
+// Where a host is to be found, as it says on the command line.
+struct HostAddress {
+  // The control socket and the shared page: inherited, or else (both -1) had by connecting to
+  // host_socket.
+  int host_fd = -1;
+  int counters_fd = -1;
+  pid_t host_pid = -1;  // The parent that left them open.
+  std::string host_socket;
+};
+HostLink LinkToHost(const HostAddress& host);
+
 // Those that a host has left open for its child.
 HostLink InheritedLink(int socket, int counters);
 

@@ -10,7 +10,6 @@
 #include "engine/base/topology.h"
 #include "experiments/tenant/chaos_tenant.h"
 #include "experiments/tenant/control_thread.h"
-#include "experiments/tenant/host_link.h"
 #include "experiments/tenant/hosted_service.h"
 #include "experiments/wire/shared_counters.h"
 #include "workloads/training_job.h"
@@ -48,11 +47,6 @@ ServiceSettings ServiceOf(const HostedTenantOptions& options, const Topology& to
   settings.max_delay = options.spec.max_delay;
   settings.session = ThreadsOf(options, topology, counters);
   return settings;
-}
-
-HostLink LinkToHost(const HostedTenantOptions& options) {
-  return options.host_socket.empty() ? InheritedLink(options.host_fd, options.counters_fd)
-                                     : ConnectToHost(options.host_socket);
 }
 
 // The control thread knows the pools for as long as this lives, however the work ends.

@@ -3,21 +3,14 @@
 // or waits while a service answers (hosted_service.h); a control thread follows the host's grants,
 // beats and leaves when the host is gone. Called by the `tenant` command with hidden options.
 
-#include <sys/types.h>
-
 #include <string>
 
+#include "experiments/tenant/host_link.h"
 #include "experiments/wire/tenant_start.h"
 
 namespace cosched {
 
-struct HostedTenantOptions : TenantStart {
-  // The control socket and the shared page: inherited, or else (both -1) had by connecting to
-  // host_socket.
-  int host_fd = -1;
-  int counters_fd = -1;
-  pid_t host_pid = -1;  // The parent that left them open.
-  std::string host_socket;
+struct HostedTenantOptions : TenantStart, HostAddress {
   std::string control;  // Path of the control socket; "" = the default.
 };
 

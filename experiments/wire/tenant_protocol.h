@@ -50,6 +50,11 @@
 // and counters need no message: they are in the shared page (shared_counters.h). The tenant leaves
 // when the socket closes: no tenant outlives its host. One that has answered a pause is stopped by
 // SIGSTOP; what comes meanwhile, the grant that ends the pause included, waits in the socket.
+//
+// The process of a modelled device (hosted_device.h) speaks the same, but belongs to no job and is
+// granted nothing: it says "hello" with the device's number as its job once it can be asked,
+// answers requests of several services, and tells of the holds of its slots in packets of their
+// own. Nothing else is said but "error".
 
 #include <chrono>
 #include <cstdint>

@@ -33,5 +33,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   cosched::Check(&cosched::ParseControlReply, text);
   cosched::Check(&cosched::ParseRequestPacket, text);
   cosched::Check(&cosched::ParseAnswerPacket, text);
+  cosched::Check(&cosched::ParseHoldPacket, text);
   return 0;
 }

@@ -115,6 +115,20 @@ TEST_F(TenantRequestsTest, NobodyAnswersWhatHeWasNotAsked) {
   EXPECT_NE(Take(Answer({2, 2}, 21, 22, 23)), "") << "twice at once";
 }
 
+TEST_F(TenantRequestsTest, APacketIsOfOneServiceOfADevice) {
+  TenantRequests requests(DeviceId{1});
+  for (const int64_t service : {2, 2, 0, 2})
+    requests.Send({.id = 40, .scheduled = At(1), .service = {service}}, At(1));
+  requests.Flush(ours_.get());
+  EXPECT_EQ(*ParseRequestPacket(Packet()).message, (RequestPacket{0, {1, 1}, 2}));
+  EXPECT_EQ(*ParseRequestPacket(Packet()).message, (RequestPacket{2, {1}, 0}));
+  EXPECT_EQ(*ParseRequestPacket(Packet()).message, (RequestPacket{3, {1}, 2}));
+  EXPECT_EQ(requests.Take(Answer({2}, 1, 2, 3), kEpoch, At(1000)), "");
+  std::vector<RequestSample> answered;
+  requests.TakeAnswered(&answered);
+  EXPECT_EQ(answered.at(0).server, ServerId(DeviceId{1}));
+}
+
 TEST_F(TenantRequestsTest, ATenantThatDoesNotReadLeavesRoomForItsGrants) {
   constexpr int64_t kRequests = 100'000;
   int64_t sent = 0;
