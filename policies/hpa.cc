@@ -36,6 +36,7 @@ class HpaInstance final : public InstanceController {
 
   double Next(const InstanceWindow& window) override {
     const double cores = window.job.amount.Cores();
+    if (earlier_.empty()) earlier_.push_back({now_s_, cores});  // What it has at first was wanted.
     now_s_ += window.length_s;
     const std::optional<InstancePeriod> period = period_.Add(window);
     if (period) wanted_ = Calmed(cores, Recommended(cores, *period));

@@ -57,6 +57,12 @@ TEST(Hpa, ShrinksToTheMostThatItWantedOfLate) {
   EXPECT_EQ(AfterUse(machine, 0), 100) << "its least";
 }
 
+TEST(Hpa, WhatItHasAtFirstCountsAsWanted) {
+  ControllerMachine machine("hpa", 1, kQuickHpa);
+  for (int window = 1; window <= 5; ++window) EXPECT_EQ(AfterUse(machine, 0.2), 1000) << window;
+  EXPECT_EQ(AfterUse(machine, 0.2), 400) << "12 s later";
+}
+
 TEST(Hpa, WantsWhatItWantedWhenThereIsRoomAgain) {
   ControllerMachine machine("hpa", 2, kQuickHpa);
   const auto over = [&](double first, double second) {
@@ -116,7 +122,7 @@ TEST(DevicesOnly, RefusesInstancesOfWhatADeviceServes) {
   without.servers = {{JobId{2}, {}}};
   machine->arbiter.SetServices({with_device, without});
   machine->Submit(Instance(1, 0));
-  EXPECT_EQ(machine->observer.ends.at({1}), JobEnd::kRejected);
+  EXPECT_EQ(machine->observer.ends.at({1}), JobEnd::kDeclined);
   EXPECT_EQ(machine->arbiter.Waiting() + machine->arbiter.Started(), 0);
   machine->Submit(Instance(2, 1));
   machine->SettleAll();
@@ -124,7 +130,7 @@ TEST(DevicesOnly, RefusesInstancesOfWhatADeviceServes) {
   machine->Submit(Instance(3, 0));
   machine->Submit(MakeJob(4, {1, 4, 4}));
   machine->SettleAll();
-  EXPECT_EQ(machine->observer.ends.at({3}), JobEnd::kRejected);
+  EXPECT_EQ(machine->observer.ends.at({3}), JobEnd::kDeclined);
   EXPECT_EQ(machine->arbiter.View().Find({2})->amount.milli, 2000) << "a job shares with it";
   EXPECT_EQ(machine->arbiter.View().Find({4})->amount.milli, 2000);
 }
