@@ -70,6 +70,8 @@ TEST(TenantCommandTest, BadValuesNameTheOptionAndWhatIsAllowed) {
       {"--resize-at 3:1 --resize-at 3:1", "--resize-at: \"step 3 twice\"; one resize at each"},
       {"--host-fd 1", "--host-fd: \"1\"; an integer from 3 to 2147483647"},
       {"--start {}", "--start: is of a host; only with --host-fd or --host-socket"},
+      {"--device {}", "--device: is of a host; only with --host-fd or --host-socket"},
+      {"--host-fd 3 --device {}", "--counters-fd: is required; what a host tells of itself"},
       {"--host-fd 3 --host-socket /host",
        "--host-fd: is given beside --host-socket; one of the two"},
       {"--host-socket /host", "--start: is required; what a host tells of itself"},
