@@ -15,6 +15,7 @@
 #include "experiments/cli/gradients.h"
 #include "experiments/cli/list.h"
 #include "experiments/cli/model.h"
+#include "experiments/cli/node.h"
 #include "experiments/cli/profile.h"
 #include "experiments/cli/prompt.h"
 #include "experiments/cli/replay.h"
@@ -49,6 +50,7 @@ int main(int argc, char** argv) {
   cosched::AddDiffCommand(app, &exit_code);
   cosched::AddReplayCommand(app, &exit_code);
   cosched::AddTenantCommand(app, &exit_code);
+  cosched::AddNodeCommand(app, &exit_code);
   cosched::AddCtlCommand(app, &exit_code);
   cosched::AddTraceCommand(app, &exit_code);
   cosched::AddBenchCommand(app, &exit_code);

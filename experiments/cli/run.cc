@@ -144,6 +144,16 @@ void TellIdlePolicies(const ExperimentConfig& config) {
   }
 }
 
+// Tasks of an array have a node each.
+void RefuseSlurmInSlurm(const RunArguments& arguments, const Sweep& sweep) {
+  const bool on_nodes =
+      std::any_of(sweep.points.begin(), sweep.points.end(),
+                  [](const SweepPoint& point) { return point.config.backend == Backend::kSlurm; });
+  if (arguments.slurm && on_nodes)
+    RefuseOption("--launcher slurm", "is given with backend = \"slurm\"",
+                 "--launcher local, in a job with all nodes of the experiment");
+}
+
 int RunExperiment(const RunArguments& arguments) {
   const Topology topology = Topology::ThisMachine();
   const TomlTable file = TomlTable::Load(arguments.experiment, {});
@@ -159,6 +169,7 @@ int RunExperiment(const RunArguments& arguments) {
                             .force = arguments.force,
                             .at_a_time = arguments.at_a_time.value_or(0)};
   ReadInto(arguments, &options);
+  RefuseSlurmInSlurm(arguments, sweep);
   const Executed executed = Execute(sweep, options, topology);
   if (executed.result.interrupted) {
     fmt::print(stderr, "interrupted: {} of {} cells are kept in {}; continue with: {}\n",
@@ -184,7 +195,8 @@ void AddRunCommand(CLI::App& app, int* exit_code) {
                   "Set any key of the file, e.g. trace.jobs=4 or workload.resnet20.steps=10")
       ->allow_extra_args(false);
   run->add_option("--backend", arguments->backend,
-                  "Where tenants run: hardware, container or simulated");
+                  "Where tenants run: hardware, container, slurm (the nodes of this job) or "
+                  "simulated");
   // The last one counts: quickstart.sh names a folder, and its caller may name another.
   run->add_option("--out", arguments->out, "Results go to DIR/<experiment>/<run>")
       ->take_last()

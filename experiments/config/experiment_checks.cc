@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <stdexcept>
 
+#include "experiments/hosts/slurm_allocation.h"
 #include "experiments/wire/chaos_plan.h"
 
 namespace cosched {
@@ -77,6 +79,45 @@ void CheckNodes(const TomlTable& root, const ExperimentConfig& config) {
       "a divisor of the number of cores");
 }
 
+// A process is on one node, and stays there. Only policies that grant shares know of nodes: others
+// can be kept from giving a job more cores than a node has.
+void CheckJobsFitNodes(const TomlTable& root, const ExperimentConfig& config) {
+  const int cores = config.cores.Count() / config.nodes;
+  const std::vector<TomlTable> tables = root.Tables("workload");
+  for (const std::string& policy : config.policies) {
+    if (config.nodes == 1 || config.FindPolicy(policy)->shares) continue;
+    for (size_t i = 0; i < tables.size(); ++i) {
+      const int most = config.workloads[i].cores.max;
+      if (most <= cores) continue;
+      tables[i].Fail("cores.max",
+                     fmt::format("{} may give it {} cores, but a node has {}", policy, most, cores),
+                     fmt::format("max = {} or less with backend = \"slurm\", or policies that "
+                                 "grant shares, such as static-shares",
+                                 cores));
+    }
+  }
+}
+
+void CheckSlurm(const TomlTable& root, const ExperimentConfig& config) {
+  if (config.backend != Backend::kSlurm) return;
+  if (!config.devices.empty()) {
+    root.Tables("device").front().Fail("name", "is a device, of which the nodes have none",
+                                       "no [[device]] with backend = \"slurm\"");
+  }
+  CheckJobsFitNodes(root, config);
+  size_t nodes = 0;
+  try {
+    nodes = NodesOfAllocation().size();
+  } catch (const std::runtime_error& error) {
+    root.Fail("backend", fmt::format("is \"slurm\", but {}", error.what()),
+              "a Slurm that tells the names of this job's nodes");
+  }
+  if (nodes >= static_cast<size_t>(config.nodes)) return;
+  root.Table("machine").Fail("nodes",
+                             fmt::format("is {}, but this Slurm job has {}", config.nodes, nodes),
+                             fmt::format("at most {}, or a job with more nodes", nodes));
+}
+
 // Only those that grant shares know of nodes.
 void CheckInstances(const TomlTable& root, const ExperimentConfig& config) {
   const auto service = std::find_if(config.workloads.begin(), config.workloads.end(),
@@ -93,7 +134,8 @@ void CheckInstances(const TomlTable& root, const ExperimentConfig& config) {
 
 // Shares of real cores are quotas.
 void CheckShares(const TomlTable& root, const ExperimentConfig& config, const Topology& topology) {
-  if (config.backend != Backend::kHardware || !topology.IsThisSystem()) return;
+  const bool is_real = config.backend == Backend::kHardware || config.backend == Backend::kSlurm;
+  if (!is_real || !topology.IsThisSystem()) return;
   for (size_t i = 0; i < config.policies.size(); ++i) {
     if (!config.FindPolicy(config.policies[i])->shares) continue;
     const std::string why_not = WhyNot(Actuator::kQuota);
@@ -129,6 +171,7 @@ void CheckExperiment(const TomlTable& root, const ExperimentConfig& config, cons
   CheckSpeeds(root, config);
   CheckNodes(root, config);
   CheckInstances(root, config);
+  CheckSlurm(root, config);
   CheckObjectives(root, config);
   CheckShares(root, config, here);
 }

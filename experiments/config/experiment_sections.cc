@@ -14,6 +14,7 @@
 #include "experiments/config/trace_table.h"
 #include "experiments/config/workload_table.h"
 #include "experiments/hosts/podman.h"
+#include "experiments/hosts/slurm_allocation.h"
 
 namespace cosched {
 namespace {
@@ -29,7 +30,12 @@ Backend ReadBackend(const TomlTable& root) {
   const std::string text = root.String("backend", "hardware");
   const std::optional<Backend> backend = ParseBackend(text);
   if (!backend)
-    root.Fail("backend", fmt::format("is \"{}\"", text), "hardware, container, simulated");
+    root.Fail("backend", fmt::format("is \"{}\"", text), "hardware, container, slurm, simulated");
+  if (const std::string why_not = WhyNoSlurmAllocation();
+      backend == Backend::kSlurm && !why_not.empty()) {
+    root.Fail("backend", "is \"slurm\", which is not possible here: " + why_not,
+              "slurm in a job of several nodes (salloc, sbatch); hardware");
+  }
   if (backend != Backend::kContainer) return *backend;
   if (const std::string why_not = WhyNoContainers(); !why_not.empty()) {
     root.Fail("backend", "is \"container\", which is not possible here: " + why_not,
@@ -157,7 +163,7 @@ std::vector<ConfigKey> HeadKeys() {
               {.name = "backend",
                .type = "word",
                .fallback = {},
-               .range = "hardware, container, simulated",
+               .range = "hardware, container, slurm, simulated",
                .meaning = "where tenants run"},
               [](const ConfigKey&, const TomlTable& root, C* config) {
                 config->backend = ReadBackend(root);

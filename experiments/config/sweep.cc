@@ -10,6 +10,7 @@
 #include "experiments/config/machine_table.h"
 #include "experiments/config/toml_table.h"
 #include "experiments/hosts/podman.h"
+#include "experiments/hosts/slurm_allocation.h"
 
 namespace cosched {
 namespace {
@@ -113,6 +114,7 @@ std::string Lacking(const TomlTable& point, const Topology& here) {
   if (beyond) return "it needs more cores than this machine has";
   const std::optional<Backend> backend = ParseBackend(point.String("backend", ""));
   if (backend == Backend::kContainer) return WhyNoContainers();
+  if (backend == Backend::kSlurm) return WhyNoSlurmAllocation();
   if (backend == Backend::kSimulated) return "";
   const std::optional<Actuator> actuator = ParseActuator(machine.String("actuator", ""));
   const std::string why_not = actuator ? WhyNot(*actuator) : "";

@@ -2,9 +2,12 @@
 
 #include <utility>
 
+#include "experiments/hosts/cluster_host.h"
 #include "experiments/hosts/container_launcher.h"
 #include "experiments/hosts/process_host.h"
 #include "experiments/hosts/simulation/simulated_host.h"
+#include "experiments/hosts/slurm_allocation.h"
+#include "policies/placement.h"
 
 namespace cosched {
 namespace {
@@ -67,6 +70,37 @@ HostFactory ContainerHosts(const std::filesystem::path& binary, const Topology& 
               }};
 }
 
+HostFactory SlurmHosts(const std::filesystem::path& binary, const Topology& topology,
+                       const ExperimentConfig& config, const std::string& run) {
+  const std::vector<std::string> names = NodesOfAllocation();
+  const std::vector<CpuSet> parts = DivideCores(topology, config.cores, config.nodes);
+  std::vector<ClusterHost::Node> nodes;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    // Beside the step that the harness itself may be.
+    nodes.push_back({.name = names.at(i),
+                     .cores = parts[i],
+                     .launcher = {"srun", "--nodelist=" + names[i], "--nodes=1", "--ntasks=1",
+                                  "--overlap", "--cpu-bind=none"}});
+  }
+  return {.make_host = [binary, nodes, topology, run, actuator = config.actuator,
+                        revocation_deadline = config.revocation_deadline,
+                        interference = config.interference,
+                        quota_period = duration_cast<microseconds>(config.quota_period)](
+                           const std::filesystem::path& log_folder, bool shares) {
+    return std::make_unique<ClusterHost>(
+        ClusterHost::Options{.nodes = nodes,
+                             .tenants = {.binary = binary,
+                                         .log_directory = std::filesystem::absolute(log_folder),
+                                         .run = run.empty() ? RunOf(log_folder) : run,
+                                         .topology = topology,
+                                         .actuator = actuator,
+                                         .shares = shares,
+                                         .quota_period = quota_period,
+                                         .revocation_deadline = revocation_deadline,
+                                         .sample_threads = interference}});
+  }};
+}
+
 HostFactory SimulatedHosts(const ExperimentConfig& config) {
   return {.make_host =
               [profile = config.profile->profile, model = config.simulation,
@@ -88,9 +122,13 @@ HostFactory SimulatedHosts(const ExperimentConfig& config) {
 
 HostFactory HostsOf(const std::filesystem::path& binary, const Topology& topology,
                     const ExperimentConfig& config, const std::string& run) {
-  if (config.backend == Backend::kSimulated) return SimulatedHosts(config);
-  return config.backend == Backend::kContainer ? ContainerHosts(binary, topology, config, run)
-                                               : ProcessHosts(binary, topology, config, run);
+  switch (config.backend) {
+    case Backend::kSimulated: return SimulatedHosts(config);
+    case Backend::kContainer: return ContainerHosts(binary, topology, config, run);
+    case Backend::kSlurm: return SlurmHosts(binary, topology, config, run);
+    case Backend::kHardware: break;
+  }
+  return ProcessHosts(binary, topology, config, run);
 }
 
 }  // namespace cosched

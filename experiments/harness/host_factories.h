@@ -30,6 +30,11 @@ HostFactory ProcessHosts(const std::filesystem::path& binary, const Topology& to
 // As ProcessHosts, in OCI containers (experiments/hosts/container_launcher.h).
 HostFactory ContainerHosts(const std::filesystem::path& binary, const Topology& topology,
                            const ExperimentConfig& config, const std::string& run = "");
+// As ProcessHosts, on the nodes of this Slurm allocation, the first config.nodes of them, each by an
+// agent that srun starts (experiments/hosts/cluster_host.h). Every node must see the binary and the
+// results under the same paths. REQUIRES: there is an allocation, of as many nodes.
+HostFactory SlurmHosts(const std::filesystem::path& binary, const Topology& topology,
+                       const ExperimentConfig& config, const std::string& run = "");
 // Modelled ones in virtual time (experiments/hosts/simulation/simulated_host.h). REQUIRES:
 // config.profile.
 HostFactory SimulatedHosts(const ExperimentConfig& config);

@@ -183,11 +183,12 @@ bool ProcessHost::Impl::HasAnswers() const {
   });
 }
 
-// Sleeps until something may be due. False if a signal arrived.
+// Sleeps until something may be due. False if the caller is wanted: a signal arrived, or what
+// `wake` tells of.
 bool ProcessHost::Impl::Poll(TimePoint deadline) {
-  std::vector<pollfd> descriptors;
+  std::vector<pollfd> descriptors = {{options.wake, POLLIN, 0}};  // poll skips -1.
   const auto watch = [&descriptors](const std::vector<int>& numbers) {
-    for (const int number : numbers) descriptors.push_back({number, POLLIN, 0});  // It skips -1.
+    for (const int number : numbers) descriptors.push_back({number, POLLIN, 0});
   };
   for (const auto& [id, device] : devices) {
     if (!device) continue;
@@ -200,7 +201,8 @@ bool ProcessHost::Impl::Poll(TimePoint deadline) {
     deadline = std::min({deadline, entry.tenant->NextCheck(), next_drain});
   }
   const timespec timeout = ToTimespec(std::max(deadline - clock.Now(), Duration(0)));
-  return ppoll(descriptors.data(), descriptors.size(), &timeout, nullptr) >= 0 || errno != EINTR;
+  const int ready = ppoll(descriptors.data(), descriptors.size(), &timeout, nullptr);
+  return ready >= 0 ? descriptors.front().revents == 0 : errno != EINTR;
 }
 
 ProcessHost::ProcessHost(const Options& options) : ProcessHost(options, Launcher(options)) {}

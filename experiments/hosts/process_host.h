@@ -45,6 +45,7 @@ class ProcessHost : public ObservedHost {
     // Cores that it was told to leave and has not left by then: it is killed.
     Duration revocation_deadline = std::chrono::milliseconds(250);
     bool sample_threads = false;  // Samples list every thread (experiments/records/interference.h).
+    int wake = -1;  // NextEvent returns, too, while this descriptor is readable; -1 = none.
   };
 
   explicit ProcessHost(const Options& options);

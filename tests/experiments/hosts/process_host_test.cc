@@ -334,14 +334,20 @@ TEST_F(ProcessHostTest, TerminalSignalsDoNotReachTenants) {
 namespace cosched {
 int RunHarness(const std::string& actuator);         // killed_harness_test.cc
 int RunContainerHarness(const std::string& moment);  // container_host_test.cc
+int RunClusterHarness(const std::string& folder);    // cluster_host_test.cc, as these
+int RunTestAgent(int argc, char** argv);
+int RunImpostor(int argc, char** argv);
 }  // namespace cosched
 
-// This binary is also its own tenants and its own harness.
+// This binary is also its own tenants, its own harness and the agents of its nodes.
 int main(int argc, char** argv) {
   const std::string role = argc > 1 ? argv[1] : "";
   if (role == "tenant") return cosched::testing::FakeTenant(argc, argv).Run();
   if (role == "harness") return cosched::RunHarness(argc > 2 ? argv[2] : "");
   if (role == "container-harness") return cosched::RunContainerHarness(argc > 2 ? argv[2] : "");
+  if (role == "cluster-harness") return cosched::RunClusterHarness(argc > 2 ? argv[2] : "");
+  if (role == "node") return cosched::RunTestAgent(argc, argv);
+  if (role == "impostor") return cosched::RunImpostor(argc, argv);
   ::testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }
