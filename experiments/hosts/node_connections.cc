@@ -76,7 +76,7 @@ std::string NameOfThisMachine() {
   return name.data();
 }
 
-std::string LastLine(const std::filesystem::path& file) {
+std::string LastSaid(const std::filesystem::path& file) {
   std::ifstream stream(file);
   std::string last;
   for (std::string line; std::getline(stream, line);) {
@@ -145,7 +145,7 @@ class Gathering {
       connection.socket.reset();
     }
     connections_.clear();
-    const std::string said = LastLine(LogOf(index));
+    const std::string said = LastSaid(LogOf(index));
     throw InputError({.file = "node " + launches_.agents[index].node,
                       .problem = problem + (said.empty() ? "" : ": " + said),
                       .allowed = "a node on which `cosched node` can be started and reach this "
