@@ -74,6 +74,8 @@ class NodeAgent {
       socket_.Receive();
       HandleAll();
     }
+    if (problem_.empty() && !host_)
+      fmt::print(stderr, "cosched node: the harness closed the connection before it began\n");
     host_.reset();  // Kills what still runs.
     if (problem_.empty()) return 0;
     fmt::print(stderr, "cosched node: the harness sent what is no message: {}\n", problem_);

@@ -18,7 +18,6 @@
 #include <concepts>
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>

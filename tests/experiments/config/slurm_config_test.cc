@@ -98,7 +98,7 @@ TEST_F(SlurmConfigTest, WhatSlurmSaysIsTold) {
 // Policies of whole cores know nothing of nodes.
 TEST_F(SlurmConfigTest, AJobThatMayNotFitANodeIsRefused) {
   const InputErrorDetails refused = Refused({"policies=['strict']"});
-  EXPECT_EQ(refused.key, "workload.0.cores.max");
+  EXPECT_EQ(refused.key, "workload.lenet5.cores.max");
   EXPECT_EQ(refused.problem, "strict may give it 4 cores, but a node has 2");
   EXPECT_NO_THROW(Load({"policies=['strict']", "workload.lenet5.cores={ min = 1, max = 2 }"}));
   EXPECT_NO_THROW(Load({"policies=['strict']", "machine.nodes=1"}));
@@ -112,7 +112,7 @@ TEST_F(SlurmConfigTest, DevicesAreRefused) {
                        "\"serve\"\nbatch = 1\n[[device]]\nname = \"d\"\nprofile = \"" +
                        profile + "\"\n[[trace.requests]]\nservice = \"net\"\ncount = 1\n");
   const InputErrorDetails refused = Refused();
-  EXPECT_EQ(refused.key, "device.0.name");
+  EXPECT_EQ(refused.key, "device.d.name");
   EXPECT_NE(refused.allowed.find("no [[device]]"), std::string::npos);
 }
 

@@ -69,15 +69,17 @@ cores = { min = 1, max = 1 }
   // Without those that changed nothing: when ticks come, and in which order two jobs that start at
   // once are ready, is left to the kernel.
   static std::vector<std::string> Decisions(const std::filesystem::path& cell) {
-    std::vector<std::string> decisions;
+    std::map<int64_t, std::string> decisions;  // They come to the file as their grants settle.
     CsvReader rows(cell / "decisions.csv");
+    const size_t event = rows.Column("event"), allocation = rows.Column("allocation");
     while (rows.Next()) {
-      const std::string event(rows.Text(rows.Column("event"))),
-          allocation(rows.Text(rows.Column("allocation")));
-      if (!allocation.empty() || event.starts_with("job-"))
-        decisions.push_back(event + ": " + allocation);
+      const std::string what(rows.Text(event)), answer(rows.Text(allocation));
+      if (!answer.empty() || what.starts_with("job-"))
+        decisions[rows.Integer(rows.Column("decision"))] = what + ": " + answer;
     }
-    return decisions;
+    std::vector<std::string> in_order;
+    for (const auto& [number, text] : decisions) in_order.push_back(text);
+    return in_order;
   }
 
   const TemporaryFolder folder_;
