@@ -9,7 +9,6 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <system_error>
 #include <utility>
@@ -27,6 +26,8 @@ constexpr int kIdleSeconds = 5;
 constexpr int kProbeSeconds = 2;
 constexpr int kProbes = 5;
 constexpr int kUnansweredMilliseconds = 15'000;
+
+std::string ErrorText(int error) { return std::generic_category().message(error); }
 
 [[noreturn]] void ThrowSocketError(const char* what) {
   throw std::system_error(errno, std::generic_category(), what);
@@ -103,7 +104,7 @@ void FrameSocket::Flush() {
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
     // What the peer said before it went can still be received.
-    if (count < 0) return Close(std::string("it takes no more: ") + std::strerror(errno));
+    if (count < 0) return Close("it takes no more: " + ErrorText(errno));
     sent_ += static_cast<size_t>(count);
   }
   if (!HasUnsent()) {
@@ -118,7 +119,7 @@ void FrameSocket::Receive() {
     const ssize_t count = recv(fd_.get(), buffer.data(), buffer.size(), 0);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
-    if (count < 0) return Close(std::strerror(errno));
+    if (count < 0) return Close(ErrorText(errno));
     if (count == 0) return Close("it closed the connection");
     reader_.Add({buffer.data(), static_cast<size_t>(count)});
   }
@@ -180,7 +181,7 @@ UniqueFd ConnectTcp(const std::string& address) {
     }
     error = errno;
   }
-  RefuseAddress(address, std::strerror(error));
+  RefuseAddress(address, ErrorText(error));
 }
 
 }  // namespace cosched

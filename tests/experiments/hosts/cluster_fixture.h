@@ -68,10 +68,13 @@ bool HoldsWithin(std::chrono::seconds patience, const Condition& condition) {
   return true;
 }
 
+// Dead, whether or not somebody is about to reap it.
 inline bool IsGone(pid_t process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/stat");
   std::string line;
-  return !std::getline(file, line) || line[line.rfind(") ") + 2] == 'Z';
+  if (!std::getline(file, line)) return true;
+  const char state = line[line.rfind(") ") + 2];
+  return state == 'Z' || state == 'X';
 }
 
 }  // namespace cosched

@@ -225,7 +225,7 @@ TEST_F(ClusterHostTest, AnAgentThatIsKilledTakesOnlyItsJobsWithIt) {
   const auto finished = Next();
   ASSERT_TRUE(finished && std::holds_alternative<HostFinished>(*finished));
   EXPECT_EQ(std::get<HostFinished>(*finished).job, kept);
-  EXPECT_EQ(Host().TakeSteps().size() > 0, true);
+  EXPECT_FALSE(Host().TakeSteps().empty());
   EXPECT_THAT(Host().TakeMarks(), testing::Contains(HasSubstr("node n0 was lost")));
 }
 
@@ -384,9 +384,11 @@ TEST_F(NodeAgentTest, EndsWithItsTenants) {
   TenantSpec spec;
   spec.model = "obedient";
   Say(DescribeCall{JobId{1}, spec});
-  Say(StartCall{.job = JobId{1},
-                .place = Place::Whole(Topology::ThisMachine().Cpus().Lowest(1), {1, 1}),
-                .order = 1});
+  StartCall start;
+  start.job = JobId{1};
+  start.place = Place::Whole(Topology::ThisMachine().Cpus().Lowest(1), {1, 1});
+  start.order = 1;
+  Say(start);
   AgentReport report = Take();
   while (!std::holds_alternative<EventReport>(report)) report = Take();
   EXPECT_EQ(std::get<EventReport>(report).what, "settled");
