@@ -12,6 +12,7 @@
 namespace cosched {
 namespace {
 
+// NOLINTBEGIN(concurrency-mt-unsafe): no other thread runs.
 class SlurmConfigTest : public testing::Test {
  protected:
   SlurmConfigTest() {
@@ -25,7 +26,6 @@ kernel_rates = "fixed"
 [[workload]]
 model = "lenet5"
 )");
-    // NOLINTNEXTLINE(concurrency-mt-unsafe): no thread runs yet.
     path_ = getenv("PATH");
     setenv("PATH", (folder_.path().string() + ":" + path_).c_str(), 1);
     setenv("SLURM_JOB_ID", "17", 1);
@@ -94,6 +94,8 @@ TEST_F(SlurmConfigTest, WhatSlurmSaysIsTold) {
   EXPECT_EQ(refused.key, "backend");
   EXPECT_NE(refused.problem.find("Unable to contact"), std::string::npos) << refused.problem;
 }
+
+// NOLINTEND(concurrency-mt-unsafe)
 
 // Policies of whole cores know nothing of nodes.
 TEST_F(SlurmConfigTest, AJobThatMayNotFitANodeIsRefused) {

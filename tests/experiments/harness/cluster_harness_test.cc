@@ -1,6 +1,7 @@
 // Whole cells on agents of this machine, with fake tenants: decided as on one host, and whole when
 // an agent is killed in the middle.
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -75,7 +76,7 @@ cores = { min = 1, max = 1 }
     while (rows.Next()) {
       const std::string what(rows.Text(event)), answer(rows.Text(allocation));
       if (!answer.empty() || what.starts_with("job-"))
-        decisions[rows.Integer(rows.Column("decision"))] = what + ": " + answer;
+        decisions[rows.Integer(rows.Column("decision"))] = fmt::format("{}: {}", what, answer);
     }
     std::vector<std::string> in_order;
     for (const auto& [number, text] : decisions) in_order.push_back(text);

@@ -2,6 +2,7 @@
 
 #include "experiments/hosts/host_protocol.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -94,7 +95,7 @@ void ExpectUnusual(const Json& usual, const Json& unusual, const std::string& wh
     if (name == "type") continue;
     ASSERT_TRUE(unusual.contains(name));
     EXPECT_NE(value, unusual[name]) << where << "." << name << " is not tried with another value";
-    if (value.is_object()) ExpectUnusual(value, unusual[name], where + "." + name);
+    if (value.is_object()) ExpectUnusual(value, unusual[name], fmt::format("{}.{}", where, name));
   }
 }
 
