@@ -90,7 +90,7 @@ def draw(sweep, expected):
     draw_panel(axes[2], sweep, 6, response, None)
     axes[2].set_title("the same, 6 cores each", loc="left")
     axes[2].set_ylim(*axes[1].get_ylim())
-    figure.supxlabel("how the modelled device's queue is chosen   (device: " + "figures derived from published traces)", fontsize="small")
+    figure.suptitle("how the queue of the modelled device is chosen (its figures are derived from published traces)")
     style.legend_below(figure, axes[0].get_legend_handles_labels()[0], 3)
     return figure
 

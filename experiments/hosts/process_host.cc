@@ -379,6 +379,11 @@ Duration ProcessHost::UsedByOthersChildren() const {
   return used;
 }
 
+Duration ProcessHost::CpuTime(JobId job) {
+  const SupervisedTenant* tenant = impl_->Find(job).tenant.get();
+  return tenant == nullptr ? Duration(0) : tenant->CpuTime().value_or(Duration(0));
+}
+
 std::vector<std::string> ProcessHost::TakeMarks() {
   if (std::exchange(impl_->rounded, false)) {
     impl_->marks.push_back(

@@ -74,6 +74,7 @@ class ProcessHost : public ObservedHost {
   std::vector<ActuationSample> TakeActuations() override;
   std::vector<RequestSample> TakeRequests() override;
   std::vector<HoldSample> TakeHolds() override;
+  Duration CpuTime(JobId job) override;  // 0 before it has a process, and when that is gone.
   void WakeAtAnswers(bool wanted) override;
   std::vector<std::string> TakeMarks() override;  // Ends the devices.
   TimeByCore BusyTimes() const override;

@@ -77,6 +77,8 @@ class SupervisedTenant {
   TimePoint NextCheck() const { return next_check_; }
   std::vector<int> Descriptors() const;
 
+  // Of its process, which may be nothing yet; nullopt if it is gone.
+  std::optional<Duration> CpuTime() const { return CpuTimeOf(launched_->pid()); }
   Duration UsedByOthersChildren() const { return launched_->UsedByOthersChildren(); }
   double Progress() const;                            // 0..1
   std::optional<TenantSample> Sample(TimePoint now);  // nullopt if the process has just gone.

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -260,6 +261,15 @@ ProcessSampler::Totals ProcessSampler::ComputeTotals() const {
     totals.migrations += thread.migrations;
   }
   return totals;
+}
+
+std::optional<Duration> CpuTimeOf(pid_t process) {
+  clockid_t clock{};
+  timespec time{};
+  // 0 and less would be this process.
+  if (process <= 0 || clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &time) != 0)
+    return std::nullopt;
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
 }  // namespace cosched

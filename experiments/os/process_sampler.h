@@ -97,4 +97,8 @@ class ProcessSampler {
 // The threads of a process, ascending; empty if it is gone. Opens /proc/PID/task each time.
 std::vector<pid_t> ThreadsOf(pid_t process);
 
+// CPU time of a process so far, by all its threads, also those that have ended; nullopt if it is
+// gone.
+std::optional<Duration> CpuTimeOf(pid_t process);
+
 }  // namespace cosched

@@ -30,6 +30,10 @@ class ExperimentJsonTest : public testing::Test {
     SaveProfile(profile, folder_.path() / "p.json");
     WriteText(folder_.path() / "t.csv", "arrival_s,workload,steps\n0,net,\n9,net,\n20,net,7\n");
     WriteText(folder_.path() / "digits" / "x", "");
+    for (const char* name : {"d.json", "d2.json"})
+      std::filesystem::copy_file(
+          std::filesystem::path(COSCHED_SOURCE_DIR) / "experiments/profiles/device_example.json",
+          folder_.path() / name);
     WriteText(folder_.path() / "e.toml", R"(name = "e"
 policies = ["max-prop"]
 [machine]
@@ -82,6 +86,7 @@ const Overrides kSimulated = {"backend=simulated", "machine.profile=p.json"};
 constexpr char kOtherRates[] =
     "machine.kernel_rates=window=1,gradient=1,product=1,memory=1,filter=1,new=1,turned=1,summed=1,"
     "transform2=1,transform4=1,lanes=1";
+const Overrides kDevice = {"device=[{ name = 'd', profile = 'd.json' }]"};
 const Overrides kFile = {"trace.file=t.csv"};
 
 const std::map<std::string, Change>& Changes() {
@@ -112,6 +117,13 @@ const std::map<std::string, Change>& Changes() {
       {"simulation.extrapolate", {kSimulated, {"simulation.extrapolate=true"}}},
       {"services.window_s", {{}, {"services.window_s=7"}}},
       {"services.in_flight", {{}, {"services.in_flight=7"}}},
+      {"services.dispatch", {{}, {"services.dispatch=random"}}},
+      {"services.polling", {{}, {"services.polling=published"}}},
+      {"dispatch", {{}, {"dispatch.h1.alpha=1"}}},
+      {"device", {{}, kDevice}},
+      {"device.0.name", {kDevice, {"device.0.name=other"}}},
+      {"device.0.profile", {kDevice, {"device.0.profile=d2.json"}}},
+      {"device.0.slots", {kDevice, {"device.0.slots=2"}}},
       {"sampling.period_ms", {{}, {"sampling.period_ms=7"}}},
       {"sampling.interference", {{}, {"sampling.interference=true"}}},
       {"records.grants", {{}, {"records.grants=false"}}},
@@ -150,6 +162,7 @@ const std::map<std::string, Change>& Changes() {
        {{}, {"trace.requests=[{ service = 'service', phases = [{ for_s = 1, rate = 2 }] }]"}}},
       {"trace.requests.0.gap", {{}, {"trace.requests.0.gap.mean_s=9"}}},
       {"trace.requests.0.work", {{}, {"trace.requests.0.work=9"}}},
+      {"trace.requests.0.clients", {{}, {"trace.requests.0.clients=2"}}},
       {"trace.requests.0.start_s", {{}, {"trace.requests.0.start_s=9"}}},
       {"trace.changes", {{}, {"trace.changes=[{ at_s = 1, sla_ms = 5 }]"}}},
       {"trace.file", {{}, kFile}},
@@ -160,6 +173,7 @@ const std::map<std::string, Change>& Changes() {
       {"trace.on_bad_row", {kFile, {"trace.on_bad_row=skip"}}},
       {"trace.merge", {kFile, {"trace.merge=[{file=\"t.csv\"}]"}}},
       {"policy", {{}, {"policy.max-prop.order=priority"}}},
+      {"policy.max-prop.dispatch", {{}, {"policy.max-prop.dispatch=random"}}},
   };
   return changes;
 }

@@ -101,7 +101,7 @@ use = "static-shares"
                                  &RequestRow::scheduled, &RequestRow::dispatched,
                                  &RequestRow::finished, &RequestRow::device);
     while (const RequestRow* row = reader.Next()) {
-      Answered& sum = services[row->service];
+      Answered& sum = services[std::string(row->service)];
       EXPECT_TRUE(row->finished && row->dispatched);
       if (!row->finished || !row->dispatched) continue;
       ++sum.count;

@@ -336,7 +336,7 @@ TEST_F(ServiceHarnessTest, InstancesOnNodesShareOneQueue) {
   RowReader<RequestRow> rows(CellFolder(run, {"static-shares"}), &RequestRow::request_id,
                              &RequestRow::job_id);
   std::map<int64_t, int64_t> server_of;
-  while (const RequestRow* row = rows.Next()) server_of[row->request_id] = row->job_id;
+  while (const RequestRow* row = rows.Next()) server_of[row->request_id] = row->job_id.value();
   EXPECT_EQ(server_of, (std::map<int64_t, int64_t>{{0, 0}, {1, 1}, {2, 0}, {3, 1}, {4, 0}}));
   EXPECT_NEAR(cell.makespan_s, 0.3, 1e-6);
 }

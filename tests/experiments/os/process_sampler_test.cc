@@ -94,6 +94,22 @@ TEST(ProcessSamplerTest, SeesWhoRunsAndForHowLong) {
   EXPECT_GE(after.involuntary_switches, before.involuntary_switches);
 }
 
+TEST(ProcessSamplerTest, CpuTimeIsOfAllThreadsAndOfNobodyWhoIsGone) {
+  const auto begin = CpuTimeOf(getpid());
+  ASSERT_TRUE(begin);
+  {
+    const NamedThread spinner("helper", true);
+    while (*CpuTimeOf(getpid()) < *begin + milliseconds(20))
+      std::this_thread::sleep_for(milliseconds(5));
+  }
+  EXPECT_GE(*CpuTimeOf(getpid()), *begin + milliseconds(20)) << "the thread's stays";
+  EXPECT_EQ(CpuTimeOf(-1), std::nullopt);
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  EXPECT_EQ(CpuTimeOf(child), std::nullopt);
+}
+
 // Where there are two cores to move between: a thread that is pushed to and fro is seen to
 // migrate, and one that sleeps is not.
 TEST(ProcessSamplerTest, CountsMigrationsOfComputeThreads) {

