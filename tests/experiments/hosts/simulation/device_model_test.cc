@@ -36,6 +36,9 @@ void RunUntil(DeviceModel* device, TimePoint until) {
   }
 }
 
+// Ends are rounded up to a nanosecond.
+double Milliseconds(Duration duration) { return ToSeconds(duration) * 1e3; }
+
 Request At(int64_t id, TimePoint time, double work = 1) {
   return {.id = id, .scheduled = time, .work = work, .service = {0}};
 }
@@ -51,13 +54,13 @@ TEST(DeviceModel, ARequestIsWorkedOnWaitsAndHoldsASlotOneAfterTheOther) {
   EXPECT_EQ(device.HostBusy(), 0);
   const std::vector<RequestSample> answers = device.TakeAnswers();
   ASSERT_EQ(answers.size(), 2U);
-  EXPECT_EQ(answers[0].started - start, milliseconds(18));
-  EXPECT_EQ(answers[0].finished - start, milliseconds(38));
-  EXPECT_EQ(answers[1].started - start, milliseconds(38)) << "was ready at 26";
-  EXPECT_EQ(answers[1].finished - start, milliseconds(78)) << "twice the work";
+  EXPECT_NEAR(Milliseconds(answers[0].started - start), 18, 1e-5);
+  EXPECT_NEAR(Milliseconds(answers[0].finished - start), 38, 1e-5);
+  EXPECT_NEAR(Milliseconds(answers[1].started - start), 38, 1e-5) << "was ready at 26";
+  EXPECT_NEAR(Milliseconds(answers[1].finished - start), 78, 1e-5) << "twice the work";
   const std::vector<HoldSample> holds = device.TakeHolds();
   ASSERT_EQ(holds.size(), 2U);
-  EXPECT_EQ(holds[1].begin - start, milliseconds(38));
+  EXPECT_NEAR(Milliseconds(holds[1].begin - start), 38, 1e-5);
   EXPECT_EQ(holds[1].end, holds[1].planned_end);
   EXPECT_TRUE(device.TakeHolds().empty());
 }
