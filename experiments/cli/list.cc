@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -43,6 +44,18 @@ void PrintTable(const std::vector<ListRow>& rows) {
   }
 }
 
+ListRow ParameterHeading() { return {"parameter", "default", "allowed", "what it says"}; }
+
+// owner: "policy.max-prop".
+void AddParameterRows(const std::string& owner, std::span<const Parameter> parameters,
+                      std::vector<ListRow>* rows) {
+  for (const Parameter& parameter : parameters) {
+    rows->push_back({fmt::format("{}.{}", owner, parameter.name),
+                     std::string(parameter.default_value), std::string(parameter.allowed),
+                     std::string(parameter.help)});
+  }
+}
+
 void ListPolicies(const ExternalPolicyArguments& arguments) {
   const std::vector<std::shared_ptr<const ExternalPolicy>> external =
       OpenExternalPolicies(arguments);
@@ -56,14 +69,9 @@ void ListPolicies(const ExternalPolicyArguments& arguments) {
                     policy.needs_speed ? "yes" : "no", text});
   }
   PrintTable(rows);
-  rows = {{"parameter", "default", "allowed", "what it says"}};
-  for (const PolicyInfo& policy : policies) {
-    for (const PolicyParameter& parameter : policy.parameters) {
-      rows.push_back({fmt::format("policy.{}.{}", policy.name, parameter.name),
-                      std::string(parameter.default_value), std::string(parameter.allowed),
-                      std::string(parameter.help)});
-    }
-  }
+  rows = {ParameterHeading()};
+  for (const PolicyInfo& policy : policies)
+    AddParameterRows(fmt::format("policy.{}", policy.name), policy.parameters, &rows);
   if (rows.size() == 1) return;
   fmt::print("\n");
   PrintTable(rows);
@@ -71,7 +79,7 @@ void ListPolicies(const ExternalPolicyArguments& arguments) {
 
 void ListDispatches() {
   std::vector<ListRow> rows = {{"dispatch", "needs", "what it does"}};
-  std::vector<ListRow> parameters = {{"parameter", "default", "allowed", "what it says"}};
+  std::vector<ListRow> parameters = {ParameterHeading()};
   for (const DispatchInfo& dispatch : Dispatches()) {
     std::vector<std::string> needs;
     if (dispatch.needs_deadline) needs.emplace_back("slo_ms");
@@ -80,11 +88,7 @@ void ListDispatches() {
     if (!dispatch.source.empty()) text += fmt::format(" [{}]", dispatch.source);
     rows.push_back({std::string(dispatch.name),
                     needs.empty() ? "-" : fmt::format("{}", fmt::join(needs, ", ")), text});
-    for (const Parameter& parameter : dispatch.parameters) {
-      parameters.push_back({fmt::format("dispatch.{}.{}", dispatch.name, parameter.name),
-                            std::string(parameter.default_value), std::string(parameter.allowed),
-                            std::string(parameter.help)});
-    }
+    AddParameterRows(fmt::format("dispatch.{}", dispatch.name), dispatch.parameters, &parameters);
   }
   PrintTable(rows);
   fmt::print("\n");

@@ -8,6 +8,7 @@
 #include "engine/base/did_you_mean.h"
 #include "engine/base/error.h"
 #include "experiments/config/experiment_config.h"
+#include "experiments/config/parameter_values.h"
 
 namespace cosched {
 namespace {
@@ -202,18 +203,9 @@ SectionHelp DispatchHelp() {
 }
 
 std::vector<KeyValue> DispatchValues(const ExperimentConfig& config, const DispatchInfo& dispatch) {
-  std::vector<KeyValue> values;
   const auto given = config.dispatch.parameters.find(dispatch.name);
-  for (const Parameter& parameter : dispatch.parameters) {
-    std::string text(parameter.default_value);
-    if (given != config.dispatch.parameters.end()) {
-      const auto found = given->second.find(parameter.name);
-      if (found != given->second.end()) text = found->second;
-    }
-    auto number = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-    values.push_back({std::string(parameter.name), number.is_number() ? number : Json(text), {}});
-  }
-  return values;
+  return ParameterValues(dispatch.parameters,
+                         given == config.dispatch.parameters.end() ? nullptr : &given->second);
 }
 
 Json DispatchJson(const ExperimentConfig& config, std::string_view policy) {

@@ -4,6 +4,7 @@
 
 #include "engine/base/did_you_mean.h"
 #include "engine/base/error.h"
+#include "experiments/config/parameter_values.h"
 
 namespace cosched {
 namespace {
@@ -45,12 +46,6 @@ std::shared_ptr<const ExternalPolicy> ReadVariant(const TomlTable& table, const 
   } catch (const InputError& error) {
     BlamePolicy(table, name, error);
   }
-}
-
-// Parameters are kept as text: a number is printed as one.
-nlohmann::ordered_json ParameterValue(const std::string& text) {
-  auto number = nlohmann::ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
-  return number.is_number() ? number : nlohmann::ordered_json(text);
 }
 
 }  // namespace
@@ -108,14 +103,10 @@ std::vector<KeyValue> PolicyValues(const ExperimentConfig& config, const std::st
     }
   }
   const auto given = config.policy_parameters.find(name);
-  for (const PolicyParameter& parameter : config.FindPolicy(name)->parameters) {
-    const std::string key(parameter.name);
-    const bool is_given = given != config.policy_parameters.end() && given->second.count(key) > 0;
-    keys.push_back(
-        {key,
-         ParameterValue(is_given ? given->second.at(key) : std::string(parameter.default_value)),
-         {}});
-  }
+  const std::vector<KeyValue> values =
+      ParameterValues(config.FindPolicy(name)->parameters,
+                      given == config.policy_parameters.end() ? nullptr : &given->second);
+  keys.insert(keys.end(), values.begin(), values.end());
   return keys;
 }
 

@@ -9,15 +9,18 @@
 //     …
 //
 // in the struct's namespace. Reading is strict: a member that is missing, unknown or of another
-// type is refused with its name. Used by tenant_start.h and experiments/hosts/host_protocol.h.
+// type is refused with its name. Used by tenant_start.h, device_start.h and
+// experiments/hosts/host_protocol.h.
 // Pure; thread-safe.
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
@@ -49,6 +52,10 @@ inline constexpr bool kIsList = false;
 template <typename Item>
 inline constexpr bool kIsList<std::vector<Item>> = true;
 template <typename Value>
+inline constexpr bool kIsMap = false;
+template <typename Key, typename Value>
+inline constexpr bool kIsMap<std::map<Key, Value>> = true;
+template <typename Value>
 inline constexpr bool kIsOptional = false;
 template <typename Item>
 inline constexpr bool kIsOptional<std::optional<Item>> = true;
@@ -61,7 +68,8 @@ concept HasText = requires(const Value& value) {
   std::string(ToString(value));
 };
 template <typename Value>
-concept IsId = std::same_as<Value, JobId> || std::same_as<Value, ServiceId>;
+concept IsId =
+    std::same_as<Value, JobId> || std::same_as<Value, ServiceId> || std::same_as<Value, DeviceId>;
 
 inline std::optional<CpuSet> Parse(std::string_view text, const CpuSet*) {
   return CpuSet::Parse(text);
@@ -112,6 +120,16 @@ Value ToInteger(const Json& json) {
   return static_cast<Value>(json.get<int64_t>());
 }
 
+// Keys of maps: text, or whole numbers.
+inline std::string KeyText(const std::string& key) { return key; }
+inline std::string KeyText(int key) { return std::to_string(key); }
+inline void ReadKey(const std::string& text, std::string* key) { *key = text; }
+inline void ReadKey(const std::string& text, int* key) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *key);
+  if (error != std::errc() || end != text.data() + text.size())
+    throw Unreadable("\"" + text + "\" is no whole number");
+}
+
 template <typename Value>
 Json Written(const Value& value);
 
@@ -144,6 +162,10 @@ Json Written(const Value& value) {
   } else if constexpr (kIsList<Value>) {
     Json json = Json::array();
     for (const auto& item : value) json.push_back(Written(item));
+    return json;
+  } else if constexpr (kIsMap<Value>) {
+    Json json = Json::object();
+    for (const auto& [key, item] : value) json[KeyText(key)] = Written(item);
     return json;
   } else if constexpr (HasText<Value>) {
     return std::string(ToString(value));
@@ -183,6 +205,17 @@ void ReadList(const Json& json, std::vector<Item>* items) {
   for (const Json& item : json) Read(item, &items->emplace_back());
 }
 
+template <typename Key, typename Item>
+void ReadMap(const Json& json, std::map<Key, Item>* items) {
+  if (!json.is_object()) throw Unreadable("is no JSON object");
+  items->clear();
+  for (const auto& [text, item] : json.items()) {
+    Key key;
+    ReadKey(text, &key);
+    Read(item, &(*items)[key]);
+  }
+}
+
 template <typename Value>
 void Read(const Json& json, Value* value) {
   if constexpr (std::is_same_v<Value, bool> || std::is_same_v<Value, std::string>) {
@@ -204,6 +237,8 @@ void Read(const Json& json, Value* value) {
     if (!json.is_null()) Read(json, &value->emplace());
   } else if constexpr (kIsList<Value>) {
     ReadList(json, value);
+  } else if constexpr (kIsMap<Value>) {
+    ReadMap(json, value);
   } else if constexpr (HasText<Value> || std::is_same_v<Value, CpuSet>) {
     const auto parsed = Parse(json.get<std::string>(), value);
     if (!parsed) throw Unreadable("is unknown");
@@ -215,14 +250,10 @@ void Read(const Json& json, Value* value) {
 
 }  // namespace member_json
 
-template <member_json::Of<TenantSpec> Spec, typename Visitor>
-void VisitMembers(Spec& spec, const Visitor& member) {
-  member("steps", spec.steps);
-  member("serves", spec.serves);
-  member("max_delay_ns", spec.max_delay);
-  using Program = std::conditional_t<std::is_const_v<Spec>, const ProgramSpec, ProgramSpec>;
+template <member_json::Of<ProgramSpec> Program, typename Visitor>
+void VisitMembers(Program& program, const Visitor& member) {
   auto& [model, mode, dataset, data_directory, batch, seed, precision, deterministic, auto_split,
-         rates, spin] = static_cast<Program&>(spec);
+         rates, spin] = program;
   member("model", model);
   member("mode", mode);
   member("dataset", dataset);
@@ -234,6 +265,15 @@ void VisitMembers(Spec& spec, const Visitor& member) {
   member("auto_split", auto_split);
   member("kernel_rates", rates);
   member("spin_ns", spin);
+}
+
+template <member_json::Of<TenantSpec> Spec, typename Visitor>
+void VisitMembers(Spec& spec, const Visitor& member) {
+  member("steps", spec.steps);
+  member("serves", spec.serves);
+  member("max_delay_ns", spec.max_delay);
+  using Program = std::conditional_t<std::is_const_v<Spec>, const ProgramSpec, ProgramSpec>;
+  VisitMembers(static_cast<Program&>(spec), member);
 }
 
 }  // namespace cosched

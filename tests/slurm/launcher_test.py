@@ -6,18 +6,11 @@ of a local run, byte for byte; a cell whose task dies is run once more; one that
 """
 import filecmp
 import json
-import os
-import shutil
 import signal
 import subprocess
-import sys
-import tempfile
-import time
-import unittest
-from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-SKIPPED = 77
+from one_machine import HERE, OneMachineCase, main, why_not
+
 EXPERIMENT = """
 name = "small"
 backend = "simulated"
@@ -47,32 +40,9 @@ exec -a "$0" {cosched} "$@"
 """
 
 
-def why_not():
-    """Why no Slurm can be started here; "" if it can."""
-    if os.geteuid() != 0:
-        return "not root"
-    missing = [tool for tool in ("slurmctld", "slurmd", "munged", "sbatch") if shutil.which(tool) is None]
-    return f"{', '.join(missing)} not installed (experiments/setup/packages.txt)" if missing else ""
-
-
-class LauncherTest(unittest.TestCase):
-    cosched = ""
-
-    @classmethod
-    def setUpClass(cls):
-        cls.cluster = Path(tempfile.mkdtemp(prefix="cosched-slurm-"))
-        cls.fixture = [str(HERE / "one_machine.sh")]
-        subprocess.run([*cls.fixture, "start", cls.cluster], check=True, stdout=subprocess.DEVNULL)
-        os.environ["SLURM_CONF"] = str(cls.cluster / "slurm.conf")
-
-    @classmethod
-    def tearDownClass(cls):
-        subprocess.run([*cls.fixture, "stop", cls.cluster], check=True)
-        shutil.rmtree(cls.cluster)
-
+class LauncherTest(OneMachineCase):
     def setUp(self):
-        self.folder = Path(tempfile.mkdtemp(prefix="cosched-slurm-test-"))
-        self.addCleanup(shutil.rmtree, self.folder)
+        super().setUp()
         (self.folder / "dying").mkdir()
         wrapper = self.folder / "cosched"
         wrapper.write_text(WRAPPER.format(dying=self.folder / "dying", cosched=self.cosched))
@@ -147,21 +117,6 @@ class LauncherTest(unittest.TestCase):
         self.assertEqual(len({path.parent for path in self.records(there)}), 8)
         self.assertEqual(json.loads((there / "manifest.json").read_text())["status"], "done")
 
-    def queue(self):
-        return subprocess.run(["squeue", "-h"], capture_output=True, text=True, check=True).stdout
-
-    def wait_for(self, holds, problem):
-        for _ in range(600):
-            if holds():
-                return
-            time.sleep(0.1)
-        self.fail(problem)
-
 
 if __name__ == "__main__":
-    LauncherTest.cosched = sys.argv.pop(1)
-    reason = why_not()
-    if reason:
-        print(f"SKIPPED: no Slurm can be started here: {reason}")
-        sys.exit(SKIPPED)
-    unittest.main()
+    main(LauncherTest, why_not())

@@ -8,18 +8,12 @@ is left: no process, no job in the queue.
 import csv
 import json
 import os
-import shutil
 import signal
 import subprocess
-import sys
-import tempfile
-import time
-import unittest
 from pathlib import Path
 
-from launcher_test import SKIPPED, why_not
+from one_machine import HERE, OneMachineCase, main, why_not
 
-HERE = Path(__file__).resolve().parent
 JOBS = """
 name = "nodes"
 backend = "slurm"
@@ -76,39 +70,14 @@ def processes(binary, command):
     return found
 
 
-class NodesTest(unittest.TestCase):
-    cosched = ""
-
-    @classmethod
-    def setUpClass(cls):
-        cls.cluster = Path(tempfile.mkdtemp(prefix="cosched-slurm-"))
-        cls.fixture = [str(HERE / "one_machine.sh")]
-        subprocess.run([*cls.fixture, "start", cls.cluster], check=True, stdout=subprocess.DEVNULL)
-        os.environ["SLURM_CONF"] = str(cls.cluster / "slurm.conf")
-
-    @classmethod
-    def tearDownClass(cls):
-        subprocess.run([*cls.fixture, "stop", cls.cluster], check=True)
-        shutil.rmtree(cls.cluster)
-
+class NodesTest(OneMachineCase):
     def setUp(self):
-        self.folder = Path(tempfile.mkdtemp(prefix="cosched-slurm-test-"))
-        self.addCleanup(shutil.rmtree, self.folder)
+        super().setUp()
         os.environ["COSCHED_LOCKS"] = str(self.folder)
 
     def tearDown(self):
         self.wait_for(lambda: self.queue() == "", "a job is left in the queue")
         self.wait_for(lambda: self.agents() == {}, "agents are left")
-
-    def queue(self):
-        return subprocess.run(["squeue", "-h"], capture_output=True, text=True, check=True).stdout
-
-    def wait_for(self, holds, problem):
-        for _ in range(600):
-            if holds():
-                return
-            time.sleep(0.1)
-        self.fail(problem)
 
     def command(self, text, nodes, *options):
         """The run in a job of so many nodes; 0: in none."""
@@ -212,9 +181,4 @@ class NodesTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    NodesTest.cosched = str(Path(sys.argv.pop(1)).resolve())
-    reason = why_not_here()
-    if reason:
-        print(f"SKIPPED: no Slurm of two nodes can be started here: {reason}")
-        sys.exit(SKIPPED)
-    unittest.main()
+    main(NodesTest, why_not_here())

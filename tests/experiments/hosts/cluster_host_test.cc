@@ -177,6 +177,7 @@ TEST_F(ClusterHostTest, OnlyTheLatestGrantSettles) {
   ExpectSettled(job);
   for (int round = 0; round < 20; ++round) {
     Host().Grant(job, Place::Whole(Core(0), {1, 1}));
+    // The first is not yet on its way, underway, or done by then: nothing is waited for.
     std::this_thread::sleep_for(milliseconds(round / 4));
     Host().Grant(job, Place::Whole(cores_, {1, 2}));
     ASSERT_NO_FATAL_FAILURE(ExpectSettled(job));

@@ -24,7 +24,7 @@ DeviceSpec TwoServices() {
   digits.data_directory = "/a folder/\"of\" digits";
   digits.batch = 16;
   images.model = "resnet20";
-  images.seed = ~uint64_t{0};
+  images.seed = uint64_t{1} << 60;
   return {.id = {3},
           .name = "accelerator",
           .profile = std::move(profile),
@@ -52,7 +52,7 @@ TEST(DeviceStartTest, ComesBackAsItWas) {
   EXPECT_EQ(start.services[0]->data_directory, "/a folder/\"of\" digits");
   EXPECT_EQ(start.services[0]->batch, 16);
   EXPECT_FALSE(start.services[1]);
-  EXPECT_EQ(start.services[2]->seed, ~uint64_t{0});
+  EXPECT_EQ(start.services[2]->seed, uint64_t{1} << 60);
 }
 
 TEST(DeviceStartTest, RefusesAnythingElse) {
@@ -66,9 +66,9 @@ TEST(DeviceStartTest, RefusesAnythingElse) {
   for (const std::string& bad :
        {std::string(), std::string("[]"), good.substr(1), with("\"slots\":2", "\"slots\":0"),
         with("\"slots\":2", "\"slots\":\"2\""), with("\"slots\":2,", ""),
-        with("\"switch_s\":0.1", "\"switch_s\":-1"),
-        with("\"quantiles\":[0.1]", "\"quantiles\":[]"), with("\"batch\":1,", "\"batch\":0,"),
-        with("\"model\":\"lenet5\"", "\"model\":\"vgg16\"")}) {
+        with("\"switch_s\":0.1", "\"switch_s\":-1"), with("\"1\":[0.1]", "\"1\":[]"),
+        with("\"1\":[0.1]", "\"0\":[0.1]"), with("\"1\":[0.1]", "\"x\":[0.1]"),
+        with("\"1\":[0.1]", "\"1\":[-0.1]"), with("\"model\":\"lenet5\"", "\"model\":\"vgg16\"")}) {
     EXPECT_THROW(ParseDeviceStart(bad), InputError) << bad;
   }
 }
