@@ -25,7 +25,7 @@ struct ComparedRun {
   std::vector<std::string> records;  // Files that every cell was to write, jobs.csv apart.
   std::vector<std::string> order;    // Cells by name, as they ran; empty: the manifest has none.
   std::vector<std::string> profile_doubts;
-  std::vector<std::string> devices;  // "accelerator, modelled: <source>", of each.
+  std::vector<std::string> devices;      // "accelerator, modelled: <source>", of each.
   std::vector<std::string> mixed;        // What differed when the run was resumed with =anyway.
   std::vector<std::string> redone;       // Cells that ran again after the others.
   std::vector<std::string> redo_killed;  // Cells of which only some did.

@@ -23,7 +23,7 @@
 namespace cosched {
 
 struct TenantLaunch {
-  JobId job;  // Of a device, which has none: -1, -2, …
+  JobId job;                           // Of a device, which has none: -1, -2, …
   std::vector<std::string> arguments;  // The binary's; how to reach the host is added.
   Place place;                       // The tenant runs nowhere else from its first instruction on.
   int counters = -1;                 // The shared page's descriptor.

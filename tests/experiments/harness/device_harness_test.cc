@@ -1,15 +1,19 @@
 // Services with a modelled device beside their instances, in virtual time: every request is answered
 // once by one of them, and queues are as theory has them, whichever dispatch and polling.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
 
 #include "engine/base/error.h"
+#include "experiments/analysis/comparison.h"
 #include "experiments/records/rows.h"
 #include "experiments/records/table.h"
+#include "policies/registry.h"
 #include "tests/experiments/harness/checked_run.h"
 
 namespace cosched {
@@ -144,6 +148,104 @@ TEST_F(DeviceHarnessTest, EveryRequestIsAnsweredOnceByAnInstanceOrTheDevice) {
   const double by_device =
       *cell.services[0].device_share * 500 * 0.02 + *cell.services[1].device_share * 500 * 0.03;
   EXPECT_NEAR(held, by_device, 1e-3) << "each holds a slot for its model's time";
+}
+
+TEST_F(DeviceHarnessTest, AComparisonTellsWhatWasPaidAndWhatTheDeviceRestsOn) {
+  const std::filesystem::path run = RunChecked(folder_, here_, Config(0.02, 0.03, Streams(50, 15)));
+  const std::string table = ComparisonTable(run);
+  EXPECT_THAT(table, testing::HasSubstr("DEVICE d, modelled: a test"));
+  EXPECT_THAT(table, testing::HasSubstr("granted core-s"));
+  EXPECT_THAT(table, testing::HasSubstr("device slot-s"));
+  EXPECT_THAT(table, testing::Not(testing::HasSubstr("turnaround s"))) << "there is no job";
+}
+
+// Shares as static-shares does, and keeps what it is told.
+class Watching final : public Policy {
+ public:
+  struct Seen {
+    std::vector<ServiceView> services;
+    std::vector<DeviceView> devices;
+  };
+  explicit Watching(std::vector<Seen>* seen) : seen_(seen) {}
+  Allocation Decide(const MachineView& view, const Event& event) override {
+    if (std::holds_alternative<WindowOver>(event)) seen_->push_back({view.services, view.devices});
+    return shares_->Decide(view, event);
+  }
+
+ private:
+  std::vector<Seen>* seen_;
+  const std::unique_ptr<Policy> shares_ = MakePolicy(*FindPolicy("static-shares"), {});
+};
+
+TEST_F(DeviceHarnessTest, WindowsTellWhatInstancesUsedAndHowLongDevicesWereHeld) {
+  std::vector<Watching::Seen> seen;
+  const std::filesystem::path run =
+      RunChecked(folder_, here_, Config(0.02, 0.03, Streams(400, 15, "work = 2\n")), nullptr,
+                 [&](const std::string&) { return std::make_unique<Watching>(&seen); });
+  ASSERT_GT(seen.size(), 20U);
+  std::map<std::string, double> used_s, expected_s;
+  double held_s = 0;
+  for (const Watching::Seen& window : seen) {
+    ASSERT_EQ(window.devices.size(), 1U);
+    EXPECT_EQ(window.devices[0].name, "d");
+    EXPECT_LE(window.devices[0].busy, 1);
+    for (const ServiceView& service : window.services) {
+      if (service.arrived > 0) {
+        EXPECT_EQ(service.mean_work, 2);
+      }
+      for (const auto& [id, server] : service.servers) {
+        const bool is_device = std::holds_alternative<DeviceId>(id);
+        EXPECT_TRUE(!is_device || server.cpu_time == Duration(0));
+        EXPECT_LE(server.cpu_time, service.length + std::chrono::milliseconds(1)) << "a core";
+        used_s[service.name] += ToSeconds(server.cpu_time);
+      }
+    }
+    held_s += window.devices[0].busy * ToSeconds(window.services[0].length);
+  }
+  RowReader<RequestRow> reader(CellFolder(run, {"static-shares"}), &RequestRow::service,
+                               &RequestRow::device);
+  double held_by_requests_s = 0;
+  while (const RequestRow* row = reader.Next()) {
+    if (row->device.empty()) expected_s[std::string(row->service)] += 2 * 0.1;
+    if (!row->device.empty()) held_by_requests_s += 2 * (row->service == "a" ? 0.02 : 0.03);
+  }
+  // The last window is not over.
+  for (const char* service : {"a", "b"}) {
+    EXPECT_GT(expected_s[service], 2);
+    EXPECT_NEAR(used_s[service], expected_s[service], 1) << service;
+  }
+  EXPECT_NEAR(held_s, held_by_requests_s, 1);
+}
+
+// Each client waits for its answer, thinks, and asks again: never more are there than clients.
+TEST_F(DeviceHarnessTest, ClientsOfAClosedLoopAskAgainWhenTheyAreAnswered) {
+  constexpr double kThinkSeconds = 0.05;
+  const ExperimentConfig config =
+      Config(0.02, 0.03,
+             fmt::format("[[trace.requests]]\nservice = \"a\"\ncount = 200\nclients = 3\n"
+                         "gap = {{ distribution = \"fixed\", mean_s = {} }}\n"
+                         "[[trace.requests]]\nservice = \"b\"\ncount = 5\n",
+                         kThinkSeconds));
+  const std::filesystem::path run = RunChecked(folder_, here_, config);
+  std::vector<std::pair<double, double>> asked;
+  RowReader<RequestRow> reader(CellFolder(run, {"static-shares"}), &RequestRow::service,
+                               &RequestRow::scheduled, &RequestRow::finished);
+  while (const RequestRow* row = reader.Next()) {
+    if (row->service == "a") asked.emplace_back(row->scheduled, *row->finished);
+  }
+  ASSERT_EQ(asked.size(), 200U);
+  std::sort(asked.begin(), asked.end());
+  std::multiset<double> answers;
+  for (size_t i = 0; i < asked.size(); ++i) {
+    if (i >= 3) {
+      // Somebody's thinking began with an answer just so long ago.
+      const auto answer = answers.lower_bound(asked[i].first - kThinkSeconds - 2e-6);
+      ASSERT_NE(answer, answers.end()) << i;
+      EXPECT_NEAR(*answer, asked[i].first - kThinkSeconds, 2e-6) << i;
+      answers.erase(answer);
+    }
+    answers.insert(asked[i].second);
+  }
 }
 
 TEST_F(DeviceHarnessTest, EqualSeedsGiveEqualBytes) {
