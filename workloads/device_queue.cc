@@ -9,7 +9,7 @@
 namespace cosched {
 
 DeviceQueue::DeviceQueue(DeviceProfile profile, int slots,
-                         std::vector<std::optional<Service>> services, uint64_t seed)
+                         const std::vector<std::optional<Service>>& services, uint64_t seed)
     : profile_(std::move(profile)), slots_(static_cast<size_t>(std::max(slots, 0))), random_(seed) {
   CHECK(slots >= 1) << "device " << profile_.name << " has " << slots << " slots";
   for (const std::optional<Service>& service : services) {

@@ -34,7 +34,7 @@ class DeviceQueue {
 
   // A service that the device does not serve is left out by nullopt. REQUIRES: at least one slot;
   // the profile has the model of each service, with at least one batch.
-  DeviceQueue(DeviceProfile profile, int slots, std::vector<std::optional<Service>> services,
+  DeviceQueue(DeviceProfile profile, int slots, const std::vector<std::optional<Service>>& services,
               uint64_t seed);
   DeviceQueue(DeviceQueue&&) = default;
 

@@ -45,7 +45,7 @@ DeviceQueue QueueOf(const DeviceStart& start) {
     services.emplace_back();
     if (program) services.back() = {program->model, program->batch};
   }
-  return {start.profile, start.slots, std::move(services), start.seed};
+  return {start.profile, start.slots, services, start.seed};
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 
+// NOLINTBEGIN(bugprone-reserved-identifier): the linker makes these names.
 // Mangled names of unsigned dnnl::impl::cpu::platform::get_per_core_cache_size(int).
 extern "C" unsigned __real__ZN4dnnl4impl3cpu8platform23get_per_core_cache_sizeEi(int level);
 extern "C" unsigned __wrap__ZN4dnnl4impl3cpu8platform23get_per_core_cache_sizeEi(int level);
@@ -20,3 +21,4 @@ unsigned __wrap__ZN4dnnl4impl3cpu8platform23get_per_core_cache_sizeEi(int level)
   const auto index = static_cast<size_t>(level - 1);
   return told >= kLeast || level < 1 || index >= kGuess.size() ? told : kGuess[index];
 }
+// NOLINTEND(bugprone-reserved-identifier)

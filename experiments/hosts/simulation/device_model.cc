@@ -16,7 +16,7 @@ DeviceQueue QueueOf(const DeviceSpec& spec) {
     services.emplace_back();
     if (service) services.back() = {.model = service->model, .batch = service->batch};
   }
-  return {*spec.profile, spec.slots, std::move(services), spec.seed};
+  return {*spec.profile, spec.slots, services, spec.seed};
 }
 
 }  // namespace
@@ -56,14 +56,14 @@ void DeviceModel::StartHostWork(TimePoint now) {
     const auto thread = std::ranges::find_if(
         at_host_, [](const std::optional<Asked>& one) { return !one.has_value(); });
     if (cpu_s > 0 && thread == at_host_.end()) return;
-    Asked request = std::move(arrived_.front());
+    const Asked request = arrived_.front();
     arrived_.pop_front();
     if (cpu_s <= 0) {
       LeaveHost(request, now);
       continue;
     }
     const auto index = static_cast<Executions::Id>(thread - at_host_.begin());
-    *thread = std::move(request);
+    *thread = request;
     ++busy_;
     host_.Add(index, cpu_s);
     host_.SetRate(index, kHostClock, 1, ToSeconds(now));
