@@ -134,7 +134,7 @@ def draw(run):
         for part in (0, 1):
             top = max(axes.get_ylim()[1] for axes in grid[2 * i + part])
             for axes in grid[2 * i + part]:
-                axes.set_ylim(0, top)
+                axes.set_ylim(0, max(top, 1))
                 axes.yaxis.set_major_locator(plt.MaxNLocator(3, integer=True))
         grid[2 * i, 0].set_ylabel("cores")
         grid[2 * i + 1, 0].set_ylabel("threads")
