@@ -73,7 +73,7 @@ def check_holds(cell, devices, report):
         report.expect(0 <= row["slot"] < slots.get(row["device"], 0), where, f"{at}: there is no such slot")
         report.expect(us(row["begin"]) <= us(row["planned_end"]) <= us(row["end"]), where,
                       f"{at}: was let go before its time")
-        room.setdefault((row["device"], row["slot"]), []).append((us(row["begin"]), us(row["end"])))
+        room.setdefault((row["device"], row["slot"]), []).append((us(row["begin"]), us(row["planned_end"])))
     for (device, slot), holds in room.items():
         holds.sort()
         for (_, end), (begin, _) in zip(holds, holds[1:]):

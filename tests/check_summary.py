@@ -105,7 +105,7 @@ def expected_summary(cell):
         "cancelled": counts["cancelled"],
         "lost": len(cell.jobs) - len(ended) - counts["declined"],
         "granted_core_s": granted_core_seconds(cell) if cell.has["grants"] else None,
-        "device_busy_s": sum(row["end"] - row["begin"] for row in cell.holds) if cell.holds else None,
+        "device_busy_s": sum(row["planned_end"] - row["begin"] for row in cell.holds) if cell.holds else None,
         "marks": "; ".join(cell.marks).replace("\n", " "),
         "marked": int(bool(cell.marks)),
         "resizes": sum(job["resizes"] for job in cell.jobs),

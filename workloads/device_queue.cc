@@ -24,13 +24,13 @@ DeviceQueue::DeviceQueue(DeviceProfile profile, int slots,
   }
 }
 
-void DeviceQueue::Submit(int service, int64_t id, double work, TimePoint now) {
+void DeviceQueue::Submit(int service, int64_t id, double work, TimePoint due) {
   const auto index = static_cast<size_t>(service);
   CHECK(service >= 0 && index < queues_.size() && queues_[index].model != nullptr)
       << "device " << profile_.name << " does not serve service " << service;
-  CHECK(now >= now_) << "device " << profile_.name << ": time goes back";
-  now_ = now;
-  queues_[index].waiters.push_back({id, work, submitted_++});
+  CHECK(due >= last_due_) << "device " << profile_.name << ": time goes back";
+  last_due_ = due;
+  queues_[index].waiters.push_back({id, work, submitted_++, due});
   ++waiting_;
 }
 
@@ -58,26 +58,27 @@ Duration DeviceQueue::DrawOccupancy(const DeviceProfile::Model& model, size_t ba
   return std::chrono::duration_cast<Duration>(DrawDelay(listed->second, &random_) * work);
 }
 
-std::optional<DeviceQueue::Hold> DeviceQueue::Begin(TimePoint now) {
-  CHECK(now >= now_) << "device " << profile_.name << ": time goes back";
-  now_ = now;
+std::optional<DeviceQueue::Hold> DeviceQueue::Begin() {
   if (waiting_ == 0 || held_ == static_cast<int>(slots_.size())) return std::nullopt;
   const size_t service = Oldest();
   Queue& queue = queues_[service];
-  Hold hold{FreeSlot(), static_cast<int>(service), {}, now, now};
+  const int free = FreeSlot();
+  Slot& slot = slots_[static_cast<size_t>(free)];
+  const TimePoint begin = std::max(slot.planned_end, queue.waiters.front().due);
+  Hold hold{free, static_cast<int>(service), {}, begin, begin};
   double work = 0;
-  while (!queue.waiters.empty() && hold.ids.size() < queue.most) {
+  while (!queue.waiters.empty() && hold.ids.size() < queue.most &&
+         queue.waiters.front().due <= begin) {
     hold.ids.push_back(queue.waiters.front().id);
     work = std::max(work, queue.waiters.front().work);
     queue.waiters.pop_front();
   }
   waiting_ -= static_cast<int64_t>(hold.ids.size());
   hold.planned_end += DrawOccupancy(*queue.model, hold.ids.size(), work);
-  Slot& slot = slots_[static_cast<size_t>(hold.slot)];
   if (!slot.model.empty() && slot.model != queue.model_name) {
     hold.planned_end += FromSeconds(profile_.switch_s);
   }
-  slot = {.held = true, .model = queue.model_name};
+  slot = {.held = true, .model = queue.model_name, .planned_end = hold.planned_end};
   ++held_;
   return hold;
 }

@@ -38,16 +38,18 @@ class DeviceQueue {
               uint64_t seed);
   DeviceQueue(DeviceQueue&&) = default;
 
-  // `work`: the slot is held that many times as long. REQUIRES: the device serves it; `now` is
-  // never earlier than at the call before.
-  void Submit(int service, int64_t id, double work, TimePoint now);
+  // `work`: the slot is held that many times as long. `due`: when the device has it. REQUIRES: the
+  // device serves it; `due` is never earlier than at the call before.
+  void Submit(int service, int64_t id, double work, TimePoint due);
   // A batch begins if there are a free slot, the lowest one, and a request that waits: the oldest,
-  // with those of the same service behind it, in their order, as many as a batch may have. It takes
-  // what was drawn for a batch of their number, or of the next larger one that the profile lists,
-  // times the largest work among them, plus switch_s if the slot's batch before was of another
-  // model. nullopt if none can begin.
-  std::optional<Hold> Begin(TimePoint now);
-  // REQUIRES: it is held.
+  // with those of the same service behind it, in their order, as many as a batch may have. It
+  // begins when the device had both, the slot and the oldest request, whenever its host notices,
+  // and has only requests that were due by then: a host that wakes up late makes no device slower.
+  // It takes what was drawn for a batch of their number, or of the next larger one that the profile
+  // lists, times the largest work among them, plus switch_s if the slot's batch before was of
+  // another model. nullopt if none can begin.
+  std::optional<Hold> Begin();
+  // It is free from its planned end on. REQUIRES: it is held.
   void End(int slot);
 
   int64_t Waiting() const { return waiting_; }  // Requests that no batch has taken yet.
@@ -58,6 +60,7 @@ class DeviceQueue {
     int64_t id = 0;
     double work = 1;
     int64_t place = 0;  // In the order of all submissions.
+    TimePoint due;
   };
   struct Queue {
     const DeviceProfile::Model* model = nullptr;  // nullptr: not served.
@@ -67,7 +70,8 @@ class DeviceQueue {
   };
   struct Slot {
     bool held = false;
-    std::string model;  // Of its last batch; "" = it had none yet.
+    std::string model;      // Of its last batch; "" = it had none yet.
+    TimePoint planned_end;  // Of its last batch.
   };
 
   size_t Oldest() const;
@@ -80,7 +84,7 @@ class DeviceQueue {
   Random random_;
   int64_t waiting_ = 0, submitted_ = 0;
   int held_ = 0;
-  TimePoint now_;
+  TimePoint last_due_;
 };
 
 }  // namespace cosched

@@ -8,8 +8,8 @@ namespace cosched {
 std::optional<double> DeviceSeconds(const std::filesystem::path& cell) {
   if (!HasTable<HoldRow>(cell)) return std::nullopt;
   double sum = 0;
-  RowReader<HoldRow> reader(cell, &HoldRow::begin, &HoldRow::end);
-  while (const HoldRow* hold = reader.Next()) sum += hold->end - hold->begin;
+  RowReader<HoldRow> reader(cell, &HoldRow::begin, &HoldRow::planned_end);
+  while (const HoldRow* hold = reader.Next()) sum += hold->planned_end - hold->begin;
   return sum;
 }
 

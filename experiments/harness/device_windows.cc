@@ -13,7 +13,7 @@ DeviceWindows::DeviceWindows(const std::vector<DeviceConfig>& devices) : held_(d
 }
 
 void DeviceWindows::Add(const HoldSample& hold) {
-  held_[static_cast<size_t>(hold.device.value)] += hold.end - hold.begin;
+  held_[static_cast<size_t>(hold.device.value)] += hold.planned_end - hold.begin;
 }
 
 void DeviceWindows::Close(Duration length) {

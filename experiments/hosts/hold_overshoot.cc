@@ -33,8 +33,8 @@ std::optional<std::string> HoldOvershoot::Mark(const std::string& device) const 
   const double share = NinetyNinthPercentile(shares_);
   if (overshoot <= kMostOvershoot && share <= kMostOvershootShare) return std::nullopt;
   return fmt::format(
-      "the modelled device {} was slower than its profile: of {} holds, one in a hundred was more "
-      "than {:.2f} ms, or {:.1f} % of its time, longer than planned",
+      "the modelled device {} answered later than its profile says: of {} holds, one in a hundred "
+      "by more than {:.2f} ms, or {:.1f} % of its time",
       device, overshoots_.size(), ToSeconds(overshoot) * 1e3, share * 1e2);
 }
 

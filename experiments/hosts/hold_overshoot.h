@@ -1,7 +1,7 @@
 #pragma once
-// How much later than planned a device's slots were free again. A process on busy cores can wake up
-// late, and a modelled device that is slower than its profile models something else: its records
-// must say so. Used by SupervisedDevice. Not thread-safe.
+// How much later than planned a device answered. A process on busy cores can wake up late, and a
+// modelled device that answers later than its profile says models something else: its records must
+// say so. Used by SupervisedDevice. Not thread-safe.
 
 #include <optional>
 #include <string>

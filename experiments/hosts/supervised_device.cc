@@ -151,7 +151,7 @@ std::string SupervisedDevice::TakeHold(const HoldPacket::Hold& hold, TimePoint n
   sample.slot = static_cast<int>(hold.slot);
   sample.service = ServiceId{hold.service};
   sample.batch = hold.batch;
-  free_since_[hold.slot] = sample.end;
+  free_since_[hold.slot] = sample.planned_end;
   overshoot_.Add(sample);
   holds_.push_back(sample);
   return "";

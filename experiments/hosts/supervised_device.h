@@ -76,7 +76,7 @@ class SupervisedDevice {
   std::optional<TimePoint> leave_deadline_;  // Its end of the socket is closed.
   int64_t heartbeats_ = 0;
   TimePoint last_beat_;
-  std::vector<TimePoint> free_since_;  // By slot: the last hold's end.
+  std::vector<TimePoint> free_since_;  // By slot: the last hold's planned end.
   std::vector<HoldSample> holds_;
   HoldOvershoot overshoot_;
 };

@@ -150,7 +150,7 @@ void DeviceService::Impl::SubmitThoseDue(TimePoint now) {
   const auto end = waiting.upper_bound(now);
   for (auto request = waiting.begin(); request != end; ++request) {
     const auto& [time, is_due] = *request;
-    queue.Submit(is_due.service, static_cast<int64_t>(is_due.number), is_due.work, now);
+    queue.Submit(is_due.service, static_cast<int64_t>(is_due.number), is_due.work, time);
     queued.emplace(is_due.number, is_due);
   }
   waiting.erase(waiting.begin(), end);
@@ -176,7 +176,7 @@ void DeviceService::Impl::HoldSlots() {
   while (!stopping) {
     const TimePoint now = MonotonicTime();
     SubmitThoseDue(now);
-    const std::optional<DeviceQueue::Hold> hold = queue.Begin(now);
+    const std::optional<DeviceQueue::Hold> hold = queue.Begin();
     if (hold) {
       DeviceHold begun = Begin(*hold);
       // Another slot may be free for what is left, now or when its time has come.

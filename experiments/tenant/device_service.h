@@ -5,7 +5,8 @@
 // A request goes through: the host's work (device_host_work.h) on one of the host threads, in the
 // order of arrival; the wait that holds nothing, until a time; the device's queue; a slot, which a
 // holder thread takes as soon as both are there, and holds until an absolute time of
-// CLOCK_MONOTONIC, so that no delay adds up. There are as many holders as slots. Holders alone ask
+// CLOCK_MONOTONIC. A hold begins when the slot was free and its request there, not when a holder
+// woke up: no delay adds up, a late holder only answers late. There are as many holders as slots. Holders alone ask
 // for SCHED_FIFO: on cores that tenants keep busy they would wake up milliseconds late, and a
 // device would not. Who is told of the holds is called on one more thread, so that no slot waits
 // for a host that reads slowly.

@@ -36,21 +36,21 @@ using Ids = std::vector<int64_t>;
 
 TEST_F(DeviceQueueTest, NothingBeginsWithoutARequestOrWithoutASlot) {
   DeviceQueue queue = Queue(1);
-  EXPECT_FALSE(queue.Begin(At(0)));
+  EXPECT_FALSE(queue.Begin());
   queue.Submit(kOther, 7, 1, At(1));
   queue.Submit(kOther, 8, 1, At(2));
   EXPECT_EQ(queue.Waiting(), 2);
-  const auto hold = queue.Begin(At(3));
+  const auto hold = queue.Begin();
   ASSERT_TRUE(hold);
   EXPECT_EQ(hold->slot, 0);
   EXPECT_EQ(hold->service, kOther);
   EXPECT_EQ(hold->ids, Ids{7});
-  EXPECT_EQ(hold->begin, At(3));
-  EXPECT_FALSE(queue.Begin(At(3)));
+  EXPECT_EQ(hold->begin, At(1));
+  EXPECT_FALSE(queue.Begin());
   EXPECT_EQ(queue.Held(), 1);
   queue.End(0);
   EXPECT_EQ(queue.Held(), 0);
-  EXPECT_EQ(queue.Begin(At(4))->ids, Ids{8});
+  EXPECT_EQ(queue.Begin()->ids, Ids{8});
   EXPECT_EQ(queue.Waiting(), 0);
 }
 
@@ -61,24 +61,45 @@ TEST_F(DeviceQueueTest, TheOldestGoesFirstWithThoseOfItsServiceInTheirOrder) {
   queue.Submit(kSmall, 3, 1, At(0));
   queue.Submit(kSmall, 4, 1, At(0));
   queue.Submit(kLarge, 5, 1, At(0));
-  const auto first = queue.Begin(At(0));
+  const auto first = queue.Begin();
   EXPECT_EQ(first->ids, (Ids{1, 3}));  // Two at most.
-  const auto second = queue.Begin(At(0));
+  const auto second = queue.Begin();
   EXPECT_EQ(second->ids, (Ids{2, 5}));  // One of service 0 has come between them.
   EXPECT_EQ(second->slot, 1);
-  const auto third = queue.Begin(At(0));
+  const auto third = queue.Begin();
   EXPECT_EQ(third->ids, Ids{4});
   EXPECT_EQ(third->slot, 2);
   queue.Submit(kSmall, 6, 1, At(1));
   queue.End(1);
-  EXPECT_EQ(queue.Begin(At(1))->slot, 1);
+  EXPECT_EQ(queue.Begin()->slot, 1);
+}
+
+TEST_F(DeviceQueueTest, ASlotGoesOnWhenItWasFreeWheneverItsHostNotices) {
+  DeviceQueue queue = Queue(1);
+  queue.Submit(kSmall, 1, 1, At(0));
+  queue.Submit(kSmall, 2, 1, At(4));
+  queue.Submit(kSmall, 3, 1, At(13));
+  EXPECT_EQ(queue.Begin()->planned_end, At(10));
+  queue.Submit(kLarge, 4, 1, At(14));  // The host sleeps on.
+  queue.End(0);
+  const auto next = queue.Begin();
+  EXPECT_EQ(next->begin, At(10));
+  EXPECT_EQ(next->ids, Ids{2});  // There was room for the one of 13 ms, but it was not there.
+  EXPECT_EQ(next->planned_end, At(20));
+  queue.End(0);
+  EXPECT_EQ(queue.Begin()->begin, At(20));
+  queue.End(0);
+  EXPECT_EQ(queue.Begin()->ids, Ids{4});
+  queue.End(0);
+  queue.Submit(kSmall, 5, 1, At(90));
+  EXPECT_EQ(queue.Begin()->begin, At(90));
 }
 
 TEST_F(DeviceQueueTest, ABatchInBetweenIsHeldAsLongAsTheNextLargerOne) {
   for (const auto& [requests, length] : {std::pair{1, 10}, {2, 20}, {4, 20}, {5, 32}, {8, 32}}) {
     DeviceQueue queue = Queue(1);
     for (int id = 0; id < requests; ++id) queue.Submit(kLarge, id, 1, At(0));
-    const auto hold = queue.Begin(At(0));
+    const auto hold = queue.Begin();
     EXPECT_EQ(hold->ids.size(), static_cast<size_t>(requests));
     EXPECT_EQ(Length(*hold), milliseconds(length)) << requests;
   }
@@ -87,7 +108,7 @@ TEST_F(DeviceQueueTest, ABatchInBetweenIsHeldAsLongAsTheNextLargerOne) {
 TEST_F(DeviceQueueTest, NoBatchIsLargerThanTheProfileHas) {
   DeviceQueue queue = Queue(1);
   for (int id = 0; id < 9; ++id) queue.Submit(kLarge, id, 1, At(0));
-  EXPECT_EQ(queue.Begin(At(0))->ids.size(), 8u);
+  EXPECT_EQ(queue.Begin()->ids.size(), 8u);
   EXPECT_EQ(queue.Waiting(), 1);
 }
 
@@ -95,14 +116,14 @@ TEST_F(DeviceQueueTest, TheLargestWorkOfABatchCounts) {
   DeviceQueue queue = Queue(1);
   queue.Submit(kSmall, 1, 0.5, At(0));
   queue.Submit(kSmall, 2, 1.5, At(0));
-  EXPECT_EQ(Length(*queue.Begin(At(0))), milliseconds(30));
+  EXPECT_EQ(Length(*queue.Begin()), milliseconds(30));
 }
 
 TEST_F(DeviceQueueTest, ASlotThatChangesItsModelPaysForIt) {
   DeviceQueue queue = Queue(1);
   const auto length_of_next = [&](int service, double work) {
     queue.Submit(service, 0, work, At(0));
-    const auto hold = queue.Begin(At(0));
+    const auto hold = queue.Begin();
     queue.End(0);
     return Length(*hold);
   };
@@ -117,12 +138,12 @@ TEST_F(DeviceQueueTest, ModelsAreThoseOfTheSlot) {
   DeviceQueue queue = Queue(2);
   queue.Submit(kSmall, 1, 1, At(0));
   queue.Submit(kOther, 2, 0, At(0));
-  queue.Begin(At(0));
-  EXPECT_EQ(Length(*queue.Begin(At(0))), milliseconds(0));  // Its first, on slot 1.
+  queue.Begin();
+  EXPECT_EQ(Length(*queue.Begin()), milliseconds(0));  // Its first, on slot 1.
   queue.End(0);
   queue.End(1);
   queue.Submit(kSmall, 3, 1, At(1));
-  EXPECT_EQ(Length(*queue.Begin(At(1))), milliseconds(10));  // Slot 0 still has it.
+  EXPECT_EQ(Length(*queue.Begin()), milliseconds(10));  // Slot 0 still has it.
 }
 
 TEST_F(DeviceQueueTest, DrawsFollowTheQuantilesAndTheSeed) {
@@ -132,7 +153,7 @@ TEST_F(DeviceQueueTest, DrawsFollowTheQuantilesAndTheSeed) {
   Duration shortest = Duration::max(), longest{0};
   for (int id = 0; id < 1000; ++id) {
     queue.Submit(kOther, id, 1, At(id));
-    const Duration length = Length(*queue.Begin(At(id)));
+    const Duration length = Length(*queue.Begin());
     EXPECT_EQ(length, DrawDelay(quantiles, &random));
     shortest = std::min(shortest, length);
     longest = std::max(longest, length);

@@ -75,7 +75,8 @@ void DeviceModel::LeaveHost(const Asked& request, TimePoint now) {
 }
 
 void DeviceModel::BeginHolds(TimePoint now) {
-  while (std::optional<DeviceQueue::Hold> hold = queue_.Begin(now)) {
+  while (std::optional<DeviceQueue::Hold> hold = queue_.Begin()) {
+    CHECK(hold->begin == now) << "device " << id_.value << ": a hold should have begun before";
     for (const int64_t id : hold->ids) submitted_.at(id).sample.started = now;
     held_.emplace(hold->planned_end, std::move(*hold));
   }

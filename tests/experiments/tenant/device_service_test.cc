@@ -84,7 +84,7 @@ TEST_F(DeviceServiceTest, EveryRequestIsInOneHoldAndNoSlotHasTwo) {
     EXPECT_LE(free_since[hold.slot], hold.begin);
     EXPECT_LE(hold.begin, hold.planned_end);
     EXPECT_LE(hold.planned_end, hold.end);
-    free_since[hold.slot] = hold.end;
+    free_since[hold.slot] = hold.planned_end;
     EXPECT_LE(hold.requests.size(), hold.service == 0 ? 4u : 1u);
     for (const DeviceRequest& request : hold.requests) {
       EXPECT_EQ(request.service, hold.service);
