@@ -74,22 +74,21 @@ void DeviceModel::LeaveHost(const Asked& request, TimePoint now) {
   waiting_.emplace(now + services_[request.service].host_wait, request);
 }
 
-void DeviceModel::BeginHolds(TimePoint now) {
+void DeviceModel::BeginHolds() {
   while (std::optional<DeviceQueue::Hold> hold = queue_.Begin()) {
-    CHECK(hold->begin == now) << "device " << id_.value << ": a hold should have begun before";
-    for (const int64_t id : hold->ids) submitted_.at(id).sample.started = now;
+    for (const int64_t id : hold->ids) submitted_.at(id).sample.started = hold->begin;
     held_.emplace(hold->planned_end, std::move(*hold));
   }
 }
 
-void DeviceModel::EndHold(TimePoint now) {
+void DeviceModel::EndHold() {
   const DeviceQueue::Hold hold = std::move(held_.begin()->second);
   held_.erase(held_.begin());
   queue_.End(hold.slot);
   const auto batch = static_cast<int>(hold.ids.size());
   for (const int64_t id : hold.ids) {
     RequestSample& sample = answered_.emplace_back(submitted_.at(id).sample);
-    sample.finished = now;
+    sample.finished = hold.planned_end;
     sample.batch = batch;
     submitted_.erase(id);
   }
@@ -98,7 +97,7 @@ void DeviceModel::EndHold(TimePoint now) {
                     .service = {hold.service},
                     .batch = batch,
                     .begin = hold.begin,
-                    .end = now,
+                    .end = hold.planned_end,
                     .planned_end = hold.planned_end});
 }
 
@@ -113,23 +112,25 @@ std::optional<TimePoint> DeviceModel::NextEvent() const {
 
 void DeviceModel::Advance(TimePoint now) {
   while (const auto completion = host_.Next()) {
-    if (NotBefore(completion->time) > now) break;
+    const TimePoint completed = NotBefore(completion->time);
+    if (completed > now) break;
     std::optional<Asked>& request = at_host_[static_cast<size_t>(completion->id)];
     host_.Remove(completion->id);
     --busy_;
-    LeaveHost(*std::exchange(request, std::nullopt), now);
+    LeaveHost(*std::exchange(request, std::nullopt), completed);
     StartHostWork(now);
   }
   // Whose slot is free takes part in the next batch.
-  while (!held_.empty() && held_.begin()->first <= now) EndHold(now);
+  while (!held_.empty() && held_.begin()->first <= now) EndHold();
   while (!waiting_.empty() && waiting_.begin()->first <= now) {
     const Asked& request =
         submitted_.emplace(waiting_.begin()->second.sample.id, waiting_.begin()->second)
             .first->second;
-    queue_.Submit(static_cast<int>(request.service), request.sample.id, request.work, now);
+    queue_.Submit(static_cast<int>(request.service), request.sample.id, request.work,
+                  waiting_.begin()->first);
     waiting_.erase(waiting_.begin());
   }
-  BeginHolds(now);
+  BeginHolds();
 }
 
 std::vector<RequestSample> DeviceModel::TakeAnswers() { return std::exchange(answered_, {}); }

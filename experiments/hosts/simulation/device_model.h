@@ -30,7 +30,8 @@ class DeviceModel {
   // CPU time per time of each host thread that works, 0 to 1.
   void SetHostSpeed(double speed, TimePoint now);
 
-  // When Advance is to be called, if nothing else happens.
+  // When Advance is to be called, if nothing else happens. It may be called later, when a decision
+  // kept the harness busy: the device went on meanwhile, and what it did has the times of then.
   std::optional<TimePoint> NextEvent() const;
   void Advance(TimePoint now);
 
@@ -49,8 +50,8 @@ class DeviceModel {
   };
   void StartHostWork(TimePoint now);
   void LeaveHost(const Asked& request, TimePoint now);
-  void BeginHolds(TimePoint now);
-  void EndHold(TimePoint now);
+  void BeginHolds();
+  void EndHold();
 
   const DeviceId id_;
   std::vector<Service> services_;

@@ -65,6 +65,22 @@ TEST(DeviceModel, ARequestIsWorkedOnWaitsAndHoldsASlotOneAfterTheOther) {
   EXPECT_TRUE(device.TakeHolds().empty());
 }
 
+TEST(DeviceModel, ItGoesOnWhileTheHarnessIsBusy) {
+  DeviceModel device(Device(1, 0.020), 1);
+  for (int64_t id = 0; id < 3; ++id) device.Send(At(id, TimePoint()), TimePoint());
+  device.Advance(TimePoint());
+  const TimePoint late(milliseconds(50));
+  while (*device.NextEvent() <= late) device.Advance(late);
+  device.Send(At(3, late), late);
+  RunUntil(&device, TimePoint::max());
+  const std::vector<RequestSample> answers = device.TakeAnswers();
+  ASSERT_EQ(answers.size(), 4U);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(answers[i].started, TimePoint(milliseconds(20 * i)));
+    EXPECT_EQ(answers[i].finished, TimePoint(milliseconds(20 * (i + 1))));
+  }
+}
+
 TEST(DeviceModel, HostWorkStandsStillWithoutCores) {
   DeviceModel device(Device(1, 0.020, 0.004), 2);
   device.Send(At(0, TimePoint()), TimePoint());
