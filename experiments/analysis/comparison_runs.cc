@@ -27,9 +27,10 @@ constexpr size_t kMostDifferences = 4;
 // Keys of the manifest that may differ between two runs of one experiment, or are looked at alone.
 const std::set<std::string>& Incidental() {
   static const std::set<std::string> keys = {
-      "format", "status", "started",    "finished", "command_line",   "experiment_file",
-      "cells",  "traces", "requests",   "host",     "build",          "resumed",
-      "order",  "redone", "experiment", "policies", "profile_doubts", "files"};
+      "format",  "status", "started",  "finished",   "command_line", "experiment_file",
+      "cells",   "traces", "requests", "clients",    "host",         "build",
+      "resumed", "order",  "redone",   "experiment", "policies",     "profile_doubts",
+      "files"};
   return keys;
 }
 
@@ -116,13 +117,15 @@ std::vector<std::string> RecordsOf(const PlainJson& experiment) {
 }
 
 std::vector<size_t> TracesOf(const PlainJson& manifest) {
-  const PlainJson traces = manifest.value("traces", PlainJson::array()),
-                  requests = manifest.value("requests", PlainJson::array());
-  std::vector<size_t> hashes;
-  for (size_t trial = 0; trial < traces.size(); ++trial) {
-    const std::string of_requests = trial < requests.size() ? requests[trial].dump() : "";
-    hashes.push_back(std::hash<std::string>()(traces[trial].dump() + of_requests));
+  std::vector<std::string> drawn;  // By trial.
+  for (const char* what : {"traces", "requests", "clients"}) {
+    const PlainJson of_trials = manifest.value(what, PlainJson::array());
+    drawn.resize(std::max(drawn.size(), of_trials.size()));
+    for (size_t trial = 0; trial < of_trials.size(); ++trial)
+      drawn[trial] += of_trials[trial].dump();
   }
+  std::vector<size_t> hashes;
+  for (const std::string& of_trial : drawn) hashes.push_back(std::hash<std::string>()(of_trial));
   return hashes;
 }
 

@@ -1,95 +1,125 @@
 #include "experiments/analysis/service_validation.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <cmath>
 #include <map>
-#include <optional>
-#include <tuple>
+#include <utility>
 
 #include "experiments/analysis/estimate.h"
 #include "experiments/analysis/metrics.h"
 #include "experiments/analysis/request_metrics.h"
 #include "experiments/analysis/statistics.h"
-#include "experiments/analysis/table_text.h"
 
 namespace cosched {
 namespace {
 
-constexpr const char* kServiceErrorFormat =
-    "{:<16} {:<9} {:>7} {:>6} {:>9} {:>9} {:<18} {:>9} {:>9} {}\n";
+using Trace = std::pair<int, int>;  // Run and trial.
+using System = std::pair<std::string, Elasticity>;
 
-// By trial.
-struct Responses {
-  std::vector<double> p50, p95;
-};
-struct Both {
-  Responses measured, simulated;
-  int trials = 0;
-};
-using RowKey = std::tuple<std::string, std::string, Elasticity>;  // Service, policy, elasticity.
+ServiceFigures FiguresOf(const ServiceSummary& service) {
+  return {*service.mean_latency_ms, *service.p95_latency_ms, service.ViolatedShare()};
+}
 
-const ServiceSummary* Find(const std::vector<ServiceSummary>& services, const std::string& name) {
+const ServiceSummary* FindAnswered(const std::vector<ServiceSummary>& services,
+                                   const std::string& name) {
   const auto found = std::ranges::find(services, name, &ServiceSummary::service);
-  return found == services.end() || !found->p50_latency_ms ? nullptr : &*found;
+  return found == services.end() || !found->mean_latency_ms ? nullptr : &*found;
 }
 
-void AddResponses(const ServiceSummary& service, Responses* responses) {
-  responses->p50.push_back(*service.p50_latency_ms);
-  responses->p95.push_back(*service.p95_latency_ms);
+double MeanViolated(const CellSummary& cell) {
+  std::vector<double> shares;
+  for (const ServiceSummary& service : cell.services) {
+    if (const std::optional<double> share = service.ViolatedShare()) shares.push_back(*share);
+  }
+  return shares.empty() ? 0 : Mean(shares);
 }
 
-// The median ratio of the trials.
-Estimate Ratio(const std::vector<double>& simulated, const std::vector<double>& measured) {
-  std::vector<double> ratios;
-  for (size_t trial = 0; trial < measured.size(); ++trial)
-    ratios.push_back(measured[trial] > 0 ? simulated[trial] / measured[trial] : 1);
-  return MedianEstimate(ratios);
+void AddCell(int run, const CellKey& key, const CellSummary& measured, const CellSummary& simulated,
+             ServiceAgreement* agreement) {
+  for (const ServiceSummary& service : measured.services) {
+    const ServiceSummary* const ours = FindAnswered(measured.services, service.service);
+    const ServiceSummary* const theirs = FindAnswered(simulated.services, service.service);
+    if (ours == nullptr || theirs == nullptr) continue;
+    agreement->services.push_back(
+        {run, key, service.service, FiguresOf(*ours), FiguresOf(*theirs)});
+  }
+  if (measured.services.empty() || !measured.granted_core_s || !simulated.granted_core_s) return;
+  agreement->granted.push_back({run, key, *measured.granted_core_s, *simulated.granted_core_s,
+                                MeanViolated(measured), MeanViolated(simulated)});
 }
 
-// Only what both worlds answered.
-std::map<RowKey, Both> ReadServices(const std::vector<ValidationRuns>& runs) {
-  std::map<RowKey, Both> rows;
-  for (const ValidationRuns& run : runs) {
-    for (const CellKey& key : WholeCells(run.measured)) {
-      const auto measured = SummarizeRequests(CellFolder(run.measured, key));
-      const auto simulated = SummarizeRequests(CellFolder(run.simulated, key));
-      for (const ServiceSummary& service : measured) {
-        const ServiceSummary* const ours = Find(measured, service.service);
-        const ServiceSummary* const theirs = Find(simulated, service.service);
-        if (ours == nullptr || theirs == nullptr) continue;
-        Both& both = rows[{service.service, key.policy, key.elasticity}];
-        AddResponses(*ours, &both.measured);
-        AddResponses(*theirs, &both.simulated);
-        ++both.trials;
-      }
+// Each trace gives one number: the mean of what its cells tell.
+Estimate OfTraces(const std::map<Trace, std::vector<double>>& by_trace) {
+  std::vector<double> means;
+  for (const auto& [trace, values] : by_trace) means.push_back(Mean(values));
+  return MedianEstimate(means);
+}
+
+void SumUpServices(ServiceAgreement* agreement) {
+  std::map<Trace, std::vector<double>> responses, violations, granted;
+  for (const ServicePair& pair : agreement->services) {
+    const Trace trace{pair.run, pair.key.trial};
+    if (pair.measured.mean_ms > 0)
+      responses[trace].push_back(std::abs(pair.simulated.mean_ms / pair.measured.mean_ms - 1));
+    if (pair.measured.violated && pair.simulated.violated)
+      violations[trace].push_back(std::abs(*pair.simulated.violated - *pair.measured.violated));
+  }
+  for (const GrantedPair& pair : agreement->granted) {
+    if (pair.measured > 0)
+      granted[{pair.run, pair.key.trial}].push_back(std::abs(pair.simulated / pair.measured - 1));
+  }
+  agreement->response_error = OfTraces(responses);
+  agreement->violation_difference = OfTraces(violations);
+  agreement->granted_error = OfTraces(granted);
+}
+
+// Over the traces that have all systems.
+std::optional<RankingAgreement> RankSystems(const std::vector<GrantedPair>& pairs,
+                                            double GrantedPair::*measured,
+                                            double GrantedPair::*simulated) {
+  // Nothing may be granted, and nothing violated, but a cost is above 0.
+  constexpr double kAboveZero = 1;
+  std::map<System, int> systems;
+  for (const GrantedPair& pair : pairs) ++systems[{pair.key.policy, pair.key.elasticity}];
+  std::map<Trace, std::map<System, const GrantedPair*>> traces;
+  for (const GrantedPair& pair : pairs)
+    traces[{pair.run, pair.key.trial}][{pair.key.policy, pair.key.elasticity}] = &pair;
+  CostTable real, model;
+  for (const auto& [trace, cells] : traces) {
+    if (cells.size() != systems.size()) continue;
+    real.emplace_back();
+    model.emplace_back();
+    for (const auto& [system, pair] : cells) {
+      real.back().push_back(kAboveZero + pair->*measured);
+      model.back().push_back(kAboveZero + pair->*simulated);
     }
   }
-  return rows;
+  if (systems.size() < 2 || real.empty()) return std::nullopt;
+  return CompareRankings(real, model);
 }
 
 }  // namespace
 
-std::string ServiceValidationTable(const std::vector<ValidationRuns>& runs) {
-  std::string text;
-  std::string last;
-  for (const auto& [key, both] : ReadServices(runs)) {
-    const auto& [service, policy, elasticity] = key;
-    if (service != last) {
-      text += fmt::format("\nservice {}: response in ms from when a request was due\n", service);
-      text += fmt::format(fmt::runtime(kServiceErrorFormat), "policy", "class", "trials", "level",
-                          "p50 meas.", "simul.", "ratio", "p95 meas.", "simul.", "ratio");
-      last = service;
+std::optional<ServiceAgreement> ValidateServices(const std::vector<ValidationRuns>& runs) {
+  ServiceAgreement agreement;
+  for (size_t run = 0; run < runs.size(); ++run) {
+    for (const CellKey& key : WholeCells(runs[run].measured)) {
+      const std::vector<CellKey> simulated = WholeCells(runs[run].simulated);
+      if (!std::ranges::binary_search(simulated, key)) continue;
+      AddCell(static_cast<int>(run), key, Summarize(runs[run].measured, key),
+              Summarize(runs[run].simulated, key), &agreement);
     }
-    text +=
-        fmt::format(fmt::runtime(kServiceErrorFormat), policy, ToString(elasticity), both.trials,
-                    LevelText(both.trials), RoundedText(Median(both.measured.p50)),
-                    RoundedText(Median(both.simulated.p50)),
-                    NumberText(Ratio(both.simulated.p50, both.measured.p50)),
-                    RoundedText(Median(both.measured.p95)), RoundedText(Median(both.simulated.p95)),
-                    NumberText(Ratio(both.simulated.p95, both.measured.p95)));
   }
-  return text;
+  if (agreement.services.empty()) return std::nullopt;
+  SumUpServices(&agreement);
+  const bool objectives = agreement.violation_difference.samples > 0;
+  if (objectives) {
+    agreement.by_violations = RankSystems(agreement.granted, &GrantedPair::measured_violated,
+                                          &GrantedPair::simulated_violated);
+  }
+  agreement.by_granted =
+      RankSystems(agreement.granted, &GrantedPair::measured, &GrantedPair::simulated);
+  return agreement;
 }
 
 }  // namespace cosched

@@ -32,20 +32,6 @@ double ReadArrivingSeconds(const std::filesystem::path& cell) {
   return last - first.value_or(0);
 }
 
-// Integral of the cores granted to each job, from grants.csv.
-double ReadCoreSeconds(const std::filesystem::path& cell) {
-  RowReader<GrantRow> reader(cell, &GrantRow::time, &GrantRow::job_id, &GrantRow::cores);
-  std::map<int64_t, std::pair<double, int>> held;  // Since when, how many.
-  double sum = 0;
-  while (const GrantRow* grant = reader.Next()) {
-    auto& [since, count] = held[grant->job_id];
-    sum += (grant->time - since) * count;
-    since = grant->time;
-    count = grant->cores.Count();
-  }
-  return sum;
-}
-
 // The cells of both runs; by key.
 std::vector<CellKey> CommonCells(const ValidationRuns& runs) {
   const std::vector<CellKey> measured = WholeCells(runs.measured),
@@ -147,16 +133,16 @@ CellOutcome ReadOutcome(const std::filesystem::path& run, const CellKey& key) {
                     .turnaround_s = summary.mean_turnaround_s,
                     .p95_turnaround_s = summary.p95_turnaround_s,
                     .jobs_per_hour = summary.throughput_jobs_per_hour,
-                    .core_seconds = ReadCoreSeconds(cell)};
+                    .core_seconds = summary.granted_core_s.value_or(0)};
+  result.has_jobs = summary.mean_turnaround_s > 0;
   if (summary.status != "done") {
     result.problem = summary.reason;
-  } else if (summary.finished < summary.jobs) {
-    result.problem =
-        fmt::format("{} of {} jobs did not finish", summary.jobs - summary.finished, summary.jobs);
+  } else if (summary.Lost() > 0) {
+    result.problem = fmt::format("{} of {} jobs did not finish", summary.Lost(), summary.jobs);
   }
   const double arriving_s = ReadArrivingSeconds(cell);
-  result.saturated =
-      result.outcome.core_seconds > arriving_s * ReadCellFile(cell).machine_cores.Count();
+  result.saturated = result.has_jobs && result.outcome.core_seconds >
+                                            arriving_s * ReadCellFile(cell).machine_cores.Count();
   return result;
 }
 
@@ -175,8 +161,10 @@ void SumUp(Validation* validation) {
   }
   for (size_t i = 0; i < kMetrics.size(); ++i)
     validation->absolute_error[i] = AbsoluteError(all, kMetrics[i]);
-  validation->by_makespan = Rank(CostsOf(groups, &CellFigures::makespan_s));
-  validation->by_turnaround = Rank(CostsOf(groups, &CellFigures::turnaround_s));
+  if (std::ranges::any_of(pairs, &CellPair::HasJobs)) {
+    validation->by_makespan = Rank(CostsOf(groups, &CellFigures::makespan_s));
+    validation->by_turnaround = Rank(CostsOf(groups, &CellFigures::turnaround_s));
+  }
   validation->pairs = std::move(pairs);
 }
 
@@ -184,6 +172,7 @@ Validation Validate(const std::vector<ValidationRuns>& runs) {
   Validation validation;
   validation.pairs = ReadPairs(runs);
   SumUp(&validation);
+  validation.services = ValidateServices(runs);
   return validation;
 }
 

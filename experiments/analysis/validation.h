@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "experiments/analysis/ranking.h"
+#include "experiments/analysis/service_validation.h"
+#include "experiments/analysis/validation_runs.h"
 #include "experiments/records/cell_records.h"
 
 namespace cosched {
@@ -22,7 +24,7 @@ struct CellFigures {
   double turnaround_s = 0;  // Mean over finished jobs.
   double p95_turnaround_s = 0;
   double jobs_per_hour = 0;
-  double core_seconds = 0;  // Granted, all jobs together; shared cores count for each.
+  double core_seconds = 0;  // CPU time granted, all jobs together (granted_time.h).
 };
 struct ValidatedMetric {
   const char* name;  // The name in --max-error.
@@ -42,6 +44,7 @@ struct CellOutcome {
   CellFigures outcome;
   std::string problem;     // Why it can't be compared: it failed, never drained, or lost jobs. "" =
                            // it can.
+  bool has_jobs = false;   // Beside services, whose times are those of their requests.
   bool saturated = false;  // More work arrived than its cores can do while jobs arrived.
   std::vector<std::string> marks;
 };
@@ -54,6 +57,7 @@ struct CellPair {
   bool decided_alike = false;
 
   bool Comparable() const { return measured.problem.empty() && simulated.problem.empty(); }
+  bool HasJobs() const { return measured.has_jobs || simulated.has_jobs; }
   // Simulated over measured, less 1.
   double Error(const ValidatedMetric& metric) const;
 };
@@ -72,8 +76,9 @@ struct Validation {
   std::array<Estimate, kMetrics.size()> absolute_error;  // Error of one trace: the mean
                                                          // over its cells.
   // By makespan and by mean turnaround, over the trials that have all policies; empty if there is
-  // none, or only one policy.
+  // none, or only one policy, or no job.
   std::optional<RankingAgreement> by_makespan, by_turnaround;
+  std::optional<ServiceAgreement> services;  // SumUp leaves it out.
   // The same runs on hardware once more, as if they had been simulated: what this machine itself
   // misses by. Empty if they were not repeated.
   std::vector<PolicyErrors> again;
@@ -83,9 +88,6 @@ struct Validation {
 // The outcome of a whole cell. Throws InputError as Summarize does.
 CellOutcome ReadOutcome(const std::filesystem::path& run, const CellKey& key);
 
-struct ValidationRuns {
-  std::filesystem::path measured, simulated;
-};
 // Cells that only one of the two runs has are left out. Throws InputError if they have none in
 // common.
 Validation Validate(const std::vector<ValidationRuns>& runs);

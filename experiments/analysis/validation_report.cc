@@ -173,6 +173,42 @@ nlohmann::json ToJson(const std::optional<RankingAgreement>& ranking) {
       {"ordered_alike", ranking->ordered_alike}};
 }
 
+nlohmann::json ToJson(const ServiceFigures& figures) {
+  return {{"mean_ms", figures.mean_ms},
+          {"p95_ms", figures.p95_ms},
+          {"violated", figures.violated ? nlohmann::json(*figures.violated) : nullptr}};
+}
+
+nlohmann::json KeyOf(int run, const CellKey& key) {
+  return {{"run", run},
+          {"policy", key.policy},
+          {"elasticity", ToString(key.elasticity)},
+          {"trial", key.trial}};
+}
+
+nlohmann::json ToJson(const std::optional<ServiceAgreement>& agreement) {
+  if (!agreement) return nullptr;
+  nlohmann::json services = nlohmann::json::array(), granted = nlohmann::json::array();
+  for (const ServicePair& pair : agreement->services) {
+    services.push_back(KeyOf(pair.run, pair.key));
+    services.back()["service"] = pair.service;
+    services.back()["measured"] = ToJson(pair.measured);
+    services.back()["simulated"] = ToJson(pair.simulated);
+  }
+  for (const GrantedPair& pair : agreement->granted) {
+    granted.push_back(KeyOf(pair.run, pair.key));
+    granted.back()["measured"] = pair.measured;
+    granted.back()["simulated"] = pair.simulated;
+  }
+  return {{"services", services},
+          {"granted", granted},
+          {"response_error", ToJson(agreement->response_error)},
+          {"violation_difference", ToJson(agreement->violation_difference)},
+          {"granted_error", ToJson(agreement->granted_error)},
+          {"by_violations", ToJson(agreement->by_violations)},
+          {"by_granted", ToJson(agreement->by_granted)}};
+}
+
 }  // namespace
 
 std::string ValidationTable(const Validation& validation) {
@@ -181,33 +217,33 @@ std::string ValidationTable(const Validation& validation) {
       "and "
       "the level with which it holds the true median\n\n",
       validation.pairs.size());
-  text += ErrorTable(validation) + "\n";
+  const bool jobs = std::ranges::any_of(validation.pairs, &CellPair::HasJobs);
+  if (jobs) text += ErrorTable(validation) + "\n";
   if (validation.by_makespan) text += RankingText("makespan", *validation.by_makespan);
   if (validation.by_turnaround) text += RankingText("mean turnaround", *validation.by_turnaround);
-  if (!validation.by_makespan)
+  if (jobs && !validation.by_makespan)
     text += "no ranking: there are no two policies that share a trial in both worlds\n";
   const std::string notes = ValidationNotes(validation);
-  return text + (notes.empty() ? "" : "\n" + notes);
+  text += (notes.empty() ? "" : "\n" + notes);
+  return text + (validation.services ? ServiceValidationTable(*validation.services) : "");
 }
 
 std::string ValidationJson(const Validation& validation) {
   nlohmann::json cells = nlohmann::json::array(), errors;
   for (const CellPair& pair : validation.pairs) {
-    cells.push_back({{"run", pair.run},
-                     {"policy", pair.key.policy},
-                     {"elasticity", ToString(pair.key.elasticity)},
-                     {"trial", pair.key.trial},
-                     {"comparable", pair.Comparable()},
-                     {"saturated", pair.measured.saturated},
-                     {"measured", ToJson(pair.measured.outcome)},
-                     {"simulated", ToJson(pair.simulated.outcome)}});
+    cells.push_back(KeyOf(pair.run, pair.key));
+    cells.back()["comparable"] = pair.Comparable();
+    cells.back()["saturated"] = pair.measured.saturated;
+    cells.back()["measured"] = ToJson(pair.measured.outcome);
+    cells.back()["simulated"] = ToJson(pair.simulated.outcome);
   }
   for (size_t i = 0; i < kMetrics.size(); ++i)
     errors[kMetrics[i].name] = ToJson(validation.absolute_error[i]);
   const nlohmann::json json = {{"cells", cells},
                                {"absolute_error", errors},
                                {"by_makespan", ToJson(validation.by_makespan)},
-                               {"by_turnaround", ToJson(validation.by_turnaround)}};
+                               {"by_turnaround", ToJson(validation.by_turnaround)},
+                               {"services", ToJson(validation.services)}};
   return json.dump(2) + "\n";
 }
 

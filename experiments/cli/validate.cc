@@ -13,7 +13,6 @@
 #include "engine/base/read_number.h"
 #include "experiments/analysis/decision_diff.h"
 #include "experiments/analysis/estimate.h"
-#include "experiments/analysis/service_validation.h"
 #include "experiments/analysis/step_validation.h"
 #include "experiments/analysis/validation.h"
 #include "experiments/cli/given_run.h"
@@ -100,9 +99,17 @@ std::vector<std::string> WorldOverrides(const ValidateArguments& arguments, Back
   return overrides;
 }
 
+// By trial: all that was drawn for it.
 nlohmann::json Traces(const std::filesystem::path& run) {
+  nlohmann::json trials = nlohmann::json::array();
   const std::optional<nlohmann::json> manifest = ReadManifest(run);
-  return manifest ? manifest->value("traces", nlohmann::json()) : nlohmann::json();
+  if (!manifest) return trials;
+  for (const char* drawn : {"traces", "requests", "clients"}) {
+    const nlohmann::json of_trials = manifest->value(drawn, nlohmann::json::array());
+    for (size_t trial = 0; trial < of_trials.size(); ++trial)
+      trials[trial].push_back(of_trials[trial]);
+  }
+  return trials;
 }
 
 // The points of two runs, one beside the other; their jobs must be the same.
@@ -112,7 +119,7 @@ void AddPoints(const std::filesystem::path& measured, const std::filesystem::pat
   for (size_t i = 0; i < a.size(); ++i) {
     if (i >= b.size() || Traces(a[i]) != Traces(b[i])) {
       RefuseOption("--measured",
-                   fmt::format("{} had other jobs than the experiment", a[i].string()),
+                   fmt::format("{} had other arrivals than the experiment", a[i].string()),
                    "a run of this experiment with these traces, seed and trials");
     }
     runs->push_back({a[i], b[i]});
@@ -178,7 +185,7 @@ void PrintRepeated(const ValidationRuns& runs) {
                                        [&](const auto& trace) { return trace == traces.front(); });
   if (repeated)
     fmt::print(
-        "  every trial replays the same jobs: the intervals are about this machine, not about "
+        "  every trial replays the same arrivals: the intervals are about this machine, not about "
         "other traces\n");
 }
 
@@ -306,8 +313,7 @@ ValidationRun RunValidation(const ValidateArguments& arguments) {
     PrintWhere(runs);
     PrintRepeated(runs);
   }
-  fmt::print("\n{}{}{}", ValidationTable(validation), ServiceValidationTable(ran.runs),
-             StepValidationTable(ran.runs));
+  fmt::print("\n{}{}", ValidationTable(validation), StepValidationTable(ran.runs));
   PrintFirstDifference(validation, ran.runs);
   fmt::print("\n");
   const std::filesystem::path& home = ran.measured.front();

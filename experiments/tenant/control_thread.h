@@ -47,9 +47,9 @@ struct ControlThreadOptions {
   CpuSet cores;  // The first grant, or the cores that a person gave. The process is there already.
   Split threads;
   Split capacity;
-  // Fewer threads where a quota of its cgroups gives CPU time for fewer, if it is malleable. Not
-  // where its host moves it by quotas.
-  bool follows_quota = true;
+  // Its host moves it by quotas: no thread of it is bound. Else a malleable one has fewer threads
+  // where a quota of its cgroups gives CPU time for fewer.
+  bool unbound = false;
   std::string control;  // Where to listen; "" = nowhere.
   // A person asked for it: that it can't be had is an error, not only a line on stderr.
   bool needs_control = false;

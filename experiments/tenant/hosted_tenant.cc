@@ -74,7 +74,7 @@ ControlThreadOptions ControlOptions(const HostedTenantOptions& options) {
   control.client = options.client;
   control.cores = options.cores;
   control.threads = options.threads;
-  control.follows_quota = !options.unbound;
+  control.unbound = options.unbound;
   control.capacity = malleable ? Split{options.capacity, options.capacity} : options.threads;
   control.control = options.control.empty() ? DefaultControlPath() : options.control;
   return control;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Are fig_fidelity and fig_scale drawn and judged by what validation.json and benchmark.json say?
+"""Are fig_fidelity, fig_roma_fidelity and fig_scale drawn and judged by what validation.json and benchmark.json say?
 
 fidelity_and_scale_test.py RUN [unittest args]: RUN is a run's folder, to which a validation is added in a copy.
 """
@@ -27,7 +27,23 @@ def validation(error=0.03, tau=0.9, traces=6):
     return {"cells": [{"run": 0, "policy": "strict", "elasticity": "malleable", "trial": trial, "comparable": True,
                        "measured": values, "simulated": values} for trial in (1, 2)],
             "absolute_error": {name: estimate(error, 0.01, traces) for name in ("makespan", "throughput", "turnaround")},
-            "by_makespan": ranking, "by_turnaround": ranking}
+            "by_makespan": ranking, "by_turnaround": ranking, "services": None}
+
+
+def services(error=0.03, tau=0.9, traces=6):
+    """Of services alone: jobs have no turnaround."""
+    found = validation(error, tau, traces)
+    ranking = {**found["by_makespan"], "ordered_alike": 8}
+    for cell in found["cells"]:
+        cell["measured"] = cell["simulated"] = {"makespan": 10, "turnaround": 0}
+    keys = [{"run": 0, "policy": policy, "elasticity": "malleable", "trial": trial} for policy in ("roma", "devices") for trial in (1, 2)]
+    figures = {"mean_ms": 40.0, "p95_ms": 90.0, "violated": 0.1}
+    found["services"] = {
+        "services": [{**key, "service": "classifier", "measured": figures, "simulated": figures} for key in keys],
+        "granted": [{**key, "measured": 15.0, "simulated": 14.0} for key in keys],
+        "response_error": estimate(error, 0.01, traces), "violation_difference": estimate(error, 0.01, traces),
+        "granted_error": estimate(error, 0.01, traces), "by_violations": ranking, "by_granted": ranking}
+    return {**found, "by_makespan": None, "by_turnaround": None}
 
 
 def benchmark(seconds, event_100=2.0, event_100000=2.2, simgrid=True, repetitions=6):
@@ -73,6 +89,11 @@ class FidelityAndScale(unittest.TestCase):
         (self.folder / "validation.json").write_text(json.dumps(validation(**found)))
         return self.judged("fig_fidelity")
 
+    def validated_services(self, found):
+        self.copy()
+        (self.folder / "validation.json").write_text(json.dumps(found))
+        return self.judged("fig_roma_fidelity")
+
     def benchmarked(self, **found):
         self.folder.mkdir()
         (self.folder / "benchmark.json").write_text(json.dumps(benchmark(**found)))
@@ -84,6 +105,17 @@ class FidelityAndScale(unittest.TestCase):
         self.assertEqual(verdicts.pop("alike_turnaround"), "does not hold")
         self.assertEqual(set(verdicts.values()), {"holds"})
         self.assertIn("the hardware tells 8 of 10 pairs of policies apart, 7 of them", self.printed)
+
+    def test_a_good_simulator_of_services_holds(self):
+        self.assertEqual(set(self.validated_services(services()).values()), {"holds"})
+
+    def test_a_bad_simulator_of_services_does_not(self):
+        found = services(error=0.2, tau=0.1)
+        found["services"]["by_granted"]["ordered_alike"] = 7  # As by_violations: it is the same.
+        self.assertEqual(set(self.validated_services(found).values()), {"does not hold"})
+
+    def test_without_services_nothing_is_said_of_them(self):
+        self.assertEqual(set(self.validated_services(validation()).values()), {"not supported here"})
 
     def test_three_traces_decide_nothing(self):
         verdicts = self.validated(traces=3)

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Are the simulated figures drawn and judged, from real records of `cosched run --quick`, and would false ones be noticed?
 
+Figures of services that are measured are simulated here, too: figures_test.py makes up records of training jobs only.
+
 simulated_figures_test.py COSCHED [unittest args]. Simulated runs are the same every time, so verdicts are expected here.
 """
 import csv
@@ -16,8 +18,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 CHECKER = ROOT / "tests" / "check_results.py"
-FIGURES = sorted(path.stem for path in (ROOT / "experiments" / "figures").glob("*.toml")
-                 if tomllib.loads(path.read_text()).get("backend") == "simulated")
+EXPERIMENTS = {path.stem: tomllib.loads(path.read_text()) for path in (ROOT / "experiments" / "figures").glob("*.toml")}
+FIGURES = sorted(name for name, file in EXPERIMENTS.items() if file.get("backend") == "simulated")
+MEASURED = sorted(name for name, file in EXPERIMENTS.items() if "backend" not in file and "figure" not in file and
+                  any(workload.get("mode") == "serve" for workload in file["workload"]))
+SIMULATE = ("--backend", "simulated", "--set", f"machine.profile='{ROOT}/experiments/profiles/example.json'")
 SMALLEST_PLOT = 10_000  # Bytes; an empty page is smaller.
 COSCHED = None  # Given on the command line.
 
@@ -32,8 +37,9 @@ class SimulatedFigures(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.runs = {}
-        for figure in FIGURES:
-            result = run(COSCHED, "run", ROOT / "experiments" / "figures" / f"{figure}.toml", "--quick", "--out", folder.name)
+        for figure in FIGURES + MEASURED:
+            result = run(COSCHED, "run", ROOT / "experiments" / "figures" / f"{figure}.toml", "--quick", "--out", folder.name,
+                         *(SIMULATE if figure in MEASURED else ()))
             assert result.returncode == 0, result.stderr
             [cls.runs[figure]] = (Path(folder.name) / figure).iterdir()
 
@@ -73,14 +79,15 @@ class SimulatedFigures(unittest.TestCase):
 
     def test_there_are_some(self):
         self.assertIn("fig_policy_grid", FIGURES)
+        self.assertIn("fig_roma_gains", MEASURED)
 
     def test_records_hold(self):
-        for figure in FIGURES:
+        for figure in FIGURES + MEASURED:
             result = run(sys.executable, CHECKER, self.runs[figure])
             self.assertEqual(result.returncode, 0, result.stdout[-2000:])
 
     def test_every_claim_is_judged_and_printed(self):
-        for figure in FIGURES:
+        for figure in FIGURES + MEASURED:
             rows = self.judged(figure, self.runs[figure])
             self.assertTrue(rows)
             for row in rows.values():

@@ -20,7 +20,7 @@ def cell(policy, elasticity, trial, comparable=True):
 def validation(cells):
     estimate = {"value": 0.05, "low": 0.04, "high": 0.06, "level": 0.5, "trials": 2}
     return {"cells": cells, "absolute_error": {"makespan": estimate, "turnaround": estimate},
-            "by_makespan": {"tau": estimate}, "by_turnaround": None}
+            "by_makespan": {"tau": estimate}, "by_turnaround": None, "services": None}
 
 
 class ValidateTest(unittest.TestCase):
