@@ -5,6 +5,7 @@ import numpy as np
 import claims
 import figures
 import style
+from service_costs import core_seconds, violated
 from style import plt
 
 ROMA, SCALED = "roma", "roma-scaled"
@@ -12,23 +13,9 @@ OTHERS = ["rules", "static-max", "devices", "vpa"]  # static-min is shown, as th
 BURST = "trace.requests.2.start_s"
 
 
-def violated(run, policy):
-    """Share of the windows of all services, by trial."""
-    table = run.services()
-    table = table[table["policy"] == policy].groupby("trial")[["violated", "windows"]].sum()
-    if table.empty:
-        raise claims.NotHere(f"the records lack {policy}")
-    return 100 * table["violated"] / table["windows"]
-
-
 def cores(run, policy):
-    """Mean cores granted over the time of the trace, by trial. Without any instance none are."""
-    table = run.summary()
-    seconds = table.groupby("trial")["makespan_s"].max()
-    table = table[table["policy"] == policy].set_index("trial")
-    if table.empty:
-        raise claims.NotHere(f"the records lack {policy}")
-    return table["granted_core_s"].fillna(0) / seconds
+    """Mean cores granted over the time of the trace, by trial."""
+    return core_seconds(run, policy) / run.summary().groupby("trial")["makespan_s"].max()
 
 
 def change(sweep, of, ours):

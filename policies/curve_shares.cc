@@ -9,6 +9,8 @@
 // seconds of CPU time that finds its quota full. ca and cs are the coefficients of variation of the
 // times between requests and of S (Kingman's approximation of a queue of one server); lambda is
 // what was dispatched to the instance, smoothed. A rigid job is taken for one of n threads.
+// `curve_factor` makes the speeds that it goes by wrong: an experiment shows with it what a curve
+// that does not fit the machine costs.
 
 #include <algorithm>
 #include <array>
@@ -27,6 +29,7 @@ struct CurveSettings {
   double aim = 0;          // Of the objective.
   double newest = 0;       // Weight of the latest window in lambda.
   double quota_period_s = 0;
+  double curve_factor = 0;  // Times the speeds of the curve.
   CpuShare least, grid;
 };
 
@@ -50,7 +53,7 @@ class CurveInstance final : public InstanceController {
  private:
   double ResponseS(const SpeedCurve& speed, CpuShare cores) const {
     const int threads = cores.Threads();
-    const double alone_s = work_ / speed.At(threads);
+    const double alone_s = work_ / (settings_.curve_factor * speed.At(threads));
     const double cpu_s = threads * alone_s;
     const double rho = *rate_ * cpu_s / cores.Cores();
     if (rho >= 1) return std::numeric_limits<double>::infinity();
@@ -66,12 +69,13 @@ class CurveInstance final : public InstanceController {
   double work_ = 1;
 };
 
-constexpr std::array<PolicyParameter, 7> kCurveSharesParameters{{
+constexpr std::array<PolicyParameter, 8> kCurveSharesParameters{{
     {"ca", "1", "number >= 0 and <= 100", "variation of the times between requests"},
     {"cs", "1", "number >= 0 and <= 100", "variation of the times that requests take"},
     {"aim", "0.9", "number > 0 and <= 1", "of the objective: the mean response wanted"},
     {"newest", "0.5", "number > 0 and <= 1", "weight of the latest window in the rate of requests"},
     {"quota_period_ms", "100", "number >= 1 and <= 1000", "as [machine] quota_period_ms"},
+    {"curve_factor", "1", "number > 0 and <= 100", "times the speeds of the curve: a wrong one"},
     {"least", "0.1", "number >= 0.01 and <= 4096", "cores of an instance, at least"},
     {"grid", "0.1", "number >= 0.01 and <= 1", "cores are multiples of it"},
 }};
@@ -82,6 +86,7 @@ CurveSettings CurveSettingsOf(const PolicyParameters& parameters) {
           .aim = NumberOf(parameters, "aim"),
           .newest = NumberOf(parameters, "newest"),
           .quota_period_s = NumberOf(parameters, "quota_period_ms") / 1000,
+          .curve_factor = NumberOf(parameters, "curve_factor"),
           .least = ShareOf(parameters, "least"),
           .grid = ShareOf(parameters, "grid")};
 }

@@ -4,7 +4,8 @@
 // away, as published. Source: Baresi, Quattrocchi, Rasi, "KOSMOS: Vertical and Horizontal Resource
 // Autoscaling for Kubernetes", ICSOC 2021, and its published code, whose order it keeps: gains
 // change after they were used, so the state that is carried on holds the new B with the old
-// error.
+// error. With `aim` a part of the objective stands in its place, which leaves room for windows that
+// are worse than the mean.
 
 #include <algorithm>
 #include <array>
@@ -22,13 +23,14 @@ constexpr double kLeastB = 10, kMostB = 100, kLeastD = 15, kMostD = 150;
 
 class KosmosInstance final : public InstanceController {
  public:
-  KosmosInstance(double b, double d, bool adaptive)
-      : b0_(b), d0_(d), adaptive_(adaptive), b_(b), d_(d) {}
+  KosmosInstance(double b, double d, double aim, bool adaptive)
+      : b0_(b), d0_(d), aim_(aim), adaptive_(adaptive), b_(b), d_(d) {}
 
   double Next(const InstanceWindow& window) override {
     const double response_s = ToSeconds(window.server.mean_response);
+    const double wanted_s = aim_ * window.objective_s;
     error_ = window.server.answered > 0
-                 ? std::clamp(1 / window.objective_s - 1 / response_s, -kMostError, kMostError)
+                 ? std::clamp(1 / wanted_s - 1 / response_s, -kMostError, kMostError)
                  : -kMostError;
     const double wanted = (state_ + (b_ + d_) * error_) / 1000;
     if (adaptive_) Adapt();
@@ -42,17 +44,18 @@ class KosmosInstance final : public InstanceController {
     d_ = std::clamp(b_ * d0_ / b0_, kLeastD, kMostD);
   }
 
-  const double b0_, d0_;
+  const double b0_, d0_, aim_;
   const bool adaptive_;
   double b_, d_;
   double state_ = 0;  // Millicores.
   double error_ = 0;
 };
 
-constexpr std::array<PolicyParameter, 4> kKosmosParameters{{
+constexpr std::array<PolicyParameter, 5> kKosmosParameters{{
     {"b", "40", "number > 0 and <= 100000", "proportional gain, millicore seconds"},
     {"d", "80", "number > 0 and <= 100000", "integral gain of a window, millicore seconds"},
     {"gains", "fixed", "fixed | adaptive", "adaptive: they grow with the error"},
+    {"aim", "1", "number > 0 and <= 1", "of the objective: the mean response wanted"},
     {"least", "0.1", "number >= 0.001 and <= 4096",
      "cores of an instance, at least; published: 0.005"},
 }};
@@ -70,10 +73,11 @@ PolicyInfo KosmosPolicy() {
       .needs_objective = true,
       .make = [](const PolicyParameters& parameters) -> std::unique_ptr<Policy> {
         const double b = NumberOf(parameters, "b"), d = NumberOf(parameters, "d");
+        const double aim = NumberOf(parameters, "aim");
         const bool adaptive = parameters.at("gains") == "adaptive";
         return std::make_unique<CoreController>(
             ControllerLimits{.least = ShareOf(parameters, "least"), .grid = {1}, .nearest = true},
-            [=] { return std::make_unique<KosmosInstance>(b, d, adaptive); });
+            [=] { return std::make_unique<KosmosInstance>(b, d, aim, adaptive); });
       }};
 }
 

@@ -6,7 +6,8 @@
 //
 // K < 0: more than wanted are there, so more cores. Source: the published code of Baresi,
 // Quattrocchi, Rasi, ICSOC 2021 (controller_manager_2.py), which lets the instances of a node ask
-// for more than it has; here they are cut in proportion.
+// for more than it has; here they are cut in proportion. With `aim` a part of the objective stands
+// in its place, which leaves room for windows that are worse than the mean.
 
 #include <array>
 
@@ -18,29 +19,30 @@ namespace {
 
 class QueueInstance final : public InstanceController {
  public:
-  QueueInstance(double k, double reset_s, double least)
-      : k_(k), reset_s_(reset_s), least_(least), integral_(least) {}
+  QueueInstance(double k, double reset_s, double aim, double least)
+      : k_(k), reset_s_(reset_s), aim_(aim), least_(least), integral_(least) {}
 
   double Next(const InstanceWindow& window) override {
     const auto in_flight = static_cast<double>(window.server.in_flight);
     const double rate = static_cast<double>(window.server.dispatched) / window.length_s;
     proportional_ = 0;
     if (rate == 0 && in_flight == 0) return least_;
-    const double error = window.objective_s * rate - in_flight;
+    const double error = aim_ * window.objective_s * rate - in_flight;
     proportional_ = k_ * error;
     return proportional_ + integral_ + k_ * (window.length_s / reset_s_) * error;
   }
   void Got(double cores) override { integral_ = cores - proportional_; }
 
  private:
-  const double k_, reset_s_, least_;
+  const double k_, reset_s_, aim_, least_;
   double integral_;
   double proportional_ = 0;
 };
 
-constexpr std::array<PolicyParameter, 3> kQueueParameters{{
+constexpr std::array<PolicyParameter, 4> kQueueParameters{{
     {"k", "-0.03", "number >= -100 and < 0", "gain, cores a request"},
     {"ti_s", "8", "number > 0 and <= 86400", "integral time"},
+    {"aim", "1", "number > 0 and <= 1", "of the objective: the mean response wanted"},
     {"least", "0.1", "number >= 0.01 and <= 4096", "cores of an instance, at least"},
 }};
 
@@ -58,10 +60,11 @@ PolicyInfo RomaCt2Policy() {
       .make = [](const PolicyParameters& parameters) -> std::unique_ptr<Policy> {
         const double k = NumberOf(parameters, "k");
         const double reset_s = NumberOf(parameters, "ti_s");
+        const double aim = NumberOf(parameters, "aim");
         const double least = NumberOf(parameters, "least");
         return std::make_unique<CoreController>(
             ControllerLimits{.least = ShareOf(parameters, "least"), .grid = {1}, .nearest = true},
-            [=] { return std::make_unique<QueueInstance>(k, reset_s, least); });
+            [=] { return std::make_unique<QueueInstance>(k, reset_s, aim, least); });
       }};
 }
 

@@ -121,6 +121,7 @@ class Cell:
         self.kind = policy.get("use", policy["name"])
         self.grid = float(self.parameters.get("grid", GRID_OF.get(self.kind)))
         self.least = float(self.parameters["least"])
+        self.aim = float(self.parameters.get("aim", 1))
         self.up = self.parameters.get("rounding", "ceil" if self.kind in ("roma-ct", "roma-rules") else "nearest") == "ceil"
         self.window_s = experiment["services"]["window_s"]
         self.exact = experiment["backend"] == "simulated"
@@ -140,7 +141,7 @@ class Cell:
                     if row["finished"] is not None and begin - lag[0] < row["finished"] <= end - lag[1]]
         own, together = responses([job]), responses(instances)
         given = [row for row in self.of_job[job] if row["dispatched"] is not None and row["dispatched"] <= end]
-        return {"objective_s": objectives[-1], "length_s": end - begin, "answered": len(own),
+        return {"objective_s": self.aim * objectives[-1], "length_s": end - begin, "answered": len(own),
                 "mean_s": sum(own) / len(own) if own else 0, "service_mean_s": sum(together) / len(together) if together else 0,
                 "dispatched": sum(row["dispatched"] > begin for row in given),
                 "in_flight": sum(row["finished"] is None or row["finished"] > end - lag[1] for row in given)}

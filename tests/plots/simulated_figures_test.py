@@ -57,11 +57,11 @@ class SimulatedFigures(unittest.TestCase):
         self.printed = result.stdout
         return {row["name"]: row for row in json.loads(base.with_suffix(".claims.json").read_text())["claims"]}
 
-    def tampered(self, figure, change):
-        """The figure's records with change(row) made to every row of every summary."""
+    def tampered(self, figure, change, name="summary.csv"):
+        """The figure's records with change(row) made to every row of every summary, or table of that name."""
         records = self.folder / "records"
         shutil.copytree(self.runs[figure], records)
-        for path in records.rglob("summary.csv"):
+        for path in records.rglob(name):
             with path.open(newline="") as file:
                 reader = csv.DictReader(file)
                 rows, columns = list(reader), reader.fieldnames
@@ -119,6 +119,25 @@ class SimulatedFigures(unittest.TestCase):
         rows = self.judged("fig_partial_grants", self.tampered("fig_partial_grants", same))
         self.assertAlmostEqual(rows["slope_throughput"]["ours"], 0, places=6)
         self.assertAlmostEqual(rows["all_turnaround"]["ours"], 0, places=6)
+
+    def test_controllers_that_others_beat(self):
+        names = "true_1", "true_5", "slow_cores"
+        self.expect(self.judged("fig_roma_controllers", self.runs["fig_roma_controllers"]), "holds", *names)
+        self.assertIn("every setting is beaten by another system: ", self.printed)
+
+        def dear(row):
+            if row["policy"] == "curve-shares":
+                row["granted_core_s"] = str(float(row["granted_core_s"]) * 4)
+        self.expect(self.judged("fig_roma_controllers", self.tampered("fig_roma_controllers", dear)), "does not hold", *names)
+
+    def test_partitions_that_never_exceed_the_objective(self):
+        names = "published", "scaled", "careful", "curves"
+        self.expect(self.judged("fig_roma_mixed", self.runs["fig_roma_mixed"]), "holds", *names)
+
+        def well(row):
+            if row["policy"] == "owned":
+                row["violated"] = "0"
+        self.expect(self.judged("fig_roma_mixed", self.tampered("fig_roma_mixed", well, "services.csv")), "does not hold", *names)
 
 
 if __name__ == "__main__":

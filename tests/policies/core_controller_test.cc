@@ -228,6 +228,21 @@ TEST(RomaCt2, FollowsTheQueue) {
   EXPECT_EQ(machine.Over(), std::vector<int64_t>{100});
 }
 
+// Of 400 ms a half is aimed at, beside a whole objective of 200 ms.
+TEST(CoreController, AimsAtAPartOfTheObjective) {
+  for (const char* policy : {"roma-ct", "roma-ct2", "kosmos"}) {
+    ControllerMachine half(policy, 1, {{"aim", "0.5"}, {"least", "1"}});
+    ControllerMachine whole(policy, 1, {{"least", "1"}});
+    whole.Service().objective = std::chrono::milliseconds(200);
+    for (const double mean_s : {0.9, 0.6, 0.3}) {
+      half.Server(0) = whole.Server(0) = Answers(10, mean_s);
+      half.Server(0).in_flight = whole.Server(0).in_flight = 12;
+      EXPECT_EQ(half.Over(), whole.Over()) << policy;
+    }
+    EXPECT_GT(half.Amounts().front(), 1000) << policy;
+  }
+}
+
 TEST(RomaRules, StepsByACoreAndRests) {
   ControllerMachine machine("roma-rules", 1, {{"rest_s", "4"}});
   const auto over = [&](double mean_s) {

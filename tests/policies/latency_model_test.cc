@@ -233,5 +233,17 @@ TEST(CurveShares, GoesByTheCurveAndNotByTheCoresAlone) {
   EXPECT_EQ(AfterRequests(machine, 0), 2000) << ".41 <= .414; with 1.9 cores it stalls";
 }
 
+TEST(CurveShares, AFactorMakesTheCurveWrong) {
+  // .1 s of work are taken for .2 at half the speed, .4 s at twice of it.
+  for (const auto& [factor, slope] : {std::pair("0.5", 0.1), std::pair("2", 0.4)}) {
+    ControllerMachine wrong("curve-shares", 1, {{"newest", "1"}, {"curve_factor", factor}},
+                            Line(slope, 0));
+    ControllerMachine right("curve-shares", 1, kNewestOnly, Line(0.2, 0));
+    for (const int64_t requests : {0, 6, 10}) {
+      EXPECT_EQ(AfterRequests(wrong, requests), AfterRequests(right, requests)) << factor;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace cosched
