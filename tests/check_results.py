@@ -18,6 +18,7 @@ from pathlib import Path
 import check_controllers
 import check_jobs
 import check_requests
+import check_shares
 import check_summary
 from check_jobs import TOLERANCE_S, close
 
@@ -388,6 +389,7 @@ def check_cell(cell, manifest, report):
         check_requests.check_requests(cell, requests[cell.trial - 1] if cell.trial <= len(requests) else None, asked, report)
         check_requests.check_holds(cell, manifest["experiment"].get("device") or [], report)
     check_controllers.check_controllers(cell, manifest, report, parse_cpus)
+    check_shares.check_shares(cell, manifest, report, parse_cpus)
     report.counts.update(cells=1, jobs=len(cell.jobs), grants=len(cell.grants), samples=len(cell.samples),
                          steps=len(cell.steps), resizes=len(cell.resizes), requests=len(cell.requests))
 

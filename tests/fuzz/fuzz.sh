@@ -28,6 +28,12 @@ if [ -z "$input" ]; then
       sources=(experiments/wire/tenant_protocol.cc experiments/wire/request_packets.cc
                engine/base/cpu_set.cc engine/base/check.cc)
       libraries=() ;;
+    host_protocol_fuzzer)
+      sources=(experiments/hosts/host_protocol.cc experiments/wire/frame_socket.cc
+               experiments/os/{actuator,cgroup,cgroup_clean,cgroup_hierarchy,owner}.cc
+               workloads/program_spec.cc engine/kernels/kernel_rates.cc
+               engine/base/{check,cpu_set,error,split,topology}.cc)
+      libraries=(-lhwloc -lfmt) ;;
     trace_fuzzer)
       sources=(traces/input/*.cc traces/readers/*.cc traces/generators/*.cc
                engine/base/{byte_source,check,error,random}.cc)
@@ -65,7 +71,7 @@ fi
 
 option=()
 corpus=tests/fuzz/corpus/$input
-[ "$target" = protocol_fuzzer ] || option=("--format=$input")
+[[ "$target" = *protocol_fuzzer ]] || option=("--format=$input")
 if [ "$target" = model_fuzzer ]; then
   corpus=$build/seeds/$input
   mkdir -p "$corpus"

@@ -21,15 +21,20 @@ class TamperTest(unittest.TestCase):
     original = None
 
     @classmethod
-    def run_example(cls, cosched, example, *options):
-        """Makes `original` by running that file of experiments/examples; what was printed."""
+    def run_file(cls, cosched, path, *options):
+        """Makes `original` by running that experiment; what was printed."""
         results = tempfile.TemporaryDirectory()
         cls.addClassCleanup(results.cleanup)
-        command = [cosched, "run", ROOT / "experiments" / "examples" / f"{example}.toml", "--no-plots", "--out", results.name, *options]
+        command = [cosched, "run", path, "--no-plots", "--out", results.name, *options]
         result = subprocess.run(command, capture_output=True, text=True, check=False)
         assert result.returncode == 0, result.stderr
-        cls.original = next(Path(results.name).glob(f"{example}/*"))
+        cls.original = next(Path(results.name).glob(f"{path.stem}/*"))
         return result.stdout
+
+    @classmethod
+    def run_example(cls, cosched, example, *options):
+        """The same of a file of experiments/examples."""
+        return cls.run_file(cosched, ROOT / "experiments" / "examples" / f"{example}.toml", *options)
 
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()

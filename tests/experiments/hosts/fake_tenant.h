@@ -147,6 +147,7 @@ class FakeTenant {
             continue;
           }
           awake_.fetch_add(1);
+          if (behaviour_ == "stalled" && i == 0) TellStalls();
           while (i < active_.load()) Spin();
           awake_.fetch_sub(1);
         }
@@ -165,6 +166,16 @@ class FakeTenant {
     while (true) {
       SpinForAMoment();
       record->spin_time = ThreadCpuTime().count();
+    }
+  }
+  // Its steps are the times in which the kernel did not let this thread run.
+  [[noreturn]] void TellStalls() {
+    constexpr std::chrono::milliseconds kLeast{1};
+    auto last = MonotonicNow();
+    for (int64_t step = 0;;) {
+      const auto now = MonotonicNow();
+      if (now - last >= kLeast) counters_.AddStep({step++, now, now - last, active_.load(), 0}, 1);
+      last = now;
     }
   }
   static void SpinForAMoment() {
@@ -217,7 +228,9 @@ class FakeTenant {
       if (behaviour_ == "crowded" && step == 20) {
         Say(ResizedMessage{ResizeCause::kHalving, {1, 8}, {1, 4}, grant_.cores, "", {}, {}});
       }
-      if (!grant_.cores.Empty() && behaviour_ != "idler" && behaviour_ != "napping") {
+      const bool has_steps =
+          behaviour_ != "idler" && behaviour_ != "napping" && behaviour_ != "stalled";
+      if (!grant_.cores.Empty() && has_steps) {
         const auto now = MonotonicNow();
         counters_.AddStep(
             {step, now, std::chrono::milliseconds(2), active_.load(), 1.0 / (step + 1)}, 10);
