@@ -2,10 +2,9 @@
 """Violated windows and granted core-seconds of ROMA and of systems that each lack one of its parts, by trial."""
 import numpy as np
 
-import claims
 import figures
 import style
-from service_costs import core_seconds, violated
+from service_costs import change, core_seconds, violated
 from style import plt
 
 ROMA, SCALED = "roma", "roma-scaled"
@@ -18,21 +17,17 @@ def cores(run, policy):
     return core_seconds(run, policy) / run.summary().groupby("trial")["makespan_s"].max()
 
 
-def change(sweep, of, ours):
-    """Percent, by trial: ours against the mean of the other systems, over all patterns of bursts, as a ratio of sums."""
-    mine = sum(of(point.run, ours) for point in sweep.points)
-    theirs = sum(of(point.run, other) for point in sweep.points for other in OTHERS) / len(OTHERS)
-    return claims.median((100 * (mine / theirs - 1)).dropna())
-
-
 def measure(sweep):
+    def against_others(of, ours):
+        return lambda: change([point.run for point in sweep.points], of, ours, OTHERS)
+
     return {
-        "violations": lambda: change(sweep, violated, ROMA),
-        "violations_close": lambda: change(sweep, violated, ROMA),
-        "cores": lambda: change(sweep, cores, ROMA),
-        "cores_close": lambda: change(sweep, cores, ROMA),
-        "scaled_violations": lambda: change(sweep, violated, SCALED),
-        "scaled_cores": lambda: change(sweep, cores, SCALED),
+        "violations": against_others(violated, ROMA),
+        "violations_close": against_others(violated, ROMA),
+        "cores": against_others(cores, ROMA),
+        "cores_close": against_others(cores, ROMA),
+        "scaled_violations": against_others(violated, SCALED),
+        "scaled_cores": against_others(cores, SCALED),
     }
 
 

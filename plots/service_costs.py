@@ -2,6 +2,13 @@
 import claims
 
 
+def change(runs, of, ours, others):
+    """Percent, by trial: ours against the mean of the other policies, over all runs, as a ratio of sums. of(run, policy)."""
+    mine = sum(of(run, ours) for run in runs)
+    theirs = sum(of(run, other) for run in runs for other in others) / len(others)
+    return claims.median((100 * (mine / theirs - 1)).dropna())
+
+
 def violated(run, policy):
     """Percent of the windows of all services."""
     table = run.services()

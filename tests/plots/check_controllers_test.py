@@ -18,8 +18,9 @@ LAWS = {"roma-published": "roma-ct", "roma-scaled": "roma-ct", "roma-ct2": "roma
         "kosmos": "kosmos", "adaptive": "kosmos", "kpa": "kpa", "hpa": "hpa", "vpa": "vpa", "sponge": "sponge",
         "fine-sponge": "sponge", "fa2": "fa2", "curve-shares": "curve-shares"}
 GRID = {"roma-ct2": 0.001, "kosmos": 0.001, "adaptive": 0.001, "kpa": 1, "vpa": 0.001, "sponge": 1, "fa2": 1}
-# Times of which a run of 140 s has many.
-QUICK = {"kpa": {"stable_s": 12, "panic_s": 2, "least": 1}, "hpa": {"period_s": 4, "calm_s": 12},
+# Times of which a run of 140 s has many, and what is not the default.
+QUICK = {"roma-scaled": {"aim": 0.9}, "roma-ct2": {"aim": 0.8}, "kosmos": {"aim": 0.9}, "curve-shares": {"curve_factor": 0.8},
+         "kpa": {"stable_s": 12, "panic_s": 2, "least": 1}, "hpa": {"period_s": 4, "calm_s": 12},
          "vpa": {"period_s": 4, "half_life_s": 30},
          "adaptive": {"use": '"kosmos"', "gains": '"adaptive"'}, "fine-sponge": {"use": '"sponge"', "least": 0.1, "grid": 0.1}}
 

@@ -89,6 +89,12 @@ class FidelityAndScale(unittest.TestCase):
         (self.folder / "validation.json").write_text(json.dumps(validation(**found)))
         return self.judged("fig_fidelity")
 
+    def of_the_simulator(self, verdicts):
+        """This run has no systems to be measured against each other."""
+        measured = {name: verdicts.pop(name) for name in list(verdicts) if name.startswith("measured")}
+        self.assertEqual(measured, {"measured_violations": "not supported here", "measured_cores": "not supported here"})
+        return set(verdicts.values())
+
     def validated_services(self, found):
         self.copy()
         (self.folder / "validation.json").write_text(json.dumps(found))
@@ -107,12 +113,12 @@ class FidelityAndScale(unittest.TestCase):
         self.assertIn("the hardware tells 8 of 10 pairs of policies apart, 7 of them", self.printed)
 
     def test_a_good_simulator_of_services_holds(self):
-        self.assertEqual(set(self.validated_services(services()).values()), {"holds"})
+        self.assertEqual(self.of_the_simulator(self.validated_services(services())), {"holds"})
 
     def test_a_bad_simulator_of_services_does_not(self):
         found = services(error=0.2, tau=0.1)
         found["services"]["by_granted"]["ordered_alike"] = 7  # As by_violations: it is the same.
-        self.assertEqual(set(self.validated_services(found).values()), {"does not hold"})
+        self.assertEqual(self.of_the_simulator(self.validated_services(found)), {"does not hold"})
 
     def test_without_services_nothing_is_said_of_them(self):
         self.assertEqual(set(self.validated_services(validation()).values()), {"not supported here"})
