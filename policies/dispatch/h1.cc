@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "policies/dispatch/best_queue.h"
 #include "policies/dispatch/dispatches.h"
@@ -28,11 +29,11 @@ class H1 final : public Dispatch {
   H1(double alpha, bool recent) : alpha_(alpha), recent_(recent) {}
 
   size_t Next(std::span<const QueueView> queues, const ServerId&, TimePoint) override {
-    const auto needs = [this](const QueueView& queue) { return Need(queue); };
-    if (std::all_of(queues.begin(), queues.end(),
-                    [&](const QueueView& queue) { return needs(queue) == 0; }))
-      return LeastQueue(queues, [](const QueueView& queue) { return -queue.length; });
-    return LeastQueue(queues, [&](const QueueView& queue) { return -needs(queue); });
+    // Longest first only where nothing is needed, which is behind all that need something.
+    return LeastQueue(queues, [this](const QueueView& queue) {
+      const double need = Need(queue);
+      return std::pair(-need, need > 0 ? 0 : -queue.length);
+    });
   }
 
  private:

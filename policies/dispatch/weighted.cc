@@ -54,21 +54,31 @@ class Weighted final : public Dispatch {
 
   size_t Next(std::span<const QueueView> queues, const ServerId& server, TimePoint) override {
     Turns& turns = turns_[server];
-    const auto passed = [&](const QueueView& queue) {
-      return std::max(turns.passed[queue.service], turns.now);
+    const auto passed = [&turns](const QueueView& queue) {
+      return std::max(turns.Passed(queue.service), turns.now);
     };
     const size_t next = LeastQueue(queues, passed);
-    const QueueView& chosen = queues[next];
-    turns.now = passed(chosen);
-    const auto at = std::min(static_cast<size_t>(chosen.service.value), priorities_.size() - 1);
-    turns.passed[chosen.service] = turns.now + priorities_[at];
+    const ServiceId chosen = queues[next].service;
+    turns.now = passed(queues[next]);
+    const auto at = static_cast<size_t>(chosen.value);
+    turns.Pass(chosen, turns.now + priorities_[std::min(at, priorities_.size() - 1)]);
     return next;
   }
 
  private:
   struct Turns {
     int64_t now = 0;
-    std::map<ServiceId, int64_t> passed;
+    std::vector<int64_t> passed;  // By service, as far as one had a turn: it is looked up often.
+
+    int64_t Passed(ServiceId service) const {
+      const auto at = static_cast<size_t>(service.value);
+      return at < passed.size() ? passed[at] : 0;
+    }
+    void Pass(ServiceId service, int64_t until) {
+      const auto at = static_cast<size_t>(service.value);
+      if (at >= passed.size()) passed.resize(at + 1);
+      passed[at] = until;
+    }
   };
   std::vector<int64_t> priorities_;
   std::map<ServerId, Turns> turns_;

@@ -6,13 +6,13 @@
 #include <benchmark/benchmark.h>
 #include <time.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <vector>
 
 #include "engine/base/check.h"
 #include "policies/registry.h"
+#include "tests/bench/quantile.h"
 
 namespace cosched {
 namespace {
@@ -52,11 +52,6 @@ double CpuMicros() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_nsec) * 1e-3;
-}
-
-double Quantile(std::vector<double> values, double q) {
-  std::sort(values.begin(), values.end());
-  return values[static_cast<size_t>(q * static_cast<double>(values.size() - 1))];
 }
 
 void BM_Decision(benchmark::State& state, const char* name) {

@@ -29,27 +29,12 @@
 #include "experiments/harness/harness.h"
 #include "experiments/hosts/simulation/simulated_host.h"
 #include "tests/bench/execution_stream.h"
+#include "tests/bench/scratch_folder.h"
 
 namespace cosched {
 namespace {
 
 constexpr const char* kExperiment = COSCHED_SOURCE_DIR "/experiments/examples/million_jobs.toml";
-
-// Among the machine's temporary files, gone when the scope ends.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string name = std::filesystem::temp_directory_path() / "bench_simulator_XXXXXX";
-    path_ = mkdtemp(name.data());
-  }
-  ~ScratchFolder() { std::filesystem::remove_all(path_); }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 ExperimentConfig Load(const std::string& policy, int64_t jobs) {
   return LoadConfig(kExperiment,

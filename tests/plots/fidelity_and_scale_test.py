@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Are fig_fidelity, fig_roma_fidelity and fig_scale drawn and judged by what validation.json and benchmark.json say?
+"""Are the figures that are no plain runs drawn and judged by what validation.json and benchmark.json say?
 
 fidelity_and_scale_test.py RUN [unittest args]: RUN is a run's folder, to which a validation is added in a copy.
 """
@@ -64,6 +64,24 @@ def benchmark(seconds, event_100=2.0, event_100000=2.2, simgrid=True, repetition
     return {"context": {"num_cpus": 2}, "benchmarks": rows}
 
 
+def services(rate, choice_ns, tick_us, repetitions=6):
+    rows = []
+    for shake in (1.0, 1.01, 1.02, 1.03, 1.04, 1.05)[:repetitions]:
+        def row(name, shake=shake, **more):
+            rows.append({"run_name": name, "run_type": "iteration", "real_time": 1, "time_unit": "ns", **more})
+
+        for nodes, devices in ((6, 4), (64, 32)):
+            for family in ("requests", "recorded"):
+                row(f"{family}/{nodes}/{devices}/iterations:1", items_per_second=rate / shake)
+        for count in (8, 64):
+            row(f"look_and_max_element/{count}/iterations:20000/manual_time", p99_ns=500 * shake)
+            for name in ("h1", "random"):
+                row(f"choice/{name}/{count}/iterations:20000/manual_time", p99_ns=(choice_ns if name == "h1" else 600) * shake)
+        for count in (256, 4096):
+            row(f"tick/roma-ct/{count}/iterations:1000/manual_time", p99_us=tick_us * shake)
+    return {"context": {"num_cpus": 2}, "benchmarks": rows}
+
+
 class FidelityAndScale(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -104,6 +122,11 @@ class FidelityAndScale(unittest.TestCase):
         self.folder.mkdir()
         (self.folder / "benchmark.json").write_text(json.dumps(benchmark(**found)))
         return self.judged("fig_scale")
+
+    def services_benchmarked(self, **found):
+        self.folder.mkdir()
+        (self.folder / "benchmark.json").write_text(json.dumps(services(**found)))
+        return self.judged("fig_roma_scale")
 
     def test_a_good_simulator_holds(self):
         verdicts = self.validated()
@@ -153,6 +176,19 @@ class FidelityAndScale(unittest.TestCase):
         verdicts = self.benchmarked(seconds=8, simgrid=False)
         self.assertEqual([verdicts[name] for name in ("simgrid_64", "simgrid_1024")], 2 * ["not supported here"])
         self.assertIn("libsimgrid-dev", self.printed)
+
+    def test_fast_services_hold(self):
+        self.assertEqual(set(self.services_benchmarked(rate=2e6, choice_ns=2000, tick_us=700).values()), {"holds"})
+        self.assertIn("choice among 64, p99 [ns]: h1 2050, random 615", self.printed)
+
+    def test_the_slowest_dispatch_decides(self):
+        verdicts = self.services_benchmarked(rate=1.5e6, choice_ns=6000, tick_us=1200)
+        self.assertEqual(verdicts, {"requests_6": "holds", "requests_64": "holds", "recorded_6": "holds", "recorded_64": "holds",
+                                    "choice": "does not hold", "tick": "does not hold"})
+
+    def test_slow_services_do_not(self):
+        verdicts = self.services_benchmarked(rate=9e5, choice_ns=2000, tick_us=700)
+        self.assertEqual([verdicts[name] for name in ("requests_6", "recorded_64")], 2 * ["does not hold"])
 
 
 if __name__ == "__main__":

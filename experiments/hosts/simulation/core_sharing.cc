@@ -11,8 +11,24 @@ void CoreSharing::Change(Id id) {
 
 void CoreSharing::ChangeAllOn(const CpuSet& cores) {
   for (const int core : cores) {
-    for (const Id id : here_[static_cast<size_t>(core)]) Change(id);
+    for (const Id id : cores_[static_cast<size_t>(core)].here) Change(id);
   }
+}
+
+void CoreSharing::Forget(const CpuSet& cores) {
+  for (const int core : cores) cores_[static_cast<size_t>(core)].summed = false;
+}
+
+// Added up anew, in the order of the tenants there: rounding depends on nothing that was before.
+const CoreSharing::Core& CoreSharing::Summed(int index) {
+  Core& core = cores_[static_cast<size_t>(index)];
+  if (std::exchange(core.summed, true)) return core;
+  core.load = core.claims = 0;
+  for (const Id id : core.here) {
+    core.load += tenants_[static_cast<size_t>(id)].Density();
+    core.claims += tenants_[static_cast<size_t>(id)].Claim();
+  }
+  return core;
 }
 
 void CoreSharing::Place(Id id, const CpuSet& cores, int threads, double weight) {
@@ -26,11 +42,13 @@ void CoreSharing::Place(Id id, const CpuSet& cores, int threads, double weight) 
   tenant.cores = threads > 0 ? cores : CpuSet();
   tenant.count = tenant.cores.Count();
   const CpuSet left = before - tenant.cores, joined = tenant.cores - before;
-  for (const int core : left) std::erase(here_[static_cast<size_t>(core)], id);
+  for (const int core : left) std::erase(cores_[static_cast<size_t>(core)].here, id);
   for (const int core : joined) {
-    if (static_cast<size_t>(core) >= here_.size()) here_.resize(static_cast<size_t>(core) + 1);
-    here_[static_cast<size_t>(core)].push_back(id);
+    if (static_cast<size_t>(core) >= cores_.size()) cores_.resize(static_cast<size_t>(core) + 1);
+    cores_[static_cast<size_t>(core)].here.push_back(id);
   }
+  Forget(left);
+  Forget(tenant.cores);
   holders_.Replace(before, tenant.cores);
   // Where nobody else is, nobody notices.
   if (!holders_.Held().Intersects(left) && !holders_.Shared().Intersects(tenant.cores))
@@ -42,7 +60,7 @@ void CoreSharing::Place(Id id, const CpuSet& cores, int threads, double weight) 
   Change(id);
 }
 
-CoreSharing::Share CoreSharing::Of(Id id) const {
+CoreSharing::Share CoreSharing::Of(Id id) {
   const Tenant& tenant = tenants_[static_cast<size_t>(id)];
   if (tenant.count == 0) return {};
   const double count = tenant.count;
@@ -56,11 +74,8 @@ CoreSharing::Share CoreSharing::Of(Id id) const {
   Share share{.granted = count, .threads_per_core = 0, .shared = true};
   double slowest = 1, beside_slowest = 0, others = 0;
   for (const int core : tenant.cores) {
-    double load = 0, claims = 0;
-    for (const Id other : here_[static_cast<size_t>(core)]) {
-      load += tenants_[static_cast<size_t>(other)].Density();
-      claims += tenants_[static_cast<size_t>(other)].Claim();
-    }
+    const Core& sums = Summed(core);
+    const double load = sums.load, claims = sums.claims;
     const double part = load <= 1 ? density : std::min(density, tenant.Claim() / claims);
     share.cores += part;
     share.threads_per_core += std::max(1.0, load);

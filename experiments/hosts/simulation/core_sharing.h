@@ -15,8 +15,8 @@
 //   others      = L_c - d_i on that core, or on average
 //
 // Source: discriminatory processor sharing, Kleinrock, JACM 14(2), 1967; CFS's weighted fair
-// queueing. Costs O(cores of the tenant) while nobody shares, else O(tenants on these cores x their
-// cores). One thread.
+// queueing. Costs O(cores of the tenant), and where these are shared O(tenants on these cores x
+// their cores) once after each change. One thread.
 
 #include <vector>
 
@@ -40,7 +40,7 @@ class CoreSharing {
     double others = 0;    // Threads of others on a core.
     bool shared = false;  // With another tenant.
   };
-  Share Of(Id id) const;
+  Share Of(Id id);
 
   // Tenants whose share may have changed since the last call, each once, in no order that means
   // anything but always the same. Valid until the next call.
@@ -57,11 +57,21 @@ class CoreSharing {
     double Claim() const { return weight * Density(); }
   };
 
+  // Sums over the tenants on a core.
+  struct Core {
+    std::vector<Id> here;
+    bool summed = false;  // What follows is up to date.
+    double load = 0;
+    double claims = 0;
+  };
+
   void Change(Id id);
   void ChangeAllOn(const CpuSet& cores);
+  void Forget(const CpuSet& cores);  // Their sums.
+  const Core& Summed(int core);
 
-  std::vector<Tenant> tenants_;        // By id.
-  std::vector<std::vector<Id>> here_;  // By core.
+  std::vector<Tenant> tenants_;  // By id.
+  std::vector<Core> cores_;      // By core.
   CoreCounter holders_;
   std::vector<Id> changed_, taken_;
 };
