@@ -12,6 +12,8 @@ def change(runs, of, ours, others):
 def violated(run, policy):
     """Percent of the windows of all services."""
     table = run.services()
+    if table is None:
+        raise claims.NotHere("the run has no services")
     table = table[table["policy"] == policy].groupby("trial")[["violated", "windows"]].sum()
     if table.empty:
         raise claims.NotHere(f"the records lack {policy}")

@@ -31,7 +31,7 @@ struct BothWorlds {
   }
 };
 
-using PolicyRow = std::pair<std::string, Elasticity>;
+using ValidatedPolicy = std::pair<std::string, Elasticity>;
 
 std::string ErrorText(const BothWorlds& both) {
   return both.errors.empty() ? "-" : PercentText(MedianEstimate(both.errors), true);
@@ -45,7 +45,7 @@ std::string ServiceRows(const std::vector<ServicePair>& pairs, const std::string
   struct Row {
     BothWorlds response, violated;
   };
-  std::map<PolicyRow, Row> rows;
+  std::map<ValidatedPolicy, Row> rows;
   for (const ServicePair& pair : pairs) {
     if (pair.service != service) continue;
     Row& row = rows[{pair.key.policy, pair.key.elasticity}];
@@ -72,7 +72,7 @@ std::string ServiceRows(const std::vector<ServicePair>& pairs, const std::string
 }
 
 std::string GrantedRows(const std::vector<GrantedPair>& pairs) {
-  std::map<PolicyRow, BothWorlds> rows;
+  std::map<ValidatedPolicy, BothWorlds> rows;
   for (const GrantedPair& pair : pairs)
     rows[{pair.key.policy, pair.key.elasticity}].AddCost(pair.measured, pair.simulated);
   if (rows.empty()) return "";

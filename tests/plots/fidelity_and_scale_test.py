@@ -30,7 +30,7 @@ def validation(error=0.03, tau=0.9, traces=6):
             "by_makespan": ranking, "by_turnaround": ranking, "services": None}
 
 
-def services(error=0.03, tau=0.9, traces=6):
+def validated_services(error=0.03, tau=0.9, traces=6):
     """Of services alone: jobs have no turnaround."""
     found = validation(error, tau, traces)
     ranking = {**found["by_makespan"], "ordered_alike": 8}
@@ -113,7 +113,7 @@ class FidelityAndScale(unittest.TestCase):
         self.assertEqual(measured, {"measured_violations": "not supported here", "measured_cores": "not supported here"})
         return set(verdicts.values())
 
-    def validated_services(self, found):
+    def judged_services(self, found):
         self.copy()
         (self.folder / "validation.json").write_text(json.dumps(found))
         return self.judged("fig_roma_fidelity")
@@ -136,15 +136,15 @@ class FidelityAndScale(unittest.TestCase):
         self.assertIn("the hardware tells 8 of 10 pairs of policies apart, 7 of them", self.printed)
 
     def test_a_good_simulator_of_services_holds(self):
-        self.assertEqual(self.of_the_simulator(self.validated_services(services())), {"holds"})
+        self.assertEqual(self.of_the_simulator(self.judged_services(validated_services())), {"holds"})
 
     def test_a_bad_simulator_of_services_does_not(self):
-        found = services(error=0.2, tau=0.1)
+        found = validated_services(error=0.2, tau=0.1)
         found["services"]["by_granted"]["ordered_alike"] = 7  # As by_violations: it is the same.
-        self.assertEqual(self.of_the_simulator(self.validated_services(found)), {"does not hold"})
+        self.assertEqual(self.of_the_simulator(self.judged_services(found)), {"does not hold"})
 
     def test_without_services_nothing_is_said_of_them(self):
-        self.assertEqual(set(self.validated_services(validation()).values()), {"not supported here"})
+        self.assertEqual(set(self.judged_services(validation()).values()), {"not supported here"})
 
     def test_three_traces_decide_nothing(self):
         verdicts = self.validated(traces=3)
