@@ -235,8 +235,7 @@ int ControlThread::PollTimeout() const {
   const bool waits_for_cpuset = Malleable() && !answered_;
   // What is paused has no thread that could be in the wrong place; it looks when it is resumed.
   // Nor has what is unbound, and looks would take a tenth of a small quota.
-  const bool follows =
-      Follows() && !options_.unbound && !demand_.Paused() && !grant_.cores.Empty();
+  const bool follows = Follows() && !options_.unbound && !demand_.Paused() && !grant_.cores.Empty();
   const bool looks = pools_ != nullptr && (follows || waits_for_cpuset || !repins_.empty());
   if (looks) return static_cast<int>(CpusetWatch::kPeriod.count());
   return static_cast<int>(std::min(kBeat, ControlServer::kPeriod).count());

@@ -89,7 +89,8 @@ class DeviceHostTest : public ProcessHostTest {
       for (size_t i = 0; i < holds.size(); ++i) {
         EXPECT_LE(holds[i].begin, holds[i].planned_end);
         EXPECT_LE(holds[i].planned_end, holds[i].end);
-        EXPECT_LE(i > 0 ? holds[i - 1].planned_end : TimePoint(), holds[i].begin) << "slot " << slot;
+        EXPECT_LE(i > 0 ? holds[i - 1].planned_end : TimePoint(), holds[i].begin)
+            << "slot " << slot;
       }
     }
   }
