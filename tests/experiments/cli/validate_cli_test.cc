@@ -160,7 +160,7 @@ TEST_F(ValidateCliTest, ARunOfOtherJobsIsNoMeasurement) {
   const std::string run = Simulated("p.json", "first", {"--seed", "7"});
   const Ended ended = Run({"validate", "s.toml", "--measured", run, "--no-plots"});
   EXPECT_EQ(ended.exit_code, 2);
-  ExpectHas(ended.err, {"--measured", "other jobs"});
+  ExpectHas(ended.err, {"--measured", "other arrivals"});
 }
 
 TEST_F(ValidateCliTest, DiffShowsWhereRecordsPart) {
