@@ -90,10 +90,7 @@ def draw(benchmarks, _expected):
     for axes in (cells, choices, ticks):
         axes.set_xscale("log", base=2)
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        axes.set_yscale("log")
-        low, high = axes.get_ylim()
-        axes.set_ylim(10 ** np.floor(np.log10(low)), 10 ** np.ceil(np.log10(high)))
-        axes.minorticks_off()
+        style.whole_decades(axes)
         axes.legend()
     figure.suptitle("The speed of simulated services; dashed: the targets")
     return figure

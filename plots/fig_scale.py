@@ -60,10 +60,7 @@ def draw(benchmarks, _expected):
     core.set(title="executions on shared cores", xlabel="executions in flight", ylabel="completions per second")
     for axes in (whole, event, core):
         axes.set_xscale("log")
-        axes.set_yscale("log")
-        low, high = axes.get_ylim()
-        axes.set_ylim(10 ** np.floor(np.log10(low)), 10 ** np.ceil(np.log10(high)))
-        axes.minorticks_off()
+        style.whole_decades(axes)
         axes.legend()
     figure.suptitle("The simulator's own speed")
     return figure

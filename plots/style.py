@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import matplotlib
+import numpy as np
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402  (the backend must be chosen first)
@@ -61,6 +62,14 @@ def threads_axis(axes):
     """x in powers of two, written as the integers they are."""
     axes.set_xscale("log", base=2)
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+
+
+def whole_decades(axes):
+    """A logarithmic y axis that begins and ends at powers of ten."""
+    axes.set_yscale("log")
+    low, high = axes.get_ylim()
+    axes.set_ylim(10 ** np.floor(np.log10(low)), 10 ** np.ceil(np.log10(high)))
+    axes.minorticks_off()
 
 
 def save(figure, base):

@@ -56,11 +56,12 @@ void CoreController::Listen(const MachineView& view) {
       const JobView* job = id ? view.Find(*id) : nullptr;
       if (job == nullptr || !job->IsActive()) continue;
       Instance& instance = instances_.at(*id);
-      const double cores = instance.controller->Next({.job = *job,
-                                                      .service = service,
-                                                      .server = window,
-                                                      .objective_s = ToSeconds(service.objective),
-                                                      .length_s = ToSeconds(service.length)});
+      const double cores =
+          instance.controller->Next({.job = *job,
+                                     .service = service,
+                                     .server = window,
+                                     .objective_s = limits_.aim * ToSeconds(service.objective),
+                                     .length_s = ToSeconds(service.length)});
       instance.wanted = OnGrid(cores, *job);
       instance.has_news = true;
     }

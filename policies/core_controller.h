@@ -20,7 +20,7 @@ struct InstanceWindow {
   const JobView& job;
   const ServiceView& service;
   const ServerWindow& server;  // What this instance did for it.
-  double objective_s = 0;      // Mean response wanted; > 0 if the policy needs objectives.
+  double objective_s = 0;      // Mean response to aim at; > 0 if the policy needs objectives.
   double length_s = 0;
 };
 
@@ -58,6 +58,7 @@ struct ControllerLimits {
   CpuShare grid{100};    // Amounts are multiples of it, or of less where they must be cut to fit.
   bool nearest = false;  // Rounded to the grid; else up.
   CpuShare initial{0};   // Until an instance is first controlled; its least if that is more.
+  double aim = 1;        // Part of an objective that is aimed at: room for windows worse than it.
   bool lanes = false;    // Each core computes requests of its own; else all of them one at a time.
 };
 

@@ -26,7 +26,6 @@ namespace {
 
 struct CurveSettings {
   double variability = 0;  // (ca^2 + cs^2) / 2
-  double aim = 0;          // Of the objective.
   double newest = 0;       // Weight of the latest window in lambda.
   double quota_period_s = 0;
   double curve_factor = 0;  // Times the speeds of the curve.
@@ -43,7 +42,7 @@ class CurveInstance final : public InstanceController {
     if (window.service.mean_work > 0) work_ = window.service.mean_work;
     const CpuShare most = CpuShare::OfCores(window.job.request.max);
     for (CpuShare cores = settings_.grid; cores < most; cores += settings_.grid) {
-      const bool enough = ResponseS(*window.job.speed, cores) <= settings_.aim * window.objective_s;
+      const bool enough = ResponseS(*window.job.speed, cores) <= window.objective_s;
       if (cores >= settings_.least && enough) return cores.Cores();
     }
     return most.Cores();
@@ -83,7 +82,6 @@ constexpr std::array<PolicyParameter, 8> kCurveSharesParameters{{
 CurveSettings CurveSettingsOf(const PolicyParameters& parameters) {
   const double ca = NumberOf(parameters, "ca"), cs = NumberOf(parameters, "cs");
   return {.variability = (ca * ca + cs * cs) / 2,
-          .aim = NumberOf(parameters, "aim"),
           .newest = NumberOf(parameters, "newest"),
           .quota_period_s = NumberOf(parameters, "quota_period_ms") / 1000,
           .curve_factor = NumberOf(parameters, "curve_factor"),
@@ -94,20 +92,22 @@ CurveSettings CurveSettingsOf(const PolicyParameters& parameters) {
 }  // namespace
 
 PolicyInfo CurveSharesPolicy() {
-  return {.name = "curve-shares",
-          .summary = "the least cores whose response, by speed curve and queueing, is soon enough",
-          .source = "Kingman, Math. Proc. Camb. Phil. Soc. 1961; the stalls of a quota",
-          .parameters = kCurveSharesParameters,
-          .needs_speed = true,
-          .shares = true,
-          .on_settled = false,
-          .needs_objective = true,
-          .make = [](const PolicyParameters& parameters) -> std::unique_ptr<Policy> {
-            const CurveSettings settings = CurveSettingsOf(parameters);
-            return std::make_unique<CoreController>(
-                ControllerLimits{.least = settings.least, .grid = settings.grid},
-                [settings] { return std::make_unique<CurveInstance>(settings); });
-          }};
+  return {
+      .name = "curve-shares",
+      .summary = "the least cores whose response, by speed curve and queueing, is soon enough",
+      .source = "Kingman, Math. Proc. Camb. Phil. Soc. 1961; the stalls of a quota",
+      .parameters = kCurveSharesParameters,
+      .needs_speed = true,
+      .shares = true,
+      .on_settled = false,
+      .needs_objective = true,
+      .make = [](const PolicyParameters& parameters) -> std::unique_ptr<Policy> {
+        const CurveSettings settings = CurveSettingsOf(parameters);
+        return std::make_unique<CoreController>(
+            ControllerLimits{
+                .least = settings.least, .grid = settings.grid, .aim = NumberOf(parameters, "aim")},
+            [settings] { return std::make_unique<CurveInstance>(settings); });
+      }};
 }
 
 }  // namespace cosched

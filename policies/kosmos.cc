@@ -4,8 +4,7 @@
 // away, as published. Source: Baresi, Quattrocchi, Rasi, "KOSMOS: Vertical and Horizontal Resource
 // Autoscaling for Kubernetes", ICSOC 2021, and its published code, whose order it keeps: gains
 // change after they were used, so the state that is carried on holds the new B with the old
-// error. With `aim` a part of the objective stands in its place, which leaves room for windows that
-// are worse than the mean.
+// error.
 
 #include <algorithm>
 #include <array>
@@ -23,14 +22,13 @@ constexpr double kLeastB = 10, kMostB = 100, kLeastD = 15, kMostD = 150;
 
 class KosmosInstance final : public InstanceController {
  public:
-  KosmosInstance(double b, double d, double aim, bool adaptive)
-      : b0_(b), d0_(d), aim_(aim), adaptive_(adaptive), b_(b), d_(d) {}
+  KosmosInstance(double b, double d, bool adaptive)
+      : b0_(b), d0_(d), adaptive_(adaptive), b_(b), d_(d) {}
 
   double Next(const InstanceWindow& window) override {
     const double response_s = ToSeconds(window.server.mean_response);
-    const double wanted_s = aim_ * window.objective_s;
     error_ = window.server.answered > 0
-                 ? std::clamp(1 / wanted_s - 1 / response_s, -kMostError, kMostError)
+                 ? std::clamp(1 / window.objective_s - 1 / response_s, -kMostError, kMostError)
                  : -kMostError;
     const double wanted = (state_ + (b_ + d_) * error_) / 1000;
     if (adaptive_) Adapt();
@@ -44,7 +42,7 @@ class KosmosInstance final : public InstanceController {
     d_ = std::clamp(b_ * d0_ / b0_, kLeastD, kMostD);
   }
 
-  const double b0_, d0_, aim_;
+  const double b0_, d0_;
   const bool adaptive_;
   double b_, d_;
   double state_ = 0;  // Millicores.
@@ -73,11 +71,13 @@ PolicyInfo KosmosPolicy() {
       .needs_objective = true,
       .make = [](const PolicyParameters& parameters) -> std::unique_ptr<Policy> {
         const double b = NumberOf(parameters, "b"), d = NumberOf(parameters, "d");
-        const double aim = NumberOf(parameters, "aim");
         const bool adaptive = parameters.at("gains") == "adaptive";
         return std::make_unique<CoreController>(
-            ControllerLimits{.least = ShareOf(parameters, "least"), .grid = {1}, .nearest = true},
-            [=] { return std::make_unique<KosmosInstance>(b, d, aim, adaptive); });
+            ControllerLimits{.least = ShareOf(parameters, "least"),
+                             .grid = {1},
+                             .nearest = true,
+                             .aim = NumberOf(parameters, "aim")},
+            [=] { return std::make_unique<KosmosInstance>(b, d, adaptive); });
       }};
 }
 

@@ -7,8 +7,7 @@
 // "Resource Management for TensorFlow Inference", ICSOC 2021, and its published code. The published
 // gains suit models that take about half a second on a core: for RT = S/c the loop is stable only
 // while S > (2 B + D) / 2 = 0.295 s, so `gain` multiplies both; S / 0.59 s keeps the poles where
-// the published ones are, whatever S, the time of a request on one core. With `aim` a part of the
-// objective stands in its place, which leaves room for windows that are worse than the mean.
+// the published ones are, whatever S, the time of a request on one core.
 
 #include <array>
 #include <cmath>
@@ -21,7 +20,7 @@ namespace {
 
 class RomaInstance final : public InstanceController {
  public:
-  RomaInstance(double b, double d, double aim) : law_(b, d), aim_(aim) {}
+  RomaInstance(double b, double d) : law_(b, d) {}
 
   double Next(const InstanceWindow& window) override {
     if (window.server.dispatched == 0 && window.server.answered == 0) {
@@ -30,13 +29,12 @@ class RomaInstance final : public InstanceController {
     }
     const double response_s = ToSeconds(window.server.mean_response);
     const double reached = window.server.answered > 0 ? 1 / response_s : 0;
-    return law_.Next(1 / (aim_ * window.objective_s) - reached);
+    return law_.Next(1 / window.objective_s - reached);
   }
   void Got(double cores) override { law_.Got(cores); }
 
  private:
   VelocityLaw law_;
-  const double aim_;
 };
 
 constexpr std::array<PolicyParameter, 7> kRomaParameters{{
@@ -64,12 +62,12 @@ PolicyInfo RomaCtPolicy() {
             const double gain = NumberOf(parameters, "gain");
             const double b = NumberOf(parameters, "b") * gain;
             const double d = NumberOf(parameters, "d") * gain;
-            const double aim = NumberOf(parameters, "aim");
             const ControllerLimits limits = {.least = ShareOf(parameters, "least"),
                                              .grid = ShareOf(parameters, "grid"),
-                                             .nearest = parameters.at("rounding") == "nearest"};
+                                             .nearest = parameters.at("rounding") == "nearest",
+                                             .aim = NumberOf(parameters, "aim")};
             return std::make_unique<CoreController>(
-                limits, [=] { return std::make_unique<RomaInstance>(b, d, aim); });
+                limits, [b, d] { return std::make_unique<RomaInstance>(b, d); });
           }};
 }
 

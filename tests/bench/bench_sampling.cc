@@ -89,14 +89,3 @@ BENCHMARK_CAPTURE(Sample, one_runs, Elasticity::kMalleable)
 
 }  // namespace
 }  // namespace cosched
-
-// This binary is also its own tenants.
-int main(int argc, char** argv) {
-  if (argc > 1 && std::string(argv[1]) == "tenant") {
-    return cosched::testing::FakeTenant(argc, argv).Run();
-  }
-  benchmark::Initialize(&argc, argv);
-  benchmark::RunSpecifiedBenchmarks();
-  benchmark::Shutdown();
-  return 0;
-}

@@ -28,8 +28,8 @@
 #include "experiments/analysis/metrics.h"
 #include "experiments/harness/harness.h"
 #include "experiments/hosts/simulation/simulated_host.h"
+#include "experiments/os/scratch_folder.h"
 #include "tests/bench/execution_stream.h"
-#include "tests/bench/scratch_folder.h"
 
 namespace cosched {
 namespace {

@@ -24,9 +24,9 @@
 #include "engine/base/check.h"
 #include "experiments/analysis/metrics.h"
 #include "experiments/harness/harness.h"
+#include "experiments/os/scratch_folder.h"
 #include "policies/registry.h"
 #include "tests/bench/quantile.h"
-#include "tests/bench/scratch_folder.h"
 
 namespace cosched {
 namespace {

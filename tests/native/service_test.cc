@@ -7,6 +7,8 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <set>
 #include <sstream>
 #include <vector>
@@ -15,6 +17,7 @@
 #include "experiments/harness/harness.h"
 #include "experiments/hosts/podman.h"
 #include "experiments/launch/run_folder.h"
+#include "experiments/os/cgroup.h"
 #include "tests/experiments/hosts/process_host_fixture.h"
 #include "tests/experiments/temporary_folder.h"
 #include "tests/native/real_tenant_fixture.h"
@@ -24,6 +27,19 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+
+// Of all threads of a process, how often they went to sleep by themselves.
+int64_t Sleeps(pid_t process) {
+  int64_t sum = 0;
+  const std::filesystem::path tasks = "/proc/" + std::to_string(process) + "/task";
+  for (const auto& task : std::filesystem::directory_iterator(tasks)) {
+    std::ifstream status(task.path() / "status");
+    constexpr std::string_view kKey = "voluntary_ctxt_switches:";
+    for (std::string line; std::getline(status, line);)
+      if (line.starts_with(kKey)) sum += std::stoll(line.substr(kKey.size()));
+  }
+  return sum;
+}
 
 class ServiceTest : public RealTenantTest {
  protected:
@@ -69,6 +85,34 @@ class ServiceTest : public RealTenantTest {
   int64_t next_id_ = 0;
   std::vector<RequestSample> answered_;
 };
+
+// Waking up costs CPU time, which a small quota has little of; what is bound looks 250 times a
+// second where it may run. A slow machine makes it fewer.
+TEST_F(ServiceTest, OneWithAShareThatIsAskedNothingSleeps) {
+  if (!Cgroup::Probe().quota) GTEST_SKIP() << Cgroup::Probe().why_not;
+  options_.shares = true;
+  options_.cores = cores_;
+  TenantSpec spec;
+  spec.model = "lenet5";
+  spec.mode = Mode::kInfer;
+  spec.batch = 1;
+  spec.serves = true;
+  Job job;
+  job.id = job_;
+  job.request = {1, 1, 1};
+  job.elasticity = Elasticity::kMalleable;
+  Host().Describe(job_, spec);
+  Host().Start(job, Place{cores_, CpuShare{500}, {1, 1}});
+  ExpectSettledService();
+  const std::vector<pid_t> tenants = ChildrenOf(getpid());
+  ASSERT_EQ(tenants.size(), 1u);
+  EXPECT_FALSE(Next(seconds(1)));  // Until nothing of its start is left.
+  const int64_t before = Sleeps(tenants.front());
+  EXPECT_FALSE(Next(seconds(2)));
+  const int64_t sleeps = Sleeps(tenants.front()) - before;
+  EXPECT_GT(sleeps, 0);
+  EXPECT_LT(sleeps, 150);
+}
 
 TEST_F(ServiceTest, AnswersEveryRequestOnceAndEndsWhenItIsDrained) {
   Serve();

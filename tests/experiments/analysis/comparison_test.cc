@@ -144,6 +144,19 @@ TEST_F(ComparisonTest, TrialsOfOneTraceAreRepetitions) {
                     HasSubstr("trials are copies, nothing can be tested")));
 }
 
+// Their jobs are the same, for a service lasts as long as the run; what they are asked is not.
+TEST_F(ComparisonTest, TrialsWithOtherRequestsOrClientsAreNoRepetitions) {
+  for (const char* asked : {"requests", "clients"}) {
+    WriteManifest({.trials = 6,
+                   .policies = kTwo,
+                   .one_trace = true,
+                   .more = fmt::format(R"(, "{}": [1, 2, 3, 4, 5, 6])", asked)});
+    WriteTrials("strict", Elasticity::kRigid, {.seconds = 20}, 6);
+    WriteTrials("max-prop", Elasticity::kRigid, {.seconds = 10}, 6);
+    EXPECT_THAT(Table(), Not(HasSubstr("ONE trace"))) << asked;
+  }
+}
+
 // With half of the jobs rejected anybody is fast.
 TEST_F(ComparisonTest, NobodyWinsByLosingJobs) {
   WriteManifest({.trials = 8, .policies = R"("strict", "static-partition")"});

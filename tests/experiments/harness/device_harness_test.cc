@@ -338,6 +338,18 @@ TEST_F(DeviceHarnessTest, ShortestExpectedWaitsAsCobhamHasIt) {
   EXPECT_NEAR(answers.at("b").Wait() / (residual / ((1 - rho_a) * (1 - rho))), 1, 0.1);
 }
 
+// All queues that its server takes from, not the first one that is not empty.
+TEST_F(DeviceHarnessTest, ADispatchSeesTheQueuesOfAllServicesThatWait) {
+  for (const auto& [a_s, b_s] : {std::pair{0.010, 0.030}, {0.030, 0.010}}) {
+    const ExperimentConfig config =
+        Config(a_s, b_s, Streams(3'000, 20),
+               {"policies=['devices-only']", "services.dispatch=shortest-expected"});
+    const auto answers = Answers(RunChecked(folder_, here_, config), "devices-only");
+    const bool a_first = a_s < b_s;
+    EXPECT_LT(2 * answers.at(a_first ? "a" : "b").Wait(), answers.at(a_first ? "b" : "a").Wait());
+  }
+}
+
 // An instance (10 / s) and a device (20 / s) with exponential work are two unequal servers of one
 // queue, of which the device is taken where both are free: against the stationary distribution of
 // that Markov chain.
