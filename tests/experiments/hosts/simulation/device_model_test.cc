@@ -65,10 +65,10 @@ TEST(DeviceModel, ARequestIsWorkedOnWaitsAndHoldsASlotOneAfterTheOther) {
   EXPECT_TRUE(device.TakeHolds().empty());
 }
 
+// Also what a request waits for beside the cores.
 TEST(DeviceModel, ItGoesOnWhileTheHarnessIsBusy) {
-  DeviceModel device(Device(1, 0.020), 1);
+  DeviceModel device(Device(1, 0.020, 0, 0.005), 1);
   for (int64_t id = 0; id < 3; ++id) device.Send(At(id, TimePoint()), TimePoint());
-  device.Advance(TimePoint());
   const TimePoint late(milliseconds(50));
   while (*device.NextEvent() <= late) device.Advance(late);
   device.Send(At(3, late), late);
@@ -76,8 +76,8 @@ TEST(DeviceModel, ItGoesOnWhileTheHarnessIsBusy) {
   const std::vector<RequestSample> answers = device.TakeAnswers();
   ASSERT_EQ(answers.size(), 4U);
   for (int i = 0; i < 4; ++i) {
-    EXPECT_EQ(answers[i].started, TimePoint(milliseconds(20 * i)));
-    EXPECT_EQ(answers[i].finished, TimePoint(milliseconds(20 * (i + 1))));
+    EXPECT_EQ(answers[i].started, TimePoint(milliseconds(5 + 20 * i)));
+    EXPECT_EQ(answers[i].finished, TimePoint(milliseconds(5 + 20 * (i + 1))));
   }
 }
 
