@@ -139,6 +139,7 @@ class Cell:
         self.jobs, self.grants, self.decisions, self.samples, self.steps, self.resizes, self.actuations = (
             read_rows(folder / f"{name}.csv", report) if self.has.get(name, True) else []
             for name in ("jobs", *TYPES_OFF))
+        self.decisions.sort(key=lambda row: row["decision"])  # They are written when they have settled.
         self.sharers = {row["job_id"] for row in self.grants if row["amount"] < len(row["cores"])}
         path = folder / "interference.csv"  # On request only.
         self.interference = read_rows(path, report) if path.exists() else None
@@ -344,7 +345,7 @@ def check_interference(cell, report):
 
 def check_decisions(cell, report):
     where, last = cell.where("decisions.csv"), None
-    for row in sorted(cell.decisions, key=lambda row: row["decision"]):
+    for row in cell.decisions:
         at = f"decision {row['decision']}"
         if last is not None:
             report.expect(row["decision"] != last["decision"], where, f"{at} is there twice")

@@ -30,8 +30,7 @@ std::vector<std::string> DeviceFolders(const DeviceSpec& spec) {
     if (service) std::ranges::move(FoldersOf(*service), std::back_inserter(folders));
   }
   std::ranges::sort(folders);
-  const auto again = std::ranges::unique(folders);
-  folders.erase(again.begin(), again.end());
+  folders.erase(std::unique(folders.begin(), folders.end()), folders.end());
   return folders;
 }
 

@@ -135,7 +135,7 @@ class Shared {
 
 std::string WhyNotHere(Kind kind) {
   if (Topology::ThisMachine().Cpus().Count() < 2) return "needs two cores";
-  if (const std::string why_not = WhyNot(Actuator::kQuota); !why_not.empty()) return why_not;
+  if (std::string why_not = WhyNot(Actuator::kQuota); !why_not.empty()) return why_not;
   return kind == Kind::kContainer ? WhyNoContainers() : "";
 }
 

@@ -85,6 +85,12 @@ class ControllersTest(tampering.TamperTest):
         self.edit("roma-scaled/malleable/1/grants.csv", change)
         self.expect_broken("settled, but were not granted")
 
+    def test_decisions_that_settled_late_are_taken_in_their_order(self):
+        for policy in LAWS:
+            self.edit(f"{policy}/malleable/1/decisions.csv", lambda rows: rows.reverse())
+        code, said = check(self.run)
+        self.assertEqual(code, 0, said)
+
     def test_a_later_answer_is_refused(self):
         def change(rows):
             rows[40]["finished"] = f"{float(rows[40]['finished']) + 0.4:.6f}"
