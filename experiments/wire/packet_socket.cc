@@ -43,7 +43,8 @@ Receipt ReceivePacket(int socket, std::string* text, UniqueFd* descriptor) {
   ssize_t length;
   do {
     length = recvmsg(socket, &packet, MSG_DONTWAIT | MSG_TRUNC | MSG_CMSG_CLOEXEC);
-  } while (length < 0 && errno == EINTR);
+    // A peer that has closed with something unread: told once, before what it had sent itself.
+  } while (length < 0 && (errno == EINTR || errno == ECONNRESET));
   const cmsghdr* const header = length >= 0 ? CMSG_FIRSTHDR(&packet) : nullptr;
   if (header != nullptr && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
     int received;

@@ -20,7 +20,7 @@ enum class Receipt {
   kPacket,   // `text` holds one whole packet
   kNothing,  // none is waiting
   kTooLong,  // one longer than kMaxPacket was thrown away
-  kClosed,   // the peer is gone (or sent an empty packet, which reads the same)
+  kClosed,   // the peer is gone and all it sent is taken (or it sent an empty packet: the same)
 };
 // Takes one packet without blocking, and the descriptor that came with it if `descriptor` is given;
 // otherwise none is taken, whatever the peer sends.
