@@ -59,6 +59,7 @@ struct ServiceView {
 struct DeviceView {
   DeviceId id;
   std::string name;
+  int node = 0;     // In MachineView::nodes: where requests are decoded before they wait for it.
   int slots = 1;    // Batches that it computes at once.
   double busy = 0;  // Share of its slots' time that was held in the last window, 0..1.
 };

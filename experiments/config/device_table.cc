@@ -107,6 +107,12 @@ const Section<DeviceConfig>& DeviceSection() {
                         .range = "a file, relative to this one",
                         .meaning = "how long requests hold it (workloads/device_profile.h)"},
                        ReadDeviceProfile, [](const D& device) { return device.file.string(); }),
+       DeviceKey::Read({.name = "node",
+                        .type = "integer",
+                        .fallback = "0, 1, … in turns, in the order of the devices",
+                        .range = "0 to machine.nodes - 1",
+                        .meaning = "the node whose cores decode requests for it"},
+                       nullptr, [](const D& device) { return device.node; }),
        DeviceKey::Integer("slots", &D::slots, 1, kMaxSlots, "batches that it computes at once"),
        DeviceKey::Read({.name = "services",
                         .type = "list",
@@ -127,6 +133,8 @@ std::vector<DeviceConfig> ReadDevices(const TomlTable& root, const ExperimentCon
     if (!names.insert(device.name).second)
       table.Fail("name", fmt::format("\"{}\" is the name of another device too", device.name),
                  "a name of its own");
+    const auto in_turn = static_cast<int>((devices.size() - 1) % static_cast<size_t>(config.nodes));
+    device.node = table.Integer("node", in_turn, 0, config.nodes - 1);
     device.services = ReadServices(table, config, *device.profile);
     CheckMemory(table, config, device);
   }

@@ -58,6 +58,7 @@ struct DeviceConfig {
   std::filesystem::path file;  // profile, as opened.
   std::string hash;            // FileHash of it.
   std::shared_ptr<const DeviceProfile> profile;
+  int node = 0;   // On whose cores requests are decoded for it.
   int slots = 1;  // Batches that it computes at once.
   // Names of workloads with mode = "serve". Default: all whose model the profile has.
   std::vector<std::string> services;

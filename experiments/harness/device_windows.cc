@@ -8,7 +8,8 @@ namespace cosched {
 DeviceWindows::DeviceWindows(const std::vector<DeviceConfig>& devices) : held_(devices.size()) {
   for (const DeviceConfig& device : devices) {
     const auto id = static_cast<int64_t>(views_.size());
-    views_.push_back({.id = {id}, .name = device.name, .slots = device.slots, .busy = 0});
+    views_.push_back(
+        {.id = {id}, .name = device.name, .node = device.node, .slots = device.slots, .busy = 0});
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "engine/base/random.h"
 #include "experiments/config/dispatch_table.h"
+#include "policies/placement.h"
 
 namespace cosched {
 namespace {
@@ -36,11 +37,14 @@ std::vector<ServiceSetup> ServicesOf(const ExperimentConfig& config) {
 
 std::vector<DeviceSetup> DevicesOf(const ExperimentConfig& config, const Random& random) {
   std::vector<DeviceSetup> devices;
+  if (config.devices.empty()) return devices;
+  const std::vector<CpuSet> nodes = DivideCores(*config.topology, config.cores, config.nodes);
   for (const DeviceConfig& device : config.devices) {
     DeviceSetup& setup = devices.emplace_back();
     setup.spec = {.id = {static_cast<int64_t>(devices.size()) - 1},
                   .name = device.name,
                   .profile = device.profile,
+                  .cores = nodes.at(static_cast<size_t>(device.node)),
                   .slots = device.slots,
                   .seed = random.Derive(device.name).Next() >> 1,
                   .services = {}};

@@ -71,7 +71,6 @@ struct ProcessHost::Impl {
   bool Poll(TimePoint deadline);
   bool HasQuotas() const { return options.shares || options.actuator == Actuator::kQuota; }
   Place Spread(const Place& place) const;
-  CpuSet Cores() const { return options.cores.Empty() ? options.topology.Cpus() : options.cores; }
   std::filesystem::path LogOf(const std::string& name) const;
 
   const Options options;
@@ -219,7 +218,6 @@ void ProcessHost::AddDevice(const DeviceSpec& device) {
   CHECK(added) << "device " << device.name << " is added twice";
   const Options& options = impl_->options;
   const SupervisedDevice::Settings settings{
-      .cores = impl_->Cores(),
       .log = impl_->LogOf("device-" + std::to_string(device.id.value)),
       .heartbeat_timeout = options.heartbeat_timeout,
       .start_timeout = options.start_timeout};

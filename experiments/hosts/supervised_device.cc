@@ -59,11 +59,11 @@ SupervisedDevice::SupervisedDevice(const DeviceSpec& spec, const Settings& setti
       next_check_(now),
       ready_deadline_(now + settings.start_timeout),
       free_since_(static_cast<size_t>(spec.slots)) {
-  const int cores = settings.cores.Count();
+  const int cores = spec.cores.Count();
   launched_ = launcher->Launch(
       {.job = JobId{-1 - spec.id.value},
        .arguments = {"tenant", "--device=" + Encode(StartOf(spec, /*host_threads=*/cores))},
-       .place = Place::Whole(settings.cores, DefaultSplit(cores)),
+       .place = Place::Whole(spec.cores, DefaultSplit(cores)),
        .counters = counters_.fd(),
        .log = settings.log,
        .folders = DeviceFolders(spec),

@@ -24,7 +24,6 @@ namespace cosched {
 class SupervisedDevice {
  public:
   struct Settings {
-    CpuSet cores;               // The experiment's.
     std::filesystem::path log;  // Empty = this process's stderr.
     Duration heartbeat_timeout, start_timeout;
   };

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/cpu_set.h"
 #include "experiments/wire/tenant_spec.h"
 #include "policies/service.h"
 #include "workloads/device_profile.h"
@@ -17,6 +18,7 @@ struct DeviceSpec {
   DeviceId id;
   std::string name;
   std::shared_ptr<const DeviceProfile> profile;
+  CpuSet cores;       // Its node's, one or more: where requests are decoded for it.
   int slots = 1;      // Batches that it computes at once.
   uint64_t seed = 0;  // Of the occupancies that it draws.
   // By ServiceId: what its requests run; nullopt = the device does not serve it.

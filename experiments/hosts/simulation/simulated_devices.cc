@@ -1,5 +1,5 @@
-// What simulated devices do beside tenants: their threads on the host take part in the cores as a
-// tenant's do, on all of them; their slots do not.
+// What simulated devices do beside tenants: their threads on the host take part in the cores of
+// their node as a tenant's do; their slots do not.
 
 #include <algorithm>
 
@@ -11,8 +11,9 @@ void SimulatedHost::Impl::AddDevice(const DeviceSpec& spec) {
   CHECK(spec.id.value == static_cast<int64_t>(devices.size()))
       << "device " << spec.name << " is number " << devices.size();
   const auto id = static_cast<Id>(tenants.size());
-  tenants.emplace_back().device =
-      std::make_unique<DeviceModel>(spec, std::max(1, options.machine.Count()));
+  Tenant& tenant = tenants.emplace_back();
+  tenant.place.cores = spec.cores;
+  tenant.device = std::make_unique<DeviceModel>(spec, spec.cores.Count());
   devices.push_back(id);
   agenda.Add(id);
 }
@@ -23,7 +24,7 @@ void SimulatedHost::Impl::TouchDevice(Id id, const std::function<void(DeviceMode
   change(device);
   agenda.SetNext(id, device.NextEvent());
   ++touches;
-  if (device.HostBusy() != was_busy) sharing.Place(id, options.machine, device.HostBusy());
+  if (device.HostBusy() != was_busy) sharing.Place(id, At(id).place.cores, device.HostBusy());
 }
 
 void SimulatedHost::Impl::SetHostSpeed(Id id) {

@@ -402,8 +402,29 @@ TEST_F(DeviceHarnessTest, LittlesSumIsExact) {
   EXPECT_NEAR(integral, responses, 1e-6 * responses);
 }
 
+// A device that decodes b's requests takes time from the instance on its own node, not from others.
+TEST_F(DeviceHarnessTest, RequestsAreDecodedOnTheCoresOfTheDevicesNode) {
+  WriteText(folder_.path() / "h.json", R"({"format": 1, "name": "h",
+ "provenance": "modelled: a test", "switch_s": 0, "memory_mib": 2, "models": {
+ "resnet20": {"occupancy_s": {"1": [0.01]}, "host_cpu_s": 0.05, "host_wait_s": 0, "memory_mib": 1}}})");
+  const auto response_of_a = [this](const std::string& more) {
+    std::vector<std::string> overrides = {"machine.nodes=2", "device.0.profile='h.json'"};
+    if (!more.empty()) overrides.push_back(more);
+    const ExperimentConfig config = Config(0.01, 0.01, Streams(400, 5), overrides);
+    return Answers(RunChecked(folder_, here_, config), "static-shares").at("a").Response();
+  };
+  const double first = response_of_a("device.0.node=0"), second = response_of_a("device.0.node=1");
+  EXPECT_GT(std::max(first, second), 1.1 * std::min(first, second));
+  EXPECT_EQ(response_of_a(""), first) << "the first device is the first node's";
+  const ExperimentConfig two =
+      Config(0.01, 0.01, Streams(10, 1) + "[[device]]\nname = \"e\"\nprofile = \"d.json\"\n",
+             {"machine.nodes=2"});
+  EXPECT_EQ(two.devices.at(1).node, 1);
+}
+
 TEST_F(DeviceHarnessTest, WrongInputIsRefusedWithItsKey) {
   EXPECT_EQ(Refused({"device.0.slots=0"}).key, "device.d.slots");
+  EXPECT_EQ(Refused({"device.0.node=1"}).key, "device.d.node");
   EXPECT_EQ(Refused({"device.0.profile='none.json'"}).key, "device.d.profile");
   EXPECT_EQ(Refused({"device.0.services=['c']"}).key, "device.d.services.0");
   EXPECT_EQ(Refused({"services.dispatch=lq"}).key, "services.dispatch");

@@ -43,6 +43,7 @@ class DeviceHostTest : public ProcessHostTest {
     return {.id = kAccelerator,
             .name = "accelerator",
             .profile = std::make_shared<DeviceProfile>(profile_),
+            .cores = Topology::ThisMachine().Cpus(),
             .slots = slots,
             .seed = 1,
             .services = {digits, std::nullopt, images}};
