@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/base/clock.h"
+#include "experiments/hosts/simulation/positioned_heap.h"
 
 namespace cosched {
 
@@ -59,20 +60,20 @@ class Executions {
     double speed;
     double virtual_time = 0;  // At `since`.
     double since = 0;
-    std::vector<Entry> heap;  // 4-ary, the first to finish at the front.
+    PositionedHeap<Entry> heap;
   };
   struct Execution {
     double left = 0;  // While it is in no heap.
     double rate = 0;
     ClockId clock = -1;
-    int position = -1;  // In the clock's heap; -1 = not in one.
+    int position = PositionedHeap<Entry>::kNowhere;  // In the clock's heap.
   };
 
-  void Insert(Clock* clock, Entry entry);
-  void Erase(Clock* clock, size_t position);
-  void SiftUp(Clock* clock, size_t position);
-  void SiftDown(Clock* clock, size_t position);
-  void Put(Clock* clock, size_t position, const Entry& entry);
+  auto Positions() {  // For a clock's heap.
+    return [this](const Entry& entry, int position) {
+      executions_[static_cast<size_t>(entry.id)].position = position;
+    };
+  }
   Clock& At(ClockId clock) { return clocks_[static_cast<size_t>(clock)]; }
   const Execution& Of(Id id) const { return executions_[static_cast<size_t>(id)]; }
 

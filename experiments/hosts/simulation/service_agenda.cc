@@ -5,29 +5,36 @@
 namespace cosched {
 
 void ServiceAgenda::Add(Id id) {
-  CHECK(places_.try_emplace(id, Place{.number = ++last_number_, .next = {}, .clock = {}}).second)
-      << "service " << id << " again";
+  const auto index = static_cast<size_t>(id);
+  if (index >= places_.size()) places_.resize(index + 1);
+  CHECK(places_[index].number == 0) << "service " << id << " again";
+  places_[index] = {.number = ++last_number_, .clock = {}};
+  ++count_;
 }
 
 ServiceAgenda::Place& ServiceAgenda::At(Id id) {
-  const auto place = places_.find(id);
-  CHECK(place != places_.end()) << "service " << id << " is not there";
-  return place->second;
+  const auto index = static_cast<size_t>(id);
+  CHECK(index < places_.size() && places_[index].number > 0) << "service " << id << " is not there";
+  return places_[index];
 }
 
 void ServiceAgenda::Remove(Id id) {
   SetNext(id, std::nullopt);
-  const Place& place = At(id);
+  Place& place = At(id);
   if (place.clock) by_clock_[static_cast<size_t>(*place.clock)].erase(id);
-  places_.erase(id);
+  place = {};
+  --count_;
 }
 
 void ServiceAgenda::SetNext(Id id, std::optional<TimePoint> time) {
-  Place& place = At(id);
-  if (place.next == time) return;
-  if (place.next) agenda_.erase({*place.next, place.number, id});
-  if (time) agenda_.insert({*time, place.number, id});
-  place.next = time;
+  const Place& place = At(id);
+  const bool waits = place.position != Heap::kNowhere;
+  if (!time) {
+    if (waits) agenda_.Erase(place.position, Positions());
+    return;
+  }
+  const Key key{*time, place.number, id};
+  waits ? agenda_.Replace(place.position, key, Positions()) : agenda_.Insert(key, Positions());
 }
 
 void ServiceAgenda::SetClock(Id id, ClockId clock) {
@@ -41,8 +48,8 @@ void ServiceAgenda::SetClock(Id id, ClockId clock) {
 }
 
 std::optional<ServiceAgenda::Entry> ServiceAgenda::First() const {
-  if (agenda_.empty()) return std::nullopt;
-  const auto& [time, number, id] = *agenda_.begin();
+  if (agenda_.Empty()) return std::nullopt;
+  const auto& [time, number, id] = agenda_.Front();
   return Entry{time, id};
 }
 

@@ -6,10 +6,10 @@
 #include <optional>
 #include <set>
 #include <tuple>
-#include <unordered_map>
 #include <vector>
 
 #include "experiments/hosts/simulation/executions.h"
+#include "experiments/hosts/simulation/positioned_heap.h"
 
 namespace cosched {
 
@@ -18,7 +18,7 @@ class ServiceAgenda {
   using Id = Executions::Id;
   using ClockId = Executions::ClockId;
 
-  bool Empty() const { return places_.empty(); }
+  bool Empty() const { return count_ == 0; }
   void Add(Id id);  // By no clock, and with nothing to do.
   void Remove(Id id);
   // When it answers or begins next if nothing else happens; nullopt = never.
@@ -35,16 +35,23 @@ class ServiceAgenda {
 
  private:
   using Key = std::tuple<TimePoint, int64_t, Id>;
+  using Heap = PositionedHeap<Key>;
   struct Place {
-    int64_t number = 0;  // In order of Add.
-    std::optional<TimePoint> next;
+    int64_t number = 0;  // In order of Add; 0 = it is not there.
+    int position = Heap::kNowhere;
     std::optional<ClockId> clock;
   };
   Place& At(Id id);
+  auto Positions() {
+    return [this](const Key& key, int position) {
+      places_[static_cast<size_t>(std::get<Id>(key))].position = position;
+    };
+  }
 
   int64_t last_number_ = 0;
-  std::unordered_map<Id, Place> places_;
-  std::set<Key> agenda_;
+  int count_ = 0;
+  std::vector<Place> places_;  // By id.
+  Heap agenda_;
   std::vector<std::set<Id>> by_clock_;
 };
 

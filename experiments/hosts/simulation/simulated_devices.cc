@@ -38,16 +38,12 @@ void SimulatedHost::Impl::AdvanceDevice(Id id) {
   TouchDevice(id, [&](DeviceModel& device) {
     device.Advance(now);
     std::ranges::move(device.TakeAnswers(), std::back_inserter(answered));
+    std::ranges::move(device.TakeHolds(), std::back_inserter(holds));
   });
 }
 
 void SimulatedHost::AddDevice(const DeviceSpec& device) { impl_->AddDevice(device); }
 
-std::vector<HoldSample> SimulatedHost::TakeHolds() {
-  std::vector<HoldSample> holds;
-  for (const Impl::Id id : impl_->devices)
-    std::ranges::move(impl_->At(id).device->TakeHolds(), std::back_inserter(holds));
-  return holds;
-}
+std::vector<HoldSample> SimulatedHost::TakeHolds() { return std::exchange(impl_->holds, {}); }
 
 }  // namespace cosched

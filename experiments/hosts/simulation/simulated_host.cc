@@ -98,9 +98,8 @@ void SimulatedHost::Impl::Remove(Id id) {
   }
   if (options.samples) gone.push_back(SampleOf(id));
   executions.Remove(id);
-  if (tenant.service) {
-    agenda.Remove(id);
-  }
+  timers.SetAlarm(id, std::nullopt);
+  if (tenant.service) agenda.Remove(id);
   ids.erase(tenant.job);
   tenant = Tenant();
   unused.push_back(id);
@@ -114,7 +113,8 @@ void SimulatedHost::Impl::Complete(Id id) {
   tenant.phase = Phase::kLeaving;
   tenant.settle_timer = -1;
   tenant.failure.clear();
-  tenant.end_timer = tenant.moment_timer = tenant.bandwidth_timer = -1;
+  tenant.end_timer = tenant.moment_timer = -1;
+  tenant.bandwidth_timer = timers.SetAlarm(id, std::nullopt);
   if (tenant.chaos) {
     const ChaosModel::End end = tenant.chaos->Finish();
     tenant.failure = end.reason;

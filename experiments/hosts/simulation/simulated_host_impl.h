@@ -135,6 +135,7 @@ struct SimulatedHost::Impl {
   ServiceAgenda agenda;     // The living services' and the devices'.
   int64_t touches = 0;      // Services and devices that were touched.
   std::vector<RequestSample> answered;
+  std::vector<HoldSample> holds;
   bool wakes_at_answers = false;
 };
 

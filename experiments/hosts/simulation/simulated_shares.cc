@@ -38,8 +38,7 @@ void SimulatedHost::Impl::AdvanceBandwidth(Id id) {
 void SimulatedHost::Impl::WatchBandwidth(Id id, bool was_stalled) {
   Tenant& tenant = At(id);
   if (tenant.bandwidth->Stalled() != was_stalled && tenant.phase == Phase::kComputing) Compute(id);
-  const std::optional<TimePoint> next = tenant.bandwidth->NextChange();
-  tenant.bandwidth_timer = next ? timers.Arm(id, *next) : -1;
+  tenant.bandwidth_timer = timers.SetAlarm(id, tenant.bandwidth->NextChange());
 }
 
 }  // namespace cosched

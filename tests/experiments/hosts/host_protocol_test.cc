@@ -207,7 +207,10 @@ TEST(HostProtocol, WhatIsNoMessageIsRefusedWithTheReason) {
 // A job is paused by a grant of nothing, but not started on it.
 TEST(HostProtocol, OnlyAGrantMayPause) {
   EXPECT_TRUE(ParseHostCall(Encode(GrantCall{JobId{1}, Place::Paused(), 1})).message);
-  EXPECT_FALSE(ParseHostCall(Encode(StartCall{.job = JobId{1}, .place = Place::Paused()})).message);
+  StartCall start;
+  start.job = JobId{1};
+  start.place = Place::Paused();
+  EXPECT_FALSE(ParseHostCall(Encode(start)).message);
 }
 
 TEST(HostProtocol, AnyBytesAreAnswered) {

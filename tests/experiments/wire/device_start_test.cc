@@ -28,6 +28,7 @@ DeviceSpec TwoServices() {
   return {.id = {3},
           .name = "accelerator",
           .profile = std::move(profile),
+          .cores = CpuSet::Range(0, 4),
           .slots = 2,
           .seed = 99,
           .services = {digits, std::nullopt, images}};

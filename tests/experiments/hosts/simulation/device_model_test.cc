@@ -21,7 +21,12 @@ DeviceSpec Device(int slots, double occupancy_s, double host_cpu_s = 0, double h
   profile->provenance = "modelled: a test";
   profile->models["lenet5"] = {
       .occupancy_s = {{1, {occupancy_s}}}, .host_cpu_s = host_cpu_s, .host_wait_s = host_wait_s};
-  DeviceSpec spec{.id = {0}, .name = "d", .profile = profile, .slots = slots, .seed = 5};
+  DeviceSpec spec;
+  spec.id = DeviceId{0};
+  spec.name = "d";
+  spec.profile = profile;
+  spec.slots = slots;
+  spec.seed = 5;
   TenantSpec service;
   service.model = "lenet5";
   service.batch = 1;
