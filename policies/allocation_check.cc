@@ -172,7 +172,8 @@ class Resolver {
     for (const JobView& job : view_.jobs.Running()) {
       if (allocation_.jobs.contains(job.id)) continue;
       if (job.Shares()) {
-        used[static_cast<size_t>(NodeOf(view_.nodes, job.cores))] += job.amount;
+        used[static_cast<size_t>(job.node ? *job.node : NodeOf(view_.nodes, job.cores))] +=
+            job.amount;
       } else if (!oversubscribes_) {
         taken_ |= job.cores;
       }

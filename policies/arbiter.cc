@@ -136,13 +136,16 @@ struct Arbiter::Impl {
 
   // Those that may have room now that somebody holds `now` in place of `before`.
   void WakeSharers(const Hold& before, const Hold& now) {
+    const auto wake = [this](const std::set<JobId>& waiting) {
+      to_advance.insert(to_advance.end(), waiting.begin(), waiting.end());
+    };
     const bool shrank = now.amount < before.amount;
+    if (shrank && before.node != -1) wake(waiting_sharers[static_cast<size_t>(before.node)]);
     const CpuSet disowned = before.cores - now.cores;  // Though it may share them now.
+    if (disowned.Empty()) return;
     for (size_t node = 0; node < waiting_sharers.size(); ++node) {
       const std::set<JobId>& waiting = waiting_sharers[node];
-      const bool here = shrank && before.node == static_cast<int>(node);
-      if (waiting.empty() || !(here || disowned.Intersects(view.nodes[node]))) continue;
-      to_advance.insert(to_advance.end(), waiting.begin(), waiting.end());
+      if (!waiting.empty() && disowned.Intersects(view.nodes[node])) wake(waiting);
     }
   }
 
@@ -157,7 +160,7 @@ struct Arbiter::Impl {
     if (!value) return;
     to_advance.push_back(job.id);
     if (job.Shares()) {
-      entry->waits_for_node = NodeOf(view.nodes, job.cores);
+      entry->waits_for_node = occupancy.NodeOf(job.cores);
       waiting_sharers[static_cast<size_t>(entry->waits_for_node)].insert(job.id);
       ++sharers_wait;
       return;

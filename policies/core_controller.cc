@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "policies/node_jobs.h"
+#include "engine/base/check.h"
 
 namespace cosched {
 namespace {
@@ -47,80 +47,126 @@ CpuShare CoreController::OnGrid(double cores, const JobView& job) const {
   return std::clamp(amount, std::min(limits_.least, most), most);
 }
 
+// Drops what has ended and adds what is new: the order of submission stays.
+void CoreController::Follow(const std::vector<const JobView*>& by_rank) {
+  size_t from = 0, rank = 0;
+  for (; rank < by_rank.size(); ++rank, ++from) {
+    while (from < instances_.size() && instances_[from].job != by_rank[rank]->id) ++from;
+    if (from == instances_.size()) break;
+    if (from != rank) instances_[rank] = std::move(instances_[from]);
+  }
+  instances_.erase(instances_.begin() + static_cast<std::ptrdiff_t>(rank), instances_.end());
+  for (; rank < by_rank.size(); ++rank) {
+    const JobView& job = *by_rank[rank];
+    Instance& instance = instances_.emplace_back();
+    instance.job = job.id;
+    if (!job.service) continue;
+    instance.controller = make_();
+    instance.wanted = OnGrid(limits_.initial.Cores(), job);
+  }
+}
+
+// Servers come in the order of their instances: it looks behind the latest one first, in steps that
+// double. The number of jobs if there is no such job.
+size_t CoreController::RankOf(JobId id, size_t near) const {
+  const size_t size = instances_.size();
+  size_t begin = near < size && instances_[near].job <= id ? near : 0;
+  size_t step = 1;
+  for (; begin + step < size && instances_[begin + step].job <= id; step *= 2) begin += step;
+  const auto first = instances_.begin() + static_cast<std::ptrdiff_t>(begin);
+  const auto last = instances_.begin() + static_cast<std::ptrdiff_t>(std::min(begin + step, size));
+  const auto found = std::lower_bound(
+      first, last, id, [](const Instance& one, JobId wanted) { return one.job < wanted; });
+  return found != last && found->job == id ? static_cast<size_t>(found - instances_.begin()) : size;
+}
+
 // REQUIRES: a window is over.
-void CoreController::Listen(const MachineView& view) {
+void CoreController::Listen(const MachineView& view, const std::vector<const JobView*>& by_rank) {
   for (const ServiceView& service : view.services) {
     if (service.length <= Duration::zero()) continue;  // It is younger than the window.
+    const double objective_s = limits_.aim * ToSeconds(service.objective);
+    const double length_s = ToSeconds(service.length);
+    size_t rank = 0;
     for (const auto& [server, window] : service.servers) {
       const JobId* id = std::get_if<JobId>(&server);
-      const JobView* job = id ? view.Find(*id) : nullptr;
-      if (job == nullptr || !job->IsActive()) continue;
-      Instance& instance = instances_.at(*id);
-      const double cores =
-          instance.controller->Next({.job = *job,
-                                     .service = service,
-                                     .server = window,
-                                     .objective_s = limits_.aim * ToSeconds(service.objective),
-                                     .length_s = ToSeconds(service.length)});
-      instance.wanted = OnGrid(cores, *job);
+      if (id == nullptr) continue;
+      rank = RankOf(*id, rank);
+      if (rank == by_rank.size() || !by_rank[rank]->IsActive()) continue;
+      const JobView& job = *by_rank[rank];
+      Instance& instance = instances_[rank];
+      CHECK(instance.controller) << "job " << id->value << " is no instance of a service";
+      const double cores = instance.controller->Next({.job = job,
+                                                      .service = service,
+                                                      .server = window,
+                                                      .objective_s = objective_s,
+                                                      .length_s = length_s});
+      instance.wanted = OnGrid(cores, job);
       instance.has_news = true;
     }
   }
 }
 
 Allocation CoreController::Decide(const MachineView& view, const Event& event) {
-  std::erase_if(instances_, [&view](const auto& one) { return !view.Find(one.first); });
-  for (const JobView& job : view.jobs) {
-    if (!job.service || instances_.contains(job.id)) continue;
-    instances_[job.id] = {
-        .controller = make_(), .wanted = OnGrid(limits_.initial.Cores(), job), .has_news = false};
+  const NodeJobs jobs(view);
+  Follow(jobs.ByRank());
+  if (std::holds_alternative<WindowOver>(event)) Listen(view, jobs.ByRank());
+  given_.assign(jobs.ByRank().size(), std::nullopt);
+  for (size_t node = 0; node < jobs.Nodes(); ++node) {
+    FillNode(static_cast<int>(node), CpuShare::OfCores(view.nodes[node].Count()), jobs.Of(node));
   }
-  if (std::holds_alternative<WindowOver>(event)) Listen(view);
-  Allocation allocation;
-  const std::vector<std::vector<const JobView*>> by_node = JobsByNode(view);
-  for (size_t node = 0; node < by_node.size(); ++node)
-    FillNode(view, node, by_node[node], &allocation);
-  return allocation;
+  return Given(jobs.ByRank());
 }
 
 // Services first; what waits starts only if a least amount is there for it beside all that run.
-void CoreController::FillNode(const MachineView& view, size_t node,
-                              const std::vector<const JobView*>& jobs, Allocation* allocation) {
-  const CpuShare all = CpuShare::OfCores(view.nodes[node].Count());
-  std::vector<const JobView*> served, others;
-  std::vector<CpuShare> amounts;
-  for (const JobView* job : jobs) {
-    const auto count = static_cast<int64_t>(served.size() + others.size());
+void CoreController::FillNode(int node, CpuShare all, std::span<const NodeJob> jobs) {
+  served_.clear();
+  others_.clear();
+  amounts_.clear();
+  for (const NodeJob& one : jobs) {
+    const auto count = static_cast<int64_t>(served_.size() + others_.size());
     const bool fits = kLeastAmount.milli * (count + 1) <= all.milli;
-    if (!job->IsActive() && !fits) continue;
-    (job->service ? served : others).push_back(job);
-    if (job->service) amounts.push_back(instances_.at(job->id).wanted);
+    if (!one.job->IsActive() && !fits) continue;
+    (one.job->service ? served_ : others_).push_back(one);
+    if (one.job->service) amounts_.push_back(instances_[one.rank].wanted);
   }
-  const CpuShare kept{kLeastAmount.milli * static_cast<int64_t>(others.size())};
-  FitAmounts(all - kept, std::min(limits_.grid, kLeastAmount), &amounts);
-  const auto give = [&](const JobView& job, CpuShare amount) {
-    if (job.IsActive() && job.amount == amount) return;
-    std::optional<Split> split;
-    if (job.service && limits_.lanes) split = Split{.inter = amount.Threads(), .intra = 1};
-    allocation->jobs[job.id] =
-        Run{.cores = Share{.amount = amount, .node = static_cast<int>(node)}, .split = split};
-  };
-  for (size_t i = 0; i < served.size(); ++i) {
-    give(*served[i], amounts[i]);
-    Instance& instance = instances_.at(served[i]->id);
-    if (std::exchange(instance.has_news, false)) instance.controller->Got(amounts[i].Cores());
+  const CpuShare kept{kLeastAmount.milli * static_cast<int64_t>(others_.size())};
+  FitAmounts(all - kept, std::min(limits_.grid, kLeastAmount), &amounts_);
+  for (size_t i = 0; i < served_.size(); ++i) {
+    Give(served_[i], amounts_[i], node);
+    Instance& instance = instances_[served_[i].rank];
+    if (std::exchange(instance.has_news, false)) instance.controller->Got(amounts_[i].Cores());
   }
   // Those that can use least first, so that the others share what they leave.
-  std::stable_sort(others.begin(), others.end(), [](const JobView* one, const JobView* other) {
-    return one->request.max < other->request.max;
+  std::stable_sort(others_.begin(), others_.end(), [](const NodeJob& one, const NodeJob& other) {
+    return one.job->request.max < other.job->request.max;
   });
-  CpuShare left = all - Sum(amounts);
-  for (size_t i = 0; i < others.size(); ++i) {
-    const CpuShare even{left.milli / static_cast<int64_t>(others.size() - i)};
-    const CpuShare amount = std::min(even, CpuShare::OfCores(others[i]->request.max));
+  CpuShare left = all - Sum(amounts_);
+  for (size_t i = 0; i < others_.size(); ++i) {
+    const CpuShare even{left.milli / static_cast<int64_t>(others_.size() - i)};
+    const CpuShare amount = std::min(even, CpuShare::OfCores(others_[i].job->request.max));
     left -= amount;
-    give(*others[i], amount);
+    Give(others_[i], amount, node);
   }
+}
+
+void CoreController::Give(const NodeJob& to, CpuShare amount, int node) {
+  if (to.job->IsActive() && to.job->amount == amount) return;
+  given_[to.rank] = Share{.amount = amount, .node = node};
+}
+
+Allocation CoreController::Given(const std::vector<const JobView*>& by_rank) const {
+  Allocation allocation;
+  for (size_t rank = 0; rank < by_rank.size(); ++rank) {
+    if (!given_[rank]) continue;
+    const JobView& job = *by_rank[rank];
+    std::optional<Split> split;
+    if (job.service && limits_.lanes)
+      split = Split{.inter = given_[rank]->amount.Threads(), .intra = 1};
+    // They come in the order of the map.
+    allocation.jobs.emplace_hint(allocation.jobs.end(), job.id,
+                                 Run{.cores = *given_[rank], .split = split});
+  }
+  return allocation;
 }
 
 }  // namespace cosched

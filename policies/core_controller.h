@@ -6,11 +6,13 @@
 // controller is a class of instances, and a few lines of its PolicyInfo. One thread.
 
 #include <functional>
-#include <map>
 #include <memory>
+#include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
+#include "policies/node_jobs.h"
 #include "policies/policy.h"
 
 namespace cosched {
@@ -72,18 +74,26 @@ class CoreController final : public Policy {
 
  private:
   struct Instance {
-    std::unique_ptr<InstanceController> controller;
-    CpuShare wanted;  // On the grid, within its bounds.
+    JobId job;
+    std::unique_ptr<InstanceController> controller;  // Null for a job that is no instance.
+    CpuShare wanted;                                 // On the grid, within its bounds.
     bool has_news = false;
   };
-  void Listen(const MachineView& view);
+  void Follow(const std::vector<const JobView*>& by_rank);
+  void Listen(const MachineView& view, const std::vector<const JobView*>& by_rank);
+  size_t RankOf(JobId id, size_t near) const;
   CpuShare OnGrid(double cores, const JobView& job) const;
-  void FillNode(const MachineView& view, size_t node, const std::vector<const JobView*>& jobs,
-                Allocation* allocation);
+  void FillNode(int node, CpuShare all, std::span<const NodeJob> jobs);
+  void Give(const NodeJob& to, CpuShare amount, int node);
+  Allocation Given(const std::vector<const JobView*>& by_rank) const;
 
   const ControllerLimits limits_;
   const MakeInstance make_;
-  std::map<JobId, Instance> instances_;
+  std::vector<Instance> instances_;  // By rank (NodeJob::rank), and so by id.
+  // Of one decision; members keep their memory.
+  std::vector<std::optional<Share>> given_;  // By rank; none = the job stays as it is.
+  std::vector<NodeJob> served_, others_;     // Of a node.
+  std::vector<CpuShare> amounts_;            // Of the served ones.
 };
 
 // Cuts amounts that add up to more than `room` in proportion, up to the grid; what that is too much

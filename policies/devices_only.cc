@@ -26,15 +26,20 @@ class DevicesOnly final : public Policy {
  public:
   Allocation Decide(const MachineView& view, const Event&) override {
     Allocation allocation;
-    std::vector<std::vector<const JobView*>> by_node = JobsByNode(view);
-    for (size_t node = 0; node < by_node.size(); ++node) {
-      std::erase_if(by_node[node], [&](const JobView* job) {
+    const NodeJobs jobs(view);
+    std::vector<const JobView*> kept;
+    for (size_t node = 0; node < jobs.Nodes(); ++node) {
+      kept.clear();
+      for (const auto& [job, rank] : jobs.Of(node)) {
         // One that runs already was there before the device.
         const bool refused = job->state == JobState::kWaiting && IsServedByDevice(view, *job);
-        if (refused) allocation.jobs[job->id] = Reject{"a device answers for it"};
-        return refused;
-      });
-      ShareEvenly(view, node, by_node[node], &allocation);
+        if (refused) {
+          allocation.jobs[job->id] = Reject{"a device answers for it"};
+        } else {
+          kept.push_back(job);
+        }
+      }
+      ShareEvenly(view, node, kept, &allocation);
     }
     return allocation;
   }

@@ -36,6 +36,8 @@ class Occupancy {
     return hold.node == -1 ? hold.cores : hold.cores | nodes_[static_cast<size_t>(hold.node)];
   }
   const std::vector<CpuSet>& Nodes() const { return nodes_; }
+  // The node of exactly these cores. REQUIRES: there is one.
+  int NodeOf(const CpuSet& cores) const;
 
  private:
   struct Sharers {
@@ -44,12 +46,13 @@ class Occupancy {
   };
 
   std::vector<CpuSet> nodes_;
-  std::vector<Sharers> sharers_;  // By node.
-  CpuSet shared_;                 // Cores of the nodes that somebody shares.
+  std::vector<int> node_of_core_;  // By core; -1 = it is in none.
+  std::vector<Sharers> sharers_;   // By node.
+  CpuSet shared_;                  // Cores of the nodes that somebody shares.
   CoreCounter owned_;
 };
 
-// The node of exactly these cores. REQUIRES: there is one.
+// The same where there is no Occupancy; O(nodes). REQUIRES: nodes are disjoint.
 int NodeOf(const std::vector<CpuSet>& nodes, const CpuSet& cores);
 
 }  // namespace cosched

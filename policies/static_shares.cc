@@ -22,11 +22,11 @@ class StaticShares final : public Policy {
 
   Allocation Decide(const MachineView& view, const Event&) override {
     Allocation allocation;
-    const std::vector<std::vector<const JobView*>> by_node = JobsByNode(view);
-    for (size_t node = 0; node < by_node.size(); ++node) {
+    const NodeJobs jobs(view);
+    for (size_t node = 0; node < jobs.Nodes(); ++node) {
       CpuShare left = CpuShare::OfCores(view.nodes[node].Count());
-      const CpuShare each = Each(left, by_node[node].size());
-      for (const JobView* job : by_node[node]) {
+      const CpuShare each = Each(left, jobs.Of(node).size());
+      for (const auto& [job, rank] : jobs.Of(node)) {
         const CpuShare amount = std::min(each, CpuShare::OfCores(job->request.max));
         if (amount > left) continue;  // It waits.
         left -= amount;

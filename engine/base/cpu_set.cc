@@ -114,7 +114,13 @@ int CpuSet::CountRest() const {
   return count;
 }
 
-int CpuSet::First() const { return Empty() ? -1 : *begin(); }
+int CpuSet::First() const {
+  if (first_ != 0) return std::countr_zero(first_);
+  for (size_t i = 0; i < rest_.size(); ++i) {
+    if (rest_[i] != 0) return static_cast<int>(i + 1) * kWordBits + std::countr_zero(rest_[i]);
+  }
+  return -1;
+}
 
 CpuSet CpuSet::Lowest(int count) const {
   CpuSet lowest;

@@ -31,6 +31,10 @@ class ControllerMachine {
     machine_->Submit(job);
     machine_->SettleAll();
   }
+  void Finish(int64_t id) {
+    machine_->Finish(id);
+    machine_->SettleAll();
+  }
   const MachineView& View() const { return machine_->arbiter.View(); }
   // What the jobs have when the window is over.
   std::vector<int64_t> Over() {

@@ -243,6 +243,25 @@ TEST(CoreController, AimsAtAPartOfTheObjective) {
   }
 }
 
+// What an instance got before, and its error, are its own, whoever ends or comes beside it. The
+// ended one still is among the servers: it may end while its window is told.
+TEST(CoreController, AnInstanceGoesOnWhileOthersEndAndCome) {
+  ControllerMachine alone("roma-ct", 1), among("roma-ct", 4);
+  const std::vector<double> means_s = {0.5, 0.8, 0.6, 0.45, 0.9};
+  for (size_t window = 0; window < means_s.size(); ++window) {
+    if (window == 2) among.Finish(0);
+    if (window == 3) among.Finish(3);
+    if (window == 3) among.Add(MakeJob(7, {1, 1, 1}));
+    alone.Server(0) = among.Server(2) = Answers(10, means_s[window]);
+    for (const size_t other : {0, 1, 3}) among.Server(other) = Answers(10, 0.3);
+    const int64_t expected = alone.Over().front();
+    among.Over();
+    EXPECT_EQ(among.View().Find({2})->amount.milli, expected) << window;
+    EXPECT_EQ(among.View().Find({1})->amount.milli, 100) << window;
+  }
+  EXPECT_GT(alone.Amounts().front(), 300) << "it has done something";
+}
+
 TEST(RomaRules, StepsByACoreAndRests) {
   ControllerMachine machine("roma-rules", 1, {{"rest_s", "4"}});
   const auto over = [&](double mean_s) {

@@ -60,6 +60,8 @@ TEST(CpuSetTest, AddsAndRemoves) {
   set.Add(2);
   EXPECT_EQ(set.Count(), 2);
   EXPECT_EQ(set.First(), 2);
+  EXPECT_EQ((CpuSet{64, 65}).First(), 64);
+  EXPECT_EQ((CpuSet{4000, 200}).First(), 200);
   EXPECT_EQ(set.ToVector(), (std::vector<int>{2, 130}));
   set.Remove(130);
   set.Remove(4000);
