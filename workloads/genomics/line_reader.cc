@@ -10,7 +10,7 @@
 namespace cosched {
 namespace {
 
-constexpr size_t kReadAtOnce = 1 << 18;
+constexpr size_t kFirstBuffer = 1 << 16;  // Doubled when a line does not fit.
 
 // An error's line is an int; what lies behind the largest one is told as that.
 int ErrorLine(int64_t line) {
@@ -60,9 +60,9 @@ bool LineReader::Fill() {
     end_ -= begin_;
     begin_ = 0;
   }
-  if (buffer_.size() < end_ + kReadAtOnce) buffer_.resize(end_ + kReadAtOnce);
+  if (end_ == buffer_.size()) buffer_.resize(std::max(kFirstBuffer, 2 * buffer_.size()));
   try {
-    const size_t got = source_->Read(buffer_.data() + end_, kReadAtOnce);
+    const size_t got = source_->Read(buffer_.data() + end_, buffer_.size() - end_);
     end_ += got;
     return got > 0;
   } catch (const InputError& error) {

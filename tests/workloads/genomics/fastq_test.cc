@@ -203,7 +203,7 @@ TEST(FastqTest, DamagedFilesGiveReadsOrErrors) {
       "@a/1 x\nACGTN\n+\nIIIII\n@a/2\nAC\nGT\n+a\n@+II\n\n@b\n\n+\n\n@c\r\nU\r\n+\r\nI\r\n";
   Random random(17);
   int errors = 0;
-  for (int i = 0; i < 20'000; ++i) {
+  for (int i = 0; i < 5'000; ++i) {
     std::string text = good;
     for (uint64_t j = 1 + random.Below(3); j > 0; --j) {
       const size_t at = random.Below(text.size());
@@ -233,8 +233,8 @@ TEST(FastqTest, DamagedFilesGiveReadsOrErrors) {
       ASSERT_GE(error.details().line, 1);
     }
   }
-  EXPECT_GT(errors, 1'000);
-  EXPECT_LT(errors, 19'900);
+  EXPECT_GT(errors, 500);
+  EXPECT_LT(errors, 4'900);
 }
 
 }  // namespace
