@@ -82,13 +82,15 @@ class PipelineState {
   void SetOpenRequests(int count);
 
   int OpenRequests() const { return open_; }
-  std::vector<StageSample> Sample() const;  // By stage.
+  int Requests() const { return static_cast<int>(records_.size()); }  // Partitions, too.
+  std::vector<StageSample> Sample() const;                            // By stage.
   const Gate& GateAt(int index) const { return gates_[static_cast<size_t>(index)]; }
   const Credits& LinkAt(int index) const { return links_[static_cast<size_t>(index)]; }
   const PipelineLayout& Layout() const { return *layout_; }
   struct CallView {
     int64_t id = -1;
     int stage = -1;
+    RequestId request = {};                               // The admitted one.
     bool refused = false, parked = false, ended = false;  // Ended: its request is no more.
     int64_t emitted = 0;
   };

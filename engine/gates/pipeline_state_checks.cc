@@ -33,6 +33,7 @@ std::vector<PipelineState::CallView> PipelineState::Calls() const {
   for (const CallRecord& call : calls_) {
     views.push_back({.id = call.id,
                      .stage = call.stage,
+                     .request = Find(call.request).admitted,
                      .refused = call.refused >= 0,
                      .parked = call.parked,
                      .ended = IsOver(Find(call.request)),
