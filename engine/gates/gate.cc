@@ -40,12 +40,15 @@ bool Gate::HasRoom(RequestId request, const Ordinal& ordinal, int64_t bytes,
   const Entry* entry = Find(request);
   const int64_t next = entry == nullptr ? 0 : entry->taken;
   const int64_t inside = entry == nullptr ? 0 : entry->Inside();
-  // How many come before it, of those that are or will be inside.
-  const int64_t before = options_->in_order ? ordinal.Index() - next : inside + promised;
-  if (before < BatchSize()) return true;
-  if (options_->items > 0 && before >= options_->items / shares_) return false;
   const int64_t bytes_inside = entry == nullptr ? 0 : entry->bytes;
-  return options_->bytes == 0 || bytes_inside + bytes <= options_->bytes / shares_;
+  // How many come before it: of those that are or will be inside, and of those that are. Promises
+  // are of places and not of bytes, or two calls could keep each other out of an empty gate.
+  int64_t promised_before = inside + promised, before = inside;
+  if (options_->in_order) promised_before = before = ordinal.Index() - next;
+  const int64_t places = std::max(BatchSize(), options_->items / shares_);
+  if (options_->items > 0 && promised_before >= places) return false;
+  return options_->bytes == 0 || before < BatchSize() ||
+         bytes_inside + bytes <= options_->bytes / shares_;
 }
 
 void Gate::Put(RequestId request, Item item) {

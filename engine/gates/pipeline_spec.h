@@ -15,7 +15,7 @@ namespace cosched {
 enum class CreditLink { kLinear, kEndToEnd };
 
 struct StageSpec {
-  std::string name;
+  std::string name = {};
   Gate::Options from = {};  // The gate above it.
   int joins = 0;            // So many levels that kPartition gates began end at its gate.
   int parallel = 0;         // Calls at once; 0: no limit. Calls that wait for room below count.
@@ -27,7 +27,7 @@ struct StageSpec {
 };
 
 struct PipelineSpec {
-  std::vector<StageSpec> stages;  // From the ingress to the egress, where all levels end.
+  std::vector<StageSpec> stages = {};  // From the ingress to the egress, where all levels end.
   CreditLink link = CreditLink::kLinear;
   int open = 1;      // Credits of each link between the ingress and the egress …
   int open_max = 1;  // … and the most that they can be set to later.

@@ -163,6 +163,12 @@ TEST(GateTest, BytesAreBoundedButABatchAlwaysFits) {
   EXPECT_EQ(gate.Bytes(), 8);
 }
 
+TEST(GateTest, AnItemLargerThanTheBoundFitsIntoAnEmptyGateThoughOthersArePromisedRoom) {
+  const Gate gate({.items = 4, .bytes = 8}, 1);
+  EXPECT_TRUE(gate.HasRoom(kA, Ordinal(0), 100, 3));
+  EXPECT_FALSE(gate.HasRoom(kA, Ordinal(0), 0, 4));
+}
+
 TEST(GateTest, InOrderTheNextOrdinalIsWaitedForAndHasRoom) {
   Gate gate({.hands = Gate::Hands::kMany, .batch = 2, .items = 3, .bytes = 8, .in_order = true}, 1);
   EXPECT_FALSE(gate.HasRoom(kA, Ordinal(3), 0, 0)) << "beyond the window";

@@ -6,20 +6,25 @@
 #include <unordered_set>
 #include <utility>
 
+#include "engine/base/random.h"
+
 namespace cosched::model {
 namespace {
 
 constexpr size_t kMostRequests = 4;
 constexpr size_t kMostGates = 6;
 constexpr size_t kMostIds = 64;  // Of requests and their partitions.
+constexpr int kMostSteps = 150;  // Of a walk.
 
-enum class Kind { kAdmit, kCompute, kWait, kEmit, kPark, kFinish, kFail, kCancel, kSetOpen };
-constexpr std::array kKindNames = {"admit",  "next", "next(waits)", "emit",    "park",
-                                   "finish", "fail", "cancel",      "set open"};
+// The first two are Next(); what comes before a call can act.
+enum class Kind { kCompute, kWait, kAdmit, kEmit, kPark, kFinish, kFail, kCancel, kSetOpen };
+constexpr std::array kKindNames = {"next",   "next(waits)", "admit",  "emit",    "park",
+                                   "finish", "fail",        "cancel", "set open"};
 
 struct Action {
-  Kind kind = Kind::kAdmit;
+  Kind kind = Kind::kCompute;
   int64_t which = 0;  // The call's place in Calls(), the request's number, or the open requests.
+  int64_t bytes = 0;  // Of what is emitted.
 };
 
 // What the search knows by itself.
@@ -43,7 +48,7 @@ class Searcher {
 
   Result Run() {
     Visit({PipelineState(settings_.spec), {}, 0}, -1, {});
-    while (!frontier_.empty() && result_.violation.empty()) {
+    while (!frontier_.empty() && result_.violation.empty() && result_.deadlock.empty()) {
       const Node node = std::move(frontier_.front());
       frontier_.pop_front();
       Expand(node);
@@ -55,7 +60,49 @@ class Searcher {
     return result_;
   }
 
+  Result RunWalks(int walks) {
+    for (int i = 0; i < walks && result_.violation.empty() && result_.deadlock.empty(); ++i) {
+      steps_.assign(1, {});
+      Node node{PipelineState(settings_.spec), {}, 0};
+      for (int step = 0; step < kMostSteps && GoOn(&node); ++step) {
+      }
+    }
+    return result_;
+  }
+
  private:
+  // A drawn step, if there is one.
+  bool GoOn(Node* node) {
+    std::vector<Action> actions = ActionsOn(*node);
+    bool goes_on = HasFreeCall(*node);
+    while (!actions.empty()) {
+      std::swap(actions[random_.Below(actions.size())], actions.back());
+      const Action action = actions.back();
+      actions.pop_back();
+      std::optional<Node> next;
+      if (!Try(*node, action, [&next](Node after) { next = std::move(after); })) continue;
+      goes_on = goes_on || action.kind <= Kind::kWait;
+      if (!next) return false;  // It broke a promise.
+      // What is no step of the pipeline itself could go on for ever.
+      if (action.kind >= Kind::kAdmit && !goes_on && Stuck(*node)) return false;
+      steps_.push_back({node->index, action});
+      next->index = std::ssize(steps_) - 1;
+      *node = std::move(*next);
+      return true;
+    }
+    return !Stuck(*node);
+  }
+
+  bool Stuck(const Node& node) {
+    if (HasFreeCall(node) || !Awaits(node)) return false;
+    for (const LaneKind kind : {LaneKind::kComputes, LaneKind::kWaits}) {
+      PipelineState state = node.state;
+      if (state.Next(kind)) return false;
+    }
+    result_.deadlock = WayTo(node.index, "deadlock");
+    return true;
+  }
+
   struct Step {
     int64_t parent = -1;
     Action action;
@@ -84,12 +131,14 @@ class Searcher {
     return settings_.name + ": " + way;
   }
 
-  // Payloads say whose they are.
-  Payload PayloadOf(size_t request, int64_t serial) const {
-    const auto& sizes = settings_.bytes;
-    const int64_t bytes = sizes[static_cast<size_t>(serial) % sizes.size()];
-    return {Tensor::View({static_cast<int64_t>(request), 0}, DataType::kFloat),
-            Tensor::View({bytes / 4}, DataType::kFloat)};
+  // Payloads say whose they are by their rank: one tensor, as most of the search's time is copying.
+  static Payload PayloadOf(size_t request, int64_t bytes) {
+    std::vector<int64_t> sizes(request + 1, 1);
+    sizes[0] = bytes / 4;
+    return {Tensor::View(Shape(std::move(sizes)), DataType::kFloat)};
+  }
+  static size_t OwnerOf(const Payload& payload) {
+    return static_cast<size_t>(payload[0].GetShape().Rank()) - 1;
   }
 
   void Visit(Node node, int64_t parent, Action action) {
@@ -103,59 +152,70 @@ class Searcher {
   }
 
   void Expand(const Node& node) {
-    bool goes_on = TryNext(node, LaneKind::kComputes);
-    goes_on = TryNext(node, LaneKind::kWaits) || goes_on;
+    bool goes_on = HasFreeCall(node);
+    for (const Action action : ActionsOn(node)) {
+      const bool done = Try(node, action, [this, &node, action](Node after) {
+        Visit(std::move(after), node.index, action);
+      });
+      goes_on = goes_on || (done && action.kind <= Kind::kWait);
+    }
+    if (!goes_on && Awaits(node)) result_.deadlock = WayTo(node.index, "deadlock");
+  }
+
+  // A call that somebody makes will emit or end.
+  static bool HasFreeCall(const Node& node) {
     const std::vector<PipelineState::CallView> calls = node.state.Calls();
+    return std::ranges::count(calls, false, &PipelineState::CallView::parked) > 0;
+  }
+
+  static bool Awaits(const Node& node) {
+    const auto answered = static_cast<size_t>(std::ranges::count(node.shadow.answered, true));
+    return answered < node.shadow.ids.size();
+  }
+
+  std::vector<Action> ActionsOn(const Node& node) const {
+    std::vector<Action> actions;
+    const std::vector<PipelineState::CallView> calls = node.state.Calls();
+    if (std::ranges::count(calls, false, &PipelineState::CallView::parked) < settings_.lanes) {
+      actions.push_back({Kind::kCompute});
+      const bool waits = std::ranges::count(settings_.spec.stages, true, &StageSpec::waits) > 0;
+      if (waits) actions.push_back({Kind::kWait});
+    }
     for (size_t i = 0; i < calls.size(); ++i) {
-      if (calls[i].parked) continue;
-      goes_on = true;
-      TryCall(node, calls[i], static_cast<int64_t>(i));
+      if (!calls[i].parked) AddActions(calls[i], static_cast<int64_t>(i), &actions);
     }
-    const Shadow& shadow = node.shadow;
-    for (size_t i = 0; i < shadow.ids.size(); ++i) {
-      if (!goes_on && !shadow.answered[i]) {
-        if (result_.deadlocks++ == 0) result_.first_deadlock = WayTo(node.index, "deadlock");
-        break;
-      }
-    }
-    const size_t admitted = shadow.ids.size();
+    const size_t admitted = node.shadow.ids.size();
     if (admitted < settings_.items.size() && node.state.CanAdmit()) {
-      Try(node, {Kind::kAdmit, static_cast<int64_t>(admitted)});
+      actions.push_back({Kind::kAdmit, static_cast<int64_t>(admitted)});
     }
     for (size_t i = 0; settings_.cancels && i < admitted; ++i) {
-      if (!shadow.answered[i] && !shadow.over[i])
-        Try(node, {Kind::kCancel, static_cast<int64_t>(i)});
+      const bool ends = node.shadow.answered[i] || node.shadow.over[i];
+      if (!ends) actions.push_back({Kind::kCancel, static_cast<int64_t>(i)});
     }
     for (int open = 1; settings_.sets_open && open <= settings_.spec.open_max; ++open) {
-      if (open != node.state.OpenRequests()) Try(node, {Kind::kSetOpen, open});
+      if (open != node.state.OpenRequests()) actions.push_back({Kind::kSetOpen, open});
     }
+    return actions;
   }
 
-  bool TryNext(const Node& node, LaneKind kind) {
-    const auto waits = [kind](const StageSpec& stage) {
-      return stage.waits == (kind == LaneKind::kWaits);
-    };
-    if (std::ranges::none_of(settings_.spec.stages, waits)) return false;
-    const std::vector<PipelineState::CallView> calls = node.state.Calls();
-    if (std::ranges::count(calls, false, &PipelineState::CallView::parked) >= settings_.lanes) {
-      return true;  // A lane is sure to become free.
-    }
-    return Try(node, {kind == LaneKind::kWaits ? Kind::kWait : Kind::kCompute, 0});
-  }
-
-  void TryCall(const Node& node, const PipelineState::CallView& call, int64_t which) {
+  void AddActions(const PipelineState::CallView& call, int64_t which,
+                  std::vector<Action>* actions) const {
     if (call.refused) {
-      Try(node, {Kind::kPark, which});
+      actions->push_back({Kind::kPark, which});
     } else {
       const bool many = Stage(call.stage).emits_many;
-      if (call.emitted < (many ? settings_.most_emitted : 1)) Try(node, {Kind::kEmit, which});
-      if (many || call.emitted == 1 || call.ended) Try(node, {Kind::kFinish, which});
+      const bool emits = call.emitted < (many ? settings_.most_emitted : 1);
+      for (const int64_t bytes : settings_.bytes) {
+        if (emits) actions->push_back({Kind::kEmit, which, bytes});
+      }
+      if (many || call.emitted == 1 || call.ended) actions->push_back({Kind::kFinish, which});
     }
-    if (settings_.fails && !call.ended) Try(node, {Kind::kFail, which});
+    if (settings_.fails && !call.ended) actions->push_back({Kind::kFail, which});
   }
 
   // Whether there was something to do.
-  bool Try(const Node& node, Action action) {
+  template <typename Then>
+  bool Try(const Node& node, Action action, const Then& then) {
     Node after = node;
     if (!Act(action, node, &after)) return false;
     ++result_.steps;
@@ -166,7 +226,7 @@ class Searcher {
       if (result_.violation.empty()) result_.violation = WayTo(node.index, end);
       return true;
     }
-    Visit(std::move(after), node.index, action);
+    then(std::move(after));
     return true;
   }
 
@@ -178,7 +238,7 @@ class Searcher {
         const size_t request = shadow.ids.size();
         std::vector<Payload> payloads;
         for (int i = 0; i < settings_.items[request]; ++i)
-          payloads.push_back(PayloadOf(request, i));
+          payloads.push_back(PayloadOf(request, 0));
         shadow.came[request][0] = settings_.items[request];
         shadow.ids.push_back(state.Admit(std::move(payloads)));
         return true;
@@ -204,7 +264,7 @@ class Searcher {
     Require(state.Cancelled(call.id) == shadow.over[request], "a call knows not that nobody waits");
     switch (action.kind) {
       case Kind::kEmit: {
-        const bool accepted = state.Emit(call.id, PayloadOf(request, call.emitted));
+        const bool accepted = state.Emit(call.id, PayloadOf(request, action.bytes));
         Require(accepted || !shadow.over[request], "no room for what is dropped");
         if (accepted && !shadow.over[request]) ++shadow.came[request][Place(call.stage) + 1];
         break;
@@ -223,7 +283,7 @@ class Searcher {
     if (call->resumed) return true;
     Require(!shadow.over[request], "a call for a request that is no more");
     for (const Item& item : call->batch.items) {
-      Require(item.payload[0].GetShape()[0] == static_cast<int64_t>(request), "a mixed batch");
+      Require(OwnerOf(item.payload) == request, "a mixed batch");
     }
     const auto count = static_cast<int>(call->batch.items.size());
     shadow.left[request][Place(call->stage)] += count;
@@ -285,7 +345,7 @@ class Searcher {
     shadow.left[request][egress] = static_cast<int>(answer.payloads.size());
     Require(shadow.left[request] == shadow.came[request], "items that came did not all leave");
     for (const Payload& payload : answer.payloads) {
-      Require(payload[0].GetShape()[0] == static_cast<int64_t>(request), "another's item");
+      Require(OwnerOf(payload) == request, "another's item");
     }
   }
 
@@ -319,10 +379,13 @@ class Searcher {
   std::vector<Step> steps_;  // By state.
   std::string problem_;
   Result result_;
+  Random random_{17};
 };
 
 }  // namespace
 
 Result Search(const Settings& settings) { return Searcher(settings).Run(); }
+
+Result Walk(const Settings& settings, int walks) { return Searcher(settings).RunWalks(walks); }
 
 }  // namespace cosched::model

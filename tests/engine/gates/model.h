@@ -1,7 +1,7 @@
 #pragma once
 // A search through the states of a pipeline: every order in which requests come, calls are taken,
 // emit, end and fail, requests are cancelled and credits change. It runs the real PipelineState,
-// breadth-first, so what it finds comes by a shortest way, and holds each step to what PipelineState
+// breadth-first, so that what it finds comes by a shortest way, and holds each step to what PipelineState
 // promises, by records of its own.
 
 #include <array>
@@ -19,7 +19,7 @@ struct Settings {
   std::vector<int> items = {};       // By request.
   int most_emitted = 2;              // Of a call that emits many.
   int lanes = 4;                     // Calls that run at once.
-  std::vector<int64_t> bytes = {0};  // Of the items that are emitted, in turn.
+  std::vector<int64_t> bytes = {0};  // Of an item that is emitted: one of these.
   bool fails = false, cancels = false, sets_open = false;
   int64_t most_states = 1'000'000;  // The search ends there.
 };
@@ -28,12 +28,14 @@ struct Result {
   int64_t states = 0;
   int64_t steps = 0;
   int64_t deadlocks = 0;
-  bool complete = true;             // It has seen all states.
-  std::string first_deadlock = {};  // The way to it.
-  std::string violation = {};       // The way to a step that breaks a promise, and which; "": none.
+  bool complete = true;        // It has seen all states.
+  std::string deadlock = {};   // The way to a state from which a request can't end; "": none.
+  std::string violation = {};  // The way to a step that breaks a promise, and which; "": none.
 };
 
-// Ends at the first violation.
+// Ends at the first deadlock or violation.
 Result Search(const Settings& settings);
+// So many ways through it, each step drawn: finds deadlocks that lie deep long before a search.
+Result Walk(const Settings& settings, int walks);
 
 }  // namespace cosched::model
