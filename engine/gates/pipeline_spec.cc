@@ -85,6 +85,7 @@ class DeadlockCheck {
     // needs no further place there.
     if (stage == 0 || (layout_.At(stage).one_call && !joins)) return;
     if (!IsLimited(stage) || !Parks(stage) || !kept_back_[Index(below)]) return;
+    if (layout_.At(below).shares < 2) return;  // Never two between here and there.
     RefuseStage(
         layout_.Stage(stage), "parallel",
         std::to_string(layout_.Stage(stage).parallel) +
@@ -114,7 +115,7 @@ class DeadlockCheck {
   }
 
   void CheckPartitions(const PipelineLayout::Level& level) const {
-    if (!IsKeptBackBelow(level.partition)) return;
+    if (!kept_back_[Index(level.join)] || layout_.At(level.join).shares < 2) return;
     const StageSpec& stage = layout_.Stage(level.partition);
     const bool inner_gates = level.join > level.partition + 1;
     // A partition that has no call yet has no credit, and a call has room for what it makes.

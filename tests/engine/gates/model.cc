@@ -79,6 +79,8 @@ class Searcher {
       std::swap(actions[random_.Below(actions.size())], actions.back());
       const Action action = actions.back();
       actions.pop_back();
+      // Rarely, or most walks were over before anything had come far.
+      if (action.kind >= Kind::kCancel && random_.Below(16) > 0) continue;
       std::optional<Node> next;
       if (!Try(*node, action, [&next](Node after) { next = std::move(after); })) continue;
       goes_on = goes_on || action.kind <= Kind::kWait;
@@ -192,8 +194,11 @@ class Searcher {
       const bool ends = node.shadow.answered[i] || node.shadow.over[i];
       if (!ends) actions.push_back({Kind::kCancel, static_cast<int64_t>(i)});
     }
-    for (int open = 1; settings_.sets_open && open <= settings_.spec.open_max; ++open) {
-      if (open != node.state.OpenRequests()) actions.push_back({Kind::kSetOpen, open});
+    for (int open = 1; open <= settings_.spec.open_max; ++open) {
+      const int now = node.state.OpenRequests();
+      if (open < now ? settings_.lowers_open : settings_.raises_open && open > now) {
+        actions.push_back({Kind::kSetOpen, open});
+      }
     }
     return actions;
   }

@@ -20,7 +20,8 @@ struct Settings {
   int most_emitted = 2;              // Of a call that emits many.
   int lanes = 4;                     // Calls that run at once.
   std::vector<int64_t> bytes = {0};  // Of an item that is emitted: one of these.
-  bool fails = false, cancels = false, sets_open = false;
+  bool fails = false, cancels = false;
+  bool raises_open = false, lowers_open = false;
   int64_t most_states = 1'000'000;  // The search ends there.
 };
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,14 +45,16 @@ std::vector<model::Settings> Pipelines() {
        .spec = SpecOf(Link::kLinear, 2, {{.parallel = 2, .emits_many = true}, {.from = twos}}),
        .items = {2, 1},
        .cancels = true,
-       .sets_open = true});
+       .raises_open = true,
+       .lowers_open = true});
   all.push_back(
       {.name = "whole requests, without items, too",
        .spec = SpecOf(Link::kLinear, 3, {{}, Whole(), {.from = {.items = 3}, .parallel = 1}}),
        .items = {1, 0, 1},
        .lanes = 2,
        .fails = true,
-       .sets_open = true});
+       .raises_open = true,
+       .lowers_open = true});
   all.push_back({.name = "credits end to end, bytes, and a stage that waits",
                  .spec = SpecOf(Link::kEndToEnd, 2,
                                 {{.parallel = 2},
@@ -60,7 +63,8 @@ std::vector<model::Settings> Pipelines() {
                  .items = {2, 2},
                  .lanes = 3,
                  .bytes = {4, 12},
-                 .sets_open = true});
+                 .raises_open = true,
+                 .lowers_open = true});
   all.push_back(
       {.name = "in order, few places and bytes",
        .spec = SpecOf(Link::kLinear, 2,
@@ -79,7 +83,8 @@ std::vector<model::Settings> Pipelines() {
        .items = {3, 1},
        .lanes = 3,
        .cancels = true,
-       .sets_open = true});
+       .raises_open = true,
+       .lowers_open = true});
   all.push_back(
       {.name = "partitions of partitions, joined at once",
        .spec = SpecOf(
@@ -108,6 +113,9 @@ TEST(ModelCheckTest, PromisesAreKeptInAMillionStates) {
   EXPECT_GE(states, 1'000'000);
 }
 
+// Some deadlocks lie so deep that thousands of walks miss them.
+bool Thorough() { return std::getenv("COSCHED_STRESS_SECONDS") != nullptr; }
+
 // Whether requests can wait for each other for ever, as far as the search gets.
 struct Verdict {
   bool deadlock = false;
@@ -120,10 +128,11 @@ Verdict VerdictOn(const PipelineSpec& spec, std::vector<int> items,
                                  .items = std::move(items),
                                  .lanes = 3,
                                  .bytes = std::move(bytes),
-                                 .sets_open = spec.open_max > 1,
+                                 .lowers_open = true,
                                  .most_states = 20'000};
-  model::Result result = model::Walk(settings, 3'000);
-  if (result.deadlock.empty()) result = model::Search(settings);
+  model::Result result = model::Search(settings);
+  if (!result.complete)
+    result.deadlock = model::Walk(settings, Thorough() ? 100'000 : 1'000).deadlock;
   EXPECT_EQ(result.violation, "");
   return {.deadlock = !result.deadlock.empty(), .complete = result.complete};
 }
@@ -153,19 +162,21 @@ TEST(ModelCheckTest, PlacesThatCallsOfAWaitingRequestTakeAreRefusedWhereTheyDead
                {.from = {.hands = hands, .batch = batch}, .parallel = parallel, .emits_many = many},
                {.from = {.items = bytes ? 0 : 2, .bytes = bytes ? 16 : 0}, .parallel = 1}});
           // As many as it takes to fill the places while the older request still has an item to come.
-          std::vector<int> items =
-              hands == Hands::kMany ? std::vector{3, 2 * std::max(1, parallel)} : std::vector{2, 2};
+          std::vector<int> items = hands == Hands::kMany ? std::vector{3, 6} : std::vector{2, 4};
           const Verdict verdict =
               VerdictOn(spec, items, bytes ? std::vector<int64_t>{4, 8} : std::vector<int64_t>{0});
           const std::string refusal = Refusal(spec);
-          EXPECT_EQ(!refusal.empty(), verdict.deadlock) << Described(spec) << ": " << refusal;
+          if (verdict.deadlock || verdict.complete || Thorough()) {
+            EXPECT_EQ(!refusal.empty(), verdict.deadlock) << Described(spec) << ": " << refusal;
+          }
           refused += verdict.deadlock ? 1 : 0;
           complete += verdict.complete ? 1 : 0;
         }
       }
     }
   }
-  std::printf("%d refused, %d searched to the end\n", refused, complete);
+  EXPECT_GE(refused, 3);
+  EXPECT_GE(complete, 6);
 }
 
 TEST(ModelCheckTest, WhatMakesPlacesSafeDoesNotDeadlock) {
@@ -244,7 +255,7 @@ TEST(ModelCheckTest, OrderWithFewBytesIsRefusedWhereItDeadlocks) {
 
 // Of partitions Check() may refuse more than what deadlocks, never less.
 TEST(ModelCheckTest, PartitionsThatDeadlockAreRefused) {
-  int deadlocks = 0, refused = 0;
+  int deadlocks = 0;
   for (int bits = 0; bits < 1 << 6; ++bits) {
     std::vector<StageSpec> stages;
     if ((bits & 1) != 0) stages.push_back({});
@@ -255,17 +266,15 @@ TEST(ModelCheckTest, PartitionsThatDeadlockAreRefused) {
     stages.push_back({.from = {.items = (bits & 16) != 0 ? 2 : 0}, .joins = 1});
     const PipelineSpec spec = SpecOf((bits & 32) != 0 ? Link::kLinear : Link::kEndToEnd, 2, stages);
     model::Settings settings{
-        .spec = spec, .items = {2, 2}, .lanes = 2, .sets_open = true, .most_states = 10'000};
-    model::Result result = model::Walk(settings, 1'000);
-    if (result.deadlock.empty()) result = model::Search(settings);
+        .spec = spec, .items = {2, 2}, .lanes = 2, .lowers_open = true, .most_states = 10'000};
+    model::Result result = model::Search(settings);
+    if (!result.complete) result.deadlock = model::Walk(settings, 500).deadlock;
     EXPECT_EQ(result.violation, "");
     const bool deadlock = !result.deadlock.empty();
     EXPECT_TRUE(!deadlock || !Refusal(spec).empty()) << Described(spec) << result.deadlock;
     deadlocks += deadlock ? 1 : 0;
-    refused += Refusal(spec).empty() ? 0 : 1;
   }
   EXPECT_GT(deadlocks, 0);
-  std::printf("%d deadlock, %d refused\n", deadlocks, refused);
 }
 
 }  // namespace
