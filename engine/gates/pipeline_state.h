@@ -52,7 +52,8 @@ class PipelineState {
   explicit PipelineState(const PipelineSpec& spec);
 
   bool CanAdmit() const;
-  RequestId Admit(std::vector<Payload> items);  // REQUIRES: CanAdmit().
+  RequestId Admit(std::vector<Payload> items);               // REQUIRES: CanAdmit().
+  RequestId NextRequest() const { return {next_request_}; }  // What Admit() will give.
 
   struct Call {
     int64_t id = -1;
