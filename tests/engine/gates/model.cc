@@ -133,15 +133,19 @@ class Searcher {
     if (!holds && problem_.empty()) problem_ = what;
   }
 
+  static std::string NameOf(Action action) {
+    return kKindNames[static_cast<size_t>(action.kind)] + (" " + std::to_string(action.which));
+  }
+
   std::string WayTo(int64_t index, const std::string& end) const {
-    std::string way = end;
-    for (; steps_[static_cast<size_t>(index)].parent >= 0;
-         index = steps_[static_cast<size_t>(index)].parent) {
-      const Action& action = steps_[static_cast<size_t>(index)].action;
-      way = std::string(kKindNames[static_cast<size_t>(action.kind)]) + " " +
-            std::to_string(action.which) + ", " + way;
+    std::vector<std::string> names;
+    while (steps_[static_cast<size_t>(index)].parent >= 0) {
+      names.push_back(NameOf(steps_[static_cast<size_t>(index)].action));
+      index = steps_[static_cast<size_t>(index)].parent;
     }
-    return settings_.name + ": " + way;
+    std::string way = settings_.name + ": ";
+    for (auto name = names.rbegin(); name != names.rend(); ++name) way.append(*name).append(", ");
+    return way.append(end);
   }
 
   // Payloads say whose they are by their rank: one tensor, as most of the search's time is copying.
@@ -237,8 +241,7 @@ class Searcher {
     ++result_.steps;
     CheckStep(node, &after);
     if (!problem_.empty()) {
-      const std::string end = std::string(kKindNames[static_cast<size_t>(action.kind)]) + " " +
-                              std::to_string(action.which) + ": " + problem_;
+      const std::string end = NameOf(action) + ": " + problem_;
       if (result_.violation.empty()) result_.violation = WayTo(node.index, end);
       return true;
     }
