@@ -137,16 +137,19 @@ Gate::Taken Gate::Take(RequestId request) {
   return taken;
 }
 
-std::optional<RequestId> Gate::EmptyUnopened() const {
+std::optional<RequestId> Gate::Empty(bool may_open) const {
   if (options_->hands == Hands::kWhole) return std::nullopt;
-  const auto oldest = std::ranges::find(entries_, false, &Entry::open);
-  if (oldest == entries_.end() || oldest->count != 0) return std::nullopt;
-  return oldest->request;
+  for (const Entry& entry : entries_) {
+    if (!entry.open && !may_open) break;
+    if (entry.count == 0) return entry.request;
+    if (!entry.open) break;
+  }
+  return std::nullopt;
 }
 
 void Gate::Pass(RequestId request) {
-  CHECK(EmptyUnopened() == request) << options_->name << ": request " << request.value
-                                    << " is not empty, or not the next to be opened";
+  CHECK(Empty(true) == request) << options_->name << ": request " << request.value
+                                << " is not empty, or not the next to be opened";
   Erase(request);
 }
 

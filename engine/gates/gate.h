@@ -55,9 +55,10 @@ class Gate {
   };
   Taken Take(RequestId request);  // REQUIRES: Ready gave it.
 
-  // The oldest unopened request, if it has no items at all and needs no call.
-  std::optional<RequestId> EmptyUnopened() const;
-  void Pass(RequestId request);  // It is opened and closed. REQUIRES: EmptyUnopened gave it.
+  // A request that has no items at all and needs no call: one that was opened for a later one's
+  // batch, or else the oldest unopened one.
+  std::optional<RequestId> Empty(bool may_open) const;
+  void Pass(RequestId request);  // It is closed, opened if it was not. REQUIRES: Empty gave it.
 
   // Items dropped, of a request that failed or was cancelled; 0 if it is not here.
   int64_t Drop(RequestId request);

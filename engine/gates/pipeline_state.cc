@@ -374,10 +374,10 @@ void PipelineState::Settle() {
     changed = false;
     for (int gate = 0; gate < layout_->Egress(); ++gate) {
       const int opens = layout_->At(gate).opens;
-      if (opens >= 0 && LinkAt(opens).Left() == 0) continue;
-      const std::optional<RequestId> empty = At(gate).EmptyUnopened();
+      const bool may_open = opens < 0 || LinkAt(opens).Left() > 0;
+      const std::optional<RequestId> empty = At(gate).Empty(may_open);
       if (!empty) continue;
-      TakeCredit(opens, &Find(*empty));
+      if (!At(gate).IsOpen(*empty)) TakeCredit(opens, &Find(*empty));
       At(gate).Pass(*empty);
       Closed(gate, *empty);
       changed = true;

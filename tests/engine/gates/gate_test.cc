@@ -117,7 +117,7 @@ TEST(GateTest, WholeRequestsAreOneBatchByOrdinalEvenIfEmpty) {
   gate.Tell(kA, 3);
   EXPECT_THAT(Ordinals(gate.Take(kA).batch), ElementsAre(0, 1, 2));
   EXPECT_FALSE(gate.Tell(kB, 0));
-  EXPECT_EQ(gate.EmptyUnopened(), std::nullopt) << "it needs its call";
+  EXPECT_EQ(gate.Empty(true), std::nullopt) << "it needs its call";
   ASSERT_EQ(gate.Ready(1, Any), kB);
   const Gate::Taken taken = gate.Take(kB);
   EXPECT_TRUE(taken.batch.items.empty());
@@ -128,13 +128,22 @@ TEST(GateTest, EmptyRequestsPassInTheirTurn) {
   Gate gate({}, 3);
   PutAll(&gate, kA, {0});
   gate.Tell(kB, 0);
-  EXPECT_EQ(gate.EmptyUnopened(), std::nullopt) << "the older one is to be opened first";
+  EXPECT_EQ(gate.Empty(true), std::nullopt) << "the older one is to be opened first";
   EXPECT_EQ(gate.Ready(kPlenty, Any), kA);
   gate.Take(kA);
-  ASSERT_EQ(gate.EmptyUnopened(), kB);
+  ASSERT_EQ(gate.Empty(true), kB);
   gate.Pass(kB);
   EXPECT_EQ(gate.Requests(), 1);
   EXPECT_DEATH(gate.Pass(kA), "not the next to be opened");
+}
+
+TEST(GateTest, AnEmptyRequestThatWasOpenedForALaterOnePassesWithoutACredit) {
+  Gate gate({.hands = Gate::Hands::kMany, .batch = 2}, 3);
+  PutAll(&gate, kA, {0});
+  gate.Tell(kB, 0);
+  PutAll(&gate, kC, {0, 1});
+  EXPECT_THAT(gate.Take(kC).opened, ElementsAre(kA, kB, kC));
+  EXPECT_EQ(gate.Empty(false), kB);
 }
 
 TEST(GateTest, RoomIsSharedEqually) {

@@ -55,6 +55,11 @@ std::vector<model::Settings> Pipelines() {
        .fails = true,
        .raises_open = true,
        .lowers_open = true});
+  all.push_back({.name = "one without items behind one without a batch",
+                 .spec = SpecOf(Link::kEndToEnd, 3, {{.parallel = 2}, {.from = twos}}),
+                 .items = {2, 0, 2},
+                 .lanes = 3,
+                 .cancels = true});
   all.push_back({.name = "credits end to end, bytes, and a stage that waits",
                  .spec = SpecOf(Link::kEndToEnd, 2,
                                 {{.parallel = 2},

@@ -203,7 +203,7 @@ class DrawnRun {
 
   void ToTheEnd() {
     int requests = 4;
-    for (int step = 0; step < 5'000; ++step) {
+    for (int step = 0; step < 200'000; ++step) {
       if (requests > 0 && state_.CanAdmit() && random_.Below(4) == 0) {
         Admit();
         --requests;
