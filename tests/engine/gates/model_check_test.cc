@@ -128,7 +128,7 @@ struct Verdict {
 };
 
 Verdict VerdictOn(const PipelineSpec& spec, std::vector<int> items,
-                  std::vector<int64_t> bytes = {0}) {
+                  std::vector<int64_t> bytes = {0}, int walks = 1'000) {
   const model::Settings settings{.spec = spec,
                                  .items = std::move(items),
                                  .lanes = 3,
@@ -137,7 +137,7 @@ Verdict VerdictOn(const PipelineSpec& spec, std::vector<int> items,
                                  .most_states = 20'000};
   model::Result result = model::Search(settings);
   if (!result.complete)
-    result.deadlock = model::Walk(settings, Thorough() ? 100'000 : 1'000).deadlock;
+    result.deadlock = model::Walk(settings, Thorough() ? 100'000 : walks).deadlock;
   EXPECT_EQ(result.violation, "");
   return {.deadlock = !result.deadlock.empty(), .complete = result.complete};
 }
@@ -191,7 +191,7 @@ TEST(ModelCheckTest, WhatMakesPlacesSafeDoesNotDeadlock) {
                    {.parallel = parallel, .emits_many = true},
                    {.from = {.open = own, .items = items}, .parallel = 1}});
   };
-  EXPECT_TRUE(VerdictOn(spec(Link::kLinear, 2, 1, 0, 2), {2, 2}).deadlock);
+  EXPECT_TRUE(VerdictOn(spec(Link::kLinear, 2, 1, 0, 2), {2, 4}, {0}, 20'000).deadlock);
   EXPECT_NE(Refusal(spec(Link::kLinear, 2, 1, 0, 2)), "");
   for (const PipelineSpec& safe :
        {spec(Link::kEndToEnd, 2, 1, 0, 2), spec(Link::kLinear, 1, 1, 0, 1),
