@@ -7,7 +7,7 @@
 #   tests/cgroup2/emulated.sh [--filter TESTS] [--cores N] [--minutes M] [PROGRAM]     e.g.  --filter 'RealCgroup.*' test_experiments
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../../experiments/setup/setup.sh"
-filter='RealCgroup.*:ActuatorTest.*:CpuLimitWatch*:ShareHostTest.*:TenantBinaryTest.*'
+filter='RealCgroup.*:ActuatorTest.*:CpuLimitWatchTest.*'
 cores=2
 minutes=20
 program=test_experiments
