@@ -58,7 +58,7 @@ void Gate::Put(RequestId request, Item item) {
       << " items";
   ++entry.put;
   ++put_;
-  entry.bytes += BytesOf(item.payload);
+  entry.bytes += item.payload.Bytes();
   const auto place = std::upper_bound(
       entry.items.begin() + static_cast<std::ptrdiff_t>(entry.front), entry.items.end(),
       item.ordinal,
@@ -121,7 +121,7 @@ Gate::Taken Gate::Take(RequestId request) {
   taken.batch.request = request;
   for (int64_t i = 0; i < count; ++i) {
     Item& item = entry->items[entry->front++];
-    entry->bytes -= BytesOf(item.payload);
+    entry->bytes -= item.payload.Bytes();
     taken.batch.items.push_back(std::move(item));
   }
   entry->taken += count;
@@ -229,7 +229,7 @@ void Gate::AddTo(std::vector<int64_t>* words, const std::function<int64_t(Reques
                                  entry.count, entry.bytes});
     for (size_t i = entry.front; i < entry.items.size(); ++i) {
       for (const int32_t part : entry.items[i].ordinal.Parts()) words->push_back(part);
-      words->push_back(BytesOf(entry.items[i].payload));
+      words->push_back(entry.items[i].payload.Bytes());
     }
   }
 }

@@ -15,12 +15,6 @@ int32_t PartOf(int64_t index) {
 
 }  // namespace
 
-int64_t BytesOf(const Payload& payload) {
-  int64_t bytes = 0;
-  for (const Tensor& tensor : payload) bytes += static_cast<int64_t>(tensor.Bytes());
-  return bytes;
-}
-
 Ordinal::Ordinal(int64_t index) : Ordinal() { parts_[0] = PartOf(index); }
 
 size_t Ordinal::Size() const {

@@ -8,12 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/graph/tensor.h"
+#include "engine/gates/payload.h"
 
 namespace cosched {
-
-using Payload = std::vector<Tensor>;
-int64_t BytesOf(const Payload& payload);
 
 // A request, or a partition of one: between the gate that cut it and the one that joins it, a
 // partition is a request of its own.

@@ -213,7 +213,7 @@ bool PipelineState::Emit(int64_t id, Payload&& payload) {
     ++dropped;
     return true;
   }
-  const int64_t bytes = BytesOf(payload);
+  const int64_t bytes = payload.Bytes();
   if (!HasRoom(call, bytes)) {
     call.refused = bytes;
     return false;

@@ -14,7 +14,7 @@ bool Any(RequestId /*request*/, const Ordinal& /*first*/) { return true; }
 
 Item Numbered(int64_t ordinal, int64_t bytes = 0) {
   Item item{.ordinal = Ordinal(ordinal), .payload = {}};
-  if (bytes > 0) item.payload.push_back(Tensor::View({bytes / 4}, DataType::kFloat));
+  item.payload = Payload::OfBytes(bytes);
   return item;
 }
 

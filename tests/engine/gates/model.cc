@@ -148,15 +148,8 @@ class Searcher {
     return way.append(end);
   }
 
-  // Payloads say whose they are by their rank: one tensor, as most of the search's time is copying.
-  static Payload PayloadOf(size_t request, int64_t bytes) {
-    std::vector<int64_t> sizes(request + 1, 1);
-    sizes[0] = bytes / 4;
-    return {Tensor::View(Shape(std::move(sizes)), DataType::kFloat)};
-  }
-  static size_t OwnerOf(const Payload& payload) {
-    return static_cast<size_t>(payload[0].GetShape().Rank()) - 1;
-  }
+  static Payload PayloadOf(size_t request, int64_t bytes) { return Payload::Of(request, bytes); }
+  static size_t OwnerOf(const Payload& payload) { return payload.As<size_t>(); }
 
   void Visit(Node node, int64_t parent, Action action) {
     uint64_t hash = node.state.Fingerprint();

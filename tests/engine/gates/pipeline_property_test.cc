@@ -24,9 +24,9 @@ using Status = PipelineAnswer::Status;
 
 // An item's payload says which it is, and has a size beside that.
 Payload Numbered(int64_t item, int64_t bytes) {
-  return {Tensor::View({item, 0}, DataType::kFloat), Tensor::View({bytes / 4}, DataType::kFloat)};
+  return Payload::Of(item, bytes);
 }
-int64_t NumberOf(const Payload& payload) { return payload.at(0).GetShape()[0]; }
+int64_t NumberOf(const Payload& payload) { return payload.As<int64_t>(); }
 
 StageSpec DrawnStage(Random* random, int index, int level, int open) {
   const auto one_in = [random](uint64_t n) { return random->Below(n) == 0; };

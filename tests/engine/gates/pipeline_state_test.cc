@@ -12,11 +12,7 @@ using ::testing::ElementsAre;
 using Hands = Gate::Hands;
 using Status = PipelineAnswer::Status;
 
-Payload Value(float value) {
-  Payload payload;
-  payload.push_back(Tensor::Scalar(value));
-  return payload;
-}
+Payload Value(float value) { return Payload::Of(value, sizeof(float)); }
 
 std::vector<Payload> Values(std::initializer_list<float> values) {
   std::vector<Payload> payloads;
@@ -26,7 +22,7 @@ std::vector<Payload> Values(std::initializer_list<float> values) {
 
 std::vector<float> Told(const PipelineAnswer& answer) {
   std::vector<float> values;
-  for (const Payload& payload : answer.payloads) values.push_back(*payload[0].Floats());
+  for (const Payload& payload : answer.payloads) values.push_back(payload.As<float>());
   return values;
 }
 
@@ -40,7 +36,7 @@ PipelineState::Call Take(PipelineState* state, LaneKind kind = LaneKind::kComput
 // The call emits the sum of its batch.
 void Sum(PipelineState* state, const PipelineState::Call& call) {
   float sum = 0;
-  for (const Item& item : call.batch.items) sum += *item.payload[0].Floats();
+  for (const Item& item : call.batch.items) sum += item.payload.As<float>();
   EXPECT_TRUE(state->Emit(call.id, Value(sum)));
   state->Finish(call.id);
   state->CheckInvariants();

@@ -1,0 +1,94 @@
+#pragma once
+// A pipeline at work: lanes that make the calls of its PipelineState. As many calls compute side by
+// side as the split of the pools has inter-op threads, whichever stages they are of: cores are never
+// fixed to a stage. Intra-op helpers join inside a call. Stages that wait have lanes of their own,
+// which compute nothing. Resizing the pools is all it takes to resize the pipeline; with none left
+// calls stop between two pieces, and requests, items and credits stay where they are.
+//
+// Called by the tenant with mode = "pipeline" and by `cosched pipeline run`. Thread-safe.
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/base/split.h"
+#include "engine/gates/pipeline_state.h"
+#include "engine/gates/stage.h"
+#include "engine/pool/thread_pools.h"
+
+namespace cosched {
+
+struct PipelineSettings {
+  Split capacity = {1, 1};  // Of the pools; as many lanes as inter-op threads.
+  ThreadPools::Binding binding = ThreadPools::Binding::kNone;
+  const Topology* topology = nullptr;  // Needed for kEachToItsCore.
+  Waiting waiting = {};
+  // For stages that wait, all together; 0: as many as their calls at once, where each says how many.
+  int waiting_lanes = 0;
+};
+
+struct PipelineRequest {
+  int64_t number = 0;  // Its submitter's; no two that are inside have the same.
+  std::vector<Payload> items = {};
+};
+
+// What became of a request, and when.
+struct PipelineResult {
+  int64_t number = 0;
+  PipelineAnswer answer = {};
+  std::string stage = {};  // Where it failed.
+  std::chrono::steady_clock::time_point submitted = {}, admitted = {}, ended = {};
+  // Admitted is `ended` for a request that was cancelled before.
+};
+
+struct PipelineSample {
+  struct Stage : StageSample {
+    std::string name = {};
+    bool waits = false;
+    int64_t calls = 0;  // Ended …
+    int64_t taken = 0;  // … and the items that they took.
+    std::chrono::nanoseconds busy{0};  // In pieces that ran, of all calls.
+    std::chrono::nanoseconds lasted{0};  // From begin to end of calls, parked ones included.
+  };
+  std::vector<Stage> stages = {};
+  int64_t waiting = 0;  // Requests that are not admitted yet …
+  int64_t open = 0;     // … and those that are, without an answer.
+  int open_requests = 0;  // The most that SetOpenRequests allows.
+};
+
+class Pipeline {
+ public:
+  // `stages` make the objects of the specification's stages, in order. Its pools have no cores yet.
+  // `answered` gets each submitted request once, on a thread of the pipeline, several at a time.
+  // Throws InputError as Check() does. REQUIRES: as many factories as stages.
+  Pipeline(const PipelineSpec& spec, std::vector<StageFactory> stages,
+           const PipelineSettings& settings, std::function<void(PipelineResult)> answered);
+  // Drops what is inside. REQUIRES: not paused, if it has begun.
+  ~Pipeline();
+  Pipeline(const Pipeline&) = delete;
+  Pipeline& operator=(const Pipeline&) = delete;
+
+  // Starts its lanes. Throws std::system_error if they can't be. REQUIRES: once.
+  void Begin();
+  ThreadPools& Pools();
+
+  // Admitted in this order, as credits allow. REQUIRES: not drained.
+  void Submit(PipelineRequest request);
+  // Nothing for a number that is not inside (any more). Its calls end at their next piece.
+  void Cancel(int64_t number, const std::string& why);
+  void SetOpenRequests(int count);  // REQUIRES: 1 to the specification's open_max.
+  void Drain();                     // No more will be submitted.
+  // Blocks until it is drained and has answered all. Throws what ended it, if it could not go on.
+  void WaitUntilOver();
+
+  PipelineSample Sample() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace cosched

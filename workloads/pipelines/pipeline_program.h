@@ -1,0 +1,31 @@
+#pragma once
+// An application that is a pipeline: its stages, and what each request brings. Made by one function
+// an application (increment.h, align_sort.h) from settings of its own; run by a Pipeline, for a
+// tenant with mode = "pipeline" or for `cosched pipeline run`.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "engine/gates/pipeline_spec.h"
+#include "engine/gates/stage.h"
+
+namespace cosched {
+
+// How many requests may be open, which each application sets in its specification.
+struct OpenRequests {
+  CreditLink link = CreditLink::kLinear;
+  int open = 1;
+  int open_max = 1;
+};
+
+struct PipelineProgram {
+  PipelineSpec spec;
+  std::vector<StageFactory> stages;  // In the specification's order.
+  // The items of the request with this number; from any thread. What is wrong with a request is told
+  // by a stage, which fails it.
+  std::function<std::vector<Payload>(int64_t number)> items;
+};
+
+}  // namespace cosched
