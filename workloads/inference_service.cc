@@ -1,23 +1,17 @@
 #include "workloads/inference_service.h"
 
-#include <pthread.h>
-
 #include <algorithm>
-#include <condition_variable>
-#include <exception>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 #include "engine/base/check.h"
 #include "engine/base/error.h"
-#include "engine/base/thread_start.h"
 #include "engine/graph/bfloat16.h"
 #include "engine/graph/graph_builder.h"
 #include "engine/graph/optimizer.h"
+#include "engine/pool/lanes.h"
 #include "workloads/batch_sizes.h"
 #include "workloads/dataset.h"
 #include "workloads/dataset_of_program.h"
@@ -68,11 +62,11 @@ struct ServiceGraph {
   std::vector<Network> networks;  // By size.
 };
 
-// Answers one batch at a time.
-class Lane {
+// Answers one batch at a time, for one lane.
+class Answerer {
  public:
-  Lane(const ServiceGraph& graph, const ModelInfo& model, const Dataset& dataset,
-       const SessionOptions& options)
+  Answerer(const ServiceGraph& graph, const ModelInfo& model, const Dataset& dataset,
+           const SessionOptions& options)
       : graph_(graph), model_(model), dataset_(dataset), session_(graph.graph, options) {
     for (const ServiceGraph::Network& network : graph.networks) {
       Tensor& images = images_.emplace_back(
@@ -128,9 +122,9 @@ struct InferenceService::Impl {
         dataset(OpenDatasetOf(settings, *model)),
         graph(*model, settings),
         answered(std::move(when_answered)),
-        lanes(static_cast<size_t>(settings.session.inter_op_parallelism_threads)),
-        wakes(lanes.size()),
+        answerers(static_cast<size_t>(settings.session.inter_op_parallelism_threads)),
         queue(settings.batch, settings.max_delay),
+        lanes(&mutex, "lane", answerers.size()),
         options(SessionOf(settings, settings.session)),
         pools({options.inter_op_parallelism_threads, options.intra_op_parallelism_threads},
               options.binding, options.topology, options.waiting) {
@@ -139,17 +133,14 @@ struct InferenceService::Impl {
   }
 
   // Made when it is first needed, on the thread that uses it.
-  Lane& LaneAt(size_t index) {
-    std::unique_ptr<Lane>& lane = lanes[index];
-    if (!lane) lane = std::make_unique<Lane>(graph, *model, *dataset, options);
-    return *lane;
+  Answerer& AnswererOf(size_t lane) {
+    std::unique_ptr<Answerer>& answerer = answerers[lane];
+    if (!answerer) answerer = std::make_unique<Answerer>(graph, *model, *dataset, options);
+    return *answerer;
   }
 
   void Begin();
-  void StartThreads();
-  void Stop();
   void Follow();
-  void WakeOne();
   void Serve(size_t lane);
   std::optional<ServedBatch> Next(size_t lane);
 
@@ -158,113 +149,54 @@ struct InferenceService::Impl {
   const ServiceGraph graph;
   const std::function<void(const ServedBatch&)> answered;
   // Sessions outlive the pools that they share, and so does what Follow() uses.
-  std::vector<std::unique_ptr<Lane>> lanes;
-  struct Wake {
-    std::condition_variable news;
-    bool idle = false;
-  };
-  std::vector<Wake> wakes;   // By lane.
-  mutable std::mutex mutex;  // Guards these:
+  std::vector<std::unique_ptr<Answerer>> answerers;  // By lane.
+  mutable std::mutex mutex;                          // Guards the queue and the lanes.
   BatchQueue queue;
-  size_t open_lanes = 0;  // Those before this one may take batches.
-  size_t ended = 0;       // Lanes whose thread is through.
-  bool stopping = false;
-  std::exception_ptr error;
-  std::condition_variable over;
+  Lanes lanes;
   SessionOptions options;
   ThreadPools pools;
-
-  std::vector<std::thread> threads;  // By lane.
 };
 
 void InferenceService::Impl::Begin() {
   for (size_t lane = 0; lane < static_cast<size_t>(std::max(1, pools.Current().inter)); ++lane)
-    LaneAt(lane).WarmUp();
+    AnswererOf(lane).WarmUp();
   Follow();
-  StartThreads();
-}
-
-void InferenceService::Impl::StartThreads() {
-  for (size_t lane = 0; lane < lanes.size(); ++lane) {
-    try {
-      threads.emplace_back([this, lane] { Serve(lane); });
-    } catch (const std::system_error& failure) {
-      Stop();
-      throw ThreadError("only " + std::to_string(lane) + " of the " + std::to_string(lanes.size()) +
-                            " lanes of the service can be started",
-                        failure);
-    }
-  }
-}
-
-void InferenceService::Impl::Stop() {
-  {
-    const std::lock_guard<std::mutex> lock(mutex);
-    stopping = true;
-    for (Wake& wake : wakes) wake.news.notify_one();
-  }
-  for (std::thread& thread : threads) thread.join();
-  threads.clear();
+  lanes.Start([this](size_t lane) { Serve(lane); });
 }
 
 // As many lanes as the split of the moment has inter-op threads. Asked with the lock held: of two
 // resizes at once, whoever comes last here must not come with the older answer.
 void InferenceService::Impl::Follow() {
   const std::lock_guard<std::mutex> lock(mutex);
-  open_lanes = static_cast<size_t>(pools.Current().inter);
-  for (size_t lane = 0; lane < open_lanes; ++lane) wakes[lane].news.notify_one();
-}
-
-// REQUIRES: the lock is held.
-void InferenceService::Impl::WakeOne() {
-  for (size_t lane = 0; lane < open_lanes; ++lane) {
-    if (wakes[lane].idle) return wakes[lane].news.notify_one();
-  }
+  lanes.Open(static_cast<size_t>(pools.Current().inter));
 }
 
 // Blocks until there is a batch for this lane; none if there is no more to come.
 std::optional<ServedBatch> InferenceService::Impl::Next(size_t lane) {
   std::unique_lock<std::mutex> lock(mutex);
-  while (!stopping && !error && !queue.Over()) {
-    const bool open = lane < open_lanes;
+  while (!lanes.Ended() && !queue.Over()) {
+    const bool open = lanes.IsOpen(lane);
     const SteadyClock::time_point now = SteadyClock::now();
     if (open && queue.Due(now)) {
       ServedBatch batch;
       batch.started = now;
       batch.queries = queue.Take();
       // Somebody else must look at the clock for those that are left.
-      if (queue.Size() > 0) WakeOne();
+      if (queue.Size() > 0) lanes.WakeOne();
       return batch;
     }
-    const std::optional<SteadyClock::time_point> due = open ? queue.NextDue() : std::nullopt;
-    wakes[lane].idle = true;
-    if (due) {
-      wakes[lane].news.wait_until(lock, *due);
-    } else {
-      wakes[lane].news.wait(lock);
-    }
-    wakes[lane].idle = false;
+    lanes.Sleep(lane, &lock, open ? queue.NextDue() : std::nullopt);
   }
+  lanes.WakeAll();  // They look for the end, too.
   return std::nullopt;
 }
 
 void InferenceService::Impl::Serve(size_t lane) {
-  pthread_setname_np(pthread_self(), ("lane/" + std::to_string(lane)).c_str());
-  std::exception_ptr failure;
-  try {
-    while (std::optional<ServedBatch> batch = Next(lane)) {
-      batch->classes = LaneAt(lane).Answer(batch->queries);
-      batch->finished = SteadyClock::now();
-      answered(*batch);
-    }
-  } catch (...) {
-    failure = std::current_exception();
+  while (std::optional<ServedBatch> batch = Next(lane)) {
+    batch->classes = AnswererOf(lane).Answer(batch->queries);
+    batch->finished = SteadyClock::now();
+    answered(*batch);
   }
-  const std::lock_guard<std::mutex> lock(mutex);
-  ++ended;
-  if (failure && !error) error = failure;
-  for (Wake& wake : wakes) wake.news.notify_one();
-  over.notify_all();
 }
 
 InferenceService::InferenceService(const ServiceSettings& settings,
@@ -280,7 +212,7 @@ InferenceService::InferenceService(const ServiceSettings& settings,
   impl_ = std::make_unique<Impl>(settings, std::move(answered));
 }
 
-InferenceService::~InferenceService() { impl_->Stop(); }
+InferenceService::~InferenceService() { impl_->lanes.Stop(); }
 
 void InferenceService::Begin() { impl_->Begin(); }
 
@@ -289,13 +221,13 @@ ThreadPools& InferenceService::Pools() { return impl_->pools; }
 void InferenceService::Submit(std::span<const ServiceQuery> queries) {
   const std::lock_guard<std::mutex> lock(impl_->mutex);
   for (const ServiceQuery& query : queries) impl_->queue.Add(query);
-  impl_->WakeOne();
+  impl_->lanes.WakeOne();
 }
 
 void InferenceService::Drain() {
   const std::lock_guard<std::mutex> lock(impl_->mutex);
   impl_->queue.Drain();
-  for (Impl::Wake& wake : impl_->wakes) wake.news.notify_one();
+  impl_->lanes.WakeAll();
 }
 
 int64_t InferenceService::Waiting() const {
@@ -303,10 +235,6 @@ int64_t InferenceService::Waiting() const {
   return static_cast<int64_t>(impl_->queue.Size());
 }
 
-void InferenceService::WaitUntilOver() {
-  std::unique_lock<std::mutex> lock(impl_->mutex);
-  impl_->over.wait(lock, [this] { return impl_->error || impl_->ended == impl_->lanes.size(); });
-  if (impl_->error) std::rethrow_exception(impl_->error);
-}
+void InferenceService::WaitUntilOver() { impl_->lanes.WaitUntilOver(); }
 
 }  // namespace cosched

@@ -26,8 +26,6 @@ struct PipelineSettings {
   ThreadPools::Binding binding = ThreadPools::Binding::kNone;
   const Topology* topology = nullptr;  // Needed for kEachToItsCore.
   Waiting waiting = {};
-  // For stages that wait, all together; 0: as many as their calls at once, where each says how many.
-  int waiting_lanes = 0;
 };
 
 struct PipelineRequest {
@@ -48,14 +46,14 @@ struct PipelineSample {
   struct Stage : StageSample {
     std::string name = {};
     bool waits = false;
-    int64_t calls = 0;  // Ended …
-    int64_t taken = 0;  // … and the items that they took.
-    std::chrono::nanoseconds busy{0};  // In pieces that ran, of all calls.
+    int64_t calls = 0;                   // Ended …
+    int64_t taken = 0;                   // … and the items that they took.
+    std::chrono::nanoseconds busy{0};    // In pieces that ran, of all calls.
     std::chrono::nanoseconds lasted{0};  // From begin to end of calls, parked ones included.
   };
   std::vector<Stage> stages = {};
-  int64_t waiting = 0;  // Requests that are not admitted yet …
-  int64_t open = 0;     // … and those that are, without an answer.
+  int64_t waiting = 0;    // Requests that are not admitted yet …
+  int64_t open = 0;       // … and those that are, without an answer.
   int open_requests = 0;  // The most that SetOpenRequests allows.
 };
 
@@ -63,7 +61,8 @@ class Pipeline {
  public:
   // `stages` make the objects of the specification's stages, in order. Its pools have no cores yet.
   // `answered` gets each submitted request once, on a thread of the pipeline, several at a time.
-  // Throws InputError as Check() does. REQUIRES: as many factories as stages.
+  // Throws InputError as Check() does, and for a stage that waits without a limit on its calls, of
+  // which each has a lane of its own. REQUIRES: as many factories as stages.
   Pipeline(const PipelineSpec& spec, std::vector<StageFactory> stages,
            const PipelineSettings& settings, std::function<void(PipelineResult)> answered);
   // Drops what is inside. REQUIRES: not paused, if it has begun.

@@ -136,25 +136,37 @@ int PipelineState::Occupied(int stage) const {
 std::optional<PipelineState::Call> PipelineState::Next(LaneKind kind) {
   for (int stage = layout_->Egress() - 1; stage >= 0; --stage) {
     if (layout_->Stage(stage).waits != (kind == LaneKind::kWaits)) continue;
-    if (std::optional<Call> call = Resume(stage)) return call;
-    if (std::optional<Call> call = Begin(stage)) return call;
+    if (const CallRecord* parked = Resumable(stage)) return Resume(parked->id);
+    if (const std::optional<RequestId> request = Startable(stage)) return Start(stage, *request);
   }
   return std::nullopt;
 }
 
-std::optional<PipelineState::Call> PipelineState::Resume(int stage) {
-  for (CallRecord& call : calls_) {
+bool PipelineState::HasNext(LaneKind kind) const {
+  for (int stage = layout_->Egress() - 1; stage >= 0; --stage) {
+    if (layout_->Stage(stage).waits != (kind == LaneKind::kWaits)) continue;
+    if (Resumable(stage) != nullptr || Startable(stage)) return true;
+  }
+  return false;
+}
+
+const PipelineState::CallRecord* PipelineState::Resumable(int stage) const {
+  for (const CallRecord& call : calls_) {
     if (call.stage != stage || !call.parked) continue;
-    const Record& record = Find(call.request);
-    if (!IsOver(record) && !HasRoom(call, call.refused)) continue;
-    call.parked = false;
-    call.refused = -1;
-    return Call{.id = call.id, .stage = stage, .resumed = true, .request = record.admitted};
+    if (IsOver(Find(call.request)) || HasRoom(call, call.refused)) return &call;
   }
-  return std::nullopt;
+  return nullptr;
 }
 
-std::optional<PipelineState::Call> PipelineState::Begin(int stage) {
+PipelineState::Call PipelineState::Resume(int64_t id) {
+  CallRecord& call = FindCall(id);
+  call.parked = false;
+  call.refused = -1;
+  const RequestId admitted = Find(call.request).admitted;
+  return {.id = id, .stage = call.stage, .resumed = true, .request = admitted};
+}
+
+std::optional<RequestId> PipelineState::Startable(int stage) const {
   const PipelineLayout::Place& place = layout_->At(stage);
   const int parallel = layout_->Stage(stage).parallel;
   if (parallel > 0 && Occupied(stage) >= parallel) return std::nullopt;
@@ -163,11 +175,9 @@ std::optional<PipelineState::Call> PipelineState::Begin(int stage) {
   }
   const int credits =
       place.opens < 0 ? std::numeric_limits<int>::max() : LinkAt(place.opens).Left();
-  const std::optional<RequestId> request = At(stage).Ready(
-      credits,
-      [this, stage](RequestId id, const Ordinal& first) { return MayTake(stage, id, first); });
-  if (!request) return std::nullopt;
-  return Start(stage, *request);
+  return GateAt(stage).Ready(credits, [this, stage](RequestId id, const Ordinal& first) {
+    return MayTake(stage, id, first);
+  });
 }
 
 PipelineState::Call PipelineState::Start(int stage, RequestId request) {

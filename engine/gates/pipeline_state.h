@@ -66,6 +66,7 @@ class PipelineState {
   // open it, the one nearest to the egress, so that what is inside goes down before it goes up; of
   // its requests the one opened first. A parked call whose request is no more is given, too: to end.
   std::optional<Call> Next(LaneKind kind);
+  bool HasNext(LaneKind kind) const;  // Whether Next() would give one.
   // False: there is no room below, the payload is left alone, and the call may only Park() or Fail().
   // What is emitted for a request that is no more is dropped.
   bool Emit(int64_t call, Payload&& payload);
@@ -149,8 +150,9 @@ class PipelineState {
   bool HasRoom(const CallRecord& call, int64_t bytes) const;
   bool MayTake(int stage, RequestId request, const Ordinal& first) const;
   int Occupied(int stage) const;
-  std::optional<Call> Resume(int stage);
-  std::optional<Call> Begin(int stage);
+  const CallRecord* Resumable(int stage) const;  // The first one; null: none.
+  Call Resume(int64_t id);
+  std::optional<RequestId> Startable(int stage) const;  // Whose batch is next there.
   Call Start(int stage, RequestId request);
 
   void Closed(int gate, RequestId id);

@@ -3,6 +3,7 @@
 // (workloads/pipelines) and called by the lanes of a Pipeline, each object for one call at a time:
 // as many are made as calls are under way at once, and kept for later calls.
 
+#include <chrono>
 #include <functional>
 #include <memory>
 
@@ -27,6 +28,7 @@ class StageCall {
   virtual bool Cancelled() const = 0;
   // The cores of the pipeline; null on the lanes of stages that wait, which own none.
   virtual ThreadPools* Pools() = 0;
+  virtual void AddBusy(std::chrono::nanoseconds time) = 0;  // That a piece ran.
 };
 
 class Stage {

@@ -23,9 +23,7 @@ using Hands = Gate::Hands;
 using Status = PipelineAnswer::Status;
 
 // An item's payload says which it is, and has a size beside that.
-Payload Numbered(int64_t item, int64_t bytes) {
-  return Payload::Of(item, bytes);
-}
+Payload Numbered(int64_t item, int64_t bytes) { return Payload::Of(item, bytes); }
 int64_t NumberOf(const Payload& payload) { return payload.As<int64_t>(); }
 
 StageSpec DrawnStage(Random* random, int index, int level, int open) {

@@ -1,0 +1,432 @@
+#include "engine/gates/pipeline.h"
+
+#include <algorithm>
+#include <deque>
+#include <exception>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "engine/base/check.h"
+#include "engine/gates/pipeline_layout.h"
+#include "engine/pool/lanes.h"
+
+namespace cosched {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+// Of stages that wait: a lane for each of their calls.
+size_t WaitingLanes(const PipelineSpec& spec) {
+  int lanes = 0;
+  for (const StageSpec& stage : spec.stages) {
+    if (!stage.waits) continue;
+    if (stage.parallel < 1) {
+      RefuseStage(stage, "parallel", "no limit, of a stage that waits", "1 or more");
+    }
+    lanes += stage.parallel;
+  }
+  return static_cast<size_t>(lanes);
+}
+
+const PipelineSpec& Checked(const PipelineSpec& spec) {
+  Check(spec);
+  return spec;
+}
+
+}  // namespace
+
+struct Pipeline::Impl {
+  // A call with the object of its stage, which stays with it while it is parked.
+  class Call : public StageCall {
+   public:
+    Call(Impl* pipeline, PipelineState::Call call, LaneKind kind)
+        : pipeline_(*pipeline), call_(std::move(call)), kind_(kind) {}
+
+    ItemBatch& Batch() override { return call_.batch; }
+    void Emit(Payload payload) override { pipeline_.Emit(this, std::move(payload)); }
+    bool Full() const override { return !kept.empty(); }
+    bool Cancelled() const override { return pipeline_.Cancelled(Id()); }
+    ThreadPools* Pools() override {
+      return kind_ == LaneKind::kComputes ? &pipeline_.pools : nullptr;
+    }
+    void AddBusy(std::chrono::nanoseconds time) override { busy += time; }
+
+    int64_t Id() const { return call_.id; }
+    size_t StageIndex() const { return static_cast<size_t>(call_.stage); }
+
+    std::unique_ptr<Stage> stage;
+    std::deque<Payload> kept;  // Emitted, but there was no room.
+    bool more = true;          // The stage has more to do.
+    std::chrono::nanoseconds busy{0};
+    const SteadyClock::time_point begun = SteadyClock::now();
+    const int64_t taken = static_cast<int64_t>(call_.batch.items.size());
+
+   private:
+    Impl& pipeline_;
+    PipelineState::Call call_;
+    LaneKind kind_;
+  };
+  struct Submitted {
+    PipelineRequest request;
+    SteadyClock::time_point when;
+  };
+  struct Inside {
+    int64_t number = 0;
+    SteadyClock::time_point submitted, admitted;
+  };
+  struct Totals {
+    int64_t calls = 0, taken = 0;
+    std::chrono::nanoseconds busy{0}, lasted{0};
+  };
+
+  Impl(const PipelineSpec& specification, std::vector<StageFactory> stage_factories,
+       const PipelineSettings& settings, std::function<void(PipelineResult)> when_answered)
+      : spec(Checked(specification)),
+        factories(std::move(stage_factories)),
+        answered(std::move(when_answered)),
+        objects(spec.stages.size()),
+        state(spec),
+        totals(spec.stages.size()),
+        computing(&mutex, "lane", static_cast<size_t>(settings.capacity.inter)),
+        waiting(&mutex, "wait", WaitingLanes(spec)),
+        pools(settings.capacity, settings.binding, settings.topology, settings.waiting) {
+    CHECK(factories.size() == spec.stages.size())
+        << factories.size() << " factories for " << spec.stages.size() << " stages";
+    pools.OnWorkersAdded([this] { OpenLanes(); });
+  }
+  // Lanes look at what all members say, so they end before any of them.
+  ~Impl() {
+    {
+      const std::lock_guard lock(mutex);
+      closing = true;
+    }
+    computing.Stop();
+    waiting.Stop();
+  }
+
+  Lanes& LanesOf(LaneKind kind) { return kind == LaneKind::kComputes ? computing : waiting; }
+  void OpenLanes();
+  void Serve(LaneKind kind, size_t lane);
+  std::unique_ptr<Call> Next(LaneKind kind, size_t lane);
+  void Make(std::unique_ptr<Call> call);
+  bool RunStage(Call* call, std::string* why);
+  std::unique_ptr<Stage> StageFor(size_t index);
+  void Emit(Call* call, Payload payload);
+  bool Cancelled(int64_t call) const;
+  void Cancel(int64_t number, const std::string& why);
+  void Answer(std::vector<PipelineResult> results) const;
+
+  // With the lock.
+  bool IsOver() const { return drained && submitted.empty() && inside.empty(); }
+  bool MustEnd() const {
+    return closing || broken || computing.Ended() || waiting.Ended() || IsOver();
+  }
+  std::unique_ptr<Call> GoOn(int64_t id);
+  void EndCall(Call* call, const std::optional<std::string>& why);
+  void Wake();
+  std::vector<PipelineResult> Follow();
+  PipelineResult ResultOf(PipelineAnswer answer, SteadyClock::time_point now);
+
+  const PipelineSpec spec;
+  const std::vector<StageFactory> factories;
+  const std::function<void(PipelineResult)> answered;
+
+  mutable std::mutex mutex;  // Guards these:
+  // Stages' objects outlive the pools: workers may still hold loops of their executors.
+  std::vector<std::vector<std::unique_ptr<Stage>>> objects;  // By stage: those without a call.
+  std::map<int64_t, std::unique_ptr<Call>> parked;           // By call.
+  PipelineState state;
+  std::deque<Submitted> submitted;     // Not admitted yet.
+  std::map<RequestId, Inside> inside;  // Admitted, without an answer.
+  std::vector<Totals> totals;          // By stage, of calls that are over.
+  bool drained = false;
+  bool broken = false;   // A lane threw.
+  bool closing = false;  // By the destructor.
+
+  Lanes computing, waiting;
+  ThreadPools pools;
+};
+
+void Pipeline::Impl::OpenLanes() {
+  const std::lock_guard lock(mutex);
+  computing.Open(static_cast<size_t>(pools.Current().inter));
+}
+
+void Pipeline::Impl::Serve(LaneKind kind, size_t lane) {
+  try {
+    while (std::unique_ptr<Call> call = Next(kind, lane)) Make(std::move(call));
+  } catch (...) {
+    const std::lock_guard lock(mutex);
+    broken = true;
+    computing.WakeAll();
+    waiting.WakeAll();
+    throw;
+  }
+}
+
+// Blocks until there is a call for this lane; null if there is no more to come.
+std::unique_ptr<Pipeline::Impl::Call> Pipeline::Impl::Next(LaneKind kind, size_t lane) {
+  Lanes& lanes = LanesOf(kind);
+  std::unique_lock lock(mutex);
+  while (!MustEnd()) {
+    if (lanes.IsOpen(lane)) {
+      if (std::optional<PipelineState::Call> next = state.Next(kind)) {
+        std::unique_ptr<Call> call;
+        if (next->resumed) {
+          call = GoOn(next->id);
+        } else {
+          call = std::make_unique<Call>(this, *std::move(next), kind);
+        }
+        std::vector<PipelineResult> results = Follow();
+        lock.unlock();
+        Answer(std::move(results));
+        if (call) return call;
+        lock.lock();
+        continue;
+      }
+    }
+    lanes.Sleep(lane, &lock);
+  }
+  return nullptr;
+}
+
+// Until the call is over or parked.
+void Pipeline::Impl::Make(std::unique_ptr<Call> call) {
+  std::optional<std::string> why;
+  while (call->kept.empty() && call->more && !why) {
+    std::string thrown;
+    if (!RunStage(call.get(), &thrown)) why = thrown;
+  }
+  std::unique_lock lock(mutex);
+  if (call->kept.empty() || why) {
+    EndCall(call.get(), why);
+  } else {
+    state.Park(call->Id());
+    const int64_t id = call->Id();
+    parked.emplace(id, std::move(call));
+  }
+  std::vector<PipelineResult> results = Follow();
+  lock.unlock();
+  Answer(std::move(results));
+}
+
+// False if the stage threw, and what.
+bool Pipeline::Impl::RunStage(Call* call, std::string* why) {
+  try {
+    if (!call->stage) call->stage = StageFor(call->StageIndex());
+    call->more = call->stage->Run(*call);
+    return true;
+  } catch (const std::exception& error) {
+    *why = error.what();
+  } catch (...) {
+    *why = "an exception of a type that says nothing";
+  }
+  return false;
+}
+
+std::unique_ptr<Stage> Pipeline::Impl::StageFor(size_t index) {
+  const std::lock_guard lock(mutex);
+  std::vector<std::unique_ptr<Stage>>& free = objects[index];
+  if (free.empty()) return factories[index]();
+  std::unique_ptr<Stage> stage = std::move(free.back());
+  free.pop_back();
+  return stage;
+}
+
+void Pipeline::Impl::Emit(Call* call, Payload payload) {
+  std::vector<PipelineResult> results;
+  {
+    const std::lock_guard lock(mutex);
+    // After a refusal the state takes nothing until the call was parked.
+    if (!call->kept.empty() || !state.Emit(call->Id(), std::move(payload))) {
+      call->kept.push_back(std::move(payload));
+      return;
+    }
+    results = Follow();
+  }
+  Answer(std::move(results));
+}
+
+// The parked call, once what it kept has found room; null if some of it has not, and it is parked
+// again.
+std::unique_ptr<Pipeline::Impl::Call> Pipeline::Impl::GoOn(int64_t id) {
+  const auto found = parked.find(id);
+  std::deque<Payload>& kept = found->second->kept;
+  while (!kept.empty()) {
+    if (!state.Emit(id, std::move(kept.front()))) {
+      state.Park(id);
+      return nullptr;
+    }
+    kept.pop_front();
+  }
+  return std::move(parked.extract(found).mapped());
+}
+
+bool Pipeline::Impl::Cancelled(int64_t call) const {
+  const std::lock_guard lock(mutex);
+  return closing || broken || state.Cancelled(call);
+}
+
+void Pipeline::Impl::EndCall(Call* call, const std::optional<std::string>& why) {
+  if (why) {
+    state.Fail(call->Id(), *why);
+  } else {
+    state.Finish(call->Id());
+  }
+  if (call->stage) objects[call->StageIndex()].push_back(std::move(call->stage));
+  Totals& total = totals[call->StageIndex()];
+  ++total.calls;
+  total.taken += call->taken;
+  total.busy += call->busy;
+  total.lasted += SteadyClock::now() - call->begun;
+}
+
+// What follows from any change: admissions, work for lanes that sleep, and the answers, which are to
+// be given without the lock.
+std::vector<PipelineResult> Pipeline::Impl::Follow() {
+  const SteadyClock::time_point now = SteadyClock::now();
+  std::vector<PipelineResult> results;
+  do {
+    while (!submitted.empty() && state.CanAdmit()) {
+      Submitted next = std::move(submitted.front());
+      submitted.pop_front();
+      inside[state.NextRequest()] = {next.request.number, next.when, now};
+      state.Admit(std::move(next.request.items));
+    }
+    for (PipelineAnswer& answer : state.TakeAnswers()) {
+      results.push_back(ResultOf(std::move(answer), now));
+    }
+  } while (!submitted.empty() && state.CanAdmit());
+  Wake();
+  return results;
+}
+
+void Pipeline::Impl::Wake() {
+  if (IsOver()) {
+    computing.WakeAll();
+    waiting.WakeAll();
+    return;
+  }
+  for (const LaneKind kind : {LaneKind::kComputes, LaneKind::kWaits}) {
+    if (state.HasNext(kind)) LanesOf(kind).WakeOne();
+  }
+}
+
+PipelineResult Pipeline::Impl::ResultOf(PipelineAnswer answer, SteadyClock::time_point now) {
+  const Inside request = inside.extract(answer.request).mapped();
+  PipelineResult result{.number = request.number,
+                        .submitted = request.submitted,
+                        .admitted = request.admitted,
+                        .ended = now};
+  if (answer.stage >= 0) result.stage = spec.stages[static_cast<size_t>(answer.stage)].name;
+  result.answer = std::move(answer);
+  return result;
+}
+
+void Pipeline::Impl::Answer(std::vector<PipelineResult> results) const {
+  for (PipelineResult& result : results) answered(std::move(result));
+}
+
+void Pipeline::Impl::Cancel(int64_t number, const std::string& why) {
+  std::vector<PipelineResult> results;
+  {
+    const std::lock_guard lock(mutex);
+    const auto waits = std::ranges::find_if(
+        submitted, [number](const Submitted& other) { return other.request.number == number; });
+    const auto admitted = std::ranges::find_if(
+        inside, [number](const auto& other) { return other.second.number == number; });
+    if (waits != submitted.end()) {
+      const SteadyClock::time_point now = SteadyClock::now();
+      results.push_back({.number = number,
+                         .answer = {.status = PipelineAnswer::Status::kCancelled, .why = why},
+                         .submitted = waits->when,
+                         .admitted = now,
+                         .ended = now});
+      submitted.erase(waits);
+    } else if (admitted != inside.end()) {
+      state.Cancel(admitted->first, why);
+    }
+    std::ranges::move(Follow(), std::back_inserter(results));
+  }
+  Answer(std::move(results));
+}
+
+Pipeline::Pipeline(const PipelineSpec& spec, std::vector<StageFactory> stages,
+                   const PipelineSettings& settings, std::function<void(PipelineResult)> answered)
+    : impl_(std::make_unique<Impl>(spec, std::move(stages), settings, std::move(answered))) {}
+
+Pipeline::~Pipeline() = default;
+
+void Pipeline::Begin() {
+  impl_->OpenLanes();
+  {
+    const std::lock_guard lock(impl_->mutex);
+    impl_->waiting.Open(impl_->waiting.Count());
+  }
+  for (const LaneKind kind : {LaneKind::kComputes, LaneKind::kWaits}) {
+    Impl& impl = *impl_;
+    impl.LanesOf(kind).Start([&impl, kind](size_t lane) { impl.Serve(kind, lane); });
+  }
+}
+
+ThreadPools& Pipeline::Pools() { return impl_->pools; }
+
+void Pipeline::Submit(PipelineRequest request) {
+  std::vector<PipelineResult> results;
+  {
+    const std::lock_guard lock(impl_->mutex);
+    CHECK(!impl_->drained) << "request " << request.number << " comes after the last one";
+    impl_->submitted.push_back({std::move(request), SteadyClock::now()});
+    results = impl_->Follow();
+  }
+  impl_->Answer(std::move(results));
+}
+
+void Pipeline::Cancel(int64_t number, const std::string& why) { impl_->Cancel(number, why); }
+
+void Pipeline::SetOpenRequests(int count) {
+  std::vector<PipelineResult> results;
+  {
+    const std::lock_guard lock(impl_->mutex);
+    impl_->state.SetOpenRequests(count);
+    results = impl_->Follow();
+  }
+  impl_->Answer(std::move(results));
+}
+
+void Pipeline::Drain() {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->drained = true;
+  impl_->Wake();
+}
+
+void Pipeline::WaitUntilOver() {
+  impl_->computing.WaitUntilOver();
+  impl_->waiting.WaitUntilOver();
+}
+
+PipelineSample Pipeline::Sample() const {
+  const std::lock_guard lock(impl_->mutex);
+  PipelineSample sample;
+  const std::vector<StageSample> stages = impl_->state.Sample();
+  for (size_t i = 0; i < stages.size(); ++i) {
+    const Impl::Totals& total = impl_->totals[i];
+    PipelineSample::Stage& stage = sample.stages.emplace_back();
+    static_cast<StageSample&>(stage) = stages[i];
+    stage.name = impl_->spec.stages[i].name;
+    stage.waits = impl_->spec.stages[i].waits;
+    stage.calls = total.calls;
+    stage.taken = total.taken;
+    stage.busy = total.busy;
+    stage.lasted = total.lasted;
+  }
+  sample.waiting = static_cast<int64_t>(impl_->submitted.size());
+  sample.open = static_cast<int64_t>(impl_->inside.size());
+  sample.open_requests = impl_->state.OpenRequests();
+  return sample;
+}
+
+}  // namespace cosched
