@@ -43,7 +43,10 @@ struct Pipeline::Impl {
   class Call : public StageCall {
    public:
     Call(Impl* pipeline, PipelineState::Call call, LaneKind kind)
-        : pipeline_(*pipeline), call_(std::move(call)), kind_(kind) {}
+        : taken(static_cast<int64_t>(call.batch.items.size())),
+          pipeline_(*pipeline),
+          call_(std::move(call)),
+          kind_(kind) {}
 
     ItemBatch& Batch() override { return call_.batch; }
     void Emit(Payload payload) override { pipeline_.Emit(this, std::move(payload)); }
@@ -62,7 +65,7 @@ struct Pipeline::Impl {
     bool more = true;          // The stage has more to do.
     std::chrono::nanoseconds busy{0};
     const SteadyClock::time_point begun = SteadyClock::now();
-    const int64_t taken = static_cast<int64_t>(call_.batch.items.size());
+    const int64_t taken;  // Items.
 
    private:
     Impl& pipeline_;

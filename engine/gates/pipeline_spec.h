@@ -3,6 +3,7 @@
 // them. Plain data; Check() is for whoever takes a specification from a user.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/gates/gate.h"
@@ -13,6 +14,8 @@ namespace cosched {
 // kEndToEnd: whoever ends a request gives them to whoever admits it, so they bound all that is
 // inside.
 enum class CreditLink { kLinear, kEndToEnd };
+std::string_view ToString(CreditLink link);  // "linear", "end-to-end"
+bool ParseCreditLink(std::string_view text, CreditLink* result);
 
 struct StageSpec {
   std::string name = {};

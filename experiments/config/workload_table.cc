@@ -37,8 +37,26 @@ Refusal OfServicesOnly(const WorkloadConfig& workload) {
   return WorkloadKey::Refusal{"is of services", "only with mode = \"serve\""};
 }
 
+Refusal OfNetworksOnly(const WorkloadConfig& workload) {
+  if (!workload.spec.pipeline) return {};
+  return WorkloadKey::Refusal{"is of networks", "only with another mode than \"pipeline\""};
+}
+
+Refusal OfPipelinesOnly(const WorkloadConfig& workload) {
+  if (workload.spec.pipeline) return {};
+  return WorkloadKey::Refusal{"is of pipelines", "only with mode = \"pipeline\""};
+}
+
+// Of a pipeline it is the application, which a key of its own says.
 void ReadModel(const WorkloadKey& key, const TomlTable& table, WorkloadConfig* workload) {
   std::string& model = workload->spec.model;
+  if (table.String("mode", "train") == "pipeline") {
+    if (table.Has(key.help.name)) {
+      table.Fail(key.help.name, "is of networks, but the mode is \"pipeline\"",
+                 "pipeline = \"" + PipelineNames() + "\" in its place");
+    }
+    return;
+  }
   model = WithAbsolutePath(table.String(key.help.name), table.Folder());
   if (!IsChaosModel(model) && !IsModelName(model)) {
     table.Fail(key.help.name,
@@ -50,6 +68,12 @@ void ReadModel(const WorkloadKey& key, const TomlTable& table, WorkloadConfig* w
 void ReadMode(const WorkloadKey& key, const TomlTable& table, WorkloadConfig* workload) {
   const std::string mode = table.String(key.help.name, "train");
   TenantSpec& spec = workload->spec;
+  if (mode == "pipeline") {
+    spec.pipeline.emplace();
+    spec.serves = true;
+    spec.mode = Mode::kInfer;
+    return;
+  }
   spec.serves = mode == "serve";
   if (spec.serves && IsChaosModel(spec.model))
     table.Fail(key.help.name, "is \"serve\", but chaos answers nobody", "train, infer");
@@ -58,6 +82,17 @@ void ReadMode(const WorkloadKey& key, const TomlTable& table, WorkloadConfig* wo
   } else if (!ParseMode(mode, &spec.mode)) {
     table.Fail(key.help.name, fmt::format("is \"{}\"", mode), key.help.range);
   }
+}
+
+void ReadPipeline(const WorkloadKey& key, const TomlTable& table, WorkloadConfig* workload) {
+  TenantSpec& spec = workload->spec;
+  const std::string name = table.String(key.help.name);
+  if (!IsPipelineName(name)) {
+    table.Fail(key.help.name,
+               fmt::format("there is no pipeline \"{}\"", name) + DidYouMean(name, PipelineNames()),
+               PipelineNames());
+  }
+  spec.model = spec.pipeline->application = name;
 }
 
 void ReadDataFolder(const WorkloadKey& key, const TomlTable& table, WorkloadConfig* workload) {
@@ -89,15 +124,22 @@ std::vector<WorkloadKey> ProgramKeys() {
            .fallback = "required",
            .range = "a name of `cosched list models`, onnx:FILE, graphdef:FILE, chaos",
            .meaning = "the network"},
-          ReadModel, [](const W& workload) { return workload.spec.model; }),
+          ReadModel,
+          [](const W& workload) {
+            return workload.spec.pipeline ? nlohmann::ordered_json()
+                                          : nlohmann::ordered_json(workload.spec.model);
+          })
+          .OmittedWhereAbsent(),
       WorkloadKey::Read(
           {.name = "mode",
            .type = "word",
            .fallback = {},
-           .range = "train, infer, serve",
-           .meaning = "steps of training or inference, or a service that answers requests"},
+           .range = "train, infer, serve, pipeline",
+           .meaning = "steps of training or inference, a service that answers requests, or one whose "
+                      "stages work on several of them at once"},
           ReadMode,
           [](const W& workload) {
+            if (workload.spec.pipeline) return std::string("pipeline");
             return workload.spec.serves ? "serve" : std::string(ToString(workload.spec.mode));
           }),
       WorkloadKey::Text("dataset", Inside(&W::spec, &S::dataset), DatasetNames(),

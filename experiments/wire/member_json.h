@@ -94,6 +94,9 @@ inline std::optional<Elasticity> Parse(std::string_view text, const Elasticity*)
 inline std::optional<Mode> Parse(std::string_view text, const Mode*) {
   return ByParser(text, &ParseMode);
 }
+inline std::optional<CreditLink> Parse(std::string_view text, const CreditLink*) {
+  return ByParser(text, &ParseCreditLink);
+}
 inline std::optional<Precision> Parse(std::string_view text, const Precision*) {
   return ByParser(text, &ParsePrecision);
 }
@@ -267,10 +270,38 @@ void VisitMembers(Program& program, const Visitor& member) {
   member("spin_ns", spin);
 }
 
+template <member_json::Of<OpenRequests> Open, typename Visitor>
+void VisitMembers(Open& requests, const Visitor& member) {
+  auto& [link, open, open_max] = requests;
+  member("link", link);
+  member("open", open);
+  member("open_max", open_max);
+}
+
+template <member_json::Of<IncrementSettings> Settings, typename Visitor>
+void VisitMembers(Settings& settings, const Visitor& member) {
+  auto& [open, stages, items, work, wait, parallel] = settings;
+  member("open", open);
+  member("stages", stages);
+  member("items", items);
+  member("work_us", work);
+  member("wait_us", wait);
+  member("parallel", parallel);
+}
+
+template <member_json::Of<PipelineChoice> Choice, typename Visitor>
+void VisitMembers(Choice& choice, const Visitor& member) {
+  auto& [application, open, increment] = choice;
+  member("application", application);
+  member("open", open);
+  member("increment", increment);
+}
+
 template <member_json::Of<TenantSpec> Spec, typename Visitor>
 void VisitMembers(Spec& spec, const Visitor& member) {
   member("steps", spec.steps);
   member("serves", spec.serves);
+  member("pipeline", spec.pipeline);
   member("max_delay_ns", spec.max_delay);
   using Program = std::conditional_t<std::is_const_v<Spec>, const ProgramSpec, ProgramSpec>;
   VisitMembers(static_cast<Program&>(spec), member);

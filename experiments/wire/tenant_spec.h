@@ -12,6 +12,7 @@
 #include "engine/base/cpu_share.h"
 #include "policies/job.h"
 #include "policies/service.h"
+#include "workloads/pipelines/pipeline_choice.h"
 #include "workloads/program_spec.h"
 
 namespace cosched {
@@ -23,6 +24,8 @@ constexpr int64_t kMostSpinMicroseconds = 100'000;
 // split that profiles are measured with.
 struct TenantSpec : ProgramSpec {
   int64_t steps = 50;
+  // A pipeline in place of the network; then it serves, and `model` is the application's name.
+  std::optional<PipelineChoice> pipeline = {};
   // Answers requests until it is drained or stopped, in place of `steps` steps: at most `batch` at
   // once, fewer if the oldest of them has waited for max_delay.
   bool serves = false;
@@ -31,12 +34,17 @@ struct TenantSpec : ProgramSpec {
 
 // "resnet20 train batch 32"
 inline std::string ProgramName(const TenantSpec& spec) {
+  if (spec.pipeline) return PipelineProgramName(*spec.pipeline);
   return spec.model + " " + std::string(ToString(spec.mode)) + " batch " +
          std::to_string(spec.batch);
 }
 
 // "resnet20 serve up to 32 at once"
 inline std::string ServiceName(const TenantSpec& spec) {
+  if (spec.pipeline) {
+    return PipelineProgramName(*spec.pipeline) + ", up to " +
+           std::to_string(spec.pipeline->open.open) + " open";
+  }
   return spec.model + " serve up to " + std::to_string(spec.batch) + " at once";
 }
 

@@ -102,7 +102,7 @@ TEST(PipelineStateTest, ACallThatFindsNoRoomIsParkedAndGivenAgain) {
   EXPECT_TRUE(state.Emit(call.id, Value(1)));
   Payload second = Value(2);
   EXPECT_FALSE(Offer(&state, call.id, &second));
-  ASSERT_EQ(second.size(), 1u) << "left alone";
+  EXPECT_EQ(second.As<float>(), 2) << "left alone";
   EXPECT_DEATH(state.Finish(call.id), "what it made does not fit");
   state.Park(call.id);
   EXPECT_EQ(state.Sample()[0].parked, 1);
@@ -202,8 +202,8 @@ TEST(PipelineStateTest, PartitionsAreRequestsOfTheirOwnUntilTheyAreJoined) {
   const PipelineState::Call merge = Take(&state);
   EXPECT_EQ(merge.stage, 2);
   ASSERT_EQ(merge.batch.items.size(), 2u) << "the third partition emitted nothing";
-  EXPECT_EQ(*merge.batch.items[0].payload[0].Floats(), 3) << "by the partitions' order";
-  EXPECT_EQ(*merge.batch.items[1].payload[0].Floats(), 7);
+  EXPECT_EQ(merge.batch.items[0].payload.As<float>(), 3) << "by the partitions' order";
+  EXPECT_EQ(merge.batch.items[1].payload.As<float>(), 7);
   Sum(&state, merge);
   EXPECT_THAT(Told(state.TakeAnswers().at(0)), ElementsAre(10));
   EXPECT_EQ(state.Requests(), 0);

@@ -1,0 +1,25 @@
+#pragma once
+// The smallest pipeline: each stage adds one to each item, which it may take time for, on a core or
+// waiting. What a pipeline costs, and what overlapping waits gain, is seen by it and nothing else.
+
+#include <chrono>
+#include <cstdint>
+
+#include "workloads/pipelines/pipeline_program.h"
+
+namespace cosched {
+
+struct IncrementSettings {
+  OpenRequests open = {};
+  int stages = 3;
+  int64_t items = 8;                  // Of each request.
+  std::chrono::microseconds work{0};  // CPU time that a stage takes for an item …
+  std::chrono::microseconds wait{0};  // … and how long it waits for it then, on no core.
+  int parallel = 1;                   // Items that a stage waits for at once.
+};
+
+// The items of request n are int64_t from n x items on; an answer's are larger by the stages. Throws
+// InputError for values that make no sense: work and wait at once, no stage.
+PipelineProgram MakeIncrement(const IncrementSettings& settings);
+
+}  // namespace cosched
