@@ -34,17 +34,23 @@ Refusal OfJobsOnly(const WorkloadConfig& workload) {
 
 Refusal OfServicesOnly(const WorkloadConfig& workload) {
   if (workload.spec.serves) return {};
-  return WorkloadKey::Refusal{"is of services", "only with mode = \"serve\""};
+  return WorkloadKey::Refusal{"is of services", "only with mode = \"serve\" or \"pipeline\""};
 }
 
 Refusal OfNetworksOnly(const WorkloadConfig& workload) {
-  if (!workload.spec.pipeline) return {};
+  if (!workload.spec.IsPipeline()) return {};
   return WorkloadKey::Refusal{"is of networks", "only with another mode than \"pipeline\""};
 }
 
 Refusal OfPipelinesOnly(const WorkloadConfig& workload) {
-  if (workload.spec.pipeline) return {};
+  if (workload.spec.IsPipeline()) return {};
   return WorkloadKey::Refusal{"is of pipelines", "only with mode = \"pipeline\""};
+}
+
+// Batches of a pipeline never mix requests.
+Refusal OfBatchedServicesOnly(const WorkloadConfig& workload) {
+  if (workload.spec.serves && !workload.spec.IsPipeline()) return {};
+  return WorkloadKey::Refusal{"is of services", "only with mode = \"serve\""};
 }
 
 // Of a pipeline it is the application, which a key of its own says.
@@ -65,11 +71,21 @@ void ReadModel(const WorkloadKey& key, const TomlTable& table, WorkloadConfig* w
   }
 }
 
+std::string ReadApplication(const TomlTable& table) {
+  const std::string name = table.String("pipeline");
+  if (!IsPipelineName(name)) {
+    table.Fail("pipeline",
+               fmt::format("there is no pipeline \"{}\"", name) + DidYouMean(name, PipelineNames()),
+               PipelineNames());
+  }
+  return name;
+}
+
 void ReadMode(const WorkloadKey& key, const TomlTable& table, WorkloadConfig* workload) {
   const std::string mode = table.String(key.help.name, "train");
   TenantSpec& spec = workload->spec;
   if (mode == "pipeline") {
-    spec.pipeline.emplace();
+    spec.model = spec.pipeline.application = ReadApplication(table);
     spec.serves = true;
     spec.mode = Mode::kInfer;
     return;
@@ -82,17 +98,6 @@ void ReadMode(const WorkloadKey& key, const TomlTable& table, WorkloadConfig* wo
   } else if (!ParseMode(mode, &spec.mode)) {
     table.Fail(key.help.name, fmt::format("is \"{}\"", mode), key.help.range);
   }
-}
-
-void ReadPipeline(const WorkloadKey& key, const TomlTable& table, WorkloadConfig* workload) {
-  TenantSpec& spec = workload->spec;
-  const std::string name = table.String(key.help.name);
-  if (!IsPipelineName(name)) {
-    table.Fail(key.help.name,
-               fmt::format("there is no pipeline \"{}\"", name) + DidYouMean(name, PipelineNames()),
-               PipelineNames());
-  }
-  spec.model = spec.pipeline->application = name;
 }
 
 void ReadDataFolder(const WorkloadKey& key, const TomlTable& table, WorkloadConfig* workload) {
@@ -126,8 +131,8 @@ std::vector<WorkloadKey> ProgramKeys() {
            .meaning = "the network"},
           ReadModel,
           [](const W& workload) {
-            return workload.spec.pipeline ? nlohmann::ordered_json()
-                                          : nlohmann::ordered_json(workload.spec.model);
+            return workload.spec.IsPipeline() ? nlohmann::ordered_json()
+                                              : nlohmann::ordered_json(workload.spec.model);
           })
           .OmittedWhereAbsent(),
       WorkloadKey::Read(
@@ -135,25 +140,37 @@ std::vector<WorkloadKey> ProgramKeys() {
            .type = "word",
            .fallback = {},
            .range = "train, infer, serve, pipeline",
-           .meaning = "steps of training or inference, a service that answers requests, or one whose "
-                      "stages work on several of them at once"},
+           .meaning =
+               "steps of training or inference, a service that answers requests, or one whose "
+               "stages work on several of them at once"},
           ReadMode,
           [](const W& workload) {
-            if (workload.spec.pipeline) return std::string("pipeline");
+            if (workload.spec.IsPipeline()) return std::string("pipeline");
             return workload.spec.serves ? "serve" : std::string(ToString(workload.spec.mode));
           }),
+      WorkloadKey::Read(
+          {.name = "pipeline",
+           .type = "text",
+           .fallback = "required with mode = \"pipeline\"",
+           .range = PipelineNames(),
+           .meaning = "the application whose stages work on several requests at once"},
+          nullptr, [](const W& workload) { return workload.spec.pipeline.application; })
+          .RefusedWhere(OfPipelinesOnly),
       WorkloadKey::Text("dataset", Inside(&W::spec, &S::dataset), DatasetNames(),
-                        "where its images come from"),
+                        "where its images come from")
+          .RefusedWhere(OfNetworksOnly),
       WorkloadKey::Read({.name = "data",
                          .type = "text",
                          .fallback = "none",
                          .range = "a folder, relative to the file",
                          .meaning = "the files of a dataset other than procedural"},
                         ReadDataFolder,
-                        [](const W& workload) { return workload.spec.data_directory; }),
+                        [](const W& workload) { return workload.spec.data_directory; })
+          .RefusedWhere(OfNetworksOnly),
       WorkloadKey::Integer("batch", Inside(&W::spec, &S::batch), 1, kMaxCount, "images of a step")
           .RecordedAs(BatchOfJob)
-          .OmittedWhereAbsent(),
+          .OmittedWhereAbsent()
+          .RefusedWhere(OfNetworksOnly),
       WorkloadKey::Integer("steps", Inside(&W::spec, &S::steps), 1, 1'000 * int64_t{kMaxCount},
                            "steps of a job; not of a service")
           .RefusedWhere(OfJobsOnly)};
@@ -180,10 +197,12 @@ std::vector<WorkloadKey> ComputingKeys() {
                               "who splits inter- and intra-op threads: the policy, or the tenant"),
       WorkloadKey::Choice("precision", Inside(&W::spec, &S::precision),
                           std::vector{Precision::kFloat, Precision::kBFloat16},
-                          "what it multiplies in; bf16 where the CPU has it"),
+                          "what it multiplies in; bf16 where the CPU has it")
+          .RefusedWhere(OfNetworksOnly),
       WorkloadKey::Boolean("deterministic", Inside(&W::spec, &S::deterministic),
                            "equal bits at any number of cores; false: work is divided for those "
-                           "that there are")};
+                           "that there are")
+          .RefusedWhere(OfNetworksOnly)};
 }
 
 std::vector<WorkloadKey> SchedulingKeys() {
@@ -194,14 +213,50 @@ std::vector<WorkloadKey> SchedulingKeys() {
               .RefusedWhere(OfJobsOnly)};
 }
 
+// A member of the pipeline, or of one of its members.
+template <typename Outer, typename Inner>
+auto InPipeline(Outer outer, Inner inner) {
+  return Inside(Inside(Inside(&W::spec, &S::pipeline), outer), inner);
+}
+
+std::vector<WorkloadKey> PipelineKeys() {
+  using P = PipelineChoice;
+  using I = IncrementSettings;
+  using O = OpenRequests;
+  constexpr int kMostOpen = 1000, kMostStages = 30, kMostItems = 1'000'000;
+  constexpr double kMostMilliseconds = 60'000;
+  std::vector<WorkloadKey> keys = {
+      WorkloadKey::Integer("open", InPipeline(&P::open, &O::open), 1, kMostOpen,
+                           "requests that may be open in a pipeline at once: its credits"),
+      WorkloadKey::Integer("open_max", InPipeline(&P::open, &O::open_max), 1, kMostOpen,
+                           "the most that a policy may allow")
+          .Default("open"),
+      WorkloadKey::Choice(
+          "credit_link", InPipeline(&P::open, &O::link),
+          std::vector{CreditLink::kLinear, CreditLink::kEndToEnd},
+          "credits between each gate and the next, or between the first and the last"),
+      WorkloadKey::Integer("stages", InPipeline(&P::increment, &I::stages), 1, kMostStages,
+                           "of increment: its stages"),
+      WorkloadKey::Integer("items", InPipeline(&P::increment, &I::items), 0, kMostItems,
+                           "of increment: items of a request of work 1"),
+      WorkloadKey::Time("work_ms", InPipeline(&P::increment, &I::work), 1e3, 0, kMostMilliseconds,
+                        "of increment: CPU time of a stage for an item"),
+      WorkloadKey::Time("wait_ms", InPipeline(&P::increment, &I::wait), 1e3, 0, kMostMilliseconds,
+                        "of increment: how long a stage waits for an item, on no core"),
+      WorkloadKey::Integer("parallel", InPipeline(&P::increment, &I::parallel), 1, kMostOpen,
+                           "of increment: items that a stage waits for at once")};
+  for (WorkloadKey& key : keys) key.refuse = OfPipelinesOnly;
+  return keys;
+}
+
 std::vector<WorkloadKey> ServiceKeys() {
   return {WorkloadKey::Integer("max_batch", Inside(&W::spec, &S::batch), 1, kMaxCount,
                                "requests that a service answers at once")
               .Default("batch")
-              .RefusedWhere(OfServicesOnly),
+              .RefusedWhere(OfBatchedServicesOnly),
           WorkloadKey::Time("max_delay_ms", Inside(&W::spec, &S::max_delay), 1e3, 0,
                             kMaxDelayMilliseconds, "how long a request waits for others, at most")
-              .RefusedWhere(OfServicesOnly),
+              .RefusedWhere(OfBatchedServicesOnly),
           WorkloadKey::Time("slo_ms", &W::slo, 1e3, 1e-3, kMaxObjectiveMilliseconds,
                             "in which a service is to answer a request")
               .RefusedWhere(OfServicesOnly)
@@ -278,6 +333,17 @@ void CheckService(const TomlTable& table, WorkloadConfig* workload) {
   workload->weight = 0;
 }
 
+// Makes it once, so that what its application or Check() refuses is told before anything runs.
+void CheckPipeline(const TomlTable& table, TenantSpec* spec) {
+  OpenRequests& open = spec->pipeline.open;
+  if (!table.Has("open_max")) open.open_max = open.open;
+  if (open.open_max < open.open) {
+    table.Fail("open_max", fmt::format("is {}, but open is {}", open.open_max, open.open),
+               "open or more");
+  }
+  table.OfFile("pipeline", [&] { Check(MakePipelineProgram(spec->pipeline).spec); });
+}
+
 // A file's model is called after the file.
 std::string DefaultName(const std::string& model) {
   if (IsChaosModel(model)) return "chaos";
@@ -289,7 +355,8 @@ WorkloadConfig ReadWorkload(const TomlTable& table, int machine_cores) {
   WorkloadSection().Read(table, &workload);
   TenantSpec& spec = workload.spec;
   workload.name = ReadName(table, DefaultName(spec.model));
-  if (!IsChaosModel(spec.model)) {
+  if (spec.IsPipeline()) CheckPipeline(table, &spec);
+  if (!IsChaosModel(spec.model) && !spec.IsPipeline()) {
     const auto model = table.OfFile("model", [&] { return OpenModel(spec.model); });
     ReadDataset(table, *model, &spec);
   }
@@ -323,7 +390,7 @@ const Section<CoreRequest>& CoreRequestSection() {
 const Section<WorkloadConfig>& WorkloadSection() {
   static const Section<WorkloadConfig> section(
       "[[workload]]", "a program that jobs run, or a service; one or more",
-      Joined({ProgramKeys(), ComputingKeys(), SchedulingKeys(), ServiceKeys()}));
+      Joined({ProgramKeys(), PipelineKeys(), ComputingKeys(), SchedulingKeys(), ServiceKeys()}));
   return section;
 }
 

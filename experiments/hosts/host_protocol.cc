@@ -94,7 +94,7 @@ void VisitMembers(S& server, const Visitor& member) {
 
 template <Of<RequestSample> R, typename Visitor>
 void VisitMembers(R& request, const Visitor& member) {
-  auto& [server, id, scheduled, received, started, finished, batch] = request;
+  auto& [server, id, scheduled, received, started, finished, batch, failed] = request;
   member("server", server);
   member("id", id);
   member("scheduled", scheduled);
@@ -102,6 +102,30 @@ void VisitMembers(R& request, const Visitor& member) {
   member("started", started);
   member("finished", finished);
   member("batch", batch);
+  member("failed", failed);
+}
+
+template <Of<StageCounters> C, typename Visitor>
+void VisitMembers(C& counters, const Visitor& member) {
+  auto& [ready, running, parked, items, bytes, calls, taken, dropped, busy, lasted] = counters;
+  member("ready", ready);
+  member("running", running);
+  member("parked", parked);
+  member("items", items);
+  member("bytes", bytes);
+  member("calls", calls);
+  member("taken", taken);
+  member("dropped", dropped);
+  member("busy", busy);
+  member("lasted", lasted);
+}
+
+template <Of<PipelineCounters> C, typename Visitor>
+void VisitMembers(C& counters, const Visitor& member) {
+  auto& [stages, open, open_requests] = counters;
+  member("stages", stages);
+  member("open", open);
+  member("open_requests", open_requests);
 }
 
 template <Of<ThreadSample> T, typename Visitor>
@@ -119,7 +143,7 @@ template <Of<TenantSample> T, typename Visitor>
 void VisitMembers(T& sample, const Visitor& member) {
   auto& [job, time, granted, amount, runnable_threads, compute_threads, settling, run_time,
          run_queue_wait, involuntary_switches, migrations, throttled, pressure, steps, images,
-         spin_time, threads] = sample;
+         spin_time, pipeline, threads] = sample;
   member("job", job);
   member("time", time);
   member("granted", granted);
@@ -136,6 +160,7 @@ void VisitMembers(T& sample, const Visitor& member) {
   member("steps", steps);
   member("images", images);
   member("spin_time", spin_time);
+  member("pipeline", pipeline);
   member("threads", threads);
 }
 

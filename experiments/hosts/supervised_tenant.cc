@@ -442,6 +442,7 @@ TenantSampling::Moment SupervisedTenant::MomentAt(TimePoint now) const {
           .held = grant_.Held(),
           .amount = grant_.HeldAmount(),
           .claimed = claims_.Plausible(counters_.Read()),
+          .pipeline = spec_.IsPipeline() ? counters_.ReadPipeline() : PipelineCounters(),
           .group = launched_->Counters()};
 }
 

@@ -89,6 +89,7 @@ std::string TenantRequests::TakeBatch(const AnsweredBatch& batch, Duration epoch
     sample.started = at(batch.started, sample.received);
     sample.finished = at(batch.finished, sample.started);
     sample.batch = static_cast<int>(batch.size);
+    sample.failed = batch.failed;
   }
   return "";
 }

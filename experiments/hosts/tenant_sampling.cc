@@ -32,6 +32,7 @@ TenantSample TenantSampling::LastSample(const Moment& moment, const ProcessSampl
   sample.pressure = moment.group.pressure;
   sample.steps = moment.claimed.steps;
   sample.images = moment.claimed.images;
+  sample.pipeline = moment.pipeline;
   if (list_threads_ && sampler != nullptr) sample.threads = ThreadSamples(*sampler, moment.held);
   return sample;
 }

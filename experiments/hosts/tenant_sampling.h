@@ -32,6 +32,7 @@ class TenantSampling {
     CpuSet held;                       // The cores that it holds,
     CpuShare amount;                   // and the CPU time there.
     SharedCounters::Counters claimed;  // As far as they can be believed.
+    PipelineCounters pipeline;
     Cgroup::Counters group;
   };
   // REQUIRES: the sampler has just read. settling: a grant of its host is under way.

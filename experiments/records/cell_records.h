@@ -11,6 +11,7 @@
 //   steps.csv      every step of every tenant
 //   resizes.csv    every resize of a tenant's pools, as the tenant reports it
 //   actuations.csv how the host moved a tenant, a row a grant or pause
+//   stages.csv     only where it has pipelines: every stage of each at every sampling instant
 //   requests.csv   only where the experiment has services: every request, answered or dropped
 //   devices.csv    only where the experiment has devices: every hold of a slot
 //   objectives.csv only where a service has one: the mean response wanted of it, and since when
@@ -39,6 +40,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <vector>
 
 #include "engine/base/split.h"
 #include "experiments/records/column.h"
@@ -107,6 +109,7 @@ class CellRecords final : public ArbiterObserver {
   void OnResize(const ResizeSample& resize);
   void OnActuation(const ActuationSample& actuation);
   void AddService(JobId job);  // The job answers requests: cell.json names it.
+  void AddPipeline(JobId job, std::vector<std::string> stages);  // The job has these stages.
   void OnRequest(const RequestRecord& request);
   // A slot of the device of that name was held for the service.
   void OnHold(const HoldSample& hold, std::string_view device, std::string_view service);

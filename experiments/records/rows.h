@@ -223,6 +223,40 @@ struct ActuationRow {
 };
 
 // Every request that was sent, when it is answered or dropped: its service failed, or the cell.
+// Every stage of every pipeline at every sampling instant. Counters are since its start.
+struct StageRow {
+  RecordedTime time;
+  int64_t job_id = 0;
+  std::string_view stage;
+  int64_t ready = 0;                    // Batches that lack nothing but credits, room or a lane.
+  int64_t running = 0, parked = 0;      // Calls: at work, and waiting for room below.
+  int64_t items = 0, bytes = 0;         // At its gate.
+  int64_t calls = 0, taken = 0;         // Calls that ended, and the items that they took.
+  RecordedTime busy_s;                  // In which pieces of ended calls ran …
+  RecordedTime lasted_s;                // … and which those calls lasted, parked ones included.
+  int64_t dropped = 0;                  // Items, of requests that failed or were cancelled.
+  int64_t open = 0, open_requests = 0;  // Of the pipeline: requests, and how many credits allow.
+
+  static constexpr std::string_view kFile = "stages.csv";
+  static constexpr auto Columns() {
+    return std::tuple{TableColumn{"time", &StageRow::time},
+                      TableColumn{"job_id", &StageRow::job_id},
+                      TableColumn{"stage", &StageRow::stage},
+                      TableColumn{"ready", &StageRow::ready},
+                      TableColumn{"running", &StageRow::running},
+                      TableColumn{"parked", &StageRow::parked},
+                      TableColumn{"items", &StageRow::items},
+                      TableColumn{"bytes", &StageRow::bytes},
+                      TableColumn{"calls", &StageRow::calls},
+                      TableColumn{"taken", &StageRow::taken},
+                      TableColumn{"busy_s", &StageRow::busy_s},
+                      TableColumn{"lasted_s", &StageRow::lasted_s},
+                      TableColumn{"dropped", &StageRow::dropped},
+                      TableColumn{"open", &StageRow::open},
+                      TableColumn{"open_requests", &StageRow::open_requests}};
+  }
+};
+
 struct RequestRow {
   int64_t request_id = 0;
   std::optional<int64_t> job_id = {};  // The instance that was to answer it; absent = a device was.
@@ -235,7 +269,8 @@ struct RequestRow {
   double work = 0;
   std::optional<int64_t> batch = {};  // How many were answered with it.
   std::optional<double> slo_ms = {};
-  std::string_view state;   // "served" or "dropped", which has no answer.
+  // "served"; "dropped", which has no answer; or "failed": a stage of a pipeline refused it.
+  std::string_view state;
   std::string_view device;  // The modelled device that was to answer it; "" = none.
 
   static constexpr std::string_view kFile = "requests.csv";
@@ -309,7 +344,8 @@ struct InterferenceRow {
 };
 
 // All of them, for whoever goes through the tables.
-using RecordTables = std::tuple<JobRow, GrantRow, DecisionRow, SampleRow, StepRow, ResizeRow,
-                                ActuationRow, RequestRow, HoldRow, ObjectiveRow, InterferenceRow>;
+using RecordTables =
+    std::tuple<JobRow, GrantRow, DecisionRow, SampleRow, StepRow, ResizeRow, ActuationRow, StageRow,
+               RequestRow, HoldRow, ObjectiveRow, InterferenceRow>;
 
 }  // namespace cosched

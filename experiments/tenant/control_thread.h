@@ -61,6 +61,7 @@ struct ControlThreadOptions {
   // Not called before Ready. Null: none is.
   std::function<void(const RequestPacket&)> on_requests = {};
   std::function<void()> on_drain = {};
+  std::function<void()> on_beat = {};  // The same, at each heartbeat. Null: not told.
 };
 
 class ControlThread {

@@ -14,10 +14,12 @@ constexpr double kMostRuns = 1e6;
 
 }  // namespace
 
-void HostedService::Open(const ServiceSettings& settings) {
-  service_ = std::make_unique<InferenceService>(settings,
-                                                [this](const ServedBatch& batch) { Send(batch); });
-}
+HostedService::HostedService(const ServiceSettings& settings, int socket, SharedCounters* counters,
+                             StepMeter* meter)
+    : socket_(socket),
+      counters_(counters),
+      meter_(meter),
+      service_(settings, [this](const ServedBatch& batch) { Send(batch); }) {}
 
 // Fractions of a run can't be done, nor less than one.
 void HostedService::Take(const RequestPacket& packet) {
@@ -28,7 +30,7 @@ void HostedService::Take(const RequestPacket& packet) {
     const auto runs = static_cast<int>(std::lround(std::clamp(work, 1.0, kMostRuns)));
     queries.push_back({.number = packet.first + queries.size(), .runs = runs, .received = now});
   }
-  service_->Submit(queries);
+  service_.Submit(queries);
 }
 
 void HostedService::Send(const ServedBatch& batch) {

@@ -4,12 +4,14 @@
 
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <utility>
 
 #include "engine/base/error.h"
 #include "engine/base/topology.h"
 #include "experiments/tenant/chaos_tenant.h"
 #include "experiments/tenant/control_thread.h"
+#include "experiments/tenant/hosted_pipeline.h"
 #include "experiments/tenant/hosted_service.h"
 #include "experiments/wire/shared_counters.h"
 #include "workloads/training_job.h"
@@ -41,12 +43,23 @@ JobSettings SettingsOf(const HostedTenantOptions& options, const Topology& topol
   return settings;
 }
 
-ServiceSettings ServiceOf(const HostedTenantOptions& options, const Topology& topology,
-                          SharedCounters* counters) {
+std::unique_ptr<HostedServer> MakeServer(const HostedTenantOptions& options,
+                                         const Topology& topology, int socket,
+                                         SharedCounters* counters, StepMeter* meter) {
+  const SessionOptions threads = ThreadsOf(options, topology, counters);
+  if (options.spec.IsPipeline()) {
+    const PipelineSettings settings{
+        .capacity = {threads.inter_op_parallelism_threads, threads.intra_op_parallelism_threads},
+        .binding = threads.binding,
+        .topology = threads.topology,
+        .waiting = SessionOf(options.spec, threads).waiting};
+    return std::make_unique<HostedPipeline>(MakePipelineProgram(options.spec.pipeline), settings,
+                                            socket, counters, meter);
+  }
   ServiceSettings settings{options.spec};
   settings.max_delay = options.spec.max_delay;
-  settings.session = ThreadsOf(options, topology, counters);
-  return settings;
+  settings.session = threads;
+  return std::make_unique<HostedService>(settings, socket, counters, meter);
 }
 
 // The control thread knows the pools for as long as this lives, however the work ends.
@@ -99,12 +112,12 @@ void Compute(TrainingJob* job, int64_t steps, ControlThread* control, SharedCoun
   control->Send(FinishedMessage{steps, images});
 }
 
-void Serve(HostedService* service, ControlThread* control, const StepMeter& meter) {
-  const Attachment attachment(control, &service->Pools());
+void Serve(HostedServer* server, ControlThread* control, const StepMeter& meter) {
+  const Attachment attachment(control, &server->Pools());
   control->WaitToCompute();
-  service->Begin();
+  server->Begin();
   control->Ready();
-  service->WaitUntilOver();
+  server->WaitUntilOver();
   const StepMeter::Reading reading = meter.Read(StepMeter::Clock::now());
   control->Send(FinishedMessage{reading.steps, reading.images});
 }
@@ -118,18 +131,20 @@ int RunHostedTenant(const HostedTenantOptions& options) {
   const Topology topology = Topology::ThisMachine();
   SharedCounters counters = SharedCounters::Map(std::move(host.counters));
   StepMeter meter;
-  HostedService service(host.socket.get(), &counters, &meter);
+  const int socket = host.socket.get();
+  std::unique_ptr<HostedServer> server;
   ControlThreadOptions control_options = ControlOptions(options);
   if (options.spec.serves) {
-    control_options.on_requests = [&](const RequestPacket& packet) { service.Take(packet); };
-    control_options.on_drain = [&] { service.Drain(); };
+    control_options.on_requests = [&](const RequestPacket& packet) { server->Take(packet); };
+    control_options.on_drain = [&] { server->Drain(); };
+    control_options.on_beat = [&] { server->Beat(); };
   }
   ControlThread control(std::move(control_options), std::move(host.socket), &counters, &meter,
                         topology);
   try {
     if (options.spec.serves) {
-      service.Open(ServiceOf(options, topology, &counters));
-      Serve(&service, &control, meter);
+      server = MakeServer(options, topology, socket, &counters, &meter);
+      Serve(server.get(), &control, meter);
       return 0;
     }
     TrainingJob job(SettingsOf(options, topology, &counters));

@@ -284,8 +284,8 @@ void VisitMembers(Settings& settings, const Visitor& member) {
   member("open", open);
   member("stages", stages);
   member("items", items);
-  member("work_us", work);
-  member("wait_us", wait);
+  member("work_ns", work);
+  member("wait_ns", wait);
   member("parallel", parallel);
 }
 

@@ -26,6 +26,7 @@ struct Head {
 struct BatchHead {
   int64_t started = 0, finished = 0;
   uint32_t size = 0, here = 0;
+  uint32_t outcome = 0, zero = 0;
 };
 struct AnswerEntry {
   uint64_t number = 0;
@@ -36,7 +37,7 @@ struct HoldEntry {
   uint32_t slot = 0;
   uint16_t service = 0, batch = 0;
 };
-static_assert(sizeof(Head) == 8 && sizeof(BatchHead) == 24 && sizeof(AnswerEntry) == 16 &&
+static_assert(sizeof(Head) == 8 && sizeof(BatchHead) == 32 && sizeof(AnswerEntry) == 16 &&
                   sizeof(HoldEntry) == 32,
               "the format has no gaps");
 // No packet holds more of anything than its head can count.
@@ -92,10 +93,12 @@ std::string TakeBatch(Reader* reader, AnsweredBatch* batch) {
   if (!reader->Take(&head)) return "cut off";
   if (head.started < 0 || head.finished < head.started) return "a batch that ends before it begins";
   if (head.here == 0 || head.here > head.size) return "a batch of another size than it says";
+  if (head.outcome > 1 || head.zero != 0) return "an outcome that can't be";
   if (head.here > reader->Left() / sizeof(AnswerEntry)) return "cut off";
   batch->started = std::chrono::nanoseconds(head.started);
   batch->finished = std::chrono::nanoseconds(head.finished);
   batch->size = head.size;
+  batch->failed = head.outcome == 1;
   batch->answers.reserve(head.here);
   for (uint32_t i = 0; i < head.here; ++i) {
     AnswerEntry entry;
@@ -136,7 +139,8 @@ std::string Encode(const AnswerPacket& answers) {
     Put(&packet, BatchHead{.started = batch.started.count(),
                            .finished = batch.finished.count(),
                            .size = static_cast<uint32_t>(batch.size),
-                           .here = static_cast<uint32_t>(batch.answers.size())});
+                           .here = static_cast<uint32_t>(batch.answers.size()),
+                           .outcome = batch.failed ? 1u : 0u});
     for (const AnsweredBatch::Answer& answer : batch.answers)
       Put(&packet, AnswerEntry{answer.number, answer.received.count()});
   }

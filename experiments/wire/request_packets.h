@@ -7,7 +7,7 @@
 //
 // All numbers are little-endian; a packet is exactly as long as its counts say.
 //
-//   head        u8 0xC5 (no JSON begins so), u8 kind, u16 version = 2, u16 count, u16 service
+//   head        u8 0xC5 (no JSON begins so), u8 kind, u16 version = 3, u16 count, u16 service
 //   requests    kind 'Q': head, u64 number of the first, then count times
 //                 f64 work (in runs of the network, which an instance rounds; >= 0)
 //               All are of one service, among those of a device; an instance has service 0 alone.
@@ -17,7 +17,8 @@
 //   answers     kind 'A': head (service 0: a number says whose it is), then count times a batch, or
 //               what of it fits into one packet:
 //                 i64 started, i64 finished, u32 size (requests answered together),
-//                 u32 here (of them in this packet, 1 to size), then `here` times
+//                 u32 here (of them in this packet, 1 to size), u32 outcome (0: done, 1: they
+//                 failed), u32 0, then `here` times
 //                   u64 number, i64 received
 //               Times are of CLOCK_MONOTONIC, in nanoseconds: received when the tenant took the
 //               request from its socket, started when its batch began, finished when the batch was
@@ -36,9 +37,9 @@
 
 namespace cosched {
 
-inline constexpr uint16_t kRequestPacketVersion = 2;
+inline constexpr uint16_t kRequestPacketVersion = 3;
 inline constexpr size_t kMostRequests = (kMaxPacket - 16) / 8;  // In a packet.
-inline constexpr size_t kMostAnswers = (kMaxPacket - 32) / 16;  // Answers of one batch in a packet.
+inline constexpr size_t kMostAnswers = (kMaxPacket - 40) / 16;  // Answers of one batch in a packet.
 
 struct RequestPacket {
   uint64_t first = 0;
@@ -55,6 +56,7 @@ struct AnsweredBatch {
   };
   std::chrono::nanoseconds started{0}, finished{0};
   int64_t size = 0;
+  bool failed = false;  // Why is for the tenant's log.
   std::vector<Answer> answers;
   friend bool operator==(const AnsweredBatch&, const AnsweredBatch&) = default;
 };

@@ -12,11 +12,13 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "engine/base/check.h"
+
 namespace cosched {
 namespace {
 
 constexpr uint64_t kMagic = 0x636f736368656431;  // "cosched1"
-constexpr uint32_t kVersion = 5;
+constexpr uint32_t kVersion = 6;
 constexpr auto kRelaxed = std::memory_order_relaxed;
 
 using Count = std::atomic<int64_t>;
@@ -26,6 +28,11 @@ static_assert(Count::is_always_lock_free && std::atomic<double>::is_always_lock_
 struct Slot {
   Count step, finished, duration, threads;
   std::atomic<double> loss;
+};
+
+struct StageSlot {
+  Count ready{0}, running{0}, parked{0}, items{0}, bytes{0};
+  Count calls{0}, taken{0}, dropped{0}, busy{0}, lasted{0};
 };
 
 std::chrono::nanoseconds Nanoseconds(const Count& count) {
@@ -44,6 +51,9 @@ struct SharedCounters::Page {
   Count grows{0}, shrinks{0}, last_grow{0}, last_shrink{0};
   Count heartbeats{0}, heartbeat{0}, steps_dropped{0};
   Count requests_answered{0};
+  alignas(64) Count stages{0};
+  Count open{0}, open_requests{0};
+  StageSlot stage[kMostStages];
   alignas(64) Slot ring[kRingSize];
 
   // The records follow the page: of the many that there is room for only those in use are ever
@@ -124,6 +134,50 @@ void SharedCounters::SetResizes(int64_t grows, std::chrono::nanoseconds last_gro
 
 void SharedCounters::AddAnswers(int64_t requests) {
   page_->requests_answered.fetch_add(requests, kRelaxed);
+}
+
+void SharedCounters::SetPipeline(const PipelineCounters& pipeline) {
+  CHECK(pipeline.stages.size() <= kMostStages) << pipeline.stages.size() << " stages";
+  for (size_t i = 0; i < pipeline.stages.size(); ++i) {
+    const StageCounters& from = pipeline.stages[i];
+    StageSlot& to = page_->stage[i];
+    to.ready.store(from.ready, kRelaxed);
+    to.running.store(from.running, kRelaxed);
+    to.parked.store(from.parked, kRelaxed);
+    to.items.store(from.items, kRelaxed);
+    to.bytes.store(from.bytes, kRelaxed);
+    to.calls.store(from.calls, kRelaxed);
+    to.taken.store(from.taken, kRelaxed);
+    to.dropped.store(from.dropped, kRelaxed);
+    to.busy.store(from.busy.count(), kRelaxed);
+    to.lasted.store(from.lasted.count(), kRelaxed);
+  }
+  page_->open.store(pipeline.open, kRelaxed);
+  page_->open_requests.store(pipeline.open_requests, kRelaxed);
+  page_->stages.store(static_cast<int64_t>(pipeline.stages.size()), std::memory_order_release);
+}
+
+PipelineCounters SharedCounters::ReadPipeline() const {
+  const auto most = static_cast<int64_t>(kMostStages);
+  const auto count = static_cast<size_t>(
+      std::clamp<int64_t>(page_->stages.load(std::memory_order_acquire), 0, most));
+  const auto known = [](const Count& value) { return std::max<int64_t>(value.load(kRelaxed), 0); };
+  PipelineCounters pipeline{.open = known(page_->open),
+                            .open_requests = known(page_->open_requests)};
+  for (size_t i = 0; i < count; ++i) {
+    const StageSlot& slot = page_->stage[i];
+    pipeline.stages.push_back({.ready = known(slot.ready),
+                               .running = known(slot.running),
+                               .parked = known(slot.parked),
+                               .items = known(slot.items),
+                               .bytes = known(slot.bytes),
+                               .calls = known(slot.calls),
+                               .taken = known(slot.taken),
+                               .dropped = known(slot.dropped),
+                               .busy = Duration(known(slot.busy)),
+                               .lasted = Duration(known(slot.lasted))});
+  }
+  return pipeline;
 }
 
 void SharedCounters::AddStep(const Step& step, int images) {

@@ -1,5 +1,5 @@
 #pragma once
-// Counters, a ring of finished steps and a record of each compute thread's waiting, shared by a
+// Counters, also of a pipeline's stages, a ring of finished steps and a record of each compute thread's waiting, shared by a
 // host and one tenant without a message: a sealed memfd that the host creates and the tenant
 // inherits. The tenant writes, the host reads; all fields are lock-free atomics. The host trusts
 // nothing in it: the size is sealed (a tenant can't shrink it under the host's feet), the host
@@ -14,6 +14,7 @@
 #include "engine/base/cpu_set.h"
 #include "engine/base/unique_fd.h"
 #include "engine/pool/work_record.h"
+#include "experiments/wire/stage_counters.h"
 
 namespace cosched {
 
@@ -41,6 +42,7 @@ class SharedCounters {
     int threads = 0;
     double loss = 0;
   };
+  static constexpr size_t kMostStages = 32;   // Of a pipeline.
   static constexpr uint64_t kRingSize = 512;  // Steps between two TakeSteps that are surely kept.
   // The most threads of one pool.
   static constexpr size_t kRecords = static_cast<size_t>(CpuSet::kMaxCpu) + 1;
@@ -63,6 +65,8 @@ class SharedCounters {
   void SetResizes(int64_t grows, std::chrono::nanoseconds last_grow, int64_t shrinks,
                   std::chrono::nanoseconds last_shrink);
   void AddAnswers(int64_t requests);
+  // REQUIRES: one caller at a time, as many stages each time, kMostStages at most.
+  void SetPipeline(const PipelineCounters& pipeline);
   void AddStep(const Step& step, int images);  // Dropped, and counted as such, if the ring is full.
 
   // Where the threads of its pools tell of their waiting, for as long as this lives.
@@ -71,6 +75,8 @@ class SharedCounters {
 
   // The host's calls.
   Counters Read() const;
+  // What it said last; between two of its changes, some of either.
+  PipelineCounters ReadPipeline() const;
   // The same records; what is in them is the tenant's word.
   std::span<const WorkRecord> InterRecords() const;
   std::span<const WorkRecord> IntraRecords() const;

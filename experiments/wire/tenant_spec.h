@@ -10,6 +10,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/cpu_set.h"
 #include "engine/base/cpu_share.h"
+#include "experiments/wire/stage_counters.h"
 #include "policies/job.h"
 #include "policies/service.h"
 #include "workloads/pipelines/pipeline_choice.h"
@@ -24,8 +25,9 @@ constexpr int64_t kMostSpinMicroseconds = 100'000;
 // split that profiles are measured with.
 struct TenantSpec : ProgramSpec {
   int64_t steps = 50;
-  // A pipeline in place of the network; then it serves, and `model` is the application's name.
-  std::optional<PipelineChoice> pipeline = {};
+  // In place of the network; then it serves, and `model` is the application's name.
+  PipelineChoice pipeline = {};
+  bool IsPipeline() const { return !pipeline.application.empty(); }
   // Answers requests until it is drained or stopped, in place of `steps` steps: at most `batch` at
   // once, fewer if the oldest of them has waited for max_delay.
   bool serves = false;
@@ -34,16 +36,16 @@ struct TenantSpec : ProgramSpec {
 
 // "resnet20 train batch 32"
 inline std::string ProgramName(const TenantSpec& spec) {
-  if (spec.pipeline) return PipelineProgramName(*spec.pipeline);
+  if (spec.IsPipeline()) return PipelineProgramName(spec.pipeline);
   return spec.model + " " + std::string(ToString(spec.mode)) + " batch " +
          std::to_string(spec.batch);
 }
 
 // "resnet20 serve up to 32 at once"
 inline std::string ServiceName(const TenantSpec& spec) {
-  if (spec.pipeline) {
-    return PipelineProgramName(*spec.pipeline) + ", up to " +
-           std::to_string(spec.pipeline->open.open) + " open";
+  if (spec.IsPipeline()) {
+    return PipelineProgramName(spec.pipeline) + ", up to " +
+           std::to_string(spec.pipeline.open.open) + " open";
   }
   return spec.model + " serve up to " + std::to_string(spec.batch) + " at once";
 }
@@ -79,6 +81,7 @@ struct TenantSample {
   int64_t steps = 0;
   int64_t images = 0;
   Duration spin_time{0};              // Part of run_time: spent looking for work.
+  PipelineCounters pipeline;          // A pipeline's.
   std::vector<ThreadSample> threads;  // Only on request: the living ones.
 };
 
@@ -113,7 +116,8 @@ struct RequestSample {
   ServerId server;
   int64_t id = 0;
   TimePoint scheduled, received, started, finished;
-  int batch = 0;  // Requests that were answered together with it, itself included.
+  int batch = 0;        // Requests that were answered together with it, itself included.
+  bool failed = false;  // The answer is that there is none: a pipeline's stage refused the request.
 };
 
 // Written by the tenant when a step ends; read back by the host for the records.

@@ -1,6 +1,7 @@
 #include "workloads/pipelines/increment.h"
 
 #include <algorithm>
+#include <cmath>
 #include <ctime>
 #include <string>
 #include <thread>
@@ -11,29 +12,26 @@
 namespace cosched {
 namespace {
 
-using std::chrono::microseconds;
-using std::chrono::nanoseconds;
-
 // After which a call can be resized, paused or cancelled.
-constexpr microseconds kLongestPiece{1000};
+constexpr Duration kLongestPiece = std::chrono::milliseconds(1);
 
-nanoseconds CpuTimeOfThread() {
+Duration CpuTimeOfThread() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return std::chrono::seconds(time.tv_sec) + nanoseconds(time.tv_nsec);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
-void Compute(microseconds time) {
-  const nanoseconds end = CpuTimeOfThread() + time;
+void Compute(Duration time) {
+  const Duration end = CpuTimeOfThread() + time;
   while (CpuTimeOfThread() < end) {
   }
 }
 
 // A piece for each millisecond of what an item takes.
 bool AddOne(const IncrementSettings& settings, StageCall& call, int piece) {
-  const microseconds all = std::max(settings.work, settings.wait);
-  const microseconds left = all - piece * kLongestPiece;
-  const microseconds now = std::min(left, kLongestPiece);
+  const Duration all = std::max(settings.work, settings.wait);
+  const Duration left = all - piece * kLongestPiece;
+  const Duration now = std::min(left, kLongestPiece);
   if (settings.wait.count() > 0) {
     std::this_thread::sleep_for(now);
   } else if (now.count() > 0) {
@@ -58,14 +56,14 @@ void RequireAtLeast(int64_t least, int64_t value, const char* key) {
 PipelineProgram MakeIncrement(const IncrementSettings& settings) {
   RequireAtLeast(1, settings.stages, "stages");
   RequireAtLeast(0, settings.items, "items");
-  RequireAtLeast(0, settings.work.count(), "work_us");
-  RequireAtLeast(0, settings.wait.count(), "wait_us");
+  RequireAtLeast(0, settings.work.count(), "work_ms");
+  RequireAtLeast(0, settings.wait.count(), "wait_ms");
   RequireAtLeast(1, settings.parallel, "parallel");
   const bool waits = settings.wait.count() > 0;
   if (waits && settings.work.count() > 0) {
-    throw InputError({.key = "work_us",
+    throw InputError({.key = "work_ms",
                       .problem = "a stage that waits computes, too",
-                      .allowed = "work_us or wait_us"});
+                      .allowed = "work_ms or wait_ms"});
   }
   PipelineProgram program;
   program.spec.link = settings.open.link;
@@ -80,9 +78,10 @@ PipelineProgram MakeIncrement(const IncrementSettings& settings) {
           [settings](StageCall& call, int piece) { return AddOne(settings, call, piece); });
     });
   }
-  program.items = [items = settings.items](int64_t number) {
+  program.items = [items = settings.items](int64_t number, double work) {
     std::vector<Payload> payloads;
-    for (int64_t i = 0; i < items; ++i) {
+    const int64_t count = std::llround(static_cast<double>(items) * work);
+    for (int64_t i = 0; i < count; ++i) {
       payloads.push_back(Payload::Of(number * items + i, sizeof(int64_t)));
     }
     return payloads;

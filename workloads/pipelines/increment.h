@@ -2,9 +2,9 @@
 // The smallest pipeline: each stage adds one to each item, which it may take time for, on a core or
 // waiting. What a pipeline costs, and what overlapping waits gain, is seen by it and nothing else.
 
-#include <chrono>
 #include <cstdint>
 
+#include "engine/base/clock.h"
 #include "workloads/pipelines/pipeline_program.h"
 
 namespace cosched {
@@ -12,13 +12,14 @@ namespace cosched {
 struct IncrementSettings {
   OpenRequests open = {};
   int stages = 3;
-  int64_t items = 8;                  // Of each request.
-  std::chrono::microseconds work{0};  // CPU time that a stage takes for an item …
-  std::chrono::microseconds wait{0};  // … and how long it waits for it then, on no core.
-  int parallel = 1;                   // Items that a stage waits for at once.
+  int64_t items = 8;  // Of each request.
+  Duration work{0};   // CPU time that a stage takes for an item,
+  Duration wait{0};   // or how long it waits for one, on no core.
+  int parallel = 1;   // Items that a stage waits for at once.
 };
 
-// The items of request n are int64_t from n x items on; an answer's are larger by the stages. Throws
+// The items of request n are int64_t from n x items on, items x work of them; an answer's are larger
+// by the stages. Throws
 // InputError for values that make no sense: work and wait at once, no stage.
 PipelineProgram MakeIncrement(const IncrementSettings& settings);
 

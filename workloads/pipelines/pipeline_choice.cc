@@ -1,5 +1,7 @@
 #include "workloads/pipelines/pipeline_choice.h"
 
+#include <fmt/format.h>
+
 #include "engine/base/check.h"
 
 namespace cosched {
@@ -8,8 +10,9 @@ namespace {
 constexpr const char* kIncrement = "increment";
 
 std::string TimeOfStage(const IncrementSettings& increment) {
-  if (increment.wait.count() > 0) return std::to_string(increment.wait.count()) + " us of waiting";
-  return std::to_string(increment.work.count()) + " us";
+  if (increment.wait.count() > 0)
+    return fmt::format("{} ms of waiting", ToSeconds(increment.wait) * 1e3);
+  return fmt::format("{} ms", ToSeconds(increment.work) * 1e3);
 }
 
 }  // namespace
@@ -20,8 +23,15 @@ bool IsPipelineName(const std::string& name) { return name == kIncrement; }
 
 std::string PipelineProgramName(const PipelineChoice& choice) {
   const IncrementSettings& increment = choice.increment;
-  return choice.application + " pipeline, " + std::to_string(increment.stages) + " stages of " +
-         TimeOfStage(increment) + ", " + std::to_string(increment.items) + " items";
+  return fmt::format("{} pipeline, {} stages of {}, {} items", choice.application, increment.stages,
+                     TimeOfStage(increment), increment.items);
+}
+
+std::vector<std::string> PipelineStages(const PipelineChoice& choice) {
+  std::vector<std::string> names;
+  for (const StageSpec& stage : MakePipelineProgram(choice).spec.stages)
+    names.push_back(stage.name);
+  return names;
 }
 
 PipelineProgram MakePipelineProgram(const PipelineChoice& choice) {

@@ -10,7 +10,7 @@
 namespace cosched {
 
 struct PipelineChoice {
-  std::string application = "increment";  // Of PipelineNames().
+  std::string application = {};  // Of PipelineNames(); "": none.
   OpenRequests open = {};
   IncrementSettings increment = {};  // Of that application only; its `open` is the one above.
 };
@@ -19,8 +19,10 @@ std::string PipelineNames();  // "increment, align-sort"
 bool IsPipelineName(const std::string& name);
 
 // What it computes, without how many requests are open, on which the work does not depend:
-// "increment pipeline, 3 stages of 1000 us, 8 items".
+// "increment pipeline, 3 stages of 1 ms, 8 items".
 std::string PipelineProgramName(const PipelineChoice& choice);
+
+std::vector<std::string> PipelineStages(const PipelineChoice& choice);  // Their names.
 
 // Throws InputError for what the application refuses.
 PipelineProgram MakePipelineProgram(const PipelineChoice& choice);

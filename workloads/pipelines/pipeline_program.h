@@ -23,9 +23,9 @@ struct OpenRequests {
 struct PipelineProgram {
   PipelineSpec spec;
   std::vector<StageFactory> stages;  // In the specification's order.
-  // The items of the request with this number; from any thread. What is wrong with a request is told
-  // by a stage, which fails it.
-  std::function<std::vector<Payload>(int64_t number)> items;
+  // The items of the request with this number, which is so many times as large as one of work 1;
+  // from any thread. What is wrong with a request is told by a stage, which fails it.
+  std::function<std::vector<Payload>(int64_t number, double work)> items;
 };
 
 }  // namespace cosched
