@@ -17,7 +17,6 @@ using testing::AnswersOf;
 using testing::kTickSeconds;
 using testing::Row;
 using testing::RunUntil;
-using testing::Ticks;
 
 // Deterministic services of whole ticks, and n open requests of one item.
 class Tandem : public ::testing::TestWithParam<std::tuple<std::vector<int>, int>> {};
