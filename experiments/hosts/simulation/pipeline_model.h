@@ -1,0 +1,125 @@
+#pragma once
+// A simulated pipeline on one machine: the real PipelineState (engine/gates/pipeline_state.h), the
+// calls that it gives (pipeline_calls.h), and what engine/gates/pipeline.h does with lanes.
+//
+//   inter     as many calls compute side by side, of whichever stages. Where there are more, after
+//             a resize, the oldest go on, and the others before any new call begins
+//   intra     the helpers, intra - 1, are divided equally among the calls whose stage gains by them:
+//             with 1 + helpers / such calls threads a call is faster as its stage's scaling law says
+//   cores     fewer than threads: all calls slow down alike
+//   waiting   calls of stages that wait have lanes of their own, and go on in a pause
+//
+// so a part of a call takes work / (speed-up x cores per thread x speed) seconds. Work that is left
+// of a call stays what it is, whatever its speed becomes, 0 in a pause. Driven as ServiceModel is.
+// One thread.
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "engine/base/clock.h"
+#include "engine/base/split.h"
+#include "engine/gates/pipeline.h"
+#include "experiments/hosts/simulation/pipeline_calls.h"
+
+namespace cosched {
+
+class PipelineModel {
+ public:
+  struct Settings {
+    PipelineSpec spec = {};
+    std::vector<StageCost> costs = {};  // By stage.
+    // For stages that wait, all together; 0: as many as their calls at once, where each says how
+    // many.
+    int waiting_lanes = 0;
+    int64_t item_bytes = 0;  // Of a submitted item.
+    uint64_t seed = 0;
+  };
+  // It has no cores yet. Throws InputError as PipelineState does, and for costs and lanes that make
+  // no sense; whether the pipeline can deadlock is for Check() to say.
+  explicit PipelineModel(const Settings& settings);
+  PipelineModel(const PipelineModel&) = delete;
+  PipelineModel& operator=(const PipelineModel&) = delete;
+
+  // REQUIRES, here and below: `now` does not go back. A call does all that is due before `now`.
+  void Submit(int64_t number, int64_t items, TimePoint now);
+  void Cancel(int64_t number, TimePoint now);      // Nothing for a number that is not inside.
+  void SetOpenRequests(int count, TimePoint now);  // REQUIRES: 1 to the specification's open_max.
+  // Cores may be a fraction; no cores or threads: a pause.
+  void Resize(double cores, Split split, TimePoint now);
+  // Of each call that computes, by itself: what disturbs the whole pipeline makes it less than 1.
+  void SetSpeed(double speed, TimePoint now);
+
+  // When Advance is to be called, if nothing else happens.
+  std::optional<TimePoint> NextEvent() const;
+  // All that is due until then, each at its time.
+  void Advance(TimePoint now);
+
+  int Busy() const { return static_cast<int>(computing_.size()); }  // Calls that compute.
+  int Threads() const { return threads_; }                          // That compute: helpers, too.
+  bool Empty() const { return waiting_.empty() && inside_.empty(); }
+  struct Answer {
+    int64_t number = 0;
+    PipelineAnswer::Status status = PipelineAnswer::Status::kDone;
+    int64_t items = 0;  // That came out.
+    // Admitted is `ended` for a request that was cancelled before.
+    TimePoint submitted, admitted, ended;
+  };
+  std::vector<Answer> Take();  // Of requests that ended since the last time, in this order.
+  // `busy` is of calls that were not stopped by a pause; it and `lasted` hold calls under way, too.
+  PipelineSample Sample(TimePoint now) const;
+  const PipelineState& State() const { return state_; }
+
+ private:
+  using Id = Executions::Id;
+  struct Waiting {
+    int64_t number, items;
+    TimePoint submitted;
+  };
+  struct Inside {
+    int64_t number;
+    TimePoint submitted, admitted;
+  };
+  struct Usage {
+    int running = 0, under_way = 0;  // Calls: those that are neither parked nor stopped, and all.
+    TimePoint since;
+    Duration busy{0}, lasted{0};  // Until then.
+    void Pass(TimePoint now);
+  };
+
+  bool Waits(int stage) const { return state_.Layout().Stage(stage).waits; }
+  bool Admit(TimePoint now);
+  void Collect(TimePoint now);
+  bool HasLane(LaneKind kind) const;
+  bool Fill(LaneKind kind, TimePoint now);
+  void GoOn(TimePoint now);
+  void Begin(Id id, TimePoint now);
+  void Run(Id id, TimePoint now);
+  void Stop(Id id, TimePoint now);
+  void EndPart(Id id, TimePoint now);
+  void ShortenCancelled(TimePoint now);
+  void UpdateSpeeds(TimePoint now);
+
+  const int64_t item_bytes_;
+  const int waiting_lanes_;
+  PipelineState state_;
+  PipelineCalls calls_;
+  Executions executions_;     // A call each, by the clock of its stage.
+  std::vector<bool> helped_;  // By stage: helpers make it faster.
+  double cores_ = 0;
+  Split split_ = {0, 0};
+  double speed_ = 1;
+  int threads_ = 0;
+  // Calls with lanes, and those that lost theirs, which are younger; each from the oldest on.
+  std::vector<Id> computing_;
+  std::deque<Id> stopped_;
+  std::vector<Id> in_waits_;  // Calls of stages that wait.
+  std::deque<Waiting> waiting_;
+  std::map<RequestId, Inside> inside_;
+  std::vector<Usage> usage_;  // By stage.
+  std::vector<Answer> answers_;
+};
+
+}  // namespace cosched
