@@ -16,6 +16,7 @@
 #include "experiments/cli/list.h"
 #include "experiments/cli/model.h"
 #include "experiments/cli/node.h"
+#include "experiments/cli/pipeline.h"
 #include "experiments/cli/profile.h"
 #include "experiments/cli/prompt.h"
 #include "experiments/cli/replay.h"
@@ -53,6 +54,7 @@ int main(int argc, char** argv) {
   cosched::AddNodeCommand(app, &exit_code);
   cosched::AddCtlCommand(app, &exit_code);
   cosched::AddTraceCommand(app, &exit_code);
+  cosched::AddPipelineCommand(app, &exit_code);
   cosched::AddBenchCommand(app, &exit_code);
   cosched::AddGradientsCommand(app, &exit_code);
   cosched::AddListCommand(app, &exit_code);

@@ -203,8 +203,11 @@ void Pipeline::Impl::Make(std::unique_ptr<Call> call) {
     std::string thrown;
     if (!RunStage(call.get(), &thrown)) why = thrown;
   }
+  const bool over = call->kept.empty() || why;
+  // What the batch held is gone, files too, when the request has its answer.
+  if (over) call->Batch().items.clear();
   std::unique_lock lock(mutex);
-  if (call->kept.empty() || why) {
+  if (over) {
     EndCall(call.get(), why);
   } else {
     state.Park(call->Id());

@@ -66,6 +66,11 @@ size_t ReadChunk::EndOfTemplate(size_t index) const {
   return index + 1 < templates_.size() ? templates_[index + 1] : places_.size();
 }
 
+size_t ReadChunk::Memory() const {
+  return text_.capacity() + places_.capacity() * sizeof(Place) +
+         templates_.capacity() * sizeof(size_t);
+}
+
 void ReadChunk::Add(const SequencedRead& read) {
   CHECK(read.bases.size() == read.qualities.size()) << read.name;
   if (!Continues(read.name)) templates_.push_back(places_.size());
@@ -95,19 +100,28 @@ FastqReader::FastqReader(std::vector<File> files, size_t reads)
 }
 
 bool FastqReader::Next(ReadChunk* chunk) {
-  *chunk = ReadChunk(given_);
-  while (std::exchange(held_, false) || ReadMates()) {
-    if (chunk->Reads() >= reads_ && !chunk->Continues(drafts_[0].name)) {
-      held_ = true;
-      break;
+  *chunk = Begin();
+  while (!Continue(chunk, reads_)) {
+  }
+  return chunk->Reads() > 0;
+}
+
+bool FastqReader::Continue(ReadChunk* chunk, size_t most) {
+  const size_t before = chunk->Reads();
+  while (chunk->Reads() - before < most) {
+    const bool more = std::exchange(held_, false) || ReadMates();
+    const bool full = chunk->Reads() >= reads_;
+    if (!more || (full && !chunk->Continues(drafts_[0].name))) {
+      held_ = more;
+      given_ += static_cast<int64_t>(chunk->Reads());
+      return true;
     }
     for (const Draft& draft : drafts_) {
       chunk->Add({draft.name, draft.bases, draft.qualities});
       if (chunk->ReadsOfLastTemplate() > kLargestTemplate) FailLarge(draft.name);
     }
   }
-  given_ += static_cast<int64_t>(chunk->Reads());
-  return chunk->Reads() > 0;
+  return false;
 }
 
 bool FastqReader::ReadMates() {

@@ -37,6 +37,7 @@ class ReadChunk {
   size_t FirstOfTemplate(size_t index) const { return templates_[index]; }
   size_t EndOfTemplate(size_t index) const;
   size_t Bytes() const { return text_.size(); }
+  size_t Memory() const;  // Bytes that it takes, room to grow included.
 
   // Appends a read; opens a template if its name is another one than that of the last read.
   void Add(const SequencedRead& read);
@@ -76,6 +77,10 @@ class FastqReader {
   // False after the last chunk; an empty file has none. Throws InputError with file and line for what
   // is no FASTQ, and where one file of two ends before the other.
   bool Next(ReadChunk* chunk);
+  // The same in steps, for callers who can't be away for long: Begin gives a chunk, and Continue adds
+  // `most` reads or so until it says that the chunk is whole, which has no reads only at the end.
+  ReadChunk Begin() const { return ReadChunk(given_); }
+  bool Continue(ReadChunk* chunk, size_t most);
 
  private:
   // A read as it is being put together from its lines.

@@ -139,21 +139,30 @@ bool RecordMerge::Next(std::string_view* record, SortKey* key) {
   return true;
 }
 
-SpilledRun::SpilledRun(const std::string& folder, RecordMerge merge)
-    : file_(OpenNamelessFile(folder)) {
-  std::string buffer;
+RunWriter::RunWriter(const std::string& folder, RecordMerge merge)
+    : run_{.file = OpenNamelessFile(folder)}, merge_(std::move(merge)) {}
+
+bool RunWriter::Write(int64_t bytes) {
+  const int64_t until = run_.bytes + bytes;
   std::string_view record;
   SortKey key;
-  while (merge.Next(&record, &key)) {
-    buffer.append(reinterpret_cast<const char*>(&key), sizeof key);
-    buffer.append(record);
-    if (buffer.size() < kFileBuffer) continue;
-    WriteAll(file_.get(), buffer);
-    bytes_ += static_cast<int64_t>(buffer.size());
-    buffer.clear();
+  while (merge_.Next(&record, &key)) {
+    buffer_.append(reinterpret_cast<const char*>(&key), sizeof key);
+    buffer_.append(record);
+    if (buffer_.size() < kFileBuffer) continue;
+    Flush();
+    if (run_.bytes >= until) return true;
   }
-  WriteAll(file_.get(), buffer);
-  bytes_ += static_cast<int64_t>(buffer.size());
+  Flush();
+  return false;
+}
+
+SpilledRun RunWriter::Finish() { return std::move(run_); }
+
+void RunWriter::Flush() {
+  WriteAll(run_.file.get(), buffer_);
+  run_.bytes += static_cast<int64_t>(buffer_.size());
+  buffer_.clear();
 }
 
 std::unique_ptr<RunCursor> OpenRun(RecordRun run) {
@@ -161,7 +170,7 @@ std::unique_ptr<RunCursor> OpenRun(RecordRun run) {
 }
 
 std::unique_ptr<RunCursor> OpenRun(SpilledRun run) {
-  return std::make_unique<FileCursor>(std::move(run.file_));
+  return std::make_unique<FileCursor>(std::move(run.file));
 }
 
 }  // namespace cosched

@@ -45,17 +45,26 @@ class RecordMerge {
 };
 
 // A run in a file without a name, which ends with this process, however it ends.
-class SpilledRun {
- public:
-  // Writes all records of the merge to a new file in the folder.
-  SpilledRun(const std::string& folder, RecordMerge merge);
+struct SpilledRun {
+  UniqueFd file;
+  int64_t bytes = 0;
+};
 
-  int64_t Bytes() const { return bytes_; }
+// Writes all records of a merge to a new file in the folder, in steps.
+class RunWriter {
+ public:
+  RunWriter(const std::string& folder, RecordMerge merge);
+
+  // Goes on for `bytes` or so. Whether there is more.
+  bool Write(int64_t bytes);
+  SpilledRun Finish();  // REQUIRES: there is no more. At the writer's end.
 
  private:
-  friend std::unique_ptr<RunCursor> OpenRun(SpilledRun run);
-  UniqueFd file_;
-  int64_t bytes_ = 0;
+  void Flush();
+
+  SpilledRun run_;
+  RecordMerge merge_;
+  std::string buffer_;
 };
 
 // REQUIRES: the run is sorted.

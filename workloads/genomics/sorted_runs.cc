@@ -1,6 +1,7 @@
 #include "workloads/genomics/sorted_runs.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "engine/base/check.h"
@@ -19,7 +20,12 @@ SortedRuns::SortedRuns(int64_t memory_mib, std::string folder)
 }
 
 void SortedRuns::Add(RecordRun run) {
-  if (run.entries.empty()) return;
+  bool spills = Take(std::move(run));
+  while (spills) spills = Spill(std::numeric_limits<int32_t>::max());
+}
+
+bool SortedRuns::Take(RecordRun run) {
+  if (run.entries.empty()) return false;
   records_ += static_cast<int64_t>(run.entries.size());
   if (run.entries.size() < kSmallRun) {
     small_.Append(run);
@@ -27,10 +33,10 @@ void SortedRuns::Add(RecordRun run) {
   } else {
     Keep(std::move(run));
   }
-  if (Memory() > most_bytes_) Spill();
+  return Memory() > most_bytes_;
 }
 
-int64_t SortedRuns::Memory() const { return run_bytes_ + small_.Memory(); }
+int64_t SortedRuns::Memory() const { return run_bytes_ + small_.Memory() + writer_bytes_; }
 
 void SortedRuns::Keep(RecordRun run) {
   run_bytes_ += run.Memory();
@@ -51,24 +57,40 @@ std::vector<std::unique_ptr<RunCursor>> SortedRuns::TakeMemory() {
   return cursors;
 }
 
-void SortedRuns::Spill() { AddFile(RecordMerge(TakeMemory()), 0); }
+bool SortedRuns::Spill(int64_t bytes) {
+  if (!writer_) {
+    writer_bytes_ = Memory();
+    writer_.emplace(folder_, RecordMerge(TakeMemory()));
+    writer_level_ = 0;
+  }
+  if (writer_->Write(bytes)) return true;
+  File file{writer_->Finish(), writer_level_};
+  writer_.reset();
+  writer_bytes_ = 0;
+  return AddFile(std::move(file));
+}
 
-void SortedRuns::AddFile(RecordMerge merge, int level) {
-  files_.push_back({SpilledRun(folder_, std::move(merge)), level});
-  spilled_bytes_ += files_.back().run.Bytes();
+// Whether that makes another file, of which the writer is.
+bool SortedRuns::AddFile(File added) {
+  const int level = added.level;
+  spilled_bytes_ += added.run.bytes;
+  files_.push_back(std::move(added));
   // Files of one level become one of the next, so that each record is written a few times only.
   const auto other = std::partition(files_.begin(), files_.end(),
                                     [&](const File& file) { return file.level != level; });
-  if (files_.end() - other < kFilesMergedAtOnce) return;
+  if (files_.end() - other < kFilesMergedAtOnce) return false;
   std::vector<std::unique_ptr<RunCursor>> cursors;
   for (auto file = other; file != files_.end(); ++file) {
     cursors.push_back(OpenRun(std::move(file->run)));
   }
   files_.erase(other, files_.end());
-  AddFile(RecordMerge(std::move(cursors)), level + 1);
+  writer_.emplace(folder_, RecordMerge(std::move(cursors)));
+  writer_level_ = level + 1;
+  return true;
 }
 
 RecordMerge SortedRuns::Merge() {
+  CHECK(!writer_) << "a merge in the middle of a spill";
   std::vector<std::unique_ptr<RunCursor>> cursors = TakeMemory();
   for (File& file : files_) cursors.push_back(OpenRun(std::move(file.run)));
   files_.clear();

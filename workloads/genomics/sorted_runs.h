@@ -5,6 +5,7 @@
 // thread-safe; sorting a run (RecordRun::Sort) is what callers do side by side, before they add it.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,11 @@ class SortedRuns {
 
   // Throws OutputError if a spilled run can't be written. REQUIRES: the run is sorted.
   void Add(RecordRun run);
+  // The same in steps, for callers who can't be away for long. Take: whether memory is above the bound
+  // now, so that Spill is to be called, which goes on for `bytes` or so, until it says false. REQUIRES:
+  // nothing else happens in between.
+  bool Take(RecordRun run);
+  bool Spill(int64_t bytes);
   // All records that were added, in order; afterwards there are none here. Throws OutputError.
   RecordMerge Merge();
 
@@ -36,8 +42,7 @@ class SortedRuns {
   void Keep(RecordRun run);
   void KeepSmall();
   std::vector<std::unique_ptr<RunCursor>> TakeMemory();
-  void Spill();
-  void AddFile(RecordMerge merge, int level);
+  bool AddFile(File file);
 
   int64_t most_bytes_;
   std::string folder_;
@@ -45,6 +50,9 @@ class SortedRuns {
   std::vector<RecordRun> runs_;
   int64_t run_bytes_ = 0;  // Of runs_.
   std::vector<File> files_;
+  std::optional<RunWriter> writer_;  // Of a run on its way to a file …
+  int writer_level_ = 0;             // … which will have this level …
+  int64_t writer_bytes_ = 0;         // … and the memory that it began with.
   int64_t records_ = 0;
   int64_t spilled_bytes_ = 0;
 };

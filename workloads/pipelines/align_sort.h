@@ -1,0 +1,56 @@
+#pragma once
+// Reads of a sequencer to a sorted BAM file, as `minimap2 -ax sr | samtools sort` makes it, in seven
+// stages: split FASTQ into chunks, align them, sort each one's records, collect the sorted runs
+// (in memory or spilled), merge them, compress the blocks and write them: what Whitlock et al.
+// (Pipelined TensorFlow) call align-sort, by other libraries. A request is one or two files with
+// reads; what it makes depends on these and on the reference only, not on threads, chunks or open
+// requests. Called where programs are made, on any thread.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "workloads/pipelines/pipeline_program.h"
+
+namespace cosched {
+
+// Written by the stages, read by whoever shows them; of all requests together.
+struct AlignSortProgress {
+  std::atomic<int64_t> reads_split{0};
+  std::atomic<int64_t> reads_aligned{0};
+  std::atomic<int64_t> records_written{0};
+  std::atomic<int64_t> refused{0};  // Requests that failed for what is wrong with their files.
+  std::atomic<int64_t> spilled_bytes{0};  // To temporary files, merges of them counted anew.
+};
+
+struct AlignSortSettings {
+  std::string reference = {};  // FASTA, packed or not.
+  // FASTQ, packed or not: one file, or two with mates. Request n has the n-th of them, and begins
+  // anew behind the last.
+  std::vector<std::vector<std::string>> reads = {};
+  std::string out = {};  // The BAM file of request 0; or a folder, where request n writes n.bam.
+  int64_t chunk_reads = 10'000;
+  OpenRequests open = {};
+  int threads = 1;      // The most calls that will compute side by side; gates have room for these.
+  int compression = 6;  // zlib's levels, 0 to 9.
+  int64_t memory_mib = 768;  // For sorted records, of all requests together; the rest is spilled …
+  std::string spill_folder = {};  // … to files without names here; "": where the BAM file is.
+  std::shared_ptr<AlignSortProgress> progress = {};  // May be null.
+};
+
+// The answer of a request.
+struct AlignSortResult {
+  std::string out;
+  int64_t reads = 0;
+  int64_t records = 0;
+  int64_t bytes = 0;  // Of the file.
+};
+
+// Reads the reference and makes the aligner's index of it, once for all requests: 0.05 s a million
+// bases. Throws InputError for settings that can't be, for a reference that is none, and where this
+// build lacks the libraries.
+PipelineProgram MakeAlignSort(const AlignSortSettings& settings);
+
+}  // namespace cosched
