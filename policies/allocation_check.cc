@@ -65,7 +65,10 @@ class Resolver {
   };
 
   void AddTarget(const JobView& job, const JobDecision& decision) {
-    if (std::holds_alternative<Pause>(decision)) targets_.push_back({job.id, {{}, {}, job.split}});
+    if (std::holds_alternative<Pause>(decision)) {
+      targets_.push_back({job.id, {.cores = {}, .amount = {}, .threads = job.split}});
+      targets_.back().second.open_requests = job.open_requests;
+    }
     const Run* run = std::get_if<Run>(&decision);
     if (run == nullptr) return;
     CheckRun(job, *run);
@@ -94,6 +97,7 @@ class Resolver {
       Violation(job.id, fmt::format("split {}x{} has a pool without threads", run.split->inter,
                                     run.split->intra));
     }
+    if (run.open_requests) CheckOpen(job, *run.open_requests);
     if (const Share* share = std::get_if<Share>(&run.cores)) return CheckShare(job, *share);
     const CpuSet* cores = std::get_if<CpuSet>(&run.cores);
     const int count = cores ? cores->Count() : std::get<int>(run.cores);
@@ -112,6 +116,14 @@ class Resolver {
     }
     if (count > all.Count()) {
       Violation(job.id, fmt::format("{} cores are more than {} {}", count, whose, all.Count()));
+    }
+  }
+
+  static void CheckOpen(const JobView& job, int open) {
+    if (!job.open_range) Violation(job.id, "is no pipeline, which has open requests");
+    if (open < 1 || open > job.open_range->most) {
+      Violation(job.id,
+                fmt::format("{} open requests are not 1 to its {}", open, job.open_range->most));
     }
   }
 
@@ -143,8 +155,9 @@ class Resolver {
   }
 
   void SetTarget(const Asked& asked, CpuSet cores) {
-    const Split split = asked.run->split.value_or(DefaultSplit(cores.Count()));
+    const Split split = asked.run->split.value_or(asked.job->SplitOn(cores.Count()));
     targets_[asked.target].second = Place::Whole(std::move(cores), split);
+    SetOpen(asked);
   }
 
   // Shares take all cores of their nodes, on which they then may be no more than these.
@@ -206,8 +219,16 @@ class Resolver {
   void SetShare(const Asked& asked, int node, std::vector<CpuShare>* used) {
     const CpuShare amount = std::get<Share>(asked.run->cores).amount;
     (*used)[static_cast<size_t>(node)] += amount;
-    targets_[asked.target].second = {view_.nodes[static_cast<size_t>(node)], amount,
-                                     asked.run->split.value_or(DefaultSplit(amount.Threads()))};
+    targets_[asked.target].second = {
+        .cores = view_.nodes[static_cast<size_t>(node)],
+        .amount = amount,
+        .threads = asked.run->split.value_or(asked.job->SplitOn(amount.Threads()))};
+    SetOpen(asked);
+  }
+
+  void SetOpen(const Asked& asked) {
+    targets_[asked.target].second.open_requests =
+        asked.run->open_requests.value_or(asked.job->open_requests);
   }
 
   void CheckNode(size_t node, CpuShare used) {
@@ -347,8 +368,9 @@ std::string DescribeAllocation(const MachineView& view, const Allocation& alloca
     const bool has_target = target != targets.end() && target->first == id;
     const bool rejected = std::holds_alternative<Reject>(decision);
     if (!rejected && !has_target) continue;
-    const std::string what =
-        rejected ? std::string(kRejectText) : Describe(view.nodes, target->second);
+    std::string what = rejected ? std::string(kRejectText) : Describe(view.nodes, target->second);
+    const Run* run = std::get_if<Run>(&decision);
+    if (run && run->open_requests) what += fmt::format("/{}", *run->open_requests);
     fmt::format_to(std::back_inserter(text), "{}{}={}", text.empty() ? "" : " ", id.value, what);
   }
   return text;

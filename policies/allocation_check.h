@@ -21,7 +21,8 @@ using Targets = std::vector<std::pair<JobId, Place>>;  // By job, ascending.
 Targets ResolveAllocation(const MachineView& view, const Allocation& allocation,
                           bool oversubscribes);
 
-// "3=0-1 4=reject 5=pause 6=0.7@0" (a share of 0.7 cores on node 0), by job.
+// "3=0-1 4=reject 5=pause 6=0.7@0" (a share of 0.7 cores on node 0) "7=0-1/4" (4 open
+// requests), by job.
 std::string DescribeAllocation(const MachineView& view, const Allocation& allocation,
                                const Targets& targets);
 

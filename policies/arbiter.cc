@@ -33,13 +33,13 @@ struct Entry {
   int64_t decision = 0;  // That gave the target.
   TimePoint decided;
 
-  Place Target() const { return {view->cores, view->amount, view->split}; }
+  Place Target() const { return {view->cores, view->amount, view->split, view->open_requests}; }
 };
 
 // What a job computes with if it runs on `cores` and the policy wants `split`.
 Split ThreadsFor(const JobView& job, Split split) {
   if (job.elasticity == Elasticity::kRigid)
-    return job.threads.value_or(DefaultSplit(job.request.preferred));
+    return job.threads.value_or(job.SplitOn(job.request.preferred));
   return split;
 }
 
@@ -111,6 +111,7 @@ struct Arbiter::Impl {
   void Add(const Job& job) {
     JobView added;
     static_cast<Job&>(added) = job;
+    if (job.open_range) added.open_requests = job.open_range->at_start;
     added.submitted = job.arrival.value_or(Now());
     CHECK(added.submitted <= Now()) << "job " << job.id.value << " is submitted before it arrives";
     entries[job.id.value].view = &view.jobs.Add(std::move(added));
@@ -283,6 +284,7 @@ struct Arbiter::Impl {
     job->cores = target.cores;
     job->amount = target.amount;
     job->split = target.threads;
+    job->open_requests = target.open_requests;
   }
 
   // Tells the host everything that can be told now, in order of submission. A grant waits until all
@@ -319,8 +321,10 @@ struct Arbiter::Impl {
     const CpuSet kept = owns ? entry->asked.cores & target.cores : CpuSet();
     const bool can_run = kept.Count() >= job.request.min;
     const bool malleable = job.elasticity == Elasticity::kMalleable;
-    const Split split = malleable ? DefaultSplit(kept.Count()) : job.split;
-    Ask(*entry, Place::Whole(can_run ? kept : CpuSet(), split));
+    const Split split = malleable ? job.SplitOn(kept.Count()) : job.split;
+    Place place = Place::Whole(can_run ? kept : CpuSet(), split);
+    place.open_requests = target.open_requests;
+    Ask(*entry, place);
   }
 
   void Ask(Entry& entry, const Place& place) {

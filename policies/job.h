@@ -34,13 +34,19 @@ struct CoreRequest {
   friend bool operator==(const CoreRequest&, const CoreRequest&) = default;
 };
 
+// Of a pipeline: requests that may be open, at its start and at most.
+struct OpenRange {
+  int at_start = 1;
+  int most = 1;
+};
+
 struct Job {
   JobId id;
   std::string workload;  // Name in the experiment file.
   CoreRequest request;
   Elasticity elasticity = Elasticity::kMalleable;
   int priority = 0;  // Higher is more important.
-  // The threads of a rigid job, whatever it is given; default: DefaultSplit(preferred).
+  // The threads of a rigid job, whatever it is given; default: SplitOn(preferred).
   std::optional<Split> threads = {};
   // What it has to do, and how fast it does it alone. steps: 0 = not known. speed: null = not
   // known, which happens only to policies that do not ask for it (PolicyInfo::needs_speed).
@@ -53,8 +59,17 @@ struct Job {
   std::optional<Duration> response_objective = {};
   // The service that it is an instance of; none = it does steps.
   std::optional<ServiceId> service = {};
+  // It is a pipeline, whose calls compute side by side; none = it is not.
+  std::optional<OpenRange> open_range = {};
   // The node whose cores it must stay within (MachineView::nodes); none = any cores.
   std::optional<int> node = {};
+
+  // The split that it has on so many cores if nobody says another: DefaultSplit(cores), but of a
+  // pipeline as many inter-op threads as cores, and where it has fewer calls they help in these.
+  Split SplitOn(int count) const {
+    const Split split = DefaultSplit(count);
+    return open_range ? Split{split.intra, split.intra} : split;
+  }
 };
 
 // How an admitted job ended; every job ends exactly once.

@@ -26,6 +26,7 @@ struct JobView : Job {
   CpuSet last_cores;  // While paused: where its memory is, the last cores it held.
   CpuShare amount;    // CPU time that goes with `cores`: all of them, or a share beside others.
   Split split;
+  int open_requests = 0;  // Of a pipeline, by its latest grant; else 0.
 
   bool IsActive() const { return state == JobState::kRunning; }
   // It has a share of its cores, beside others; else they are its own.

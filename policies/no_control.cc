@@ -26,7 +26,7 @@ class NoControl final : public Policy {
       const CpuSet cores =
           pinned ? LeastLoaded(*view.topology, load, CoresAsked(view, job)) : view.cores;
       const int threads = pinned ? cores.Count() : job.request.preferred;
-      allocation.jobs[job.id] = Run{.cores = cores, .split = DefaultSplit(threads)};
+      allocation.jobs[job.id] = Run{.cores = cores, .split = job.SplitOn(threads)};
       AddLoad(cores, &load);
     }
     return allocation;

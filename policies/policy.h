@@ -56,12 +56,15 @@ struct Share {
 
 // Run on this many cores (the arbiter places them, moving as little as it can), on exactly these,
 // or with a share. For a waiting job this admits it, for a paused one it resumes it, for a running
-// one it resizes it. split: left out = DefaultSplit(cores), of a share as many as can use it. A
+// one it resizes it. split: left out = Job::SplitOn(cores), of a share as many as can use it. A
 // rigid job always computes with its own threads (Job::threads), a moldable one with the split of
 // its start.
 struct Run {
   std::variant<int, CpuSet, Share> cores;
   std::optional<Split> split;
+  // Only of a pipeline, from 1 to its open_range's most: that many requests may be open. Left out =
+  // as many as before. Fewer takes nothing back: none is opened until enough have ended.
+  std::optional<int> open_requests = {};
 };
 // Give up all cores at the next safe point, keep memory. Only for a running job. One whose start
 // still waits for cores that others are leaving has nothing to keep: its start is called off and it
@@ -76,7 +79,7 @@ using JobDecision = std::variant<Run, Pause, Reject>;
 // The answer. A job that is left out stays as it is.
 //
 // REQUIRES (the arbiter checks; a policy that breaks one fails its cell, with the reason recorded):
-// jobs exist; min <= cores <= max, of a share 0 < amount <= max; the sum of all grants fits the
+// jobs exist; only pipelines are told how many requests may be open; min <= cores <= max, of a share 0 < amount <= max; the sum of all grants fits the
 // machine and each node, and no core is granted twice. A policy registered as oversubscribing is
 // free of the last two, and an explicit CpuSet of its may exceed a job's max: it says where the
 // kernel may put the job's threads, not how many it has.

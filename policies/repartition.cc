@@ -54,8 +54,7 @@ int UsefulCores(const JobView& job) {
   if (job.elasticity == Elasticity::kMalleable) return request.max;
   const bool moldable = job.elasticity == Elasticity::kMoldable;
   if (moldable && !job.started) return request.max;
-  const Split threads =
-      moldable ? job.split : job.threads.value_or(DefaultSplit(request.preferred));
+  const Split threads = moldable ? job.split : job.threads.value_or(job.SplitOn(request.preferred));
   return std::clamp(ThreadsOf(threads), request.min, request.max);
 }
 

@@ -29,6 +29,18 @@ struct DeviceId {
 // Who answers: an instance on cores, or a device beside them.
 using ServerId = std::variant<JobId, DeviceId>;
 
+// What a stage of a pipeline did in the window that is over, and has at its end.
+struct StageWindow {
+  int64_t ready = 0;    // Batches that lack nothing but credits, room or a lane.
+  int64_t running = 0;  // Calls, and
+  int64_t parked = 0;   // those that wait for room below.
+  int64_t items = 0;    // At its gate.
+  int64_t calls = 0;    // That ended, and
+  int64_t taken = 0;    // the items that they took.
+  Duration busy{0};     // In which pieces of those calls ran,
+  Duration lasted{0};   // and from their begin to their end.
+};
+
 // What one server did for one service in the window that is over.
 struct ServerWindow {
   int64_t dispatched = 0;
@@ -38,6 +50,8 @@ struct ServerWindow {
   Duration mean_response{0};  // Of those answered: from when they were due; 0 if none was.
   Duration mean_process{0};   // … from when they were dispatched to it.
   Duration cpu_time{0};       // That an instance used; of a device none is counted.
+  std::vector<StageWindow> stages = {};  // Of a pipeline, from the ingress to the egress,
+  int64_t open = 0;  // and its requests that were admitted and have no answer, at the end.
 };
 
 struct ServiceView {

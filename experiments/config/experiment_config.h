@@ -43,9 +43,8 @@ struct WorkloadConfig {
   // preferred = max.
   CoreRequest cores;
   // Threads of a rigid tenant, more than its cores if one likes: intra-op (default: preferred
-  // cores) and inter-op.
-  std::optional<int> threads;
-  int inter = 1;
+  // cores) and inter-op (default: 1; of a pipeline as many).
+  std::optional<int> threads, inter;
   // Key split: "policy" (default), or "auto" for spec.auto_split. Keys spin_us and deterministic:
   // of spec; the simulator has no threads that could spin or divide work.
   int priority = 0;

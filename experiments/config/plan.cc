@@ -107,6 +107,11 @@ RequestTrace DrawRequests(const ExperimentConfig& config, int trial) {
   return requests;
 }
 
+std::optional<OpenRange> OpenRangeOf(const TenantSpec& spec) {
+  if (!spec.IsPipeline()) return {};
+  return OpenRange{.at_start = spec.pipeline.open.open, .most = spec.pipeline.open.open_max};
+}
+
 }  // namespace
 
 bool HasClients(const Plan& plan) {
@@ -181,7 +186,9 @@ Job CellJobs::JobOf(const JobArrival& arrival, int64_t index) {
   const CoreRequest request = RequestOf(workload, arrival);
   std::optional<int> node;
   if (workload.per_node) node = static_cast<int>(index - common.first_instance);
-  const Split threads{workload.inter, workload.threads.value_or(request.preferred)};
+  const int intra = workload.threads.value_or(request.preferred);
+  const int usual = workload.spec.IsPipeline() ? intra : 1;
+  const Split threads{workload.inter.value_or(usual), intra};
   return {.id = {index},
           .workload = workload.name,
           .request = request,
@@ -193,6 +200,7 @@ Job CellJobs::JobOf(const JobArrival& arrival, int64_t index) {
           .arrival = TimePoint(arrival.time),
           .response_objective = workload.slo,
           .service = common.service,
+          .open_range = OpenRangeOf(workload.spec),
           .node = node};
 }
 

@@ -88,6 +88,7 @@ void ReadMode(const WorkloadKey& key, const TomlTable& table, WorkloadConfig* wo
     spec.model = spec.pipeline.application = ReadApplication(table);
     spec.serves = true;
     spec.mode = Mode::kInfer;
+    spec.batch = 1;
     return;
   }
   spec.serves = mode == "serve";
@@ -188,8 +189,12 @@ std::vector<WorkloadKey> ComputingKeys() {
       WorkloadKey::Integer("threads", &W::threads, 1, kMaxThreads,
                            "intra-op threads of a rigid tenant")
           .Default("its preferred cores"),
-      WorkloadKey::Integer("inter", &W::inter, 1, kMaxThreads,
-                           "inter-op threads of a rigid tenant"),
+      WorkloadKey::Integer("inter", &W::inter, 1, kMaxThreads, "inter-op threads of a rigid tenant")
+          .Default("1; of a pipeline as threads")
+          .RecordedAs([](const W& workload) {
+            if (workload.spec.IsPipeline() && !workload.inter) return nlohmann::ordered_json();
+            return nlohmann::ordered_json(workload.inter.value_or(1));
+          }),
       WorkloadKey::Integer("spin_us", Inside(&W::spec, &S::spin), 0, kMostSpinMicroseconds,
                            "how long a thread looks for work before it sleeps",
                            std::chrono::microseconds(1)),

@@ -162,7 +162,9 @@ class CellRun {
     if (!HasServices()) return;
     const bool ran = std::exchange(services_run_, requests_.SomeInstanceRuns());
     if (Now() < next_window_) return;
-    requests_.Windows().Close(Now(), [this](JobId job) { return host_->CpuTime(job); });
+    requests_.Windows().Close(
+        Now(), [this](JobId job) { return host_->CpuTime(job); },
+        [this](JobId job) { return host_->Pipeline(job); });
     devices_.Close(config_.services.window);
     const auto windows = Now().time_since_epoch() / config_.services.window + 1;
     next_window_ = TimePoint(windows * config_.services.window);

@@ -60,7 +60,8 @@ void ServiceWindows::Ended(size_t service, size_t server) {
 
 void ServiceWindows::QueueDropped(size_t service) { services_[service].queued = 0; }
 
-void ServiceWindows::Close(TimePoint now, const std::function<Duration(JobId)>& cpu_time) {
+void ServiceWindows::Close(TimePoint now, const std::function<Duration(JobId)>& cpu_time,
+                           const std::function<PipelineCounters(JobId)>& pipeline) {
   const Duration length = now - std::exchange(begin_, now);
   for (size_t service = 0; service < services_.size(); ++service) {
     for (Server& server : services_[service].servers) {
@@ -68,8 +69,27 @@ void ServiceWindows::Close(TimePoint now, const std::function<Duration(JobId)>& 
       if (job == nullptr || server.ended) continue;
       const Duration used = std::max(server.cpu_time, cpu_time(*job));
       server.window.cpu_time = used - std::exchange(server.cpu_time, used);
+      CloseStages(pipeline(*job), &server);
     }
     CloseService(service, length);
+  }
+}
+
+void ServiceWindows::CloseStages(const PipelineCounters& pipeline, Server* server) {
+  server->window.open = pipeline.open;
+  server->stages.resize(pipeline.stages.size());
+  for (size_t i = 0; i < pipeline.stages.size(); ++i) {
+    const StageCounters& now = pipeline.stages[i];
+    const StageCounters before = std::exchange(server->stages[i], now);
+    server->window.stages.push_back(
+        {.ready = now.ready,
+         .running = now.running,
+         .parked = now.parked,
+         .items = now.items,
+         .calls = std::max(now.calls, before.calls) - before.calls,
+         .taken = std::max(now.taken, before.taken) - before.taken,
+         .busy = std::max(now.busy, before.busy) - before.busy,
+         .lasted = std::max(now.lasted, before.lasted) - before.lasted});
   }
 }
 

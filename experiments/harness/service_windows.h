@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/wire/stage_counters.h"
 #include "policies/service.h"
 
 namespace cosched {
@@ -31,8 +32,10 @@ class ServiceWindows {
 
   // As the last window was; before the first one, nothing has happened.
   const std::vector<ServiceView>& Views() const { return views_; }
-  // Ends the window, and begins the next. cpu_time: what an instance has used so far.
-  void Close(TimePoint now, const std::function<Duration(JobId)>& cpu_time);
+  // Ends the window, and begins the next. cpu_time: what an instance has used so far; pipeline: what
+  // its stages have done so far, if it is one.
+  void Close(TimePoint now, const std::function<Duration(JobId)>& cpu_time,
+             const std::function<PipelineCounters(JobId)>& pipeline);
 
  private:
   struct Server {
@@ -42,6 +45,7 @@ class ServiceWindows {
     Duration responses{0}, processes{0};  // Of the answered, added up.
     double requests_s = 0;  // Integral of those in flight, but for those that still are.
     Duration cpu_time{0};   // That it had used at the begin of the window.
+    std::vector<StageCounters> stages = {};  // What they had done by then.
   };
   struct Service {
     int64_t arrived = 0;
@@ -49,6 +53,7 @@ class ServiceWindows {
     int64_t queued = 0;
     std::vector<Server> servers;
   };
+  static void CloseStages(const PipelineCounters& pipeline, Server* server);
   void CloseService(size_t service, Duration length);
   void CloseServer(Server* server, Duration length);
 

@@ -71,6 +71,7 @@ struct ClusterHost::Impl final : AgentLinks::Listener {
     int64_t order = 0;
     double progress = 0;
     Duration cpu_time{0};
+    PipelineCounters pipeline;
   };
 
   explicit Impl(const Options& options) : links(LinksOf(options), this) {}
@@ -123,6 +124,7 @@ void ClusterHost::Impl::OnObserved(size_t agent, ObservedReport report) {
     Entry& entry = entries.at(now.job);
     entry.progress = now.progress;
     entry.cpu_time = now.cpu_time;
+    entry.pipeline = now.pipeline;
   }
   AppendRows(&report.steps, &observed.steps);
   AppendRows(&report.resizes, &observed.resizes);
@@ -269,6 +271,8 @@ void ClusterHost::Drain(JobId job) {
 
 double ClusterHost::Progress(JobId job) const { return impl_->Find(job).progress; }
 Duration ClusterHost::CpuTime(JobId job) { return impl_->Find(job).cpu_time; }
+
+PipelineCounters ClusterHost::Pipeline(JobId job) { return impl_->Find(job).pipeline; }
 
 void ClusterHost::WakeAtAnswers(bool wanted) {
   if (std::exchange(impl_->wakes_at_answers, wanted) == wanted) return;

@@ -67,6 +67,7 @@ class ClusterHost : public ObservedHost {
   std::vector<ActuationSample> TakeActuations() override;
   std::vector<RequestSample> TakeRequests() override;
   Duration CpuTime(JobId job) override;  // As the agent told it last.
+  PipelineCounters Pipeline(JobId job) override;
   void WakeAtAnswers(bool wanted) override;
   std::vector<std::string> TakeMarks() override;
   TimeByCore BusyTimes() const override;

@@ -29,10 +29,11 @@ void VisitMembers(R& request, const Visitor& member) {
 
 template <Of<Place> P, typename Visitor>
 void VisitMembers(P& place, const Visitor& member) {
-  auto& [cores, amount, threads] = place;
+  auto& [cores, amount, threads, open_requests] = place;
   member("cores", cores);
   member("amount_milli", amount);
   member("threads", threads);
+  member("open_requests", open_requests);
 }
 
 template <Of<Request> R, typename Visitor>
@@ -262,10 +263,11 @@ void VisitMembers(R& report, const Visitor& member) {
 
 template <Of<JobProgress> P, typename Visitor>
 void VisitMembers(P& progress, const Visitor& member) {
-  auto& [job, done, cpu_time] = progress;
+  auto& [job, done, cpu_time, pipeline] = progress;
   member("job", job);
   member("progress", done);
   member("cpu_time", cpu_time);
+  member("pipeline", pipeline);
 }
 
 template <Of<ObservedReport> R, typename Visitor>

@@ -113,6 +113,7 @@ struct JobProgress {
   JobId job;
   double progress = 0;
   Duration cpu_time{0};
+  PipelineCounters pipeline = {};
 };
 struct ObservedReport {
   std::vector<StepSample> steps;

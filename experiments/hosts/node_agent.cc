@@ -214,7 +214,7 @@ class NodeAgent {
                           .requests = host_->TakeRequests(),
                           .progress = {}};
     for (auto& [job, living] : living_) {
-      const JobProgress now{job, host_->Progress(job), host_->CpuTime(job)};
+      const JobProgress now{job, host_->Progress(job), host_->CpuTime(job), host_->Pipeline(job)};
       if (now.progress == living.progress && now.cpu_time == living.cpu_time) continue;
       living.progress = now.progress;
       living.cpu_time = now.cpu_time;

@@ -39,6 +39,8 @@ class ObservedHost : public Host {
   virtual std::vector<HoldSample> TakeHolds() { return {}; }
   // CPU time that the job has used so far, by all its threads; what is known of one that is gone.
   virtual Duration CpuTime(JobId) { return Duration(0); }
+  // What a pipeline says of its stages now; empty of all others, and of one that is gone.
+  virtual PipelineCounters Pipeline(JobId) { return {}; }
   // Whether NextEvent shall return as soon as a service has answered; at first it does not.
   virtual void WakeAtAnswers(bool) {}
   // What a reader of the records must know, of the tenants that have gone since the last call and

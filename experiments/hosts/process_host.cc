@@ -291,7 +291,7 @@ void ProcessHost::Send(const ServerId& server, const Request& request) {
   }
   if (SupervisedTenant* tenant = impl_->FindRunning(std::get<JobId>(server))) {
     tenant->Send(request, impl_->clock.Now());
-    impl_->rounded = impl_->rounded || request.work < 1 || request.work != std::floor(request.work);
+    impl_->rounded = impl_->rounded || tenant->Rounds(request.work);
   }
 }
 
@@ -302,6 +302,11 @@ void ProcessHost::Drain(JobId job) {
 double ProcessHost::Progress(JobId job) const {
   const Impl::Entry& entry = impl_->Find(job);
   return entry.tenant ? entry.tenant->Progress() : entry.progress;
+}
+
+PipelineCounters ProcessHost::Pipeline(JobId job) {
+  const SupervisedTenant* tenant = impl_->FindRunning(job);
+  return tenant == nullptr ? PipelineCounters() : tenant->Pipeline();
 }
 
 void ProcessHost::WakeAtAnswers(bool wanted) { impl_->wakes_at_answers = wanted; }

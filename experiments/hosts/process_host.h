@@ -75,6 +75,7 @@ class ProcessHost : public ObservedHost {
   std::vector<RequestSample> TakeRequests() override;
   std::vector<HoldSample> TakeHolds() override;
   Duration CpuTime(JobId job) override;  // 0 before it has a process, and when that is gone.
+  PipelineCounters Pipeline(JobId job) override;
   void WakeAtAnswers(bool wanted) override;
   std::vector<std::string> TakeMarks() override;  // Ends the devices.
   TimeByCore BusyTimes() const override;

@@ -162,7 +162,8 @@ void SupervisedTenant::Confine() {
 
 void SupervisedTenant::SendGrant(TimePoint now) {
   const auto start = std::chrono::steady_clock::now();
-  const GrantMessage grant{grant_.Sequence(), grant_.Cores(), grant_.Wanted().threads};
+  const GrantMessage grant{grant_.Sequence(), grant_.Cores(), grant_.Wanted().threads,
+                           grant_.Wanted().open_requests};
   if (!SendPacket(launched_->socket(), Encode(grant)) && !closed_) {
     // Gone, which the pidfd tells, or its buffer is full of grants that it does not read.
     if (errno == EAGAIN || errno == EWOULDBLOCK) Fail("does not read its grants");
@@ -442,7 +443,7 @@ TenantSampling::Moment SupervisedTenant::MomentAt(TimePoint now) const {
           .held = grant_.Held(),
           .amount = grant_.HeldAmount(),
           .claimed = claims_.Plausible(counters_.Read()),
-          .pipeline = spec_.IsPipeline() ? counters_.ReadPipeline() : PipelineCounters(),
+          .pipeline = Pipeline(),
           .group = launched_->Counters()};
 }
 

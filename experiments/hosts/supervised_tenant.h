@@ -17,6 +17,7 @@
 // stopped. The next grant first moves the threads, then lets them go on. A process that is stopped
 // beats no more, and answers neither requests, which wait here, nor `cosched ctl`.
 
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -69,6 +70,13 @@ class SupervisedTenant {
   void TakeAnswered(std::vector<RequestSample>* answered) { requests_->TakeAnswered(answered); }
   bool HasAnswers() const { return requests_->HasAnswers(); }
   bool Serves() const { return requests_.has_value(); }
+  // It does not do just that much work: networks run a whole number of times.
+  bool Rounds(double work) const {
+    return !spec_.IsPipeline() && (work < 1 || work != std::floor(work));
+  }
+  PipelineCounters Pipeline() const {  // As the tenant says.
+    return spec_.IsPipeline() ? counters_.ReadPipeline() : PipelineCounters();
+  }
 
   // Reads what has arrived and checks what is due. HostFinished and HostFailed mean that the
   // process is gone.

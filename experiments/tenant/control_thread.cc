@@ -225,6 +225,7 @@ void ControlThread::TakeWhatArrived() {
 void ControlThread::Adopt() {
   if (adopted_ || pools_ == nullptr) return;
   adopted_ = true;
+  TellOpenRequests();
   LookAtCpuset();
   if (grant_resize_ == 0) grant_resize_ = Apply(ResizeCause::kGrant);
   first_resize_ = grant_resize_;
@@ -312,6 +313,7 @@ void ControlThread::TakeGrant(const GrantMessage& grant) {
     demand_.Allow(watch_->Mask());
   }
   demand_.Grant(grant.cores, threads);
+  TellOpenRequests();
   if (pools_ != nullptr) {
     grant_resize_ = Apply(ResizeCause::kGrant);
   } else if (!grant.cores.Empty()) {
@@ -319,6 +321,12 @@ void ControlThread::TakeGrant(const GrantMessage& grant) {
     if (Follows()) ConfineThreads(getpid(), grant.cores, Which::kAll, topology_);
     counters_->SetSettled(grant.sequence);
   }
+}
+
+// A grant that comes while the pipeline is being made is told once it is there.
+void ControlThread::TellOpenRequests() {
+  if (grant_.open_requests > 0 && options_.on_open_requests && pools_ != nullptr)
+    options_.on_open_requests(grant_.open_requests);
 }
 
 void ControlThread::Halve() {

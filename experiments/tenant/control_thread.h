@@ -61,6 +61,8 @@ struct ControlThreadOptions {
   // Not called before Ready. Null: none is.
   std::function<void(const RequestPacket&)> on_requests = {};
   std::function<void()> on_drain = {};
+  // The same: so many requests may be open in its pipeline. Null: it is none.
+  std::function<void(int)> on_open_requests = {};
   std::function<void()> on_beat = {};  // The same, at each heartbeat. Null: not told.
 };
 
@@ -119,6 +121,7 @@ class ControlThread {
   void ReadHost();
   void TakeRequests(std::string_view packet);
   void TakeGrant(const GrantMessage& grant);
+  void TellOpenRequests();
   void Halve();
   void AnswerGrant();
   void AnswerIfMoved();

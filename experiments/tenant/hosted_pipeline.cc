@@ -1,5 +1,6 @@
 #include "experiments/tenant/hosted_pipeline.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 
@@ -37,6 +38,12 @@ void HostedPipeline::Take(const RequestPacket& packet) {
     const auto number = static_cast<int64_t>(packet.first + i);
     pipeline_.Submit({.number = number, .items = program_.items(number, packet.work[i])});
   }
+  Publish();
+}
+
+// A host's word is believed no further than the pipeline can go.
+void HostedPipeline::SetOpenRequests(int count) {
+  pipeline_.SetOpenRequests(std::clamp(count, 1, program_.spec.open_max));
   Publish();
 }
 

@@ -20,6 +20,7 @@ class HostedPipeline : public HostedServer {
   void Begin() override { pipeline_.Begin(); }
   void Take(const RequestPacket& packet) override;
   void Drain() override { pipeline_.Drain(); }
+  void SetOpenRequests(int count) override;
   void Beat() override { Publish(); }
   void WaitUntilOver() override;
 

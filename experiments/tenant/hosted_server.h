@@ -17,8 +17,9 @@ class HostedServer {
   // On the control thread.
   virtual void Take(const RequestPacket& packet) = 0;
   virtual void Drain() = 0;
-  // From time to time.
-  virtual void Beat() {}
+  // Of a pipeline: so many requests may be open from now on.
+  virtual void SetOpenRequests(int) {}
+  virtual void Beat() {}  // From time to time.
   // Until it is drained and has answered all. Throws what ended it, if it could not go on.
   virtual void WaitUntilOver() = 0;
 };

@@ -137,6 +137,7 @@ int RunHostedTenant(const HostedTenantOptions& options) {
   if (options.spec.serves) {
     control_options.on_requests = [&](const RequestPacket& packet) { server->Take(packet); };
     control_options.on_drain = [&] { server->Drain(); };
+    control_options.on_open_requests = [&](int count) { server->SetOpenRequests(count); };
     control_options.on_beat = [&] { server->Beat(); };
   }
   ControlThread control(std::move(control_options), std::move(host.socket), &counters, &meter,

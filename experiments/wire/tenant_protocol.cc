@@ -37,6 +37,8 @@ const json& Field(const json& object, const char* key) {
   return *found;
 }
 
+constexpr int64_t kMostOpenRequests = 1'000'000;
+
 int64_t Integer(const json& object, const char* key, int64_t low, int64_t high = kMaxCount) {
   const json& value = Field(object, key);
   const bool fits = value.is_number_unsigned()
@@ -189,6 +191,8 @@ HostMessage ReadHostMessage(const json& object, const std::string& type) {
   if (type != "grant") throw Refused("unknown type \"" + type + "\"");
   GrantMessage grant{Integer(object, "sequence", 1), Cores(object), {}};
   grant.threads = Threads(object, grant.cores.Empty());
+  if (object.contains("open_requests"))
+    grant.open_requests = static_cast<int>(Integer(object, "open_requests", 1, kMostOpenRequests));
   return grant;
 }
 
@@ -237,6 +241,7 @@ struct Writer {
   json operator()(const GrantMessage& grant) const {
     json object = Headed("grant");
     PutPlace(&object, grant.sequence, grant.cores, grant.threads);
+    if (grant.open_requests > 0) object["open_requests"] = grant.open_requests;
     return object;
   }
   json operator()(const DrainMessage&) const { return Headed("drain"); }

@@ -14,6 +14,8 @@
 //       {"type":"welcome"}
 //     Move there (cores "" = pause, keep memory):
 //       {"type":"grant", "sequence":2, "cores":"0-1", "inter":1, "intra":2}
+//     The same for a pipeline, in which so many requests may be open from now on:
+//       {"type":"grant", "sequence":2, "cores":"0-1", "inter":2, "intra":2, "open_requests":3}
 //     Only to a service: packets of requests, and after the last one: answer those you have, then
 //     finish:
 //       {"type":"drain"}
@@ -79,7 +81,8 @@ struct WelcomeMessage {
 struct GrantMessage {
   int64_t sequence = 0;
   CpuSet cores;
-  Split threads{0, 0};  // {0, 0} with no cores.
+  Split threads{0, 0};    // {0, 0} with no cores.
+  int open_requests = 0;  // That may be in a pipeline; 0: as before, or it is none.
   friend bool operator==(const GrantMessage&, const GrantMessage&) = default;
 };
 struct DrainMessage {
