@@ -19,6 +19,7 @@ import check_controllers
 import check_jobs
 import check_requests
 import check_shares
+import check_stages
 import check_summary
 from check_jobs import TOLERANCE_S, close
 
@@ -71,6 +72,7 @@ TYPES = {
     "actuations.csv": {"time": float, "job_id": int, "cores": parse_cpus, "actuator": str, "fast_us": float,
                        "runtime_us": float},
     "interference.csv": {"victim": int, "culprit": str, "waited_s": float},
+    "stages.csv": check_stages.TYPES,
     "requests.csv": check_requests.TYPES,
     "devices.csv": check_requests.HOLD_TYPES,
     "objectives.csv": {"time": float, "service": str, "sla_ms": float, "window_s": float},
@@ -119,7 +121,7 @@ class Cell:
     def __init__(self, folder, manifest, report):
         self.folder = folder
         workloads = manifest.get("experiment", {}).get("workload", [])
-        self.chaos = {load["name"] for load in workloads if load["model"].partition(":")[0] == "chaos"}
+        self.chaos = {load["name"] for load in workloads if load.get("model", "").partition(":")[0] == "chaos"}
         self.trial = int(folder.name)
         self.elasticity = folder.parent.name
         self.policy = folder.parent.parent.name
@@ -143,6 +145,10 @@ class Cell:
         self.sharers = {row["job_id"] for row in self.grants if row["amount"] < len(row["cores"])}
         path = folder / "interference.csv"  # On request only.
         self.interference = read_rows(path, report) if path.exists() else None
+        self.pipelines = {load["name"]: load for load in workloads if load.get("mode") == "pipeline"}
+        path = folder / "stages.csv"
+        recorded = path.exists() or path.with_name(path.name + ".gz").exists()
+        self.stages = read_rows(path, report) if recorded else []
         self.services, self.sent_requests = info.get("services", []), info.get("requests", 0)
         recorded = bool(self.services) and records.get("requests", True)
         self.requests = read_rows(folder / "requests.csv", report) if recorded else []
@@ -377,6 +383,7 @@ def check_cell(cell, manifest, report):
     # A client in a container may be told not to follow, or to follow late: that is what is measured then.
     follows = manifest.get("experiment", {}).get("container", {}).get("client", "on") == "on"
     check_samples(cell, follows, report)
+    check_stages.check_stages(cell, cell.pipelines, report)
     if cell.has["steps"]:
         check_steps(cell, report)
     check_resizes(cell, follows, report)

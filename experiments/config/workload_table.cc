@@ -346,7 +346,12 @@ void CheckPipeline(const TomlTable& table, TenantSpec* spec) {
     table.Fail("open_max", fmt::format("is {}, but open is {}", open.open_max, open.open),
                "open or more");
   }
-  table.OfFile("pipeline", [&] { Check(MakePipelineProgram(spec->pipeline).spec); });
+  try {
+    Check(MakePipelineProgram(spec->pipeline).spec);
+  } catch (const InputError& error) {
+    const InputErrorDetails& details = error.details();
+    table.Fail(table.Has(details.key) ? details.key : "pipeline", details.problem, details.allowed);
+  }
 }
 
 // A file's model is called after the file.

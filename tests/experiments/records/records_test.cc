@@ -99,6 +99,21 @@ TEST_F(RecordsTest, SampleRowTellsSpinningFromWork) {
   EXPECT_THAT(Read("samples.csv"), HasSubstr(",0.700000,0.000000,0,0,0,0,,,0.250000,0.000\n"));
 }
 
+TEST_F(RecordsTest, EveryStageOfAPipelineIsARowASample) {
+  records_.OnSubmitted(At(0), MakeJob(1));
+  records_.AddPipeline({1}, {"read", "align"});
+  TenantSample sample;
+  sample.job = {1};
+  sample.time = At(250);
+  sample.pipeline = {.stages = {{1, 2, 3, 4, 5, 6, 7, 8, milliseconds(9), milliseconds(10)}, {}},
+                     .open = 2,
+                     .open_requests = 3};
+  records_.OnSample(sample);
+  EXPECT_THAT(Read("stages.csv"),
+              HasSubstr("\n0.250000,1,read,1,2,3,4,5,6,7,0.009000,0.010000,8,2,3\n"
+                        "0.250000,1,align,0,0,0,0,0,0,0,0.000000,0.000000,0,2,3\n"));
+}
+
 TEST_F(RecordsTest, TimesCountFromTheArrivalAndTheLatenessStandsBeside) {
   Job job = MakeJob(1);
   job.arrival = At(1000);

@@ -31,13 +31,12 @@ class HostedServiceTest : public ::testing::Test {
     // Room for a few packets only: the lanes come to wait for it.
     const int little = 1;
     setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &little, sizeof little);
-    service_ = std::make_unique<HostedService>(tenant_.get(), &counters_, &meter_);
     ServiceSettings settings;
     settings.model = "empty";
     settings.batch = 256;
     settings.session.inter_op_parallelism_threads = lanes.inter;
     settings.session.intra_op_parallelism_threads = lanes.intra;
-    service_->Open(settings);
+    service_ = std::make_unique<HostedService>(settings, tenant_.get(), &counters_, &meter_);
     service_->Pools().Resize({0}, lanes);
     service_->Begin();
   }

@@ -27,11 +27,15 @@ TEST(RequestPacketsTest, RoundTrip) {
   EXPECT_EQ(*ParseRequestPacket(Encode(requests)).message, requests);
   EXPECT_EQ(*ParseAnswerPacket(Encode(Answers())).message, Answers());
   EXPECT_EQ(*ParseHoldPacket(Encode(Holds())).message, Holds());
+  AnswerPacket failed = Answers();
+  failed.batches.front().failed = true;
+  EXPECT_EQ(*ParseAnswerPacket(Encode(failed)).message, failed);
+  EXPECT_NE(failed, Answers());
 }
 
 TEST(RequestPacketsTest, LieAsTheSpecificationSays) {
   const std::string packet = Encode(RequestPacket{0x0102, {1.0}, 0x0304});
-  EXPECT_EQ(packet, std::string("\xC5Q\2\0\1\0\4\3\2\1\0\0\0\0\0\0\0\0\0\0\0\0\xF0\x3F", 24));
+  EXPECT_EQ(packet, std::string("\xC5Q\3\0\1\0\4\3\2\1\0\0\0\0\0\0\0\0\0\0\0\0\xF0\x3F", 24));
   EXPECT_TRUE(IsRequestPacket(packet));
   EXPECT_FALSE(IsRequestPacket(Encode(HostMessage(DrainMessage{}))));
   EXPECT_FALSE(IsRequestPacket(""));

@@ -45,6 +45,19 @@ TEST(SharedCountersTest, HostSeesWhatTheTenantWrites) {
   EXPECT_EQ(steps.size(), 1u);
 }
 
+TEST(SharedCountersTest, HostSeesTheStagesOfAPipeline) {
+  SharedCounters host = SharedCounters::Create();
+  SharedCounters tenant = TenantSide(host);
+  EXPECT_EQ(host.ReadPipeline(), PipelineCounters());
+  PipelineCounters pipeline{.open = 3, .open_requests = 4};
+  for (int64_t i = 0; i < static_cast<int64_t>(SharedCounters::kMostStages); ++i) {
+    pipeline.stages.push_back({i + 1, i + 2, i + 3, i + 4, i + 5, i + 6, i + 7, i + 8,
+                               nanoseconds(i + 9), nanoseconds(i + 10)});
+  }
+  tenant.SetPipeline(pipeline);
+  EXPECT_EQ(host.ReadPipeline(), pipeline);
+}
+
 // Each process has the page at an address of its own.
 TEST(SharedCountersTest, HostSeesWhoSpins) {
   const SharedCounters host = SharedCounters::Create();

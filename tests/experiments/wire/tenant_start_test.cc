@@ -27,6 +27,10 @@ TenantStart Unusual() {
   spec.steps = int64_t{1} << 40;
   spec.serves = true;
   spec.max_delay = std::chrono::microseconds(1500);
+  spec.pipeline.application = "increment";
+  spec.pipeline.open = {CreditLink::kEndToEnd, 2, 3};
+  spec.pipeline.increment.stages = 5;
+  spec.pipeline.increment.wait = std::chrono::microseconds(7);
   spec.model = "a \"model\".onnx";
   spec.mode = Mode::kInfer;
   spec.dataset = "mnist";
@@ -53,6 +57,8 @@ TEST(TenantStart, EveryMemberComesBack) {
   EXPECT_EQ(read.spec.data_directory, Unusual().spec.data_directory);
   EXPECT_EQ(read.spec.max_delay, Unusual().spec.max_delay);
   EXPECT_EQ(read.spec.rates.lanes, 4);
+  EXPECT_EQ(read.spec.pipeline.open.link, CreditLink::kEndToEnd);
+  EXPECT_EQ(read.spec.pipeline.increment.wait, std::chrono::microseconds(7));
 }
 
 TEST(TenantStart, WhatNoHostWritesIsRefused) {

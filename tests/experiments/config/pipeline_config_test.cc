@@ -1,0 +1,103 @@
+// Workloads with mode = "pipeline".
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+
+#include "engine/base/error.h"
+#include "experiments/config/experiment_config.h"
+#include "tests/experiments/temporary_folder.h"
+
+namespace cosched {
+namespace {
+
+class PipelineConfigTest : public testing::Test {
+ protected:
+  WorkloadConfig Load(const std::string& lines) {
+    std::ofstream(file_) << "name = \"tiny\"\npolicies = [\"strict\"]\n[[trace.requests]]\n"
+                            "service = \"adder\"\ncount = 1\n[[workload]]\nname = \"adder\"\n"
+                            "mode = \"pipeline\"\n"
+                         << lines;
+    return LoadConfig(file_, {}, topology_).workloads.front();
+  }
+  // What is wrong with the line that follows a sound workload.
+  InputErrorDetails Refused(const std::string& line) {
+    return RefusedAll("pipeline = \"increment\"\n" + line + "\n");
+  }
+  InputErrorDetails RefusedAll(const std::string& lines) {
+    try {
+      Load(lines);
+    } catch (const InputError& error) {
+      return error.details();
+    }
+    ADD_FAILURE() << "accepted: " << lines;
+    return {};
+  }
+
+  const TemporaryFolder folder_;
+  const std::filesystem::path file_ = folder_.path() / "experiment.toml";
+  const Topology topology_ = Topology::Synthetic("pack:1 [numa] l3:1 core:4 pu:1");
+};
+
+TEST_F(PipelineConfigTest, EveryKeyIsRead) {
+  const WorkloadConfig workload = Load(
+      "pipeline = \"increment\"\nopen = 2\nopen_max = 5\ncredit_link = \"end-to-end\"\n"
+      "stages = 4\nitems = 7\nwait_ms = 1.5\nparallel = 3\nslo_ms = 20\n");
+  EXPECT_TRUE(workload.spec.serves);
+  EXPECT_EQ(workload.spec.model, "increment");
+  const PipelineChoice& pipeline = workload.spec.pipeline;
+  EXPECT_EQ(pipeline.open.open, 2);
+  EXPECT_EQ(pipeline.open.open_max, 5);
+  EXPECT_EQ(pipeline.open.link, CreditLink::kEndToEnd);
+  EXPECT_EQ(pipeline.increment.stages, 4);
+  EXPECT_EQ(pipeline.increment.items, 7);
+  EXPECT_EQ(pipeline.increment.wait, std::chrono::microseconds(1500));
+  EXPECT_EQ(pipeline.increment.parallel, 3);
+  EXPECT_EQ(Load("pipeline = \"increment\"\nopen = 3\n").spec.pipeline.open.open_max, 3);
+}
+
+TEST_F(PipelineConfigTest, EachWrongLineIsNamed) {
+  struct Case {
+    const char* line;
+    const char* key;
+  };
+  for (const Case& bad : std::initializer_list<Case>{
+           {"open = 0", "open"},
+           {"open = 3\nopen_max = 2", "open_max"},
+           {"credit_link = \"none\"", "credit_link"},
+           {"stages = 0", "stages"},
+           {"items = -1", "items"},
+           {"work_ms = -1", "work_ms"},
+           {"work_ms = 1\nwait_ms = 1", "work_ms"},
+           {"parallel = 0", "parallel"},
+           {"model = \"lenet5\"", "model"},
+           {"dataset = \"mnist\"", "dataset"},
+           {"batch = 2", "batch"},
+           {"max_batch = 2", "max_batch"},
+           {"max_delay_ms = 1", "max_delay_ms"},
+           {"steps = 3", "steps"},
+           {"split = \"auto\"", "split"},
+       }) {
+    const InputErrorDetails error = Refused(bad.line);
+    EXPECT_EQ(error.key, std::string("workload.adder.") + bad.key) << bad.line;
+    EXPECT_GE(error.line, 6) << bad.line;
+    EXPECT_FALSE(error.allowed.empty()) << bad.line;
+  }
+  EXPECT_EQ(RefusedAll("").key, "workload.adder.pipeline");
+  EXPECT_NE(RefusedAll("pipeline = \"incremnt\"\n").problem.find("increment"), std::string::npos);
+}
+
+TEST_F(PipelineConfigTest, KeysOfPipelinesAreOfPipelinesOnly) {
+  std::ofstream(file_) << "name = \"tiny\"\npolicies = [\"strict\"]\n[[workload]]\n"
+                          "model = \"lenet5\"\nopen = 2\n";
+  try {
+    LoadConfig(file_, {}, topology_);
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.details().key, "workload.lenet5.open");
+  }
+}
+
+}  // namespace
+}  // namespace cosched

@@ -1,0 +1,129 @@
+// A real pipeline behind a real socket: its requests are in stages side by side, its credits are
+// granted with its cores, and it goes on in the middle of a call.
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <set>
+#include <vector>
+
+#include "tests/native/real_tenant_fixture.h"
+
+namespace cosched {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+class PipelineTenantTest : public RealTenantTest {
+ protected:
+  void Run(const IncrementSettings& increment, OpenRequests open) {
+    TenantSpec spec;
+    spec.model = spec.pipeline.application = "increment";
+    spec.pipeline.increment = increment;
+    spec.pipeline.open = open;
+    spec.mode = Mode::kInfer;
+    spec.serves = true;
+    spec.steps = 0;
+    Start(spec, Elasticity::kMalleable, {cores_.Count(), cores_.Count()});
+    ExpectSettled();
+  }
+  void Ask(int count, double work = 1) {
+    for (int i = 0; i < count; ++i) {
+      Host().Send(job_, {.id = next_id_++, .scheduled = Host().GetClock().Now(), .work = work});
+    }
+  }
+  void Collect() {
+    for (const RequestSample& sample : Host().TakeRequests()) {
+      EXPECT_TRUE(answered_.insert(sample.id).second) << sample.id;
+      EXPECT_FALSE(sample.failed);
+      EXPECT_LE(sample.received, sample.started);
+      EXPECT_LE(sample.started, sample.finished);
+    }
+  }
+  void ExpectAnswered(size_t count) {
+    for (int i = 0; i < 1000 && answered_.size() < count; ++i) {
+      ASSERT_FALSE(Next(milliseconds(20)));
+      Collect();
+    }
+    EXPECT_EQ(answered_.size(), count);
+  }
+  void ExpectFinished() {
+    Host().Drain(job_);
+    const std::optional<HostEvent> event = Next(seconds(60));
+    ASSERT_TRUE(event);
+    EXPECT_TRUE(std::holds_alternative<HostFinished>(*event));
+    Collect();
+  }
+  void Grant(const CpuSet& cores, int open) {
+    Place place = Place::Whole(cores, {cores.Count(), cores.Count()});
+    place.open_requests = open;
+    Host().Grant(job_, place);
+    ExpectSettled();
+  }
+  // Until it is so, or a minute has passed.
+  template <typename Condition>
+  void ExpectSoon(const Condition& condition) {
+    for (int i = 0; i < 3000 && !condition(Host().Pipeline(job_)); ++i) {
+      ASSERT_FALSE(Next(milliseconds(20)));
+      Collect();
+    }
+    EXPECT_TRUE(condition(Host().Pipeline(job_)));
+  }
+
+  int64_t next_id_ = 0;
+  std::set<int64_t> answered_;
+};
+
+TEST_F(PipelineTenantTest, AnswersEveryRequestAndTellsOfItsStages) {
+  Run({.stages = 3, .items = 5, .work = milliseconds(1)}, {.open = 3, .open_max = 3});
+  Ask(12);
+  Ask(1, /*work=*/0);  // Without items.
+  ExpectAnswered(13);
+  const TenantSample sample = OnlySample();
+  ASSERT_EQ(sample.pipeline.stages.size(), 3u);
+  EXPECT_EQ(sample.pipeline.open, 0);
+  EXPECT_EQ(sample.pipeline.open_requests, 3);
+  for (const StageCounters& stage : sample.pipeline.stages) {
+    EXPECT_EQ(stage.calls, 60);
+    EXPECT_EQ(stage.taken, 60);
+    EXPECT_GE(stage.busy, milliseconds(60));
+    EXPECT_GE(stage.lasted, stage.busy);
+  }
+  ExpectFinished();
+}
+
+TEST_F(PipelineTenantTest, OpenRequestsAreGranted) {
+  // Requests that stay until they are let go on by the clock.
+  Run({.stages = 1, .items = 1, .wait = milliseconds(500), .parallel = 8},
+      {.link = CreditLink::kEndToEnd, .open = 1, .open_max = 6});
+  Grant(cores_, 4);
+  Ask(20);
+  ExpectSoon([](const PipelineCounters& pipeline) { return pipeline.open == 4; });
+  EXPECT_EQ(Host().Pipeline(job_).open_requests, 4);
+  Grant(one_, 100);  // No further than the pipeline can go.
+  ExpectSoon([](const PipelineCounters& pipeline) { return pipeline.open == 6; });
+  ExpectAnswered(20);
+  ExpectFinished();
+}
+
+TEST_F(PipelineTenantTest, APauseStopsItInTheMiddleAndLosesNothing) {
+  Run({.stages = 2, .items = 40, .work = milliseconds(5)}, {.open = 2, .open_max = 2});
+  Ask(3);
+  ExpectSoon([](const PipelineCounters& pipeline) {
+    return !pipeline.stages.empty() && pipeline.stages[0].calls > 3;
+  });
+  Host().Pause(job_);
+  ExpectSettled();
+  Collect();
+  const std::vector<StageCounters> paused = Host().Pipeline(job_).stages;
+  EXPECT_FALSE(Next(milliseconds(300)));
+  EXPECT_EQ(Host().Pipeline(job_).stages, paused);
+  EXPECT_LT(answered_.size(), 3u);
+  Grant(one_, 0);
+  ExpectAnswered(3);
+  ExpectFinished();
+}
+
+}  // namespace
+}  // namespace cosched
