@@ -11,22 +11,11 @@ namespace cosched {
 namespace {
 
 int WaitingLanes(const PipelineModel::Settings& settings) {
-  if (settings.waiting_lanes != 0) {
-    if (settings.waiting_lanes > 0) return settings.waiting_lanes;
-    throw InputError({.key = "waiting_lanes",
-                      .problem = std::to_string(settings.waiting_lanes),
-                      .allowed = "0 or more"});
-  }
-  int lanes = 0;
-  for (const StageSpec& stage : settings.spec.stages) {
-    if (!stage.waits) continue;
-    if (stage.parallel == 0) {
-      RefuseStage(stage, "parallel", "a stage that waits with any number of calls at once",
-                  "1 or more, or a number of waiting_lanes");
-    }
-    lanes += stage.parallel;
-  }
-  return lanes;
+  if (settings.waiting_lanes == 0) return CallsThatWait(settings.spec.stages);
+  if (settings.waiting_lanes > 0) return settings.waiting_lanes;
+  throw InputError({.key = "waiting_lanes",
+                    .problem = std::to_string(settings.waiting_lanes),
+                    .allowed = "0 or more"});
 }
 
 }  // namespace
@@ -163,7 +152,7 @@ bool PipelineModel::Fill(LaneKind kind, TimePoint now) {
     const std::optional<PipelineState::Call> call = state_.Next(kind);
     if (!call) break;
     const Id id = calls_.Take(*call);
-    Usage& usage = usage_[static_cast<size_t>(call->stage)];
+    StageUsage& usage = usage_[static_cast<size_t>(call->stage)];
     usage.Pass(now);
     if (!call->resumed) {
       ++usage.under_way;
@@ -186,7 +175,7 @@ void PipelineModel::Begin(Id id, TimePoint now) {
 
 void PipelineModel::Run(Id id, TimePoint now) {
   const int stage = calls_.Stage(id);
-  Usage& usage = usage_[static_cast<size_t>(stage)];
+  StageUsage& usage = usage_[static_cast<size_t>(stage)];
   usage.Pass(now);
   ++usage.running;
   executions_.SetRate(id, stage, 1, ToSeconds(now));
@@ -194,7 +183,7 @@ void PipelineModel::Run(Id id, TimePoint now) {
 
 void PipelineModel::Stop(Id id, TimePoint now) {
   const int stage = calls_.Stage(id);
-  Usage& usage = usage_[static_cast<size_t>(stage)];
+  StageUsage& usage = usage_[static_cast<size_t>(stage)];
   usage.Pass(now);
   --usage.running;
   executions_.SetRate(id, stage, 0, ToSeconds(now));
@@ -209,7 +198,7 @@ void PipelineModel::EndPart(Id id, TimePoint now) {
     executions_.SetRate(id, stage, 1, ToSeconds(now));
     return;
   }
-  Usage& usage = usage_[static_cast<size_t>(stage)];
+  StageUsage& usage = usage_[static_cast<size_t>(stage)];
   usage.Pass(now);
   --usage.running;
   if (after == PipelineCalls::After::kOver) --usage.under_way;
@@ -245,12 +234,6 @@ void PipelineModel::UpdateSpeeds(TimePoint now) {
   }
 }
 
-void PipelineModel::Usage::Pass(TimePoint now) {
-  busy += running * (now - since);
-  lasted += under_way * (now - since);
-  since = now;
-}
-
 std::vector<PipelineModel::Answer> PipelineModel::Take() { return std::exchange(answers_, {}); }
 
 PipelineSample PipelineModel::Sample(TimePoint now) const {
@@ -260,7 +243,7 @@ PipelineSample PipelineModel::Sample(TimePoint now) const {
   const std::vector<StageSample> stages = state_.Sample();
   for (int stage = 0; stage < state_.Layout().Egress(); ++stage) {
     const auto index = static_cast<size_t>(stage);
-    Usage usage = usage_[index];
+    StageUsage usage = usage_[index];
     usage.Pass(now);
     sample.stages.push_back({stages[index], state_.Layout().Stage(stage).name, Waits(stage),
                              calls_.Ended(stage), calls_.Taken(stage), usage.busy, usage.lasted});

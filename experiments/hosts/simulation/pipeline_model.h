@@ -23,6 +23,7 @@
 #include "engine/base/split.h"
 #include "engine/gates/pipeline.h"
 #include "experiments/hosts/simulation/pipeline_calls.h"
+#include "experiments/hosts/simulation/stage_usage.h"
 
 namespace cosched {
 
@@ -82,12 +83,6 @@ class PipelineModel {
     int64_t number;
     TimePoint submitted, admitted;
   };
-  struct Usage {
-    int running = 0, under_way = 0;  // Calls: those that are neither parked nor stopped, and all.
-    TimePoint since;
-    Duration busy{0}, lasted{0};  // Until then.
-    void Pass(TimePoint now);
-  };
 
   bool Waits(int stage) const { return state_.Layout().Stage(stage).waits; }
   bool Admit(TimePoint now);
@@ -118,7 +113,7 @@ class PipelineModel {
   std::vector<Id> in_waits_;  // Calls of stages that wait.
   std::deque<Waiting> waiting_;
   std::map<RequestId, Inside> inside_;
-  std::vector<Usage> usage_;  // By stage.
+  std::vector<StageUsage> usage_;  // By stage.
   std::vector<Answer> answers_;
 };
 
