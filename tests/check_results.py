@@ -119,7 +119,7 @@ class Cell:
     def __init__(self, folder, manifest, report):
         self.folder = folder
         workloads = manifest.get("experiment", {}).get("workload", [])
-        self.chaos = {load["name"] for load in workloads if load["model"].partition(":")[0] == "chaos"}
+        self.chaos = {load["name"] for load in workloads if load.get("model", "").partition(":")[0] == "chaos"}
         self.trial = int(folder.name)
         self.elasticity = folder.parent.name
         self.policy = folder.parent.parent.name

@@ -3,7 +3,7 @@
 // section 3): what is between a gate that makes partitions and the one that joins them is a pipeline
 // of its own on each machine, with its own gates and credits, and a partition is a request of it.
 // The rest is one pipeline over all machines, in which that section is one stage: a call of it is a
-// partition. Pure.
+// partition, which begins where there is room for an item behind the section, as any call. Pure.
 
 #include <vector>
 

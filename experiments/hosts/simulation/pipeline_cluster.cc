@@ -69,7 +69,6 @@ PipelineCluster::PipelineCluster(const PipelineModel::Settings& settings,
     for (int i = 0; i < group.count; ++i) AddMachine(group, settings);
   }
   CheckRoles();
-  usage_.resize(spec_.stages.size());
 }
 
 PipelineCluster::~PipelineCluster() = default;
@@ -136,11 +135,6 @@ bool PipelineCluster::Waits(const CallRef& call) const {
   return call.domain->state.Layout().Stage(call.domain->calls.Stage(call.id)).waits;
 }
 
-StageUsage& PipelineCluster::UsageOf(const CallRef& call) {
-  const auto stage = static_cast<size_t>(call.domain->calls.Stage(call.id));
-  return usage_[static_cast<size_t>(call.domain->stages[stage])];
-}
-
 void PipelineCluster::Submit(int64_t number, int64_t items, TimePoint now) {
   CHECK(items >= 0) << "a request of " << items << " items";
   Advance(now);
@@ -185,13 +179,10 @@ void PipelineCluster::Enter(JobId job, Phase phase, TimePoint now) {
       executions_.Add(job, cluster_.link_latency_s + bytes_s);
       break;
     }
-    case Phase::kWork: {
-      StageUsage& usage = UsageOf(call);
-      usage.Pass(now);
-      ++usage.running;
+    case Phase::kWork:
+      call.domain->times.Run(call.id, now);
       executions_.Add(job, calls.Work(call.id));
       break;
-    }
     case Phase::kStore:
       ++storing_;
       executions_.Add(job, calls.StoreBytes(call.id));
@@ -211,9 +202,7 @@ void PipelineCluster::EndPhase(JobId job, TimePoint now) {
     UpdateStore(now);
     return EndPart(job, now);
   }
-  StageUsage& usage = UsageOf(call);
-  usage.Pass(now);
-  --usage.running;
+  call.domain->times.Stop(call.id, now);
   const bool stores = call.domain->calls.StoreBytes(call.id) > 0 && cluster_.store_bytes_per_s > 0;
   stores ? Enter(job, Phase::kStore, now) : EndPart(job, now);
 }
@@ -226,31 +215,26 @@ void PipelineCluster::UpdateStore(TimePoint now) {
 void PipelineCluster::EndPart(JobId job, TimePoint now) {
   const CallRef call = jobs_[static_cast<size_t>(job)].call;
   const bool waits = Waits(call);
-  StageUsage& usage = UsageOf(call);
+  const int stage = call.domain->calls.Stage(call.id);
   Machine& machine = MachineOf(call);
   machine.changed = true;
   const PipelineCalls::After after = call.domain->calls.EndPart(call.id);
   if (after == PipelineCalls::After::kGoesOn) return Enter(job, Phase::kWork, now);
-  usage.Pass(now);
-  if (after == PipelineCalls::After::kOver) --usage.under_way;
+  if (after == PipelineCalls::After::kOver) call.domain->times.End(call.id, stage, now);
   ++machine.Lanes(waits);
   unused_.push_back(job);
 }
 
 std::vector<PipelineModel::Answer> PipelineCluster::Take() { return std::exchange(answers_, {}); }
 
-PipelineSample PipelineCluster::Sample(TimePoint now) const {
+PipelineSample PipelineCluster::Sample() const {
   PipelineSample sample{.waiting = static_cast<int64_t>(waiting_.size()),
                         .open = static_cast<int64_t>(inside_.size()),
                         .open_requests = outer_->state.OpenRequests()};
   for (size_t stage = 0; stage < spec_.stages.size(); ++stage) {
-    StageUsage usage = usage_[stage];
-    usage.Pass(now);
     PipelineSample::Stage& of = sample.stages.emplace_back();
     of.name = spec_.stages[stage].name;
     of.waits = spec_.stages[stage].waits;
-    of.busy = usage.busy;
-    of.lasted = usage.lasted;
   }
   outer_->AddTo(&sample, cut_.section_of);
   for (const auto& machine : machines_) {

@@ -44,7 +44,7 @@ class PipelineCluster {
   bool Empty() const { return waiting_.empty() && inside_.empty(); }
   std::vector<PipelineModel::Answer> Take();
   // Of all machines together. `busy` is of work only.
-  PipelineSample Sample(TimePoint now) const;
+  PipelineSample Sample() const;
   struct Traffic {
     int64_t transfers = 0;  // Calls that had one,
     int64_t bytes = 0;      // and what was transferred.
@@ -93,7 +93,6 @@ class PipelineCluster {
 
   Machine& MachineOf(const CallRef& call);
   bool Waits(const CallRef& call) const;
-  StageUsage& UsageOf(const CallRef& call);
   // The one that runs the stage and has most free cores or lanes, or credits for the section;
   // nullptr: none has one.
   Machine* Pulling(int stage, bool waits);
@@ -119,7 +118,6 @@ class PipelineCluster {
   std::unordered_map<int64_t, Partition> partitions_;  // By call.
   std::deque<Waiting> waiting_;
   std::map<RequestId, Inside> inside_;
-  std::vector<StageUsage> usage_;  // By stage of the specification.
   std::vector<PipelineModel::Answer> answers_;
   Traffic traffic_;
 };

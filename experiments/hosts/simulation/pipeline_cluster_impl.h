@@ -17,12 +17,16 @@ namespace cosched {
 struct PipelineCluster::Domain {
   Domain(const PipelineSpec& spec, std::vector<StageCost> costs, std::vector<int> stages_of_all,
          const Random& random)
-      : state(spec), calls(&state, std::move(costs), random), stages(std::move(stages_of_all)) {}
+      : state(spec),
+        calls(&state, std::move(costs), random),
+        times(spec.stages.size()),
+        stages(std::move(stages_of_all)) {}
   // `section_of`: by stage; at the others only the gates are this pipeline's. Empty: none is one.
   void AddTo(PipelineSample* sample, const std::vector<int>& section_of) const;
 
   PipelineState state;
   PipelineCalls calls;
+  StageTimes times;
   std::vector<int> stages;                 // Of the whole pipeline, by stage of this one.
   std::map<RequestId, int64_t> calls_for;  // What a machine's own answers: calls over all machines.
 };

@@ -117,9 +117,7 @@ void PipelineCluster::Accept(Domain* domain, const PipelineState::Call& call, Ma
     if (!Resume(ref, now)) MachineOf(ref).held.push_back(ref);
     return;
   }
-  StageUsage& usage = UsageOf(ref);
-  usage.Pass(now);
-  ++usage.under_way;
+  domain->times.Begin(ref.id, now);
   TakeLane(ref, Phase::kTransfer, now);
 }
 
@@ -127,12 +125,11 @@ void PipelineCluster::Accept(Domain* domain, const PipelineState::Call& call, Ma
 bool PipelineCluster::Resume(const CallRef& call, TimePoint now) {
   Machine& machine = MachineOf(call);
   if (machine.Lanes(Waits(call)) == 0) return false;
-  StageUsage& usage = UsageOf(call);
+  const int stage = call.domain->calls.Stage(call.id);
   machine.changed = true;
   const PipelineCalls::After after = call.domain->calls.EndPart(call.id);
   if (after == PipelineCalls::After::kGoesOn) TakeLane(call, Phase::kWork, now);
-  usage.Pass(now);
-  if (after == PipelineCalls::After::kOver) --usage.under_way;
+  if (after == PipelineCalls::After::kOver) call.domain->times.End(call.id, stage, now);
   return true;
 }
 
@@ -204,6 +201,8 @@ void PipelineCluster::Domain::AddTo(PipelineSample* sample,
     to.parked += from.parked;
     to.calls += calls.Ended(static_cast<int>(stage));
     to.taken += calls.Taken(static_cast<int>(stage));
+    to.busy += times.Of(static_cast<int>(stage)).busy;
+    to.lasted += times.Of(static_cast<int>(stage)).lasted;
   }
 }
 
