@@ -7,7 +7,7 @@
 namespace cosched {
 namespace {
 
-LocalPipelines::Section Section(const PipelineLayout& layout, int first) {
+LocalPipelines::Section SectionFrom(const PipelineLayout& layout, int first) {
   const PipelineLayout::Level& level = layout.LevelAt(layout.At(first).call_level);
   const std::vector<StageSpec>& stages = layout.spec.stages;
   LocalPipelines::Section section{.first = first, .end = level.join};
@@ -48,7 +48,7 @@ LocalPipelines CutLocalPipelines(const PipelineSpec& spec) {
       continue;
     }
     cut.section_of.push_back(static_cast<int>(cut.sections.size()));
-    cut.sections.push_back(Section(layout, stage));
+    cut.sections.push_back(SectionFrom(layout, stage));
     cut.outer.stages.push_back(SectionStage(layout.Stage(stage)));
     stage = cut.sections.back().end;
   }
