@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
@@ -69,6 +70,45 @@ json ToJson(const std::vector<CrowdingPoint>& crowding) {
   return points;
 }
 
+json ToJson(const StageProfile& stage) {
+  const StageCost& cost = stage.cost;
+  const bool exponential = cost.distribution == StageCost::Distribution::kExponential;
+  return {{"stage", stage.stage},
+          {"per_call_s", cost.per_call_s},
+          {"per_item_s", cost.per_item_s},
+          {"store_bytes_per_item", cost.store_bytes_per_item},
+          {"law", ToJson(cost.law)},
+          {"distribution", exponential ? "exponential" : "log-normal"},
+          {"noise", cost.noise},
+          {"emits_per_call", cost.emits_per_call},
+          {"emits_per_item", cost.emits_per_item},
+          {"item_bytes", cost.item_bytes},
+          {"kept_bytes", cost.kept_bytes},
+          {"piece_s", cost.piece_s}};
+}
+
+StageProfile ReadStage(const JsonReader& at) {
+  StageProfile stage{.stage = at.At("stage").String(), .cost = {}};
+  StageCost& cost = stage.cost;
+  cost.per_call_s = at.At("per_call_s").Number(0);
+  cost.per_item_s = at.At("per_item_s").Number(0);
+  cost.store_bytes_per_item = at.At("store_bytes_per_item").Number(0);
+  cost.law = ReadLaw(at.At("law"));
+  const std::string distribution = at.At("distribution").String();
+  if (distribution == "exponential") {
+    cost.distribution = StageCost::Distribution::kExponential;
+  } else if (distribution != "log-normal") {
+    at.At("distribution").Fail(fmt::format("is \"{}\"", distribution), "log-normal, exponential");
+  }
+  cost.noise = at.At("noise").Number(0);
+  cost.emits_per_call = at.At("emits_per_call").Number(0);
+  cost.emits_per_item = at.At("emits_per_item").Number(0);
+  cost.item_bytes = at.At("item_bytes").Integer(0, std::numeric_limits<int>::max());
+  cost.kept_bytes = at.At("kept_bytes").Number(0);
+  cost.piece_s = at.At("piece_s").Number(0);
+  return stage;
+}
+
 json ToJson(const ProgramProfile& program) {
   json alone = json::array();
   for (const SpeedPoint& point : program.alone) {
@@ -77,11 +117,13 @@ json ToJson(const ProgramProfile& program) {
                      {"intra", point.threads.intra},
                      {"step_s", ToJson(point.step_s)}});
   }
-  return {{"program", program.program},       {"alone", alone},
-          {"law", ToJson(program.law)},       {"start_s", ToJson(program.start_s)},
-          {"stop_s", ToJson(program.stop_s)}, {"warm_up", ToJson(program.warm_up)},
-          {"pressure", program.pressure},     {"sensitivity", program.sensitivity},
-          {"weight", program.weight},         {"crowding", ToJson(program.crowding)}};
+  json value = {{"program", program.program},       {"alone", alone},
+                {"law", ToJson(program.law)},       {"start_s", ToJson(program.start_s)},
+                {"stop_s", ToJson(program.stop_s)}, {"warm_up", ToJson(program.warm_up)},
+                {"pressure", program.pressure},     {"sensitivity", program.sensitivity},
+                {"weight", program.weight},         {"crowding", ToJson(program.crowding)}};
+  for (const StageProfile& stage : program.stages) value["stages"].push_back(ToJson(stage));
+  return value;
 }
 
 // Keys that profiles had not always.
@@ -121,6 +163,10 @@ ProgramProfile ReadProgram(const JsonReader& at) {
   program.pressure = at.At("pressure").Number(0);
   program.sensitivity = at.At("sensitivity").Number(0);
   ReadSharing(at, &program);
+  if (at.Has("stages")) {
+    for (const JsonReader& stage : at.At("stages").List())
+      program.stages.push_back(ReadStage(stage));
+  }
   return program;
 }
 

@@ -12,6 +12,7 @@
 
 #include "engine/base/split.h"
 #include "workloads/scaling_law.h"
+#include "workloads/stage_cost.h"
 
 namespace cosched {
 
@@ -36,6 +37,11 @@ struct CrowdingPoint {
   int threads = 1;    // The tenant's threads, each on a core of its own.
   double others = 1;  // Threads of other tenants on each of its cores, on average.
   Estimate loss;      // Step time over that alone, divided by the part of the time that it has.
+};
+
+struct StageProfile {
+  std::string stage;  // Its name.
+  StageCost cost;
 };
 
 struct ProgramProfile {
@@ -63,6 +69,9 @@ struct ProgramProfile {
   // of its own stands for that of others' threads.
   std::vector<CrowdingPoint> crowding;
   double weight = 1;
+  // Of a pipeline, in order: what calls of each stage cost on one core. Its steps are requests of
+  // work 1. Empty = not measured, or no pipeline.
+  std::vector<StageProfile> stages;
 };
 
 // The first steps of a tenant also make its kernels: they are not what its steps take.

@@ -11,6 +11,9 @@ namespace cosched {
 struct StageCost {
   // Seconds that a call takes on one core by itself; of a stage that waits, that it waits.
   double per_call_s = 0, per_item_s = 0;
+  // Bytes that it reads from or writes to the store for each item, after that, where machines have
+  // one store (experiments/hosts/simulation/pipeline_cluster.h).
+  double store_bytes_per_item = 0;
   // How much faster a call is with more threads in it; with this one helpers do nothing for it.
   ScalingLaw law = {.parameters = {1.0}};
   // What each call's time is multiplied by: log-normal with median 1 and this standard deviation of

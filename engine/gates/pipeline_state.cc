@@ -136,10 +136,16 @@ int PipelineState::Occupied(int stage) const {
 std::optional<PipelineState::Call> PipelineState::Next(LaneKind kind) {
   for (int stage = layout_->Egress() - 1; stage >= 0; --stage) {
     if (layout_->Stage(stage).waits != (kind == LaneKind::kWaits)) continue;
-    if (const CallRecord* parked = Resumable(stage)) return Resume(parked->id);
-    if (const std::optional<RequestId> request = Startable(stage)) return Start(stage, *request);
+    if (std::optional<Call> call = NextOf(stage)) return call;
   }
   return std::nullopt;
+}
+
+std::optional<PipelineState::Call> PipelineState::NextOf(int stage, bool may_begin) {
+  if (const CallRecord* parked = Resumable(stage)) return Resume(parked->id);
+  const std::optional<RequestId> request = may_begin ? Startable(stage) : std::nullopt;
+  if (!request) return std::nullopt;
+  return Start(stage, *request);
 }
 
 bool PipelineState::HasNext(LaneKind kind) const {

@@ -66,6 +66,8 @@ class PipelineState {
   // open it, the one nearest to the egress, so that what is inside goes down before it goes up; of
   // its requests the one opened first. A parked call whose request is no more is given, too: to end.
   std::optional<Call> Next(LaneKind kind);
+  // The same of one stage, for whoever cannot make every stage's calls, or begin any.
+  std::optional<Call> NextOf(int stage, bool may_begin = true);
   bool HasNext(LaneKind kind) const;  // Whether Next() would give one.
   // False: there is no room below, the payload is left alone, and the call may only Park() or Fail().
   // What is emitted for a request that is no more is dropped.

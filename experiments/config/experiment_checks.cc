@@ -12,6 +12,23 @@
 namespace cosched {
 namespace {
 
+// Of a pipeline, what calls of each of its stages cost.
+void CheckStages(const TomlTable& workload, const ExperimentConfig& config,
+                 const TenantSpec& spec) {
+  std::vector<std::string> measured;
+  for (const StageProfile& stage : config.profile->profile->Find(ProgramName(spec))->stages)
+    measured.push_back(stage.stage);
+  const std::vector<std::string> stages = PipelineStages(spec.pipeline);
+  if (measured == stages) return;
+  workload.Fail(
+      "pipeline",
+      fmt::format(
+          "{} has {} of \"{}\"", config.profile->file.string(),
+          measured.empty() ? "no stages" : fmt::format("the stages {}", fmt::join(measured, ", ")),
+          ProgramName(spec)),
+      fmt::format("a profile with {}", fmt::join(stages, ", ")));
+}
+
 // What a simulated run can't do without: every workload's program.
 void CheckPrograms(const TomlTable& root, const ExperimentConfig& config) {
   const Profile& profile = *config.profile->profile;
@@ -20,9 +37,13 @@ void CheckPrograms(const TomlTable& root, const ExperimentConfig& config) {
   const std::vector<TomlTable> tables = root.Tables("workload");
   for (size_t i = 0; i < tables.size(); ++i) {
     const TenantSpec& spec = config.workloads[i].spec;
-    if (IsChaosModel(spec.model) || profile.Find(ProgramName(spec))) continue;
+    if (IsChaosModel(spec.model)) continue;
+    if (profile.Find(ProgramName(spec))) {
+      if (spec.IsPipeline()) CheckStages(tables[i], config, spec);
+      continue;
+    }
     tables[i].Fail(
-        "model",
+        spec.IsPipeline() ? "pipeline" : "model",
         fmt::format("{} holds no \"{}\"", config.profile->file.string(), ProgramName(spec)),
         programs.empty() ? "a profile that holds it"
                          : fmt::format("{}", fmt::join(programs, ", ")));

@@ -4,6 +4,7 @@
 //                         requests inside.
 //   chunks/ITEMS/OPEN     requests of that many items, cut into partitions of 10, through three
 //                         stages of several calls, and joined.
+//   cluster/MACHINES      the same with 200 items, on that many machines of 4 cores.
 //
 // Run by hand: bench_pipelines
 
@@ -11,6 +12,7 @@
 
 #include <string>
 
+#include "experiments/hosts/simulation/pipeline_cluster.h"
 #include "experiments/hosts/simulation/pipeline_model.h"
 
 namespace cosched {
@@ -23,13 +25,13 @@ StageSpec Stage(const std::string& name, int parallel) {
   return stage;
 }
 
-// Keeps `open` requests and a few more under way until so many have ended.
-int64_t Run(PipelineModel* model, int64_t requests, int64_t items) {
-  const int64_t ahead = model->State().OpenRequests() + 2;
+// Keeps a few more than `open` requests under way until so many have ended.
+template <typename Model>
+int64_t Run(Model* model, int open, int64_t requests, int64_t items) {
   int64_t submitted = 0, ended = 0;
   TimePoint now;
   while (ended < requests) {
-    while (submitted < requests && submitted < ended + ahead) {
+    while (submitted < requests && submitted < ended + open + 2) {
       model->Submit(submitted++, items, now);
     }
     now = *model->NextEvent();
@@ -37,8 +39,13 @@ int64_t Run(PipelineModel* model, int64_t requests, int64_t items) {
     ended += static_cast<int64_t>(model->Take().size());
   }
   int64_t calls = 0;
-  for (const PipelineSample::Stage& stage : model->Sample(now).stages) calls += stage.calls;
+  for (const PipelineSample::Stage& stage : model->Sample().stages) calls += stage.calls;
   return calls;
+}
+
+void Tell(benchmark::State& state, int64_t calls) {
+  state.counters["calls"] =
+      benchmark::Counter(static_cast<double>(calls), benchmark::Counter::kIsRate);
 }
 
 void Row(benchmark::State& state) {
@@ -54,19 +61,16 @@ void Row(benchmark::State& state) {
   for (auto _ : state) {
     PipelineModel model(settings);
     model.Resize(stages, {stages, 1}, {});
-    calls += Run(&model, 20'000, 1);
+    calls += Run(&model, open, 20'000, 1);
   }
-  state.counters["calls"] =
-      benchmark::Counter(static_cast<double>(calls), benchmark::Counter::kIsRate);
+  Tell(state, calls);
 }
 BENCHMARK(Row)->Name("row")->ArgsProduct({{1, 3, 10}, {1, 4, 16}})->Unit(benchmark::kMillisecond);
 
-void Chunks(benchmark::State& state) {
+PipelineModel::Settings Chunked(int open) {
   PipelineModel::Settings settings;
-  const int64_t items = state.range(0);
-  const auto open = static_cast<int>(state.range(1));
   settings.spec.stages = {Stage("fetch", 4), Stage("align", 0), Stage("sort", 0),
-                          Stage("merge", 1)};
+                          Stage("merge", 0)};
   StageSpec& fetch = settings.spec.stages[0];
   fetch.waits = fetch.emits_many = true;
   fetch.from.hands = Gate::Hands::kPartition;
@@ -79,19 +83,36 @@ void Chunks(benchmark::State& state) {
   for (const double seconds : {0.002, 0.03, 0.002, 0.001}) {
     settings.costs.push_back({.per_item_s = seconds, .law = {.parameters = {0.05}}, .noise = 0.1});
   }
+  return settings;
+}
+
+void Chunks(benchmark::State& state) {
+  const int64_t items = state.range(0);
+  const auto open = static_cast<int>(state.range(1));
   int64_t calls = 0;
   for (auto _ : state) {
-    PipelineModel model(settings);
+    PipelineModel model(Chunked(open));
     model.Resize(4, {3, 2}, {});
-    calls += Run(&model, 20'000 / items, items);
+    calls += Run(&model, open, 20'000 / items, items);
   }
-  state.counters["calls"] =
-      benchmark::Counter(static_cast<double>(calls), benchmark::Counter::kIsRate);
+  Tell(state, calls);
 }
 BENCHMARK(Chunks)
     ->Name("chunks")
     ->ArgsProduct({{10, 200, 2000}, {1, 4}})
     ->Unit(benchmark::kMillisecond);
+
+void Cluster(benchmark::State& state) {
+  const auto machines = static_cast<int>(state.range(0));
+  int64_t calls = 0;
+  for (auto _ : state) {
+    PipelineCluster cluster(Chunked(4),
+                            {.groups = {{.count = machines, .cores = 4}}, .link_latency_s = 1e-4});
+    calls += Run(&cluster, 4, 500, 200);
+  }
+  Tell(state, calls);
+}
+BENCHMARK(Cluster)->Name("cluster")->Arg(1)->Arg(5)->Arg(20)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace cosched

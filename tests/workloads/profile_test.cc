@@ -69,6 +69,51 @@ TEST(Profile, ComesBackAsItWasSaved) {
   EXPECT_FALSE(LoadProfile(folder.path() / "c.json").programs[0].law.error.has_value());
 }
 
+TEST(Profile, StagesOfAPipelineComeBackAsTheyWereSaved) {
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "p.json";
+  Profile profile = Example();
+  profile.programs[0].stages = {{"read",
+                                 {.per_call_s = 0.5,
+                                  .per_item_s = 0.25,
+                                  .store_bytes_per_item = 64,
+                                  .law = {ScalingLaw::Kind::kAmdahl, {0.5}, 0.01},
+                                  .noise = 0.125,
+                                  .emits_per_call = 3,
+                                  .emits_per_item = 0.5,
+                                  .item_bytes = 7,
+                                  .kept_bytes = 0.75,
+                                  .piece_s = 0.002}},
+                                {"align", {.distribution = StageCost::Distribution::kExponential}}};
+  SaveProfile(profile, file);
+  const std::vector<StageProfile> read = LoadProfile(file).programs[0].stages;
+  ASSERT_EQ(read.size(), 2U);
+  EXPECT_EQ(read[0].stage, "read");
+  const StageCost& cost = read[0].cost;
+  EXPECT_EQ(cost.per_call_s, 0.5);
+  EXPECT_EQ(cost.per_item_s, 0.25);
+  EXPECT_EQ(cost.store_bytes_per_item, 64);
+  EXPECT_EQ(cost.law.parameters, std::vector{0.5});
+  EXPECT_EQ(cost.distribution, StageCost::Distribution::kLogNormal);
+  EXPECT_EQ(cost.noise, 0.125);
+  EXPECT_EQ(cost.emits_per_call, 3);
+  EXPECT_EQ(cost.emits_per_item, 0.5);
+  EXPECT_EQ(cost.item_bytes, 7);
+  EXPECT_EQ(cost.kept_bytes, 0.75);
+  EXPECT_EQ(cost.piece_s, 0.002);
+  EXPECT_EQ(read[1].cost.distribution, StageCost::Distribution::kExponential);
+  std::string text = Text(file);
+  text.replace(text.find("exponential"), 11, "Exponential");
+  std::ofstream(file) << text;
+  try {
+    LoadProfile(file);
+    FAIL() << "a distribution that there is not";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("programs.0.stages.1.distribution"), std::string::npos)
+        << error.what();
+  }
+}
+
 // A file from before crowding was measured lacks its keys.
 TEST(Profile, OlderFilesAreRead) {
   const TemporaryFolder folder;

@@ -11,13 +11,14 @@
 namespace cosched {
 namespace {
 
-void CheckCost(const StageSpec& stage, const StageCost& cost) {
+void CheckNumbersOf(const StageSpec& stage, const StageCost& cost) {
   const auto check = [&stage](const std::string& key, double value) {
     if (value >= 0 && std::isfinite(value)) return;
     RefuseStage(stage, key, std::to_string(value), "0 or more");
   };
   check("per_call_s", cost.per_call_s);
   check("per_item_s", cost.per_item_s);
+  check("store_bytes_per_item", cost.store_bytes_per_item);
   check("noise", cost.noise);
   check("emits_per_call", cost.emits_per_call);
   check("emits_per_item", cost.emits_per_item);
@@ -28,19 +29,35 @@ void CheckCost(const StageSpec& stage, const StageCost& cost) {
 
 }  // namespace
 
+void CheckCosts(const PipelineSpec& spec, const std::vector<StageCost>& costs) {
+  if (costs.size() != spec.stages.size()) {
+    throw InputError({.key = "stages",
+                      .problem = "costs of " + std::to_string(costs.size()) + " stages",
+                      .allowed = "as many as there are, " + std::to_string(spec.stages.size())});
+  }
+  for (size_t stage = 0; stage < costs.size(); ++stage)
+    CheckNumbersOf(spec.stages[stage], costs[stage]);
+}
+
+int CallsThatWait(const std::vector<StageSpec>& stages) {
+  int calls = 0;
+  for (const StageSpec& stage : stages) {
+    if (!stage.waits) continue;
+    if (stage.parallel == 0) {
+      RefuseStage(stage, "parallel", "a stage that waits with any number of calls at once",
+                  "1 or more, or a number of waiting_lanes");
+    }
+    calls += stage.parallel;
+  }
+  return calls;
+}
+
 PipelineCalls::PipelineCalls(PipelineState* state, std::vector<StageCost> costs,
                              const Random& random)
     : state_(state), costs_(std::move(costs)) {
   const std::vector<StageSpec>& stages = state->Layout().spec.stages;
-  if (costs_.size() != stages.size()) {
-    throw InputError({.key = "stages",
-                      .problem = "costs of " + std::to_string(costs_.size()) + " stages",
-                      .allowed = "as many as there are, " + std::to_string(stages.size())});
-  }
-  for (size_t stage = 0; stage < stages.size(); ++stage) {
-    CheckCost(stages[stage], costs_[stage]);
-    streams_.push_back(random.Derive(stages[stage].name));
-  }
+  CheckCosts(state->Layout().spec, costs_);
+  for (const StageSpec& stage : stages) streams_.push_back(random.Derive(stage.name));
   ended_.resize(stages.size());
   taken_.resize(stages.size());
 }
@@ -71,7 +88,7 @@ double PipelineCalls::DrawFactor(int stage) {
   return cost.noise > 0 ? std::exp(stream.Normal(0, cost.noise)) : 1;
 }
 
-PipelineCalls::Id PipelineCalls::Take(const PipelineState::Call& call) {
+PipelineCalls::Id PipelineCalls::Take(const PipelineState::Call& call, int machine) {
   if (call.resumed) {
     const auto found = std::ranges::find(slots_, call.id, &Call::call);
     CHECK(found != slots_.end()) << "call " << call.id << " was never begun";
@@ -81,25 +98,36 @@ PipelineCalls::Id PipelineCalls::Take(const PipelineState::Call& call) {
   const StageCost& cost = Cost(call.stage);
   const auto items = static_cast<int64_t>(call.batch.items.size());
   int64_t bytes = 0;
-  for (const Item& item : call.batch.items) bytes += item.payload.Bytes();
+  Foreign elsewhere;
+  for (const Item& item : call.batch.items) {
+    bytes += item.payload.Bytes();
+    if (machine == kNoMachine || item.payload.As<MadeOn>().machine == machine) continue;
+    ++elsewhere.items;
+    elsewhere.bytes += item.payload.Bytes();
+  }
   const double work =
       (cost.per_call_s + cost.per_item_s * static_cast<double>(items)) * DrawFactor(call.stage);
   const int64_t emits = DrawEmits(call.stage, items);
   const auto parts = static_cast<double>(std::max<int64_t>(1, emits));
-  At(id) = {
-      .call = call.id,
-      .stage = call.stage,
-      .taken = items,
-      .emits = emits,
-      .bytes = cost.item_bytes + std::llround(cost.kept_bytes * static_cast<double>(bytes) / parts),
-      .part = work / parts};
+  const auto kept = std::llround(cost.kept_bytes * static_cast<double>(bytes) / parts);
+  At(id) = {.call = call.id,
+            .stage = call.stage,
+            .machine = machine,
+            .elsewhere = elsewhere,
+            .taken = items,
+            .emits = emits,
+            .bytes = cost.item_bytes + kept,
+            .part = work / parts,
+            .part_store = cost.store_bytes_per_item * static_cast<double>(items) / parts};
   return id;
 }
 
 PipelineCalls::After PipelineCalls::EndPart(Id id) {
   Call& call = At(id);
   if (call.emitted < call.emits && !state_->Cancelled(call.call)) {
-    if (!state_->Emit(call.call, Payload::OfBytes(call.bytes))) {
+    Payload payload = call.machine == kNoMachine ? Payload::OfBytes(call.bytes)
+                                                 : Payload::Of(MadeOn{call.machine}, call.bytes);
+    if (!state_->Emit(call.call, std::move(payload))) {
       state_->Park(call.call);
       return After::kParked;
     }

@@ -11,22 +11,11 @@ namespace cosched {
 namespace {
 
 int WaitingLanes(const PipelineModel::Settings& settings) {
-  if (settings.waiting_lanes != 0) {
-    if (settings.waiting_lanes > 0) return settings.waiting_lanes;
-    throw InputError({.key = "waiting_lanes",
-                      .problem = std::to_string(settings.waiting_lanes),
-                      .allowed = "0 or more"});
-  }
-  int lanes = 0;
-  for (const StageSpec& stage : settings.spec.stages) {
-    if (!stage.waits) continue;
-    if (stage.parallel == 0) {
-      RefuseStage(stage, "parallel", "a stage that waits with any number of calls at once",
-                  "1 or more, or a number of waiting_lanes");
-    }
-    lanes += stage.parallel;
-  }
-  return lanes;
+  if (settings.waiting_lanes == 0) return CallsThatWait(settings.spec.stages);
+  if (settings.waiting_lanes > 0) return settings.waiting_lanes;
+  throw InputError({.key = "waiting_lanes",
+                    .problem = std::to_string(settings.waiting_lanes),
+                    .allowed = "0 or more"});
 }
 
 }  // namespace
@@ -35,12 +24,12 @@ PipelineModel::PipelineModel(const Settings& settings)
     : item_bytes_(settings.item_bytes),
       waiting_lanes_(WaitingLanes(settings)),
       state_(settings.spec),
-      calls_(&state_, settings.costs, Random(settings.seed)) {
+      calls_(&state_, settings.costs, Random(settings.seed)),
+      times_(settings.costs.size()) {
   for (size_t stage = 0; stage < settings.costs.size(); ++stage) {
     executions_.AddClock(1);
     helped_.push_back(settings.costs[stage].law.SpeedUp(2) > 1);
   }
-  usage_.resize(settings.costs.size());
 }
 
 void PipelineModel::Submit(int64_t number, int64_t items, TimePoint now) {
@@ -78,6 +67,7 @@ void PipelineModel::SetOpenRequests(int count, TimePoint now) {
 
 void PipelineModel::Resize(double cores, Split split, TimePoint now) {
   Advance(now);
+  begun_ = true;
   cores_ = cores;
   split_ = cores > 0 && ThreadsOf(split) > 0 ? split : Split{0, 0};
   while (Busy() > split_.inter) {
@@ -111,7 +101,7 @@ void PipelineModel::Advance(TimePoint now) {
 
 // All that needs no time: requests come in and leave, and lanes take calls.
 void PipelineModel::GoOn(TimePoint now) {
-  for (bool changed = true; changed;) {
+  for (bool changed = begun_; changed;) {
     changed = Admit(now);
     Collect(now);
     changed = Fill(LaneKind::kComputes, now) || changed;
@@ -163,16 +153,14 @@ bool PipelineModel::Fill(LaneKind kind, TimePoint now) {
     const std::optional<PipelineState::Call> call = state_.Next(kind);
     if (!call) break;
     const Id id = calls_.Take(*call);
-    Usage& usage = usage_[static_cast<size_t>(call->stage)];
-    usage.Pass(now);
     if (!call->resumed) {
-      ++usage.under_way;
+      times_.Begin(id, now);
       Begin(id, now);
       continue;
     }
     const PipelineCalls::After after = calls_.EndPart(id);
     if (after == PipelineCalls::After::kGoesOn) Begin(id, now);
-    if (after == PipelineCalls::After::kOver) --usage.under_way;
+    if (after == PipelineCalls::After::kOver) times_.End(id, call->stage, now);
   }
   return any;
 }
@@ -185,19 +173,13 @@ void PipelineModel::Begin(Id id, TimePoint now) {
 }
 
 void PipelineModel::Run(Id id, TimePoint now) {
-  const int stage = calls_.Stage(id);
-  Usage& usage = usage_[static_cast<size_t>(stage)];
-  usage.Pass(now);
-  ++usage.running;
-  executions_.SetRate(id, stage, 1, ToSeconds(now));
+  times_.Run(id, now);
+  executions_.SetRate(id, calls_.Stage(id), 1, ToSeconds(now));
 }
 
 void PipelineModel::Stop(Id id, TimePoint now) {
-  const int stage = calls_.Stage(id);
-  Usage& usage = usage_[static_cast<size_t>(stage)];
-  usage.Pass(now);
-  --usage.running;
-  executions_.SetRate(id, stage, 0, ToSeconds(now));
+  times_.Stop(id, now);
+  executions_.SetRate(id, calls_.Stage(id), 0, ToSeconds(now));
 }
 
 void PipelineModel::EndPart(Id id, TimePoint now) {
@@ -209,10 +191,8 @@ void PipelineModel::EndPart(Id id, TimePoint now) {
     executions_.SetRate(id, stage, 1, ToSeconds(now));
     return;
   }
-  Usage& usage = usage_[static_cast<size_t>(stage)];
-  usage.Pass(now);
-  --usage.running;
-  if (after == PipelineCalls::After::kOver) --usage.under_way;
+  times_.Stop(id, now);
+  if (after == PipelineCalls::After::kOver) times_.End(id, stage, now);
   std::erase(Waits(stage) ? in_waits_ : computing_, id);
 }
 
@@ -232,38 +212,31 @@ void PipelineModel::ShortenCancelled(TimePoint now) {
 void PipelineModel::UpdateSpeeds(TimePoint now) {
   const auto helped = static_cast<int>(std::ranges::count_if(
       computing_, [this](Id id) { return helped_[static_cast<size_t>(calls_.Stage(id))]; }));
-  const int helpers = helped > 0 ? split_.intra - 1 : 0;
+  const double helpers = helped > 0 ? std::clamp(cores_ - Busy(), 0.0, split_.intra - 1.0) : 0;
   threads_ = Busy() + helpers;
   const double cores_a_thread = threads_ > 0 ? std::min(1.0, cores_ / threads_) : 1;
   for (int stage = 0; stage < state_.Layout().Egress(); ++stage) {
     if (Waits(stage)) continue;
     double speed = speed_ * cores_a_thread;
     if (helpers > 0) {
-      speed *= calls_.Cost(stage).law.SpeedUp(1 + static_cast<double>(helpers) / helped);
+      speed *= calls_.Cost(stage).law.SpeedUp(1 + helpers / helped);
     }
     if (executions_.Speed(stage) != speed) executions_.SetSpeed(stage, speed, ToSeconds(now));
   }
 }
 
-void PipelineModel::Usage::Pass(TimePoint now) {
-  busy += running * (now - since);
-  lasted += under_way * (now - since);
-  since = now;
-}
-
 std::vector<PipelineModel::Answer> PipelineModel::Take() { return std::exchange(answers_, {}); }
 
-PipelineSample PipelineModel::Sample(TimePoint now) const {
+PipelineSample PipelineModel::Sample() const {
   PipelineSample sample{.waiting = static_cast<int64_t>(waiting_.size()),
                         .open = static_cast<int64_t>(inside_.size()),
                         .open_requests = state_.OpenRequests()};
   const std::vector<StageSample> stages = state_.Sample();
   for (int stage = 0; stage < state_.Layout().Egress(); ++stage) {
     const auto index = static_cast<size_t>(stage);
-    Usage usage = usage_[index];
-    usage.Pass(now);
+    const StageTimes::Total& times = times_.Of(stage);
     sample.stages.push_back({stages[index], state_.Layout().Stage(stage).name, Waits(stage),
-                             calls_.Ended(stage), calls_.Taken(stage), usage.busy, usage.lasted});
+                             calls_.Ended(stage), calls_.Taken(stage), times.busy, times.lasted});
   }
   return sample;
 }

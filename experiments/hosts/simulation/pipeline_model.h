@@ -4,9 +4,10 @@
 //
 //   inter     as many calls compute side by side, of whichever stages. Where there are more, after
 //             a resize, the oldest go on, and the others before any new call begins
-//   intra     the helpers, intra - 1, are divided equally among the calls whose stage gains by them:
-//             with 1 + helpers / such calls threads a call is faster as its stage's scaling law says
-//   cores     fewer than threads: all calls slow down alike
+//   intra     helpers, intra - 1, or as many as find a core beside the calls, are divided equally
+//             among the calls whose stage gains by them: with 1 + helpers / such calls threads a call
+//             is faster as its stage's scaling law says
+//   cores     fewer than calls: all slow down alike
 //   waiting   calls of stages that wait have lanes of their own, and go on in a pause
 //
 // so a part of a call takes work / (speed-up x cores per thread x speed) seconds. Work that is left
@@ -23,6 +24,7 @@
 #include "engine/base/split.h"
 #include "engine/gates/pipeline.h"
 #include "experiments/hosts/simulation/pipeline_calls.h"
+#include "experiments/hosts/simulation/stage_times.h"
 
 namespace cosched {
 
@@ -37,7 +39,7 @@ class PipelineModel {
     int64_t item_bytes = 0;  // Of a submitted item.
     uint64_t seed = 0;
   };
-  // It has no cores yet. Throws InputError as PipelineState does, and for costs and lanes that make
+  // It begins with the first Resize: until then requests wait. Throws InputError as PipelineState does, and for costs and lanes that make
   // no sense; whether the pipeline can deadlock is for Check() to say.
   explicit PipelineModel(const Settings& settings);
   PipelineModel(const PipelineModel&) = delete;
@@ -58,7 +60,7 @@ class PipelineModel {
   void Advance(TimePoint now);
 
   int Busy() const { return static_cast<int>(computing_.size()); }  // Calls that compute.
-  int Threads() const { return threads_; }                          // That compute: helpers, too.
+  double Threads() const { return threads_; }                       // That compute: helpers, too.
   bool Empty() const { return waiting_.empty() && inside_.empty(); }
   struct Answer {
     int64_t number = 0;
@@ -68,8 +70,8 @@ class PipelineModel {
     TimePoint submitted, admitted, ended;
   };
   std::vector<Answer> Take();  // Of requests that ended since the last time, in this order.
-  // `busy` is of calls that were not stopped by a pause; it and `lasted` hold calls under way, too.
-  PipelineSample Sample(TimePoint now) const;
+  // `busy` is without pauses, and as long as `lasted` otherwise but for waits for room below.
+  PipelineSample Sample() const;
   const PipelineState& State() const { return state_; }
 
  private:
@@ -81,12 +83,6 @@ class PipelineModel {
   struct Inside {
     int64_t number;
     TimePoint submitted, admitted;
-  };
-  struct Usage {
-    int running = 0, under_way = 0;  // Calls: those that are neither parked nor stopped, and all.
-    TimePoint since;
-    Duration busy{0}, lasted{0};  // Until then.
-    void Pass(TimePoint now);
   };
 
   bool Waits(int stage) const { return state_.Layout().Stage(stage).waits; }
@@ -108,17 +104,18 @@ class PipelineModel {
   PipelineCalls calls_;
   Executions executions_;     // A call each, by the clock of its stage.
   std::vector<bool> helped_;  // By stage: helpers make it faster.
+  bool begun_ = false;
   double cores_ = 0;
   Split split_ = {0, 0};
   double speed_ = 1;
-  int threads_ = 0;
+  double threads_ = 0;
   // Calls with lanes, and those that lost theirs, which are younger; each from the oldest on.
   std::vector<Id> computing_;
   std::deque<Id> stopped_;
   std::vector<Id> in_waits_;  // Calls of stages that wait.
   std::deque<Waiting> waiting_;
   std::map<RequestId, Inside> inside_;
-  std::vector<Usage> usage_;  // By stage.
+  StageTimes times_;
   std::vector<Answer> answers_;
 };
 

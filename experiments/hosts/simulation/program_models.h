@@ -43,6 +43,9 @@ class ProgramModels {
   Executions::ClockId Join(int program, double steps_per_second, Contention* contention,
                            double* rate) const;
 
+  // Of a pipeline's stages, in order.
+  const std::vector<StageProfile>& Stages(int program) const { return At(program).stages; }
+
   // What rests on extrapolation, once.
   std::vector<std::string> TakeMarks();
 
@@ -57,7 +60,8 @@ class ProgramModels {
           warm_up(profile.warm_up.value),
           weight(profile.weight),
           pressure(profile.pressure),
-          sensitivity(profile.sensitivity) {}
+          sensitivity(profile.sensitivity),
+          stages(profile.stages) {}
     // "resnet20 infer batch " of its name, and the number.
     std::string Family() const { return name.substr(0, name.rfind(' ') + 1); }
     int Batch() const { return std::stoi(name.substr(name.rfind(' ') + 1)); }
@@ -67,6 +71,7 @@ class ProgramModels {
     double one_core_step_s;
     double warm_up, weight;
     double pressure, sensitivity;
+    std::vector<StageProfile> stages;
     std::unordered_map<uint64_t, SpeedModel::StepTime> alone;  // Remembered.
     int beyond = 0;  // Flags: what was asked for beyond the measured.
   };

@@ -47,7 +47,7 @@ void SimulatedHost::Impl::Start(const Job& job, const Place& place) {
   Duration start =
       options.model.startup ? programs.StartTime(tenant.plan.program) : Duration::zero();
   if (tenant.plan.serves) {
-    StartService(id);
+    tenant.plan.pipeline ? StartPipeline(id) : StartService(id);
     start += FromSeconds(tenant.warm_up *
                          programs.StepSecondsAlone(tenant.plan.program, place.cores.Count()));
   }
@@ -99,7 +99,7 @@ void SimulatedHost::Impl::Remove(Id id) {
   if (options.samples) gone.push_back(SampleOf(id));
   executions.Remove(id);
   timers.SetAlarm(id, std::nullopt);
-  if (tenant.service) agenda.Remove(id);
+  if (tenant.Serves()) agenda.Remove(id);
   ids.erase(tenant.job);
   tenant = Tenant();
   unused.push_back(id);
@@ -131,7 +131,7 @@ std::optional<HostEvent> SimulatedHost::Impl::Fire(const Timers::Timer& timer) {
     tenant.phase = Phase::kComputing;
     if (options.steps) log.Start(timer.tenant, tenant.job, tenant.warm_up, Seconds());
     Compute(timer.tenant);
-    if (tenant.service) LeaveIfDrained(timer.tenant);
+    if (tenant.Serves()) LeaveIfDrained(timer.tenant);
     if (tenant.chaos) tenant.moment_timer = timers.Arm(timer.tenant, now + tenant.chaos->Moment());
     if (!tenant.settling || tenant.settle_timer >= 0) return std::nullopt;
     tenant.settling = false;
@@ -169,6 +169,7 @@ TenantSample SimulatedHost::Impl::SampleOf(Id id) {
   if (tenant.bandwidth) sample.throttled = tenant.bandwidth->TimeStalled(now);
   sample.steps = static_cast<int64_t>(std::floor(StepsDone(id) + 1e-9));
   sample.images = sample.steps * tenant.plan.batch;
+  if (tenant.pipeline) sample.pipeline = CountersOf(tenant.pipeline->Sample());
   return sample;
 }
 
@@ -188,7 +189,10 @@ std::optional<HostEvent> SimulatedHost::Impl::Next(TimePoint deadline) {
     now = std::max(now, std::min(completes, fires));
     if (completes < fires) {
       if (service) {
-        At(service->id).device ? AdvanceDevice(service->id) : AdvanceService(service->id);
+        const Tenant& next = At(service->id);
+        next.device     ? AdvanceDevice(service->id)
+        : next.pipeline ? AdvancePipeline(service->id)
+                        : AdvanceService(service->id);
         if (wakes_at_answers && !answered.empty()) return std::nullopt;
       } else {
         Complete(completion->id);
@@ -218,11 +222,15 @@ void SimulatedHost::Describe(JobId job, const TenantSpec& spec) {
   // The first job's seed tells trials apart.
   if (!std::exchange(impl_->seeded, true)) impl_->decisions = Random(spec.seed).Derive("decisions");
   const bool chaos = IsChaosModel(spec.model);
+  std::shared_ptr<const PipelineProgram> pipeline;
+  if (spec.IsPipeline())
+    pipeline = std::make_shared<const PipelineProgram>(MakePipelineProgram(spec.pipeline));
   impl_->plans[job.value] = {.program = chaos ? -1 : impl_->programs.IndexOf(spec),
                              .steps = spec.steps,
                              .batch = spec.batch,
                              .seed = spec.seed,
                              .serves = spec.serves,
+                             .pipeline = std::move(pipeline),
                              .max_delay = spec.max_delay,
                              .chaos = chaos ? spec.model : ""};
 }

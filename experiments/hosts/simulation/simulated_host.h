@@ -14,6 +14,10 @@
 // or stopped; their threads count as busy also while no request waits, but for those that were ever
 // granted a share of their cores. Requests that a stop or a failure catches are never answered.
 //
+// Pipelines (TenantSpec::IsPipeline; simulation/pipeline_model.h) are services whose calls compute
+// side by side, by the costs of their stages in the profile. What their threads compete with others
+// for is cores, and the contention of the program as a whole; losses of crowded cores are not theirs.
+//
 // A tenant with a share of its cores (Place) spends a budget of CPU time and stands still when it
 // is used up (simulation/bandwidth.h); the host's write of a new share takes effect with the grant.
 //
@@ -51,7 +55,7 @@ class SimulatedHost final : public ObservedHost, public Clock {
   ~SimulatedHost() override;
 
   void AddDevice(const DeviceSpec& device) override;
-  // REQUIRES: the profile has the job's program, or it is of model "chaos".
+  // REQUIRES: the profile has the job's program, with its stages if it is a pipeline, or it is of model "chaos".
   void Describe(JobId job, const TenantSpec& spec) override;
   std::vector<TenantSample> Sample() override;
   std::vector<StepSample> TakeSteps() override;
@@ -60,6 +64,7 @@ class SimulatedHost final : public ObservedHost, public Clock {
   std::vector<RequestSample> TakeRequests() override;
   std::vector<HoldSample> TakeHolds() override;
   Duration CpuTime(JobId job) override;
+  PipelineCounters Pipeline(JobId job) override;
   void WakeAtAnswers(bool wanted) override;
   std::vector<std::string> TakeMarks() override;
 

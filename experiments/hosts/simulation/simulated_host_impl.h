@@ -2,7 +2,7 @@
 // The inside of SimulatedHost, whose parts are in files of their own: simulated_host.cc has what
 // happens when, simulated_moves.cc what a grant does to a tenant, simulated_work.cc how fast
 // tenants compute, simulated_services.cc what is of services only,
-// simulated_devices.cc of devices. Included by these. One thread.
+// simulated_pipelines.cc of those that are pipelines, simulated_devices.cc of devices. Included by these. One thread.
 
 #include <cmath>
 #include <deque>
@@ -26,6 +26,8 @@
 #include "experiments/hosts/simulation/timers.h"
 
 namespace cosched {
+
+PipelineCounters CountersOf(const PipelineSample& sample);
 
 struct SimulatedHost::Impl {
   using Id = Executions::Id;
@@ -107,6 +109,15 @@ struct SimulatedHost::Impl {
     ++touches;
     if (service.Busy() != was_busy && At(id).bandwidth) Compute(id);
   }
+
+  // simulated_pipelines.cc: of services that are pipelines only.
+  void StartPipeline(Id id);
+  void ServePipeline(Id id, const CoreSharing::Share& share);
+  void UpdatePipeline(Id id);
+  void SendToPipeline(Id id, const Request& request);
+  void AdvancePipeline(Id id);
+  // As Touch does.
+  void TouchPipeline(Id id, const std::function<void(PipelineModel&)>& change);
 
   // simulated_devices.cc: of devices only. Their ids are tenants' that are no job's.
   void AddDevice(const DeviceSpec& spec);

@@ -14,7 +14,7 @@ void SimulatedHost::Impl::Move(JobId job, const Place& place) {
   Tenant& tenant = At(id);
   const CpuSet leaves = tenant.Held() - place.cores;
   const Split threads = tenant.malleable ? place.threads : tenant.place.threads;
-  tenant.target = {place.cores, place.amount, threads};
+  tenant.target = {place.cores, place.amount, threads, place.open_requests};
   tenant.settling = true;
   tenant.asked = now;
   tenant.settle_timer = -1;

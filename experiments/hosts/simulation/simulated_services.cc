@@ -36,6 +36,7 @@ void SimulatedHost::Impl::Serve(Id id, const CoreSharing::Share& share) {
 }
 
 void SimulatedHost::Impl::UpdateServers(Id id) {
+  if (At(id).pipeline) return UpdatePipeline(id);
   const Tenant& tenant = At(id);
   const bool open = tenant.bandwidth ? tenant.phase == Phase::kComputing &&
                                            !tenant.place.Pauses() && !tenant.bandwidth->Stalled()
@@ -47,7 +48,8 @@ void SimulatedHost::Impl::UpdateServers(Id id) {
 
 void SimulatedHost::Impl::LeaveIfDrained(Id id) {
   const Tenant& tenant = At(id);
-  if (tenant.draining && tenant.phase == Phase::kComputing && tenant.service->Empty()) Complete(id);
+  if (!tenant.draining || tenant.phase != Phase::kComputing) return;
+  if (tenant.pipeline ? tenant.pipeline->Empty() : tenant.service->Empty()) Complete(id);
 }
 
 void SimulatedHost::Impl::AdvanceService(Id id) {
@@ -73,16 +75,18 @@ void SimulatedHost::Send(const ServerId& server, const Request& request) {
   }
   const auto job = std::get<JobId>(server);
   Impl::Tenant* tenant = impl_->Find(job);
-  CHECK(tenant && tenant->service) << "job " << job.value << " serves nobody";
+  CHECK(tenant && tenant->Serves()) << "job " << job.value << " serves nobody";
+  if (tenant->pipeline) return impl_->SendToPipeline(impl_->ids.at(job), request);
   impl_->Touch(impl_->ids.at(job),
                [&](ServiceModel& service) { service.Send(request, impl_->now); });
 }
 
 void SimulatedHost::Drain(JobId job) {
   Impl::Tenant* tenant = impl_->Find(job);
-  CHECK(tenant && tenant->service) << "job " << job.value << " serves nobody";
+  CHECK(tenant && tenant->Serves()) << "job " << job.value << " serves nobody";
   tenant->draining = true;
   const Impl::Id id = impl_->ids.at(job);
+  if (tenant->pipeline) return impl_->LeaveIfDrained(id);
   impl_->Touch(id, [&](ServiceModel& service) { service.Drain(impl_->now); });
   impl_->LeaveIfDrained(id);
 }

@@ -5,14 +5,17 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 
 #include "engine/base/random.h"
 #include "experiments/hosts/simulation/bandwidth.h"
 #include "experiments/hosts/simulation/chaos_model.h"
 #include "experiments/hosts/simulation/device_model.h"
 #include "experiments/hosts/simulation/executions.h"
+#include "experiments/hosts/simulation/pipeline_model.h"
 #include "experiments/hosts/simulation/service_model.h"
 #include "policies/place.h"
+#include "workloads/pipelines/pipeline_program.h"
 
 namespace cosched::simulation {
 
@@ -25,6 +28,7 @@ struct Described {
   int batch = 0;
   uint64_t seed = 0;
   bool serves = false;
+  std::shared_ptr<const PipelineProgram> pipeline;  // It is one.
   Duration max_delay{0};
   std::string chaos;  // The model of one that misbehaves; it has no program.
 };
@@ -33,8 +37,11 @@ struct Tenant {
   Described plan;
   std::unique_ptr<ChaosModel> chaos;
   std::unique_ptr<ServiceModel> service;
-  std::unique_ptr<DeviceModel> device;   // It is one, and no job's tenant.
-  std::optional<Bandwidth> bandwidth;    // One that ever had a share.
+  std::unique_ptr<PipelineModel> pipeline;
+  std::unordered_map<int64_t, TimePoint> scheduled;  // By the number of the pipeline's request.
+  double pipeline_cores = 0;                         // What its threads compute with.
+  std::unique_ptr<DeviceModel> device;               // It is one, and no job's tenant.
+  std::optional<Bandwidth> bandwidth;                // One that ever had a share.
   bool draining = false;                 // The service ends when it has answered what it has.
   double server_speed = 0;               // Steps per second of a server, undisturbed,
   Executions::ClockId disturbed_by = 0;  // and the clock that slows it.
@@ -65,6 +72,7 @@ struct Tenant {
   TimePoint ends;
   std::string failure;  // Why the end timer ends it; "" = it leaves by itself.
 
+  bool Serves() const { return service || pipeline; }
   // It has a share of its cores, beside others.
   bool Shares() const { return bandwidth && !target.Owns(); }
   CpuSet Held() const { return settling ? place.cores | target.cores : place.cores; }

@@ -2,6 +2,7 @@
 // they have used.
 
 #include <algorithm>
+#include <cmath>
 
 #include "experiments/hosts/simulation/simulated_host_impl.h"
 
@@ -18,6 +19,8 @@ int SimulatedHost::Impl::Awake(const Tenant& tenant) {
     const int servers = std::max(1, tenant.place.threads.inter);
     awake = awake * std::min(tenant.service->Busy(), servers) / servers;
   }
+  if (tenant.pipeline && tenant.bandwidth)
+    awake = std::min(awake, static_cast<int>(std::ceil(tenant.pipeline->Threads())));
   if (!tenant.chaos) return awake;
   return tenant.chaos->Computes() ? tenant.chaos->Threads(awake) : 0;
 }
@@ -35,7 +38,7 @@ void SimulatedHost::Impl::Refresh() {
     Tenant& tenant = At(id);
     if (tenant.device) moved.push_back(id);
     if (tenant.phase != Phase::kComputing) continue;
-    if (tenant.service) moved.push_back(id);
+    if (tenant.Serves()) moved.push_back(id);
     Count(&tenant);
     LeaveOthers(&tenant);
     const int awake = Awake(tenant);
@@ -55,6 +58,10 @@ void SimulatedHost::Impl::Refresh() {
       continue;
     }
     tenant.among_others = true;
+    if (tenant.pipeline) {
+      ServePipeline(id, share);
+      continue;
+    }
     if (tenant.service) {
       Serve(id, share);
       continue;

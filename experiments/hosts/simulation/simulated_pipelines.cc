@@ -1,0 +1,104 @@
+// What simulated services that are pipelines do: when they begin, their cores, and their answers.
+
+#include <algorithm>
+#include <iterator>
+
+#include "experiments/hosts/simulation/simulated_host_impl.h"
+
+namespace cosched {
+
+void SimulatedHost::Impl::StartPipeline(Id id) {
+  Tenant& tenant = At(id);
+  const PipelineProgram& program = *tenant.plan.pipeline;
+  PipelineModel::Settings settings{.spec = program.spec, .seed = tenant.plan.seed};
+  for (const StageProfile& stage : programs.Stages(tenant.plan.program))
+    settings.costs.push_back(stage.cost);
+  const std::vector<Payload> items = program.items(0, 1);
+  if (!items.empty()) settings.item_bytes = items.front().Bytes();
+  tenant.pipeline = std::make_unique<PipelineModel>(settings);
+  agenda.Add(id);
+}
+
+// It presses on others as a program of its speed does; which calls there are is the model's.
+void SimulatedHost::Impl::ServePipeline(Id id, const CoreSharing::Share& share) {
+  Tenant& tenant = At(id);
+  tenant.pipeline_cores = share.cores;
+  const double speed =
+      programs.StepsPerSecond(tenant.plan.program, tenant.place.threads, share) / tenant.noise;
+  tenant.disturbed_by = programs.Join(tenant.plan.program, speed, &contention, &tenant.pressing);
+  agenda.SetClock(id, tenant.disturbed_by);
+}
+
+void SimulatedHost::Impl::UpdatePipeline(Id id) {
+  const Tenant& tenant = At(id);
+  if (tenant.phase != Phase::kComputing) return;
+  const bool pauses = tenant.place.Pauses() || (tenant.bandwidth && tenant.bandwidth->Stalled());
+  // Where amounts are granted and it is idle, its share is not known before it computes.
+  const double cores = tenant.runnable > 0 ? tenant.pipeline_cores : tenant.place.cores.Count();
+  const double speed = executions.Speed(tenant.disturbed_by) / tenant.noise;
+  TouchPipeline(id, [&](PipelineModel& pipeline) {
+    const int open = tenant.place.open_requests;
+    if (open > 0 && open != pipeline.State().OpenRequests()) pipeline.SetOpenRequests(open, now);
+    pipeline.SetSpeed(speed, now);
+    pipeline.Resize(pauses ? 0 : cores, tenant.place.threads, now);
+  });
+}
+
+void SimulatedHost::Impl::TouchPipeline(Id id, const std::function<void(PipelineModel&)>& change) {
+  PipelineModel& pipeline = *At(id).pipeline;
+  const double threads = pipeline.Threads();
+  change(pipeline);
+  for (const PipelineModel::Answer& answer : pipeline.Take()) {
+    const auto scheduled = At(id).scheduled.find(answer.number);
+    answered.push_back({.server = At(id).job,
+                        .id = answer.number,
+                        .scheduled = scheduled->second,
+                        .received = answer.submitted,
+                        .started = answer.admitted,
+                        .finished = answer.ended,
+                        .batch = 1,
+                        .failed = answer.status != PipelineAnswer::Status::kDone});
+    At(id).scheduled.erase(scheduled);
+  }
+  agenda.SetNext(id, pipeline.NextEvent());
+  ++touches;
+  if (pipeline.Threads() != threads && At(id).bandwidth) Compute(id);
+}
+
+void SimulatedHost::Impl::SendToPipeline(Id id, const Request& request) {
+  At(id).scheduled[request.id] = request.scheduled;
+  const auto items = At(id).plan.pipeline->items(request.id, request.work).size();
+  TouchPipeline(id, [&](PipelineModel& pipeline) {
+    pipeline.Submit(request.id, static_cast<int64_t>(items), now);
+  });
+}
+
+void SimulatedHost::Impl::AdvancePipeline(Id id) {
+  TouchPipeline(id, [this](PipelineModel& pipeline) { pipeline.Advance(now); });
+  LeaveIfDrained(id);
+}
+
+PipelineCounters SimulatedHost::Pipeline(JobId job) {
+  const Impl::Tenant* const tenant = impl_->Find(job);
+  if (tenant == nullptr || !tenant->pipeline) return {};
+  return CountersOf(tenant->pipeline->Sample());
+}
+
+PipelineCounters CountersOf(const PipelineSample& sample) {
+  PipelineCounters counters{.open = sample.open, .open_requests = sample.open_requests};
+  for (const PipelineSample::Stage& stage : sample.stages) {
+    counters.stages.push_back({.ready = stage.batches,
+                               .running = stage.running,
+                               .parked = stage.parked,
+                               .items = stage.items,
+                               .bytes = stage.bytes,
+                               .calls = stage.calls,
+                               .taken = stage.taken,
+                               .dropped = stage.dropped,
+                               .busy = stage.busy,
+                               .lasted = stage.lasted});
+  }
+  return counters;
+}
+
+}  // namespace cosched

@@ -1,0 +1,153 @@
+// Simulated pipelines through the harness: their answers and stages on the record, open requests,
+// and what a profile is to know of them.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "engine/base/error.h"
+#include "experiments/analysis/metrics.h"
+#include "experiments/harness/harness.h"
+#include "tests/experiments/harness/checked_run.h"
+#include "tests/experiments/temporary_folder.h"
+
+namespace cosched {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr const char* kComputing = "increment pipeline, 3 stages of 10 ms, 4 items";
+constexpr const char* kWaiting = "increment pipeline, 3 stages of 10 ms of waiting, 4 items";
+
+class PipelineHarnessTest : public testing::Test {
+ protected:
+  // Five requests of 4 items, 20 ms after each other, through three stages of 10 ms an item.
+  ExperimentConfig Config(const std::string& keys, const std::string& rest = "") {
+    SaveProfile(profile_, folder_.path() / "p.json");
+    WriteText(folder_.path() / "x.toml", R"(name = "x"
+backend = "simulated"
+policies = ["strict"]
+machine = { topology = "pack:1 core:2 pu:1", profile = "p.json" }
+simulation = { charge_decisions = "none", startup = false }
+[[workload]]
+name = "adding"
+mode = "pipeline"
+pipeline = "increment"
+stages = 3
+items = 4
+)" + keys + R"(
+[trace]
+[[trace.requests]]
+count = 5
+gap = { distribution = "fixed", mean_s = 0.02 }
+)" + rest);
+    return LoadConfig(folder_.path() / "x.toml", {}, here_);
+  }
+
+  static Profile Profiled() {
+    Profile profile;
+    profile.cores = 2;
+    for (const char* name : {kComputing, kWaiting}) {
+      ProgramProfile& program = profile.programs.emplace_back();
+      program.program = name;
+      program.alone = {{1, {1, 1}, {0.12, 0.12, 0.12, 3}}, {2, {2, 2}, {0.06, 0.06, 0.06, 3}}};
+      for (const char* stage : {"add1", "add2", "add3"})
+        program.stages.push_back({stage, {.per_item_s = 0.01}});
+    }
+    return profile;
+  }
+
+  ServiceSummary Only(const std::filesystem::path& run) {
+    const std::vector<ServiceSummary> services = Summarize(run, {"strict"}).services;
+    EXPECT_EQ(services.size(), 1U);
+    return services.empty() ? ServiceSummary() : services.front();
+  }
+
+  std::filesystem::path Run(const std::string& keys) {
+    return RunChecked(folder_, here_, Config(keys));
+  }
+
+  const TemporaryFolder folder_;
+  const Topology here_ = Topology::Synthetic("pack:1 core:1 pu:1");
+  Profile profile_ = Profiled();
+};
+
+TEST_F(PipelineHarnessTest, CallsComputeSideBySideOnTheCoresThatThereAre) {
+  // 12 calls of 10 ms on two cores are 60 ms of a request, and the next is there by then.
+  const ServiceSummary adding = Only(Run("work_ms = 10\n"));
+  EXPECT_EQ(adding.served, 5);
+  EXPECT_EQ(adding.dropped, 0);
+  EXPECT_NEAR(adding.throughput_per_s, 5 / 0.3, 0.1);
+  EXPECT_NEAR(*adding.p99_latency_ms, 300 - 80, 0.5);
+}
+
+TEST_F(PipelineHarnessTest, WaitingStagesTakeNoCore) {
+  // All items of a request wait side by side: 30 ms each, with as many open as come in this time.
+  const ServiceSummary side_by_side =
+      Only(Run("wait_ms = 10\nparallel = 8\nopen = 2\ncredit_link = \"end-to-end\"\n"));
+  EXPECT_NEAR(*side_by_side.mean_latency_ms, 30, 0.1);
+  // One after the other for want of credits: 30, 60, … 150 from 0, 20, … 80 on.
+  const ServiceSummary in_turn =
+      Only(Run("wait_ms = 10\nparallel = 8\nopen = 1\ncredit_link = \"end-to-end\"\n"));
+  EXPECT_NEAR(*in_turn.mean_latency_ms, (30 + 40 + 50 + 60 + 70) / 5.0, 0.1);
+}
+
+TEST_F(PipelineHarnessTest, StagesAreOnTheRecordAndEqualSeedsGiveEqualBytes) {
+  profile_.programs[0].stages[1].cost.noise = 0.4;
+  const auto read = [](const std::filesystem::path& run, const std::string& name) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(run)) {
+      if (entry.path().filename() == name) return ReadText(entry.path());
+    }
+    return std::string();
+  };
+  const std::filesystem::path first = Run("work_ms = 10\n"), second = Run("work_ms = 10\n");
+  const std::string stages = read(first, "stages.csv");
+  EXPECT_THAT(stages, HasSubstr(",add3,"));
+  EXPECT_EQ(stages, read(second, "stages.csv"));
+  EXPECT_EQ(read(first, "requests.csv"), read(second, "requests.csv"));
+  EXPECT_NE(read(first, "requests.csv"), "");
+}
+
+// Lets fewer requests be open than the pipeline begins with.
+class OneOpen final : public Policy {
+ public:
+  Allocation Decide(const MachineView& view, const Event&) override {
+    Allocation allocation;
+    for (const JobView& job : view.jobs.Waiting())
+      allocation.jobs[job.id] = cosched::Run{.cores = 2, .split = {}, .open_requests = 1};
+    return allocation;
+  }
+};
+
+TEST_F(PipelineHarnessTest, APolicyLimitsOpenRequests) {
+  const ExperimentConfig config =
+      Config("wait_ms = 10\nparallel = 8\nopen = 2\ncredit_link = \"end-to-end\"\n");
+  const std::filesystem::path run = RunChecked(
+      folder_, here_, config, nullptr,
+      [](const std::string&) -> std::unique_ptr<Policy> { return std::make_unique<OneOpen>(); });
+  EXPECT_NEAR(*Only(run).mean_latency_ms, (30 + 40 + 50 + 60 + 70) / 5.0, 0.1);
+}
+
+TEST_F(PipelineHarnessTest, AProfileIsToKnowTheStages) {
+  const auto refusal = [this] {
+    try {
+      Config("work_ms = 10\n");
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(refusal(), "");
+  profile_.programs[0].stages.pop_back();
+  EXPECT_THAT(refusal(), HasSubstr("the stages add1, add2"));
+  profile_.programs[0].stages.clear();
+  EXPECT_THAT(refusal(), HasSubstr("no stages"));
+  profile_.programs.erase(profile_.programs.begin());
+  EXPECT_THAT(refusal(), HasSubstr("holds no \"increment pipeline"));
+}
+
+}  // namespace
+}  // namespace cosched
