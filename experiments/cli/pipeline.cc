@@ -243,8 +243,7 @@ void AddAlignSortCommand(CLI::App* run, int* exit_code) {
   AddChoice(command, "--link", &arguments->link,
             {{"linear", CreditLink::kLinear}, {"end-to-end", CreditLink::kEndToEnd}},
             "What --open bounds: the requests before each stage, or all that are inside");
-  AddNumber(command, "--chunk", &arguments->chunk, 1, 1'000'000,
-            "Reads that are aligned in a call");
+  AddNumber(command, "--chunk", &arguments->chunk, 1, 100'000, "Reads that are aligned in a call");
   AddNumber(command, "--level", &arguments->level, 0, 9, "Of compression, zlib's");
   AddNumber(command, "--memory", &arguments->memory_mib, 0, 1 << 24,
             "MiB of sorted records in memory; the rest is spilled to nameless files …");

@@ -183,6 +183,9 @@ bool Sort(AlignSortCommon& common, StageCall& call, int /*piece*/) {
   auto& from = First<AlignedReads>(call);
   if (from.next == from.parts.size()) {
     from.run.Sort();
+    // Runs are kept for long, and memory is counted with room that is not used.
+    from.run.bytes.shrink_to_fit();
+    from.run.entries.shrink_to_fit();
     const int64_t bytes = from.run.Memory();
     call.Emit(Payload::Of(SortedReads{from.job, std::move(from.run)}, bytes));
     return false;
