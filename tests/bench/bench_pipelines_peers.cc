@@ -6,7 +6,7 @@
 //
 // Each iteration runs all of them, in an order that turns, so that the machine's moods meet all. The
 // counters are medians over iterations: <name>, thousand reads a second; x_<name>, cosched's over
-// that, in one iteration; rss_<name>, the peak of resident memory in MiB: of this process with all
+// that, in one iteration; cpu_<name>, processor time a read in us, of all processes; rss_<name>, the peak of resident memory in MiB: of this process with all
 // that it has anyway, and of the largest of the programs. An error if the files are not alike.
 
 #include <benchmark/benchmark.h>
@@ -15,14 +15,10 @@
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_pipeline.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
@@ -282,20 +278,35 @@ double PeakMebibytes() {
   return 0;
 }
 
+double ProcessorSeconds() {
+  double seconds = 0;
+  for (const int whose : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage usage;
+    getrusage(whose, &usage);
+    for (const timeval& time : {usage.ru_utime, usage.ru_stime}) {
+      seconds += static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+    }
+  }
+  return seconds;
+}
+
 struct PeerForm {
   std::string name;
   bool inside;  // This process.
   std::function<void()> run;
   std::vector<double> seconds = {};
+  std::vector<double> processor_seconds = {};
   double peak_mebibytes = 0;
 
   void Run() {
     malloc_trim(0);
     if (inside) std::ofstream("/proc/self/clear_refs") << "5";  // The peak begins anew.
+    const double processor = ProcessorSeconds();
     const auto start = std::chrono::steady_clock::now();
     run();
     seconds.push_back(
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    processor_seconds.push_back(ProcessorSeconds() - processor);
     rusage children;
     getrusage(RUSAGE_CHILDREN, &children);
     peak_mebibytes = std::max(
@@ -346,6 +357,7 @@ void BM_Peers(benchmark::State& state) {
   const double reads = static_cast<double>(state.range(0) * state.range(1));
   for (const PeerForm& form : forms) {
     state.counters[form.name] = reads / 1'000 / MedianOf(form.seconds);
+    state.counters["cpu_" + form.name] = 1e6 * MedianOf(form.processor_seconds) / reads;
     state.counters["rss_" + form.name] = form.peak_mebibytes;
     std::vector<double> ratios;
     for (size_t i = 0; i < form.seconds.size(); ++i)
