@@ -32,7 +32,7 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr int kMostOpen = 1024;
-constexpr int64_t kMostRequests = 1'000'000;
+constexpr int64_t kMostRequestsOfARun = 1'000'000;
 constexpr auto kBetweenLooks = std::chrono::milliseconds(100);
 
 double SecondsOf(std::chrono::nanoseconds time) {
@@ -189,9 +189,12 @@ int ReportAlignSort(const PipelineRun& run, const AlignSortProgress& progress) {
       case PipelineAnswer::Status::kCancelled: cancelled = true; break;
     }
   }
-  const auto reads = static_cast<double>(progress.reads_aligned);
-  fmt::print("{:.0f} reads in {:.2f} s, {:.0f} reads/s; {} bytes spilled\n{}", reads, run.Seconds(),
-             reads / run.Seconds(), progress.spilled_bytes.load(), run.StageTable());
+  if (failed < std::ssize(run.Results())) {
+    const auto reads = static_cast<double>(progress.reads_aligned);
+    fmt::print("{:.0f} reads in {:.2f} s, {:.0f} reads/s; {} bytes spilled\n{}", reads,
+               run.Seconds(), reads / run.Seconds(), progress.spilled_bytes.load(),
+               run.StageTable());
+  }
   if (failed > 0) return failed == progress.refused ? kBadInput : kFailed;
   return cancelled ? kInterrupted : 0;
 }
@@ -234,14 +237,13 @@ void AddAlignSortCommand(CLI::App* run, int* exit_code) {
       ->required();
   AddNumber(command, "--threads", &arguments->threads, 1, kMostThreads,
             "Calls that compute side by side; default: one a core, which is the most");
-  AddNumber(command, "--requests", &arguments->requests, 1, kMostRequests,
+  AddNumber(command, "--requests", &arguments->requests, 1, kMostRequestsOfARun,
             "Do it so many times, to see what a stream of requests is like");
   AddNumber(command, "--open", &arguments->open, 1, kMostOpen, "Requests that are open at once");
   AddChoice(command, "--link", &arguments->link,
             {{"linear", CreditLink::kLinear}, {"end-to-end", CreditLink::kEndToEnd}},
             "What --open bounds: the requests before each stage, or all that are inside");
-  AddNumber(command, "--chunk", &arguments->chunk, 1, 1'000'000,
-            "Reads that are aligned in a call");
+  AddNumber(command, "--chunk", &arguments->chunk, 1, 100'000, "Reads that are aligned in a call");
   AddNumber(command, "--level", &arguments->level, 0, 9, "Of compression, zlib's");
   AddNumber(command, "--memory", &arguments->memory_mib, 0, 1 << 24,
             "MiB of sorted records in memory; the rest is spilled to nameless files …");

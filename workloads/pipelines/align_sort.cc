@@ -28,7 +28,8 @@ PipelineProgram MakeAlignSort(const AlignSortSettings& /*settings*/) {
 namespace cosched {
 namespace {
 
-constexpr int64_t kMostChunkReads = 1'000'000;
+// Sorting a chunk's records is one piece, 10 ms of so many reads.
+constexpr int64_t kMostChunkReads = 100'000;
 
 void RefuseSetting(const std::string& key, const std::string& problem, const std::string& allowed) {
   throw InputError({.key = key, .problem = problem, .allowed = allowed});

@@ -66,15 +66,16 @@ T& First(StageCall& call) {
 
 // How a piece is cut into tasks. It grows with the helpers that each call has for itself; for idle
 // workers, which may join or not, it is only cut finer, so that it is no longer where they don't.
-// What is made does not depend on it.
+// What is made does not depend on it. Without pools the calling thread does all.
 struct Tasks {
   size_t size = 1;
   size_t count = 1;
 };
 Tasks TasksOfAPiece(StageCall& call, size_t a_thread, size_t least) {
-  const Split split = call.Pools()->Current();
+  ThreadPools* const pools = call.Pools();
+  const Split split = pools == nullptr ? Split{1, 1} : pools->Current();
   const int own = 1 + std::max(0, split.intra - 1) / std::max(1, split.inter);
-  const int most = std::max(own, call.Pools()->ThreadsAtANode());
+  const int most = pools == nullptr ? own : std::max(own, pools->ThreadsAtANode());
   const size_t whole = a_thread * static_cast<size_t>(own);
   Tasks tasks;
   tasks.size = std::max(least, whole / (2 * static_cast<size_t>(most)));
@@ -85,6 +86,10 @@ Tasks TasksOfAPiece(StageCall& call, size_t a_thread, size_t least) {
 // body(0) … body(tasks - 1), on whoever is free. Throws what one of them threw.
 template <typename Body>
 void ForEachTask(StageCall& call, size_t tasks, const Body& body) {
+  if (call.Pools() == nullptr) {
+    for (size_t i = 0; i < tasks; ++i) body(i);
+    return;
+  }
   std::vector<std::exception_ptr> errors(tasks);
   call.Pools()->intra().ParallelFor(static_cast<int>(tasks), [&](int task) {
     try {
@@ -178,6 +183,9 @@ bool Sort(AlignSortCommon& common, StageCall& call, int /*piece*/) {
   auto& from = First<AlignedReads>(call);
   if (from.next == from.parts.size()) {
     from.run.Sort();
+    // Runs are kept for long, and memory is counted with room that is not used.
+    from.run.bytes.shrink_to_fit();
+    from.run.entries.shrink_to_fit();
     const int64_t bytes = from.run.Memory();
     call.Emit(Payload::Of(SortedReads{from.job, std::move(from.run)}, bytes));
     return false;

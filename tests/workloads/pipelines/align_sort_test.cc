@@ -31,10 +31,14 @@ using ::testing::HasSubstr;
 // A program at work, and its answers.
 class AlignSortRun {
  public:
-  AlignSortRun(const AlignSortSettings& settings, Split capacity)
+  // `answered` is called where a request has its answer, on a thread of the pipeline.
+  AlignSortRun(
+      const AlignSortSettings& settings, Split capacity,
+      const std::function<void(const PipelineResult&)>& answered = [](const auto&) {})
       : program_(MakeAlignSort(settings)),
         pipeline_(program_.spec, program_.stages, {.capacity = capacity},
-                  [this](PipelineResult result) {
+                  [this, answered](PipelineResult result) {
+                    answered(result);
                     const std::lock_guard lock(mutex_);
                     const int64_t number = result.number;
                     results_.emplace(number, std::move(result));
@@ -189,6 +193,22 @@ TEST_F(AlignSortPipelineTest, RecordsAreThoseOfThePrograms) {
   EXPECT_GE(ExpectSameAsPrograms({"n.fq"}), 300u);
 }
 
+// Blocks are compressed side by side, several groups of them, and come into one order.
+TEST_F(AlignSortPipelineTest, BlocksAreWrittenInOrder) {
+  folder_.Write("reads.fq", Singles(6'000));
+  AlignSortSettings settings = Settings({{"reads.fq"}});
+  std::set<std::string> contents;
+  for (const int lanes : {1, 2, 2, 2, 4}) {
+    settings.threads = lanes;
+    AlignSortRun run(settings, {lanes, 1});
+    run.Submit(0);
+    EXPECT_EQ(run.Await(0).answer.status, Status::kDone);
+    EXPECT_GT(run.pipeline().Sample().stages.back().taken, 3);
+    contents.insert(Bam(0));
+  }
+  EXPECT_EQ(contents.size(), 1u);
+}
+
 // Five requests at a time, of two kinds, while the pools are resized and paused at random.
 TEST_F(AlignSortPipelineTest, ChunksCoresAndOpenRequestsChangeNoByte) {
   const auto [first, second] = Pairs(150);
@@ -301,6 +321,12 @@ TEST_F(AlignSortPipelineTest, MemoryDoesNotGrowWithTheRequest) {
   }
   folder_.Write("large.fq", text);
   AlignSortSettings settings = Settings({{"large.fq"}});
+  {
+    AlignSortRun run(settings, {1, 1});
+    run.Submit(0);
+    EXPECT_EQ(run.Await(0).answer.status, Status::kDone);
+  }
+  const std::string expected = Bam(0);
   settings.memory_mib = 1;
   std::map<std::string, int64_t> peak;
   AlignSortRun run(settings, {2, 1});
@@ -311,6 +337,7 @@ TEST_F(AlignSortPipelineTest, MemoryDoesNotGrowWithTheRequest) {
     }
   }
   EXPECT_EQ(run.Await(0).answer.status, Status::kDone);
+  EXPECT_TRUE(Bam(0) == expected);
   int64_t chunk = 0, all = 0;
   for (const ReadChunk& read : ReadChunks(OpenFastq(settings.reads[0], 100))) {
     chunk = std::max(chunk, static_cast<int64_t>(read.Memory()));
@@ -335,7 +362,10 @@ TEST_F(AlignSortPipelineTest, CancellingLeavesNothing) {
   folder_.Write("reads.fq", Singles(3'000));
   AlignSortSettings settings = Settings({{"reads.fq"}});
   settings.memory_mib = 0;
-  AlignSortRun run(settings, {2, 1});
+  AlignSortRun run(settings, {2, 1}, [&](const PipelineResult& result) {
+    if (result.answer.status != Status::kCancelled) return;
+    EXPECT_EQ(OutFiles(), std::set<std::string>{});
+  });
   int cancelled = 0;
   // From the first chunk to the last block.
   for (int64_t number = 0; number < 15; ++number) {
@@ -353,7 +383,6 @@ TEST_F(AlignSortPipelineTest, CancellingLeavesNothing) {
       std::filesystem::remove(Out() / (std::to_string(number) + ".bam"));
     } else {
       EXPECT_EQ(result.answer.status, Status::kCancelled);
-      EXPECT_TRUE(OutFiles().empty()) << *OutFiles().begin();
       ++cancelled;
     }
   }
