@@ -213,11 +213,11 @@ void PipelineModel::UpdateSpeeds(TimePoint now) {
   const auto helped = static_cast<int>(std::ranges::count_if(
       computing_, [this](Id id) { return helped_[static_cast<size_t>(calls_.Stage(id))]; }));
   const double helpers = helped > 0 ? std::clamp(cores_ - Busy(), 0.0, split_.intra - 1.0) : 0;
-  threads_ = Busy() + helpers;
-  const double cores_a_thread = threads_ > 0 ? std::min(1.0, cores_ / threads_) : 1;
+  threads_ = Busy() + (helped > 0 ? split_.intra - 1 : 0);
+  const double cores_a_call = Busy() > 0 ? std::min(1.0, cores_ / Busy()) : 1;
   for (int stage = 0; stage < state_.Layout().Egress(); ++stage) {
     if (Waits(stage)) continue;
-    double speed = speed_ * cores_a_thread;
+    double speed = speed_ * cores_a_call;
     if (helpers > 0) {
       speed *= calls_.Cost(stage).law.SpeedUp(1 + helpers / helped);
     }

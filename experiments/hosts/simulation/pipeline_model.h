@@ -60,7 +60,7 @@ class PipelineModel {
   void Advance(TimePoint now);
 
   int Busy() const { return static_cast<int>(computing_.size()); }  // Calls that compute.
-  double Threads() const { return threads_; }                       // That compute: helpers, too.
+  int Threads() const { return threads_; }  // That find something to do: helpers, too.
   bool Empty() const { return waiting_.empty() && inside_.empty(); }
   struct Answer {
     int64_t number = 0;
@@ -108,7 +108,7 @@ class PipelineModel {
   double cores_ = 0;
   Split split_ = {0, 0};
   double speed_ = 1;
-  double threads_ = 0;
+  int threads_ = 0;
   // Calls with lanes, and those that lost theirs, which are younger; each from the oldest on.
   std::vector<Id> computing_;
   std::deque<Id> stopped_;

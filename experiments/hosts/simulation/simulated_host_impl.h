@@ -79,7 +79,9 @@ struct SimulatedHost::Impl {
   // How many threads it has awake: a malleable one never more than cores.
   static int Awake(const Tenant& tenant);
   void Compute(Id id);
-  void Refresh();  // Brings rates up to date with all that was moved. Before any time passes.
+  // Brings rates up to date with all that was moved. Before any time passes.
+  void Refresh();
+  void RefreshOnce();
   void SetRate(Id id, Executions::ClockId clock, double rate);
   // Adds up what its threads have done and waited since the last change.
   void Count(Tenant* tenant) const;
@@ -148,6 +150,7 @@ struct SimulatedHost::Impl {
   std::vector<RequestSample> answered;
   std::vector<HoldSample> holds;
   bool wakes_at_answers = false;
+  bool refresh_again = false;  // What was brought up to date moved something.
 };
 
 }  // namespace cosched

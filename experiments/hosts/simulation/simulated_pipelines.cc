@@ -32,21 +32,21 @@ void SimulatedHost::Impl::ServePipeline(Id id, const CoreSharing::Share& share) 
 void SimulatedHost::Impl::UpdatePipeline(Id id) {
   const Tenant& tenant = At(id);
   if (tenant.phase != Phase::kComputing) return;
-  const bool pauses = tenant.place.Pauses() || (tenant.bandwidth && tenant.bandwidth->Stalled());
+  const bool stalls = tenant.bandwidth && tenant.bandwidth->Stalled();
   // Where amounts are granted and it is idle, its share is not known before it computes.
   const double cores = tenant.runnable > 0 ? tenant.pipeline_cores : tenant.place.cores.Count();
-  const double speed = executions.Speed(tenant.disturbed_by) / tenant.noise;
+  const double speed = stalls ? 0 : executions.Speed(tenant.disturbed_by) / tenant.noise;
   TouchPipeline(id, [&](PipelineModel& pipeline) {
     const int open = tenant.place.open_requests;
     if (open > 0 && open != pipeline.State().OpenRequests()) pipeline.SetOpenRequests(open, now);
     pipeline.SetSpeed(speed, now);
-    pipeline.Resize(pauses ? 0 : cores, tenant.place.threads, now);
+    pipeline.Resize(tenant.place.Pauses() ? 0 : cores, tenant.place.threads, now);
   });
 }
 
 void SimulatedHost::Impl::TouchPipeline(Id id, const std::function<void(PipelineModel&)>& change) {
   PipelineModel& pipeline = *At(id).pipeline;
-  const double threads = pipeline.Threads();
+  const int threads = pipeline.Threads();
   change(pipeline);
   for (const PipelineModel::Answer& answer : pipeline.Take()) {
     const auto scheduled = At(id).scheduled.find(answer.number);
@@ -62,7 +62,9 @@ void SimulatedHost::Impl::TouchPipeline(Id id, const std::function<void(Pipeline
   }
   agenda.SetNext(id, pipeline.NextEvent());
   ++touches;
-  if (pipeline.Threads() != threads && At(id).bandwidth) Compute(id);
+  if (pipeline.Threads() == threads || !At(id).bandwidth) return;
+  Compute(id);
+  refresh_again = true;
 }
 
 void SimulatedHost::Impl::SendToPipeline(Id id, const Request& request) {

@@ -2,7 +2,6 @@
 // they have used.
 
 #include <algorithm>
-#include <cmath>
 
 #include "experiments/hosts/simulation/simulated_host_impl.h"
 
@@ -19,8 +18,7 @@ int SimulatedHost::Impl::Awake(const Tenant& tenant) {
     const int servers = std::max(1, tenant.place.threads.inter);
     awake = awake * std::min(tenant.service->Busy(), servers) / servers;
   }
-  if (tenant.pipeline && tenant.bandwidth)
-    awake = std::min(awake, static_cast<int>(std::ceil(tenant.pipeline->Threads())));
+  if (tenant.pipeline && tenant.bandwidth) awake = std::min(awake, tenant.pipeline->Threads());
   if (!tenant.chaos) return awake;
   return tenant.chaos->Computes() ? tenant.chaos->Threads(awake) : 0;
 }
@@ -33,6 +31,13 @@ void SimulatedHost::Impl::Compute(Id id) {
 }
 
 void SimulatedHost::Impl::Refresh() {
+  do {
+    refresh_again = false;
+    RefreshOnce();
+  } while (refresh_again);
+}
+
+void SimulatedHost::Impl::RefreshOnce() {
   std::vector<Id> moved;  // Services and devices.
   for (const Id id : sharing.TakeChanged()) {
     Tenant& tenant = At(id);

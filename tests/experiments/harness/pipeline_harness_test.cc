@@ -131,6 +131,28 @@ TEST_F(PipelineHarnessTest, APolicyLimitsOpenRequests) {
   EXPECT_NEAR(*Only(run).mean_latency_ms, (30 + 40 + 50 + 60 + 70) / 5.0, 0.1);
 }
 
+// Gives a pipeline half a core of two.
+class HalfACore final : public Policy {
+ public:
+  Allocation Decide(const MachineView& view, const Event&) override {
+    Allocation allocation;
+    for (const JobView& job : view.jobs.Waiting())
+      allocation.jobs[job.id] = cosched::Run{.cores = Share{CpuShare{500}}, .split = {}};
+    return allocation;
+  }
+};
+
+TEST_F(PipelineHarnessTest, AShareOfTheCoresIsSpentByItsCallsOnly) {
+  const std::filesystem::path run = RunChecked(
+      folder_, here_, Config("work_ms = 10\n"), nullptr,
+      [](const std::string&) -> std::unique_ptr<Policy> { return std::make_unique<HalfACore>(); });
+  // 0.6 s of work in periods of 100 ms with 50 ms each: the last is done in the twelfth period.
+  const ServiceSummary adding = Only(run);
+  EXPECT_EQ(adding.served, 5);
+  EXPECT_GT(*adding.p99_latency_ms, 1100 - 80);
+  EXPECT_LT(*adding.p99_latency_ms, 1200 - 80);
+}
+
 TEST_F(PipelineHarnessTest, AProfileIsToKnowTheStages) {
   const auto refusal = [this] {
     try {
