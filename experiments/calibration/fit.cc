@@ -13,6 +13,7 @@
 #include "experiments/calibration/slow_downs.h"
 #include "workloads/fit_contention.h"
 #include "workloads/fit_scaling_law.h"
+#include "workloads/pipelines/pipeline_choice.h"
 
 namespace cosched {
 namespace {
@@ -74,6 +75,65 @@ ProgramProfile FitAlone(const std::vector<Series>& all, size_t index, const std:
   program.stop_s = MedianEstimate(stops);
   program.warm_up = MedianEstimate(warm_ups);
   return program;
+}
+
+// A request's whole batch is one call, which costs what it costs; other calls cost what their items
+// do.
+StageCost CostOf(const StageSpec& stage, const MeasuredTenant::Stage& took, int64_t made) {
+  const auto calls = static_cast<double>(std::max<int64_t>(1, took.calls));
+  const auto items = static_cast<double>(std::max<int64_t>(1, took.taken));
+  const bool whole = stage.from.hands == Gate::Hands::kWhole;
+  const double spent_s = stage.waits ? took.lasted_s : took.busy_s;
+  StageCost cost;
+  (whole ? cost.per_call_s : cost.per_item_s) = spent_s / (whole ? calls : items);
+  if (!stage.emits_many) return cost;
+  cost.emits_per_call = whole ? static_cast<double>(made) / calls : 0;
+  cost.emits_per_item = whole ? 0 : static_cast<double>(made) / items;
+  return cost;
+}
+
+// Of one run; what a stage made is what the next one took, and what the last one made are answers.
+std::vector<StageCost> CostsOf(const std::vector<StageSpec>& stages, const MeasuredTenant& tenant,
+                               int64_t requests) {
+  std::vector<StageCost> costs;
+  for (size_t i = 0; i < stages.size(); ++i) {
+    const bool last = i + 1 == stages.size();
+    costs.push_back(
+        CostOf(stages[i], tenant.stages[i], last ? requests : tenant.stages[i + 1].taken));
+  }
+  return costs;
+}
+
+// The medians over runs on one core with one thread.
+void FitStages(const std::vector<Series>& all, size_t index, const TenantSpec& spec,
+               ProgramProfile* program) {
+  if (!spec.IsPipeline()) return;
+  const std::vector<StageSpec> stages = PipelineSpecOf(spec.pipeline).stages;
+  std::vector<std::vector<StageCost>> runs;
+  for (const Series& series : all) {
+    const Measurement& measurement = series.measurement;
+    if (measurement.kind != MeasurementKind::kAlone || measurement.programs[0] != index ||
+        measurement.cores != 1 || measurement.threads != Split{1, 1})
+      continue;
+    for (const Measured& run : series.runs) {
+      const MeasuredTenant& tenant = run.tenants[0];
+      if (tenant.stages.size() == stages.size())
+        runs.push_back(CostsOf(stages, tenant, tenant.steps));
+    }
+  }
+  if (runs.empty()) return;
+  const auto median = [&runs](size_t stage, double StageCost::*member) {
+    std::vector<double> values;
+    for (const std::vector<StageCost>& run : runs) values.push_back(run[stage].*member);
+    return MedianEstimate(values).value;
+  };
+  for (size_t i = 0; i < stages.size(); ++i) {
+    StageProfile& stage = program->stages.emplace_back();
+    stage.stage = stages[i].name;
+    for (double StageCost::*member : {&StageCost::per_call_s, &StageCost::per_item_s,
+                                      &StageCost::emits_per_call, &StageCost::emits_per_item})
+      stage.cost.*member = median(i, member);
+  }
 }
 
 // Tenants of one program on shared cores are one entry, which counts them.
@@ -229,6 +289,16 @@ std::string WarmUpText(const Estimate& warm_up) {
   return fmt::format("{:.2f} [{:.2f} {:.2f}] steps", warm_up.value, warm_up.low, warm_up.high);
 }
 
+std::string StagesText(const ProgramProfile& program) {
+  std::string text;
+  for (const StageProfile& stage : program.stages) {
+    const StageCost& cost = stage.cost;
+    text += fmt::format("  stage {:<10} {:9.3f} ms a call + {:9.3f} ms an item\n", stage.stage,
+                        cost.per_call_s * 1e3, cost.per_item_s * 1e3);
+  }
+  return text;
+}
+
 std::string ProgramText(const ProgramProfile& program) {
   std::string text = program.program + "\n";
   for (const SpeedPoint& point : program.alone) {
@@ -241,7 +311,7 @@ std::string ProgramText(const ProgramProfile& program) {
                     "  pressure {:.3f}, sensitivity {:.3f}\n{}",
                     FittedLawText(program.law), EstimateText(program.start_s),
                     EstimateText(program.stop_s), WarmUpText(program.warm_up), program.pressure,
-                    program.sensitivity, CrowdingText(program));
+                    program.sensitivity, StagesText(program) + CrowdingText(program));
 }
 
 }  // namespace
@@ -257,8 +327,10 @@ Profile FitProfile(const std::vector<Series>& series, const std::vector<TenantSp
                    int cores) {
   Profile profile;
   profile.cores = cores;
-  for (size_t i = 0; i < programs.size(); ++i)
+  for (size_t i = 0; i < programs.size(); ++i) {
     profile.programs.push_back(FitAlone(series, i, ProgramName(programs[i])));
+    FitStages(series, i, programs[i], &profile.programs.back());
+  }
   AddNotes(series, &profile);
   FitCoRuns(series, &profile);
   FitCrowding(series, &profile);

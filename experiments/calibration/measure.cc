@@ -139,8 +139,26 @@ void ReadStepTimes(const std::map<int64_t, std::vector<Step>>& steps,
   if (from >= to) throw MeasurementFailed("the tenants did not run side by side for a step");
   for (const auto& [job, of_job] : steps) {
     MeasuredTenant& tenant = tenants->at(static_cast<size_t>(job));
+    tenant.steps = static_cast<int64_t>(of_job.size());
     tenant.step_s = (to - from) / (StepsUntil(of_job, to) - StepsUntil(of_job, from));
     tenant.warm_up_s = of_job[kWarmUpSteps].begin - of_job.front().begin;
+  }
+}
+
+// As the last sample of each tenant has them.
+void ReadStages(const std::filesystem::path& cell, std::vector<MeasuredTenant>* tenants) {
+  if (!HasTable<StageRow>(cell)) return;
+  RowReader<StageRow> reader(cell, &StageRow::job_id, &StageRow::stage, &StageRow::calls,
+                             &StageRow::taken, &StageRow::busy_s, &StageRow::lasted_s);
+  while (const StageRow* row = reader.Next()) {
+    std::vector<MeasuredTenant::Stage>& stages =
+        tenants->at(static_cast<size_t>(row->job_id)).stages;
+    auto stage = std::ranges::find(stages, row->stage, &MeasuredTenant::Stage::stage);
+    if (stage == stages.end()) stage = stages.insert(stage, {.stage = std::string(row->stage)});
+    stage->calls = row->calls;
+    stage->taken = row->taken;
+    stage->busy_s = row->busy_s;
+    stage->lasted_s = row->lasted_s;
   }
 }
 
@@ -184,6 +202,7 @@ Measured ReadRecords(const std::filesystem::path& run, const CellKey& key, size_
   const auto steps = ReadSteps(cell);
   ReadJobs(cell, steps, &measured.tenants);
   ReadStepTimes(steps, &measured.tenants);
+  ReadStages(cell, &measured.tenants);
   measured.resizes = ReadResizes(cell);
   measured.decision = ReadDecisions(cell);
   measured.disturbed = !Summarize(run, key).marks.empty();

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "experiments/calibration/plan.h"
@@ -19,6 +20,14 @@ struct MeasuredTenant {
   double warm_up_s = 0;  // What the first kWarmUpSteps took.
   double start_s = 0;    // To the first step's begin.
   double stop_s = 0;     // From the last step's end.
+  // Of a pipeline, by stage: what calls of it took, all together.
+  struct Stage {
+    std::string stage;
+    int64_t calls = 0, taken = 0;  // … and the items that they took.
+    double busy_s = 0, lasted_s = 0;
+  };
+  std::vector<Stage> stages = {};
+  int64_t steps = 0;  // That it did.
 };
 
 // The time counts from when every tenant is through its warm-up until the first one has done its

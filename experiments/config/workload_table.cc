@@ -347,7 +347,7 @@ void CheckPipeline(const TomlTable& table, TenantSpec* spec) {
                "open or more");
   }
   try {
-    Check(MakePipelineProgram(spec->pipeline).spec);
+    Check(PipelineSpecOf(spec->pipeline));
   } catch (const InputError& error) {
     const InputErrorDetails& details = error.details();
     table.Fail(table.Has(details.key) ? details.key : "pipeline", details.problem, details.allowed);

@@ -131,8 +131,8 @@ class CellRun {
         requests_.AddInstance(*job.service, job.id);
         ShowServices();
         records_.AddService(job.id);
-        if (spec.IsPipeline()) records_.AddPipeline(job.id, PipelineStages(spec.pipeline));
       }
+      if (spec.IsPipeline()) records_.AddPipeline(job.id, PipelineStages(spec.pipeline));
       ++submitted_;
       arbiter_.Submit(job);
     }

@@ -246,7 +246,7 @@ void ControlThread::Beat() {
   if (!Hosted() || Clock::now() < next_beat_) return;
   next_beat_ = Clock::now() + kBeat;
   counters_->Beat();
-  if (options_.on_beat && Serves()) options_.on_beat();
+  if (options_.on_beat && ready_ && pools_ != nullptr) options_.on_beat();
 }
 
 void ControlThread::ReadHost() {

@@ -1,7 +1,11 @@
 #include "experiments/tenant/hosted_pipeline.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdio>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "experiments/tenant/answers.h"
@@ -31,7 +35,7 @@ HostedPipeline::HostedPipeline(PipelineProgram program, const PipelineSettings& 
       counters_(counters),
       meter_(meter),
       pipeline_(program_.spec, program_.stages, settings,
-                [this](const PipelineResult& result) { Send(result); }) {}
+                [this](const PipelineResult& result) { Answer(result); }) {}
 
 void HostedPipeline::Take(const RequestPacket& packet) {
   for (size_t i = 0; i < packet.work.size(); ++i) {
@@ -52,23 +56,58 @@ void HostedPipeline::WaitUntilOver() {
   Publish();
 }
 
-void HostedPipeline::Send(const PipelineResult& result) {
-  const PipelineAnswer& answer = result.answer;
-  const bool failed = answer.status != PipelineAnswer::Status::kDone;
-  if (failed) {
-    std::fprintf(stderr, "request %lld: stage %s, item %s: %s\n",
-                 static_cast<long long>(result.number), result.stage.c_str(),
-                 answer.item.ToString().c_str(), answer.why.c_str());
+void HostedPipeline::DoSteps(int64_t steps) {
+  {
+    const std::lock_guard lock(stepping_);
+    steps_ = steps;
+    step_begin_ = StepMeter::Clock::now();
+    const int64_t first = std::min(steps, int64_t{program_.spec.open_max} + 1);
+    while (submitted_ < first) SubmitStep();
   }
+  pipeline_.Begin();
+  WaitUntilOver();
+}
+
+// REQUIRES: the lock.
+void HostedPipeline::SubmitStep() {
+  pipeline_.Submit({.number = submitted_, .items = program_.items(submitted_, /*work=*/1)});
+  if (++submitted_ == steps_) pipeline_.Drain();
+}
+
+// A step ends when a request does, and begins where the one before ended: how fast they come is what
+// it tells.
+void HostedPipeline::CountStep(const PipelineResult& result) {
+  const std::lock_guard lock(stepping_);
+  const auto begin = std::exchange(step_begin_, std::max(step_begin_, result.ended));
+  meter_->Add(begin, step_begin_, 1);
+  counters_->AddStep({done_++, step_begin_.time_since_epoch(), step_begin_ - begin,
+                      pipeline_.Pools().ActiveThreads(), /*loss=*/0},
+                     /*images=*/1);
+  if (submitted_ < steps_) SubmitStep();
+}
+
+void HostedPipeline::Answer(const PipelineResult& result) {
+  const PipelineAnswer& answer = result.answer;
+  if (answer.status != PipelineAnswer::Status::kDone) {
+    const std::string what = fmt::format("request {}: stage {}, item {}: {}", result.number,
+                                         result.stage, answer.item.ToString(), answer.why);
+    if (steps_ > 0) throw std::runtime_error(what);
+    fmt::print(stderr, "{}\n", what);
+  }
+  Publish();
+  if (steps_ > 0) return CountStep(result);
+  Send(result);
+}
+
+void HostedPipeline::Send(const PipelineResult& result) {
   counters_->AddAnswers(1);
   meter_->Add(result.admitted, result.ended, 1);
-  Publish();
   SendAnswers(
       socket_,
       {.started = result.admitted.time_since_epoch(),
        .finished = result.ended.time_since_epoch(),
        .size = 1,
-       .failed = failed,
+       .failed = result.answer.status != PipelineAnswer::Status::kDone,
        .answers = {{static_cast<uint64_t>(result.number), result.submitted.time_since_epoch()}}});
 }
 

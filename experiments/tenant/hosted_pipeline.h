@@ -1,6 +1,10 @@
 #pragma once
-// The pipeline of a hosted tenant (engine/gates/pipeline.h): a packet's requests are its requests.
-// What became of its stages is published in the shared page.
+// The pipeline of a hosted tenant (engine/gates/pipeline.h): a packet's requests are its requests; or,
+// of a job that is to do so many steps, each step is one of work 1, and as many as may be open and one
+// more are inside or wait. What became of its stages is published in the shared page.
+
+#include <cstdint>
+#include <mutex>
 
 #include "engine/gates/pipeline.h"
 #include "experiments/tenant/hosted_server.h"
@@ -23,9 +27,15 @@ class HostedPipeline : public HostedServer {
   void SetOpenRequests(int count) override;
   void Beat() override { Publish(); }
   void WaitUntilOver() override;
+  // In place of Begin(): it does so many requests by itself, and is drained. Throws what WaitUntilOver
+  // does, and std::runtime_error if one fails. Returns when it is over. REQUIRES: steps >= 1.
+  void DoSteps(int64_t steps);
 
  private:
+  void Answer(const PipelineResult& result);
   void Send(const PipelineResult& result);
+  void CountStep(const PipelineResult& result);
+  void SubmitStep();
   void Publish();
 
   const PipelineProgram program_;
@@ -33,6 +43,10 @@ class HostedPipeline : public HostedServer {
   SharedCounters* const counters_;
   StepMeter* const meter_;
   std::mutex publishing_;
+  // Of a job: its steps, and those that were submitted and done. Guarded by this mutex.
+  std::mutex stepping_;
+  int64_t steps_ = 0, submitted_ = 0, done_ = 0;
+  StepMeter::Clock::time_point step_begin_;
   Pipeline pipeline_;  // After what its lanes use.
 };
 

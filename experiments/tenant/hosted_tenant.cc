@@ -43,22 +43,25 @@ JobSettings SettingsOf(const HostedTenantOptions& options, const Topology& topol
   return settings;
 }
 
-std::unique_ptr<HostedServer> MakeServer(const HostedTenantOptions& options,
-                                         const Topology& topology, int socket,
-                                         SharedCounters* counters, StepMeter* meter) {
+std::unique_ptr<HostedPipeline> MakePipeline(const HostedTenantOptions& options,
+                                             const Topology& topology, int socket,
+                                             SharedCounters* counters, StepMeter* meter) {
   const SessionOptions threads = ThreadsOf(options, topology, counters);
-  if (options.spec.IsPipeline()) {
-    const PipelineSettings settings{
-        .capacity = {threads.inter_op_parallelism_threads, threads.intra_op_parallelism_threads},
-        .binding = threads.binding,
-        .topology = threads.topology,
-        .waiting = SessionOf(options.spec, threads).waiting};
-    return std::make_unique<HostedPipeline>(MakePipelineProgram(options.spec.pipeline), settings,
-                                            socket, counters, meter);
-  }
+  const PipelineSettings settings{
+      .capacity = {threads.inter_op_parallelism_threads, threads.intra_op_parallelism_threads},
+      .binding = threads.binding,
+      .topology = threads.topology,
+      .waiting = SessionOf(options.spec, threads).waiting};
+  return std::make_unique<HostedPipeline>(MakePipelineProgram(options.spec.pipeline), settings,
+                                          socket, counters, meter);
+}
+
+std::unique_ptr<HostedServer> MakeService(const HostedTenantOptions& options,
+                                          const Topology& topology, int socket,
+                                          SharedCounters* counters, StepMeter* meter) {
   ServiceSettings settings{options.spec};
   settings.max_delay = options.spec.max_delay;
-  settings.session = threads;
+  settings.session = ThreadsOf(options, topology, counters);
   return std::make_unique<HostedService>(settings, socket, counters, meter);
 }
 
@@ -112,6 +115,14 @@ void Compute(TrainingJob* job, int64_t steps, ControlThread* control, SharedCoun
   control->Send(FinishedMessage{steps, images});
 }
 
+void DoSteps(HostedPipeline* pipeline, int64_t steps, ControlThread* control) {
+  const Attachment attachment(control, &pipeline->Pools());
+  control->Ready();
+  control->WaitToCompute();
+  pipeline->DoSteps(steps);
+  control->Send(FinishedMessage{steps, steps});
+}
+
 void Serve(HostedServer* server, ControlThread* control, const StepMeter& meter) {
   const Attachment attachment(control, &server->Pools());
   control->WaitToCompute();
@@ -132,19 +143,34 @@ int RunHostedTenant(const HostedTenantOptions& options) {
   SharedCounters counters = SharedCounters::Map(std::move(host.counters));
   StepMeter meter;
   const int socket = host.socket.get();
-  std::unique_ptr<HostedServer> server;
+  std::unique_ptr<HostedServer> server;  // Null of jobs that do steps of a network.
   ControlThreadOptions control_options = ControlOptions(options);
+  control_options.on_open_requests = [&](int count) {
+    if (server) server->SetOpenRequests(count);
+  };
+  control_options.on_beat = [&] {
+    if (server) server->Beat();
+  };
   if (options.spec.serves) {
     control_options.on_requests = [&](const RequestPacket& packet) { server->Take(packet); };
     control_options.on_drain = [&] { server->Drain(); };
-    control_options.on_open_requests = [&](int count) { server->SetOpenRequests(count); };
-    control_options.on_beat = [&] { server->Beat(); };
   }
   ControlThread control(std::move(control_options), std::move(host.socket), &counters, &meter,
                         topology);
   try {
+    if (options.spec.IsPipeline() && !options.spec.serves) {
+      auto pipeline = MakePipeline(options, topology, socket, &counters, &meter);
+      HostedPipeline* const steps = pipeline.get();
+      server = std::move(pipeline);
+      DoSteps(steps, options.spec.steps, &control);
+      return 0;
+    }
     if (options.spec.serves) {
-      server = MakeServer(options, topology, socket, &counters, &meter);
+      if (options.spec.IsPipeline()) {
+        server = MakePipeline(options, topology, socket, &counters, &meter);
+      } else {
+        server = MakeService(options, topology, socket, &counters, &meter);
+      }
       Serve(server.get(), &control, meter);
       return 0;
     }
@@ -156,7 +182,7 @@ int RunHostedTenant(const HostedTenantOptions& options) {
     std::fprintf(stderr, "%s\n", error.what());
     const int code = dynamic_cast<const InputError*>(&error) != nullptr ? 2 : 1;
     // Without destructors: other lanes may be in the middle of a batch, or paused there.
-    if (options.spec.serves) _exit(code);
+    if (server) _exit(code);
     return code;
   }
 }

@@ -27,10 +27,13 @@ std::string PipelineProgramName(const PipelineChoice& choice) {
                      TimeOfStage(increment), increment.items);
 }
 
+PipelineSpec PipelineSpecOf(const PipelineChoice& choice) {
+  return MakePipelineProgram(choice).spec;
+}
+
 std::vector<std::string> PipelineStages(const PipelineChoice& choice) {
   std::vector<std::string> names;
-  for (const StageSpec& stage : MakePipelineProgram(choice).spec.stages)
-    names.push_back(stage.name);
+  for (const StageSpec& stage : PipelineSpecOf(choice).stages) names.push_back(stage.name);
   return names;
 }
 

@@ -22,6 +22,9 @@ bool IsPipelineName(const std::string& name);
 // "increment pipeline, 3 stages of 1 ms, 8 items".
 std::string PipelineProgramName(const PipelineChoice& choice);
 
+// Both as cheap as reading the choice. Throws InputError as MakePipelineProgram does for what can be
+// told without reading files.
+PipelineSpec PipelineSpecOf(const PipelineChoice& choice);
 std::vector<std::string> PipelineStages(const PipelineChoice& choice);  // Their names.
 
 // Throws InputError for what the application refuses.
