@@ -135,9 +135,22 @@ size_t EndOfSlice(const ReadChunk& chunk, size_t first, size_t reads) {
   return end;
 }
 
+// About as many bytes as the records of these reads have as text; growing would leave holes of all
+// sizes in memory.
+size_t TextOfReads(const ReadChunk& chunk, size_t first, size_t end) {
+  constexpr size_t kWithoutBases = 200;
+  size_t bytes = 0;
+  for (size_t i = first; i < end; ++i) {
+    const SequencedRead read = chunk.Read(i);
+    bytes += kWithoutBases + read.name.size() + read.bases.size() + read.qualities.size();
+  }
+  return bytes;
+}
+
 ReadsToAlign::Part AlignSlice(AlignSortCommon& common, const ReadChunk& chunk, size_t first,
                               size_t end) {
   ReadsToAlign::Part part;
+  part.sam.reserve(TextOfReads(chunk, chunk.FirstOfTemplate(first), chunk.EndOfTemplate(end - 1)));
   std::unique_ptr<Aligner::Buffer> buffer =
       common.buffers.Take([] { return std::make_unique<Aligner::Buffer>(); });
   for (size_t i = first; i < end; ++i) common.aligner.Align(chunk, i, buffer.get(), &part.sam);
@@ -189,6 +202,12 @@ bool Sort(AlignSortCommon& common, StageCall& call, int /*piece*/) {
     const int64_t bytes = from.run.Memory();
     call.Emit(Payload::Of(SortedReads{from.job, std::move(from.run)}, bytes));
     return false;
+  }
+  if (from.next == 0) {
+    // Records are shorter than their text, and growing would move them, through ever larger holes.
+    size_t bytes = 0;
+    for (const ReadsToAlign::Part& part : from.parts) bytes += part.sam.size();
+    from.run.bytes.reserve(bytes);
   }
   std::vector<std::pair<size_t, size_t>> ranges;
   const Tasks tasks = TasksOfAPiece(call, kReadsToParse, kFewestReadsToParse);
