@@ -45,6 +45,17 @@ TEST(SharedCountersTest, HostSeesWhatTheTenantWrites) {
   EXPECT_EQ(steps.size(), 1u);
 }
 
+TEST(SharedCountersTest, HostSeesWhatAPipelineDoes) {
+  const SharedCounters host = SharedCounters::Create();
+  EXPECT_EQ(host.ReadPipeline(), PipelineCounters()) << "it is none";
+  const PipelineCounters told = {
+      .stages = {{1, 2, 3, 4, 5, 6, 7, 8, nanoseconds(9), nanoseconds(10), true}, {}},
+      .open = 11,
+      .open_requests = 12};
+  TenantSide(host).SetPipeline(told);
+  EXPECT_EQ(host.ReadPipeline(), told);
+}
+
 // Each process has the page at an address of its own.
 TEST(SharedCountersTest, HostSeesWhoSpins) {
   const SharedCounters host = SharedCounters::Create();
