@@ -27,6 +27,8 @@ POLICY_COLORS = {
     "gang": "#8C564B",
     "lend-reclaim": "#44AA99",
     "feedback": "#DDCC77",
+    "bottleneck-first": "#6A51A3",
+    "credit-knee": "#A6761D",
 }
 # Policies that are not of the tree, or under names of the experiment, by name.
 OTHER_COLORS = ["#CC79A7", "#B8A800", "#5D3A9B", "#1B1B1B", "#1F9E89", "#C2571A", "#7FA6D6", "#8C6D46"]

@@ -14,16 +14,7 @@ namespace {
 class EqualShare final : public Policy {
  public:
   Allocation Decide(const MachineView& view, const Event& event) override {
-    if (!ChangesQueue(event)) return {};
-    int left = 0;
-    const std::vector<const JobView*> jobs = RunningAndNext(view, &left);
-    std::vector<CoreBounds> bounds;
-    bounds.reserve(jobs.size());
-    for (const JobView* job : jobs) bounds.push_back({job->request.min, job->request.max});
-    const std::vector<int> grants = DivideEqually(bounds, left);
-    Allocation allocation;
-    for (size_t i = 0; i < jobs.size(); ++i) GiveCores(*jobs[i], grants[i], &allocation);
-    return allocation;
+    return ChangesQueue(event) ? ShareEqually(view) : Allocation();
   }
 };
 

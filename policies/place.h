@@ -1,6 +1,7 @@
 #pragma once
 // What a decision becomes and a host makes real: where a job's threads may be, how much CPU time
-// they get there, how many they are, and of a pipeline how many requests may be open. A value; between arbiter and hosts.
+// they get there, how many they are, and of a pipeline how many requests may be open. A value;
+// between arbiter and hosts.
 
 #include <utility>
 

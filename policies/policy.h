@@ -79,10 +79,11 @@ using JobDecision = std::variant<Run, Pause, Reject>;
 // The answer. A job that is left out stays as it is.
 //
 // REQUIRES (the arbiter checks; a policy that breaks one fails its cell, with the reason recorded):
-// jobs exist; only pipelines are told how many requests may be open; min <= cores <= max, of a share 0 < amount <= max; the sum of all grants fits the
-// machine and each node, and no core is granted twice. A policy registered as oversubscribing is
-// free of the last two, and an explicit CpuSet of its may exceed a job's max: it says where the
-// kernel may put the job's threads, not how many it has.
+// jobs exist; min <= cores <= max, of a share 0 < amount <= max; only pipelines are told how many
+// requests may be open; the sum of all grants fits the machine and each node, and no core is granted
+// twice. A policy registered as oversubscribing is free of the last two, and an explicit CpuSet of
+// its may exceed a job's max: it says where the kernel may put the job's threads, not how many it
+// has.
 struct Allocation {
   std::map<JobId, JobDecision> jobs;
 };

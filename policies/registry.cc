@@ -34,6 +34,8 @@ PolicyInfo SpongePolicy();
 PolicyInfo Fa2Policy();
 PolicyInfo CurveSharesPolicy();
 PolicyInfo DevicesOnlyPolicy();
+PolicyInfo BottleneckFirstPolicy();
+PolicyInfo CreditKneePolicy();
 
 std::span<const PolicyInfo> Policies() {
   static const std::array kPolicies = {NoControlPolicy(),
@@ -63,7 +65,9 @@ std::span<const PolicyInfo> Policies() {
                                        SpongePolicy(),
                                        Fa2Policy(),
                                        CurveSharesPolicy(),
-                                       DevicesOnlyPolicy()};
+                                       DevicesOnlyPolicy(),
+                                       BottleneckFirstPolicy(),
+                                       CreditKneePolicy()};
   return kPolicies;
 }
 

@@ -49,6 +49,18 @@ std::vector<int> DivideEqually(const std::vector<CoreBounds>& bounds, int left) 
   return cores;
 }
 
+Allocation ShareEqually(const MachineView& view) {
+  int left = 0;
+  const std::vector<const JobView*> jobs = RunningAndNext(view, &left);
+  std::vector<CoreBounds> bounds;
+  bounds.reserve(jobs.size());
+  for (const JobView* job : jobs) bounds.push_back({job->request.min, job->request.max});
+  const std::vector<int> grants = DivideEqually(bounds, left);
+  Allocation allocation;
+  for (size_t i = 0; i < jobs.size(); ++i) GiveCores(*jobs[i], grants[i], &allocation);
+  return allocation;
+}
+
 int UsefulCores(const JobView& job) {
   const CoreRequest& request = job.request;
   if (job.elasticity == Elasticity::kMalleable) return request.max;

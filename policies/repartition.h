@@ -1,6 +1,6 @@
 #pragma once
-// What policies share that divide all cores anew at each event (equal-share, marginal-speedup,
-// hesrpt, srpt, lend-reclaim, round-robin). Pure functions.
+// What policies share that divide all cores anew at each event (equal-share, credit-knee,
+// bottleneck-first, marginal-speedup, hesrpt, srpt, lend-reclaim, round-robin). Pure functions.
 
 #include <vector>
 
@@ -19,6 +19,9 @@ struct CoreBounds {
 // Each has its min; `left` more cores go one by one to whoever has least and may have more, the
 // first of the list among equals. O(n log max), whatever `left` is.
 std::vector<int> DivideEqually(const std::vector<CoreBounds>& bounds, int left);
+
+// All cores to RunningAndNext, within each job's min and max (equal-share).
+Allocation ShareEqually(const MachineView& view);
 
 // The most cores that do the job any good: its max, and of one whose threads are fixed (rigid, or
 // moldable and started) as many as it has threads.

@@ -39,6 +39,7 @@ struct StageWindow {
   int64_t taken = 0;    // the items that they took.
   Duration busy{0};     // In which pieces of those calls ran,
   Duration lasted{0};   // and from their begin to their end.
+  bool waits = false;   // Calls compute nothing: they wait, on no core.
 };
 
 // What one server did for one service in the window that is over.

@@ -8,6 +8,7 @@
 
 #include "engine/base/did_you_mean.h"
 #include "experiments/config/names.h"
+#include "experiments/config/pipeline_keys.h"
 #include "experiments/wire/chaos_plan.h"
 #include "workloads/auto_split.h"
 #include "workloads/dataset.h"
@@ -42,11 +43,6 @@ Refusal OfNetworksOnly(const WorkloadConfig& workload) {
   return WorkloadKey::Refusal{"is of networks", "only with another mode than \"pipeline\""};
 }
 
-Refusal OfPipelinesOnly(const WorkloadConfig& workload) {
-  if (workload.spec.IsPipeline()) return {};
-  return WorkloadKey::Refusal{"is of pipelines", "only with mode = \"pipeline\""};
-}
-
 // Batches of a pipeline never mix requests.
 Refusal OfBatchedServicesOnly(const WorkloadConfig& workload) {
   if (workload.spec.serves && !workload.spec.IsPipeline()) return {};
@@ -71,21 +67,11 @@ void ReadModel(const WorkloadKey& key, const TomlTable& table, WorkloadConfig* w
   }
 }
 
-std::string ReadApplication(const TomlTable& table) {
-  const std::string name = table.String("pipeline");
-  if (!IsPipelineName(name)) {
-    table.Fail("pipeline",
-               fmt::format("there is no pipeline \"{}\"", name) + DidYouMean(name, PipelineNames()),
-               PipelineNames());
-  }
-  return name;
-}
-
 void ReadMode(const WorkloadKey& key, const TomlTable& table, WorkloadConfig* workload) {
   const std::string mode = table.String(key.help.name, "train");
   TenantSpec& spec = workload->spec;
   if (mode == "pipeline") {
-    spec.model = spec.pipeline.application = ReadApplication(table);
+    ReadApplication(table, &spec);
     spec.serves = true;
     spec.mode = Mode::kInfer;
     spec.batch = 1;
@@ -149,14 +135,6 @@ std::vector<WorkloadKey> ProgramKeys() {
             if (workload.spec.IsPipeline()) return std::string("pipeline");
             return workload.spec.serves ? "serve" : std::string(ToString(workload.spec.mode));
           }),
-      WorkloadKey::Read(
-          {.name = "pipeline",
-           .type = "text",
-           .fallback = "required with mode = \"pipeline\"",
-           .range = PipelineNames(),
-           .meaning = "the application whose stages work on several requests at once"},
-          nullptr, [](const W& workload) { return workload.spec.pipeline.application; })
-          .RefusedWhere(OfPipelinesOnly),
       WorkloadKey::Text("dataset", Inside(&W::spec, &S::dataset), DatasetNames(),
                         "where its images come from")
           .RefusedWhere(OfNetworksOnly),
@@ -216,42 +194,6 @@ std::vector<WorkloadKey> SchedulingKeys() {
           WorkloadKey::Number("weight", &W::weight, 0, kMaxCount,
                               "how often drawn jobs are of it, beside the other weights")
               .RefusedWhere(OfJobsOnly)};
-}
-
-// A member of the pipeline, or of one of its members.
-template <typename Outer, typename Inner>
-auto InPipeline(Outer outer, Inner inner) {
-  return Inside(Inside(Inside(&W::spec, &S::pipeline), outer), inner);
-}
-
-std::vector<WorkloadKey> PipelineKeys() {
-  using P = PipelineChoice;
-  using I = IncrementSettings;
-  using O = OpenRequests;
-  constexpr int kMostOpen = 1000, kMostStages = 30, kMostItems = 1'000'000;
-  constexpr double kMostMilliseconds = 60'000;
-  std::vector<WorkloadKey> keys = {
-      WorkloadKey::Integer("open", InPipeline(&P::open, &O::open), 1, kMostOpen,
-                           "requests that may be open in a pipeline at once: its credits"),
-      WorkloadKey::Integer("open_max", InPipeline(&P::open, &O::open_max), 1, kMostOpen,
-                           "the most that a policy may allow")
-          .Default("open"),
-      WorkloadKey::Choice(
-          "credit_link", InPipeline(&P::open, &O::link),
-          std::vector{CreditLink::kLinear, CreditLink::kEndToEnd},
-          "credits between each gate and the next, or between the first and the last"),
-      WorkloadKey::Integer("stages", InPipeline(&P::increment, &I::stages), 1, kMostStages,
-                           "of increment: its stages"),
-      WorkloadKey::Integer("items", InPipeline(&P::increment, &I::items), 0, kMostItems,
-                           "of increment: items of a request of work 1"),
-      WorkloadKey::Time("work_ms", InPipeline(&P::increment, &I::work), 1e3, 0, kMostMilliseconds,
-                        "of increment: CPU time of a stage for an item"),
-      WorkloadKey::Time("wait_ms", InPipeline(&P::increment, &I::wait), 1e3, 0, kMostMilliseconds,
-                        "of increment: how long a stage waits for an item, on no core"),
-      WorkloadKey::Integer("parallel", InPipeline(&P::increment, &I::parallel), 1, kMostOpen,
-                           "of increment: items that a stage waits for at once")};
-  for (WorkloadKey& key : keys) key.refuse = OfPipelinesOnly;
-  return keys;
 }
 
 std::vector<WorkloadKey> ServiceKeys() {
@@ -338,22 +280,6 @@ void CheckService(const TomlTable& table, WorkloadConfig* workload) {
   workload->weight = 0;
 }
 
-// Makes it once, so that what its application or Check() refuses is told before anything runs.
-void CheckPipeline(const TomlTable& table, TenantSpec* spec) {
-  OpenRequests& open = spec->pipeline.open;
-  if (!table.Has("open_max")) open.open_max = open.open;
-  if (open.open_max < open.open) {
-    table.Fail("open_max", fmt::format("is {}, but open is {}", open.open_max, open.open),
-               "open or more");
-  }
-  try {
-    Check(PipelineSpecOf(spec->pipeline));
-  } catch (const InputError& error) {
-    const InputErrorDetails& details = error.details();
-    table.Fail(table.Has(details.key) ? details.key : "pipeline", details.problem, details.allowed);
-  }
-}
-
 // A file's model is called after the file.
 std::string DefaultName(const std::string& model) {
   if (IsChaosModel(model)) return "chaos";
@@ -365,7 +291,7 @@ WorkloadConfig ReadWorkload(const TomlTable& table, int machine_cores) {
   WorkloadSection().Read(table, &workload);
   TenantSpec& spec = workload.spec;
   workload.name = ReadName(table, DefaultName(spec.model));
-  if (spec.IsPipeline()) CheckPipeline(table, &spec);
+  if (spec.IsPipeline()) ReadPipelineFiles(table, &spec);
   if (!IsChaosModel(spec.model) && !spec.IsPipeline()) {
     const auto model = table.OfFile("model", [&] { return OpenModel(spec.model); });
     ReadDataset(table, *model, &spec);

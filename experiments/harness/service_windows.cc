@@ -81,15 +81,15 @@ void ServiceWindows::CloseStages(const PipelineCounters& pipeline, Server* serve
   for (size_t i = 0; i < pipeline.stages.size(); ++i) {
     const StageCounters& now = pipeline.stages[i];
     const StageCounters before = std::exchange(server->stages[i], now);
-    server->window.stages.push_back(
-        {.ready = now.ready,
-         .running = now.running,
-         .parked = now.parked,
-         .items = now.items,
-         .calls = std::max(now.calls, before.calls) - before.calls,
-         .taken = std::max(now.taken, before.taken) - before.taken,
-         .busy = std::max(now.busy, before.busy) - before.busy,
-         .lasted = std::max(now.lasted, before.lasted) - before.lasted});
+    server->window.stages.push_back({.ready = now.ready,
+                                     .running = now.running,
+                                     .parked = now.parked,
+                                     .items = now.items,
+                                     .calls = std::max(now.calls, before.calls) - before.calls,
+                                     .taken = std::max(now.taken, before.taken) - before.taken,
+                                     .busy = std::max(now.busy, before.busy) - before.busy,
+                                     .lasted = std::max(now.lasted, before.lasted) - before.lasted,
+                                     .waits = now.waits});
   }
 }
 

@@ -108,7 +108,8 @@ void VisitMembers(R& request, const Visitor& member) {
 
 template <Of<StageCounters> C, typename Visitor>
 void VisitMembers(C& counters, const Visitor& member) {
-  auto& [ready, running, parked, items, bytes, calls, taken, dropped, busy, lasted] = counters;
+  auto& [ready, running, parked, items, bytes, calls, taken, dropped, busy, lasted, waits] =
+      counters;
   member("ready", ready);
   member("running", running);
   member("parked", parked);
@@ -119,6 +120,7 @@ void VisitMembers(C& counters, const Visitor& member) {
   member("dropped", dropped);
   member("busy", busy);
   member("lasted", lasted);
+  member("waits", waits);
 }
 
 template <Of<PipelineCounters> C, typename Visitor>

@@ -1,6 +1,7 @@
 #include "experiments/hosts/tenant_arguments.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "experiments/wire/tenant_start.h"
 #include "workloads/model_from_file.h"
@@ -9,7 +10,14 @@ namespace cosched {
 
 std::vector<std::string> FoldersOf(const TenantSpec& spec) {
   std::vector<std::string> folders;
-  for (const std::string& folder : {spec.data_directory, FolderOfModelFile(spec.model)}) {
+  std::vector<std::string> wanted = {spec.data_directory, FolderOfModelFile(spec.model)};
+  const AlignSortSettings& align_sort = spec.pipeline.align_sort;
+  wanted.push_back(std::filesystem::path(align_sort.reference).parent_path().string());
+  for (const std::vector<std::string>& files : align_sort.reads) {
+    for (const std::string& file : files)
+      wanted.push_back(std::filesystem::path(file).parent_path().string());
+  }
+  for (const std::string& folder : wanted) {
     const bool known = std::find(folders.begin(), folders.end(), folder) != folders.end();
     if (!folder.empty() && !known) folders.push_back(folder);
   }

@@ -23,7 +23,8 @@ StageCounters CountersOf(const PipelineSample::Stage& stage) {
           .taken = stage.taken,
           .dropped = stage.dropped,
           .busy = stage.busy,
-          .lasted = stage.lasted};
+          .lasted = stage.lasted,
+          .waits = stage.waits};
 }
 
 }  // namespace

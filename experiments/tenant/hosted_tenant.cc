@@ -52,8 +52,9 @@ std::unique_ptr<HostedPipeline> MakePipeline(const HostedTenantOptions& options,
       .binding = threads.binding,
       .topology = threads.topology,
       .waiting = SessionOf(options.spec, threads).waiting};
-  return std::make_unique<HostedPipeline>(MakePipelineProgram(options.spec.pipeline), settings,
-                                          socket, counters, meter);
+  return std::make_unique<HostedPipeline>(
+      MakePipelineProgram(options.spec.pipeline, threads.inter_op_parallelism_threads), settings,
+      socket, counters, meter);
 }
 
 std::unique_ptr<HostedServer> MakeService(const HostedTenantOptions& options,

@@ -289,12 +289,29 @@ void VisitMembers(Settings& settings, const Visitor& member) {
   member("parallel", parallel);
 }
 
+// Who shows its progress is in the tenant's own process; the threads are those of its capacity.
+template <member_json::Of<AlignSortSettings> Settings, typename Visitor>
+void VisitMembers(Settings& settings, const Visitor& member) {
+  auto& [reference, reads, out, chunk_reads, open, threads, compression, memory_mib, spill_folder,
+         progress] = settings;
+  member("reference", reference);
+  member("reads", reads);
+  member("out", out);
+  member("chunk_reads", chunk_reads);
+  member("open", open);
+  member("threads", threads);
+  member("compression", compression);
+  member("memory_mib", memory_mib);
+  member("spill_folder", spill_folder);
+}
+
 template <member_json::Of<PipelineChoice> Choice, typename Visitor>
 void VisitMembers(Choice& choice, const Visitor& member) {
-  auto& [application, open, increment] = choice;
+  auto& [application, open, increment, align_sort] = choice;
   member("application", application);
   member("open", open);
   member("increment", increment);
+  member("align_sort", align_sort);
 }
 
 template <member_json::Of<TenantSpec> Spec, typename Visitor>

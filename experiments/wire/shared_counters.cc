@@ -18,7 +18,7 @@ namespace cosched {
 namespace {
 
 constexpr uint64_t kMagic = 0x636f736368656431;  // "cosched1"
-constexpr uint32_t kVersion = 6;
+constexpr uint32_t kVersion = 7;
 constexpr auto kRelaxed = std::memory_order_relaxed;
 
 using Count = std::atomic<int64_t>;
@@ -32,7 +32,7 @@ struct Slot {
 
 struct StageSlot {
   Count ready{0}, running{0}, parked{0}, items{0}, bytes{0};
-  Count calls{0}, taken{0}, dropped{0}, busy{0}, lasted{0};
+  Count calls{0}, taken{0}, dropped{0}, busy{0}, lasted{0}, waits{0};
 };
 
 std::chrono::nanoseconds Nanoseconds(const Count& count) {
@@ -151,6 +151,7 @@ void SharedCounters::SetPipeline(const PipelineCounters& pipeline) {
     to.dropped.store(from.dropped, kRelaxed);
     to.busy.store(from.busy.count(), kRelaxed);
     to.lasted.store(from.lasted.count(), kRelaxed);
+    to.waits.store(from.waits ? 1 : 0, kRelaxed);
   }
   page_->open.store(pipeline.open, kRelaxed);
   page_->open_requests.store(pipeline.open_requests, kRelaxed);
@@ -175,7 +176,8 @@ PipelineCounters SharedCounters::ReadPipeline() const {
                                .taken = known(slot.taken),
                                .dropped = known(slot.dropped),
                                .busy = Duration(known(slot.busy)),
-                               .lasted = Duration(known(slot.lasted))});
+                               .lasted = Duration(known(slot.lasted)),
+                               .waits = known(slot.waits) != 0});
   }
   return pipeline;
 }

@@ -17,6 +17,7 @@ struct StageCounters {
   // how long pieces of ended calls ran, and how long those calls lasted.
   int64_t calls = 0, taken = 0, dropped = 0;
   Duration busy{0}, lasted{0};
+  bool waits = false;  // Its calls wait, on no core.
   friend bool operator==(const StageCounters&, const StageCounters&) = default;
 };
 

@@ -33,7 +33,7 @@ TEST(Registry, NamesAreUniqueAndFound) {
       "no-control, static-partition, strict, always-attend, max-prop, equal-share, "
       "easy-backfill, sjf, srpt, hesrpt, marginal-speedup, round-robin, gang, lend-reclaim, "
       "feedback, scripted, static-shares, roma-ct, roma-ct2, roma-rules, kosmos, kpa, hpa, vpa, "
-      "sponge, fa2, curve-shares, devices-only");
+      "sponge, fa2, curve-shares, devices-only, bottleneck-first, credit-knee");
 }
 
 // Three of four cores are taken, the next job needs two, the one behind it one.

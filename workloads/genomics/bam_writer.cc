@@ -64,8 +64,13 @@ BamFile::BamFile(std::string path) : path_(std::move(path)), part_(path_ + ".par
   if (!file_) Fail("can't be made");
 }
 
+BamFile::BamFile(const Nameless& nameless) : part_(nameless.folder) {
+  file_ = UniqueFd(open(part_.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600));
+  if (!file_) Fail("can't hold a temporary file");
+}
+
 BamFile::~BamFile() {
-  if (file_) unlink(part_.c_str());
+  if (file_ && !path_.empty()) unlink(part_.c_str());
 }
 
 void BamFile::Write(std::string_view block) {
@@ -80,7 +85,8 @@ void BamFile::Write(std::string_view block) {
 
 void BamFile::Finish() {
   Write(kEndOfFile);
-  if (std::rename(part_.c_str(), path_.c_str()) != 0) Fail("can't be renamed to " + path_);
+  if (!path_.empty() && std::rename(part_.c_str(), path_.c_str()) != 0)
+    Fail("can't be renamed to " + path_);
   file_.Reset();
 }
 

@@ -39,6 +39,11 @@ class BamFile {
  public:
   // Writes to `path`.part until it is finished. Throws OutputError, as the others do.
   explicit BamFile(std::string path);
+  // A file without a name, in this folder, which goes with this object: who only measures wants none.
+  struct Nameless {
+    std::string folder;
+  };
+  explicit BamFile(const Nameless& nameless);
   ~BamFile();  // Unless it was finished, nothing stays.
   BamFile(const BamFile&) = delete;
   BamFile& operator=(const BamFile&) = delete;
@@ -50,8 +55,8 @@ class BamFile {
  private:
   [[noreturn]] void Fail(const std::string& what) const;
 
-  std::string path_;
-  std::string part_;
+  std::string path_;  // "": none.
+  std::string part_;  // Of a nameless one, its folder.
   UniqueFd file_;
   int64_t bytes_ = 0;
 };

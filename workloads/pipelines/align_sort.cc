@@ -5,13 +5,20 @@
 #ifdef COSCHED_GENOMICS_MISSING
 
 namespace cosched {
+namespace {
 
-PipelineProgram MakeAlignSort(const AlignSortSettings& /*settings*/) {
+[[noreturn]] void FailWithout() {
   throw InputError({.key = "align-sort",
                     .problem = "is not in this build of cosched, which lacked " +
                                std::string(COSCHED_GENOMICS_MISSING),
                     .allowed = "a build where they are installed"});
 }
+
+}  // namespace
+
+PipelineSpec AlignSortSpec(const AlignSortSettings& /*settings*/) { FailWithout(); }
+
+PipelineProgram MakeAlignSort(const AlignSortSettings& /*settings*/) { FailWithout(); }
 
 }  // namespace cosched
 
@@ -46,7 +53,6 @@ const AlignSortSettings& CheckSettings(const AlignSortSettings& settings) {
     if (paths.size() == 1 || paths.size() == 2) continue;
     RefuseSetting("reads", std::to_string(paths.size()) + " files", "one, or two with mates");
   }
-  if (settings.out.empty()) RefuseSetting("out", "none", "a BAM file or a folder");
   CheckBetween("chunk", settings.chunk_reads, 1, kMostChunkReads);
   CheckBetween("threads", settings.threads, 1, 1 << 16);
   CheckBetween("level", settings.compression, 0, 9);
@@ -98,18 +104,20 @@ PipelineSpec SpecOf(const AlignSortSettings& settings) {
 
 AlignSortJobPointer MakeJob(const AlignSortSettings& settings, int64_t number, double work) {
   std::error_code ignored;
+  const bool nameless = settings.out.empty();
   const bool folder = std::filesystem::is_directory(settings.out, ignored);
   const std::filesystem::path out(settings.out);
   const std::string file =
       folder ? (out / (std::to_string(number) + ".bam")).string() : out.string();
   const std::string parent = std::filesystem::path(file).parent_path().string();
   const std::string spills = !settings.spill_folder.empty() ? settings.spill_folder
-                             : parent.empty()               ? "."
-                                                            : parent;
+                             : nameless       ? std::filesystem::temp_directory_path().string()
+                             : parent.empty() ? "."
+                                              : parent;
   const size_t index = static_cast<size_t>(number) % settings.reads.size();
   auto job = std::make_shared<AlignSortJob>(
       settings.reads[index], file, settings.memory_mib / RequestsWithRuns(settings.open), spills);
-  if (!folder && number != 0) {
+  if (!folder && !nameless && number != 0) {
     job->refused = "request " + std::to_string(number) + " would write " + file +
                    " anew; allowed: a folder, for several requests";
   }
@@ -127,6 +135,10 @@ AlignSortCommon::AlignSortCommon(const AlignSortSettings& given)
       aligner(given.reference),
       header(aligner.References(), {"cosched", COSCHED_VERSION, CommandLineOf(given)}),
       progress(given.progress ? given.progress : std::make_shared<AlignSortProgress>()) {}
+
+PipelineSpec AlignSortSpec(const AlignSortSettings& settings) {
+  return SpecOf(CheckSettings(settings));
+}
 
 PipelineProgram MakeAlignSort(const AlignSortSettings& settings) {
   const auto common = std::make_shared<AlignSortCommon>(settings);

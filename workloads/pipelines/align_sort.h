@@ -30,13 +30,16 @@ struct AlignSortSettings {
   // FASTQ, packed or not: one file, or two with mates. Request n has the n-th of them, and begins
   // anew behind the last.
   std::vector<std::vector<std::string>> reads = {};
-  std::string out = {};  // The BAM file of request 0; or a folder, where request n writes n.bam.
+  // The BAM file of request 0; or a folder, where request n writes n.bam; "": files without names,
+  // which go with their requests.
+  std::string out = {};
   int64_t chunk_reads = 10'000;
   OpenRequests open = {};
   int threads = 1;      // The most calls that will compute side by side; gates have room for these.
   int compression = 6;  // zlib's levels, 0 to 9.
   int64_t memory_mib = 768;  // For sorted records, of all requests together; the rest is spilled …
-  std::string spill_folder = {};  // … to files without names here; "": where the BAM file is.
+  // … to files without names here; "": where the BAM file is, or for temporary ones.
+  std::string spill_folder = {};
   std::shared_ptr<AlignSortProgress> progress = {};  // May be null.
 };
 
@@ -47,6 +50,9 @@ struct AlignSortResult {
   int64_t records = 0;
   int64_t bytes = 0;  // Of the file.
 };
+
+// The stages of it, without reading any file. Throws InputError as MakeAlignSort does.
+PipelineSpec AlignSortSpec(const AlignSortSettings& settings);
 
 // Reads the reference and makes the aligner's index of it, once for all requests: 0.05 s a million
 // bases. Throws InputError for settings that can't be, for a reference that is none, and where this

@@ -109,7 +109,12 @@ bool Split(AlignSortCommon& common, StageCall& call, int piece) {
     if (!job->refused.empty()) throw InputError({.key = "out", .problem = job->refused});
     job->reader.emplace(OpenFastq(job->paths, static_cast<size_t>(common.settings.chunk_reads)));
     job->chunk = job->reader->Begin();
-    job->file.emplace(job->out);  // Hours later would be late for what is wrong with it.
+    // Hours later would be late for what is wrong with it.
+    if (job->out.empty()) {
+      job->file.emplace(BamFile::Nameless{job->folder});
+    } else {
+      job->file.emplace(job->out);
+    }
   }
   if (!job->reader->Continue(&job->chunk, kReadsToSplit)) return true;
   ReadChunk chunk = std::exchange(job->chunk, job->reader->Begin());

@@ -64,12 +64,13 @@ struct AlignSortCommon {
 struct AlignSortJob {
   // `memory_mib` and `spills`: of SortedRuns.
   AlignSortJob(std::vector<std::string> reads, std::string bam, int64_t memory_mib,
-               std::string spills)
-      : paths(std::move(reads)), out(std::move(bam)), runs(memory_mib, std::move(spills)) {}
+               const std::string& spills)
+      : paths(std::move(reads)), out(std::move(bam)), folder(spills), runs(memory_mib, spills) {}
 
   const std::vector<std::string> paths;
-  const std::string out;
-  std::string refused;  // Why it can't be done.
+  const std::string out;     // "": a file without a name …
+  const std::string folder;  // … here, where runs are spilled, too.
+  std::string refused;       // Why it can't be done.
   std::optional<FastqReader> reader;
   ReadChunk chunk;  // Being read.
   int64_t reads = 0;

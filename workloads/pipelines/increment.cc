@@ -53,6 +53,10 @@ void RequireAtLeast(int64_t least, int64_t value, const char* key) {
 
 }  // namespace
 
+int64_t IncrementItems(const IncrementSettings& settings, double work) {
+  return std::llround(static_cast<double>(settings.items) * work);
+}
+
 PipelineProgram MakeIncrement(const IncrementSettings& settings) {
   RequireAtLeast(1, settings.stages, "stages");
   RequireAtLeast(0, settings.items, "items");
@@ -78,11 +82,11 @@ PipelineProgram MakeIncrement(const IncrementSettings& settings) {
           [settings](StageCall& call, int piece) { return AddOne(settings, call, piece); });
     });
   }
-  program.items = [items = settings.items](int64_t number, double work) {
+  program.items = [settings](int64_t number, double work) {
     std::vector<Payload> payloads;
-    const int64_t count = std::llround(static_cast<double>(items) * work);
+    const int64_t count = IncrementItems(settings, work);
     for (int64_t i = 0; i < count; ++i) {
-      payloads.push_back(Payload::Of(number * items + i, sizeof(int64_t)));
+      payloads.push_back(Payload::Of(number * settings.items + i, sizeof(int64_t)));
     }
     return payloads;
   };

@@ -18,6 +18,8 @@ struct IncrementSettings {
   int parallel = 1;   // Items that a stage waits for at once.
 };
 
+int64_t IncrementItems(const IncrementSettings& settings, double work);
+
 // The items of request n are int64_t from n x items on, items x work of them; an answer's are larger
 // by the stages. Throws
 // InputError for values that make no sense: work and wait at once, no stage.

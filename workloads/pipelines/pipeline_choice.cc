@@ -1,6 +1,9 @@
 #include "workloads/pipelines/pipeline_choice.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
 
 #include "engine/base/check.h"
 
@@ -8,6 +11,7 @@ namespace cosched {
 namespace {
 
 constexpr const char* kIncrement = "increment";
+constexpr const char* kAlignSort = "align-sort";
 
 std::string TimeOfStage(const IncrementSettings& increment) {
   if (increment.wait.count() > 0)
@@ -15,20 +19,54 @@ std::string TimeOfStage(const IncrementSettings& increment) {
   return fmt::format("{} ms", ToSeconds(increment.work) * 1e3);
 }
 
+std::string NameOfFile(const std::string& path) {
+  return std::filesystem::path(path).filename().string();
+}
+
+IncrementSettings IncrementOf(const PipelineChoice& choice) {
+  IncrementSettings settings = choice.increment;
+  settings.open = choice.open;
+  return settings;
+}
+
+AlignSortSettings AlignSortOf(const PipelineChoice& choice, int threads) {
+  AlignSortSettings settings = choice.align_sort;
+  settings.open = choice.open;
+  settings.threads = threads;
+  return settings;
+}
+
 }  // namespace
 
-std::string PipelineNames() { return kIncrement; }
+std::string PipelineNames() { return fmt::format("{}, {}", kIncrement, kAlignSort); }
 
-bool IsPipelineName(const std::string& name) { return name == kIncrement; }
+bool IsPipelineName(const std::string& name) { return name == kIncrement || name == kAlignSort; }
 
 std::string PipelineProgramName(const PipelineChoice& choice) {
+  if (choice.application == kAlignSort) {
+    const AlignSortSettings& align_sort = choice.align_sort;
+    std::string reads;
+    for (const std::vector<std::string>& files : align_sort.reads) {
+      for (const std::string& file : files) reads += " " + NameOfFile(file);
+    }
+    return fmt::format("{} pipeline,{} to {}, chunks of {}, level {}", choice.application, reads,
+                       NameOfFile(align_sort.reference), align_sort.chunk_reads,
+                       align_sort.compression);
+  }
   const IncrementSettings& increment = choice.increment;
   return fmt::format("{} pipeline, {} stages of {}, {} items", choice.application, increment.stages,
                      TimeOfStage(increment), increment.items);
 }
 
-PipelineSpec PipelineSpecOf(const PipelineChoice& choice) {
-  return MakePipelineProgram(choice).spec;
+PipelineSpec PipelineSpecOf(const PipelineChoice& choice, int threads) {
+  CHECK(IsPipelineName(choice.application)) << "there is no pipeline " << choice.application;
+  if (choice.application == kAlignSort) return AlignSortSpec(AlignSortOf(choice, threads));
+  return MakeIncrement(IncrementOf(choice)).spec;
+}
+
+int64_t PipelineItems(const PipelineChoice& choice, double work) {
+  if (choice.application == kAlignSort) return 1;  // A pair of files.
+  return IncrementItems(choice.increment, work);
 }
 
 std::vector<std::string> PipelineStages(const PipelineChoice& choice) {
@@ -37,11 +75,10 @@ std::vector<std::string> PipelineStages(const PipelineChoice& choice) {
   return names;
 }
 
-PipelineProgram MakePipelineProgram(const PipelineChoice& choice) {
+PipelineProgram MakePipelineProgram(const PipelineChoice& choice, int threads) {
   CHECK(IsPipelineName(choice.application)) << "there is no pipeline " << choice.application;
-  IncrementSettings settings = choice.increment;
-  settings.open = choice.open;
-  return MakeIncrement(settings);
+  if (choice.application == kAlignSort) return MakeAlignSort(AlignSortOf(choice, threads));
+  return MakeIncrement(IncrementOf(choice));
 }
 
 }  // namespace cosched

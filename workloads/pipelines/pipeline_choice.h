@@ -2,9 +2,11 @@
 // Which pipeline a tenant runs, with all that an experiment says of it. Plain data, from the
 // experiment file to the tenant's process.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "workloads/pipelines/align_sort.h"
 #include "workloads/pipelines/increment.h"
 
 namespace cosched {
@@ -12,7 +14,9 @@ namespace cosched {
 struct PipelineChoice {
   std::string application = {};  // Of PipelineNames(); "": none.
   OpenRequests open = {};
-  IncrementSettings increment = {};  // Of that application only; its `open` is the one above.
+  // Each of that application only, and its `open` is the one above.
+  IncrementSettings increment = {};
+  AlignSortSettings align_sort = {};
 };
 
 std::string PipelineNames();  // "increment, align-sort"
@@ -22,12 +26,13 @@ bool IsPipelineName(const std::string& name);
 // "increment pipeline, 3 stages of 1 ms, 8 items".
 std::string PipelineProgramName(const PipelineChoice& choice);
 
-// Both as cheap as reading the choice. Throws InputError as MakePipelineProgram does for what can be
-// told without reading files.
-PipelineSpec PipelineSpecOf(const PipelineChoice& choice);
+// Neither reads files, which MakePipelineProgram does; throws InputError as it does for the rest.
+PipelineSpec PipelineSpecOf(const PipelineChoice& choice, int threads = 1);
+// How many items a request of that work has.
+int64_t PipelineItems(const PipelineChoice& choice, double work);
 std::vector<std::string> PipelineStages(const PipelineChoice& choice);  // Their names.
 
-// Throws InputError for what the application refuses.
-PipelineProgram MakePipelineProgram(const PipelineChoice& choice);
+// For so many calls side by side at most. Throws InputError for what the application refuses.
+PipelineProgram MakePipelineProgram(const PipelineChoice& choice, int threads);
 
 }  // namespace cosched

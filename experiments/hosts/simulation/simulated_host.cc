@@ -47,7 +47,7 @@ void SimulatedHost::Impl::Start(const Job& job, const Place& place) {
   Duration start =
       options.model.startup ? programs.StartTime(tenant.plan.program) : Duration::zero();
   if (tenant.plan.serves) {
-    tenant.plan.pipeline ? StartPipeline(id) : StartService(id);
+    tenant.plan.pipeline ? StartPipeline(id, job.request.max) : StartService(id);
     start += FromSeconds(tenant.warm_up *
                          programs.StepSecondsAlone(tenant.plan.program, place.cores.Count()));
   }
@@ -222,9 +222,8 @@ void SimulatedHost::Describe(JobId job, const TenantSpec& spec) {
   // The first job's seed tells trials apart.
   if (!std::exchange(impl_->seeded, true)) impl_->decisions = Random(spec.seed).Derive("decisions");
   const bool chaos = IsChaosModel(spec.model);
-  std::shared_ptr<const PipelineProgram> pipeline;
-  if (spec.IsPipeline())
-    pipeline = std::make_shared<const PipelineProgram>(MakePipelineProgram(spec.pipeline));
+  std::shared_ptr<const PipelineChoice> pipeline;
+  if (spec.IsPipeline()) pipeline = std::make_shared<const PipelineChoice>(spec.pipeline);
   impl_->plans[job.value] = {.program = chaos ? -1 : impl_->programs.IndexOf(spec),
                              .steps = spec.steps,
                              .batch = spec.batch,

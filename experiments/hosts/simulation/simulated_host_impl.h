@@ -113,7 +113,7 @@ struct SimulatedHost::Impl {
   }
 
   // simulated_pipelines.cc: of services that are pipelines only.
-  void StartPipeline(Id id);
+  void StartPipeline(Id id, int capacity);
   void ServePipeline(Id id, const CoreSharing::Share& share);
   void UpdatePipeline(Id id);
   void SendToPipeline(Id id, const Request& request);

@@ -7,14 +7,12 @@
 
 namespace cosched {
 
-void SimulatedHost::Impl::StartPipeline(Id id) {
+void SimulatedHost::Impl::StartPipeline(Id id, int capacity) {
   Tenant& tenant = At(id);
-  const PipelineProgram& program = *tenant.plan.pipeline;
-  PipelineModel::Settings settings{.spec = program.spec, .seed = tenant.plan.seed};
+  PipelineModel::Settings settings{.spec = PipelineSpecOf(*tenant.plan.pipeline, capacity),
+                                   .seed = tenant.plan.seed};
   for (const StageProfile& stage : programs.Stages(tenant.plan.program))
     settings.costs.push_back(stage.cost);
-  const std::vector<Payload> items = program.items(0, 1);
-  if (!items.empty()) settings.item_bytes = items.front().Bytes();
   tenant.pipeline = std::make_unique<PipelineModel>(settings);
   agenda.Add(id);
 }
@@ -69,10 +67,8 @@ void SimulatedHost::Impl::TouchPipeline(Id id, const std::function<void(Pipeline
 
 void SimulatedHost::Impl::SendToPipeline(Id id, const Request& request) {
   At(id).scheduled[request.id] = request.scheduled;
-  const auto items = At(id).plan.pipeline->items(request.id, request.work).size();
-  TouchPipeline(id, [&](PipelineModel& pipeline) {
-    pipeline.Submit(request.id, static_cast<int64_t>(items), now);
-  });
+  const int64_t items = PipelineItems(*At(id).plan.pipeline, request.work);
+  TouchPipeline(id, [&](PipelineModel& pipeline) { pipeline.Submit(request.id, items, now); });
 }
 
 void SimulatedHost::Impl::AdvancePipeline(Id id) {

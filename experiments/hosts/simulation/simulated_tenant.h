@@ -15,7 +15,7 @@
 #include "experiments/hosts/simulation/pipeline_model.h"
 #include "experiments/hosts/simulation/service_model.h"
 #include "policies/place.h"
-#include "workloads/pipelines/pipeline_program.h"
+#include "workloads/pipelines/pipeline_choice.h"
 
 namespace cosched::simulation {
 
@@ -28,7 +28,7 @@ struct Described {
   int batch = 0;
   uint64_t seed = 0;
   bool serves = false;
-  std::shared_ptr<const PipelineProgram> pipeline;  // It is one.
+  std::shared_ptr<const PipelineChoice> pipeline;  // It is one.
   Duration max_delay{0};
   std::string chaos;  // The model of one that misbehaves; it has no program.
 };

@@ -16,7 +16,11 @@ using Json = nlohmann::ordered_json;
 
 constexpr Duration kTime{1'234'567'890'123};
 
-Place SomePlace() { return {CpuSet{0, 2}, CpuShare{1300}, {2, 3}}; }
+Place SomePlace() { return {CpuSet{0, 2}, CpuShare{1300}, {2, 3}, 5}; }
+PipelineCounters SomePipeline() {
+  const Duration time(kTime);
+  return {.stages = {{1, 2, 3, 4, 5, 6, 7, 8, time, time, true}}, .open = 9, .open_requests = 10};
+}
 
 // No member of these has its default.
 std::vector<HostCall> Calls() {
@@ -70,7 +74,7 @@ std::vector<AgentReport> Reports() {
   observed.resizes = {{JobId{7}, time, "grant", {1, 2}, {3, 4}, CpuSet{0}, "Conv2D", kTime}};
   observed.actuations = {{JobId{7}, time, CpuSet{0}, "quota", kTime, std::nullopt}};
   observed.requests = {{JobId{7}, 6, time, time, time, time, 8}};
-  observed.progress = {{JobId{7}, 0.1 + 0.2, kTime}};
+  observed.progress = {{JobId{7}, 0.1 + 0.2, kTime, SomePipeline()}};
   TenantSample sample;
   sample.job = JobId{7};
   sample.time = time;
@@ -83,6 +87,7 @@ std::vector<AgentReport> Reports() {
   sample.involuntary_switches = sample.migrations = sample.steps = sample.images = 3;
   sample.throttled = kTime;
   sample.pressure = kTime;
+  sample.pipeline = SomePipeline();
   sample.threads = {{41, true, 1, CpuSet{1}, kTime, kTime}};
   return {HelloReport{kHostProtocolVersion + 1, "secret", "n1"}, BegunReport{"no such cores"},
           EventReport{"failed", JobId{7}, "was killed", 4}, observed,

@@ -52,7 +52,7 @@ TEST(SharedCountersTest, HostSeesTheStagesOfAPipeline) {
   PipelineCounters pipeline{.open = 3, .open_requests = 4};
   for (int64_t i = 0; i < static_cast<int64_t>(SharedCounters::kMostStages); ++i) {
     pipeline.stages.push_back({i + 1, i + 2, i + 3, i + 4, i + 5, i + 6, i + 7, i + 8,
-                               nanoseconds(i + 9), nanoseconds(i + 10)});
+                               nanoseconds(i + 9), nanoseconds(i + 10), i % 2 == 0});
   }
   tenant.SetPipeline(pipeline);
   EXPECT_EQ(host.ReadPipeline(), pipeline);

@@ -1,0 +1,167 @@
+#include "experiments/config/pipeline_keys.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "engine/base/did_you_mean.h"
+#include "engine/base/error.h"
+#include "engine/gates/pipeline_spec.h"
+
+namespace cosched {
+namespace {
+
+using W = WorkloadConfig;
+using P = PipelineChoice;
+using Key = SectionKey<W>;
+using Refusal = std::optional<Key::Refusal>;
+
+constexpr int kMostOpen = 1000;
+
+// A member of the pipeline's member.
+template <typename Outer, typename Inner>
+auto InPipeline(Outer outer, Inner inner) {
+  return Inside(Inside(Inside(&W::spec, &TenantSpec::pipeline), outer), inner);
+}
+
+Refusal OfPipelinesOnly(const W& workload) {
+  if (workload.spec.IsPipeline()) return {};
+  return Key::Refusal{"is of pipelines", "only with mode = \"pipeline\""};
+}
+
+auto OfApplication(const std::string& name) {
+  return [name](const W& workload) -> Refusal {
+    if (workload.spec.pipeline.application == name) return {};
+    return Key::Refusal{"is of " + name, "only with pipeline = \"" + name + "\""};
+  };
+}
+
+std::vector<Key> OfAllPipelines() {
+  using O = OpenRequests;
+  std::vector<Key> keys = {
+      Key::Read({.name = "pipeline",
+                 .type = "text",
+                 .fallback = "required with mode = \"pipeline\"",
+                 .range = PipelineNames(),
+                 .meaning = "the application whose stages work on several requests at once"},
+                nullptr, [](const W& workload) { return workload.spec.pipeline.application; }),
+      Key::Integer("open", InPipeline(&P::open, &O::open), 1, kMostOpen,
+                   "requests that may be open in a pipeline at once: its credits"),
+      Key::Integer("open_max", InPipeline(&P::open, &O::open_max), 1, kMostOpen,
+                   "the most that a policy may allow")
+          .Default("open"),
+      Key::Choice("credit_link", InPipeline(&P::open, &O::link),
+                  std::vector{CreditLink::kLinear, CreditLink::kEndToEnd},
+                  "credits between each gate and the next, or between the first and the last")};
+  for (Key& key : keys) key.refuse = OfPipelinesOnly;
+  return keys;
+}
+
+std::vector<Key> OfIncrement() {
+  using I = IncrementSettings;
+  constexpr int kMostStages = 30, kMostItems = 1'000'000;
+  constexpr double kMostMilliseconds = 60'000;
+  std::vector<Key> keys = {
+      Key::Integer("stages", InPipeline(&P::increment, &I::stages), 1, kMostStages,
+                   "of increment: its stages"),
+      Key::Integer("items", InPipeline(&P::increment, &I::items), 0, kMostItems,
+                   "of increment: items of a request of work 1"),
+      Key::Time("work_ms", InPipeline(&P::increment, &I::work), 1e3, 0, kMostMilliseconds,
+                "of increment: CPU time of a stage for an item"),
+      Key::Time("wait_ms", InPipeline(&P::increment, &I::wait), 1e3, 0, kMostMilliseconds,
+                "of increment: how long a stage waits for an item, on no core"),
+      Key::Integer("parallel", InPipeline(&P::increment, &I::parallel), 1, kMostOpen,
+                   "of increment: items that a stage waits for at once")};
+  for (Key& key : keys) key.refuse = OfApplication("increment");
+  return keys;
+}
+
+std::string FileOf(const TomlTable& table, const char* key, const std::string& name) {
+  const std::string file = std::filesystem::absolute(table.Folder() / name).string();
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(file, ignored))
+    table.Fail(key, fmt::format("{} is no file", file), "a file, relative to this one's folder");
+  return file;
+}
+
+void ReadReference(const Key& key, const TomlTable& table, W* workload) {
+  workload->spec.pipeline.align_sort.reference =
+      FileOf(table, key.help.name.c_str(), table.String(key.help.name));
+}
+
+void ReadReads(const Key& key, const TomlTable& table, W* workload) {
+  const char* const name = key.help.name.c_str();
+  std::vector<std::string> files;
+  for (const std::string& file : table.Strings(name)) files.push_back(FileOf(table, name, file));
+  if (files.empty() || files.size() > 2)
+    table.Fail(name, fmt::format("are {} files", files.size()), "one file, or two with mates");
+  workload->spec.pipeline.align_sort.reads = {std::move(files)};
+}
+
+std::vector<Key> OfAlignSort() {
+  using A = AlignSortSettings;
+  constexpr int64_t kMostChunk = 100'000, kMostMebibytes = 1 << 20;
+  std::vector<Key> keys = {
+      Key::Read({.name = "reference",
+                 .type = "text",
+                 .fallback = "required with align-sort",
+                 .range = "a FASTA file, packed or not, relative to this file",
+                 .meaning = "of align-sort: the genome"},
+                ReadReference,
+                [](const W& workload) { return workload.spec.pipeline.align_sort.reference; }),
+      Key::Read({.name = "reads",
+                 .type = "list",
+                 .fallback = "required with align-sort",
+                 .range = "one FASTQ file, or two with mates, packed or not",
+                 .meaning = "of align-sort: what each request aligns and sorts"},
+                ReadReads,
+                [](const W& workload) {
+                  const auto& reads = workload.spec.pipeline.align_sort.reads;
+                  return nlohmann::ordered_json(reads.empty() ? std::vector<std::string>()
+                                                              : reads.front());
+                }),
+      Key::Integer("chunk", InPipeline(&P::align_sort, &A::chunk_reads), 1, kMostChunk,
+                   "of align-sort: reads of an item"),
+      Key::Integer("level", InPipeline(&P::align_sort, &A::compression), 0, 9,
+                   "of align-sort: zlib's, of the BAM file, which is written and has no name"),
+      Key::Integer("memory_mib", InPipeline(&P::align_sort, &A::memory_mib), 0, kMostMebibytes,
+                   "of align-sort: sorted records in memory; the rest is spilled")};
+  for (Key& key : keys) key.refuse = OfApplication("align-sort");
+  return keys;
+}
+
+}  // namespace
+
+std::vector<Key> PipelineKeys() {
+  return Joined<W>({OfAllPipelines(), OfIncrement(), OfAlignSort()});
+}
+
+void ReadApplication(const TomlTable& table, TenantSpec* spec) {
+  const std::string name = table.String("pipeline");
+  if (!IsPipelineName(name)) {
+    table.Fail("pipeline",
+               fmt::format("there is no pipeline \"{}\"", name) + DidYouMean(name, PipelineNames()),
+               PipelineNames());
+  }
+  spec->model = spec->pipeline.application = name;
+}
+
+void ReadPipelineFiles(const TomlTable& table, TenantSpec* spec) {
+  OpenRequests& open = spec->pipeline.open;
+  if (!table.Has("open_max")) open.open_max = open.open;
+  if (open.open_max < open.open) {
+    table.Fail("open_max", fmt::format("is {}, but open is {}", open.open_max, open.open),
+               "open or more");
+  }
+  try {
+    Check(PipelineSpecOf(spec->pipeline));
+  } catch (const InputError& error) {
+    const InputErrorDetails& details = error.details();
+    table.Fail(table.Has(details.key) ? details.key : "pipeline", details.problem, details.allowed);
+  }
+}
+
+}  // namespace cosched
