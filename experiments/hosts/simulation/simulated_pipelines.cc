@@ -94,7 +94,8 @@ PipelineCounters CountersOf(const PipelineSample& sample) {
                                .taken = stage.taken,
                                .dropped = stage.dropped,
                                .busy = stage.busy,
-                               .lasted = stage.lasted});
+                               .lasted = stage.lasted,
+                               .waits = stage.waits});
   }
   return counters;
 }
