@@ -17,7 +17,7 @@ namespace {
 using W = WorkloadConfig;
 using P = PipelineChoice;
 using Key = SectionKey<W>;
-using Refusal = std::optional<Key::Refusal>;
+using MaybeRefusal = std::optional<Key::Refusal>;
 
 constexpr int kMostOpen = 1000;
 
@@ -27,13 +27,13 @@ auto InPipeline(Outer outer, Inner inner) {
   return Inside(Inside(Inside(&W::spec, &TenantSpec::pipeline), outer), inner);
 }
 
-Refusal OfPipelinesOnly(const W& workload) {
+MaybeRefusal OfPipelinesOnly(const W& workload) {
   if (workload.spec.IsPipeline()) return {};
   return Key::Refusal{"is of pipelines", "only with mode = \"pipeline\""};
 }
 
 auto OfApplication(const std::string& name) {
-  return [name](const W& workload) -> Refusal {
+  return [name](const W& workload) -> MaybeRefusal {
     if (workload.spec.pipeline.application == name) return {};
     return Key::Refusal{"is of " + name, "only with pipeline = \"" + name + "\""};
   };

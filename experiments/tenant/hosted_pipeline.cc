@@ -108,8 +108,8 @@ void HostedPipeline::Send(const PipelineResult& result) {
       {.started = result.admitted.time_since_epoch(),
        .finished = result.ended.time_since_epoch(),
        .size = 1,
-       .failed = result.answer.status != PipelineAnswer::Status::kDone,
-       .answers = {{static_cast<uint64_t>(result.number), result.submitted.time_since_epoch()}}});
+       .answers = {{static_cast<uint64_t>(result.number), result.submitted.time_since_epoch()}},
+       .failed = result.answer.status != PipelineAnswer::Status::kDone});
 }
 
 // Taken and written under one lock, so that counters never run backwards.

@@ -56,8 +56,8 @@ struct AnsweredBatch {
   };
   std::chrono::nanoseconds started{0}, finished{0};
   int64_t size = 0;
-  bool failed = false;  // Why is for the tenant's log.
   std::vector<Answer> answers;
+  bool failed = false;  // Why is for the tenant's log.
   friend bool operator==(const AnsweredBatch&, const AnsweredBatch&) = default;
 };
 struct AnswerPacket {

@@ -125,5 +125,31 @@ TEST_F(PipelineTenantTest, APauseStopsItInTheMiddleAndLosesNothing) {
   ExpectFinished();
 }
 
+// As `cosched calibrate` runs it.
+TEST_F(PipelineTenantTest, AsAJobItsStepsAreRequests) {
+  TenantSpec spec;
+  spec.model = spec.pipeline.application = "increment";
+  spec.pipeline.increment = {.stages = 2, .items = 3, .work = milliseconds(1)};
+  spec.pipeline.open = {.open = 2, .open_max = 2};
+  spec.mode = Mode::kInfer;
+  spec.batch = 1;
+  spec.steps = 9;
+  Start(spec, Elasticity::kMalleable, {1, 1});
+  ExpectSettled();
+  const std::optional<HostEvent> event = Next(seconds(60));
+  ASSERT_TRUE(event);
+  EXPECT_TRUE(std::holds_alternative<HostFinished>(*event));
+  const std::vector<StepSample> steps = Host().TakeSteps();
+  ASSERT_EQ(steps.size(), 9u);
+  for (size_t i = 0; i < steps.size(); ++i) {
+    EXPECT_EQ(steps[i].step, static_cast<int64_t>(i));
+    EXPECT_TRUE(i == 0 || steps[i].finished >= steps[i - 1].finished);
+  }
+  const std::vector<TenantSample> samples = Host().Sample();
+  ASSERT_EQ(samples.size(), 1u);
+  ASSERT_EQ(samples[0].pipeline.stages.size(), 2u);
+  EXPECT_EQ(samples[0].pipeline.stages[1].taken, 27);
+}
+
 }  // namespace
 }  // namespace cosched

@@ -32,7 +32,7 @@ ALL_FIGURES = sorted(path.stem for path in (ROOT / "experiments" / "figures").gl
 def is_measured(figure):
     """Others: simulated_figures_test.py has those with backend = "simulated" or services, fidelity_and_scale_test.py with [figure]."""
     file = tomllib.loads((ROOT / "experiments" / "figures" / f"{figure}.toml").read_text())
-    serves = any(workload.get("mode") == "serve" for workload in file.get("workload", []))
+    serves = any(workload.get("mode") in ("serve", "pipeline") for workload in file.get("workload", []))
     return file.get("backend") != "simulated" and "figure" not in file and not serves
 
 

@@ -21,7 +21,7 @@ CHECKER = ROOT / "tests" / "check_results.py"
 EXPERIMENTS = {path.stem: tomllib.loads(path.read_text()) for path in (ROOT / "experiments" / "figures").glob("*.toml")}
 FIGURES = sorted(name for name, file in EXPERIMENTS.items() if file.get("backend") == "simulated")
 MEASURED = sorted(name for name, file in EXPERIMENTS.items() if "backend" not in file and "figure" not in file and
-                  any(workload.get("mode") == "serve" for workload in file["workload"]))
+                  any(workload.get("mode") in ("serve", "pipeline") for workload in file["workload"]))
 SIMULATE = ("--backend", "simulated", "--set", f"machine.profile='{ROOT}/experiments/profiles/example.json'")
 SMALLEST_PLOT = 10_000  # Bytes; an empty page is smaller.
 COSCHED = None  # Given on the command line.

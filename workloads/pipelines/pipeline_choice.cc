@@ -54,8 +54,10 @@ std::string PipelineProgramName(const PipelineChoice& choice) {
                        align_sort.compression);
   }
   const IncrementSettings& increment = choice.increment;
-  return fmt::format("{} pipeline, {} stages of {}, {} items", choice.application, increment.stages,
-                     TimeOfStage(increment), increment.items);
+  const auto plural = [](int64_t count) { return count == 1 ? "" : "s"; };
+  return fmt::format("{} pipeline, {} stage{} of {}, {} item{}", choice.application,
+                     increment.stages, plural(increment.stages), TimeOfStage(increment),
+                     increment.items, plural(increment.items));
 }
 
 PipelineSpec PipelineSpecOf(const PipelineChoice& choice, int threads) {

@@ -336,6 +336,42 @@ TEST(Calibration, OneCoreHasNothingToFitAndSaysSo) {
   EXPECT_NE(text.find("one core holds no two tenants"), std::string::npos) << text;
 }
 
+// By runs on one core with one thread alone: what an item took, of stages that wait as long as their
+// calls lasted.
+TEST(Calibration, StagesOfAPipelineCostWhatTheirCallsTook) {
+  TenantSpec spec;
+  spec.model = spec.pipeline.application = "increment";
+  spec.pipeline.increment = {.stages = 2, .items = 10, .work = std::chrono::milliseconds(1)};
+  TenantSpec waiting = spec;
+  waiting.pipeline.increment.work = Duration(0);
+  waiting.pipeline.increment.wait = std::chrono::milliseconds(1);
+  std::vector<Series> series;
+  for (const size_t program : {0, 1}) {
+    for (const int cores : {1, 2}) {
+      Series& one = series.emplace_back();
+      one.measurement = {.programs = {program}, .cores = cores, .threads = {1, cores}};
+      for (int run = 0; run < 6; ++run) {
+        MeasuredTenant tenant{.step_s = 1, .warm_up_s = 2, .start_s = 1, .stop_s = 1, .steps = 4};
+        const double cost = cores == 1 ? 1 : 100;
+        tenant.stages = {{"add1", 40, 40, cost * (run == 0 ? 900 : 0.08), cost * 0.4},
+                         {"add2", 40, 40, cost * 0.2, cost * 0.8}};
+        one.runs.push_back({.at = 0.0 + run, .tenants = {tenant}});
+      }
+    }
+  }
+  const Profile profile = FitProfile(series, {spec, waiting}, 2);
+  ASSERT_EQ(profile.programs.size(), 2u);
+  const std::vector<StageProfile>& stages = profile.programs[0].stages;
+  ASSERT_EQ(stages.size(), 2u);
+  EXPECT_EQ(stages[0].stage, "add1");
+  EXPECT_DOUBLE_EQ(stages[0].cost.per_item_s, 0.002);
+  EXPECT_DOUBLE_EQ(stages[1].cost.per_item_s, 0.005);
+  EXPECT_DOUBLE_EQ(stages[1].cost.per_call_s, 0);
+  EXPECT_DOUBLE_EQ(stages[1].cost.emits_per_item, 1);
+  ASSERT_EQ(profile.programs[1].stages.size(), 2u);
+  EXPECT_DOUBLE_EQ(profile.programs[1].stages[1].cost.per_item_s, 0.02);
+}
+
 TEST(CalibrationPlan, CoversCoresThreadsAndPairsOnce) {
   const std::vector<Measurement> plan = PlanCalibration(2, 2);
   std::set<std::string> names;
