@@ -22,6 +22,22 @@ PipelineCounters SomePipeline() {
   return {.stages = {{1, 2, 3, 4, 5, 6, 7, 8, time, time, true}}, .open = 9, .open_requests = 10};
 }
 
+PipelineChoice SomeChoice() {
+  const OpenRequests open = {CreditLink::kEndToEnd, 2, 3};
+  return {.application = "increment",
+          .open = open,
+          .increment = {open, 4, 9, Duration(6), Duration(7), 2},
+          .align_sort = {.reference = "genome.fa",
+                         .reads = {{"one.fq", "two.fq"}},
+                         .out = "sorted.bam",
+                         .chunk_reads = 11,
+                         .open = open,
+                         .threads = 2,
+                         .compression = 1,
+                         .memory_mib = 12,
+                         .spill_folder = "/spill"}};
+}
+
 // No member of these has its default.
 std::vector<HostCall> Calls() {
   TenantSpec spec;
@@ -39,6 +55,7 @@ std::vector<HostCall> Calls() {
   spec.auto_split = true;
   spec.rates.lanes = 4;
   spec.spin = std::chrono::nanoseconds(7001);
+  spec.pipeline = SomeChoice();
   return {BeginCall{.cores = CpuSet{1, 3},
                     .binary = "/bin/cosched",
                     .log_directory = "/logs",
