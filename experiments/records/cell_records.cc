@@ -16,6 +16,7 @@
 #include "experiments/records/decision_log.h"
 #include "experiments/records/output_file.h"
 #include "experiments/records/rows.h"
+#include "experiments/records/stage_records.h"
 #include "experiments/records/table.h"
 #include "experiments/records/timeline.h"
 
@@ -107,7 +108,6 @@ struct CellRecords::Impl {
   void WriteJob(TimePoint time, const JobTrack& track, JobEnd end, const std::string& reason);
   int64_t StepsDone(const JobTrack& track, JobEnd end) const;
   void EndSlice(TimePoint time, JobTrack* track);
-  void WriteStages(const TenantSample& sample);
   void SetOwned(JobTrack* track, const CpuSet& owned);
   void CountCores(TimePoint time);
   void CountThreads(TimePoint time);
@@ -127,7 +127,7 @@ struct CellRecords::Impl {
   std::optional<RowWriter<StepRow>> steps;
   std::optional<RowWriter<ResizeRow>> resizes;
   std::optional<RowWriter<ActuationRow>> actuations;
-  std::optional<RowWriter<StageRow>> stages;          // Opened by the first pipeline.
+  std::optional<StageRecords> stages;                 // Opened by the first pipeline.
   std::optional<RowWriter<RequestRow>> requests;      // Opened by the first service.
   std::optional<RowWriter<HoldRow>> devices;          // Opened by the first hold.
   std::optional<RowWriter<ObjectiveRow>> objectives;  // Opened by the first objective.
@@ -140,7 +140,6 @@ struct CellRecords::Impl {
   TimePoint latest;
   int submitted = 0;
   std::vector<int64_t> services;
-  std::map<JobId, std::vector<std::string>> stages_of;  // Of pipelines.
   int64_t requests_ended = 0;
 };
 
@@ -360,7 +359,7 @@ void CellRecords::OnSample(const TenantSample& sample) {
                          .pressure_us = WholeMicroseconds(sample.pressure),
                          .spin_time_s = sample.spin_time,
                          .amount = sample.amount.Cores()});
-  impl_->WriteStages(sample);
+  if (impl_->stages) impl_->stages->Write(sample);
   const auto found = impl_->tracks.find(sample.job);
   if (found == impl_->tracks.end()) return;  // The job ended between the sample and this.
   JobTrack& track = found->second;
@@ -416,34 +415,9 @@ void CellRecords::AddService(JobId job) {
 }
 
 void CellRecords::AddPipeline(JobId job, std::vector<std::string> stages) {
-  impl_->stages_of.emplace(job, std::move(stages));
-  if (!impl_->config.samples || impl_->stages) return;
-  impl_->stages.emplace(impl_->partial, impl_->config.gzip, impl_->buffer);
-}
-
-void CellRecords::Impl::WriteStages(const TenantSample& sample) {
-  const auto names = stages_of.find(sample.job);
-  if (names == stages_of.end()) return;
-  const PipelineCounters& pipeline = sample.pipeline;
-  const size_t count = std::min(names->second.size(), pipeline.stages.size());
-  for (size_t i = 0; i < count; ++i) {
-    const StageCounters& stage = pipeline.stages[i];
-    stages->Write({.time = sample.time,
-                   .job_id = sample.job.value,
-                   .stage = names->second[i],
-                   .ready = stage.ready,
-                   .running = stage.running,
-                   .parked = stage.parked,
-                   .items = stage.items,
-                   .bytes = stage.bytes,
-                   .calls = stage.calls,
-                   .taken = stage.taken,
-                   .busy_s = stage.busy,
-                   .lasted_s = stage.lasted,
-                   .dropped = stage.dropped,
-                   .open = pipeline.open,
-                   .open_requests = pipeline.open_requests});
-  }
+  if (!impl_->config.samples) return;
+  if (!impl_->stages) impl_->stages.emplace(impl_->partial, impl_->config.gzip, impl_->buffer);
+  impl_->stages->Add(job, std::move(stages));
 }
 
 void CellRecords::OnRequest(const RequestRecord& request) {
