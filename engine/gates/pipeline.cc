@@ -246,11 +246,10 @@ void Pipeline::Impl::Emit(Call* call, Payload payload) {
   std::vector<PipelineResult> results;
   {
     const std::lock_guard lock(mutex);
+    call->kept.push_back(std::move(payload));
     // After a refusal the state takes nothing until the call was parked.
-    if (!call->kept.empty() || !state.Emit(call->Id(), std::move(payload))) {
-      call->kept.push_back(std::move(payload));
-      return;
-    }
+    if (call->kept.size() > 1 || !state.Emit(call->Id(), std::move(call->kept.front()))) return;
+    call->kept.pop_front();
     results = Follow();
   }
   Answer(std::move(results));

@@ -15,7 +15,7 @@ Lanes::Lanes(std::mutex* mutex, std::string name, size_t count)
 
 Lanes::~Lanes() { Stop(); }
 
-void Lanes::Start(std::function<void(size_t lane)> serve) {
+void Lanes::Start(const std::function<void(size_t lane)>& serve) {
   for (size_t lane = 0; lane < wakes_.size(); ++lane) {
     try {
       threads_.emplace_back([this, lane, serve] { Serve(lane, serve); });

@@ -27,7 +27,7 @@ class Lanes {
   size_t Count() const { return wakes_.size(); }
   // Calls `serve` once on the thread of each lane; what it throws ends the others, too. Throws
   // ThreadError if not all can be started, after stopping those that were. REQUIRES: once.
-  void Start(std::function<void(size_t lane)> serve);
+  void Start(const std::function<void(size_t lane)>& serve);
   void Stop();  // Ends them and waits for it.
   // Blocks until `serve` has returned on each. Throws what one of them threw, as soon as it has.
   void WaitUntilOver();

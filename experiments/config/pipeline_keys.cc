@@ -80,7 +80,7 @@ std::vector<Key> OfIncrement() {
 }
 
 std::string FileOf(const TomlTable& table, const char* key, const std::string& name) {
-  const std::string file = std::filesystem::absolute(table.Folder() / name).string();
+  std::string file = std::filesystem::absolute(table.Folder() / name).string();
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(file, ignored))
     table.Fail(key, fmt::format("{} is no file", file), "a file, relative to this one's folder");
