@@ -11,6 +11,19 @@
 namespace cosched {
 namespace {
 
+// Adds the time of a piece to its call, also of one that throws.
+class BusyTime {
+ public:
+  explicit BusyTime(StageCall* call) : call_(*call) {}
+  ~BusyTime() { call_.AddBusy(std::chrono::steady_clock::now() - begin_); }
+  BusyTime(const BusyTime&) = delete;
+  BusyTime& operator=(const BusyTime&) = delete;
+
+ private:
+  StageCall& call_;
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
 // Pieces are a task of an executor, as those of an op are, so a call leaves its worker in the middle,
 // moves to another one, and stops where there is none, by the same rules.
 class NativeStage : public Stage {
@@ -23,9 +36,8 @@ class NativeStage : public Stage {
     int piece = first;
     bool more = true;
     const auto run = [&] {
-      const auto begin = std::chrono::steady_clock::now();
+      const BusyTime busy(&call);
       more = !call.Cancelled() && run_piece_(call, piece);
-      call.AddBusy(std::chrono::steady_clock::now() - begin);
       ++piece;
       return more && !call.Full();
     };

@@ -222,7 +222,6 @@ struct ActuationRow {
   }
 };
 
-// Every request that was sent, when it is answered or dropped: its service failed, or the cell.
 // Every stage of every pipeline at every sampling instant. Counters are since its start.
 struct StageRow {
   RecordedTime time;
@@ -257,6 +256,7 @@ struct StageRow {
   }
 };
 
+// Every request that was sent, when it is answered or dropped: its service failed, or the cell.
 struct RequestRow {
   int64_t request_id = 0;
   std::optional<int64_t> job_id = {};  // The instance that was to answer it; absent = a device was.

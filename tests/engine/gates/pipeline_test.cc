@@ -214,7 +214,10 @@ TEST_F(PipelineTest, AFailureIsOfItsRequestAlone) {
   const StageFactory refuses = [] {
     return MakeNativeStage([](StageCall& call, int) -> bool {
       const int number = call.Batch().items.front().payload.As<int>();
-      if (number == 32) throw std::runtime_error("line 7 is no number");
+      if (number == 32) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        throw std::runtime_error("line 7 is no number");
+      }
       call.Emit(Payload::Of(number, sizeof(int)));
       return false;
     });
@@ -235,6 +238,7 @@ TEST_F(PipelineTest, AFailureIsOfItsRequestAlone) {
       EXPECT_THAT(Told(result), ElementsAre(10 * i + 1, 10 * i + 2, 10 * i + 3, 10 * i + 4));
     }
   }
+  EXPECT_GE(pipeline.Sample().stages[0].busy, std::chrono::milliseconds(2)) << "it was, in vain";
   ExpectEmpty();
 }
 
