@@ -7,6 +7,7 @@
 
 #include "engine/base/error.h"
 #include "experiments/config/experiment_config.h"
+#include "experiments/config/workload_table.h"
 #include "tests/experiments/temporary_folder.h"
 
 namespace cosched {
@@ -86,6 +87,46 @@ TEST_F(PipelineConfigTest, EachWrongLineIsNamed) {
   }
   EXPECT_EQ(RefusedAll("").key, "workload.adder.pipeline");
   EXPECT_NE(RefusedAll("pipeline = \"incremnt\"\n").problem.find("increment"), std::string::npos);
+}
+
+std::string Manifest(const WorkloadConfig& workload) {
+  return WorkloadSection().ToJson(workload).dump();
+}
+
+TEST_F(PipelineConfigTest, EveryKeyIsRecordedAndItsListedDefaultHolds) {
+  const std::string increment = "pipeline = \"increment\"\n";
+  const std::string usual = Manifest(Load(increment));
+  for (const char* line : {"open = 2", "open_max = 2", "credit_link = \"end-to-end\"", "stages = 7",
+                           "items = 7", "work_ms = 7", "wait_ms = 7", "parallel = 7"})
+    EXPECT_NE(Manifest(Load(increment + line + "\n")), usual) << line;
+  for (const char* line : {"open = 1", "open_max = 1", "credit_link = \"linear\"", "stages = 3",
+                           "items = 8", "work_ms = 0", "wait_ms = 0", "parallel = 1"})
+    EXPECT_EQ(Manifest(Load(increment + line + "\n")), usual) << line;
+}
+
+TEST_F(PipelineConfigTest, AlignSortNeedsItsFiles) {
+  const std::string align_sort = "pipeline = \"align-sort\"\n";
+  const auto key = [this](const std::string& lines) { return RefusedAll(lines).key; };
+  std::ofstream(folder_.path() / "genome.fa") << ">g\nACGT\n";
+  std::ofstream(folder_.path() / "reads.fq") << "";
+  const std::string reference = "reference = \"genome.fa\"\n", reads = "reads = [\"reads.fq\"]\n";
+  EXPECT_EQ(key(align_sort), "workload.adder.reference");
+  EXPECT_EQ(key(align_sort + "reference = \"none.fa\"\n"), "workload.adder.reference");
+  EXPECT_EQ(key(align_sort + reference), "workload.adder.reads");
+  EXPECT_EQ(key(align_sort + reference + "reads = []\n"), "workload.adder.reads");
+  EXPECT_EQ(key(align_sort + reference + "reads = [\"none.fq\"]\n"), "workload.adder.reads");
+  EXPECT_EQ(key(align_sort + reference + reads + "stages = 2\n"), "workload.adder.stages");
+  EXPECT_EQ(key("pipeline = \"increment\"\n" + reads), "workload.adder.reads");
+  EXPECT_EQ(key(align_sort + reference + reads + "level = 10\n"), "workload.adder.level");
+  try {
+    const std::string usual = Manifest(Load(align_sort + reference + reads));
+    for (const char* line : {"chunk = 7", "level = 1", "memory_mib = 7"})
+      EXPECT_NE(Manifest(Load(align_sort + reference + reads + line + "\n")), usual) << line;
+    for (const char* line : {"chunk = 10000", "level = 6", "memory_mib = 768"})
+      EXPECT_EQ(Manifest(Load(align_sort + reference + reads + line + "\n")), usual) << line;
+  } catch (const InputError& error) {  // A build without the libraries says so.
+    EXPECT_EQ(error.details().key, "workload.adder.pipeline") << error.what();
+  }
 }
 
 TEST_F(PipelineConfigTest, KeysOfPipelinesAreOfPipelinesOnly) {

@@ -65,7 +65,7 @@ TEST(RequestPacketsTest, SayWhatIsWrong) {
       {"", "not a packet of requests"},
       {"{}", "not a packet of requests"},
       {answers, "mixed up"},
-      {Damaged(requests, 2, 9), "version 9, this side speaks 2"},
+      {Damaged(requests, 2, 9), "version 9, this side speaks 3"},
       {Damaged(requests, 4, 0), "empty"},
       {Damaged(requests, 4, 3), "another length"},
       {requests + "x", "another length"},
