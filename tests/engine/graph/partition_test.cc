@@ -80,6 +80,17 @@ TEST(PartitionTest, TheCostliestPartCostsAsLittleAsItCan) {
   EXPECT_TRUE(parts[2].graph.IsBuilt());
 }
 
+// Evener parts (4+5, 5+5, 9+6) would have a costlier one.
+TEST(PartitionTest, TheCostliestPartCountsBeforeHowEvenPartsAre) {
+  Chain chain;
+  Output x = chain.Images("images", 2);
+  for (const char* name : {"a", "b", "c", "d", "e", "f"}) x = chain.Product(x, name);
+  const NodeCost costs = CostsOf({{"a", 4}, {"b", 5}, {"c", 5}, {"d", 5}, {"e", 9}, {"f", 6}});
+  const std::vector<GraphPart> parts = PartitionGraph(chain.graph, Ends("f"), 3, costs);
+  EXPECT_THAT(NamesWithoutSources(parts[0].graph), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(NamesWithoutSources(parts[1].graph), ElementsAre("d", "e"));
+}
+
 TEST(PartitionTest, OnePartIsTheNetworkWithoutWhatTheFetchDoesNotNeed) {
   Chain chain;
   const Output x = chain.Product(chain.Images("images", 2), "a");
