@@ -137,19 +137,6 @@ class DeadlockCheck {
 
 }  // namespace
 
-std::string_view ToString(CreditLink link) {
-  return link == CreditLink::kLinear ? "linear" : "end-to-end";
-}
-
-bool ParseCreditLink(std::string_view text, CreditLink* result) {
-  for (const CreditLink link : {CreditLink::kLinear, CreditLink::kEndToEnd}) {
-    if (text != ToString(link)) continue;
-    *result = link;
-    return true;
-  }
-  return false;
-}
-
 void Check(const PipelineSpec& spec) {
   const PipelineLayout layout(spec);
   DeadlockCheck(layout).Check();

@@ -168,7 +168,7 @@ std::vector<WorkloadKey> ComputingKeys() {
                            "intra-op threads of a rigid tenant")
           .Default("its preferred cores"),
       WorkloadKey::Integer("inter", &W::inter, 1, kMaxThreads, "inter-op threads of a rigid tenant")
-          .Default("1; of a pipeline as threads")
+          .Default("1; of a pipeline: as threads")
           .RecordedAs([](const W& workload) {
             if (workload.spec.IsPipeline() && !workload.inter) return nlohmann::ordered_json();
             return nlohmann::ordered_json(workload.inter.value_or(1));

@@ -90,6 +90,10 @@ void BamFile::Finish() {
   file_.Reset();
 }
 
+void BamFile::Discard() {
+  if (!path_.empty()) unlink(path_.c_str());
+}
+
 void BamFile::Fail(const std::string& what) const {
   throw OutputError(part_ + " " + what + ": " + std::generic_category().message(errno));
 }

@@ -50,6 +50,7 @@ class BamFile {
 
   void Write(std::string_view block);  // A compressed one.
   void Finish();                       // Adds the end that tells readers that nothing is missing.
+  void Discard();                      // Removes the finished file again.
   int64_t Bytes() const { return bytes_; }
 
  private:

@@ -291,6 +291,8 @@ bool Write(AlignSortCommon& common, StageCall& call, int /*piece*/) {
       AlignSortResult{
           .out = job.out, .reads = job.reads, .records = records, .bytes = job.file->Bytes()},
       0));
+  // Who cancels a request finds no file of it, also if its last block was just being written.
+  if (call.Cancelled()) job.file->Discard();
   return false;
 }
 
