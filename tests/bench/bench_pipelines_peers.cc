@@ -47,7 +47,7 @@ constexpr int kThreads = 2;
 constexpr int kOpen = 2;
 constexpr size_t kTokens = 2 * kThreads;
 
-enum Stages { kSplit, kAlign, kSort, kCollect, kMerge, kCompress, kWrite };
+enum Stages { kSplit, kAlign, kSort, kCollect, kMerge, kCompress, kWrite, kPublish };
 
 // A call of a stage on the thread of a peer.
 class PeerCall : public StageCall {
@@ -90,6 +90,12 @@ Payload Apply(const PipelineProgram& program, Stages stage, Payload payload) {
   return PeerSource(program.stages[stage], std::move(payload)).Next().value_or(Payload());
 }
 
+// The last one gives the file its name, too.
+void WriteGroup(const PipelineProgram& program, Payload group) {
+  const std::optional<Payload> last = PeerSource(program.stages[kWrite], std::move(group)).Next();
+  if (last) Apply(program, kPublish, *last);
+}
+
 void RunByTbbPipeline(const PipelineProgram& program, int64_t request) {
   using oneapi::tbb::filter_mode;
   using oneapi::tbb::flow_control;
@@ -119,7 +125,7 @@ void RunByTbbPipeline(const PipelineProgram& program, int64_t request) {
   oneapi::tbb::parallel_pipeline(
       kTokens, from(&groups) & through(kCompress, filter_mode::parallel) &
                    make_filter<Payload, void>(filter_mode::serial_in_order, [&](Payload group) {
-                     Apply(program, kWrite, std::move(group));
+                     WriteGroup(program, std::move(group));
                    }));
 }
 
@@ -171,7 +177,7 @@ void RunByTbbFlowGraph(const PipelineProgram& program, int64_t request) {
   flow::sequencer_node<NumberedPayload> order(
       graph, [](const NumberedPayload& item) { return item.number; });
   Last write(graph, flow::serial, [&](NumberedPayload item) {
-    Apply(program, kWrite, std::move(item.payload));
+    WriteGroup(program, std::move(item.payload));
     return flow::continue_msg();
   });
   flow::make_edge(merge, limiter);

@@ -97,6 +97,7 @@ PipelineSpec SpecOf(const AlignSortSettings& settings) {
        .parallel = 1,
        .waits = true,
        .emits_many = true},
+      {.name = "publish", .from = {.hands = Hands::kWhole}, .parallel = 1, .waits = true},
   };
   for (StageSpec& stage : spec.stages) stage.from.name = stage.name;
   return spec;
@@ -146,7 +147,7 @@ PipelineProgram MakeAlignSort(const AlignSortSettings& settings) {
   for (const AlignSortStage stage :
        {AlignSortStage::kSplit, AlignSortStage::kAlign, AlignSortStage::kSort,
         AlignSortStage::kCollect, AlignSortStage::kMerge, AlignSortStage::kCompress,
-        AlignSortStage::kWrite}) {
+        AlignSortStage::kWrite, AlignSortStage::kPublish}) {
     program.stages.push_back(MakeAlignSortStage(stage, common));
   }
   program.items = [common](int64_t number, double work) {

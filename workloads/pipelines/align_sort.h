@@ -1,10 +1,10 @@
 #pragma once
-// Reads of a sequencer to a sorted BAM file, as `minimap2 -ax sr | samtools sort` makes it, in seven
+// Reads of a sequencer to a sorted BAM file, as `minimap2 -ax sr | samtools sort` makes it, in eight
 // stages: split FASTQ into chunks, align them, sort each one's records, collect the sorted runs
-// (in memory or spilled), merge them, compress the blocks and write them: what Whitlock et al.
-// (Pipelined TensorFlow) call align-sort, by other libraries. A request is one or two files with
-// reads; what it makes depends on these and on the reference only, not on threads, chunks or open
-// requests. Called where programs are made, on any thread.
+// (in memory or spilled), merge them, compress the blocks, write them, and give the file its name:
+// what Whitlock et al. (Pipelined TensorFlow) call align-sort, by other libraries. A request is one
+// or two files with reads; what it makes depends on these and on the reference only, not on threads,
+// chunks or open requests. Called where programs are made, on any thread.
 
 #include <atomic>
 #include <cstdint>

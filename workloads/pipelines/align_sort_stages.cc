@@ -279,11 +279,18 @@ bool Compress(AlignSortCommon& common, StageCall& call, int /*piece*/) {
   return false;
 }
 
-bool Write(AlignSortCommon& common, StageCall& call, int /*piece*/) {
+bool Write(AlignSortCommon& /*common*/, StageCall& call, int /*piece*/) {
   const auto& from = First<BlockGroup>(call);
   AlignSortJob& job = *from.job;
   for (const std::string& block : from.blocks) job.file->Write(block);
-  if (!from.last) return false;
+  if (from.last) call.Emit(Payload::Of(from.job, 0));
+  return false;
+}
+
+// Of a request whose other calls are all over: until the file has its name, a cancelled one leaves
+// none.
+bool Publish(AlignSortCommon& common, StageCall& call, int /*piece*/) {
+  AlignSortJob& job = *First<JobPointer>(call);
   job.file->Finish();
   const int64_t records = job.runs.Records();
   common.progress->records_written += records;
@@ -291,7 +298,6 @@ bool Write(AlignSortCommon& common, StageCall& call, int /*piece*/) {
       AlignSortResult{
           .out = job.out, .reads = job.reads, .records = records, .bytes = job.file->Bytes()},
       0));
-  // Who cancels a request finds no file of it, also if its last block was just being written.
   if (call.Cancelled()) job.file->Discard();
   return false;
 }
@@ -307,6 +313,7 @@ RunAlignSortPiece PieceOf(AlignSortStage stage) {
     case AlignSortStage::kMerge: return Merge;
     case AlignSortStage::kCompress: return Compress;
     case AlignSortStage::kWrite: return Write;
+    case AlignSortStage::kPublish: return Publish;
   }
   return nullptr;
 }

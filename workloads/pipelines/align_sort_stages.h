@@ -82,7 +82,7 @@ struct AlignSortJob {
 using AlignSortJobPointer = std::shared_ptr<AlignSortJob>;
 
 // The stages, in order; each call is of one request. A payload is a job at the ingress.
-enum class AlignSortStage { kSplit, kAlign, kSort, kCollect, kMerge, kCompress, kWrite };
+enum class AlignSortStage { kSplit, kAlign, kSort, kCollect, kMerge, kCompress, kWrite, kPublish };
 StageFactory MakeAlignSortStage(AlignSortStage stage, std::shared_ptr<AlignSortCommon> common);
 
 }  // namespace cosched

@@ -63,7 +63,7 @@ TEST_F(PipelineCliTest, AlignsAndTellsWhereTheTimeWent) {
   EXPECT_EQ(ended.err, "");  // No progress where nobody looks.
   EXPECT_THAT(ended.out, HasSubstr("sorted.bam: 500 reads, "));
   EXPECT_THAT(ended.out, HasSubstr("\nalign              5         5 "));
-  for (const char* stage : {"split", "sort", "collect", "merge", "compress", "write"})
+  for (const char* stage : {"split", "sort", "collect", "merge", "compress", "write", "publish"})
     EXPECT_THAT(ended.out, HasSubstr("\n" + std::string(stage) + " "));
   const std::string bytes = ReadText(folder_.path() / "sorted.bam");
   EXPECT_EQ(bytes.substr(0, 2), "\x1f\x8b");
