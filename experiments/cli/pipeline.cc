@@ -24,6 +24,7 @@
 #include "experiments/config/option_refusal.h"
 #include "experiments/os/exit_code.h"
 #include "experiments/os/interrupt.h"
+#include "experiments/os/large_blocks.h"
 #include "workloads/pipelines/align_sort.h"
 
 namespace cosched {
@@ -209,6 +210,7 @@ int RunAlignSort(const AlignSortArguments& arguments) {
                  "one, or two with mates");
   }
   CheckAlignSortFiles(arguments);
+  ReturnLargeBlocks();
   const SignalScope signals;
   const AlignSortSettings settings = SettingsOf(arguments, threads);
   const PipelineProgram program = MakeAlignSort(settings);

@@ -9,6 +9,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/topology.h"
+#include "experiments/os/large_blocks.h"
 #include "experiments/tenant/chaos_tenant.h"
 #include "experiments/tenant/control_thread.h"
 #include "experiments/tenant/hosted_pipeline.h"
@@ -139,6 +140,7 @@ void Serve(HostedServer* server, ControlThread* control, const StepMeter& meter)
 int RunHostedTenant(const HostedTenantOptions& options) {
   if (options.host_socket.empty()) DieWithHost(options.host_pid);
   if (IsChaosModel(options.spec.model)) return RunChaosTenant(options);
+  if (options.spec.IsPipeline()) ReturnLargeBlocks();
   HostLink host = LinkToHost(options);
   const Topology topology = Topology::ThisMachine();
   SharedCounters counters = SharedCounters::Map(std::move(host.counters));
