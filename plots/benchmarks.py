@@ -46,8 +46,9 @@ class Benchmarks:
         return self.series(*name, value=lambda row: row["items_per_second"])
 
     def counter(self, *name, counter):
-        """The same of one of its counters."""
-        return self.series(*name, value=lambda row: row[counter])
+        """The same of one of its counters, without those that do not have it: a peer that is not installed has none."""
+        found = self.series(*name, value=lambda row: row.get(counter))
+        return {argument: values for argument, values in found.items() if None not in values}
 
     def second_parts(self, name):
         """What comes second in names that begin so, in order."""

@@ -82,6 +82,26 @@ def services(rate, choice_ns, tick_us, repetitions=6):
     return {"context": {"num_cpus": 2}, "benchmarks": rows}
 
 
+def peers(tbb=1.05, programs=1.3, memory=90, item=1.1, installed=True, repetitions=6):
+    """Of pipelines; cosched's throughput over the others'."""
+    rows = []
+    for shake in (1.0, 1.01, 1.02, 1.03, 1.04, 1.05)[:repetitions]:
+        def row(name, over, shake=shake, **more):
+            counters = {"cosched": 80 * shake, "rss_cosched": 200}
+            for peer, ratio in over.items():
+                counters |= {peer: 80 * shake / ratio, f"x_{peer}": ratio * shake, f"rss_{peer}": 100}
+            counters |= more
+            rows.append({"run_name": name, "run_type": "iteration", "real_time": 1, "time_unit": "ms", **counters})
+
+        systems = {"tbb_pipeline": tbb, "tbb_flow_graph": tbb}
+        others = {"programs_0": programs, "programs_2": programs} if installed else {}
+        for load in ("200000/1", "10000/20"):
+            row(f"align_sort/{load}/iterations:1/real_time", {"command": 1.0, **systems, **others}, rss_command=memory)
+        for stages in (1, 4):
+            row(f"items/{stages}/iterations:1/real_time", {"tbb_pipeline": item, "tbb_flow_graph": item})
+    return {"context": {"num_cpus": 2}, "benchmarks": rows}
+
+
 class FidelityAndScale(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -127,6 +147,11 @@ class FidelityAndScale(unittest.TestCase):
         self.folder.mkdir()
         (self.folder / "benchmark.json").write_text(json.dumps(services(**found)))
         return self.judged("fig_roma_scale")
+
+    def peers_benchmarked(self, **found):
+        self.folder.mkdir()
+        (self.folder / "benchmark.json").write_text(json.dumps(peers(**found)))
+        return self.judged("fig_pipeline_peers")
 
     def test_a_good_simulator_holds(self):
         verdicts = self.validated()
@@ -189,6 +214,18 @@ class FidelityAndScale(unittest.TestCase):
     def test_slow_services_do_not(self):
         verdicts = self.services_benchmarked(rate=9e5, choice_ns=2000, tick_us=700)
         self.assertEqual([verdicts[name] for name in ("requests_6", "recorded_64")], 2 * ["does not hold"])
+
+    def test_pipelines_ahead_of_their_peers_hold(self):
+        self.assertEqual(set(self.peers_benchmarked().values()), {"holds"})
+
+    def test_pipelines_behind_their_peers_do_not(self):
+        verdicts = self.peers_benchmarked(tbb=0.9, programs=0.9, memory=130, item=0.5)
+        self.assertEqual(set(verdicts.values()), {"does not hold"})
+
+    def test_without_the_programs_nothing_is_said_of_them(self):
+        verdicts = self.peers_benchmarked(installed=False)
+        self.assertEqual([name for name, verdict in verdicts.items() if verdict == "holds"], ["tbb", "items"])
+        self.assertEqual(set(verdicts.values()), {"holds", "not supported here"})
 
 
 if __name__ == "__main__":
