@@ -46,7 +46,9 @@ void SplitChooser::Restart(int cores) {
   std::vector<int> intras = PowersUpTo(std::min(cores, capacity_.intra));
   std::reverse(intras.begin(), intras.end());  // The default split first.
   for (int inter : PowersUpTo(widest)) {
-    for (int intra : intras) candidates_.push_back({{inter, intra}, {}});
+    for (int intra : intras) {
+      for (int open : PowersUpTo(most_open_)) candidates_.push_back({{inter, intra}, open});
+    }
   }
   current_ = 0;
   round_ = 0;

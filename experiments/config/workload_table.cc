@@ -177,7 +177,8 @@ std::vector<WorkloadKey> ComputingKeys() {
                            "how long a thread looks for work before it sleeps",
                            std::chrono::microseconds(1)),
       WorkloadKey::EitherWord("split", Inside(&W::spec, &S::auto_split), "policy", "auto",
-                              "who splits inter- and intra-op threads: the policy, or the tenant"),
+                              "who splits inter- and intra-op threads: the policy, or the tenant, "
+                              "which also sets a pipeline's open requests"),
       WorkloadKey::Choice("precision", Inside(&W::spec, &S::precision),
                           std::vector{Precision::kFloat, Precision::kBFloat16},
                           "what it multiplies in; bf16 where the CPU has it")
@@ -273,9 +274,9 @@ void CheckService(const TomlTable& table, WorkloadConfig* workload) {
                fmt::format("is not max_batch, {}, but of a service it is the same", spec.batch),
                "one of the two");
   }
-  if (spec.auto_split)
+  if (spec.auto_split && !spec.IsPipeline())
     table.Fail("split", "is \"auto\", but a service has no steps",
-               "auto with mode = \"train\" or \"infer\"");
+               "auto with mode = \"train\", \"infer\" or \"pipeline\"");
   spec.steps = 0;
   workload->weight = 0;
 }

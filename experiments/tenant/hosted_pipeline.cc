@@ -30,13 +30,15 @@ StageCounters CountersOf(const PipelineSample::Stage& stage) {
 }  // namespace
 
 HostedPipeline::HostedPipeline(PipelineProgram program, const PipelineSettings& settings,
-                               int socket, SharedCounters* counters, StepMeter* meter)
+                               bool chooses, int socket, SharedCounters* counters, StepMeter* meter)
     : program_(std::move(program)),
       socket_(socket),
       counters_(counters),
       meter_(meter),
       pipeline_(program_.spec, program_.stages, settings,
-                [this](const PipelineResult& result) { Answer(result); }) {}
+                [this](const PipelineResult& result) { Answer(result); }) {
+  if (chooses) auto_ = std::make_unique<AutoPipeline>(&pipeline_, program_.spec.open_max);
+}
 
 void HostedPipeline::Take(const RequestPacket& packet) {
   for (size_t i = 0; i < packet.work.size(); ++i) {
@@ -95,9 +97,13 @@ void HostedPipeline::Answer(const PipelineResult& result) {
     if (steps_ > 0) throw std::runtime_error(what);
     fmt::print(stderr, "{}\n", what);
   }
-  Publish();
-  if (steps_ > 0) return CountStep(result);
-  Send(result);
+  const PipelineSample sample = Publish();
+  if (steps_ > 0) {
+    CountStep(result);
+  } else {
+    Send(result);
+  }
+  if (auto_) auto_->Answered(result, sample.open_requests);
 }
 
 void HostedPipeline::Send(const PipelineResult& result) {
@@ -113,14 +119,15 @@ void HostedPipeline::Send(const PipelineResult& result) {
 }
 
 // Taken and written under one lock, so that counters never run backwards.
-void HostedPipeline::Publish() {
+PipelineSample HostedPipeline::Publish() {
   const std::lock_guard lock(publishing_);
-  const PipelineSample sample = pipeline_.Sample();
+  PipelineSample sample = pipeline_.Sample();
   PipelineCounters counters{.open = sample.open, .open_requests = sample.open_requests};
   for (const PipelineSample::Stage& stage : sample.stages) {
     counters.stages.push_back(CountersOf(stage));
   }
   counters_->SetPipeline(counters);
+  return sample;
 }
 
 }  // namespace cosched

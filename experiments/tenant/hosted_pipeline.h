@@ -4,21 +4,24 @@
 // more are inside or wait. What became of its stages is published in the shared page.
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
 
 #include "engine/gates/pipeline.h"
 #include "experiments/tenant/hosted_server.h"
 #include "experiments/tenant/step_meter.h"
 #include "experiments/wire/shared_counters.h"
+#include "workloads/pipelines/auto_pipeline.h"
 #include "workloads/pipelines/pipeline_program.h"
 
 namespace cosched {
 
 class HostedPipeline : public HostedServer {
  public:
-  // The socket to the host, counters and meter outlive it. Throws as Pipeline does.
-  HostedPipeline(PipelineProgram program, const PipelineSettings& settings, int socket,
-                 SharedCounters* counters, StepMeter* meter);
+  // `chooses`: it finds its split and its open requests itself (split = "auto"). The socket to the
+  // host, counters and meter outlive it. Throws as Pipeline does.
+  HostedPipeline(PipelineProgram program, const PipelineSettings& settings, bool chooses,
+                 int socket, SharedCounters* counters, StepMeter* meter);
 
   ThreadPools& Pools() override { return pipeline_.Pools(); }
   void Begin() override { pipeline_.Begin(); }
@@ -36,7 +39,7 @@ class HostedPipeline : public HostedServer {
   void Send(const PipelineResult& result);
   void CountStep(const PipelineResult& result);
   void SubmitStep();
-  void Publish();
+  PipelineSample Publish();
 
   const PipelineProgram program_;
   const int socket_;
@@ -47,7 +50,8 @@ class HostedPipeline : public HostedServer {
   std::mutex stepping_;
   int64_t steps_ = 0, submitted_ = 0, done_ = 0;
   StepMeter::Clock::time_point step_begin_;
-  Pipeline pipeline_;  // After what its lanes use.
+  std::unique_ptr<AutoPipeline> auto_;  // Null: others arrange it.
+  Pipeline pipeline_;                   // After what its lanes use.
 };
 
 }  // namespace cosched

@@ -36,10 +36,14 @@ SessionOptions ThreadsOf(const HostedTenantOptions& options, const Topology& top
   return session;
 }
 
+bool ChoosesItsSplit(const HostedTenantOptions& options) {
+  return options.elasticity == Elasticity::kMalleable && options.spec.auto_split;
+}
+
 JobSettings SettingsOf(const HostedTenantOptions& options, const Topology& topology,
                        SharedCounters* counters) {
   JobSettings settings{options.spec};
-  settings.auto_split = options.elasticity == Elasticity::kMalleable && options.spec.auto_split;
+  settings.auto_split = ChoosesItsSplit(options);
   settings.session = ThreadsOf(options, topology, counters);
   return settings;
 }
@@ -55,7 +59,7 @@ std::unique_ptr<HostedPipeline> MakePipeline(const HostedTenantOptions& options,
       .waiting = SessionOf(options.spec, threads).waiting};
   return std::make_unique<HostedPipeline>(
       MakePipelineProgram(options.spec.pipeline, threads.inter_op_parallelism_threads), settings,
-      socket, counters, meter);
+      ChoosesItsSplit(options), socket, counters, meter);
 }
 
 std::unique_ptr<HostedServer> MakeService(const HostedTenantOptions& options,

@@ -72,6 +72,22 @@ TEST(SplitChooserTest, AChainIsNeverGivenTwoInterOpThreads) {
   EXPECT_EQ(chooser.Chosen(), (Split{1, 8}));
 }
 
+TEST(SplitChooserTest, OpenRequestsAreSearchedWithTheSplit) {
+  SplitChooser chooser(2.0, {2, 2}, /*most_open=*/6);
+  std::set<int> tried;
+  for (int steps = 0; steps < 5000; ++steps) {
+    const Split split = chooser.Next(2);
+    if (chooser.Settled()) break;
+    tried.insert(chooser.Open());
+    // Three stages that wait, each for half of the time if its call has a helper.
+    chooser.Note(0.1 / std::min(chooser.Open(), 3) / (split == Split{1, 2} ? 2 : 1));
+  }
+  EXPECT_EQ(tried, (std::set<int>{1, 2, 4, 6}));
+  ASSERT_TRUE(chooser.Settled());
+  EXPECT_EQ(chooser.Chosen(), (Split{1, 2}));
+  EXPECT_EQ(chooser.Open(), 4);  // As fast as 6, and fewer.
+}
+
 TEST(SplitChooserTest, OneCoreNeedsNoSearch) {
   SplitChooser chooser(4.0, {8, 8});
   EXPECT_EQ(chooser.Next(1), (Split{1, 1}));

@@ -1,0 +1,84 @@
+#include "workloads/pipelines/auto_pipeline.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "engine/base/topology.h"
+#include "workloads/pipelines/increment.h"
+
+namespace cosched {
+namespace {
+
+constexpr int kMostOpen = 4;
+
+// Stages that wait, and six clients that ask as soon as they are answered.
+class AskedWithoutEnd {
+ public:
+  AskedWithoutEnd()
+      : program_(MakeIncrement({.open = {CreditLink::kEndToEnd, 1, kMostOpen},
+                                .stages = kMostOpen,
+                                .items = 1,
+                                .wait = std::chrono::milliseconds(2)})),
+        pipeline_(program_.spec, program_.stages, {.capacity = {2, 2}, .topology = &topology_},
+                  [this](const PipelineResult& result) { Answered(result); }) {
+    pipeline_.Pools().Resize(topology_.Cpus().Lowest(1), {1, 1});
+  }
+
+  // Until so many requests were answered. Returns the open requests at each answer.
+  std::vector<int> Run(int64_t requests) {
+    left_ = requests;
+    for (int client = 0; client < 6; ++client) Ask();
+    pipeline_.Begin();
+    pipeline_.WaitUntilOver();
+    return open_;
+  }
+  Pipeline& pipeline() { return pipeline_; }
+
+ private:
+  void Ask() {
+    const std::lock_guard lock(mutex_);
+    if (left_ == 0) return;
+    pipeline_.Submit({.number = --left_, .items = program_.items(0, 1)});
+    if (left_ == 0) pipeline_.Drain();
+  }
+  void Answered(const PipelineResult& result) {
+    const int open = pipeline_.Sample().open_requests;
+    Ask();
+    {
+      const std::lock_guard lock(recording_);
+      open_.push_back(open);
+    }
+    auto_.Answered(result, open);
+  }
+
+  const Topology topology_ = Topology::Synthetic("pack:1 core:2 pu:1");
+  const PipelineProgram program_;
+  std::mutex mutex_, recording_;
+  int64_t left_ = 0;
+  std::vector<int> open_;
+  Pipeline pipeline_;
+  AutoPipeline auto_{&pipeline_, kMostOpen};
+};
+
+TEST(AutoPipelineTest, StagesThatWaitAreGivenAsManyOpenRequestsAsThereAreStages) {
+  AskedWithoutEnd asked;
+  const std::vector<int> open = asked.Run(1500);
+  EXPECT_TRUE(std::ranges::count(open, 1) > 0 && std::ranges::count(open, 2) > 0);
+  // It has chosen: each of the others answers at most half as many.
+  EXPECT_EQ(std::vector<int>(open.end() - 100, open.end()), std::vector<int>(100, kMostOpen));
+}
+
+TEST(AutoPipelineTest, WhatOthersAskForDoesNotLast) {
+  AskedWithoutEnd asked;
+  asked.pipeline().Pools().Resize({.inter = 2, .intra = 2, .cause = "grant"});
+  asked.Run(100);
+  EXPECT_EQ(asked.pipeline().Pools().Wanted().split,
+            (Split{1, 1}));  // One core: nothing else is tried.
+}
+
+}  // namespace
+}  // namespace cosched
