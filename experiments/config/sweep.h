@@ -61,6 +61,10 @@ std::vector<std::string> QuickOverrides(const TomlTable& file);
 // The sweep that is this one experiment.
 Sweep SinglePoint(const ExperimentConfig& config);
 
+// LoadWorkloads() of each point, one behind the other, but for those that lack a file which the
+// figure was to prepare. Throws InputError.
+std::vector<WorkloadConfig> SweptWorkloads(const std::filesystem::path& file);
+
 // Where a point's cells are.
 std::filesystem::path PointFolder(const std::filesystem::path& run, const SweepPoint& point);
 
