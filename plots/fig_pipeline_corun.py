@@ -70,17 +70,18 @@ def draw_panel(axes, run, values, label):
         axes.plot([place - 0.25, place + 0.25], [np.median(ours)] * 2, "-", color=style.policy_color(policy, policies), linewidth=2)
     axes.set_xticks(range(len(policies)), policies)
     axes.set_xlim(-0.6, len(policies) - 0.4)
+    axes.margins(y=0.1)
     axes.set_ylim(bottom=0)
     axes.set_title(label, loc="left")
 
 
 def draw(sweep, _expected):
     worlds = [world for world in WORLDS if any(is_simulated(point) == (world == "simulated") for point in sweep.points)]
-    figure, grid = plt.subplots(1, 2 * len(worlds), figsize=(4.1 * 2 * len(worlds), 3.4), squeeze=False)
-    for place, world in enumerate(worlds):
+    figure, grid = plt.subplots(len(worlds), 2, figsize=(8.4, 0.3 + 2.7 * len(worlds)), squeeze=False)
+    for row, world in zip(grid, worlds):
         run = run_of(sweep, world)
-        draw_panel(grid[0, 2 * place], run, latency, f"{WORLDS[world]}: p95 latency [ms]")
-        draw_panel(grid[0, 2 * place + 1], run, jobs, f"{WORLDS[world]}: training jobs an hour")
+        draw_panel(row[0], run, latency, f"{WORLDS[world]}: p95 latency [ms]")
+        draw_panel(row[1], run, jobs, f"{WORLDS[world]}: training jobs an hour")
     return figure
 
 
