@@ -11,6 +11,7 @@
 #include "experiments/config/toml_table.h"
 #include "experiments/hosts/podman.h"
 #include "experiments/hosts/slurm_allocation.h"
+#include "workloads/pipelines/align_sort.h"
 
 namespace cosched {
 namespace {
@@ -117,6 +118,27 @@ std::string Unprepared(const TomlTable& point) {
   return "";
 }
 
+// What this build refuses any align-sort for; "" = it can.
+std::string WhyNoAlignSort() {
+  try {
+    AlignSortSpec({.reads = {{"any"}}});
+  } catch (const InputError& error) {
+    return error.details().problem;
+  }
+  return "";
+}
+
+// What a point's workloads lack in this build, or of what the figure prepares; "" = nothing.
+std::string LackedByWorkloads(const TomlTable& point) {
+  for (const TomlTable& workload : point.Tables("workload")) {
+    if (workload.String("pipeline", "") != "align-sort") continue;
+    if (const std::string why_not = WhyNoAlignSort(); !why_not.empty())
+      return "align-sort " + why_not;
+  }
+  const std::string file = Unprepared(point);
+  return file.empty() ? "" : fmt::format("{} could not be prepared", file);
+}
+
 // What this machine lacks for a point; "" = nothing. Only what is no mistake on another machine.
 std::string Lacking(const TomlTable& point, const Topology& here) {
   const Topology topology = MachineOf(point, here);
@@ -128,8 +150,7 @@ std::string Lacking(const TomlTable& point, const Topology& here) {
       beyond = beyond || IsMoreThan(cores, workload.Table("cores"), "max");
   }
   if (beyond) return "it needs more cores than this machine has";
-  if (const std::string file = Unprepared(point); !file.empty())
-    return fmt::format("{} could not be prepared", file);
+  if (std::string lacked = LackedByWorkloads(point); !lacked.empty()) return lacked;
   const std::optional<Backend> backend = ParseBackend(point.String("backend", ""));
   if (backend == Backend::kContainer) return WhyNoContainers();
   if (backend == Backend::kSlurm) return WhyNoSlurmAllocation();
@@ -297,7 +318,7 @@ std::vector<WorkloadConfig> SweptWorkloads(const std::filesystem::path& file) {
   std::vector<size_t> chosen(axes.size(), 0);
   do {
     const TomlTable point = root.With(OverridesOf(axes, chosen));
-    if (!Unprepared(point).empty()) continue;
+    if (!LackedByWorkloads(point).empty()) continue;
     const std::vector<WorkloadConfig> of_point = LoadWorkloads(point);
     workloads.insert(workloads.end(), of_point.begin(), of_point.end());
   } while (Advance(axes, &chosen));

@@ -125,7 +125,7 @@ count = 1
 }
 
 TEST_F(ClusterTableTest, OnlyASimulatedPipelineByItselfHasMachines) {
-  const InputErrorDetails hardware = Refused({"backend=hardware", "machine.topology=''"});
+  const InputErrorDetails hardware = Refused({"backend=hardware", "machine={ profile='p.json' }"});
   EXPECT_EQ(hardware.key, "simulation.cluster");
   EXPECT_THAT(hardware.problem, HasSubstr("only simulated"));
   EXPECT_THAT(hardware.allowed, HasSubstr("backend = \"simulated\""));
