@@ -11,46 +11,46 @@
 namespace cosched {
 namespace {
 
-using S = ClusterSettings;
-using G = ClusterSettings::Group;
-using ClusterKey = SectionKey<S>;
-using GroupKey = SectionKey<G>;
+using Machines = ClusterSettings::Group;
+using ClusterKey = SectionKey<ClusterSettings>;
+using MachinesKey = SectionKey<Machines>;
 
 constexpr double kPerSecond = 1e6;            // Microseconds.
 constexpr double kBytesPerGigabit = 1e9 / 8;  // As network cards have them.
 constexpr int kMostMachines = 10'000, kMostCores = 10'000;
 
 // A number in other units than the member has: number = member x units.
-ClusterKey InUnits(const std::string& name, double S::*member, double units, double most,
-                   const std::string& meaning) {
+ClusterKey InUnits(const std::string& name, double ClusterSettings::*member, double units,
+                   double most, const std::string& meaning) {
   return ClusterKey::Read(
       {.name = name,
        .type = "number",
        .fallback = {},
        .range = NumberRange(0, most),
        .meaning = meaning},
-      [=](const ClusterKey& key, const TomlTable& table, S* cluster) {
+      [=](const ClusterKey& key, const TomlTable& table, ClusterSettings* cluster) {
         cluster->*member = table.Number(key.help.name, cluster->*member * units, 0, most) / units;
       },
-      [=](const S& cluster) { return cluster.*member * units; });
+      [=](const ClusterSettings& cluster) { return cluster.*member * units; });
 }
 
-void ReadMachines(const ClusterKey& key, const TomlTable& table, S* cluster) {
+void ReadMachines(const ClusterKey& key, const TomlTable& table, ClusterSettings* cluster) {
   for (const TomlTable& group : table.Tables(key.help.name))
     ClusterMachinesSection().Read(group, &cluster->groups.emplace_back());
   if (cluster->groups.empty()) table.Fail(key.help.name, "are none", "one entry or more");
 }
 
-nlohmann::ordered_json MachinesJson(const S& cluster) {
+nlohmann::ordered_json MachinesJson(const ClusterSettings& cluster) {
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
-  for (const G& group : cluster.groups) json.push_back(ClusterMachinesSection().ToJson(group));
+  for (const Machines& group : cluster.groups)
+    json.push_back(ClusterMachinesSection().ToJson(group));
   return json;
 }
 
 }  // namespace
 
-const Section<S>& ClusterSection() {
-  static const Section<S> section(
+const Section<ClusterSettings>& ClusterSection() {
+  static const Section<ClusterSettings> section(
       "[simulation.cluster]", "machines that a simulated pipeline has for itself",
       {ClusterKey::Read({.name = "machines",
                          .type = "list",
@@ -58,32 +58,33 @@ const Section<S>& ClusterSection() {
                          .range = "tables",
                          .meaning = "one or more [[simulation.cluster.machines]]"},
                         ReadMachines, MachinesJson),
-       InUnits("link_latency_us", &S::link_latency_s, kPerSecond, 1e9,
+       InUnits("link_latency_us", &ClusterSettings::link_latency_s, kPerSecond, 1e9,
                "of what one machine sends another"),
-       InUnits("link_gbit_per_s", &S::link_bytes_per_s, 1 / kBytesPerGigabit, 1e6,
+       InUnits("link_gbit_per_s", &ClusterSettings::link_bytes_per_s, 1 / kBytesPerGigabit, 1e6,
                "of each transfer by itself; 0: no limit"),
-       InUnits("store_gbit_per_s", &S::store_bytes_per_s, 1 / kBytesPerGigabit, 1e6,
+       InUnits("store_gbit_per_s", &ClusterSettings::store_bytes_per_s, 1 / kBytesPerGigabit, 1e6,
                "of all that use the store at a time, divided equally; 0: no limit")});
   return section;
 }
 
-const Section<G>& ClusterMachinesSection() {
-  static const Section<G> section(
+const Section<Machines>& ClusterMachinesSection() {
+  static const Section<Machines> section(
       "[[simulation.cluster.machines]]", "equal machines of a simulated pipeline",
-      {GroupKey::Integer("count", &G::count, 1, kMostMachines, "how many they are"),
-       GroupKey::Integer("cores", &G::cores, 1, kMostCores, "calls that compute at once, of each"),
-       GroupKey::Integer("waiting_calls", &G::waiting_lanes, 0, kMostCores,
-                         "of each, of stages that wait; 0: as many as these allow"),
-       GroupKey::Read(
+      {MachinesKey::Integer("count", &Machines::count, 1, kMostMachines, "how many they are"),
+       MachinesKey::Integer("cores", &Machines::cores, 1, kMostCores,
+                            "calls that compute at once, of each"),
+       MachinesKey::Integer("waiting_calls", &Machines::waiting_lanes, 0, kMostCores,
+                            "of each, of stages that wait; 0: as many as these allow"),
+       MachinesKey::Read(
            {.name = "stages",
             .type = "list",
             .fallback = "[]",
             .range = "names of stages; [] = all",
             .meaning = "what they do"},
-           [](const GroupKey& key, const TomlTable& table, G* group) {
+           [](const MachinesKey& key, const TomlTable& table, Machines* group) {
              group->stages = table.Strings(key.help.name, std::vector<std::string>());
            },
-           [](const G& group) { return group.stages; })});
+           [](const Machines& group) { return group.stages; })});
   return section;
 }
 

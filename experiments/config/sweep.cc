@@ -11,13 +11,13 @@
 #include "experiments/config/toml_table.h"
 #include "experiments/hosts/podman.h"
 #include "experiments/hosts/slurm_allocation.h"
-#include "workloads/pipelines/align_sort.h"
 
 namespace cosched {
 namespace {
 
 constexpr size_t kMostPoints = 10'000;
-constexpr size_t kLongestName = 120;          // Characters of a folder's.
+constexpr size_t kLongestName = 120;  // Characters of a folder's.
+constexpr const char* kAlignSort = "align-sort";
 constexpr size_t kLargeSimulation = 100'000;  // Jobs of one trial.
 
 struct Assignment {
@@ -121,7 +121,7 @@ std::string Unprepared(const TomlTable& point) {
 // What this build refuses any align-sort for; "" = it can.
 std::string WhyNoAlignSort() {
   try {
-    AlignSortSpec({.reads = {{"any"}}});
+    PipelineSpecOf({.application = kAlignSort, .align_sort = {.reads = {{"any"}}}});
   } catch (const InputError& error) {
     return error.details().problem;
   }
@@ -131,9 +131,9 @@ std::string WhyNoAlignSort() {
 // What a point's workloads lack in this build, or of what the figure prepares; "" = nothing.
 std::string LackedByWorkloads(const TomlTable& point) {
   for (const TomlTable& workload : point.Tables("workload")) {
-    if (workload.String("pipeline", "") != "align-sort") continue;
+    if (workload.String("pipeline", "") != kAlignSort) continue;
     if (const std::string why_not = WhyNoAlignSort(); !why_not.empty())
-      return "align-sort " + why_not;
+      return std::string(kAlignSort) + " " + why_not;
   }
   const std::string file = Unprepared(point);
   return file.empty() ? "" : fmt::format("{} could not be prepared", file);
