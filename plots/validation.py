@@ -1,8 +1,29 @@
-"""A measured run that `cosched validate` has held against its simulation, for figures about that."""
+"""Measured runs and sweeps that `cosched validate` has held against their simulation, for figures about that."""
 import json
 
 import claims
-from load import LoadError, Run, parse_cpus
+from load import LoadError, Run, Sweep, number_or_text, parse_cpus
+
+
+def read_validation(path):
+    try:
+        return json.loads((path / "validation.json").read_text())
+    except (OSError, ValueError) as error:
+        raise LoadError(f"{path}: no validation: {error}") from error
+
+
+class SweptValidation(Sweep):
+    """The measured sweep, whose folder holds validation.json."""
+
+    def __init__(self, path):
+        super().__init__(path)
+        self.found = read_validation(self.path)
+        self.lost = []  # `cosched validate` has left them out.
+
+    def services(self):
+        """(values of the point, row) of every service in every cell of which both worlds answered requests."""
+        points = [{key: number_or_text(value) for key, value in point["values"].items()} for point in self.manifest["points"]]
+        return [(points[row["run"]], row) for row in (self.found["services"] or {"services": []})["services"]]
 
 
 class Validation:
@@ -10,10 +31,7 @@ class Validation:
 
     def __init__(self, path):
         self.run = Run(path)
-        try:
-            self.found = json.loads((self.run.path / "validation.json").read_text())
-        except (OSError, ValueError) as error:
-            raise LoadError(f"{path}: no validation: {error}") from error
+        self.found = read_validation(self.run.path)
         self.lost = []  # `cosched validate` has left them out.
         self.cores_here = len(parse_cpus(self.run.manifest["host"]["cpus"]))
 

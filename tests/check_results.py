@@ -326,7 +326,10 @@ def check_resizes(cell, follows, report):
         report.expect(row["cause"] in CAUSES, where, f"{at}: unknown cause {row['cause']}")
         report.expect(row["taken_us"] >= 0, where, f"{at}: negative duration")
         report.expect(row["cores"] <= cell.machine, where, f"{at}: cores outside the machine")
-        threads = row["inter_after"] + max(0, row["intra_after"] - 1)
+        helpers = max(0, row["intra_after"] - 1)
+        if job["workload"] in cell.pipelines:  # As many as find a core beside the calls.
+            helpers = min(helpers, max(0, len(row["cores"]) - row["inter_after"]))
+        threads = row["inter_after"] + helpers
         report.expect((threads <= len(row["cores"]) or not follows) and (threads > 0 or not row["cores"]), where,
                       f"{at}: {threads} threads on {len(row['cores'])} cores")
 

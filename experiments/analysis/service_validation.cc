@@ -17,7 +17,8 @@ using Trace = std::pair<int, int>;  // Run and trial.
 using System = std::pair<std::string, Elasticity>;
 
 ServiceFigures FiguresOf(const ServiceSummary& service) {
-  return {*service.mean_latency_ms, *service.p95_latency_ms, service.ViolatedShare()};
+  return {*service.mean_latency_ms, *service.p50_latency_ms, *service.p95_latency_ms,
+          service.throughput_per_s, service.ViolatedShare()};
 }
 
 const ServiceSummary* FindAnswered(const std::vector<ServiceSummary>& services,
@@ -56,19 +57,24 @@ Estimate OfTraces(const std::map<Trace, std::vector<double>>& by_trace) {
 }
 
 void SumUpServices(ServiceAgreement* agreement) {
-  std::map<Trace, std::vector<double>> responses, violations, granted;
+  std::map<Trace, std::vector<double>> responses, medians, throughputs, violations, granted;
+  const auto add = [](double measured, double simulated, std::vector<double>* errors) {
+    if (measured > 0) errors->push_back(std::abs(simulated / measured - 1));
+  };
   for (const ServicePair& pair : agreement->services) {
     const Trace trace{pair.run, pair.key.trial};
-    if (pair.measured.mean_ms > 0)
-      responses[trace].push_back(std::abs(pair.simulated.mean_ms / pair.measured.mean_ms - 1));
+    add(pair.measured.mean_ms, pair.simulated.mean_ms, &responses[trace]);
+    add(pair.measured.p50_ms, pair.simulated.p50_ms, &medians[trace]);
+    add(pair.measured.per_second, pair.simulated.per_second, &throughputs[trace]);
     if (pair.measured.violated && pair.simulated.violated)
       violations[trace].push_back(std::abs(*pair.simulated.violated - *pair.measured.violated));
   }
   for (const GrantedPair& pair : agreement->granted) {
-    if (pair.measured > 0)
-      granted[{pair.run, pair.key.trial}].push_back(std::abs(pair.simulated / pair.measured - 1));
+    add(pair.measured, pair.simulated, &granted[{pair.run, pair.key.trial}]);
   }
   agreement->response_error = OfTraces(responses);
+  agreement->median_error = OfTraces(medians);
+  agreement->throughput_error = OfTraces(throughputs);
   agreement->violation_difference = OfTraces(violations);
   agreement->granted_error = OfTraces(granted);
 }

@@ -16,7 +16,8 @@ namespace cosched {
 
 // A service in one cell of one world.
 struct ServiceFigures {
-  double mean_ms = 0, p95_ms = 0;  // Of its responses, from when a request was due.
+  double mean_ms = 0, p50_ms = 0, p95_ms = 0;  // Of its responses, from when a request was due.
+  double per_second = 0;                       // Requests that were answered.
   std::optional<double> violated;  // Share of its windows; absent where it has no objective.
 };
 struct ServicePair {
@@ -37,10 +38,11 @@ struct GrantedPair {
 struct ServiceAgreement {
   std::vector<ServicePair> services;  // Those of which both worlds answered requests.
   std::vector<GrantedPair> granted;
-  // Of one trace, the mean over its cells of: the absolute error of each service's mean response;
+  // Of one trace, the mean over its cells of: the absolute error of each service's mean response,
+  // of its median one, and of its answers a second;
   // the difference of its violated windows, in points / 100; the absolute error of what was
   // granted, of cells that were granted anything on hardware. Without samples where there are none.
-  Estimate response_error, violation_difference, granted_error;
+  Estimate response_error, median_error, throughput_error, violation_difference, granted_error;
   // Of the policies; empty where there is only one, or no objective.
   std::optional<RankingAgreement> by_violations, by_granted;
 };

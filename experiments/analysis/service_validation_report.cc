@@ -117,6 +117,9 @@ std::string ServiceValidationTable(const ServiceAgreement& agreement) {
                   agreement.response_error.samples, LevelText(agreement.response_error.samples));
   text += fmt::format("  mean absolute error of mean responses {} %\n",
                       PercentText(agreement.response_error, false));
+  text += fmt::format("  mean absolute error of median responses {} %, of answers a second {} %\n",
+                      PercentText(agreement.median_error, false),
+                      PercentText(agreement.throughput_error, false));
   if (agreement.violation_difference.samples > 0) {
     text += fmt::format("  mean difference of windows above objectives {} points\n",
                         PercentText(agreement.violation_difference, false));

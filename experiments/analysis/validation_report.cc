@@ -175,7 +175,9 @@ nlohmann::json ToJson(const std::optional<RankingAgreement>& ranking) {
 
 nlohmann::json ToJson(const ServiceFigures& figures) {
   return {{"mean_ms", figures.mean_ms},
+          {"p50_ms", figures.p50_ms},
           {"p95_ms", figures.p95_ms},
+          {"per_second", figures.per_second},
           {"violated", figures.violated ? nlohmann::json(*figures.violated) : nullptr}};
 }
 
@@ -203,6 +205,8 @@ nlohmann::json ToJson(const std::optional<ServiceAgreement>& agreement) {
   return {{"services", services},
           {"granted", granted},
           {"response_error", ToJson(agreement->response_error)},
+          {"median_error", ToJson(agreement->median_error)},
+          {"throughput_error", ToJson(agreement->throughput_error)},
           {"violation_difference", ToJson(agreement->violation_difference)},
           {"granted_error", ToJson(agreement->granted_error)},
           {"by_violations", ToJson(agreement->by_violations)},

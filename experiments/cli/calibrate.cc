@@ -20,6 +20,7 @@
 #include "experiments/cli/kernel_rates_option.h"
 #include "experiments/cli/typed_option.h"
 #include "experiments/config/option_refusal.h"
+#include "experiments/config/sweep.h"
 #include "experiments/launch/build_info.h"
 #include "experiments/launch/measured_cores.h"
 #include "experiments/launch/plots.h"
@@ -60,7 +61,7 @@ std::vector<TenantSpec> ProgramsOf(const std::string& word) {
                  "an experiment file, " + ModelNames());
   }
   std::vector<TenantSpec> programs;
-  for (const WorkloadConfig& workload : LoadWorkloads(word)) programs.push_back(workload.spec);
+  for (const WorkloadConfig& workload : SweptWorkloads(word)) programs.push_back(workload.spec);
   return programs;
 }
 

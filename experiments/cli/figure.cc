@@ -79,6 +79,12 @@ FigureRun RunBenchmark(const TomlTable& root, const FigureSettings& figure,
   return run;
 }
 
+// Points without what it could not make are left out, and say so.
+void Prepare(const std::filesystem::path& file, const std::string& script) {
+  const std::filesystem::path path = file.parent_path() / script;
+  if (RunProgram({"sh", path.string()}) != 0) fmt::print(stderr, "{} failed\n", path.string());
+}
+
 }  // namespace
 
 std::filesystem::path FigureFile(const std::string& name) {
@@ -92,6 +98,7 @@ FigureRun RunFigure(const std::string& name, const FigureOptions& options,
   const TomlTable root = options.quick ? written.With(QuickOverrides(written)) : written;
   FigureSettings figure;
   FigureSection().Read(root.Table("figure"), &figure);
+  if (!figure.prepare.empty()) Prepare(file, figure.prepare);
   switch (figure.with) {
     case FigureSettings::Command::kRun: return RunFigureExperiment(file, options, topology);
     case FigureSettings::Command::kValidate: return RunCalibratedValidation(file, figure, options);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "experiments/config/cluster_table.h"
 #include "experiments/hosts/slurm_allocation.h"
 #include "experiments/wire/chaos_plan.h"
 
@@ -189,6 +190,7 @@ void CheckExperiment(const TomlTable& root, const ExperimentConfig& config, cons
   CheckRecords(root, config);
   CheckServices(root, config);
   if (config.backend == Backend::kSimulated) CheckPrograms(root, config);
+  CheckCluster(root, config);
   CheckSpeeds(root, config);
   CheckNodes(root, config);
   CheckInstances(root, config);

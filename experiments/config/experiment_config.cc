@@ -73,9 +73,8 @@ std::optional<CoreRequestProblem> CheckRequest(const CoreRequest& request, int m
   return std::nullopt;
 }
 
-std::vector<WorkloadConfig> LoadWorkloads(const std::filesystem::path& file) {
-  std::vector<WorkloadConfig> workloads =
-      ReadWorkloads(TomlTable::Load(file, {}), CpuSet::kMaxCpu + 1);
+std::vector<WorkloadConfig> LoadWorkloads(const TomlTable& root) {
+  std::vector<WorkloadConfig> workloads = ReadWorkloads(root, CpuSet::kMaxCpu + 1);
   std::vector<WorkloadConfig> singles;
   for (WorkloadConfig& workload : workloads) {
     if (!std::exchange(workload.spec.serves, false) || workload.spec.batch == 1) continue;

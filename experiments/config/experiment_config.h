@@ -134,7 +134,7 @@ struct ExperimentConfig {
 // Only the [[workload]] tables of a file, whatever machine and profile the rest asks for: what
 // `cosched calibrate` measures, of a service its program with full batches and with one request:
 // what lies between is interpolated. Throws InputError.
-std::vector<WorkloadConfig> LoadWorkloads(const std::filesystem::path& file);
+std::vector<WorkloadConfig> LoadWorkloads(const TomlTable& root);
 
 // The experiment of a file with its overrides; `here` is this machine. [sweep] and [quick] are read
 // by experiments/config/sweep.h. Throws InputError.

@@ -6,6 +6,7 @@
 
 #include "engine/base/did_you_mean.h"
 #include "engine/base/read_number.h"
+#include "experiments/config/cluster_table.h"
 #include "experiments/config/device_table.h"
 #include "experiments/config/dispatch_table.h"
 #include "experiments/config/experiment_json.h"
@@ -125,6 +126,16 @@ std::string ChargeText(const C& config) {
                          kMicroseconds);
   }
   return "";
+}
+
+void ReadCluster(const ConfigKey& key, const TomlTable& table, C* config) {
+  if (table.Has(key.help.name))
+    ClusterSection().Read(table.Table(key.help.name), &config->simulation.cluster.emplace());
+}
+
+Json ClusterJson(const C& config) {
+  const std::optional<ClusterSettings>& cluster = config.simulation.cluster;
+  return cluster ? ClusterSection().ToJson(*cluster) : Json();
 }
 
 // A table inside the file. read: null where LoadConfig does it.
@@ -340,6 +351,13 @@ const Section<ExperimentConfig>& SimulationSection() {
                        ReadCharge, [](const C& config) { return ChargeText(config); }),
        ConfigKey::Number("noise", Inside(&C::simulation, &S::noise), 0, 1,
                          "of a job's step time: standard deviation of its logarithm"),
+       ConfigKey::Read({.name = "cluster",
+                        .type = "table",
+                        .fallback = "none",
+                        .range = "its own keys",
+                        .meaning = "machines that the only workload, a pipeline, has for itself"},
+                       ReadCluster, ClusterJson)
+           .OmittedWhereAbsent(),
        ConfigKey::Boolean("extrapolate", &C::extrapolate,
                           "also beyond 4 times the cores that the profile was measured on")});
   return section;

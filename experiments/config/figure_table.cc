@@ -40,6 +40,9 @@ const Section<F>& FigureSection() {
       {FigureKey::Choice("with", &F::with,
                          std::vector{Command::kRun, Command::kValidate, Command::kBenchmark},
                          "the command that measures"),
+       FigureKey::Text("prepare", &F::prepare, "a shell script beside the file",
+                       "makes the files that workloads read; runs before all else")
+           .Default("none"),
        With(Command::kValidate,
             FigureKey::Number("calibrate_minutes", &F::calibrate_minutes, 0.01, 10'000,
                               "spent on the profile, with = \"validate\"")

@@ -15,6 +15,7 @@ struct FigureSettings {
     kBenchmark,  // `program`, beside this binary; the file is no experiment then.
   };
   Command with = Command::kRun;
+  std::string prepare;  // A shell script beside the file, which makes what it reads; "": none.
   double calibrate_minutes = 0;
   std::string program;
   std::string filter;

@@ -72,9 +72,15 @@ std::vector<Key> OfIncrement() {
       Key::Time("work_ms", InPipeline(&P::increment, &I::work), 1e3, 0, kMostMilliseconds,
                 "of increment: CPU time of a stage for an item"),
       Key::Time("wait_ms", InPipeline(&P::increment, &I::wait), 1e3, 0, kMostMilliseconds,
-                "of increment: how long a stage waits for an item, on no core"),
+                "of increment: how long a stage waits for an item, on no core; with work_ms every "
+                "other stage waits, from the first one on"),
       Key::Integer("parallel", InPipeline(&P::increment, &I::parallel), 1, kMostOpen,
-                   "of increment: items that a stage waits for at once")};
+                   "of increment: items that a stage waits for at once"),
+      Key::Time(
+          "merge_ms", InPipeline(&P::increment, &I::merge), 1e3, 0, kMostMilliseconds,
+          "of increment: what a last stage takes for all items of a request; 0: there is none"),
+      Key::Integer("merges", InPipeline(&P::increment, &I::merges), 1, kMostOpen,
+                   "of increment: requests that this stage merges at once")};
   for (Key& key : keys) key.refuse = OfApplication("increment");
   return keys;
 }

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "experiments/config/cluster_table.h"
 #include "experiments/config/device_table.h"
 #include "experiments/config/dispatch_table.h"
 #include "experiments/config/distribution_table.h"
@@ -24,6 +25,8 @@ std::vector<SectionHelp> SectionsHelp() {
           MachineSection().Help(),
           ContainerSection().Help(),
           SimulationSection().Help(),
+          ClusterSection().Help(),
+          ClusterMachinesSection().Help(),
           SamplingSection().Help(),
           RecordsSection().Help(),
           WorkloadSection().Help(),

@@ -16,7 +16,8 @@ namespace cosched {
 namespace {
 
 constexpr size_t kMostPoints = 10'000;
-constexpr size_t kLongestName = 120;          // Characters of a folder's.
+constexpr size_t kLongestName = 120;  // Characters of a folder's.
+constexpr const char* kAlignSort = "align-sort";
 constexpr size_t kLargeSimulation = 100'000;  // Jobs of one trial.
 
 struct Assignment {
@@ -101,6 +102,43 @@ bool IsMoreThan(int cores, const TomlTable& table, const char* key) {
   return table.IsInteger(key) && table.Integer(key, {}, INT64_MIN, INT64_MAX) > cores;
 }
 
+// The first file of a point's workloads that is not there, though the figure prepares it: what makes
+// it is not installed. "" = none, or they are nobody's to prepare.
+std::string Unprepared(const TomlTable& point) {
+  if (!point.Table("figure").Has("prepare")) return "";
+  for (const TomlTable& workload : point.Tables("workload")) {
+    std::vector<std::string> files = workload.Strings("reads", std::vector<std::string>());
+    if (workload.Has("reference")) files.push_back(workload.String("reference"));
+    for (const std::string& file : files) {
+      std::error_code ignored;
+      const std::filesystem::path path = workload.Folder() / file;
+      if (!std::filesystem::exists(path, ignored)) return path.lexically_normal().string();
+    }
+  }
+  return "";
+}
+
+// What this build refuses any align-sort for; "" = it can.
+std::string WhyNoAlignSort() {
+  try {
+    PipelineSpecOf({.application = kAlignSort, .align_sort = {.reads = {{"any"}}}});
+  } catch (const InputError& error) {
+    return error.details().problem;
+  }
+  return "";
+}
+
+// What a point's workloads lack in this build, or of what the figure prepares; "" = nothing.
+std::string LackedByWorkloads(const TomlTable& point) {
+  for (const TomlTable& workload : point.Tables("workload")) {
+    if (workload.String("pipeline", "") != kAlignSort) continue;
+    if (const std::string why_not = WhyNoAlignSort(); !why_not.empty())
+      return std::string(kAlignSort) + " " + why_not;
+  }
+  const std::string file = Unprepared(point);
+  return file.empty() ? "" : fmt::format("{} could not be prepared", file);
+}
+
 // What this machine lacks for a point; "" = nothing. Only what is no mistake on another machine.
 std::string Lacking(const TomlTable& point, const Topology& here) {
   const Topology topology = MachineOf(point, here);
@@ -112,6 +150,7 @@ std::string Lacking(const TomlTable& point, const Topology& here) {
       beyond = beyond || IsMoreThan(cores, workload.Table("cores"), "max");
   }
   if (beyond) return "it needs more cores than this machine has";
+  if (std::string lacked = LackedByWorkloads(point); !lacked.empty()) return lacked;
   const std::optional<Backend> backend = ParseBackend(point.String("backend", ""));
   if (backend == Backend::kContainer) return WhyNoContainers();
   if (backend == Backend::kSlurm) return WhyNoSlurmAllocation();
@@ -166,23 +205,33 @@ void AddPlanned(SweepPoint point, Sweep* sweep) {
   sweep->points.push_back(std::move(point));
 }
 
+// What a point sets, as overrides.
+std::vector<std::string> OverridesOf(const std::vector<Axis>& axes,
+                                     const std::vector<size_t>& chosen) {
+  std::vector<std::string> overrides;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    for (const Assignment& assignment : axes[i].values[chosen[i]])
+      overrides.push_back(assignment.key + "=" + assignment.toml);
+  }
+  return overrides;
+}
+
 // Adds the point of these values to the sweep, or to what is left out.
 void AddPoint(const TomlTable& root, const std::vector<Axis>& axes,
               const std::vector<size_t>& chosen, const std::string& name, const Topology& topology,
               Sweep* sweep) {
   SweepPoint point;
   point.name = name;
-  std::vector<std::string> overrides, written, keys;
+  std::vector<std::string> written, keys;
   for (size_t i = 0; i < axes.size(); ++i) {
     for (const Assignment& assignment : axes[i].values[chosen[i]]) {
-      overrides.push_back(assignment.key + "=" + assignment.toml);
       point.values.emplace_back(assignment.key, assignment.plain);
       written.push_back(fmt::format("{}.{}", axes[i].key, chosen[i]));
       keys.push_back(assignment.key);
     }
   }
   try {
-    const TomlTable with_values = root.With(overrides);
+    const TomlTable with_values = root.With(OverridesOf(axes, chosen));
     const std::string lacking = Lacking(with_values, topology);
     if (!lacking.empty()) return sweep->left_out.push_back(fmt::format("{}: {}", name, lacking));
     point.config = LoadConfig(with_values, topology);
@@ -260,6 +309,20 @@ Sweep LoadSweep(const TomlTable& file, const std::vector<std::string>& overrides
   }
   sweep.cells = Interleave(sweep.points);
   return sweep;
+}
+
+std::vector<WorkloadConfig> SweptWorkloads(const std::filesystem::path& file) {
+  const TomlTable root = TomlTable::Load(file, {});
+  const std::vector<Axis> axes = ReadAxes(root.Table("sweep"));
+  std::vector<WorkloadConfig> workloads;
+  std::vector<size_t> chosen(axes.size(), 0);
+  do {
+    const TomlTable point = root.With(OverridesOf(axes, chosen));
+    if (!LackedByWorkloads(point).empty()) continue;
+    const std::vector<WorkloadConfig> of_point = LoadWorkloads(point);
+    workloads.insert(workloads.end(), of_point.begin(), of_point.end());
+  } while (Advance(axes, &chosen));
+  return workloads;
 }
 
 Sweep LoadSweep(const std::filesystem::path& file, const std::vector<std::string>& overrides,

@@ -40,8 +40,8 @@ struct Sweep {
   // In the order in which they run: trial by trial. Without a sweep the plan's; else each trial is
   // one block of all points' cells in a seeded random order.
   std::vector<SweepCell> cells;
-  // "name: reason" of points that can't run here: too few cores, no containers, or no permission
-  // for an actuator.
+  // "name: reason" of points that can't run here: too few cores, no containers, no permission
+  // for an actuator, no library, or no file that the figure was to prepare.
   std::vector<std::string> left_out;
   // Names of simulated points with over 100,000 jobs in a trial, which leave out steps and samples
   // unless the file asks for them.
@@ -60,6 +60,10 @@ Sweep LoadSweep(const std::filesystem::path& file, const std::vector<std::string
 std::vector<std::string> QuickOverrides(const TomlTable& file);
 // The sweep that is this one experiment.
 Sweep SinglePoint(const ExperimentConfig& config);
+
+// LoadWorkloads() of each point, one behind the other, but for those that lack a library, or a file
+// which the figure was to prepare. Throws InputError.
+std::vector<WorkloadConfig> SweptWorkloads(const std::filesystem::path& file);
 
 // Where a point's cells are.
 std::filesystem::path PointFolder(const std::filesystem::path& run, const SweepPoint& point);

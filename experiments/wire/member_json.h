@@ -280,13 +280,15 @@ void VisitMembers(Open& requests, const Visitor& member) {
 
 template <member_json::Of<IncrementSettings> Settings, typename Visitor>
 void VisitMembers(Settings& settings, const Visitor& member) {
-  auto& [open, stages, items, work, wait, parallel] = settings;
+  auto& [open, stages, items, work, wait, parallel, merge, merges] = settings;
   member("open", open);
   member("stages", stages);
   member("items", items);
   member("work_ns", work);
   member("wait_ns", wait);
   member("parallel", parallel);
+  member("merge_ns", merge);
+  member("merges", merges);
 }
 
 // Who shows its progress is in the tenant's own process; the threads are those of its capacity.

@@ -75,6 +75,27 @@ class PipelineTenantTest : public RealTenantTest {
   std::set<int64_t> answered_;
 };
 
+TEST_F(PipelineTenantTest, MergesTheItemsOfEachRequest) {
+  Run({.stages = 2,
+       .items = 4,
+       .work = milliseconds(1),
+       .wait = milliseconds(1),
+       .parallel = 2,
+       .merge = milliseconds(2),
+       .merges = 2},
+      {.open = 3, .open_max = 3});
+  Ask(6);
+  ExpectAnswered(6);
+  const PipelineCounters counters = Host().Pipeline(job_);
+  ASSERT_EQ(counters.stages.size(), 3U);
+  EXPECT_TRUE(counters.stages[0].waits);
+  EXPECT_FALSE(counters.stages[1].waits);
+  EXPECT_EQ(counters.stages[1].taken, 6 * 4);
+  EXPECT_EQ(counters.stages[2].calls, 6);
+  EXPECT_EQ(counters.stages[2].taken, 6 * 4);
+  ExpectFinished();
+}
+
 TEST_F(PipelineTenantTest, AnswersEveryRequestAndTellsOfItsStages) {
   Run({.stages = 3, .items = 5, .work = milliseconds(1)}, {.open = 3, .open_max = 3});
   Ask(12);

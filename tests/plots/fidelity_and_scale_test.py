@@ -46,6 +46,25 @@ def validated_services(error=0.03, tau=0.9, traces=6):
     return {**found, "by_makespan": None, "by_turnaround": None}
 
 
+PIPELINES = [{"pipeline": "increment", "work_ms": "10"}, {"pipeline": "increment", "wait_ms": "10"},
+             {"pipeline": "increment", "work_ms": "10", "wait_ms": "10"}, {"pipeline": "align-sort"}]
+
+
+def validated_pipelines(error):
+    """Values by point, and what was found of them: simulated off by `error` wherever it was not calibrated."""
+    points, rows = [], []
+    for keys in PIPELINES:
+        for open_requests in (2, 4):
+            measured = {"mean_ms": 50.0, "p50_ms": 40.0, "p95_ms": 90.0, "per_second": 20.0, "violated": None}
+            simulated = {name: value and value * (1 + error * (open_requests != 2)) for name, value in measured.items()}
+            for cores in (1, 2):
+                rows += [{"run": len(points), "policy": "equal-share", "elasticity": "malleable", "trial": trial, "service": "pipeline",
+                          "measured": measured, "simulated": simulated} for trial in range(1, 7)]
+                values = {**{f"workload.0.{key}": value for key, value in keys.items()}, "workload.0.open": str(open_requests)}
+                points.append({"name": f"point{len(points)}", "values": {**values, "machine.cores": str(cores)}})
+    return points, {**validation(), "services": {"services": rows}}
+
+
 def benchmark(seconds, event_100=2.0, event_100000=2.2, simgrid=True, repetitions=6):
     def row(name, time, unit, **more):
         return {"run_name": name, "run_type": "iteration", "real_time": time, "time_unit": unit, **more}
@@ -138,6 +157,15 @@ class FidelityAndScale(unittest.TestCase):
         (self.folder / "validation.json").write_text(json.dumps(found))
         return self.judged("fig_roma_fidelity")
 
+    def judged_pipelines(self, error):
+        points, found = validated_pipelines(error)
+        for point in points:
+            shutil.copytree(RUN, self.folder / point["name"])
+        manifest = json.loads((RUN / "manifest.json").read_text())
+        (self.folder / "manifest.json").write_text(json.dumps({**manifest, "host": {"cpus": "0-1"}, "points": points}))
+        (self.folder / "validation.json").write_text(json.dumps(found))
+        return set(self.judged("fig_pipeline_fidelity").values())
+
     def benchmarked(self, **found):
         self.folder.mkdir()
         (self.folder / "benchmark.json").write_text(json.dumps(benchmark(**found)))
@@ -170,6 +198,11 @@ class FidelityAndScale(unittest.TestCase):
 
     def test_without_services_nothing_is_said_of_them(self):
         self.assertEqual(set(self.judged_services(validation()).values()), {"not supported here"})
+
+    def test_a_good_simulator_of_pipelines_holds_and_a_bad_one_does_not(self):
+        self.assertEqual(self.judged_pipelines(0.03), {"holds"})
+        shutil.rmtree(self.folder)
+        self.assertEqual(self.judged_pipelines(0.3), {"does not hold"})
 
     def test_three_traces_decide_nothing(self):
         verdicts = self.validated(traces=3)

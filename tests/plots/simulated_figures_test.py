@@ -18,10 +18,22 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 CHECKER = ROOT / "tests" / "check_results.py"
-EXPERIMENTS = {path.stem: tomllib.loads(path.read_text()) for path in (ROOT / "experiments" / "figures").glob("*.toml")}
+FIGURES_FOLDER = ROOT / "experiments" / "figures"
+
+
+def is_prepared(name, file):
+    """Whether what the figure reads could be made; a figure whose other points can do without is told so by cosched."""
+    script = file.get("figure", {}).get("prepare")
+    made = script is None or subprocess.run(["sh", FIGURES_FOLDER / script], capture_output=True, check=False).returncode == 0
+    if not made:
+        print(f"{name}: left out: {script} can't make what it reads", file=sys.stderr)
+    return made
+
+
+EXPERIMENTS = {path.stem: tomllib.loads(path.read_text()) for path in FIGURES_FOLDER.glob("*.toml")}
 FIGURES = sorted(name for name, file in EXPERIMENTS.items() if file.get("backend") == "simulated")
-MEASURED = sorted(name for name, file in EXPERIMENTS.items() if "backend" not in file and "figure" not in file and
-                  any(workload.get("mode") in ("serve", "pipeline") for workload in file["workload"]))
+MEASURED = sorted(name for name, file in EXPERIMENTS.items() if "backend" not in file and "with" not in file.get("figure", {}) and
+                  is_prepared(name, file) and any(workload.get("mode") in ("serve", "pipeline") for workload in file["workload"]))
 SIMULATE = ("--backend", "simulated", "--set", f"machine.profile='{ROOT}/experiments/profiles/example.json'")
 SMALLEST_PLOT = 10_000  # Bytes; an empty page is smaller.
 COSCHED = None  # Given on the command line.

@@ -27,21 +27,53 @@ void Compute(Duration time) {
   }
 }
 
-// A piece for each millisecond of what an item takes.
-bool AddOne(const IncrementSettings& settings, StageCall& call, int piece) {
-  const Duration all = std::max(settings.work, settings.wait);
+// Of those that do both, the first stage waits, and then every other one.
+bool Waits(const IncrementSettings& settings, int stage) {
+  if (settings.wait.count() == 0) return false;
+  return settings.work.count() == 0 || stage % 2 == 0;
+}
+
+// Takes a millisecond of what a call takes. False: that was the last one.
+bool TakeTime(Duration all, bool waits, int piece) {
   const Duration left = all - piece * kLongestPiece;
   const Duration now = std::min(left, kLongestPiece);
-  if (settings.wait.count() > 0) {
+  if (waits) {
     std::this_thread::sleep_for(now);
   } else if (now.count() > 0) {
     Compute(now);
   }
-  if (left > now) return true;
+  return left > now;
+}
+
+bool AddOne(Duration all, bool waits, StageCall& call, int piece) {
+  if (TakeTime(all, waits, piece)) return true;
   Payload item = std::move(call.Batch().items.front().payload);
   ++item.As<int64_t>();
   call.Emit(std::move(item));
   return false;
+}
+
+bool AddUp(Duration all, bool waits, StageCall& call, int piece) {
+  if (TakeTime(all, waits, piece)) return true;
+  int64_t sum = 0;
+  for (Item& item : call.Batch().items) sum += item.payload.As<int64_t>();
+  call.Emit(Payload::Of(sum, sizeof sum));
+  return false;
+}
+
+// The stage behind all others.
+void AddMerge(const IncrementSettings& settings, PipelineProgram* program) {
+  const Duration all = settings.merge;
+  const bool waits = Waits(settings, settings.stages - 1);
+  program->spec.stages.push_back({.name = "merge",
+                                  .from = {.name = "merge", .hands = Gate::Hands::kWhole},
+                                  .parallel = settings.merges,
+                                  .waits = waits,
+                                  .emits_many = true});
+  program->stages.push_back([all, waits] {
+    return MakeNativeStage(
+        [all, waits](StageCall& call, int piece) { return AddUp(all, waits, call, piece); });
+  });
 }
 
 void RequireAtLeast(int64_t least, int64_t value, const char* key) {
@@ -63,25 +95,24 @@ PipelineProgram MakeIncrement(const IncrementSettings& settings) {
   RequireAtLeast(0, settings.work.count(), "work_ms");
   RequireAtLeast(0, settings.wait.count(), "wait_ms");
   RequireAtLeast(1, settings.parallel, "parallel");
-  const bool waits = settings.wait.count() > 0;
-  if (waits && settings.work.count() > 0) {
-    throw InputError({.key = "work_ms",
-                      .problem = "a stage that waits computes, too",
-                      .allowed = "work_ms or wait_ms"});
-  }
+  RequireAtLeast(0, settings.merge.count(), "merge_ms");
+  RequireAtLeast(1, settings.merges, "merges");
   PipelineProgram program;
   program.spec.link = settings.open.link;
   program.spec.open = settings.open.open;
   program.spec.open_max = settings.open.open_max;
   for (int i = 0; i < settings.stages; ++i) {
+    const bool waits = Waits(settings, i);
+    const Duration all = waits ? settings.wait : settings.work;
     program.spec.stages.push_back({.name = "add" + std::to_string(i + 1),
                                    .parallel = waits ? settings.parallel : 0,
                                    .waits = waits});
-    program.stages.push_back([settings] {
+    program.stages.push_back([all, waits] {
       return MakeNativeStage(
-          [settings](StageCall& call, int piece) { return AddOne(settings, call, piece); });
+          [all, waits](StageCall& call, int piece) { return AddOne(all, waits, call, piece); });
     });
   }
+  if (settings.merge.count() > 0) AddMerge(settings, &program);
   program.items = [settings](int64_t number, double work) {
     std::vector<Payload> payloads;
     const int64_t count = IncrementItems(settings, work);

@@ -14,9 +14,10 @@ constexpr const char* kIncrement = "increment";
 constexpr const char* kAlignSort = "align-sort";
 
 std::string TimeOfStage(const IncrementSettings& increment) {
-  if (increment.wait.count() > 0)
-    return fmt::format("{} ms of waiting", ToSeconds(increment.wait) * 1e3);
-  return fmt::format("{} ms", ToSeconds(increment.work) * 1e3);
+  const std::string waiting = fmt::format("{} ms of waiting", ToSeconds(increment.wait) * 1e3);
+  const std::string work = fmt::format("{} ms", ToSeconds(increment.work) * 1e3);
+  if (increment.wait.count() == 0) return work;
+  return increment.work.count() == 0 ? waiting : waiting + " and " + work;
 }
 
 std::string NameOfFile(const std::string& path) {
@@ -55,9 +56,11 @@ std::string PipelineProgramName(const PipelineChoice& choice) {
   }
   const IncrementSettings& increment = choice.increment;
   const auto plural = [](int64_t count) { return count == 1 ? "" : "s"; };
-  return fmt::format("{} pipeline, {} stage{} of {}, {} item{}", choice.application,
-                     increment.stages, plural(increment.stages), TimeOfStage(increment),
-                     increment.items, plural(increment.items));
+  const std::string name = fmt::format(
+      "{} pipeline, {} stage{} of {}, {} item{}", choice.application, increment.stages,
+      plural(increment.stages), TimeOfStage(increment), increment.items, plural(increment.items));
+  if (increment.merge.count() == 0) return name;
+  return fmt::format("{}, merged in {} ms", name, ToSeconds(increment.merge) * 1e3);
 }
 
 PipelineSpec PipelineSpecOf(const PipelineChoice& choice, int threads) {

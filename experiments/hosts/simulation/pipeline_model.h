@@ -24,11 +24,12 @@
 #include "engine/base/split.h"
 #include "engine/gates/pipeline.h"
 #include "experiments/hosts/simulation/pipeline_calls.h"
+#include "experiments/hosts/simulation/simulated_pipeline.h"
 #include "experiments/hosts/simulation/stage_times.h"
 
 namespace cosched {
 
-class PipelineModel {
+class PipelineModel final : public SimulatedPipeline {
  public:
   struct Settings {
     PipelineSpec spec = {};
@@ -42,36 +43,22 @@ class PipelineModel {
   // It begins with the first Resize: until then requests wait. Throws InputError as PipelineState does, and for costs and lanes that make
   // no sense; whether the pipeline can deadlock is for Check() to say.
   explicit PipelineModel(const Settings& settings);
-  PipelineModel(const PipelineModel&) = delete;
-  PipelineModel& operator=(const PipelineModel&) = delete;
 
-  // REQUIRES, here and below: `now` does not go back. A call does all that is due before `now`.
-  void Submit(int64_t number, int64_t items, TimePoint now);
-  void Cancel(int64_t number, TimePoint now);      // Nothing for a number that is not inside.
-  void SetOpenRequests(int count, TimePoint now);  // REQUIRES: 1 to the specification's open_max.
-  // Cores may be a fraction; no cores or threads: a pause.
-  void Resize(double cores, Split split, TimePoint now);
-  // Of each call that computes, by itself: what disturbs the whole pipeline makes it less than 1.
-  void SetSpeed(double speed, TimePoint now);
-
-  // When Advance is to be called, if nothing else happens.
-  std::optional<TimePoint> NextEvent() const;
-  // All that is due until then, each at its time.
-  void Advance(TimePoint now);
+  void Submit(int64_t number, int64_t items, TimePoint now) override;
+  void Cancel(int64_t number, TimePoint now);  // Nothing for a number that is not inside.
+  void SetOpenRequests(int count, TimePoint now) override;
+  void Resize(double cores, Split split, TimePoint now) override;
+  void SetSpeed(double speed, TimePoint now) override;
+  std::optional<TimePoint> NextEvent() const override;
+  void Advance(TimePoint now) override;
 
   int Busy() const { return static_cast<int>(computing_.size()); }  // Calls that compute.
-  int Threads() const { return threads_; }  // That find something to do: helpers, too.
-  bool Empty() const { return waiting_.empty() && inside_.empty(); }
-  struct Answer {
-    int64_t number = 0;
-    PipelineAnswer::Status status = PipelineAnswer::Status::kDone;
-    int64_t items = 0;  // That came out.
-    // Admitted is `ended` for a request that was cancelled before.
-    TimePoint submitted, admitted, ended;
-  };
-  std::vector<Answer> Take();  // Of requests that ended since the last time, in this order.
+  int Threads() const override { return threads_; }
+  int OpenRequests() const override { return state_.OpenRequests(); }
+  bool Empty() const override { return waiting_.empty() && inside_.empty(); }
+  std::vector<Answer> Take() override;
   // `busy` is without pauses, and as long as `lasted` otherwise but for waits for room below.
-  PipelineSample Sample() const;
+  PipelineSample Sample() const override;
   const PipelineState& State() const { return state_; }
 
  private:

@@ -2,9 +2,11 @@
 // Which parts of the simulator's model are on: [simulation] of an experiment file. Plain data; in
 // the manifest, so that a reader knows what the figures hold.
 
+#include <optional>
 #include <string>
 
 #include "engine/base/clock.h"
+#include "experiments/hosts/simulation/cluster_settings.h"
 
 namespace cosched {
 
@@ -19,6 +21,8 @@ struct SimulationSettings {
   Duration fixed_charge{0};
   // Noise of a job's step time, log-normal with median 1: the standard deviation of its logarithm.
   double noise = 0;
+  // Machines that the only workload, a pipeline, has for itself (simulation/cluster_pipeline.h).
+  std::optional<ClusterSettings> cluster = {};
 };
 
 }  // namespace cosched

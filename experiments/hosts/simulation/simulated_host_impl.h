@@ -119,7 +119,7 @@ struct SimulatedHost::Impl {
   void SendToPipeline(Id id, const Request& request);
   void AdvancePipeline(Id id);
   // As Touch does.
-  void TouchPipeline(Id id, const std::function<void(PipelineModel&)>& change);
+  void TouchPipeline(Id id, const std::function<void(SimulatedPipeline&)>& change);
 
   // simulated_devices.cc: of devices only. Their ids are tenants' that are no job's.
   void AddDevice(const DeviceSpec& spec);

@@ -2,18 +2,25 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 
+#include "experiments/hosts/simulation/cluster_pipeline.h"
 #include "experiments/hosts/simulation/simulated_host_impl.h"
 
 namespace cosched {
 
 void SimulatedHost::Impl::StartPipeline(Id id, int capacity) {
   Tenant& tenant = At(id);
-  PipelineModel::Settings settings{.spec = PipelineSpecOf(*tenant.plan.pipeline, capacity),
-                                   .seed = tenant.plan.seed};
-  for (const StageProfile& stage : programs.Stages(tenant.plan.program))
-    settings.costs.push_back(stage.cost);
-  tenant.pipeline = std::make_unique<PipelineModel>(settings);
+  const std::optional<ClusterSettings>& cluster = options.model.cluster;
+  PipelineModel::Settings settings =
+      SimulatedPipelineSettings(*tenant.plan.pipeline, cluster ? CoresOf(*cluster) : capacity,
+                                programs.Stages(tenant.plan.program));
+  settings.seed = tenant.plan.seed;
+  if (cluster) {
+    tenant.pipeline = std::make_unique<ClusterPipeline>(settings, *cluster);
+  } else {
+    tenant.pipeline = std::make_unique<PipelineModel>(settings);
+  }
   agenda.Add(id);
 }
 
@@ -34,19 +41,20 @@ void SimulatedHost::Impl::UpdatePipeline(Id id) {
   // Where amounts are granted and it is idle, its share is not known before it computes.
   const double cores = tenant.runnable > 0 ? tenant.pipeline_cores : tenant.place.cores.Count();
   const double speed = stalls ? 0 : executions.Speed(tenant.disturbed_by) / tenant.noise;
-  TouchPipeline(id, [&](PipelineModel& pipeline) {
+  TouchPipeline(id, [&](SimulatedPipeline& pipeline) {
     const int open = tenant.place.open_requests;
-    if (open > 0 && open != pipeline.State().OpenRequests()) pipeline.SetOpenRequests(open, now);
+    if (open > 0 && open != pipeline.OpenRequests()) pipeline.SetOpenRequests(open, now);
     pipeline.SetSpeed(speed, now);
     pipeline.Resize(tenant.place.Pauses() ? 0 : cores, tenant.place.threads, now);
   });
 }
 
-void SimulatedHost::Impl::TouchPipeline(Id id, const std::function<void(PipelineModel&)>& change) {
-  PipelineModel& pipeline = *At(id).pipeline;
+void SimulatedHost::Impl::TouchPipeline(Id id,
+                                        const std::function<void(SimulatedPipeline&)>& change) {
+  SimulatedPipeline& pipeline = *At(id).pipeline;
   const int threads = pipeline.Threads();
   change(pipeline);
-  for (const PipelineModel::Answer& answer : pipeline.Take()) {
+  for (const SimulatedPipeline::Answer& answer : pipeline.Take()) {
     const auto scheduled = At(id).scheduled.find(answer.number);
     answered.push_back({.server = At(id).job,
                         .id = answer.number,
@@ -68,11 +76,11 @@ void SimulatedHost::Impl::TouchPipeline(Id id, const std::function<void(Pipeline
 void SimulatedHost::Impl::SendToPipeline(Id id, const Request& request) {
   At(id).scheduled[request.id] = request.scheduled;
   const int64_t items = PipelineItems(*At(id).plan.pipeline, request.work);
-  TouchPipeline(id, [&](PipelineModel& pipeline) { pipeline.Submit(request.id, items, now); });
+  TouchPipeline(id, [&](SimulatedPipeline& pipeline) { pipeline.Submit(request.id, items, now); });
 }
 
 void SimulatedHost::Impl::AdvancePipeline(Id id) {
-  TouchPipeline(id, [this](PipelineModel& pipeline) { pipeline.Advance(now); });
+  TouchPipeline(id, [this](SimulatedPipeline& pipeline) { pipeline.Advance(now); });
   LeaveIfDrained(id);
 }
 

@@ -12,8 +12,8 @@
 #include "experiments/hosts/simulation/chaos_model.h"
 #include "experiments/hosts/simulation/device_model.h"
 #include "experiments/hosts/simulation/executions.h"
-#include "experiments/hosts/simulation/pipeline_model.h"
 #include "experiments/hosts/simulation/service_model.h"
+#include "experiments/hosts/simulation/simulated_pipeline.h"
 #include "policies/place.h"
 #include "workloads/pipelines/pipeline_choice.h"
 
@@ -37,7 +37,7 @@ struct Tenant {
   Described plan;
   std::unique_ptr<ChaosModel> chaos;
   std::unique_ptr<ServiceModel> service;
-  std::unique_ptr<PipelineModel> pipeline;
+  std::unique_ptr<SimulatedPipeline> pipeline;
   std::unordered_map<int64_t, TimePoint> scheduled;  // By the number of the pipeline's request.
   double pipeline_cores = 0;                         // What its threads compute with.
   std::unique_ptr<DeviceModel> device;               // It is one, and no job's tenant.

@@ -76,6 +76,8 @@ TEST_F(ServiceValidationTest, ASimulatorThatIsRightHasNoErrorOnServices) {
   }
   EXPECT_EQ(services.response_error.value, 0);
   EXPECT_EQ(services.response_error.samples, 6);
+  EXPECT_EQ(services.median_error.value, 0);
+  EXPECT_EQ(services.throughput_error.value, 0);
   EXPECT_EQ(services.violation_difference.value, 0);
   EXPECT_EQ(services.granted_error.value, 0);
   ASSERT_TRUE(services.by_violations && services.by_granted);
@@ -88,7 +90,7 @@ TEST_F(ServiceValidationTest, ErrorsOfServicesAreMeansOfATracesCells) {
   const Validation validation = Validate({{RunIt(0.05), RunIt(0.08)}});
   ASSERT_TRUE(validation.services);
   const ServiceAgreement& services = *validation.services;
-  double sum = 0, points = 0;
+  double sum = 0, medians = 0, throughputs = 0, points = 0;
   int cells = 0;
   for (const ServicePair& pair : services.services) {
     if (pair.key.trial != 1) continue;
@@ -98,6 +100,8 @@ TEST_F(ServiceValidationTest, ErrorsOfServicesAreMeansOfATracesCells) {
       EXPECT_NE(pair.simulated.mean_ms, pair.measured.mean_ms);
     }
     sum += std::abs(pair.simulated.mean_ms / pair.measured.mean_ms - 1);
+    medians += std::abs(pair.simulated.p50_ms / pair.measured.p50_ms - 1);
+    throughputs += std::abs(pair.simulated.per_second / pair.measured.per_second - 1);
     points += std::abs(*pair.simulated.violated - *pair.measured.violated);
     ++cells;
   }
@@ -105,6 +109,9 @@ TEST_F(ServiceValidationTest, ErrorsOfServicesAreMeansOfATracesCells) {
   EXPECT_GT(points, 0);
   const Validation one = Validate({{RunIt(0.05, {"trials=1"}), RunIt(0.08, {"trials=1"})}});
   EXPECT_NEAR(one.services->response_error.value, sum / 3, 1e-9);
+  EXPECT_GT(medians, 0);
+  EXPECT_NEAR(one.services->median_error.value, medians / 3, 1e-9);
+  EXPECT_NEAR(one.services->throughput_error.value, throughputs / 3, 1e-9);
   EXPECT_NEAR(one.services->violation_difference.value, points / 3, 1e-9);
 }
 

@@ -70,8 +70,9 @@ TEST_F(PipelineConfigTest, EachWrongLineIsNamed) {
            {"stages = 0", "stages"},
            {"items = -1", "items"},
            {"work_ms = -1", "work_ms"},
-           {"work_ms = 1\nwait_ms = 1", "work_ms"},
            {"parallel = 0", "parallel"},
+           {"merge_ms = -1", "merge_ms"},
+           {"merges = 0", "merges"},
            {"model = \"lenet5\"", "model"},
            {"dataset = \"mnist\"", "dataset"},
            {"batch = 2", "batch"},
@@ -89,6 +90,21 @@ TEST_F(PipelineConfigTest, EachWrongLineIsNamed) {
   EXPECT_NE(RefusedAll("pipeline = \"incremnt\"\n").problem.find("increment"), std::string::npos);
 }
 
+TEST_F(PipelineConfigTest, StagesMayWaitAndComputeByTurnsAndMergeARequest) {
+  const PipelineChoice pipeline =
+      Load(
+          "pipeline = \"increment\"\nstages = 3\nitems = 2\nwait_ms = 2\nwork_ms = 1\n"
+          "merge_ms = 5\nmerges = 4\n")
+          .spec.pipeline;
+  EXPECT_EQ(PipelineProgramName(pipeline),
+            "increment pipeline, 3 stages of 2 ms of waiting and 1 ms, 2 items, merged in 5 ms");
+  const std::vector<StageSpec> stages = PipelineSpecOf(pipeline).stages;
+  ASSERT_EQ(stages.size(), 4U);
+  EXPECT_TRUE(stages[0].waits && !stages[1].waits && stages[2].waits && stages[3].waits);
+  EXPECT_EQ(stages[3].name, "merge");
+  EXPECT_EQ(stages[3].parallel, 4);
+}
+
 std::string Manifest(const WorkloadConfig& workload) {
   return WorkloadSection().ToJson(workload).dump();
 }
@@ -96,11 +112,13 @@ std::string Manifest(const WorkloadConfig& workload) {
 TEST_F(PipelineConfigTest, EveryKeyIsRecordedAndItsListedDefaultHolds) {
   const std::string increment = "pipeline = \"increment\"\n";
   const std::string usual = Manifest(Load(increment));
-  for (const char* line : {"open = 2", "open_max = 2", "credit_link = \"end-to-end\"", "stages = 7",
-                           "items = 7", "work_ms = 7", "wait_ms = 7", "parallel = 7"})
+  for (const char* line :
+       {"open = 2", "open_max = 2", "credit_link = \"end-to-end\"", "stages = 7", "items = 7",
+        "work_ms = 7", "wait_ms = 7", "parallel = 7", "merge_ms = 7", "merges = 7"})
     EXPECT_NE(Manifest(Load(increment + line + "\n")), usual) << line;
-  for (const char* line : {"open = 1", "open_max = 1", "credit_link = \"linear\"", "stages = 3",
-                           "items = 8", "work_ms = 0", "wait_ms = 0", "parallel = 1"})
+  for (const char* line :
+       {"open = 1", "open_max = 1", "credit_link = \"linear\"", "stages = 3", "items = 8",
+        "work_ms = 0", "wait_ms = 0", "parallel = 1", "merge_ms = 0", "merges = 1"})
     EXPECT_EQ(Manifest(Load(increment + line + "\n")), usual) << line;
 }
 

@@ -143,6 +143,43 @@ TEST_F(SweepTest, PointsThatNeedMoreCoresThanThereAreAreLeftOut) {
   EXPECT_EQ(Refused("[machine]\ncores = 8\n").key, "machine.cores");
 }
 
+constexpr const char* kPrepared = R"([figure]
+prepare = "x.sh"
+[[workload]]
+name = "reads"
+mode = "pipeline"
+[[trace.requests]]
+count = 1
+[sweep]
+case = [
+  { workload.1.pipeline = "increment" },
+  { workload.1.pipeline = "align-sort", workload.1.reference = "inputs/g.fa", workload.1.reads = ["r.fq"] },
+]
+)";
+
+TEST_F(SweepTest, PointsWhoseFilesCouldNotBePreparedAreLeftOut) {
+  const Sweep sweep = Load(kPrepared);
+  EXPECT_EQ(sweep.points.size(), 1U);
+  ASSERT_EQ(sweep.left_out.size(), 1U);
+  EXPECT_THAT(sweep.left_out[0], HasSubstr("r.fq could not be prepared"));
+  std::string nobodys = kPrepared;
+  nobodys.replace(0, nobodys.find("[["), "");
+  EXPECT_THAT(Refused(nobodys).problem, HasSubstr("is no file"));
+}
+
+TEST_F(SweepTest, ProgramsAreThoseOfAllPointsThatHaveTheirFiles) {
+  WriteText(file_, std::string(kBase) + kPrepared);
+  std::vector<std::string> programs;
+  for (const WorkloadConfig& workload : SweptWorkloads(file_))
+    programs.push_back(ProgramName(workload.spec));
+  EXPECT_THAT(programs, ElementsAre("lenet5 train batch 32",
+                                    "increment pipeline, 3 stages of 0 ms, 8 items"));
+  WriteText(file_, std::string(kBase) + "[sweep]\nworkload.net.batch = [1, 2]\n");
+  EXPECT_EQ(SweptWorkloads(file_).size(), 2U);
+  WriteText(file_, kBase);
+  EXPECT_EQ(SweptWorkloads(file_).size(), 1U);
+}
+
 TEST_F(SweepTest, QuickSetsItsValuesAndTheCommandLineComesLast) {
   const std::string text =
       "[sweep]\nworkload.net.threads = [1, 2, 4]\n"

@@ -25,7 +25,8 @@ constexpr const char* kWaiting = "increment pipeline, 3 stages of 10 ms of waiti
 class PipelineHarnessTest : public testing::Test {
  protected:
   // Five requests of 4 items, 20 ms after each other, through three stages of 10 ms an item.
-  ExperimentConfig Config(const std::string& keys, const std::string& rest = "") {
+  ExperimentConfig Config(const std::string& keys, const std::string& rest = "",
+                          const std::vector<std::string>& overrides = {}) {
     SaveProfile(profile_, folder_.path() / "p.json");
     WriteText(folder_.path() / "x.toml", R"(name = "x"
 backend = "simulated"
@@ -44,7 +45,7 @@ items = 4
 count = 5
 gap = { distribution = "fixed", mean_s = 0.02 }
 )" + rest);
-    return LoadConfig(folder_.path() / "x.toml", {}, here_);
+    return LoadConfig(folder_.path() / "x.toml", overrides, here_);
   }
 
   static Profile Profiled() {
@@ -82,6 +83,19 @@ TEST_F(PipelineHarnessTest, CallsComputeSideBySideOnTheCoresThatThereAre) {
   EXPECT_EQ(adding.dropped, 0);
   EXPECT_NEAR(adding.throughput_per_s, 5 / 0.3, 0.1);
   EXPECT_NEAR(*adding.p99_latency_ms, 300 - 80, 0.5);
+}
+
+TEST_F(PipelineHarnessTest, CallsComputeOnTheClustersCoresInPlaceOfThoseThatAreGranted) {
+  const auto run = [this](const std::string& machines) {
+    return Only(RunChecked(
+        folder_, here_,
+        Config("work_ms = 10\n", "", {"simulation.cluster.machines=[" + machines + "]"})));
+  };
+  const ServiceSummary four = run("{ count=2, cores=2 }");
+  EXPECT_EQ(four.served, 5);
+  EXPECT_NEAR(four.throughput_per_s, 5 / 0.15, 0.2);
+  EXPECT_NEAR(*four.p99_latency_ms, 150 - 80, 0.5);
+  EXPECT_NEAR(run("{}").throughput_per_s, 5 / 0.6, 0.05);
 }
 
 TEST_F(PipelineHarnessTest, WaitingStagesTakeNoCore) {

@@ -1,0 +1,16 @@
+#!/bin/sh
+# Makes what figures of align-sort read, in inputs/ beside this script: the genome of E. coli 536 (Debian's bowtie-examples), and pairs
+# of reads that wgsim (samtools) draws from it. The same bytes each time; what is there stays.
+set -eu
+cd "$(dirname "$0")"
+GENOME=/usr/share/doc/bowtie/examples/genomes/NC_008253.fna.gz
+[ -e inputs/reads_2.fq ] && exit 0
+[ -e "$GENOME" ] || { echo "draw_reads.sh: no $GENOME: apt-get install bowtie-examples" >&2; exit 1; }
+command -v wgsim > /dev/null || { echo "draw_reads.sh: no wgsim: apt-get install samtools" >&2; exit 1; }
+new=$(mktemp -d)
+trap 'rm -rf "$new"' EXIT
+zcat "$GENOME" > "$new/ecoli.fa"
+wgsim -S 1 -N 2000 -1 101 -2 101 "$new/ecoli.fa" "$new/reads_1.fq" "$new/reads_2.fq" > /dev/null 2>&1
+mkdir -p inputs
+mv "$new/ecoli.fa" "$new/reads_1.fq" inputs/
+mv "$new/reads_2.fq" inputs/  # Last: it says that all is there.

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""Throughput and median latency of pipelines, simulated against measured, by open requests and cores."""
+import numpy as np
+from matplotlib.lines import Line2D
+
+import claims
+import figures
+import style
+from style import plt
+from validation import SweptValidation
+
+CALIBRATED_OPEN = 2  # The first value of the sweep.
+KINDS = ["computes", "waits", "waits and computes", "aligns and sorts"]
+CORES = {1: "#D55E00", 2: "#0072B2"}
+VALUES = {"per_second": "answers a second", "p50_ms": "median latency [ms]"}
+
+
+def kind_of(values):
+    if values["workload.0.pipeline"] == "align-sort":
+        return KINDS[3]
+    return KINDS[2 if "workload.0.work_ms" in values and "workload.0.wait_ms" in values else 1 if "workload.0.wait_ms" in values else 0]
+
+
+def pairs(validation, kinds):
+    """(open, cores, row) of the cells of these kinds of pipelines."""
+    found = [(int(values["workload.0.open"]), int(values["machine.cores"]), row) for values, row in validation.services() if kind_of(values) in kinds]
+    if not found:
+        raise claims.NotHere(f"there is no cell of a pipeline that {' or '.join(kinds)}")
+    return found
+
+
+def errors(validation, kinds, value):
+    """By trial: the absolute errors in % of the cells that differ from what was calibrated."""
+    trials = {}
+    for open_requests, _, row in pairs(validation, kinds):
+        if open_requests != CALIBRATED_OPEN:
+            trials.setdefault(row["trial"], []).append(100 * abs(row["simulated"][value] / row["measured"][value] - 1))
+    return trials.values()
+
+
+def measure(validation):
+    def of(kinds, value, summed):
+        return lambda: claims.median(summed(trial) for trial in errors(validation, kinds, value))
+
+    return {
+        "throughput": of(KINDS[:3], "per_second", np.mean),
+        "latency": of(KINDS[:3], "p50_ms", np.mean),
+        "align_throughput": of(KINDS[3:], "per_second", np.mean),
+        "align_latency": of(KINDS[3:], "p50_ms", np.mean),
+        "worst_throughput": of(KINDS, "per_second", max),
+        "worst_latency": of(KINDS, "p50_ms", max),
+    }
+
+
+def draw_panel(axes, validation, kind, value):
+    cells = pairs(validation, [kind])
+    numbers = sorted({open_requests for open_requests, _, _ in cells})
+    for cores, color in CORES.items():
+        mine = [(open_requests, row) for open_requests, with_cores, row in cells if with_cores == cores]
+        lines = [(number, np.median([row["simulated"][value] for open_requests, row in mine if open_requests == number]))
+                 for number in numbers if any(open_requests == number for open_requests, _ in mine)]
+        if not lines:
+            continue
+        axes.plot(*zip(*lines), "-", color=color, linewidth=1.2)
+        for open_requests, row in mine:
+            hollow = {"mfc": "none"} if open_requests == CALIBRATED_OPEN else {}
+            axes.plot(open_requests, row["measured"][value], "o", markersize=4, alpha=0.7, color=color, **hollow)
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(numbers, numbers)
+    axes.minorticks_off()
+    axes.margins(y=0.1)
+    axes.set_ylim(bottom=0)
+
+
+def draw(validation, _expected):
+    kinds = [kind for kind in KINDS if any(kind_of(values) == kind for values, _ in validation.services())]
+    figure, grid = plt.subplots(2, len(kinds), figsize=(3.1 * len(kinds) + 0.8, 5), sharex="col", squeeze=False)
+    for column, kind in enumerate(kinds):
+        for row, (value, label) in enumerate(VALUES.items()):
+            draw_panel(grid[row, column], validation, kind, value)
+            grid[row, 0].set_ylabel(label)
+        grid[0, column].set_title(kind, loc="left")
+        grid[1, column].set_xlabel("open requests")
+    handles = [Line2D([], [], color=color, label=f"{cores} core{'s' * (cores > 1)}, simulated") for cores, color in CORES.items()]
+    handles += [Line2D([], [], marker="o", ls="", color=style.INK, label="measured"),
+                Line2D([], [], marker="o", ls="", mfc="none", color=style.INK, label="measured, with as many open as in calibration")]
+    style.legend_below(figure, handles, 4)
+    return figure
+
+
+if __name__ == "__main__":
+    figures.main("fig_pipeline_fidelity", draw, measure, __doc__, load=SweptValidation)

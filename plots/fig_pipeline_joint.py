@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Throughput of pipelines for each number of calls side by side, threads in a call and open requests, against the best of them."""
+import numpy as np
+
+import claims
+import figures
+import style
+from style import plt
+
+KINDS = {"increment": "equal stages that compute", "align-sort": "align-sort"}
+LEFT_OUT = 4  # Requests at the begin, until there are as many inside as may be.
+DEFAULT = "2x2"  # As many calls as cores, and as many threads in each as find a core.
+
+
+def rate(cell):
+    rows = cell.table("requests").sort_values("finished").iloc[LEFT_OUT:]
+    return (len(rows) - 1) / (rows["finished"].iloc[-1] - rows["finished"].iloc[0])
+
+
+def rates(sweep, kind):
+    """By (split, open): requests a second by trial."""
+    found = {}
+    for point in sweep.points:
+        if point.values["workload.0.pipeline"] == kind:
+            split = point.values["policy.scripted.timetable"].split(":")[-1]
+            found[split, int(point.values["workload.0.open"])] = {cell.trial: rate(cell) for cell in point.run.cells}
+    if not found:
+        raise claims.NotHere(sweep.why_left_out(kind) or f"there is no run of {kind}")
+    return found
+
+
+def trials(found):
+    """Those that all settings have."""
+    return sorted(set.intersection(*(set(values) for values in found.values())))
+
+
+def by_best(found, trial, settings):
+    """The worst, over numbers of open requests, of a split's speed by that number's best, for the split that is best so."""
+    splits, numbers = {split for split, _ in found}, {number for _, number in found}
+    best = {number: max(found[split, number][trial] for split in splits) for number in numbers}
+    return max(min(found[split, number][trial] / best[number] for number in numbers) for split in splits & set(settings))
+
+
+def measure(sweep):
+    def of(kind, settings):
+        def estimate():
+            found = rates(sweep, kind)
+            return claims.median(100 * (1 - by_best(found, trial, settings or {split for split, _ in found})) for trial in trials(found))
+        return estimate
+
+    def gain(kind):
+        def estimate():
+            found = rates(sweep, kind)
+            return claims.median(max(values[trial] for values in found.values()) / found["1x1", 1][trial] for trial in trials(found))
+        return estimate
+
+    measures = {}
+    for kind in KINDS:
+        name = kind.replace("-", "_")
+        measures |= {f"{name}_default": of(kind, {DEFAULT}), f"{name}_one_split": of(kind, None), f"{name}_gain": gain(kind)}
+    return measures
+
+
+def draw_kind(axes, sweep, kind):
+    found = rates(sweep, kind)
+    splits, numbers = sorted({split for split, _ in found}), sorted({number for _, number in found})
+    grid = np.array([[np.median(list(found[split, number].values())) for number in numbers] for split in splits])
+    image = axes.imshow(100 * grid / grid.max(), vmin=40, vmax=100, cmap="YlGnBu", aspect="auto")
+    for row, column in np.ndindex(grid.shape):
+        share = grid[row, column] / grid.max()
+        best = grid[row, column] == grid[:, column].max()
+        axes.text(column, row, f"{grid[row, column]:.1f}/s", ha="center", va="center", weight="bold" if best else "normal",
+                  color="white" if share > 0.8 else style.INK)
+    axes.set_xticks(range(len(numbers)), numbers)
+    axes.set_yticks(range(len(splits)), splits)
+    axes.set_xlabel("open requests")
+    axes.set_title(KINDS[kind], loc="left")
+    axes.grid(visible=False)
+    return image
+
+
+def draw(sweep, _expected):
+    kinds = [kind for kind in KINDS if any(point.values["workload.0.pipeline"] == kind for point in sweep.points)]
+    figure, grid = plt.subplots(1, len(kinds), figsize=(4.2 * len(kinds) + 1, 3.4), squeeze=False)
+    for axes, kind in zip(grid[0], kinds):
+        image = draw_kind(axes, sweep, kind)
+    grid[0, 0].set_ylabel("calls side by side x threads in each")
+    figure.colorbar(image, ax=grid, label="% of the best of all")
+    figure.suptitle("Requests a second on two cores, medians   (bold: the best for so many open requests)")
+    return figure
+
+
+if __name__ == "__main__":
+    figures.main("fig_pipeline_joint", draw, measure, __doc__)
