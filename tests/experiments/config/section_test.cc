@@ -86,7 +86,7 @@ TEST_F(SectionTest, AListedDefaultIsTheReaders) {
                                         "workload.net.per_node"};
   for (const char* of_pipelines :
        {"open", "open_max", "credit_link", "stages", "items", "work_ms", "wait_ms", "parallel",
-        "reference", "reads", "chunk", "level", "memory_mib"})
+        "reference", "reads", "chunk", "level", "memory_mib", "parts", "images"})
     other_tables.insert(std::string("workload.net.") + of_pipelines);
   int compared = 0;
   for (const SectionHelp& section : SectionsHelp()) {
