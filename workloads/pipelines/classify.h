@@ -26,9 +26,9 @@ struct ClassifyProgress {
 
 struct ClassifySettings {
   std::string model = {};  // As OpenModel takes it; one that tells of images, not of pixels.
-  // Of the network. Two are the fewest between which a batch is handed on; more of them help nobody
-  // but who watches or steers stages, and each has weights of its own at most once a lane, however
-  // many.
+  // Of the network, of about equal cost. Two are the fewest between which something is handed on.
+  // More make nothing faster: they show, and let a policy steer, where in the network the time
+  // goes.
   int parts = 2;
   // A folder, whose files are taken by name, and from the first again behind the last. "": images
   // that are made here, and encoded.
