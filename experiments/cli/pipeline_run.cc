@@ -102,7 +102,7 @@ int PipelineRun::TellFailures(int64_t refused,
     fmt::print(stderr, "cosched: {}, {}: {}\n", what(result.number), result.stage,
                result.answer.why);
   }
-  if (failed > 0) return failed == refused ? kBadInput : kFailed;
+  if (failed > 0) return failed <= refused ? kBadInput : kFailed;
   return cancelled ? kInterrupted : 0;
 }
 

@@ -1,10 +1,11 @@
 // What it costs to cut a network into stages, and how many images a second are classified.
 //
-//   cut/MODEL/THREADS     The network alone, on images that are preprocessed: as a pipeline of 1, 2
+//   cut/MODEL/THREADS     the network alone, on images that are preprocessed: as a pipeline of 1, 2
 //                         and 4 parts, beside one session of the uncut network that is fed whole
 //                         batches. All of them in each iteration, in turn, in another order each
 //                         time. uncut_per_s: images a second of the session; parts_K: how fast K
-//                         parts are beside it (1: as fast), the median of the iterations.
+//                         parts are beside it (1: as fast), cpu_K: by processor time, which other
+//                         programs disturb less; each the median of the iterations.
 //   whole/MODEL/THREADS/K files in memory to classes, with K parts: images a second.
 //
 // Batches of 4, requests of 8 images, two of them open. A pipeline computes two batches side by side
@@ -17,9 +18,8 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <cstring>
+#include <ctime>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
@@ -140,27 +140,28 @@ class Ways {
  public:
   void Add(const std::string& name, std::function<void()> compute) {
     compute();  // Kernels are made, weights are packed.
-    ways_.push_back({name, std::move(compute), {}});
+    ways_.push_back({name, std::move(compute), {}, {}});
   }
   void Round() {
     for (size_t i = 0; i < ways_.size(); ++i) {
       Way& way = ways_[(i + round_) % ways_.size()];
+      const double cpu_begin = ProcessorSeconds();
       const auto begin = std::chrono::steady_clock::now();
       way.compute();
       const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
       way.seconds.push_back(taken.count());
+      way.cpu_seconds.push_back(ProcessorSeconds() - cpu_begin);
     }
     ++round_;
   }
   // Of the first way over those of each other one.
   void Tell(benchmark::State& state) const {
-    const std::vector<double>& first = ways_.front().seconds;
-    state.counters["uncut_per_s"] = kRequests * kItems / Median(first);
+    const Way& first = ways_.front();
+    state.counters["uncut_per_s"] = kRequests * kItems / Median(first.seconds);
     for (size_t i = 1; i < ways_.size(); ++i) {
-      std::vector<double> ratios;
-      for (size_t round = 0; round < first.size(); ++round)
-        ratios.push_back(first[round] / ways_[i].seconds[round]);
-      state.counters[ways_[i].name] = Median(ratios);
+      const Way& way = ways_[i];
+      state.counters["parts_" + way.name] = MedianRatio(first.seconds, way.seconds);
+      state.counters["cpu_" + way.name] = MedianRatio(first.cpu_seconds, way.cpu_seconds);
     }
   }
 
@@ -168,8 +169,19 @@ class Ways {
   struct Way {
     std::string name;
     std::function<void()> compute;
-    std::vector<double> seconds;
+    std::vector<double> seconds, cpu_seconds;
   };
+  static double ProcessorSeconds() {
+    timespec time{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  }
+  static double MedianRatio(const std::vector<double>& above, const std::vector<double>& below) {
+    std::vector<double> ratios;
+    for (size_t round = 0; round < above.size(); ++round)
+      ratios.push_back(above[round] / below[round]);
+    return Median(ratios);
+  }
   std::vector<Way> ways_;
   size_t round_ = 0;
 };

@@ -82,7 +82,9 @@ TEST_F(PipelineClassifyCliTest, ABrokenImageIsToldAndOthersAreClassified) {
   EXPECT_THAT(ended.err, HasSubstr("b.png: is a broken PNG: it ends too early"));
   EXPECT_THAT(ended.out, HasSubstr("c.png: "));
   EXPECT_THAT(ended.out, HasSubstr("3 images in "));
+  Write("c.png", "");
   const Ended together = Run(Command({}));
+  EXPECT_EQ(together.exit_code, 2);
   EXPECT_THAT(together.err, HasSubstr("request 0 (a.png to c.png), decode: "));
 }
 
