@@ -6,71 +6,27 @@
 #include <string>
 #include <utility>
 
-#include "engine/base/check.h"
 #include "engine/base/error.h"
-#include "engine/graph/bfloat16.h"
-#include "engine/graph/graph_builder.h"
-#include "engine/graph/optimizer.h"
 #include "engine/pool/lanes.h"
-#include "workloads/batch_sizes.h"
+#include "workloads/batch_networks.h"
 #include "workloads/dataset.h"
 #include "workloads/dataset_of_program.h"
 #include "workloads/model.h"
-#include "workloads/weights_file.h"
 
 namespace cosched {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// The network once for each batch size.
-struct ServiceGraph {
-  struct Network {
-    int batch = 0;
-    std::string images;  // The placeholder's name
-    std::string logits;  // … and what to fetch.
-  };
-  ServiceGraph(const ModelInfo& model, const ServiceSettings& settings) {
-    Graph plain;
-    GraphBuilder builder(&plain);
-    NamedTensors weights;
-    if (!settings.weights_file.empty()) weights = LoadTensors(settings.weights_file);
-    builder.UseValues(&weights);
-    std::vector<std::string> fetches;
-    for (const int batch : BatchSizes(settings.batch)) {
-      const std::string name = "images" + std::to_string(batch);
-      const Output images =
-          builder.Placeholder(name, {batch, model.image[0], model.image[1], model.image[2]});
-      const Output logits = model.build(builder, images, /*training=*/false, settings.seed);
-      fetches.push_back(plain.At(logits.node).name + ":" + std::to_string(logits.index));
-      networks.push_back({batch, name, fetches.back()});
-    }
-    if (!settings.weights_file.empty()) CheckWeights(weights, settings.weights_file, plain);
-    OptimizeForInference(plain, fetches, /*variables=*/{}, &graph);
-    if (settings.precision == Precision::kBFloat16) {
-      const Graph floats = std::exchange(graph, {});
-      ConvertToBFloat16(floats, fetches, &graph);
-    }
-    graph.Build();
-  }
-  const Network& For(size_t requests) const {
-    const int padded = PaddedBatch(static_cast<int>(requests), networks.back().batch);
-    return *std::ranges::find(networks, padded, &Network::batch);
-  }
-
-  Graph graph;
-  std::vector<Network> networks;  // By size.
-};
-
 // Answers one batch at a time, for one lane.
 class Answerer {
  public:
-  Answerer(const ServiceGraph& graph, const ModelInfo& model, const Dataset& dataset,
+  Answerer(const BatchNetworks& networks, const ModelInfo& model, const Dataset& dataset,
            const SessionOptions& options)
-      : graph_(graph), model_(model), dataset_(dataset), session_(graph.graph, options) {
-    for (const ServiceGraph::Network& network : graph.networks) {
-      Tensor& images = images_.emplace_back(
-          Shape{network.batch, model.image[0], model.image[1], model.image[2]});
+      : networks_(networks), model_(model), dataset_(dataset), session_(networks.graph, options) {
+    for (const int batch : networks.sizes) {
+      Tensor& images =
+          images_.emplace_back(Shape{batch, model.image[0], model.image[1], model.image[2]});
       std::fill_n(images.Floats(), images.Elements(), 0.0f);
     }
   }
@@ -80,8 +36,7 @@ class Answerer {
   }
 
   std::vector<int> Answer(const std::vector<ServiceQuery>& queries) {
-    const ServiceGraph::Network& network = graph_.For(queries.size());
-    const auto index = static_cast<size_t>(&network - graph_.networks.data());
+    const size_t index = networks_.For(static_cast<int>(queries.size()));
     int runs = 1;
     float* pixels = images_[index].Floats();
     for (const ServiceQuery& query : queries) {
@@ -93,7 +48,7 @@ class Answerer {
     Tensor scores;
     for (int run = 0; run < runs; ++run) scores = Run(index);
     std::vector<int> classes;
-    const int64_t scores_each = scores.Elements() / network.batch;
+    const int64_t scores_each = scores.Elements() / networks_.sizes[index];
     for (size_t row = 0; row < queries.size(); ++row) {
       const float* first = scores.Floats() + static_cast<int64_t>(row) * scores_each;
       classes.push_back(static_cast<int>(std::max_element(first, first + model_.classes) - first));
@@ -103,11 +58,11 @@ class Answerer {
 
  private:
   Tensor Run(size_t index) {
-    const ServiceGraph::Network& network = graph_.networks[index];
-    return session_.Run({{network.images, images_[index]}}, {network.logits})[0];
+    const NetworkEnds& ends = networks_.ends[index];
+    return session_.Run({{ends.input, images_[index]}}, {ends.fetch})[0];
   }
 
-  const ServiceGraph& graph_;
+  const BatchNetworks& networks_;
   const ModelInfo& model_;
   const Dataset& dataset_;
   std::vector<Tensor> images_;  // By network; rows beyond a batch's requests keep old images.
@@ -120,7 +75,7 @@ struct InferenceService::Impl {
   Impl(const ServiceSettings& settings, std::function<void(const ServedBatch&)> when_answered)
       : model(OpenModel(settings.model)),
         dataset(OpenDatasetOf(settings, *model)),
-        graph(*model, settings),
+        networks(MakeBatchNetworks(*model, settings, {.weights_file = settings.weights_file})),
         answered(std::move(when_answered)),
         answerers(static_cast<size_t>(settings.session.inter_op_parallelism_threads)),
         queue(settings.batch, settings.max_delay),
@@ -135,7 +90,7 @@ struct InferenceService::Impl {
   // Made when it is first needed, on the thread that uses it.
   Answerer& AnswererOf(size_t lane) {
     std::unique_ptr<Answerer>& answerer = answerers[lane];
-    if (!answerer) answerer = std::make_unique<Answerer>(graph, *model, *dataset, options);
+    if (!answerer) answerer = std::make_unique<Answerer>(networks, *model, *dataset, options);
     return *answerer;
   }
 
@@ -146,7 +101,7 @@ struct InferenceService::Impl {
 
   const std::shared_ptr<const ModelInfo> model;
   const std::unique_ptr<Dataset> dataset;
-  const ServiceGraph graph;
+  const BatchNetworks networks;
   const std::function<void(const ServedBatch&)> answered;
   // Sessions outlive the pools that they share, and so does what Follow() uses.
   std::vector<std::unique_ptr<Answerer>> answerers;  // By lane.

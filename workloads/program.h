@@ -1,7 +1,7 @@
 #pragma once
 // A model's graph for one mode and one batch size, and the session that runs it. Every graph that
 // trains or infers with a model is made here, so inference graphs are optimised in one place; only
-// a service, whose graph holds many batch sizes, has its own (inference_service.h). Called by
+// services, whose graphs hold many batch sizes, have their own (batch_networks.h). Called by
 // training jobs and the engine's benchmark. As thread-safe as a session.
 
 #include <cstdint>

@@ -1,24 +1,20 @@
 #include "experiments/cli/pipeline.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
-#include <condition_variable>
 #include <cstdio>
 #include <filesystem>
-#include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "engine/base/topology.h"
-#include "engine/gates/pipeline.h"
+#include "experiments/cli/pipeline_classify.h"
+#include "experiments/cli/pipeline_run.h"
 #include "experiments/cli/program_options.h"
 #include "experiments/cli/typed_option.h"
 #include "experiments/config/option_refusal.h"
@@ -30,102 +26,7 @@
 namespace cosched {
 namespace {
 
-using SteadyClock = std::chrono::steady_clock;
-
-constexpr int kMostOpen = 1024;
 constexpr int64_t kMostRequestsOfARun = 1'000'000;
-constexpr auto kBetweenLooks = std::chrono::milliseconds(100);
-
-double SecondsOf(std::chrono::nanoseconds time) {
-  return std::chrono::duration<double>(time).count();
-}
-
-// One line that is drawn over, on a terminal only.
-class StatusLine {
- public:
-  void Show(const std::string& text) const {
-    if (!terminal_) return;
-    fmt::print(stderr, "\r\x1b[K{}", text);
-    std::fflush(stderr);
-  }
-
- private:
-  const bool terminal_ = isatty(STDERR_FILENO) == 1;
-};
-
-// A program's requests, all submitted at once, until the last has its answer.
-class PipelineRun {
- public:
-  PipelineRun(const PipelineProgram& program, int threads, const Topology& topology)
-      : pipeline_(program.spec, program.stages,
-                  {.capacity = {threads, threads},
-                   .binding = ThreadPools::Binding::kEachToItsCore,
-                   .topology = &topology},
-                  [this](PipelineResult result) { Note(std::move(result)); }) {
-    // Every core may begin a call of its own; one that has none helps in the others'.
-    pipeline_.Pools().Resize(topology.Cpus().Lowest(threads), {threads, threads});
-  }
-
-  // `status`: what the line of progress says. Cancels what is left when Interrupted().
-  void Run(const PipelineProgram& program, int64_t requests,
-           const std::function<std::string()>& status) {
-    begin_ = SteadyClock::now();
-    pipeline_.Begin();
-    for (int64_t i = 0; i < requests; ++i) pipeline_.Submit({i, program.items(i, /*work=*/1)});
-    pipeline_.Drain();
-    const StatusLine line;
-    while (!WaitForAll(requests)) {
-      line.Show(status());
-      if (!Interrupted()) continue;
-      for (int64_t i = 0; i < requests; ++i) pipeline_.Cancel(i, "interrupted");
-    }
-    pipeline_.WaitUntilOver();
-    line.Show("");
-    seconds_ = SecondsOf(SteadyClock::now() - begin_);
-    std::ranges::sort(results_, {}, &PipelineResult::number);
-  }
-
-  const std::vector<PipelineResult>& Results() const { return results_; }  // By number.
-  double Seconds() const { return seconds_; }
-  double SecondsSoFar() const { return SecondsOf(SteadyClock::now() - begin_); }
-
-  // Busy seconds are those in pieces, whatever became of the calls; a share is one of all of them.
-  std::string StageTable() const {
-    const PipelineSample sample = pipeline_.Sample();
-    double all = 0;
-    for (const PipelineSample::Stage& stage : sample.stages) all += SecondsOf(stage.busy);
-    std::string text =
-        fmt::format("{:<10} {:>9} {:>9} {:>9} {:>7}\n", "stage", "calls", "items", "busy", "share");
-    for (const PipelineSample::Stage& stage : sample.stages) {
-      const double busy = SecondsOf(stage.busy);
-      text += fmt::format("{:<10} {:>9} {:>9} {:>7.3f} s {:>5.1f} %\n", stage.name, stage.calls,
-                          stage.taken, busy, all > 0 ? busy / all * 100 : 0);
-    }
-    return text;
-  }
-
- private:
-  // On a thread of the pipeline.
-  void Note(PipelineResult result) {
-    const std::lock_guard lock(mutex_);
-    results_.push_back(std::move(result));
-    answered_.notify_one();
-  }
-
-  // For as long as the status may stay as it is.
-  bool WaitForAll(int64_t requests) {
-    std::unique_lock lock(mutex_);
-    return answered_.wait_for(lock, kBetweenLooks,
-                              [&] { return static_cast<int64_t>(results_.size()) == requests; });
-  }
-
-  SteadyClock::time_point begin_;
-  double seconds_ = 0;
-  std::mutex mutex_;
-  std::condition_variable answered_;
-  std::vector<PipelineResult> results_;
-  Pipeline pipeline_;  // After what its answers use.
-};
 
 struct AlignSortArguments {
   std::string reference, out, spill_folder;
@@ -170,34 +71,24 @@ AlignSortSettings SettingsOf(const AlignSortArguments& arguments, int threads) {
           .progress = std::make_shared<AlignSortProgress>()};
 }
 
-// The exit code: bad input only if nothing else was wrong.
 int ReportAlignSort(const PipelineRun& run, const AlignSortProgress& progress) {
-  int64_t failed = 0;
-  bool cancelled = false;
+  int64_t done = 0;
   for (const PipelineResult& result : run.Results()) {
-    switch (result.answer.status) {
-      case PipelineAnswer::Status::kDone: {
-        const auto& done = result.answer.payloads.front().As<AlignSortResult>();
-        fmt::print("{}: {} reads, {} records, {} bytes\n", done.out, done.reads, done.records,
-                   done.bytes);
-        break;
-      }
-      case PipelineAnswer::Status::kFailed:
-        ++failed;
-        fmt::print(stderr, "cosched: request {}, {}: {}\n", result.number, result.stage,
-                   result.answer.why);
-        break;
-      case PipelineAnswer::Status::kCancelled: cancelled = true; break;
-    }
+    if (result.answer.status != PipelineAnswer::Status::kDone) continue;
+    ++done;
+    const auto& file = result.answer.payloads.front().As<AlignSortResult>();
+    fmt::print("{}: {} reads, {} records, {} bytes\n", file.out, file.reads, file.records,
+               file.bytes);
   }
-  if (failed < std::ssize(run.Results())) {
+  const int exit_code = run.TellFailures(
+      progress.refused, [](int64_t request) { return fmt::format("request {}", request); });
+  if (done > 0 || exit_code == kInterrupted) {
     const auto reads = static_cast<double>(progress.reads_aligned);
     fmt::print("{:.0f} reads in {:.2f} s, {:.0f} reads/s; {} bytes spilled\n{}", reads,
                run.Seconds(), reads / run.Seconds(), progress.spilled_bytes.load(),
                run.StageTable());
   }
-  if (failed > 0) return failed == progress.refused ? kBadInput : kFailed;
-  return cancelled ? kInterrupted : 0;
+  return exit_code;
 }
 
 int RunAlignSort(const AlignSortArguments& arguments) {
@@ -216,7 +107,7 @@ int RunAlignSort(const AlignSortArguments& arguments) {
   const PipelineProgram program = MakeAlignSort(settings);
   if (Interrupted()) return kInterrupted;
   PipelineRun run(program, threads, topology);
-  run.Run(program, arguments.requests, [&] {
+  run.Run(arguments.requests, [&] {
     const int64_t reads = settings.progress->reads_aligned;
     return fmt::format("{} reads aligned, {:.0f} reads/s", reads,
                        static_cast<double>(reads) / run.SecondsSoFar());
@@ -237,14 +128,10 @@ void AddAlignSortCommand(CLI::App* run, int* exit_code) {
       ->add_option("--out", arguments->out,
                    "BAM file; with --requests a folder, where request N writes N.bam")
       ->required();
-  AddNumber(command, "--threads", &arguments->threads, 1, kMostThreads,
-            "Calls that compute side by side; default: one a core, which is the most");
+  AddNumber(command, "--threads", &arguments->threads, 1, kMostThreads, kThreadsHelp);
   AddNumber(command, "--requests", &arguments->requests, 1, kMostRequestsOfARun,
             "Do it so many times, to see what a stream of requests is like");
-  AddNumber(command, "--open", &arguments->open, 1, kMostOpen, "Requests that are open at once");
-  AddChoice(command, "--link", &arguments->link,
-            {{"linear", CreditLink::kLinear}, {"end-to-end", CreditLink::kEndToEnd}},
-            "What --open bounds: the requests before each stage, or all that are inside");
+  AddOpenOptions(command, &arguments->open, &arguments->link);
   AddNumber(command, "--chunk", &arguments->chunk, 1, 100'000, "Reads that are aligned in a call");
   AddNumber(command, "--level", &arguments->level, 0, 9, "Of compression, zlib's");
   AddNumber(command, "--memory", &arguments->memory_mib, 0, 1 << 24,
@@ -263,6 +150,7 @@ void AddPipelineCommand(CLI::App& app, int* exit_code) {
   CLI::App* run = pipeline->add_subcommand("run", "Run it, and tell where its time went");
   run->require_subcommand(1);
   AddAlignSortCommand(run, exit_code);
+  AddClassifyCommand(run, exit_code);
 }
 
 }  // namespace cosched

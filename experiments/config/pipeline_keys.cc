@@ -1,7 +1,9 @@
 #include "experiments/config/pipeline_keys.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -10,6 +12,7 @@
 #include "engine/base/did_you_mean.h"
 #include "engine/base/error.h"
 #include "engine/gates/pipeline_spec.h"
+#include "workloads/model.h"
 
 namespace cosched {
 namespace {
@@ -20,6 +23,9 @@ using Key = SectionKey<W>;
 using MaybeRefusal = std::optional<Key::Refusal>;
 
 constexpr int kMostOpen = 1000;
+constexpr const char* kClassify = "classify";
+
+bool IsClassify(const P& pipeline) { return pipeline.application == kClassify; }
 
 // A member of the pipeline's member.
 template <typename Outer, typename Inner>
@@ -32,10 +38,11 @@ MaybeRefusal OfPipelinesOnly(const W& workload) {
   return Key::Refusal{"is of pipelines", "only with mode = \"pipeline\""};
 }
 
-auto OfApplication(const std::string& name) {
-  return [name](const W& workload) -> MaybeRefusal {
-    if (workload.spec.pipeline.application == name) return {};
-    return Key::Refusal{"is of " + name, "only with pipeline = \"" + name + "\""};
+auto OfApplications(std::vector<std::string> names) {
+  return [names = std::move(names)](const W& workload) -> MaybeRefusal {
+    if (std::ranges::find(names, workload.spec.pipeline.application) != names.end()) return {};
+    return Key::Refusal{fmt::format("is of {}", fmt::join(names, ", ")),
+                        fmt::format("only with pipeline = \"{}\"", fmt::join(names, "\" or \""))};
   };
 }
 
@@ -62,13 +69,11 @@ std::vector<Key> OfAllPipelines() {
 
 std::vector<Key> OfIncrement() {
   using I = IncrementSettings;
-  constexpr int kMostStages = 30, kMostItems = 1'000'000;
+  constexpr int kMostStages = 30;
   constexpr double kMostMilliseconds = 60'000;
   std::vector<Key> keys = {
       Key::Integer("stages", InPipeline(&P::increment, &I::stages), 1, kMostStages,
                    "of increment: its stages"),
-      Key::Integer("items", InPipeline(&P::increment, &I::items), 0, kMostItems,
-                   "of increment: items of a request of work 1"),
       Key::Time("work_ms", InPipeline(&P::increment, &I::work), 1e3, 0, kMostMilliseconds,
                 "of increment: CPU time of a stage for an item"),
       Key::Time("wait_ms", InPipeline(&P::increment, &I::wait), 1e3, 0, kMostMilliseconds,
@@ -81,8 +86,20 @@ std::vector<Key> OfIncrement() {
           "of increment: what a last stage takes for all items of a request; 0: there is none"),
       Key::Integer("merges", InPipeline(&P::increment, &I::merges), 1, kMostOpen,
                    "of increment: requests that this stage merges at once")};
-  for (Key& key : keys) key.refuse = OfApplication("increment");
+  for (Key& key : keys) key.refuse = OfApplications({"increment"});
   return keys;
+}
+
+// Of the two applications whose requests have a number of items; the default is the same.
+Key Items() {
+  constexpr int kMostItems = 1'000'000;
+  const auto items = [](auto& workload) -> auto& {
+    auto& pipeline = workload.spec.pipeline;
+    return IsClassify(pipeline) ? pipeline.classify.items : pipeline.increment.items;
+  };
+  return Key::Integer("items", items, 0, kMostItems,
+                      "of increment and classify: items, or images, of a request of work 1")
+      .RefusedWhere(OfApplications({"increment", kClassify}));
 }
 
 std::string FileOf(const TomlTable& table, const char* key, const std::string& name) {
@@ -135,15 +152,46 @@ std::vector<Key> OfAlignSort() {
                    "of align-sort: zlib's, of the BAM file, which is written and has no name"),
       Key::Integer("memory_mib", InPipeline(&P::align_sort, &A::memory_mib), 0, kMostMebibytes,
                    "of align-sort: sorted records in memory; the rest is spilled")};
-  for (Key& key : keys) key.refuse = OfApplication("align-sort");
+  for (Key& key : keys) key.refuse = OfApplications({"align-sort"});
   return keys;
+}
+
+void ReadImages(const Key& key, const TomlTable& table, W* workload) {
+  if (!table.Has(key.help.name)) return;
+  workload->spec.pipeline.classify.images =
+      std::filesystem::absolute(table.Folder() / table.String(key.help.name)).string();
+}
+
+std::vector<Key> OfClassify() {
+  using C = ClassifySettings;
+  constexpr int kMostParts = 1000;
+  std::vector<Key> keys = {
+      Key::Integer("parts", InPipeline(&P::classify, &C::parts), 1, kMostParts,
+                   "of classify: that its network is cut into"),
+      Key::Read({.name = "images",
+                 .type = "text",
+                 .fallback = "images that are made",
+                 .range = "a folder with JPEG and PNG files, relative to this file",
+                 .meaning = "of classify: what its requests are about, by name, over and over"},
+                ReadImages,
+                [](const W& workload) { return workload.spec.pipeline.classify.images; })};
+  for (Key& key : keys) key.refuse = OfApplications({kClassify});
+  return keys;
+}
+
+// What its stages can't be made of.
+void CheckClassifyOf(const TomlTable& table, const ClassifySettings& classify) {
+  table.OfFile("model", [&] { return OpenModel(classify.model); });
+  CheckClassify(classify);
 }
 
 }  // namespace
 
 std::vector<Key> PipelineKeys() {
-  return Joined<W>({OfAllPipelines(), OfIncrement(), OfAlignSort()});
+  return Joined<W>({OfAllPipelines(), {Items()}, OfIncrement(), OfAlignSort(), OfClassify()});
 }
+
+bool TakesModel(const TomlTable& table) { return table.String("pipeline", "") == kClassify; }
 
 void ReadApplication(const TomlTable& table, TenantSpec* spec) {
   const std::string name = table.String("pipeline");
@@ -164,6 +212,7 @@ void ReadPipelineFiles(const TomlTable& table, TenantSpec* spec) {
   }
   try {
     Check(PipelineSpecOf(spec->pipeline));
+    if (IsClassify(spec->pipeline)) CheckClassifyOf(table, spec->pipeline.classify);
   } catch (const InputError& error) {
     const InputErrorDetails& details = error.details();
     table.Fail(table.Has(details.key) ? details.key : "pipeline", details.problem, details.allowed);

@@ -11,6 +11,8 @@ namespace cosched {
 
 std::vector<SectionKey<WorkloadConfig>> PipelineKeys();
 
+// Whether the application has a network, which the keys model and batch are then of.
+bool TakesModel(const TomlTable& table);
 // Key pipeline, before all others: which of them are refused depends on it. Throws InputError.
 void ReadApplication(const TomlTable& table, TenantSpec* spec);
 // After them, what they say together: that the files are there, and that the application and Check()

@@ -43,28 +43,44 @@ Refusal OfNetworksOnly(const WorkloadConfig& workload) {
   return WorkloadKey::Refusal{"is of networks", "only with another mode than \"pipeline\""};
 }
 
+Refusal OfBatchesOnly(const WorkloadConfig& workload) {
+  const std::string& application = workload.spec.pipeline.application;
+  if (application.empty() || application == "classify") return {};
+  return WorkloadKey::Refusal{"is of networks",
+                              "only with another mode than \"pipeline\", or with classify"};
+}
+
 // Batches of a pipeline never mix requests.
 Refusal OfBatchedServicesOnly(const WorkloadConfig& workload) {
   if (workload.spec.serves && !workload.spec.IsPipeline()) return {};
   return WorkloadKey::Refusal{"is of services", "only with mode = \"serve\""};
 }
 
-// Of a pipeline it is the application, which a key of its own says.
+// A pipeline is an application, which a key of its own says; it may have a network.
 void ReadModel(const WorkloadKey& key, const TomlTable& table, WorkloadConfig* workload) {
-  std::string& model = workload->spec.model;
-  if (table.String("mode", "train") == "pipeline") {
+  const bool is_pipeline = table.String("mode", "train") == "pipeline";
+  if (is_pipeline && !TakesModel(table)) {
     if (table.Has(key.help.name)) {
       table.Fail(key.help.name, "is of networks, but the mode is \"pipeline\"",
-                 "pipeline = \"" + PipelineNames() + "\" in its place");
+                 "pipeline = one of " + PipelineNames() + "; of them classify has a model");
     }
     return;
   }
+  TenantSpec& spec = workload->spec;
+  std::string& model = is_pipeline ? spec.pipeline.classify.model : spec.model;
   model = WithAbsolutePath(table.String(key.help.name), table.Folder());
-  if (!IsChaosModel(model) && !IsModelName(model)) {
-    table.Fail(key.help.name,
-               fmt::format("there is no model \"{}\"", model) + DidYouMean(model, ModelNames()),
-               ModelNames() + ", onnx:FILE, graphdef:FILE, chaos");
-  }
+  const bool may_be_chaos = !is_pipeline;
+  if ((may_be_chaos && IsChaosModel(model)) || IsModelName(model)) return;
+  table.Fail(key.help.name,
+             fmt::format("there is no model \"{}\"", model) + DidYouMean(model, ModelNames()),
+             ModelNames() + ", onnx:FILE, graphdef:FILE" + (may_be_chaos ? ", chaos" : ""));
+}
+
+// Null where it has none.
+nlohmann::ordered_json ModelOf(const WorkloadConfig& workload) {
+  const TenantSpec& spec = workload.spec;
+  const std::string& model = spec.IsPipeline() ? spec.pipeline.classify.model : spec.model;
+  return model.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(model);
 }
 
 void ReadMode(const WorkloadKey& key, const TomlTable& table, WorkloadConfig* workload) {
@@ -95,6 +111,7 @@ void ReadDataFolder(const WorkloadKey& key, const TomlTable& table, WorkloadConf
 
 // A service's limit is told as max_batch.
 nlohmann::ordered_json BatchOfJob(const WorkloadConfig& workload) {
+  if (workload.spec.IsPipeline()) return workload.spec.pipeline.classify.batch;
   return workload.spec.serves ? nlohmann::ordered_json()
                               : nlohmann::ordered_json(workload.spec.batch);
 }
@@ -102,57 +119,62 @@ nlohmann::ordered_json BatchOfJob(const WorkloadConfig& workload) {
 using W = WorkloadConfig;
 using S = TenantSpec;
 
+WorkloadKey BatchKey() {
+  const auto batch = [](auto& workload) -> auto& {
+    auto& spec = workload.spec;
+    return spec.IsPipeline() ? spec.pipeline.classify.batch : spec.batch;
+  };
+  return WorkloadKey::Integer("batch", batch, 1, kMaxCount,
+                              "images of a step; of classify: that its network computes at once")
+      .Default(fmt::format("{}; of classify: {}", S().batch, ClassifySettings().batch))
+      .RecordedAs(BatchOfJob)
+      .OmittedWhereAbsent()
+      .RefusedWhere(OfBatchesOnly);
+}
+
 std::vector<WorkloadKey> ProgramKeys() {
-  return {
-      WorkloadKey::Read({.name = "name",
-                         .type = "text",
-                         .fallback = "its model",
-                         .range = NameRange(),
-                         .meaning = "what traces, tables and --set call it"},
-                        nullptr, [](const W& workload) { return workload.name; }),
-      WorkloadKey::Read(
-          {.name = "model",
-           .type = "text",
-           .fallback = "required",
-           .range = "a name of `cosched list models`, onnx:FILE, graphdef:FILE, chaos",
-           .meaning = "the network"},
-          ReadModel,
-          [](const W& workload) {
-            return workload.spec.IsPipeline() ? nlohmann::ordered_json()
-                                              : nlohmann::ordered_json(workload.spec.model);
-          })
-          .OmittedWhereAbsent(),
-      WorkloadKey::Read(
-          {.name = "mode",
-           .type = "word",
-           .fallback = {},
-           .range = "train, infer, serve, pipeline",
-           .meaning =
-               "steps of training or inference, a service that answers requests, or one whose "
-               "stages work on several of them at once"},
-          ReadMode,
-          [](const W& workload) {
-            if (workload.spec.IsPipeline()) return std::string("pipeline");
-            return workload.spec.serves ? "serve" : std::string(ToString(workload.spec.mode));
-          }),
-      WorkloadKey::Text("dataset", Inside(&W::spec, &S::dataset), DatasetNames(),
-                        "where its images come from")
-          .RefusedWhere(OfNetworksOnly),
-      WorkloadKey::Read({.name = "data",
-                         .type = "text",
-                         .fallback = "none",
-                         .range = "a folder, relative to the file",
-                         .meaning = "the files of a dataset other than procedural"},
-                        ReadDataFolder,
-                        [](const W& workload) { return workload.spec.data_directory; })
-          .RefusedWhere(OfNetworksOnly),
-      WorkloadKey::Integer("batch", Inside(&W::spec, &S::batch), 1, kMaxCount, "images of a step")
-          .RecordedAs(BatchOfJob)
-          .OmittedWhereAbsent()
-          .RefusedWhere(OfNetworksOnly),
-      WorkloadKey::Integer("steps", Inside(&W::spec, &S::steps), 1, 1'000 * int64_t{kMaxCount},
-                           "steps of a job; not of a service")
-          .RefusedWhere(OfJobsOnly)};
+  return {WorkloadKey::Read({.name = "name",
+                             .type = "text",
+                             .fallback = "its model",
+                             .range = NameRange(),
+                             .meaning = "what traces, tables and --set call it"},
+                            nullptr, [](const W& workload) { return workload.name; }),
+          WorkloadKey::Read(
+              {.name = "model",
+               .type = "text",
+               .fallback = "required",
+               .range = "a name of `cosched list models`, onnx:FILE, graphdef:FILE, chaos",
+               .meaning = "the network"},
+              ReadModel, ModelOf)
+              .OmittedWhereAbsent(),
+          WorkloadKey::Read(
+              {.name = "mode",
+               .type = "word",
+               .fallback = {},
+               .range = "train, infer, serve, pipeline",
+               .meaning =
+                   "steps of training or inference, a service that answers requests, or one whose "
+                   "stages work on several of them at once"},
+              ReadMode,
+              [](const W& workload) {
+                if (workload.spec.IsPipeline()) return std::string("pipeline");
+                return workload.spec.serves ? "serve" : std::string(ToString(workload.spec.mode));
+              }),
+          WorkloadKey::Text("dataset", Inside(&W::spec, &S::dataset), DatasetNames(),
+                            "where its images come from")
+              .RefusedWhere(OfNetworksOnly),
+          WorkloadKey::Read({.name = "data",
+                             .type = "text",
+                             .fallback = "none",
+                             .range = "a folder, relative to the file",
+                             .meaning = "the files of a dataset other than procedural"},
+                            ReadDataFolder,
+                            [](const W& workload) { return workload.spec.data_directory; })
+              .RefusedWhere(OfNetworksOnly),
+          BatchKey(),
+          WorkloadKey::Integer("steps", Inside(&W::spec, &S::steps), 1, 1'000 * int64_t{kMaxCount},
+                               "steps of a job; not of a service")
+              .RefusedWhere(OfJobsOnly)};
 }
 
 std::vector<WorkloadKey> ComputingKeys() {
@@ -269,7 +291,8 @@ void ReadDataset(const TomlTable& table, const ModelInfo& model, TenantSpec* spe
 // What the keys of a service say together.
 void CheckService(const TomlTable& table, WorkloadConfig* workload) {
   TenantSpec& spec = workload->spec;
-  if (table.Has("batch") && table.Integer("batch", {}, 1, kMaxCount) != spec.batch) {
+  if (!spec.IsPipeline() && table.Has("batch") &&
+      table.Integer("batch", {}, 1, kMaxCount) != spec.batch) {
     table.Fail("batch",
                fmt::format("is not max_batch, {}, but of a service it is the same", spec.batch),
                "one of the two");

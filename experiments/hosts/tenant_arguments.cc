@@ -10,7 +10,9 @@ namespace cosched {
 
 std::vector<std::string> FoldersOf(const TenantSpec& spec) {
   std::vector<std::string> folders;
-  std::vector<std::string> wanted = {spec.data_directory, FolderOfModelFile(spec.model)};
+  const ClassifySettings& classify = spec.pipeline.classify;
+  std::vector<std::string> wanted = {spec.data_directory, FolderOfModelFile(spec.model),
+                                     FolderOfModelFile(classify.model), classify.images};
   const AlignSortSettings& align_sort = spec.pipeline.align_sort;
   wanted.push_back(std::filesystem::path(align_sort.reference).parent_path().string());
   for (const std::vector<std::string>& files : align_sort.reads) {

@@ -112,13 +112,16 @@ Paths FilesOf(const ExperimentConfig& config, std::map<std::string, Paths>* mode
   }
   if (config.backend == Backend::kSimulated) return paths;
   for (const WorkloadConfig& workload : config.workloads) {
-    const std::string& model = workload.spec.model;
-    if (IsModelFileName(model)) {
+    const ClassifySettings& classify = workload.spec.pipeline.classify;
+    for (const std::string& model : {workload.spec.model, classify.model}) {
+      if (!IsModelFileName(model)) continue;
       const auto [known, is_new] = models->try_emplace(model);
       if (is_new) known->second = FilesOfModel(model);
       paths.insert(known->second.begin(), known->second.end());
     }
-    if (!workload.spec.data_directory.empty()) paths.insert(workload.spec.data_directory);
+    for (const std::string& folder : {workload.spec.data_directory, classify.images}) {
+      if (!folder.empty()) paths.insert(folder);
+    }
   }
   return paths;
 }

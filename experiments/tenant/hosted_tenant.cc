@@ -51,15 +51,15 @@ JobSettings SettingsOf(const HostedTenantOptions& options, const Topology& topol
 std::unique_ptr<HostedPipeline> MakePipeline(const HostedTenantOptions& options,
                                              const Topology& topology, int socket,
                                              SharedCounters* counters, StepMeter* meter) {
-  const SessionOptions threads = ThreadsOf(options, topology, counters);
+  const SessionOptions threads = SessionOf(options.spec, ThreadsOf(options, topology, counters));
   const PipelineSettings settings{
       .capacity = {threads.inter_op_parallelism_threads, threads.intra_op_parallelism_threads},
       .binding = threads.binding,
       .topology = threads.topology,
-      .waiting = SessionOf(options.spec, threads).waiting};
+      .waiting = threads.waiting};
   return std::make_unique<HostedPipeline>(
-      MakePipelineProgram(options.spec.pipeline, threads.inter_op_parallelism_threads), settings,
-      ChoosesItsSplit(options), socket, counters, meter);
+      MakePipelineProgram(options.spec.pipeline, threads.inter_op_parallelism_threads, threads),
+      settings, ChoosesItsSplit(options), socket, counters, meter);
 }
 
 std::unique_ptr<HostedServer> MakeService(const HostedTenantOptions& options,

@@ -307,13 +307,29 @@ void VisitMembers(Settings& settings, const Visitor& member) {
   member("spill_folder", spill_folder);
 }
 
+template <member_json::Of<ClassifySettings> Settings, typename Visitor>
+void VisitMembers(Settings& settings, const Visitor& member) {
+  auto& [model, parts, images, items, batch, seed, weights_file, open, threads, progress] =
+      settings;
+  member("model", model);
+  member("parts", parts);
+  member("images", images);
+  member("items", items);
+  member("batch", batch);
+  member("seed", seed);
+  member("weights_file", weights_file);
+  member("open", open);
+  member("threads", threads);
+}
+
 template <member_json::Of<PipelineChoice> Choice, typename Visitor>
 void VisitMembers(Choice& choice, const Visitor& member) {
-  auto& [application, open, increment, align_sort] = choice;
+  auto& [application, open, increment, align_sort, classify] = choice;
   member("application", application);
   member("open", open);
   member("increment", increment);
   member("align_sort", align_sort);
+  member("classify", classify);
 }
 
 template <member_json::Of<TenantSpec> Spec, typename Visitor>

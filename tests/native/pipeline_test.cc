@@ -7,6 +7,8 @@
 #include <set>
 #include <vector>
 
+#include "engine/base/error.h"
+#include "tests/experiments/temporary_folder.h"
 #include "tests/native/real_tenant_fixture.h"
 
 namespace cosched {
@@ -18,10 +20,12 @@ using std::chrono::seconds;
 class PipelineTenantTest : public RealTenantTest {
  protected:
   void Run(const IncrementSettings& increment, OpenRequests open) {
+    Run({.application = "increment", .open = open, .increment = increment});
+  }
+  void Run(const PipelineChoice& pipeline) {
     TenantSpec spec;
-    spec.model = spec.pipeline.application = "increment";
-    spec.pipeline.increment = increment;
-    spec.pipeline.open = open;
+    spec.model = pipeline.application;
+    spec.pipeline = pipeline;
     spec.mode = Mode::kInfer;
     spec.serves = true;
     spec.steps = 0;
@@ -36,7 +40,7 @@ class PipelineTenantTest : public RealTenantTest {
   void Collect() {
     for (const RequestSample& sample : Host().TakeRequests()) {
       EXPECT_TRUE(answered_.insert(sample.id).second) << sample.id;
-      EXPECT_FALSE(sample.failed);
+      EXPECT_EQ(sample.failed, failing_.contains(sample.id)) << sample.id;
       EXPECT_LE(sample.received, sample.started);
       EXPECT_LE(sample.started, sample.finished);
     }
@@ -73,6 +77,7 @@ class PipelineTenantTest : public RealTenantTest {
 
   int64_t next_id_ = 0;
   std::set<int64_t> answered_;
+  std::set<int64_t> failing_;  // Of requests that are to.
 };
 
 TEST_F(PipelineTenantTest, MergesTheItemsOfEachRequest) {
@@ -143,6 +148,46 @@ TEST_F(PipelineTenantTest, APauseStopsItInTheMiddleAndLosesNothing) {
   EXPECT_LT(answered_.size(), 3u);
   Grant(one_, 0);
   ExpectAnswered(3);
+  ExpectFinished();
+}
+
+// A network in parts between native stages; a broken file is of its request alone.
+TEST_F(PipelineTenantTest, ImagesAreClassified) {
+  PipelineChoice pipeline{.application = "classify", .open = {.open = 2, .open_max = 2}};
+  pipeline.classify = {.model = "lenet5", .parts = 2, .items = 5, .batch = 2};
+  try {
+    PipelineSpecOf(pipeline);
+  } catch (const InputError& error) {
+    GTEST_SKIP() << error.what();
+  }
+  Run(pipeline);
+  Ask(6);
+  ExpectAnswered(6);
+  const TenantSample sample = OnlySample();
+  std::vector<int64_t> taken;
+  for (const StageCounters& stage : sample.pipeline.stages) taken.push_back(stage.taken);
+  // Read, decoded and preprocessed by image; three batches a request from the first part on.
+  EXPECT_EQ(taken, (std::vector<int64_t>{30, 30, 30, 30, 18, 18}));
+  EXPECT_EQ(sample.pipeline.stages[3].calls, 18);
+  ExpectFinished();
+}
+
+TEST_F(PipelineTenantTest, ABrokenImageIsOfItsRequestAlone) {
+  const TemporaryFolder folder;
+  for (const char* name : {"a.jpg", "b.jpg", "c.jpg"})
+    WriteText(folder.path() / name, "this is no image");
+  PipelineChoice pipeline{.application = "classify", .open = {.open = 2, .open_max = 2}};
+  pipeline.classify = {.model = "lenet5", .images = folder.path(), .items = 1};
+  try {
+    PipelineSpecOf(pipeline);
+  } catch (const InputError& error) {
+    GTEST_SKIP() << error.what();
+  }
+  Run(pipeline);
+  failing_ = {0, 1, 2};
+  Ask(3);
+  Ask(1, /*work=*/0);  // Without any image.
+  ExpectAnswered(4);
   ExpectFinished();
 }
 

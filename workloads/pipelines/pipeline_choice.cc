@@ -12,6 +12,7 @@ namespace {
 
 constexpr const char* kIncrement = "increment";
 constexpr const char* kAlignSort = "align-sort";
+constexpr const char* kClassify = "classify";
 
 std::string TimeOfStage(const IncrementSettings& increment) {
   const std::string waiting = fmt::format("{} ms of waiting", ToSeconds(increment.wait) * 1e3);
@@ -37,28 +38,48 @@ AlignSortSettings AlignSortOf(const PipelineChoice& choice, int threads) {
   return settings;
 }
 
+ClassifySettings ClassifyOf(const PipelineChoice& choice, int threads) {
+  ClassifySettings settings = choice.classify;
+  settings.open = choice.open;
+  settings.threads = threads;
+  return settings;
+}
+
+const char* Plural(int64_t count) { return count == 1 ? "" : "s"; }
+
+std::string NameOfAlignSort(const AlignSortSettings& align_sort) {
+  std::string reads;
+  for (const std::vector<std::string>& files : align_sort.reads) {
+    for (const std::string& file : files) reads += " " + NameOfFile(file);
+  }
+  return fmt::format("align-sort pipeline,{} to {}, chunks of {}, level {}", reads,
+                     NameOfFile(align_sort.reference), align_sort.chunk_reads,
+                     align_sort.compression);
+}
+
+std::string NameOfClassify(const ClassifySettings& classify) {
+  const std::string images =
+      classify.images.empty() ? "that were made" : "of " + NameOfFile(classify.images);
+  return fmt::format("classify pipeline, {} in {} part{}, {} image{} {}, batches of {}",
+                     classify.model, classify.parts, Plural(classify.parts), classify.items,
+                     Plural(classify.items), images, classify.batch);
+}
+
 }  // namespace
 
-std::string PipelineNames() { return fmt::format("{}, {}", kIncrement, kAlignSort); }
+std::string PipelineNames() { return fmt::format("{}, {}, {}", kIncrement, kAlignSort, kClassify); }
 
-bool IsPipelineName(const std::string& name) { return name == kIncrement || name == kAlignSort; }
+bool IsPipelineName(const std::string& name) {
+  return name == kIncrement || name == kAlignSort || name == kClassify;
+}
 
 std::string PipelineProgramName(const PipelineChoice& choice) {
-  if (choice.application == kAlignSort) {
-    const AlignSortSettings& align_sort = choice.align_sort;
-    std::string reads;
-    for (const std::vector<std::string>& files : align_sort.reads) {
-      for (const std::string& file : files) reads += " " + NameOfFile(file);
-    }
-    return fmt::format("{} pipeline,{} to {}, chunks of {}, level {}", choice.application, reads,
-                       NameOfFile(align_sort.reference), align_sort.chunk_reads,
-                       align_sort.compression);
-  }
+  if (choice.application == kAlignSort) return NameOfAlignSort(choice.align_sort);
+  if (choice.application == kClassify) return NameOfClassify(choice.classify);
   const IncrementSettings& increment = choice.increment;
-  const auto plural = [](int64_t count) { return count == 1 ? "" : "s"; };
   const std::string name = fmt::format(
       "{} pipeline, {} stage{} of {}, {} item{}", choice.application, increment.stages,
-      plural(increment.stages), TimeOfStage(increment), increment.items, plural(increment.items));
+      Plural(increment.stages), TimeOfStage(increment), increment.items, Plural(increment.items));
   if (increment.merge.count() == 0) return name;
   return fmt::format("{}, merged in {} ms", name, ToSeconds(increment.merge) * 1e3);
 }
@@ -66,11 +87,13 @@ std::string PipelineProgramName(const PipelineChoice& choice) {
 PipelineSpec PipelineSpecOf(const PipelineChoice& choice, int threads) {
   CHECK(IsPipelineName(choice.application)) << "there is no pipeline " << choice.application;
   if (choice.application == kAlignSort) return AlignSortSpec(AlignSortOf(choice, threads));
+  if (choice.application == kClassify) return ClassifySpec(ClassifyOf(choice, threads));
   return MakeIncrement(IncrementOf(choice)).spec;
 }
 
 int64_t PipelineItems(const PipelineChoice& choice, double work) {
   if (choice.application == kAlignSort) return 1;  // A pair of files.
+  if (choice.application == kClassify) return ClassifyItems(choice.classify, work);
   return IncrementItems(choice.increment, work);
 }
 
@@ -80,9 +103,12 @@ std::vector<std::string> PipelineStages(const PipelineChoice& choice) {
   return names;
 }
 
-PipelineProgram MakePipelineProgram(const PipelineChoice& choice, int threads) {
+PipelineProgram MakePipelineProgram(const PipelineChoice& choice, int threads,
+                                    const SessionOptions& session) {
   CHECK(IsPipelineName(choice.application)) << "there is no pipeline " << choice.application;
   if (choice.application == kAlignSort) return MakeAlignSort(AlignSortOf(choice, threads));
+  if (choice.application == kClassify)
+    return MakeClassify(ClassifyOf(choice, threads), session).program;
   return MakeIncrement(IncrementOf(choice));
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "workloads/pipelines/align_sort.h"
+#include "workloads/pipelines/classify.h"
 #include "workloads/pipelines/increment.h"
 
 namespace cosched {
@@ -17,9 +18,10 @@ struct PipelineChoice {
   // Each of that application only, and its `open` is the one above.
   IncrementSettings increment = {};
   AlignSortSettings align_sort = {};
+  ClassifySettings classify = {};
 };
 
-std::string PipelineNames();  // "increment, align-sort"
+std::string PipelineNames();  // "increment, align-sort, classify"
 bool IsPipelineName(const std::string& name);
 
 // What it computes, without how many requests are open, on which the work does not depend:
@@ -32,7 +34,9 @@ PipelineSpec PipelineSpecOf(const PipelineChoice& choice, int threads = 1);
 int64_t PipelineItems(const PipelineChoice& choice, double work);
 std::vector<std::string> PipelineStages(const PipelineChoice& choice);  // Their names.
 
-// For so many calls side by side at most. Throws InputError for what the application refuses.
-PipelineProgram MakePipelineProgram(const PipelineChoice& choice, int threads);
+// For so many calls side by side at most; networks run as `session` says (program_spec.h's SessionOf).
+// Throws InputError for what the application refuses.
+PipelineProgram MakePipelineProgram(const PipelineChoice& choice, int threads,
+                                    const SessionOptions& session = {});
 
 }  // namespace cosched

@@ -216,6 +216,8 @@ const std::map<std::string, std::string>& Exempt() {
       {"workload.0.level", "of pipelines: pipeline_config_test.cc"},
       {"workload.0.memory_mib", "of pipelines: pipeline_config_test.cc"},
       {"simulation.cluster", "of pipelines: pipeline_config_test.cc"},
+      {"workload.0.parts", "of pipelines: pipeline_config_test.cc"},
+      {"workload.0.images", "of pipelines: pipeline_config_test.cc"},
       {"trace.requests.0.service", "there is one: below"},
       {"trace.format", "told as recognised: the same where it is given"},
       {"trace.spread", "of files with counts: below"},

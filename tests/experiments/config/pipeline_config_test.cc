@@ -147,6 +147,56 @@ TEST_F(PipelineConfigTest, AlignSortNeedsItsFiles) {
   }
 }
 
+TEST_F(PipelineConfigTest, ClassifyHasANetwork) {
+  const std::string classify = "pipeline = \"classify\"\n", model = "model = \"lenet5\"\n";
+  std::ofstream(folder_.path() / "not_images.txt") << "";
+  try {
+    const WorkloadConfig workload =
+        Load(classify + model + "parts = 3\nitems = 5\nbatch = 2\nopen = 2\n");
+    EXPECT_EQ(workload.spec.model, "classify");
+    const ClassifySettings& settings = workload.spec.pipeline.classify;
+    EXPECT_EQ(settings.model, "lenet5");
+    EXPECT_EQ(settings.parts, 3);
+    EXPECT_EQ(settings.items, 5);
+    EXPECT_EQ(settings.batch, 2);
+    EXPECT_EQ(workload.spec.pipeline.open.open, 2);
+  } catch (const InputError& error) {  // A build without the libraries says so.
+    EXPECT_EQ(error.details().key, "workload.adder.pipeline") << error.what();
+    GTEST_SKIP() << error.what();
+  }
+  const std::string usual = Manifest(Load(classify + model));
+  for (const char* line : {"items = 7", "batch = 7", "parts = 4"})
+    EXPECT_NE(Manifest(Load(classify + model + line + "\n")), usual) << line;
+  EXPECT_NE(Manifest(Load(classify + "model = \"resnet20\"\n")), usual);
+  for (const char* line : {"items = 8", "batch = 4", "parts = 2"})
+    EXPECT_EQ(Manifest(Load(classify + model + line + "\n")), usual) << line;
+  struct Case {
+    std::string lines;
+    const char* key;
+    const char* text;
+  };
+  for (const Case& bad :
+       std::initializer_list<Case>{{"", "model", "required"},
+                                   {"model = \"lenet\"\n", "model", "lenet5"},
+                                   {"model = \"chaos\"\n", "model", "chaos"},
+                                   {"model = \"segmenter\"\n", "model", "tells of each pixel"},
+                                   {model + "parts = 0\n", "parts", "0"},
+                                   {model + "parts = 500\n", "parts", "500"},
+                                   {model + "batch = 0\n", "batch", "0"},
+                                   {model + "items = -1\n", "items", "-1"},
+                                   {model + "images = \"none\"\n", "images", "No such file"},
+                                   {model + "images = \".\"\n", "images", "has no images"},
+                                   {model + "stages = 2\n", "stages", "increment"},
+                                   {model + "max_batch = 2\n", "max_batch", "services"}}) {
+    const InputErrorDetails error = RefusedAll(classify + bad.lines);
+    EXPECT_EQ(error.key, std::string("workload.adder.") + bad.key) << bad.lines;
+    EXPECT_NE((error.problem + error.allowed).find(bad.text), std::string::npos)
+        << bad.lines << error.problem << "; " << error.allowed;
+  }
+  for (const char* line : {"parts = 2", "images = \".\"", "batch = 2"})
+    EXPECT_NE(Refused(line).allowed.find("classify"), std::string::npos) << line;
+}
+
 TEST_F(PipelineConfigTest, KeysOfPipelinesAreOfPipelinesOnly) {
   std::ofstream(file_) << "name = \"tiny\"\npolicies = [\"strict\"]\n[[workload]]\n"
                           "model = \"lenet5\"\nopen = 2\n";

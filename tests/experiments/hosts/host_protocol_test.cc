@@ -35,7 +35,16 @@ PipelineChoice SomeChoice() {
                          .threads = 2,
                          .compression = 1,
                          .memory_mib = 12,
-                         .spill_folder = "/spill"}};
+                         .spill_folder = "/spill"},
+          .classify = {.model = "resnet50",
+                       .parts = 3,
+                       .images = "/images",
+                       .items = 13,
+                       .batch = 14,
+                       .seed = 15,
+                       .weights_file = "w.weights",
+                       .open = open,
+                       .threads = 2}};
 }
 
 // No member of these has its default.
