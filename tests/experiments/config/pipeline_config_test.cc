@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "engine/base/error.h"
+#include "engine/base/random.h"
 #include "experiments/config/experiment_config.h"
 #include "experiments/config/workload_table.h"
 #include "tests/experiments/temporary_folder.h"
@@ -206,6 +209,40 @@ TEST_F(PipelineConfigTest, KeysOfPipelinesAreOfPipelinesOnly) {
   } catch (const InputError& error) {
     EXPECT_EQ(error.details().key, "workload.lenet5.open");
   }
+}
+
+// Lines of all applications, in any order and number, with values that may be wrong: each file is
+// read, or refused with its key and what is allowed there.
+TEST_F(PipelineConfigTest, WhateverALineSaysItIsReadOrRefused) {
+  const std::vector<std::string> keys = {
+      "open",     "open_max", "credit_link", "stages",    "items", "work_ms", "wait_ms",
+      "parallel", "merges",   "merge_ms",    "reference", "reads", "chunk",   "memory_mib",
+      "level",    "parts",    "images",      "batch",     "model", "split",   "spin_us"};
+  const std::vector<std::string> values = {
+      "0",           "1",       "-3",         "2.5",      "1e308",      "9223372036854775807",
+      "nan",         "true",    "\"linear\"", "\"auto\"", "\"\"",       "\"/nowhere\"",
+      "[]",          "[\"a\"]", "[1, 2]",     "{}",       "2026-11-25", "\"lenet5\"",
+      "\"\\u0000\"", "-inf"};
+  Random random(17);
+  const auto any = [&](const std::vector<std::string>& of) { return of[random.Below(of.size())]; };
+  int read = 0, refused = 0;
+  for (int i = 0; i < 3000; ++i) {
+    std::string lines = "pipeline = \"" + any({"increment", "align-sort", "classify"}) + "\"\n";
+    std::set<std::string> used;
+    for (uint64_t line = random.Below(4); line > 0; --line) {
+      const std::string key = any(keys);
+      if (used.insert(key).second) lines += key + " = " + any(values) + "\n";
+    }
+    try {
+      Load(lines);
+      ++read;
+    } catch (const InputError& error) {
+      EXPECT_FALSE(error.details().key.empty() || error.details().allowed.empty()) << lines;
+      ++refused;
+    }
+  }
+  EXPECT_GT(read, 100);
+  EXPECT_GT(refused, 1000);
 }
 
 }  // namespace
