@@ -8,25 +8,38 @@ import style
 from style import plt
 
 KINDS = {"increment": "equal stages that compute", "align-sort": "align-sort"}
-LEFT_OUT = 4  # Requests at the begin, until there are as many inside as may be.
+COUNTED = 36  # Requests, the last ones: there are as many inside as may be, and "auto" has searched.
+AUTO = "auto"
 DEFAULT = "2x2"  # As many calls as cores, and as many threads in each as find a core.
 
 
 def rate(cell):
-    rows = cell.table("requests").sort_values("finished").iloc[LEFT_OUT:]
+    rows = cell.table("requests").sort_values("finished").tail(COUNTED)
     return (len(rows) - 1) / (rows["finished"].iloc[-1] - rows["finished"].iloc[0])
+
+
+def is_auto(point):
+    return point.values.get("workload.0.split") == AUTO
 
 
 def rates(sweep, kind):
     """By (split, open): requests a second by trial."""
     found = {}
     for point in sweep.points:
-        if point.values["workload.0.pipeline"] == kind:
+        if point.values["workload.0.pipeline"] == kind and not is_auto(point):
             split = point.values["policy.scripted.timetable"].split(":")[-1]
             found[split, int(point.values["workload.0.open"])] = {cell.trial: rate(cell) for cell in point.run.cells}
     if not found:
         raise claims.NotHere(sweep.why_left_out(kind) or f"there is no run of {kind}")
     return found
+
+
+def auto_rates(sweep, kind):
+    """By trial."""
+    for point in sweep.points:
+        if point.values["workload.0.pipeline"] == kind and is_auto(point):
+            return {cell.trial: rate(cell) for cell in point.run.cells}
+    raise claims.NotHere(sweep.why_left_out(kind) or f"there is no run of {kind} that searches")
 
 
 def trials(found):
@@ -54,10 +67,16 @@ def measure(sweep):
             return claims.median(max(values[trial] for values in found.values()) / found["1x1", 1][trial] for trial in trials(found))
         return estimate
 
+    def searched(kind):
+        def estimate():
+            found, ours = rates(sweep, kind), auto_rates(sweep, kind)
+            return claims.median(100 * (1 - ours[trial] / max(values[trial] for values in found.values())) for trial in trials(found) if trial in ours)
+        return estimate
+
     measures = {}
     for kind in KINDS:
         name = kind.replace("-", "_")
-        measures |= {f"{name}_default": of(kind, {DEFAULT}), f"{name}_one_split": of(kind, None), f"{name}_gain": gain(kind)}
+        measures |= {f"{name}_default": of(kind, {DEFAULT}), f"{name}_one_split": of(kind, None), f"{name}_gain": gain(kind), f"{name}_auto": searched(kind)}
     return measures
 
 
@@ -74,7 +93,8 @@ def draw_kind(axes, sweep, kind):
     axes.set_xticks(range(len(numbers)), numbers)
     axes.set_yticks(range(len(splits)), splits)
     axes.set_xlabel("open requests")
-    axes.set_title(KINDS[kind], loc="left")
+    auto = np.median(list(auto_rates(sweep, kind).values()))
+    axes.set_title(f"{KINDS[kind]}   (auto: {auto:.1f}/s, {100 * auto / grid.max():.0f} %)", loc="left")
     axes.grid(visible=False)
     return image
 

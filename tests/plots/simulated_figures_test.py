@@ -151,6 +151,27 @@ class SimulatedFigures(unittest.TestCase):
                 row["violated"] = "0"
         self.expect(self.judged("fig_roma_mixed", self.tampered("fig_roma_mixed", well, "services.csv")), "does not hold", *names)
 
+    def test_machines_that_merge_bound_what_open_requests_gain(self):
+        rows = self.judged("fig_pipeline_scaleout", self.runs["fig_pipeline_scaleout"])
+        self.assertGreater(rows["gain_3"]["ours"], 3.4)
+        self.assertLess(rows["gain_2"]["ours"], 3.3)
+        self.assertLess(rows["little"]["ours"], 5)
+
+        def early(row):
+            row["started"] = row["scheduled"]
+        rows = self.judged("fig_pipeline_scaleout", self.tampered("fig_pipeline_scaleout", early, "requests.csv"))
+        self.assertGreater(rows["little"]["ours"], 50)
+
+    def test_a_pipelines_speed_follows_its_cores_or_not(self):
+        rows = self.judged("fig_pipeline_elastic", self.runs["fig_pipeline_elastic"])
+        for name in ("shrunk", "regrown", "resumed"):
+            self.assertAlmostEqual(rows[name]["ours"], 100, delta=1)
+
+        def steady(row):
+            row["taken"] = str(round(float(row["time"]) * 10))
+        rows = self.judged("fig_pipeline_elastic", self.tampered("fig_pipeline_elastic", steady, "stages.csv"))
+        self.assertAlmostEqual(rows["shrunk"]["ours"], 200, delta=5)
+
 
 if __name__ == "__main__":
     COSCHED = sys.argv.pop(1)
