@@ -202,7 +202,7 @@ void Cut(benchmark::State& state, const std::string& name) {
   for (const int parts : {1, 2, 4}) {
     const auto classifier =
         std::make_shared<Classifier>(PartsOf(SettingsFor(name, threads, parts)), threads);
-    ways.Add("parts_" + std::to_string(parts), [classifier, &items] { classifier->Answer(items); });
+    ways.Add(std::to_string(parts), [classifier, &items] { classifier->Answer(items); });
   }
   for (auto _ : state) ways.Round();
   ways.Tell(state);

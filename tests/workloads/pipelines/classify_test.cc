@@ -235,6 +235,26 @@ TEST_F(ClassifyTest, CoresThatComeAndGoChangeNoBit) {
   }
 }
 
+// Others overtake it on the other core, but are not in its place.
+TEST_F(ClassifyTest, AnswersAreInOrderWhereTheFirstImageTakesLongest) {
+  Pixels large{.width = 3000, .height = 2000};
+  large.rgb.resize(size_t{3} * 3000 * 2000);
+  for (size_t i = 0; i < large.rgb.size(); ++i) large.rgb[i] = static_cast<uint8_t>(i / 7 % 200);
+  folder_.Write("A.png", EncodePng(large));
+  const auto expected = Expected("lenet5");
+  ASSERT_EQ(expected.size(), 8u);
+  ClassifySettings settings = Settings();
+  settings.items = 8;
+  ClassifyRun run(WithoutRanks(settings), {2, 1});
+  run.Submit(0);
+  const auto scores = ScoresOf(run.Await(0));
+  ASSERT_EQ(scores.size(), 8u);
+  for (size_t i = 0; i < scores.size(); ++i) {
+    for (size_t c = 0; c < scores[i].size(); ++c)
+      EXPECT_NEAR(scores[i][c], expected[i][c], 1e-4 * std::max(1.0f, std::abs(expected[i][c])));
+  }
+}
+
 TEST_F(ClassifyTest, ABrokenImageFailsItsRequestAndNoOther) {
   const std::string whole = folder_.Contents("c.jpg");
   folder_.Write("c.jpg", whole.substr(0, whole.size() / 2));
