@@ -77,9 +77,9 @@ std::string PipelineProgramName(const PipelineChoice& choice) {
   if (choice.application == kAlignSort) return NameOfAlignSort(choice.align_sort);
   if (choice.application == kClassify) return NameOfClassify(choice.classify);
   const IncrementSettings& increment = choice.increment;
-  const std::string name = fmt::format(
-      "{} pipeline, {} stage{} of {}, {} item{}", choice.application, increment.stages,
-      Plural(increment.stages), TimeOfStage(increment), increment.items, Plural(increment.items));
+  std::string name = fmt::format("{} pipeline, {} stage{} of {}, {} item{}", choice.application,
+                                 increment.stages, Plural(increment.stages), TimeOfStage(increment),
+                                 increment.items, Plural(increment.items));
   if (increment.merge.count() == 0) return name;
   return fmt::format("{}, merged in {} ms", name, ToSeconds(increment.merge) * 1e3);
 }
