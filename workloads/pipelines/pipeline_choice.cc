@@ -15,8 +15,8 @@ constexpr const char* kAlignSort = "align-sort";
 constexpr const char* kClassify = "classify";
 
 std::string TimeOfStage(const IncrementSettings& increment) {
-  const std::string waiting = fmt::format("{} ms of waiting", ToSeconds(increment.wait) * 1e3);
-  const std::string work = fmt::format("{} ms", ToSeconds(increment.work) * 1e3);
+  std::string waiting = fmt::format("{} ms of waiting", ToSeconds(increment.wait) * 1e3);
+  std::string work = fmt::format("{} ms", ToSeconds(increment.work) * 1e3);
   if (increment.wait.count() == 0) return work;
   return increment.work.count() == 0 ? waiting : waiting + " and " + work;
 }
