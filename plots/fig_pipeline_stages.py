@@ -10,6 +10,7 @@ from style import plt
 WAIT = ["write", "publish"]  # For files, not for cores.
 SHOWN_S = 1.0
 COLORS = ["#56B4E9", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#D55E00", "#7a7a7a", "#B8A800"]
+MOST_WAITS = 0.05  # Of its CPU time: beyond, whose waits they were matters.
 WINDOW = (0.1, 0.9)  # Of the time from the first answer to the last: without begin and end.
 
 
@@ -50,7 +51,11 @@ def processor_time(cell):
     samples = cell.table("samples")
     spins = between(samples, "spin_time_s", window(cell)) if samples["spin_time_s"].notna().any() else 0
     waits = between(samples, "run_queue_wait_s", window(cell)) if samples["run_queue_wait_s"].notna().any() else 0
-    return between(samples, "run_time_s", window(cell)) + waits - spins
+    ran = between(samples, "run_time_s", window(cell))
+    if waits > MOST_WAITS * ran:
+        raise claims.NotHere(f"the process waited {100 * waits / ran:.0f} % of its CPU time for a core, behind other programs: "
+                             "a quiet machine would decide")
+    return ran + waits - spins
 
 
 def measure(sweep):

@@ -15,8 +15,8 @@ constexpr const char* kAlignSort = "align-sort";
 constexpr const char* kClassify = "classify";
 
 std::string TimeOfStage(const IncrementSettings& increment) {
-  const std::string waiting = fmt::format("{} ms of waiting", ToSeconds(increment.wait) * 1e3);
-  const std::string work = fmt::format("{} ms", ToSeconds(increment.work) * 1e3);
+  std::string waiting = fmt::format("{} ms of waiting", ToSeconds(increment.wait) * 1e3);
+  std::string work = fmt::format("{} ms", ToSeconds(increment.work) * 1e3);
   if (increment.wait.count() == 0) return work;
   return increment.work.count() == 0 ? waiting : waiting + " and " + work;
 }
@@ -77,9 +77,9 @@ std::string PipelineProgramName(const PipelineChoice& choice) {
   if (choice.application == kAlignSort) return NameOfAlignSort(choice.align_sort);
   if (choice.application == kClassify) return NameOfClassify(choice.classify);
   const IncrementSettings& increment = choice.increment;
-  const std::string name = fmt::format(
-      "{} pipeline, {} stage{} of {}, {} item{}", choice.application, increment.stages,
-      Plural(increment.stages), TimeOfStage(increment), increment.items, Plural(increment.items));
+  std::string name = fmt::format("{} pipeline, {} stage{} of {}, {} item{}", choice.application,
+                                 increment.stages, Plural(increment.stages), TimeOfStage(increment),
+                                 increment.items, Plural(increment.items));
   if (increment.merge.count() == 0) return name;
   return fmt::format("{}, merged in {} ms", name, ToSeconds(increment.merge) * 1e3);
 }
