@@ -135,6 +135,39 @@ TEST(RemoteLanesTest, WhatFailsThereFailsItsRequestOnly) {
   EXPECT_EQ(group.OfRank0().Sample().stages[0].requests, 0);
 }
 
+// What a call made waits on rank 0 where the gate below has no room for it.
+TEST(RemoteLanesTest, WhatFindsNoRoomIsKeptUntilThereIs) {
+  CallsByRank calls{};
+  std::vector<RankStages> stages = OnRanks(2, AddOneTo, &calls);
+  std::atomic<bool> open{false};
+  for (RankStages& of_rank : stages) {
+    of_rank.make.emplace_back([&] {
+      return MakeNativeStage([&](StageCall& call, int) {
+        open.wait(false);
+        call.Emit(std::move(call.Batch().items.front().payload));
+        return false;
+      });
+    });
+    of_rank.travels.emplace_back();
+  }
+  // One is there, and one more would not fit, though a smaller one would.
+  const PipelineSpec spec{.stages = {{.name = "add"},
+                                     {.name = "write",
+                                      .from = {.bytes = sizeof(int64_t) + 1},
+                                      .parallel = 1,
+                                      .waits = true}}};
+  RankGroup group(spec, stages, /*here=*/0);
+  group.OfRank0().Submit({0, SomeNumbers(0, 5)});
+  while (group.OfRank0().Sample().stages[0].parked == 0) std::this_thread::yield();
+  open = true;
+  open.notify_all();
+  group.OfRank0().Pools().Resize(CpuSet{0}, {1, 1});
+  group.Await(0);
+  EXPECT_THAT(NumbersOf(group.Results().at(0)), ElementsAre(1, 2, 3, 4, 5));
+  EXPECT_GT(calls[1], 0);
+  group.End();
+}
+
 // A call that ends only when it is cancelled, and says when it runs.
 TEST(RemoteLanesTest, CancellingEndsACallThatIsElsewhere) {
   std::atomic<bool> runs{false}, saw_it{false};
