@@ -118,6 +118,7 @@ class Pipeline {
   std::vector<int64_t> CancelledRemote() const;  // Of those that were taken and have not ended.
   // It can't go on: WaitUntilOver throws this. The first one counts.
   void Break(const std::exception_ptr& error);
+  bool Broken() const;  // By that, or by what a lane threw: there will be no more answers.
 
  private:
   struct Impl;

@@ -88,4 +88,9 @@ void Pipeline::Break(const std::exception_ptr& error) {
   impl_->computing.Fail(error);
 }
 
+bool Pipeline::Broken() const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->broken;
+}
+
 }  // namespace cosched

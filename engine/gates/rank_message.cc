@@ -51,54 +51,52 @@ Ordinal ReadOrdinal(PackedReader* reader) {
   return ordinal;
 }
 
-void WriteMessage(const WantMessage& message, PackedWriter* writer) {
+void WriteMessage(const CallsWanted& message, PackedWriter* writer) {
   Write(message.stages, writer);
   writer->Number(message.calls);
 }
 
-void WriteMessage(const FinishedMessage& message, PackedWriter* writer) {
+void WriteMessage(const CallFinished& message, PackedWriter* writer) {
   writer->Number(message.call);
   writer->Number(message.busy);
   writer->Number(static_cast<uint8_t>(message.made ? 1 : 0));
   if (message.made) writer->Text(*message.made);
 }
 
-void WriteMessage(const FailedMessage& message, PackedWriter* writer) {
+void WriteMessage(const CallFailed& message, PackedWriter* writer) {
   writer->Number(message.call);
   writer->Number(message.busy);
   writer->Text(message.why);
 }
 
-void WriteMessage(const WorkMessage& message, PackedWriter* writer) {
+void WriteMessage(const CallSent& message, PackedWriter* writer) {
   size_t bytes = 0;
-  for (const WorkMessage::Item& item : message.items) bytes += item.payload.size() + 64;
+  for (const CallSent::Item& item : message.items) bytes += item.payload.size() + 64;
   writer->Reserve(bytes + 64);
   writer->Number(message.call);
   writer->Number(message.stage);
   writer->Number(message.request.value);
   writer->Count(message.items.size());
-  for (const WorkMessage::Item& item : message.items) {
+  for (const CallSent::Item& item : message.items) {
     for (const int32_t part : item.ordinal.Parts()) writer->Number(part);
     writer->Text(item.payload);
   }
 }
 
-void WriteMessage(const CancelMessage& message, PackedWriter* writer) {
+void WriteMessage(const CallCancelled& message, PackedWriter* writer) {
   writer->Number(message.call);
 }
 
-void WriteMessage(const ResizeMessage& message, PackedWriter* writer) {
-  Write(message.cpus, writer);
-}
+void WriteMessage(const RankResized& message, PackedWriter* writer) { Write(message.cpus, writer); }
 
-void WriteMessage(const CloseMessage& /*message*/, PackedWriter* /*writer*/) {}
+void WriteMessage(const RanksClosed& /*message*/, PackedWriter* /*writer*/) {}
 
-void ReadMessage(PackedReader* reader, WantMessage* message) {
+void ReadMessage(PackedReader* reader, CallsWanted* message) {
   message->stages = ReadNumbers(reader);
   message->calls = ReadSmallNumber(reader);
 }
 
-void ReadMessage(PackedReader* reader, FinishedMessage* message) {
+void ReadMessage(PackedReader* reader, CallFinished* message) {
   message->call = ReadNumber(reader);
   message->busy = ReadNumber(reader);
   const auto made = reader->Number<uint8_t>();
@@ -106,32 +104,32 @@ void ReadMessage(PackedReader* reader, FinishedMessage* message) {
   if (made == 1) message->made = reader->Text();
 }
 
-void ReadMessage(PackedReader* reader, FailedMessage* message) {
+void ReadMessage(PackedReader* reader, CallFailed* message) {
   message->call = ReadNumber(reader);
   message->busy = ReadNumber(reader);
   message->why = reader->Text();
 }
 
-void ReadMessage(PackedReader* reader, WorkMessage* message) {
+void ReadMessage(PackedReader* reader, CallSent* message) {
   message->call = ReadNumber(reader);
   message->stage = ReadSmallNumber(reader);
   message->request.value = ReadNumber(reader);
   message->items.resize(reader->Count(kOrdinalBytes + sizeof(uint64_t)));
-  for (WorkMessage::Item& item : message->items) {
+  for (CallSent::Item& item : message->items) {
     item.ordinal = ReadOrdinal(reader);
     item.payload = reader->Text();
   }
 }
 
-void ReadMessage(PackedReader* reader, CancelMessage* message) {
+void ReadMessage(PackedReader* reader, CallCancelled* message) {
   message->call = ReadNumber(reader);
 }
 
-void ReadMessage(PackedReader* reader, ResizeMessage* message) {
+void ReadMessage(PackedReader* reader, RankResized* message) {
   message->cpus = ReadNumbers(reader);
 }
 
-void ReadMessage(PackedReader* /*reader*/, CloseMessage* /*message*/) {}
+void ReadMessage(PackedReader* /*reader*/, RanksClosed* /*message*/) {}
 
 template <size_t kIndex = 0>
 RankMessage ReadMessageOfKind(size_t kind, PackedReader* reader) {

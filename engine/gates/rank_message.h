@@ -15,23 +15,23 @@
 namespace cosched {
 
 // From a rank to rank 0.
-struct WantMessage {  // It would make so many calls more, of these stages.
+struct CallsWanted {  // It would make so many calls more, of these stages.
   std::vector<int32_t> stages = {};
   int32_t calls = 0;
 };
-struct FinishedMessage {
+struct CallFinished {
   int64_t call = 0;
   int64_t busy = 0;                      // Nanoseconds in pieces.
   std::optional<std::string> made = {};  // None of a call that was cancelled.
 };
-struct FailedMessage {
+struct CallFailed {
   int64_t call = 0;
   int64_t busy = 0;
   std::string why = {};
 };
 
 // From rank 0.
-struct WorkMessage {
+struct CallSent {
   struct Item {
     Ordinal ordinal;
     std::string payload;
@@ -41,16 +41,16 @@ struct WorkMessage {
   RequestId request = {};
   std::vector<Item> items = {};
 };
-struct CancelMessage {  // Nobody waits for what the call makes; it is to end, and be told of.
+struct CallCancelled {  // Nobody waits for what the call makes; it is to end, and be told of.
   int64_t call = 0;
 };
-struct ResizeMessage {  // Cores of the rank from now on; none: it pauses.
+struct RankResized {  // Cores of the rank from now on; none: it pauses.
   std::vector<int32_t> cpus = {};
 };
-struct CloseMessage {};  // There are no more calls.
+struct RanksClosed {};  // There are no more calls.
 
-using RankMessage = std::variant<WantMessage, FinishedMessage, FailedMessage, WorkMessage,
-                                 CancelMessage, ResizeMessage, CloseMessage>;
+using RankMessage = std::variant<CallsWanted, CallFinished, CallFailed, CallSent, CallCancelled,
+                                 RankResized, RanksClosed>;
 
 std::string Encode(const RankMessage& message);
 // Throws MalformedBytes for what Encode() does not write.

@@ -24,11 +24,11 @@ constexpr auto kBetweenMessages = std::chrono::seconds(1);
 // A call that came from rank 0. What the stage emits is kept until the call is over.
 class TravelledCall : public StageCall {
  public:
-  TravelledCall(WorkMessage work, ThreadPools* pools) : work_(std::move(work)), pools_(*pools) {}
+  TravelledCall(CallSent work, ThreadPools* pools) : work_(std::move(work)), pools_(*pools) {}
 
   void Unpack(const PayloadCodec& codec) {
     batch_.request = work_.request;
-    for (WorkMessage::Item& item : work_.items) {
+    for (CallSent::Item& item : work_.items) {
       batch_.items.push_back({item.ordinal, codec.decode(item.payload, nullptr)});
       std::string().swap(item.payload);
     }
@@ -51,7 +51,7 @@ class TravelledCall : public StageCall {
   std::chrono::nanoseconds busy{0};
 
  private:
-  WorkMessage work_;
+  CallSent work_;
   ThreadPools& pools_;
   ItemBatch batch_;
   std::atomic<bool> cancelled_{false};
@@ -92,10 +92,10 @@ struct RankWorker::Impl {
   void Make(const std::shared_ptr<TravelledCall>& call);
   std::unique_ptr<Stage> StageFor(size_t index);
 
-  void Take(WorkMessage work);
-  void Take(const CancelMessage& message);
-  void Take(const ResizeMessage& message);
-  void Take(const CloseMessage& /*message*/) { closed = true; }
+  void Take(CallSent work);
+  void Take(const CallCancelled& message);
+  void Take(const RankResized& message);
+  void Take(const RanksClosed& /*message*/) { closed = true; }
   template <typename Other>
   void Take(const Other& /*message*/) {
     throw LinkError("rank 0 sent what only the others may send");
@@ -134,7 +134,7 @@ void RankWorker::Impl::Want() {
   const int64_t more = int64_t{pools.Current().inter} - asked - std::ssize(calls);
   if (more <= 0) return;
   asked += more;
-  link.Send(0, Encode(WantMessage{.stages = wanted_stages, .calls = static_cast<int32_t>(more)}));
+  link.Send(0, Encode(CallsWanted{.stages = wanted_stages, .calls = static_cast<int32_t>(more)}));
 }
 
 void RankWorker::Impl::Serve(size_t lane) {
@@ -163,7 +163,7 @@ void RankWorker::Impl::Make(const std::shared_ptr<TravelledCall>& call) {
     stage = StageFor(call->StageIndex());
     while (stage->Run(*call)) {
     }
-    FinishedMessage finished{.call = call->Id(), .busy = call->busy.count()};
+    CallFinished finished{.call = call->Id(), .busy = call->busy.count()};
     if (call->made) finished.made = travel.makes.encode(*call->made);
     answer = Encode(finished);
     if (answer.size() > RankLink::kMostBytes) {
@@ -171,10 +171,10 @@ void RankWorker::Impl::Make(const std::shared_ptr<TravelledCall>& call) {
                               " bytes are too many to be sent to another rank");
     }
   } catch (const std::exception& error) {
-    answer = Encode(FailedMessage{call->Id(), call->busy.count(), error.what()});
+    answer = Encode(CallFailed{call->Id(), call->busy.count(), error.what()});
   } catch (...) {
     answer = Encode(
-        FailedMessage{call->Id(), call->busy.count(), "an exception of a type that says nothing"});
+        CallFailed{call->Id(), call->busy.count(), "an exception of a type that says nothing"});
   }
   call->Batch().items.clear();
   call->made.reset();
@@ -194,7 +194,7 @@ std::unique_ptr<Stage> RankWorker::Impl::StageFor(size_t index) {
   return stage;
 }
 
-void RankWorker::Impl::Take(WorkMessage work) {
+void RankWorker::Impl::Take(CallSent work) {
   const auto stage = static_cast<size_t>(work.stage);
   if (stage >= travels.size() || !travels[stage])
     throw LinkError("rank 0 sent a call of a stage that does not travel");
@@ -207,13 +207,13 @@ void RankWorker::Impl::Take(WorkMessage work) {
   lanes.WakeOne();
 }
 
-void RankWorker::Impl::Take(const CancelMessage& message) {
+void RankWorker::Impl::Take(const CallCancelled& message) {
   const std::lock_guard lock(mutex);
   const auto found = calls.find(message.call);
   if (found != calls.end()) found->second->Cancel();
 }
 
-void RankWorker::Impl::Take(const ResizeMessage& message) {
+void RankWorker::Impl::Take(const RankResized& message) {
   CpuSet given;
   for (const int32_t cpu : message.cpus) {
     if (cpu > CpuSet::kMaxCpu) throw LinkError("rank 0 gave a core that there can't be");

@@ -17,8 +17,8 @@ namespace {
 
 constexpr auto kLongestWait = std::chrono::seconds(1);
 
-WorkMessage Packed(const RemoteCall& call, const StageTravel& travel) {
-  WorkMessage work{.call = call.id, .stage = call.stage, .request = call.batch->request};
+CallSent Packed(const RemoteCall& call, const StageTravel& travel) {
+  CallSent work{.call = call.id, .stage = call.stage, .request = call.batch->request};
   for (const Item& item : call.batch->items) {
     work.items.push_back({item.ordinal, travel.takes.encode(item.payload)});
   }
@@ -60,11 +60,11 @@ RemoteLanes::~RemoteLanes() {
   closing_ = true;
   link_.Wake();
   thread_.join();
-  for (int rank = 1; rank < link_.Size(); ++rank) link_.Send(rank, Encode(CloseMessage{}));
+  for (int rank = 1; rank < link_.Size(); ++rank) link_.Send(rank, Encode(RanksClosed{}));
 }
 
 void RemoteLanes::Resize(int rank, const CpuSet& cores) {
-  ResizeMessage message;
+  RankResized message;
   for (const int cpu : cores) message.cpus.push_back(cpu);
   link_.Send(rank, Encode(message));
 }
@@ -86,7 +86,7 @@ void RemoteLanes::Serve() {
   }
 }
 
-void RemoteLanes::Handle(int from, const WantMessage& message) {
+void RemoteLanes::Handle(int from, const CallsWanted& message) {
   Wants& wants = wants_[static_cast<size_t>(from)];
   wants.stages.assign(message.stages.begin(), message.stages.end());
   std::ranges::sort(wants.stages);
@@ -99,7 +99,7 @@ void RemoteLanes::Handle(int from, const WantMessage& message) {
   wants.calls += message.calls;
 }
 
-void RemoteLanes::Handle(int from, FinishedMessage message) {
+void RemoteLanes::Handle(int from, CallFinished message) {
   const Away away = TakeBack(from, message.call);
   RemoteEnd end{.id = message.call, .busy = std::chrono::nanoseconds(message.busy)};
   if (message.made) {
@@ -113,7 +113,7 @@ void RemoteLanes::Handle(int from, FinishedMessage message) {
   pipeline_.EndRemote(std::move(end));
 }
 
-void RemoteLanes::Handle(int from, FailedMessage message) {
+void RemoteLanes::Handle(int from, CallFailed message) {
   TakeBack(from, message.call);
   pipeline_.EndRemote({.id = message.call,
                        .outcome = std::move(message.why),
@@ -175,7 +175,7 @@ void RemoteLanes::TellCancelled() {
   for (const int64_t call : pipeline_.CancelledRemote()) {
     const auto found = away_.find(call);
     if (found == away_.end() || std::exchange(found->second.told, true)) continue;
-    link_.Send(found->second.rank, Encode(CancelMessage{call}));
+    link_.Send(found->second.rank, Encode(CallCancelled{call}));
   }
 }
 

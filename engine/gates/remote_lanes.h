@@ -44,9 +44,9 @@ class RemoteLanes {
   };
 
   void Serve();
-  void Handle(int from, const WantMessage& message);
-  void Handle(int from, FinishedMessage message);
-  void Handle(int from, FailedMessage message);
+  void Handle(int from, const CallsWanted& message);
+  void Handle(int from, CallFinished message);
+  void Handle(int from, CallFailed message);
   template <typename Other>
   void Handle(int from, const Other& message);
   Away TakeBack(int from, int64_t call);

@@ -19,6 +19,8 @@
 
 #include "engine/base/topology.h"
 #include "engine/gates/pipeline.h"
+#include "engine/gates/remote_lanes.h"
+#include "experiments/cli/pipeline_ranks.h"
 #include "experiments/cli/program_options.h"
 #include "experiments/cli/typed_option.h"
 #include "experiments/config/option_refusal.h"
@@ -32,6 +34,7 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr int kMostOpen = 1024;
+constexpr int kMostRanks = 1024;
 constexpr int64_t kMostRequestsOfARun = 1'000'000;
 constexpr auto kBetweenLooks = std::chrono::milliseconds(100);
 
@@ -55,14 +58,17 @@ class StatusLine {
 // A program's requests, all submitted at once, until the last has its answer.
 class PipelineRun {
  public:
-  PipelineRun(const PipelineProgram& program, int threads, const Topology& topology)
+  // `link`: to the ranks that make calls, too; null: there are none.
+  PipelineRun(const PipelineProgram& program, const CpuSet& cores, const Topology& topology,
+              RankLink* link)
       : pipeline_(program.spec, program.stages,
-                  {.capacity = {threads, threads},
+                  {.capacity = {cores.Count(), cores.Count()},
                    .binding = ThreadPools::Binding::kEachToItsCore,
                    .topology = &topology},
                   [this](PipelineResult result) { Note(std::move(result)); }) {
     // Every core may begin a call of its own; one that has none helps in the others'.
-    pipeline_.Pools().Resize(topology.Cpus().Lowest(threads), {threads, threads});
+    pipeline_.Pools().Resize(cores, {cores.Count(), cores.Count()});
+    if (link != nullptr) remote_.emplace(&pipeline_, link, program.travels);
   }
 
   // `status`: what the line of progress says. Cancels what is left when Interrupted().
@@ -73,7 +79,7 @@ class PipelineRun {
     for (int64_t i = 0; i < requests; ++i) pipeline_.Submit({i, program.items(i, /*work=*/1)});
     pipeline_.Drain();
     const StatusLine line;
-    while (!WaitForAll(requests)) {
+    while (!WaitForAll(requests) && !pipeline_.Broken()) {
       line.Show(status());
       if (!Interrupted()) continue;
       for (int64_t i = 0; i < requests; ++i) pipeline_.Cancel(i, "interrupted");
@@ -124,12 +130,13 @@ class PipelineRun {
   std::condition_variable answered_;
   std::vector<PipelineResult> results_;
   Pipeline pipeline_;  // After what its answers use.
+  std::optional<RemoteLanes> remote_;
 };
 
 struct AlignSortArguments {
   std::string reference, out, spill_folder;
   std::vector<std::string> reads;
-  std::optional<int> threads;
+  std::optional<int> threads, ranks;
   int64_t requests = 1;
   int open = 1;
   CreditLink link = CreditLink::kLinear;
@@ -202,18 +209,23 @@ int ReportAlignSort(const PipelineRun& run, const AlignSortProgress& progress) {
 int RunAlignSort(const AlignSortArguments& arguments) {
   const Topology topology = Topology::ThisMachine();
   const int most = topology.Cpus().Count();
-  const int threads = arguments.threads.value_or(most);
-  CheckNumber("--threads", threads, 1, most);
+  if (arguments.threads) CheckNumber("--threads", *arguments.threads, 1, most);
   if (arguments.reads.size() > 2) {
     RefuseOption("--reads", fmt::format("{} files", arguments.reads.size()),
                  "one, or two with mates");
   }
   CheckAlignSortFiles(arguments);
+  const std::unique_ptr<MpiLink> link = JoinRanks(arguments.ranks);
+  const LocalRanks local = link ? link->Local() : LocalRanks{};
+  const int threads = arguments.threads.value_or(ThreadsOfRank(most, local));
+  const CpuSet cores = CoresOfRank(topology.Cpus(), local, threads);
+  if (link && link->Rank() > 0)
+    return ServeRank(link.get(), MakeAlignSort(SettingsOf(arguments, threads)), cores, topology);
   const SignalScope signals;
-  const AlignSortSettings settings = SettingsOf(arguments, threads);
+  const AlignSortSettings settings = SettingsOf(arguments, threads * (link ? link->Size() : 1));
   const PipelineProgram program = MakeAlignSort(settings);
   if (Interrupted()) return kInterrupted;
-  PipelineRun run(program, threads, topology);
+  PipelineRun run(program, cores, topology, link.get());
   run.Run(program, arguments.requests, [&] {
     const int64_t reads = settings.progress->reads_aligned;
     return fmt::format("{} reads aligned, {:.0f} reads/s", reads,
@@ -235,8 +247,13 @@ void AddAlignSortCommand(CLI::App* run, int* exit_code) {
       ->add_option("--out", arguments->out,
                    "BAM file; with --requests a folder, where request N writes N.bam")
       ->required();
-  AddNumber(command, "--threads", &arguments->threads, 1, kMostThreads,
-            "Calls that compute side by side; default: one a core, which is the most");
+  AddNumber(
+      command, "--threads", &arguments->threads, 1, kMostThreads,
+      "Calls that compute side by side, of each rank; default: one a core, which is the most");
+  AddNumber(
+      command, "--ranks", &arguments->ranks, 1, kMostRanks,
+      "Processes that share the work, started with mpirun; or start them yourself: mpirun -n N "
+      "cosched pipeline run …");
   AddNumber(command, "--requests", &arguments->requests, 1, kMostRequestsOfARun,
             "Do it so many times, to see what a stream of requests is like");
   AddNumber(command, "--open", &arguments->open, 1, kMostOpen, "Requests that are open at once");

@@ -13,12 +13,12 @@ TEST(QueueLinkTest, MessagesOfARankComeInTheirOrder) {
   QueueLinks links(3);
   EXPECT_EQ(links.Of(2).Rank(), 2);
   EXPECT_EQ(links.Of(2).Size(), 3);
-  for (int64_t i = 0; i < 10; ++i) links.Of(2).Send(0, Encode(CancelMessage{i}));
+  for (int64_t i = 0; i < 10; ++i) links.Of(2).Send(0, Encode(CallCancelled{i}));
   for (int64_t i = 0; i < 10; ++i) {
     const auto received = links.Of(0).Receive(kLong);
     ASSERT_TRUE(received);
     EXPECT_EQ(received->from, 2);
-    EXPECT_EQ(std::get<CancelMessage>(received->message).call, i);
+    EXPECT_EQ(std::get<CallCancelled>(received->message).call, i);
   }
   EXPECT_FALSE(links.Of(0).Receive(std::chrono::microseconds(1)));
 }
@@ -32,7 +32,7 @@ TEST(QueueLinkTest, AReceiverIsWoken) {
 
 TEST(QueueLinkTest, ARankThatIsGoneIsToldAfterWhatItSent) {
   QueueLinks links(3);
-  links.Of(2).Send(0, Encode(CloseMessage{}));
+  links.Of(2).Send(0, Encode(RanksClosed{}));
   links.Kill(2);
   EXPECT_TRUE(links.Of(0).Receive(kLong));
   for (int i = 0; i < 2; ++i) {

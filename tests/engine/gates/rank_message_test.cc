@@ -11,17 +11,17 @@ namespace cosched {
 namespace {
 
 std::vector<RankMessage> OneOfEachKind() {
-  return {WantMessage{.stages = {0, 3, 7}, .calls = 2},
-          FinishedMessage{.call = 5, .busy = 17, .made = std::string("a\0b", 3)},
-          FinishedMessage{.call = 6, .busy = 0, .made = {}},
-          FailedMessage{.call = 9, .busy = 1, .why = "no"},
-          WorkMessage{.call = 1,
-                      .stage = 2,
-                      .request = {3},
-                      .items = {{Ordinal(4), "four"}, {Ordinal(5).Then(1).Under(2), ""}}},
-          CancelMessage{.call = int64_t{1} << 40},
-          ResizeMessage{.cpus = {1, 4}},
-          CloseMessage{}};
+  return {CallsWanted{.stages = {0, 3, 7}, .calls = 2},
+          CallFinished{.call = 5, .busy = 17, .made = std::string("a\0b", 3)},
+          CallFinished{.call = 6, .busy = 0, .made = {}},
+          CallFailed{.call = 9, .busy = 1, .why = "no"},
+          CallSent{.call = 1,
+                   .stage = 2,
+                   .request = {3},
+                   .items = {{Ordinal(4), "four"}, {Ordinal(5).Then(1).Under(2), ""}}},
+          CallCancelled{.call = int64_t{1} << 40},
+          RankResized{.cpus = {1, 4}},
+          RanksClosed{}};
 }
 
 TEST(RankMessageTest, ComesBackAsItWas) {
@@ -31,7 +31,7 @@ TEST(RankMessageTest, ComesBackAsItWas) {
     EXPECT_EQ(again.index(), message.index());
     EXPECT_EQ(Encode(again), bytes);
   }
-  const auto work = std::get<WorkMessage>(DecodeRankMessage(Encode(OneOfEachKind()[4])));
+  const auto work = std::get<CallSent>(DecodeRankMessage(Encode(OneOfEachKind()[4])));
   ASSERT_EQ(work.items.size(), 2u);
   EXPECT_EQ(work.items[0].payload, "four");
   EXPECT_EQ(work.items[1].ordinal.ToString(), "2.5.1");
@@ -52,7 +52,7 @@ TEST(RankMessageTest, RefusesWhatIsCutShortOrTooLong) {
 // A count is believed only as far as bytes are there, before memory is taken for it.
 TEST(RankMessageTest, RefusesCountsWithoutBytes) {
   PackedWriter writer;
-  writer.Number(static_cast<uint8_t>(RankMessage(WorkMessage{}).index()));
+  writer.Number(static_cast<uint8_t>(RankMessage(CallSent{}).index()));
   writer.Number(int64_t{1});
   writer.Number(int32_t{0});
   writer.Number(int64_t{0});
@@ -61,7 +61,7 @@ TEST(RankMessageTest, RefusesCountsWithoutBytes) {
 }
 
 TEST(RankMessageTest, RefusesOrdinalsThatAreNone) {
-  std::string bytes = Encode(WorkMessage{.request = {0}, .items = {{Ordinal(4), ""}}});
+  std::string bytes = Encode(CallSent{.request = {0}, .items = {{Ordinal(4), ""}}});
   const std::string ordinal = {4, 0, 0, 0, -1, -1, -1, -1};
   const size_t at = bytes.find(ordinal);
   ASSERT_NE(at, std::string::npos);
@@ -74,9 +74,9 @@ TEST(RankMessageTest, RefusesOrdinalsThatAreNone) {
 }
 
 TEST(RankMessageTest, RefusesNumbersBelowZero) {
-  EXPECT_THROW(DecodeRankMessage(Encode(CancelMessage{-1})), MalformedBytes);
-  EXPECT_THROW(DecodeRankMessage(Encode(ResizeMessage{{-1}})), MalformedBytes);
-  EXPECT_THROW(DecodeRankMessage(Encode(WantMessage{{0}, -1})), MalformedBytes);
+  EXPECT_THROW(DecodeRankMessage(Encode(CallCancelled{-1})), MalformedBytes);
+  EXPECT_THROW(DecodeRankMessage(Encode(RankResized{{-1}})), MalformedBytes);
+  EXPECT_THROW(DecodeRankMessage(Encode(CallsWanted{{0}, -1})), MalformedBytes);
 }
 
 }  // namespace

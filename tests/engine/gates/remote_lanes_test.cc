@@ -151,11 +151,10 @@ TEST(RemoteLanesTest, WhatFindsNoRoomIsKeptUntilThereIs) {
     of_rank.travels.emplace_back();
   }
   // One is there, and one more would not fit, though a smaller one would.
-  const PipelineSpec spec{.stages = {{.name = "add"},
-                                     {.name = "write",
-                                      .from = {.bytes = sizeof(int64_t) + 1},
-                                      .parallel = 1,
-                                      .waits = true}}};
+  const PipelineSpec spec{
+      .stages = {
+          {.name = "add"},
+          {.name = "write", .from = {.bytes = sizeof(int64_t) + 1}, .parallel = 1, .waits = true}}};
   RankGroup group(spec, stages, /*here=*/0);
   group.OfRank0().Submit({0, SomeNumbers(0, 5)});
   while (group.OfRank0().Sample().stages[0].parked == 0) std::this_thread::yield();
@@ -254,10 +253,10 @@ TEST(RemoteLanesTest, ARankThatIsGoneEndsThePipelineWithAReason) {
 
 TEST(RemoteLanesTest, ARankThatTellsOfWhatItDoesNotHaveIsRefused) {
   const std::vector<std::pair<RankMessage, std::string>> cases = {
-      {FinishedMessage{.call = 3}, "rank 1 tells of a call that it does not have"},
-      {FailedMessage{.call = 0}, "rank 1 tells of a call that it does not have"},
-      {WantMessage{.stages = {1}, .calls = 1}, "rank 1 wants calls that it can't have"},
-      {CloseMessage{}, "rank 1 sent what only rank 0 may send"}};
+      {CallFinished{.call = 3}, "rank 1 tells of a call that it does not have"},
+      {CallFailed{.call = 0}, "rank 1 tells of a call that it does not have"},
+      {CallsWanted{.stages = {1}, .calls = 1}, "rank 1 wants calls that it can't have"},
+      {RanksClosed{}, "rank 1 sent what only rank 0 may send"}};
   for (const auto& [message, why] : cases) {
     RankGroup group(OneStageSpec(1), OnRanks(2, AddOneTo, nullptr));
     group.Links().Of(1).Send(0, Encode(message));
