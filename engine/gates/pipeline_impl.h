@@ -85,10 +85,13 @@ struct Pipeline::Impl {
   void Cancel(int64_t number, const std::string& why);
   std::optional<RemoteCall> TakeRemote(const std::vector<int>& stages);
   void EndRemote(RemoteEnd end);
+  void AnswerRemotely(std::unique_lock<std::mutex> lock);
   void Answer(std::vector<PipelineResult> results) const;
 
   // With the lock.
-  bool IsOver() const { return drained && submitted.empty() && inside.empty(); }
+  bool IsOver() const {
+    return drained && submitted.empty() && inside.empty() && remote_answers == 0;
+  }
   bool MustEnd() const {
     return closing || broken || computing.Ended() || waiting.Ended() || IsOver();
   }
@@ -111,6 +114,7 @@ struct Pipeline::Impl {
   std::map<int64_t, std::unique_ptr<Call>> parked;           // By call.
   std::map<int64_t, std::unique_ptr<Call>> remote;           // Made elsewhere, by call.
   RemoteNews remote_news;
+  int remote_answers = 0;  // Being given by threads that are no lanes, for which lanes wait.
   PipelineState state;
   std::deque<Submitted> submitted;     // Not admitted yet.
   std::map<RequestId, Inside> inside;  // Admitted, without an answer.

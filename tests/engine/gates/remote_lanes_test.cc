@@ -10,6 +10,8 @@
 #include <string>
 
 #include "engine/gates/packed_bytes.h"
+#include "engine/gates/queue_link.h"
+#include "engine/gates/rank_worker.h"
 #include "tests/engine/gates/rank_group.h"
 
 namespace cosched {
@@ -165,6 +167,38 @@ TEST(RemoteLanesTest, WhatFindsNoRoomIsKeptUntilThereIs) {
   EXPECT_THAT(NumbersOf(group.Results().at(0)), ElementsAre(1, 2, 3, 4, 5));
   EXPECT_GT(calls[1], 0);
   group.End();
+}
+
+// The last answer is given by a thread that is no lane of the pipeline.
+TEST(RemoteLanesTest, ThePipelineIsNotOverBeforeItsAnswersAreGiven) {
+  QueueLinks links(2);
+  const RankStages stages = OneStage(AddOneTo, nullptr, 1);
+  std::atomic<bool> begun{false}, may_end{false}, ended{false};
+  Pipeline pipeline(OneStageSpec(1), stages.make, {}, [&](const PipelineResult&) {
+    begun = true;
+    begun.notify_all();
+    may_end.wait(false);
+    ended = true;
+  });
+  RankWorker worker(&links.Of(1), stages.make, stages.travels, {});
+  worker.Pools().Resize(CpuSet{0}, {1, 1});
+  std::thread rank_1([&] { worker.Run(); });
+  pipeline.Begin();
+  {
+    RemoteLanes remote(&pipeline, &links.Of(0), stages.travels);
+    pipeline.Submit({0, SomeNumbers(0, 1)});
+    pipeline.Drain();
+    begun.wait(false);
+    std::thread waiter([&] {
+      pipeline.WaitUntilOver();
+      EXPECT_TRUE(ended);
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    may_end = true;
+    may_end.notify_all();
+    waiter.join();
+  }
+  rank_1.join();
 }
 
 // A call that ends only when it is cancelled, and says when it runs.
