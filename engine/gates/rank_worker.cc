@@ -108,7 +108,7 @@ struct RankWorker::Impl {
   const Split capacity;
   std::vector<int32_t> wanted_stages;
   bool closed = false;  // Of the thread that receives, as is:
-  CpuSet cores;         // The last that were not none.
+  CpuSet cores;         // Those before it was paused.
 
   std::mutex mutex;                                          // Guards these:
   std::vector<std::vector<std::unique_ptr<Stage>>> objects;  // By stage: those without a call.
@@ -219,7 +219,7 @@ void RankWorker::Impl::Take(const RankResized& message) {
     if (cpu > CpuSet::kMaxCpu) throw LinkError("rank 0 gave a core that there can't be");
     given.Add(cpu);
   }
-  if (!given.Empty()) cores = given;
+  if (!pools.Cores().Empty()) cores = pools.Cores();
   const int count = given.Count();
   pools.Resize(given, {std::min(count, capacity.inter), std::min(count, capacity.intra)});
 }

@@ -44,6 +44,7 @@ void MpiLink::Wake() {}
 #include <array>
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <future>
 #include <list>
 #include <mutex>
@@ -133,13 +134,14 @@ struct MpiLink::Impl {
   std::condition_variable news;
   std::deque<std::pair<int, std::string> > outbox;
   bool ending = false;
+  bool leaving = false;  // Without the others.
 
   // Of its thread alone:
   std::optional<RankWatch> watch;
   std::list<Transfer> sent;
   std::deque<Transfer> coming;          // In the order in which they were sent.
   std::optional<MPI_Request> all_sent;  // By all ranks.
-  bool gone = false;
+  bool gone = false;                    // A rank, or this one.
   std::thread thread;
 };
 
@@ -259,7 +261,8 @@ void MpiLink::Impl::Sleep(microseconds time) {
 bool MpiLink::Impl::IsOver() {
   {
     const std::lock_guard lock(mutex);
-    if (!ending || !outbox.empty()) return false;
+    if (leaving) gone = true;
+    if (!ending || (!outbox.empty() && !gone)) return false;
   }
   if (gone) return true;
   if (!sent.empty()) return false;
@@ -288,6 +291,7 @@ MpiLink::~MpiLink() {
   {
     const std::lock_guard lock(impl_->mutex);
     impl_->ending = true;
+    impl_->leaving = std::uncaught_exceptions() > 0;
     impl_->news.notify_one();
   }
   impl_->thread.join();

@@ -29,7 +29,8 @@ class MpiLink : public RankLink {
   // Throws InputError where this build has no MPI, and LinkError if MPI can't be begun. REQUIRES: no
   // other one was there before in this process.
   MpiLink();
-  // Waits until every rank is through, unless one is gone.
+  // Waits until every rank is through, unless one is gone. While an exception passes by it waits for
+  // nobody: this process will end, and the launcher ends the others.
   ~MpiLink() override;
 
   int Rank() const override;

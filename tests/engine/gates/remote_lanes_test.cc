@@ -285,6 +285,25 @@ TEST(RemoteLanesTest, ARankThatIsGoneEndsThePipelineWithAReason) {
   }
 }
 
+TEST(RemoteLanesTest, APausedRankEndsWhenAnotherIsGone) {
+  std::atomic<bool> runs{false};
+  const StageFactory make = [&] {
+    return MakeNativeStage([&](StageCall& call, int) {
+      runs = true;
+      runs.notify_all();
+      return !call.Cancelled();
+    });
+  };
+  const RankStages stages{.make = {make}, .travels = {NumbersTravel()}};
+  RankGroup group(OneStageSpec(1), {stages, stages}, /*here=*/0);
+  group.OfRank0().Submit({0, SomeNumbers(0, 1)});
+  runs.wait(false);
+  group.Remote().Resize(1, CpuSet());
+  group.Links().Kill(0);
+  group.Join();
+  EXPECT_NE(group.EndOf(1), nullptr);
+}
+
 TEST(RemoteLanesTest, ARankThatTellsOfWhatItDoesNotHaveIsRefused) {
   const std::vector<std::pair<RankMessage, std::string>> cases = {
       {CallFinished{.call = 3}, "rank 1 tells of a call that it does not have"},
