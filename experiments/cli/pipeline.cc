@@ -221,7 +221,7 @@ int RunAlignSort(const AlignSortArguments& arguments) {
   const CpuSet cores = CoresOfRank(topology.Cpus(), local, threads);
   if (link && link->Rank() > 0)
     return ServeRank(link.get(), MakeAlignSort(SettingsOf(arguments, threads)), cores, topology);
-  const SignalScope signals;
+  const SignalScope signals(link ? SignalScope::Second::kNoted : SignalScope::Second::kEnds);
   const AlignSortSettings settings = SettingsOf(arguments, threads * (link ? link->Size() : 1));
   const PipelineProgram program = MakeAlignSort(settings);
   if (Interrupted()) return kInterrupted;
