@@ -1,5 +1,3 @@
-#include "engine/gates/pipeline.h"
-
 #include <algorithm>
 #include <deque>
 #include <exception>
@@ -10,6 +8,7 @@
 #include <utility>
 
 #include "engine/base/check.h"
+#include "engine/gates/pipeline_impl.h"
 #include "engine/gates/pipeline_layout.h"
 #include "engine/pool/lanes.h"
 
@@ -38,120 +37,31 @@ const PipelineSpec& Checked(const PipelineSpec& spec) {
 
 }  // namespace
 
-struct Pipeline::Impl {
-  // A call with the object of its stage, which stays with it while it is parked.
-  class Call : public StageCall {
-   public:
-    Call(Impl* pipeline, PipelineState::Call call, LaneKind kind)
-        : taken(static_cast<int64_t>(call.batch.items.size())),
-          pipeline_(*pipeline),
-          call_(std::move(call)),
-          kind_(kind) {}
+Pipeline::Impl::Impl(const PipelineSpec& specification, std::vector<StageFactory> stage_factories,
+                     const PipelineSettings& settings,
+                     std::function<void(PipelineResult)> when_answered)
+    : spec(Checked(specification)),
+      factories(std::move(stage_factories)),
+      answered(std::move(when_answered)),
+      objects(spec.stages.size()),
+      state(spec),
+      totals(spec.stages.size()),
+      computing(&mutex, "lane", static_cast<size_t>(settings.capacity.inter)),
+      waiting(&mutex, "wait", WaitingLanes(spec)),
+      pools(settings.capacity, settings.binding, settings.topology, settings.waiting) {
+  CHECK(factories.size() == spec.stages.size())
+      << factories.size() << " factories for " << spec.stages.size() << " stages";
+  pools.OnWorkersAdded([this] { OpenLanes(); });
+}
 
-    ItemBatch& Batch() override { return call_.batch; }
-    void Emit(Payload payload) override { pipeline_.Emit(this, std::move(payload)); }
-    bool Full() const override { return !kept.empty(); }
-    bool Cancelled() const override { return pipeline_.Cancelled(Id()); }
-    ThreadPools* Pools() override {
-      return kind_ == LaneKind::kComputes ? &pipeline_.pools : nullptr;
-    }
-    void AddBusy(std::chrono::nanoseconds time) override { busy += time; }
-
-    int64_t Id() const { return call_.id; }
-    size_t StageIndex() const { return static_cast<size_t>(call_.stage); }
-
-    std::unique_ptr<Stage> stage;
-    std::deque<Payload> kept;  // Emitted, but there was no room.
-    bool more = true;          // The stage has more to do.
-    std::chrono::nanoseconds busy{0};
-    const SteadyClock::time_point begun = SteadyClock::now();
-    const int64_t taken;  // Items.
-
-   private:
-    Impl& pipeline_;
-    PipelineState::Call call_;
-    LaneKind kind_;
-  };
-  struct Submitted {
-    PipelineRequest request;
-    SteadyClock::time_point when;
-  };
-  struct Inside {
-    int64_t number = 0;
-    SteadyClock::time_point submitted, admitted;
-  };
-  struct Totals {
-    int64_t calls = 0, taken = 0;
-    std::chrono::nanoseconds busy{0}, lasted{0};
-  };
-
-  Impl(const PipelineSpec& specification, std::vector<StageFactory> stage_factories,
-       const PipelineSettings& settings, std::function<void(PipelineResult)> when_answered)
-      : spec(Checked(specification)),
-        factories(std::move(stage_factories)),
-        answered(std::move(when_answered)),
-        objects(spec.stages.size()),
-        state(spec),
-        totals(spec.stages.size()),
-        computing(&mutex, "lane", static_cast<size_t>(settings.capacity.inter)),
-        waiting(&mutex, "wait", WaitingLanes(spec)),
-        pools(settings.capacity, settings.binding, settings.topology, settings.waiting) {
-    CHECK(factories.size() == spec.stages.size())
-        << factories.size() << " factories for " << spec.stages.size() << " stages";
-    pools.OnWorkersAdded([this] { OpenLanes(); });
+Pipeline::Impl::~Impl() {
+  {
+    const std::lock_guard lock(mutex);
+    closing = true;
   }
-  // Lanes look at what all members say, so they end before any of them.
-  ~Impl() {
-    {
-      const std::lock_guard lock(mutex);
-      closing = true;
-    }
-    computing.Stop();
-    waiting.Stop();
-  }
-
-  Lanes& LanesOf(LaneKind kind) { return kind == LaneKind::kComputes ? computing : waiting; }
-  void OpenLanes();
-  void Serve(LaneKind kind, size_t lane);
-  std::unique_ptr<Call> Next(LaneKind kind, size_t lane);
-  void Make(std::unique_ptr<Call> call);
-  bool RunStage(Call* call, std::string* why);
-  std::unique_ptr<Stage> StageFor(size_t index);
-  void Emit(Call* call, Payload payload);
-  bool Cancelled(int64_t call) const;
-  void Cancel(int64_t number, const std::string& why);
-  void Answer(std::vector<PipelineResult> results) const;
-
-  // With the lock.
-  bool IsOver() const { return drained && submitted.empty() && inside.empty(); }
-  bool MustEnd() const {
-    return closing || broken || computing.Ended() || waiting.Ended() || IsOver();
-  }
-  std::unique_ptr<Call> GoOn(int64_t id);
-  void EndCall(Call* call, const std::optional<std::string>& why);
-  void Wake();
-  std::vector<PipelineResult> Follow();
-  PipelineResult ResultOf(PipelineAnswer answer, SteadyClock::time_point now);
-
-  const PipelineSpec spec;
-  const std::vector<StageFactory> factories;
-  const std::function<void(PipelineResult)> answered;
-
-  mutable std::mutex mutex;  // Guards these:
-  // Stages' objects outlive the pools: workers may still hold loops of their executors.
-  std::vector<std::vector<std::unique_ptr<Stage>>> objects;  // By stage: those without a call.
-  std::map<int64_t, std::unique_ptr<Call>> parked;           // By call.
-  PipelineState state;
-  std::deque<Submitted> submitted;     // Not admitted yet.
-  std::map<RequestId, Inside> inside;  // Admitted, without an answer.
-  std::vector<Totals> totals;          // By stage, of calls that are over.
-  bool drained = false;
-  bool broken = false;   // A lane threw.
-  bool closing = false;  // By the destructor.
-
-  Lanes computing, waiting;
-  ThreadPools pools;
-};
+  computing.Stop();
+  waiting.Stop();
+}
 
 void Pipeline::Impl::OpenLanes() {
   const std::lock_guard lock(mutex);
@@ -278,6 +188,7 @@ bool Pipeline::Impl::Cancelled(int64_t call) const {
 void Pipeline::Impl::EndCall(Call* call, const std::optional<std::string>& why) {
   if (why) {
     state.Fail(call->Id(), *why);
+    TellRemote();
   } else {
     state.Finish(call->Id());
   }
@@ -316,7 +227,9 @@ void Pipeline::Impl::Wake() {
     return;
   }
   for (const LaneKind kind : {LaneKind::kComputes, LaneKind::kWaits}) {
-    if (state.HasNext(kind)) LanesOf(kind).WakeOne();
+    if (!state.HasNext(kind)) continue;
+    LanesOf(kind).WakeOne();
+    if (kind == LaneKind::kComputes && remote_news.work) remote_news.work();
   }
 }
 
@@ -353,6 +266,7 @@ void Pipeline::Impl::Cancel(int64_t number, const std::string& why) {
       submitted.erase(waits);
     } else if (admitted != inside.end()) {
       state.Cancel(admitted->first, why);
+      TellRemote();
     }
     std::ranges::move(Follow(), std::back_inserter(results));
   }

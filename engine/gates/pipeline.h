@@ -9,9 +9,12 @@
 
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "engine/base/split.h"
@@ -57,6 +60,27 @@ struct PipelineSample {
   int open_requests = 0;  // The most that SetOpenRequests allows.
 };
 
+// A call that is made elsewhere (remote_lanes.h). Its batch stays here, for whoever took it to read,
+// until it has ended.
+struct RemoteCall {
+  int64_t id = -1;
+  int stage = -1;
+  const ItemBatch* batch = nullptr;
+};
+
+// What came of it: what it made, nothing (of a call that was cancelled), or why it failed.
+struct RemoteEnd {
+  int64_t id = -1;
+  std::variant<std::monostate, Payload, std::string> outcome = {};
+  std::chrono::nanoseconds busy{0};
+};
+
+// Called with locks held: they must be quick and must not call the pipeline. Null for none.
+struct RemoteNews {
+  std::function<void()> work = {};       // There may be another call to take.
+  std::function<void()> cancelled = {};  // Some that were taken may be cancelled.
+};
+
 class Pipeline {
  public:
   // `stages` make the objects of the specification's stages, in order. Its pools have no cores yet.
@@ -84,6 +108,17 @@ class Pipeline {
   void WaitUntilOver();
 
   PipelineSample Sample() const;
+
+  // Calls of stages that emit one item and don't wait can be made elsewhere, as by further lanes.
+  void OnRemoteNews(RemoteNews news);
+  // Of these stages the one nearest to the egress that has a call to begin.
+  std::optional<RemoteCall> TakeRemote(const std::vector<int>& stages);
+  // Nothing for a call that is not under way elsewhere.
+  void EndRemote(RemoteEnd end);
+  std::vector<int64_t> CancelledRemote() const;  // Of those that were taken and have not ended.
+  // It can't go on: WaitUntilOver throws this. The first one counts.
+  void Break(const std::exception_ptr& error);
+  bool Broken() const;  // By that, or by what a lane threw: there will be no more answers.
 
  private:
   struct Impl;

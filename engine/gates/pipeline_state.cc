@@ -143,7 +143,11 @@ std::optional<PipelineState::Call> PipelineState::Next(LaneKind kind) {
 
 std::optional<PipelineState::Call> PipelineState::NextOf(int stage, bool may_begin) {
   if (const CallRecord* parked = Resumable(stage)) return Resume(parked->id);
-  const std::optional<RequestId> request = may_begin ? Startable(stage) : std::nullopt;
+  return may_begin ? BeginOf(stage) : std::nullopt;
+}
+
+std::optional<PipelineState::Call> PipelineState::BeginOf(int stage) {
+  const std::optional<RequestId> request = Startable(stage);
   if (!request) return std::nullopt;
   return Start(stage, *request);
 }

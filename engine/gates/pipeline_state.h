@@ -68,7 +68,8 @@ class PipelineState {
   std::optional<Call> Next(LaneKind kind);
   // The same of one stage, for whoever cannot make every stage's calls, or begin any.
   std::optional<Call> NextOf(int stage, bool may_begin = true);
-  bool HasNext(LaneKind kind) const;  // Whether Next() would give one.
+  std::optional<Call> BeginOf(int stage);  // No parked one.
+  bool HasNext(LaneKind kind) const;       // Whether Next() would give one.
   // False: there is no room below, the payload is left alone, and the call may only Park() or Fail().
   // What is emitted for a request that is no more is dropped.
   bool Emit(int64_t call, Payload&& payload);

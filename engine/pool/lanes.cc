@@ -48,7 +48,13 @@ void Lanes::Serve(size_t lane, const std::function<void(size_t)>& serve) {
   }
   const std::lock_guard lock(mutex_);
   ++ended_;
-  if (failure && !error_) error_ = failure;
+  if (failure) Fail(failure);
+  WakeAll();
+  over_.notify_all();
+}
+
+void Lanes::Fail(const std::exception_ptr& error) {
+  if (!error_) error_ = error;
   WakeAll();
   over_.notify_all();
 }

@@ -38,6 +38,7 @@ class Lanes {
   void Open(size_t count);  // Those before may take work; looks again at all of them.
   void WakeOne();           // An open lane that sleeps, if there is one.
   void WakeAll();
+  void Fail(const std::exception_ptr& error);  // As if one of them had thrown it.
   // Until somebody wakes the lane, or that time.
   void Sleep(size_t lane, std::unique_lock<std::mutex>* lock,
              std::optional<std::chrono::steady_clock::time_point> until = std::nullopt);

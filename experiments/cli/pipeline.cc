@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "engine/base/topology.h"
+#include "engine/gates/pipeline.h"
 #include "experiments/cli/pipeline_classify.h"
+#include "experiments/cli/pipeline_ranks.h"
 #include "experiments/cli/pipeline_run.h"
 #include "experiments/cli/program_options.h"
 #include "experiments/cli/typed_option.h"
@@ -26,12 +28,13 @@
 namespace cosched {
 namespace {
 
+constexpr int kMostRanks = 1024;
 constexpr int64_t kMostRequestsOfARun = 1'000'000;
 
 struct AlignSortArguments {
   std::string reference, out, spill_folder;
   std::vector<std::string> reads;
-  std::optional<int> threads;
+  std::optional<int> threads, ranks;
   int64_t requests = 1;
   int open = 1;
   CreditLink link = CreditLink::kLinear;
@@ -94,19 +97,24 @@ int ReportAlignSort(const PipelineRun& run, const AlignSortProgress& progress) {
 int RunAlignSort(const AlignSortArguments& arguments) {
   const Topology topology = Topology::ThisMachine();
   const int most = topology.Cpus().Count();
-  const int threads = arguments.threads.value_or(most);
-  CheckNumber("--threads", threads, 1, most);
+  if (arguments.threads) CheckNumber("--threads", *arguments.threads, 1, most);
   if (arguments.reads.size() > 2) {
     RefuseOption("--reads", fmt::format("{} files", arguments.reads.size()),
                  "one, or two with mates");
   }
   CheckAlignSortFiles(arguments);
   ReturnLargeBlocks();
-  const SignalScope signals;
-  const AlignSortSettings settings = SettingsOf(arguments, threads);
+  const std::unique_ptr<MpiLink> link = JoinRanks(arguments.ranks);
+  const LocalRanks local = link ? link->Local() : LocalRanks{};
+  const int threads = arguments.threads.value_or(ThreadsOfRank(most, local));
+  const CpuSet cores = CoresOfRank(topology.Cpus(), local, threads);
+  if (link && link->Rank() > 0)
+    return ServeRank(link.get(), MakeAlignSort(SettingsOf(arguments, threads)), cores, topology);
+  const SignalScope signals(link ? SignalScope::Second::kNoted : SignalScope::Second::kEnds);
+  const AlignSortSettings settings = SettingsOf(arguments, threads * (link ? link->Size() : 1));
   const PipelineProgram program = MakeAlignSort(settings);
   if (Interrupted()) return kInterrupted;
-  PipelineRun run(program, threads, topology);
+  PipelineRun run(program, cores, topology, link.get());
   run.Run(arguments.requests, [&] {
     const int64_t reads = settings.progress->reads_aligned;
     return fmt::format("{} reads aligned, {:.0f} reads/s", reads,
@@ -128,7 +136,13 @@ void AddAlignSortCommand(CLI::App* run, int* exit_code) {
       ->add_option("--out", arguments->out,
                    "BAM file; with --requests a folder, where request N writes N.bam")
       ->required();
-  AddNumber(command, "--threads", &arguments->threads, 1, kMostThreads, kThreadsHelp);
+  AddNumber(
+      command, "--threads", &arguments->threads, 1, kMostThreads,
+      "Calls that compute side by side, of each rank; default: one a core, which is the most");
+  AddNumber(
+      command, "--ranks", &arguments->ranks, 1, kMostRanks,
+      "Processes that share the work, started with mpirun; or start them yourself: mpirun -n N "
+      "cosched pipeline run …");
   AddNumber(command, "--requests", &arguments->requests, 1, kMostRequestsOfARun,
             "Do it so many times, to see what a stream of requests is like");
   AddOpenOptions(command, &arguments->open, &arguments->link);

@@ -168,7 +168,7 @@ int RunClassify(ClassifyArguments arguments) {
   if (Interrupted()) return kInterrupted;
   const ClassifyRequests requests =
       RequestsOf(arguments, static_cast<int64_t>(classify.images.size()));
-  PipelineRun run(classify.program, threads, topology);
+  PipelineRun run(classify.program, topology.Cpus().Lowest(threads), topology);
   run.Run(
       requests.count,
       [&] {
@@ -204,7 +204,8 @@ void AddClassifyCommand(CLI::App* run, int* exit_code) {
             "Images of a request, which fail together if one is broken");
   AddNumber(command, "--batch", &settings.batch, 1, kLargestBatch,
             "Images of a request that the network computes at once, at most");
-  AddNumber(command, "--threads", &arguments->threads, 1, kMostThreads, kThreadsHelp);
+  AddNumber(command, "--threads", &arguments->threads, 1, kMostThreads,
+            "Calls that compute side by side; default: one a core, which is the most");
   AddNumber(
       command, "--requests", &arguments->requests, 1, kMostClassifyRequests,
       "Behind the last image the first comes again; default: each of the folder's once, or 1");

@@ -43,15 +43,17 @@ void AddOpenOptions(CLI::App* command, int* open, CreditLink* link) {
             "What --open bounds: the requests before each stage, or all that are inside");
 }
 
-PipelineRun::PipelineRun(const PipelineProgram& program, int threads, const Topology& topology)
+PipelineRun::PipelineRun(const PipelineProgram& program, const CpuSet& cores,
+                         const Topology& topology, RankLink* link)
     : program_(program),
       pipeline_(program.spec, program.stages,
-                {.capacity = {threads, threads},
+                {.capacity = {cores.Count(), cores.Count()},
                  .binding = ThreadPools::Binding::kEachToItsCore,
                  .topology = &topology},
                 [this](PipelineResult result) { Note(std::move(result)); }) {
   // Every core may begin a call of its own; one that has none helps in the others'.
-  pipeline_.Pools().Resize(topology.Cpus().Lowest(threads), {threads, threads});
+  pipeline_.Pools().Resize(cores, {cores.Count(), cores.Count()});
+  if (link != nullptr) remote_.emplace(&pipeline_, link, program.travels);
 }
 
 void PipelineRun::Run(int64_t requests, const std::function<std::string()>& status,
@@ -62,7 +64,7 @@ void PipelineRun::Run(int64_t requests, const std::function<std::string()>& stat
     pipeline_.Submit({i, program_.items(i, i + 1 == requests ? last_work : 1)});
   pipeline_.Drain();
   const StatusLine line;
-  while (!WaitForAll(requests)) {
+  while (!WaitForAll(requests) && !pipeline_.Broken()) {
     line.Show(status());
     if (!Interrupted()) continue;
     for (int64_t i = 0; i < requests; ++i) pipeline_.Cancel(i, "interrupted");

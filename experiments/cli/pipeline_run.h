@@ -8,17 +8,16 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/base/topology.h"
 #include "engine/gates/pipeline.h"
+#include "engine/gates/remote_lanes.h"
 #include "workloads/pipelines/pipeline_program.h"
 
 namespace cosched {
-
-inline constexpr char kThreadsHelp[] =
-    "Calls that compute side by side; default: one a core, which is the most";
 
 // --open and --link. The values outlive the command.
 void AddOpenOptions(CLI::App* command, int* open, CreditLink* link);
@@ -26,8 +25,10 @@ void AddOpenOptions(CLI::App* command, int* open, CreditLink* link);
 // A program's requests, all submitted at once, until the last has its answer.
 class PipelineRun {
  public:
-  // The program outlives it.
-  PipelineRun(const PipelineProgram& program, int threads, const Topology& topology);
+  // On these cores. `link`: to the ranks that make calls, too; null: there are none. Program,
+  // topology and link outlive it.
+  PipelineRun(const PipelineProgram& program, const CpuSet& cores, const Topology& topology,
+              RankLink* link = nullptr);
 
   // `status`: what the line of progress says. Cancels what is left when Interrupted(). `work`: of
   // the last request; of the others it is 1.
@@ -55,6 +56,7 @@ class PipelineRun {
   std::condition_variable answered_;
   std::vector<PipelineResult> results_;
   Pipeline pipeline_;  // After what its answers use.
+  std::optional<RemoteLanes> remote_;
 };
 
 }  // namespace cosched

@@ -21,10 +21,11 @@ std::string ShellQuoted(const std::string& word) {
 
 }  // namespace
 
-SignalScope::SignalScope() {
+SignalScope::SignalScope(Second second) {
   interrupted = 0;
   struct sigaction action = {};
-  action.sa_handler = [](int) {
+  const auto note = [](int) { interrupted = 1; };
+  const auto note_first = [](int) {
     interrupted = 1;
     // A policy that never answers keeps the run from stopping; whoever waits should know why.
     constexpr char kText[] = "\ninterrupted: stopping; once more to stop at once\n";
@@ -32,6 +33,7 @@ SignalScope::SignalScope() {
     std::signal(SIGINT, SIG_DFL);
     std::signal(SIGTERM, SIG_DFL);
   };
+  action.sa_handler = second == Second::kEnds ? +note_first : +note;
   sigaction(SIGINT, &action, &old_interrupt_);
   sigaction(SIGTERM, &action, &old_terminate_);
 }

@@ -8,10 +8,11 @@
 namespace cosched {
 
 // While it lives, the first SIGINT or SIGTERM is noted, and the second one ends this process at
-// once; the tenants die with it.
+// once; the tenants die with it. kNoted: it does not, as mpirun sends two of them for one.
 class SignalScope {
  public:
-  SignalScope();
+  enum class Second { kEnds, kNoted };
+  explicit SignalScope(Second second = Second::kEnds);
   ~SignalScope();
   SignalScope(const SignalScope&) = delete;
   SignalScope& operator=(const SignalScope&) = delete;

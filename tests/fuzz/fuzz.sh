@@ -38,6 +38,9 @@ if [ -z "$input" ]; then
       sources=(traces/input/*.cc traces/readers/*.cc traces/generators/*.cc
                engine/base/{byte_source,check,error,random}.cc)
       libraries=(-lz -lbz2 -llzma -lfmt) ;;
+    rank_message_fuzzer)
+      sources=(engine/gates/{rank_message,item}.cc engine/base/check.cc)
+      libraries=() ;;
     fastq_fuzzer)
       sources=(workloads/genomics/{fastq,line_reader,reference}.cc engine/base/{byte_source,check,error}.cc)
       libraries=(-lz -lbz2 -llzma) ;;
@@ -74,7 +77,7 @@ fi
 
 option=()
 corpus=tests/fuzz/corpus/$input
-[[ "$target" = *protocol_fuzzer || "$target" = fastq_fuzzer ]] || option=("--format=$input")
+[[ "$target" = *protocol_fuzzer || "$target" = fastq_fuzzer || "$target" = rank_message_fuzzer ]] || option=("--format=$input")
 if [ "$target" = model_fuzzer ]; then
   corpus=$build/seeds/$input
   mkdir -p "$corpus"

@@ -143,12 +143,13 @@ PipelineSpec AlignSortSpec(const AlignSortSettings& settings) {
 
 PipelineProgram MakeAlignSort(const AlignSortSettings& settings) {
   const auto common = std::make_shared<AlignSortCommon>(settings);
-  PipelineProgram program{.spec = SpecOf(settings), .stages = {}, .items = {}};
+  PipelineProgram program{.spec = SpecOf(settings), .stages = {}, .travels = {}, .items = {}};
   for (const AlignSortStage stage :
        {AlignSortStage::kSplit, AlignSortStage::kAlign, AlignSortStage::kSort,
         AlignSortStage::kCollect, AlignSortStage::kMerge, AlignSortStage::kCompress,
         AlignSortStage::kWrite, AlignSortStage::kPublish}) {
     program.stages.push_back(MakeAlignSortStage(stage, common));
+    program.travels.push_back(AlignSortTravel(stage, common));
   }
   program.items = [common](int64_t number, double work) {
     return std::vector<Payload>{Payload::Of(MakeJob(common->settings, number, work), 0)};

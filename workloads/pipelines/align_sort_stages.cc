@@ -7,6 +7,7 @@
 #include "engine/base/error.h"
 #include "engine/base/split.h"
 #include "engine/pool/thread_pools.h"
+#include "workloads/pipelines/align_sort_payloads.h"
 
 namespace cosched {
 namespace {
@@ -23,41 +24,6 @@ constexpr size_t kBlocksOfAGroup = 8;  // Merged and written at once.
 // The least that is worth a task of a loop.
 constexpr size_t kFewestReadsToAlign = 16;
 constexpr size_t kFewestReadsToParse = 256;
-
-// Between split and align.
-struct ReadsToAlign {
-  JobPointer job;
-  ReadChunk chunk;
-  // What the aligner has made of it so far.
-  struct Part {
-    std::string sam;
-    int64_t first = 0, reads = 0;
-  };
-  std::vector<Part> parts = {};
-  size_t next = 0;  // Template.
-};
-
-// Between align and sort.
-struct AlignedReads {
-  JobPointer job;
-  std::vector<ReadsToAlign::Part> parts;
-  RecordRun run = {};
-  size_t next = 0;  // Part.
-};
-
-// Between sort and collect.
-struct SortedReads {
-  JobPointer job;
-  RecordRun run;
-};
-
-// Between merge, compress and write.
-struct BlockGroup {
-  JobPointer job;
-  std::vector<std::string> blocks;
-  bool last = false;
-  size_t next = 0;  // To be compressed.
-};
 
 template <typename T>
 T& First(StageCall& call) {
@@ -123,8 +89,7 @@ bool Split(AlignSortCommon& common, StageCall& call, int piece) {
   if (reads > 0 || chunk.First() == 0) {
     job->reads += reads;
     common.progress->reads_split += reads;
-    const auto bytes = static_cast<int64_t>(chunk.Memory());
-    call.Emit(Payload::Of(ReadsToAlign{job, std::move(chunk)}, bytes));
+    call.Emit(PayloadOf(ReadsToAlign{job, std::move(chunk)}));
   }
   if (reads > 0) return true;
   job->reader.reset();
@@ -181,11 +146,7 @@ bool Align(AlignSortCommon& common, StageCall& call, int /*piece*/) {
   for (const ReadsToAlign::Part& part : parts) common.progress->reads_aligned += part.reads;
   std::ranges::move(parts, std::back_inserter(from.parts));
   if (from.next < from.chunk.Templates()) return true;
-  int64_t bytes = 0;
-  for (const ReadsToAlign::Part& part : from.parts) {
-    bytes += static_cast<int64_t>(part.sam.capacity() + sizeof part);
-  }
-  call.Emit(Payload::Of(AlignedReads{from.job, std::move(from.parts)}, bytes));
+  call.Emit(PayloadOf(AlignedReads{from.job, std::move(from.parts)}));
   return false;
 }
 
@@ -204,8 +165,7 @@ bool Sort(AlignSortCommon& common, StageCall& call, int /*piece*/) {
     // Runs are kept for long, and memory is counted with room that is not used.
     from.run.bytes.shrink_to_fit();
     from.run.entries.shrink_to_fit();
-    const int64_t bytes = from.run.Memory();
-    call.Emit(Payload::Of(SortedReads{from.job, std::move(from.run)}, bytes));
+    call.Emit(PayloadOf(SortedReads{from.job, std::move(from.run)}));
     return false;
   }
   if (from.next == 0) {
@@ -249,17 +209,15 @@ bool Merge(AlignSortCommon& common, StageCall& call, int piece) {
   const JobPointer& job = First<JobPointer>(call);
   if (piece == 0) job->blocks.emplace(common.header.BamBytes(), job->runs.Merge());
   BlockGroup group{.job = job, .blocks = {}};
-  int64_t bytes = 0;
   while (!group.last && group.blocks.size() < kBlocksOfAGroup) {
     std::string block;
     group.last = !job->blocks->Next(&block);
     if (group.last) break;
-    bytes += static_cast<int64_t>(block.capacity());
     group.blocks.push_back(std::move(block));
   }
   const bool more = !group.last;
   if (!more) job->blocks.reset();
-  call.Emit(Payload::Of(std::move(group), bytes));
+  call.Emit(PayloadOf(std::move(group)));
   return more;
 }
 
@@ -273,9 +231,7 @@ bool Compress(AlignSortCommon& common, StageCall& call, int /*piece*/) {
     block.shrink_to_fit();
   });
   if (from.next < from.blocks.size()) return true;
-  int64_t bytes = 0;
-  for (const std::string& block : from.blocks) bytes += static_cast<int64_t>(block.capacity());
-  call.Emit(Payload::Of(std::move(from), bytes));
+  call.Emit(PayloadOf(std::move(from)));
   return false;
 }
 

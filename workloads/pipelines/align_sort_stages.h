@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/gates/payload_codec.h"
 #include "engine/gates/stage.h"
 #include "workloads/genomics/aligner.h"
 #include "workloads/genomics/bam_writer.h"
@@ -84,5 +85,9 @@ using AlignSortJobPointer = std::shared_ptr<AlignSortJob>;
 // The stages, in order; each call is of one request. A payload is a job at the ingress.
 enum class AlignSortStage { kSplit, kAlign, kSort, kCollect, kMerge, kCompress, kWrite, kPublish };
 StageFactory MakeAlignSortStage(AlignSortStage stage, std::shared_ptr<AlignSortCommon> common);
+// How its calls go to another rank, where they can: a payload goes without its job, which stays with
+// its files on rank 0.
+std::optional<StageTravel> AlignSortTravel(AlignSortStage stage,
+                                           const std::shared_ptr<AlignSortCommon>& common);
 
 }  // namespace cosched

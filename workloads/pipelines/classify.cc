@@ -183,6 +183,7 @@ ClassifyProgram MakeClassify(const ClassifySettings& settings, const SessionOpti
     });
   }
   program.stages.push_back(MakeClassifyStage(ClassifyStage::kRank, common));
+  program.travels.resize(program.stages.size());
   program.items = [common, settings](int64_t number, double work) {
     const size_t first = static_cast<size_t>(number * settings.items);
     const auto count = static_cast<size_t>(ClassifyItems(settings, work));

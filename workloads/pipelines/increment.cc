@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/gates/packed_bytes.h"
 
 namespace cosched {
 namespace {
@@ -70,10 +73,27 @@ void AddMerge(const IncrementSettings& settings, PipelineProgram* program) {
                                   .parallel = settings.merges,
                                   .waits = waits,
                                   .emits_many = true});
+  program->travels.push_back(std::nullopt);
   program->stages.push_back([all, waits] {
     return MakeNativeStage(
         [all, waits](StageCall& call, int piece) { return AddUp(all, waits, call, piece); });
   });
+}
+
+PayloadCodec CodecOfNumber() {
+  return {.encode =
+              [](const Payload& payload) {
+                PackedWriter writer;
+                writer.Number(payload.As<int64_t>());
+                return writer.Take();
+              },
+          .decode =
+              [](std::string_view bytes, const Payload* /*origin*/) {
+                PackedReader reader(bytes);
+                const auto number = reader.Number<int64_t>();
+                reader.End();
+                return Payload::Of(number, sizeof number);
+              }};
 }
 
 void RequireAtLeast(int64_t least, int64_t value, const char* key) {
@@ -107,6 +127,9 @@ PipelineProgram MakeIncrement(const IncrementSettings& settings) {
     program.spec.stages.push_back({.name = "add" + std::to_string(i + 1),
                                    .parallel = waits ? settings.parallel : 0,
                                    .waits = waits});
+    // Lanes of stages that wait are rank 0's.
+    program.travels.push_back(waits ? std::nullopt
+                                    : std::optional(StageTravel{CodecOfNumber(), CodecOfNumber()}));
     program.stages.push_back([all, waits] {
       return MakeNativeStage(
           [all, waits](StageCall& call, int piece) { return AddOne(all, waits, call, piece); });

@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "engine/gates/payload_codec.h"
 #include "engine/gates/pipeline_spec.h"
 #include "engine/gates/stage.h"
 
@@ -22,7 +24,8 @@ struct OpenRequests {
 
 struct PipelineProgram {
   PipelineSpec spec;
-  std::vector<StageFactory> stages;  // In the specification's order.
+  std::vector<StageFactory> stages;                 // In the specification's order.
+  std::vector<std::optional<StageTravel>> travels;  // The same; those without stay on rank 0.
   // The items of the request with this number, which is so many times as large as one of work 1;
   // from any thread. What is wrong with a request is told by a stage, which fails it.
   std::function<std::vector<Payload>(int64_t number, double work)> items;

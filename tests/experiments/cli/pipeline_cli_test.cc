@@ -70,6 +70,28 @@ TEST_F(PipelineCliTest, AlignsAndTellsWhereTheTimeWent) {
   EXPECT_THAT(ended.out, HasSubstr(", " + std::to_string(bytes.size()) + " bytes\n"));
 }
 
+TEST_F(PipelineCliTest, RanksMakeTheSameFile) {
+  if (std::system("command -v mpirun >/dev/null 2>&1") != 0)
+    GTEST_SKIP() << "no mpirun here (Debian: openmpi-bin)";
+  std::string expected;
+  for (const char* ranks : {"1", "2", "4"}) {
+    const Ended ended = Run(Command({"--out", "sorted.bam", "--chunk", "20", "--ranks", ranks}));
+    if (ended.err.find("several ranks are not in this build") != std::string::npos)
+      GTEST_SKIP() << ended.err;
+    EXPECT_EQ(ended.exit_code, 0) << ended.err;
+    EXPECT_THAT(ended.out, HasSubstr("sorted.bam: 500 reads, "));
+    EXPECT_THAT(ended.out, HasSubstr("\nalign             25        25 "));
+    const std::string bytes = ReadText(folder_.path() / "sorted.bam");
+    if (expected.empty()) expected = bytes;
+    EXPECT_TRUE(bytes == expected) << ranks;
+  }
+  Write("broken.fq", Reads(100) + "@last\nACGT\n");
+  const Ended broken = Run(Command({"--out", "x.bam", "--ranks", "2"}, "broken.fq"));
+  EXPECT_EQ(broken.exit_code, 2);
+  EXPECT_THAT(broken.err, HasSubstr("broken.fq:402: ends inside of the read last"));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "x.bam"));
+}
+
 TEST_F(PipelineCliTest, RequestsAreFilesOfAFolder) {
   const Ended ended = Run(Command({"--out", "bams", "--requests", "3", "--open", "2", "--link",
                                    "end-to-end", "--memory", "0", "--level", "1"}));
@@ -103,6 +125,7 @@ TEST_F(PipelineCliTest, RefusesWhatCanNotBe) {
   ExpectRefused(Command({"--out", "x.bam"}, "none.fq"), {"--reads: \"none.fq\""});
   ExpectRefused(Command({"--out", "x.bam", "--reads", "reads.fq", "reads.fq"}), {"3 files"});
   ExpectRefused(Command({"--out", "x.bam", "--threads", "0"}), {"--threads: \"0\""});
+  ExpectRefused(Command({"--out", "x.bam", "--ranks", "0"}), {"--ranks: \"0\""});
   ExpectRefused(Command({"--out", "x.bam", "--threads", "4096"}), {"--threads: "});
   ExpectRefused(Command({"--out", "x.bam", "--level", "10"}), {"--level: \"10\"; allowed: ", "9"});
   ExpectRefused(Command({"--out", "x.bam", "--spill-folder", "none"}), {"--spill-folder"});

@@ -1,0 +1,251 @@
+#include "engine/gates/rank_worker.h"
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "engine/base/check.h"
+#include "engine/base/cpu_set.h"
+#include "engine/gates/packed_bytes.h"
+#include "engine/pool/lanes.h"
+
+namespace cosched {
+namespace {
+
+constexpr auto kBetweenMessages = std::chrono::seconds(1);
+
+// A call that came from rank 0. What the stage emits is kept until the call is over.
+class TravelledCall : public StageCall {
+ public:
+  TravelledCall(CallSent work, ThreadPools* pools) : work_(std::move(work)), pools_(*pools) {}
+
+  void Unpack(const PayloadCodec& codec) {
+    batch_.request = work_.request;
+    for (CallSent::Item& item : work_.items) {
+      batch_.items.push_back({item.ordinal, codec.decode(item.payload, nullptr)});
+      std::string().swap(item.payload);
+    }
+  }
+  int64_t Id() const { return work_.call; }
+  size_t StageIndex() const { return static_cast<size_t>(work_.stage); }
+  void Cancel() { cancelled_ = true; }
+
+  ItemBatch& Batch() override { return batch_; }
+  void Emit(Payload payload) override {
+    CHECK(!made) << "a second item of a call that emits one";
+    made = std::move(payload);
+  }
+  bool Full() const override { return false; }
+  bool Cancelled() const override { return cancelled_; }
+  ThreadPools* Pools() override { return &pools_; }
+  void AddBusy(std::chrono::nanoseconds time) override { busy += time; }
+
+  std::optional<Payload> made;
+  std::chrono::nanoseconds busy{0};
+
+ private:
+  CallSent work_;
+  ThreadPools& pools_;
+  ItemBatch batch_;
+  std::atomic<bool> cancelled_{false};
+};
+
+}  // namespace
+
+struct RankWorker::Impl {
+  Impl(RankLink* to_rank_0, std::vector<StageFactory> stages,
+       std::vector<std::optional<StageTravel>> how, const PipelineSettings& settings)
+      : link(*to_rank_0),
+        factories(std::move(stages)),
+        travels(std::move(how)),
+        capacity(settings.capacity),
+        objects(factories.size()),
+        lanes(&mutex, "lane", static_cast<size_t>(settings.capacity.inter)),
+        pools(settings.capacity, settings.binding, settings.topology, settings.waiting) {
+    CHECK(factories.size() == travels.size())
+        << travels.size() << " ways to travel for " << factories.size() << " stages";
+    for (size_t stage = 0; stage < travels.size(); ++stage) {
+      if (travels[stage]) wanted_stages.push_back(static_cast<int32_t>(stage));
+    }
+    pools.OnWorkersAdded([this] { OpenLanes(); });
+  }
+  ~Impl() {
+    {
+      const std::lock_guard lock(mutex);
+      ending = true;
+      for (const auto& [id, call] : calls) call->Cancel();
+    }
+    // Without a core they would not get to their next piece.
+    if (pools.Current().inter == 0 && !cores.Empty()) pools.Resize(cores, {1, 1});
+    lanes.Stop();
+  }
+
+  void OpenLanes();
+  void Serve(size_t lane);
+  void Make(const std::shared_ptr<TravelledCall>& call);
+  std::unique_ptr<Stage> StageFor(size_t index);
+
+  void Take(CallSent work);
+  void Take(const CallCancelled& message);
+  void Take(const RankResized& message);
+  void Take(const RanksClosed& /*message*/) { closed = true; }
+  template <typename Other>
+  void Take(const Other& /*message*/) {
+    throw LinkError("rank 0 sent what only the others may send");
+  }
+  void Want();  // With the lock.
+
+  RankLink& link;
+  const std::vector<StageFactory> factories;
+  const std::vector<std::optional<StageTravel>> travels;
+  const Split capacity;
+  std::vector<int32_t> wanted_stages;
+  bool closed = false;  // Of the thread that receives, as is:
+  CpuSet cores;         // Those before it was paused.
+
+  std::mutex mutex;                                          // Guards these:
+  std::vector<std::vector<std::unique_ptr<Stage>>> objects;  // By stage: those without a call.
+  std::deque<std::shared_ptr<TravelledCall>> ready;          // Not begun.
+  std::map<int64_t, std::shared_ptr<TravelledCall>> calls;   // All that have not ended.
+  int64_t asked = 0;                                         // Wanted, but not come.
+  bool started = false;
+  bool ending = false;
+
+  Lanes lanes;
+  ThreadPools pools;
+};
+
+void RankWorker::Impl::OpenLanes() {
+  const std::lock_guard lock(mutex);
+  lanes.Open(static_cast<size_t>(pools.Current().inter));
+  Want();
+}
+
+// As many as lanes are open, those that are here included.
+void RankWorker::Impl::Want() {
+  if (ending || !started) return;
+  const int64_t more = int64_t{pools.Current().inter} - asked - std::ssize(calls);
+  if (more <= 0) return;
+  asked += more;
+  link.Send(0, Encode(CallsWanted{.stages = wanted_stages, .calls = static_cast<int32_t>(more)}));
+}
+
+void RankWorker::Impl::Serve(size_t lane) {
+  std::unique_lock lock(mutex);
+  while (!ending && !lanes.Ended()) {
+    if (!lanes.IsOpen(lane) || ready.empty()) {
+      lanes.Sleep(lane, &lock);
+      continue;
+    }
+    const std::shared_ptr<TravelledCall> call = std::move(ready.front());
+    ready.pop_front();
+    lock.unlock();
+    Make(call);
+    lock.lock();
+    calls.erase(call->Id());
+    Want();
+  }
+}
+
+void RankWorker::Impl::Make(const std::shared_ptr<TravelledCall>& call) {
+  const StageTravel& travel = *travels[call->StageIndex()];
+  std::unique_ptr<Stage> stage;
+  std::string answer;
+  try {
+    call->Unpack(travel.takes);
+    stage = StageFor(call->StageIndex());
+    while (stage->Run(*call)) {
+    }
+    CallFinished finished{.call = call->Id(), .busy = call->busy.count()};
+    if (call->made) finished.made = travel.makes.encode(*call->made);
+    answer = Encode(finished);
+    if (answer.size() > RankLink::kMostBytes) {
+      throw std::length_error(std::to_string(answer.size()) +
+                              " bytes are too many to be sent to another rank");
+    }
+  } catch (const std::exception& error) {
+    answer = Encode(CallFailed{call->Id(), call->busy.count(), error.what()});
+  } catch (...) {
+    answer = Encode(
+        CallFailed{call->Id(), call->busy.count(), "an exception of a type that says nothing"});
+  }
+  call->Batch().items.clear();
+  call->made.reset();
+  if (stage) {
+    const std::lock_guard lock(mutex);
+    objects[call->StageIndex()].push_back(std::move(stage));
+  }
+  link.Send(0, std::move(answer));
+}
+
+std::unique_ptr<Stage> RankWorker::Impl::StageFor(size_t index) {
+  const std::lock_guard lock(mutex);
+  std::vector<std::unique_ptr<Stage>>& free = objects[index];
+  if (free.empty()) return factories[index]();
+  std::unique_ptr<Stage> stage = std::move(free.back());
+  free.pop_back();
+  return stage;
+}
+
+void RankWorker::Impl::Take(CallSent work) {
+  const auto stage = static_cast<size_t>(work.stage);
+  if (stage >= travels.size() || !travels[stage])
+    throw LinkError("rank 0 sent a call of a stage that does not travel");
+  auto call = std::make_shared<TravelledCall>(std::move(work), &pools);
+  const std::lock_guard lock(mutex);
+  if (asked == 0 || !calls.emplace(call->Id(), call).second)
+    throw LinkError("rank 0 sent a call that nobody asked for");
+  --asked;
+  ready.push_back(std::move(call));
+  lanes.WakeOne();
+}
+
+void RankWorker::Impl::Take(const CallCancelled& message) {
+  const std::lock_guard lock(mutex);
+  const auto found = calls.find(message.call);
+  if (found != calls.end()) found->second->Cancel();
+}
+
+void RankWorker::Impl::Take(const RankResized& message) {
+  CpuSet given;
+  for (const int32_t cpu : message.cpus) {
+    if (cpu > CpuSet::kMaxCpu) throw LinkError("rank 0 gave a core that there can't be");
+    given.Add(cpu);
+  }
+  if (!pools.Cores().Empty()) cores = pools.Cores();
+  const int count = given.Count();
+  pools.Resize(given, {std::min(count, capacity.inter), std::min(count, capacity.intra)});
+}
+
+RankWorker::RankWorker(RankLink* link, std::vector<StageFactory> stages,
+                       std::vector<std::optional<StageTravel>> travels,
+                       const PipelineSettings& settings)
+    : impl_(std::make_unique<Impl>(link, std::move(stages), std::move(travels), settings)) {}
+
+RankWorker::~RankWorker() = default;
+
+ThreadPools& RankWorker::Pools() { return impl_->pools; }
+
+void RankWorker::Run() {
+  impl_->lanes.Start([this](size_t lane) { impl_->Serve(lane); });
+  {
+    const std::lock_guard lock(impl_->mutex);
+    impl_->started = true;
+    impl_->Want();
+  }
+  while (!impl_->closed) {
+    std::optional<RankLink::Received> received = impl_->link.Receive(kBetweenMessages);
+    if (!received) continue;
+    if (received->from != 0) throw LinkError("a rank spoke to another one that is not rank 0");
+    std::visit([this](auto& message) { impl_->Take(std::move(message)); }, received->message);
+  }
+}
+
+}  // namespace cosched

@@ -1,0 +1,42 @@
+#pragma once
+// What a rank other than 0 does: it makes calls of a pipeline's stages on cores of its own, as many
+// side by side as its split has inter-op threads, and asks for another one when a lane is free.
+// Cancelling, failing, resizing and pausing take effect inside a call, as on rank 0. A call that is
+// under way while the rank is paused waits with it.
+//
+// Called by the tenant and by `cosched pipeline run`, in the processes of these ranks.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/gates/payload_codec.h"
+#include "engine/gates/pipeline.h"
+#include "engine/gates/rank_link.h"
+#include "engine/gates/stage.h"
+
+namespace cosched {
+
+class RankWorker {
+ public:
+  // `stages` and `travels`: all of the pipeline's, in order; of those that don't travel it makes
+  // nothing. Its pools have no cores yet. The link outlives it. REQUIRES: as many as each other.
+  RankWorker(RankLink* link, std::vector<StageFactory> stages,
+             std::vector<std::optional<StageTravel>> travels, const PipelineSettings& settings);
+  // Ends its calls at their next piece.
+  ~RankWorker();
+  RankWorker(const RankWorker&) = delete;
+  RankWorker& operator=(const RankWorker&) = delete;
+
+  ThreadPools& Pools();
+  // Makes calls until rank 0 has no more. Throws LinkError if a rank is gone, and ThreadError.
+  // REQUIRES: once.
+  void Run();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace cosched

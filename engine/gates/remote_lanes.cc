@@ -1,0 +1,182 @@
+#include "engine/gates/remote_lanes.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <exception>
+#include <limits>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "engine/base/check.h"
+#include "engine/base/thread_start.h"
+
+namespace cosched {
+namespace {
+
+constexpr auto kLongestWait = std::chrono::seconds(1);
+
+CallSent Packed(const RemoteCall& call, const StageTravel& travel) {
+  CallSent work{.call = call.id, .stage = call.stage, .request = call.batch->request};
+  for (const Item& item : call.batch->items) {
+    work.items.push_back({item.ordinal, travel.takes.encode(item.payload)});
+  }
+  return work;
+}
+
+const Payload* OriginOf(const RemoteCall& call) {
+  return call.batch->items.empty() ? nullptr : &call.batch->items.front().payload;
+}
+
+}  // namespace
+
+RemoteLanes::RemoteLanes(Pipeline* pipeline, RankLink* link,
+                         std::vector<std::optional<StageTravel>> travels)
+    : pipeline_(*pipeline),
+      link_(*link),
+      travels_(std::move(travels)),
+      wants_(static_cast<size_t>(link->Size())) {
+  CHECK(link->Rank() == 0) << "rank " << link->Rank() << " has no pipeline";
+  pipeline_.OnRemoteNews({.work =
+                              [this] {
+                                if (wanted_) link_.Wake();
+                              },
+                          .cancelled =
+                              [this] {
+                                cancelled_ = true;
+                                link_.Wake();
+                              }});
+  try {
+    thread_ = StartThread("the thread of remote lanes", [this] { Serve(); });
+  } catch (...) {
+    pipeline_.OnRemoteNews({});
+    throw;
+  }
+}
+
+RemoteLanes::~RemoteLanes() {
+  pipeline_.OnRemoteNews({});
+  closing_ = true;
+  link_.Wake();
+  thread_.join();
+  for (int rank = 1; rank < link_.Size(); ++rank) link_.Send(rank, Encode(RanksClosed{}));
+}
+
+void RemoteLanes::Resize(int rank, const CpuSet& cores) {
+  RankResized message;
+  for (const int cpu : cores) message.cpus.push_back(cpu);
+  link_.Send(rank, Encode(message));
+}
+
+void RemoteLanes::Serve() {
+  pthread_setname_np(pthread_self(), "ranks");
+  try {
+    while (!closing_) {
+      std::optional<RankLink::Received> received = link_.Receive(kLongestWait);
+      if (received) {
+        const int from = received->from;
+        std::visit([&](auto& message) { Handle(from, std::move(message)); }, received->message);
+      }
+      if (cancelled_.exchange(false)) TellCancelled();
+      HandOut();
+    }
+  } catch (...) {
+    pipeline_.Break(std::current_exception());
+  }
+}
+
+void RemoteLanes::Handle(int from, const CallsWanted& message) {
+  Wants& wants = wants_[static_cast<size_t>(from)];
+  wants.stages.assign(message.stages.begin(), message.stages.end());
+  std::ranges::sort(wants.stages);
+  const bool travel = std::ranges::all_of(wants.stages, [this](int stage) {
+    return static_cast<size_t>(stage) < travels_.size() && travels_[static_cast<size_t>(stage)];
+  });
+  if (!travel || message.calls > std::numeric_limits<int>::max() - wants.calls) {
+    throw LinkError("rank " + std::to_string(from) + " wants calls that it can't have");
+  }
+  wants.calls += message.calls;
+}
+
+void RemoteLanes::Handle(int from, CallFinished message) {
+  const Away away = TakeBack(from, message.call);
+  RemoteEnd end{.id = message.call, .busy = std::chrono::nanoseconds(message.busy)};
+  if (message.made) {
+    const StageTravel& travel = *travels_[static_cast<size_t>(away.call.stage)];
+    try {
+      end.outcome = travel.makes.decode(*message.made, OriginOf(away.call));
+    } catch (const std::exception& error) {
+      end.outcome = "what rank " + std::to_string(from) + " made is not readable: " + error.what();
+    }
+  }
+  pipeline_.EndRemote(std::move(end));
+}
+
+void RemoteLanes::Handle(int from, CallFailed message) {
+  TakeBack(from, message.call);
+  pipeline_.EndRemote({.id = message.call,
+                       .outcome = std::move(message.why),
+                       .busy = std::chrono::nanoseconds(message.busy)});
+}
+
+template <typename Other>
+void RemoteLanes::Handle(int from, const Other& /*message*/) {
+  throw LinkError("rank " + std::to_string(from) + " sent what only rank 0 may send");
+}
+
+RemoteLanes::Away RemoteLanes::TakeBack(int from, int64_t call) {
+  const auto found = away_.find(call);
+  if (found == away_.end() || found->second.rank != from) {
+    throw LinkError("rank " + std::to_string(from) + " tells of a call that it does not have");
+  }
+  return away_.extract(found).mapped();
+}
+
+// A call each in turn: where there are few, no rank gets all of them.
+void RemoteLanes::HandOut() {
+  bool handed = true;
+  while (handed) {
+    handed = false;
+    for (int rank = 1; rank < link_.Size(); ++rank) {
+      Wants& wants = wants_[static_cast<size_t>(rank)];
+      if (wants.calls == 0) continue;
+      // Whoever has news from now on wakes this thread, which has asked before or asks again.
+      wanted_ = true;
+      if (!HandOne(rank, wants)) continue;
+      --wants.calls;
+      handed = true;
+    }
+  }
+  wanted_ = std::ranges::any_of(wants_, [](const Wants& wants) { return wants.calls > 0; });
+}
+
+// False: there is none for it now.
+bool RemoteLanes::HandOne(int rank, const Wants& wants) {
+  while (const std::optional<RemoteCall> call = pipeline_.TakeRemote(wants.stages)) {
+    std::string why;
+    try {
+      std::string work = Encode(Packed(*call, *travels_[static_cast<size_t>(call->stage)]));
+      if (work.size() <= RankLink::kMostBytes) {
+        away_[call->id] = {rank, *call};
+        link_.Send(rank, std::move(work));
+        return true;
+      }
+      why = std::to_string(work.size()) + " bytes are too many to be sent to another rank";
+    } catch (const std::exception& error) {
+      why = error.what();
+    }
+    pipeline_.EndRemote({.id = call->id, .outcome = std::move(why)});
+  }
+  return false;
+}
+
+void RemoteLanes::TellCancelled() {
+  for (const int64_t call : pipeline_.CancelledRemote()) {
+    const auto found = away_.find(call);
+    if (found == away_.end() || std::exchange(found->second.told, true)) continue;
+    link_.Send(found->second.rank, Encode(CallCancelled{call}));
+  }
+}
+
+}  // namespace cosched

@@ -1,0 +1,111 @@
+#include "experiments/cli/pipeline_ranks.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "engine/gates/rank_worker.h"
+#include "experiments/config/option_refusal.h"
+#include "experiments/os/exit_code.h"
+
+namespace cosched {
+namespace {
+
+constexpr const char* kRanks = "--ranks";
+
+std::vector<std::string> WordsOfThisCommand() {
+  std::ifstream stream("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> words;
+  for (std::string word; std::getline(stream, word, '\0');) words.push_back(word);
+  return words;
+}
+
+// Ranks may be more than cores, and bind their threads themselves. Where one died, the others have a
+// second for ending in order; by default mpirun kills them within a tenth.
+std::vector<std::string> MpirunCommand(int ranks) {
+  std::vector<std::string> command = {"mpirun",
+                                      "--oversubscribe",
+                                      "--bind-to",
+                                      "none",
+                                      "--mca",
+                                      "odls_base_sigkill_timeout",
+                                      "2",
+                                      "-n",
+                                      std::to_string(ranks)};
+  if (geteuid() == 0) command.insert(command.begin() + 1, "--allow-run-as-root");
+  std::vector<std::string> own = WordsOfThisCommand();
+  own[0] = std::filesystem::read_symlink("/proc/self/exe").string();
+  command.insert(command.end(), own.begin(), own.end());
+  return command;
+}
+
+[[noreturn]] void BecomeMpirun(int ranks) {
+  std::vector<std::string> command = MpirunCommand(ranks);
+  std::vector<char*> words;
+  words.reserve(command.size() + 1);
+  for (std::string& word : command) words.push_back(word.data());
+  words.push_back(nullptr);
+  execvp(words[0], words.data());
+  if (errno == ENOENT) {
+    RefuseOption(kRanks, "there is no mpirun here, which starts them",
+                 "where it is installed (Debian: openmpi-bin)");
+  }
+  throw std::system_error(errno, std::generic_category(), "mpirun");
+}
+
+}  // namespace
+
+std::unique_ptr<MpiLink> JoinRanks(std::optional<int> ranks) {
+  const std::optional<int> started = RanksOfLauncher();
+  if (!started) {
+    if (ranks.value_or(1) == 1) return nullptr;
+    if (!HasMpi()) MpiLink();  // Throws.
+    BecomeMpirun(*ranks);
+  }
+  if (ranks && *ranks != *started) {
+    RefuseOption(kRanks, fmt::format("{}, but {} were started", *ranks, *started),
+                 "as many as mpirun starts, or no such option");
+  }
+  if (*started == 1) return nullptr;
+  return std::make_unique<MpiLink>();
+}
+
+int ThreadsOfRank(int cores, const LocalRanks& local) { return std::max(1, cores / local.count); }
+
+CpuSet CoresOfRank(const CpuSet& cores, const LocalRanks& local, int threads) {
+  const std::vector<int> all = cores.ToVector();
+  CpuSet own;
+  for (int i = 0; i < threads; ++i) {
+    own.Add(all[static_cast<size_t>(local.index * threads + i) % all.size()]);
+  }
+  return own;
+}
+
+int ServeRank(MpiLink* link, const PipelineProgram& program, const CpuSet& cores,
+              const Topology& topology) {
+  // Rank 0 decides when it is over; whoever starts ranks ends those that don't hear it.
+  std::signal(SIGINT, SIG_IGN);
+  std::signal(SIGTERM, SIG_IGN);
+  const int threads = cores.Count();
+  RankWorker worker(link, program.stages, program.travels,
+                    {.capacity = {threads, threads},
+                     .binding = ThreadPools::Binding::kEachToItsCore,
+                     .topology = &topology});
+  worker.Pools().Resize(cores, {threads, threads});
+  try {
+    worker.Run();
+  } catch (const LinkError&) {
+    return kFailed;  // Rank 0 tells who is gone, or is it, which mpirun tells.
+  }
+  return 0;
+}
+
+}  // namespace cosched
