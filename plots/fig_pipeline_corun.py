@@ -47,6 +47,16 @@ def jobs(run, policy):
     return pd.Series(rates)
 
 
+def credits(run, policy):
+    """Requests that were allowed to be open, mean over the samples in which any was, by trial."""
+    means = {}
+    for cell in run.cells:
+        if cell.policy == policy:
+            samples = cell.table("stages").groupby("time")[["open", "open_requests"]].first()
+            means[cell.trial] = samples.loc[samples["open"] > 0, "open_requests"].mean()
+    return pd.Series(means)
+
+
 def change(sweep, world, values, policy):
     run = run_of(sweep, world)
     return claims.median((values(run, policy) / values(run, BASELINE)).dropna())
@@ -59,6 +69,8 @@ def measure(sweep):
             name = f"{policy.replace('-', '_')}_{world}"
             measures[f"{name}_latency"] = lambda world=world, policy=policy: change(sweep, world, latency, policy)
             measures[f"{name}_jobs"] = lambda world=world, policy=policy: change(sweep, world, jobs, policy)
+    for world in WORLDS:
+        measures[f"credit_knee_{world}_credits"] = lambda world=world: change(sweep, world, credits, "credit-knee")
     return measures
 
 
