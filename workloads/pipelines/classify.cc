@@ -165,7 +165,8 @@ void CheckClassify(const ClassifySettings& settings) {
 }
 
 ClassifyProgram MakeClassify(const ClassifySettings& settings, const SessionOptions& session) {
-  PipelineProgram program{.spec = ClassifySpec(settings), .stages = {}, .items = {}};
+  PipelineProgram program;
+  program.spec = ClassifySpec(settings);
   const auto model = OpenClassifier(settings);
   const BatchNetworks networks =
       UncutNetworks(settings, *model, settings.batch, settings.weights_file);
