@@ -31,7 +31,7 @@ std::optional<RankLink::Received> Mailbox::Receive(std::chrono::microseconds wai
     news_.wait_for(lock, wait, [this] { return woken_ || failure_ || !letters_.empty(); });
     woken_ = false;
     if (letters_.empty()) {
-      if (failure_) throw LinkError(*failure_);
+      if (failure_) throw RankGone(*failure_);
       return std::nullopt;
     }
     letter = std::move(letters_.front());

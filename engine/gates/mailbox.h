@@ -16,7 +16,7 @@ namespace cosched {
 class Mailbox {
  public:
   void Put(int from, std::string message);
-  // The receiver gets what came before, then LinkError for ever. The first reason counts.
+  // The receiver gets what came before, then RankGone for ever. The first reason counts.
   void Fail(const std::string& why);
   void Wake();
   std::optional<RankLink::Received> Receive(std::chrono::microseconds wait);

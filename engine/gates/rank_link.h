@@ -19,6 +19,12 @@ class LinkError : public std::runtime_error {
   using runtime_error::runtime_error;
 };
 
+// The first of these: it has ended, or been killed.
+class RankGone : public LinkError {
+ public:
+  using LinkError::LinkError;
+};
+
 class RankLink {
  public:
   // Of a message as bytes: MPI counts them in an int.
@@ -36,7 +42,7 @@ class RankLink {
   // somebody is gone, which Receive tells. REQUIRES: at most kMostBytes.
   virtual void Send(int to, std::string message) = 0;
   // Nothing after this time, or when woken. Messages of one rank come in their order. Throws
-  // LinkError if a rank is gone, each time from then on, and for a message that is none.
+  // RankGone if a rank is, each time from then on, and LinkError for a message that is none.
   virtual std::optional<Received> Receive(std::chrono::microseconds wait) = 0;
   // Whoever receives returns at once, or the next time.
   virtual void Wake() = 0;

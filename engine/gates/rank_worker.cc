@@ -39,7 +39,7 @@ class TravelledCall : public StageCall {
 
   ItemBatch& Batch() override { return batch_; }
   void Emit(Payload payload) override {
-    CHECK(!made) << "a second item of a call that emits one";
+    if (made) throw std::logic_error("a second item of a call that emits one");
     made = std::move(payload);
   }
   bool Full() const override { return false; }

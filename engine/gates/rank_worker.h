@@ -4,7 +4,7 @@
 // Cancelling, failing, resizing and pausing take effect inside a call, as on rank 0. A call that is
 // under way while the rank is paused waits with it.
 //
-// Called by the tenant and by `cosched pipeline run`, in the processes of these ranks.
+// Called by `cosched pipeline run`, in the processes of these ranks.
 
 #include <functional>
 #include <memory>

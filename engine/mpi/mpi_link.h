@@ -3,6 +3,9 @@
 // calls of MPI, as MPI_THREAD_FUNNELED asks for; between messages it sleeps, 20 us at first and at
 // most 500 us, as Open MPI's own waits spin and would take a core from those who compute.
 //
+// Ranks of one machine watch each other's processes. Of a rank that dies on another machine nobody
+// hears: ending the job is left to the launcher.
+//
 // Called by `cosched pipeline run`, once a process. Thread-safe as RankLink says.
 
 #include <chrono>

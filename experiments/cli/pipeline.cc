@@ -55,6 +55,8 @@ void CheckAlignSortFiles(const AlignSortArguments& arguments) {
     RefuseValue("--out", arguments.out, "a file in a folder that is there");
   if (!arguments.spill_folder.empty() && !is_folder(arguments.spill_folder))
     RefuseValue("--spill-folder", arguments.spill_folder, "a folder that is there");
+  if (!std::filesystem::exists(arguments.reference, ignored))
+    RefuseValue("--reference", arguments.reference, "a FASTA file, packed or not");
   for (const std::string& file : arguments.reads) {
     if (!std::filesystem::exists(file, ignored))
       RefuseValue("--reads", file, "a FASTQ file, packed or not");
@@ -102,18 +104,24 @@ int RunAlignSort(const AlignSortArguments& arguments) {
     RefuseOption("--reads", fmt::format("{} files", arguments.reads.size()),
                  "one, or two with mates");
   }
-  CheckAlignSortFiles(arguments);
+  const bool launched = RanksOfLauncher().has_value();
+  if (!launched) CheckAlignSortFiles(arguments);
   ReturnLargeBlocks();
   const std::unique_ptr<MpiLink> link = JoinRanks(arguments.ranks);
   const LocalRanks local = link ? link->Local() : LocalRanks{};
   const int threads = arguments.threads.value_or(ThreadsOfRank(most, local));
   const CpuSet cores = CoresOfRank(topology.Cpus(), local, threads);
-  if (link && link->Rank() > 0)
-    return ServeRank(link.get(), MakeAlignSort(SettingsOf(arguments, threads)), cores, topology);
+  if (link && link->Rank() > 0) {
+    return ServeRank(
+        link.get(), [&] { return MakeAlignSort(SettingsOf(arguments, threads)); }, cores, topology);
+  }
+  // Reads and output are needed where rank 0 is only.
+  if (launched) CheckAlignSortFiles(arguments);
   const SignalScope signals(link ? SignalScope::Second::kNoted : SignalScope::Second::kEnds);
   const AlignSortSettings settings = SettingsOf(arguments, threads * (link ? link->Size() : 1));
   const PipelineProgram program = MakeAlignSort(settings);
-  if (Interrupted()) return kInterrupted;
+  // Other ranks wait for its end, which only a run tells them.
+  if (Interrupted() && !link) return kInterrupted;
   PipelineRun run(program, cores, topology, link.get());
   run.Run(arguments.requests, [&] {
     const int64_t reads = settings.progress->reads_aligned;

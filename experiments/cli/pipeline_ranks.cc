@@ -89,11 +89,12 @@ CpuSet CoresOfRank(const CpuSet& cores, const LocalRanks& local, int threads) {
   return own;
 }
 
-int ServeRank(MpiLink* link, const PipelineProgram& program, const CpuSet& cores,
+int ServeRank(MpiLink* link, const std::function<PipelineProgram()>& make, const CpuSet& cores,
               const Topology& topology) {
   // Rank 0 decides when it is over; whoever starts ranks ends those that don't hear it.
   std::signal(SIGINT, SIG_IGN);
   std::signal(SIGTERM, SIG_IGN);
+  const PipelineProgram program = make();
   const int threads = cores.Count();
   RankWorker worker(link, program.stages, program.travels,
                     {.capacity = {threads, threads},
@@ -102,7 +103,7 @@ int ServeRank(MpiLink* link, const PipelineProgram& program, const CpuSet& cores
   worker.Pools().Resize(cores, {threads, threads});
   try {
     worker.Run();
-  } catch (const LinkError&) {
+  } catch (const RankGone&) {
     return kFailed;  // Rank 0 tells who is gone, or is it, which mpirun tells.
   }
   return 0;

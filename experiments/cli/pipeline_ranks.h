@@ -3,6 +3,7 @@
 // mpirun, and each of them, or of those that somebody else started so (mpirun -n N cosched pipeline
 // run …), finds its place here. Called by `cosched pipeline run`, on its thread.
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -23,9 +24,9 @@ int ThreadsOfRank(int cores, const LocalRanks& local);
 // Which cores: others than those of the ranks beside it, as far as there are enough.
 CpuSet CoresOfRank(const CpuSet& cores, const LocalRanks& local, int threads);
 
-// Makes calls until rank 0 has no more. The exit code, which is no good one if rank 0 has ended
-// before. REQUIRES: not rank 0.
-int ServeRank(MpiLink* link, const PipelineProgram& program, const CpuSet& cores,
+// Makes calls until rank 0 has no more. The exit code, which is no good one if a rank has ended
+// before. Throws what `make` does, and LinkError. REQUIRES: not rank 0.
+int ServeRank(MpiLink* link, const std::function<PipelineProgram()>& make, const CpuSet& cores,
               const Topology& topology);
 
 }  // namespace cosched

@@ -69,8 +69,8 @@ void PipelineRun::Run(int64_t requests, const std::function<std::string()>& stat
     if (!Interrupted()) continue;
     for (int64_t i = 0; i < requests; ++i) pipeline_.Cancel(i, "interrupted");
   }
-  pipeline_.WaitUntilOver();
   line.Show("");
+  pipeline_.WaitUntilOver();
   seconds_ = SecondsSoFar();
   std::ranges::sort(results_, {}, &PipelineResult::number);
 }

@@ -1,6 +1,6 @@
 #pragma once
-// What a process keeps of the memory that it freed. Called once by processes that run a pipeline,
-// before their threads.
+// What a process keeps of the memory that it freed. Called by processes that run a pipeline whose
+// chunks are large, before their threads.
 
 namespace cosched {
 

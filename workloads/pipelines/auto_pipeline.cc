@@ -50,6 +50,11 @@ bool AutoPipeline::MustChange(const WantedThreads& wanted, int open_requests) {
 
 void AutoPipeline::Count(const PipelineResult& result) {
   if (result.admitted < since_) return;
+  // What failed was not inside for as long as its stages take.
+  if (result.answer.status != PipelineAnswer::Status::kDone) {
+    begun_.reset();
+    return;
+  }
   if (!begun_) {
     begun_ = result.ended;
     answers_ = 0;

@@ -58,8 +58,12 @@ std::string NameOfAlignSort(const AlignSortSettings& align_sort) {
 }
 
 std::string NameOfClassify(const ClassifySettings& classify) {
+  const std::filesystem::path folder = classify.images;
+  // Folders that are called alike hold other images.
   const std::string images =
-      classify.images.empty() ? "that were made" : "of " + NameOfFile(classify.images);
+      classify.images.empty()
+          ? "that were made"
+          : fmt::format("of {}/{}", NameOfFile(folder.parent_path()), NameOfFile(folder));
   return fmt::format("classify pipeline, {} in {} part{}, {} image{} {}, batches of {}",
                      classify.model, classify.parts, Plural(classify.parts), classify.items,
                      Plural(classify.items), images, classify.batch);
@@ -71,6 +75,16 @@ std::string PipelineNames() { return fmt::format("{}, {}, {}", kIncrement, kAlig
 
 bool IsPipelineName(const std::string& name) {
   return name == kIncrement || name == kAlignSort || name == kClassify;
+}
+
+std::string PipelineLacks([[maybe_unused]] const std::string& application) {
+#ifdef COSCHED_GENOMICS_MISSING
+  if (application == kAlignSort) return COSCHED_GENOMICS_MISSING;
+#endif
+#ifdef COSCHED_IMAGES_MISSING
+  if (application == kClassify) return COSCHED_IMAGES_MISSING;
+#endif
+  return "";
 }
 
 std::string PipelineProgramName(const PipelineChoice& choice) {

@@ -23,6 +23,8 @@ struct PipelineChoice {
 
 std::string PipelineNames();  // "increment, align-sort, classify"
 bool IsPipelineName(const std::string& name);
+// The library that this build of cosched lacked for it; "" = none.
+std::string PipelineLacks(const std::string& application);
 
 // What it computes, without how many requests are open, on which the work does not depend:
 // "increment pipeline, 3 stages of 1 ms, 8 items".

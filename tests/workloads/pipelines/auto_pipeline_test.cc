@@ -72,6 +72,23 @@ TEST(AutoPipelineTest, StagesThatWaitAreGivenAsManyOpenRequestsAsThereAreStages)
   EXPECT_EQ(std::vector<int>(open.end() - 100, open.end()), std::vector<int>(100, kMostOpen));
 }
 
+TEST(AutoPipelineTest, RequestsThatFailTellNothing) {
+  const Topology topology = Topology::Synthetic("pack:1 core:1 pu:1");
+  Pipeline pipeline({.stages = {{.name = "none"}}, .open = 1, .open_max = kMostOpen},
+                    {[] { return MakeNativeStage([](StageCall&, int) { return false; }); }},
+                    {.topology = &topology}, [](const PipelineResult&) {});
+  pipeline.Pools().Resize(topology.Cpus(), {1, 1});
+  AutoPipeline chooses(&pipeline, kMostOpen);
+  PipelineResult failed;
+  failed.answer.status = PipelineAnswer::Status::kFailed;
+  for (int i = 0; i < 1000; ++i) {
+    failed.admitted = std::chrono::steady_clock::now();
+    failed.ended = failed.admitted + std::chrono::seconds(1);  // A step of one such ends a visit.
+    chooses.Answered(failed, pipeline.Sample().open_requests);
+  }
+  EXPECT_EQ(pipeline.Sample().open_requests, 1);  // The first that is tried.
+}
+
 TEST(AutoPipelineTest, WhatOthersAskForDoesNotLast) {
   AskedWithoutEnd asked;
   asked.pipeline().Pools().Resize({.inter = 2, .intra = 2, .cause = "grant"});
