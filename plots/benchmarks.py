@@ -22,7 +22,8 @@ class Benchmarks:
         except (OSError, ValueError) as error:
             raise LoadError(f"{path}: not a run of benchmarks: {error}") from error
         self.cores_here = found["context"]["num_cpus"]
-        self.lost = []
+        failed = [row for row in found["benchmarks"] if row.get("error_occurred")]
+        self.lost = [f"{row['run_name']}: {row['error_message']}" for row in failed]
         self.rows = {}
         for row in found["benchmarks"]:
             if row["run_type"] == "iteration" and not row.get("error_occurred"):

@@ -47,30 +47,36 @@ def trials(found):
     return sorted(set.intersection(*(set(values) for values in found.values())))
 
 
-def by_best(found, trial, settings):
-    """The worst, over numbers of open requests, of a split's speed by that number's best, for the split that is best so."""
-    splits, numbers = {split for split, _ in found}, {number for _, number in found}
-    best = {number: max(found[split, number][trial] for split in splits) for number in numbers}
-    return max(min(found[split, number][trial] / best[number] for number in numbers) for split in splits & set(settings))
+def best(found, of=lambda setting: True):
+    """The setting with the best median: chosen once, as the best of each trial would be above all of them by noise alone."""
+    return max(filter(of, found), key=lambda setting: np.median(list(found[setting].values())))
+
+
+def worst_by_best(found, split):
+    """By trial: the worst, over numbers of open requests, of a split's speed by that number's best."""
+    numbers = {number for _, number in found}
+    bests = {number: best(found, lambda setting, number=number: setting[1] == number) for number in numbers}
+    return [min(found[split, number][trial] / found[bests[number]][trial] for number in numbers) for trial in trials(found)]
 
 
 def measure(sweep):
-    def of(kind, settings):
+    def of(kind, splits):
         def estimate():
             found = rates(sweep, kind)
-            return claims.median(100 * (1 - by_best(found, trial, settings or {split for split, _ in found})) for trial in trials(found))
+            shares = [worst_by_best(found, split) for split in splits or {split for split, _ in found}]
+            return claims.median(100 * (1 - share) for share in max(shares, key=np.median))
         return estimate
 
     def gain(kind):
         def estimate():
             found = rates(sweep, kind)
-            return claims.median(max(values[trial] for values in found.values()) / found["1x1", 1][trial] for trial in trials(found))
+            return claims.median(found[best(found)][trial] / found["1x1", 1][trial] for trial in trials(found))
         return estimate
 
     def searched(kind):
         def estimate():
             found, ours = rates(sweep, kind), auto_rates(sweep, kind)
-            return claims.median(100 * (1 - ours[trial] / max(values[trial] for values in found.values())) for trial in trials(found) if trial in ours)
+            return claims.median(100 * (1 - ours[trial] / found[best(found)][trial]) for trial in trials(found) if trial in ours)
         return estimate
 
     measures = {}

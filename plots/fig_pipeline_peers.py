@@ -26,12 +26,16 @@ def ratios(benchmarks, family, argument, peer):
 
 
 def measure(benchmarks):
-    def geometric_mean():
-        found = [ratios(benchmarks, "align_sort", reads, peer) for reads in (ONE, STREAM) for peer in TBB]
-        return claims.median(np.exp(np.mean(np.log(found), axis=0)))
+    def over_loads(peer):
+        """Geometric mean over both loads."""
+        def value():
+            found = [ratios(benchmarks, "align_sort", reads, peer) for reads in (ONE, STREAM)]
+            return claims.median(np.exp(np.mean(np.log(found), axis=0)))
 
-    def one_request(peer):
-        return lambda: claims.median(ratios(benchmarks, "align_sort", ONE, peer))
+        return value
+
+    def of_load(peer, reads):
+        return lambda: claims.median(ratios(benchmarks, "align_sort", reads, peer))
 
     def memory(reads):
         def value():
@@ -42,8 +46,9 @@ def measure(benchmarks):
         return value
 
     return {
-        "tbb": geometric_mean,
-        **{peer: one_request(peer) for peer in PROGRAMS},
+        **{peer: over_loads(peer) for peer in TBB},
+        **{peer: of_load(peer, ONE) for peer in PROGRAMS},
+        **{f"{peer}_stream": of_load(peer, STREAM) for peer in PROGRAMS},
         "memory_one": memory(ONE),
         "memory_stream": memory(STREAM),
         "items": lambda: claims.median(ratios(benchmarks, "items", STAGES, "tbb_flow_graph")),

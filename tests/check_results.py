@@ -329,6 +329,8 @@ def check_resizes(cell, follows, report):
         helpers = max(0, row["intra_after"] - 1)
         if job["workload"] in cell.pipelines:  # As many as find a core beside the calls.
             helpers = min(helpers, max(0, len(row["cores"]) - row["inter_after"]))
+            report.expect(row["intra_after"] <= max(1, len(row["cores"])) or not follows, where,
+                          f"{at}: {row['intra_after']} threads in a call on {len(row['cores'])} cores")
         threads = row["inter_after"] + helpers
         report.expect((threads <= len(row["cores"]) or not follows) and (threads > 0 or not row["cores"]), where,
                       f"{at}: {threads} threads on {len(row['cores'])} cores")

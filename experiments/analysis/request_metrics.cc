@@ -14,7 +14,7 @@ namespace {
 
 // Sums of one service, while its requests are read.
 struct Sums {
-  std::vector<int64_t> latencies_us;
+  std::vector<int64_t> latencies_us, inside_us;
   int64_t requests = 0;
   int64_t in_time = 0;
   bool slo_known = true;
@@ -66,6 +66,8 @@ ServiceSummary Summary(const std::string& service, Sums sums) {
                                                            sums.latencies_us.end(), int64_t{0})) /
                             served;
   summary.p50_latency_ms = NearestRank(sums.latencies_us, 50);
+  std::sort(sums.inside_us.begin(), sums.inside_us.end());
+  summary.p50_inside_ms = NearestRank(sums.inside_us, 50);
   summary.p95_latency_ms = NearestRank(sums.latencies_us, 95);
   summary.p99_latency_ms = NearestRank(sums.latencies_us, 99);
   summary.max_latency_ms = MillisecondsOf(sums.latencies_us.back());
@@ -79,8 +81,8 @@ ServiceSummary Summary(const std::string& service, Sums sums) {
 std::vector<ServiceSummary> SummarizeRequests(const std::filesystem::path& cell) {
   if (!HasTable<RequestRow>(cell)) return {};
   RowReader<RequestRow> reader(cell, &RequestRow::service, &RequestRow::scheduled,
-                               &RequestRow::sent, &RequestRow::finished, &RequestRow::batch,
-                               &RequestRow::slo_ms, &RequestRow::device);
+                               &RequestRow::sent, &RequestRow::started, &RequestRow::finished,
+                               &RequestRow::batch, &RequestRow::slo_ms, &RequestRow::device);
   const std::map<std::string, WindowObjectives, std::less<>> objectives = ReadObjectives(cell);
   std::map<std::string, Sums, std::less<>> services;
   while (const RequestRow* request = reader.Next()) {
@@ -106,6 +108,7 @@ std::vector<ServiceSummary> SummarizeRequests(const std::filesystem::path& cell)
     const int64_t answer = WholeMicroseconds(*request->finished);
     sums.last_us = std::max(sums.last_us, answer);
     sums.latencies_us.push_back(answer - due);
+    sums.inside_us.push_back(answer - WholeMicroseconds(reader.Needed(&RequestRow::started)));
     sums.by_devices += !request->device.empty();
     sums.batches += static_cast<double>(reader.Needed(&RequestRow::batch));
     sums.in_time += request->slo_ms && answer - due <= WholeMicroseconds(*request->slo_ms / 1e3);

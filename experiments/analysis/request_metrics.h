@@ -21,8 +21,9 @@ struct ServiceSummary {
   int64_t served = 0;
   int64_t dropped = 0;
   std::optional<double> mean_latency_ms, p50_latency_ms, p95_latency_ms, p99_latency_ms,
-      max_latency_ms;        // Absent if none was served.
-  double offered_per_s = 0;  // Requests / (last schedule - first); not in services.csv.
+      max_latency_ms;                   // Absent if none was served.
+  std::optional<double> p50_inside_ms;  // From when it was begun; not in services.csv.
+  double offered_per_s = 0;             // Requests / (last schedule - first); not in services.csv.
   double throughput_per_s = 0;
   std::optional<double> slo_attainment;  // Absent where some request has no SLO.
   std::optional<double> goodput_per_s;   // The same.

@@ -17,8 +17,8 @@ using Trace = std::pair<int, int>;  // Run and trial.
 using System = std::pair<std::string, Elasticity>;
 
 ServiceFigures FiguresOf(const ServiceSummary& service) {
-  return {*service.mean_latency_ms, *service.p50_latency_ms, *service.p95_latency_ms,
-          service.throughput_per_s, service.ViolatedShare()};
+  return {*service.mean_latency_ms, *service.p50_latency_ms,  *service.p95_latency_ms,
+          *service.p50_inside_ms,   service.throughput_per_s, service.ViolatedShare()};
 }
 
 const ServiceSummary* FindAnswered(const std::vector<ServiceSummary>& services,

@@ -17,6 +17,7 @@ namespace cosched {
 // A service in one cell of one world.
 struct ServiceFigures {
   double mean_ms = 0, p50_ms = 0, p95_ms = 0;  // Of its responses, from when a request was due.
+  double inside_ms = 0;                        // Median of each, from when it was begun.
   double per_second = 0;                       // Requests that were answered.
   std::optional<double> violated;  // Share of its windows; absent where it has no objective.
 };

@@ -177,6 +177,7 @@ nlohmann::json ToJson(const ServiceFigures& figures) {
   return {{"mean_ms", figures.mean_ms},
           {"p50_ms", figures.p50_ms},
           {"p95_ms", figures.p95_ms},
+          {"inside_ms", figures.inside_ms},
           {"per_second", figures.per_second},
           {"violated", figures.violated ? nlohmann::json(*figures.violated) : nullptr}};
 }

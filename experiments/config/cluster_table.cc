@@ -18,6 +18,7 @@ using MachinesKey = SectionKey<Machines>;
 constexpr double kPerSecond = 1e6;            // Microseconds.
 constexpr double kBytesPerGigabit = 1e9 / 8;  // As network cards have them.
 constexpr int kMostMachines = 10'000, kMostCores = 10'000;
+constexpr int64_t kMostCoresInAll = 1 << 16;
 
 // A number in other units than the member has: number = member x units.
 ClusterKey InUnits(const std::string& name, double ClusterSettings::*member, double units,
@@ -106,8 +107,14 @@ void CheckCluster(const TomlTable& root, const ExperimentConfig& config) {
                "one [[workload]], with mode = \"pipeline\"");
   }
   const TenantSpec& spec = config.workloads.front().spec;
+  const ClusterSettings& cluster = *config.simulation.cluster;
+  int64_t cores = 0;
+  for (const Machines& group : cluster.groups) cores += int64_t{group.count} * group.cores;
+  if (cores > kMostCoresInAll) {
+    table.Fail("cluster", fmt::format("has {} cores", cores),
+               fmt::format("{} or fewer in all", kMostCoresInAll));
+  }
   try {
-    const ClusterSettings& cluster = *config.simulation.cluster;
     const ClusterPipeline made(
         SimulatedPipelineSettings(spec.pipeline, CoresOf(cluster),
                                   config.profile->profile->Find(ProgramName(spec))->stages),

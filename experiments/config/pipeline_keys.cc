@@ -158,8 +158,12 @@ std::vector<Key> OfAlignSort() {
 
 void ReadImages(const Key& key, const TomlTable& table, W* workload) {
   if (!table.Has(key.help.name)) return;
+  const std::string written = table.String(key.help.name);
+  if (written.empty()) table.Fail(key.help.name, "is empty", key.help.range);
+  const std::filesystem::path folder =
+      std::filesystem::absolute(table.Folder() / written).lexically_normal();
   workload->spec.pipeline.classify.images =
-      std::filesystem::absolute(table.Folder() / table.String(key.help.name)).string();
+      (folder.has_filename() ? folder : folder.parent_path()).string();
 }
 
 std::vector<Key> OfClassify() {

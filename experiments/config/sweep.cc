@@ -16,8 +16,7 @@ namespace cosched {
 namespace {
 
 constexpr size_t kMostPoints = 10'000;
-constexpr size_t kLongestName = 120;  // Characters of a folder's.
-constexpr const char* kAlignSort = "align-sort";
+constexpr size_t kLongestName = 120;          // Characters of a folder's.
 constexpr size_t kLargeSimulation = 100'000;  // Jobs of one trial.
 
 struct Assignment {
@@ -118,22 +117,12 @@ std::string Unprepared(const TomlTable& point) {
   return "";
 }
 
-// What this build refuses any align-sort for; "" = it can.
-std::string WhyNoAlignSort() {
-  try {
-    PipelineSpecOf({.application = kAlignSort, .align_sort = {.reads = {{"any"}}}});
-  } catch (const InputError& error) {
-    return error.details().problem;
-  }
-  return "";
-}
-
 // What a point's workloads lack in this build, or of what the figure prepares; "" = nothing.
 std::string LackedByWorkloads(const TomlTable& point) {
   for (const TomlTable& workload : point.Tables("workload")) {
-    if (workload.String("pipeline", "") != kAlignSort) continue;
-    if (const std::string why_not = WhyNoAlignSort(); !why_not.empty())
-      return std::string(kAlignSort) + " " + why_not;
+    const std::string pipeline = workload.String("pipeline", "");
+    if (const std::string library = PipelineLacks(pipeline); !library.empty())
+      return fmt::format("{} is not in this build of cosched, which lacked {}", pipeline, library);
   }
   const std::string file = Unprepared(point);
   return file.empty() ? "" : fmt::format("{} could not be prepared", file);

@@ -4,13 +4,12 @@
 set -eu
 cd "$(dirname "$0")"
 GENOME=/usr/share/doc/bowtie/examples/genomes/NC_008253.fna.gz
-[ -e inputs/reads_2.fq ] && exit 0
+[ -e inputs/ecoli.fa ] && [ -e inputs/reads_1.fq ] && [ -e inputs/reads_2.fq ] && exit 0
 [ -e "$GENOME" ] || { echo "draw_reads.sh: no $GENOME: apt-get install bowtie-examples" >&2; exit 1; }
 command -v wgsim > /dev/null || { echo "draw_reads.sh: no wgsim: apt-get install samtools" >&2; exit 1; }
-new=$(mktemp -d)
+mkdir -p inputs
+new=$(mktemp -d inputs/new.XXXXXX)  # Beside them: a file is moved whole, or not.
 trap 'rm -rf "$new"' EXIT
 zcat "$GENOME" > "$new/ecoli.fa"
-wgsim -S 1 -N 2000 -1 101 -2 101 "$new/ecoli.fa" "$new/reads_1.fq" "$new/reads_2.fq" > /dev/null 2>&1
-mkdir -p inputs
-mv "$new/ecoli.fa" "$new/reads_1.fq" inputs/
-mv "$new/reads_2.fq" inputs/  # Last: it says that all is there.
+wgsim -S 1 -N 2000 -1 101 -2 101 "$new/ecoli.fa" "$new/reads_1.fq" "$new/reads_2.fq" > /dev/null
+mv "$new/ecoli.fa" "$new/reads_1.fq" "$new/reads_2.fq" inputs/

@@ -4,8 +4,8 @@
 //     `cosched pipeline run align-sort` ("command"), and the programs `minimap2 -t2 -ax sr |
 //     samtools sort` with -@0 and -@2. From the FASTQ files to the BAM file, index and all, on two
 //     threads; of several requests two are open at once, but the programs do one after the other,
-//     with an index that they load where all others build theirs once. An error if the files are
-//     not alike.
+//     with an index that they load where all others build theirs once. An error if the first
+//     file of the first three is not the same.
 //   items/STAGES   what a pipeline itself costs: stages that add one to each of 2,000 items of 10
 //     requests.
 //
@@ -117,7 +117,7 @@ Cost CostOfPrograms(const std::string& command) {
   const std::string measure =
       "import resource, subprocess, sys, time\n"
       "start = time.monotonic()\n"
-      "subprocess.run(sys.argv[1], shell=True, check=True)\n"
+      "subprocess.run([\"bash\", \"-o\", \"pipefail\", \"-c\", sys.argv[1]], check=True)\n"
       "seconds, used = time.monotonic() - start, resource.getrusage(resource.RUSAGE_CHILDREN)\n"
       "print(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)\n";
   FILE* output = popen(("/usr/bin/python3 -c '" + measure + "' '" + command + "'").c_str(), "r");

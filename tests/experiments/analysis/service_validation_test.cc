@@ -100,6 +100,8 @@ TEST_F(ServiceValidationTest, ErrorsOfServicesAreMeansOfATracesCells) {
       EXPECT_NE(pair.simulated.mean_ms, pair.measured.mean_ms);
     }
     sum += std::abs(pair.simulated.mean_ms / pair.measured.mean_ms - 1);
+    EXPECT_GT(pair.measured.inside_ms, 0);
+    EXPECT_LE(pair.measured.inside_ms, pair.measured.p95_ms);
     medians += std::abs(pair.simulated.p50_ms / pair.measured.p50_ms - 1);
     throughputs += std::abs(pair.simulated.per_second / pair.measured.per_second - 1);
     points += std::abs(*pair.simulated.violated - *pair.measured.violated);

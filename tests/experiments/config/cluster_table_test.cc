@@ -148,6 +148,8 @@ TEST_F(ClusterTableTest, EachWrongValueIsNamed) {
   EXPECT_EQ(Refused({at + "machines=[]"}).key, at + "machines");
   EXPECT_EQ(Refused({at + "machines.0.count=0"}).key, at + "machines.0.count");
   EXPECT_EQ(Refused({at + "machines.0.cores=0"}).key, at + "machines.0.cores");
+  EXPECT_THAT(Refused({at + "machines=[{ count=10000, cores=10000 }]"}).problem,
+              HasSubstr("100000000 cores"));
   EXPECT_EQ(Refused({at + "nodes=3"}).key, at + "nodes");
   EXPECT_EQ(Refused({at + "machines.0.size=3"}).key, at + "machines.0.size");
   EXPECT_THAT(Refused({at + "machines.0.stages=['nonsense']"}).problem, HasSubstr("nonsense"));
