@@ -59,6 +59,7 @@ TEST_F(PipelineConfigTest, EveryKeyIsRead) {
   EXPECT_EQ(pipeline.increment.wait, std::chrono::microseconds(1500));
   EXPECT_EQ(pipeline.increment.parallel, 3);
   EXPECT_EQ(Load("pipeline = \"increment\"\nopen = 3\n").spec.pipeline.open.open_max, 3);
+  EXPECT_TRUE(Load("pipeline = \"increment\"\nsplit = \"auto\"\n").spec.auto_split);
 }
 
 TEST_F(PipelineConfigTest, EachWrongLineIsNamed) {
@@ -82,7 +83,6 @@ TEST_F(PipelineConfigTest, EachWrongLineIsNamed) {
            {"max_batch = 2", "max_batch"},
            {"max_delay_ms = 1", "max_delay_ms"},
            {"steps = 3", "steps"},
-           {"split = \"auto\"", "split"},
        }) {
     const InputErrorDetails error = Refused(bad.line);
     EXPECT_EQ(error.key, std::string("workload.adder.") + bad.key) << bad.line;
