@@ -41,16 +41,15 @@ Pipeline::Impl::Impl(const PipelineSpec& specification, std::vector<StageFactory
                      const PipelineSettings& settings,
                      std::function<void(PipelineResult)> when_answered)
     : spec(Checked(specification)),
-      factories(std::move(stage_factories)),
       answered(std::move(when_answered)),
-      objects(spec.stages.size()),
+      objects(std::move(stage_factories)),
       state(spec),
       totals(spec.stages.size()),
       computing(&mutex, "lane", static_cast<size_t>(settings.capacity.inter)),
       waiting(&mutex, "wait", WaitingLanes(spec)),
       pools(settings.capacity, settings.binding, settings.topology, settings.waiting) {
-  CHECK(factories.size() == spec.stages.size())
-      << factories.size() << " factories for " << spec.stages.size() << " stages";
+  CHECK(objects.Stages() == spec.stages.size())
+      << objects.Stages() << " factories for " << spec.stages.size() << " stages";
   pools.OnWorkersAdded([this] { OpenLanes(); });
 }
 
@@ -132,24 +131,13 @@ void Pipeline::Impl::Make(std::unique_ptr<Call> call) {
 // False if the stage threw, and what.
 bool Pipeline::Impl::RunStage(Call* call, std::string* why) {
   try {
-    if (!call->stage) call->stage = StageFor(call->StageIndex());
+    if (!call->stage) call->stage = objects.Take(call->StageIndex());
     call->more = call->stage->Run(*call);
     return true;
-  } catch (const std::exception& error) {
-    *why = error.what();
   } catch (...) {
-    *why = "an exception of a type that says nothing";
+    *why = WhyStageThrew();
   }
   return false;
-}
-
-std::unique_ptr<Stage> Pipeline::Impl::StageFor(size_t index) {
-  const std::lock_guard lock(mutex);
-  std::vector<std::unique_ptr<Stage>>& free = objects[index];
-  if (free.empty()) return factories[index]();
-  std::unique_ptr<Stage> stage = std::move(free.back());
-  free.pop_back();
-  return stage;
 }
 
 void Pipeline::Impl::Emit(Call* call, Payload payload) {
@@ -192,7 +180,7 @@ void Pipeline::Impl::EndCall(Call* call, const std::optional<std::string>& why) 
   } else {
     state.Finish(call->Id());
   }
-  if (call->stage) objects[call->StageIndex()].push_back(std::move(call->stage));
+  if (call->stage) objects.GiveBack(call->StageIndex(), std::move(call->stage));
   Totals& total = totals[call->StageIndex()];
   ++total.calls;
   total.taken += call->taken;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "engine/gates/pipeline.h"
+#include "engine/gates/stage_objects.h"
 #include "engine/pool/lanes.h"
 
 namespace cosched {
@@ -79,7 +80,6 @@ struct Pipeline::Impl {
   std::unique_ptr<Call> Next(LaneKind kind, size_t lane);
   void Make(std::unique_ptr<Call> call);
   bool RunStage(Call* call, std::string* why);
-  std::unique_ptr<Stage> StageFor(size_t index);
   void Emit(Call* call, Payload payload);
   bool Cancelled(int64_t call) const;
   void Cancel(int64_t number, const std::string& why);
@@ -105,14 +105,13 @@ struct Pipeline::Impl {
   PipelineResult ResultOf(PipelineAnswer answer, Clock::time_point now);
 
   const PipelineSpec spec;
-  const std::vector<StageFactory> factories;
   const std::function<void(PipelineResult)> answered;
-
-  mutable std::mutex mutex;  // Guards these:
   // Stages' objects outlive the pools: workers may still hold loops of their executors.
-  std::vector<std::vector<std::unique_ptr<Stage>>> objects;  // By stage: those without a call.
-  std::map<int64_t, std::unique_ptr<Call>> parked;           // By call.
-  std::map<int64_t, std::unique_ptr<Call>> remote;           // Made elsewhere, by call.
+  StageObjects objects;
+
+  mutable std::mutex mutex;                         // Guards these:
+  std::map<int64_t, std::unique_ptr<Call>> parked;  // By call.
+  std::map<int64_t, std::unique_ptr<Call>> remote;  // Made elsewhere, by call.
   RemoteNews remote_news;
   int remote_answers = 0;  // Being given by threads that are no lanes, for which lanes wait.
   PipelineState state;

@@ -14,6 +14,7 @@
 #include "engine/base/check.h"
 #include "engine/base/cpu_set.h"
 #include "engine/gates/packed_bytes.h"
+#include "engine/gates/stage_objects.h"
 #include "engine/pool/lanes.h"
 
 namespace cosched {
@@ -63,14 +64,13 @@ struct RankWorker::Impl {
   Impl(RankLink* to_rank_0, std::vector<StageFactory> stages,
        std::vector<std::optional<StageTravel>> how, const PipelineSettings& settings)
       : link(*to_rank_0),
-        factories(std::move(stages)),
         travels(std::move(how)),
         capacity(settings.capacity),
-        objects(factories.size()),
+        objects(std::move(stages)),
         lanes(&mutex, "lane", static_cast<size_t>(settings.capacity.inter)),
         pools(settings.capacity, settings.binding, settings.topology, settings.waiting) {
-    CHECK(factories.size() == travels.size())
-        << travels.size() << " ways to travel for " << factories.size() << " stages";
+    CHECK(objects.Stages() == travels.size())
+        << travels.size() << " ways to travel for " << objects.Stages() << " stages";
     for (size_t stage = 0; stage < travels.size(); ++stage) {
       if (travels[stage]) wanted_stages.push_back(static_cast<int32_t>(stage));
     }
@@ -90,7 +90,6 @@ struct RankWorker::Impl {
   void OpenLanes();
   void Serve(size_t lane);
   void Make(const std::shared_ptr<TravelledCall>& call);
-  std::unique_ptr<Stage> StageFor(size_t index);
 
   void Take(CallSent work);
   void Take(const CallCancelled& message);
@@ -103,18 +102,18 @@ struct RankWorker::Impl {
   void Want();  // With the lock.
 
   RankLink& link;
-  const std::vector<StageFactory> factories;
   const std::vector<std::optional<StageTravel>> travels;
   const Split capacity;
   std::vector<int32_t> wanted_stages;
   bool closed = false;  // Of the thread that receives, as is:
   CpuSet cores;         // Those before it was paused.
 
-  std::mutex mutex;                                          // Guards these:
-  std::vector<std::vector<std::unique_ptr<Stage>>> objects;  // By stage: those without a call.
-  std::deque<std::shared_ptr<TravelledCall>> ready;          // Not begun.
-  std::map<int64_t, std::shared_ptr<TravelledCall>> calls;   // All that have not ended.
-  int64_t asked = 0;                                         // Wanted, but not come.
+  StageObjects objects;  // They outlive the pools, as a pipeline's do.
+
+  std::mutex mutex;                                         // Guards these:
+  std::deque<std::shared_ptr<TravelledCall>> ready;         // Not begun.
+  std::map<int64_t, std::shared_ptr<TravelledCall>> calls;  // All that have not ended.
+  int64_t asked = 0;                                        // Wanted, but not come.
   bool started = false;
   bool ending = false;
 
@@ -160,7 +159,7 @@ void RankWorker::Impl::Make(const std::shared_ptr<TravelledCall>& call) {
   std::string answer;
   try {
     call->Unpack(travel.takes);
-    stage = StageFor(call->StageIndex());
+    stage = objects.Take(call->StageIndex());
     while (stage->Run(*call)) {
     }
     CallFinished finished{.call = call->Id(), .busy = call->busy.count()};
@@ -170,28 +169,13 @@ void RankWorker::Impl::Make(const std::shared_ptr<TravelledCall>& call) {
       throw std::length_error(std::to_string(answer.size()) +
                               " bytes are too many to be sent to another rank");
     }
-  } catch (const std::exception& error) {
-    answer = Encode(CallFailed{call->Id(), call->busy.count(), error.what()});
   } catch (...) {
-    answer = Encode(
-        CallFailed{call->Id(), call->busy.count(), "an exception of a type that says nothing"});
+    answer = Encode(CallFailed{call->Id(), call->busy.count(), WhyStageThrew()});
   }
   call->Batch().items.clear();
   call->made.reset();
-  if (stage) {
-    const std::lock_guard lock(mutex);
-    objects[call->StageIndex()].push_back(std::move(stage));
-  }
+  if (stage) objects.GiveBack(call->StageIndex(), std::move(stage));
   link.Send(0, std::move(answer));
-}
-
-std::unique_ptr<Stage> RankWorker::Impl::StageFor(size_t index) {
-  const std::lock_guard lock(mutex);
-  std::vector<std::unique_ptr<Stage>>& free = objects[index];
-  if (free.empty()) return factories[index]();
-  std::unique_ptr<Stage> stage = std::move(free.back());
-  free.pop_back();
-  return stage;
 }
 
 void RankWorker::Impl::Take(CallSent work) {

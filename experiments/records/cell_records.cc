@@ -15,6 +15,7 @@
 #include "experiments/records/cell_file.h"
 #include "experiments/records/decision_log.h"
 #include "experiments/records/output_file.h"
+#include "experiments/records/request_records.h"
 #include "experiments/records/rows.h"
 #include "experiments/records/stage_records.h"
 #include "experiments/records/table.h"
@@ -127,10 +128,8 @@ struct CellRecords::Impl {
   std::optional<RowWriter<StepRow>> steps;
   std::optional<RowWriter<ResizeRow>> resizes;
   std::optional<RowWriter<ActuationRow>> actuations;
-  std::optional<StageRecords> stages;                 // Opened by the first pipeline.
-  std::optional<RowWriter<RequestRow>> requests;      // Opened by the first service.
-  std::optional<RowWriter<HoldRow>> devices;          // Opened by the first hold.
-  std::optional<RowWriter<ObjectiveRow>> objectives;  // Opened by the first objective.
+  std::optional<StageRecords> stages;  // Opened by the first pipeline.
+  std::optional<RequestRecords> requests;
   std::optional<DecisionLog> decisions;
   std::optional<Timeline> timeline;
   std::map<JobId, JobTrack> tracks;
@@ -161,6 +160,7 @@ CellRecords::Impl::Impl(const std::filesystem::path& run, const CellKey& cell_ke
   open(config.resizes, &resizes);
   open(config.actuations, &actuations);
   open(config.decisions, &decisions);
+  open(config.requests, &requests);
   if (config.timeline)
     timeline.emplace(partial / (config.gzip ? "timeline.json.gz" : "timeline.json"), buffer);
 }
@@ -410,8 +410,7 @@ void CellRecords::OnActuation(const ActuationSample& actuation) {
 
 void CellRecords::AddService(JobId job) {
   impl_->services.push_back(job.value);
-  if (!impl_->config.requests || impl_->requests) return;
-  impl_->requests.emplace(impl_->partial, impl_->config.gzip, impl_->buffer);
+  if (impl_->requests) impl_->requests->Begin();
 }
 
 void CellRecords::AddPipeline(JobId job, std::vector<std::string> stages) {
@@ -422,51 +421,17 @@ void CellRecords::AddPipeline(JobId job, std::vector<std::string> stages) {
 
 void CellRecords::OnRequest(const RequestRecord& request) {
   ++impl_->requests_ended;
-  if (!impl_->requests) return;
-  RequestRow row{.request_id = request.id,
-                 .service = request.service,
-                 .scheduled = request.scheduled,
-                 .sent = request.sent,
-                 .work = request.work,
-                 .state = "dropped",
-                 .device = request.device};
-  if (request.job) row.job_id = request.job->value;
-  if (request.dispatched) row.dispatched = *request.dispatched;
-  if (request.slo) row.slo_ms = ToSeconds(*request.slo) * 1e3;
-  if (request.answer && request.answer->failed) {
-    row.state = "failed";
-  } else if (const RequestSample* answer = request.answer) {
-    row.received = answer->received;
-    row.started = answer->started;
-    row.finished = answer->finished;
-    row.batch = answer->batch;
-    row.state = "served";
-  }
-  impl_->requests->Write(row);
+  if (impl_->requests) impl_->requests->Write(request);
 }
 
 void CellRecords::OnHold(const HoldSample& hold, std::string_view device,
                          std::string_view service) {
-  if (!impl_->config.requests) return;
-  if (!impl_->devices) impl_->devices.emplace(impl_->partial, impl_->config.gzip, impl_->buffer);
-  impl_->devices->Write({.device = device,
-                         .slot = hold.slot,
-                         .service = service,
-                         .batch = hold.batch,
-                         .begin = hold.begin,
-                         .end = hold.end,
-                         .planned_end = hold.planned_end});
+  if (impl_->requests) impl_->requests->Write(hold, device, service);
 }
 
 void CellRecords::OnObjective(TimePoint time, std::string_view service, Duration objective,
                               Duration window) {
-  if (!impl_->config.requests) return;
-  if (!impl_->objectives)
-    impl_->objectives.emplace(impl_->partial, impl_->config.gzip, impl_->buffer);
-  impl_->objectives->Write({.time = time,
-                            .service = service,
-                            .sla_ms = ToSeconds(objective) * 1e3,
-                            .window_s = ToSeconds(window)});
+  if (impl_->requests) impl_->requests->WriteObjective(time, service, objective, window);
 }
 
 void CellRecords::WriteInterference(const Interference::Matrix& matrix) {
@@ -490,7 +455,7 @@ void CellRecords::Finish(const std::string& status, const std::string& reason) {
   impl_->jobs.Sync();
   const auto sync = [](auto*... files) { ((*files ? (*files)->Sync() : void()), ...); };
   sync(&impl_->grants, &impl_->samples, &impl_->steps, &impl_->resizes, &impl_->actuations,
-       &impl_->stages, &impl_->requests, &impl_->devices, &impl_->objectives);
+       &impl_->stages, &impl_->requests);
   // Last, so that a folder with a cell.json holds all its rows.
   WriteFileWhole(impl_->partial / kCellFileName, impl_->CellText(status, reason));
   SyncFolder(impl_->partial);

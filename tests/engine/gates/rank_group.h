@@ -60,6 +60,8 @@ class RankGroup {
   Pipeline& OfRank0() { return pipeline_; }
   QueueLinks& Links() { return links_; }
   RemoteLanes& Remote() { return *remote_; }
+  // Of a rank that runs, other than 0.
+  ThreadPools& PoolsOf(int rank) { return workers_[static_cast<size_t>(rank) - 1]->Pools(); }
 
   // Throws what WaitUntilOver does.
   void End() {

@@ -240,13 +240,11 @@ TEST(RemoteLanesTest, APausedRankGoesOnLater) {
   group.OfRank0().Submit({0, SomeNumbers(3, 1)});
   piece_made.wait(0);
   group.Remote().Resize(1, CpuSet());
-  // It stops: so many looks in a row find no further piece.
-  for (int last = -1, same = 0; same < 100;
-       std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
-    const int now = piece_made;
-    same = now == last ? same + 1 : 0;
-    last = now;
-  }
+  ThreadPools& pools = group.PoolsOf(1);
+  while (!pools.Wanted().cores.Empty() || !pools.Settled()) std::this_thread::yield();
+  const int made = piece_made;  // No worker is left that could make another one.
+  for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+  EXPECT_EQ(piece_made, made);
   may_end = true;
   group.Remote().Resize(1, CpuSet{0});
   group.Await(0);

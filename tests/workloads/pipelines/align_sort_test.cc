@@ -8,10 +8,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <condition_variable>
 #include <cstdlib>
 #include <map>
-#include <mutex>
 #include <set>
 #include <sstream>
 #include <thread>
@@ -20,6 +18,7 @@
 #include "engine/gates/pipeline.h"
 #include "tests/workloads/genomics/align_sort.h"
 #include "tests/workloads/genomics/generated_reads.h"
+#include "tests/workloads/pipelines/started_pipeline.h"
 #include "tests/workloads/temporary_folder.h"
 
 namespace cosched {
@@ -27,49 +26,6 @@ namespace {
 
 using Status = PipelineAnswer::Status;
 using ::testing::HasSubstr;
-
-// A program at work, and its answers.
-class AlignSortRun {
- public:
-  // `answered` is called where a request has its answer, on a thread of the pipeline.
-  AlignSortRun(
-      const AlignSortSettings& settings, Split capacity,
-      const std::function<void(const PipelineResult&)>& answered = [](const auto&) {})
-      : program_(MakeAlignSort(settings)),
-        pipeline_(program_.spec, program_.stages, {.capacity = capacity},
-                  [this, answered](PipelineResult result) {
-                    answered(result);
-                    const std::lock_guard lock(mutex_);
-                    const int64_t number = result.number;
-                    results_.emplace(number, std::move(result));
-                    news_.notify_all();
-                  }) {
-    Resize(capacity);
-    pipeline_.Begin();
-  }
-  ~AlignSortRun() { Resize(pipeline_.Pools().Capacity()); }
-
-  void Resize(Split split) { pipeline_.Pools().Resize(CpuSet::Range(0, 1), split); }
-  void Submit(int64_t number) { pipeline_.Submit({number, program_.items(number, /*work=*/1)}); }
-  bool Answered(int64_t number) {
-    const std::lock_guard lock(mutex_);
-    return results_.contains(number);
-  }
-  PipelineResult Await(int64_t number) {
-    std::unique_lock lock(mutex_);
-    news_.wait(lock, [&] { return results_.contains(number); });
-    return results_.at(number);
-  }
-  Pipeline& pipeline() { return pipeline_; }
-  const PipelineSpec& spec() const { return program_.spec; }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable news_;
-  std::map<int64_t, PipelineResult> results_;
-  PipelineProgram program_;
-  Pipeline pipeline_;
-};
 
 class AlignSortPipelineTest : public ::testing::Test {
  protected:
@@ -143,7 +99,7 @@ class AlignSortPipelineTest : public ::testing::Test {
     const std::vector<std::string> theirs =
         Output("minimap2 -t1 -ax sr genome.fa" + arguments +
                " 2>said.err | samtools sort -o theirs.bam - 2>>said.err; samtools view theirs.bam");
-    AlignSortRun run(Settings({files}), {2, 2});
+    StartedPipeline run(MakeAlignSort(Settings({files})), {2, 2});
     run.Submit(0);
     const PipelineResult result = run.Await(0);
     EXPECT_EQ(result.answer.status, Status::kDone) << result.answer.why;
@@ -200,7 +156,7 @@ TEST_F(AlignSortPipelineTest, BlocksAreWrittenInOrder) {
   std::set<std::string> contents;
   for (const int lanes : {1, 2, 2, 2, 4}) {
     settings.threads = lanes;
-    AlignSortRun run(settings, {lanes, 1});
+    StartedPipeline run(MakeAlignSort(settings), {lanes, 1});
     run.Submit(0);
     EXPECT_EQ(run.Await(0).answer.status, Status::kDone);
     EXPECT_GT(run.pipeline().Sample().stages[6].taken, 3);
@@ -218,7 +174,7 @@ TEST_F(AlignSortPipelineTest, ChunksCoresAndOpenRequestsChangeNoByte) {
   AlignSortSettings settings = Settings({{"1.fq", "2.fq"}, {"single.fq"}});
   std::vector<std::string> expected;
   {
-    AlignSortRun run(settings, {1, 1});
+    StartedPipeline run(MakeAlignSort(settings), {1, 1});
     for (const int64_t number : {0, 1}) {
       run.Submit(number);
       EXPECT_EQ(run.Await(number).answer.status, Status::kDone);
@@ -234,7 +190,7 @@ TEST_F(AlignSortPipelineTest, ChunksCoresAndOpenRequestsChangeNoByte) {
       settings.open = {open % 2 == 0 ? CreditLink::kLinear : CreditLink::kEndToEnd, open, open};
       settings.chunk_reads = chunk;
       settings.memory_mib = open % 3;
-      AlignSortRun run(settings, {2, 2});
+      StartedPipeline run(MakeAlignSort(settings), {2, 2});
       for (int64_t number = 0; number < kRequests; ++number) run.Submit(number);
       while (!run.Answered(kRequests - 1)) {
         run.Resize(kSplits[random_.Below(std::size(kSplits))]);
@@ -261,7 +217,7 @@ TEST_F(AlignSortPipelineTest, ABrokenFileFailsItsRequestOnly) {
   AlignSortSettings settings = Settings(reads);
   settings.open = {CreditLink::kLinear, 3, 3};
   const auto run_all = [&] {
-    AlignSortRun run(settings, {2, 1});
+    StartedPipeline run(MakeAlignSort(settings), {2, 1});
     for (int64_t number = 0; number < 5; ++number) run.Submit(number);
     std::vector<PipelineResult> results;
     for (int64_t number = 0; number < 5; ++number) results.push_back(run.Await(number));
@@ -300,11 +256,11 @@ TEST_F(AlignSortPipelineTest, ABrokenFileFailsItsRequestOnly) {
 TEST_F(AlignSortPipelineTest, WhatIsMissingFailsTheRequest) {
   folder_.Write("reads.fq", Singles(10));
   AlignSortSettings settings = Settings({{"reads.fq"}, {"none.fq"}});
-  AlignSortRun run(settings, {1, 1});
+  StartedPipeline run(MakeAlignSort(settings), {1, 1});
   run.Submit(1);
   EXPECT_THAT(run.Await(1).answer.why, HasSubstr("none.fq"));
   settings.out = (Out() / "none" / "x.bam").string();
-  AlignSortRun nowhere(settings, {1, 1});
+  StartedPipeline nowhere(MakeAlignSort(settings), {1, 1});
   nowhere.Submit(0);
   EXPECT_THAT(nowhere.Await(0).answer.why, HasSubstr("none/x.bam.part can't be made"));
   nowhere.Submit(1);
@@ -322,14 +278,14 @@ TEST_F(AlignSortPipelineTest, MemoryDoesNotGrowWithTheRequest) {
   folder_.Write("large.fq", text);
   AlignSortSettings settings = Settings({{"large.fq"}});
   {
-    AlignSortRun run(settings, {1, 1});
+    StartedPipeline run(MakeAlignSort(settings), {1, 1});
     run.Submit(0);
     EXPECT_EQ(run.Await(0).answer.status, Status::kDone);
   }
   const std::string expected = Bam(0);
   settings.memory_mib = 1;
   std::map<std::string, int64_t> peak;
-  AlignSortRun run(settings, {2, 1});
+  StartedPipeline run(MakeAlignSort(settings), {2, 1});
   run.Submit(0);
   while (!run.Answered(0)) {
     for (const PipelineSample::Stage& stage : run.pipeline().Sample().stages) {
@@ -362,7 +318,7 @@ TEST_F(AlignSortPipelineTest, CancellingLeavesNothing) {
   folder_.Write("reads.fq", Singles(3'000));
   AlignSortSettings settings = Settings({{"reads.fq"}});
   settings.memory_mib = 0;
-  AlignSortRun run(settings, {2, 1}, [&](const PipelineResult& result) {
+  StartedPipeline run(MakeAlignSort(settings), {2, 1}, [&](const PipelineResult& result) {
     if (result.answer.status != Status::kCancelled) return;
     EXPECT_EQ(OutFiles(), std::set<std::string>{});
   });

@@ -7,11 +7,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <condition_variable>
 #include <cstring>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <stop_token>
 #include <thread>
 
@@ -19,6 +17,7 @@
 #include "engine/base/random.h"
 #include "engine/gates/pipeline.h"
 #include "engine/graph/tensor.h"
+#include "tests/workloads/pipelines/started_pipeline.h"
 #include "tests/workloads/temporary_folder.h"
 #include "workloads/images/image_files.h"
 #include "workloads/images/image_reader.h"
@@ -34,44 +33,6 @@ namespace {
 using Status = PipelineAnswer::Status;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-// A program at work, and its answers.
-class ClassifyRun {
- public:
-  ClassifyRun(PipelineProgram program, Split capacity)
-      : program_(std::move(program)),
-        pipeline_(program_.spec, program_.stages, {.capacity = capacity},
-                  [this](PipelineResult result) {
-                    const std::lock_guard lock(mutex_);
-                    const int64_t number = result.number;
-                    results_.emplace(number, std::move(result));
-                    news_.notify_all();
-                  }) {
-    Resize(capacity);
-    pipeline_.Begin();
-  }
-  ~ClassifyRun() { Resize(pipeline_.Pools().Capacity()); }
-
-  void Resize(Split split) {
-    pipeline_.Pools().Resize(split.inter == 0 ? CpuSet() : CpuSet::Range(0, split.inter - 1),
-                             split);
-  }
-  void Submit(int64_t number, double work = 1) {
-    pipeline_.Submit({number, program_.items(number, work)});
-  }
-  PipelineResult Await(int64_t number) {
-    std::unique_lock lock(mutex_);
-    news_.wait(lock, [&] { return results_.contains(number); });
-    return results_.at(number);
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable news_;
-  std::map<int64_t, PipelineResult> results_;
-  PipelineProgram program_;
-  Pipeline pipeline_;
-};
 
 // Without its last stage it answers with scores.
 PipelineProgram WithoutRanks(const ClassifySettings& settings) {
@@ -164,7 +125,7 @@ TEST_P(ClassifyModelTest, PartsScoreAsTheUncutNetworkDoes) {
       ClassifySettings settings = Settings(GetParam());
       settings.parts = parts;
       settings.batch = batch;
-      ClassifyRun run(WithoutRanks(settings), {2, 2});
+      StartedPipeline run(WithoutRanks(settings), {2, 2});
       run.Submit(0);
       const PipelineResult result = run.Await(0);
       ASSERT_EQ(result.answer.status, Status::kDone) << result.answer.why;
@@ -188,7 +149,7 @@ TEST_P(ClassifyModelTest, AnswersAreTheLikeliestClassesOfEachImageInOrder) {
   settings.open.open = settings.open.open_max = 2;
   const ClassifyProgram classify = MakeClassify(settings);
   EXPECT_THAT(classify.images.front(), HasSubstr("/a.png"));
-  ClassifyRun run(classify.program, {2, 2});
+  StartedPipeline run(classify.program, {2, 2});
   for (int64_t number = 0; number < 4; ++number) run.Submit(number);
   for (int64_t number = 3; number >= 0; --number) {
     const PipelineResult result = run.Await(number);
@@ -215,7 +176,7 @@ TEST_F(ClassifyTest, CoresThatComeAndGoChangeNoBit) {
   constexpr int64_t kRequests = 8;
   std::vector<std::vector<float>> still;
   for (const bool resized : {false, true}) {
-    ClassifyRun run(WithoutRanks(settings), {2, 2});
+    StartedPipeline run(WithoutRanks(settings), {2, 2});
     for (int64_t number = 0; number < kRequests; ++number) run.Submit(number);
     const std::jthread resizer([&](const std::stop_token& stop) {
       Random random(3);
@@ -245,7 +206,7 @@ TEST_F(ClassifyTest, AnswersAreInOrderWhereTheFirstImageTakesLongest) {
   ASSERT_EQ(expected.size(), 8u);
   ClassifySettings settings = Settings();
   settings.items = 8;
-  ClassifyRun run(WithoutRanks(settings), {2, 1});
+  StartedPipeline run(WithoutRanks(settings), {2, 1});
   run.Submit(0);
   const auto scores = ScoresOf(run.Await(0));
   ASSERT_EQ(scores.size(), 8u);
@@ -262,7 +223,7 @@ TEST_F(ClassifyTest, ABrokenImageFailsItsRequestAndNoOther) {
   settings.items = 2;  // a b, c d, e f
   settings.open.open = settings.open.open_max = 3;
   settings.progress = std::make_shared<ClassifyProgress>();
-  ClassifyRun run(MakeClassify(settings).program, {2, 2});
+  StartedPipeline run(MakeClassify(settings).program, {2, 2});
   for (int64_t number = 0; number < 3; ++number) run.Submit(number);
   for (const int64_t number : {0, 2}) {
     EXPECT_EQ(run.Await(number).answer.status, Status::kDone);
@@ -280,7 +241,7 @@ TEST_F(ClassifyTest, ABrokenImageFailsItsRequestAndNoOther) {
 }
 
 TEST_F(ClassifyTest, WorkIsANumberOfImages) {
-  ClassifyRun run(MakeClassify(Settings()).program, {1, 1});
+  StartedPipeline run(MakeClassify(Settings()).program, {1, 1});
   const std::map<double, size_t> images = {{0, 0}, {1.0 / 7, 1}, {2, 14}};
   int64_t number = 0;
   for (const auto& [work, count] : images) {
@@ -297,7 +258,7 @@ TEST_F(ClassifyTest, WithoutAFolderItMakesImages) {
   settings.images = "";
   const ClassifyProgram classify = MakeClassify(settings);
   EXPECT_EQ(classify.images.size(), 32u);
-  ClassifyRun run(classify.program, {2, 2});
+  StartedPipeline run(classify.program, {2, 2});
   run.Submit(0);
   EXPECT_EQ(ClassesOf(run.Await(0).answer.payloads).size(), 7u);
   const auto bytes = [](uint64_t seed) {
