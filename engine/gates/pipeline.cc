@@ -50,6 +50,9 @@ Pipeline::Impl::Impl(const PipelineSpec& specification, std::vector<StageFactory
       pools(settings.capacity, settings.binding, settings.topology, settings.waiting) {
   CHECK(objects.Stages() == spec.stages.size())
       << objects.Stages() << " factories for " << spec.stages.size() << " stages";
+  for (int lane = 0; lane < settings.capacity.inter; ++lane) {
+    steps.push_back(std::make_unique<WorkerSteps>(&pools.inter()));
+  }
   pools.OnWorkersAdded([this] { OpenLanes(); });
 }
 
@@ -69,7 +72,9 @@ void Pipeline::Impl::OpenLanes() {
 
 void Pipeline::Impl::Serve(LaneKind kind, size_t lane) {
   try {
-    while (std::unique_ptr<Call> call = Next(kind, lane)) Make(std::move(call));
+    while (std::unique_ptr<Call> call = Next(kind, lane)) {
+      while (call) call = Make(std::move(call), kind, lane);
+    }
   } catch (...) {
     const std::lock_guard lock(mutex);
     broken = true;
@@ -85,19 +90,11 @@ std::unique_ptr<Pipeline::Impl::Call> Pipeline::Impl::Next(LaneKind kind, size_t
   std::unique_lock lock(mutex);
   while (!MustEnd()) {
     if (lanes.IsOpen(lane)) {
-      if (std::optional<PipelineState::Call> next = state.Next(kind)) {
-        std::unique_ptr<Call> call;
-        if (next->resumed) {
-          call = GoOn(next->id);
-        } else {
-          call = std::make_unique<Call>(this, *std::move(next), kind);
-        }
+      if (std::unique_ptr<Call> call = Begin(kind)) {
         std::vector<PipelineResult> results = Follow();
         lock.unlock();
         Answer(std::move(results));
-        if (call) return call;
-        lock.lock();
-        continue;
+        return call;
       }
     }
     lanes.Sleep(lane, &lock);
@@ -105,39 +102,86 @@ std::unique_ptr<Pipeline::Impl::Call> Pipeline::Impl::Next(LaneKind kind, size_t
   return nullptr;
 }
 
-// Until the call is over or parked.
-void Pipeline::Impl::Make(std::unique_ptr<Call> call) {
-  std::optional<std::string> why;
-  while (call->kept.empty() && call->more && !why) {
-    std::string thrown;
-    if (!RunStage(call.get(), &thrown)) why = thrown;
+// The call that is to be made next, begun or gone on with; null if there is none.
+std::unique_ptr<Pipeline::Impl::Call> Pipeline::Impl::Begin(LaneKind kind) {
+  while (std::optional<PipelineState::Call> next = state.Next(kind)) {
+    if (!next->resumed) return std::make_unique<Call>(this, *std::move(next), kind);
+    if (std::unique_ptr<Call> call = GoOn(next->id)) return call;
   }
-  const bool over = call->kept.empty() || why;
-  // What the batch held is gone, files too, when the request has its answer.
-  if (over) call->Batch().items.clear();
-  std::unique_lock lock(mutex);
-  if (over) {
-    EndCall(call.get(), why);
-  } else {
-    state.Park(call->Id());
-    const int64_t id = call->Id();
-    parked.emplace(id, std::move(call));
-  }
-  std::vector<PipelineResult> results = Follow();
-  lock.unlock();
-  Answer(std::move(results));
+  return nullptr;
 }
 
-// False if the stage threw, and what.
-bool Pipeline::Impl::RunStage(Call* call, std::string* why) {
-  try {
-    if (!call->stage) call->stage = objects.Take(call->StageIndex());
-    call->more = call->stage->Run(*call);
-    return true;
-  } catch (...) {
-    *why = WhyStageThrew();
+// Until the call is over or parked; of those that are made in pieces also the lane's next calls, on
+// the same worker: handing each over from the lane's thread and back would take longer than many of
+// them. What is left is the lane's, if anything is.
+std::unique_ptr<Pipeline::Impl::Call> Pipeline::Impl::Make(std::unique_ptr<Call> call,
+                                                           LaneKind kind, size_t lane) {
+  GiveStage(call.get());
+  if (kind == LaneKind::kWaits || !call->InPieces()) {
+    while (call->Runs()) RunStage(call.get());
+    return Leave(std::move(call), kind, lane);
   }
-  return false;
+  steps[lane]->Run([&] {
+    call->wakes_later = true;
+    if (call->Runs()) RunStage(call.get());
+    if (call->Runs()) {
+      if (std::exchange(call->emitted, false)) {
+        const std::lock_guard lock(mutex);
+        Wake();
+      }
+      return true;
+    }
+    call = Leave(std::move(call), kind, lane);
+    if (call) GiveStage(call.get());
+    return call && call->InPieces();
+  });
+  return call;
+}
+
+// Ends or parks the call, and begins the lane's next one.
+std::unique_ptr<Pipeline::Impl::Call> Pipeline::Impl::Leave(std::unique_ptr<Call> call,
+                                                            LaneKind kind, size_t lane) {
+  const bool over = call->kept.empty() || call->why;
+  // What the batch held is gone, files too, when the request has its answer.
+  if (over) call->Batch().items.clear();
+  std::vector<PipelineResult> results;
+  std::unique_ptr<Call> next;
+  {
+    const std::lock_guard lock(mutex);
+    if (over) {
+      EndCall(call.get());
+    } else {
+      state.Park(call->Id());
+      const int64_t id = call->Id();
+      parked.emplace(id, std::move(call));
+    }
+    Admit(&results);
+    // On fewer workers than calls, those that wait for a worker come before what has not begun.
+    const bool first = kind == LaneKind::kWaits || pools.inter().Queued() == 0;
+    if (first && !MustEnd() && LanesOf(kind).IsOpen(lane)) next = Begin(kind);
+    if (next) Admit(&results);
+    Wake();
+  }
+  Answer(std::move(results));
+  return next;
+}
+
+// The object that makes the call, if it has none yet.
+void Pipeline::Impl::GiveStage(Call* call) {
+  if (call->stage || !call->Runs()) return;
+  try {
+    call->stage = objects.Take(call->StageIndex());
+  } catch (...) {
+    call->why = WhyStageThrew();
+  }
+}
+
+void Pipeline::Impl::RunStage(Call* call) {
+  try {
+    call->more = call->stage->Run(*call);
+  } catch (...) {
+    call->why = WhyStageThrew();
+  }
 }
 
 void Pipeline::Impl::Emit(Call* call, Payload payload) {
@@ -148,7 +192,12 @@ void Pipeline::Impl::Emit(Call* call, Payload payload) {
     // After a refusal the state takes nothing until the call was parked.
     if (call->kept.size() > 1 || !state.Emit(call->Id(), std::move(call->kept.front()))) return;
     call->kept.pop_front();
-    results = Follow();
+    Admit(&results);
+    if (call->wakes_later) {
+      call->emitted = true;
+    } else {
+      Wake();
+    }
   }
   Answer(std::move(results));
 }
@@ -173,9 +222,9 @@ bool Pipeline::Impl::Cancelled(int64_t call) const {
   return closing || broken || state.Cancelled(call);
 }
 
-void Pipeline::Impl::EndCall(Call* call, const std::optional<std::string>& why) {
-  if (why) {
-    state.Fail(call->Id(), *why);
+void Pipeline::Impl::EndCall(Call* call) {
+  if (call->why) {
+    state.Fail(call->Id(), *call->why);
     TellRemote();
   } else {
     state.Finish(call->Id());
@@ -188,11 +237,9 @@ void Pipeline::Impl::EndCall(Call* call, const std::optional<std::string>& why) 
   total.lasted += SteadyClock::now() - call->begun;
 }
 
-// What follows from any change: admissions, work for lanes that sleep, and the answers, which are to
-// be given without the lock.
-std::vector<PipelineResult> Pipeline::Impl::Follow() {
+// What follows from any change: admissions and answers, which are to be given without the lock …
+void Pipeline::Impl::Admit(std::vector<PipelineResult>* results) {
   const SteadyClock::time_point now = SteadyClock::now();
-  std::vector<PipelineResult> results;
   do {
     while (!submitted.empty() && state.CanAdmit()) {
       Submitted next = std::move(submitted.front());
@@ -201,9 +248,15 @@ std::vector<PipelineResult> Pipeline::Impl::Follow() {
       state.Admit(std::move(next.request.items));
     }
     for (PipelineAnswer& answer : state.TakeAnswers()) {
-      results.push_back(ResultOf(std::move(answer), now));
+      results->push_back(ResultOf(std::move(answer), now));
     }
   } while (!submitted.empty() && state.CanAdmit());
+}
+
+// … and work for lanes that sleep.
+std::vector<PipelineResult> Pipeline::Impl::Follow() {
+  std::vector<PipelineResult> results;
+  Admit(&results);
   Wake();
   return results;
 }

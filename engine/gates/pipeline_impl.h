@@ -16,6 +16,7 @@
 
 #include "engine/gates/pipeline.h"
 #include "engine/gates/stage_objects.h"
+#include "engine/gates/worker_steps.h"
 #include "engine/pool/lanes.h"
 
 namespace cosched {
@@ -44,7 +45,16 @@ struct Pipeline::Impl {
     int64_t Id() const { return call_.id; }
     size_t StageIndex() const { return static_cast<size_t>(call_.stage); }
 
+    // Whether its stage is to be called (again) now.
+    bool Runs() const { return kept.empty() && more && !why; }
+    bool InPieces() const { return stage && stage->InPieces(); }
+
     std::unique_ptr<Stage> stage;
+    std::optional<std::string> why;  // It failed.
+    // In a piece, after which lanes are woken for what it emitted: mostly it ends its call, and this
+    // lane takes what it made.
+    bool wakes_later = false;
+    bool emitted = false;
     std::deque<Payload> kept;  // Emitted, but there was no room.
     bool more = true;          // The stage has more to do.
     std::chrono::nanoseconds busy{0};
@@ -78,8 +88,10 @@ struct Pipeline::Impl {
   void OpenLanes();
   void Serve(LaneKind kind, size_t lane);
   std::unique_ptr<Call> Next(LaneKind kind, size_t lane);
-  void Make(std::unique_ptr<Call> call);
-  bool RunStage(Call* call, std::string* why);
+  std::unique_ptr<Call> Make(std::unique_ptr<Call> call, LaneKind kind, size_t lane);
+  std::unique_ptr<Call> Leave(std::unique_ptr<Call> call, LaneKind kind, size_t lane);
+  void GiveStage(Call* call);
+  static void RunStage(Call* call);
   void Emit(Call* call, Payload payload);
   bool Cancelled(int64_t call) const;
   void Cancel(int64_t number, const std::string& why);
@@ -95,12 +107,14 @@ struct Pipeline::Impl {
   bool MustEnd() const {
     return closing || broken || computing.Ended() || waiting.Ended() || IsOver();
   }
+  std::unique_ptr<Call> Begin(LaneKind kind);
   std::unique_ptr<Call> GoOn(int64_t id);
-  void EndCall(Call* call, const std::optional<std::string>& why);
+  void EndCall(Call* call);
   void Wake();
   void TellRemote() const {
     if (!remote.empty() && remote_news.cancelled) remote_news.cancelled();
   }
+  void Admit(std::vector<PipelineResult>* results);
   std::vector<PipelineResult> Follow();
   PipelineResult ResultOf(PipelineAnswer answer, Clock::time_point now);
 
@@ -108,6 +122,7 @@ struct Pipeline::Impl {
   const std::function<void(PipelineResult)> answered;
   // Stages' objects outlive the pools: workers may still hold loops of their executors.
   StageObjects objects;
+  std::vector<std::unique_ptr<WorkerSteps>> steps;  // By computing lane; outlive the pools, too.
 
   mutable std::mutex mutex;                         // Guards these:
   std::map<int64_t, std::unique_ptr<Call>> parked;  // By call.

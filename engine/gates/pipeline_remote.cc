@@ -49,18 +49,17 @@ void Pipeline::Impl::EndRemote(RemoteEnd end) {
   call->Batch().items.clear();
   call->more = false;
   call->busy = end.busy;
-  std::optional<std::string> why;
-  if (auto* const failure = std::get_if<std::string>(&end.outcome)) why = std::move(*failure);
+  if (auto* const failure = std::get_if<std::string>(&end.outcome)) call->why = std::move(*failure);
   auto* const made = std::get_if<Payload>(&end.outcome);
   lock.lock();
-  if (made == nullptr && !why && !state.Cancelled(call->Id()))
-    why = "it ended on another rank without what it makes";
+  if (made == nullptr && !call->why && !state.Cancelled(call->Id()))
+    call->why = "it ended on another rank without what it makes";
   if (made != nullptr && !state.Emit(call->Id(), std::move(*made))) {
     call->kept.push_back(std::move(*made));
     state.Park(call->Id());
     parked.emplace(end.id, std::move(call));
   } else {
-    EndCall(call.get(), why);
+    EndCall(call.get());
   }
   AnswerRemotely(std::move(lock));
 }

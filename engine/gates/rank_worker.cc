@@ -15,6 +15,7 @@
 #include "engine/base/cpu_set.h"
 #include "engine/gates/packed_bytes.h"
 #include "engine/gates/stage_objects.h"
+#include "engine/gates/worker_steps.h"
 #include "engine/pool/lanes.h"
 
 namespace cosched {
@@ -74,6 +75,9 @@ struct RankWorker::Impl {
     for (size_t stage = 0; stage < travels.size(); ++stage) {
       if (travels[stage]) wanted_stages.push_back(static_cast<int32_t>(stage));
     }
+    for (int lane = 0; lane < settings.capacity.inter; ++lane) {
+      steps.push_back(std::make_unique<WorkerSteps>(&pools.inter()));
+    }
     pools.OnWorkersAdded([this] { OpenLanes(); });
   }
   ~Impl() {
@@ -89,7 +93,7 @@ struct RankWorker::Impl {
 
   void OpenLanes();
   void Serve(size_t lane);
-  void Make(const std::shared_ptr<TravelledCall>& call);
+  void Make(const std::shared_ptr<TravelledCall>& call, size_t lane);
 
   void Take(CallSent work);
   void Take(const CallCancelled& message);
@@ -108,7 +112,9 @@ struct RankWorker::Impl {
   bool closed = false;  // Of the thread that receives, as is:
   CpuSet cores;         // Those before it was paused.
 
-  StageObjects objects;  // They outlive the pools, as a pipeline's do.
+  // They outlive the pools, as a pipeline's do.
+  StageObjects objects;
+  std::vector<std::unique_ptr<WorkerSteps>> steps;  // By lane.
 
   std::mutex mutex;                                         // Guards these:
   std::deque<std::shared_ptr<TravelledCall>> ready;         // Not begun.
@@ -146,21 +152,26 @@ void RankWorker::Impl::Serve(size_t lane) {
     const std::shared_ptr<TravelledCall> call = std::move(ready.front());
     ready.pop_front();
     lock.unlock();
-    Make(call);
+    Make(call, lane);
     lock.lock();
     calls.erase(call->Id());
     Want();
   }
 }
 
-void RankWorker::Impl::Make(const std::shared_ptr<TravelledCall>& call) {
+void RankWorker::Impl::Make(const std::shared_ptr<TravelledCall>& call, size_t lane) {
   const StageTravel& travel = *travels[call->StageIndex()];
   std::unique_ptr<Stage> stage;
   std::string answer;
   try {
     call->Unpack(travel.takes);
     stage = objects.Take(call->StageIndex());
-    while (stage->Run(*call)) {
+    const auto run = [&] { return stage->Run(*call); };
+    if (stage->InPieces()) {
+      steps[lane]->Run(run);
+    } else {
+      while (run()) {
+      }
     }
     CallFinished finished{.call = call->Id(), .busy = call->busy.count()};
     if (call->made) finished.made = travel.makes.encode(*call->made);

@@ -38,6 +38,9 @@ class Stage {
   // returns in the middle of a call where that is Full, and goes on when there is room. What it
   // throws fails the request, and no other; the object then begins another call or none.
   virtual bool Run(StageCall& call) = 0;
+  // Whether Run makes one piece only, some milliseconds at most, and blocks for nothing: it is then
+  // called on an inter-op worker, if the call computes, instead of on the lane's own thread.
+  virtual bool InPieces() const { return false; }
 };
 
 // Makes one of a stage's objects; from any lane, one at a time.

@@ -162,6 +162,70 @@ TEST_F(PipelineTest, CallsOfOneStageRunSideBySideAsTheSplitAllows) {
   EXPECT_EQ(most, 2);
 }
 
+// A lane that sleeps hears of what is emitted before its call is over.
+TEST_F(PipelineTest, WhatAPieceEmitsIsTakenWhileItsCallGoesOn) {
+  constexpr int kMostPieces = 1'000'000;
+  std::atomic<bool> taken{false}, taken_meanwhile{false};
+  const StageFactory emits = [&] {
+    return MakeNativeStage([&](StageCall& call, int piece) {
+      if (piece == 0) call.Emit(Payload::Of(1, sizeof(int)));
+      std::this_thread::yield();
+      taken_meanwhile = taken.load();
+      return !taken_meanwhile && piece < kMostPieces;
+    });
+  };
+  const StageFactory takes = [&] {
+    return MakeNativeStage([&](StageCall& call, int) {
+      taken = true;
+      call.Emit(Payload());
+      return false;
+    });
+  };
+  Pipeline& pipeline =
+      Make({.stages = {{.name = "emits", .emits_many = true}, {.name = "takes"}}}, {emits, takes});
+  pipeline.Submit({.number = 1, .items = Numbers(0, 1)});
+  End();
+  EXPECT_TRUE(taken_meanwhile);
+}
+
+// A stage that is made in pieces, and one that is not, which needs the lane's own thread.
+TEST_F(PipelineTest, ALaneMakesCallsOnWorkersAndOnItsThreadInTurn) {
+  class OnLane : public Stage {
+   public:
+    explicit OnLane(std::atomic<int>* on_workers) : on_workers_(*on_workers) {}
+    bool Run(StageCall& call) override {
+      if (call.Pools()->inter().CurrentWorker() >= 0) ++on_workers_;
+      call.Emit(std::move(call.Batch().items.front().payload));
+      return false;
+    }
+
+   private:
+    std::atomic<int>& on_workers_;
+  };
+  std::atomic<int> pieces{0}, pieces_on_workers{0}, others_on_workers{0};
+  const StageFactory in_pieces = [&] {
+    return MakeNativeStage([&](StageCall& call, int piece) {
+      ++pieces;
+      if (call.Pools()->inter().CurrentWorker() >= 0) ++pieces_on_workers;
+      if (piece == 2) call.Emit(std::move(call.Batch().items.front().payload));
+      return piece < 2;
+    });
+  };
+  const StageFactory on_lane = [&] { return std::make_unique<OnLane>(&others_on_workers); };
+  Pipeline& pipeline =
+      Make({.stages = {{.name = "a"}, {.name = "b"}, {.name = "c"}, {.name = "d"}}},
+           {in_pieces, on_lane, on_lane, in_pieces});
+  pipeline.Submit({.number = 1, .items = Numbers(7, 20)});
+  End();
+  std::vector<int> expected(20);
+  std::iota(expected.begin(), expected.end(), 7);
+  EXPECT_EQ(Told(results_.at(1)), expected);
+  EXPECT_EQ(pieces, 20 * 2 * 3);
+  EXPECT_EQ(pieces_on_workers, pieces);
+  EXPECT_EQ(others_on_workers, 0);
+  ExpectEmpty();
+}
+
 TEST_F(PipelineTest, AResizedPipelineGoesOnInTheMiddleOfACall) {
   Door begun, paused;
   const StageFactory counts = [&] {
@@ -188,6 +252,39 @@ TEST_F(PipelineTest, AResizedPipelineGoesOnInTheMiddleOfACall) {
   pipeline.Pools().Resize(CpuSet::Range(0, 0), {1, 1});
   End();
   EXPECT_THAT(Told(results_.at(1)), ElementsAre(50));
+}
+
+// The call that lost its worker comes before those that have not begun.
+TEST_F(PipelineTest, ACallThatAShrunkPipelineInterruptsIsNotOvertakenByAllOthers) {
+  Door door;
+  std::atomic<int> inside{0};
+  std::mutex mutex;
+  std::vector<int> ended;
+  const StageFactory counts = [&] {
+    return MakeNativeStage([&](StageCall& call, int piece) {
+      const int number = call.Batch().items.front().payload.As<int>();
+      if (piece == 0 && number < 2) {
+        ++inside;
+        door.Pass();
+      }
+      // By then the other call is where the pool keeps it.
+      while (number >= 2 && !call.Pools()->Settled()) std::this_thread::yield();
+      if (piece < 5) return true;
+      const std::lock_guard lock(mutex);
+      ended.push_back(number);
+      call.Emit(Payload());
+      return false;
+    });
+  };
+  Pipeline& pipeline = Make({.stages = {{.name = "counts"}}}, {counts});
+  pipeline.Submit({.number = 1, .items = Numbers(0, 60)});
+  while (inside < 2) std::this_thread::yield();
+  pipeline.Pools().Resize(CpuSet::Range(0, 0), {1, 1});
+  door.Open();
+  End();
+  ASSERT_EQ(ended.size(), 60u);
+  const auto later = std::max(std::ranges::find(ended, 0), std::ranges::find(ended, 1));
+  EXPECT_LT(later - ended.begin(), 10);
 }
 
 TEST_F(PipelineTest, ACallWhoseItemsFindNoRoomIsParkedAndItsLaneGoesOn) {
