@@ -38,6 +38,23 @@ def errors(validation, kinds, value):
     return trials.values()
 
 
+def repeats(validation, kinds, value):
+    """By trial: the absolute differences in % of measured cells from the median of the same cell's other trials.
+
+    No model of this machine can be nearer than what it does twice."""
+    cells = {}
+    for open_requests, cores, row in pairs(validation, kinds):
+        cells.setdefault((open_requests, cores), {})[row["trial"]] = row["measured"][value]
+    trials = {}
+    for cell in cells.values():
+        for trial, measured in cell.items():
+            others = [other for number, other in cell.items() if number != trial]
+            if not others:
+                raise claims.NotHere("a cell was measured once")
+            trials.setdefault(trial, []).append(100 * abs(measured / np.median(others) - 1))
+    return trials.values()
+
+
 def measure(validation):
     def of(kinds, value, summed):
         def estimate():
@@ -52,6 +69,7 @@ def measure(validation):
         "latency": of(KINDS[:3], "inside_ms", np.mean),
         "align_throughput": of(KINDS[3:], "per_second", np.mean),
         "align_latency": of(KINDS[3:], "inside_ms", np.mean),
+        "align_repeats": lambda: claims.median(np.mean(trial) for trial in repeats(validation, KINDS[3:], "per_second")),
         "worst_throughput": of(KINDS, "per_second", max),
         "worst_latency": of(KINDS, "inside_ms", max),
     }
