@@ -77,24 +77,26 @@ HostEvent SimulatedHost::Impl::Settled(Id id) {
   tenant.settling = false;
   tenant.settled_lately = true;
   if (tenant.malleable && tenant.phase == Phase::kComputing) {
-    if (options.resizes) TellResize(tenant);
+    TellResize(tenant, "grant", tenant.place, tenant.target, now - tenant.asked);
     Settle(id);
   }
   return HostSettled{tenant.job};
 }
 
-void SimulatedHost::Impl::TellResize(const Tenant& tenant) {
+void SimulatedHost::Impl::TellResize(const Tenant& tenant, const char* cause, const Place& before,
+                                     const Place& after, Duration taken) {
+  if (!options.resizes) return;
   const auto split = [](const Place& place) {
     return place.Pauses() ? Split{0, 0} : place.threads;
   };
   resizes.push_back({.job = tenant.job,
                      .time = now,
-                     .cause = "grant",
-                     .before = split(tenant.place),
-                     .after = split(tenant.target),
-                     .cores = tenant.target.cores,
+                     .cause = cause,
+                     .before = split(before),
+                     .after = split(after),
+                     .cores = after.cores,
                      .op = "",
-                     .taken = now - tenant.asked});
+                     .taken = taken});
 }
 
 }  // namespace cosched
