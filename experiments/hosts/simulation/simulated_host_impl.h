@@ -85,7 +85,7 @@ struct SimulatedHost::Impl {
   // Of the threads that it has awake, those that have something to do: of a service or a pipeline
   // those of its calls.
   static double Working(const Tenant& tenant);
-  // Adds up what its threads have done and waited since the last change. Before any other.
+  // Adds up what its threads have done and waited since the last change. Before anything changes.
   void Count(Tenant* tenant) const;
   void LeaveOthers(Tenant* tenant);  // The tenant presses on no co-runner any more.
   void Withdraw(Id id);              // The tenant computes no more.

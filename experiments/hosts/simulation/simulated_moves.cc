@@ -12,6 +12,7 @@ void SimulatedHost::Impl::Move(JobId job, const Place& place) {
   CHECK(found != ids.end()) << "job " << job.value << " is granted cores but does not run";
   const Id id = found->second;
   Tenant& tenant = At(id);
+  Count(&tenant);
   const CpuSet leaves = tenant.Held() - place.cores;
   const Split threads = tenant.malleable ? place.threads : tenant.place.threads;
   tenant.target = {place.cores, place.amount, threads, place.open_requests};
@@ -67,6 +68,7 @@ void SimulatedHost::Impl::MoveComputing(Id id, const CpuSet& leaves) {
 
 void SimulatedHost::Impl::Settle(Id id) {
   Tenant& tenant = At(id);
+  Count(&tenant);
   tenant.place = tenant.target;
   if (tenant.phase == Phase::kComputing) Compute(id);
 }
