@@ -7,7 +7,7 @@ import figures
 import style
 from style import plt
 
-KINDS = {"increment": "equal stages that compute", "align-sort": "align-sort"}
+KINDS = {"increment": "equal stages that compute", "waiting": "equal stages that wait", "align-sort": "align-sort"}
 COUNTED = 36  # Requests, the last ones: there are as many inside as may be, and "auto" has searched.
 AUTO = "auto"
 DEFAULT = "2x2"  # As many calls as cores, and as many threads in each as find a core.
@@ -18,6 +18,10 @@ def rate(cell):
     return (len(rows) - 1) / (rows["finished"].iloc[-1] - rows["finished"].iloc[0])
 
 
+def kind_of(point):
+    return "waiting" if float(point.values.get("workload.0.wait_ms", 0)) > 0 else point.values["workload.0.pipeline"]
+
+
 def is_auto(point):
     return point.values.get("workload.0.split") == AUTO
 
@@ -26,7 +30,7 @@ def rates(sweep, kind):
     """By (split, open): requests a second by trial."""
     found = {}
     for point in sweep.points:
-        if point.values["workload.0.pipeline"] == kind and not is_auto(point):
+        if kind_of(point) == kind and not is_auto(point):
             split = point.values["policy.scripted.timetable"].split(":")[-1]
             found[split, int(point.values["workload.0.open"])] = {cell.trial: rate(cell) for cell in point.run.cells}
     if not found:
@@ -37,7 +41,7 @@ def rates(sweep, kind):
 def auto_rates(sweep, kind):
     """By trial."""
     for point in sweep.points:
-        if point.values["workload.0.pipeline"] == kind and is_auto(point):
+        if kind_of(point) == kind and is_auto(point):
             return {cell.trial: rate(cell) for cell in point.run.cells}
     raise claims.NotHere(sweep.why_left_out(kind) or f"there is no run of {kind} that searches")
 
@@ -106,7 +110,7 @@ def draw_kind(axes, sweep, kind):
 
 
 def draw(sweep, _expected):
-    kinds = [kind for kind in KINDS if any(point.values["workload.0.pipeline"] == kind for point in sweep.points)]
+    kinds = [kind for kind in KINDS if any(kind_of(point) == kind for point in sweep.points)]
     figure, grid = plt.subplots(1, len(kinds), figsize=(4.2 * len(kinds) + 1, 3.4), squeeze=False)
     for axes, kind in zip(grid[0], kinds):
         image = draw_kind(axes, sweep, kind)

@@ -10,6 +10,7 @@ from style import plt
 GAIN, LATENCY = 4, 1.13  # Published.
 LEFT_OUT = 12  # Requests at the begin, until there are as many inside as may be.
 ALL = 20
+WORK = "trace.requests.0.work.distribution"  # Of requests whose sizes vary.
 CHUNKS, READS, BASES = 320, 100_000, 101  # A request's chunks, their reads, and bases of each.
 COLORS = ["#7a7a7a", "#E69F00", "#0072B2", "#009E73", "#D55E00"]
 OPEN_COLORS = {1: "#7a7a7a", 2: "#56B4E9", 4: "#0072B2", 8: "#D55E00"}
@@ -21,25 +22,55 @@ class Shape:
     def __init__(self, point):
         self.align, self.merge = (int(point.values[f"simulation.cluster.machines.{group}.count"]) for group in (0, 1))
         self.merge_s = float(point.values["workload.0.merge_ms"]) / 1e3
+        self.sizes_vary = WORK in point.values
 
     def key(self):
         return self.align, self.merge, self.merge_s
 
 
+def counted(cell):
+    return cell.table("requests").sort_values("finished").iloc[LEFT_OUT:]
+
+
 def rate(cell):
     """Requests a second, and how long one was inside: median and mean, in seconds."""
-    rows = cell.table("requests").sort_values("finished").iloc[LEFT_OUT:]
+    rows = counted(cell)
     per_second = (len(rows) - 1) / (rows["finished"].iloc[-1] - rows["finished"].iloc[0])
     inside = (rows["finished"] - rows["started"]).astype(float)
     return per_second, float(inside.median()), float(inside.mean())
 
 
 def rates(sweep):
-    """By shape and open requests: by trial."""
+    """By shape and open requests: by trial. Of requests that are equal."""
     if not hasattr(sweep, "rates"):
         sweep.rates = {(Shape(point).key(), int(point.values["workload.0.open"])): {cell.trial: rate(cell) for cell in point.run.cells}
-                       for point in sweep.points}
+                       for point in sweep.points if not Shape(point).sizes_vary}
     return sweep.rates
+
+
+def of_sizes(sweep):
+    """Of requests whose sizes vary, by how long a merge takes and open requests: by trial, chunks a second and by number of a request the
+    time for which it was inside, in seconds."""
+    if not hasattr(sweep, "of_sizes"):
+        sweep.of_sizes = {}
+        for point in sweep.points:
+            if not Shape(point).sizes_vary:
+                continue
+            here = sweep.of_sizes[Shape(point).merge_s, int(point.values["workload.0.open"])] = {}
+            for cell in point.run.cells:
+                rows = counted(cell)
+                chunks = CHUNKS * rows["work"].iloc[1:].sum() / (rows["finished"].iloc[-1] - rows["finished"].iloc[0])
+                here[cell.trial] = chunks, (rows["finished"] - rows["started"]).set_axis(rows["request_id"])
+    return sweep.of_sizes
+
+
+def gains_of_sizes(sweep, trial):
+    """(merge_s, open, gain, latency, its 95th percentile): a request's latency is against itself with one open request."""
+    found = of_sizes(sweep)
+    for (merge_s, open_requests), values in found.items():
+        one, ours = found[merge_s, 1][trial], values[trial]
+        slower = (ours[1] / one[1]).dropna()
+        yield merge_s, open_requests, ours[0] / one[0], float(slower.median()), float(slower.quantile(0.95))
 
 
 def gains(sweep, trial):
@@ -83,6 +114,8 @@ def measure(sweep):
         "gain_3": lambda: of_trials(sweep, lambda cells, _: largest(cells, 3, LATENCY)),
         "gain_5": lambda: of_trials(sweep, lambda cells, _: largest(cells, 5, LATENCY)),
         "gain_2": lambda: of_trials(sweep, lambda cells, _: largest(cells, 2)),
+        "sizes": lambda: claims.median(max(cell[2] for cell in gains_of_sizes(sweep, trial) if cell[3] <= LATENCY) for trial in trials(sweep)),
+        "sizes_tail": lambda: claims.median(max(cell[4] for cell in gains_of_sizes(sweep, trial) if cell[1] == 4) for trial in trials(sweep)),
         "bound": lambda: of_trials(sweep, lambda cells, _: max(largest(cells, count) / (1 + count) for count in merging)),
         "little": lambda: of_trials(sweep, lambda _, trial: little(sweep, trial)),
         "scale": lambda: of_trials(sweep, lambda _, trial: throughput(sweep, trial, ALL, 8) / throughput(sweep, trial, 5, 8)),
@@ -90,22 +123,30 @@ def measure(sweep):
     }
 
 
-def medians(sweep):
-    """Cells of gains(), their gain and latency medians over the trials."""
+def medians(sweep, cells=gains, keys=4):
+    """Cells of gains() or gains_of_sizes(), all behind their keys medians over the trials."""
     by_cell = {}
     for trial in trials(sweep):
-        for cell in gains(sweep, trial):
-            by_cell.setdefault(cell[:4], []).append(cell[4:])
+        for cell in cells(sweep, trial):
+            by_cell.setdefault(cell[:keys], []).append(cell[keys:])
     return [(*key, *np.median(values, axis=0)) for key, values in by_cell.items()]
 
 
-def draw_cloud(axes, cells):
+def medians_of_sizes(sweep):
+    return medians(sweep, gains_of_sizes, keys=2)
+
+
+def draw_cloud(axes, cells, sizes):
     axes.fill_between([0.9, LATENCY], GAIN, 7, color="#e4f1e4", lw=0)
     for merging, color in zip(range(1, 6), COLORS):
         for merge_s in sorted({cell[2] for cell in cells}):
             line = sorted((cell[3], cell[5], cell[4]) for cell in cells if cell[1] == merging and cell[2] == merge_s)
             axes.plot([latency for _, latency, _ in line], [gain for _, _, gain in line], "o-", markersize=3, linewidth=0.8, color=color,
                       label=f"{merging} merging" if merge_s == min(cell[2] for cell in cells) else None)
+    for merge_s in sorted({cell[0] for cell in sizes}):
+        line = sorted((cell[1], cell[3], cell[2]) for cell in sizes if cell[0] == merge_s)
+        axes.plot([latency for _, latency, _ in line], [gain for _, _, gain in line], "s--", markersize=3, linewidth=0.8, color=style.INK,
+                  label="3 merging, of many sizes" if merge_s == min(cell[0] for cell in sizes) else None)
     axes.plot(LATENCY, GAIN, "*", markersize=13, color=style.INK, label="published")
     axes.set_xlim(0.95, 3)
     axes.set_ylim(0.9, 6.2)
@@ -149,10 +190,10 @@ def draw_scale(axes, sweep):
 def draw(sweep, _expected):
     figure, axes = plt.subplots(1, 3, figsize=(13, 4.2))
     cells = medians(sweep)
-    draw_cloud(axes[0], cells)
+    draw_cloud(axes[0], cells, medians_of_sizes(sweep))
     draw_where(axes[1], cells)
     draw_scale(axes[2], sweep)
-    style.legend_below(figure, axes[0].get_legend_handles_labels()[0], 6)
+    style.legend_below(figure, axes[0].get_legend_handles_labels()[0], 7)
     figure.suptitle("Simulated with stated costs, of which none is fitted")
     return figure
 
@@ -161,7 +202,10 @@ def notes(sweep, _expected):
     cells = [cell for cell in medians(sweep) if cell[4] >= GAIN and cell[5] <= LATENCY]
     return [f"{GAIN}x at {LATENCY}x latency or less, in {len(cells)} of {len(medians(sweep))} cells:"] + [
         f"  {merging} of {ALL} machines merge, for {merge_s:g} s, {open_requests} open: {gain:.2f}x at {latency:.2f}x"
-        for _, merging, merge_s, open_requests, gain, latency in sorted(cells)]
+        for _, merging, merge_s, open_requests, gain, latency in sorted(cells)] + [
+        "requests of many sizes, 3 of 20 machines merge; each request against itself with one open:"] + [
+        f"  merges of {merge_s:g} s for {CHUNKS} chunks, {open_requests} open: {gain:.2f}x at {latency:.2f}x, of one in twenty at {tail:.1f}x or more"
+        for merge_s, open_requests, gain, latency, tail in sorted(medians_of_sizes(sweep))]
 
 
 if __name__ == "__main__":

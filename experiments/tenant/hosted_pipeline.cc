@@ -9,25 +9,9 @@
 #include <utility>
 
 #include "experiments/tenant/answers.h"
+#include "experiments/wire/pipeline_counters.h"
 
 namespace cosched {
-namespace {
-
-StageCounters CountersOf(const PipelineSample::Stage& stage) {
-  return {.ready = stage.batches,
-          .running = stage.running,
-          .parked = stage.parked,
-          .items = stage.items,
-          .bytes = stage.bytes,
-          .calls = stage.calls,
-          .taken = stage.taken,
-          .dropped = stage.dropped,
-          .busy = stage.busy,
-          .lasted = stage.lasted,
-          .waits = stage.waits};
-}
-
-}  // namespace
 
 HostedPipeline::HostedPipeline(PipelineProgram program, const PipelineSettings& settings,
                                bool chooses, int socket, SharedCounters* counters, StepMeter* meter)
@@ -122,11 +106,7 @@ void HostedPipeline::Send(const PipelineResult& result) {
 PipelineSample HostedPipeline::Publish() {
   const std::lock_guard lock(publishing_);
   PipelineSample sample = pipeline_.Sample();
-  PipelineCounters counters{.open = sample.open, .open_requests = sample.open_requests};
-  for (const PipelineSample::Stage& stage : sample.stages) {
-    counters.stages.push_back(CountersOf(stage));
-  }
-  counters_->SetPipeline(counters);
+  counters_->SetPipeline(CountersOf(sample));
   return sample;
 }
 

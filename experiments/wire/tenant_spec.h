@@ -21,8 +21,8 @@ namespace cosched {
 constexpr int64_t kMostSpinMicroseconds = 100'000;
 
 // With split = "auto" a malleable tenant finds its split itself, whatever split its host's policy
-// gives it; tenants whose threads are fixed keep those. In the simulator it means inter 1, the
-// split that profiles are measured with.
+// gives it; tenants whose threads are fixed keep those. In the simulator pipelines that serve do so
+// by the same search; of others it means inter 1, the split that profiles are measured with.
 struct TenantSpec : ProgramSpec {
   int64_t steps = 50;
   // In place of the network; then it serves, and `model` is the application's name.

@@ -17,6 +17,7 @@ using PlainJson = nlohmann::json;
 
 constexpr int kProtocol = 1;
 constexpr double kLongestTickMs = 3'600'000;
+constexpr int kMostOpenToSay = 1'000'000'000;  // What the job allows is for the arbiter to check.
 
 PlainJson Message(const char* kind) { return {{"protocol", kProtocol}, {"kind", kind}}; }
 
@@ -49,6 +50,10 @@ PlainJson JobJson(const MachineView& view, const JobView& job, bool with_speed) 
   if (job.node) json["node"] = *job.node;
   if (job.response_objective) json["objective_s"] = ToSeconds(*job.response_objective);
   if (job.service) json["service"] = job.service->value;
+  if (job.open_range) {
+    json["open_requests"] = job.open_requests;
+    json["most_open_requests"] = job.open_range->most;
+  }
   if (with_speed && job.speed) {
     PlainJson& speed = json["speed"] = PlainJson::array();
     for (int k = 1; k <= std::min(job.speed->Size(), view.cores.Count()); ++k)
@@ -63,21 +68,47 @@ PlainJson NodesJson(const MachineView& view) {
   return nodes;
 }
 
+PlainJson StagesJson(const ServerWindow& window) {
+  PlainJson stages = PlainJson::array();
+  for (const StageWindow& stage : window.stages) {
+    stages.push_back({{"ready", stage.ready},
+                      {"running", stage.running},
+                      {"parked", stage.parked},
+                      {"items", stage.items},
+                      {"calls", stage.calls},
+                      {"taken", stage.taken},
+                      {"busy_s", ToSeconds(stage.busy)},
+                      {"lasted_s", ToSeconds(stage.lasted)},
+                      {"waits", stage.waits}});
+  }
+  return stages;
+}
+
+PlainJson ServersJson(const ServiceView& service) {
+  PlainJson servers = PlainJson::array();
+  for (const auto& [id, window] : service.servers) {
+    PlainJson& server =
+        servers.emplace_back(PlainJson{{"dispatched", window.dispatched},
+                                       {"answered", window.answered},
+                                       {"in_flight", window.in_flight},
+                                       {"mean_in_flight", window.mean_in_flight},
+                                       {"mean_response_s", ToSeconds(window.mean_response)},
+                                       {"mean_process_s", ToSeconds(window.mean_process)}});
+    if (const DeviceId* device = std::get_if<DeviceId>(&id)) server["device"] = device->value;
+    const JobId* const job = std::get_if<JobId>(&id);
+    if (job == nullptr) continue;
+    server["job"] = job->value;
+    server["cpu_time_s"] = ToSeconds(window.cpu_time);
+    if (window.stages.empty()) continue;
+    server["open"] = window.open;
+    server["stages"] = StagesJson(window);
+  }
+  return servers;
+}
+
 PlainJson ServicesJson(const MachineView& view) {
   PlainJson services = PlainJson::array();
   for (const ServiceView& service : view.services) {
-    PlainJson servers = PlainJson::array();
-    for (const auto& [id, window] : service.servers) {
-      PlainJson& server =
-          servers.emplace_back(PlainJson{{"dispatched", window.dispatched},
-                                         {"answered", window.answered},
-                                         {"in_flight", window.in_flight},
-                                         {"mean_in_flight", window.mean_in_flight},
-                                         {"mean_response_s", ToSeconds(window.mean_response)},
-                                         {"mean_process_s", ToSeconds(window.mean_process)}});
-      if (const JobId* job = std::get_if<JobId>(&id)) server["job"] = job->value;
-      if (const DeviceId* device = std::get_if<DeviceId>(&id)) server["device"] = device->value;
-    }
     services.push_back({{"id", service.id.value},
                         {"name", service.name},
                         {"objective_s", ToSeconds(service.objective)},
@@ -86,9 +117,22 @@ PlainJson ServicesJson(const MachineView& view) {
                         {"answered", service.answered},
                         {"queued", service.queued},
                         {"mean_response_s", ToSeconds(service.mean_response)},
-                        {"servers", std::move(servers)}});
+                        {"mean_work", service.mean_work},
+                        {"servers", ServersJson(service)}});
   }
   return services;
+}
+
+PlainJson DevicesJson(const MachineView& view) {
+  PlainJson devices = PlainJson::array();
+  for (const DeviceView& device : view.devices) {
+    devices.push_back({{"id", device.id.value},
+                       {"name", device.name},
+                       {"node", device.node},
+                       {"slots", device.slots},
+                       {"busy", device.busy}});
+  }
+  return devices;
 }
 
 PlainJson EventJson(const Event& event) {
@@ -177,6 +221,13 @@ Split ParseSplit(const PlainJson& json) {
   return {json[0].get<int>(), json[1].get<int>()};
 }
 
+int ParseOpenRequests(const PlainJson& json) {
+  if (!json.is_number_integer() || json < 1 || json > kMostOpenToSay)
+    RefuseAnswer(
+        fmt::format("open_requests is {}, not a number of requests from 1 on", json.dump()));
+  return json.get<int>();
+}
+
 JobDecision ParseJobDecision(const PlainJson& json) {
   if (json == "pause") return Pause{};
   if (!json.is_object()) return Run{.cores = ParseCores(json), .split = {}};
@@ -184,7 +235,7 @@ JobDecision ParseJobDecision(const PlainJson& json) {
     AllowOnlyKeys(json, {"reject"});
     return Reject{TextOf(json, "reject")};
   }
-  AllowOnlyKeys(json, {"cores", "share", "node", "split"});
+  AllowOnlyKeys(json, {"cores", "share", "node", "split", "open_requests"});
   if (json.contains("cores") == json.contains("share"))
     RefuseAnswer("it has both \"cores\" and \"share\", or neither");
   Run run{.cores = 0, .split = {}};
@@ -197,6 +248,7 @@ JobDecision ParseJobDecision(const PlainJson& json) {
     run.cores = ParseCores(json["cores"]);
   }
   if (json.contains("split")) run.split = ParseSplit(json["split"]);
+  if (json.contains("open_requests")) run.open_requests = ParseOpenRequests(json["open_requests"]);
   return run;
 }
 
@@ -231,6 +283,7 @@ std::string DecideRequest(const MachineView& view, const Event& event, bool need
                      {"vacating", view.vacating.ToString()},
                      {"nodes", NodesJson(view)},
                      {"services", ServicesJson(view)},
+                     {"devices", DevicesJson(view)},
                      {"jobs", std::move(jobs)}};
   if (with_topology) request["topology"] = TopologyJson(view);
   return request.dump();

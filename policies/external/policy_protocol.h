@@ -21,15 +21,22 @@
 //       "submitted_s", "started_s" (null while it waits), "cores", "amount" of their time,
 //       "last_cores" (while it is paused), "node" if it must stay in one, "split": [inter, intra],
 //       "steps", "progress" (0 to 1), and "speed": [steps per second on 1, 2, … cores] if it
-//       needs_speed jobs that answer requests have their "service", and "services" tells of each
-//       "id", "name", "objective_s" of its mean response (0: none), and of the last window
-//       "length_s", "arrived", "answered", "queued", "mean_response_s", and "servers", each a "job"
-//       or a "device" with "dispatched", "answered", "in_flight", "mean_in_flight", "mean_response_s",
-//       "mean_process_s"
+//       needs_speed. Jobs that answer requests have their "service"; of these, pipelines have
+//       "open_requests", which may be open by the latest grant, and "most_open_requests"
+//     view: also "services", of each "id", "name", "objective_s" of its mean response (0: none), and
+//       of the last window "length_s", "arrived", "answered", "queued", "mean_response_s", "mean_work",
+//       and "servers", each a "job" or a "device" with "dispatched", "answered", "in_flight",
+//       "mean_in_flight", "mean_response_s", "mean_process_s", and of a job "cpu_time_s". A pipeline
+//       that has said something has "open", requests that are inside, and "stages", from the ingress
+//       to the egress: "ready" batches, "running" and "parked" calls and "items" at its end, in it
+//       "calls" that ended, items "taken" by them, "busy_s", "lasted_s"; "waits": true if its calls
+//       compute nothing. And "devices", each with "id", "name", "node", "slots", "busy" (all:
+//       policies/service.h)
 //     The first decide also has "topology": [[cpu, core, L3, NUMA node, package], …].
 //     {"jobs": {"3": 2, "4": "pause", "5": {"cores": "0-1", "split": [1, 2]}, "6": {"share": 0.7,
-//     "node": 0}, "7": {"reject": "…"}}} or {"error": "…"}. Jobs left out stay as they are; cores:
-//     a number, or which. Meaning and rules: policies/policy.h.
+//     "node": 0}, "7": {"cores": "2-3", "open_requests": 4}, "8": {"reject": "…"}}} or {"error":
+//     "…"}. Jobs left out stay as they are, open_requests that are left out too; cores: a number, or
+//     which. Meaning and rules: policies/policy.h.
 //
 // One process describes; each cell starts its own, with "start". An answer that is late, is not
 // this, or never comes because the program has ended, fails the cell with the reason. Pure

@@ -15,10 +15,8 @@
 
 #include <benchmark/benchmark.h>
 
-#include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <ctime>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -30,6 +28,8 @@
 #include "engine/base/random.h"
 #include "engine/gates/pipeline.h"
 #include "engine/session/session.h"
+#include "tests/bench/processor_time.h"
+#include "tests/bench/quantile.h"
 #include "workloads/batch_networks.h"
 #include "workloads/model.h"
 #include "workloads/pipelines/classify.h"
@@ -129,12 +129,6 @@ Tensor RandomImages(const ModelInfo& model, int count) {
   return images;
 }
 
-double Median(std::vector<double> values) {
-  std::ranges::sort(values);
-  const size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
 // Ways to compute the same images, each with the seconds that it took by round.
 class Ways {
  public:
@@ -171,11 +165,6 @@ class Ways {
     std::function<void()> compute;
     std::vector<double> seconds, cpu_seconds;
   };
-  static double ProcessorSeconds() {
-    timespec time{};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-  }
   static double MedianRatio(const std::vector<double>& above, const std::vector<double>& below) {
     std::vector<double> ratios;
     for (size_t round = 0; round < above.size(); ++round)

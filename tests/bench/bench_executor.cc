@@ -25,6 +25,7 @@
 #include "engine/graph/graph.h"
 #include "engine/session/executor.h"
 #include "engine/session/session.h"
+#include "tests/bench/quantile.h"
 
 namespace cosched {
 namespace {
@@ -123,12 +124,6 @@ class FlowGraph {
   std::unique_ptr<tbb::flow::graph> graph_;
   std::vector<std::unique_ptr<FlowNode>> nodes_;
 };
-
-double Median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 void CompareEmptyNodes(benchmark::State& state, const EmptyNodes& nodes, int threads) {
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism,

@@ -6,13 +6,13 @@
 // gives medians, --benchmark_enable_random_interleaving=true takes the machine's moods out of ratios.
 
 #include <benchmark/benchmark.h>
-#include <sys/resource.h>
 
 #include <chrono>
 #include <cstdlib>
 #include <map>
 #include <optional>
 
+#include "tests/bench/processor_time.h"
 #include "tests/workloads/genomics/align_sort.h"
 #include "tests/workloads/genomics/generated_reads.h"
 #include "tests/workloads/temporary_folder.h"
@@ -93,29 +93,17 @@ const Inputs& InputsOf(const benchmark::State& state) {
   return made.try_emplace(state.range(0), genome, state.range(0)).first->second;
 }
 
-double ProcessorSeconds() {
-  double seconds = 0;
-  for (const int whose : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
-    rusage usage;
-    getrusage(whose, &usage);
-    for (const timeval& time : {usage.ru_utime, usage.ru_stime}) {
-      seconds += static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-    }
-  }
-  return seconds;
-}
-
 // Runs `part` in the benchmark's loop. Counters: us, µs a read, and cpu_us, those of all processes.
 template <typename Part>
 void Measure(benchmark::State& state, Part part) {
-  const double processor = ProcessorSeconds();
+  const double processor = ProcessorSecondsOfAll();
   const auto start = std::chrono::steady_clock::now();
   for (auto unused : state) part();
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   const double reads =
       static_cast<double>(state.range(0)) * static_cast<double>(state.iterations());
   state.counters["us"] = 1e6 * seconds.count() / reads;
-  state.counters["cpu_us"] = 1e6 * (ProcessorSeconds() - processor) / reads;
+  state.counters["cpu_us"] = 1e6 * (ProcessorSecondsOfAll() - processor) / reads;
 }
 
 void BM_Index(benchmark::State& state) {

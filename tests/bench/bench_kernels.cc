@@ -8,13 +8,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <ctime>
 #include <functional>
 
 #include "engine/base/random.h"
 #include "engine/graph/graph.h"
 #include "engine/kernels/kernel.h"
 #include "engine/pool/thread_pools.h"
+#include "tests/bench/processor_time.h"
+#include "tests/bench/quantile.h"
 
 namespace cosched {
 namespace {
@@ -93,24 +94,12 @@ struct Taken {
   double seconds = 0, cpu_seconds = 0;
 };
 
-double CpuSeconds() {
-  timespec now;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
-
 Taken Measure(const std::function<void()>& run) {
   const auto start = std::chrono::steady_clock::now();
-  const double cpu_start = CpuSeconds();
+  const double cpu_start = ProcessorSeconds();
   run();
-  const double cpu = CpuSeconds() - cpu_start;
+  const double cpu = ProcessorSeconds() - cpu_start;
   return {std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), cpu};
-}
-
-double Median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 // The op cut into pieces and whole, in turns. "cost" is the median of the ratios of neighbours,

@@ -18,7 +18,6 @@
 
 #include <benchmark/benchmark.h>
 #include <malloc.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
@@ -36,6 +35,7 @@
 #include "engine/base/check.h"
 #include "engine/base/topology.h"
 #include "engine/gates/pipeline.h"
+#include "tests/bench/processor_time.h"
 #include "tests/bench/tbb_pipelines.h"
 #include "tests/workloads/genomics/generated_reads.h"
 #include "tests/workloads/temporary_folder.h"
@@ -83,16 +83,6 @@ void RunByTbb(const PipelineProgram& program, int64_t requests,
 struct Cost {
   double seconds = 0, processor_seconds = 0, peak_mebibytes = 0;
 };
-
-double ProcessorSeconds() {
-  rusage usage;
-  getrusage(RUSAGE_SELF, &usage);
-  double seconds = 0;
-  for (const timeval& time : {usage.ru_utime, usage.ru_stime}) {
-    seconds += static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  }
-  return seconds;
-}
 
 double PeakMebibytes() {
   std::ifstream status("/proc/self/status");

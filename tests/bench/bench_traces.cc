@@ -29,6 +29,7 @@
 
 #include "engine/base/check.h"
 #include "engine/base/random.h"
+#include "tests/bench/quantile.h"
 #include "traces/input/formats.h"
 
 namespace cosched {
@@ -149,12 +150,6 @@ Ran RunPandas(const std::filesystem::path& file, const std::filesystem::path& ou
   Ran ran = RunCommand({"/usr/bin/python3", "-c", kScript, file.string()}, out);
   ran.seconds = std::strtod(ran.out.c_str(), nullptr);
   return ran;
-}
-
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
 void PrintRow(const char* what, std::vector<double> seconds, int64_t rows, double megabytes,

@@ -12,4 +12,11 @@ inline double Quantile(std::vector<double> values, double q) {
   return values[static_cast<size_t>(q * static_cast<double>(values.size() - 1))];
 }
 
+// The mean of the middle two of an even number. REQUIRES: values is not empty.
+inline double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
 }  // namespace cosched

@@ -156,11 +156,25 @@ class SimulatedFigures(unittest.TestCase):
         self.assertGreater(rows["gain_3"]["ours"], 3.4)
         self.assertLess(rows["gain_2"]["ours"], 3.3)
         self.assertLess(rows["little"]["ours"], 5)
+        self.assertLess(rows["sizes"]["ours"], rows["gain_3"]["ours"])
+        self.assertGreater(rows["sizes_tail"]["ours"], 5)
 
         def early(row):
             row["started"] = row["scheduled"]
         rows = self.judged("fig_pipeline_scaleout", self.tampered("fig_pipeline_scaleout", early, "requests.csv"))
         self.assertGreater(rows["little"]["ours"], 50)
+        self.assertLess(rows["sizes_tail"]["ours"], 5)
+
+    def test_stages_that_wait_gain_by_open_requests_and_auto_finds_them(self):
+        rows = self.judged("fig_pipeline_joint", self.runs["fig_pipeline_joint"])
+        self.assertAlmostEqual(rows["waiting_gain"]["ours"], 4, delta=0.05)
+        for name in ("waiting_auto", "increment_auto"):
+            self.assertLess(rows[name]["ours"], 3)
+
+        def one_after_the_other(row):
+            row["finished"] = str(float(row["request_id"]) * 0.04)
+        rows = self.judged("fig_pipeline_joint", self.tampered("fig_pipeline_joint", one_after_the_other, "requests.csv"))
+        self.assertAlmostEqual(rows["waiting_gain"]["ours"], 1, delta=0.05)
 
     def test_a_pipelines_speed_follows_its_cores_or_not(self):
         rows = self.judged("fig_pipeline_elastic", self.runs["fig_pipeline_elastic"])

@@ -36,7 +36,13 @@ def decide(request):
     return {"jobs": jobs}
 
 
-answers = {"describe": describe, "start": start, "decide": decide}
-for line in sys.stdin:
-    request = json.loads(line)
-    print(json.dumps(answers[request["kind"]](request)), flush=True)
+def serve(*functions):
+    """Answers each request with the function that is called as its kind."""
+    answers = {function.__name__: function for function in functions}
+    for line in sys.stdin:
+        request = json.loads(line)
+        print(json.dumps(answers[request["kind"]](request)), flush=True)
+
+
+if __name__ == "__main__":
+    serve(describe, start, decide)

@@ -30,7 +30,7 @@ class ClusterPipeline final : public SimulatedPipeline {
   void SetSpeed(double /*speed*/, TimePoint /*now*/) override {}
   std::optional<TimePoint> NextEvent() const override { return cluster_.NextEvent(); }
   void Advance(TimePoint now) override { cluster_.Advance(now); }
-  int Threads() const override { return threads_; }
+  int Threads() const override { return Empty() ? 0 : threads_; }
   int OpenRequests() const override { return cluster_.Sample().open_requests; }
   bool Empty() const override { return early_.empty() && cluster_.Empty(); }
   std::vector<Answer> Take() override;

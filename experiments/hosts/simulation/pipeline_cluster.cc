@@ -59,7 +59,7 @@ PipelineCluster::PipelineCluster(const PipelineModel::Settings& settings,
     : cluster_(cluster),
       spec_(settings.spec),
       cut_(CutLocalPipelines(settings.spec)),
-      item_bytes_(settings.item_bytes) {
+      requests_(Payload::Of(MadeOn{0}, settings.item_bytes)) {
   CheckCosts(settings.spec, settings.costs);
   CheckCluster(cluster);
   CHECK(executions_.AddClock(1) == kTime && executions_.AddClock(1) == kStore);
@@ -136,9 +136,8 @@ bool PipelineCluster::Waits(const CallRef& call) const {
 }
 
 void PipelineCluster::Submit(int64_t number, int64_t items, TimePoint now) {
-  CHECK(items >= 0) << "a request of " << items << " items";
   Advance(now);
-  waiting_.push_back({number, items, now});
+  requests_.Submit(number, items, now);
   GoOn(now);
 }
 
@@ -225,11 +224,9 @@ void PipelineCluster::EndPart(JobId job, TimePoint now) {
   unused_.push_back(job);
 }
 
-std::vector<PipelineModel::Answer> PipelineCluster::Take() { return std::exchange(answers_, {}); }
-
 PipelineSample PipelineCluster::Sample() const {
-  PipelineSample sample{.waiting = static_cast<int64_t>(waiting_.size()),
-                        .open = static_cast<int64_t>(inside_.size()),
+  PipelineSample sample{.waiting = requests_.Waiting(),
+                        .open = requests_.Open(),
                         .open_requests = outer_->state.OpenRequests()};
   for (size_t stage = 0; stage < spec_.stages.size(); ++stage) {
     PipelineSample::Stage& of = sample.stages.emplace_back();

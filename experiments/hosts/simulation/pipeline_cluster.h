@@ -13,8 +13,6 @@
 // pipeline of its own there (local_pipelines.h), which pulls as its credits allow; `parallel` of its
 // stages is of each machine, and of others of all machines together. One thread.
 
-#include <deque>
-#include <map>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -41,8 +39,8 @@ class PipelineCluster {
   std::optional<TimePoint> NextEvent() const;
   void Advance(TimePoint now);
 
-  bool Empty() const { return waiting_.empty() && inside_.empty(); }
-  std::vector<PipelineModel::Answer> Take();
+  bool Empty() const { return requests_.Empty(); }
+  std::vector<PipelineModel::Answer> Take() { return requests_.Take(); }
   // Of all machines together. `busy` is of work only.
   PipelineSample Sample() const;
   struct Traffic {
@@ -69,22 +67,12 @@ class PipelineCluster {
     std::vector<Payload> made = {};
     size_t emitted = 0;
   };
-  struct Waiting {
-    int64_t number, items;
-    TimePoint submitted;
-  };
-  struct Inside {
-    int64_t number;
-    TimePoint submitted, admitted;
-  };
 
   void AddMachine(const ClusterSettings::Group& group, const PipelineModel::Settings& settings);
   void CheckRoles() const;
   int WaitingLanesOf(const ClusterSettings::Group& group, const Machine& machine) const;
 
   void GoOn(TimePoint now);
-  bool Admit(TimePoint now);
-  void Collect(TimePoint now);
   bool BeginPartition(int stage);
   bool BeginOuter(int stage, TimePoint now);
   bool ResumeHeld(Machine* machine, TimePoint now);
@@ -108,7 +96,6 @@ class PipelineCluster {
   const ClusterSettings cluster_;
   const PipelineSpec spec_;
   const LocalPipelines cut_;
-  const int64_t item_bytes_;
   Executions executions_;
   int storing_ = 0;
   std::unique_ptr<Domain> outer_;
@@ -116,9 +103,7 @@ class PipelineCluster {
   std::vector<Job> jobs_;
   std::vector<JobId> unused_;
   std::unordered_map<int64_t, Partition> partitions_;  // By call.
-  std::deque<Waiting> waiting_;
-  std::map<RequestId, Inside> inside_;
-  std::vector<PipelineModel::Answer> answers_;
+  PipelineRequests requests_;
   Traffic traffic_;
 };
 

@@ -21,10 +21,10 @@ int WaitingLanes(const PipelineModel::Settings& settings) {
 }  // namespace
 
 PipelineModel::PipelineModel(const Settings& settings)
-    : item_bytes_(settings.item_bytes),
-      waiting_lanes_(WaitingLanes(settings)),
+    : waiting_lanes_(WaitingLanes(settings)),
       state_(settings.spec),
       calls_(&state_, settings.costs, Random(settings.seed)),
+      requests_(Payload::OfBytes(settings.item_bytes)),
       times_(settings.costs.size()) {
   for (size_t stage = 0; stage < settings.costs.size(); ++stage) {
     executions_.AddClock(1);
@@ -33,28 +33,16 @@ PipelineModel::PipelineModel(const Settings& settings)
 }
 
 void PipelineModel::Submit(int64_t number, int64_t items, TimePoint now) {
-  CHECK(items >= 0) << "a request of " << items << " items";
   Advance(now);
-  waiting_.push_back({number, items, now});
+  requests_.Submit(number, items, now);
   GoOn(now);
 }
 
 void PipelineModel::Cancel(int64_t number, TimePoint now) {
   Advance(now);
-  const auto waiting = std::ranges::find(waiting_, number, &Waiting::number);
-  if (waiting != waiting_.end()) {
-    answers_.push_back({.number = number,
-                        .status = PipelineAnswer::Status::kCancelled,
-                        .submitted = waiting->submitted,
-                        .admitted = now,
-                        .ended = now});
-    waiting_.erase(waiting);
-    return;
-  }
-  const auto inside = std::ranges::find_if(
-      inside_, [number](const auto& request) { return request.second.number == number; });
-  if (inside == inside_.end()) return;
-  state_.Cancel(inside->first, "cancelled");
+  const std::optional<RequestId> inside = requests_.Cancel(number, now);
+  if (!inside) return;
+  state_.Cancel(*inside, "cancelled");
   ShortenCancelled(now);
   GoOn(now);
 }
@@ -102,38 +90,12 @@ void PipelineModel::Advance(TimePoint now) {
 // All that needs no time: requests come in and leave, and lanes take calls.
 void PipelineModel::GoOn(TimePoint now) {
   for (bool changed = begun_; changed;) {
-    changed = Admit(now);
-    Collect(now);
+    changed = requests_.Admit(&state_, now);
+    requests_.Collect(&state_, now);
     changed = Fill(LaneKind::kComputes, now) || changed;
     changed = Fill(LaneKind::kWaits, now) || changed;
   }
   UpdateSpeeds(now);
-}
-
-bool PipelineModel::Admit(TimePoint now) {
-  bool any = false;
-  for (; !waiting_.empty() && state_.CanAdmit(); any = true) {
-    const Waiting& next = waiting_.front();
-    // Before that, as a request without items can end at once.
-    inside_[state_.NextRequest()] = {next.number, next.submitted, now};
-    state_.Admit(
-        std::vector<Payload>(static_cast<size_t>(next.items), Payload::OfBytes(item_bytes_)));
-    waiting_.pop_front();
-  }
-  return any;
-}
-
-void PipelineModel::Collect(TimePoint now) {
-  for (const PipelineAnswer& answer : state_.TakeAnswers()) {
-    const auto request = inside_.find(answer.request);
-    answers_.push_back({.number = request->second.number,
-                        .status = answer.status,
-                        .items = static_cast<int64_t>(answer.payloads.size()),
-                        .submitted = request->second.submitted,
-                        .admitted = request->second.admitted,
-                        .ended = now});
-    inside_.erase(request);
-  }
 }
 
 bool PipelineModel::HasLane(LaneKind kind) const {
@@ -225,11 +187,9 @@ void PipelineModel::UpdateSpeeds(TimePoint now) {
   }
 }
 
-std::vector<PipelineModel::Answer> PipelineModel::Take() { return std::exchange(answers_, {}); }
-
 PipelineSample PipelineModel::Sample() const {
-  PipelineSample sample{.waiting = static_cast<int64_t>(waiting_.size()),
-                        .open = static_cast<int64_t>(inside_.size()),
+  PipelineSample sample{.waiting = requests_.Waiting(),
+                        .open = requests_.Open(),
                         .open_requests = state_.OpenRequests()};
   const std::vector<StageSample> stages = state_.Sample();
   for (int stage = 0; stage < state_.Layout().Egress(); ++stage) {

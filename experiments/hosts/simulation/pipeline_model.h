@@ -16,7 +16,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <optional>
 #include <vector>
 
@@ -24,6 +23,7 @@
 #include "engine/base/split.h"
 #include "engine/gates/pipeline.h"
 #include "experiments/hosts/simulation/pipeline_calls.h"
+#include "experiments/hosts/simulation/pipeline_requests.h"
 #include "experiments/hosts/simulation/simulated_pipeline.h"
 #include "experiments/hosts/simulation/stage_times.h"
 
@@ -55,26 +55,16 @@ class PipelineModel final : public SimulatedPipeline {
   int Busy() const { return static_cast<int>(computing_.size()); }  // Calls that compute.
   int Threads() const override { return threads_; }
   int OpenRequests() const override { return state_.OpenRequests(); }
-  bool Empty() const override { return waiting_.empty() && inside_.empty(); }
-  std::vector<Answer> Take() override;
+  bool Empty() const override { return requests_.Empty(); }
+  std::vector<Answer> Take() override { return requests_.Take(); }
   // `busy` is without pauses, and as long as `lasted` otherwise but for waits for room below.
   PipelineSample Sample() const override;
   const PipelineState& State() const { return state_; }
 
  private:
   using Id = Executions::Id;
-  struct Waiting {
-    int64_t number, items;
-    TimePoint submitted;
-  };
-  struct Inside {
-    int64_t number;
-    TimePoint submitted, admitted;
-  };
 
   bool Waits(int stage) const { return state_.Layout().Stage(stage).waits; }
-  bool Admit(TimePoint now);
-  void Collect(TimePoint now);
   bool HasLane(LaneKind kind) const;
   bool Fill(LaneKind kind, TimePoint now);
   void GoOn(TimePoint now);
@@ -85,7 +75,6 @@ class PipelineModel final : public SimulatedPipeline {
   void ShortenCancelled(TimePoint now);
   void UpdateSpeeds(TimePoint now);
 
-  const int64_t item_bytes_;
   const int waiting_lanes_;
   PipelineState state_;
   PipelineCalls calls_;
@@ -100,10 +89,8 @@ class PipelineModel final : public SimulatedPipeline {
   std::vector<Id> computing_;
   std::deque<Id> stopped_;
   std::vector<Id> in_waits_;  // Calls of stages that wait.
-  std::deque<Waiting> waiting_;
-  std::map<RequestId, Inside> inside_;
+  PipelineRequests requests_;
   StageTimes times_;
-  std::vector<Answer> answers_;
 };
 
 }  // namespace cosched

@@ -12,8 +12,8 @@ namespace cosched {
 // nearest to the egress first.
 void PipelineCluster::GoOn(TimePoint now) {
   for (bool changed = true; changed;) {
-    changed = Admit(now);
-    Collect(now);
+    changed = requests_.Admit(&outer_->state, now);
+    requests_.Collect(&outer_->state, now);
     std::vector<Machine*> machines;  // Where something changed.
     for (const auto& machine : machines_) {
       if (std::exchange(machine->changed, false)) machines.push_back(machine.get());
@@ -31,32 +31,6 @@ void PipelineCluster::GoOn(TimePoint now) {
       }
       while (BeginPartition(stage)) changed = true;
     }
-  }
-}
-
-bool PipelineCluster::Admit(TimePoint now) {
-  bool any = false;
-  for (; !waiting_.empty() && outer_->state.CanAdmit(); any = true) {
-    const Waiting& next = waiting_.front();
-    // Before that, as a request without items can end at once.
-    inside_[outer_->state.NextRequest()] = {next.number, next.submitted, now};
-    outer_->state.Admit(
-        std::vector<Payload>(static_cast<size_t>(next.items), Payload::Of(MadeOn{0}, item_bytes_)));
-    waiting_.pop_front();
-  }
-  return any;
-}
-
-void PipelineCluster::Collect(TimePoint now) {
-  for (const PipelineAnswer& answer : outer_->state.TakeAnswers()) {
-    const auto request = inside_.find(answer.request);
-    answers_.push_back({.number = request->second.number,
-                        .status = answer.status,
-                        .items = static_cast<int64_t>(answer.payloads.size()),
-                        .submitted = request->second.submitted,
-                        .admitted = request->second.admitted,
-                        .ended = now});
-    inside_.erase(request);
   }
 }
 

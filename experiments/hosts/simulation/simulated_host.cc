@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "experiments/hosts/simulation/simulated_host_impl.h"
+#include "experiments/wire/pipeline_counters.h"
 #include "workloads/draw_delay.h"
 
 namespace cosched {
@@ -162,7 +163,8 @@ TenantSample SimulatedHost::Impl::SampleOf(Id id) {
   sample.time = now;
   sample.granted = tenant.Held();
   sample.amount = tenant.HeldAmount();
-  sample.runnable_threads = sample.compute_threads = tenant.runnable;
+  sample.runnable_threads = static_cast<int>(std::ceil(Working(tenant)));
+  sample.compute_threads = tenant.runnable;
   sample.settling = tenant.settling || std::exchange(tenant.settled_lately, false);
   sample.run_time = FromSeconds(tenant.run_time_s);
   sample.run_queue_wait = FromSeconds(tenant.wait_s);
@@ -230,6 +232,7 @@ void SimulatedHost::Describe(JobId job, const TenantSpec& spec) {
                              .seed = spec.seed,
                              .serves = spec.serves,
                              .pipeline = std::move(pipeline),
+                             .chooses = spec.auto_split,
                              .max_delay = spec.max_delay,
                              .chaos = chaos ? spec.model : ""};
 }

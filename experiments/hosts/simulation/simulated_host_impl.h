@@ -27,8 +27,6 @@
 
 namespace cosched {
 
-PipelineCounters CountersOf(const PipelineSample& sample);
-
 struct SimulatedHost::Impl {
   using Id = Executions::Id;
   using Described = simulation::Described;
@@ -73,7 +71,8 @@ struct SimulatedHost::Impl {
   void MoveComputing(Id id, const CpuSet& leaves);
   void Settle(Id id);  // The tenant's threads are where the latest grant wants them.
   HostEvent Settled(Id id);
-  void TellResize(const Tenant& tenant);
+  void TellResize(const Tenant& tenant, const char* cause, const Place& before, const Place& after,
+                  Duration taken);
 
   // simulated_work.cc: how fast it computes.
   // How many threads it has awake: a malleable one never more than cores.
@@ -83,7 +82,10 @@ struct SimulatedHost::Impl {
   void Refresh();
   void RefreshOnce();
   void SetRate(Id id, Executions::ClockId clock, double rate);
-  // Adds up what its threads have done and waited since the last change.
+  // Of the threads that it has awake, those that have something to do: of a service or a pipeline
+  // those of its calls.
+  static double Working(const Tenant& tenant);
+  // Adds up what its threads have done and waited since the last change. Before anything changes.
   void Count(Tenant* tenant) const;
   void LeaveOthers(Tenant* tenant);  // The tenant presses on no co-runner any more.
   void Withdraw(Id id);              // The tenant computes no more.
@@ -104,6 +106,7 @@ struct SimulatedHost::Impl {
   // Does `change` to the service, and notes when it acts next.
   template <typename Change>
   void Touch(Id id, Change change) {
+    Count(&At(id));
     ServiceModel& service = *At(id).service;
     const int was_busy = service.Busy();
     change(service);
@@ -120,6 +123,10 @@ struct SimulatedHost::Impl {
   void AdvancePipeline(Id id);
   // As Touch does.
   void TouchPipeline(Id id, const std::function<void(SimulatedPipeline&)>& change);
+  void Answer(Id id, const SimulatedPipeline::Answer& answer);
+  void Resize(Id id);  // To the threads of its place, and as many cores as it computes with.
+  // split = "auto": at an answer it may take another split and other open requests, at once.
+  void Arrange(Id id, const SimulatedPipeline::Answer& answer);
 
   // simulated_devices.cc: of devices only. Their ids are tenants' that are no job's.
   void AddDevice(const DeviceSpec& spec);

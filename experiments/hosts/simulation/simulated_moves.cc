@@ -12,6 +12,7 @@ void SimulatedHost::Impl::Move(JobId job, const Place& place) {
   CHECK(found != ids.end()) << "job " << job.value << " is granted cores but does not run";
   const Id id = found->second;
   Tenant& tenant = At(id);
+  Count(&tenant);
   const CpuSet leaves = tenant.Held() - place.cores;
   const Split threads = tenant.malleable ? place.threads : tenant.place.threads;
   tenant.target = {place.cores, place.amount, threads, place.open_requests};
@@ -67,6 +68,7 @@ void SimulatedHost::Impl::MoveComputing(Id id, const CpuSet& leaves) {
 
 void SimulatedHost::Impl::Settle(Id id) {
   Tenant& tenant = At(id);
+  Count(&tenant);
   tenant.place = tenant.target;
   if (tenant.phase == Phase::kComputing) Compute(id);
 }
@@ -77,24 +79,26 @@ HostEvent SimulatedHost::Impl::Settled(Id id) {
   tenant.settling = false;
   tenant.settled_lately = true;
   if (tenant.malleable && tenant.phase == Phase::kComputing) {
-    if (options.resizes) TellResize(tenant);
+    TellResize(tenant, "grant", tenant.place, tenant.target, now - tenant.asked);
     Settle(id);
   }
   return HostSettled{tenant.job};
 }
 
-void SimulatedHost::Impl::TellResize(const Tenant& tenant) {
+void SimulatedHost::Impl::TellResize(const Tenant& tenant, const char* cause, const Place& before,
+                                     const Place& after, Duration taken) {
+  if (!options.resizes) return;
   const auto split = [](const Place& place) {
     return place.Pauses() ? Split{0, 0} : place.threads;
   };
   resizes.push_back({.job = tenant.job,
                      .time = now,
-                     .cause = "grant",
-                     .before = split(tenant.place),
-                     .after = split(tenant.target),
-                     .cores = tenant.target.cores,
+                     .cause = cause,
+                     .before = split(before),
+                     .after = split(after),
+                     .cores = after.cores,
                      .op = "",
-                     .taken = now - tenant.asked});
+                     .taken = taken});
 }
 
 }  // namespace cosched

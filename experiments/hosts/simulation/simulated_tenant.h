@@ -16,6 +16,7 @@
 #include "experiments/hosts/simulation/simulated_pipeline.h"
 #include "policies/place.h"
 #include "workloads/pipelines/pipeline_choice.h"
+#include "workloads/pipelines/pipeline_chooser.h"
 
 namespace cosched::simulation {
 
@@ -28,7 +29,8 @@ struct Described {
   int batch = 0;
   uint64_t seed = 0;
   bool serves = false;
-  std::shared_ptr<const PipelineChoice> pipeline;  // It is one.
+  std::shared_ptr<const PipelineChoice> pipeline;  // It is one,
+  bool chooses = false;                            // with split = "auto".
   Duration max_delay{0};
   std::string chaos;  // The model of one that misbehaves; it has no program.
 };
@@ -40,6 +42,7 @@ struct Tenant {
   std::unique_ptr<SimulatedPipeline> pipeline;
   std::unordered_map<int64_t, TimePoint> scheduled;  // By the number of the pipeline's request.
   double pipeline_cores = 0;                         // What its threads compute with.
+  std::unique_ptr<PipelineChooser> chooser;          // It arranges itself.
   std::unique_ptr<DeviceModel> device;               // It is one, and no job's tenant.
   std::optional<Bandwidth> bandwidth;                // One that ever had a share.
   bool draining = false;                 // The service ends when it has answered what it has.

@@ -89,10 +89,21 @@ void SimulatedHost::Impl::SetRate(Id id, Executions::ClockId clock, double rate)
   if (options.steps) log.SetRate(id, clock, rate, At(id).runnable, Seconds());
 }
 
+double SimulatedHost::Impl::Working(const Tenant& tenant) {
+  const auto awake = static_cast<double>(tenant.runnable);
+  // Where amounts are granted, nobody else is awake.
+  if (tenant.bandwidth || awake == 0) return awake;
+  if (tenant.pipeline) return std::min<double>(awake, tenant.pipeline->Threads());
+  if (!tenant.service) return awake;
+  const int servers = std::max(1, tenant.place.threads.inter);
+  return awake * std::min(tenant.service->Busy(), servers) / servers;
+}
+
 void SimulatedHost::Impl::Count(Tenant* tenant) const {
   const double passed = ToSeconds(now - tenant->since);
-  tenant->run_time_s += passed * tenant->busy;
-  tenant->wait_s += passed * std::max(0.0, tenant->runnable - tenant->busy);
+  const double part = tenant->runnable > 0 ? Working(*tenant) / tenant->runnable : 0;
+  tenant->run_time_s += passed * tenant->busy * part;
+  tenant->wait_s += passed * std::max(0.0, tenant->runnable - tenant->busy) * part;
   tenant->since = now;
 }
 

@@ -71,6 +71,19 @@ gap = { distribution = "fixed", mean_s = 0.02 }
     return RunChecked(folder_, here_, Config(keys));
   }
 
+  static std::string Read(const std::filesystem::path& run, const std::string& name) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(run)) {
+      if (entry.path().filename() == name) return ReadText(entry.path());
+    }
+    return std::string();
+  }
+  // How many requests may be open at the end, by the last row of stages.csv.
+  static int OpenAtTheEnd(const std::filesystem::path& run) {
+    const std::string stages = Read(run, "stages.csv");
+    const size_t last = stages.rfind(',');
+    return last == std::string::npos ? 0 : std::stoi(stages.substr(last + 1));
+  }
+
   const TemporaryFolder folder_;
   const Topology here_ = Topology::Synthetic("pack:1 core:1 pu:1");
   Profile profile_ = Profiled();
@@ -111,18 +124,12 @@ TEST_F(PipelineHarnessTest, WaitingStagesTakeNoCore) {
 
 TEST_F(PipelineHarnessTest, StagesAreOnTheRecordAndEqualSeedsGiveEqualBytes) {
   profile_.programs[0].stages[1].cost.noise = 0.4;
-  const auto read = [](const std::filesystem::path& run, const std::string& name) {
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(run)) {
-      if (entry.path().filename() == name) return ReadText(entry.path());
-    }
-    return std::string();
-  };
   const std::filesystem::path first = Run("work_ms = 10\n"), second = Run("work_ms = 10\n");
-  const std::string stages = read(first, "stages.csv");
+  const std::string stages = Read(first, "stages.csv");
   EXPECT_THAT(stages, HasSubstr(",add3,"));
-  EXPECT_EQ(stages, read(second, "stages.csv"));
-  EXPECT_EQ(read(first, "requests.csv"), read(second, "requests.csv"));
-  EXPECT_NE(read(first, "requests.csv"), "");
+  EXPECT_EQ(stages, Read(second, "stages.csv"));
+  EXPECT_EQ(Read(first, "requests.csv"), Read(second, "requests.csv"));
+  EXPECT_NE(Read(first, "requests.csv"), "");
 }
 
 // Lets fewer requests be open than the pipeline begins with.
@@ -165,6 +172,68 @@ TEST_F(PipelineHarnessTest, AShareOfTheCoresIsSpentByItsCallsOnly) {
   EXPECT_EQ(adding.served, 5);
   EXPECT_GT(*adding.p99_latency_ms, 1100 - 80);
   EXPECT_LT(*adding.p99_latency_ms, 1200 - 80);
+}
+
+constexpr const char* kManyRequests = "trace.requests.0.count=2000";
+// Six that ask again as soon as they are answered.
+constexpr const char* kClients = "trace.requests.0.clients=6";
+constexpr const char* kAtOnce = "trace.requests.0.gap.mean_s=0";
+
+TEST_F(PipelineHarnessTest, SplitAutoFindsTheOpenRequestsThatAnswerFastest) {
+  const auto run = [this](const std::string& keys, const std::string& elasticity) {
+    return RunChecked(
+        folder_, here_,
+        Config("wait_ms = 10\nparallel = 8\nopen = 1\nopen_max = 3\n"
+               "credit_link = \"end-to-end\"\n" +
+                   keys,
+               "", {kManyRequests, kClients, kAtOnce, "elasticity=['" + elasticity + "']"}));
+  };
+  const std::filesystem::path by_policy = run("", "malleable");
+  EXPECT_EQ(OpenAtTheEnd(by_policy), 1);
+  EXPECT_NEAR(Only(by_policy).throughput_per_s, 1 / 0.03, 0.1);
+  const std::filesystem::path by_itself = run("split = \"auto\"\n", "malleable");
+  EXPECT_EQ(OpenAtTheEnd(by_itself), 3);
+  EXPECT_GT(Only(by_itself).throughput_per_s, 0.8 * 3 / 0.03) << "but for the search";
+  EXPECT_EQ(OpenAtTheEnd(run("split = \"auto\"\n", "rigid")), 1) << "its threads are fixed";
+}
+
+TEST_F(PipelineHarnessTest, SplitAutoFindsTheSplitAndItsResizesAreOnTheRecord) {
+  const auto run = [this](const std::string& keys) {
+    return RunChecked(folder_, here_,
+                      Config("work_ms = 10\nopen = 2\nopen_max = 2\n" + keys,
+                             "[policy.scripted]\ntimetable = \"0:2:1x1\"\n",
+                             {kManyRequests, kClients, kAtOnce, "policies=['scripted']"}));
+  };
+  const auto throughput = [](const std::filesystem::path& run) {
+    return Summarize(run, {"scripted"}).services.at(0).throughput_per_s;
+  };
+  EXPECT_NEAR(throughput(run("")), 1 / 0.12, 0.1);  // A call at a time, on two cores.
+  const std::filesystem::path by_itself = run("split = \"auto\"\n");
+  EXPECT_GT(throughput(by_itself), 0.9 / 0.06) << "two side by side";
+  EXPECT_THAT(Read(by_itself, "resizes.csv"), HasSubstr(",auto,1,1,2,"));
+}
+
+TEST_F(PipelineHarnessTest, OnAClusterSplitAutoSearchesOpenRequestsOnly) {
+  const std::filesystem::path run = RunChecked(
+      folder_, here_,
+      Config("work_ms = 10\nopen = 1\nopen_max = 3\ncredit_link = \"end-to-end\"\nparallel = 1\n"
+             "split = \"auto\"\n",
+             "",
+             {kManyRequests, kClients, kAtOnce,
+              "simulation.cluster.machines=[{ count=3, cores=1 }]"}));
+  EXPECT_EQ(OpenAtTheEnd(run), 3);
+  EXPECT_EQ(Read(run, "resizes.csv").find(",auto,"), std::string::npos);
+}
+
+TEST_F(PipelineHarnessTest, WhatCallsUseIsUsedAndNotWhatIsGranted) {
+  const auto used = [this](const std::string& keys, const std::vector<std::string>& set) {
+    const auto run = RunChecked(folder_, here_, Config(keys, "", set));
+    return Summarize(run, {"strict"}).used_core_s.value_or(-1);
+  };
+  // 5 requests x 4 items x 3 stages x 10 ms of one core, however far apart they come.
+  EXPECT_NEAR(used("work_ms = 10\n", {}), 0.6, 0.001);
+  EXPECT_NEAR(used("work_ms = 10\n", {"trace.requests.0.gap.mean_s=0.5"}), 0.6, 0.001);
+  EXPECT_NEAR(used("wait_ms = 10\nparallel = 8\n", {}), 0, 0.001);
 }
 
 TEST_F(PipelineHarnessTest, AProfileIsToKnowTheStages) {

@@ -12,6 +12,7 @@
 #include "experiments/analysis/metrics.h"
 #include "experiments/launch/run_folder.h"
 #include "tests/experiments/cli/cli_fixture.h"
+#include "tests/experiments/harness/checked_run.h"
 #include "tests/experiments/harness/fake_observed_host.h"
 
 namespace cosched {
@@ -246,6 +247,8 @@ TEST_F(ExternalPolicyTest, AnswersAreReadStrictly) {
   ExpectContains(reason(R"({"0": {"share": 1, "node": 1}})"), "node 1 is none of the machine's 1");
   ExpectContains(reason(R"({"0": {"cores": 1, "split": 2}})"), "not [inter, intra]");
   ExpectContains(reason(R"({"0": {"cores": "x"}})"), "not a number or a text");
+  ExpectContains(reason(R"({"0": {"cores": 1, "open_requests": 0}})"), "open_requests is 0, not a");
+  ExpectContains(reason(R"({"0": {"cores": 1, "open_requests": 2}})"), "is no pipeline, which has");
   ExpectContains(reason(R"({"0": -1})"), "not a number or a text");
   ExpectContains(reason(R"({"0": "resume"})"), "not a number or a text");
   ExpectContains(reason(R"({"0": {"reject": 5}})"), "\"reject\" is 5, not a text");
@@ -269,6 +272,69 @@ TEST_F(ExternalPolicyTest, AProgramMayPlaceSplitPauseRejectAndTick) {
   ExpectContains(decisions, "job-arrived 0,0=2-3");
   ExpectContains(decisions, "tick,0=pause");
   ExpectContains(ReadText(CellFolder(Run(), Mine()) / "jobs.csv"), "no room");
+}
+
+// Of a simulated pipeline whose stages wait 10 ms for each of 4 items, and eight requests at once.
+class ProgramAndPipelineTest : public ExternalPolicyTest {
+ protected:
+  std::filesystem::path RunSimulated(const std::string& command, const std::string& keys = "",
+                                     HarnessResult* result = nullptr) {
+    Profile profile;
+    profile.cores = 2;
+    ProgramProfile& program = profile.programs.emplace_back();
+    program.program = "increment pipeline, 3 stages of 10 ms of waiting, 4 items";
+    program.alone = {{1, {1, 1}, {0.12, 0.12, 0.12, 3}}, {2, {2, 2}, {0.06, 0.06, 0.06, 3}}};
+    for (const char* stage : {"add1", "add2", "add3"})
+      program.stages.push_back({stage, {.per_item_s = 0.01}});
+    SaveProfile(profile, folder_.path() / "p.json");
+    WriteText(folder_.path() / "y.toml", R"(name = "y"
+backend = "simulated"
+policies = ["mine"]
+machine = { topology = "pack:1 core:2 pu:1", profile = "p.json" }
+simulation = { charge_decisions = "none", startup = false }
+services = { window_s = 0.02 }
+[[workload]]
+name = "adding"
+mode = "pipeline"
+pipeline = "increment"
+stages = 3
+items = 4
+wait_ms = 10
+parallel = 8
+open = 1
+open_max = 3
+credit_link = "end-to-end"
+[trace]
+[[trace.requests]]
+count = 8
+gap = { distribution = "fixed", mean_s = 0 }
+[policy.mine]
+time_limit_s = 60
+exec = )" + nlohmann::json(command).dump() + "\n" +
+                                             keys);
+    return RunChecked(folder_, topology_, LoadConfig(folder_.path() / "y.toml", {}, topology_),
+                      result);
+  }
+};
+
+TEST_F(ProgramAndPipelineTest, TheExampleOpensRequestsUntilTheStagesHaveEnoughToDo) {
+  const std::filesystem::path run =
+      RunSimulated(std::string("python3 ") + COSCHED_SOURCE_DIR +
+                   "/experiments/examples/policy_exec/enough_open.py");
+  const std::string decisions = ReadText(CellFolder(run, Mine()) / "decisions.csv");
+  ExpectContains(decisions, "job-arrived 0,0=0-1\n");
+  ExpectContains(decisions, "window-over,0=0-1/2");
+  ExpectContains(decisions, "window-over,0=0-1/3");
+  EXPECT_EQ(decisions.find("0-1/4"), std::string::npos) << "more than the pipeline allows";
+}
+
+TEST_F(ProgramAndPipelineTest, AProgramThatOpensMoreThanThePipelineAllowsFailsItsCell) {
+  HarnessResult result;
+  const std::filesystem::path run = RunSimulated(
+      Program(R"(echo '{"jobs": {"0": {"cores": 2, "open_requests": 4}}}')"), "", &result);
+  EXPECT_EQ(result.failed, 1);
+  const std::string cell = ReadText(CellFolder(run, Mine()) / "cell.json");
+  ExpectContains(nlohmann::json::parse(cell)["reason"], "4 open requests are not 1 to its 3");
 }
 
 // As a user runs them: real tenants, the command line's own options, records that hold, --resume.
