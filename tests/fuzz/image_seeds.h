@@ -36,13 +36,13 @@ inline std::vector<std::string> JpegSeeds() {
 
 inline std::vector<std::string> PngSeeds() {
   std::vector<std::string> seeds = {EncodePng(SeedPixels())};
-  const auto add = [&seeds](int colours, std::initializer_list<int> depths, size_t channels) {
+  const auto add = [&seeds](int colours, std::initializer_list<int> depths, size_t channels,
+                            char samples = 0x1b) {
     for (const int depth : depths) {
       for (const bool interlaced : {false, true}) {
         const size_t bytes = (11 * channels * static_cast<size_t>(depth) + 7) / 8;
-        seeds.push_back(
-            WritePng(11, 9, {colours, depth, interlaced},
-                     std::vector<std::string>(9, std::string(bytes, static_cast<char>(0x1b)))));
+        seeds.push_back(WritePng(11, 9, {colours, depth, interlaced},
+                                 std::vector<std::string>(9, std::string(bytes, samples))));
       }
     }
   };
@@ -50,7 +50,8 @@ inline std::vector<std::string> PngSeeds() {
   add(PNG_COLOR_TYPE_GRAY_ALPHA, {8, 16}, 2);
   add(PNG_COLOR_TYPE_RGB, {8, 16}, 3);
   add(PNG_COLOR_TYPE_RGB_ALPHA, {8, 16}, 4);
-  add(PNG_COLOR_TYPE_PALETTE, {2, 8}, 1);
+  add(PNG_COLOR_TYPE_PALETTE, {2}, 1);
+  add(PNG_COLOR_TYPE_PALETTE, {8}, 1, /*samples=*/3);
   return seeds;
 }
 
