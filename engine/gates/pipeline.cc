@@ -113,8 +113,11 @@ void Pipeline::Impl::Make(std::unique_ptr<Call> call) {
     if (!RunStage(call.get(), &thrown)) why = thrown;
   }
   const bool over = call->kept.empty() || why;
-  // What the batch held is gone, files too, when the request has its answer.
-  if (over) call->Batch().items.clear();
+  // What the batch held, and what found no room, is gone, files too, when the request has its answer.
+  if (over) {
+    call->Batch().items.clear();
+    call->kept.clear();
+  }
   std::unique_lock lock(mutex);
   if (over) {
     EndCall(call.get(), why);
