@@ -142,8 +142,11 @@ std::unique_ptr<Pipeline::Impl::Call> Pipeline::Impl::Make(std::unique_ptr<Call>
 std::unique_ptr<Pipeline::Impl::Call> Pipeline::Impl::Leave(std::unique_ptr<Call> call,
                                                             LaneKind kind, size_t lane) {
   const bool over = call->kept.empty() || call->why;
-  // What the batch held is gone, files too, when the request has its answer.
-  if (over) call->Batch().items.clear();
+  // What the batch held, and what found no room, is gone, files too, when the request has its answer.
+  if (over) {
+    call->Batch().items.clear();
+    call->kept.clear();
+  }
   std::vector<PipelineResult> results;
   std::unique_ptr<Call> next;
   {

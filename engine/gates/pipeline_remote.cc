@@ -59,6 +59,7 @@ void Pipeline::Impl::EndRemote(RemoteEnd end) {
     state.Park(call->Id());
     parked.emplace(end.id, std::move(call));
   } else {
+    end.outcome = {};  // What nobody waits for was not taken.
     EndCall(call.get());
   }
   AnswerRemotely(std::move(lock));

@@ -4,8 +4,9 @@
 #   fuzz.sh CLANG++ SOURCE_FOLDER BUILD_FOLDER SECONDS TARGET [INPUT]
 #
 # Without INPUT it builds TARGET. With it, it runs TARGET for so many seconds on inputs made from tests/fuzz/corpus/INPUT; INPUT is
-# the trace format for trace_fuzzer, and onnx or graphdef for model_fuzzer, which makes its seeds by itself. New inputs stay in
-# the build folder; one that breaks something is kept there too and named in the output. Exit 77 = skipped, with the reason.
+# the trace format for trace_fuzzer; onnx or graphdef for model_fuzzer, and jpeg or png for image_fuzzer, which make their seeds by
+# themselves. New inputs stay in the build folder; one that breaks something is kept there too and named in the output. Exit 77 =
+# skipped, with the reason.
 set -euo pipefail
 clang=$1 source=$2 build=$3 seconds=$4 target=$5 input=${6:-}
 if ! [ -x "$clang" ]; then
@@ -44,6 +45,9 @@ if [ -z "$input" ]; then
     fastq_fuzzer)
       sources=(workloads/genomics/{fastq,line_reader,reference}.cc engine/base/{byte_source,check,error}.cc)
       libraries=(-lz -lbz2 -llzma) ;;
+    image_fuzzer)
+      sources=(workloads/images/{image_reader,jpeg_reader,png_reader,image_writer}.cc engine/base/{check,error}.cc)
+      libraries=(-ljpeg -lpng -lz -lfmt) ;;
     model_fuzzer)
       generated=$build/generated
       mkdir -p "$generated"
@@ -78,7 +82,7 @@ fi
 option=()
 corpus=tests/fuzz/corpus/$input
 [[ "$target" = *protocol_fuzzer || "$target" = fastq_fuzzer || "$target" = rank_message_fuzzer ]] || option=("--format=$input")
-if [ "$target" = model_fuzzer ]; then
+if [ "$target" = model_fuzzer ] || [ "$target" = image_fuzzer ]; then
   corpus=$build/seeds/$input
   mkdir -p "$corpus"
   "$build/$target" "${option[@]}" "--write-seeds=$corpus"

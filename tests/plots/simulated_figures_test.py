@@ -176,6 +176,13 @@ class SimulatedFigures(unittest.TestCase):
         rows = self.judged("fig_pipeline_joint", self.tampered("fig_pipeline_joint", one_after_the_other, "requests.csv"))
         self.assertAlmostEqual(rows["waiting_gain"]["ours"], 1, delta=0.05)
 
+    def test_a_call_of_a_pipeline_has_no_more_threads_than_there_are_cores(self):
+        def crowded(row):
+            row["intra_after"] = "9"
+        result = run(sys.executable, CHECKER, self.tampered("fig_pipeline_elastic", crowded, "resizes.csv"))
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("9 threads in a call on ", result.stdout)
+
     def test_a_pipelines_speed_follows_its_cores_or_not(self):
         rows = self.judged("fig_pipeline_elastic", self.runs["fig_pipeline_elastic"])
         for name in ("shrunk", "regrown", "resumed"):
@@ -185,6 +192,12 @@ class SimulatedFigures(unittest.TestCase):
             row["taken"] = str(round(float(row["time"]) * 10))
         rows = self.judged("fig_pipeline_elastic", self.tampered("fig_pipeline_elastic", steady, "stages.csv"))
         self.assertAlmostEqual(rows["shrunk"]["ours"], 200, delta=5)
+
+        def failed(row):
+            if row["request_id"] == "5":
+                row["state"] = "failed"
+        rows = self.judged("fig_pipeline_elastic", self.tampered("fig_pipeline_elastic", failed, "requests.csv"))
+        self.assertEqual(rows["lost"]["verdict"], "does not hold")
 
 
 if __name__ == "__main__":

@@ -26,6 +26,12 @@ void ImageReader::SetSize(int64_t width, int64_t height) {
   pixels_.height = static_cast<int>(height);
 }
 
+void ImageReader::RequireBytes(size_t bytes, int64_t least) const {
+  if (static_cast<int64_t>(bytes) >= least) return;
+  Fail(fmt::format("has {} bytes, too few for {} x {} pixels", bytes, pixels_.width,
+                   pixels_.height));
+}
+
 std::unique_ptr<ImageReader> OpenImage(std::string_view bytes, const std::string& name) {
   if (bytes.starts_with(kJpegBegins)) return OpenJpeg(bytes, name);
   if (bytes.starts_with(kPngBegins)) return OpenPng(bytes, name);

@@ -33,6 +33,9 @@ class ImageReader {
 
   [[noreturn]] void Fail(const std::string& problem, const std::string& allowed = "") const;
   void SetSize(int64_t width, int64_t height);  // Throws InputError for more pixels than may be.
+  // Of a file with so many bytes, where those of that size take so many at least: whoever claims a
+  // size gets no memory for it before that much of the file is there. Throws InputError.
+  void RequireBytes(size_t bytes, int64_t least) const;
 
   Pixels pixels_;
 

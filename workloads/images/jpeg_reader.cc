@@ -1,9 +1,11 @@
 #include <cstddef>
 #include <cstdio>
-// libjpeg's header needs these two before it.
-#include <jerror.h>
+// libjpeg's header needs these two before it, …
 #include <jpeglib.h>
+// … and that of its messages needs what it defines.
+#include <jerror.h>
 
+#include <bit>
 #include <vector>
 
 #include "workloads/images/image_formats.h"
@@ -14,6 +16,8 @@ namespace {
 // A progressive file may have any number of passes over its pixels; none that is of use has more.
 constexpr int kMostScans = 500;
 constexpr int64_t kRowsOfInput = 16;  // Of pixels at a time, where a file has several scans.
+// Each block of 8 x 8 has a code of a bit at least, but where codes are arithmetic.
+constexpr int64_t kMostPixelsOfAByte = 8 * 8 * 8;
 
 class JpegReader : public ImageReader {
  public:
@@ -51,6 +55,8 @@ class JpegReader : public ImageReader {
       case JWRN_JPEG_EOF:
       case JWRN_HIT_MARKER:
       case JWRN_HUFF_BAD_CODE:
+      case JWRN_ARITH_BAD_CODE:
+      case JWRN_BOGUS_PROGRESSION:
       case JWRN_MUST_RESYNC: OnError(info);
       default: return;
     }
@@ -69,6 +75,9 @@ class JpegReader : public ImageReader {
     jpeg_mem_src(&info_, reinterpret_cast<const unsigned char*>(bytes_.data()), bytes_.size());
     jpeg_read_header(&info_, TRUE);
     SetSize(info_.image_width, info_.image_height);
+    if (info_.arith_code == FALSE) {
+      RequireBytes(bytes_.size(), int64_t{pixels_.width} * pixels_.height / kMostPixelsOfAByte);
+    }
     const bool cmyk = info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK;
     info_.out_color_space = cmyk ? JCS_CMYK : JCS_RGB;
     pixels_.rgb.resize(size_t{3} * info_.image_width * info_.image_height);
@@ -76,19 +85,32 @@ class JpegReader : public ImageReader {
     // Of several scans the last one ends what the first begins: without buffers of its own the
     // library would read them all in its first call.
     info_.buffered_image = jpeg_has_multiple_scans(&info_);
+    NoteComponents();
     jpeg_start_decompress(&info_);
     phase_ = info_.buffered_image != FALSE ? Phase::kInput : Phase::kOutput;
   }
 
   void ReadScans(int64_t pixels) {
     for (; pixels > 0; pixels -= kRowsOfInput * pixels_.width) {
-      if (jpeg_consume_input(&info_) == JPEG_REACHED_EOI) {
+      const int reached = jpeg_consume_input(&info_);
+      if (reached == JPEG_REACHED_SOS) NoteComponents();
+      if (reached == JPEG_REACHED_EOI) {
+        // The library would show what none of the scans has as grey.
+        if (std::popcount(components_) < info_.num_components)
+          Fail("is a broken JPEG: it ends before all of its colours");
         jpeg_start_output(&info_, info_.input_scan_number);
         phase_ = Phase::kOutput;
         return;
       }
       if (info_.input_scan_number > kMostScans) Fail("has more than 500 scans");
     }
+  }
+
+  // Those of the scan that begins, if it has their blocks' means.
+  void NoteComponents() {
+    if (info_.progressive_mode != FALSE && info_.Ss != 0) return;
+    for (int i = 0; i < info_.comps_in_scan; ++i)
+      components_ |= 1u << info_.cur_comp_info[i]->component_index;
   }
 
   bool ReadRows(int64_t pixels) {
@@ -120,6 +142,7 @@ class JpegReader : public ImageReader {
   LibraryError error_;
   jpeg_error_mgr manager_ = {};
   jpeg_decompress_struct info_ = {};
+  uint32_t components_ = 0;    // Met so far, a bit each.
   std::vector<uint8_t> inks_;  // Of a row with four of them.
 };
 

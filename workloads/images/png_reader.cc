@@ -10,10 +10,13 @@ namespace cosched {
 namespace {
 
 constexpr size_t kColours = 3, kWithAlpha = 4;
+// Deflate's two shortest codes, a bit each, stand for 258 bytes.
+constexpr int64_t kMostExpansion = 258 * 8 / 2;
 
 class PngReader : public ImageReader {
  public:
-  PngReader(std::string_view bytes, const std::string& name) : ImageReader(name), left_(bytes) {
+  PngReader(std::string_view bytes, const std::string& name)
+      : ImageReader(name), bytes_(bytes.size()), left_(bytes) {
     png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, &OnError, &OnWarning);
     info_ = png_ == nullptr ? nullptr : png_create_info_struct(png_);
     if (info_ == nullptr) {
@@ -59,6 +62,8 @@ class PngReader : public ImageReader {
   void ReadHeader() {
     png_read_info(png_, info_);
     SetSize(png_get_image_width(png_, info_), png_get_image_height(png_, info_));
+    RequireBytes(bytes_, static_cast<int64_t>(png_get_rowbytes(png_, info_)) * pixels_.height /
+                             kMostExpansion);
     png_set_expand(png_);
     png_set_scale_16(png_);
     png_set_gray_to_rgb(png_);
@@ -103,6 +108,7 @@ class PngReader : public ImageReader {
 
   size_t RowBytes() const { return static_cast<size_t>(pixels_.width) * channels_; }
 
+  const size_t bytes_;
   std::string_view left_;
   Phase phase_ = Phase::kHeader;
   LibraryError error_;

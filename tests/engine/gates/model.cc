@@ -290,6 +290,7 @@ class Searcher {
   bool Take(LaneKind kind, const Node& before, Node* after) {
     Shadow& shadow = after->shadow;
     const std::optional<PipelineState::Call> call = after->state.Next(kind);
+    Require(before.state.HasNext(kind) == call.has_value(), "a next call that is not as was told");
     if (!call) return false;
     const size_t request = NumberOf(shadow, call->request);
     if (call->resumed) return true;

@@ -275,6 +275,75 @@ TEST(PipelineStateTest, ACallThatMakesOneItemFailsWithNoneOrTwo) {
   }
 }
 
+// `a` has a parked call, and one that could begin.
+PipelineState WithAParkedCall() {
+  PipelineState state({.stages = {{.name = "a", .emits_many = true},
+                                  {.name = "b", .from = {.items = 1}},
+                                  {.name = "c", .parallel = 1, .waits = true}}});
+  state.Admit(Values({1, 2}));
+  const PipelineState::Call call = Take(&state);
+  EXPECT_TRUE(state.Emit(call.id, Value(1)));
+  EXPECT_FALSE(state.Emit(call.id, Value(2)));
+  state.Park(call.id);
+  return state;
+}
+
+TEST(PipelineStateTest, OneStagesNextCallIsTheParkedOneFirst) {
+  PipelineState state = WithAParkedCall();
+  EXPECT_FALSE(state.NextOf(0)) << "no room below";
+  EXPECT_FALSE(state.BeginOf(0)) << "no room below";
+  const std::optional<PipelineState::Call> below = state.NextOf(1);
+  ASSERT_TRUE(below);
+  EXPECT_EQ(below->stage, 1);
+  PipelineState other = state;
+  const std::optional<PipelineState::Call> parked = state.NextOf(0, /*may_begin=*/false);
+  ASSERT_TRUE(parked);
+  EXPECT_TRUE(parked->resumed);
+  EXPECT_FALSE(state.NextOf(0, /*may_begin=*/false)) << "it is given once";
+  const std::optional<PipelineState::Call> begun = state.NextOf(0);
+  ASSERT_TRUE(begun);
+  EXPECT_FALSE(begun->resumed);
+  const std::optional<PipelineState::Call> first = other.NextOf(0);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->id, parked->id) << "before any that begins";
+  state.CheckInvariants();
+  other.CheckInvariants();
+}
+
+TEST(PipelineStateTest, WhoeverMayNotGoOnWithAParkedCallBeginsAnother) {
+  PipelineState state = WithAParkedCall();
+  const int64_t parked = state.Calls().front().id;
+  Take(&state);
+  const std::optional<PipelineState::Call> begun = state.BeginOf(0);
+  ASSERT_TRUE(begun);
+  EXPECT_FALSE(begun->resumed);
+  EXPECT_NE(begun->id, parked);
+  EXPECT_FALSE(state.BeginOf(0)) << "nothing is left that could begin";
+  EXPECT_EQ(Take(&state).id, parked);
+}
+
+TEST(PipelineStateTest, TellsWhetherThereIsANextCallOfAKind) {
+  using enum LaneKind;
+  PipelineState state = WithAParkedCall();
+  EXPECT_TRUE(state.HasNext(kComputes)) << "b's";
+  EXPECT_FALSE(state.HasNext(kWaits));
+  const PipelineState::Call below = Take(&state);
+  PipelineState no_more = state;
+  EXPECT_TRUE(state.HasNext(kComputes)) << "the parked one, and one more";
+  EXPECT_TRUE(Take(&state).resumed);
+  EXPECT_TRUE(state.HasNext(kComputes));
+  EXPECT_FALSE(Take(&state).resumed);
+  EXPECT_FALSE(state.HasNext(kComputes)) << "all run";
+  Sum(&state, below);
+  EXPECT_TRUE(state.HasNext(kWaits));
+  EXPECT_EQ(Take(&state, kWaits).stage, 2);
+  EXPECT_FALSE(state.HasNext(kWaits));
+  no_more.Cancel(below.request, "left");
+  EXPECT_TRUE(no_more.HasNext(kComputes)) << "the parked one is to be ended";
+  Take(&no_more);
+  EXPECT_FALSE(no_more.HasNext(kComputes));
+}
+
 TEST(PipelineStateTest, StatesThatBehaveAlikeHaveOneFingerprint) {
   PipelineState fresh({.stages = {{.name = "a"}}});
   PipelineState used = fresh;

@@ -339,6 +339,49 @@ TEST_F(PipelineTest, AFailureIsOfItsRequestAlone) {
   ExpectEmpty();
 }
 
+// Files that payloads keep open, say.
+TEST_F(PipelineTest, NothingOfAFailedRequestIsLeftWhenItIsTold) {
+  const auto held = std::make_shared<int>();
+  const StageFactory floods_and_fails = [&held] {
+    return MakeNativeStage([&held](StageCall& call, int) -> bool {
+      for (int i = 0; i < 4; ++i) call.Emit(Payload::Of(held, sizeof(int)));
+      throw std::runtime_error("the fifth is missing");
+    });
+  };
+  std::atomic<int64_t> left{-1};
+  Pipeline pipeline(
+      {.stages = {{.name = "floods", .emits_many = true}, {.name = "adds", .from = {.items = 1}}}},
+      {floods_and_fails, Adds()}, {.capacity = {1, 1}}, [&](const PipelineResult& result) {
+        EXPECT_EQ(result.answer.why, "the fifth is missing");
+        left = held.use_count() - 1;
+      });
+  pipeline.Pools().Resize(CpuSet::Range(0, 0), {1, 1});
+  pipeline.Begin();
+  pipeline.Submit({.number = 1, .items = {Payload::Of(held, 0), Payload::Of(held, 0)}});
+  pipeline.Drain();
+  pipeline.WaitUntilOver();
+  EXPECT_EQ(left, 0);
+}
+
+TEST_F(PipelineTest, NothingThatAnotherRankMadeForACancelledRequestIsLeftWhenItIsTold) {
+  const auto held = std::make_shared<int>();
+  int64_t left = -1;
+  Pipeline pipeline({.stages = {{.name = "adds"}}}, {Adds()}, {.capacity = {1, 1}},
+                    [&](const PipelineResult& result) {
+                      EXPECT_EQ(result.answer.status, Status::kCancelled);
+                      left = held.use_count() - 1;
+                    });
+  pipeline.Begin();
+  pipeline.Submit({.number = 1, .items = {Payload::Of(held, 0)}});
+  const std::optional<RemoteCall> call = pipeline.TakeRemote({0});
+  ASSERT_TRUE(call);
+  pipeline.Cancel(1, "left");
+  EXPECT_EQ(left, -1) << "not before its call has ended";
+  pipeline.EndRemote({.id = call->id, .outcome = Payload::Of(held, 0)});
+  EXPECT_EQ(left, 0);
+  pipeline.Pools().Resize(CpuSet::Range(0, 0), {1, 1});
+}
+
 TEST_F(PipelineTest, AFactoryThatThrowsFailsTheRequest) {
   Pipeline& pipeline =
       Make({.stages = {{.name = "lacks"}}},

@@ -241,7 +241,10 @@ TEST(RemoteLanesTest, APausedRankGoesOnLater) {
   piece_made.wait(0);
   group.Remote().Resize(1, CpuSet());
   ThreadPools& pools = group.PoolsOf(1);
-  while (!pools.Wanted().cores.Empty() || !pools.Settled()) std::this_thread::yield();
+  constexpr int kMostPieces = 1'000'000;  // A rank that never stops would make them.
+  while ((!pools.Wanted().cores.Empty() || !pools.Settled()) && piece_made < kMostPieces)
+    std::this_thread::yield();
+  EXPECT_LT(piece_made, kMostPieces);
   const int made = piece_made;  // No worker is left that could make another one.
   for (int i = 0; i < 1000; ++i) std::this_thread::yield();
   EXPECT_EQ(piece_made, made);
@@ -249,6 +252,24 @@ TEST(RemoteLanesTest, APausedRankGoesOnLater) {
   group.Remote().Resize(1, CpuSet{0});
   group.Await(0);
   EXPECT_THAT(NumbersOf(group.Results().at(0)), ElementsAre(3));
+  group.End();
+}
+
+// What one emits too much must not end the rank, or be lost.
+TEST(RemoteLanesTest, ACallThatEmitsTwoItemsWhereOneIsMeantFailsItsRequest) {
+  const StageFactory make = [] {
+    return MakeNativeStage([](StageCall& call, int) {
+      call.Emit(Payload::Of<int64_t>(1, sizeof(int64_t)));
+      call.Emit(Payload::Of<int64_t>(2, sizeof(int64_t)));
+      return false;
+    });
+  };
+  const RankStages stages{.make = {make}, .travels = {NumbersTravel()}};
+  RankGroup group(OneStageSpec(1), {stages, stages}, /*here=*/0);
+  group.OfRank0().Submit({0, SomeNumbers(0, 1)});
+  group.Await(0);
+  EXPECT_EQ(group.Results().at(0).answer.status, Status::kFailed);
+  EXPECT_THAT(group.Results().at(0).answer.why, HasSubstr("second item"));
   group.End();
 }
 

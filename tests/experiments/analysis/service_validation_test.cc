@@ -90,7 +90,7 @@ TEST_F(ServiceValidationTest, ErrorsOfServicesAreMeansOfATracesCells) {
   const Validation validation = Validate({{RunIt(0.05), RunIt(0.08)}});
   ASSERT_TRUE(validation.services);
   const ServiceAgreement& services = *validation.services;
-  double sum = 0, medians = 0, throughputs = 0, points = 0;
+  double sum = 0, waited = 0, medians = 0, throughputs = 0, points = 0;
   int cells = 0;
   for (const ServicePair& pair : services.services) {
     if (pair.key.trial != 1) continue;
@@ -101,7 +101,7 @@ TEST_F(ServiceValidationTest, ErrorsOfServicesAreMeansOfATracesCells) {
     }
     sum += std::abs(pair.simulated.mean_ms / pair.measured.mean_ms - 1);
     EXPECT_GT(pair.measured.inside_ms, 0);
-    EXPECT_LE(pair.measured.inside_ms, pair.measured.p95_ms);
+    waited += pair.measured.p50_ms - pair.measured.inside_ms;
     medians += std::abs(pair.simulated.p50_ms / pair.measured.p50_ms - 1);
     throughputs += std::abs(pair.simulated.per_second / pair.measured.per_second - 1);
     points += std::abs(*pair.simulated.violated - *pair.measured.violated);
@@ -109,6 +109,7 @@ TEST_F(ServiceValidationTest, ErrorsOfServicesAreMeansOfATracesCells) {
   }
   EXPECT_EQ(cells, 3);
   EXPECT_GT(points, 0);
+  EXPECT_GT(waited, 0) << "who waits for his turn is not inside yet";
   const Validation one = Validate({{RunIt(0.05, {"trials=1"}), RunIt(0.08, {"trials=1"})}});
   EXPECT_NEAR(one.services->response_error.value, sum / 3, 1e-9);
   EXPECT_GT(medians, 0);

@@ -211,6 +211,16 @@ TEST_F(PipelineConfigTest, KeysOfPipelinesAreOfPipelinesOnly) {
   }
 }
 
+// Programs that differ in their images only are calibrated each.
+TEST_F(PipelineConfigTest, AFolderOfImagesIsCalledByItsPlace) {
+  const auto program = [this](const std::string& images) {
+    PipelineChoice choice{.application = "classify"};
+    choice.classify.images = (folder_.path() / images).string();
+    return PipelineProgramName(choice);
+  };
+  EXPECT_NE(program("june/photos"), program("july/photos"));
+}
+
 // Lines of all applications, in any order and number, with values that may be wrong: each file is
 // read, or refused with its key and what is allowed there.
 TEST_F(PipelineConfigTest, WhateverALineSaysItIsReadOrRefused) {

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 #include "engine/base/error.h"
 #include "engine/base/random.h"
@@ -120,6 +121,7 @@ void ExpectNear(const Pixels& pixels, int red, int green, int blue) {
 TEST(ImageReaderTest, JpegOfEveryKind) {
   ExpectNear(Decoded(WriteJpeg(40, 30, {}, {200, 100, 50})), 200, 100, 50);
   ExpectNear(Decoded(WriteJpeg(40, 30, {.progressive = true}, {200, 100, 50})), 200, 100, 50);
+  ExpectNear(Decoded(WriteJpeg(40, 30, {.arithmetic = true}, {200, 100, 50})), 200, 100, 50);
   ExpectNear(Decoded(WriteJpeg(40, 30, {1, JCS_GRAYSCALE, JCS_GRAYSCALE}, {77})), 77, 77, 77);
   // libjpeg writes Adobe's marker for four inks, which then are stored as what is missing.
   ExpectNear(Decoded(WriteJpeg(40, 30, {4, JCS_CMYK, JCS_CMYK}, {255, 128, 0, 255})), 255, 128, 0);
@@ -172,6 +174,54 @@ TEST(ImageReaderTest, ChangedBytesAreNeverMoreThanRefused) {
     }
   }
   EXPECT_GT(refused, 500);
+}
+
+// Bytes are changed until the library has said all of these at some time.
+TEST(ImageReaderTest, WhatJpegsBrokenCodesStandForIsNeverShown) {
+  std::set<std::string> left = {"bad arithmetic code", "bad Huffman code",
+                                "Inconsistent progression", "premature end of data segment"};
+  const auto kinds = {JpegKind{}, JpegKind{.arithmetic = true}, JpegKind{.progressive = true},
+                      JpegKind{.progressive = true, .arithmetic = true}};
+  Random random(2);
+  for (int i = 0; i < 20'000 && !left.empty(); ++i) {
+    std::string bytes = WriteJpeg(64, 48, *(kinds.begin() + i % 4), {9, 99, 199});
+    bytes[random.Below(bytes.size())] = static_cast<char>(random.Below(256));
+    try {
+      Decoded(bytes);
+    } catch (const InputError& error) {
+      std::erase_if(left, [&error](const std::string& text) {
+        return error.details().problem.find(text) != std::string::npos;
+      });
+    }
+  }
+  EXPECT_THAT(left, ::testing::IsEmpty());
+}
+
+TEST(ImageReaderTest, AJpegWithoutOneOfItsColoursIsBroken) {
+  const std::string whole = WriteJpeg(40, 30, {.apart = true}, {200, 100, 50});
+  ExpectNear(Decoded(whole), 200, 100, 50);
+  const std::string kScan = "\xff\xda", kEnd = "\xff\xd9";
+  std::vector<size_t> scans;
+  for (size_t at = whole.find(kScan); at != std::string::npos; at = whole.find(kScan, at + 2))
+    scans.push_back(at);
+  ASSERT_EQ(scans.size(), 3u);
+  for (const size_t scan : {scans[1], scans[2]})
+    ExpectRefused(whole.substr(0, scan) + kEnd, "ends before all of its colours");
+}
+
+TEST(ImageReaderTest, ASizeIsNotBelievedWithoutTheBytesForIt) {
+  ExpectRefused(WritePng(8'000, 8'000, {}, {}), "bytes, too few for 8000 x 8000 pixels");
+  std::string jpeg = EncodeJpeg(Waves(16, 16), 90);
+  const size_t frame = jpeg.find("\xff\xc0");
+  ASSERT_NE(frame, std::string::npos);
+  jpeg.replace(frame + 5, 4, "\x1f\x40\x1f\x40", 4);
+  ExpectRefused(jpeg, "bytes, too few for 8000 x 8000 pixels");
+  // What fits into the fewest bytes does.
+  for (const JpegKind& kind :
+       {JpegKind{1, JCS_GRAYSCALE, JCS_GRAYSCALE}, JpegKind{.progressive = true}})
+    EXPECT_EQ(Decoded(WriteJpeg(4'000, 4'000, kind, {255, 255, 255})).width, 4'000);
+  const std::vector<std::string> rows(4'000, std::string(500, '\0'));
+  EXPECT_EQ(Decoded(WritePng(4'000, 4'000, {PNG_COLOR_TYPE_GRAY, 1}, rows)).height, 4'000);
 }
 
 TEST(ImageReaderTest, HugeOnesAreRefusedBeforeTheirMemoryIsTaken) {

@@ -62,6 +62,8 @@ struct JpegKind {
   J_COLOR_SPACE colours = JCS_RGB;
   J_COLOR_SPACE stored = JCS_YCbCr;
   bool progressive = false;
+  bool arithmetic = false;
+  bool apart = false;  // Each component in a scan of its own.
 };
 
 // All pixels alike.
@@ -82,6 +84,15 @@ inline std::string WriteJpeg(uint32_t width, uint32_t height, const JpegKind& ki
   jpeg_set_colorspace(&info, kind.stored);
   jpeg_set_quality(&info, 95, TRUE);
   if (kind.progressive) jpeg_simple_progression(&info);
+  if (kind.arithmetic) info.arith_code = TRUE;
+  std::vector<jpeg_scan_info> scans;
+  for (int i = 0; kind.apart && i < kind.components; ++i)
+    scans.push_back(
+        {.comps_in_scan = 1, .component_index = {i}, .Ss = 0, .Se = 63, .Ah = 0, .Al = 0});
+  if (kind.apart) {
+    info.scan_info = scans.data();
+    info.num_scans = kind.components;
+  }
   jpeg_start_compress(&info, TRUE);
   std::vector<uint8_t> row;
   for (uint32_t x = 0; x < width; ++x) row.insert(row.end(), pixel.begin(), pixel.end());

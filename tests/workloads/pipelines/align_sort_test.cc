@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <map>
 #include <set>
@@ -26,6 +27,17 @@ namespace {
 
 using Status = PipelineAnswer::Status;
 using ::testing::HasSubstr;
+
+// Files that this process has open there, without a name, too.
+int FilesOpenBelow(const std::string& folder) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code ignored;
+    const std::string target = std::filesystem::read_symlink(entry.path(), ignored).string();
+    count += target.starts_with(folder) ? 1 : 0;
+  }
+  return count;
+}
 
 class AlignSortPipelineTest : public ::testing::Test {
  protected:
@@ -165,12 +177,13 @@ TEST_F(AlignSortPipelineTest, BlocksAreWrittenInOrder) {
   EXPECT_EQ(contents.size(), 1u);
 }
 
-// Five requests at a time, of two kinds, while the pools are resized and paused at random.
+// Requests of two kinds, as many as may be open and one that waits, while the pools are resized and
+// paused at random.
 TEST_F(AlignSortPipelineTest, ChunksCoresAndOpenRequestsChangeNoByte) {
-  const auto [first, second] = Pairs(150);
+  const auto [first, second] = Pairs(60);
   folder_.Write("1.fq", first);
   folder_.Write("2.fq", second);
-  folder_.Write("single.fq", Singles(200));
+  folder_.Write("single.fq", Singles(80));
   AlignSortSettings settings = Settings({{"1.fq", "2.fq"}, {"single.fq"}});
   std::vector<std::string> expected;
   {
@@ -182,22 +195,23 @@ TEST_F(AlignSortPipelineTest, ChunksCoresAndOpenRequestsChangeNoByte) {
     }
     EXPECT_NE(expected[0], expected[1]);
   }
-  constexpr int64_t kRequests = 5;
+  constexpr int kResizes = 50;
   constexpr Split kSplits[] = {{1, 1}, {2, 1}, {1, 2}, {2, 2}, {0, 0}};
-  for (const int open : {1, 2, 3, 4}) {
+  for (int open = 1; open <= 8; ++open) {
     for (const int64_t chunk : {1, 100, 10'000}) {
       SCOPED_TRACE("open " + std::to_string(open) + ", chunk " + std::to_string(chunk));
       settings.open = {open % 2 == 0 ? CreditLink::kLinear : CreditLink::kEndToEnd, open, open};
       settings.chunk_reads = chunk;
       settings.memory_mib = open % 3;
       StartedPipeline run(MakeAlignSort(settings), {2, 2});
-      for (int64_t number = 0; number < kRequests; ++number) run.Submit(number);
-      while (!run.Answered(kRequests - 1)) {
+      int64_t submitted = 0;
+      for (int i = 0; i < kResizes; ++i) {
+        while (submitted <= open || run.Answered(submitted - open - 1)) run.Submit(submitted++);
         run.Resize(kSplits[random_.Below(std::size(kSplits))]);
-        std::this_thread::sleep_for(std::chrono::microseconds(random_.Below(5'000)));
+        std::this_thread::sleep_for(std::chrono::microseconds(random_.Below(3'000)));
       }
       run.Resize({2, 2});
-      for (int64_t number = 0; number < kRequests; ++number) {
+      for (int64_t number = 0; number < submitted; ++number) {
         const PipelineResult result = run.Await(number);
         EXPECT_EQ(result.answer.status, Status::kDone) << result.answer.why;
         EXPECT_TRUE(Bam(number) == expected[number % 2]) << number;
@@ -206,6 +220,67 @@ TEST_F(AlignSortPipelineTest, ChunksCoresAndOpenRequestsChangeNoByte) {
     }
   }
   EXPECT_TRUE(OutFiles().empty());
+}
+
+// Waits at its first call until the test lets it go on.
+class HeldUp {
+ public:
+  StageFactory Around(StageFactory inner) {
+    return [this, inner = std::move(inner)] { return std::make_unique<Held>(this, inner()); };
+  }
+  void AwaitCall() { called_.wait(false); }
+  void LetGoOn() {
+    goes_on_ = true;
+    goes_on_.notify_all();
+  }
+
+ private:
+  class Held : public Stage {
+   public:
+    Held(HeldUp* here, std::unique_ptr<Stage> inner) : here_(*here), inner_(std::move(inner)) {}
+    bool Run(StageCall& call) override {
+      here_.called_ = true;
+      here_.called_.notify_all();
+      here_.goes_on_.wait(false);
+      return inner_->Run(call);
+    }
+
+   private:
+    HeldUp& here_;
+    const std::unique_ptr<Stage> inner_;
+  };
+
+  std::atomic<bool> called_{false}, goes_on_{false};
+};
+
+TEST_F(AlignSortPipelineTest, PausesInAnyStageChangeNoByte) {
+  folder_.Write("reads.fq", Singles(300));
+  const AlignSortSettings settings = Settings({{"reads.fq"}});
+  {
+    StartedPipeline run(MakeAlignSort(settings), {2, 1});
+    run.Submit(0);
+    EXPECT_EQ(run.Await(0).answer.status, Status::kDone);
+  }
+  const std::string expected = Bam(0);
+  for (size_t stage = 0; stage < MakeAlignSort(settings).stages.size(); ++stage) {
+    std::filesystem::remove(Out() / "0.bam");
+    HeldUp held;
+    PipelineProgram program = MakeAlignSort(settings);
+    SCOPED_TRACE(program.spec.stages[stage].name);
+    program.stages[stage] = held.Around(program.stages[stage]);
+    const bool computes = !program.spec.stages[stage].waits;
+    StartedPipeline run(std::move(program), {2, 1});
+    run.Submit(0);
+    held.AwaitCall();
+    run.Resize({0, 0});
+    held.LetGoOn();
+    EXPECT_TRUE(run.pipeline().Pools().WaitSettled(std::chrono::seconds(60)));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_FALSE(computes && run.Answered(0)) << "it was paused";
+    run.Resize({2, 1});
+    EXPECT_EQ(run.Await(0).answer.status, Status::kDone);
+    EXPECT_TRUE(Bam(0) == expected);
+  }
 }
 
 TEST_F(AlignSortPipelineTest, ABrokenFileFailsItsRequestOnly) {
@@ -268,6 +343,33 @@ TEST_F(AlignSortPipelineTest, WhatIsMissingFailsTheRequest) {
   EXPECT_TRUE(OutFiles().empty());
 }
 
+// When it is told: its spilled records, its file and its credits.
+TEST_F(AlignSortPipelineTest, AFailedRequestHoldsNothing) {
+  std::string broken = Singles(1'000);
+  broken += "@last\nACGT\nACGT\n";
+  folder_.Write("broken.fq", broken);
+  AlignSortSettings settings = Settings({{"broken.fq"}});
+  settings.memory_mib = 0;
+  StartedPipeline* running = nullptr;
+  int told = 0;
+  StartedPipeline run(MakeAlignSort(settings), {2, 1}, [&](const PipelineResult& result) {
+    EXPECT_EQ(result.answer.status, Status::kFailed);
+    EXPECT_EQ(FilesOpenBelow(folder_.Path()), 0);
+    EXPECT_EQ(OutFiles(), std::set<std::string>{});
+    for (const PipelineSample::Stage& stage : running->pipeline().Sample().stages) {
+      EXPECT_EQ(stage.requests + stage.items + stage.parked + stage.credits, 0) << stage.name;
+    }
+    ++told;
+  });
+  running = &run;
+  for (int64_t number = 0; number < 3; ++number) {
+    run.Submit(number);
+    EXPECT_THAT(run.Await(number).answer.why, HasSubstr("broken.fq:4003: "));
+  }
+  EXPECT_EQ(told, 3);
+  EXPECT_GT(settings.progress->spilled_bytes, 0);
+}
+
 // What is at the gates does not grow with the request, and sorted records are spilled.
 TEST_F(AlignSortPipelineTest, MemoryDoesNotGrowWithTheRequest) {
   std::string text;
@@ -321,6 +423,7 @@ TEST_F(AlignSortPipelineTest, CancellingLeavesNothing) {
   StartedPipeline run(MakeAlignSort(settings), {2, 1}, [&](const PipelineResult& result) {
     if (result.answer.status != Status::kCancelled) return;
     EXPECT_EQ(OutFiles(), std::set<std::string>{});
+    EXPECT_EQ(FilesOpenBelow(folder_.Path()), 0);
   });
   int cancelled = 0;
   // From the first chunk to the last block.
