@@ -187,6 +187,11 @@ MalleablePool::~MalleablePool() = default;
 
 int MalleablePool::Capacity() const { return impl_->options.capacity; }
 
+int MalleablePool::Idle() const {
+  return impl_->looking.load(std::memory_order_relaxed) +
+         impl_->idlers.load(std::memory_order_relaxed);
+}
+
 int MalleablePool::Target() const { return impl_->target.load(std::memory_order_relaxed); }
 
 int MalleablePool::Active() const { return impl_->active.load(std::memory_order_relaxed); }

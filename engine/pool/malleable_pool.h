@@ -113,6 +113,7 @@ class MalleablePool {
   // would otherwise only wait for closures of theirs.
   bool RunOne();
   int Queued() const;  // Closures not begun.
+  int Idle() const;  // Active workers that have nothing to do; by the time it is told, others may.
 
   // True if the calling thread is a worker of this pool that should leave: a long closure asks
   // between its steps, reschedules the rest of its work and returns. False on threads that are not

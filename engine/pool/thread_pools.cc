@@ -307,6 +307,11 @@ int ThreadPools::ThreadsAtANode() const {
   return std::min({impl_->wanted.split.intra, impl_->capacity.intra, ThreadsOf(now)});
 }
 
+int ThreadPools::FreeThreadsAtANode() const {
+  const int free = std::max(1, Current().intra) + impl_->inter.Idle();
+  return std::min(free, std::max(1, ThreadsAtANode()));
+}
+
 Split ThreadPools::Capacity() const { return impl_->capacity; }
 
 int ThreadPools::ActiveThreads() const { return impl_->inter.Active() + impl_->intra.Active(); }

@@ -90,6 +90,9 @@ class ThreadPools {
   Split Current() const;  // Threads held; those that idle workers lend come on top. {0, 0}: paused.
   // That may compute one node, those that idle workers lend included. 0: paused.
   int ThreadsAtANode() const;
+  // Those of them that could begin just now: workers that compute other nodes are left out. At
+  // least one, the calling one.
+  int FreeThreadsAtANode() const;
   Split Capacity() const;
   int ActiveThreads() const;  // Compute threads awake now, in both pools.
 

@@ -31,8 +31,8 @@ T& First(StageCall& call) {
   return call.Batch().items.front().payload.As<T>();
 }
 
-// How a piece is cut into tasks. It grows with the helpers that each call has for itself; for idle
-// workers, which may join or not, it is only cut finer, so that it is no longer where they don't.
+// How a piece is cut into tasks. It grows with the helpers that each call has for itself; for workers
+// that are idle, which may join or not, it is only cut finer, so that it is no longer where they don't.
 // What is made does not depend on it. Without pools the calling thread does all.
 struct Tasks {
   size_t size = 1;
@@ -42,7 +42,7 @@ Tasks TasksOfAPiece(StageCall& call, size_t a_thread, size_t least) {
   ThreadPools* const pools = call.Pools();
   const Split split = pools == nullptr ? Split{1, 1} : pools->Current();
   const int own = 1 + std::max(0, split.intra - 1) / std::max(1, split.inter);
-  const int most = pools == nullptr ? own : std::max(own, pools->ThreadsAtANode());
+  const int most = pools == nullptr ? own : std::max(own, pools->FreeThreadsAtANode());
   const size_t whole = a_thread * static_cast<size_t>(own);
   Tasks tasks;
   tasks.size = std::max(least, whole / (2 * static_cast<size_t>(most)));

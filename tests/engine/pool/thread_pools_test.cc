@@ -111,6 +111,40 @@ TEST(ThreadPoolsTest, IdleInterOpWorkersJoinLoopsUpToTheSplit) {
   EXPECT_EQ(threads(4, {1, 1}), 1);
 }
 
+// Waits for what becomes true a moment after it was caused.
+void AwaitFreeThreads(const ThreadPools& pools, int count) {
+  const auto end = std::chrono::steady_clock::now() + kForever;
+  while (pools.FreeThreadsAtANode() != count && std::chrono::steady_clock::now() < end) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(pools.FreeThreadsAtANode(), count);
+}
+
+TEST(ThreadPoolsTest, WhoComputesElsewhereIsNotFree) {
+  const Topology topology = Topology::Synthetic("core:4 pu:1");
+  ThreadPools pools({4, 4}, Binding::kEachToItsCore, &topology);
+  EXPECT_EQ(pools.FreeThreadsAtANode(), 1);
+  pools.Resize(CpuSet::Range(0, 3), {4, 4});
+  AwaitFreeThreads(pools, 4);
+  std::latch busy{3}, over{1}, done{3};
+  for (int i = 0; i < 3; ++i) {
+    pools.inter().Schedule([&] {
+      busy.count_down();
+      over.wait();
+      done.count_down();
+    });
+  }
+  busy.wait();
+  AwaitFreeThreads(pools, 2);  // The caller and the fourth worker.
+  over.count_down();
+  done.wait();
+  AwaitFreeThreads(pools, 4);
+  pools.Resize(CpuSet::Range(0, 3), {1, 4});
+  AwaitFreeThreads(pools, 4);  // Three are helpers.
+  pools.Resize(CpuSet::Range(0, 3), {4, 2});
+  AwaitFreeThreads(pools, 2);
+}
+
 // What the kernel says each active thread may run on.
 std::vector<CpuSet> Bindings(ThreadPools* pools, const Topology& topology) {
   std::vector<CpuSet> bindings;
