@@ -46,7 +46,7 @@ void PipelineChooser::Count(const Answer& answer) {
   }
   ++answers_;
   inside_ += answer.ended - answer.admitted;
-  if (answers_ <= should_.open) return;
+  if (answers_ < should_.open) return;
   const Duration apart = answer.ended - *begun_;
   chooser_.Note(ToSeconds(std::min(inside_, apart)) / answers_);
   begun_.reset();

@@ -52,7 +52,8 @@ class PipelineChooser {
   CpuSet cores_;  // What it was seen to have.
   // Requests that were admitted before say nothing of it.
   TimePoint since_;
-  // A step: so many answers after the one that begins it.
+  // A step: as many answers after the one that begins it as may be open, so that those that come
+  // together count as a whole.
   std::optional<TimePoint> begun_;
   int answers_ = 0;
   Duration inside_{0};

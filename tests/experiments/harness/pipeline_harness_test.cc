@@ -216,7 +216,7 @@ TEST_F(PipelineHarnessTest, SplitAutoFindsTheSplitAndItsResizesAreOnTheRecord) {
 TEST_F(PipelineHarnessTest, OnAClusterSplitAutoSearchesOpenRequestsOnly) {
   const std::filesystem::path run = RunChecked(
       folder_, here_,
-      Config("work_ms = 10\nopen = 1\nopen_max = 3\ncredit_link = \"end-to-end\"\nparallel = 1\n"
+      Config("wait_ms = 10\nopen = 1\nopen_max = 3\ncredit_link = \"end-to-end\"\nparallel = 8\n"
              "split = \"auto\"\n",
              "",
              {kManyRequests, kClients, kAtOnce,

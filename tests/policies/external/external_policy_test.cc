@@ -290,6 +290,8 @@ class ProgramAndPipelineTest : public ExternalPolicyTest {
     WriteText(folder_.path() / "y.toml", R"(name = "y"
 backend = "simulated"
 policies = ["mine"]
+elasticity = ["malleable"]
+trials = 1
 machine = { topology = "pack:1 core:2 pu:1", profile = "p.json" }
 simulation = { charge_decisions = "none", startup = false }
 services = { window_s = 0.02 }
@@ -322,7 +324,7 @@ TEST_F(ProgramAndPipelineTest, TheExampleOpensRequestsUntilTheStagesHaveEnoughTo
       RunSimulated(std::string("python3 ") + COSCHED_SOURCE_DIR +
                    "/experiments/examples/policy_exec/enough_open.py");
   const std::string decisions = ReadText(CellFolder(run, Mine()) / "decisions.csv");
-  ExpectContains(decisions, "job-arrived 0,0=0-1\n");
+  ExpectContains(decisions, "job-arrived 0,0=0-1,");
   ExpectContains(decisions, "window-over,0=0-1/2");
   ExpectContains(decisions, "window-over,0=0-1/3");
   EXPECT_EQ(decisions.find("0-1/4"), std::string::npos) << "more than the pipeline allows";

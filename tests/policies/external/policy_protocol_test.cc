@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 
 namespace cosched {
@@ -77,14 +78,18 @@ TEST(PolicyProtocol, DevicesAndTheWorkOfRequestsAreTold) {
       "busy": 0.75}])"));
 }
 
+std::optional<int> OpenRequestsOf(const Allocation& allocation, int64_t job) {
+  return std::get<Run>(allocation.jobs.at({job})).open_requests;
+}
+
 TEST(PolicyProtocol, AnAnswerMaySetOpenRequests) {
   const Allocation allocation = ParseDecision(
       R"({"jobs": {"1": {"cores": "0-1", "open_requests": 4}, "2": {"share": 0.5, "open_requests": 1},
                    "3": {"cores": 2}, "4": 2}})");
-  EXPECT_EQ(std::get<Run>(allocation.jobs.at({1})).open_requests, 4);
-  EXPECT_EQ(std::get<Run>(allocation.jobs.at({2})).open_requests, 1);
-  EXPECT_EQ(std::get<Run>(allocation.jobs.at({3})).open_requests, std::nullopt);
-  EXPECT_EQ(std::get<Run>(allocation.jobs.at({4})).open_requests, std::nullopt);
+  EXPECT_EQ(OpenRequestsOf(allocation, 1), 4);
+  EXPECT_EQ(OpenRequestsOf(allocation, 2), 1);
+  EXPECT_EQ(OpenRequestsOf(allocation, 3), std::nullopt);
+  EXPECT_EQ(OpenRequestsOf(allocation, 4), std::nullopt);
 }
 
 std::string WhyRefused(const std::string& job) {
