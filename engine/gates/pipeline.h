@@ -116,6 +116,8 @@ class Pipeline {
   std::optional<RemoteCall> TakeRemote(const std::vector<int>& stages);
   // Nothing for a call that is not under way elsewhere.
   void EndRemote(RemoteEnd end);
+  // The same. It is made from its beginning, here or by who takes it next, as if it had only begun.
+  void ReturnRemote(int64_t call);
   std::vector<int64_t> CancelledRemote() const;  // Of those that were taken and have not ended.
   // It can't go on: WaitUntilOver throws this. The first one counts.
   void Break(const std::exception_ptr& error);

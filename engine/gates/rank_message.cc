@@ -87,7 +87,12 @@ void WriteMessage(const CallCancelled& message, PackedWriter* writer) {
   writer->Number(message.call);
 }
 
-void WriteMessage(const RankResized& message, PackedWriter* writer) { Write(message.cpus, writer); }
+void WriteMessage(const RankResized& message, PackedWriter* writer) {
+  Write(message.cpus, writer);
+  writer->Number(message.inter);
+  writer->Number(message.intra);
+  Write(message.home, writer);
+}
 
 void WriteMessage(const RanksClosed& /*message*/, PackedWriter* /*writer*/) {}
 
@@ -127,6 +132,9 @@ void ReadMessage(PackedReader* reader, CallCancelled* message) {
 
 void ReadMessage(PackedReader* reader, RankResized* message) {
   message->cpus = ReadNumbers(reader);
+  message->inter = ReadSmallNumber(reader);
+  message->intra = ReadSmallNumber(reader);
+  message->home = ReadNumbers(reader);
 }
 
 void ReadMessage(PackedReader* /*reader*/, RanksClosed* /*message*/) {}

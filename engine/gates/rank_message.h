@@ -44,8 +44,10 @@ struct CallSent {
 struct CallCancelled {  // Nobody waits for what the call makes; it is to end, and be told of.
   int64_t call = 0;
 };
-struct RankResized {  // Cores of the rank from now on; none: it pauses.
+struct RankResized {  // Cores that the rank computes on from now on; none: it pauses.
   std::vector<int32_t> cpus = {};
+  int32_t inter = 1, intra = 1;    // Threads there, as far as it can have them.
+  std::vector<int32_t> home = {};  // Where its other threads are; none: where they were.
 };
 struct RanksClosed {};  // There are no more calls.
 

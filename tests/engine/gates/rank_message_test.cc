@@ -20,7 +20,7 @@ std::vector<RankMessage> OneOfEachKind() {
                    .request = {3},
                    .items = {{Ordinal(4), "four"}, {Ordinal(5).Then(1).Under(2), ""}}},
           CallCancelled{.call = int64_t{1} << 40},
-          RankResized{.cpus = {1, 4}},
+          RankResized{.cpus = {1, 4}, .inter = 2, .intra = 3, .home = {0, 1}},
           RanksClosed{}};
 }
 
