@@ -232,7 +232,7 @@ bool Pipeline::Impl::Cancelled(int64_t call) const {
 
 void Pipeline::Impl::EndCall(Call* call) {
   if (call->why) {
-    state.Fail(call->Id(), *call->why);
+    state.Fail(call->Id(), call->why->why, call->why->bad_input);
     TellRemote();
   } else {
     state.Finish(call->Id());

@@ -71,7 +71,7 @@ struct RemoteCall {
 // What came of it: what it made, nothing (of a call that was cancelled), or why it failed.
 struct RemoteEnd {
   int64_t id = -1;
-  std::variant<std::monostate, Payload, std::string> outcome = {};
+  std::variant<std::monostate, Payload, StageFailure> outcome = {};
   std::chrono::nanoseconds busy{0};
 };
 

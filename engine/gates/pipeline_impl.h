@@ -50,7 +50,7 @@ struct Pipeline::Impl {
     bool InPieces() const { return stage && stage->InPieces(); }
 
     std::unique_ptr<Stage> stage;
-    std::optional<std::string> why;  // It failed.
+    std::optional<StageFailure> why;  // It failed.
     // In a piece, after which lanes are woken for what it emitted: mostly it ends its call, and this
     // lane takes what it made.
     bool wakes_later = false;

@@ -63,11 +63,12 @@ void Pipeline::Impl::EndRemote(RemoteEnd end) {
   call->Batch().items.clear();
   call->more = false;
   call->busy = end.busy;
-  if (auto* const failure = std::get_if<std::string>(&end.outcome)) call->why = std::move(*failure);
+  if (auto* const failure = std::get_if<StageFailure>(&end.outcome))
+    call->why = std::move(*failure);
   auto* const made = std::get_if<Payload>(&end.outcome);
   lock.lock();
   if (made == nullptr && !call->why && !state.Cancelled(call->Id()))
-    call->why = "it ended on another rank without what it makes";
+    call->why = StageFailure{.why = "it ended on another rank without what it makes"};
   if (made != nullptr && !state.Emit(call->Id(), std::move(*made))) {
     call->kept.push_back(std::move(*made));
     state.Park(call->Id());

@@ -28,6 +28,11 @@ struct CallFailed {
   int64_t call = 0;
   int64_t busy = 0;
   std::string why = {};
+  bool bad_input = false;
+};
+struct RankFailed {  // It can't make any call, and waits to be told that there are none.
+  std::string why = {};
+  bool bad_input = false;  // Because of what a person gave it.
 };
 
 // From rank 0.
@@ -52,7 +57,7 @@ struct RankResized {  // Cores that the rank computes on from now on; none: it p
 struct RanksClosed {};  // There are no more calls.
 
 using RankMessage = std::variant<CallsWanted, CallFinished, CallFailed, CallSent, CallCancelled,
-                                 RankResized, RanksClosed>;
+                                 RankResized, RanksClosed, RankFailed>;
 
 std::string Encode(const RankMessage& message);
 // Throws MalformedBytes for what Encode() does not write.

@@ -217,7 +217,8 @@ void RankWorker::Impl::Make(const std::shared_ptr<TravelledCall>& call, size_t l
                               " bytes are too many to be sent to another rank");
     }
   } catch (...) {
-    answer = Encode(CallFailed{call->Id(), call->busy.count(), WhyStageThrew()});
+    const StageFailure thrown = WhyStageThrew();
+    answer = Encode(CallFailed{call->Id(), call->busy.count(), thrown.why, thrown.bad_input});
   }
   call->Batch().items.clear();
   call->made.reset();
@@ -285,6 +286,18 @@ void RankWorker::Run() {
     }
     if (received->from != 0) throw LinkError("a rank spoke to another one that is not rank 0");
     std::visit([this](auto& message) { impl_->Take(std::move(message)); }, received->message);
+  }
+}
+
+void RefuseToServe(RankLink* link, const StageFailure& why) {
+  link->Send(0, Encode(RankFailed{why.why, why.bad_input}));
+  try {
+    while (true) {
+      const std::optional<RankLink::Received> received = link->Receive(kBetweenMessages);
+      if (received && std::holds_alternative<RanksClosed>(received->message)) return;
+    }
+  } catch (const LinkError&) {
+    // Rank 0 has ended already, which is all that is waited for.
   }
 }
 

@@ -16,6 +16,7 @@
 #include "engine/gates/pipeline.h"
 #include "engine/gates/rank_link.h"
 #include "engine/gates/stage.h"
+#include "engine/gates/stage_objects.h"
 
 namespace cosched {
 
@@ -42,5 +43,19 @@ class RankWorker {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// In place of a worker, where there can be none. Rank 0 is told why, and ends. Returns when all do.
+void RefuseToServe(RankLink* link, const StageFailure& why);
+
+// What `make` gives; where it throws, that is told as RefuseToServe does, and nothing returned.
+template <typename Make>
+auto MakeOrRefuse(RankLink* link, const Make& make) -> std::optional<decltype(make())> {
+  try {
+    return make();
+  } catch (...) {
+    RefuseToServe(link, WhyStageThrew());
+  }
+  return std::nullopt;
+}
 
 }  // namespace cosched

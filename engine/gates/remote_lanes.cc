@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "engine/base/check.h"
+#include "engine/base/error.h"
 #include "engine/base/thread_start.h"
 
 namespace cosched {
@@ -136,7 +137,8 @@ void RemoteLanes::Handle(int from, CallFinished message) {
     try {
       end.outcome = travel.makes.decode(*message.made, OriginOf(away.call));
     } catch (const std::exception& error) {
-      end.outcome = "what rank " + std::to_string(from) + " made is not readable: " + error.what();
+      end.outcome = StageFailure{"what rank " + std::to_string(from) +
+                                 " made is not readable: " + error.what()};
     }
   }
   pipeline_.EndRemote(std::move(end));
@@ -146,8 +148,14 @@ void RemoteLanes::Handle(int from, CallFailed message) {
   const Away away = TakeBack(from, message.call);
   if (away.withdrawn) return;
   pipeline_.EndRemote({.id = away.call.id,
-                       .outcome = std::move(message.why),
+                       .outcome = StageFailure{std::move(message.why), message.bad_input},
                        .busy = std::chrono::nanoseconds(message.busy)});
+}
+
+void RemoteLanes::Handle(int from, const RankFailed& message) {
+  const std::string rank = "rank " + std::to_string(from);
+  if (message.bad_input) throw InputError({.key = rank, .problem = message.why});
+  throw LinkError(rank + " can't serve: " + message.why);
 }
 
 template <typename Other>
@@ -205,7 +213,7 @@ bool RemoteLanes::HandOne(int rank, const Wants& wants) {
     } catch (const std::exception& error) {
       why = error.what();
     }
-    pipeline_.EndRemote({.id = call->id, .outcome = std::move(why)});
+    pipeline_.EndRemote({.id = call->id, .outcome = StageFailure{std::move(why)}});
   }
   return false;
 }

@@ -38,15 +38,16 @@ struct RankPlace {
 
 class RemoteLanes {
  public:
-  // Both outlive it. `travels`, by stage: those that have none stay here. A rank that is gone breaks
-  // the pipeline, which then throws LinkError. Throws ThreadError.
+  // Both outlive it. `travels`, by stage: those that have none stay here. A rank that is gone, or
+  // can't serve, breaks the pipeline, which then throws LinkError, or InputError where that is because
+  // of what a person gave it. Throws ThreadError.
   RemoteLanes(Pipeline* pipeline, RankLink* link, std::vector<std::optional<StageTravel>> travels);
   ~RemoteLanes();  // Tells all ranks that there are no more calls.
   RemoteLanes(const RemoteLanes&) = delete;
   RemoteLanes& operator=(const RemoteLanes&) = delete;
 
   void Resize(int rank, const RankPlace& place);
-  // Until each of the ranks has begun to serve. Throws LinkError if one is gone.
+  // Until each of the ranks has begun to serve. Throws as the pipeline does, if one can't.
   void WaitForRanks();
 
  private:
@@ -69,6 +70,7 @@ class RemoteLanes {
   void Handle(int from, const CallsWanted& message);
   void Handle(int from, CallFinished message);
   void Handle(int from, CallFailed message);
+  void Handle(int from, const RankFailed& message);
   template <typename Other>
   void Handle(int from, const Other& message);
   Away TakeBack(int from, int64_t call);
