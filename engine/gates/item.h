@@ -46,6 +46,12 @@ struct Item {
   Payload payload;
 };
 
+// Why a call fails its request.
+struct StageFailure {
+  std::string why = {};
+  bool bad_input = false;  // What is wrong is a person's (engine/base/error.h).
+};
+
 // Items that one call gets, all of one request.
 struct ItemBatch {
   RequestId request;

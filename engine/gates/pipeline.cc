@@ -104,6 +104,11 @@ std::unique_ptr<Pipeline::Impl::Call> Pipeline::Impl::Next(LaneKind kind, size_t
 
 // The call that is to be made next, begun or gone on with; null if there is none.
 std::unique_ptr<Pipeline::Impl::Call> Pipeline::Impl::Begin(LaneKind kind) {
+  if (kind == LaneKind::kComputes && !returned.empty()) {
+    std::unique_ptr<Call> call = std::move(returned.front());
+    returned.pop_front();
+    return call;
+  }
   while (std::optional<PipelineState::Call> next = state.Next(kind)) {
     if (!next->resumed) return std::make_unique<Call>(this, *std::move(next), kind);
     if (std::unique_ptr<Call> call = GoOn(next->id)) return call;
@@ -227,7 +232,7 @@ bool Pipeline::Impl::Cancelled(int64_t call) const {
 
 void Pipeline::Impl::EndCall(Call* call) {
   if (call->why) {
-    state.Fail(call->Id(), *call->why);
+    state.Fail(call->Id(), call->why->why, call->why->bad_input);
     TellRemote();
   } else {
     state.Finish(call->Id());
@@ -271,9 +276,10 @@ void Pipeline::Impl::Wake() {
     return;
   }
   for (const LaneKind kind : {LaneKind::kComputes, LaneKind::kWaits}) {
-    if (!state.HasNext(kind)) continue;
+    const bool computes = kind == LaneKind::kComputes;
+    if (!state.HasNext(kind) && !(computes && !returned.empty())) continue;
     LanesOf(kind).WakeOne();
-    if (kind == LaneKind::kComputes && remote_news.work) remote_news.work();
+    if (computes && remote_news.work) remote_news.work();
   }
 }
 

@@ -71,7 +71,7 @@ struct RemoteCall {
 // What came of it: what it made, nothing (of a call that was cancelled), or why it failed.
 struct RemoteEnd {
   int64_t id = -1;
-  std::variant<std::monostate, Payload, std::string> outcome = {};
+  std::variant<std::monostate, Payload, StageFailure> outcome = {};
   std::chrono::nanoseconds busy{0};
 };
 
@@ -116,6 +116,8 @@ class Pipeline {
   std::optional<RemoteCall> TakeRemote(const std::vector<int>& stages);
   // Nothing for a call that is not under way elsewhere.
   void EndRemote(RemoteEnd end);
+  // The same. It is made from its beginning, here or by who takes it next, as if it had only begun.
+  void ReturnRemote(int64_t call);
   std::vector<int64_t> CancelledRemote() const;  // Of those that were taken and have not ended.
   // It can't go on: WaitUntilOver throws this. The first one counts.
   void Break(const std::exception_ptr& error);

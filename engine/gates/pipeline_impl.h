@@ -50,7 +50,7 @@ struct Pipeline::Impl {
     bool InPieces() const { return stage && stage->InPieces(); }
 
     std::unique_ptr<Stage> stage;
-    std::optional<std::string> why;  // It failed.
+    std::optional<StageFailure> why;  // It failed.
     // In a piece, after which lanes are woken for what it emitted: mostly it ends its call, and this
     // lane takes what it made.
     bool wakes_later = false;
@@ -97,6 +97,7 @@ struct Pipeline::Impl {
   void Cancel(int64_t number, const std::string& why);
   std::optional<RemoteCall> TakeRemote(const std::vector<int>& stages);
   void EndRemote(RemoteEnd end);
+  std::optional<RemoteCall> TakeReturned(const std::vector<int>& stages);
   void AnswerRemotely(std::unique_lock<std::mutex> lock);
   void Answer(std::vector<PipelineResult> results) const;
 
@@ -127,6 +128,7 @@ struct Pipeline::Impl {
   mutable std::mutex mutex;                         // Guards these:
   std::map<int64_t, std::unique_ptr<Call>> parked;  // By call.
   std::map<int64_t, std::unique_ptr<Call>> remote;  // Made elsewhere, by call.
+  std::deque<std::unique_ptr<Call>> returned;       // Elsewhere they were not made.
   RemoteNews remote_news;
   int remote_answers = 0;  // Being given by threads that are no lanes, for which lanes wait.
   PipelineState state;

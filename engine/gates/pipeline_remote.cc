@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -26,6 +27,7 @@ void Pipeline::Impl::AnswerRemotely(std::unique_lock<std::mutex> lock) {
 std::optional<RemoteCall> Pipeline::Impl::TakeRemote(const std::vector<int>& stages) {
   std::unique_lock lock(mutex);
   if (MustEnd()) return std::nullopt;
+  if (std::optional<RemoteCall> call = TakeReturned(stages)) return call;
   std::optional<PipelineState::Call> next;
   for (auto stage = stages.rbegin(); stage != stages.rend() && !next; ++stage) {
     next = state.BeginOf(*stage);
@@ -35,6 +37,18 @@ std::optional<RemoteCall> Pipeline::Impl::TakeRemote(const std::vector<int>& sta
   const RemoteCall taken{call->Id(), static_cast<int>(call->StageIndex()), &call->Batch()};
   remote.emplace(call->Id(), std::move(call));
   AnswerRemotely(std::move(lock));
+  return taken;
+}
+
+std::optional<RemoteCall> Pipeline::Impl::TakeReturned(const std::vector<int>& stages) {
+  const auto found = std::ranges::find_if(returned, [&](const std::unique_ptr<Call>& call) {
+    return std::ranges::find(stages, static_cast<int>(call->StageIndex())) != stages.end();
+  });
+  if (found == returned.end()) return std::nullopt;
+  std::unique_ptr<Call> call = std::move(*found);
+  returned.erase(found);
+  const RemoteCall taken{call->Id(), static_cast<int>(call->StageIndex()), &call->Batch()};
+  remote.emplace(taken.id, std::move(call));
   return taken;
 }
 
@@ -49,11 +63,12 @@ void Pipeline::Impl::EndRemote(RemoteEnd end) {
   call->Batch().items.clear();
   call->more = false;
   call->busy = end.busy;
-  if (auto* const failure = std::get_if<std::string>(&end.outcome)) call->why = std::move(*failure);
+  if (auto* const failure = std::get_if<StageFailure>(&end.outcome))
+    call->why = std::move(*failure);
   auto* const made = std::get_if<Payload>(&end.outcome);
   lock.lock();
   if (made == nullptr && !call->why && !state.Cancelled(call->Id()))
-    call->why = "it ended on another rank without what it makes";
+    call->why = StageFailure{.why = "it ended on another rank without what it makes"};
   if (made != nullptr && !state.Emit(call->Id(), std::move(*made))) {
     call->kept.push_back(std::move(*made));
     state.Park(call->Id());
@@ -75,6 +90,14 @@ std::optional<RemoteCall> Pipeline::TakeRemote(const std::vector<int>& stages) {
 }
 
 void Pipeline::EndRemote(RemoteEnd end) { impl_->EndRemote(std::move(end)); }
+
+void Pipeline::ReturnRemote(int64_t call) {
+  const std::lock_guard lock(impl_->mutex);
+  auto node = impl_->remote.extract(call);
+  if (node.empty()) return;
+  impl_->returned.push_back(std::move(node.mapped()));
+  impl_->Wake();
+}
 
 std::vector<int64_t> Pipeline::CancelledRemote() const {
   const std::lock_guard lock(impl_->mutex);

@@ -268,14 +268,15 @@ void PipelineState::Finish(int64_t id) {
   Settle();
 }
 
-void PipelineState::Fail(int64_t id, const std::string& why) {
+void PipelineState::Fail(int64_t id, const std::string& why, bool bad_input) {
   const CallRecord& call = FindCall(id);
   CHECK(!call.parked) << "call " << id << " fails, but nobody makes it";
   const Record& record = Find(call.request);
   EndEarly(record.admitted, {.status = PipelineAnswer::Status::kFailed,
                              .stage = call.stage,
                              .item = Below(record, 0, call.first),
-                             .why = why});
+                             .why = why,
+                             .bad_input = bad_input});
   EndCall(id);
   Settle();
 }

@@ -34,6 +34,7 @@ struct PipelineAnswer {
   int stage = -1;
   Ordinal item = {};
   std::string why = {};
+  bool bad_input = false;  // Failed for what is wrong with what a person gave it.
 };
 
 struct StageSample {
@@ -73,9 +74,10 @@ class PipelineState {
   // False: there is no room below, the payload is left alone, and the call may only Park() or Fail().
   // What is emitted for a request that is no more is dropped.
   bool Emit(int64_t call, Payload&& payload);
-  void Park(int64_t call);                          // REQUIRES: Emit was refused.
-  void Finish(int64_t call);                        // REQUIRES: Emit was not refused.
-  void Fail(int64_t call, const std::string& why);  // Its request fails, and the call is over.
+  void Park(int64_t call);    // REQUIRES: Emit was refused.
+  void Finish(int64_t call);  // REQUIRES: Emit was not refused.
+  // Its request fails, and the call is over.
+  void Fail(int64_t call, const std::string& why, bool bad_input = false);
   // Nothing if it has ended already.
   void Cancel(RequestId request, const std::string& why);
   bool Cancelled(int64_t call) const;  // Or failed: nobody waits for what it makes.

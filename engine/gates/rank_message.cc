@@ -37,6 +37,12 @@ int32_t ReadSmallNumber(PackedReader* reader) {
   return number;
 }
 
+bool ReadYesOrNo(PackedReader* reader) {
+  const auto number = reader->Number<uint8_t>();
+  if (number > 1) throw MalformedBytes("neither yes nor no");
+  return number == 1;
+}
+
 // -1 behind the last part, and nothing below.
 Ordinal ReadOrdinal(PackedReader* reader) {
   std::array<int32_t, Ordinal::kMostParts> parts{};
@@ -66,6 +72,12 @@ void WriteMessage(const CallFinished& message, PackedWriter* writer) {
 void WriteMessage(const CallFailed& message, PackedWriter* writer) {
   writer->Number(message.call);
   writer->Number(message.busy);
+  writer->Number(static_cast<uint8_t>(message.bad_input ? 1 : 0));
+  writer->Text(message.why);
+}
+
+void WriteMessage(const RankFailed& message, PackedWriter* writer) {
+  writer->Number(static_cast<uint8_t>(message.bad_input ? 1 : 0));
   writer->Text(message.why);
 }
 
@@ -87,7 +99,12 @@ void WriteMessage(const CallCancelled& message, PackedWriter* writer) {
   writer->Number(message.call);
 }
 
-void WriteMessage(const RankResized& message, PackedWriter* writer) { Write(message.cpus, writer); }
+void WriteMessage(const RankResized& message, PackedWriter* writer) {
+  Write(message.cpus, writer);
+  writer->Number(message.inter);
+  writer->Number(message.intra);
+  Write(message.home, writer);
+}
 
 void WriteMessage(const RanksClosed& /*message*/, PackedWriter* /*writer*/) {}
 
@@ -99,14 +116,18 @@ void ReadMessage(PackedReader* reader, CallsWanted* message) {
 void ReadMessage(PackedReader* reader, CallFinished* message) {
   message->call = ReadNumber(reader);
   message->busy = ReadNumber(reader);
-  const auto made = reader->Number<uint8_t>();
-  if (made > 1) throw MalformedBytes("neither made nor not");
-  if (made == 1) message->made = reader->Text();
+  if (ReadYesOrNo(reader)) message->made = reader->Text();
 }
 
 void ReadMessage(PackedReader* reader, CallFailed* message) {
   message->call = ReadNumber(reader);
   message->busy = ReadNumber(reader);
+  message->bad_input = ReadYesOrNo(reader);
+  message->why = reader->Text();
+}
+
+void ReadMessage(PackedReader* reader, RankFailed* message) {
+  message->bad_input = ReadYesOrNo(reader);
   message->why = reader->Text();
 }
 
@@ -127,6 +148,9 @@ void ReadMessage(PackedReader* reader, CallCancelled* message) {
 
 void ReadMessage(PackedReader* reader, RankResized* message) {
   message->cpus = ReadNumbers(reader);
+  message->inter = ReadSmallNumber(reader);
+  message->intra = ReadSmallNumber(reader);
+  message->home = ReadNumbers(reader);
 }
 
 void ReadMessage(PackedReader* /*reader*/, RanksClosed* /*message*/) {}

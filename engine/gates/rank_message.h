@@ -28,6 +28,11 @@ struct CallFailed {
   int64_t call = 0;
   int64_t busy = 0;
   std::string why = {};
+  bool bad_input = false;
+};
+struct RankFailed {  // It can't make any call, and waits to be told that there are none.
+  std::string why = {};
+  bool bad_input = false;  // Because of what a person gave it.
 };
 
 // From rank 0.
@@ -44,13 +49,15 @@ struct CallSent {
 struct CallCancelled {  // Nobody waits for what the call makes; it is to end, and be told of.
   int64_t call = 0;
 };
-struct RankResized {  // Cores of the rank from now on; none: it pauses.
+struct RankResized {  // Cores that the rank computes on from now on; none: it pauses.
   std::vector<int32_t> cpus = {};
+  int32_t inter = 1, intra = 1;    // Threads there, as far as it can have them.
+  std::vector<int32_t> home = {};  // Where its other threads are; none: where they were.
 };
 struct RanksClosed {};  // There are no more calls.
 
 using RankMessage = std::variant<CallsWanted, CallFinished, CallFailed, CallSent, CallCancelled,
-                                 RankResized, RanksClosed>;
+                                 RankResized, RanksClosed, RankFailed>;
 
 std::string Encode(const RankMessage& message);
 // Throws MalformedBytes for what Encode() does not write.

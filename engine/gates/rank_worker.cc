@@ -59,6 +59,15 @@ class TravelledCall : public StageCall {
   std::atomic<bool> cancelled_{false};
 };
 
+CpuSet CoresFrom(const std::vector<int32_t>& cpus) {
+  CpuSet cores;
+  for (const int32_t cpu : cpus) {
+    if (cpu > CpuSet::kMaxCpu) throw LinkError("rank 0 gave a core that there can't be");
+    cores.Add(cpu);
+  }
+  return cores;
+}
+
 }  // namespace
 
 struct RankWorker::Impl {
@@ -93,24 +102,30 @@ struct RankWorker::Impl {
 
   void OpenLanes();
   void Serve(size_t lane);
+  void ServeOrFail(size_t lane);
   void Make(const std::shared_ptr<TravelledCall>& call, size_t lane);
 
   void Take(CallSent work);
   void Take(const CallCancelled& message);
-  void Take(const RankResized& message);
+  void Take(RankResized message) { resized = std::move(message); }
+  void Resize(const RankResized& message);
   void Take(const RanksClosed& /*message*/) { closed = true; }
   template <typename Other>
   void Take(const Other& /*message*/) {
     throw LinkError("rank 0 sent what only the others may send");
   }
-  void Want();  // With the lock.
+  std::exception_ptr Failure();
+  // With the lock. `tells`: that it serves, though it may want nothing.
+  void Want(bool tells = false);
 
   RankLink& link;
   const std::vector<std::optional<StageTravel>> travels;
   const Split capacity;
   std::vector<int32_t> wanted_stages;
-  bool closed = false;  // Of the thread that receives, as is:
-  CpuSet cores;         // Those before it was paused.
+  bool closed = false;  // Of the thread that receives, as are:
+  CpuSet cores;         // For what is left to do when it ends paused.
+  std::optional<RankResized> resized;
+  std::function<void(const CpuSet&)> home;
 
   // They outlive the pools, as a pipeline's do.
   StageObjects objects;
@@ -122,6 +137,7 @@ struct RankWorker::Impl {
   int64_t asked = 0;                                        // Wanted, but not come.
   bool started = false;
   bool ending = false;
+  std::exception_ptr failure;  // Of a lane.
 
   Lanes lanes;
   ThreadPools pools;
@@ -134,10 +150,11 @@ void RankWorker::Impl::OpenLanes() {
 }
 
 // As many as lanes are open, those that are here included.
-void RankWorker::Impl::Want() {
+void RankWorker::Impl::Want(bool tells) {
   if (ending || !started) return;
-  const int64_t more = int64_t{pools.Current().inter} - asked - std::ssize(calls);
-  if (more <= 0) return;
+  const int64_t more =
+      std::max<int64_t>(0, int64_t{pools.Current().inter} - asked - std::ssize(calls));
+  if (more == 0 && !tells) return;
   asked += more;
   link.Send(0, Encode(CallsWanted{.stages = wanted_stages, .calls = static_cast<int32_t>(more)}));
 }
@@ -157,6 +174,25 @@ void RankWorker::Impl::Serve(size_t lane) {
     calls.erase(call->Id());
     Want();
   }
+}
+
+// Whoever receives is told; the others end by themselves.
+void RankWorker::Impl::ServeOrFail(size_t lane) {
+  try {
+    Serve(lane);
+  } catch (...) {
+    {
+      const std::lock_guard lock(mutex);
+      failure = std::current_exception();
+    }
+    link.Wake();
+    throw;
+  }
+}
+
+std::exception_ptr RankWorker::Impl::Failure() {
+  const std::lock_guard lock(mutex);
+  return failure;
 }
 
 void RankWorker::Impl::Make(const std::shared_ptr<TravelledCall>& call, size_t lane) {
@@ -181,7 +217,8 @@ void RankWorker::Impl::Make(const std::shared_ptr<TravelledCall>& call, size_t l
                               " bytes are too many to be sent to another rank");
     }
   } catch (...) {
-    answer = Encode(CallFailed{call->Id(), call->busy.count(), WhyStageThrew()});
+    const StageFailure thrown = WhyStageThrew();
+    answer = Encode(CallFailed{call->Id(), call->busy.count(), thrown.why, thrown.bad_input});
   }
   call->Batch().items.clear();
   call->made.reset();
@@ -208,15 +245,13 @@ void RankWorker::Impl::Take(const CallCancelled& message) {
   if (found != calls.end()) found->second->Cancel();
 }
 
-void RankWorker::Impl::Take(const RankResized& message) {
-  CpuSet given;
-  for (const int32_t cpu : message.cpus) {
-    if (cpu > CpuSet::kMaxCpu) throw LinkError("rank 0 gave a core that there can't be");
-    given.Add(cpu);
-  }
+void RankWorker::Impl::Resize(const RankResized& message) {
+  const CpuSet given = CoresFrom(message.cpus), elsewhere = CoresFrom(message.home);
   if (!pools.Cores().Empty()) cores = pools.Cores();
-  const int count = given.Count();
-  pools.Resize(given, {std::min(count, capacity.inter), std::min(count, capacity.intra)});
+  if (!elsewhere.Empty()) cores = elsewhere;
+  pools.Resize(given,
+               {std::min(message.inter, capacity.inter), std::min(message.intra, capacity.intra)});
+  if (home && !elsewhere.Empty()) home(elsewhere);
 }
 
 RankWorker::RankWorker(RankLink* link, std::vector<StageFactory> stages,
@@ -228,18 +263,41 @@ RankWorker::~RankWorker() = default;
 
 ThreadPools& RankWorker::Pools() { return impl_->pools; }
 
+void RankWorker::OnHome(std::function<void(const CpuSet& cores)> home) {
+  impl_->home = std::move(home);
+}
+
 void RankWorker::Run() {
-  impl_->lanes.Start([this](size_t lane) { impl_->Serve(lane); });
+  impl_->lanes.Start([this](size_t lane) { impl_->ServeOrFail(lane); });
   {
     const std::lock_guard lock(impl_->mutex);
     impl_->started = true;
-    impl_->Want();
+    impl_->Want(/*tells=*/true);
   }
   while (!impl_->closed) {
-    std::optional<RankLink::Received> received = impl_->link.Receive(kBetweenMessages);
-    if (!received) continue;
+    if (const std::exception_ptr failure = impl_->Failure()) std::rethrow_exception(failure);
+    // Only the last resize counts of those that are there: cores of the others may be somebody
+    // else's by now.
+    std::optional<RankLink::Received> received =
+        impl_->link.Receive(impl_->resized ? std::chrono::seconds(0) : kBetweenMessages);
+    if (!received) {
+      if (impl_->resized) impl_->Resize(*std::exchange(impl_->resized, std::nullopt));
+      continue;
+    }
     if (received->from != 0) throw LinkError("a rank spoke to another one that is not rank 0");
     std::visit([this](auto& message) { impl_->Take(std::move(message)); }, received->message);
+  }
+}
+
+void RefuseToServe(RankLink* link, const StageFailure& why) {
+  link->Send(0, Encode(RankFailed{why.why, why.bad_input}));
+  try {
+    while (true) {
+      const std::optional<RankLink::Received> received = link->Receive(kBetweenMessages);
+      if (received && std::holds_alternative<RanksClosed>(received->message)) return;
+    }
+  } catch (const LinkError&) {
+    // Rank 0 has ended already, which is all that is waited for.
   }
 }
 

@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "engine/base/check.h"
+#include "engine/base/error.h"
 #include "engine/base/thread_start.h"
 
 namespace cosched {
@@ -17,8 +18,8 @@ namespace {
 
 constexpr auto kLongestWait = std::chrono::seconds(1);
 
-CallSent Packed(const RemoteCall& call, const StageTravel& travel) {
-  CallSent work{.call = call.id, .stage = call.stage, .request = call.batch->request};
+CallSent Packed(int64_t number, const RemoteCall& call, const StageTravel& travel) {
+  CallSent work{.call = number, .stage = call.stage, .request = call.batch->request};
   for (const Item& item : call.batch->items) {
     work.items.push_back({item.ordinal, travel.takes.encode(item.payload)});
   }
@@ -36,7 +37,10 @@ RemoteLanes::RemoteLanes(Pipeline* pipeline, RankLink* link,
     : pipeline_(*pipeline),
       link_(*link),
       travels_(std::move(travels)),
-      wants_(static_cast<size_t>(link->Size())) {
+      wants_(static_cast<size_t>(link->Size())),
+      limits_(static_cast<size_t>(link->Size())),
+      serves_(static_cast<size_t>(link->Size())) {
+  serves_[0] = true;
   CHECK(link->Rank() == 0) << "rank " << link->Rank() << " has no pipeline";
   pipeline_.OnRemoteNews({.work =
                               [this] {
@@ -63,10 +67,26 @@ RemoteLanes::~RemoteLanes() {
   for (int rank = 1; rank < link_.Size(); ++rank) link_.Send(rank, Encode(RanksClosed{}));
 }
 
-void RemoteLanes::Resize(int rank, const CpuSet& cores) {
-  RankResized message;
-  for (const int cpu : cores) message.cpus.push_back(cpu);
+void RemoteLanes::Resize(int rank, const RankPlace& place) {
+  const bool pauses = place.cores.Empty();
+  {
+    const std::lock_guard lock(mutex_);
+    limits_[static_cast<size_t>(rank)] = {.lanes = pauses ? 0 : place.split.inter,
+                                          .gives_back = pauses && place.gives_back};
+  }
+  RankResized message{.inter = place.split.inter, .intra = place.split.intra};
+  for (const int cpu : place.cores) message.cpus.push_back(cpu);
+  for (const int cpu : place.home) message.home.push_back(cpu);
   link_.Send(rank, Encode(message));
+  link_.Wake();
+}
+
+void RemoteLanes::WaitForRanks() {
+  std::unique_lock lock(mutex_);
+  news_.wait(lock, [this] {
+    return error_ || std::ranges::all_of(serves_, [](bool serves) { return serves; });
+  });
+  if (error_) std::rethrow_exception(error_);
 }
 
 void RemoteLanes::Serve() {
@@ -79,9 +99,15 @@ void RemoteLanes::Serve() {
         std::visit([&](auto& message) { Handle(from, std::move(message)); }, received->message);
       }
       if (cancelled_.exchange(false)) TellCancelled();
+      Withdraw();
       HandOut();
     }
   } catch (...) {
+    {
+      const std::lock_guard lock(mutex_);
+      error_ = std::current_exception();
+      news_.notify_all();
+    }
     pipeline_.Break(std::current_exception());
   }
 }
@@ -97,27 +123,39 @@ void RemoteLanes::Handle(int from, const CallsWanted& message) {
     throw LinkError("rank " + std::to_string(from) + " wants calls that it can't have");
   }
   wants.calls += message.calls;
+  const std::lock_guard lock(mutex_);
+  serves_[static_cast<size_t>(from)] = true;
+  news_.notify_all();
 }
 
 void RemoteLanes::Handle(int from, CallFinished message) {
   const Away away = TakeBack(from, message.call);
-  RemoteEnd end{.id = message.call, .busy = std::chrono::nanoseconds(message.busy)};
+  if (away.withdrawn) return;
+  RemoteEnd end{.id = away.call.id, .busy = std::chrono::nanoseconds(message.busy)};
   if (message.made) {
     const StageTravel& travel = *travels_[static_cast<size_t>(away.call.stage)];
     try {
       end.outcome = travel.makes.decode(*message.made, OriginOf(away.call));
     } catch (const std::exception& error) {
-      end.outcome = "what rank " + std::to_string(from) + " made is not readable: " + error.what();
+      end.outcome = StageFailure{"what rank " + std::to_string(from) +
+                                 " made is not readable: " + error.what()};
     }
   }
   pipeline_.EndRemote(std::move(end));
 }
 
 void RemoteLanes::Handle(int from, CallFailed message) {
-  TakeBack(from, message.call);
-  pipeline_.EndRemote({.id = message.call,
-                       .outcome = std::move(message.why),
+  const Away away = TakeBack(from, message.call);
+  if (away.withdrawn) return;
+  pipeline_.EndRemote({.id = away.call.id,
+                       .outcome = StageFailure{std::move(message.why), message.bad_input},
                        .busy = std::chrono::nanoseconds(message.busy)});
+}
+
+void RemoteLanes::Handle(int from, const RankFailed& message) {
+  const std::string rank = "rank " + std::to_string(from);
+  if (message.bad_input) throw InputError({.key = rank, .problem = message.why});
+  throw LinkError(rank + " can't serve: " + message.why);
 }
 
 template <typename Other>
@@ -133,6 +171,14 @@ RemoteLanes::Away RemoteLanes::TakeBack(int from, int64_t call) {
   return away_.extract(found).mapped();
 }
 
+// Of those that it can use; it may have asked for more before it had fewer.
+bool RemoteLanes::HasLane(int rank) {
+  const auto has =
+      std::ranges::count_if(away_, [rank](const auto& entry) { return entry.second.rank == rank; });
+  const std::lock_guard lock(mutex_);
+  return has < limits_[static_cast<size_t>(rank)].lanes;
+}
+
 // A call each in turn: where there are few, no rank gets all of them.
 void RemoteLanes::HandOut() {
   bool handed = true;
@@ -140,7 +186,7 @@ void RemoteLanes::HandOut() {
     handed = false;
     for (int rank = 1; rank < link_.Size(); ++rank) {
       Wants& wants = wants_[static_cast<size_t>(rank)];
-      if (wants.calls == 0) continue;
+      if (wants.calls == 0 || !HasLane(rank)) continue;
       // Whoever has news from now on wakes this thread, which has asked before or asks again.
       wanted_ = true;
       if (!HandOne(rank, wants)) continue;
@@ -156,9 +202,10 @@ bool RemoteLanes::HandOne(int rank, const Wants& wants) {
   while (const std::optional<RemoteCall> call = pipeline_.TakeRemote(wants.stages)) {
     std::string why;
     try {
-      std::string work = Encode(Packed(*call, *travels_[static_cast<size_t>(call->stage)]));
+      const StageTravel& travel = *travels_[static_cast<size_t>(call->stage)];
+      std::string work = Encode(Packed(next_sent_, *call, travel));
       if (work.size() <= RankLink::kMostBytes) {
-        away_[call->id] = {rank, *call};
+        away_[next_sent_++] = {rank, *call};
         link_.Send(rank, std::move(work));
         return true;
       }
@@ -166,16 +213,32 @@ bool RemoteLanes::HandOne(int rank, const Wants& wants) {
     } catch (const std::exception& error) {
       why = error.what();
     }
-    pipeline_.EndRemote({.id = call->id, .outcome = std::move(why)});
+    pipeline_.EndRemote({.id = call->id, .outcome = StageFailure{std::move(why)}});
   }
   return false;
 }
 
 void RemoteLanes::TellCancelled() {
-  for (const int64_t call : pipeline_.CancelledRemote()) {
-    const auto found = away_.find(call);
-    if (found == away_.end() || std::exchange(found->second.told, true)) continue;
-    link_.Send(found->second.rank, Encode(CallCancelled{call}));
+  const std::vector<int64_t> cancelled = pipeline_.CancelledRemote();
+  for (auto& [number, away] : away_) {
+    if (away.told || std::ranges::find(cancelled, away.call.id) == cancelled.end()) continue;
+    away.told = true;
+    link_.Send(away.rank, Encode(CallCancelled{number}));
+  }
+}
+
+// What ranks that pause give back.
+void RemoteLanes::Withdraw() {
+  std::vector<bool> give_back;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Limit& limit : limits_) give_back.push_back(limit.gives_back);
+  }
+  for (auto& [number, away] : away_) {
+    if (away.withdrawn || !give_back[static_cast<size_t>(away.rank)]) continue;
+    away.withdrawn = true;
+    if (!std::exchange(away.told, true)) link_.Send(away.rank, Encode(CallCancelled{number}));
+    pipeline_.ReturnRemote(away.call.id);
   }
 }
 

@@ -3,6 +3,8 @@
 #include <exception>
 #include <utility>
 
+#include "engine/base/error.h"
+
 namespace cosched {
 
 StageObjects::StageObjects(std::vector<StageFactory> factories)
@@ -22,13 +24,15 @@ void StageObjects::GiveBack(size_t stage, std::unique_ptr<Stage> object) {
   free_[stage].push_back(std::move(object));
 }
 
-std::string WhyStageThrew() {
+StageFailure WhyStageThrew() {
   try {
     throw;
+  } catch (const InputError& error) {
+    return {.why = error.what(), .bad_input = true};
   } catch (const std::exception& error) {
-    return error.what();
+    return {.why = error.what()};
   } catch (...) {
-    return "an exception of a type that says nothing";
+    return {.why = "an exception of a type that says nothing"};
   }
 }
 

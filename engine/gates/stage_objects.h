@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <vector>
 
+#include "engine/gates/item.h"
 #include "engine/gates/stage.h"
 
 namespace cosched {
@@ -29,6 +29,6 @@ class StageObjects {
 };
 
 // Of the exception that is being handled: why a request failed. REQUIRES: in a handler.
-std::string WhyStageThrew();
+StageFailure WhyStageThrew();
 
 }  // namespace cosched

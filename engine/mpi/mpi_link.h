@@ -6,7 +6,8 @@
 // Ranks of one machine watch each other's processes. Of a rank that dies on another machine nobody
 // hears: ending the job is left to the launcher.
 //
-// Called by `cosched pipeline run`, once a process. Thread-safe as RankLink says.
+// Called by `cosched pipeline run` and by tenants that have ranks, once a process. Thread-safe as
+// RankLink says.
 
 #include <chrono>
 #include <memory>

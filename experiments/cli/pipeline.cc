@@ -15,9 +15,9 @@
 #include "engine/base/topology.h"
 #include "engine/gates/pipeline.h"
 #include "experiments/cli/pipeline_classify.h"
+#include "experiments/cli/pipeline_increment.h"
 #include "experiments/cli/pipeline_ranks.h"
 #include "experiments/cli/pipeline_run.h"
-#include "experiments/cli/program_options.h"
 #include "experiments/cli/typed_option.h"
 #include "experiments/config/option_refusal.h"
 #include "experiments/os/exit_code.h"
@@ -28,7 +28,6 @@
 namespace cosched {
 namespace {
 
-constexpr int kMostRanks = 1024;
 constexpr int64_t kMostRequestsOfARun = 1'000'000;
 
 struct AlignSortArguments {
@@ -85,8 +84,8 @@ int ReportAlignSort(const PipelineRun& run, const AlignSortProgress& progress) {
     fmt::print("{}: {} reads, {} records, {} bytes\n", file.out, file.reads, file.records,
                file.bytes);
   }
-  const int exit_code = run.TellFailures(
-      progress.refused, [](int64_t request) { return fmt::format("request {}", request); });
+  const int exit_code =
+      run.TellFailures([](int64_t request) { return fmt::format("request {}", request); });
   if (done > 0 || exit_code == kInterrupted) {
     const auto reads = static_cast<double>(progress.reads_aligned);
     fmt::print("{:.0f} reads in {:.2f} s, {:.0f} reads/s; {} bytes spilled\n{}", reads,
@@ -144,13 +143,7 @@ void AddAlignSortCommand(CLI::App* run, int* exit_code) {
       ->add_option("--out", arguments->out,
                    "BAM file; with --requests a folder, where request N writes N.bam")
       ->required();
-  AddNumber(
-      command, "--threads", &arguments->threads, 1, kMostThreads,
-      "Calls that compute side by side, of each rank; default: one a core, which is the most");
-  AddNumber(
-      command, "--ranks", &arguments->ranks, 1, kMostRanks,
-      "Processes that share the work, started with mpirun; or start them yourself: mpirun -n N "
-      "cosched pipeline run …");
+  AddThreadsAndRanks(command, &arguments->threads, &arguments->ranks);
   AddNumber(command, "--requests", &arguments->requests, 1, kMostRequestsOfARun,
             "Do it so many times, to see what a stream of requests is like");
   AddOpenOptions(command, &arguments->open, &arguments->link);
@@ -173,6 +166,7 @@ void AddPipelineCommand(CLI::App& app, int* exit_code) {
   run->require_subcommand(1);
   AddAlignSortCommand(run, exit_code);
   AddClassifyCommand(run, exit_code);
+  AddIncrementCommand(run, exit_code);
 }
 
 }  // namespace cosched

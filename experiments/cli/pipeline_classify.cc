@@ -138,8 +138,7 @@ class ClassifyReport {
 int ReportClasses(const PipelineRun& run, const ClassifyReport& report,
                   const ClassifyArguments& arguments) {
   const ClassifyProgress& progress = *arguments.settings.progress;
-  const int exit_code =
-      run.TellFailures(progress.refused, [&](int64_t request) { return report.Request(request); });
+  const int exit_code = run.TellFailures([&](int64_t request) { return report.Request(request); });
   if (arguments.out.empty()) {
     fmt::print("{}", report.Lines(run.Results()));
   } else {

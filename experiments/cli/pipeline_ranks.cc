@@ -13,8 +13,11 @@
 #include <vector>
 
 #include "engine/gates/rank_worker.h"
+#include "experiments/cli/program_options.h"
+#include "experiments/cli/typed_option.h"
 #include "experiments/config/option_refusal.h"
 #include "experiments/os/exit_code.h"
+#include "experiments/os/mpirun.h"
 
 namespace cosched {
 namespace {
@@ -28,40 +31,34 @@ std::vector<std::string> WordsOfThisCommand() {
   return words;
 }
 
-// Ranks may be more than cores, and bind their threads themselves. Where one died, the others have a
-// second for ending in order; by default mpirun kills them within a tenth.
-std::vector<std::string> MpirunCommand(int ranks) {
-  std::vector<std::string> command = {"mpirun",
-                                      "--oversubscribe",
-                                      "--bind-to",
-                                      "none",
-                                      "--mca",
-                                      "odls_base_sigkill_timeout",
-                                      "2",
-                                      "-n",
-                                      std::to_string(ranks)};
-  if (geteuid() == 0) command.insert(command.begin() + 1, "--allow-run-as-root");
+[[noreturn]] void BecomeMpirun(int ranks) {
   std::vector<std::string> own = WordsOfThisCommand();
   own[0] = std::filesystem::read_symlink("/proc/self/exe").string();
-  command.insert(command.end(), own.begin(), own.end());
-  return command;
-}
-
-[[noreturn]] void BecomeMpirun(int ranks) {
-  std::vector<std::string> command = MpirunCommand(ranks);
+  std::vector<std::string> command = MpirunCommand(ranks, own);
+  if (command.empty()) {
+    RefuseOption(kRanks, "there is no mpirun here, which starts them",
+                 "where it is installed (Debian: openmpi-bin)");
+  }
   std::vector<char*> words;
   words.reserve(command.size() + 1);
   for (std::string& word : command) words.push_back(word.data());
   words.push_back(nullptr);
-  execvp(words[0], words.data());
-  if (errno == ENOENT) {
-    RefuseOption(kRanks, "there is no mpirun here, which starts them",
-                 "where it is installed (Debian: openmpi-bin)");
-  }
+  execv(words[0], words.data());
   throw std::system_error(errno, std::generic_category(), "mpirun");
 }
 
 }  // namespace
+
+void AddThreadsAndRanks(CLI::App* command, std::optional<int>* threads, std::optional<int>* ranks) {
+  constexpr int kMostRanks = 1024;
+  AddNumber(
+      command, "--threads", threads, 1, kMostThreads,
+      "Calls that compute side by side, of each rank; default: one a core, which is the most");
+  AddNumber(
+      command, kRanks, ranks, 1, kMostRanks,
+      "Processes that share the work, started with mpirun; or start them yourself: mpirun -n N "
+      "cosched pipeline run …");
+}
 
 std::unique_ptr<MpiLink> JoinRanks(std::optional<int> ranks) {
   const std::optional<int> started = RanksOfLauncher();
@@ -94,9 +91,11 @@ int ServeRank(MpiLink* link, const std::function<PipelineProgram()>& make, const
   // Rank 0 decides when it is over; whoever starts ranks ends those that don't hear it.
   std::signal(SIGINT, SIG_IGN);
   std::signal(SIGTERM, SIG_IGN);
-  const PipelineProgram program = make();
+  // Rank 0 tells why not.
+  const std::optional<PipelineProgram> program = MakeOrRefuse(link, make);
+  if (!program) return kFailed;
   const int threads = cores.Count();
-  RankWorker worker(link, program.stages, program.travels,
+  RankWorker worker(link, program->stages, program->travels,
                     {.capacity = {threads, threads},
                      .binding = ThreadPools::Binding::kEachToItsCore,
                      .topology = &topology});

@@ -3,6 +3,7 @@
 // mpirun, and each of them, or of those that somebody else started so (mpirun -n N cosched pipeline
 // run …), finds its place here. Called by `cosched pipeline run`, on its thread.
 
+#include <CLI/App.hpp>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -13,6 +14,9 @@
 #include "workloads/pipelines/pipeline_program.h"
 
 namespace cosched {
+
+// --threads and --ranks. The values outlive the command.
+void AddThreadsAndRanks(CLI::App* command, std::optional<int>* threads, std::optional<int>* ranks);
 
 // `ranks`: as the option says. Null: this process is all there is. In place of a process that is to
 // start others it does not return, but becomes mpirun with this command line. Throws InputError where
@@ -25,7 +29,7 @@ int ThreadsOfRank(int cores, const LocalRanks& local);
 CpuSet CoresOfRank(const CpuSet& cores, const LocalRanks& local, int threads);
 
 // Makes calls until rank 0 has no more. The exit code, which is no good one if a rank has ended
-// before. Throws what `make` does, and LinkError. REQUIRES: not rank 0.
+// before, or `make` throws, which rank 0 tells. Throws LinkError. REQUIRES: not rank 0.
 int ServeRank(MpiLink* link, const std::function<PipelineProgram()>& make, const CpuSet& cores,
               const Topology& topology);
 

@@ -93,18 +93,17 @@ std::string PipelineRun::StageTable() const {
   return text;
 }
 
-int PipelineRun::TellFailures(int64_t refused,
-                              const std::function<std::string(int64_t request)>& what) const {
-  int64_t failed = 0;
-  bool cancelled = false;
+int PipelineRun::TellFailures(const std::function<std::string(int64_t request)>& what) const {
+  bool cancelled = false, refused = false, failed = false;
   for (const PipelineResult& result : results_) {
     cancelled = cancelled || result.answer.status == PipelineAnswer::Status::kCancelled;
     if (result.answer.status != PipelineAnswer::Status::kFailed) continue;
-    ++failed;
+    (result.answer.bad_input ? refused : failed) = true;
     fmt::print(stderr, "cosched: {}, {}: {}\n", what(result.number), result.stage,
                result.answer.why);
   }
-  if (failed > 0) return failed <= refused ? kBadInput : kFailed;
+  if (failed) return kFailed;
+  if (refused) return kBadInput;
   return cancelled ? kInterrupted : 0;
 }
 

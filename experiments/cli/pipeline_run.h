@@ -41,9 +41,8 @@ class PipelineRun {
   // Busy seconds are those in pieces, whatever became of the calls; a share is one of all of them.
   std::string StageTable() const;
   // Tells of every request that failed, and of which `what` says what it was about. The exit code:
-  // bad input only if nothing else was wrong, so if inputs were refused as often, or more often
-  // where one request has several.
-  int TellFailures(int64_t refused, const std::function<std::string(int64_t request)>& what) const;
+  // bad input only if nothing else was wrong.
+  int TellFailures(const std::function<std::string(int64_t request)>& what) const;
 
  private:
   void Note(PipelineResult result);

@@ -5,9 +5,14 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "engine/mpi/mpi_link.h"
 #include "experiments/config/cluster_table.h"
 #include "experiments/hosts/slurm_allocation.h"
+#include "experiments/os/find_program.h"
 #include "experiments/wire/chaos_plan.h"
 
 namespace cosched {
@@ -184,11 +189,56 @@ void CheckSpeeds(const TomlTable& root, const ExperimentConfig& config) {
   }
 }
 
+// What keeps a workload from having ranks, each a process that mpirun starts and that follows its
+// part of a grant; "" = nothing. And what it would need instead.
+std::pair<std::string, std::string> WhyNoRanks(const ExperimentConfig& config,
+                                               const WorkloadConfig& workload) {
+  const PipelineChoice& pipeline = workload.spec.pipeline;
+  if (config.backend != Backend::kHardware)
+    return {fmt::format("with backend = \"{}\" a tenant is one process", ToString(config.backend)),
+            "1, or backend = \"hardware\""};
+  if (!PipelineTravels(pipeline))
+    return {fmt::format("what the stages of \"{}\" take can't be sent to other processes",
+                        PipelineProgramName(pipeline)),
+            "1, or align-sort, or increment with work_ms"};
+  const bool all_malleable = std::ranges::all_of(
+      config.elasticities, [](Elasticity one) { return one == Elasticity::kMalleable; });
+  if (!all_malleable)
+    return {"only a malleable tenant divides its cores among its ranks",
+            "1, or elasticity = [\"malleable\"]"};
+  if (workload.spec.auto_split)
+    return {"a tenant with ranks does not find its split itself", "1, or split = \"policy\""};
+  const bool shares = std::ranges::any_of(
+      config.policies, [&](const auto& policy) { return config.FindPolicy(policy)->shares; });
+  if (shares || config.actuator == Actuator::kQuota)
+    return {"parts of a core's time can't be divided among ranks",
+            "1, or neither policies that grant shares nor actuator = \"quota\""};
+  if (pipeline.ranks > workload.cores.max)
+    return {fmt::format("it has {} cores at most, one a rank", workload.cores.max),
+            "cores.max or less"};
+  if (!HasMpi()) return {"this build of cosched lacked Open MPI", "1, or a build that has it"};
+  if (FindProgram("mpirun").empty())
+    return {"there is no mpirun here", "1, or a machine that has it (Debian: openmpi-bin)"};
+  return {};
+}
+
+void CheckRanks(const TomlTable& root, const ExperimentConfig& config) {
+  const std::vector<TomlTable> tables = root.Tables("workload");
+  for (size_t i = 0; i < tables.size(); ++i) {
+    const int ranks = config.workloads[i].spec.pipeline.ranks;
+    if (ranks == 1) continue;
+    const auto [why_not, allowed] = WhyNoRanks(config, config.workloads[i]);
+    if (!why_not.empty())
+      tables[i].Fail("ranks", fmt::format("is {}, but {}", ranks, why_not), allowed);
+  }
+}
+
 }  // namespace
 
 void CheckExperiment(const TomlTable& root, const ExperimentConfig& config, const Topology& here) {
   CheckRecords(root, config);
   CheckServices(root, config);
+  CheckRanks(root, config);
   if (config.backend == Backend::kSimulated) CheckPrograms(root, config);
   CheckCluster(root, config);
   CheckSpeeds(root, config);

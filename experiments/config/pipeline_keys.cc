@@ -23,9 +23,15 @@ using Key = SectionKey<W>;
 using MaybeRefusal = std::optional<Key::Refusal>;
 
 constexpr int kMostOpen = 1000;
+constexpr int kMostRanksOfTenant = 64;
 constexpr const char* kClassify = "classify";
 
 bool IsClassify(const P& pipeline) { return pipeline.application == kClassify; }
+
+template <typename Inner>
+auto InPipeline(Inner inner) {
+  return Inside(Inside(&W::spec, &TenantSpec::pipeline), inner);
+}
 
 // A member of the pipeline's member.
 template <typename Outer, typename Inner>
@@ -62,7 +68,11 @@ std::vector<Key> OfAllPipelines() {
           .Default("open"),
       Key::Choice("credit_link", InPipeline(&P::open, &O::link),
                   std::vector{CreditLink::kLinear, CreditLink::kEndToEnd},
-                  "credits between each gate and the next, or between the first and the last")};
+                  "credits between each gate and the next, or between the first and the last"),
+      Key::Integer(
+          "ranks", InPipeline(&P::ranks), 1, kMostRanksOfTenant,
+          "processes that share its calls, and its cores, started with mpirun: of increment "
+          "and align-sort, with backend = \"hardware\"")};
   for (Key& key : keys) key.refuse = OfPipelinesOnly;
   return keys;
 }

@@ -3,10 +3,8 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -19,6 +17,7 @@
 
 #include "engine/base/check.h"
 #include "experiments/hosts/podman.h"
+#include "experiments/hosts/tenant_listener.h"
 #include "experiments/os/owner.h"
 #include "experiments/wire/tenant_protocol.h"
 
@@ -53,25 +52,6 @@ bool Readable(int fd, int milliseconds) {
     ready = poll(&descriptor, 1, milliseconds);
   } while (ready < 0 && errno == EINTR);
   return ready > 0;
-}
-
-UniqueFd Listen(const fs::path& path) {
-  UniqueFd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  CHECK(path.string().size() < sizeof address.sun_path) << path;
-  std::strcpy(address.sun_path, path.c_str());
-  if (!fd || bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
-      chmod(path.c_str(), 0600) != 0 || listen(fd.get(), 4) != 0) {
-    throw std::system_error(errno, std::generic_category(), "listening on " + path.string());
-  }
-  return fd;
-}
-
-pid_t PeerOf(int connection) {
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  return getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : -1;
 }
 
 // How a process that is not our child ended: Linux 6.15 and later tell it through the pidfd once
@@ -110,7 +90,7 @@ class ContainerTenant final : public LaunchedTenant {
         log_(launch.log),
         guard_(guard),
         reaper_(reaper),
-        listener_(Listen(plan_.control / "host")) {
+        listener_(ListenForTenant(plan_.control / "host")) {
     plan_.arguments = launch.arguments;
     plan_.arguments.push_back(std::string("--host-socket=") + kControlInside + "/host");
     plan_.arguments.push_back(std::string("--control=") + kControlInside + "/tenant");
@@ -125,11 +105,11 @@ class ContainerTenant final : public LaunchedTenant {
   void Advance() override {
     FinishStart();
     if (pid_ < 0 || socket_) return;  // Whoever has connected waits until its container is known.
-    UniqueFd connection(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!connection) return;
-    if (PeerOf(connection.get()) != pid_ || CpusetPathOf(pid_) != path_) return;  // Refused.
-    if (!SendPacket(connection.get(), Encode(WelcomeMessage{}), counters_)) return;
-    socket_ = AboveStdio(std::move(connection));
+    TenantConnection connection = AcceptTenant(listener_.get());
+    if (!connection.socket) return;
+    if (connection.process != pid_ || CpusetPathOf(pid_) != path_) return;  // Refused.
+    if (!SendPacket(connection.socket.get(), Encode(WelcomeMessage{}), counters_)) return;
+    socket_ = AboveStdio(std::move(connection.socket));
     listener_.Reset();
   }
 

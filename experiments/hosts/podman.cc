@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "engine/base/topology.h"
+#include "experiments/os/find_program.h"
 #include "experiments/os/owner.h"
 
 namespace cosched {
@@ -24,17 +25,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kOwnerLabel = "cosched.owner";
 constexpr const char* kInstall = "apt-get install --no-install-recommends podman runc conmon";
-
-// Also where a user's PATH does not look: Debian's runc is in /usr/sbin.
-std::string FindProgram(const std::string& name) {
-  const char* const path = std::getenv("PATH");
-  std::istringstream folders(std::string(path ? path : "") + ":/usr/bin:/usr/sbin:/sbin");
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    std::string file = fmt::format("{}/{}", folder, name);
-    if (!folder.empty() && access(file.c_str(), X_OK) == 0) return file;
-  }
-  return {};
-}
 
 std::vector<std::string> Podman(const fs::path& conf) {
   return {"/usr/bin/env", "CONTAINERS_CONF=" + conf.string(), FindProgram("podman")};

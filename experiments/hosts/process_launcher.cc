@@ -8,12 +8,15 @@
 #include <utility>
 
 #include "engine/base/check.h"
+#include "experiments/hosts/ranked_tenant.h"
 #include "experiments/os/owner.h"
 #include "experiments/wire/control_socket.h"
 #include "experiments/wire/shared_counters.h"
 
 namespace cosched {
 namespace {
+
+namespace fs = std::filesystem;
 
 std::pair<UniqueFd, UniqueFd> SocketPair() {
   int ends[2];
@@ -70,17 +73,39 @@ class ProcessTenant final : public LaunchedTenant {
   Times times_{.actuator = std::string(groups_.Name())};
 };
 
+// Several hosts of one process may run a job of the same number.
+std::string UniqueName(JobId job) {
+  return OwnerName() + "-" + std::to_string(job.value) + "-" +
+         std::to_string(MonotonicNow().count());
+}
+
+fs::path NewRanksFolder() {
+  return RanksFolders() /
+         ("cosched-ranks-" + OwnerName() + "-" + std::to_string(MonotonicNow().count()));
+}
+
 }  // namespace
+
+ProcessLauncher::ProcessLauncher(fs::path binary, GroupSettings groups)
+    : binary_(std::move(binary)),
+      groups_(groups),
+      ranks_folder_(NewRanksFolder()),
+      guard_([folder = ranks_folder_] {
+        std::error_code ignored;
+        fs::remove_all(folder, ignored);
+      }) {}
 
 std::unique_ptr<LaunchedTenant> ProcessLauncher::Launch(const TenantLaunch& launch) {
   std::unique_ptr<Cgroup> group;
   if (groups_.cpuset && launch.has_group) {
-    // Several hosts of one process may run a job of the same number.
-    const std::string name = OwnerName() + "-" + std::to_string(launch.job.value) + "-" +
-                             std::to_string(MonotonicNow().count());
+    const std::string name = UniqueName(launch.job);
     const bool has_quota = groups_.quota_period.has_value();
     group = std::make_unique<Cgroup>(Cgroup::Create(name, launch.place.cores, has_quota));
     if (has_quota) group->SetLimit(groups_.LimitAt(launch.place));
+  }
+  if (launch.ranks > 1) {
+    return LaunchRanks(binary_, launch, std::move(group), groups_,
+                       ranks_folder_ / std::to_string(launch.job.value), &guard_, &reaper_);
   }
   return std::make_unique<ProcessTenant>(binary_, launch, std::move(group), groups_, &guard_,
                                          &reaper_);

@@ -1,7 +1,6 @@
 #include "experiments/hosts/process_tree.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -10,6 +9,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -30,14 +31,12 @@ constexpr std::chrono::seconds kTreeDeathTimeout{10};
 // ends with its zero.
 std::string MarkOf(const std::string& owner) { return std::string(kVariable) + owner + "-"; }
 
-// Processes that end between two looks at them are not there; a zombie has no environment.
-bool BeginsWith(pid_t process, const std::string& beginning) {
-  const std::string path = "/proc/" + std::to_string(process) + "/environ";
-  const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) return false;
-  std::string text(beginning.size(), '?');
-  const ssize_t length = read(file.get(), text.data(), text.size());
-  return length == static_cast<ssize_t>(text.size()) && text == beginning;
+// Among its variables. Processes that end between two looks at them are not there; a zombie has no
+// environment.
+bool HasMark(pid_t process, const std::string& beginning) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/environ", std::ios::binary);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  return text.starts_with(beginning) || text.find('\0' + beginning) != std::string::npos;
 }
 
 std::vector<UniqueFd> FindMarked(const std::string& beginning) {
@@ -46,10 +45,10 @@ std::vector<UniqueFd> FindMarked(const std::string& beginning) {
   if (directory == nullptr) return found;
   while (const dirent* entry = readdir(directory.get())) {
     const pid_t process = std::atoi(entry->d_name);
-    if (process <= 0 || !BeginsWith(process, beginning)) continue;
+    if (process <= 0 || !HasMark(process, beginning)) continue;
     UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
     // Looked at again: its number may have been given to another before it was pinned.
-    if (pidfd && BeginsWith(process, beginning)) found.push_back(std::move(pidfd));
+    if (pidfd && HasMark(process, beginning)) found.push_back(std::move(pidfd));
   }
   return found;
 }

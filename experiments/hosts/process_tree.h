@@ -10,8 +10,7 @@
 
 namespace cosched {
 
-// "COSCHED_TENANT=<owner>-<number>": to be the first variable of a tenant's environment. No two are
-// equal.
+// "COSCHED_TENANT=<owner>-<number>": to be a variable of a tenant's environment. No two are equal.
 std::string NewTenantMark();
 
 // Kills every process with that mark, and those they have forked meanwhile. True if nothing of them

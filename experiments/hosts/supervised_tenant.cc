@@ -48,6 +48,7 @@ SupervisedTenant::SupervisedTenant(const Job& job, const TenantSpec& spec, const
                                 .arguments = TenantArguments(job, spec, place, settings.client,
                                                              /*unbound=*/settings.has_quota),
                                 .place = place,
+                                .ranks = spec.pipeline.ranks,
                                 .counters = counters_.fd(),
                                 .log = settings.log,
                                 .folders = FoldersOf(spec)});
@@ -58,6 +59,7 @@ SupervisedTenant::SupervisedTenant(const Job& job, const TenantSpec& spec, const
 void SupervisedTenant::AttachProcess() {
   if (sampler_ || launched_->pid() < 0) return;
   sampler_.emplace(launched_->pid(), /*follows_queues=*/settings_.sample_threads);
+  for (const pid_t other : launched_->Others()) sampler_->Follow(other);
   if (launched_->Control().empty()) return;
   control_.emplace(settings_.run.empty() ? "" : ControlName(settings_.run, job_.id.value),
                    launched_->Control());
@@ -140,6 +142,8 @@ bool SupervisedTenant::MoveGroup(TimePoint now) {
 // while it is not up yet, nor do threads that have something else to do than to listen when a
 // stopped one goes on.
 void SupervisedTenant::MoveThreads(TimePoint now) {
+  if (launched_->Starter() >= 0)
+    ConfineThreads(launched_->Starter(), grant_.Cores(), Which::kAll, settings_.topology);
   if (FollowsMessages()) {
     if (life_ < Life::kReady || stop_.Wanted()) Confine();
     return;
@@ -151,8 +155,7 @@ void SupervisedTenant::MoveThreads(TimePoint now) {
 
 // Binds all its threads to its cores. Where no answer is awaited, that is one.
 void SupervisedTenant::Confine() {
-  const Confinement result =
-      ConfineThreads(launched_->pid(), grant_.Cores(), Which::kAll, settings_.topology);
+  const Confinement result = ConfineAll(*launched_, grant_.Cores(), settings_.topology);
   if (result == Confinement::kRefused) {
     Fail("the kernel does not allow it on cores " + grant_.Cores().ToString() + ": " +
          std::generic_category().message(errno));

@@ -85,8 +85,8 @@ class SupervisedTenant {
   TimePoint NextCheck() const { return next_check_; }
   std::vector<int> Descriptors() const;
 
-  // Of its process, which may be nothing yet; nullopt if it is gone.
-  std::optional<Duration> CpuTime() const { return CpuTimeOf(launched_->pid()); }
+  // Of its processes, which may be none yet; nullopt if they are gone.
+  std::optional<Duration> CpuTime() const { return CpuTimeOfAll(*launched_); }
   Duration UsedByOthersChildren() const { return launched_->UsedByOthersChildren(); }
   double Progress() const;                            // 0..1
   std::optional<TenantSample> Sample(TimePoint now);  // nullopt if the process has just gone.

@@ -17,6 +17,7 @@
 #include "experiments/hosts/tenant_process.h"
 #include "experiments/os/actuator.h"
 #include "experiments/os/cgroup.h"
+#include "experiments/os/thread_affinity.h"
 #include "policies/job.h"
 #include "policies/place.h"
 
@@ -26,6 +27,7 @@ struct TenantLaunch {
   JobId job;                           // Of a device, which has none: -1, -2, …
   std::vector<std::string> arguments;  // The binary's; how to reach the host is added.
   Place place;                       // The tenant runs nowhere else from its first instruction on.
+  int ranks = 1;                     // Processes that it is of.
   int counters = -1;                 // The shared page's descriptor.
   std::filesystem::path log;         // Gets its stdout and stderr. Empty = this process's stderr.
   std::vector<std::string> folders;  // That it reads: of its data set, of its model's file.
@@ -39,7 +41,11 @@ class LaunchedTenant {
 
   // Goes on with the start. Throws std::runtime_error if it can't be started after all.
   virtual void Advance() = 0;
-  virtual pid_t pid() const = 0;   // The process's; -1 until that is known.
+  virtual pid_t pid() const = 0;  // The process's; -1 until that is known.
+  // Its further processes, all known when pid() is: its ranks.
+  virtual std::vector<pid_t> Others() const { return {}; }
+  // What started these, computes nothing, and is moved by nobody but the host; -1: it has none.
+  virtual pid_t Starter() const { return -1; }
   virtual int socket() const = 0;  // To talk to it; -1 until it has connected. Never before pid().
   // Where it listens for `cosched ctl`, in ControlDirectory() if relative; "" = not known.
   virtual std::filesystem::path Control() const { return {}; }
@@ -49,7 +55,8 @@ class LaunchedTenant {
   // How it ended, once it has, and whether all that it forked is gone: that is killed first, and if
   // the kernel does not let it die this blocks for up to 10 s.
   virtual std::optional<TenantProcess::End> Ended() = 0;
-  virtual void Signal(int signal) = 0;  // Nothing if it has ended or not begun.
+  // To all that compute. Nothing if it has ended or not begun.
+  virtual void Signal(int signal) = 0;
   // At once. True if nothing of it runs any more; false if the kernel has not let it die within
   // 10 s: its cores may be in use still.
   virtual bool Kill() = 0;
@@ -71,6 +78,12 @@ class LaunchedTenant {
   // the last Counters().
   virtual Duration UsedByOthersChildren() const = 0;
 };
+
+// Binds every thread of its processes to exactly these cores. Anything but done, of whichever process:
+// that. REQUIRES: cores is not empty.
+Confinement ConfineAll(const LaunchedTenant& tenant, const CpuSet& cores, const Topology& topology);
+// Of its processes, which may be none yet; nullopt if they are gone.
+std::optional<Duration> CpuTimeOfAll(const LaunchedTenant& tenant);
 
 // What moves tenants' cgroups.
 struct GroupSettings {

@@ -170,7 +170,7 @@ TenantProcess::TenantProcess(const Launch& launch, TenantGuard* guard, Reaper* r
     argv.push_back(const_cast<char*>(argument.c_str()));
   }
   argv.push_back(nullptr);
-  std::vector<char*> environment{mark_.data()};  // First: process_tree.h looks for it there.
+  std::vector<char*> environment{mark_.data()};
   for (char** variable = environ; *variable != nullptr; ++variable)
     environment.push_back(*variable);
   environment.push_back(nullptr);

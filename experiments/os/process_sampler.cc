@@ -235,6 +235,20 @@ bool ProcessSampler::IsItsTurn(const Thread& thread) const {
 }
 
 bool ProcessSampler::Read(Look look) {
+  bool there = ReadOwn(look);
+  if (others_.empty()) return there;
+  all_ = threads_;
+  for (ProcessSampler& other : others_) {
+    there = other.ReadOwn(look) && there;
+    for (Thread thread : other.threads_) {
+      if (thread.worker) thread.worker->index += kOfOthers;
+      all_.push_back(thread);
+    }
+  }
+  return there;
+}
+
+bool ProcessSampler::ReadOwn(Look look) {
   bool known = false;
   ++samples_;
   if (look == Look::kSample && !threads_.empty()) {
@@ -259,6 +273,13 @@ ProcessSampler::Totals ProcessSampler::ComputeTotals() const {
     totals.run_queue_wait += thread.run_queue_wait;
     totals.involuntary_switches += thread.involuntary_switches;
     totals.migrations += thread.migrations;
+  }
+  for (const ProcessSampler& other : others_) {
+    const Totals more = other.ComputeTotals();
+    totals.run_time += more.run_time;
+    totals.run_queue_wait += more.run_queue_wait;
+    totals.involuntary_switches += more.involuntary_switches;
+    totals.migrations += more.migrations;
   }
   return totals;
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "engine/base/clock.h"
+#include "engine/base/cpu_set.h"
 #include "engine/base/unique_fd.h"
 
 namespace cosched {
@@ -63,9 +64,15 @@ class ProcessSampler {
   explicit ProcessSampler(pid_t process, bool follows_queues = false)
       : process_(process), follows_queues_(follows_queues) {}
 
-  // Reads now. False if the process is gone; what was read last then stays.
+  // Another process is of the same program, from the next Read on. Its pools' threads count from
+  // kOfOthers on.
+  static constexpr int kOfOthers = CpuSet::kMaxCpu + 1;
+  void Follow(pid_t other) { others_.emplace_back(other, follows_queues_); }
+
+  // Reads now. False if a process is gone; what was read last of it then stays.
   bool Read(Look look = Look::kStates);
-  const std::vector<Thread>& Threads() const { return threads_; }  // Living, ascending.
+  // Living, ascending in each process.
+  const std::vector<Thread>& Threads() const { return others_.empty() ? threads_ : all_; }
   Totals ComputeTotals() const;
 
  private:
@@ -75,6 +82,7 @@ class ProcessSampler {
     bool counters_stale = true;  // The thread has run since its counters were read.
   };
 
+  bool ReadOwn(Look look);
   bool ReadAll(const std::vector<pid_t>& tids, Look look);
   bool ReadThread(Look look, Thread* thread, Source* source);
   bool ReadStat(Thread* thread, Source* source);
@@ -92,6 +100,8 @@ class ProcessSampler {
   size_t next_counters_ = 0;     // Whose switches are read next.
   bool has_sched_ = true;
   Totals ended_;
+  std::vector<ProcessSampler> others_;
+  std::vector<Thread> all_;  // Theirs, too; where there are none, nothing.
 };
 
 // The threads of a process, ascending; empty if it is gone. Opens /proc/PID/task each time.

@@ -355,7 +355,8 @@ void ControlThread::AnswerGrant() {
 }
 
 int64_t ControlThread::Apply(ResizeCause cause) {
-  const int64_t resize = pools_->Resize(demand_.Request(ToString(cause)));
+  const ResizeRequest wanted = demand_.Request(ToString(cause));
+  const int64_t resize = pools_->Resize(options_.share ? options_.share(wanted) : wanted);
   may_compute_.notify_all();
   return resize;
 }

@@ -64,6 +64,9 @@ struct ControlThreadOptions {
   // The same: so many requests may be open in its pipeline. Null: it is none.
   std::function<void(int)> on_open_requests = {};
   std::function<void()> on_beat = {};  // The same, at each heartbeat. Null: not told.
+  // What of a resize is its pools', where others have the rest (HostedServer::Share); on the thread
+  // that resizes. Null: all.
+  std::function<ResizeRequest(const ResizeRequest&)> share = {};
 };
 
 class ControlThread {

@@ -9,9 +9,17 @@
 #include <utility>
 
 #include "experiments/tenant/answers.h"
+#include "experiments/tenant/rank_shares.h"
 #include "experiments/wire/pipeline_counters.h"
 
 namespace cosched {
+
+PipelineSettings PipelineSettingsOf(const SessionOptions& session) {
+  return {.capacity = {session.inter_op_parallelism_threads, session.intra_op_parallelism_threads},
+          .binding = session.binding,
+          .topology = session.topology,
+          .waiting = session.waiting};
+}
 
 HostedPipeline::HostedPipeline(PipelineProgram program, const PipelineSettings& settings,
                                bool chooses, int socket, SharedCounters* counters, StepMeter* meter)
@@ -22,6 +30,27 @@ HostedPipeline::HostedPipeline(PipelineProgram program, const PipelineSettings& 
       pipeline_(program_.spec, program_.stages, settings,
                 [this](const PipelineResult& result) { Answer(result); }) {
   if (chooses) auto_ = std::make_unique<AutoPipeline>(&pipeline_, program_.spec.open_max);
+}
+
+void HostedPipeline::JoinRanks(RankLink* link) {
+  ranks_ = link->Size();
+  remote_.emplace(&pipeline_, link, program_.travels);
+  remote_->WaitForRanks();
+}
+
+ResizeRequest HostedPipeline::Share(const ResizeRequest& all) {
+  if (!remote_) return all;
+  const bool none = all.paused.value_or(false) || *all.inter < 1 || *all.intra < 1;
+  const std::vector<RankPlace> places =
+      ShareAmongRanks(none ? CpuSet() : *all.cores, {*all.inter, *all.intra}, ranks_);
+  for (int rank = 1; rank < ranks_; ++rank)
+    remote_->Resize(rank, places[static_cast<size_t>(rank)]);
+  ResizeRequest own = all;
+  if (places[0].cores.Empty()) return own;
+  own.cores = places[0].cores;
+  own.inter = places[0].split.inter;
+  own.intra = places[0].split.intra;
+  return own;
 }
 
 void HostedPipeline::Take(const RequestPacket& packet) {

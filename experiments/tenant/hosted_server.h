@@ -20,6 +20,8 @@ class HostedServer {
   // Of a pipeline: so many requests may be open from now on.
   virtual void SetOpenRequests(int) {}
   virtual void Beat() {}  // From time to time.
+  // Of what is wanted for all ranks of a pipeline what this one has; the others are told their parts.
+  virtual ResizeRequest Share(const ResizeRequest& all) { return all; }
   // Until it is drained and has answered all. Throws what ended it, if it could not go on.
   virtual void WaitUntilOver() = 0;
 };

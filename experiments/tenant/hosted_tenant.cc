@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <memory>
@@ -9,10 +10,12 @@
 
 #include "engine/base/error.h"
 #include "engine/base/topology.h"
+#include "engine/mpi/mpi_link.h"
 #include "experiments/os/large_blocks.h"
 #include "experiments/tenant/chaos_tenant.h"
 #include "experiments/tenant/control_thread.h"
 #include "experiments/tenant/hosted_pipeline.h"
+#include "experiments/tenant/hosted_rank.h"
 #include "experiments/tenant/hosted_service.h"
 #include "experiments/wire/shared_counters.h"
 #include "workloads/training_job.h"
@@ -20,19 +23,25 @@
 namespace cosched {
 namespace {
 
+// `counters`: the page that its threads tell of their waiting in; null: none, of further ranks.
 SessionOptions ThreadsOf(const HostedTenantOptions& options, const Topology& topology,
                          SharedCounters* counters) {
   const bool malleable = options.elasticity == Elasticity::kMalleable;
   SessionOptions session;
-  session.inter_op_parallelism_threads = malleable ? options.capacity : options.threads.inter;
-  session.intra_op_parallelism_threads = malleable ? options.capacity : options.threads.intra;
+  // Each of several ranks has its part of the cores, at most.
+  const int ranks = options.spec.pipeline.ranks;
+  const int capacity = (options.capacity + ranks - 1) / ranks;
+  session.inter_op_parallelism_threads = malleable ? capacity : options.threads.inter;
+  session.intra_op_parallelism_threads = malleable ? capacity : options.threads.intra;
   // Threads that only the cpuset moves, or that are more than their cores for a while, are not
   // bound.
   const bool bound = malleable && !options.unbound && options.client == Client::kOn;
   session.binding = bound ? ThreadPools::Binding::kEachToItsCore : ThreadPools::Binding::kNone;
   session.topology = bound ? &topology : nullptr;
-  session.waiting.inter = counters->InterRecords();
-  session.waiting.intra = counters->IntraRecords();
+  if (counters != nullptr) {
+    session.waiting.inter = counters->InterRecords();
+    session.waiting.intra = counters->IntraRecords();
+  }
   return session;
 }
 
@@ -50,16 +59,36 @@ JobSettings SettingsOf(const HostedTenantOptions& options, const Topology& topol
 
 std::unique_ptr<HostedPipeline> MakePipeline(const HostedTenantOptions& options,
                                              const Topology& topology, int socket,
-                                             SharedCounters* counters, StepMeter* meter) {
+                                             SharedCounters* counters, StepMeter* meter,
+                                             RankLink* link) {
   const SessionOptions threads = SessionOf(options.spec, ThreadsOf(options, topology, counters));
-  const PipelineSettings settings{
-      .capacity = {threads.inter_op_parallelism_threads, threads.intra_op_parallelism_threads},
-      .binding = threads.binding,
-      .topology = threads.topology,
-      .waiting = threads.waiting};
-  return std::make_unique<HostedPipeline>(
+  auto pipeline = std::make_unique<HostedPipeline>(
       MakePipelineProgram(options.spec.pipeline, threads.inter_op_parallelism_threads, threads),
-      settings, ChoosesItsSplit(options), socket, counters, meter);
+      PipelineSettingsOf(threads), ChoosesItsSplit(options), socket, counters, meter);
+  if (link != nullptr) pipeline->JoinRanks(link);
+  return pipeline;
+}
+
+// Null: there is one rank only.
+std::unique_ptr<MpiLink> LinkOfRanks(const HostedTenantOptions& options) {
+  const int ranks = options.spec.pipeline.ranks;
+  if (ranks == 1) return nullptr;
+  // A trace may have made it something else than its experiment says.
+  if (options.elasticity != Elasticity::kMalleable || options.unbound || ChoosesItsSplit(options)) {
+    throw InputError({.key = "ranks",
+                      .problem = std::to_string(ranks) + " of a tenant that is not malleable",
+                      .allowed = "1, or a malleable one whose cores and split a policy gives"});
+  }
+  // A rank that is ended by mpirun because another one was killed has to say so first.
+  std::signal(SIGTERM, SIG_IGN);
+  auto link = std::make_unique<MpiLink>();
+  if (link->Size() != ranks) {
+    throw InputError({.key = "ranks",
+                      .problem = std::to_string(ranks) + ", but " + std::to_string(link->Size()) +
+                                 " were started",
+                      .allowed = "as many as mpirun starts"});
+  }
+  return link;
 }
 
 std::unique_ptr<HostedServer> MakeService(const HostedTenantOptions& options,
@@ -145,8 +174,13 @@ int RunHostedTenant(const HostedTenantOptions& options) {
   if (options.host_socket.empty()) DieWithHost(options.host_pid);
   if (IsChaosModel(options.spec.model)) return RunChaosTenant(options);
   if (options.spec.IsPipeline()) ReturnLargeBlocks();
-  HostLink host = LinkToHost(options);
+  const std::unique_ptr<MpiLink> link = LinkOfRanks(options);
   const Topology topology = Topology::ThisMachine();
+  if (link && link->Rank() > 0) {
+    const SessionOptions session = SessionOf(options.spec, ThreadsOf(options, topology, nullptr));
+    return ServeHostedRank(link.get(), options.spec, session, topology);
+  }
+  HostLink host = LinkToHost(options);
   SharedCounters counters = SharedCounters::Map(std::move(host.counters));
   StepMeter meter;
   const int socket = host.socket.get();
@@ -158,6 +192,8 @@ int RunHostedTenant(const HostedTenantOptions& options) {
   control_options.on_beat = [&] {
     if (server) server->Beat();
   };
+  if (link)
+    control_options.share = [&](const ResizeRequest& wanted) { return server->Share(wanted); };
   if (options.spec.serves) {
     control_options.on_requests = [&](const RequestPacket& packet) { server->Take(packet); };
     control_options.on_drain = [&] { server->Drain(); };
@@ -166,7 +202,7 @@ int RunHostedTenant(const HostedTenantOptions& options) {
                         topology);
   try {
     if (options.spec.IsPipeline() && !options.spec.serves) {
-      auto pipeline = MakePipeline(options, topology, socket, &counters, &meter);
+      auto pipeline = MakePipeline(options, topology, socket, &counters, &meter, link.get());
       HostedPipeline* const steps = pipeline.get();
       server = std::move(pipeline);
       DoSteps(steps, options.spec.steps, &control);
@@ -174,7 +210,7 @@ int RunHostedTenant(const HostedTenantOptions& options) {
     }
     if (options.spec.serves) {
       if (options.spec.IsPipeline()) {
-        server = MakePipeline(options, topology, socket, &counters, &meter);
+        server = MakePipeline(options, topology, socket, &counters, &meter, link.get());
       } else {
         server = MakeService(options, topology, socket, &counters, &meter);
       }
@@ -189,7 +225,8 @@ int RunHostedTenant(const HostedTenantOptions& options) {
     std::fprintf(stderr, "%s\n", error.what());
     const int code = dynamic_cast<const InputError*>(&error) != nullptr ? 2 : 1;
     // Without destructors: other lanes may be in the middle of a batch, or paused there.
-    if (server) _exit(code);
+    // And other ranks may wait for what does not come.
+    if (server || link) _exit(code);
     return code;
   }
 }

@@ -324,9 +324,10 @@ void VisitMembers(Settings& settings, const Visitor& member) {
 
 template <member_json::Of<PipelineChoice> Choice, typename Visitor>
 void VisitMembers(Choice& choice, const Visitor& member) {
-  auto& [application, open, increment, align_sort, classify] = choice;
+  auto& [application, open, ranks, increment, align_sort, classify] = choice;
   member("application", application);
   member("open", open);
+  member("ranks", ranks);
   member("increment", increment);
   member("align_sort", align_sort);
   member("classify", classify);

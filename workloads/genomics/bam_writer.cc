@@ -2,11 +2,13 @@
 
 #include <fcntl.h>
 #include <htslib/bgzf.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <system_error>
 #include <utility>
 
@@ -60,7 +62,14 @@ std::string CompressBlock(std::string_view contents, int level) {
 }
 
 BamFile::BamFile(std::string path) : path_(std::move(path)), part_(path_ + ".part") {
-  file_ = UniqueFd(open(part_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  // What will be in the way at the end is told at once.
+  struct stat there {};
+  if (lstat(part_.c_str(), &there) != 0 && errno != ENOENT) Fail("can't be made");
+  const std::string folder = std::filesystem::absolute(path_).parent_path().string();
+  file_ = UniqueFd(open(folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666));
+  has_name_ = !file_ && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT);
+  if (has_name_)
+    file_ = UniqueFd(open(part_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!file_) Fail("can't be made");
 }
 
@@ -70,7 +79,7 @@ BamFile::BamFile(const Nameless& nameless) : part_(nameless.folder) {
 }
 
 BamFile::~BamFile() {
-  if (file_ && !path_.empty()) unlink(part_.c_str());
+  if (file_ && has_name_) unlink(part_.c_str());
 }
 
 void BamFile::Write(std::string_view block) {
@@ -85,9 +94,19 @@ void BamFile::Write(std::string_view block) {
 
 void BamFile::Finish() {
   Write(kEndOfFile);
+  if (!path_.empty() && !has_name_) NamePart();
   if (!path_.empty() && std::rename(part_.c_str(), path_.c_str()) != 0)
     Fail("can't be renamed to " + path_);
   file_.Reset();
+}
+
+// A name can't be given in place of another file's, but a file can be renamed so.
+void BamFile::NamePart() {
+  unlink(part_.c_str());  // Of a process that was killed just here.
+  const std::string own = "/proc/self/fd/" + std::to_string(file_.get());
+  if (linkat(AT_FDCWD, own.c_str(), AT_FDCWD, part_.c_str(), AT_SYMLINK_FOLLOW) != 0)
+    Fail("can't be made");
+  has_name_ = true;
 }
 
 void BamFile::Discard() {

@@ -37,7 +37,8 @@ std::string CompressBlock(std::string_view contents, int level = kDefaultCompres
 
 class BamFile {
  public:
-  // Writes to `path`.part until it is finished. Throws OutputError, as the others do.
+  // Has no name until it is finished, so that nothing stays of it however the process ends; where the
+  // folder's file system knows no such files, `path`.part. Throws OutputError, as the others do.
   explicit BamFile(std::string path);
   // A file without a name, in this folder, which goes with this object: who only measures wants none.
   struct Nameless {
@@ -56,8 +57,11 @@ class BamFile {
  private:
   [[noreturn]] void Fail(const std::string& what) const;
 
-  std::string path_;  // "": none.
-  std::string part_;  // Of a nameless one, its folder.
+  void NamePart();
+
+  std::string path_;       // "": none.
+  std::string part_;       // Of a nameless one, its folder.
+  bool has_name_ = false;  // The file is there by the name part_.
   UniqueFd file_;
   int64_t bytes_ = 0;
 };

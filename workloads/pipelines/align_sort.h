@@ -21,7 +21,6 @@ struct AlignSortProgress {
   std::atomic<int64_t> reads_split{0};
   std::atomic<int64_t> reads_aligned{0};
   std::atomic<int64_t> records_written{0};
-  std::atomic<int64_t> refused{0};  // Requests that failed for what is wrong with their files.
   std::atomic<int64_t> spilled_bytes{0};  // To temporary files, merges of them counted anew.
 };
 

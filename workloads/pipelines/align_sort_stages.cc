@@ -8,7 +8,6 @@
 #include "engine/base/split.h"
 #include "engine/pool/thread_pools.h"
 #include "workloads/pipelines/align_sort_payloads.h"
-#include "workloads/pipelines/counted_stage.h"
 
 namespace cosched {
 namespace {
@@ -278,10 +277,10 @@ RunAlignSortPiece PieceOf(AlignSortStage stage) {
 }  // namespace
 
 StageFactory MakeAlignSortStage(AlignSortStage stage, std::shared_ptr<AlignSortCommon> common) {
-  std::shared_ptr<std::atomic<int64_t>> refused(common->progress, &common->progress->refused);
-  return MakeCountedStage([run = PieceOf(stage), common = std::move(common)](
-                              StageCall& call, int piece) { return run(*common, call, piece); },
-                          std::move(refused));
+  return [run = PieceOf(stage), common = std::move(common)] {
+    return MakeNativeStage(
+        [run, common](StageCall& call, int piece) { return run(*common, call, piece); });
+  };
 }
 
 }  // namespace cosched

@@ -21,7 +21,6 @@ namespace cosched {
 struct ClassifyProgress {
   std::atomic<int64_t> images_decoded{0};
   std::atomic<int64_t> images_classified{0};
-  std::atomic<int64_t> refused{0};  // Images that are broken, each of which fails its request.
 };
 
 struct ClassifySettings {

@@ -16,7 +16,6 @@
 #include "workloads/images/image_reader.h"
 #include "workloads/images/image_scaler.h"
 #include "workloads/images/image_writer.h"
-#include "workloads/pipelines/counted_stage.h"
 
 namespace cosched {
 namespace {
@@ -132,10 +131,10 @@ Pixels ToPixels(const std::vector<float>& values, int height, int width) {
 }  // namespace
 
 StageFactory MakeClassifyStage(ClassifyStage stage, std::shared_ptr<ClassifyCommon> common) {
-  std::shared_ptr<std::atomic<int64_t>> refused(common->progress, &common->progress->refused);
-  return MakeCountedStage([run = ClassifyPieceOf(stage), common = std::move(common)](
-                              StageCall& call, int piece) { return run(*common, call, piece); },
-                          std::move(refused));
+  return [run = ClassifyPieceOf(stage), common = std::move(common)] {
+    return MakeNativeStage(
+        [run, common](StageCall& call, int piece) { return run(*common, call, piece); });
+  };
 }
 
 std::vector<ImageSource> MakeImages(uint64_t seed) {

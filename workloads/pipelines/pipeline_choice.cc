@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "engine/base/check.h"
@@ -103,6 +104,14 @@ PipelineSpec PipelineSpecOf(const PipelineChoice& choice, int threads) {
   if (choice.application == kAlignSort) return AlignSortSpec(AlignSortOf(choice, threads));
   if (choice.application == kClassify) return ClassifySpec(ClassifyOf(choice, threads));
   return MakeIncrement(IncrementOf(choice)).spec;
+}
+
+bool PipelineTravels(const PipelineChoice& choice) {
+  if (choice.application == kAlignSort) return true;
+  if (choice.application == kClassify) return false;
+  const PipelineProgram program = MakeIncrement(IncrementOf(choice));
+  return std::ranges::any_of(program.travels,
+                             [](const auto& travel) { return travel.has_value(); });
 }
 
 int64_t PipelineItems(const PipelineChoice& choice, double work) {

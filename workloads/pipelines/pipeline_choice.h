@@ -15,6 +15,7 @@ namespace cosched {
 struct PipelineChoice {
   std::string application = {};  // Of PipelineNames(); "": none.
   OpenRequests open = {};
+  int ranks = 1;  // Processes that share its calls.
   // Each of that application only, and its `open` is the one above.
   IncrementSettings increment = {};
   AlignSortSettings align_sort = {};
@@ -32,6 +33,8 @@ std::string PipelineProgramName(const PipelineChoice& choice);
 
 // Neither reads files, which MakePipelineProgram does; throws InputError as it does for the rest.
 PipelineSpec PipelineSpecOf(const PipelineChoice& choice, int threads = 1);
+// Whether other ranks could make calls of it: none can where no stage's items travel.
+bool PipelineTravels(const PipelineChoice& choice);
 // How many items a request of that work has.
 int64_t PipelineItems(const PipelineChoice& choice, double work);
 std::vector<std::string> PipelineStages(const PipelineChoice& choice);  // Their names.

@@ -14,14 +14,15 @@ std::vector<RankMessage> OneOfEachKind() {
   return {CallsWanted{.stages = {0, 3, 7}, .calls = 2},
           CallFinished{.call = 5, .busy = 17, .made = std::string("a\0b", 3)},
           CallFinished{.call = 6, .busy = 0, .made = {}},
-          CallFailed{.call = 9, .busy = 1, .why = "no"},
+          CallFailed{.call = 9, .busy = 1, .why = "no", .bad_input = true},
           CallSent{.call = 1,
                    .stage = 2,
                    .request = {3},
                    .items = {{Ordinal(4), "four"}, {Ordinal(5).Then(1).Under(2), ""}}},
           CallCancelled{.call = int64_t{1} << 40},
-          RankResized{.cpus = {1, 4}},
-          RanksClosed{}};
+          RankResized{.cpus = {1, 4}, .inter = 2, .intra = 3, .home = {0, 1}},
+          RanksClosed{},
+          RankFailed{.why = "no such file", .bad_input = true}};
 }
 
 TEST(RankMessageTest, ComesBackAsItWas) {

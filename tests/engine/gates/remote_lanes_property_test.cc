@@ -213,11 +213,13 @@ void RunDrawn(uint64_t seed) {
     if (random.Below(4) == 0) {
       const auto rank = 1 + static_cast<int>(random.Below(static_cast<uint64_t>(drawn.ranks) - 1));
       const auto cores = static_cast<int>(random.Below(static_cast<uint64_t>(drawn.threads) + 1));
-      group.Remote().Resize(rank, CpuSet::Range(0, cores - 1));
+      group.Remote().Resize(rank, {.cores = CpuSet::Range(0, cores - 1),
+                                   .split = {cores, cores},
+                                   .gives_back = random.Below(2) == 0});
     }
   }
   // Calls of a rank that has no core wait for it.
-  for (int rank = 1; rank < drawn.ranks; ++rank) group.Remote().Resize(rank, CpuSet{0});
+  for (int rank = 1; rank < drawn.ranks; ++rank) group.Remote().Resize(rank, {.cores = CpuSet{0}});
   group.End();
   group.Close();
   EXPECT_FALSE(group.answered_twice);

@@ -12,6 +12,7 @@
 #include "engine/gates/packed_bytes.h"
 #include "engine/gates/queue_link.h"
 #include "engine/gates/rank_worker.h"
+#include "tests/engine/gates/number_stages.h"
 #include "tests/engine/gates/rank_group.h"
 
 namespace cosched {
@@ -20,68 +21,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Status = PipelineAnswer::Status;
-
-PayloadCodec NumberCodec() {
-  return {.encode =
-              [](const Payload& payload) {
-                PackedWriter writer;
-                writer.Number(payload.As<int64_t>());
-                return writer.Take();
-              },
-          .decode =
-              [](std::string_view bytes, const Payload* /*origin*/) {
-                PackedReader reader(bytes);
-                const auto number = reader.Number<int64_t>();
-                reader.End();
-                return Payload::Of(number, sizeof number);
-              }};
-}
-
-StageTravel NumbersTravel() { return {NumberCodec(), NumberCodec()}; }
-
-std::vector<Payload> SomeNumbers(int64_t first, int64_t count) {
-  std::vector<Payload> payloads;
-  for (int64_t i = 0; i < count; ++i) payloads.push_back(Payload::Of(first + i, sizeof(int64_t)));
-  return payloads;
-}
-
-std::vector<int64_t> NumbersOf(const PipelineResult& result) {
-  std::vector<int64_t> numbers;
-  for (const Payload& payload : result.answer.payloads) numbers.push_back(payload.As<int64_t>());
-  return numbers;
-}
-
-// Calls of a stage, by rank.
-using CallsByRank = std::array<std::atomic<int>, 4>;
-
-// What becomes of an item; throws for one that is to fail.
-using OnNumber = std::function<int64_t(int64_t number, StageCall& call)>;
-
-RankStages OneStage(const OnNumber& on_number, CallsByRank* calls, size_t rank) {
-  const StageFactory make = [=] {
-    return MakeNativeStage([=](StageCall& call, int) {
-      if (calls != nullptr) ++(*calls)[rank];
-      const int64_t number = call.Batch().items.front().payload.As<int64_t>();
-      call.Emit(Payload::Of(on_number(number, call), sizeof(int64_t)));
-      return false;
-    });
-  };
-  return {.make = {make}, .travels = {NumbersTravel()}};
-}
-
-std::vector<RankStages> OnRanks(int ranks, const OnNumber& on_number, CallsByRank* calls) {
-  std::vector<RankStages> stages;
-  for (int rank = 0; rank < ranks; ++rank) {
-    stages.push_back(OneStage(on_number, calls, static_cast<size_t>(rank)));
-  }
-  return stages;
-}
-
-int64_t AddOneTo(int64_t number, StageCall& /*call*/) { return number + 1; }
-
-PipelineSpec OneStageSpec(int open) {
-  return {.stages = {{.name = "add"}}, .open = open, .open_max = open};
-}
 
 TEST(RemoteLanesTest, RanksMakeTheCallsOfARankThatHasNoCore) {
   CallsByRank calls{};
@@ -239,7 +178,7 @@ TEST(RemoteLanesTest, APausedRankGoesOnLater) {
   RankGroup group(OneStageSpec(1), {stages, stages}, /*here=*/0);
   group.OfRank0().Submit({0, SomeNumbers(3, 1)});
   piece_made.wait(0);
-  group.Remote().Resize(1, CpuSet());
+  group.Remote().Resize(1, {});
   ThreadPools& pools = group.PoolsOf(1);
   constexpr int kMostPieces = 1'000'000;  // A rank that never stops would make them.
   while ((!pools.Wanted().cores.Empty() || !pools.Settled()) && piece_made < kMostPieces)
@@ -249,7 +188,7 @@ TEST(RemoteLanesTest, APausedRankGoesOnLater) {
   for (int i = 0; i < 1000; ++i) std::this_thread::yield();
   EXPECT_EQ(piece_made, made);
   may_end = true;
-  group.Remote().Resize(1, CpuSet{0});
+  group.Remote().Resize(1, {.cores = CpuSet{0}});
   group.Await(0);
   EXPECT_THAT(NumbersOf(group.Results().at(0)), ElementsAre(3));
   group.End();
@@ -316,7 +255,7 @@ TEST(RemoteLanesTest, APausedRankEndsWhenAnotherIsGone) {
   RankGroup group(OneStageSpec(1), {stages, stages}, /*here=*/0);
   group.OfRank0().Submit({0, SomeNumbers(0, 1)});
   runs.wait(false);
-  group.Remote().Resize(1, CpuSet());
+  group.Remote().Resize(1, {});
   group.Links().Kill(0);
   group.Join();
   EXPECT_NE(group.EndOf(1), nullptr);

@@ -31,7 +31,7 @@ TEST(StageObjectsTest, AnyExceptionIsToldAsAText) {
     try {
       throw thrown;
     } catch (...) {
-      return WhyStageThrew();
+      return WhyStageThrew().why;
     }
   };
   EXPECT_EQ(why(std::runtime_error("no such read")), "no such read");

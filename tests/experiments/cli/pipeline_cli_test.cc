@@ -52,6 +52,17 @@ class PipelineCliTest : public CliTest {
     return false;
   }
 
+  // Of those that it has open in the folder: what it has written has no name before it is whole.
+  bool HasNamelessFile(pid_t pid) const {
+    std::error_code ignored;
+    for (const auto& entry :
+         std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/fd", ignored)) {
+      const std::string file = std::filesystem::read_symlink(entry.path(), ignored).string();
+      if (file.starts_with(folder_.path().string()) && file.ends_with(" (deleted)")) return true;
+    }
+    return false;
+  }
+
   Random random_{17};
   ReferenceGenome genome_ = RandomGenome(&random_);
   ReadGenerator generator_{&genome_, &random_};
@@ -139,11 +150,21 @@ TEST_F(PipelineCliTest, RefusesWhatCanNotBe) {
 TEST_F(PipelineCliTest, InterruptedItLeavesNoFile) {
   Write("many.fq", Reads(60'000));
   const pid_t pid = Start(Command({"--out", "x.bam", "--threads", "1"}, "many.fq"));
-  for (int i = 0; i < 60'000 && !LeftBams(); ++i)
+  for (int i = 0; i < 60'000 && !HasNamelessFile(pid); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   kill(pid, SIGINT);
   const Ended ended = Wait(pid);
   EXPECT_EQ(ended.exit_code, 130) << ended.err;
+  EXPECT_FALSE(LeftBams());
+}
+
+TEST_F(PipelineCliTest, KilledItLeavesNoFile) {
+  Write("many.fq", Reads(60'000));
+  const pid_t pid = Start(Command({"--out", "x.bam", "--threads", "1"}, "many.fq"));
+  for (int i = 0; i < 60'000 && !HasNamelessFile(pid); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  kill(pid, SIGKILL);
+  Wait(pid);
   EXPECT_FALSE(LeftBams());
 }
 

@@ -203,6 +203,7 @@ const std::map<std::string, std::string>& Exempt() {
       {"workload.0.open", "of pipelines: pipeline_config_test.cc"},
       {"workload.0.open_max", "of pipelines: pipeline_config_test.cc"},
       {"workload.0.credit_link", "of pipelines: pipeline_config_test.cc"},
+      {"workload.0.ranks", "of pipelines: pipeline_config_test.cc"},
       {"workload.0.stages", "of pipelines: pipeline_config_test.cc"},
       {"workload.0.items", "of pipelines: pipeline_config_test.cc"},
       {"workload.0.work_ms", "of pipelines: pipeline_config_test.cc"},

@@ -23,7 +23,7 @@ class PipelineConfigTest : public testing::Test {
                             "service = \"adder\"\ncount = 1\n[[workload]]\nname = \"adder\"\n"
                             "mode = \"pipeline\"\n"
                          << lines;
-    return LoadConfig(file_, {}, topology_).workloads.front();
+    return LoadConfig(file_, overrides_, topology_).workloads.front();
   }
   // What is wrong with the line that follows a sound workload.
   InputErrorDetails Refused(const std::string& line) {
@@ -41,6 +41,7 @@ class PipelineConfigTest : public testing::Test {
 
   const TemporaryFolder folder_;
   const std::filesystem::path file_ = folder_.path() / "experiment.toml";
+  std::vector<std::string> overrides_;
   const Topology topology_ = Topology::Synthetic("pack:1 [numa] l3:1 core:4 pu:1");
 };
 
@@ -93,6 +94,29 @@ TEST_F(PipelineConfigTest, EachWrongLineIsNamed) {
   EXPECT_NE(RefusedAll("pipeline = \"incremnt\"\n").problem.find("increment"), std::string::npos);
 }
 
+// Each says why it can't be, and none needs an mpirun to find out.
+TEST_F(PipelineConfigTest, RanksAreRefusedWhereTheyCanNotBe) {
+  struct Case {
+    const char* lines;
+    const char* problem;
+  };
+  for (const Case& bad : std::initializer_list<Case>{
+           {"ranks = 0", ""},
+           {"ranks = 65", ""},
+           {"work_ms = 1\nranks = 5", "4 cores at most"},
+           {"wait_ms = 1\nranks = 2", "can't be sent to other processes"},
+           {"work_ms = 1\nranks = 2\nsplit = \"auto\"", "find its split itself"},
+       }) {
+    const InputErrorDetails error = Refused(bad.lines);
+    EXPECT_EQ(error.key, "workload.adder.ranks") << bad.lines;
+    EXPECT_NE(error.problem.find(bad.problem), std::string::npos) << error.problem;
+    EXPECT_FALSE(error.allowed.empty());
+  }
+  overrides_ = {"elasticity=[\"rigid\"]"};
+  EXPECT_NE(Refused("work_ms = 1\nranks = 2").problem.find("only a malleable"), std::string::npos);
+  EXPECT_EQ(Load("pipeline = \"increment\"\nranks = 1\n").spec.pipeline.ranks, 1);
+}
+
 TEST_F(PipelineConfigTest, StagesMayWaitAndComputeByTurnsAndMergeARequest) {
   const PipelineChoice pipeline =
       Load(
@@ -121,7 +145,7 @@ TEST_F(PipelineConfigTest, EveryKeyIsRecordedAndItsListedDefaultHolds) {
     EXPECT_NE(Manifest(Load(increment + line + "\n")), usual) << line;
   for (const char* line :
        {"open = 1", "open_max = 1", "credit_link = \"linear\"", "stages = 3", "items = 8",
-        "work_ms = 0", "wait_ms = 0", "parallel = 1", "merge_ms = 0", "merges = 1"})
+        "work_ms = 0", "wait_ms = 0", "parallel = 1", "merge_ms = 0", "merges = 1", "ranks = 1"})
     EXPECT_EQ(Manifest(Load(increment + line + "\n")), usual) << line;
 }
 
@@ -225,9 +249,9 @@ TEST_F(PipelineConfigTest, AFolderOfImagesIsCalledByItsPlace) {
 // read, or refused with its key and what is allowed there.
 TEST_F(PipelineConfigTest, WhateverALineSaysItIsReadOrRefused) {
   const std::vector<std::string> keys = {
-      "open",     "open_max", "credit_link", "stages",    "items", "work_ms", "wait_ms",
-      "parallel", "merges",   "merge_ms",    "reference", "reads", "chunk",   "memory_mib",
-      "level",    "parts",    "images",      "batch",     "model", "split",   "spin_us"};
+      "open",   "open_max", "credit_link", "stages", "items",   "work_ms",    "wait_ms", "parallel",
+      "merges", "merge_ms", "reference",   "reads",  "chunk",   "memory_mib", "level",   "parts",
+      "images", "batch",    "model",       "split",  "spin_us", "ranks"};
   const std::vector<std::string> values = {
       "0",           "1",       "-3",         "2.5",      "1e308",      "9223372036854775807",
       "nan",         "true",    "\"linear\"", "\"auto\"", "\"\"",       "\"/nowhere\"",

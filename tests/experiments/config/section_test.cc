@@ -84,9 +84,10 @@ TEST_F(SectionTest, AListedDefaultIsTheReaders) {
                                                      {"[[trace.requests]]", "trace.requests.0."}};
   std::set<std::string> other_tables = {"backend", "workload.net.max_delay_ms",
                                         "workload.net.per_node"};
-  for (const char* of_pipelines : {"open", "open_max", "credit_link", "stages", "items", "work_ms",
-                                   "wait_ms", "parallel", "merge_ms", "merges", "reference",
-                                   "reads", "chunk", "level", "memory_mib", "parts", "images"})
+  for (const char* of_pipelines :
+       {"open", "open_max", "credit_link", "ranks", "stages", "items", "work_ms", "wait_ms",
+        "parallel", "merge_ms", "merges", "reference", "reads", "chunk", "level", "memory_mib",
+        "parts", "images"})
     other_tables.insert(std::string("workload.net.") + of_pipelines);
   int compared = 0;
   for (const SectionHelp& section : SectionsHelp()) {

@@ -26,6 +26,7 @@ PipelineChoice SomeChoice() {
   const OpenRequests open = {CreditLink::kEndToEnd, 2, 3};
   return {.application = "increment",
           .open = open,
+          .ranks = 3,
           .increment = {open, 4, 9, Duration(6), Duration(7), 2, Duration(8), 5},
           .align_sort = {.reference = "genome.fa",
                          .reads = {{"one.fq", "two.fq"}},

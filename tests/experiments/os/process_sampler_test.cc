@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -65,6 +66,32 @@ TEST(ProcessSamplerTest, KnowsComputeThreadsByName) {
   EXPECT_EQ(ParsePoolThread("inter/12")->index, 12);
   EXPECT_EQ(ParsePoolThread("inter/12")->pool, PoolThread::Pool::kInter);
   EXPECT_EQ(ParsePoolThread("intra/3")->pool, PoolThread::Pool::kIntra);
+}
+
+// As of a tenant's ranks: their threads and times are added up, and nobody is taken for another.
+TEST(ProcessSamplerTest, FollowsFurtherProcesses) {
+  const NamedThread here("intra/0", false);
+  const pid_t child = fork();
+  if (child == 0) {
+    pthread_setname_np(pthread_self(), "intra/0");
+    while (true) pause();
+  }
+  ProcessSampler alone(child), both(getpid());
+  both.Follow(child);
+  const ProcessSampler::Thread* there = nullptr;
+  for (int i = 0; i < 2000 && (there == nullptr || !there->compute); ++i) {
+    std::this_thread::sleep_for(milliseconds(1));
+    ASSERT_TRUE(both.Read() && alone.Read());
+    there = Find(both, child);
+  }
+  ASSERT_TRUE(there != nullptr && there->worker);
+  EXPECT_EQ(there->worker->index, ProcessSampler::kOfOthers);
+  ASSERT_NE(Find(both, here.tid()), nullptr);
+  EXPECT_EQ(Find(both, here.tid())->worker->index, 0);
+  EXPECT_GE(both.ComputeTotals().run_time, alone.ComputeTotals().run_time);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  EXPECT_FALSE(both.Read());
 }
 
 TEST(ProcessSamplerTest, SeesWhoRunsAndForHowLong) {

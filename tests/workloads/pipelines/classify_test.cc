@@ -233,7 +233,7 @@ TEST_F(ClassifyTest, ABrokenImageFailsItsRequestAndNoOther) {
   EXPECT_EQ(failed.answer.status, Status::kFailed);
   EXPECT_EQ(failed.stage, "decode");
   EXPECT_THAT(failed.answer.why, HasSubstr(folder_.PathOf("c.jpg") + ": is a broken JPEG: "));
-  EXPECT_EQ(settings.progress->refused, 1);
+  EXPECT_TRUE(failed.answer.bad_input);
   // One that is gone.
   std::filesystem::remove(folder_.PathOf("d.png"));
   run.Submit(8);  // c and d, again: 16 mod 7 is 2.

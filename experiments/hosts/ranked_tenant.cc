@@ -1,0 +1,197 @@
+#include "experiments/hosts/ranked_tenant.h"
+
+#include <dirent.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+#include "experiments/hosts/tenant_listener.h"
+#include "experiments/os/mpirun.h"
+#include "experiments/wire/control_socket.h"
+#include "experiments/wire/tenant_protocol.h"
+
+namespace cosched {
+namespace {
+
+namespace fs = std::filesystem;
+
+// -1 if there is no such process.
+pid_t ParentOf(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string line;
+  std::getline(file, line);
+  const size_t name_end = line.rfind(')');  // The command's name may hold anything.
+  if (name_end == std::string::npos) return -1;
+  std::istringstream fields(line.substr(name_end + 1));
+  std::string state;
+  pid_t parent = -1;
+  fields >> state >> parent;
+  return parent;
+}
+
+std::vector<pid_t> ChildrenOf(pid_t parent) {
+  std::vector<pid_t> children;
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir("/proc"), closedir);
+  while (const dirent* entry = directory == nullptr ? nullptr : readdir(directory.get())) {
+    const pid_t process = std::atoi(entry->d_name);
+    if (process > 0 && ParentOf(process) == parent) children.push_back(process);
+  }
+  std::ranges::sort(children);
+  return children;
+}
+
+bool RankHasEnded(int pidfd) {
+  pollfd descriptor{pidfd, POLLIN, 0};
+  return poll(&descriptor, 1, 0) == 1;
+}
+
+class RankedTenant final : public LaunchedTenant {
+ public:
+  RankedTenant(const fs::path& binary, const TenantLaunch& launch, std::unique_ptr<Cgroup> group,
+               const GroupSettings& groups, const fs::path& folder, TenantGuard* guard,
+               Reaper* reaper)
+      : folder_(folder),
+        ranks_(launch.ranks),
+        counters_(launch.counters),
+        group_(group.get()),
+        groups_(groups) {
+    listener_ = ListenForTenant(folder_.path / "host");
+    std::vector<std::string> program = {binary.string()};
+    program.insert(program.end(), launch.arguments.begin(), launch.arguments.end());
+    program.push_back("--host-socket=" + (folder_.path / "host").string());
+    std::vector<std::string> command = MpirunCommand(ranks_, program, folder_.path);
+    if (command.empty())
+      throw std::runtime_error("its ranks can't be started: there is no mpirun here");
+    process_.emplace(
+        TenantProcess::Launch{.binary = command.front(),
+                              .arguments = {command.begin() + 1, command.end()},
+                              .cores = group_ != nullptr ? CpuSet() : launch.place.cores,
+                              .doors = group_ != nullptr ? group_->Doors() : std::vector<int>(),
+                              .inherited = {},
+                              .log = launch.log},
+        guard, reaper, std::move(group));
+  }
+
+  void Advance() override;
+  pid_t pid() const override { return rank_0_; }
+  std::vector<pid_t> Others() const override { return others_; }
+  pid_t Starter() const override { return process_->pid(); }
+  int socket() const override { return socket_.get(); }
+  fs::path Control() const override { return ControlName(rank_0_); }
+  std::vector<int> Descriptors() const override;
+  std::optional<TenantProcess::End> Ended() override;
+  void Signal(int signal) override {
+    for (const UniqueFd& rank : pidfds_)
+      syscall(SYS_pidfd_send_signal, rank.get(), signal, nullptr, 0);
+  }
+  bool Kill() override { return process_->Kill(); }
+
+  bool HasGroup() const override { return group_ != nullptr; }
+  void Move(const Place& place) override { times_.fast = MoveGroup(place, groups_, group_); }
+  bool Done() override { return true; }
+  Times LastTimes() const override { return times_; }
+  Cgroup::Counters Counters() const override {
+    return group_ != nullptr ? group_->Read() : Cgroup::Counters();
+  }
+  Duration UsedByOthersChildren() const override { return Duration(0); }
+
+ private:
+  // Goes when everything in it has ended.
+  struct Folder {
+    explicit Folder(fs::path to_make) : path(std::move(to_make)) {
+      fs::create_directories(path.parent_path());
+      // Others must not reach the socket, whatever the umask is.
+      if (mkdir(path.c_str(), 0700) != 0)
+        throw std::system_error(errno, std::generic_category(), "making " + path.string());
+    }
+    ~Folder() {
+      std::error_code ignored;
+      fs::remove_all(path, ignored);
+      fs::remove(path.parent_path(), ignored);  // Once the last of them is gone.
+    }
+    Folder(const Folder&) = delete;
+    Folder& operator=(const Folder&) = delete;
+    const fs::path path;
+  };
+
+  const Folder folder_;
+  const int ranks_;
+  const int counters_;
+  Cgroup* const group_;  // The process's, which keeps it until it has been reaped; may be null.
+  const GroupSettings groups_;
+  UniqueFd listener_, socket_;
+  pid_t rank_0_ = -1;
+  std::vector<pid_t> others_;
+  std::vector<UniqueFd> pidfds_;          // Of all ranks, in the order of their processes.
+  std::optional<TenantProcess> process_;  // mpirun. Ends before the folder goes.
+  std::string first_end_;                 // A rank that was gone before mpirun.
+  Times times_{.actuator = std::string(groups_.Name())};
+};
+
+// Takes up rank 0, which connects when all others are there.
+void RankedTenant::Advance() {
+  if (socket_) return;
+  TenantConnection connection = AcceptTenant(listener_.get());
+  if (!connection.socket || ParentOf(connection.process) != process_->pid()) return;  // Refused.
+  const std::vector<pid_t> ranks = ChildrenOf(process_->pid());
+  if (std::ssize(ranks) != ranks_)
+    throw std::runtime_error("has " + std::to_string(ranks.size()) + " ranks in place of " +
+                             std::to_string(ranks_));
+  for (const pid_t rank : ranks) {
+    UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, rank, 0)));
+    if (!pidfd) throw std::runtime_error("a rank of it ended as soon as it had started");
+    pidfds_.push_back(std::move(pidfd));
+    if (rank != connection.process) others_.push_back(rank);
+  }
+  if (!SendPacket(connection.socket.get(), Encode(WelcomeMessage{}), counters_)) return;
+  rank_0_ = connection.process;
+  socket_ = AboveStdio(std::move(connection.socket));
+  listener_.Reset();
+}
+
+std::vector<int> RankedTenant::Descriptors() const {
+  std::vector<int> descriptors = {process_->pidfd()};
+  if (listener_) descriptors.push_back(listener_.get());
+  if (!first_end_.empty()) return descriptors;  // What follows is mpirun's affair.
+  for (const UniqueFd& rank : pidfds_) descriptors.push_back(rank.get());
+  return descriptors;
+}
+
+std::optional<TenantProcess::End> RankedTenant::Ended() {
+  for (size_t i = 0; first_end_.empty() && i < pidfds_.size(); ++i) {
+    if (RankHasEnded(pidfds_[i].get()))
+      first_end_ = i == 0 ? "rank 0" : "the rank that was started as number " + std::to_string(i);
+  }
+  std::optional<TenantProcess::End> end = process_->Ended();
+  if (end && !end->success && !first_end_.empty())
+    end->how = first_end_ + " ended before the others, and mpirun " + end->how;
+  return end;
+}
+
+}  // namespace
+
+fs::path RanksFolders() {
+  const fs::path memory = "/dev/shm";
+  return access(memory.c_str(), W_OK | X_OK) == 0 ? memory : fs::temp_directory_path();
+}
+
+std::unique_ptr<LaunchedTenant> LaunchRanks(const fs::path& binary, const TenantLaunch& launch,
+                                            std::unique_ptr<Cgroup> group,
+                                            const GroupSettings& groups, const fs::path& folder,
+                                            TenantGuard* guard, Reaper* reaper) {
+  return std::make_unique<RankedTenant>(binary, launch, std::move(group), groups, folder, guard,
+                                        reaper);
+}
+
+}  // namespace cosched
