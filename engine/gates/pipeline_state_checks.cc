@@ -46,6 +46,9 @@ void PipelineState::CheckInvariants() const {
   for (const Gate& gate : gates_) gate.CheckInvariants();
   CheckLinks();
   CheckCalls();
+  const auto ended = std::ranges::count(records_, true, &Record::over);
+  CHECK(std::ssize(endings_) == ended)
+      << endings_.size() << " endings of " << ended << " requests that are over";
   for (const Record& record : records_) {
     const bool over = IsOver(record);
     CHECK(!over || Find(record.admitted).calls > 0)

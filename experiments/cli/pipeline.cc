@@ -132,7 +132,7 @@ int RunAlignSort(const AlignSortArguments& arguments) {
 
 void AddAlignSortCommand(CLI::App* run, int* exit_code) {
   CLI::App* command =
-      run->add_subcommand("align-sort",
+      run->add_subcommand(kAlignSortName,
                           "Align reads to a reference and sort them into a BAM file, "
                           "as minimap2 -ax sr | samtools sort");
   const auto arguments = std::make_shared<AlignSortArguments>();
@@ -147,9 +147,10 @@ void AddAlignSortCommand(CLI::App* run, int* exit_code) {
   AddNumber(command, "--requests", &arguments->requests, 1, kMostRequestsOfARun,
             "Do it so many times, to see what a stream of requests is like");
   AddOpenOptions(command, &arguments->open, &arguments->link);
-  AddNumber(command, "--chunk", &arguments->chunk, 1, 100'000, "Reads that are aligned in a call");
-  AddNumber(command, "--level", &arguments->level, 0, 9, "Of compression, zlib's");
-  AddNumber(command, "--memory", &arguments->memory_mib, 0, 1 << 24,
+  AddNumber(command, "--chunk", &arguments->chunk, 1, kMostChunkReads,
+            "Reads that are aligned in a call");
+  AddNumber(command, "--level", &arguments->level, 0, kMostCompression, "Of compression, zlib's");
+  AddNumber(command, "--memory", &arguments->memory_mib, 0, kMostMemoryMib,
             "MiB of sorted records in memory; the rest is spilled to nameless files …");
   command->add_option("--spill-folder", arguments->spill_folder,
                       "… in this folder; default: where the BAM file is");

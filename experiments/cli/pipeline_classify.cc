@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -135,12 +136,19 @@ class ClassifyReport {
   const std::vector<std::string>& images_;
 };
 
+bool WasCancelled(const PipelineResult& result) {
+  return result.answer.status == PipelineAnswer::Status::kCancelled;
+}
+
 int ReportClasses(const PipelineRun& run, const ClassifyReport& report,
                   const ClassifyArguments& arguments) {
   const ClassifyProgress& progress = *arguments.settings.progress;
   const int exit_code = run.TellFailures([&](int64_t request) { return report.Request(request); });
   if (arguments.out.empty()) {
     fmt::print("{}", report.Lines(run.Results()));
+  } else if (std::ranges::any_of(run.Results(), WasCancelled)) {
+    // Without the images that are missing it would look like a whole one.
+    fmt::print(stderr, "cosched: interrupted; {} was not written\n", arguments.out);
   } else {
     WriteFileWhole(arguments.out, report.Csv(run.Results()));
   }
@@ -183,7 +191,7 @@ int RunClassify(ClassifyArguments arguments) {
 
 void AddClassifyCommand(CLI::App* run, int* exit_code) {
   CLI::App* command =
-      run->add_subcommand("classify", "Tell which classes a network sees in images");
+      run->add_subcommand(kClassifyName, "Tell which classes a network sees in images");
   const auto arguments = std::make_shared<ClassifyArguments>();
   ClassifySettings& settings = arguments->settings;
   command->add_option("--model", settings.model, "Of `cosched list models`, onnx: or graphdef:FILE")
@@ -198,10 +206,11 @@ void AddClassifyCommand(CLI::App* run, int* exit_code) {
       "CSV file with the five likeliest classes of each image; default: print them");
   AddNumber(command, "--seed", &settings.seed, 0, UINT64_MAX,
             "Of initial weights, and of images that are made");
-  AddNumber(command, "--parts", &settings.parts, 1, 1'000, "Stages that the network is cut into");
-  AddNumber(command, "--items", &settings.items, 1, 1'000'000,
+  AddNumber(command, "--parts", &settings.parts, 1, kMostClassifyParts,
+            "Stages that the network is cut into");
+  AddNumber(command, "--items", &settings.items, 1, kMostClassifyItems,
             "Images of a request, which fail together if one is broken");
-  AddNumber(command, "--batch", &settings.batch, 1, kLargestBatch,
+  AddNumber(command, "--batch", &settings.batch, 1, kMostClassifyBatch,
             "Images of a request that the network computes at once, at most");
   AddNumber(command, "--threads", &arguments->threads, 1, kMostThreads,
             "Calls that compute side by side; default: one a core, which is the most");

@@ -14,7 +14,6 @@
 namespace cosched {
 namespace {
 
-constexpr int kMostOpenRequests = 1024;
 constexpr auto kBetweenLooks = std::chrono::milliseconds(100);
 
 double SecondsOf(std::chrono::nanoseconds time) {

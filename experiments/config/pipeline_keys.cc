@@ -22,11 +22,9 @@ using P = PipelineChoice;
 using Key = SectionKey<W>;
 using MaybeRefusal = std::optional<Key::Refusal>;
 
-constexpr int kMostOpen = 1000;
 constexpr int kMostRanksOfTenant = 64;
-constexpr const char* kClassify = "classify";
 
-bool IsClassify(const P& pipeline) { return pipeline.application == kClassify; }
+bool IsClassify(const P& pipeline) { return pipeline.application == kClassifyName; }
 
 template <typename Inner>
 auto InPipeline(Inner inner) {
@@ -61,9 +59,9 @@ std::vector<Key> OfAllPipelines() {
                  .range = PipelineNames(),
                  .meaning = "the application whose stages work on several requests at once"},
                 nullptr, [](const W& workload) { return workload.spec.pipeline.application; }),
-      Key::Integer("open", InPipeline(&P::open, &O::open), 1, kMostOpen,
+      Key::Integer("open", InPipeline(&P::open, &O::open), 1, kMostOpenRequests,
                    "requests that may be open in a pipeline at once: its credits"),
-      Key::Integer("open_max", InPipeline(&P::open, &O::open_max), 1, kMostOpen,
+      Key::Integer("open_max", InPipeline(&P::open, &O::open_max), 1, kMostOpenRequests,
                    "the most that a policy may allow")
           .Default("open"),
       Key::Choice("credit_link", InPipeline(&P::open, &O::link),
@@ -89,27 +87,26 @@ std::vector<Key> OfIncrement() {
       Key::Time("wait_ms", InPipeline(&P::increment, &I::wait), 1e3, 0, kMostMilliseconds,
                 "of increment: how long a stage waits for an item, on no core; with work_ms every "
                 "other stage waits, from the first one on"),
-      Key::Integer("parallel", InPipeline(&P::increment, &I::parallel), 1, kMostOpen,
+      Key::Integer("parallel", InPipeline(&P::increment, &I::parallel), 1, kMostOpenRequests,
                    "of increment: items that a stage waits for at once"),
       Key::Time(
           "merge_ms", InPipeline(&P::increment, &I::merge), 1e3, 0, kMostMilliseconds,
           "of increment: what a last stage takes for all items of a request; 0: there is none"),
-      Key::Integer("merges", InPipeline(&P::increment, &I::merges), 1, kMostOpen,
+      Key::Integer("merges", InPipeline(&P::increment, &I::merges), 1, kMostOpenRequests,
                    "of increment: requests that this stage merges at once")};
-  for (Key& key : keys) key.refuse = OfApplications({"increment"});
+  for (Key& key : keys) key.refuse = OfApplications({kIncrementName});
   return keys;
 }
 
 // Of the two applications whose requests have a number of items; the default is the same.
 Key Items() {
-  constexpr int kMostItems = 1'000'000;
   const auto items = [](auto& workload) -> auto& {
     auto& pipeline = workload.spec.pipeline;
     return IsClassify(pipeline) ? pipeline.classify.items : pipeline.increment.items;
   };
-  return Key::Integer("items", items, 0, kMostItems,
+  return Key::Integer("items", items, 0, kMostIncrementItems,
                       "of increment and classify: items, or images, of a request of work 1")
-      .RefusedWhere(OfApplications({"increment", kClassify}));
+      .RefusedWhere(OfApplications({kIncrementName, kClassifyName}));
 }
 
 std::string FileOf(const TomlTable& table, const char* key, const std::string& name) {
@@ -136,7 +133,6 @@ void ReadReads(const Key& key, const TomlTable& table, W* workload) {
 
 std::vector<Key> OfAlignSort() {
   using A = AlignSortSettings;
-  constexpr int64_t kMostChunk = 100'000, kMostMebibytes = 1 << 20;
   std::vector<Key> keys = {
       Key::Read({.name = "reference",
                  .type = "text",
@@ -156,13 +152,13 @@ std::vector<Key> OfAlignSort() {
                   return nlohmann::ordered_json(reads.empty() ? std::vector<std::string>()
                                                               : reads.front());
                 }),
-      Key::Integer("chunk", InPipeline(&P::align_sort, &A::chunk_reads), 1, kMostChunk,
+      Key::Integer("chunk", InPipeline(&P::align_sort, &A::chunk_reads), 1, kMostChunkReads,
                    "of align-sort: reads of an item"),
-      Key::Integer("level", InPipeline(&P::align_sort, &A::compression), 0, 9,
+      Key::Integer("level", InPipeline(&P::align_sort, &A::compression), 0, kMostCompression,
                    "of align-sort: zlib's, of the BAM file, which is written and has no name"),
-      Key::Integer("memory_mib", InPipeline(&P::align_sort, &A::memory_mib), 0, kMostMebibytes,
+      Key::Integer("memory_mib", InPipeline(&P::align_sort, &A::memory_mib), 0, kMostMemoryMib,
                    "of align-sort: sorted records in memory; the rest is spilled")};
-  for (Key& key : keys) key.refuse = OfApplications({"align-sort"});
+  for (Key& key : keys) key.refuse = OfApplications({kAlignSortName});
   return keys;
 }
 
@@ -178,9 +174,8 @@ void ReadImages(const Key& key, const TomlTable& table, W* workload) {
 
 std::vector<Key> OfClassify() {
   using C = ClassifySettings;
-  constexpr int kMostParts = 1000;
   std::vector<Key> keys = {
-      Key::Integer("parts", InPipeline(&P::classify, &C::parts), 1, kMostParts,
+      Key::Integer("parts", InPipeline(&P::classify, &C::parts), 1, kMostClassifyParts,
                    "of classify: that its network is cut into"),
       Key::Read({.name = "images",
                  .type = "text",
@@ -189,7 +184,7 @@ std::vector<Key> OfClassify() {
                  .meaning = "of classify: what its requests are about, by name, over and over"},
                 ReadImages,
                 [](const W& workload) { return workload.spec.pipeline.classify.images; })};
-  for (Key& key : keys) key.refuse = OfApplications({kClassify});
+  for (Key& key : keys) key.refuse = OfApplications({kClassifyName});
   return keys;
 }
 
@@ -205,7 +200,7 @@ std::vector<Key> PipelineKeys() {
   return Joined<W>({OfAllPipelines(), {Items()}, OfIncrement(), OfAlignSort(), OfClassify()});
 }
 
-bool TakesModel(const TomlTable& table) { return table.String("pipeline", "") == kClassify; }
+bool TakesModel(const TomlTable& table) { return table.String("pipeline", "") == kClassifyName; }
 
 void ReadApplication(const TomlTable& table, TenantSpec* spec) {
   const std::string name = table.String("pipeline");

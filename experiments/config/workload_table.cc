@@ -45,7 +45,7 @@ Refusal OfNetworksOnly(const WorkloadConfig& workload) {
 
 Refusal OfBatchesOnly(const WorkloadConfig& workload) {
   const std::string& application = workload.spec.pipeline.application;
-  if (application.empty() || application == "classify") return {};
+  if (application.empty() || application == kClassifyName) return {};
   return WorkloadKey::Refusal{"is of networks",
                               "only with another mode than \"pipeline\", or with classify"};
 }

@@ -37,7 +37,7 @@ const json& Field(const json& object, const char* key) {
   return *found;
 }
 
-constexpr int64_t kMostOpenRequests = 1'000'000;
+constexpr int64_t kMostOpenToldByHosts = 1'000'000;
 
 int64_t Integer(const json& object, const char* key, int64_t low, int64_t high = kMaxCount) {
   const json& value = Field(object, key);
@@ -192,7 +192,8 @@ HostMessage ReadHostMessage(const json& object, const std::string& type) {
   GrantMessage grant{Integer(object, "sequence", 1), Cores(object), {}};
   grant.threads = Threads(object, grant.cores.Empty());
   if (object.contains("open_requests"))
-    grant.open_requests = static_cast<int>(Integer(object, "open_requests", 1, kMostOpenRequests));
+    grant.open_requests =
+        static_cast<int>(Integer(object, "open_requests", 1, kMostOpenToldByHosts));
   return grant;
 }
 

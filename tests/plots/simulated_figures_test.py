@@ -192,6 +192,7 @@ class SimulatedFigures(unittest.TestCase):
         rows = self.judged("fig_pipeline_elastic", self.tampered("fig_pipeline_elastic", steady, "stages.csv"))
         self.assertAlmostEqual(rows["shrunk"]["ours"], 200, delta=5)
 
+    def test_a_request_of_a_pipeline_that_failed_is_lost(self):
         def failed(row):
             if row["request_id"] == "5":
                 row["state"] = "failed"

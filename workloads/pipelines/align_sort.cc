@@ -8,7 +8,7 @@ namespace cosched {
 namespace {
 
 [[noreturn]] void FailWithout() {
-  throw InputError({.key = "align-sort",
+  throw InputError({.key = kAlignSortName,
                     .problem = "is not in this build of cosched, which lacked " +
                                std::string(COSCHED_GENOMICS_MISSING),
                     .allowed = "a build where they are installed"});
@@ -35,9 +35,6 @@ PipelineProgram MakeAlignSort(const AlignSortSettings& /*settings*/) { FailWitho
 namespace cosched {
 namespace {
 
-// Sorting a chunk's records is one piece, 10 ms of so many reads.
-constexpr int64_t kMostChunkReads = 100'000;
-
 void RefuseSetting(const std::string& key, const std::string& problem, const std::string& allowed) {
   throw InputError({.key = key, .problem = problem, .allowed = allowed});
 }
@@ -55,8 +52,8 @@ const AlignSortSettings& CheckSettings(const AlignSortSettings& settings) {
   }
   CheckBetween("chunk", settings.chunk_reads, 1, kMostChunkReads);
   CheckBetween("threads", settings.threads, 1, 1 << 16);
-  CheckBetween("level", settings.compression, 0, 9);
-  CheckBetween("memory_mib", settings.memory_mib, 0, 1 << 30);
+  CheckBetween("level", settings.compression, 0, kMostCompression);
+  CheckBetween("memory_mib", settings.memory_mib, 0, kMostMemoryMib);
   return settings;
 }
 

@@ -16,6 +16,12 @@
 
 namespace cosched {
 
+inline constexpr const char* kAlignSortName = "align-sort";
+// The most that settings may say. Sorting a chunk's records is one piece, 10 ms of so many reads.
+inline constexpr int64_t kMostChunkReads = 100'000;
+inline constexpr int kMostCompression = 9;
+inline constexpr int64_t kMostMemoryMib = 1 << 24;
+
 // Written by the stages, read by whoever shows them; of all requests together.
 struct AlignSortProgress {
   std::atomic<int64_t> reads_split{0};
@@ -35,7 +41,7 @@ struct AlignSortSettings {
   int64_t chunk_reads = 10'000;
   OpenRequests open = {};
   int threads = 1;      // The most calls that will compute side by side; gates have room for these.
-  int compression = 6;  // zlib's levels, 0 to 9.
+  int compression = 6;  // zlib's levels.
   int64_t memory_mib = 768;  // For sorted records, of all requests together; the rest is spilled …
   // … to files without names here; "": where the BAM file is, or for temporary ones.
   std::string spill_folder = {};

@@ -18,7 +18,7 @@ namespace cosched {
 namespace {
 
 [[noreturn]] void FailWithoutImages() {
-  throw InputError({.key = "classify",
+  throw InputError({.key = kClassifyName,
                     .problem = "is not in this build of cosched, which lacked " +
                                std::string(COSCHED_IMAGES_MISSING),
                     .allowed = "a build where they are installed"});
@@ -56,9 +56,6 @@ std::vector<RankedClasses> ClassesOf(const std::vector<Payload>& /*answer*/) { r
 namespace cosched {
 namespace {
 
-constexpr int kMostParts = 1000;  // Of any network.
-constexpr int64_t kMostImages = 1'000'000;
-constexpr int kMostBatch = 65536;
 constexpr int kFilesAtOnce = 4;
 
 void RequireBetween(const std::string& key, int64_t value, int64_t low, int64_t high) {
@@ -69,9 +66,9 @@ void RequireBetween(const std::string& key, int64_t value, int64_t low, int64_t 
 }
 
 void RequireSettings(const ClassifySettings& settings) {
-  RequireBetween("parts", settings.parts, 1, kMostParts);
-  RequireBetween("items", settings.items, 0, kMostImages);
-  RequireBetween("batch", settings.batch, 1, kMostBatch);
+  RequireBetween("parts", settings.parts, 1, kMostClassifyParts);
+  RequireBetween("items", settings.items, 0, kMostClassifyItems);
+  RequireBetween("batch", settings.batch, 1, kMostClassifyBatch);
   RequireBetween("threads", settings.threads, 1, 1 << 16);
 }
 

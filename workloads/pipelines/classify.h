@@ -17,6 +17,12 @@
 
 namespace cosched {
 
+inline constexpr const char* kClassifyName = "classify";
+// The most that settings may say.
+inline constexpr int kMostClassifyParts = 1000;  // Of any network.
+inline constexpr int64_t kMostClassifyItems = 1'000'000;
+inline constexpr int kMostClassifyBatch = 65536;
+
 // Written by the stages, read by whoever shows them; of all requests together.
 struct ClassifyProgress {
   std::atomic<int64_t> images_decoded{0};

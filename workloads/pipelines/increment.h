@@ -10,6 +10,9 @@
 
 namespace cosched {
 
+inline constexpr const char* kIncrementName = "increment";
+inline constexpr int64_t kMostIncrementItems = 1'000'000;
+
 struct IncrementSettings {
   OpenRequests open = {};
   int stages = 3;

@@ -11,10 +11,6 @@
 namespace cosched {
 namespace {
 
-constexpr const char* kIncrement = "increment";
-constexpr const char* kAlignSort = "align-sort";
-constexpr const char* kClassify = "classify";
-
 std::string TimeOfStage(const IncrementSettings& increment) {
   std::string waiting = fmt::format("{} ms of waiting", ToSeconds(increment.wait) * 1e3);
   std::string work = fmt::format("{} ms", ToSeconds(increment.work) * 1e3);
@@ -72,25 +68,27 @@ std::string NameOfClassify(const ClassifySettings& classify) {
 
 }  // namespace
 
-std::string PipelineNames() { return fmt::format("{}, {}, {}", kIncrement, kAlignSort, kClassify); }
+std::string PipelineNames() {
+  return fmt::format("{}, {}, {}", kIncrementName, kAlignSortName, kClassifyName);
+}
 
 bool IsPipelineName(const std::string& name) {
-  return name == kIncrement || name == kAlignSort || name == kClassify;
+  return name == kIncrementName || name == kAlignSortName || name == kClassifyName;
 }
 
 std::string PipelineLacks([[maybe_unused]] const std::string& application) {
 #ifdef COSCHED_GENOMICS_MISSING
-  if (application == kAlignSort) return COSCHED_GENOMICS_MISSING;
+  if (application == kAlignSortName) return COSCHED_GENOMICS_MISSING;
 #endif
 #ifdef COSCHED_IMAGES_MISSING
-  if (application == kClassify) return COSCHED_IMAGES_MISSING;
+  if (application == kClassifyName) return COSCHED_IMAGES_MISSING;
 #endif
   return "";
 }
 
 std::string PipelineProgramName(const PipelineChoice& choice) {
-  if (choice.application == kAlignSort) return NameOfAlignSort(choice.align_sort);
-  if (choice.application == kClassify) return NameOfClassify(choice.classify);
+  if (choice.application == kAlignSortName) return NameOfAlignSort(choice.align_sort);
+  if (choice.application == kClassifyName) return NameOfClassify(choice.classify);
   const IncrementSettings& increment = choice.increment;
   std::string name = fmt::format("{} pipeline, {} stage{} of {}, {} item{}", choice.application,
                                  increment.stages, Plural(increment.stages), TimeOfStage(increment),
@@ -101,8 +99,8 @@ std::string PipelineProgramName(const PipelineChoice& choice) {
 
 PipelineSpec PipelineSpecOf(const PipelineChoice& choice, int threads) {
   CHECK(IsPipelineName(choice.application)) << "there is no pipeline " << choice.application;
-  if (choice.application == kAlignSort) return AlignSortSpec(AlignSortOf(choice, threads));
-  if (choice.application == kClassify) return ClassifySpec(ClassifyOf(choice, threads));
+  if (choice.application == kAlignSortName) return AlignSortSpec(AlignSortOf(choice, threads));
+  if (choice.application == kClassifyName) return ClassifySpec(ClassifyOf(choice, threads));
   return MakeIncrement(IncrementOf(choice)).spec;
 }
 
@@ -115,8 +113,8 @@ bool PipelineTravels(const PipelineChoice& choice) {
 }
 
 int64_t PipelineItems(const PipelineChoice& choice, double work) {
-  if (choice.application == kAlignSort) return 1;  // A pair of files.
-  if (choice.application == kClassify) return ClassifyItems(choice.classify, work);
+  if (choice.application == kAlignSortName) return 1;  // A pair of files.
+  if (choice.application == kClassifyName) return ClassifyItems(choice.classify, work);
   return IncrementItems(choice.increment, work);
 }
 
@@ -129,8 +127,8 @@ std::vector<std::string> PipelineStages(const PipelineChoice& choice) {
 PipelineProgram MakePipelineProgram(const PipelineChoice& choice, int threads,
                                     const SessionOptions& session) {
   CHECK(IsPipelineName(choice.application)) << "there is no pipeline " << choice.application;
-  if (choice.application == kAlignSort) return MakeAlignSort(AlignSortOf(choice, threads));
-  if (choice.application == kClassify)
+  if (choice.application == kAlignSortName) return MakeAlignSort(AlignSortOf(choice, threads));
+  if (choice.application == kClassifyName)
     return MakeClassify(ClassifyOf(choice, threads), session).program;
   return MakeIncrement(IncrementOf(choice));
 }

@@ -15,6 +15,8 @@
 
 namespace cosched {
 
+inline constexpr int kMostOpenRequests = 1000;  // That a person may ask for.
+
 // How many requests may be open, which each application sets in its specification.
 struct OpenRequests {
   CreditLink link = CreditLink::kLinear;

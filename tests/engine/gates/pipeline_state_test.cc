@@ -147,6 +147,20 @@ TEST(PipelineStateTest, AFailureIsItsRequestsOnlyAndKeepsCreditsUntilCallsAreOve
   EXPECT_EQ(answers[0].status, Status::kDone);
 }
 
+TEST(PipelineStateTest, TheFirstOfTwoFailuresIsToldAndNothingIsLeftOfTheOther) {
+  PipelineState state({.stages = {{.name = "a"}}});
+  const RequestId request = state.Admit(Values({1, 2}));
+  const PipelineState::Call first = Take(&state), second = Take(&state);
+  state.Fail(second.id, "first");
+  state.Cancel(request, "second");
+  state.CheckInvariants();
+  state.Fail(first.id, "third");
+  state.CheckInvariants();
+  const std::vector<PipelineAnswer> answers = state.TakeAnswers();
+  ASSERT_EQ(answers.size(), 1u);
+  EXPECT_EQ(answers[0].why, "first");
+}
+
 TEST(PipelineStateTest, ACancelledRequestsParkedCallIsGivenToEnd) {
   PipelineState state(
       {.stages = {{.name = "a", .emits_many = true}, {.name = "b", .from = {.items = 1}}}});

@@ -3,7 +3,10 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
+#include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "tests/experiments/cli/cli_fixture.h"
 
@@ -95,6 +98,30 @@ TEST_F(PipelineClassifyCliTest, WithoutAFolderImagesAreMade) {
   EXPECT_THAT(ended.out, ::testing::StartsWith("procedural 0.jpg: "));
   EXPECT_THAT(ended.out, HasSubstr("\nprocedural 5.jpg: "));
   EXPECT_THAT(ended.out, HasSubstr("\n6 images in "));
+}
+
+// Whether the process has a thread that makes calls.
+bool HasLanes(pid_t pid) {
+  std::error_code ignored;
+  for (const auto& thread :
+       std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", ignored)) {
+    std::string name;
+    std::ifstream(thread.path() / "comm") >> name;
+    if (name.starts_with("lane/")) return true;
+  }
+  return false;
+}
+
+TEST_F(PipelineClassifyCliTest, InterruptedItLeavesTheFileAsItWas) {
+  WriteText(folder_.path() / "top5.csv", "from before");
+  const pid_t pid = Start(Command({"--out", "top5.csv", "--requests", "100000", "--threads", "1"}));
+  for (int i = 0; i < 60'000 && !HasLanes(pid); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  kill(pid, SIGINT);
+  const Ended ended = Wait(pid);
+  EXPECT_EQ(ended.exit_code, 130) << ended.err;
+  EXPECT_EQ(ReadText(folder_.path() / "top5.csv"), "from before");
+  EXPECT_THAT(ended.err, HasSubstr("interrupted; top5.csv was not written"));
 }
 
 TEST_F(PipelineClassifyCliTest, RefusesWhatCanNotBe) {
