@@ -105,8 +105,8 @@ PipelineSpec PipelineSpecOf(const PipelineChoice& choice, int threads) {
 }
 
 bool PipelineTravels(const PipelineChoice& choice) {
-  if (choice.application == kAlignSort) return true;
-  if (choice.application == kClassify) return false;
+  if (choice.application == kAlignSortName) return true;
+  if (choice.application == kClassifyName) return false;
   const PipelineProgram program = MakeIncrement(IncrementOf(choice));
   return std::ranges::any_of(program.travels,
                              [](const auto& travel) { return travel.has_value(); });
