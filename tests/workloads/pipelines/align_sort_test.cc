@@ -222,7 +222,8 @@ TEST_F(AlignSortPipelineTest, ChunksCoresAndOpenRequestsChangeNoByte) {
   EXPECT_TRUE(OutFiles().empty());
 }
 
-// Waits at its first call until the test lets it go on.
+// Calls wait until the test lets them go on; the first one in a piece of its own, after which it can be
+// paused before it has begun.
 class HeldUp {
  public:
   StageFactory Around(StageFactory inner) {
@@ -239,11 +240,12 @@ class HeldUp {
    public:
     Held(HeldUp* here, std::unique_ptr<Stage> inner) : here_(*here), inner_(std::move(inner)) {}
     bool Run(StageCall& call) override {
-      here_.called_ = true;
+      const bool first = !here_.called_.exchange(true);
       here_.called_.notify_all();
       here_.goes_on_.wait(false);
-      return inner_->Run(call);
+      return first || inner_->Run(call);
     }
+    bool InPieces() const override { return inner_->InPieces(); }
 
    private:
     HeldUp& here_;
