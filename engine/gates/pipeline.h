@@ -84,8 +84,8 @@ struct RemoteNews {
 class Pipeline {
  public:
   // `stages` make the objects of the specification's stages, in order. Its pools have no cores yet.
-  // `answered` gets each submitted request once, on a thread of the pipeline or of its remote
-  // lanes, several at a time.
+  // `answered` gets each submitted request once, on a lane, an inter-op worker, which computes
+  // nothing while it blocks, or a thread of its remote lanes, several at a time.
   // Throws InputError as Check() does, and for a stage that waits without a limit on its calls, of
   // which each has a lane of its own. REQUIRES: as many factories as stages.
   Pipeline(const PipelineSpec& spec, std::vector<StageFactory> stages,

@@ -49,6 +49,7 @@ std::optional<RemoteCall> Pipeline::Impl::TakeReturned(const std::vector<int>& s
   returned.erase(found);
   const RemoteCall taken{call->Id(), static_cast<int>(call->StageIndex()), &call->Batch()};
   remote.emplace(taken.id, std::move(call));
+  if (state.Cancelled(taken.id)) TellRemote();
   return taken;
 }
 

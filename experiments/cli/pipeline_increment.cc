@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -29,12 +30,13 @@ struct IncrementArguments {
   std::optional<int> threads, ranks;
 };
 
-// Of all answers, by which two runs can be compared.
-int ReportIncrement(const PipelineRun& run, int64_t requests) {
-  int64_t items = 0;
+// Of what was done; by the sum two runs can be compared.
+int ReportIncrement(const PipelineRun& run) {
+  int64_t done = 0, items = 0;
   uint64_t sum = 0;
   for (const PipelineResult& result : run.Results()) {
     if (result.answer.status != PipelineAnswer::Status::kDone) continue;
+    ++done;
     for (const Payload& payload : result.answer.payloads) {
       ++items;
       sum += static_cast<uint64_t>(payload.As<int64_t>());
@@ -42,22 +44,38 @@ int ReportIncrement(const PipelineRun& run, int64_t requests) {
   }
   const int exit_code =
       run.TellFailures([](int64_t request) { return fmt::format("request {}", request); });
-  fmt::print("{} requests with {} items in {:.2f} s, {:.1f} requests/s; their sum is {}\n{}",
-             requests, items, run.Seconds(), static_cast<double>(requests) / run.Seconds(), sum,
+  fmt::print("{} requests with {} items in {:.2f} s, {:.1f} requests/s; their sum is {}\n{}", done,
+             items, run.Seconds(), static_cast<double>(done) / run.Seconds(), sum,
              run.StageTable());
   return exit_code;
+}
+
+// All requests are made before the first one is answered.
+void CheckAllItems(const IncrementArguments& arguments) {
+  constexpr int64_t kMostItems = 10'000'000;
+  const int64_t items = arguments.requests * arguments.settings.items;
+  if (items <= kMostItems) return;
+  RefuseOption("--requests",
+               fmt::format("{} requests of {} items are {} items", arguments.requests,
+                           arguments.settings.items, items),
+               fmt::format("{} items in all at most", kMostItems));
 }
 
 int RunIncrement(IncrementArguments arguments) {
   const Topology topology = Topology::ThisMachine();
   const int most = topology.Cpus().Count();
   if (arguments.threads) CheckNumber("--threads", *arguments.threads, 1, most);
+  CheckAllItems(arguments);
   IncrementSettings& settings = arguments.settings;
   settings.work = FromSeconds(arguments.work_ms / 1e3);
   settings.wait = FromSeconds(arguments.wait_ms / 1e3);
   settings.merge = FromSeconds(arguments.merge_ms / 1e3);
   settings.open = {arguments.link, arguments.open, arguments.open};
   const PipelineProgram program = MakeIncrement(settings);
+  const bool travels =
+      std::ranges::any_of(program.travels, [](const auto& travel) { return travel.has_value(); });
+  if (arguments.ranks.value_or(1) > 1 && !travels)
+    RefuseOption("--ranks", "no stage can be made on another rank", "stages that compute");
   const std::unique_ptr<MpiLink> link = JoinRanks(arguments.ranks);
   const LocalRanks local = link ? link->Local() : LocalRanks{};
   const int threads = arguments.threads.value_or(ThreadsOfRank(most, local));
@@ -69,7 +87,7 @@ int RunIncrement(IncrementArguments arguments) {
   const SignalScope signals(link ? SignalScope::Second::kNoted : SignalScope::Second::kEnds);
   PipelineRun run(program, cores, topology, link.get());
   run.Run(arguments.requests, [&] { return fmt::format("{:.0f} s", run.SecondsSoFar()); });
-  return ReportIncrement(run, arguments.requests);
+  return ReportIncrement(run);
 }
 
 }  // namespace

@@ -133,7 +133,7 @@ class RankedTenant final : public LaunchedTenant {
   UniqueFd listener_, socket_;
   pid_t rank_0_ = -1;
   std::vector<pid_t> others_;
-  std::vector<UniqueFd> pidfds_;          // Of all ranks, in the order of their processes.
+  std::vector<UniqueFd> pidfds_;  // Of rank 0, then of the others in the order of their processes.
   std::optional<TenantProcess> process_;  // mpirun. Ends before the folder goes.
   std::string first_end_;                 // A rank that was gone before mpirun.
   Times times_{.actuator = std::string(groups_.Name())};
@@ -151,8 +151,9 @@ void RankedTenant::Advance() {
   for (const pid_t rank : ranks) {
     UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, rank, 0)));
     if (!pidfd) throw std::runtime_error("a rank of it ended as soon as it had started");
-    pidfds_.push_back(std::move(pidfd));
-    if (rank != connection.process) others_.push_back(rank);
+    const bool is_rank_0 = rank == connection.process;
+    pidfds_.insert(is_rank_0 ? pidfds_.begin() : pidfds_.end(), std::move(pidfd));
+    if (!is_rank_0) others_.push_back(rank);
   }
   if (!SendPacket(connection.socket.get(), Encode(WelcomeMessage{}), counters_)) return;
   rank_0_ = connection.process;
@@ -183,7 +184,10 @@ std::optional<TenantProcess::End> RankedTenant::Ended() {
 
 fs::path RanksFolders() {
   const fs::path memory = "/dev/shm";
-  return access(memory.c_str(), W_OK | X_OK) == 0 ? memory : fs::temp_directory_path();
+  if (access(memory.c_str(), W_OK | X_OK) == 0) return memory;
+  std::error_code none;
+  const fs::path temporary = fs::temp_directory_path(none);
+  return none ? fs::path("/tmp") : temporary;
 }
 
 std::unique_ptr<LaunchedTenant> LaunchRanks(const fs::path& binary, const TenantLaunch& launch,

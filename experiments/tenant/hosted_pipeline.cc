@@ -41,8 +41,12 @@ void HostedPipeline::JoinRanks(RankLink* link) {
 ResizeRequest HostedPipeline::Share(const ResizeRequest& all) {
   if (!remote_) return all;
   const bool none = all.paused.value_or(false) || *all.inter < 1 || *all.intra < 1;
-  const std::vector<RankPlace> places =
+  std::vector<RankPlace> places =
       ShareAmongRanks(none ? CpuSet() : *all.cores, {*all.inter, *all.intra}, ranks_);
+  // What a person has paused must leave the cores that its host takes away, too.
+  if (none) {
+    for (RankPlace& place : places) place.home = *all.cores;
+  }
   for (int rank = 1; rank < ranks_; ++rank)
     remote_->Resize(rank, places[static_cast<size_t>(rank)]);
   ResizeRequest own = all;

@@ -18,6 +18,7 @@
 #include "engine/mpi/mpi_link.h"
 #include "experiments/hosts/ranked_tenant.h"
 #include "experiments/os/find_program.h"
+#include "experiments/os/owner.h"
 #include "tests/native/real_tenant_fixture.h"
 
 namespace cosched {
@@ -169,6 +170,24 @@ TEST_F(RanksTest, TheyFollowGrantsAndLoseNothing) {
   Grant(cores_);
   ExpectAnswered(6);
   for (const StageCounters& stage : Host().Pipeline(job_).stages) EXPECT_EQ(stage.taken, 360);
+  ExpectFinished();
+}
+
+// No rank computes, but all of their threads are where the host wants them.
+TEST_F(RanksTest, PausedByAPersonTheyStillFollowTheirHost) {
+  if (cores_.Count() < 2) GTEST_SKIP() << "one core";
+  options_.run = OwnerName() + "ranks";
+  Run(2, {.stages = 2, .items = 20, .work = milliseconds(1)});
+  ASSERT_TRUE(Steer(ControlRequest::Verb::kPause));
+  for (const CpuSet& cores : {one_, cores_ - one_}) {
+    ASSERT_NO_FATAL_FAILURE(Grant(cores));
+    for (const ThreadSample& thread : OnlySample().threads)
+      EXPECT_TRUE(cores.Contains(thread.cores)) << thread.cores.ToString();
+  }
+  ASSERT_NO_FATAL_FAILURE(Grant(cores_));
+  ASSERT_TRUE(Steer(ControlRequest::Verb::kResume));
+  Ask(4);
+  ExpectAnswered(4);
   ExpectFinished();
 }
 

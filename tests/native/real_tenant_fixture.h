@@ -6,10 +6,14 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <string>
+#include <variant>
 #include <vector>
 
 #include "engine/base/topology.h"
 #include "experiments/hosts/process_host.h"
+#include "experiments/wire/control_socket.h"
+#include "experiments/wire/tenant_protocol.h"
 
 namespace cosched {
 
@@ -66,6 +70,18 @@ class RealTenantTest : public ::testing::Test {
       EXPECT_FALSE(Next(std::chrono::milliseconds(50)));
     }
     EXPECT_GE(OnlySample().steps, before + 3);
+  }
+  // What `cosched ctl run:job` does; the tenant answers when its threads are in place. REQUIRES: a
+  // name for options_.run, and nothing that the host would tell of meanwhile.
+  bool Steer(ControlRequest::Verb verb) {
+    const UniqueFd socket = ConnectToTenant(options_.run + ":" + std::to_string(job_.value));
+    EXPECT_TRUE(SendPacket(socket.get(), Encode(ControlRequest{.id = 1, .verb = verb})));
+    std::string text;
+    while (ReceivePacket(socket.get(), &text) == Receipt::kNothing) {
+      EXPECT_FALSE(Next(std::chrono::milliseconds(1)));
+    }
+    const auto reply = ParseControlReply(text).message;
+    return reply && std::holds_alternative<OkReply>(*reply);
   }
 
   const CpuSet cores_ = FirstCores(2);

@@ -8,7 +8,6 @@
 
 #include "experiments/os/cgroup.h"
 #include "experiments/os/owner.h"
-#include "experiments/wire/control_socket.h"
 #include "experiments/wire/tenant_protocol.h"
 #include "tests/native/real_tenant_fixture.h"
 
@@ -21,18 +20,6 @@ using Verb = ControlRequest::Verb;
 class SteeredTenantTest : public RealTenantTest {
  protected:
   SteeredTenantTest() { options_.run = OwnerName() + "steered"; }
-
-  // What `cosched ctl run:job` does. The tenant answers when its threads are in place.
-  bool Ask(Verb verb) {
-    const UniqueFd socket = ConnectToTenant(options_.run + ":" + std::to_string(job_.value));
-    EXPECT_TRUE(SendPacket(socket.get(), Encode(ControlRequest{.id = 1, .verb = verb})));
-    std::string text;
-    while (ReceivePacket(socket.get(), &text) == Receipt::kNothing) {
-      EXPECT_FALSE(Next(milliseconds(1)));
-    }
-    const auto reply = ParseControlReply(text).message;
-    return reply && std::holds_alternative<OkReply>(*reply);
-  }
   // The resizes reported until `enough` of them are there, and `afterwards` some more.
   std::vector<ResizeSample> Resizes(size_t enough, Duration afterwards = Duration(0)) {
     std::vector<ResizeSample> all;
@@ -114,11 +101,11 @@ TEST_F(SteeredTenantTest, PausedByAPersonIsNoHang) {
   Start(1'000'000, Elasticity::kMalleable);
   ExpectSettled();
   ExpectSteps();
-  ASSERT_TRUE(Ask(Verb::kPause));
+  ASSERT_TRUE(Steer(Verb::kPause));
   const int64_t paused = OnlySample().steps;
   ExpectNothing(milliseconds(1500));
   EXPECT_LE(OnlySample().steps, paused + 1);  // A step may end at the moment of the pause.
-  ASSERT_TRUE(Ask(Verb::kResume));
+  ASSERT_TRUE(Steer(Verb::kResume));
   ExpectSteps();
   const std::vector<ResizeSample> resizes = Resizes(2);
   ASSERT_EQ(resizes.size(), 2u);
@@ -132,7 +119,7 @@ TEST_F(SteeredTenantTest, PausedByAPersonItStillFollowsItsHost) {
   Start(1'000'000, Elasticity::kMalleable);
   ExpectSettled();
   ExpectSteps();
-  ASSERT_TRUE(Ask(Verb::kPause));
+  ASSERT_TRUE(Steer(Verb::kPause));
   const int64_t paused = OnlySample().steps;
   for (const CpuSet& cores : {one_, cores_ - one_}) {
     Host().Grant(job_, Place::Whole(cores, {1, 1}));
@@ -144,7 +131,7 @@ TEST_F(SteeredTenantTest, PausedByAPersonItStillFollowsItsHost) {
   Host().Grant(job_, Place::Whole(one_, {1, 1}));
   ExpectSettled();
   EXPECT_LE(OnlySample().steps, paused + 1);
-  ASSERT_TRUE(Ask(Verb::kResume));
+  ASSERT_TRUE(Steer(Verb::kResume));
   ExpectSteps();
   EXPECT_EQ(OnlySample().compute_threads, 1);
 }

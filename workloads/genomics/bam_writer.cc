@@ -64,10 +64,19 @@ std::string CompressBlock(std::string_view contents, int level) {
 BamFile::BamFile(std::string path) : path_(std::move(path)), part_(path_ + ".part") {
   // What will be in the way at the end is told at once.
   struct stat there {};
-  if (lstat(part_.c_str(), &there) != 0 && errno != ENOENT) Fail("can't be made");
+  if (lstat(part_.c_str(), &there) == 0) {
+    errno = EISDIR;
+    if (S_ISDIR(there.st_mode)) Fail("can't be made");
+  } else if (errno != ENOENT) {
+    Fail("can't be made");
+  }
   const std::string folder = std::filesystem::absolute(path_).parent_path().string();
-  file_ = UniqueFd(open(folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666));
-  has_name_ = !file_ && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT);
+  // Through /proc a nameless file gets its name.
+  has_name_ = access("/proc/self/fd", X_OK) != 0;
+  if (!has_name_) {
+    file_ = UniqueFd(open(folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666));
+    has_name_ = !file_ && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT);
+  }
   if (has_name_)
     file_ = UniqueFd(open(part_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!file_) Fail("can't be made");

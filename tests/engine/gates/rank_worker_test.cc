@@ -95,6 +95,40 @@ TEST(RankWorkerTest, Rank0MakesWhatAPausedRankGivesBack) {
   group.End();
 }
 
+// Nobody waits for it any more, which whoever gets it next has to hear.
+TEST(RankWorkerTest, ACallGivenBackOfACancelledRequestIsNotMadeElsewhere) {
+  constexpr int kMostPieces = 1'000'000;
+  std::atomic<int> there{0}, pieces{0};
+  std::vector<RankStages> stages;
+  for (size_t rank = 0; rank < 3; ++rank) {
+    const StageFactory make = [&, rank] {
+      return MakeNativeStage([&, rank](StageCall& call, int) {
+        if (rank == 1) {
+          ++there;
+          there.notify_all();
+        }
+        std::this_thread::yield();
+        if (rank == 2 && ++pieces == kMostPieces) return false;
+        return !call.Cancelled();
+      });
+    };
+    stages.push_back({.make = {make}, .travels = {NumbersTravel()}});
+  }
+  RankGroup group(OneStageSpec(1), stages, /*here=*/0);
+  group.Remote().Resize(2, {});
+  while (group.PoolsOf(2).Current().inter != 0) std::this_thread::yield();
+  group.OfRank0().Submit({0, SomeNumbers(3, 1)});
+  there.wait(0);
+  group.Remote().Resize(1, {.gives_back = true});
+  group.OfRank0().Cancel(0, "nobody waits");
+  // Which of the two is heard of first does not matter, as long as both are before what follows.
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  group.Remote().Resize(2, {.cores = CpuSet{0}});
+  group.Await(0);
+  EXPECT_LT(pieces, kMostPieces);
+  group.End();
+}
+
 // It had asked for more while it had more lanes.
 TEST(RankWorkerTest, AShrunkRankGetsNoMoreThanItsLanesCanMake) {
   std::atomic<int> runs{0}, most{0};

@@ -61,6 +61,11 @@ TEST_F(PipelineIncrementCliTest, RefusesWhatCanNotBe) {
   ExpectRefused(Command({"--work-ms", "-1"}), {"--work-ms: \"-1\""});
   ExpectRefused(Command({"--ranks", "0"}), {"--ranks: \"0\""});
   ExpectRefused(Command({"--threads", "4096"}), {"--threads: "});
+  ExpectRefused(Command({"--items", "1000000", "--requests", "11"}),
+                {"--requests: 11 requests of 1000000 items are 11000000 items",
+                 "10000000 items in all at most"});
+  ExpectRefused(Command({"--wait-ms", "1", "--ranks", "2"}),
+                {"--ranks: no stage can be made on another rank", "stages that compute"});
 }
 
 }  // namespace

@@ -140,6 +140,12 @@ TEST(BamWriterTest, OfAFileThatIsNotFinishedNothingStays) {
   EXPECT_THROW(BamFile("/no/folder/out.bam"), OutputError);
 }
 
+TEST(BamWriterTest, WhatWillBeInTheWayIsToldAtOnce) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder.PathOf("out.bam.part"));
+  EXPECT_THROW(BamFile(folder.PathOf("out.bam")), OutputError);
+}
+
 // Here, a file that may not be that large.
 TEST(BamWriterTest, AFullDiskIsAnError) {
   const TemporaryFolder folder;
