@@ -18,6 +18,7 @@
 
 #include "experiments/hosts/tenant_listener.h"
 #include "experiments/os/mpirun.h"
+#include "experiments/os/process_sampler.h"
 #include "experiments/wire/control_socket.h"
 #include "experiments/wire/tenant_protocol.h"
 
@@ -95,7 +96,7 @@ class RankedTenant final : public LaunchedTenant {
     for (const UniqueFd& rank : pidfds_)
       syscall(SYS_pidfd_send_signal, rank.get(), signal, nullptr, 0);
   }
-  bool Kill() override { return process_->Kill(); }
+  bool Kill() override;
 
   bool HasGroup() const override { return group_ != nullptr; }
   void Move(const Place& place) override { times_.fast = MoveGroup(place, groups_, group_); }
@@ -104,7 +105,7 @@ class RankedTenant final : public LaunchedTenant {
   Cgroup::Counters Counters() const override {
     return group_ != nullptr ? group_->Read() : Cgroup::Counters();
   }
-  Duration UsedByOthersChildren() const override { return Duration(0); }
+  Duration UsedByOthersChildren() const override { return used_by_orphans_; }
 
  private:
   // Goes when everything in it has ended.
@@ -136,6 +137,7 @@ class RankedTenant final : public LaunchedTenant {
   std::vector<UniqueFd> pidfds_;  // Of rank 0, then of the others in the order of their processes.
   std::optional<TenantProcess> process_;  // mpirun. Ends before the folder goes.
   std::string first_end_;                 // A rank that was gone before mpirun.
+  Duration used_by_orphans_{0};           // CPU time of ranks that mpirun did not live to reap.
   Times times_{.actuator = std::string(groups_.Name())};
 };
 
@@ -159,6 +161,14 @@ void RankedTenant::Advance() {
   rank_0_ = connection.process;
   socket_ = AboveStdio(std::move(connection.socket));
   listener_.Reset();
+}
+
+bool RankedTenant::Kill() {
+  if (used_by_orphans_ == Duration(0) && rank_0_ != -1) {
+    used_by_orphans_ = CpuTimeOf(rank_0_).value_or(Duration(0));
+    for (const pid_t rank : others_) used_by_orphans_ += CpuTimeOf(rank).value_or(Duration(0));
+  }
+  return process_->Kill();
 }
 
 std::vector<int> RankedTenant::Descriptors() const {

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -73,6 +74,7 @@ TEST(ProcessSamplerTest, FollowsFurtherProcesses) {
   const NamedThread here("intra/0", false);
   const pid_t child = fork();
   if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     pthread_setname_np(pthread_self(), "intra/0");
     while (true) pause();
   }
