@@ -71,7 +71,7 @@ int RunIncrement(IncrementArguments arguments) {
   settings.wait = FromSeconds(arguments.wait_ms / 1e3);
   settings.merge = FromSeconds(arguments.merge_ms / 1e3);
   settings.open = {arguments.link, arguments.open, arguments.open};
-  const PipelineProgram program = MakeIncrement(settings);
+  PipelineProgram program = MakeIncrement(settings);
   const bool travels =
       std::ranges::any_of(program.travels, [](const auto& travel) { return travel.has_value(); });
   if (arguments.ranks.value_or(1) > 1 && !travels)
