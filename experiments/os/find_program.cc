@@ -11,8 +11,9 @@ std::string FindProgram(const std::string& name) {
   const char* const path = std::getenv("PATH");
   std::istringstream folders(std::string(path ? path : "") + ":/usr/bin:/usr/sbin:/sbin");
   for (std::string folder; std::getline(folders, folder, ':');) {
-    const std::string file = folder + "/" + name;
-    if (!folder.empty() && access(file.c_str(), X_OK) == 0) return file;
+    if (folder.empty()) continue;
+    folder.append("/").append(name);
+    if (access(folder.c_str(), X_OK) == 0) return folder;
   }
   return {};
 }

@@ -11,6 +11,7 @@
 #include "experiments/tenant/answers.h"
 #include "experiments/tenant/rank_shares.h"
 #include "experiments/wire/pipeline_counters.h"
+#include "workloads/program_spec.h"
 
 namespace cosched {
 

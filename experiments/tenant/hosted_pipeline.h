@@ -1,8 +1,8 @@
 #pragma once
 // The pipeline of a hosted tenant (engine/gates/pipeline.h): a packet's requests are its requests; or,
 // of a job that is to do so many steps, each step is one of work 1, and as many as may be open and one
-// more are inside or wait. What became of its stages, whichever
-// rank made their calls, is published in the shared page.
+// more are inside or wait. What became of its stages, whichever rank made their calls, is published in
+// the shared page.
 
 #include <cstdint>
 #include <memory>
@@ -18,6 +18,8 @@
 #include "workloads/pipelines/pipeline_program.h"
 
 namespace cosched {
+
+struct SessionOptions;
 
 // With the pools that a session would have for itself.
 PipelineSettings PipelineSettingsOf(const SessionOptions& session);
