@@ -89,31 +89,32 @@ std::unique_ptr<Pipeline::Impl::Call> Pipeline::Impl::Next(LaneKind kind, size_t
   Lanes& lanes = LanesOf(kind);
   std::unique_lock lock(mutex);
   while (!MustEnd()) {
-    if (lanes.IsOpen(lane)) {
-      if (std::unique_ptr<Call> call = Begin(kind)) {
-        std::vector<PipelineResult> results = Follow();
-        lock.unlock();
-        Answer(std::move(results));
-        return call;
-      }
+    std::unique_ptr<Call> call;
+    if (!lanes.IsOpen(lane) || !Begin(kind, &call)) {
+      lanes.Sleep(lane, &lock);
+      continue;
     }
-    lanes.Sleep(lane, &lock);
+    std::vector<PipelineResult> results = Follow();
+    lock.unlock();
+    Answer(std::move(results));
+    if (call) return call;
+    lock.lock();
   }
   return nullptr;
 }
 
-// The call that is to be made next, begun or gone on with; null if there is none.
-std::unique_ptr<Pipeline::Impl::Call> Pipeline::Impl::Begin(LaneKind kind) {
+// Begins the call that is to be made next, or goes on with it; false if there is none. No call is
+// left of one that only emitted some of what it had kept, from which there is something to follow, too.
+bool Pipeline::Impl::Begin(LaneKind kind, std::unique_ptr<Call>* call) {
   if (kind == LaneKind::kComputes && !returned.empty()) {
-    std::unique_ptr<Call> call = std::move(returned.front());
+    *call = std::move(returned.front());
     returned.pop_front();
-    return call;
+    return true;
   }
-  while (std::optional<PipelineState::Call> next = state.Next(kind)) {
-    if (!next->resumed) return std::make_unique<Call>(this, *std::move(next), kind);
-    if (std::unique_ptr<Call> call = GoOn(next->id)) return call;
-  }
-  return nullptr;
+  std::optional<PipelineState::Call> next = state.Next(kind);
+  if (!next) return false;
+  *call = next->resumed ? GoOn(next->id) : std::make_unique<Call>(this, *std::move(next), kind);
+  return true;
 }
 
 // Until the call is over or parked; of those that are made in pieces also the lane's next calls, on
@@ -166,8 +167,9 @@ std::unique_ptr<Pipeline::Impl::Call> Pipeline::Impl::Leave(std::unique_ptr<Call
     Admit(&results);
     // On fewer workers than calls, those that wait for a worker come before what has not begun.
     const bool first = kind == LaneKind::kWaits || pools.inter().Queued() == 0;
-    if (first && !MustEnd() && LanesOf(kind).IsOpen(lane)) next = Begin(kind);
-    if (next) Admit(&results);
+    if (first && !MustEnd() && LanesOf(kind).IsOpen(lane)) {
+      while (!next && Begin(kind, &next)) Admit(&results);
+    }
     Wake();
   }
   Answer(std::move(results));

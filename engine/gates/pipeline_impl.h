@@ -108,7 +108,7 @@ struct Pipeline::Impl {
   bool MustEnd() const {
     return closing || broken || computing.Ended() || waiting.Ended() || IsOver();
   }
-  std::unique_ptr<Call> Begin(LaneKind kind);
+  bool Begin(LaneKind kind, std::unique_ptr<Call>* call);
   std::unique_ptr<Call> GoOn(int64_t id);
   void EndCall(Call* call);
   void Wake();

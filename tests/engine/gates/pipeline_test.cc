@@ -307,6 +307,28 @@ TEST_F(PipelineTest, ACallWhoseItemsFindNoRoomIsParkedAndItsLaneGoesOn) {
   ExpectEmpty();
 }
 
+// Of what a parked call had kept some finds room, and the lane below sleeps by then: it is woken.
+TEST_F(PipelineTest, WhatAParkedCallCanEmitInPartIsTakenByALaneThatSleeps) {
+  constexpr int kItems = 9;
+  const StageFactory floods = [] {
+    return MakeNativeStage([](StageCall& call, int) {
+      for (int i = 0; i < kItems; ++i) call.Emit(Payload::Of(i, sizeof(int)));
+      return false;
+    });
+  };
+  Pipeline& pipeline =
+      Make({.stages = {{.name = "floods", .parallel = 1, .emits_many = true},
+                       {.name = "adds",
+                        .from = {.hands = Gate::Hands::kMany, .batch = 2, .items = 2},
+                        .parallel = 1,
+                        .waits = true}}},
+           {floods, Adds()}, 1);
+  for (int i = 0; i < 100; ++i) pipeline.Submit({.number = i, .items = Numbers(0, 1)});
+  End();
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(Told(results_.at(i)).size(), size_t{(kItems + 1) / 2});
+  ExpectEmpty();
+}
+
 TEST_F(PipelineTest, AFailureIsOfItsRequestAlone) {
   const StageFactory refuses = [] {
     return MakeNativeStage([](StageCall& call, int) -> bool {
