@@ -18,6 +18,9 @@ struct PayloadCodec {
   std::function<Payload(std::string_view bytes, const Payload* origin)> decode;
 };
 
+// Of payloads that are one int64_t.
+PayloadCodec NumberCodec();
+
 struct StageTravel {
   PayloadCodec takes, makes;
 };

@@ -97,8 +97,6 @@ int ReportAlignSort(const PipelineRun& run, const AlignSortProgress& progress) {
 
 int RunAlignSort(const AlignSortArguments& arguments) {
   const Topology topology = Topology::ThisMachine();
-  const int most = topology.Cpus().Count();
-  if (arguments.threads) CheckNumber("--threads", *arguments.threads, 1, most);
   if (arguments.reads.size() > 2) {
     RefuseOption("--reads", fmt::format("{} files", arguments.reads.size()),
                  "one, or two with mates");
@@ -106,22 +104,22 @@ int RunAlignSort(const AlignSortArguments& arguments) {
   const bool launched = RanksOfLauncher().has_value();
   if (!launched) CheckAlignSortFiles(arguments);
   ReturnLargeBlocks();
-  const std::unique_ptr<MpiLink> link = JoinRanks(arguments.ranks);
-  const LocalRanks local = link ? link->Local() : LocalRanks{};
-  const int threads = arguments.threads.value_or(ThreadsOfRank(most, local));
-  const CpuSet cores = CoresOfRank(topology.Cpus(), local, threads);
-  if (link && link->Rank() > 0) {
+  const JoinedRank own = JoinRanks(arguments.threads, arguments.ranks, topology);
+  const int threads = own.cores.Count();
+  if (own.ServesAnother()) {
     return ServeRank(
-        link.get(), [&] { return MakeAlignSort(SettingsOf(arguments, threads)); }, cores, topology);
+        own.link.get(), [&] { return MakeAlignSort(SettingsOf(arguments, threads)); }, own.cores,
+        topology);
   }
   // Reads and output are needed where rank 0 is only.
   if (launched) CheckAlignSortFiles(arguments);
-  const SignalScope signals(link ? SignalScope::Second::kNoted : SignalScope::Second::kEnds);
-  const AlignSortSettings settings = SettingsOf(arguments, threads * (link ? link->Size() : 1));
+  const SignalScope signals(own.link ? SignalScope::Second::kNoted : SignalScope::Second::kEnds);
+  const AlignSortSettings settings =
+      SettingsOf(arguments, threads * (own.link ? own.link->Size() : 1));
   const PipelineProgram program = MakeAlignSort(settings);
   // Other ranks wait for its end, which only a run tells them.
-  if (Interrupted() && !link) return kInterrupted;
-  PipelineRun run(program, cores, topology, link.get());
+  if (Interrupted() && !own.link) return kInterrupted;
+  PipelineRun run(program, own.cores, topology, own.link.get());
   run.Run(arguments.requests, [&] {
     const int64_t reads = settings.progress->reads_aligned;
     return fmt::format("{} reads aligned, {:.0f} reads/s", reads,

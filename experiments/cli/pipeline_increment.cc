@@ -63,8 +63,6 @@ void CheckAllItems(const IncrementArguments& arguments) {
 
 int RunIncrement(IncrementArguments arguments) {
   const Topology topology = Topology::ThisMachine();
-  const int most = topology.Cpus().Count();
-  if (arguments.threads) CheckNumber("--threads", *arguments.threads, 1, most);
   CheckAllItems(arguments);
   IncrementSettings& settings = arguments.settings;
   settings.work = FromSeconds(arguments.work_ms / 1e3);
@@ -76,16 +74,13 @@ int RunIncrement(IncrementArguments arguments) {
       std::ranges::any_of(program.travels, [](const auto& travel) { return travel.has_value(); });
   if (arguments.ranks.value_or(1) > 1 && !travels)
     RefuseOption("--ranks", "no stage can be made on another rank", "stages that compute");
-  const std::unique_ptr<MpiLink> link = JoinRanks(arguments.ranks);
-  const LocalRanks local = link ? link->Local() : LocalRanks{};
-  const int threads = arguments.threads.value_or(ThreadsOfRank(most, local));
-  const CpuSet cores = CoresOfRank(topology.Cpus(), local, threads);
-  if (link && link->Rank() > 0) {
+  const JoinedRank own = JoinRanks(arguments.threads, arguments.ranks, topology);
+  if (own.ServesAnother()) {
     return ServeRank(
-        link.get(), [&] { return program; }, cores, topology);
+        own.link.get(), [&] { return program; }, own.cores, topology);
   }
-  const SignalScope signals(link ? SignalScope::Second::kNoted : SignalScope::Second::kEnds);
-  PipelineRun run(program, cores, topology, link.get());
+  const SignalScope signals(own.link ? SignalScope::Second::kNoted : SignalScope::Second::kEnds);
+  PipelineRun run(program, own.cores, topology, own.link.get());
   run.Run(arguments.requests, [&] { return fmt::format("{:.0f} s", run.SecondsSoFar()); });
   return ReportIncrement(run);
 }

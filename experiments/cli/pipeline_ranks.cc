@@ -47,20 +47,7 @@ std::vector<std::string> WordsOfThisCommand() {
   throw std::system_error(errno, std::generic_category(), "mpirun");
 }
 
-}  // namespace
-
-void AddThreadsAndRanks(CLI::App* command, std::optional<int>* threads, std::optional<int>* ranks) {
-  constexpr int kMostRanks = 1024;
-  AddNumber(
-      command, "--threads", threads, 1, kMostThreads,
-      "Calls that compute side by side, of each rank; default: one a core, which is the most");
-  AddNumber(
-      command, kRanks, ranks, 1, kMostRanks,
-      "Processes that share the work, started with mpirun; or start them yourself: mpirun -n N "
-      "cosched pipeline run …");
-}
-
-std::unique_ptr<MpiLink> JoinRanks(std::optional<int> ranks) {
+std::unique_ptr<MpiLink> LinkOfRanks(std::optional<int> ranks) {
   const std::optional<int> started = RanksOfLauncher();
   if (!started) {
     if (ranks.value_or(1) == 1) return nullptr;
@@ -75,8 +62,6 @@ std::unique_ptr<MpiLink> JoinRanks(std::optional<int> ranks) {
   return std::make_unique<MpiLink>();
 }
 
-int ThreadsOfRank(int cores, const LocalRanks& local) { return std::max(1, cores / local.count); }
-
 CpuSet CoresOfRank(const CpuSet& cores, const LocalRanks& local, int threads) {
   const std::vector<int> all = cores.ToVector();
   CpuSet own;
@@ -84,6 +69,30 @@ CpuSet CoresOfRank(const CpuSet& cores, const LocalRanks& local, int threads) {
     own.Add(all[static_cast<size_t>(local.index * threads + i) % all.size()]);
   }
   return own;
+}
+
+}  // namespace
+
+void AddThreadsAndRanks(CLI::App* command, std::optional<int>* threads, std::optional<int>* ranks) {
+  constexpr int kMostRanks = 1024;
+  AddNumber(
+      command, "--threads", threads, 1, kMostThreads,
+      "Calls that compute side by side, of each rank; default: one a core, which is the most");
+  AddNumber(
+      command, kRanks, ranks, 1, kMostRanks,
+      "Processes that share the work, started with mpirun; or start them yourself: mpirun -n N "
+      "cosched pipeline run …");
+}
+
+JoinedRank JoinRanks(std::optional<int> threads, std::optional<int> ranks,
+                     const Topology& topology) {
+  const int most = topology.Cpus().Count();
+  if (threads) CheckNumber("--threads", *threads, 1, most);
+  JoinedRank joined{.link = LinkOfRanks(ranks)};
+  const LocalRanks local = joined.link ? joined.link->Local() : LocalRanks{};
+  joined.cores =
+      CoresOfRank(topology.Cpus(), local, threads.value_or(std::max(1, most / local.count)));
+  return joined;
 }
 
 int ServeRank(MpiLink* link, const std::function<PipelineProgram()>& make, const CpuSet& cores,

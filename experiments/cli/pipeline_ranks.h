@@ -18,15 +18,20 @@ namespace cosched {
 // --threads and --ranks. The values outlive the command.
 void AddThreadsAndRanks(CLI::App* command, std::optional<int>* threads, std::optional<int>* ranks);
 
-// `ranks`: as the option says. Null: this process is all there is. In place of a process that is to
-// start others it does not return, but becomes mpirun with this command line. Throws InputError where
-// there is no mpirun or no MPI, and for another number than the launcher's.
-std::unique_ptr<MpiLink> JoinRanks(std::optional<int> ranks);
+struct JoinedRank {
+  std::unique_ptr<MpiLink> link;  // Null: this process is all there is.
+  // One for each thread, others than those of the ranks beside it as far as there are enough.
+  CpuSet cores;
 
-// How many threads the rank has, if the option does not say: its share of the machine's cores.
-int ThreadsOfRank(int cores, const LocalRanks& local);
-// Which cores: others than those of the ranks beside it, as far as there are enough.
-CpuSet CoresOfRank(const CpuSet& cores, const LocalRanks& local, int threads);
+  bool ServesAnother() const { return link && link->Rank() > 0; }
+};
+
+// `threads`, by default its share of the machine's cores, and `ranks`: as the options say. In place
+// of a process that is to start others it does not return, but becomes mpirun with this command
+// line. Throws InputError where there is no mpirun or no MPI, for another number than the launcher's,
+// and for more threads than cores.
+JoinedRank JoinRanks(std::optional<int> threads, std::optional<int> ranks,
+                     const Topology& topology);
 
 // Makes calls until rank 0 has no more. The exit code, which is no good one if a rank has ended
 // before, or `make` throws, which rank 0 tells. Throws LinkError. REQUIRES: not rank 0.

@@ -9,6 +9,7 @@
 
 #include "engine/base/check.h"
 #include "experiments/hosts/ranked_tenant.h"
+#include "experiments/hosts/tenant_in_group.h"
 #include "experiments/os/owner.h"
 #include "experiments/wire/control_socket.h"
 #include "experiments/wire/shared_counters.h"
@@ -27,12 +28,12 @@ std::pair<UniqueFd, UniqueFd> SocketPair() {
   return {AboveStdio(std::move(first)), AboveStdio(std::move(second))};
 }
 
-class ProcessTenant final : public LaunchedTenant {
+class ProcessTenant final : public TenantInGroup {
  public:
   ProcessTenant(const std::filesystem::path& binary, const TenantLaunch& launch,
                 std::unique_ptr<Cgroup> group, const GroupSettings& groups, TenantGuard* guard,
                 Reaper* reaper)
-      : group_(group.get()), groups_(groups) {
+      : TenantInGroup(group.get(), groups) {
     auto [ours, theirs] = SocketPair();
     socket_ = std::move(ours);
     TenantProcess::Launch start{.binary = binary,
@@ -55,22 +56,11 @@ class ProcessTenant final : public LaunchedTenant {
   std::optional<TenantProcess::End> Ended() override { return process_->Ended(); }
   void Signal(int signal) override { process_->Signal(signal); }
   bool Kill() override { return process_->Kill(); }
-
-  bool HasGroup() const override { return group_ != nullptr; }
-  void Move(const Place& place) override { times_.fast = MoveGroup(place, groups_, group_); }
-  bool Done() override { return true; }
-  Times LastTimes() const override { return times_; }
-  Cgroup::Counters Counters() const override {
-    return group_ != nullptr ? group_->Read() : Cgroup::Counters();
-  }
   Duration UsedByOthersChildren() const override { return Duration(0); }
 
  private:
-  Cgroup* const group_;  // The process's, which keeps it until it has been reaped; may be null.
-  const GroupSettings groups_;
   UniqueFd socket_;
   std::optional<TenantProcess> process_;
-  Times times_{.actuator = std::string(groups_.Name())};
 };
 
 // Several hosts of one process may run a job of the same number.

@@ -16,6 +16,7 @@
 #include <system_error>
 #include <utility>
 
+#include "experiments/hosts/tenant_in_group.h"
 #include "experiments/hosts/tenant_listener.h"
 #include "experiments/os/mpirun.h"
 #include "experiments/os/process_sampler.h"
@@ -57,16 +58,15 @@ bool RankHasEnded(int pidfd) {
   return poll(&descriptor, 1, 0) == 1;
 }
 
-class RankedTenant final : public LaunchedTenant {
+class RankedTenant final : public TenantInGroup {
  public:
   RankedTenant(const fs::path& binary, const TenantLaunch& launch, std::unique_ptr<Cgroup> group,
                const GroupSettings& groups, const fs::path& folder, TenantGuard* guard,
                Reaper* reaper)
-      : folder_(folder),
+      : TenantInGroup(group.get(), groups),
+        folder_(folder),
         ranks_(launch.ranks),
-        counters_(launch.counters),
-        group_(group.get()),
-        groups_(groups) {
+        counters_(launch.counters) {
     listener_ = ListenForTenant(folder_.path / "host");
     std::vector<std::string> program = {binary.string()};
     program.insert(program.end(), launch.arguments.begin(), launch.arguments.end());
@@ -74,14 +74,13 @@ class RankedTenant final : public LaunchedTenant {
     std::vector<std::string> command = MpirunCommand(ranks_, program, folder_.path);
     if (command.empty())
       throw std::runtime_error("its ranks can't be started: there is no mpirun here");
-    process_.emplace(
-        TenantProcess::Launch{.binary = command.front(),
-                              .arguments = {command.begin() + 1, command.end()},
-                              .cores = group_ != nullptr ? CpuSet() : launch.place.cores,
-                              .doors = group_ != nullptr ? group_->Doors() : std::vector<int>(),
-                              .inherited = {},
-                              .log = launch.log},
-        guard, reaper, std::move(group));
+    process_.emplace(TenantProcess::Launch{.binary = command.front(),
+                                           .arguments = {command.begin() + 1, command.end()},
+                                           .cores = group ? CpuSet() : launch.place.cores,
+                                           .doors = group ? group->Doors() : std::vector<int>(),
+                                           .inherited = {},
+                                           .log = launch.log},
+                     guard, reaper, std::move(group));
   }
 
   void Advance() override;
@@ -97,14 +96,6 @@ class RankedTenant final : public LaunchedTenant {
       syscall(SYS_pidfd_send_signal, rank.get(), signal, nullptr, 0);
   }
   bool Kill() override;
-
-  bool HasGroup() const override { return group_ != nullptr; }
-  void Move(const Place& place) override { times_.fast = MoveGroup(place, groups_, group_); }
-  bool Done() override { return true; }
-  Times LastTimes() const override { return times_; }
-  Cgroup::Counters Counters() const override {
-    return group_ != nullptr ? group_->Read() : Cgroup::Counters();
-  }
   Duration UsedByOthersChildren() const override { return used_by_orphans_; }
 
  private:
@@ -129,8 +120,6 @@ class RankedTenant final : public LaunchedTenant {
   const Folder folder_;
   const int ranks_;
   const int counters_;
-  Cgroup* const group_;  // The process's, which keeps it until it has been reaped; may be null.
-  const GroupSettings groups_;
   UniqueFd listener_, socket_;
   pid_t rank_0_ = -1;
   std::vector<pid_t> others_;
@@ -138,7 +127,6 @@ class RankedTenant final : public LaunchedTenant {
   std::optional<TenantProcess> process_;  // mpirun. Ends before the folder goes.
   std::string first_end_;                 // A rank that was gone before mpirun.
   Duration used_by_orphans_{0};           // CPU time of ranks that mpirun did not live to reap.
-  Times times_{.actuator = std::string(groups_.Name())};
 };
 
 // Takes up rank 0, which connects when all others are there.

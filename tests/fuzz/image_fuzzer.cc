@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <optional>
@@ -16,6 +15,7 @@
 #include <string_view>
 
 #include "engine/base/error.h"
+#include "tests/fuzz/format_option.h"
 #include "tests/fuzz/image_seeds.h"
 #include "workloads/images/image_reader.h"
 
@@ -23,14 +23,6 @@ extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t most);
 
 namespace cosched {
 namespace {
-
-std::string format;  // Set once, before the first input.
-
-void Demand(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "%s: broken promise: %s\n", format.c_str(), what);
-  std::abort();
-}
 
 // Nothing of one that is refused.
 std::optional<Pixels> Decode(std::string_view bytes, int64_t pixels) {
@@ -78,7 +70,7 @@ void WriteSeeds(const std::string& folder) {
   const auto write = [&](const std::string& image) {
     std::ofstream(folder + "/seed" + std::to_string(number++), std::ios::binary) << image;
   };
-  const bool png = format == "png";
+  const bool png = format_option.format == "png";
   for (const std::string& image : png ? PngSeeds() : JpegSeeds()) {
     write(image);
     // Each seed must be an image, or the fuzzer would start from nothing.
@@ -95,18 +87,9 @@ void WriteSeeds(const std::string& folder) {
 }  // namespace cosched
 
 extern "C" int LLVMFuzzerInitialize(int* count, char*** arguments) {
-  constexpr std::string_view kFormat = "--format=";  // libFuzzer leaves "--" to its target.
-  constexpr std::string_view kSeeds = "--write-seeds=";
-  std::string seeds;
-  for (int i = 1; i < *count; ++i) {
-    const std::string_view argument = (*arguments)[i];
-    if (argument.starts_with(kFormat)) cosched::format = argument.substr(kFormat.size());
-    if (argument.starts_with(kSeeds)) seeds = argument.substr(kSeeds.size());
-  }
-  if (cosched::format != "jpeg" && cosched::format != "png") {
-    std::fprintf(stderr, "--format=%s: no such image format\n", cosched::format.c_str());
-    std::exit(1);
-  }
+  cosched::ReadFormatOption(
+      *count, *arguments, [](const std::string& name) { return name == "jpeg" || name == "png"; });
+  const std::string& seeds = cosched::format_option.seeds;
   if (seeds.empty()) return 0;
   cosched::WriteSeeds(seeds);
   std::exit(0);
@@ -114,7 +97,7 @@ extern "C" int LLVMFuzzerInitialize(int* count, char*** arguments) {
 
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most, unsigned seed) {
   const size_t changed = LLVMFuzzerMutate(data, size, most);
-  if (cosched::format == "png" && seed % 4 != 0) cosched::MendSums(data, changed);
+  if (cosched::format_option.format == "png" && seed % 4 != 0) cosched::MendSums(data, changed);
   return changed;
 }
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <string>
@@ -16,6 +15,7 @@
 #include "engine/graph/optimizer.h"
 #include "engine/graph/readers/build_limits.h"
 #include "engine/graph/readers/model_file.h"
+#include "tests/fuzz/format_option.h"
 #include "tests/fuzz/model_changes.h"
 #include "tests/fuzz/model_seeds.h"
 #include "tests/fuzz/plan.h"
@@ -24,14 +24,6 @@ extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t most);
 
 namespace cosched {
 namespace {
-
-std::string format;  // Set once, before the first input.
-
-void Demand(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "%s: broken promise: %s\n", format.c_str(), what);
-  std::abort();
-}
 
 // Bytes of all nodes' results: more than any plan of them takes.
 double ResultBytes(const Graph& graph) {
@@ -102,7 +94,8 @@ void CheckTraining(const ModelFile& file, int64_t batch) {
 
 void Check(std::string_view bytes) {
   try {
-    const auto file = format == "onnx" ? ParseOnnx(bytes, "input") : ParseGraphDef(bytes, "input");
+    const auto file =
+        format_option.format == "onnx" ? ParseOnnx(bytes, "input") : ParseGraphDef(bytes, "input");
     const int64_t batch = file->OwnBatch() > 0 ? file->OwnBatch() : 3;
     CheckInference(*file, batch);
     CheckTraining(*file, batch);
@@ -117,21 +110,13 @@ void Check(std::string_view bytes) {
 }  // namespace cosched
 
 extern "C" int LLVMFuzzerInitialize(int* count, char*** arguments) {
-  constexpr std::string_view kFormat = "--format=";  // libFuzzer leaves "--" to its target.
-  constexpr std::string_view kSeeds = "--write-seeds=";
-  std::string seeds;
-  for (int i = 1; i < *count; ++i) {
-    const std::string_view argument = (*arguments)[i];
-    if (argument.starts_with(kFormat)) cosched::format = argument.substr(kFormat.size());
-    if (argument.starts_with(kSeeds)) seeds = argument.substr(kSeeds.size());
-  }
-  if (cosched::format != "onnx" && cosched::format != "graphdef") {
-    std::fprintf(stderr, "--format=%s: no such model format\n", cosched::format.c_str());
-    std::exit(1);
-  }
+  cosched::ReadFormatOption(*count, *arguments, [](const std::string& name) {
+    return name == "onnx" || name == "graphdef";
+  });
+  const std::string& seeds = cosched::format_option.seeds;
   if (seeds.empty()) return 0;
   int number = 0;
-  const bool onnx = cosched::format == "onnx";
+  const bool onnx = cosched::format_option.format == "onnx";
   const auto write = [&](const std::string& model) {
     std::ofstream(seeds + "/seed" + std::to_string(number++), std::ios::binary) << model;
   };
@@ -152,8 +137,9 @@ extern "C" int LLVMFuzzerInitialize(int* count, char*** arguments) {
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most, unsigned seed) {
   if (seed % 2 == 0) return LLVMFuzzerMutate(data, size, most);
   const std::string bytes(reinterpret_cast<const char*>(data), size);
-  const std::string changed = cosched::format == "onnx" ? cosched::ChangedOnnx(bytes, seed)
-                                                        : cosched::ChangedGraphDef(bytes, seed);
+  const std::string changed = cosched::format_option.format == "onnx"
+                                  ? cosched::ChangedOnnx(bytes, seed)
+                                  : cosched::ChangedGraphDef(bytes, seed);
   if (changed.empty() || changed.size() > most) return LLVMFuzzerMutate(data, size, most);
   std::copy(changed.begin(), changed.end(), data);
   return changed.size();

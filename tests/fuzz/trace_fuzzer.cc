@@ -2,15 +2,15 @@
 // packed or not, the reader gives arrivals that keep its promises (trace_reader.h) or an
 // InputError.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <string_view>
 
 #include "engine/base/error.h"
+#include "tests/fuzz/format_option.h"
 #include "traces/input/formats.h"
 
 namespace cosched {
@@ -18,14 +18,6 @@ namespace {
 
 // A few bytes may stand for millions of arrivals; the first ones tell as much.
 constexpr int kArrivals = 5'000;
-
-std::string format;  // Set once, before the first input.
-
-void Demand(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "%s: broken promise: %s\n", format.c_str(), what);
-  std::abort();
-}
 
 // Reads all of a view, so that the sanitizer sees one that points nowhere.
 size_t Touch(std::string_view text) {
@@ -72,22 +64,17 @@ void Check(std::string_view bytes, std::string_view name, OnBadRow on_bad_row) {
 }  // namespace cosched
 
 extern "C" int LLVMFuzzerInitialize(int* count, char*** arguments) {
-  constexpr std::string_view kOption = "--format=";  // libFuzzer leaves "--" to its target.
-  for (int i = 1; i < *count; ++i) {
-    const std::string_view argument = (*arguments)[i];
-    if (argument.starts_with(kOption)) cosched::format = argument.substr(kOption.size());
-  }
-  for (const cosched::TraceFormat& known : cosched::TraceFormats()) {
-    if (known.name == cosched::format) return 0;
-  }
-  std::fprintf(stderr, "--format=%s: no such trace format\n", cosched::format.c_str());
-  std::exit(1);
+  cosched::ReadFormatOption(*count, *arguments, [](const std::string& name) {
+    return std::ranges::any_of(cosched::TraceFormats(),
+                               [&](const auto& known) { return known.name == name; });
+  });
+  return 0;
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  cosched::Check(bytes, cosched::format, cosched::OnBadRow::kError);
-  cosched::Check(bytes, cosched::format, cosched::OnBadRow::kSkip);
+  cosched::Check(bytes, cosched::format_option.format, cosched::OnBadRow::kError);
+  cosched::Check(bytes, cosched::format_option.format, cosched::OnBadRow::kSkip);
   cosched::Check(bytes, "", cosched::OnBadRow::kSkip);  // Whatever it is taken for.
   return 0;
 }

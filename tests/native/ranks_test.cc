@@ -12,7 +12,6 @@
 #include <set>
 #include <sstream>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "engine/mpi/mpi_link.h"
@@ -104,6 +103,22 @@ class RanksTest : public RealTenantTest {
     }
     EXPECT_EQ(answered_.size(), count);
   }
+  // It goes on. REQUIRES: there is enough to do.
+  void ExpectCalls() {
+    const auto calls = [this] {
+      int64_t sum = 0;
+      for (const StageCounters& stage : Host().Pipeline(job_).stages) sum += stage.calls;
+      return sum;
+    };
+    const int64_t before = calls();
+    for (int i = 0; i < 3000 && calls() < before + 4; ++i) {
+      const std::optional<HostEvent> event = Next(milliseconds(5));
+      if (event && std::holds_alternative<HostFailed>(*event))
+        FAIL() << std::get<HostFailed>(*event).reason;
+      Collect();
+    }
+    EXPECT_GE(calls(), before + 4);
+  }
   void Grant(const CpuSet& cores) {
     Host().Grant(job_, Place::Whole(cores, DefaultSplit(cores.Count())));
     ExpectSettled();
@@ -154,11 +169,11 @@ TEST_F(RanksTest, TheyFollowGrantsAndLoseNothing) {
   Run(2, {.stages = 2, .items = 60, .work = milliseconds(3)});
   Ask(6);
   for (int i = 0; i < 4; ++i) {
-    std::this_thread::sleep_for(milliseconds(50));
+    ExpectCalls();
     Grant(one_);
     for (const ThreadSample& thread : OnlySample().threads)
       EXPECT_TRUE(one_.Contains(thread.cores)) << thread.cores.ToString();
-    std::this_thread::sleep_for(milliseconds(50));
+    ExpectCalls();
     Grant(cores_);
   }
   Host().Pause(job_);

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "engine/base/error.h"
-#include "engine/gates/packed_bytes.h"
 
 namespace cosched {
 namespace {
@@ -80,22 +79,6 @@ void AddMerge(const IncrementSettings& settings, PipelineProgram* program) {
   });
 }
 
-PayloadCodec CodecOfNumber() {
-  return {.encode =
-              [](const Payload& payload) {
-                PackedWriter writer;
-                writer.Number(payload.As<int64_t>());
-                return writer.Take();
-              },
-          .decode =
-              [](std::string_view bytes, const Payload* /*origin*/) {
-                PackedReader reader(bytes);
-                const auto number = reader.Number<int64_t>();
-                reader.End();
-                return Payload::Of(number, sizeof number);
-              }};
-}
-
 void RequireAtLeast(int64_t least, int64_t value, const char* key) {
   if (value >= least) return;
   throw InputError({.key = key,
@@ -129,7 +112,7 @@ PipelineProgram MakeIncrement(const IncrementSettings& settings) {
                                    .waits = waits});
     // Lanes of stages that wait are rank 0's.
     program.travels.push_back(waits ? std::nullopt
-                                    : std::optional(StageTravel{CodecOfNumber(), CodecOfNumber()}));
+                                    : std::optional(StageTravel{NumberCodec(), NumberCodec()}));
     program.stages.push_back([all, waits] {
       return MakeNativeStage(
           [all, waits](StageCall& call, int piece) { return AddOne(all, waits, call, piece); });

@@ -8,26 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/gates/packed_bytes.h"
 #include "tests/engine/gates/rank_group.h"
 
 namespace cosched {
-
-inline PayloadCodec NumberCodec() {
-  return {.encode =
-              [](const Payload& payload) {
-                PackedWriter writer;
-                writer.Number(payload.As<int64_t>());
-                return writer.Take();
-              },
-          .decode =
-              [](std::string_view bytes, const Payload* /*origin*/) {
-                PackedReader reader(bytes);
-                const auto number = reader.Number<int64_t>();
-                reader.End();
-                return Payload::Of(number, sizeof number);
-              }};
-}
 
 inline StageTravel NumbersTravel() { return {NumberCodec(), NumberCodec()}; }
 

@@ -120,9 +120,10 @@ TEST(RankWorkerTest, ACallGivenBackOfACancelledRequestIsNotMadeElsewhere) {
   group.OfRank0().Submit({0, SomeNumbers(3, 1)});
   there.wait(0);
   group.Remote().Resize(1, {.gives_back = true});
+  while (group.PoolsOf(1).Current().inter != 0) std::this_thread::yield();
   group.OfRank0().Cancel(0, "nobody waits");
-  // Which of the two is heard of first does not matter, as long as both are before what follows.
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  // Those that are away; none once it has been given back.
+  while (!group.OfRank0().CancelledRemote().empty()) std::this_thread::yield();
   group.Remote().Resize(2, {.cores = CpuSet{0}});
   group.Await(0);
   EXPECT_LT(pieces, kMostPieces);
