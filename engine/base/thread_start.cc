@@ -1,9 +1,12 @@
 #include "engine/base/thread_start.h"
 
+#include <sched.h>
 #include <sys/resource.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <sstream>
 
 namespace cosched {
@@ -41,6 +44,26 @@ std::string ThreadLimits() {
   const std::string pids = PidsMax();
   return "ulimit -u " + (none ? "unlimited" : std::to_string(limit.rlim_cur)) +
          (pids.empty() ? "" : ", pids.max " + pids);
+}
+
+pthread_t StartThreadOn(int cpu, void* (*run)(void*), void* argument) {
+  pthread_t thread{};
+  int error = EINVAL;
+  if (cpu >= 0) {
+    const auto count = static_cast<size_t>(cpu) + 1;
+    const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> mask(
+        CPU_ALLOC(count), [](cpu_set_t* set) { CPU_FREE(set); });
+    CPU_ZERO_S(CPU_ALLOC_SIZE(count), mask.get());
+    CPU_SET_S(static_cast<size_t>(cpu), CPU_ALLOC_SIZE(count), mask.get());
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setaffinity_np(&attributes, CPU_ALLOC_SIZE(count), mask.get());
+    error = pthread_create(&thread, &attributes, run, argument);
+    pthread_attr_destroy(&attributes);
+  }
+  if (error == EINVAL) error = pthread_create(&thread, nullptr, run, argument);
+  if (error != 0) throw std::system_error(error, std::generic_category());
+  return thread;
 }
 
 std::system_error ThreadError(const std::string& what, const std::system_error& error) {

@@ -3,6 +3,8 @@
 // Called by whoever makes threads; any thread. A std::thread that is not joined ends the process,
 // so a caller that makes several joins those it has before it lets the error go on.
 
+#include <pthread.h>
+
 #include <string>
 #include <system_error>
 #include <thread>
@@ -25,5 +27,10 @@ std::thread StartThread(const char* whose, Function&& function) {
     throw ThreadError(std::string(whose) + " can't be started", error);
   }
 }
+
+// Starts run(argument) on `cpu`, where it need not wait for a core that its maker's keep busy; -1, or
+// where the kernel refuses that CPU: anywhere its maker may run. Throws std::system_error. The
+// caller joins it.
+pthread_t StartThreadOn(int cpu, void* (*run)(void*), void* argument);
 
 }  // namespace cosched

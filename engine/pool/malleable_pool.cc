@@ -7,7 +7,6 @@
 #include <mutex>
 #include <string>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include "engine/base/check.h"
@@ -25,50 +24,64 @@ MalleablePool::Impl::Impl(Options pool_options)
       workers(std::make_unique<PoolWorker[]>(static_cast<size_t>(std::max(options.capacity, 0)))) {
   CHECK(options.capacity >= 0) << "a pool of " << options.capacity << " threads";
   idle.reserve(static_cast<size_t>(options.capacity));
+  // Of the threads that there are not yet; the first record is the pool's own.
+  for (size_t i = 1; i < options.records.size(); ++i)
+    options.records[i].without_work.store(1, std::memory_order_relaxed);
   if (options.lends_to != nullptr) options.lends_to->impl_->lender = this;
-  for (int i = 0; i < options.capacity; ++i) {
-    // One thread at a time: one that starts runs for a moment, and a crowd of these would disturb
-    // the neighbours.
+}
+
+// Threads for the first `count` workers, with resize_mutex held. One at a time: one that starts runs
+// for a moment, and a crowd of these would disturb the neighbours.
+void MalleablePool::Impl::Make(int count, const std::vector<int>& cpus) {
+  struct Start {
+    Impl* pool;
+    PoolWorker* worker;
     BinaryEvent started;
+  };
+  for (int i = made.load(std::memory_order_relaxed); i < count; ++i) {
     PoolWorker* worker = &workers[static_cast<size_t>(i)];
+    Start start{this, worker, {}};
+    const bool is_bound = options.topology != nullptr && static_cast<size_t>(i) < cpus.size();
     worker->index = i;
     const auto record = static_cast<size_t>(i) + 1;  // Behind the pool's own.
     worker->meter.TellTo(record < options.records.size() ? &options.records[record]
                                                          : &worker->record);
     try {
-      worker->thread = std::thread([this, worker, &started] { Run(worker, &started); });
+      worker->thread = StartThreadOn(
+          is_bound ? cpus[static_cast<size_t>(i)] : -1,
+          [](void* argument) -> void* {
+            auto* const start = static_cast<Start*>(argument);
+            start->pool->Run(start->worker, &start->started);
+            return nullptr;
+          },
+          &start);
     } catch (const std::system_error& error) {
-      JoinFirst(i);
-      if (options.lends_to != nullptr) options.lends_to->impl_->lender = nullptr;
-      throw ThreadError("only " + std::to_string(i) + " of the " +
-                            std::to_string(options.capacity) + " threads of the " + options.name +
-                            " pool can be started",
+      throw ThreadError("only " + std::to_string(i) + " of the " + std::to_string(count) +
+                            " threads of the " + options.name + " pool can be started",
                         error);
     }
-    started.Wait();
-  }
-}
-
-// Ends the first `count` workers. REQUIRES: none of them is active.
-void MalleablePool::Impl::JoinFirst(int count) {
-  {
-    const MutexLock lock(mutex);
-    stopping = true;
-  }
-  for (int i = 0; i < count; ++i) {
-    workers[static_cast<size_t>(i)].event.Post();
-    workers[static_cast<size_t>(i)].thread.join();
+    start.started.Wait();
+    made.store(i + 1, std::memory_order_release);
   }
 }
 
 MalleablePool::Impl::~Impl() {
   {
     const MutexLock lock(mutex);
+    CHECK(held == 0) << "the " << options.name << " pool ends in the middle of a loop";
     on_settled = nullptr;  // The end is nobody's Resize.
   }
   BeginResize(0, {}).Post();
   while (settled.load(std::memory_order_acquire) == 0) FutexWait(&settled, 0);
-  JoinFirst(options.capacity);
+  if (options.lends_to != nullptr) options.lends_to->impl_->lender = nullptr;
+  {
+    const MutexLock lock(mutex);
+    stopping = true;
+  }
+  for (int i = 0; i < made.load(std::memory_order_relaxed); ++i) {
+    workers[static_cast<size_t>(i)].event.Post();
+    pthread_join(workers[static_cast<size_t>(i)].thread, nullptr);
+  }
 }
 
 // Idle workers beyond the new target change places without waking; the others notice after their
@@ -96,6 +109,7 @@ MalleablePool::Wakeups MalleablePool::Impl::BeginResize(int wanted, const std::v
   const auto start = steady_clock::now();
   wanted = std::clamp(wanted, 0, options.capacity);
   const std::lock_guard<std::mutex> resize_lock(resize_mutex);
+  Make(wanted, cpus);
   {
     const MutexLock lock(mutex);
     settled.store(0, std::memory_order_relaxed);
@@ -109,13 +123,18 @@ MalleablePool::Wakeups MalleablePool::Impl::BeginResize(int wanted, const std::v
   {
     const MutexLock lock(mutex);
     target.store(wanted, std::memory_order_relaxed);
-    for (int i = 0; i < wanted; ++i) {
+    // Who is held in the middle of a loop goes on as soon as anyone may, and leaves after its piece
+    // if it is surplus.
+    const int last = wanted > 0 && held > 0 ? made.load(std::memory_order_relaxed) : wanted;
+    for (int i = 0; i < last; ++i) {
       PoolWorker& worker = workers[static_cast<size_t>(i)];
-      if (worker.state != WorkerState::kParked) continue;
+      const bool is_held = worker.state == WorkerState::kHeld;
+      if (!is_held && (i >= wanted || worker.state != WorkerState::kParked)) continue;
+      if (i >= wanted) Bind(worker, cpus, 0);
       worker.state = WorkerState::kWaking;
       ++waking;
-      const int cpu = static_cast<size_t>(i) < cpus.size() ? cpus[static_cast<size_t>(i)] : -1;
-      wakeups.sleepers_.push_back({&worker.event, cpu});
+      const auto place = static_cast<size_t>(i < wanted ? i : 0);
+      wakeups.sleepers_.push_back({&worker.event, place < cpus.size() ? cpus[place] : -1});
     }
     resizing = false;
     NoteIfSettled();
@@ -124,15 +143,15 @@ MalleablePool::Wakeups MalleablePool::Impl::BeginResize(int wanted, const std::v
 }
 
 void MalleablePool::Impl::Bind(int wanted, const std::vector<int>& cpus) {
-  if (options.topology == nullptr) return;
-  for (int i = 0; i < std::min(wanted, static_cast<int>(cpus.size())); ++i) {
-    const int cpu = cpus[static_cast<size_t>(i)];
-    if (cpu < 0) continue;
-    // Always, even to the same core: the kernel forgets a thread's pin when the cpuset changes. A
-    // worker that the machine refuses to bind (a CPU outside of the process's cpuset) runs where it
-    // was.
-    options.topology->BindThread(workers[static_cast<size_t>(i)].tid, {cpu});
-  }
+  for (int i = 0; i < wanted; ++i) Bind(workers[static_cast<size_t>(i)], cpus, i);
+}
+
+// Always, even to the same core: the kernel forgets a thread's pin when the cpuset changes. A worker
+// that the machine refuses to bind (a CPU outside of the process's cpuset) runs where it was.
+void MalleablePool::Impl::Bind(const PoolWorker& worker, const std::vector<int>& cpus, int place) {
+  const auto index = static_cast<size_t>(place);
+  if (options.topology == nullptr || index >= cpus.size() || cpus[index] < 0) return;
+  options.topology->BindThread(worker.tid, {cpus[index]});
 }
 
 void MalleablePool::Impl::ParallelFor(int tasks, FunctionRef<void(int)> body) {
@@ -143,26 +162,31 @@ void MalleablePool::Impl::ParallelFor(int tasks, FunctionRef<void(int)> body) {
   Loop loop(tasks, body);
   WakeList first;
   AddUntaken(1);
+  bool has_door = false;
   {
     const MutexLock lock(mutex);
+    has_door = !door_taken.load(std::memory_order_acquire);
+    if (has_door) door_taken.store(true, std::memory_order_relaxed);
+    loop.Open(has_door ? &door : nullptr);
     loop.next = loops;
     if (loops != nullptr) loops->previous = &loop;
     loops = &loop;
+    running.fetch_add(1);
     first = Announce(loop.TakeWakeUps(kFanOut));
   }
   first.Post();
   InviteGuests(tasks - 1);
-  loop.Work([] { return false; });
+  Work(&loop);
   AddUntaken(-1);
-  Yields yields = Yields::kOnRequest;
   {
     const MutexLock lock(mutex);
-    yields = loop.HowToYield();
+    running.fetch_sub(1, std::memory_order_relaxed);
     (loop.previous == nullptr ? loops : loop.previous->next) = loop.next;
     if (loop.next != nullptr) loop.next->previous = loop.previous;
   }
-  loop.WaitForWorkers(options.spin, yields,
+  loop.WaitForWorkers(options.spin,
                       calling_worker.worker == nullptr ? nullptr : &calling_worker.worker->meter);
+  if (has_door) door_taken.store(false, std::memory_order_release);
 }
 
 void MalleablePool::Impl::Schedule(std::function<void()> closure) {
@@ -172,7 +196,7 @@ void MalleablePool::Impl::Schedule(std::function<void()> closure) {
     if (options.when_empty == WhenEmpty::kQueue || active.load(std::memory_order_relaxed) > 0) {
       closures.push_back(std::move(closure));
       AddUntaken(1);
-      queued.store(static_cast<int>(closures.size()), std::memory_order_relaxed);
+      queued.store(static_cast<int>(closures.size()));
       woken = Announce(1);
       closure = nullptr;
     }
@@ -195,6 +219,11 @@ int MalleablePool::Idle() const {
 int MalleablePool::Target() const { return impl_->target.load(std::memory_order_relaxed); }
 
 int MalleablePool::Active() const { return impl_->active.load(std::memory_order_relaxed); }
+
+void MalleablePool::Prepare(int workers, const std::vector<int>& cpus) {
+  const std::lock_guard<std::mutex> resize_lock(impl_->resize_mutex);
+  impl_->Make(std::min(workers, impl_->options.capacity), cpus);
+}
 
 void MalleablePool::Resize(int workers, const std::vector<int>& cpus) {
   BeginResize(workers, cpus).Post();
@@ -258,7 +287,7 @@ void MalleablePool::SetActivity(const std::string* what) {
 }
 
 const std::string* MalleablePool::Activity() const {
-  for (int i = impl_->options.capacity - 1; i >= 0; --i) {
+  for (int i = impl_->made.load(std::memory_order_acquire) - 1; i >= 0; --i) {
     const PoolWorker& worker = impl_->workers[static_cast<size_t>(i)];
     const std::string* what = worker.activity.load(std::memory_order_acquire);
     if (what != nullptr) return what;
@@ -268,8 +297,7 @@ const std::string* MalleablePool::Activity() const {
 
 std::vector<int> MalleablePool::ThreadIds() const {
   std::vector<int> ids;
-  ids.reserve(static_cast<size_t>(impl_->options.capacity));
-  for (int i = 0; i < impl_->options.capacity; ++i) {
+  for (int i = 0; i < impl_->made.load(std::memory_order_acquire); ++i) {
     ids.push_back(impl_->workers[static_cast<size_t>(i)].tid);
   }
   return ids;

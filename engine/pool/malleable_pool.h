@@ -1,8 +1,8 @@
 #pragma once
 // A thread pool whose number of active workers changes at any time, from any thread, also while its
-// loops run (malleable TensorFlow, Libutti et al. 2020). All threads are created once, up to the
-// capacity; the surplus is parked, each on a futex of its own, so that waking one never makes
-// another runnable.
+// loops run (malleable TensorFlow, Libutti et al. 2020). A thread is made when a Resize first wants
+// it; later the surplus is parked, each on a futex of its own, so that waking one never makes another
+// runnable.
 //
 // Called by the executor (Schedule, OnSurplusWorker), by kernels through the oneDNN and Eigen
 // adapters (ParallelFor, Schedule) and by ThreadPools (Resize). Every method may be called from any
@@ -42,11 +42,11 @@ class MalleablePool {
 
   struct Options {
     std::string name;  // Thread names are "<name>/<index>", set when a worker is first active
-    int capacity = 1;  // Threads created; may be 0. Resize never exceeds it.
+    int capacity = 1;  // The most threads; may be 0. Resize never exceeds it.
     WhenEmpty when_empty = WhenEmpty::kQueue;
     const Topology* topology = nullptr;  // Binds workers; null = never binds
     // While a worker has nothing to do here it takes part in the loops of that pool, whose capacity
-    // is at least 1 (see SetGuests); null = it doesn't. Outlives this pool's last Resize to 0.
+    // is at least 1 (see SetGuests); null = it doesn't. Outlives this pool.
     MalleablePool* lends_to = nullptr;
     std::chrono::nanoseconds spin = kSpin;  // How long who has no work looks for some.
     std::span<WorkRecord> records = {};     // Where workers tell of their waiting; see Waiting.
@@ -63,9 +63,13 @@ class MalleablePool {
   // Workers in their place now, working or waiting for work; equals Target() once settled.
   int Active() const;
 
+  // Makes the threads that a Resize with these arguments needs and that are not there yet. Throws
+  // ThreadError if the kernel refuses; those that were made stay, asleep.
+  void Prepare(int workers, const std::vector<int>& cpus = {});
+
   // Wants `workers` active workers (clamped to 0..capacity) and returns at once. Worker i is bound
   // to cpus[i] where given (-1 or beyond the end: left as it is). Concurrent calls take effect in
-  // some order, whole.
+  // some order, whole. Throws what Prepare throws, before anything has changed.
   void Resize(int workers, const std::vector<int>& cpus = {});
   // Workers that a Resize wants awake and nobody has woken yet. Must be posted, once; the pool is
   // not settled before.
@@ -126,7 +130,7 @@ class MalleablePool {
   void SetActivity(const std::string* what);
   // What the worker with the highest index shows of those that show something; null if none does.
   const std::string* Activity() const;
-  // Kernel thread ids of all workers, by index.
+  // Kernel thread ids of the workers that have a thread, by index.
   std::vector<int> ThreadIds() const;
 
  private:

@@ -35,7 +35,7 @@ MalleablePool::Impl::WakeList MalleablePool::Impl::PopIdle(int count) {
 // There is work for `wanted` workers: those that look already need no waking. Each that takes work
 // hands on the news.
 MalleablePool::Impl::WakeList MalleablePool::Impl::Announce(int wanted) {
-  WakeList list = PopIdle(wanted - looking.load(std::memory_order_relaxed));
+  WakeList list = PopIdle(wanted - looking.load());
   list.news = &news;
   return list;
 }
@@ -158,32 +158,122 @@ void MalleablePool::Impl::RunClosure(MutexLock* lock) {
 bool MalleablePool::Impl::RunLoop(PoolWorker* worker, Loop* loop, MutexLock* lock) {
   const bool only = closures.empty() && loops == loop && loop->next == nullptr;
   const uint32_t seen = news.load(std::memory_order_relaxed);
-  loop->Attach();
-  const Yields yields = loop->HowToYield();
-  WakeList more = idle.empty() ? WakeList() : PopIdle(loop->TakeWakeUps(kFanOut));
+  loop->Door()->Enter();
   lock->Unlock();
-  more.Post();
-  worker->meter.SetWork(true);
-  loop->Work([this, worker] { return Surplus(*worker); });
-  loop->Detach();
-  worker->meter.SetWork(false);
+  const Yields yields = WorkIn(worker, loop);
   if (only) return !Look(worker, seen, yields, lock);
   lock->Lock();
   return false;
 }
 
-// Spins for work that came after `seen`; returns with the lock held, false if there was no news.
+// Further sleepers for a loop that the calling thread is in.
+void MalleablePool::Impl::WakeMore(Loop* loop) {
+  if (idlers.load(std::memory_order_relaxed) == 0) return;
+  WakeList more;
+  {
+    const MutexLock lock(mutex);
+    more = PopIdle(loop->TakeWakeUps(kFanOut));
+  }
+  more.Post();
+}
+
+// Works in a loop that the worker has entered, and leaves it.
+Yields MalleablePool::Impl::WorkIn(PoolWorker* worker, Loop* loop) {
+  LoopDoor* const entered = loop->Door();
+  loop->NoteCpu();
+  const Yields yields = loop->HowToYield();
+  WakeMore(loop);
+  worker->meter.SetWork(true);
+  loop->Work([this, worker] { return Surplus(*worker); });
+  entered->Leave();
+  worker->meter.SetWork(false);
+  return yields;
+}
+
+// The caller's part of its loop. A worker of another pool that is paused leaves its core after a
+// task, with the loop unfinished: a piece of an op may be as many tasks as the capacity, and would
+// take one worker too long. Not within a task of another loop, whose caller waits for the task's
+// end; nor where somebody may wait for closures of the paused pool.
+void MalleablePool::Impl::Work(Loop* loop) {
+  auto* const own = static_cast<Impl*>(calling_worker.pool);
+  if (own == nullptr || own == this || loops_within > 0 ||
+      own->options.when_empty != WhenEmpty::kQueue) {
+    loop->Work([] { return false; });
+    return;
+  }
+  while (true) {
+    loop->Work([own] { return own->target.load(std::memory_order_relaxed) == 0; });
+    if (loop->Remaining() == 0) return;
+    own->Hold(calling_worker.worker);
+  }
+}
+
+// Until this pool is wanted again, whether or not the worker is.
+void MalleablePool::Impl::Hold(PoolWorker* worker) {
+  {
+    const MutexLock lock(mutex);
+    if (target.load(std::memory_order_relaxed) > 0) return;
+    worker->state = WorkerState::kHeld;
+    ++held;
+    active.fetch_sub(1, std::memory_order_relaxed);
+    NoteIfSettled();
+  }
+  worker->meter.SetWork(false);
+  worker->meter.Sleep([worker] { worker->event.Wait(); });
+  worker->meter.SetWork(true);
+  const MutexLock lock(mutex);
+  --held;
+  --waking;
+  worker->state = WorkerState::kActive;
+  active.fetch_add(1, std::memory_order_relaxed);
+  worker->look_budget = {};  // Others share its core now, or none.
+  NoteIfSettled();
+}
+
+// The loop that is all the work there is, entered; else null.
+Loop* MalleablePool::Impl::EnterOnlyLoop(const PoolWorker& worker) {
+  if (Surplus(worker) || queued.load(std::memory_order_relaxed) > 0 ||
+      running.load(std::memory_order_relaxed) != 1) {
+    return nullptr;
+  }
+  return door.Enter();
+}
+
+// Work that came while the calling worker was taken for one that looks: for a sleeper instead.
+void MalleablePool::Impl::HandOn() {
+  if (idlers.load(std::memory_order_relaxed) == 0) return;
+  if (queued.load() == 0 && running.load() <= 1) return;
+  WakeList baton;
+  {
+    const MutexLock lock(mutex);
+    baton = PopIdle(1);
+  }
+  baton.Post();
+}
+
+// Spins for work that came after `seen`. Where that is one loop the worker takes part in it at once
+// and looks again, without the lock: all helpers would ask for it at the same moment. Returns with
+// the lock held, false if there was no news in the end.
 bool MalleablePool::Impl::Look(PoolWorker* worker, uint32_t seen, Yields yields, MutexLock* lock) {
-  worker->look_start = std::chrono::steady_clock::now();
-  looking.fetch_add(1, std::memory_order_relaxed);
-  const auto spin = worker->look_budget.Of(options.spin);
-  const bool found = SpinUntil(worker->look_start, spin, yields, &worker->meter, [&] {
-    return news.load(std::memory_order_relaxed) != seen || Surplus(*worker);
-  });
-  lock->Lock();
-  looking.fetch_sub(1, std::memory_order_relaxed);
-  if (found) worker->look_budget.Found();
-  return found;
+  while (true) {
+    worker->look_start = std::chrono::steady_clock::now();
+    looking.fetch_add(1, std::memory_order_relaxed);
+    const auto spin = worker->look_budget.Of(options.spin);
+    const bool found = SpinUntil(worker->look_start, spin, yields, &worker->meter, [&] {
+      return news.load(std::memory_order_relaxed) != seen || Surplus(*worker);
+    });
+    if (found) worker->look_budget.Found();
+    seen = news.load(std::memory_order_acquire);  // Before the look at what there is.
+    Loop* const loop = found ? EnterOnlyLoop(*worker) : nullptr;
+    if (loop == nullptr) {
+      lock->Lock();
+      looking.fetch_sub(1, std::memory_order_relaxed);
+      return found;
+    }
+    looking.fetch_sub(1);
+    HandOn();
+    yields = WorkIn(worker, loop);
+  }
 }
 
 // Takes part in a loop of the other pool until that has no more tasks, or there is a closure here;
@@ -205,12 +295,14 @@ bool MalleablePool::Impl::HostGuest(PoolWorker* guest, Predicate leave) {
     const MutexLock lock(mutex);
     loop = PickLoop();
     if (loop == nullptr || loop->Attached() >= guests.load(std::memory_order_relaxed)) return false;
-    loop->Attach();
+    loop->Door()->Enter();
   }
+  LoopDoor* const entered = loop->Door();
+  loop->NoteCpu();
   InviteGuests(loop->Remaining() - 1);
   guest->meter.SetWork(true);
   loop->Work(leave);
-  loop->Detach();
+  entered->Leave();
   guest->meter.SetWork(false);
   return true;
 }

@@ -2,10 +2,11 @@
 // One thread of a malleable pool. Used by malleable_pool*.cc only. Its state is guarded by the
 // pool's lock; what others may touch without it is atomic.
 
+#include <pthread.h>
+
 #include <atomic>
 #include <chrono>
 #include <string>
-#include <thread>
 
 #include "engine/pool/futex.h"
 #include "engine/pool/spin.h"
@@ -19,6 +20,7 @@ enum class WorkerState {
   kWaking,  // wanted and posted, not yet awake
   kActive,  // awake
   kIdle,    // wanted, asleep until there is work; counts as active
+  kHeld,    // asleep in the middle of a loop that it called: its pool is paused
 };
 
 struct alignas(kCacheLine) PoolWorker {
@@ -32,12 +34,12 @@ struct alignas(kCacheLine) PoolWorker {
   BinaryEvent event;
   WorkMeter meter;
   WorkRecord record;  // Where the pool was given none for it.
-  std::thread thread;
+  pthread_t thread{};
 };
 
 // The calling thread as a worker; a thread belongs to at most one pool.
 struct CallingWorker {
-  const void* pool = nullptr;
+  void* pool = nullptr;  // A MalleablePool::Impl.
   PoolWorker* worker = nullptr;
 };
 inline thread_local constinit CallingWorker calling_worker;

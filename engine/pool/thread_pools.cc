@@ -150,14 +150,19 @@ int64_t ThreadPools::Impl::Resize(const ResizeRequest& request) {
     if (request.paused) threads.paused = *request.paused;
     const Split split = Clamp(threads);
     const int helpers = std::max(0, split.intra - 1);
-    sequence = Begin(threads, split, request.cause, now);
+    std::vector<int> callers_there, helpers_there;
     if (binding == Binding::kEachToItsCore) {
       CpuSet free = threads.cores;
-      inter_cpus = KeepCores(inter_cpus, split.inter, &free);
-      helper_cpus = KeepCores(helper_cpus, helpers, &free);
-      FillCores(&inter_cpus, &free);
-      FillCores(&helper_cpus, &free);
+      callers_there = KeepCores(inter_cpus, split.inter, &free);
+      helpers_there = KeepCores(helper_cpus, helpers, &free);
+      FillCores(&callers_there, &free);
+      FillCores(&helpers_there, &free);
     }
+    inter.Prepare(split.inter, callers_there);
+    intra.Prepare(helpers, helpers_there);
+    sequence = Begin(threads, split, request.cause, now);
+    inter_cpus = std::move(callers_there);
+    helper_cpus = std::move(helpers_there);
     const int most_at_one_node = std::min(threads.split.intra, capacity.intra);
     intra.SetGuests(split.inter > 1 ? most_at_one_node - 1 : 0);
     wakeups = inter.BeginResize(split.inter, inter_cpus);

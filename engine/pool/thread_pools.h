@@ -61,7 +61,9 @@ class ThreadPools {
   // Changes what is wanted and moves the pools to it; any thread, any time, returns at once, with
   // the sequence number of its report. Threads whose core stays in the set keep it. Surplus threads
   // leave at the next safe point: a helper after its task, an inter-op worker after its piece of an
-  // op. With none left the run is paused, in the middle of an op, and its memory kept.
+  // op. With none left the run is paused, in the middle of an op after the tasks that run, and its
+  // memory kept. Throws ThreadError, with nothing changed, if threads can't be had that were never
+  // needed before.
   int64_t Resize(const ResizeRequest& request);
   int64_t Resize(const CpuSet& cores, Split split, std::string_view cause = "");
   WantedThreads Wanted() const;

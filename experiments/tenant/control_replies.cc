@@ -78,9 +78,7 @@ void ControlThread::Stop(ControlServer::Client client, int64_t id) {
   server_->Reply(client, OkReply{id, {}, threads, {}});
   if (Hosted()) {
     Send(ErrorMessage{kStopped});
-    std::fprintf(stderr, "job %lld: %s\n", static_cast<long long>(options_.job.value), kStopped);
-    if (listener_) unlink(listener_->path().c_str());
-    _exit(1);
+    End(kStopped);
   }
   if (pools_ != nullptr && demand_.Paused()) {
     demand_.SetPaused(false);

@@ -254,13 +254,7 @@ void ControlThread::ReadHost() {
   while (true) {
     switch (ReceivePacket(socket_.get(), &text)) {
       case Receipt::kNothing: return;
-      case Receipt::kClosed:
-        // Nobody is left to compute for. Without destructors: the main thread may be in the middle
-        // of a step.
-        std::fprintf(stderr, "job %lld: the host is gone\n",
-                     static_cast<long long>(options_.job.value));
-        if (listener_) unlink(listener_->path().c_str());
-        _exit(1);
+      case Receipt::kClosed: End("the host is gone");  // Nobody is left to compute for.
       case Receipt::kTooLong: Send(ErrorMessage{"got an oversized message"}); continue;
       case Receipt::kPacket: break;
     }
@@ -356,9 +350,20 @@ void ControlThread::AnswerGrant() {
 
 int64_t ControlThread::Apply(ResizeCause cause) {
   const ResizeRequest wanted = demand_.Request(ToString(cause));
-  const int64_t resize = pools_->Resize(options_.share ? options_.share(wanted) : wanted);
-  may_compute_.notify_all();
-  return resize;
+  try {
+    const int64_t resize = pools_->Resize(options_.share ? options_.share(wanted) : wanted);
+    may_compute_.notify_all();
+    return resize;
+  } catch (const std::system_error& error) {
+    Send(ErrorMessage{error.what()});
+    End(error.what());
+  }
+}
+
+void ControlThread::End(const char* why) {
+  std::fprintf(stderr, "job %lld: %s\n", static_cast<long long>(options_.job.value), why);
+  if (listener_) unlink(listener_->path().c_str());
+  _exit(1);
 }
 
 void ControlThread::LookAtCpuset() {

@@ -145,6 +145,8 @@ class ControlThread {
   std::string TakeChange(const ControlRequest& request);
   StatusReply Status(int64_t id);
   void Stop(ControlServer::Client client, int64_t id);
+  // Ends the process, without destructors: the main thread may be in the middle of a step.
+  [[noreturn]] void End(const char* why);
 
   const ControlThreadOptions options_;
   SharedCounters* const counters_;

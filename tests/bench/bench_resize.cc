@@ -7,6 +7,8 @@
 //                  convolution of about 1 ms and 200 ms (of one thread), inside ResNet-20's
 //                  training; inter-op threads 1 and 2. in_op = share of the requests that came
 //                  while an op ran.
+//   capacity/…     pause on one core of sessions that could grow to 2 … 256 threads: an op's pieces
+//                  grow with the capacity, and one thread does them all.
 //   limit/…        a bare futex wake of a thread that is bound to another core, at the same
 //                  moments: the kernel's share of a grow. What a grow takes beyond it is ours.
 //   rebuild/…      what TensorFlow needs instead: end the step, save the weights, build the session
@@ -125,15 +127,18 @@ std::unique_ptr<Program> Resnet20Training() {
 // A session in which a program runs over and over, or nothing (null).
 class Running {
  public:
-  Running(std::unique_ptr<Program> program, int inter)
-      : topology_(Topology::ThisMachine()), program_(std::move(program)), inter_(inter) {
+  // With `cores` of the machine's, and threads for `capacity`.
+  Running(std::unique_ptr<Program> program, int inter, int cores, int capacity)
+      : topology_(Topology::ThisMachine()),
+        cores_(topology_.Cpus().Lowest(cores)),
+        program_(std::move(program)) {
     static const std::unique_ptr<Program> idle = Convolutions(1, 1, 1);
     SessionOptions options{.inter_op_parallelism_threads = inter,
-                           .intra_op_parallelism_threads = topology_.Cpus().Count()};
+                           .intra_op_parallelism_threads = capacity};
     options.binding = ThreadPools::Binding::kEachToItsCore;
     options.topology = &topology_;
     session_ = std::make_unique<Session>(program_ ? program_->graph : idle->graph, options);
-    session_->Resize(topology_.Cpus(), Split{inter, topology_.Cpus().Count()});
+    session_->Resize(cores_, Split{inter, capacity});
     if (program_ == nullptr) return;
     session_->Run(program_->feeds, program_->fetches);  // Creates the kernels.
     runner_ = std::jthread([this](const std::stop_token& stop) {
@@ -142,7 +147,7 @@ class Running {
   }
   ~Running() {
     runner_.request_stop();
-    session_->Resize({.cores = topology_.Cpus(), .paused = false});
+    session_->Resize({.cores = cores_, .paused = false});
   }
 
   // Resizes and waits until it is settled.
@@ -154,13 +159,13 @@ class Running {
     session_->Pools().OnResized(nullptr);
     return last;
   }
-  ResizeRequest ToAll() const { return {.cores = topology_.Cpus()}; }
+  ResizeRequest ToAll() const { return {.cores = cores_}; }
   ResizeRequest ToOne() const { return {.cores = CpuSet{topology_.Cpus().First()}}; }
 
  private:
   const Topology topology_;
+  const CpuSet cores_;
   const std::unique_ptr<Program> program_;
-  const int inter_;
   std::unique_ptr<Session> session_;
   std::jthread runner_;
 };
@@ -174,8 +179,8 @@ void SleepAMoment(Random* random, milliseconds most) {
 using MakeProgram = std::function<std::unique_ptr<Program>(int inter)>;
 
 void ResizeSession(benchmark::State& state, const MakeProgram& make, int inter,
-                   const std::string& kind) {
-  Running running(make(inter), inter);
+                   const std::string& kind, int cores = Cores(), int capacity = Cores()) {
+  Running running(make(inter), inter, cores, capacity);
   const bool pause = kind == "pause" || kind == "resume";
   const ResizeRequest up = pause ? ResizeRequest{.paused = false} : running.ToAll();
   const ResizeRequest down = pause ? ResizeRequest{.paused = true} : running.ToOne();
@@ -365,6 +370,14 @@ void Register() {
             });
       }
     }
+  }
+  for (const int capacity : {2, 8, 32, 128, 256}) {
+    Add("capacity/conv3x3_200ms/" + std::to_string(capacity) + "/pause", 200,
+        [capacity](benchmark::State& state) {
+          ResizeSession(
+              state, [](int inter) { return Convolutions(inter, 100, 14); }, 1, "pause", 1,
+              capacity);
+        });
   }
   for (const bool grow : {true, false}) {
     const std::string kind = grow ? "grow" : "shrink";

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
+#include <filesystem>
 #include <latch>
 #include <memory>
 #include <mutex>
@@ -287,9 +288,9 @@ TEST(MalleablePoolTest, KnowsItsWorkers) {
   const auto other = MakePool(1);
   EXPECT_EQ(pool->CurrentWorker(), -1);
   EXPECT_FALSE(pool->OnSurplusWorker());
+  pool->Resize(2);
   ASSERT_EQ(pool->ThreadIds().size(), 2u);
   EXPECT_NE(pool->ThreadIds()[0], pool->ThreadIds()[1]);
-  pool->Resize(2);
   std::latch done(1);
   WaitSettled(*pool);
   pool->Schedule([&] {
@@ -406,8 +407,8 @@ TEST(MalleablePoolTest, DestructionRightAfterResizeIsClean) {
     std::vector<int> threads;
     {
       const auto pool = MakePool(4);
-      threads = pool->ThreadIds();
       pool->Resize(4);
+      threads = pool->ThreadIds();
       if (round % 2 == 0) pool->Resize(1);
     }
     for (const int thread : threads) {
@@ -418,12 +419,39 @@ TEST(MalleablePoolTest, DestructionRightAfterResizeIsClean) {
   }
 }
 
-// A pool of 64 where a process may have 11 threads: 0 = its error says how many, and why.
+int Threads() {
+  int count = 0;
+  for ([[maybe_unused]] const auto& task : std::filesystem::directory_iterator("/proc/self/task"))
+    ++count;
+  return count;
+}
+
+TEST(MalleablePoolTest, ThreadsAreMadeWhenTheyAreFirstWanted) {
+  const int before = Threads();
+  const auto pool = MakePool(64);
+  EXPECT_EQ(Threads(), before);
+  pool->Resize(3);
+  pool->Resize(2);
+  EXPECT_EQ(Threads(), before + 3);
+  EXPECT_EQ(pool->ThreadIds().size(), 3u);
+  pool->Prepare(5);
+  EXPECT_EQ(Threads(), before + 5);
+  EXPECT_EQ(pool->Target(), 2);
+}
+
+// A pool of 64 where a process may have 11 threads: 0 = its error says how many, and why, and it
+// goes on with those that it has.
 int WhatAPoolOf64Does(MalleablePool* lends_to) {
+  MalleablePool pool({.name = "test", .capacity = 64, .lends_to = lends_to});
+  pool.Resize(2);
   try {
-    const MalleablePool pool({.name = "test", .capacity = 64, .lends_to = lends_to});
+    pool.Resize(64);
     return 1;
   } catch (const std::system_error& error) {
+    if (pool.Target() != 2) return 4;
+    std::atomic<int> done{0};
+    pool.ParallelFor(1000, [&done](int) { ++done; });
+    if (done != 1000) return 5;
     std::fprintf(stderr, "%s\n", error.what());
     const std::string text = error.what();
     const bool says_how_many = text.find("of the 64 threads of the test pool") != std::string::npos;

@@ -205,6 +205,8 @@ TEST(ThreadPoolsTest, ThreadsKeepTheirCoreAndTheInterWorkerMovesWhenItsCoreIsLos
   if (cpus.size() < 2) GTEST_SKIP() << "needs 2 cores";
   const int a = cpus[0], b = cpus[1];
   ThreadPools pools({1, 2}, Binding::kEachToItsCore, &topology);
+  pools.inter().Prepare(1);
+  pools.intra().Prepare(1);
   const int inter = pools.inter().ThreadIds()[0], helper = pools.intra().ThreadIds()[0];
   pools.Resize({b}, {1, 2});
   EXPECT_EQ(topology.ThreadBinding(inter), CpuSet{b});

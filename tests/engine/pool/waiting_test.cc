@@ -115,8 +115,8 @@ TEST(WaitingTest, WaitingForACoreIsNoSpinning) {
                       .when_empty = MalleablePool::WhenEmpty::kRunInCaller,
                       .spin = milliseconds(200),
                       .records = records});
-  ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
   pool.Resize(kSpinners);
+  ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
   const std::vector<int> tids = pool.ThreadIds();
   for (size_t i = 0; i < kSpinners; ++i) {
     Await([&] { return nanoseconds(records[i + 1].spin_time) > CpuTimeOf(tids[i]) / 2; });
@@ -211,10 +211,10 @@ TEST(WaitingTest, ThreadsOfALoopOnOneCoreYield) {
     if (seen.empty()) {
       Loop shared(2, [](int) {});
       EXPECT_EQ(shared.HowToYield(), Yields::kOnRequest);
-      shared.Attach();
+      shared.NoteCpu();
       seen.push_back(shared.HowToYield());
     } else {
-      loop.Attach();
+      loop.NoteCpu();
       seen.push_back(loop.HowToYield());
     }
   }
