@@ -78,6 +78,8 @@ struct Session::Impl {
   std::map<std::string, NodeId> variables;
   std::vector<int> fed;  // By node: the run in which it was last fed.
   int runs = 0;
+  // Of the machine. Asked once: glibc opens a file of /sys each time.
+  const int cpus = static_cast<int>(std::thread::hardware_concurrency());
   std::unique_ptr<ThreadPools> own_pools;  // Null where they are shared.
   ThreadPools& pools;
 };
@@ -186,7 +188,7 @@ void Session::Impl::Feed(const Feeds& feeds, const FetchPlan& plan) {
 // which it yields to).
 bool Session::Impl::LeavesCores() const {
   const int threads = ThreadsOf(pools.Current());
-  return threads <= 1 || threads < static_cast<int>(std::thread::hardware_concurrency());
+  return threads <= 1 || threads < cpus;
 }
 
 Session::Session(const Graph& graph, SessionOptions options)
