@@ -12,10 +12,10 @@
 // oversubscribe them.
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <vector>
 
+#include "engine/base/portable_math.h"
 #include "policies/job_size.h"
 #include "policies/queue_order.h"
 #include "policies/registry.h"
@@ -44,9 +44,9 @@ void Divide(std::vector<Share*> shares, double cores, double p) {
     double total = 0, sum = 0;
     for (const Share* share : shares) total += share->weight;
     for (Share* share : shares) {
-      const double below = std::pow(sum / total, 1 / (1 - p));
+      const double below = sum > 0 ? PortablePow(sum / total, 1 / (1 - p)) : 0;
       sum += share->weight;
-      share->cores = cores * (std::pow(sum / total, 1 / (1 - p)) - below);
+      share->cores = cores * (PortablePow(sum / total, 1 / (1 - p)) - below);
     }
     for (Share*& share : shares) {
       if (share->cores <= share->most) continue;

@@ -1,10 +1,10 @@
 #include "policies/job_size.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "engine/base/check.h"
+#include "engine/base/portable_math.h"
 
 namespace cosched {
 
@@ -22,8 +22,8 @@ double FitSpeedExponent(const std::vector<const JobView*>& jobs, int cores) {
   double xy = 0, xx = 0;
   for (const SpeedCurve* curve : curves) {
     for (int k = 2; k <= std::min(cores, curve->Size()); ++k) {
-      const double x = std::log(k);
-      xy += count[curve] * x * std::log(curve->At(k) / curve->At(1));
+      const double x = PortableLog(k);
+      xy += count[curve] * x * PortableLog(curve->At(k) / curve->At(1));
       xx += count[curve] * x * x;
     }
   }

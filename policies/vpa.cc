@@ -13,6 +13,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/base/portable_math.h"
 #include "policies/control_period.h"
 #include "policies/registry.h"
 
@@ -29,7 +30,8 @@ class UseHistogram {
   }
 
   void Add(double cores, double weight) {
-    const double at = std::floor(std::log1p(cores * (kGrowth - 1) / kFirst) / std::log(kGrowth));
+    const double at =
+        std::floor(PortableLog(1 + cores * (kGrowth - 1) / kFirst) / PortableLog(kGrowth));
     const auto bucket = static_cast<size_t>(std::max(0.0, at));
     if (bucket >= weights_.size()) weights_.resize(bucket + 1);
     weights_[bucket] += weight;
@@ -42,7 +44,7 @@ class UseHistogram {
     size_t bucket = 0;
     while (bucket + 1 < weights_.size() && sum + weights_[bucket] < below)
       sum += weights_[bucket++];
-    return kFirst * (std::pow(kGrowth, static_cast<double>(bucket + 1)) - 1) / (kGrowth - 1);
+    return kFirst * (PortablePow(kGrowth, static_cast<double>(bucket + 1)) - 1) / (kGrowth - 1);
   }
 
  private:
@@ -66,7 +68,7 @@ class VpaInstance final : public InstanceController {
     const double cores = window.job.amount.Cores();
     const std::optional<InstancePeriod> period = period_.Add(window);
     if (period) {
-      used_.Decay(std::exp2(-period->length_s / settings_.half_life_s));
+      used_.Decay(PortablePow(2, -period->length_s / settings_.half_life_s));
       used_.Add(period->cpu_s / period->length_s, std::max(kLeastWeight, cores));
       wanted_ = used_.Percentile(settings_.percentile) * (1 + settings_.margin);
     }

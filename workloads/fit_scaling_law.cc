@@ -8,6 +8,7 @@
 #include <unsupported/Eigen/NonLinearOptimization>
 
 #include "engine/base/check.h"
+#include "engine/base/portable_math.h"
 
 namespace cosched {
 namespace {
@@ -47,7 +48,7 @@ struct Residuals {
   int operator()(const InputType& free, ValueType& errors) const {
     const ScalingLaw law{kind, ParametersOf(kind, free), {}};
     for (int i = 0; i < values(); ++i)
-      errors[i] = std::log(law.SpeedUp(points[i].cores)) - std::log(points[i].speed_up);
+      errors[i] = PortableLog(law.SpeedUp(points[i].cores)) - PortableLog(points[i].speed_up);
     return 0;
   }
   int df(const InputType& free, JacobianType& jacobian) const {

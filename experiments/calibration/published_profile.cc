@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/base/portable_math.h"
 #include "experiments/analysis/statistics.h"
 #include "experiments/records/csv.h"
 #include "workloads/fit_contention.h"
@@ -100,9 +101,10 @@ class Curves {
     if (above == points.end()) return points.rbegin()->second;
     if (above == points.begin() || above->first == x) return above->second;
     const auto below = std::prev(above);
-    const double share =
-        (std::log(x) - std::log(below->first)) / (std::log(above->first) - std::log(below->first));
-    return std::exp(std::log(below->second) * (1 - share) + std::log(above->second) * share);
+    const double share = (PortableLog(x) - PortableLog(below->first)) /
+                         (PortableLog(above->first) - PortableLog(below->first));
+    return PortableExp(PortableLog(below->second) * (1 - share) +
+                       PortableLog(above->second) * share);
   }
 
   std::map<double, std::map<double, double>> by_threads_;  // Threads -> cores -> seconds.

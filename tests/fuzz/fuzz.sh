@@ -37,7 +37,7 @@ if [ -z "$input" ]; then
       libraries=(-lhwloc -lfmt) ;;
     trace_fuzzer)
       sources=(traces/input/*.cc traces/readers/*.cc traces/generators/*.cc
-               engine/base/{byte_source,check,error,random}.cc)
+               engine/base/{byte_source,check,error,portable_math,random}.cc)
       libraries=(-lz -lbz2 -llzma -lfmt) ;;
     rank_message_fuzzer)
       sources=(engine/gates/{rank_message,item}.cc engine/base/check.cc)

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "engine/base/check.h"
-#include "traces/generators/portable_math.h"
+#include "engine/base/portable_math.h"
 #include "traces/generators/variates.h"
 
 namespace cosched {

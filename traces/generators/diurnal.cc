@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "engine/base/check.h"
+#include "engine/base/portable_math.h"
 #include "traces/generators/generated_clock.h"
-#include "traces/generators/portable_math.h"
 #include "traces/generators/variates.h"
 
 namespace cosched {

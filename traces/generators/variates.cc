@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "traces/generators/portable_math.h"
+#include "engine/base/portable_math.h"
 
 namespace cosched {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "traces/generators/portable_math.h"
+#include "engine/base/portable_math.h"
 
 namespace cosched {
 

@@ -7,6 +7,7 @@
 
 #include "engine/base/check.h"
 #include "engine/base/error.h"
+#include "engine/base/portable_math.h"
 
 namespace cosched {
 namespace {
@@ -85,7 +86,7 @@ double PipelineCalls::DrawFactor(int stage) {
   const StageCost& cost = Cost(stage);
   Random& stream = streams_[static_cast<size_t>(stage)];
   if (cost.distribution == StageCost::Distribution::kExponential) return stream.Exponential(1);
-  return cost.noise > 0 ? std::exp(stream.Normal(0, cost.noise)) : 1;
+  return cost.noise > 0 ? PortableExp(stream.Normal(0, cost.noise)) : 1;
 }
 
 PipelineCalls::Id PipelineCalls::Take(const PipelineState::Call& call, int machine) {

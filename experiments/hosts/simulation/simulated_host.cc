@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "engine/base/portable_math.h"
 #include "experiments/hosts/simulation/simulated_host_impl.h"
 #include "experiments/wire/pipeline_counters.h"
 #include "workloads/draw_delay.h"
@@ -35,7 +36,7 @@ void SimulatedHost::Impl::Start(const Job& job, const Place& place) {
   const Random random(tenant.plan.seed);
   tenant.random = random.Derive("delays");
   if (options.model.noise > 0)
-    tenant.noise = std::exp(random.Derive("noise").Normal(0, options.model.noise));
+    tenant.noise = PortableExp(random.Derive("noise").Normal(0, options.model.noise));
   tenant.place = tenant.target = place;
   tenant.asked = tenant.since = now;
   Limit(id);

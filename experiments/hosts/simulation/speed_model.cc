@@ -1,9 +1,9 @@
 #include "experiments/hosts/simulation/speed_model.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "engine/base/check.h"
+#include "engine/base/portable_math.h"
 
 namespace cosched {
 namespace {
@@ -32,7 +32,7 @@ SpeedModel::SpeedModel(const ProgramProfile& program) : law_(program.law) {
     const int threads = ThreadsOf(point.threads);
     if (threads <= point.cores || inter == by_inter_.end()) continue;
     if (point.cores > inter->second.speed.rbegin()->first) continue;
-    const double ratio = std::log2(static_cast<double>(threads) / point.cores);
+    const double ratio = PortableLog2(static_cast<double>(threads) / point.cores);
     penalties[{point.threads.inter, ratio}].push_back(point.step_s.value *
                                                       Speed(inter->second, point.cores).value);
   }
@@ -43,7 +43,7 @@ SpeedModel::SpeedModel(const ProgramProfile& program) : law_(program.law) {
     by_inter_[key.first].penalty[key.second] = sum / static_cast<double>(values.size());
   }
   for (const CrowdingPoint& point : program.crowding) {
-    Points& losses = losses_[std::log2(point.threads)];
+    Points& losses = losses_[PortableLog2(point.threads)];
     losses[0] = 1;
     losses[point.others] = point.loss.value;
   }
@@ -63,7 +63,7 @@ SpeedModel::Value SpeedModel::Speed(const Inter& inter, double cores) const {
 }
 
 SpeedModel::Value SpeedModel::Penalty(const Inter& inter, double threads_per_core) {
-  const double ratio = std::log2(std::max(1.0, threads_per_core));
+  const double ratio = PortableLog2(std::max(1.0, threads_per_core));
   const double most = inter.penalty.rbegin()->first;
   return {Interpolate(inter.penalty, std::min(ratio, most)), ratio > most};
 }
@@ -89,7 +89,7 @@ SpeedModel::Value SpeedModel::Loss(double threads, double others) const {
     const double most = losses.rbegin()->first;
     return Value{Interpolate(losses, std::min(others, most)), others > most};
   };
-  const double x = std::log2(threads);
+  const double x = PortableLog2(threads);
   const auto above = losses_.lower_bound(x);
   if (above == losses_.end()) return of(losses_.rbegin()->second);
   const Value more = of(above->second);

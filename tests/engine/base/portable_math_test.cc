@@ -1,6 +1,6 @@
 // The portable functions against libm's, to a few units in the last place.
 
-#include "traces/generators/portable_math.h"
+#include "engine/base/portable_math.h"
 
 #include <gtest/gtest.h>
 
@@ -24,6 +24,28 @@ TEST(PortableMath, LogIsThatOfLibm) {
     ASSERT_NEAR(PortableLog(x), expected, 2 * kUnit * std::abs(expected)) << x;
   }
   EXPECT_EQ(PortableLog(1), 0);
+}
+
+TEST(PortableMath, Log2IsThatOfLibmAndExactForPowersOfTwo) {
+  Random random(4);
+  for (int i = 0; i < 100'000; ++i) {
+    const double x = random.Uniform(1e-3, 1e4);
+    ASSERT_NEAR(PortableLog2(x), std::log2(x), 3 * kUnit * std::max(1.0, std::abs(std::log2(x))))
+        << x;
+  }
+  for (int exponent = -1000; exponent <= 1000; ++exponent)
+    ASSERT_EQ(PortableLog2(std::ldexp(1, exponent)), exponent);
+}
+
+TEST(PortableMath, PowIsThatOfLibm) {
+  Random random(5);
+  for (int i = 0; i < 100'000; ++i) {
+    const double x = random.Uniform(1e-6, 100), y = random.Uniform(-20, 20);
+    const double expected = std::pow(x, y);
+    const double units = 4 + 2 * std::abs(y * std::log(x));
+    ASSERT_NEAR(PortablePow(x, y), expected, units * kUnit * expected) << x << "^" << y;
+  }
+  EXPECT_EQ(PortablePow(7, 0), 1);
 }
 
 TEST(PortableMath, ExpIsThatOfLibm) {

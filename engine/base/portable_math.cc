@@ -1,4 +1,4 @@
-#include "traces/generators/portable_math.h"
+#include "engine/base/portable_math.h"
 
 #include <array>
 #include <cmath>
@@ -10,6 +10,7 @@ namespace {
 // ln 2 in two parts: the first has so few bits that its product with an exponent is exact.
 constexpr double kLn2High = 0x1.62e42fee00000p-1;
 constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
+constexpr double kLog2OfE = 1.44269504088896340736;
 constexpr double kPi = 3.14159265358979323846;
 
 // sin and cos of x in [0, pi/4], by their series.
@@ -31,26 +32,43 @@ double SineOfQuarter(double turns) {
   return turns <= 0.125 ? SineSeries(2 * kPi * turns) : CosineSeries(2 * kPi * (0.25 - turns));
 }
 
+// x = 2^exponent m with m in [sqrt(1/2), sqrt(2)); ln m = 2 s (1 + series).
+struct Logarithm {
+  int exponent = 0;
+  double s = 0, series = 0;
+};
+
+Logarithm LogarithmOf(double x) {
+  Logarithm log;
+  double mantissa = std::frexp(x, &log.exponent);  // [0.5, 1)
+  if (mantissa < 0.70710678118654752440) {
+    mantissa *= 2;
+    --log.exponent;
+  }
+  log.s = (mantissa - 1) / (mantissa + 1);  // |s| <= 0.1716; ln(m) = 2 atanh(s)
+  const double square = log.s * log.s;
+  for (int k = 23; k >= 3; k -= 2) log.series = (log.series + 1.0 / k) * square;
+  return log;
+}
+
 }  // namespace
 
 double PortableLog(double x) {
-  int exponent = 0;
-  double mantissa = std::frexp(x, &exponent);  // [0.5, 1)
-  if (mantissa < 0.70710678118654752440) {
-    mantissa *= 2;
-    --exponent;
-  }
-  const double s = (mantissa - 1) / (mantissa + 1);  // |s| <= 0.1716; ln(m) = 2 atanh(s)
-  const double square = s * s;
-  double series = 0;
-  for (int k = 23; k >= 3; k -= 2) series = (series + 1.0 / k) * square;
+  const auto [exponent, s, series] = LogarithmOf(x);
   return exponent * kLn2High + (2 * s + (2 * s * series + exponent * kLn2Low));
 }
+
+double PortableLog2(double x) {
+  const auto [exponent, s, series] = LogarithmOf(x);
+  return exponent + (2 * s + 2 * s * series) * kLog2OfE;
+}
+
+double PortablePow(double x, double y) { return PortableExp(y * PortableLog(x)); }
 
 double PortableExp(double x) {
   if (x > 710) return std::numeric_limits<double>::infinity();
   if (x < -746) return 0;
-  const double exponent = std::floor(x * 1.44269504088896340736 + 0.5);
+  const double exponent = std::floor(x * kLog2OfE + 0.5);
   const double r = (x - exponent * kLn2High) - exponent * kLn2Low;  // |r| <= 0.3466
   double series = 0;
   for (int k = 14; k >= 2; --k) series = (series + 1) * r / k;
