@@ -72,7 +72,7 @@ ExperimentConfig Experiment(const Measurement& measurement, const std::vector<Te
   config.cores = CoresOf(measurement, topology.Cpus());
   config.actuator = topology.IsThisSystem() ? BestActuator() : Actuator::kAffinity;
   // Here delays are measured, not punished.
-  config.revocation_deadline = kRevocationDeadline;
+  config.timeouts.revocation = kRevocationDeadline;
   if (!measurement.IsOnSharedCores())
     config.policy_parameters["scripted"]["timetable"] = Timetable(measurement);
   config.trace.replay.emplace();

@@ -18,6 +18,7 @@
 #include "experiments/config/toml_table.h"
 #include "experiments/config/trace_table.h"
 #include "experiments/hosts/simulation/settings.h"
+#include "experiments/hosts/tenant_timeouts.h"
 #include "experiments/os/actuator.h"
 #include "experiments/records/records_config.h"
 #include "experiments/wire/tenant_spec.h"
@@ -104,9 +105,8 @@ struct ExperimentConfig {
   Actuator actuator = Actuator::kAffinity;
   // [machine] kernel_rates: of all tenants; default: this machine's. Simulated ones have none.
   KernelRates kernel_rates;
-  // [machine] revocation_deadline_ms: a tenant that has not left by then what it was told to leave
-  // is killed.
-  Duration revocation_deadline = std::chrono::milliseconds(250);
+  // [machine] heartbeat_timeout_s, start_timeout_s, settle_timeout_s, revocation_deadline_ms
+  TenantTimeouts timeouts;
   Duration quota_period = std::chrono::milliseconds(100);  // [machine] quota_period_ms
   int nodes = 1;  // [machine] nodes: equal parts of the cores, within which shares are granted.
   ServicesConfig services;

@@ -15,6 +15,7 @@ namespace {
 
 using MachineKey = SectionKey<ExperimentConfig>;
 constexpr int kLongestDeadlineMilliseconds = 60'000;
+constexpr double kShortestTimeoutSeconds = 0.1, kLongestTimeoutSeconds = 3600;
 constexpr int kLongestQuotaPeriodMilliseconds = 1000;  // The kernel's.
 
 CpuSet ReadCores(const TomlTable& machine, const Topology& topology) {
@@ -52,7 +53,8 @@ Actuator ReadActuator(const TomlTable& machine, const Topology& topology, Backen
   const std::optional<Actuator> actuator = ParseActuator(text);
   if (!actuator)
     machine.Fail("actuator", fmt::format("is \"{}\"", text), "cpuset, quota, affinity");
-  if (backend == Backend::kSimulated) return *actuator;  // Nothing is moved by it.
+  // Simulated, nothing is moved by it; on another machine, that one's rights count.
+  if (backend == Backend::kSimulated || !topology.IsThisSystem()) return *actuator;
   if (const std::string why_not = WhyNot(*actuator); !why_not.empty()) {
     machine.Fail("actuator",
                  fmt::format("is \"{}\", which is not permitted here: {}", text, why_not),
@@ -146,8 +148,20 @@ std::vector<MachineKey> CoreKeys() {
 std::vector<MachineKey> TenantKeys() {
   return {
       MachineKey::Integer(
-          "revocation_deadline_ms", &C::revocation_deadline, 1, kLongestDeadlineMilliseconds,
-          "a tenant that has not left its cores by then is killed", std::chrono::milliseconds(1)),
+          "revocation_deadline_ms", Inside(&C::timeouts, &TenantTimeouts::revocation), 1,
+          kLongestDeadlineMilliseconds, "a tenant that has not left its cores by then is killed",
+          std::chrono::milliseconds(1)),
+      MachineKey::Time("start_timeout_s", Inside(&C::timeouts, &TenantTimeouts::start), 1,
+                       kShortestTimeoutSeconds, kLongestTimeoutSeconds,
+                       "so is one that is not ready by then, with its model built; not simulated"),
+      MachineKey::Time("settle_timeout_s", Inside(&C::timeouts, &TenantTimeouts::settle), 1,
+                       kShortestTimeoutSeconds, kLongestTimeoutSeconds,
+                       "so is one whose grant has no effect by then; not simulated"),
+      MachineKey::Time(
+          "heartbeat_timeout_s", Inside(&C::timeouts, &TenantTimeouts::heartbeat), 1,
+          kShortestTimeoutSeconds, kLongestTimeoutSeconds,
+          "so is one that has given no sign of life, or not computed, for so long; not "
+          "simulated"),
       MachineKey::Integer("nodes", &C::nodes, 1, CpuSet::kMaxCpu,
                           "equal parts of the cores, within which shares are granted"),
       MachineKey::Integer("quota_period_ms", &C::quota_period, 1, kLongestQuotaPeriodMilliseconds,

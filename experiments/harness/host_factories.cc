@@ -24,50 +24,50 @@ std::string RunOf(const std::filesystem::path& cell) {
 
 HostFactory ProcessHosts(const std::filesystem::path& binary, const Topology& topology,
                          const ExperimentConfig& config, const std::string& run) {
-  return {.make_host =
-              [binary, topology, run, actuator = config.actuator,
-               revocation_deadline = config.revocation_deadline, interference = config.interference,
-               quota_period = duration_cast<microseconds>(config.quota_period),
-               cores = config.cores](const std::filesystem::path& log_folder, bool shares) {
-                return std::make_unique<ProcessHost>(
-                    ProcessHost::Options{.binary = binary,
-                                         .log_directory = log_folder,
-                                         .run = run.empty() ? RunOf(log_folder) : run,
-                                         .topology = topology,
-                                         .actuator = actuator,
-                                         .shares = shares,
-                                         .quota_period = quota_period,
-                                         .cores = cores,
-                                         .revocation_deadline = revocation_deadline,
-                                         .sample_threads = interference});
-              }};
+  return {
+      .make_host = [binary, topology, run, actuator = config.actuator, timeouts = config.timeouts,
+                    interference = config.interference,
+                    quota_period = duration_cast<microseconds>(config.quota_period),
+                    cores = config.cores](const std::filesystem::path& log_folder, bool shares) {
+        return std::make_unique<ProcessHost>(
+            ProcessHost::Options{.binary = binary,
+                                 .log_directory = log_folder,
+                                 .run = run.empty() ? RunOf(log_folder) : run,
+                                 .topology = topology,
+                                 .actuator = actuator,
+                                 .shares = shares,
+                                 .quota_period = quota_period,
+                                 .cores = cores,
+                                 .timeouts = timeouts,
+                                 .sample_threads = interference});
+      }};
 }
 
 HostFactory ContainerHosts(const std::filesystem::path& binary, const Topology& topology,
                            const ExperimentConfig& config, const std::string& run) {
-  return {.make_host =
-              [binary, topology, run, actuator = config.actuator, cores = config.cores,
-               revocation_deadline = config.revocation_deadline, interference = config.interference,
-               quota_period = duration_cast<microseconds>(config.quota_period),
-               container = config.container](const std::filesystem::path& log_folder, bool shares) {
-                auto launcher = std::make_unique<ContainerLauncher>(ContainerLauncher::Options{
-                    .binary = binary,
-                    .groups = GroupSettings::For(actuator, shares, quota_period),
-                    .actuation = container.actuation});
-                return std::make_unique<ProcessHost>(
-                    ProcessHost::Options{.binary = {},
-                                         .log_directory = log_folder,
-                                         .run = run.empty() ? RunOf(log_folder) : run,
-                                         .topology = topology,
-                                         .actuator = actuator,
-                                         .shares = shares,
-                                         .quota_period = quota_period,
-                                         .cores = cores,
-                                         .client = container.client,
-                                         .revocation_deadline = revocation_deadline,
-                                         .sample_threads = interference},
-                    std::move(launcher));
-              }};
+  return {.make_host = [binary, topology, run, actuator = config.actuator, cores = config.cores,
+                        timeouts = config.timeouts, interference = config.interference,
+                        quota_period = duration_cast<microseconds>(config.quota_period),
+                        container = config.container](const std::filesystem::path& log_folder,
+                                                      bool shares) {
+    auto launcher = std::make_unique<ContainerLauncher>(
+        ContainerLauncher::Options{.binary = binary,
+                                   .groups = GroupSettings::For(actuator, shares, quota_period),
+                                   .actuation = container.actuation});
+    return std::make_unique<ProcessHost>(
+        ProcessHost::Options{.binary = {},
+                             .log_directory = log_folder,
+                             .run = run.empty() ? RunOf(log_folder) : run,
+                             .topology = topology,
+                             .actuator = actuator,
+                             .shares = shares,
+                             .quota_period = quota_period,
+                             .cores = cores,
+                             .client = container.client,
+                             .timeouts = timeouts,
+                             .sample_threads = interference},
+        std::move(launcher));
+  }};
 }
 
 HostFactory SlurmHosts(const std::filesystem::path& binary, const Topology& topology,
@@ -83,8 +83,7 @@ HostFactory SlurmHosts(const std::filesystem::path& binary, const Topology& topo
                                   "--overlap", "--cpu-bind=none"}});
   }
   return {.make_host = [binary, nodes, topology, run, actuator = config.actuator,
-                        revocation_deadline = config.revocation_deadline,
-                        interference = config.interference,
+                        timeouts = config.timeouts, interference = config.interference,
                         quota_period = duration_cast<microseconds>(config.quota_period)](
                            const std::filesystem::path& log_folder, bool shares) {
     return std::make_unique<ClusterHost>(
@@ -96,28 +95,28 @@ HostFactory SlurmHosts(const std::filesystem::path& binary, const Topology& topo
                                          .actuator = actuator,
                                          .shares = shares,
                                          .quota_period = quota_period,
-                                         .revocation_deadline = revocation_deadline,
+                                         .timeouts = timeouts,
                                          .sample_threads = interference}});
   }};
 }
 
 HostFactory SimulatedHosts(const ExperimentConfig& config) {
-  return {.make_host =
-              [profile = config.profile->profile, model = config.simulation,
-               revocation_deadline = config.revocation_deadline, quota_period = config.quota_period,
-               records = config.records,
-               cores = config.topology->Cpus()](const std::filesystem::path&, bool) {
-                return std::make_unique<SimulatedHost>(
-                    SimulatedHost::Options{.profile = profile,
-                                           .model = model,
-                                           .machine = cores,
-                                           .revocation_deadline = revocation_deadline,
-                                           .quota_period = quota_period,
-                                           .steps = records.steps,
-                                           .resizes = records.resizes,
-                                           .samples = records.samples});
-              },
-          .repeatable = true};
+  return {
+      .make_host =
+          [profile = config.profile->profile, model = config.simulation, timeouts = config.timeouts,
+           quota_period = config.quota_period, records = config.records,
+           cores = config.topology->Cpus()](const std::filesystem::path&, bool) {
+            return std::make_unique<SimulatedHost>(
+                SimulatedHost::Options{.profile = profile,
+                                       .model = model,
+                                       .machine = cores,
+                                       .revocation_deadline = timeouts.revocation,
+                                       .quota_period = quota_period,
+                                       .steps = records.steps,
+                                       .resizes = records.resizes,
+                                       .samples = records.samples});
+          },
+      .repeatable = true};
 }
 
 HostFactory HostsOf(const std::filesystem::path& binary, const Topology& topology,

@@ -51,10 +51,7 @@ AgentLinks::Options LinksOf(const ClusterHost::Options& options) {
                             .actuator = tenants.actuator,
                             .shares = tenants.shares,
                             .quota_period = tenants.quota_period,
-                            .heartbeat_timeout = tenants.heartbeat_timeout,
-                            .start_timeout = tenants.start_timeout,
-                            .settle_timeout = tenants.settle_timeout,
-                            .revocation_deadline = tenants.revocation_deadline,
+                            .timeouts = tenants.timeouts,
                             .sample_threads = tenants.sample_threads});
   }
   return links;

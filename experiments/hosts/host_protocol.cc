@@ -169,8 +169,8 @@ void VisitMembers(T& sample, const Visitor& member) {
 
 template <Of<BeginCall> C, typename Visitor>
 void VisitMembers(C& call, const Visitor& member) {
-  auto& [cores, binary, log_directory, run, actuator, shares, quota_period, heartbeat_timeout,
-         start_timeout, settle_timeout, revocation_deadline, sample_threads] = call;
+  auto& [cores, binary, log_directory, run, actuator, shares, quota_period, timeouts,
+         sample_threads] = call;
   member("cores", cores);
   member("binary", binary);
   member("log_directory", log_directory);
@@ -178,10 +178,10 @@ void VisitMembers(C& call, const Visitor& member) {
   member("actuator", actuator);
   member("shares", shares);
   member("quota_period_us", quota_period);
-  member("heartbeat_timeout", heartbeat_timeout);
-  member("start_timeout", start_timeout);
-  member("settle_timeout", settle_timeout);
-  member("revocation_deadline", revocation_deadline);
+  member("heartbeat_timeout", timeouts.heartbeat);
+  member("start_timeout", timeouts.start);
+  member("settle_timeout", timeouts.settle);
+  member("revocation_deadline", timeouts.revocation);
   member("sample_threads", sample_threads);
 }
 

@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "engine/base/cpu_set.h"
+#include "experiments/hosts/tenant_timeouts.h"
 #include "experiments/os/actuator.h"
 #include "experiments/records/interference.h"
 #include "experiments/wire/tenant_protocol.h"
@@ -51,7 +52,7 @@ struct BeginCall {
   Actuator actuator = Actuator::kAffinity;
   bool shares = false;
   std::chrono::microseconds quota_period{0};
-  Duration heartbeat_timeout{0}, start_timeout{0}, settle_timeout{0}, revocation_deadline{0};
+  TenantTimeouts timeouts;
   bool sample_threads = false;
 };
 struct DescribeCall {

@@ -136,21 +136,18 @@ class NodeAgent {
     socket_.Send(Encode(begun));
   }
   void Begin(const BeginCall& begin, const Topology& topology) {
-    host_ = std::make_unique<ProcessHost>(
-        ProcessHost::Options{.binary = begin.binary,
-                             .log_directory = begin.log_directory,
-                             .run = begin.run,
-                             .topology = topology,
-                             .actuator = begin.actuator,
-                             .shares = begin.shares,
-                             .quota_period = begin.quota_period,
-                             .cores = begin.cores,
-                             .heartbeat_timeout = begin.heartbeat_timeout,
-                             .start_timeout = begin.start_timeout,
-                             .settle_timeout = begin.settle_timeout,
-                             .revocation_deadline = begin.revocation_deadline,
-                             .sample_threads = begin.sample_threads,
-                             .wake = socket_.fd()});
+    host_ =
+        std::make_unique<ProcessHost>(ProcessHost::Options{.binary = begin.binary,
+                                                           .log_directory = begin.log_directory,
+                                                           .run = begin.run,
+                                                           .topology = topology,
+                                                           .actuator = begin.actuator,
+                                                           .shares = begin.shares,
+                                                           .quota_period = begin.quota_period,
+                                                           .cores = begin.cores,
+                                                           .timeouts = begin.timeouts,
+                                                           .sample_threads = begin.sample_threads,
+                                                           .wake = socket_.fd()});
   }
 
   void Handle(const DescribeCall& call) {

@@ -219,8 +219,7 @@ void ProcessHost::AddDevice(const DeviceSpec& device) {
   const Options& options = impl_->options;
   const SupervisedDevice::Settings settings{
       .log = impl_->LogOf("device-" + std::to_string(device.id.value)),
-      .heartbeat_timeout = options.heartbeat_timeout,
-      .start_timeout = options.start_timeout};
+      .timeouts = options.timeouts};
   try {
     entry->second = std::make_unique<SupervisedDevice>(device, settings, impl_->launcher.get(),
                                                        impl_->clock.Now(), impl_->epoch);
@@ -241,10 +240,7 @@ void ProcessHost::Start(const Job& job, const Place& place) {
       .topology = options.topology,
       .has_quota = impl_->HasQuotas(),
       .client = options.client,
-      .heartbeat_timeout = options.heartbeat_timeout,
-      .start_timeout = options.start_timeout,
-      .settle_timeout = options.settle_timeout,
-      .revocation_deadline = options.revocation_deadline,
+      .timeouts = options.timeouts,
       .sample_threads = options.sample_threads};
   try {
     entry.tenant =

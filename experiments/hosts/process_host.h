@@ -18,6 +18,7 @@
 #include "engine/base/topology.h"
 #include "experiments/hosts/observed_host.h"
 #include "experiments/hosts/tenant_launcher.h"
+#include "experiments/hosts/tenant_timeouts.h"
 #include "experiments/os/actuator.h"
 
 namespace cosched {
@@ -38,12 +39,7 @@ class ProcessHost : public ObservedHost {
     // (experiments/hosts/machine_conditions.h). Empty: nothing is watched.
     CpuSet cores = {};
     Client client = Client::kOn;
-    Duration heartbeat_timeout = std::chrono::seconds(10);  // From a started tenant.
-    Duration start_timeout = std::chrono::seconds(60);
-    Duration settle_timeout =
-        std::chrono::seconds(5);  // A grant not settled by then fails the tenant.
-    // Cores that it was told to leave and has not left by then: it is killed.
-    Duration revocation_deadline = std::chrono::milliseconds(250);
+    TenantTimeouts timeouts = {};
     bool sample_threads = false;  // Samples list every thread (experiments/records/interference.h).
     int wake = -1;  // NextEvent returns, too, while this descriptor is readable; -1 = none.
   };

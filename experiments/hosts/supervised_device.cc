@@ -57,7 +57,7 @@ SupervisedDevice::SupervisedDevice(const DeviceSpec& spec, const Settings& setti
       counters_(SharedCounters::Create()),
       requests_(spec.id),
       next_check_(now),
-      ready_deadline_(now + settings.start_timeout),
+      ready_deadline_(now + settings.timeouts.start),
       free_since_(static_cast<size_t>(spec.slots)) {
   const int cores = spec.cores.Count();
   launched_ = launcher->Launch(
@@ -159,19 +159,19 @@ std::string SupervisedDevice::TakeHold(const HoldPacket::Hold& hold, TimePoint n
 void SupervisedDevice::CheckLife(TimePoint now) {
   if (leave_deadline_ && now >= *leave_deadline_) return Fail("closed its control socket");
   if (!ready_) {
-    if (now >= ready_deadline_) Fail("was not ready" + Within(settings_.start_timeout));
+    if (now >= ready_deadline_) Fail("was not ready" + Within(settings_.timeouts.start));
     last_beat_ = now;
     return;
   }
   const int64_t heartbeats = counters_.Read().heartbeats;
   if (std::exchange(heartbeats_, heartbeats) != heartbeats) last_beat_ = now;
-  if (now - last_beat_ >= settings_.heartbeat_timeout)
-    Fail("gave no heartbeat" + Within(settings_.heartbeat_timeout));
+  if (now - last_beat_ >= settings_.timeouts.heartbeat)
+    Fail("gave no heartbeat" + Within(settings_.timeouts.heartbeat));
 }
 
 std::optional<HostLostDevice> SupervisedDevice::Advance(TimePoint now) {
-  next_check_ =
-      now + std::min({kDevicePeriod, settings_.heartbeat_timeout / 4, settings_.start_timeout / 4});
+  next_check_ = now + std::min({kDevicePeriod, settings_.timeouts.heartbeat / 4,
+                                settings_.timeouts.start / 4});
   try {
     launched_->Advance();
   } catch (const std::runtime_error& error) {

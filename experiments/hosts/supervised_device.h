@@ -14,6 +14,7 @@
 #include "experiments/hosts/hold_overshoot.h"
 #include "experiments/hosts/tenant_launcher.h"
 #include "experiments/hosts/tenant_requests.h"
+#include "experiments/hosts/tenant_timeouts.h"
 #include "experiments/wire/device_spec.h"
 #include "experiments/wire/shared_counters.h"
 #include "experiments/wire/tenant_protocol.h"
@@ -25,7 +26,7 @@ class SupervisedDevice {
  public:
   struct Settings {
     std::filesystem::path log;  // Empty = this process's stderr.
-    Duration heartbeat_timeout, start_timeout;
+    TenantTimeouts timeouts;
   };
 
   // Starts it. Throws std::runtime_error if that is refused. The launcher outlives it. `epoch` is

@@ -38,9 +38,9 @@ SupervisedTenant::SupervisedTenant(const Job& job, const TenantSpec& spec, const
       counters_(SharedCounters::Create()),
       claims_(job.id, spec, now),
       grant_(place),
-      ready_deadline_(now + settings.start_timeout),
+      ready_deadline_(now + settings.timeouts.start),
       next_check_(ready_deadline_),
-      conduct_(&settings_.topology, settings.heartbeat_timeout),
+      conduct_(&settings_.topology, settings.timeouts.heartbeat),
       reports_(job.id, now, epoch),
       sampling_(job.id, &settings_.topology, counters_, settings.sample_threads) {
   if (spec.serves) requests_.emplace(job.id);
@@ -86,10 +86,10 @@ void SupervisedTenant::Reach(Life next) {
 }
 
 void SupervisedTenant::Grant(const Place& place, TimePoint now) {
-  grant_.Begin(place, now, settings_.revocation_deadline);
-  settle_deadline_ = now + settings_.settle_timeout;
+  grant_.Begin(place, now, settings_.timeouts.revocation);
+  settle_deadline_ = now + settings_.timeouts.settle;
   if (stop_.Wanted()) {  // A stopped tenant could do nothing meanwhile.
-    ready_deadline_ = std::max(ready_deadline_, now + settings_.start_timeout);
+    ready_deadline_ = std::max(ready_deadline_, now + settings_.timeouts.start);
     conduct_.Excuse(now);
   }
   next_check_ = now;
@@ -200,7 +200,7 @@ void SupervisedTenant::Handle(const SettledMessage& settled, TimePoint now) {
   if (settled.sequence > grant_.Sequence()) return Fail("settled a grant that was never made");
   if (life_ < Life::kReady) {
     Reach(Life::kReady);
-    settle_deadline_ = now + settings_.settle_timeout;
+    settle_deadline_ = now + settings_.timeouts.settle;
     conduct_.Excuse(now);
   }
   if (!SettlesOnAnswer() || settled.sequence < grant_.Sequence()) return;
@@ -303,7 +303,7 @@ std::optional<HostEvent> SupervisedTenant::Advance(TimePoint now) {
   AttachProcess();
   // The time to leave begins when it is told, however long the runtime took, or this host was not
   // scheduled. Before it is up, the host's own doing reaches it.
-  if (!grant_.Applied()) grant_.DelayRevocation(now, settings_.revocation_deadline);
+  if (!grant_.Applied()) grant_.DelayRevocation(now, settings_.timeouts.revocation);
   ApplyGrant(now);
   ReadMessages(now);
   if (const std::optional<TenantProcess::End> end = launched_->Ended()) {
@@ -342,8 +342,8 @@ void SupervisedTenant::PlanNextCheck(TimePoint now) {
 }
 
 Duration SupervisedTenant::CheckPeriod() const {
-  return std::min({kConductPeriod, settings_.heartbeat_timeout / 4, settings_.start_timeout / 4,
-                   settings_.settle_timeout / 4});
+  return std::min({kConductPeriod, settings_.timeouts.heartbeat / 4, settings_.timeouts.start / 4,
+                   settings_.timeouts.settle / 4});
 }
 
 // REQUIRES: a grant is under way, and the tenant has not finished.
@@ -391,15 +391,15 @@ void SupervisedTenant::CheckDeadlines(TimePoint now) {
   if (grant_.RevocationIsDue(now)) {
     const CpuSet kept = grant_.Held() - grant_.Cores();
     const std::string what = kept.Empty() ? "give up CPU time" : "leave cores " + kept.ToString();
-    return Fail("did not " + what + Within(settings_.revocation_deadline));
+    return Fail("did not " + what + Within(settings_.timeouts.revocation));
   }
   if (life_ < Life::kReady && !stop_.Wanted()) {
     if (now < ready_deadline_) return;
     const std::string what = life_ == Life::kGreeted ? "was not ready" : "did not say hello";
-    return Fail(what + Within(settings_.start_timeout));
+    return Fail(what + Within(settings_.timeouts.start));
   }
   if (!grant_.Settled() && now >= settle_deadline_) {
-    Fail("did not follow its grant" + Within(settings_.settle_timeout));
+    Fail("did not follow its grant" + Within(settings_.timeouts.settle));
   }
 }
 
@@ -480,7 +480,7 @@ std::vector<std::string> SupervisedTenant::Marks() const {
   }
   if (conduct_.HasStalled()) {
     marks.push_back(job + (requests_ ? " answered nothing" : " ended no step") +
-                    Within(settings_.heartbeat_timeout) + ", though it computed");
+                    Within(settings_.timeouts.heartbeat) + ", though it computed");
   }
   return marks;
 }

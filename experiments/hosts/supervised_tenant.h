@@ -32,6 +32,7 @@
 #include "experiments/hosts/tenant_reports.h"
 #include "experiments/hosts/tenant_requests.h"
 #include "experiments/hosts/tenant_sampling.h"
+#include "experiments/hosts/tenant_timeouts.h"
 #include "experiments/os/actuator.h"
 #include "experiments/os/process_sampler.h"
 #include "experiments/wire/control_socket.h"
@@ -50,7 +51,7 @@ class SupervisedTenant {
     Topology topology;
     bool has_quota = false;  // It may have a part of its cores' time, wherever there.
     Client client = Client::kOn;
-    Duration heartbeat_timeout, start_timeout, settle_timeout, revocation_deadline;
+    TenantTimeouts timeouts;
     bool sample_threads = false;  // Samples list every thread.
   };
 

@@ -64,10 +64,10 @@ class WatchedHost final : public ProcessHost {
                      .topology = Topology::ThisMachine(),
                      .actuator = config.actuator,
                      .cores = config.cores,
-                     .heartbeat_timeout = seconds(2),
-                     .start_timeout = seconds(4),
-                     .settle_timeout = seconds(6),
-                     .revocation_deadline = config.revocation_deadline}),
+                     .timeouts = {.heartbeat = seconds(2),
+                                  .start = seconds(4),
+                                  .settle = seconds(6),
+                                  .revocation = config.timeouts.revocation}}),
         logs_(std::filesystem::canonical(logs)),
         confined_(config.actuator == Actuator::kCpuset) {}
 
@@ -289,7 +289,7 @@ TEST(ChaosTest, TwoHundredSeededRunsEndWithRecordsThatHold) {
       for (int seed = next++; seed <= kRuns; seed = next++) {
         const std::filesystem::path run = RunOne(folder.path(), seed);
         const std::lock_guard<std::mutex> lock(mutex);
-        Read(run, Revokes(seed) ? ExperimentConfig().revocation_deadline : seconds(1), &findings);
+        Read(run, Revokes(seed) ? ExperimentConfig().timeouts.revocation : seconds(1), &findings);
       }
     });
   }
@@ -322,8 +322,7 @@ TEST(ChaosTest, EveryBehaviourIsSurvived) {
                       .topology = topology,
                       .actuator = BestActuator(),
                       .cores = topology.Cpus(),
-                      .heartbeat_timeout = seconds(1),
-                      .start_timeout = seconds(3)});
+                      .timeouts = {.heartbeat = seconds(1), .start = seconds(3)}});
     ExpectOwnEnd(behaviour.name, RunAlone(&host, behaviour.name, kLongEnough));
   }
 }

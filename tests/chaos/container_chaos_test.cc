@@ -58,8 +58,7 @@ TEST(ContainerChaosTest, EndsAndLeavesNothing) {
                              .topology = topology,
                              .actuator = Actuator::kCpuset,
                              .cores = topology.Cpus(),
-                             .heartbeat_timeout = seconds(2),
-                             .start_timeout = seconds(10)},
+                             .timeouts = {.heartbeat = seconds(2), .start = seconds(10)}},
         std::make_unique<ContainerLauncher>(
             ContainerLauncher::Options{.binary = COSCHED_BINARY,
                                        .groups = {.cpuset = true},

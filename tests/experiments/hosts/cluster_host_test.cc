@@ -357,10 +357,10 @@ class NodeAgentTest : public testing::Test {
                   .log_directory = {},
                   .run = {},
                   .quota_period = milliseconds(100),
-                  .heartbeat_timeout = seconds(10),
-                  .start_timeout = seconds(10),
-                  .settle_timeout = seconds(10),
-                  .revocation_deadline = seconds(1)});
+                  .timeouts = {.heartbeat = seconds(10),
+                               .start = seconds(10),
+                               .settle = seconds(10),
+                               .revocation = seconds(1)}});
     EXPECT_EQ(std::get<BegunReport>(Take()).problem, "");
   }
 

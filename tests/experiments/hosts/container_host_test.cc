@@ -174,12 +174,12 @@ TEST_F(ContainerHostTest, RuntimeMovesItWhereTheHostDoesNot) {
 // which is told of its grant only when the runtime is done.
 TEST_F(ContainerHostTest, TheRuntimesTimeIsNotTheTenants) {
   launcher_.actuation = Actuation::kRuntime;
-  options_.revocation_deadline = milliseconds(250);
+  options_.timeouts.revocation = milliseconds(250);
   Make();
   const JobId job = Start("obedient", two_);
   ExpectSettled(job);
   Host().Grant(job, Place::Whole(one_, {1, 1}));
-  std::this_thread::sleep_for(2 * options_.revocation_deadline);
+  std::this_thread::sleep_for(2 * options_.timeouts.revocation);
   ExpectSettled(job);
 }
 

@@ -226,7 +226,7 @@ TEST_F(DeviceHostTest, ADeviceWithoutItsImagesIsLost) {
 }
 
 TEST_F(DeviceHostTest, ADeviceThatStopsIsLost) {
-  options_.heartbeat_timeout = milliseconds(400);
+  options_.timeouts.heartbeat = milliseconds(400);
   Host().AddDevice(Device(1));
   Send(kDigits);
   AwaitAnswers(1);

@@ -16,12 +16,12 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 TEST_F(ProcessHostTest, SilentTenantIsGivenUp) {
-  options_.start_timeout = milliseconds(300);
+  options_.timeouts.start = milliseconds(300);
   EXPECT_EQ(FailureOf("silent"), "did not say hello within 300 ms");
 }
 
 TEST_F(ProcessHostTest, TenantThatHangsIsGivenUp) {
-  options_.heartbeat_timeout = milliseconds(400);
+  options_.timeouts.heartbeat = milliseconds(400);
   for (const auto& [behaviour, reason] : {std::pair("frozen", "gave no heartbeat within 400 ms"),
                                           std::pair("hung", "hangs: none of its threads")}) {
     const JobId job = Start(behaviour, one_);
@@ -31,7 +31,7 @@ TEST_F(ProcessHostTest, TenantThatHangsIsGivenUp) {
 }
 
 TEST_F(ProcessHostTest, PausedByAPersonIsNoHang) {
-  options_.heartbeat_timeout = milliseconds(400);
+  options_.timeouts.heartbeat = milliseconds(400);
   ExpectSettled(Start("napping", one_));
   EXPECT_FALSE(Next(milliseconds(1200)));
   const std::vector<ResizeSample> resizes = Host().TakeResizes();
@@ -62,7 +62,7 @@ TEST_F(ProcessHostTest, MoreThreadsThanCoresAreNotBelievedOfOthers) {
 
 TEST_F(ProcessHostTest, TenantThatIgnoresItsGrantIsGivenUp) {
   if (machine_.Count() < 2) GTEST_SKIP() << "needs two cores to take one away";
-  options_.revocation_deadline = milliseconds(300);
+  options_.timeouts.revocation = milliseconds(300);
   for (const char* behaviour : {"deaf", "liar"}) {
     const JobId job = Start(behaviour, two_);
     ExpectSettled(job);
@@ -75,7 +75,7 @@ TEST_F(ProcessHostTest, TenantThatIgnoresItsGrantIsGivenUp) {
 // Nothing is gained by it: what is to be left is not, however often it is asked for something else.
 TEST_F(ProcessHostTest, LaterGrantsDoNotPutOffADeadline) {
   if (machine_.Count() < 2) GTEST_SKIP() << "needs two cores to take one away";
-  options_.revocation_deadline = milliseconds(300);
+  options_.timeouts.revocation = milliseconds(300);
   const JobId job = Start("deaf", two_);
   ExpectSettled(job);
   // Asked more often than its time lasts, as long as it is there.
@@ -108,7 +108,7 @@ TEST_F(ProcessHostTest, TenantThatIsNotUpYetLeavesItsCoresToo) {
 // somebody else's before it has.
 TEST_F(ProcessHostTest, TenantThatIsBuildingHasLeftWhenItHasHeardSo) {
   if (machine_.Count() < 2) GTEST_SKIP() << "needs two cores to take one away";
-  options_.revocation_deadline = seconds(10);
+  options_.timeouts.revocation = seconds(10);
   const JobId job = Start("builder", two_);
   EXPECT_FALSE(Next(milliseconds(300)));  // The tenant says hello.
   Host().Grant(job, Place::Whole(one_, {1, 1}));
@@ -135,7 +135,7 @@ TEST_F(ProcessHostTest, NonsenseInTheSharedPageIsNotRecorded) {
 }
 
 TEST_F(ProcessHostTest, ComputingWithoutProgressIsMarked) {
-  options_.heartbeat_timeout = milliseconds(300);
+  options_.timeouts.heartbeat = milliseconds(300);
   const JobId job = Start("idler", one_);
   ExpectSettled(job);
   EXPECT_FALSE(Next(milliseconds(1200)));
@@ -162,7 +162,7 @@ TEST_F(ProcessHostTest, WhatATenantForkedIsKilledWithIt) {
 }
 
 TEST_F(ProcessHostTest, TenantThatOnlySaysItPausedIsGivenUp) {
-  options_.revocation_deadline = milliseconds(300);
+  options_.timeouts.revocation = milliseconds(300);
   const JobId job = Start("liar", one_);
   ExpectSettled(job);
   Host().Pause(job);

@@ -116,7 +116,7 @@ TEST_F(ProcessHostTest, PausesAndResumesAMalleableTenant) {
 
 // What is not of its pools stops, too: its main thread computes all the time.
 TEST_F(ProcessHostTest, APausedTenantRunsNothing) {
-  options_.heartbeat_timeout = milliseconds(300);
+  options_.timeouts.heartbeat = milliseconds(300);
   const JobId job = Start("busy", two_);
   ExpectSettled(job);
   const pid_t tenant = OnlyChild();
@@ -274,7 +274,7 @@ TEST_F(ProcessHostTest, EndedTenantsLeaveTheProcessTable) {
 }
 
 TEST_F(ProcessHostTest, StoppedByAStrangerIsNoHeartbeat) {
-  options_.heartbeat_timeout = milliseconds(400);
+  options_.timeouts.heartbeat = milliseconds(400);
   const JobId job = Start("obedient", one_);
   ExpectSettled(job);
   kill(OnlyChild(), SIGSTOP);
