@@ -168,6 +168,26 @@ Topology Topology::FromXml(const std::string& file) {
   return Topology(std::move(impl));
 }
 
+Topology Topology::FromXmlText(const std::string& xml) {
+  auto impl = std::make_shared<Impl>();
+  // With the zero at its end.
+  if (hwloc_topology_set_xmlbuffer(impl->topology, xml.c_str(), static_cast<int>(xml.size() + 1)) !=
+          0 ||
+      hwloc_topology_load(impl->topology) != 0) {
+    InputErrorDetails details;
+    details.key = "topology_xml";
+    details.problem = "is no topology that hwloc can read";
+    details.allowed = "a topology as hwloc exports it";
+    throw InputError(std::move(details));
+  }
+  impl->Index();
+  return Topology(std::move(impl));
+}
+
+bool Topology::IsLike(const Topology& other) const {
+  return Cpus() == other.Cpus() && impl_->locations == other.impl_->locations;
+}
+
 bool Topology::IsThisSystem() const { return impl_->this_system; }
 
 const CpuSet& Topology::Cpus() const { return impl_->cpus; }

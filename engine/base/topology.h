@@ -23,6 +23,8 @@ class Topology {
   static Topology Synthetic(const std::string& description);
   // Another machine's, as hwloc exported it (`lstopo FILE.xml`, or Xml()). Throws InputError.
   static Topology FromXml(const std::string& file);
+  // What Xml() returned, on whichever machine. Throws InputError.
+  static Topology FromXmlText(const std::string& xml);
 
   bool IsThisSystem() const;
   const CpuSet& Cpus() const;
@@ -45,6 +47,8 @@ class Topology {
   };
   std::span<const Domain> Domains() const;  // By L3 and NUMA node.
   bool HasSiblings() const;                 // Some core has more than one CPU.
+  // The same CPUs, by number, that share the same with each other.
+  bool IsLike(const Topology& other) const;
 
   // Binds one thread (a kernel tid; 0 = the calling thread). False on a synthetic topology or if
   // the kernel refuses (errno is kept), e.g. EINVAL for CPUs outside the process's cpuset.

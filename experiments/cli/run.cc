@@ -25,6 +25,7 @@
 #include "experiments/os/interrupt.h"
 #include "experiments/os/realtime.h"
 #include "experiments/records/manifest_file.h"
+#include "experiments/records/output_file.h"
 
 namespace cosched {
 namespace {
@@ -44,7 +45,8 @@ struct RunArguments {
   std::string resume;  // "" = not given; "true", or "anyway".
   std::string redo_marked;
   bool slurm = false;
-  std::string task;  // A Slurm array's task: the file of its cells.
+  std::string task;        // A Slurm array's task: the file of its cells.
+  std::string machine_to;  // A job of Slurm's that tells what its node is: the file for that.
   std::optional<int> at_a_time;
   bool quick = false;
   bool dry_run = false;
@@ -154,10 +156,67 @@ void RefuseSlurmInSlurm(const RunArguments& arguments, const Sweep& sweep) {
                  "--launcher local, in a job with all nodes of the experiment");
 }
 
-int RunExperiment(const RunArguments& arguments) {
-  const Topology topology = Topology::ThisMachine();
+// An experiment on the machine that it is for.
+struct Planned {
+  Topology machine;
+  Sweep sweep;
+};
+
+// What a task loads is what was planned, on whatever machine it was; it measures on such a one only.
+Planned LoadTask(const RunArguments& arguments, const TomlTable& file, const Topology& here) {
+  const Topology planned = PlannedMachine(arguments.task);
+  const Topology& machine = planned.IsLike(here) ? here : planned;
+  Sweep sweep = LoadSweep(file, Overrides(arguments, file), arguments.quick, machine);
+  if (!AllSimulated(sweep) && !planned.IsLike(here)) {
+    RefuseOption(
+        "--task",
+        fmt::format("this node has CPUs {} ({}), the run was planned for {} ({})",
+                    here.Cpus().ToString(), here.Summary(), planned.Cpus().ToString(),
+                    planned.Summary()),
+        "nodes of one kind: SBATCH_CONSTRAINT, SBATCH_PARTITION or SBATCH_NODELIST choose");
+  }
+  CheckActuators(sweep, arguments.task);
+  return {here, std::move(sweep)};
+}
+
+// Cells that measure and that Slurm runs are planned for one of its nodes, which need not be like
+// this machine.
+Planned LoadForNodes(const RunArguments& arguments, const TomlTable& file, const Topology& here) {
+  std::vector<std::string> overrides = Overrides(arguments, file);
+  try {
+    Sweep sweep = LoadSweep(file, overrides, arguments.quick, here);
+    RefuseSlurmInSlurm(arguments, sweep);
+    if (AllSimulated(sweep) || arguments.dry_run) return {here, std::move(sweep)};
+  } catch (const InputError& error) {
+    // Cores that are not here may be there.
+    if (arguments.dry_run || error.details().key.find("cores") == std::string::npos) throw;
+  }
+  NodeFacts node = NodeOfSlurm(CommandLine(), arguments.out);
+  const TomlTable with = file.With(overrides);
+  const bool chosen = with.Has("machine") && with.Table("machine").Has("actuator");
+  if (!chosen && node.actuator != Actuator::kAffinity)
+    overrides.push_back(fmt::format("machine.actuator={}", ToString(node.actuator)));
+  Sweep sweep = LoadSweep(file, overrides, arguments.quick, node.topology);
+  return {std::move(node.topology), std::move(sweep)};
+}
+
+Planned Load(const RunArguments& arguments) {
   const TomlTable file = TomlTable::Load(arguments.experiment, {});
-  const Sweep sweep = LoadSweep(file, Overrides(arguments, file), arguments.quick, topology);
+  const Topology here = Topology::ThisMachine();
+  if (!arguments.task.empty()) return LoadTask(arguments, file, here);
+  if (arguments.slurm) return LoadForNodes(arguments, file, here);
+  return {here, LoadSweep(file, Overrides(arguments, file), arguments.quick, here)};
+}
+
+int TellMachine(const std::string& to) {
+  WriteFileWhole(to, NodeFactsOfThisMachine());
+  return 0;
+}
+
+int RunExperiment(const RunArguments& arguments) {
+  if (!arguments.machine_to.empty()) return TellMachine(arguments.machine_to);
+  const Planned planned = Load(arguments);
+  const auto& [topology, sweep] = planned;
   TellIdlePolicies(sweep.points.front().config);
   if (arguments.dry_run) {
     fmt::print("{}", DryRunText(sweep));
@@ -169,7 +228,6 @@ int RunExperiment(const RunArguments& arguments) {
                             .force = arguments.force,
                             .at_a_time = arguments.at_a_time.value_or(0)};
   ReadInto(arguments, &options);
-  RefuseSlurmInSlurm(arguments, sweep);
   const Executed executed = Execute(sweep, options, topology);
   if (executed.result.interrupted) {
     fmt::print(stderr, "interrupted: {} of {} cells are kept in {}; continue with: {}\n",
@@ -205,7 +263,8 @@ void AddRunCommand(CLI::App& app, int* exit_code) {
       run, "--launcher", &arguments->slurm, {{"local", false}, {"slurm", true}},
       "Who runs the cells; slurm: one job array, the results folder must be the same on every "
       "node");
-  run->add_option("--task", arguments->task)->group("");  // Slurm's tasks only.
+  run->add_option("--task", arguments->task)->group("");              // Slurm's tasks only.
+  run->add_option("--machine-to", arguments->machine_to)->group("");  // And its jobs.
   AddNumber(run, "--jobs", &arguments->at_a_time, 1, kMostAtATime,
             "Cells at a time: simulated ones (default: as many as there are CPUs), or Slurm's "
             "tasks");

@@ -43,9 +43,23 @@ Json BuildJson() {
           {"binary", ContentHash("/proc/self/exe")}};
 }
 
+// A run for another machine: one of Slurm's nodes.
+Json NodesJson(const RunContext& context, const utsname& names) {
+  const char* const kTheirs = "the nodes', not recorded";
+  return {{"name", fmt::format("nodes of Slurm's, from {}", names.nodename)},
+          {"kernel", kTheirs},
+          {"cpu", kTheirs},
+          {"cpus", context.topology.Cpus().ToString()},
+          {"topology", context.topology.Summary()},
+          {"governor", kTheirs},
+          {"scheduling", context.scheduling},
+          {"topology_xml", context.topology.Xml()}};
+}
+
 Json HostJson(const RunContext& context) {
   utsname names{};
   uname(&names);
+  if (!context.topology.IsThisSystem()) return NodesJson(context, names);
   const std::string cpu = std::to_string(std::max(0, context.topology.Cpus().First()));
   const std::string governor =
       FirstLine("/sys/devices/system/cpu/cpu" + cpu + "/cpufreq/scaling_governor");

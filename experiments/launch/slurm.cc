@@ -10,6 +10,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <thread>
 
 #include "experiments/analysis/metrics.h"
@@ -18,6 +21,7 @@
 #include "experiments/launch/progress.h"
 #include "experiments/launch/run_folder.h"
 #include "experiments/os/interrupt.h"
+#include "experiments/records/manifest_file.h"
 #include "experiments/records/output_file.h"
 
 namespace cosched {
@@ -50,6 +54,20 @@ ShellReply Shell(const std::string& command) {
 [[noreturn]] void RefuseSlurm(const std::string& problem) {
   RefuseOption("--launcher slurm", problem,
                "a working Slurm client here (sbatch, squeue, scancel), or --launcher local");
+}
+
+[[noreturn]] void RefuseTask(const std::filesystem::path& cells_file, const std::string& problem) {
+  RefuseOption("--task", fmt::format("{}: {}", cells_file.string(), problem),
+               "what `cosched run --launcher slurm` has written, in its array");
+}
+
+std::filesystem::path RunOfTask(const std::filesystem::path& cells_file) {
+  return cells_file.parent_path().parent_path();
+}
+
+std::string ReadText(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
 }
 
 class Launch {
@@ -169,6 +187,57 @@ std::vector<SweepCell> MissingCells(const std::filesystem::path& run, const Swee
   return missing;
 }
 
+std::string NodeFactsOfThisMachine() {
+  const nlohmann::ordered_json facts = {{"topology_xml", Topology::ThisMachine().Xml()},
+                                        {"actuator", ToString(BestActuator())}};
+  return facts.dump() + "\n";
+}
+
+NodeFacts NodeOfSlurm(const std::string& command, const std::filesystem::path& results) {
+  std::filesystem::create_directories(results);
+  std::string folder = (std::filesystem::absolute(results) / ".node-XXXXXX").string();
+  if (mkdtemp(folder.data()) == nullptr)
+    throw OutputError(fmt::format("can't make a folder in {}", results.string()));
+  WriteFileWhole(folder + "/node.sh",
+                 fmt::format("#!/bin/sh\nexec {} --machine-to '{}/node.json'\n", command, folder));
+  fmt::print(stderr, "waits for a node of Slurm's, to plan for what it is\n");
+  const ShellReply reply = Shell(fmt::format(
+      "sbatch --wait --ntasks=1 --exclusive --no-requeue --job-name='cosched: what a node is' "
+      "--output='{0}/node.log' '{0}/node.sh'",
+      folder));
+  const std::string told = ReadText(folder + "/node.json"), said = ReadText(folder + "/node.log");
+  std::error_code ignored;
+  std::filesystem::remove_all(folder, ignored);
+  const auto facts = nlohmann::json::parse(told, nullptr, false);
+  const std::optional<Actuator> actuator =
+      facts.is_object() ? ParseActuator(facts.value("actuator", "")) : std::nullopt;
+  if (reply.status != 0 || !actuator)
+    RefuseSlurm(fmt::format("no node tells what it is: {}", said.empty() ? reply.text : said));
+  return {Topology::FromXmlText(facts.value("topology_xml", "")), *actuator};
+}
+
+Topology PlannedMachine(const std::filesystem::path& cells_file) {
+  const std::optional<nlohmann::ordered_json> manifest = ReadManifest(RunOfTask(cells_file));
+  if (!manifest || !manifest->contains("host")) RefuseTask(cells_file, "is in no run's folder");
+  return Topology::FromXmlText((*manifest)["host"].value("topology_xml", ""));
+}
+
+void CheckActuators(const Sweep& sweep, const std::filesystem::path& cells_file) {
+  for (const SweepPoint& point : sweep.points) {
+    if (point.config.backend == Backend::kSimulated) continue;
+    const std::optional<nlohmann::ordered_json> manifest =
+        ReadManifest(PointFolder(RunOfTask(cells_file), point));
+    if (!manifest) RefuseTask(cells_file, "is in no run's folder");
+    const std::string planned =
+        manifest->at("experiment").at("machine").value("actuator", std::string());
+    if (planned == ToString(point.config.actuator)) continue;
+    RefuseOption("--task",
+                 fmt::format("this node moves tenants by {}, the run was planned for {}",
+                             ToString(point.config.actuator), planned),
+                 "nodes with equal rights, or machine.actuator in the experiment");
+  }
+}
+
 HarnessResult RunBySlurm(const Sweep& sweep, const SlurmOptions& options) {
   const ShellReply version = Shell("sbatch --version");
   if (version.status != 0) RefuseSlurm("there is no Slurm here: " + version.text);
@@ -177,10 +246,9 @@ HarnessResult RunBySlurm(const Sweep& sweep, const SlurmOptions& options) {
 
 std::vector<SweepCell> CellsOfTask(const Sweep& sweep, const std::filesystem::path& cells_file) {
   const auto refuse = [&cells_file](const std::string& problem) {
-    RefuseOption("--task", fmt::format("{}: {}", cells_file.string(), problem),
-                 "what `cosched run --launcher slurm` has written, in its array");
+    RefuseTask(cells_file, problem);
   };
-  const std::filesystem::path run = cells_file.parent_path().parent_path();
+  const std::filesystem::path run = RunOfTask(cells_file);
   if (!IsRunOf(run, sweep)) refuse("is not of this experiment, or the experiment has changed");
   const char* id = std::getenv("SLURM_ARRAY_TASK_ID");
   size_t task = 0;

@@ -6,6 +6,7 @@ of a local run, byte for byte; a cell whose task dies is run once more; one that
 """
 import filecmp
 import json
+import os
 import signal
 import subprocess
 
@@ -28,9 +29,26 @@ cores = {{ min = 1, preferred = 2, max = 4 }}
 [sweep]
 trace.gap.mean_s = [0.1, 0.5]
 """
+MEASURED = """
+name = "small"
+trials = 1
+policies = ["strict"]
+[machine]
+{machine}
+[trace]
+jobs = 1
+[[workload]]
+model = "lenet5"
+steps = 5
+cores = {{ min = 1, max = 1 }}
+"""
 # Stands before cosched, and is what the tasks of the array call again. A task in DYING dies instead of running, as often as the
-# number there says.
+# number there says. What runs on a node has the CPUs of the file "tasks", else of "nodes", where there is one: nodes that are not like
+# the machine that submits.
 WRAPPER = """#!/bin/bash
+cpus={folder}/nodes
+if [ -n "$SLURM_ARRAY_TASK_ID" ] && [ -s {folder}/tasks ]; then cpus={folder}/tasks; fi
+if [ -n "$SLURM_JOB_ID" ] && [ -s $cpus ]; then taskset -pc "$(cat $cpus)" $$ > /dev/null; fi
 file={dying}/$SLURM_ARRAY_TASK_ID
 if [ -n "$SLURM_ARRAY_TASK_ID" ] && [ -s "$file" ] && [ "$(cat "$file")" -gt 0 ]; then
   echo $(($(cat "$file") - 1)) > "$file"
@@ -45,7 +63,7 @@ class LauncherTest(OneMachineCase):
         super().setUp()
         (self.folder / "dying").mkdir()
         wrapper = self.folder / "cosched"
-        wrapper.write_text(WRAPPER.format(dying=self.folder / "dying", cosched=self.cosched))
+        wrapper.write_text(WRAPPER.format(dying=self.folder / "dying", cosched=self.cosched, folder=self.folder))
         wrapper.chmod(0o755)
         profile = HERE.parent.parent / "experiments" / "profiles" / "example.json"
         self.experiment = self.folder / "small.toml"
@@ -116,6 +134,49 @@ class LauncherTest(OneMachineCase):
         self.assertEqual(slurm.returncode, 0, slurm.stderr)
         self.assertEqual(len({path.parent for path in self.records(there)}), 8)
         self.assertEqual(json.loads((there / "manifest.json").read_text())["status"], "done")
+
+    def two_cpus(self):
+        cpus = sorted(os.sched_getaffinity(0))
+        if len(cpus) < 2:
+            self.skipTest("needs 2 CPUs")
+        return cpus
+
+    def test_simulated_records_do_not_depend_on_the_nodes(self):
+        cpus = self.two_cpus()
+        text = self.experiment.read_text()
+        self.experiment.write_text("".join(line for line in text.splitlines(True) if not line.startswith("topology")).replace("max = 4", "max = 2"))
+        local, here = self.run_cosched("local")
+        self.assertEqual(local.returncode, 0, local.stderr)
+        (self.folder / "nodes").write_text(str(cpus[1]))
+        slurm, there = self.run_cosched("slurm", "--launcher", "slurm")
+        self.assertEqual(slurm.returncode, 0, slurm.stderr)
+        self.assert_same_records(here, there)
+
+    def test_cells_that_measure_are_planned_for_a_node(self):
+        cpus = self.two_cpus()
+        (self.folder / "nodes").write_text(str(cpus[1]))
+        self.experiment.write_text(MEASURED.format(machine=f'cores = "{cpus[1]}"'))
+        slurm, run = self.run_cosched("slurm", "--launcher", "slurm")
+        self.assertEqual(slurm.returncode, 0, slurm.stderr)
+        self.assertIn("waits for a node", slurm.stderr)
+        self.experiment.write_text(MEASURED.format(machine=""))
+        slurm, run = self.run_cosched("slurm-all", "--launcher", "slurm")
+        self.assertEqual(slurm.returncode, 0, slurm.stderr)
+        manifest = json.loads((run / "manifest.json").read_text())
+        self.assertEqual((manifest["experiment"]["machine"]["cores"], manifest["host"]["cpus"]), (str(cpus[1]), str(cpus[1])))
+        self.assertEqual([path for path in (run.parent.parent).iterdir() if path.name.startswith(".node")], [])
+        cell = json.loads(next(run.glob("strict/*/*/cell.json")).read_text())
+        self.assertEqual((cell["status"], cell["machine_cores"]), ("done", str(cpus[1])))
+
+    def test_a_node_of_another_kind_fails_its_cells_and_says_why(self):
+        cpus = self.two_cpus()
+        (self.folder / "nodes").write_text(str(cpus[1]))
+        (self.folder / "tasks").write_text(str(cpus[0]))
+        self.experiment.write_text(MEASURED.format(machine=""))
+        slurm, run = self.run_cosched("slurm", "--launcher", "slurm")
+        self.assertEqual(slurm.returncode, 1, slurm.stderr)
+        self.assertIn(f"this node has CPUs {cpus[0]} ", (run / "slurm" / "attempt-1.0.log").read_text())
+        self.assertEqual(json.loads(next(run.glob("strict/*/*/cell.json")).read_text())["status"], "failed")
 
 
 if __name__ == "__main__":
