@@ -46,6 +46,18 @@ std::string ThreadLimits() {
          (pids.empty() ? "" : ", pids.max " + pids);
 }
 
+ThreadPriority ThreadPriority::OfThisThread() {
+  return {sched_getscheduler(0) & ~SCHED_RESET_ON_FORK, getpriority(PRIO_PROCESS, 0)};
+}
+
+void ThreadPriority::Take() const {
+  if (policy != SCHED_OTHER && policy != SCHED_BATCH && policy != SCHED_IDLE) return;
+  const ThreadPriority now = OfThisThread();
+  const sched_param none{};
+  if (now.policy != policy) sched_setscheduler(0, policy, &none);
+  if (now.nice != nice) setpriority(PRIO_PROCESS, 0, nice);
+}
+
 pthread_t StartThreadOn(int cpu, void* (*run)(void*), void* argument) {
   pthread_t thread{};
   int error = EINVAL;
@@ -61,7 +73,7 @@ pthread_t StartThreadOn(int cpu, void* (*run)(void*), void* argument) {
     error = pthread_create(&thread, &attributes, run, argument);
     pthread_attr_destroy(&attributes);
   }
-  if (error == EINVAL) error = pthread_create(&thread, nullptr, run, argument);
+  if (error != 0) error = pthread_create(&thread, nullptr, run, argument);
   if (error != 0) throw std::system_error(error, std::generic_category());
   return thread;
 }

@@ -28,9 +28,18 @@ std::thread StartThread(const char* whose, Function&& function) {
   }
 }
 
+// How a thread is scheduled. One that a realtime thread makes would lose what its process was given:
+// nice, chrt --batch or --idle.
+struct ThreadPriority {
+  int policy = 0, nice = 0;
+  static ThreadPriority OfThisThread();
+  // For the calling thread, where the kernel lets it. A realtime one is not passed on.
+  void Take() const;
+};
+
 // Starts run(argument) on `cpu`, where it need not wait for a core that its maker's keep busy; -1, or
-// where the kernel refuses that CPU: anywhere its maker may run. Throws std::system_error. The
-// caller joins it.
+// where the kernel refuses that CPU: where its maker may run. Throws std::system_error. The caller
+// joins it.
 pthread_t StartThreadOn(int cpu, void* (*run)(void*), void* argument);
 
 }  // namespace cosched

@@ -3,21 +3,26 @@
 #include <utility>
 
 #include "engine/gates/stage.h"
+#include "engine/pool/malleable_pool.h"
 
 namespace cosched {
 namespace {
 
-// Adds the time of a piece to its call, also of one that throws.
+// Adds the time of a piece to its call, also of one that throws; without that of a pause in it.
 class BusyTime {
  public:
   explicit BusyTime(StageCall* call) : call_(*call) {}
-  ~BusyTime() { call_.AddBusy(std::chrono::steady_clock::now() - begin_); }
+  ~BusyTime() {
+    const std::chrono::nanoseconds held = MalleablePool::TimeHeld() - held_before_;
+    call_.AddBusy(std::chrono::steady_clock::now() - begin_ - held);
+  }
   BusyTime(const BusyTime&) = delete;
   BusyTime& operator=(const BusyTime&) = delete;
 
  private:
   StageCall& call_;
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  const std::chrono::nanoseconds held_before_ = MalleablePool::TimeHeld();
 };
 
 class NativeStage : public Stage {

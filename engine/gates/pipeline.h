@@ -3,7 +3,7 @@
 // side as the split of the pools has inter-op threads, whichever stages they are of: cores are never
 // fixed to a stage. Intra-op helpers join inside a call. Stages that wait have lanes of their own,
 // which compute nothing. Resizing the pools is all it takes to resize the pipeline; with none left
-// calls stop between two pieces, and requests, items and credits stay where they are.
+// calls stop between two pieces or two tasks of a loop, and requests, items and credits stay where they are.
 //
 // Called by the tenant with mode = "pipeline" and by `cosched pipeline run`. Thread-safe.
 

@@ -96,7 +96,11 @@ struct RankWorker::Impl {
       for (const auto& [id, call] : calls) call->Cancel();
     }
     // Without a core they would not get to their next piece.
-    if (pools.Current().inter == 0 && !cores.Empty()) pools.Resize(cores, {1, 1});
+    try {
+      if (pools.Current().inter == 0 && !cores.Empty()) pools.Resize(cores, {1, 1});
+    } catch (const std::system_error&) {
+      // Who never had a thread has no call in the middle.
+    }
     lanes.Stop();
   }
 

@@ -118,10 +118,10 @@ class Loop {
     --loops_within;
   }
 
-  // By the caller, once unlisted; with its meter if it is a compute thread.
+  // By the caller, once the loop is unlisted and the door closed; with its meter if it is a compute
+  // thread.
   void WaitForWorkers(std::chrono::nanoseconds spin, WorkMeter* meter) {
     LoopDoor& door = *door_;
-    door.Close();
     const auto alone = [&door] { return door.Empty(); };
     if (alone()) return;
     if (meter != nullptr) meter->SetWork(false);

@@ -123,23 +123,29 @@ MalleablePool::Wakeups MalleablePool::Impl::BeginResize(int wanted, const std::v
   {
     const MutexLock lock(mutex);
     target.store(wanted, std::memory_order_relaxed);
-    // Who is held in the middle of a loop goes on as soon as anyone may, and leaves after its piece
-    // if it is surplus.
-    const int last = wanted > 0 && held > 0 ? made.load(std::memory_order_relaxed) : wanted;
-    for (int i = 0; i < last; ++i) {
-      PoolWorker& worker = workers[static_cast<size_t>(i)];
-      const bool is_held = worker.state == WorkerState::kHeld;
-      if (!is_held && (i >= wanted || worker.state != WorkerState::kParked)) continue;
-      if (i >= wanted) Bind(worker, cpus, 0);
-      worker.state = WorkerState::kWaking;
-      ++waking;
-      const auto place = static_cast<size_t>(i < wanted ? i : 0);
-      wakeups.sleepers_.push_back({&worker.event, place < cpus.size() ? cpus[place] : -1});
-    }
+    WakeWanted(wanted, cpus, &wakeups);
     resizing = false;
     NoteIfSettled();
   }
   return wakeups;
+}
+
+// Who is held in the middle of a loop goes on as soon as anyone may, and leaves after its piece if it
+// is surplus; till then it shares a core with one that is wanted.
+void MalleablePool::Impl::WakeWanted(int wanted, const std::vector<int>& cpus, Wakeups* wakeups) {
+  const bool others = wanted > 0 && held + released > 0;
+  const int last = others ? made.load(std::memory_order_relaxed) : wanted;
+  for (int i = 0; i < last; ++i) {
+    PoolWorker& worker = workers[static_cast<size_t>(i)];
+    const bool is_held = worker.state == WorkerState::kHeld;
+    const int place = i < wanted ? i : i % wanted;
+    if (i >= wanted && (is_held || worker.released)) Bind(worker, cpus, place);
+    if (!is_held && (i >= wanted || worker.state != WorkerState::kParked)) continue;
+    worker.state = WorkerState::kWaking;
+    ++waking;
+    const auto index = static_cast<size_t>(place);
+    wakeups->sleepers_.push_back({&worker.event, index < cpus.size() ? cpus[index] : -1});
+  }
 }
 
 void MalleablePool::Impl::Bind(int wanted, const std::vector<int>& cpus) {
@@ -181,6 +187,7 @@ void MalleablePool::Impl::ParallelFor(int tasks, FunctionRef<void(int)> body) {
   {
     const MutexLock lock(mutex);
     running.fetch_sub(1, std::memory_order_relaxed);
+    loop.Door()->Close();
     (loop.previous == nullptr ? loops : loop.previous->next) = loop.next;
     if (loop.next != nullptr) loop.next->previous = loop.previous;
   }
@@ -276,6 +283,8 @@ bool MalleablePool::OnSurplusWorker() const {
   return calling_worker.pool == impl_.get() && impl_->Surplus(*calling_worker.worker) &&
          !calling_worker.worker->draining;
 }
+
+nanoseconds MalleablePool::TimeHeld() { return time_held; }
 
 int MalleablePool::CurrentWorker() const {
   return calling_worker.pool == impl_.get() ? calling_worker.worker->index : -1;

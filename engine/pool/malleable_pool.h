@@ -10,6 +10,8 @@
 //
 //   Grow: a parked worker wakes and joins loops that are already running.
 //   Shrink: a surplus worker leaves after its task; what it had not begun is taken by the others.
+//   Pause: so does a worker that has called a loop of another pool; it sleeps in the middle of it
+//   until its pool has workers again, and then goes on, also if it is not one of them.
 //
 // A loop's tasks are fixed by its caller; the number of workers decides only who runs them, so
 // results do not depend on it.
@@ -67,7 +69,8 @@ class MalleablePool {
   // ThreadError if the kernel refuses; those that were made stay, asleep.
   void Prepare(int workers, const std::vector<int>& cpus = {});
 
-  // Wants `workers` active workers (clamped to 0..capacity) and returns at once. Worker i is bound
+  // Wants `workers` active workers (clamped to 0..capacity) and returns at once, or when the threads
+  // are made that were never wanted before, which takes some 50 us each. Worker i is bound
   // to cpus[i] where given (-1 or beyond the end: left as it is). Concurrent calls take effect in
   // some order, whole. Throws what Prepare throws, before anything has changed.
   void Resize(int workers, const std::vector<int>& cpus = {});
@@ -123,6 +126,9 @@ class MalleablePool {
   // between its steps, reschedules the rest of its work and returns. False on threads that are not
   // this pool's.
   bool OnSurplusWorker() const;
+  // How long the calling thread has slept in the middle of loops that it called, while its pool was
+  // paused: what measures a closure's time leaves that out.
+  static std::chrono::nanoseconds TimeHeld();
   // Index of the calling worker in this pool, or -1.
   int CurrentWorker() const;
   // What the calling worker does, shown to others until its closure ends; nothing on a thread that

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <vector>
 
+#include "engine/base/thread_start.h"
 #include "engine/pool/loop.h"
 #include "engine/pool/malleable_pool.h"
 #include "engine/pool/pool_worker.h"
@@ -62,6 +63,8 @@ struct MalleablePool::Impl {
   void HandOn();
   void WakeMore(Loop* loop);
   Yields WorkIn(PoolWorker* worker, Loop* loop);
+  template <typename Predicate>
+  static void WorkAndLeave(PoolWorker* worker, Loop* loop, Predicate leave);
   bool Look(PoolWorker* worker, uint32_t seen, Yields yields, MutexLock* lock);
   bool Lend(PoolWorker* worker, MutexLock* lock);
   template <typename Predicate>
@@ -71,6 +74,7 @@ struct MalleablePool::Impl {
   Wakeups BeginResize(int workers, const std::vector<int>& cpus);
   void Bind(int workers, const std::vector<int>& cpus);
   void Bind(const PoolWorker& worker, const std::vector<int>& cpus, int place);
+  void WakeWanted(int wanted, const std::vector<int>& cpus, Wakeups* wakeups);
   void ParallelFor(int tasks, FunctionRef<void(int)> body);
   void Schedule(std::function<void()> closure);
   // Work of which nobody has taken the last part yet came, or went (WorkRecord::untaken).
@@ -80,6 +84,7 @@ struct MalleablePool::Impl {
   }
 
   const Options options;
+  const ThreadPriority priority = ThreadPriority::OfThisThread();  // The maker's of the pool.
   const std::unique_ptr<PoolWorker[]> workers;
   std::function<void(std::chrono::nanoseconds, bool)> on_settled;
   std::mutex resize_mutex;   // Held through one Resize; taken before `mutex`.
@@ -114,6 +119,7 @@ struct MalleablePool::Impl {
   std::deque<std::function<void()>> closures;
   int waking = 0;
   int held = 0;
+  int released = 0;
   bool resizing = false;  // A Resize is still binding: not settled before it is done.
   bool grew = false;
   bool stopping = false;

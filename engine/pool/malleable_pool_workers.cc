@@ -61,6 +61,8 @@ bool MalleablePool::Impl::Park(PoolWorker* worker, WakeList* baton) {
     return false;
   }
   worker->state = WorkerState::kParked;
+  released -= worker->released ? 1 : 0;
+  worker->released = false;
   active.fetch_sub(1, std::memory_order_relaxed);
   NoteIfSettled();
   return true;
@@ -68,6 +70,8 @@ bool MalleablePool::Impl::Park(PoolWorker* worker, WakeList* baton) {
 
 void MalleablePool::Impl::Run(PoolWorker* worker, BinaryEvent* started) {
   calling_worker = {.pool = this, .worker = worker};
+  pthread_setname_np(pthread_self(), "pool");  // Not its maker's: some look for workers by name.
+  priority.Take();
   worker->tid = gettid();
   worker->meter.SetWork(false);
   started->Post();
@@ -75,7 +79,7 @@ void MalleablePool::Impl::Run(PoolWorker* worker, BinaryEvent* started) {
   while (true) {
     worker->meter.Sleep([worker] {
       worker->event.Wait();
-    });  // Parked or idle: the only place where a worker sleeps.
+    });  // Parked or idle; in the middle of a loop it sleeps in Hold.
     MutexLock lock(mutex);
     if (stopping) return;
     if (worker->state == WorkerState::kWaking) {
@@ -177,16 +181,21 @@ void MalleablePool::Impl::WakeMore(Loop* loop) {
   more.Post();
 }
 
-// Works in a loop that the worker has entered, and leaves it.
-Yields MalleablePool::Impl::WorkIn(PoolWorker* worker, Loop* loop) {
+// In a loop that the worker has entered.
+template <typename Predicate>
+void MalleablePool::Impl::WorkAndLeave(PoolWorker* worker, Loop* loop, Predicate leave) {
   LoopDoor* const entered = loop->Door();
+  worker->meter.SetWork(true);
+  loop->Work(leave);
+  entered->Leave();
+  worker->meter.SetWork(false);
+}
+
+Yields MalleablePool::Impl::WorkIn(PoolWorker* worker, Loop* loop) {
   loop->NoteCpu();
   const Yields yields = loop->HowToYield();
   WakeMore(loop);
-  worker->meter.SetWork(true);
-  loop->Work([this, worker] { return Surplus(*worker); });
-  entered->Leave();
-  worker->meter.SetWork(false);
+  WorkAndLeave(worker, loop, [this, worker] { return Surplus(*worker); });
   return yields;
 }
 
@@ -219,11 +228,17 @@ void MalleablePool::Impl::Hold(PoolWorker* worker) {
     NoteIfSettled();
   }
   worker->meter.SetWork(false);
+  const auto begin = std::chrono::steady_clock::now();
   worker->meter.Sleep([worker] { worker->event.Wait(); });
+  time_held += std::chrono::steady_clock::now() - begin;
   worker->meter.SetWork(true);
   const MutexLock lock(mutex);
   --held;
   --waking;
+  if (Surplus(*worker) && !worker->released) {
+    worker->released = true;
+    ++released;
+  }
   worker->state = WorkerState::kActive;
   active.fetch_add(1, std::memory_order_relaxed);
   worker->look_budget = {};  // Others share its core now, or none.
@@ -241,7 +256,7 @@ Loop* MalleablePool::Impl::EnterOnlyLoop(const PoolWorker& worker) {
 
 // Work that came while the calling worker was taken for one that looks: for a sleeper instead.
 void MalleablePool::Impl::HandOn() {
-  if (idlers.load(std::memory_order_relaxed) == 0) return;
+  if (idlers.load() == 0) return;
   if (queued.load() == 0 && running.load() <= 1) return;
   WakeList baton;
   {
@@ -297,13 +312,9 @@ bool MalleablePool::Impl::HostGuest(PoolWorker* guest, Predicate leave) {
     if (loop == nullptr || loop->Attached() >= guests.load(std::memory_order_relaxed)) return false;
     loop->Door()->Enter();
   }
-  LoopDoor* const entered = loop->Door();
   loop->NoteCpu();
   InviteGuests(loop->Remaining() - 1);
-  guest->meter.SetWork(true);
-  loop->Work(leave);
-  entered->Leave();
-  guest->meter.SetWork(false);
+  WorkAndLeave(guest, loop, leave);
   return true;
 }
 

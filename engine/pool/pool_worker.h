@@ -25,8 +25,10 @@ enum class WorkerState {
 
 struct alignas(kCacheLine) PoolWorker {
   int index = 0;
-  int tid = 0;  // Written before the constructor returns.
+  int tid = 0;  // Written before it counts as made.
   WorkerState state = WorkerState::kParked;
+  bool released =
+      false;  // Out of a loop in which it was held, though it is not wanted; until it parks.
   bool draining = false;  // Only its own thread reads and writes this and the next two.
   SpinBudget look_budget;
   std::chrono::steady_clock::time_point look_start;  // When its last look for work began.
@@ -43,5 +45,7 @@ struct CallingWorker {
   PoolWorker* worker = nullptr;
 };
 inline thread_local constinit CallingWorker calling_worker;
+// How long it has been held in the middle of loops.
+inline thread_local constinit std::chrono::nanoseconds time_held{0};
 
 }  // namespace cosched

@@ -2,7 +2,9 @@
 // The two pools of one session, or of several that share them: inter-op workers run nodes, intra-op
 // helpers join the loops inside a node. An inter-op worker that calls ParallelFor works in it, so a
 // split {inter, intra} on k cores means `inter` workers and min(intra - 1, k - inter) helpers:
-// runnable compute threads never exceed k. Where threads are bound, a worker that has no node to
+// runnable compute threads never exceed k, but where a pause with more inter-op workers than are
+// wanted afterwards came in the middle of their loops: these end their pieces on cores of the others.
+// Where threads are bound, a worker that has no node to
 // run takes part in the loops of the others' nodes while fewer than `intra` threads do: {2, 2} on 2
 // cores runs two nodes at once where the graph is wide, and one node on both cores where it is not.
 // Thread-safe.
@@ -42,7 +44,7 @@ class ThreadPools {
             // places them
   };
 
-  // How long Resize took until the last thread was in place, grow and shrink (by the number of
+  // How long Resize took until the last thread was in place, made if need be, grow and shrink (by the number of
   // threads) apart; a Resize that only moves threads, or that the next one overtakes, is in
   // neither.
   struct ResizeTimes {

@@ -89,8 +89,12 @@ void Executor::Loop() {
     lock.unlock();
     if (wakes) WakeCaller();
     ScheduleLoops(more);
-    for (const std::function<void()>& then : due) then();
     std::exception_ptr error;
+    try {
+      for (const std::function<void()>& then : due) then();
+    } catch (...) {
+      error = std::current_exception();  // A resize to threads that can't be had.
+    }
     const bool finished = RunPieces(&next, &error);
     lock.lock();
     if (error) {

@@ -3,8 +3,8 @@
 // piece and see what became ready. A worker keeps nothing between two pieces, so one that should
 // leave (malleable TensorFlow's CheckSleep in ScheduleReady, but inside a node too) gives the rest
 // of its task back and hands its loop to the others by scheduling it anew; with no worker left the
-// loop waits in the pool and the run is paused, in the middle of an op. No thread ever blocks in
-// one.
+// loop waits in the pool and the run is paused, in the middle of an op. Only a pause blocks a worker
+// within a piece, after one of its tasks (MalleablePool).
 //
 // Called by the session. Run is for one thread at a time; the rest from any.
 

@@ -10,7 +10,11 @@ TimePoint TimeOf(std::chrono::steady_clock::time_point time) {
 }  // namespace
 
 AutoPipeline::AutoPipeline(Pipeline* pipeline, int most_open)
-    : pipeline_(*pipeline), chooser_(pipeline->Pools().Capacity(), most_open) {}
+    : pipeline_(*pipeline), chooser_(pipeline->Pools().Capacity(), most_open) {
+  // All splits will be tried; here is somebody to tell that threads can't be had.
+  pipeline->Pools().inter().Prepare(pipeline->Pools().inter().Capacity());
+  pipeline->Pools().intra().Prepare(pipeline->Pools().intra().Capacity());
+}
 
 void AutoPipeline::Answered(const PipelineResult& result, int open_requests) {
   const std::optional<PipelineChooser::Arrangement> next = Next(result, open_requests);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/base/topology.h"
 #include "engine/pool/malleable_pool.h"
 #include "tests/engine/pool/pool_resizers.h"
 
@@ -21,6 +22,8 @@ struct CalledLoop {
       intra->ParallelFor(kTasks, [this](int task) {
         if (task == 0) in.count_down();
         if (task == 0) go_on.wait();
+        if (std::latch* const stay = second.exchange(nullptr); stay != nullptr && task > 0)
+          stay->wait();
         ++runs[static_cast<size_t>(task)];
         ++done;
       });
@@ -35,6 +38,7 @@ struct CalledLoop {
   std::latch in{1}, go_on{1}, over{1};
   std::vector<std::atomic<int>> runs = std::vector<std::atomic<int>>(kTasks);
   std::atomic<int> done{0};
+  std::atomic<std::latch*> second{nullptr};  // Waited for by the next task.
 };
 
 TEST(HeldLoopTest, APausedCallerLeavesItsLoopAfterATaskAndGoesOnWhenItIsWanted) {
@@ -56,6 +60,41 @@ TEST(HeldLoopTest, APausedCallerLeavesItsLoopAfterATaskAndGoesOnWhenItIsWanted) 
   loop.ExpectEachTaskOnce();
   WaitSettled(*inter);
   EXPECT_EQ(inter->Active(), 1);
+}
+
+// They end their pieces on cores that are granted, whichever these are by then.
+TEST(HeldLoopTest, CallersThatAreNotWantedAreWhereTheOthersAre) {
+  const Topology topology = Topology::ThisMachine();
+  if (topology.Cpus().Count() < 2) GTEST_SKIP() << "needs 2 cores";
+  const std::vector<int> cpus = topology.Cpus().Lowest(2).ToVector();
+  MalleablePool inter(
+      {.name = "test", .capacity = 2, .when_empty = WhenEmpty::kQueue, .topology = &topology});
+  const auto intra = MakePool(1);
+  inter.Resize(2, cpus);
+  CalledLoop loops[2];
+  for (CalledLoop& loop : loops) loop.Begin(&inter, intra.get());
+  for (CalledLoop& loop : loops) loop.in.wait();
+  inter.Resize(0);
+  for (CalledLoop& loop : loops) loop.go_on.count_down();
+  WaitSettled(inter);
+  std::latch stay(1);
+  for (CalledLoop& loop : loops) loop.second = &stay;
+  inter.Resize(1, {cpus[1]});
+  for (CalledLoop& loop : loops) WaitUntil(loop.done, 1);
+  const auto both = [&](int cpu) {
+    for (const int tid : inter.ThreadIds()) {
+      if (topology.ThreadBinding(tid) != CpuSet{cpu}) return false;
+    }
+    return true;
+  };
+  EXPECT_TRUE(HoldsInTime([&] { return both(cpus[1]); }));
+  EXPECT_TRUE(HoldsInTime([&] { return inter.Active() == 2; }));
+  inter.Resize(1, {cpus[0]});
+  EXPECT_TRUE(both(cpus[0]));
+  stay.count_down();
+  for (CalledLoop& loop : loops) loop.ExpectEachTaskOnce();
+  WaitSettled(inter);
+  EXPECT_EQ(inter.Active(), 1);
 }
 
 TEST(HeldLoopTest, ACallerThatIsNotWantedAfterThePauseEndsItsLoopAndLeaves) {
