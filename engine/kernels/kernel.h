@@ -88,7 +88,10 @@ bool HasKernel(std::string_view op);
 bool CpuHasBFloat16();
 // Floats of its longest vectors.
 int CpuLanes();
-// "AVX2, oneDNN 3.1.0": what kernels are generated for, and by what.
+bool CpuHasAvx2();
+// "AVX2, oneDNN 3.1.0, Eigen for x86-64-v3": what kernels are generated and were compiled for, and by
+// what. The environment's ONEDNN_MAX_CPU_ISA (of oneDNN's manual: SSE41, AVX2, AVX512_CORE…) may make
+// all of these less than what the CPU has.
 std::string KernelTarget();
 
 // True for ops whose cost is a few microseconds at most: the executor runs them inline instead of

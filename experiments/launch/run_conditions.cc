@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "engine/base/cpu_description.h"
+#include "engine/kernels/kernel.h"
 #include "experiments/launch/build_info.h"
 #include "experiments/records/content_hash.h"
 #include "workloads/model_from_file.h"
@@ -67,6 +68,7 @@ Json HostJson(const RunContext& context) {
           {"kernel",
            fmt::format("{} {} {} {}", names.sysname, names.release, names.version, names.machine)},
           {"cpu", ThisCpuModel()},
+          {"kernels", KernelTarget()},
           {"cpus", context.topology.Cpus().ToString()},
           {"topology", context.topology.Summary()},
           {"governor", governor.empty() ? "unknown" : governor},
@@ -240,6 +242,7 @@ std::vector<std::string> Differences(const Json& then, const Json& now, bool sim
           {{"name", "host"},
            {"kernel", "kernel"},
            {"cpu", "CPU"},
+           {"kernels", "kernels"},
            {"topology", "topology"},
            {"governor", "governor"},
            {"scheduling", "scheduling"}},

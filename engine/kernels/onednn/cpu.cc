@@ -4,6 +4,7 @@
 
 #include <oneapi/dnnl/dnnl.hpp>
 
+#include "engine/kernels/eigen/levels.h"
 #include "engine/kernels/kernel.h"
 
 namespace cosched {
@@ -24,6 +25,8 @@ int CpuLanes() {
   return Has(dnnl::cpu_isa::avx) ? 8 : 4;
 }
 
+bool CpuHasAvx2() { return Has(dnnl::cpu_isa::avx2); }
+
 std::string KernelTarget() {
   const char* instructions = Has(dnnl::cpu_isa::avx512_core_bf16) ? "AVX-512 with bfloat16"
                              : Has(dnnl::cpu_isa::avx512_core)    ? "AVX-512"
@@ -31,8 +34,8 @@ std::string KernelTarget() {
                              : Has(dnnl::cpu_isa::avx)            ? "AVX"
                                                                   : "SSE";
   const dnnl_version_t* version = dnnl_version();
-  return fmt::format("{}, oneDNN {}.{}.{}", instructions, version->major, version->minor,
-                     version->patch);
+  return fmt::format("{}, oneDNN {}.{}.{}, Eigen for {}", instructions, version->major,
+                     version->minor, version->patch, eigen::LevelsHere().back()->name);
 }
 
 }  // namespace cosched

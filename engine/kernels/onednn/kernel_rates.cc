@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/kernels/eigen/views.h"
+#include "engine/kernels/eigen/memory_sum.h"
 #include "engine/kernels/eigen/winograd_transforms.h"
 #include "engine/kernels/onednn/convolution.h"
 #include "engine/pool/thread_pools.h"
@@ -240,7 +240,7 @@ class MemoryProbes {
       : from_(FilledWith(0.5f, {kElements})),
         to_(FilledWith(0.5f, {kElements})),
         probes_{{[this] { std::copy_n(from_.Floats(), kElements, to_.Floats()); }},
-                {[this] { sum_ = eigen::ConstArray(from_.Floats(), kElements).sum(); }}} {}
+                {[this] { sum_ = eigen::MemorySum(from_.Floats(), kElements); }}} {}
   MemoryProbes(const MemoryProbes&) = delete;
   MemoryProbes& operator=(const MemoryProbes&) = delete;
 

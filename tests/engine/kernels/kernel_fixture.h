@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <ostream>
@@ -61,6 +62,11 @@ class OpRun {
  public:
   OpRun(const OpCase& c, ThreadPools& pools, KernelBackend backend,
         std::chrono::microseconds piece_time = kPieceTime)
+      : OpRun(c, pools, piece_time,
+              [backend](const KernelSpec& spec) { return CreateKernel(spec, backend); }) {}
+  // make(spec) creates the kernel.
+  OpRun(const OpCase& c, ThreadPools& pools, std::chrono::microseconds piece_time,
+        const std::function<std::unique_ptr<Kernel>(const KernelSpec& spec)>& make)
       : pools_(pools) {
     std::vector<Output> inputs;
     std::vector<OutputInfo> infos;
@@ -74,7 +80,7 @@ class OpRun {
     for (const OutputInfo& info : node.outputs) outputs_.emplace_back(info.shape, info.type);
     for (Tensor& output : outputs_) std::memset(output.Data(), 0xff, output.Bytes());  // NaNs.
     if (c.op == "AssignMovingAverage" || c.op == "ApplyMomentum") outputs_[0] = inputs_[0];
-    kernel_ = CreateKernel({node, infos, pools, piece_time}, backend);
+    kernel_ = make({node, infos, pools, piece_time});
   }
 
   void Compute() {

@@ -3,7 +3,7 @@
 
 #include "engine/kernels/winograd.h"
 
-#include "engine/kernels/eigen/winograd_transforms.h"
+#include "engine/kernels/eigen/levels.h"
 #include "tests/engine/kernels/kernel_fixture.h"
 
 namespace cosched::testing {
@@ -147,10 +147,8 @@ TEST(DivideWinograd, ASmallImageIsOneBlock) {
             1);
 }
 
-class WinogradTransforms : public ::testing::TestWithParam<int> {};
-
-TEST_P(WinogradTransforms, GiveTheSumOverTheWindow) {
-  const int size = GetParam();
+// By the transforms of a level.
+void ExpectTheSumOverTheWindow(const eigen::KernelLevel& level, int size) {
   Window w = Layer(2, 0, 16, 32);
   w.height = 9, w.width = 7, w.out_height = 10, w.out_width = 5;
   w.pad_top = 2, w.pad_bottom = 1, w.pad_left = w.pad_right = 0;
@@ -160,9 +158,8 @@ TEST_P(WinogradTransforms, GiveTheSumOverTheWindow) {
   const int64_t points = tiles.Points();
   Tensor left({points, tiles.tiles, 16}), right({points, 16, 32}),
       product({points, tiles.tiles, 32});
-  eigen::TransformImages(w, tiles, 0, tiles.tiles, images.Floats(), left.Floats(),
-                         tiles.tiles * 16);
-  eigen::TransformFilter(size, {16, 32, false}, 0, 16, filter.Floats(), right.Floats());
+  level.TransformImages(w, tiles, 0, tiles.tiles, images.Floats(), left.Floats(), tiles.tiles * 16);
+  level.TransformFilter(size, {16, 32, false}, 0, 16, filter.Floats(), right.Floats());
   for (int64_t at = 0; at < product.Elements(); ++at) {
     const int64_t k = at % 32, row = at / 32, point = row / tiles.tiles;
     double sum = 0;
@@ -172,8 +169,8 @@ TEST_P(WinogradTransforms, GiveTheSumOverTheWindow) {
     product.Floats()[at] = static_cast<float>(sum);
   }
   Tensor output({2, 10, 5, 32});
-  eigen::TransformProducts(w, tiles, 0, tiles.tiles, product.Floats(), tiles.tiles * 32,
-                           {output.Floats(), bias.Floats()});
+  level.TransformProducts(w, tiles, 0, tiles.tiles, product.Floats(), tiles.tiles * 32,
+                          {output.Floats(), bias.Floats()});
   Tensor expected({2, 10, 5, 32});
   for (int64_t at = 0; at < expected.Elements(); ++at) {
     const int64_t k = at % 32, q = at / 32 % 5, p = at / 160 % 10, n = at / 1600;
@@ -189,7 +186,14 @@ TEST_P(WinogradTransforms, GiveTheSumOverTheWindow) {
   ExpectClose(expected, output, size == 4 ? 5e-6f : 1e-6f);
 }
 
-INSTANTIATE_TEST_SUITE_P(Sizes, WinogradTransforms, ::testing::Values(2, 4));
+TEST(WinogradTransforms, GiveTheSumOverTheWindowAtEveryLevel) {
+  for (const eigen::KernelLevel* level : eigen::LevelsHere()) {
+    for (int size : {2, 4}) {
+      SCOPED_TRACE(::testing::Message() << level->name << ", tiles of " << size);
+      ExpectTheSumOverTheWindow(*level, size);
+    }
+  }
+}
 
 }  // namespace
 }  // namespace cosched::testing
