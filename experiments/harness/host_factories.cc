@@ -102,22 +102,24 @@ HostFactory SlurmHosts(const std::filesystem::path& binary, const Topology& topo
 }
 
 HostFactory SimulatedHosts(const ExperimentConfig& config) {
-  return {.make_host =
-              [profile = config.profile->profile, model = config.simulation,
-               revocation_deadline = config.revocation_deadline, quota_period = config.quota_period,
-               records = config.records,
-               cores = config.topology->Cpus()](const std::filesystem::path&, bool) {
-                return std::make_unique<SimulatedHost>(
-                    SimulatedHost::Options{.profile = profile,
-                                           .model = model,
-                                           .machine = cores,
-                                           .revocation_deadline = revocation_deadline,
-                                           .quota_period = quota_period,
-                                           .steps = records.steps,
-                                           .resizes = records.resizes,
-                                           .samples = records.samples});
-              },
-          .repeatable = true};
+  return {
+      .make_host =
+          [profile = config.profile->profile, model = config.simulation,
+           revocation_deadline = config.revocation_deadline, quota_period = config.quota_period,
+           records = config.records, cores = config.topology->Cpus(),
+           topology = config.topology->Within(config.cores)](const std::filesystem::path&, bool) {
+            return std::make_unique<SimulatedHost>(
+                SimulatedHost::Options{.profile = profile,
+                                       .model = model,
+                                       .machine = cores,
+                                       .topology = topology,
+                                       .revocation_deadline = revocation_deadline,
+                                       .quota_period = quota_period,
+                                       .steps = records.steps,
+                                       .resizes = records.resizes,
+                                       .samples = records.samples});
+          },
+      .repeatable = true};
 }
 
 HostFactory HostsOf(const std::filesystem::path& binary, const Topology& topology,
