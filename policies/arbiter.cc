@@ -53,9 +53,10 @@ struct Arbiter::Impl {
         on_settled(asked_when_settled),
         host(world),
         observer(witness),
+        topology(machine.Within(usable)),
         occupancy(nodes),
         waiting_sharers(nodes.size()) {
-    view.topology = &machine;
+    view.topology = &topology;
     view.cores = std::move(usable);
     view.nodes = std::move(nodes);
     view.progress_of = [this](JobId id) {
@@ -70,6 +71,7 @@ struct Arbiter::Impl {
   Host& host;
   ArbiterObserver& observer;
 
+  const Topology topology;
   MachineView view;
   std::unordered_map<int64_t, Entry> entries;  // The entry of each job of the view, by id.
   // Entries whose target the host has not been told yet. Each new target is told, so that each is

@@ -13,7 +13,7 @@
 namespace cosched {
 
 struct MachineView {
-  const Topology* topology = nullptr;  // Never null.
+  const Topology* topology = nullptr;  // Never null; of `cores`, whatever else the machine has.
   TimePoint now;
   CpuSet cores;     // All that the experiment may use.
   CpuSet vacating;  // Revoked from jobs that have not left them yet; a grant of these takes longer.

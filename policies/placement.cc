@@ -66,8 +66,11 @@ Rank RankOf(Rank core, int l3_left, int l3_taken, int numa_left, int numa_taken,
 // Takes one CPU after another, each time the best by Score; the tallies below are kept up to date.
 class Chooser {
  public:
-  Chooser(const Topology& topology, const CpuSet& base, const CpuSet& candidates) {
+  // base: what the job keeps; others: the CPUs of everybody else.
+  Chooser(const Topology& topology, const CpuSet& base, const CpuSet& candidates,
+          const CpuSet& others) {
     for (int cpu : topology.Cpus()) machine_.Add(topology.Locate(cpu), 1);
+    for (int cpu : others) others_.Add(topology.Locate(cpu), 1);
     for (int cpu : base) taken_.Add(topology.Locate(cpu), 1);
     for (int cpu : candidates) {
       candidates_.push_back({cpu, topology.Locate(cpu)});
@@ -104,15 +107,18 @@ class Chooser {
     const Topology::Location& at = candidate.at;
     const int size = machine_.core(at.core);
     const bool whole = available_.core(at.core) == size;
-    const Rank sibling_is_there = taken_.core(at.core) > 0;
+    const bool sibling_is_there = taken_.core(at.core) > 0;
+    Rank core = Then(0, CpuSet::kMaxCpu + 1 - others_.core(at.core), kCountBits);
+    core = Then(core, sibling_is_there, 1);
     // A whole core if all of it is needed; else a core that is in pieces already.
-    const Rank core = Then(sibling_is_there, whole ? (remaining >= size ? 2 : 0) : 1, 2);
+    core = Then(core, whole ? (remaining >= size ? 2 : 0) : 1, 2);
     return RankOf(core, available_.l3(at.l3), taken_.l3(at.l3), available_.numa(at.numa),
                   taken_.numa(at.numa), remaining);
   }
 
   std::vector<Candidate> candidates_;  // Ascending.
   Tally machine_;                      // All CPUs' tally.
+  Tally others_;                       // The tally of what everybody else has.
   Tally available_;                    // The candidates' tally.
   Tally taken_;                        // The tally of what the job has.
 };
@@ -254,7 +260,7 @@ CpuSet PlaceCores(const Topology& topology, const CpuSet& held, const CpuSet& av
     TakeByDomain(topology, candidates, wanted, &result);
     return result;
   }
-  Chooser chooser(topology, result, candidates);
+  Chooser chooser(topology, result, candidates, topology.Cpus() - held - available);
   for (int left = wanted; left > 0; --left) result.Add(chooser.TakeBest(left));
   return result;
 }
@@ -263,9 +269,10 @@ std::vector<CpuSet> DivideCores(const Topology& topology, const CpuSet& cores, i
   CHECK(parts >= 1 && cores.Count() % parts == 0)
       << cores.Count() << " cores in " << parts << " equal parts";
   std::vector<CpuSet> divided;
+  const Topology machine = topology.Within(cores);
   CpuSet left = cores;
   for (int part = 1; part < parts; ++part) {
-    divided.push_back(PlaceCores(topology, {}, left, cores.Count() / parts));
+    divided.push_back(PlaceCores(machine, {}, left, cores.Count() / parts));
     left -= divided.back();
   }
   divided.push_back(std::move(left));

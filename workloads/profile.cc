@@ -122,6 +122,7 @@ json ToJson(const ProgramProfile& program) {
                 {"stop_s", ToJson(program.stop_s)}, {"warm_up", ToJson(program.warm_up)},
                 {"pressure", program.pressure},     {"sensitivity", program.sensitivity},
                 {"weight", program.weight},         {"crowding", ToJson(program.crowding)}};
+  if (program.sibling.samples > 0) value["sibling"] = ToJson(program.sibling);
   for (const StageProfile& stage : program.stages) value["stages"].push_back(ToJson(stage));
   return value;
 }
@@ -130,6 +131,7 @@ json ToJson(const ProgramProfile& program) {
 void ReadSharing(const JsonReader& at, ProgramProfile* program) {
   if (at.Has("warm_up")) program->warm_up = ReadEstimate(at.At("warm_up"), 0);
   if (at.Has("weight")) program->weight = at.At("weight").Number(1e-3, 1e3);
+  if (at.Has("sibling")) program->sibling = ReadEstimate(at.At("sibling"), 1e-3);
   if (!at.Has("crowding")) return;
   std::set<std::pair<int, double>> seen;
   for (const JsonReader& point : at.At("crowding").List()) {
@@ -213,6 +215,8 @@ Profile LoadProfile(const std::filesystem::path& file) {
   profile.version = root.At("version").String();
   profile.date = root.At("date").String();
   profile.cores = root.At("cores").Integer(1, kMaxThreads);
+  if (root.Has("threads_per_core"))
+    profile.threads_per_core = root.At("threads_per_core").Integer(1, kMaxThreads);
   for (const JsonReader& program : root.At("programs").List()) {
     profile.programs.push_back(ReadProgram(program));
     const std::string& name = profile.programs.back().program;
@@ -234,21 +238,22 @@ void SaveProfile(const Profile& profile, const std::filesystem::path& file) {
   json programs = json::array(), co_runs = json::array();
   for (const ProgramProfile& program : profile.programs) programs.push_back(ToJson(program));
   for (const CoRun& run : profile.co_runs) co_runs.push_back(ToJson(run));
-  const json value = {{"format", kFormat},
-                      {"source", profile.source},
-                      {"host", profile.host},
-                      {"version", profile.version},
-                      {"date", profile.date},
-                      {"cores", profile.cores},
-                      {"programs", programs},
-                      {"co_runs", co_runs},
-                      {"resize",
-                       {{"grow", profile.resize.grow},
-                        {"shrink", profile.resize.shrink},
-                        {"pause", profile.resize.pause},
-                        {"resume", profile.resize.resume}}},
-                      {"decision", profile.decision},
-                      {"notes", profile.notes}};
+  json value = {{"format", kFormat},
+                {"source", profile.source},
+                {"host", profile.host},
+                {"version", profile.version},
+                {"date", profile.date},
+                {"cores", profile.cores},
+                {"programs", programs},
+                {"co_runs", co_runs},
+                {"resize",
+                 {{"grow", profile.resize.grow},
+                  {"shrink", profile.resize.shrink},
+                  {"pause", profile.resize.pause},
+                  {"resume", profile.resize.resume}}},
+                {"decision", profile.decision},
+                {"notes", profile.notes}};
+  if (profile.threads_per_core > 0) value["threads_per_core"] = profile.threads_per_core;
   std::filesystem::path partial = file;
   partial += ".partial";
   std::ofstream stream(partial);

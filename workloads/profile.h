@@ -69,6 +69,10 @@ struct ProgramProfile {
   // of its own stands for that of others' threads.
   std::vector<CrowdingPoint> crowding;
   double weight = 1;
+  // Step time with a thread of another tenant on the other hardware thread of its core over that
+  // with an idle one, what they press on each other beside the core taken out. Only where hardware
+  // threads count as cores; no samples = not measured.
+  Estimate sibling;
   // Of a pipeline, in order: what calls of each stage cost on one core. Its steps are requests of
   // work 1. Empty = not measured, or no pipeline.
   std::vector<StageProfile> stages;
@@ -111,6 +115,9 @@ struct Profile {
   std::string version;
   std::string date;  // UTC, ISO 8601.
   int cores = 1;     // The largest number that was measured.
+  // Hardware threads of a physical core that were measured as a core each; 1 = one of each core was
+  // used, 0 = not known, as of profiles from before it was told.
+  int threads_per_core = 0;
   std::vector<ProgramProfile> programs;
   std::vector<CoRun> co_runs;
   ResizeDelays resize;

@@ -10,6 +10,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <stdexcept>
 #include <system_error>
@@ -71,14 +72,26 @@ std::string Counted(int count, std::string_view noun) {
 
 struct Topology::Impl {
   hwloc_topology_t topology = nullptr;
+  std::shared_ptr<hwloc_topology> owner;  // Of the same; several may look at one.
   bool this_system = false;
   CpuSet cpus;
   std::vector<Location> locations;  // By CPU index.
   std::vector<Domain> domains;
-  bool has_siblings = false;
+  int threads_per_core = 0;
+  CpuSet one_thread_per_core;
 
-  Impl() { CHECK(hwloc_topology_init(&topology) == 0) << "hwloc cannot allocate a topology"; }
-  ~Impl() { hwloc_topology_destroy(topology); }
+  Impl() {
+    CHECK(hwloc_topology_init(&topology) == 0) << "hwloc cannot allocate a topology";
+    owner.reset(topology, hwloc_topology_destroy);
+  }
+  Impl(const Impl& whole, CpuSet part)
+      : topology(whole.topology),
+        owner(whole.owner),
+        this_system(whole.this_system),
+        cpus(std::move(part)),
+        locations(whole.locations) {
+    IndexDomains();
+  }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
@@ -98,10 +111,12 @@ struct Topology::Impl {
   }
 
   void IndexDomains() {
-    std::set<int> cores;
+    std::map<int, int> threads;  // By core.
     for (const int cpu : cpus) {
       const Location& at = locations[static_cast<size_t>(cpu)];
-      has_siblings = !cores.insert(at.core).second || has_siblings;
+      const int of_core = at.core == -1 ? 1 : ++threads[at.core];
+      if (of_core == 1) one_thread_per_core.Add(cpu);
+      threads_per_core = std::max(threads_per_core, of_core);
       const auto same = [&at](const Domain& d) { return d.l3 == at.l3 && d.numa == at.numa; };
       auto domain = std::find_if(domains.begin(), domains.end(), same);
       if (domain == domains.end()) domain = domains.insert(domain, {{}, at.l3, at.numa});
@@ -199,7 +214,26 @@ Topology::Location Topology::Locate(int cpu) const {
 
 std::span<const Topology::Domain> Topology::Domains() const { return impl_->domains; }
 
-bool Topology::HasSiblings() const { return impl_->has_siblings; }
+int Topology::ThreadsPerCore() const { return impl_->threads_per_core; }
+
+const CpuSet& Topology::OneThreadPerCore() const { return impl_->one_thread_per_core; }
+
+CpuSet Topology::SiblingsOf(const CpuSet& cpus) const {
+  CpuSet siblings;
+  if (!HasSiblings()) return siblings;
+  std::set<int> cores;
+  for (const int cpu : cpus) cores.insert(Locate(cpu).core);
+  cores.erase(-1);
+  for (const int cpu : impl_->cpus - cpus)
+    if (cores.contains(Locate(cpu).core)) siblings.Add(cpu);
+  return siblings;
+}
+
+Topology Topology::Within(const CpuSet& cpus) const {
+  CHECK(impl_->cpus.Contains(cpus))
+      << "CPUs " << cpus.ToString() << " of " << impl_->cpus.ToString();
+  return cpus == impl_->cpus ? *this : Topology(std::make_shared<const Impl>(*impl_, cpus));
+}
 
 bool Topology::BindThread(pid_t tid, const CpuSet& cpus) const {
   if (!impl_->this_system) {

@@ -46,9 +46,19 @@ class Topology {
     int numa = -1;
   };
   std::span<const Domain> Domains() const;  // By L3 and NUMA node.
-  bool HasSiblings() const;                 // Some core has more than one CPU.
   // The same CPUs, by number, that share the same with each other.
   bool IsLike(const Topology& other) const;
+  // CPUs (hardware threads) of the core that has most of them. Where nothing is known of cores, each
+  // CPU is one.
+  int ThreadsPerCore() const;
+  bool HasSiblings() const { return ThreadsPerCore() > 1; }
+  const CpuSet& OneThreadPerCore() const;  // The lowest CPU of each core.
+  // The CPUs that share a core with one of these and are not among them. REQUIRES:
+  // Cpus().Contains(cpus).
+  CpuSet SiblingsOf(const CpuSet& cpus) const;
+  // The machine as if it had these CPUs only; where they are, Xml and Summary stay as they were.
+  // REQUIRES: Cpus().Contains(cpus).
+  Topology Within(const CpuSet& cpus) const;
 
   // Binds one thread (a kernel tid; 0 = the calling thread). False on a synthetic topology or if
   // the kernel refuses (errno is kept), e.g. EINVAL for CPUs outside the process's cpuset.

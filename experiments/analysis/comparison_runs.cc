@@ -206,6 +206,7 @@ ComparedRun ReadComparedRun(const std::filesystem::path& path) {
     run.simulated = ParseBackend(experiment.value("backend", "")) == Backend::kSimulated;
     run.profile =
         std::filesystem::path(Object(experiment, "profile").value("file", "")).filename().string();
+    run.hardware_threads = Object(experiment, "machine").value("hardware_threads", "");
     for (const PlainJson& policy : manifest->value("policies", PlainJson::array()))
       if (policy.is_object()) run.policies.push_back(policy.value("name", ""));
     if (run.policies.empty()) run.policies = Strings(experiment, "policies");

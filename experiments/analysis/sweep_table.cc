@@ -47,6 +47,7 @@ class SweepNotes {
     }
   }
   void AddRun(const std::string& point, const ComparedRun& run) {
+    if (!run.hardware_threads.empty()) said_["on " + run.hardware_threads].push_back(point);
     for (const std::string& doubt : RunDoubts(run)) said_[doubt].push_back(point);
   }
   void AddIntegrity(const std::string& point, const RecordsIntegrity& integrity) {

@@ -33,7 +33,8 @@ class Calibration {
  public:
   Calibration(const std::vector<TenantSpec>& programs, int cores, const CalibrationOptions& options)
       : programs_(programs), options_(options), random_(Random(options.seed).Derive("calibrate")) {
-    for (const Measurement& measurement : PlanCalibration(programs.size(), cores))
+    for (const Measurement& measurement :
+         PlanCalibration(programs.size(), cores, options.threads_per_core))
       series_.push_back({measurement, {}, 0});
   }
 

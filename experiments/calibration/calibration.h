@@ -24,11 +24,12 @@ struct CalibrationProgress {
 };
 
 struct CalibrationOptions {
-  double interval = 0.02;  // Tight: half of the width of an interval of at least 95 % is at most
-                           // this share, twice it where it counts for half (calibration.cc).
-  double seconds = 290;    // No new measurement begins after this; each is made once in any case.
-  double measure_s = 0.5;  // A tenant's steps that count should last about this long on 1 core.
-  uint64_t seed = 1;       // Seed of the order of measurements.
+  double interval = 0.02;    // Tight: half of the width of an interval of at least 95 % is at most
+                             // this share, twice it where it counts for half (calibration.cc).
+  double seconds = 290;      // No new measurement begins after this; each is made once in any case.
+  double measure_s = 0.5;    // A tenant's steps that count should last about this long on 1 core.
+  uint64_t seed = 1;         // Seed of the order of measurements.
+  int threads_per_core = 1;  // Hardware threads of one core that are cores here.
   std::function<double()> now;  // Seconds.
   std::function<Measured(const Measurement&, const std::vector<int64_t>& steps)> measure;
   std::function<void(const CalibrationProgress&)> progress = [](const auto&) {};

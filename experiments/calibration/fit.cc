@@ -216,6 +216,20 @@ void FitCoRuns(const std::vector<Series>& all, Profile* profile) {
         "co-runners is not checked");
 }
 
+// What they press on each other is as long as alone: the longer steps take, the less of it.
+void FitSiblings(const std::vector<Series>& all, Profile* profile) {
+  for (const Series& series : all) {
+    const Measurement& measurement = series.measurement;
+    if (measurement.kind != MeasurementKind::kSiblings) continue;
+    ProgramProfile& program = profile->programs[measurement.programs[0]];
+    program.sibling = PairedSlowDownOfAll(series, AloneOf(all, measurement, 0));
+    for (double Estimate::*value : {&Estimate::value, &Estimate::low, &Estimate::high}) {
+      double& slow_down = program.sibling.*value;
+      slow_down = std::max(1.0, slow_down - program.sensitivity * program.pressure);
+    }
+  }
+}
+
 void AddNotes(const std::vector<Series>& all, Profile* profile) {
   size_t runs = 0, disturbed = 0;
   for (const Series& series : all) {
@@ -289,6 +303,15 @@ std::string WarmUpText(const Estimate& warm_up) {
   return fmt::format("{:.2f} [{:.2f} {:.2f}] steps", warm_up.value, warm_up.low, warm_up.high);
 }
 
+std::string SiblingText(const ProgramProfile& program) {
+  const Estimate& sibling = program.sibling;
+  if (sibling.samples == 0) return "";
+  return fmt::format(
+      "  beside another's thread on the same core a step takes {:.3f} [{:.3f} {:.3f}] times as "
+      "long\n",
+      sibling.value, sibling.low, sibling.high);
+}
+
 std::string StagesText(const ProgramProfile& program) {
   std::string text;
   for (const StageProfile& stage : program.stages) {
@@ -311,7 +334,8 @@ std::string ProgramText(const ProgramProfile& program) {
                     "  pressure {:.3f}, sensitivity {:.3f}\n{}",
                     FittedLawText(program.law), EstimateText(program.start_s),
                     EstimateText(program.stop_s), WarmUpText(program.warm_up), program.pressure,
-                    program.sensitivity, StagesText(program) + CrowdingText(program));
+                    program.sensitivity,
+                    StagesText(program) + CrowdingText(program) + SiblingText(program));
 }
 
 }  // namespace
@@ -334,6 +358,7 @@ Profile FitProfile(const std::vector<Series>& series, const std::vector<TenantSp
   AddNotes(series, &profile);
   FitCoRuns(series, &profile);
   FitCrowding(series, &profile);
+  FitSiblings(series, &profile);
   AddCalibrationNotes(series, &profile);
   ResizeDelays delays;
   std::vector<double> decisions;

@@ -40,14 +40,23 @@ std::string Timetable(const Measurement& measurement) {
                      measurement.threads.intra);
 }
 
-// The first cores of the machine that tenants are to share; all where they don't.
-CpuSet CoresOf(const Measurement& measurement, const CpuSet& machine) {
-  if (!measurement.IsOnSharedCores()) return machine;
+// The first `count` of the machine, all hardware threads of a core before those of the next.
+CpuSet FirstCores(const Topology& topology, int count) {
   CpuSet cores;
-  for (const int cpu : machine) {
-    if (cores.Count() < measurement.shared_cores) cores.Add(cpu);
+  for (const int first : topology.OneThreadPerCore()) {
+    CpuSet threads = topology.SiblingsOf({first});
+    threads.Add(first);
+    cores |= threads.Lowest(std::min(threads.Count(), count - cores.Count()));
   }
   return cores;
+}
+
+// Those that tenants are to share; all where they don't.
+CpuSet CoresOf(const Measurement& measurement, const Topology& topology) {
+  if (measurement.kind == MeasurementKind::kSiblings)
+    return FirstCores(topology, static_cast<int>(measurement.programs.size()));
+  return measurement.IsOnSharedCores() ? FirstCores(topology, measurement.shared_cores)
+                                       : topology.Cpus();
 }
 
 WorkloadConfig Workload(const Measurement& measurement, const TenantSpec& program, size_t index,
@@ -69,7 +78,7 @@ ExperimentConfig Experiment(const Measurement& measurement, const std::vector<Te
   config.trials = 1;
   config.policies = {measurement.IsOnSharedCores() ? "no-control" : "scripted"};
   config.elasticities = {measurement.IsRigid() ? Elasticity::kRigid : Elasticity::kMalleable};
-  config.cores = CoresOf(measurement, topology.Cpus());
+  config.cores = CoresOf(measurement, topology);
   config.actuator = topology.IsThisSystem() ? BestActuator() : Actuator::kAffinity;
   // Here delays are measured, not punished.
   config.timeouts.revocation = kRevocationDeadline;

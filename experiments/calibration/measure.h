@@ -43,7 +43,7 @@ struct Measured {
 
 struct MeasureOptions {
   std::filesystem::path folder;  // For records, which are removed.
-  Topology topology;
+  Topology topology;             // Each of its CPUs is a core.
   std::function<HostFactory(const ExperimentConfig&)> hosts_of;
   std::function<bool()> interrupted = [] { return false; };
   std::vector<std::string> marks = {};  // That every run gets: it counts as disturbed.

@@ -89,7 +89,7 @@ bool Measurement::IsFitted() const {
   }
 }
 
-std::vector<Measurement> PlanCalibration(size_t programs, int cores) {
+std::vector<Measurement> PlanCalibration(size_t programs, int cores, int threads_per_core) {
   std::vector<Measurement> plan;
   for (size_t program = 0; program < programs; ++program) {
     AddAlone(program, cores, &plan);
@@ -98,6 +98,12 @@ std::vector<Measurement> PlanCalibration(size_t programs, int cores) {
                     .cores = cores,
                     .threads = DefaultSplit(cores)});
     AddShared(program, programs, cores, &plan);
+    if (threads_per_core > 1) {
+      plan.push_back({.kind = Measurement::Kind::kSiblings,
+                      .programs = {program, program},
+                      .cores = 1,
+                      .threads = DefaultSplit(1)});
+    }
   }
   if (programs > 1) {
     plan.push_back({.kind = Measurement::Kind::kShared,
@@ -131,6 +137,7 @@ std::string Describe(const Measurement& measurement, const std::vector<TenantSpe
     case Measurement::Kind::kMixed:
       return fmt::format("{}: {}, the second on 1 of them", names, cores);
     case Measurement::Kind::kResize: return fmt::format("{}: resizes on {}", names, cores);
+    case Measurement::Kind::kSiblings: return fmt::format("{}: the threads of 1 core each", names);
   }
   return names;
 }

@@ -14,11 +14,12 @@ namespace cosched {
 
 struct Measurement {
   enum class Kind {
-    kAlone,   // One tenant: what a step takes.
-    kCoRun,   // Several on cores of their own.
-    kShared,  // Several on the same cores.
-    kMixed,   // Two: the first on all cores, the second on one of them.
-    kResize,  // One malleable tenant that is moved all the while.
+    kAlone,     // One tenant: what a step takes.
+    kCoRun,     // Several on cores of their own.
+    kShared,    // Several on the same cores.
+    kMixed,     // Two: the first on all cores, the second on one of them.
+    kResize,    // One malleable tenant that is moved all the while.
+    kSiblings,  // Two alike, each on a hardware thread of the same core.
   };
   Kind kind = Kind::kAlone;
   std::vector<size_t> programs;  // Indices; one a tenant.
@@ -45,8 +46,9 @@ struct Measurement {
 // threads as all cores, 4 and 6 with one thread on two cores, one with all cores beside one with
 // one thread on one of them, and as a check two programs, each twice. All pairs (a program with
 // itself too) on 1 core each and on half of the cores each; up to 3 triples on a third each. On 1
-// core there are no pairs.
-std::vector<Measurement> PlanCalibration(size_t programs, int cores);
+// core there are no pairs. Where several hardware threads of a core are cores here, two of each
+// program on those of one core.
+std::vector<Measurement> PlanCalibration(size_t programs, int cores, int threads_per_core = 1);
 
 std::string Describe(const Measurement& measurement, const std::vector<TenantSpec>& programs);
 

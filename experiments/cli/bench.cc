@@ -50,13 +50,11 @@ struct BenchArguments {
   bool deterministic = true;
 };
 
-// The first so many, as a tenant that is granted them.
+// The first so many, one hardware thread of each before the second ones.
 CpuSet FirstCores(const Topology& topology, int count) {
-  CpuSet cores;
-  for (int cpu : topology.Cpus()) {
-    if (cores.Count() < count) cores.Add(cpu);
-  }
-  return cores;
+  const CpuSet& each = topology.OneThreadPerCore();
+  if (count <= each.Count()) return each.Lowest(count);
+  return each | (topology.Cpus() - each).Lowest(count - each.Count());
 }
 
 // The split of a cell on so many cores.
@@ -73,8 +71,9 @@ std::vector<EngineCell> Cells(const BenchArguments& arguments, const Topology& t
   if (models.empty()) {
     for (const ModelInfo& model : Models()) models.emplace_back(model.name);
   }
-  const std::vector<int> threads =
-      arguments.threads.empty() ? std::vector<int>{machine} : arguments.threads;
+  const std::vector<int> threads = arguments.threads.empty()
+                                       ? std::vector<int>{topology.OneThreadPerCore().Count()}
+                                       : arguments.threads;
   EngineCell cell;
   cell.mode = arguments.mode;
   cell.deterministic = arguments.deterministic;
@@ -180,7 +179,7 @@ void AddBenchCommand(CLI::App& app, int* exit_code) {
   AddNumber(engine, "--batch", &arguments->batches, 1, kLargestBatch, "Images a step; default: 1")
       ->delimiter(',');
   AddNumber(engine, "--threads", &arguments->threads, 1, kMostThreads,
-            "Cores, one thread on each; default: all")
+            "Cores, one thread on each; default: all, of hardware threads one of each")
       ->delimiter(',');
   AddChoice(engine, "--mode", &arguments->mode, {{"infer", Mode::kInfer}, {"train", Mode::kTrain}},
             "What a step is");

@@ -119,11 +119,14 @@ void TellProgress(const CalibrationProgress& progress) {
 }  // namespace
 
 int MeasurePrograms(const CalibrateArguments& arguments) {
-  const Topology topology = Topology::ThisMachine();
+  const Topology here = Topology::ThisMachine();
+  const Topology topology =
+      arguments.threads_are_cores ? here : here.Within(here.OneThreadPerCore());
   CalibrationOptions options;
   options.interval = arguments.interval;
   options.seconds = 60 * arguments.minutes;
   options.seed = arguments.seed;
+  options.threads_per_core = topology.ThreadsPerCore();
   std::vector<TenantSpec> programs = Programs(arguments.workloads);
   const KernelRates rates = KernelRatesOption(arguments.kernel_rates);
   for (TenantSpec& program : programs) {
@@ -131,13 +134,13 @@ int MeasurePrograms(const CalibrateArguments& arguments) {
     program.deterministic = true;  // A profile knows programs by their names alone.
   }
   const ScratchFolder scratch;
-  const MeasuredCores cores(topology.Cpus(), "cosched calibrate", arguments.force);
+  const MeasuredCores cores(topology.Cpus(), here, "cosched calibrate", arguments.force);
   const SignalScope signals;
   const RealtimeScope realtime;
   const MeasureOptions measure = {
       .folder = scratch.path(),
       .topology = topology,
-      .hosts_of = [&](const auto& config) { return ProcessHosts(ThisBinary(), topology, config); },
+      .hosts_of = [&](const auto& config) { return ProcessHosts(ThisBinary(), here, config); },
       .interrupted = Interrupted,
       .marks = cores.marks()};
   options.now = [] {
@@ -161,6 +164,7 @@ int MeasurePrograms(const CalibrateArguments& arguments) {
   }
   result->profile.source = "calibrate: " + CommandLine();
   result->profile.host = HostText();
+  result->profile.threads_per_core = topology.ThreadsPerCore();
   fmt::print("{} runs of {} measurements\n\n{}", result->runs, result->measurements,
              ProfileTable(result->profile));
   Save(std::move(result->profile), ToString(rates), arguments.out);
@@ -185,7 +189,11 @@ void AddCalibrateCommand(CLI::App& app, int* exit_code) {
         AddNumber(command, "--interval", &arguments->interval, 0.001, 1,
                   "Measure each until half of an interval of at least 95 % is at most this share"),
         AddNumber(command, "--seed", &arguments->seed, 0, kLargestSeed,
-                  "Of the order of measurements")}) {
+                  "Of the order of measurements"),
+        AddChoice(command, "--smt", &arguments->threads_are_cores,
+                  {{"cores", false}, {"threads", true}},
+                  "What a core is: a physical one, of which one hardware thread is used (default), "
+                  "or each hardware thread; as [machine] smt of the experiments")}) {
     option->excludes(published);
   }
   AddKernelRatesOption(command, &arguments->kernel_rates);

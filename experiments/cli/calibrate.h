@@ -21,6 +21,7 @@ struct CalibrateArguments {
   std::string from_published = {};
   std::string out = {};
   bool force = false;
+  bool threads_are_cores = false;  // --smt threads
 };
 
 // Measures the workloads and writes the profile; tells its progress on stderr and what it found on

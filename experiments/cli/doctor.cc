@@ -56,9 +56,11 @@ std::string ReadText(const std::filesystem::path& file) {
 }
 
 Finding Cores(const Topology& topology) {
-  const int cores = topology.Cpus().Count();
+  const CpuSet& each = topology.OneThreadPerCore();
+  const int cores = each.Count();
   Finding finding = {.what = "cores",
-                     .found = fmt::format("{} ({})", cores, topology.Cpus().ToString())};
+                     .found = fmt::format("{} ({}){}", cores, each.ToString(),
+                                          topology.HasSiblings() ? ", one thread of each" : "")};
   if (cores < 2) {
     finding.verdict = Verdict::kLesser;
     finding.consequence =
@@ -113,15 +115,33 @@ Finding Engine() {
           kib(cache.bytes), CpuHasBFloat16() ? "yes" : "no: the CPU has no instructions for it")};
 }
 
-Finding Smt() {
-  Finding finding = {.what = "SMT"};
-  finding.found = ReadText("/sys/devices/system/cpu/smt/active") == "1" ? "on" : "off or unknown";
-  if (finding.found == "on") {
+// Hardware threads of our cores that this process may not use.
+CpuSet ThreadsOfOthers(const CpuSet& ours) {
+  CpuSet others;
+  for (const int cpu : ours) {
+    const std::optional<CpuSet> core = CpuSet::Parse(
+        ReadText(fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", cpu)));
+    if (core) others |= *core - ours;
+  }
+  return others;
+}
+
+Finding Smt(const Topology& topology) {
+  const bool on = ReadText("/sys/devices/system/cpu/smt/active") == "1";
+  Finding finding = {.what = "SMT", .found = on ? "on" : "off or unknown"};
+  if (topology.HasSiblings()) {
+    finding.found = fmt::format(
+        "on, {} threads of {} cores: an experiment uses one of each, or, by [machine] smt = "
+        "\"threads\", each as a core",
+        topology.Cpus().Count(), topology.OneThreadPerCore().Count());
+  }
+  const CpuSet others = ThreadsOfOthers(topology.Cpus());
+  if (!others.Empty()) {
     finding.verdict = Verdict::kLesser;
-    finding.consequence =
-        "two cores of the records may be one physical core: speed depends on the neighbour";
-    finding.remedy =
-        "echo off > /sys/devices/system/cpu/smt/control, or name one CPU a core in [machine] cores";
+    finding.found +=
+        fmt::format("; CPUs {} are threads of our cores and not ours to use", others.ToString());
+    finding.consequence = "what runs on them makes our cores slower, and nothing marks it";
+    finding.remedy = "a cpuset of whole cores, or echo off > /sys/devices/system/cpu/smt/control";
   }
   return finding;
 }
@@ -281,7 +301,7 @@ int Doctor() {
     const Topology topology = Topology::ThisMachine();
     findings = {Cores(topology),
                 {.what = "topology", .found = topology.Summary()},
-                Smt(),
+                Smt(topology),
                 Governor(topology),
                 Affinity(topology)};
   } catch (const std::runtime_error& error) {

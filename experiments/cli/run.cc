@@ -110,8 +110,8 @@ int RunTask(const RunArguments& arguments, const Sweep& sweep, const Topology& t
   const std::filesystem::path file = arguments.task;
   const std::filesystem::path run = file.parent_path().parent_path();
   const SignalScope signals;
-  const MeasuredCores cores(MeasuredCoresOf(sweep), std::filesystem::absolute(run).string(),
-                            arguments.force);
+  const MeasuredCores cores(MeasuredCoresOf(sweep), topology,
+                            std::filesystem::absolute(run).string(), arguments.force);
   std::optional<RealtimeScope> realtime;
   if (!AllSimulated(sweep)) realtime.emplace();
   const HarnessResult result =

@@ -234,8 +234,8 @@ int RunByPerson(const TenantArguments& arguments) {
   const Topology topology = Topology::ThisMachine();
   InteractiveTenantOptions options;
   options.spec = Spec(arguments);
-  options.cores =
-      arguments.cores.empty() ? topology.Cpus() : TenantCores(arguments.cores, topology.Cpus());
+  options.cores = arguments.cores.empty() ? topology.OneThreadPerCore()
+                                          : TenantCores(arguments.cores, topology.Cpus());
   const int most = options.cores.Count();
   options.threads.intra = arguments.threads.value_or(most);
   CheckNumber("--threads", options.threads.intra, 1, most);
@@ -337,7 +337,8 @@ void AddTenantCommand(CLI::App& app, int* exit_code) {
   AddPrecisionOption(command, &arguments->precision);
   AddDeterministicOption(command, &arguments->deterministic);
   AddKernelRatesOption(command, &arguments->kernel_rates);
-  command->add_option("--cores", arguments->cores, "Cores to run on, such as 0-3,5; default: all");
+  command->add_option("--cores", arguments->cores,
+                      "Cores to run on, such as 0-3,5; default: one thread of each");
   AddNumber(command, "--threads", &arguments->threads, 1, kMostThreads,
             "Most threads of the intra-op pool; default: one a core, which is the most");
   AddNumber(command, "--inter", &arguments->inter, 1, kMostThreads,

@@ -99,6 +99,8 @@ struct ExperimentConfig {
   // [simulation] extrapolate: also on more than kMostExtrapolation times the cores that the profile
   // was measured on (experiments/config/profile_doubts.h).
   bool extrapolate = false;
+  // [machine] smt = "threads": each hardware thread is a core; else one of each physical core is.
+  bool threads_are_cores = false;
   // [machine] cores; "all" = what this process may use, a number = so many of them, close together.
   CpuSet cores;
   // [machine] actuator; default: cpuset where it is permitted, else affinity.

@@ -18,13 +18,51 @@ constexpr int kLongestDeadlineMilliseconds = 60'000;
 constexpr double kShortestTimeoutSeconds = 0.1, kLongestTimeoutSeconds = 3600;
 constexpr int kLongestQuotaPeriodMilliseconds = 1000;  // The kernel's.
 
-CpuSet ReadCores(const TomlTable& machine, const Topology& topology) {
-  if (machine.IsInteger("cores")) {
-    const int64_t count = machine.Integer("cores", {}, 1, topology.Cpus().Count());
-    return PlaceCores(topology, {}, topology.Cpus(), static_cast<int>(count));
+constexpr const char* kSmt = "smt";
+constexpr const char* kSmtCores = "cores";
+constexpr const char* kSmtThreads = "threads";
+
+// CPUs of which each may be a core of an experiment.
+CpuSet Offered(const Topology& topology, bool threads_are_cores) {
+  return threads_are_cores ? topology.Cpus() : topology.OneThreadPerCore();
+}
+
+std::string UnlessThreads(const std::string& allowed) {
+  return fmt::format("{}, or machine.{} = \"{}\": each hardware thread is a core then", allowed,
+                     kSmt, kSmtThreads);
+}
+
+CpuSet CountedCores(const TomlTable& machine, const Topology& topology, bool threads_are_cores) {
+  const CpuSet offered = Offered(topology, threads_are_cores);
+  const int most = topology.Cpus().Count();
+  const int64_t count = machine.Integer("cores", {}, 1, most);
+  if (count > offered.Count()) {
+    machine.Fail("cores",
+                 fmt::format("is {}, but the {} CPUs are hardware threads of {} cores", count, most,
+                             offered.Count()),
+                 UnlessThreads(fmt::format("1 to {}", offered.Count())));
   }
+  return PlaceCores(topology.Within(offered), {}, offered, static_cast<int>(count));
+}
+
+// A list is taken as it is; that two of its CPUs are one core must be what is wanted.
+void CheckListedThreads(const TomlTable& machine, const Topology& topology, const CpuSet& listed) {
+  const Topology part = topology.Within(listed);
+  if (!part.HasSiblings()) return;
+  const int second = (listed - part.OneThreadPerCore()).First();
+  CpuSet core = part.SiblingsOf({second});
+  core.Add(second);
+  machine.Fail("cores",
+               fmt::format("is \"{}\", of which {} are hardware threads of one core",
+                           listed.ToString(), core.ToString()),
+               UnlessThreads(fmt::format("one thread of each core, such as \"{}\"",
+                                         part.OneThreadPerCore().ToString())));
+}
+
+CpuSet ReadCores(const TomlTable& machine, const Topology& topology, bool threads_are_cores) {
+  if (machine.IsInteger("cores")) return CountedCores(machine, topology, threads_are_cores);
   const std::string text = machine.String("cores", "all");
-  if (text == "all") return topology.Cpus();
+  if (text == "all") return Offered(topology, threads_are_cores);
   const std::string here =
       fmt::format("\"all\", or cores of this machine: {}", topology.Cpus().ToString());
   const std::optional<CpuSet> cores = CpuSet::Parse(text);
@@ -35,6 +73,7 @@ CpuSet ReadCores(const TomlTable& machine, const Topology& topology) {
                              (*cores - topology.Cpus()).ToString()),
                  here);
   }
+  if (!threads_are_cores) CheckListedThreads(machine, topology, *cores);
   return *cores;
 }
 
@@ -110,6 +149,24 @@ Topology SimulatedOr(const TomlTable& machine, Backend backend, const Topology& 
 
 using C = ExperimentConfig;
 
+bool ReadSmt(const TomlTable& machine) {
+  return machine.Has(kSmt) && machine.Word(kSmt, {kSmtCores, kSmtThreads}) == 1;
+}
+
+MachineKey SmtKey() {
+  return MachineKey::Read(
+      {.name = kSmt,
+       .type = "word",
+       .fallback = fmt::format("\"{}\"", kSmtCores),
+       .range = fmt::format("{}, {}", kSmtCores, kSmtThreads),
+       .meaning = "what a core is: a physical one, of which one hardware thread is used, or each "
+                  "hardware thread"},
+      [](const MachineKey&, const TomlTable& machine, C* config) {
+        config->threads_are_cores = ReadSmt(machine);
+      },
+      [](const C& config) { return config.threads_are_cores ? kSmtThreads : kSmtCores; });
+}
+
 std::vector<MachineKey> CoreKeys() {
   return {MachineKey::Read(
               {.name = "topology",
@@ -123,6 +180,7 @@ std::vector<MachineKey> CoreKeys() {
               },
               [](const C& config) { return config.machine; })
               .NotInManifest(),
+          SmtKey(),
           MachineKey::Read(
               {.name = "cores",
                .type = "text, integer",
@@ -130,9 +188,16 @@ std::vector<MachineKey> CoreKeys() {
                .range = "\"all\", a list such as \"0-3,8\", or how many",
                .meaning = "of the experiment; a number takes cores close together"},
               [](const MachineKey&, const TomlTable& machine, C* config) {
-                config->cores = ReadCores(machine, *config->topology);
+                config->cores = ReadCores(machine, *config->topology, config->threads_are_cores);
               },
               [](const C& config) { return config.cores.ToString(); }),
+          MachineKey::Recorded("hardware_threads",
+                               [](const C& config) -> nlohmann::ordered_json {
+                                 const std::string text = HardwareThreadsText(config);
+                                 if (text.empty()) return {};
+                                 return text;
+                               })
+              .OmittedWhereAbsent(),
           MachineKey::Read(
               {.name = "actuator",
                .type = "word",
@@ -202,9 +267,20 @@ const Section<ExperimentConfig>& MachineSection() {
   return section;
 }
 
-Topology MachineOf(const TomlTable& root, const Topology& here) {
+int CoresOffered(const TomlTable& root, const Topology& here) {
   const std::optional<Backend> backend = ParseBackend(root.String("backend", "hardware"));
-  return SimulatedOr(root.Table("machine"), backend.value_or(Backend::kHardware), here);
+  const TomlTable machine = root.Table("machine");
+  return Offered(SimulatedOr(machine, backend.value_or(Backend::kHardware), here), ReadSmt(machine))
+      .Count();
+}
+
+std::string HardwareThreadsText(const ExperimentConfig& config) {
+  const int cores = config.cores.Count();
+  const int threads = cores + config.topology->SiblingsOf(config.cores).Count();
+  const int physical = config.topology->Within(config.cores).OneThreadPerCore().Count();
+  if (threads == physical) return "";
+  if (cores == physical) return fmt::format("{} cores ({} threads, one a core)", cores, threads);
+  return fmt::format("{} threads of {} cores, each taken for a core", cores, physical);
 }
 
 }  // namespace cosched

@@ -13,8 +13,12 @@ namespace cosched {
 // Read into a configuration that knows its backend, and whose topology is that of this machine.
 const Section<ExperimentConfig>& MachineSection();
 
-// The machine that an experiment file asks for; `here` unless it is a simulated one. Throws
-// InputError.
-Topology MachineOf(const TomlTable& root, const Topology& here);
+// How many cores an experiment file could have: those of this machine, which is `here`, or of the
+// one that it simulates. Throws InputError.
+int CoresOffered(const TomlTable& root, const Topology& here);
+
+// "8 cores (16 threads, one a core)", or "16 threads of 8 cores, each taken for a core"; "" where no
+// core of the experiment has several hardware threads.
+std::string HardwareThreadsText(const ExperimentConfig& config);
 
 }  // namespace cosched

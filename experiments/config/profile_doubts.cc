@@ -169,6 +169,28 @@ void DoubtExtrapolation(const Programs& programs, int cores, std::vector<std::st
     doubts->push_back("the fitted curve's error at a left-out number of cores: " + Named(bad));
 }
 
+// What a core was when the programs were measured, and what it is here.
+void DoubtThreads(const ExperimentConfig& config, std::vector<std::string>* doubts) {
+  const Profile& profile = *config.profile->profile;
+  const int here = config.topology->Within(config.cores).ThreadsPerCore();
+  const int measured = std::max(1, profile.threads_per_core);
+  if (here == measured) return;
+  if (measured > 1) {
+    doubts->push_back(fmt::format(
+        "measured with each of a core's {} hardware threads as a core (calibrate --smt threads), "
+        "but here {}: speeds on several cores are too low",
+        measured, here == 1 ? "one of each core is used" : fmt::format("{} of a core are", here)));
+    return;
+  }
+  doubts->push_back(fmt::format(
+      "{}, but here each of a core's {} hardware threads is one (machine.smt): the threads of a "
+      "core are simulated as fast as so many cores (calibrate --smt threads)",
+      profile.threads_per_core == 0
+          ? "it is not told whether hardware threads were measured as cores"
+          : "measured with one hardware thread of each core",
+      here));
+}
+
 void DoubtGaps(const ExperimentConfig& config, const Programs& programs,
                std::vector<std::string>* doubts) {
   const Profile& profile = *config.profile->profile;
@@ -188,6 +210,10 @@ void DoubtGaps(const ExperimentConfig& config, const Programs& programs,
                                    [](const auto* program) { return !program->crowding.empty(); });
   if (config.simulation.oversubscription && shared && !crowded)
     gaps.emplace_back("what tenants lose on shared cores");
+  const bool threads = config.topology->Within(config.cores).HasSiblings();
+  const bool siblings = std::ranges::all_of(
+      programs, [](const auto* program) { return program->sibling.samples > 0; });
+  if (threads && !siblings) gaps.emplace_back("what tenants lose beside others on a physical core");
   if (config.simulation.contention && profile.co_runs.empty()) gaps.emplace_back("contention");
   const ResizeDelays& resize = profile.resize;
   if (config.simulation.resize_delay && resize.grow.empty() && resize.shrink.empty())
@@ -207,6 +233,7 @@ std::vector<std::string> ProfileDoubts(const ExperimentConfig& config) {
   DoubtIntervals(programs, &doubts);
   DoubtCurves(programs, &doubts);
   DoubtExtrapolation(programs, config.cores.Count(), &doubts);
+  DoubtThreads(config, &doubts);
   if (config.backend == Backend::kSimulated) DoubtGaps(config, programs, &doubts);
   return doubts;
 }

@@ -130,8 +130,7 @@ std::string LackedByWorkloads(const TomlTable& point) {
 
 // What this machine lacks for a point; "" = nothing. Only what is no mistake on another machine.
 std::string Lacking(const TomlTable& point, const Topology& here) {
-  const Topology topology = MachineOf(point, here);
-  const int cores = topology.Cpus().Count();
+  const int cores = CoresOffered(point, here);
   const TomlTable machine = point.Table("machine");
   bool beyond = IsMoreThan(cores, machine, "cores");
   for (const TomlTable& workload : point.Tables("workload")) {

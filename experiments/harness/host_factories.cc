@@ -105,11 +105,13 @@ HostFactory SimulatedHosts(const ExperimentConfig& config) {
       .make_host =
           [profile = config.profile->profile, model = config.simulation, timeouts = config.timeouts,
            quota_period = config.quota_period, records = config.records,
-           cores = config.topology->Cpus()](const std::filesystem::path&, bool) {
+           cores = config.topology->Cpus(),
+           topology = config.topology->Within(config.cores)](const std::filesystem::path&, bool) {
             return std::make_unique<SimulatedHost>(
                 SimulatedHost::Options{.profile = profile,
                                        .model = model,
                                        .machine = cores,
+                                       .topology = topology,
                                        .revocation_deadline = timeouts.revocation,
                                        .quota_period = quota_period,
                                        .steps = records.steps,

@@ -14,7 +14,7 @@ constexpr double kMuchForeignLoad =
 }  // namespace
 
 MachineConditions::MachineConditions(const CpuSet& cores, const Topology& topology)
-    : siblings_(SiblingsOf(cores, topology)),
+    : siblings_(topology.SiblingsOf(cores)),
       foreign_load_(cores),
       sibling_load_(siblings_, ForeignLoad::WithoutChildren()),
       quotas_(cores.Count()) {}

@@ -22,7 +22,8 @@ class MachineConditions {
   std::vector<std::string> Marks(Duration ours) const;
 
  private:
-  const CpuSet siblings_;  // SMT siblings of the cores: no tenant may use them.
+  // SMT siblings of the cores: no tenant may use them. This process may, and is not foreign.
+  const CpuSet siblings_;
   const ForeignLoad foreign_load_;
   const ForeignLoad sibling_load_;
   const QuotaWatch quotas_;

@@ -183,9 +183,11 @@ std::string TrialsText(const ExperimentConfig& config, const Plan& plan) {
 }
 
 std::string CountsText(const ExperimentConfig& config, const Plan& plan) {
-  return fmt::format("{} policies x {} elasticities x {} trials, {} jobs each, on cores {}",
+  const std::string threads = HardwareThreadsText(config);
+  return fmt::format("{} policies x {} elasticities x {} trials, {} jobs each, on cores {}{}",
                      config.policies.size(), config.elasticities.size(), config.trials,
-                     plan.traces.front().size(), config.cores.ToString());
+                     plan.traces.front().size(), config.cores.ToString(),
+                     threads.empty() ? "" : ": " + threads);
 }
 
 std::string PointsText(const Sweep& sweep) {

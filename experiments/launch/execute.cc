@@ -126,7 +126,7 @@ Executed Execute(const Sweep& sweep, const ExecuteOptions& options, const Topolo
   // those of other nodes, need neither.
   std::optional<MeasuredCores> cores;
   if (!options.slurm) {
-    cores.emplace(MeasuredCoresOf(sweep),
+    cores.emplace(MeasuredCoresOf(sweep), topology,
                   std::filesystem::absolute(options.results / sweep.name()).string(),
                   options.force);
   }

@@ -41,8 +41,9 @@ CpuSet MeasuredCoresOf(const Sweep& sweep) {
   return cores;
 }
 
-MeasuredCores::MeasuredCores(const CpuSet& cores, const std::string& run, bool force)
-    : lock_(cores, run) {
+MeasuredCores::MeasuredCores(const CpuSet& cores, const Topology& topology, const std::string& run,
+                             bool force)
+    : lock_(cores | topology.SiblingsOf(cores), run) {
   if (cores.Empty()) return;
   if (!lock_.problem().empty()) {
     fmt::print(stderr, "whether another run uses the cores is not known: {}\n", lock_.problem());

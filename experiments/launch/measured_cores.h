@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/base/cpu_set.h"
+#include "engine/base/topology.h"
 #include "experiments/config/sweep.h"
 #include "experiments/os/core_lock.h"
 
@@ -18,9 +19,10 @@ CpuSet MeasuredCoresOf(const Sweep& sweep);
 
 class MeasuredCores {
  public:
-  // run: its folder, or what is going to run. Tells on stderr what limits the cores. Throws
-  // InputError if another run uses some of them and `force` is not set. No cores: nothing is done.
-  MeasuredCores(const CpuSet& cores, const std::string& run, bool force);
+  // Takes the other hardware threads of these cores too. run: its folder, or what is going to run.
+  // Tells on stderr what limits the cores. Throws InputError if another run uses some of them and
+  // `force` is not set. No cores: nothing is done.
+  MeasuredCores(const CpuSet& cores, const Topology& topology, const std::string& run, bool force);
 
   void SetRun(const std::string& run) { lock_.SetRun(run); }
   // What every cell must tell: that another run was on the cores.

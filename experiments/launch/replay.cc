@@ -66,6 +66,7 @@ json Machine(const json& manifest, const std::filesystem::path& scratch) {
   json machine = experiment.value("machine", json::object());
   machine.erase("actuator");      // The simulator moves tenants in one way only,
   machine.erase("kernel_rates");  // and none of them computes.
+  machine.erase("hardware_threads");
   const std::string simulated =
       experiment.value("simulation", json::object()).value("topology", "this machine");
   if (simulated == "this machine") {

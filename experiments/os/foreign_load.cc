@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
-#include <set>
 #include <sstream>
 #include <thread>
 #include <utility>
@@ -61,16 +60,6 @@ std::map<int, Duration> BusyTimes(const std::string& proc_stat, const CpuSet& cp
 
 std::map<int, Duration> BusyTimes(const CpuSet& cpus) {
   return BusyTimes(ProcStat(), cpus, sysconf(_SC_CLK_TCK));
-}
-
-CpuSet SiblingsOf(const CpuSet& cpus, const Topology& topology) {
-  std::set<int> cores;
-  for (const int cpu : cpus) cores.insert(topology.Locate(cpu).core);
-  cores.erase(-1);
-  CpuSet siblings;
-  for (const int cpu : topology.Cpus() - cpus)
-    if (cores.contains(topology.Locate(cpu).core)) siblings.Add(cpu);
-  return siblings;
 }
 
 ForeignLoad::Sources ForeignLoad::WithChildren() {

@@ -9,7 +9,6 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/cpu_set.h"
-#include "engine/base/topology.h"
 
 namespace cosched {
 
@@ -19,9 +18,6 @@ namespace cosched {
 std::map<int, Duration> BusyTimes(const std::string& proc_stat, const CpuSet& cpus,
                                   int64_t ticks_per_second);
 std::map<int, Duration> BusyTimes(const CpuSet& cpus);  // Now.
-
-// The CPUs that share a physical core with one of `cpus` and are not among them.
-CpuSet SiblingsOf(const CpuSet& cpus, const Topology& topology);
 
 class ForeignLoad {
  public:

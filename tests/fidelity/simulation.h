@@ -47,6 +47,7 @@ struct Lived {
 struct Simulation {
   std::string policy = "strict";
   int cores = 1;
+  int threads_per_core = 1;  // Each is a core to the policy.
   Elasticity elasticity = Elasticity::kMalleable;
   Profile profile = PerfectProfile();
   SimulationSettings model = {.charge = SimulationSettings::Charge::kNone};
@@ -87,15 +88,17 @@ inline TenantSpec SpecOf(const Demand& work) {
 // What became of each job, in the order of `stream`, which is in order of arrival.
 inline std::vector<Lived> Simulate(const Simulation& simulation,
                                    const std::vector<Demand>& stream) {
+  const Topology machine =
+      Topology::Synthetic("pack:1 core:" + std::to_string(simulation.cores) +
+                          " pu:" + std::to_string(simulation.threads_per_core));
   SimulatedHost host({.profile = std::make_shared<const Profile>(simulation.profile),
                       .model = simulation.model,
+                      .topology = machine,
                       .steps = false});
-  const Topology machine =
-      Topology::Synthetic("pack:1 core:" + std::to_string(simulation.cores) + " pu:1");
   const PolicyInfo& info = *FindPolicy(simulation.policy);
   const std::unique_ptr<Policy> policy = MakePolicy(info, simulation.parameters);
   const auto curve = std::make_shared<const SpeedCurve>(
-      SpeedModel(simulation.profile.programs[0]).Curve(simulation.cores));
+      SpeedModel(simulation.profile.programs[0]).Curve(machine.Cpus().Count()));
   Lives lives;
   Arbiter arbiter(*policy, info.oversubscribes, host, machine, machine.Cpus(), lives);
   size_t next = 0;

@@ -101,6 +101,22 @@ TEST(Speeds, WorkIsConserved) {
   }
 }
 
+// Where hardware threads are cores: a job is slowed by another's thread on its physical core, which
+// is where it is put last, and not by its own.
+TEST(Speeds, OthersOnAPhysicalCoreCostWhatWasMeasured) {
+  Simulation simulation{.cores = 2, .threads_per_core = 2};
+  simulation.profile.programs[0].sibling = {1.5, 1.5, 1.5, 1};
+  const std::vector<Lived> two = Simulate(simulation, Batch({1, 1}, {1, 1, 1}));
+  ExpectExactly("a core for each, the first", 1, two[0].ended);
+  ExpectExactly("a core for each, the second", 1, two[1].ended);
+  const std::vector<Lived> three = Simulate(simulation, Batch({1, 1, 0.5}, {1, 1, 1}));
+  ExpectExactly("a thread beside another's, until it ends", 0.75, three[2].ended);
+  ExpectExactly("the other, which then has the core to itself", 0.75 + 0.5, three[0].ended);
+  ExpectExactly("on a core of its own", 1, three[1].ended);
+  ExpectExactly("on both threads of a core, as fast as was measured", 0.5,
+                Simulate(simulation, Batch({1}, {2, 2, 2}))[0].ended);
+}
+
 // A malleable job computes on its old cores until a resize is done.
 TEST(Speeds, ResizesCostTheirDelays) {
   Simulation simulation{.policy = "equal-share", .cores = 2};

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <map>
+#include <set>
 #include <vector>
 
 #include "engine/base/random.h"
@@ -58,9 +60,61 @@ TEST(Placement, SiblingOfAHeldCpuComesFirst) {
   EXPECT_EQ(PlaceText(Smt(), "6", "0-5,7", 2), "6-7");
 }
 
-TEST(Placement, OddOneOutDoesNotBreakAWholeCore) {
-  EXPECT_EQ(PlaceText(Smt(), "", "0-4", 1), "4");
-  EXPECT_EQ(PlaceText(Smt(), "", "0-4", 3), "0-1,4");
+TEST(Placement, NobodyIsPutBesideOthersWhileACoreIsIdle) {
+  EXPECT_EQ(PlaceText(Smt(), "", "0-4", 1), "0");
+  EXPECT_EQ(PlaceText(Smt(), "", "0-4", 3), "0-2");
+  EXPECT_EQ(PlaceText(Smt(), "", "1,3,5-7", 1), "6") << "the only core where nobody is";
+  EXPECT_EQ(PlaceText(Smt(), "4", "0,2,7,12-13", 2), "4,12") << "another L3 before another's core";
+  EXPECT_EQ(PlaceText(Smt(), "", "0,2,5", 2), "0,2") << "none is idle";
+  const Topology four = Topology::Synthetic("pack:1 [numa] core:4 pu:4");
+  EXPECT_EQ(PlaceText(four, "", "3,6-7,9-11", 1), "9") << "the fewest of others beside it";
+  EXPECT_EQ(PlaceText(four, "", "0-15", 5), "0-4");
+}
+
+// One after another, none ends: what each got, and what was left for the next.
+TEST(Placement, JobsOfOneCpuHaveACoreEachUntilNoneIsIdle) {
+  const Topology topology = Topology::Synthetic("pack:2 [numa] l3:1 core:4 pu:2");
+  CpuSet available = topology.Cpus();
+  std::map<int, int> jobs_on_core;
+  for (int job = 0; job < 16; ++job) {
+    const CpuSet cores = PlaceCores(topology, {}, available, 1);
+    available -= cores;
+    EXPECT_EQ(++jobs_on_core[topology.Locate(cores.First()).core], job < 8 ? 1 : 2) << job;
+  }
+}
+
+TEST(Placement, AJobGrowsIntoItsOwnCoreFirstAndMovesNothing) {
+  const Topology topology = Topology::Synthetic("pack:2 [numa] l3:1 core:4 pu:2");
+  const CpuSet others{4, 13};
+  CpuSet held;
+  for (int count = 1; count <= 14; ++count) {
+    const CpuSet before = held;
+    held = PlaceCores(topology, held, topology.Cpus() - others - held, count);
+    EXPECT_TRUE(held.Contains(before)) << count;
+    std::set<int> cores;
+    for (const int cpu : held) cores.insert(topology.Locate(cpu).core);
+    // Two CPUs a core; on the two cores where others are, when there is no other.
+    EXPECT_EQ(static_cast<int>(cores.size()), count <= 12 ? (count + 1) / 2 : 6 + count - 12)
+        << held.ToString();
+  }
+}
+
+TEST(Placement, AJobThatShrinksLeavesTheCoresOfOthersFirst) {
+  EXPECT_EQ(PlaceText(Smt(), "0,2,4", "1", 1), "0") << "others are beside 2 and 4";
+  EXPECT_EQ(PlaceText(Smt(), "0,2-4", "1", 2), "2-3");
+}
+
+// Where only one thread of each core is shared out, the other one is nobody's.
+TEST(Placement, WithinOneThreadOfEachCoreItIsAsWithoutSiblings) {
+  const Topology smt = Topology::Synthetic("pack:2 [numa] l3:4 core:3 pu:2");
+  const Topology plain = Topology::Synthetic("pack:2 [numa] l3:4 core:3 pu:1");
+  const Topology cores = smt.Within(smt.OneThreadPerCore());
+  for (int count = 0; count <= plain.Cpus().Count(); ++count) {
+    const CpuSet expected = PlaceCores(plain, {3, 7}, plain.Cpus(), count);
+    CpuSet doubled;
+    for (const int cpu : expected) doubled.Add(2 * cpu);
+    EXPECT_EQ(PlaceCores(cores, {6, 14}, cores.Cpus(), count), doubled) << count;
+  }
 }
 
 TEST(Placement, ShrinkKeepsWholeCores) { EXPECT_EQ(PlaceText(Smt(), "0,2,4-5", "", 2), "4-5"); }

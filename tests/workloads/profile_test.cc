@@ -19,6 +19,7 @@ Profile Example() {
   profile.version = "1";
   profile.date = "2026-11-21T00:00:00Z";
   profile.cores = 2;
+  profile.threads_per_core = 2;
   ProgramProfile program;
   program.program = "lenet5 train batch 64";
   program.alone = {{1, {1, 1}, {0.25, 0.24, 0.26, 9}}, {2, {1, 2}, {0.125, 0.1, 0.2, 7}}};
@@ -29,6 +30,7 @@ Profile Example() {
   program.warm_up = {1.5, 1.25, 2, 7};
   program.weight = 0.25;
   program.crowding = {{2, 3, {1.75, 1.5, 2, 6}}};
+  program.sibling = {1.625, 1.5, 1.75, 8};
   profile.programs = {program};
   profile.co_runs = {{{{"lenet5 train batch 64", 3, 1, {1.1, 1.0, 1.2, 3}}}, false, 2}};
   profile.resize.grow = {1e-5, 2e-5, 9e-5};
@@ -62,6 +64,8 @@ TEST(Profile, ComesBackAsItWasSaved) {
   EXPECT_EQ(read.programs[0].crowding[0].threads, 2);
   EXPECT_EQ(read.programs[0].crowding[0].others, 3);
   EXPECT_EQ(read.programs[0].crowding[0].loss.high, 2);
+  EXPECT_EQ(read.programs[0].sibling.value, 1.625);
+  EXPECT_EQ(read.threads_per_core, 2);
   EXPECT_EQ(read.notes, Example().notes);
   Profile unknown = Example();
   unknown.programs[0].law.error = std::nullopt;

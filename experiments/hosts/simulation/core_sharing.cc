@@ -5,6 +5,15 @@
 
 namespace cosched {
 
+CoreSharing::CoreSharing(const Topology& topology) {
+  if (!topology.HasSiblings()) return;
+  for (const int cpu : topology.Cpus()) {
+    siblings_.resize(static_cast<size_t>(cpu) + 1);
+    siblings_.back() = topology.SiblingsOf({cpu});
+  }
+  cores_.resize(siblings_.size());
+}
+
 void CoreSharing::Change(Id id) {
   if (!std::exchange(tenants_[static_cast<size_t>(id)].changed, true)) changed_.push_back(id);
 }
@@ -13,6 +22,32 @@ void CoreSharing::ChangeAllOn(const CpuSet& cores) {
   for (const int core : cores) {
     for (const Id id : cores_[static_cast<size_t>(core)].here) Change(id);
   }
+}
+
+// Those on the same physical cores notice who comes and goes.
+void CoreSharing::ChangeBeside(const CpuSet& cores) {
+  for (const int core : cores) ChangeAllOn(SiblingsOf(core));
+}
+
+const CpuSet& CoreSharing::SiblingsOf(int core) const {
+  static const CpuSet none;
+  const auto at = static_cast<size_t>(core);
+  return at < siblings_.size() ? siblings_[at] : none;
+}
+
+double CoreSharing::Beside(Id id) const {
+  if (siblings_.empty()) return 0;
+  const Tenant& tenant = tenants_[static_cast<size_t>(id)];
+  double beside = 0;
+  for (const int core : tenant.cores) {
+    double load = 0;
+    for (const int sibling : SiblingsOf(core)) {
+      for (const Id other : cores_[static_cast<size_t>(sibling)].here)
+        if (other != id) load += tenants_[static_cast<size_t>(other)].Density();
+    }
+    beside += std::min(1.0, load);
+  }
+  return beside / tenant.count;
 }
 
 void CoreSharing::Forget(const CpuSet& cores) {
@@ -50,6 +85,7 @@ void CoreSharing::Place(Id id, const CpuSet& cores, int threads, double weight) 
   Forget(left);
   Forget(tenant.cores);
   holders_.Replace(before, tenant.cores);
+  if (!siblings_.empty()) ChangeBeside(before | tenant.cores);
   // Where nobody else is, nobody notices.
   if (!holders_.Held().Intersects(left) && !holders_.Shared().Intersects(tenant.cores))
     return Change(id);
@@ -61,8 +97,14 @@ void CoreSharing::Place(Id id, const CpuSet& cores, int threads, double weight) 
 }
 
 CoreSharing::Share CoreSharing::Of(Id id) {
+  if (tenants_[static_cast<size_t>(id)].count == 0) return {};
+  Share share = ShareOfCores(id);
+  share.beside = Beside(id);
+  return share;
+}
+
+CoreSharing::Share CoreSharing::ShareOfCores(Id id) {
   const Tenant& tenant = tenants_[static_cast<size_t>(id)];
-  if (tenant.count == 0) return {};
   const double count = tenant.count;
   const double density = tenant.Density();
   // By itself exactly so many, whatever a sum's rounding.

@@ -13,6 +13,8 @@
 //                 with a thread on each core the others wait for that one. Fewer threads than cores
 //                 go where there is room: the mean
 //   others      = L_c - d_i on that core, or on average
+//   beside      = part of its cores on whose physical core others compute, where several hardware
+//                 threads count as a core each: mean of min(1, load of others on the siblings)
 //
 // Source: discriminatory processor sharing, Kleinrock, JACM 14(2), 1967; CFS's weighted fair
 // queueing. Costs O(cores of the tenant), and where these are shared O(tenants on these cores x
@@ -21,6 +23,7 @@
 #include <vector>
 
 #include "engine/base/cpu_set.h"
+#include "engine/base/topology.h"
 #include "policies/core_counter.h"
 
 namespace cosched {
@@ -28,6 +31,9 @@ namespace cosched {
 class CoreSharing {
  public:
   using Id = int;  // As of Executions.
+
+  CoreSharing() = default;  // No core is another's sibling.
+  explicit CoreSharing(const Topology& topology);
 
   // Where the tenant's threads compute from now on; 0 threads or no cores = nowhere.
   void Place(Id id, const CpuSet& cores, int threads, double weight = 1);
@@ -39,6 +45,7 @@ class CoreSharing {
     double rate = 1;      // At most 1.
     double others = 0;    // Threads of others on a core.
     bool shared = false;  // With another tenant.
+    double beside = 0;    // At most 1.
   };
   Share Of(Id id);
 
@@ -69,9 +76,14 @@ class CoreSharing {
   void ChangeAllOn(const CpuSet& cores);
   void Forget(const CpuSet& cores);  // Their sums.
   const Core& Summed(int core);
+  Share ShareOfCores(Id id);
+  double Beside(Id id) const;
+  void ChangeBeside(const CpuSet& cores);
+  const CpuSet& SiblingsOf(int core) const;
 
-  std::vector<Tenant> tenants_;  // By id.
-  std::vector<Core> cores_;      // By core.
+  std::vector<Tenant> tenants_;   // By id.
+  std::vector<Core> cores_;       // By core.
+  std::vector<CpuSet> siblings_;  // By core; none has any where it is empty.
   CoreCounter holders_;
   std::vector<Id> changed_, taken_;
 };

@@ -47,6 +47,7 @@ double ProgramModels::StepsPerSecond(int index, Split threads, const CoreSharing
     step = known->second;
   }
   program.beyond |= step.beyond;
+  if (share.beside > 0) step.seconds *= 1 + share.beside * (program.sibling - 1);
   return 1 / step.seconds;
 }
 

@@ -34,7 +34,7 @@ class ProgramModels {
   }
   // Each thread's, of so many, in sharing a core.
   double Weight(int program, int threads) const { return threads > 1 ? At(program).weight : 1; }
-  // Alone but for those that it shares cores with.
+  // Alone but for those that it shares cores with, physical ones among them.
   double StepsPerSecond(int program, Split threads, const CoreSharing::Share& share);
   // Step time with so many in the batch over that of the program's own batch: in a straight line
   // between the batches of this model and mode that the profile has; below the smallest as that.
@@ -61,6 +61,7 @@ class ProgramModels {
           weight(profile.weight),
           pressure(profile.pressure),
           sensitivity(profile.sensitivity),
+          sibling(profile.sibling.samples > 0 ? profile.sibling.value : 1),
           stages(profile.stages) {}
     // "resnet20 infer batch " of its name, and the number.
     std::string Family() const { return name.substr(0, name.rfind(' ') + 1); }
@@ -70,7 +71,7 @@ class ProgramModels {
     Duration start, stop;
     double one_core_step_s;
     double warm_up, weight;
-    double pressure, sensitivity;
+    double pressure, sensitivity, sibling;
     std::vector<StageProfile> stages;
     std::unordered_map<uint64_t, SpeedModel::StepTime> alone;  // Remembered.
     int beyond = 0;  // Flags: what was asked for beyond the measured.

@@ -24,6 +24,10 @@
 // Devices (simulation/device_model.h) answer requests beside the cores; only what requests cost
 // their host is work on the cores, on all of them.
 //
+// A tenant on one hardware thread of a core is slowed by others on its siblings as the profile has
+// it (ProgramProfile::sibling); by its own threads there as far as its speed on so many cores was
+// measured so. Pipelines and devices are not.
+//
 // Not modelled, and so 0 or empty in the records: involuntary switches, migrations, pressure (PSI),
 // the op that ran at a resize, losses, actuations. Where memory is and how far cores are from each
 // other costs nothing.
@@ -31,8 +35,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "engine/base/topology.h"
 #include "experiments/hosts/observed_host.h"
 #include "experiments/hosts/simulation/settings.h"
 #include "workloads/profile.h"
@@ -45,6 +51,9 @@ class SimulatedHost final : public ObservedHost, public Clock {
     std::shared_ptr<const Profile> profile;
     SimulationSettings model = {};
     CpuSet machine = {};  // All its cores, where tenants that refuse go.
+    // Of the cores that tenants are granted: which of them are one physical core. None is where it
+    // is not given.
+    std::optional<Topology> topology = {};
     Duration revocation_deadline = std::chrono::milliseconds(250);
     Duration quota_period = std::chrono::milliseconds(100);  // simulation/bandwidth.h
     bool steps = true;                                       // TakeSteps tells them; needs samples.

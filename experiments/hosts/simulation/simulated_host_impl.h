@@ -36,6 +36,7 @@ struct SimulatedHost::Impl {
   explicit Impl(Options given)
       : options(std::move(given)),
         programs(*options.profile, options.model.oversubscription),
+        sharing(options.topology ? CoreSharing(*options.topology) : CoreSharing()),
         contention(&executions, options.model.contention),
         log(&executions) {}
 

@@ -98,6 +98,32 @@ TEST(TopologyTest, LocatesCpusOfASyntheticMachine) {
   EXPECT_EQ(topology.Summary(), "2 packages, 2 NUMA nodes, 8 L3, 64 cores, 128 CPUs");
 }
 
+TEST(TopologyTest, KnowsTheHardwareThreadsOfACore) {
+  const Topology topology = Topology::Synthetic("pack:1 core:4 pu:2");
+  EXPECT_EQ(topology.ThreadsPerCore(), 2);
+  EXPECT_TRUE(topology.HasSiblings());
+  EXPECT_EQ(topology.OneThreadPerCore().ToString(), "0,2,4,6");
+  EXPECT_EQ(topology.SiblingsOf({0, 5}).ToString(), "1,4");
+  EXPECT_TRUE(topology.SiblingsOf({0, 1}).Empty());
+  const Topology plain = Topology::Synthetic("pack:1 core:4 pu:1");
+  EXPECT_EQ(plain.ThreadsPerCore(), 1);
+  EXPECT_EQ(plain.OneThreadPerCore(), plain.Cpus());
+  EXPECT_TRUE(plain.SiblingsOf({0}).Empty());
+}
+
+TEST(TopologyTest, APartKeepsThePlacesOfItsCpus) {
+  const Topology whole = Topology::Synthetic("pack:2 [numa] l3:2 core:2 pu:2");
+  const Topology part = whole.Within({1, 6, 7, 12});
+  EXPECT_EQ(part.Cpus().ToString(), "1,6-7,12");
+  for (const int cpu : part.Cpus()) EXPECT_EQ(part.Locate(cpu), whole.Locate(cpu));
+  EXPECT_EQ(part.OneThreadPerCore().ToString(), "1,6,12");
+  EXPECT_TRUE(part.SiblingsOf({1}).Empty()) << "its sibling is not there";
+  EXPECT_EQ(part.SiblingsOf({6}).ToString(), "7");
+  EXPECT_EQ(part.Domains().size(), 3U);
+  EXPECT_FALSE(part.Within({1, 6, 12}).HasSiblings());
+  EXPECT_FALSE(part.IsThisSystem());
+}
+
 TEST(TopologyTest, LevelsThatAreNotThereAreMinusOne) {
   const Topology topology = Topology::Synthetic("core:4 pu:1");
   EXPECT_EQ(topology.Locate(3).core, 3);

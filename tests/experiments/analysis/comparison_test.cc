@@ -8,6 +8,7 @@
 
 #include "engine/base/error.h"
 #include "experiments/analysis/comparison_runs.h"
+#include "experiments/analysis/sweep_table.h"
 #include "tests/experiments/analysis/comparison_fixture.h"
 
 namespace cosched {
@@ -29,6 +30,16 @@ TEST_F(ComparisonTest, RowsHaveMediansAndTheTitleTheIntervalsTrueLevel) {
   EXPECT_THAT(table, HasSubstr("median over trials [range of 3: 75 %]\n"));
   EXPECT_THAT(table, Not(HasSubstr("95 %")));
   EXPECT_THAT(table, ContainsRegex("strict +22\\.0 \\[21\\.0 23\\.0\\] +22\\.0"));
+}
+
+TEST_F(ComparisonTest, HardwareThreadsAreTold) {
+  const std::string threads = "8 cores (16 threads, one a core)";
+  const std::string machine =
+      fmt::format(R"(, "machine": {{"smt": "cores", "hardware_threads": "{}"}})", threads);
+  WriteManifest({.policies = kTwo, .configured = machine});
+  WriteTrials("strict", Elasticity::kRigid, {.seconds = 20});
+  EXPECT_THAT(Table(), HasSubstr("x 3 trials\non " + threads + "\n"));
+  EXPECT_THAT(Unwrapped(SweepTable({Run()}).text), HasSubstr("* on " + threads + ": run"));
 }
 
 // Traces differ far more than the policies do: pooled ranks overlap, each trial's ratio tells.

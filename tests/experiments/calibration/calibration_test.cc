@@ -76,6 +76,7 @@ class FormulaMachine {
     const size_t program = measurement.programs[tenant];
     const int cores = measurement.CoresOf(tenant);
     const int threads = ThreadsOf(measurement.ThreadsOfTenant(tenant));
+    if (measurement.kind == Kind::kSiblings) return Alone(program, 1, 1) * kSibling[program];
     if (!measurement.IsOnSharedCores()) return Alone(program, cores, threads);
     const auto tenants = static_cast<double>(measurement.programs.size());
     double rate = measurement.shared_cores / (tenants * cores);
@@ -91,6 +92,7 @@ class FormulaMachine {
   }
 
   static constexpr double kWeight = 0.25;
+  static constexpr double kSibling[] = {1.6, 1.3};
   static constexpr double kPressure[] = {1, 0.5};
   static constexpr double kSensitivity[] = {0.2, 0.4};
 
@@ -172,6 +174,18 @@ TEST(Calibration, FindsWhatSharedCoresCost) {
               std::string::npos)
         << notes;
   }
+}
+
+TEST(Calibration, FindsWhatSiblingsCost) {
+  FormulaMachine machine(0);
+  CalibrationOptions options = machine.Options();
+  options.threads_per_core = 2;
+  const Profile profile = Calibrate(kPrograms, 4, options)->profile;
+  for (size_t i = 0; i < 2; ++i)
+    EXPECT_NEAR(profile.programs[i].sibling.value, FormulaMachine::kSibling[i], 0.01) << i;
+  EXPECT_NE(ProfileTable(profile).find("beside another's thread on the same core"),
+            std::string::npos);
+  EXPECT_EQ(Calibrate(kPrograms, 4, machine.Options())->profile.programs[0].sibling.samples, 0);
 }
 
 // A machine that slows down all the while: step times drift, what is held against runs at the same
@@ -370,6 +384,22 @@ TEST(Calibration, StagesOfAPipelineCostWhatTheirCallsTook) {
   EXPECT_DOUBLE_EQ(stages[1].cost.emits_per_item, 1);
   ASSERT_EQ(profile.programs[1].stages.size(), 2u);
   EXPECT_DOUBLE_EQ(profile.programs[1].stages[1].cost.per_item_s, 0.02);
+}
+
+TEST(CalibrationPlan, HasTheThreadsOfOneCoreWhereTheyAreCores) {
+  const auto siblings = [](int threads_per_core) {
+    int count = 0;
+    for (const Measurement& measurement : PlanCalibration(2, 4, threads_per_core)) {
+      if (measurement.kind != Kind::kSiblings) continue;
+      ++count;
+      EXPECT_EQ(measurement.programs.size(), 2U);
+      EXPECT_EQ(measurement.programs[0], measurement.programs[1]);
+      EXPECT_FALSE(measurement.IsOnSharedCores());
+    }
+    return count;
+  };
+  EXPECT_EQ(siblings(1), 0);
+  EXPECT_EQ(siblings(2), 2);
 }
 
 TEST(CalibrationPlan, CoversCoresThreadsAndPairsOnce) {

@@ -90,7 +90,9 @@ steps = 3
     EXPECT_FALSE(std::filesystem::exists(folder_.path() / "results"));
   }
 
-  static std::string CoresOfThisMachine() { return Topology::ThisMachine().Cpus().ToString(); }
+  static std::string CoresOfThisMachine() {
+    return Topology::ThisMachine().OneThreadPerCore().ToString();
+  }
 
   std::vector<std::filesystem::path> Runs() {
     std::vector<std::filesystem::path> runs;

@@ -302,7 +302,7 @@ TEST_F(CliTest, AFullDiskIsExitOneAndNothingLooksWhole) {
 // A pool gets one of its threads and not the next: no word of a terminate.
 TEST_F(CliTest, ThreadsThatCantBeStartedAreOneLineAndExitOne) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can become a user of few threads";
-  if (Topology::ThisMachine().Cpus().Count() < 2) GTEST_SKIP() << "needs two cores";
+  if (Topology::ThisMachine().OneThreadPerCore().Count() < 2) GTEST_SKIP() << "needs two cores";
   const std::vector<std::string> arguments = {"tenant", "--model=lenet5", "--steps=1",
                                               "--cores=" + CoresOfThisMachine(), "--inter=2"};
   const Ended ended = Wait(Start(arguments, [] { return AllowThreads(4); }));

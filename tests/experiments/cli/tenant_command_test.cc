@@ -26,7 +26,7 @@ std::string Complaint(const std::string& arguments) {
 
 TEST(TenantCommandTest, BadValuesNameTheOptionAndWhatIsAllowed) {
   const std::string cores = Topology::ThisMachine().Cpus().ToString();
-  const std::string count = std::to_string(Topology::ThisMachine().Cpus().Count());
+  const std::string count = std::to_string(Topology::ThisMachine().OneThreadPerCore().Count());
   const std::string resizes =
       "STEP:CORES, node:N:CORES or either with :INTERxINTRA, STEP from 0 to 19, CORES from 1 to " +
       count + ", INTER from 1 to 1 and INTRA from 1 to " + count;

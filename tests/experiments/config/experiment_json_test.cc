@@ -99,6 +99,7 @@ const std::map<std::string, Change>& Changes() {
       {"baseline", {{}, {"baseline=strict"}}},
       {"elasticity", {{}, {"elasticity=[\"rigid\"]"}}},
       {"machine.cores", {{}, {"machine.cores=2"}}},
+      {"machine.smt", {{}, {"machine.smt=threads"}}},
       {"machine.kernel_rates", {{"machine.kernel_rates=fixed"}, {kOtherRates}}},
       {"machine.actuator", {kSimulated, {"machine.actuator=quota"}}},
       {"machine.nodes", {{}, {"machine.nodes=2"}}},

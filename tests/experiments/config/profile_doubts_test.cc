@@ -112,6 +112,28 @@ TEST_F(ProfileDoubtsTest, ExtrapolationIsADoubtAndItsUnknownErrorAnother) {
               Contains("the fitted curve's error is unknown: lenet5 train batch 64"));
 }
 
+TEST_F(ProfileDoubtsTest, WhatACoreWasAndIsMustBeTheSame) {
+  const std::vector<std::string> cores = {"machine.topology=pack:1 core:2 pu:2"};
+  const std::vector<std::string> threads = {"machine.topology=pack:1 core:1 pu:2",
+                                            "machine.smt=threads"};
+  EXPECT_THAT(Doubts(Good(), cores), IsEmpty());
+  EXPECT_THAT(Doubts(Good(), threads),
+              Contains(HasSubstr("it is not told whether hardware threads were measured as cores, "
+                                 "but here each of a core's 2")));
+  EXPECT_THAT(Doubts(Good(), threads),
+              Contains("not measured: what tenants lose beside others on a physical core"));
+  Profile profile = Good();
+  profile.threads_per_core = 1;
+  EXPECT_THAT(Doubts(profile, threads),
+              Contains(HasSubstr("measured with one hardware thread of each core, but here")));
+  profile.threads_per_core = 2;
+  profile.programs[0].sibling = {1.6, 1.5, 1.7, 6};
+  EXPECT_THAT(Doubts(profile, threads), IsEmpty());
+  EXPECT_THAT(Doubts(profile, cores),
+              testing::ElementsAre(HasSubstr("as a core (calibrate --smt threads), but here one of "
+                                             "each core is used")));
+}
+
 TEST_F(ProfileDoubtsTest, BeyondFourTimesTheMeasuredCoresItIsRefusedUnlessAskedFor) {
   const std::string sixteen = "machine.topology=pack:1 core:16 pu:1";
   try {

@@ -5,6 +5,7 @@
 #include "engine/base/error.h"
 #include "experiments/config/experiment_config.h"
 #include "experiments/config/experiment_json.h"
+#include "experiments/config/machine_table.h"
 #include "experiments/config/plan.h"
 #include "experiments/config/sweep.h"
 #include "experiments/launch/run_folder.h"
@@ -58,13 +59,50 @@ cores = { preferred = 2 }
 
 TEST_F(SimulatedConfigTest, TheMachineIsTheOneOfTheFile) {
   const ExperimentConfig config = Load();
-  EXPECT_EQ(config.cores, CpuSet::Range(0, 15));
+  EXPECT_EQ(config.cores.ToString(), "0,2,4,6,8,10,12,14");
   EXPECT_EQ(config.topology->Cpus().Count(), 16);
   EXPECT_TRUE(config.simulation.contention);
   WriteText(folder_.path() / "m.xml", Topology::Synthetic("pack:1 core:3 pu:1").Xml());
   EXPECT_EQ(Load({"machine.topology=m.xml"}).cores, CpuSet::Range(0, 2));
-  const Sweep sweep = LoadSweep(file_, {"sweep.machine.cores=[4, 16]"}, false, here_);
-  EXPECT_EQ(sweep.points.size(), 2U) << "16 cores are there, if not here";
+  const Sweep sweep = LoadSweep(file_, {"sweep.machine.cores=[4, 8, 16]"}, false, here_);
+  EXPECT_EQ(sweep.points.size(), 2U) << "8 cores are there, if not here";
+  EXPECT_EQ(sweep.left_out.size(), 1U);
+  const Sweep threads =
+      LoadSweep(file_, {"sweep.machine.cores=[4, 8, 16]", "machine.smt=threads"}, false, here_);
+  EXPECT_EQ(threads.points.size(), 3U);
+}
+
+TEST_F(SimulatedConfigTest, ACoreIsAPhysicalOneUnlessThreadsAreAskedFor) {
+  const auto cores = [this](const std::vector<std::string>& overrides) {
+    return Load(overrides).cores.ToString();
+  };
+  EXPECT_EQ(cores({"machine.cores=2"}), "0,2") << "close together";
+  EXPECT_EQ(cores({"machine.cores='1,4,6'"}), "1,4,6") << "a list is taken as it is";
+  EXPECT_EQ(cores({"machine.smt=threads"}), "0-15");
+  EXPECT_EQ(cores({"machine.smt=threads", "machine.cores=3"}), "0-2");
+  EXPECT_EQ(cores({"machine.smt=threads", "machine.cores='0-3'"}), "0-3");
+  EXPECT_EQ(HardwareThreadsText(Load()), "8 cores (16 threads, one a core)");
+  EXPECT_EQ(HardwareThreadsText(Load({"machine.smt=threads"})),
+            "16 threads of 8 cores, each taken for a core");
+  EXPECT_EQ(HardwareThreadsText(Load({"machine.topology=core:8 pu:1"})), "");
+  const InputErrorDetails list = Refused({"machine.cores='0,4-6'"});
+  EXPECT_EQ(list.key, "machine.cores");
+  EXPECT_EQ(list.problem, "is \"0,4-6\", of which 4-5 are hardware threads of one core");
+  EXPECT_EQ(list.allowed,
+            "one thread of each core, such as \"0,4,6\", or machine.smt = \"threads\": each "
+            "hardware thread is a core then");
+  EXPECT_EQ(Refused({"machine.cores=9"}).problem,
+            "is 9, but the 16 CPUs are hardware threads of 8 cores");
+  EXPECT_EQ(Refused({"machine.cores=17"}).key, "machine.cores");
+  EXPECT_EQ(Refused({"machine.smt=off"}).key, "machine.smt");
+}
+
+TEST_F(SimulatedConfigTest, TheManifestSaysWhatACoreIs) {
+  const nlohmann::ordered_json machine = ExperimentJson(Load())["machine"];
+  EXPECT_EQ(machine["smt"], "cores");
+  EXPECT_EQ(machine["hardware_threads"], "8 cores (16 threads, one a core)");
+  EXPECT_FALSE(ExperimentJson(Load({"machine.topology=core:8 pu:1"}))["machine"].contains(
+      "hardware_threads"));
 }
 
 TEST_F(SimulatedConfigTest, WrongInputIsRefusedWithItsKey) {
@@ -95,10 +133,10 @@ TEST_F(SimulatedConfigTest, PoliciesSeeTheProfilesSpeeds) {
   ASSERT_NE(malleable.speed, nullptr);
   EXPECT_DOUBLE_EQ(malleable.speed->At(1), 2.5);
   EXPECT_DOUBLE_EQ(malleable.speed->At(2), 5);
-  EXPECT_EQ(malleable.speed->Size(), 16);
+  EXPECT_EQ(malleable.speed->Size(), 8);
   const Job rigid = CellJobs(config, Elasticity::kRigid, 1).JobOf(arrival, 0);
   EXPECT_DOUBLE_EQ(rigid.speed->At(1), 2) << "two threads on one core, as measured";
-  EXPECT_DOUBLE_EQ(rigid.speed->At(16), 5) << "two threads use two cores";
+  EXPECT_DOUBLE_EQ(rigid.speed->At(8), 5) << "two threads use two cores";
 }
 
 TEST_F(SimulatedConfigTest, TheManifestSaysWhatWasOn) {

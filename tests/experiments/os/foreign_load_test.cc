@@ -88,17 +88,6 @@ TEST(ForeignLoadTest, WhatIsOurOwnIsNotForeign) {
   EXPECT_DOUBLE_EQ(load.Share(seconds(30)), 0);
 }
 
-TEST(ForeignLoadTest, SiblingsAreTheOtherThreadsOfTheCores) {
-  const Topology smt = Topology::Synthetic("pack:1 core:4 pu:2");
-  const CpuSet first{smt.Cpus().First()};
-  const CpuSet siblings = SiblingsOf(first, smt);
-  ASSERT_EQ(siblings.Count(), 1);
-  EXPECT_EQ(smt.Locate(siblings.First()).core, smt.Locate(first.First()).core);
-  EXPECT_FALSE(siblings.Contains(first));
-  EXPECT_TRUE(SiblingsOf(first | siblings, smt).Empty());
-  EXPECT_TRUE(SiblingsOf({0}, Topology::Synthetic("pack:1 core:4 pu:1")).Empty());
-}
-
 // On this machine: a host of real tenants watches what the experiment uses and nothing else.
 TEST(ForeignLoadTest, AHostWatchesTheCoresOfItsExperiment) {
   const Topology here = Topology::ThisMachine();

@@ -39,6 +39,24 @@ TEST(CoreSharing, SharesFollowThreadsPlacesAndWhoLeaves) {
   EXPECT_DOUBLE_EQ(sharing.Of(0).cores, 2);
 }
 
+TEST(CoreSharing, OthersOnThePhysicalCoreAreBesideAndOnesOwnThreadsAreNot) {
+  CoreSharing sharing(Topology::Synthetic("core:2 pu:2"));
+  sharing.Place(0, {0, 1}, 2);
+  EXPECT_DOUBLE_EQ(sharing.Of(0).beside, 0);
+  sharing.Place(1, {2}, 1);
+  sharing.TakeChanged();
+  sharing.Place(2, {3}, 1);
+  EXPECT_THAT(sharing.TakeChanged(), UnorderedElementsAre(1, 2));
+  EXPECT_DOUBLE_EQ(sharing.Of(1).beside, 1);
+  EXPECT_FALSE(sharing.Of(1).shared);
+  sharing.Place(0, {0, 1, 3}, 3);
+  EXPECT_DOUBLE_EQ(sharing.Of(0).beside, 1. / 3);
+  EXPECT_DOUBLE_EQ(sharing.Of(1).beside, 1) << "two threads there are no more than a busy one";
+  sharing.Place(0, {0, 1}, 2);
+  sharing.Place(2, {}, 0);
+  EXPECT_DOUBLE_EQ(sharing.Of(1).beside, 0);
+}
+
 TEST(CoreSharing, TellsOfAllWhoseShareMayHaveChanged) {
   CoreSharing sharing;
   sharing.Place(0, {0}, 1);
