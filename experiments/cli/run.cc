@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "engine/base/cpu_description.h"
 #include "experiments/analysis/comparison.h"
 #include "experiments/analysis/sweep_table.h"
 #include "experiments/cli/policy_options.h"
@@ -160,52 +161,75 @@ void RefuseSlurmInSlurm(const RunArguments& arguments, const Sweep& sweep) {
 struct Planned {
   Topology machine;
   Sweep sweep;
+  std::string cpu = {}, kernel = {};  // Where it is another than this one.
 };
 
-// What a task loads is what was planned, on whatever machine it was; it measures on such a one only.
+bool IsChosen(const TomlTable& file, const std::vector<std::string>& overrides, const char* key) {
+  const TomlTable with = file.With(overrides);
+  return with.Has("machine") && with.Table("machine").Has(key);
+}
+
+// What a task loads is what was planned, on whatever machine; it measures on such a one only.
 Planned LoadTask(const RunArguments& arguments, const TomlTable& file, const Topology& here) {
-  const Topology planned = PlannedMachine(arguments.task);
-  const Topology& machine = planned.IsLike(here) ? here : planned;
-  Sweep sweep = LoadSweep(file, Overrides(arguments, file), arguments.quick, machine);
-  if (!AllSimulated(sweep) && !planned.IsLike(here)) {
+  const PlannedFor planned = PlanOfTask(arguments.task);
+  const bool is_like = planned.topology.IsLike(here);
+  std::vector<std::string> overrides = Overrides(arguments, file);
+  if (!planned.kernel_rates.empty() && !IsChosen(file, overrides, "kernel_rates"))
+    overrides.push_back("machine.kernel_rates=" + planned.kernel_rates);
+  Sweep sweep = LoadSweep(file, overrides, arguments.quick, is_like ? here : planned.topology);
+  if (!AllSimulated(sweep) && (!is_like || planned.cpu != ThisCpuModel())) {
     RefuseOption(
         "--task",
-        fmt::format("this node has CPUs {} ({}), the run was planned for {} ({})",
-                    here.Cpus().ToString(), here.Summary(), planned.Cpus().ToString(),
-                    planned.Summary()),
+        fmt::format("this node has CPUs {} ({}, {}), the run was planned for {} ({}, {})",
+                    here.Cpus().ToString(), ThisCpuModel(), here.Summary(),
+                    planned.topology.Cpus().ToString(), planned.cpu, planned.topology.Summary()),
         "nodes of one kind: SBATCH_CONSTRAINT, SBATCH_PARTITION or SBATCH_NODELIST choose");
   }
-  CheckActuators(sweep, arguments.task);
   return {here, std::move(sweep)};
 }
 
+// What this machine refuses may be right on a node.
+bool DependsOnMachine(const InputError& error) {
+  const std::string& key = error.details().key;
+  return key.find("cores") != std::string::npos || key.find("actuator") != std::string::npos;
+}
+
 // Cells that measure and that Slurm runs are planned for one of its nodes, which need not be like
-// this machine.
-Planned LoadForNodes(const RunArguments& arguments, const TomlTable& file, const Topology& here) {
+// this machine. nullopt: interrupted while no node was free.
+std::optional<Planned> LoadForNodes(const RunArguments& arguments, const TomlTable& file,
+                                    const Topology& here) {
   std::vector<std::string> overrides = Overrides(arguments, file);
   try {
     Sweep sweep = LoadSweep(file, overrides, arguments.quick, here);
     RefuseSlurmInSlurm(arguments, sweep);
-    if (AllSimulated(sweep) || arguments.dry_run) return {here, std::move(sweep)};
+    if (arguments.dry_run && !AllSimulated(sweep))
+      fmt::print(stderr,
+                 "as on this machine; cells that measure are planned for a node of Slurm's\n");
+    if (AllSimulated(sweep) || arguments.dry_run) return Planned{here, std::move(sweep)};
   } catch (const InputError& error) {
-    // Cores that are not here may be there.
-    if (arguments.dry_run || error.details().key.find("cores") == std::string::npos) throw;
+    if (arguments.dry_run || !DependsOnMachine(error)) throw;
   }
-  NodeFacts node = NodeOfSlurm(CommandLine(), arguments.out);
-  const TomlTable with = file.With(overrides);
-  const bool chosen = with.Has("machine") && with.Table("machine").Has("actuator");
-  if (!chosen && node.actuator != Actuator::kAffinity)
-    overrides.push_back(fmt::format("machine.actuator={}", ToString(node.actuator)));
-  Sweep sweep = LoadSweep(file, overrides, arguments.quick, node.topology);
-  return {std::move(node.topology), std::move(sweep)};
+  const SignalScope signals;
+  std::optional<NodeFacts> node = NodeOfSlurm(CommandLine(), arguments.out);
+  if (!node) {
+    fmt::print(stderr, "interrupted: there was no node yet to plan for\n");
+    return std::nullopt;
+  }
+  if (!IsChosen(file, overrides, "actuator") && node->actuator != Actuator::kAffinity)
+    overrides.push_back(fmt::format("machine.actuator={}", ToString(node->actuator)));
+  if (!IsChosen(file, overrides, "kernel_rates"))
+    overrides.push_back("machine.kernel_rates=" + node->kernel_rates);
+  Sweep sweep = LoadSweep(file, overrides, arguments.quick, node->topology);
+  RefuseSlurmInSlurm(arguments, sweep);
+  return Planned{std::move(node->topology), std::move(sweep), node->cpu, node->kernel};
 }
 
-Planned Load(const RunArguments& arguments) {
+std::optional<Planned> Load(const RunArguments& arguments) {
   const TomlTable file = TomlTable::Load(arguments.experiment, {});
   const Topology here = Topology::ThisMachine();
   if (!arguments.task.empty()) return LoadTask(arguments, file, here);
   if (arguments.slurm) return LoadForNodes(arguments, file, here);
-  return {here, LoadSweep(file, Overrides(arguments, file), arguments.quick, here)};
+  return Planned{here, LoadSweep(file, Overrides(arguments, file), arguments.quick, here)};
 }
 
 int TellMachine(const std::string& to) {
@@ -215,19 +239,22 @@ int TellMachine(const std::string& to) {
 
 int RunExperiment(const RunArguments& arguments) {
   if (!arguments.machine_to.empty()) return TellMachine(arguments.machine_to);
-  const Planned planned = Load(arguments);
-  const auto& [topology, sweep] = planned;
+  ExecuteOptions options = {.results = arguments.out,
+                            .slurm = arguments.slurm,
+                            .force = arguments.force,
+                            .at_a_time = arguments.at_a_time.value_or(0)};
+  ReadInto(arguments, &options);
+  const std::optional<Planned> planned = Load(arguments);
+  if (!planned) return kInterrupted;
+  const auto& [topology, sweep, cpu, kernel] = *planned;
+  options.cpu = cpu;
+  options.kernel = kernel;
   TellIdlePolicies(sweep.points.front().config);
   if (arguments.dry_run) {
     fmt::print("{}", DryRunText(sweep));
     return 0;
   }
   if (!arguments.task.empty()) return RunTask(arguments, sweep, topology);
-  ExecuteOptions options = {.results = arguments.out,
-                            .slurm = arguments.slurm,
-                            .force = arguments.force,
-                            .at_a_time = arguments.at_a_time.value_or(0)};
-  ReadInto(arguments, &options);
   const Executed executed = Execute(sweep, options, topology);
   if (executed.result.interrupted) {
     fmt::print(stderr, "interrupted: {} of {} cells are kept in {}; continue with: {}\n",

@@ -134,7 +134,9 @@ Executed Execute(const Sweep& sweep, const ExecuteOptions& options, const Topolo
   if (!AllSimulated(sweep) && !options.slurm) realtime.emplace();
   const RunContext context = {.topology = topology,
                               .command_line = CommandLine(),
-                              .scheduling = realtime ? realtime->description() : "as started"};
+                              .scheduling = realtime ? realtime->description() : "as started",
+                              .cpu = options.cpu,
+                              .kernel = options.kernel};
   RunFolder folder = OpenRunFolder(options, sweep, context);
   if (cores) cores->SetRun(std::filesystem::absolute(folder.path()).string());
   fmt::print(stderr, "results go to {}\n", folder.path().string());

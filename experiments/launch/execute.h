@@ -24,7 +24,8 @@ struct ExecuteOptions {
   OnDifference on_difference = OnDifference::kRefuse;  // If the run is there already.
   bool slurm = false;  // --launcher slurm: cells become tasks of an array.
   bool force = false;  // Also on cores that another run uses; then all cells are marked.
-  int at_a_time = 0;   // Simulated cells side by side; 0 = as many as there are CPUs.
+  std::string cpu = {}, kernel = {};  // As RunContext's.
+  int at_a_time = 0;  // Simulated cells side by side; 0 = as many as there are CPUs.
   // As HarnessOptions::make_policy; called on several threads.
   std::function<std::unique_ptr<Policy>(const std::string& name)> make_policy = {};
 };

@@ -44,31 +44,18 @@ Json BuildJson() {
           {"binary", ContentHash("/proc/self/exe")}};
 }
 
-// A run for another machine: one of Slurm's nodes.
-Json NodesJson(const RunContext& context, const utsname& names) {
-  const char* const kTheirs = "the nodes', not recorded";
-  return {{"name", fmt::format("nodes of Slurm's, from {}", names.nodename)},
-          {"kernel", kTheirs},
-          {"cpu", kTheirs},
-          {"cpus", context.topology.Cpus().ToString()},
-          {"topology", context.topology.Summary()},
-          {"governor", kTheirs},
-          {"scheduling", context.scheduling},
-          {"topology_xml", context.topology.Xml()}};
-}
-
 Json HostJson(const RunContext& context) {
+  // For nodes of Slurm's, whichever machine submits.
+  const bool elsewhere = !context.cpu.empty();
   utsname names{};
   uname(&names);
-  if (!context.topology.IsThisSystem()) return NodesJson(context, names);
   const std::string cpu = std::to_string(std::max(0, context.topology.Cpus().First()));
   const std::string governor =
-      FirstLine("/sys/devices/system/cpu/cpu" + cpu + "/cpufreq/scaling_governor");
-  return {{"name", names.nodename},
-          {"kernel",
-           fmt::format("{} {} {} {}", names.sysname, names.release, names.version, names.machine)},
-          {"cpu", ThisCpuModel()},
-          {"kernels", KernelTarget()},
+      elsewhere ? "" : FirstLine("/sys/devices/system/cpu/cpu" + cpu + "/cpufreq/scaling_governor");
+  return {{"name", elsewhere ? "nodes of Slurm's" : names.nodename},
+          {"kernel", elsewhere ? context.kernel : ThisKernel()},
+          {"cpu", elsewhere ? context.cpu : ThisCpuModel()},
+          {"kernels", elsewhere ? "the best of each node" : KernelTarget()},
           {"cpus", context.topology.Cpus().ToString()},
           {"topology", context.topology.Summary()},
           {"governor", governor.empty() ? "unknown" : governor},
@@ -200,6 +187,12 @@ void CompareFiles(const Json& then, const Json& now, std::vector<std::string>* d
 }
 
 }  // namespace
+
+std::string ThisKernel() {
+  utsname names{};
+  uname(&names);
+  return fmt::format("{} {} {} {}", names.sysname, names.release, names.version, names.machine);
+}
 
 RunConditions::RunConditions(const Sweep& sweep, const RunContext& context)
     : build_(BuildJson()), host_(HostJson(context)), files_(Json::object()) {

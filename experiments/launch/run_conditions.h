@@ -18,7 +18,11 @@ struct RunContext {
   Topology topology;
   std::string command_line;
   std::string scheduling;  // How the harness's thread is scheduled (experiments/os/realtime.h).
+  // Of the machine whose topology it is, where that is not this one.
+  std::string cpu = {}, kernel = {};
 };
+
+std::string ThisKernel();  // "Linux 6.1.0 #1 SMP x86_64"
 
 class RunConditions {
  public:

@@ -10,15 +10,20 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <iterator>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
 
+#include "engine/base/cpu_description.h"
 #include "experiments/analysis/metrics.h"
+#include "experiments/config/kernel_rates_choice.h"
 #include "experiments/config/option_refusal.h"
 #include "experiments/launch/local_cells.h"
 #include "experiments/launch/progress.h"
+#include "experiments/launch/run_conditions.h"
 #include "experiments/launch/run_folder.h"
 #include "experiments/os/interrupt.h"
 #include "experiments/records/manifest_file.h"
@@ -32,6 +37,7 @@ constexpr size_t kMostTasks =
     1000;  // Slurm's own default limit of an array (MaxArraySize) is 1001.
 constexpr auto kBetweenLooks = std::chrono::milliseconds(500);
 constexpr int kMostUnanswered = 120;  // Looks in a row: a minute.
+constexpr int kMostLooks = 20;        // For a file of another node's.
 
 struct ShellReply {
   int status = -1;
@@ -56,18 +62,77 @@ ShellReply Shell(const std::string& command) {
                "a working Slurm client here (sbatch, squeue, scancel), or --launcher local");
 }
 
+std::filesystem::path RunOfTask(const std::filesystem::path& cells_file) {
+  return cells_file.parent_path().parent_path();
+}
+
 [[noreturn]] void RefuseTask(const std::filesystem::path& cells_file, const std::string& problem) {
   RefuseOption("--task", fmt::format("{}: {}", cells_file.string(), problem),
                "what `cosched run --launcher slurm` has written, in its array");
 }
 
-std::filesystem::path RunOfTask(const std::filesystem::path& cells_file) {
-  return cells_file.parent_path().parent_path();
-}
-
 std::string ReadText(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+// Tenants of cells that measure are moved as the run was planned.
+void CheckActuators(const Sweep& sweep, const std::filesystem::path& cells_file) {
+  for (const SweepPoint& point : sweep.points) {
+    if (point.config.backend == Backend::kSimulated) continue;
+    const std::optional<nlohmann::ordered_json> manifest =
+        ReadManifest(PointFolder(RunOfTask(cells_file), point));
+    if (!manifest) RefuseTask(cells_file, "is in no run's folder");
+    const std::string planned =
+        manifest->at("experiment").at("machine").value("actuator", std::string());
+    if (planned == ToString(point.config.actuator)) continue;
+    RefuseOption("--task",
+                 fmt::format("this node moves tenants by {}, the run was planned for {}",
+                             ToString(point.config.actuator), planned),
+                 "nodes with equal rights, or machine.actuator in the experiment");
+  }
+}
+
+void RequireSlurm() {
+  const ShellReply version = Shell("sbatch --version");
+  if (version.status != 0) RefuseSlurm("there is no Slurm here: " + version.text);
+}
+
+// Returns the job's id.
+std::string SubmitJob(const std::string& arguments) {
+  const ShellReply reply = Shell("sbatch --parsable " + arguments);
+  if (reply.status != 0) RefuseSlurm("sbatch failed: " + reply.text);
+  return reply.text.substr(0, reply.text.find(';'));  // "ID;CLUSTER" in a federation.
+}
+
+// Calls look() now and then. False if interrupted meanwhile: the job is cancelled then.
+bool WaitForJob(const std::string& id, const std::function<void()>& look) {
+  int unanswered = 0;
+  while (true) {
+    look();
+    if (Interrupted()) {
+      Shell("scancel " + id);
+      return false;
+    }
+    const ShellReply reply = Shell("squeue --noheader --format=%i --jobs=" + id);
+    // Slurm forgets a job some minutes after its end.
+    const bool forgotten = reply.text.find("Invalid job id") != std::string::npos;
+    if (forgotten || (reply.status == 0 && reply.text.empty())) break;
+    unanswered = reply.status == 0 ? 0 : unanswered + 1;
+    if (unanswered > kMostUnanswered) RefuseSlurm("squeue no longer answers: " + reply.text);
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
+  look();
+  return true;
+}
+
+// That another node has written, and that may be seen here a moment later.
+std::string AwaitText(const std::filesystem::path& file) {
+  for (int looks = 0; looks < kMostLooks; ++looks) {
+    if (std::string text = ReadText(file); !text.empty()) return text;
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
+  return "";
 }
 
 class Launch {
@@ -86,7 +151,10 @@ class Launch {
       if (attempt > 1)
         fmt::print(stderr, "{} {} failed and go to Slurm once more\n", missing.size(),
                    missing.size() == 1 ? "cell" : "cells");
-      if (!Wait(Submit(folder, attempt, missing))) return {.interrupted = true};
+      const auto tell = [this] {
+        progress_.OnCellsDone(sweep_.cells.size() - MissingCells(options_.run, sweep_).size());
+      };
+      if (!WaitForJob(Submit(folder, attempt, missing), tell)) return {.interrupted = true};
       missing = MissingCells(options_.run, sweep_);
     }
     for (const SweepCell& cell : missing) RecordFailed(cell);
@@ -112,35 +180,12 @@ class Launch {
                    fmt::format("#!/bin/sh\nexec {} --task '{}'\n", options_.command,
                                (folder / (name + ".cells")).string()));
     // A cell that measures has its node for itself.
-    const ShellReply reply = Shell(fmt::format(
-        "sbatch --parsable --array=0-{}{} --ntasks=1 {} --no-requeue --job-name='cosched {}' "
-        "--output='{}.%a.log' '{}.sh'",
+    return SubmitJob(fmt::format(
+        "--array=0-{}{} --ntasks=1 {} --no-requeue --job-name='cosched {}' --output='{}.%a.log' "
+        "'{}.sh'",
         tasks - 1, options_.at_a_time > 0 ? fmt::format("%{}", options_.at_a_time) : "",
         AllSimulated(sweep_) ? "--cpus-per-task=1" : "--exclusive", sweep_.name(),
         (folder / name).string(), (folder / name).string()));
-    if (reply.status != 0) RefuseSlurm("sbatch failed: " + reply.text);
-    return reply.text.substr(0, reply.text.find(';'));  // "ID;CLUSTER" in a federation.
-  }
-
-  // False if interrupted meanwhile.
-  bool Wait(const std::string& id) {
-    int unanswered = 0;
-    while (true) {
-      progress_.OnCellsDone(sweep_.cells.size() - MissingCells(options_.run, sweep_).size());
-      if (Interrupted()) {
-        Shell("scancel " + id);
-        return false;
-      }
-      const ShellReply reply = Shell("squeue --noheader --format=%i --jobs=" + id);
-      // Slurm forgets an array some minutes after its end.
-      const bool forgotten = reply.text.find("Invalid job id") != std::string::npos;
-      if (forgotten || (reply.status == 0 && reply.text.empty())) break;
-      unanswered = reply.status == 0 ? 0 : unanswered + 1;
-      if (unanswered > kMostUnanswered) RefuseSlurm("squeue no longer answers: " + reply.text);
-      std::this_thread::sleep_for(kBetweenLooks);
-    }
-    progress_.OnCellsDone(sweep_.cells.size() - MissingCells(options_.run, sweep_).size());
-    return true;
   }
 
   void RecordFailed(const SweepCell& cell) const {
@@ -188,59 +233,67 @@ std::vector<SweepCell> MissingCells(const std::filesystem::path& run, const Swee
 }
 
 std::string NodeFactsOfThisMachine() {
-  const nlohmann::ordered_json facts = {{"topology_xml", Topology::ThisMachine().Xml()},
-                                        {"actuator", ToString(BestActuator())}};
+  const nlohmann::ordered_json facts = {
+      {"topology_xml", Topology::ThisMachine().Xml()},
+      {"actuator", ToString(BestActuator())},
+      {"cpu", ThisCpuModel()},
+      {"kernel", ThisKernel()},
+      {"kernel_rates", ToString(ChosenKernelRates(kMeasuredRates).value_or(KernelRates{}))}};
   return facts.dump() + "\n";
 }
 
-NodeFacts NodeOfSlurm(const std::string& command, const std::filesystem::path& results) {
+std::optional<NodeFacts> NodeOfSlurm(const std::string& command,
+                                     const std::filesystem::path& results) {
+  RequireSlurm();
   std::filesystem::create_directories(results);
   std::string folder = (std::filesystem::absolute(results) / ".node-XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr)
     throw OutputError(fmt::format("can't make a folder in {}", results.string()));
+  const auto remove = [](const std::string* name) {
+    std::error_code ignored;
+    std::filesystem::remove_all(*name, ignored);
+  };
+  const std::unique_ptr<const std::string, decltype(remove)> removed(&folder, remove);
   WriteFileWhole(folder + "/node.sh",
                  fmt::format("#!/bin/sh\nexec {} --machine-to '{}/node.json'\n", command, folder));
   fmt::print(stderr, "waits for a node of Slurm's, to plan for what it is\n");
-  const ShellReply reply = Shell(fmt::format(
-      "sbatch --wait --ntasks=1 --exclusive --no-requeue --job-name='cosched: what a node is' "
-      "--output='{0}/node.log' '{0}/node.sh'",
-      folder));
-  const std::string told = ReadText(folder + "/node.json"), said = ReadText(folder + "/node.log");
-  std::error_code ignored;
-  std::filesystem::remove_all(folder, ignored);
-  const auto facts = nlohmann::json::parse(told, nullptr, false);
+  const std::string job = SubmitJob(
+      fmt::format("--ntasks=1 --exclusive --no-requeue --job-name='cosched: what a node is' "
+                  "--output='{0}/node.log' '{0}/node.sh'",
+                  folder));
+  if (!WaitForJob(job, [] {})) return std::nullopt;
+  const auto facts = nlohmann::json::parse(AwaitText(folder + "/node.json"), nullptr, false);
   const std::optional<Actuator> actuator =
       facts.is_object() ? ParseActuator(facts.value("actuator", "")) : std::nullopt;
-  if (reply.status != 0 || !actuator)
-    RefuseSlurm(fmt::format("no node tells what it is: {}", said.empty() ? reply.text : said));
-  return {Topology::FromXmlText(facts.value("topology_xml", "")), *actuator};
+  if (!actuator) RefuseSlurm("no node tells what it is: " + ReadText(folder + "/node.log"));
+  return NodeFacts{.topology = Topology::FromXmlText(facts.value("topology_xml", "")),
+                   .actuator = *actuator,
+                   .cpu = facts.value("cpu", ""),
+                   .kernel = facts.value("kernel", ""),
+                   .kernel_rates = facts.value("kernel_rates", "")};
 }
 
-Topology PlannedMachine(const std::filesystem::path& cells_file) {
-  const std::optional<nlohmann::ordered_json> manifest = ReadManifest(RunOfTask(cells_file));
+PlannedFor PlanOfTask(const std::filesystem::path& cells_file) {
+  const std::filesystem::path run = RunOfTask(cells_file);
+  const std::optional<nlohmann::ordered_json> manifest = ReadManifest(run);
   if (!manifest || !manifest->contains("host")) RefuseTask(cells_file, "is in no run's folder");
-  return Topology::FromXmlText((*manifest)["host"].value("topology_xml", ""));
-}
-
-void CheckActuators(const Sweep& sweep, const std::filesystem::path& cells_file) {
-  for (const SweepPoint& point : sweep.points) {
-    if (point.config.backend == Backend::kSimulated) continue;
-    const std::optional<nlohmann::ordered_json> manifest =
-        ReadManifest(PointFolder(RunOfTask(cells_file), point));
-    if (!manifest) RefuseTask(cells_file, "is in no run's folder");
-    const std::string planned =
-        manifest->at("experiment").at("machine").value("actuator", std::string());
-    if (planned == ToString(point.config.actuator)) continue;
-    RefuseOption("--task",
-                 fmt::format("this node moves tenants by {}, the run was planned for {}",
-                             ToString(point.config.actuator), planned),
-                 "nodes with equal rights, or machine.actuator in the experiment");
+  PlannedFor planned{
+      .topology = Topology::FromXmlText((*manifest)["host"].value("topology_xml", "")),
+      .cpu = (*manifest)["host"].value("cpu", ""),
+      .kernel_rates = ""};
+  for (const std::filesystem::path& folder : PointFolders(run)) {
+    const std::optional<nlohmann::ordered_json> point = ReadManifest(folder);
+    const auto machine = point ? point->value("experiment", nlohmann::ordered_json::object())
+                                     .value("machine", nlohmann::ordered_json::object())
+                               : nlohmann::ordered_json::object();
+    if (machine.contains("kernel_rates") && machine["kernel_rates"].is_string())
+      planned.kernel_rates = machine["kernel_rates"];
   }
+  return planned;
 }
 
 HarnessResult RunBySlurm(const Sweep& sweep, const SlurmOptions& options) {
-  const ShellReply version = Shell("sbatch --version");
-  if (version.status != 0) RefuseSlurm("there is no Slurm here: " + version.text);
+  RequireSlurm();
   return Launch(sweep, options, MissingCells(options.run, sweep)).Run();
 }
 
@@ -250,6 +303,7 @@ std::vector<SweepCell> CellsOfTask(const Sweep& sweep, const std::filesystem::pa
   };
   const std::filesystem::path run = RunOfTask(cells_file);
   if (!IsRunOf(run, sweep)) refuse("is not of this experiment, or the experiment has changed");
+  CheckActuators(sweep, cells_file);
   const char* id = std::getenv("SLURM_ARRAY_TASK_ID");
   size_t task = 0;
   if (id == nullptr || std::from_chars(id, id + std::strlen(id), task).ec != std::errc())
