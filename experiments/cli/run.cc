@@ -12,6 +12,7 @@
 #include "experiments/analysis/sweep_table.h"
 #include "experiments/cli/policy_options.h"
 #include "experiments/cli/typed_option.h"
+#include "experiments/config/kernel_rates_choice.h"
 #include "experiments/config/option_refusal.h"
 #include "experiments/config/toml_table.h"
 #include "experiments/launch/dry_run.h"
@@ -156,7 +157,9 @@ void RefuseSlurmInSlurm(const RunArguments& arguments, const Sweep& sweep) {
 
 int RunExperiment(const RunArguments& arguments) {
   const Topology topology = Topology::ThisMachine();
-  const TomlTable file = TomlTable::Load(arguments.experiment, {});
+  TomlTable file = TomlTable::Load(arguments.experiment, {});
+  if (arguments.dry_run && !file.Table("machine").Has("kernel_rates"))
+    file = file.With({fmt::format("machine.kernel_rates={}", kKeptRates)});
   const Sweep sweep = LoadSweep(file, Overrides(arguments, file), arguments.quick, topology);
   TellIdlePolicies(sweep.points.front().config);
   if (arguments.dry_run) {

@@ -104,6 +104,8 @@ struct ExperimentConfig {
   Actuator actuator = Actuator::kAffinity;
   // [machine] kernel_rates: of all tenants; default: this machine's. Simulated ones have none.
   KernelRates kernel_rates;
+  // They are yet to be measured, which --dry-run does not do. Such an experiment can't run.
+  bool lacks_kernel_rates = false;
   // [machine] revocation_deadline_ms: a tenant that has not left by then what it was told to leave
   // is killed.
   Duration revocation_deadline = std::chrono::milliseconds(250);

@@ -31,6 +31,14 @@ TEST_F(ComparisonTest, RowsHaveMediansAndTheTitleTheIntervalsTrueLevel) {
   EXPECT_THAT(table, ContainsRegex("strict +22\\.0 \\[21\\.0 23\\.0\\] +22\\.0"));
 }
 
+TEST_F(ComparisonTest, SaysHowTenantsWereMoved) {
+  WriteTrials("strict", Elasticity::kRigid, {});
+  WriteManifest({.actuator = "affinity"});
+  EXPECT_THAT(Table(), HasSubstr("tenants were moved by the actuator affinity\n"));
+  WriteManifest({.backend = "simulated", .actuator = "affinity"});
+  EXPECT_THAT(Table(), Not(HasSubstr("actuator")));
+}
+
 // Traces differ far more than the policies do: pooled ranks overlap, each trial's ratio tells.
 TEST_F(ComparisonTest, PoliciesAreComparedTrialByTrialWithTheBest) {
   WriteManifest({.trials = 8, .policies = kTwo});
