@@ -2,7 +2,9 @@
 # Installs what is missing, builds everything and runs every test through ctest. Ends with how many passed, failed and were
 # skipped, and why. From any folder.
 #
-#   tests/run.sh [--preset release|dev|asan|tsan] [CTEST ARGUMENTS…]     e.g.  tests/run.sh --preset tsan -L unit
+#   tests/run.sh [--preset release|dev|asan|tsan] [--vm] [CTEST ARGUMENTS…]     e.g.  tests/run.sh --preset tsan -L unit
+#
+# --vm: those in the virtual machine (tests/vm/run.sh), which take longer than all others, and only those.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../experiments/setup/setup.sh"
 preset=release
@@ -10,12 +12,17 @@ if [ "${1:-}" = "--preset" ]; then
   preset=${2:?--preset needs a name}
   shift 2
 fi
+virtual=()
+if [ "${1:-}" = "--vm" ]; then
+  virtual=(-C vm -L '^vm$')
+  shift
+fi
 install_packages run test
 build "$preset" all
 cd "$root"
 report=$(mktemp)
 status=0
-ctest --preset "$preset" -j "$(nproc)" --output-junit "$report" "$@" || status=$?
+ctest --preset "$preset" -j "$(nproc)" --output-junit "$report" "${virtual[@]}" "$@" || status=$?
 # /usr/bin first: another python3 on the PATH may be anything.
 PATH="/usr/bin:$PATH" python3 tests/report.py "$report" || status=$?
 rm -f "$report"

@@ -118,6 +118,8 @@ RatesKeeper ThisMachinesKeeper() { return {CacheFolder(), ThisCpu(), MeasureKern
 
 }  // namespace
 
+std::optional<KeptKernelRates> RatesKeeper::Kept() const { return ReadKept(*this); }
+
 KeptKernelRates RatesKeeper::Get() const {
   if (const auto kept = ReadKept(*this)) return *kept;
   std::error_code error;
@@ -130,6 +132,8 @@ KeptKernelRates RatesKeeper::Get() const {
 }
 
 KeptKernelRates RatesKeeper::Renew() const { return MeasureAndKeep(*this, /*replace=*/true); }
+
+std::optional<KeptKernelRates> KernelRatesKeptHere() { return ThisMachinesKeeper().Kept(); }
 
 KeptKernelRates ThisMachinesKernelRates() { return ThisMachinesKeeper().Get(); }
 

@@ -5,6 +5,7 @@
 // Thread-safe, also between processes: the first that has measured decides.
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "engine/kernels/kernel_rates.h"
@@ -21,6 +22,8 @@ struct KeptKernelRates {
   std::string why_fixed;
 };
 
+// Neither measures nor writes: nothing where nothing is kept yet.
+std::optional<KeptKernelRates> KernelRatesKeptHere();
 // Measures for one to two seconds where nothing is kept yet.
 KeptKernelRates ThisMachinesKernelRates();
 // In place of those that are kept.
@@ -32,6 +35,7 @@ struct RatesKeeper {
   std::string cpu;
   KernelRates (*measure)();
 
+  std::optional<KeptKernelRates> Kept() const;
   KeptKernelRates Get() const;
   KeptKernelRates Renew() const;
 };

@@ -153,6 +153,14 @@ void AddLeftOutNotes(const ComparedCells& cells, NoteWriter* notes) {
   }
 }
 
+// Its default is another one for root and for others, and so is what it takes to move a tenant.
+void AddActuatorNote(const std::vector<ComparedRun>& runs, NoteWriter* notes) {
+  for (const ComparedRun& run : runs) {
+    if (!run.actuator.empty())
+      notes->Add(fmt::format("tenants were moved by the actuator {}", run.actuator));
+  }
+}
+
 // What is to be said of several runs is said once, with their names where it is not of all.
 void AddRunNotes(const std::vector<ComparedRun>& runs, NoteWriter* notes) {
   std::vector<std::pair<std::string, std::vector<std::string>>> doubts;
@@ -254,6 +262,7 @@ std::string ComparisonNotes(const ComparedCells& cells, const std::vector<std::s
   AddTrialNotes(cells, &notes);
   AddFailureNotes(cells, &notes);
   AddLeftOutNotes(cells, &notes);
+  AddActuatorNote(cells.runs, &notes);
   AddRunNotes(cells.runs, &notes);
   return notes.Text();
 }

@@ -204,6 +204,7 @@ ComparedRun ReadComparedRun(const std::filesystem::path& path) {
     const PlainJson experiment = Object(*manifest, "experiment");
     run.status = manifest->value("status", "");
     run.simulated = ParseBackend(experiment.value("backend", "")) == Backend::kSimulated;
+    if (!run.simulated) run.actuator = Object(experiment, "machine").value("actuator", "");
     run.profile =
         std::filesystem::path(Object(experiment, "profile").value("file", "")).filename().string();
     run.hardware_threads = Object(experiment, "machine").value("hardware_threads", "");

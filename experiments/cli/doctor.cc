@@ -205,14 +205,16 @@ Finding Cgroups() {
   finding.found =
       fmt::format("cpuset {}, CPU quota {}, pressure of a tenant {}", support.cpuset ? "yes" : "no",
                   support.quota ? "yes" : "no", support.pressure ? "yes" : "no");
-  if (support.why_not.empty()) return finding;
+  if (!support.why_not.empty()) finding.found += fmt::format(" ({})", support.why_not);
+  if (support.cpuset) finding.found += fmt::format(", in {}", support.where.string());
+  finding.remedy = support.remedy;
+  if (support.why_not.empty() && support.remedy.empty()) return finding;
   finding.verdict = Verdict::kLesser;
-  finding.found += fmt::format(" ({})", support.why_not);
   finding.consequence =
-      support.cpuset ? "actuator = \"quota\" or pressure_us of samples.csv may be missing"
-                     : "tenants are held on their cores by affinity only, which a tenant could "
-                       "change; no actuator = \"quota\"";
-  finding.remedy = "run as root; a container or a batch job needs a writable cgroup of its own";
+      !support.cpuset ? "tenants are held on their cores by affinity only, which a tenant could "
+                        "change; no actuator = \"quota\""
+      : !support.why_not.empty() ? "actuator = \"quota\" or pressure_us of samples.csv is missing"
+                                 : "limits of this session's group don't hold for tenants";
   return finding;
 }
 

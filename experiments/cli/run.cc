@@ -13,6 +13,7 @@
 #include "experiments/analysis/sweep_table.h"
 #include "experiments/cli/policy_options.h"
 #include "experiments/cli/typed_option.h"
+#include "experiments/config/kernel_rates_choice.h"
 #include "experiments/config/option_refusal.h"
 #include "experiments/config/toml_table.h"
 #include "experiments/launch/dry_run.h"
@@ -225,7 +226,9 @@ std::optional<Planned> LoadForNodes(const RunArguments& arguments, const TomlTab
 }
 
 std::optional<Planned> Load(const RunArguments& arguments) {
-  const TomlTable file = TomlTable::Load(arguments.experiment, {});
+  TomlTable file = TomlTable::Load(arguments.experiment, {});
+  if (arguments.dry_run && !file.Table("machine").Has("kernel_rates"))
+    file = file.With({fmt::format("machine.kernel_rates={}", kKeptRates)});
   const Topology here = Topology::ThisMachine();
   if (!arguments.task.empty()) return LoadTask(arguments, file, here);
   if (arguments.slurm) return LoadForNodes(arguments, file, here);

@@ -107,6 +107,8 @@ struct ExperimentConfig {
   Actuator actuator = Actuator::kAffinity;
   // [machine] kernel_rates: of all tenants; default: this machine's. Simulated ones have none.
   KernelRates kernel_rates;
+  // They are yet to be measured, which --dry-run does not do. Such an experiment can't run.
+  bool lacks_kernel_rates = false;
   // [machine] heartbeat_timeout_s, start_timeout_s, settle_timeout_s, revocation_deadline_ms
   TenantTimeouts timeouts;
   Duration quota_period = std::chrono::milliseconds(100);  // [machine] quota_period_ms

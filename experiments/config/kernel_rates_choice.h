@@ -1,7 +1,8 @@
 #pragma once
 // By which rates kernels choose, as an experiment file ([machine] kernel_rates) and the commands
 // (--kernel-rates) name them: "measured", this machine's; "fixed", those of no machine, for exact
-// repetition; or all values, as the manifest of a run has them. Thread-safe.
+// repetition; or all values, as the manifest of a run has them. --dry-run says "kept" in place of
+// "measured": this machine's if they have been measured, else none. Thread-safe.
 
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 namespace cosched {
 
 inline constexpr char kMeasuredRates[] = "measured", kFixedRates[] = "fixed";
+inline constexpr char kKeptRates[] = "kept";  // In experiment files only.
 inline constexpr char kAllowedRates[] =
     "measured, fixed, or all values, such as \"window=120,gradient=120,product=108,memory=10,"
     "filter=25,new=6.25,turned=6.25,summed=6.25,transform2=6,transform4=15,lanes=16\", as "

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/kernels/kept_kernel_rates.h"
 #include "experiments/config/file_hash.h"
 #include "experiments/config/kernel_rates_choice.h"
 #include "policies/placement.h"
@@ -102,12 +103,19 @@ Actuator ReadActuator(const TomlTable& machine, const Topology& topology, Backen
   return *actuator;
 }
 
-KernelRates ReadKernelRates(const TomlTable& machine, Backend backend) {
+void ReadKernelRates(const TomlTable& machine, ExperimentConfig* config) {
   const std::string text = machine.String("kernel_rates", kMeasuredRates);
-  if (backend == Backend::kSimulated && text == kMeasuredRates) return {};  // Nothing is computed.
+  const bool by_machine = text == kMeasuredRates || text == kKeptRates;
+  if (config->backend == Backend::kSimulated && by_machine) return;  // Nothing is computed.
+  if (text == kKeptRates) {
+    const std::optional<KeptKernelRates> kept = KernelRatesKeptHere();
+    config->lacks_kernel_rates = !kept.has_value();
+    if (kept) config->kernel_rates = kept->rates;
+    return;
+  }
   const std::optional<KernelRates> rates = ChosenKernelRates(text);
   if (!rates) machine.Fail("kernel_rates", fmt::format("is \"{}\"", text), kAllowedRates);
-  return *rates;
+  config->kernel_rates = *rates;
 }
 
 std::optional<ProfileConfig> ReadProfile(const TomlTable& machine, const ExperimentConfig& config) {
@@ -239,10 +247,11 @@ std::vector<MachineKey> TenantKeys() {
            .range = "measured, fixed, or all values as manifest.json has them",
            .meaning = "the rates by which kernels are chosen; not simulated"},
           [](const MachineKey&, const TomlTable& machine, C* config) {
-            config->kernel_rates = ReadKernelRates(machine, config->backend);
+            ReadKernelRates(machine, config);
           },
           [](const C& config) -> nlohmann::ordered_json {
             if (config.backend == Backend::kSimulated) return {};
+            if (config.lacks_kernel_rates) return kMeasuredRates;
             return ToString(config.kernel_rates);
           })
           .OmittedWhereAbsent(),

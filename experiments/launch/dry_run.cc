@@ -11,6 +11,7 @@
 
 #include "experiments/config/device_table.h"
 #include "experiments/config/experiment_sections.h"
+#include "experiments/config/kernel_rates_choice.h"
 #include "experiments/config/machine_table.h"
 #include "experiments/config/policy_tables.h"
 #include "experiments/config/trace_table.h"
@@ -28,8 +29,9 @@ std::string SectionText(const std::string& heading, const std::vector<KeyValue>&
                         const ExperimentConfig& config, const std::string& path) {
   std::string text = heading.empty() ? "" : fmt::format("\n{}\n", heading);
   for (const auto& [key, value, unset] : values) {
-    const bool is_default =
-        !config.written->Has(path.empty() ? key : fmt::format("{}.{}", path, key));
+    const std::string at = path.empty() ? key : fmt::format("{}.{}", path, key);
+    const bool is_default = !config.written->Has(at) || (at == "machine.kernel_rates" &&
+                                                         config.written->String(at) == kKeptRates);
     if (value.is_null() || InlineToml(value) == R"("")") {
       text += fmt::format("# {}: {}\n", key, unset.empty() ? "none" : unset);
       continue;

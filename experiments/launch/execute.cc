@@ -10,6 +10,8 @@
 #include "engine/base/error.h"
 #include "experiments/analysis/marked_cells.h"
 #include "experiments/analysis/metrics.h"
+#include "experiments/config/kernel_rates_choice.h"
+#include "experiments/config/option_refusal.h"
 #include "experiments/config/profile_doubts.h"
 #include "experiments/launch/local_cells.h"
 #include "experiments/launch/measured_cores.h"
@@ -114,6 +116,15 @@ void TellDoubts(const Sweep& sweep) {
   for (const std::string& doubt : doubts) fmt::print(stderr, "  * {}\n", doubt);
 }
 
+// What only --dry-run may leave open.
+void RefuseLackingRates(const Sweep& sweep) {
+  for (const SweepPoint& point : sweep.points) {
+    if (point.config.lacks_kernel_rates)
+      RefuseOption("machine.kernel_rates", "is \"kept\", and nothing was measured here before",
+                   kAllowedRates);
+  }
+}
+
 }  // namespace
 
 std::string ResumeCommand(const ExecuteOptions& options) {
@@ -121,6 +132,7 @@ std::string ResumeCommand(const ExecuteOptions& options) {
 }
 
 Executed Execute(const Sweep& sweep, const ExecuteOptions& options, const Topology& topology) {
+  RefuseLackingRates(sweep);
   for (const std::string& point : sweep.left_out) fmt::print(stderr, "left out: {}\n", point);
   // Both end before the comparison and the plots, which are in nobody's way. Simulated cells, and
   // those of other nodes, need neither.

@@ -1,7 +1,7 @@
 #include "experiments/os/cgroup.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,10 +13,9 @@
 #include <system_error>
 
 #include "engine/base/check.h"
-#include "engine/base/topology.h"
 #include "engine/base/unique_fd.h"
 #include "experiments/os/cgroup_hierarchy.h"
-#include "experiments/os/owner.h"
+#include "experiments/os/cgroup_site.h"
 
 namespace cosched {
 namespace {
@@ -27,11 +26,6 @@ namespace fs = std::filesystem;
   throw std::system_error(error, std::generic_category(), what);
 }
 
-std::string FirstLine(const fs::path& file) {
-  const std::string text = ReadCgroupFile(file);
-  return text.substr(0, text.find('\n'));
-}
-
 UniqueFd OpenControlFile(const fs::path& file, int flags) {
   return UniqueFd(open(file.c_str(), flags | O_CLOEXEC));
 }
@@ -40,105 +34,6 @@ UniqueFd OpenToWrite(const fs::path& file) {
   UniqueFd fd = OpenControlFile(file, O_WRONLY);
   if (!fd) Throw(errno, file.string());
   return fd;
-}
-
-// 0, or the error. From the file's start: a kernel file takes one value a write.
-int Write(int fd, const std::string& text) {
-  ssize_t written;
-  do {
-    written = pwrite(fd, text.data(), text.size(), 0);
-  } while (written < 0 && errno == EINTR);
-  return written < 0 ? errno : 0;
-}
-
-void WriteFile(const fs::path& file, const std::string& text) {
-  const UniqueFd fd = OpenControlFile(file, O_WRONLY | O_TRUNC);
-  if (!fd) Throw(errno, file.string());
-  if (const int error = Write(fd.get(), text))
-    Throw(error, "writing " + text + " to " + file.string());
-}
-
-bool HasWord(const std::string& text, const std::string& word) {
-  std::istringstream words(text);
-  for (std::string next; words >> next;)
-    if (next == word) return true;
-  return false;
-}
-
-// nullopt if the process is gone. Lines are "<number>:<controllers>:<path>", for v2 "0::<path>".
-std::optional<std::string> GroupOf(const std::string& process, const CgroupHierarchy& hierarchy,
-                                   const std::string& controller, const CgroupMounts& mounts) {
-  std::istringstream lines(ReadCgroupFile(mounts.proc / process / "cgroup"));
-  for (std::string line; std::getline(lines, line);) {
-    const size_t first = line.find(':');
-    const size_t second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1);
-    const bool matches =
-        hierarchy.v2 ? controllers.empty()
-                     : ("," + controllers + ",").find("," + controller + ",") != std::string::npos;
-    if (matches) return line.substr(second + 1);
-  }
-  return std::nullopt;
-}
-
-void MakeFolder(const fs::path& folder) {
-  if (mkdir(folder.c_str(), 0755) != 0 && errno != EEXIST) {
-    Throw(errno, "making the cgroup " + folder.string());
-  }
-}
-
-// v1: a group starts with no cpus and mems, and one without may hold neither tasks nor children
-// that have them.
-void InheritMems(const fs::path& folder) {
-  if (!FirstLine(folder / "cpuset.mems").empty()) return;
-  std::string mems = FirstLine(folder.parent_path() / "cpuset.effective_mems");
-  if (mems.empty()) mems = FirstLine(folder.parent_path() / "cpuset.mems");
-  WriteFile(folder / "cpuset.mems", mems);
-}
-
-void InheritCpus(const fs::path& folder) {
-  std::string cpus = FirstLine(folder.parent_path() / "cpuset.effective_cpus");
-  if (cpus.empty()) cpus = FirstLine(folder.parent_path() / "cpuset.cpus");
-  if (FirstLine(folder / "cpuset.cpus") != cpus) WriteFile(folder / "cpuset.cpus", cpus);
-}
-
-void EnableForChildren(const fs::path& folder, const std::string& controller) {
-  if (!HasWord(ReadCgroupFile(folder / "cgroup.subtree_control"), controller)) {
-    WriteFile(folder / "cgroup.subtree_control", "+" + controller);
-  }
-}
-
-// "<base>/cosched/<name>"; controller "" = none is needed.
-fs::path MakeBelow(const fs::path& base, const CgroupHierarchy& hierarchy,
-                   const std::string& controller, const std::string& name) {
-  const fs::path parent = base / kCgroupParent;
-  if (hierarchy.v2 && !controller.empty()) EnableForChildren(base, controller);
-  MakeFolder(parent);
-  if (hierarchy.v2 && !controller.empty()) EnableForChildren(parent, controller);
-  if (!hierarchy.v2 && controller == "cpuset") {
-    InheritMems(parent);
-    InheritCpus(parent);
-  }
-  MakeFolder(parent / name);
-  if (!hierarchy.v2 && controller == "cpuset") InheritMems(parent / name);
-  return parent / name;
-}
-
-// Below this process's own group, so that limits on it hold for its tenants too; where that is not
-// possible (v2: a group with processes gives no controllers to children), below the root.
-fs::path Make(const CgroupHierarchy& hierarchy, const std::string& controller,
-              const std::string& name, const CgroupMounts& mounts) {
-  const auto own = GroupOf("self", hierarchy, controller, mounts);
-  if (own && *own != "/") {
-    try {
-      return MakeBelow(hierarchy.FolderOf(*own), hierarchy, controller, name);
-    } catch (const std::system_error&) {
-      std::error_code ignored;
-      fs::remove(hierarchy.FolderOf(*own) / kCgroupParent, ignored);
-    }
-  }
-  return MakeBelow(hierarchy.mount.point, hierarchy, controller, name);
 }
 
 // The number after "<key> " or "<key>=" in a kernel file that is kept open; nullopt if it is not
@@ -195,7 +90,7 @@ struct Cgroup::Impl {
 
   ~Impl() {
     doors.clear();
-    for (const fs::path& folder : folders) RemoveCgroupFolder(folder);
+    for (const fs::path& folder : folders) RemoveOwnCgroup(folder);
   }
   void Enter(const fs::path& folder);
   void OpenCounters(const fs::path& unified);
@@ -226,14 +121,14 @@ Cgroup Cgroup::Create(const std::string& name, const CpuSet& cores, bool quota,
   if (!cpuset) Throw(ENOTSUP, "there is no cpuset controller");
   auto impl = std::make_unique<Impl>();
   impl->v2 = cpuset->v2;
-  impl->cpuset = Make(*cpuset, "cpuset", name, mounts);
+  impl->cpuset = MakeCgroup(*cpuset, "cpuset", name, mounts);
   impl->path = cpuset->PathOf(impl->cpuset);
   impl->Enter(impl->cpuset);
   impl->cpus = OpenToWrite(impl->cpuset / "cpuset.cpus");
   if (quota) {
     const std::optional<CgroupHierarchy> cpu = FindHierarchy(mounts, "cpu");
     if (!cpu) Throw(ENOTSUP, "there is no cpu controller");
-    impl->cpu = Make(*cpu, "cpu", name, mounts);
+    impl->cpu = MakeCgroup(*cpu, "cpu", name, mounts);
     impl->cpu_v2 = cpu->v2;
     impl->Enter(impl->cpu);
   }
@@ -242,7 +137,7 @@ Cgroup Cgroup::Create(const std::string& name, const CpuSet& cores, bool quota,
     unified = impl->cpuset;
   } else if (const std::optional<CgroupHierarchy> hierarchy = FindUnified(mounts)) {
     try {  // Only for what it counts.
-      unified = Make(*hierarchy, "", name, mounts);
+      unified = MakeCgroup(*hierarchy, "", name, mounts);
       impl->Enter(unified);
     } catch (const std::system_error&) {
       unified.clear();
@@ -258,7 +153,7 @@ Cgroup Cgroup::Of(pid_t process, const CgroupMounts& mounts) {
   const std::string pid = std::to_string(process);
   const std::optional<CgroupHierarchy> cpuset = FindHierarchy(mounts, "cpuset");
   if (!cpuset) Throw(ENOTSUP, "there is no cpuset controller");
-  const auto path = GroupOf(pid, *cpuset, "cpuset", mounts);
+  const auto path = CgroupPathOf(pid, *cpuset, "cpuset", mounts);
   if (!path) Throw(ESRCH, "process " + pid);
   auto impl = std::make_unique<Impl>();
   impl->v2 = cpuset->v2;
@@ -268,13 +163,13 @@ Cgroup Cgroup::Of(pid_t process, const CgroupMounts& mounts) {
   impl->doors.push_back(OpenToWrite(impl->cpuset / "cgroup.procs"));
   // A group that it shares with everybody else says nothing of it.
   if (const std::optional<CgroupHierarchy> cpu = FindHierarchy(mounts, "cpu")) {
-    const auto group = GroupOf(pid, *cpu, "cpu", mounts);
+    const auto group = CgroupPathOf(pid, *cpu, "cpu", mounts);
     if (group && *group != "/") impl->cpu = cpu->FolderOf(*group);
     impl->cpu_v2 = cpu->v2;
   }
   fs::path unified;
   if (const std::optional<CgroupHierarchy> hierarchy = FindUnified(mounts)) {
-    const auto group = GroupOf(pid, *hierarchy, "", mounts);
+    const auto group = CgroupPathOf(pid, *hierarchy, "", mounts);
     if (group && *group != "/") unified = hierarchy->FolderOf(*group);
   }
   impl->OpenCounters(unified);
@@ -285,7 +180,7 @@ const std::string& Cgroup::Path() const { return impl_->path; }
 
 void Cgroup::Attach(pid_t process) {
   for (const UniqueFd& door : impl_->doors) {
-    if (const int error = Write(door.get(), std::to_string(process))) {
+    if (const int error = WriteToCgroup(door.get(), std::to_string(process))) {
       Throw(error, "moving process " + std::to_string(process) + " to the cgroup " + impl_->path);
     }
   }
@@ -299,15 +194,15 @@ std::vector<int> Cgroup::Doors() const {
 
 void Cgroup::SetCores(const CpuSet& cores) {
   CHECK(!cores.Empty()) << impl_->path;
-  if (const int error = Write(impl_->cpus.get(), cores.ToString())) {
+  if (const int error = WriteToCgroup(impl_->cpus.get(), cores.ToString())) {
     Throw(error, "setting the cpuset of " + impl_->path + " to " + cores.ToString());
   }
 }
 
 CpuSet Cgroup::Cores() const {
-  std::string text =
-      FirstLine(impl_->cpuset / (impl_->v2 ? "cpuset.cpus.effective" : "cpuset.effective_cpus"));
-  if (text.empty()) text = FirstLine(impl_->cpuset / "cpuset.cpus");
+  std::string text = FirstLineOfCgroup(
+      impl_->cpuset / (impl_->v2 ? "cpuset.cpus.effective" : "cpuset.effective_cpus"));
+  if (text.empty()) text = FirstLineOfCgroup(impl_->cpuset / "cpuset.cpus");
   return CpuSet::Parse(text).value_or(CpuSet());
 }
 
@@ -317,14 +212,14 @@ void Cgroup::SetLimit(const std::optional<CpuLimit>& limit) {
   const std::string period = std::to_string(period_us);
   const std::string quota = std::to_string(limit ? limit->amount.milli * period_us / 1000 : 0);
   if (impl_->cpu_v2)
-    return WriteFile(impl_->cpu / "cpu.max", (limit ? quota : "max") + " " + period);
+    return WriteCgroupFile(impl_->cpu / "cpu.max", (limit ? quota : "max") + " " + period);
   // The kernel refuses a period of which the old quota would be too small a part.
   if (impl_->period_us != period_us) {
-    WriteFile(impl_->cpu / "cpu.cfs_quota_us", "-1");
-    WriteFile(impl_->cpu / "cpu.cfs_period_us", period);
+    WriteCgroupFile(impl_->cpu / "cpu.cfs_quota_us", "-1");
+    WriteCgroupFile(impl_->cpu / "cpu.cfs_period_us", period);
     impl_->period_us = period_us;
   }
-  WriteFile(impl_->cpu / "cpu.cfs_quota_us", limit ? quota : "-1");
+  WriteCgroupFile(impl_->cpu / "cpu.cfs_quota_us", limit ? quota : "-1");
 }
 
 bool Cgroup::Kill(std::chrono::milliseconds limit) const {
@@ -349,50 +244,52 @@ Cgroup::Counters Cgroup::Read() const {
 
 namespace {
 
-// Several threads of a process may probe at once.
-std::string ProbeName() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return OwnerName() + "-probe-" + std::to_string(now.count());
+bool CountsPressure(const CgroupMounts& mounts) {
+  const std::optional<CgroupHierarchy> unified = FindUnified(mounts);
+  return unified && FindCgroupSite(*unified, "", mounts).site &&
+         !ReadCgroupFile(mounts.proc / "pressure/cpu").empty();
 }
 
 }  // namespace
 
 Cgroup::Support Cgroup::Probe(const CgroupMounts& mounts) {
   Support support;
-  const CpuSet all = Topology::ThisMachine().Cpus();
-  const auto add = [&support](const std::string& reason) {
-    support.why_not += (support.why_not.empty() ? "" : "; ") + reason;
+  const auto lacks = [&support](const std::string& what, const CgroupSiteSearch& search) {
+    support.why_not += (support.why_not.empty() ? "" : "; ") + what + search.why_not;
+    if (support.remedy.empty()) support.remedy = search.remedy;
   };
-  try {
-    const Cgroup group = Create(ProbeName(), all, false, mounts);
-    support.cpuset = true;
-    support.pressure = group.Read().pressure.has_value();
-    if (!support.pressure) add("no pressure of single groups (no cgroup2, or no PSI)");
-  } catch (const std::system_error& error) {
-    add(std::string("no cpuset: ") + error.what());
+  const auto search = [&mounts](const char* controller) -> CgroupSiteSearch {
+    const std::optional<CgroupHierarchy> hierarchy = FindHierarchy(mounts, controller);
+    if (hierarchy) return FindCgroupSite(*hierarchy, controller, mounts);
+    return {{}, fmt::format("there is no {} controller", controller), ""};
+  };
+  const CgroupSiteSearch cpuset = search("cpuset");
+  if (!cpuset.site) {
+    lacks("no cpuset: ", cpuset);
     return support;
   }
-  try {
-    Cgroup group = Create(ProbeName(), all, true, mounts);
-    group.SetLimit(CpuLimit{CpuShare::OfCores(1)});
-    support.quota = true;
-  } catch (const std::system_error& error) {
-    add(std::string("no CPU quota: ") + error.what());
-  }
+  support.cpuset = true;
+  support.where = cpuset.site->base / kCgroupParent;
+  support.remedy = cpuset.remedy;
+  support.pressure = CountsPressure(mounts);
+  if (!support.pressure) lacks("no pressure of single groups (no cgroup2, or no PSI)", {});
+  const CgroupSiteSearch quota = search("cpu");
+  support.quota = quota.site.has_value();
+  if (!support.quota) lacks("no CPU quota: ", quota);
   return support;
 }
 
 std::string CpusetPathOf(pid_t process, const CgroupMounts& mounts) {
   const std::optional<CgroupHierarchy> cpuset = FindHierarchy(mounts, "cpuset");
   if (!cpuset) return {};
-  return GroupOf(std::to_string(process), *cpuset, "cpuset", mounts).value_or("");
+  return CgroupPathOf(std::to_string(process), *cpuset, "cpuset", mounts).value_or("");
 }
 
 std::vector<fs::path> GroupsAbove(const std::string& controller, const CgroupMounts& mounts) {
   const std::optional<CgroupHierarchy> hierarchy = FindHierarchy(mounts, controller);
   if (!hierarchy) return {};
   const fs::path& top = hierarchy->mount.point;
-  const std::string own = GroupOf("self", *hierarchy, controller, mounts).value_or("/");
+  const std::string own = CgroupPathOf("self", *hierarchy, controller, mounts).value_or("/");
   // A group outside of what is mounted here is told as "/../…": only the top can be seen of it.
   const fs::path below = hierarchy->FolderOf(own).lexically_normal().lexically_relative(top);
   std::vector<fs::path> groups = {top};

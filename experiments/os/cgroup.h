@@ -37,6 +37,7 @@ struct CgroupMounts {
   std::map<std::string, Mount, std::less<>> v1;  // By controller.
   std::optional<Mount> v2;
   std::filesystem::path proc = "/proc";
+  std::filesystem::path systemd = "/run/systemd/system";  // Is there where systemd runs.
 
   static CgroupMounts Parse(std::string_view mountinfo);  // /proc/PID/mountinfo
   static CgroupMounts Here();
@@ -51,23 +52,26 @@ struct CpuLimit {
 
 class Cgroup {
  public:
-  // What this user may do on this machine. Makes a group and removes it to know.
+  // What this user may do on this machine, by what the files say: nothing is written or made.
   struct Support {
     bool cpuset = false, quota = false, pressure = false;
-    std::string why_not;  // What is missing. "" = nothing.
+    std::filesystem::path where;  // Groups are made in here; "" = nowhere.
+    std::string why_not;          // What is missing. "" = nothing.
+    std::string remedy;           // What to do about that, or about the place; "" = nothing known.
   };
   static Support Probe(const CgroupMounts& mounts = CgroupMounts::Here());
 
   // Makes the group "cosched/<name>" below this process's own group, or below the hierarchy's root
-  // where that is not permitted; with a cpu controller only if `quota` is wanted. Names begin with
-  // OwnerName() and a "-". Throws std::system_error if it can't be had.
+  // where that is not permitted; with a cpu controller only if `quota` is wanted. In version 2 the
+  // processes of an own group that was delegated to us go to its child "harness", this one with
+  // them. Names begin with OwnerName() and a "-". Throws std::system_error if it can't be had.
   static Cgroup Create(const std::string& name, const CpuSet& cores, bool quota = false,
                        const CgroupMounts& mounts = CgroupMounts::Here());
   // The groups that a process is in (a container's). Throws std::system_error if it is gone or has
   // no cpuset.
   static Cgroup Of(pid_t process, const CgroupMounts& mounts = CgroupMounts::Here());
-  // Removes a group that Create made, waiting (1 s at most) until what has ended in it is gone for
-  // the kernel too. Kills nothing.
+  // Removes a group that Create made, and "cosched" if it was the last in it, waiting (1 s at most)
+  // until what has ended in it is gone for the kernel too. Kills nothing.
   ~Cgroup();
   Cgroup(Cgroup&&) noexcept;
   Cgroup& operator=(Cgroup&&) noexcept;

@@ -105,7 +105,7 @@ std::string Remove(const fs::path& folder, const std::string& owner, const Cgrou
   rmdir((folder / kCgroupParent).c_str());
   std::error_code error;
   if (fs::exists(folder / kCgroupParent, error)) return "holds groups of others";
-  RemoveCgroupFolder(folder);
+  RemoveOwnCgroup(folder);
   return fs::exists(folder, error) ? "the kernel does not let it go" : "";
 }
 

@@ -1,5 +1,6 @@
 #include "experiments/os/cgroup_hierarchy.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -9,6 +10,7 @@
 #include <cerrno>
 #include <fstream>
 #include <sstream>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -81,11 +83,57 @@ void RemoveCgroupFolder(const fs::path& folder) {
   }
 }
 
+// Lines are "<number>:<controllers>:<path>", for v2 "0::<path>".
+std::optional<std::string> CgroupPathOf(const std::string& process,
+                                        const CgroupHierarchy& hierarchy,
+                                        const std::string& controller, const CgroupMounts& mounts) {
+  std::istringstream lines(ReadCgroupFile(mounts.proc / process / "cgroup"));
+  for (std::string line; std::getline(lines, line);) {
+    const size_t first = line.find(':');
+    const size_t second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    const bool matches =
+        hierarchy.v2 ? controllers.empty()
+                     : ("," + controllers + ",").find("," + controller + ",") != std::string::npos;
+    if (matches) return line.substr(second + 1);
+  }
+  return std::nullopt;
+}
+
+std::string FirstLineOfCgroup(const fs::path& file) {
+  const std::string text = ReadCgroupFile(file);
+  return text.substr(0, text.find('\n'));
+}
+
+int WriteToCgroup(int fd, const std::string& text) {
+  ssize_t written;
+  do {
+    written = pwrite(fd, text.data(), text.size(), 0);
+  } while (written < 0 && errno == EINTR);
+  return written < 0 ? errno : 0;
+}
+
+void WriteCgroupFile(const fs::path& file, const std::string& text) {
+  const UniqueFd fd(open(file.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
+  const int error = fd ? WriteToCgroup(fd.get(), text) : errno;
+  if (error != 0) {
+    throw std::system_error(error, std::generic_category(),
+                            (fd ? "writing " + text + " to " : "") + file.string());
+  }
+}
+
 std::vector<pid_t> CgroupMembers(const fs::path& folder) {
   std::istringstream lines(ReadCgroupFile(folder / "cgroup.procs"));
   std::vector<pid_t> members;
   for (pid_t process = 0; lines >> process;) members.push_back(process);
   return members;
+}
+
+void RemoveOwnCgroup(const fs::path& folder) {
+  RemoveCgroupFolder(folder);
+  // Groups of other hosts keep it.
+  if (folder.parent_path().filename() == kCgroupParent) rmdir(folder.parent_path().c_str());
 }
 
 bool KillCgroupMembers(const fs::path& folder, milliseconds limit) {

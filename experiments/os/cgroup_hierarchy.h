@@ -30,12 +30,25 @@ std::optional<CgroupHierarchy> FindHierarchy(const CgroupMounts& mounts,
 // Version 2 counts pressure with or without controllers.
 std::optional<CgroupHierarchy> FindUnified(const CgroupMounts& mounts);
 
+// The group of a process ("self" = this one) in the hierarchy; nullopt if the process is gone.
+std::optional<std::string> CgroupPathOf(const std::string& process,
+                                        const CgroupHierarchy& hierarchy,
+                                        const std::string& controller, const CgroupMounts& mounts);
+
 // "" if it can't be read.
 std::string ReadCgroupFile(const std::filesystem::path& file);
+std::string FirstLineOfCgroup(const std::filesystem::path& file);
+// 0, or the error. From the file's start: a kernel file takes one value a write.
+int WriteToCgroup(int fd, const std::string& text);
+// Throws std::system_error.
+void WriteCgroupFile(const std::filesystem::path& file, const std::string& text);
 
 // Removes the folder of a group, waiting (1 s at most) for what has ended in it and may be in the
 // kernel's hands for some moments more.
 void RemoveCgroupFolder(const std::filesystem::path& folder);
+
+// The same of a group below "cosched", and that one too once it is empty.
+void RemoveOwnCgroup(const std::filesystem::path& folder);
 
 // As the kernel tells them. In version 2 a process of another PID namespace reads as 0; version 1
 // leaves it out.

@@ -37,8 +37,9 @@ struct RunFacts {
   int jobs = 4;                 // trace.jobs of the configuration.
   std::string records = "{}";   // [records]: which files each cell has.
   std::string more = "";        // Members of the manifest, with a comma before each.
-  std::string configured = "";  // The same of its experiment.
+  std::string configured = "";  // The same of its experiment's machine.
   std::string status = "done";
+  std::string actuator = "cpuset";
 };
 
 // With every note on one line, however long a temporary folder's name is.
@@ -108,11 +109,12 @@ class ComparisonTest : public ::testing::Test {
     WriteText(Run(run) / "manifest.json",
               fmt::format(R"({{"format": 1, "status": "{}", "experiment": {{"backend": "{}",
 "trials": {}, "seed": {}, "policies": [{}], "baseline": "{}", "elasticity": [{}], "trace": {{"jobs": {}}},
-"records": {}{}}}, "traces": [{}], "build": {{"git_commit": "{}", "build_type": "Release"}},
+"machine": {{"actuator": "{}"{}}}, "records": {}}}, "traces": [{}], "build": {{"git_commit": "{}", "build_type": "Release"}},
 "host": {{"name": "{}", "cpus": "0-1", "topology": "2 cores"}}{}}})",
                           facts.status, facts.backend, facts.trials, facts.seed, facts.policies,
-                          facts.baseline, facts.elasticity, facts.jobs, facts.records,
-                          facts.configured, traces, facts.commit, facts.machine, facts.more));
+                          facts.baseline, facts.elasticity, facts.jobs, facts.actuator,
+                          facts.configured, facts.records, traces, facts.commit, facts.machine,
+                          facts.more));
   }
 
   std::filesystem::path Run(const std::string& run = "run") const { return folder_.path() / run; }

@@ -35,11 +35,19 @@ TEST_F(ComparisonTest, RowsHaveMediansAndTheTitleTheIntervalsTrueLevel) {
 TEST_F(ComparisonTest, HardwareThreadsAreTold) {
   const std::string threads = "8 cores (16 threads, one a core)";
   const std::string machine =
-      fmt::format(R"(, "machine": {{"smt": "cores", "hardware_threads": "{}"}})", threads);
+      fmt::format(R"(, "smt": "cores", "hardware_threads": "{}")", threads);
   WriteManifest({.policies = kTwo, .configured = machine});
   WriteTrials("strict", Elasticity::kRigid, {.seconds = 20});
   EXPECT_THAT(Table(), HasSubstr("x 3 trials\non " + threads + "\n"));
   EXPECT_THAT(Unwrapped(SweepTable({Run()}).text), HasSubstr("* on " + threads + ": run"));
+}
+
+TEST_F(ComparisonTest, SaysHowTenantsWereMoved) {
+  WriteTrials("strict", Elasticity::kRigid, {});
+  WriteManifest({.actuator = "affinity"});
+  EXPECT_THAT(Table(), HasSubstr("tenants were moved by the actuator affinity\n"));
+  WriteManifest({.backend = "simulated", .actuator = "affinity"});
+  EXPECT_THAT(Table(), Not(HasSubstr("actuator")));
 }
 
 // Traces differ far more than the policies do: pooled ranks overlap, each trial's ratio tells.

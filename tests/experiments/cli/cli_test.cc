@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <exception>
+#include <set>
 #include <thread>
 
 #include "engine/base/topology.h"
@@ -100,6 +101,26 @@ TEST_F(CliTest, DryRunPrintsThePlanAndRunsNothing) {
   EXPECT_NE(ended.out.find("x: 4 cells"), std::string::npos) << ended.out;
   EXPECT_NE(ended.out.find("max-prop/malleable/2"), std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(folder_.path() / "results"));
+}
+
+// On a machine where nothing has been measured yet.
+TEST_F(CliTest, DryRunWritesNothing) {
+  const std::filesystem::path cache = folder_.path() / "cache";
+  const auto with_cache = [&cache] {
+    return setenv("COSCHED_CACHE", cache.c_str(), 1) == 0;  // NOLINT(concurrency-mt-unsafe)
+  };
+  const Ended ended = Wait(Start({"run", "x.toml", "--dry-run"}, with_cache));
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+  EXPECT_NE(ended.out.find("\nkernel_rates = \"measured\" "), std::string::npos) << ended.out;
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
+    names.insert(entry.path().filename());
+  }
+  EXPECT_EQ(names, (std::set<std::string>{"err", "out", "x.toml"}));
+  const Ended refused =
+      Wait(Start({"run", "x.toml", "--set", "machine.kernel_rates=kept"}, with_cache));
+  EXPECT_EQ(refused.exit_code, 2) << refused.err;
+  EXPECT_NE(refused.err.find("machine.kernel_rates"), std::string::npos) << refused.err;
 }
 
 TEST_F(CliTest, DoctorSaysWhatThisMachineOffers) {

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <map>
 #include <string>
 #include <system_error>
 
@@ -238,6 +240,8 @@ class FakeVersion2 : public testing::Test {
   void SetUp() override {
     mounts_.v2 = CgroupMounts::Mount{"/", folder_.path() / "fs"};
     mounts_.proc = folder_.path() / "proc";
+    mounts_.systemd = folder_.path() / "systemd";
+    WriteText(mounts_.proc / "pressure" / "cpu", "some avg10=0.00 avg60=0.00 total=42\n");
     WriteText(Root() / "cgroup.controllers", "cpuset cpu memory\n");
     WriteText(Root() / "cgroup.subtree_control", "");
     WriteText(mounts_.proc / "self" / "cgroup", "0::/\n");
@@ -251,6 +255,31 @@ class FakeVersion2 : public testing::Test {
     WriteText(group / "cpu.pressure", "some avg10=0.00 avg60=0.00 avg300=0.00 total=42\nfull …\n");
   }
   fs::path Root() const { return mounts_.v2->point; }
+  // This process and another are in it.
+  void EnterGroup(const std::string& group) {
+    WriteText(mounts_.proc / "self" / "cgroup", "0::" + group + "\n");
+    const fs::path folder = Root() / group.substr(1);
+    WriteText(folder / "cgroup.type", "domain\n");
+    WriteText(folder / "cgroup.controllers", "cpuset cpu memory\n");
+    WriteText(folder / "cgroup.subtree_control", "");
+    WriteText(folder / "cgroup.procs", "10\n11\n");
+    WriteText(folder / "harness" / "cgroup.procs", "");
+    WriteText(folder / "cosched" / "cgroup.subtree_control", "");
+    FillGroup(folder / "cosched" / "4711.1-3");
+  }
+  // As systemd marks it; false where the file system has no attributes.
+  bool Delegate(const std::string& group) const {
+    fs::create_directories(mounts_.systemd);
+    return setxattr((Root() / group.substr(1)).c_str(), "user.delegate", "1", 1, 0) == 0;
+  }
+  // Every folder and file with its text.
+  std::map<std::string, std::string> Everything() const {
+    std::map<std::string, std::string> all;
+    for (const auto& entry : fs::recursive_directory_iterator(folder_.path())) {
+      all[entry.path().string()] = entry.is_regular_file() ? ReadText(entry.path()) : "";
+    }
+    return all;
+  }
 
   TemporaryFolder folder_;
   CgroupMounts mounts_;
@@ -321,6 +350,96 @@ TEST_F(FakeVersion2, KillingLooksForEachBeforeItSignals) {
   const Cgroup group = Cgroup::Create("4711.1-3", CpuSet{0}, false, mounts_);
   EXPECT_FALSE(group.Kill(std::chrono::milliseconds(50)));
   EXPECT_EQ(waitpid(bystander.pid(), nullptr, WNOHANG), 0);
+}
+
+TEST_F(FakeVersion2, ProbingWritesAndMakesNothing) {
+  fs::remove_all(Root() / "cosched");
+  fs::create_directories(mounts_.systemd);
+  for (const char* group : {"/", "/user.slice/session-1.scope"}) {
+    if (std::string(group) != "/") EnterGroup(group);
+    const auto before = Everything();
+    const Cgroup::Support support = Cgroup::Probe(mounts_);
+    EXPECT_EQ(Everything(), before);
+    EXPECT_TRUE(support.cpuset && support.quota && support.pressure) << support.why_not;
+    EXPECT_EQ(support.where, Root() / "cosched");
+  }
+}
+
+// A group with processes can't give controllers to children, so they go to a child first.
+TEST_F(FakeVersion2, ADelegatedGroupIsDivided) {
+  EnterGroup("/user.slice/run-1.scope");
+  if (!Delegate("/user.slice/run-1.scope")) GTEST_SKIP() << "no extended attributes in /tmp";
+  const fs::path own = Root() / "user.slice" / "run-1.scope";
+  EXPECT_EQ(Cgroup::Probe(mounts_).where, own / "cosched");
+  EXPECT_EQ(Cgroup::Probe(mounts_).remedy, "");
+  const Cgroup group = Cgroup::Create("4711.1-3", CpuSet{0}, false, mounts_);
+  EXPECT_EQ(group.Path(), "/user.slice/run-1.scope/cosched/4711.1-3");
+  EXPECT_EQ(ReadText(own / "harness" / "cgroup.procs"), "11");  // One a write: the last of them.
+  EXPECT_EQ(ReadText(own / "cgroup.subtree_control"), "+cpuset");
+  EXPECT_EQ(ReadText(own / "cosched" / "cgroup.subtree_control"), "+cpuset");
+  EXPECT_EQ(ReadText(Root() / "cgroup.subtree_control"), "");
+}
+
+// The user's systemd is asked: before version 254 it leaves no mark.
+TEST_F(FakeVersion2, AUsersSystemdTellsWhatItHasDelegated) {
+  const std::string manager = "/user@" + std::to_string(geteuid()) + ".service";
+  EnterGroup(manager + "/run-1.scope");
+  fs::create_directories(mounts_.systemd);
+  const fs::path systemctl = folder_.path() / "bin" / "systemctl";
+  WriteText(systemctl,
+            "#!/bin/sh\n[ \"$*\" = '--user show --property=Delegate --value -- run-1.scope' ] && "
+            "echo yes\n");
+  fs::permissions(systemctl, fs::perms::owner_all);
+  const std::string path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe): no other thread.
+  setenv("PATH", (systemctl.parent_path().string() + ":" + path).c_str(), 1);  // NOLINT: as above.
+  EXPECT_EQ(Cgroup::Probe(mounts_).where, Root() / manager.substr(1) / "run-1.scope" / "cosched");
+  WriteText(systemctl, "#!/bin/sh\necho no\n");
+  EXPECT_EQ(Cgroup::Probe(mounts_).where, Root() / "cosched");
+  setenv("PATH", path.c_str(), 1);  // NOLINT: as above.
+}
+
+// Who is in "harness" has been moved there by a run that was started from the same shell.
+TEST_F(FakeVersion2, TheNextRunFindsTheDividedGroup) {
+  EnterGroup("/run-1.scope");
+  if (!Delegate("/run-1.scope")) GTEST_SKIP() << "no extended attributes in /tmp";
+  WriteText(Root() / "run-1.scope" / "cgroup.subtree_control", "cpuset cpu\n");
+  WriteText(mounts_.proc / "self" / "cgroup", "0::/run-1.scope/harness\n");
+  const Cgroup group = Cgroup::Create("4711.1-3", CpuSet{0}, true, mounts_);
+  EXPECT_EQ(group.Path(), "/run-1.scope/cosched/4711.1-3");
+  EXPECT_EQ(ReadText(Root() / "run-1.scope" / "harness" / "cgroup.procs"), "");
+}
+
+TEST_F(FakeVersion2, WhatIsNotDelegatedIsLeftAlone) {
+  EnterGroup("/user.slice/session-1.scope");
+  fs::create_directories(mounts_.systemd);
+  const Cgroup::Support support = Cgroup::Probe(mounts_);
+  EXPECT_NE(support.remedy.find("Delegate=yes"), std::string::npos) << support.remedy;
+  const Cgroup group = Cgroup::Create("4711.1-3", CpuSet{0}, false, mounts_);
+  EXPECT_EQ(group.Path(), "/cosched/4711.1-3");
+  const fs::path own = Root() / "user.slice" / "session-1.scope";
+  EXPECT_EQ(ReadText(own / "cgroup.subtree_control"), "");
+  EXPECT_EQ(ReadText(own / "harness" / "cgroup.procs"), "");
+}
+
+// Whose group is the top of what it sees, and not the machine's.
+TEST_F(FakeVersion2, AContainerHasAllOfItsHierarchy) {
+  EnterGroup("/");
+  const Cgroup group = Cgroup::Create("4711.1-3", CpuSet{0}, false, mounts_);
+  EXPECT_EQ(group.Path(), "/cosched/4711.1-3");
+  EXPECT_EQ(ReadText(Root() / "harness" / "cgroup.procs"), "11");
+}
+
+TEST_F(FakeVersion2, AUserIsToldHowToGetAGroup) {
+  if (geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
+  EnterGroup("/user.slice/session-1.scope");
+  fs::create_directories(mounts_.systemd);
+  fs::permissions(Root(), fs::perms::owner_read | fs::perms::owner_exec);
+  const Cgroup::Support support = Cgroup::Probe(mounts_);
+  fs::permissions(Root(), fs::perms::owner_all);
+  EXPECT_FALSE(support.cpuset);
+  EXPECT_NE(support.why_not.find("session-1.scope is not delegated"), std::string::npos);
+  EXPECT_NE(support.remedy.find("systemd-run --user"), std::string::npos) << support.remedy;
+  EXPECT_NE(support.remedy.find("user@.service.d"), std::string::npos) << support.remedy;
 }
 
 TEST_F(FakeVersion2, SaysWhatIsMissing) {

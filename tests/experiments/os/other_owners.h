@@ -15,12 +15,15 @@
 namespace cosched {
 
 // Cleaning removes what any owner that is gone has left on this machine: a test that cleans would
-// take what one beside it in another process has just made. So each holds this meanwhile.
+// take what one beside it in another process has just made. So each holds this meanwhile. Each user
+// has a lock of its own: nobody may open another one's in /tmp.
 class AloneInCleaning {
  public:
   AloneInCleaning()
-      : lock_(open((std::filesystem::temp_directory_path() / "cosched-tests.cleaning").c_str(),
-                   O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
+      : lock_(open((std::filesystem::temp_directory_path() /
+                    ("cosched-tests." + std::to_string(geteuid()) + ".cleaning"))
+                       .c_str(),
+                   O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
     EXPECT_EQ(flock(lock_, LOCK_EX), 0);
   }
   ~AloneInCleaning() { close(lock_); }
