@@ -79,7 +79,7 @@ TEST(KernelLevels, AreTold) {
 
 // As CreateKernel catches what a library throws.
 TEST(KernelLevels, WhatTheyThrowIsCaughtOutside) {
-  constexpr int64_t kTooMany = int64_t{1} << 61;
+  constexpr int64_t kTooMany = int64_t{1} << 62;
   TestPools pools({1, 1});
   Node node;
   node.outputs = {{Shape{1, kTooMany}}};
