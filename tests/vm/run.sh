@@ -8,7 +8,7 @@
 #
 # Roles: root (after a login), root-delegated (systemd-run --scope -p Delegate=yes), user (after a login), delegated (systemd-run
 # --user --scope -p Delegate=yes), podman (a rootless container). Suites: suites.toml. --keep: the logs go there.
-# --build: a build folder of this tree whose programs run on any x86-64, in place of build-portable, which is built first.
+# --build: a build folder of this tree whose programs run on any x86-64, in place of build, which is built first.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../../experiments/setup/setup.sh"
 skip() { echo "Skipped"; echo "skipped: $*"; exit 77; }
@@ -31,8 +31,8 @@ done
 machine=(/usr/bin/python3 "$root/tests/vm/machine.py" --tree "$root" "${arguments[@]}")
 programs=$("${machine[@]}" --build . --image . --programs)
 if [ -z "$build_folder" ]; then
-  build_folder=$root/build-portable
-  build portable $programs
+  build_folder=$root/build
+  build release $programs
 fi
 image=$(cd "$build_folder" && bash "$root/tests/vm/root_image.sh" $programs) || skip "the machine's root file system can't be made"
 exec "${machine[@]}" --build "$build_folder" --image "$image"
