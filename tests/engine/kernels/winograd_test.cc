@@ -20,8 +20,8 @@ Window Layer(int64_t batch, int64_t side, int64_t channels, int64_t filters) {
 }
 
 double DirectSeconds(const Window& w, const KernelRates& rates) {
-  return Work{2.0 * static_cast<double>(w.OutputElements() * 9 * w.channels / w.groups), 0}.Seconds(
-      rates);
+  const auto sums = static_cast<double>(w.OutputElements() * 9 * w.channels);
+  return Work{2 * sums / static_cast<double>(w.groups), 0}.Seconds(rates);
 }
 
 int Choice(const Window& w, WinogradUse use = WinogradUse::kConstantFilter,
