@@ -219,6 +219,7 @@ Json WithoutConditions(Json experiment) {
   if (experiment.contains("machine")) {
     experiment["machine"].erase("actuator");
     experiment["machine"].erase("kernel_rates");
+    experiment["machine"].erase("hardware_threads");
   }
   if (!experiment.contains("profile")) return experiment;
   for (const char* key : {"fnv1a", "source", "host", "version", "date", "measured_cores"})

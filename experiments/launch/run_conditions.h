@@ -45,7 +45,7 @@ class RunConditions {
 };
 
 // The experiment without what is a condition: what it resolved to on this machine (the actuator,
-// the kernels' rates), and what the profile said when it was read.
+// the kernels' rates, its hardware threads), and what the profile said when it was read.
 nlohmann::ordered_json WithoutConditions(nlohmann::ordered_json experiment);
 
 // "kernel: Linux 6.1 -> Linux 6.12", one for each difference. then, now: with build, host, files
