@@ -42,7 +42,7 @@ def chosen(given, known, what):
     for name in names:
         if name not in known:
             sys.exit(f"vm: there is no {what} {name}; there are {', '.join(known)}")
-    return names
+    return [name for name in known if name in names]  # A role may find what those before it have set up.
 
 
 def suites_of(arguments):

@@ -8,7 +8,7 @@
 #
 # Roles: root (after a login), root-delegated (systemd-run --scope -p Delegate=yes), user (after a login), delegated (systemd-run
 # --user --scope -p Delegate=yes), podman (a rootless container). Suites: suites.toml. --keep: the logs go there.
-# --build: a build folder of this tree whose programs run on any x86-64, in place of build, which is built first.
+# --build: a build folder of this tree in place of build, and what is in it is not built first.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../../experiments/setup/setup.sh"
 skip() { echo "Skipped"; echo "skipped: $*"; exit 77; }
@@ -32,6 +32,7 @@ machine=(/usr/bin/python3 "$root/tests/vm/machine.py" --tree "$root" "${argument
 programs=$("${machine[@]}" --build . --image . --programs)
 if [ -z "$build_folder" ]; then
   build_folder=$root/build
+  # shellcheck disable=SC2086 # Several targets.
   build release $programs
 fi
 image=$(cd "$build_folder" && bash "$root/tests/vm/root_image.sh" $programs) || skip "the machine's root file system can't be made"
