@@ -86,7 +86,7 @@ TEST_F(IsolationTest, AProgramThatStartsLeavesWhatItIsToldToLeave) {
 
 // The tenant is up, and its main thread makes the kernels of its first step, which takes a second.
 TEST_F(IsolationTest, APauseStopsTheMainThread) {
-  options_.heartbeat_timeout = milliseconds(600);
+  options_.timeouts.heartbeat = milliseconds(600);
   Start(Program("resnet50", Mode::kTrain));
   ExpectSettled();
   Host().Pause(job_);

@@ -97,7 +97,7 @@ TEST_F(SteeredTenantTest, ClientThatIsOffKeepsItsThreads) {
 }
 
 TEST_F(SteeredTenantTest, PausedByAPersonIsNoHang) {
-  options_.heartbeat_timeout = milliseconds(600);
+  options_.timeouts.heartbeat = milliseconds(600);
   Start(1'000'000, Elasticity::kMalleable);
   ExpectSettled();
   ExpectSteps();
