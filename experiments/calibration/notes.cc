@@ -17,7 +17,7 @@ using MeasurementKind = Measurement::Kind;
 
 constexpr size_t kParts = 3;  // Parts of the calibration's time, for its drift.
 
-CpuSet FirstCores(int count) {
+CpuSet NumberedCores(int count) {
   CpuSet cores;
   for (int core = 0; core < count; ++core) cores.Add(core);
   return cores;
@@ -28,7 +28,7 @@ std::vector<PlacedTenant> Placed(const Measurement& measurement, const Profile& 
   std::vector<PlacedTenant> tenants;
   for (size_t i = 0; i < measurement.programs.size(); ++i) {
     const int count = measurement.CoresOf(i);
-    CpuSet cores = FirstCores(count);
+    CpuSet cores = NumberedCores(count);
     if (count == 1 && measurement.kind == MeasurementKind::kShared)
       cores = CpuSet::Range(static_cast<int>(i) % measurement.shared_cores,
                             static_cast<int>(i) % measurement.shared_cores);
