@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <system_error>
+#include <string>
 #include <utility>
 
 #include "engine/base/error.h"
@@ -361,7 +362,9 @@ int64_t ControlThread::Apply(ResizeCause cause) {
 }
 
 void ControlThread::End(const char* why) {
-  std::fprintf(stderr, "job %lld: %s\n", static_cast<long long>(options_.job.value), why);
+  const std::string who =
+      Hosted() ? "job " + std::to_string(options_.job.value) : std::string("cosched");
+  std::fprintf(stderr, "%s: %s\n", who.c_str(), why);
   if (listener_) unlink(listener_->path().c_str());
   _exit(1);
 }

@@ -159,8 +159,9 @@ TEST(TrainingBackendsTest, AgreeOnTheGradients) {
   }
 }
 
-// A convolution in many pieces: the pause comes with its node, so exactly one piece is run before.
-TEST(PausedOpTest, StopsAfterThePieceAndGoesOnAtTheNextOne) {
+// A convolution in many pieces: the pause comes with its node, so no more than one piece is run
+// before, and that not wholly if its tasks are many.
+TEST(PausedOpTest, StopsWithinAPieceAndGoesOnThere) {
   constexpr int64_t kImages = 32;
   Graph graph;
   GraphBuilder builder(&graph);
@@ -183,7 +184,7 @@ TEST(PausedOpTest, StopsAfterThePieceAndGoesOnAtTheNextOne) {
   std::thread run([&] { result = paused.Run(feeds, {"Conv2D"})[0]; });
   while (!paused.Pools().Wanted().paused) std::this_thread::yield();
   EXPECT_TRUE(paused.Pools().WaitSettled(std::chrono::minutes(5)));
-  EXPECT_EQ(paused.PiecesRun(), 1);
+  EXPECT_LE(paused.PiecesRun(), 1);
   EXPECT_EQ(paused.Pools().ActiveThreads(), 0);
   paused.Resize({.inter = 1, .paused = false});
   run.join();

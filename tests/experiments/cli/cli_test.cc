@@ -326,10 +326,10 @@ TEST_F(CliTest, ThreadsThatCantBeStartedAreOneLineAndExitOne) {
   if (Topology::ThisMachine().OneThreadPerCore().Count() < 2) GTEST_SKIP() << "needs two cores";
   const std::vector<std::string> arguments = {"tenant", "--model=lenet5", "--steps=1",
                                               "--cores=" + CoresOfThisMachine(), "--inter=2"};
-  const Ended ended = Wait(Start(arguments, [] { return AllowThreads(4); }));
+  const Ended ended = Wait(Start(arguments, [] { return AllowThreads(3); }));
   EXPECT_EQ(ended.exit_code, 1) << ended.err;
   EXPECT_NE(ended.err.find("cosched: only "), std::string::npos) << ended.err;
-  EXPECT_NE(ended.err.find("ulimit -u 4"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("ulimit -u 3"), std::string::npos) << ended.err;
   EXPECT_EQ(ended.err.find("terminate"), std::string::npos) << ended.err;
 }
 
