@@ -93,7 +93,9 @@ Finding Kernels() {
       KernelTarget(), rates.window_flops / 1e9, rates.product_flops / 1e9, WinogradFrom(56, rates),
       WinogradFrom(14, rates), WinogradFrom(7, rates),
       kept.why_fixed.empty()
-          ? fmt::format("measured on {}, kept in {}", kept.date, kept.file.string())
+          ? fmt::format("measured on {}{}, kept in {}", kept.date,
+                        kept.disturbed ? " beside other programs (anew when none computes)" : "",
+                        kept.file.string())
           : fmt::format("fixed values ({})", kept.why_fixed));
   if (kept.why_fixed.empty()) return finding;
   finding.verdict = Verdict::kLesser;
