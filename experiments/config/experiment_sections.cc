@@ -343,6 +343,8 @@ const Section<ExperimentConfig>& SimulationSection() {
                           "programs take time to start, warm up and stop"),
        ConfigKey::Boolean("resize_delay", Inside(&C::simulation, &S::resize_delay),
                           "resizes take as long as was measured"),
+       ConfigKey::Boolean("numa", Inside(&C::simulation, &S::numa),
+                          "memory that is far, or moved, costs what was measured"),
        ConfigKey::Read({.name = "charge_decisions",
                         .type = "word, integer",
                         .fallback = "\"measured\"",

@@ -107,8 +107,8 @@ HostFactory SlurmHosts(const std::filesystem::path& binary, const Topology& topo
 HostFactory SimulatedHosts(const ExperimentConfig& config) {
   return {
       .make_host =
-          [profile = config.profile->profile, model = config.simulation, timeouts = config.timeouts,
-           quota_period = config.quota_period, records = config.records,
+          [profile = config.profile->profile, model = config.simulation, memory = config.memory,
+           timeouts = config.timeouts, quota_period = config.quota_period, records = config.records,
            cores = config.topology->Cpus(),
            topology = config.topology->Within(config.cores)](const std::filesystem::path&, bool) {
             return std::make_unique<SimulatedHost>(
@@ -116,6 +116,7 @@ HostFactory SimulatedHosts(const ExperimentConfig& config) {
                                        .model = model,
                                        .machine = cores,
                                        .topology = topology,
+                                       .memory = memory,
                                        .revocation_deadline = timeouts.revocation,
                                        .quota_period = quota_period,
                                        .steps = records.steps,

@@ -119,6 +119,7 @@ const std::map<std::string, Change>& Changes() {
       {"simulation.oversubscription", {kSimulated, {"simulation.oversubscription=false"}}},
       {"simulation.startup", {kSimulated, {"simulation.startup=false"}}},
       {"simulation.resize_delay", {kSimulated, {"simulation.resize_delay=false"}}},
+      {"simulation.numa", {kSimulated, {"simulation.numa=false"}}},
       {"simulation.charge_decisions", {kSimulated, {"simulation.charge_decisions=7"}}},
       {"simulation.noise", {kSimulated, {"simulation.noise=0.1"}}},
       {"simulation.extrapolate", {kSimulated, {"simulation.extrapolate=true"}}},
