@@ -71,6 +71,8 @@ TYPES = {
                     "inter_after": int, "intra_after": int, "cores": parse_cpus, "op": str, "taken_us": float},
     "actuations.csv": {"time": float, "job_id": int, "cores": parse_cpus, "actuator": str, "fast_us": float,
                        "runtime_us": float},
+    "memory.csv": {"time": float, "job_id": int, "from": parse_cpus, "to": parse_cpus, "outcome": str, "bytes": int,
+                   "left_bytes": int, "taken_us": float},
     "interference.csv": {"victim": int, "culprit": str, "waited_s": float},
     "stages.csv": check_stages.TYPES,
     "requests.csv": check_requests.TYPES,
@@ -145,6 +147,10 @@ class Cell:
         self.sharers = {row["job_id"] for row in self.grants if row["amount"] < len(row["cores"])}
         path = folder / "interference.csv"  # On request only.
         self.interference = read_rows(path, report) if path.exists() else None
+        path = folder / "memory.csv"  # Where tenants have changed NUMA nodes.
+        moved = path.exists() or path.with_name(path.name + ".gz").exists()
+        self.memory_moves = read_rows(path, report) if moved else []
+        self.memory = manifest.get("experiment", {}).get("machine", {}).get("memory")
         self.pipelines = {load["name"]: load for load in workloads if load.get("mode") == "pipeline"}
         path = folder / "stages.csv"
         recorded = path.exists() or path.with_name(path.name + ".gz").exists()
@@ -314,6 +320,24 @@ def check_actuations(cell, report):
                       f"{at}: moved to cores that it was not granted")
 
 
+def check_memory(cell, report):
+    """Moves to other NUMA nodes: told only where there are several, and as [machine] memory wants."""
+    where = cell.where("memory.csv")
+    for row in cell.memory_moves:
+        job, at = cell.job_of.get(row["job_id"]), f"job {row['job_id']} at {row['time']}"
+        if job is None or job["starting_time"] is None:
+            report.expect(False, where, f"{at}: of a job that never started")
+            continue
+        report.expect(job["starting_time"] <= row["time"] <= job["finish_time"] + TOLERANCE_S, where,
+                      f"{at}: not between start and finish of its job")
+        report.expect(row["from"] and row["to"] and not row["from"] & row["to"], where, f"{at}: from nodes to the same nodes")
+        outcomes = ("stayed",) if cell.memory == "stay" else ("moved", "refused")
+        report.expect(cell.memory is not None and row["outcome"] in outcomes, where,
+                      f"{at}: memory {row['outcome']}, though it is to {cell.memory}")
+        report.expect(min(row["bytes"], row["left_bytes"], row["taken_us"]) >= 0, where, f"{at}: a negative number")
+        report.expect(row["outcome"] != "stayed" or row["bytes"] == 0, where, f"{at}: stayed, but some was moved")
+
+
 def check_resizes(cell, follows, report):
     where = cell.where("resizes.csv")
     for row in cell.resizes:
@@ -393,6 +417,7 @@ def check_cell(cell, manifest, report):
         check_steps(cell, report)
     check_resizes(cell, follows, report)
     check_actuations(cell, report)
+    check_memory(cell, report)
     check_decisions(cell, report)
     if cell.interference is not None:
         check_interference(cell, report)
