@@ -76,8 +76,19 @@ void MemoryMover::Settle(JobId job, const CpuSet& cores, std::vector<pid_t> proc
   }
   UniqueFd own_mems(binds ? fcntl(mems, F_DUPFD_CLOEXEC, 3) : -1);
   orders_[job] = {job, cores, std::move(processes), std::move(own_mems), from, to};
-  if (!thread_.joinable()) thread_ = StartThread("what moves memory", [this] { Run(); });
+  try {
+    if (!thread_.joinable()) thread_ = StartThread("what moves memory", [this] { Run(); });
+  } catch (const std::system_error& error) {
+    Tell(error.what());
+    orders_.clear();
+  }
   news_.notify_all();
+}
+
+void MemoryMover::Tell(const std::string& problem) {
+  if (std::ranges::find(told_, problem) != told_.end()) return;
+  told_.push_back(problem);
+  marks_.push_back(problem);
 }
 
 void MemoryMover::Forget(JobId job) {
@@ -126,10 +137,7 @@ void MemoryMover::Do(const Order& order) {
   if (tenant == tenants_.end()) return;  // It has ended meanwhile.
   if (!why_not.empty()) {
     move.outcome = kMemoryRefused;
-    if (std::ranges::find(told_, why_not) == told_.end()) {
-      told_.push_back(why_not);
-      marks_.push_back(why_not);
-    }
+    Tell(why_not);
   } else if (!orders_.contains(order.job)) {
     tenant->second.memory = order.to | tenant->second.granted;
   }

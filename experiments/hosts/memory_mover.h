@@ -66,6 +66,7 @@ class MemoryMover {
   };
 
   void Run();
+  void Tell(const std::string& problem);  // A mark, unless it was told. REQUIRES: the lock is held.
   void Do(const Order& order);
   // Why it is not done, or "".
   std::string Move(const Order& order, MemoryMove* move) const;
