@@ -27,7 +27,7 @@
 #include "engine/base/numa.h"
 #include "engine/base/topology.h"
 #include "engine/base/unique_fd.h"
-#include "experiments/os/memory_mode.h"
+#include "experiments/wire/memory_mode.h"
 #include "experiments/wire/memory_move.h"
 
 namespace cosched {

@@ -20,7 +20,7 @@
 #include "experiments/hosts/tenant_launcher.h"
 #include "experiments/hosts/tenant_timeouts.h"
 #include "experiments/os/actuator.h"
-#include "experiments/os/memory_mode.h"
+#include "experiments/wire/memory_mode.h"
 
 namespace cosched {
 

@@ -32,7 +32,7 @@
 
 #include "engine/base/cpu_set.h"
 #include "experiments/os/actuator.h"
-#include "experiments/os/memory_mode.h"
+#include "experiments/wire/memory_mode.h"
 #include "experiments/wire/tenant_spec.h"
 
 namespace cosched {

@@ -46,7 +46,7 @@
 #include "engine/base/topology.h"
 #include "experiments/hosts/observed_host.h"
 #include "experiments/hosts/simulation/settings.h"
-#include "experiments/os/memory_mode.h"
+#include "experiments/wire/memory_mode.h"
 #include "workloads/profile.h"
 
 namespace cosched {

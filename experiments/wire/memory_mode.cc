@@ -1,4 +1,4 @@
-#include "experiments/os/memory_mode.h"
+#include "experiments/wire/memory_mode.h"
 
 namespace cosched {
 
