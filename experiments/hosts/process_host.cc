@@ -103,7 +103,8 @@ ProcessHost::Impl::Impl(Options host_options, std::unique_ptr<TenantLauncher> te
       conditions(Watch(options)),
       epoch(MonotonicNow() - clock.Now().time_since_epoch()),
       launcher(std::move(tenant_launcher)),
-      memory(options.topology, NumaMap::Of(options.topology), options.memory, &clock) {}
+      memory(options.topology, options.numa ? *options.numa : NumaMap::Of(options.topology),
+             options.memory, &clock) {}
 
 ProcessHost::Impl::Entry& ProcessHost::Impl::Find(JobId job) {
   const auto found = entries.find(job);

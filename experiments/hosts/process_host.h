@@ -12,9 +12,11 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "engine/base/numa.h"
 #include "engine/base/topology.h"
 #include "experiments/hosts/observed_host.h"
 #include "experiments/hosts/tenant_launcher.h"
@@ -34,6 +36,7 @@ class ProcessHost : public ObservedHost {
     Topology topology;
     Actuator actuator = Actuator::kAffinity;
     MemoryMode memory = MemoryMode::kFollow;
+    std::optional<NumaMap> numa = {};  // Default: the topology's.
     // The policy grants shares: every tenant has a quota, whatever moves those with whole cores.
     bool shares = false;
     std::chrono::microseconds quota_period = std::chrono::milliseconds(100);
