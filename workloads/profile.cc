@@ -20,6 +20,8 @@ using nlohmann::json;
 
 constexpr int kFormat = 1;
 constexpr int kMaxThreads = 4096;
+constexpr double kMostSeconds = 1e9;
+constexpr double kMostBytes = 1e15;
 
 json ToJson(const Estimate& estimate) {
   return {{"value", estimate.value},
@@ -28,10 +30,10 @@ json ToJson(const Estimate& estimate) {
           {"samples", estimate.samples}};
 }
 
-Estimate ReadEstimate(const JsonReader& at, double min) {
-  return {.value = at.At("value").Number(min),
-          .low = at.At("low").Number(0),
-          .high = at.At("high").Number(0),
+Estimate ReadEstimate(const JsonReader& at, double min, double max = kMostSeconds) {
+  return {.value = at.At("value").Number(min, max),
+          .low = at.At("low").Number(0, max),
+          .high = at.At("high").Number(0, max),
           .samples = at.At("samples").Integer(0, 1'000'000'000)};
 }
 
@@ -135,7 +137,8 @@ void ReadSharing(const JsonReader& at, ProgramProfile* program) {
   if (at.Has("weight")) program->weight = at.At("weight").Number(1e-3, 1e3);
   if (at.Has("sibling")) program->sibling = ReadEstimate(at.At("sibling"), 1e-3);
   if (at.Has("far_memory")) program->far_memory = ReadEstimate(at.At("far_memory"), 1e-3);
-  if (at.Has("memory_bytes")) program->memory_bytes = ReadEstimate(at.At("memory_bytes"), 0);
+  if (at.Has("memory_bytes"))
+    program->memory_bytes = ReadEstimate(at.At("memory_bytes"), 0, kMostBytes);
   if (!at.Has("crowding")) return;
   std::set<std::pair<int, double>> seen;
   for (const JsonReader& point : at.At("crowding").List()) {
@@ -239,7 +242,8 @@ Profile LoadProfile(const std::filesystem::path& file) {
                     .shrink = resize.At("shrink").Delays(),
                     .pause = resize.At("pause").Delays(),
                     .resume = resize.At("resume").Delays()};
-  if (root.Has("move_bytes_s")) profile.move_bytes_s = ReadEstimate(root.At("move_bytes_s"), 1);
+  if (root.Has("move_bytes_s"))
+    profile.move_bytes_s = ReadEstimate(root.At("move_bytes_s"), 1, kMostBytes);
   profile.decision = root.At("decision").Delays();
   for (const JsonReader& note : root.At("notes").List()) profile.notes.push_back(note.String());
   return profile;
