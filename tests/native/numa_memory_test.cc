@@ -20,6 +20,7 @@ using std::chrono::milliseconds;
 // What may lie elsewhere: pages of the start, before the process was put on its cores, and those
 // that the kernel keeps for it.
 constexpr double kMostElsewhere = 0.05;
+constexpr int64_t kSomeMemory = 8 << 20;
 
 class NumaMemoryTest : public RealTenantTest {
  protected:
@@ -36,15 +37,15 @@ class NumaMemoryTest : public RealTenantTest {
       if (map_.NodeOf(cpu) != other_node) other_.Remove(cpu);
   }
 
-  // One that trains on these cores, with some hundred MB.
+  // One that trains on these cores, with some 15 MB: it is to be done by an emulated machine, too.
   void StartOn(const CpuSet& cores, Elasticity elasticity) {
     Job job;
     job.id = job_;
     job.request = {1, cores.Count(), cores.Count()};
     job.elasticity = elasticity;
     TenantSpec spec;
-    spec.model = "resnet20";
-    spec.batch = 32;
+    spec.model = "lenet5";
+    spec.batch = 64;
     spec.steps = kForever;
     Host().Describe(job_, spec);
     Host().Start(job, Place::Whole(cores, DefaultSplit(cores.Count())));
@@ -75,7 +76,7 @@ class NumaMemoryTest : public RealTenantTest {
     if (!memory) return -1;
     int64_t all = 0;
     for (const auto& [node, bytes] : *memory) all += bytes;
-    EXPECT_GT(all, 10 << 20);
+    EXPECT_GT(all, kSomeMemory);
     const double share =
         static_cast<double>(BytesOn(*memory, map_.NodesOf(cores))) / static_cast<double>(all);
     std::printf("of %.1f MB %.1f %% are on node %s\n", static_cast<double>(all) / (1 << 20),
@@ -101,7 +102,7 @@ TEST_F(NumaMemoryTest, MemoryFollowsAMalleableTenant) {
   EXPECT_EQ(move.outcome, kMemoryMoved);
   EXPECT_EQ(move.from, map_.NodesOf(first_));
   EXPECT_EQ(move.to, map_.NodesOf(other_));
-  EXPECT_GT(move.bytes, 10 << 20);
+  EXPECT_GT(move.bytes, kSomeMemory / 2);
   EXPECT_LT(static_cast<double>(move.left), kMostElsewhere * static_cast<double>(move.bytes));
   EXPECT_GE(ShareOn(other_), 1 - kMostElsewhere);
   EXPECT_TRUE(Host().TakeMarks().empty());
