@@ -65,6 +65,13 @@ void SupervisedTenant::AttachProcess() {
                    launched_->Control());
 }
 
+std::vector<pid_t> SupervisedTenant::Processes() const {
+  if (launched_->pid() < 0) return {};
+  std::vector<pid_t> processes = launched_->Others();
+  processes.push_back(launched_->pid());
+  return processes;
+}
+
 // A client that halves takes seconds, and that is what is measured then.
 bool SupervisedTenant::SettlesOnAnswer() const {
   return FollowsMessages() && (settings_.client == Client::kOn || grant_.Pauses());

@@ -87,6 +87,11 @@ class SupervisedTenant {
   TimePoint NextCheck() const { return next_check_; }
   std::vector<int> Descriptors() const;
 
+  const CpuSet& Cores() const { return grant_.Cores(); }  // Of the latest grant; none = a pause.
+  std::vector<pid_t> Processes() const;                   // None that are not known yet.
+  // Takes the NUMA nodes that it may have memory on; -1: nothing does.
+  int MemoryFile() const { return launched_->MemoryFile(); }
+
   // Of its processes, which may be none yet; nullopt if they are gone.
   std::optional<Duration> CpuTime() const { return CpuTimeOfAll(*launched_); }
   Duration UsedByOthersChildren() const { return launched_->UsedByOthersChildren(); }
