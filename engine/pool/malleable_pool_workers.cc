@@ -329,7 +329,7 @@ void MalleablePool::Impl::InviteGuests(int tasks) {
   const auto most = static_cast<int>(guests.load(std::memory_order_relaxed));
   if (from == nullptr || most == 0) return;
   const int looking_there = from->looking.load(std::memory_order_relaxed);
-  if (looking_there > 0) from->news.fetch_add(1, std::memory_order_relaxed);
+  if (looking_there > 0) from->news.fetch_add(1, std::memory_order_release);
   const int wanted = std::min(tasks, most) - looking_there;
   if (wanted <= 0 || from->idlers.load(std::memory_order_relaxed) == 0) return;
   WakeList woken;
