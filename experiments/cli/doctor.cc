@@ -11,10 +11,12 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "engine/base/cache_sizes.h"
+#include "engine/base/numa.h"
 #include "engine/base/thread_limits.h"
 #include "engine/base/topology.h"
 #include "engine/kernels/kept_kernel_rates.h"
@@ -25,6 +27,7 @@
 #include "experiments/launch/plots.h"
 #include "experiments/os/cgroup.h"
 #include "experiments/os/cpu_quota.h"
+#include "experiments/os/process_memory.h"
 #include "experiments/os/realtime.h"
 #include "experiments/wire/control_socket.h"
 
@@ -94,7 +97,9 @@ Finding Kernels() {
       KernelTarget(), rates.window_flops / 1e9, rates.product_flops / 1e9, WinogradFrom(56, rates),
       WinogradFrom(14, rates), WinogradFrom(7, rates),
       kept.why_fixed.empty()
-          ? fmt::format("measured on {}, kept in {}", kept.date, kept.file.string())
+          ? fmt::format("measured on {}{}, kept in {}", kept.date,
+                        kept.disturbed ? " beside other programs (anew when none computes)" : "",
+                        kept.file.string())
           : fmt::format("fixed values ({})", kept.why_fixed));
   if (kept.why_fixed.empty()) return finding;
   finding.verdict = Verdict::kLesser;
@@ -143,6 +148,25 @@ Finding Smt(const Topology& topology) {
         fmt::format("; CPUs {} are threads of our cores and not ours to use", others.ToString());
     finding.consequence = "what runs on them makes our cores slower, and nothing marks it";
     finding.remedy = "a cpuset of whole cores, or echo off > /sys/devices/system/cpu/smt/control";
+  }
+  return finding;
+}
+
+Finding Numa(const Topology& topology) {
+  const NumaMap map = NumaMap::Of(topology);
+  const NumaNodes nodes = map.NodesOf(topology.Cpus());
+  Finding finding = {.what = "NUMA", .found = "1 node"};
+  if (nodes.Count() == 1) return finding;
+  finding.found =
+      fmt::format("{} nodes: memory follows tenants to those of their cores", nodes.Count());
+  if (ReadText("/proc/sys/kernel/numa_balancing") == "1")
+    finding.found += "; the kernel moves some on its own, too (kernel.numa_balancing)";
+  if (const int error = MovePages(getpid(), nodes, nodes); error != 0) {
+    finding.verdict = Verdict::kLesser;
+    finding.found = fmt::format("{} nodes; memory can't be moved between them: {}", nodes.Count(),
+                                std::generic_category().message(error));
+    finding.consequence = "what tenants have in memory stays where they touched it first";
+    finding.remedy = "in a container: a seccomp profile that lets it call migrate_pages";
   }
   return finding;
 }
@@ -321,8 +345,9 @@ int Doctor() {
   try {
     const Topology topology = Topology::ThisMachine();
     findings = {Cores(topology),    {.what = "topology", .found = topology.Summary()},
-                Smt(topology),      Governor(topology),
-                Affinity(topology), Threads(topology)};
+                Smt(topology),      Numa(topology),
+                Governor(topology), Affinity(topology),
+                Threads(topology)};
   } catch (const std::runtime_error& error) {
     findings.push_back(
         {Verdict::kMissing, "topology", error.what(), "no experiment can run", "mount /sys"});

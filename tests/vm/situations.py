@@ -249,7 +249,8 @@ class Situations(Tries):
         lines = [line for line in block.splitlines() if "version 1" not in line]
         self.write("shrunk.toml", experiment("shrunk", jobs=1, workload=network(60, "min = 1, preferred = 2, max = 2")))
         run, log = self.begin("run shrunk.toml --no-plots --backend container", "shrunk")
-        until(lambda: processes_of(self.cosched, "tenant", "--start"), 300, run)
+        listed = ["podman", "ps", "-q"]
+        until(lambda: subprocess.run(listed, capture_output=True, check=False).stdout.strip(), 300, run)
         time.sleep(20)  # Until its pools are there.
         code, text = self.shell("; ".join(line.split("#")[0] for line in lines), "shrink")
         run.wait()
