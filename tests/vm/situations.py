@@ -10,6 +10,7 @@ from pathlib import Path
 from tries import Tries, kill, processes_of, until
 
 CPUS = 8
+PATIENCE = 1200  # Seconds.
 # An emulated CPU's times mean nothing: nobody is to be late by them.
 MACHINE = """kernel_rates = "fixed"
 revocation_deadline_ms = 30000
@@ -41,6 +42,13 @@ def cpus_of(text):
         first, _, last = part.partition("-")
         cpus |= set(range(int(first), int(last or first) + 1))
     return cpus
+
+
+def busy_seconds(cpu):
+    """What the kernel has counted at its ticks."""
+    line = next(line for line in Path("/proc/stat").read_text().splitlines() if line.startswith(f"cpu{cpu} "))
+    user, nice, system, _, _, irq, softirq, *_ = map(int, line.split()[1:])
+    return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
 
 
 def cores_of(text):
@@ -86,7 +94,7 @@ class Situations(Tries):
         _, text = self.call("run all.toml --dry-run", "all")
         self.expect_words("AllCoresArePhysicalOnes", ["on cores 0,2,4,6: 4 cores (8 threads, one a core)"], text)
         _, text = self.call("run all.toml --dry-run --set machine.smt=threads", "all-threads")
-        self.expect_words("ThreadsAreCoresByChoice", ["on cores 0-7: 8 hardware threads of 4 cores"], text)
+        self.expect_words("ThreadsAreCoresByChoice", ["on cores 0-7: 8 threads of 4 cores, each taken for a core"], text)
         code, text = self.call("run all.toml --dry-run --set machine.cores=8", "all-8")
         self.expect("MoreCoresThanThereAreAreRefused",
                     code == 2 and "hardware threads of 4 cores" in text and 'smt = "threads"' in text, f"exit code {code}\n{text}")
@@ -143,22 +151,29 @@ class Situations(Tries):
     # Others on the machine, and other machines.
 
     def load_of_others(self):
+        before, began = busy_seconds(4), time.monotonic()
         burner = subprocess.Popen(["taskset", "-c", "4", "sh", "-c", "while :; do :; done"])
-        code, text = self.run("shared", machine='cores = "0,4"', workload=clock(1000))
-        beside_code, beside = self.run("beside-load", machine='cores = "0,2"', workload=clock(1000))
-        sibling_code, sibling = self.run("sibling-load", machine='cores = "0,5"', workload=clock(1000))
+        on, on_text = self.run("shared", machine='cores = "0,4"', workload=clock(1000))
+        beside, beside_text = self.run("beside-load", machine='cores = "0,2"', workload=clock(1000))
+        sibling, sibling_text = self.run("sibling-load", machine='cores = "0,5"', workload=clock(1000))
+        counted = (busy_seconds(4) - before) / (time.monotonic() - began)
         burner.kill()
         burner.wait()
-        self.expect("LoadOfOthersIsMarked",
-                    code == 0 and re.search("other programs used more than 10 % of the\\s+experiment's cores", text), text)
-        self.expect("LoadOnOtherCoresIsNot", beside_code == 0 and "other programs used" not in beside, beside)
-        self.expect("LoadOnASecondThreadIsMarked", sibling_code == 0 and "SMT siblings" in sibling, sibling)
+        self.expect("LoadOnOtherCoresIsNotMarked", beside == 0 and "other programs used" not in beside_text, beside_text)
+        if counted < 0.8:
+            why = f"the emulated kernel has lost ticks: a CPU that was never idle was busy for {counted:.0%} of the time by its count"
+            self.skip("LoadOfOthersIsMarked", why)
+            self.skip("LoadOnASecondThreadIsMarked", why)
+            return
+        marked = re.search(r"other programs used more than 10 % of the\s+experiment's\s+cores", on_text)
+        self.expect("LoadOfOthersIsMarked", on == 0 and marked, on_text)
+        self.expect("LoadOnASecondThreadIsMarked", sibling == 0 and re.search(r"SMT\s+siblings", sibling_text), sibling_text)
 
     def another_machine(self):
         """A run is interrupted, and resumed where the machine is another one."""
         self.write("moved.toml", experiment("moved", trials=30, jobs=1))
         run, log = self.begin("run moved.toml --no-plots", "moved")
-        there = until(lambda: list(self.folder.glob("results/moved/*/**/cell.json")), 300, run)
+        there = until(lambda: list(self.folder.glob("results/moved/*/**/cell.json")), PATIENCE, run)
         for process in processes_of(self.cosched, "run"):
             os.kill(process, signal.SIGINT)
         run.wait()
@@ -180,7 +195,7 @@ class Situations(Tries):
         self.write("killed.toml", experiment("killed", workload=clock(1000000)))
         run, log = self.begin("run killed.toml --no-plots", "killed")
         self.cosched = plain
-        started = until(lambda: len(processes_of(binary, "tenant", "--start")) == 2, 300, run)
+        started = until(lambda: len(processes_of(binary, "tenant", "--start")) == 2, PATIENCE, run)
         time.sleep(5)
         for process in processes_of(binary, "run"):
             kill(process)
@@ -231,7 +246,7 @@ class Situations(Tries):
         """doctor --clean in a container that sees the machine's cgroups, while a run goes on outside."""
         self.write("alive.toml", experiment("alive", jobs=1, workload=clock(30000)))
         run, log = self.begin("run alive.toml --no-plots", "alive")
-        started = until(lambda: processes_of(self.cosched, "tenant", "--start"), 300, run)
+        started = until(lambda: processes_of(self.cosched, "tenant", "--start"), PATIENCE, run)
         mounts = " ".join(f"-v {path}:{path}{how}" for path, how in
                           [("/usr", ":ro"), (self.tree, ":ro"), ("/var/tmp", ""), ("/sys/fs/cgroup", "")])
         container = (f"podman run --rm --privileged --cgroupns=host --network=none {mounts} --tmpfs /tmp "
@@ -250,7 +265,7 @@ class Situations(Tries):
         self.write("shrunk.toml", experiment("shrunk", jobs=1, workload=network(60, "min = 1, preferred = 2, max = 2")))
         run, log = self.begin("run shrunk.toml --no-plots --backend container", "shrunk")
         listed = ["podman", "ps", "-q"]
-        until(lambda: subprocess.run(listed, capture_output=True, check=False).stdout.strip(), 300, run)
+        until(lambda: subprocess.run(listed, capture_output=True, check=False).stdout.strip(), PATIENCE, run)
         time.sleep(20)  # Until its pools are there.
         code, text = self.shell("; ".join(line.split("#")[0] for line in lines), "shrink")
         run.wait()
@@ -261,8 +276,15 @@ class Situations(Tries):
     # Nodes of memory.
 
     def nodes_of_memory(self):
-        code, text = self.call("doctor", "nodes-doctor")
-        self.expect("DoctorNamesTheNodes", code == 0 and "2 NUMA nodes" in text, text)
+        _, text = self.call("doctor", "nodes-doctor")
+        self.expect_words("DoctorTellsOfTheNodes", ["2 NUMA nodes", "NUMA           2 nodes"], text)
+        two = clock(10000, "min = 1, preferred = 2, max = 2")
+        self.write("nodes.toml", experiment("nodes", jobs=1, policies=("scripted",), workload=two) +
+                   '[policy.scripted]\ntimetable = "0:[0,2] 5:[4,6]"\n')
+        code, text = self.call("run nodes.toml --no-plots", "nodes")
+        moves = [(row["from"], row["to"], row["outcome"]) for row in self.rows("nodes", "memory")]
+        self.expect("AMoveToOtherNodesIsRecordedAndMemoryFollows", code == 0 and moves == [("0", "1", "moved")],
+                    f"exit code {code}, {moves}\n{text}")
 
 
 TRIED = {
