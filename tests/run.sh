@@ -2,9 +2,10 @@
 # Installs what is missing, builds everything and runs every test through ctest. Ends with how many passed, failed and were
 # skipped, and why. From any folder.
 #
-#   tests/run.sh [--preset release|dev|asan|tsan] [--vm] [CTEST ARGUMENTS…]     e.g.  tests/run.sh --preset tsan -L unit
+#   tests/run.sh [--preset release|dev|asan|tsan] [--vm | --aarch64] [CTEST ARGUMENTS…]     e.g.  tests/run.sh --preset tsan -L unit
 #
 # --vm: those in the virtual machine (tests/vm/run.sh), which take longer than all others, and only those.
+# --aarch64: the unit tests, compiled for another kind of machine and emulated (tests/aarch64/run.sh), and only those.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../experiments/setup/setup.sh"
 preset=release
@@ -16,6 +17,10 @@ virtual=()
 if [ "${1:-}" = "--vm" ]; then
   virtual=(-C vm -L '^vm$')
   shift
+fi
+if [ "${1:-}" = "--aarch64" ]; then
+  shift
+  exec bash "$root/tests/aarch64/run.sh" "$@"
 fi
 install_packages run test
 build "$preset" all

@@ -36,7 +36,7 @@ struct MalleablePool::Impl {
     int count = 0;
     std::atomic<uint32_t>* news = nullptr;
     void Post() {
-      if (news != nullptr) news->fetch_add(1, std::memory_order_relaxed);
+      if (news != nullptr) news->fetch_add(1, std::memory_order_release);
       for (int i = 0; i < count; ++i) workers[static_cast<size_t>(i)]->event.Post();
     }
   };
@@ -99,7 +99,8 @@ struct MalleablePool::Impl {
   // a look for other work behind it (HandOn): who is counted here looks for work once more before
   // it sleeps, so it needs no waking.
   alignas(kCacheLine) std::atomic<int> looking{0};
-  // Changed without the lock, after work was added. Alone on its line, which all lookers read.
+  // Changed without the lock, after work was added, and released: who sees news sees the work, too,
+  // or would take it for looked at (Look). Alone on its line, which all lookers read.
   alignas(kCacheLine) std::atomic<uint32_t> news{0};
 
   // The other pool, which lends its idle workers; set by its constructor.

@@ -17,6 +17,7 @@
 
 #include "engine/base/cache_sizes.h"
 #include "engine/base/numa.h"
+#include "engine/base/thread_limits.h"
 #include "engine/base/topology.h"
 #include "engine/kernels/kept_kernel_rates.h"
 #include "engine/kernels/kernel.h"
@@ -96,7 +97,9 @@ Finding Kernels() {
       KernelTarget(), rates.window_flops / 1e9, rates.product_flops / 1e9, WinogradFrom(56, rates),
       WinogradFrom(14, rates), WinogradFrom(7, rates),
       kept.why_fixed.empty()
-          ? fmt::format("measured on {}, kept in {}", kept.date, kept.file.string())
+          ? fmt::format("measured on {}{}, kept in {}", kept.date,
+                        kept.disturbed ? " beside other programs (anew when none computes)" : "",
+                        kept.file.string())
           : fmt::format("fixed values ({})", kept.why_fixed));
   if (kept.why_fixed.empty()) return finding;
   finding.verdict = Verdict::kLesser;
@@ -191,6 +194,24 @@ Finding Affinity(const Topology& topology) {
     finding.consequence = "experiments see only these CPUs; others may be used by somebody else";
     finding.remedy =
         "taskset -c " + online + ", or a wider cpuset (docker --cpuset-cpus), if more is wanted";
+  }
+  return finding;
+}
+
+Finding Threads(const Topology& topology) {
+  constexpr int64_t kBesidesPools = 4;  // Of a tenant: its main and control thread, and the like.
+  const ThreadLimits limits = LimitsOfThreads();
+  const int64_t cores = topology.OneThreadPerCore().Count();
+  const int64_t wanted = cores * (cores + kBesidesPools);
+  Finding finding = {.what = "threads", .found = limits.ToString()};
+  const std::optional<int64_t> least = limits.Least();
+  if (least && *least < wanted) {
+    finding.verdict = Verdict::kLesser;
+    finding.consequence = fmt::format(
+        "as many tenants as cores, each on any number of them, have up to {} threads: jobs whose "
+        "threads can't be started fail and say so",
+        wanted);
+    finding.remedy = "docker or podman --pids-limit, TasksMax= of a slice, ulimit -u; or cores.max";
   }
   return finding;
 }
@@ -325,7 +346,8 @@ int Doctor() {
     const Topology topology = Topology::ThisMachine();
     findings = {Cores(topology),    {.what = "topology", .found = topology.Summary()},
                 Smt(topology),      Numa(topology),
-                Governor(topology), Affinity(topology)};
+                Governor(topology), Affinity(topology),
+                Threads(topology)};
   } catch (const std::runtime_error& error) {
     findings.push_back(
         {Verdict::kMissing, "topology", error.what(), "no experiment can run", "mount /sys"});

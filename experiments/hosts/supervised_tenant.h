@@ -26,6 +26,7 @@
 
 #include "engine/base/topology.h"
 #include "experiments/hosts/grant_in_flight.h"
+#include "experiments/hosts/leaving_time.h"
 #include "experiments/hosts/tenant_claims.h"
 #include "experiments/hosts/tenant_conduct.h"
 #include "experiments/hosts/tenant_launcher.h"
@@ -125,6 +126,8 @@ class SupervisedTenant {
   bool SettlesOnAnswer() const;
 
   void AttachProcess();
+  void BeginLeaving(TimePoint now);
+  bool HadTimeToLeave(TimePoint now);
   void ApplyGrant(TimePoint now);
   void ApplyPause(TimePoint now);
   bool MoveGroup(TimePoint now);
@@ -185,6 +188,7 @@ class SupervisedTenant {
   TimePoint next_check_, next_conduct_check_;
   TenantConduct conduct_;
   TenantReports reports_;
+  LeavingTime leaving_;
   TenantSampling sampling_;
 };
 

@@ -45,7 +45,9 @@ build() {
     tail -n 30 "$log" >&2; say "Configuring failed; the whole log is $log"; exit 1
   fi
   NINJA_STATUS='[%f/%t] ' cmake --build --preset "$preset" --target "$@" >"$log" 2>&1 &
-  progress $! "$log" "$(dirname "$(bash engine/kernels/onednn/provide.sh --where)")/build.log"
+  local toolchain=()
+  [ "$preset" = aarch64 ] && toolchain=(--toolchain tests/aarch64/toolchain.cmake)
+  progress $! "$log" "$(dirname "$(bash engine/kernels/onednn/provide.sh "${toolchain[@]}" --where)")/build.log"
   wait $! || status=$?
   if [ "$status" -ne 0 ]; then
     grep -A 15 -E 'error|FAILED' "$log" | tail -n 60 >&2; say "The build failed; the whole log is $log"; exit 1

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Are the statistics of experiments/analysis/statistics.h and plots/claims.py those of scipy, on 1,000 seeded data sets with ties?
 
-scipy_test.py ANSWER [unittest args]: ANSWER is the program answer_statistics. Where scipy refuses an exact test because of ties
-or zeros, every sign or every assignment is counted here.
+scipy_test.py ANSWER... -- [unittest args]: ANSWER is the program answer_statistics, perhaps behind its emulator. Where scipy
+refuses an exact test because of ties or zeros, every sign or every assignment is counted here.
 """
 import itertools
 import subprocess
@@ -24,13 +24,13 @@ except ImportError:
 DATA_SETS = 1000
 EXACT = 50  # Values up to which experiments/analysis/statistics.h counts.
 COUNTED = 12  # Pairs whose signs are all counted here.
-ANSWER = None  # Given on the command line.
+ANSWER = []  # Given on the command line.
 
 
 def ask(questions):
     """(name, values[, values]) each; a list of numbers each."""
     lines = [" ".join([name, *map(repr, map(float, a)), "|", *map(repr, map(float, b))]) for name, a, b in questions]
-    result = subprocess.run([ANSWER], input="\n".join(lines) + "\n", capture_output=True, text=True, check=True)
+    result = subprocess.run(ANSWER, input="\n".join(lines) + "\n", capture_output=True, text=True, check=True)
     return [[float(word) for word in line.split()] for line in result.stdout.splitlines()]
 
 
@@ -190,5 +190,7 @@ class Scipy(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    ANSWER = sys.argv.pop(1)
+    end = sys.argv.index("--")
+    ANSWER = sys.argv[1:end]
+    del sys.argv[1:end + 1]
     unittest.main()

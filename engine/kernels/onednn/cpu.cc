@@ -1,4 +1,5 @@
-// What the CPU offers, as oneDNN sees it: ONEDNN_MAX_CPU_ISA may hide some of it.
+// What the CPU offers, as oneDNN sees it: ONEDNN_MAX_CPU_ISA may hide some of it. On other CPUs than
+// x86-64 it has reference code alone (provide.sh), and Eigen vectors of four floats.
 
 #include <fmt/format.h>
 
@@ -32,7 +33,8 @@ std::string KernelTarget() {
                              : Has(dnnl::cpu_isa::avx512_core)    ? "AVX-512"
                              : Has(dnnl::cpu_isa::avx2)           ? "AVX2"
                              : Has(dnnl::cpu_isa::avx)            ? "AVX"
-                                                                  : "SSE";
+                             : Has(dnnl::cpu_isa::sse41)          ? "SSE"
+                                                                  : "reference code";
   const dnnl_version_t* version = dnnl_version();
   return fmt::format("{}, oneDNN {}.{}.{}, Eigen for {}", instructions, version->major,
                      version->minor, version->patch, eigen::LevelsHere().back()->name);

@@ -12,7 +12,10 @@ if(DNNL_DIR)
 endif()
 
 set(provide "${CMAKE_CURRENT_LIST_DIR}/provide.sh")
-execute_process(COMMAND bash "${provide}" --headers
+if(CMAKE_CROSSCOMPILING)
+  list(APPEND provide --toolchain "${CMAKE_TOOLCHAIN_FILE}")
+endif()
+execute_process(COMMAND bash ${provide} --headers
                 OUTPUT_VARIABLE onednn OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE result)
 if(NOT result EQUAL 0)
   message(FATAL_ERROR "oneDNN could not be provided; the lines above say why and what to do")
@@ -24,7 +27,7 @@ endforeach()
 set(dnnl_VERSION "${MAJOR}.${MINOR}.${PATCH}")
 
 set(library "${onednn}/lib/libdnnl.a")
-add_custom_command(OUTPUT "${library}" COMMAND bash "${provide}" COMMENT "oneDNN ${dnnl_VERSION}, once per machine" VERBATIM)
+add_custom_command(OUTPUT "${library}" COMMAND bash ${provide} COMMENT "oneDNN ${dnnl_VERSION}, once per machine" VERBATIM)
 add_custom_target(onednn DEPENDS "${library}")
 add_library(DNNL::dnnl STATIC IMPORTED GLOBAL)
 set_target_properties(DNNL::dnnl PROPERTIES IMPORTED_LOCATION "${library}" INTERFACE_LINK_LIBRARIES "${CMAKE_DL_LIBS}"

@@ -10,10 +10,12 @@
 #   provide.sh --headers     the same, but stop when the headers are there
 #   provide.sh --check       only say whether a sound build is in the cache (exit 0) or not (exit 1)
 #   provide.sh --where       only print the folder
+#   provide.sh --toolchain FILE [OPTION]   the same for another kind of machine, compiled as CMake's toolchain file says
 #
 # COSCHED_ONEDNN_SOURCE=DIR  takes an unpacked oneDNN source tree placed by hand instead of fetching one.
 #
-# What no kernel of ours calls is left out (lean.sh), and the rest is compiled with precompiled headers (lean.cmake).
+# What no kernel of ours calls is left out (lean.sh), and the rest is compiled with precompiled headers (lean.cmake). On machines
+# other than x86-64 it is oneDNN's reference code alone, which generates none (DNNL_TARGET_ARCH=GENERIC).
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -46,12 +48,28 @@ options=(
   "-DDNNL_ENABLE_PRIMITIVE=BATCH_NORMALIZATION;BINARY;CONVOLUTION;ELTWISE;MATMUL;POOLING;REDUCTION;REORDER"
 )
 
+toolchain=
+machine=$(uname -m)
+if [ "${1:-}" = "--toolchain" ]; then
+  toolchain=${2:?--toolchain needs a file}
+  machine=$(sed -n 's/^set(CMAKE_SYSTEM_PROCESSOR \(.*\))/\1/p' "$toolchain")
+  shift 2
+fi
+if [ "$machine" = x86_64 ]; then
+  injected=("-DCMAKE_PROJECT_TOP_LEVEL_INCLUDES=$here/lean.cmake")
+else
+  # -O2: it is the code that runs.
+  options+=(-DDNNL_TARGET_ARCH=GENERIC "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -DNDEBUG")
+  injected=()
+fi
+[ -z "$toolchain" ] || injected+=("-DCMAKE_TOOLCHAIN_FILE=$toolchain")
+
 say() { printf 'oneDNN: %s\n' "$*" >&2; }
 die() { say "$*"; exit 1; }
 
 cache=${COSCHED_CACHE:-${XDG_CACHE_HOME:-${HOME:?oneDNN: HOME is not set; set COSCHED_CACHE to a folder}/.cache}/cosched}
 # A change of options, version or checksum is another library: it gets a folder of its own.
-key=$({ printf '%s\n' "$version" "$tree_sha256" "$(uname -m)" "${options[@]}"; cat "$here"/lean.{sh,cmake}; } |
+key=$({ printf '%s\n' "$version" "$tree_sha256" "$machine" "${options[@]}"; cat "$here"/lean.{sh,cmake}; } |
   sha256sum | cut -c1-12)
 home="$cache/onednn-$version-threadpool-$key"
 prefix="$home/install"
@@ -136,7 +154,7 @@ or give a build of your own with the THREADPOOL runtime to CMake: -DDNNL_DIR=PRE
 
 configure() {
   cmake -S "$home/source" -B "$home/build" -G Ninja "${options[@]}" -DCMAKE_INSTALL_PREFIX="$prefix" \
-    "-DCMAKE_PROJECT_TOP_LEVEL_INCLUDES=$here/lean.cmake" \
+    "${injected[@]}" \
     >"$home/configure.log" 2>&1 || { tail -n 20 "$home/configure.log" >&2; die "configuring failed ($home/configure.log)"; }
 }
 
