@@ -54,6 +54,13 @@ def tell(text):
     print(f"@@ {text}", flush=True)
 
 
+def tell_failures(role, suite, tests):
+    """For whoever looks at the console of a machine that has not come to its end."""
+    for test in tests:
+        if test["state"] == "failed":
+            print(f"failed: {role}, {suite}: {test['name']}\n" + "\n".join(test["said"].splitlines()[-30:]), flush=True)
+
+
 def let_users_have_cpusets():
     """What `cosched doctor` tells a user to ask root for, to the letter."""
     folder = Path("/etc/systemd/system/user@.service.d")
@@ -126,6 +133,7 @@ def run_all(request):
             count = {state: sum(test["state"] == state for test in tests) for state in ("passed", "failed", "skipped")}
             tell(f"{role}, {suite['name']}: {count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped "
                  f"({time.monotonic() - start:.0f} s of the machine's)")
+            tell_failures(role, suite["name"], tests)
             results.append({"role": role, "suite": suite["name"], "tests": tests})
     return results
 

@@ -168,7 +168,7 @@ def main():
             disk.truncate(RESULTS_SIZE)
         ended = boot(arguments, work)
         if not ended:
-            print("".join((work / "console").read_text(errors="replace").splitlines(keepends=True)[-30:]))
+            print("".join((work / "console").read_text(errors="replace").splitlines(keepends=True)[-100:]))
             print(f"failed: the virtual machine did not come to its end within {arguments.minutes} minutes")
             return 1
         out = arguments.keep or work / "out"
