@@ -297,7 +297,7 @@ TEST_F(MetricsTest, SummaryTellsWhichCellsAreMarkedAndWhy) {
   records.Finish("done", "");
   WriteSummary(folder_.path());
   EXPECT_THAT(ReadText(folder_.path() / "summary.csv"),
-              HasSubstr(",\"a request was sent 1,200 ms late; the \"\"other\"\" programs\",1,\n"));
+              HasSubstr(",\"a request was sent 1,200 ms late; the \"\"other\"\" programs\",1,,,\n"));
 }
 
 TEST_F(MetricsTest, DamagedRecordsAreAnInputError) {
