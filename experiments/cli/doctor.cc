@@ -198,7 +198,7 @@ Finding Affinity(const Topology& topology) {
   return finding;
 }
 
-Finding Threads(const Topology& topology) {
+Finding MayHaveThreads(const Topology& topology) {
   constexpr int64_t kBesidesPools = 4;  // Of a tenant: its main and control thread, and the like.
   const ThreadLimits limits = LimitsOfThreads();
   const int64_t cores = topology.OneThreadPerCore().Count();
@@ -344,10 +344,10 @@ int Doctor() {
   std::vector<Finding> findings;
   try {
     const Topology topology = Topology::ThisMachine();
-    findings = {Cores(topology),    {.what = "topology", .found = topology.Summary()},
-                Smt(topology),      Numa(topology),
-                Governor(topology), Affinity(topology),
-                Threads(topology)};
+    findings = {Cores(topology),         {.what = "topology", .found = topology.Summary()},
+                Smt(topology),           Numa(topology),
+                Governor(topology),      Affinity(topology),
+                MayHaveThreads(topology)};
   } catch (const std::runtime_error& error) {
     findings.push_back(
         {Verdict::kMissing, "topology", error.what(), "no experiment can run", "mount /sys"});
