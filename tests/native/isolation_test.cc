@@ -32,7 +32,7 @@ class IsolationTest : public RealTenantTest {
     return spec;
   }
   static pid_t Tenant() {
-    const std::vector<pid_t> children = ChildrenOf(getpid());
+    const std::vector<pid_t> children = LivingChildrenOf(getpid());
     EXPECT_EQ(children.size(), 1u);
     return children.empty() ? -1 : children.front();
   }

@@ -67,7 +67,7 @@ class NumaMemoryTest : public RealTenantTest {
     return {};
   }
   static pid_t Tenant() {
-    const std::vector<pid_t> children = ChildrenOf(getpid());
+    const std::vector<pid_t> children = LivingChildrenOf(getpid());
     EXPECT_EQ(children.size(), 1u);
     return children.empty() ? -1 : children.front();
   }

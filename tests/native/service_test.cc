@@ -104,7 +104,7 @@ TEST_F(ServiceTest, OneWithAShareThatIsAskedNothingSleeps) {
   Host().Describe(job_, spec);
   Host().Start(job, Place{cores_, CpuShare{500}, {1, 1}});
   ExpectSettledService();
-  const std::vector<pid_t> tenants = ChildrenOf(getpid());
+  const std::vector<pid_t> tenants = LivingChildrenOf(getpid());
   ASSERT_EQ(tenants.size(), 1u);
   EXPECT_FALSE(Next(seconds(1)));  // Until nothing of its start is left.
   const int64_t before = Sleeps(tenants.front());
@@ -274,7 +274,7 @@ gap = { distribution = "fixed", mean_s = 0.005 }
                   // Asked after every event: about a second into the run.
                   if (!killed && std::chrono::steady_clock::now() - begin > seconds(1)) {
                     killed = true;
-                    for (const pid_t pid : ChildrenOf(getpid())) kill(pid, SIGKILL);
+                    for (const pid_t pid : LivingChildrenOf(getpid())) kill(pid, SIGKILL);
                   }
                   return false;
                 }});

@@ -110,7 +110,7 @@ TEST_F(ClusterHarnessTest, TheCellIsWholeWithoutAnAgentThatWasKilled) {
     return false;
   });
   EXPECT_EQ(result_.with_failures, 1);
-  EXPECT_TRUE(ChildrenOf(getpid()).empty());
+  EXPECT_TRUE(LivingChildrenOf(getpid()).empty());
   std::map<std::string, int> states;
   CsvReader jobs(cell / "jobs.csv");
   while (jobs.Next()) {

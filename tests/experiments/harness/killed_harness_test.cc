@@ -354,7 +354,7 @@ int RunHarness(const std::string& actuator) {
   host.Pause(starting);
   settle(starting);
   std::cout << OwnerName() << '\n' << strays.front() << '\n';
-  for (const pid_t child : ChildrenOf(getpid())) std::cout << child << '\n';
+  for (const pid_t child : LivingChildrenOf(getpid())) std::cout << child << '\n';
   std::cout << std::endl;
   while (true) host.NextEvent(host.GetClock().Now() + std::chrono::seconds(1));
 }

@@ -44,7 +44,7 @@ inline std::string CommandOf(pid_t process) {
 
 // The agent of that node that `parent` has started; -1 if there is none.
 inline pid_t AgentOfNode(const std::string& node, pid_t parent = getpid()) {
-  for (const pid_t child : ChildrenOf(parent)) {
+  for (const pid_t child : LivingChildrenOf(parent)) {
     if (CommandOf(child).ends_with(" --name " + node + " ")) return child;
   }
   return -1;
@@ -52,7 +52,7 @@ inline pid_t AgentOfNode(const std::string& node, pid_t parent = getpid()) {
 
 // Tenants of an agent, without its guard.
 inline std::vector<pid_t> TenantsOf(pid_t agent) {
-  std::vector<pid_t> tenants = ChildrenOf(agent);
+  std::vector<pid_t> tenants = LivingChildrenOf(agent);
   std::erase_if(tenants,
                 [](pid_t child) { return CommandOf(child).find(" tenant ") == std::string::npos; });
   return tenants;

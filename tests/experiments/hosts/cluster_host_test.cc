@@ -40,7 +40,7 @@ class ClusterHostTest : public testing::Test {
   // Whatever the test did.
   void TearDown() override {
     host_.reset();
-    EXPECT_TRUE(ChildrenOf(getpid()).empty()) << "agents are left";
+    EXPECT_TRUE(LivingChildrenOf(getpid()).empty()) << "agents are left";
   }
 
   ClusterHost& Host() {
@@ -286,7 +286,7 @@ TEST_F(ClusterHostTest, WhoDoesNotKnowTheTokenIsTurnedAway) {
 
 std::vector<pid_t> AllBelow(pid_t process) {
   std::vector<pid_t> found;
-  for (const pid_t child : ChildrenOf(process)) {
+  for (const pid_t child : LivingChildrenOf(process)) {
     found.push_back(child);
     for (const pid_t below : AllBelow(child)) found.push_back(below);
   }

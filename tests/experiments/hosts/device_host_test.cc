@@ -76,7 +76,7 @@ class DeviceHostTest : public ProcessHostTest {
     const auto* lost = event ? std::get_if<HostLostDevice>(&*event) : nullptr;
     if (lost == nullptr) return "nothing was lost";
     EXPECT_EQ(lost->device, kAccelerator);
-    EXPECT_TRUE(ChildrenOf(getpid()).empty()) << "lost, but its process is still there";
+    EXPECT_TRUE(LivingChildrenOf(getpid()).empty()) << "lost, but its process is still there";
     return lost->reason;
   }
   // The times of a slot's holds do not overlap, and none is shorter than planned.
@@ -253,7 +253,7 @@ TEST_F(DeviceHostTest, HoldersThatMayNotRunFirstAreMarked) {
   Send(kDigits);
   AwaitAnswers(1);
   const std::vector<std::string> marks = Host().TakeMarks();
-  EXPECT_TRUE(ChildrenOf(getpid()).empty());
+  EXPECT_TRUE(LivingChildrenOf(getpid()).empty());
   const bool marked = std::ranges::any_of(marks, [](const std::string& mark) {
     return mark.find("could not hold its slots SCHED_FIFO") != std::string::npos;
   });

@@ -24,7 +24,7 @@ inline ProcessHost::Options HostOptions() {
 }
 
 // Living processes whose parent is `parent`.
-inline std::vector<pid_t> ChildrenOf(pid_t parent) {
+inline std::vector<pid_t> LivingChildrenOf(pid_t parent) {
   std::vector<pid_t> children;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     const pid_t pid = std::atoi(entry.path().filename().c_str());
@@ -134,14 +134,14 @@ class ProcessHostTest : public ::testing::Test {
     const auto* failed = std::get_if<HostFailed>(&*event);
     if (failed == nullptr) return "no failure";
     EXPECT_EQ(failed->job, job);
-    EXPECT_TRUE(ChildrenOf(getpid()).empty()) << "failed, but its process is still there";
+    EXPECT_TRUE(LivingChildrenOf(getpid()).empty()) << "failed, but its process is still there";
     return failed->reason;
   }
   std::string FailureOf(const std::string& behaviour, int64_t steps = kForever) {
     return Failure(Start(behaviour, one_, steps));
   }
   static pid_t OnlyChild() {
-    const std::vector<pid_t> children = ChildrenOf(getpid());
+    const std::vector<pid_t> children = LivingChildrenOf(getpid());
     EXPECT_EQ(children.size(), 1u);
     return children.empty() ? -1 : children.front();
   }

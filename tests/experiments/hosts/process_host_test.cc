@@ -32,7 +32,7 @@ TEST_F(ProcessHostTest, RunsATenantToItsEnd) {
   ExpectSettled(job);
   const std::optional<HostEvent> event = Next();
   ASSERT_TRUE(event && std::holds_alternative<HostFinished>(*event));
-  EXPECT_TRUE(ChildrenOf(getpid()).empty());
+  EXPECT_TRUE(LivingChildrenOf(getpid()).empty());
   EXPECT_EQ(Host().Progress(job), 1.0);
   const std::vector<StepSample> steps = Host().TakeSteps();
   ASSERT_EQ(steps.size(), 30u);
@@ -194,7 +194,7 @@ TEST_F(ProcessHostTest, StopsAndContinuesATenantThatKnowsNothing) {
 TEST_F(ProcessHostTest, StoppedTenantIsGoneAndSilent) {
   const JobId job = Start("obedient", two_);
   Host().Stop(job);
-  EXPECT_TRUE(ChildrenOf(getpid()).empty());
+  EXPECT_TRUE(LivingChildrenOf(getpid()).empty());
   EXPECT_FALSE(Next(milliseconds(50)));
   Host().Stop(job);  // Already gone.
   Host().Grant(job, Place::Whole(one_, {1, 1}));
@@ -207,7 +207,7 @@ TEST_F(ProcessHostTest, PausedTenantCanBeStopped) {
   Host().Pause(job);
   ExpectSettled(job);
   Host().Stop(job);
-  EXPECT_TRUE(ChildrenOf(getpid()).empty());
+  EXPECT_TRUE(LivingChildrenOf(getpid()).empty());
 }
 
 // Kills a process from a thread that nobody delays, and watches the kernel take it apart.
@@ -251,7 +251,7 @@ TEST_F(ProcessHostTest, DeathIsReportedWithin100Milliseconds) {
     EXPECT_EQ(std::get<HostFailed>(*event).job, victim);
     EXPECT_EQ(std::get<HostFailed>(*event).reason, "was killed by signal 9 (Killed)");
     ExpectNothingToSample();
-    EXPECT_TRUE(ChildrenOf(getpid()).empty());
+    EXPECT_TRUE(LivingChildrenOf(getpid()).empty());
     const Duration kernel = killer.gone() - killer.killed();
     const Duration taken = reported - killer.killed();
     std::cout << "reported after " << ToSeconds(taken) * 1e3 << " ms, of which the kernel took "

@@ -1,5 +1,6 @@
 #include "experiments/hosts/process_tree.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
@@ -31,10 +32,10 @@ bool HasEnded(const UniqueFd& pidfd, int milliseconds) {
   _exit(1);
 }
 
-// Starts a process in a session of its own whose parent has ended.
+// Starts a process whose parent has ended, and which has its environment by now.
 UniqueFd Orphan(const std::string& mark, const char* seconds, pid_t* parent) {
   int ends[2];
-  EXPECT_EQ(pipe(ends), 0);
+  EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
   *parent = fork();
   if (*parent == 0) {
     setpgid(0, 0);
@@ -48,8 +49,10 @@ UniqueFd Orphan(const std::string& mark, const char* seconds, pid_t* parent) {
   UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
   EXPECT_TRUE(pidfd);
   EXPECT_EQ(waitpid(*parent, nullptr, 0), *parent);
-  close(ends[0]);
   close(ends[1]);
+  char more;
+  EXPECT_EQ(read(ends[0], &more, 1), 0) << "the last writer's end closes when it executes";
+  close(ends[0]);
   return pidfd;
 }
 
@@ -68,7 +71,6 @@ class ProcessTreeTest : public testing::Test, public ChildKeeper {
   int reaped_ = 0;
 };
 
-// The kernel tells an orphan's new parent a moment after the old one's end, at most.
 TEST_F(ProcessTreeTest, OrphansAreAdoptedKilledAndReaped) {
   AdoptOrphans();
   pid_t parent = 0;
@@ -107,7 +109,11 @@ TEST_F(ProcessTreeTest, OrphansThatEndedByThemselvesAreReaped) {
 // One that is not below this process shows where was looked: it bears the mark all the same.
 TEST_F(ProcessTreeTest, WhoAdoptsLooksAtItsOwnProcessesOnly) {
   pid_t parent = 0;
-  UniqueFd elsewhere = Orphan(mark_, "1000", &parent);  // Nobody's here: not adopted yet.
+  UniqueFd elsewhere;
+  {
+    const NoAdoptionScope nobody;
+    elsewhere = Orphan(mark_, "1000", &parent);
+  }
   AdoptOrphans();
   EXPECT_TRUE(KillLeft(parent));
   EXPECT_FALSE(HasEnded(elsewhere, 0));

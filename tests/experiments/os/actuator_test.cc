@@ -103,7 +103,7 @@ TEST_F(ActuatorTest, CpusetMovesAMalleableTenantAndIsGoneWithIt) {
     EXPECT_FALSE(moved.runtime);
   }
   Host().Stop(job);
-  EXPECT_TRUE(ChildrenOf(getpid()).empty());
+  EXPECT_TRUE(LivingChildrenOf(getpid()).empty());
 }
 
 TEST_F(ActuatorTest, CpusetConfinesARigidTenantWithAllItsThreads) {
