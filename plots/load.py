@@ -201,7 +201,7 @@ def is_done(cell_json):
 
 
 # Interval sets are text, and an empty one is no missing number.
-TEXT = {name: str for name in ("cores", "owned", "granted_cores", "allocated_resources", "reason", "allocation")}
+TEXT = {name: str for name in ("cores", "owned", "granted_cores", "allocated_resources", "from", "to", "reason", "allocation")}
 
 
 @lru_cache(maxsize=64)

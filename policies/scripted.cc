@@ -2,7 +2,8 @@
 // resize does at a known moment, beside the same job left alone. Times are seconds since the job's
 // start. A job starts, first come first served, once what its first entry says is free; an entry
 // that asks for more than is free is met as far as possible and completed when cores come free; one
-// of 0 cores pauses. Counts are kept within the job's min and max and the machine.
+// of 0 cores pauses. Counts are kept within the job's min and max and the machine. A list of cores is
+// met once all of them are the job's own or free.
 
 #include <fmt/format.h>
 
@@ -23,13 +24,14 @@ namespace {
 
 constexpr std::string_view kFormat =
     "text: SECONDS:CORES[:INTERxINTRA] with a space between entries, the first at 0, then rising; "
-    "numbers, or all = as many as the job may have";
+    "numbers, or all = as many as the job may have; CORES also a list of which, such as [0-1,4]";
 constexpr int kAll = INT_MAX;
 constexpr double kLongest = 1e6;  // Seconds.
 
 struct Entry {
   Duration at{0};
   int cores = kAll;
+  std::optional<CpuSet> exactly;
   std::optional<Split> split;  // Default: inter 1, intra = the cores it gets.
 };
 
@@ -61,6 +63,15 @@ std::string_view TakeUntil(char separator, std::string_view* text) {
   return part;
 }
 
+// "[0-1,4]". False: it is no list of cores.
+bool ParseList(std::string_view text, Entry* entry) {
+  if (text.size() < 2 || text.front() != '[' || text.back() != ']') return false;
+  entry->exactly = CpuSet::Parse(text.substr(1, text.size() - 2));
+  if (!entry->exactly || entry->exactly->Empty()) return false;
+  entry->cores = entry->exactly->Count();
+  return true;
+}
+
 Entry ParseEntry(std::string_view text) {
   std::string_view rest = text;
   Entry entry;
@@ -68,7 +79,8 @@ Entry ParseEntry(std::string_view text) {
   if (!Parse(TakeUntil(':', &rest), &seconds) || !(seconds >= 0 && seconds <= kLongest))
     Refuse(text, "has no time");
   entry.at = FromSeconds(seconds);
-  if (!ParseCount(TakeUntil(':', &rest), &entry.cores) || entry.cores < 0)
+  const std::string_view cores = TakeUntil(':', &rest);
+  if (!ParseList(cores, &entry) && (!ParseCount(cores, &entry.cores) || entry.cores < 0))
     Refuse(text, "has no number of cores");
   if (rest.empty()) return entry;
   Split split;
@@ -100,17 +112,20 @@ class Scripted final : public Policy {
 
   Allocation Decide(const MachineView& view, const Event&) override {
     Allocation allocation;
-    int free = view.FreeCores().Count();
+    const CpuSet free_cores = view.FreeCores();
+    Room free{free_cores.Count(), free_cores};
     for (const bool shrinks : {true, false}) {  // What some give up, others may take.
       for (const JobView& job : view.jobs) {
         if (job.started && Shrinks(view, job) == shrinks) Follow(view, job, &free, &allocation);
       }
     }
     for (const JobView& job : view.jobs.Waiting()) {
-      const int cores = Wanted(view, job, timetable_.front());
-      if (cores > free) break;
-      free -= cores;
-      allocation.jobs[job.id] = RunWith(timetable_.front(), cores);
+      const Entry& entry = timetable_.front();
+      const int cores = Wanted(view, job, entry);
+      if (cores > free.count || (entry.exactly && !free.cores.Contains(*entry.exactly))) break;
+      free.count -= cores;
+      if (entry.exactly) free.cores -= *entry.exactly;
+      allocation.jobs[job.id] = RunWith(entry, cores);
     }
     return allocation;
   }
@@ -118,13 +133,21 @@ class Scripted final : public Policy {
   Duration TickPeriod() const override { return std::chrono::milliseconds(20); }
 
  private:
+  // What is free: lists take from both, numbers from the first.
+  struct Room {
+    int count;
+    CpuSet cores;
+  };
+
   static int Wanted(const MachineView& view, const JobView& job, const Entry& entry) {
+    if (entry.exactly) return entry.cores;
     const int most = std::min(job.request.max, view.cores.Count());
     return std::clamp(entry.cores, std::min(job.request.min, most), most);
   }
 
   static Run RunWith(const Entry& entry, int cores) {
     Run run{.cores = cores, .split = entry.split};
+    if (entry.exactly) run.cores = *entry.exactly;
     if (run.split && run.split->inter == kAll) run.split->inter = cores;
     if (run.split && run.split->intra == kAll) run.split->intra = cores;
     return run;
@@ -143,19 +166,23 @@ class Scripted final : public Policy {
     return entry.cores == 0 || Wanted(view, job, entry) < job.cores.Count();
   }
 
-  void Follow(const MachineView& view, const JobView& job, int* free, Allocation* out) const {
+  void Follow(const MachineView& view, const JobView& job, Room* free, Allocation* out) const {
     const Entry& entry = Due(view.now - *job.started);
     const int held = job.cores.Count();
     if (entry.cores == 0) {
       if (job.IsActive()) {
         out->jobs[job.id] = Pause{};
-        *free += held;
+        free->count += held;
       }
       return;
     }
-    const int cores = std::min(Wanted(view, job, entry), held + *free);
+    if (entry.exactly) {
+      if (!(free->cores | job.cores).Contains(*entry.exactly)) return;
+      free->cores -= *entry.exactly;
+    }
+    const int cores = std::min(Wanted(view, job, entry), held + free->count);
     if (cores < job.request.min) return;
-    *free += held - cores;
+    free->count += held - cores;
     out->jobs[job.id] = RunWith(entry, cores);
   }
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import check_controllers
 import check_jobs
+import check_memory
 import check_requests
 import check_shares
 import check_stages
@@ -71,6 +72,8 @@ TYPES = {
                     "inter_after": int, "intra_after": int, "cores": parse_cpus, "op": str, "taken_us": float},
     "actuations.csv": {"time": float, "job_id": int, "cores": parse_cpus, "actuator": str, "fast_us": float,
                        "runtime_us": float},
+    "memory.csv": {"time": float, "job_id": int, "from": parse_cpus, "to": parse_cpus, "outcome": str, "bytes": int,
+                   "left_bytes": int, "taken_us": float},
     "interference.csv": {"victim": int, "culprit": str, "waited_s": float},
     "stages.csv": check_stages.TYPES,
     "requests.csv": check_requests.TYPES,
@@ -145,6 +148,10 @@ class Cell:
         self.sharers = {row["job_id"] for row in self.grants if row["amount"] < len(row["cores"])}
         path = folder / "interference.csv"  # On request only.
         self.interference = read_rows(path, report) if path.exists() else None
+        path = folder / "memory.csv"  # Where tenants have changed NUMA nodes.
+        moved = path.exists() or path.with_name(path.name + ".gz").exists()
+        self.memory_moves = read_rows(path, report) if moved else []
+        self.memory = manifest.get("experiment", {}).get("machine", {}).get("memory")
         self.pipelines = {load["name"]: load for load in workloads if load.get("mode") == "pipeline"}
         path = folder / "stages.csv"
         recorded = path.exists() or path.with_name(path.name + ".gz").exists()
@@ -393,6 +400,7 @@ def check_cell(cell, manifest, report):
         check_steps(cell, report)
     check_resizes(cell, follows, report)
     check_actuations(cell, report)
+    check_memory.check_memory(cell, report)
     check_decisions(cell, report)
     if cell.interference is not None:
         check_interference(cell, report)

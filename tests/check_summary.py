@@ -106,6 +106,8 @@ def expected_summary(cell):
         "lost": len(cell.jobs) - len(ended) - counts["declined"],
         "granted_core_s": granted_core_seconds(cell) if cell.has["grants"] else None,
         "device_busy_s": sum(row["planned_end"] - row["begin"] for row in cell.holds) if cell.holds else None,
+        "node_moves": len(cell.memory_moves) or None,
+        "memory_moved_mb": sum(row["bytes"] for row in cell.memory_moves) / 1e6 if cell.memory_moves else None,
         "marks": "; ".join(cell.marks).replace("\n", " "),
         "marked": int(bool(cell.marks)),
         "resizes": sum(job["resizes"] for job in cell.jobs),

@@ -20,6 +20,8 @@ using nlohmann::json;
 
 constexpr int kFormat = 1;
 constexpr int kMaxThreads = 4096;
+constexpr double kMostSeconds = 1e9;
+constexpr double kMostBytes = 1e15;
 
 json ToJson(const Estimate& estimate) {
   return {{"value", estimate.value},
@@ -28,10 +30,10 @@ json ToJson(const Estimate& estimate) {
           {"samples", estimate.samples}};
 }
 
-Estimate ReadEstimate(const JsonReader& at, double min) {
-  return {.value = at.At("value").Number(min),
-          .low = at.At("low").Number(0),
-          .high = at.At("high").Number(0),
+Estimate ReadEstimate(const JsonReader& at, double min, double max = kMostSeconds) {
+  return {.value = at.At("value").Number(min, max),
+          .low = at.At("low").Number(0, max),
+          .high = at.At("high").Number(0, max),
           .samples = at.At("samples").Integer(0, 1'000'000'000)};
 }
 
@@ -123,6 +125,8 @@ json ToJson(const ProgramProfile& program) {
                 {"pressure", program.pressure},     {"sensitivity", program.sensitivity},
                 {"weight", program.weight},         {"crowding", ToJson(program.crowding)}};
   if (program.sibling.samples > 0) value["sibling"] = ToJson(program.sibling);
+  if (program.far_memory.samples > 0) value["far_memory"] = ToJson(program.far_memory);
+  if (program.memory_bytes.samples > 0) value["memory_bytes"] = ToJson(program.memory_bytes);
   for (const StageProfile& stage : program.stages) value["stages"].push_back(ToJson(stage));
   return value;
 }
@@ -132,6 +136,9 @@ void ReadSharing(const JsonReader& at, ProgramProfile* program) {
   if (at.Has("warm_up")) program->warm_up = ReadEstimate(at.At("warm_up"), 0);
   if (at.Has("weight")) program->weight = at.At("weight").Number(1e-3, 1e3);
   if (at.Has("sibling")) program->sibling = ReadEstimate(at.At("sibling"), 1e-3);
+  if (at.Has("far_memory")) program->far_memory = ReadEstimate(at.At("far_memory"), 1e-3);
+  if (at.Has("memory_bytes"))
+    program->memory_bytes = ReadEstimate(at.At("memory_bytes"), 0, kMostBytes);
   if (!at.Has("crowding")) return;
   std::set<std::pair<int, double>> seen;
   for (const JsonReader& point : at.At("crowding").List()) {
@@ -198,6 +205,12 @@ CoRun ReadCoRun(const JsonReader& at) {
 
 }  // namespace
 
+bool Profile::KnowsFarMemory() const {
+  return move_bytes_s.samples > 0 || std::ranges::any_of(programs, [](const ProgramProfile& one) {
+           return one.far_memory.samples > 0;
+         });
+}
+
 const ProgramProfile* Profile::Find(std::string_view program) const {
   const auto found = std::find_if(programs.begin(), programs.end(), [&](const ProgramProfile& one) {
     return one.program == program;
@@ -229,6 +242,8 @@ Profile LoadProfile(const std::filesystem::path& file) {
                     .shrink = resize.At("shrink").Delays(),
                     .pause = resize.At("pause").Delays(),
                     .resume = resize.At("resume").Delays()};
+  if (root.Has("move_bytes_s"))
+    profile.move_bytes_s = ReadEstimate(root.At("move_bytes_s"), 1, kMostBytes);
   profile.decision = root.At("decision").Delays();
   for (const JsonReader& note : root.At("notes").List()) profile.notes.push_back(note.String());
   return profile;
@@ -253,6 +268,7 @@ void SaveProfile(const Profile& profile, const std::filesystem::path& file) {
                   {"resume", profile.resize.resume}}},
                 {"decision", profile.decision},
                 {"notes", profile.notes}};
+  if (profile.move_bytes_s.samples > 0) value["move_bytes_s"] = ToJson(profile.move_bytes_s);
   if (profile.threads_per_core > 0) value["threads_per_core"] = profile.threads_per_core;
   std::filesystem::path partial = file;
   partial += ".partial";

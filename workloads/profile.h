@@ -73,6 +73,11 @@ struct ProgramProfile {
   // with an idle one, what they press on each other beside the core taken out. Only where hardware
   // threads count as cores; no samples = not measured.
   Estimate sibling;
+  // Step time with all of its memory on another NUMA node than its core over that alone, and how
+  // many bytes were moved when it went to another node. Only where the machine has several; no
+  // samples = not measured.
+  Estimate far_memory;
+  Estimate memory_bytes;
   // Of a pipeline, in order: what calls of each stage cost on one core. Its steps are requests of
   // work 1. Empty = not measured, or no pipeline.
   std::vector<StageProfile> stages;
@@ -121,12 +126,17 @@ struct Profile {
   std::vector<ProgramProfile> programs;
   std::vector<CoRun> co_runs;
   ResizeDelays resize;
+  // Bytes a second at which memory is moved from one NUMA node to another; no samples = the machine
+  // has one, or it was not measured.
+  Estimate move_bytes_s;
   // The decision's own time, host's reaction included: from an event to the grant being told.
   DelayQuantiles decision;
   // What a reader of the figures must know: where each comes from, what is missing, what was
   // measured on a machine that was not idle.
   std::vector<std::string> notes;
 
+  // Memory on another NUMA node costs something here; else it is not known what.
+  bool KnowsFarMemory() const;
   const ProgramProfile* Find(std::string_view program) const;  // nullptr if it was not measured.
 };
 

@@ -12,9 +12,6 @@
 
 namespace cosched {
 
-// The limits of this user and of this process's cgroup: "ulimit -u 4096, pids.max 2048".
-std::string ThreadLimits();
-
 // "<what> (ulimit -u 4096, pids.max 2048): Resource temporarily unavailable"
 std::system_error ThreadError(const std::string& what, const std::system_error& error);
 

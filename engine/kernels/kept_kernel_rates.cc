@@ -15,6 +15,7 @@
 #include <optional>
 #include <string_view>
 #include <system_error>
+#include <thread>
 
 #include "engine/base/cache_folder.h"
 #include "engine/base/cache_sizes.h"
@@ -27,6 +28,7 @@ namespace {
 constexpr char kFolder[] = "kernel_rates";
 // The version of what is measured: another one makes kept rates be measured anew.
 constexpr int kVersion = 1;
+constexpr char kDisturbed[] = "yes";
 
 // What kind of CPU it is, on x86 and on Arm.
 std::string DescribedByKernel() {
@@ -57,24 +59,37 @@ std::filesystem::path FileOf(const RatesKeeper& keeper) {
   return keeper.cache / kFolder / (name + ".txt");
 }
 
-std::string TextOf(const RatesKeeper& keeper, const KernelRates& rates) {
+// The kernel's count of threads that run or want to (proc(5)), of which this one is one. Some may come
+// and go on a machine of many cores.
+bool NobodyElseComputes() {
+  std::ifstream file("/proc/loadavg");
+  std::string average;
+  int running = 0;
+  if (!(file >> average >> average >> average >> running)) return true;
+  return running - 1 <= static_cast<int>(std::thread::hardware_concurrency()) / 16;
+}
+
+std::string TextOf(const RatesKeeper& keeper, const KernelRates& rates, bool disturbed) {
   return fmt::format(
       "# What one core of this kind does in a second, as cosched measured it once "
       "(engine/kernels/kernel_rates.h).\n"
       "# Kernels are chosen by it; `cosched doctor --measure` measures it anew.\n"
-      "cpu: {}\ndate: {:%Y-%m-%d}\nrates: {}\n",
-      keeper.cpu, fmt::gmtime(std::time(nullptr)), ToString(rates));
+      "cpu: {}\ndate: {:%Y-%m-%d}\nbeside others: {}\nrates: {}\n",
+      keeper.cpu, fmt::gmtime(std::time(nullptr)), disturbed ? kDisturbed : "no", ToString(rates));
 }
 
 // Nothing if there is no such file, or if it is of another CPU or damaged.
 std::optional<KeptKernelRates> ReadKept(const RatesKeeper& keeper) {
-  KeptKernelRates kept{.rates = {}, .file = FileOf(keeper), .cpu = {}, .date = {}, .why_fixed = {}};
+  KeptKernelRates kept;
+  kept.file = FileOf(keeper);
   std::ifstream stream(kept.file);
   std::optional<KernelRates> rates;
   for (std::string line; std::getline(stream, line);) {
     const auto value = [&](std::string_view key) { return line.substr(key.size()); };
     if (line.starts_with("cpu: ")) kept.cpu = value("cpu: ");
     if (line.starts_with("date: ")) kept.date = value("date: ");
+    if (line.starts_with("beside others: "))
+      kept.disturbed = value("beside others: ") == kDisturbed;
     if (line.starts_with("rates: ")) rates = ParseKernelRates(value("rates: "));
   }
   if (!rates || kept.cpu != keeper.cpu) return std::nullopt;
@@ -83,7 +98,10 @@ std::optional<KeptKernelRates> ReadKept(const RatesKeeper& keeper) {
 }
 
 KeptKernelRates NotKept(const RatesKeeper& keeper, const std::string& why) {
-  return {.rates = {}, .file = {}, .cpu = keeper.cpu, .date = {}, .why_fixed = why};
+  KeptKernelRates kept;
+  kept.cpu = keeper.cpu;
+  kept.why_fixed = why;
+  return kept;
 }
 
 // Whole or not at all. replace: also one that is there; else that one stays.
@@ -98,7 +116,9 @@ KeptKernelRates MeasureAndKeep(const RatesKeeper& keeper, bool replace) {
   if (descriptor == -1)
     return NotKept(keeper, fmt::format("{} can't be written: {}", file.string(),
                                        error ? error.message() : std::strerror(errno)));
-  const std::string text = TextOf(keeper, Rounded(keeper.measure()));
+  const bool quiet_before = keeper.is_quiet();
+  const KernelRates rates = Rounded(keeper.measure());
+  const std::string text = TextOf(keeper, rates, !quiet_before || !keeper.is_quiet());
   const bool written =
       write(descriptor, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   close(descriptor);
@@ -114,14 +134,18 @@ KeptKernelRates MeasureAndKeep(const RatesKeeper& keeper, bool replace) {
   return kept ? *kept : NotKept(keeper, fmt::format("{} can't be written", file.string()));
 }
 
-RatesKeeper ThisMachinesKeeper() { return {CacheFolder(), ThisCpu(), MeasureKernelRates}; }
+RatesKeeper ThisMachinesKeeper() {
+  return {CacheFolder(), ThisCpu(), MeasureKernelRates, NobodyElseComputes};
+}
 
 }  // namespace
 
 std::optional<KeptKernelRates> RatesKeeper::Kept() const { return ReadKept(*this); }
 
 KeptKernelRates RatesKeeper::Get() const {
-  if (const auto kept = ReadKept(*this)) return *kept;
+  if (const auto kept = ReadKept(*this)) {
+    return kept->disturbed && is_quiet() ? MeasureAndKeep(*this, /*replace=*/true) : *kept;
+  }
   std::error_code error;
   const bool is_there = std::filesystem::exists(FileOf(*this), error);
   // Files come whole: one that is there now was put there a moment ago, or is damaged.

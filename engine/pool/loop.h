@@ -104,14 +104,16 @@ class Loop {
   }
 
   // Runs tasks until none is left or `leave()` after a task. Tasks must not throw: noexcept ends
-  // the program, where unwinding would leave workers with a dead loop.
+  // the program, where unwinding would leave workers with a dead loop. meter: of the calling thread if
+  // it is a compute thread, else null.
   template <typename Predicate>
-  void Work(Predicate leave) noexcept {
+  void Work(WorkMeter* meter, Predicate leave) noexcept {
     const FunctionRef<void(int)> body = body_;  // Not read again from a line that others write.
     const int tasks = tasks_;
     int64_t task;
     ++loops_within;
     while ((task = next_.fetch_add(1, std::memory_order_relaxed)) < tasks) {
+      if (meter != nullptr) meter->BeginTask();
       body(static_cast<int>(task));
       if (leave()) break;
     }

@@ -148,7 +148,10 @@ void MalleablePool::Impl::RunClosure(MutexLock* lock) {
   more.Post();
   const bool own =
       calling_worker.pool == this;  // Or a caller of RunOne, which has work of its own.
-  if (own) calling_worker.worker->meter.SetWork(true);
+  if (own) {
+    calling_worker.worker->meter.SetWork(true);
+    calling_worker.worker->meter.BeginTask();
+  }
   closure();
   if (own) calling_worker.worker->activity.store(nullptr, std::memory_order_relaxed);
   closure = nullptr;  // What it holds is freed before anyone can see this worker parked.
@@ -186,7 +189,7 @@ template <typename Predicate>
 void MalleablePool::Impl::WorkAndLeave(PoolWorker* worker, Loop* loop, Predicate leave) {
   LoopDoor* const entered = loop->Door();
   worker->meter.SetWork(true);
-  loop->Work(leave);
+  loop->Work(&worker->meter, leave);
   entered->Leave();
   worker->meter.SetWork(false);
 }
@@ -205,13 +208,14 @@ Yields MalleablePool::Impl::WorkIn(PoolWorker* worker, Loop* loop) {
 // end; nor where somebody may wait for closures of the paused pool.
 void MalleablePool::Impl::Work(Loop* loop) {
   auto* const own = static_cast<Impl*>(calling_worker.pool);
+  WorkMeter* const meter = own == nullptr ? nullptr : &calling_worker.worker->meter;
   if (own == nullptr || own == this || loops_within > 0 ||
       own->options.when_empty != WhenEmpty::kQueue) {
-    loop->Work([] { return false; });
+    loop->Work(meter, [] { return false; });
     return;
   }
   while (true) {
-    loop->Work([own] { return own->target.load(std::memory_order_relaxed) == 0; });
+    loop->Work(meter, [own] { return own->target.load(std::memory_order_relaxed) == 0; });
     if (loop->Remaining() == 0) return;
     own->Hold(calling_worker.worker);
   }

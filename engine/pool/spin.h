@@ -30,8 +30,9 @@ inline std::chrono::nanoseconds ThreadCpuTime() {
   return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
-// Keeps the record of one compute thread, which alone calls it: whether it has work, and the CPU
-// time that it spends without any, which is looking for work, going to sleep and waking up.
+// Keeps the record of one compute thread, which alone calls it: whether it has work, how many tasks it
+// has begun, and the CPU time that it spends without any, which is looking for work, going to sleep
+// and waking up.
 //
 // Spinning is told in CPU time: a spinner may lose its core, so the time that passes may be
 // others'. The kernel's clock of a thread is exact and takes half a microsecond, too much for a
@@ -47,6 +48,7 @@ class WorkMeter {
   void SetWork(bool has_work) {
     record_->without_work.store(has_work ? 0 : 1, std::memory_order_relaxed);
   }
+  void BeginTask() { record_->tasks.store(++tasks_, std::memory_order_relaxed); }
   // A spin that has found what it looked for after so many turns and pauses.
   void AddTurns(int turns, int pauses) { Add(turns * turn_ + pauses * turn_ / kPauses); }
   // A spin in vain: `turns` in all, and the thread's CPU time after the first kUnclocked of them.
@@ -74,6 +76,7 @@ class WorkMeter {
   }
 
   WorkRecord* record_ = nullptr;
+  uint32_t tasks_ = 0;
   int64_t turn_ = 2000;  // CPU time of a turn, in ns; of today's processors until it is measured.
 };
 

@@ -28,6 +28,9 @@ struct alignas(kCacheLine) WorkRecord {
   // the last tasks of a loop, sleeps, or is on its way to sleep or back.
   std::atomic<uint32_t> without_work{0};
   std::atomic<int64_t> spin_time{0};  // CPU time spent on looking so far, in ns.
+  // Tasks of loops and closures that the thread has begun: while it has work and this stays, it is in
+  // one of them still, and can't leave its pool.
+  std::atomic<uint32_t> tasks{0};
   // In a pool's own record: its running loops and queued closures of which something is still to be
   // taken. While there are any, a thread in state R has work, whatever it told before it lost its
   // core: it could not yet hear of it.

@@ -13,6 +13,7 @@
 
 #include "experiments/analysis/device_time.h"
 #include "experiments/analysis/granted_time.h"
+#include "experiments/analysis/memory_moves.h"
 #include "experiments/analysis/statistics.h"
 #include "experiments/records/cell_file.h"
 #include "experiments/records/output_file.h"
@@ -225,6 +226,10 @@ CellSummary Summarize(const std::filesystem::path& run, const CellKey& key) {
   if (sampled) SummarizeSamples(SumSamples(folder, spans), cell.machine_cores.Count(), &summary);
   summary.granted_core_s = GrantedCoreSeconds(folder);
   summary.device_busy_s = DeviceSeconds(folder);
+  if (const std::optional<MemoryMoves> moved = SumMemoryMoves(folder)) {
+    summary.node_moves = moved->moves;
+    summary.memory_moved_mb = static_cast<double>(moved->bytes) * 1e-6;
+  }
   summary.services = SummarizeRequests(folder);
   return summary;
 }

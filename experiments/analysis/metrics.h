@@ -44,6 +44,9 @@ struct CellSummary {
   // recorded.
   std::optional<double> granted_core_s, used_core_s;
   std::optional<double> device_busy_s;  // Absent where no device was held.
+  // Absent where no tenant has changed NUMA nodes.
+  std::optional<int64_t> node_moves;
+  std::optional<double> memory_moved_mb;
   double jain_index = 0;
   int jobs = 0;
   int finished = 0;
@@ -100,7 +103,9 @@ struct CellSummary {
         TableColumn{"used_core_s", &CellSummary::used_core_s, k6},
         TableColumn{"marks", &CellSummary::MarksText},
         TableColumn{"marked", [](const CellSummary& summary) { return !summary.marks.empty(); }},
-        TableColumn{"device_busy_s", &CellSummary::device_busy_s, k6}};
+        TableColumn{"device_busy_s", &CellSummary::device_busy_s, k6},
+        TableColumn{"node_moves", &CellSummary::node_moves},
+        TableColumn{"memory_moved_mb", &CellSummary::memory_moved_mb, k6}};
   }
 };
 

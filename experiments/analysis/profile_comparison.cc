@@ -38,6 +38,9 @@ void ComparePrograms(const ProgramProfile& a, const ProgramProfile& b,
   AddQuantity(a.program + ": start", a.start_s, b.start_s, quantities);
   AddQuantity(a.program + ": first steps, in steps", a.warm_up, b.warm_up, quantities);
   AddQuantity(a.program + ": stop", a.stop_s, b.stop_s, quantities);
+  AddQuantity(a.program + ": a step's slow-down by memory on another NUMA node", a.far_memory,
+              b.far_memory, quantities);
+  AddQuantity(a.program + ": memory, in bytes", a.memory_bytes, b.memory_bytes, quantities);
   for (const CrowdingPoint& point : a.crowding) {
     for (const CrowdingPoint& other : b.crowding) {
       if (other.threads != point.threads || other.others != point.others) continue;
@@ -101,6 +104,8 @@ std::vector<ComparedQuantity> CompareProfiles(const Profile& a, const Profile& b
       ComparePrograms(program, *other, &quantities);
   }
   CompareCoRuns(a, b, &quantities);
+  AddQuantity("moves of memory between NUMA nodes, in bytes a second", a.move_bytes_s,
+              b.move_bytes_s, &quantities);
   return quantities;
 }
 

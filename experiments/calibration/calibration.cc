@@ -29,12 +29,18 @@ constexpr double kResizeSeconds = 3.0;
 // time, under some policies. The same for splits and numbers of threads that few ask for.
 constexpr double kSometimes = 0.5;
 
+// What is moved all the while: it has a distribution, which has no interval.
+bool IsMoved(const Measurement& measurement) {
+  return measurement.kind == MeasurementKind::kResize ||
+         measurement.kind == MeasurementKind::kMoves;
+}
+
 class Calibration {
  public:
   Calibration(const std::vector<TenantSpec>& programs, int cores, const CalibrationOptions& options)
       : programs_(programs), options_(options), random_(Random(options.seed).Derive("calibrate")) {
     for (const Measurement& measurement :
-         PlanCalibration(programs.size(), cores, options.threads_per_core))
+         PlanCalibration(programs.size(), cores, options.threads_per_core, options.numa_nodes))
       series_.push_back({measurement, {}, 0});
   }
 
@@ -91,8 +97,7 @@ class Calibration {
   std::vector<int64_t> Steps(const Measurement& measurement) const {
     std::vector<int64_t> steps;
     // A resized tenant has all cores half of the time.
-    double seconds =
-        measurement.kind == MeasurementKind::kResize ? kResizeSeconds : options_.measure_s;
+    double seconds = IsMoved(measurement) ? kResizeSeconds : options_.measure_s;
     const bool crowded = measurement.kind == MeasurementKind::kShared;
     if (crowded)
       seconds *= measurement.shared_cores / static_cast<double>(measurement.programs.size());
@@ -111,8 +116,7 @@ class Calibration {
 
   bool IsTight(const Series& series) const {
     if (static_cast<int>(series.runs.size()) < kMinRuns) return false;
-    if (series.measurement.kind == MeasurementKind::kResize)
-      return true;  // A distribution has no interval.
+    if (IsMoved(series.measurement)) return true;
     return Cost(series) <= options_.interval;
   }
 
@@ -137,7 +141,8 @@ class Calibration {
 
   Estimate EstimateOf(const Series& series, size_t tenant) const {
     const Measurement& measurement = series.measurement;
-    if (measurement.programs.size() == 1) return StepTime(series, tenant);
+    const bool is_far = measurement.kind == MeasurementKind::kFar;
+    if (measurement.programs.size() == 1 && !is_far) return StepTime(series, tenant);
     const Series& alone = AloneOf(series_, measurement, tenant);
     if (alone.runs.empty()) return StepTime(series, tenant);
     if (measurement.kind == MeasurementKind::kShared && measurement.IsOfOneProgram())
@@ -175,8 +180,7 @@ class Calibration {
   }
 
   std::string ResultText(const Series& series) const {
-    if (series.measurement.kind == MeasurementKind::kResize)
-      return fmt::format("run {}", series.runs.size());
+    if (IsMoved(series.measurement)) return fmt::format("run {}", series.runs.size());
     std::string text;
     for (size_t tenant = 0; tenant < series.measurement.programs.size(); ++tenant)
       text +=

@@ -30,6 +30,7 @@ struct CalibrationOptions {
   double measure_s = 0.5;    // A tenant's steps that count should last about this long on 1 core.
   uint64_t seed = 1;         // Seed of the order of measurements.
   int threads_per_core = 1;  // Hardware threads of one core that are cores here.
+  int numa_nodes = 1;        // On which tenants' memory can be kept.
   std::function<double()> now;  // Seconds.
   std::function<Measured(const Measurement&, const std::vector<int64_t>& steps)> measure;
   std::function<void(const CalibrationProgress&)> progress = [](const auto&) {};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "engine/base/check.h"
 #include "experiments/analysis/estimate.h"
@@ -230,6 +231,28 @@ void FitSiblings(const std::vector<Series>& all, Profile* profile) {
   }
 }
 
+void FitMemory(const std::vector<Series>& all, Profile* profile) {
+  std::vector<double> rates;
+  std::map<size_t, std::vector<double>> bytes;  // By program.
+  for (const Series& series : all) {
+    const Measurement& measurement = series.measurement;
+    const size_t program = measurement.programs[0];
+    if (measurement.kind == MeasurementKind::kFar)
+      profile->programs[program].far_memory =
+          PairedSlowDown(series, 0, AloneOf(all, measurement, 0));
+    if (measurement.kind != MeasurementKind::kMoves) continue;
+    for (const Measured& run : series.runs) {
+      for (const Measured::MemoryMove& move : run.memory_moves) {
+        bytes[program].push_back(move.bytes);
+        rates.push_back(move.bytes / std::max(1e-9, move.seconds));
+      }
+    }
+  }
+  for (const auto& [program, moved] : bytes)
+    profile->programs[program].memory_bytes = MedianEstimate(moved);
+  if (!rates.empty()) profile->move_bytes_s = MedianEstimate(rates);
+}
+
 void AddNotes(const std::vector<Series>& all, Profile* profile) {
   size_t runs = 0, disturbed = 0;
   for (const Series& series : all) {
@@ -312,6 +335,21 @@ std::string SiblingText(const ProgramProfile& program) {
       sibling.value, sibling.low, sibling.high);
 }
 
+std::string MemoryText(const ProgramProfile& program) {
+  std::string text;
+  const Estimate& far = program.far_memory;
+  if (far.samples > 0) {
+    text += fmt::format(
+        "  with its memory on another NUMA node a step takes {:.3f} [{:.3f} {:.3f}] times as "
+        "long\n",
+        far.value, far.low, far.high);
+  }
+  const Estimate& bytes = program.memory_bytes;
+  if (bytes.samples > 0)
+    text += fmt::format("  memory that is moved {:.1f} MB\n", bytes.value / 1e6);
+  return text;
+}
+
 std::string StagesText(const ProgramProfile& program) {
   std::string text;
   for (const StageProfile& stage : program.stages) {
@@ -335,7 +373,8 @@ std::string ProgramText(const ProgramProfile& program) {
                     FittedLawText(program.law), EstimateText(program.start_s),
                     EstimateText(program.stop_s), WarmUpText(program.warm_up), program.pressure,
                     program.sensitivity,
-                    StagesText(program) + CrowdingText(program) + SiblingText(program));
+                    StagesText(program) + CrowdingText(program) + SiblingText(program) +
+                        MemoryText(program));
 }
 
 }  // namespace
@@ -359,6 +398,7 @@ Profile FitProfile(const std::vector<Series>& series, const std::vector<TenantSp
   FitCoRuns(series, &profile);
   FitCrowding(series, &profile);
   FitSiblings(series, &profile);
+  FitMemory(series, &profile);
   AddCalibrationNotes(series, &profile);
   ResizeDelays delays;
   std::vector<double> decisions;
@@ -388,6 +428,11 @@ std::string ProfileTable(const Profile& profile) {
       "{}; {}; {}; {}\n{}\n", DelayText("grow", profile.resize.grow),
       DelayText("shrink", profile.resize.shrink), DelayText("pause", profile.resize.pause),
       DelayText("resume", profile.resize.resume), DelayText("decision", profile.decision));
+  if (profile.move_bytes_s.samples > 0) {
+    text += fmt::format("memory moves between NUMA nodes at {:.2f} [{:.2f} {:.2f}] GB/s\n",
+                        profile.move_bytes_s.value / 1e9, profile.move_bytes_s.low / 1e9,
+                        profile.move_bytes_s.high / 1e9);
+  }
   for (const std::string& note : profile.notes) text += "  * " + note + "\n";
   return text;
 }

@@ -5,9 +5,13 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
+#include <system_error>
 
 #include "engine/base/error.h"
+#include "engine/base/numa.h"
 #include "experiments/analysis/metrics.h"
+#include "experiments/os/process_memory.h"
 #include "experiments/records/rows.h"
 #include "experiments/records/table.h"
 
@@ -20,6 +24,9 @@ using MeasurementKind = Measurement::Kind;
 constexpr double kMoveEvery = 0.06;
 constexpr double kFirstMove = 0.5;  // After its start; kernels are made meanwhile.
 constexpr int kMoves = 400;         // More than a tenant lives to see.
+
+constexpr double kChangeNodeEvery = 0.25;  // Time for some hundred MB to be moved.
+constexpr int kNodeChanges = 100;
 
 constexpr Duration kRevocationDeadline = std::chrono::seconds(5);
 
@@ -34,7 +41,27 @@ std::string MovingTimetable(int cores) {
   return timetable;
 }
 
-std::string Timetable(const Measurement& measurement) {
+// A core of the first NUMA node, and one of another. REQUIRES: there are several.
+std::pair<int, int> CoresOfTwoNodes(const Topology& topology) {
+  const NumaMap map = NumaMap::Of(topology);
+  const int first = topology.Cpus().First();
+  for (const int cpu : topology.Cpus())
+    if (map.NodeOf(cpu) != map.NodeOf(first)) return {first, cpu};
+  return {first, first};
+}
+
+std::string NodesTimetable(const Topology& topology) {
+  const auto [here, there] = CoresOfTwoNodes(topology);
+  std::string timetable = fmt::format("0:[{}]", here);
+  for (int i = 0; i < kNodeChanges; ++i) {
+    timetable +=
+        fmt::format(" {:.2f}:[{}]", kFirstMove + i * kChangeNodeEvery, i % 2 == 0 ? there : here);
+  }
+  return timetable;
+}
+
+std::string Timetable(const Measurement& measurement, const Topology& topology) {
+  if (measurement.kind == MeasurementKind::kMoves) return NodesTimetable(topology);
   if (measurement.kind == MeasurementKind::kResize) return MovingTimetable(measurement.cores);
   return fmt::format("0:{}:{}x{}", measurement.cores, measurement.threads.inter,
                      measurement.threads.intra);
@@ -55,6 +82,7 @@ CpuSet FirstCores(const Topology& topology, int count) {
 CpuSet CoresOf(const Measurement& measurement, const Topology& topology) {
   if (measurement.kind == MeasurementKind::kSiblings)
     return FirstCores(topology, static_cast<int>(measurement.programs.size()));
+  if (measurement.kind == MeasurementKind::kFar) return {CoresOfTwoNodes(topology).first};
   return measurement.IsOnSharedCores() ? FirstCores(topology, measurement.shared_cores)
                                        : topology.Cpus();
 }
@@ -80,10 +108,13 @@ ExperimentConfig Experiment(const Measurement& measurement, const std::vector<Te
   config.elasticities = {measurement.IsRigid() ? Elasticity::kRigid : Elasticity::kMalleable};
   config.cores = CoresOf(measurement, topology);
   config.actuator = topology.IsThisSystem() ? BestActuator() : Actuator::kAffinity;
+  // Nothing else disturbs what is measured.
+  config.memory =
+      measurement.kind == MeasurementKind::kMoves ? MemoryMode::kFollow : MemoryMode::kStay;
   // Here delays are measured, not punished.
   config.timeouts.revocation = kRevocationDeadline;
   if (!measurement.IsOnSharedCores())
-    config.policy_parameters["scripted"]["timetable"] = Timetable(measurement);
+    config.policy_parameters["scripted"]["timetable"] = Timetable(measurement, topology);
   config.trace.replay.emplace();
   for (size_t i = 0; i < measurement.programs.size(); ++i) {
     config.workloads.push_back(Workload(measurement, programs[measurement.programs[i]], i, steps[i],
@@ -189,6 +220,17 @@ ResizeDelays ReadResizes(const std::filesystem::path& cell) {
   return delays;
 }
 
+std::vector<Measured::MemoryMove> ReadMemoryMoves(const std::filesystem::path& cell) {
+  std::vector<Measured::MemoryMove> moves;
+  if (!HasTable<MemoryRow>(cell)) return moves;
+  RowReader<MemoryRow> reader(cell, &MemoryRow::outcome, &MemoryRow::bytes, &MemoryRow::taken_us);
+  while (const MemoryRow* move = reader.Next()) {
+    if (move->outcome == kMemoryMoved && move->bytes > 0)
+      moves.push_back({static_cast<double>(move->bytes), move->taken_us * 1e-6});
+  }
+  return moves;
+}
+
 // From a job's arrival to its cores being told, of jobs that started at once.
 std::vector<double> ReadDecisions(const std::filesystem::path& cell) {
   RowReader<GrantRow> reader(cell, &GrantRow::job_id, &GrantRow::time, &GrantRow::kind);
@@ -213,6 +255,7 @@ Measured ReadRecords(const std::filesystem::path& run, const CellKey& key, size_
   ReadStepTimes(steps, &measured.tenants);
   ReadStages(cell, &measured.tenants);
   measured.resizes = ReadResizes(cell);
+  measured.memory_moves = ReadMemoryMoves(cell);
   measured.decision = ReadDecisions(cell);
   measured.disturbed = !Summarize(run, key).marks.empty();
   return measured;
@@ -220,10 +263,27 @@ Measured ReadRecords(const std::filesystem::path& run, const CellKey& key, size_
 
 }  // namespace
 
+std::string WhyNoFarMemory(const Topology& topology) {
+  const NumaMap map = NumaMap::Of(topology);
+  if (!map.ThisSystem() || map.Count() == 1) return "this machine has one NUMA node";
+  const auto [here, there] = CoresOfTwoNodes(topology);
+  if (here == there) return "the cores are of one NUMA node";
+  const int error = MemoryOn(map.NodesOf({there})).error();
+  if (error == 0) return "";
+  return fmt::format("the kernel lets nobody keep memory on NUMA node {} ({})", map.NodeOf(there),
+                     std::generic_category().message(error));
+}
+
 Measured Measure(const Measurement& measurement, const std::vector<TenantSpec>& programs,
                  const std::vector<int64_t>& steps, const MeasureOptions& options) {
   const ExperimentConfig config = Experiment(measurement, programs, steps, options.topology);
   const Plan plan = MakePlan(config);
+  // Tenants start with what this thread has.
+  std::optional<MemoryOn> far;
+  if (measurement.kind == MeasurementKind::kFar) {
+    const NumaMap map = NumaMap::Of(options.topology);
+    far.emplace(map.NodesOf({CoresOfTwoNodes(options.topology).second}));
+  }
   const HarnessResult result = RunCells(config, plan, plan.cells,
                                         {.run = options.folder,
                                          .topology = options.topology,

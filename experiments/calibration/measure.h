@@ -35,10 +35,15 @@ struct MeasuredTenant {
 struct Measured {
   double at = 0;  // When it began, in the caller's seconds: runs near each other are compared.
   std::vector<MeasuredTenant> tenants;
-  ResizeDelays resizes;          // Each as it was, not quantiles.
-  std::vector<double> decision;  // From a job's arrival to its cores being told.
-  bool disturbed = false;        // The cell is marked, e.g. because other programs used the cores.
-  bool interrupted = false;      // Nothing else is set then.
+  ResizeDelays resizes;  // Each as it was, not quantiles.
+  struct MemoryMove {
+    double bytes = 0;
+    double seconds = 0;
+  };
+  std::vector<MemoryMove> memory_moves = {};
+  std::vector<double> decision = {};  // From a job's arrival to its cores being told.
+  bool disturbed = false;    // The cell is marked, e.g. because other programs used the cores.
+  bool interrupted = false;  // Nothing else is set then.
 };
 
 struct MeasureOptions {
@@ -54,6 +59,10 @@ class MeasurementFailed : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
+
+// Of the topology; "" if tenants' memory can be kept on another of its NUMA nodes, else why not: it
+// has one, or the kernel does not let this process.
+std::string WhyNoFarMemory(const Topology& topology);
 
 // steps: of each tenant, in the order of measurement.programs, warm-up included. Throws
 // MeasurementFailed.

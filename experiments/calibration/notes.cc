@@ -101,8 +101,9 @@ std::vector<std::vector<double>> SpeedsByPart(const std::vector<Series>& all) {
   }
   std::vector<std::vector<double>> parts(kParts);
   for (const Series& series : all) {
-    if (series.measurement.kind == MeasurementKind::kResize || series.runs.size() < kParts)
-      continue;
+    const bool is_moved = series.measurement.kind == MeasurementKind::kResize ||
+                          series.measurement.kind == MeasurementKind::kMoves;
+    if (is_moved || series.runs.size() < kParts) continue;
     const double median = StepTime(series, 0).value;
     for (const Measured& run : series.runs) {
       const double place = (run.at - first) / std::max(1e-9, last - first);

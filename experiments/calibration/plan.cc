@@ -89,7 +89,8 @@ bool Measurement::IsFitted() const {
   }
 }
 
-std::vector<Measurement> PlanCalibration(size_t programs, int cores, int threads_per_core) {
+std::vector<Measurement> PlanCalibration(size_t programs, int cores, int threads_per_core,
+                                         int numa_nodes) {
   std::vector<Measurement> plan;
   for (size_t program = 0; program < programs; ++program) {
     AddAlone(program, cores, &plan);
@@ -104,6 +105,9 @@ std::vector<Measurement> PlanCalibration(size_t programs, int cores, int threads
                       .cores = 1,
                       .threads = DefaultSplit(1)});
     }
+    if (numa_nodes == 1) continue;
+    for (const Measurement::Kind kind : {Measurement::Kind::kFar, Measurement::Kind::kMoves})
+      plan.push_back({.kind = kind, .programs = {program}, .cores = 1, .threads = DefaultSplit(1)});
   }
   if (programs > 1) {
     plan.push_back({.kind = Measurement::Kind::kShared,
@@ -138,6 +142,8 @@ std::string Describe(const Measurement& measurement, const std::vector<TenantSpe
       return fmt::format("{}: {}, the second on 1 of them", names, cores);
     case Measurement::Kind::kResize: return fmt::format("{}: resizes on {}", names, cores);
     case Measurement::Kind::kSiblings: return fmt::format("{}: the threads of 1 core each", names);
+    case Measurement::Kind::kFar: return fmt::format("{}: {}, memory far", names, cores);
+    case Measurement::Kind::kMoves: return fmt::format("{}: moves between NUMA nodes", names);
   }
   return names;
 }

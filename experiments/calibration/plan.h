@@ -20,6 +20,8 @@ struct Measurement {
     kMixed,     // Two: the first on all cores, the second on one of them.
     kResize,    // One malleable tenant that is moved all the while.
     kSiblings,  // Two alike, each on a hardware thread of the same core.
+    kFar,       // One tenant whose memory is on another NUMA node than its core.
+    kMoves,     // One that is moved between two NUMA nodes all the while, its memory after it.
   };
   Kind kind = Kind::kAlone;
   std::vector<size_t> programs;  // Indices; one a tenant.
@@ -47,8 +49,10 @@ struct Measurement {
 // one thread on one of them, and as a check two programs, each twice. All pairs (a program with
 // itself too) on 1 core each and on half of the cores each; up to 3 triples on a third each. On 1
 // core there are no pairs. Where several hardware threads of a core are cores here, two of each
-// program on those of one core.
-std::vector<Measurement> PlanCalibration(size_t programs, int cores, int threads_per_core = 1);
+// program on those of one core. Where there are several NUMA nodes, each program on one core with
+// its memory far, and moved from node to node.
+std::vector<Measurement> PlanCalibration(size_t programs, int cores, int threads_per_core = 1,
+                                         int numa_nodes = 1);
 
 std::string Describe(const Measurement& measurement, const std::vector<TenantSpec>& programs);
 

@@ -13,6 +13,7 @@
 
 #include "engine/base/cpu_description.h"
 #include "engine/base/error.h"
+#include "engine/base/numa.h"
 #include "experiments/analysis/estimate.h"
 #include "experiments/calibration/calibration.h"
 #include "experiments/calibration/fit.h"
@@ -127,6 +128,8 @@ int MeasurePrograms(const CalibrateArguments& arguments) {
   options.seconds = 60 * arguments.minutes;
   options.seed = arguments.seed;
   options.threads_per_core = topology.ThreadsPerCore();
+  const std::string why_no_far_memory = WhyNoFarMemory(topology);
+  if (why_no_far_memory.empty()) options.numa_nodes = NumaMap::Of(topology).Count();
   std::vector<TenantSpec> programs = Programs(arguments.workloads);
   const KernelRates rates = KernelRatesOption(arguments.kernel_rates);
   for (TenantSpec& program : programs) {
@@ -161,6 +164,12 @@ int MeasurePrograms(const CalibrateArguments& arguments) {
         "the time was up: {} of {} intervals are wider than ±{:g} % or of fewer than {} "
         "runs",
         result->not_tight, result->measurements, options.interval * 100, kTrialsThatDecide));
+  }
+  if (!why_no_far_memory.empty()) {
+    result->profile.notes.push_back(fmt::format(
+        "what memory on another NUMA node costs was not measured, and is nothing in the "
+        "simulator: {}",
+        why_no_far_memory));
   }
   result->profile.source = "calibrate: " + CommandLine();
   result->profile.host = HostText();

@@ -11,10 +11,13 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "engine/base/cache_sizes.h"
+#include "engine/base/numa.h"
+#include "engine/base/thread_limits.h"
 #include "engine/base/topology.h"
 #include "engine/kernels/kept_kernel_rates.h"
 #include "engine/kernels/kernel.h"
@@ -24,6 +27,7 @@
 #include "experiments/launch/plots.h"
 #include "experiments/os/cgroup.h"
 #include "experiments/os/cpu_quota.h"
+#include "experiments/os/process_memory.h"
 #include "experiments/os/realtime.h"
 #include "experiments/wire/control_socket.h"
 
@@ -93,7 +97,9 @@ Finding Kernels() {
       KernelTarget(), rates.window_flops / 1e9, rates.product_flops / 1e9, WinogradFrom(56, rates),
       WinogradFrom(14, rates), WinogradFrom(7, rates),
       kept.why_fixed.empty()
-          ? fmt::format("measured on {}, kept in {}", kept.date, kept.file.string())
+          ? fmt::format("measured on {}{}, kept in {}", kept.date,
+                        kept.disturbed ? " beside other programs (anew when none computes)" : "",
+                        kept.file.string())
           : fmt::format("fixed values ({})", kept.why_fixed));
   if (kept.why_fixed.empty()) return finding;
   finding.verdict = Verdict::kLesser;
@@ -146,6 +152,25 @@ Finding Smt(const Topology& topology) {
   return finding;
 }
 
+Finding Numa(const Topology& topology) {
+  const NumaMap map = NumaMap::Of(topology);
+  const NumaNodes nodes = map.NodesOf(topology.Cpus());
+  Finding finding = {.what = "NUMA", .found = "1 node"};
+  if (nodes.Count() == 1) return finding;
+  finding.found =
+      fmt::format("{} nodes: memory follows tenants to those of their cores", nodes.Count());
+  if (ReadText("/proc/sys/kernel/numa_balancing") == "1")
+    finding.found += "; the kernel moves some on its own, too (kernel.numa_balancing)";
+  if (const int error = MovePages(getpid(), nodes, nodes); error != 0) {
+    finding.verdict = Verdict::kLesser;
+    finding.found = fmt::format("{} nodes; memory can't be moved between them: {}", nodes.Count(),
+                                std::generic_category().message(error));
+    finding.consequence = "what tenants have in memory stays where they touched it first";
+    finding.remedy = "in a container: a seccomp profile that lets it call migrate_pages";
+  }
+  return finding;
+}
+
 Finding Governor(const Topology& topology) {
   const std::string text = ReadText(fmt::format(
       "/sys/devices/system/cpu/cpu{}/cpufreq/scaling_governor", topology.Cpus().First()));
@@ -169,6 +194,24 @@ Finding Affinity(const Topology& topology) {
     finding.consequence = "experiments see only these CPUs; others may be used by somebody else";
     finding.remedy =
         "taskset -c " + online + ", or a wider cpuset (docker --cpuset-cpus), if more is wanted";
+  }
+  return finding;
+}
+
+Finding Threads(const Topology& topology) {
+  constexpr int64_t kBesidesPools = 4;  // Of a tenant: its main and control thread, and the like.
+  const ThreadLimits limits = LimitsOfThreads();
+  const int64_t cores = topology.OneThreadPerCore().Count();
+  const int64_t wanted = cores * (cores + kBesidesPools);
+  Finding finding = {.what = "threads", .found = limits.ToString()};
+  const std::optional<int64_t> least = limits.Least();
+  if (least && *least < wanted) {
+    finding.verdict = Verdict::kLesser;
+    finding.consequence = fmt::format(
+        "as many tenants as cores, each on any number of them, have up to {} threads: jobs whose "
+        "threads can't be started fail and say so",
+        wanted);
+    finding.remedy = "docker or podman --pids-limit, TasksMax= of a slice, ulimit -u; or cores.max";
   }
   return finding;
 }
@@ -301,11 +344,10 @@ int Doctor() {
   std::vector<Finding> findings;
   try {
     const Topology topology = Topology::ThisMachine();
-    findings = {Cores(topology),
-                {.what = "topology", .found = topology.Summary()},
-                Smt(topology),
-                Governor(topology),
-                Affinity(topology)};
+    findings = {Cores(topology),    {.what = "topology", .found = topology.Summary()},
+                Smt(topology),      Numa(topology),
+                Governor(topology), Affinity(topology),
+                Threads(topology)};
   } catch (const std::runtime_error& error) {
     findings.push_back(
         {Verdict::kMissing, "topology", error.what(), "no experiment can run", "mount /sys"});

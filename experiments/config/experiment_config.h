@@ -21,6 +21,7 @@
 #include "experiments/hosts/tenant_timeouts.h"
 #include "experiments/os/actuator.h"
 #include "experiments/records/records_config.h"
+#include "experiments/wire/memory_mode.h"
 #include "experiments/wire/tenant_spec.h"
 #include "policies/external/external_policy.h"
 #include "policies/registry.h"
@@ -105,6 +106,8 @@ struct ExperimentConfig {
   CpuSet cores;
   // [machine] actuator; default: cpuset where it is permitted, else affinity.
   Actuator actuator = Actuator::kAffinity;
+  // [machine] memory; of no effect on cores of one NUMA node.
+  MemoryMode memory = MemoryMode::kFollow;
   // [machine] kernel_rates: of all tenants; default: this machine's. Simulated ones have none.
   KernelRates kernel_rates;
   // They are yet to be measured, which --dry-run does not do. Such an experiment can't run.

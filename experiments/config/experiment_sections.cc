@@ -318,7 +318,8 @@ const Section<RecordsConfig>& RecordsSection() {
        Key::Boolean("samples", &R::samples, "samples.csv: every tenant at every sampling instant"),
        Key::Boolean("steps", &R::steps, "steps.csv: every step of every tenant"),
        Key::Boolean("resizes", &R::resizes, "resizes.csv: every resize of a tenant's pools"),
-       Key::Boolean("actuations", &R::actuations, "actuations.csv: how the host moved a tenant"),
+       Key::Boolean("actuations", &R::actuations,
+                    "actuations.csv and memory.csv: how the host moved a tenant"),
        Key::Boolean("timeline", &R::timeline, "timeline.json: all of it, for Perfetto"),
        Key::EitherWord("compress", &R::gzip, "none", "gzip", "packs all but cell.json"),
        Key::Boolean("requests", &R::requests, "requests.csv: every request to a service")
@@ -343,6 +344,8 @@ const Section<ExperimentConfig>& SimulationSection() {
                           "programs take time to start, warm up and stop"),
        ConfigKey::Boolean("resize_delay", Inside(&C::simulation, &S::resize_delay),
                           "resizes take as long as was measured"),
+       ConfigKey::Boolean("numa", Inside(&C::simulation, &S::numa),
+                          "memory that is far, or moved, costs what was measured"),
        ConfigKey::Read({.name = "charge_decisions",
                         .type = "word, integer",
                         .fallback = "\"measured\"",

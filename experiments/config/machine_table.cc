@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/base/numa.h"
 #include "engine/kernels/kept_kernel_rates.h"
 #include "experiments/config/file_hash.h"
 #include "experiments/config/kernel_rates_choice.h"
@@ -101,6 +102,23 @@ Actuator ReadActuator(const TomlTable& machine, const Topology& topology, Backen
                  "affinity, or what `cosched doctor` names as the remedy");
   }
   return *actuator;
+}
+
+MemoryMode ReadMemory(const TomlTable& machine, const ExperimentConfig& config) {
+  const std::string text = machine.String("memory", std::string(ToString(MemoryMode::kFollow)));
+  const std::optional<MemoryMode> mode = ParseMemoryMode(text);
+  if (!mode) machine.Fail("memory", fmt::format("is \"{}\"", text), "follow, bind, stay");
+  const bool has_groups =
+      config.backend == Backend::kSimulated || config.actuator != Actuator::kAffinity;
+  if (mode == MemoryMode::kBind && !has_groups) {
+    machine.Fail("memory", "is \"bind\", which takes a cgroup for each tenant",
+                 "follow, stay, or an actuator other than affinity");
+  }
+  return *mode;
+}
+
+bool HasSeveralNodes(const ExperimentConfig& config) {
+  return NumaMap::Of(*config.topology).NodesOf(config.cores).Count() > 1;
 }
 
 void ReadKernelRates(const TomlTable& machine, ExperimentConfig* config) {
@@ -215,7 +233,22 @@ std::vector<MachineKey> CoreKeys() {
               [](const MachineKey&, const TomlTable& machine, C* config) {
                 config->actuator = ReadActuator(machine, *config->topology, config->backend);
               },
-              [](const C& config) { return ToString(config.actuator); })};
+              [](const C& config) { return ToString(config.actuator); }),
+          MachineKey::Read(
+              {.name = "memory",
+               .type = "word",
+               .fallback = "\"follow\"",
+               .range = "follow, bind, stay",
+               .meaning = "a tenant's, when its cores are on other NUMA nodes than before; bind: "
+                          "also, it gets none elsewhere"},
+              [](const MachineKey&, const TomlTable& machine, C* config) {
+                config->memory = ReadMemory(machine, *config);
+              },
+              [](const C& config) -> nlohmann::ordered_json {
+                if (!HasSeveralNodes(config)) return {};
+                return ToString(config.memory);
+              })
+              .OmittedWhereAbsent()};
 }
 
 std::vector<MachineKey> TenantKeys() {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/base/numa.h"
 #include "experiments/hosts/simulation/speed_model.h"
 
 namespace cosched {
@@ -214,6 +215,10 @@ void DoubtGaps(const ExperimentConfig& config, const Programs& programs,
   const bool siblings = std::ranges::all_of(
       programs, [](const auto* program) { return program->sibling.samples > 0; });
   if (threads && !siblings) gaps.emplace_back("what tenants lose beside others on a physical core");
+  const NumaMap numa = NumaMap::Of(*config.topology);
+  const bool has_nodes = numa.NodesOf(config.cores).Count() > 1;
+  if (config.simulation.numa && has_nodes && !profile.KnowsFarMemory())
+    gaps.emplace_back("what memory on another NUMA node costs");
   if (config.simulation.contention && profile.co_runs.empty()) gaps.emplace_back("contention");
   const ResizeDelays& resize = profile.resize;
   if (config.simulation.resize_delay && resize.grow.empty() && resize.shrink.empty())

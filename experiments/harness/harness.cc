@@ -193,6 +193,7 @@ class CellRun {
     for (const StepSample& step : host_->TakeSteps()) records_.OnStep(step);
     for (const ResizeSample& resize : host_->TakeResizes()) records_.OnResize(resize);
     for (const ActuationSample& move : host_->TakeActuations()) records_.OnActuation(move);
+    for (const MemoryMove& move : host_->TakeMemoryMoves()) records_.OnMemoryMove(move);
     requests_.Answered(host_->TakeRequests());
     for (const HoldSample& hold : host_->TakeHolds()) {
       devices_.Add(hold);

@@ -25,8 +25,8 @@ std::string RunOf(const std::filesystem::path& cell) {
 HostFactory ProcessHosts(const std::filesystem::path& binary, const Topology& topology,
                          const ExperimentConfig& config, const std::string& run) {
   return {
-      .make_host = [binary, topology, run, actuator = config.actuator, timeouts = config.timeouts,
-                    interference = config.interference,
+      .make_host = [binary, topology, run, actuator = config.actuator, memory = config.memory,
+                    timeouts = config.timeouts, interference = config.interference,
                     quota_period = duration_cast<microseconds>(config.quota_period),
                     cores = config.cores](const std::filesystem::path& log_folder, bool shares) {
         return std::make_unique<ProcessHost>(
@@ -35,6 +35,7 @@ HostFactory ProcessHosts(const std::filesystem::path& binary, const Topology& to
                                  .run = run.empty() ? RunOf(log_folder) : run,
                                  .topology = topology,
                                  .actuator = actuator,
+                                 .memory = memory,
                                  .shares = shares,
                                  .quota_period = quota_period,
                                  .cores = cores,
@@ -45,29 +46,30 @@ HostFactory ProcessHosts(const std::filesystem::path& binary, const Topology& to
 
 HostFactory ContainerHosts(const std::filesystem::path& binary, const Topology& topology,
                            const ExperimentConfig& config, const std::string& run) {
-  return {.make_host = [binary, topology, run, actuator = config.actuator, cores = config.cores,
-                        timeouts = config.timeouts, interference = config.interference,
-                        quota_period = duration_cast<microseconds>(config.quota_period),
-                        container = config.container](const std::filesystem::path& log_folder,
-                                                      bool shares) {
-    auto launcher = std::make_unique<ContainerLauncher>(
-        ContainerLauncher::Options{.binary = binary,
-                                   .groups = GroupSettings::For(actuator, shares, quota_period),
-                                   .actuation = container.actuation});
-    return std::make_unique<ProcessHost>(
-        ProcessHost::Options{.binary = {},
-                             .log_directory = log_folder,
-                             .run = run.empty() ? RunOf(log_folder) : run,
-                             .topology = topology,
-                             .actuator = actuator,
-                             .shares = shares,
-                             .quota_period = quota_period,
-                             .cores = cores,
-                             .client = container.client,
-                             .timeouts = timeouts,
-                             .sample_threads = interference},
-        std::move(launcher));
-  }};
+  return {.make_host =
+              [binary, topology, run, actuator = config.actuator, memory = config.memory,
+               cores = config.cores, timeouts = config.timeouts, interference = config.interference,
+               quota_period = duration_cast<microseconds>(config.quota_period),
+               container = config.container](const std::filesystem::path& log_folder, bool shares) {
+                auto launcher = std::make_unique<ContainerLauncher>(ContainerLauncher::Options{
+                    .binary = binary,
+                    .groups = GroupSettings::For(actuator, shares, quota_period),
+                    .actuation = container.actuation});
+                return std::make_unique<ProcessHost>(
+                    ProcessHost::Options{.binary = {},
+                                         .log_directory = log_folder,
+                                         .run = run.empty() ? RunOf(log_folder) : run,
+                                         .topology = topology,
+                                         .actuator = actuator,
+                                         .memory = memory,
+                                         .shares = shares,
+                                         .quota_period = quota_period,
+                                         .cores = cores,
+                                         .client = container.client,
+                                         .timeouts = timeouts,
+                                         .sample_threads = interference},
+                    std::move(launcher));
+              }};
 }
 
 HostFactory SlurmHosts(const std::filesystem::path& binary, const Topology& topology,
@@ -83,7 +85,8 @@ HostFactory SlurmHosts(const std::filesystem::path& binary, const Topology& topo
                                   "--overlap", "--cpu-bind=none"}});
   }
   return {.make_host = [binary, nodes, topology, run, actuator = config.actuator,
-                        timeouts = config.timeouts, interference = config.interference,
+                        memory = config.memory, timeouts = config.timeouts,
+                        interference = config.interference,
                         quota_period = duration_cast<microseconds>(config.quota_period)](
                            const std::filesystem::path& log_folder, bool shares) {
     return std::make_unique<ClusterHost>(
@@ -93,6 +96,7 @@ HostFactory SlurmHosts(const std::filesystem::path& binary, const Topology& topo
                                          .run = run.empty() ? RunOf(log_folder) : run,
                                          .topology = topology,
                                          .actuator = actuator,
+                                         .memory = memory,
                                          .shares = shares,
                                          .quota_period = quota_period,
                                          .timeouts = timeouts,
@@ -103,8 +107,8 @@ HostFactory SlurmHosts(const std::filesystem::path& binary, const Topology& topo
 HostFactory SimulatedHosts(const ExperimentConfig& config) {
   return {
       .make_host =
-          [profile = config.profile->profile, model = config.simulation, timeouts = config.timeouts,
-           quota_period = config.quota_period, records = config.records,
+          [profile = config.profile->profile, model = config.simulation, memory = config.memory,
+           timeouts = config.timeouts, quota_period = config.quota_period, records = config.records,
            cores = config.topology->Cpus(),
            topology = config.topology->Within(config.cores)](const std::filesystem::path&, bool) {
             return std::make_unique<SimulatedHost>(
@@ -112,6 +116,7 @@ HostFactory SimulatedHosts(const ExperimentConfig& config) {
                                        .model = model,
                                        .machine = cores,
                                        .topology = topology,
+                                       .memory = memory,
                                        .revocation_deadline = timeouts.revocation,
                                        .quota_period = quota_period,
                                        .steps = records.steps,

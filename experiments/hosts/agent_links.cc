@@ -22,6 +22,7 @@ void Shift(Duration by, ObservedReport* report) {
   for (StepSample& step : report->steps) step.finished += by;
   for (ResizeSample& resize : report->resizes) resize.time += by;
   for (ActuationSample& actuation : report->actuations) actuation.time += by;
+  for (MemoryMove& move : report->memory_moves) move.time += by;
   for (RequestSample& request : report->requests) {
     for (TimePoint* time :
          {&request.scheduled, &request.received, &request.started, &request.finished})

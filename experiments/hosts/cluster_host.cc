@@ -49,6 +49,7 @@ AgentLinks::Options LinksOf(const ClusterHost::Options& options) {
                             .log_directory = tenants.log_directory.string(),
                             .run = tenants.run,
                             .actuator = tenants.actuator,
+                            .memory = tenants.memory,
                             .shares = tenants.shares,
                             .quota_period = tenants.quota_period,
                             .timeouts = tenants.timeouts,
@@ -114,8 +115,8 @@ bool ClusterHost::Impl::AreOf(size_t agent, const Rows& rows) const {
 
 void ClusterHost::Impl::OnObserved(size_t agent, ObservedReport report) {
   if (!AreOf(agent, report.steps) || !AreOf(agent, report.resizes) ||
-      !AreOf(agent, report.actuations) || !AreOf(agent, report.requests) ||
-      !AreOf(agent, report.progress))
+      !AreOf(agent, report.actuations) || !AreOf(agent, report.memory_moves) ||
+      !AreOf(agent, report.requests) || !AreOf(agent, report.progress))
     return links.Lose(agent, "it told of a job that is not its");
   for (const JobProgress& now : report.progress) {
     Entry& entry = entries.at(now.job);
@@ -126,6 +127,7 @@ void ClusterHost::Impl::OnObserved(size_t agent, ObservedReport report) {
   AppendRows(&report.steps, &observed.steps);
   AppendRows(&report.resizes, &observed.resizes);
   AppendRows(&report.actuations, &observed.actuations);
+  AppendRows(&report.memory_moves, &observed.memory_moves);
   AppendRows(&report.requests, &observed.requests);
 }
 
@@ -314,6 +316,9 @@ std::vector<ResizeSample> ClusterHost::TakeResizes() {
 }
 std::vector<ActuationSample> ClusterHost::TakeActuations() {
   return std::exchange(impl_->observed.actuations, {});
+}
+std::vector<MemoryMove> ClusterHost::TakeMemoryMoves() {
+  return std::exchange(impl_->observed.memory_moves, {});
 }
 std::vector<RequestSample> ClusterHost::TakeRequests() {
   return std::exchange(impl_->observed.requests, {});

@@ -65,6 +65,7 @@ class ClusterHost : public ObservedHost {
   std::vector<StepSample> TakeSteps() override;
   std::vector<ResizeSample> TakeResizes() override;
   std::vector<ActuationSample> TakeActuations() override;
+  std::vector<MemoryMove> TakeMemoryMoves() override;
   std::vector<RequestSample> TakeRequests() override;
   Duration CpuTime(JobId job) override;  // As the agent told it last.
   PipelineCounters Pipeline(JobId job) override;

@@ -136,6 +136,7 @@ class ContainerTenant final : public LaunchedTenant {
   void Move(const Place& place) override;
   bool Done() override;
   Times LastTimes() const override { return times_; }
+  int MemoryFile() const override { return group_ ? group_->MemoryFile() : -1; }
   Cgroup::Counters Counters() const override {
     Cgroup::Counters counters = group_ ? group_->Read() : Cgroup::Counters();
     used_ = std::max(used_, counters.used.value_or(Duration(0)));

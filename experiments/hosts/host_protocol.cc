@@ -80,6 +80,25 @@ void VisitMembers(A& actuation, const Visitor& member) {
   member("runtime", runtime);
 }
 
+template <Of<NumaNodes> N, typename Visitor>
+void VisitMembers(N& nodes, const Visitor& member) {
+  auto& [numbers] = nodes;
+  member("numbers", numbers);
+}
+
+template <Of<MemoryMove> M, typename Visitor>
+void VisitMembers(M& move, const Visitor& member) {
+  auto& [job, time, from, to, outcome, bytes, left, taken] = move;
+  member("job", job);
+  member("time", time);
+  member("from", from);
+  member("to", to);
+  member("outcome", outcome);
+  member("bytes", bytes);
+  member("left", left);
+  member("taken", taken);
+}
+
 // The host of an agent has no devices.
 template <Of<ServerId> S, typename Visitor>
 void VisitMembers(S& server, const Visitor& member) {
@@ -169,13 +188,14 @@ void VisitMembers(T& sample, const Visitor& member) {
 
 template <Of<BeginCall> C, typename Visitor>
 void VisitMembers(C& call, const Visitor& member) {
-  auto& [cores, binary, log_directory, run, actuator, shares, quota_period, timeouts,
+  auto& [cores, binary, log_directory, run, actuator, memory, shares, quota_period, timeouts,
          sample_threads] = call;
   member("cores", cores);
   member("binary", binary);
   member("log_directory", log_directory);
   member("run", run);
   member("actuator", actuator);
+  member("memory", memory);
   member("shares", shares);
   member("quota_period_us", quota_period);
   member("heartbeat_timeout", timeouts.heartbeat);
@@ -274,10 +294,11 @@ void VisitMembers(P& progress, const Visitor& member) {
 
 template <Of<ObservedReport> R, typename Visitor>
 void VisitMembers(R& report, const Visitor& member) {
-  auto& [steps, resizes, actuations, requests, progress] = report;
+  auto& [steps, resizes, actuations, memory_moves, requests, progress] = report;
   member("steps", steps);
   member("resizes", resizes);
   member("actuations", actuations);
+  member("memory_moves", memory_moves);
   member("requests", requests);
   member("progress", progress);
 }
@@ -402,7 +423,7 @@ Parsed<AgentReport> ParseAgentReport(std::string_view text) {
 std::vector<ObservedReport> InParts(ObservedReport report, size_t rows) {
   const size_t most =
       std::max({report.steps.size(), report.resizes.size(), report.actuations.size(),
-                report.requests.size(), report.progress.size()});
+                report.memory_moves.size(), report.requests.size(), report.progress.size()});
   if (most <= rows) return {std::move(report)};
   std::vector<ObservedReport> parts;
   for (size_t begin = 0; begin < most; begin += rows) {
@@ -410,6 +431,7 @@ std::vector<ObservedReport> InParts(ObservedReport report, size_t rows) {
     TakeRows(report.steps, begin, rows, &part.steps);
     TakeRows(report.resizes, begin, rows, &part.resizes);
     TakeRows(report.actuations, begin, rows, &part.actuations);
+    TakeRows(report.memory_moves, begin, rows, &part.memory_moves);
     TakeRows(report.requests, begin, rows, &part.requests);
     TakeRows(report.progress, begin, rows, &part.progress);
   }

@@ -32,6 +32,8 @@
 #include "experiments/hosts/tenant_timeouts.h"
 #include "experiments/os/actuator.h"
 #include "experiments/records/interference.h"
+#include "experiments/wire/memory_mode.h"
+#include "experiments/wire/memory_move.h"
 #include "experiments/wire/tenant_protocol.h"
 #include "experiments/wire/tenant_spec.h"
 #include "policies/host.h"
@@ -41,7 +43,7 @@
 
 namespace cosched {
 
-inline constexpr int kHostProtocolVersion = 1;
+inline constexpr int kHostProtocolVersion = 2;
 
 // What of ProcessHost::Options a harness decides.
 struct BeginCall {
@@ -50,6 +52,7 @@ struct BeginCall {
   std::string log_directory;
   std::string run;
   Actuator actuator = Actuator::kAffinity;
+  MemoryMode memory = MemoryMode::kFollow;
   bool shares = false;
   std::chrono::microseconds quota_period{0};
   TenantTimeouts timeouts;
@@ -120,12 +123,13 @@ struct ObservedReport {
   std::vector<StepSample> steps;
   std::vector<ResizeSample> resizes;
   std::vector<ActuationSample> actuations;
+  std::vector<MemoryMove> memory_moves;
   std::vector<RequestSample> requests;  // Of instances.
   std::vector<JobProgress> progress;
 
   bool Empty() const {
-    return steps.empty() && resizes.empty() && actuations.empty() && requests.empty() &&
-           progress.empty();
+    return steps.empty() && resizes.empty() && actuations.empty() && memory_moves.empty() &&
+           requests.empty() && progress.empty();
   }
 };
 struct CoreTime {

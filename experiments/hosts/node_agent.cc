@@ -142,6 +142,7 @@ class NodeAgent {
                                                            .run = begin.run,
                                                            .topology = topology,
                                                            .actuator = begin.actuator,
+                                                           .memory = begin.memory,
                                                            .shares = begin.shares,
                                                            .quota_period = begin.quota_period,
                                                            .cores = begin.cores,
@@ -208,6 +209,7 @@ class NodeAgent {
     ObservedReport report{.steps = host_->TakeSteps(),
                           .resizes = host_->TakeResizes(),
                           .actuations = host_->TakeActuations(),
+                          .memory_moves = host_->TakeMemoryMoves(),
                           .requests = host_->TakeRequests(),
                           .progress = {}};
     for (auto& [job, living] : living_) {

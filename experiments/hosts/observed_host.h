@@ -9,6 +9,7 @@
 #include "engine/base/check.h"
 #include "experiments/records/interference.h"
 #include "experiments/wire/device_spec.h"
+#include "experiments/wire/memory_move.h"
 #include "experiments/wire/tenant_spec.h"
 #include "policies/host.h"
 
@@ -33,6 +34,9 @@ class ObservedHost : public Host {
   virtual std::vector<ResizeSample> TakeResizes() = 0;
   // How tenants were moved by the grants since the last call, in order per job.
   virtual std::vector<ActuationSample> TakeActuations() = 0;
+  // Moves of tenants to other NUMA nodes that are over since the last call, in order; of those that
+  // have not ended since.
+  virtual std::vector<MemoryMove> TakeMemoryMoves() { return {}; }
   // What services have answered since the last call, in order of the answers per service.
   virtual std::vector<RequestSample> TakeRequests() { return {}; }
   // Holds of devices' slots that ended since the last call, in order of their ends per device.

@@ -13,6 +13,7 @@
 
 #include "engine/base/check.h"
 #include "experiments/hosts/machine_conditions.h"
+#include "experiments/hosts/memory_mover.h"
 #include "experiments/hosts/process_launcher.h"
 #include "experiments/hosts/supervised_device.h"
 #include "experiments/hosts/supervised_tenant.h"
@@ -53,6 +54,7 @@ std::optional<MachineConditions> Watch(const ProcessHost::Options& options) {
 struct ProcessHost::Impl {
   // Stays when the tenant is gone: the arbiter may not have seen its end yet.
   struct Entry {
+    JobId job;
     TenantSpec spec;
     std::unique_ptr<SupervisedTenant> tenant;  // Null before Start and once the process is gone.
     double progress = 0;                       // A gone tenant's.
@@ -63,6 +65,7 @@ struct ProcessHost::Impl {
 
   Entry& Find(JobId job);
   SupervisedTenant* FindRunning(JobId job);
+  void FollowWithMemory(JobId job, const SupervisedTenant& tenant);
   void CollectLast(Entry* entry);
   void CollectLast(std::unique_ptr<SupervisedDevice>* device);
   void AdvanceAll();
@@ -78,6 +81,7 @@ struct ProcessHost::Impl {
   const RealClock clock;
   const Duration epoch;                            // MonotonicNow() at the clock's zero.
   const std::unique_ptr<TenantLauncher> launcher;  // Outlives the tenants.
+  MemoryMover memory;
   std::map<JobId, Entry> entries;
   std::map<DeviceId, std::unique_ptr<SupervisedDevice>> devices;  // Null once it is lost.
   std::deque<HostEvent> events;
@@ -98,7 +102,9 @@ ProcessHost::Impl::Impl(Options host_options, std::unique_ptr<TenantLauncher> te
     : options(std::move(host_options)),
       conditions(Watch(options)),
       epoch(MonotonicNow() - clock.Now().time_since_epoch()),
-      launcher(std::move(tenant_launcher)) {}
+      launcher(std::move(tenant_launcher)),
+      memory(options.topology, options.numa ? *options.numa : NumaMap::Of(options.topology),
+             options.memory, &clock) {}
 
 ProcessHost::Impl::Entry& ProcessHost::Impl::Find(JobId job) {
   const auto found = entries.find(job);
@@ -119,8 +125,15 @@ Place ProcessHost::Impl::Spread(const Place& place) const {
   return {options.cores, place.amount, place.threads};
 }
 
+// Its latest grant has settled.
+void ProcessHost::Impl::FollowWithMemory(JobId job, const SupervisedTenant& tenant) {
+  if (memory.Watches() && !tenant.Cores().Empty())
+    memory.Settle(job, tenant.Cores(), tenant.Processes(), tenant.MemoryFile());
+}
+
 // REQUIRES: the process is gone.
 void ProcessHost::Impl::CollectLast(Entry* entry) {
+  memory.Forget(entry->job);
   if (entry->tenant->Serves()) entry->tenant->TakeAnswered(&answered);
   entry->tenant->TakeSteps(clock.Now(), &steps);
   entry->tenant->TakeResizes(clock.Now(), &resizes);
@@ -167,6 +180,7 @@ void ProcessHost::Impl::AdvanceAll() {
     const bool over =
         std::holds_alternative<HostFinished>(*event) || std::holds_alternative<HostFailed>(*event);
     if (over) CollectLast(&entry);
+    if (std::holds_alternative<HostSettled>(*event)) FollowWithMemory(job, *entry.tenant);
     events.push_back(std::move(*event));
   }
 }
@@ -209,7 +223,11 @@ ProcessHost::ProcessHost(const Options& options, std::unique_ptr<TenantLauncher>
     : impl_(std::make_unique<Impl>(options, std::move(launcher))) {}
 ProcessHost::~ProcessHost() = default;
 
-void ProcessHost::Describe(JobId job, const TenantSpec& spec) { impl_->entries[job].spec = spec; }
+void ProcessHost::Describe(JobId job, const TenantSpec& spec) {
+  Impl::Entry& entry = impl_->entries[job];
+  entry.job = job;
+  entry.spec = spec;
+}
 
 const Clock& ProcessHost::GetClock() const { return impl_->clock; }
 
@@ -234,6 +252,7 @@ void ProcessHost::Start(const Job& job, const Place& place) {
   CHECK(!entry.started) << "job " << job.id.value << " is started twice";
   entry.started = true;
   const Options& options = impl_->options;
+  const Place spread = impl_->Spread(place);
   const SupervisedTenant::Settings settings{
       .run = options.run,
       .log = impl_->LogOf("tenant-" + std::to_string(job.id.value)),
@@ -243,9 +262,9 @@ void ProcessHost::Start(const Job& job, const Place& place) {
       .timeouts = options.timeouts,
       .sample_threads = options.sample_threads};
   try {
-    entry.tenant =
-        std::make_unique<SupervisedTenant>(job, entry.spec, impl_->Spread(place), settings,
-                                           impl_->launcher.get(), impl_->clock.Now(), impl_->epoch);
+    entry.tenant = std::make_unique<SupervisedTenant>(
+        job, entry.spec, spread, settings, impl_->launcher.get(), impl_->clock.Now(), impl_->epoch);
+    impl_->memory.Grant(job.id, spread.cores);
   } catch (const std::runtime_error& error) {
     impl_->events.push_back(HostFailed{job.id, error.what()});
   }
@@ -257,7 +276,9 @@ void ProcessHost::Grant(JobId job, const Place& place) {
     return std::holds_alternative<HostSettled>(event) && IsAbout(event, job);
   });
   if (SupervisedTenant* tenant = impl_->FindRunning(job)) {
-    tenant->Grant(impl_->Spread(place), impl_->clock.Now());
+    const Place spread = impl_->Spread(place);
+    impl_->memory.Grant(job, spread.cores);
+    tenant->Grant(spread, impl_->clock.Now());
   }
 }
 
@@ -350,6 +371,8 @@ std::vector<ActuationSample> ProcessHost::TakeActuations() {
   return std::exchange(impl_->actuations, {});
 }
 
+std::vector<MemoryMove> ProcessHost::TakeMemoryMoves() { return impl_->memory.Take(); }
+
 std::vector<RequestSample> ProcessHost::TakeRequests() {
   for (auto& [job, entry] : impl_->entries) {
     if (entry.tenant && entry.tenant->Serves()) entry.tenant->TakeAnswered(&impl_->answered);
@@ -395,6 +418,7 @@ std::vector<std::string> ProcessHost::TakeMarks() {
     impl_->CollectLast(&device);
   }
   std::vector<std::string> marks = std::exchange(impl_->marks, {});
+  std::ranges::move(impl_->memory.TakeMarks(), std::back_inserter(marks));
   if (impl_->conditions)
     std::ranges::move(impl_->conditions->Marks(UsedByOthersChildren()), std::back_inserter(marks));
   return marks;

@@ -7,19 +7,22 @@
 //   from outside, as an operator would with stock TensorFlow. No tenant outlives this process,
 //   however it ends (tenant_guard.h, and the socket's end of file). A tenant that dies is reported
 //   within 100 ms; one without heartbeat, or with compute threads outside its grant, is killed and
-//   reported.
+//   reported. Memory follows a tenant to the NUMA nodes of its cores (memory_mover.h).
 
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "engine/base/numa.h"
 #include "engine/base/topology.h"
 #include "experiments/hosts/observed_host.h"
 #include "experiments/hosts/tenant_launcher.h"
 #include "experiments/hosts/tenant_timeouts.h"
 #include "experiments/os/actuator.h"
+#include "experiments/wire/memory_mode.h"
 
 namespace cosched {
 
@@ -32,6 +35,8 @@ class ProcessHost : public ObservedHost {
     std::string run = {};  // Tenants are found as `cosched ctl run:job`; "" = by pid only.
     Topology topology;
     Actuator actuator = Actuator::kAffinity;
+    MemoryMode memory = MemoryMode::kFollow;
+    std::optional<NumaMap> numa = {};  // Default: the topology's.
     // The policy grants shares: every tenant has a quota, whatever moves those with whole cores.
     bool shares = false;
     std::chrono::microseconds quota_period = std::chrono::milliseconds(100);
@@ -68,6 +73,7 @@ class ProcessHost : public ObservedHost {
   std::vector<StepSample> TakeSteps() override;
   std::vector<ResizeSample> TakeResizes() override;
   std::vector<ActuationSample> TakeActuations() override;
+  std::vector<MemoryMove> TakeMemoryMoves() override;
   std::vector<RequestSample> TakeRequests() override;
   std::vector<HoldSample> TakeHolds() override;
   Duration CpuTime(JobId job) override;  // 0 before it has a process, and when that is gone.

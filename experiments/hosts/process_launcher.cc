@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/base/check.h"
+#include "experiments/hosts/process_tree.h"
 #include "experiments/hosts/ranked_tenant.h"
 #include "experiments/hosts/tenant_in_group.h"
 #include "experiments/os/owner.h"
@@ -83,7 +84,9 @@ ProcessLauncher::ProcessLauncher(fs::path binary, GroupSettings groups)
       guard_([folder = ranks_folder_] {
         std::error_code ignored;
         fs::remove_all(folder, ignored);
-      }) {}
+      }) {
+  if (!groups_.cpuset) AdoptOrphans();  // Else a tenant's group holds all that it forks.
+}
 
 std::unique_ptr<LaunchedTenant> ProcessLauncher::Launch(const TenantLaunch& launch) {
   std::unique_ptr<Cgroup> group;

@@ -1,6 +1,5 @@
 #include "experiments/hosts/ranked_tenant.h"
 
-#include <dirent.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -8,17 +7,16 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
-#include <fstream>
 #include <optional>
-#include <sstream>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
 
+#include "experiments/hosts/process_tree.h"
 #include "experiments/hosts/tenant_in_group.h"
 #include "experiments/hosts/tenant_listener.h"
 #include "experiments/os/mpirun.h"
+#include "experiments/os/process_children.h"
 #include "experiments/os/process_sampler.h"
 #include "experiments/wire/control_socket.h"
 #include "experiments/wire/tenant_protocol.h"
@@ -27,31 +25,6 @@ namespace cosched {
 namespace {
 
 namespace fs = std::filesystem;
-
-// -1 if there is no such process.
-pid_t ParentOf(pid_t process) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-  std::string line;
-  std::getline(file, line);
-  const size_t name_end = line.rfind(')');  // The command's name may hold anything.
-  if (name_end == std::string::npos) return -1;
-  std::istringstream fields(line.substr(name_end + 1));
-  std::string state;
-  pid_t parent = -1;
-  fields >> state >> parent;
-  return parent;
-}
-
-std::vector<pid_t> ChildrenOf(pid_t parent) {
-  std::vector<pid_t> children;
-  const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir("/proc"), closedir);
-  while (const dirent* entry = directory == nullptr ? nullptr : readdir(directory.get())) {
-    const pid_t process = std::atoi(entry->d_name);
-    if (process > 0 && ParentOf(process) == parent) children.push_back(process);
-  }
-  std::ranges::sort(children);
-  return children;
-}
 
 bool RankHasEnded(int pidfd) {
   pollfd descriptor{pidfd, POLLIN, 0};
@@ -133,8 +106,9 @@ class RankedTenant final : public TenantInGroup {
 void RankedTenant::Advance() {
   if (socket_) return;
   TenantConnection connection = AcceptTenant(listener_.get());
-  if (!connection.socket || ParentOf(connection.process) != process_->pid()) return;  // Refused.
+  if (!connection.socket) return;
   const std::vector<pid_t> ranks = ChildrenOf(process_->pid());
+  if (!std::ranges::binary_search(ranks, connection.process)) return;  // Refused.
   if (std::ssize(ranks) != ranks_)
     throw std::runtime_error("has " + std::to_string(ranks.size()) + " ranks in place of " +
                              std::to_string(ranks_));
@@ -152,7 +126,8 @@ void RankedTenant::Advance() {
 }
 
 bool RankedTenant::Kill() {
-  if (used_by_orphans_ == Duration(0) && rank_0_ != -1) {
+  const bool is_reaped_here = !HasGroup() && AdoptsOrphans();
+  if (!is_reaped_here && used_by_orphans_ == Duration(0) && rank_0_ != -1) {
     used_by_orphans_ = CpuTimeOf(rank_0_).value_or(Duration(0));
     for (const pid_t rank : others_) used_by_orphans_ += CpuTimeOf(rank).value_or(Duration(0));
   }

@@ -21,10 +21,8 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr Duration kVerifyPeriod = microseconds(500);  // Between looks whether a grant has settled.
+constexpr Duration kOverduePeriod = milliseconds(5);   // … whether one that is late can leave.
 constexpr Duration kConductPeriod = milliseconds(200);  // Between looks whether it keeps to it.
-constexpr Duration kLeaveTimeout = seconds(2);          // From "finished" to the end.
-constexpr Duration kClosedTimeout = seconds(1);         // From a closed socket to the end.
-constexpr int kMessagesPerTurn = 64;  // A tenant that floods its host only delays itself.
 
 }  // namespace
 
@@ -42,6 +40,8 @@ SupervisedTenant::SupervisedTenant(const Job& job, const TenantSpec& spec, const
       next_check_(ready_deadline_),
       conduct_(&settings_.topology, settings.timeouts.heartbeat),
       reports_(job.id, now, epoch),
+      leaving_(WorkingThreads(counters_.InterRecords(), counters_.IntraRecords()),
+               settings.timeouts.revocation, settings.timeouts.settle),
       sampling_(job.id, &settings_.topology, counters_, settings.sample_threads) {
   if (spec.serves) requests_.emplace(job.id);
   launched_ = launcher->Launch({.job = job.id,
@@ -65,6 +65,13 @@ void SupervisedTenant::AttachProcess() {
                    launched_->Control());
 }
 
+std::vector<pid_t> SupervisedTenant::Processes() const {
+  if (launched_->pid() < 0) return {};
+  std::vector<pid_t> processes = launched_->Others();
+  processes.push_back(launched_->pid());
+  return processes;
+}
+
 // A client that halves takes seconds, and that is what is measured then.
 bool SupervisedTenant::SettlesOnAnswer() const {
   return FollowsMessages() && (settings_.client == Client::kOn || grant_.Pauses());
@@ -86,7 +93,9 @@ void SupervisedTenant::Reach(Life next) {
 }
 
 void SupervisedTenant::Grant(const Place& place, TimePoint now) {
+  const bool leaves_already = grant_.RevocationTime().has_value();
   grant_.Begin(place, now, settings_.timeouts.revocation);
+  if (!leaves_already) BeginLeaving(now);
   settle_deadline_ = now + settings_.timeouts.settle;
   if (stop_.Wanted()) {  // A stopped tenant could do nothing meanwhile.
     ready_deadline_ = std::max(ready_deadline_, now + settings_.timeouts.start);
@@ -94,6 +103,18 @@ void SupervisedTenant::Grant(const Place& place, TimePoint now) {
   }
   next_check_ = now;
   ApplyGrant(now);
+}
+
+void SupervisedTenant::BeginLeaving(TimePoint now) {
+  if (!grant_.RevocationTime()) return;
+  leaving_.Begin(now, CpuTime().value_or(Duration(0)),
+                 sampler_ ? sampler_->Threads() : std::vector<ProcessSampler::Thread>());
+}
+
+// Whether it could have left by now. The process is gone: whatever holds its cores is not it.
+bool SupervisedTenant::HadTimeToLeave(TimePoint now) {
+  if (!sampler_ || !sampler_->Read()) return true;
+  return leaving_.IsUp(now, CpuTime().value_or(Duration(0)), sampler_->Threads());
 }
 
 // Does for the latest grant what a host can do now: the cgroup first, then the message. One that
@@ -190,102 +211,6 @@ void SupervisedTenant::SettleGrant(TimePoint now) {
   conduct_.Settle(now);
 }
 
-void SupervisedTenant::Handle(const HelloMessage& hello, TimePoint) {
-  if (life_ != Life::kStarting) return Fail("said hello twice");
-  if (hello.job != job_.id) return Fail("said hello for job " + std::to_string(hello.job.value));
-  Reach(Life::kGreeted);
-}
-
-void SupervisedTenant::Handle(const SettledMessage& settled, TimePoint now) {
-  if (settled.sequence > grant_.Sequence()) return Fail("settled a grant that was never made");
-  if (life_ < Life::kReady) {
-    Reach(Life::kReady);
-    settle_deadline_ = now + settings_.timeouts.settle;
-    conduct_.Excuse(now);
-  }
-  if (!SettlesOnAnswer() || settled.sequence < grant_.Sequence()) return;
-  // Fewer is allowed: somebody else may have narrowed its cpuset.
-  if (!grant_.Cores().Contains(settled.cores)) {
-    return Fail("settled on cores " + settled.cores.ToString() + " instead of " +
-                grant_.Cores().ToString());
-  }
-  grant_.Answer();
-}
-
-void SupervisedTenant::Handle(const ResizedMessage& resized, TimePoint) {
-  const int threads = ThreadsOf(resized.after);
-  // A client that halves has more threads than cores for a while, and says so.
-  const bool too_many = settings_.client == Client::kOn && threads > resized.cores.Count();
-  if (!settings_.topology.Cpus().Contains(resized.cores) || too_many) {
-    return Fail("reported a resize that can't be");
-  }
-  reports_.AddResize(resized);
-  paused_by_others_ = resized.after == Split{0, 0};
-}
-
-void SupervisedTenant::Handle(const FinishedMessage& finished, TimePoint now) {
-  if (finished.steps < spec_.steps) {
-    return Fail("finished after " + std::to_string(finished.steps) + " of " +
-                std::to_string(spec_.steps) + " steps");
-  }
-  if (requests_ && !(requests_->Drained() && requests_->AllAnswered())) {
-    return Fail("finished with requests that it has not answered");
-  }
-  if (life_ != Life::kFinished) Reach(Life::kFinished);
-  leave_deadline_ = now + kLeaveTimeout;
-  // While its threads are still there: LastSample is made of this.
-  sampler_->Read(ProcessSampler::Look::kLast);
-}
-
-void SupervisedTenant::Handle(const ErrorMessage& error, TimePoint) { Fail(error.reason); }
-
-void SupervisedTenant::ReadMessages(TimePoint now) {
-  std::string text;
-  if (launched_->socket() < 0) return;
-  for (int i = 0; i < kMessagesPerTurn && !closed_; ++i) {
-    switch (ReceivePacket(launched_->socket(), &text)) {
-      case Receipt::kNothing: return;
-      case Receipt::kTooLong: return Fail("sent an oversized message");
-      case Receipt::kClosed:
-        closed_ = true;
-        leave_deadline_ = now + (life_ == Life::kFinished ? kLeaveTimeout : kClosedTimeout);
-        return;
-      case Receipt::kPacket: break;
-    }
-    if (IsRequestPacket(text)) {
-      if (!TakeAnswers(text, now)) return;
-      continue;
-    }
-    if (!claims_.CountMessage(now)) return Fail("floods its control socket");
-    const Parsed<TenantMessage> parsed = ParseTenantMessage(text);
-    if (!parsed.message) return Fail("sent a message that can't be read: " + parsed.error);
-    const bool needs_greeting = !std::holds_alternative<HelloMessage>(*parsed.message) &&
-                                !std::holds_alternative<ErrorMessage>(*parsed.message);
-    if (life_ == Life::kStarting && needs_greeting) return Fail("did not say hello first");
-    std::visit([&](const auto& message) { Handle(message, now); }, *parsed.message);
-  }
-}
-
-// There are no more of them than requests, so they can't flood. False if they can't be true.
-bool SupervisedTenant::TakeAnswers(const std::string& packet, TimePoint now) {
-  const Parsed<AnswerPacket> parsed = ParseAnswerPacket(packet);
-  if (!parsed.message) {
-    Fail("sent answers that can't be read: " + parsed.error);
-  } else if (!requests_) {
-    Fail("answered requests, though it serves nobody");
-  } else {
-    Fail(requests_->Take(*parsed.message, epoch_, now));
-  }
-  return failure_.empty();
-}
-
-void SupervisedTenant::FlushRequests(TimePoint now) {
-  if (!requests_ || life_ < Life::kReady || stop_.Wanted() || closed_) return;
-  if (requests_->Flushed()) return;
-  requests_->Flush(launched_->socket());
-  if (!requests_->Flushed()) next_check_ = std::min(next_check_, now + kVerifyPeriod);
-}
-
 HostEvent SupervisedTenant::Over(const TenantProcess::End& end) const {
   if (!failure_.empty()) return HostFailed{job_.id, failure_};
   if (life_ == Life::kFinished) return HostFinished{job_.id};
@@ -303,7 +228,10 @@ std::optional<HostEvent> SupervisedTenant::Advance(TimePoint now) {
   AttachProcess();
   // The time to leave begins when it is told, however long the runtime took, or this host was not
   // scheduled. Before it is up, the host's own doing reaches it.
-  if (!grant_.Applied()) grant_.DelayRevocation(now, settings_.timeouts.revocation);
+  if (!grant_.Applied()) {
+    grant_.DelayRevocation(now, settings_.timeouts.revocation);
+    BeginLeaving(now);
+  }
   ApplyGrant(now);
   ReadMessages(now);
   if (const std::optional<TenantProcess::End> end = launched_->Ended()) {
@@ -338,7 +266,7 @@ void SupervisedTenant::PlanNextCheck(TimePoint now) {
   if (!grant_.Settled() && life_ != Life::kFinished && !others_turn) {
     next_check_ = now + kVerifyPeriod;
   }
-  if (revocation) next_check_ = std::min(next_check_, *revocation);
+  if (revocation) next_check_ = std::min(next_check_, std::max(*revocation, now + kOverduePeriod));
 }
 
 Duration SupervisedTenant::CheckPeriod() const {
@@ -388,7 +316,7 @@ bool SupervisedTenant::HasStopped(TimePoint now) {
 // REQUIRES: it has not finished, and is not where it should be if a grant is under way.
 void SupervisedTenant::CheckDeadlines(TimePoint now) {
   if (closed_ && now >= leave_deadline_) return Fail("closed its control socket");
-  if (grant_.RevocationIsDue(now)) {
+  if (grant_.RevocationIsDue(now) && HadTimeToLeave(now)) {
     const CpuSet kept = grant_.Held() - grant_.Cores();
     const std::string what = kept.Empty() ? "give up CPU time" : "leave cores " + kept.ToString();
     return Fail("did not " + what + Within(settings_.timeouts.revocation));
@@ -411,7 +339,7 @@ bool SupervisedTenant::Overdue(TimePoint now) const {
 // REQUIRES: the latest grant has settled.
 void SupervisedTenant::CheckConduct(TimePoint now) {
   next_conduct_check_ = next_check_;
-  if (!sampler_->Read()) return;
+  if (!sampler_->Read(ProcessSampler::Look::kChanges)) return;
   if (stop_.Wanted()) return CheckStop();
   Fail(conduct_.CheckAlive(ReadSigns(), now));
   Fail(conduct_.CheckPlace(sampler_->Threads(), grant_.Wanted(), SettlesOnAnswer(),

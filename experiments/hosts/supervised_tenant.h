@@ -26,6 +26,7 @@
 
 #include "engine/base/topology.h"
 #include "experiments/hosts/grant_in_flight.h"
+#include "experiments/hosts/leaving_time.h"
 #include "experiments/hosts/tenant_claims.h"
 #include "experiments/hosts/tenant_conduct.h"
 #include "experiments/hosts/tenant_launcher.h"
@@ -86,6 +87,11 @@ class SupervisedTenant {
   TimePoint NextCheck() const { return next_check_; }
   std::vector<int> Descriptors() const;
 
+  const CpuSet& Cores() const { return grant_.Cores(); }  // Of the latest grant; none = a pause.
+  std::vector<pid_t> Processes() const;                   // None that are not known yet.
+  // Takes the NUMA nodes that it may have memory on; -1: nothing does.
+  int MemoryFile() const { return launched_->MemoryFile(); }
+
   // Of its processes, which may be none yet; nullopt if they are gone.
   std::optional<Duration> CpuTime() const { return CpuTimeOfAll(*launched_); }
   Duration UsedByOthersChildren() const { return launched_->UsedByOthersChildren(); }
@@ -120,6 +126,8 @@ class SupervisedTenant {
   bool SettlesOnAnswer() const;
 
   void AttachProcess();
+  void BeginLeaving(TimePoint now);
+  bool HadTimeToLeave(TimePoint now);
   void ApplyGrant(TimePoint now);
   void ApplyPause(TimePoint now);
   bool MoveGroup(TimePoint now);
@@ -180,6 +188,7 @@ class SupervisedTenant {
   TimePoint next_check_, next_conduct_check_;
   TenantConduct conduct_;
   TenantReports reports_;
+  LeavingTime leaving_;
   TenantSampling sampling_;
 };
 

@@ -69,6 +69,7 @@ std::string TenantConduct::CheckPlace(const std::vector<ProcessSampler::Thread>&
                                       const Place& place, bool counts_threads,
                                       LaunchedTenant* launched) {
   for (const ProcessSampler::Thread& thread : threads) {
+    if (!thread.fresh) continue;  // Wherever it sleeps: it takes no core.
     const CpuSet binding = topology_->ThreadBinding(thread.tid);
     if (place.cores.Contains(binding)) continue;
     if (launched->HasGroup() && !std::exchange(moved_back_, true)) {

@@ -181,6 +181,7 @@ TenantGuard::TenantGuard(const std::function<void()>& clean_up) {
   if (!self) fail("pidfd_open");
   // Twice, so that the guard is no child of this process: nobody has to wait for it, and a session
   // of its own keeps it from signals to this one's group.
+  const NoAdoptionScope for_good;
   const pid_t owners_pid = getpid(), first = fork();
   if (first < 0) fail("starting the guard of the tenants");
   if (first == 0) {

@@ -14,6 +14,7 @@ class TenantInGroup : public LaunchedTenant {
   void Move(const Place& place) final { times_.fast = MoveGroup(place, groups_, group_); }
   bool Done() final { return true; }
   Times LastTimes() const final { return times_; }
+  int MemoryFile() const final { return group_ != nullptr ? group_->MemoryFile() : -1; }
   Cgroup::Counters Counters() const final {
     return group_ != nullptr ? group_->Read() : Cgroup::Counters();
   }

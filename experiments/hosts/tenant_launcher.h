@@ -72,7 +72,9 @@ class LaunchedTenant {
     std::optional<Duration> fast = {};
     std::optional<Duration> runtime = {};
   };
-  virtual Times LastTimes() const = 0;            // The last finished move's.
+  virtual Times LastTimes() const = 0;  // The last finished move's.
+  // Takes the NUMA nodes that its cgroup lets it have memory on; -1: it has none.
+  virtual int MemoryFile() const { return -1; }
   virtual Cgroup::Counters Counters() const = 0;  // The cgroup's; empty without one.
   // CPU time of processes that are not this process's children, and so not accounted to it; as of
   // the last Counters().

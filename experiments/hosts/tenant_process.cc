@@ -21,7 +21,6 @@
 #include <utility>
 
 #include "engine/base/thread_start.h"
-#include "experiments/hosts/process_tree.h"
 
 namespace cosched {
 namespace {
@@ -135,6 +134,16 @@ void Reaper::Take(UniqueFd pidfd, std::unique_ptr<Cgroup> group) {
   news_.notify_one();
 }
 
+void Reaper::Know(pid_t child) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  known_.insert(child);
+}
+
+bool Reaper::Knows(pid_t child) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return known_.contains(child);
+}
+
 void Reaper::Run() {
   const sched_param ordinary{.sched_priority = 0};
   sched_setscheduler(0, SCHED_OTHER, &ordinary);
@@ -150,12 +159,13 @@ void Reaper::Run() {
       std::fprintf(stderr, "a killed tenant has not died within %d s; it is left to the kernel\n",
                    static_cast<int>(kDeathTimeout / std::chrono::seconds(1)));
     }
-    siginfo_t info;
+    siginfo_t info{};
     while (waitid(P_PIDFD, static_cast<id_t>(ended.pidfd.get()), &info, WEXITED | WNOHANG) != 0 &&
            errno == EINTR) {
     }
     ended.group = nullptr;
     lock.lock();
+    known_.erase(info.si_pid);
   }
 }
 
@@ -211,6 +221,7 @@ TenantProcess::TenantProcess(const Launch& launch, TenantGuard* guard, Reaper* r
   pid_ = fork();
   if (pid_ == 0) RunChild(plan);
   if (pid_ < 0) ThrowErrno("starting a tenant");
+  reaper_->Know(pid_);
   pidfd_ = UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
   if (!pidfd_) {
     const int error = errno;
@@ -246,7 +257,8 @@ std::optional<TenantProcess::End> TenantProcess::Wait(int flags) {
   } else if (info.si_pid != 0) {
     end_ = Describe(info);
   }
-  if (end_) end_->all_gone = group_ ? group_->Kill(death_timeout_) : KillMarked(mark_);
+  if (!end_) return end_;
+  end_->all_gone = group_ ? group_->Kill(death_timeout_) : KillLeftBehind(pid_, mark_, reaper_);
   return end_;
 }
 

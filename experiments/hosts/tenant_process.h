@@ -12,12 +12,15 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "engine/base/cpu_set.h"
 #include "engine/base/unique_fd.h"
+#include "experiments/hosts/process_tree.h"
 #include "experiments/hosts/tenant_guard.h"
 #include "experiments/os/cgroup.h"
 
@@ -27,15 +30,19 @@ namespace cosched {
 // harness runs SCHED_FIFO, and reaping there can stop a core for a second: the kernel waits,
 // spinning, until the tenant's last thread has tidied up /proc, and that thread may be the one it
 // has just preempted (seen on 6.18: waitid -> release_task -> d_walk until the real-time throttle).
-class Reaper {
+class Reaper final : public ChildKeeper {
  public:
   Reaper();
-  ~Reaper();  // When all have been reaped that die within 10 s.
+  ~Reaper() override;  // When all have been reaped that die within 10 s.
   Reaper(const Reaper&) = delete;
   Reaper& operator=(const Reaper&) = delete;
   // A child of this process that was killed or has ended, and its cgroup (or null), which can only
   // be removed after it.
   void Take(UniqueFd pidfd, std::unique_ptr<Cgroup> group);
+
+  void Know(pid_t child);  // Has been started, and will be taken.
+  bool Knows(pid_t child) const override;
+  void Reap(UniqueFd orphan) override { Take(std::move(orphan), nullptr); }
 
  private:
   struct Ended {
@@ -44,9 +51,10 @@ class Reaper {
   };
   void Run();
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable news_;
   std::vector<Ended> ended_;
+  std::set<pid_t> known_;
   bool stopping_ = false;
   std::thread thread_;
 };

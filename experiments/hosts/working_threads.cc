@@ -23,6 +23,14 @@ const WorkRecord* WorkingThreads::RecordOf(const PoolThread& worker) const {
   return index < records.size() ? &records[index] : nullptr;
 }
 
+std::optional<uint32_t> WorkingThreads::TaskOf(const ProcessSampler::Thread& thread) const {
+  const WorkRecord* record = thread.worker ? RecordOf(*thread.worker) : nullptr;
+  if (record == nullptr || record->without_work.load(std::memory_order_relaxed) != 0)
+    return std::nullopt;
+  const uint32_t task = record->tasks.load(std::memory_order_relaxed);
+  return task > 0 ? std::optional(task) : std::nullopt;
+}
+
 int WorkingThreads::Runnable(const std::vector<ProcessSampler::Thread>& threads) const {
   int runnable = 0;
   for (const ProcessSampler::Thread& thread : threads) {

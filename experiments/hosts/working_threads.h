@@ -8,6 +8,8 @@
 // waits for a core to take it, as crowded threads do. One that tells nothing works. The tenant's
 // word never makes more of the kernel's figures, and less only of its own.
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,6 +25,9 @@ class WorkingThreads {
   WorkingThreads(std::span<const WorkRecord> inter, std::span<const WorkRecord> intra)
       : inter_(inter), intra_(intra) {}
 
+  // The number of the task that a compute thread is in, as it says; nullopt if it has no work, is no
+  // thread of a pool or tells nothing.
+  std::optional<uint32_t> TaskOf(const ProcessSampler::Thread& thread) const;
   // In state R, with work.
   int Runnable(const std::vector<ProcessSampler::Thread>& threads) const;
   // CPU time that compute threads, those seen so far, have spent on looking for work: no less than

@@ -81,7 +81,7 @@ struct Cgroup::Impl {
   std::vector<fs::path> folders;  // The created ones, to be removed.
   std::vector<UniqueFd> doors;
   fs::path cpuset;
-  UniqueFd cpus;
+  UniqueFd cpus, mems;
   fs::path cpu;  // Empty = no cpu controller of its own.
   bool cpu_v2 = false;
   int64_t period_us = 0;  // That SetLimit wrote last.
@@ -125,6 +125,7 @@ Cgroup Cgroup::Create(const std::string& name, const CpuSet& cores, bool quota,
   impl->path = cpuset->PathOf(impl->cpuset);
   impl->Enter(impl->cpuset);
   impl->cpus = OpenToWrite(impl->cpuset / "cpuset.cpus");
+  impl->mems = OpenControlFile(impl->cpuset / "cpuset.mems", O_WRONLY);
   if (quota) {
     const std::optional<CgroupHierarchy> cpu = FindHierarchy(mounts, "cpu");
     if (!cpu) Throw(ENOTSUP, "there is no cpu controller");
@@ -160,6 +161,7 @@ Cgroup Cgroup::Of(pid_t process, const CgroupMounts& mounts) {
   impl->path = *path;
   impl->cpuset = cpuset->FolderOf(*path);
   impl->cpus = OpenToWrite(impl->cpuset / "cpuset.cpus");
+  impl->mems = OpenControlFile(impl->cpuset / "cpuset.mems", O_WRONLY);
   impl->doors.push_back(OpenToWrite(impl->cpuset / "cgroup.procs"));
   // A group that it shares with everybody else says nothing of it.
   if (const std::optional<CgroupHierarchy> cpu = FindHierarchy(mounts, "cpu")) {
@@ -205,6 +207,8 @@ CpuSet Cgroup::Cores() const {
   if (text.empty()) text = FirstLineOfCgroup(impl_->cpuset / "cpuset.cpus");
   return CpuSet::Parse(text).value_or(CpuSet());
 }
+
+int Cgroup::MemoryFile() const { return impl_->mems.get(); }
 
 void Cgroup::SetLimit(const std::optional<CpuLimit>& limit) {
   if (impl_->cpu.empty()) Throw(ENOTSUP, impl_->path + " has no cpu controller of its own");

@@ -84,8 +84,10 @@ class Cgroup {
   std::vector<int> Doors() const;
 
   // Each throws std::system_error if the kernel refuses.
-  void SetCores(const CpuSet& cores);                   // REQUIRES: not empty.
-  CpuSet Cores() const;                                 // Effective.
+  void SetCores(const CpuSet& cores);  // REQUIRES: not empty.
+  CpuSet Cores() const;                // Effective.
+  // Takes the NUMA nodes that its memory may be on; -1 if they can't be set. Open while this lives.
+  int MemoryFile() const;
   void SetLimit(const std::optional<CpuLimit>& limit);  // None: as much as there is.
 
   // Kills what is inside, and what that forks meanwhile. True if nothing of it runs any more; false

@@ -69,6 +69,16 @@ std::string_view ReadProc(const ThreadFile& file, UniqueFd* kept, char* buffer, 
   return {buffer, static_cast<size_t>(std::max<ssize_t>(length, 0))};
 }
 
+std::optional<Duration> TimeOf(clockid_t clock) {
+  timespec time{};
+  if (clock_gettime(clock, &time) != 0) return std::nullopt;
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+bool SkipsUnchanged(ProcessSampler::Look look) {
+  return look == ProcessSampler::Look::kChanges || look == ProcessSampler::Look::kSample;
+}
+
 }  // namespace
 
 std::optional<PoolThread> ParsePoolThread(std::string_view name) {
@@ -104,8 +114,8 @@ std::vector<pid_t> ThreadsOf(pid_t process) {
 
 // True if the thread is there.
 bool ProcessSampler::ReadStat(Thread* thread, Source* source) {
-  // Counted from the state, which follows the name in parentheses: proc(5)'s fields 20, 39 and 41.
-  constexpr int kThreads = 17, kCpu = 36, kPolicy = 38;
+  // Counted from the state, which follows the name in parentheses: proc(5)'s fields 39 and 41.
+  constexpr int kCpu = 36, kPolicy = 38;
   char buffer[1024];
   const std::string_view stat =
       ReadProc(ThreadFile{process_, thread->tid, "stat"}, &source->stat, buffer, sizeof buffer);
@@ -120,7 +130,6 @@ bool ProcessSampler::ReadStat(Thread* thread, Source* source) {
   thread->state = position < stat.size() ? stat[position] : '?';
   int cpu = -1;
   for (int field = 0; field <= kPolicy && position < stat.size(); ++field) {
-    if (field == kThreads) thread_count_ = static_cast<int>(NumberAt(stat, position));
     if (field == kCpu) cpu = static_cast<int>(NumberAt(stat, position));
     if (field == kPolicy) thread->idle_class = NumberAt(stat, position) == SCHED_IDLE;
     position = stat.find(' ', position) + 1;
@@ -146,12 +155,13 @@ bool ProcessSampler::ReadThread(Look look, Thread* thread, Source* source) {
   thread->run_time = run_time;
   thread->run_queue_wait = wait;
   thread->turns = turns;
+  thread->fresh = true;
+  source->ran = ran;
   source->counters_stale = source->counters_stale || ran;
-  const bool first = threads_.empty() || thread->tid == threads_.front().tid;  // Counts them.
   // Who waits for a core and has not run can't have gone to sleep, but the kernel may have moved it
   // to another core's queue.
   const bool may_have_moved = thread->state == 'R' && (follows_queues_ || IsItsTurn(*thread));
-  if (look == Look::kSample && !ran && !may_have_moved && !first) return true;
+  if (SkipsUnchanged(look) && !ran && !may_have_moved) return true;
   return ReadStat(thread, source);
 }
 
@@ -180,7 +190,7 @@ void ProcessSampler::ReadCountersOf(Thread* thread, Source* source) {
 
 // These files are the dearest, so a sample reads a sixteenth of them.
 void ProcessSampler::ReadCounters(Look look) {
-  if (look == Look::kStates || threads_.empty()) return;
+  if (look == Look::kStates || look == Look::kChanges || threads_.empty()) return;
   const size_t count = threads_.size();
   size_t budget = look == Look::kLast ? count : count / kTurns + 1;
   size_t looked = 0;
@@ -201,11 +211,9 @@ void ProcessSampler::Retire(const Thread& thread) {
   ended_.migrations += thread.migrations;
 }
 
-// False if one of them is gone by now, or there are others.
-bool ProcessSampler::ReadAll(const std::vector<pid_t>& tids, Look look) {
+void ProcessSampler::ReadAll(const std::vector<pid_t>& tids, Look look) {
   std::vector<Thread> threads;
   std::vector<Source> sources;
-  bool all = true;
   size_t old = 0;
   for (const pid_t tid : tids) {
     for (; old < threads_.size() && threads_[old].tid < tid; ++old) Retire(threads_[old]);
@@ -221,13 +229,55 @@ bool ProcessSampler::ReadAll(const std::vector<pid_t>& tids, Look look) {
       sources.push_back(std::move(source));
     } else {
       Retire(thread);
-      all = false;
     }
   }
   for (; old < threads_.size(); ++old) Retire(threads_[old]);
   threads_ = std::move(threads);
   sources_ = std::move(sources);
-  return all && thread_count_ == static_cast<int>(threads_.size());
+  // Taken after them, as those that run go on meanwhile: what is unknown is never too little, or
+  // every sample would look for it in vain.
+  if (const auto used = UsedByProcess()) unknown_time_ = *used - RunTimeOfAll();
+}
+
+Duration ProcessSampler::RunTimeOfAll() const {
+  Duration sum = ended_.run_time;
+  for (const Thread& thread : threads_) sum += thread.run_time;
+  return sum;
+}
+
+// Besides those that may have run one of the others, so that none is forgotten.
+bool ProcessSampler::IsDue(size_t index) const {
+  const Thread& thread = threads_[index];
+  return sources_[index].ran || thread.state == 'R' || index == samples_ % threads_.size();
+}
+
+bool ProcessSampler::ReadKnown(size_t index) {
+  return ReadThread(Look::kChanges, &threads_[index], &sources_[index]);
+}
+
+// Of the threads that are known, those that may have run. False if all have to be looked for: one of
+// them is gone, there are others, which have run as all do that begin, or the kernel does not tell
+// what they used together.
+bool ProcessSampler::ReadChanged() {
+  for (Thread& thread : threads_) thread.fresh = false;
+  const std::optional<Duration> used = UsedByProcess();  // Before any of them goes on.
+  if (!used) return false;
+  const auto all_known = [&] { return *used - RunTimeOfAll() <= unknown_time_; };
+  for (size_t i = 0; i < threads_.size(); ++i) {
+    if (IsDue(i) && !ReadKnown(i)) return false;
+  }
+  if (all_known()) return true;
+  for (size_t i = 0; i < threads_.size(); ++i) {
+    if (!threads_[i].fresh && !ReadKnown(i)) return false;
+  }
+  return all_known();
+}
+
+// nullopt: the process is gone, or the kernel does not tell.
+std::optional<Duration> ProcessSampler::UsedByProcess() {
+  clockid_t clock{};
+  if (!clock_ && clock_getcpuclockid(process_, &clock) == 0) clock_ = clock;
+  return clock_ ? TimeOf(*clock_) : std::nullopt;
 }
 
 bool ProcessSampler::IsItsTurn(const Thread& thread) const {
@@ -251,11 +301,7 @@ bool ProcessSampler::Read(Look look) {
 bool ProcessSampler::ReadOwn(Look look) {
   bool known = false;
   ++samples_;
-  if (look == Look::kSample && !threads_.empty()) {
-    std::vector<pid_t> tids;
-    for (const Thread& thread : threads_) tids.push_back(thread.tid);
-    known = ReadAll(tids, look);
-  }
+  if (SkipsUnchanged(look) && !threads_.empty()) known = ReadChanged();
   if (!known) {
     const std::vector<pid_t> tids = ThreadsOf(process_);
     if (tids.empty()) return false;
@@ -286,11 +332,9 @@ ProcessSampler::Totals ProcessSampler::ComputeTotals() const {
 
 std::optional<Duration> CpuTimeOf(pid_t process) {
   clockid_t clock{};
-  timespec time{};
   // 0 and less would be this process.
-  if (process <= 0 || clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &time) != 0)
-    return std::nullopt;
-  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+  if (process <= 0 || clock_getcpuclockid(process, &clock) != 0) return std::nullopt;
+  return TimeOf(clock);
 }
 
 }  // namespace cosched

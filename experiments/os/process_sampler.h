@@ -2,12 +2,15 @@
 // What the kernel says of a process's threads: /proc/PID/task/*/{schedstat,stat,sched}. Called by a
 // host for its samples and to check that a tenant is where it should be. Not thread-safe.
 //
-// A sample must cost little (tests/bench/bench_sampling.cc): files stay open and are read again in
-// place, and it reads only what may have changed. A thread that neither ran nor was put on a core
-// since the last look (schedstat) is where it was, runnable if it was; one that slept all the while
-// and waits for a core just now is taken as asleep.
+// A sample must cost little (tests/bench/bench_sampling.cc), and no more for threads that are parked:
+// files stay open and are read again in place, and it reads only what may have changed. Threads that
+// ran lately are read; if they account for all CPU time that the process has used meanwhile, which
+// one call tells, all others slept. A thread that neither ran nor was put on a core since the last
+// look (schedstat) is where it was, runnable if it was; one that slept all the while and waits for a
+// core just now is taken as asleep.
 
 #include <sys/types.h>
+#include <time.h>
 
 #include <optional>
 #include <string_view>
@@ -44,6 +47,7 @@ class ProcessSampler {
     // From `sched`; where the kernel does not offer that file, the changes of `cpu` seen between
     // looks: a lower bound.
     int64_t migrations = 0;
+    bool fresh = true;  // Read at the last look; else it has not run since its own.
   };
   // Over all compute threads, also those that have ended.
   struct Totals {
@@ -53,10 +57,13 @@ class ProcessSampler {
     int64_t migrations = 0;
   };
   enum class Look {
-    kStates,  // Everything but switches and migrations, freshly read: for a decision.
-    kSample,  // As above, skipping what can't have changed. Switches and migrations of a few
-              // threads at a time: those of a thread are at most 16 samples old. So is the core
-              // for which a thread waits that has not run since, unless its queues are followed.
+    kStates,   // Everything but switches and migrations, freshly read: for a decision.
+    kChanges,  // As above, skipping what can't have changed. The core for which a thread waits that
+    // has not run since is at most 16 looks old, unless its queues are followed; the last
+    // microseconds of one that has gone to sleep, or ended, come at the latest after as
+    // many looks as there are threads.
+    kSample,  // As above, with switches and migrations of a few threads at a time: at most 16
+              // looks old.
     kLast,    // Everything.
   };
 
@@ -80,10 +87,16 @@ class ProcessSampler {
   struct Source {
     UniqueFd schedstat, stat, sched;
     bool counters_stale = true;  // The thread has run since its counters were read.
+    bool ran = true;             // At the last look it had run since the one before.
   };
 
   bool ReadOwn(Look look);
-  bool ReadAll(const std::vector<pid_t>& tids, Look look);
+  bool ReadChanged();
+  bool ReadKnown(size_t index);
+  bool IsDue(size_t index) const;
+  Duration RunTimeOfAll() const;
+  std::optional<Duration> UsedByProcess();
+  void ReadAll(const std::vector<pid_t>& tids, Look look);
   bool ReadThread(Look look, Thread* thread, Source* source);
   bool ReadStat(Thread* thread, Source* source);
   bool IsItsTurn(const Thread& thread) const;
@@ -96,10 +109,12 @@ class ProcessSampler {
   size_t samples_ = 0;
   std::vector<Thread> threads_;
   std::vector<Source> sources_;  // Parallel to threads_.
-  int thread_count_ = 0;         // As the kernel counts them.
   size_t next_counters_ = 0;     // Whose switches are read next.
   bool has_sched_ = true;
   Totals ended_;
+  std::optional<clockid_t> clock_;  // The process's CPU time.
+  Duration unknown_time_{
+      0};  // Of the process's CPU time: of threads that ended unseen, or at exit.
   std::vector<ProcessSampler> others_;
   std::vector<Thread> all_;  // Theirs, too; where there are none, nothing.
 };

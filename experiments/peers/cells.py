@@ -8,6 +8,7 @@ INFERENCE_MODELS = ["lenet5", "alexnet", "vgg16", "googlenet", "inception_v3", "
 INFERENCE_BATCHES = [1, 8, 32]
 TRAINING_CELLS = [("resnet50", 8), ("resnet56", 128), ("alexnet", 32), ("lenet5", 64), ("mobilenet_v2", 8)]
 SYSTEMS = ["cosched", "onnxruntime", "pytorch"]
+BEFORE = "before"  # Another build of cosched, which takes its turns with the others.
 PEER = {"inference": "onnxruntime", "training": "pytorch"}  # Whom the ratio and the target are about.
 TARGET = {"inference": 1.00, "training": 1.10}  # In every cell.
 TITLES = {"inference": "Inference", "training": "Training steps"}
@@ -192,6 +193,26 @@ def turns(measured, mode):
                       f"{SLOW}.", "", *lines, ""])
 
 
+def beside_another_build(measured):
+    """Markdown: this build of cosched against the other, all modes in one table; empty if there is none."""
+    cells = {cell: systems for cell, systems in measured.items() if "cosched" in systems and BEFORE in systems}
+    if not cells:
+        return ""
+    lines = ["## Beside another build of cosched, images/s", "", "| mode | model | batch | threads | this | other | ratio | "
+             "its range |", "|" + "---|" * 8]
+    ratios, lost = {}, []
+    for cell, systems in cells.items():
+        pairs = [a / b for a, b in zip(systems["cosched"].speeds, systems[BEFORE].speeds)]
+        ratios[cell] = systems["cosched"].median / systems[BEFORE].median
+        lost += [str(cell)] if max(pairs) < 1 else []
+        lines.append(f"| {cell.mode} | {cell.model} | {cell.batch} | {cell.threads} | {speed_text(systems['cosched'])} | "
+                     f"{speed_text(systems[BEFORE])} | {ratios[cell]:.3f} | {min(pairs):.2f} to {max(pairs):.2f} |")
+    lines += ["", f"Geometric mean {geometric_mean(ratios.values()):.3f}; lowest {min(ratios.values()):.3f} "
+              f"({min(ratios, key=ratios.get)}), highest {max(ratios.values()):.3f} ({max(ratios, key=ratios.get)}). Slower in "
+              f"every round: {', '.join(lost) if lost else 'no cell'}.", ""]
+    return "\n".join(lines)
+
+
 def report(measured):
     """All tables as one markdown text."""
     parts = []
@@ -199,4 +220,5 @@ def report(measured):
         if any(cell.mode == mode for cell in measured):
             parts += [f"## {TITLES[mode]}, f32, images/s", "", table(measured, mode), "", *summary(measured, mode), ""]
             parts += [turns(measured, mode)] if turns(measured, mode) else []
+    parts += [beside_another_build(measured)] if beside_another_build(measured) else []
     return "\n".join(parts)

@@ -37,8 +37,8 @@ def runs(command):
 class Peers:
     """How each system is started; None: it is not there, and why."""
 
-    def __init__(self, cache, cosched, source):
-        self.models, self.cosched, self.source = cache / "models", cosched, source
+    def __init__(self, cache, cosched, before, source):
+        self.models, self.cosched, self.before, self.source = cache / "models", cosched, before, source
         self.missing = {}
         modules = cache / "node_modules"
         self.onnxruntime = ["node", HERE / "ort_worker.js", modules]
@@ -57,8 +57,8 @@ class Peers:
 
     def start(self, system, cell):
         """A worker, or None if the system has no part in this cell."""
-        if system == "cosched":
-            return workers.Worker(system, self._cosched_command(cell))
+        if system in ("cosched", cells.BEFORE):
+            return workers.Worker(system, self._cosched_command(self.cosched if system == "cosched" else self.before, cell))
         if system == "onnxruntime" and self.onnxruntime and cell.mode == "inference":
             return workers.Worker(system, [*self.onnxruntime, self._file(cell), str(cell.batch), str(cell.threads)])
         if system == "pytorch" and self.torch:
@@ -68,10 +68,10 @@ class Peers:
     def _file(self, cell):
         return self.models / cell.model / "model.onnx"
 
-    def _cosched_command(self, cell):
+    def _cosched_command(self, binary, cell):
         model = f"onnx:{self._file(cell)}" if self.source == "onnx" and cell.mode == "inference" else cell.model
         mode = "infer" if cell.mode == "inference" else "train"
-        return [self.cosched, "bench", "engine", "--interactive", "--mode", mode, "--model", model,
+        return [binary, "bench", "engine", "--interactive", "--mode", mode, "--model", model,
                 "--batch", str(cell.batch), "--threads", str(cell.threads)]
 
 
@@ -110,6 +110,8 @@ def measure_all(peers, planned, arguments, path):
 
 def versions(peers):
     commands = {"cosched": [peers.cosched, "--version"]}
+    if peers.before:
+        commands["cosched before"] = [peers.before, "--version"]
     if peers.torch:
         commands["pytorch"] = [sys.executable, "-c", PYTORCH_VERSION]
     if peers.onnxruntime:
@@ -128,7 +130,7 @@ def processor():
 def describe(peers, arguments, load_before):
     return {"processor": processor(), "cores": os.cpu_count(), "versions": versions(peers), "missing": peers.missing,
             "repetitions": arguments.repetitions, "seconds": arguments.seconds, "cosched_models": peers.source,
-            "load_average_before": load_before, "load_average_after": os.getloadavg()}
+            "instruction_limit": os.environ.get("ONEDNN_MAX_CPU_ISA"), "load_average_before": load_before, "load_average_after": os.getloadavg()}
 
 
 def conditions(description, failed):
@@ -142,6 +144,9 @@ def conditions(description, failed):
     named = ", ".join(f"{name} {version}" for name, version in description["versions"].items())
     before, after = description["load_average_before"][0], description["load_average_after"][0]
     lines = [f"{machine}; {named}; load average before {before:.1f}, after {after:.1f}.", settings]
+    if description["instruction_limit"]:
+        lines.append(f"ONEDNN_MAX_CPU_ISA={description['instruction_limit']}: cosched's kernels use no more than that, nor does "
+                     "PyTorch's oneDNN; ONNX Runtime knows no such limit and uses all that this processor has.")
     lines += [f"Not measured: {system}: {why}." for system, why in description["missing"].items()]
     return "\n\n".join(lines + [f"Failed: {why}" for why in failed]) + "\n"
 
@@ -157,6 +162,8 @@ def parse():
     parser.add_argument("--seconds", type=float, default=1, help="of each turn; default 1")
     parser.add_argument("--only", choices=["inference", "training", "parity"], help="a part; default all three")
     parser.add_argument("--systems", nargs="+", choices=cells.SYSTEMS, default=cells.SYSTEMS, help="default all")
+    parser.add_argument("--before", type=Path, metavar="COSCHED",
+                        help="another build of cosched, measured too and told in a table of its own")
     parser.add_argument("--source", choices=["onnx", "builtin"], default="onnx",
                         help="what cosched infers with: the peers' ONNX file, or its own model of that name; default onnx")
     parser.add_argument("--out", type=Path, help="folder for results; default results/peers/<time>")
@@ -171,7 +178,9 @@ def main():
     out = arguments.out or ROOT / "results" / "peers" / started
     out.mkdir(parents=True, exist_ok=True)
     load_before = os.getloadavg()
-    peers = Peers(arguments.cache, arguments.cosched, arguments.source)
+    if arguments.before:
+        arguments.systems = [*arguments.systems, cells.BEFORE]
+    peers = Peers(arguments.cache, arguments.cosched, arguments.before, arguments.source)
     models = [model for model in cells.INFERENCE_MODELS if not arguments.models or model in arguments.models]
     text, agree = [], True
     if arguments.only != "training":

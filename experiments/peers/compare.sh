@@ -4,13 +4,15 @@
 # the tables.
 #
 #   bash experiments/peers/compare.sh [--only inference|training|parity] [--models vgg16 …] [--batches 1 8 …]
-#                                     [--threads 1 2] [--repetitions 5] [--seconds 1] [--out FOLDER]
+#                                     [--threads 1 2] [--repetitions 5] [--seconds 1] [--before COSCHED] [--out FOLDER]
 #
 # Everything takes about 35 minutes on 2 quiet cores, with --seconds 0.3 about 18. Results: results/peers/<time>/peers.{md,csv,json} and
 # plots/peers.{png,pdf}.
 # Peers: onnxruntime-node from npm (no scripts of packages are run) in ~/.cache/cosched/peers, where the exported models
 # (about 1.4 GB) go too; python3-torch, python3-torchvision, python3-onnx and OpenBLAS from Debian, by apt. What can't be
 # installed is named and its column stays empty; nothing here is needed by cosched or its tests.
+# --before: another build of cosched, such as one of last week's commit, takes turns, too, and has a table of its own.
+# ONEDNN_MAX_CPU_ISA=AVX2 in the environment: what cosched does on a processor without AVX-512.
 # How: each system is a process of its own for each cell (ort_worker.js, torch_worker.py, `cosched bench engine
 # --interactive`); they take turns, and while one measures the others are stopped (workers.py). cells.py makes the tables,
 # parity.py checks the outputs, peer_models.py has the networks.

@@ -128,7 +128,8 @@ struct CellRecords::Impl {
   std::optional<RowWriter<StepRow>> steps;
   std::optional<RowWriter<ResizeRow>> resizes;
   std::optional<RowWriter<ActuationRow>> actuations;
-  std::optional<StageRecords> stages;  // Opened by the first pipeline.
+  std::optional<RowWriter<MemoryRow>> memory;  // Opened by the first row.
+  std::optional<StageRecords> stages;          // Opened by the first pipeline.
   std::optional<RequestRecords> requests;
   std::optional<DecisionLog> decisions;
   std::optional<Timeline> timeline;
@@ -408,6 +409,19 @@ void CellRecords::OnActuation(const ActuationSample& actuation) {
                             .runtime_us = MicrosecondsOf(actuation.runtime)});
 }
 
+void CellRecords::OnMemoryMove(const MemoryMove& move) {
+  if (!impl_->config.actuations) return;
+  if (!impl_->memory) impl_->memory.emplace(impl_->partial, impl_->config.gzip, impl_->buffer);
+  impl_->memory->Write({.time = move.time,
+                        .job_id = move.job.value,
+                        .from = move.from.numbers,
+                        .to = move.to.numbers,
+                        .outcome = move.outcome,
+                        .bytes = move.bytes,
+                        .left_bytes = move.left,
+                        .taken_us = ToSeconds(move.taken) * 1e6});
+}
+
 void CellRecords::AddService(JobId job) {
   impl_->services.push_back(job.value);
   if (impl_->requests) impl_->requests->Begin();
@@ -455,7 +469,7 @@ void CellRecords::Finish(const std::string& status, const std::string& reason) {
   impl_->jobs.Sync();
   const auto sync = [](auto*... files) { ((*files ? (*files)->Sync() : void()), ...); };
   sync(&impl_->grants, &impl_->samples, &impl_->steps, &impl_->resizes, &impl_->actuations,
-       &impl_->stages, &impl_->requests);
+       &impl_->memory, &impl_->stages, &impl_->requests);
   // Last, so that a folder with a cell.json holds all its rows.
   WriteFileWhole(impl_->partial / kCellFileName, impl_->CellText(status, reason));
   SyncFolder(impl_->partial);

@@ -11,6 +11,7 @@
 //   steps.csv      every step of every tenant
 //   resizes.csv    every resize of a tenant's pools, as the tenant reports it
 //   actuations.csv how the host moved a tenant, a row a grant or pause
+//   memory.csv     only where a tenant has moved to other NUMA nodes: what became of its memory
 //   stages.csv     only where it has pipelines: every stage of each at every sampling instant
 //   requests.csv   only where the experiment has services: every request, answered or dropped
 //   devices.csv    only where the experiment has devices: every hold of a slot
@@ -47,6 +48,7 @@
 #include "experiments/records/interference.h"
 #include "experiments/records/records_config.h"
 #include "experiments/wire/device_spec.h"
+#include "experiments/wire/memory_move.h"
 #include "experiments/wire/tenant_spec.h"
 #include "policies/arbiter.h"
 
@@ -108,6 +110,7 @@ class CellRecords final : public ArbiterObserver {
   void OnStep(const StepSample& step);
   void OnResize(const ResizeSample& resize);
   void OnActuation(const ActuationSample& actuation);
+  void OnMemoryMove(const MemoryMove& move);
   void AddService(JobId job);  // The job answers requests: cell.json names it.
   void AddPipeline(JobId job, std::vector<std::string> stages);  // The job has these stages.
   void OnRequest(const RequestRecord& request);

@@ -222,6 +222,29 @@ struct ActuationRow {
   }
 };
 
+// Every grant that took a tenant away from NUMA nodes where it had memory.
+struct MemoryRow {
+  RecordedTime time;  // When its memory was there, or that was given up.
+  int64_t job_id = 0;
+  CpuSet from, to;           // Nodes: those that it left, and those of its cores.
+  std::string_view outcome;  // "moved", "stayed" or "refused" (experiments/wire/memory_move.h).
+  int64_t bytes = 0;         // That were moved,
+  int64_t left_bytes = 0;    // and that are still where it left.
+  double taken_us = 0;       // From when it was begun.
+
+  static constexpr std::string_view kFile = "memory.csv";
+  static constexpr auto Columns() {
+    return std::tuple{TableColumn{"time", &MemoryRow::time},
+                      TableColumn{"job_id", &MemoryRow::job_id},
+                      TableColumn{"from", &MemoryRow::from},
+                      TableColumn{"to", &MemoryRow::to},
+                      TableColumn{"outcome", &MemoryRow::outcome},
+                      TableColumn{"bytes", &MemoryRow::bytes},
+                      TableColumn{"left_bytes", &MemoryRow::left_bytes},
+                      TableColumn{"taken_us", &MemoryRow::taken_us, Decimals{1}}};
+  }
+};
+
 // Every stage of every pipeline at every sampling instant. Counters are since its start.
 struct StageRow {
   RecordedTime time;
@@ -345,7 +368,7 @@ struct InterferenceRow {
 
 // All of them, for whoever goes through the tables.
 using RecordTables =
-    std::tuple<JobRow, GrantRow, DecisionRow, SampleRow, StepRow, ResizeRow, ActuationRow, StageRow,
-               RequestRow, HoldRow, ObjectiveRow, InterferenceRow>;
+    std::tuple<JobRow, GrantRow, DecisionRow, SampleRow, StepRow, ResizeRow, ActuationRow,
+               MemoryRow, StageRow, RequestRow, HoldRow, ObjectiveRow, InterferenceRow>;
 
 }  // namespace cosched

@@ -32,6 +32,7 @@
 
 #include "engine/base/cpu_set.h"
 #include "experiments/os/actuator.h"
+#include "experiments/wire/memory_mode.h"
 #include "experiments/wire/tenant_spec.h"
 
 namespace cosched {
@@ -79,6 +80,9 @@ inline std::optional<Client> Parse(std::string_view text, const Client*) {
 }
 inline std::optional<Actuator> Parse(std::string_view text, const Actuator*) {
   return ParseActuator(text);
+}
+inline std::optional<MemoryMode> Parse(std::string_view text, const MemoryMode*) {
+  return ParseMemoryMode(text);
 }
 inline std::optional<KernelRates> Parse(std::string_view text, const KernelRates*) {
   return ParseKernelRates(text);

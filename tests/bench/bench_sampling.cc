@@ -1,17 +1,29 @@
-// What one sample of all tenants costs the harness: 1, 4 and 16 tenants of 8 compute threads each,
-// every 100 ms, as `cosched run` takes it. "core %" is the share of a core that the samples take;
-// the bound is 0.5. In "all_run" every thread spins, as a machine full of rigid tenants has it; in
-// "one_runs" a tenant has one core and seven threads asleep, as malleable ones on a shared machine.
-// The tenants are stand-ins that only spin (tests/experiments/hosts/fake_tenant.h).
+// What tenants cost the harness. "core %" is the share of a core that it takes. The tenants are
+// stand-ins that only spin (tests/experiments/hosts/fake_tenant.h). Numbers behind a name: tenants,
+// and compute threads of each.
+//
+//   Sample/…     one sample of all tenants every 100 ms, as `cosched run` takes it; the bound is 0.5.
+//                In "all_run" every thread spins, as a machine full of rigid tenants has it; in
+//                "one_runs" a tenant has one core and all other threads asleep, as malleable ones on
+//                a shared machine.
+//   Supervise/…  those samples and all that the host does between them to see that tenants keep to
+//                their places. With 64 tenants of 64 threads, of which one runs, the bound is 5.
+//   Leave/…      the end of a tenant without a cgroup beside so many processes of others: where the
+//                harness adopts what has lost its parent, and by a look at all that there is.
 
 #include <benchmark/benchmark.h>
+#include <signal.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <thread>
 
 #include "experiments/hosts/process_host.h"
+#include "experiments/hosts/process_tree.h"
 #include "experiments/os/realtime.h"
 #include "tests/experiments/hosts/fake_tenant.h"
 
@@ -19,7 +31,6 @@ namespace cosched {
 namespace {
 
 constexpr Duration kPeriod = std::chrono::milliseconds(100);
-constexpr int kThreads = 8;
 
 Duration CpuTimeOfThisThread() {
   timespec time;
@@ -28,14 +39,15 @@ Duration CpuTimeOfThisThread() {
 }
 
 // False if one of them does not come up.
-bool StartTenants(int count, Elasticity elasticity, const Topology& topology, ProcessHost* host) {
+bool StartTenants(int count, int threads_each, Elasticity elasticity, const Topology& topology,
+                  ProcessHost* host) {
   const CpuSet cores =
       elasticity == Elasticity::kRigid ? topology.Cpus() : CpuSet{topology.Cpus().First()};
-  const Split threads{1, elasticity == Elasticity::kRigid ? kThreads : 1};
+  const Split threads{1, elasticity == Elasticity::kRigid ? threads_each : 1};
   for (int i = 1; i <= count; ++i) {
     Job job;
     job.id = JobId{i};
-    job.request = {1, kThreads, kThreads};
+    job.request = {1, threads_each, threads_each};
     job.elasticity = elasticity;
     TenantSpec spec;
     spec.model = "obedient";
@@ -50,15 +62,21 @@ bool StartTenants(int count, Elasticity elasticity, const Topology& topology, Pr
   return true;
 }
 
+// Until files are open and all that is read in turns has been read.
+void WarmUp(ProcessHost* host) {
+  for (int i = 0; i < 40; ++i) host->Sample();
+}
+
 void Sample(benchmark::State& state, Elasticity elasticity) {
   const RealtimeScope realtime;  // As the harness has it.
   const Topology topology = Topology::ThisMachine();
   ProcessHost host({.binary = "/proc/self/exe", .log_directory = {}, .topology = topology});
-  if (!StartTenants(static_cast<int>(state.range(0)), elasticity, topology, &host)) {
+  if (!StartTenants(static_cast<int>(state.range(0)), static_cast<int>(state.range(1)), elasticity,
+                    topology, &host)) {
     state.SkipWithError("the tenants do not start");
     return;
   }
-  host.Sample();  // Opens the files.
+  WarmUp(&host);
   Duration spent{0};
   for (auto _ : state) {
     std::this_thread::sleep_for(kPeriod);
@@ -72,20 +90,97 @@ void Sample(benchmark::State& state, Elasticity elasticity) {
       100 * ToSeconds(spent) / ToSeconds(kPeriod) / static_cast<double>(state.iterations());
 }
 
+// Until `end`, and all that there is to do till then.
+void AwaitEvents(ProcessHost* host, TimePoint end) {
+  while (host->GetClock().Now() < end) host->NextEvent(end);
+}
+
+void Supervise(benchmark::State& state) {
+  const RealtimeScope realtime;
+  const Topology topology = Topology::ThisMachine();
+  ProcessHost host({.binary = "/proc/self/exe", .log_directory = {}, .topology = topology});
+  if (!StartTenants(static_cast<int>(state.range(0)), static_cast<int>(state.range(1)),
+                    Elasticity::kMalleable, topology, &host)) {
+    state.SkipWithError("the tenants do not start");
+    return;
+  }
+  WarmUp(&host);
+  Duration spent{0}, passed{0};
+  for (auto _ : state) {
+    const Duration before = CpuTimeOfThisThread();
+    const TimePoint begin = host.GetClock().Now();
+    AwaitEvents(&host, begin + kPeriod);
+    benchmark::DoNotOptimize(host.Sample());
+    const Duration taken = CpuTimeOfThisThread() - before;
+    passed += host.GetClock().Now() - begin;
+    spent += taken;
+    state.SetIterationTime(ToSeconds(taken));
+  }
+  state.counters["core %"] = 100 * ToSeconds(spent) / ToSeconds(passed);
+}
+
+// Processes of somebody else's, while it lives.
+class Neighbours {
+ public:
+  explicit Neighbours(int count) {
+    const NoAdoptionScope elsewhere;
+    first_ = fork();
+    if (first_ == 0) {
+      setpgid(0, 0);
+      for (int i = 0; i < count && fork() != 0; ++i) continue;
+      while (true) pause();
+    }
+    setpgid(first_, first_);
+  }
+  ~Neighbours() {
+    const NoAdoptionScope elsewhere;
+    kill(-first_, SIGKILL);
+    waitpid(first_, nullptr, 0);
+  }
+
+ private:
+  pid_t first_;
+};
+
+class NobodysKeeper final : public ChildKeeper {
+ public:
+  bool Knows(pid_t) const override { return false; }
+  void Reap(UniqueFd) override {}
+};
+
+void Leave(benchmark::State& state, bool adopts) {
+  std::optional<NoAdoptionScope> nobody;
+  AdoptOrphans();
+  if (!adopts) nobody.emplace();
+  const Neighbours neighbours(static_cast<int>(state.range(0)));
+  std::this_thread::sleep_for(kPeriod);  // Till they are all there.
+  const std::string mark = NewTenantMark();
+  NobodysKeeper keeper;
+  for (auto _ : state) KillLeftBehind(getpid(), mark, &keeper);
+}
+
 BENCHMARK_CAPTURE(Sample, all_run, Elasticity::kRigid)
-    ->Arg(1)
-    ->Arg(4)
-    ->Arg(16)
+    ->ArgsProduct({{1, 4, 16}, {8}})
     ->UseManualTime()
-    ->Iterations(30)
+    ->Iterations(50)
     ->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(Sample, one_runs, Elasticity::kMalleable)
-    ->Arg(1)
-    ->Arg(4)
-    ->Arg(16)
+    ->ArgsProduct({{1, 4, 16}, {8}})
+    ->Args({64, 8})
+    ->Args({64, 64})
     ->UseManualTime()
-    ->Iterations(30)
+    ->Iterations(50)
     ->Unit(benchmark::kMicrosecond);
+BENCHMARK(Supervise)
+    ->Args({1, 8})
+    ->Args({1, 64})
+    ->Args({64, 8})
+    ->Args({64, 64})
+    ->UseManualTime()
+    ->Iterations(50)
+    ->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(Leave, adopting, true)->Arg(0)->Arg(500)->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(Leave, scanning, false)->Arg(0)->Arg(500)->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 }  // namespace cosched

@@ -23,7 +23,7 @@ inline constexpr int64_t kLongEnough = 1000;
 // if it does not end.
 inline std::optional<std::string> RunAlone(ProcessHost* host, std::string_view behaviour,
                                            int64_t steps) {
-  const CpuSet machine = Topology::ThisMachine().Cpus();
+  const CpuSet machine = Topology::ThisMachine().OneThreadPerCore();
   Job job;
   job.id = JobId{1};
   job.request = {1, machine.Count(), machine.Count()};
@@ -85,7 +85,7 @@ inline std::vector<std::string_view> OwnEnds(std::string_view behaviour) {
 inline void ExpectOwnEnd(std::string_view behaviour, const std::optional<std::string>& end) {
   ASSERT_TRUE(end) << behaviour << " never ends";
   std::cout << behaviour << ": " << (end->empty() ? "finished" : *end) << '\n';
-  if (Topology::ThisMachine().Cpus().Count() == 1) return;  // Nothing could be revoked.
+  if (Topology::ThisMachine().OneThreadPerCore().Count() == 1) return;  // Nothing could be revoked.
   const std::vector<std::string_view> may = OwnEnds(behaviour);
   EXPECT_TRUE(std::any_of(may.begin(), may.end(),
                           [&end](std::string_view reason) {

@@ -300,7 +300,7 @@ TEST(ChaosTest, TwoHundredSeededRunsEndWithRecordsThatHold) {
   Print("cores back after the last step of one that died", findings.after_death_ms);
   std::cout << fmt::format("{} of {} overdue jobs' cores went to others; {} masks seen\n",
                            findings.taken_over, findings.overdue, masks_seen.load());
-  if (Topology::ThisMachine().Cpus().Count() > 1) {
+  if (Topology::ThisMachine().OneThreadPerCore().Count() > 1) {
     EXPECT_GT(findings.overdue, 0) << "no run reached the deadline of a revocation";
   }
   if (BestActuator() == Actuator::kCpuset) {
@@ -321,7 +321,7 @@ TEST(ChaosTest, EveryBehaviourIsSurvived) {
                       .log_directory = folder.path(),
                       .topology = topology,
                       .actuator = BestActuator(),
-                      .cores = topology.Cpus(),
+                      .cores = topology.OneThreadPerCore(),
                       .timeouts = {.heartbeat = seconds(1), .start = seconds(3)}});
     ExpectOwnEnd(behaviour.name, RunAlone(&host, behaviour.name, kLongEnough));
   }

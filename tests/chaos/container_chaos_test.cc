@@ -57,7 +57,7 @@ TEST(ContainerChaosTest, EndsAndLeavesNothing) {
                              .log_directory = folder.path(),
                              .topology = topology,
                              .actuator = Actuator::kCpuset,
-                             .cores = topology.Cpus(),
+                             .cores = topology.OneThreadPerCore(),
                              .timeouts = {.heartbeat = seconds(2), .start = seconds(10)}},
         std::make_unique<ContainerLauncher>(
             ContainerLauncher::Options{.binary = COSCHED_BINARY,

@@ -50,6 +50,7 @@ void CheckParts(const ObservedReport& report, size_t rows) {
     Append(part.steps, rows, &all.steps);
     Append(part.resizes, rows, &all.resizes);
     Append(part.actuations, rows, &all.actuations);
+    Append(part.memory_moves, rows, &all.memory_moves);
     Append(part.requests, rows, &all.requests);
     Append(part.progress, rows, &all.progress);
   }

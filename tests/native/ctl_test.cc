@@ -98,7 +98,7 @@ void Until(const std::function<bool()>& holds) {
 class CtlTest : public ::testing::Test {
  protected:
   explicit CtlTest(const std::function<void()>& prepare = {})
-      : all_(FirstCores(topology_.Cpus(), 2)),
+      : all_(FirstCores(topology_.OneThreadPerCore(), 2)),
         one_(FirstCores(all_, 1)),
         tenant_({"tenant", "--model", "lenet5", "--batch", "64", "--steps", "0", "--inter",
                  std::to_string(all_.Count()), "--cores", all_.ToString()},
@@ -167,7 +167,8 @@ class CtlTest : public ::testing::Test {
 struct QuotaGroup {
   QuotaGroup() {
     if (!Cgroup::Probe().quota) return;
-    group = Cgroup::Create(OwnerName() + "-ctltest", Topology::ThisMachine().Cpus(), true);
+    group =
+        Cgroup::Create(OwnerName() + "-ctltest", Topology::ThisMachine().OneThreadPerCore(), true);
     group->SetLimit(CpuLimit{{900}});
   }
   void Enter() {

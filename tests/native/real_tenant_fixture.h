@@ -19,7 +19,7 @@ namespace cosched {
 
 inline CpuSet FirstCores(int count) {
   CpuSet cores;
-  for (const int cpu : Topology::ThisMachine().Cpus().ToVector()) {
+  for (const int cpu : Topology::ThisMachine().OneThreadPerCore().ToVector()) {
     if (cores.Count() < count) cores.Add(cpu);
   }
   return cores;

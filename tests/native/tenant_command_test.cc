@@ -60,7 +60,7 @@ Outcome RunTenant(std::vector<const char*> arguments, bool interrupt = false) {
 }
 
 TEST(TenantBinaryTest, ResizesInTheMiddleOfARunAndSumsItUp) {
-  if (Topology::ThisMachine().Cpus().Count() < 2) GTEST_SKIP() << "needs two cores";
+  if (Topology::ThisMachine().OneThreadPerCore().Count() < 2) GTEST_SKIP() << "needs two cores";
   const Outcome run = RunTenant({"--steps", "30", "--resize-at", "10:1", "--resize-at", "20:2"});
   EXPECT_EQ(run.exit_code, 0) << run.errors;
   EXPECT_EQ(run.output.rfind("lenet5 train batch 8: 30 steps, ", 0), 0u) << run.output;
@@ -79,7 +79,7 @@ TEST(TenantBinaryTest, ResizesInTheMiddleOfARunAndSumsItUp) {
 
 // A step of lenet5 has some tens of nodes: the 100th and the 700th are in different steps.
 TEST(TenantBinaryTest, ResizesWhenTheNthNodeBegins) {
-  if (Topology::ThisMachine().Cpus().Count() < 2) GTEST_SKIP() << "needs two cores";
+  if (Topology::ThisMachine().OneThreadPerCore().Count() < 2) GTEST_SKIP() << "needs two cores";
   const Outcome run =
       RunTenant({"--steps", "30", "--resize-at", "node:100:1", "--resize-at", "node:700:2"});
   EXPECT_EQ(run.exit_code, 0) << run.errors;
@@ -104,7 +104,7 @@ TEST(TenantBinaryTest, NodeThatNeverComesResizesNothing) {
 }
 
 TEST(TenantBinaryTest, ResizedRunComputesTheSame) {
-  if (Topology::ThisMachine().Cpus().Count() < 2) GTEST_SKIP() << "needs two cores";
+  if (Topology::ThisMachine().OneThreadPerCore().Count() < 2) GTEST_SKIP() << "needs two cores";
   const auto loss = [](const Outcome& run) {
     const size_t found = run.output.find("final loss ");
     return found == std::string::npos ? run.errors : run.output.substr(found, 17);

@@ -304,6 +304,42 @@ class ResultsTest(tampering.TamperTest):
         self.set_cell("actuations", 0, fast_us="", runtime_us="")
         self.expect_broken("no duration")
 
+    def write_memory_move(self, memory="follow", **values):
+        """A row of memory.csv, as of a machine of two NUMA nodes."""
+        with (self.run / CELL / "jobs.csv").open(newline="") as file:
+            job = next(csv.DictReader(file))
+        row = {"time": job["starting_time"], "job_id": job["job_id"], "from": "0", "to": "1", "outcome": "moved",
+               "bytes": "2000000", "left_bytes": "0", "taken_us": "5.0"} | values
+        (self.run / CELL / "memory.csv").write_text(",".join(row) + "\n" + ",".join(row.values()) + "\n")
+        self.edit_manifest(lambda manifest: manifest["experiment"].setdefault("machine", {}).update(memory=memory))
+
+    def test_memory_that_moves_is_counted(self):
+        self.write_memory_move()
+        self.expect_broken("node_moves")
+        cell = dict(zip(("policy", "elasticity", "trial"), CELL.split("/")))
+
+        def count(rows):
+            for row in rows:
+                if all(row[name] == value for name, value in cell.items()):
+                    row.update(node_moves="1", memory_moved_mb="2.000000")
+        self.edit("summary.csv", count)
+        code, output = check(self.run)
+        self.assertEqual(code, 0, output)
+
+    def test_memory_that_moves_otherwise_than_wanted(self):
+        self.write_memory_move(memory="stay")
+        self.expect_broken("memory moved, though it is to stay")
+        self.write_memory_move(outcome="stayed")
+        self.expect_broken("memory stayed, though it is to follow")
+
+    def test_memory_that_moves_impossibly(self):
+        self.write_memory_move(to="0-1")
+        self.expect_broken("from nodes to the same nodes")
+        self.write_memory_move(bytes="-1")
+        self.expect_broken("a negative number")
+        self.write_memory_move(time="0.000000")
+        self.expect_broken("not between start and finish of its job")
+
     def test_interference_that_is_not_all_that_was_waited(self):
         with (self.run / CELL / "samples.csv").open(newline="") as file:
             waited = {}

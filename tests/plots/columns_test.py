@@ -43,7 +43,7 @@ class ColumnsTest(unittest.TestCase):
         self.assertEqual(known, self.records)
 
     def test_checker_computes_every_metric(self):
-        cell = SimpleNamespace(jobs=[], samples=[], services=[], marks=[], grants=[], holds=[], machine=set(),
+        cell = SimpleNamespace(jobs=[], samples=[], services=[], marks=[], grants=[], holds=[], memory_moves=[], machine=set(),
                                has={"samples": True, "grants": True})
         metrics = [*KEY, "status", *check_summary.expected_summary(cell)]
         self.assertEqual(sorted(metrics), sorted(self.tables["summary.csv"]))

@@ -71,6 +71,19 @@ class PeersTest(unittest.TestCase):
         self.assertAlmostEqual(lenet["cosched"].spread, 0.3)
         self.assertTrue(math.isclose(cells.geometric_mean([2, 0.5, 8]), 2))
 
+    def test_another_build_has_a_table_of_its_own(self):
+        rows = [row("inference", "lenet5", 1, "cosched", i, speed) for i, speed in enumerate((99, 110, 120))]
+        rows += [row("inference", "lenet5", 1, cells.BEFORE, i, 100) for i in range(3)]
+        rows += [row("training", "vgg16", 2, "cosched", i, speed) for i, speed in enumerate((45, 50, 55))]
+        rows += [row("training", "vgg16", 2, cells.BEFORE, i, 100) for i in range(3)]
+        rows += [row("inference", "lenet5", 1, "onnxruntime", i, 100) for i in range(3)]
+        report = cells.report(self.measured(rows))
+        self.assertIn("| inference | lenet5 | 8 | 1 | 110 ±10% | 100 ±0% | 1.100 | 0.99 to 1.20 |", report)
+        self.assertIn("Geometric mean 0.742; lowest 0.500 (training vgg16 batch 8 threads 2)", report)
+        self.assertIn("Slower in every round: training vgg16 batch 8 threads 2.", report)
+        self.assertNotIn("another build", cells.report(self.both_modes()))
+        subprocess.run([sys.executable, SCRIPT, self.run], check=True)
+
     def test_many_turns_are_told_as_a_distribution(self):
         speeds = [50, 79] + 9 * [100] + 9 * [110]
         rows = [row("inference", "lenet5", 2, "cosched", i, speed) for i, speed in enumerate(speeds)]

@@ -417,6 +417,25 @@ TEST(Scripted, CountsStayWithinMinAndMax) {
   EXPECT_EQ(machine->Counts(), "1=3");
 }
 
+TEST(Scripted, AListIsMetOnceAllOfItIsFree) {
+  auto machine = MakeMachine(kFourCores, "scripted", {{"timetable", "0:[1] 1:[2-3] 2:[0]"}});
+  const auto pass = [&machine](double seconds) {
+    machine->Pass(seconds);
+    machine->arbiter.Tick();
+    machine->SettleAll();
+    machine->arbiter.Tick();
+    machine->SettleAll();
+    return machine->State();
+  };
+  machine->Submit(1, UpTo(1, 2));
+  machine->Submit(2, UpTo(1, 2));
+  machine->SettleAll();
+  EXPECT_EQ(machine->State(), "1=1 2=wait");
+  EXPECT_EQ(pass(1), "1=2-3 2=1");
+  EXPECT_EQ(pass(1), "1=0 2=2-3");
+  EXPECT_EQ(pass(1), "1=0 2=2-3");  // Core 0 is the first one's.
+}
+
 TEST(Scripted, RigidJobKeepsItsOwnThreads) {
   auto machine = MakeMachine(kFourCores, "scripted", {{"timetable", "0:2 1:1"}});
   Job job = MakeJob(1, UpTo(4, 4), Elasticity::kRigid);

@@ -98,7 +98,8 @@ TEST(Registry, ATimetableIsCheckedAsAWhole) {
       {"0", "has no number"},        {"0:some", "has no number"},
       {"0:-1", "has no number"},     {"0:2:2", "has no split"},
       {"0:2:0x1", "has no split"},   {"0:2:1x2x3", "has no split"},
-      {"nan:1", "has no time"},
+      {"nan:1", "has no time"},      {"0:[]", "has no number"},
+      {"0:[1", "has no number"},     {"0:[x]", "has no number"},
   };
   for (const auto& [timetable, problem] : kBad) {
     const std::string error = ErrorOf("scripted", {{"timetable", timetable}});
@@ -106,7 +107,7 @@ TEST(Registry, ATimetableIsCheckedAsAWhole) {
     EXPECT_EQ(error.find("policy.scripted.timetable: "), 0U) << error;
     EXPECT_NE(error.find("SECONDS:CORES"), std::string::npos) << error;
   }
-  EXPECT_EQ(ErrorOf("scripted", {{"timetable", "0:all:1xall  2.5:0 3:2:2x1"}}), "");
+  EXPECT_EQ(ErrorOf("scripted", {{"timetable", "0:all:1xall  2.5:0 3:2:2x1 4:[0,2-3]:1x3"}}), "");
 }
 
 std::string g_made_with;

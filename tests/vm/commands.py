@@ -1,14 +1,12 @@
 """What a user of the command meets in each role: part of what runs inside of the virtual machine (guest.py). doctor tells the
 truth and a remedy, probing and --dry-run write nothing, a run works and leaves nothing behind."""
-import csv
 import json
 import os
-import subprocess
 from pathlib import Path
 
+from tries import Tries
+
 GROUPS = Path("/sys/fs/cgroup")
-# Where nothing can be kept kernel rates are not measured, which takes an emulated processor minutes.
-NO_CACHE = "/proc/no-cache"
 EXPERIMENT = """name = "x"
 trials = 1
 policies = ["equal-share"]
@@ -39,29 +37,14 @@ def groups():
     return made, (GROUPS / "cgroup.subtree_control").read_text()
 
 
-class Commands:
+class Commands(Tries):
     def __init__(self, role, start, cosched, results):
-        self.role, self.start, self.cosched, self.results = role, start, cosched, results
-        self.tests = []
-        self.folder = Path(f"/var/tmp/commands-{role}")
-        self.folder.mkdir()
-        (self.folder / "x.toml").write_text(EXPERIMENT)
-        self.folder.chmod(0o777)
-
-    def call(self, arguments, cache, name):
-        """Exit code and what it printed."""
-        command = f"cd {self.folder} && COSCHED_CACHE={cache} timeout -k 20 300 {self.cosched} {arguments} 2>&1"
-        ended = subprocess.run(self.start(command), capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
-        text = ended.stdout + ended.stderr
-        (self.results / f"commands-{name}.log").write_text(text)
-        return ended.returncode, text
-
-    def expect(self, name, good, said):
-        self.tests.append({"name": name, "state": "passed" if good else "failed", "said": "" if good else said})
+        super().__init__("commands", role, start, cosched, results)
+        self.write("x.toml", EXPERIMENT)
 
     def doctor(self):
         before = groups()
-        code, text = self.call("doctor", NO_CACHE, "doctor")
+        code, text = self.call("doctor", "doctor")
         self.expect("DoctorEndsWell", code == 0, f"exit code {code}\n{text}")
         # Where it may, it starts a container, for which the container's runtime enables all controllers at the top.
         starts_container = "\nok       containers" in text
@@ -76,21 +59,22 @@ class Commands:
     def dry_run(self):
         before = groups(), sorted(self.folder.rglob("*"))
         cache = Path(f"/var/tmp/no-cache-{self.role}")
-        code, text = self.call("run x.toml --dry-run", cache, "dry-run")
+        code, text = self.call("run x.toml --dry-run", "dry-run", cache)
         self.expect("DryRunEndsWell", code == 0 and f'actuator = "{EXPECTED[self.role][1]}"' in text, f"exit code {code}\n{text}")
         after = groups(), sorted(self.folder.rglob("*"))
         self.expect("DryRunWritesNothing", before == after and not cache.exists(), f"{before}\n{after}\n{cache}: {cache.exists()}")
 
     def run(self):
         before = groups()
-        code, text = self.call("run x.toml --no-plots --set machine.kernel_rates=fixed", NO_CACHE, "run")
+        code, text = self.call("run x.toml --no-plots --set machine.kernel_rates=fixed", "run")
         self.expect("RunEndsWell", code == 0, f"exit code {code}\n{text}")
         manifests = list(self.folder.glob("results/x/*/manifest.json"))
-        jobs = [row for file in self.folder.glob("results/x/*/**/jobs.csv") for row in csv.DictReader(file.open())]
+        jobs = self.rows("x", "jobs")
         states = [(row["state"], row.get("reason", "")) for row in jobs]
         self.expect("AllJobsFinish", len(jobs) == 2 and all(state == "finished" for state, _ in states), f"{states}\n{text}")
         actuators = [json.loads(file.read_text())["experiment"]["machine"]["actuator"] for file in manifests]
         self.expect("TenantsAreHeldAsExpected", actuators == [EXPECTED[self.role][1]], f"{actuators}")
+        self.expect_words("TheTableNamesTheActuator", [f"moved by the actuator {EXPECTED[self.role][1]}"], text)
         made, top = groups()
         self.expect("NothingIsLeftBehind", made == before[0], f"{before[0]}\n{made}")
         if self.role != "root":  # Only root without a delegated group needs the controllers of the top's children.

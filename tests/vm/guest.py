@@ -13,6 +13,8 @@ import traceback
 from pathlib import Path
 
 import commands
+import situations
+from tries import NO_CACHE
 
 RESULTS = Path("/var/tmp/results")
 DISK = "/dev/vdc"
@@ -37,18 +39,26 @@ def as_delegated_root(command):
     return ["systemd-run", "--scope", "--quiet", "-p", "Delegate=yes", "--", "sh", "-c", command]
 
 
-def in_container(command):
-    """Rootless: with this system's programs and libraries, in its own namespaces."""
+def in_container(command, options=""):
+    """Rootless: with this system's programs and libraries, in its own namespaces. options: podman's."""
     mounts = " ".join(f"-v {path}:{path}{how}" for path, how in [("/usr", ":ro"), (TREE, ":ro"), ("/var/tmp", "")])
-    return as_user(f"podman run --rm --network=none {mounts} --tmpfs /tmp --rootfs {CONTAINER} sh -c {shlex.quote(command)}")
+    return as_user(f"podman run --rm {options} --network=none {mounts} --tmpfs /tmp --rootfs {CONTAINER} sh -c {shlex.quote(command)}")
 
 
+SCRIPTS = {"commands": commands.run, "situations": situations.run}
 ROLES = {"root": as_root, "root-delegated": as_delegated_root, "user": as_user, "delegated": as_delegated_user,
          "podman": in_container}
 
 
 def tell(text):
     print(f"@@ {text}", flush=True)
+
+
+def tell_failures(role, suite, tests):
+    """For whoever looks at the console of a machine that has not come to its end."""
+    for test in tests:
+        if test["state"] == "failed":
+            print(f"failed: {role}, {suite}: {test['name']}\n" + "\n".join(test["said"].splitlines()[-30:]), flush=True)
 
 
 def let_users_have_cpusets():
@@ -92,7 +102,7 @@ def run_suite(role, suite, build):
     """A program of gtest's."""
     log = RESULTS / role / f"{suite['name']}.log"
     seconds = int(suite["minutes"] * 60)
-    command = (f"cd {build} && COSCHED_CACHE={commands.NO_CACHE} timeout -k 20 {seconds} ./{suite['program']} --gtest_color=no "
+    command = (f"cd {build} && COSCHED_CACHE={NO_CACHE} timeout -k 20 {seconds} ./{suite['program']} --gtest_color=no "
                f"--gtest_filter={shlex.quote(suite['filter'])} 2>&1")
     with log.open("w") as out:
         ended = subprocess.run(ROLES[role](command), stdout=out, stdin=subprocess.DEVNULL, check=False).returncode
@@ -106,24 +116,24 @@ def run_suite(role, suite, build):
 def run_all(request):
     build = Path(TREE) / request["build"]
     results = []
+    prepare_container()
     for role in request["roles"]:
         (RESULTS / role).mkdir(parents=True)
         if role in ("delegated", "podman"):
             let_users_have_cpusets()
-        if role == "podman":
-            prepare_container()
         for suite in request["suites"]:
             if role not in suite["roles"]:
                 continue
             start = time.monotonic()
             try:
-                tests = (commands.run(role, ROLES[role], build / "cosched", RESULTS / role) if suite["name"] == "commands"
-                         else run_suite(role, suite, build))
+                script = SCRIPTS.get(suite["name"])
+                tests = script(role, ROLES[role], build / "cosched", RESULTS / role) if script else run_suite(role, suite, build)
             except Exception:  # One suite's; the others still tell something.
                 tests = [{"name": "the suite itself", "state": "failed", "said": traceback.format_exc()}]
             count = {state: sum(test["state"] == state for test in tests) for state in ("passed", "failed", "skipped")}
             tell(f"{role}, {suite['name']}: {count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped "
                  f"({time.monotonic() - start:.0f} s of the machine's)")
+            tell_failures(role, suite["name"], tests)
             results.append({"role": role, "suite": suite["name"], "tests": tests})
     return results
 

@@ -15,7 +15,10 @@ import tomllib
 from pathlib import Path
 
 ROLES = ["root", "root-delegated", "user", "delegated", "podman"]
-COMMANDS = {"name": "commands", "program": "cosched", "quick": True, "roles": ROLES}  # Not gtest's: commands.py.
+SCRIPTS = [  # Not gtest's: commands.py, situations.py.
+    {"name": "commands", "program": "cosched", "quick": True, "roles": ROLES},
+    {"name": "situations", "program": "cosched", "roles": ["root", "user", "podman"]},
+]
 SOCKETS, CORES, THREADS = 2, 2, 2
 MEGABYTES_A_NODE = 2048
 RESULTS_SIZE = 256 << 20
@@ -46,7 +49,7 @@ def chosen(given, known, what):
 
 
 def suites_of(arguments):
-    listed = [COMMANDS, *tomllib.loads((arguments.tree / "tests/vm/suites.toml").read_text())["suite"]]
+    listed = [*SCRIPTS, *tomllib.loads((arguments.tree / "tests/vm/suites.toml").read_text())["suite"]]
     if arguments.suites:
         names = chosen(arguments.suites, [suite["name"] for suite in listed], "suite")
         listed = [suite for suite in listed if suite["name"] in names]
@@ -165,7 +168,7 @@ def main():
             disk.truncate(RESULTS_SIZE)
         ended = boot(arguments, work)
         if not ended:
-            print("".join((work / "console").read_text(errors="replace").splitlines(keepends=True)[-30:]))
+            print("".join((work / "console").read_text(errors="replace").splitlines(keepends=True)[-100:]))
             print(f"failed: the virtual machine did not come to its end within {arguments.minutes} minutes")
             return 1
         out = arguments.keep or work / "out"

@@ -7,7 +7,7 @@
 set -euo pipefail
 release=$(. /etc/os-release && echo "$VERSION_CODENAME")
 packages=(systemd systemd-sysv udev dbus dbus-user-session libpam-systemd kmod util-linux login passwd procps
-          linux-image-cloud-amd64 initramfs-tools zstd python3-minimal libpython3-stdlib hwloc-nox
+          linux-image-cloud-amd64 initramfs-tools zstd python3-minimal libpython3-stdlib hwloc-nox libcap2-bin
           podman runc crun conmon uidmap slirp4netns fuse-overlayfs)
 # Which of the programs' libraries comes from which package: /lib is a link to /usr/lib, which packages may not know.
 mapfile -t libraries < <(ldd "$@" 2> /dev/null | grep -o '=> /[^ ]*' | cut -c 4- | sort -u)

@@ -31,9 +31,12 @@ Profile Example() {
   program.weight = 0.25;
   program.crowding = {{2, 3, {1.75, 1.5, 2, 6}}};
   program.sibling = {1.625, 1.5, 1.75, 8};
+  program.far_memory = {1.25, 1.125, 1.5, 7};
+  program.memory_bytes = {3e8, 2.5e8, 3.5e8, 6};
   profile.programs = {program};
   profile.co_runs = {{{{"lenet5 train batch 64", 3, 1, {1.1, 1.0, 1.2, 3}}}, false, 2}};
   profile.resize.grow = {1e-5, 2e-5, 9e-5};
+  profile.move_bytes_s = {4e9, 3e9, 5e9, 9};
   profile.decision = {1e-6};
   profile.notes = {"measured beside a browser"};
   return profile;
@@ -65,6 +68,10 @@ TEST(Profile, ComesBackAsItWasSaved) {
   EXPECT_EQ(read.programs[0].crowding[0].others, 3);
   EXPECT_EQ(read.programs[0].crowding[0].loss.high, 2);
   EXPECT_EQ(read.programs[0].sibling.value, 1.625);
+  EXPECT_EQ(read.programs[0].far_memory.value, 1.25);
+  EXPECT_EQ(read.programs[0].memory_bytes.low, 2.5e8);
+  EXPECT_EQ(read.move_bytes_s.value, 4e9);
+  EXPECT_TRUE(read.KnowsFarMemory());
   EXPECT_EQ(read.threads_per_core, 2);
   EXPECT_EQ(read.notes, Example().notes);
   Profile unknown = Example();

@@ -32,6 +32,8 @@ class ProgramModels {
   double StepSecondsAlone(int program, int cores) const {
     return At(program).speed.Alone(DefaultSplit(cores), std::max(1, cores)).seconds;
   }
+  double MemoryBytes(int program) const { return At(program).memory_bytes; }
+  double SlowDownByFarMemory(int program) const { return At(program).far_memory; }
   // Each thread's, of so many, in sharing a core.
   double Weight(int program, int threads) const { return threads > 1 ? At(program).weight : 1; }
   // Alone but for those that it shares cores with, physical ones among them.
@@ -62,6 +64,8 @@ class ProgramModels {
           pressure(profile.pressure),
           sensitivity(profile.sensitivity),
           sibling(profile.sibling.samples > 0 ? profile.sibling.value : 1),
+          far_memory(profile.far_memory.samples > 0 ? profile.far_memory.value : 1),
+          memory_bytes(profile.memory_bytes.value),
           stages(profile.stages) {}
     // "resnet20 infer batch " of its name, and the number.
     std::string Family() const { return name.substr(0, name.rfind(' ') + 1); }
@@ -72,6 +76,7 @@ class ProgramModels {
     double one_core_step_s;
     double warm_up, weight;
     double pressure, sensitivity, sibling;
+    double far_memory, memory_bytes;
     std::vector<StageProfile> stages;
     std::unordered_map<uint64_t, SpeedModel::StepTime> alone;  // Remembered.
     int beyond = 0;  // Flags: what was asked for beyond the measured.

@@ -15,6 +15,7 @@ struct SimulationSettings {
   bool oversubscription = true;  // simulation/speed_model.h: penalty of threads > cores, crowding
   bool startup = true;           // start_s, warm_up and stop_s of the profile
   bool resize_delay = true;      // simulation/delays.h
+  bool numa = true;              // simulation/memory_place.h
   // What a decision's own time costs: drawn from the profile, nothing, or so much.
   enum class Charge { kMeasured, kNone, kFixed };
   Charge charge = Charge::kMeasured;

@@ -115,7 +115,7 @@ void SimulatedHost::Impl::Complete(Id id) {
   tenant.phase = Phase::kLeaving;
   tenant.settle_timer = -1;
   tenant.failure.clear();
-  tenant.end_timer = tenant.moment_timer = -1;
+  tenant.end_timer = tenant.moment_timer = tenant.memory_timer = -1;
   tenant.bandwidth_timer = timers.SetAlarm(id, std::nullopt);
   if (tenant.chaos) {
     const ChaosModel::End end = tenant.chaos->Finish();
@@ -131,6 +131,7 @@ std::optional<HostEvent> SimulatedHost::Impl::Fire(const Timers::Timer& timer) {
   if (timer.number == tenant.ready_timer) {
     tenant.ready_timer = -1;
     tenant.phase = Phase::kComputing;
+    TouchMemory(timer.tenant);
     if (options.steps) log.Start(timer.tenant, tenant.job, tenant.warm_up, Seconds());
     Compute(timer.tenant);
     if (tenant.Serves()) LeaveIfDrained(timer.tenant);
@@ -142,6 +143,7 @@ std::optional<HostEvent> SimulatedHost::Impl::Fire(const Timers::Timer& timer) {
   }
   if (timer.number == tenant.settle_timer) return Settled(timer.tenant);
   if (timer.number == tenant.bandwidth_timer) AdvanceBandwidth(timer.tenant);
+  if (timer.number == tenant.memory_timer) EndMemoryMove(timer.tenant);
   if (timer.number == tenant.moment_timer) Misbehave(timer.tenant);
   if (timer.number != tenant.end_timer) return std::nullopt;
   const JobId job = tenant.job;
@@ -253,6 +255,10 @@ std::vector<TenantSample> SimulatedHost::Sample() {
 std::vector<StepSample> SimulatedHost::TakeSteps() { return impl_->log.Take(); }
 
 std::vector<ResizeSample> SimulatedHost::TakeResizes() { return std::exchange(impl_->resizes, {}); }
+
+std::vector<MemoryMove> SimulatedHost::TakeMemoryMoves() {
+  return std::exchange(impl_->memory_moves, {});
+}
 
 std::vector<std::string> SimulatedHost::TakeMarks() { return impl_->programs.TakeMarks(); }
 

@@ -28,9 +28,14 @@
 // it (ProgramProfile::sibling); by its own threads there as far as its speed on so many cores was
 // measured so. Pipelines and devices are not.
 //
+// Where the machine has several NUMA nodes and the profile knows what that costs, a tenant's memory
+// lies where it was when it began to compute (simulation/memory_place.h). It computes the slower,
+// the more of it is far (ProgramProfile::far_memory). Where it follows, it is moved after the grant
+// has settled, at the measured rate (Profile::move_bytes_s), which takes one of the tenant's cores
+// meanwhile: with one core it stands still. Pipelines and devices have no memory.
+//
 // Not modelled, and so 0 or empty in the records: involuntary switches, migrations, pressure (PSI),
-// the op that ran at a resize, losses, actuations. Where memory is and how far cores are from each
-// other costs nothing.
+// the op that ran at a resize, losses, actuations.
 
 #include <cstdint>
 #include <functional>
@@ -41,6 +46,7 @@
 #include "engine/base/topology.h"
 #include "experiments/hosts/observed_host.h"
 #include "experiments/hosts/simulation/settings.h"
+#include "experiments/wire/memory_mode.h"
 #include "workloads/profile.h"
 
 namespace cosched {
@@ -54,6 +60,7 @@ class SimulatedHost final : public ObservedHost, public Clock {
     // Of the cores that tenants are granted: which of them are one physical core. None is where it
     // is not given.
     std::optional<Topology> topology = {};
+    MemoryMode memory = MemoryMode::kFollow;
     Duration revocation_deadline = std::chrono::milliseconds(250);
     Duration quota_period = std::chrono::milliseconds(100);  // simulation/bandwidth.h
     bool steps = true;                                       // TakeSteps tells them; needs samples.
@@ -70,6 +77,7 @@ class SimulatedHost final : public ObservedHost, public Clock {
   std::vector<StepSample> TakeSteps() override;
   std::vector<ResizeSample> TakeResizes() override;
   std::vector<ActuationSample> TakeActuations() override { return {}; }
+  std::vector<MemoryMove> TakeMemoryMoves() override;
   std::vector<RequestSample> TakeRequests() override;
   std::vector<HoldSample> TakeHolds() override;
   Duration CpuTime(JobId job) override;

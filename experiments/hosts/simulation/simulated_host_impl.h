@@ -1,7 +1,7 @@
 #pragma once
 // The inside of SimulatedHost, whose parts are in files of their own: simulated_host.cc has what
 // happens when, simulated_moves.cc what a grant does to a tenant, simulated_work.cc how fast
-// tenants compute, simulated_services.cc what is of services only,
+// tenants compute, simulated_memory.cc what their memory costs, simulated_services.cc what is of services only,
 // simulated_pipelines.cc of those that are pipelines, simulated_devices.cc of devices. Included by these. One thread.
 
 #include <cmath>
@@ -37,6 +37,8 @@ struct SimulatedHost::Impl {
       : options(std::move(given)),
         programs(*options.profile, options.model.oversubscription),
         sharing(options.topology ? CoreSharing(*options.topology) : CoreSharing()),
+        numa(options.topology ? NumaMap::Of(*options.topology) : NumaMap()),
+        memory_costs(options.model.numa && numa.Count() > 1 && options.profile->KnowsFarMemory()),
         contention(&executions, options.model.contention),
         log(&executions) {}
 
@@ -91,6 +93,13 @@ struct SimulatedHost::Impl {
   void LeaveOthers(Tenant* tenant);  // The tenant presses on no co-runner any more.
   void Withdraw(Id id);              // The tenant computes no more.
 
+  // simulated_memory.cc: where the machine has several NUMA nodes.
+  void TouchMemory(Id id);
+  void FollowWithMemory(Id id);
+  void EndMemoryMove(Id id);
+  static bool IsStoppedByMove(const Tenant& tenant);
+  double MemoryFactor(const Tenant& tenant) const;  // Of its speed.
+
   // simulated_shares.cc: of tenants with a share of their cores only.
   void Limit(Id id);             // To the share of its latest grant, from now on.
   void Spend(Id id);             // As many cores' time as it computes with now.
@@ -141,6 +150,8 @@ struct SimulatedHost::Impl {
   ProgramModels programs;
   Executions executions;
   CoreSharing sharing;
+  const NumaMap numa;
+  const bool memory_costs;
   Contention contention;
   StepLog log;
   bool seeded = false;
@@ -152,6 +163,7 @@ struct SimulatedHost::Impl {
   Timers timers;
   std::vector<TenantSample> gone;  // Last samples of those that ended since the last Sample.
   std::vector<ResizeSample> resizes;
+  std::vector<MemoryMove> memory_moves;
   std::vector<Id> devices;  // By DeviceId.
   ServiceAgenda agenda;     // The living services' and the devices'.
   int64_t touches = 0;      // Services and devices that were touched.

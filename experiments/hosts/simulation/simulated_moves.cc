@@ -70,6 +70,7 @@ void SimulatedHost::Impl::Settle(Id id) {
   Tenant& tenant = At(id);
   Count(&tenant);
   tenant.place = tenant.target;
+  FollowWithMemory(id);
   if (tenant.phase == Phase::kComputing) Compute(id);
 }
 

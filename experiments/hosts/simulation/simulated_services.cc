@@ -29,7 +29,8 @@ void SimulatedHost::Impl::Serve(Id id, const CoreSharing::Share& share) {
   part.granted /= servers;
   part.shared = part.shared || part.granted != std::floor(part.granted);
   const Split threads = DefaultSplit(std::max(1, tenant.runnable / servers));
-  tenant.server_speed = programs.StepsPerSecond(tenant.plan.program, threads, part) / tenant.noise;
+  tenant.server_speed = MemoryFactor(tenant) *
+                        programs.StepsPerSecond(tenant.plan.program, threads, part) / tenant.noise;
   tenant.disturbed_by = programs.Join(tenant.plan.program, servers * tenant.server_speed,
                                       &contention, &tenant.pressing);
   agenda.SetClock(id, tenant.disturbed_by);
@@ -38,9 +39,10 @@ void SimulatedHost::Impl::Serve(Id id, const CoreSharing::Share& share) {
 void SimulatedHost::Impl::UpdateServers(Id id) {
   if (At(id).pipeline) return UpdatePipeline(id);
   const Tenant& tenant = At(id);
-  const bool open = tenant.bandwidth ? tenant.phase == Phase::kComputing &&
-                                           !tenant.place.Pauses() && !tenant.bandwidth->Stalled()
-                                     : tenant.runnable > 0;
+  const bool open = tenant.bandwidth
+                        ? tenant.phase == Phase::kComputing && !tenant.place.Pauses() &&
+                              !tenant.bandwidth->Stalled() && !IsStoppedByMove(tenant)
+                        : tenant.runnable > 0;
   const int servers = open ? tenant.place.threads.inter : 0;
   const double speed = tenant.server_speed * executions.Speed(tenant.disturbed_by);
   Touch(id, [&](ServiceModel& service) { service.SetServers(servers, speed, now); });

@@ -12,8 +12,10 @@
 #include "experiments/hosts/simulation/chaos_model.h"
 #include "experiments/hosts/simulation/device_model.h"
 #include "experiments/hosts/simulation/executions.h"
+#include "experiments/hosts/simulation/memory_place.h"
 #include "experiments/hosts/simulation/service_model.h"
 #include "experiments/hosts/simulation/simulated_pipeline.h"
+#include "experiments/wire/memory_move.h"
 #include "policies/place.h"
 #include "workloads/pipelines/pipeline_choice.h"
 #include "workloads/pipelines/pipeline_chooser.h"
@@ -35,6 +37,14 @@ struct Described {
   std::string chaos;  // The model of one that misbehaves; it has no program.
 };
 
+// Where a tenant's memory lies, and how it is being moved.
+struct TenantMemory {
+  MemoryPlace place;
+  NumaNodes granted;                      // Of its cores by the last grant that settled.
+  std::optional<MemoryMove> moving = {};  // As it will be when it is over: …
+  CpuSet moving_to = {};                  // … near these cores.
+};
+
 struct Tenant {
   Described plan;
   std::unique_ptr<ChaosModel> chaos;
@@ -45,6 +55,7 @@ struct Tenant {
   std::unique_ptr<PipelineChooser> chooser;          // It arranges itself.
   std::unique_ptr<DeviceModel> device;               // It is one, and no job's tenant.
   std::optional<Bandwidth> bandwidth;                // One that ever had a share.
+  std::unique_ptr<TenantMemory> memory;              // Where that costs something.
   bool draining = false;                 // The service ends when it has answered what it has.
   double server_speed = 0;               // Steps per second of a server, undisturbed,
   Executions::ClockId disturbed_by = 0;  // and the clock that slows it.
@@ -71,7 +82,7 @@ struct Tenant {
   double wait_s = 0;
   // Numbers of the timers that count; others are void.
   int64_t ready_timer = -1, settle_timer = -1, end_timer = -1, moment_timer = -1,
-          bandwidth_timer = -1;
+          bandwidth_timer = -1, memory_timer = -1;
   TimePoint ends;
   std::string failure;  // Why the end timer ends it; "" = it leaves by itself.
 

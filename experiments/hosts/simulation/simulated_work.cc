@@ -12,6 +12,7 @@ int SimulatedHost::Impl::Awake(const Tenant& tenant) {
   const int threads = ThreadsOf(tenant.place.threads);
   if (tenant.phase != Phase::kComputing || cores == 0) return 0;
   if (tenant.bandwidth && tenant.bandwidth->Stalled()) return 0;
+  if (IsStoppedByMove(tenant)) return 0;
   int awake = tenant.malleable ? std::min(threads, cores) : threads;
   // Where amounts are granted, threads that wait for requests are in nobody's way.
   if (tenant.service && tenant.bandwidth) {
@@ -71,7 +72,8 @@ void SimulatedHost::Impl::RefreshOnce() {
       Serve(id, share);
       continue;
     }
-    const double speed = programs.StepsPerSecond(tenant.plan.program, tenant.place.threads, share);
+    const double speed = MemoryFactor(tenant) *
+                         programs.StepsPerSecond(tenant.plan.program, tenant.place.threads, share);
     const Executions::ClockId clock =
         programs.Join(tenant.plan.program, speed, &contention, &tenant.pressing);
     SetRate(id, clock, speed / tenant.noise);

@@ -83,6 +83,26 @@ TEST(WaitingTest, PoolsTellOfWorkThatNobodyHasTaken) {
   Await([&] { return done.load(); });
 }
 
+// Who looks twice knows whether it saw one task.
+TEST(WaitingTest, EachTaskHasANumber) {
+  std::array<WorkRecord, 2> records, others;
+  MalleablePool loops({.name = "loops", .capacity = 1, .records = others});
+  MalleablePool pool({.name = "test", .capacity = 1, .records = records});
+  pool.Resize(1);
+  std::atomic<int> done{0};
+  for (uint32_t closure = 1; closure <= 3; ++closure) {
+    pool.Schedule([&, closure] {
+      EXPECT_EQ(records[1].tasks, 5 * closure - 4) << "the closure is one itself";
+      loops.ParallelFor(4, [&, closure](int task) {
+        EXPECT_EQ(records[1].tasks, 5 * closure - 3 + static_cast<uint32_t>(task));
+      });
+      ++done;
+    });
+  }
+  Await([&] { return done == 3; });
+  EXPECT_EQ(others[1].tasks, 0u) << "had no worker";
+}
+
 TEST(WaitingTest, SpinningIsCpuTimeOfThoseWhoSpin) {
   std::array<WorkRecord, 2> records;
   MalleablePool pool({.name = "test",

@@ -285,9 +285,9 @@ TEST_F(MetricsTest, SummaryHasARowForEveryCell) {
   EXPECT_THAT(summary, HasSubstr(",0,0,0,0,failed,0.000000,0.000000,0.000000,,,"));
   EXPECT_THAT(summary, HasSubstr(",rejected,cancelled,lost,max_wait_s,p95_turnaround_s,"
                                  "mean_slowdown,tenant_oversubscription,granted_core_s,used_core_s,"
-                                 "marks,marked,device_busy_s\n"));
-  EXPECT_THAT(summary, HasSubstr(",1,0,1,1.000000,9.000000,,0.176471,28.000000,8.250000,,0,\n"));
-  EXPECT_THAT(summary, HasSubstr(",0,0,0,0.000000,0.000000,,0.000000,0.000000,0.000000,,0,\n"));
+                                 "marks,marked,device_busy_s,node_moves,memory_moved_mb\n"));
+  EXPECT_THAT(summary, HasSubstr(",1,0,1,1.000000,9.000000,,0.176471,28.000000,8.250000,,0,,,\n"));
+  EXPECT_THAT(summary, HasSubstr(",0,0,0,0.000000,0.000000,,0.000000,0.000000,0.000000,,0,,,\n"));
 }
 
 TEST_F(MetricsTest, SummaryTellsWhichCellsAreMarkedAndWhy) {
@@ -297,7 +297,7 @@ TEST_F(MetricsTest, SummaryTellsWhichCellsAreMarkedAndWhy) {
   records.Finish("done", "");
   WriteSummary(folder_.path());
   EXPECT_THAT(ReadText(folder_.path() / "summary.csv"),
-              HasSubstr(",\"a request was sent 1,200 ms late; the \"\"other\"\" programs\",1,\n"));
+              HasSubstr(",\"a request was sent 1,200 ms late; the \"\"other\"\" programs\",1,,,\n"));
 }
 
 TEST_F(MetricsTest, DamagedRecordsAreAnInputError) {

@@ -30,6 +30,19 @@ TEST(ProfileComparison, OfItselfAgrees) {
   EXPECT_EQ(text.find("drifted"), std::string::npos) << text;
 }
 
+TEST(ProfileComparison, WhatMemoryCostsIsCompared) {
+  Profile a = Measured(1), b = Measured(1);
+  for (Profile* profile : {&a, &b}) {
+    profile->programs[0].far_memory = {1.2, 1.1, 1.3, 6};
+    profile->programs[0].memory_bytes = {4e8, 3.9e8, 4.1e8, 6};
+    profile->move_bytes_s = {2e9, 1.9e9, 2.1e9, 6};
+  }
+  EXPECT_EQ(CompareProfiles(a, b).size(), 8U);
+  EXPECT_TRUE(Agree(CompareProfiles(a, b)));
+  b.move_bytes_s = {4e9, 3.9e9, 4.1e9, 6};
+  EXPECT_FALSE(Agree(CompareProfiles(a, b)));
+}
+
 TEST(ProfileComparison, WhatDriftedIsNamed) {
   const std::vector<ComparedQuantity> quantities = CompareProfiles(Measured(1), Measured(1.2));
   EXPECT_FALSE(Agree(quantities));

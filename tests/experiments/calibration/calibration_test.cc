@@ -66,6 +66,10 @@ class FormulaMachine {
       longest = std::max(longest, step * static_cast<double>(steps[i]));
     }
     if (measurement.kind == Kind::kResize) measured.resizes = {{1e-5, 3e-5}, {2e-4}, {}, {}};
+    if (measurement.kind == Kind::kMoves) {
+      const double bytes = kMemory[measurement.programs[0]];
+      measured.memory_moves = {{bytes, bytes / kMoveRate}, {bytes * 1.02, bytes / kMoveRate}};
+    }
     measured.decision = {2e-5};
     now_ += longest;
     return measured;
@@ -76,6 +80,7 @@ class FormulaMachine {
     const size_t program = measurement.programs[tenant];
     const int cores = measurement.CoresOf(tenant);
     const int threads = ThreadsOf(measurement.ThreadsOfTenant(tenant));
+    if (measurement.kind == Kind::kFar) return Alone(program, 1, 1) * kFar[program];
     if (measurement.kind == Kind::kSiblings) return Alone(program, 1, 1) * kSibling[program];
     if (!measurement.IsOnSharedCores()) return Alone(program, cores, threads);
     const auto tenants = static_cast<double>(measurement.programs.size());
@@ -93,6 +98,9 @@ class FormulaMachine {
 
   static constexpr double kWeight = 0.25;
   static constexpr double kSibling[] = {1.6, 1.3};
+  static constexpr double kFar[] = {1.4, 1.1};
+  static constexpr double kMemory[] = {3e8, 2e7};
+  static constexpr double kMoveRate = 2e9;
   static constexpr double kPressure[] = {1, 0.5};
   static constexpr double kSensitivity[] = {0.2, 0.4};
 
@@ -186,6 +194,22 @@ TEST(Calibration, FindsWhatSiblingsCost) {
   EXPECT_NE(ProfileTable(profile).find("beside another's thread on the same core"),
             std::string::npos);
   EXPECT_EQ(Calibrate(kPrograms, 4, machine.Options())->profile.programs[0].sibling.samples, 0);
+}
+
+TEST(Calibration, FindsWhatFarMemoryCosts) {
+  FormulaMachine machine(0);
+  CalibrationOptions options = machine.Options();
+  options.numa_nodes = 2;
+  const Profile profile = Calibrate(kPrograms, 4, options)->profile;
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_NEAR(profile.programs[i].far_memory.value, FormulaMachine::kFar[i], 0.001) << i;
+    EXPECT_NEAR(profile.programs[i].memory_bytes.value / FormulaMachine::kMemory[i], 1, 0.02) << i;
+  }
+  EXPECT_NEAR(profile.move_bytes_s.value / FormulaMachine::kMoveRate, 1, 0.02);
+  const std::string table = ProfileTable(profile);
+  EXPECT_NE(table.find("memory on another NUMA node a step takes 1.400"), std::string::npos);
+  EXPECT_NE(table.find("moves between NUMA nodes at 2.0"), std::string::npos) << table;
+  EXPECT_FALSE(Calibrate(kPrograms, 4, machine.Options())->profile.KnowsFarMemory());
 }
 
 // A machine that slows down all the while: step times drift, what is held against runs at the same

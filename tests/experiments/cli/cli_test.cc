@@ -126,7 +126,7 @@ TEST_F(CliTest, DryRunWritesNothing) {
 TEST_F(CliTest, DoctorSaysWhatThisMachineOffers) {
   const Ended ended = Run({"doctor"});
   EXPECT_EQ(ended.exit_code, 0) << ended.out << ended.err;
-  for (const char* what : {"cores", "topology", "SMT", "governor", "SCHED_FIFO", "cgroups",
+  for (const char* what : {"cores", "topology", "SMT", "NUMA", "governor", "SCHED_FIFO", "cgroups",
                            "containers", "second-level cache a core", "PSI", "plots", "memory"}) {
     EXPECT_NE(ended.out.find(what), std::string::npos) << what;
   }

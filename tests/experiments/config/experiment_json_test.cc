@@ -83,6 +83,8 @@ struct Change {
 };
 
 const Overrides kSimulated = {"backend=simulated", "machine.profile=p.json"};
+const Overrides kTwoNumaNodes = {"backend=simulated", "machine.profile=p.json",
+                                 "machine.topology='pack:2 [numa] core:2 pu:1'"};
 constexpr char kOtherRates[] =
     "machine.kernel_rates=window=1,gradient=1,product=1,memory=1,filter=1,new=1,turned=1,summed=1,"
     "transform2=1,transform4=1,lanes=1";
@@ -102,6 +104,7 @@ const std::map<std::string, Change>& Changes() {
       {"machine.smt", {{}, {"machine.smt=threads"}}},
       {"machine.kernel_rates", {{"machine.kernel_rates=fixed"}, {kOtherRates}}},
       {"machine.actuator", {kSimulated, {"machine.actuator=quota"}}},
+      {"machine.memory", {kTwoNumaNodes, {"machine.memory=stay"}}},
       {"machine.nodes", {{}, {"machine.nodes=2"}}},
       {"machine.quota_period_ms", {{}, {"machine.quota_period_ms=9"}}},
       {"machine.revocation_deadline_ms", {{}, {"machine.revocation_deadline_ms=9"}}},
@@ -116,6 +119,7 @@ const std::map<std::string, Change>& Changes() {
       {"simulation.oversubscription", {kSimulated, {"simulation.oversubscription=false"}}},
       {"simulation.startup", {kSimulated, {"simulation.startup=false"}}},
       {"simulation.resize_delay", {kSimulated, {"simulation.resize_delay=false"}}},
+      {"simulation.numa", {kSimulated, {"simulation.numa=false"}}},
       {"simulation.charge_decisions", {kSimulated, {"simulation.charge_decisions=7"}}},
       {"simulation.noise", {kSimulated, {"simulation.noise=0.1"}}},
       {"simulation.extrapolate", {kSimulated, {"simulation.extrapolate=true"}}},

@@ -134,6 +134,17 @@ TEST_F(ProfileDoubtsTest, WhatACoreWasAndIsMustBeTheSame) {
                                              "each core is used")));
 }
 
+TEST_F(ProfileDoubtsTest, FarMemoryThatWasNotMeasuredIsADoubt) {
+  const std::vector<std::string> nodes = {"machine.topology=pack:2 [numa] core:1 pu:1"};
+  EXPECT_THAT(Doubts(Good(), nodes),
+              testing::ElementsAre("not measured: what memory on another NUMA node costs"));
+  EXPECT_THAT(Doubts(Good(), {nodes[0], "simulation.numa=false"}), IsEmpty());
+  EXPECT_THAT(Doubts(Good(), {nodes[0], "machine.cores=1"}), IsEmpty());
+  Profile profile = Good();
+  profile.programs[0].far_memory = {1.2, 1.1, 1.3, 6};
+  EXPECT_THAT(Doubts(profile, nodes), IsEmpty());
+}
+
 TEST_F(ProfileDoubtsTest, BeyondFourTimesTheMeasuredCoresItIsRefusedUnlessAskedFor) {
   const std::string sixteen = "machine.topology=pack:1 core:16 pu:1";
   try {

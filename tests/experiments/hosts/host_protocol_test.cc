@@ -71,6 +71,7 @@ std::vector<HostCall> Calls() {
                     .log_directory = "/logs",
                     .run = "a run",
                     .actuator = Actuator::kQuota,
+                    .memory = MemoryMode::kBind,
                     .shares = true,
                     .quota_period = std::chrono::microseconds(5000),
                     .timeouts = {kTime, kTime, kTime, kTime},
@@ -97,6 +98,8 @@ std::vector<AgentReport> Reports() {
   observed.steps = {{JobId{7}, 3, time, kTime, 2, std::nan("")}};
   observed.resizes = {{JobId{7}, time, "grant", {1, 2}, {3, 4}, CpuSet{0}, "Conv2D", kTime}};
   observed.actuations = {{JobId{7}, time, CpuSet{0}, "quota", kTime, std::nullopt}};
+  observed.memory_moves = {
+      {JobId{7}, time, {CpuSet{0}}, {CpuSet{1}}, kMemoryMoved, 4096, 8192, kTime}};
   observed.requests = {{JobId{7}, 6, time, time, time, time, 8}};
   observed.progress = {{JobId{7}, 0.1 + 0.2, kTime, SomePipeline()}};
   TenantSample sample;
@@ -172,6 +175,7 @@ TEST(HostProtocol, ValuesComeBack) {
   EXPECT_TRUE(std::isnan(observed.steps.at(0).loss));
   EXPECT_EQ(observed.actuations.at(0).fast, kTime);
   EXPECT_FALSE(observed.actuations.at(0).runtime);
+  EXPECT_EQ(observed.memory_moves.at(0).to, NumaNodes{CpuSet{1}});
   EXPECT_EQ(observed.progress.at(0).progress, 0.1 + 0.2);
   const auto answer = std::get<AnswerReport>(*ParseAgentReport(Encode(Reports()[4])).message);
   EXPECT_EQ(answer.samples.at(0).threads.at(0).cores, CpuSet{1});

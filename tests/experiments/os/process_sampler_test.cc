@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -189,6 +190,78 @@ TEST(ProcessSamplerTest, SamplesSeeThreadsComeWakeAndGo) {
     ASSERT_TRUE(sampler.Read(ProcessSampler::Look::kSample));
   }
   EXPECT_FALSE(seen());
+}
+
+// A process of its own: this one's time goes on while it looks.
+class ParkedCrowd {
+ public:
+  static constexpr int kThreads = 64;
+  ParkedCrowd() {
+    EXPECT_EQ(pipe(commands_), 0);
+    process_ = fork();
+    if (process_ == 0) Live();
+    while (ThreadsOf(process_).size() < kThreads + 1) std::this_thread::sleep_for(milliseconds(1));
+  }
+  ~ParkedCrowd() {
+    kill(process_, SIGKILL);
+    waitpid(process_, nullptr, 0);
+    close(commands_[0]);
+    close(commands_[1]);
+  }
+  // One of its threads computes for a while.
+  void Wake() { EXPECT_EQ(write(commands_[1], "x", 1), 1); }
+  pid_t process() const { return process_; }
+
+ private:
+  [[noreturn]] void Live() {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (int i = 0; i < kThreads; ++i) {
+      std::thread([this, i] {
+        pthread_setname_np(pthread_self(), ("intra/" + std::to_string(i)).c_str());
+        char command;
+        while (read(commands_[0], &command, 1) == 1) {
+          const Duration end = *CpuTimeOf(getpid()) + milliseconds(30);
+          while (*CpuTimeOf(getpid()) < end) continue;
+        }
+      }).detach();
+    }
+    while (true) pause();
+  }
+
+  int commands_[2];
+  pid_t process_ = -1;
+};
+
+int Fresh(const ProcessSampler& sampler) {
+  return static_cast<int>(
+      std::count_if(sampler.Threads().begin(), sampler.Threads().end(),
+                    [](const ProcessSampler::Thread& thread) { return thread.fresh; }));
+}
+
+// Those that are parked are read in turns, a few at a time; but whoever runs is missed by none.
+TEST(ProcessSamplerTest, SamplesReadFewOfTheParkedAndAllThatRan) {
+  ParkedCrowd crowd;
+  ProcessSampler sampler(crowd.process());
+  for (int i = 0; i < 3; ++i) {
+    std::this_thread::sleep_for(milliseconds(20));  // They have all gone to sleep.
+    ASSERT_TRUE(sampler.Read());
+  }
+  EXPECT_EQ(Fresh(sampler), ParkedCrowd::kThreads + 1);
+  int most = 0;
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(sampler.Read(ProcessSampler::Look::kChanges));
+    most = std::max(most, Fresh(sampler));
+  }
+  EXPECT_LE(most, ParkedCrowd::kThreads / 8 + 2) << "of " << ParkedCrowd::kThreads;
+  for (int round = 0; round < 10; ++round) {
+    const Duration before = sampler.ComputeTotals().run_time;
+    crowd.Wake();
+    const auto begin = CpuTimeOf(crowd.process());
+    while (*CpuTimeOf(crowd.process()) < *begin + milliseconds(25))
+      std::this_thread::sleep_for(milliseconds(1));
+    ASSERT_TRUE(sampler.Read(ProcessSampler::Look::kSample));
+    EXPECT_GE(sampler.ComputeTotals().run_time - before, milliseconds(20));
+  }
 }
 
 TEST(ProcessSamplerTest, KnowsThreadsOfTheIdleClass) {

@@ -71,6 +71,22 @@ TEST_F(RecordsTest, JobRowHasItsTimesGrantAndWork) {
               HasSubstr("\n2.000000,7,0,cpuset,61.0,\n2.000000,7,0,runtime,,57000.0\n"));
 }
 
+TEST_F(RecordsTest, MovesBetweenNumaNodesHaveATableWhereThereAreSome) {
+  records_.OnSubmitted(At(0), MakeJob(7));
+  EXPECT_FALSE(std::filesystem::exists(Partial() / "memory.csv"));
+  records_.OnMemoryMove({.job = {7},
+                         .time = At(2000),
+                         .from = {{1}},
+                         .to = {{0, 2}},
+                         .outcome = kMemoryMoved,
+                         .bytes = 8192,
+                         .left = 4096,
+                         .taken = microseconds(250)});
+  EXPECT_EQ(Read("memory.csv"),
+            "time,job_id,from,to,outcome,bytes,left_bytes,taken_us\n"
+            "2.000000,7,1,\"0,2\",moved,8192,4096,250.0\n");
+}
+
 TEST_F(RecordsTest, JobThatNeverStartedHasNoStart) {
   records_.OnSubmitted(At(0), MakeJob(1));
   records_.OnEnded(At(500), {1}, JobEnd::kRejected, "asks for more than the machine, 2 > 1");

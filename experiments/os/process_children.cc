@@ -1,0 +1,74 @@
+#include "experiments/os/process_children.h"
+
+#include <dirent.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <utility>
+
+#include "experiments/os/process_sampler.h"
+
+namespace cosched {
+namespace {
+
+std::string ListOf(pid_t process, pid_t thread) {
+  return "/proc/" + std::to_string(process) + "/task/" + std::to_string(thread) + "/children";
+}
+
+// -1 if there is no such process.
+pid_t ParentOf(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string line;
+  std::getline(file, line);
+  const size_t name_end = line.rfind(')');  // The command's name may hold anything.
+  if (name_end == std::string::npos) return -1;
+  std::istringstream fields(line.substr(name_end + 1));
+  std::string state;
+  pid_t parent = -1;
+  fields >> state >> parent;
+  return parent;
+}
+
+std::vector<pid_t> SearchChildrenOf(pid_t parent) {
+  std::vector<pid_t> children;
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir("/proc"), closedir);
+  while (const dirent* entry = directory == nullptr ? nullptr : readdir(directory.get())) {
+    const pid_t process = std::atoi(entry->d_name);
+    if (process > 0 && ParentOf(process) == parent) children.push_back(process);
+  }
+  return children;
+}
+
+// Each thread of a process has those that it has forked, one those that were adopted.
+std::vector<pid_t> ListedChildrenOf(pid_t process) {
+  std::vector<pid_t> children;
+  for (const pid_t thread : ThreadsOf(process)) {
+    std::ifstream file(ListOf(process, thread));
+    children.insert(children.end(), std::istream_iterator<pid_t>(file), {});
+  }
+  return children;
+}
+
+}  // namespace
+
+bool KernelListsChildren() { return access(ListOf(getpid(), getpid()).c_str(), R_OK) == 0; }
+
+// A list may miss some while others of it come and go (proc(5)): two that are equal are complete.
+std::vector<pid_t> ChildrenOf(pid_t process) {
+  constexpr int kMost = 100;
+  const auto list = KernelListsChildren() ? ListedChildrenOf : SearchChildrenOf;
+  std::vector<pid_t> before, children;
+  for (int i = 0; i < kMost && (i == 0 || children != before); ++i) {
+    before = std::exchange(children, list(process));
+    std::sort(children.begin(), children.end());
+  }
+  return children;
+}
+
+}  // namespace cosched
