@@ -28,7 +28,7 @@ namespace {
 constexpr char kFolder[] = "kernel_rates";
 // The version of what is measured: another one makes kept rates be measured anew.
 constexpr int kVersion = 1;
-constexpr char kDisturbed[] = "yes";
+constexpr char kUndisturbed[] = "no";
 
 // What kind of CPU it is, on x86 and on Arm.
 std::string DescribedByKernel() {
@@ -75,13 +75,15 @@ std::string TextOf(const RatesKeeper& keeper, const KernelRates& rates, bool dis
       "(engine/kernels/kernel_rates.h).\n"
       "# Kernels are chosen by it; `cosched doctor --measure` measures it anew.\n"
       "cpu: {}\ndate: {:%Y-%m-%d}\nbeside others: {}\nrates: {}\n",
-      keeper.cpu, fmt::gmtime(std::time(nullptr)), disturbed ? kDisturbed : "no", ToString(rates));
+      keeper.cpu, fmt::gmtime(std::time(nullptr)), disturbed ? "yes" : kUndisturbed,
+      ToString(rates));
 }
 
 // Nothing if there is no such file, or if it is of another CPU or damaged.
 std::optional<KeptKernelRates> ReadKept(const RatesKeeper& keeper) {
   KeptKernelRates kept;
   kept.file = FileOf(keeper);
+  kept.disturbed = true;  // Unless the file says otherwise: it may be of before it did.
   std::ifstream stream(kept.file);
   std::optional<KernelRates> rates;
   for (std::string line; std::getline(stream, line);) {
@@ -89,7 +91,7 @@ std::optional<KeptKernelRates> ReadKept(const RatesKeeper& keeper) {
     if (line.starts_with("cpu: ")) kept.cpu = value("cpu: ");
     if (line.starts_with("date: ")) kept.date = value("date: ");
     if (line.starts_with("beside others: "))
-      kept.disturbed = value("beside others: ") == kDisturbed;
+      kept.disturbed = value("beside others: ") != kUndisturbed;
     if (line.starts_with("rates: ")) rates = ParseKernelRates(value("rates: "));
   }
   if (!rates || kept.cpu != keeper.cpu) return std::nullopt;

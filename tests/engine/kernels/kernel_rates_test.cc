@@ -115,6 +115,13 @@ TEST_F(RatesKeeperTest, DisturbedOnesAreMeasuredAnewWhenItIsQuiet) {
   EXPECT_DOUBLE_EQ(KeeperOf("one").Get().rates.window_flops, 2e9);
 }
 
+TEST_F(RatesKeeperTest, AFileThatDoesNotSayIsMeasuredAnew) {
+  const KeptKernelRates first = KeeperOf("one").Get();
+  std::ofstream(first.file) << "cpu: one\ndate: 2026-11-01\nrates: " << kFixedText << '\n';
+  EXPECT_DOUBLE_EQ(KeeperOf("one").Get().rates.window_flops, 2e9);
+  EXPECT_DOUBLE_EQ(KeeperOf("one").Get().rates.window_flops, 2e9);
+}
+
 TEST_F(RatesKeeperTest, AllThatMeasureAtOnceUseTheSame) {
   std::vector<KernelRates> found(8);
   {
