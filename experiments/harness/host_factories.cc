@@ -22,54 +22,55 @@ std::string RunOf(const std::filesystem::path& cell) {
 
 }  // namespace
 
+namespace {
+
+// What hosts of real processes on one machine have in common, whatever their tenants run in. Where a
+// cell logs, and whether its policy grants shares, is told with the cell.
+ProcessHost::Options OptionsOf(const Topology& topology, const ExperimentConfig& config,
+                               const std::string& run) {
+  return {.binary = {},
+          .log_directory = {},
+          .run = run,
+          .topology = topology,
+          .actuator = config.actuator,
+          .memory = config.memory,
+          .quota_period = duration_cast<microseconds>(config.quota_period),
+          .cores = config.cores,
+          .timeouts = config.timeouts,
+          .sample_threads = config.interference};
+}
+
+ProcessHost::Options OfCell(ProcessHost::Options options, const std::filesystem::path& log_folder,
+                            bool shares) {
+  if (options.run.empty()) options.run = RunOf(log_folder);
+  options.log_directory = log_folder;
+  options.shares = shares;
+  return options;
+}
+
+}  // namespace
+
 HostFactory ProcessHosts(const std::filesystem::path& binary, const Topology& topology,
                          const ExperimentConfig& config, const std::string& run) {
-  return {
-      .make_host = [binary, topology, run, actuator = config.actuator, memory = config.memory,
-                    timeouts = config.timeouts, interference = config.interference,
-                    quota_period = duration_cast<microseconds>(config.quota_period),
-                    cores = config.cores](const std::filesystem::path& log_folder, bool shares) {
-        return std::make_unique<ProcessHost>(
-            ProcessHost::Options{.binary = binary,
-                                 .log_directory = log_folder,
-                                 .run = run.empty() ? RunOf(log_folder) : run,
-                                 .topology = topology,
-                                 .actuator = actuator,
-                                 .memory = memory,
-                                 .shares = shares,
-                                 .quota_period = quota_period,
-                                 .cores = cores,
-                                 .timeouts = timeouts,
-                                 .sample_threads = interference});
-      }};
+  ProcessHost::Options options = OptionsOf(topology, config, run);
+  options.binary = binary;
+  return {.make_host = [options](const std::filesystem::path& log_folder, bool shares) {
+    return std::make_unique<ProcessHost>(OfCell(options, log_folder, shares));
+  }};
 }
 
 HostFactory ContainerHosts(const std::filesystem::path& binary, const Topology& topology,
                            const ExperimentConfig& config, const std::string& run) {
-  return {.make_host =
-              [binary, topology, run, actuator = config.actuator, memory = config.memory,
-               cores = config.cores, timeouts = config.timeouts, interference = config.interference,
-               quota_period = duration_cast<microseconds>(config.quota_period),
-               container = config.container](const std::filesystem::path& log_folder, bool shares) {
-                auto launcher = std::make_unique<ContainerLauncher>(ContainerLauncher::Options{
-                    .binary = binary,
-                    .groups = GroupSettings::For(actuator, shares, quota_period),
-                    .actuation = container.actuation});
-                return std::make_unique<ProcessHost>(
-                    ProcessHost::Options{.binary = {},
-                                         .log_directory = log_folder,
-                                         .run = run.empty() ? RunOf(log_folder) : run,
-                                         .topology = topology,
-                                         .actuator = actuator,
-                                         .memory = memory,
-                                         .shares = shares,
-                                         .quota_period = quota_period,
-                                         .cores = cores,
-                                         .client = container.client,
-                                         .timeouts = timeouts,
-                                         .sample_threads = interference},
-                    std::move(launcher));
-              }};
+  ProcessHost::Options options = OptionsOf(topology, config, run);
+  options.client = config.container.client;
+  return {.make_host = [binary, options, actuation = config.container.actuation](
+                           const std::filesystem::path& log_folder, bool shares) {
+    auto launcher = std::make_unique<ContainerLauncher>(ContainerLauncher::Options{
+        .binary = binary,
+        .groups = GroupSettings::For(options.actuator, shares, options.quota_period),
+        .actuation = actuation});
+    return std::make_unique<ProcessHost>(OfCell(options, log_folder, shares), std::move(launcher));
+  }};
 }
 
 HostFactory SlurmHosts(const std::filesystem::path& binary, const Topology& topology,

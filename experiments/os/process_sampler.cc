@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -255,13 +256,21 @@ bool ProcessSampler::ReadKnown(size_t index) {
   return ReadThread(Look::kChanges, &threads_[index], &sources_[index]);
 }
 
+// As the kernel counts them: a folder has a link for each folder in it. -1 if the process is gone.
+int ProcessSampler::ThreadCount() {
+  const std::string path = "/proc/" + std::to_string(process_) + "/task";
+  if (!tasks_) tasks_ = UniqueFd(open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  struct stat status {};
+  if (!tasks_ || fstat(tasks_.get(), &status) != 0) return -1;
+  return static_cast<int>(status.st_nlink) - 2;
+}
+
 // Of the threads that are known, those that may have run. False if all have to be looked for: one of
-// them is gone, there are others, which have run as all do that begin, or the kernel does not tell
-// what they used together.
+// them is gone, there are others, or the kernel does not tell what they used together.
 bool ProcessSampler::ReadChanged() {
   for (Thread& thread : threads_) thread.fresh = false;
   const std::optional<Duration> used = UsedByProcess();  // Before any of them goes on.
-  if (!used) return false;
+  if (!used || ThreadCount() != static_cast<int>(threads_.size())) return false;
   const auto all_known = [&] { return *used - RunTimeOfAll() <= unknown_time_; };
   for (size_t i = 0; i < threads_.size(); ++i) {
     if (IsDue(i) && !ReadKnown(i)) return false;

@@ -57,14 +57,16 @@ class ProcessSampler {
     int64_t migrations = 0;
   };
   enum class Look {
-    kStates,   // Everything but switches and migrations, freshly read: for a decision.
-    kChanges,  // As above, skipping what can't have changed. The core for which a thread waits that
-    // has not run since is at most 16 looks old, unless its queues are followed; the last
-    // microseconds of one that has gone to sleep, or ended, come at the latest after as
-    // many looks as there are threads.
-    kSample,  // As above, with switches and migrations of a few threads at a time: at most 16
-              // looks old.
-    kLast,    // Everything.
+    // Everything but switches and migrations, freshly read: for a decision.
+    kStates,
+    // As above, skipping what can't have changed. The core for which a thread waits that has not run
+    // since is at most 16 looks old, unless its queues are followed; the last microseconds of one
+    // that has gone to sleep, or ended, come at the latest after as many looks as there are threads.
+    kChanges,
+    // As above, with switches and migrations of a few threads at a time: at most 16 looks old.
+    kSample,
+    // Everything.
+    kLast,
   };
 
   // follows_queues: in samples, too, `cpu` is that of the queue in which a thread waits now.
@@ -96,6 +98,7 @@ class ProcessSampler {
   bool IsDue(size_t index) const;
   Duration RunTimeOfAll() const;
   std::optional<Duration> UsedByProcess();
+  int ThreadCount();
   void ReadAll(const std::vector<pid_t>& tids, Look look);
   bool ReadThread(Look look, Thread* thread, Source* source);
   bool ReadStat(Thread* thread, Source* source);
@@ -112,9 +115,10 @@ class ProcessSampler {
   size_t next_counters_ = 0;     // Whose switches are read next.
   bool has_sched_ = true;
   Totals ended_;
+  UniqueFd tasks_;                  // Its folder of threads.
   std::optional<clockid_t> clock_;  // The process's CPU time.
-  Duration unknown_time_{
-      0};  // Of the process's CPU time: of threads that ended unseen, or at exit.
+  // Of the process's CPU time: used by threads that ended unseen, or after they were seen last.
+  Duration unknown_time_{0};
   std::vector<ProcessSampler> others_;
   std::vector<Thread> all_;  // Theirs, too; where there are none, nothing.
 };

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -242,10 +243,16 @@ int Fresh(const ProcessSampler& sampler) {
 TEST(ProcessSamplerTest, SamplesReadFewOfTheParkedAndAllThatRan) {
   ParkedCrowd crowd;
   ProcessSampler sampler(crowd.process());
-  for (int i = 0; i < 3; ++i) {
-    std::this_thread::sleep_for(milliseconds(20));  // They have all gone to sleep.
+  // Until all have gone to sleep and have not run since the look before.
+  std::optional<Duration> used;
+  do {
+    used = CpuTimeOf(crowd.process());
     ASSERT_TRUE(sampler.Read());
-  }
+    std::this_thread::yield();
+  } while (CpuTimeOf(crowd.process()) != used ||
+           std::any_of(sampler.Threads().begin(), sampler.Threads().end(),
+                       [](const ProcessSampler::Thread& thread) { return thread.state != 'S'; }));
+  ASSERT_TRUE(sampler.Read());
   EXPECT_EQ(Fresh(sampler), ParkedCrowd::kThreads + 1);
   int most = 0;
   for (int i = 0; i < 20; ++i) {
