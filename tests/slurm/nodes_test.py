@@ -74,10 +74,26 @@ class NodesTest(OneMachineCase):
     def setUp(self):
         super().setUp()
         os.environ["COSCHED_LOCKS"] = str(self.folder)
+        self.running = None
 
     def tearDown(self):
+        self.end_what_runs()
         self.wait_for(lambda: self.queue() == "", "a job is left in the queue")
         self.wait_for(lambda: self.agents() == {}, "agents are left")
+
+    def start(self, *steps):
+        """A run on both nodes of two jobs of so many steps, both at work."""
+        self.jobs(*steps)
+        running = subprocess.Popen(self.command(JOBS, 2), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.running = running
+        self.wait_for(lambda: len(self.tenants()) == 2, "the jobs do not run")
+        return running
+
+    def end_what_runs(self):
+        """A run that did not do what its test waited for: its words are told, and the next test begins with a free cluster."""
+        if self.running and self.running.poll() is None:
+            self.running.terminate()
+            print(f"the run was ended; it had said: {self.running.communicate(timeout=60)[1]}")
 
     def command(self, text, nodes, *options):
         """The run in a job of so many nodes; 0: in none."""
@@ -126,9 +142,7 @@ class NodesTest(OneMachineCase):
         self.assertGreaterEqual(len(nodes), 8)
 
     def test_an_agent_that_is_killed_takes_only_its_jobs_with_it(self):
-        self.jobs(3000, 1_000_000)
-        running = subprocess.Popen(self.command(JOBS, 2), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        self.wait_for(lambda: len(self.tenants()) == 2, "the jobs do not run")
+        running = self.start(3000, 1_000_000)
         os.kill(self.agents()["n2"], signal.SIGKILL)
         errors = running.communicate(timeout=120)[1]
         self.assertEqual(running.returncode, 1, errors)
@@ -140,9 +154,7 @@ class NodesTest(OneMachineCase):
         self.assertEqual(self.tenants(), {})
 
     def test_a_harness_that_is_killed_leaves_nothing(self):
-        self.jobs(1_000_000, 1_000_000)
-        running = subprocess.Popen(self.command(JOBS, 2), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        self.wait_for(lambda: len(self.tenants()) == 2, "the jobs do not run")
+        running = self.start(1_000_000, 1_000_000)
         harness = list(processes(self.cosched, "run"))
         self.assertEqual(len(harness), 1)
         os.kill(harness[0], signal.SIGKILL)

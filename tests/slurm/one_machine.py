@@ -47,7 +47,14 @@ class OneMachineCase(unittest.TestCase):
             if holds():
                 return
             time.sleep(0.1)
-        self.fail(problem)
+        self.fail(f"{problem}\n{self.state()}")
+
+    def state(self):
+        """What the cluster says of itself, for a test that waited in vain."""
+        told = [subprocess.run(command, capture_output=True, text=True).stdout for command in (["sinfo", "-N", "-l"], ["squeue", "-l"])]
+        for log in sorted((self.cluster / "log").glob("*.log")):
+            told.append(f"{log.name}:\n" + "\n".join(log.read_text().splitlines()[-20:]))
+        return "\n".join(told)
 
 
 def main(case, reason):
