@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Closing lines of tests/run.sh from ctest's JUnit file: each failure and skip with its reason, then the counts.
+"""Closing lines of tests/run.sh from ctest's JUnit file: each failure with the end of what it printed, each skip with its reason, then
+the counts.
 
 Exit code 1 if a test failed or none ran. A skipped test is not a passed one; its reason is what it printed at GTEST_SKIP.
 """
@@ -17,6 +18,11 @@ def skip_reason(case):
     return (element.get("message") if element is not None else None) or "no reason given"
 
 
+def last_words(case, lines=25):
+    """Who reads the end of a log should not have to look for what is above thousands of tests that passed."""
+    return "".join(f"  | {line}\n" for line in (case.findtext("system-out") or "").strip().splitlines()[-lines:])
+
+
 def could_not_run(case):
     """Not a skip that the test asked for, but a test that ctest could not start: no executable, a fixture that failed."""
     element = case.find("skipped")
@@ -29,7 +35,7 @@ def main():
     skipped = [c for c in cases if c not in failed and (c.get("status") in ("notrun", "disabled") or c.find("skipped") is not None)]
     passed = len(cases) - len(skipped) - len(failed)
     for case in failed:
-        print(f"failed: {case.get('name')}")
+        print(f"failed: {case.get('name')}\n{last_words(case)}", end="")
     for case in skipped:
         print(f"skipped: {case.get('name')}: {skip_reason(case)}")
     print(f"{passed} passed, {len(failed)} failed, {len(skipped)} skipped")

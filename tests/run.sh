@@ -30,5 +30,8 @@ status=0
 ctest --preset "$preset" -j "$(nproc)" --output-junit "$report" "${virtual[@]}" "$@" || status=$?
 # /usr/bin first: another python3 on the PATH may be anything.
 PATH="/usr/bin:$PATH" python3 tests/report.py "$report" || status=$?
+binaries=build
+[ "$preset" = release ] || binaries=build-$preset
+PATH="/usr/bin:$PATH" python3 tests/left_behind.py "$binaries" $$ || status=$?
 rm -f "$report"
 exit "$status"

@@ -235,6 +235,21 @@ std::optional<Planned> Load(const RunArguments& arguments) {
   return Planned{here, LoadSweep(file, Overrides(arguments, file), arguments.quick, here)};
 }
 
+// What goes on with a run chooses kernels as that does, also where this machine's rates have been
+// measured once more since (engine/kernels/kept_kernel_rates.h): as --resume loads it.
+std::optional<Planned> LoadAsBegun(RunArguments arguments, const ExecuteOptions& options) {
+  std::optional<Planned> planned = Load(arguments);
+  if (!planned || options.into == Into::kNewRun || AllSimulated(planned->sweep)) return planned;
+  const TomlTable file = TomlTable::Load(arguments.experiment, {});
+  if (IsChosen(file, arguments.set, "kernel_rates")) return planned;
+  const std::string rates =
+      KernelRatesOfLatest(options.results, planned->sweep, options.into == Into::kUnfinishedRun);
+  if (rates.empty() || rates == ToString(planned->sweep.points.front().config.kernel_rates))
+    return planned;
+  arguments.set.push_back("machine.kernel_rates=" + rates);
+  return Load(arguments);
+}
+
 int TellMachine(const std::string& to) {
   WriteFileWhole(to, NodeFactsOfThisMachine());
   return 0;
@@ -247,7 +262,7 @@ int RunExperiment(const RunArguments& arguments) {
                             .force = arguments.force,
                             .at_a_time = arguments.at_a_time.value_or(0)};
   ReadInto(arguments, &options);
-  const std::optional<Planned> planned = Load(arguments);
+  const std::optional<Planned> planned = LoadAsBegun(arguments, options);
   if (!planned) return kInterrupted;
   const auto& [topology, sweep, cpu, kernel] = *planned;
   options.cpu = cpu;

@@ -305,6 +305,21 @@ std::filesystem::path NewRunFolder(const std::filesystem::path& parent) {
   RefuseOption("--out", problem, "a folder that can be written to");
 }
 
+std::string KernelRatesOfLatest(const std::filesystem::path& results, const Sweep& sweep,
+                                bool unfinished) {
+  for (const std::filesystem::path& run : NewestRunsBelow(results / sweep.name())) {
+    const std::optional<Json> manifest = OwnManifest(run);
+    if (!manifest || (manifest->value("status", "") == "running") != unfinished ||
+        !SameExperiment(run, *manifest, sweep, WithoutConditions)) {
+      continue;
+    }
+    const Json point = OwnManifest(PointFolder(run, sweep.points.front())).value_or(Json::object());
+    const Json rates = point.value("/experiment/machine/kernel_rates"_json_pointer, Json());
+    return rates.is_string() ? rates.get<std::string>() : "";
+  }
+  return "";
+}
+
 RunFolder RunFolder::Create(const std::filesystem::path& results, const Sweep& sweep,
                             const RunContext& context) {
   RunFolder folder(NewRunFolder(results / sweep.name()), UniqueFd());

@@ -57,15 +57,16 @@ def why_not_here():
     return why_not() or ("it has one core" if cores < 2 else "")
 
 
-def processes(binary, command):
-    """{pid: arguments} of those of this binary with that command."""
+def processes(folder, command):
+    """{pid: arguments} of those with that command of the binary which the test with this folder, or what it started, has started."""
     found = {}
     for process in Path("/proc").glob("[0-9]*"):
         try:
             words = [word.decode() for word in (process / "cmdline").read_bytes().split(b"\0")[:-1]]
+            environment = (process / "environ").read_bytes().split(b"\0")
         except OSError:
             continue
-        if len(words) > 2 and words[0] == binary and words[1] == command:
+        if len(words) > 2 and words[1] == command and f"COSCHED_LOCKS={folder}".encode() in environment:
             found[int(process.name)] = words
     return found
 
@@ -155,7 +156,7 @@ class NodesTest(OneMachineCase):
 
     def test_a_harness_that_is_killed_leaves_nothing(self):
         running = self.start(1_000_000, 1_000_000)
-        harness = list(processes(self.cosched, "run"))
+        harness = list(processes(self.folder, "run"))
         self.assertEqual(len(harness), 1)
         os.kill(harness[0], signal.SIGKILL)
         running.communicate(timeout=120)
@@ -186,10 +187,10 @@ class NodesTest(OneMachineCase):
 
     def agents(self):
         """By the name of their node."""
-        return {words[-1]: pid for pid, words in processes(self.cosched, "node").items()}
+        return {words[-1]: pid for pid, words in processes(self.folder, "node").items()}
 
     def tenants(self):
-        return processes(self.cosched, "tenant")
+        return processes(self.folder, "tenant")
 
 
 if __name__ == "__main__":

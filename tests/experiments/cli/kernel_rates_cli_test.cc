@@ -2,6 +2,7 @@
 // told by the doctor and by the manifest, and taken from there for exact repetition.
 
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "tests/experiments/cli/cli_fixture.h"
@@ -19,6 +20,19 @@ class KernelRatesCliTest : public CliTest {
     return Wait(Start(std::move(arguments), [this] { return OwnCache(); }));
   }
 
+  static void Replace(const std::string& from, const std::string& to, std::string* text) {
+    if (const size_t at = text->find(from); at != std::string::npos)
+      text->replace(at, from.size(), to);
+  }
+  // Changes what is kept; other tests may have computed when it was measured.
+  void Keep(const std::function<void(std::string*)>& change) {
+    const std::filesystem::path file =
+        std::filesystem::directory_iterator(folder_.path() / "cache/kernel_rates")->path();
+    std::string text = ReadText(file);
+    change(&text);
+    WriteText(file, text);
+  }
+
   // What the manifest of the only run says, which is gone then.
   std::string OfTheRun() const {
     const std::filesystem::path runs = folder_.path() / "results/x";
@@ -33,12 +47,44 @@ TEST_F(KernelRatesCliTest, AreMeasuredOnceAndTheSameInEveryRun) {
   ASSERT_EQ(RunHere({"run", "x.toml", "--no-plots"}).exit_code, 0);
   const std::string first = OfTheRun();
   EXPECT_TRUE(first.starts_with("window=")) << first;
+  Keep([](std::string* text) { Replace("beside others: yes", "beside others: no", text); });
   ASSERT_EQ(RunHere({"run", "x.toml", "--no-plots"}).exit_code, 0);
   EXPECT_EQ(OfTheRun(), first);
   const Ended doctor = RunHere({"doctor"});
   EXPECT_NE(doctor.out.find("kept in " + (folder_.path() / "cache/kernel_rates").string()),
             std::string::npos)
       << doctor.out;
+}
+
+TEST_F(KernelRatesCliTest, ARunGoesOnWithThoseThatItBeganWith) {
+  ASSERT_EQ(RunHere({"run", "x.toml", "--no-plots"}).exit_code, 0);
+  const std::filesystem::path run =
+      std::filesystem::directory_iterator(folder_.path() / "results/x")->path();
+  const std::string whole = ReadText(run / "manifest.json");
+  const auto begin = [&] {
+    nlohmann::json manifest = nlohmann::json::parse(whole);
+    manifest["status"] = "running";
+    WriteText(run / "manifest.json", manifest.dump());
+    std::filesystem::remove_all(run / "strict" / "malleable" / "1");
+  };
+  // Measured since, with another outcome.
+  Keep([](std::string* text) {
+    Replace("beside others: yes", "beside others: no", text);
+    Replace("rates: window=", "rates: window=9", text);
+  });
+  begin();
+  const Ended resumed = RunHere({"run", "x.toml", "--no-plots", "--resume"});
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_TRUE(std::filesystem::exists(run / "strict" / "malleable" / "1" / "cell.json"));
+  const auto manifest = nlohmann::json::parse(ReadText(run / "manifest.json"));
+  EXPECT_EQ(manifest["experiment"], nlohmann::json::parse(whole)["experiment"]);
+  EXPECT_TRUE(manifest["resumed"][0]["differences"].empty());
+
+  begin();
+  const Ended chosen =
+      RunHere({"run", "x.toml", "--no-plots", "--resume", "--set", "machine.kernel_rates=fixed"});
+  EXPECT_EQ(chosen.exit_code, 2) << chosen.out;
+  EXPECT_NE(chosen.err.find("kernel rates"), std::string::npos) << chosen.err;
 }
 
 TEST_F(KernelRatesCliTest, CanBeFixedOrThoseOfAnotherRun) {
