@@ -34,8 +34,7 @@ TEST_F(ComparisonTest, RowsHaveMediansAndTheTitleTheIntervalsTrueLevel) {
 
 TEST_F(ComparisonTest, HardwareThreadsAreTold) {
   const std::string threads = "8 cores (16 threads, one a core)";
-  const std::string machine =
-      fmt::format(R"(, "smt": "cores", "hardware_threads": "{}")", threads);
+  const std::string machine = fmt::format(R"(, "smt": "cores", "hardware_threads": "{}")", threads);
   WriteManifest({.policies = kTwo, .configured = machine});
   WriteTrials("strict", Elasticity::kRigid, {.seconds = 20});
   EXPECT_THAT(Table(), HasSubstr("x 3 trials\non " + threads + "\n"));
@@ -232,10 +231,24 @@ TEST_F(ComparisonTest, DetailSaysWhatTheKernelCounted) {
   WriteTrials("strict", Elasticity::kRigid, {.runnable = 3});
   const std::string table = CompareRuns({Run()}, {.detail = true}).text;
   EXPECT_THAT(table, HasSubstr("migrations"));
+  EXPECT_THAT(table, Not(HasSubstr("node moves"))) << "there are no nodes";
   // 3 threads on 2 cores; nobody has a cgroup that counts throttling and pressure.
   EXPECT_THAT(table, ContainsRegex("strict +50 .* - +-"));
   std::istringstream lines(table);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 120u) << line;
+}
+
+TEST_F(ComparisonTest, DetailSaysHowMuchMemoryMovedBetweenNodes) {
+  WriteManifest({});
+  WriteTrials("strict", Elasticity::kRigid, {});
+  for (int trial = 1; trial <= 3; ++trial) {
+    WriteText(CellFolder(Run(), {"strict", Elasticity::kRigid, trial}) / "memory.csv",
+              "time,job_id,from,to,outcome,bytes,left_bytes,taken_us\n"
+              "1.000000,0,0,1,moved,3000000,0,250.0\n"
+              "1.500000,0,1,0,moved,4000000,0,250.0\n");
+  }
+  EXPECT_THAT(CompareRuns({Run()}, {.detail = true}).text,
+              ContainsRegex("node moves +memory moved MB\nstrict +2.00 +7.00\n"));
 }
 
 TEST_F(ComparisonTest, SaysWhetherNoControlOversubscribes) {
