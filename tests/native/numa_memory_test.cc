@@ -27,14 +27,15 @@ class NumaMemoryTest : public RealTenantTest {
   void SetUp() override {
     if (map_.Count() < 2) GTEST_SKIP() << "this machine has one NUMA node";
     if (!MemoryOf(getpid())) GTEST_SKIP() << "the kernel does not tell where memory is";
-    for (const int cpu : Topology::ThisMachine().OneThreadPerCore()) {
+    const Topology machine = Topology::ThisMachine();
+    for (const int cpu : machine.OneThreadPerCore()) {
       const int node = map_.NodeOf(cpu);
       if (first_node_ < 0) first_node_ = node;
       (node == first_node_ ? first_ : other_).Add(cpu);
     }
-    const int other_node = map_.NodeOf(other_.First());
-    for (const int cpu : other_)
-      if (map_.NodeOf(cpu) != other_node) other_.Remove(cpu);
+    const CpuSet elsewhere = other_;
+    for (const int cpu : elsewhere)
+      if (map_.NodeOf(cpu) != map_.NodeOf(elsewhere.First())) other_.Remove(cpu);
   }
 
   // One that trains on these cores, with some 15 MB: it is to be done by an emulated machine, too.

@@ -102,6 +102,7 @@ class FakeTenant {
   // Binds its threads to the cores of its command line once it has built its model, which takes so
   // long that another grant waits in its socket.
   void Build() {
+    pthread_setname_np(pthread_self(), "building");
     pollfd arrived{socket_, POLLIN, 0};
     poll(&arrived, 1, -1);
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
