@@ -5,6 +5,7 @@ import argparse
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tarfile
@@ -113,13 +114,16 @@ def boot(arguments, work):
         limit = threading.Timer(arguments.minutes * 60, machine.kill)
         limit.start()
         start, ended = time.monotonic(), False
-        for line in machine.stdout:
-            console.write(line)
-            console.flush()
-            if line.startswith("@@ "):
-                print(f"[{time.monotonic() - start:4.0f} s] {line[3:].strip()}", file=sys.stderr, flush=True)
-                ended = line.strip() == "@@ end"
-        limit.cancel()
+        try:
+            for line in machine.stdout:
+                console.write(line)
+                console.flush()
+                if line.startswith("@@ "):
+                    print(f"[{time.monotonic() - start:4.0f} s] {line[3:].strip()}", file=sys.stderr, flush=True)
+                    ended = line.strip() == "@@ end"
+        finally:  # Who ends this program ends the machine.
+            machine.kill()
+            limit.cancel()
     return ended
 
 
@@ -187,4 +191,5 @@ def main():
 
 if __name__ == "__main__":
     os.umask(0o022)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     sys.exit(main())
