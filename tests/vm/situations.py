@@ -286,12 +286,19 @@ class Situations(Tries):
         self.expect("AMoveToOtherNodesIsRecordedAndMemoryFollows", code == 0 and moves == [("0", "1", "moved")],
                     f"exit code {code}, {moves}\n{text}")
 
+    def records_hold(self):
+        """Of several tenants on several cores: among other things cores have one owner at a time, also where tenants pause."""
+        for name in "beside", "wide", "crowd", "nodes":
+            code, text = self.shell(f"python3 {self.tree}/tests/check_results.py {self.folder}/results/{name} 2>&1", f"check-{name}")
+            self.expect(f"RecordsHold: {name}", code == 0, f"exit code {code}\n{text}")
+
 
 TRIED = {
     "root": [Situations.cleaning_from_a_container, Situations.shrinking_by_hand],
     "user": [Situations.packages_that_only_root_installs, Situations.what_a_user_lacks, Situations.all_cores,
              Situations.threads_side_by_side, Situations.wide_tenants, Situations.few_descriptors, Situations.more_threads_than_cores,
-             Situations.load_of_others, Situations.another_machine, Situations.capabilities, Situations.nodes_of_memory],
+             Situations.load_of_others, Situations.another_machine, Situations.capabilities, Situations.nodes_of_memory,
+             Situations.records_hold],
     "podman": [Situations.few_processes, Situations.quota, Situations.few_cpus],
 }
 
