@@ -37,8 +37,10 @@ def runs(command):
 class Peers:
     """How each system is started; None: it is not there, and why."""
 
-    def __init__(self, cache, cosched, before, source):
-        self.models, self.cosched, self.before, self.source = cache / "models", cosched, before, source
+    def __init__(self, arguments):
+        cache = arguments.cache
+        self.models, self.cosched, self.before, self.source = cache / "models", arguments.cosched, arguments.before, arguments.source
+        self.kernel_rates = arguments.kernel_rates
         self.missing = {}
         modules = cache / "node_modules"
         self.onnxruntime = ["node", HERE / "ort_worker.js", modules]
@@ -72,7 +74,7 @@ class Peers:
         model = f"onnx:{self._file(cell)}" if self.source == "onnx" and cell.mode == "inference" else cell.model
         mode = "infer" if cell.mode == "inference" else "train"
         return [binary, "bench", "engine", "--interactive", "--mode", mode, "--model", model,
-                "--batch", str(cell.batch), "--threads", str(cell.threads)]
+                "--batch", str(cell.batch), "--threads", str(cell.threads), "--kernel-rates", self.kernel_rates]
 
 
 def measure(peers, cell, systems, repetitions, seconds):
@@ -164,6 +166,8 @@ def parse():
     parser.add_argument("--systems", nargs="+", choices=cells.SYSTEMS, default=cells.SYSTEMS, help="default all")
     parser.add_argument("--before", type=Path, metavar="COSCHED",
                         help="another build of cosched, measured too and told in a table of its own")
+    parser.add_argument("--kernel-rates", default="measured", metavar="RATES",
+                        help="by which both builds of cosched choose kernels: measured (each by its own), fixed, or all values")
     parser.add_argument("--source", choices=["onnx", "builtin"], default="onnx",
                         help="what cosched infers with: the peers' ONNX file, or its own model of that name; default onnx")
     parser.add_argument("--out", type=Path, help="folder for results; default results/peers/<time>")
@@ -180,7 +184,7 @@ def main():
     load_before = os.getloadavg()
     if arguments.before:
         arguments.systems = [*arguments.systems, cells.BEFORE]
-    peers = Peers(arguments.cache, arguments.cosched, arguments.before, arguments.source)
+    peers = Peers(arguments)
     models = [model for model in cells.INFERENCE_MODELS if not arguments.models or model in arguments.models]
     text, agree = [], True
     if arguments.only != "training":

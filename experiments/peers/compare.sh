@@ -12,6 +12,7 @@
 # (about 1.4 GB) go too; python3-torch, python3-torchvision, python3-onnx and OpenBLAS from Debian, by apt. What can't be
 # installed is named and its column stays empty; nothing here is needed by cosched or its tests.
 # --before: another build of cosched, such as one of last week's commit, takes turns, too, and has a table of its own.
+# Each chooses kernels by the rates it has measured itself, unless --kernel-rates says by which both do.
 # ONEDNN_MAX_CPU_ISA=AVX2 in the environment: what cosched does on a processor without AVX-512.
 # How: each system is a process of its own for each cell (ort_worker.js, torch_worker.py, `cosched bench engine
 # --interactive`); they take turns, and while one measures the others are stopped (workers.py). cells.py makes the tables,
