@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -22,6 +23,8 @@
 #include "engine/kernels/kept_kernel_rates.h"
 #include "engine/kernels/kernel.h"
 #include "engine/kernels/winograd.h"
+#include "experiments/cli/doctor_program.h"
+#include "experiments/cli/finding.h"
 #include "experiments/hosts/podman.h"
 #include "experiments/launch/build_info.h"
 #include "experiments/launch/plots.h"
@@ -35,20 +38,6 @@ namespace cosched {
 namespace {
 
 constexpr int kCannotRun = 1;
-
-enum class Verdict {
-  kGood,     // as it should be
-  kLesser,   // runs, but measures less or less well
-  kMissing,  // an experiment can't run
-};
-
-struct Finding {
-  Verdict verdict = Verdict::kGood;
-  std::string what = {};
-  std::string found = {};
-  std::string consequence = {};  // Consequence of what is not good.
-  std::string remedy = {};
-};
 
 std::string ReadText(const std::filesystem::path& file) {
   std::ifstream stream(file);
@@ -356,17 +345,10 @@ int Doctor() {
        {Engine, Kernels, Quota, Realtime, Cgroups, Containers, Pressure, SchedStat, Python, Memory})
     findings.push_back(probe());
 
-  bool can_run = true;
-  for (const Finding& finding : findings) {
-    const char* mark = finding.verdict == Verdict::kGood     ? "ok"
-                       : finding.verdict == Verdict::kLesser ? "note"
-                                                             : "MISSING";
-    fmt::print("{:<8} {:<14} {}\n", mark, finding.what, finding.found);
-    if (!finding.consequence.empty())
-      fmt::print("{:<9}{:<14} -> {}\n", "", "", finding.consequence);
-    if (!finding.remedy.empty()) fmt::print("{:<9}{:<14} -> remedy: {}\n", "", "", finding.remedy);
-    if (finding.verdict == Verdict::kMissing) can_run = false;
-  }
+  Print(findings);
+  const bool can_run = std::none_of(findings.begin(), findings.end(), [](const Finding& finding) {
+    return finding.verdict == Verdict::kMissing;
+  });
   fmt::print("{}\n", can_run ? "Experiments can run here." : "Experiments can't run here.");
   return can_run ? 0 : kCannotRun;
 }
@@ -400,9 +382,13 @@ void AddDoctorCommand(CLI::App& app, int* exit_code) {
       "Remove the containers, cgroups and sockets that killed experiments left behind");
   doctor->add_flag("--measure", *measure,
                    "Measure anew by what kernels are chosen; it wants the machine for itself");
-  doctor->callback([clean, measure, exit_code] {
+  const auto program = std::make_shared<ProgramLook>();
+  AddProgramLook(doctor, program.get());
+  doctor->callback([clean, measure, program, exit_code] {
     if (*measure) MeasureKernelRatesAnew();
-    *exit_code = *clean ? CleanUp() : Doctor();
+    *exit_code = !program->command.empty() ? LookAtProgram(*program)
+                 : *clean                  ? CleanUp()
+                                           : Doctor();
   });
 }
 

@@ -289,11 +289,12 @@ std::string CpusetPathOf(pid_t process, const CgroupMounts& mounts) {
   return CgroupPathOf(std::to_string(process), *cpuset, "cpuset", mounts).value_or("");
 }
 
-std::vector<fs::path> GroupsAbove(const std::string& controller, const CgroupMounts& mounts) {
+std::vector<fs::path> GroupsAbove(const std::string& controller, const CgroupMounts& mounts,
+                                  const std::string& process) {
   const std::optional<CgroupHierarchy> hierarchy = FindHierarchy(mounts, controller);
   if (!hierarchy) return {};
   const fs::path& top = hierarchy->mount.point;
-  const std::string own = CgroupPathOf("self", *hierarchy, controller, mounts).value_or("/");
+  const std::string own = CgroupPathOf(process, *hierarchy, controller, mounts).value_or("/");
   // A group outside of what is mounted here is told as "/../…": only the top can be seen of it.
   const fs::path below = hierarchy->FolderOf(own).lexically_normal().lexically_relative(top);
   std::vector<fs::path> groups = {top};

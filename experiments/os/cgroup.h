@@ -118,9 +118,10 @@ class Cgroup {
 // there is none.
 std::string CpusetPathOf(pid_t process, const CgroupMounts& mounts = CgroupMounts::Here());
 
-// The folders of this process's group of a controller and of every group above it that is mounted
-// here, innermost first; empty if there is no such controller.
+// The folders of a process's group of a controller and of every group above it that is mounted
+// here, innermost first; empty if there is no such controller. "self": this process, else its id.
 std::vector<std::filesystem::path> GroupsAbove(const std::string& controller,
-                                               const CgroupMounts& mounts);
+                                               const CgroupMounts& mounts,
+                                               const std::string& process = "self");
 
 }  // namespace cosched

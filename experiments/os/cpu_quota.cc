@@ -42,21 +42,22 @@ std::string Describe(const CpuQuota& quota) {
                      quota.group.string());
 }
 
-std::optional<CpuQuota> TightestQuota(const CgroupMounts& mounts) {
-  return Tightest(GroupsAbove("cpu", mounts));
+std::optional<CpuQuota> TightestQuota(const CgroupMounts& mounts, const std::string& process) {
+  return Tightest(GroupsAbove("cpu", mounts, process));
 }
 
 QuotaWatch::QuotaWatch(int cores, const CgroupMounts& mounts)
-    : cores_(cores), groups_(GroupsAbove("cpu", mounts)), before_(Read()) {}
+    : cores_(cores), groups_(GroupsAbove("cpu", mounts)), before_(ReadQuotaStops(groups_)) {}
 
-std::vector<QuotaWatch::Stops> QuotaWatch::Read() const {
-  std::vector<Stops> all;
-  for (const fs::path& group : groups_) {
-    Stops& stops = all.emplace_back();
+std::vector<QuotaStops> ReadQuotaStops(const std::vector<fs::path>& groups) {
+  std::vector<QuotaStops> all;
+  for (const fs::path& group : groups) {
+    QuotaStops& stops = all.emplace_back();
     stops.group = group;
     std::ifstream file(group / "cpu.stat");
     std::string key;
     for (int64_t value = 0; file >> key >> value;) {
+      if (key == "nr_periods") stops.periods = value;
       if (key == "nr_throttled") stops.times = value;
       if (key == "throttled_usec") stops.time = std::chrono::microseconds(value);
       if (key == "throttled_time") stops.time = std::chrono::nanoseconds(value);
@@ -72,7 +73,7 @@ std::vector<std::string> QuotaWatch::Marks() const {
     marks.push_back(fmt::format("the CPU quota is {}, the experiment has {} {}",
                                 Describe(*tightest), cores_, cores_ == 1 ? "core" : "cores"));
   }
-  const std::vector<Stops> now = Read();
+  const std::vector<QuotaStops> now = ReadQuotaStops(groups_);
   for (size_t i = 0; i < now.size(); ++i) {
     const int64_t times = now[i].times - before_[i].times;
     if (times <= 0) continue;

@@ -23,8 +23,19 @@ struct CpuQuota {
 };
 std::string Describe(const CpuQuota& quota);  // "1.5 cores (cgroup /sys/fs/cgroup/cpu/docker/7)"
 
-// The smallest that holds for this process now; nullopt = none.
-std::optional<CpuQuota> TightestQuota(const CgroupMounts& mounts = CgroupMounts::Here());
+// The smallest that holds for a process now ("self": this one, else its id); nullopt = none.
+std::optional<CpuQuota> TightestQuota(const CgroupMounts& mounts = CgroupMounts::Here(),
+                                      const std::string& process = "self");
+
+// In how many of its periods the kernel has stopped a group because its quota was used up, and for
+// how long in all. Cumulative.
+struct QuotaStops {
+  std::filesystem::path group;
+  int64_t periods = 0, times = 0;
+  Duration time{0};
+};
+// Of each of these groups, in their order.
+std::vector<QuotaStops> ReadQuotaStops(const std::vector<std::filesystem::path>& groups);
 
 // What a reader of results must know of quotas.
 class QuotaWatch {
@@ -35,17 +46,9 @@ class QuotaWatch {
   std::vector<std::string> Marks() const;
 
  private:
-  // How often the kernel has stopped a group because its quota was used up, and for how long.
-  struct Stops {
-    std::filesystem::path group;
-    int64_t times = 0;
-    Duration time{0};
-  };
-  std::vector<Stops> Read() const;  // Innermost group first.
-
   const int cores_;
   const std::vector<std::filesystem::path> groups_;
-  const std::vector<Stops> before_;
+  const std::vector<QuotaStops> before_;
 };
 
 }  // namespace cosched

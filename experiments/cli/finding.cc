@@ -1,0 +1,19 @@
+#include "experiments/cli/finding.h"
+
+#include <fmt/format.h>
+
+namespace cosched {
+
+void Print(const std::vector<Finding>& findings) {
+  for (const Finding& finding : findings) {
+    const char* mark = finding.verdict == Verdict::kGood     ? "ok"
+                       : finding.verdict == Verdict::kLesser ? "note"
+                                                             : "MISSING";
+    fmt::print("{:<8} {:<14} {}\n", mark, finding.what, finding.found);
+    if (!finding.consequence.empty())
+      fmt::print("{:<9}{:<14} -> {}\n", "", "", finding.consequence);
+    if (!finding.remedy.empty()) fmt::print("{:<9}{:<14} -> remedy: {}\n", "", "", finding.remedy);
+  }
+}
+
+}  // namespace cosched

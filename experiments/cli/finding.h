@@ -1,0 +1,27 @@
+#pragma once
+// What `cosched doctor` has found, of this machine or of a program, and how it prints it. Called by
+// the doctor's commands on one thread.
+
+#include <string>
+#include <vector>
+
+namespace cosched {
+
+enum class Verdict {
+  kGood,     // As it should be.
+  kLesser,   // Runs, but measures or computes less or less well.
+  kMissing,  // It can't be done.
+};
+
+struct Finding {
+  Verdict verdict = Verdict::kGood;
+  std::string what = {};
+  std::string found = {};
+  std::string consequence = {};  // Of what is not good.
+  std::string remedy = {};
+};
+
+// To standard output: "note     memory         1.2 GiB available", and below it what follows.
+void Print(const std::vector<Finding>& findings);
+
+}  // namespace cosched
