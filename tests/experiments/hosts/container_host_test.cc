@@ -175,6 +175,7 @@ TEST_F(ContainerHostTest, RuntimeMovesItWhereTheHostDoesNot) {
 TEST_F(ContainerHostTest, TheRuntimesTimeIsNotTheTenants) {
   launcher_.actuation = Actuation::kRuntime;
   options_.timeouts.revocation = milliseconds(250);
+  options_.timeouts.settle = std::chrono::seconds(60);  // The runtime's time, where that is slow.
   Make();
   const JobId job = Start("obedient", two_);
   ExpectSettled(job);
