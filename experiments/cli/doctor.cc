@@ -55,7 +55,7 @@ Finding Cores(const Topology& topology) {
                      .found = fmt::format("{} ({}){}", cores, each.ToString(),
                                           topology.HasSiblings() ? ", one thread of each" : "")};
   if (cores < 2) {
-    finding.verdict = Verdict::kLesser;
+    finding.severity = Severity::kLesser;
     finding.consequence =
         "there is nothing to share out: every policy gives the one core to one job at a time";
     finding.remedy = "run on a machine, or in a cpuset, of two cores or more";
@@ -91,7 +91,7 @@ Finding Kernels() {
                         kept.file.string())
           : fmt::format("fixed values ({})", kept.why_fixed));
   if (kept.why_fixed.empty()) return finding;
-  finding.verdict = Verdict::kLesser;
+  finding.severity = Severity::kLesser;
   finding.consequence = "kernels are chosen as for a core with AVX-512, whatever this one has";
   finding.remedy = "name a folder that can be written in $COSCHED_CACHE";
   return finding;
@@ -132,7 +132,7 @@ Finding Smt(const Topology& topology) {
   }
   const CpuSet others = ThreadsOfOthers(topology.Cpus());
   if (!others.Empty()) {
-    finding.verdict = Verdict::kLesser;
+    finding.severity = Severity::kLesser;
     finding.found +=
         fmt::format("; CPUs {} are threads of our cores and not ours to use", others.ToString());
     finding.consequence = "what runs on them makes our cores slower, and nothing marks it";
@@ -151,7 +151,7 @@ Finding Numa(const Topology& topology) {
   if (ReadText("/proc/sys/kernel/numa_balancing") == "1")
     finding.found += "; the kernel moves some on its own, too (kernel.numa_balancing)";
   if (const int error = MovePages(getpid(), nodes, nodes); error != 0) {
-    finding.verdict = Verdict::kLesser;
+    finding.severity = Severity::kLesser;
     finding.found = fmt::format("{} nodes; memory can't be moved between them: {}", nodes.Count(),
                                 std::generic_category().message(error));
     finding.consequence = "what tenants have in memory stays where they touched it first";
@@ -166,7 +166,7 @@ Finding Governor(const Topology& topology) {
   Finding finding = {.what = "governor",
                      .found = text.empty() ? "unknown (a virtual machine?)" : text};
   if (!text.empty() && text != "performance") {
-    finding.verdict = Verdict::kLesser;
+    finding.severity = Severity::kLesser;
     finding.consequence = "clock rates follow the load: intervals get wider, short jobs look slow";
     finding.remedy = "cpupower frequency-set -g performance";
   }
@@ -178,7 +178,7 @@ Finding Affinity(const Topology& topology) {
   Finding finding = {.what = "affinity", .found = "all online CPUs"};
   const std::optional<CpuSet> cpus = CpuSet::Parse(online);
   if (cpus && !topology.Cpus().Contains(*cpus)) {
-    finding.verdict = Verdict::kLesser;
+    finding.severity = Severity::kLesser;
     finding.found = fmt::format("{} of the online {}", topology.Cpus().ToString(), online);
     finding.consequence = "experiments see only these CPUs; others may be used by somebody else";
     finding.remedy =
@@ -195,7 +195,7 @@ Finding MayHaveThreads(const Topology& topology) {
   Finding finding = {.what = "threads", .found = limits.ToString()};
   const std::optional<int64_t> least = limits.Least();
   if (least && *least < wanted) {
-    finding.verdict = Verdict::kLesser;
+    finding.severity = Severity::kLesser;
     finding.consequence = fmt::format(
         "as many tenants as cores, each on any number of them, have up to {} threads: jobs whose "
         "threads can't be started fail and say so",
@@ -209,7 +209,7 @@ Finding Quota() {
   Finding finding = {.what = "CPU quota", .found = "none"};
   const std::optional<CpuQuota> quota = TightestQuota();
   if (!quota) return finding;
-  finding.verdict = Verdict::kLesser;
+  finding.severity = Severity::kLesser;
   finding.found = Describe(*quota);
   finding.consequence =
       "the kernel stops tenants for tens of ms when the quota is used up; cells on more cores than "
@@ -222,7 +222,7 @@ Finding Realtime() {
   const RealtimeScope scope;
   Finding finding = {.what = "SCHED_FIFO", .found = scope.description()};
   if (!scope.granted()) {
-    finding.verdict = Verdict::kLesser;
+    finding.severity = Severity::kLesser;
     finding.consequence = "the harness competes with its tenants: grants settle milliseconds later";
     finding.remedy =
         "run as root, setcap cap_sys_nice+ep on the binary, or allow rtprio in "
@@ -241,7 +241,7 @@ Finding Cgroups() {
   if (support.cpuset) finding.found += fmt::format(", in {}", support.where.string());
   finding.remedy = support.remedy;
   if (support.why_not.empty() && support.remedy.empty()) return finding;
-  finding.verdict = Verdict::kLesser;
+  finding.severity = Severity::kLesser;
   finding.consequence =
       !support.cpuset ? "tenants are held on their cores by affinity only, which a tenant could "
                         "change; no actuator = \"quota\""
@@ -262,7 +262,7 @@ Finding Containers() {
   } else {
     finding.found = "not available";
   }
-  finding.verdict = Verdict::kLesser;
+  finding.severity = Severity::kLesser;
   finding.consequence = "no backend = \"container\"";
   return finding;
 }
@@ -271,7 +271,7 @@ Finding Pressure() {
   const bool there = !ReadText("/proc/pressure/cpu").empty();
   Finding finding = {.what = "PSI", .found = there ? "available" : "not available"};
   if (!there) {
-    finding.verdict = Verdict::kLesser;
+    finding.severity = Severity::kLesser;
     finding.consequence =
         "no CPU pressure from the kernel; run-queue waits are still read from schedstat";
     finding.remedy = "boot with psi=1";
@@ -283,7 +283,7 @@ Finding SchedStat() {
   const bool there = !ReadText("/proc/self/schedstat").empty();
   Finding finding = {.what = "schedstat", .found = there ? "available" : "not available"};
   if (!there) {
-    finding.verdict = Verdict::kLesser;
+    finding.severity = Severity::kLesser;
     finding.consequence = "run-queue waits and CPU times are recorded as 0";
     finding.remedy = "a kernel with CONFIG_SCHED_INFO (Debian's has it)";
   }
@@ -295,12 +295,12 @@ Finding Python() {
   Finding finding = {.what = "plots",
                      .found = python.empty() ? "no python with matplotlib and pandas" : python};
   if (python.empty()) {
-    finding.verdict = Verdict::kLesser;
+    finding.severity = Severity::kLesser;
     finding.consequence = "runs end with the table, without plots";
     finding.remedy =
         "apt-get install python3-matplotlib python3-pandas, or name a python in $COSCHED_PYTHON";
   } else if (FindTreeFile("plots/plot_all.py").empty()) {
-    finding.verdict = Verdict::kLesser;
+    finding.severity = Severity::kLesser;
     finding.found += ", but no plots/plot_all.py";
     finding.consequence = "runs end with the table, without plots";
     finding.remedy = "run the binary from its build folder, or copy plots/ beside it";
@@ -318,7 +318,7 @@ Finding Memory() {
   }
   Finding finding = {.what = "memory", .found = fmt::format("{:.1f} GiB available", available_gib)};
   if (available_gib < 4 * kTenantGib) {
-    finding.verdict = Verdict::kLesser;
+    finding.severity = Severity::kLesser;
     finding.consequence =
         "a few tenants at once may be killed for lack of memory; they are recorded as failed";
     finding.remedy = "smaller batches, fewer jobs, or more memory";
@@ -339,7 +339,7 @@ int Doctor() {
                 MayHaveThreads(topology)};
   } catch (const std::runtime_error& error) {
     findings.push_back(
-        {Verdict::kMissing, "topology", error.what(), "no experiment can run", "mount /sys"});
+        {Severity::kMissing, "topology", error.what(), "no experiment can run", "mount /sys"});
   }
   for (const auto& probe :
        {Engine, Kernels, Quota, Realtime, Cgroups, Containers, Pressure, SchedStat, Python, Memory})
@@ -347,7 +347,7 @@ int Doctor() {
 
   Print(findings);
   const bool can_run = std::none_of(findings.begin(), findings.end(), [](const Finding& finding) {
-    return finding.verdict == Verdict::kMissing;
+    return finding.severity == Severity::kMissing;
   });
   fmt::print("{}\n", can_run ? "Experiments can run here." : "Experiments can't run here.");
   return can_run ? 0 : kCannotRun;

@@ -84,7 +84,7 @@ int UsefulThreads(const ProgramFacts& facts) {
   return std::max(1, static_cast<int>(std::ceil(UsableCores(facts) - kRoundingError)));
 }
 
-std::string Cores(double count) {
+std::string CoresText(double count) {
   return fmt::format("{:.3g} {}", count, count == 1 ? "core" : "cores");
 }
 
@@ -106,7 +106,7 @@ std::string HowToHave(int threads, const ProgramFacts& facts) {
 Finding CoresFound(const ProgramFacts& facts) {
   const int count = facts.allowed.Count();
   return {.what = "cores",
-          .found = fmt::format("{} may be used ({}){}", Cores(count), facts.allowed.ToString(),
+          .found = fmt::format("{} may be used ({}){}", CoresText(count), facts.allowed.ToString(),
                                facts.quota ? ", CPU time for " + Describe(*facts.quota) : "")};
 }
 
@@ -122,16 +122,15 @@ Finding ThreadsFound(const ProgramFacts& facts) {
   // moment.
   constexpr double kSlack = 0.25, kMuchWaiting = 0.1;
   if (facts.wanting > useful + kSlack && facts.most_wanting > useful) {
-    finding.verdict = Verdict::kLesser;
+    finding.severity = Severity::kLesser;
     finding.consequence = fmt::format(
-        "they take turns on {}: of the time in which they could run they waited {:.0f} "
-        "%, for a core or for the next period of the quota",
-        Cores(UsableCores(facts)), 100 * facts.waiting_share);
+        "they take turns on {}: {:.0f} % of the time in which they could run they waited",
+        CoresText(UsableCores(facts)), 100 * facts.waiting_share);
     finding.remedy = HowToHave(useful, facts);
   } else if (facts.wanting > kSlack && facts.waiting_share > kMuchWaiting && facts.stops.empty()) {
-    finding.verdict = Verdict::kLesser;
+    finding.severity = Severity::kLesser;
     finding.consequence = fmt::format(
-        "of the time in which they could run they waited {:.0f} %, for cores on which "
+        "{:.0f} % of the time in which they could run they waited for cores on which "
         "other programs ran",
         100 * facts.waiting_share);
     finding.remedy = "cores of its own (a cpuset), or less beside it";
@@ -141,12 +140,12 @@ Finding ThreadsFound(const ProgramFacts& facts) {
 
 Finding UseFound(const ProgramFacts& facts) {
   return {.what = "used",
-          .found = fmt::format("{:.2f} of {}", facts.used_cores, Cores(UsableCores(facts)))};
+          .found = fmt::format("{:.2f} of {}", facts.used_cores, CoresText(UsableCores(facts)))};
 }
 
 Finding StopsFound(const QuotaStops& stops, const ProgramFacts& facts) {
   return {
-      .verdict = Verdict::kLesser,
+      .severity = Severity::kLesser,
       .what = "throttled",
       .found = fmt::format("in {} of {} periods, for {:.2f} s in all (cgroup {})", stops.times,
                            stops.periods, ToSeconds(stops.time), stops.group.string()),
@@ -164,13 +163,14 @@ Finding BeliefFound(const ThreadRuntime& runtime, const ProgramFacts& facts, int
       .found = fmt::format("{}: {}, by {}; it does not follow a later change", runtime.name,
                            Counted(belief.threads, "thread"), belief.from)};
   if (belief.threads != useful) {
-    finding.verdict = Verdict::kLesser;
-    finding.consequence = belief.threads > useful
-                              ? fmt::format("more than the {} can run", Cores(UsableCores(facts)))
-                              : fmt::format(
-                                    "of {} the others are idle, unless the program itself "
-                                    "asks for more",
-                                    Cores(UsableCores(facts)));
+    finding.severity = Severity::kLesser;
+    finding.consequence =
+        belief.threads > useful
+            ? fmt::format("more than the {} can run", CoresText(UsableCores(facts)))
+            : fmt::format(
+                  "of {} the others are idle, unless the program itself "
+                  "asks for more",
+                  CoresText(UsableCores(facts)));
     finding.remedy = runtime.variables.empty()
                          ? fmt::format("{} (N = {})", runtime.call, useful)
                          : fmt::format("{}={}, or {} in the program", runtime.variables.front(),
@@ -228,7 +228,7 @@ int LookAtProgram(const ProgramLook& look) {
       FindingsOf(facts, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)));
   Print(findings);
   const bool good = std::all_of(findings.begin(), findings.end(), [](const Finding& finding) {
-    return finding.verdict == Verdict::kGood;
+    return finding.severity == Severity::kGood;
   });
   return good ? 0 : kFailed;
 }

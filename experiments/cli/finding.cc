@@ -6,8 +6,8 @@ namespace cosched {
 
 void Print(const std::vector<Finding>& findings) {
   for (const Finding& finding : findings) {
-    const char* mark = finding.verdict == Verdict::kGood     ? "ok"
-                       : finding.verdict == Verdict::kLesser ? "note"
+    const char* mark = finding.severity == Severity::kGood     ? "ok"
+                       : finding.severity == Severity::kLesser ? "note"
                                                              : "MISSING";
     fmt::print("{:<8} {:<14} {}\n", mark, finding.what, finding.found);
     if (!finding.consequence.empty())

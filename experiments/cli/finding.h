@@ -7,14 +7,14 @@
 
 namespace cosched {
 
-enum class Verdict {
+enum class Severity {
   kGood,     // As it should be.
   kLesser,   // Runs, but measures or computes less or less well.
   kMissing,  // It can't be done.
 };
 
 struct Finding {
-  Verdict verdict = Verdict::kGood;
+  Severity severity = Severity::kGood;
   std::string what = {};
   std::string found = {};
   std::string consequence = {};  // Of what is not good.

@@ -27,7 +27,7 @@ ProgramFacts Fitting() {
 std::string Told(const std::vector<Finding>& findings) {
   std::string text;
   for (const Finding& finding : findings) {
-    text += (finding.verdict == Verdict::kGood ? "ok " : "note ") + finding.what + ": " +
+    text += (finding.severity == Severity::kGood ? "ok " : "note ") + finding.what + ": " +
             finding.found + "; " + finding.consequence + "; " + finding.remedy + "\n";
   }
   return text;
@@ -45,9 +45,9 @@ TEST(FindingsOfProgramTest, MoreThreadsThanCoresAreTold) {
   facts.waiting_share = 0.74;
   facts.environment = {{"OMP_NUM_THREADS", "8"}};
   const std::string text = Told(FindingsOf(facts, 64));
-  for (const char* words :
-       {"note threads", "8 at most wanted a core at once, 7.6 on average", "they waited 74 %",
-        "8 threads, by OMP_NUM_THREADS=8", "OMP_NUM_THREADS=2"})
+  for (const char* words : {"note threads", "8 at most wanted a core at once, 7.6 on average",
+                            "74 % of the time in which they could run they waited",
+                            "8 threads, by OMP_NUM_THREADS=8", "OMP_NUM_THREADS=2"})
     EXPECT_NE(text.find(words), std::string::npos) << words << "\n" << text;
 }
 
@@ -55,7 +55,9 @@ TEST(FindingsOfProgramTest, CoresThatOthersUseAreTold) {
   ProgramFacts facts = Fitting();
   facts.waiting_share = 0.4;
   const std::string text = Told(FindingsOf(facts, 64));
-  EXPECT_NE(text.find("waited 40 %, for cores on which other programs ran"), std::string::npos)
+  EXPECT_NE(
+      text.find("40 % of the time in which they could run they waited for cores on which other"),
+      std::string::npos)
       << text;
 }
 
