@@ -66,7 +66,7 @@ class RealTenantTest : public ::testing::Test {
   }
   void ExpectSteps() {
     const int64_t before = OnlySample().steps;
-    for (int i = 0; i < 600 && OnlySample().steps < before + 3; ++i) {
+    for (int i = 0; i < 2400 && OnlySample().steps < before + 3; ++i) {
       EXPECT_FALSE(Next(std::chrono::milliseconds(50)));
     }
     EXPECT_GE(OnlySample().steps, before + 3);

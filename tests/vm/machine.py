@@ -101,8 +101,9 @@ def command(arguments, work):
                  "-numa", f"node,nodeid={node},cpus={first}-{first + CORES * THREADS - 1},memdev=m{node}"]
     for image, how in [(arguments.image / "root.ext4", ",snapshot=on"), (work / "tree.ext4", ",snapshot=on"), (work / "results", "")]:
         line += ["-drive", f"file={image},if=virtio,format=raw{how}"]
-    # no_timer_check: an emulated timer that is late on a busy machine is no broken one.
-    kernel = f"root=/dev/vda rw console=ttyS0 quiet psi=1 panic=-1 no_timer_check cosched.tree={arguments.tree}"
+    # no_timer_check: an emulated timer that is late on a busy machine is no broken one. numa_balancing: memory that has followed a
+    # tenant was moved by cosched.
+    kernel = f"root=/dev/vda rw console=ttyS0 quiet psi=1 panic=-1 no_timer_check numa_balancing=disable cosched.tree={arguments.tree}"
     return [*line, "-kernel", str(arguments.image / "vmlinuz"), "-initrd", str(arguments.image / "initrd"), "-append", kernel]
 
 
