@@ -149,6 +149,8 @@ Executed Execute(const Sweep& sweep, const ExecuteOptions& options, const Topolo
                               .scheduling = realtime ? realtime->description() : "as started",
                               .cpu = options.cpu,
                               .kernel = options.kernel};
+  // From before there is a folder: a run that others see ends in order.
+  std::optional<SignalScope> signals(std::in_place);
   RunFolder folder = OpenRunFolder(options, sweep, context);
   if (cores) cores->SetRun(std::filesystem::absolute(folder.path()).string());
   fmt::print(stderr, "results go to {}\n", folder.path().string());
@@ -159,7 +161,6 @@ Executed Execute(const Sweep& sweep, const ExecuteOptions& options, const Topolo
   const std::vector<std::string> marks = cores ? cores->marks() : std::vector<std::string>();
   Executed executed{.run = folder.path(), .result = {}, .whole = 0};
   try {
-    const SignalScope signals;
     executed.result = redo ? RunMarked(options, sweep, context, marks, &folder)
                            : RunBy(options, sweep, MissingCells(folder.path(), sweep),
                                    folder.path(), topology, marks);
@@ -169,6 +170,7 @@ Executed Execute(const Sweep& sweep, const ExecuteOptions& options, const Topolo
         fmt::format("{}\nwhole cells are kept in {}; once it can be written to, continue with: {}",
                     error.what(), folder.path().string(), ResumeCommand(options)));
   }
+  signals.reset();
   realtime.reset();
   cores.reset();
   executed.whole = sweep.cells.size() - MissingCells(folder.path(), sweep).size();
