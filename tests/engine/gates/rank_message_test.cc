@@ -63,7 +63,7 @@ TEST(RankMessageTest, RefusesCountsWithoutBytes) {
 
 TEST(RankMessageTest, RefusesOrdinalsThatAreNone) {
   std::string bytes = Encode(CallSent{.request = {0}, .items = {{Ordinal(4), ""}}});
-  const std::string ordinal = {4, 0, 0, 0, -1, -1, -1, -1};
+  const std::string ordinal = std::string("\4\0\0\0", 4) + "\xff\xff\xff\xff";
   const size_t at = bytes.find(ordinal);
   ASSERT_NE(at, std::string::npos);
   std::string none = bytes;
