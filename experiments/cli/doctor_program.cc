@@ -11,8 +11,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <optional>
+#include <system_error>
 #include <thread>
 
 #include "experiments/analysis/table_text.h"
@@ -38,7 +38,8 @@ pid_t StartProgram(std::vector<std::string> command) {
   pid_t pid = -1;
   const int error = posix_spawnp(&pid, argv[0], nullptr, nullptr, argv.data(), environ);
   if (error != 0)
-    RefuseOption(command.front(), fmt::format("can't be started: {}", std::strerror(error)),
+    RefuseOption(command.front(),
+                 fmt::format("can't be started: {}", std::generic_category().message(error)),
                  "a program and its arguments, as a shell starts it");
   return pid;
 }

@@ -8,7 +8,7 @@ void Print(const std::vector<Finding>& findings) {
   for (const Finding& finding : findings) {
     const char* mark = finding.severity == Severity::kGood     ? "ok"
                        : finding.severity == Severity::kLesser ? "note"
-                                                             : "MISSING";
+                                                               : "MISSING";
     fmt::print("{:<8} {:<14} {}\n", mark, finding.what, finding.found);
     if (!finding.consequence.empty())
       fmt::print("{:<9}{:<14} -> {}\n", "", "", finding.consequence);

@@ -59,7 +59,7 @@ class NumaMemoryTest : public RealTenantTest {
     ASSERT_NO_FATAL_FAILURE(ExpectSettled());
   }
   MemoryMove AwaitMove() {
-    for (int i = 0; i < 1200; ++i) {
+    for (int i = 0; i < 4800; ++i) {
       const std::vector<MemoryMove> moves = Host().TakeMemoryMoves();
       EXPECT_LE(moves.size(), 1u);
       if (!moves.empty()) return moves.front();
