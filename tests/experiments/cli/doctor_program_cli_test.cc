@@ -94,7 +94,7 @@ TEST_F(DoctorProgramCliTest, ThreeSpinnersOnOneCoreAreToldAndEnded) {
 }
 
 TEST_F(DoctorProgramCliTest, AProgramThatEndsIsToldSo) {
-  const Ended ended = Run({"doctor", "--seconds", "20", "--", "sh", "-c", "sleep 0.3; exit 3"});
+  const Ended ended = Run({"doctor", "--seconds", "20", "--", "sh", "-c", "sleep 2; exit 3"});
   EXPECT_EQ(ended.exit_code, 0) << ended.out;
   ExpectSaid(ended.out, {"it ended, with exit code 3", "ok       threads"});
 }
