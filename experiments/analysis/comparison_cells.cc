@@ -10,6 +10,16 @@
 namespace cosched {
 namespace {
 
+// Values of the cells that have it.
+template <typename Metric>
+std::vector<double> ValuesWhereThere(const CellGroup& group, Metric metric) {
+  std::vector<double> values;
+  for (const ComparedCell* cell : group.Shown()) {
+    if (cell->summary.*metric) values.push_back(static_cast<double>(*(cell->summary.*metric)));
+  }
+  return values;
+}
+
 constexpr size_t kNameWidth = 16;  // "static-partition".
 
 void AddOnce(const std::string& policy, std::vector<std::string>* policies) {
@@ -150,11 +160,11 @@ std::vector<double> CellGroup::Values(double CellSummary::*metric) const {
 }
 
 std::vector<double> CellGroup::Values(std::optional<double> CellSummary::*metric) const {
-  std::vector<double> values;
-  for (const ComparedCell* cell : Shown()) {
-    if (cell->summary.*metric) values.push_back(*(cell->summary.*metric));
-  }
-  return values;
+  return ValuesWhereThere(*this, metric);
+}
+
+std::vector<double> CellGroup::Values(std::optional<int64_t> CellSummary::*metric) const {
+  return ValuesWhereThere(*this, metric);
 }
 
 std::map<std::pair<int, int>, double> CellGroup::ByTrial(double CellSummary::*metric) const {

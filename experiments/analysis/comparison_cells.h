@@ -36,6 +36,7 @@ struct CellGroup {
   std::vector<double> Values(double CellSummary::*metric) const;
   // Values of the cells that have it.
   std::vector<double> Values(std::optional<double> CellSummary::*metric) const;
+  std::vector<double> Values(std::optional<int64_t> CellSummary::*metric) const;
   // By trial, of the cells that lost no job.
   std::map<std::pair<int, int>, double> ByTrial(double CellSummary::*metric) const;
 };

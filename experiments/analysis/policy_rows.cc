@@ -108,23 +108,16 @@ constexpr DetailColumn kKernelColumns[] = {
     {"pressure ms", Values<&CellSummary::pressure_s_per_core_s>, Milliseconds, 5, 13},
 };
 
-std::vector<double> NodeMoves(const CellGroup& group) {
-  std::vector<double> moves;
-  for (const ComparedCell* cell : group.Shown()) {
-    if (cell->summary.node_moves) moves.push_back(static_cast<double>(*cell->summary.node_moves));
-  }
-  return moves;
-}
-
 // Where tenants had memory on several NUMA nodes.
 constexpr DetailColumn kMemoryColumns[] = {
-    {"node moves", NodeMoves, RoundedText, 5, 18},
+    {"node moves", Values<&CellSummary::node_moves>, RoundedText, 5, 18},
     {"memory moved MB", Values<&CellSummary::memory_moved_mb>, RoundedText, 5, 18},
 };
 
 bool HasMemoryMoves(const ComparedCells& cells) {
-  return std::any_of(cells.groups.begin(), cells.groups.end(),
-                     [](const CellGroup& group) { return !NodeMoves(group).empty(); });
+  return std::any_of(cells.groups.begin(), cells.groups.end(), [](const CellGroup& group) {
+    return !group.Values(&CellSummary::node_moves).empty();
+  });
 }
 
 std::string DetailBlock(const ComparedCells& cells, Elasticity elasticity,

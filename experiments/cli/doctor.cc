@@ -345,7 +345,7 @@ int Doctor() {
        {Engine, Kernels, Quota, Realtime, Cgroups, Containers, Pressure, SchedStat, Python, Memory})
     findings.push_back(probe());
 
-  Print(findings);
+  PrintFindings(findings);
   const bool can_run = std::none_of(findings.begin(), findings.end(), [](const Finding& finding) {
     return finding.severity == Severity::kMissing;
   });

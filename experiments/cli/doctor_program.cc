@@ -2,24 +2,26 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <poll.h>
 #include <signal.h>
-#include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cmath>
+#include <cerrno>
 #include <cstdio>
-#include <optional>
 #include <system_error>
-#include <thread>
 
+#include "engine/base/unique_fd.h"
 #include "experiments/analysis/table_text.h"
 #include "experiments/config/option_refusal.h"
 #include "experiments/hosts/process_tree.h"
 #include "experiments/os/exit_code.h"
 #include "experiments/os/interrupt.h"
+#include "experiments/os/process_children.h"
+#include "experiments/os/run_program.h"
 
 namespace cosched {
 namespace {
@@ -30,43 +32,39 @@ using Steady = ProgramWatch::Clock;
 constexpr milliseconds kPeriod{100};
 constexpr milliseconds kTimeToEnd{2000};  // From SIGTERM to SIGKILL.
 
-pid_t StartProgram(std::vector<std::string> command) {
-  std::vector<char*> argv;
-  argv.reserve(command.size() + 1);
-  for (std::string& word : command) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  pid_t pid = -1;
-  const int error = posix_spawnp(&pid, argv[0], nullptr, nullptr, argv.data(), environ);
-  if (error != 0)
-    RefuseOption(command.front(),
-                 fmt::format("can't be started: {}", std::generic_category().message(error)),
-                 "a program and its arguments, as a shell starts it");
-  return pid;
+// The program that is looked at; its pidfd tells of its end.
+struct Program {
+  pid_t pid;
+  UniqueFd pidfd;
+};
+
+Program Begin(const std::vector<std::string>& command) {
+  const StartedProgram started = StartProgram(command);
+  if (started.pid < 0)
+    RefuseOption(
+        command.front(),
+        fmt::format("can't be started: {}", std::generic_category().message(started.error)),
+        "a program and its arguments, as a shell starts it");
+  return {started.pid, UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, started.pid, 0)))};
 }
 
-// Takes all that have ended; the program's own status if it is among them.
-std::optional<int> Reap(pid_t program) {
-  std::optional<int> status;
-  int of_this = 0;
-  for (pid_t ended; (ended = waitpid(-1, &of_this, WNOHANG)) > 0;) {
-    if (ended == program) status = of_this;
-  }
-  return status;
+// Whether it has ended; a signal to this process cuts the wait short.
+bool HasEnded(const Program& program, Steady::duration within) {
+  pollfd end{program.pidfd.get(), POLLIN, 0};
+  const auto patience = std::chrono::ceil<milliseconds>(within).count();
+  return poll(&end, 1, static_cast<int>(std::max<int64_t>(0, patience))) > 0;
 }
 
-void EndAll() {
-  const auto send = [](int signal) {
-    const std::vector<pid_t> processes = ProcessesBelow(getpid());
-    for (const pid_t process : processes) kill(process, signal);
-    return !processes.empty();
-  };
-  send(SIGTERM);
-  const Steady::time_point patience = Steady::now() + kTimeToEnd;
-  while (!ProcessesBelow(getpid()).empty()) {
-    if (Steady::now() > patience) send(SIGKILL);
-    std::this_thread::sleep_for(milliseconds(10));
-    Reap(-1);
-  }
+// Gives it some time, and what it leaves behind, which this process has adopted, none.
+void EndAll(const Program& program) {
+  for (const pid_t process : DescendantsOf(getpid())) kill(process, SIGTERM);
+  HasEnded(program, kTimeToEnd);
+  bool may_kill = false;  // What became another user's is left to that one.
+  do {
+    may_kill = false;
+    for (const pid_t process : DescendantsOf(getpid()))
+      may_kill = kill(process, SIGKILL) == 0 || may_kill;
+  } while (may_kill && (waitpid(-1, nullptr, 0) > 0 || errno == EINTR));
 }
 
 std::string HowItEnded(int status) {
@@ -79,23 +77,22 @@ double UsableCores(const ProgramFacts& facts) {
   return facts.quota ? std::min(allowed, facts.quota->cores) : allowed;
 }
 
-// As many threads as can be of use: a part of a core is worth a thread.
-int UsefulThreads(const ProgramFacts& facts) {
-  constexpr double kRoundingError = 1e-9;
-  return std::max(1, static_cast<int>(std::ceil(UsableCores(facts) - kRoundingError)));
-}
+int UsefulThreads(const ProgramFacts& facts) { return ThreadsInTime(UsableCores(facts)); }
 
 std::string CoresText(double count) {
   return fmt::format("{:.3g} {}", count, count == 1 ? "core" : "cores");
 }
 
-// What to set so that the program has so many threads: each runtime's first variable, or its call.
+std::string Setting(const ThreadRuntime& runtime, int threads) {
+  return runtime.variables.empty() ? fmt::format("{} (N = {})", runtime.call, threads)
+                                   : fmt::format("{}={}", runtime.variables.front(), threads);
+}
+
+// What to set so that the program has so many threads.
 std::string HowToHave(int threads, const ProgramFacts& facts) {
   std::vector<std::string> ways;
   for (const ThreadRuntime* runtime : facts.runtimes) {
-    std::string way = runtime->variables.empty()
-                          ? fmt::format("{} (N = {})", runtime->call, threads)
-                          : fmt::format("{}={}", runtime->variables.front(), threads);
+    std::string way = Setting(*runtime, threads);
     if (std::find(ways.begin(), ways.end(), way) == ways.end()) ways.push_back(std::move(way));
   }
   if (ways.empty())
@@ -172,10 +169,9 @@ Finding BeliefFound(const ThreadRuntime& runtime, const ProgramFacts& facts, int
                   "of {} the others are idle, unless the program itself "
                   "asks for more",
                   CoresText(UsableCores(facts)));
-    finding.remedy = runtime.variables.empty()
-                         ? fmt::format("{} (N = {})", runtime.call, useful)
-                         : fmt::format("{}={}, or {} in the program", runtime.variables.front(),
-                                       useful, runtime.call);
+    finding.remedy = Setting(runtime, useful);
+    if (!runtime.variables.empty())
+      finding.remedy += fmt::format(", or {} in the program", runtime.call);
   }
   return finding;
 }
@@ -191,43 +187,46 @@ std::vector<Finding> FindingsOf(const ProgramFacts& facts, int machine) {
 }
 
 void AddProgramLook(CLI::App* doctor, ProgramLook* look) {
-  doctor->add_option("command", look->command,
-                     "Instead: look at this program, which is started here, and tell what it makes "
-                     "of the cores that it may use; -- CMD [ARGUMENT ...]");
+  CLI::Option* command = doctor->add_option(
+      "command", look->command,
+      "Instead: look at this program, which is started here, and tell what it makes of the cores "
+      "that it may use; -- CMD [ARGUMENT ...]");
+  for (const char* other : {"--clean", "--measure"}) command->excludes(doctor->get_option(other));
   doctor
       ->add_option("--seconds", look->seconds,
                    "For so long a program is looked at, then it is ended")
       ->capture_default_str()
-      ->check(CLI::Range(0.2, 86400.0));
+      ->check(CLI::Range(0.2, 86400.0))
+      ->needs(command);
 }
 
 int LookAtProgram(const ProgramLook& look) {
   AdoptOrphans();  // What a daemon starts is of the program, too.
   const SignalScope signals;
-  const pid_t program = StartProgram(look.command);
+  const Program program = Begin(look.command);
   ProgramWatch watch(Topology::ThisMachine());
-  const Steady::time_point start = Steady::now();
-  const auto until = start + std::chrono::duration_cast<Steady::duration>(
-                                 std::chrono::duration<double>(look.seconds));
-  std::optional<int> status;
-  while (!status && Steady::now() < until && !Interrupted()) {
-    watch.Look(ProcessesBelow(getpid()), Steady::now());
-    std::this_thread::sleep_for(std::min<Steady::duration>(kPeriod, until - Steady::now()));
-    status = Reap(program);
+  const auto until = Steady::now() + std::chrono::duration_cast<Steady::duration>(
+                                         std::chrono::duration<double>(look.seconds));
+  bool ended = false;
+  while (!ended && Steady::now() < until && !Interrupted()) {
+    watch.Look(DescendantsOf(getpid()), Steady::now());
+    ended = HasEnded(program, std::min<Steady::duration>(kPeriod, until - Steady::now()));
   }
-  if (!status) watch.Look(ProcessesBelow(getpid()), Steady::now());
-  EndAll();
+  watch.Look(DescendantsOf(getpid()), Steady::now());
+  int status = 0;
+  if (ended) waitpid(program.pid, &status, 0);
+  EndAll(program);
   std::fflush(stdout);
   const ProgramFacts facts = watch.Facts();
   fmt::print("{}: looked at for {:.1f} s; {}\n", fmt::join(look.command, " "),
-             ToSeconds(facts.watched), status ? HowItEnded(*status) : "then it was ended");
+             ToSeconds(facts.watched), ended ? HowItEnded(status) : "then it was ended");
   if (facts.allowed.Empty() || facts.watched == Duration(0)) {
     fmt::print("It ended too soon to be looked at.\n");
     return kFailed;
   }
   const std::vector<Finding> findings =
       FindingsOf(facts, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)));
-  Print(findings);
+  PrintFindings(findings);
   const bool good = std::all_of(findings.begin(), findings.end(), [](const Finding& finding) {
     return finding.severity == Severity::kGood;
   });

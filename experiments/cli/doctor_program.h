@@ -17,7 +17,7 @@ struct ProgramLook {
   double seconds = 10;
 };
 
-// The options of it; `look` outlives the command.
+// The options of it, beside the others that `doctor` has by now; `look` outlives the command.
 void AddProgramLook(CLI::App* doctor, ProgramLook* look);
 
 // Prints what it has found; exit code 1 if something should be set otherwise. Throws InputError if

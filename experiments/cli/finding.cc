@@ -4,7 +4,7 @@
 
 namespace cosched {
 
-void Print(const std::vector<Finding>& findings) {
+void PrintFindings(const std::vector<Finding>& findings) {
   for (const Finding& finding : findings) {
     const char* mark = finding.severity == Severity::kGood     ? "ok"
                        : finding.severity == Severity::kLesser ? "note"

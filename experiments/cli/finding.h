@@ -22,6 +22,6 @@ struct Finding {
 };
 
 // To standard output: "note     memory         1.2 GiB available", and below it what follows.
-void Print(const std::vector<Finding>& findings);
+void PrintFindings(const std::vector<Finding>& findings);
 
 }  // namespace cosched

@@ -310,7 +310,7 @@ std::string KernelRatesOfLatest(const std::filesystem::path& results, const Swee
   for (const std::filesystem::path& run : NewestRunsBelow(results / sweep.name())) {
     const std::optional<Json> manifest = OwnManifest(run);
     if (!manifest || (manifest->value("status", "") == "running") != unfinished ||
-        !SameExperiment(run, *manifest, sweep, WithoutConditions)) {
+        !SameExperiment(run, *manifest, sweep, WithoutConditions) || !Lock(run)) {
       continue;
     }
     const Json point = OwnManifest(PointFolder(run, sweep.points.front())).value_or(Json::object());

@@ -78,7 +78,7 @@ class RunFolder {
 bool IsRunOf(const std::filesystem::path& run, const Sweep& sweep);
 
 // [machine] kernel_rates, as the manifest has them, of the latest run of this sweep below
-// results/<experiment>: what its other cells have to choose by, whatever has been measured since.
+// results/<experiment> that no other process is running: what its other cells have to choose by, whatever has been measured since.
 // "": there is none, or nothing of it computes.
 std::string KernelRatesOfLatest(const std::filesystem::path& results, const Sweep& sweep,
                                 bool unfinished);

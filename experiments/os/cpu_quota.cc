@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <sstream>
 
@@ -36,6 +38,12 @@ std::optional<CpuQuota> Tightest(const std::vector<fs::path>& groups) {
 }
 
 }  // namespace
+
+int ThreadsInTime(double cores) {
+  // 0.3 of a core, written as 30000 of 100000, must not become a hair more than itself.
+  constexpr double kRoundingError = 1e-9;
+  return std::max(1, static_cast<int>(std::min(std::ceil(cores - kRoundingError), 1e6)));
+}
 
 std::string Describe(const CpuQuota& quota) {
   return fmt::format("{:.4g} {} (cgroup {})", quota.cores, quota.cores == 1 ? "core" : "cores",

@@ -21,6 +21,8 @@ struct CpuQuota {
   std::filesystem::path group;  // The group's folder.
   double cores = 0;             // CPU time per time.
 };
+// Threads that can use so many cores' time, at least one: a part of a core is worth a thread.
+int ThreadsInTime(double cores);
 std::string Describe(const CpuQuota& quota);  // "1.5 cores (cgroup /sys/fs/cgroup/cpu/docker/7)"
 
 // The smallest that holds for a process now ("self": this one, else its id); nullopt = none.

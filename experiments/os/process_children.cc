@@ -71,4 +71,15 @@ std::vector<pid_t> ChildrenOf(pid_t process) {
   return children;
 }
 
+std::vector<pid_t> DescendantsOf(pid_t process) {
+  std::vector<pid_t> found = ChildrenOf(process);
+  for (size_t i = 0; i < found.size(); ++i) {
+    const std::vector<pid_t> children = ChildrenOf(found[i]);
+    found.insert(found.end(), children.begin(), children.end());
+  }
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
 }  // namespace cosched

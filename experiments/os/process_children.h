@@ -1,5 +1,6 @@
 #pragma once
-// The children of a process. Called by hosts that look for what their tenants have started. Stateless.
+// The children of a process, and theirs. Called by hosts that look for what their tenants have
+// started, and by `cosched doctor -- CMD`. Stateless.
 
 #include <sys/types.h>
 
@@ -11,5 +12,8 @@ namespace cosched {
 // every process of the machine.
 std::vector<pid_t> ChildrenOf(pid_t process);
 bool KernelListsChildren();
+
+// These and theirs, down to the last: ascending, without the process itself.
+std::vector<pid_t> DescendantsOf(pid_t process);
 
 }  // namespace cosched

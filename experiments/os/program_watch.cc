@@ -4,8 +4,6 @@
 #include <fstream>
 #include <iterator>
 
-#include "experiments/os/process_children.h"
-
 namespace cosched {
 namespace {
 
@@ -18,17 +16,6 @@ std::string FileOf(pid_t process, const char* name) {
 }
 
 }  // namespace
-
-std::vector<pid_t> ProcessesBelow(pid_t process) {
-  std::vector<pid_t> found = ChildrenOf(process);
-  for (size_t i = 0; i < found.size(); ++i) {
-    const std::vector<pid_t> children = ChildrenOf(found[i]);
-    found.insert(found.end(), children.begin(), children.end());
-  }
-  std::sort(found.begin(), found.end());
-  found.erase(std::unique(found.begin(), found.end()), found.end());
-  return found;
-}
 
 ProgramWatch::Times ProgramWatch::Advance(Process* process, Duration interval, int* wanting) {
   Times grown;

@@ -47,8 +47,8 @@ class ProgramWatch {
   explicit ProgramWatch(const Topology& machine, CgroupMounts mounts = CgroupMounts::Here())
       : machine_(machine), mounts_(std::move(mounts)) {}
 
-  // Looks at these processes, of which those seen before go on. Often enough for what lives shortly;
-  // a look costs some ten microseconds a thread.
+  // Looks at these processes, ascending, of which those seen before go on. What has ended and is not
+  // reaped yet still counts. A look costs some ten microseconds a thread.
   void Look(const std::vector<pid_t>& processes, Clock::time_point now);
   // Of all looks so far. Zeros before the second.
   ProgramFacts Facts() const;
@@ -77,9 +77,5 @@ class ProgramWatch {
   Duration busiest_{-1};  // What the process has used of which the facts are.
   std::map<std::filesystem::path, QuotaStops> stops_before_;
 };
-
-// Those that a process has started and what these have, ascending; also those that have ended and
-// wait to be reaped.
-std::vector<pid_t> ProcessesBelow(pid_t process);
 
 }  // namespace cosched

@@ -6,10 +6,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 namespace cosched {
 
-int RunProgram(std::vector<std::string> arguments, bool quiet) {
+StartedProgram StartProgram(std::vector<std::string> arguments, bool quiet) {
   std::vector<char*> argv;
   argv.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) argv.push_back(argument.data());
@@ -20,10 +21,16 @@ int RunProgram(std::vector<std::string> arguments, bool quiet) {
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   }
-  pid_t pid = -1;
-  const int error = posix_spawnp(&pid, argv[0], &actions, nullptr, argv.data(), environ);
+  StartedProgram started;
+  started.error = posix_spawnp(&started.pid, argv[0], &actions, nullptr, argv.data(), environ);
+  if (started.error != 0) started.pid = -1;
   posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) return -1;
+  return started;
+}
+
+int RunProgram(std::vector<std::string> arguments, bool quiet) {
+  const pid_t pid = StartProgram(std::move(arguments), quiet).pid;
+  if (pid < 0) return -1;
   int status = 0;
   while (waitpid(pid, &status, 0) < 0) {
     if (errno != EINTR) return -1;

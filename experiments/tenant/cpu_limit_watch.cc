@@ -1,7 +1,5 @@
 #include "experiments/tenant/cpu_limit_watch.h"
 
-#include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "experiments/os/cpu_quota.h"
@@ -10,13 +8,6 @@ namespace cosched {
 namespace {
 
 using std::chrono::steady_clock;
-
-std::optional<int> ThreadsInTime(const std::optional<CpuQuota>& quota) {
-  if (!quota) return std::nullopt;
-  // 0.3 of a core, written as 30000 of 100000, must not become a hair more than itself.
-  constexpr double kRoundingError = 1e-9;
-  return std::max(1, static_cast<int>(std::min(std::ceil(quota->cores - kRoundingError), 1e6)));
-}
 
 }  // namespace
 
@@ -44,7 +35,9 @@ bool CpuLimitWatch::Look(steady_clock::time_point now) {
   if (!std::exchange(drained_, false) && now < next_) return false;
   next_ = now + kPeriod;
   WatchOwnGroup();
-  const std::optional<int> before = std::exchange(threads_, ThreadsInTime(TightestQuota(mounts_)));
+  const std::optional<CpuQuota> quota = TightestQuota(mounts_);
+  const std::optional<int> before = std::exchange(threads_, std::nullopt);
+  if (quota) threads_ = ThreadsInTime(quota->cores);
   return threads_ != before;
 }
 

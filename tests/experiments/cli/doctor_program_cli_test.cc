@@ -94,7 +94,7 @@ TEST_F(DoctorProgramCliTest, ThreeSpinnersOnOneCoreAreToldAndEnded) {
 }
 
 TEST_F(DoctorProgramCliTest, AProgramThatEndsIsToldSo) {
-  const Ended ended = Run({"doctor", "--seconds", "20", "--", "sh", "-c", "sleep 2; exit 3"});
+  const Ended ended = Run({"doctor", "--seconds", "20", "--", "sh", "-c", "sleep 0.5; exit 3"});
   EXPECT_EQ(ended.exit_code, 0) << ended.out;
   ExpectSaid(ended.out, {"it ended, with exit code 3", "ok       threads"});
 }
@@ -103,6 +103,10 @@ TEST_F(DoctorProgramCliTest, WhatIsNotThereIsRefused) {
   const Ended ended = Run({"doctor", "--", "no-such-program"});
   EXPECT_EQ(ended.exit_code, 2);
   ExpectSaid(ended.err, {"no-such-program", "No such file"});
+  const Ended clean = Run({"doctor", "--clean", "--", "true"});
+  EXPECT_EQ(clean.exit_code, 2);
+  ExpectSaid(clean.err, {"--clean"});
+  EXPECT_EQ(Run({"doctor", "--seconds", "1"}).exit_code, 2) << "there is no program";
 }
 
 }  // namespace
