@@ -16,7 +16,7 @@ const ThreadRuntime& Only(std::string_view library) {
 }
 
 TEST(ThreadRuntimeTest, AreKnownByTheLibrariesThatAreMapped) {
-  EXPECT_EQ(NamesOf("55d0-55d1 r--p 00000000 08:01 131 /usr/bin/openblas/sort\n"
+  EXPECT_EQ(NamesOf("55d0-55d1 r--p 00000000 08:01 131 /usr/lib/libblis/sort\n"
                     "7f10-7f11 rw-p 00000000 00:00 0 \n"
                     "7f12-7f13 r-xp 00000000 08:01 17 /usr/lib/x86_64-linux-gnu/libgomp.so.1.0.0\n"
                     "7f13-7f14 r--p 00000000 08:01 17 /usr/lib/x86_64-linux-gnu/libgomp.so.1.0.0\n"
