@@ -21,6 +21,7 @@ using std::chrono::seconds;
 class IsolationTest : public RealTenantTest {
  protected:
   void Start(const TenantSpec& spec) {
+    options_.timeouts.start = kPatience;  // An emulated machine takes minutes.
     RealTenantTest::Start(spec, Elasticity::kMalleable, DefaultSplit(cores_.Count()));
   }
   static TenantSpec Program(const std::string& model, Mode mode) {
@@ -42,7 +43,7 @@ class IsolationTest : public RealTenantTest {
   void ExpectOnlyOn(const CpuSet& cores, Over over) {
     const Topology topology = Topology::ThisMachine();
     ProcessSampler sampler(Tenant());
-    const TimePoint patience = Host().GetClock().Now() + seconds(120);
+    const TimePoint patience = Host().GetClock().Now() + kPatience;
     for (int64_t looks = 0; !over(); ++looks) {
       ASSERT_LT(Host().GetClock().Now(), patience);
       const std::optional<HostEvent> event = Next(milliseconds(1));

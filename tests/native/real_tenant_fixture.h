@@ -27,6 +27,9 @@ inline CpuSet FirstCores(int count) {
 
 class RealTenantTest : public ::testing::Test {
  protected:
+  // For what an emulated machine takes minutes for.
+  static constexpr std::chrono::seconds kPatience{900};
+
   // Made at the first use, of options_ as they are then.
   ProcessHost& Host() {
     if (!host_) host_ = std::make_unique<ProcessHost>(options_);
@@ -54,7 +57,7 @@ class RealTenantTest : public ::testing::Test {
     return Host().NextEvent(Host().GetClock().Now() + patience);
   }
   void ExpectSettled() {
-    const std::optional<HostEvent> event = Next(std::chrono::seconds(60));
+    const std::optional<HostEvent> event = Next(kPatience);
     ASSERT_TRUE(event) << "nothing happened";
     if (const auto* failed = std::get_if<HostFailed>(&*event)) FAIL() << failed->reason;
     ASSERT_TRUE(std::holds_alternative<HostSettled>(*event));
