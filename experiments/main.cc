@@ -25,6 +25,7 @@
 #include "experiments/cli/tenant.h"
 #include "experiments/cli/trace.h"
 #include "experiments/cli/validate.h"
+#include "experiments/cli/wrap.h"
 #include "experiments/launch/build_info.h"
 #include "experiments/os/exit_code.h"
 
@@ -51,6 +52,7 @@ int main(int argc, char** argv) {
   cosched::AddDiffCommand(app, &exit_code);
   cosched::AddReplayCommand(app, &exit_code);
   cosched::AddTenantCommand(app, &exit_code);
+  cosched::AddWrapCommand(app, &exit_code);
   cosched::AddNodeCommand(app, &exit_code);
   cosched::AddCtlCommand(app, &exit_code);
   cosched::AddTraceCommand(app, &exit_code);

@@ -20,6 +20,7 @@
 #include "experiments/os/interrupt.h"
 #include "experiments/os/realtime.h"
 #include "experiments/os/scratch_folder.h"
+#include "experiments/os/this_binary.h"
 #include "experiments/os/thread_affinity.h"
 #include "experiments/records/output_file.h"
 #include "experiments/wire/packet_socket.h"

@@ -29,6 +29,7 @@
 #include "experiments/os/interrupt.h"
 #include "experiments/os/realtime.h"
 #include "experiments/os/scratch_folder.h"
+#include "experiments/os/this_binary.h"
 #include "experiments/wire/chaos_plan.h"
 #include "workloads/model.h"
 

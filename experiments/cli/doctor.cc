@@ -32,6 +32,7 @@
 #include "experiments/os/cpu_quota.h"
 #include "experiments/os/process_memory.h"
 #include "experiments/os/realtime.h"
+#include "experiments/os/this_binary.h"
 #include "experiments/wire/control_socket.h"
 
 namespace cosched {

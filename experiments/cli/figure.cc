@@ -15,6 +15,7 @@
 #include "experiments/launch/run_folder.h"
 #include "experiments/os/exit_code.h"
 #include "experiments/os/run_program.h"
+#include "experiments/os/this_binary.h"
 
 namespace cosched {
 namespace {

@@ -15,7 +15,9 @@
 
 #include "engine/base/error.h"
 #include "engine/base/topology.h"
+#include "experiments/cli/cores_option.h"
 #include "experiments/cli/deterministic_option.h"
+#include "experiments/cli/follow_option.h"
 #include "experiments/cli/kernel_rates_option.h"
 #include "experiments/cli/program_options.h"
 #include "experiments/cli/typed_option.h"
@@ -66,6 +68,7 @@ struct TenantArguments {
   std::string load_weights;
   std::string save_weights;
   std::string control;
+  FollowRule follow = FollowRule::kCeil;
   // By a host only.
   int host_fd = -1;
   int counters_fd = -1;
@@ -74,14 +77,6 @@ struct TenantArguments {
   std::string start;
   std::string device;
 };
-
-CpuSet TenantCores(const std::string& text, const CpuSet& machine) {
-  const std::optional<CpuSet> cores = CpuSet::Parse(text);
-  if (!cores || cores->Empty() || !machine.Contains(*cores)) {
-    RefuseValue("--cores", text, "an interval set such as \"0-3,5\" within " + machine.ToString());
-  }
-  return *cores;
-}
 
 TenantSpec Spec(const TenantArguments& arguments) {
   TenantSpec spec;
@@ -225,6 +220,7 @@ int ServeForPerson(const TenantArguments& arguments, const InteractiveTenantOpti
   options.cores = tenant.cores;
   options.threads = tenant.threads;
   options.control = tenant.control;
+  options.follow = tenant.follow;
   options.load_weights = arguments.load_weights;
   return RunInteractiveService(options, topology);
 }
@@ -235,7 +231,7 @@ int RunByPerson(const TenantArguments& arguments) {
   InteractiveTenantOptions options;
   options.spec = Spec(arguments);
   options.cores = arguments.cores.empty() ? topology.OneThreadPerCore()
-                                          : TenantCores(arguments.cores, topology.Cpus());
+                                          : CoresOption(arguments.cores, topology.Cpus());
   const int most = options.cores.Count();
   options.threads.intra = arguments.threads.value_or(most);
   CheckNumber("--threads", options.threads.intra, 1, most);
@@ -244,6 +240,7 @@ int RunByPerson(const TenantArguments& arguments) {
   if (!options.spec.serves)
     options.resizes = Resizes(arguments.resize_at, options.spec.steps, most, options.threads);
   options.seconds = static_cast<double>(arguments.seconds.value_or(0));
+  options.follow = arguments.follow;
   options.control = arguments.control;
   if (options.spec.serves) return ServeForPerson(arguments, options, topology);
   if (!arguments.images.empty()) ReadImages(arguments.images, &options);
@@ -363,6 +360,7 @@ void AddTenantCommand(CLI::App& app, int* exit_code) {
   command->add_option(
       "--control", arguments->control,
       "Where to listen for `cosched ctl`; default: a socket of its own in a private folder");
+  AddFollowOption(command, &arguments->follow);
   // A host gives either two descriptors, or the path of its socket and through that the page.
   AddHostOptions(command, arguments.get());
   command->callback([command, arguments, exit_code] {

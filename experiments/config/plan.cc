@@ -182,7 +182,12 @@ std::shared_ptr<const SpeedCurve> CellJobs::CurveOf(Common* common, Elasticity e
 Job CellJobs::JobOf(const JobArrival& arrival, int64_t index) {
   Common& common = CommonOf(arrival);
   const WorkloadConfig& workload = *common.workload;
-  const Elasticity elasticity = std::min(elasticity_, arrival.elasticity.value_or(elasticity_));
+  // Without a client its threads are fixed once it has started.
+  const CommandChoice& command = workload.spec.command;
+  const bool is_fixed = workload.spec.IsCommand() && command.client == CommandClient::kNone;
+  const Elasticity elasticity =
+      std::min({elasticity_, arrival.elasticity.value_or(elasticity_),
+                is_fixed ? Elasticity::kMoldable : Elasticity::kMalleable});
   const CoreRequest request = RequestOf(workload, arrival);
   std::optional<int> node;
   if (workload.per_node) node = static_cast<int>(index - common.first_instance);

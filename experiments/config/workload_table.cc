@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/base/did_you_mean.h"
+#include "experiments/config/command_keys.h"
 #include "experiments/config/names.h"
 #include "experiments/config/pipeline_keys.h"
 #include "experiments/wire/chaos_plan.h"
@@ -39,6 +40,7 @@ Refusal OfServicesOnly(const WorkloadConfig& workload) {
 }
 
 Refusal OfNetworksOnly(const WorkloadConfig& workload) {
+  if (workload.spec.IsCommand()) return OfOwnProgramsOnly(workload);
   if (!workload.spec.IsPipeline()) return {};
   return WorkloadKey::Refusal{"is of networks", "only with another mode than \"pipeline\""};
 }
@@ -116,6 +118,12 @@ nlohmann::ordered_json BatchOfJob(const WorkloadConfig& workload) {
                               : nlohmann::ordered_json(workload.spec.batch);
 }
 
+// Of a program of others they may not be known.
+nlohmann::ordered_json StepsOfJob(const WorkloadConfig& workload) {
+  const int64_t steps = workload.spec.steps;
+  return steps > 0 ? nlohmann::ordered_json(steps) : nlohmann::ordered_json();
+}
+
 using W = WorkloadConfig;
 using S = TenantSpec;
 
@@ -146,6 +154,7 @@ std::vector<WorkloadKey> ProgramKeys() {
                .range = "a name of `cosched list models`, onnx:FILE, graphdef:FILE, chaos",
                .meaning = "the network"},
               ReadModel, ModelOf)
+              .RefusedWhere(OfOwnProgramsOnly)
               .OmittedWhereAbsent(),
           WorkloadKey::Read(
               {.name = "mode",
@@ -159,7 +168,8 @@ std::vector<WorkloadKey> ProgramKeys() {
               [](const W& workload) {
                 if (workload.spec.IsPipeline()) return std::string("pipeline");
                 return workload.spec.serves ? "serve" : std::string(ToString(workload.spec.mode));
-              }),
+              })
+              .RefusedWhere(OfOwnProgramsOnly),
           WorkloadKey::Text("dataset", Inside(&W::spec, &S::dataset), DatasetNames(),
                             "where its images come from")
               .RefusedWhere(OfNetworksOnly),
@@ -174,6 +184,9 @@ std::vector<WorkloadKey> ProgramKeys() {
           BatchKey(),
           WorkloadKey::Integer("steps", Inside(&W::spec, &S::steps), 1, 1'000 * int64_t{kMaxCount},
                                "steps of a job; not of a service")
+              .Default(fmt::format("{}; of a command: not known", S().steps))
+              .RecordedAs(StepsOfJob)
+              .OmittedWhereAbsent()
               .RefusedWhere(OfJobsOnly)};
 }
 
@@ -187,20 +200,23 @@ std::vector<WorkloadKey> ComputingKeys() {
            .meaning = "how many it asks for"},
           nullptr, [](const W& workload) { return CoreRequestSection().ToJson(workload.cores); }),
       WorkloadKey::Integer("threads", &W::threads, 1, kMaxThreads,
-                           "intra-op threads of a rigid tenant")
+                           "intra-op threads of a rigid tenant, or those of a command")
           .Default("its preferred cores"),
       WorkloadKey::Integer("inter", &W::inter, 1, kMaxThreads, "inter-op threads of a rigid tenant")
           .Default("1; of a pipeline: as threads")
           .RecordedAs([](const W& workload) {
             if (workload.spec.IsPipeline() && !workload.inter) return nlohmann::ordered_json();
             return nlohmann::ordered_json(workload.inter.value_or(1));
-          }),
+          })
+          .RefusedWhere(OfOwnProgramsOnly),
       WorkloadKey::Integer("spin_us", Inside(&W::spec, &S::spin), 0, kMostSpinMicroseconds,
                            "how long a thread looks for work before it sleeps",
-                           std::chrono::microseconds(1)),
+                           std::chrono::microseconds(1))
+          .RefusedWhere(OfOwnProgramsOnly),
       WorkloadKey::EitherWord("split", Inside(&W::spec, &S::auto_split), "policy", "auto",
                               "who splits inter- and intra-op threads: the policy, or the tenant, "
-                              "which also sets a pipeline's open requests"),
+                              "which also sets a pipeline's open requests")
+          .RefusedWhere(OfOwnProgramsOnly),
       WorkloadKey::Choice("precision", Inside(&W::spec, &S::precision),
                           std::vector{Precision::kFloat, Precision::kBFloat16},
                           "what it multiplies in; bf16 where the CPU has it")
@@ -304,8 +320,11 @@ void CheckService(const TomlTable& table, WorkloadConfig* workload) {
   workload->weight = 0;
 }
 
-// A file's model is called after the file.
-std::string DefaultName(const std::string& model) {
+// A file's model is called after the file, a program of others after its own.
+std::string DefaultName(const TenantSpec& spec) {
+  const std::string& model = spec.model;
+  if (spec.IsCommand())
+    return std::filesystem::path(spec.command.arguments.front()).stem().string();
   if (IsChaosModel(model)) return "chaos";
   return IsModelFileName(model) ? std::filesystem::path(model).stem().string() : model;
 }
@@ -314,9 +333,10 @@ WorkloadConfig ReadWorkload(const TomlTable& table, int machine_cores) {
   WorkloadConfig workload;
   WorkloadSection().Read(table, &workload);
   TenantSpec& spec = workload.spec;
-  workload.name = ReadName(table, DefaultName(spec.model));
+  workload.name = ReadName(table, DefaultName(spec));
   if (spec.IsPipeline()) ReadPipelineFiles(table, &spec);
-  if (!IsChaosModel(spec.model) && !spec.IsPipeline()) {
+  if (spec.IsCommand()) CheckCommand(table, &workload);
+  if (!IsChaosModel(spec.model) && !spec.IsPipeline() && !spec.IsCommand()) {
     const auto model = table.OfFile("model", [&] { return OpenModel(spec.model); });
     ReadDataset(table, *model, &spec);
   }
@@ -350,7 +370,8 @@ const Section<CoreRequest>& CoreRequestSection() {
 const Section<WorkloadConfig>& WorkloadSection() {
   static const Section<WorkloadConfig> section(
       "[[workload]]", "a program that jobs run, or a service; one or more",
-      Joined({ProgramKeys(), PipelineKeys(), ComputingKeys(), SchedulingKeys(), ServiceKeys()}));
+      Joined({CommandKeys(), ProgramKeys(), PipelineKeys(), ComputingKeys(), SchedulingKeys(),
+              ServiceKeys()}));
   return section;
 }
 
@@ -370,7 +391,8 @@ std::vector<WorkloadConfig> ReadWorkloads(const TomlTable& root, int machine_cor
     }
   }
   if (workloads.empty())
-    root.Fail("workload", "there is none", "one or more [[workload]], each with a model");
+    root.Fail("workload", "there is none",
+              "one or more [[workload]], each with a model or a command");
   if (jobs && weights <= 0)
     root.Fail("workload", "every weight is 0", "a weight above 0 for one of them");
   return workloads;

@@ -125,6 +125,10 @@ class ContainerTenant final : public LaunchedTenant {
     if (end_ || pid_ < 0 || !Readable(pidfd_.get(), 0)) return end_;
     const std::string how = EndOf(pidfd_.get());
     end_ = TenantProcess::End{how == "exited with status 0", how};
+    if (!socket_) {  // The runtime's word counts: it may have failed to execute the binary.
+      end_->how = "its container " + how;
+      if (!log_.empty()) end_->said = LastLine(log_);
+    }
     return end_;
   }
   void Signal(int signal) override {

@@ -1,5 +1,6 @@
 #include "experiments/hosts/supervised_tenant.h"
 
+#include <fmt/format.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 
 #include "engine/base/check.h"
 #include "experiments/hosts/tenant_arguments.h"
+#include "experiments/hosts/tenant_with_descendants.h"
 #include "experiments/hosts/within.h"
 #include "experiments/os/thread_affinity.h"
 
@@ -52,6 +54,7 @@ SupervisedTenant::SupervisedTenant(const Job& job, const TenantSpec& spec, const
                                 .counters = counters_.fd(),
                                 .log = settings.log,
                                 .folders = FoldersOf(spec)});
+  if (spec.IsCommand()) launched_ = WithDescendants(std::move(launched_));
   AttachProcess();
 }
 
@@ -59,7 +62,11 @@ SupervisedTenant::SupervisedTenant(const Job& job, const TenantSpec& spec, const
 void SupervisedTenant::AttachProcess() {
   if (sampler_ || launched_->pid() < 0) return;
   sampler_.emplace(launched_->pid(), /*follows_queues=*/settings_.sample_threads);
-  for (const pid_t other : launched_->Others()) sampler_->Follow(other);
+  if (spec_.IsCommand()) {
+    sampler_->FollowDescendants();
+  } else {
+    for (const pid_t other : launched_->Others()) sampler_->Follow(other);
+  }
   if (launched_->Control().empty()) return;
   control_.emplace(settings_.run.empty() ? "" : ControlName(settings_.run, job_.id.value),
                    launched_->Control());
@@ -74,7 +81,7 @@ std::vector<pid_t> SupervisedTenant::Processes() const {
 
 // A client that halves takes seconds, and that is what is measured then.
 bool SupervisedTenant::SettlesOnAnswer() const {
-  return FollowsMessages() && (settings_.client == Client::kOn || grant_.Pauses());
+  return !IsMovedByHost() && (settings_.client == Client::kOn || grant_.Pauses());
 }
 
 std::vector<int> SupervisedTenant::Descriptors() const {
@@ -139,8 +146,8 @@ void SupervisedTenant::ApplyPause(TimePoint now) {
   // Paused anew, before it went on: it has all that it needs, and reads nothing.
   if (stop_.Wanted()) return;
   // A tenant that is not up yet would not hear of a pause in time.
-  if (!FollowsMessages() || life_ < Life::kReady) Stop();
-  if (FollowsMessages()) SendGrant(now);
+  if (IsMovedByHost() || life_ < Life::kReady) Stop();
+  if (!IsMovedByHost()) SendGrant(now);
 }
 
 // False while the runtime still does it. A move that is refused is over, and the tenant has failed.
@@ -165,7 +172,7 @@ bool SupervisedTenant::MoveGroup(TimePoint now) {
 void SupervisedTenant::MoveThreads(TimePoint now) {
   if (launched_->Starter() >= 0)
     ConfineThreads(launched_->Starter(), grant_.Cores(), Which::kAll, settings_.topology);
-  if (FollowsMessages()) {
+  if (!IsMovedByHost()) {
     if (life_ < Life::kReady || stop_.Wanted()) Confine();
     return;
   }
@@ -192,7 +199,7 @@ void SupervisedTenant::SendGrant(TimePoint now) {
     // Gone, which the pidfd tells, or its buffer is full of grants that it does not read.
     if (errno == EAGAIN || errno == EWOULDBLOCK) Fail("does not read its grants");
   }
-  if (!grant_.Pauses() && !launched_->HasGroup()) {
+  if (!grant_.Pauses() && !launched_->HasGroup() && !IsMovedByHost()) {
     Record(now, {.actuator = "message", .fast = std::chrono::steady_clock::now() - start});
   }
 }
@@ -215,7 +222,9 @@ HostEvent SupervisedTenant::Over(const TenantProcess::End& end) const {
   if (!failure_.empty()) return HostFailed{job_.id, failure_};
   if (life_ == Life::kFinished) return HostFinished{job_.id};
   const bool greeted = life_ != Life::kStarting;
-  return HostFailed{job_.id, end.how + (greeted ? "" : " before it said hello")};
+  if (greeted) return HostFailed{job_.id, end.how};
+  const std::string said = end.said.empty() ? "" : ": " + end.said;
+  return HostFailed{job_.id, end.how + " before it said hello" + said};
 }
 
 std::optional<HostEvent> SupervisedTenant::Advance(TimePoint now) {
@@ -291,7 +300,12 @@ bool SupervisedTenant::AtItsPlace(TimePoint now) {
   const bool to_answer = ready || !SettlesOnAnswer();
   if ((to_answer && !grant_.Answered()) || !sampler_->Read()) return false;
   const auto& threads = sampler_->Threads();
-  if (!grant_.Pauses()) return AreWithin(grant_.Cores(), threads, settings_.topology);
+  if (!grant_.Pauses()) {
+    if (AreWithin(grant_.Cores(), threads, settings_.topology)) return true;
+    // A process may have been born of one that had not been moved yet.
+    if (spec_.IsCommand() && !launched_->HasGroup()) Confine();
+    return false;
+  }
   if (!IsParked(threads)) return false;
   Stop();
   return HasStopped(now);
@@ -301,12 +315,16 @@ bool SupervisedTenant::AtItsPlace(TimePoint now) {
 // not said hello reads its grants before it has threads to bind; where a cgroup holds them it does
 // not matter.
 bool SupervisedTenant::HasHeard() const {
-  if (life_ == Life::kStarting || !FollowsMessages() || launched_->HasGroup()) return true;
+  if (life_ == Life::kStarting || IsMovedByHost() || launched_->HasGroup()) return true;
   return counters_.Read().settled_sequence >= grant_.Sequence();
 }
 
 bool SupervisedTenant::HasStopped(TimePoint now) {
-  if (!sampler_->Read() || !IsStill(sampler_->Threads())) return false;
+  if (!sampler_->Read()) return false;
+  if (!IsStill(sampler_->Threads())) {
+    if (spec_.IsCommand()) launched_->Signal(SIGSTOP);  // To what it has started since.
+    return false;
+  }
   if (const std::optional<Duration> taken = stop_.SeeStopped()) {
     Record(now, {.actuator = "stop", .fast = taken});
   }
@@ -342,8 +360,17 @@ void SupervisedTenant::CheckConduct(TimePoint now) {
   if (!sampler_->Read(ProcessSampler::Look::kChanges)) return;
   if (stop_.Wanted()) return CheckStop();
   Fail(conduct_.CheckAlive(ReadSigns(), now));
-  Fail(conduct_.CheckPlace(sampler_->Threads(), grant_.Wanted(), SettlesOnAnswer(),
-                           launched_.get()));
+  CheckPlace();
+}
+
+// A program of somebody else's may bind its threads as it likes: where nothing but their masks holds
+// them, they are moved back.
+void SupervisedTenant::CheckPlace() {
+  std::string wrong =
+      conduct_.CheckPlace(sampler_->Threads(), grant_.Wanted(), SettlesOnAnswer(), launched_.get());
+  if (wrong.empty() || !spec_.IsCommand() || launched_->HasGroup()) return Fail(std::move(wrong));
+  ++moved_back_;
+  Confine();
 }
 
 // Somebody else may have made it go on, by mistake. REQUIRES: the sampler has just read.
@@ -358,13 +385,18 @@ TenantConduct::Signs SupervisedTenant::ReadSigns() const {
   const SharedCounters::Counters counters = claims_.Plausible(counters_.Read());
   // A service that nobody asks has nothing to compute.
   const bool is_asked_nothing = requests_ && requests_->AllAnswered();
+  const bool tells_no_steps =
+      spec_.IsCommand() && spec_.command.progress.kind == ProgressSource::Kind::kNone;
   return {.heartbeats = counters.heartbeats,
-          .steps = requests_ ? counters.requests_answered : counters.steps,
+          .steps = tells_no_steps ? counters.heartbeats
+                   : requests_    ? counters.requests_answered
+                                  : counters.steps,
           .run_time = RunTimeOf(*sampler_, launched_->pid()),
           .rests = grant_.Pauses() || paused_by_others_ || is_asked_nothing};
 }
 
 double SupervisedTenant::Progress() const {
+  if (spec_.steps == 0) return 0;
   const double all = static_cast<double>(std::max<int64_t>(spec_.steps, 1));
   return std::min(static_cast<double>(claims_.Plausible(counters_.Read()).steps) / all, 1.0);
 }
@@ -380,7 +412,11 @@ TenantSampling::Moment SupervisedTenant::MomentAt(TimePoint now) const {
 
 std::optional<TenantSample> SupervisedTenant::Sample(TimePoint now) {
   if (!sampler_ || !sampler_->Read(ProcessSampler::Look::kSample)) return std::nullopt;
-  return sampling_.Sample(MomentAt(now), *sampler_, /*settling=*/!grant_.Settled());
+  const TenantSampling::Moment moment = MomentAt(now);
+  // Its threads are there, but may be as many as before: its client follows between two steps.
+  const bool lags = spec_.IsCommand() && FollowsMessages() && !grant_.Pauses() &&
+                    moment.claimed.settled_sequence < grant_.Sequence();
+  return sampling_.Sample(moment, *sampler_, /*settling=*/!grant_.Settled() || lags);
 }
 
 TenantSample SupervisedTenant::LastSample(TimePoint now) {
@@ -405,6 +441,16 @@ std::vector<std::string> SupervisedTenant::Marks() const {
   if (survived_kill_) {
     marks.push_back(job + " was killed, but has not died in time: cores " +
                     grant_.Held().ToString() + " may be in use by it");
+  }
+  if (moved_back_ > 0) {
+    marks.push_back(
+        fmt::format("{} had bound itself to cores outside its grant {} times, and was "
+                    "moved back",
+                    job, moved_back_));
+  }
+  const int64_t done = claims_.Plausible(counters_.Read()).steps;
+  if (spec_.IsCommand() && life_ == Life::kFinished && done > 0 && done < spec_.steps) {
+    marks.push_back(fmt::format("{} ended after {} of {} steps", job, done, spec_.steps));
   }
   if (conduct_.HasStalled()) {
     marks.push_back(job + (requests_ ? " answered nothing" : " ended no step") +

@@ -95,7 +95,7 @@ class SupervisedTenant {
   // Of its processes, which may be none yet; nullopt if they are gone.
   std::optional<Duration> CpuTime() const { return CpuTimeOfAll(*launched_); }
   Duration UsedByOthersChildren() const { return launched_->UsedByOthersChildren(); }
-  double Progress() const;                            // 0..1
+  double Progress() const;                            // 0..1; 0 where nobody knows.
   std::optional<TenantSample> Sample(TimePoint now);  // nullopt if the process has just gone.
   TenantSample LastSample(TimePoint now);             // When it is gone: all that was seen of it.
   void TakeSteps(TimePoint now, std::vector<StepSample>* steps);
@@ -122,6 +122,9 @@ class SupervisedTenant {
   bool Malleable() const { return job_.elasticity == Elasticity::kMalleable; }
   // The tenant gets its grants as messages; else its process is stopped and moved from outside.
   bool FollowsMessages() const { return Malleable() && settings_.client != Client::kOff; }
+  // It is moved and stopped by the host in any case: a program of somebody else's, which follows its
+  // messages when it comes to it.
+  bool IsMovedByHost() const { return !FollowsMessages() || spec_.IsCommand(); }
   // … and a grant has settled only when it has answered.
   bool SettlesOnAnswer() const;
 
@@ -156,6 +159,7 @@ class SupervisedTenant {
   bool HasStopped(TimePoint now);
   void CheckDeadlines(TimePoint now);
   void CheckConduct(TimePoint now);
+  void CheckPlace();
   void CheckStop();
   TenantConduct::Signs ReadSigns() const;
   bool Overdue(TimePoint now) const;
@@ -181,6 +185,7 @@ class SupervisedTenant {
   bool paused_by_others_ = false;  // A person has paused it (cosched ctl), not its host.
   bool survived_kill_ = false;     // The tenant was killed, but the kernel has not let it die.
   std::string failure_;            // Why it must go; "" = it may stay.
+  int64_t moved_back_ = 0;         // How often it was seen on cores that it had bound itself to.
 
   // By when it must be ready, have settled the latest grant, and be gone once it has finished or
   // closed its socket.

@@ -11,8 +11,10 @@ namespace cosched {
 std::vector<std::string> FoldersOf(const TenantSpec& spec) {
   std::vector<std::string> folders;
   const ClassifySettings& classify = spec.pipeline.classify;
-  std::vector<std::string> wanted = {spec.data_directory, FolderOfModelFile(spec.model),
+  std::vector<std::string> wanted = {spec.data_directory, spec.command.folder,
+                                     FolderOfModelFile(spec.model),
                                      FolderOfModelFile(classify.model), classify.images};
+  wanted.push_back(std::filesystem::path(spec.command.preload).parent_path().string());
   const AlignSortSettings& align_sort = spec.pipeline.align_sort;
   wanted.push_back(std::filesystem::path(align_sort.reference).parent_path().string());
   for (const std::vector<std::string>& files : align_sort.reads) {

@@ -9,22 +9,35 @@ namespace {
 constexpr double kMessagesAtOnce = 2000;
 constexpr double kMessagesPerSecond = 1000;
 constexpr int kMostThreads = 1 << 20;
+constexpr int64_t kMostUnknownSteps = int64_t{1} << 40;
+constexpr int64_t kMostImagesOfAStep = int64_t{1} << 20;
 
 }  // namespace
 
+// What a program of somebody else's does may be known to nobody.
+int64_t TenantClaims::MostSteps() const {
+  const bool unknown = spec_.IsCommand() && spec_.steps == 0;
+  return unknown ? kMostUnknownSteps : spec_.steps;
+}
+
+int64_t TenantClaims::MostImages() const {
+  const int64_t batch = spec_.IsCommand() ? kMostImagesOfAStep : spec_.batch;
+  return steps_ * batch;
+}
+
 SharedCounters::Counters TenantClaims::Plausible(SharedCounters::Counters counters) const {
-  steps_ = std::clamp(counters.steps, steps_, std::max(steps_, spec_.steps));
-  images_ = std::clamp(counters.images, images_, std::max(images_, steps_ * spec_.batch));
+  steps_ = std::clamp(counters.steps, steps_, std::max(steps_, MostSteps()));
+  images_ = std::clamp(counters.images, images_, std::max(images_, MostImages()));
   counters.steps = steps_;
   counters.images = images_;
-  counters.steps_dropped = std::clamp<int64_t>(counters.steps_dropped, 0, spec_.steps);
+  counters.steps_dropped = std::clamp<int64_t>(counters.steps_dropped, 0, MostSteps());
   return counters;
 }
 
 bool TenantClaims::Take(const std::vector<SharedCounters::Step>& claimed, Duration epoch,
                         TimePoint now, std::vector<StepSample>* steps) {
   for (const SharedCounters::Step& step : claimed) {
-    if (step.step <= last_step_ || step.step >= spec_.steps) return false;
+    if (step.step <= last_step_ || step.step >= MostSteps()) return false;
     last_step_ = step.step;
     // A copy of a clock that it could have set to anything; a sum here must not overflow.
     const Duration finished = std::clamp(step.finished, epoch, epoch + now.time_since_epoch());

@@ -28,6 +28,9 @@ class TenantClaims {
   bool CountMessage(TimePoint now);
 
  private:
+  int64_t MostSteps() const;
+  int64_t MostImages() const;  // Of those steps.
+
   const JobId job_;
   const TenantSpec spec_;
   int64_t last_step_ = -1;

@@ -10,7 +10,7 @@ Confinement ConfineAll(const LaunchedTenant& tenant, const CpuSet& cores,
   for (const pid_t other : tenant.Others()) {
     if (worst == Confinement::kRefused) break;  // errno is kept.
     const Confinement result = ConfineThreads(other, cores, Which::kAll, topology);
-    if (result != Confinement::kDone) worst = result;
+    if (result != Confinement::kDone && result != Confinement::kGone) worst = result;
   }
   return worst;
 }

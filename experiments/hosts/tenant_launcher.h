@@ -42,7 +42,8 @@ class LaunchedTenant {
   // Goes on with the start. Throws std::runtime_error if it can't be started after all.
   virtual void Advance() = 0;
   virtual pid_t pid() const = 0;  // The process's; -1 until that is known.
-  // Its further processes, all known when pid() is: its ranks.
+  // Its further processes: its ranks, all known when pid() is, or what a program of somebody else's has
+  // started by now.
   virtual std::vector<pid_t> Others() const { return {}; }
   // What started these, computes nothing, and is moved by nobody but the host; -1: it has none.
   virtual pid_t Starter() const { return -1; }
@@ -82,7 +83,7 @@ class LaunchedTenant {
 };
 
 // Binds every thread of its processes to exactly these cores. Anything but done, of whichever process:
-// that. REQUIRES: cores is not empty.
+// that; but others may have gone. REQUIRES: cores is not empty.
 Confinement ConfineAll(const LaunchedTenant& tenant, const CpuSet& cores, const Topology& topology);
 // Of its processes, which may be none yet; nullopt if they are gone.
 std::optional<Duration> CpuTimeOfAll(const LaunchedTenant& tenant);

@@ -34,7 +34,11 @@ std::optional<uint32_t> WorkingThreads::TaskOf(const ProcessSampler::Thread& thr
 int WorkingThreads::Runnable(const std::vector<ProcessSampler::Thread>& threads) const {
   int runnable = 0;
   for (const ProcessSampler::Thread& thread : threads) {
-    if (!thread.worker || thread.state != 'R') continue;
+    if (!thread.compute || thread.state != 'R') continue;
+    if (!thread.worker) {  // It tells nothing.
+      ++runnable;
+      continue;
+    }
     const WorkRecord* record = RecordOf(*thread.worker);
     const auto& records = thread.worker->pool == PoolThread::Pool::kInter ? inter_ : intra_;
     const bool works = record == nullptr ||

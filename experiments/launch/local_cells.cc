@@ -13,6 +13,7 @@
 #include "experiments/launch/plots.h"
 #include "experiments/launch/progress.h"
 #include "experiments/os/interrupt.h"
+#include "experiments/os/this_binary.h"
 
 namespace cosched {
 namespace {

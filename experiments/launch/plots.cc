@@ -7,6 +7,7 @@
 #include "experiments/analysis/records_integrity.h"
 #include "experiments/launch/build_info.h"
 #include "experiments/os/run_program.h"
+#include "experiments/os/this_binary.h"
 #include "experiments/records/manifest_file.h"
 
 namespace cosched {
@@ -31,11 +32,6 @@ std::string FindPython() {
     if (CanDraw(python)) return python;
   }
   return "";
-}
-
-std::filesystem::path ThisBinary() {
-  std::error_code ignored;
-  return std::filesystem::read_symlink("/proc/self/exe", ignored);
 }
 
 std::filesystem::path FindTreeFile(const std::string& path) {

@@ -30,7 +30,4 @@ bool DrawWith(const std::string& script, const std::filesystem::path& run);
 // reason on stderr, if it can't or fails.
 bool RunPlotScript(const std::string& script, const std::vector<std::string>& arguments);
 
-// The binary that runs now.
-std::filesystem::path ThisBinary();
-
 }  // namespace cosched

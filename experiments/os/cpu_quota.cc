@@ -37,12 +37,28 @@ std::optional<CpuQuota> Tightest(const std::vector<fs::path>& groups) {
   return tightest;
 }
 
+// 0.3 of a core, written as 30000 of 100000, must not become a hair more than itself.
+constexpr double kRoundingError = 1e-9;
+
 }  // namespace
 
 int ThreadsInTime(double cores) {
-  // 0.3 of a core, written as 30000 of 100000, must not become a hair more than itself.
-  constexpr double kRoundingError = 1e-9;
   return std::max(1, static_cast<int>(std::min(std::ceil(cores - kRoundingError), 1e6)));
+}
+
+std::string_view ToString(FollowRule rule) {
+  switch (rule) {
+    case FollowRule::kCeil: return "ceil";
+    case FollowRule::kFloor: return "floor";
+    case FollowRule::kOwn: return "own";
+    case FollowRule::kKeep: return "keep";
+  }
+  return {};
+}
+
+int ThreadsInTime(double cores, FollowRule rule) {
+  if (rule != FollowRule::kFloor) return ThreadsInTime(cores);
+  return std::max(1, static_cast<int>(std::min(std::floor(cores + kRoundingError), 1e6)));
 }
 
 std::string Describe(const CpuQuota& quota) {
@@ -52,6 +68,12 @@ std::string Describe(const CpuQuota& quota) {
 
 std::optional<CpuQuota> TightestQuota(const CgroupMounts& mounts, const std::string& process) {
   return Tightest(GroupsAbove("cpu", mounts, process));
+}
+
+std::optional<CpuQuota> OwnQuota(const CgroupMounts& mounts) {
+  std::vector<fs::path> groups = GroupsAbove("cpu", mounts, "self");
+  if (!groups.empty()) groups.resize(1);
+  return Tightest(groups);
 }
 
 QuotaWatch::QuotaWatch(int cores, const CgroupMounts& mounts)

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/base/clock.h"
@@ -23,11 +24,23 @@ struct CpuQuota {
 };
 // Threads that can use so many cores' time, at least one: a part of a core is worth a thread.
 int ThreadsInTime(double cores);
+// By what rule a tenant follows a change of its CPU time, or of its cores, that others make.
+enum class FollowRule {
+  kCeil,   // As many threads as can use the tightest quota's time, as above.
+  kFloor,  // As many as have a whole core's time: rounded down, at least one.
+  kOwn,    // As kCeil, but of its own cgroup's quota alone.
+  kKeep,   // It keeps its threads, also on fewer cores.
+};
+std::string_view ToString(FollowRule rule);  // "ceil", "floor", "own", "keep"
+// REQUIRES: not kKeep.
+int ThreadsInTime(double cores, FollowRule rule);
 std::string Describe(const CpuQuota& quota);  // "1.5 cores (cgroup /sys/fs/cgroup/cpu/docker/7)"
 
 // The smallest that holds for a process now ("self": this one, else its id); nullopt = none.
 std::optional<CpuQuota> TightestQuota(const CgroupMounts& mounts = CgroupMounts::Here(),
                                       const std::string& process = "self");
+// That of its own group alone.
+std::optional<CpuQuota> OwnQuota(const CgroupMounts& mounts = CgroupMounts::Here());
 
 // In how many of its periods the kernel has stopped a group because its quota was used up, and for
 // how long in all. Cumulative.

@@ -16,6 +16,8 @@
 #include <string>
 #include <utility>
 
+#include "experiments/os/process_children.h"
+
 namespace cosched {
 namespace {
 
@@ -123,7 +125,9 @@ bool ProcessSampler::ReadStat(Thread* thread, Source* source) {
   const size_t open = stat.find('('), close = stat.rfind(')');
   if (open == std::string_view::npos || close == std::string_view::npos) return false;
   // A pool names a thread when it first needs it, so an unknown one is looked at again each time.
-  if (!thread->compute) {
+  if (all_compute_) {
+    thread->compute = true;
+  } else if (!thread->compute) {
     thread->worker = ParsePoolThread(stat.substr(open + 1, close - open - 1));
     thread->compute = thread->worker.has_value();
   }
@@ -293,13 +297,35 @@ bool ProcessSampler::IsItsTurn(const Thread& thread) const {
   return (static_cast<size_t>(thread.tid) + samples_) % kTurns == 0;
 }
 
+// Of those that are gone, what they used stays.
+void ProcessSampler::FindDescendants() {
+  const std::vector<pid_t> living = DescendantsOf(process_);
+  const auto gone = [&](ProcessSampler& other) {
+    if (std::binary_search(living.begin(), living.end(), other.process_)) return false;
+    ended_others_ += other.ComputeTotals();
+    return true;
+  };
+  others_.erase(std::remove_if(others_.begin(), others_.end(), gone), others_.end());
+  for (const pid_t process : living) {
+    const auto knows = [process](const ProcessSampler& other) { return other.process_ == process; };
+    if (std::any_of(others_.begin(), others_.end(), knows)) continue;
+    Follow(process);
+    others_.back().all_compute_ = true;
+  }
+}
+
 bool ProcessSampler::Read(Look look) {
   bool there = ReadOwn(look);
+  if (follows_descendants_) FindDescendants();
+  all_.clear();
   if (others_.empty()) return there;
   all_ = threads_;
   for (ProcessSampler& other : others_) {
-    there = other.ReadOwn(look) && there;
+    const bool other_there = other.ReadOwn(look);
+    there = there && (other_there || follows_descendants_);
     for (Thread thread : other.threads_) {
+      const bool dead = thread.state == 'Z' || thread.state == 'X';  // Not reaped yet.
+      if (dead && follows_descendants_) continue;
       if (thread.worker) thread.worker->index += kOfOthers;
       all_.push_back(thread);
     }
@@ -320,8 +346,17 @@ bool ProcessSampler::ReadOwn(Look look) {
   return true;
 }
 
+ProcessSampler::Totals& ProcessSampler::Totals::operator+=(const Totals& more) {
+  run_time += more.run_time;
+  run_queue_wait += more.run_queue_wait;
+  involuntary_switches += more.involuntary_switches;
+  migrations += more.migrations;
+  return *this;
+}
+
 ProcessSampler::Totals ProcessSampler::ComputeTotals() const {
   Totals totals = ended_;
+  totals += ended_others_;
   for (const Thread& thread : threads_) {
     if (!thread.compute) continue;
     totals.run_time += thread.run_time;
@@ -329,13 +364,7 @@ ProcessSampler::Totals ProcessSampler::ComputeTotals() const {
     totals.involuntary_switches += thread.involuntary_switches;
     totals.migrations += thread.migrations;
   }
-  for (const ProcessSampler& other : others_) {
-    const Totals more = other.ComputeTotals();
-    totals.run_time += more.run_time;
-    totals.run_queue_wait += more.run_queue_wait;
-    totals.involuntary_switches += more.involuntary_switches;
-    totals.migrations += more.migrations;
-  }
+  for (const ProcessSampler& other : others_) totals += other.ComputeTotals();
   return totals;
 }
 

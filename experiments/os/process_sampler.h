@@ -55,6 +55,7 @@ class ProcessSampler {
     Duration run_queue_wait{0};
     int64_t involuntary_switches = 0;
     int64_t migrations = 0;
+    Totals& operator+=(const Totals& more);
   };
   enum class Look {
     // Everything but switches and migrations, freshly read: for a decision.
@@ -78,7 +79,12 @@ class ProcessSampler {
   static constexpr int kOfOthers = CpuSet::kMaxCpu + 1;
   void Follow(pid_t other) { others_.emplace_back(other, follows_queues_); }
 
-  // Reads now. False if a process is gone; what was read last of it then stays.
+  // All that it starts is of the same program, from the next Read on, and there every thread computes,
+  // whatever it is called; the process itself does not. REQUIRES: no other is followed.
+  void FollowDescendants() { follows_descendants_ = true; }
+
+  // Reads now. False if a process is gone; what was read last of it then stays. That a descendant is
+  // gone is no news.
   bool Read(Look look = Look::kStates);
   // Living, ascending in each process.
   const std::vector<Thread>& Threads() const { return others_.empty() ? threads_ : all_; }
@@ -93,6 +99,7 @@ class ProcessSampler {
   };
 
   bool ReadOwn(Look look);
+  void FindDescendants();
   bool ReadChanged();
   bool ReadKnown(size_t index);
   bool IsDue(size_t index) const;
@@ -109,12 +116,15 @@ class ProcessSampler {
 
   pid_t process_;
   bool follows_queues_;
+  bool follows_descendants_ = false;
+  bool all_compute_ = false;  // It is a descendant.
   size_t samples_ = 0;
   std::vector<Thread> threads_;
   std::vector<Source> sources_;  // Parallel to threads_.
   size_t next_counters_ = 0;     // Whose switches are read next.
   bool has_sched_ = true;
   Totals ended_;
+  Totals ended_others_;
   UniqueFd tasks_;                  // Its folder of threads.
   std::optional<clockid_t> clock_;  // The process's CPU time.
   // Of the process's CPU time: used by threads that ended unseen, or after they were seen last.

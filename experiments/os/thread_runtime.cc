@@ -101,6 +101,17 @@ std::map<std::string, std::string> ParseEnvironment(std::string_view bytes) {
   return environment;
 }
 
+std::vector<std::string_view> ThreadVariables() {
+  std::vector<std::string_view> variables;
+  for (const ThreadRuntime& runtime : Known()) {
+    for (const std::string_view variable : runtime.variables) {
+      if (std::find(variables.begin(), variables.end(), variable) == variables.end())
+        variables.push_back(variable);
+    }
+  }
+  return variables;
+}
+
 ThreadBelief BeliefOf(const ThreadRuntime& runtime,
                       const std::map<std::string, std::string>& environment, int allowed, int quota,
                       int machine) {

@@ -1,6 +1,7 @@
 #pragma once
 // The runtimes that make a program's threads, known by the libraries that it has loaded: from what each
-// takes its number of threads, and how it is told another. Called by `cosched doctor -- CMD`.
+// takes its number of threads, and how it is told another. Called by `cosched doctor -- CMD` and by
+// tenants that run programs of others.
 // Stateless, so thread-safe.
 
 #include <map>
@@ -29,6 +30,9 @@ std::vector<const ThreadRuntime*> RuntimesOf(std::string_view maps);
 
 // Variables of an environment, from the bytes of /proc/PID/environ.
 std::map<std::string, std::string> ParseEnvironment(std::string_view bytes);
+
+// The variables by which any of them is told a number, each once.
+std::vector<std::string_view> ThreadVariables();
 
 struct ThreadBelief {
   int threads = 0;

@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "engine/pool/thread_pools.h"
 #include "experiments/tenant/control_thread.h"
+#include "experiments/tenant/steered_threads.h"
 #include "experiments/wire/resize_latencies.h"
 
 namespace cosched {
@@ -37,6 +37,9 @@ std::string ControlThread::TakeChange(const ControlRequest& request) {
     return "it is " + std::string(ToString(options_.elasticity)) + ": its threads are fixed";
   }
   if (!Follows()) return "its client is " + std::string(ToString(options_.client));
+  if (options_.fixed_threads && (request.inter || request.intra))
+    return "it has no client: only its cores can be set";
+  if (!FollowsCpuset()) demand_.Allow(watch_->Mask());  // Only now that somebody asks.
   return demand_.Set(request.cores, request.inter, request.intra);
 }
 
@@ -47,7 +50,7 @@ StatusReply ControlThread::Status(int64_t id) {
   status.job = options_.job.value;
   status.steps = options_.steps;
   status.paused = demand_.Paused();
-  status.may_use = Follows() ? demand_.MayUse() : watch_->Mask();
+  status.may_use = FollowsCpuset() ? demand_.MayUse() : watch_->Mask();
   status.capacity = options_.capacity;
   status.signals_ignored = signals_.Ignored();
   const StepMeter::Reading reading = meter_->Read(StepMeter::Clock::now());
@@ -56,7 +59,7 @@ StatusReply ControlThread::Status(int64_t id) {
   status.images_per_second = reading.images_per_second;
   status.ready = pools_ != nullptr;
   if (!status.ready) return status;
-  ThreadPools& pools = *pools_;
+  const SteeredThreads& pools = *pools_;
   status.threads = pools.Current();
   status.wanted = pools.Wanted().split;
   status.active_threads = pools.ActiveThreads();

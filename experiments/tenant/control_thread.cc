@@ -7,14 +7,14 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <system_error>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "engine/base/error.h"
 #include "engine/base/thread_start.h"
-#include "engine/pool/thread_pools.h"
 #include "experiments/os/thread_affinity.h"
+#include "experiments/tenant/steered_threads.h"
 
 namespace cosched {
 namespace {
@@ -108,7 +108,7 @@ void ControlThread::Send(const TenantMessage& message) {
   if (Hosted()) SendPacket(socket_.get(), Encode(message));
 }
 
-void ControlThread::Attach(ThreadPools* pools) {
+void ControlThread::Attach(SteeredThreads* pools) {
   pools->OnResized([this](const ResizeReport& report) {
     const std::lock_guard<std::mutex> lock(reports_mutex_);
     reports_.push_back(report);
@@ -163,8 +163,8 @@ void ControlThread::Run() {
     witness_ = gettid();
     watch_.emplace(topology_);
     demand_.Allow(watch_->Mask());
-    if (Follows() && !options_.unbound) {
-      limit_.emplace();
+    if (FollowsCpuset() && !options_.unbound) {
+      limit_.emplace(CgroupMounts::Here(), options_.follow);
       demand_.AllowTime(limit_->Threads(), getpid());
     }
   }
@@ -372,7 +372,7 @@ void ControlThread::End(const char* why) {
 void ControlThread::LookAtCpuset() {
   const bool changed = watch_->Look();
   if (!Follows()) return AnswerIfMoved();
-  if (changed) {
+  if (changed && FollowsCpuset()) {
     demand_.Allow(watch_->Mask());
     for (const milliseconds after : kRepinAfter) repins_.push_back(Clock::now() + after);
     if (pools_ != nullptr) Apply(ResizeCause::kCpuset);

@@ -36,7 +36,7 @@
 
 namespace cosched {
 
-class ThreadPools;
+class SteeredThreads;
 
 struct ControlThreadOptions {
   std::string program;  // What it runs, for `cosched ctl TARGET status`.
@@ -50,6 +50,10 @@ struct ControlThreadOptions {
   // Its host moves it by quotas: no thread of it is bound. Else a malleable one has fewer threads
   // where a quota of its cgroups gives CPU time for fewer.
   bool unbound = false;
+  // What it makes of what others do to its cgroup.
+  FollowRule follow = FollowRule::kCeil;
+  // It has no say in how many threads there are, only where: a program of somebody else's.
+  bool fixed_threads = false;
   std::string control;  // Where to listen; "" = nowhere.
   // A person asked for it: that it can't be had is an error, not only a line on stderr.
   bool needs_control = false;
@@ -81,9 +85,9 @@ class ControlThread {
   ControlThread& operator=(const ControlThread&) = delete;
 
   void Send(const TenantMessage& message);  // To the host, if there is one.
-  // From now on everybody moves these pools. When this returns they follow the latest grant, and
+  // From now on everybody moves these threads. When this returns they follow the latest grant, and
   // have never followed another: REQUIRES: nobody has resized them before.
-  void Attach(ThreadPools* pools);
+  void Attach(SteeredThreads* pools);
   // The tenant can compute: the host hears when the grant is in effect. REQUIRES: attached, once.
   void Ready();
   void Detach();  // The pools may go when this returns.
@@ -112,6 +116,8 @@ class ControlThread {
   bool Serves() const { return options_.on_requests && ready_ && pools_ != nullptr; }
   bool Malleable() const { return options_.elasticity == Elasticity::kMalleable; }
   bool Follows() const { return Malleable() && options_.client == Client::kOn; }
+  // … also what others make of its cores.
+  bool FollowsCpuset() const { return Follows() && options_.follow != FollowRule::kKeep; }
 
   void Listen();
   void Run();
@@ -162,7 +168,7 @@ class ControlThread {
 
   std::mutex mutex_;  // Guards all below, up to the reports.
   std::condition_variable may_compute_, adoption_;
-  ThreadPools* pools_ = nullptr;
+  SteeredThreads* pools_ = nullptr;
   bool adopted_ = false;      // They follow what is wanted, …
   int64_t first_resize_ = 0;  // … since this one.
   bool ready_ = false;

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "experiments/os/cpu_quota.h"
-
 namespace cosched {
 namespace {
 
@@ -11,22 +9,21 @@ using std::chrono::steady_clock;
 
 }  // namespace
 
-CpuLimitWatch::CpuLimitWatch(CgroupMounts mounts) : mounts_(std::move(mounts)) {
+CpuLimitWatch::CpuLimitWatch(CgroupMounts mounts, FollowRule rule)
+    : mounts_(std::move(mounts)), rule_(rule) {
   Look(steady_clock::now());
 }
 
-void CpuLimitWatch::WatchOwnGroup() {
-  const std::vector<std::filesystem::path> groups = GroupsAbove("cpu", mounts_);
-  const std::filesystem::path group = groups.empty() ? std::filesystem::path() : groups.front();
-  if (group == group_) return;
-  group_ = group;
-  if (group.empty()) {
-    writes_ = FileWatch();
-    return;
+void CpuLimitWatch::WatchGroups() {
+  std::vector<std::filesystem::path> groups = GroupsAbove("cpu", mounts_);
+  if (groups == groups_) return;
+  groups_ = std::move(groups);
+  std::vector<std::filesystem::path> files;
+  for (const std::filesystem::path& group : groups_) {
+    for (const char* file : {"cpu.max", "cpu.cfs_quota_us", "cpu.cfs_period_us"})
+      files.push_back(group / file);
   }
-  const std::filesystem::path files[] = {group / "cpu.max", group / "cpu.cfs_quota_us",
-                                         group / "cpu.cfs_period_us"};
-  writes_ = FileWatch(files);
+  writes_ = files.empty() ? FileWatch() : FileWatch(files);
 }
 
 void CpuLimitWatch::Drain() { drained_ |= writes_.Drain(); }
@@ -34,10 +31,11 @@ void CpuLimitWatch::Drain() { drained_ |= writes_.Drain(); }
 bool CpuLimitWatch::Look(steady_clock::time_point now) {
   if (!std::exchange(drained_, false) && now < next_) return false;
   next_ = now + kPeriod;
-  WatchOwnGroup();
-  const std::optional<CpuQuota> quota = TightestQuota(mounts_);
+  WatchGroups();
+  const std::optional<CpuQuota> quota =
+      rule_ == FollowRule::kOwn ? OwnQuota(mounts_) : TightestQuota(mounts_);
   const std::optional<int> before = std::exchange(threads_, std::nullopt);
-  if (quota) threads_ = ThreadsInTime(quota->cores);
+  if (quota) threads_ = ThreadsInTime(quota->cores, rule_);
   return threads_ != before;
 }
 

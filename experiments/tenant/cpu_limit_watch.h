@@ -3,8 +3,8 @@
 // own cgroup (docker update --cpus, a container platform's resize in place, CPUQuota=) or of a
 // group above it. Used by the tenant's control thread, on that thread only.
 //
-// A write to the own group's file is heard of at once, by inotify; one to a group above it, or a
-// move to another group, within kPeriod.
+// A write to the file of its own group, or of any above it that this process can see, is heard of at
+// once, by inotify; a move to another group within kPeriod.
 
 #include <chrono>
 #include <filesystem>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "experiments/os/cgroup.h"
+#include "experiments/os/cpu_quota.h"
 #include "experiments/os/file_watch.h"
 
 namespace cosched {
@@ -22,21 +23,24 @@ class CpuLimitWatch {
   // a core (tests/bench/bench_watch.cc).
   static constexpr std::chrono::milliseconds kPeriod{500};
 
-  explicit CpuLimitWatch(CgroupMounts mounts = CgroupMounts::Here());
+  // REQUIRES: not FollowRule::kKeep.
+  explicit CpuLimitWatch(CgroupMounts mounts = CgroupMounts::Here(),
+                         FollowRule rule = FollowRule::kCeil);
 
   int fd() const { return writes_.fd(); }  // Readable after a write to the quota; -1 = none.
   void Drain();                            // Takes what made fd() readable.
   // Looks, if something was drained or kPeriod is over. True if Threads() is another than before.
   // REQUIRES: `now` does not go back.
   bool Look(std::chrono::steady_clock::time_point now);
-  // Threads that can use the tightest quota: its cores, rounded up; nullopt = there is none.
+  // Threads that can use the quota, by the rule; nullopt = there is none.
   std::optional<int> Threads() const { return threads_; }
 
  private:
-  void WatchOwnGroup();
+  void WatchGroups();
 
   const CgroupMounts mounts_;
-  std::filesystem::path group_;  // Whose files are watched.
+  const FollowRule rule_;
+  std::vector<std::filesystem::path> groups_;  // Whose files are watched.
   FileWatch writes_;
   bool drained_ = false;
   std::chrono::steady_clock::time_point next_;  // When a look is due.

@@ -12,11 +12,14 @@
 #include "engine/base/topology.h"
 #include "engine/mpi/mpi_link.h"
 #include "experiments/os/large_blocks.h"
+#include "experiments/tenant/attachment.h"
 #include "experiments/tenant/chaos_tenant.h"
 #include "experiments/tenant/control_thread.h"
+#include "experiments/tenant/hosted_command.h"
 #include "experiments/tenant/hosted_pipeline.h"
 #include "experiments/tenant/hosted_rank.h"
 #include "experiments/tenant/hosted_service.h"
+#include "experiments/tenant/pool_threads.h"
 #include "experiments/wire/shared_counters.h"
 #include "workloads/training_job.h"
 
@@ -100,20 +103,6 @@ std::unique_ptr<HostedServer> MakeService(const HostedTenantOptions& options,
   return std::make_unique<HostedService>(settings, socket, counters, meter);
 }
 
-// The control thread knows the pools for as long as this lives, however the work ends.
-class Attachment {
- public:
-  Attachment(ControlThread* control, ThreadPools* pools) : control_(control) {
-    control_->Attach(pools);
-  }
-  ~Attachment() { control_->Detach(); }
-  Attachment(const Attachment&) = delete;
-  Attachment& operator=(const Attachment&) = delete;
-
- private:
-  ControlThread* const control_;
-};
-
 ControlThreadOptions ControlOptions(const HostedTenantOptions& options) {
   const TenantSpec& spec = options.spec;
   const bool malleable = options.elasticity == Elasticity::kMalleable;
@@ -133,7 +122,8 @@ ControlThreadOptions ControlOptions(const HostedTenantOptions& options) {
 
 void Compute(TrainingJob* job, int64_t steps, ControlThread* control, SharedCounters* counters,
              StepMeter* meter) {
-  const Attachment attachment(control, &job->session().Pools());
+  PoolThreads pools(&job->session().Pools());
+  const Attachment attachment(control, &pools);
   control->Ready();
   int64_t images = 0;
   for (int64_t step = 0; step < steps; ++step) {
@@ -151,7 +141,8 @@ void Compute(TrainingJob* job, int64_t steps, ControlThread* control, SharedCoun
 }
 
 void DoSteps(HostedPipeline* pipeline, int64_t steps, ControlThread* control) {
-  const Attachment attachment(control, &pipeline->Pools());
+  PoolThreads threads(&pipeline->Pools());
+  const Attachment attachment(control, &threads);
   control->Ready();
   control->WaitToCompute();
   pipeline->DoSteps(steps);
@@ -159,7 +150,8 @@ void DoSteps(HostedPipeline* pipeline, int64_t steps, ControlThread* control) {
 }
 
 void Serve(HostedServer* server, ControlThread* control, const StepMeter& meter) {
-  const Attachment attachment(control, &server->Pools());
+  PoolThreads threads(&server->Pools());
+  const Attachment attachment(control, &threads);
   control->WaitToCompute();
   server->Begin();
   control->Ready();
@@ -173,6 +165,7 @@ void Serve(HostedServer* server, ControlThread* control, const StepMeter& meter)
 int RunHostedTenant(const HostedTenantOptions& options) {
   if (options.host_socket.empty()) DieWithHost(options.host_pid);
   if (IsChaosModel(options.spec.model)) return RunChaosTenant(options);
+  if (options.spec.IsCommand()) return RunHostedCommand(options, Topology::ThisMachine());
   if (options.spec.IsPipeline()) ReturnLargeBlocks();
   const std::unique_ptr<MpiLink> link = LinkOfRanks(options);
   const Topology topology = Topology::ThisMachine();

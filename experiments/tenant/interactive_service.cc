@@ -17,6 +17,7 @@
 #include "experiments/os/realtime.h"
 #include "experiments/os/thread_affinity.h"
 #include "experiments/tenant/control_thread.h"
+#include "experiments/tenant/pool_threads.h"
 #include "experiments/tenant/step_meter.h"
 #include "traces/arrivals/request_arrival.h"
 #include "workloads/inference_service.h"
@@ -40,7 +41,7 @@ class InteractiveService {
         random_(Random(options.spec.seed).Derive("requests")),
         control_(ControlOptions(), UniqueFd(), nullptr, &meter_, topology),
         service_(SettingsOf(options, topology), [this](const ServedBatch& batch) { Note(batch); }) {
-    control_.Attach(&service_.Pools());
+    control_.Attach(&threads_);
     service_.Pools().WaitSettled(Duration::max());
   }
   ~InteractiveService() { control_.Detach(); }
@@ -73,7 +74,10 @@ class InteractiveService {
     settings.weights_file = options.load_weights;
     settings.session.inter_op_parallelism_threads = options.threads.inter;
     settings.session.intra_op_parallelism_threads = options.threads.intra;
-    settings.session.binding = ThreadPools::Binding::kEachToItsCore;
+    // Bound ones would stay where the kernel moves them when their cores are taken away.
+    const bool bound = options.follow != FollowRule::kKeep;
+    settings.session.binding =
+        bound ? ThreadPools::Binding::kEachToItsCore : ThreadPools::Binding::kNone;
     settings.session.topology = &topology;
     return settings;
   }
@@ -82,6 +86,7 @@ class InteractiveService {
     ControlThreadOptions control;
     control.program = ServiceName(options_.spec);
     control.cores = options_.cores;
+    control.follow = options_.follow;
     control.threads = control.capacity = options_.threads;
     control.control = options_.control.empty() ? DefaultControlPath() : options_.control;
     control.needs_control = !options_.control.empty();
@@ -158,6 +163,7 @@ class InteractiveService {
   SteadyClock::time_point last_answer_;
   ControlThread control_;  // After what its callbacks use.
   InferenceService service_;
+  PoolThreads threads_{&service_.Pools()};
 };
 
 std::string InteractiveService::Summary() {

@@ -11,6 +11,7 @@
 #include "engine/base/cpu_set.h"
 #include "engine/base/split.h"
 #include "engine/base/topology.h"
+#include "experiments/os/cpu_quota.h"
 #include "experiments/wire/tenant_spec.h"
 
 namespace cosched {
@@ -18,10 +19,11 @@ namespace cosched {
 struct InteractiveServiceOptions {
   TenantSpec spec;
   int64_t requests = 1000;
-  double rate = 100;         // Requests a second, on average; the times are a Poisson process.
-  double seconds = 0;        // No request is made later than this; 0 = no limit.
-  CpuSet cores;              // The service runs nowhere else.
-  Split threads;             // At the start and at most.
+  double rate = 100;   // Requests a second, on average; the times are a Poisson process.
+  double seconds = 0;  // No request is made later than this; 0 = no limit.
+  CpuSet cores;        // The service runs nowhere else.
+  Split threads;       // At the start and at most.
+  FollowRule follow = FollowRule::kCeil;
   std::string control;       // Path of the control socket; "" = the default.
   std::string load_weights;  // A file of workloads/weights_file.h; "" = none.
 };

@@ -17,6 +17,7 @@
 #include "experiments/os/exit_code.h"
 #include "experiments/os/thread_affinity.h"
 #include "experiments/tenant/control_thread.h"
+#include "experiments/tenant/pool_threads.h"
 #include "experiments/tenant/step_meter.h"
 #include "experiments/wire/resize_latencies.h"
 #include "workloads/training_job.h"
@@ -129,7 +130,7 @@ class InteractiveTenant {
         control_(ControlOptions(), UniqueFd(), nullptr, &meter_, topology),
         job_(SettingsOf(options, topology)),
         next_resize_(options.resizes.begin()) {
-    control_.Attach(&job_.session().Pools());
+    control_.Attach(&threads_);
     job_.session().Pools().WaitSettled(Duration::max());
     for (const InteractiveTenantOptions::Resize& resize : options.resizes) {
       if (resize.node) job_.session().AtNode(resize.at, AtNodeRequest(resize));
@@ -184,7 +185,10 @@ class InteractiveTenant {
     settings.weights_file = options.load_weights;
     settings.session.inter_op_parallelism_threads = options.threads.inter;
     settings.session.intra_op_parallelism_threads = options.threads.intra;
-    settings.session.binding = ThreadPools::Binding::kEachToItsCore;
+    // Bound ones would stay where the kernel moves them when their cores are taken away.
+    const bool bound = options.follow != FollowRule::kKeep;
+    settings.session.binding =
+        bound ? ThreadPools::Binding::kEachToItsCore : ThreadPools::Binding::kNone;
     settings.session.topology = &topology;
     return settings;
   }
@@ -194,6 +198,7 @@ class InteractiveTenant {
     control.program = ProgramName(options_.spec);
     control.steps = options_.spec.steps;
     control.cores = options_.cores;
+    control.follow = options_.follow;
     control.threads = control.capacity = options_.threads;
     control.control = options_.control.empty() ? DefaultControlPath() : options_.control;
     control.needs_control = !options_.control.empty();
@@ -274,6 +279,7 @@ class InteractiveTenant {
   std::atomic<int64_t> resizes_ = 0, longest_settle_ = 0;  // us
   ControlThread control_;                                  // After what its callbacks use.
   TrainingJob job_;
+  PoolThreads threads_{&job_.session().Pools()};
   std::vector<InteractiveTenantOptions::Resize>::const_iterator next_resize_;
   std::vector<ThreadsPhase> phases_;
   StepResult result_;

@@ -11,6 +11,7 @@
 #include "engine/base/cpu_set.h"
 #include "engine/base/split.h"
 #include "engine/base/topology.h"
+#include "experiments/os/cpu_quota.h"
 #include "experiments/wire/tenant_spec.h"
 
 namespace cosched {
@@ -28,6 +29,7 @@ struct InteractiveTenantOptions {
   Split threads;                // At the start and at most.
   std::vector<Resize> resizes;  // By ascending step, one a step at most; those at nodes last.
   std::string control;          // Path of the control socket; "" = the default.
+  FollowRule follow = FollowRule::kCeil;
   int64_t first_image = 0, images = 0;  // The part of the data set; 0 images: all that follow.
   std::string load_weights;             // Files of weights; "": none.
   std::string save_weights;             // After the last step; of training only.

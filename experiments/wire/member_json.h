@@ -101,6 +101,12 @@ inline std::optional<Mode> Parse(std::string_view text, const Mode*) {
 inline std::optional<CreditLink> Parse(std::string_view text, const CreditLink*) {
   return ByParser(text, &ParseCreditLink);
 }
+inline std::optional<CommandClient> Parse(std::string_view text, const CommandClient*) {
+  return ByParser(text, &ParseCommandClient);
+}
+inline std::optional<ProgressSource> Parse(std::string_view text, const ProgressSource*) {
+  return ParseProgressSource(text);
+}
 inline std::optional<Precision> Parse(std::string_view text, const Precision*) {
   return ByParser(text, &ParsePrecision);
 }
@@ -337,11 +343,23 @@ void VisitMembers(Choice& choice, const Visitor& member) {
   member("classify", classify);
 }
 
+template <member_json::Of<CommandChoice> Choice, typename Visitor>
+void VisitMembers(Choice& choice, const Visitor& member) {
+  auto& [arguments, environment, folder, progress, client, preload] = choice;
+  member("arguments", arguments);
+  member("environment", environment);
+  member("folder", folder);
+  member("progress", progress);
+  member("client", client);
+  member("preload", preload);
+}
+
 template <member_json::Of<TenantSpec> Spec, typename Visitor>
 void VisitMembers(Spec& spec, const Visitor& member) {
   member("steps", spec.steps);
   member("serves", spec.serves);
   member("pipeline", spec.pipeline);
+  member("command", spec.command);
   member("max_delay_ns", spec.max_delay);
   using Program = std::conditional_t<std::is_const_v<Spec>, const ProgramSpec, ProgramSpec>;
   VisitMembers(static_cast<Program&>(spec), member);

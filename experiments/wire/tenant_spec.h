@@ -10,6 +10,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/cpu_set.h"
 #include "engine/base/cpu_share.h"
+#include "experiments/wire/command_choice.h"
 #include "experiments/wire/stage_counters.h"
 #include "policies/job.h"
 #include "policies/service.h"
@@ -28,6 +29,9 @@ struct TenantSpec : ProgramSpec {
   // In place of the network; then it serves, and `model` is the application's name.
   PipelineChoice pipeline = {};
   bool IsPipeline() const { return !pipeline.application.empty(); }
+  // In place of the network, too; then `steps` may be 0, if nobody knows how many it does.
+  CommandChoice command = {};
+  bool IsCommand() const { return !command.arguments.empty(); }
   // Answers requests until it is drained or stopped, in place of `steps` steps: at most `batch` at
   // once, fewer if the oldest of them has waited for max_delay.
   bool serves = false;
@@ -37,6 +41,7 @@ struct TenantSpec : ProgramSpec {
 // "resnet20 train batch 32"
 inline std::string ProgramName(const TenantSpec& spec) {
   if (spec.IsPipeline()) return PipelineProgramName(spec.pipeline);
+  if (spec.IsCommand()) return CommandProgramName(spec.command);
   return spec.model + " " + std::string(ToString(spec.mode)) + " batch " +
          std::to_string(spec.batch);
 }

@@ -4,12 +4,10 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -31,69 +29,13 @@
 #include "experiments/tenant/resize_signals.h"
 #include "experiments/wire/control_socket.h"
 #include "experiments/wire/tenant_protocol.h"
+#include "tests/native/cosched_command.h"
 
 namespace cosched {
 namespace {
 
 using std::chrono::milliseconds;
 using Verb = ControlRequest::Verb;
-
-struct Outcome {
-  int exit_code = -1;
-  std::string output, errors;
-};
-
-std::string Contents(FILE* file) {
-  std::string text;
-  std::rewind(file);
-  char buffer[4096];
-  for (size_t n; (n = std::fread(buffer, 1, sizeof buffer, file)) > 0;) text.append(buffer, n);
-  std::fclose(file);
-  return text;
-}
-
-class Command {
- public:
-  // prepare: done in the child first.
-  explicit Command(std::vector<std::string> arguments, const std::function<void()>& prepare = {})
-      : output_(std::tmpfile()), errors_(std::tmpfile()) {
-    std::vector<char*> argv{const_cast<char*>(COSCHED_BINARY)};
-    for (std::string& argument : arguments) argv.push_back(argument.data());
-    argv.push_back(nullptr);
-    child_ = fork();
-    if (child_ != 0) return;
-    if (prepare) prepare();
-    dup2(fileno(output_), 1);
-    dup2(fileno(errors_), 2);
-    execv(COSCHED_BINARY, argv.data());
-    _exit(127);
-  }
-  ~Command() {
-    if (child_ > 0) {
-      kill(child_, SIGKILL);
-      End();
-    }
-  }
-  Command(const Command&) = delete;
-  Command& operator=(const Command&) = delete;
-
-  pid_t pid() const { return child_; }
-  Outcome End() {
-    int status = 0;
-    waitpid(std::exchange(child_, -1), &status, 0);
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, Contents(output_), Contents(errors_)};
-  }
-
- private:
-  FILE* const output_;
-  FILE* const errors_;
-  pid_t child_;
-};
-
-// Waits without a limit of its own: a test that hangs is ended by ctest.
-void Until(const std::function<bool()>& holds) {
-  while (!holds()) std::this_thread::sleep_for(milliseconds(1));
-}
 
 class CtlTest : public ::testing::Test {
  protected:
@@ -134,9 +76,9 @@ class CtlTest : public ::testing::Test {
     const auto* status = std::get_if<StatusReply>(&reply);
     return status != nullptr ? *status : StatusReply();
   }
-  Outcome Ctl(std::vector<std::string> arguments) const {
+  CommandOutcome Ctl(std::vector<std::string> arguments) const {
     arguments.insert(arguments.begin(), {"ctl", Target()});
-    return Command(std::move(arguments)).End();
+    return CoschedCommand(std::move(arguments)).End();
   }
   // Every compute thread that is awake is bound to a core of its own within these.
   void UntilPinned(const CpuSet& cores) {
@@ -159,7 +101,7 @@ class CtlTest : public ::testing::Test {
 
   const Topology topology_ = Topology::ThisMachine();
   const CpuSet all_, one_;
-  Command tenant_;
+  CoschedCommand tenant_;
 };
 
 // The group of a tenant whose CPU time somebody else decides, as a container platform does that
@@ -200,13 +142,13 @@ TEST_F(QuotaCtlTest, FollowsTheQuotaThatSomebodyElseGivesIt) {
   group->SetLimit({});
   Until([&] { return Status().threads == two; });
   EXPECT_EQ(Ctl({"stop"}).output, "stopping\n");
-  const Outcome tenant = tenant_.End();
+  const CommandOutcome tenant = tenant_.End();
   EXPECT_NE(tenant.errors.find("1 -> 2 threads (2x1)"), std::string::npos) << tenant.errors;
   EXPECT_NE(tenant.errors.find(", by quota, settled in "), std::string::npos) << tenant.errors;
 }
 
 TEST_F(CtlTest, SetsPausesResumesAndStops) {
-  Outcome run = Ctl({"set", "cores=" + one_.ToString()});
+  CommandOutcome run = Ctl({"set", "cores=" + one_.ToString()});
   EXPECT_EQ(run.exit_code, 0) << run.errors;
   EXPECT_EQ(run.output.rfind("cores " + one_.ToString() + ", inter 1 x intra 1, in ", 0), 0u)
       << run.output;
@@ -225,7 +167,7 @@ TEST_F(CtlTest, SetsPausesResumesAndStops) {
   EXPECT_NE(run.output.find("lenet5 train batch 64\nstep "), std::string::npos) << run.output;
   EXPECT_NE(run.output.find("resizes   "), std::string::npos) << run.output;
   EXPECT_EQ(Ctl({"stop"}).output, "stopping\n");
-  const Outcome tenant = tenant_.End();
+  const CommandOutcome tenant = tenant_.End();
   EXPECT_EQ(tenant.exit_code, 0);
   EXPECT_NE(tenant.errors.find("-> paused, by ctl, settled in "), std::string::npos)
       << tenant.errors;
@@ -234,7 +176,7 @@ TEST_F(CtlTest, SetsPausesResumesAndStops) {
 
 // {2, 2} on two cores is two threads, of which one helps the other where it has no node to run.
 TEST_F(CtlTest, SaysWhatWasWantedWhereItIsMoreThanTheCores) {
-  const Outcome run = Ctl({"set", "inter=2", "intra=2"});
+  const CommandOutcome run = Ctl({"set", "inter=2", "intra=2"});
   EXPECT_NE(run.output.find("inter 2 x intra 1 (never more threads than cores), in "),
             std::string::npos)
       << run.output << run.errors;
@@ -256,11 +198,11 @@ TEST_F(CtlTest, RefusalsExitWithTwoAndChangeNothing) {
       {"intra=x", "a number of threads"},
   };
   for (const auto& [setting, reason] : cases) {
-    const Outcome run = Ctl({"set", setting});
+    const CommandOutcome run = Ctl({"set", setting});
     EXPECT_EQ(run.exit_code, 2) << setting;
     EXPECT_NE(run.errors.find(reason), std::string::npos) << run.errors;
   }
-  EXPECT_EQ(Command({"ctl", "1", "status"}).End().exit_code, 2);
+  EXPECT_EQ(CoschedCommand({"ctl", "1", "status"}).End().exit_code, 2);
   EXPECT_EQ(Status().threads, before.threads);
   EXPECT_EQ(Status().grow.count + Status().shrink.count, 0);
 }

@@ -15,7 +15,8 @@ ProgramModels::ProgramModels(const Profile& profile, bool oversubscription)
 }
 
 int ProgramModels::IndexOf(const TenantSpec& spec) {
-  if (spec.IsPipeline()) return IndexOf(ProgramName(spec));  // Its model does not tell all.
+  // Their model does not tell all.
+  if (spec.IsPipeline() || spec.IsCommand()) return IndexOf(ProgramName(spec));
   for (const Known& known : known_) {
     if (known.model == spec.model && known.mode == spec.mode && known.batch == spec.batch)
       return known.index;

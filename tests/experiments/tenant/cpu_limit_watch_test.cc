@@ -6,6 +6,7 @@
 #include <poll.h>
 
 #include <chrono>
+#include <tuple>
 
 #include "tests/experiments/os/fake_quotas.h"
 
@@ -70,15 +71,32 @@ TEST_F(CpuLimitWatchTest, HearsOfBothFilesOfVersion1) {
   EXPECT_EQ(watch.Threads(), 3);
 }
 
-TEST_F(CpuLimitWatchTest, SeesQuotasAboveItsGroup) {
+TEST_F(CpuLimitWatchTest, HearsOfQuotasAboveItsGroupAtOnce) {
   UseVersion2("/a/b");
   SetVersion2("a/b", "300000 100000");
+  SetVersion2("a", "max 100000");
   CpuLimitWatch watch(mounts);
   EXPECT_EQ(watch.Threads(), 3);
   SetVersion2("a", "100000 100000");
-  EXPECT_FALSE(Heard(&watch));
-  EXPECT_TRUE(SeenInTime(&watch));
+  EXPECT_TRUE(Heard(&watch));
+  EXPECT_TRUE(watch.Look(start_));
   EXPECT_EQ(watch.Threads(), 1);
+}
+
+TEST_F(CpuLimitWatchTest, RoundsByItsRule) {
+  UseVersion2("/a/b");
+  SetVersion2("a", "350000 100000");
+  for (const auto& [quota, ceil, floor] :
+       {std::tuple("150000 100000", 2, 1), std::tuple("50000 100000", 1, 1),
+        std::tuple("200000 100000", 2, 2), std::tuple("299999 100000", 3, 2),
+        std::tuple("900000 100000", 4, 3)}) {
+    SetVersion2("a/b", quota);
+    EXPECT_EQ(CpuLimitWatch(mounts, FollowRule::kCeil).Threads(), ceil) << quota;
+    EXPECT_EQ(CpuLimitWatch(mounts, FollowRule::kFloor).Threads(), floor) << quota;
+  }
+  EXPECT_EQ(CpuLimitWatch(mounts, FollowRule::kOwn).Threads(), 9) << "its own alone";
+  SetVersion2("a/b", "max 100000");
+  EXPECT_FALSE(CpuLimitWatch(mounts, FollowRule::kOwn).Threads());
 }
 
 TEST_F(CpuLimitWatchTest, FollowsItsProcessToAnotherGroup) {

@@ -31,6 +31,12 @@ TenantStart Unusual() {
   spec.pipeline.open = {CreditLink::kEndToEnd, 2, 3};
   spec.pipeline.increment.stages = 5;
   spec.pipeline.increment.wait = std::chrono::microseconds(7);
+  spec.command = {.arguments = {"sh", "-c", "é \"x\""},
+                  .environment = {"A=b=c"},
+                  .folder = "/a folder",
+                  .progress = {ProgressSource::Kind::kOutput, "^step: (\\d+)"},
+                  .client = CommandClient::kOpenMp,
+                  .preload = "/lib/x.so"};
   spec.model = "a \"model\".onnx";
   spec.mode = Mode::kInfer;
   spec.dataset = "mnist";

@@ -1,0 +1,12 @@
+/* What the preloaded library says through its client beside cosched_client.h. */
+#ifndef COSCHED_CLIENT_INTERNAL_H_
+#define COSCHED_CLIENT_INTERNAL_H_
+
+#include "experiments/client/cosched_client.h"
+
+/* It keeps so many threads, whatever is granted. */
+void cosched_say_rigid(cosched_client* client, int threads);
+/* A parallel region has begun. Of one client: one thread at a time. */
+void cosched_count_region(cosched_client* client);
+
+#endif

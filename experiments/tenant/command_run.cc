@@ -1,0 +1,180 @@
+#include "experiments/tenant/command_run.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <string_view>
+
+#include "experiments/os/find_program.h"
+#include "experiments/os/thread_runtime.h"
+
+namespace cosched {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Between looks at its progress, and at what its client says of a grant that it is to follow.
+constexpr milliseconds kLook{50}, kLookAtGrant{1};
+constexpr std::chrono::seconds kReap{1};  // … and at what it has left to itself.
+constexpr size_t kRead = 1 << 16;
+constexpr int kReadsALook = 16;
+
+using Kind = ProgressSource::Kind;
+
+bool ReadsOutput(const CommandSettings& settings) {
+  return settings.command.progress.kind == Kind::kOutput;
+}
+
+// "NAME=value" by its name, which is told once: the last counts.
+void Set(const std::string& variable, std::map<std::string, std::string>* environment) {
+  (*environment)[variable.substr(0, variable.find('='))] = variable;
+}
+
+ProgramStart StartOf(const CommandSettings& settings, ClientPage* page) {
+  ProgramStart start;
+  start.environment = EnvironmentOf(settings, page);
+  start.folder = settings.command.folder;
+  start.reads_output = ReadsOutput(settings);
+  start.has_input = settings.has_input;
+  for (const std::string& argument : settings.command.arguments)
+    start.arguments.push_back(Expanded(argument, settings.place));
+  std::string& program = start.arguments.front();
+  if (program.find('/') == std::string::npos) {
+    if (std::string found = FindProgram(program); !found.empty()) program = std::move(found);
+  }
+  if (page != nullptr) {
+    page->Grant(settings.place.threads, settings.place.cores);
+    start.inherited.push_back(page->fd());
+  }
+  return start;
+}
+
+// Null: nobody would read or write it.
+std::unique_ptr<ClientPage> MakePage(const CommandChoice& command) {
+  const Kind progress = command.progress.kind;
+  if (command.client == CommandClient::kNone && progress != Kind::kClient) return nullptr;
+  return std::make_unique<ClientPage>();
+}
+
+void WriteAll(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = write(fd, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return;  // Nobody wants to read it.
+    text.remove_prefix(static_cast<size_t>(written));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> EnvironmentOf(const CommandSettings& settings, const ClientPage* page) {
+  std::map<std::string, std::string> environment;
+  for (char** variable = environ; *variable != nullptr; ++variable) Set(*variable, &environment);
+  const std::string threads = std::to_string(settings.place.threads);
+  for (const std::string_view name : ThreadVariables())
+    Set(std::string(name) + "=" + threads, &environment);
+  // What it prints of its progress would stay in its buffer.
+  if (ReadsOutput(settings)) Set("PYTHONUNBUFFERED=1", &environment);
+  for (const std::string& variable : settings.command.environment)
+    Set(Expanded(variable, settings.place), &environment);
+  if (page != nullptr) Set(page->Variable(), &environment);
+  if (!settings.command.preload.empty()) {
+    const auto others = environment.find("LD_PRELOAD");
+    const std::string more =
+        others == environment.end() ? "" : ":" + others->second.substr(std::strlen("LD_PRELOAD="));
+    Set("LD_PRELOAD=" + settings.command.preload + more, &environment);
+  }
+  std::vector<std::string> variables;
+  for (const auto& [name, variable] : environment) variables.push_back(variable);
+  return variables;
+}
+
+CommandRun::CommandRun(const CommandSettings& settings, const Topology& topology)
+    : settings_(settings),
+      page_(MakePage(settings.command)),
+      program_(StartOf(settings, page_.get())),
+      threads_(&program_, settings.command.client != CommandClient::kNone ? page_.get() : nullptr,
+               &topology, settings.place.threads, settings.mover) {
+  if (!ReadsOutput(settings)) return;
+  for (int stream = 0; stream < 2; ++stream) readers_.emplace_back(settings.command.progress.text);
+}
+
+// Until something is printed, it has ended or a look is due.
+void CommandRun::Wait() {
+  std::vector<pollfd> descriptors{{program_.pidfd(), POLLIN, 0}};
+  for (size_t stream = 0; stream < 2; ++stream)
+    if (program_.Output(stream) >= 0) descriptors.push_back({program_.Output(stream), POLLIN, 0});
+  const milliseconds timeout = threads_.Settled() ? kLook : kLookAtGrant;
+  poll(descriptors.data(), descriptors.size(), static_cast<int>(timeout.count()));
+}
+
+void CommandRun::CopyOutput(size_t stream) {
+  char buffer[kRead];
+  // One that prints all the while must not keep this from looking at anything else.
+  for (int i = 0; i < kReadsALook && program_.Output(stream) >= 0; ++i) {
+    const ssize_t length = read(program_.Output(stream), buffer, sizeof buffer);
+    if (length < 0 && errno == EINTR) continue;
+    if (length < 0) return;
+    if (length == 0) return program_.CloseOutput(stream);
+    const std::string_view text(buffer, static_cast<size_t>(length));
+    readers_[stream].Take(text);
+    WriteAll(static_cast<int>(stream) + STDOUT_FILENO, text);
+  }
+}
+
+void CommandRun::CopyOutput() {
+  for (size_t stream = 0; stream < readers_.size(); ++stream) CopyOutput(stream);
+}
+
+CommandRun::Progress CommandRun::Look() {
+  Progress now{.at = Clock::now()};
+  const ClientPage::Said said = page_ ? page_->Read() : ClientPage::Said();
+  threads_.Look();
+  switch (settings_.command.progress.kind) {
+    case Kind::kNone: break;
+    case Kind::kOutput:
+      for (const OutputProgress& reader : readers_) now.steps += reader.Steps();
+      break;
+    case Kind::kFile:
+      now.steps = StepsInFile(std::filesystem::path(settings_.command.folder) /
+                              Expanded(settings_.command.progress.text, settings_.place))
+                      .value_or(seen_.steps);
+      break;
+    case Kind::kRegions: now.steps = said.regions; break;
+    case Kind::kClient:
+      now.steps = said.steps;
+      now.images = said.images;
+      break;
+  }
+  now.steps = std::max(now.steps, seen_.steps);
+  return now;
+}
+
+SteeredProgram::End CommandRun::Run(const std::function<void(const Progress&)>& told) {
+  const auto look = [&] {
+    CopyOutput();
+    const Progress now = Look();
+    if (now.steps > seen_.steps || now.images > seen_.images) told(now);
+    seen_ = now;
+  };
+  std::optional<SteeredProgram::End> end;
+  Clock::time_point reap = Clock::now() + kReap;
+  while (!(end = program_.Ended())) {
+    Wait();
+    look();
+    if (seen_.at < reap) continue;
+    program_.ReapOrphans();
+    reap = seen_.at + kReap;
+  }
+  program_.KillRest();
+  for (OutputProgress& reader : readers_) reader.End();
+  look();
+  return *end;
+}
+
+}  // namespace cosched

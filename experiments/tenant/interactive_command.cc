@@ -1,0 +1,98 @@
+#include "experiments/tenant/interactive_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+
+#include "engine/base/error.h"
+#include "experiments/os/thread_affinity.h"
+#include "experiments/tenant/attachment.h"
+#include "experiments/tenant/command_run.h"
+#include "experiments/tenant/step_meter.h"
+
+namespace cosched {
+namespace {
+
+std::atomic<pid_t> program_of_signals = 0;
+static_assert(std::atomic<pid_t>::is_always_lock_free, "a signal handler reads it");
+
+// Ctrl-C is for the program, which is in the same group; what is sent to this process alone is handed
+// on.
+void HandOnSignals(pid_t program) {
+  program_of_signals = program;
+  struct sigaction action = {};
+  action.sa_handler = [](int number) { kill(program_of_signals, number); };
+  action.sa_flags = SA_RESTART;
+  for (const int number : {SIGTERM, SIGHUP}) sigaction(number, &action, nullptr);
+  signal(SIGINT, SIG_IGN);
+}
+
+std::string PlaceOf(const ResizedMessage& resized, bool has_client) {
+  if (resized.after == Split{0, 0}) return "paused";
+  const char* const noun = resized.cores.Count() == 1 ? "core" : "cores";
+  const std::string cores = fmt::format("{} {}", noun, resized.cores.ToString());
+  if (!has_client) return "on " + cores;
+  const int threads = ThreadsOf(resized.after);
+  return fmt::format("{} {} on {}", threads, threads == 1 ? "thread" : "threads", cores);
+}
+
+ControlThreadOptions ControlOptions(const InteractiveCommandOptions& options) {
+  const bool has_client = options.command.client != CommandClient::kNone;
+  ControlThreadOptions control;
+  control.program = CommandProgramName(options.command);
+  control.steps = options.place.steps;
+  control.cores = options.place.cores;
+  control.threads = {1, options.place.threads};
+  control.capacity = {1, has_client ? options.place.cores.Count() : options.place.threads};
+  control.fixed_threads = !has_client;
+  control.follow = options.follow;
+  control.control = options.control.empty() ? DefaultControlPath() : options.control;
+  control.needs_control = !options.control.empty();
+  control.on_resized = [has_client](const ResizedMessage& resized) {
+    fmt::print(stderr, "cosched: {}, by {}, in {} us\n", PlaceOf(resized, has_client),
+               ToString(resized.cause), resized.time.count());
+  };
+  return control;
+}
+
+}  // namespace
+
+int RunInteractiveCommand(const InteractiveCommandOptions& options, const Topology& topology) {
+  if (ConfineThreads(getpid(), options.place.cores, Which::kAll, topology) != Confinement::kDone) {
+    throw InputError({"command line", 0, "--cores",
+                      "the kernel does not allow cores " + options.place.cores.ToString(),
+                      "cores within " + topology.Cpus().ToString()});
+  }
+  CommandRun run({.command = options.command, .place = options.place, .has_input = true}, topology);
+  HandOnSignals(run.pid());
+  StepMeter meter;
+  ControlThreadOptions control_options = ControlOptions(options);
+  control_options.on_stop = [&run] { run.Stop(SIGTERM); };
+  ControlThread control(std::move(control_options), UniqueFd(), nullptr, &meter, topology);
+  fmt::print(stderr,
+             "cosched: steer it with: cosched ctl {} status|set cores=…|pause|resume|stop\n",
+             options.control.empty() ? std::to_string(getpid()) : options.control);
+  const Attachment attachment(&control, &run.Threads());
+  const auto begin = CommandRun::Clock::now();
+  CommandRun::Progress seen{.at = begin};
+  const SteeredProgram::End end = run.Run([&](const CommandRun::Progress& progress) {
+    const int64_t steps = progress.steps - seen.steps, images = progress.images - seen.images;
+    for (int64_t i = 0; i < steps; ++i) {
+      const auto count = static_cast<int>(images * (i + 1) / steps - images * i / steps);
+      meter.Add(seen.at + (progress.at - seen.at) * i / steps,
+                seen.at + (progress.at - seen.at) * (i + 1) / steps, count);
+    }
+    seen = progress;
+  });
+  if (seen.steps > 0) {
+    const std::chrono::duration<double> time = seen.at - begin;
+    fmt::print(stderr, "cosched: {} steps, {:.2f} a second; it {}\n", seen.steps,
+               static_cast<double>(seen.steps) / time.count(), end.how);
+  }
+  return end.exit_code;
+}
+
+}  // namespace cosched

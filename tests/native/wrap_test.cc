@@ -1,0 +1,169 @@
+// cosched wrap -- CMD: any program, steered from outside as a tenant is.
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "engine/base/error.h"
+#include "engine/base/topology.h"
+#include "experiments/os/process_children.h"
+#include "experiments/os/process_sampler.h"
+#include "experiments/tenant/demand.h"
+#include "experiments/wire/control_socket.h"
+#include "tests/native/cosched_command.h"
+
+namespace cosched {
+namespace {
+
+std::vector<std::string> Wrapped(const std::string& script, std::vector<std::string> options = {}) {
+  options.insert(options.begin(), "wrap");
+  options.insert(options.end(), {"--", "sh", "-c", script});
+  return options;
+}
+
+TEST(WrapTest, EndsAsItsProgram) {
+  const CommandOutcome run =
+      CoschedCommand(Wrapped("echo said; echo complained >&2; exit 7")).End();
+  EXPECT_EQ(run.exit_code, 7);
+  EXPECT_EQ(run.output, "said\n");
+  EXPECT_NE(run.errors.find("complained\n"), std::string::npos) << run.errors;
+  EXPECT_NE(run.errors.find("cosched: steer it with: cosched ctl "), std::string::npos);
+  EXPECT_EQ(CoschedCommand(Wrapped("kill -9 $$")).End().exit_code, 128 + 9);
+}
+
+TEST(WrapTest, CountsItsSteps) {
+  const CommandOutcome run =
+      CoschedCommand(Wrapped("echo step 1; echo step 12", {"--progress", "output:step ([0-9]+)"}))
+          .End();
+  EXPECT_EQ(run.exit_code, 0) << run.errors;
+  EXPECT_EQ(run.output, "step 1\nstep 12\n");
+  EXPECT_NE(run.errors.find("cosched: 12 steps, "), std::string::npos) << run.errors;
+}
+
+TEST(WrapTest, BadInputExitsWithTwo) {
+  const std::pair<std::vector<std::string>, std::string> cases[] = {
+      {{"wrap"}, "command"},
+      {{"wrap", "--", "no-such-program"}, "no-such-program: No such file"},
+      {Wrapped("true", {"--progress", "output:("}), "--progress"},
+      {Wrapped("true", {"--cores", "9999"}), "--cores"},
+      {Wrapped("true", {"--client", "gpu"}), "--client"},
+      {Wrapped("true", {"--threads", "0"}), "--threads"}};
+  for (const auto& [arguments, words] : cases) {
+    const CommandOutcome run = CoschedCommand(arguments).End();
+    EXPECT_EQ(run.exit_code, 2) << words;
+    EXPECT_NE(run.errors.find(words), std::string::npos) << run.errors;
+  }
+}
+
+class WrapCtlTest : public ::testing::Test {
+ protected:
+  void Begin(const std::string& script, std::vector<std::string> options = {}) {
+    options.insert(options.end(), {"--cores", all_.ToString()});
+    wrapped_.emplace(Wrapped(script, options));
+    Until([this] {
+      try {
+        return static_cast<bool>(ConnectToTenant(Target())) &&
+               Ctl({"status"}).output.find(all_.ToString()) != std::string::npos;
+      } catch (const InputError&) {
+        return false;
+      }
+    });
+  }
+  std::string Target() const { return std::to_string(wrapped_->pid()); }
+  CommandOutcome Ctl(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), {"ctl", Target()});
+    return CoschedCommand(std::move(arguments)).End();
+  }
+  // Every thread of all its processes.
+  bool AreAll(const CpuSet& cores, char state = '\0') const {
+    for (const pid_t process : DescendantsOf(wrapped_->pid())) {
+      ProcessSampler sampler(process);
+      if (!sampler.Read()) continue;
+      for (const ProcessSampler::Thread& thread : sampler.Threads()) {
+        if (!cores.Contains(topology_.ThreadBinding(thread.tid))) return false;
+        if (state != '\0' && thread.state != state) return false;
+      }
+    }
+    return true;
+  }
+
+  const Topology topology_ = Topology::ThisMachine();
+  const CpuSet all_ = FirstCores(topology_.OneThreadPerCore(), 2), one_ = FirstCores(all_, 1);
+  std::optional<CoschedCommand> wrapped_;
+};
+
+TEST_F(WrapCtlTest, IsMovedPausedResumedAndStopped) {
+  Begin("(while :; do :; done) & while :; do :; done");
+  EXPECT_TRUE(AreAll(all_));
+  CommandOutcome run = Ctl({"set", "cores=" + one_.ToString()});
+  EXPECT_EQ(run.exit_code, 0) << run.errors;
+  EXPECT_TRUE(AreAll(one_));
+  EXPECT_EQ(Ctl({"pause"}).exit_code, 0);
+  EXPECT_TRUE(AreAll(one_, 'T'));
+  EXPECT_EQ(Ctl({"resume"}).exit_code, 0);
+  EXPECT_FALSE(AreAll(one_, 'T'));
+  run = Ctl({"set", "intra=1"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_NE(run.errors.find("it has no client: only its cores can be set"), std::string::npos)
+      << run.errors;
+  EXPECT_EQ(Ctl({"stop"}).output, "stopping\n");
+  const CommandOutcome ended = wrapped_->End();
+  EXPECT_EQ(ended.exit_code, 128 + SIGTERM);
+  EXPECT_NE(ended.errors.find("cosched: on core " + one_.ToString() + ", by ctl, in "),
+            std::string::npos)
+      << ended.errors;
+  EXPECT_NE(ended.errors.find("cosched: paused, by ctl, in "), std::string::npos);
+}
+
+TEST_F(WrapCtlTest, WhatIsPausedCanBeStopped) {
+  Begin("while :; do :; done");
+  EXPECT_EQ(Ctl({"pause"}).exit_code, 0);
+  EXPECT_EQ(Ctl({"stop"}).output, "stopping\n");
+  EXPECT_EQ(wrapped_->End().exit_code, 128 + SIGTERM);
+}
+
+TEST_F(WrapCtlTest, EndsWithWhoWrapsIt) {
+  Begin("while :; do :; done");
+  const std::vector<pid_t> processes = DescendantsOf(wrapped_->pid());
+  ASSERT_FALSE(processes.empty());
+  kill(wrapped_->pid(), SIGKILL);
+  for (const pid_t process : processes) Until([process] { return kill(process, 0) != 0; });
+}
+
+// The loop polls, and so hears of it.
+TEST_F(WrapCtlTest, AClientIsToldHowManyThreadsToHave) {
+  if (all_.Count() < 2) GTEST_SKIP() << "needs two cores";
+  wrapped_.emplace(std::vector<std::string>{"wrap", "--client", "library", "--cores",
+                                            all_.ToString(), "--", "/usr/bin/python3", "-c",
+                                            "import sys, time\n"
+                                            "sys.path.insert(0, '" COSCHED_SOURCE_DIR
+                                            "/experiments/client')\n"
+                                            "import cosched\n"
+                                            "client = cosched.connect()\n"
+                                            "while True:\n"
+                                            "    threads = client.poll(); time.sleep(0.002)\n"
+                                            "    if threads: print(threads, flush=True)\n"});
+  Until([this] {
+    try {
+      return static_cast<bool>(ConnectToTenant(Target()));
+    } catch (const InputError&) {
+      return false;
+    }
+  });
+  // Its start may be later than the first of these: then it begins with that.
+  for (const CpuSet& cores : {one_, all_, one_}) {
+    EXPECT_EQ(Ctl({"set", "cores=" + cores.ToString()}).exit_code, 0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  EXPECT_EQ(Ctl({"set", "intra=1"}).exit_code, 0);
+  EXPECT_EQ(Ctl({"stop"}).output, "stopping\n");
+  const CommandOutcome ended = wrapped_->End();
+  EXPECT_NE(ended.errors.find("cosched: 1 thread on core " + one_.ToString() + ", by ctl, in "),
+            std::string::npos)
+      << ended.errors;
+  EXPECT_NE(ended.output.find("1\n"), std::string::npos) << ended.output;
+}
+
+}  // namespace
+}  // namespace cosched
