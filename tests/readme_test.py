@@ -152,7 +152,8 @@ class Checker:
         for commands, rest in self.resolve(place, words):
             # Those of `cosched ctl` may stand behind its subcommands, too.
             known = commands[-1].options.union(*(command.options for command in commands[1:]))
-            for word in [*rest, *comment.split()]:
+            own = rest[:rest.index("--")] if "--" in rest else rest  # What follows is another program's.
+            for word in [*own, *comment.split()]:
                 named = OPTION.match(word.lstrip("[(`"))
                 if named and named[0] not in known:
                     self.fail(place, f"{' '.join(('cosched', *commands[-1].words))} knows no {named[0]}")

@@ -37,7 +37,7 @@ int64_t Grown(int64_t before, uint64_t said) {
   return std::max(before, static_cast<int64_t>(std::min(said, kMostCounted)));
 }
 
-UniqueFd MakePage() {
+UniqueFd MakeSealedPage() {
   UniqueFd fd(memfd_create("cosched-client", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd || ftruncate(fd.get(), COSCHED_PAGE_SIZE) != 0 ||
       fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
@@ -47,7 +47,7 @@ UniqueFd MakePage() {
 
 }  // namespace
 
-ClientPage::ClientPage() : fd_(MakePage()) {
+ClientPage::ClientPage() : fd_(MakeSealedPage()) {
   void* const memory =
       mmap(nullptr, COSCHED_PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
   if (memory == MAP_FAILED)

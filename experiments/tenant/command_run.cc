@@ -19,7 +19,7 @@ namespace {
 using std::chrono::milliseconds;
 
 // Between looks at its progress, and at what its client says of a grant that it is to follow.
-constexpr milliseconds kLook{50}, kLookAtGrant{1};
+constexpr milliseconds kLookAtProgress{50}, kLookAtGrant{1};
 constexpr std::chrono::seconds kReap{1};  // … and at what it has left to itself.
 constexpr size_t kRead = 1 << 16;
 constexpr int kReadsALook = 16;
@@ -109,7 +109,7 @@ void CommandRun::Wait() {
   std::vector<pollfd> descriptors{{program_.pidfd(), POLLIN, 0}};
   for (size_t stream = 0; stream < 2; ++stream)
     if (program_.Output(stream) >= 0) descriptors.push_back({program_.Output(stream), POLLIN, 0});
-  const milliseconds timeout = threads_.Settled() ? kLook : kLookAtGrant;
+  const milliseconds timeout = threads_.Settled() ? kLookAtProgress : kLookAtGrant;
   poll(descriptors.data(), descriptors.size(), static_cast<int>(timeout.count()));
 }
 

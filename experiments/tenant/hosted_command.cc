@@ -11,7 +11,7 @@
 namespace cosched {
 namespace {
 
-CommandSettings SettingsOf(const HostedTenantOptions& options) {
+CommandSettings CommandSettingsOf(const HostedTenantOptions& options) {
   const TenantSpec& spec = options.spec;
   return {.command = spec.command,
           .place = {.cores = options.cores,
@@ -22,7 +22,7 @@ CommandSettings SettingsOf(const HostedTenantOptions& options) {
           .mover = ProgramThreads::Mover::kHost};
 }
 
-ControlThreadOptions ControlOptions(const HostedTenantOptions& options) {
+ControlThreadOptions CommandControlOptions(const HostedTenantOptions& options) {
   ControlThreadOptions control;
   control.program = ProgramName(options.spec);
   control.steps = options.spec.steps;
@@ -81,10 +81,10 @@ int RunHostedCommand(const HostedTenantOptions& options, const Topology& topolog
   HostLink host = LinkToHost(options);
   SharedCounters counters = SharedCounters::Map(std::move(host.counters));
   StepMeter meter;
-  ControlThread control(ControlOptions(options), std::move(host.socket), &counters, &meter,
+  ControlThread control(CommandControlOptions(options), std::move(host.socket), &counters, &meter,
                         topology);
   try {
-    CommandRun run(SettingsOf(options), topology);
+    CommandRun run(CommandSettingsOf(options), topology);
     StepsTold steps(options.spec, &counters, &meter);
     const Attachment attachment(&control, &run.Threads());
     control.Ready();

@@ -39,7 +39,7 @@ std::string PlaceOf(const ResizedMessage& resized, bool has_client) {
   return fmt::format("{} {} on {}", threads, threads == 1 ? "thread" : "threads", cores);
 }
 
-ControlThreadOptions ControlOptions(const InteractiveCommandOptions& options) {
+ControlThreadOptions WrapControlOptions(const InteractiveCommandOptions& options) {
   const bool has_client = options.command.client != CommandClient::kNone;
   ControlThreadOptions control;
   control.program = CommandProgramName(options.command);
@@ -69,7 +69,7 @@ int RunInteractiveCommand(const InteractiveCommandOptions& options, const Topolo
   CommandRun run({.command = options.command, .place = options.place, .has_input = true}, topology);
   HandOnSignals(run.pid());
   StepMeter meter;
-  ControlThreadOptions control_options = ControlOptions(options);
+  ControlThreadOptions control_options = WrapControlOptions(options);
   control_options.on_stop = [&run] { run.Stop(SIGTERM); };
   ControlThread control(std::move(control_options), UniqueFd(), nullptr, &meter, topology);
   fmt::print(stderr,

@@ -128,7 +128,12 @@ TEST_F(WrapCtlTest, EndsWithWhoWrapsIt) {
   const std::vector<pid_t> processes = DescendantsOf(wrapped_->pid());
   ASSERT_FALSE(processes.empty());
   kill(wrapped_->pid(), SIGKILL);
-  for (const pid_t process : processes) Until([process] { return kill(process, 0) != 0; });
+  for (const pid_t process : processes) {
+    Until([process] {  // Who takes in orphans may be this process, which does not reap.
+      ProcessSampler sampler(process);
+      return !sampler.Read() || sampler.Threads().front().state == 'Z';
+    });
+  }
 }
 
 // The loop polls, and so hears of it.
