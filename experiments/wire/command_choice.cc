@@ -72,7 +72,7 @@ std::string CommandProgramName(const CommandChoice& command) {
 
 std::filesystem::path OpenMpClientLibrary(const std::filesystem::path& binary) {
   constexpr const char* kName = "libcosched_openmp.so";
-  const std::filesystem::path beside = binary.parent_path() / kName;
+  std::filesystem::path beside = binary.parent_path() / kName;
   std::error_code ignored;
   if (std::filesystem::exists(beside, ignored)) return beside;
   return binary.parent_path().parent_path() / "lib/cosched" / kName;

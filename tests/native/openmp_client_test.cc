@@ -25,6 +25,7 @@ using Clock = std::chrono::steady_clock;
 
 // 50, or what the environment says: 10,000 of each take minutes.
 int ResizesOfAWay() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody sets it.
   const char* const many = std::getenv("COSCHED_OPENMP_RESIZES");
   return many == nullptr ? 50 : std::atoi(many);
 }

@@ -17,6 +17,7 @@
 #include "experiments/client/cosched_page.h"
 #include "experiments/os/find_program.h"
 
+// NOLINTBEGIN(concurrency-mt-unsafe): no other thread runs.
 namespace cosched {
 namespace {
 
@@ -161,3 +162,4 @@ TEST(ClientPageTest, NonsenseIsReadWithCare) {
 
 }  // namespace
 }  // namespace cosched
+// NOLINTEND(concurrency-mt-unsafe)
