@@ -19,6 +19,7 @@
 namespace cosched {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 struct Ended {
@@ -72,7 +73,9 @@ TEST_F(MpiLinkTest, LargeItemsComeWhole) {
 TEST_F(MpiLinkTest, ARankThatIsKilledEndsTheOthersWithAReason) {
   const Ended ended = RunRanks(4, "50 10 2");
   EXPECT_NE(ended.exit_code, 0);
-  EXPECT_THAT(ended.said, HasSubstr("ended: rank 2 is gone"));
+  // It, unless rank 0 looks so late that mpirun has ended another one, too, which it does a second
+  // later.
+  EXPECT_THAT(ended.said, ContainsRegex("ended: rank [123] is gone"));
 }
 
 // Without a launcher there are no ranks, and a build without MPI says what it lacks.

@@ -83,7 +83,7 @@ TEST_F(SectionTest, AListedDefaultIsTheReaders) {
                                                      {"[trace]", "trace."},
                                                      {"[[trace.requests]]", "trace.requests.0."}};
   std::set<std::string> other_tables = {"backend", "workload.net.max_delay_ms",
-                                        "workload.net.per_node"};
+                                        "workload.net.per_node", "workload.net.client"};
   for (const char* of_pipelines :
        {"open", "open_max", "credit_link", "ranks", "stages", "items", "work_ms", "wait_ms",
         "parallel", "merge_ms", "merges", "reference", "reads", "chunk", "level", "memory_mib",

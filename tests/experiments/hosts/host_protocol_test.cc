@@ -54,6 +54,12 @@ std::vector<HostCall> Calls() {
   spec.steps = int64_t{1} << 40;
   spec.serves = true;
   spec.max_delay = std::chrono::microseconds(1500);
+  spec.command = {.arguments = {"sh", "-c", "é"},
+                  .environment = {"A=b"},
+                  .folder = "/a folder",
+                  .progress = {ProgressSource::Kind::kFile, "count"},
+                  .client = CommandClient::kLibrary,
+                  .preload = "/lib/x.so"};
   spec.model = "a \"model\".onnx";
   spec.mode = Mode::kInfer;
   spec.dataset = "mnist";
