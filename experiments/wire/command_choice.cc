@@ -8,7 +8,11 @@ namespace {
 
 constexpr std::string_view kOutput = "output:", kFile = "file:";
 
+// Deeper nesting than a longer one has room for is more than the library's recursion may take.
+constexpr size_t kLongestExpression = 300;
+
 bool IsExpression(const std::string& text) {
+  if (text.size() > kLongestExpression) return false;
   try {
     const std::regex expression(text);
     return true;

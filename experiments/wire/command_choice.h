@@ -30,7 +30,7 @@ struct ProgressSource {
 };
 std::string ToString(const ProgressSource& source);  // As kProgressSources has them.
 inline constexpr const char* kProgressSources = "none, client, regions, output:REGEX, file:NAME";
-// nullopt for anything else, or an expression that is none.
+// nullopt for anything else, or an expression that is none or longer than 300 bytes.
 std::optional<ProgressSource> ParseProgressSource(std::string_view text);
 
 // What changes the number of its threads while it runs.

@@ -18,6 +18,8 @@ TEST(ProgressSourceTest, IsReadAsItIsWritten) {
 TEST(ProgressSourceTest, WhatIsNoneIsRefused) {
   for (const char* text : {"", "output", "output:", "file:", "output:(", "output:[", "clients"})
     EXPECT_FALSE(ParseProgressSource(text)) << text;
+  EXPECT_TRUE(ParseProgressSource("output:" + std::string(150, '(') + std::string(150, ')')));
+  EXPECT_FALSE(ParseProgressSource("output:" + std::string(301, 'x')));
 }
 
 TEST(CommandClientTest, IsReadAsItIsWritten) {
