@@ -59,12 +59,7 @@ bool HasEnded(const Program& program, Steady::duration within) {
 void EndAll(const Program& program) {
   for (const pid_t process : DescendantsOf(getpid())) kill(process, SIGTERM);
   HasEnded(program, kTimeToEnd);
-  bool may_kill = false;  // What became another user's is left to that one.
-  do {
-    may_kill = false;
-    for (const pid_t process : DescendantsOf(getpid()))
-      may_kill = kill(process, SIGKILL) == 0 || may_kill;
-  } while (may_kill && (waitpid(-1, nullptr, 0) > 0 || errno == EINTR));
+  KillDescendants();
 }
 
 std::string HowItEnded(int status) {

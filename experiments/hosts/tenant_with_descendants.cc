@@ -1,17 +1,11 @@
 #include "experiments/hosts/tenant_with_descendants.h"
 
-#include <signal.h>
-
-#include <algorithm>
 #include <utility>
 
 #include "experiments/os/process_children.h"
 
 namespace cosched {
 namespace {
-
-// A program that starts processes all the while is looked at so often; the next look goes on.
-constexpr int kMostLooks = 10;
 
 class TenantWithDescendants final : public LaunchedTenant {
  public:
@@ -42,19 +36,10 @@ class TenantWithDescendants final : public LaunchedTenant {
   const std::unique_ptr<LaunchedTenant> tenant_;
 };
 
-// The tenant's own process first: it must not take the others' stopping for their end. Those that
-// they start meanwhile get it, too.
+// The tenant's own process first: it must not take the others' stopping for their end.
 void TenantWithDescendants::Signal(int signal) {
   tenant_->Signal(signal);
-  std::vector<pid_t> before;
-  for (int look = 0; look < kMostLooks; ++look) {
-    const std::vector<pid_t> processes = Others();
-    if (look > 0 && processes == before) return;
-    for (const pid_t process : processes) {
-      if (!std::binary_search(before.begin(), before.end(), process)) kill(process, signal);
-    }
-    before = processes;
-  }
+  if (pid() >= 0) SignalDescendantsOf(pid(), signal);
 }
 
 }  // namespace

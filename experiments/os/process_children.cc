@@ -1,9 +1,12 @@
 #include "experiments/os/process_children.h"
 
 #include <dirent.h>
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -80,6 +83,28 @@ std::vector<pid_t> DescendantsOf(pid_t process) {
   std::sort(found.begin(), found.end());
   found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;
+}
+
+void SignalDescendantsOf(pid_t process, int signal) {
+  constexpr int kMostLooks = 10;
+  std::vector<pid_t> before;
+  for (int look = 0; look < kMostLooks; ++look) {
+    const std::vector<pid_t> found = DescendantsOf(process);
+    if (found == before) return;
+    for (const pid_t descendant : found) {
+      if (!std::binary_search(before.begin(), before.end(), descendant)) kill(descendant, signal);
+    }
+    before = found;
+  }
+}
+
+void KillDescendants() {
+  bool may_kill = false;
+  do {
+    may_kill = false;
+    for (const pid_t process : DescendantsOf(getpid()))
+      may_kill = kill(process, SIGKILL) == 0 || may_kill;
+  } while (may_kill && (waitpid(-1, nullptr, 0) > 0 || errno == EINTR));
 }
 
 }  // namespace cosched

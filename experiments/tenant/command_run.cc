@@ -131,49 +131,56 @@ void CommandRun::CopyOutput() {
   for (size_t stream = 0; stream < readers_.size(); ++stream) CopyOutput(stream);
 }
 
-CommandRun::Progress CommandRun::Look() {
-  Progress now{.at = Clock::now()};
-  const ClientPage::Said said = page_ ? page_->Read() : ClientPage::Said();
-  threads_.Look();
+int64_t CommandRun::StepsDone(const ClientPage::Said& said) const {
   switch (settings_.command.progress.kind) {
-    case Kind::kNone: break;
-    case Kind::kOutput:
-      for (const OutputProgress& reader : readers_) now.steps += reader.Steps();
-      break;
+    case Kind::kNone: return 0;
+    case Kind::kOutput: return readers_[0].Steps() + readers_[1].Steps();
     case Kind::kFile:
-      now.steps = StepsInFile(std::filesystem::path(settings_.command.folder) /
-                              Expanded(settings_.command.progress.text, settings_.place))
-                      .value_or(seen_.steps);
-      break;
-    case Kind::kRegions: now.steps = said.regions; break;
-    case Kind::kClient:
-      now.steps = said.steps;
-      now.images = said.images;
-      break;
+      return StepsInFile(std::filesystem::path(settings_.command.folder) /
+                         Expanded(settings_.command.progress.text, settings_.place))
+          .value_or(0);
+    case Kind::kRegions: return said.regions;
+    case Kind::kClient: return said.steps;
   }
-  now.steps = std::max(now.steps, seen_.steps);
-  return now;
+  return 0;
 }
 
-SteeredProgram::End CommandRun::Run(const std::function<void(const Progress&)>& told) {
-  const auto look = [&] {
-    CopyOutput();
-    const Progress now = Look();
-    if (now.steps > seen_.steps || now.images > seen_.images) told(now);
-    seen_ = now;
-  };
+void CommandRun::Look(const std::function<void(const Step&)>& told) {
+  CopyOutput();
+  const bool steers = settings_.command.client != CommandClient::kNone;
+  const ClientPage::Said said = steers  ? threads_.Look()
+                                : page_ ? page_->Read()
+                                        : ClientPage::Said();
+  const Clock::time_point now = Clock::now();
+  const int64_t more = StepsDone(said) - steps_;
+  if (more <= 0) return;
+  const bool counted = settings_.command.progress.kind == Kind::kClient;
+  const int64_t images = counted ? said.images - images_ : more * settings_.batch;
+  for (int64_t i = 0; i < more; ++i) {
+    told({.index = steps_ + i,
+          .begin = last_ + (now - last_) * i / more,
+          .end = last_ + (now - last_) * (i + 1) / more,
+          .images = static_cast<int>(images * (i + 1) / more - images * i / more)});
+  }
+  steps_ += more;
+  images_ += images;
+  last_ = now;
+}
+
+SteeredProgram::End CommandRun::Run(const std::function<void(const Step&)>& told) {
   std::optional<SteeredProgram::End> end;
   Clock::time_point reap = Clock::now() + kReap;
   while (!(end = program_.Ended())) {
     Wait();
-    look();
-    if (seen_.at < reap) continue;
+    Look(told);
+    if (Clock::now() < reap) continue;
     program_.ReapOrphans();
-    reap = seen_.at + kReap;
+    reap = Clock::now() + kReap;
   }
   program_.KillRest();
+  CopyOutput();
   for (OutputProgress& reader : readers_) reader.End();
-  look();
+  Look(told);
   return *end;
 }
 

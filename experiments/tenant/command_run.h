@@ -27,6 +27,7 @@ struct CommandSettings {
   CommandPlace place;  // At the start.
   ProgramThreads::Mover mover = ProgramThreads::Mover::kThis;
   bool has_input = false;  // It reads what this process would.
+  int batch = 1;           // Images of a step, where nobody counts them.
 };
 
 // The variables that the program has: this process's, the numbers of threads for all runtimes that
@@ -43,12 +44,14 @@ class CommandRun {
   ProgramThreads& Threads() { return threads_; }
   pid_t pid() const { return program_.pid(); }
 
-  struct Progress {
-    int64_t steps = 0, images = 0;  // In all; no images are known but by a client.
-    Clock::time_point at;           // When that was seen.
+  // Steps that were seen together took equally long, since the ones before.
+  struct Step {
+    int64_t index = 0;
+    Clock::time_point begin, end;
+    int images = 0;
   };
-  // Until it has ended, and nothing of it is left: `told` hears of every step that was seen.
-  SteeredProgram::End Run(const std::function<void(const Progress&)>& told);
+  // Until it has ended, and nothing of it is left: `told` hears of every step.
+  SteeredProgram::End Run(const std::function<void(const Step&)>& told);
   // Sends it a signal: it should end.
   void Stop(int signal) { program_.Signal(signal); }
 
@@ -56,14 +59,16 @@ class CommandRun {
   void Wait();
   void CopyOutput();
   void CopyOutput(size_t stream);
-  Progress Look();
+  int64_t StepsDone(const ClientPage::Said& said) const;
+  void Look(const std::function<void(const Step&)>& told);
 
   const CommandSettings settings_;
   const std::unique_ptr<ClientPage> page_;
   SteeredProgram program_;
   ProgramThreads threads_;
-  std::vector<OutputProgress> readers_;  // Of 1 and 2; none where no output is read.
-  Progress seen_;
+  std::vector<OutputProgress> readers_;    // Of 1 and 2; none where no output is read.
+  int64_t steps_ = 0, images_ = 0;         // Told of.
+  Clock::time_point last_ = Clock::now();  // When that was.
 };
 
 }  // namespace cosched

@@ -16,6 +16,7 @@
 #include "experiments/tenant/chaos_tenant.h"
 #include "experiments/tenant/control_thread.h"
 #include "experiments/tenant/hosted_command.h"
+#include "experiments/tenant/hosted_control.h"
 #include "experiments/tenant/hosted_pipeline.h"
 #include "experiments/tenant/hosted_rank.h"
 #include "experiments/tenant/hosted_service.h"
@@ -103,23 +104,6 @@ std::unique_ptr<HostedServer> MakeService(const HostedTenantOptions& options,
   return std::make_unique<HostedService>(settings, socket, counters, meter);
 }
 
-ControlThreadOptions ControlOptions(const HostedTenantOptions& options) {
-  const TenantSpec& spec = options.spec;
-  const bool malleable = options.elasticity == Elasticity::kMalleable;
-  ControlThreadOptions control;
-  control.program = spec.serves ? ServiceName(spec) : ProgramName(spec);
-  control.steps = spec.steps;
-  control.job = options.job;
-  control.elasticity = options.elasticity;
-  control.client = options.client;
-  control.cores = options.cores;
-  control.threads = options.threads;
-  control.unbound = options.unbound;
-  control.capacity = malleable ? Split{options.capacity, options.capacity} : options.threads;
-  control.control = options.control.empty() ? DefaultControlPath() : options.control;
-  return control;
-}
-
 void Compute(TrainingJob* job, int64_t steps, ControlThread* control, SharedCounters* counters,
              StepMeter* meter) {
   PoolThreads pools(&job->session().Pools());
@@ -178,7 +162,7 @@ int RunHostedTenant(const HostedTenantOptions& options) {
   StepMeter meter;
   const int socket = host.socket.get();
   std::unique_ptr<HostedServer> server;  // Null of jobs that do steps of a network.
-  ControlThreadOptions control_options = ControlOptions(options);
+  ControlThreadOptions control_options = HostedControlOptions(options);
   control_options.on_open_requests = [&](int count) {
     if (server) server->SetOpenRequests(count);
   };

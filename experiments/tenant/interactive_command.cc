@@ -77,20 +77,16 @@ int RunInteractiveCommand(const InteractiveCommandOptions& options, const Topolo
              options.control.empty() ? std::to_string(getpid()) : options.control);
   const Attachment attachment(&control, &run.Threads());
   const auto begin = CommandRun::Clock::now();
-  CommandRun::Progress seen{.at = begin};
-  const SteeredProgram::End end = run.Run([&](const CommandRun::Progress& progress) {
-    const int64_t steps = progress.steps - seen.steps, images = progress.images - seen.images;
-    for (int64_t i = 0; i < steps; ++i) {
-      const auto count = static_cast<int>(images * (i + 1) / steps - images * i / steps);
-      meter.Add(seen.at + (progress.at - seen.at) * i / steps,
-                seen.at + (progress.at - seen.at) * (i + 1) / steps, count);
-    }
-    seen = progress;
+  CommandRun::Step last;
+  last.end = begin;
+  const SteeredProgram::End end = run.Run([&](const CommandRun::Step& step) {
+    meter.Add(step.begin, step.end, step.images);
+    last = step;
   });
-  if (seen.steps > 0) {
-    const std::chrono::duration<double> time = seen.at - begin;
-    fmt::print(stderr, "cosched: {} steps, {:.2f} a second; it {}\n", seen.steps,
-               static_cast<double>(seen.steps) / time.count(), end.how);
+  if (last.end > begin) {
+    const std::chrono::duration<double> time = last.end - begin;
+    fmt::print(stderr, "cosched: {} steps, {:.2f} a second; it {}\n", last.index + 1,
+               static_cast<double>(last.index + 1) / time.count(), end.how);
   }
   return end.exit_code;
 }

@@ -160,17 +160,7 @@ bool SteeredProgram::ConfineTo(const CpuSet& cores, const Topology& topology) co
   return true;
 }
 
-void SteeredProgram::Signal(int signal) const {
-  std::vector<pid_t> before;
-  for (int look = 0; look < kMostLooks; ++look) {
-    const std::vector<pid_t> processes = Processes();
-    if (processes == before) return;
-    for (const pid_t process : processes) {
-      if (!std::binary_search(before.begin(), before.end(), process)) kill(process, signal);
-    }
-    before = processes;
-  }
-}
+void SteeredProgram::Signal(int signal) const { SignalDescendantsOf(getpid(), signal); }
 
 // It stays a zombie until KillRest, so that its number is nobody else's.
 std::optional<SteeredProgram::End> SteeredProgram::Ended() {
@@ -188,13 +178,7 @@ void SteeredProgram::ReapOrphans() const {
 }
 
 void SteeredProgram::KillRest() {
-  while (true) {
-    const std::vector<pid_t> processes = Processes();
-    if (processes.empty()) break;
-    for (const pid_t process : processes) kill(process, SIGKILL);
-    // Those whose parents are killed become this process's children, and are reaped here, too.
-    if (waitpid(-1, nullptr, 0) < 0 && errno != EINTR) break;
-  }
+  KillDescendants();
   pid_ = -1;
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "experiments/os/process_sampler.h"
 #include "experiments/tenant/demand.h"
 #include "experiments/wire/control_socket.h"
+#include "tests/experiments/temporary_folder.h"
 #include "tests/native/cosched_command.h"
 
 namespace cosched {
@@ -136,9 +138,10 @@ TEST_F(WrapCtlTest, EndsWithWhoWrapsIt) {
   }
 }
 
-// The loop polls, and so hears of it.
 TEST_F(WrapCtlTest, AClientIsToldHowManyThreadsToHave) {
   if (all_.Count() < 2) GTEST_SKIP() << "needs two cores";
+  const TemporaryFolder folder;
+  const std::filesystem::path connected = folder.path() / "connected";
   wrapped_.emplace(std::vector<std::string>{"wrap", "--client", "library", "--cores",
                                             all_.ToString(), "--", "/usr/bin/python3", "-c",
                                             "import sys, time\n"
@@ -148,26 +151,19 @@ TEST_F(WrapCtlTest, AClientIsToldHowManyThreadsToHave) {
                                             "client = cosched.connect()\n"
                                             "while True:\n"
                                             "    threads = client.poll(); time.sleep(0.002)\n"
-                                            "    if threads: print(threads, flush=True)\n"});
-  Until([this] {
-    try {
-      return static_cast<bool>(ConnectToTenant(Target()));
-    } catch (const InputError&) {
-      return false;
-    }
-  });
-  // Its start may be later than the first of these: then it begins with that.
-  for (const CpuSet& cores : {one_, all_, one_}) {
+                                            "    if threads: print(threads, flush=True); open('" +
+                                                connected.string() + "', 'w')\n"});
+  Until([&] { return std::filesystem::exists(connected); });
+  // Each is answered when it was followed.
+  for (const CpuSet& cores : {one_, all_})
     EXPECT_EQ(Ctl({"set", "cores=" + cores.ToString()}).exit_code, 0);
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  }
   EXPECT_EQ(Ctl({"set", "intra=1"}).exit_code, 0);
   EXPECT_EQ(Ctl({"stop"}).output, "stopping\n");
   const CommandOutcome ended = wrapped_->End();
+  EXPECT_EQ(ended.output, "2\n1\n2\n1\n");
   EXPECT_NE(ended.errors.find("cosched: 1 thread on core " + one_.ToString() + ", by ctl, in "),
             std::string::npos)
       << ended.errors;
-  EXPECT_NE(ended.output.find("1\n"), std::string::npos) << ended.output;
 }
 
 }  // namespace

@@ -62,40 +62,36 @@ TEST(ClientPageTest, TheLibraryInC) {
   ExpectFollowed(&page, grant);
 }
 
-TEST(ClientPageTest, TheModuleInPython) {
+// By the path, as the descriptor is closed when the program is executed.
+void ExpectSpeaks(const char* interpreter, const char* option, const std::string& program) {
   ClientPage page;
   const uint64_t grant = page.Grant(2, {0, 1});
-  const std::string program = "import sys; sys.path.insert(0, '" COSCHED_SOURCE_DIR
-                              "/experiments/client'); import cosched\n"
-                              "client = cosched.connect(); first = client.poll(); client.step(3)\n"
-                              "second = client.poll(); client.step()\n"
-                              "sys.exit(first * 10 + second)";
-  // By the path, as the descriptor is closed at its start.
   EXPECT_EQ(InProgram(page,
-                      [&program] {
-                        execlp("/usr/bin/python3", "python3", "-c", program.c_str(), nullptr);
+                      [&] {
+                        execlp(interpreter, interpreter, option, program.c_str(), nullptr);
                         return 127;
                       }),
             20);
   ExpectFollowed(&page, grant);
 }
 
+TEST(ClientPageTest, TheModuleInPython) {
+  ExpectSpeaks("/usr/bin/python3", "-c",
+               "import sys; sys.path.insert(0, '" COSCHED_SOURCE_DIR
+               "/experiments/client'); import cosched\n"
+               "client = cosched.connect(); first = client.poll(); client.step(3)\n"
+               "second = client.poll(); client.step()\n"
+               "sys.exit(first * 10 + second)");
+}
+
 TEST(ClientPageTest, TheModuleInJavaScript) {
   if (FindProgram("node").empty()) GTEST_SKIP() << "there is no node";
-  ClientPage page;
-  const uint64_t grant = page.Grant(2, {0, 1});
-  const std::string program = "const client = require('" COSCHED_SOURCE_DIR
-                              "/experiments/client/cosched.js').connect();\n"
-                              "const first = client.poll(); client.step(3);\n"
-                              "const second = client.poll(); client.step();\n"
-                              "process.exit(first * 10 + second)";
-  EXPECT_EQ(InProgram(page,
-                      [&program] {
-                        execlp("node", "node", "-e", program.c_str(), nullptr);
-                        return 127;
-                      }),
-            20);
-  ExpectFollowed(&page, grant);
+  ExpectSpeaks("node", "-e",
+               "const client = require('" COSCHED_SOURCE_DIR
+               "/experiments/client/cosched.js').connect();\n"
+               "const first = client.poll(); client.step(3);\n"
+               "const second = client.poll(); client.step();\n"
+               "process.exit(first * 10 + second)");
 }
 
 TEST(ClientPageTest, WithoutATenantNothingHappens) {
