@@ -1,7 +1,6 @@
 #include "experiments/tenant/steered_program.h"
 
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -10,7 +9,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <cstring>
 #include <system_error>
 #include <utility>
@@ -67,7 +65,6 @@ struct ChildPlan {
   if (plan.input >= 0) dup2(plan.input, STDIN_FILENO);
   if (plan.outputs[0] >= 0) dup2(plan.outputs[0], STDOUT_FILENO);
   if (plan.outputs[1] >= 0) dup2(plan.outputs[1], STDERR_FILENO);
-  syscall(SYS_close_range, 3u, UINT_MAX, CLOSE_RANGE_CLOEXEC);  // Its tenant's are not its own.
   for (size_t i = 0; i < plan.inherited_count; ++i) fcntl(plan.inherited[i], F_SETFD, 0);
   if (plan.folder[0] != '\0' && chdir(plan.folder) != 0) refuse(0);
   execvpe(plan.argv[0], plan.argv, plan.environment);

@@ -143,7 +143,7 @@ TEST_F(CommandTenantTest, StepsAreCountedInWhatItPrints) {
 }
 
 TEST_F(CommandTenantTest, OneThatPrintsAllTheWhileIsLookedAt) {
-  TenantSpec spec = Shell("while :; do echo step; done");
+  TenantSpec spec = Shell("yes step & yes step & exec yes step");
   spec.command.progress = {ProgressSource::Kind::kOutput, "^step"};
   Start(spec);
   ASSERT_NO_FATAL_FAILURE(ExpectSettled());
