@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -140,6 +141,24 @@ void cosched_say_rigid(cosched_client* client, int threads) {
 
 void cosched_count_region(cosched_client* client) {
   if (client->generation == generation) Store(&client->page->regions, client->page->regions + 1);
+}
+
+int cosched_cores(const cosched_client* client, cpu_set_t* cores) {
+  if (client->generation != generation) return 0;
+  const struct cosched_page* const page = client->page;
+  /* A grant is written in no time, unless who writes it is stopped meanwhile. */
+  for (int attempt = 0; attempt < 1000; ++attempt) {
+    const uint64_t grant = Load(&page->grant);
+    CPU_ZERO(cores);
+    for (int cpu = 0; cpu < 16 * 64 && cpu < CPU_SETSIZE; ++cpu) {
+      if (__atomic_load_n(&page->cores[cpu / 64], __ATOMIC_RELAXED) >> cpu % 64 & 1)
+        CPU_SET(cpu, cores);
+    }
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    if (grant % 2 == 0 && Load(&page->grant) == grant) return CPU_COUNT(cores) > 0;
+    sched_yield();
+  }
+  return 0;
 }
 
 void cosched_close(cosched_client* client) {

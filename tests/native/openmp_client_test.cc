@@ -1,5 +1,6 @@
 // The library that makes OpenMP programs follow their grants (experiments/client/cosched_openmp.c):
 // whatever they do, they compute what they compute without it, while the grant changes all the while.
+// With GCC's runtime and with LLVM's, which programs that GCC compiled may have, too.
 
 #include <gtest/gtest.h>
 
@@ -9,7 +10,9 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "engine/base/topology.h"
@@ -30,6 +33,49 @@ int ResizesOfAWay() {
   return many == nullptr ? 50 : std::atoi(many);
 }
 
+// Empty where there is no clang with its runtime (Debian: libomp-dev).
+#ifdef COSCHED_LLVM_OPENMP
+constexpr std::string_view kLlvmOpenMp = COSCHED_LLVM_OPENMP "/";
+#else
+constexpr std::string_view kLlvmOpenMp;
+#endif
+
+enum class Runtime { kGcc, kLlvm, kGccOnLlvm };
+constexpr Runtime kRuntimes[] = {Runtime::kGcc, Runtime::kLlvm, Runtime::kGccOnLlvm};
+
+std::string NameOf(Runtime runtime) {
+  switch (runtime) {
+    case Runtime::kGcc: return "Gcc";
+    case Runtime::kLlvm: return "Llvm";
+    case Runtime::kGccOnLlvm: return "GccOnLlvm";
+  }
+  return "";
+}
+
+std::string BinaryOf(Runtime runtime) {
+  switch (runtime) {
+    case Runtime::kGcc: return COSCHED_OPENMP_PROGRAM;
+    case Runtime::kLlvm: return std::string(kLlvmOpenMp) + "program";
+    case Runtime::kGccOnLlvm: return std::string(kLlvmOpenMp) + "program_gomp";
+  }
+  return "";
+}
+
+// A library with regions of the other runtime.
+std::string BesideOf(Runtime runtime) {
+  return runtime == Runtime::kGcc ? std::string(kLlvmOpenMp) + "beside.so" : COSCHED_OPENMP_BESIDE;
+}
+
+// More threads than cores: those of LLVM's that spin would take them from those that work.
+std::vector<std::string> VariablesOf(Runtime runtime) {
+  if (runtime == Runtime::kGcc) return {};
+  return {"OMP_WAIT_POLICY=passive"};
+}
+
+#define SKIP_WITHOUT_LLVM(runtime)                     \
+  if (runtime != Runtime::kGcc && kLlvmOpenMp.empty()) \
+  GTEST_SKIP() << "there is no clang with OpenMP (Debian: clang and libomp-dev)"
+
 struct Ran {
   int exit_code = -1;
   std::string output;
@@ -48,6 +94,7 @@ class OpenMpClientTest : public ::testing::Test {
       environment.push_back(page->Variable());
       environment.push_back("LD_PRELOAD=" COSCHED_OPENMP_LIBRARY);
     }
+    environment.insert(environment.end(), more_.begin(), more_.end());
     return environment;
   }
   ProgramStart StartOf(const std::vector<std::string>& arguments, const ClientPage* page) const {
@@ -98,62 +145,218 @@ class OpenMpClientTest : public ::testing::Test {
       followed -= ran.followed;
     }
   }
-  static std::vector<std::string> Program(const std::string& way, int regions = 2000) {
-    return {COSCHED_OPENMP_PROGRAM, way, std::to_string(regions)};
+  static std::vector<std::string> Program(const std::string& way, int regions = 2000,
+                                          Runtime runtime = Runtime::kGcc) {
+    return {BinaryOf(runtime), way, std::to_string(regions)};
+  }
+  static std::vector<std::string> With(std::vector<std::string> arguments, std::string last) {
+    arguments.push_back(std::move(last));
+    return arguments;
   }
   std::string Errors() const { return ReadText(folder_.path() / "errors"); }
+  // It has kept its threads, and was told so.
+  void ExpectRigid(const Ran& ran) const {
+    EXPECT_EQ(ran.exit_code, 0);
+    EXPECT_TRUE(ran.said.rigid);
+    EXPECT_NE(Errors().find("its OpenMP threads stay as they are"), std::string::npos) << Errors();
+  }
 
   const TemporaryFolder folder_;
+  std::vector<std::string> more_;  // Variables of the program.
 };
 
+using RuntimeAndWay = std::tuple<Runtime, const char*>;
 class OpenMpWaysTest : public OpenMpClientTest,
-                       public ::testing::WithParamInterface<const char*> {};
+                       public ::testing::WithParamInterface<RuntimeAndWay> {};
+
+std::string NameOfWay(const ::testing::TestParamInfo<RuntimeAndWay>& info) {
+  return NameOf(std::get<0>(info.param)) + "_" + std::get<1>(info.param);
+}
 
 TEST_P(OpenMpWaysTest, ComputesTheSameWhileItIsResized) {
-  ExpectSteered(Program(GetParam()), ResizesOfAWay());
+  const auto& [runtime, way] = GetParam();
+  SKIP_WITHOUT_LLVM(runtime);
+  more_ = VariablesOf(runtime);
+  ExpectSteered(Program(way, 2000, runtime), ResizesOfAWay());
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, OpenMpWaysTest,
-                         ::testing::Values("plain", "scheduled", "nested", "dynamic", "bind",
-                                           "fork", "exec"),
-                         [](const auto& way) { return std::string(way.param); });
+                         ::testing::Combine(::testing::ValuesIn(kRuntimes),
+                                            ::testing::Values("plain", "scheduled", "nested",
+                                                              "dynamic", "bind", "fork", "exec",
+                                                              "mixed", "league")),
+                         NameOfWay);
 
 class RigidOpenMpTest : public OpenMpClientTest,
-                        public ::testing::WithParamInterface<const char*> {};
+                        public ::testing::WithParamInterface<RuntimeAndWay> {};
 
 // What counts on its threads keeps them, and is told so.
 TEST_P(RigidOpenMpTest, IsLeftAlone) {
-  const std::string alone = Alone(Program(GetParam()));
-  const Ran ran = RunSteered(Program(GetParam()));
-  EXPECT_EQ(ran.exit_code, 0);
+  const auto& [runtime, way] = GetParam();
+  SKIP_WITHOUT_LLVM(runtime);
+  more_ = VariablesOf(runtime);
+  const std::vector<std::string> program = Program(way, 2000, runtime);
+  const std::string alone = Alone(program);
+  const Ran ran = RunSteered(program);
+  ExpectRigid(ran);
   EXPECT_EQ(ran.output, alone);
-  EXPECT_TRUE(ran.said.rigid);
-  EXPECT_NE(Errors().find("its OpenMP threads stay as they are"), std::string::npos) << Errors();
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, RigidOpenMpTest, ::testing::Values("ask", "set", "numbered"),
-                         [](const auto& way) { return std::string(way.param); });
+INSTANTIATE_TEST_SUITE_P(Ways, RigidOpenMpTest,
+                         ::testing::Combine(::testing::ValuesIn(kRuntimes),
+                                            ::testing::Values("ask", "set", "numbered")),
+                         NameOfWay);
 
-TEST_F(OpenMpClientTest, ItCrashesAsItWould) {
-  const Ran ran = RunSteered(Program("crash"));
+class OpenMpRuntimesTest : public OpenMpClientTest, public ::testing::WithParamInterface<Runtime> {
+ protected:
+  void SetUp() override {
+    SKIP_WITHOUT_LLVM(GetParam());
+    more_ = VariablesOf(GetParam());
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Runtimes, OpenMpRuntimesTest, ::testing::ValuesIn(kRuntimes),
+                         [](const auto& info) { return NameOf(info.param); });
+
+TEST_P(OpenMpRuntimesTest, ItCrashesAsItWould) {
+  const Ran ran = RunSteered(Program("crash", 2000, GetParam()));
   EXPECT_EQ(ran.exit_code, 128 + SIGABRT);
 }
 
-// One copy of the runtime is linked, another one comes later and out of sight.
-TEST_F(OpenMpClientTest, ASecondRuntimeIsNoMatter) {
+// LLVM's runtime has both GCC's entries and a tool's; regions within regions are not followed.
+TEST_P(OpenMpRuntimesTest, ARegionIsCountedOnce) {
+  for (const char* const way : {"plain", "nested"}) {
+    const Ran ran = RunSteered(Program(way, 2000, GetParam()));
+    EXPECT_EQ(ran.said.regions, 2000) << way;
+  }
+}
+
+// One copy of GCC's runtime comes later and out of sight; another one, or LLVM's, is linked.
+TEST_P(OpenMpRuntimesTest, ASecondRuntimeIsNoMatter) {
   const std::filesystem::path copy = folder_.path() / "libgomp-copy.so.1";
   std::filesystem::copy_file(COSCHED_LIBGOMP, copy);
-  std::vector<std::string> arguments = Program("dlopen");
-  arguments.push_back(copy);
-  ExpectSteered(arguments, 50);
+  ExpectSteered(With(Program("dlopen", 2000, GetParam()), copy), 50);
+}
+
+TEST_P(OpenMpRuntimesTest, RegionsOfAnotherRuntimeFollowToo) {
+  SKIP_WITHOUT_LLVM(Runtime::kLlvm);
+  more_ = VariablesOf(Runtime::kLlvm);
+  const std::string beside = BesideOf(GetParam());
+  ExpectSteered(With(Program("beside", 2000, GetParam()), beside), 50);
+  const std::vector<std::string> sizes = With(Program("sizes", 10, GetParam()), beside);
+  EXPECT_EQ(Alone(sizes), "2 2\n");
+  for (const int threads : {1, 3}) {
+    ClientPage page;
+    page.Grant(threads, {0, 1});
+    SteeredProgram program(StartOf(sizes, &page));
+    while (!program.Ended()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const std::string size = std::to_string(threads);
+    EXPECT_EQ(ReadText(folder_.path() / "output"), size + " " + size + "\n");
+  }
+}
+
+// Also where the runtime of the program is in everybody's sight, and the caller's is not.
+TEST_P(OpenMpRuntimesTest, ACallReachesTheRuntimeOfItsCaller) {
+  SKIP_WITHOUT_LLVM(Runtime::kLlvm);
+  const std::vector<std::string> program =
+      With(Program("set_beside", 10, GetParam()), BesideOf(GetParam()));
+  const std::string alone = Alone(program);
+  EXPECT_EQ(alone, GetParam() == Runtime::kGcc ? "2 1\n" : "1 1\n");
+  more_.push_back("LD_PRELOAD=" COSCHED_OPENMP_LIBRARY);
+  EXPECT_EQ(Alone(program), alone);
+}
+
+// LLVM's takes several times as long as GCC's where there are more threads than cores.
+TEST_P(OpenMpRuntimesTest, ManyResizes) {
+  const int resizes = GetParam() == Runtime::kGcc ? 10000 : std::max(1000, ResizesOfAWay());
+  ExpectSteered(Program("plain", 30000, GetParam()), resizes);
+}
+
+class OmptTest : public OpenMpClientTest {
+ protected:
+  void SetUp() override { SKIP_WITHOUT_LLVM(Runtime::kLlvm); }
+};
+
+// A runtime has one tool: one that the user has is not taken away.
+TEST_F(OmptTest, AnotherToolIsLeftInPlace) {
+  const std::vector<std::string> program = Program("plain", 300, Runtime::kLlvm);
+  const std::string alone = Alone(program);
+  for (const char* const variable : {"OMP_TOOL_LIBRARIES=" COSCHED_OMPT_TOOL,
+                                     "LD_PRELOAD=" COSCHED_OPENMP_LIBRARY ":" COSCHED_OMPT_TOOL,
+                                     "LD_PRELOAD=" COSCHED_OMPT_TOOL ":" COSCHED_OPENMP_LIBRARY}) {
+    more_ = {variable};
+    const Ran ran = RunSteered(program);
+    ExpectRigid(ran);
+    EXPECT_EQ(ran.output, "the user's tool\n" + alone) << variable;
+    EXPECT_EQ(ran.said.threads, 2);
+  }
+}
+
+TEST_F(OmptTest, DisabledToolsStayDisabled) {
+  const std::vector<std::string> program = Program("plain", 300, Runtime::kLlvm);
+  more_ = {"OMP_TOOL=disabled"};
+  const Ran ran = RunSteered(program);
+  ExpectRigid(ran);
+  EXPECT_EQ(ran.output, Alone(program));
+}
+
+// How many of its threads may run on so many cores.
+size_t ThreadsOn(pid_t process, int cores) {
+  ProcessSampler sampler(process);
+  sampler.Read();
+  size_t count = 0;
+  for (const ProcessSampler::Thread& thread : sampler.Threads()) {
+    cpu_set_t mask;
+    count += sched_getaffinity(thread.tid, sizeof mask, &mask) == 0 && CPU_COUNT(&mask) == cores;
+  }
+  return count;
+}
+
+class OpenMpCoresTest : public OpenMpRuntimesTest {
+ protected:
+  // Of a program that begins with one thread on one core, and goes on with three on two cores: threads
+  // that may run on both.
+  size_t ThreadsOnBoth(const Topology& topology) {
+    ClientPage page;
+    page.Grant(1, {0});
+    std::vector<std::string> arguments = {"taskset", "-c", "0"};
+    for (const std::string& argument : Program("plain", 1'000'000'000, GetParam()))
+      arguments.push_back(argument);
+    SteeredProgram program(StartOf(arguments, &page));
+    while (page.Read().regions < 100) std::this_thread::yield();
+    EXPECT_EQ(ThreadsOn(program.pid(), 2), 0);
+    program.ConfineTo({0, 1}, topology);
+    const uint64_t grant = page.Grant(3, {0, 1});
+    while (page.Read().followed < grant) std::this_thread::yield();
+    const int64_t regions = page.Read().regions;
+    while (page.Read().regions < regions + 2) std::this_thread::yield();
+    EXPECT_EQ(ThreadsOn(program.pid(), 1) + ThreadsOn(program.pid(), 2), 3);
+    return ThreadsOn(program.pid(), 2);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Runtimes, OpenMpCoresTest, ::testing::ValuesIn(kRuntimes),
+                         [](const auto& info) { return NameOf(info.param); });
+
+// LLVM's runtime would put a new worker on the cores that the process began with.
+TEST_P(OpenMpCoresTest, AThreadThatComesLaterRunsOnTheGrantedCores) {
+  const Topology topology = Topology::ThisMachine();
+  if (!topology.Cpus().Contains(CpuSet{0, 1})) GTEST_SKIP() << "there are no CPUs 0 and 1";
+  EXPECT_EQ(ThreadsOnBoth(topology), 3);
+}
+
+// Where the user says that it shall, it does.
+TEST_P(OpenMpCoresTest, AThreadThatIsBoundStaysBound) {
+  const Topology topology = Topology::ThisMachine();
+  if (!topology.Cpus().Contains(CpuSet{0, 1})) GTEST_SKIP() << "there are no CPUs 0 and 1";
+  more_.push_back(GetParam() == Runtime::kGcc ? "OMP_PROC_BIND=true" : "KMP_AFFINITY=compact");
+  EXPECT_EQ(ThreadsOnBoth(topology), 1);
 }
 
 TEST_F(OpenMpClientTest, AStencilHasTheSameBits) {
   const std::vector<std::string> arguments = {COSCHED_STENCIL, "--size", "200", "--sweeps", "3000"};
   ExpectSteered(arguments, 50);
 }
-
-TEST_F(OpenMpClientTest, TenThousandResizes) { ExpectSteered(Program("plain", 30000), 10000); }
 
 // Threads of the process that run meanwhile.
 size_t RunningThreads(pid_t process, std::chrono::milliseconds time) {
@@ -171,11 +374,12 @@ size_t RunningThreads(pid_t process, std::chrono::milliseconds time) {
 }
 
 // A shrink leaves no thread that runs beyond the grant, once the region that was running is over: of a
-// team of several libgomp ends the others, of one it lets them sleep.
-TEST_F(OpenMpClientTest, SurplusThreadsRestWhenItHasFollowed) {
+// team of several libgomp ends the others, of one it lets them sleep, as LLVM's does after 0.2 s.
+TEST_P(OpenMpRuntimesTest, SurplusThreadsRestWhenItHasFollowed) {
+  more_.clear();
   ClientPage page;
   page.Grant(3, {0, 1});
-  SteeredProgram program(StartOf(Program("plain", 1'000'000'000), &page));
+  SteeredProgram program(StartOf(Program("plain", 1'000'000'000, GetParam()), &page));
   for (const int threads : {3, 1, 2, 1, 3}) {
     const uint64_t grant = page.Grant(threads, {0, 1});
     while (page.Read().followed < grant) std::this_thread::yield();

@@ -1,4 +1,4 @@
-/* openmp_program WAY REGIONS: a program with many parallel regions that does what real ones do to the
+/* openmp_program WAY REGIONS [FILE]: a program with many parallel regions that does what real ones do to the
  * library that is preloaded into them. Prints a number that is the same with any team. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -105,11 +105,58 @@ static void Forked(long region) {
   waitpid(child, NULL, 0);
 }
 
+/* Teams of a league, whose sizes are the runtime's to choose. */
+static void League(void) {
+#pragma omp teams num_teams(2)
+#pragma omp distribute parallel for
+  for (int i = 0; i < kCells; ++i) cells[i] += i;
+}
+
 static int SecondRuntime(const char* file) {
   void* const runtime = dlopen(file, RTLD_NOW | RTLD_LOCAL);
   if (runtime == NULL) return 0;
-  int (*most)(void) = (int (*)(void))dlsym(runtime, "omp_get_max_threads");
+  int (*most)(void) = NULL;
+  *(void**)&most = dlsym(runtime, "omp_get_max_threads");
   return most != NULL ? most() : 0;
+}
+
+/* Of openmp_beside.c, a library that has another runtime. */
+static int (*region_beside)(long*, int);
+static int LoadBeside(const char* file) {
+  void* const library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+  if (library != NULL) *(void**)&region_beside = dlsym(library, "RegionBeside");
+  return region_beside != NULL;
+}
+
+static void PrintSizes(void) {
+  int size = 0;
+#pragma omp parallel
+#pragma omp master
+  size = omp_get_num_threads();
+  printf("%d %d\n", size, region_beside(cells, kCells));
+}
+
+static void Region(const char* way, long region, int asked) {
+  if (strcmp(way, "scheduled") == 0) {
+    Scheduled(region);
+  } else if (strcmp(way, "nested") == 0) {
+    Nested();
+  } else if (strcmp(way, "numbered") == 0 || (strcmp(way, "mixed") == 0 && region % 2 == 1)) {
+    Numbered();
+  } else if (asked > 0) {
+    Divided(asked);
+  } else if (strcmp(way, "set") == 0) {
+    Divided(3);
+  } else if (strcmp(way, "bind") == 0) {
+    Bound(region);
+  } else if (strcmp(way, "fork") == 0) {
+    Forked(region);
+  } else if (strcmp(way, "league") == 0) {
+    League();
+  } else {
+    Plain();
+    if (region_beside != NULL) region_beside(cells, kCells);
+  }
 }
 
 int main(int argc, char** argv) {
@@ -117,30 +164,22 @@ int main(int argc, char** argv) {
   const char* const way = argv[1];
   const long regions = atol(argv[2]);
   const int asked = strcmp(way, "ask") == 0 ? omp_get_max_threads() : 0;
+  const int beside =
+      strcmp(way, "beside") == 0 || strcmp(way, "sizes") == 0 || strcmp(way, "set_beside") == 0;
   if (strcmp(way, "set") == 0) omp_set_num_threads(3);
   if (strcmp(way, "dynamic") == 0) omp_set_dynamic(1);
   if (strcmp(way, "nested") == 0) omp_set_max_active_levels(2);
   if (strcmp(way, "exec") == 0) execl(argv[0], argv[0], "plain", argv[2], (char*)NULL);
   if (strcmp(way, "dlopen") == 0 && SecondRuntime(argv[3]) < 1) return 3;
+  if (beside && !LoadBeside(argv[3])) return 3;
   for (long region = 0; region < regions; ++region) {
-    if (strcmp(way, "scheduled") == 0) {
-      Scheduled(region);
-    } else if (strcmp(way, "nested") == 0) {
-      Nested();
-    } else if (strcmp(way, "numbered") == 0) {
-      Numbered();
-    } else if (asked > 0) {
-      Divided(asked);
-    } else if (strcmp(way, "set") == 0) {
-      Divided(3);
-    } else if (strcmp(way, "bind") == 0) {
-      Bound(region);
-    } else if (strcmp(way, "fork") == 0) {
-      Forked(region);
-    } else {
-      Plain();
-    }
+    Region(way, region, asked);
     if (strcmp(way, "crash") == 0 && region == regions / 2) abort();
+  }
+  if (strcmp(way, "set_beside") == 0) region_beside(cells, 0);
+  if (beside && strcmp(way, "beside") != 0) {
+    PrintSizes();
+    return 0;
   }
   long sum = 0;
   for (int i = 0; i < kCells; ++i) sum = (sum * 31 + cells[i]) % 1000003;

@@ -1,0 +1,117 @@
+/* The OpenMP runtime behind a caller, and what is known of the caller. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "experiments/client/cosched_openmp_internal.h"
+
+/* Objects whose use of the default is safe: regions ask for their team's size when they are in it, or
+ * name it. */
+static bool IsSafeObject(const void* caller) {
+  static const char* const known[] = {"/libtorch", "/libc10",    "/libdnnl", "/libopenblas",
+                                      "/openblas", "/libblis",   "/libgomp", "/libomp",
+                                      "/libiomp5", "/libcosched"};
+  Dl_info info;
+  if (dladdr(caller, &info) == 0 || info.dli_fname == NULL) return false;
+  /* Debian's libblas.so.3 is a link to one of several. */
+  char* const file = realpath(info.dli_fname, NULL);
+  bool safe = false;
+  for (size_t i = 0; file != NULL && i < sizeof known / sizeof *known; ++i)
+    safe = safe || strstr(file, known[i]) != NULL;
+  free(file);
+  return safe;
+}
+
+/* By the names of GCC's, LLVM's and Intel's, also with something behind them, as wheels have it. */
+static int FindRuntime(struct dl_phdr_info* info, size_t size, void* handle) {
+  (void)size;
+  static const char* const known[] = {"/libgomp", "/libomp.", "/libomp5", "/libomp-", "/libiomp5"};
+  bool is = false;
+  for (size_t i = 0; info->dlpi_name != NULL && i < sizeof known / sizeof *known; ++i)
+    is = is || strstr(info->dlpi_name, known[i]) != NULL;
+  if (!is) return 0;
+  *(void**)handle = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+  return *(void**)handle != NULL;
+}
+
+static const void* ObjectOf(const void* address) {
+  Dl_info info;
+  return dladdr(address, &info) == 0 ? NULL : info.dli_fbase;
+}
+
+void* SymbolIn(void* handle, const char* name) {
+  static const char here;
+  void* const symbol = dlsym(handle, name);
+  return symbol == NULL || ObjectOf(symbol) == ObjectOf(&here) ? NULL : symbol;
+}
+
+/* LLVM's and Intel's have GCC's entries, too, but not the other way round. */
+static bool IsLlvms(const void* symbol) {
+  Dl_info info;
+  if (dladdr(symbol, &info) == 0) return false;
+  void* const handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  return handle != NULL && dlsym(handle, "__kmpc_fork_call") != NULL;
+}
+
+/* Where the dynamic linker would look without this library, which is first among those that are in
+ * everybody's sight (RTLD_NEXT), and only then in what the caller is linked with: unless the first is
+ * GCC's, and the caller needs LLVM's, whose symbols have other versions. */
+static void* HandleOf(const void* caller, const char* name) {
+  Dl_info info;
+  void* own = NULL;
+  if (dladdr(caller, &info) != 0 && info.dli_fname != NULL)
+    own = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD); /* NULL for the program itself. */
+  const void* const linked = own == NULL ? NULL : SymbolIn(own, name);
+  const void* const first = SymbolIn(RTLD_NEXT, name);
+  const bool itself = linked != NULL && ObjectOf(linked) == ObjectOf(caller);
+  if (first != NULL && !itself && (linked == NULL || IsLlvms(first) || !IsLlvms(linked)))
+    return RTLD_NEXT;
+  if (linked != NULL) return own;
+  void* other = NULL;
+  dl_iterate_phdr(FindRuntime, &other);
+  return other != NULL && SymbolIn(other, name) != NULL ? other : NULL;
+}
+
+static struct Place* PlaceOf(const void* caller, struct Place* places) {
+  return &places[(size_t)((uintptr_t)caller * 0x9E3779B97F4A7C15u >> 40) % kPlaces];
+}
+
+static void* Known(struct Place* place, const void* caller) {
+  if (atomic_load_explicit(&place->caller, memory_order_acquire) != caller) return NULL;
+  return atomic_load_explicit(&place->value, memory_order_relaxed);
+}
+
+/* Who comes second to a place looks each time. */
+static void Remember(struct Place* place, const void* caller, void* value) {
+  void* none = NULL;
+  if (atomic_compare_exchange_strong(&place->value, &none, value))
+    atomic_store_explicit(&place->caller, caller, memory_order_release);
+}
+
+void* Real(const void* caller, const char* name, struct Place* places) {
+  struct Place* const place = PlaceOf(caller, places);
+  void* function = Known(place, caller);
+  if (function != NULL) return function;
+  void* const handle = HandleOf(caller, name);
+  function = handle == NULL ? NULL : SymbolIn(handle, name);
+  if (function != NULL) Remember(place, caller, function);
+  return function;
+}
+
+/* Looked up once for each place, too. */
+bool IsSafe(const void* caller) {
+  static struct Place places[kPlaces];
+  static char yes, no;
+  struct Place* const place = PlaceOf(caller, places);
+  void* verdict = Known(place, caller);
+  if (verdict == NULL) {
+    verdict = IsSafeObject(caller) ? &yes : &no;
+    Remember(place, caller, verdict);
+  }
+  return verdict == &yes;
+}
