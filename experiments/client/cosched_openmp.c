@@ -88,7 +88,7 @@ extern int omp_get_level(void);
 extern void omp_set_dynamic(int);
 
 /* These a program may look up by name to see whether there is OpenMP: without it, as OpenMP's
- * specification has it for one thread. */
+ * specification has it for one thread. Each has a name in C and one or two in Fortran. */
 static int Ask(const void* caller) {
   int (*const real)(void) = FIND(omp_get_max_threads);
   const int threads = real == NULL ? 1 : real();
@@ -118,11 +118,19 @@ static void SetDynamic(const void* caller, bool on) {
   if (real != NULL) real(on);
 }
 
+extern int omp_get_max_threads_(void);
+extern void omp_set_num_threads_(const int32_t*), omp_set_num_threads_8_(const int64_t*);
+extern void omp_set_dynamic_(const int32_t*), omp_set_dynamic_8_(const int64_t*);
 
 #define CALLER __builtin_return_address(0)
 EXPORT int omp_get_max_threads(void) { return Ask(CALLER); }
+EXPORT int omp_get_max_threads_(void) { return Ask(CALLER); }
 EXPORT void omp_set_num_threads(int threads) { Set(CALLER, threads); }
+EXPORT void omp_set_num_threads_(const int32_t* threads) { Set(CALLER, *threads); }
+EXPORT void omp_set_num_threads_8_(const int64_t* threads) { Set(CALLER, (int)*threads); }
 EXPORT void omp_set_dynamic(int on) { SetDynamic(CALLER, on != 0); }
+EXPORT void omp_set_dynamic_(const int32_t* on) { SetDynamic(CALLER, *on != 0); }
+EXPORT void omp_set_dynamic_8_(const int64_t* on) { SetDynamic(CALLER, *on != 0); }
 
 /* A program of which no team has the default is rigid, but only time tells. */
 enum { kManyNamed = 1000 };

@@ -204,7 +204,8 @@ TEST_P(RigidOpenMpTest, IsLeftAlone) {
 
 INSTANTIATE_TEST_SUITE_P(Ways, RigidOpenMpTest,
                          ::testing::Combine(::testing::ValuesIn(kRuntimes),
-                                            ::testing::Values("ask", "set", "numbered")),
+                                            ::testing::Values("ask", "set", "numbered",
+                                                              "ask_in_fortran", "set_in_fortran")),
                          NameOfWay);
 
 class OpenMpRuntimesTest : public OpenMpClientTest, public ::testing::WithParamInterface<Runtime> {

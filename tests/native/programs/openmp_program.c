@@ -112,6 +112,10 @@ static void League(void) {
   for (int i = 0; i < kCells; ++i) cells[i] += i;
 }
 
+/* As a program in Fortran has it. */
+extern int omp_get_max_threads_(void);
+extern void omp_set_num_threads_(const int*);
+
 static int SecondRuntime(const char* file) {
   void* const runtime = dlopen(file, RTLD_NOW | RTLD_LOCAL);
   if (runtime == NULL) return 0;
@@ -163,10 +167,12 @@ int main(int argc, char** argv) {
   if (argc < 3) return 2;
   const char* const way = argv[1];
   const long regions = atol(argv[2]);
-  const int asked = strcmp(way, "ask") == 0 ? omp_get_max_threads() : 0;
+  int asked = strcmp(way, "ask") == 0 ? omp_get_max_threads() : 0;
+  if (strcmp(way, "ask_in_fortran") == 0) asked = omp_get_max_threads_();
   const int beside =
       strcmp(way, "beside") == 0 || strcmp(way, "sizes") == 0 || strcmp(way, "set_beside") == 0;
   if (strcmp(way, "set") == 0) omp_set_num_threads(3);
+  if (strcmp(way, "set_in_fortran") == 0) omp_set_num_threads_(&(int){asked = 3});
   if (strcmp(way, "dynamic") == 0) omp_set_dynamic(1);
   if (strcmp(way, "nested") == 0) omp_set_max_active_levels(2);
   if (strcmp(way, "exec") == 0) execl(argv[0], argv[0], "plain", argv[2], (char*)NULL);
