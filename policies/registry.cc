@@ -22,6 +22,7 @@ PolicyInfo GangPolicy();
 PolicyInfo LendReclaimPolicy();
 PolicyInfo FeedbackPolicy();
 PolicyInfo ScriptedPolicy();
+PolicyInfo ScriptedSharesPolicy();
 PolicyInfo StaticSharesPolicy();
 PolicyInfo RomaCtPolicy();
 PolicyInfo RomaCt2Policy();
@@ -54,6 +55,7 @@ std::span<const PolicyInfo> Policies() {
                                        LendReclaimPolicy(),
                                        FeedbackPolicy(),
                                        ScriptedPolicy(),
+                                       ScriptedSharesPolicy(),
                                        StaticSharesPolicy(),
                                        RomaCtPolicy(),
                                        RomaCt2Policy(),

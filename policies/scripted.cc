@@ -5,28 +5,27 @@
 // of 0 cores pauses. Counts are kept within the job's min and max and the machine. A list of cores is
 // met once all of them are the job's own or free.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 #include <climits>
-#include <cmath>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "engine/base/error.h"
 #include "policies/queue_order.h"
 #include "policies/registry.h"
+#include "policies/timetable.h"
 
 namespace cosched {
 namespace {
 
-constexpr std::string_view kFormat =
-    "text: SECONDS:CORES[:INTERxINTRA] with a space between entries, the first at 0, then rising; "
-    "numbers, or all = as many as the job may have; CORES also a list of which, such as [0-1,4]";
+constexpr TimetableForm kCoreForm{.key = "policy.scripted.timetable",
+                                  .allowed =
+                                      "text: SECONDS:CORES[:INTERxINTRA] with a space between "
+                                      "entries, the first at 0, then rising; "
+                                      "numbers, or all = as many as the job may have; CORES also a "
+                                      "list of which, such as [0-1,4]"};
 constexpr int kAll = INT_MAX;
-constexpr double kLongest = 1e6;  // Seconds.
 
 struct Entry {
   Duration at{0};
@@ -35,32 +34,15 @@ struct Entry {
   std::optional<Split> split;  // Default: inter 1, intra = the cores it gets.
 };
 
-[[noreturn]] void Refuse(std::string_view entry, const char* problem) {
-  throw InputError({.file = {},
-                    .line = 0,
-                    .key = "policy.scripted.timetable",
-                    .problem = fmt::format("\"{}\" {}", entry, problem),
-                    .allowed = std::string(kFormat)});
-}
-
-template <typename Number>
-bool Parse(std::string_view text, Number* value) {
+bool ParseNumber(std::string_view text, int* value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
   return error == std::errc() && end == text.data() + text.size();
 }
 
 bool ParseCount(std::string_view text, int* count) {
-  if (text != "all") return Parse(text, count);
+  if (text != "all") return ParseNumber(text, count);
   *count = kAll;
   return true;
-}
-
-// What stands before `separator`, which goes too; all of it if there is none.
-std::string_view TakeUntil(char separator, std::string_view* text) {
-  const size_t end = std::min(text->find(separator), text->size());
-  const std::string_view part = text->substr(0, end);
-  text->remove_prefix(std::min(end + 1, text->size()));
-  return part;
 }
 
 // "[0-1,4]". False: it is no list of cores.
@@ -72,37 +54,28 @@ bool ParseList(std::string_view text, Entry* entry) {
   return true;
 }
 
-Entry ParseEntry(std::string_view text) {
-  std::string_view rest = text;
+Entry ParseEntry(const TimedEntry& timed) {
+  std::string_view rest = timed.value;
   Entry entry;
-  double seconds = -1;
-  if (!Parse(TakeUntil(':', &rest), &seconds) || !(seconds >= 0 && seconds <= kLongest))
-    Refuse(text, "has no time");
-  entry.at = FromSeconds(seconds);
+  entry.at = timed.at;
   const std::string_view cores = TakeUntil(':', &rest);
   if (!ParseList(cores, &entry) && (!ParseCount(cores, &entry.cores) || entry.cores < 0))
-    Refuse(text, "has no number of cores");
+    RefuseEntry(kCoreForm, timed.text, "has no number of cores");
   if (rest.empty()) return entry;
   Split split;
   const bool whole = ParseCount(TakeUntil('x', &rest), &split.inter) &&
                      ParseCount(rest, &split.intra) && split.inter >= 1 && split.intra >= 1;
-  if (!whole) Refuse(text, "has no split INTERxINTRA, each 1 or more");
+  if (!whole) RefuseEntry(kCoreForm, timed.text, "has no split INTERxINTRA, each 1 or more");
   entry.split = split;
   return entry;
 }
 
 std::vector<Entry> ParseTimetable(std::string_view text) {
   std::vector<Entry> entries;
-  while (!text.empty()) {
-    const std::string_view part = TakeUntil(' ', &text);
-    if (part.empty()) continue;
-    const Entry entry = ParseEntry(part);
-    if (entries.empty() && entry.at != Duration(0)) Refuse(part, "is the first and not at 0");
-    if (entries.empty() && entry.cores == 0) Refuse(part, "starts on no cores");
-    if (!entries.empty() && entry.at <= entries.back().at) Refuse(part, "is not after the last");
-    entries.push_back(entry);
+  for (const TimedEntry& timed : SplitTimetable(text, kCoreForm)) {
+    entries.push_back(ParseEntry(timed));
+    if (entries.front().cores == 0) RefuseEntry(kCoreForm, timed.text, "starts on no cores");
   }
-  if (entries.empty()) Refuse("", "has no entry");
   return entries;
 }
 
@@ -190,7 +163,7 @@ class Scripted final : public Policy {
 };
 
 constexpr PolicyParameter kParameters[] = {
-    {"timetable", "0:all", kFormat, "what every job gets, and when"},
+    {"timetable", "0:all", kCoreForm.allowed, "what every job gets, and when"},
 };
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/base/error.h"
+#include "policies/registry.h"
 #include "tests/policies/policy_machine.h"
 
 namespace cosched {
@@ -446,6 +448,60 @@ TEST(Scripted, RigidJobKeepsItsOwnThreads) {
   machine->Pass(1);
   machine->arbiter.Tick();
   EXPECT_EQ(machine->host.TakeLog(), "grant 1 0 2x8");
+}
+
+// --- scripted-shares
+
+std::string SharesBySecond(const PolicyParameters& parameters, Elasticity elasticity) {
+  auto machine = MakeMachine(kFourCores, "scripted-shares", parameters);
+  machine->Submit(MakeJob(1, UpTo(4, 4), elasticity));
+  for (int second = 1; second <= 3; ++second) {
+    machine->SettleAll();
+    machine->Pass(1);
+    machine->arbiter.Tick();
+  }
+  return machine->host.TakeLog();
+}
+
+TEST(ScriptedShares, ThreadsFollowTheShareByTheRule) {
+  const std::string timetable = "0:1.5 1:0.5 2:2";
+  EXPECT_EQ(SharesBySecond({{"timetable", timetable}}, Elasticity::kMalleable),
+            "start 1 0-3 1x2 share 1500; grant 1 0-3 1x1 share 500; grant 1 0-3 1x2 share 2000");
+  EXPECT_EQ(
+      SharesBySecond({{"timetable", timetable}, {"threads", "floor"}}, Elasticity::kMalleable),
+      "start 1 0-3 1x1 share 1500; grant 1 0-3 1x1 share 500; grant 1 0-3 1x2 share 2000");
+  EXPECT_EQ(SharesBySecond({{"timetable", timetable}}, Elasticity::kRigid),
+            "start 1 0-3 1x4 share 1500; grant 1 0-3 1x4 share 500; grant 1 0-3 1x4 share 2000");
+}
+
+TEST(ScriptedShares, WhatIsNotFreeIsWaitedFor) {
+  auto machine = MakeMachine(kFourCores, "scripted-shares", {{"timetable", "0:2.5 5:1.5"}});
+  machine->Submit(1, UpTo(4, 4));
+  machine->Submit(2, UpTo(4, 4));
+  machine->SettleAll();
+  EXPECT_EQ(machine->host.TakeLog(), "start 1 0-3 1x3 share 2500");
+  machine->Pass(5);
+  machine->arbiter.Tick();
+  machine->SettleAll();
+  EXPECT_EQ(machine->host.TakeLog(), "grant 1 0-3 1x2 share 1500; start 2 0-3 1x3 share 2500");
+}
+
+TEST(ScriptedShares, TellsWhatIsWrongWithATimetable) {
+  const auto problem = [](const char* timetable) -> std::string {
+    try {
+      MakePolicy(*FindPolicy("scripted-shares"), {{"timetable", timetable}});
+    } catch (const InputError& error) {
+      EXPECT_EQ(error.details().key, "policy.scripted-shares.timetable");
+      return error.details().problem;
+    }
+    return "";
+  };
+  EXPECT_EQ(problem(""), "\"\" has no entry");
+  EXPECT_EQ(problem("1:1"), "\"1:1\" is the first and not at 0");
+  EXPECT_EQ(problem("0:1 0:2"), "\"0:2\" is not after the last");
+  EXPECT_EQ(problem("0:1 x:2"), "\"x:2\" has no time");
+  for (const char* amount : {"0:0.05", "0:all", "0:5000", "0:1x", "0:nan", "0:"})
+    EXPECT_EQ(problem(amount), "\"" + std::string(amount) + "\" has no number of cores");
 }
 
 }  // namespace
