@@ -74,6 +74,14 @@ def whole_decades(axes):
     axes.minorticks_off()
 
 
+def plain_log_axis(axes):
+    """A logarithmic y axis whose ticks, 1, 2 and 5 of each decade, are written as the numbers they are."""
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(plt.LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.yaxis.set_minor_locator(plt.NullLocator())
+
+
 def save(figure, base):
     """Writes base.png and base.pdf, of one layout, and prints their paths."""
     base.parent.mkdir(parents=True, exist_ok=True)

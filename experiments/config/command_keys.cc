@@ -117,8 +117,8 @@ std::optional<Key::Refusal> OfOwnProgramsOnly(const W& workload) {
   return Key::Refusal{"is of cosched's own programs", "only without command"};
 }
 
-void CheckCommand(const TomlTable& table, W* workload) {
-  const CommandChoice& command = workload->spec.command;
+void CheckProgramIsThere(const TomlTable& table, const W& workload) {
+  const CommandChoice& command = workload.spec.command;
   const std::string& program = command.arguments.front();
   const std::filesystem::path file = std::filesystem::path(command.folder) / program;
   std::error_code ignored;
@@ -128,6 +128,10 @@ void CheckCommand(const TomlTable& table, W* workload) {
   if (!is_there)
     table.Fail("command", fmt::format("there is no program {}", program),
                "a program in PATH, or its file, relative to dir");
+}
+
+void CheckCommand(const TomlTable& table, W* workload) {
+  const CommandChoice& command = workload->spec.command;
   if (command.client == CommandClient::kOpenMp)
     workload->spec.command.preload = OpenMpClientLibrary(ThisBinary()).string();
   if (command.progress.kind == ProgressSource::Kind::kRegions &&

@@ -18,5 +18,7 @@ std::optional<SectionKey<WorkloadConfig>::Refusal> OfOwnProgramsOnly(
     const WorkloadConfig& workload);
 // After all of them: what they say together. Throws InputError.
 void CheckCommand(const TomlTable& table, WorkloadConfig* workload);
+// Where jobs run it. Throws InputError.
+void CheckProgramIsThere(const TomlTable& table, const WorkloadConfig& workload);
 
 }  // namespace cosched

@@ -8,6 +8,7 @@
 
 #include "engine/base/error.h"
 #include "experiments/config/machine_table.h"
+#include "experiments/config/section.h"
 #include "experiments/config/toml_table.h"
 #include "experiments/hosts/podman.h"
 #include "experiments/hosts/slurm_allocation.h"
@@ -101,6 +102,15 @@ bool IsMoreThan(int cores, const TomlTable& table, const char* key) {
   return table.IsInteger(key) && table.Integer(key, {}, INT64_MIN, INT64_MAX) > cores;
 }
 
+// The program of a command that is a file beside the experiment's; "" = it is found elsewhere, or no
+// job runs it.
+std::string ProgramBeside(const TomlTable& workload) {
+  if (!workload.Has("command") || workload.Number("weight", 1, 0, kMaxCount) == 0) return "";
+  const std::vector<std::string> command = workload.Strings("command", std::vector<std::string>());
+  if (command.empty() || !command.front().starts_with("./")) return "";
+  return (std::filesystem::path(workload.String("dir", ".")) / command.front()).string();
+}
+
 // The first file of a point's workloads that is not there, though the figure prepares it: what makes
 // it is not installed. "" = none, or they are nobody's to prepare.
 std::string Unprepared(const TomlTable& point) {
@@ -108,6 +118,8 @@ std::string Unprepared(const TomlTable& point) {
   for (const TomlTable& workload : point.Tables("workload")) {
     std::vector<std::string> files = workload.Strings("reads", std::vector<std::string>());
     if (workload.Has("reference")) files.push_back(workload.String("reference"));
+    if (const std::string program = ProgramBeside(workload); !program.empty())
+      files.push_back(program);
     for (const std::string& file : files) {
       std::error_code ignored;
       const std::filesystem::path path = workload.Folder() / file;

@@ -380,8 +380,13 @@ std::vector<WorkloadConfig> ReadWorkloads(const TomlTable& root, int machine_cor
   std::set<std::string> names;
   double weights = 0;
   bool jobs = false;
+  // A figure may have programs that only some of its points draw jobs of, and not all of them be
+  // installed; a trace's file names whatever it wants.
+  const bool from_file = root.Table("trace").Has("file");
   for (const TomlTable& table : root.Tables("workload")) {
     workloads.push_back(ReadWorkload(table, machine_cores));
+    const bool runs = workloads.back().weight > 0 || from_file;
+    if (runs && workloads.back().spec.IsCommand()) CheckProgramIsThere(table, workloads.back());
     weights += workloads.back().weight;
     jobs = jobs || !workloads.back().spec.serves;
     if (!names.insert(workloads.back().name).second) {

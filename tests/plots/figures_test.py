@@ -30,7 +30,8 @@ ALL_FIGURES = sorted(path.stem for path in (ROOT / "experiments" / "figures").gl
 
 
 def is_measured(figure):
-    """Others: simulated_figures_test.py has those with backend = "simulated" or services, fidelity_and_scale_test.py with [figure]."""
+    """Others: simulated_figures_test.py has those with backend = "simulated" or services, program_figures_test.py of others' programs,
+    fidelity_and_scale_test.py the rest with [figure]."""
     file = tomllib.loads((ROOT / "experiments" / "figures" / f"{figure}.toml").read_text())
     serves = any(workload.get("mode") in ("serve", "pipeline") for workload in file.get("workload", []))
     return file.get("backend") != "simulated" and "figure" not in file and not serves
@@ -199,10 +200,13 @@ class FigureCase(unittest.TestCase):
                 status = end.code if isinstance(end.code, int) else int(end.code is not None)
         return subprocess.CompletedProcess(script, status, output.getvalue(), errors.getvalue())
 
+    def write(self, figure, world):
+        write_sweep(self.run_folder, figure, world)
+
     def judged(self, figure, world):
         """Draws the figure in this world; the claims by name."""
         self.run_folder.mkdir()
-        write_sweep(self.run_folder, figure, world)
+        self.write(figure, world)
         result = self.run_script(figure)
         self.assertEqual((result.returncode, result.stderr), (0, ""), result.stderr)
         self.table = result.stdout

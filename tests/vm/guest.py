@@ -98,6 +98,17 @@ def outcomes(log):
     return tests
 
 
+def wait_and_tell(program, log, label):
+    """Until the program ends; which test it is in is told once a minute, for whoever wonders whether it hangs."""
+    begun = time.monotonic()
+    while True:
+        try:
+            return program.wait(timeout=60)
+        except subprocess.TimeoutExpired:
+            running = re.findall(r"\[ RUN      \] (\S+)", log.read_text(errors="replace"))
+            tell(f"{label}: {len(running)} begun in {time.monotonic() - begun:.0f} s, now in {running[-1] if running else 'none'}")
+
+
 def run_suite(role, suite, build):
     """A program of gtest's."""
     log = RESULTS / role / f"{suite['name']}.log"
@@ -105,7 +116,8 @@ def run_suite(role, suite, build):
     command = (f"cd {build} && COSCHED_CACHE={NO_CACHE} timeout -k 20 {seconds} ./{suite['program']} --gtest_color=no "
                f"--gtest_filter={shlex.quote(suite['filter'])} 2>&1")
     with log.open("w") as out:
-        ended = subprocess.run(ROLES[role](command), stdout=out, stdin=subprocess.DEVNULL, check=False).returncode
+        program = subprocess.Popen(ROLES[role](command), stdout=out, stdin=subprocess.DEVNULL)
+        ended = wait_and_tell(program, log, f"{role}, {suite['name']}")
     tests = outcomes(log.read_text(errors="replace"))
     if ended != 0 and not any(test["state"] == "failed" for test in tests):
         tail = "\n".join(log.read_text(errors="replace").splitlines()[-15:])

@@ -28,6 +28,7 @@ async function main() {
     }
     await session.run({[session.inputNames[0]]: images});
     client.step(Number(batch));
+    process.stdout.write(`step ${step + 1}\n`);
   }
 }
 

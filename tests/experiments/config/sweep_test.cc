@@ -167,6 +167,22 @@ TEST_F(SweepTest, PointsWhoseFilesCouldNotBePreparedAreLeftOut) {
   EXPECT_THAT(Refused(nobodys).problem, HasSubstr("is no file"));
 }
 
+TEST_F(SweepTest, PointsWhoseProgramsCouldNotBePreparedAreLeftOut) {
+  const std::string programs = R"([figure]
+prepare = "x.sh"
+[[workload]]
+name = "theirs"
+command = ["./not-there"]
+weight = 0
+[sweep]
+case = [ { workload.1.weight = 0 }, { workload.1.weight = 1 } ]
+)";
+  const Sweep sweep = Load(programs);
+  EXPECT_EQ(sweep.points.size(), 1U);
+  ASSERT_EQ(sweep.left_out.size(), 1U);
+  EXPECT_THAT(sweep.left_out[0], HasSubstr("not-there could not be prepared"));
+}
+
 TEST_F(SweepTest, ProgramsAreThoseOfAllPointsThatHaveTheirFiles) {
   WriteText(file_, std::string(kBase) + kPrepared);
   std::vector<std::string> programs;
