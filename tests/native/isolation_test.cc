@@ -64,7 +64,7 @@ class IsolationTest : public RealTenantTest {
 // Told so as it begins to build its model; then it warms up.
 TEST_F(IsolationTest, AServiceThatStartsLeavesWhatItIsToldToLeave) {
   if (cores_.Count() < 2) GTEST_SKIP() << "needs two cores";
-  TenantSpec spec = Program("resnet50", Mode::kInfer);
+  TenantSpec spec = Program("mobilenet_v2", Mode::kInfer);
   spec.serves = true;
   spec.steps = 0;
   Start(spec);
@@ -74,10 +74,10 @@ TEST_F(IsolationTest, AServiceThatStartsLeavesWhatItIsToldToLeave) {
   ExpectOnlyOn(one_, [this] { return !Host().TakeRequests().empty(); });
 }
 
-// A split that is to be found makes it plan its first step before it is up, which takes a second.
+// A split that is to be found makes it plan its first step before it is up, which takes a while.
 TEST_F(IsolationTest, AProgramThatStartsLeavesWhatItIsToldToLeave) {
   if (cores_.Count() < 2) GTEST_SKIP() << "needs two cores";
-  TenantSpec spec = Program("resnet50", Mode::kTrain);
+  TenantSpec spec = Program("mobilenet_v2", Mode::kTrain);
   spec.auto_split = true;
   Start(spec);
   Host().Grant(job_, Place::Whole(one_, {1, 1}));
@@ -85,10 +85,10 @@ TEST_F(IsolationTest, AProgramThatStartsLeavesWhatItIsToldToLeave) {
   ExpectOnlyOn(one_, [this] { return OnlySample().steps > 0; });
 }
 
-// The tenant is up, and its main thread makes the kernels of its first step, which takes a second.
+// The tenant is up, and its main thread makes the kernels of its first step, which takes a while.
 TEST_F(IsolationTest, APauseStopsTheMainThread) {
   options_.timeouts.heartbeat = milliseconds(600);
-  Start(Program("resnet50", Mode::kTrain));
+  Start(Program("mobilenet_v2", Mode::kTrain));
   ExpectSettled();
   Host().Pause(job_);
   ASSERT_NO_FATAL_FAILURE(ExpectSettled());
