@@ -1,0 +1,74 @@
+// PyTorch with the library that makes OpenMP programs follow their grants: it trains as without.
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <regex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "experiments/tenant/client_page.h"
+#include "experiments/tenant/steered_program.h"
+#include "tests/experiments/temporary_folder.h"
+
+namespace cosched {
+namespace {
+
+constexpr const char* kPython = "/usr/bin/python3";
+
+class PyTorchClientTest : public ::testing::Test {
+ protected:
+  static bool HasPyTorch() {
+    return std::system(
+               (std::string(kPython) + " -c 'import torch, torchvision' 2> /dev/null").c_str()) ==
+           0;
+  }
+  // Of each step of a small training with two threads; with a page: steered, with the library.
+  std::vector<double> Losses(const ClientPage* page) const {
+    const std::string script = COSCHED_SOURCE_DIR "/experiments/examples/programs/train_pytorch.py";
+    ProgramStart start;
+    start.arguments = {"sh",      "-c",       "exec \"$@\" > \"$0\"",
+                       output_,   kPython,    script,
+                       "--model", "resnet18", "--batch",
+                       "2",       "--size",   "64",
+                       "--steps", "5"};
+    start.environment = {"OMP_NUM_THREADS=2", "PATH=/usr/bin:/bin", "HOME=/nonexistent"};
+    if (page != nullptr) {
+      start.environment.push_back(page->Variable());
+      start.environment.push_back("LD_PRELOAD=" COSCHED_OPENMP_LIBRARY);
+      start.inherited.push_back(page->fd());
+    }
+    SteeredProgram program(start);
+    while (!program.Ended()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    EXPECT_EQ(program.Ended()->exit_code, 0);
+    const std::string printed = ReadText(output_);
+    std::vector<double> losses;
+    const std::regex line("loss ([-0-9.e+naif]+)");
+    for (std::sregex_iterator it(printed.begin(), printed.end(), line), end; it != end; ++it)
+      losses.push_back(std::strtod((*it)[1].str().c_str(), nullptr));
+    return losses;
+  }
+
+  const TemporaryFolder folder_;
+  const std::string output_ = (folder_.path() / "output").string();
+};
+
+TEST_F(PyTorchClientTest, ItsLossIsTheSameAtAFixedNumberOfThreads) {
+  if (!HasPyTorch()) GTEST_SKIP() << "there is no python3-torch and python3-torchvision";
+  const std::vector<double> alone = Losses(nullptr);
+  ClientPage page;
+  page.Grant(2, {0, 1});
+  const std::vector<double> steered = Losses(&page);
+  ASSERT_EQ(alone.size(), 5u);
+  ASSERT_EQ(steered.size(), alone.size());
+  for (size_t step = 0; step < alone.size(); ++step)
+    EXPECT_LE(std::abs(steered[step] - alone[step]), 1e-6 * std::abs(alone[step])) << step;
+  EXPECT_GT(page.Read().regions, 100);
+  EXPECT_FALSE(page.Read().rigid);
+}
+
+}  // namespace
+}  // namespace cosched
