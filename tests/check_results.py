@@ -11,6 +11,7 @@ import csv
 import gzip
 import json
 import math
+import re
 import sys
 from collections import Counter
 from pathlib import Path
@@ -152,6 +153,9 @@ class Cell:
         moved = path.exists() or path.with_name(path.name + ".gz").exists()
         self.memory_moves = read_rows(path, report) if moved else []
         self.memory = manifest.get("experiment", {}).get("machine", {}).get("memory")
+        # Programs of others that count on their threads are left alone, and marked.
+        self.rigid = {int(found[1]) for mark in info.get("marks", []) if (found := re.match(r"job (\d+) is rigid: ", mark))}
+        self.commands = {load["name"] for load in workloads if load.get("command")}
         self.with_library = {load["name"] for load in workloads if load.get("client") == "library"}
         self.pipelines = {load["name"]: load for load in workloads if load.get("mode") == "pipeline"}
         path = folder / "stages.csv"
@@ -284,7 +288,7 @@ def check_samples(cell, follows, report):
         # A chaos tenant is there to break this, and a program of others may have threads beside those that it was told to have.
         chaos = cell.job_of.get(row["job_id"], {}).get("workload") in cell.chaos | cell.with_library
         malleable = cell.job_of.get(row["job_id"], {}).get("class") == "malleable"
-        if malleable and follows and not row["settling"] and not chaos:
+        if malleable and follows and not row["settling"] and not chaos and row["job_id"] not in cell.rigid:
             report.expect(row["runnable_threads"] <= row["granted"], where,
                           f"{at}: {row['runnable_threads']} runnable threads on {row['granted']} cores")
 
@@ -340,7 +344,8 @@ def check_resizes(cell, follows, report):
             report.expect(row["intra_after"] <= max(1, len(row["cores"])) or not follows, where,
                           f"{at}: {row['intra_after']} threads in a call on {len(row['cores'])} cores")
         threads = row["inter_after"] + helpers
-        report.expect((threads <= len(row["cores"]) or not follows) and (threads > 0 or not row["cores"]), where,
+        others = job["workload"] in cell.commands  # Where it keeps its threads, that is a mark.
+        report.expect((threads <= len(row["cores"]) or others or not follows) and (threads > 0 or not row["cores"]), where,
                       f"{at}: {threads} threads on {len(row['cores'])} cores")
 
 

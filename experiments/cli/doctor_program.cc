@@ -182,6 +182,7 @@ std::vector<Finding> FindingsOf(const ProgramFacts& facts, int machine) {
 }
 
 void AddProgramLook(CLI::App* doctor, ProgramLook* look) {
+  doctor->positionals_at_end();  // What follows the program is the program's, also without "--".
   CLI::Option* command = doctor->add_option(
       "command", look->command,
       "Instead: look at this program, which is started here, and tell what it makes of the cores "

@@ -58,6 +58,7 @@ void AddWrapCommand(CLI::App& app, int* exit_code) {
   CLI::App* command =
       app.add_subcommand("wrap", "Run any program on some cores, steered by `cosched ctl`");
   const auto arguments = std::make_shared<WrapArguments>();
+  command->positionals_at_end();  // What follows the program is the program's, also without "--".
   command->add_option("command", arguments->command, "-- CMD [ARGUMENT ...]")->required();
   command->add_option("--cores", arguments->cores,
                       "It runs nowhere else, such as 0-3; default: one of each physical core");

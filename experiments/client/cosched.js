@@ -11,7 +11,7 @@ const fs = require("fs");
 
 const MAGIC = 0x31656761706f63n, VERSION = 1, SIZE = 4096;
 const AT = {grant: 16, threads: 24, process: 256, threadsNow: 260, followed: 264, followedAt: 272, steps: 280,
-            images: 288};
+            images: 288, steppedAt: 312};
 
 function read(fd, at, bytes) {
   const buffer = Buffer.alloc(bytes);
@@ -66,6 +66,7 @@ class Client {
     if (this.fd < 0) return;
     this.confirm();
     write(this.fd, AT.images, this.images += images);
+    write(this.fd, AT.steppedAt, process.hrtime.bigint());
     write(this.fd, AT.steps, ++this.steps);
   }
   confirm() {

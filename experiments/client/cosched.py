@@ -1,6 +1,6 @@
 """The client of a program that cosched runs with client = "library" (`cosched run`, `cosched wrap
 --client library`) and that can have another number of threads between two steps. One file, nothing to
-build, no package but Python's own:
+build, no package but Python's own: copy it beside your program, or name its folder in PYTHONPATH.
 
     import cosched
     client = cosched.connect()
@@ -27,7 +27,8 @@ class _Page(ctypes.Structure):
                 ("cores", ctypes.c_uint64 * 16), ("unused", ctypes.c_uint64 * 12),
                 ("process", ctypes.c_uint32), ("threads_now", ctypes.c_uint32), ("followed", ctypes.c_uint64),
                 ("followed_at", ctypes.c_uint64), ("steps", ctypes.c_uint64), ("images", ctypes.c_uint64),
-                ("regions", ctypes.c_uint64), ("rigid", ctypes.c_uint32), ("reserved_too", ctypes.c_uint32)]
+                ("regions", ctypes.c_uint64), ("rigid", ctypes.c_uint32), ("reserved_too", ctypes.c_uint32),
+                ("stepped_at", ctypes.c_uint64)]
 
 
 def _map_descriptor(fd):
@@ -107,6 +108,7 @@ class Client:
             return
         self._confirm()
         page.images += images
+        page.stepped_at = time.monotonic_ns()
         page.steps += 1
 
     def _confirm(self):

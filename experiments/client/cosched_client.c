@@ -128,6 +128,7 @@ void cosched_step(cosched_client* client, long images) {
   Confirm(client);
   struct cosched_page* page = client->page;
   if (images > 0) Store(&page->images, page->images + (uint64_t)images);
+  __atomic_store_n(&page->stepped_at, Now(), __ATOMIC_RELAXED);
   Store(&page->steps, page->steps + 1);
 }
 

@@ -56,7 +56,9 @@ Json EnvironmentOfCommand(const W& workload) {
 
 void ReadFolder(const Key& key, const TomlTable& table, W* workload) {
   std::error_code error;
-  const std::filesystem::path given = table.Folder() / table.String(key.help.name, "");
+  // A file that was named alone is in the folder where cosched was started.
+  const std::filesystem::path beside = table.Folder().empty() ? "." : table.Folder();
+  const std::filesystem::path given = beside / table.String(key.help.name, "");
   const std::filesystem::path folder = std::filesystem::canonical(given, error);
   if (error || !std::filesystem::is_directory(folder, error))
     table.Fail(key.help.name, fmt::format("{} is no folder", given.string()), key.help.range);

@@ -448,8 +448,10 @@ std::vector<std::string> SupervisedTenant::Marks() const {
                     "moved back",
                     job, moved_back_));
   }
+  if (!remark_.empty()) marks.push_back(job + " " + remark_);
   const int64_t done = claims_.Plausible(counters_.Read()).steps;
-  if (spec_.IsCommand() && life_ == Life::kFinished && done > 0 && done < spec_.steps) {
+  const bool counts = spec_.command.progress.kind != ProgressSource::Kind::kNone;
+  if (spec_.IsCommand() && counts && life_ == Life::kFinished && done < spec_.steps) {
     marks.push_back(fmt::format("{} ended after {} of {} steps", job, done, spec_.steps));
   }
   if (conduct_.HasStalled()) {

@@ -185,6 +185,7 @@ class SupervisedTenant {
   bool paused_by_others_ = false;  // A person has paused it (cosched ctl), not its host.
   bool survived_kill_ = false;     // The tenant was killed, but the kernel has not let it die.
   std::string failure_;            // Why it must go; "" = it may stay.
+  std::string remark_;             // Its last word; "" = none.
   int64_t moved_back_ = 0;         // How often it was seen on cores that it had bound itself to.
 
   // By when it must be ready, have settled the latest grant, and be gone once it has finished or

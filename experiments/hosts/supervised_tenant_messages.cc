@@ -42,8 +42,10 @@ void SupervisedTenant::Handle(const SettledMessage& settled, TimePoint now) {
 
 void SupervisedTenant::Handle(const ResizedMessage& resized, TimePoint) {
   const int threads = ThreadsOf(resized.after);
-  // A client that halves has more threads than cores for a while, and says so.
-  const bool too_many = settings_.client == Client::kOn && threads > resized.cores.Count();
+  // A client that halves has more threads than cores for a while, and says so; somebody else's
+  // program may be rigid, or not have connected yet.
+  const bool too_many =
+      settings_.client == Client::kOn && threads > resized.cores.Count() && !spec_.IsCommand();
   if (!settings_.topology.Cpus().Contains(resized.cores) || too_many) {
     return Fail("reported a resize that can't be");
   }
@@ -53,6 +55,7 @@ void SupervisedTenant::Handle(const ResizedMessage& resized, TimePoint) {
 
 void SupervisedTenant::Handle(const FinishedMessage& finished, TimePoint now) {
   // Of a program of somebody else's only its end counts; how many steps were seen is told in a mark.
+  remark_ = finished.remark;
   if (finished.steps < spec_.steps && !spec_.IsCommand()) {
     return Fail("finished after " + std::to_string(finished.steps) + " of " +
                 std::to_string(spec_.steps) + " steps");

@@ -89,6 +89,7 @@ ClientPage::Said ClientPage::Read() {
   }
   last_.threads = static_cast<int>(std::min<uint32_t>(Load(&page_->threads_now), kMostThreads));
   last_.steps = Grown(last_.steps, Load(&page_->steps));
+  last_.stepped_at = std::chrono::nanoseconds(Grown(0, Load(&page_->stepped_at)));
   last_.images = Grown(last_.images, Load(&page_->images));
   last_.regions = Grown(last_.regions, Load(&page_->regions));
   last_.rigid = last_.rigid || Load(&page_->rigid) != 0;

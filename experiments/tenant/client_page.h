@@ -34,7 +34,8 @@ class ClientPage {
     std::chrono::nanoseconds at{0};  // … and when, by CLOCK_MONOTONIC.
     int threads = 0;                 // That it has.
     int64_t steps = 0, images = 0, regions = 0;
-    bool rigid = false;  // It keeps its threads, whatever is granted.
+    std::chrono::nanoseconds stepped_at{0};  // When the last step was done; 0: not said.
+    bool rigid = false;                      // It keeps its threads, whatever is granted.
   };
   // No less than it has said before; no grant that was never made.
   Said Read();

@@ -1,5 +1,6 @@
 #include "experiments/tenant/command_run.h"
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -98,10 +99,23 @@ CommandRun::CommandRun(const CommandSettings& settings, const Topology& topology
     : settings_(settings),
       page_(MakePage(settings.command)),
       program_(StartOf(settings, page_.get())),
-      threads_(&program_, settings.command.client != CommandClient::kNone ? page_.get() : nullptr,
-               &topology, settings.place.threads, settings.mover) {
+      threads_(&program_, Steers() ? page_.get() : nullptr, &topology, settings.place.threads,
+               settings.mover) {
   if (!ReadsOutput(settings)) return;
   for (int stream = 0; stream < 2; ++stream) readers_.emplace_back(settings.command.progress.text);
+}
+
+bool CommandRun::Steers() const {
+  return settings_.follows && settings_.command.client != CommandClient::kNone;
+}
+
+std::string CommandRun::Remark() const {
+  if (said_.rigid)
+    return fmt::format("is rigid: it kept its {} threads, whatever was granted", said_.threads);
+  if (said_.follows || page_ == nullptr) return "";
+  if (settings_.command.client == CommandClient::kOpenMp)
+    return "entered no parallel region of an OpenMP that its client knows: it kept its threads";
+  return "never connected to its client (cosched.connect()): it kept its threads";
 }
 
 // Until something is printed, it has ended or a look is due.
@@ -147,24 +161,27 @@ int64_t CommandRun::StepsDone(const ClientPage::Said& said) const {
 
 void CommandRun::Look(const std::function<void(const Step&)>& told) {
   CopyOutput();
-  const bool steers = settings_.command.client != CommandClient::kNone;
-  const ClientPage::Said said = steers  ? threads_.Look()
-                                : page_ ? page_->Read()
-                                        : ClientPage::Said();
+  const ClientPage::Said said = Steers() ? threads_.Look()
+                                : page_  ? page_->Read()
+                                         : ClientPage::Said();
+  said_ = said;
   const Clock::time_point now = Clock::now();
   const int64_t more = StepsDone(said) - steps_;
   if (more <= 0) return;
   const bool counted = settings_.command.progress.kind == Kind::kClient;
+  // As the program says it, where that can be: since the last one, and not later than now.
+  const Clock::time_point said_at(std::chrono::duration_cast<Clock::duration>(said.stepped_at));
+  const Clock::time_point end = counted && said_at > last_ && said_at < now ? said_at : now;
   const int64_t images = counted ? said.images - images_ : more * settings_.batch;
   for (int64_t i = 0; i < more; ++i) {
     told({.index = steps_ + i,
-          .begin = last_ + (now - last_) * i / more,
-          .end = last_ + (now - last_) * (i + 1) / more,
+          .begin = last_ + (end - last_) * i / more,
+          .end = last_ + (end - last_) * (i + 1) / more,
           .images = static_cast<int>(images * (i + 1) / more - images * i / more)});
   }
   steps_ += more;
   images_ += images;
-  last_ = now;
+  last_ = end;
 }
 
 SteeredProgram::End CommandRun::Run(const std::function<void(const Step&)>& told) {

@@ -24,7 +24,8 @@ namespace cosched {
 
 struct CommandSettings {
   CommandChoice command;
-  CommandPlace place;  // At the start.
+  CommandPlace place;   // At the start.
+  bool follows = true;  // Its client is told of later grants; else it keeps what it started with.
   ProgramThreads::Mover mover = ProgramThreads::Mover::kThis;
   bool has_input = false;  // It reads what this process would.
   int batch = 1;           // Images of a step, where nobody counts them.
@@ -52,10 +53,13 @@ class CommandRun {
   };
   // Until it has ended, and nothing of it is left: `told` hears of every step.
   SteeredProgram::End Run(const std::function<void(const Step&)>& told);
+  // What whoever reads its results should know of its client; "" = nothing.
+  std::string Remark() const;
   // Sends it a signal: it should end.
   void Stop(int signal) { program_.Signal(signal); }
 
  private:
+  bool Steers() const;
   void Wait();
   void CopyOutput();
   void CopyOutput(size_t stream);
@@ -67,6 +71,7 @@ class CommandRun {
   SteeredProgram program_;
   ProgramThreads threads_;
   std::vector<OutputProgress> readers_;    // Of 1 and 2; none where no output is read.
+  ClientPage::Said said_;                  // By its client, when it was looked at last.
   int64_t steps_ = 0, images_ = 0;         // Told of.
   Clock::time_point last_ = Clock::now();  // When that was.
 };

@@ -20,6 +20,7 @@ CommandSettings CommandSettingsOf(const HostedTenantOptions& options) {
                     .steps = spec.steps,
                     .job = options.job.value,
                     .seed = spec.seed},
+          .follows = options.elasticity == Elasticity::kMalleable,
           .mover = ProgramThreads::Mover::kHost,
           .batch = spec.batch};
 }
@@ -54,7 +55,7 @@ int RunHostedCommand(const HostedTenantOptions& options, const Topology& topolog
       control.Send(ErrorMessage{"its program " + end.how});
       return 1;
     }
-    control.Send(FinishedMessage{steps, images});
+    control.Send(FinishedMessage{steps, images, run.Remark()});
     return 0;
   } catch (const std::exception& error) {
     control.Send(ErrorMessage{error.what()});

@@ -31,7 +31,10 @@ int64_t ProgramThreads::Resize(const ResizeRequest& request) {
   if (request.inter) wanted_.split.inter = *request.inter;
   if (request.intra) wanted_.split.intra = *request.intra;
   if (request.paused) wanted_.paused = *request.paused;
-  const Split after = Effective();
+  const Split wanted = Effective();
+  // As long as nobody follows, it has the threads that it has started with.
+  const bool follows = page_ != nullptr && page_->Read().follows;
+  const Split after = follows || wanted == Split{0, 0} ? wanted : Split{1, started_with_};
   pending_ = ResizeReport{.sequence = ++sequence_,
                           .start = start,
                           .before = current_,
@@ -41,10 +44,13 @@ int64_t ProgramThreads::Resize(const ResizeRequest& request) {
                           .op = {},
                           .cause = request.cause};
   Move(request.cause);
-  const bool told =
-      page_ != nullptr && after != Split{0, 0} && (after != current_ || wanted_.cores != cores_);
-  if (told) grant_ = page_->Grant(after.intra, wanted_.cores);
-  if (!told || !page_->Read().follows) Report(Clock::now(), /*overtaken=*/false);
+  const bool told = page_ != nullptr && wanted != Split{0, 0} &&
+                    (wanted.intra != granted_ || wanted_.cores != cores_);
+  if (told) {
+    granted_ = wanted.intra;
+    grant_ = page_->Grant(granted_, wanted_.cores);
+  }
+  if (!told || !follows) Report(Clock::now(), /*overtaken=*/false);
   return sequence_;
 }
 
@@ -92,6 +98,8 @@ ClientPage::Said ProgramThreads::Look() {
     // When it says that it did, which can't be later than now.
     const Clock::time_point at(std::chrono::duration_cast<Clock::duration>(said.at));
     Report(std::min(at, Clock::now()), /*overtaken=*/false);
+  } else if (!pending_ && said.threads > 0 && current_ != Split{0, 0}) {
+    current_ = {1, said.threads};  // It has connected since, and taken what was granted last.
   }
   return said;
 }

@@ -58,7 +58,8 @@ class ProgramThreads final : public SteeredThreads {
   WantedThreads wanted_;
   bool stopped_ = false;
   int64_t sequence_ = 0;
-  uint64_t grant_ = 0;   // Of the page.
+  uint64_t grant_ = 0;   // Of the page, …
+  int granted_ = 0;      // … and its threads.
   Split current_{0, 0};  // In effect.
   CpuSet cores_;
   std::optional<ResizeReport> pending_;

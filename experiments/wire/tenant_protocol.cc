@@ -15,6 +15,7 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kMaxReason = 2000;
+constexpr size_t kMaxRemark = 200;
 constexpr size_t kMaxOp = 100;
 constexpr int64_t kMaxThreads = CpuSet::kMaxCpu + 1;
 constexpr int64_t kMaxCount = std::numeric_limits<int64_t>::max();
@@ -200,7 +201,9 @@ HostMessage ReadHostMessage(const json& object, const std::string& type) {
 TenantMessage ReadTenantMessage(const json& object, const std::string& type) {
   if (type == "hello") return HelloMessage{JobId{Integer(object, "job", 0)}};
   if (type == "finished") {
-    return FinishedMessage{Integer(object, "steps", 0), Integer(object, "images", 0)};
+    return FinishedMessage{
+        Integer(object, "steps", 0), Integer(object, "images", 0),
+        object.contains("remark") ? Text(object, "remark").substr(0, kMaxRemark) : ""};
   }
   if (type == "resized") return ReadResized(object);
   if (type == "error") return ErrorMessage{Text(object, "reason").substr(0, kMaxReason)};
@@ -274,6 +277,7 @@ struct Writer {
     json object = Headed("finished");
     object["steps"] = finished.steps;
     object["images"] = finished.images;
+    if (!finished.remark.empty()) object["remark"] = finished.remark.substr(0, kMaxRemark);
     return object;
   }
   json operator()(const ErrorMessage& error) const {

@@ -127,6 +127,8 @@ struct ResizedMessage {
 struct FinishedMessage {
   int64_t steps = 0;
   int64_t images = 0;
+  // What whoever reads the results should know; "" = nothing. Cut to 200 bytes when encoded.
+  std::string remark = {};
   friend bool operator==(const FinishedMessage&, const FinishedMessage&) = default;
 };
 struct ErrorMessage {

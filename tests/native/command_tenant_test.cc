@@ -271,21 +271,28 @@ TEST_F(CommandTenantTest, HasNoDescriptorButItsOwn) {
   EXPECT_EQ(ReadText((folder_.path() / "count").string()), "0\n");
 }
 
-TEST_F(CommandTenantTest, AClientFollowsItsGrants) {
-  if (cores_.Count() < 2) GTEST_SKIP() << "needs two cores";
-  TenantSpec spec = Shell("");
-  spec.command.arguments = {
-      "/usr/bin/python3", "-c",
-      "import sys, time\n"
-      "sys.path.insert(0, '" COSCHED_SOURCE_DIR
-      "/experiments/client')\n"
-      "import cosched\n"
-      "client = cosched.connect()\n"
-      "while True:\n"
-      "    client.poll(); time.sleep(0.01); sum(range(10000)); client.step(2)\n"};
+// A client in Python; `loop`: what it does all the while.
+TenantSpec PythonClient(const std::string& loop) {
+  TenantSpec spec;
+  spec.model.clear();
+  spec.steps = 0;
+  spec.command.arguments = {"/usr/bin/python3", "-c",
+                            "import sys, time\n"
+                            "sys.path.insert(0, '" COSCHED_SOURCE_DIR
+                            "/experiments/client')\n"
+                            "import cosched\n"
+                            "client = cosched.connect()\n"
+                            "while True:\n    " +
+                                loop + "\n"};
   spec.command.client = CommandClient::kLibrary;
   spec.command.progress.kind = ProgressSource::Kind::kClient;
-  Start(spec, Elasticity::kMalleable);
+  return spec;
+}
+
+TEST_F(CommandTenantTest, AClientFollowsItsGrants) {
+  if (cores_.Count() < 2) GTEST_SKIP() << "needs two cores";
+  Start(PythonClient("client.poll(); time.sleep(0.01); sum(range(10000)); client.step(2)"),
+        Elasticity::kMalleable);
   ASSERT_NO_FATAL_FAILURE(ExpectSettled());
   ExpectSteps();
   Host().TakeResizes();
@@ -306,6 +313,62 @@ TEST_F(CommandTenantTest, AClientFollowsItsGrants) {
   const TenantSample sample = OnlySample();
   EXPECT_EQ(sample.images, 2 * sample.steps);
   EXPECT_EQ(sample.compute_threads, 2);
+}
+
+// Whatever its client could do: rigid is rigid.
+TEST_F(CommandTenantTest, ARigidOneKeepsItsThreadsWhateverItIsGranted) {
+  if (cores_.Count() < 2) GTEST_SKIP() << "needs two cores";
+  const std::string polls = (folder_.path() / "polls").string();
+  Start(PythonClient("threads = client.poll(); threads and open('" + polls +
+                     "', 'a').write(f'{threads} '); time.sleep(0.01); client.step()"),
+        Elasticity::kRigid);
+  Host().Grant(job_, Place::Whole(one_, DefaultSplit(cores_.Count())));
+  ASSERT_NO_FATAL_FAILURE(ExpectSettled());
+  ExpectSteps();
+  Host().Grant(job_, Place::Whole(cores_, DefaultSplit(cores_.Count())));
+  ASSERT_NO_FATAL_FAILURE(ExpectSettled());
+  const int64_t before = OnlySample().steps;
+  while (OnlySample().steps < before + 3) ASSERT_FALSE(Next(milliseconds(10)));
+  EXPECT_EQ(ReadText(polls), std::to_string(cores_.Count()) + " ");
+  EXPECT_EQ(OnlySample().compute_threads, cores_.Count());
+}
+
+TEST_F(CommandTenantTest, AClientThatNeverConnectsIsMarked) {
+  TenantSpec spec = Shell("sleep 0.2");
+  spec.command.client = CommandClient::kLibrary;
+  spec.command.progress.kind = ProgressSource::Kind::kClient;
+  spec.steps = 5;
+  Start(spec, Elasticity::kMalleable);
+  ExpectFinished();
+  const std::vector<std::string> marks = Host().TakeMarks();
+  ASSERT_EQ(marks.size(), 2u);
+  EXPECT_NE(marks[0].find("never connected to its client"), std::string::npos) << marks[0];
+  EXPECT_EQ(marks[1], "job 1 ended after 0 of 5 steps");
+}
+
+// It sets its own number of threads, more than there are cores: it is left alone, and told so.
+TEST_F(CommandTenantTest, AProgramThatTurnsOutToBeRigidIsMarked) {
+  if (cores_.Count() < 2) GTEST_SKIP() << "needs two cores";
+  TenantSpec spec = Shell("");
+  spec.command.arguments = {COSCHED_OPENMP_PROGRAM, "set", "200000"};
+  spec.command.client = CommandClient::kOpenMp;
+  spec.command.preload = COSCHED_OPENMP_LIBRARY;
+  Start(spec, Elasticity::kMalleable);
+  ASSERT_NO_FATAL_FAILURE(ExpectSettled());
+  while (Log().find("stay as they are") == std::string::npos)
+    ASSERT_FALSE(Next(milliseconds(10)));
+  Host().Grant(job_, Place::Whole(one_, {1, 1}));
+  ASSERT_NO_FATAL_FAILURE(ExpectSettled());
+  std::vector<ResizeSample> resizes;
+  while (resizes.empty() || resizes.back().after == (Split{1, 1})) {
+    ASSERT_FALSE(Next(milliseconds(10)));
+    for (ResizeSample& resize : Host().TakeResizes()) resizes.push_back(resize);
+  }
+  EXPECT_EQ(resizes.back().after, (Split{1, 3}));
+  ExpectFinished();
+  const std::vector<std::string> marks = Host().TakeMarks();
+  ASSERT_EQ(marks.size(), 1u);
+  EXPECT_EQ(marks[0], "job 1 is rigid: it kept its 3 threads, whatever was granted");
 }
 
 }  // namespace

@@ -43,6 +43,12 @@ TEST(WrapTest, CountsItsSteps) {
   EXPECT_NE(run.errors.find("cosched: 12 steps, "), std::string::npos) << run.errors;
 }
 
+// With or without "--".
+TEST(WrapTest, WhatFollowsTheProgramIsTheProgramsOwn) {
+  CoschedCommand wrapped({"wrap", "sh", "-c", "exit $#", "sh", "--steps", "2", "--", "-h"});
+  EXPECT_EQ(wrapped.End().exit_code, 4);
+}
+
 TEST(WrapTest, BadInputExitsWithTwo) {
   const std::pair<std::vector<std::string>, std::string> cases[] = {
       {{"wrap"}, "command"},
@@ -102,7 +108,8 @@ TEST_F(WrapCtlTest, IsMovedPausedResumedAndStopped) {
   EXPECT_EQ(run.exit_code, 0) << run.errors;
   EXPECT_TRUE(AreAll(one_));
   EXPECT_EQ(Ctl({"pause"}).exit_code, 0);
-  EXPECT_TRUE(AreAll(one_, 'T'));
+  // One that waits for the core stops when it would have it.
+  Until([this] { return AreAll(one_, 'T'); });
   EXPECT_EQ(Ctl({"resume"}).exit_code, 0);
   EXPECT_FALSE(AreAll(one_, 'T'));
   run = Ctl({"set", "intra=1"});

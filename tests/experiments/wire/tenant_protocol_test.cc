@@ -63,7 +63,8 @@ TEST(TenantProtocolTest, TenantMessagesComeBackAsTheyWere) {
                           std::chrono::microseconds(83),
                           std::chrono::nanoseconds(1234567)},
            ResizedMessage{ResizeCause::kCpuset, {0, 0}, {0, 0}, {}, "", {}, {}},
-           FinishedMessage{50, 1600}, ErrorMessage{"no \"x\"\n"}}) {
+           FinishedMessage{50, 1600}, FinishedMessage{0, 0, "it kept \"2\""},
+           ErrorMessage{"no \"x\"\n"}}) {
     const Parsed<TenantMessage> parsed = ParseTenantMessage(Encode(message));
     ASSERT_TRUE(parsed.message) << parsed.error;
     EXPECT_EQ(*parsed.message, message);
