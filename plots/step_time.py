@@ -82,20 +82,27 @@ def static_steps(run):
 
 
 def resize_steps(cell, job):
-    """(step, threads) for every change of a job's threads."""
+    """(step, threads) for every change of a job's threads: the first step that was done with them."""
     steps = cell.table("steps")
-    ends = np.sort(steps.loc[steps["job_id"] == job, "time"].to_numpy())
+    mine = steps[steps["job_id"] == job].sort_values("time")
+    ends, had = mine["time"].to_numpy(), mine["threads"].to_numpy()
     grants = cell.table("grants")
     rows = grants[(grants["job_id"] == job) & (grants["kind"] == "granted")]
     changed = rows[rows["threads"] != rows["threads"].shift()].iloc[1:]
-    return [(int(np.searchsorted(ends, time)), int(threads)) for time, threads in zip(changed["time"], changed["threads"])]
+    found = []
+    for time, threads in zip(changed["time"], changed["threads"]):
+        step = int(np.searchsorted(ends, time))
+        late = step < len(had) and had[step] != threads  # What was granted during this step took effect after it.
+        found.append((step + late, int(threads)))
+    return found
 
 
 def draw_steps(axes, mine, reference_of):
     """The steps in a colour per number of threads, with the static reference of the same colour. Returns the top of the axis."""
     references = {threads: reference_of(threads) for threads in mine["threads"].value_counts().index[:len(THREAD_COLORS)]}
     top = max([1.35 * mine["duration_ms"].quantile(0.97)] + [1.25 * value for value in references.values() if value])
-    clipped = mine.assign(duration_ms=mine["duration_ms"].clip(upper=0.985 * top))
+    beyond = mine["duration_ms"] > top
+    clipped = mine.assign(duration_ms=mine["duration_ms"].clip(upper=0.97 * top))
     others = clipped[~clipped["threads"].isin(list(references))]
     for color, (threads, reference) in zip(THREAD_COLORS, sorted(references.items())):
         part = clipped[clipped["threads"] == threads]
@@ -103,9 +110,15 @@ def draw_steps(axes, mine, reference_of):
         if reference:
             axes.axhline(reference, color=color, linewidth=1.2, linestyle=(0, (5, 2)))
             label += f"\n(static {reference:.1f} ms)" if len(references) <= 4 else f" ({reference:.1f} ms)"
-        axes.plot(part["step"], part["duration_ms"], "o", markersize=3, color=color, label=label)
+        for marker, shown in (("o", part[~beyond[part.index]]), ("^", part[beyond[part.index]])):
+            axes.plot(shown["step"], shown["duration_ms"], marker, markersize=3 if marker == "o" else 5, color=color,
+                      label=label if marker == "o" else None)
     if len(others) > 0:
         axes.plot(others["step"], others["duration_ms"], "o", markersize=3, color=OTHER_SIZES, label="other sizes")
+    if beyond.any():
+        longest = mine.loc[beyond, "duration_ms"].max()
+        axes.annotate(f"▲ {beyond.sum()} above, up to {longest:.0f} ms", (1, 1), xycoords="axes fraction", xytext=(-2, 3),
+                      textcoords="offset points", ha="right", va="bottom", fontsize=7.5, color="#555555")
     return top
 
 
