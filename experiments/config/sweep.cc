@@ -25,11 +25,14 @@ struct Assignment {
   std::string toml;   // As an override.
   std::string plain;  // For names and records.
 };
-using Value = std::vector<Assignment>;  // Set together.
+struct AxisValue {
+  std::string label;                    // That it is named by; "": by what it sets.
+  std::vector<Assignment> assignments;  // Set together.
+};
 
 struct Axis {
   std::string key;  // As written below [sweep].
-  std::vector<Value> values;
+  std::vector<AxisValue> values;
 };
 
 Assignment Assign(const TomlTable& table, const std::string& at, const std::string& key) {
@@ -51,14 +54,15 @@ std::vector<Axis> ReadAxes(const TomlTable& sweep) {
       sweep.Fail(key, "makes too many points", fmt::format("at most {} points", kMostPoints));
     for (size_t i = 0; i < size; ++i) {
       const std::string at = fmt::format("{}.{}", key, i);
-      Value value;
+      AxisValue value;
       if (sweep.IsTable(at)) {
         const TomlTable together = sweep.Table(at);
+        value.label = together.String("label", "");
         for (const std::string& leaf : together.Leaves())
-          value.push_back(Assign(together, leaf, leaf));
-        if (value.empty()) sweep.Fail(at, "sets nothing", "one or more keys");
+          if (leaf != "label") value.assignments.push_back(Assign(together, leaf, leaf));
+        if (value.assignments.empty()) sweep.Fail(at, "sets nothing", "one or more keys");
       } else {
-        value.push_back(Assign(sweep, at, key));
+        value.assignments.push_back(Assign(sweep, at, key));
       }
       axis.values.push_back(std::move(value));
     }
@@ -87,9 +91,10 @@ std::string PointName(const std::vector<Axis>& axes, const std::vector<size_t>& 
                       std::set<std::string>* taken) {
   std::string name;
   for (size_t i = 0; i < axes.size(); ++i) {
-    std::string values;
-    for (const Assignment& assignment : axes[i].values[chosen[i]])
-      values += (values.empty() ? "" : "+") + FolderText(assignment.plain);
+    const AxisValue& value = axes[i].values[chosen[i]];
+    std::string values = FolderText(value.label);
+    for (size_t j = 0; value.label.empty() && j < value.assignments.size(); ++j)
+      values += (values.empty() ? "" : "+") + FolderText(value.assignments[j].plain);
     name += fmt::format("{}{}={}", name.empty() ? "" : ",", Label(axes[i], axes), values);
   }
   name.resize(std::min(name.size(), kLongestName));
@@ -210,7 +215,7 @@ std::vector<std::string> OverridesOf(const std::vector<Axis>& axes,
                                      const std::vector<size_t>& chosen) {
   std::vector<std::string> overrides;
   for (size_t i = 0; i < axes.size(); ++i) {
-    for (const Assignment& assignment : axes[i].values[chosen[i]])
+    for (const Assignment& assignment : axes[i].values[chosen[i]].assignments)
       overrides.push_back(assignment.key + "=" + assignment.toml);
   }
   return overrides;
@@ -224,7 +229,7 @@ void AddPoint(const TomlTable& root, const std::vector<Axis>& axes,
   point.name = name;
   std::vector<std::string> written, keys;
   for (size_t i = 0; i < axes.size(); ++i) {
-    for (const Assignment& assignment : axes[i].values[chosen[i]]) {
+    for (const Assignment& assignment : axes[i].values[chosen[i]].assignments) {
       point.values.emplace_back(assignment.key, assignment.plain);
       written.push_back(fmt::format("{}.{}", axes[i].key, chosen[i]));
       keys.push_back(assignment.key);

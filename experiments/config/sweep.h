@@ -7,7 +7,8 @@
 //   [sweep]
 //   workload.resnet20.threads = [1, 2, 4]
 //   machine.cores = [1, 2, 4, 8]   # what this machine is too small for is left out
-//   case = [{ trace.jobs = 1, trials = 2 }, { trace.jobs = 9 }]   # a table sets several keys
+//   case = [{ trace.jobs = 1, trials = 2 }, { trace.jobs = 9 }]   # a table sets several keys; its
+//                                  # `label`, if it has one, names the point in place of them
 //
 //   [quick]
 //   trials = 1

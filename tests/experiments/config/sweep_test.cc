@@ -130,6 +130,17 @@ TEST_F(SweepTest, NamesAreFoldersAndUnique) {
       3U);
 }
 
+TEST_F(SweepTest, ALabelNamesAPoint) {
+  const Sweep sweep = Load(
+      "[sweep]\ncase = [{ label = \"few, short\", trace.jobs = 1, trials = 2 }, { trace.jobs = 9 "
+      "}]\n");
+  ASSERT_EQ(sweep.points.size(), 2U);
+  EXPECT_EQ(sweep.points[0].name, "case=few--short");
+  EXPECT_EQ(sweep.points[1].name, "case=9");
+  EXPECT_EQ(sweep.points[0].values.size(), 2U);
+  EXPECT_EQ(Refused("[sweep]\ncase = [{ label = \"x\" }]\n").key, "sweep.case.0");
+}
+
 TEST_F(SweepTest, PointsThatNeedMoreCoresThanThereAreAreLeftOut) {
   const Sweep sweep = Load("[sweep]\nmachine.cores = [2, 4, 8]\ntrace.jobs = [1, 2]\n");
   EXPECT_EQ(sweep.points.size(), 4U);
