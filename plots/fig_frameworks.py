@@ -29,7 +29,7 @@ def points(sweep, program, resized=None):
         if program_of(point) == program and kind == resized:
             found.append(point)
     if not found:
-        raise claims.NotHere(sweep.why_left_out("weight") or f"{PROGRAMS[program]} was not run")
+        raise claims.NotHere(sweep.why_left_out(program) or f"{PROGRAMS[program]} was not run")
     return found
 
 

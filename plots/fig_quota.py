@@ -77,6 +77,7 @@ def tail(cell):
 
 
 def throttled(cell):
+    """Seconds a second, summed over the CPUs on which it has threads: more than 1 where several are stopped at once."""
     samples = cell.table("samples").dropna(subset=["throttled_us"])
     if len(samples) < 2:
         raise claims.NotHere("throttled time is not recorded")
@@ -86,12 +87,18 @@ def throttled(cell):
 def compared(sweep, program, a, b, combine):
     """a, b: (function of a cell, arguments of cells); by trial, which were interleaved."""
     def by_trial(of, *which):
-        return {cell.trial: of(cell) for cell in cells(sweep, program, *which)}
+        values, why_not = {}, ""
+        for cell in cells(sweep, program, *which):
+            try:
+                values[cell.trial] = of(cell)
+            except claims.NotHere as reason:  # Of this trial: the others may tell.
+                why_not = str(reason)
+        return values, why_not
 
-    left, right = by_trial(*a), by_trial(*b)
+    (left, why_left), (right, why_right) = by_trial(*a), by_trial(*b)
     both = left.keys() & right.keys()
     if not both:
-        raise claims.NotHere(sweep.why_left_out("weight") or f"{PROGRAMS[program]} was not run so")
+        raise claims.NotHere(why_left or why_right or sweep.why_left_out(program) or f"{PROGRAMS[program]} was not run so")
     return claims.median(combine(left[trial], right[trial]) for trial in both)
 
 
@@ -157,7 +164,7 @@ def draw_after(axes, sweep, program):
 def draw(sweep, _expected):
     programs = [name for name in PROGRAMS if any(program_of(point) == name for point in sweep.points)]
     rows = [("steps a second", lambda cell: 1e3 / mean_step(cell)), ("99th percentile of a step [ms]", tail),
-            ("share of time throttled", throttled)]
+            ("throttled [s per s, all CPUs]", throttled)]
     figure, grid = plt.subplots(len(rows) + 1, len(programs), figsize=(1.2 + 2.9 * len(programs), 11), squeeze=False)
     for column, program in enumerate(programs):
         for axes, (label, value) in zip(grid[:, column], rows):
