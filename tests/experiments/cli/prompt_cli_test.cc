@@ -56,6 +56,19 @@ cores = 2
       {"z.toml:8: workload.lenet5.cores: is 2", "such as { min = 1, preferred = 2, max = 4 }"});
 }
 
+TEST_F(PromptCliTest, AFileThatIsNamedAloneHasItsProgramsBesideIt) {
+  WriteText(folder_.path() / "go", "#!/bin/sh\n");
+  WriteText(folder_.path() / "mine.toml", R"(name = "mine"
+policies = ["strict"]
+[trace]
+jobs = 1
+[[workload]]
+command = ["./go"]
+)");
+  const Ended ended = Run({"run", "mine.toml", "--dry-run"});
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+}
+
 TEST_F(PromptCliTest, CommandsOfCommandsTellWhatThereIs) {
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{}, {"trace"}, {"bench"}, {"model"}}) {
