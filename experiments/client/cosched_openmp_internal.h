@@ -31,7 +31,7 @@ bool IsInGompRegion(void);
 
 /* Found once for each place that calls; a table, as looking takes microseconds. */
 enum { kPlaces = 1024 };
-struct Place {
+struct CallSite {
   _Atomic(const void*) caller;
   _Atomic(void*) value;
 };
@@ -39,13 +39,13 @@ struct Place {
 /* As dlsym, but NULL for a symbol of this library. */
 void* SymbolIn(void* handle, const char* name);
 /* The function of the runtime behind a caller. NULL: there is no runtime. */
-void* Real(const void* caller, const char* name, struct Place* places);
+void* Real(const void* caller, const char* name, struct CallSite* places);
 /* Whether the object that calls may make use of the default while it changes. */
 bool IsSafe(const void* caller);
 
 #define FIND(name)                                  \
   __extension__({                                   \
-    static struct Place places[kPlaces];            \
+    static struct CallSite places[kPlaces];            \
     (__typeof__(&name))Real(caller, #name, places); \
   })
 /* Of regions, which nobody enters who is not linked with a runtime. */

@@ -77,24 +77,24 @@ static void* HandleOf(const void* caller, const char* name) {
   return other != NULL && SymbolIn(other, name) != NULL ? other : NULL;
 }
 
-static struct Place* PlaceOf(const void* caller, struct Place* places) {
+static struct CallSite* PlaceOf(const void* caller, struct CallSite* places) {
   return &places[(size_t)((uintptr_t)caller * 0x9E3779B97F4A7C15u >> 40) % kPlaces];
 }
 
-static void* Known(struct Place* place, const void* caller) {
+static void* Known(struct CallSite* place, const void* caller) {
   if (atomic_load_explicit(&place->caller, memory_order_acquire) != caller) return NULL;
   return atomic_load_explicit(&place->value, memory_order_relaxed);
 }
 
 /* Who comes second to a place looks each time. */
-static void Remember(struct Place* place, const void* caller, void* value) {
+static void Remember(struct CallSite* place, const void* caller, void* value) {
   void* none = NULL;
   if (atomic_compare_exchange_strong(&place->value, &none, value))
     atomic_store_explicit(&place->caller, caller, memory_order_release);
 }
 
-void* Real(const void* caller, const char* name, struct Place* places) {
-  struct Place* const place = PlaceOf(caller, places);
+void* Real(const void* caller, const char* name, struct CallSite* places) {
+  struct CallSite* const place = PlaceOf(caller, places);
   void* function = Known(place, caller);
   if (function != NULL) return function;
   void* const handle = HandleOf(caller, name);
@@ -105,9 +105,9 @@ void* Real(const void* caller, const char* name, struct Place* places) {
 
 /* Looked up once for each place, too. */
 bool IsSafe(const void* caller) {
-  static struct Place places[kPlaces];
+  static struct CallSite places[kPlaces];
   static char yes, no;
-  struct Place* const place = PlaceOf(caller, places);
+  struct CallSite* const place = PlaceOf(caller, places);
   void* verdict = Known(place, caller);
   if (verdict == NULL) {
     verdict = IsSafeObject(caller) ? &yes : &no;

@@ -59,10 +59,9 @@ void ReadFolder(const Key& key, const TomlTable& table, W* workload) {
   // A file that was named alone is in the folder where cosched was started.
   const std::filesystem::path beside = table.Folder().empty() ? "." : table.Folder();
   const std::filesystem::path given = beside / table.String(key.help.name, "");
-  const std::filesystem::path folder = std::filesystem::canonical(given, error);
-  if (error || !std::filesystem::is_directory(folder, error))
-    table.Fail(key.help.name, fmt::format("{} is no folder", given.string()), key.help.range);
-  workload->spec.command.folder = folder.string();
+  // Whether it is there is asked where jobs run the program: a figure may have to make it first.
+  const std::filesystem::path folder = std::filesystem::weakly_canonical(given, error);
+  workload->spec.command.folder = (error ? given : folder).string();
 }
 
 void ReadProgress(const Key& key, const TomlTable& table, W* workload) {
@@ -121,6 +120,9 @@ std::optional<Key::Refusal> OfOwnProgramsOnly(const W& workload) {
 
 void CheckProgramIsThere(const TomlTable& table, const W& workload) {
   const CommandChoice& command = workload.spec.command;
+  std::error_code no_folder;
+  if (!std::filesystem::is_directory(command.folder, no_folder))
+    table.Fail("dir", command.folder + " is no folder", "a folder, relative to the file's");
   const std::string& program = command.arguments.front();
   const std::filesystem::path file = std::filesystem::path(command.folder) / program;
   std::error_code ignored;

@@ -68,7 +68,7 @@ TEST(Golden, RecordsAreThoseStored) {
 TEST(Golden, EveryRegisteredPolicyIsThere) {
   const std::vector<std::string> tried = Config().policies;
   for (const PolicyInfo& policy : Policies()) {
-    if (policy.name == "scripted") continue;  // Has no decisions of its own.
+    if (policy.name.starts_with("scripted")) continue;  // They have no decisions of their own.
     EXPECT_NE(std::find(tried.begin(), tried.end(), policy.name), tried.end())
         << policy.name << " is missing in tests/golden/golden.toml";
   }
