@@ -5,6 +5,7 @@ import numpy as np
 import claims
 import figures
 import style
+from programs import mean_step, paired, program_of, shown
 from style import plt
 
 PROGRAMS = {"cosched": "cosched's engine", "pytorch": "PyTorch,\nthree lines", "onnxruntime": "ONNX Runtime,\na new session",
@@ -13,11 +14,6 @@ TIMETABLE = "policy.scripted.timetable"
 POLICIES = ["equal-share", "max-prop"]
 METRICS = {"turnaround": "mean_turnaround_s", "makespan": "makespan_s"}
 COLORS = {"grow": "#009E73", "shrink": "#D55E00", "equal-share": "#0072B2", "max-prop": "#E69F00"}
-WARM_UP = 0.1  # Of the steps.
-
-
-def program_of(point):
-    return next(key.split(".")[1] for key, value in point.values.items() if key.endswith(".weight") and value)
 
 
 def points(sweep, program, resized=None):
@@ -60,13 +56,8 @@ def both_ways(sweep, program):
 
 def fixed_step(sweep, program, elasticity):
     """By trial: the mean step on all cores."""
-    means = {}
-    for point in points(sweep, program, resized=False):
-        for cell in point.run.cells:
-            if cell.elasticity == elasticity:
-                durations = cell.table("steps")["duration_ms"].to_numpy()
-                means[cell.trial] = float(np.mean(durations[int(np.ceil(WARM_UP * len(durations))):]))
-    return means
+    return {cell.trial: mean_step(cell) for point in points(sweep, program, resized=False) for cell in point.run.cells
+            if cell.elasticity == elasticity}
 
 
 def gains(sweep, program, policy, metric):
@@ -75,10 +66,6 @@ def gains(sweep, program, policy, metric):
     rows = table[table["policy"] == policy]
     by = {elasticity: rows[rows["elasticity"] == elasticity].set_index("trial")[METRICS[metric]] for elasticity in ("rigid", "malleable")}
     return (by["rigid"] / by["malleable"]).dropna().to_dict()
-
-
-def paired(left, right):
-    return claims.median(left[trial] / right[trial] for trial in left.keys() & right.keys())
 
 
 def measure(sweep):
@@ -122,7 +109,7 @@ def draw_groups(axes, programs, series, values):
 
 
 def draw(sweep, _expected):
-    programs = [name for name in PROGRAMS if any(program_of(point) == name for point in sweep.points)]
+    programs = shown(sweep, PROGRAMS)
     figure, grid = plt.subplots(2, 2, figsize=(11, 7.5))
     effect, cost, turnaround, makespan = grid.flat
     draw_groups(effect, programs, ["grow", "shrink"], lambda program, way: taken(sweep, program, way))

@@ -5,6 +5,7 @@ import numpy as np
 import claims
 import figures
 import style
+from programs import mean_step, paired, program_of, shown, steps_of
 from style import plt
 
 PROGRAMS = {"cosched": "cosched", "pytorch": "PyTorch", "onnxruntime": "ONNX Runtime", "spin": "OpenMP, spinning",
@@ -20,11 +21,6 @@ SERIES = [("quota, threads follow (up)", "#0072B2", "o", ("quota", "malleable", 
           ("cpuset, 8 threads", "#7a7a7a", "^", ("cpuset", "rigid", True, "ceil"))]
 AFTER = ["quota, threads follow (up)", "quota, a thread a core of the machine", "cpuset, threads follow",
          "cpuset, a thread a core of the machine"]
-WARM_UP = 0.1  # Of the steps of a cell that is not resized: caches fill, kernels are made.
-
-
-def program_of(point):
-    return next(key.split(".")[1] for key, value in point.values.items() if key.endswith(".weight") and value)
 
 
 def cells(sweep, program, timetable, actuator, elasticity, eight=False, rule="ceil"):
@@ -58,16 +54,6 @@ def late_steps(cell):
     return late
 
 
-def steps_of(cell):
-    """Milliseconds of the steps of a cell that is never resized."""
-    durations = cell.table("steps")["duration_ms"].to_numpy()
-    return durations[int(np.ceil(WARM_UP * len(durations))):]
-
-
-def mean_step(cell):
-    return float(np.mean(steps_of(cell)))
-
-
 def mean_late(cell):
     return float(np.mean(late_steps(cell)))
 
@@ -96,10 +82,9 @@ def compared(sweep, program, a, b, combine):
         return values, why_not
 
     (left, why_left), (right, why_right) = by_trial(*a), by_trial(*b)
-    both = left.keys() & right.keys()
-    if not both:
+    if not left.keys() & right.keys():
         raise claims.NotHere(why_left or why_right or sweep.why_left_out(program) or f"{PROGRAMS[program]} was not run so")
-    return claims.median(combine(left[trial], right[trial]) for trial in both)
+    return paired(left, right, combine)
 
 
 def ratio(a, b):
@@ -162,7 +147,7 @@ def draw_after(axes, sweep, program):
 
 
 def draw(sweep, _expected):
-    programs = [name for name in PROGRAMS if any(program_of(point) == name for point in sweep.points)]
+    programs = shown(sweep, PROGRAMS)
     rows = [("steps a second", lambda cell: 1e3 / mean_step(cell)), ("99th percentile of a step [ms]", tail),
             ("throttled [s per s, all CPUs]", throttled)]
     figure, grid = plt.subplots(len(rows) + 1, len(programs), figsize=(1.2 + 2.9 * len(programs), 11), squeeze=False)

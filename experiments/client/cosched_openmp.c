@@ -11,7 +11,8 @@
  * overrides this, and omp_set_dynamic(1) says that the program can do with fewer.
  *
  * Several runtimes may be loaded, also out of everybody's sight (dlopen): each call goes on to the one
- * that its caller would have without this library. Threads have a default each, in each runtime. Thread-safe. */
+ * that its caller would have without this library. Threads have a default each, in each runtime.
+ * Thread-safe. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdatomic.h>

@@ -107,12 +107,11 @@ bool IsMoreThan(int cores, const TomlTable& table, const char* key) {
   return table.IsInteger(key) && table.Integer(key, {}, INT64_MIN, INT64_MAX) > cores;
 }
 
-// The program of a command that is a file beside the experiment's; "" = it is found elsewhere, or no
-// job runs it.
-std::string ProgramBeside(const TomlTable& workload) {
+// The program of a command that names a file; "" = it is found in PATH, or no job runs it.
+std::string ProgramFile(const TomlTable& workload) {
   if (!workload.Has("command") || workload.Number("weight", 1, 0, kMaxCount) == 0) return "";
   const std::vector<std::string> command = workload.Strings("command", std::vector<std::string>());
-  if (command.empty() || !command.front().starts_with("./")) return "";
+  if (command.empty() || command.front().find('/') == std::string::npos) return "";
   return (std::filesystem::path(workload.String("dir", ".")) / command.front()).string();
 }
 
@@ -123,7 +122,7 @@ std::string Unprepared(const TomlTable& point) {
   for (const TomlTable& workload : point.Tables("workload")) {
     std::vector<std::string> files = workload.Strings("reads", std::vector<std::string>());
     if (workload.Has("reference")) files.push_back(workload.String("reference"));
-    if (const std::string program = ProgramBeside(workload); !program.empty())
+    if (const std::string program = ProgramFile(workload); !program.empty())
       files.push_back(program);
     for (const std::string& file : files) {
       std::error_code ignored;

@@ -7,11 +7,10 @@
 //   bench_openmp_client
 
 #include <benchmark/benchmark.h>
+#include <poll.h>
 #include <sys/resource.h>
 
-#include <chrono>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "experiments/tenant/client_page.h"
@@ -46,7 +45,8 @@ double TimeOf(const std::vector<std::string>& arguments, ClientPage* page) {
   }
   const double before = ChildrensTime();
   SteeredProgram program(start);
-  while (!program.Ended()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  pollfd end{program.pidfd(), POLLIN, 0};
+  while (!program.Ended()) poll(&end, 1, -1);
   program.KillRest();
   return ChildrensTime() - before;
 }

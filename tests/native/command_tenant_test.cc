@@ -2,6 +2,7 @@
 // that they start, whatever they do.
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <chrono>
@@ -334,11 +335,19 @@ TEST_F(CommandTenantTest, ARigidOneKeepsItsThreadsWhateverItIsGranted) {
 }
 
 TEST_F(CommandTenantTest, AClientThatNeverConnectsIsMarked) {
-  TenantSpec spec = Shell("sleep 0.2");
+  if (cores_.Count() < 2) GTEST_SKIP() << "needs two cores";
+  TenantSpec spec = Shell("read line < '" + (folder_.path() / "gate").string() + "'");
   spec.command.client = CommandClient::kLibrary;
   spec.command.progress.kind = ProgressSource::Kind::kClient;
   spec.steps = 5;
+  ASSERT_EQ(mkfifo((folder_.path() / "gate").c_str(), 0600), 0);
   Start(spec, Elasticity::kMalleable);
+  ASSERT_NO_FATAL_FAILURE(ExpectSettled());
+  Host().Grant(job_, Place::Whole(one_, {1, 1}));
+  ASSERT_NO_FATAL_FAILURE(ExpectSettled());
+  for (const ResizeSample& resize : Host().TakeResizes())
+    EXPECT_EQ(resize.after, DefaultSplit(cores_.Count()));  // That it was started with.
+  std::ofstream(folder_.path() / "gate") << "go\n";
   ExpectFinished();
   const std::vector<std::string> marks = Host().TakeMarks();
   ASSERT_EQ(marks.size(), 2u);
@@ -355,8 +364,7 @@ TEST_F(CommandTenantTest, AProgramThatTurnsOutToBeRigidIsMarked) {
   spec.command.preload = COSCHED_OPENMP_LIBRARY;
   Start(spec, Elasticity::kMalleable);
   ASSERT_NO_FATAL_FAILURE(ExpectSettled());
-  while (Log().find("stay as they are") == std::string::npos)
-    ASSERT_FALSE(Next(milliseconds(10)));
+  while (Log().find("stay as they are") == std::string::npos) ASSERT_FALSE(Next(milliseconds(10)));
   Host().Grant(job_, Place::Whole(one_, {1, 1}));
   ASSERT_NO_FATAL_FAILURE(ExpectSettled());
   std::vector<ResizeSample> resizes;

@@ -20,6 +20,7 @@
 #include "experiments/tenant/client_page.h"
 #include "experiments/tenant/steered_program.h"
 #include "tests/experiments/temporary_folder.h"
+#include "tests/native/preloaded_program.h"
 
 namespace cosched {
 namespace {
@@ -86,25 +87,12 @@ struct Ran {
 
 class OpenMpClientTest : public ::testing::Test {
  protected:
-  // The program's variables, and the preloaded library with its page if there is one.
-  std::vector<std::string> Environment(const ClientPage* page) const {
-    std::vector<std::string> environment = {"OMP_NUM_THREADS=2", "OMP_SCHEDULE=dynamic",
-                                            "PATH=/usr/bin:/bin"};
-    if (page != nullptr) {
-      environment.push_back(page->Variable());
-      environment.push_back("LD_PRELOAD=" COSCHED_OPENMP_LIBRARY);
-    }
-    environment.insert(environment.end(), more_.begin(), more_.end());
-    return environment;
-  }
   ProgramStart StartOf(const std::vector<std::string>& arguments, const ClientPage* page) const {
-    ProgramStart start;
-    start.arguments = {"sh", "-c", "exec \"$@\" > \"$0\" 2>" + (folder_.path() / "errors").string(),
-                       (folder_.path() / "output").string()};
-    start.arguments.insert(start.arguments.end(), arguments.begin(), arguments.end());
-    start.environment = Environment(page);
-    if (page != nullptr) start.inherited.push_back(page->fd());
-    return start;
+    std::vector<std::string> environment = {"OMP_NUM_THREADS=2", "OMP_SCHEDULE=dynamic"};
+    environment.insert(environment.end(), more_.begin(), more_.end());
+    return PreloadedStart(arguments, std::move(environment), page,
+                          (folder_.path() / "output").string(),
+                          (folder_.path() / "errors").string());
   }
   // The next grant comes when the last one was followed, so that none is skipped.
   Ran RunSteered(const std::vector<std::string>& arguments, int most_threads = 3) {
@@ -120,7 +108,8 @@ class OpenMpClientTest : public ::testing::Test {
       }
       ran.followed += ran.said.followed == grant ? 1 : 0;
       grant = page.Grant(1 + ++ran.grants % most_threads, {0, 1});
-      if (ran.said.rigid) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      if (ran.said.rigid)
+        EndsWithin(&program, 1);  // It follows none of them: a thousand a second do.
     }
     ran.said = page.Read();
     ran.exit_code = program.Ended()->exit_code;
@@ -129,7 +118,7 @@ class OpenMpClientTest : public ::testing::Test {
   }
   std::string Alone(const std::vector<std::string>& arguments) {
     SteeredProgram program(StartOf(arguments, nullptr));
-    while (!program.Ended()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    ExitCodeOf(&program);
     return ReadText(folder_.path() / "output");
   }
   // As often as it takes until so many grants were followed; what it computes never differs.
@@ -250,7 +239,7 @@ TEST_P(OpenMpRuntimesTest, RegionsOfAnotherRuntimeFollowToo) {
     ClientPage page;
     page.Grant(threads, {0, 1});
     SteeredProgram program(StartOf(sizes, &page));
-    while (!program.Ended()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    ExitCodeOf(&program);
     EXPECT_EQ(ReadText(folder_.path() / "output"), threads == 1 ? "1 1\n" : "3 3\n");
   }
 }

@@ -2,17 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <regex>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "experiments/tenant/client_page.h"
-#include "experiments/tenant/steered_program.h"
 #include "tests/experiments/temporary_folder.h"
+#include "tests/native/preloaded_program.h"
 
 namespace cosched {
 namespace {
@@ -29,21 +26,10 @@ class PyTorchClientTest : public ::testing::Test {
   // Of each step of a small training with two threads; with a page: steered, with the library.
   std::vector<double> Losses(const ClientPage* page) const {
     const std::string script = COSCHED_SOURCE_DIR "/experiments/examples/programs/train_pytorch.py";
-    ProgramStart start;
-    start.arguments = {"sh",      "-c",       "exec \"$@\" > \"$0\"",
-                       output_,   kPython,    script,
-                       "--model", "resnet18", "--batch",
-                       "2",       "--size",   "64",
-                       "--steps", "5"};
-    start.environment = {"OMP_NUM_THREADS=2", "PATH=/usr/bin:/bin", "HOME=/nonexistent"};
-    if (page != nullptr) {
-      start.environment.push_back(page->Variable());
-      start.environment.push_back("LD_PRELOAD=" COSCHED_OPENMP_LIBRARY);
-      start.inherited.push_back(page->fd());
-    }
-    SteeredProgram program(start);
-    while (!program.Ended()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    EXPECT_EQ(program.Ended()->exit_code, 0);
+    SteeredProgram program(PreloadedStart(
+        {kPython, script, "--model", "resnet18", "--batch", "2", "--size", "64", "--steps", "5"},
+        {"OMP_NUM_THREADS=2", "HOME=/nonexistent"}, page, output_, "/dev/null"));
+    EXPECT_EQ(ExitCodeOf(&program), 0);
     const std::string printed = ReadText(output_);
     std::vector<double> losses;
     const std::regex line("loss ([-0-9.e+naif]+)");

@@ -260,6 +260,16 @@ class ResultsTest(tampering.TamperTest):
         code, text = check(sweep)
         self.assertEqual((code, text.count("OK "), text.count("BROKEN ")), (1, 1, 1), text)
 
+    def test_a_program_that_is_marked_as_rigid_keeps_its_threads(self):
+        self.set_cell("samples", 5, runnable_threads="64")
+        path = self.run / CELL / "cell.json"
+        with (self.run / CELL / "samples.csv").open() as file:
+            job = list(csv.DictReader(file))[5]["job_id"]
+        for marked, broken in ((job, False), (int(job) + 1000, True)):
+            mark = f"job {marked} is rigid: it kept its 64 threads, whatever was granted"
+            path.write_text(json.dumps({**json.loads(path.read_text()), "marks": [mark]}))
+            self.assertEqual("64 runnable threads on" in check(self.run)[1], broken)
+
     def test_runnable_threads_may_exceed_the_cores_while_they_settle(self):
         self.set_cell("samples", 5, runnable_threads="64", settling="1")
         self.assertNotIn("runnable threads on", check(self.run)[1])

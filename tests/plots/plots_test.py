@@ -128,6 +128,24 @@ class PlotsTest(unittest.TestCase):
                          {key: sorted(durations) for key, durations in expected.items()})
         self.assertGreater(len(expected), 0)
 
+    def test_a_resize_comes_before_the_first_step_that_was_done_with_it(self):
+        cell = next(cell for cell in load.Run(self.run).cells if cell.elasticity == "malleable" and (cell.table("jobs")["resizes"] > 0).any())
+        jobs = cell.table("jobs")
+        job = jobs.loc[jobs["resizes"].idxmax(), "job_id"]
+        before = step_time.resize_steps(cell, job)
+        self.assertTrue(before)
+        grants, steps = pd.read_csv(cell.folder / "grants.csv"), pd.read_csv(cell.folder / "steps.csv")
+        step, threads = before[0]
+        granted = grants.loc[(grants["job_id"] == job) & (grants["kind"] == "granted") & (grants["threads"] == threads), "time"].iloc[0]
+        during = (steps["job_id"] == job) & (steps["time"] >= granted)
+        for late in (0, 1):  # The step that was under way has the new threads already, or not yet.
+            steps.loc[during, "threads"] = threads
+            first = steps[during].sort_values("time").index[0]
+            steps.loc[first, "threads"] = threads + late
+            steps.to_csv(cell.folder / "steps.csv", index=False)
+            load.read_table.cache_clear()
+            self.assertEqual(step_time.resize_steps(cell, job)[0], (steps.loc[first, "step"] + late, threads))
+
     def end_no_step(self, jobs_of):
         """As services do."""
         for path in self.run.glob("*/*/*/jobs.csv"):

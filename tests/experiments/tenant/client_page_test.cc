@@ -43,6 +43,8 @@ void ExpectFollowed(ClientPage* page, uint64_t grant) {
   EXPECT_EQ(said.steps, 2);
   EXPECT_EQ(said.images, 3);
   EXPECT_GT(said.at.count(), 0);
+  EXPECT_GT(said.stepped_at,
+            said.at);  // The second step, after it has followed; both in CLOCK_MONOTONIC.
 }
 
 TEST(ClientPageTest, TheLibraryInC) {
