@@ -306,16 +306,17 @@ class OpenMpCoresTest : public OpenMpRuntimesTest {
   // Of a program that begins with one thread on one core, and goes on with three on two cores: threads
   // that may run on both.
   size_t ThreadsOnBoth(const Topology& topology) {
+    const CpuSet two = topology.Cpus().Lowest(2), one = two.Lowest(1);
     ClientPage page;
-    page.Grant(1, {0});
-    std::vector<std::string> arguments = {"taskset", "-c", "0"};
+    page.Grant(1, one);
+    std::vector<std::string> arguments = {"taskset", "-c", one.ToString()};
     for (const std::string& argument : Program("plain", 1'000'000'000, GetParam()))
       arguments.push_back(argument);
     SteeredProgram program(StartOf(arguments, &page));
     while (page.Read().regions < 100) std::this_thread::yield();
     EXPECT_EQ(ThreadsOn(program.pid(), 2), 0);
-    program.ConfineTo({0, 1}, topology);
-    const uint64_t grant = page.Grant(3, {0, 1});
+    program.ConfineTo(two, topology);
+    const uint64_t grant = page.Grant(3, two);
     while (page.Read().followed < grant) std::this_thread::yield();
     const int64_t regions = page.Read().regions;
     while (page.Read().regions < regions + 2) std::this_thread::yield();
@@ -330,14 +331,14 @@ INSTANTIATE_TEST_SUITE_P(Runtimes, OpenMpCoresTest, ::testing::ValuesIn(kRuntime
 // LLVM's runtime would put a new worker on the cores that the process began with.
 TEST_P(OpenMpCoresTest, AThreadThatComesLaterRunsOnTheGrantedCores) {
   const Topology topology = Topology::ThisMachine();
-  if (!topology.Cpus().Contains(CpuSet{0, 1})) GTEST_SKIP() << "there are no CPUs 0 and 1";
+  if (topology.Cpus().Count() < 2) GTEST_SKIP() << "needs two cores";
   EXPECT_EQ(ThreadsOnBoth(topology), 3);
 }
 
 // Where the user says that it shall, it does.
 TEST_P(OpenMpCoresTest, AThreadThatIsBoundStaysBound) {
   const Topology topology = Topology::ThisMachine();
-  if (!topology.Cpus().Contains(CpuSet{0, 1})) GTEST_SKIP() << "there are no CPUs 0 and 1";
+  if (topology.Cpus().Count() < 2) GTEST_SKIP() << "needs two cores";
   more_.push_back(GetParam() == Runtime::kGcc ? "OMP_PROC_BIND=true" : "KMP_AFFINITY=compact");
   EXPECT_EQ(ThreadsOnBoth(topology), 1);
 }

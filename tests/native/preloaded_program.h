@@ -4,6 +4,7 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,8 @@
 
 namespace cosched {
 
-// What it prints goes to these files. page: null, and the library is not preloaded.
+// What it prints goes to these files. page: null, and the library is not preloaded. environment: an
+// LD_PRELOAD in it is the program's, and names the library itself.
 inline ProgramStart PreloadedStart(const std::vector<std::string>& arguments,
                                    std::vector<std::string> environment, const ClientPage* page,
                                    const std::string& output, const std::string& errors) {
@@ -22,8 +24,10 @@ inline ProgramStart PreloadedStart(const std::vector<std::string>& arguments,
   start.environment = std::move(environment);
   start.environment.emplace_back("PATH=/usr/bin:/bin");
   if (page == nullptr) return start;
+  const bool preloads = std::ranges::any_of(
+      start.environment, [](const std::string& entry) { return entry.starts_with("LD_PRELOAD="); });
+  if (!preloads) start.environment.emplace_back("LD_PRELOAD=" COSCHED_OPENMP_LIBRARY);
   start.environment.push_back(page->Variable());
-  start.environment.emplace_back("LD_PRELOAD=" COSCHED_OPENMP_LIBRARY);
   start.inherited.push_back(page->fd());
   return start;
 }
