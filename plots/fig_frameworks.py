@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Programs that follow their grants in four ways: how long a grant takes to have its effect, what it costs, and what is gained."""
+"""Programs that follow their grants, each in its way: how long a grant takes to have its effect, what it costs, and what is gained."""
 import numpy as np
 
 import claims
@@ -9,7 +9,7 @@ from programs import mean_step, paired, program_of, shown
 from style import plt
 
 PROGRAMS = {"cosched": "cosched's engine", "pytorch": "PyTorch,\nthree lines", "onnxruntime": "ONNX Runtime,\na new session",
-            "openmp": "OpenMP,\nits regions"}
+            "openmp": "OpenMP,\nits regions", "onetbb": "oneTBB,\nthree lines"}
 TIMETABLE = "policy.scripted.timetable"
 POLICIES = ["equal-share", "max-prop"]
 METRICS = {"turnaround": "mean_turnaround_s", "makespan": "makespan_s"}
@@ -131,7 +131,7 @@ def draw(sweep, _expected):
         axes.set_title(f"{label}, rigid / malleable", loc="left")
     for axes in (effect, turnaround):
         axes.legend(loc="best", frameon=True, edgecolor="none")
-    figure.suptitle("Four ways to follow a grant   (dots: trials; lines: medians)")
+    figure.suptitle("Ways to follow a grant   (dots: trials; lines: medians)")
     return figure
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 TABLE = Path("tests/layers.txt")
 README = Path("experiments/README.md")
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
-APART = {"experiments", "experiments/examples/policy_library"}  # main.cc, and what users copy.
+APART = {"experiments", "experiments/examples/policy_library", "experiments/examples/programs"}  # main.cc, and what users copy.
 MOST = 0.2  # Of the lines of experiments/, in one room.
 
 

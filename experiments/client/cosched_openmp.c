@@ -1,6 +1,7 @@
 /* Preloaded into a program that knows nothing of cosched (client = "openmp"): makes it follow grants
  * between two parallel regions of GCC's OpenMP (cosched_openmp_gomp.c), LLVM's or Intel's
- * (cosched_openmp_ompt.c). README.md, "Programs of others", says what it can't do.
+ * (cosched_openmp_ompt.c), or calls of a BLAS (cosched_openmp_blas.c). README.md, "Programs of others",
+ * says what it can't do.
  *
  * A region that names no number of threads has as many as its thread's default says
  * (omp_set_num_threads). At the entry of such a region, outside of others, that default is set to what
@@ -72,11 +73,11 @@ void StayRigid(const char* why, const void* place, int threads) {
   cosched_say_rigid(here, threads);
   Dl_info info;
   const bool known = place != NULL && dladdr(place, &info) != 0 && info.dli_fname != NULL;
-  fprintf(stderr, "cosched: its OpenMP threads stay as they are: %s %s\n",
+  fprintf(stderr, "cosched: its threads stay as they are: %s %s\n",
           known ? info.dli_fname : "the program", why);
 }
 
-static void BeRigid(const char* what, const void* place, int threads) {
+void BeRigid(const char* what, const void* place, int threads) {
   if (trusted || atomic_load(&dynamic)) return;
   char why[128];
   snprintf(why, sizeof why, "%s, and may count on it (COSCHED_OPENMP=trust: it does not)", what);
@@ -88,24 +89,70 @@ extern int omp_get_max_threads(void);
 extern int omp_get_level(void);
 extern void omp_set_dynamic(int);
 
+/* Polls, if no other thread does. */
+static void Poll(cosched_client* here, bool counts) {
+  if (atomic_flag_test_and_set_explicit(&polls, memory_order_acquire)) return;
+  if (counts) cosched_count_region(here);
+  const int threads = atomic_load(&rigid) ? 0 : cosched_poll(here);
+  if (threads > 0) atomic_store(&granted, threads);
+  atomic_flag_clear_explicit(&polls, memory_order_release);
+}
+
+/* This thread's default, in the runtime behind a caller, becomes what was granted. */
+static void ApplyGrant(const void* caller) {
+  const int now = atomic_load(&granted);
+  if (now == 0 || atomic_load(&rigid)) return;
+  void (*const set)(int) = REAL(omp_set_num_threads);
+  struct Default* const own = DefaultOf(set);
+  if (own == NULL || own->applied == now) return;
+  own->applied = now;
+  set(own->wanted > 0 && own->wanted < now ? own->wanted : now);
+}
+
+/* OpenBLAS would give away the memory of its threads, also of calls that others are in, if this thread's
+ * default differed from the number that it has: its number changes between calls only. */
+static int AskOfBlas(const void* caller, const struct BlasPool* pool) {
+  int (*const real)(void) = FIND(omp_get_max_threads);
+  const int threads = ThreadsOfBlasOnOpenMp(pool);
+  if (threads == 0 || real() == threads) return real();
+  void (*const set)(int) = REAL(omp_set_num_threads);
+  struct Default* const own = DefaultOf(set);
+  if (own == NULL || (own->wanted > 0 && own->wanted < threads)) return 1;
+  own->applied = threads;
+  set(threads);
+  return threads;
+}
+
 /* These a program may look up by name to see whether there is OpenMP: without it, as OpenMP's
  * specification has it for one thread. Each has a name in C and one or two in Fortran. */
 static int Ask(const void* caller) {
   int (*const real)(void) = FIND(omp_get_max_threads);
-  const int threads = real == NULL ? 1 : real();
-  if (real == NULL || atomic_load(&rigid)) return threads;
+  if (real == NULL) return 1;
+  if (atomic_load(&rigid)) return real();
   if (!IsSafe(caller)) {
-    BeRigid("asks for their number", caller, threads);
-  } else {
-    atomic_store(&default_counts, true);
+    BeRigid("asks for their number", caller, real());
+    return real();
   }
-  return threads;
+  atomic_store(&default_counts, true);
+  const struct BlasPool* const pool = BlasPoolAt(caller);
+  if (pool != NULL) return AskOfBlas(caller, pool);
+  /* With one thread PyTorch has no regions at all, and would have one for ever. */
+  cosched_client* const here = ClientOfProcess();
+  if (here != NULL && REAL(omp_get_level)() == 0) {
+    Poll(here, false);
+    ApplyGrant(caller);
+  }
+  return real();
 }
 
 static void Set(const void* caller, int threads) {
   void (*const real)(int) = FIND(omp_set_num_threads);
   if (real == NULL) return;
   if (!IsSafe(caller)) BeRigid("sets their number", caller, threads);
+  if (BlasPoolAt(caller) != NULL) { /* A BLAS repeats what it has been told. */
+    real(threads);
+    return;
+  }
   struct Default* const own = DefaultOf(real);
   if (own != NULL) own->wanted = threads;
   const int most = atomic_load(&granted);
@@ -136,17 +183,9 @@ EXPORT void omp_set_dynamic_8_(const int64_t* on) { SetDynamic(CALLER, *on != 0)
 /* A program of which no team has the default is rigid, but only time tells. */
 enum { kManyNamed = 1000 };
 
-/* Polls, if no other thread does. */
-static void Poll(cosched_client* here) {
-  if (atomic_flag_test_and_set_explicit(&polls, memory_order_acquire)) return;
-  cosched_count_region(here);
-  const int threads = atomic_load(&rigid) ? 0 : cosched_poll(here);
-  if (threads > 0) atomic_store(&granted, threads);
-  atomic_flag_clear_explicit(&polls, memory_order_release);
-}
-
 void Follow(const void* caller, const void* place, unsigned named) {
   static atomic_int named_ones;
+  if (IsInBlas()) return; /* It has counted its threads. */
   cosched_client* const here = ClientOfProcess();
   if (here == NULL || REAL(omp_get_level)() > 0)
     return; /* The default would be the region's own. */
@@ -155,12 +194,17 @@ void Follow(const void* caller, const void* place, unsigned named) {
   } else if (!atomic_load(&default_counts) && atomic_fetch_add(&named_ones, 1) == kManyNamed) {
     BeRigid("asks for each team by number", place, (int)named);
   }
-  Poll(here);
-  const int now = atomic_load(&granted);
-  if (now == 0 || atomic_load(&rigid)) return;
-  void (*const set)(int) = REAL(omp_set_num_threads);
-  struct Default* const own = DefaultOf(set);
-  if (own == NULL || own->applied == now) return;
-  own->applied = now;
-  set(own->wanted > 0 && own->wanted < now ? own->wanted : now);
+  Poll(here, true);
+  if (BlasPoolAt(place) == NULL) ApplyGrant(caller); /* Or it has counted them, too. */
+}
+
+bool HasGrants(void) { return ClientOfProcess() != NULL && !atomic_load(&rigid); }
+
+int FollowInBlas(const void* routine, bool on_openmp) {
+  const void* const caller = routine; /* As that of its runtime. */
+  Poll(ClientOfProcess(), true);
+  if (!on_openmp) return atomic_load(&granted);
+  if (REAL(omp_get_level)() > 0) return 0; /* It takes one there. */
+  ApplyGrant(caller);
+  return atomic_load(&granted) == 0 ? 0 : REAL(omp_get_max_threads)();
 }

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,9 +14,9 @@
 /* Objects whose use of the default is safe: regions ask for their team's size when they are in it, or
  * name it. */
 static bool IsSafeObject(const void* caller) {
-  static const char* const known[] = {"/libtorch", "/libc10",    "/libdnnl", "/libopenblas",
-                                      "/openblas", "/libblis",   "/libgomp", "/libomp",
-                                      "/libiomp5", "/libcosched"};
+  static const char* const known[] = {
+      "/libtorch",          "/libc10",  "/libdnnl", "/libopenblas", "/openblas",  "/libblis",
+      "/libscipy_openblas", "/libgomp", "/libomp",  "/libiomp5",    "/libcosched"};
   Dl_info info;
   if (dladdr(caller, &info) == 0 || info.dli_fname == NULL) return false;
   /* Debian's libblas.so.3 is a link to one of several. */
@@ -39,9 +40,9 @@ static int FindRuntime(struct dl_phdr_info* info, size_t size, void* handle) {
   return *(void**)handle != NULL;
 }
 
-static const void* ObjectOf(const void* address) {
+const void* ObjectOf(const void* address) {
   Dl_info info;
-  return dladdr(address, &info) == 0 ? NULL : info.dli_fbase;
+  return address == NULL || dladdr(address, &info) == 0 ? NULL : info.dli_fbase;
 }
 
 void* SymbolIn(void* handle, const char* name) {
@@ -77,41 +78,48 @@ static void* HandleOf(const void* caller, const char* name) {
   return other != NULL && SymbolIn(other, name) != NULL ? other : NULL;
 }
 
-static struct CallSite* PlaceOf(const void* caller, struct CallSite* places) {
-  return &places[(size_t)((uintptr_t)caller * 0x9E3779B97F4A7C15u >> 40) % kPlaces];
+static struct CallSite* PlaceOf(struct CallSite* places, size_t count, const void* caller) {
+  return &places[(size_t)((uintptr_t)caller * 0x9E3779B97F4A7C15u >> 40) % count];
 }
 
-static void* Known(struct CallSite* place, const void* caller) {
+void* Remembered(struct CallSite* places, size_t count, const void* caller) {
+  struct CallSite* const place = PlaceOf(places, count, caller);
   if (atomic_load_explicit(&place->caller, memory_order_acquire) != caller) return NULL;
   return atomic_load_explicit(&place->value, memory_order_relaxed);
 }
 
 /* Who comes second to a place looks each time. */
-static void Remember(struct CallSite* place, const void* caller, void* value) {
+void Remember(struct CallSite* places, size_t count, const void* caller, void* value) {
+  struct CallSite* const place = PlaceOf(places, count, caller);
   void* none = NULL;
   if (atomic_compare_exchange_strong(&place->value, &none, value))
     atomic_store_explicit(&place->caller, caller, memory_order_release);
 }
 
-void* Real(const void* caller, const char* name, struct CallSite* places) {
-  struct CallSite* const place = PlaceOf(caller, places);
-  void* function = Known(place, caller);
+void* Real(const void* caller, const char* name, struct CallSite* places, size_t count) {
+  void* function = Remembered(places, count, caller);
   if (function != NULL) return function;
   void* const handle = HandleOf(caller, name);
   function = handle == NULL ? NULL : SymbolIn(handle, name);
-  if (function != NULL) Remember(place, caller, function);
+  if (function != NULL) Remember(places, count, caller, function);
   return function;
+}
+
+void* RealOrAbort(const void* caller, const char* name, struct CallSite* places, size_t count) {
+  void* const function = Real(caller, name, places, count);
+  if (function != NULL) return function;
+  fprintf(stderr, "cosched: there is no %s in any library of this program\n", name);
+  abort();
 }
 
 /* Looked up once for each place, too. */
 bool IsSafe(const void* caller) {
   static struct CallSite places[kPlaces];
   static char yes, no;
-  struct CallSite* const place = PlaceOf(caller, places);
-  void* verdict = Known(place, caller);
+  void* verdict = Remembered(places, kPlaces, caller);
   if (verdict == NULL) {
     verdict = IsSafeObject(caller) ? &yes : &no;
-    Remember(place, caller, verdict);
+    Remember(places, kPlaces, caller, verdict);
   }
   return verdict == &yes;
 }

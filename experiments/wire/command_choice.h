@@ -42,7 +42,8 @@ enum class CommandClient {
 inline constexpr const char* kCommandClientMeaning =
     "what changes its threads while it runs: nothing; the program, by libcosched_client or "
     "cosched.py; "
-    "or, between two parallel regions of GCC's OpenMP, a library that is preloaded";
+    "or, between two parallel regions of OpenMP or calls of OpenBLAS or BLIS, a library that is "
+    "preloaded";
 std::string_view ToString(CommandClient client);  // "none", "library", "openmp"
 bool ParseCommandClient(std::string_view text, CommandClient* client);
 

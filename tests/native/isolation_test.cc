@@ -21,7 +21,6 @@ using std::chrono::seconds;
 class IsolationTest : public RealTenantTest {
  protected:
   void Start(const TenantSpec& spec) {
-    options_.timeouts.start = kPatience;  // An emulated machine takes minutes.
     RealTenantTest::Start(spec, Elasticity::kMalleable, DefaultSplit(cores_.Count()));
   }
   static TenantSpec Program(const std::string& model, Mode mode) {

@@ -19,20 +19,12 @@
 #include "experiments/os/process_sampler.h"
 #include "experiments/tenant/client_page.h"
 #include "experiments/tenant/steered_program.h"
-#include "tests/experiments/temporary_folder.h"
-#include "tests/native/preloaded_program.h"
+#include "tests/native/preloaded_program_test.h"
 
 namespace cosched {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// 50, or what the environment says: 10,000 of each take minutes.
-int ResizesOfAWay() {
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody sets it.
-  const char* const many = std::getenv("COSCHED_OPENMP_RESIZES");
-  return many == nullptr ? 50 : std::atoi(many);
-}
 
 // Empty where there is no clang with its runtime (Debian: libomp-dev).
 #ifdef COSCHED_LLVM_OPENMP
@@ -77,81 +69,12 @@ std::vector<std::string> VariablesOf(Runtime runtime) {
   if (runtime != Runtime::kGcc && kLlvmOpenMp.empty()) \
   GTEST_SKIP() << "there is no clang with OpenMP (Debian: clang and libomp-dev)"
 
-struct Ran {
-  int exit_code = -1;
-  std::string output;
-  int grants = 0;    // Made while it ran, …
-  int followed = 0;  // … and seen to be followed.
-  ClientPage::Said said;
-};
-
-class OpenMpClientTest : public ::testing::Test {
+class OpenMpClientTest : public PreloadedProgramTest {
  protected:
-  ProgramStart StartOf(const std::vector<std::string>& arguments, const ClientPage* page) const {
-    std::vector<std::string> environment = {"OMP_NUM_THREADS=2", "OMP_SCHEDULE=dynamic"};
-    environment.insert(environment.end(), more_.begin(), more_.end());
-    return PreloadedStart(arguments, std::move(environment), page,
-                          (folder_.path() / "output").string(),
-                          (folder_.path() / "errors").string());
-  }
-  // The next grant comes when the last one was followed, so that none is skipped.
-  Ran RunSteered(const std::vector<std::string>& arguments, int most_threads = 3) {
-    Ran ran;
-    ClientPage page;
-    uint64_t grant = page.Grant(2, {0, 1});
-    SteeredProgram program(StartOf(arguments, &page));
-    while (!program.Ended()) {
-      ran.said = page.Read();
-      if (ran.said.followed < grant && !ran.said.rigid) {
-        std::this_thread::yield();
-        continue;
-      }
-      ran.followed += ran.said.followed == grant ? 1 : 0;
-      grant = page.Grant(1 + ++ran.grants % most_threads, {0, 1});
-      if (ran.said.rigid)
-        EndsWithin(&program, 1);  // It follows none of them: a thousand a second do.
-    }
-    ran.said = page.Read();
-    ran.exit_code = program.Ended()->exit_code;
-    ran.output = ReadText(folder_.path() / "output");
-    return ran;
-  }
-  std::string Alone(const std::vector<std::string>& arguments) {
-    SteeredProgram program(StartOf(arguments, nullptr));
-    ExitCodeOf(&program);
-    return ReadText(folder_.path() / "output");
-  }
-  // As often as it takes until so many grants were followed; what it computes never differs.
-  void ExpectSteered(const std::vector<std::string>& arguments, int followed) {
-    const std::string alone = Alone(arguments);
-    ASSERT_FALSE(alone.empty());
-    while (followed > 0) {
-      const Ran ran = RunSteered(arguments);
-      ASSERT_EQ(ran.exit_code, 0);
-      ASSERT_EQ(ran.output, alone);
-      ASSERT_FALSE(ran.said.rigid) << Errors();
-      ASSERT_GE(ran.said.regions, 2000);
-      followed -= ran.followed;
-    }
-  }
   static std::vector<std::string> Program(const std::string& way, int regions = 2000,
                                           Runtime runtime = Runtime::kGcc) {
     return {BinaryOf(runtime), way, std::to_string(regions)};
   }
-  static std::vector<std::string> With(std::vector<std::string> arguments, std::string last) {
-    arguments.push_back(std::move(last));
-    return arguments;
-  }
-  std::string Errors() const { return ReadText(folder_.path() / "errors"); }
-  // It has kept its threads, and was told so.
-  void ExpectRigid(const Ran& ran) const {
-    EXPECT_EQ(ran.exit_code, 0);
-    EXPECT_TRUE(ran.said.rigid);
-    EXPECT_NE(Errors().find("its OpenMP threads stay as they are"), std::string::npos) << Errors();
-  }
-
-  const TemporaryFolder folder_;
-  std::vector<std::string> more_;  // Variables of the program.
 };
 
 using RuntimeAndWay = std::tuple<Runtime, const char*>;
@@ -346,6 +269,17 @@ TEST_P(OpenMpCoresTest, AThreadThatIsBoundStaysBound) {
 TEST_F(OpenMpClientTest, AStencilHasTheSameBits) {
   const std::vector<std::string> arguments = {COSCHED_STENCIL, "--size", "200", "--sweeps", "3000"};
   ExpectSteered(arguments, 50);
+}
+
+// The same grid by the client library and oneTBB: three lines, and nothing that is preloaded.
+TEST_F(OpenMpClientTest, AStencilOfOneTbbHasThemToo) {
+  const std::vector<std::string> size = {"--size", "200", "--sweeps", "3000"};
+  std::vector<std::string> ours = {COSCHED_STENCIL_TBB}, theirs = {COSCHED_STENCIL};
+  ours.insert(ours.end(), size.begin(), size.end());
+  theirs.insert(theirs.end(), size.begin(), size.end());
+  more_ = {"LD_PRELOAD="};
+  ExpectSteered(ours, 50, 0);
+  EXPECT_EQ(Alone(ours), Alone(theirs));
 }
 
 // Threads of the process that run meanwhile.

@@ -42,6 +42,23 @@ class PyTorchClientTest : public ::testing::Test {
   const std::string output_ = (folder_.path() / "output").string();
 };
 
+// With one thread it has no regions, between which it would follow.
+TEST_F(PyTorchClientTest, ItGrowsFromOneThread) {
+  if (!HasPyTorch()) GTEST_SKIP() << "there is no python3-torch and python3-torchvision";
+  ClientPage page;
+  page.Grant(1, {0, 1});
+  SteeredProgram program(PreloadedStart(
+      {kPython, "-c",
+       "import torch\nvalues = torch.ones(1000000)\nwhile True: values = torch.tanh(values)"},
+      {"OMP_NUM_THREADS=2", "HOME=/nonexistent"}, &page, output_, "/dev/null"));
+  for (const int threads : {1, 2, 1, 3}) {
+    const uint64_t grant = page.Grant(threads, {0, 1});
+    while (page.Read().followed < grant) ASSERT_FALSE(EndsWithin(&program, 1));
+    EXPECT_EQ(page.Read().threads, threads);
+  }
+  EXPECT_FALSE(page.Read().rigid);
+}
+
 TEST_F(PyTorchClientTest, ItsLossIsTheSameAtAFixedNumberOfThreads) {
   if (!HasPyTorch()) GTEST_SKIP() << "there is no python3-torch and python3-torchvision";
   const std::vector<double> alone = Losses(nullptr);

@@ -19,10 +19,10 @@ class ProgramWorld:
 
     def __init__(self, cores=2):
         self.cores = cores
-        self.step = dict.fromkeys(("cosched", "pytorch", "onnxruntime", "spin", "passive", "openmp"), 300.0)
+        self.step = dict.fromkeys(("cosched", "pytorch", "onnxruntime", "spin", "passive", "openmp", "onetbb"), 300.0)
         self.excess = 1.2  # Times as long with a thread more than the program knows cores, …
         self.unknown_excess = dict.fromkeys(self.step, 1.3)  # … and with more than it could know.
-        self.effect_ms = {"cosched": 1.0, "pytorch": 60.0, "onnxruntime": 90.0, "openmp": 40.0}
+        self.effect_ms = {"cosched": 1.0, "pytorch": 60.0, "onnxruntime": 90.0, "openmp": 40.0, "onetbb": 20.0}
         self.client_cost = 1.0  # Of a step.
         self.gain = dict.fromkeys(self.step, 1.2)  # Rigid / malleable.
         self.noise = 0.002

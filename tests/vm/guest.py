@@ -54,11 +54,16 @@ def tell(text):
     print(f"@@ {text}", flush=True)
 
 
+def ends_of(lines):
+    """What failed first tells why, and what failed last how it ended."""
+    return lines if len(lines) <= 40 else [*lines[:20], "…", *lines[-20:]]
+
+
 def tell_failures(role, suite, tests):
     """For whoever looks at the console of a machine that has not come to its end."""
     for test in tests:
         if test["state"] == "failed":
-            print(f"failed: {role}, {suite}: {test['name']}\n" + "\n".join(test["said"].splitlines()[-30:]), flush=True)
+            print(f"failed: {role}, {suite}: {test['name']}\n" + "\n".join(ends_of(test["said"].splitlines())), flush=True)
 
 
 def let_users_have_cpusets():

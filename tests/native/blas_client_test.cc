@@ -1,0 +1,171 @@
+// Programs whose BLAS has threads of its own, with the preloaded library
+// (experiments/client/cosched_openmp_blas.c): OpenBLAS with threads of its own and on OpenMP, BLIS, and one
+// that has none. Each is skipped where it is not installed.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/native/preloaded_program_test.h"
+
+namespace cosched {
+namespace {
+
+// By their folders among Debian's libraries.
+enum class Blas { kOpenBlas, kOpenBlasOnOpenMp, kBlis, kReference };
+
+std::string NameOf(Blas blas) {
+  switch (blas) {
+    case Blas::kOpenBlas: return "OpenBlas";
+    case Blas::kOpenBlasOnOpenMp: return "OpenBlasOnOpenMp";
+    case Blas::kBlis: return "Blis";
+    case Blas::kReference: return "Reference";
+  }
+  return "";
+}
+
+// Empty where the program could not be built.
+#ifdef COSCHED_BLAS_PROGRAM
+const std::filesystem::path kLibraries = COSCHED_BLAS_LIBRARIES;
+constexpr const char* kProgram = COSCHED_BLAS_PROGRAM;
+#else
+const std::filesystem::path kLibraries;
+constexpr const char* kProgram = "";
+#endif
+
+class BlasClientTest : public PreloadedProgramTest, public ::testing::WithParamInterface<Blas> {
+ protected:
+  void SetUp() override {
+    const std::filesystem::path of_blis = kLibraries / "blis-pthread";
+    switch (GetParam()) {
+      case Blas::kOpenBlas: path_ = kLibraries / "openblas-pthread"; break;
+      case Blas::kOpenBlasOnOpenMp: path_ = kLibraries / "openblas-openmp"; break;
+      case Blas::kBlis: path_ = folder_.path() / "blis"; break;
+      case Blas::kReference: path_ = kLibraries / "blas"; break;
+    }
+    const std::filesystem::path needed =
+        GetParam() == Blas::kBlis ? of_blis / "libblis.so.4" : path_ / "libblas.so.3";
+    if (*kProgram == '\0' || !std::filesystem::exists(needed))
+      GTEST_SKIP() << "there is no " << needed.filename().string() << " of this kind (Debian: "
+                   << "libopenblas0-pthread, libopenblas0-openmp, libblis4-pthread, libblas3 and "
+                      "liblapack3)";
+    std::string libraries = path_.string();
+    if (GetParam() == Blas::kBlis) {
+      // Debian's libblas.so.3 of BLIS keeps the function that sets its threads to itself.
+      std::filesystem::create_directory(path_);
+      std::filesystem::create_symlink(needed, path_ / "libblas.so.3");
+    }
+    if (GetParam() == Blas::kBlis || GetParam() == Blas::kReference)
+      libraries += ":" + (kLibraries / "lapack").string();
+    // Threads that spin would take the cores from those that work. BLIS's always do, so a call there may
+    // take a hundred slices of the scheduler's.
+    if (GetParam() == Blas::kBlis) {
+      most_threads_ = 2;
+      patience_ms_ = 1;
+      calls_ = 6;
+      resizes_ = 2;
+    }
+    more_ = {"LD_LIBRARY_PATH=" + libraries, "OMP_WAIT_POLICY=passive",
+             "OPENBLAS_THREAD_TIMEOUT=4"};
+  }
+  static std::vector<std::string> Program(const std::string& way, int calls) {
+    return {kProgram, way, std::to_string(calls)};
+  }
+
+  std::filesystem::path path_;
+  int calls_ = 400;
+  int resizes_ = ResizesOfAWay();
+};
+
+INSTANTIATE_TEST_SUITE_P(Libraries, BlasClientTest,
+                         ::testing::Values(Blas::kOpenBlas, Blas::kOpenBlasOnOpenMp, Blas::kBlis),
+                         [](const auto& info) { return NameOf(info.param); });
+
+TEST_P(BlasClientTest, ComputesTheSameWhileItIsResized) {
+  ExpectSteered(Program("plain", calls_), resizes_, calls_ / 2);
+}
+
+TEST_P(BlasClientTest, HasAsManyThreadsAsWereGranted) {
+  const std::vector<std::string> sizes = Program("sizes", 1);
+  EXPECT_EQ(Alone(sizes), "2 2\n");
+  for (const int threads : {1, 3}) {
+    ClientPage page;
+    page.Grant(threads, {0, 1});
+    SteeredProgram program(StartOf(sizes, &page));
+    EXPECT_EQ(ExitCodeOf(&program), 0);
+    const std::string each = std::to_string(threads);
+    EXPECT_EQ(ReadText(folder_.path() / "output"),
+              std::string(each).append(" ").append(each).append("\n"));
+    EXPECT_EQ(page.Read().threads, threads);
+  }
+}
+
+// What a program says itself stands.
+TEST_P(BlasClientTest, OneThatSetsItsThreadsKeepsThem) {
+  const Ran ran = RunSteered(Program("set", calls_));
+  ExpectRigid(ran);
+  EXPECT_EQ(ran.output, "right\n");
+}
+
+// The child of a program with OpenMP threads may have none, whatever cosched does.
+class ForkedBlasTest : public BlasClientTest {};
+
+INSTANTIATE_TEST_SUITE_P(Libraries, ForkedBlasTest, ::testing::Values(Blas::kOpenBlas, Blas::kBlis),
+                         [](const auto& info) { return NameOf(info.param); });
+
+TEST_P(ForkedBlasTest, GoesOnInTheChild) {
+  const Ran ran = RunSteered(Program("fork", calls_));
+  EXPECT_EQ(ran.exit_code, 0);
+  EXPECT_EQ(ran.output, "right\n");
+}
+
+class ReferenceBlasTest : public BlasClientTest {};
+
+INSTANTIATE_TEST_SUITE_P(Libraries, ReferenceBlasTest, ::testing::Values(Blas::kReference),
+                         [](const auto& info) { return NameOf(info.param); });
+
+TEST_P(ReferenceBlasTest, OneWithoutThreadsIsNoMatter) {
+  const Ran ran = RunSteered(Program("plain", calls_));
+  EXPECT_EQ(ran.exit_code, 0) << Errors();
+  EXPECT_EQ(ran.output, "right\n");
+  EXPECT_EQ(ran.said.regions, 0);
+}
+
+class OpenBlasTest : public BlasClientTest {};
+
+INSTANTIATE_TEST_SUITE_P(Libraries, OpenBlasTest,
+                         ::testing::Values(Blas::kOpenBlas, Blas::kOpenBlasOnOpenMp),
+                         [](const auto& info) { return NameOf(info.param); });
+
+// All in one library, whose number is one for all of them. (Of BLIS, whose threads spin, this takes minutes.)
+TEST_P(OpenBlasTest, ComputesTheSameInSeveralThreads) {
+  ExpectSteered(Program("threads", calls_), resizes_, calls_ / 2);
+}
+
+// NumPy has it through what it is linked with itself, out of everybody's sight.
+TEST_P(OpenBlasTest, NumPyFollows) {
+  const std::string script =
+      "import ctypes, numpy\n"
+      "a = numpy.ones((200, 200))\n"
+      "assert (a @ a == 200).all()\n"
+      "for line in open('/proc/self/maps'):\n"
+      "  if 'libopenblas' in line or 'libblas' in line:\n"
+      "    library = ctypes.CDLL(line.split()[-1])\n"
+      "    if hasattr(library, 'openblas_get_num_threads'):\n"
+      "      print(library.openblas_get_num_threads())\n"
+      "      break\n";
+  ClientPage page;
+  page.Grant(1, {0, 1});
+  SteeredProgram program(StartOf({"/usr/bin/python3", "-c", script}, &page));
+  if (ExitCodeOf(&program) != 0 && Errors().find("No module named 'numpy'") != std::string::npos)
+    GTEST_SKIP() << "there is no python3-numpy";
+  EXPECT_EQ(ReadText(folder_.path() / "output"), "1\n") << Errors();
+  EXPECT_EQ(page.Read().regions, 1);
+}
+
+}  // namespace
+}  // namespace cosched

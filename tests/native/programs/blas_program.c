@@ -1,0 +1,190 @@
+/* A program that computes with a BLAS and checks what it gets: blas_program WAY CALLS. Prints "right", or
+ * what was wrong. As "sizes" it prints how many threads the library has after two calls, at level 3 and
+ * then at level 1, which has no entry of cosched's. */
+#include <dlfcn.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { kSize = 160, kElements = kSize * kSize }; /* As large as takes several threads. */
+
+extern void dgemm_(const char*, const char*, const int*, const int*, const int*, const double*,
+                   const double*, const int*, const double*, const int*, const double*, double*,
+                   const int*);
+extern void cblas_sgemm(int, int, int, int, int, int, float, const float*, int, const float*, int,
+                        float, float*, int);
+extern void dgemv_(const char*, const int*, const int*, const double*, const double*, const int*,
+                   const double*, const int*, const double*, double*, const int*);
+extern void dgesv_(const int*, const int*, double*, const int*, int*, double*, const int*, int*);
+extern void daxpy_(const int*, const double*, const double*, const int*, double*, const int*);
+
+static const int kN = kSize, kOne = 1;
+
+/* Of its own for each thread, from a seed. */
+struct Problem {
+  double a[kElements], b[kElements], c[kElements], expected[kElements];
+  float sa[kElements], sb[kElements], sc[kElements];
+  double x[kSize], y[kSize], product[kSize];
+  int pivots[kSize];
+};
+
+static struct Problem* NewProblem(unsigned seed) {
+  struct Problem* const p = calloc(1, sizeof *p);
+  for (int i = 0; i < kElements; ++i) {
+    p->sa[i] = (float)(p->a[i] = rand_r(&seed) / (double)RAND_MAX - 0.5 +
+                                 (i % (kSize + 1) == 0 ? kSize : 0));
+    p->sb[i] = (float)(p->b[i] = rand_r(&seed) / (double)RAND_MAX - 0.5);
+  }
+  for (int i = 0; i < kSize; ++i) p->x[i] = rand_r(&seed) / (double)RAND_MAX - 0.5;
+  for (int j = 0; j < kSize; ++j)
+    for (int k = 0; k < kSize; ++k) {
+      for (int i = 0; i < kSize; ++i)
+        p->expected[i + j * kSize] += p->a[i + k * kSize] * p->b[k + j * kSize];
+      p->product[j] += p->a[j + k * kSize] * p->x[k];
+    }
+  return p;
+}
+
+static bool Near(double value, double expected, double most) {
+  return fabs(value - expected) <= most;
+}
+
+static bool Multiply(struct Problem* p) {
+  const double one = 1, zero = 0;
+  dgemm_("N", "N", &kN, &kN, &kN, &one, p->a, &kN, p->b, &kN, &zero, p->c, &kN);
+  bool right = true;
+  for (int i = 0; i < kElements; ++i) right = right && Near(p->c[i], p->expected[i], 1e-9);
+  return right;
+}
+
+static bool MultiplyInC(struct Problem* p) {
+  enum { kColumns = 102, kAsIs = 111 };
+  memset(p->sc, 0, sizeof p->sc);
+  cblas_sgemm(kColumns, kAsIs, kAsIs, kSize, kSize, kSize, 0.5F, p->sa, kSize, p->sb, kSize, 0.25F,
+              p->sc, kSize);
+  bool right = true;
+  for (int i = 0; i < kElements; ++i) right = right && Near(p->sc[i], p->expected[i] / 2, 1e-2);
+  return right;
+}
+
+static bool Apply(struct Problem* p) {
+  const double one = 1, zero = 0;
+  dgemv_("N", &kN, &kN, &one, p->a, &kN, p->x, &kOne, &zero, p->y, &kOne);
+  bool right = true;
+  for (int i = 0; i < kSize; ++i) right = right && Near(p->y[i], p->product[i], 1e-9);
+  return right;
+}
+
+static bool Solve(struct Problem* p) {
+  double* const matrix = p->c;
+  memcpy(matrix, p->a, sizeof p->a);
+  memcpy(p->y, p->product, sizeof p->y);
+  int failed = 0;
+  dgesv_(&kN, &kOne, matrix, &kN, p->pivots, p->y, &kN, &failed);
+  bool right = failed == 0;
+  for (int i = 0; i < kSize; ++i) right = right && Near(p->y[i], p->x[i], 1e-9);
+  return right;
+}
+
+static const struct {
+  const char* name;
+  bool (*works)(struct Problem*);
+} kRoutines[] = {
+    {"dgemm_", Multiply}, {"cblas_sgemm", MultiplyInC}, {"dgemv_", Apply}, {"dgesv_", Solve}};
+
+struct Share {
+  struct Problem* problem;
+  int calls;
+  const char* wrong;
+};
+
+static void* Compute(void* its) {
+  struct Share* const share = its;
+  for (int i = 0; i < share->calls && share->wrong == NULL; ++i) {
+    const size_t which = (size_t)i % (sizeof kRoutines / sizeof *kRoutines);
+    if (!kRoutines[which].works(share->problem)) share->wrong = kRoutines[which].name;
+  }
+  return NULL;
+}
+
+static const char* ByThreads(int count, int calls) {
+  enum { kMost = 3 };
+  struct Share shares[kMost];
+  pthread_t threads[kMost];
+  for (int i = 0; i < count; ++i) {
+    shares[i] = (struct Share){NewProblem(1 + (unsigned)i), calls / count, NULL};
+    if (i > 0) pthread_create(&threads[i], NULL, Compute, &shares[i]);
+  }
+  Compute(&shares[0]);
+  const char* wrong = shares[0].wrong;
+  for (int i = 1; i < count; ++i) {
+    pthread_join(threads[i], NULL);
+    wrong = wrong == NULL ? shares[i].wrong : wrong;
+  }
+  for (int i = 0; i < count; ++i) free(shares[i].problem);
+  return wrong;
+}
+
+/* The child goes on, and its parent waits for it. */
+static const char* AcrossFork(int calls) {
+  const char* const wrong = ByThreads(1, calls / 2);
+  const pid_t child = fork();
+  if (child == 0) _exit(ByThreads(1, calls / 2) == NULL ? 0 : 1);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return wrong == NULL && status != 0 ? "the child" : wrong;
+}
+
+static int ThreadsOfLibrary(void) {
+  int (*get)(void) = NULL;
+  *(void**)&get = dlsym(RTLD_DEFAULT, "openblas_get_num_threads");
+  if (get == NULL) *(void**)&get = dlsym(RTLD_DEFAULT, "bli_thread_get_num_threads");
+  return get == NULL ? 0 : get();
+}
+
+/* Of the library that is there: what is preloaded has the functions of all. */
+static void SetThreadsOfLibrary(int threads) {
+  const bool is_openblas = dlsym(RTLD_DEFAULT, "openblas_get_num_threads") != NULL;
+  void (*set)(long) = NULL;
+  *(void**)&set =
+      dlsym(RTLD_DEFAULT, is_openblas ? "openblas_set_num_threads" : "bli_thread_set_num_threads");
+  if (set != NULL) set(threads);
+}
+
+static void PrintSizes(void) {
+  enum { kLong = 100000 };
+  struct Problem* const problem = NewProblem(1);
+  for (int i = 0; i < 2; ++i) Multiply(problem); /* When it comes back it has followed. */
+  printf("%d ", ThreadsOfLibrary());
+  const int length = kLong;
+  const double two = 2;
+  double* const x = calloc(kLong, sizeof *x);
+  daxpy_(&length, &two, x, &kOne, x, &kOne);
+  printf("%d\n", ThreadsOfLibrary());
+  free(x);
+  free(problem);
+}
+
+int main(int argc, char** argv) {
+  if (argc != 3) return 2;
+  const char* const way = argv[1];
+  const int calls = atoi(argv[2]);
+  if (strcmp(way, "sizes") == 0) {
+    PrintSizes();
+    return 0;
+  }
+  if (strcmp(way, "set") == 0) SetThreadsOfLibrary(2);
+  const char* wrong = NULL;
+  if (strcmp(way, "fork") == 0) {
+    wrong = AcrossFork(calls);
+  } else {
+    wrong = ByThreads(strcmp(way, "threads") == 0 ? 3 : 1, calls);
+  }
+  puts(wrong == NULL ? "right" : wrong);
+  return 0;
+}
