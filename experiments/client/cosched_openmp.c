@@ -114,7 +114,9 @@ static void ApplyGrant(const void* caller) {
 static int AskOfBlas(const void* caller, const struct BlasPool* pool) {
   int (*const real)(void) = FIND(omp_get_max_threads);
   const int threads = ThreadsOfBlasOnOpenMp(pool);
-  if (threads == 0 || real() == threads) return real();
+  if (threads == 0) return real();
+  if (!IsInBlas() || REAL(omp_get_level)() > 0) return 1;
+  if (real() == threads) return threads;
   void (*const set)(int) = REAL(omp_set_num_threads);
   struct Default* const own = DefaultOf(set);
   if (own == NULL || (own->wanted > 0 && own->wanted < threads)) return 1;

@@ -4,11 +4,11 @@
  * The number is one for the whole library, and newer versions give the memory of threads that they
  * lose to others, so it only changes while no thread of the program is in such a call: in level 3, in
  * the factorisations and solvers of LAPACK that are part of OpenBLAS, and in the dense routines of level
- * 2 where they are large enough for more than one thread. (Level 1 works in no such memory. Banded and
- * packed routines of level 2 do, and are not seen.)
+ * 2 where they are large enough for more than one thread. Banded and packed ones are not seen.
  *
- * A call of level 3 of OpenBLAS's on OpenMP waits for as many threads as it had counted before, so its
- * region is as large as that, whatever has been granted since. Thread-safe. */
+ * OpenBLAS on OpenMP changes the number itself where a thread has another default, so it is told of one
+ * thread in all calls that are not seen here. A call of level 3 of it waits for as many threads as it
+ * had counted before, so its region is as large as that, whatever has been granted since. Thread-safe. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -24,8 +24,10 @@ struct BlasPool {
   void (*set)(long); /* Of BLIS's; OpenBLAS takes an int, the lower half. */
   int (*get)(void);
   bool on_openmp;
-  /* The number that was set last; 0: none yet. Written while no call is in the library. */
+  /* The number that was set last, 0: none yet; and what the library made of it. Written while no call
+   * is in the library. */
   atomic_int threads;
+  int taken;
 };
 /* More copies than these in one process are left alone. */
 enum { kMostPools = 4 };
@@ -34,13 +36,26 @@ static pthread_mutex_t pools_change = PTHREAD_MUTEX_INITIALIZER;
 
 /* Read by calls, written where the number changes. */
 static pthread_rwlock_t calls = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
-static _Thread_local int depth; /* Of calls that this thread is in. */
+/* Where on the stack this thread's call is; NULL: it is in none. A call that was left by a jump out of
+ * the library, as R's errors are, is known by a frame that is not below it. */
+static _Thread_local const char* call;
 
-bool IsInBlas(void) { return depth > 0; }
+static void LeaveCall(const char* frame) {
+  if (call != frame) return;
+  call = NULL;
+  pthread_rwlock_unlock(&calls);
+}
+
+bool IsInBlas(void) {
+  const char* const here = __builtin_frame_address(0);
+  if (call != NULL && here >= call) LeaveCall(call);
+  return call != NULL;
+}
 
 /* Of a child: nobody else is in a call there. */
 static void ForgetCalls(void) {
   calls = (pthread_rwlock_t)PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+  pools_change = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }
 
 __attribute__((constructor)) static void KeepChildren(void) {
@@ -62,8 +77,8 @@ static const struct {
 
 /* Of an object that has routines of a BLAS or of LAPACK itself; its threads may be in one that it is
  * linked with, as Debian's libblas.so.3 is with OpenBLAS. */
-static struct BlasPool* PoolIn(void* handle, const void* object) {
-  enum { kOpenMp = 2 }; /* Of openblas_get_parallel. */
+static struct BlasPool PoolIn(void* handle, const void* object) {
+  enum { kSerial = 0, kOpenMp = 2 }; /* Of openblas_get_parallel. */
   struct BlasPool found = {0};
   bool has_routines = ObjectOf(SymbolIn(handle, "dgemm_")) == object ||
                       ObjectOf(SymbolIn(handle, "dgetrf_")) == object;
@@ -74,14 +89,24 @@ static struct BlasPool* PoolIn(void* handle, const void* object) {
     *(void**)&found.get = SymbolIn(handle, kNames[i].get);
     int (*parallel)(void) = NULL;
     if (kNames[i].parallel != NULL) *(void**)&parallel = SymbolIn(handle, kNames[i].parallel);
-    found.on_openmp = parallel != NULL && parallel() == kOpenMp;
+    if (parallel == NULL) continue;
+    found.on_openmp = parallel() == kOpenMp;
+    if (parallel() == kSerial) has_routines = false;
   }
-  if (found.set == NULL || !has_routines) return NULL;
-  for (int i = 0; i < kMostPools; ++i) {
-    if (pools[i].set == NULL) pools[i] = found;
-    if (pools[i].set == found.set) return &pools[i];
+  if (!has_routines) found.set = NULL;
+  return found;
+}
+
+/* NULL where there are too many. */
+static struct BlasPool* KeptPool(const struct BlasPool* found) {
+  struct BlasPool* kept = NULL;
+  pthread_mutex_lock(&pools_change);
+  for (int i = 0; i < kMostPools && kept == NULL; ++i) {
+    if (pools[i].set == NULL) pools[i] = *found;
+    if (pools[i].set == found->set) kept = &pools[i];
   }
-  return NULL;
+  pthread_mutex_unlock(&pools_change);
+  return kept;
 }
 
 struct BlasPool* BlasPoolAt(const void* address) {
@@ -93,10 +118,10 @@ struct BlasPool* BlasPoolAt(const void* address) {
   void* handle = NULL;
   if (dladdr(address, &info) != 0 && info.dli_fname != NULL)
     handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-  pthread_mutex_lock(&pools_change);
-  if (handle != NULL) pool = PoolIn(handle, info.dli_fbase);
+  struct BlasPool found = {0};
+  if (handle != NULL) found = PoolIn(handle, info.dli_fbase);
+  if (found.set != NULL) pool = KeptPool(&found);
   Remember(places, kPlaces, address, pool == NULL ? &none : pool);
-  pthread_mutex_unlock(&pools_change);
   return pool;
 }
 
@@ -104,42 +129,49 @@ int ThreadsOfBlasOnOpenMp(const struct BlasPool* pool) {
   return pool->on_openmp ? atomic_load_explicit(&pool->threads, memory_order_acquire) : 0;
 }
 
-/* Once the calls of others have ended: they may take long, and are not waited for then. */
+static int64_t Now(clockid_t clock) {
+  struct timespec now;
+  clock_gettime(clock, &now);
+  return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+/* For calls of others to end: once a second, as they may take long. */
+static bool StopCalls(void) {
+  enum { kMostNanoseconds = 100000000, kPause = 1000000000 };
+  static _Atomic(int64_t) not_before;
+  if (Now(CLOCK_MONOTONIC) < atomic_load(&not_before)) return pthread_rwlock_trywrlock(&calls) == 0;
+  const int64_t until = Now(CLOCK_REALTIME) + kMostNanoseconds;
+  const struct timespec end = {until / 1000000000, until % 1000000000};
+  if (pthread_rwlock_timedwrlock(&calls, &end) == 0) return true;
+  atomic_store(&not_before, Now(CLOCK_MONOTONIC) + kPause);
+  return false;
+}
+
 static void SetThreads(struct BlasPool* pool, int threads, const void* place) {
-  enum { kNanoseconds = 100000000 };
-  struct timespec until;
-  clock_gettime(CLOCK_REALTIME, &until);
-  until.tv_nsec += kNanoseconds;
-  until.tv_sec += until.tv_nsec / 1000000000;
-  until.tv_nsec %= 1000000000;
-  if (pthread_rwlock_timedwrlock(&calls, &until) != 0) return;
+  if (!StopCalls()) return;
   const int before = atomic_load_explicit(&pool->threads, memory_order_relaxed);
   /* Somebody else has set it, such as threadpoolctl. On OpenMP it follows the thread that calls. */
-  if (!pool->on_openmp && pool->get != NULL && before != 0 && pool->get() != before)
+  if (!pool->on_openmp && pool->get != NULL && before != 0 && pool->get() != pool->taken)
     BeRigid("sets the number of its BLAS's threads", place, pool->get());
   if (before != threads && HasGrants()) {
     pool->set(threads);
+    if (pool->get != NULL) pool->taken = pool->get();
     atomic_store_explicit(&pool->threads, threads, memory_order_release);
   }
   pthread_rwlock_unlock(&calls);
 }
 
 /* Whether there is something to leave. */
-static bool EnterCall(const void* place, const void* routine) {
-  if (depth > 0 || !HasGrants()) return false;
+static bool EnterCall(const void* place, const void* routine, const char* frame) {
+  if (!HasGrants() || IsInBlas()) return false;
   struct BlasPool* const pool = BlasPoolAt(routine);
   if (pool == NULL) return false;
-  depth = 1; /* What the library asks and sets from here on is no wish of the program's. */
   const int threads = FollowInBlas(routine, pool->on_openmp);
   if (threads > 0 && threads != atomic_load_explicit(&pool->threads, memory_order_relaxed))
     SetThreads(pool, threads, place);
   pthread_rwlock_rdlock(&calls);
+  call = frame;
   return true;
-}
-
-static void LeaveCall(void) {
-  pthread_rwlock_unlock(&calls);
-  depth = 0;
 }
 
 /* A program's own wish. Some look these up by name, to see which library is there. */
@@ -150,7 +182,7 @@ static void LeaveCall(void) {
     void (*const real)(type) = FIND(name);                                    \
     if (real == NULL) return;                                                 \
     BeRigid("sets the number of its BLAS's threads", caller, (int)(threads)); \
-    real(threads);                                                            \
+    if (!HasGrants()) real(threads);                                          \
   }
 SETTER(openblas_set_num_threads, int)
 SETTER(openblas_set_num_threads64_, int)
@@ -169,12 +201,13 @@ SETTER(bli_thread_set_num_threads, long)
 #define ROUTINE(name, is_large)                                           \
   extern long name(PARAMETERS);                                           \
   EXPORT long name(PARAMETERS) {                                          \
+    const char* const frame = __builtin_frame_address(0);                 \
     const void* const caller = __builtin_return_address(0);               \
     static struct CallSite places[kFewPlaces];                            \
     void* const routine = RealOrAbort(caller, #name, places, kFewPlaces); \
-    const bool entered = (is_large) && EnterCall(caller, routine);        \
+    const bool entered = (is_large) && EnterCall(caller, routine, frame); \
     const long result = (*(long (**)(PARAMETERS)) & routine)(ARGUMENTS);  \
-    if (entered) LeaveCall();                                             \
+    if (entered) LeaveCall(frame);                                        \
     return result;                                                        \
   }
 
@@ -203,16 +236,17 @@ static bool IsLargeAt(long rows, long columns) {
 #define OF_ALL(macro, name, ...) \
   OF_REALS(macro, name, __VA_ARGS__) OF_COMPLEX(macro, name, __VA_ARGS__)
 
-#define LEVEL3(of, name) of(FORTRAN, name, true) of(IN_C, name, true)
-LEVEL3(OF_ALL, gemm)
-LEVEL3(OF_ALL, symm)
-LEVEL3(OF_ALL, syrk)
-LEVEL3(OF_ALL, syr2k)
-LEVEL3(OF_ALL, trmm)
-LEVEL3(OF_ALL, trsm)
-LEVEL3(OF_COMPLEX, hemm)
-LEVEL3(OF_COMPLEX, herk)
-LEVEL3(OF_COMPLEX, her2k)
+#define ALWAYS(of, name) of(FORTRAN, name, true) of(IN_C, name, true)
+ALWAYS(OF_ALL, gemm)
+ALWAYS(OF_ALL, symm)
+ALWAYS(OF_ALL, syrk)
+ALWAYS(OF_ALL, syr2k)
+ALWAYS(OF_ALL, trmm)
+ALWAYS(OF_ALL, trsm)
+ALWAYS(OF_COMPLEX, gemm3m)
+ALWAYS(OF_COMPLEX, hemm)
+ALWAYS(OF_COMPLEX, herk)
+ALWAYS(OF_COMPLEX, her2k)
 
 #define LAPACK(name) OF_ALL(FORTRAN, name, true)
 LAPACK(gesv)
@@ -232,8 +266,14 @@ LEVEL2(OF_ALL, gemv, b, c, c, d)
 LEVEL2(OF_REALS, ger, a, b, b, c)
 LEVEL2(OF_COMPLEX, geru, a, b, b, c)
 LEVEL2(OF_COMPLEX, gerc, a, b, b, c)
-LEVEL2(OF_REALS, symv, b, b, c, c)
-LEVEL2(OF_COMPLEX, hemv, b, b, c, c)
-LEVEL2(OF_ALL, trmv, d, d, e, e)
+/* For these OpenBLAS looks at no size. */
+ALWAYS(OF_REALS, symv)
+ALWAYS(OF_REALS, syr)
+ALWAYS(OF_REALS, syr2)
+ALWAYS(OF_COMPLEX, hemv)
+ALWAYS(OF_COMPLEX, her)
+ALWAYS(OF_COMPLEX, her2)
+ALWAYS(OF_ALL, trmv)
+FORTRAN(csyr, true) FORTRAN(zsyr, true)
 
 #endif

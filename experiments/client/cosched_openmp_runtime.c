@@ -40,6 +40,23 @@ static int FindRuntime(struct dl_phdr_info* info, size_t size, void* handle) {
   return *(void**)handle != NULL;
 }
 
+struct Search {
+  const char* name;
+  void* found;
+};
+
+/* A caller by a pointer to the function, such as SciPy's of its BLAS, may be linked with nothing. */
+static int FindDefiner(struct dl_phdr_info* info, size_t size, void* data) {
+  (void)size;
+  struct Search* const search = data;
+  if (info->dlpi_name == NULL || *info->dlpi_name == '\0') return 0;
+  void* const handle = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+  const void* const symbol = handle == NULL ? NULL : SymbolIn(handle, search->name);
+  if (symbol == NULL) return 0;
+  search->found = handle;
+  return 1;
+}
+
 const void* ObjectOf(const void* address) {
   Dl_info info;
   return address == NULL || dladdr(address, &info) == 0 ? NULL : info.dli_fbase;
@@ -75,7 +92,10 @@ static void* HandleOf(const void* caller, const char* name) {
   if (linked != NULL) return own;
   void* other = NULL;
   dl_iterate_phdr(FindRuntime, &other);
-  return other != NULL && SymbolIn(other, name) != NULL ? other : NULL;
+  if (other != NULL && SymbolIn(other, name) != NULL) return other;
+  struct Search search = {name, NULL};
+  dl_iterate_phdr(FindDefiner, &search);
+  return search.found;
 }
 
 static struct CallSite* PlaceOf(struct CallSite* places, size_t count, const void* caller) {

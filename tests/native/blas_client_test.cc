@@ -120,6 +120,8 @@ INSTANTIATE_TEST_SUITE_P(Libraries, ForkedBlasTest, ::testing::Values(Blas::kOpe
 TEST_P(ForkedBlasTest, GoesOnInTheChild) {
   const Ran ran = RunSteered(Program("fork", calls_));
   EXPECT_EQ(ran.exit_code, 0);
+  EXPECT_GE(ran.said.regions, calls_ / 4);  // Of the parent.
+  EXPECT_FALSE(ran.said.rigid);
   EXPECT_EQ(ran.output, "right\n");
 }
 
@@ -160,11 +162,26 @@ TEST_P(OpenBlasTest, NumPyFollows) {
       "      break\n";
   ClientPage page;
   page.Grant(1, {0, 1});
-  SteeredProgram program(StartOf({"/usr/bin/python3", "-c", script}, &page));
+  SteeredProgram program(StartOf({"/usr/bin/python3", "-s", "-c", script}, &page));
   if (ExitCodeOf(&program) != 0 && Errors().find("No module named 'numpy'") != std::string::npos)
     GTEST_SKIP() << "there is no python3-numpy";
   EXPECT_EQ(ReadText(folder_.path() / "output"), "1\n") << Errors();
   EXPECT_EQ(page.Read().regions, 1);
+}
+
+// Its modules call each other's BLAS by pointers, and some are linked with none.
+TEST_P(OpenBlasTest, SciPyFindsIt) {
+  const std::string script =
+      "import numpy, scipy.linalg, scipy.cluster.vq\n"
+      "assert abs(scipy.linalg.expm(numpy.zeros((50, 50))) - numpy.eye(50)).max() < 1e-12\n"
+      "scipy.cluster.vq.vq(numpy.ones((500, 20)), numpy.ones((30, 20)))\n"
+      "print('right')\n";
+  ClientPage page;
+  page.Grant(1, {0, 1});
+  SteeredProgram program(StartOf({"/usr/bin/python3", "-s", "-c", script}, &page));
+  if (ExitCodeOf(&program) != 0 && Errors().find("No module named") != std::string::npos)
+    GTEST_SKIP() << "there is no python3-scipy";
+  EXPECT_EQ(ReadText(folder_.path() / "output"), "right\n") << Errors();
 }
 
 }  // namespace

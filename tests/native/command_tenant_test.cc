@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "experiments/os/process_children.h"
@@ -258,7 +259,11 @@ TEST_F(CommandTenantTest, NothingOfItIsLeftWhenItIsKilled) {
   ASSERT_NO_FATAL_FAILURE(WaitForProcesses(2));
   const std::vector<pid_t> processes = Processes();
   Host().Stop(job_);
-  for (const pid_t process : processes) {  // Dead when Stop returns, and soon reaped.
+  // Killed when Stop returns: those that are not its children die when they next run.
+  const TimePoint until = Host().GetClock().Now() + kPatience;
+  for (const pid_t process : processes) {
+    while (!IsGoneOrZombie(process) && Host().GetClock().Now() < until)
+      std::this_thread::sleep_for(milliseconds(1));
     EXPECT_TRUE(IsGoneOrZombie(process));
   }
 }

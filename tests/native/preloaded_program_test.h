@@ -70,7 +70,8 @@ class PreloadedProgramTest : public ::testing::Test {
                      int64_t regions = 2000) {
     const std::string alone = Alone(arguments);
     ASSERT_FALSE(alone.empty());
-    while (followed > 0) {
+    for (int run = 0; followed > 0; ++run) {
+      ASSERT_LT(run, 1000) << "it follows nothing";
       const Ran ran = RunSteered(arguments);
       ASSERT_EQ(ran.exit_code, 0);
       ASSERT_EQ(ran.output, alone);

@@ -63,6 +63,11 @@ def suites_of(arguments):
     return listed
 
 
+def programs_of(suites):
+    """With those that they start."""
+    return sorted({"cosched"}.union(*([suite["program"], *suite.get("starts", [])] for suite in suites)))
+
+
 def stage(arguments, suites, roles, folder):
     """The tree as the tests know it, with the programs that they need."""
     listed = subprocess.run(["git", "-C", arguments.tree, "ls-files", "-co", "--exclude-standard", "-z"], capture_output=True,
@@ -72,8 +77,7 @@ def stage(arguments, suites, roles, folder):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(arguments.tree / name, folder / name)
     build = arguments.build.relative_to(arguments.tree)
-    programs = {suite["program"] for suite in suites} | {"cosched"}
-    files = [arguments.build / name for name in sorted(programs)] + list(arguments.build.rglob("*.so"))
+    files = [arguments.build / name for name in programs_of(suites)] + list(arguments.build.rglob("*.so"))
     for file in files:
         target = folder / build / file.relative_to(arguments.build)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -163,7 +167,7 @@ def main():
     suites = suites_of(arguments)
     roles = chosen(arguments.roles, ROLES, "role") if arguments.roles else QUICK_ROLES if arguments.quick else ROLES
     if arguments.programs:
-        print(" ".join(sorted({suite["program"] for suite in suites} | {"cosched"})))
+        print(" ".join(programs_of(suites)))
         return 0
     with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="cosched-vm.") as name:
         work = Path(name)

@@ -91,11 +91,25 @@ static bool Solve(struct Problem* p) {
   return right;
 }
 
+static bool Add(struct Problem* p) {
+  enum { kLong = kElements };
+  const int length = kLong;
+  const double two = 2;
+  memcpy(p->c, p->b, sizeof p->c);
+  daxpy_(&length, &two, p->a, &kOne, p->c, &kOne);
+  bool right = true;
+  for (int i = 0; i < kElements; ++i) right = right && Near(p->c[i], 2 * p->a[i] + p->b[i], 1e-12);
+  return right;
+}
+
 static const struct {
   const char* name;
   bool (*works)(struct Problem*);
-} kRoutines[] = {
-    {"dgemm_", Multiply}, {"cblas_sgemm", MultiplyInC}, {"dgemv_", Apply}, {"dgesv_", Solve}};
+} kRoutines[] = {{"dgemm_", Multiply},
+                 {"cblas_sgemm", MultiplyInC},
+                 {"dgemv_", Apply},
+                 {"dgesv_", Solve},
+                 {"daxpy_", Add}};
 
 struct Share {
   struct Problem* problem;
