@@ -187,17 +187,17 @@ enum { kManyNamed = 1000 };
 
 void Follow(const void* caller, const void* place, unsigned named) {
   static atomic_int named_ones;
-  if (IsInBlas()) return; /* It has counted its threads. */
   cosched_client* const here = ClientOfProcess();
   if (here == NULL || REAL(omp_get_level)() > 0)
-    return; /* The default would be the region's own. */
+    return;                              /* The default would be the region's own. */
+  if (BlasPoolAt(place) != NULL) return; /* It has counted its threads. */
   if (named == 0) {
     atomic_store(&default_counts, true);
   } else if (!atomic_load(&default_counts) && atomic_fetch_add(&named_ones, 1) == kManyNamed) {
     BeRigid("asks for each team by number", place, (int)named);
   }
   Poll(here, true);
-  if (BlasPoolAt(place) == NULL) ApplyGrant(caller); /* Or it has counted them, too. */
+  ApplyGrant(caller);
 }
 
 bool HasGrants(void) { return ClientOfProcess() != NULL && !atomic_load(&rigid); }

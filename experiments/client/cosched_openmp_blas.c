@@ -36,20 +36,13 @@ static pthread_mutex_t pools_change = PTHREAD_MUTEX_INITIALIZER;
 
 /* Read by calls, written where the number changes. */
 static pthread_rwlock_t calls = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
-/* Where on the stack this thread's call is; NULL: it is in none. A call that was left by a jump out of
- * the library, as R's errors are, is known by a frame that is not below it. */
-static _Thread_local const char* call;
+static _Thread_local bool in_call;
 
-static void LeaveCall(const char* frame) {
-  if (call != frame) return;
-  call = NULL;
+bool IsInBlas(void) { return in_call; }
+
+static void LeaveCall(void) {
+  in_call = false;
   pthread_rwlock_unlock(&calls);
-}
-
-bool IsInBlas(void) {
-  const char* const here = __builtin_frame_address(0);
-  if (call != NULL && here >= call) LeaveCall(call);
-  return call != NULL;
 }
 
 /* Of a child: nobody else is in a call there. */
@@ -90,8 +83,9 @@ static struct BlasPool PoolIn(void* handle, const void* object) {
     int (*parallel)(void) = NULL;
     if (kNames[i].parallel != NULL) *(void**)&parallel = SymbolIn(handle, kNames[i].parallel);
     if (parallel == NULL) continue;
-    found.on_openmp = parallel() == kOpenMp;
-    if (parallel() == kSerial) has_routines = false;
+    const int kind = parallel();
+    found.on_openmp = kind == kOpenMp;
+    has_routines = has_routines && kind != kSerial;
   }
   if (!has_routines) found.set = NULL;
   return found;
@@ -161,16 +155,19 @@ static void SetThreads(struct BlasPool* pool, int threads, const void* place) {
   pthread_rwlock_unlock(&calls);
 }
 
-/* Whether there is something to leave. */
-static bool EnterCall(const void* place, const void* routine, const char* frame) {
-  if (!HasGrants() || IsInBlas()) return false;
+/* Whether there is something to leave. A call by anybody but a BLAS is not within another one: that was
+ * left by a jump out of the library, as R's errors are. */
+static bool EnterCall(const void* place, const void* routine) {
+  if (!HasGrants()) return false;
+  if (in_call && BlasPoolAt(place) != NULL) return false;
+  if (in_call) LeaveCall();
   struct BlasPool* const pool = BlasPoolAt(routine);
   if (pool == NULL) return false;
   const int threads = FollowInBlas(routine, pool->on_openmp);
   if (threads > 0 && threads != atomic_load_explicit(&pool->threads, memory_order_relaxed))
     SetThreads(pool, threads, place);
   pthread_rwlock_rdlock(&calls);
-  call = frame;
+  in_call = true;
   return true;
 }
 
@@ -201,13 +198,12 @@ SETTER(bli_thread_set_num_threads, long)
 #define ROUTINE(name, is_large)                                           \
   extern long name(PARAMETERS);                                           \
   EXPORT long name(PARAMETERS) {                                          \
-    const char* const frame = __builtin_frame_address(0);                 \
     const void* const caller = __builtin_return_address(0);               \
     static struct CallSite places[kFewPlaces];                            \
     void* const routine = RealOrAbort(caller, #name, places, kFewPlaces); \
-    const bool entered = (is_large) && EnterCall(caller, routine, frame); \
+    const bool entered = (is_large) && EnterCall(caller, routine);        \
     const long result = (*(long (**)(PARAMETERS)) & routine)(ARGUMENTS);  \
-    if (entered) LeaveCall(frame);                                        \
+    if (entered) LeaveCall();                                             \
     return result;                                                        \
   }
 

@@ -98,22 +98,31 @@ static void* HandleOf(const void* caller, const char* name) {
   return search.found;
 }
 
-static struct CallSite* PlaceOf(struct CallSite* places, size_t count, const void* caller) {
-  return &places[(size_t)((uintptr_t)caller * 0x9E3779B97F4A7C15u >> 40) % count];
+/* A caller has one of so many places, from its first on; who finds them all taken looks each time. */
+enum { kTries = 8 };
+static struct CallSite* PlaceOf(struct CallSite* places, size_t count, const void* caller,
+                                size_t try) {
+  return &places[((size_t)((uintptr_t)caller * 0x9E3779B97F4A7C15u >> 40) + try) % count];
 }
 
 void* Remembered(struct CallSite* places, size_t count, const void* caller) {
-  struct CallSite* const place = PlaceOf(places, count, caller);
-  if (atomic_load_explicit(&place->caller, memory_order_acquire) != caller) return NULL;
-  return atomic_load_explicit(&place->value, memory_order_relaxed);
+  for (size_t try = 0; try < kTries; ++try) {
+    struct CallSite* const place = PlaceOf(places, count, caller, try);
+    const void* const owner = atomic_load_explicit(&place->caller, memory_order_acquire);
+    if (owner == caller) return atomic_load_explicit(&place->value, memory_order_relaxed);
+    if (owner == NULL) return NULL;
+  }
+  return NULL;
 }
 
-/* Who comes second to a place looks each time. */
 void Remember(struct CallSite* places, size_t count, const void* caller, void* value) {
-  struct CallSite* const place = PlaceOf(places, count, caller);
-  void* none = NULL;
-  if (atomic_compare_exchange_strong(&place->value, &none, value))
+  for (size_t try = 0; try < kTries; ++try) {
+    struct CallSite* const place = PlaceOf(places, count, caller, try);
+    void* none = NULL;
+    if (!atomic_compare_exchange_strong(&place->value, &none, value)) continue;
     atomic_store_explicit(&place->caller, caller, memory_order_release);
+    return;
+  }
 }
 
 void* Real(const void* caller, const char* name, struct CallSite* places, size_t count) {

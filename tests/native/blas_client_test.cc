@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/native/preloaded_program_test.h"
+#include "tests/native/preloaded_program_fixture.h"
 
 namespace cosched {
 namespace {
@@ -90,7 +90,7 @@ TEST_P(BlasClientTest, ComputesTheSameWhileItIsResized) {
 }
 
 TEST_P(BlasClientTest, HasAsManyThreadsAsWereGranted) {
-  const std::vector<std::string> sizes = Program("sizes", 1);
+  const std::vector<std::string> sizes = Program("sizes", 0);
   EXPECT_EQ(Alone(sizes), "2 2\n");
   for (const int threads : {1, 3}) {
     ClientPage page;
@@ -104,6 +104,17 @@ TEST_P(BlasClientTest, HasAsManyThreadsAsWereGranted) {
   }
 }
 
+// What it was told is no wish of its own, which would keep it there.
+TEST_P(BlasClientTest, GrowsAgainFromOneThread) {
+  ClientPage page;
+  uint64_t grant = page.Grant(1, {0, 1});
+  SteeredProgram program(StartOf(Program("until", 3), &page));
+  while (page.Read().followed < grant) ASSERT_FALSE(EndsWithin(&program, 1));
+  page.Grant(3, {0, 1});
+  EXPECT_EQ(ExitCodeOf(&program), 0);
+  EXPECT_EQ(ReadText(folder_.path() / "output"), "right\n") << Errors();
+}
+
 // What a program says itself stands.
 TEST_P(BlasClientTest, OneThatSetsItsThreadsKeepsThem) {
   const Ran ran = RunSteered(Program("set", calls_));
@@ -111,17 +122,37 @@ TEST_P(BlasClientTest, OneThatSetsItsThreadsKeepsThem) {
   EXPECT_EQ(ran.output, "right\n");
 }
 
-// The child of a program with OpenMP threads may have none, whatever cosched does.
-class ForkedBlasTest : public BlasClientTest {};
+// Its user has said that it does not count on what it sets.
+TEST_P(BlasClientTest, OneThatIsTrustedFollowsThoughItSetsThem) {
+  more_.emplace_back("COSCHED_OPENMP=trust");
+  ClientPage page;
+  page.Grant(3, {0, 1});
+  SteeredProgram program(StartOf(Program("sizes", 1), &page));
+  EXPECT_EQ(ExitCodeOf(&program), 0);
+  EXPECT_EQ(ReadText(folder_.path() / "output"), "3 3\n") << Errors();
+}
 
-INSTANTIATE_TEST_SUITE_P(Libraries, ForkedBlasTest, ::testing::Values(Blas::kOpenBlas, Blas::kBlis),
+// Those whose threads are their own.
+class OwnThreadsBlasTest : public BlasClientTest {};
+
+INSTANTIATE_TEST_SUITE_P(Libraries, OwnThreadsBlasTest,
+                         ::testing::Values(Blas::kOpenBlas, Blas::kBlis),
                          [](const auto& info) { return NameOf(info.param); });
 
-TEST_P(ForkedBlasTest, GoesOnInTheChild) {
+// (The child of a program with OpenMP threads may have none, whatever cosched does.)
+TEST_P(OwnThreadsBlasTest, GoesOnInTheChild) {
   const Ran ran = RunSteered(Program("fork", calls_));
   EXPECT_EQ(ran.exit_code, 0);
   EXPECT_GE(ran.said.regions, calls_ / 4);  // Of the parent.
   EXPECT_FALSE(ran.said.rigid);
+  EXPECT_EQ(ran.output, "right\n");
+}
+
+// Also where the library is told behind the preloaded one's back, as threadpoolctl does it. (On OpenMP
+// such a number is the calling thread's, and holds until the next grant.)
+TEST_P(OwnThreadsBlasTest, OneThatSetsThemByTheLibrarysHandleKeepsThem) {
+  const Ran ran = RunSteered(Program("set_behind", calls_));
+  ExpectRigid(ran);
   EXPECT_EQ(ran.output, "right\n");
 }
 
@@ -137,11 +168,28 @@ TEST_P(ReferenceBlasTest, OneWithoutThreadsIsNoMatter) {
   EXPECT_EQ(ran.said.regions, 0);
 }
 
-class OpenBlasTest : public BlasClientTest {};
+class OpenBlasTest : public BlasClientTest {
+ protected:
+  // Granted one thread.
+  ClientPage::Said RunPython(const std::string& script, std::string* printed) const {
+    ClientPage page;
+    page.Grant(1, {0, 1});
+    SteeredProgram program(StartOf({"/usr/bin/python3", "-s", "-c", script}, &page));
+    ExitCodeOf(&program);
+    *printed = ReadText(folder_.path() / "output");
+    return page.Read();
+  }
+  bool HasModules() const { return Errors().find("No module named") == std::string::npos; }
+};
 
 INSTANTIATE_TEST_SUITE_P(Libraries, OpenBlasTest,
                          ::testing::Values(Blas::kOpenBlas, Blas::kOpenBlasOnOpenMp),
                          [](const auto& info) { return NameOf(info.param); });
+
+// As R does where a call is wrong.
+TEST_P(OpenBlasTest, OneThatLeavesACallByAJumpFollowsOn) {
+  ExpectSteered(Program("jump", calls_), resizes_, calls_ / 2);
+}
 
 // All in one library, whose number is one for all of them. (Of BLIS, whose threads spin, this takes minutes.)
 TEST_P(OpenBlasTest, ComputesTheSameInSeveralThreads) {
@@ -160,13 +208,11 @@ TEST_P(OpenBlasTest, NumPyFollows) {
       "    if hasattr(library, 'openblas_get_num_threads'):\n"
       "      print(library.openblas_get_num_threads())\n"
       "      break\n";
-  ClientPage page;
-  page.Grant(1, {0, 1});
-  SteeredProgram program(StartOf({"/usr/bin/python3", "-s", "-c", script}, &page));
-  if (ExitCodeOf(&program) != 0 && Errors().find("No module named 'numpy'") != std::string::npos)
-    GTEST_SKIP() << "there is no python3-numpy";
-  EXPECT_EQ(ReadText(folder_.path() / "output"), "1\n") << Errors();
-  EXPECT_EQ(page.Read().regions, 1);
+  std::string printed;
+  const ClientPage::Said said = RunPython(script, &printed);
+  if (!HasModules()) GTEST_SKIP() << "there is no python3-numpy";
+  EXPECT_EQ(printed, "1\n") << Errors();
+  EXPECT_EQ(said.regions, 1);
 }
 
 // Its modules call each other's BLAS by pointers, and some are linked with none.
@@ -176,12 +222,10 @@ TEST_P(OpenBlasTest, SciPyFindsIt) {
       "assert abs(scipy.linalg.expm(numpy.zeros((50, 50))) - numpy.eye(50)).max() < 1e-12\n"
       "scipy.cluster.vq.vq(numpy.ones((500, 20)), numpy.ones((30, 20)))\n"
       "print('right')\n";
-  ClientPage page;
-  page.Grant(1, {0, 1});
-  SteeredProgram program(StartOf({"/usr/bin/python3", "-s", "-c", script}, &page));
-  if (ExitCodeOf(&program) != 0 && Errors().find("No module named") != std::string::npos)
-    GTEST_SKIP() << "there is no python3-scipy";
-  EXPECT_EQ(ReadText(folder_.path() / "output"), "right\n") << Errors();
+  std::string printed;
+  RunPython(script, &printed);
+  if (!HasModules()) GTEST_SKIP() << "there is no python3-scipy";
+  EXPECT_EQ(printed, "right\n") << Errors();
 }
 
 }  // namespace

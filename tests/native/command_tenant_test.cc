@@ -1,17 +1,20 @@
 // Programs of others as tenants of a real host: they are moved, stopped, counted and ended with all
 // that they start, whatever they do.
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "engine/base/unique_fd.h"
 #include "experiments/os/process_children.h"
 #include "experiments/os/process_sampler.h"
 #include "tests/experiments/hosts/process_host_fixture.h"
@@ -258,13 +261,14 @@ TEST_F(CommandTenantTest, NothingOfItIsLeftWhenItIsKilled) {
   ASSERT_NO_FATAL_FAILURE(ExpectSettled());
   ASSERT_NO_FATAL_FAILURE(WaitForProcesses(2));
   const std::vector<pid_t> processes = Processes();
+  std::vector<UniqueFd> ends;
+  for (const pid_t process : processes)
+    ends.emplace_back(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
   Host().Stop(job_);
-  // Killed when Stop returns: those that are not its children die when they next run.
-  const TimePoint until = Host().GetClock().Now() + kPatience;
-  for (const pid_t process : processes) {
-    while (!IsGoneOrZombie(process) && Host().GetClock().Now() < until)
-      std::this_thread::sleep_for(milliseconds(1));
-    EXPECT_TRUE(IsGoneOrZombie(process));
+  // Killed when Stop returns: what is not its child dies when it next runs.
+  for (const UniqueFd& process : ends) {
+    pollfd end{process.get(), POLLIN, 0};
+    ASSERT_EQ(poll(&end, 1, static_cast<int>(milliseconds(kPatience).count())), 1);
   }
 }
 

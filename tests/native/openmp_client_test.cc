@@ -19,7 +19,7 @@
 #include "experiments/os/process_sampler.h"
 #include "experiments/tenant/client_page.h"
 #include "experiments/tenant/steered_program.h"
-#include "tests/native/preloaded_program_test.h"
+#include "tests/native/preloaded_program_fixture.h"
 
 namespace cosched {
 namespace {

@@ -1,9 +1,12 @@
 /* A program that computes with a BLAS and checks what it gets: blas_program WAY CALLS. Prints "right", or
- * what was wrong. As "sizes" it prints how many threads the library has after two calls, at level 3 and
- * then at level 1, which has no entry of cosched's. */
+ * what was wrong. As "sizes" it prints how many threads the library has after two calls at level 3, between
+ * which it sets their number to CALLS unless that is 0, and then at level 1, which has no entry of
+ * cosched's. */
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +26,7 @@ extern void dgemv_(const char*, const int*, const int*, const double*, const dou
 extern void dgesv_(const int*, const int*, double*, const int*, int*, double*, const int*, int*);
 extern void daxpy_(const int*, const double*, const double*, const int*, double*, const int*);
 
+enum { kBehind = 5 }; /* Threads that nobody grants. */
 static const int kN = kSize, kOne = 1;
 
 /* Of its own for each thread, from a seed. */
@@ -170,10 +174,45 @@ static void SetThreadsOfLibrary(int threads) {
   if (set != NULL) set(threads);
 }
 
-static void PrintSizes(void) {
+/* By the library's own handle. */
+static void SetThreadsBehind(int threads) {
+  Dl_info library;
+  void* get = dlsym(RTLD_DEFAULT, "openblas_get_num_threads");
+  const bool is_openblas = get != NULL;
+  if (!is_openblas) get = dlsym(RTLD_DEFAULT, "bli_thread_get_num_threads");
+  if (get == NULL || dladdr(get, &library) == 0) return;
+  void* const handle = dlopen(library.dli_fname, RTLD_LAZY);
+  void (*set)(long) = NULL;
+  *(void**)&set =
+      dlsym(handle, is_openblas ? "openblas_set_num_threads" : "bli_thread_set_num_threads");
+  if (set != NULL) set(threads);
+}
+
+/* What a BLAS calls where an argument is wrong; a program may have its own. */
+static jmp_buf after_wrong_call;
+void xerbla_(const char* routine, const int* argument) {
+  (void)routine, (void)argument;
+  longjmp(after_wrong_call, 1);
+}
+
+static const char* AfterAJump(int calls) {
+  struct Problem* const problem = NewProblem(1);
+  const double one = 1;
+  const int wrong = 0; /* A leading dimension. */
+  volatile bool has_jumped = setjmp(after_wrong_call) != 0;
+  if (!has_jumped)
+    dgemm_("N", "N", &kN, &kN, &kN, &one, problem->a, &wrong, problem->b, &kN, &one, problem->c,
+           &kN);
+  free(problem);
+  return has_jumped ? ByThreads(1, calls) : "the call that is wrong";
+}
+
+static void PrintSizes(int set_between) {
   enum { kLong = 100000 };
   struct Problem* const problem = NewProblem(1);
-  for (int i = 0; i < 2; ++i) Multiply(problem); /* When it comes back it has followed. */
+  Multiply(problem);
+  if (set_between > 0) SetThreadsOfLibrary(set_between);
+  Multiply(problem); /* When it comes back it has followed. */
   printf("%d ", ThreadsOfLibrary());
   const int length = kLong;
   const double two = 2;
@@ -184,18 +223,35 @@ static void PrintSizes(void) {
   free(problem);
 }
 
+/* It calls until the library has so many threads. */
+static int PrintWhen(int threads) {
+  struct Problem* const problem = NewProblem(1);
+  while (ThreadsOfLibrary() != threads) Multiply(problem);
+  puts("right");
+  free(problem);
+  return 0;
+}
+
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
   const char* const way = argv[1];
   const int calls = atoi(argv[2]);
   if (strcmp(way, "sizes") == 0) {
-    PrintSizes();
+    PrintSizes(calls);
     return 0;
   }
+  if (strcmp(way, "until") == 0) return PrintWhen(calls);
   if (strcmp(way, "set") == 0) SetThreadsOfLibrary(2);
   const char* wrong = NULL;
   if (strcmp(way, "fork") == 0) {
     wrong = AcrossFork(calls);
+  } else if (strcmp(way, "jump") == 0) {
+    wrong = AfterAJump(calls);
+  } else if (strcmp(way, "set_behind") == 0) {
+    wrong = ByThreads(1, calls / 2);
+    SetThreadsBehind(kBehind);
+    const char* const then = ByThreads(1, calls / 2);
+    wrong = wrong == NULL ? then : wrong;
   } else {
     wrong = ByThreads(strcmp(way, "threads") == 0 ? 3 : 1, calls);
   }
