@@ -179,7 +179,7 @@ def main():
         ended = boot(arguments, work)
         if not ended:
             print("".join((work / "console").read_text(errors="replace").splitlines(keepends=True)[-100:]))
-            print(f"failed: the virtual machine did not come to its end within {arguments.minutes} minutes")
+            print(f"failed: the virtual machine ended before its suites did (its limit: {arguments.minutes} minutes)")
             return 1
         out = arguments.keep or work / "out"
         with tarfile.open(work / "results") as archive:
