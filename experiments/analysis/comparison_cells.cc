@@ -193,6 +193,12 @@ const CellGroup* ComparedCells::Find(const std::string& policy, Elasticity elast
   return nullptr;
 }
 
+std::vector<std::string> CellNames(const CellGroup& group, const std::vector<std::string>& cells) {
+  if (cells.size() <= 1 || cells.size() != group.cells.size()) return cells;
+  return {
+      fmt::format("{}/{} (all {} trials)", group.policy, ToString(group.elasticity), cells.size())};
+}
+
 ComparedCells ReadCells(const std::vector<ComparedRun>& runs, bool exclude_marked) {
   return CellReader(runs, exclude_marked).Take();
 }

@@ -63,6 +63,9 @@ struct ComparedCells {
                         Elasticity elasticity) const;  // nullptr if there is none.
 };
 
+// Some cells of a group, for a note: "strict/rigid (all 3 trials)", or their own names.
+std::vector<std::string> CellNames(const CellGroup& group, const std::vector<std::string>& cells);
+
 ComparedCells ReadCells(const std::vector<ComparedRun>& runs, bool exclude_marked = false);
 
 }  // namespace cosched

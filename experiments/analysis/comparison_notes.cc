@@ -83,25 +83,14 @@ void AddTrialNotes(const ComparedCells& cells, NoteWriter* notes) {
     if (!group.cells.empty()) fewest = std::min(fewest, group.Shown().size());
   }
   if (fewest < kTrialsThatDecide) {
-    notes->Add(fmt::format("FEW TRIALS: only {} for some rows; below {} nothing is decided", fewest,
-                           kTrialsThatDecide));
+    notes->Add(fmt::format("FEW TRIALS: only {}{}; below {} nothing is decided", fewest,
+                           fewest < most ? " for some rows" : "", kTrialsThatDecide));
   }
   for (const CellGroup& group : cells.groups) {
     if (group.cells.empty() || group.Shown().size() == most) continue;
     notes->Add(fmt::format("{}/{} has {} only, others have {}", group.policy,
                            ToString(group.elasticity),
                            Counted(static_cast<int64_t>(group.Shown().size()), "trial"), most));
-  }
-}
-
-// "strict/rigid (all 3 trials)", or the cells' names.
-void AddNames(const CellGroup& group, const std::vector<std::string>& cells,
-              std::vector<std::string>* names) {
-  if (cells.size() > 1 && cells.size() == group.cells.size()) {
-    names->push_back(fmt::format("{}/{} (all {} trials)", group.policy, ToString(group.elasticity),
-                                 cells.size()));
-  } else {
-    names->insert(names->end(), cells.begin(), cells.end());
   }
 }
 
@@ -124,7 +113,8 @@ void AddFailureNotes(const ComparedCells& cells, NoteWriter* notes) {
       for (const std::string& mark : cell.summary.marks) marked[mark].push_back(cell.name);
     }
     for (const auto& [mark, where] : marked) {
-      AddNames(group, where, &marks[mark]);
+      const std::vector<std::string> names = CellNames(group, where);
+      marks[mark].insert(marks[mark].end(), names.begin(), names.end());
       counts[mark] += where.size();
     }
     done += group.cells.size();

@@ -41,9 +41,13 @@ class SweepNotes {
     }
     for (const ComparedCell& cell : group.failed)
       said_["FAILED CELL, left out: " + cell.summary.reason].push_back(point + "/" + cell.name);
+    std::map<std::string, std::vector<std::string>> marked;
     for (const ComparedCell& cell : group.cells) {
-      for (const std::string& mark : cell.summary.marks)
-        said_["MARKED: " + mark].push_back(point + "/" + cell.name);
+      for (const std::string& mark : cell.summary.marks) marked[mark].push_back(cell.name);
+    }
+    for (const auto& [mark, cells] : marked) {
+      for (const std::string& name : CellNames(group, cells))
+        said_["MARKED: " + mark].push_back(point + "/" + name);
     }
   }
   void AddRun(const std::string& point, const ComparedRun& run) {

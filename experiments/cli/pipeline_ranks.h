@@ -21,7 +21,7 @@ void AddThreadsAndRanks(CLI::App* command, std::optional<int>* threads, std::opt
 struct JoinedRank {
   std::unique_ptr<MpiLink> link;  // Null: this process is all there is.
   // One for each thread, others than those of the ranks beside it as far as there are enough.
-  CpuSet cores;
+  CpuSet cores = {};
 
   bool ServesAnother() const { return link && link->Rank() > 0; }
 };

@@ -13,6 +13,7 @@
 #include "experiments/config/figure_table.h"
 #include "experiments/config/machine_table.h"
 #include "experiments/config/policy_tables.h"
+#include "experiments/config/sweep.h"
 #include "experiments/config/trace_map.h"
 #include "experiments/config/trace_sources.h"
 #include "experiments/config/trace_table.h"
@@ -42,6 +43,8 @@ std::vector<SectionHelp> SectionsHelp() {
           TraceSourceSection().Help(),
           TraceMapSection().Help(),
           QuantitySection().Help(),
+          SweepHelp(),
+          QuickHelp(),
           FigureSection().Help()};
 }
 

@@ -274,6 +274,31 @@ std::vector<SweepCell> Interleave(const std::vector<SweepPoint>& points) {
 
 }  // namespace
 
+SectionHelp SweepHelp() {
+  return {.heading = "[sweep]",
+          .about = "every combination of these values is a point, an experiment of its own",
+          .keys = {{.name = "KEY",
+                    .type = "list",
+                    .fallback = "none",
+                    .range = "any dotted key of the file",
+                    .meaning = "its values, such as trace.jobs = [10, 100]"},
+                   {.name = "NAME",
+                    .type = "list of tables",
+                    .fallback = "none",
+                    .range = "any dotted keys, and label",
+                    .meaning = "keys that are set together; the label names the point"}}};
+}
+
+SectionHelp QuickHelp() {
+  return {.heading = "[quick]",
+          .about = "what --quick sets in place of the file's values",
+          .keys = {{.name = "KEY",
+                    .type = "any",
+                    .fallback = "none",
+                    .range = "any dotted key of the file",
+                    .meaning = "its value, such as trials = 1 or sweep.trace.jobs = [10]"}}};
+}
+
 std::vector<std::string> QuickOverrides(const TomlTable& file) {
   if (!file.Has("quick"))
     file.Fail("quick", "there is none", "[quick] with the values that --quick sets");

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "experiments/config/plan.h"
+#include "experiments/config/section_help.h"
 #include "experiments/config/toml_table.h"
 
 namespace cosched {
@@ -57,6 +58,8 @@ Sweep LoadSweep(const TomlTable& file, const std::vector<std::string>& overrides
                 const Topology& topology);
 Sweep LoadSweep(const std::filesystem::path& file, const std::vector<std::string>& overrides,
                 bool quick, const Topology& topology);
+SectionHelp SweepHelp();
+SectionHelp QuickHelp();
 // What a file's [quick] sets, as overrides. Throws InputError if it has none.
 std::vector<std::string> QuickOverrides(const TomlTable& file);
 // The sweep that is this one experiment.

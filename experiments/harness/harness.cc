@@ -75,6 +75,7 @@ class CellRun {
 
   const std::string& problem() const { return problem_; }  // A failed cell's.
   int failed_jobs() const { return failed_jobs_; }
+  const std::string& first_failure() const { return first_failure_; }
 
  private:
   Outcome Loop() {
@@ -100,7 +101,8 @@ class CellRun {
         LoseDevice(*lost);
         continue;
       }
-      if (std::holds_alternative<HostFailed>(*event)) ++failed_jobs_;
+      if (const auto* failed = std::get_if<HostFailed>(&*event); failed && failed_jobs_++ == 0)
+        first_failure_ = fmt::format("job {}: {}", failed->job.value, failed->reason);
       const bool ends = !std::holds_alternative<HostSettled>(*event);
       if (ends) TakeSamples();  // The last job's are among them.
       TellDispatcher(*event);
@@ -307,6 +309,7 @@ class CellRun {
   int idle_asks_ = 0;
   int told_done_ = 0;
   int failed_jobs_ = 0;
+  std::string first_failure_;
   int late_jobs_ = 0;  // By more than kLate.
   Duration worst_lateness_{0};
   std::string problem_;
@@ -332,7 +335,8 @@ HarnessResult RunCells(const ExperimentConfig& config, const Plan& plan,
       ++result.failed;
     } else if (cell.failed_jobs() > 0) {
       ++result.with_failures;
-      problem = fmt::format("{} of {} jobs failed", cell.failed_jobs(), trace.size());
+      problem = fmt::format("{} of {} jobs failed, {}", cell.failed_jobs(), trace.size(),
+                            cell.first_failure());
     } else {
       ++result.done;
     }

@@ -267,7 +267,7 @@ TEST_F(ComparisonTest, FewTrialsFailuresAndMarksAreNoted) {
   Write({"strict", Elasticity::kRigid, 3}, {.seconds = 9999, .status = "failed"});
   Write({"strict", Elasticity::kRigid, 4}, {.mark = "the generator fell behind"});
   EXPECT_THAT(Table(),
-              AllOf(HasSubstr("FEW TRIALS: only 2 for some rows; below 6 nothing is decided"),
+              AllOf(HasSubstr("FEW TRIALS: only 2; below 6 nothing is decided"),
                     HasSubstr("LOST JOBS: strict/rigid/2 (1 of 1)"), HasSubstr("FAILED CELL"),
                     HasSubstr("strict/rigid/3: the policy broke"),
                     HasSubstr("MARKED: the generator fell behind: strict/rigid/1, "
