@@ -193,6 +193,13 @@ const CellGroup* ComparedCells::Find(const std::string& policy, Elasticity elast
   return nullptr;
 }
 
+std::map<std::string, std::vector<std::string>> CellsByMark(const CellGroup& group) {
+  std::map<std::string, std::vector<std::string>> marked;
+  for (const ComparedCell& cell : group.cells)
+    for (const std::string& mark : cell.summary.marks) marked[mark].push_back(cell.name);
+  return marked;
+}
+
 std::vector<std::string> CellNames(const CellGroup& group, const std::vector<std::string>& cells) {
   if (cells.size() <= 1 || cells.size() != group.cells.size()) return cells;
   return {

@@ -63,6 +63,8 @@ struct ComparedCells {
                         Elasticity elasticity) const;  // nullptr if there is none.
 };
 
+// The names of a group's cells that have a mark, by mark.
+std::map<std::string, std::vector<std::string>> CellsByMark(const CellGroup& group);
 // Some cells of a group, for a note: "strict/rigid (all 3 trials)", or their own names.
 std::vector<std::string> CellNames(const CellGroup& group, const std::vector<std::string>& cells);
 

@@ -104,15 +104,13 @@ void AddFailureNotes(const ComparedCells& cells, NoteWriter* notes) {
                              cell.summary.reason));
     }
     std::vector<std::string> lossy;
-    std::map<std::string, std::vector<std::string>> marked;
     for (const ComparedCell& cell : group.cells) {
       if (cell.summary.Lost() > 0) {
         lossy.push_back(
             fmt::format("{} ({} of {})", cell.name, cell.summary.Lost(), cell.summary.jobs));
       }
-      for (const std::string& mark : cell.summary.marks) marked[mark].push_back(cell.name);
     }
-    for (const auto& [mark, where] : marked) {
+    for (const auto& [mark, where] : CellsByMark(group)) {
       const std::vector<std::string> names = CellNames(group, where);
       marks[mark].insert(marks[mark].end(), names.begin(), names.end());
       counts[mark] += where.size();

@@ -41,11 +41,7 @@ class SweepNotes {
     }
     for (const ComparedCell& cell : group.failed)
       said_["FAILED CELL, left out: " + cell.summary.reason].push_back(point + "/" + cell.name);
-    std::map<std::string, std::vector<std::string>> marked;
-    for (const ComparedCell& cell : group.cells) {
-      for (const std::string& mark : cell.summary.marks) marked[mark].push_back(cell.name);
-    }
-    for (const auto& [mark, cells] : marked) {
+    for (const auto& [mark, cells] : CellsByMark(group)) {
       for (const std::string& name : CellNames(group, cells))
         said_["MARKED: " + mark].push_back(point + "/" + name);
     }

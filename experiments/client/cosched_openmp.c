@@ -189,8 +189,9 @@ void Follow(const void* caller, const void* place, unsigned named) {
   static atomic_int named_ones;
   cosched_client* const here = ClientOfProcess();
   if (here == NULL || REAL(omp_get_level)() > 0)
-    return;                              /* The default would be the region's own. */
-  if (BlasPoolAt(place) != NULL) return; /* It has counted its threads. */
+    return; /* The default would be the region's own. */
+  /* It has counted its threads. */
+  if (BlasPoolAt(place) != NULL) return;
   if (named == 0) {
     atomic_store(&default_counts, true);
   } else if (!atomic_load(&default_counts) && atomic_fetch_add(&named_ones, 1) == kManyNamed) {

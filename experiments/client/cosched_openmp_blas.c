@@ -41,6 +41,7 @@ static _Thread_local bool in_call;
 bool IsInBlas(void) { return in_call; }
 
 static void LeaveCall(void) {
+  if (!in_call) return; /* A handler of errors, which the library calls, has called it again. */
   in_call = false;
   pthread_rwlock_unlock(&calls);
 }
@@ -156,7 +157,7 @@ static void SetThreads(struct BlasPool* pool, int threads, const void* place) {
 }
 
 /* Whether there is something to leave. A call by anybody but a BLAS is not within another one: that was
- * left by a jump out of the library, as R's errors are. */
+ * left by a jump out of the library, as R's errors are, and has held the number until now. */
 static bool EnterCall(const void* place, const void* routine) {
   if (!HasGrants()) return false;
   if (in_call && BlasPoolAt(place) != NULL) return false;

@@ -35,7 +35,7 @@ struct cosched_page {
   uint64_t regions;     /* Parallel regions that have begun (client = "openmp"). */
   uint32_t rigid;       /* 1: it keeps its threads, whatever is granted. */
   uint32_t reserved_too;
-  uint64_t stepped_at; /* When the last step was done, in nanoseconds of CLOCK_MONOTONIC; 0: not said. */
+  uint64_t stepped_at; /* When the last step was done, as followed_at; 0: not said. */
 };
 
 #endif

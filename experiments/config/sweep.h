@@ -20,10 +20,11 @@
 #include <vector>
 
 #include "experiments/config/plan.h"
-#include "experiments/config/section_help.h"
 #include "experiments/config/toml_table.h"
 
 namespace cosched {
+
+struct SectionHelp;
 
 struct SweepPoint {
   std::string name;  // The folder below the run's, "threads=2,cores=1"; "" = there is no sweep.
@@ -58,6 +59,7 @@ Sweep LoadSweep(const TomlTable& file, const std::vector<std::string>& overrides
                 const Topology& topology);
 Sweep LoadSweep(const std::filesystem::path& file, const std::vector<std::string>& overrides,
                 bool quick, const Topology& topology);
+// For `cosched list keys`.
 SectionHelp SweepHelp();
 SectionHelp QuickHelp();
 // What a file's [quick] sets, as overrides. Throws InputError if it has none.

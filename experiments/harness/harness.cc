@@ -74,8 +74,11 @@ class CellRun {
   }
 
   const std::string& problem() const { return problem_; }  // A failed cell's.
-  int failed_jobs() const { return failed_jobs_; }
-  const std::string& first_failure() const { return first_failure_; }
+  // "2 of 3 jobs failed, job 0: …"; "" = none.
+  std::string Failures() const {
+    if (failed_jobs_ == 0) return "";
+    return fmt::format("{} of {} jobs failed, {}", failed_jobs_, trace_.size(), first_failure_);
+  }
 
  private:
   Outcome Loop() {
@@ -330,15 +333,12 @@ HarnessResult RunCells(const ExperimentConfig& config, const Plan& plan,
     const CellRun::Outcome outcome = cell.Run();
     result.interrupted = outcome == CellRun::Outcome::kInterrupted;
     if (result.interrupted) break;
-    std::string problem = cell.problem();
-    if (outcome == CellRun::Outcome::kFailed) {
-      ++result.failed;
-    } else if (cell.failed_jobs() > 0) {
-      ++result.with_failures;
-      problem = fmt::format("{} of {} jobs failed, {}", cell.failed_jobs(), trace.size(),
-                            cell.first_failure());
-    } else {
+    const bool is_whole = outcome != CellRun::Outcome::kFailed;
+    const std::string problem = is_whole ? cell.Failures() : cell.problem();
+    if (problem.empty()) {
       ++result.done;
+    } else {
+      ++(is_whole ? result.with_failures : result.failed);
     }
     if (options.progress) options.progress->OnCellEnded(key, problem);
   }

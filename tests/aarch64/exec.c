@@ -6,12 +6,15 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 typedef int (*Execve)(const char*, char* const*, char* const*);
+typedef int (*Spawn)(pid_t*, const char*, const posix_spawn_file_actions_t*,
+                     const posix_spawnattr_t*, char* const*, char* const*);
 typedef int (*Execvp)(const char*, char* const*);
 
 enum { kMostArguments = 1024, kOfEmulator = 8 };
@@ -34,9 +37,8 @@ static char program[PATH_MAX];
 static char* emulated[kMostArguments + kOfEmulator + 1];
 static char* listed[kMostArguments + 1];
 
-int execve(const char* path, char* const argv[], char* const envp[]) {
-  const Execve real = (Execve)dlsym(RTLD_NEXT, "execve");
-  if (!IsEmulated(path)) return real(path, argv, envp);
+// The arguments of the emulator that runs it.
+static char* const* Emulated(const char* path, char* const argv[]) {
   // What the link to this program's own file leads to in the emulator, not in its child.
   const ssize_t length =
       strcmp(path, "/proc/self/exe") == 0 ? readlink(path, program, sizeof(program) - 1) : -1;
@@ -48,7 +50,20 @@ int execve(const char* path, char* const argv[], char* const envp[]) {
   while (count < kMostArguments && argv[count] != NULL) ++count;
   for (int i = 1; i < count; ++i) emulated[kOfEmulator + i - 1] = argv[i];
   emulated[kOfEmulator + count - 1] = NULL;
-  return real(EMULATOR, emulated, envp);
+  return emulated;
+}
+
+int execve(const char* path, char* const argv[], char* const envp[]) {
+  const Execve real = (Execve)dlsym(RTLD_NEXT, "execve");
+  return IsEmulated(path) ? real(EMULATOR, Emulated(path, argv), envp) : real(path, argv, envp);
+}
+
+int posix_spawnp(pid_t* pid, const char* name, const posix_spawn_file_actions_t* actions,
+                 const posix_spawnattr_t* attributes, char* const argv[], char* const envp[]) {
+  const Spawn real = (Spawn)dlsym(RTLD_NEXT, "posix_spawnp");
+  const int is_emulated = strchr(name, '/') != NULL && IsEmulated(name);
+  return is_emulated ? real(pid, EMULATOR, actions, attributes, Emulated(name, argv), envp)
+                     : real(pid, name, actions, attributes, argv, envp);
 }
 
 int execv(const char* path, char* const argv[]) { return execve(path, argv, environ); }

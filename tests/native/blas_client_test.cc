@@ -76,6 +76,17 @@ class BlasClientTest : public PreloadedProgramTest, public ::testing::WithParamI
     return {kProgram, way, std::to_string(calls)};
   }
 
+  // Its program ends when the library has three threads.
+  void ExpectGrowsFromOneThread(const std::string& way) {
+    ClientPage page;
+    const uint64_t grant = page.Grant(1, {0, 1});
+    SteeredProgram program(StartOf(Program(way, 3), &page));
+    while (page.Read().followed < grant) ASSERT_FALSE(EndsWithin(&program, 1));
+    page.Grant(3, {0, 1});
+    EXPECT_EQ(ExitCodeOf(&program), 0);
+    EXPECT_EQ(ReadText(folder_.path() / "output"), "right\n") << Errors();
+  }
+
   std::filesystem::path path_;
   int calls_ = 400;
   int resizes_ = ResizesOfAWay();
@@ -105,15 +116,7 @@ TEST_P(BlasClientTest, HasAsManyThreadsAsWereGranted) {
 }
 
 // What it was told is no wish of its own, which would keep it there.
-TEST_P(BlasClientTest, GrowsAgainFromOneThread) {
-  ClientPage page;
-  uint64_t grant = page.Grant(1, {0, 1});
-  SteeredProgram program(StartOf(Program("until", 3), &page));
-  while (page.Read().followed < grant) ASSERT_FALSE(EndsWithin(&program, 1));
-  page.Grant(3, {0, 1});
-  EXPECT_EQ(ExitCodeOf(&program), 0);
-  EXPECT_EQ(ReadText(folder_.path() / "output"), "right\n") << Errors();
-}
+TEST_P(BlasClientTest, GrowsAgainFromOneThread) { ExpectGrowsFromOneThread("until"); }
 
 // What a program says itself stands.
 TEST_P(BlasClientTest, OneThatSetsItsThreadsKeepsThem) {
@@ -189,6 +192,10 @@ INSTANTIATE_TEST_SUITE_P(Libraries, OpenBlasTest,
 // As R does where a call is wrong.
 TEST_P(OpenBlasTest, OneThatLeavesACallByAJumpFollowsOn) {
   ExpectSteered(Program("jump", calls_), resizes_, calls_ / 2);
+}
+
+TEST_P(OpenBlasTest, OneWhoseHandlerOfErrorsCallsItFollowsOn) {
+  ExpectGrowsFromOneThread("handle");
 }
 
 // All in one library, whose number is one for all of them. (Of BLIS, whose threads spin, this takes minutes.)

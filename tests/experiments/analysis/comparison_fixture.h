@@ -106,15 +106,15 @@ class ComparisonTest : public ::testing::Test {
           fmt::format(R"({}[{{"arrival_s": {}, "workload": "resnet20"}}])", trial == 1 ? "" : ", ",
                       facts.one_trace ? 0 : facts.seed + 0.001 * trial);
     }
-    WriteText(Run(run) / "manifest.json",
-              fmt::format(R"({{"format": 1, "status": "{}", "experiment": {{"backend": "{}",
+    WriteText(
+        Run(run) / "manifest.json",
+        fmt::format(R"({{"format": 1, "status": "{}", "experiment": {{"backend": "{}",
 "trials": {}, "seed": {}, "policies": [{}], "baseline": "{}", "elasticity": [{}], "trace": {{"jobs": {}}},
 "machine": {{"actuator": "{}"{}}}, "records": {}}}, "traces": [{}], "build": {{"git_commit": "{}", "build_type": "Release"}},
 "host": {{"name": "{}", "cpus": "0-1", "topology": "2 cores"}}{}}})",
-                          facts.status, facts.backend, facts.trials, facts.seed, facts.policies,
-                          facts.baseline, facts.elasticity, facts.jobs, facts.actuator,
-                          facts.configured, facts.records, traces, facts.commit, facts.machine,
-                          facts.more));
+                    facts.status, facts.backend, facts.trials, facts.seed, facts.policies,
+                    facts.baseline, facts.elasticity, facts.jobs, facts.actuator, facts.configured,
+                    facts.records, traces, facts.commit, facts.machine, facts.more));
   }
 
   std::filesystem::path Run(const std::string& run = "run") const { return folder_.path() / run; }

@@ -272,6 +272,8 @@ TEST_F(ComparisonTest, FewTrialsFailuresAndMarksAreNoted) {
                     HasSubstr("strict/rigid/3: the policy broke"),
                     HasSubstr("MARKED: the generator fell behind: strict/rigid/1, "
                               "strict/rigid/4")));
+  WriteTrials("equal-share", Elasticity::kRigid, {});
+  EXPECT_THAT(Table(), HasSubstr("FEW TRIALS: only 2 for some rows; below 6 nothing is decided"));
   EXPECT_THAT(Table(), Not(HasSubstr("9999")));  // No figure of a failed cell is used.
 }
 

@@ -296,8 +296,9 @@ TEST_F(MetricsTest, SummaryTellsWhichCellsAreMarkedAndWhy) {
   records.Mark("the \"other\" programs");
   records.Finish("done", "");
   WriteSummary(folder_.path());
-  EXPECT_THAT(ReadText(folder_.path() / "summary.csv"),
-              HasSubstr(",\"a request was sent 1,200 ms late; the \"\"other\"\" programs\",1,,,\n"));
+  EXPECT_THAT(
+      ReadText(folder_.path() / "summary.csv"),
+      HasSubstr(",\"a request was sent 1,200 ms late; the \"\"other\"\" programs\",1,,,\n"));
 }
 
 TEST_F(MetricsTest, DamagedRecordsAreAnInputError) {

@@ -45,10 +45,10 @@ TEST(FindingsOfProgramTest, MoreThreadsThanCoresAreTold) {
   facts.waiting_share = 0.74;
   facts.environment = {{"OMP_NUM_THREADS", "8"}};
   const std::string text = Told(FindingsOf(facts, 64));
-  for (const char* words : {"note threads", "8 at most wanted a core at once, 7.6 on average",
-                            "74 % of the time in which they could run they waited",
-                            "they take turns on 2 cores",
-                            "8 threads, by OMP_NUM_THREADS=8", "OMP_NUM_THREADS=2"})
+  for (const char* words :
+       {"note threads", "8 at most wanted a core at once, 7.6 on average",
+        "74 % of the time in which they could run they waited", "they take turns on 2 cores",
+        "8 threads, by OMP_NUM_THREADS=8", "OMP_NUM_THREADS=2"})
     EXPECT_NE(text.find(words), std::string::npos) << words << "\n" << text;
 }
 

@@ -10,7 +10,8 @@ using ListCliTest = CliTest;
 TEST_F(ListCliTest, KeysAreToldWithTypeDefaultRangeAndMeaning) {
   const Ended all = Run({"list", "keys"});
   EXPECT_EQ(all.exit_code, 0);
-  for (const char* text : {"[machine]", "[[workload]]", "[trace.map]", "[policy.NAME]", "[sweep]", "[quick]"})
+  for (const char* text :
+       {"[machine]", "[[workload]]", "[trace.map]", "[policy.NAME]", "[sweep]", "[quick]"})
     EXPECT_NE(all.out.find(text), std::string::npos) << text;
   const Ended one = Run({"list", "keys", "sampling"});
   EXPECT_EQ(one.exit_code, 0);

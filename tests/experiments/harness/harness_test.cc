@@ -23,6 +23,16 @@
 namespace cosched {
 namespace {
 
+// What is told of cells when they end.
+struct EndedCells final : ProgressObserver {
+  void OnCellStarted(const CellKey&, int) override {}
+  void OnJobsDone(int) override {}
+  void OnCellEnded(const CellKey&, const std::string& problem) override {
+    problems.push_back(problem);
+  }
+  std::vector<std::string> problems;
+};
+
 class HarnessTest : public testing::Test {
  protected:
   ExperimentConfig Config(const std::vector<std::string>& overrides = {}) {
@@ -139,7 +149,11 @@ TEST_F(HarnessTest, AFailedJobIsCountedAndTheCellIsWhole) {
   const ExperimentConfig config = Config({"trials=1"});
   const Plan plan = MakePlan(config);
   script_.fails = 2;
-  const HarnessResult result = RunCells(config, plan, plan.cells, Options());
+  EndedCells ended;
+  HarnessOptions options = Options();
+  options.progress = &ended;
+  const HarnessResult result = RunCells(config, plan, plan.cells, options);
+  EXPECT_EQ(ended.problems, std::vector<std::string>(4, "1 of 5 jobs failed, job 2: told to"));
   EXPECT_EQ(result.with_failures, 4);
   EXPECT_EQ(result.failed, 0);
   for (const CellKey& key : plan.cells) EXPECT_EQ(Summarize(folder_.path() / "run", key).failed, 1);
