@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Closing lines of tests/run.sh from ctest's JUnit file: each failure with the end of what it printed, each skip with its reason, then
+"""Closing lines of tests/run.sh from ctest's JUnit files: each failure with the end of what it printed, each skip with its reason, then
 the counts.
 
 Exit code 1 if a test failed or none ran. A skipped test is not a passed one; its reason is what it printed at GTEST_SKIP.
@@ -30,7 +30,7 @@ def could_not_run(case):
 
 
 def main():
-    cases = ElementTree.parse(sys.argv[1]).getroot().findall("testcase")
+    cases = [case for file in sys.argv[1:] for case in ElementTree.parse(file).getroot().findall("testcase")]
     failed = [c for c in cases if c.find("failure") is not None or c.get("status") == "fail" or could_not_run(c)]
     skipped = [c for c in cases if c not in failed and (c.get("status") in ("notrun", "disabled") or c.find("skipped") is not None)]
     passed = len(cases) - len(skipped) - len(failed)

@@ -97,6 +97,7 @@ struct Topology::Impl {
 
   // Once loaded: reads everything that is asked often, so that lookups are plain reads.
   void Index() {
+    RefuseCpusBeyondSets();
     this_system = hwloc_topology_is_thissystem(topology) != 0;
     cpus = ToCpuSet(hwloc_topology_get_topology_cpuset(topology));
     for (int cpu : cpus) {
@@ -108,6 +109,17 @@ struct Topology::Impl {
                           .package = Ancestor(topology, HWLOC_OBJ_PACKAGE, pu)};
     }
     IndexDomains();
+  }
+
+  // Else they would be left out without a word, and masks that name them could not be read.
+  void RefuseCpusBeyondSets() const {
+    const int last = hwloc_bitmap_last(hwloc_topology_get_complete_cpuset(topology));
+    if (last <= CpuSet::kMaxCpu) return;
+    InputErrorDetails details;
+    details.key = "topology";
+    details.problem = fmt::format("has a CPU {}", last);
+    details.allowed = fmt::format("CPUs 0-{}", CpuSet::kMaxCpu);
+    throw InputError(std::move(details));
   }
 
   void IndexDomains() {

@@ -151,7 +151,7 @@ std::vector<EffectRow> PairsWithout(const std::vector<const CellGroup*>& groups,
 void AddPairs(const std::vector<EffectRow>& rows, std::set<int>* pairs) {
   for (const EffectRow& row : rows)
     for (const auto& effect : row.effects)
-      if (effect && effect->tested) pairs->insert(effect->pairs);
+      if (effect) pairs->insert(effect->tested ? effect->pairs : 1);
 }
 
 std::string BaselineTable(const ComparedCells& cells, Elasticity elasticity,
@@ -229,12 +229,15 @@ std::string ElasticityTable(const ComparedCells& cells, Elasticity other, std::s
 }
 
 std::string EffectLegend(const std::set<int>& pairs) {
-  return Wrapped(
-      "", fmt::format("Ratios are trial by trial, of the same arrivals: median{}, below 1 = "
-                      "shorter. p: signed ranks of their logarithms, corrected by Holm. effect: "
-                      "their rank correlation, -1 = always shorter. wins: trials in which it was "
-                      "shorter.",
-                      LevelsText(pairs)));
+  if (pairs.empty()) return "";
+  return "\n" +
+         Wrapped("",
+                 fmt::format(
+                     "Ratios are trial by trial, of the same arrivals: median{}, below 1 = "
+                     "shorter. p: signed ranks of their logarithms, corrected by Holm. effect: "
+                     "their rank correlation, -1 = always shorter. wins: trials in which it was "
+                     "shorter.",
+                     LevelsText(pairs)));
 }
 
 }  // namespace cosched

@@ -134,9 +134,7 @@ std::string OneSide(const ComparedCells& cells, const std::vector<std::string>& 
     if (elasticity != Elasticity::kMalleable)
       elasticities += ElasticityTable(cells, elasticity, &pairs);
   }
-  text += baselines + elasticities;
-  if (!baselines.empty() || !elasticities.empty()) text += "\n" + EffectLegend(pairs);
-  text += MedianTables(cells);
+  text += baselines + elasticities + EffectLegend(pairs) + MedianTables(cells);
   if (options.explain) text += Glossary();
   return text + ServiceTable(cells) + ComparisonNotes(cells, notes);
 }
@@ -160,7 +158,7 @@ std::string SideBySide(const std::vector<ComparedSide>& sides,
     if (!options.baseline.empty()) {
       std::set<int> pairs;
       text += BaselineTables(cells[i], options.baseline, &pairs);
-      text += "\n" + EffectLegend(pairs);
+      text += EffectLegend(pairs);
     }
     text += MedianTables(cells[i]) + ServiceTable(cells[i]) + ComparisonNotes(cells[i], {});
   }

@@ -43,7 +43,7 @@ class SweepNotes {
       said_["FAILED CELL, left out: " + cell.summary.reason].push_back(point + "/" + cell.name);
     for (const auto& [mark, cells] : CellsByMark(group)) {
       for (const std::string& name : CellNames(group, cells))
-        said_["MARKED: " + mark].push_back(point + "/" + name);
+        said_["MARKED: " + mark].push_back(fmt::format("{}/{}", point, name));
     }
   }
   void AddRun(const std::string& point, const ComparedRun& run) {

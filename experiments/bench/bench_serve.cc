@@ -202,7 +202,7 @@ ServeVerdict Judge(const ServiceSummary& service) {
 
 int RunBenchServe(const BenchServeOptions& options, const Topology& topology) {
   const CpuSet core{topology.Cpus().First()};
-  if (ConfineThreads(getpid(), core, Which::kAll, topology) != Confinement::kDone)
+  if (ConfineThreads(getpid(), core, topology) != Confinement::kDone)
     throw InputError({"command line", 0, "bench serve", "this process can't be moved to one core",
                       "a machine that lets it"});
   constexpr double kPingSeconds = 0.5;

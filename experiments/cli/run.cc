@@ -11,6 +11,7 @@
 #include "engine/base/cpu_description.h"
 #include "experiments/analysis/comparison.h"
 #include "experiments/analysis/sweep_table.h"
+#include "experiments/analysis/table_text.h"
 #include "experiments/cli/policy_options.h"
 #include "experiments/cli/typed_option.h"
 #include "experiments/config/kernel_rates_choice.h"
@@ -95,13 +96,13 @@ int TellFinished(const RunArguments& arguments, const Sweep& sweep, const Execut
   if (!arguments.no_plots) DrawPlots(executed.run);
   const HarnessResult& result = executed.result;
   if (result.failed > 0)
-    fmt::print(stderr, "{} of {} cells failed; cell.json in their folders says why\n",
-               result.failed, sweep.cells.size());
+    fmt::print(stderr, "{} of {} failed; cell.json there says why\n", result.failed,
+               Counted(static_cast<int64_t>(sweep.cells.size()), "cell"));
   if (result.with_failures > 0) {
     fmt::print(
         stderr,
-        "jobs failed in {} cells; their jobs.csv says why, beside it tenant-*.log what they said\n",
-        result.with_failures);
+        "jobs failed in {}; jobs.csv there says why, beside it tenant-*.log what they said\n",
+        Counted(result.with_failures, "cell"));
   }
   return result.failed + result.with_failures > 0 ? kSomeFailed : 0;
 }

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
+
+#include "experiments/os/offline_cpus.h"
 
 namespace cosched {
 namespace {
@@ -14,7 +17,8 @@ constexpr double kMuchForeignLoad =
 }  // namespace
 
 MachineConditions::MachineConditions(const CpuSet& cores, const Topology& topology)
-    : siblings_(topology.SiblingsOf(cores)),
+    : cores_(cores),
+      siblings_(topology.SiblingsOf(cores)),
       foreign_load_(cores),
       sibling_load_(siblings_, ForeignLoad::WithoutChildren()),
       quotas_(cores.Count()) {}
@@ -30,6 +34,8 @@ std::vector<std::string> MachineConditions::Marks(Duration ours) const {
   if (!siblings_.Empty())
     add_load(sibling_load_.Share(), "the SMT siblings of the experiment's cores");
   std::ranges::move(quotas_.Marks(), std::back_inserter(marks));
+  if (const std::string offline = OfflineText(cores_); !offline.empty())
+    marks.push_back(offline + " since: what was granted there failed, or ran elsewhere");
   return marks;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 // What disturbs an experiment from outside: other programs on its cores or on their SMT siblings,
-// and quotas that stop its processes. A result that was measured beside these says less about
+// quotas that stop its processes, and cores that go out of service. A result that was measured beside these says less about
 // policies, and its records must say so. Used by ProcessHost on one thread.
 
 #include <string>
@@ -22,6 +22,7 @@ class MachineConditions {
   std::vector<std::string> Marks(Duration ours) const;
 
  private:
+  const CpuSet cores_;
   // SMT siblings of the cores: no tenant may use them. This process may, and is not foreign.
   const CpuSet siblings_;
   const ForeignLoad foreign_load_;

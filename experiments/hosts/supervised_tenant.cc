@@ -13,6 +13,7 @@
 #include "experiments/hosts/tenant_arguments.h"
 #include "experiments/hosts/tenant_with_descendants.h"
 #include "experiments/hosts/within.h"
+#include "experiments/os/offline_cpus.h"
 #include "experiments/os/thread_affinity.h"
 
 namespace cosched {
@@ -25,6 +26,12 @@ using std::chrono::seconds;
 constexpr Duration kVerifyPeriod = microseconds(500);  // Between looks whether a grant has settled.
 constexpr Duration kOverduePeriod = milliseconds(5);   // … whether one that is late can leave.
 constexpr Duration kConductPeriod = milliseconds(200);  // Between looks whether it keeps to it.
+
+// Why the kernel has refused cores: what it says, or what it does not.
+std::string Refusal(const CpuSet& cores, const std::string& said) {
+  const std::string offline = OfflineText(cores);
+  return offline.empty() ? said : offline;
+}
 
 }  // namespace
 
@@ -159,7 +166,8 @@ bool SupervisedTenant::MoveGroup(TimePoint now) {
       return false;
     }
   } catch (const std::runtime_error& error) {
-    Fail("could not be moved to cores " + grant_.Cores().ToString() + ": " + error.what());
+    Fail("could not be moved to cores " + grant_.Cores().ToString() + ": " +
+         Refusal(grant_.Cores(), error.what()));
     return true;
   }
   Record(now, launched_->LastTimes());
@@ -171,7 +179,7 @@ bool SupervisedTenant::MoveGroup(TimePoint now) {
 // stopped one goes on.
 void SupervisedTenant::MoveThreads(TimePoint now) {
   if (launched_->Starter() >= 0)
-    ConfineThreads(launched_->Starter(), grant_.Cores(), Which::kAll, settings_.topology);
+    ConfineThreads(launched_->Starter(), grant_.Cores(), settings_.topology);
   if (!IsMovedByHost()) {
     if (life_ < Life::kReady || stop_.Wanted()) Confine();
     return;
@@ -186,7 +194,7 @@ void SupervisedTenant::Confine() {
   const Confinement result = ConfineAll(*launched_, grant_.Cores(), settings_.topology);
   if (result == Confinement::kRefused) {
     Fail("the kernel does not allow it on cores " + grant_.Cores().ToString() + ": " +
-         std::generic_category().message(errno));
+         Refusal(grant_.Cores(), std::generic_category().message(errno)));
   }
   if (!SettlesOnAnswer() && result == Confinement::kDone) grant_.Answer();
 }

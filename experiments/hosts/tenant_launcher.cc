@@ -6,10 +6,10 @@ namespace cosched {
 
 Confinement ConfineAll(const LaunchedTenant& tenant, const CpuSet& cores,
                        const Topology& topology) {
-  Confinement worst = ConfineThreads(tenant.pid(), cores, Which::kAll, topology);
+  Confinement worst = ConfineThreads(tenant.pid(), cores, topology);
   for (const pid_t other : tenant.Others()) {
     if (worst == Confinement::kRefused) break;  // errno is kept.
-    const Confinement result = ConfineThreads(other, cores, Which::kAll, topology);
+    const Confinement result = ConfineThreads(other, cores, topology);
     if (result != Confinement::kDone && result != Confinement::kGone) worst = result;
   }
   return worst;

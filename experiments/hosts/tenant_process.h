@@ -97,8 +97,8 @@ class TenantProcess {
   struct End {
     bool success = false;  // Exit code 0.
     std::string how;
-    bool all_gone = true;  // What it forked: nothing runs any more.
-    std::string said;      // By what was to run it, where it never came to a word; or "".
+    bool all_gone = true;   // What it forked: nothing runs any more.
+    std::string said = {};  // By what was to run it, where it never came to a word; or "".
   };
   std::optional<End> Ended();
   // At once and whatever its state. True if nothing of it, nor of what it has forked, runs any

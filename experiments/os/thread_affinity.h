@@ -5,6 +5,8 @@
 
 #include <sys/types.h>
 
+#include <functional>
+
 #include "engine/base/cpu_set.h"
 #include "engine/base/topology.h"
 
@@ -17,14 +19,11 @@ enum class Confinement {
   kRefused,   // the kernel does not allow these cores (errno is kept)
 };
 
-enum class Which {
-  kAll,           // every thread gets exactly these cores
-  kExceptPlaced,  // the same, but compute threads that the pools have bound within these cores keep
-                  // their core
-};
-
-// One thread may be left as it is (`except`; 0 = none). REQUIRES: cores is not empty.
-Confinement ConfineThreads(pid_t process, const CpuSet& cores, Which which,
-                           const Topology& topology, pid_t except = 0);
+// Every thread gets exactly these cores, but for one that may be left as it is (`except`; 0 = none),
+// and for those of which `is_placed` says that they have a core of their own, as the workers of pools
+// have: these keep what they are bound to where it is within the cores. It is asked of no other
+// thread. REQUIRES: cores is not empty.
+Confinement ConfineThreads(pid_t process, const CpuSet& cores, const Topology& topology,
+                           const std::function<bool(pid_t)>& is_placed = nullptr, pid_t except = 0);
 
 }  // namespace cosched

@@ -313,7 +313,7 @@ void ControlThread::TakeGrant(const GrantMessage& grant) {
     grant_resize_ = Apply(ResizeCause::kGrant);
   } else if (!grant.cores.Empty()) {
     // While the model is being built there are no pools to tell, but the process must move.
-    if (Follows()) ConfineThreads(getpid(), grant.cores, Which::kAll, topology_);
+    if (Follows()) ConfineThreads(getpid(), grant.cores, topology_);
     counters_->SetSettled(grant.sequence);
   }
 }
@@ -423,7 +423,7 @@ void ControlThread::TakeReport(const ResizeReport& report) {
     // Only now, so that a surplus worker ends its task where it is, not on a core that is another
     // worker's. What a person has paused must leave the cores that its host takes away, too.
     if (Follows() && !report.cores.Empty()) {
-      ConfineThreads(getpid(), report.cores, Which::kExceptPlaced, topology_, witness_);
+      ConfineThreads(getpid(), report.cores, topology_, pools_->Placed(), witness_);
     }
     if (Hosted()) {
       const ThreadPools::ResizeTimes times = pools_->Times();

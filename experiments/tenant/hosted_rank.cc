@@ -8,6 +8,7 @@
 #include "engine/gates/rank_worker.h"
 #include "experiments/os/thread_affinity.h"
 #include "experiments/tenant/hosted_pipeline.h"
+#include "experiments/tenant/placed_threads.h"
 #include "workloads/pipelines/pipeline_choice.h"
 
 namespace cosched {
@@ -27,7 +28,7 @@ int ServeHostedRank(RankLink* link, const TenantSpec& spec, const SessionOptions
   RankWorker worker(link, program->stages, program->travels, PipelineSettingsOf(session));
   worker.OnHome([&](const CpuSet& home) {
     worker.Pools().WaitSettled(kForLeavingWorkers);
-    ConfineThreads(getpid(), home, Which::kExceptPlaced, topology);
+    ConfineThreads(getpid(), home, topology, PlacedThreadsOf(&worker.Pools()));
   });
   try {
     worker.Run();

@@ -61,7 +61,7 @@ ControlThreadOptions WrapControlOptions(const InteractiveCommandOptions& options
 }  // namespace
 
 int RunInteractiveCommand(const InteractiveCommandOptions& options, const Topology& topology) {
-  if (ConfineThreads(getpid(), options.place.cores, Which::kAll, topology) != Confinement::kDone) {
+  if (ConfineThreads(getpid(), options.place.cores, topology) != Confinement::kDone) {
     throw InputError({"command line", 0, "--cores",
                       "the kernel does not allow cores " + options.place.cores.ToString(),
                       "cores within " + topology.Cpus().ToString()});

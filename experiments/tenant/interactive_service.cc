@@ -191,7 +191,7 @@ std::string InteractiveService::Summary() {
 }  // namespace
 
 int RunInteractiveService(const InteractiveServiceOptions& options, const Topology& topology) {
-  if (ConfineThreads(getpid(), options.cores, Which::kAll, topology) != Confinement::kDone) {
+  if (ConfineThreads(getpid(), options.cores, topology) != Confinement::kDone) {
     throw InputError({"command line", 0, "--cores",
                       "the kernel does not allow cores " + options.cores.ToString(),
                       "cores within " + topology.Cpus().ToString()});

@@ -336,7 +336,7 @@ std::string InteractiveTenant::Latencies() {
 }  // namespace
 
 int RunInteractiveTenant(const InteractiveTenantOptions& options, const Topology& topology) {
-  if (ConfineThreads(getpid(), options.cores, Which::kAll, topology) != Confinement::kDone) {
+  if (ConfineThreads(getpid(), options.cores, topology) != Confinement::kDone) {
     throw InputError({"command line", 0, "--cores",
                       "the kernel does not allow cores " + options.cores.ToString(),
                       "cores within " + topology.Cpus().ToString()});

@@ -4,6 +4,7 @@
 #include <functional>
 #include <utility>
 
+#include "experiments/tenant/placed_threads.h"
 #include "experiments/tenant/steered_threads.h"
 
 namespace cosched {
@@ -23,6 +24,7 @@ class PoolThreads final : public SteeredThreads {
   CpuSet Cores() const override { return pools_.Cores(); }
   Split Current() const override { return pools_.Current(); }
   int ActiveThreads() const override { return pools_.ActiveThreads(); }
+  std::function<bool(int)> Placed() const override { return PlacedThreadsOf(&pools_); }
 
  private:
   ThreadPools& pools_;

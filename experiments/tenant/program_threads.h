@@ -36,6 +36,7 @@ class ProgramThreads final : public SteeredThreads {
   CpuSet Cores() const override;
   Split Current() const override;
   int ActiveThreads() const override { return ThreadsOf(Current()); }
+  std::function<bool(int)> Placed() const override { return nullptr; }
 
   // Looks what the client has said. To be called all the while, often where Settled() is false.
   ClientPage::Said Look();

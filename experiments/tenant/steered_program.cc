@@ -149,8 +149,7 @@ bool SteeredProgram::ConfineTo(const CpuSet& cores, const Topology& topology) co
     const std::vector<pid_t> processes = Processes();
     if (look > 0 && processes == before) return true;
     for (const pid_t process : processes) {
-      if (ConfineThreads(process, cores, Which::kAll, topology) == Confinement::kRefused)
-        return false;
+      if (ConfineThreads(process, cores, topology) == Confinement::kRefused) return false;
     }
     before = processes;
   }

@@ -24,6 +24,9 @@ class SteeredThreads {
   virtual CpuSet Cores() const = 0;
   virtual Split Current() const = 0;
   virtual int ActiveThreads() const = 0;
+  // Tells the threads of this process that these have bound to a core each; null: none of them is of
+  // this process. For one thread that asks.
+  virtual std::function<bool(int)> Placed() const = 0;
 };
 
 }  // namespace cosched

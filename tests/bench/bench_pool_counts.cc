@@ -5,9 +5,11 @@
 //
 //   awake/THREADS    one loop after the other, two tasks of 50 us a thread
 //   asleep/THREADS   the same with a pause between loops, in which all workers go to sleep
+//   resize/THREADS   from one thread to all and back
 //
-// The counters: locks, Eigen's locks and wakes a loop, and locks_a_thread, which must not grow with
-// the threads. Times mean nothing where there are more threads than cores.
+// The counters: locks, and of ours the system calls that wake sleepers or go to sleep (wakes, waits),
+// a loop or a resize; and locks_a_thread, which must not grow with the threads. Times mean nothing
+// where there are more threads than cores.
 
 #include <benchmark/benchmark.h>
 #include <pthread.h>
@@ -19,6 +21,7 @@
 #include <cstdarg>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <thread>
 
@@ -27,7 +30,7 @@
 
 namespace {
 
-std::atomic<int64_t> locks{0}, wakes{0};
+std::atomic<int64_t> locks{0}, wakes{0}, waits{0};
 
 }  // namespace
 
@@ -48,9 +51,10 @@ long __wrap_syscall(long number, ...) {
   for (long& value : values) value = va_arg(arguments, long);
   va_end(arguments);
   constexpr long kOperation = 127;  // Without FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME.
-  constexpr long kWake = 1;
-  if (number == SYS_futex && (values[1] & kOperation) == kWake)
-    wakes.fetch_add(1, std::memory_order_relaxed);
+  constexpr long kWait = 0, kWake = 1, kWaitBitset = 9;
+  const long operation = number == SYS_futex ? values[1] & kOperation : -1;
+  if (operation == kWake) wakes.fetch_add(1, std::memory_order_relaxed);
+  if (operation == kWait || operation == kWaitBitset) waits.fetch_add(1, std::memory_order_relaxed);
   return __real_syscall(number, values[0], values[1], values[2], values[3], values[4], values[5]);
 }
 }
@@ -68,44 +72,61 @@ void Task(int) {
   }
 }
 
-// Locks that `loop` takes, a loop, after one that warms up.
-double LocksOf(benchmark::State& state, bool asleep, const std::function<void()>& loop) {
+// What `step` takes each time, after one that warms up; by threads, too.
+void CountSteps(benchmark::State& state, int threads, bool asleep, bool ours,
+                const std::function<void()>& step) {
   const auto pause = [asleep] {
     if (asleep) std::this_thread::sleep_for(std::chrono::milliseconds(3));
   };
-  loop();
+  step();
   pause();
-  locks = wakes = 0;
-  int64_t loops = 0;
+  locks = wakes = waits = 0;
   for (auto _ : state) {
-    loop();
+    step();
     pause();
-    ++loops;
   }
-  return static_cast<double>(locks) / static_cast<double>(loops);
+  const auto a_step = [&state](const std::atomic<int64_t>& count) {
+    return static_cast<double>(count) / static_cast<double>(state.iterations());
+  };
+  state.counters["locks"] = a_step(locks);
+  state.counters["locks_a_thread"] = a_step(locks) / threads;
+  if (!ours) return;  // Its system calls are libc's.
+  state.counters["wakes"] = a_step(wakes);
+  state.counters["waits"] = a_step(waits);
 }
 
-void Count(benchmark::State& state, int threads, bool asleep) {
-  const int tasks = kTasksAThread * threads;
-  double ours = 0;
-  {
-    MalleablePool pool({.name = "bench",
-                        .capacity = threads - 1,
-                        .when_empty = MalleablePool::WhenEmpty::kRunInCaller});
-    pool.Resize(threads - 1);
-    while (!pool.Settled()) std::this_thread::yield();
-    ours = LocksOf(state, asleep, [&] { pool.ParallelFor(tasks, [](int task) { Task(task); }); });
-    state.counters["wakes"] = static_cast<double>(wakes) / static_cast<double>(state.iterations());
-  }
-  state.counters["locks"] = ours;
-  state.counters["locks_a_thread"] = ours / threads;
+std::unique_ptr<MalleablePool> PoolOf(int threads) {
+  auto pool = std::make_unique<MalleablePool>(
+      MalleablePool::Options{.name = "bench",
+                             .capacity = threads - 1,
+                             .when_empty = MalleablePool::WhenEmpty::kRunInCaller});
+  pool->Resize(threads - 1);
+  while (!pool->Settled()) std::this_thread::yield();
+  return pool;
+}
+
+void CountLoops(benchmark::State& state, int threads, bool asleep) {
+  const std::unique_ptr<MalleablePool> pool = PoolOf(threads);
+  CountSteps(state, threads, asleep, /*ours=*/true,
+             [&] { pool->ParallelFor(kTasksAThread * threads, [](int task) { Task(task); }); });
+}
+
+void CountResizes(benchmark::State& state, int threads) {
+  const std::unique_ptr<MalleablePool> pool = PoolOf(threads);
+  pool->ParallelFor(kTasksAThread * threads, [](int task) { Task(task); });  // Makes its threads.
+  CountSteps(state, threads, /*asleep=*/false, /*ours=*/true, [&] {
+    for (const int size : {0, threads - 1}) {
+      pool->Resize(size);
+      while (!pool->Settled()) std::this_thread::yield();
+    }
+  });
 }
 
 void CountEigen(benchmark::State& state, int threads, bool asleep) {
   const int tasks = kTasksAThread * threads;
   Eigen::ThreadPool pool(threads);
   const Eigen::ThreadPoolDevice device(&pool, threads);
-  const double theirs = LocksOf(state, asleep, [&] {
+  CountSteps(state, threads, asleep, /*ours=*/false, [&] {
     Eigen::Barrier done(static_cast<unsigned>(tasks));
     for (int i = 0; i < tasks; ++i) {
       device.enqueueNoNotification([&done, i] {
@@ -115,24 +136,27 @@ void CountEigen(benchmark::State& state, int threads, bool asleep) {
     }
     done.Wait();
   });
-  state.counters["locks"] = theirs;
-  state.counters["locks_a_thread"] = theirs / threads;
 }
 
-void Register() {
-  for (const bool asleep : {false, true}) {
-    for (const int threads : {2, 8, 32, 64, 128}) {
-      const std::string name = (asleep ? "asleep/" : "awake/") + std::to_string(threads) + "/";
-      for (const auto& [pool, count] : {std::pair("cosched", &Count), {"eigen", &CountEigen}}) {
-        benchmark::RegisterBenchmark((name + pool).c_str(),
-                                     [threads, asleep, count = count](benchmark::State& state) {
-                                       count(state, threads, asleep);
-                                     })
-            ->Iterations(100)
-            ->Unit(benchmark::kMillisecond)
-            ->UseRealTime();
-      }
+void Register(const std::string& name, const std::function<void(benchmark::State&)>& count) {
+  benchmark::RegisterBenchmark(name.c_str(), count)
+      ->Iterations(100)
+      ->Unit(benchmark::kMillisecond)
+      ->UseRealTime();
+}
+
+void RegisterAll() {
+  for (const int threads : {2, 8, 32, 64, 128}) {
+    const std::string size = "/" + std::to_string(threads) + "/";
+    for (const bool asleep : {false, true}) {
+      const std::string name = (asleep ? "asleep" : "awake") + size;
+      Register(name + "cosched",
+               [=](benchmark::State& state) { CountLoops(state, threads, asleep); });
+      Register(name + "eigen",
+               [=](benchmark::State& state) { CountEigen(state, threads, asleep); });
     }
+    Register("resize" + size + "cosched",
+             [=](benchmark::State& state) { CountResizes(state, threads); });
   }
 }
 
@@ -140,7 +164,7 @@ void Register() {
 }  // namespace cosched
 
 int main(int argc, char** argv) {
-  cosched::Register();
+  cosched::RegisterAll();
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   benchmark::RunSpecifiedBenchmarks();

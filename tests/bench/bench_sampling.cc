@@ -2,12 +2,13 @@
 // stand-ins that only spin (tests/experiments/hosts/fake_tenant.h). Numbers behind a name: tenants,
 // and compute threads of each.
 //
-//   Sample/…     one sample of all tenants every 100 ms, as `cosched run` takes it; the bound is 0.5.
+//   Sample/…     one sample of all tenants every 100 ms, as `cosched run` takes it; the bound is 0.5,
+//                with 64 tenants of 64 threads, of which one runs, 5.
 //                In "all_run" every thread spins, as a machine full of rigid tenants has it; in
 //                "one_runs" a tenant has one core and all other threads asleep, as malleable ones on
 //                a shared machine.
 //   Supervise/…  those samples and all that the host does between them to see that tenants keep to
-//                their places. With 64 tenants of 64 threads, of which one runs, the bound is 5.
+//                their places.
 //   Leave/…      the end of a tenant without a cgroup beside so many processes of others: where the
 //                harness adopts what has lost its parent, and by a look at all that there is.
 

@@ -145,7 +145,7 @@ void Latency(benchmark::State& state, Means means) {
       if (group) {
         group->SetCores(cores);
       } else {
-        ConfineThreads(tenant.pid(), cores, Which::kAll, tenant.topology());
+        ConfineThreads(tenant.pid(), cores, tenant.topology());
       }
     });
     if (!time) return state.SkipWithError("the tenant does not follow");

@@ -288,7 +288,7 @@ TEST_F(CtlTest, FullSignalQueueIsToldToTheSenderAndHarmsNobody) {
 
 TEST_F(CtlTest, FollowsItsAffinityMask) {
   for (const CpuSet& cores : {one_, all_, all_ - one_, all_}) {
-    ASSERT_NE(ConfineThreads(tenant_.pid(), cores, Which::kAll, topology_), Confinement::kRefused);
+    ASSERT_NE(ConfineThreads(tenant_.pid(), cores, topology_), Confinement::kRefused);
     UntilPinned(cores);
   }
   Ctl({"stop"});

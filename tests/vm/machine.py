@@ -17,9 +17,10 @@ from pathlib import Path
 
 ROLES = ["root", "root-delegated", "user", "delegated", "podman"]
 SCRIPTS = [  # Not gtest's: commands.py, situations.py.
-    {"name": "commands", "program": "cosched", "quick": True, "roles": ROLES},
-    {"name": "situations", "program": "cosched", "roles": ["root", "user", "podman"]},
+    {"name": "commands", "program": "cosched", "quick": True, "minutes": 15, "roles": ROLES},
+    {"name": "situations", "program": "cosched", "minutes": 60, "roles": ["root", "user", "podman"]},
 ]
+BOOT_MINUTES = 10
 SOCKETS, CORES, THREADS = 2, 2, 2
 MEGABYTES_A_NODE = 2048
 RESULTS_SIZE = 256 << 20
@@ -35,7 +36,7 @@ def parse():
     parser.add_argument("--suites")
     parser.add_argument("--filter")
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--minutes", type=int, default=80)
+    parser.add_argument("--minutes", type=int)
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--programs", action="store_true")
     return parser.parse_args()
@@ -61,6 +62,11 @@ def suites_of(arguments):
         if arguments.filter and "filter" in suite:
             suite["filter"] = arguments.filter
     return listed
+
+
+def minutes_of(suites, roles):
+    """What they may take one after another, each no longer than it is given."""
+    return BOOT_MINUTES + sum(suite["minutes"] for suite in suites for role in roles if role in suite["roles"])
 
 
 def programs_of(suites):
@@ -111,12 +117,12 @@ def command(arguments, work):
     return [*line, "-kernel", str(arguments.image / "vmlinuz"), "-initrd", str(arguments.image / "initrd"), "-append", kernel]
 
 
-def boot(arguments, work):
+def boot(arguments, work, minutes):
     """True if the guest came to its end."""
     with (work / "console").open("w") as console, \
             subprocess.Popen(command(arguments, work), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
                              errors="replace") as machine:
-        limit = threading.Timer(arguments.minutes * 60, machine.kill)
+        limit = threading.Timer(minutes * 60, machine.kill)
         limit.start()
         start, ended = time.monotonic(), False
         try:
@@ -176,10 +182,11 @@ def main():
         disk_of(work / "tree", work / "tree.ext4")
         with (work / "results").open("wb") as disk:
             disk.truncate(RESULTS_SIZE)
-        ended = boot(arguments, work)
+        minutes = arguments.minutes or minutes_of(suites, roles)
+        ended = boot(arguments, work, minutes)
         if not ended:
             print("".join((work / "console").read_text(errors="replace").splitlines(keepends=True)[-100:]))
-            print(f"failed: the virtual machine ended before its suites did (its limit: {arguments.minutes} minutes)")
+            print(f"failed: the virtual machine ended before its suites did (its limit: {minutes} minutes)")
             return 1
         out = arguments.keep or work / "out"
         with tarfile.open(work / "results") as archive:

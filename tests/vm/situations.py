@@ -257,6 +257,18 @@ class Situations(Tries):
         self.expect("AndSaysWhy", "PID namespace" in text, text)
         self.expect_all_finish("TheRunGoesOn", "alive", 1, run.returncode if started else -1, log.read_text())
 
+    def unplugged(self):
+        """A CPU is taken out of service in mid-run, and granted then."""
+        self.write("unplugged.toml", experiment("unplugged", machine='cores = "0,4"', jobs=1, policies=("scripted",),
+                                                workload=clock(20000)) + '[policy.scripted]\ntimetable = "0:[0] 20:[4]"\n')
+        run, log = self.begin("run unplugged.toml --no-plots", "unplugged")
+        until(lambda: processes_of(self.cosched, "tenant"), PATIENCE, run)
+        online = Path("/sys/devices/system/cpu/cpu4/online")
+        online.write_text("0")
+        run.wait()
+        online.write_text("1")
+        self.expect_words("ACpuThatWentOfflineIsNamed", ["CPU 4 is offline"], " ".join(log.read_text().split()))
+
     def shrinking_by_hand(self):
         """What the manual says, to the letter."""
         manual = (self.tree / "experiments/README.md").read_text()
@@ -294,7 +306,7 @@ class Situations(Tries):
 
 
 TRIED = {
-    "root": [Situations.cleaning_from_a_container, Situations.shrinking_by_hand],
+    "root": [Situations.cleaning_from_a_container, Situations.shrinking_by_hand, Situations.unplugged],
     "user": [Situations.packages_that_only_root_installs, Situations.what_a_user_lacks, Situations.all_cores,
              Situations.threads_side_by_side, Situations.wide_tenants, Situations.few_descriptors, Situations.more_threads_than_cores,
              Situations.load_of_others, Situations.another_machine, Situations.capabilities, Situations.nodes_of_memory,

@@ -140,6 +140,16 @@ TEST(TopologyTest, BindingOnASyntheticMachineIsRefused) {
   EXPECT_EQ(AffinityOfThisThread(), before);
 }
 
+TEST(TopologyTest, MoreCpusThanASetHoldsAreRefused) {
+  EXPECT_EQ(Topology::Synthetic("pack:64 core:64 pu:1").Cpus().Count(), CpuSet::kMaxCpu + 1);
+  try {
+    Topology::Synthetic("pack:64 core:65 pu:1");
+    ADD_FAILURE() << "4160 CPUs were taken";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("has a CPU 4159"), std::string::npos) << error.what();
+  }
+}
+
 TEST(TopologyTest, MalformedDescriptionNamesTheText) {
   for (const char* text : {"", "nonsense", "core:x", "pack:2 banana:3", "core:0 pu:1"}) {
     try {

@@ -32,7 +32,8 @@ class ComparedRunsTest : public ComparisonTest {
             {.seconds = seconds + trial + noise * (trial % 3)}, run);
     }
   }
-  std::string Compare(const std::vector<std::string>& names, ComparisonOptions options = {}) {
+  std::string Compare(const std::vector<std::string>& names,
+                      const ComparisonOptions& options = {}) {
     std::vector<std::filesystem::path> runs;
     for (const std::string& name : names) runs.push_back(Run(name));
     return Unwrapped(CompareRuns(runs, options).text);

@@ -192,6 +192,17 @@ TEST_F(ComparisonTest, NobodyWinsByLosingJobs) {
   EXPECT_THAT(table, Not(HasSubstr("static-partition is")));
 }
 
+// Times of jobs that never ran are no times of 0 s; and nothing explains a ratio that is not there.
+TEST_F(ComparisonTest, APolicyThatFinishedNoJobHasNoTimes) {
+  WriteManifest({.policies = kTwo});
+  WriteTrials("strict", Elasticity::kRigid, {.jobs = 2, .rejected = 2});
+  WriteTrials("max-prop", Elasticity::kRigid, {});
+  const std::string table = Table();
+  EXPECT_THAT(table, ContainsRegex("! strict[ -]+ 6\n +LOST 6 of 6 jobs"));
+  EXPECT_THAT(table, HasSubstr("NOT COMPARED"));
+  EXPECT_THAT(table, Not(HasSubstr("Ratios are trial by trial")));
+}
+
 TEST_F(ComparisonTest, ATrialThatLostJobsIsInNoFigure) {
   WriteManifest({.trials = 4, .policies = kTwo});
   WriteTrials("strict", Elasticity::kRigid, {.seconds = 20}, 4);

@@ -149,6 +149,8 @@ class FakeTenant {
           }
           awake_.fetch_add(1);
           if (behaviour_ == "stalled" && i == 0) TellStalls();
+          if (behaviour_ == "absorbed") RunTasks(i, std::chrono::milliseconds(1500), false);
+          if (behaviour_ == "tireless") RunTasks(i, std::chrono::milliseconds(5), true);
           while (i < active_.load()) Spin();
           awake_.fetch_sub(1);
         }
@@ -168,6 +170,15 @@ class FakeTenant {
       SpinForAMoment();
       record->spin_time = ThreadCpuTime().count();
     }
+  }
+  // As a worker that leaves between two tasks, or begins another one whatever it was told.
+  void RunTasks(int worker, std::chrono::milliseconds each, bool forever) {
+    WorkRecord& record = counters_.IntraRecords()[static_cast<size_t>(worker) + 1];
+    do {
+      record.tasks.fetch_add(1);
+      const Steady::time_point end = Steady::now() + each;
+      while (Steady::now() < end) continue;
+    } while (forever || worker < active_.load());
   }
   // Its steps are the times in which the kernel did not let this thread run.
   [[noreturn]] void TellStalls() {

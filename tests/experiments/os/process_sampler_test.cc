@@ -326,7 +326,7 @@ TEST(ProcessSamplerTest, GoneProcessReadsAsGone) {
   ASSERT_EQ(waitpid(child, nullptr, 0), child);
   EXPECT_FALSE(ProcessSampler(child).Read());
   EXPECT_TRUE(ThreadsOf(child).empty());
-  EXPECT_EQ(ConfineThreads(child, {0}, Which::kAll, Topology::ThisMachine()), Confinement::kGone);
+  EXPECT_EQ(ConfineThreads(child, {0}, Topology::ThisMachine()), Confinement::kGone);
 }
 
 TEST(ThreadAffinityTest, MovesAllOrLeavesThePlaced) {
@@ -334,20 +334,20 @@ TEST(ThreadAffinityTest, MovesAllOrLeavesThePlaced) {
   const CpuSet& all = topology.Cpus();
   const CpuSet one{all.First()};
   const NamedThread compute("intra/0", false), other("helper", false);
-  ASSERT_EQ(ConfineThreads(getpid(), one, Which::kAll, topology), Confinement::kDone);
+  const auto is_compute = [&compute](pid_t thread) { return thread == compute.tid(); };
+  ASSERT_EQ(ConfineThreads(getpid(), one, topology), Confinement::kDone);
   EXPECT_EQ(topology.ThreadBinding(compute.tid()), one);
   EXPECT_EQ(topology.ThreadBinding(other.tid()), one);
-  ASSERT_EQ(ConfineThreads(getpid(), all, Which::kExceptPlaced, topology), Confinement::kDone);
+  ASSERT_EQ(ConfineThreads(getpid(), all, topology, is_compute), Confinement::kDone);
   EXPECT_EQ(topology.ThreadBinding(compute.tid()), one);
   EXPECT_EQ(topology.ThreadBinding(other.tid()), all);
-  ASSERT_EQ(ConfineThreads(getpid(), all, Which::kAll, topology), Confinement::kDone);
+  ASSERT_EQ(ConfineThreads(getpid(), all, topology), Confinement::kDone);
   EXPECT_EQ(topology.ThreadBinding(compute.tid()), all);
 }
 
 TEST(ThreadAffinityTest, ReportsCoresThatTheKernelRefuses) {
   const Topology topology = Topology::ThisMachine();
-  EXPECT_EQ(ConfineThreads(getpid(), {CpuSet::kMaxCpu}, Which::kAll, topology),
-            Confinement::kRefused);
+  EXPECT_EQ(ConfineThreads(getpid(), {CpuSet::kMaxCpu}, topology), Confinement::kRefused);
 }
 
 }  // namespace
