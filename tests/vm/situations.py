@@ -7,7 +7,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from tries import Tries, kill, processes_of, until
+from tries import Tries, has_thread, kill, processes_of, until
 
 CPUS = 8
 PATIENCE = 1200  # Seconds.
@@ -274,11 +274,9 @@ class Situations(Tries):
         manual = (self.tree / "experiments/README.md").read_text()
         block = re.search(r"Shrink a container by hand.*?```sh\n(.*?)```", manual, re.DOTALL)[1]
         lines = [line for line in block.splitlines() if "version 1" not in line]
-        self.write("shrunk.toml", experiment("shrunk", jobs=1, workload=network(60, "min = 1, preferred = 2, max = 2")))
+        self.write("shrunk.toml", experiment("shrunk", jobs=1, workload=network(200, "min = 1, preferred = 2, max = 2")))
         run, log = self.begin("run shrunk.toml --no-plots --backend container", "shrunk")
-        listed = ["podman", "ps", "-q"]
-        until(lambda: subprocess.run(listed, capture_output=True, check=False).stdout.strip(), PATIENCE, run)
-        time.sleep(20)  # Until its pools are there.
+        until(lambda: has_thread("inter/"), PATIENCE, run)  # Its pools are there.
         code, text = self.shell("; ".join(line.split("#")[0] for line in lines), "shrink")
         run.wait()
         rows = [row for row in self.rows("shrunk", "resizes") if row["cause"] == "cpuset"]

@@ -79,6 +79,17 @@ def processes_of(program, *words):
     return found
 
 
+def has_thread(beginning):
+    """Whether some thread's name begins so."""
+    for comm in Path("/proc").glob("[0-9]*/task/[0-9]*/comm"):
+        try:
+            if comm.read_text().startswith(beginning):
+                return True
+        except OSError:
+            continue  # It has ended.
+    return False
+
+
 def kill(process):
     try:
         os.kill(process, signal.SIGKILL)

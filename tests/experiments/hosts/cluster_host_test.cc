@@ -266,9 +266,9 @@ TEST_F(ClusterHostTest, AnAgentThatDoesNotComeIsNamed) {
   EXPECT_THAT(WhyNone(), HasSubstr("node n1: its agent ended before it had connected"));
   options_.nodes[1].launcher = {"/no/such/srun"};
   EXPECT_THAT(WhyNone(), HasSubstr("node n1: starting /no/such/srun"));
-  options_.nodes[1].launcher = {"sh", "-c", "exec sleep 1000"};
+  for (auto& node : options_.nodes) node.launcher = {"sh", "-c", "exec sleep 1000"};
   options_.connect_timeout = milliseconds(500);
-  EXPECT_THAT(WhyNone(), HasSubstr("node n1: its agent did not connect"));
+  EXPECT_THAT(WhyNone(), HasSubstr("node n0: its agent did not connect"));
   EXPECT_FALSE(std::filesystem::exists(folder_.path() / "agents.token"));
 }
 
@@ -384,6 +384,7 @@ TEST_F(NodeAgentTest, EndsWithItsTenants) {
   Begin();
   TenantSpec spec;
   spec.model = "obedient";
+  spec.steps = kForever;
   Say(DescribeCall{JobId{1}, spec});
   StartCall start;
   start.job = JobId{1};
