@@ -6,7 +6,7 @@ namespace cosched {
 
 void LeavingTime::Begin(TimePoint now, Duration used,
                         const std::vector<ProcessSampler::Thread>& threads) {
-  begin_ = now;
+  begin_ = reason_ = now;
   used_ = used;
   tasks_.clear();
   for (const ProcessSampler::Thread& thread : threads) {
@@ -20,14 +20,16 @@ bool LeavingTime::IsInOldTask(const ProcessSampler::Thread& thread) const {
 }
 
 bool LeavingTime::IsUp(TimePoint now, Duration used,
-                       const std::vector<ProcessSampler::Thread>& threads) const {
+                       const std::vector<ProcessSampler::Thread>& threads) {
   if (now < begin_ + deadline_) return false;
   if (now >= begin_ + most_) return true;
   const bool starves = used - used_ < deadline_;
-  return std::none_of(threads.begin(), threads.end(), [&](const ProcessSampler::Thread& thread) {
+  const auto has_reason = [&](const ProcessSampler::Thread& thread) {
     const bool waits = thread.state == 'R' || thread.state == 'D';
     return (starves && waits) || IsInOldTask(thread);
-  });
+  };
+  if (std::any_of(threads.begin(), threads.end(), has_reason)) reason_ = now;
+  return now >= reason_ + deadline_;
 }
 
 }  // namespace cosched

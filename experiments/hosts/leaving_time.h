@@ -26,8 +26,9 @@ class LeavingTime {
 
   // It is told now. used: CPU time of the tenant so far; threads: as last seen.
   void Begin(TimePoint now, Duration used, const std::vector<ProcessSampler::Thread>& threads);
-  // threads: seen just now.
-  bool IsUp(TimePoint now, Duration used, const std::vector<ProcessSampler::Thread>& threads) const;
+  // threads: seen just now. After the last reason for more it has the deadline once more: whoever has
+  // ended its task still has to leave.
+  bool IsUp(TimePoint now, Duration used, const std::vector<ProcessSampler::Thread>& threads);
 
  private:
   bool IsInOldTask(const ProcessSampler::Thread& thread) const;
@@ -35,6 +36,7 @@ class LeavingTime {
   const WorkingThreads threads_;
   const Duration deadline_, most_;
   TimePoint begin_;
+  TimePoint reason_;  // When there was one last; or the beginning.
   Duration used_{0};
   std::map<pid_t, uint32_t> tasks_;  // That threads were in when the tenant was told.
 };

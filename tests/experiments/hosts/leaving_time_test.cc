@@ -21,7 +21,7 @@ class LeavingTimeTest : public testing::Test {
     thread.state = state;
     return thread;
   }
-  bool IsUp(milliseconds after, milliseconds used, char state) const {
+  bool IsUp(milliseconds after, milliseconds used, char state) {
     return leaving_.IsUp(told_ + after, milliseconds(1000) + used, {Worker(state)});
   }
   void Tell(char state) { leaving_.Begin(told_, milliseconds(1000), {Worker(state)}); }
@@ -42,7 +42,8 @@ TEST_F(LeavingTimeTest, LastsWhileATenantWantsACoreThatItDoesNotGet) {
   Tell('R');
   EXPECT_FALSE(IsUp(milliseconds(1000), milliseconds(100), 'R'));
   EXPECT_FALSE(IsUp(milliseconds(1000), milliseconds(100), 'D'));
-  EXPECT_TRUE(IsUp(milliseconds(1000), milliseconds(250), 'R'));
+  EXPECT_FALSE(IsUp(milliseconds(1249), milliseconds(250), 'R')) << "it has had its time just now";
+  EXPECT_TRUE(IsUp(milliseconds(1250), milliseconds(250), 'R'));
   EXPECT_TRUE(IsUp(milliseconds(2000), milliseconds(100), 'R')) << "not for ever";
 }
 
@@ -50,10 +51,10 @@ TEST_F(LeavingTimeTest, LastsUntilTheTaskEndsThatWasRunning) {
   intra_[1].tasks = 40;
   Tell('R');
   EXPECT_FALSE(IsUp(milliseconds(1000), milliseconds(1000), 'R'));
-  EXPECT_TRUE(IsUp(milliseconds(1000), milliseconds(1000), 'S'));
   EXPECT_TRUE(IsUp(milliseconds(2000), milliseconds(1000), 'R')) << "not for ever";
   intra_[1].tasks = 41;
-  EXPECT_TRUE(IsUp(milliseconds(1000), milliseconds(1000), 'R'));
+  EXPECT_FALSE(IsUp(milliseconds(1249), milliseconds(1000), 'R')) << "it still has to leave";
+  EXPECT_TRUE(IsUp(milliseconds(1250), milliseconds(1000), 'R'));
 }
 
 TEST_F(LeavingTimeTest, ATaskThatBeginsLaterIsNoReason) {

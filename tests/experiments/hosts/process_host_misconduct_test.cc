@@ -75,7 +75,7 @@ TEST_F(ProcessHostTest, TenantThatIgnoresItsGrantIsGivenUp) {
 // Whoever is in a task that was running when it was told ends it first, however long it takes.
 TEST_F(ProcessHostTest, ALongTaskMayEndBeforeItsThreadLeaves) {
   if (machine_.Count() < 2) GTEST_SKIP() << "needs two cores to take one away";
-  options_.timeouts.revocation = milliseconds(100);
+  options_.timeouts.revocation = milliseconds(500);
   const JobId job = Start("absorbed", two_);
   ExpectSettled(job);
   Host().Grant(job, Place::Whole(one_, {1, 1}));
