@@ -155,7 +155,10 @@ std::vector<const ComparedCell*> CellGroup::Shown() const {
 
 std::vector<double> CellGroup::Values(double CellSummary::*metric) const {
   std::vector<double> values;
-  for (const ComparedCell* cell : Shown()) values.push_back(cell->summary.*metric);
+  for (const ComparedCell* cell : Shown()) {
+    const bool none_finished = cell->summary.jobs > 0 && cell->summary.Lost() == cell->summary.jobs;
+    if (!none_finished) values.push_back(cell->summary.*metric);
+  }
   return values;
 }
 

@@ -33,6 +33,7 @@ struct CellGroup {
   // What the group's figures are of: the cells that lost no job; all, if each lost one. Only the
   // former may be compared by makespan and turnaround.
   std::vector<const ComparedCell*> Shown() const;
+  // Of those in which a job finished: without one, times are 0 and mean nothing.
   std::vector<double> Values(double CellSummary::*metric) const;
   // Values of the cells that have it.
   std::vector<double> Values(std::optional<double> CellSummary::*metric) const;

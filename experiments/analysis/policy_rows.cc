@@ -59,21 +59,7 @@ std::string LossLine(const CellGroup& group) {
                                     Counted(trials, "trial"), figures));
 }
 
-// Times of jobs are of those that finished.
-bool FinishedNone(const CellGroup& group) {
-  return !group.cells.empty() &&
-         std::all_of(group.cells.begin(), group.cells.end(), [](const ComparedCell& cell) {
-           return cell.summary.Lost() > 0 && cell.summary.Lost() == cell.summary.jobs;
-         });
-}
-
 std::string PolicyRow(const CellGroup& group, size_t width) {
-  if (FinishedNone(group)) {
-    return fmt::format("! {:<{}} {:<17} {:<17} {:>6} {:>8} {:>7} {:>6} {:>9} {:>8} {:>5}\n",
-                       group.policy, width, "    -", "    -", "-", "-", "-", "-", "-", "-",
-                       group.LostJobs()) +
-           LossLine(group);
-  }
   std::vector<double> resizes;
   for (const ComparedCell* cell : group.Shown()) resizes.push_back(cell->summary.resizes);
   return fmt::format("{}{:<{}} {:<17} {:<17} {:>6} {:>8} {:>7} {:>6} {:>9} {:>8} {:>5}\n",

@@ -3,8 +3,9 @@
 // leaves when it has a core to do so, and at the end of the task that it is in. So the deadline is put
 // off while a thread is still in the task that was running when the tenant was told, and while the
 // tenant, though a thread of it wants a core or waits for the kernel, has not had as much CPU time as
-// it may take; but not for ever, as it is the tenant who says so. Called by SupervisedTenant. Not
-// thread-safe.
+// it may take. From the last such moment it has the deadline once more, since whoever has ended its
+// task still has to leave; but not for ever, as it is the tenant who says so. Called by
+// SupervisedTenant. Not thread-safe.
 
 #include <sys/types.h>
 
@@ -26,8 +27,7 @@ class LeavingTime {
 
   // It is told now. used: CPU time of the tenant so far; threads: as last seen.
   void Begin(TimePoint now, Duration used, const std::vector<ProcessSampler::Thread>& threads);
-  // threads: seen just now. After the last reason for more it has the deadline once more: whoever has
-  // ended its task still has to leave.
+  // threads: seen just now.
   bool IsUp(TimePoint now, Duration used, const std::vector<ProcessSampler::Thread>& threads);
 
  private:

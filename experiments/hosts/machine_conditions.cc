@@ -35,7 +35,7 @@ std::vector<std::string> MachineConditions::Marks(Duration ours) const {
     add_load(sibling_load_.Share(), "the SMT siblings of the experiment's cores");
   std::ranges::move(quotas_.Marks(), std::back_inserter(marks));
   if (const std::string offline = OfflineText(cores_); !offline.empty())
-    marks.push_back(offline + " since: what was granted there failed, or ran elsewhere");
+    marks.push_back(offline + " any more: what was granted there failed, or ran elsewhere");
   return marks;
 }
 

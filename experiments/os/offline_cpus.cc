@@ -19,8 +19,8 @@ CpuSet OfflineOf(const CpuSet& cpus, const std::filesystem::path& online) {
 std::string OfflineText(const CpuSet& cpus, const std::filesystem::path& online) {
   const CpuSet offline = OfflineOf(cpus, online);
   if (offline.Empty()) return "";
-  return offline.Count() == 1 ? fmt::format("CPU {} is offline", offline.ToString())
-                              : fmt::format("CPUs {} are offline", offline.ToString());
+  return offline.Count() == 1 ? fmt::format("CPU {} is not online", offline.ToString())
+                              : fmt::format("CPUs {} are not online", offline.ToString());
 }
 
 }  // namespace cosched

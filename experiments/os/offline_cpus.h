@@ -15,7 +15,7 @@ inline constexpr const char* kOnlineCpus = "/sys/devices/system/cpu/online";
 // Those of `cpus` that the kernel's list of CPUs in service does not name. Empty where it can't be read.
 CpuSet OfflineOf(const CpuSet& cpus, const std::filesystem::path& online = kOnlineCpus);
 
-// "CPU 3 is offline", "CPUs 3-4 are offline"; "" if all are in service.
+// "CPU 3 is not online", "CPUs 3-4 are not online"; "" if all are in service.
 std::string OfflineText(const CpuSet& cpus, const std::filesystem::path& online = kOnlineCpus);
 
 }  // namespace cosched

@@ -264,10 +264,12 @@ class Situations(Tries):
         run, log = self.begin("run unplugged.toml --no-plots", "unplugged")
         until(lambda: processes_of(self.cosched, "tenant"), PATIENCE, run)
         online = Path("/sys/devices/system/cpu/cpu4/online")
-        online.write_text("0")
-        run.wait()
-        online.write_text("1")
-        self.expect_words("ACpuThatWentOfflineIsNamed", ["CPU 4 is offline"], " ".join(log.read_text().split()))
+        try:
+            online.write_text("0")
+            run.wait()
+        finally:
+            online.write_text("1")
+        self.expect_words("ACpuThatIsTakenAwayIsNamed", ["CPU 4 is not online"], " ".join(log.read_text().split()))
 
     def shrinking_by_hand(self):
         """What the manual says, to the letter."""

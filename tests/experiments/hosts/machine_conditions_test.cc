@@ -49,5 +49,16 @@ TEST(MachineConditionsTest, AProgramThatIsNotOursIsTold) {
   waitpid(other, nullptr, 0);
 }
 
+TEST(MachineConditionsTest, CoresThatAreNotOnlineAreTold) {
+  const Topology many = Topology::Synthetic("core:4096 pu:1");
+  const auto tells = [](const std::string& mark) {
+    return mark.starts_with("CPU 4095 is not online any more");
+  };
+  EXPECT_TRUE(
+      std::ranges::any_of(MachineConditions({CpuSet::kMaxCpu}, many).Marks(Duration(0)), tells));
+  const Topology here = Topology::ThisMachine();
+  EXPECT_FALSE(std::ranges::any_of(MachineConditions(here.Cpus(), here).Marks(Duration(0)), tells));
+}
+
 }  // namespace
 }  // namespace cosched

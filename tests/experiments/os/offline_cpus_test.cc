@@ -13,8 +13,8 @@ TEST(OfflineCpusTest, AreThoseThatTheKernelDoesNotName) {
   const std::filesystem::path online = folder.path() / "online";
   WriteText(online, "0-2,5-7\n");
   EXPECT_EQ(OfflineOf({1, 3, 4, 7}, online), (CpuSet{3, 4}));
-  EXPECT_EQ(OfflineText({1, 3, 4, 7}, online), "CPUs 3-4 are offline");
-  EXPECT_EQ(OfflineText({2, 3}, online), "CPU 3 is offline");
+  EXPECT_EQ(OfflineText({1, 3, 4, 7}, online), "CPUs 3-4 are not online");
+  EXPECT_EQ(OfflineText({2, 3}, online), "CPU 3 is not online");
   EXPECT_EQ(OfflineText({0, 7}, online), "");
 }
 

@@ -345,6 +345,13 @@ TEST(ThreadAffinityTest, MovesAllOrLeavesThePlaced) {
   EXPECT_EQ(topology.ThreadBinding(compute.tid()), all);
 }
 
+// On a machine that is not this one nobody knows where a thread is.
+TEST(ThreadAffinityTest, NobodyIsPlacedWhosePlaceCannotBeRead) {
+  EXPECT_EQ(
+      ConfineThreads(getpid(), {0}, Topology::Synthetic("core:1 pu:1"), [](pid_t) { return true; }),
+      Confinement::kRefused);
+}
+
 TEST(ThreadAffinityTest, ReportsCoresThatTheKernelRefuses) {
   const Topology topology = Topology::ThisMachine();
   EXPECT_EQ(ConfineThreads(getpid(), {CpuSet::kMaxCpu}, topology), Confinement::kRefused);
