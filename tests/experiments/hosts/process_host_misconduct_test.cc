@@ -63,6 +63,7 @@ TEST_F(ProcessHostTest, MoreThreadsThanCoresAreNotBelievedOfOthers) {
 TEST_F(ProcessHostTest, TenantThatIgnoresItsGrantIsGivenUp) {
   if (machine_.Count() < 2) GTEST_SKIP() << "needs two cores to take one away";
   options_.timeouts.revocation = milliseconds(300);
+  options_.timeouts.settle = seconds(60);  // Longer than anything here is waited for.
   for (const char* behaviour : {"deaf", "liar", "tireless"}) {
     const JobId job = Start(behaviour, two_);
     ExpectSettled(job);
