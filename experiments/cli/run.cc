@@ -173,7 +173,7 @@ bool IsChosen(const TomlTable& file, const std::vector<std::string>& overrides, 
 
 // What a task loads is what was planned, on whatever machine; it measures on such a one only.
 Planned LoadTask(const RunArguments& arguments, const TomlTable& file, const Topology& here) {
-  const PlannedFor planned = PlanOfTask(arguments.task);
+  const NodeFacts planned = NodeOfTask(arguments.task);
   const bool is_like = planned.topology.IsLike(here);
   std::vector<std::string> overrides = Overrides(arguments, file);
   if (!planned.kernel_rates.empty() && !IsChosen(file, overrides, "kernel_rates"))
@@ -196,13 +196,35 @@ bool DependsOnMachine(const InputError& error) {
   return key.find("cores") != std::string::npos || key.find("actuator") != std::string::npos;
 }
 
+Planned LoadForNode(const RunArguments& arguments, const TomlTable& file, NodeFacts node) {
+  std::vector<std::string> overrides = Overrides(arguments, file);
+  if (!IsChosen(file, overrides, "actuator") && node.actuator != Actuator::kAffinity)
+    overrides.push_back(fmt::format("machine.actuator={}", ToString(node.actuator)));
+  if (!IsChosen(file, overrides, "kernel_rates"))
+    overrides.push_back("machine.kernel_rates=" + node.kernel_rates);
+  Sweep sweep = LoadSweep(file, overrides, arguments.quick, node.topology);
+  RefuseSlurmInSlurm(arguments, sweep);
+  return {std::move(node.topology), std::move(sweep), node.cpu, node.kernel};
+}
+
+// As the run that --resume goes on with was planned: any other node may be of another kind.
+std::optional<Planned> LoadForNodesOfBegun(const RunArguments& arguments, const TomlTable& file) {
+  const std::string experiment = file.With(Overrides(arguments, file)).String("name");
+  for (const std::filesystem::path& run : UnfinishedRuns(arguments.out, experiment)) {
+    std::optional<NodeFacts> node = NodePlannedFor(run);
+    if (!node || node->kernel_rates.empty()) continue;
+    Planned planned = LoadForNode(arguments, file, std::move(*node));
+    if (IsRunOf(run, planned.sweep)) return planned;
+  }
+  return std::nullopt;
+}
+
 // Cells that measure and that Slurm runs are planned for one of its nodes, which need not be like
 // this machine. nullopt: interrupted while no node was free.
 std::optional<Planned> LoadForNodes(const RunArguments& arguments, const TomlTable& file,
                                     const Topology& here) {
-  std::vector<std::string> overrides = Overrides(arguments, file);
   try {
-    Sweep sweep = LoadSweep(file, overrides, arguments.quick, here);
+    Sweep sweep = LoadSweep(file, Overrides(arguments, file), arguments.quick, here);
     RefuseSlurmInSlurm(arguments, sweep);
     if (arguments.dry_run && !AllSimulated(sweep))
       fmt::print(stderr,
@@ -211,19 +233,16 @@ std::optional<Planned> LoadForNodes(const RunArguments& arguments, const TomlTab
   } catch (const InputError& error) {
     if (arguments.dry_run || !DependsOnMachine(error)) throw;
   }
+  if (!arguments.resume.empty()) {
+    if (std::optional<Planned> begun = LoadForNodesOfBegun(arguments, file)) return begun;
+  }
   const SignalScope signals;
   std::optional<NodeFacts> node = NodeOfSlurm(CommandLine(), arguments.out);
   if (!node) {
     fmt::print(stderr, "interrupted: there was no node yet to plan for\n");
     return std::nullopt;
   }
-  if (!IsChosen(file, overrides, "actuator") && node->actuator != Actuator::kAffinity)
-    overrides.push_back(fmt::format("machine.actuator={}", ToString(node->actuator)));
-  if (!IsChosen(file, overrides, "kernel_rates"))
-    overrides.push_back("machine.kernel_rates=" + node->kernel_rates);
-  Sweep sweep = LoadSweep(file, overrides, arguments.quick, node->topology);
-  RefuseSlurmInSlurm(arguments, sweep);
-  return Planned{std::move(node->topology), std::move(sweep), node->cpu, node->kernel};
+  return LoadForNode(arguments, file, std::move(*node));
 }
 
 std::optional<Planned> Load(const RunArguments& arguments) {

@@ -305,6 +305,16 @@ std::filesystem::path NewRunFolder(const std::filesystem::path& parent) {
   RefuseOption("--out", problem, "a folder that can be written to");
 }
 
+std::vector<std::filesystem::path> UnfinishedRuns(const std::filesystem::path& results,
+                                                  const std::string& experiment) {
+  std::vector<std::filesystem::path> runs = NewestRunsBelow(results / experiment);
+  std::erase_if(runs, [](const std::filesystem::path& run) {
+    const std::optional<Json> manifest = OwnManifest(run);
+    return !manifest || manifest->value("status", "") != "running" || !Lock(run);
+  });
+  return runs;
+}
+
 std::string KernelRatesOfLatest(const std::filesystem::path& results, const Sweep& sweep,
                                 bool unfinished) {
   for (const std::filesystem::path& run : NewestRunsBelow(results / sweep.name())) {

@@ -74,6 +74,10 @@ class RunFolder {
   std::string redo_;  // When it began.
 };
 
+// Below results/<experiment>, the latest first; without those that another process is running.
+std::vector<std::filesystem::path> UnfinishedRuns(const std::filesystem::path& results,
+                                                  const std::string& experiment);
+
 // Whether the run, with all its points, is one of this very sweep: same values, same traces.
 bool IsRunOf(const std::filesystem::path& run, const Sweep& sweep);
 

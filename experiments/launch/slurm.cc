@@ -273,23 +273,30 @@ std::optional<NodeFacts> NodeOfSlurm(const std::string& command,
                    .kernel_rates = facts.value("kernel_rates", "")};
 }
 
-PlannedFor PlanOfTask(const std::filesystem::path& cells_file) {
-  const std::filesystem::path run = RunOfTask(cells_file);
+std::optional<NodeFacts> NodePlannedFor(const std::filesystem::path& run) {
   const std::optional<nlohmann::ordered_json> manifest = ReadManifest(run);
-  if (!manifest || !manifest->contains("host")) RefuseTask(cells_file, "is in no run's folder");
-  PlannedFor planned{
-      .topology = Topology::FromXmlText((*manifest)["host"].value("topology_xml", "")),
-      .cpu = (*manifest)["host"].value("cpu", ""),
-      .kernel_rates = ""};
+  if (!manifest || !manifest->contains("host")) return std::nullopt;
+  const nlohmann::ordered_json& host = (*manifest)["host"];
+  NodeFacts node{.topology = Topology::FromXmlText(host.value("topology_xml", "")),
+                 .cpu = host.value("cpu", ""),
+                 .kernel = host.value("kernel", ""),
+                 .kernel_rates = ""};
   for (const std::filesystem::path& folder : PointFolders(run)) {
     const std::optional<nlohmann::ordered_json> point = ReadManifest(folder);
     const auto machine = point ? point->value("experiment", nlohmann::ordered_json::object())
                                      .value("machine", nlohmann::ordered_json::object())
                                : nlohmann::ordered_json::object();
     if (machine.contains("kernel_rates") && machine["kernel_rates"].is_string())
-      planned.kernel_rates = machine["kernel_rates"];
+      node.kernel_rates = machine["kernel_rates"];
+    node.actuator = ParseActuator(machine.value("actuator", "")).value_or(node.actuator);
   }
-  return planned;
+  return node;
+}
+
+NodeFacts NodeOfTask(const std::filesystem::path& cells_file) {
+  std::optional<NodeFacts> node = NodePlannedFor(RunOfTask(cells_file));
+  if (!node) RefuseTask(cells_file, "is in no run's folder");
+  return std::move(*node);
 }
 
 HarnessResult RunBySlurm(const Sweep& sweep, const SlurmOptions& options) {

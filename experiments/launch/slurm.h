@@ -3,7 +3,8 @@
 // what `cosched run --launcher slurm` does. Each task of the array is this command again with
 // --task; it runs its share of the cells into the same run folder, which every node must see
 // under the same path. Cells that measure are planned for a node as Slurm gives it, and run on
-// such nodes only; simulated ones anywhere, on the machine that the run was planned for. Cells
+// such nodes only, also when the run is resumed; simulated ones anywhere, on the machine that the
+// run was planned for. Cells
 // that are not whole when the array has ended (a node died, the task was killed) go to Slurm
 // once more; those that fail again are recorded as failed.
 //
@@ -46,13 +47,11 @@ std::string NodeFactsOfThisMachine();  // As the job below writes them.
 std::optional<NodeFacts> NodeOfSlurm(const std::string& command,
                                      const std::filesystem::path& results);
 
-// What a task's run was planned for. Throws InputError if the file is in no run's folder.
-struct PlannedFor {
-  Topology topology;
-  std::string cpu;
-  std::string kernel_rates;  // "": of simulated cells.
-};
-PlannedFor PlanOfTask(const std::filesystem::path& cells_file);
+// What a run's cells were planned for, by its manifests; nullopt if there are none.
+// kernel_rates: "" of simulated cells.
+std::optional<NodeFacts> NodePlannedFor(const std::filesystem::path& run);
+// Of a task's run. Throws InputError if the file is in no run's folder.
+NodeFacts NodeOfTask(const std::filesystem::path& cells_file);
 
 // Cancels the array and ends early when Interrupted(). REQUIRES: a SignalScope lives. Throws
 // InputError (key --launcher) if there is no Slurm here, or it refuses the array.

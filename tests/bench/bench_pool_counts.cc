@@ -6,6 +6,8 @@
 //   awake/THREADS    one loop after the other, two tasks of 50 us a thread
 //   asleep/THREADS   the same with a pause between loops, in which all workers go to sleep
 //   resize/THREADS   from one thread to all and back
+//   nodes/THREADS    the executor's run of a graph of eight nodes of 50 us for each of so many inter-op
+//                    workers: four that can all run at once, then four more
 //
 // The counters: locks, and of ours the system calls that wake sleepers or go to sleep (wakes, waits),
 // a loop or a resize; and locks_a_thread, which must not grow with the threads. Times mean nothing
@@ -27,6 +29,9 @@
 
 #include "engine/pool/eigen_adapter.h"
 #include "engine/pool/malleable_pool.h"
+#include "engine/session/executor.h"
+#include "engine/session/ready_queue.h"
+#include "engine/session/task_graph.h"
 
 namespace {
 
@@ -34,7 +39,8 @@ std::atomic<int64_t> locks{0}, wakes{0}, waits{0};
 
 }  // namespace
 
-// In place of libc's (CMakeLists.txt).
+// In place of libc's (CMakeLists.txt); the names are the linker's.
+// NOLINTBEGIN(bugprone-reserved-identifier,google-runtime-int)
 extern "C" {
 
 int __real_pthread_mutex_lock(pthread_mutex_t* mutex);
@@ -58,6 +64,7 @@ long __wrap_syscall(long number, ...) {
   return __real_syscall(number, values[0], values[1], values[2], values[3], values[4], values[5]);
 }
 }
+// NOLINTEND(bugprone-reserved-identifier,google-runtime-int)
 
 namespace cosched {
 namespace {
@@ -122,6 +129,28 @@ void CountResizes(benchmark::State& state, int threads) {
   });
 }
 
+constexpr int kNodesAThread = 8;
+
+void CountNodes(benchmark::State& state, int threads) {
+  TaskGraph graph;
+  for (int chain = 0; chain < kNodesAThread / 2 * threads; ++chain) {
+    const int first = graph.Add(/*cheap=*/false, 1);
+    graph.AddEdge(first, graph.Add(/*cheap=*/false, 1));
+  }
+  graph.Seal();
+  ReadyQueue queue(&graph);
+  std::unique_ptr<Executor> executor;  // Is there as long as the pool.
+  MalleablePool pool({.name = "bench", .capacity = threads});
+  executor = std::make_unique<Executor>(&pool);
+  pool.Resize(threads);
+  CountSteps(state, threads, /*asleep=*/false, /*ours=*/true, [&] {
+    executor->Run(&queue, [](TaskAtPiece next) {
+      Task(next.task);
+      return false;
+    });
+  });
+}
+
 void CountEigen(benchmark::State& state, int threads, bool asleep) {
   const int tasks = kTasksAThread * threads;
   Eigen::ThreadPool pool(threads);
@@ -157,6 +186,8 @@ void RegisterAll() {
     }
     Register("resize" + size + "cosched",
              [=](benchmark::State& state) { CountResizes(state, threads); });
+    Register("nodes" + size + "cosched",
+             [=](benchmark::State& state) { CountNodes(state, threads); });
   }
 }
 

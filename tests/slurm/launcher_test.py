@@ -43,8 +43,8 @@ steps = 5
 cores = {{ min = 1, max = 1 }}
 """
 # Stands before cosched, and is what the tasks of the array call again. A task in DYING dies instead of running, as often as the
-# number there says. What runs on a node has the CPUs of the file "tasks", else of "nodes", where there is one: nodes that are not like
-# the machine that submits.
+# number there says; with a file "hold" it waits until that is gone, and with a file "nobody" it has no rights. What runs on a node has the
+# CPUs of the file "tasks", else of "nodes", where there is one: nodes that are not like the machine that submits.
 WRAPPER = """#!/bin/bash
 cpus={folder}/nodes
 if [ -n "$SLURM_ARRAY_TASK_ID" ] && [ -s {folder}/tasks ]; then cpus={folder}/tasks; fi
@@ -54,7 +54,12 @@ if [ -n "$SLURM_ARRAY_TASK_ID" ] && [ -s "$file" ] && [ "$(cat "$file")" -gt 0 ]
   echo $(($(cat "$file") - 1)) > "$file"
   kill -9 $$
 fi
-exec -a "$0" {cosched} "$@"
+nobody=()
+if [ -n "$SLURM_ARRAY_TASK_ID" ]; then
+  while [ -e {folder}/hold ]; do sleep 0.1; done
+  if [ -e {folder}/nobody ]; then nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups); fi
+fi
+exec -a "$0" "${{nobody[@]}}" {cosched} "$@"
 """
 
 
@@ -136,6 +141,15 @@ class LauncherTest(OneMachineCase):
         self.assertEqual(len({path.parent for path in self.records(there)}), 8)
         self.assertEqual(json.loads((there / "manifest.json").read_text())["status"], "done")
 
+    def test_a_measured_sweep_goes_on_without_a_task_that_dies(self):
+        self.experiment.write_text(MEASURED.format(machine="").replace("trials = 1", "trials = 3"))
+        (self.folder / "dying" / "2").write_text("1")
+        (self.folder / "dying" / "0").write_text("2")  # In the second array one of the two that are left.
+        slurm, run = self.run_cosched("slurm", "--launcher", "slurm")
+        self.assertEqual(slurm.returncode, 1, slurm.stderr)
+        states = sorted(json.loads(file.read_text())["status"] for file in run.glob("strict/*/*/cell.json"))
+        self.assertEqual(states, ["done", "done", "failed"])
+
     def two_cpus(self):
         cpus = sorted(os.sched_getaffinity(0))
         if len(cpus) < 2:
@@ -177,6 +191,40 @@ class LauncherTest(OneMachineCase):
         slurm, run = self.run_cosched("slurm", "--launcher", "slurm")
         self.assertEqual(slurm.returncode, 1, slurm.stderr)
         self.assertIn(f"this node has CPUs {cpus[0]} ", (run / "slurm" / "attempt-1.0.log").read_text())
+        self.assertEqual(json.loads(next(run.glob("strict/*/*/cell.json")).read_text())["status"], "failed")
+
+    def test_a_resumed_run_is_for_the_node_that_it_was_planned_for(self):
+        cpus = self.two_cpus()
+        (self.folder / "nodes").write_text(str(cpus[1]))
+        (self.folder / "hold").touch()
+        self.experiment.write_text(MEASURED.format(machine=""))
+        running = subprocess.Popen(self.command("slurm", "--launcher", "slurm"), stderr=subprocess.PIPE, text=True)
+        self.wait_for(lambda: list((self.folder / "slurm").glob("small/*/slurm/attempt-1.sh")), "nothing was submitted")
+        running.send_signal(signal.SIGINT)
+        errors = running.communicate(timeout=60)[1]
+        self.assertEqual(running.returncode, 130, errors)
+        self.wait_for(lambda: self.queue() == "", "the array is still in the queue")
+        # Another node would tell now what it is.
+        (self.folder / "nodes").write_text(str(cpus[0]))
+        (self.folder / "tasks").write_text(str(cpus[1]))
+        (self.folder / "hold").unlink()
+        slurm, run = self.run_cosched("slurm", "--launcher", "slurm", "--resume")
+        self.assertEqual(slurm.returncode, 0, slurm.stderr)
+        self.assertNotIn("waits for a node", slurm.stderr)
+        cell = json.loads(next(run.glob("strict/*/*/cell.json")).read_text())
+        self.assertEqual((cell["status"], cell["machine_cores"]), ("done", str(cpus[1])))
+
+    def test_a_node_of_other_rights_fails_its_cells_and_says_why(self):
+        self.folder.chmod(0o777)
+        (self.folder / "nobody").touch()
+        self.experiment.write_text(MEASURED.format(machine=""))
+        slurm, run = self.run_cosched("slurm", "--launcher", "slurm")
+        planned = json.loads((run / "manifest.json").read_text())["experiment"]["machine"]["actuator"]
+        if planned == "affinity":
+            self.skipTest("root moves tenants by affinity here, as everybody does")
+        self.assertEqual(slurm.returncode, 1, slurm.stderr)
+        self.assertIn(f"this node moves tenants by affinity, the run was planned for {planned}",
+                      (run / "slurm" / "attempt-1.0.log").read_text())
         self.assertEqual(json.loads(next(run.glob("strict/*/*/cell.json")).read_text())["status"], "failed")
 
 

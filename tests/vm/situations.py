@@ -298,6 +298,25 @@ class Situations(Tries):
         self.expect("AMoveToOtherNodesIsRecordedAndMemoryFollows", code == 0 and moves == [("0", "1", "moved")],
                     f"exit code {code}, {moves}\n{text}")
 
+    def calibrated(self):
+        """On both threads of a core and one of another node; what was measured is simulated then, on the whole machine."""
+        self.write("program.toml", experiment("program", workload=network(4)))
+        code, text = self.call("calibrate --smt threads --kernel-rates fixed --workloads program.toml --minutes 6 --out profile.json",
+                               "calibrate", before="taskset -cp 0,1,4 $$ >/dev/null;")
+        self.expect("CalibrationEnds", code == 0, f"exit code {code}\n{text}")
+        self.expect_words("CalibrationMeasuresThreadsOfACoreAndMemoryFarAway",
+                          ["beside another's thread on the same core a step takes", "with its memory on another NUMA node a step takes",
+                           "memory that is moved"], text)
+        threads = 'smt = "threads"\nprofile = "profile.json"\ntopology = "numa:2 core:2 pu:2"'
+        self.write("simulated.toml", 'backend = "simulated"\n' +
+                   experiment("simulated", machine=threads, jobs=1, policies=("scripted",), workload=network(1000, "min = 1, max = 8")) +
+                   '[policy.scripted]\ntimetable = "0:[0,1] 1:[4,5]"\n')
+        code, text = self.call("run simulated.toml --no-plots", "simulated")
+        moves = [(row["from"], row["to"], row["outcome"]) for row in self.rows("simulated", "memory")]
+        self.expect("WhatWasMeasuredIsSimulated", code == 0 and ("0", "1", "moved") in moves, f"exit code {code}, {moves}\n{text}")
+        self.expect("AndNothingOfItIsMissing", "what memory on another NUMA node costs" not in text and
+                    "beside others on a physical core" not in text, text)
+
     def records_hold(self):
         """Of several tenants on several cores: among other things cores have one owner at a time, also where tenants pause."""
         for name in "beside", "wide", "crowd", "nodes":
@@ -310,7 +329,7 @@ TRIED = {
     "user": [Situations.packages_that_only_root_installs, Situations.what_a_user_lacks, Situations.all_cores,
              Situations.threads_side_by_side, Situations.wide_tenants, Situations.few_descriptors, Situations.more_threads_than_cores,
              Situations.load_of_others, Situations.another_machine, Situations.capabilities, Situations.nodes_of_memory,
-             Situations.records_hold],
+             Situations.calibrated, Situations.records_hold],
     "podman": [Situations.few_processes, Situations.quota, Situations.few_cpus],
 }
 
