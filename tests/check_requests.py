@@ -17,8 +17,8 @@ def us(seconds):
     return round(seconds * 1e6)
 
 
-def check_request(row, cell, report):
-    where, at = cell.where("requests.csv"), f"request {row['request_id']}"
+def check_request(row, cell, where, report):
+    at = f"request {row['request_id']}"
     job = cell.job_of.get(row["job_id"])
     report.expect((row["job_id"] is None) == bool(row["device"]), where, f"{at}: has not just one server")
     report.expect(row["device"] or (job is not None and job["workload"] == row["service"]), where,
@@ -55,7 +55,7 @@ def check_requests(cell, trace, asked, report):
         report.expect(set(ids) == set(range(count)), where,
                       f"{count} requests in the trace, but {len(ids)} here, or others")
     for row in rows:
-        check_request(row, cell, report)
+        check_request(row, cell, where, report)
     # What a device answers together need not be through at one time.
     batches = Counter((row["job_id"], row["started"], row["finished"], row["batch"]) for row in rows
                       if row["state"] == "served" and not row["device"])

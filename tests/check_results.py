@@ -86,6 +86,17 @@ TYPES = {
 TYPES_OFF = ("grants", "decisions", "samples", "steps", "resizes", "actuations")
 
 
+def finite(text):
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError("not finite")
+    return value
+
+
+# What a cell says, where an empty one says nothing or not all text is allowed.
+VALUE_OF = {int: lambda text: int(text) if text else None, float: lambda text: finite(text) if text else None}
+
+
 def read_rows(path, report):
     """The rows of a CSV file as dicts of typed values; an empty cell is None. Bad rows are problems and left out."""
     types = TYPES[path.name]
@@ -93,30 +104,21 @@ def read_rows(path, report):
     packed = path.with_name(path.name + ".gz")
     try:
         with gzip.open(packed, "rt", newline="") if packed.exists() else path.open(newline="") as file:
-            reader = csv.DictReader(file, strict=True)
-            missing = [name for name in types if name not in (reader.fieldnames or [])]
+            reader = csv.reader(file, strict=True)
+            names = next(reader, [])
+            missing = [name for name in types if name not in names]
             if missing:
                 report.expect(False, path, f"column {', '.join(missing)} is missing")
                 return []
-            for row in reader:
+            columns = [(name, names.index(name), VALUE_OF.get(kind, kind)) for name, kind in types.items()]
+            for row in filter(None, reader):
                 try:
-                    rows.append({name: typed(row[name], kind) for name, kind in types.items()})
-                except (TypeError, ValueError):
-                    report.expect(False, f"{path}:{reader.line_num}", "a cell is no value of its column")
+                    rows.append({name: value(row[i]) for name, i, value in columns})
+                except (IndexError, ValueError):
+                    report.expect(False, f"{path}:{reader.line_num}", "a cell is no value of its column, or the row is too short")
     except (OSError, EOFError, csv.Error, UnicodeDecodeError) as error:
         report.expect(False, path, f"can't be read: {error}")
     return rows
-
-
-def typed(text, kind):
-    if text is None:
-        raise ValueError("row is too short")
-    if text == "" and kind in (int, float):
-        return None
-    value = kind(text)
-    if kind is float and not math.isfinite(value):
-        raise ValueError("not finite")
-    return value
 
 
 class Cell:

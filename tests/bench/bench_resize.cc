@@ -7,8 +7,9 @@
 //                  convolution of about 1 ms and 200 ms (of one thread), inside ResNet-20's
 //                  training; inter-op threads 1 and 2. in_op = share of the requests that came
 //                  while an op ran.
-//   capacity/…     pause on one core of sessions that could grow to 2 … 256 threads: an op's pieces
-//                  grow with the capacity, and one thread does them all.
+//   capacity/…     of sessions that could grow to 2 … 256 threads: a pause on one core, where one thread
+//                  does all of an op's pieces, which grow with the capacity; a shrink from two inter-op
+//                  threads on all cores to one on one, where the other ends its piece on that.
 //   limit/…        a bare futex wake of a thread that is bound to another core, at the same
 //                  moments: the kernel's share of a grow. What a grow takes beyond it is ours.
 //   rebuild/…      what TensorFlow needs instead: end the step, save the weights, build the session
@@ -372,12 +373,14 @@ void Register() {
     }
   }
   for (const int capacity : {2, 8, 32, 128, 256}) {
-    Add("capacity/conv3x3_200ms/" + std::to_string(capacity) + "/pause", 200,
-        [capacity](benchmark::State& state) {
-          ResizeSession(
-              state, [](int inter) { return Convolutions(inter, 100, 14); }, 1, "pause", 1,
-              capacity);
-        });
+    const MakeProgram make = [](int inter) { return Convolutions(inter, 100, 14); };
+    const std::string name = "capacity/conv3x3_200ms/" + std::to_string(capacity);
+    Add(name + "/pause", 200, [make, capacity](benchmark::State& state) {
+      ResizeSession(state, make, /*inter=*/1, "pause", /*cores=*/1, capacity);
+    });
+    Add(name + "/shrink", 200, [make, capacity](benchmark::State& state) {
+      ResizeSession(state, make, /*inter=*/2, "shrink", Cores(), capacity);
+    });
   }
   for (const bool grow : {true, false}) {
     const std::string kind = grow ? "grow" : "shrink";
