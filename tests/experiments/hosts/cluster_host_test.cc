@@ -102,7 +102,7 @@ class ClusterHostTest : public testing::Test {
 };
 
 TEST_F(ClusterHostTest, AJobRunsWhereItsCoresAre) {
-  const JobId first = Start("obedient", Core(0), 300), second = Start("obedient", Core(1), 600);
+  const JobId first = Start("obedient", Core(0)), second = Start("obedient", Core(1));
   std::set<JobId> settled;
   for (int i = 0; i < 2; ++i) {
     const auto event = Next();
@@ -115,12 +115,20 @@ TEST_F(ClusterHostTest, AJobRunsWhereItsCoresAre) {
     ASSERT_EQ(tenants.size(), 1U);
     EXPECT_EQ(UnionOfBindings(tenants.front(), false), Core(node));
   }
-  for (const JobId job : {first, second}) {
+}
+
+TEST_F(ClusterHostTest, JobsOfAllNodesFinish) {
+  const JobId first = Start("obedient", Core(0), 300), second = Start("obedient", Core(1), 50);
+  std::set<JobId> settled, finished;
+  for (int i = 0; i < 4; ++i) {
     const auto event = Next();
-    ASSERT_TRUE(event && std::holds_alternative<HostFinished>(*event));
-    EXPECT_EQ(std::get<HostFinished>(*event).job, job);
-    EXPECT_EQ(Host().Progress(job), 1.0);
+    ASSERT_TRUE(event);
+    if (const auto* const one = std::get_if<HostSettled>(&*event)) settled.insert(one->job);
+    if (const auto* const one = std::get_if<HostFinished>(&*event)) finished.insert(one->job);
   }
+  EXPECT_EQ(settled, (std::set<JobId>{first, second}));
+  EXPECT_EQ(finished, settled);
+  for (const JobId job : {first, second}) EXPECT_EQ(Host().Progress(job), 1.0);
 }
 
 TEST_F(ClusterHostTest, StepsAndSamplesAreInTheCellsTime) {
