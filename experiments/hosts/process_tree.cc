@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
@@ -15,6 +16,8 @@
 #include <iterator>
 #include <memory>
 #include <sstream>
+#include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -33,34 +36,73 @@ constexpr std::chrono::seconds kTreeDeathTimeout{10};
 // ends with its zero.
 std::string MarkOf(const std::string& owner) { return std::string(kVariable) + owner + "-"; }
 
-// Among its variables. Processes that end between two looks at them are not there; a zombie has no
-// environment.
-bool HasMark(pid_t process, const std::string& beginning) {
+enum class Bears { kMark, kNoMark, kUnknown, kEnding };
+
+// Those of /proc/PID/stat from the third on (man 5 proc), which is the first here; empty if it has
+// gone.
+std::vector<std::string> FieldsOf(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string line;
+  if (!std::getline(file, line)) return {};
+  std::istringstream fields(line.substr(line.rfind(')') + 1));
+  return {std::istream_iterator<std::string>(fields), {}};
+}
+
+// A process without an environment. It has none while it goes from one program to the next, and bears
+// the mark again afterwards; nor while it ends, when its children are still its own. One that has
+// ended has left them to another, and one of the kernel's never had an environment.
+Bears WithoutEnvironment(pid_t process) {
+  constexpr size_t kState = 0, kFlags = 6, kBegin = 47, kEnd = 48;
+  constexpr unsigned long kOfTheKernel = 0x00200000, kExiting = 0x4;  // PF_KTHREAD, PF_EXITING.
+  const std::vector<std::string> fields = FieldsOf(process);
+  if (fields.size() <= kEnd || fields[kState] == "Z" || fields[kState] == "X")
+    return Bears::kNoMark;
+  const unsigned long flags = std::stoul(fields[kFlags]);
+  if ((flags & kOfTheKernel) != 0) return Bears::kNoMark;
+  if ((flags & kExiting) != 0) return Bears::kEnding;
+  const bool has_wiped_it = fields[kEnd] != "0" && fields[kEnd] == fields[kBegin];
+  return has_wiped_it ? Bears::kNoMark : Bears::kUnknown;
+}
+
+// Among its variables. Processes that end between two looks at them are not there.
+Bears LookForMark(pid_t process, const std::string& beginning) {
+  errno = 0;
   std::ifstream file("/proc/" + std::to_string(process) + "/environ", std::ios::binary);
+  if (!file && (errno == EACCES || errno == ENOENT)) return Bears::kNoMark;
   const std::string text(std::istreambuf_iterator<char>(file), {});
-  return text.starts_with(beginning) || text.find('\0' + beginning) != std::string::npos;
+  if (text.empty()) return WithoutEnvironment(process);  // Newer kernels refuse to open it: ESRCH.
+  const bool has = text.starts_with(beginning) || text.find('\0' + beginning) != std::string::npos;
+  return has ? Bears::kMark : Bears::kNoMark;
 }
 
 UniqueFd Pin(pid_t process) {
   return UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
 }
 
-// Looked at again: its number may have been given to another before it was pinned.
-void TakeIfMarked(pid_t process, const std::string& beginning, std::vector<UniqueFd>* found) {
-  if (!HasMark(process, beginning)) return;
-  UniqueFd pidfd = Pin(process);
-  if (pidfd && HasMark(process, beginning)) found->push_back(std::move(pidfd));
+// What one look at some processes has found.
+struct Look {
+  std::vector<UniqueFd> found;
+  bool complete = true;  // Nothing was there of which it can't be told, or that may leave more.
+};
+
+void TakeIfMarked(pid_t process, const std::string& beginning, Look* look) {
+  Bears bears = LookForMark(process, beginning);
+  UniqueFd pidfd = bears == Bears::kMark ? Pin(process) : UniqueFd();
+  // Looked at again: its number may have been given to another before it was pinned.
+  if (pidfd) bears = LookForMark(process, beginning);
+  if (pidfd && bears == Bears::kMark) look->found.push_back(std::move(pidfd));
+  look->complete = look->complete && bears != Bears::kUnknown;
 }
 
-std::vector<UniqueFd> FindMarked(const std::string& beginning) {
-  std::vector<UniqueFd> found;
+Look FindMarked(const std::string& beginning) {
+  Look look;
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir("/proc"), closedir);
-  if (directory == nullptr) return found;
+  if (directory == nullptr) return look;
   while (const dirent* entry = readdir(directory.get())) {
     const pid_t process = std::atoi(entry->d_name);
-    if (process > 0) TakeIfMarked(process, beginning, &found);
+    if (process > 0) TakeIfMarked(process, beginning, &look);
   }
-  return found;
+  return look;
 }
 
 // The whole of a marked child's tree bears the mark, or has taken it off: it is found in either case.
@@ -70,25 +112,32 @@ void TakeTree(pid_t process, std::vector<UniqueFd>* found) {
   for (const pid_t child : children) TakeTree(child, found);
 }
 
-std::vector<UniqueFd> FindAdopted(const std::string& beginning, const ChildKeeper& keeper) {
-  std::vector<UniqueFd> found;
-  for (const pid_t child : ChildrenOf(getpid())) {
-    if (!keeper.Knows(child) && HasMark(child, beginning)) TakeTree(child, &found);
+Look FindAdopted(const std::string& beginning, const ChildKeeper& keeper) {
+  Look look;
+  const std::vector<pid_t> children = ChildrenOf(getpid());
+  for (const pid_t child : children) {
+    if (keeper.Knows(child)) continue;
+    const Bears bears = LookForMark(child, beginning);
+    if (bears == Bears::kMark) TakeTree(child, &look.found);
+    look.complete = look.complete && bears != Bears::kUnknown && bears != Bears::kEnding;
   }
-  return found;
+  // One that has ended meanwhile has left its own children to this process.
+  look.complete = look.complete && ChildrenOf(getpid()) == children;
+  return look;
 }
 
 // find(): those that are still there, pinned. keeper: of those that this process adopts, or null.
-bool KillAll(const std::function<std::vector<UniqueFd>()>& find, ChildKeeper* keeper) {
+bool KillAll(const std::function<Look()>& find, ChildKeeper* keeper) {
   const auto deadline = MonotonicNow() + kTreeDeathTimeout;
   while (true) {
-    std::vector<UniqueFd> found = find();
-    if (found.empty()) return true;
+    Look look = find();
+    if (look.found.empty() && look.complete) return true;
     if (MonotonicNow() >= deadline) return false;
-    for (const UniqueFd& pidfd : found) {
+    if (look.found.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    for (const UniqueFd& pidfd : look.found) {
       syscall(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0);
     }
-    for (UniqueFd& pidfd : found) {
+    for (UniqueFd& pidfd : look.found) {
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - MonotonicNow());
       pollfd gone{pidfd.get(), POLLIN, 0};
       poll(&gone, 1, static_cast<int>(std::max<int64_t>(left.count(), 0)));
@@ -99,14 +148,11 @@ bool KillAll(const std::function<std::vector<UniqueFd>()>& find, ChildKeeper* ke
 
 // Whether it is a process that has ended, of that group or session.
 bool HasEndedIn(pid_t process, pid_t group_or_session) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-  std::string line;
-  if (!std::getline(file, line)) return false;
-  std::istringstream fields(line.substr(line.rfind(')') + 1));
-  char state = '?';
-  pid_t parent = 0, group = 0, session = 0;
-  fields >> state >> parent >> group >> session;
-  return state == 'Z' && (group == group_or_session || session == group_or_session);
+  constexpr size_t kState = 0, kGroup = 2, kSession = 3;
+  const std::vector<std::string> fields = FieldsOf(process);
+  const std::string number = std::to_string(group_or_session);
+  return fields.size() > kSession && fields[kState] == "Z" &&
+         (fields[kGroup] == number || fields[kSession] == number);
 }
 
 // Adopted ones that have ended by themselves: they have no environment any more.

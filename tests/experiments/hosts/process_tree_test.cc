@@ -8,10 +8,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "engine/base/unique_fd.h"
+#include "experiments/os/process_children.h"
 
 namespace cosched {
 namespace {
@@ -82,6 +85,30 @@ TEST_F(ProcessTreeTest, OrphansAreAdoptedKilledAndReaped) {
   siginfo_t info{};
   syscall(SYS_pidfd_send_signal, others.get(), SIGKILL, nullptr, 0);
   EXPECT_EQ(waitid(P_PIDFD, static_cast<id_t>(others.get()), &info, WEXITED), 0);
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "some child is left";
+}
+
+// Whatever moment of its end it is in: it has no environment any more, and its child no other parent
+// yet, or has just got one.
+TEST_F(ProcessTreeTest, WhatADyingProcessLeavesIsKilled) {
+  AdoptOrphans();
+  for (int i = 0; i < 100; ++i) {
+    const pid_t dying = fork();
+    if (dying == 0) {
+      std::string variable = mark_;
+      char* const environment[] = {variable.data(), nullptr};
+      execle("/bin/sh", "sh", "-c", "sleep 1000 & wait", nullptr, environment);
+      _exit(1);
+    }
+    std::vector<pid_t> left;
+    while (left.empty()) left = ChildrenOf(dying);
+    const UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, left.front(), 0)));
+    kill(dying, SIGKILL);
+    std::this_thread::sleep_for(std::chrono::microseconds(2 * i));
+    EXPECT_TRUE(KillLeft(dying));
+    ASSERT_TRUE(HasEnded(pidfd, 0)) << i;
+    waitpid(dying, nullptr, 0);
+  }
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "some child is left";
 }
 
