@@ -213,8 +213,12 @@ std::optional<Planned> LoadForNodesOfBegun(const RunArguments& arguments, const 
   for (const std::filesystem::path& run : UnfinishedRuns(arguments.out, experiment)) {
     std::optional<NodeFacts> node = NodePlannedFor(run);
     if (!node || node->kernel_rates.empty()) continue;
-    Planned planned = LoadForNode(arguments, file, std::move(*node));
-    if (IsRunOf(run, planned.sweep)) return planned;
+    try {
+      Planned planned = LoadForNode(arguments, file, std::move(*node));
+      if (IsRunOf(run, planned.sweep)) return planned;
+    } catch (const InputError& error) {
+      if (!DependsOnMachine(error)) throw;  // Else it was another experiment, on that node.
+    }
   }
   return std::nullopt;
 }

@@ -15,7 +15,7 @@
 #include <functional>
 #include <iterator>
 #include <memory>
-#include <sstream>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -23,6 +23,7 @@
 
 #include "experiments/os/owner.h"
 #include "experiments/os/process_children.h"
+#include "experiments/os/process_stat.h"
 #include "experiments/wire/shared_counters.h"
 
 namespace cosched {
@@ -38,29 +39,18 @@ std::string MarkOf(const std::string& owner) { return std::string(kVariable) + o
 
 enum class Bears { kMark, kNoMark, kUnknown, kEnding };
 
-// Those of /proc/PID/stat from the third on (man 5 proc), which is the first here; empty if it has
-// gone.
-std::vector<std::string> FieldsOf(pid_t process) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-  std::string line;
-  if (!std::getline(file, line)) return {};
-  std::istringstream fields(line.substr(line.rfind(')') + 1));
-  return {std::istream_iterator<std::string>(fields), {}};
-}
-
 // A process without an environment. It has none while it goes from one program to the next, and bears
 // the mark again afterwards; nor while it ends, when its children are still its own. One that has
 // ended has left them to another, and one of the kernel's never had an environment.
 Bears WithoutEnvironment(pid_t process) {
-  constexpr size_t kState = 0, kFlags = 6, kBegin = 47, kEnd = 48;
-  constexpr unsigned long kOfTheKernel = 0x00200000, kExiting = 0x4;  // PF_KTHREAD, PF_EXITING.
-  const std::vector<std::string> fields = FieldsOf(process);
-  if (fields.size() <= kEnd || fields[kState] == "Z" || fields[kState] == "X")
-    return Bears::kNoMark;
-  const unsigned long flags = std::stoul(fields[kFlags]);
+  constexpr int64_t kOfTheKernel = 0x00200000, kExiting = 0x4;  // PF_KTHREAD, PF_EXITING.
+  const std::optional<ProcessStat> stat = ProcessStat::Of(process);
+  if (!stat || stat->HasEnded()) return Bears::kNoMark;
+  const int64_t flags = stat->Number(ProcessStat::kFlags);
   if ((flags & kOfTheKernel) != 0) return Bears::kNoMark;
   if ((flags & kExiting) != 0) return Bears::kEnding;
-  const bool has_wiped_it = fields[kEnd] != "0" && fields[kEnd] == fields[kBegin];
+  const int64_t end = stat->Number(ProcessStat::kEnvironmentEnd);
+  const bool has_wiped_it = end != 0 && end == stat->Number(ProcessStat::kEnvironmentBegin);
   return has_wiped_it ? Bears::kNoMark : Bears::kUnknown;
 }
 
@@ -122,7 +112,7 @@ Look FindAdopted(const std::string& beginning, const ChildKeeper& keeper) {
     look.complete = look.complete && bears != Bears::kUnknown && bears != Bears::kEnding;
   }
   // One that has ended meanwhile has left its own children to this process.
-  look.complete = look.complete && ChildrenOf(getpid()) == children;
+  look.complete = look.complete && std::ranges::includes(children, ChildrenOf(getpid()));
   return look;
 }
 
@@ -133,6 +123,7 @@ bool KillAll(const std::function<Look()>& find, ChildKeeper* keeper) {
     Look look = find();
     if (look.found.empty() && look.complete) return true;
     if (MonotonicNow() >= deadline) return false;
+    // A process that gets an environment, or hands over its children, tells nobody.
     if (look.found.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     for (const UniqueFd& pidfd : look.found) {
       syscall(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0);
@@ -148,11 +139,10 @@ bool KillAll(const std::function<Look()>& find, ChildKeeper* keeper) {
 
 // Whether it is a process that has ended, of that group or session.
 bool HasEndedIn(pid_t process, pid_t group_or_session) {
-  constexpr size_t kState = 0, kGroup = 2, kSession = 3;
-  const std::vector<std::string> fields = FieldsOf(process);
-  const std::string number = std::to_string(group_or_session);
-  return fields.size() > kSession && fields[kState] == "Z" &&
-         (fields[kGroup] == number || fields[kSession] == number);
+  const std::optional<ProcessStat> stat = ProcessStat::Of(process);
+  return stat && stat->HasEnded() &&
+         (stat->Number(ProcessStat::kGroup) == group_or_session ||
+          stat->Number(ProcessStat::kSession) == group_or_session);
 }
 
 // Adopted ones that have ended by themselves: they have no environment any more.

@@ -16,8 +16,7 @@
 #include <cstdint>
 #include <cstring>
 #include <exception>
-#include <fstream>
-#include <sstream>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -26,6 +25,7 @@
 #include "experiments/hosts/process_tree.h"
 #include "experiments/os/cgroup.h"
 #include "experiments/os/owner.h"
+#include "experiments/os/process_stat.h"
 #include "experiments/wire/control_socket.h"
 #include "experiments/wire/packet_socket.h"
 
@@ -112,15 +112,11 @@ void Kill(const std::vector<UniqueFd>& processes) {
 // Instead of the command line that it has from its owner; for pkill -f. proc(5) tells where that
 // is.
 void SetCommandLine(const std::string& text) {
-  constexpr int kState = 3, kStart = 48;  // Fields' numbers; the state is behind the name.
-  std::ifstream file("/proc/self/stat");
-  std::string line;
-  std::getline(file, line);
-  std::istringstream fields(line.substr(line.rfind(')') + 1));
-  uintptr_t start = 0, end = 0;
-  std::string skipped;
-  for (int number = kState; number < kStart; ++number) fields >> skipped;
-  if (!(fields >> start >> end) || start == 0 || end <= start) return;
+  const std::optional<ProcessStat> stat = ProcessStat::Of("self");
+  if (!stat) return;
+  const auto start = static_cast<uintptr_t>(stat->Number(ProcessStat::kArgumentsBegin));
+  const auto end = static_cast<uintptr_t>(stat->Number(ProcessStat::kArgumentsEnd));
+  if (start == 0 || end <= start) return;
   // NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel tells it as a number.
   char* const place = reinterpret_cast<char*>(start);
   const size_t room = end - start - 1;  // Ends with a zero.

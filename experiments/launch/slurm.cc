@@ -277,7 +277,8 @@ std::optional<NodeFacts> NodePlannedFor(const std::filesystem::path& run) {
   const std::optional<nlohmann::ordered_json> manifest = ReadManifest(run);
   if (!manifest || !manifest->contains("host")) return std::nullopt;
   const nlohmann::ordered_json& host = (*manifest)["host"];
-  NodeFacts node{.topology = Topology::FromXmlText(host.value("topology_xml", "")),
+  if (!host.contains("topology_xml")) return std::nullopt;
+  NodeFacts node{.topology = Topology::FromXmlText(host["topology_xml"]),
                  .cpu = host.value("cpu", ""),
                  .kernel = host.value("kernel", ""),
                  .kernel_rates = ""};

@@ -8,31 +8,21 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <sstream>
 #include <utility>
 
 #include "engine/base/check.h"
+#include "experiments/os/process_stat.h"
 
 namespace cosched {
 namespace {
 
 constexpr size_t kBootDigits = 8;
 
-// "" if there is no such process, or it has ended and only waits to be reaped. `process`: its
-// number, or "self".
+// "" if there is no such process, or it has ended and only waits to be reaped.
+// `process`: its number, or "self".
 std::string StartTime(const std::string& process) {
-  std::ifstream file("/proc/" + process + "/stat");
-  std::string text;
-  std::getline(file, text);
-  const size_t name_end = text.rfind(')');  // The command's name may hold anything.
-  if (name_end == std::string::npos) return {};
-  std::istringstream fields(text.substr(name_end + 1));
-  std::string state, field;
-  fields >> state;
-  if (state == "Z" || state == "X") return {};
-  constexpr int kStartTime = 22;  // proc(5); the state is field 3.
-  for (int number = 4; number <= kStartTime; ++number) fields >> field;
-  return fields ? field : std::string();
+  const std::optional<ProcessStat> stat = ProcessStat::Of(process);
+  return stat && !stat->HasEnded() ? stat->Text(ProcessStat::kStartTime) : std::string();
 }
 
 // Target of /proc/self/…, which may not be there.

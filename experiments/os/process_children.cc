@@ -11,11 +11,12 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
-#include <sstream>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "experiments/os/process_sampler.h"
+#include "experiments/os/process_stat.h"
 
 namespace cosched {
 namespace {
@@ -24,26 +25,14 @@ std::string ListOf(pid_t process, pid_t thread) {
   return "/proc/" + std::to_string(process) + "/task/" + std::to_string(thread) + "/children";
 }
 
-// -1 if there is no such process.
-pid_t ParentOf(pid_t process) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-  std::string line;
-  std::getline(file, line);
-  const size_t name_end = line.rfind(')');  // The command's name may hold anything.
-  if (name_end == std::string::npos) return -1;
-  std::istringstream fields(line.substr(name_end + 1));
-  std::string state;
-  pid_t parent = -1;
-  fields >> state >> parent;
-  return parent;
-}
-
 std::vector<pid_t> SearchChildrenOf(pid_t parent) {
   std::vector<pid_t> children;
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir("/proc"), closedir);
   while (const dirent* entry = directory == nullptr ? nullptr : readdir(directory.get())) {
     const pid_t process = std::atoi(entry->d_name);
-    if (process > 0 && ParentOf(process) == parent) children.push_back(process);
+    if (process <= 0) continue;
+    const std::optional<ProcessStat> stat = ProcessStat::Of(process);
+    if (stat && stat->Number(ProcessStat::kParent) == parent) children.push_back(process);
   }
   return children;
 }

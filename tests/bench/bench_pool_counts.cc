@@ -39,7 +39,7 @@ std::atomic<int64_t> locks{0}, wakes{0}, waits{0};
 
 }  // namespace
 
-// In place of libc's (CMakeLists.txt); the names are the linker's.
+// In place of libc's (CMakeLists.txt); names and types are the linker's and libc's.
 // NOLINTBEGIN(bugprone-reserved-identifier,google-runtime-int)
 extern "C" {
 

@@ -104,6 +104,7 @@ TEST_F(ProcessTreeTest, WhatADyingProcessLeavesIsKilled) {
     while (left.empty()) left = ChildrenOf(dying);
     const UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, left.front(), 0)));
     kill(dying, SIGKILL);
+    // Nothing is waited for: each time it is a bit further on.
     std::this_thread::sleep_for(std::chrono::microseconds(2 * i));
     EXPECT_TRUE(KillLeft(dying));
     ASSERT_TRUE(HasEnded(pidfd, 0)) << i;
