@@ -31,7 +31,7 @@ if [ -z "$input" ]; then
       libraries=() ;;
     host_protocol_fuzzer)
       sources=(experiments/hosts/host_protocol.cc experiments/wire/{frame_socket,memory_mode,command_choice}.cc
-               experiments/os/{actuator,cgroup,cgroup_clean,cgroup_hierarchy,cgroup_site,child_process,owner,run_program}.cc
+               experiments/os/{actuator,cgroup,cgroup_clean,cgroup_hierarchy,cgroup_site,child_process,owner,process_stat,run_program}.cc
                workloads/program_spec.cc engine/kernels/kernel_rates.cc engine/gates/credit_link.cc
                engine/base/{check,cpu_set,error,split,topology}.cc)
       libraries=(-lhwloc -lfmt) ;;
