@@ -11,9 +11,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,7 +20,9 @@
 #include <vector>
 
 #include "experiments/os/owner.h"
+#include "experiments/os/proc_file.h"
 #include "experiments/os/process_children.h"
+#include "experiments/os/process_sampler.h"
 #include "experiments/os/process_stat.h"
 #include "experiments/wire/shared_counters.h"
 
@@ -39,60 +39,77 @@ std::string MarkOf(const std::string& owner) { return std::string(kVariable) + o
 
 enum class Bears { kMark, kNoMark, kUnknown, kEnding };
 
-// A process without an environment. It has none while it goes from one program to the next, and bears
-// the mark again afterwards; nor while it ends, when its children are still its own. One that has
+Bears Look(const std::string& environment, const std::string& beginning) {
+  const bool has =
+      environment.starts_with(beginning) || environment.find('\0' + beginning) != std::string::npos;
+  return has ? Bears::kMark : Bears::kNoMark;
+}
+
+// A process whose first thread has ended, and others go on: it shows no environment, and they do.
+Bears LookAtOtherThreads(pid_t process, const std::string& beginning) {
+  const std::string tasks = "/proc/" + std::to_string(process) + "/task/";
+  for (const pid_t thread : ThreadsOf(process)) {
+    const std::string text = ProcFile::Read(tasks + std::to_string(thread) + "/environ").text;
+    if (!text.empty()) return Look(text, beginning);
+  }
+  return Bears::kEnding;
+}
+
+// A process that shows no environment. It has none while it goes from one program to the next, and
+// bears the mark again afterwards; nor while it ends, when its children are still its own. One that has
 // ended has left them to another, and one of the kernel's never had an environment.
-Bears WithoutEnvironment(pid_t process) {
+Bears LookWithoutEnvironment(pid_t process, const std::string& beginning, bool forbidden) {
   constexpr int64_t kOfTheKernel = 0x00200000, kExiting = 0x4;  // PF_KTHREAD, PF_EXITING.
   const std::optional<ProcessStat> stat = ProcessStat::Of(process);
   if (!stat || stat->HasEnded()) return Bears::kNoMark;
   const int64_t flags = stat->Number(ProcessStat::kFlags);
   if ((flags & kOfTheKernel) != 0) return Bears::kNoMark;
+  if (stat->Number(ProcessStat::kThreads) > 1 && (flags & kExiting) != 0)
+    return LookAtOtherThreads(process, beginning);
   if ((flags & kExiting) != 0) return Bears::kEnding;
   const int64_t end = stat->Number(ProcessStat::kEnvironmentEnd);
   const bool has_wiped_it = end != 0 && end == stat->Number(ProcessStat::kEnvironmentBegin);
-  return has_wiped_it ? Bears::kNoMark : Bears::kUnknown;
+  return has_wiped_it || forbidden ? Bears::kNoMark : Bears::kUnknown;
 }
 
-// Among its variables. Processes that end between two looks at them are not there.
+// Among its variables. Processes that end between two looks at them are not there. What newer kernels
+// refuse to open of a dying one (ESRCH), older ones refuse all but root (EACCES), as if it were
+// somebody else's.
 Bears LookForMark(pid_t process, const std::string& beginning) {
-  errno = 0;
-  std::ifstream file("/proc/" + std::to_string(process) + "/environ", std::ios::binary);
-  if (!file && (errno == EACCES || errno == ENOENT)) return Bears::kNoMark;
-  const std::string text(std::istreambuf_iterator<char>(file), {});
-  if (text.empty()) return WithoutEnvironment(process);  // Newer kernels refuse to open it: ESRCH.
-  const bool has = text.starts_with(beginning) || text.find('\0' + beginning) != std::string::npos;
-  return has ? Bears::kMark : Bears::kNoMark;
+  const ProcFile file = ProcFile::Read("/proc/" + std::to_string(process) + "/environ");
+  if (!file.text.empty()) return Look(file.text, beginning);
+  if (file.error == ENOENT) return Bears::kNoMark;
+  return LookWithoutEnvironment(process, beginning, file.error == EACCES);
 }
 
 UniqueFd Pin(pid_t process) {
   return UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
 }
 
-// What one look at some processes has found.
-struct Look {
+// What a search among some processes has found.
+struct Search {
   std::vector<UniqueFd> found;
   bool complete = true;  // Nothing was there of which it can't be told, or that may leave more.
 };
 
-void TakeIfMarked(pid_t process, const std::string& beginning, Look* look) {
+void TakeIfMarked(pid_t process, const std::string& beginning, Search* search) {
   Bears bears = LookForMark(process, beginning);
   UniqueFd pidfd = bears == Bears::kMark ? Pin(process) : UniqueFd();
   // Looked at again: its number may have been given to another before it was pinned.
   if (pidfd) bears = LookForMark(process, beginning);
-  if (pidfd && bears == Bears::kMark) look->found.push_back(std::move(pidfd));
-  look->complete = look->complete && bears != Bears::kUnknown;
+  if (pidfd && bears == Bears::kMark) search->found.push_back(std::move(pidfd));
+  search->complete = search->complete && bears != Bears::kUnknown;
 }
 
-Look FindMarked(const std::string& beginning) {
-  Look look;
+Search FindMarked(const std::string& beginning) {
+  Search search;
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir("/proc"), closedir);
-  if (directory == nullptr) return look;
+  if (directory == nullptr) return search;
   while (const dirent* entry = readdir(directory.get())) {
     const pid_t process = std::atoi(entry->d_name);
-    if (process > 0) TakeIfMarked(process, beginning, &look);
+    if (process > 0) TakeIfMarked(process, beginning, &search);
   }
-  return look;
+  return search;
 }
 
 // The whole of a marked child's tree bears the mark, or has taken it off: it is found in either case.
@@ -102,33 +119,33 @@ void TakeTree(pid_t process, std::vector<UniqueFd>* found) {
   for (const pid_t child : children) TakeTree(child, found);
 }
 
-Look FindAdopted(const std::string& beginning, const ChildKeeper& keeper) {
-  Look look;
+Search FindAdopted(const std::string& beginning, const ChildKeeper& keeper) {
+  Search search;
   const std::vector<pid_t> children = ChildrenOf(getpid());
   for (const pid_t child : children) {
     if (keeper.Knows(child)) continue;
     const Bears bears = LookForMark(child, beginning);
-    if (bears == Bears::kMark) TakeTree(child, &look.found);
-    look.complete = look.complete && bears != Bears::kUnknown && bears != Bears::kEnding;
+    if (bears == Bears::kMark) TakeTree(child, &search.found);
+    search.complete = search.complete && bears != Bears::kUnknown && bears != Bears::kEnding;
   }
   // One that has ended meanwhile has left its own children to this process.
-  look.complete = look.complete && std::ranges::includes(children, ChildrenOf(getpid()));
-  return look;
+  search.complete = search.complete && std::ranges::includes(children, ChildrenOf(getpid()));
+  return search;
 }
 
 // find(): those that are still there, pinned. keeper: of those that this process adopts, or null.
-bool KillAll(const std::function<Look()>& find, ChildKeeper* keeper) {
+bool KillAll(const std::function<Search()>& find, ChildKeeper* keeper) {
   const auto deadline = MonotonicNow() + kTreeDeathTimeout;
   while (true) {
-    Look look = find();
-    if (look.found.empty() && look.complete) return true;
+    Search search = find();
+    if (search.found.empty() && search.complete) return true;
     if (MonotonicNow() >= deadline) return false;
     // A process that gets an environment, or hands over its children, tells nobody.
-    if (look.found.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    for (const UniqueFd& pidfd : look.found) {
+    if (search.found.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    for (const UniqueFd& pidfd : search.found) {
       syscall(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0);
     }
-    for (UniqueFd& pidfd : look.found) {
+    for (UniqueFd& pidfd : search.found) {
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - MonotonicNow());
       pollfd gone{pidfd.get(), POLLIN, 0};
       poll(&gone, 1, static_cast<int>(std::max<int64_t>(left.count(), 0)));

@@ -1,16 +1,16 @@
 #include "experiments/os/process_stat.h"
 
 #include <charconv>
-#include <fstream>
 #include <iterator>
 #include <sstream>
+
+#include "experiments/os/proc_file.h"
 
 namespace cosched {
 
 std::optional<ProcessStat> ProcessStat::Of(const std::string& process) {
-  std::ifstream file("/proc/" + process + "/stat");
   // A command's name may hold anything, also line breaks.
-  const std::string text(std::istreambuf_iterator<char>(file), {});
+  const std::string text = ProcFile::Read("/proc/" + process + "/stat").text;
   const size_t name_end = text.rfind(')');
   if (name_end == std::string::npos) return std::nullopt;
   std::istringstream fields(text.substr(name_end + 1));

@@ -20,6 +20,7 @@ class ProcessStat {
     kGroup = 5,
     kSession = 6,
     kFlags = 9,
+    kThreads = 20,
     kStartTime = 22,
     kArgumentsBegin = 48,
     kArgumentsEnd = 49,
@@ -34,8 +35,10 @@ class ProcessStat {
   // "" or 0 where the kernel tells no such field, or an older one does not.
   const std::string& Text(Field field) const;
   int64_t Number(Field field) const;
-  // It only waits to be reaped.
-  bool HasEnded() const { return Text(kState) == "Z" || Text(kState) == "X"; }
+  // It only waits to be reaped. A process whose first thread alone has ended looks like one that does.
+  bool HasEnded() const {
+    return (Text(kState) == "Z" || Text(kState) == "X") && Number(kThreads) <= 1;
+  }
 
  private:
   std::vector<std::string> fields_;  // From the state on: what is before it may hold anything.

@@ -1,8 +1,8 @@
 #include "experiments/os/program_watch.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
+
+#include "experiments/os/proc_file.h"
 
 namespace cosched {
 namespace {
@@ -11,8 +11,7 @@ namespace {
 constexpr int kAskEvery = 5;
 
 std::string FileOf(pid_t process, const char* name) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/" + name, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  return ProcFile::Read("/proc/" + std::to_string(process) + "/" + name).text;
 }
 
 }  // namespace

@@ -31,10 +31,9 @@ if [ -z "$input" ]; then
       libraries=() ;;
     host_protocol_fuzzer)
       sources=(experiments/hosts/host_protocol.cc experiments/wire/{frame_socket,memory_mode,command_choice}.cc
-               experiments/os/{actuator,cgroup,cgroup_clean,cgroup_hierarchy,cgroup_site,child_process,owner,process_stat,run_program}.cc
-               workloads/program_spec.cc engine/kernels/kernel_rates.cc engine/gates/credit_link.cc
-               engine/base/{check,cpu_set,error,split,topology}.cc)
-      libraries=(-lhwloc -lfmt) ;;
+               experiments/os/*.cc engine/base/*.cc
+               workloads/program_spec.cc engine/kernels/kernel_rates.cc engine/gates/credit_link.cc)
+      libraries=(-lhwloc -lz -lbz2 -llzma -lfmt) ;;
     trace_fuzzer)
       sources=(traces/input/*.cc traces/readers/*.cc traces/generators/*.cc
                engine/base/{byte_source,check,error,portable_math,random}.cc)

@@ -15,6 +15,7 @@
 
 #include "engine/base/unique_fd.h"
 #include "experiments/os/process_children.h"
+#include "experiments/os/process_stat.h"
 
 namespace cosched {
 namespace {
@@ -111,6 +112,32 @@ TEST_F(ProcessTreeTest, WhatADyingProcessLeavesIsKilled) {
     waitpid(dying, nullptr, 0);
   }
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "some child is left";
+}
+
+// Its first thread, of which /proc shows the environment, has ended; it computes on by another.
+TEST_F(ProcessTreeTest, WhoGoesOnWithoutItsFirstThreadIsKilled) {
+  AdoptOrphans();
+  const pid_t child = fork();
+  if (child == 0) {
+    std::string variable = mark_;
+    char* const environment[] = {variable.data(), nullptr};
+    execle("/usr/bin/python3", "python3", "-c",
+           "import ctypes, threading, time\n"
+           "threading.Thread(target=time.sleep, args=(1000,)).start()\n"
+           "ctypes.CDLL(None).pthread_exit(None)\n",
+           nullptr, environment);
+    _exit(1);
+  }
+  const UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
+  while (ProcessStat::Of(child)->Text(ProcessStat::kState) != "Z")
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  if (HasEnded(pidfd, 0)) {
+    waitpid(child, nullptr, 0);
+    GTEST_SKIP() << "there is no /usr/bin/python3";
+  }
+  EXPECT_TRUE(KillLeft(child + 1));
+  EXPECT_TRUE(HasEnded(pidfd, 0));
+  EXPECT_EQ(reaped_, 1);
 }
 
 // Such as another tenant with the same environment as this one: nobody looks at it.
