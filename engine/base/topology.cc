@@ -10,14 +10,19 @@
 #include <bit>
 #include <cerrno>
 #include <cstdint>
+#include <cstdlib>
+#include <functional>
 #include <map>
 #include <set>
 #include <stdexcept>
+#include <string_view>
 #include <system_error>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "engine/base/check.h"
+#include "engine/base/core_types.h"
 #include "engine/base/error.h"
 
 namespace cosched {
@@ -64,6 +69,55 @@ int NumaNode(hwloc_topology_t topology, int cpu) {
   return -1;
 }
 
+// What hwloc takes for a kind of cores, and what of it says how fast they are: not its highest
+// frequency, by which hwloc parts them, too. A few cores of a server's CPU may be let go a little
+// higher than the others, and some CPUs tell nonsense.
+struct KindOfCores {
+  CpuSet cpus;
+  double capacity = 0;    // The kernel's; 0 = not told.
+  std::string type = {};  // "IntelCore" or "IntelAtom"; "" = not told.
+
+  // Later is slower: Core before Atom.
+  friend bool operator<(const KindOfCores& a, const KindOfCores& b) {
+    return std::tie(b.capacity, b.type) < std::tie(a.capacity, a.type);
+  }
+  bool IsAsFastAs(const KindOfCores& slower) const {
+    constexpr double kUnlike = 1.1;  // Cores of one kind differ by a few percent as well.
+    return type == slower.type && capacity <= kUnlike * slower.capacity;
+  }
+};
+
+std::vector<KindOfCores> KindsThatAreTold(hwloc_topology_t topology) {
+  std::vector<KindOfCores> kinds;
+  for (int i = 0; i < hwloc_cpukinds_get_nr(topology, 0); ++i) {
+    const Bitmap members;
+    unsigned count = 0;
+    hwloc_info_s* infos = nullptr;
+    CHECK(hwloc_cpukinds_get_info(topology, static_cast<unsigned>(i), members.Get(), nullptr,
+                                  &count, &infos, 0) == 0);
+    KindOfCores kind = {.cpus = ToCpuSet(members.Get())};
+    for (const hwloc_info_s& info : std::span(infos, count)) {
+      const std::string_view name = info.name, value = info.value;
+      if (name == "CoreType" && value.starts_with("Intel")) kind.type = value;
+      if (name == "LinuxCapacity") kind.capacity = std::atof(info.value);
+    }
+    kinds.push_back(std::move(kind));
+  }
+  return kinds;
+}
+
+// Where hwloc does not know them: it must not ask the CPUs themselves (ThisMachine).
+void TellCoreTypes(const std::vector<CoreType>& types, hwloc_topology_t topology) {
+  for (const KindOfCores& kind : KindsThatAreTold(topology))
+    if (!kind.type.empty()) return;
+  for (const CoreType& type : types) {
+    std::string name = "CoreType", value = type.name;
+    hwloc_info_s info = {name.data(), value.data()};
+    const Bitmap cpus(type.cpus);
+    hwloc_cpukinds_register(topology, cpus.Get(), /*forced_efficiency=*/-1, 1, &info, 0);
+  }
+}
+
 std::string Counted(int count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
@@ -79,6 +133,7 @@ struct Topology::Impl {
   std::vector<Domain> domains;
   int threads_per_core = 0;
   CpuSet one_thread_per_core;
+  std::vector<CpuSet> core_kinds;
 
   Impl() {
     CHECK(hwloc_topology_init(&topology) == 0) << "hwloc cannot allocate a topology";
@@ -91,6 +146,8 @@ struct Topology::Impl {
         cpus(std::move(part)),
         locations(whole.locations) {
     IndexDomains();
+    for (const CpuSet& kind : whole.core_kinds)
+      if (const CpuSet here = kind & cpus; !here.Empty()) core_kinds.push_back(here);
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
@@ -109,6 +166,7 @@ struct Topology::Impl {
                           .package = Ancestor(topology, HWLOC_OBJ_PACKAGE, pu)};
     }
     IndexDomains();
+    IndexKinds();
   }
 
   // Else they would be left out without a word, and masks that name them could not be read.
@@ -136,6 +194,28 @@ struct Topology::Impl {
     }
   }
 
+  void IndexKinds() {
+    std::vector<KindOfCores> kinds = KindsThatAreTold(topology);
+    for (KindOfCores& kind : kinds) kind.cpus &= cpus;
+    std::erase_if(kinds, [](const KindOfCores& kind) { return kind.cpus.Empty(); });
+    const auto without_capacity = [](const KindOfCores& kind) { return kind.capacity == 0; };
+    if (std::ranges::any_of(kinds, without_capacity))
+      for (KindOfCores& kind : kinds) kind.capacity = 0;
+    CpuSet unknown = cpus;
+    for (const KindOfCores& kind : kinds)
+      if (kind.capacity > 0 || !kind.type.empty()) unknown -= kind.cpus;
+    if (!unknown.Empty()) kinds = {{.cpus = cpus}};
+    std::ranges::sort(kinds, std::less<>());
+    for (size_t i = 0, first = 0; i < kinds.size(); ++i) {
+      if (i == 0 || !kinds[first].IsAsFastAs(kinds[i])) {
+        core_kinds.push_back(kinds[i].cpus);
+        first = i;
+      } else {
+        core_kinds.back() |= kinds[i].cpus;
+      }
+    }
+  }
+
   int Objects(hwloc_obj_type_t type) const { return hwloc_get_nbobjs_by_type(topology, type); }
 };
 
@@ -151,6 +231,7 @@ Topology Topology::ThisMachine() {
         fmt::format("hwloc cannot read this machine: {}", std::generic_category().message(errno)));
   }
   if (hwloc_topology_is_thissystem(impl->topology)) {
+    TellCoreTypes(IntelCoreTypes("/sys/devices"), impl->topology);
     // hwloc leaves out what the cpuset forbids but not what the affinity mask does (taskset): the
     // main thread's mask is both. It fails only where the kernel has no such call; then every CPU
     // counts as allowed.
@@ -212,7 +293,8 @@ Topology Topology::FromXmlText(const std::string& xml) {
 }
 
 bool Topology::IsLike(const Topology& other) const {
-  return Cpus() == other.Cpus() && impl_->locations == other.impl_->locations;
+  return Cpus() == other.Cpus() && impl_->locations == other.impl_->locations &&
+         impl_->core_kinds == other.impl_->core_kinds;
 }
 
 bool Topology::IsThisSystem() const { return impl_->this_system; }
@@ -229,6 +311,8 @@ std::span<const Topology::Domain> Topology::Domains() const { return impl_->doma
 int Topology::ThreadsPerCore() const { return impl_->threads_per_core; }
 
 const CpuSet& Topology::OneThreadPerCore() const { return impl_->one_thread_per_core; }
+
+std::span<const CpuSet> Topology::CoreKinds() const { return impl_->core_kinds; }
 
 CpuSet Topology::SiblingsOf(const CpuSet& cpus) const {
   CpuSet siblings;

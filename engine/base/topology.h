@@ -46,7 +46,7 @@ class Topology {
     int numa = -1;
   };
   std::span<const Domain> Domains() const;  // By L3 and NUMA node.
-  // The same CPUs, by number, that share the same with each other.
+  // The same CPUs, by number, that share the same with each other and are as fast.
   bool IsLike(const Topology& other) const;
   // CPUs (hardware threads) of the core that has most of them. Where nothing is known of cores, each
   // CPU is one.
@@ -56,6 +56,10 @@ class Topology {
   // The CPUs that share a core with one of these and are not among them. REQUIRES:
   // Cpus().Contains(cpus).
   CpuSet SiblingsOf(const CpuSet& cpus) const;
+  // The CPUs by how fast their cores are, the fastest first: a laptop's performance and efficiency
+  // cores, as the CPU names them or by the kernel's capacities. One set, all of Cpus(), where cores
+  // are alike or neither tells.
+  std::span<const CpuSet> CoreKinds() const;
   // The machine as if it had these CPUs only; where they are, Xml and Summary stay as they were.
   // REQUIRES: Cpus().Contains(cpus).
   Topology Within(const CpuSet& cpus) const;

@@ -80,8 +80,8 @@ std::string Title(const ComparedCells& cells) {
       cells.elasticities.size() == 1 ? "1 elasticity"
                                      : fmt::format("{} elasticities", cells.elasticities.size()),
       Counted(cells.trials, "trial"));
-  if (const std::string& threads = cells.runs.front().hardware_threads; !threads.empty())
-    text += fmt::format("on {}\n", threads);
+  for (const std::string& unlike : cells.runs.front().unlike_cores)
+    text += fmt::format("on {}\n", unlike);
   if (cells.RepeatsOneTrace()) {
     text += Wrapped(
         "", fmt::format("{} repetitions of ONE trace: intervals and p are about {}, not "

@@ -207,7 +207,9 @@ ComparedRun ReadComparedRun(const std::filesystem::path& path) {
     if (!run.simulated) run.actuator = Object(experiment, "machine").value("actuator", "");
     run.profile =
         std::filesystem::path(Object(experiment, "profile").value("file", "")).filename().string();
-    run.hardware_threads = Object(experiment, "machine").value("hardware_threads", "");
+    for (const char* key : {"hardware_threads", "core_kinds"})
+      if (std::string text = Object(experiment, "machine").value(key, ""); !text.empty())
+        run.unlike_cores.push_back(std::move(text));
     for (const PlainJson& policy : manifest->value("policies", PlainJson::array()))
       if (policy.is_object()) run.policies.push_back(policy.value("name", ""));
     if (run.policies.empty()) run.policies = Strings(experiment, "policies");

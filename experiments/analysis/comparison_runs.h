@@ -20,7 +20,8 @@ struct ComparedRun {
   bool simulated = false;
   std::string actuator;          // How tenants were moved; "" where they were simulated.
   std::string profile;           // What a simulated run rests on: a file's name.
-  std::string hardware_threads;  // "8 cores (16 threads, one a core)"; "" = one each, or unknown.
+  // "8 cores (16 threads, one a core)", "cores of 2 kinds: 0-7, slower 8-15".
+  std::vector<std::string> unlike_cores;
   std::vector<std::string> policies;  // In the order of the experiment.
   std::string baseline;               // The policy to compare with that the experiment names; "".
   std::vector<CellKey> planned;

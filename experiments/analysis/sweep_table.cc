@@ -47,7 +47,7 @@ class SweepNotes {
     }
   }
   void AddRun(const std::string& point, const ComparedRun& run) {
-    if (!run.hardware_threads.empty()) said_["on " + run.hardware_threads].push_back(point);
+    for (const std::string& unlike : run.unlike_cores) said_["on " + unlike].push_back(point);
     for (const std::string& doubt : RunDoubts(run)) said_[doubt].push_back(point);
   }
   void AddIntegrity(const std::string& point, const RecordsIntegrity& integrity) {

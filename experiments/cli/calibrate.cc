@@ -122,8 +122,9 @@ void TellProgress(const CalibrationProgress& progress) {
 
 int MeasurePrograms(const CalibrateArguments& arguments) {
   const Topology here = Topology::ThisMachine();
+  const Topology alike = here.Within(here.CoreKinds().front());
   const Topology topology =
-      arguments.threads_are_cores ? here : here.Within(here.OneThreadPerCore());
+      arguments.threads_are_cores ? alike : alike.Within(alike.OneThreadPerCore());
   CalibrationOptions options;
   options.interval = arguments.interval;
   options.seconds = 60 * arguments.minutes;
@@ -165,6 +166,10 @@ int MeasurePrograms(const CalibrateArguments& arguments) {
         "the time was up: {} of {} intervals are wider than ±{:g} % or of fewer than {} "
         "runs",
         result->not_tight, result->measurements, options.interval * 100, kTrialsThatDecide));
+  }
+  if (alike.Cpus() != here.Cpus()) {
+    result->profile.notes.push_back(fmt::format(
+        "measured on {}, the fastest kind of this machine's cores", topology.Cpus().ToString()));
   }
   if (!why_no_far_memory.empty()) {
     result->profile.notes.push_back(fmt::format(

@@ -25,6 +25,7 @@
 #include "engine/kernels/winograd.h"
 #include "experiments/cli/doctor_program.h"
 #include "experiments/cli/finding.h"
+#include "experiments/config/machine_table.h"
 #include "experiments/hosts/podman.h"
 #include "experiments/launch/build_info.h"
 #include "experiments/launch/plots.h"
@@ -61,6 +62,20 @@ Finding Cores(const Topology& topology) {
         "there is nothing to share out: every policy gives the one core to one job at a time";
     finding.remedy = "run on a machine, or in a cpuset, of two cores or more";
   }
+  return finding;
+}
+
+Finding CoreKinds(const Topology& topology) {
+  const Topology cores = topology.Within(topology.OneThreadPerCore());
+  Finding finding = {.what = "core kinds", .found = CoreKindsText(cores)};
+  if (finding.found.empty()) {
+    finding.found = "one, as far as is known";
+    return finding;
+  }
+  finding.severity = Severity::kLesser;
+  finding.consequence = "policies and the simulator take all cores for equally fast";
+  finding.remedy = fmt::format("an experiment of one kind: [machine] cores = \"{}\"",
+                               cores.CoreKinds().front().ToString());
   return finding;
 }
 
@@ -334,10 +349,10 @@ int Doctor() {
   std::vector<Finding> findings;
   try {
     const Topology topology = Topology::ThisMachine();
-    findings = {Cores(topology),         {.what = "topology", .found = topology.Summary()},
-                Smt(topology),           Numa(topology),
-                Governor(topology),      Affinity(topology),
-                MayHaveThreads(topology)};
+    findings = {Cores(topology),     {.what = "topology", .found = topology.Summary()},
+                CoreKinds(topology), Smt(topology),
+                Numa(topology),      Governor(topology),
+                Affinity(topology),  MayHaveThreads(topology)};
   } catch (const std::runtime_error& error) {
     findings.push_back(
         {Severity::kMissing, "topology", error.what(), "no experiment can run", "mount /sys"});

@@ -1,9 +1,13 @@
 #include "experiments/config/machine_table.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "engine/base/error.h"
 #include "engine/base/numa.h"
@@ -44,7 +48,13 @@ CpuSet CountedCores(const TomlTable& machine, const Topology& topology, bool thr
                              offered.Count()),
                  UnlessThreads(fmt::format("1 to {}", offered.Count())));
   }
-  return PlaceCores(topology.Within(offered), {}, offered, static_cast<int>(count));
+  CpuSet faster, enough;  // Of slower kinds only what the faster ones lack.
+  for (const CpuSet& kind : topology.CoreKinds()) {
+    faster = enough;
+    enough |= kind & offered;
+    if (enough.Count() >= count) break;
+  }
+  return PlaceCores(topology.Within(enough), faster, enough, static_cast<int>(count));
 }
 
 // A list is taken as it is; that two of its CPUs are one core must be what is wanted.
@@ -175,6 +185,11 @@ Topology SimulatedOr(const TomlTable& machine, Backend backend, const Topology& 
 
 using C = ExperimentConfig;
 
+nlohmann::ordered_json OrNull(const std::string& text) {
+  if (text.empty()) return {};
+  return text;
+}
+
 bool ReadSmt(const TomlTable& machine) {
   return machine.Has(kSmt) && machine.Word(kSmt, {kSmtCores, kSmtThreads}) == 1;
 }
@@ -212,17 +227,17 @@ std::vector<MachineKey> CoreKeys() {
                .type = "text, integer",
                .fallback = "\"all\"",
                .range = "\"all\", a list such as \"0-3,8\", or how many",
-               .meaning = "of the experiment; a number takes cores close together"},
+               .meaning = "of the experiment; a number takes cores close together, the fastest "
+                          "kind first"},
               [](const MachineKey&, const TomlTable& machine, C* config) {
                 config->cores = ReadCores(machine, *config->topology, config->threads_are_cores);
               },
               [](const C& config) { return config.cores.ToString(); }),
           MachineKey::Recorded("hardware_threads",
-                               [](const C& config) -> nlohmann::ordered_json {
-                                 const std::string text = HardwareThreadsText(config);
-                                 if (text.empty()) return {};
-                                 return text;
-                               })
+                               [](const C& c) { return OrNull(HardwareThreadsText(c)); })
+              .OmittedWhereAbsent(),
+          MachineKey::Recorded("core_kinds",
+                               [](const C& c) { return OrNull(CoreKindsText(TenantsMachine(c))); })
               .OmittedWhereAbsent(),
           MachineKey::Read(
               {.name = "actuator",
@@ -316,13 +331,25 @@ int CoresOffered(const TomlTable& root, const Topology& here) {
       .Count();
 }
 
+Topology TenantsMachine(const ExperimentConfig& config) {
+  return config.topology->Within(config.cores);
+}
+
 std::string HardwareThreadsText(const ExperimentConfig& config) {
   const int cores = config.cores.Count();
   const int threads = cores + config.topology->SiblingsOf(config.cores).Count();
-  const int physical = config.topology->Within(config.cores).OneThreadPerCore().Count();
+  const int physical = TenantsMachine(config).OneThreadPerCore().Count();
   if (threads == physical) return "";
   if (cores == physical) return fmt::format("{} cores ({} threads, one a core)", cores, threads);
   return fmt::format("{} threads of {} cores, each taken for a core", cores, physical);
+}
+
+std::string CoreKindsText(const Topology& cores) {
+  const std::span<const CpuSet> kinds = cores.CoreKinds();
+  if (kinds.size() < 2) return "";
+  std::vector<std::string> texts;
+  for (const CpuSet& kind : kinds) texts.push_back(kind.ToString());
+  return fmt::format("cores of {} kinds: {}", kinds.size(), fmt::join(texts, ", slower "));
 }
 
 }  // namespace cosched

@@ -17,8 +17,14 @@ const Section<ExperimentConfig>& MachineSection();
 // one that it simulates. Throws InputError.
 int CoresOffered(const TomlTable& root, const Topology& here);
 
+// The machine as if it had the experiment's cores only.
+Topology TenantsMachine(const ExperimentConfig& config);
+
 // "8 cores (16 threads, one a core)", or "16 threads of 8 cores, each taken for a core"; "" where no
 // core of the experiment has several hardware threads.
 std::string HardwareThreadsText(const ExperimentConfig& config);
+
+// "cores of 2 kinds: 0-7, slower 8-15"; "" where these cores are of one kind, as far as known.
+std::string CoreKindsText(const Topology& cores);
 
 }  // namespace cosched

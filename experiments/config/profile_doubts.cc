@@ -7,6 +7,7 @@
 #include <set>
 
 #include "engine/base/numa.h"
+#include "experiments/config/machine_table.h"
 #include "experiments/hosts/simulation/speed_model.h"
 
 namespace cosched {
@@ -173,7 +174,7 @@ void DoubtExtrapolation(const Programs& programs, int cores, std::vector<std::st
 // What a core was when the programs were measured, and what it is here.
 void DoubtThreads(const ExperimentConfig& config, std::vector<std::string>* doubts) {
   const Profile& profile = *config.profile->profile;
-  const int here = config.topology->Within(config.cores).ThreadsPerCore();
+  const int here = TenantsMachine(config).ThreadsPerCore();
   const int measured = std::max(1, profile.threads_per_core);
   if (here == measured) return;
   if (measured > 1) {
@@ -190,6 +191,11 @@ void DoubtThreads(const ExperimentConfig& config, std::vector<std::string>* doub
           ? "it is not told whether hardware threads were measured as cores"
           : "measured with one hardware thread of each core",
       here));
+}
+
+void DoubtKinds(const ExperimentConfig& config, std::vector<std::string>* doubts) {
+  const std::string kinds = CoreKindsText(TenantsMachine(config));
+  if (!kinds.empty()) doubts->push_back(kinds + ", which are taken for equally fast");
 }
 
 void DoubtGaps(const ExperimentConfig& config, const Programs& programs,
@@ -211,7 +217,7 @@ void DoubtGaps(const ExperimentConfig& config, const Programs& programs,
                                    [](const auto* program) { return !program->crowding.empty(); });
   if (config.simulation.oversubscription && shared && !crowded)
     gaps.emplace_back("what tenants lose on shared cores");
-  const bool threads = config.topology->Within(config.cores).HasSiblings();
+  const bool threads = TenantsMachine(config).HasSiblings();
   const bool siblings = std::ranges::all_of(
       programs, [](const auto* program) { return program->sibling.samples > 0; });
   if (threads && !siblings) gaps.emplace_back("what tenants lose beside others on a physical core");
@@ -239,6 +245,7 @@ std::vector<std::string> ProfileDoubts(const ExperimentConfig& config) {
   DoubtCurves(programs, &doubts);
   DoubtExtrapolation(programs, config.cores.Count(), &doubts);
   DoubtThreads(config, &doubts);
+  DoubtKinds(config, &doubts);
   if (config.backend == Backend::kSimulated) DoubtGaps(config, programs, &doubts);
   return doubts;
 }

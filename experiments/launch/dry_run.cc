@@ -185,11 +185,13 @@ std::string TrialsText(const ExperimentConfig& config, const Plan& plan) {
 }
 
 std::string CountsText(const ExperimentConfig& config, const Plan& plan) {
-  const std::string threads = HardwareThreadsText(config);
+  std::string unlike;
+  for (const std::string& text :
+       {HardwareThreadsText(config), CoreKindsText(TenantsMachine(config))})
+    if (!text.empty()) unlike += ": " + text;
   return fmt::format("{} policies x {} elasticities x {} trials, {} jobs each, on cores {}{}",
                      config.policies.size(), config.elasticities.size(), config.trials,
-                     plan.traces.front().size(), config.cores.ToString(),
-                     threads.empty() ? "" : ": " + threads);
+                     plan.traces.front().size(), config.cores.ToString(), unlike);
 }
 
 std::string PointsText(const Sweep& sweep) {

@@ -67,6 +67,7 @@ json Machine(const json& manifest, const std::filesystem::path& scratch) {
   machine.erase("actuator");      // The simulator moves tenants in one way only,
   machine.erase("kernel_rates");  // and none of them computes.
   machine.erase("hardware_threads");
+  machine.erase("core_kinds");
   const std::string simulated =
       experiment.value("simulation", json::object()).value("topology", "this machine");
   if (simulated == "this machine") {

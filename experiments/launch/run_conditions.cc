@@ -220,6 +220,7 @@ Json WithoutConditions(Json experiment) {
     experiment["machine"].erase("actuator");
     experiment["machine"].erase("kernel_rates");
     experiment["machine"].erase("hardware_threads");
+    experiment["machine"].erase("core_kinds");
   }
   if (!experiment.contains("profile")) return experiment;
   for (const char* key : {"fnv1a", "source", "host", "version", "date", "measured_cores"})

@@ -8,9 +8,11 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "engine/base/error.h"
 #include "tests/engine/base/thread_end.h"
+#include "tests/engine/base/xml_core_kinds.h"
 
 namespace cosched {
 namespace {
@@ -109,6 +111,50 @@ TEST(TopologyTest, KnowsTheHardwareThreadsOfACore) {
   EXPECT_EQ(plain.ThreadsPerCore(), 1);
   EXPECT_EQ(plain.OneThreadPerCore(), plain.Cpus());
   EXPECT_TRUE(plain.SiblingsOf({0}).Empty());
+}
+
+std::vector<CpuSet> KindsOf(const std::vector<XmlCoreKind>& kinds) {
+  const Topology plain = Topology::Synthetic("pack:1 core:8 pu:1");
+  const Topology topology = Topology::FromXmlText(XmlWithCoreKinds(plain, kinds));
+  return {topology.CoreKinds().begin(), topology.CoreKinds().end()};
+}
+
+TEST(TopologyTest, KindsOfCoresAreThoseThatTheCpuOrTheKernelNames) {
+  const CpuSet low = CpuSet::Range(0, 3), high = CpuSet::Range(4, 7);
+  const std::vector<CpuSet> one = {CpuSet::Range(0, 7)};
+  EXPECT_EQ(KindsOf({}), one);
+  EXPECT_EQ(KindsOf({{low, "CoreType", "IntelCore"}, {high, "CoreType", "IntelAtom"}}),
+            (std::vector<CpuSet>{low, high}));
+  EXPECT_EQ(KindsOf({{low, "CoreType", "IntelAtom"}, {high, "CoreType", "IntelCore"}}),
+            (std::vector<CpuSet>{high, low}));
+  EXPECT_EQ(KindsOf({{{0, 1}, "LinuxCapacity", "160"},
+                     {{2, 3, 4, 5}, "LinuxCapacity", "498"},
+                     {{6, 7}, "LinuxCapacity", "1024"}}),
+            (std::vector<CpuSet>{{6, 7}, {2, 3, 4, 5}, {0, 1}}));
+}
+
+TEST(TopologyTest, CoresThatDifferInFrequencyOrByAFewPercentAreOfOneKind) {
+  const std::vector<CpuSet> one = {CpuSet::Range(0, 7)};
+  EXPECT_EQ(KindsOf({{CpuSet::Range(0, 5), "FrequencyMaxMHz", "5352"},
+                     {CpuSet::Range(6, 7), "FrequencyMaxMHz", "7000"}}),
+            one);
+  EXPECT_EQ(KindsOf({{CpuSet::Range(0, 2), "LinuxCapacity", "1007"},
+                     {CpuSet::Range(3, 7), "LinuxCapacity", "1024"}}),
+            one);
+  EXPECT_EQ(KindsOf({{CpuSet::Range(0, 3), "CoreType", "IntelCore"}}), one) << "half is unknown";
+}
+
+TEST(TopologyTest, APartHasTheKindsOfItsCores) {
+  const Topology plain = Topology::Synthetic("pack:1 core:8 pu:1");
+  const Topology whole = Topology::FromXmlText(XmlWithCoreKinds(
+      plain, {{{0, 1, 2, 3}, "CoreType", "IntelAtom"}, {{4, 5, 6, 7}, "CoreType", "IntelCore"}}));
+  const Topology part = whole.Within({3, 4, 5});
+  ASSERT_EQ(part.CoreKinds().size(), 2U);
+  EXPECT_EQ(part.CoreKinds()[0].ToString(), "4-5");
+  EXPECT_EQ(part.CoreKinds()[1].ToString(), "3");
+  EXPECT_EQ(whole.Within({0, 1}).CoreKinds().size(), 1U);
+  EXPECT_FALSE(whole.IsLike(plain));
+  EXPECT_TRUE(whole.IsLike(Topology::FromXmlText(whole.Xml())));
 }
 
 TEST(TopologyTest, APartKeepsThePlacesOfItsCpus) {

@@ -41,6 +41,14 @@ TEST_F(ComparisonTest, HardwareThreadsAreTold) {
   EXPECT_THAT(Unwrapped(SweepTable({Run()}).text), HasSubstr("* on " + threads + ": run"));
 }
 
+TEST_F(ComparisonTest, KindsOfCoresAreTold) {
+  const std::string kinds = "cores of 2 kinds: 0-7, slower 8-15";
+  WriteManifest({.policies = kTwo, .configured = fmt::format(R"(, "core_kinds": "{}")", kinds)});
+  WriteTrials("strict", Elasticity::kRigid, {.seconds = 20});
+  EXPECT_THAT(Table(), HasSubstr("x 3 trials\non " + kinds + "\n"));
+  EXPECT_THAT(Unwrapped(SweepTable({Run()}).text), HasSubstr("* on " + kinds + ": run"));
+}
+
 TEST_F(ComparisonTest, SaysHowTenantsWereMoved) {
   WriteTrials("strict", Elasticity::kRigid, {});
   WriteManifest({.actuator = "affinity"});

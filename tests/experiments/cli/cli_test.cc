@@ -15,6 +15,7 @@
 #include "experiments/hosts/podman.h"
 #include "experiments/wire/control_socket.h"
 #include "tests/engine/base/few_threads.h"
+#include "tests/engine/base/xml_core_kinds.h"
 #include "tests/experiments/cli/cli_fixture.h"
 #include "tests/experiments/os/other_owners.h"
 
@@ -130,6 +131,29 @@ TEST_F(CliTest, DoctorSaysWhatThisMachineOffers) {
                            "containers", "second-level cache a core", "PSI", "plots", "memory"}) {
     EXPECT_NE(ended.out.find(what), std::string::npos) << what;
   }
+}
+
+TEST_F(CliTest, DoctorKnowsKindsOfCores) {
+  const Topology here = Topology::ThisMachine();
+  const CpuSet cores = here.OneThreadPerCore();
+  if (cores.Count() < 2 || !CpuSet::Range(0, 63).Contains(here.Cpus()))
+    GTEST_SKIP() << "needs two cores, and CPUs below 64";
+  const CpuSet fast = cores.Lowest(1);
+  const auto file = folder_.path() / "hybrid.xml";
+  WriteText(file, XmlWithCoreKinds(here, {{fast | here.SiblingsOf(fast), "CoreType", "IntelCore"},
+                                          {here.Cpus() - fast - here.SiblingsOf(fast), "CoreType",
+                                           "IntelAtom"}}));
+  const Ended ended = Wait(Start({"doctor"}, [&file] {
+    return setenv("HWLOC_XMLFILE", file.c_str(), 1) == 0 &&  // NOLINT(concurrency-mt-unsafe)
+           setenv("HWLOC_THISSYSTEM", "1", 1) == 0;          // NOLINT(concurrency-mt-unsafe)
+  }));
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+  EXPECT_NE(ended.out.find("cores of 2 kinds: " + fast.ToString() + ", slower " +
+                           (cores - fast).ToString()),
+            std::string::npos)
+      << ended.out;
+  EXPECT_NE(ended.out.find("[machine] cores = \"" + fast.ToString() + "\""), std::string::npos)
+      << ended.out;
 }
 
 TEST_F(CliTest, DoctorCleansOnlyWhatEndedExperimentsLeft) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/base/error.h"
+#include "tests/engine/base/xml_core_kinds.h"
 #include "tests/experiments/temporary_folder.h"
 
 namespace cosched {
@@ -110,6 +111,15 @@ TEST_F(ProfileDoubtsTest, ExtrapolationIsADoubtAndItsUnknownErrorAnother) {
               testing::ElementsAre("8 cores, 2 measured: speeds beyond 2 cores are extrapolated"));
   EXPECT_THAT(Doubts(Poor(), eight),
               Contains("the fitted curve's error is unknown: lenet5 train batch 64"));
+}
+
+TEST_F(ProfileDoubtsTest, UnlikeCoresAreTakenForEquallyFast) {
+  WriteText(folder_.path() / "m.xml",
+            XmlWithCoreKinds(Topology::Synthetic("pack:1 core:2 pu:1"),
+                             {{{0}, "CoreType", "IntelCore"}, {{1}, "CoreType", "IntelAtom"}}));
+  EXPECT_THAT(
+      Doubts(Good(), {"machine.topology=m.xml"}),
+      testing::ElementsAre("cores of 2 kinds: 0, slower 1, which are taken for equally fast"));
 }
 
 TEST_F(ProfileDoubtsTest, WhatACoreWasAndIsMustBeTheSame) {

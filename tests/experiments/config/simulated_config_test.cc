@@ -9,6 +9,7 @@
 #include "experiments/config/plan.h"
 #include "experiments/config/sweep.h"
 #include "experiments/launch/run_folder.h"
+#include "tests/engine/base/xml_core_kinds.h"
 #include "tests/experiments/temporary_folder.h"
 
 namespace cosched {
@@ -103,6 +104,20 @@ TEST_F(SimulatedConfigTest, TheManifestSaysWhatACoreIs) {
   EXPECT_EQ(machine["hardware_threads"], "8 cores (16 threads, one a core)");
   EXPECT_FALSE(ExperimentJson(Load({"machine.topology=core:8 pu:1"}))["machine"].contains(
       "hardware_threads"));
+}
+
+TEST_F(SimulatedConfigTest, CoresOfSeveralKindsAreToldAndTheFastestTakenFirst) {
+  WriteText(folder_.path() / "m.xml", XmlWithCoreKinds(Topology::Synthetic("pack:1 core:6 pu:1"),
+                                                       {{{0, 1, 2}, "CoreType", "IntelAtom"},
+                                                        {{3, 4, 5}, "CoreType", "IntelCore"}}));
+  const auto load = [this](const std::string& cores) {
+    return Load({"machine.topology=m.xml", "machine.cores=" + cores});
+  };
+  EXPECT_EQ(load("2").cores.ToString(), "3-4");
+  EXPECT_EQ(load("4").cores.ToString(), "0,3-5") << "all of the fastest, and what they lack";
+  EXPECT_EQ(load("6").cores.ToString(), "0-5");
+  EXPECT_EQ(ExperimentJson(load("4"))["machine"]["core_kinds"], "cores of 2 kinds: 3-5, slower 0");
+  EXPECT_FALSE(ExperimentJson(load("3"))["machine"].contains("core_kinds"));
 }
 
 TEST_F(SimulatedConfigTest, WrongInputIsRefusedWithItsKey) {
