@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 
@@ -190,10 +191,13 @@ Planned LoadTask(const RunArguments& arguments, const TomlTable& file, const Top
   return {here, std::move(sweep)};
 }
 
-// What this machine refuses may be right on a node.
+// What this machine refuses may be right on a node: it has other cores, and other rights.
 bool DependsOnMachine(const InputError& error) {
   const std::string& key = error.details().key;
-  return key.find("cores") != std::string::npos || key.find("actuator") != std::string::npos;
+  if (key.starts_with("policies.")) return !WhyNot(Actuator::kQuota).empty();  // Shares are quotas.
+  return std::ranges::any_of(
+      std::array{"cores", "actuator", "machine.memory", "machine.nodes", ".ranks"},
+      [&key](const char* part) { return key.find(part) != std::string::npos; });
 }
 
 Planned LoadForNode(const RunArguments& arguments, const TomlTable& file, NodeFacts node) {
@@ -211,13 +215,13 @@ Planned LoadForNode(const RunArguments& arguments, const TomlTable& file, NodeFa
 std::optional<Planned> LoadForNodesOfBegun(const RunArguments& arguments, const TomlTable& file) {
   const std::string experiment = file.With(Overrides(arguments, file)).String("name");
   for (const std::filesystem::path& run : UnfinishedRuns(arguments.out, experiment)) {
-    std::optional<NodeFacts> node = NodePlannedFor(run);
-    if (!node || node->kernel_rates.empty()) continue;
     try {
+      std::optional<NodeFacts> node = NodePlannedFor(run);
+      if (!node || node->kernel_rates.empty()) continue;
       Planned planned = LoadForNode(arguments, file, std::move(*node));
       if (IsRunOf(run, planned.sweep)) return planned;
-    } catch (const InputError& error) {
-      if (!DependsOnMachine(error)) throw;  // Else it was another experiment, on that node.
+    } catch (const InputError&) {
+      continue;  // What is planned anew tells what is wrong, if it still is.
     }
   }
   return std::nullopt;

@@ -1,16 +1,13 @@
 #include "experiments/launch/slurm.h"
 
 #include <fmt/format.h>
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <functional>
 #include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -25,7 +22,8 @@
 #include "experiments/launch/progress.h"
 #include "experiments/launch/run_conditions.h"
 #include "experiments/launch/run_folder.h"
-#include "experiments/os/interrupt.h"
+#include "experiments/launch/slurm_job.h"
+#include "experiments/os/shell_word.h"
 #include "experiments/records/manifest_file.h"
 #include "experiments/records/output_file.h"
 
@@ -36,31 +34,7 @@ constexpr int kAttempts = 2;
 constexpr size_t kMostTasks =
     1000;  // Slurm's own default limit of an array (MaxArraySize) is 1001.
 constexpr auto kBetweenLooks = std::chrono::milliseconds(500);
-constexpr int kMostUnanswered = 120;  // Looks in a row: a minute.
-constexpr int kMostLooks = 20;        // For a file of another node's.
-
-struct ShellReply {
-  int status = -1;
-  std::string text;  // Both outputs.
-};
-
-ShellReply Shell(const std::string& command) {
-  ShellReply reply;
-  FILE* const output = popen((command + " 2>&1 </dev/null").c_str(), "re");
-  if (output == nullptr) return reply;
-  char buffer[4096];
-  while (const size_t count = std::fread(buffer, 1, sizeof buffer, output))
-    reply.text.append(buffer, count);
-  const int status = pclose(output);
-  reply.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  while (!reply.text.empty() && reply.text.back() == '\n') reply.text.pop_back();
-  return reply;
-}
-
-[[noreturn]] void RefuseSlurm(const std::string& problem) {
-  RefuseOption("--launcher slurm", problem,
-               "a working Slurm client here (sbatch, squeue, scancel), or --launcher local");
-}
+constexpr int kMostLooks = 20;  // For a file of another node's.
 
 std::filesystem::path RunOfTask(const std::filesystem::path& cells_file) {
   return cells_file.parent_path().parent_path();
@@ -93,39 +67,6 @@ void CheckActuators(const Sweep& sweep, const std::filesystem::path& cells_file)
   }
 }
 
-void RequireSlurm() {
-  const ShellReply version = Shell("sbatch --version");
-  if (version.status != 0) RefuseSlurm("there is no Slurm here: " + version.text);
-}
-
-// Returns the job's id.
-std::string SubmitJob(const std::string& arguments) {
-  const ShellReply reply = Shell("sbatch --parsable " + arguments);
-  if (reply.status != 0) RefuseSlurm("sbatch failed: " + reply.text);
-  return reply.text.substr(0, reply.text.find(';'));  // "ID;CLUSTER" in a federation.
-}
-
-// Calls look() now and then. False if interrupted meanwhile: the job is cancelled then.
-bool WaitForJob(const std::string& id, const std::function<void()>& look) {
-  int unanswered = 0;
-  while (true) {
-    look();
-    if (Interrupted()) {
-      Shell("scancel " + id);
-      return false;
-    }
-    const ShellReply reply = Shell("squeue --noheader --format=%i --jobs=" + id);
-    // Slurm forgets a job some minutes after its end.
-    const bool forgotten = reply.text.find("Invalid job id") != std::string::npos;
-    if (forgotten || (reply.status == 0 && reply.text.empty())) break;
-    unanswered = reply.status == 0 ? 0 : unanswered + 1;
-    if (unanswered > kMostUnanswered) RefuseSlurm("squeue no longer answers: " + reply.text);
-    std::this_thread::sleep_for(kBetweenLooks);
-  }
-  look();
-  return true;
-}
-
 // That another node has written, and that may be seen here a moment later.
 std::string AwaitText(const std::filesystem::path& file) {
   for (int looks = 0; looks < kMostLooks; ++looks) {
@@ -146,6 +87,7 @@ class Launch {
   HarnessResult Run() {
     const std::filesystem::path folder = options_.run / "slurm";
     std::filesystem::create_directories(folder);
+    const int before = RefuseWhileListed(folder);
     std::vector<SweepCell> missing = cells_;
     for (int attempt = 1; attempt <= kAttempts && !missing.empty(); ++attempt) {
       if (attempt > 1)
@@ -154,7 +96,10 @@ class Launch {
       const auto tell = [this] {
         progress_.OnCellsDone(sweep_.cells.size() - MissingCells(options_.run, sweep_).size());
       };
-      if (!WaitForJob(Submit(folder, attempt, missing), tell)) return {.interrupted = true};
+      const std::string name = fmt::format("attempt-{}", before + attempt);
+      const SlurmJob job = Submit(folder, name, missing);
+      WriteFileWhole(folder / (name + ".job"), job.id() + "\n");
+      if (!job.Wait(tell)) return {.interrupted = true};
       missing = MissingCells(options_.run, sweep_);
     }
     for (const SweepCell& cell : missing) RecordFailed(cell);
@@ -162,10 +107,26 @@ class Launch {
   }
 
  private:
-  // Returns the array's job id.
-  std::string Submit(const std::filesystem::path& folder, int attempt,
-                     const std::vector<SweepCell>& cells) {
-    const std::string name = fmt::format("attempt-{}", attempt);
+  // Two arrays must not write the same cells. Returns how many attempts there were.
+  static int RefuseWhileListed(const std::filesystem::path& folder) {
+    int attempts = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      if (entry.path().extension() == ".cells") ++attempts;
+      if (entry.path().extension() != ".job") continue;
+      std::string id = ReadText(entry.path()), why;
+      id.erase(id.find_last_not_of('\n') + 1);
+      const std::optional<bool> listed = SlurmJob(id).IsListed(&why);
+      if (!listed) RefuseSlurm(fmt::format("whether job {} of this run still runs: {}", id, why));
+      if (*listed) {
+        RefuseOption("--resume", fmt::format("Slurm's job {} of this run has not ended", id),
+                     fmt::format("once it has; scancel {} ends it", id));
+      }
+    }
+    return attempts;
+  }
+
+  SlurmJob Submit(const std::filesystem::path& folder, const std::string& name,
+                  const std::vector<SweepCell>& cells) {
     const size_t tasks = std::min(cells.size(), kMostTasks);
     std::string list = fmt::format("{}\n", tasks);
     for (const SweepCell& cell : cells) {
@@ -177,15 +138,16 @@ class Launch {
     }
     WriteFileWhole(folder / (name + ".cells"), list);
     WriteFileWhole(folder / (name + ".sh"),
-                   fmt::format("#!/bin/sh\nexec {} --task '{}'\n", options_.command,
-                               (folder / (name + ".cells")).string()));
+                   fmt::format("#!/bin/sh\nexec {} --task {}\n", options_.command,
+                               ShellQuoted((folder / (name + ".cells")).string())));
     // A cell that measures has its node for itself.
-    return SubmitJob(fmt::format(
-        "--array=0-{}{} --ntasks=1 {} --no-requeue --job-name='cosched {}' --output='{}.%a.log' "
-        "'{}.sh'",
-        tasks - 1, options_.at_a_time > 0 ? fmt::format("%{}", options_.at_a_time) : "",
-        AllSimulated(sweep_) ? "--cpus-per-task=1" : "--exclusive", sweep_.name(),
-        (folder / name).string(), (folder / name).string()));
+    const std::string file = (folder / name).string();
+    return SlurmJob::Submit(
+        fmt::format("--array=0-{}{} --ntasks=1 {} --no-requeue --job-name={} --output={} {}",
+                    tasks - 1, options_.at_a_time > 0 ? fmt::format("%{}", options_.at_a_time) : "",
+                    AllSimulated(sweep_) ? "--cpus-per-task=1" : "--exclusive",
+                    ShellQuoted("cosched " + sweep_.name()), ShellQuoted(file + ".%a.log"),
+                    ShellQuoted(file + ".sh")));
   }
 
   void RecordFailed(const SweepCell& cell) const {
@@ -244,7 +206,7 @@ std::string NodeFactsOfThisMachine() {
 
 std::optional<NodeFacts> NodeOfSlurm(const std::string& command,
                                      const std::filesystem::path& results) {
-  RequireSlurm();
+  SlurmJob::RequireSlurm();
   std::filesystem::create_directories(results);
   std::string folder = (std::filesystem::absolute(results) / ".node-XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr)
@@ -254,14 +216,14 @@ std::optional<NodeFacts> NodeOfSlurm(const std::string& command,
     std::filesystem::remove_all(*name, ignored);
   };
   const std::unique_ptr<const std::string, decltype(remove)> removed(&folder, remove);
-  WriteFileWhole(folder + "/node.sh",
-                 fmt::format("#!/bin/sh\nexec {} --machine-to '{}/node.json'\n", command, folder));
+  WriteFileWhole(folder + "/node.sh", fmt::format("#!/bin/sh\nexec {} --machine-to {}\n", command,
+                                                  ShellQuoted(folder + "/node.json")));
   fmt::print(stderr, "waits for a node of Slurm's, to plan for what it is\n");
-  const std::string job = SubmitJob(
+  const SlurmJob job = SlurmJob::Submit(
       fmt::format("--ntasks=1 --exclusive --no-requeue --job-name='cosched: what a node is' "
-                  "--output='{0}/node.log' '{0}/node.sh'",
-                  folder));
-  if (!WaitForJob(job, [] {})) return std::nullopt;
+                  "--output={} {}",
+                  ShellQuoted(folder + "/node.log"), ShellQuoted(folder + "/node.sh")));
+  if (!job.Wait([] {})) return std::nullopt;
   const auto facts = nlohmann::json::parse(AwaitText(folder + "/node.json"), nullptr, false);
   const std::optional<Actuator> actuator =
       facts.is_object() ? ParseActuator(facts.value("actuator", "")) : std::nullopt;
@@ -277,7 +239,7 @@ std::optional<NodeFacts> NodePlannedFor(const std::filesystem::path& run) {
   const std::optional<nlohmann::ordered_json> manifest = ReadManifest(run);
   if (!manifest || !manifest->contains("host")) return std::nullopt;
   const nlohmann::ordered_json& host = (*manifest)["host"];
-  if (!host.contains("topology_xml")) return std::nullopt;
+  if (!host.contains("topology_xml") || !host["topology_xml"].is_string()) return std::nullopt;
   NodeFacts node{.topology = Topology::FromXmlText(host["topology_xml"]),
                  .cpu = host.value("cpu", ""),
                  .kernel = host.value("kernel", ""),
@@ -301,7 +263,7 @@ NodeFacts NodeOfTask(const std::filesystem::path& cells_file) {
 }
 
 HarnessResult RunBySlurm(const Sweep& sweep, const SlurmOptions& options) {
-  RequireSlurm();
+  SlurmJob::RequireSlurm();
   return Launch(sweep, options, MissingCells(options.run, sweep)).Run();
 }
 

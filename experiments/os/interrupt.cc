@@ -4,20 +4,13 @@
 
 #include <fstream>
 
+#include "experiments/os/shell_word.h"
+
 namespace cosched {
 namespace {
 
 // Set by the first signal; the only state here that is not a command's own.
 volatile std::sig_atomic_t interrupted = 0;
-
-std::string ShellQuoted(const std::string& word) {
-  constexpr const char* kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,+@%";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string quoted = "'";
-  for (char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
 
 }  // namespace
 

@@ -208,11 +208,27 @@ class LauncherTest(OneMachineCase):
         (self.folder / "nodes").write_text(str(cpus[0]))
         (self.folder / "tasks").write_text(str(cpus[1]))
         (self.folder / "hold").unlink()
+        self.refused_while_a_job_of_it_is_listed()
         slurm, run = self.run_cosched("slurm", "--launcher", "slurm", "--resume")
         self.assertEqual(slurm.returncode, 0, slurm.stderr)
         self.assertNotIn("waits for a node", slurm.stderr)
+        self.assertTrue((run / "slurm" / "attempt-2.sh").exists(), "what the first attempt said is kept")
         cell = json.loads(next(run.glob("strict/*/*/cell.json")).read_text())
         self.assertEqual((cell["status"], cell["machine_cores"]), ("done", str(cpus[1])))
+
+    def refused_while_a_job_of_it_is_listed(self):
+        """Two arrays would write the same cells."""
+        run = next((self.folder / "slurm").glob("small/*"))
+        job = subprocess.run(["sbatch", "--parsable", "--hold", "--output=/dev/null", "--wrap=true"], capture_output=True, text=True,
+                             check=True).stdout.strip()
+        ours = (run / "slurm" / "attempt-1.job").read_text()
+        (run / "slurm" / "attempt-1.job").write_text(job + "\n")
+        slurm, _ = self.run_cosched("slurm", "--launcher", "slurm", "--resume")
+        subprocess.run(["scancel", job], check=True)
+        self.assertEqual(slurm.returncode, 2, slurm.stderr)
+        self.assertIn(f"Slurm's job {job} of this run has not ended", slurm.stderr)
+        (run / "slurm" / "attempt-1.job").write_text(ours)
+        self.wait_for(lambda: self.queue() == "", "the held job is still in the queue")
 
     def test_a_node_of_other_rights_fails_its_cells_and_says_why(self):
         self.folder.chmod(0o777)
