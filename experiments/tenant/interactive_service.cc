@@ -1,7 +1,6 @@
 #include "experiments/tenant/interactive_service.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -10,13 +9,12 @@
 #include <thread>
 #include <vector>
 
-#include "engine/base/error.h"
 #include "engine/base/random.h"
 #include "experiments/os/exit_code.h"
 #include "experiments/os/interrupt.h"
 #include "experiments/os/realtime.h"
-#include "experiments/os/thread_affinity.h"
 #include "experiments/tenant/control_thread.h"
+#include "experiments/tenant/interactive_steering.h"
 #include "experiments/tenant/pool_threads.h"
 #include "experiments/tenant/step_meter.h"
 #include "traces/arrivals/request_arrival.h"
@@ -72,34 +70,22 @@ class InteractiveService {
     ServiceSettings settings{options.spec};
     settings.max_delay = options.spec.max_delay;
     settings.weights_file = options.load_weights;
-    settings.session.inter_op_parallelism_threads = options.threads.inter;
-    settings.session.intra_op_parallelism_threads = options.threads.intra;
-    // Bound ones would stay where the kernel moves them when their cores are taken away.
-    const bool bound = options.follow != FollowRule::kKeep;
-    settings.session.binding =
-        bound ? ThreadPools::Binding::kEachToItsCore : ThreadPools::Binding::kNone;
-    settings.session.topology = &topology;
+    settings.session = SteeredSession(options.threads, options.follow, topology);
     return settings;
   }
 
   ControlThreadOptions ControlOptions() {
-    ControlThreadOptions control;
+    ControlThreadOptions control =
+        SteeredThrough(options_.control, options_.follow, options_.cores);
     control.program = ServiceName(options_.spec);
-    control.cores = options_.cores;
-    control.follow = options_.follow;
     control.threads = control.capacity = options_.threads;
-    control.control = options_.control.empty() ? DefaultControlPath() : options_.control;
-    control.needs_control = !options_.control.empty();
     control.on_resized = [](const ResizedMessage& resized) {
       fmt::print(stderr, "{} -> {} threads on cores {}, by {}, settled in {} us\n",
                  ToText(resized.before), ToText(resized.after), resized.cores.ToString(),
                  ToString(resized.cause), resized.time.count());
     };
     control.on_stop = [this] { stopped_ = true; };
-    if (!control.control.empty()) {
-      fmt::print(stderr, "steer it with: cosched ctl {} status|set cores=…|pause|resume|stop\n",
-                 options_.control.empty() ? std::to_string(getpid()) : options_.control);
-    }
+    if (!control.control.empty()) fmt::print(stderr, "{}\n", SteeringHint(options_.control));
     return control;
   }
 
@@ -191,11 +177,7 @@ std::string InteractiveService::Summary() {
 }  // namespace
 
 int RunInteractiveService(const InteractiveServiceOptions& options, const Topology& topology) {
-  if (ConfineThreads(getpid(), options.cores, topology) != Confinement::kDone) {
-    throw InputError({"command line", 0, "--cores",
-                      "the kernel does not allow cores " + options.cores.ToString(),
-                      "cores within " + topology.Cpus().ToString()});
-  }
+  ConfineToCores(options.cores, topology);
   const SignalScope signals;
   const RealtimeScope realtime;  // For the generator alone, so that it keeps its times.
   InteractiveService service(options, topology);

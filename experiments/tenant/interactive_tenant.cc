@@ -12,11 +12,10 @@
 #include <string>
 #include <thread>
 
-#include "engine/base/error.h"
 #include "engine/base/thread_start.h"
 #include "experiments/os/exit_code.h"
-#include "experiments/os/thread_affinity.h"
 #include "experiments/tenant/control_thread.h"
+#include "experiments/tenant/interactive_steering.h"
 #include "experiments/tenant/pool_threads.h"
 #include "experiments/tenant/step_meter.h"
 #include "experiments/wire/resize_latencies.h"
@@ -183,32 +182,19 @@ class InteractiveTenant {
     settings.first_image = options.first_image;
     settings.images = options.images;
     settings.weights_file = options.load_weights;
-    settings.session.inter_op_parallelism_threads = options.threads.inter;
-    settings.session.intra_op_parallelism_threads = options.threads.intra;
-    // Bound ones would stay where the kernel moves them when their cores are taken away.
-    const bool bound = options.follow != FollowRule::kKeep;
-    settings.session.binding =
-        bound ? ThreadPools::Binding::kEachToItsCore : ThreadPools::Binding::kNone;
-    settings.session.topology = &topology;
+    settings.session = SteeredSession(options.threads, options.follow, topology);
     return settings;
   }
 
   ControlThreadOptions ControlOptions() {
-    ControlThreadOptions control;
+    ControlThreadOptions control =
+        SteeredThrough(options_.control, options_.follow, options_.cores);
     control.program = ProgramName(options_.spec);
     control.steps = options_.spec.steps;
-    control.cores = options_.cores;
-    control.follow = options_.follow;
     control.threads = control.capacity = options_.threads;
-    control.control = options_.control.empty() ? DefaultControlPath() : options_.control;
-    control.needs_control = !options_.control.empty();
     control.on_resized = [this](const ResizedMessage& resized) { Announce(resized); };
     control.on_stop = [this] { stopped_ = true; };
-    if (!control.control.empty()) {
-      progress_.Announce(
-          fmt::format("steer it with: cosched ctl {} status|set cores=…|pause|resume|stop",
-                      options_.control.empty() ? std::to_string(getpid()) : options_.control));
-    }
+    if (!control.control.empty()) progress_.Announce(SteeringHint(options_.control));
     return control;
   }
 
@@ -336,11 +322,7 @@ std::string InteractiveTenant::Latencies() {
 }  // namespace
 
 int RunInteractiveTenant(const InteractiveTenantOptions& options, const Topology& topology) {
-  if (ConfineThreads(getpid(), options.cores, topology) != Confinement::kDone) {
-    throw InputError({"command line", 0, "--cores",
-                      "the kernel does not allow cores " + options.cores.ToString(),
-                      "cores within " + topology.Cpus().ToString()});
-  }
+  ConfineToCores(options.cores, topology);
   StopAfterThisStep();
   InteractiveTenant tenant(options, topology);
   tenant.Run();

@@ -59,7 +59,7 @@ void Measure(benchmark::State& state, PipelineProgram program, const std::atomic
 }
 
 void CancelAlignSort(benchmark::State& state) {
-  constexpr int64_t kReads = 100'000;
+  constexpr int kReads = 100'000;
   const TemporaryFolder folder;
   Random random(1);
   ReferenceGenome genome;
@@ -67,10 +67,7 @@ void CancelAlignSort(benchmark::State& state) {
   genome.bases = {RandomBases(1'000'000, &random)};
   folder.Write("genome.fa", Fasta(genome));
   ReadGenerator generator(&genome, &random);
-  std::string reads;
-  for (int64_t i = 0; i < kReads; ++i)
-    reads += generator.Record("read" + std::to_string(i), generator.Single());
-  folder.Write("reads.fq", reads);
+  folder.Write("reads.fq", generator.Singles(kReads));
   const auto progress = std::make_shared<AlignSortProgress>();
   Measure(state,
           MakeAlignSort({.reference = folder.PathOf("genome.fa"),

@@ -12,42 +12,20 @@
 #include <map>
 #include <optional>
 
+#include "tests/bench/coli_reads.h"
 #include "tests/bench/processor_time.h"
 #include "tests/workloads/genomics/align_sort.h"
-#include "tests/workloads/genomics/generated_reads.h"
 #include "tests/workloads/temporary_folder.h"
 
 namespace cosched {
 namespace {
 
-constexpr const char* kColi = "/usr/share/doc/bowtie/examples/genomes/NC_008253.fna.gz";
-constexpr size_t kColiBases = 4'938'920;
 constexpr size_t kChunkReads = 10'000;
-
-ReferenceGenome ColiGenome() {
-  if (std::filesystem::exists(kColi)) return ReadFasta(OpenFile(kColi), kColi);
-  Random random(1);
-  ReferenceGenome genome;
-  genome.sequences = {{"random", kColiBases}};
-  genome.bases = {RandomBases(kColiBases, &random)};
-  return genome;
-}
 
 // The files that both sides read, and what each part has from the one before it.
 struct Inputs {
   Inputs(const ReferenceGenome& genome, int64_t reads) {
-    Random random(2);
-    ReadGenerator generator(&genome, &random);
-    std::string first;
-    std::string second;
-    for (int64_t i = 0; i < reads / 2; ++i) {
-      const auto [left, right] = generator.ProperMates(300 + random.Below(100), 101);
-      first += generator.Record("read" + std::to_string(i) + "/1", left);
-      second += generator.Record("read" + std::to_string(i) + "/2", right);
-    }
-    folder.Write("genome.fa", Fasta(genome));
-    folder.WriteGzip("1.fq.gz", first);
-    folder.WriteGzip("2.fq.gz", second);
+    WriteColiReads(genome, reads, folder);
     aligner.emplace(folder.PathOf("genome.fa"));
     header.emplace(aligner->References(), ProgramLine{"cosched", "bench", "bench_genomics"});
     chunks = ReadChunks(OpenFastq(Files(), kChunkReads));

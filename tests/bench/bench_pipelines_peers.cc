@@ -35,9 +35,9 @@
 #include "engine/base/check.h"
 #include "engine/base/topology.h"
 #include "engine/gates/pipeline.h"
+#include "tests/bench/coli_reads.h"
 #include "tests/bench/processor_time.h"
 #include "tests/bench/tbb_pipelines.h"
-#include "tests/workloads/genomics/generated_reads.h"
 #include "tests/workloads/temporary_folder.h"
 #include "workloads/pipelines/align_sort.h"
 #include "workloads/pipelines/increment.h"
@@ -45,8 +45,6 @@
 namespace cosched {
 namespace {
 
-constexpr const char* kColi = "/usr/share/doc/bowtie/examples/genomes/NC_008253.fna.gz";
-constexpr size_t kColiBases = 4'938'920;
 constexpr int kThreads = 2;
 constexpr int kOpen = 2;
 constexpr size_t kTokens = 2 * kThreads;
@@ -119,29 +117,8 @@ Cost CostOfPrograms(const std::string& command) {
   return cost;
 }
 
-ReferenceGenome PeersGenome() {
-  if (std::filesystem::exists(kColi)) return ReadFasta(OpenFile(kColi), kColi);
-  Random random(1);
-  ReferenceGenome genome;
-  genome.sequences = {{"random", kColiBases}};
-  genome.bases = {RandomBases(kColiBases, &random)};
-  return genome;
-}
-
 struct PeerFiles {
-  PeerFiles(const ReferenceGenome& genome, int64_t reads) {
-    Random random(2);
-    ReadGenerator generator(&genome, &random);
-    std::string first, second;
-    for (int64_t i = 0; i < reads / 2; ++i) {
-      const auto [left, right] = generator.ProperMates(300 + random.Below(100), 101);
-      first += generator.Record("read" + std::to_string(i) + "/1", left);
-      second += generator.Record("read" + std::to_string(i) + "/2", right);
-    }
-    folder.Write("genome.fa", Fasta(genome));
-    folder.WriteGzip("1.fq.gz", first);
-    folder.WriteGzip("2.fq.gz", second);
-  }
+  PeerFiles(const ReferenceGenome& genome, int64_t reads) { WriteColiReads(genome, reads, folder); }
 
   PipelineProgram Program() const {
     return MakeAlignSort({.reference = folder.PathOf("genome.fa"),
@@ -175,7 +152,7 @@ struct PeerFiles {
 };
 
 const PeerFiles& FilesOf(int64_t reads) {
-  static const ReferenceGenome genome = PeersGenome();
+  static const ReferenceGenome genome = ColiGenome();
   static std::map<int64_t, PeerFiles> made;
   return made.try_emplace(reads, genome, reads).first->second;
 }

@@ -6,10 +6,10 @@
 // stays an attribute. Logs are nearly in order of their submit times, so rows are sorted.
 
 #include <algorithm>
-#include <iterator>
 
 #include "traces/input/formats.h"
 #include "traces/input/numbers.h"
+#include "traces/input/swf_fields.h"
 #include "traces/input/table_reader.h"
 
 namespace cosched {
@@ -18,54 +18,27 @@ TraceFormat SwfFormat();  // Named in formats.cc.
 
 namespace {
 
-enum Field : size_t {
-  kSubmit = 1,
-  kRunTime = 3,
-  kAllocated = 4,
-  kRequested = 7,
-  kUser = 11,
-};
-
-constexpr const char* kNames[] = {"job_number",
-                                  "submit_time",
-                                  "wait_time",
-                                  "run_time",
-                                  "allocated_processors",
-                                  "average_cpu_time",
-                                  "used_memory",
-                                  "requested_processors",
-                                  "requested_time",
-                                  "requested_memory",
-                                  "status",
-                                  "user_id",
-                                  "group_id",
-                                  "executable",
-                                  "queue",
-                                  "partition",
-                                  "preceding_job",
-                                  "think_time"};
-
 std::vector<std::string> Names(std::string_view /*head*/) {
-  return {std::begin(kNames), std::end(kNames)};
+  return {kSwfNames.begin(), kSwfNames.end()};
 }
 
 class SwfRow final : public RowFormat {
  public:
   explicit SwfRow(const Columns& /*columns*/) {}
 
-  size_t TimeColumn() const override { return kSubmit; }
+  size_t TimeColumn() const override { return kSwfSubmit; }
 
   void Read(const Row& row, Arrival* arrival) const override {
-    for (size_t field = 0; field < std::size(kNames); ++field) {
+    for (size_t field = 0; field < kSwfFields; ++field) {
       int64_t ignored = 0;
       // Some logs have fractions of seconds.
       if (!ParseScaled(row.Text(field), 0, &ignored)) row.Refuse(field, "a number, -1 = not known");
     }
-    arrival->time = row.Seconds(kSubmit);
-    if (!Unknown(row, kUser)) arrival->tenant = row.Text(kUser);
-    if (!Unknown(row, kRunTime)) arrival->duration = row.Seconds(kRunTime);
-    arrival->cores_preferred = row.Cores(kRequested);
-    if (!arrival->cores_preferred) arrival->cores_preferred = row.Cores(kAllocated);
+    arrival->time = row.Seconds(kSwfSubmit);
+    if (!Unknown(row, kSwfUser)) arrival->tenant = row.Text(kSwfUser);
+    if (!Unknown(row, kSwfRunTime)) arrival->duration = row.Seconds(kSwfRunTime);
+    arrival->cores_preferred = row.Cores(kSwfRequested);
+    if (!arrival->cores_preferred) arrival->cores_preferred = row.Cores(kSwfAllocated);
   }
 
  private:
@@ -84,7 +57,7 @@ bool Detect(const TraceHead& head) {
   CellSplitter splitter(kFormat.syntax);
   splitter.Split(line);
   const std::span<const std::string_view> cells = splitter.Cells();
-  return cells.size() == std::size(kNames) &&
+  return cells.size() == kSwfFields &&
          std::all_of(cells.begin(), cells.end(), [](std::string_view cell) {
            int64_t ignored = 0;
            return ParseScaled(cell, 0, &ignored);

@@ -13,6 +13,7 @@
 #include <iterator>
 #include <unordered_map>
 
+#include "traces/input/swf_fields.h"
 #include "traces/writers.h"
 
 namespace cosched {
@@ -20,35 +21,6 @@ namespace cosched {
 TraceTarget SwfTarget();  // Named in writers.cc.
 
 namespace {
-
-enum Field : size_t {
-  kJobNumber = 0,
-  kSubmit = 1,
-  kRunTime = 3,
-  kAllocated = 4,
-  kRequested = 7,
-  kUser = 11,
-  kFields = 18
-};
-
-constexpr std::array<std::string_view, kFields> kNames = {"job_number",
-                                                          "submit_time",
-                                                          "wait_time",
-                                                          "run_time",
-                                                          "allocated_processors",
-                                                          "average_cpu_time",
-                                                          "used_memory",
-                                                          "requested_processors",
-                                                          "requested_time",
-                                                          "requested_memory",
-                                                          "status",
-                                                          "user_id",
-                                                          "group_id",
-                                                          "executable",
-                                                          "queue",
-                                                          "partition",
-                                                          "preceding_job",
-                                                          "think_time"};
 
 constexpr size_t kMostUsers = 1'000'000;  // That are numbered; what comes after them is not known.
 
@@ -70,8 +42,9 @@ bool IsInteger(std::string_view cell) {
 class SwfWriter final : public TraceWriter {
  public:
   explicit SwfWriter(const TraceSurvey& survey) : survey_(survey), origin_(Origin(survey)) {
-    for (size_t field = 0; field < kFields; ++field) columns_[field] = survey.Column(kNames[field]);
-    columns_[kSubmit].reset();  // What was selected may come at another time.
+    for (size_t field = 0; field < kSwfFields; ++field)
+      columns_[field] = survey.Column(kSwfNames[field]);
+    columns_[kSwfSubmit].reset();  // What was selected may come at another time.
   }
 
   void Begin(std::string* out) override {
@@ -89,7 +62,7 @@ class SwfWriter final : public TraceWriter {
 
   void Write(const Arrival& arrival, std::string* out) override {
     ++jobs_;
-    for (size_t field = 0; field < kFields; ++field) {
+    for (size_t field = 0; field < kSwfFields; ++field) {
       if (field > 0) *out += ' ';
       if (!columns_[field]) {
         fmt::format_to(std::back_inserter(*out), "{}", FromFacts(field, arrival));
@@ -106,11 +79,11 @@ class SwfWriter final : public TraceWriter {
 
   int64_t FromFacts(size_t field, const Arrival& arrival) {
     switch (field) {
-      case kJobNumber: return jobs_;
-      case kSubmit: return RoundedSeconds(arrival.time) - StartSeconds();
-      case kRunTime: return arrival.duration ? RoundedSeconds(*arrival.duration) : -1;
-      case kRequested: return Cores(arrival);
-      case kUser: return User(arrival.tenant);
+      case kSwfJobNumber: return jobs_;
+      case kSwfSubmit: return RoundedSeconds(arrival.time) - StartSeconds();
+      case kSwfRunTime: return arrival.duration ? RoundedSeconds(*arrival.duration) : -1;
+      case kSwfRequested: return Cores(arrival);
+      case kSwfUser: return User(arrival.tenant);
       default: return -1;
     }
   }
@@ -135,7 +108,7 @@ class SwfWriter final : public TraceWriter {
 
   const TraceSurvey survey_;
   const Duration origin_;
-  std::array<std::optional<size_t>, kFields> columns_;
+  std::array<std::optional<size_t>, kSwfFields> columns_;
   int64_t jobs_ = 0;
   std::unordered_map<std::string, int64_t> users_;
 };
@@ -146,16 +119,16 @@ std::unique_ptr<TraceWriter> Make(const TraceSurvey& survey) {
 
 std::vector<std::string> Losses(const TraceSurvey& survey) {
   std::vector<size_t> held;
-  for (std::string_view name : kNames) {
+  for (std::string_view name : kSwfNames) {
     if (const std::optional<size_t> column = survey.Column(name)) held.push_back(*column);
   }
   LossList losses(survey);
   losses.AddOrigin(std::min(Origin(survey), Duration{0}));  // Else the header tells it.
   losses.Add(survey.split_seconds, "fractions of a second", "times are rounded");
-  if (!survey.Column(kNames[kRunTime]))
+  if (!survey.Column(kSwfNames[kSwfRunTime]))
     losses.Add(survey.split_durations, "fractions of a second of durations", "they are rounded");
   losses.Add(kRequest, "kind", "requests become jobs");
-  if (!survey.Column(kNames[kUser]))
+  if (!survey.Column(kSwfNames[kSwfUser]))
     losses.Add(kTenant, "names of tenants", "numbered by first arrival, unless they are numbers");
   losses.Add(kSize, "size");
   const auto other_cores = std::max(survey.having[kCoresMin], survey.having[kCoresMax]);

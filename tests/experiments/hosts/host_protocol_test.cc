@@ -9,6 +9,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "tests/experiments/wire/unusual_tenant_spec.h"
+
 namespace cosched {
 namespace {
 
@@ -22,56 +24,8 @@ PipelineCounters SomePipeline() {
   return {.stages = {{1, 2, 3, 4, 5, 6, 7, 8, time, time, true}}, .open = 9, .open_requests = 10};
 }
 
-PipelineChoice SomeChoice() {
-  const OpenRequests open = {CreditLink::kEndToEnd, 2, 3};
-  return {.application = "increment",
-          .open = open,
-          .ranks = 3,
-          .increment = {open, 4, 9, Duration(6), Duration(7), 2, Duration(8), 5},
-          .align_sort = {.reference = "genome.fa",
-                         .reads = {{"one.fq", "two.fq"}},
-                         .out = "sorted.bam",
-                         .chunk_reads = 11,
-                         .open = open,
-                         .threads = 2,
-                         .compression = 1,
-                         .memory_mib = 12,
-                         .spill_folder = "/spill"},
-          .classify = {.model = "resnet50",
-                       .parts = 3,
-                       .images = "/images",
-                       .items = 13,
-                       .batch = 14,
-                       .seed = 15,
-                       .weights_file = "w.weights",
-                       .open = open,
-                       .threads = 2}};
-}
-
 // No member of these has its default.
 std::vector<HostCall> Calls() {
-  TenantSpec spec;
-  spec.steps = int64_t{1} << 40;
-  spec.serves = true;
-  spec.max_delay = std::chrono::microseconds(1500);
-  spec.command = {.arguments = {"sh", "-c", "é"},
-                  .environment = {"A=b"},
-                  .folder = "/a folder",
-                  .progress = {ProgressSource::Kind::kFile, "count"},
-                  .client = CommandClient::kLibrary,
-                  .preload = "/lib/x.so"};
-  spec.model = "a \"model\".onnx";
-  spec.mode = Mode::kInfer;
-  spec.dataset = "mnist";
-  spec.data_directory = "/data/é, with blanks";
-  spec.batch = 5;
-  spec.seed = uint64_t{1} << 60;
-  spec.precision = Precision::kBFloat16;
-  spec.deterministic = false;
-  spec.auto_split = true;
-  spec.rates.lanes = 4;
-  spec.spin = std::chrono::nanoseconds(7001);
-  spec.pipeline = SomeChoice();
   return {BeginCall{.cores = CpuSet{1, 3},
                     .binary = "/bin/cosched",
                     .log_directory = "/logs",
@@ -82,7 +36,7 @@ std::vector<HostCall> Calls() {
                     .quota_period = std::chrono::microseconds(5000),
                     .timeouts = {kTime, kTime, kTime, kTime},
                     .sample_threads = true},
-          DescribeCall{JobId{7}, spec},
+          DescribeCall{JobId{7}, UnusualTenantSpec()},
           StartCall{.job = JobId{7},
                     .workload = "net",
                     .request = {2, 3, 4},

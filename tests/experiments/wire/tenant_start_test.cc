@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/base/error.h"
+#include "tests/experiments/wire/unusual_tenant_spec.h"
 
 namespace cosched {
 namespace {
@@ -23,31 +24,7 @@ TenantStart Unusual() {
   start.threads = {3, 4};
   start.client = Client::kHalving;
   start.unbound = true;
-  TenantSpec& spec = start.spec;
-  spec.steps = int64_t{1} << 40;
-  spec.serves = true;
-  spec.max_delay = std::chrono::microseconds(1500);
-  spec.pipeline.application = "increment";
-  spec.pipeline.open = {CreditLink::kEndToEnd, 2, 3};
-  spec.pipeline.increment.stages = 5;
-  spec.pipeline.increment.wait = std::chrono::microseconds(7);
-  spec.command = {.arguments = {"sh", "-c", "é \"x\""},
-                  .environment = {"A=b=c"},
-                  .folder = "/a folder",
-                  .progress = {ProgressSource::Kind::kOutput, "^step: (\\d+)"},
-                  .client = CommandClient::kOpenMp,
-                  .preload = "/lib/x.so"};
-  spec.model = "a \"model\".onnx";
-  spec.mode = Mode::kInfer;
-  spec.dataset = "mnist";
-  spec.data_directory = "/data/é, with blanks";
-  spec.batch = 5;
-  spec.seed = uint64_t{1} << 60;
-  spec.precision = Precision::kBFloat16;
-  spec.deterministic = false;
-  spec.auto_split = true;
-  spec.rates.lanes = 4;
-  spec.spin = std::chrono::nanoseconds(7001);
+  start.spec = UnusualTenantSpec();
   return start;
 }
 
@@ -64,7 +41,7 @@ TEST(TenantStart, EveryMemberComesBack) {
   EXPECT_EQ(read.spec.max_delay, Unusual().spec.max_delay);
   EXPECT_EQ(read.spec.rates.lanes, 4);
   EXPECT_EQ(read.spec.pipeline.open.link, CreditLink::kEndToEnd);
-  EXPECT_EQ(read.spec.pipeline.increment.wait, std::chrono::microseconds(7));
+  EXPECT_EQ(read.spec.pipeline.increment.wait, UnusualPipeline().increment.wait);
 }
 
 TEST(TenantStart, WhatNoHostWritesIsRefused) {

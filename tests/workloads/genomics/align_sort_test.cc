@@ -69,24 +69,6 @@ class AlignSortTest : public testing::Test {
     return cosched::AlignSort(*aligner_, paths, folder_.PathOf("ours.bam"), options);
   }
 
-  std::string Singles(int count) {
-    std::string text;
-    for (int i = 0; i < count; ++i) {
-      text += generator_.Record("read" + std::to_string(i), generator_.Single());
-    }
-    return text;
-  }
-
-  std::pair<std::string, std::string> Pairs(int count) {
-    std::pair<std::string, std::string> text;
-    for (int i = 0; i < count; ++i) {
-      const auto [first, second] = generator_.Mates();
-      text.first += generator_.Record("pair" + std::to_string(i) + "/1", first);
-      text.second += generator_.Record("pair" + std::to_string(i) + "/2", second);
-    }
-    return text;
-  }
-
   int CountOf(const std::string& what) const {
     return static_cast<int>(std::count_if(theirs_.begin(), theirs_.end(), [&](const auto& line) {
       return line.find(what) != std::string::npos;
@@ -102,7 +84,7 @@ class AlignSortTest : public testing::Test {
 };
 
 TEST_F(AlignSortTest, SingleReadsAreAsTheProgramsAlignAndSortThem) {
-  folder_.Write("reads.fq", Singles(2'000));
+  folder_.Write("reads.fq", generator_.Singles(2'000));
   ExpectSameAsPrograms({"reads.fq"});
   // The reads are what they should be: with repeats, supplementary alignments and unmapped reads.
   EXPECT_LT(CountOf("\trl:i:0"), static_cast<int>(theirs_.size()));
@@ -112,7 +94,7 @@ TEST_F(AlignSortTest, SingleReadsAreAsTheProgramsAlignAndSortThem) {
 }
 
 TEST_F(AlignSortTest, MatesAreAsTheProgramsAlignAndSortThem) {
-  const auto [first, second] = Pairs(1'000);
+  const auto [first, second] = generator_.Pairs(1'000);
   folder_.Write("1.fq", first);
   folder_.Write("2.fq", second);
   ExpectSameAsPrograms({"1.fq", "2.fq"});
@@ -146,13 +128,13 @@ TEST_F(AlignSortTest, MatesInOneFileAreTemplatesToo) {
 }
 
 TEST_F(AlignSortTest, MatesOfDifferentNamesAreAlignedAlone) {
-  folder_.Write("1.fq", Singles(50));
-  folder_.Write("2.fq", Pairs(50).first);
+  folder_.Write("1.fq", generator_.Singles(50));
+  folder_.Write("2.fq", generator_.Pairs(50).first);
   ExpectSameAsPrograms({"1.fq", "2.fq"});
 }
 
 TEST_F(AlignSortTest, PackedFilesAreAsPlainOnes) {
-  const auto [first, second] = Pairs(100);
+  const auto [first, second] = generator_.Pairs(100);
   folder_.WriteGzip("1.fq.gz", first);
   folder_.WriteGzip("2.fq.gz", second);
   ExpectSameAsPrograms({"1.fq.gz", "2.fq.gz"});
@@ -181,7 +163,7 @@ TEST_F(AlignSortTest, OddFilesAreReadAlike) {
 }
 
 TEST_F(AlignSortTest, ChunksOrderAndSpillingChangeNoByte) {
-  const auto [first, second] = Pairs(300);
+  const auto [first, second] = generator_.Pairs(300);
   folder_.Write("1.fq", first);
   folder_.Write("2.fq", second);
   ExpectSameAsPrograms({"1.fq", "2.fq"});

@@ -104,6 +104,24 @@ class ReadGenerator {
             Sequenced(ReverseComplementOf(bases.substr(bases.size() - length)))};
   }
 
+  // So many of them as a FASTQ file, read0 first.
+  std::string Singles(int count) {
+    std::string text;
+    for (int i = 0; i < count; ++i) text += Record("read" + std::to_string(i), Single());
+    return text;
+  }
+
+  // So many of them as the two files of a paired run.
+  std::pair<std::string, std::string> Pairs(int count) {
+    std::pair<std::string, std::string> text;
+    for (int i = 0; i < count; ++i) {
+      const auto [first, second] = Mates();
+      text.first += Record("pair" + std::to_string(i) + "/1", first);
+      text.second += Record("pair" + std::to_string(i) + "/2", second);
+    }
+    return text;
+  }
+
  private:
   // Of either strand, from a sequence that is long enough, each base with the same chance.
   std::string Fragment(size_t length) {

@@ -75,23 +75,6 @@ class AlignSortPipelineTest : public ::testing::Test {
     return settings;
   }
 
-  std::string Singles(int count) {
-    std::string text;
-    for (int i = 0; i < count; ++i) {
-      text += generator_.Record("read" + std::to_string(i), generator_.Single());
-    }
-    return text;
-  }
-  std::pair<std::string, std::string> Pairs(int count) {
-    std::pair<std::string, std::string> text;
-    for (int i = 0; i < count; ++i) {
-      const auto [first, second] = generator_.Mates();
-      text.first += generator_.Record("pair" + std::to_string(i) + "/1", first);
-      text.second += generator_.Record("pair" + std::to_string(i) + "/2", second);
-    }
-    return text;
-  }
-
   // What the command writes, by lines.
   std::vector<std::string> Output(const std::string& command) {
     const std::string out = folder_.PathOf("said.txt");
@@ -137,9 +120,9 @@ TEST_F(AlignSortPipelineTest, RecordsAreThoseOfThePrograms) {
   if (std::system("command -v minimap2 samtools >/dev/null 2>&1") != 0) {
     GTEST_SKIP() << "no minimap2 or no samtools here (Debian: minimap2, samtools)";
   }
-  folder_.Write("single.fq", Singles(2'000));
+  folder_.Write("single.fq", generator_.Singles(2'000));
   EXPECT_GT(ExpectSameAsPrograms({"single.fq"}), 2'000u);
-  const auto [first, second] = Pairs(1'000);
+  const auto [first, second] = generator_.Pairs(1'000);
   folder_.Write("1.fq", first);
   folder_.Write("2.fq", second);
   EXPECT_GT(ExpectSameAsPrograms({"1.fq", "2.fq"}), 2'000u);
@@ -163,7 +146,7 @@ TEST_F(AlignSortPipelineTest, RecordsAreThoseOfThePrograms) {
 
 // Blocks are compressed side by side, several groups of them, and come into one order.
 TEST_F(AlignSortPipelineTest, BlocksAreWrittenInOrder) {
-  folder_.Write("reads.fq", Singles(6'000));
+  folder_.Write("reads.fq", generator_.Singles(6'000));
   AlignSortSettings settings = Settings({{"reads.fq"}});
   std::set<std::string> contents;
   for (const int lanes : {1, 2, 2, 2, 4}) {
@@ -180,10 +163,10 @@ TEST_F(AlignSortPipelineTest, BlocksAreWrittenInOrder) {
 // Requests of two kinds, as many as may be open and one that waits, while the pools are resized and
 // paused at random.
 TEST_F(AlignSortPipelineTest, ChunksCoresAndOpenRequestsChangeNoByte) {
-  const auto [first, second] = Pairs(60);
+  const auto [first, second] = generator_.Pairs(60);
   folder_.Write("1.fq", first);
   folder_.Write("2.fq", second);
-  folder_.Write("single.fq", Singles(80));
+  folder_.Write("single.fq", generator_.Singles(80));
   AlignSortSettings settings = Settings({{"1.fq", "2.fq"}, {"single.fq"}});
   std::vector<std::string> expected;
   {
@@ -256,7 +239,7 @@ class HeldUp {
 };
 
 TEST_F(AlignSortPipelineTest, PausesInAnyStageChangeNoByte) {
-  folder_.Write("reads.fq", Singles(300));
+  folder_.Write("reads.fq", generator_.Singles(300));
   const AlignSortSettings settings = Settings({{"reads.fq"}});
   {
     StartedPipeline run(MakeAlignSort(settings), {2, 1});
@@ -289,7 +272,7 @@ TEST_F(AlignSortPipelineTest, ABrokenFileFailsItsRequestOnly) {
   std::vector<std::vector<std::string>> reads;
   for (int i = 0; i < 5; ++i) {
     reads.push_back({std::to_string(i) + ".fq"});
-    folder_.Write(reads.back()[0], Singles(400));
+    folder_.Write(reads.back()[0], generator_.Singles(400));
   }
   AlignSortSettings settings = Settings(reads);
   settings.open = {CreditLink::kLinear, 3, 3};
@@ -331,7 +314,7 @@ TEST_F(AlignSortPipelineTest, ABrokenFileFailsItsRequestOnly) {
 }
 
 TEST_F(AlignSortPipelineTest, WhatIsMissingFailsTheRequest) {
-  folder_.Write("reads.fq", Singles(10));
+  folder_.Write("reads.fq", generator_.Singles(10));
   AlignSortSettings settings = Settings({{"reads.fq"}, {"none.fq"}});
   StartedPipeline run(MakeAlignSort(settings), {1, 1});
   run.Submit(1);
@@ -347,7 +330,7 @@ TEST_F(AlignSortPipelineTest, WhatIsMissingFailsTheRequest) {
 
 // When it is told: its spilled records, its file and its credits.
 TEST_F(AlignSortPipelineTest, AFailedRequestHoldsNothing) {
-  std::string broken = Singles(1'000);
+  std::string broken = generator_.Singles(1'000);
   broken += "@last\nACGT\nACGT\n";
   folder_.Write("broken.fq", broken);
   AlignSortSettings settings = Settings({{"broken.fq"}});
@@ -419,7 +402,7 @@ TEST_F(AlignSortPipelineTest, MemoryDoesNotGrowWithTheRequest) {
 }
 
 TEST_F(AlignSortPipelineTest, CancellingLeavesNothing) {
-  folder_.Write("reads.fq", Singles(3'000));
+  folder_.Write("reads.fq", generator_.Singles(3'000));
   AlignSortSettings settings = Settings({{"reads.fq"}});
   settings.memory_mib = 0;
   StartedPipeline run(MakeAlignSort(settings), {2, 1}, [&](const PipelineResult& result) {
@@ -452,7 +435,7 @@ TEST_F(AlignSortPipelineTest, CancellingLeavesNothing) {
 }
 
 TEST_F(AlignSortPipelineTest, SettingsThatCanNotBeAreRefused) {
-  folder_.Write("reads.fq", Singles(1));
+  folder_.Write("reads.fq", generator_.Singles(1));
   const auto refusal = [&](const std::function<void(AlignSortSettings*)>& change) -> std::string {
     AlignSortSettings settings = Settings({{"reads.fq"}});
     change(&settings);
