@@ -11,6 +11,8 @@
 //                their places.
 //   Leave/…      the end of a tenant without a cgroup beside so many processes of others: where the
 //                harness adopts what has lost its parent, and by a look at all that there is.
+//   BusyTimes/…  a reading of what each of so many CPUs has done, as --interference takes it with every
+//                sample: time in proportion to the CPUs, so each costs the same ("a CPU").
 
 #include <benchmark/benchmark.h>
 #include <signal.h>
@@ -25,6 +27,7 @@
 
 #include "experiments/hosts/process_host.h"
 #include "experiments/hosts/process_tree.h"
+#include "experiments/os/foreign_load.h"
 #include "experiments/os/realtime.h"
 #include "tests/experiments/hosts/fake_tenant.h"
 
@@ -182,6 +185,24 @@ BENCHMARK(Supervise)
     ->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(Leave, adopting, true)->Arg(0)->Arg(500)->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(Leave, scanning, false)->Arg(0)->Arg(500)->Unit(benchmark::kMicrosecond);
+
+void BusyTimesOfAMachine(benchmark::State& state) {
+  const int cpus = static_cast<int>(state.range(0));
+  std::string proc_stat = "cpu  1 2 3 4 5 6 7 8 0 0\n";
+  for (int cpu = 0; cpu < cpus; ++cpu)
+    proc_stat += "cpu" + std::to_string(cpu) + " 123456 789 45678 9012345 678 901 234 56 0 0\n";
+  proc_stat += "intr 1\n";
+  const CpuSet all = CpuSet::Range(0, cpus - 1);
+  for (auto _ : state) benchmark::DoNotOptimize(BusyTimes(proc_stat, all, 100));
+  state.counters["a CPU"] = benchmark::Counter(
+      cpus, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+}
+BENCHMARK(BusyTimesOfAMachine)
+    ->Name("BusyTimes")
+    ->RangeMultiplier(4)
+    ->Range(8, 512)
+    ->ArgName("cpus")
+    ->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 }  // namespace cosched
