@@ -1,6 +1,7 @@
 #include "experiments/cli/wrap.h"
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,10 +37,17 @@ int Wrap(const WrapArguments& arguments) {
   InteractiveCommandOptions options;
   options.command.arguments = arguments.command;
   options.command.client = arguments.client;
-  if (arguments.client == CommandClient::kOpenMp)
-    options.command.preload = OpenMpClientLibrary(ThisBinary()).string();
+  if (arguments.client == CommandClient::kOpenMp) {
+    const std::filesystem::path library = OpenMpClientLibrary(ThisBinary());
+    if (!std::filesystem::exists(library))
+      RefuseOption("--client", "openmp needs " + library.string(), kBuildClients);
+    options.command.preload = library.string();
+  }
   const std::optional<ProgressSource> progress = ParseProgressSource(arguments.progress);
   if (!progress) RefuseValue("--progress", arguments.progress, kProgressSources);
+  if (progress->kind == ProgressSource::Kind::kRegions &&
+      arguments.client != CommandClient::kOpenMp)
+    RefuseValue("--progress", arguments.progress, "that with --client openmp, which counts them");
   options.command.progress = *progress;
   options.place.cores = arguments.cores.empty() ? topology.OneThreadPerCore()
                                                 : CoresOption(arguments.cores, topology.Cpus());

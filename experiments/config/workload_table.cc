@@ -134,7 +134,8 @@ WorkloadKey BatchKey() {
   };
   return WorkloadKey::Integer("batch", batch, 1, kMaxCount,
                               "images of a step; of classify: that its network computes at once")
-      .Default(fmt::format("{}; of classify: {}", S().batch, ClassifySettings().batch))
+      .Default(
+          fmt::format("{}; of a command: 1; of classify: {}", S().batch, ClassifySettings().batch))
       .RecordedAs(BatchOfJob)
       .OmittedWhereAbsent()
       .RefusedWhere(OfBatchesOnly);
@@ -143,7 +144,7 @@ WorkloadKey BatchKey() {
 std::vector<WorkloadKey> ProgramKeys() {
   return {WorkloadKey::Read({.name = "name",
                              .type = "text",
-                             .fallback = "its model",
+                             .fallback = "its model, or its program",
                              .range = NameRange(),
                              .meaning = "what traces, tables and --set call it"},
                             nullptr, [](const W& workload) { return workload.name; }),

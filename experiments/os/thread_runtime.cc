@@ -11,7 +11,11 @@ using Default = ThreadRuntime::Default;
 
 const std::vector<ThreadRuntime>& Known() {
   static const std::vector<ThreadRuntime> known = {
-      {"libtorch_cpu", "PyTorch", {}, "torch.set_num_threads(N)", Default::kAffinity},
+      {"libtorch_cpu",
+       "PyTorch",
+       {"OMP_NUM_THREADS", "MKL_NUM_THREADS"},
+       "torch.set_num_threads(N)",
+       Default::kAffinity},
       {"onnxruntime",
        "ONNX Runtime",
        {"ORT_INTRA_OP_NUM_THREADS"},

@@ -1,16 +1,14 @@
 #include "experiments/tenant/interactive_command.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
 #include <csignal>
 
-#include "engine/base/error.h"
-#include "experiments/os/thread_affinity.h"
 #include "experiments/tenant/attachment.h"
 #include "experiments/tenant/command_run.h"
+#include "experiments/tenant/interactive_steering.h"
 #include "experiments/tenant/step_meter.h"
 
 namespace cosched {
@@ -41,16 +39,13 @@ std::string PlaceOf(const ResizedMessage& resized, bool has_client) {
 
 ControlThreadOptions WrapControlOptions(const InteractiveCommandOptions& options) {
   const bool has_client = options.command.client != CommandClient::kNone;
-  ControlThreadOptions control;
+  ControlThreadOptions control =
+      SteeredThrough(options.control, options.follow, options.place.cores);
   control.program = CommandProgramName(options.command);
   control.steps = options.place.steps;
-  control.cores = options.place.cores;
   control.threads = {1, options.place.threads};
   control.capacity = {1, has_client ? options.place.cores.Count() : options.place.threads};
   control.fixed_threads = !has_client;
-  control.follow = options.follow;
-  control.control = options.control.empty() ? DefaultControlPath() : options.control;
-  control.needs_control = !options.control.empty();
   control.on_resized = [has_client](const ResizedMessage& resized) {
     fmt::print(stderr, "cosched: {}, by {}, in {} us\n", PlaceOf(resized, has_client),
                ToString(resized.cause), resized.time.count());
@@ -61,20 +56,14 @@ ControlThreadOptions WrapControlOptions(const InteractiveCommandOptions& options
 }  // namespace
 
 int RunInteractiveCommand(const InteractiveCommandOptions& options, const Topology& topology) {
-  if (ConfineThreads(getpid(), options.place.cores, topology) != Confinement::kDone) {
-    throw InputError({"command line", 0, "--cores",
-                      "the kernel does not allow cores " + options.place.cores.ToString(),
-                      "cores within " + topology.Cpus().ToString()});
-  }
+  ConfineToCores(options.place.cores, topology);
   CommandRun run({.command = options.command, .place = options.place, .has_input = true}, topology);
   HandOnSignals(run.pid());
   StepMeter meter;
   ControlThreadOptions control_options = WrapControlOptions(options);
   control_options.on_stop = [&run] { run.Stop(SIGTERM); };
   ControlThread control(std::move(control_options), UniqueFd(), nullptr, &meter, topology);
-  fmt::print(stderr,
-             "cosched: steer it with: cosched ctl {} status|set cores=…|pause|resume|stop\n",
-             options.control.empty() ? std::to_string(getpid()) : options.control);
+  fmt::print(stderr, "cosched: {}\n", SteeringHint(options.control));
   const Attachment attachment(&control, &run.Threads());
   const auto begin = CommandRun::Clock::now();
   CommandRun::Step last;
@@ -88,6 +77,8 @@ int RunInteractiveCommand(const InteractiveCommandOptions& options, const Topolo
     fmt::print(stderr, "cosched: {} steps, {:.2f} a second; it {}\n", last.index + 1,
                static_cast<double>(last.index + 1) / time.count(), end.how);
   }
+  if (const std::string remark = run.Remark(); !remark.empty())
+    fmt::print(stderr, "cosched: it {}\n", remark);
   return end.exit_code;
 }
 

@@ -29,7 +29,8 @@ struct ProgressSource {
   friend bool operator==(const ProgressSource&, const ProgressSource&) = default;
 };
 std::string ToString(const ProgressSource& source);  // As kProgressSources has them.
-inline constexpr const char* kProgressSources = "none, client, regions, output:REGEX, file:NAME";
+inline constexpr const char* kProgressSources =
+    "none, client, regions, file:NAME, output:REGEX (ECMAScript's, up to 300 bytes)";
 // nullopt for anything else, or an expression that is none or longer than 300 bytes.
 std::optional<ProgressSource> ParseProgressSource(std::string_view text);
 
@@ -57,6 +58,9 @@ struct CommandChoice {
 };
 // Of the OpenMP client: it lies beside cosched's own binary, or in ../lib/cosched.
 std::filesystem::path OpenMpClientLibrary(const std::filesystem::path& binary);
+// How what it names is made.
+inline constexpr const char* kBuildClients =
+    "that after cmake --build --preset release --target cosched_openmp";
 std::string CommandProgramName(const CommandChoice& command);  // What profiles know it by.
 
 // What a program is started with, as arguments and variables may say it: {threads}, {cores} (their

@@ -1,7 +1,7 @@
 // The same as stencil.c on oneTBB, whose threads follow their grant in three lines: an example of a
 // program with the client library. On a grant the arena of its loops becomes another one; oneTBB's
 // threads stay for life, and sleep where there are too many. Prints what stencil.c prints, the same
-// bits. g++ -O2 -I ROOT stencil_tbb.cc ROOT/build/libcosched_client.so -ltbb
+// bits. g++ -O2 -I ROOT stencil_tbb.cc ROOT/build/libcosched_client.so -Wl,-rpath,ROOT/build -ltbb
 #include <tbb/global_control.h>
 #include <tbb/info.h>
 #include <tbb/parallel_for.h>
