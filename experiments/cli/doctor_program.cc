@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <system_error>
 
+#include "engine/base/topology.h"
 #include "engine/base/unique_fd.h"
 #include "experiments/analysis/table_text.h"
 #include "experiments/config/option_refusal.h"
@@ -147,6 +148,12 @@ Finding StopsFound(const QuotaStops& stops, const ProgramFacts& facts) {
                             HowToHave(UsefulThreads(facts), facts))};
 }
 
+// Not only those that this process may use.
+int CoresOfTheMachine() {
+  const auto cpus = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  return std::max(1, cpus / Topology::ThisMachine().ThreadsPerCore());
+}
+
 Finding BeliefFound(const ThreadRuntime& runtime, const ProgramFacts& facts, int machine) {
   const int useful = UsefulThreads(facts);
   const ThreadBelief belief =
@@ -220,8 +227,7 @@ int LookAtProgram(const ProgramLook& look) {
     fmt::print("It ended too soon to be looked at.\n");
     return kFailed;
   }
-  const std::vector<Finding> findings =
-      FindingsOf(facts, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)));
+  const std::vector<Finding> findings = FindingsOf(facts, CoresOfTheMachine());
   PrintFindings(findings);
   const bool good = std::all_of(findings.begin(), findings.end(), [](const Finding& finding) {
     return finding.severity == Severity::kGood;

@@ -24,7 +24,7 @@ void AddProgramLook(CLI::App* doctor, ProgramLook* look);
 // the program can't be started.
 int LookAtProgram(const ProgramLook& look);
 
-// What follows from what was seen, on a machine of so many CPUs.
+// What follows from what was seen, on a machine of so many cores.
 std::vector<Finding> FindingsOf(const ProgramFacts& facts, int machine);
 
 }  // namespace cosched

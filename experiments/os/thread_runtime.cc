@@ -19,7 +19,7 @@ const std::vector<ThreadRuntime>& Known() {
       {"onnxruntime",
        "ONNX Runtime",
        {"ORT_INTRA_OP_NUM_THREADS"},
-       "intra_op_num_threads of the session's options",
+       "intra_op_num_threads of the session's options (versions before July 2026 read no variable)",
        Default::kMachine},
       {"libtensorflow",
        "TensorFlow",
@@ -129,7 +129,7 @@ ThreadBelief BeliefOf(const ThreadRuntime& runtime,
   }
   switch (runtime.without) {
     case Default::kAffinity: return {allowed, "its cpuset at the start, no quota"};
-    case Default::kMachine: return {machine, "the machine, neither cpuset nor quota"};
+    case Default::kMachine: return {machine, "the machine's cores, neither cpuset nor quota"};
     case Default::kQuota: return {std::min(allowed, quota), "its cpuset and quota"};
     case Default::kOne: return {1, "one unless it is told"};
   }

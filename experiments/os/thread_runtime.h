@@ -14,7 +14,7 @@ namespace cosched {
 struct ThreadRuntime {
   enum class Default {
     kAffinity,  // As many as CPUs in its mask when it starts.
-    kMachine,   // As many as the machine has, whatever of it this process may use.
+    kMachine,   // As many as the machine has cores, whatever of it this process may use.
     kQuota,     // Mask and quota, the latter rounded up.
     kOne,       // One.
   };

@@ -79,7 +79,7 @@ TEST(FindingsOfProgramTest, AQuotaIsCountedInThreads) {
   const std::string text = Told(FindingsOf(facts, 64));
   for (const char* words :
        {"CPU time for 1.5 cores", "in 95 of 100 periods, for 4.60 s",
-        "64 threads, by the machine, neither cpuset nor quota", "more than the 1.5 cores can run",
+        "64 threads, by the machine's cores, neither cpuset nor quota", "more than the 1.5 cores can run",
         "ORT_INTRA_OP_NUM_THREADS=2, or intra_op_num_threads"})
     EXPECT_NE(text.find(words), std::string::npos) << words << "\n" << text;
 }

@@ -36,6 +36,7 @@ class ResumeTest : public testing::Test {
 trials = 2
 policies = ["strict", "equal-share"]
 machine.profile = "p.json"
+machine.kernel_rates = "fixed"
 trace.jobs = 2
 [[workload]]
 model = "lenet5"
