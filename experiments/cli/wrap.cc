@@ -1,7 +1,6 @@
 #include "experiments/cli/wrap.h"
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,18 +36,11 @@ int Wrap(const WrapArguments& arguments) {
   InteractiveCommandOptions options;
   options.command.arguments = arguments.command;
   options.command.client = arguments.client;
-  if (arguments.client == CommandClient::kOpenMp) {
-    const std::filesystem::path library = OpenMpClientLibrary(ThisBinary());
-    if (!std::filesystem::exists(library))
-      RefuseOption("--client", "openmp needs " + library.string(), kBuildClients);
-    options.command.preload = library.string();
-  }
   const std::optional<ProgressSource> progress = ParseProgressSource(arguments.progress);
   if (!progress) RefuseValue("--progress", arguments.progress, kProgressSources);
-  if (progress->kind == ProgressSource::Kind::kRegions &&
-      arguments.client != CommandClient::kOpenMp)
-    RefuseValue("--progress", arguments.progress, "that with --client openmp, which counts them");
   options.command.progress = *progress;
+  if (const auto refusal = ChooseClientLibrary(ThisBinary(), &options.command))
+    RefuseOption("--" + refusal->key, refusal->problem, refusal->allowed);
   options.place.cores = arguments.cores.empty() ? topology.OneThreadPerCore()
                                                 : CoresOption(arguments.cores, topology.Cpus());
   const int most = options.place.cores.Count();

@@ -135,16 +135,8 @@ void CheckProgramIsThere(const TomlTable& table, const W& workload) {
 }
 
 void CheckCommand(const TomlTable& table, W* workload) {
-  const CommandChoice& command = workload->spec.command;
-  if (command.client == CommandClient::kOpenMp) {
-    const std::filesystem::path library = OpenMpClientLibrary(ThisBinary());
-    if (!std::filesystem::exists(library))
-      table.Fail("client", "is \"openmp\", but there is no " + library.string(), kBuildClients);
-    workload->spec.command.preload = library.string();
-  }
-  if (command.progress.kind == ProgressSource::Kind::kRegions &&
-      command.client != CommandClient::kOpenMp)
-    table.Fail("progress", "is \"regions\", which nobody counts", "that with client = \"openmp\"");
+  const auto refusal = ChooseClientLibrary(ThisBinary(), &workload->spec.command);
+  if (refusal) table.Fail(refusal->key, refusal->problem, refusal->allowed);
 }
 
 }  // namespace cosched

@@ -14,6 +14,7 @@
 namespace cosched {
 namespace {
 
+// Slurm tells nobody that a job has ended: it is asked.
 constexpr auto kBetweenAnswers = std::chrono::milliseconds(500);
 constexpr int kSilentLooks = 20;     // In a row, until the silence is told.
 constexpr int kCancelledLooks = 60;  // For the end of what was cancelled.

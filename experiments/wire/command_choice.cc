@@ -74,12 +74,23 @@ std::string CommandProgramName(const CommandChoice& command) {
   return name + " (client " + std::string(ToString(command.client)) + ")";
 }
 
-std::filesystem::path OpenMpClientLibrary(const std::filesystem::path& binary) {
+std::optional<CommandRefusal> ChooseClientLibrary(const std::filesystem::path& binary,
+                                                  CommandChoice* command) {
+  if (command->client != CommandClient::kOpenMp) {
+    if (command->progress.kind != ProgressSource::Kind::kRegions) return std::nullopt;
+    return CommandRefusal{"progress", "is \"regions\", which nobody counts",
+                          "that with client = \"openmp\""};
+  }
   constexpr const char* kName = "libcosched_openmp.so";
-  std::filesystem::path beside = binary.parent_path() / kName;
+  const std::filesystem::path beside = binary.parent_path() / kName;
   std::error_code ignored;
-  if (std::filesystem::exists(beside, ignored)) return beside;
-  return binary.parent_path().parent_path() / "lib/cosched" / kName;
+  for (const auto& library : {beside, binary.parent_path().parent_path() / "lib/cosched" / kName}) {
+    if (!std::filesystem::exists(library, ignored)) continue;
+    command->preload = library.string();
+    return std::nullopt;
+  }
+  return CommandRefusal{"client", "is \"openmp\", but there is no " + beside.string(),
+                        "that after cmake --build --preset release --target cosched_openmp"};
 }
 
 std::string Expanded(std::string_view text, const CommandPlace& place) {

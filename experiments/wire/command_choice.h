@@ -56,11 +56,16 @@ struct CommandChoice {
   CommandClient client = CommandClient::kNone;
   std::string preload;  // The file of that library; "" = none.
 };
-// Of the OpenMP client: it lies beside cosched's own binary, or in ../lib/cosched.
-std::filesystem::path OpenMpClientLibrary(const std::filesystem::path& binary);
-// How what it names is made.
-inline constexpr const char* kBuildClients =
-    "that after cmake --build --preset release --target cosched_openmp";
+// What of a choice is not there, or does not go together.
+struct CommandRefusal {
+  std::string key;  // "client", "progress".
+  std::string problem;
+  std::string allowed;
+};
+// Names the library that the client preloads: it lies beside cosched's own binary, or in
+// ../lib/cosched. nullopt: all is well.
+std::optional<CommandRefusal> ChooseClientLibrary(const std::filesystem::path& binary,
+                                                  CommandChoice* command);
 std::string CommandProgramName(const CommandChoice& command);  // What profiles know it by.
 
 // What a program is started with, as arguments and variables may say it: {threads}, {cores} (their

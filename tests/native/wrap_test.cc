@@ -43,6 +43,14 @@ TEST(WrapTest, CountsItsSteps) {
   EXPECT_NE(run.errors.find("cosched: 12 steps, "), std::string::npos) << run.errors;
 }
 
+TEST(WrapTest, AClientThatNeverConnectedIsTold) {
+  const CommandOutcome run = CoschedCommand(Wrapped("true", {"--client", "library"})).End();
+  EXPECT_EQ(run.exit_code, 0) << run.errors;
+  EXPECT_NE(run.errors.find("cosched: it never connected to its client"), std::string::npos)
+      << run.errors;
+  EXPECT_EQ(CoschedCommand(Wrapped("true")).End().errors.find("cosched: it "), std::string::npos);
+}
+
 // With or without "--".
 TEST(WrapTest, WhatFollowsTheProgramIsTheProgramsOwn) {
   CoschedCommand wrapped({"wrap", "sh", "-c", "exit $#", "sh", "--steps", "2", "--", "-h"});
@@ -56,6 +64,8 @@ TEST(WrapTest, BadInputExitsWithTwo) {
       {Wrapped("true", {"--progress", "output:("}), "--progress"},
       {Wrapped("true", {"--cores", "9999"}), "--cores"},
       {Wrapped("true", {"--client", "gpu"}), "--client"},
+      {Wrapped("true", {"--progress", "regions"}),
+       "--progress: is \"regions\", which nobody counts"},
       {Wrapped("true", {"--threads", "0"}), "--threads"}};
   for (const auto& [arguments, words] : cases) {
     const CommandOutcome run = CoschedCommand(arguments).End();

@@ -193,6 +193,15 @@ class LauncherTest(OneMachineCase):
         self.assertIn(f"this node has CPUs {cpus[0]} ", (run / "slurm" / "attempt-1.0.log").read_text())
         self.assertEqual(json.loads(next(run.glob("strict/*/*/cell.json")).read_text())["status"], "failed")
 
+    def test_a_machine_that_is_too_small_itself_may_submit(self):
+        cpus = self.two_cpus()
+        self.experiment.write_text(MEASURED.format(machine="nodes = 2"))
+        ended = subprocess.run(["taskset", "-c", str(cpus[0]), *self.command("slurm", "--launcher", "slurm")], capture_output=True, text=True,
+                               timeout=300)
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        manifest = json.loads(next((self.folder / "slurm").glob("small/*/manifest.json")).read_text())
+        self.assertEqual(manifest["experiment"]["machine"]["nodes"], 2)
+
     def test_a_resumed_run_is_for_the_node_that_it_was_planned_for(self):
         cpus = self.two_cpus()
         (self.folder / "nodes").write_text(str(cpus[1]))
