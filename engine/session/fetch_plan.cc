@@ -12,6 +12,7 @@
 #include "engine/pool/thread_pools.h"
 #include "engine/session/cost.h"
 #include "engine/session/memory_plan.h"
+#include "engine/session/run_buffers.h"
 #include "engine/session/value_plan.h"
 #include "engine/session/views.h"
 
@@ -169,10 +170,7 @@ void FetchPlan::AssignBuffers(const std::vector<Output>& fetches) {
   for (const Tensor& buffer : store_.buffers) existing.push_back(buffer.Bytes());
   const MemoryPlan memory = PlanMemory(tasks_, plan.values, existing);
   RequireMemory(plan, memory);
-  for (size_t i = store_.buffers.size(); i < memory.buffer_bytes.size(); ++i) {
-    const size_t floats = (memory.buffer_bytes[i] + sizeof(float) - 1) / sizeof(float);
-    store_.buffers.emplace_back(Shape{static_cast<int64_t>(floats)});
-  }
+  AddRunBuffers(&store_.buffers, memory.buffer_bytes);
   for (const auto& [output, value] : plan.value_of) {
     if (IsView(store_.graph, store_.graph.At(output.node)))
       continue;  // Connect() makes these views.
