@@ -147,8 +147,10 @@ void ReadJobs(const std::filesystem::path& cell, const std::map<int64_t, std::ve
                            &JobRow::state, &JobRow::reason);
   while (const JobRow* job = reader.Next()) {
     const auto of_job = steps.find(job->job_id);
-    if (job->state != "finished" || of_job == steps.end())
+    if (job->state != "finished")
       throw MeasurementFailed(fmt::format("a tenant {}: {}", job->state, job->reason));
+    if (of_job == steps.end())
+      throw MeasurementFailed("a tenant finished, and none of its steps was counted");
     MeasuredTenant& tenant = tenants->at(static_cast<size_t>(of_job->first));
     tenant.start_s = of_job->second.front().begin - reader.Needed(&JobRow::starting_time);
     tenant.stop_s = job->finish_time - of_job->second.back().end;

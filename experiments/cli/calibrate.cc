@@ -63,7 +63,17 @@ std::vector<TenantSpec> ProgramsOf(const std::string& word) {
                  "an experiment file, " + ModelNames());
   }
   std::vector<TenantSpec> programs;
-  for (const WorkloadConfig& workload : SweptWorkloads(word)) programs.push_back(workload.spec);
+  for (const WorkloadConfig& workload : SweptWorkloads(word)) {
+    if (workload.spec.IsCommand() &&
+        workload.spec.command.progress.kind == ProgressSource::Kind::kNone) {
+      RefuseOption("--workloads",
+                   fmt::format("{}: workload {} has progress = \"none\", so no time of a step can "
+                               "be measured",
+                               word, workload.name),
+                   "programs whose steps are counted");
+    }
+    programs.push_back(workload.spec);
+  }
   return programs;
 }
 

@@ -43,9 +43,24 @@ TEST_F(CalibrateCliTest, BadInputIsOneMessageAndNoProfile) {
   WriteText(folder_.path() / "bad.toml", "[[workload]]\nmodel = \"chaos\"\n");
   ExpectRefused({"calibrate", "--workloads", "bad.toml", "--out", "p.json"},
                 {"--workloads", "nothing to measure"});
+  WriteText(folder_.path() / "uncounted.toml",
+            "[[workload]]\nname = \"web\"\ncommand = [\"true\"]\n");
+  ExpectRefused(
+      {"calibrate", "--workloads", "uncounted.toml", "--out", "p.json"},
+      {"--workloads", "uncounted.toml", "workload web", "progress = \"none\"", "counted"});
   WriteText(folder_.path() / "worse.toml", "[[workload]]\nmodel = \"vgg\"\n");
   ExpectRefused({"calibrate", "--workloads", "worse.toml", "--out", "p.json"},
                 {"worse.toml:2", "workload.vgg.model"});
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "p.json"));
+}
+
+TEST_F(CalibrateCliTest, AProgramThatCountsNoStepIsNamedWithTheReason) {
+  WriteText(folder_.path() / "silent.toml",
+            "[[workload]]\nname = \"web\"\ncommand = [\"true\"]\nprogress = \"output:^step\"\n");
+  const Ended ended = Run({"calibrate", "--workloads", "silent.toml", "--out", "p.json"});
+  EXPECT_EQ(ended.exit_code, 1);
+  EXPECT_NE(ended.err.find("cosched: true: 1 core"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("none of its steps was counted"), std::string::npos) << ended.err;
   EXPECT_FALSE(std::filesystem::exists(folder_.path() / "p.json"));
 }
 
