@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "engine/base/check.h"
+#include "engine/graph/tensor_memory.h"
 
 namespace cosched {
 namespace {
@@ -22,13 +23,8 @@ uint16_t ToBFloat16(float value) {
   return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-constexpr size_t kAlignment = 64;  // A cache line, and the widest vector register.
-constexpr size_t kHugePage = size_t{2} << 20;
-
-// Large buffers lie on huge pages where the system has them: a product of one row with AlexNet's
-// weights, which reads 150 MB once, takes an eighth less time.
 std::shared_ptr<void> Allocate(size_t bytes) {
-  const size_t alignment = bytes >= 2 * kHugePage ? kHugePage : kAlignment;
+  const size_t alignment = bytes >= kLeastOnHugePages ? kHugePage : kTensorAlignment;
   void* memory = ::operator new (std::max<size_t>(bytes, 1), std::align_val_t{alignment});
   if (alignment == kHugePage) madvise(memory, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
   return {memory, [alignment](void* p) { ::operator delete (p, std::align_val_t{alignment}); }};

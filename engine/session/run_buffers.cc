@@ -2,15 +2,15 @@
 
 #include <cstdint>
 
+#include "engine/graph/tensor_memory.h"
+
 namespace cosched {
 namespace {
 
-constexpr size_t kLine = 64;                        // Of a cache; each buffer begins on one.
-constexpr size_t kLeastTogether = size_t{4} << 20;  // Of which Tensor asks for huge pages.
-
-// Floats of whole lines.
+// So many that the next buffer is aligned, too.
 int64_t FloatsFor(size_t bytes) {
-  return static_cast<int64_t>((bytes + kLine - 1) / kLine * (kLine / sizeof(float)));
+  return static_cast<int64_t>((bytes + kTensorAlignment - 1) / kTensorAlignment *
+                              (kTensorAlignment / sizeof(float)));
 }
 
 }  // namespace
@@ -18,7 +18,7 @@ int64_t FloatsFor(size_t bytes) {
 void AddRunBuffers(std::vector<Tensor>* buffers, const std::vector<size_t>& bytes) {
   int64_t floats = 0;
   for (size_t i = buffers->size(); i < bytes.size(); ++i) floats += FloatsFor(bytes[i]);
-  const bool together = static_cast<size_t>(floats) * sizeof(float) >= kLeastTogether;
+  const bool together = static_cast<size_t>(floats) * sizeof(float) >= kLeastOnHugePages;
   const Tensor whole = together ? Tensor(Shape{floats}) : Tensor();
   int64_t first = 0;
   for (size_t i = buffers->size(); i < bytes.size(); ++i) {

@@ -5,7 +5,6 @@ import statistics
 from dataclasses import dataclass
 
 INFERENCE_MODELS = ["lenet5", "alexnet", "vgg16", "googlenet", "inception_v3", "mobilenet_v2", "resnet50", "convnext_tiny"]
-ONLY_FILES = {"convnext_tiny"}  # cosched has no such model of its own: it reads the exported one.
 INFERENCE_BATCHES = [1, 8, 32]
 TRAINING_CELLS = [("resnet50", 8), ("resnet56", 128), ("alexnet", 32), ("lenet5", 64), ("mobilenet_v2", 8)]
 SYSTEMS = ["cosched", "onnxruntime", "pytorch"]

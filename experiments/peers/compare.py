@@ -60,8 +60,6 @@ class Peers:
     def start(self, system, cell):
         """A worker, or None if the system has no part in this cell."""
         if system in ("cosched", cells.BEFORE):
-            if self.source == "builtin" and cell.mode == "inference" and cell.model in cells.ONLY_FILES:
-                return None
             return workers.Worker(system, self._cosched_command(self.cosched if system == "cosched" else self.before, cell))
         if system == "onnxruntime" and self.onnxruntime and cell.mode == "inference":
             return workers.Worker(system, [*self.onnxruntime, self._file(cell), str(cell.batch), str(cell.threads)])
@@ -93,7 +91,7 @@ def measure(peers, cell, systems, repetitions, seconds):
             if worker:
                 started.append(stack.enter_context(worker))
         if not started:
-            return [], failures or {"": "none of the systems has this model"}
+            return [], failures or {"": "none of the systems has a part in it"}
         results = workers.alternate(started, repetitions, seconds)
         rows = [row for worker in started for row in cells.rows(cell, worker, results[worker.system])]
     return rows, failures

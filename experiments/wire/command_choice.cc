@@ -79,7 +79,7 @@ std::optional<CommandRefusal> ChooseClientLibrary(const std::filesystem::path& b
   if (command->client != CommandClient::kOpenMp) {
     if (command->progress.kind != ProgressSource::Kind::kRegions) return std::nullopt;
     return CommandRefusal{"progress", "is \"regions\", which nobody counts",
-                          "that with client = \"openmp\""};
+                          "that with client \"openmp\""};
   }
   constexpr const char* kName = "libcosched_openmp.so";
   const std::filesystem::path beside = binary.parent_path() / kName;

@@ -65,7 +65,7 @@ TEST(WrapTest, BadInputExitsWithTwo) {
       {Wrapped("true", {"--cores", "9999"}), "--cores"},
       {Wrapped("true", {"--client", "gpu"}), "--client"},
       {Wrapped("true", {"--progress", "regions"}),
-       "--progress: is \"regions\", which nobody counts"},
+       "--progress: is \"regions\", which nobody counts; allowed: that with client \"openmp\""},
       {Wrapped("true", {"--threads", "0"}), "--threads"}};
   for (const auto& [arguments, words] : cases) {
     const CommandOutcome run = CoschedCommand(arguments).End();

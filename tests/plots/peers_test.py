@@ -184,6 +184,17 @@ class CoschedWorkerTest(unittest.TestCase):
             done = subprocess.run(self.command("--model", "lenet5"), input=given, capture_output=True, text=True, check=False)
             self.assertEqual((done.returncode, done.stderr.removeprefix("cosched: ")), (code, message))
 
+    def test_a_cell_that_nobody_can_do_is_told_and_ends_nothing(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run([sys.executable, ROOT / "experiments" / "peers" / "compare.py", "--cache", folder, "--out", folder,
+                                   "--cosched", COSCHED, "--systems", "cosched", "--source", "builtin", "--only", "inference",
+                                   "--models", "convnext_tiny", "lenet5", "--batches", "1", "--threads", "1", "--repetitions", "1",
+                                   "--seconds", "0", "--kernel-rates", "fixed"], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn('unknown model "convnext_tiny"', done.stderr)
+        self.assertIn("Failed: inference convnext_tiny batch 1 threads 1: cosched: ended", done.stdout)
+        self.assertRegex(done.stdout, r"\| lenet5 \| 1 \| 1 \| [0-9]")
+
     def test_one_cell_only(self):
         done = subprocess.run(self.command("--model", "lenet5", "--batch", "1,2"), capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 2)

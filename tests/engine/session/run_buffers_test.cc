@@ -8,6 +8,8 @@
 #include <numeric>
 #include <vector>
 
+#include "engine/graph/tensor_memory.h"
+
 namespace cosched {
 namespace {
 
@@ -20,7 +22,7 @@ void ExpectApart(std::vector<Tensor> buffers, const std::vector<size_t>& bytes) 
   ASSERT_EQ(buffers.size(), bytes.size());
   for (size_t i = 0; i < bytes.size(); ++i) {
     EXPECT_GE(buffers[i].Bytes(), bytes[i]);
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(Begin(buffers[i])) % 64, 0U);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(Begin(buffers[i])) % kTensorAlignment, 0U);
   }
   std::sort(buffers.begin(), buffers.end(),
             [](const Tensor& a, const Tensor& b) { return Begin(a) < Begin(b); });
@@ -34,7 +36,7 @@ TEST(RunBuffersTest, LargeOnesLieSideBySide) {
   std::vector<Tensor> buffers;
   AddRunBuffers(&buffers, bytes);
   ExpectApart(buffers, bytes);
-  EXPECT_EQ(reinterpret_cast<uintptr_t>(Begin(buffers.front())) % (size_t{2} << 20), 0U)
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(Begin(buffers.front())) % kHugePage, 0U)
       << "not on huge pages";
   size_t all = 0;
   for (const Tensor& buffer : buffers) all += buffer.Bytes();

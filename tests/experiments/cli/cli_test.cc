@@ -133,7 +133,7 @@ TEST_F(CliTest, DoctorSaysWhatThisMachineOffers) {
   }
 }
 
-// On a machine that hwloc is told of.
+// On a machine that hwloc is told of, by the child itself: after the fork it has one thread.
 TEST_F(CliTest, DoctorKnowsKindsOfCores) {
   const auto file = folder_.path() / "hybrid.xml";
   WriteText(file, XmlWithCoreKinds(Topology::Synthetic("pack:1 core:8 pu:1"),
