@@ -49,6 +49,10 @@ TEST(RunBuffersTest, SmallOnesAreApart) {
   std::vector<Tensor> buffers;
   AddRunBuffers(&buffers, bytes);
   ExpectApart(buffers, bytes);
+  std::sort(buffers.begin(), buffers.end(),
+            [](const Tensor& a, const Tensor& b) { return Begin(a) < Begin(b); });
+  for (size_t i = 1; i < buffers.size(); ++i)
+    EXPECT_LT(Begin(buffers[i - 1]) + buffers[i - 1].Bytes(), Begin(buffers[i]));
 }
 
 TEST(RunBuffersTest, WhatIsThereStays) {
