@@ -73,7 +73,7 @@ class Calibration {
       try {
         return options_.measure(measurement, steps);
       } catch (const MeasurementFailed& failed) {
-        if (failures >= kMostFailures) {
+        if (failed.hopeless() || failures >= kMostFailures) {
           throw MeasurementFailed(
               fmt::format("{}: {}", Describe(measurement, programs_), failed.what()));
         }
@@ -200,14 +200,16 @@ class Calibration {
   }
 
   double SecondsLeft() const {
-    double sum = 0, measured = 0;
+    double sum = 0, first_runs = 0, measured = 0;
     for (const Series& series : series_) measured += series.seconds;
     const double mean = measured / std::max(1, runs_);
     for (const Series& series : series_) {
       const auto runs = static_cast<double>(series.runs.size());
       sum += RunsLeft(series) * (runs > 0 ? series.seconds / runs : mean);
+      if (runs == 0) first_runs += mean;
     }
-    return std::min(sum, std::max(0.0, options_.seconds - Elapsed()));
+    // Each is made once, however long that takes.
+    return std::max(first_runs, std::min(sum, options_.seconds - Elapsed()));
   }
 
   const std::vector<TenantSpec>& programs_;

@@ -20,7 +20,7 @@ struct CalibrationProgress {
   std::string result;  // The estimate now.
   int tight = 0;       // Measurements that are done, of so many.
   int measurements = 0;
-  double left_s = 0;  // Estimated, at most what the time limit leaves.
+  double left_s = 0;  // Estimated: what the time limit leaves at most, but for first runs.
 };
 
 struct CalibrationOptions {

@@ -298,14 +298,43 @@ std::string DelayText(const char* name, const DelayQuantiles& delays) {
                      Quantile(delays, 0.99) * 1e6);
 }
 
-std::string CoRunText(const CoRun& run) {
+// What the table calls programs: numbers where a name, a whole command, is too long to be repeated.
+class ProgramLabels {
+ public:
+  explicit ProgramLabels(const Profile& profile) {
+    constexpr size_t kLongName = 40;
+    for (const ProgramProfile& program : profile.programs) {
+      names_.push_back(program.program);
+      numbered_ |= program.program.size() > kLongName;
+    }
+  }
+  std::string Of(const std::string& program) const {
+    const auto name = std::find(names_.begin(), names_.end(), program);
+    return numbered_ && name != names_.end() ? fmt::format("[{}]", name - names_.begin() + 1)
+                                             : program;
+  }
+  std::string Heading(const std::string& program) const {
+    return numbered_ ? Of(program) + " " + program : program;
+  }
+
+ private:
+  std::vector<std::string> names_;
+  bool numbered_ = false;
+};
+
+// "2.135", "2.135 [2.011 2.204]".
+std::string MeasuredText(const Estimate& estimate, int digits) {
+  std::string text = fmt::format("{:.{}f}", estimate.value, digits);
+  if (estimate.samples < 2) return text;
+  return text + fmt::format(" [{1:.{0}f} {2:.{0}f}]", digits, estimate.low, estimate.high);
+}
+
+std::string CoRunText(const CoRun& run, const ProgramLabels& labels) {
   std::string text = "  ";
   for (const CoRun::Tenant& tenant : run.tenants) {
     if (tenant.count > 1) text += fmt::format("{} x ", tenant.count);
-    text += fmt::format("{} on {}: {:.3f}", tenant.program, tenant.cores, tenant.slowdown.value);
-    if (tenant.slowdown.samples > 1)
-      text += fmt::format(" [{:.3f} {:.3f}]", tenant.slowdown.low, tenant.slowdown.high);
-    text += "  ";
+    text += fmt::format("{} on {}: {}  ", labels.Of(tenant.program), tenant.cores,
+                        MeasuredText(tenant.slowdown, 3));
   }
   if (run.shared_cores > 0) text += fmt::format("(share {}) ", run.shared_cores);
   return text + (run.fitted ? "" : "(not fitted)") + "\n";
@@ -315,34 +344,30 @@ std::string CrowdingText(const ProgramProfile& program) {
   if (program.crowding.empty()) return "";
   std::string text = "  lost on shared cores, by own threads and others' threads per core:";
   for (const CrowdingPoint& point : program.crowding) {
-    text += fmt::format(" {}, {:.2g}: {:.2f} [{:.2f} {:.2f}];", point.threads, point.others,
-                        point.loss.value, point.loss.low, point.loss.high);
+    text +=
+        fmt::format(" {}, {:.2g}: {};", point.threads, point.others, MeasuredText(point.loss, 2));
   }
   return text + fmt::format(" weight of a thread among several {:.2f}\n", program.weight);
 }
 
 std::string WarmUpText(const Estimate& warm_up) {
   if (warm_up.samples == 0) return "part of the start";
-  return fmt::format("{:.2f} [{:.2f} {:.2f}] steps", warm_up.value, warm_up.low, warm_up.high);
+  return MeasuredText(warm_up, 2) + " steps";
 }
 
 std::string SiblingText(const ProgramProfile& program) {
   const Estimate& sibling = program.sibling;
   if (sibling.samples == 0) return "";
-  return fmt::format(
-      "  beside another's thread on the same core a step takes {:.3f} [{:.3f} {:.3f}] times as "
-      "long\n",
-      sibling.value, sibling.low, sibling.high);
+  return fmt::format("  beside another's thread on the same core a step takes {} times as long\n",
+                     MeasuredText(sibling, 3));
 }
 
 std::string MemoryText(const ProgramProfile& program) {
   std::string text;
   const Estimate& far = program.far_memory;
   if (far.samples > 0) {
-    text += fmt::format(
-        "  with its memory on another NUMA node a step takes {:.3f} [{:.3f} {:.3f}] times as "
-        "long\n",
-        far.value, far.low, far.high);
+    text += fmt::format("  with its memory on another NUMA node a step takes {} times as long\n",
+                        MeasuredText(far, 3));
   }
   const Estimate& bytes = program.memory_bytes;
   if (bytes.samples > 0)
@@ -360,8 +385,8 @@ std::string StagesText(const ProgramProfile& program) {
   return text;
 }
 
-std::string ProgramText(const ProgramProfile& program) {
-  std::string text = program.program + "\n";
+std::string ProgramText(const ProgramProfile& program, const ProgramLabels& labels) {
+  std::string text = labels.Heading(program.program) + "\n";
   for (const SpeedPoint& point : program.alone) {
     text += fmt::format("  {:>3} {:<5} {:>3}x{:<3} threads {}\n", point.cores,
                         point.cores == 1 ? "core" : "cores", point.threads.inter,
@@ -420,10 +445,11 @@ Profile FitProfile(const std::vector<Series>& series, const std::vector<TenantSp
 }
 
 std::string ProfileTable(const Profile& profile) {
+  const ProgramLabels labels(profile);
   std::string text;
-  for (const ProgramProfile& program : profile.programs) text += ProgramText(program);
+  for (const ProgramProfile& program : profile.programs) text += ProgramText(program, labels);
   if (!profile.co_runs.empty()) text += "slow-down beside others\n";
-  for (const CoRun& run : profile.co_runs) text += CoRunText(run);
+  for (const CoRun& run : profile.co_runs) text += CoRunText(run, labels);
   text += fmt::format(
       "{}; {}; {}; {}\n{}\n", DelayText("grow", profile.resize.grow),
       DelayText("shrink", profile.resize.shrink), DelayText("pause", profile.resize.pause),

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <map>
 #include <optional>
@@ -150,7 +151,8 @@ void ReadJobs(const std::filesystem::path& cell, const std::map<int64_t, std::ve
     if (job->state != "finished")
       throw MeasurementFailed(fmt::format("a tenant {}: {}", job->state, job->reason));
     if (of_job == steps.end())
-      throw MeasurementFailed("a tenant finished, and none of its steps was counted");
+      throw MeasurementFailed("a tenant finished, and none of its steps was counted",
+                              /*hopeless=*/true);
     MeasuredTenant& tenant = tenants->at(static_cast<size_t>(of_job->first));
     tenant.start_s = of_job->second.front().begin - reader.Needed(&JobRow::starting_time);
     tenant.stop_s = job->finish_time - of_job->second.back().end;
@@ -286,14 +288,25 @@ Measured Measure(const Measurement& measurement, const std::vector<TenantSpec>& 
     const NumaMap map = NumaMap::Of(options.topology);
     far.emplace(map.NodesOf({CoresOfTwoNodes(options.topology).second}));
   }
-  const HarnessResult result = RunCells(config, plan, plan.cells,
-                                        {.run = options.folder,
-                                         .topology = options.topology,
-                                         .hosts = options.hosts_of(config),
-                                         .interrupted = options.interrupted,
-                                         .marks = options.marks});
+  using Steady = std::chrono::steady_clock;
+  const Steady::time_point begin = Steady::now();
+  const auto takes_too_long = [&] { return Steady::now() - begin > options.longest; };
+  const HarnessResult result =
+      RunCells(config, plan, plan.cells,
+               {.run = options.folder,
+                .topology = options.topology,
+                .hosts = options.hosts_of(config),
+                .interrupted = [&] { return options.interrupted() || takes_too_long(); },
+                .marks = options.marks});
   Measured measured;
   measured.interrupted = result.interrupted;
+  if (result.interrupted && !options.interrupted()) {
+    throw MeasurementFailed(
+        fmt::format("{} had not ended after {:.3g} s: shorter steps can be measured, or "
+                    "calibrate longer (--minutes)",
+                    measurement.programs.size() == 1 ? "it" : "they", options.longest.count()),
+        /*hopeless=*/true);
+  }
   if (result.interrupted) return measured;
   measured = ReadRecords(options.folder, plan.cells.front(), measurement.programs.size());
   std::error_code ignored;

@@ -3,6 +3,7 @@
 // under a policy that decides nothing (scripted; no-control where tenants share cores), and read
 // back from the records like any run. There is no second way to run tenants.
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <stdexcept>
@@ -51,13 +52,21 @@ struct MeasureOptions {
   Topology topology;             // Each of its CPUs is a core.
   std::function<HostFactory(const ExperimentConfig&)> hosts_of;
   std::function<bool()> interrupted = [] { return false; };
+  // None takes longer: a program that makes no step never ends.
+  std::chrono::duration<double> longest = std::chrono::minutes(10);
   std::vector<std::string> marks = {};  // That every run gets: it counts as disturbed.
 };
 
 // A tenant failed, e.g. because the machine was too busy for it to meet its deadlines.
 class MeasurementFailed : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  // hopeless: another try would fail as well.
+  explicit MeasurementFailed(const std::string& why, bool hopeless = false)
+      : std::runtime_error(why), hopeless_(hopeless) {}
+  bool hopeless() const { return hopeless_; }
+
+ private:
+  bool hopeless_;
 };
 
 // Of the topology; "" if tenants' memory can be kept on another of its NUMA nodes, else why not: it

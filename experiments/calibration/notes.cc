@@ -65,29 +65,39 @@ void AddCrowdingNote(const char* what, const std::vector<double>& errors, Profil
                   what, errors.size(), Mean(errors) * 100, Quantile(errors, 1) * 100));
 }
 
-double HalfWidth(const Estimate& estimate) {
-  return (estimate.high - estimate.low) / 2 / std::max(1e-12, estimate.value);
-}
+// Half of the widest of some intervals; of estimates one of which has none, it is not known.
+class Widest {
+ public:
+  void Add(const Estimate& estimate) {
+    known_ &= estimate.samples > 1;
+    share_ = std::max(share_, (estimate.high - estimate.low) / 2 / std::max(1e-12, estimate.value));
+  }
+  std::string Text() const {
+    return known_ ? fmt::format("±{:.1f} %", share_ * 100) : "unknown (of one run)";
+  }
+
+ private:
+  double share_ = 0;
+  bool known_ = true;
+};
 
 // The widest that a prediction for this program may rest on.
 void AddOpenNote(const ProgramProfile& program, Profile* profile) {
-  double alone = 0, beside = 0, shared = 0;
+  Widest alone, beside, shared;
   for (const SpeedPoint& point : program.alone) {
-    if (point.threads == DefaultSplit(point.cores))
-      alone = std::max(alone, HalfWidth(point.step_s));
+    if (point.threads == DefaultSplit(point.cores)) alone.Add(point.step_s);
   }
   for (const CoRun& run : profile->co_runs) {
     if (run.shared_cores > 0) continue;
     for (const CoRun::Tenant& tenant : run.tenants) {
-      if (tenant.program == program.program) beside = std::max(beside, HalfWidth(tenant.slowdown));
+      if (tenant.program == program.program) beside.Add(tenant.slowdown);
     }
   }
-  for (const CrowdingPoint& point : program.crowding)
-    shared = std::max(shared, HalfWidth(point.loss));
+  for (const CrowdingPoint& point : program.crowding) shared.Add(point.loss);
   profile->notes.push_back(fmt::format(
-      "what intervals leave open in a predicted step of {}: up to ±{:.1f} % alone; beside others "
-      "±{:.1f} % more on cores of its own, ±{:.1f} % more on shared ones",
-      program.program, alone * 100, beside * 100, shared * 100));
+      "what intervals leave open in a predicted step of {}: alone up to {}; beside others on cores "
+      "of its own {} more, on shared ones {} more",
+      program.program, alone.Text(), beside.Text(), shared.Text()));
 }
 
 // Runs over the median of their series, in each part of the calibration's time.

@@ -37,6 +37,7 @@ namespace cosched {
 namespace {
 
 constexpr double kMostMinutes = 10'000;
+constexpr std::chrono::minutes kLongestRun{10};  // Or as long as all together may take.
 constexpr uint64_t kLargestSeed = 1'000'000'000'000'000;
 
 // Before anything is measured: it would be a pity to find out afterwards.
@@ -157,6 +158,8 @@ int MeasurePrograms(const CalibrateArguments& arguments) {
       .topology = topology,
       .hosts_of = [&](const auto& config) { return ProcessHosts(ThisBinary(), here, config); },
       .interrupted = Interrupted,
+      .longest = std::max<std::chrono::duration<double>>(
+          kLongestRun, std::chrono::duration<double>(options.seconds)),
       .marks = cores.marks()};
   options.now = [] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
@@ -210,7 +213,7 @@ void AddCalibrateCommand(CLI::App& app, int* exit_code) {
           ->excludes(published);
   for (CLI::Option* option :
        {AddNumber(command, "--minutes", &arguments->minutes, 0.01, kMostMinutes,
-                  "No run begins after so many minutes"),
+                  "Once each measurement was made, no run begins after so many minutes"),
         AddNumber(command, "--interval", &arguments->interval, 0.001, 1,
                   "Measure each until half of an interval of at least 95 % is at most this share"),
         AddNumber(command, "--seed", &arguments->seed, 0, kLargestSeed,

@@ -26,6 +26,7 @@
 #include "experiments/cli/doctor_program.h"
 #include "experiments/cli/finding.h"
 #include "experiments/config/machine_table.h"
+#include "experiments/config/option_refusal.h"
 #include "experiments/hosts/podman.h"
 #include "experiments/launch/build_info.h"
 #include "experiments/launch/plots.h"
@@ -400,11 +401,12 @@ void AddDoctorCommand(CLI::App& app, int* exit_code) {
                    "Measure anew by what kernels are chosen; it wants the machine for itself");
   const auto program = std::make_shared<ProgramLook>();
   AddProgramLook(doctor, program.get());
-  doctor->callback([clean, measure, program, exit_code] {
+  doctor->callback([doctor, clean, measure, program, exit_code] {
     if (*measure) MeasureKernelRatesAnew();
-    *exit_code = !program->command.empty() ? LookAtProgram(*program)
-                 : *clean                  ? CleanUp()
-                                           : Doctor();
+    const bool looks = !program->command.empty() || program->pid;
+    if (!looks && doctor->count("--seconds") > 0)
+      RefuseOption("--seconds", "there is no program to look at", "beside --pid PID, or -- CMD");
+    *exit_code = looks ? LookAtProgram(*program) : *clean ? CleanUp() : Doctor();
   });
 }
 

@@ -12,6 +12,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <functional>
+#include <limits>
 #include <system_error>
 
 #include "engine/base/topology.h"
@@ -21,6 +23,7 @@
 #include "experiments/hosts/process_tree.h"
 #include "experiments/os/exit_code.h"
 #include "experiments/os/interrupt.h"
+#include "experiments/os/proc_file.h"
 #include "experiments/os/process_children.h"
 #include "experiments/os/run_program.h"
 
@@ -39,6 +42,10 @@ struct Program {
   UniqueFd pidfd;
 };
 
+Program WithPidfd(pid_t pid) {
+  return {pid, UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)))};
+}
+
 Program Begin(const std::vector<std::string>& command) {
   const StartedProgram started = StartProgram(command);
   if (started.pid < 0)
@@ -46,7 +53,30 @@ Program Begin(const std::vector<std::string>& command) {
         command.front(),
         fmt::format("can't be started: {}", std::generic_category().message(started.error)),
         "a program and its arguments, as a shell starts it");
-  return {started.pid, UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, started.pid, 0)))};
+  return WithPidfd(started.pid);
+}
+
+Program Find(pid_t pid) {
+  Program program = WithPidfd(pid);
+  if (program.pidfd.get() < 0) {
+    RefuseOption("--pid", fmt::format("there is no process {}", pid),
+                 "the number of a process that runs, as `ps` shows it, not of one of its threads");
+  }
+  return program;
+}
+
+// The words with which it was started.
+std::string CommandOf(pid_t pid) {
+  std::string words = ProcFile::Read(fmt::format("/proc/{}/cmdline", pid)).text;
+  while (!words.empty() && words.back() == '\0') words.pop_back();
+  std::replace(words.begin(), words.end(), '\0', ' ');
+  return fmt::format("{}{}process {}", words, words.empty() ? "" : ", ", pid);
+}
+
+std::vector<pid_t> WithDescendants(pid_t pid) {
+  std::vector<pid_t> processes = DescendantsOf(pid);
+  processes.insert(std::lower_bound(processes.begin(), processes.end(), pid), pid);
+  return processes;
 }
 
 // Whether it has ended; a signal to this process cuts the wait short.
@@ -91,9 +121,11 @@ std::string HowToHave(int threads, const ProgramFacts& facts) {
     std::string way = Setting(*runtime, threads);
     if (std::find(ways.begin(), ways.end(), way) == ways.end()) ways.push_back(std::move(way));
   }
-  if (ways.empty())
-    return fmt::format("the program's own option for {} (no runtime known here makes its threads)",
-                       Counted(threads, "thread"));
+  if (ways.empty()) {
+    return fmt::format("the program's own option for {} ({})", Counted(threads, "thread"),
+                       facts.hidden ? "by which runtime they are made is hidden from this user"
+                                    : "no runtime known here makes its threads");
+  }
   return fmt::format("{}", fmt::join(ways, ", "));
 }
 
@@ -178,51 +210,29 @@ Finding BeliefFound(const ThreadRuntime& runtime, const ProgramFacts& facts, int
   return finding;
 }
 
-}  // namespace
+struct Looked {
+  ProgramFacts facts;
+  bool ended;  // By itself.
+};
 
-std::vector<Finding> FindingsOf(const ProgramFacts& facts, int machine) {
-  std::vector<Finding> findings = {CoresFound(facts), ThreadsFound(facts), UseFound(facts)};
-  for (const QuotaStops& stops : facts.stops) findings.push_back(StopsFound(stops, facts));
-  for (const ThreadRuntime* runtime : facts.runtimes)
-    findings.push_back(BeliefFound(*runtime, facts, machine));
-  return findings;
-}
-
-void AddProgramLook(CLI::App* doctor, ProgramLook* look) {
-  doctor->positionals_at_end();  // What follows the program is the program's, also without "--".
-  CLI::Option* command = doctor->add_option(
-      "command", look->command,
-      "Instead: look at this program, which is started here, and tell what it makes of the cores "
-      "that it may use; -- CMD [ARGUMENT ...]");
-  for (const char* other : {"--clean", "--measure"}) command->excludes(doctor->get_option(other));
-  doctor
-      ->add_option("--seconds", look->seconds,
-                   "For so long a program is looked at, then it is ended")
-      ->capture_default_str()
-      ->check(CLI::Range(0.2, 86400.0))
-      ->needs(command);
-}
-
-int LookAtProgram(const ProgramLook& look) {
-  AdoptOrphans();  // What a daemon starts is of the program, too.
-  const SignalScope signals;
-  const Program program = Begin(look.command);
+// processes: of which the program consists now, ascending.
+Looked Watch(const Program& program, double seconds,
+             const std::function<std::vector<pid_t>()>& processes) {
   ProgramWatch watch(Topology::ThisMachine());
   const auto until = Steady::now() + std::chrono::duration_cast<Steady::duration>(
-                                         std::chrono::duration<double>(look.seconds));
+                                         std::chrono::duration<double>(seconds));
   bool ended = false;
   while (!ended && Steady::now() < until && !Interrupted()) {
-    watch.Look(DescendantsOf(getpid()), Steady::now());
+    watch.Look(processes(), Steady::now());
     ended = HasEnded(program, std::min<Steady::duration>(kPeriod, until - Steady::now()));
   }
-  watch.Look(DescendantsOf(getpid()), Steady::now());
-  int status = 0;
-  if (ended) waitpid(program.pid, &status, 0);
-  EndAll(program);
+  watch.Look(processes(), Steady::now());
+  return {watch.Facts(), ended};
+}
+
+int Tell(const std::string& program, const ProgramFacts& facts, const std::string& end) {
   std::fflush(stdout);
-  const ProgramFacts facts = watch.Facts();
-  fmt::print("{}: looked at for {:.1f} s; {}\n", fmt::join(look.command, " "),
-             ToSeconds(facts.watched), ended ? HowItEnded(status) : "then it was ended");
+  fmt::print("{}: looked at for {:.1f} s; {}\n", program, ToSeconds(facts.watched), end);
   if (facts.allowed.Empty() || facts.watched == Duration(0)) {
     fmt::print("It ended too soon to be looked at.\n");
     return kFailed;
@@ -233,6 +243,65 @@ int LookAtProgram(const ProgramLook& look) {
     return finding.severity == Severity::kGood;
   });
   return good ? 0 : kFailed;
+}
+
+}  // namespace
+
+std::vector<Finding> FindingsOf(const ProgramFacts& facts, int machine) {
+  std::vector<Finding> findings = {CoresFound(facts), ThreadsFound(facts), UseFound(facts)};
+  for (const QuotaStops& stops : facts.stops) findings.push_back(StopsFound(stops, facts));
+  for (const ThreadRuntime* runtime : facts.runtimes)
+    findings.push_back(BeliefFound(*runtime, facts, machine));
+  if (facts.hidden) {
+    findings.push_back(
+        {.what = "runtime",
+         .found = "of another user: only that one, or root, is told by which runtimes its threads "
+                  "are made and what these believe"});
+  }
+  return findings;
+}
+
+void AddProgramLook(CLI::App* doctor, ProgramLook* look) {
+  doctor->positionals_at_end();  // What follows the program is the program's, also without "--".
+  CLI::Option* command = doctor->add_option(
+      "command", look->command,
+      "Instead: look at this program, which is started here, and tell what it makes of the cores "
+      "that it may use; -- CMD [ARGUMENT ...]");
+  CLI::Option* pid =
+      doctor
+          ->add_option("--pid", look->pid,
+                       "Instead: look at this process, which runs already, and at all that it has "
+                       "started; it goes on")
+          ->check(CLI::Range(1, std::numeric_limits<int>::max()))
+          ->excludes(command);
+  for (const char* other : {"--clean", "--measure"}) {
+    command->excludes(doctor->get_option(other));
+    pid->excludes(doctor->get_option(other));
+  }
+  doctor
+      ->add_option("--seconds", look->seconds,
+                   "For so long a program is looked at; one that was started here is ended then")
+      ->capture_default_str()
+      ->check(CLI::Range(0.2, 86400.0));
+}
+
+int LookAtProgram(const ProgramLook& look) {
+  const SignalScope signals;
+  if (look.pid) {
+    const Program program = Find(*look.pid);
+    const std::string name = CommandOf(program.pid);
+    const Looked looked =
+        Watch(program, look.seconds, [&] { return WithDescendants(program.pid); });
+    return Tell(name, looked.facts, looked.ended ? "it ended" : "it goes on");
+  }
+  AdoptOrphans();  // What a daemon starts is of the program, too.
+  const Program program = Begin(look.command);
+  const Looked looked = Watch(program, look.seconds, [] { return DescendantsOf(getpid()); });
+  int status = 0;
+  if (looked.ended) waitpid(program.pid, &status, 0);
+  EndAll(program);
+  return Tell(fmt::format("{}", fmt::join(look.command, " ")), looked.facts,
+              looked.ended ? HowItEnded(status) : "then it was ended");
 }
 
 }  // namespace cosched

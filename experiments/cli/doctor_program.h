@@ -1,9 +1,11 @@
 #pragma once
-// cosched doctor -- CMD: what a program makes of the cores that it may use. Starts it, looks at it and
-// all that it starts for some seconds, ends it, and tells how many threads want how many cores, what
-// holds them back, what its runtimes believe, and what to set. Called by the doctor's command.
+// cosched doctor -- CMD, or --pid PID: what a program makes of the cores that it may use. Starts it, or
+// takes one that runs; looks at it and all that it has started for some seconds; ends it if it has
+// started it; and tells how many threads want how many cores, what holds them back, what its runtimes
+// believe, and what to set. Called by the doctor's command.
 
 #include <CLI/App.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,7 @@ namespace cosched {
 
 struct ProgramLook {
   std::vector<std::string> command;  // Empty: none was given.
+  std::optional<int> pid;            // … and of one that runs.
   double seconds = 10;
 };
 
@@ -21,7 +24,7 @@ struct ProgramLook {
 void AddProgramLook(CLI::App* doctor, ProgramLook* look);
 
 // Prints what it has found; exit code 1 if something should be set otherwise. Throws InputError if
-// the program can't be started.
+// the program can't be started, or there is none of that number. REQUIRES: one is given.
 int LookAtProgram(const ProgramLook& look);
 
 // What follows from what was seen, on a machine of so many cores.

@@ -1,6 +1,7 @@
 #include "experiments/cli/wrap.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "experiments/cli/follow_option.h"
 #include "experiments/cli/typed_option.h"
 #include "experiments/config/option_refusal.h"
+#include "experiments/os/cpu_quota.h"
 #include "experiments/os/this_binary.h"
 #include "experiments/tenant/interactive_command.h"
 #include "experiments/tenant/resize_signals.h"
@@ -30,6 +32,12 @@ struct WrapArguments {
   int64_t steps = 0;
 };
 
+// One with a client follows its quota from its first region or step on, also upwards.
+int FirstThreads(CommandClient client, FollowRule follow, int cores) {
+  if (client != CommandClient::kNone) return cores;
+  return std::min(cores, ThreadsInQuota(follow).value_or(cores));
+}
+
 int Wrap(const WrapArguments& arguments) {
   ResizeSignals::Block();
   const Topology topology = Topology::ThisMachine();
@@ -44,7 +52,8 @@ int Wrap(const WrapArguments& arguments) {
   options.place.cores = arguments.cores.empty() ? topology.OneThreadPerCore()
                                                 : CoresOption(arguments.cores, topology.Cpus());
   const int most = options.place.cores.Count();
-  options.place.threads = arguments.threads.value_or(most);
+  options.place.threads =
+      arguments.threads.value_or(FirstThreads(arguments.client, arguments.follow, most));
   CheckNumber("--threads", options.place.threads, 1, most);
   options.place.steps = arguments.steps;
   options.control = arguments.control;
@@ -62,8 +71,10 @@ void AddWrapCommand(CLI::App& app, int* exit_code) {
   command->add_option("command", arguments->command, "-- CMD [ARGUMENT ...]")->required();
   command->add_option("--cores", arguments->cores,
                       "It runs nowhere else, such as 0-3; default: one of each physical core");
-  AddNumber(command, "--threads", &arguments->threads, 1, CpuSet::kMaxCpu + 1,
-            "What OMP_NUM_THREADS and the like say at its start; default: as many as cores");
+  AddNumber(
+      command, "--threads", &arguments->threads, 1, CpuSet::kMaxCpu + 1,
+      "What OMP_NUM_THREADS and the like say at its start; default: as many as cores; without a "
+      "client no more than the CPU quota has time for, by --follow");
   AddChoice(command, "--client", &arguments->client,
             {{"none", CommandClient::kNone},
              {"library", CommandClient::kLibrary},

@@ -64,6 +64,19 @@ void ReadFolder(const Key& key, const TomlTable& table, W* workload) {
   workload->spec.command.folder = (error ? given : folder).string();
 }
 
+// Each absolute.
+void ReadMounts(const Key& key, const TomlTable& table, W* workload) {
+  std::vector<std::string>& mounts = workload->spec.command.mounts;
+  mounts.clear();
+  for (const std::string& given : table.Strings(key.help.name, std::vector<std::string>())) {
+    const std::filesystem::path path =
+        std::filesystem::absolute(table.Folder() / given).lexically_normal();
+    if (given.empty() || path == path.root_path())
+      table.Fail(key.help.name, fmt::format("is \"{}\"", given), "files and folders below /");
+    mounts.push_back(path.has_filename() ? path.string() : path.parent_path().string());
+  }
+}
+
 void ReadProgress(const Key& key, const TomlTable& table, W* workload) {
   const std::string text = table.String(key.help.name, "none");
   const std::optional<ProgressSource> source = ParseProgressSource(text);
@@ -97,6 +110,13 @@ std::vector<Key> CommandKeys() {
                  .range = "a folder, relative to the file's",
                  .meaning = "where the program runs"},
                 ReadFolder, [](const W& workload) { return workload.spec.command.folder; }),
+      Key::Read({.name = "mounts",
+                 .type = "list of texts",
+                 .fallback = "none",
+                 .range = "files and folders, relative to the file's",
+                 .meaning = "what the program sees in a container beside /usr and dir: read-only, "
+                            "at their own paths; a process sees everything"},
+                ReadMounts, [](const W& workload) { return Json(workload.spec.command.mounts); }),
       Key::Read(
           {.name = "progress",
            .type = "text",
@@ -120,9 +140,13 @@ std::optional<Key::Refusal> OfOwnProgramsOnly(const W& workload) {
 
 void CheckProgramIsThere(const TomlTable& table, const W& workload) {
   const CommandChoice& command = workload.spec.command;
-  std::error_code no_folder;
-  if (!std::filesystem::is_directory(command.folder, no_folder))
+  std::error_code none;
+  if (!std::filesystem::is_directory(command.folder, none))
     table.Fail("dir", command.folder + " is no folder", "a folder, relative to the file's");
+  for (const std::string& mount : command.mounts) {
+    if (!std::filesystem::exists(mount, none))
+      table.Fail("mounts", "there is no " + mount, "files and folders, relative to the file's");
+  }
   const std::string& program = command.arguments.front();
   const std::filesystem::path file = std::filesystem::path(command.folder) / program;
   std::error_code ignored;

@@ -31,7 +31,7 @@ make() {  # NAME COMMAND…: a program that runs it with its own arguments.
 if /usr/bin/python3 -c 'import torch, torchvision' 2> /dev/null; then
   make train_pytorch /usr/bin/python3 "$programs/train_pytorch.py"
 else
-  echo "make_programs.sh: no PyTorch: apt-get install --no-install-recommends python3-torch python3-torchvision libopenblas0-openmp" >&2
+  echo "make_programs.sh: no PyTorch: apt-get install --no-install-recommends python3-torch python3-torchvision" >&2
   failed=1
 fi
 if sh "$programs/infer_onnx.sh" mobilenet_v2 1 1 > /dev/null; then

@@ -114,6 +114,11 @@ std::vector<std::string> RunCommand(const ContainerPlan& plan) {
   for (const char* folder : {"proc", "sys", "dev", "run", "tmp", "etc", "usr"})
     fs::create_directories(root / folder);
   for (const char* folder : {"lib", "lib64", "bin"}) Provide(folder, root, &mounts);
+  // Links of Debian's out of /usr and back into it (libblas.so.3, editor), and where libraries are
+  // beside those of /usr/lib.
+  for (const std::string link : {"/etc/alternatives", "/etc/ld.so.cache"}) {
+    if (std::error_code none; fs::exists(link, none)) mounts.push_back(BindMount(link, link));
+  }
   for (const std::string& read : plan.folders) {
     mounts.push_back(BindMount(read, read));
   }

@@ -15,6 +15,7 @@ std::vector<std::string> FoldersOf(const TenantSpec& spec) {
                                      FolderOfModelFile(spec.model),
                                      FolderOfModelFile(classify.model), classify.images};
   wanted.push_back(std::filesystem::path(spec.command.preload).parent_path().string());
+  wanted.insert(wanted.end(), spec.command.mounts.begin(), spec.command.mounts.end());
   const AlignSortSettings& align_sort = spec.pipeline.align_sort;
   wanted.push_back(std::filesystem::path(align_sort.reference).parent_path().string());
   for (const std::vector<std::string>& files : align_sort.reads) {

@@ -70,10 +70,12 @@ std::optional<CpuQuota> TightestQuota(const CgroupMounts& mounts, const std::str
   return Tightest(GroupsAbove("cpu", mounts, process));
 }
 
-std::optional<CpuQuota> OwnQuota(const CgroupMounts& mounts) {
+std::optional<int> ThreadsInQuota(FollowRule rule, const CgroupMounts& mounts) {
+  if (rule == FollowRule::kKeep) return std::nullopt;
   std::vector<fs::path> groups = GroupsAbove("cpu", mounts, "self");
-  if (!groups.empty()) groups.resize(1);
-  return Tightest(groups);
+  if (rule == FollowRule::kOwn && !groups.empty()) groups.resize(1);
+  const std::optional<CpuQuota> quota = Tightest(groups);
+  return quota ? std::optional(ThreadsInTime(quota->cores, rule)) : std::nullopt;
 }
 
 QuotaWatch::QuotaWatch(int cores, const CgroupMounts& mounts)

@@ -39,8 +39,10 @@ std::string Describe(const CpuQuota& quota);  // "1.5 cores (cgroup /sys/fs/cgro
 // The smallest that holds for a process now ("self": this one, else its id); nullopt = none.
 std::optional<CpuQuota> TightestQuota(const CgroupMounts& mounts = CgroupMounts::Here(),
                                       const std::string& process = "self");
-// That of its own group alone.
-std::optional<CpuQuota> OwnQuota(const CgroupMounts& mounts = CgroupMounts::Here());
+// Threads for which this process has time now, by the rule; nullopt = for any number, or the rule is to
+// keep them.
+std::optional<int> ThreadsInQuota(FollowRule rule,
+                                  const CgroupMounts& mounts = CgroupMounts::Here());
 
 // In how many of its periods the kernel has stopped a group because its quota was used up, and for
 // how long in all. Cumulative.

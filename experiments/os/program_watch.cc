@@ -1,6 +1,7 @@
 #include "experiments/os/program_watch.h"
 
 #include <algorithm>
+#include <cerrno>
 
 #include "experiments/os/proc_file.h"
 
@@ -10,8 +11,8 @@ namespace {
 // What a process has mapped is long: read at every so manieth look.
 constexpr int kAskEvery = 5;
 
-std::string FileOf(pid_t process, const char* name) {
-  return ProcFile::Read("/proc/" + std::to_string(process) + "/" + name).text;
+ProcFile FileOf(pid_t process, const char* name) {
+  return ProcFile::Read("/proc/" + std::to_string(process) + "/" + name);
 }
 
 }  // namespace
@@ -23,17 +24,20 @@ ProgramWatch::Times ProgramWatch::Advance(Process* process, Duration interval, i
     const Times now{thread.run_time, thread.run_queue_wait};
     const Duration ran = std::max(Duration(0), now.run - before.run);
     const Duration waited = std::max(Duration(0), now.wait - before.wait);
+    before = now;
+    if (interval == Duration(0)) continue;
     grown.run += ran;
     grown.wait += waited;
-    if (interval > Duration(0) && 2 * (ran + waited) >= interval) ++*wanting;
-    before = now;
+    if (2 * (ran + waited) >= interval) ++*wanting;
   }
   process->used += grown.run;
   return grown;
 }
 
 void ProgramWatch::Ask(pid_t pid, const Process& process) {
-  for (const ThreadRuntime* runtime : RuntimesOf(FileOf(pid, "maps"))) {
+  const ProcFile maps = FileOf(pid, "maps");
+  facts_.hidden |= maps.error == EACCES || maps.error == EPERM;
+  for (const ThreadRuntime* runtime : RuntimesOf(maps.text)) {
     auto& known = facts_.runtimes;
     if (std::find(known.begin(), known.end(), runtime) == known.end()) known.push_back(runtime);
   }
@@ -45,7 +49,7 @@ void ProgramWatch::Ask(pid_t pid, const Process& process) {
   busiest_ = process.used;
   facts_.allowed = allowed;
   facts_.quota = TightestQuota(mounts_, std::to_string(pid));
-  facts_.environment = ParseEnvironment(FileOf(pid, "environ"));
+  facts_.environment = ParseEnvironment(FileOf(pid, "environ").text);
   facts_.stops.clear();
   for (QuotaStops stops : ReadQuotaStops(GroupsAbove("cpu", mounts_, std::to_string(pid)))) {
     const QuotaStops& before = stops_before_.try_emplace(stops.group, stops).first->second;

@@ -1,7 +1,7 @@
 #pragma once
 // What a program makes of the cores that it may use: how many threads of it and of all that it has
 // started want one, how many they get, what holds them back, and by which runtimes they are made.
-// Called by `cosched doctor -- CMD`. Reads files of /proc and of cgroups only. Not thread-safe.
+// Called by `cosched doctor`, of a program that it starts or of one that runs. Reads files of /proc and of cgroups only. Not thread-safe.
 
 #include <sys/types.h>
 
@@ -38,6 +38,8 @@ struct ProgramFacts {
   std::vector<QuotaStops> stops;  // Its groups that were stopped meanwhile.
   std::map<std::string, std::string> environment;
   std::vector<const ThreadRuntime*> runtimes;  // Of all processes.
+  // Another user's process, whose runtimes and environment this one may not read.
+  bool hidden = false;
 };
 
 class ProgramWatch {
@@ -47,8 +49,9 @@ class ProgramWatch {
   explicit ProgramWatch(const Topology& machine, CgroupMounts mounts = CgroupMounts::Here())
       : machine_(machine), mounts_(std::move(mounts)) {}
 
-  // Looks at these processes, ascending, of which those seen before go on. What has ended and is not
-  // reaped yet still counts. A look costs some ten microseconds a thread.
+  // Looks at these processes, ascending, of which those seen before go on. What those of the first
+  // look did before does not count. What has ended and is not reaped yet still counts. A look costs
+  // some ten microseconds a thread.
   void Look(const std::vector<pid_t>& processes, Clock::time_point now);
   // Of all looks so far. Zeros before the second.
   ProgramFacts Facts() const;
@@ -65,6 +68,7 @@ class ProgramWatch {
   };
   // What is asked of a process while it lives.
   void Ask(pid_t pid, const Process& process);
+  // What it did since the last look.
   Times Advance(Process* process, Duration interval, int* wanting);
 
   const Topology machine_;

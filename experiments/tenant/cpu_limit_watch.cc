@@ -32,10 +32,7 @@ bool CpuLimitWatch::Look(steady_clock::time_point now) {
   if (!std::exchange(drained_, false) && now < next_) return false;
   next_ = now + kPeriod;
   WatchGroups();
-  const std::optional<CpuQuota> quota =
-      rule_ == FollowRule::kOwn ? OwnQuota(mounts_) : TightestQuota(mounts_);
-  const std::optional<int> before = std::exchange(threads_, std::nullopt);
-  if (quota) threads_ = ThreadsInTime(quota->cores, rule_);
+  const std::optional<int> before = std::exchange(threads_, ThreadsInQuota(rule_, mounts_));
   return threads_ != before;
 }
 

@@ -54,7 +54,8 @@ struct CommandChoice {
   std::string folder;                    // It runs there; "" = where cosched does.
   ProgressSource progress = {};
   CommandClient client = CommandClient::kNone;
-  std::string preload;  // The file of that library; "" = none.
+  std::string preload;              // The file of that library; "" = none.
+  std::vector<std::string> mounts;  // Files and folders that it sees in a container, too.
 };
 // What of a choice is not there, or does not go together.
 struct CommandRefusal {

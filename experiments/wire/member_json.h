@@ -345,13 +345,14 @@ void VisitMembers(Choice& choice, const Visitor& member) {
 
 template <member_json::Of<CommandChoice> Choice, typename Visitor>
 void VisitMembers(Choice& choice, const Visitor& member) {
-  auto& [arguments, environment, folder, progress, client, preload] = choice;
+  auto& [arguments, environment, folder, progress, client, preload, mounts] = choice;
   member("arguments", arguments);
   member("environment", environment);
   member("folder", folder);
   member("progress", progress);
   member("client", client);
   member("preload", preload);
+  member("mounts", mounts);
 }
 
 template <member_json::Of<TenantSpec> Spec, typename Visitor>

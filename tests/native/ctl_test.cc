@@ -30,6 +30,7 @@
 #include "experiments/wire/control_socket.h"
 #include "experiments/wire/tenant_protocol.h"
 #include "tests/native/cosched_command.h"
+#include "tests/native/quota_group.h"
 
 namespace cosched {
 namespace {
@@ -104,24 +105,9 @@ class CtlTest : public ::testing::Test {
   CoschedCommand tenant_;
 };
 
-// The group of a tenant whose CPU time somebody else decides, as a container platform does that
-// resizes in place.
-struct QuotaGroup {
-  QuotaGroup() {
-    if (!Cgroup::Probe().quota) return;
-    group =
-        Cgroup::Create(OwnerName() + "-ctltest", Topology::ThisMachine().OneThreadPerCore(), true);
-    group->SetLimit(CpuLimit{{900}});
-  }
-  void Enter() {
-    if (group) group->Attach(getpid());
-  }
-  std::optional<Cgroup> group;
-};
-
 class QuotaCtlTest : protected QuotaGroup, public CtlTest {
  protected:
-  QuotaCtlTest() : CtlTest([this] { Enter(); }) {}
+  QuotaCtlTest() : QuotaGroup("ctltest"), CtlTest([this] { Enter(); }) {}
   void SetUp() override {
     if (!group) GTEST_SKIP() << Cgroup::Probe().why_not;
     CtlTest::SetUp();

@@ -14,6 +14,7 @@
 #include "experiments/wire/control_socket.h"
 #include "tests/experiments/temporary_folder.h"
 #include "tests/native/cosched_command.h"
+#include "tests/native/quota_group.h"
 
 namespace cosched {
 namespace {
@@ -49,6 +50,22 @@ TEST(WrapTest, AClientThatNeverConnectedIsTold) {
   EXPECT_NE(run.errors.find("cosched: it never connected to its client"), std::string::npos)
       << run.errors;
   EXPECT_EQ(CoschedCommand(Wrapped("true")).End().errors.find("cosched: it "), std::string::npos);
+}
+
+TEST(WrapTest, ItsFirstThreadsAreThoseThatItsQuotaHasTimeFor) {
+  const int cores = Topology::ThisMachine().OneThreadPerCore().Count();
+  if (cores < 2) GTEST_SKIP() << "needs two cores";
+  QuotaGroup quota("wraptest");
+  if (!quota.group) GTEST_SKIP() << Cgroup::Probe().why_not;
+  const std::string all = std::to_string(cores);
+  const std::pair<std::vector<std::string>, std::string> cases[] = {
+      {{}, "1"}, {{"--follow", "keep"}, all}, {{"--threads", all}, all}};
+  for (const auto& [options, threads] : cases) {
+    const CommandOutcome run = CoschedCommand(Wrapped("echo $OMP_NUM_THREADS", options), [&quota] {
+                                 quota.Enter();
+                               }).End();
+    EXPECT_EQ(run.output, threads + "\n") << run.errors;
+  }
 }
 
 // With or without "--".

@@ -3,6 +3,7 @@
 program whose threads follow its grant by three lines (connect, poll, step). Debian: python3-torch,
 python3-torchvision."""
 import argparse
+import ctypes
 import pathlib
 import sys
 
@@ -10,10 +11,20 @@ try:
     import torch
     import torchvision
 except ImportError as error:
-    sys.exit(f"{error}: apt-get install --no-install-recommends python3-torch python3-torchvision libopenblas0-openmp")
+    sys.exit(f"{error}: apt-get install --no-install-recommends python3-torch python3-torchvision")
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "client"))
 import cosched  # noqa: E402
+
+
+def set_threads(threads):
+    """PyTorch's own, and those of its BLAS: torch.set_num_threads does not reach an OpenBLAS with a pool of its own (Debian's
+    libopenblas0-pthread), whose products would go on with the threads that they began with."""
+    torch.set_num_threads(threads)
+    try:
+        ctypes.CDLL("libblas.so.3").openblas_set_num_threads(threads)
+    except (OSError, AttributeError):
+        pass  # Another BLAS, or PyTorch has it built in.
 
 
 def main():
@@ -33,7 +44,7 @@ def main():
     labels = torch.randint(0, 1000, (arguments.batch,))
     for step in range(arguments.steps):
         if threads := client.poll():
-            torch.set_num_threads(threads)
+            set_threads(threads)
         optimizer.zero_grad()
         loss = torch.nn.functional.cross_entropy(network(images), labels)
         loss.backward()

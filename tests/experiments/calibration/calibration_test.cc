@@ -236,8 +236,8 @@ TEST(Calibration, ItsTextSaysWhatIntervalsLeaveOpen) {
   options.seconds = 300;
   const std::string text = ProfileTable(Calibrate(kPrograms, 2, options)->profile);
   EXPECT_NE(
-      text.find("what intervals leave open in a predicted step of resnet20 train batch 32: up "
-                "to ±"),
+      text.find("what intervals leave open in a predicted step of resnet20 train batch 32: alone "
+                "up to ±"),
       std::string::npos)
       << text;
 }
@@ -293,6 +293,14 @@ TEST(Calibration, OneRunIsToldWithoutAnInterval) {
   // The steps' interval; starts and stops are those of all measurements together.
   EXPECT_GT(table.find("±"), table.find("beyond:")) << table;
   EXPECT_NE(table.find("(1 run: no interval)"), std::string::npos) << table;
+  EXPECT_NE(
+      table.find("alone up to unknown (of one run); beside others on cores of its own unknown "
+                 "(of one run) more, on shared ones unknown"),
+      std::string::npos)
+      << table;
+  const size_t lost = table.find("lost on shared cores");
+  EXPECT_EQ(table.substr(lost, table.find('\n', lost) - lost).find('['), std::string::npos)
+      << table;
   machine.told_.clear();
   options.seconds = 1000;
   const std::string more = ProfileTable(Calibrate(kPrograms, 2, options)->profile);
@@ -361,6 +369,45 @@ TEST(Calibration, ATenantThatFailsNowAndThenEndsNothing) {
       EXPECT_NE(std::string(failed.what()).find("train batch 32: "), std::string::npos);
     }
   }
+}
+
+TEST(Calibration, LongNamesAreNumberedWhereTheyWouldBeRepeated) {
+  std::vector<TenantSpec> programs = kPrograms;
+  programs[1] = {};
+  programs[1].command.arguments = {"/usr/bin/python3", "train.py", "--steps", "{steps}", "--fast"};
+  programs[1].command.client = CommandClient::kLibrary;
+  FormulaMachine machine(0);
+  const std::string table = ProfileTable(Calibrate(programs, 2, machine.Options())->profile);
+  const std::string name = ProgramName(programs[1]);
+  EXPECT_NE(table.find("\n[2] " + name + "\n"), std::string::npos) << table;
+  EXPECT_NE(table.find("\n  [1] on 1: "), std::string::npos) << table;
+  EXPECT_EQ(table.find(name + " on "), std::string::npos) << table;
+}
+
+TEST(Calibration, WhatIsHopelessIsTriedOnce) {
+  FormulaMachine machine(0);
+  CalibrationOptions options = machine.Options();
+  int calls = 0;
+  options.measure = [&](const Measurement&, const std::vector<int64_t>&) -> Measured {
+    ++calls;
+    throw MeasurementFailed("it counts nothing", /*hopeless=*/true);
+  };
+  EXPECT_THROW(Calibrate(kPrograms, 2, options), MeasurementFailed);
+  EXPECT_EQ(calls, 1);
+}
+
+// Also where the time is up long before that.
+TEST(Calibration, TheTimeLeftHasAllFirstRuns) {
+  FormulaMachine machine(0);
+  CalibrationOptions options = machine.Options();
+  options.seconds = 1e-3;
+  std::vector<double> left;
+  options.progress = [&](const CalibrationProgress& progress) { left.push_back(progress.left_s); };
+  ASSERT_TRUE(Calibrate(kPrograms, 2, options).has_value());
+  ASSERT_GT(left.size(), 2U);
+  EXPECT_GT(left[0], 0);
+  EXPECT_GT(left[left.size() - 2], 0) << "one is to be made";
+  EXPECT_EQ(left.back(), 0);
 }
 
 TEST(Calibration, OneCoreHasNothingToFitAndSaysSo) {

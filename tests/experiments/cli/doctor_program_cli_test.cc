@@ -1,7 +1,9 @@
-// cosched doctor -- CMD: what it finds, and what it advises.
+// cosched doctor -- CMD and --pid: what it finds, and what it advises.
 
 #include "engine/base/topology.h"
 #include "experiments/cli/doctor_program.h"
+#include "experiments/os/process_children.h"
+#include "experiments/os/run_program.h"
 #include "tests/experiments/cli/cli_fixture.h"
 
 namespace cosched {
@@ -79,9 +81,21 @@ TEST(FindingsOfProgramTest, AQuotaIsCountedInThreads) {
   const std::string text = Told(FindingsOf(facts, 64));
   for (const char* words :
        {"CPU time for 1.5 cores", "in 95 of 100 periods, for 4.60 s",
-        "64 threads, by the machine's cores, neither cpuset nor quota", "more than the 1.5 cores can run",
-        "ORT_INTRA_OP_NUM_THREADS=2, or intra_op_num_threads"})
+        "64 threads, by the machine's cores, neither cpuset nor quota",
+        "more than the 1.5 cores can run", "ORT_INTRA_OP_NUM_THREADS=2, or intra_op_num_threads"})
     EXPECT_NE(text.find(words), std::string::npos) << words << "\n" << text;
+}
+
+TEST(FindingsOfProgramTest, WhatAnotherUsersProcessHidesIsToldSo) {
+  ProgramFacts facts = Fitting();
+  facts.most_wanting = 8;
+  facts.wanting = 7.6;
+  facts.runtimes = {};
+  facts.hidden = true;
+  const std::string text = Told(FindingsOf(facts, 64));
+  for (const char* words : {"is hidden from this user", "ok runtime: of another user"})
+    EXPECT_NE(text.find(words), std::string::npos) << words << "\n" << text;
+  EXPECT_EQ(text.find("no runtime known here"), std::string::npos) << text;
 }
 
 class DoctorProgramCliTest : public CliTest {
@@ -89,17 +103,51 @@ class DoctorProgramCliTest : public CliTest {
   void ExpectSaid(const std::string& text, const std::vector<std::string>& words) {
     for (const std::string& word : words) EXPECT_NE(text.find(word), std::string::npos) << text;
   }
+
+  const std::string cpu_ = std::to_string(Topology::ThisMachine().Cpus().First());
+  const std::vector<std::string> spinners_ = {
+      "taskset", "-c", cpu_,
+      "sh",      "-c", "(while :; do :; done) & (while :; do :; done) & while :; do :; done"};
+  const std::vector<std::string> of_spinners_ = {
+      "1 core may be used (" + cpu_ + ")", "in 3 processes", "3 at most wanted a core at once",
+      "they take turns on 1 core", "the program's own option for 1 thread"};
 };
 
 TEST_F(DoctorProgramCliTest, ThreeSpinnersOnOneCoreAreToldAndEnded) {
-  const std::string cpu = std::to_string(Topology::ThisMachine().Cpus().First());
-  const std::string spin = "(while :; do :; done) & (while :; do :; done) & while :; do :; done";
-  const Ended ended =
-      Run({"doctor", "--seconds", "1.5", "--", "taskset", "-c", cpu, "sh", "-c", spin});
+  std::vector<std::string> look = {"doctor", "--seconds", "1.5", "--"};
+  look.insert(look.end(), spinners_.begin(), spinners_.end());
+  const Ended ended = Run(look);
   EXPECT_EQ(ended.exit_code, 1) << ended.err;
-  ExpectSaid(ended.out, {"then it was ended", "1 core may be used (" + cpu + ")", "in 3 processes",
-                         "3 at most wanted a core at once", "they take turns on 1 core",
-                         "the program's own option for 1 thread"});
+  ExpectSaid(ended.out, {"then it was ended"});
+  ExpectSaid(ended.out, of_spinners_);
+}
+
+TEST_F(DoctorProgramCliTest, WhatRunsAlreadyIsLookedAtAndGoesOn) {
+  const pid_t program = StartProgram(spinners_).pid;
+  ASSERT_GT(program, 0);
+  while (DescendantsOf(program).size() < 2) usleep(1000);
+  const std::string pid = std::to_string(program);
+  const Ended ended = Run({"doctor", "--pid", pid, "--seconds", "1.5"});
+  std::vector<pid_t> all = DescendantsOf(program);
+  all.push_back(program);
+  EXPECT_EQ(all.size(), 3U);
+  EXPECT_EQ(waitpid(program, nullptr, WNOHANG), 0) << "it goes on";
+  for (const pid_t process : all) kill(process, SIGKILL);
+  waitpid(program, nullptr, 0);
+  EXPECT_EQ(ended.exit_code, 1) << ended.err;
+  ExpectSaid(ended.out, {", process " + pid + ": looked at for 1.", "; it goes on", "sh -c"});
+  ExpectSaid(ended.out, of_spinners_);
+  const Ended gone = Run({"doctor", "--pid", pid});
+  EXPECT_EQ(gone.exit_code, 2);
+  ExpectSaid(gone.err, {"--pid", "there is no process " + pid});
+}
+
+TEST_F(DoctorProgramCliTest, AProcessThatEndsMeanwhileIsToldSo) {
+  const pid_t program = StartProgram({"sleep", "1"}).pid;
+  const Ended ended = Run({"doctor", "--pid", std::to_string(program), "--seconds", "20"});
+  waitpid(program, nullptr, 0);
+  EXPECT_EQ(ended.exit_code, 0) << ended.out << ended.err;
+  ExpectSaid(ended.out, {"; it ended\n"});
 }
 
 TEST_F(DoctorProgramCliTest, AProgramThatEndsIsToldSo) {
@@ -115,7 +163,12 @@ TEST_F(DoctorProgramCliTest, WhatIsNotThereIsRefused) {
   const Ended clean = Run({"doctor", "--clean", "--", "true"});
   EXPECT_EQ(clean.exit_code, 2);
   ExpectSaid(clean.err, {"--clean"});
-  EXPECT_EQ(Run({"doctor", "--seconds", "1"}).exit_code, 2) << "there is no program";
+  for (const char* other : {"--clean", "--measure"})
+    EXPECT_EQ(Run({"doctor", other, "--pid", "1"}).exit_code, 2) << other;
+  EXPECT_EQ(Run({"doctor", "--pid", "1", "--", "true"}).exit_code, 2) << "which of them?";
+  const Ended nothing = Run({"doctor", "--seconds", "1"});
+  EXPECT_EQ(nothing.exit_code, 2);
+  ExpectSaid(nothing.err, {"--seconds", "--pid"});
 }
 
 }  // namespace

@@ -63,6 +63,18 @@ TEST_F(CommandConfigTest, EveryKeyIsRead) {
   EXPECT_EQ(ProgramName(spec), "python3 -c pass {steps} (client library)");
 }
 
+TEST_F(CommandConfigTest, MountsAreAbsolute) {
+  std::filesystem::create_directory(folder_.path() / "venv");
+  const WorkloadConfig workload =
+      Load("command = [\"sh\"]\nmounts = [\"venv/\", \"/etc/../etc/passwd\"]\n");
+  EXPECT_EQ(workload.spec.command.mounts,
+            (std::vector<std::string>{folder_.path() / "venv", "/etc/passwd"}));
+  EXPECT_EQ(Refused("mounts = [\"nowhere\"]").problem,
+            "there is no " + (folder_.path() / "nowhere").string());
+  for (const char* none : {"\"/\"", "\"\"", "\"/..\""})
+    EXPECT_EQ(Refused("mounts = [" + std::string(none) + "]").allowed, "files and folders below /");
+}
+
 TEST_F(CommandConfigTest, WhatIsLeftOutHasADefault) {
   const WorkloadConfig workload = Load("command = [\"sh\"]\n");
   EXPECT_EQ(workload.spec.steps, 0) << "not known";
@@ -76,7 +88,8 @@ TEST_F(CommandConfigTest, WhatIsLeftOutHasADefault) {
 // What the manifest says is a file again, as --resume and replay read it.
 TEST_F(CommandConfigTest, TheManifestSaysTheSame) {
   const std::string lines =
-      "command = [\"sh\", \"-c\", \"true\"]\nenv = { A = \"b\" }\nprogress = \"file:count\"\n";
+      "command = [\"sh\", \"-c\", \"true\"]\nenv = { A = \"b\" }\nprogress = \"file:count\"\n"
+      "mounts = [\".\"]\n";
   const WorkloadConfig workload = Load(lines);
   const nlohmann::ordered_json json = WorkloadSection().ToJson(workload);
   EXPECT_FALSE(json.contains("model"));
@@ -86,6 +99,8 @@ TEST_F(CommandConfigTest, TheManifestSaysTheSame) {
   const TomlTable table = TomlTable::FromJson(folder_.path() / "manifest.json", file);
   const WorkloadConfig again = ReadWorkloads(table, 4).front();
   EXPECT_EQ(WorkloadSection().ToJson(again), json);
+  EXPECT_EQ(again.spec.command.mounts, workload.spec.command.mounts);
+  EXPECT_EQ(again.spec.command.mounts.size(), 1U);
 }
 
 TEST_F(CommandConfigTest, BadValuesAreRefusedWithTheirKeys) {

@@ -380,6 +380,36 @@ TEST_F(ContainerHostTest, PathsMayHoldAnyCharacter) {
   EXPECT_EQ(Capture(command, &said), "found") << said;
 }
 
+// A link of Debian's alternatives leads somewhere, and a file can be given, too.
+TEST_F(ContainerHostTest, WhatIsSeenOfEtc) {
+  const TemporaryFolder folder;
+  WriteText(folder.path() / "settings", "told");
+  std::filesystem::create_directories(folder.path() / "x" / "control");
+  WriteContainersConf(folder.path() / "conf");
+  const std::string settings = (folder.path() / "settings").string();
+  std::vector<std::string> command =
+      RunCommand({.conf = folder.path() / "conf",
+                  .folder = folder.path() / "x",
+                  .name = "cosched-" + OwnerName() + "-etc",
+                  .owner = OwnerName(),
+                  .place = Place::Whole(one_, {}),
+                  .groups = {.cpuset = true},
+                  .binary = std::filesystem::canonical("/bin/sh"),
+                  .control = folder.path() / "x" / "control",
+                  .folders = {settings},
+                  .arguments = {"-c", "cat " + settings +
+                                          "; ls -d /etc/*; ls -L /etc/alternatives >/dev/null; "
+                                          "echo x >> " +
+                                          settings + " || echo refused"}});
+  std::erase(command, "--detach");
+  std::string said;
+  const std::optional<std::string> seen = Capture(command, &said);
+  ASSERT_TRUE(seen) << said;
+  EXPECT_EQ(seen->find("told/etc/alternatives"), 0U) << *seen;
+  EXPECT_EQ(seen->find("passwd"), std::string::npos) << *seen;
+  EXPECT_NE(seen->find("refused"), std::string::npos) << *seen;
+}
+
 TEST(PodmanTest, CommandsNeedNoShell) {
   EXPECT_EQ(Capture({"/usr/bin/printf", "%s", "it's $(id) \"x\""}), "it's $(id) \"x\"");
   std::string said;

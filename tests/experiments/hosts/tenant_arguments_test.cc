@@ -50,6 +50,8 @@ TEST(TenantArguments, FoldersAreThoseOfTheDataAndTheModelsFile) {
   EXPECT_TRUE(FoldersOf(spec).empty());
   spec.data_directory = "/data";
   EXPECT_EQ(FoldersOf(spec), (std::vector<std::string>{"/data"}));
+  spec.command.mounts = {"/home/me/venv", "/data"};
+  EXPECT_EQ(FoldersOf(spec), (std::vector<std::string>{"/data", "/home/me/venv"}));
 }
 
 }  // namespace

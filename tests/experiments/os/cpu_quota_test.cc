@@ -37,6 +37,19 @@ TEST_F(CpuQuotaTest, OfVersion2HoldAlsoForGroupsBelow) {
   EXPECT_EQ(Quota(), Of("1 core", "user.slice/job.scope"));
 }
 
+TEST_F(CpuQuotaTest, ThereIsTimeForSoManyThreadsByEachRule) {
+  UseVersion2("/user.slice/job.scope");
+  for (const FollowRule rule : {FollowRule::kCeil, FollowRule::kFloor, FollowRule::kOwn})
+    EXPECT_EQ(ThreadsInQuota(rule, mounts), std::nullopt) << ToString(rule);
+  SetVersion2("user.slice", "250000 100000");
+  EXPECT_EQ(ThreadsInQuota(FollowRule::kCeil, mounts), 3);
+  EXPECT_EQ(ThreadsInQuota(FollowRule::kFloor, mounts), 2);
+  EXPECT_EQ(ThreadsInQuota(FollowRule::kOwn, mounts), std::nullopt);
+  EXPECT_EQ(ThreadsInQuota(FollowRule::kKeep, mounts), std::nullopt);
+  SetVersion2("user.slice/job.scope", "350000 100000");
+  EXPECT_EQ(ThreadsInQuota(FollowRule::kOwn, mounts), 4);
+}
+
 TEST_F(CpuQuotaTest, OfVersion1HoldAlsoForGroupsBelow) {
   UseVersion1("/slurm/job_7");
   SetVersion1("slurm/job_7", "-1");

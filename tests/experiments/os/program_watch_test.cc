@@ -79,6 +79,15 @@ TEST_F(ProgramWatchTest, TwoThreadsThatWantOneCoreAreTold) {
   EXPECT_GE(facts.watched, milliseconds(1000));
 }
 
+TEST_F(ProgramWatchTest, WhatWasDoneBeforeTheFirstLookDoesNotCount) {
+  std::this_thread::sleep_for(milliseconds(1000));  // The child computes meanwhile.
+  const ProgramFacts facts = WatchFor(milliseconds(300));
+  // Half of a second of it in each of the 0.3 s would be more than there are threads.
+  EXPECT_LT(facts.wanting, 2.2);
+  EXPECT_LT(facts.used_cores, 1.1);
+  EXPECT_FALSE(facts.hidden);
+}
+
 TEST_F(ProgramWatchTest, DescendantsAreChildrenAndTheirs) {
   const std::vector<pid_t> below = DescendantsOf(getpid());
   EXPECT_EQ(below.size(), 2U);

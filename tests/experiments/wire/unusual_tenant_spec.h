@@ -45,7 +45,8 @@ inline TenantSpec UnusualTenantSpec() {
                   .folder = "/a folder",
                   .progress = {ProgressSource::Kind::kOutput, "^step: (\\d+)"},
                   .client = CommandClient::kOpenMp,
-                  .preload = "/lib/x.so"};
+                  .preload = "/lib/x.so",
+                  .mounts = {"/home/é, x", "/etc/y"}};
   spec.model = "a \"model\".onnx";
   spec.mode = Mode::kInfer;
   spec.dataset = "mnist";
