@@ -136,6 +136,13 @@ Finding CoresFound(const ProgramFacts& facts) {
                                facts.quota ? ", CPU time for " + Describe(*facts.quota) : "")};
 }
 
+// Helpers that run now and then are no reason to change anything, nor is somebody else's for a moment.
+constexpr double kSlack = 0.25;
+
+bool WantsMoreThan(int threads, const ProgramFacts& facts) {
+  return facts.wanting > threads + kSlack && facts.most_wanting > threads;
+}
+
 Finding ThreadsFound(const ProgramFacts& facts) {
   const int useful = UsefulThreads(facts);
   Finding finding = {
@@ -144,10 +151,8 @@ Finding ThreadsFound(const ProgramFacts& facts) {
                            facts.threads, facts.processes,
                            facts.processes == 1 ? "process" : "processes", facts.most_wanting,
                            facts.wanting)};
-  // Helpers that run now and then are no reason to change anything, nor is somebody else's for a
-  // moment.
-  constexpr double kSlack = 0.25, kMuchWaiting = 0.1;
-  if (facts.wanting > useful + kSlack && facts.most_wanting > useful) {
+  constexpr double kMuchWaiting = 0.1;
+  if (WantsMoreThan(useful, facts)) {
     finding.severity = Severity::kLesser;
     finding.consequence = fmt::format(
         "they take turns on {}: {:.0f} % of the time in which they could run they waited",
@@ -186,7 +191,8 @@ int CoresOfTheMachine() {
   return std::max(1, cpus / Topology::ThisMachine().ThreadsPerCore());
 }
 
-Finding BeliefFound(const ThreadRuntime& runtime, const ProgramFacts& facts, int machine) {
+Finding BeliefFound(const ThreadRuntime& runtime, const ProgramFacts& facts, int machine,
+                    bool was_running) {
   const int useful = UsefulThreads(facts);
   const ThreadBelief belief =
       BeliefOf(runtime, facts.environment, facts.allowed.Count(), useful, machine);
@@ -194,7 +200,10 @@ Finding BeliefFound(const ThreadRuntime& runtime, const ProgramFacts& facts, int
       .what = "runtime",
       .found = fmt::format("{}: {}, by {}; it does not follow a later change", runtime.name,
                            Counted(belief.threads, "thread"), belief.from)};
-  if (belief.threads != useful) {
+  if (was_running && !WantsMoreThan(useful, facts)) {
+    finding.found = fmt::format("{}: began with {}, by {}", runtime.name,
+                                Counted(belief.threads, "thread"), belief.from);
+  } else if (belief.threads != useful) {
     finding.severity = Severity::kLesser;
     finding.consequence =
         belief.threads > useful
@@ -230,14 +239,15 @@ Looked Watch(const Program& program, double seconds,
   return {watch.Facts(), ended};
 }
 
-int Tell(const std::string& program, const ProgramFacts& facts, const std::string& end) {
+int Tell(const std::string& program, const ProgramFacts& facts, const std::string& end,
+         bool was_running) {
   std::fflush(stdout);
   fmt::print("{}: looked at for {:.1f} s; {}\n", program, ToSeconds(facts.watched), end);
   if (facts.allowed.Empty() || facts.watched == Duration(0)) {
     fmt::print("It ended too soon to be looked at.\n");
     return kFailed;
   }
-  const std::vector<Finding> findings = FindingsOf(facts, CoresOfTheMachine());
+  const std::vector<Finding> findings = FindingsOf(facts, CoresOfTheMachine(), was_running);
   PrintFindings(findings);
   const bool good = std::all_of(findings.begin(), findings.end(), [](const Finding& finding) {
     return finding.severity == Severity::kGood;
@@ -247,11 +257,11 @@ int Tell(const std::string& program, const ProgramFacts& facts, const std::strin
 
 }  // namespace
 
-std::vector<Finding> FindingsOf(const ProgramFacts& facts, int machine) {
+std::vector<Finding> FindingsOf(const ProgramFacts& facts, int machine, bool was_running) {
   std::vector<Finding> findings = {CoresFound(facts), ThreadsFound(facts), UseFound(facts)};
   for (const QuotaStops& stops : facts.stops) findings.push_back(StopsFound(stops, facts));
   for (const ThreadRuntime* runtime : facts.runtimes)
-    findings.push_back(BeliefFound(*runtime, facts, machine));
+    findings.push_back(BeliefFound(*runtime, facts, machine, was_running));
   if (facts.hidden) {
     findings.push_back(
         {.what = "runtime",
@@ -292,7 +302,8 @@ int LookAtProgram(const ProgramLook& look) {
     const std::string name = CommandOf(program.pid);
     const Looked looked =
         Watch(program, look.seconds, [&] { return WithDescendants(program.pid); });
-    return Tell(name, looked.facts, looked.ended ? "it ended" : "it goes on");
+    return Tell(name, looked.facts, looked.ended ? "it ended" : "it goes on",
+                /*was_running=*/true);
   }
   AdoptOrphans();  // What a daemon starts is of the program, too.
   const Program program = Begin(look.command);
@@ -301,7 +312,7 @@ int LookAtProgram(const ProgramLook& look) {
   if (looked.ended) waitpid(program.pid, &status, 0);
   EndAll(program);
   return Tell(fmt::format("{}", fmt::join(look.command, " ")), looked.facts,
-              looked.ended ? HowItEnded(status) : "then it was ended");
+              looked.ended ? HowItEnded(status) : "then it was ended", /*was_running=*/false);
 }
 
 }  // namespace cosched
