@@ -210,6 +210,7 @@ const std::map<std::string, std::string>& Exempt() {
       {"workload.0.command", "of programs of others: command_config_test.cc"},
       {"workload.0.env", "of programs of others: command_config_test.cc"},
       {"workload.0.dir", "of programs of others: command_config_test.cc"},
+      {"workload.0.mounts", "of programs of others: command_config_test.cc"},
       {"workload.0.progress", "of programs of others: command_config_test.cc"},
       {"workload.0.client", "of programs of others: command_config_test.cc"},
       {"workload.0.pipeline", "of pipelines: pipeline_config_test.cc"},
