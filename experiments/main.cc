@@ -20,6 +20,7 @@
 #include "experiments/cli/profile.h"
 #include "experiments/cli/prompt.h"
 #include "experiments/cli/replay.h"
+#include "experiments/cli/report.h"
 #include "experiments/cli/reproduce.h"
 #include "experiments/cli/run.h"
 #include "experiments/cli/tenant.h"
@@ -45,6 +46,7 @@ int main(int argc, char** argv) {
   int exit_code = 0;
   cosched::AddRunCommand(app, &exit_code);
   cosched::AddCompareCommand(app, &exit_code);
+  cosched::AddReportCommand(app, &exit_code);
   cosched::AddReproduceCommand(app, &exit_code);
   cosched::AddCalibrateCommand(app, &exit_code);
   cosched::AddValidateCommand(app, &exit_code);

@@ -1,6 +1,6 @@
 /* Heat on a square grid, with OpenMP: an example of a program that knows nothing of cosched. Prints a line
  * every `--every` sweeps and the sum of the grid at the end, which is the same bits with any number of
- * threads. gcc -O2 -fopenmp stencil.c */
+ * threads. `--sweeps` are all, or `--lines` are. gcc -O2 -fopenmp stencil.c */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +12,8 @@ static long Option(int argc, char** argv, const char* name, long otherwise) {
 }
 
 int main(int argc, char** argv) {
-  const long size = Option(argc, argv, "--size", 1000), sweeps = Option(argc, argv, "--sweeps", 500),
-             every = Option(argc, argv, "--every", 10);
+  const long size = Option(argc, argv, "--size", 1000), every = Option(argc, argv, "--every", 10),
+             sweeps = Option(argc, argv, "--sweeps", every * Option(argc, argv, "--lines", 50));
   double* now = calloc((size_t)(size * size), sizeof *now);
   double* next = calloc((size_t)(size * size), sizeof *next);
   if (now == NULL || next == NULL || size < 3) return 1;
