@@ -37,7 +37,6 @@ namespace cosched {
 namespace {
 
 constexpr double kMostMinutes = 10'000;
-constexpr std::chrono::minutes kLongestRun{10};  // Or as long as all together may take.
 constexpr uint64_t kLargestSeed = 1'000'000'000'000'000;
 
 // Before anything is measured: it would be a pity to find out afterwards.
@@ -153,14 +152,14 @@ int MeasurePrograms(const CalibrateArguments& arguments) {
   const MeasuredCores cores(topology.Cpus(), here, "cosched calibrate", arguments.force);
   const SignalScope signals;
   const RealtimeScope realtime;
-  const MeasureOptions measure = {
+  MeasureOptions measure = {
       .folder = scratch.path(),
       .topology = topology,
       .hosts_of = [&](const auto& config) { return ProcessHosts(ThisBinary(), here, config); },
       .interrupted = Interrupted,
-      .longest = std::max<std::chrono::duration<double>>(
-          kLongestRun, std::chrono::duration<double>(options.seconds)),
       .marks = cores.marks()};
+  // One may take as long as all together.
+  measure.longest = std::max(measure.longest, std::chrono::duration<double>(options.seconds));
   options.now = [] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
         .count();

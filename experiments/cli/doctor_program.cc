@@ -191,8 +191,7 @@ int CoresOfTheMachine() {
   return std::max(1, cpus / Topology::ThisMachine().ThreadsPerCore());
 }
 
-Finding BeliefFound(const ThreadRuntime& runtime, const ProgramFacts& facts, int machine,
-                    bool was_running) {
+Finding BeliefFound(const ThreadRuntime& runtime, const ProgramFacts& facts, int machine) {
   const int useful = UsefulThreads(facts);
   const ThreadBelief belief =
       BeliefOf(runtime, facts.environment, facts.allowed.Count(), useful, machine);
@@ -200,7 +199,7 @@ Finding BeliefFound(const ThreadRuntime& runtime, const ProgramFacts& facts, int
       .what = "runtime",
       .found = fmt::format("{}: {}, by {}; it does not follow a later change", runtime.name,
                            Counted(belief.threads, "thread"), belief.from)};
-  if (was_running && !WantsMoreThan(useful, facts)) {
+  if (facts.was_running && !WantsMoreThan(useful, facts)) {
     finding.found = fmt::format("{}: began with {}, by {}", runtime.name,
                                 Counted(belief.threads, "thread"), belief.from);
   } else if (belief.threads != useful) {
@@ -239,15 +238,14 @@ Looked Watch(const Program& program, double seconds,
   return {watch.Facts(), ended};
 }
 
-int Tell(const std::string& program, const ProgramFacts& facts, const std::string& end,
-         bool was_running) {
+int Tell(const std::string& program, const ProgramFacts& facts, const std::string& end) {
   std::fflush(stdout);
   fmt::print("{}: looked at for {:.1f} s; {}\n", program, ToSeconds(facts.watched), end);
   if (facts.allowed.Empty() || facts.watched == Duration(0)) {
     fmt::print("It ended too soon to be looked at.\n");
     return kFailed;
   }
-  const std::vector<Finding> findings = FindingsOf(facts, CoresOfTheMachine(), was_running);
+  const std::vector<Finding> findings = FindingsOf(facts, CoresOfTheMachine());
   PrintFindings(findings);
   const bool good = std::all_of(findings.begin(), findings.end(), [](const Finding& finding) {
     return finding.severity == Severity::kGood;
@@ -257,11 +255,11 @@ int Tell(const std::string& program, const ProgramFacts& facts, const std::strin
 
 }  // namespace
 
-std::vector<Finding> FindingsOf(const ProgramFacts& facts, int machine, bool was_running) {
+std::vector<Finding> FindingsOf(const ProgramFacts& facts, int machine) {
   std::vector<Finding> findings = {CoresFound(facts), ThreadsFound(facts), UseFound(facts)};
   for (const QuotaStops& stops : facts.stops) findings.push_back(StopsFound(stops, facts));
   for (const ThreadRuntime* runtime : facts.runtimes)
-    findings.push_back(BeliefFound(*runtime, facts, machine, was_running));
+    findings.push_back(BeliefFound(*runtime, facts, machine));
   if (facts.hidden) {
     findings.push_back(
         {.what = "runtime",
@@ -300,10 +298,9 @@ int LookAtProgram(const ProgramLook& look) {
   if (look.pid) {
     const Program program = Find(*look.pid);
     const std::string name = CommandOf(program.pid);
-    const Looked looked =
-        Watch(program, look.seconds, [&] { return WithDescendants(program.pid); });
-    return Tell(name, looked.facts, looked.ended ? "it ended" : "it goes on",
-                /*was_running=*/true);
+    Looked looked = Watch(program, look.seconds, [&] { return WithDescendants(program.pid); });
+    looked.facts.was_running = true;
+    return Tell(name, looked.facts, looked.ended ? "it ended" : "it goes on");
   }
   AdoptOrphans();  // What a daemon starts is of the program, too.
   const Program program = Begin(look.command);
@@ -312,7 +309,7 @@ int LookAtProgram(const ProgramLook& look) {
   if (looked.ended) waitpid(program.pid, &status, 0);
   EndAll(program);
   return Tell(fmt::format("{}", fmt::join(look.command, " ")), looked.facts,
-              looked.ended ? HowItEnded(status) : "then it was ended", /*was_running=*/false);
+              looked.ended ? HowItEnded(status) : "then it was ended");
 }
 
 }  // namespace cosched

@@ -27,8 +27,7 @@ void AddProgramLook(CLI::App* doctor, ProgramLook* look);
 // the program can't be started, or there is none of that number. REQUIRES: one is given.
 int LookAtProgram(const ProgramLook& look);
 
-// What follows from what was seen, on a machine of so many cores. was_running: before it was looked at,
-// so that its threads may be others by now than those with which its runtimes began.
-std::vector<Finding> FindingsOf(const ProgramFacts& facts, int machine, bool was_running = false);
+// What follows from what was seen, on a machine of so many cores.
+std::vector<Finding> FindingsOf(const ProgramFacts& facts, int machine);
 
 }  // namespace cosched

@@ -67,7 +67,6 @@ void ReadFolder(const Key& key, const TomlTable& table, W* workload) {
 // Each absolute.
 void ReadMounts(const Key& key, const TomlTable& table, W* workload) {
   std::vector<std::string>& mounts = workload->spec.command.mounts;
-  mounts.clear();
   for (const std::string& given : table.Strings(key.help.name, std::vector<std::string>())) {
     const std::filesystem::path path =
         std::filesystem::absolute(table.Folder() / given).lexically_normal();

@@ -18,6 +18,7 @@
 #include "engine/base/check.h"
 #include "experiments/hosts/podman.h"
 #include "experiments/hosts/tenant_listener.h"
+#include "experiments/os/capture.h"
 #include "experiments/os/owner.h"
 #include "experiments/wire/tenant_protocol.h"
 

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "engine/base/topology.h"
+#include "experiments/os/capture.h"
 #include "experiments/os/find_program.h"
 #include "experiments/os/owner.h"
 

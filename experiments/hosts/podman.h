@@ -55,12 +55,6 @@ std::vector<std::string> RemoveCommand(const std::filesystem::path& conf,
 // Starts the binary once with --version in a container. "" if that worked, else what was said.
 std::string TryContainer(const std::filesystem::path& binary);
 
-// Runs a command to its end, without a shell; what it wrote to stdout, or nullopt if it failed or
-// took longer than a minute, after which it is killed. `said`, if given, gets what it wrote to
-// stderr.
-std::optional<std::string> Capture(const std::vector<std::string>& command,
-                                   std::string* said = nullptr);
-
 // Removes containers and folders whose host is gone, whatever is in them. Leaves those of which
 // that can't be known.
 Cleaned CleanContainers();

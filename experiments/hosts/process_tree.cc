@@ -186,14 +186,6 @@ bool AdoptsOrphans() {
   return prctl(PR_GET_CHILD_SUBREAPER, &adopts) == 0 && adopts != 0;
 }
 
-NoAdoptionScope::NoAdoptionScope() : adopted_(AdoptsOrphans()) {
-  if (adopted_) prctl(PR_SET_CHILD_SUBREAPER, 0);
-}
-
-NoAdoptionScope::~NoAdoptionScope() {
-  if (adopted_) prctl(PR_SET_CHILD_SUBREAPER, 1);
-}
-
 bool KillLeftBehind(pid_t tenant, const std::string& mark, ChildKeeper* keeper) {
   const std::string whole = mark + std::string(1, '\0');
   if (!AdoptsOrphans()) return KillAll([&] { return FindMarked(whole); }, nullptr);

@@ -25,17 +25,6 @@ std::string NewTenantMark();
 // REQUIRES: what this process has started before and left to itself has lost its parent by now.
 void AdoptOrphans();
 bool AdoptsOrphans();
-// While it lives, this process adopts nobody: for children that are to become somebody else's.
-class NoAdoptionScope {
- public:
-  NoAdoptionScope();
-  ~NoAdoptionScope();
-  NoAdoptionScope(const NoAdoptionScope&) = delete;
-  NoAdoptionScope& operator=(const NoAdoptionScope&) = delete;
-
- private:
-  const bool adopted_;
-};
 
 // Who starts and reaps this process's children.
 class ChildKeeper {

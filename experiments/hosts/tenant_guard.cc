@@ -37,14 +37,17 @@ using Steady = std::chrono::steady_clock;
 // As ps shows it; 15 characters at most. Not like its owner: who kills that by name, perhaps with
 // pkill, would kill its guard too.
 constexpr const char* kName = "tenant-guard";
+constexpr const char* kReady = "ready";
 constexpr const char* kWatch = "watch";
 constexpr const char* kAwait = "await";
 constexpr const char* kGoodBye = "good-bye";
-constexpr int kTenantDeathMilliseconds = 10'000, kAwaitMilliseconds = 20'000;
+constexpr int kTenantDeathMilliseconds = 10'000, kAwaitMilliseconds = 20'000,
+              kGuardMilliseconds = 10'000;
 constexpr int kSocket = 3, kOwner = 4;  // The guard's only descriptors besides 0, 1 and 2.
 
-bool EndsWithin(int pidfd, int milliseconds) {
-  pollfd descriptor{pidfd, POLLIN, 0};
+// For a process, that it has ended; for a socket, that there is a packet or no peer.
+bool TellsWithin(int fd, int milliseconds) {
+  pollfd descriptor{fd, POLLIN, 0};
   int ready;
   do {
     ready = poll(&descriptor, 1, milliseconds);
@@ -60,7 +63,7 @@ struct Watched {
 
 void Add(UniqueFd pidfd, std::vector<UniqueFd>* to) {
   // Processes that have ended need not be held any longer.
-  std::erase_if(*to, [](const UniqueFd& fd) { return EndsWithin(fd.get(), 0); });
+  std::erase_if(*to, [](const UniqueFd& fd) { return TellsWithin(fd.get(), 0); });
   if (pidfd) to->push_back(std::move(pidfd));
 }
 
@@ -98,7 +101,7 @@ void AwaitEnds(const std::vector<UniqueFd>& processes, int milliseconds) {
   const auto deadline = Steady::now() + std::chrono::milliseconds(milliseconds);
   for (const UniqueFd& pidfd : processes) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Steady::now());
-    EndsWithin(pidfd.get(), static_cast<int>(std::max<int64_t>(left.count(), 0)));
+    TellsWithin(pidfd.get(), static_cast<int>(std::max<int64_t>(left.count(), 0)));
   }
 }
 
@@ -171,37 +174,52 @@ TenantGuard::TenantGuard(const std::function<void()>& clean_up) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) fail("socketpair");
   socket_ = UniqueFd(ends[0]);
-  const UniqueFd theirs(ends[1]);
+  UniqueFd theirs(ends[1]);
   const std::string owner = OwnerName();
   const UniqueFd self(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)));
   if (!self) fail("pidfd_open");
-  // Twice, so that the guard is no child of this process: nobody has to wait for it, and a session
-  // of its own keeps it from signals to this one's group.
-  const NoAdoptionScope for_good;
-  const pid_t owners_pid = getpid(), first = fork();
-  if (first < 0) fail("starting the guard of the tenants");
-  if (first == 0) {
+  // A child of this process, which reaps it: to make it nobody's, adoption would have to stop for a
+  // moment, in which an orphan of another host's tenant would be lost. A session of its own keeps it
+  // from signals to this one's group.
+  const pid_t owners_pid = getpid(), guard = fork();
+  if (guard < 0) fail("starting the guard of the tenants");
+  if (guard == 0) {
     setsid();
-    const pid_t second = fork();
-    if (second != 0) _exit(second < 0 ? errno : 0);
     Detach(theirs.get(), self.get(), owners_pid);
+    SendPacket(kSocket, kReady);
     Guard(owner, clean_up);
   }
-  int status = 0;
-  while (waitpid(first, &status, 0) < 0 && errno == EINTR) continue;
-  if (WIFEXITED(status) && WEXITSTATUS(status) != 0) {
-    errno = WEXITSTATUS(status);
-    fail("starting the guard of the tenants");
+  process_ = UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, guard, 0)));
+  if (!process_) {
+    const int error = errno;
+    kill(guard,
+         SIGKILL);  // Ours and not waited for, so the number can't have been given to another.
+    waitpid(guard, nullptr, 0);
+    errno = error;
+    fail("pidfd_open");
   }
+  // Before that it looks like its owner to whoever searches for processes by name.
+  theirs.Reset();
+  std::string ready;
+  if (TellsWithin(socket_.get(), kGuardMilliseconds)) ReceivePacket(socket_.get(), &ready);
 }
 
-TenantGuard::~TenantGuard() { SendPacket(socket_.get(), kGoodBye); }
+TenantGuard::~TenantGuard() {
+  SendPacket(socket_.get(), kGoodBye);
+  // One that somebody has stopped is left to whoever takes in orphans.
+  if (TellsWithin(process_.get(), kGuardMilliseconds)) Reap();
+}
 
 void TenantGuard::Watch(int pidfd) {
   // A guard that does not answer has been killed: then the kernel's own way remains.
-  SendPacket(socket_.get(), kWatch, pidfd);
+  if (!SendPacket(socket_.get(), kWatch, pidfd)) Reap();
 }
 
 void TenantGuard::Await(int pidfd) { SendPacket(socket_.get(), kAwait, pidfd); }
+
+void TenantGuard::Reap() {
+  siginfo_t ignored{};
+  waitid(P_PIDFD, static_cast<id_t>(process_.get()), &ignored, WEXITED | WNOHANG);
+}
 
 }  // namespace cosched

@@ -1,5 +1,5 @@
 #pragma once
-// Sees to it that nothing of a host outlives it, however it ends: a small process in a session of
+// Sees to it that nothing of a host outlives it, however it ends: a child process in a session of
 // its own that waits for the end of the process which made it. If that one has not said good-bye,
 // it kills every tenant that it was told of, whatever its state (stopped, starting, in a
 // container), what those have forked, and what is in the owner's cgroups, and removes these and
@@ -33,7 +33,9 @@ class TenantGuard {
   void Await(int pidfd);
 
  private:
-  UniqueFd socket_;
+  void Reap();  // If it has ended.
+
+  UniqueFd socket_, process_;
 };
 
 }  // namespace cosched

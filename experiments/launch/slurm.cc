@@ -143,11 +143,10 @@ class Launch {
     // A cell that measures has its node for itself.
     const std::string file = (folder / name).string();
     return SlurmJob::Submit(
-        fmt::format("--array=0-{}{} --ntasks=1 {} --no-requeue --job-name={} --output={} {}",
-                    tasks - 1, options_.at_a_time > 0 ? fmt::format("%{}", options_.at_a_time) : "",
-                    AllSimulated(sweep_) ? "--cpus-per-task=1" : "--exclusive",
-                    ShellQuoted("cosched " + sweep_.name()), ShellQuoted(file + ".%a.log"),
-                    ShellQuoted(file + ".sh")));
+        {fmt::format("--array=0-{}{}", tasks - 1,
+                     options_.at_a_time > 0 ? fmt::format("%{}", options_.at_a_time) : ""),
+         "--ntasks=1", AllSimulated(sweep_) ? "--cpus-per-task=1" : "--exclusive", "--no-requeue",
+         "--job-name=cosched " + sweep_.name(), "--output=" + file + ".%a.log", file + ".sh"});
   }
 
   void RecordFailed(const SweepCell& cell) const {
@@ -219,10 +218,9 @@ std::optional<NodeFacts> NodeOfSlurm(const std::string& command,
   WriteFileWhole(folder + "/node.sh", fmt::format("#!/bin/sh\nexec {} --machine-to {}\n", command,
                                                   ShellQuoted(folder + "/node.json")));
   fmt::print(stderr, "waits for a node of Slurm's, to plan for what it is\n");
-  const SlurmJob job = SlurmJob::Submit(
-      fmt::format("--ntasks=1 --exclusive --no-requeue --job-name='cosched: what a node is' "
-                  "--output={} {}",
-                  ShellQuoted(folder + "/node.log"), ShellQuoted(folder + "/node.sh")));
+  const SlurmJob job = SlurmJob::Submit({"--ntasks=1", "--exclusive", "--no-requeue",
+                                         "--job-name=cosched: what a node is",
+                                         "--output=" + folder + "/node.log", folder + "/node.sh"});
   if (!job.Wait([] {})) return std::nullopt;
   const auto facts = nlohmann::json::parse(AwaitText(folder + "/node.json"), nullptr, false);
   const std::optional<Actuator> actuator =

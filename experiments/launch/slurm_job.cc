@@ -1,15 +1,14 @@
 #include "experiments/launch/slurm_job.h"
 
 #include <fmt/format.h>
-#include <sys/wait.h>
 
 #include <chrono>
 #include <cstdio>
 #include <thread>
 
 #include "experiments/config/option_refusal.h"
+#include "experiments/os/capture.h"
 #include "experiments/os/interrupt.h"
-#include "experiments/os/shell_word.h"
 
 namespace cosched {
 namespace {
@@ -18,22 +17,13 @@ namespace {
 constexpr auto kBetweenAnswers = std::chrono::milliseconds(500);
 constexpr int kSilentLooks = 20;     // In a row, until the silence is told.
 constexpr int kCancelledLooks = 60;  // For the end of what was cancelled.
+// A client repeats its question of a controller that is busy; one that is killed may have submitted.
+constexpr std::chrono::minutes kClientLimit{10};
 
-struct ShellReply {
-  int status = -1;
-  std::string text;  // Both outputs.
-};
-
-ShellReply Shell(const std::string& command) {
-  ShellReply reply;
-  FILE* const output = popen((command + " 2>&1 </dev/null").c_str(), "re");
-  if (output == nullptr) return reply;
-  char buffer[4096];
-  while (const size_t count = std::fread(buffer, 1, sizeof buffer, output))
-    reply.text.append(buffer, count);
-  const int status = pclose(output);
-  reply.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  while (!reply.text.empty() && reply.text.back() == '\n') reply.text.pop_back();
+std::optional<std::string> Ask(const std::vector<std::string>& command, std::string* said) {
+  std::optional<std::string> reply = Capture(command, said, kClientLimit);
+  std::string* const text = reply ? &*reply : said;
+  while (!text->empty() && text->back() == '\n') text->pop_back();
   return reply;
 }
 
@@ -45,22 +35,25 @@ void RefuseSlurm(const std::string& problem) {
 }
 
 void SlurmJob::RequireSlurm() {
-  const ShellReply version = Shell("sbatch --version");
-  if (version.status != 0) RefuseSlurm("there is no Slurm here: " + version.text);
+  std::string said;
+  if (!Ask({"sbatch", "--version"}, &said)) RefuseSlurm("there is no Slurm here: " + said);
 }
 
-SlurmJob SlurmJob::Submit(const std::string& arguments) {
-  const ShellReply reply = Shell("sbatch --parsable " + arguments);
-  if (reply.status != 0) RefuseSlurm("sbatch failed: " + reply.text);
-  return SlurmJob(reply.text.substr(0, reply.text.find(';')));  // "ID;CLUSTER" in a federation.
+SlurmJob SlurmJob::Submit(const std::vector<std::string>& arguments) {
+  std::vector<std::string> command = {"sbatch", "--parsable"};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  std::string said;
+  const std::optional<std::string> reply = Ask(command, &said);
+  if (!reply) RefuseSlurm("sbatch failed: " + said);
+  return SlurmJob(reply->substr(0, reply->find(';')));  // "ID;CLUSTER" in a federation.
 }
 
 std::optional<bool> SlurmJob::IsListed(std::string* why) const {
-  const ShellReply reply = Shell("squeue --noheader --format=%i --jobs=" + ShellQuoted(id_));
+  why->clear();
+  const auto reply = Ask({"squeue", "--noheader", "--format=%i", "--jobs=" + id_}, why);
+  if (reply) return !reply->empty();
   // Slurm forgets a job some minutes after its end.
-  if (reply.text.find("Invalid job id") != std::string::npos) return false;
-  if (reply.status == 0) return !reply.text.empty();
-  *why = reply.text;
+  if (why->find("Invalid job id") != std::string::npos) return false;
   return std::nullopt;
 }
 
@@ -86,8 +79,8 @@ bool SlurmJob::Wait(const std::function<void()>& look) const {
 
 // Its tasks may still write while they are being stopped.
 void SlurmJob::Cancel() const {
-  Shell("scancel " + ShellQuoted(id_));
   std::string ignored;
+  Ask({"scancel", id_}, &ignored);
   for (int looks = 0; looks < kCancelledLooks && IsListed(&ignored) != false; ++looks)
     std::this_thread::sleep_for(kBetweenAnswers);
 }

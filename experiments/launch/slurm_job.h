@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace cosched {
 
@@ -16,7 +17,7 @@ class SlurmJob {
   // Throws InputError where there is no Slurm.
   static void RequireSlurm();
   // `arguments` of sbatch. Throws InputError if it refuses.
-  static SlurmJob Submit(const std::string& arguments);
+  static SlurmJob Submit(const std::vector<std::string>& arguments);
 
   explicit SlurmJob(std::string id) : id_(std::move(id)) {}
   const std::string& id() const { return id_; }

@@ -40,6 +40,9 @@ struct ProgramFacts {
   std::vector<const ThreadRuntime*> runtimes;  // Of all processes.
   // Another user's process, whose runtimes and environment this one may not read.
   bool hidden = false;
+  // It ran before it was looked at, so that its threads may be others by now than those with which its
+  // runtimes began. Said by who looks.
+  bool was_running = false;
 };
 
 class ProgramWatch {

@@ -30,6 +30,7 @@
 #include "experiments/os/foreign_load.h"
 #include "experiments/os/realtime.h"
 #include "tests/experiments/hosts/fake_tenant.h"
+#include "tests/experiments/hosts/no_adoption_scope.h"
 
 namespace cosched {
 namespace {
@@ -127,7 +128,7 @@ void Supervise(benchmark::State& state) {
 class Neighbours {
  public:
   explicit Neighbours(int count) {
-    const NoAdoptionScope elsewhere;
+    const testing::NoAdoptionScope elsewhere;
     first_ = fork();
     if (first_ == 0) {
       setpgid(0, 0);
@@ -137,7 +138,7 @@ class Neighbours {
     setpgid(first_, first_);
   }
   ~Neighbours() {
-    const NoAdoptionScope elsewhere;
+    const testing::NoAdoptionScope elsewhere;
     kill(-first_, SIGKILL);
     waitpid(first_, nullptr, 0);
   }
@@ -153,7 +154,7 @@ class NobodysKeeper final : public ChildKeeper {
 };
 
 void Leave(benchmark::State& state, bool adopts) {
-  std::optional<NoAdoptionScope> nobody;
+  std::optional<testing::NoAdoptionScope> nobody;
   AdoptOrphans();
   if (!adopts) nobody.emplace();
   const Neighbours neighbours(static_cast<int>(state.range(0)));

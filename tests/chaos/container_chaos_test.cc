@@ -10,6 +10,7 @@
 
 #include "experiments/hosts/container_launcher.h"
 #include "experiments/hosts/podman.h"
+#include "experiments/os/capture.h"
 #include "experiments/os/cgroup.h"
 #include "experiments/os/owner.h"
 #include "tests/chaos/chaos_alone.h"

@@ -90,12 +90,13 @@ TEST(FindingsOfProgramTest, AQuotaIsCountedInThreads) {
 TEST(FindingsOfProgramTest, OfOneThatRanBeforeItsThreadsOfNowCount) {
   ProgramFacts facts = Fitting();
   facts.environment = {{"OMP_NUM_THREADS", "8"}};
-  const std::string fits = Told(FindingsOf(facts, 64, /*was_running=*/true));
+  facts.was_running = true;
+  const std::string fits = Told(FindingsOf(facts, 64));
   EXPECT_EQ(fits.find("note"), std::string::npos) << fits;
   EXPECT_NE(fits.find("began with 8 threads, by OMP_NUM_THREADS=8"), std::string::npos) << fits;
   facts.most_wanting = 8;
   facts.wanting = 7.6;
-  const std::string much = Told(FindingsOf(facts, 64, /*was_running=*/true));
+  const std::string much = Told(FindingsOf(facts, 64));
   EXPECT_NE(much.find("note runtime"), std::string::npos) << much;
 }
 

@@ -89,7 +89,7 @@ TEST_F(SlurmConfigTest, AJobWithFewerNodesIsRefused) {
 }
 
 TEST_F(SlurmConfigTest, WhatSlurmSaysIsTold) {
-  Scontrol("echo 'slurm_load_node: Unable to contact slurm controller'; exit 1");
+  Scontrol("echo 'slurm_load_node: Unable to contact slurm controller' >&2; exit 1");
   const InputErrorDetails refused = Refused();
   EXPECT_EQ(refused.key, "backend");
   EXPECT_NE(refused.problem.find("Unable to contact"), std::string::npos) << refused.problem;

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -19,12 +21,15 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "engine/base/unique_fd.h"
 #include "experiments/hosts/podman.h"
+#include "experiments/hosts/process_tree.h"
 #include "experiments/hosts/tenant_guard.h"
+#include "experiments/os/capture.h"
 #include "experiments/os/cgroup.h"
 #include "experiments/os/owner.h"
 #include "experiments/tenant/host_link.h"
@@ -183,6 +188,41 @@ TEST(TenantGuardTest, KillsWhatItWasToldOfAndCleansUp) {
   EXPECT_TRUE(EndsWithin(guard, kDeathMilliseconds));
   for (int i = 0; i < 1000 && !std::filesystem::exists(mark); ++i) usleep(10'000);
   EXPECT_TRUE(std::filesystem::exists(mark));
+}
+
+// Hosts of one process make theirs while others' tenants end.
+TEST(TenantGuardTest, OrphansAreAdoptedAlsoWhileOneIsMade) {
+  AdoptOrphans();
+  std::atomic<bool> enough = false;
+  std::thread maker([&enough] {
+    while (!enough) TenantGuard guard;
+  });
+  int lost = 0;
+  for (int i = 0; i < 300; ++i) {
+    int told[2];
+    ASSERT_EQ(pipe2(told, O_CLOEXEC), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+      if (const pid_t parent = getpid(); fork() == 0) {
+        while (getppid() == parent) sched_yield();
+        const pid_t adopter = getppid(), self = getpid();
+        if (write(told[1], &adopter, sizeof adopter) < 0 || write(told[1], &self, sizeof self) < 0)
+          _exit(1);
+      }
+      _exit(0);
+    }
+    close(told[1]);
+    waitpid(child, nullptr, 0);
+    pid_t adopter = 0, orphan = 0;
+    EXPECT_EQ(read(told[0], &adopter, sizeof adopter), static_cast<ssize_t>(sizeof adopter));
+    EXPECT_EQ(read(told[0], &orphan, sizeof orphan), static_cast<ssize_t>(sizeof orphan));
+    close(told[0]);
+    lost += adopter != getpid();
+    if (adopter == getpid()) waitpid(orphan, nullptr, 0);
+  }
+  enough = true;
+  maker.join();
+  EXPECT_EQ(lost, 0) << "became another's, of which nobody looks for a tenant's mark";
 }
 
 TEST(TenantGuardTest, DoesNothingAfterAGoodBye) {

@@ -50,7 +50,7 @@ inline pid_t AgentOfNode(const std::string& node, pid_t parent = getpid()) {
   return -1;
 }
 
-// Tenants of an agent, without its guard.
+// Tenants of an agent.
 inline std::vector<pid_t> TenantsOf(pid_t agent) {
   std::vector<pid_t> tenants = LivingChildrenOf(agent);
   std::erase_if(tenants,

@@ -17,6 +17,7 @@
 
 #include "experiments/hosts/container_launcher.h"
 #include "experiments/hosts/podman.h"
+#include "experiments/os/capture.h"
 #include "experiments/os/cgroup.h"
 #include "experiments/os/owner.h"
 #include "tests/experiments/hosts/process_host_fixture.h"
@@ -410,14 +411,7 @@ TEST_F(ContainerHostTest, WhatIsSeenOfEtc) {
   EXPECT_NE(seen->find("refused"), std::string::npos) << *seen;
 }
 
-TEST(PodmanTest, CommandsNeedNoShell) {
-  EXPECT_EQ(Capture({"/usr/bin/printf", "%s", "it's $(id) \"x\""}), "it's $(id) \"x\"");
-  std::string said;
-  EXPECT_FALSE(Capture({"/bin/sh", "-c", "echo why >&2; exit 3"}, &said));
-  EXPECT_EQ(said, "why\n");
-  EXPECT_FALSE(Capture({"/nonexistent"}));
-  EXPECT_THROW(BindMount("/a\nb", "/a"), std::runtime_error);
-}
+TEST(PodmanTest, AMountIsOneLine) { EXPECT_THROW(BindMount("/a\nb", "/a"), std::runtime_error); }
 
 TEST(PodmanTest, OrdinaryUsersAreToldThatOnlyRootMay) {
   if (geteuid() != 0) GTEST_SKIP() << "this is an ordinary user";

@@ -23,7 +23,7 @@ inline ProcessHost::Options HostOptions() {
   return {.binary = "/proc/self/exe", .log_directory = {}, .topology = Topology::ThisMachine()};
 }
 
-// Living processes whose parent is `parent`.
+// Living processes whose parent is `parent`, without the guards of its tenants.
 inline std::vector<pid_t> LivingChildrenOf(pid_t parent) {
   std::vector<pid_t> children;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
@@ -33,6 +33,7 @@ inline std::vector<pid_t> LivingChildrenOf(pid_t parent) {
     if (pid <= 0 || !std::getline(file, line)) continue;
     const size_t after_name = line.rfind(") ");
     const bool alive = line[after_name + 2] != 'Z';
+    if (line.find("(tenant-guard)") != std::string::npos) continue;
     if (alive && std::atoi(line.c_str() + after_name + 4) == parent) children.push_back(pid);
   }
   return children;

@@ -18,6 +18,7 @@
 #include "engine/base/unique_fd.h"
 #include "experiments/os/process_children.h"
 #include "experiments/os/process_stat.h"
+#include "tests/experiments/hosts/no_adoption_scope.h"
 
 namespace cosched {
 namespace {
@@ -62,7 +63,7 @@ UniqueFd Orphan(const std::string& mark, const char* seconds, pid_t* parent) {
   return pidfd;
 }
 
-class ProcessTreeTest : public testing::Test, public ChildKeeper {
+class ProcessTreeTest : public ::testing::Test, public ChildKeeper {
  protected:
   bool Knows(pid_t child) const override { return child == known_; }
   void Reap(UniqueFd orphan) override {
@@ -170,14 +171,14 @@ TEST_F(ProcessTreeTest, WhoAdoptsLooksAtItsOwnProcessesOnly) {
   pid_t parent = 0;
   UniqueFd elsewhere;
   {
-    const NoAdoptionScope nobody;
+    const testing::NoAdoptionScope nobody;
     elsewhere = Orphan(mark_, "1000", &parent);
   }
   AdoptOrphans();
   EXPECT_TRUE(KillLeft(parent));
   EXPECT_FALSE(HasEnded(elsewhere, 0));
   {
-    const NoAdoptionScope nobody;
+    const testing::NoAdoptionScope nobody;
     EXPECT_TRUE(KillLeft(parent));
     EXPECT_TRUE(HasEnded(elsewhere, 0));
   }

@@ -1,4 +1,4 @@
-// Runs a program and takes what it writes (podman.h: Capture).
+#include "experiments/os/capture.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -10,13 +10,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
-#include <optional>
+#include <cstring>
 #include <string>
-#include <vector>
 
 #include "engine/base/unique_fd.h"
-#include "experiments/hosts/podman.h"
 
 namespace cosched {
 namespace {
@@ -24,7 +21,6 @@ namespace {
 using Steady = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr std::chrono::seconds kLimit{60};
 constexpr int kCapturedDeathMilliseconds = 1000;
 
 struct Pipe {
@@ -57,8 +53,26 @@ class ChildFiles {
   posix_spawn_file_actions_t actions_;
 };
 
+// A process group of its own.
+class OwnGroup {
+ public:
+  OwnGroup() {
+    posix_spawnattr_init(&attributes_);
+    posix_spawnattr_setpgroup(&attributes_, 0);
+    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP);
+  }
+  ~OwnGroup() { posix_spawnattr_destroy(&attributes_); }
+  OwnGroup(const OwnGroup&) = delete;
+  OwnGroup& operator=(const OwnGroup&) = delete;
+
+  const posix_spawnattr_t* get() const { return &attributes_; }
+
+ private:
+  posix_spawnattr_t attributes_;
+};
+
 // Adds to `text` all that there is to read; closes the descriptor at its end.
-void Take(UniqueFd* fd, std::string* text) {
+void TakeText(UniqueFd* fd, std::string* text) {
   char buffer[4096];
   while (*fd) {
     const ssize_t count = read(fd->get(), buffer, sizeof buffer);
@@ -70,17 +84,16 @@ void Take(UniqueFd* fd, std::string* text) {
 }
 
 // Reads both until the process ends. False if that takes longer than the limit.
-bool ReadUntilEnd(int process, UniqueFd* output, std::string* text, UniqueFd* errors,
-                  std::string* said) {
-  const Steady::time_point deadline = Steady::now() + kLimit;
+bool ReadUntilEnd(int process, Steady::time_point deadline, UniqueFd* output, std::string* text,
+                  UniqueFd* errors, std::string* said) {
   while (true) {
     const auto left = std::chrono::ceil<milliseconds>(deadline - Steady::now()).count();
     pollfd descriptors[] = {
         {process, POLLIN, 0}, {output->get(), POLLIN, 0}, {errors->get(), POLLIN, 0}};
     const int ready = poll(descriptors, 3, static_cast<int>(std::max<long>(left, 0)));
     if (ready < 0 && errno == EINTR) continue;
-    Take(output, text);
-    Take(errors, said);
+    TakeText(output, text);
+    TakeText(errors, said);
     if (ready <= 0) return false;
     if (descriptors[0].revents != 0) return true;
   }
@@ -88,9 +101,15 @@ bool ReadUntilEnd(int process, UniqueFd* output, std::string* text, UniqueFd* er
 
 }  // namespace
 
-std::optional<std::string> Capture(const std::vector<std::string>& command, std::string* said) {
+std::optional<std::string> Capture(const std::vector<std::string>& command, std::string* said,
+                                   std::chrono::seconds limit) {
+  std::string ignored;
+  if (said == nullptr) said = &ignored;
   std::optional<Pipe> output = MakePipe(), errors = MakePipe();
-  if (!output || !errors) return std::nullopt;
+  if (!output || !errors) {
+    *said += std::strerror(errno);
+    return std::nullopt;
+  }
   ChildFiles files;
   files.Read(STDIN_FILENO, "/dev/null");
   files.Write(STDOUT_FILENO, output->writer.get());
@@ -98,17 +117,22 @@ std::optional<std::string> Capture(const std::vector<std::string>& command, std:
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
+  const OwnGroup group;
   pid_t pid = -1;
-  if (posix_spawnp(&pid, arguments.front(), files.get(), nullptr, arguments.data(), environ) != 0) {
+  if (const int error = posix_spawnp(&pid, arguments.front(), files.get(), group.get(),
+                                     arguments.data(), environ);
+      error != 0) {
+    *said += command.front() + ": " + std::strerror(error);
     return std::nullopt;
   }
   output->writer.Reset();
   errors->writer.Reset();
   const UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-  std::string text, ignored;
-  const bool ended = process && ReadUntilEnd(process.get(), &output->reader, &text, &errors->reader,
-                                             said != nullptr ? said : &ignored);
+  std::string text;
+  const bool ended = process && ReadUntilEnd(process.get(), Steady::now() + limit, &output->reader,
+                                             &text, &errors->reader, said);
   if (!ended) {
+    *said += command.front() + " did not end within " + std::to_string(limit.count()) + " s";
     kill(pid, SIGKILL);  // Ours and not waited for: its number is still its own.
     pollfd gone{process.get(), POLLIN, 0};
     poll(&gone, 1, kCapturedDeathMilliseconds);
