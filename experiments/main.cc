@@ -13,6 +13,7 @@
 #include "experiments/cli/ctl.h"
 #include "experiments/cli/doctor.h"
 #include "experiments/cli/gradients.h"
+#include "experiments/cli/init.h"
 #include "experiments/cli/list.h"
 #include "experiments/cli/model.h"
 #include "experiments/cli/node.h"
@@ -20,8 +21,10 @@
 #include "experiments/cli/profile.h"
 #include "experiments/cli/prompt.h"
 #include "experiments/cli/replay.h"
+#include "experiments/cli/report.h"
 #include "experiments/cli/reproduce.h"
 #include "experiments/cli/run.h"
+#include "experiments/cli/runs.h"
 #include "experiments/cli/tenant.h"
 #include "experiments/cli/trace.h"
 #include "experiments/cli/validate.h"
@@ -43,8 +46,11 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", cosched::VersionText());
   app.require_subcommand(1);
   int exit_code = 0;
+  cosched::AddInitCommand(app, &exit_code);
   cosched::AddRunCommand(app, &exit_code);
   cosched::AddCompareCommand(app, &exit_code);
+  cosched::AddReportCommand(app, &exit_code);
+  cosched::AddRunsCommand(app, &exit_code);
   cosched::AddReproduceCommand(app, &exit_code);
   cosched::AddCalibrateCommand(app, &exit_code);
   cosched::AddValidateCommand(app, &exit_code);

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import claims
+import drawn
 import style
 from load import LoadError, Sweep
 
@@ -16,7 +17,7 @@ def expected_of(name):
 
 
 def main(name, draw, measure, description, notes=None, load=Sweep):
-    """RUN [--out BASE]: BASE.png, .pdf and .claims.json, whose paths are printed, then the table of claims.
+    """RUN [--out BASE]: BASE.png, .pdf, .csv and .claims.json, whose paths are printed, then the table of claims.
 
     load(RUN): what the functions below get as their sweep; it has cores_here, marked() and lost.
 
@@ -25,10 +26,11 @@ def main(name, draw, measure, description, notes=None, load=Sweep):
     """
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("run", metavar="RUN", help=f"results/{name}/<run>")
-    parser.add_argument("--out", metavar="F", help=f"F.png, F.pdf and F.claims.json; default RUN/plots/{name}")
+    parser.add_argument("--out", metavar="F", help=f"F.png, F.pdf, F.csv and F.claims.json; default RUN/plots/{name}")
     arguments = parser.parse_args()
     out = Path(arguments.out) if arguments.out else Path(arguments.run) / "plots" / name
-    try:
+
+    def judge():
         sweep, expected = load(arguments.run), expected_of(name)
         measures = measure(sweep)
         rows = [claims.evaluate(claim, measures, sweep.cores_here) for claim in expected["claims"]]
@@ -37,9 +39,12 @@ def main(name, draw, measure, description, notes=None, load=Sweep):
         claims.write(verdicts, name, rows)
         said = notes(sweep, expected) if notes else []
         style.save(draw(sweep, expected), out)
+        print(f"{verdicts}\n\n{claims.table(expected['title'], rows, sweep.marked(), sweep.lost)}")
+        print("\n".join(["", *said]) if said else "", end="\n" if said else "")
+
+    try:
+        drawn.once(arguments.run, out, judge)
     except claims.NotHere as reason:  # The claims say so, too: they are written.
         sys.exit(f"{name}.py: no plot: {reason}")
     except (LoadError, OSError) as error:
         sys.exit(f"{name}.py: {error}")
-    print(f"{verdicts}\n\n{claims.table(expected['title'], rows, sweep.marked(), sweep.lost)}")
-    print("\n".join(["", *said]) if said else "", end="\n" if said else "", flush=True)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Draws every plot of a run into RUN/plots/ as PNG and PDF and prints their paths; exit 1 if one could not be drawn."""
+"""Draws every plot of a run into RUN/plots/ as PNG, PDF and CSV, unless that is there already, and prints their paths; exit 1 if one
+could not be drawn."""
 import argparse
 import contextlib
 import importlib
@@ -11,6 +12,7 @@ import re
 import sys
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 
+import drawn
 import style
 from load import LoadError, Run
 
@@ -38,6 +40,30 @@ def draw(path, name):
     return told.getvalue(), ""
 
 
+def draw_all(run):
+    """Exits where one can't be drawn."""
+    left_out = {name: run.lacks(*script.READS) for name, script in PLOTS.items()}
+    wanted = sorted((name for name in PLOTS if not left_out[name]), key=lambda name: name in FIRST)
+    failed = []
+    # Processes that have the libraries already: to load these takes as long as a small plot.
+    with ProcessPoolExecutor(min(len(wanted), len(os.sched_getaffinity(0))), multiprocessing.get_context("fork")) as processes:
+        results = {name: processes.submit(draw, run.path, name) for name in wanted}
+        for name in PLOTS:
+            if left_out[name]:
+                print(f"{name}: not drawn, the experiment records no {' and no '.join(left_out[name])}")
+                continue
+            try:
+                told, problem = results[name].result()
+            except BrokenExecutor as error:  # Its process was killed.
+                told, problem = "", f"plots/{name}.py: {error}"
+            print(told, end="")
+            if problem:
+                print(problem, file=sys.stderr)
+                failed.append(name)
+    if failed:
+        sys.exit(f"plot_all.py: not drawn: {', '.join(failed)}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("run", metavar="RUN", help="results/<experiment>/<run>")
@@ -45,26 +71,7 @@ def main():
         run = Run(parser.parse_args().run)
     except LoadError as error:
         sys.exit(f"plot_all.py: {error}")
-    left_out = {name: run.lacks(*script.READS) for name, script in PLOTS.items()}
-    drawn = sorted((name for name in PLOTS if not left_out[name]), key=lambda name: name in FIRST)
-    failed = []
-    # Processes that have the libraries already: to load these takes as long as a small plot.
-    with ProcessPoolExecutor(min(len(drawn), len(os.sched_getaffinity(0))), multiprocessing.get_context("fork")) as processes:
-        results = {name: processes.submit(draw, run.path, name) for name in drawn}
-        for name in PLOTS:
-            if left_out[name]:
-                print(f"{name}: not drawn, the experiment records no {' and no '.join(left_out[name])}", flush=True)
-                continue
-            try:
-                told, problem = results[name].result()
-            except BrokenExecutor as error:  # Its process was killed.
-                told, problem = "", f"plots/{name}.py: {error}"
-            print(told, end="", flush=True)
-            if problem:
-                print(problem, file=sys.stderr)
-                failed.append(name)
-    if failed:
-        sys.exit(f"plot_all.py: not drawn: {', '.join(failed)}")
+    drawn.once(run.path, run.path / "plots" / "plot_all", lambda: draw_all(run))
 
 
 if __name__ == "__main__":

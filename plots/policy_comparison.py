@@ -30,12 +30,14 @@ FILLS = {"rigid": 0.30, "moldable": 0.60, "malleable": 1.0}  # Opacity of the ba
 DOT = {"linestyle": "none", "color": "white", "markeredgecolor": style.INK, "zorder": 4}
 TRIAL = {**DOT, "marker": "o", "markersize": 3, "markeredgewidth": 0.7}
 MARKED = {**DOT, "marker": "X", "markersize": 5, "markeredgewidth": 0.7, "color": "#ffd23f"}
+LETTER = 0.07  # Inches, of a tick's label.
 LOST = {"facecolor": "white", "edgecolor": style.EXCESS, "hatch": "xxxx", "linewidth": 1.0}
 STATES = ("failed", "rejected", "cancelled")
 
 
 def draw_bar(axes, x, width, cells, column, factor, color, elasticity):
     """One policy with one elasticity; cells are its rows of the summary, a trial each."""
+    named = {"label": f"_{elasticity}"}
     lost = cells["lost"].sum() > 0
     if column in OF_FINISHED_JOBS:
         cells = cells[cells["finished"] > 0]
@@ -45,17 +47,18 @@ def draw_bar(axes, x, width, cells, column, factor, color, elasticity):
         return
     median = np.median(values)
     if lost:
-        axes.bar(x, median, width * 0.92, **LOST)
+        axes.bar(x, median, width * 0.92, **LOST, **named)
     else:
-        axes.bar(x, median, width * 0.92, color=color, alpha=FILLS[elasticity], edgecolor=color, linewidth=0)
+        axes.bar(x, median, width * 0.92, color=color, alpha=FILLS[elasticity], edgecolor=color, linewidth=0, **named)
         axes.bar(x, median, width * 0.92, color="none", edgecolor=color, linewidth=1.0)
     if len(values) > 1:
         interval = claims.median(values)
-        axes.plot([x, x], [interval.low, interval.high], color=style.INK, linewidth=1.4, solid_capstyle="butt", zorder=3)
+        axes.plot([x, x], [interval.low, interval.high], color=style.INK, linewidth=1.4, solid_capstyle="butt", zorder=3,
+                  label=f"_{elasticity}, interval of the median")
     places = x + (np.arange(len(values)) - (len(values) - 1) / 2) * width * 0.5 / max(3, len(values))
     marked = cells["marked"].to_numpy() > 0
-    axes.plot(places[~marked], values[~marked], **TRIAL)
-    axes.plot(places[marked], values[marked], **MARKED)
+    axes.plot(places[~marked], values[~marked], **TRIAL, label=f"_{elasticity}, trials")
+    axes.plot(places[marked], values[marked], **MARKED, label=f"_{elasticity}, marked trials")
 
 
 def tell_lost(axes, x, cells):
@@ -66,7 +69,7 @@ def tell_lost(axes, x, cells):
                   bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 1})
 
 
-def draw_metric(axes, run, summary, column, factor):
+def draw_metric(axes, run, summary, column, factor, letters):
     width = 0.82 / len(run.elasticities)
     for i, policy in enumerate(run.policies):
         for k, elasticity in enumerate(run.elasticities):
@@ -77,7 +80,7 @@ def draw_metric(axes, run, summary, column, factor):
     axes.set_ylim(bottom=0)
     axes.margins(x=0.02)
     axes.grid(axis="x", visible=False)
-    axes.set_xticks(range(len(run.policies)), run.policies, rotation=28, ha="right", rotation_mode="anchor")
+    axes.set_xticks(range(len(run.policies)), run.policies, **style.turned(run.policies, letters))
 
 
 def legend(run, summary):
@@ -131,12 +134,13 @@ def metrics_of(run, summary):
 def draw(run):
     summary, metrics = metrics_of(run, run.summary())
     width = max(8.0, 2.0 + 1.45 * len(run.policies))
+    letters = int((width - 1.2) / 3 / len(run.policies) / LETTER)  # That have room under a policy's bars.
     figure, grid = plt.subplots(2, 3, figsize=(width, 5.6), sharex=True)
     for axes, above in zip(grid.flat[len(metrics):], grid.flat[len(metrics) - 3:]):
         axes.set_axis_off()
         above.tick_params(labelbottom=True)
     for axes, (column, title, factor, more) in zip(grid.flat, metrics):
-        draw_metric(axes, run, summary, column, factor)
+        draw_metric(axes, run, summary, column, factor, letters)
         axes.set_title(f"{title}  {'↑' if more else '↓'}", loc="left")
     handles = legend(run, summary)
     style.legend_below(figure, handles, min(len(handles), 4))

@@ -16,7 +16,7 @@ MOST_PANELS = 4
 FEWEST_STEPS = 5  # Of a static reference.
 THREAD_COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]
 OTHER_SIZES = "#aaaaaa"  # Sizes beyond the most used ones, which have a colour each.
-LABEL_GAP = 0.03  # Of the axis: labels that are closer to the last one are left out.
+LABEL_GAP, LABEL_ROWS = 0.03, 3  # Of the axis: labels that are closer than this stand in rows.
 
 
 def stepping(cells):
@@ -123,14 +123,19 @@ def draw_steps(axes, mine, reference_of):
 
 
 def draw_resizes(axes, resizes, last_step):
-    labelled = -np.inf
+    """An instant each; labels that would lie on one another stand in the next row, those beyond the last row as dots."""
+    ends = [-np.inf] * LABEL_ROWS
+    hidden = False
     for step, threads in resizes:
         axes.axvline(step - 0.5, color="#888888", linewidth=0.9)
-        if step - labelled < LABEL_GAP * last_step:
+        row = next((row for row, end in enumerate(ends) if step - end >= LABEL_GAP * last_step), None)
+        if row is None:
+            hidden = True
             continue
-        labelled = step
-        axes.annotate(f"→{threads}", (step - 0.5, 1), xycoords=("data", "axes fraction"), xytext=(2, -2),
+        ends[row] = step
+        axes.annotate(f"{'…' * hidden}→{threads}", (step - 0.5, 1), xycoords=("data", "axes fraction"), xytext=(2, -2 - 8 * row),
                       textcoords="offset points", ha="left", va="top", fontsize=7.5, color="#555555")
+        hidden = False
 
 
 def draw_job(axes, cell, job, statics):

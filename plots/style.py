@@ -9,6 +9,7 @@ import numpy as np
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402  (the backend must be chosen first)
 
+import plot_data  # noqa: E402
 from load import LoadError, Run  # noqa: E402
 
 POLICY_COLORS = {
@@ -60,6 +61,11 @@ def legend_below(figure, handles, columns):
     figure.legend(handles=handles, loc="lower center", ncol=columns)
 
 
+def turned(names, widest):
+    """How names of ticks are turned: not at all if each has at most so many letters."""
+    return {} if all(len(str(name)) <= widest for name in names) else {"rotation": 28, "ha": "right", "rotation_mode": "anchor"}
+
+
 def threads_axis(axes):
     """x in powers of two, written as the integers they are."""
     axes.set_xscale("log", base=2)
@@ -83,13 +89,15 @@ def plain_log_axis(axes):
 
 
 def save(figure, base):
-    """Writes base.png and base.pdf, of one layout, and prints their paths."""
+    """Writes base.png and base.pdf, of one layout, and base.csv with the data that they show; prints their paths."""
     base.parent.mkdir(parents=True, exist_ok=True)
     for suffix in (".png", ".pdf"):
         path = base.with_name(base.name + suffix)
         figure.savefig(path)
         print(path, flush=True)
         figure.set_layout_engine("none")  # It has been laid out, which takes longer than drawing.
+    plot_data.write(figure, base.with_name(base.name + ".csv"))
+    print(base.with_name(base.name + ".csv"), flush=True)
     plt.close(figure)
 
 
@@ -97,7 +105,7 @@ def main(draw, name, description):
     """The command line of one script: RUN [--out BASE]. draw(run) gives a figure."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("run", metavar="RUN", help="results/<experiment>/<run>")
-    parser.add_argument("--out", metavar="F", help=f"F.png and F.pdf are written; default RUN/plots/{name}")
+    parser.add_argument("--out", metavar="F", help=f"F.png, F.pdf and F.csv are written; default RUN/plots/{name}")
     arguments = parser.parse_args()
     out = Path(arguments.out) if arguments.out else Path(arguments.run) / "plots" / name
     if out.suffix in (".png", ".pdf"):

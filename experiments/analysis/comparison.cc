@@ -5,16 +5,13 @@
 
 #include <algorithm>
 #include <set>
-#include <utility>
 
-#include "engine/base/error.h"
 #include "experiments/analysis/baseline_table.h"
+#include "experiments/analysis/compared_sides.h"
 #include "experiments/analysis/comparison_cells.h"
 #include "experiments/analysis/comparison_notes.h"
-#include "experiments/analysis/comparison_runs.h"
 #include "experiments/analysis/paired_effects.h"
 #include "experiments/analysis/policy_rows.h"
-#include "experiments/analysis/records_integrity.h"
 #include "experiments/analysis/run_effects.h"
 #include "experiments/analysis/service_table.h"
 #include "experiments/analysis/statistics.h"
@@ -22,44 +19,6 @@
 
 namespace cosched {
 namespace {
-
-// Runs that are pooled, "A" if there are others beside them.
-struct ComparedSide {
-  std::vector<ComparedRun> runs;
-  std::vector<std::string> why;  // Not pooled with the first side.
-};
-
-// Why two runs can't be pooled; empty if they can.
-std::vector<std::string> WhyNotPooled(const ComparedRun& a, const ComparedRun& b) {
-  std::vector<std::string> why = DifferencesOf(a, b);
-  const int common = CommonTraces(a, b);
-  if (!why.empty() || common == 0) return why;
-  return {
-      fmt::format("{} replayed the same arrivals in both: measurements of one trace are no "
-                  "further traces",
-                  Counted(common, "trial"))};
-}
-
-std::vector<ComparedSide> SidesOf(const std::vector<ComparedRun>& runs, bool pool) {
-  std::vector<ComparedSide> sides;
-  for (const ComparedRun& run : runs) {
-    const auto fits = [&run, pool](const ComparedSide& side) {
-      return pool || std::all_of(side.runs.begin(), side.runs.end(), [&run](const auto& other) {
-               return WhyNotPooled(other, run).empty();
-             });
-    };
-    const auto side = std::find_if(sides.begin(), sides.end(), fits);
-    if (side != sides.end()) {
-      side->runs.push_back(run);
-    } else {
-      std::vector<std::string> why;
-      for (size_t i = 0; !sides.empty() && i < sides.front().runs.size() && why.empty(); ++i)
-        why = WhyNotPooled(sides.front().runs[i], run);
-      sides.push_back({{run}, std::move(why)});
-    }
-  }
-  return sides;
-}
 
 // "36 cells", "6 simulated cells (profile example.json)", "12 cells, 6 of them simulated (…)".
 std::string CellsText(const ComparedCells& cells) {
@@ -115,15 +74,6 @@ std::string MedianTables(const ComparedCells& cells) {
   return text;
 }
 
-// The policy that was asked for, or else the one that the experiment names and that ran.
-std::string BaselineOf(const ComparedCells& cells, const ComparisonOptions& options) {
-  if (!options.baseline.empty()) return options.baseline;
-  const std::string& planned = cells.runs.front().baseline;
-  const auto& policies = cells.policies;
-  const bool ran = std::find(policies.begin(), policies.end(), planned) != policies.end();
-  return ran ? planned : "";
-}
-
 std::string OneSide(const ComparedCells& cells, const std::vector<std::string>& notes,
                     const ComparisonOptions& options) {
   std::string text = Title(cells);
@@ -136,128 +86,47 @@ std::string OneSide(const ComparedCells& cells, const std::vector<std::string>& 
   }
   text += baselines + elasticities + EffectLegend(pairs) + MedianTables(cells);
   if (options.explain) text += Glossary();
-  return text + ServiceTable(cells) + ComparisonNotes(cells, notes);
+  return text + ServiceTable(cells) + ComparisonNotesText(cells, notes);
 }
 
-std::string SideName(size_t index) { return std::string(1, static_cast<char>('A' + index)); }
-
-std::string RunNames(const std::vector<ComparedRun>& runs) {
-  std::vector<std::string> names;
-  for (const ComparedRun& run : runs) names.push_back(run.path.string());
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
-std::string SideBySide(const std::vector<ComparedSide>& sides,
-                       const std::vector<ComparedCells>& cells,
-                       const std::vector<std::string>& notes, const ComparisonOptions& options) {
+std::string SideBySide(const Comparison& comparison, const ComparisonOptions& options) {
+  const std::vector<ComparedSide>& sides = comparison.sides;
   std::string text;
   for (size_t i = 0; i < sides.size(); ++i) {
-    text += fmt::format("{}{}: {}\n", i == 0 ? "" : "\n", SideName(i), RunNames(sides[i].runs));
-    text += Title(cells[i]);
+    const ComparedCells& cells = sides[i].cells;
+    text += fmt::format("{}{}: {}\n", i == 0 ? "" : "\n", SideName(i), RunNames(cells.runs));
+    text += Title(cells);
     // Only where it is asked for: the table is about the sides.
     if (!options.baseline.empty()) {
       std::set<int> pairs;
-      text += BaselineTables(cells[i], options.baseline, &pairs);
+      text += BaselineTables(cells, options.baseline, &pairs);
       text += EffectLegend(pairs);
     }
-    text += MedianTables(cells[i]) + ServiceTable(cells[i]) + ComparisonNotes(cells[i], {});
+    text += MedianTables(cells) + ServiceTable(cells) + ComparisonNotesText(cells, {});
   }
   for (size_t i = 1; i < sides.size(); ++i) {
-    const std::string name = SideName(i);
-    text += "\n" + SideEffectsTable(EffectsBetween(cells[0], cells[i]), "A", name);
-    std::string why = DifferencesText(sides[i].why);
-    for (size_t at = 0; (at = why.find(" in B", at)) != std::string::npos; at += name.size())
-      why.replace(at, 5, " in " + name);
-    text += Wrapped("  *", fmt::format("A and {} are not pooled (--pool insists): {}", name, why));
+    text +=
+        "\n" + SideEffectsTable(EffectsBetween(sides[0].cells, sides[i].cells), "A", SideName(i));
+    text += Wrapped("  *", WhyNotPooledText(comparison, i));
   }
-  for (const std::string& note : notes) text += Wrapped("  *", note);
+  for (const std::string& note : comparison.notes) text += Wrapped("  *", note);
   if (options.explain) text += Glossary();
   return text;
-}
-
-// Drops runs that are copies of earlier ones, and says so.
-std::vector<ComparedRun> WithoutCopies(const std::vector<std::filesystem::path>& paths,
-                                       std::string* told) {
-  std::vector<ComparedRun> runs;
-  for (const std::filesystem::path& path : paths) {
-    ComparedRun run = ReadComparedRun(path);
-    const auto same = std::find_if(runs.begin(), runs.end(),
-                                   [&run](const auto& other) { return IsCopy(other, run); });
-    if (same == runs.end()) {
-      runs.push_back(std::move(run));
-      continue;
-    }
-    *told += Wrapped("", fmt::format("{} has the records of {}, byte by byte: copies are one "
-                                     "datum, it is left out",
-                                     path.string(), same->path.string()));
-  }
-  return runs;
-}
-
-ComparedCells ReadSide(const std::vector<ComparedRun>& runs, const ComparisonOptions& options) {
-  ComparedCells cells = ReadCells(runs, options.exclude_marked);
-  if (cells.groups.empty() && !cells.excluded.empty()) {
-    throw InputError(
-        {"command line", 0, "--exclude-marked",
-         fmt::format("leaves nothing: all {} of {} are marked",
-                     Counted(static_cast<int64_t>(cells.excluded.size()), "cell"), RunNames(runs)),
-         "runs with cells that are not marked"});
-  }
-  if (cells.groups.empty() && !cells.unreadable.empty()) {
-    throw InputError({"command line", 0, RunNames(runs),
-                      "no cell can be read; the first: " + cells.unreadable.front(),
-                      "runs of this version of cosched"});
-  }
-  return cells;
-}
-
-// What is wrong with the records of the runs.
-std::vector<std::string> IntegrityNotes(const std::vector<ComparedRun>& runs,
-                                        const std::vector<ComparedCells>& sides, bool* damaged) {
-  std::vector<std::string> notes;
-  for (const ComparedRun& run : runs) {
-    const RecordsIntegrity integrity = CheckRecords(run);
-    for (const std::string& damage : integrity.damages) notes.push_back("DAMAGED: " + damage);
-    *damaged = *damaged || !integrity.damages.empty();
-    if (!integrity.unfinished.empty()) notes.push_back("UNFINISHED: " + integrity.unfinished);
-  }
-  for (const ComparedCells& cells : sides) {
-    for (const std::string& cell : cells.unreadable)
-      notes.push_back("left out of every figure: " + cell);
-    *damaged = *damaged || !cells.unreadable.empty();
-  }
-  return notes;
-}
-
-std::vector<std::string> PoolNotes(const std::vector<ComparedSide>& sides) {
-  const std::vector<ComparedRun>& runs = sides.front().runs;
-  if (sides.size() > 1 || runs.size() < 2) return {};
-  std::vector<std::string> why;
-  for (size_t i = 1; i < runs.size(); ++i) {
-    for (size_t other = 0; other < i && why.empty(); ++other)
-      why = WhyNotPooled(runs[other], runs[i]);
-  }
-  std::string note = fmt::format("{} runs are pooled", runs.size());
-  if (!why.empty())
-    note += ", because --pool insists, though they are not one experiment: " + DifferencesText(why);
-  return {note};
 }
 
 }  // namespace
 
 ComparisonReport CompareRuns(const std::vector<std::filesystem::path>& paths,
                              const ComparisonOptions& options) {
+  const Comparison comparison = ReadComparison(paths, options);
   ComparisonReport report;
-  const std::vector<ComparedRun> runs = WithoutCopies(paths, &report.text);
-  const std::vector<ComparedSide> sides = SidesOf(runs, options.pool);
-  std::vector<ComparedCells> cells;
-  for (const ComparedSide& side : sides) cells.push_back(ReadSide(side.runs, options));
-  std::vector<std::string> notes = IntegrityNotes(runs, cells, &report.damaged);
-  for (std::string& note : PoolNotes(sides)) notes.push_back(std::move(note));
-  report.text += sides.size() == 1 ? OneSide(cells.front(), notes, options)
-                                   : SideBySide(sides, cells, notes, options);
-  for (const ComparedCells& side : cells)
-    if (options.detail) report.text += "\n" + DetailTable(side);
+  report.damaged = comparison.damaged;
+  for (const std::string& copy : comparison.copies) report.text += Wrapped("", copy);
+  report.text += comparison.sides.size() == 1
+                     ? OneSide(comparison.sides.front().cells, comparison.notes, options)
+                     : SideBySide(comparison, options);
+  for (const ComparedSide& side : comparison.sides)
+    if (options.detail) report.text += "\n" + DetailTable(side.cells);
   return report;
 }
 

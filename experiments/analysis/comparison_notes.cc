@@ -25,13 +25,12 @@ class NoteWriter {
  public:
   // Once, though several runs say so.
   void Add(const std::string& note) {
-    if (said_.insert(note).second) text_ += Wrapped("  *", note);
+    if (std::find(notes_.begin(), notes_.end(), note) == notes_.end()) notes_.push_back(note);
   }
-  std::string Text() const { return text_.empty() ? "" : "\n" + text_; }
+  const std::vector<std::string>& notes() const { return notes_; }
 
  private:
-  std::set<std::string> said_;
-  std::string text_;
+  std::vector<std::string> notes_;
 };
 
 // Did the threads of malleable tenants stay within their cores?
@@ -242,7 +241,8 @@ std::vector<std::string> RunDoubts(const ComparedRun& run) {
   return doubts;
 }
 
-std::string ComparisonNotes(const ComparedCells& cells, const std::vector<std::string>& first) {
+std::vector<std::string> ComparisonNotes(const ComparedCells& cells,
+                                         const std::vector<std::string>& first) {
   NoteWriter notes;
   for (const std::string& note : first) notes.Add(note);
   AddMalleableNote(cells, &notes);
@@ -252,7 +252,13 @@ std::string ComparisonNotes(const ComparedCells& cells, const std::vector<std::s
   AddLeftOutNotes(cells, &notes);
   AddActuatorNote(cells.runs, &notes);
   AddRunNotes(cells.runs, &notes);
-  return notes.Text();
+  return notes.notes();
+}
+
+std::string ComparisonNotesText(const ComparedCells& cells, const std::vector<std::string>& first) {
+  std::string text;
+  for (const std::string& note : ComparisonNotes(cells, first)) text += Wrapped("  *", note);
+  return text.empty() ? "" : "\n" + text;
 }
 
 }  // namespace cosched

@@ -10,8 +10,11 @@
 
 namespace cosched {
 
-// The notes as text, a star each, these first; "" if there is none.
-std::string ComparisonNotes(const ComparedCells& cells, const std::vector<std::string>& first);
+// Each once, these first.
+std::vector<std::string> ComparisonNotes(const ComparedCells& cells,
+                                         const std::vector<std::string>& first);
+// The same as text, a star each; "" if there is none.
+std::string ComparisonNotesText(const ComparedCells& cells, const std::vector<std::string>& first);
 
 // Doubts about one run: mixed and redone records, its profile, an order of cells that favours a
 // treatment.

@@ -68,12 +68,6 @@ std::string DecidedText(const NamedEffect& effect, const std::string& base) {
                      RangeText(1 - interval.high, 1 - interval.low), base);
 }
 
-bool IsDecided(const NamedEffect& effect) {
-  const Interval& interval = effect.effect.interval;
-  return effect.effect.tested && effect.corrected < kEffectAlpha &&
-         (interval.low > 1 || interval.high < 1);
-}
-
 int FewestTrials(double alpha) {
   int trials = 1;
   while (SmallestSignedRankP(trials) > alpha) ++trials;
@@ -159,6 +153,11 @@ std::optional<TreatmentEffect> IndependentTrials(const TrialValues& values,
   return effect;
 }
 
+bool IsDecided(const TreatmentEffect& effect, double corrected) {
+  const Interval& interval = effect.interval;
+  return effect.tested && corrected < kEffectAlpha && (interval.low > 1 || interval.high < 1);
+}
+
 std::string LevelText(const Interval& interval, int values) {
   if (interval.level <= 0) return "";
   const std::string percent = LevelPercent(interval.level);
@@ -200,7 +199,7 @@ std::vector<std::string> Verdicts(const std::vector<NamedEffect>& effects, const
   std::vector<std::string> lines, same;
   std::map<int, std::vector<const NamedEffect*>, std::greater<>> undecided;  // By pairs.
   for (const NamedEffect& effect : effects) {
-    if (IsDecided(effect)) {
+    if (IsDecided(effect.effect, effect.corrected)) {
       lines.push_back(DecidedText(effect, base));
     } else if (effect.effect.tested || effect.effect.pairs == 1) {
       undecided[effect.effect.pairs].push_back(&effect);

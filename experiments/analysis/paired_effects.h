@@ -36,6 +36,9 @@ std::optional<TreatmentEffect> PairedTrials(const TrialValues& values, const Tri
 std::optional<TreatmentEffect> IndependentTrials(const TrialValues& values,
                                                  const TrialValues& base);
 
+// Whether it is told from 1 at 5 %: by its p, corrected for its family, and by its interval.
+bool IsDecided(const TreatmentEffect& effect, double corrected);
+
 // "range of 3: 75 %", "96.1 %": what an interval of so many values holds the median with; "" if
 // there is none.
 std::string LevelText(const Interval& interval, int values);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "experiments/analysis/comparison_cells.h"
@@ -12,9 +13,16 @@
 #include "experiments/analysis/paired_effects.h"
 #include "experiments/analysis/records_integrity.h"
 #include "experiments/analysis/table_text.h"
+#include "experiments/analysis/treatment_table.h"
 
 namespace cosched {
 namespace {
+
+std::string RatioText(const TreatmentEffect& effect) {
+  if (!effect.tested) return fmt::format("{:.3f}", effect.ratio);
+  return fmt::format("{:.3f} [{:.3f} {:.3f}]", effect.ratio, effect.interval.low,
+                     effect.interval.high);
+}
 
 std::string PointRow(const std::string& point, size_t width, const CellGroup& group) {
   const auto text = [&group](auto metric, std::string (*format)(double)) {
@@ -24,10 +32,29 @@ std::string PointRow(const std::string& point, size_t width, const CellGroup& gr
                      group.LostJobs() > 0 || !group.failed.empty() ? "! " : "  ", point, width,
                      group.policy, ToString(group.elasticity), group.Shown().size(),
                      text(&CellSummary::makespan_s, RoundedText),
-                     text(&CellSummary::mean_execution_s, RoundedText),
+                     text(&CellSummary::mean_turnaround_s, RoundedText),
                      text(&CellSummary::images_per_s, RoundedText),
                      text(&CellSummary::core_utilization, ShareText),
                      text(&CellSummary::oversubscription, ShareText), group.LostJobs());
+}
+
+// What malleable tenants change against those of another class on the same traces; "" where a point
+// has not both.
+std::string ChangeRows(const std::string& point, size_t width, const ComparedCells& cells) {
+  std::string rows;
+  for (const Elasticity other : cells.elasticities) {
+    if (other == Elasticity::kMalleable) continue;
+    const std::optional<TreatmentTable> table = CompareElasticities(cells, other);
+    if (!table) continue;
+    for (const TreatmentRow& row : table->rows) {
+      if (!row.Compared()) continue;
+      rows += fmt::format("  {:<{}}  {:<16} {:<9}", point, width, row.name, ToString(other));
+      for (const std::optional<TreatmentEffect>& effect : row.effects)
+        rows += fmt::format(" {:<21}", effect ? RatioText(*effect) : "-");
+      rows += '\n';
+    }
+  }
+  return rows;
 }
 
 // What makes figures doubtful, by what is said of them.
@@ -83,7 +110,7 @@ ComparisonReport SweepTable(const std::vector<std::filesystem::path>& points) {
   size_t width = 5;
   for (const std::filesystem::path& point : points)
     width = std::max(width, point.filename().string().size());
-  std::string rows;
+  std::string rows, changes;
   std::set<int> trials;
   SweepNotes notes;
   bool damaged = false;
@@ -96,6 +123,7 @@ ComparisonReport SweepTable(const std::vector<std::filesystem::path>& points) {
       trials.insert(static_cast<int>(group.Shown().size()));
       notes.Add(name, group);
     }
+    changes += ChangeRows(name, width, cells);
     notes.AddRun(name, run);
     for (const std::string& cell : cells.unreadable) notes.AddUnreadable(name, cell);
     const RecordsIntegrity integrity = CheckRecords(run);
@@ -107,8 +135,16 @@ ComparisonReport SweepTable(const std::vector<std::filesystem::path>& points) {
           "median over trials{}\n\n  {:<{}}  {:<16} {:<9} {:>6}  {:<19} {:<19} {:<19} {:<15} "
           "{:<15} {:>4}\n",
           LevelsText(trials), "point", width, "policy", "class", "trials", "makespan s",
-          "execution s", "images/s", "used %", "oversub %", "lost") +
-      rows + notes.Text();
+          "turnaround s", "images/s", "used %", "oversub %", "lost") +
+      rows;
+  if (!changes.empty()) {
+    text += fmt::format(
+        "\nmalleable : other class, a ratio on the same traces, with the interval of each point by "
+        "itself\n\n  {:<{}}  {:<16} {:<9} {:<21} {:<21}\n",
+        "point", width, "policy", "other", "makespan", "turnaround");
+    text += changes + '\n';
+  }
+  text += notes.Text();
   return {std::move(text), damaged};
 }
 

@@ -4,12 +4,16 @@
 
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
+#include "experiments/analysis/compared_sides.h"
 #include "experiments/analysis/comparison.h"
+#include "experiments/analysis/comparison_json.h"
 #include "experiments/analysis/comparison_runs.h"
 #include "experiments/analysis/interference_table.h"
+#include "experiments/analysis/metrics.h"
 #include "experiments/analysis/records_integrity.h"
 #include "experiments/analysis/same_run_check.h"
 #include "experiments/analysis/sweep_table.h"
@@ -27,6 +31,7 @@ struct CompareArguments {
   bool same = false;
   bool interference = false;
   bool no_plots = false;
+  bool json = false;
 };
 
 bool IsSweep(const std::filesystem::path& run) {
@@ -60,8 +65,42 @@ bool CompareSweep(const std::filesystem::path& run, const ComparisonOptions& opt
   return !report.damaged;
 }
 
+using Json = nlohmann::ordered_json;
+
+// As comparison_json.h has it, with a sweep's points each by itself.
+int PrintJson(const FoundRuns& found, const ComparisonOptions& options) {
+  Json json = {{"schema", kCompareSchema}, {"notes", found.notes}};
+  bool damaged = false;
+  const auto compare = [&](const std::vector<std::filesystem::path>& runs) {
+    const Comparison comparison = ReadComparison(runs, options);
+    damaged |= comparison.damaged;
+    return ComparisonJson(comparison, options);
+  };
+  std::vector<std::filesystem::path> compared;
+  json["comparison"] = nullptr;
+  json["sweeps"] = Json::array();
+  for (const std::filesystem::path& run : found.runs) {
+    if (!IsSweep(run)) {
+      compared.push_back(run);
+      continue;
+    }
+    Json points = Json::array();
+    for (const SweepPointFolder& point : SweepPointFolders(run)) {
+      if (WholeCells(point.folder).empty()) continue;
+      points.push_back({{"point", point.folder.lexically_relative(run).string()},
+                        {"values", point.values},
+                        {"comparison", compare({point.folder})}});
+    }
+    json["sweeps"].push_back({{"run", run.string()}, {"points", std::move(points)}});
+  }
+  if (!compared.empty()) json["comparison"] = compare(compared);
+  fmt::print("{}\n", json.dump(2));
+  return damaged ? 1 : 0;
+}
+
 int CompareRuns(const CompareArguments& arguments) {
   const FoundRuns found = FindRuns(arguments.results);
+  if (arguments.json) return PrintJson(found, arguments.options);
   for (const std::string& note : found.notes) fmt::print("{}", Wrapped("", note));
   if (arguments.same) return CheckSame(found.runs, arguments);
   bool whole = true;
@@ -111,6 +150,11 @@ void AddCompareCommand(CLI::App& app, int* exit_code) {
   command->add_flag("--interference", arguments->interference,
                     "Also who made whose threads wait, of runs that recorded it");
   command->add_flag("--no-plots", arguments->no_plots, "Only the table");
+  CLI::Option* json = command->add_flag("--json", arguments->json,
+                                        "In place of tables and plots print all of it as JSON, as "
+                                        "experiments/schemas/compare.schema.json describes it");
+  for (const char* text : {"--aa", "--explain", "--detail", "--interference", "--no-plots"})
+    json->excludes(command->get_option(text));
   command->callback([arguments, exit_code] { *exit_code = CompareRuns(*arguments); });
 }
 

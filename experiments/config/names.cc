@@ -17,14 +17,16 @@ std::string NameRange() {
                      kMaxNameLength);
 }
 
-std::string ReadName(const TomlTable& table, const TomlTable::OptionalString& fallback) {
-  std::string name = table.String("name", fallback);
+bool IsName(const std::string& name) {
   const bool plain = std::all_of(name.begin(), name.end(), [](unsigned char c) {
     return std::isalnum(c) || c == '-' || c == '_' || c == '.';
   });
-  if (name.empty() || name.size() > kMaxNameLength || name.front() == '.' || !plain) {
-    table.Fail("name", fmt::format("is \"{}\"", name), NameRange());
-  }
+  return !name.empty() && name.size() <= kMaxNameLength && name.front() != '.' && plain;
+}
+
+std::string ReadName(const TomlTable& table, const TomlTable::OptionalString& fallback) {
+  std::string name = table.String("name", fallback);
+  if (!IsName(name)) table.Fail("name", fmt::format("is \"{}\"", name), NameRange());
   return name;
 }
 

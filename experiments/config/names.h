@@ -8,6 +8,8 @@
 
 namespace cosched {
 
+bool IsName(const std::string& name);
+
 // Key "name" of the table, required where there is no fallback. Throws InputError.
 std::string ReadName(const TomlTable& table, const TomlTable::OptionalString& fallback);
 std::string NameRange();  // What is allowed, for messages.

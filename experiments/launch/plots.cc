@@ -45,17 +45,9 @@ std::filesystem::path FindTreeFile(const std::string& path) {
 }
 
 bool DrawPlots(const std::filesystem::path& run) {
-  const bool swept = PointFolders(run) != std::vector{run};
-  const std::string name =
-      swept ? std::filesystem::absolute(run).parent_path().filename().string() : "plot_all";
-  if (swept && FindTreeFile("plots/" + name + ".py").empty()) {
-    fmt::print(stderr,
-               "no plots: there is no script for this sweep; each point has its own: "
-               "cosched compare {}/<point>\n",
-               run.string());
-    return true;
-  }
-  return DrawWith(name, run);
+  if (PointFolders(run) == std::vector{run}) return DrawWith("plot_all", run);
+  const std::string name = std::filesystem::absolute(run).parent_path().filename().string();
+  return DrawWith(FindTreeFile("plots/" + name + ".py").empty() ? "sweep" : name, run);
 }
 
 bool DrawWith(const std::string& name, const std::filesystem::path& run) {

@@ -19,8 +19,8 @@ bool CanDraw(const std::string& python);
 // the binary. Empty if it is in neither.
 std::filesystem::path FindTreeFile(const std::string& path);
 
-// Runs plots/plot_all.py on a run, plots/<experiment>.py on a sweep (which may have none); it
-// prints the paths of what it drew. False, with the reason on stderr, if it can't or fails.
+// Runs plots/plot_all.py on a run, plots/<experiment>.py on a sweep, or plots/sweep.py if it has
+// none; it prints the paths of what it drew. False, with the reason on stderr, if it can't or fails.
 bool DrawPlots(const std::filesystem::path& run);
 
 // The same with plots/<script>.py.

@@ -305,6 +305,11 @@ std::filesystem::path NewRunFolder(const std::filesystem::path& parent) {
   RefuseOption("--out", problem, "a folder that can be written to");
 }
 
+bool IsRunning(const std::filesystem::path& run) {
+  const std::optional<Json> manifest = OwnManifest(run);
+  return manifest && manifest->value("status", "") == "running" && !Lock(run);
+}
+
 std::vector<std::filesystem::path> UnfinishedRuns(const std::filesystem::path& results,
                                                   const std::string& experiment) {
   std::vector<std::filesystem::path> runs = NewestRunsBelow(results / experiment);

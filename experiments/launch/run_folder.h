@@ -74,6 +74,9 @@ class RunFolder {
   std::string redo_;  // When it began.
 };
 
+// Whether some process is running it now.
+bool IsRunning(const std::filesystem::path& run);
+
 // Below results/<experiment>, the latest first; without those that another process is running.
 std::vector<std::filesystem::path> UnfinishedRuns(const std::filesystem::path& results,
                                                   const std::string& experiment);

@@ -1,6 +1,7 @@
 #include "experiments/records/manifest_file.h"
 
 #include <fstream>
+#include <utility>
 
 namespace cosched {
 
@@ -11,12 +12,20 @@ std::optional<nlohmann::ordered_json> ReadManifest(const std::filesystem::path& 
   return manifest;
 }
 
-std::vector<std::filesystem::path> PointFolders(const std::filesystem::path& run) {
+std::vector<SweepPointFolder> SweepPointFolders(const std::filesystem::path& run) {
   const std::optional<nlohmann::ordered_json> manifest = ReadManifest(run);
-  if (!manifest || !manifest->contains("points")) return {run};
+  if (!manifest || !manifest->contains("points")) return {{run, nlohmann::ordered_json::object()}};
+  std::vector<SweepPointFolder> points;
+  for (const nlohmann::ordered_json& point : (*manifest)["points"]) {
+    points.push_back({run / point.value("name", ""),
+                      point.value("values", nlohmann::ordered_json::object())});
+  }
+  return points;
+}
+
+std::vector<std::filesystem::path> PointFolders(const std::filesystem::path& run) {
   std::vector<std::filesystem::path> folders;
-  for (const nlohmann::ordered_json& point : (*manifest)["points"])
-    folders.push_back(run / point.value("name", ""));
+  for (SweepPointFolder& point : SweepPointFolders(run)) folders.push_back(std::move(point.folder));
   return folders;
 }
 

@@ -14,7 +14,13 @@ inline constexpr const char* kManifestName = "manifest.json";
 // As it was written, in its order; nothing if there is none, or it is no JSON object.
 std::optional<nlohmann::ordered_json> ReadManifest(const std::filesystem::path& run);
 
-// The folders of a sweep's points, in its order; the run itself if it is none.
+// A sweep's points, in its order; the run itself, without values, if it is none.
+struct SweepPointFolder {
+  std::filesystem::path folder;
+  nlohmann::ordered_json values;  // Dotted key -> value as text, as the manifest has them.
+};
+std::vector<SweepPointFolder> SweepPointFolders(const std::filesystem::path& run);
+// Their folders alone.
 std::vector<std::filesystem::path> PointFolders(const std::filesystem::path& run);
 
 }  // namespace cosched

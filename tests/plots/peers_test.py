@@ -118,9 +118,10 @@ class PeersTest(unittest.TestCase):
         result = subprocess.run([sys.executable, SCRIPT, self.run], capture_output=True, text=True, check=False)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         plots = [Path(line) for line in result.stdout.split()]
-        self.assertEqual([plot.name for plot in plots], ["peers.png", "peers.pdf"])
-        for plot in plots:
+        self.assertEqual([plot.name for plot in plots], ["peers.png", "peers.pdf", "peers.csv"])
+        for plot in plots[:2]:
             self.assertGreater(plot.stat().st_size, SMALLEST_PLOT)
+        self.assertGreater(len(plots[2].read_text().splitlines()), 2)
 
     def test_says_why_it_cannot_draw(self):
         self.measured([row("inference", "lenet5", 1, "cosched", 0, 100)])

@@ -27,6 +27,8 @@ import step_time  # noqa: E402
 SCRIPTS = ["policy_comparison", "gantt", "cores_over_time", "step_time"]
 FIXTURE = None  # Given on the command line.
 SMALLEST_PLOT = 10_000  # Bytes; an empty page is smaller.
+SMALLEST_DATA = 500
+WRITTEN = (".png", ".pdf", ".csv")
 
 
 def run_script(name, *arguments):
@@ -67,18 +69,18 @@ class PlotsTest(unittest.TestCase):
         self.assertEqual(result.stderr, "")
         self.assertEqual(result.stdout.split(), [str(file) for file in files])
         for file in files:
-            self.assertGreater(file.stat().st_size, SMALLEST_PLOT, file)
+            self.assertGreater(file.stat().st_size, SMALLEST_DATA if file.suffix == ".csv" else SMALLEST_PLOT, file)
 
     def test_each_script_alone(self):
         for name in SCRIPTS:
             with self.subTest(name):
                 out = Path(self.folder.name) / f"mine-{name}"
                 result = run_script(name, self.run, "--out", out)
-                self.expect_plots(result, [out.with_suffix(".png"), out.with_suffix(".pdf")])
+                self.expect_plots(result, [out.with_suffix(suffix) for suffix in WRITTEN])
 
     def test_all_at_once(self):
         result = run_script("plot_all", self.run)
-        self.expect_plots(result, [self.run / "plots" / f"{name}{suffix}" for name in SCRIPTS for suffix in (".png", ".pdf")])
+        self.expect_plots(result, [self.run / "plots" / f"{name}{suffix}" for name in SCRIPTS for suffix in WRITTEN])
 
     def keep_only(self, policy, elasticity):
         for folder in [path.parent for path in self.run.glob("*/*/*/cell.json")]:

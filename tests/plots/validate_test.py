@@ -39,9 +39,10 @@ class ValidateTest(unittest.TestCase):
         result = self.draw()
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         plots = [Path(line) for line in result.stdout.split()]
-        self.assertEqual([plot.name for plot in plots], ["validate.png", "validate.pdf"])
-        for plot in plots:
+        self.assertEqual([plot.name for plot in plots], ["validate.png", "validate.pdf", "validate.csv"])
+        for plot in plots[:2]:
             self.assertGreater(plot.stat().st_size, SMALLEST_PLOT)
+        self.assertGreater(len(plots[2].read_text().splitlines()), 2)
 
     def test_says_why_it_cannot(self):
         self.assertIn("validation.json", self.draw().stderr)

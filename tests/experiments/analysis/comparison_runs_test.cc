@@ -177,6 +177,17 @@ TEST_F(ComparedRunsTest, ASweepsTableTellsDamageAndDoubts) {
   EXPECT_THAT(Unwrapped(damaged.text), HasSubstr("left out of every figure: strict/rigid/3"));
 }
 
+TEST_F(ComparedRunsTest, ASweepsTableTellsWhatMalleableTenantsChange) {
+  WriteManifest({.trials = 3}, "x=1");
+  for (int trial = 1; trial <= 3; ++trial) {
+    Write({"strict", Elasticity::kRigid, trial}, {.seconds = 2.0 * (5 + trial)}, "x=1");
+    Write({"strict", Elasticity::kMalleable, trial}, {.seconds = 5.0 + trial}, "x=1");
+  }
+  const std::string text = Unwrapped(SweepTable({Run("x=1")}).text);
+  EXPECT_THAT(text, HasSubstr("malleable : other class"));
+  EXPECT_THAT(text, HasSubstr("x=1 strict rigid 0.500 [0.500 0.500] 0.5")) << text;
+}
+
 // The legend's levels are those of the ratios, which are over the trials that both have.
 TEST_F(ComparedRunsTest, LevelsAreOfThePairs) {
   WriteManifest({.trials = 8, .policies = R"("strict", "max-prop")"}, "a");

@@ -1,0 +1,93 @@
+// The question, and what the comparison answers: in sentences, the certain first.
+
+const METRICS = { makespan_s: "makespan", mean_turnaround_s: "mean turnaround" };
+const lossless = (treatment) => treatment.failed_cells === 0 && treatment.lossy_cells === 0 && treatment.cells > 0;
+
+// The policy with the lowest median of those that lost nothing, and from which others it is told apart.
+function best(side, elasticity, metric) {
+  const treatments = side.treatments.filter((t) => t.elasticity === elasticity && lossless(t) && t.medians[metric]);
+  if (treatments.length === 0) return null;
+  const first = treatments.reduce((a, b) => (b.medians[metric].median < a.medians[metric].median ? b : a));
+  const others = side.treatments.filter((t) => t.elasticity === elasticity && t.policy !== first.policy);
+  const question = side.questions.find((q) => q.of === "policies" && q.elasticity === elasticity);
+  const effectOf = (policy) => {  // Of a policy against the best; null where nothing tested that.
+    const row = (name) => question && question.rows.find((r) => r.name === name);
+    if (question && question.base === first.policy) return (row(policy) || { effects: {} }).effects[metric] || null;
+    const own = question && question.base === policy ? row(first.policy) : null;
+    return own ? own.effects[metric] : null;
+  };
+  const told = [], alike = [], untested = [];
+  for (const other of others) {
+    const effect = effectOf(other.policy);
+    (effect === null ? untested : effect.decided ? told : alike).push(other.policy);
+  }
+  return { policy: first.policy, median: first.medians[metric], told, alike, untested, alone: others.length === 0 };
+}
+
+function bestSentence(side, elasticity, metric) {
+  const found = best(side, elasticity, metric);
+  if (!found) return el("p", {}, `${elasticity}: no policy finished every job of every trial, so none is best.`);
+  if (found.alone) return el("p", {}, `${elasticity}: `, el("b", {}, found.policy), ` alone; its ${METRICS[metric]} is `, medianText(found.median), " s.");
+  const certain = found.alike.length === 0 && found.untested.length === 0;
+  const parts = [`${elasticity}: `, el("b", {}, found.policy), ` has the shortest ${METRICS[metric]}, `, medianText(found.median), " s. "];
+  if (certain) return el("p", {}, ...parts, el("b", {}, "That is certain"), ` at 5 %: it is told from ${found.told.join(", ")}.`);
+  parts.push(el("b", {}, "That is not certain"), ": ");
+  const reasons = [];
+  if (found.alike.length > 0) reasons.push(`it can't be told from ${found.alike.join(", ")}`);
+  if (found.untested.length > 0) reasons.push(`nothing tested it against ${found.untested.join(", ")}`);
+  if (found.told.length > 0) reasons.push(`it is told from ${found.told.join(", ")}`);
+  return el("p", {}, ...parts, reasons.join("; ") + ".");
+}
+
+const elasticitiesOf = (side) => [...new Set(side.treatments.map((t) => t.elasticity))];
+
+function questionText(section, runs) {
+  const run = runs[section.runs[0]];
+  const experiment = run.experiment || {};
+  const side = section.comparison.sides[0];
+  const jobs = experiment.trace && experiment.trace.jobs;
+  const world = side.simulated_cells === side.cells ? "simulated" : side.simulated_cells > 0 ? "partly simulated" : "on hardware";
+  return `Which of ${side.policies.join(", ")} lets ${jobs ? `${jobs} jobs` : "the jobs"} of "${experiment.name || run.path}" end soonest, ` +
+    `with ${elasticitiesOf(side).join(" and ")} tenants? ${world}, ${side.trials} trial${side.trials === 1 ? "" : "s"}` +
+    (side.one_trace ? " of one trace (repetitions: nothing is said of other workloads)." : ", each with arrivals of its own.");
+}
+
+function verdicts(question) {
+  const of = question.of === "policies" ? `${question.elasticity}: each policy against ${question.base}` : `malleable against ${question.base}`;
+  if (question.why_none) return [el("h3", {}, of), el("p", {}, `Nothing is compared: ${question.why_none}.`)];
+  return [el("h3", {}, of), el("ul", {}, ...question.verdicts.map((verdict) => el("li", {}, `${METRICS[verdict.metric] || verdict.metric}: ${verdict.text}`)))];
+}
+
+function answer(section, runs) {
+  const parts = [el("p", { class: "soft" }, questionText(section, runs))];
+  const several = section.comparison.sides.length > 1;
+  const box = el("div", { class: "answer" });
+  section.comparison.sides.forEach((side, index) => {
+    if (several) box.append(el("p", {}, el("b", {}, `${String.fromCharCode(65 + index)}: ${side.runs.join(", ")}`)));
+    for (const elasticity of elasticitiesOf(side)) box.append(bestSentence(side, elasticity, "makespan_s"));
+  });
+  for (const between of section.comparison.between) box.append(el("p", {}, betweenSentence(between)));
+  parts.push(box);
+  for (const side of section.comparison.sides) for (const question of side.questions) parts.push(...verdicts(question));
+  return parts;
+}
+
+// What one side gained on the other, over all its rows.
+function betweenSentence(between) {
+  const decided = between.rows.filter((row) => row.effects.makespan_s && row.effects.makespan_s.decided);
+  const changed = (text, rows) => (rows.length ? ` ${text}: ${rows.map((row) => `${row.name} (x ${rounded(row.effects.makespan_s.ratio)})`).join(", ")}.` : "");
+  const shorter = decided.filter((row) => row.effects.makespan_s.ratio < 1), longer = decided.filter((row) => row.effects.makespan_s.ratio > 1);
+  if (decided.length === 0) return `${between.side} against ${between.against}: no makespan is told apart.`;
+  return `${between.side} against ${between.against}:${changed("shorter makespan", shorter)}${changed("longer makespan", longer)}`;
+}
+
+// Doubts and marks: what forbids to take figures as they are stands out.
+function doubts(section) {
+  const notes = [...section.comparison.copies, ...section.comparison.notes, ...section.comparison.sides.flatMap((side) => side.notes),
+                 ...section.comparison.between.map((between) => between.not_pooled)];
+  const loud = /^(WARNING|FAILED|LOST|DAMAGED|UNFINISHED|MARKED|FEW TRIALS|PROFILE|MIXED|REDONE|ORDER|DEVICE|left out)/;
+  const severe = notes.filter((note) => loud.test(note)), others = notes.filter((note) => !loud.test(note));
+  const parts = severe.length === 0 ? [el("p", {}, "No cell failed, lost a job, or is marked.")] : severe.map((note) => el("div", { class: "doubt" }, el("p", {}, note)));
+  if (others.length > 0) parts.push(el("ul", { class: "soft" }, ...others.map((note) => el("li", {}, note))));
+  return parts;
+}

@@ -1,0 +1,153 @@
+// The page: question and answer, doubts, tables, pictures, any cell, claims, environment, how to repeat it.
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const report = document.getElementById("report");
+const SHOWN_MEDIANS = [["makespan_s", "makespan s"], ["mean_turnaround_s", "turnaround s"], ["p95_turnaround_s", "p95 s"], ["max_wait_s", "max wait s"],
+                       ["throughput_jobs_per_hour", "jobs/h"], ["core_utilization", "used", percent], ["oversubscription", "oversub", percent],
+                       ["images_per_s", "images/s"], ["resizes", "resizes"], ["lost", "lost"]];
+const SHOWN_OF_SERVICES = [["requests", "requests"], ["p50_latency_ms", "p50 ms"], ["p99_latency_ms", "p99 ms"], ["throughput_per_s", "served/s"],
+                           ["slo_attainment", "in SLO", percent], ["goodput_per_s", "goodput/s"]];
+
+const sideName = (section, index) => (section.comparison.sides.length > 1 ? String.fromCharCode(65 + index) : "");
+const treatmentsOf = (section) => section.comparison.sides.flatMap((side, index) => side.treatments.map((treatment) => ({ side: sideName(section, index), ...treatment })));
+
+function medianColumns(shown, medians, rows) {
+  return shown.filter(([name]) => rows.some((row) => medians(row)[name])).map(([name, title, text]) => ({
+    title, tip: `${name}: order by its median`, value: (row) => (medians(row)[name] ? medians(row)[name].median : null),
+    text: (row) => (medians(row)[name] && text ? text(medians(row)[name].median) : medianText(medians(row)[name])),
+  }));
+}
+
+function mediansTable(section) {
+  const rows = treatmentsOf(section);
+  const names = [{ title: "policy", kind: "text", value: (row) => `${row.side} ${row.policy}`.trim() }, { title: "tenants", kind: "text", value: (row) => row.elasticity },
+                 { title: "trials", value: (row) => row.cells, text: (row) => String(row.cells) }];
+  const parts = [sortable([...names, ...medianColumns(SHOWN_MEDIANS, (row) => row.medians, rows)], rows)];
+  const services = rows.flatMap((row) => row.services.map((service) => ({ ...row, service })));
+  if (services.length > 0) {
+    parts.push(el("h3", {}, "Services"), sortable([{ title: "service", kind: "text", value: (row) => row.service.service }, ...names,
+      ...medianColumns(SHOWN_OF_SERVICES, (row) => row.service.medians, services)], services));
+  }
+  return parts;
+}
+
+function effectsTable(rows, first) {
+  const metrics = Object.keys(METRICS).filter((metric) => rows.some((row) => row.effects[metric]));
+  const columns = [{ title: first, kind: "text", value: (row) => row.name }];
+  for (const metric of metrics) {
+    const of = (row) => row.effects[metric];
+    columns.push({ title: `${METRICS[metric]}, ratio`, value: (row) => (of(row) ? of(row).ratio : null),
+                   text: (row) => (of(row) ? medianText({ median: of(row).ratio, low: of(row).low, high: of(row).high }) : `not compared: ${row.why_not || ""}`) },
+                 { title: "p", value: (row) => (of(row) && of(row).tested ? of(row).corrected_p : null), text: (row) => (of(row) && of(row).tested ? rounded(of(row).corrected_p, 2) : "-") },
+                 { title: "told apart", kind: "text", value: (row) => (of(row) && of(row).decided ? "yes" : "no") });
+  }
+  return sortable(columns, rows);
+}
+
+function cellsTable(section) {
+  const rows = section.runs.flatMap((place) => data.runs[place].cells.map((cell) => ({ run: data.runs[place], cell })));
+  const of = (row, name) => row.cell.values[row.run.columns.indexOf(name)];
+  const columns = [{ title: "policy", kind: "text", value: (row) => row.cell.policy }, { title: "tenants", kind: "text", value: (row) => row.cell.elasticity },
+                   { title: "trial", value: (row) => row.cell.trial, text: (row) => String(row.cell.trial) },
+                   ...SHOWN_MEDIANS.map(([name, title, text]) => ({ title, value: (row) => of(row, name), text: text && ((row) => text(of(row, name))) })),
+                   { title: "status", kind: "text", value: (row) => row.cell.status + (row.cell.reason ? `: ${row.cell.reason}` : "") },
+                   { title: "marks", kind: "text long", value: (row) => row.cell.marks.join("; ") }];
+  if (section.runs.length > 1) columns.unshift({ title: "run", kind: "text", value: (row) => row.run.path });
+  return sortable(columns, rows);
+}
+
+function pictures(section) {
+  const parts = [];
+  const add = (title, shape) => shape && parts.push(el("h3", {}, title), el("div", { class: "scroll" }, shape));
+  add("Makespan of every trial", dots(section, data.runs, "makespan_s", "makespan in s"));
+  add("Mean turnaround of every trial", dots(section, data.runs, "mean_turnaround_s", "mean turnaround in s"));
+  for (const side of section.comparison.sides) {
+    for (const question of side.questions) {
+      const of = question.of === "policies" ? `${question.elasticity}: makespan against ${question.base}` : `malleable against ${question.base}: makespan`;
+      add(of, ratios(question.rows, "makespan_s", `${of}, ratio (below 1 = shorter; filled = told apart)`));
+    }
+  }
+  for (const between of section.comparison.between)
+    add(`${between.side} against ${between.against}`, ratios(between.rows, "makespan_s", `makespan, ${between.side} / ${between.against} (below 1 = ${between.side} is shorter; filled = told apart)`));
+  parts.push(el("p", { class: "soft" }, "Bars are intervals of the medians; a cross is a marked trial. The pointer, or the tabulator, tells each value."));
+  return parts;
+}
+
+function cellChooser(section) {
+  const cells = section.runs.flatMap((place) => data.runs[place].cells.map((cell) => ({ run: data.runs[place], cell }))).filter(({ cell }) => cell.status === "done");
+  if (cells.length === 0) return [el("p", {}, "No cell is done.")];
+  const view = el("div");
+  const choice = el("select", {}, ...cells.map(({ run, cell }, index) => el("option", { value: index },
+    `${section.runs.length > 1 ? `${run.path}: ` : ""}${cell.policy}, ${cell.elasticity}, trial ${cell.trial}${cell.marks.length ? " (marked)" : ""}`)));
+  const show = () => view.replaceChildren(...cellView(cells[choice.value].run, cells[choice.value].cell));
+  choice.addEventListener("change", show);
+  show();
+  return [el("p", { class: "screen" }, el("label", {}, "Cell: ", choice)), view];
+}
+
+function claims(section) {
+  const file = section.runs.map((place) => data.runs[place].claims).find((found) => found);
+  if (!file) return [];
+  const unit = (row) => row.unit || "";
+  const ours = (row) => (row.ours === null ? "-" : `${rounded(row.ours)}${unit(row)}${row.level > 0 && row.level < 1 ? ` [${rounded(row.low)} ${rounded(row.high)}] ${levelText(row.level)}` : ""}`);
+  return [sortable([{ title: "claim", kind: "text long", value: (row) => row.claim }, { title: "published", kind: "text", value: (row) => `${row.published}${typeof row.published === "number" ? unit(row) : ""}` },
+                    { title: "ours", kind: "text", value: (row) => row.ours, text: ours }, { title: "verdict", kind: "text", value: (row) => row.verdict + (row.checks ? ` (${row.checks})` : "") },
+                    { title: "why", kind: "text long", value: (row) => row.reason || "" }], file.claims)];
+}
+
+function environment(run) {
+  const host = run.host || {}, build = run.build || {}, experiment = run.experiment || {};
+  return facts([["machine", [host.name, host.cpu, host.topology].filter(Boolean).join(", ")], ["CPUs", host.cpus], ["kernel", host.kernel], ["kernels", host.kernels],
+                ["governor", host.governor], ["scheduling", host.scheduling], ["memory", host.memory],
+                ["backend", experiment.backend], ["actuator", experiment.machine && experiment.machine.actuator], ["cosched", `${build.version || ""}, commit ${build.git_commit || "unknown"}`],
+                ["compiler", [build.compiler, build.build_type, build.sanitizers].filter(Boolean).join(", ")], ["libraries", `oneDNN ${build.onednn}, Eigen ${build.eigen}, hwloc ${build.hwloc}`],
+                ["status", run.status], ["started", run.started], ["finished", run.finished]]);
+}
+
+function repeat(run) {
+  const experiment = run.experiment || {}, build = run.build || {};
+  const commit = (build.git_commit || "").replace(/-dirty$/, "");
+  const lines = [commit && `git checkout ${commit}`, run.command_line].filter(Boolean).join("\n");
+  return [el("pre", {}, lines),
+          (build.git_commit || "").endsWith("-dirty") ? el("div", { class: "doubt" }, el("p", {}, "The source tree had changes that are in no commit.")) : null,
+          el("p", {}, `Seed ${experiment.seed}, ${experiment.trials} trials; experiment file ${run.experiment_file || "unknown"}; records in `, el("a", { href: encodeURI(run.link) }, run.path), "."),
+          el("details", {}, el("summary", {}, "Every key of the experiment, with its value"), el("pre", {}, JSON.stringify(experiment, null, 2)))];
+}
+
+function sectionOf(section, index) {
+  const swept = data.sections.length > 1;
+  const id = (word) => `${word}${index || ""}`;
+  const parts = swept ? [el("h2", { id: id("section") }, section.title || "The runs together")] : [];
+  const head = swept ? "h3" : "h2";
+  const add = (word, title, content) => content.length && parts.push(el(head, { id: id(word) }, title), ...content.filter(Boolean));
+  add("answer", "Question and answer", answer(section, data.runs));
+  add("doubts", "Doubts and marks", doubts(section));
+  add("tables", "Medians", mediansTable(section));
+  const questions = section.comparison.sides.flatMap((side) => side.questions).filter((question) => question.rows.length > 0);
+  add("effects", "Differences", [...questions.flatMap((question) => [el("p", {}, question.of === "policies" ? `${question.elasticity}: each policy against ${question.base}` : `malleable against ${question.base}`),
+    effectsTable(question.rows, question.of === "policies" ? "policy" : "under")]), ...section.comparison.between.flatMap((between) => [el("p", {}, `${between.side} against ${between.against}`), effectsTable(between.rows, "policy/tenants")])]);
+  add("pictures", "Pictures", pictures(section));
+  add("cell", "Any cell over time", cellChooser(section));
+  add("cells", "All cells", [el("details", {}, el("summary", {}, "Every cell with its metrics"), cellsTable(section))]);
+  return parts;
+}
+
+function page() {
+  const first = data.runs[0];
+  const name = (first.experiment && first.experiment.name) || first.path;
+  report.append(el("h1", {}, document.title), el("p", { class: "soft" }, `${data.runs.length} run${data.runs.length === 1 ? "" : "s"} of ${name}, made by: ${data.command}`));
+  const sections = data.sections.map(sectionOf);
+  const links = data.sections.length > 1 ? data.sections.map((section, index) => [`section${index || ""}`, section.title || "together"])
+    : [["answer", "Answer"], ["doubts", "Doubts"], ["tables", "Medians"], ["effects", "Differences"], ["pictures", "Pictures"], ["cell", "Any cell"], ["cells", "All cells"]];
+  const judged = data.sections.map(claims).find((content) => content.length > 0);
+  if (judged) links.unshift(["claims", "Claims"]);
+  report.append(el("nav", { "aria-label": "Parts of this report" }, ...[...links, ["environment", "Environment"], ["repeat", "How to repeat it"]].map(([id, text]) => el("a", { href: `#${id}` }, text))));
+  if (judged) report.append(el("h2", { id: "claims" }, "Claims"), ...judged);
+  report.append(...sections.flat());
+  const unique = data.runs.filter((run, index) => data.runs.findIndex((other) => other.command_line === run.command_line && other.started === run.started) === index);
+  report.append(el("h2", { id: "environment" }, "Environment"), ...unique.flatMap((run) => [unique.length > 1 ? el("h3", {}, run.path) : null, environment(run)].filter(Boolean)));
+  report.append(el("h2", { id: "repeat" }, "How to repeat it"), ...unique.flatMap(repeat).filter(Boolean));
+  listenForTips();
+}
+
+page();

@@ -1,0 +1,147 @@
+#include "experiments/report/report_data.h"
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "engine/base/error.h"
+#include "experiments/analysis/comparison_json.h"
+#include "experiments/analysis/metrics.h"
+#include "experiments/analysis/numeric_columns.h"
+#include "experiments/records/manifest_file.h"
+#include "experiments/report/cell_data.h"
+
+namespace cosched {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+// What a report tells of a run's manifest; its machine's whole topology is no reading matter.
+constexpr const char* kShownOfManifest[] = {
+    "status", "started", "finished",       "command_line", "experiment_file", "experiment",
+    "build",  "host",    "profile_doubts", "resumed",      "redone",          "left_out"};
+
+class ReportWriter {
+ public:
+  explicit ReportWriter(const ReportOptions& options) : options_(options) {}
+
+  void AddComparison(const std::string& title, const Json& values,
+                     const std::vector<fs::path>& runs, const fs::path& claims_of) {
+    const Comparison comparison = ReadComparison(runs, options_.comparison);
+    Json places = Json::array();
+    for (const fs::path& run : runs) {
+      places.push_back(runs_.size());
+      runs_.push_back(RunOf(run, claims_of.empty() ? run : claims_of));
+    }
+    sections_.push_back({{"title", title},
+                         {"values", values},
+                         {"runs", std::move(places)},
+                         {"comparison", ComparisonJson(comparison, options_.comparison)}});
+  }
+
+  Json Take() {
+    return {{"command", options_.command},
+            {"sections", std::move(sections_)},
+            {"runs", std::move(runs_)}};
+  }
+
+ private:
+  std::string LinkTo(const fs::path& path) const {
+    std::error_code error;
+    const fs::path relative = fs::relative(path, options_.folder, error);
+    return (error || relative.empty() ? fs::absolute(path) : relative).generic_string();
+  }
+
+  Json RunOf(const fs::path& run, const fs::path& claims_of) {
+    Json json = {{"path", run.string()}, {"link", LinkTo(run)}};
+    const Json manifest = ReadManifest(run).value_or(Json::object());
+    for (const char* key : kShownOfManifest)
+      if (manifest.contains(key)) json[key] = manifest[key];
+    if (json.contains("host") && json["host"].is_object()) json["host"].erase("topology_xml");
+    json["claims"] = ClaimsOf(claims_of);
+    json["columns"] = Json::array();
+    ForEachNumericColumn<CellSummary>(
+        [&](std::string_view name, const auto& /*number*/) { json["columns"].push_back(name); });
+    json["cells"] = Json::array();
+    for (const CellKey& key : WholeCells(run)) {
+      try {
+        json["cells"].push_back(CellOf(run, key));
+      } catch (const InputError&) {
+        // The comparison's notes say which cells can't be read, and why.
+      }
+    }
+    return json;
+  }
+
+  Json CellOf(const fs::path& run, const CellKey& key) {
+    const CellSummary summary = Summarize(run, key);
+    const fs::path folder = CellFolder(run, key);
+    Json json = {{"policy", key.policy},     {"elasticity", ToString(key.elasticity)},
+                 {"trial", key.trial},       {"status", summary.status},
+                 {"reason", summary.reason}, {"marks", summary.marks},
+                 {"link", LinkTo(folder)},   {"files", FilesOf(folder)}};
+    json["values"] = Json::array();
+    ForEachNumericColumn<CellSummary>([&](std::string_view /*name*/, const auto& number) {
+      const std::optional<double> value = number(summary);
+      json["values"].push_back(value ? Json(*value) : Json());
+    });
+    if (rows_ < options_.most_shown_rows) {
+      json["data"] = CellData(folder);
+      rows_ += static_cast<int>(json["data"]["jobs"].size());
+      if (json["data"].contains("spans")) rows_ += static_cast<int>(json["data"]["spans"].size());
+    }
+    return json;
+  }
+
+  // Names of the records, by which one finds the raw rows.
+  static Json FilesOf(const fs::path& folder) {
+    std::vector<std::string> names;
+    std::error_code error;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
+      if (entry.is_regular_file(error)) names.push_back(entry.path().filename().string());
+    std::ranges::sort(names);
+    return names;
+  }
+
+  // Of a published figure, as its script has judged them; none elsewhere.
+  static Json ClaimsOf(const fs::path& run) {
+    std::error_code error;
+    for (const fs::directory_entry& entry : fs::directory_iterator(run / "plots", error)) {
+      if (!entry.path().filename().string().ends_with(".claims.json")) continue;
+      std::ifstream stream(entry.path());
+      Json json = Json::parse(stream, nullptr, /*allow_exceptions=*/false);
+      if (json.is_object() && json.contains("claims")) return json;
+    }
+    return nullptr;
+  }
+
+  const ReportOptions& options_;
+  Json sections_ = Json::array(), runs_ = Json::array();
+  int rows_ = 0;
+};
+
+}  // namespace
+
+Json ReportData(const std::vector<fs::path>& runs, const ReportOptions& options) {
+  ReportWriter report(options);
+  std::vector<fs::path> compared;
+  for (const fs::path& run : runs)
+    if (PointFolders(run) == std::vector<fs::path>{run}) compared.push_back(run);
+  if (!compared.empty()) report.AddComparison("", Json::object(), compared, {});
+  for (const fs::path& run : runs) {
+    if (PointFolders(run) == std::vector<fs::path>{run}) continue;
+    for (const SweepPointFolder& point : SweepPointFolders(run)) {
+      if (WholeCells(point.folder).empty()) continue;
+      report.AddComparison(point.folder.lexically_relative(run).string(), point.values,
+                           {point.folder}, run);
+    }
+  }
+  return report.Take();
+}
+
+}  // namespace cosched

@@ -1,0 +1,47 @@
+// cosched runs: what there is, and its removal.
+
+#include "tests/experiments/cli/cli_fixture.h"
+
+namespace cosched {
+namespace {
+
+class RunsCliTest : public CliTest {
+ protected:
+  std::string MakeRun() {
+    const Ended ran = Run({"run", "x.toml", "--no-plots"});
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    return "results/x/" + Runs().front().filename().string();
+  }
+};
+
+TEST_F(RunsCliTest, AreListedShownSentAndRemoved) {
+  EXPECT_EQ(Run({"runs", "list"}).out, "there is no run below results\n");
+  const std::string run = MakeRun();
+  const Ended list = Run({"runs", "list"});
+  EXPECT_NE(list.out.find(run), std::string::npos) << list.out;
+  EXPECT_NE(list.out.find("done     1/1"), std::string::npos) << list.out;
+  EXPECT_NE(list.out.find("\n1 run, "), std::string::npos) << list.out;
+  const Ended shown = Run({"runs", "show", "x"});
+  EXPECT_NE(shown.out.find("x.toml --no-plots"), std::string::npos) << shown.out;
+
+  EXPECT_EQ(Run({"runs", "export", run, "x.zip"}).exit_code, 0);
+  const Ended imported = Run({"runs", "import", "x.zip", "--out", "other"});
+  EXPECT_EQ(imported.out, "other" + run.substr(7) + "\n") << imported.err;
+  EXPECT_EQ(Run({"compare", imported.out.substr(0, imported.out.size() - 1), "--no-plots"}).exit_code, 0);
+
+  EXPECT_EQ(Run({"runs", "rm", run}).exit_code, 0);
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / run));
+}
+
+TEST_F(RunsCliTest, OnlyRunsAreRemoved) {
+  const std::string run = MakeRun();
+  for (const char* other : {".", "results", "results/x", "x.toml", "nowhere"}) {
+    const Ended ended = Run({"runs", "rm", run, other});
+    EXPECT_EQ(ended.exit_code, 2) << other;
+    EXPECT_NE(ended.err.find("is no run"), std::string::npos) << ended.err;
+    EXPECT_TRUE(std::filesystem::exists(folder_.path() / run / "manifest.json")) << other;
+  }
+}
+
+}  // namespace
+}  // namespace cosched
