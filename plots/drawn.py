@@ -24,19 +24,23 @@ def state_of(run):
 
 
 class Printed(io.StringIO):
-    """Goes to stdout, too, for as long as somebody reads that: who pipes it into `head` has seen enough, and the plots are drawn."""
+    """Goes to `out`, too, for as long as somebody reads that: who pipes it into `head` has seen enough, and the plots are drawn."""
+
+    def __init__(self, out):
+        super().__init__()
+        self.out = out
 
     def write(self, text):
-        tell(text)
+        tell(self.out, text)
         return super().write(text)
 
 
-def tell(text):
+def tell(out, text):
     try:
-        sys.__stdout__.write(text)
-        sys.__stdout__.flush()
+        out.write(text)
+        out.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
 
 
 def are_there(said):
@@ -52,8 +56,8 @@ def once(run, out, draw):
         kept = json.loads(note.read_text())
         said = kept["said"].replace("{out}", str(out.parent))
         if kept["state"] == state and are_there(said):
-            return tell(f"{said}drawn before, from the same records; to have it drawn anew remove {note}\n")
-    with contextlib.redirect_stdout(Printed()) as printed:
+            return tell(sys.stdout, f"{said}drawn before, from the same records; to have it drawn anew remove {note}\n")
+    with contextlib.redirect_stdout(Printed(sys.stdout)) as printed:
         draw()
     note.parent.mkdir(parents=True, exist_ok=True)
     note.write_text(json.dumps({"state": state, "said": printed.getvalue().replace(str(out.parent), "{out}")}, indent=1) + "\n")

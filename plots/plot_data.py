@@ -5,10 +5,10 @@ import re
 import matplotlib as mpl
 from matplotlib.collections import LineCollection, PathCollection, PolyCollection
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import FixedFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter
 
 COLUMNS = ["panel", "x_label", "y_label", "series", "color", "kind", "group", "x", "y", "x_end", "y_end"]
-UNNAMED = re.compile(r"^(_child\d+|_nolegend_|)$")
+UNNAMED = re.compile(r"^(_child\d+|_container\d+|_nolegend_|)$")
 
 
 def name_of(artist):
@@ -25,10 +25,11 @@ def color_of(color):
 
 
 def groups_of(axis):
-    """Of an axis of names: (place, name) of its ticks; of one of numbers nothing."""
-    if not isinstance(axis.get_major_formatter(), FixedFormatter):
+    """Of an axis whose ticks were given names: (place, name) of each; of one of numbers nothing."""
+    if not isinstance(axis.get_major_locator(), FixedLocator) or not isinstance(axis.get_major_formatter(), FuncFormatter):
         return []
-    return [(place, text) for place, text in zip(axis.get_majorticklocs(), axis.get_major_formatter().seq) if text]
+    places = axis.get_majorticklocs()
+    return [(place, text) for place, text in zip(places, axis.get_major_formatter().format_ticks(places)) if text]
 
 
 def color_at(colors, index):

@@ -30,7 +30,7 @@ FILLS = {"rigid": 0.30, "moldable": 0.60, "malleable": 1.0}  # Opacity of the ba
 DOT = {"linestyle": "none", "color": "white", "markeredgecolor": style.INK, "zorder": 4}
 TRIAL = {**DOT, "marker": "o", "markersize": 3, "markeredgewidth": 0.7}
 MARKED = {**DOT, "marker": "X", "markersize": 5, "markeredgewidth": 0.7, "color": "#ffd23f"}
-LETTER = 0.07  # Inches, of a tick's label.
+LETTER = 0.062  # Inches, of a tick's label.
 LOST = {"facecolor": "white", "edgecolor": style.EXCESS, "hatch": "xxxx", "linewidth": 1.0}
 STATES = ("failed", "rejected", "cancelled")
 

@@ -114,13 +114,13 @@ def draw(sweep):
                 shift = 0.25 * (index / max(1, len(lines) - 1) - 0.5)
                 draw_line(axes, medians(points, along, places, policy, elasticity, metric, known[metric][1]),
                           style.policy_color(policy, policies), elasticity, shift)
-            axes.set_ylim(bottom=0)
         for policy in policies if gained else []:
             draw_line(grid[-1, column], changes(points, along, places, policy), style.policy_color(policy, policies), "malleable", 0)
         grid[0, column].set_title(title_of(others, values, hidden if column == len(columns) - 1 else 0), loc="left")
         place_ticks(grid[-1, column], [str(name) for name in names], along)
     for row, metric in enumerate(metrics):
         grid[row, 0].set_ylabel(known[metric][0])
+        grid[row, 0].set_ylim(bottom=0)  # Of all columns, once all is drawn.
     if gained:
         grid[-1, 0].set_ylabel("turnaround, malleable\nagainst rigid [%]")
         for axes in grid[-1]:

@@ -20,7 +20,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // null where there are none.
-Json MedianOf(const std::vector<double>& values) {
+Json MedianJson(const std::vector<double>& values) {
   if (values.empty()) return nullptr;
   Json json = {{"median", Median(values)}, {"values", values.size()}};
   const Interval interval = MedianInterval(values);
@@ -39,7 +39,7 @@ Json MediansOf(const std::vector<const Row*>& rows) {
     std::vector<double> values;
     for (const Row* row : rows)
       if (const std::optional<double> value = number(*row)) values.push_back(*value);
-    json[std::string(name)] = MedianOf(values);
+    json[std::string(name)] = MedianJson(values);
   });
   return json;
 }
@@ -78,7 +78,7 @@ Json TreatmentOf(const CellGroup& group) {
   return json;
 }
 
-Json EffectOf(const std::optional<TreatmentEffect>& effect, double corrected) {
+Json EffectJson(const std::optional<TreatmentEffect>& effect, double corrected) {
   if (!effect) return nullptr;
   Json json = {{"ratio", effect->ratio}, {"paired", effect->paired}, {"trials", effect->pairs}};
   json["tested"] = effect->tested;
@@ -107,7 +107,7 @@ Json QuestionOf(const TreatmentTable& table) {
   for (const TreatmentRow& row : table.rows) {
     Json effects = Json::object();
     for (size_t m = 0; m < kComparedMetrics.size(); ++m)
-      effects[kComparedMetrics[m].column] = EffectOf(row.effects[m], row.corrected[m]);
+      effects[kComparedMetrics[m].column] = EffectJson(row.effects[m], row.corrected[m]);
     json["rows"].push_back({{"name", row.name},
                             {"lost_jobs", row.LostAny()},
                             {"why_not", row.Compared() ? Json() : Json(row.WhyNot())},
@@ -157,7 +157,7 @@ Json BetweenSides(const Comparison& comparison, size_t index) {
   for (const SideEffect& row : effects.rows) {
     Json of_metrics = Json::object();
     for (size_t m = 0; m < kComparedMetrics.size(); ++m)
-      of_metrics[kComparedMetrics[m].column] = EffectOf(row.effects[m], row.corrected[m]);
+      of_metrics[kComparedMetrics[m].column] = EffectJson(row.effects[m], row.corrected[m]);
     rows.push_back({{"name", row.name},
                     {"lost_jobs", !row.losses.empty() || row.unalike},
                     {"why_not", row.not_compared.empty() ? Json() : Json(row.not_compared)},

@@ -16,7 +16,8 @@ namespace cosched {
 namespace {
 
 // {} is the name.
-constexpr const char* kExperiment = R"toml(# `cosched run {0}.toml` runs this, `--dry-run` only tells what it would do, and `--set key=value` changes
+constexpr const char* kExperiment =
+    R"toml(# `cosched run {0}.toml` runs this, `--dry-run` only tells what it would do, and `--set key=value` changes
 # one value. All keys: `cosched list keys`; policies and models: `cosched list policies`, `cosched list models`.
 name = "{0}"
 trials = 6       # Every policy meets the same arrivals in a trial. Six are the fewest whose interval says 95 %.

@@ -63,8 +63,8 @@ void ListStored(const RunsArguments& arguments) {
     cells = std::max(cells, CellsText(run).size());
     bytes += run.bytes;
   }
-  fmt::print("{:<{}}  {:<16}  {:<7}  {:<{}}  {:<9}  {:>8}  {:<11}  {}\n", "run", path, "started UTC",
-             "status", "cells", cells, "backend", "size", "commit", "machine");
+  fmt::print("{:<{}}  {:<16}  {:<7}  {:<{}}  {:<9}  {:>8}  {:<11}  {}\n", "run", path,
+             "started UTC", "status", "cells", cells, "backend", "size", "commit", "machine");
   for (const StoredRun& run : runs) {
     fmt::print("{:<{}}  {:<16}  {:<7}  {:<{}}  {:<9}  {:>8}  {:<11}  {}\n", run.path.string(), path,
                MinuteText(run.started), run.status, CellsText(run), cells, run.backend,
@@ -89,7 +89,8 @@ void ShowStored(const RunsArguments& arguments) {
   line("commit", run.commit);
   line("size", SizeText(run.bytes));
   line("command", run.command_line);
-  if (run.status == "stopped") fmt::print("it did not end; the same command with --resume goes on with it\n");
+  if (run.status == "stopped")
+    fmt::print("it did not end; the same command with --resume goes on with it\n");
 }
 
 // All are looked at before the first is removed.
@@ -103,7 +104,8 @@ void RemoveStored(const RunsArguments& arguments) {
     std::error_code error;
     std::filesystem::remove_all(run.path, error);
     if (error)
-      throw OutputError(fmt::format("{}: can't be removed: {}", run.path.string(), error.message()));
+      throw OutputError(
+          fmt::format("{}: can't be removed: {}", run.path.string(), error.message()));
     fmt::print("removed {}, {}\n", run.path.string(), SizeText(run.bytes));
   }
 }
@@ -150,7 +152,8 @@ void AddRunsCommand(CLI::App& app, int* exit_code) {
   add("rm", "Remove runs with all their records", RemoveStored)
       ->add_option("RUN", arguments->runs, "Folders results/<experiment>/<run>")
       ->required();
-  CLI::App* const exported = add("export", "A run as one zip file, for another machine", ExportStored);
+  CLI::App* const exported =
+      add("export", "A run as one zip file, for another machine", ExportStored);
   exported->add_option("RUN", arguments->run, "Its folder, or its experiment for the newest")
       ->required();
   exported->add_option("FILE", arguments->file, "Default: <experiment>-<run>.zip, here");

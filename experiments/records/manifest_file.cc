@@ -17,8 +17,8 @@ std::vector<SweepPointFolder> SweepPointFolders(const std::filesystem::path& run
   if (!manifest || !manifest->contains("points")) return {{run, nlohmann::ordered_json::object()}};
   std::vector<SweepPointFolder> points;
   for (const nlohmann::ordered_json& point : (*manifest)["points"]) {
-    points.push_back({run / point.value("name", ""),
-                      point.value("values", nlohmann::ordered_json::object())});
+    points.push_back(
+        {run / point.value("name", ""), point.value("values", nlohmann::ordered_json::object())});
   }
   return points;
 }

@@ -20,17 +20,17 @@ using Json = nlohmann::ordered_json;
 // Milliseconds are enough for what a page can show, and make it smaller.
 double Rounded(double seconds) { return std::round(seconds * 1e3) / 1e3; }
 
-struct Job {
+struct ShownJob {
   int64_t id;
   double came;
   Json row;
 };
 
-std::vector<Job> ReadJobs(const std::filesystem::path& cell) {
+std::vector<ShownJob> ReadJobs(const std::filesystem::path& cell) {
   RowReader<JobRow> reader(cell, &JobRow::job_id, &JobRow::workload, &JobRow::submission_time,
                            &JobRow::starting_time, &JobRow::finish_time, &JobRow::state,
                            &JobRow::reason);
-  std::vector<Job> jobs;
+  std::vector<ShownJob> jobs;
   while (const JobRow* job = reader.Next()) {
     Json row =
         Json::array({job->job_id, std::string(job->workload), Rounded(job->submission_time)});
@@ -40,11 +40,11 @@ std::vector<Job> ReadJobs(const std::filesystem::path& cell) {
     row.push_back(std::string(job->reason));
     jobs.push_back({job->job_id, job->submission_time, std::move(row)});
   }
-  std::ranges::sort(jobs, {}, [](const Job& job) { return std::pair(job.came, job.id); });
+  std::ranges::sort(jobs, {}, [](const ShownJob& job) { return std::pair(job.came, job.id); });
   return jobs;
 }
 
-struct Grant {
+struct Held {
   double since;
   double cores;
   int threads;
@@ -55,13 +55,13 @@ Json ReadSpans(const std::filesystem::path& cell, const std::set<int64_t>& jobs,
   RowReader<GrantRow> reader(cell, &GrantRow::time, &GrantRow::job_id, &GrantRow::kind,
                              &GrantRow::threads, &GrantRow::amount);
   Json spans = Json::array();
-  std::map<int64_t, Grant> now;
+  std::map<int64_t, Held> now;
   while (const GrantRow* grant = reader.Next()) {
     if (grant->time > until) break;
     if (grant->kind == "settled" || !jobs.contains(grant->job_id)) continue;
     const auto before = now.find(grant->job_id);
     if (before != now.end() && grant->time > before->second.since) {
-      const Grant& held = before->second;
+      const Held& held = before->second;
       spans.push_back(
           {grant->job_id, Rounded(held.since), Rounded(grant->time), held.cores, held.threads});
     }
@@ -77,7 +77,7 @@ Json ReadSpans(const std::filesystem::path& cell, const std::set<int64_t>& jobs,
 }  // namespace
 
 Json CellData(const std::filesystem::path& cell) {
-  std::vector<Job> jobs = ReadJobs(cell);
+  std::vector<ShownJob> jobs = ReadJobs(cell);
   Json json = {{"all_jobs", jobs.size()}};
   double until = std::numeric_limits<double>::infinity();
   if (jobs.size() > kMostShownJobs) {
@@ -86,7 +86,7 @@ Json CellData(const std::filesystem::path& cell) {
   }
   std::set<int64_t> shown;
   json["jobs"] = Json::array();
-  for (Job& job : jobs) {
+  for (ShownJob& job : jobs) {
     shown.insert(job.id);
     json["jobs"].push_back(std::move(job.row));
   }

@@ -87,7 +87,8 @@ std::vector<Entry> EntriesOf(const fs::path& file, zip_t* archive) {
     const std::string_view text = name == nullptr ? "" : name;
     if (text.ends_with('/')) continue;
     const fs::path path(text);
-    if (!IsPlaceInRun(path)) RefuseFile(file, fmt::format("holds \"{}\", which is in no run", text));
+    if (!IsPlaceInRun(path))
+      RefuseFile(file, fmt::format("holds \"{}\", which is in no run", text));
     if (!entries.empty() && RunOf(path) != RunOf(entries.front().path))
       RefuseFile(file, fmt::format("holds more than one run: \"{}\"", text));
     entries.push_back({index, path});
@@ -152,7 +153,8 @@ void ExportRun(const fs::path& run, const fs::path& file) {
   const fs::path name = whole.parent_path().filename() / whole.filename();
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(whole)) {
     if (!entry.is_regular_file()) continue;
-    AddFile(archive.get(), entry.path(), (name / entry.path().lexically_relative(whole)).generic_string());
+    AddFile(archive.get(), entry.path(),
+            (name / entry.path().lexically_relative(whole)).generic_string());
   }
   if (zip_close(archive.get()) != 0) {
     const std::string why = zip_strerror(archive.get());

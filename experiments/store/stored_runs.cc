@@ -69,8 +69,10 @@ StoredRun ReadStoredRun(const fs::path& path) {
                 .commit = ShortCommit(TextOf(ObjectOf(*manifest, "build"), "git_commit")),
                 .command_line = TextOf(*manifest, "command_line"),
                 .bytes = BytesOf(path)};
-  if (const std::optional<CpuSet> cpus = CpuSet::Parse(TextOf(host, "cpus"))) run.cores = cpus->Count();
-  if (const auto cells = manifest->find("cells"); cells != manifest->end() && cells->is_number_integer())
+  if (const std::optional<CpuSet> cpus = CpuSet::Parse(TextOf(host, "cpus")))
+    run.cores = cpus->Count();
+  if (const auto cells = manifest->find("cells");
+      cells != manifest->end() && cells->is_number_integer())
     run.cells = cells->get<int>();
   if (run.status == "running" && !IsRunning(path)) run.status = "stopped";
   for (const fs::path& point : PointFolders(path)) {

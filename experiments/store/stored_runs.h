@@ -17,13 +17,13 @@ struct StoredRun {
   std::string status;    // "done", "failed", "running", or "stopped": not over, and nobody runs it.
   std::string backend;
   std::string cpu;
-  int cores = 0;  // Of the machine, that cosched might use.
+  int cores = 0;       // Of the machine, that cosched might use.
   std::string commit;  // Ten letters of it, and "+" if the tree had changes.
   std::string command_line;
-  int cells = 0;        // Planned, of all points.
-  int done = 0;         // With whole records.
-  int failed = 0;       // That say so of themselves.
-  int64_t bytes = 0;    // On the disk, plots too.
+  int cells = 0;      // Planned, of all points.
+  int done = 0;       // With whole records.
+  int failed = 0;     // That say so of themselves.
+  int64_t bytes = 0;  // On the disk, plots too.
 };
 
 // Of one run's folder. Throws InputError if it has no manifest that can be read.

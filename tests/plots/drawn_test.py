@@ -16,6 +16,7 @@ sys.path.insert(0, str(PLOTS))
 import load  # noqa: E402  (the path must be set first)
 import plot_data  # noqa: E402
 import style  # noqa: E402
+import sweep as sweep_plot  # noqa: E402
 
 RUN = None  # Given on the command line.
 
@@ -89,10 +90,11 @@ class DrawnTest(unittest.TestCase):
                 if row["panel"].startswith("makespan") and (row["group"], row["series"], row["kind"]) == ("equal-share", "malleable", "bar")]
         self.assertEqual([float(bar["y_end"]) for bar in bars], [float(f"{of['makespan_s'].median():.9g}")])
 
-    def sweep(self):
-        """The run twice, as points of a sweep."""
+    def sweep(self, second=None):
+        """The run twice, as points of a sweep; by a second key once more."""
         sweep = self.run_folder.parent / "sweep"
-        points = [{"name": f"jobs={jobs}", "values": {"trace.jobs": str(jobs)}} for jobs in (10, 9)]
+        points = [{"name": f"jobs={jobs},{value}", "values": {"trace.jobs": str(jobs), **({second: str(value)} if second else {})}}
+                  for value in ((1, 2) if second else (1,)) for jobs in (10, 9)]
         for point in points:
             shutil.copytree(RUN, sweep / point["name"])
         manifest = json.loads((RUN / "manifest.json").read_text())
@@ -107,6 +109,18 @@ class DrawnTest(unittest.TestCase):
         rows = [row for row in rows_of(sweep / "plots" / "sweep.csv") if row["y_label"] == "makespan [s]" and row["kind"] == "line"]
         self.assertEqual(list(dict.fromkeys(row["group"] for row in rows)), ["9", "10"])
         self.assertEqual({row["series"] for row in rows}, {"rigid", "malleable"})
+
+    def test_all_columns_show_all_that_they_have(self):
+        sweep = load.Sweep(self.sweep(second="steps"))
+        for point in sweep.points[2:]:
+            table = point.run.summary()
+            point.run.summary = lambda table=table.assign(makespan_s=10 * table["makespan_s"]): table
+        figure = sweep_plot.draw(sweep)
+        for axes in figure.axes[:4]:
+            highest = max(max(line.get_ydata()) for line in axes.get_lines())
+            self.assertLess(highest, axes.get_ylim()[1])
+        self.assertEqual([axes.get_title("left") for axes in figure.axes[:2]], ["steps = 1", "steps = 2"])
+        style.plt.close(figure)
 
     def test_a_run_is_no_sweep(self):
         result = run_script("sweep", self.run_folder)

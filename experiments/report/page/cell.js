@@ -13,9 +13,9 @@ function gantt(cell, name) {
   const marks = [];
   for (const [job, from, to, cores, threads] of spans) {
     const y = place.get(job) * row + 2, thick = cores > 0 ? row - 2 : Math.max(2, row / 2 - 1);
-    const text = `job ${job}, ${jobs[place.get(job)][1]}: ${cores > 0 ? `${rounded(cores, 4)} core${cores === 1 ? "" : "s"}, ${threads} thread${threads === 1 ? "" : "s"}` : "waits or is paused"}\n${rounded(from, 4)} to ${rounded(to, 4)} s`;
+    const text = `job ${job}, ${jobs[place.get(job)][1]}: ${cores > 0 ? `${amount(cores)} core${cores === 1 ? "" : "s"}, ${threads} thread${threads === 1 ? "" : "s"}` : "waits or is paused"}\n${rounded(from, 4)} to ${rounded(to, 4)} s`;
     marks.push(svg("rect", { x: x(from), width: Math.max(.5, x(to) - x(from)), y: y + (row - 2 - thick) / 2, height: thick, fill: cores > 0 ? coreColor(cores, most) : WAITING, ...told(text) }));
-    if (cores > 0 && row >= 14 && x(to) - x(from) > 18) marks.push(svg("text", { x: x(from) + 4, y: y + row / 2 + 3, "font-size": 10, fill: "#000", style: cores / most > .6 ? "fill:#fff" : undefined, "pointer-events": "none" }, rounded(cores, 2)));
+    if (cores > 0 && row >= 14 && x(to) - x(from) > 18) marks.push(svg("text", { x: x(from) + 4, y: y + row / 2 + 3, "font-size": 10, fill: "#000", style: cores / most > .6 ? "fill:#fff" : undefined, "pointer-events": "none" }, amount(cores)));
   }
   const every = Math.max(1, Math.ceil(14 / row));
   jobs.forEach(([id, workload, , , ended, state, reason], index) => {
@@ -39,9 +39,9 @@ function coresInUse(cell, name) {
   const steps = times.map((time) => [time, (now += changes.get(time))]);
   const most = Math.max(1, ...steps.map(([, cores]) => cores));
   const x = scale(0, endOf(cell), LABELS, WIDTH - 20), y = scale(0, most, 104, 10);
-  const marks = steps.slice(0, -1).map(([time, cores], index) => svg("rect", { x: x(time), width: Math.max(.5, x(steps[index + 1][0]) - x(time)), y: y(cores), height: y(0) - y(cores), fill: "#7fb3d5", ...told(`${rounded(Math.abs(cores), 4)} cores granted\n${rounded(time, 4)} to ${rounded(steps[index + 1][0], 4)} s`) }));
+  const marks = steps.slice(0, -1).map(([time, cores], index) => svg("rect", { x: x(time), width: Math.max(.5, x(steps[index + 1][0]) - x(time)), y: y(cores), height: y(0) - y(cores), fill: "#7fb3d5", ...told(`${amount(Math.abs(cores))} cores granted\n${rounded(time, 4)} to ${rounded(steps[index + 1][0], 4)} s`) }));
   return picture(WIDTH, 150, `Cores granted over time, ${name}`, axis(x, ticks(0, endOf(cell), 8), 104, 8, "seconds"),
-                 svg("text", { x: LABELS - 10, y: 14, "text-anchor": "end" }, rounded(most, 3)), svg("text", { x: LABELS - 10, y: 108, "text-anchor": "end" }, "0"),
+                 svg("text", { x: LABELS - 10, y: 14, "text-anchor": "end" }, amount(most)), svg("text", { x: LABELS - 10, y: 108, "text-anchor": "end" }, "0"),
                  svg("text", { x: LABELS - 10, y: 62, "text-anchor": "end" }, "cores granted"), ...marks);
 }
 

@@ -17,6 +17,8 @@ function rounded(value, digits = 3) {
   const size = Math.floor(Math.log10(Math.abs(value)));
   return value.toFixed(Math.min(8, Math.max(0, digits - 1 - size)));
 }
+// Of cores, or a share of one: as many digits as it needs, two behind the point at most.
+const amount = (cores) => String(Number(cores.toFixed(2)));
 const percent = (share) => (share === null || share === undefined ? "-" : rounded(share * 100, 3) + " %");
 const levelText = (level) => (Math.floor(level * 1000) / 10).toString() + " %";
 

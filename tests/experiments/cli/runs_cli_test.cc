@@ -27,7 +27,8 @@ TEST_F(RunsCliTest, AreListedShownSentAndRemoved) {
   EXPECT_EQ(Run({"runs", "export", run, "x.zip"}).exit_code, 0);
   const Ended imported = Run({"runs", "import", "x.zip", "--out", "other"});
   EXPECT_EQ(imported.out, "other" + run.substr(7) + "\n") << imported.err;
-  EXPECT_EQ(Run({"compare", imported.out.substr(0, imported.out.size() - 1), "--no-plots"}).exit_code, 0);
+  EXPECT_EQ(
+      Run({"compare", imported.out.substr(0, imported.out.size() - 1), "--no-plots"}).exit_code, 0);
 
   EXPECT_EQ(Run({"runs", "rm", run}).exit_code, 0);
   EXPECT_FALSE(std::filesystem::exists(folder_.path() / run));

@@ -46,7 +46,8 @@ class RunArchiveTest : public ComparisonTest {
     zip_t* const archive = zip_open(File().c_str(), ZIP_CREATE | ZIP_TRUNCATE, &error);
     ASSERT_NE(archive, nullptr);
     for (const auto& [name, text] : texts)
-      zip_file_add(archive, name.c_str(), zip_source_buffer(archive, text.data(), text.size(), 0), 0);
+      zip_file_add(archive, name.c_str(), zip_source_buffer(archive, text.data(), text.size(), 0),
+                   0);
     ASSERT_EQ(zip_close(archive), 0);
   }
 
@@ -75,7 +76,8 @@ TEST_F(RunArchiveTest, ARunArrivesAsItWas) {
 }
 
 TEST_F(RunArchiveTest, NothingIsWrittenOutsideOfARun) {
-  for (const std::string name : {"../../evil", "/evil", "x/../../evil/a", "x/r/../../../evil", "evil", "x/evil"}) {
+  for (const std::string name :
+       {"../../evil", "/evil", "x/../../evil/a", "x/r/../../../evil", "evil", "x/evil"}) {
     Zip({{"x/r/manifest.json", "{}"}, {name, "text"}});
     ExpectRefused("which is in no run");
   }
