@@ -18,8 +18,8 @@ struct ComparedRun {
   bool has_manifest = false;  // A manifest that can be read; without it nothing below is known.
   std::string status;         // "running", "done" or "failed".
   bool simulated = false;
-  std::string actuator;          // How tenants were moved; "" where they were simulated.
-  std::string profile;           // What a simulated run rests on: a file's name.
+  std::string actuator;  // How tenants were moved; "" where they were simulated.
+  std::string profile;   // What a simulated run rests on: a file's name.
   // "8 cores (16 threads, one a core)", "cores of 2 kinds: 0-7, slower 8-15".
   std::vector<std::string> unlike_cores;
   std::vector<std::string> policies;  // In the order of the experiment.
