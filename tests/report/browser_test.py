@@ -147,6 +147,9 @@ class BrowserTest(unittest.TestCase):
         other = self.experiment("x.toml", "--set", "trace.jobs=6")
         text = self.open("two", self.run_folder, other, options=("--baseline", self.run_folder))
         self.assertIn("B against A: shorter makespan", text)
+        for side in "AB":
+            self.assertIn(f"{side}, malleable: each policy against equal-share", text)
+        self.assertEqual(text.count("PROFILE example.json: written by hand"), 1)
         (self.folder / "sweep.toml").write_text(EXPERIMENT.replace("reported", "swept") + "[sweep]\ntrace.jobs = [3, 6]\n")
         text = self.open("sweep", self.experiment("sweep.toml", "--trials", "3"))
         for point in ("trace.jobs=3", "trace.jobs=6"):

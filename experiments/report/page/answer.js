@@ -52,8 +52,12 @@ function questionText(section, runs) {
     (side.one_trace ? " of one trace (repetitions: nothing is said of other workloads)." : ", each with arrivals of its own.");
 }
 
-function verdicts(question) {
-  const of = question.of === "policies" ? `${question.elasticity}: each policy against ${question.base}` : `malleable against ${question.base}`;
+const letter = (section, index) => (section.comparison.sides.length > 1 ? `${String.fromCharCode(65 + index)}, ` : "");
+// Every question with where it was asked: "A, " where there are several sides.
+const questionsOf = (section) => section.comparison.sides.flatMap((side, index) => side.questions.map((question) => ({ question, where: letter(section, index) })));
+
+function verdicts({ question, where }) {
+  const of = where + (question.of === "policies" ? `${question.elasticity}: each policy against ${question.base}` : `malleable against ${question.base}`);
   if (question.why_none) return [el("h3", {}, of), el("p", {}, `Nothing is compared: ${question.why_none}.`)];
   return [el("h3", {}, of), el("ul", {}, ...question.verdicts.map((verdict) => el("li", {}, `${METRICS[verdict.metric] || verdict.metric}: ${verdict.text}`)))];
 }
@@ -68,7 +72,7 @@ function answer(section, runs) {
   });
   for (const between of section.comparison.between) box.append(el("p", {}, betweenSentence(between)));
   parts.push(box);
-  for (const side of section.comparison.sides) for (const question of side.questions) parts.push(...verdicts(question));
+  for (const asked of questionsOf(section)) parts.push(...verdicts(asked));
   return parts;
 }
 
@@ -83,8 +87,9 @@ function betweenSentence(between) {
 
 // Doubts and marks: what forbids to take figures as they are stands out.
 function doubts(section) {
-  const notes = [...section.comparison.copies, ...section.comparison.notes, ...section.comparison.sides.flatMap((side) => side.notes),
+  const all = [...section.comparison.copies, ...section.comparison.notes, ...section.comparison.sides.flatMap((side) => side.notes),
                  ...section.comparison.between.map((between) => between.not_pooled)];
+  const notes = [...new Set(all)];  // Sides may say the same.
   const loud = /^(WARNING|FAILED|LOST|DAMAGED|UNFINISHED|MARKED|FEW TRIALS|PROFILE|MIXED|REDONE|ORDER|DEVICE|left out)/;
   const severe = notes.filter((note) => loud.test(note)), others = notes.filter((note) => !loud.test(note));
   const parts = severe.length === 0 ? [el("p", {}, "No cell failed, lost a job, or is marked.")] : severe.map((note) => el("div", { class: "doubt" }, el("p", {}, note)));

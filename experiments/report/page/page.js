@@ -61,11 +61,9 @@ function pictures(section) {
   const add = (title, shape) => shape && parts.push(el("h3", {}, title), el("div", { class: "scroll" }, shape));
   add("Makespan of every trial", dots(section, data.runs, "makespan_s", "makespan in s"));
   add("Mean turnaround of every trial", dots(section, data.runs, "mean_turnaround_s", "mean turnaround in s"));
-  for (const side of section.comparison.sides) {
-    for (const question of side.questions) {
-      const of = question.of === "policies" ? `${question.elasticity}: makespan against ${question.base}` : `malleable against ${question.base}: makespan`;
-      add(of, ratios(question.rows, "makespan_s", `${of}, ratio (below 1 = shorter; filled = told apart)`));
-    }
+  for (const { question, where } of questionsOf(section)) {
+    const of = where + (question.of === "policies" ? `${question.elasticity}: makespan against ${question.base}` : `malleable against ${question.base}: makespan`);
+    add(of, ratios(question.rows, "makespan_s", `${of}, ratio (below 1 = shorter; filled = told apart)`));
   }
   for (const between of section.comparison.between)
     add(`${between.side} against ${between.against}`, ratios(between.rows, "makespan_s", `makespan, ${between.side} / ${between.against} (below 1 = ${between.side} is shorter; filled = told apart)`));
@@ -123,8 +121,8 @@ function sectionOf(section, index) {
   add("answer", "Question and answer", answer(section, data.runs));
   add("doubts", "Doubts and marks", doubts(section));
   add("tables", "Medians", mediansTable(section));
-  const questions = section.comparison.sides.flatMap((side) => side.questions).filter((question) => question.rows.length > 0);
-  add("effects", "Differences", [...questions.flatMap((question) => [el("p", {}, question.of === "policies" ? `${question.elasticity}: each policy against ${question.base}` : `malleable against ${question.base}`),
+  const questions = questionsOf(section).filter(({ question }) => question.rows.length > 0);
+  add("effects", "Differences", [...questions.flatMap(({ question, where }) => [el("p", {}, where + (question.of === "policies" ? `${question.elasticity}: each policy against ${question.base}` : `malleable against ${question.base}`)),
     effectsTable(question.rows, question.of === "policies" ? "policy" : "under")]), ...section.comparison.between.flatMap((between) => [el("p", {}, `${between.side} against ${between.against}`), effectsTable(between.rows, "policy/tenants")])]);
   add("pictures", "Pictures", pictures(section));
   add("cell", "Any cell over time", cellChooser(section));
