@@ -1,6 +1,6 @@
 #pragma once
-// The runs below a results folder: what ran when, on which machine and commit, and how it ended. Reads files only; called by
-// `cosched runs`.
+// The runs below a results folder: what ran when, on which machine and commit, and how it ended.
+// Reads files only; called by `cosched runs`.
 
 #include <cstdint>
 #include <filesystem>

@@ -38,8 +38,7 @@ void Sweep(const std::vector<double>& now, std::vector<double>& next, long size)
 }  // namespace
 
 int main(int argc, char** argv) {
-  const long size = Option(argc, argv, "--size", 1000),
-             every = Option(argc, argv, "--every", 10),
+  const long size = Option(argc, argv, "--size", 1000), every = Option(argc, argv, "--every", 10),
              sweeps = Option(argc, argv, "--sweeps", every * Option(argc, argv, "--lines", 50));
   if (size < 3) return 1;
   // oneTBB has as many threads as there were cores at its start, unless it is told to have more.
