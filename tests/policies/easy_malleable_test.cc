@@ -49,7 +49,7 @@ TEST(EasyMalleable, PrefGivesUpWhatIsBeyondPreferenceFirst) {
   SubmitMalleable(machine.get(), 2, {2, 4, 8});
   EXPECT_EQ(machine->Counts(), "1=8 2=8");
   SubmitMalleable(machine.get(), 3, {2, 4, 8});
-  EXPECT_EQ(machine->Counts(), "1=5 2=7 3=4");
+  EXPECT_EQ(machine->Counts(), "1=4 2=8 3=4");
   SubmitRigid(machine.get(), 4, 4);
   EXPECT_EQ(machine->Counts(), "1=4 2=4 3=4 4=4");
   SubmitMalleable(machine.get(), 5, {2, 4, 8});  // With its min, as nothing is beyond preference.
