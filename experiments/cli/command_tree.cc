@@ -12,10 +12,11 @@ namespace cosched {
 namespace {
 
 DescribedOption DescribeOption(const CLI::Option& option) {
-  DescribedOption described = {.help = option.get_description(),
-                               .fallback = option.get_default_str(),
-                               .required = option.get_required(),
-                               .several = option.get_items_expected_max() > 1};
+  DescribedOption described;
+  described.help = option.get_description();
+  described.fallback = option.get_default_str();
+  described.required = option.get_required();
+  described.several = option.get_items_expected_max() > 1;
   if (option.get_positional()) {
     described.names = {option.get_name(/*positional=*/true)};
   } else {
@@ -30,7 +31,9 @@ bool IsHidden(const std::string& group) { return group.empty(); }
 
 void Describe(const CLI::App& app, std::vector<std::string> words,
               std::vector<DescribedCommand>* commands) {
-  DescribedCommand command = {.words = words, .about = app.get_description()};
+  DescribedCommand command;
+  command.words = words;
+  command.about = app.get_description();
   command.examples = ExamplesOf({words.begin() + 1, words.end()});
   for (const CLI::Option* option : app.get_options()) {
     if (IsHidden(option->get_group())) continue;

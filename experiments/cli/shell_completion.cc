@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
+#include <string_view>
 
 namespace cosched {
 namespace {
@@ -53,7 +55,7 @@ std::map<std::string, std::string> OptionsByValue(const Commands& commands) {
   return patterns;
 }
 
-std::vector<std::string> OptionNames(const DescribedCommand& command) {
+std::vector<std::string> NamesOfOptions(const DescribedCommand& command) {
   std::vector<std::string> names;
   for (const DescribedOption& option : command.options)
     names.insert(names.end(), option.names.begin(), option.names.end());
@@ -110,7 +112,7 @@ std::string BashCompletion(const Commands& commands) {
   }
   for (const DescribedCommand& command : commands) {
     options += fmt::format("      \"{}\") words=\"{}\" ;;\n", command.Name(),
-                           fmt::join(OptionNames(command), " "));
+                           fmt::join(NamesOfOptions(command), " "));
     const std::vector<std::string> words = NextWords(command);
     if (!words.empty())
       next += fmt::format("      \"{}\") words=\"{}\" ;;\n", command.Name(), fmt::join(words, " "));
