@@ -29,8 +29,8 @@ DescribedOption DescribeOption(const CLI::Option& option) {
 
 bool IsHidden(const std::string& group) { return group.empty(); }
 
-void Describe(const CLI::App& app, std::vector<std::string> words,
-              std::vector<DescribedCommand>* commands) {
+void DescribeBelow(const CLI::App& app, std::vector<std::string> words,
+                   std::vector<DescribedCommand>* commands) {
   DescribedCommand command;
   command.words = words;
   command.about = app.get_description();
@@ -49,7 +49,7 @@ void Describe(const CLI::App& app, std::vector<std::string> words,
   commands->push_back(std::move(command));
   for (const CLI::App* one : below) {
     words.push_back(one->get_name());
-    Describe(*one, words, commands);
+    DescribeBelow(*one, words, commands);
     words.pop_back();
   }
 }
@@ -73,7 +73,7 @@ std::string DescribedCommand::Name(char between) const {
 
 std::vector<DescribedCommand> DescribeCommands(const CLI::App& app) {
   std::vector<DescribedCommand> commands;
-  Describe(app, {"cosched"}, &commands);
+  DescribeBelow(app, {"cosched"}, &commands);
   return commands;
 }
 

@@ -69,7 +69,7 @@ std::string Paragraph(const std::string& text) {
 std::string Bold(std::string_view text) { return fmt::format("\\fB{}\\fR", Escaped(text)); }
 std::string Italic(std::string_view text) { return fmt::format("\\fI{}\\fR", Escaped(text)); }
 
-std::string Help(const DescribedOption& option) {
+std::string ManHelp(const DescribedOption& option) {
   std::string text = option.help;
   if (!option.fallback.empty() && option.fallback != "false")
     text += fmt::format(" (default: {})", option.fallback);
@@ -77,48 +77,48 @@ std::string Help(const DescribedOption& option) {
   return Paragraph(text);
 }
 
-std::string Positional(const DescribedOption& option) {
+std::string ManPositional(const DescribedOption& option) {
   const std::string name = Italic(option.names.front()) + (option.several ? " ..." : "");
   return option.required ? name : "[" + name + "]";
 }
 
-std::string Synopsis(const DescribedCommand& command) {
+std::string ManSynopsis(const DescribedCommand& command) {
   std::string text = fmt::format(".B {}\n", Escaped(command.Name()));
   std::vector<std::string> words = {"[" + Italic("OPTION") + " ...]"};
   for (const DescribedOption& option : command.options) {
     if (option.required)
       words.push_back(fmt::format("{} {}", Bold(option.names.back()), Italic(option.value)));
   }
-  for (const DescribedOption& option : command.positionals) words.push_back(Positional(option));
+  for (const DescribedOption& option : command.positionals) words.push_back(ManPositional(option));
   if (!command.commands.empty()) words.push_back(Italic("COMMAND") + " ...");
   for (const std::string& word : words) text += word + "\n";
   return text;
 }
 
-std::string Options(const DescribedCommand& command) {
+std::string ManOptions(const DescribedCommand& command) {
   std::string text;
   for (const DescribedOption& option : command.positionals) {
     const std::string value = option.Choices().empty() ? "" : " " + Escaped(option.value);
-    text += fmt::format(".TP\n{}{}\n{}", Italic(option.names.front()), value, Help(option));
+    text += fmt::format(".TP\n{}{}\n{}", Italic(option.names.front()), value, ManHelp(option));
   }
   for (const DescribedOption& option : command.options) {
     std::vector<std::string> names;
     for (const std::string& name : option.names) names.push_back(Bold(name));
     const std::string value = option.value.empty() ? "" : " " + Italic(option.value);
     text += fmt::format(".TP\n{}{}{}\n{}", fmt::join(names, ", "), value,
-                        option.several ? " ..." : "", Help(option));
+                        option.several ? " ..." : "", ManHelp(option));
   }
   return text;
 }
 
-std::string Commands(const DescribedCommand& command) {
+std::string ManCommands(const DescribedCommand& command) {
   std::string text;
   for (const auto& [name, about] : command.commands)
     text += fmt::format(".TP\n{}\n{}", Bold(command.Name() + " " + name), Paragraph(about));
   return text;
 }
 
-std::string Examples(const DescribedCommand& command) {
+std::string ManExamples(const DescribedCommand& command) {
   std::string text;
   for (const CommandExample& example : command.examples) {
     text += fmt::format(".PP\n{}.PP\n.RS 4\n.nf\n{}\n.fi\n.RE\n",
@@ -127,7 +127,7 @@ std::string Examples(const DescribedCommand& command) {
   return text;
 }
 
-std::string ExitStatus() {
+std::string ManExitStatus() {
   const std::pair<int, const char*> codes[] = {
       {0, "It is done."},
       {kFailed, "It could not be done, or not wholly; or what was compared is not alike."},
@@ -139,7 +139,7 @@ std::string ExitStatus() {
 }
 
 // The pages of the commands right below and of the one above.
-std::string SeeAlso(const DescribedCommand& command) {
+std::string ManSeeAlso(const DescribedCommand& command) {
   std::vector<std::string> pages;
   if (command.words.size() > 1) {
     DescribedCommand above = command;
@@ -168,12 +168,12 @@ std::string ManPage(const DescribedCommand& command, const std::string& version,
   std::string about = command.about;
   if (about.ends_with('.')) about.pop_back();
   add("NAME", fmt::format("{} \\- {}", Escaped(command.Name('-')), Paragraph(about)));
-  add("SYNOPSIS", Synopsis(command));
-  add("COMMANDS", Commands(command));
-  add("OPTIONS", Options(command));
-  add("EXAMPLES", Examples(command));
-  add("EXIT STATUS", ExitStatus());
-  add("SEE ALSO", SeeAlso(command));
+  add("SYNOPSIS", ManSynopsis(command));
+  add("COMMANDS", ManCommands(command));
+  add("OPTIONS", ManOptions(command));
+  add("EXAMPLES", ManExamples(command));
+  add("EXIT STATUS", ManExitStatus());
+  add("SEE ALSO", ManSeeAlso(command));
   return text;
 }
 

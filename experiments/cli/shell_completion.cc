@@ -10,7 +10,7 @@
 namespace cosched {
 namespace {
 
-using Commands = std::vector<DescribedCommand>;
+using CommandList = std::vector<DescribedCommand>;
 
 std::string Replaced(std::string text, std::string_view from, std::string_view to) {
   for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
@@ -19,7 +19,9 @@ std::string Replaced(std::string text, std::string_view from, std::string_view t
 }
 
 // 'It'\''s so', for sh's family; fish knows \' instead.
-std::string Quoted(const std::string& text) { return "'" + Replaced(text, "'", "'\\''") + "'"; }
+std::string ShellQuoted(const std::string& text) {
+  return "'" + Replaced(text, "'", "'\\''") + "'";
+}
 std::string FishQuoted(const std::string& text) {
   return "'" + Replaced(Replaced(text, "\\", "\\\\"), "'", "\\'") + "'";
 }
@@ -32,7 +34,7 @@ std::string FirstPart(const std::string& help) {
 }
 
 // "cosched trace"|"cosched trace describe": what leads to a command below cosched itself.
-std::string Paths(const Commands& commands) {
+std::string Paths(const CommandList& commands) {
   std::vector<std::string> paths;
   for (const DescribedCommand& command : commands) {
     if (command.words.size() > 1) paths.push_back(fmt::format("\"{}\"", command.Name()));
@@ -42,7 +44,7 @@ std::string Paths(const Commands& commands) {
 
 // Patterns of "COMMAND OPTION" by what follows the option: words to choose from, or "" for a file
 // or whatever a person has in mind.
-std::map<std::string, std::string> OptionsByValue(const Commands& commands) {
+std::map<std::string, std::string> OptionsByValue(const CommandList& commands) {
   std::map<std::string, std::string> patterns;
   for (const DescribedCommand& command : commands) {
     for (const DescribedOption& option : command.options) {
@@ -103,7 +105,7 @@ _cosched() {{
 complete -o bashdefault -o default -F _cosched cosched
 )bash";
 
-std::string BashCompletion(const Commands& commands) {
+std::string BashCompletion(const CommandList& commands) {
   std::string values, options, next;
   for (const auto& [words, pattern] : OptionsByValue(commands)) {
     values += fmt::format(
@@ -153,10 +155,11 @@ if [[ $funcstack[1] == _cosched ]]; then _cosched "$@"; else compdef _cosched co
 
 // 'NAME:HELP', as _describe takes it.
 std::string ZshItem(const std::string& name, const std::string& help) {
-  return " " + Quoted(Replaced(name, ":", "\\:") + ":" + Replaced(FirstPart(help), ":", "\\:"));
+  return " " +
+         ShellQuoted(Replaced(name, ":", "\\:") + ":" + Replaced(FirstPart(help), ":", "\\:"));
 }
 
-std::string ZshCompletion(const Commands& commands) {
+std::string ZshCompletion(const CommandList& commands) {
   std::string values, items;
   for (const auto& [words, pattern] : OptionsByValue(commands)) {
     values += fmt::format("    {}) {}; return ;;\n", pattern,
@@ -189,7 +192,7 @@ function __cosched_at --description 'Whether the words so far lead to this comma
 end
 )fish";
 
-std::string FishCompletion(const Commands& commands) {
+std::string FishCompletion(const CommandList& commands) {
   std::string text = fmt::format(kFish, Replaced(Paths(commands), "|", " "));
   for (const DescribedCommand& command : commands) {
     const std::string start =
@@ -216,7 +219,7 @@ std::string FishCompletion(const Commands& commands) {
 
 }  // namespace
 
-std::string ShellCompletion(Shell shell, const Commands& commands) {
+std::string ShellCompletion(Shell shell, const CommandList& commands) {
   switch (shell) {
     case Shell::kBash: return BashCompletion(commands);
     case Shell::kZsh: return ZshCompletion(commands);
