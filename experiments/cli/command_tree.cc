@@ -29,16 +29,24 @@ DescribedOption DescribeOption(const CLI::Option& option) {
 
 bool IsHidden(const std::string& group) { return group.empty(); }
 
-void DescribeBelow(const CLI::App& app, std::vector<std::string> words,
+// above: the usage of the command above it, with its own positional arguments.
+void DescribeBelow(const CLI::App& app, std::vector<std::string> words, const std::string& above,
                    std::vector<DescribedCommand>* commands) {
   DescribedCommand command;
   command.words = words;
+  command.usage = above + words.back();
   command.about = app.get_description();
+  std::string usage = command.usage + " ";
   command.examples = ExamplesOf({words.begin() + 1, words.end()});
   for (const CLI::Option* option : app.get_options()) {
     if (IsHidden(option->get_group())) continue;
     (option->get_positional() ? command.positionals : command.options)
         .push_back(DescribeOption(*option));
+    if (option->get_positional()) {
+      std::string name = option->get_name(/*positional=*/true);
+      std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::toupper(c); });
+      usage += name + " ";
+    }
   }
   std::vector<const CLI::App*> below;
   for (const CLI::App* one : app.get_subcommands([](const CLI::App*) { return true; })) {
@@ -49,7 +57,7 @@ void DescribeBelow(const CLI::App& app, std::vector<std::string> words,
   commands->push_back(std::move(command));
   for (const CLI::App* one : below) {
     words.push_back(one->get_name());
-    DescribeBelow(*one, words, commands);
+    DescribeBelow(*one, words, usage, commands);
     words.pop_back();
   }
 }
@@ -73,7 +81,7 @@ std::string DescribedCommand::Name(char between) const {
 
 std::vector<DescribedCommand> DescribeCommands(const CLI::App& app) {
   std::vector<DescribedCommand> commands;
-  DescribeBelow(app, {"cosched"}, &commands);
+  DescribeBelow(app, {"cosched"}, "", &commands);
   return commands;
 }
 

@@ -27,6 +27,7 @@ struct DescribedOption {
 
 struct DescribedCommand {
   std::vector<std::string> words;  // "cosched", "trace", "describe".
+  std::string usage;               // Those, with what stands between: "cosched ctl TARGET set".
   std::string about;
   std::vector<DescribedOption> positionals, options;
   std::vector<std::pair<std::string, std::string>> commands;  // Below it: name, what it is for.

@@ -83,7 +83,7 @@ std::string ManPositional(const DescribedOption& option) {
 }
 
 std::string ManSynopsis(const DescribedCommand& command) {
-  std::string text = fmt::format(".B {}\n", Escaped(command.Name()));
+  std::string text = fmt::format(".B {}\n", Escaped(command.usage));
   std::vector<std::string> words = {"[" + Italic("OPTION") + " ...]"};
   for (const DescribedOption& option : command.options) {
     if (option.required)
@@ -91,7 +91,8 @@ std::string ManSynopsis(const DescribedCommand& command) {
   }
   for (const DescribedOption& option : command.positionals) words.push_back(ManPositional(option));
   if (!command.commands.empty()) words.push_back(Italic("COMMAND") + " ...");
-  for (const std::string& word : words) text += word + "\n";
+  // \& : "...]" at the end of a line ends no sentence.
+  for (const std::string& word : words) text += word + "\\&\n";
   return text;
 }
 
@@ -121,7 +122,7 @@ std::string ManCommands(const DescribedCommand& command) {
 std::string ManExamples(const DescribedCommand& command) {
   std::string text;
   for (const CommandExample& example : command.examples) {
-    text += fmt::format(".PP\n{}.PP\n.RS 4\n.nf\n{}\n.fi\n.RE\n",
+    text += fmt::format("{}{}.PP\n.RS 4\n.nf\n{}\n.fi\n.RE\n", text.empty() ? "" : ".PP\n",
                         Paragraph(std::string(example.words) + ":"), Escaped(example.line));
   }
   return text;
