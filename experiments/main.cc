@@ -12,9 +12,11 @@
 #include "experiments/cli/compare.h"
 #include "experiments/cli/ctl.h"
 #include "experiments/cli/doctor.h"
+#include "experiments/cli/examples.h"
 #include "experiments/cli/gradients.h"
 #include "experiments/cli/init.h"
 #include "experiments/cli/list.h"
+#include "experiments/cli/manuals.h"
 #include "experiments/cli/model.h"
 #include "experiments/cli/node.h"
 #include "experiments/cli/pipeline.h"
@@ -68,6 +70,9 @@ int main(int argc, char** argv) {
   cosched::AddListCommand(app, &exit_code);
   cosched::AddModelCommand(app, &exit_code);
   cosched::AddDoctorCommand(app, &exit_code);
+  cosched::AddCompletionCommand(app, &exit_code);
+  cosched::AddManualsCommand(app, &exit_code);
+  cosched::AddExamples(app);  // Behind all commands: it goes through them.
   try {
     std::vector<std::string> words = cosched::WithHelpAsOption(argc, argv);
     const bool lacks = cosched::LacksCommand(app, words);

@@ -20,6 +20,7 @@
 #include "experiments/cli/reproduce.h"
 #include "experiments/config/option_refusal.h"
 #include "experiments/config/section_help.h"
+#include "experiments/launch/shipped_experiments.h"
 #include "experiments/wire/chaos_plan.h"
 #include "policies/dispatch/dispatches.h"
 #include "policies/registry.h"
@@ -133,6 +134,13 @@ void ListFigures() {
   PrintTable(rows);
 }
 
+void ListExperiments() {
+  std::vector<ListRow> rows = {{"experiment", "file", "what it shows"}};
+  for (const ShippedExperiment& shipped : ShippedExperiments())
+    rows.push_back({shipped.name, shipped.file.string(), shipped.about});
+  PrintTable(rows);
+}
+
 // Words in lines of at most so many characters.
 std::vector<std::string> Wrapped(const std::string& text, size_t width) {
   std::vector<std::string> lines(1);
@@ -213,8 +221,8 @@ void ListKeys(const std::string& wanted) {
 void AddListCommand(CLI::App& app, int* exit_code) {
   CLI::App* list = app.add_subcommand("list", "List what an experiment file may name");
   const auto what = std::make_shared<std::string>();
-  list->add_option("what", *what,
-                   "policies, dispatches, models, formats (of traces), figures or keys");
+  list->add_option("what", *what, "What to list; default: what there is to list")
+      ->type_name("policies|dispatches|models|formats|experiments|figures|keys");
   const auto section = std::make_shared<std::string>();
   list->add_option("section", *section,
                    "With keys: a table of an experiment file, such as machine or workload");
@@ -229,6 +237,8 @@ void AddListCommand(CLI::App& app, int* exit_code) {
           ListDispatches}},
         {"models", {"what a workload may be", ListModels}},
         {"formats", {"of trace files", ListFormats}},
+        {"experiments",
+         {"files that come with cosched, for `cosched run NAME` or to copy from", ListExperiments}},
         {"figures", {"of papers, for `cosched reproduce`", ListFigures}},
         {"keys",
          {"what an experiment file may say: type, default, range and meaning of each key",

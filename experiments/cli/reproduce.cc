@@ -93,9 +93,10 @@ int Reproduce(const std::string& name, const ReproduceArguments& arguments,
 int ReproduceAll(const ReproduceArguments& arguments) {
   const std::vector<std::string> figures = Chosen(arguments.figures);
   if (figures.empty() || FindPython().empty()) {
-    fmt::print(stderr,
-               "figures need the source tree and a python with matplotlib and pandas: see "
-               "cosched doctor\n");
+    fmt::print(
+        stderr,
+        "figures need their files (experiments/figures, installed or in the source tree) and a "
+        "python with matplotlib and pandas: see cosched doctor\n");
     return kFailed;
   }
   const Topology topology = Topology::ThisMachine();

@@ -24,6 +24,7 @@
 #include "experiments/launch/measured_cores.h"
 #include "experiments/launch/plots.h"
 #include "experiments/launch/run_folder.h"
+#include "experiments/launch/shipped_experiments.h"
 #include "experiments/launch/slurm.h"
 #include "experiments/os/exit_code.h"
 #include "experiments/os/interrupt.h"
@@ -254,7 +255,7 @@ std::optional<Planned> LoadForNodes(const RunArguments& arguments, const TomlTab
 }
 
 std::optional<Planned> Load(const RunArguments& arguments) {
-  TomlTable file = TomlTable::Load(arguments.experiment, {});
+  TomlTable file = TomlTable::Load(ExperimentFile(arguments.experiment), {});
   if (arguments.dry_run && !file.Table("machine").Has("kernel_rates"))
     file = file.With({fmt::format("machine.kernel_rates={}", kKeptRates)});
   const Topology here = Topology::ThisMachine();
@@ -268,7 +269,7 @@ std::optional<Planned> Load(const RunArguments& arguments) {
 std::optional<Planned> LoadAsBegun(RunArguments arguments, const ExecuteOptions& options) {
   std::optional<Planned> planned = Load(arguments);
   if (!planned || options.into == Into::kNewRun || AllSimulated(planned->sweep)) return planned;
-  const TomlTable file = TomlTable::Load(arguments.experiment, {});
+  const TomlTable file = TomlTable::Load(ExperimentFile(arguments.experiment), {});
   if (IsChosen(file, arguments.set, "kernel_rates")) return planned;
   const std::string rates =
       KernelRatesOfLatest(options.results, planned->sweep, options.into == Into::kUnfinishedRun);
@@ -316,7 +317,9 @@ void AddRunCommand(CLI::App& app, int* exit_code) {
   CLI::App* run = app.add_subcommand(
       "run", "Run an experiment file, compare its policies and plot the comparison");
   const auto arguments = std::make_shared<RunArguments>();
-  run->add_option("experiment", arguments->experiment, "The experiment file (.toml)")->required();
+  run->add_option("experiment", arguments->experiment,
+                  "The experiment file (.toml), or a name of `cosched list experiments`")
+      ->required();
   run->add_option("--policy", arguments->policies, "Run this policy only (may be repeated)")
       ->allow_extra_args(false);
   AddExternalPolicyOptions(run, &arguments->external);
