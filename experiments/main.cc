@@ -30,6 +30,7 @@
 #include "experiments/cli/tenant.h"
 #include "experiments/cli/trace.h"
 #include "experiments/cli/validate.h"
+#include "experiments/cli/watch.h"
 #include "experiments/cli/wrap.h"
 #include "experiments/launch/build_info.h"
 #include "experiments/os/exit_code.h"
@@ -50,6 +51,7 @@ int main(int argc, char** argv) {
   int exit_code = 0;
   cosched::AddInitCommand(app, &exit_code);
   cosched::AddRunCommand(app, &exit_code);
+  cosched::AddWatchCommand(app, &exit_code);
   cosched::AddCompareCommand(app, &exit_code);
   cosched::AddReportCommand(app, &exit_code);
   cosched::AddRunsCommand(app, &exit_code);
