@@ -21,8 +21,8 @@ struct SequentialTrials {
   int most = 0;
   bool stopped = false;  // Those below are known: the run is over.
   int trials = 0;
-  std::optional<double> within;  // What the widest interval reached; nothing: it has no data.
-  std::string widest;            // Whose that is: "max-prop/malleable / strict".
+  std::optional<double> within = {};  // What the widest interval reached; nothing: it has no data.
+  std::string widest = {};            // Whose that is: "max-prop/malleable / strict".
 };
 
 struct ComparedRun {

@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string NumberOf(double value) { return fmt::format("{:.4g}", value); }
+std::string FourDigits(double value) { return fmt::format("{:.4g}", value); }
 
 // "at least 0.99", "0.9 to 1.1".
 std::string LimitsText(const GateConfig& gate) {
@@ -43,7 +43,7 @@ bool IsBeyond(const GateConfig& gate, const Interval& interval) {
 }
 
 // "" if nothing is.
-std::string LossOf(const CellGroup& group) {
+std::string OwnLosses(const CellGroup& group) {
   std::vector<std::string> lost;
   if (!group.failed.empty())
     lost.push_back(Counted(static_cast<int64_t>(group.failed.size()), "cell") + " failed");
@@ -64,7 +64,7 @@ struct GateData {
 GateData DataOf(const ComparedCells& cells, const GateConfig& gate, const TrialMetric& metric) {
   const CellGroup* group = cells.Find(gate.policy, *gate.elasticity);
   if (group == nullptr) return {{}, gate.policy + " has no cell"};
-  if (const std::string loss = LossOf(*group); !loss.empty() && !metric.counts_jobs)
+  if (const std::string loss = OwnLosses(*group); !loss.empty() && !metric.counts_jobs)
     return {{}, loss};
   const TrialValues values = ValuesByTrial(*group, metric, gate.service);
   GateData data;
@@ -82,8 +82,8 @@ GateData DataOf(const ComparedCells& cells, const GateConfig& gate, const TrialM
 }
 
 // metric: nothing where another version of cosched had it.
-JudgedGate Judge(const ComparedCells& cells, const GateConfig& gate,
-                 const std::optional<TrialMetric>& metric, double level) {
+JudgedGate JudgeByMetric(const ComparedCells& cells, const GateConfig& gate,
+                         const std::optional<TrialMetric>& metric, double level) {
   JudgedGate judged{.gate = gate, .what = WhatOf(gate)};
   const GateData data = metric ? DataOf(cells, gate, *metric)
                                : GateData{{}, "this version of cosched has no such metric"};
@@ -123,10 +123,10 @@ std::vector<GateConfig> GatesOf(const std::vector<ComparedRun>& runs) {
 // "0.905 [0.831 0.933], 8 trials: 99.2 %".
 std::string EstimateText(const JudgedGate& judged) {
   if (!judged.estimate) return "no data";
-  if (judged.trials < 2) return NumberOf(*judged.estimate) + ", 1 trial";
-  return fmt::format("{} [{} {}], {} trials: {}", NumberOf(*judged.estimate),
-                     NumberOf(judged.interval.low), NumberOf(judged.interval.high), judged.trials,
-                     LevelPercent(judged.interval.level));
+  if (judged.trials < 2) return FourDigits(*judged.estimate) + ", 1 trial";
+  return fmt::format("{} [{} {}], {} trials: {}", FourDigits(*judged.estimate),
+                     FourDigits(judged.interval.low), FourDigits(judged.interval.high),
+                     judged.trials, LevelPercent(judged.interval.level));
 }
 
 // "undecided, passes".
@@ -182,7 +182,7 @@ std::vector<JudgedGate> JudgeGates(const ComparedCells& cells) {
       GateConfig one = gate;
       for (const std::string& service : services) {
         one.service = service;
-        judged.push_back(Judge(cells, one, metric, level));
+        judged.push_back(JudgeByMetric(cells, one, metric, level));
       }
     }
   }

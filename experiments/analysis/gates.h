@@ -28,11 +28,11 @@ struct JudgedGate {
   GateConfig gate;   // Of one elasticity; its metric is a column.
   std::string what;  // "equal-share/malleable: makespan_s of strict's at most 0.95".
   GateVerdict verdict = GateVerdict::kFails;
-  bool passes = false;             // An undecided one, too, if its estimate does.
-  std::optional<double> estimate;  // Nothing: there are no data.
-  Interval interval;
-  int trials = 0;      // That the estimate is of.
-  std::string reason;  // Why it is undecided, or has no data; else "".
+  bool passes = false;                  // An undecided one, too, if its estimate does.
+  std::optional<double> estimate = {};  // Nothing: there are no data.
+  Interval interval = {};
+  int trials = 0;           // That the estimate is of.
+  std::string reason = {};  // Why it is undecided, or has no data; else "".
 };
 
 // Those of one run, of one point of a sweep or of runs that are pooled.

@@ -212,7 +212,8 @@ std::vector<ConfigKey> HeadKeys() {
                                       "interval is narrow enough"},
                           ReadTrials,
                           [](const C& config) -> Json {
-                            return config.until ? Json(ToString(*config.until)) : config.trials;
+                            return config.until ? Json(ToString(*config.until))
+                                                : Json(config.trials);
                           }),
           ConfigKey::Read(
               {.name = "most_trials",

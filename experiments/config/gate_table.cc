@@ -32,8 +32,8 @@ GateKey Limit(const std::string& name, std::optional<double> GateConfig::*member
 }
 
 // May be one that does not run now (--policy): then the gate has no data, and fails.
-void CheckPolicy(const TomlTable& table, const ExperimentConfig& config, const char* key,
-                 const std::string& policy) {
+void CheckGatePolicy(const TomlTable& table, const ExperimentConfig& config, const char* key,
+                     const std::string& policy) {
   if (config.FindPolicy(policy) != nullptr) return;
   table.Fail(
       key,
@@ -41,8 +41,8 @@ void CheckPolicy(const TomlTable& table, const ExperimentConfig& config, const c
       fmt::format("{}", fmt::join(config.policies, ", ")));
 }
 
-void CheckService(const TomlTable& table, const ExperimentConfig& config,
-                  const std::string& service) {
+void CheckGateService(const TomlTable& table, const ExperimentConfig& config,
+                      const std::string& service) {
   std::vector<std::string> names;
   for (const WorkloadConfig& workload : config.workloads)
     if (workload.spec.serves) names.push_back(workload.name);
@@ -84,12 +84,12 @@ std::vector<GateConfig> ReadGateTables(const TomlTable& root, const ExperimentCo
   for (const TomlTable& table : root.Tables("gate")) {
     GateConfig& gate = gates.emplace_back();
     GateSection().Read(table, &gate);
-    CheckPolicy(table, config, "policy", gate.policy);
-    if (!gate.against.empty()) CheckPolicy(table, config, "against", gate.against);
+    CheckGatePolicy(table, config, "policy", gate.policy);
+    if (!gate.against.empty()) CheckGatePolicy(table, config, "against", gate.against);
     if (gate.against == gate.policy)
       table.Fail("against", fmt::format("is the gate's own policy, {}", gate.policy),
                  "another policy");
-    if (!gate.service.empty()) CheckService(table, config, gate.service);
+    if (!gate.service.empty()) CheckGateService(table, config, gate.service);
     if (!gate.min && !gate.max) table.Fail("", "has no limit", "min, max, or both");
     if (gate.min && gate.max && *gate.min > *gate.max)
       table.Fail("min", fmt::format("is {}, above max, {}", *gate.min, *gate.max), "min <= max");

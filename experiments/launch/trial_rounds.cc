@@ -31,11 +31,11 @@ std::vector<PointLooks> LooksOf(const Sweep& sweep) {
 void TellLook(const SweepPoint& point, const TrialsLook& look, int trials,
               std::optional<int> next) {
   const std::string reached =
-      look.within ? fmt::format("± {:.2g} %", *look.within * 100) : std::string("no interval yet");
-  const std::string then = look.enough ? "enough"
-                           : next      ? fmt::format("up to {} trials", *next)
+      look.within ? fmt::format("± {:.2g} %", *look.within * 100) : std::string("unknown yet");
+  const std::string then = look.enough ? "that is enough"
+                           : next      ? fmt::format("on to {}", *next)
                                        : "no more trials are allowed";
-  fmt::print(stderr, "{}{} trials: {} {}, the widest is {}: {}\n",
+  fmt::print(stderr, "{}after {} trials the widest interval of {} is {} ({}): {}\n",
              point.name.empty() ? "" : point.name + ": ", trials, point.config.until->metric,
              reached, look.widest, then);
 }
