@@ -218,7 +218,7 @@ std::string StoppedText(const SequentialTrials& trials) {
       "that all of them hold with 95 %; those of the tables, and p, take the number of trials for "
       "chosen beforehand",
       ToString(trials.until), reached ? "stopped" : "NOT REACHED", trials.trials, trials.most,
-      widest, LevelPercent(LevelOfLook(looks.size())),
+      widest, fmt::format("{:.3g} %", LevelOfLook(looks.size()) * 100),
       Counted(static_cast<int64_t>(looks.size()), "look"));
 }
 
