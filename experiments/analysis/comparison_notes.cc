@@ -214,9 +214,8 @@ std::string StoppedText(const SequentialTrials& trials) {
   const bool reached = trials.within && *trials.within <= trials.until.within;
   return fmt::format(
       "TRIALS {}: {} after {} of at most {}, the widest is {}. Its intervals have {} at each of "
-      "{}, so "
-      "that all of them hold with 95 %; those of the tables, and p, take the number of trials for "
-      "chosen beforehand",
+      "{}, so that all of them hold with 95 %; those of the tables, and p, take the number of "
+      "trials for chosen beforehand",
       ToString(trials.until), reached ? "stopped" : "NOT REACHED", trials.trials, trials.most,
       widest, fmt::format("{:.3g} %", LevelOfLook(looks.size()) * 100),
       Counted(static_cast<int64_t>(looks.size()), "look"));
