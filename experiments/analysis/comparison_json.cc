@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "experiments/analysis/comparison_notes.h"
+#include "experiments/analysis/gates.h"
 #include "experiments/analysis/numeric_columns.h"
 #include "experiments/analysis/run_effects.h"
 #include "experiments/analysis/statistics.h"
@@ -146,6 +147,7 @@ Json SideOf(const ComparedCells& cells, const std::vector<std::string>& first_no
           {"policies", cells.policies},
           {"treatments", std::move(treatments)},
           {"questions", QuestionsOf(cells, BaselineOf(cells, options))},
+          {"gates", GatesJson(JudgeGates(cells))},
           {"notes", ComparisonNotes(cells, first_notes)}};
 }
 

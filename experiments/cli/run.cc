@@ -13,6 +13,8 @@
 #include "experiments/analysis/comparison.h"
 #include "experiments/analysis/sweep_table.h"
 #include "experiments/analysis/table_text.h"
+#include "experiments/analysis/trial_metric.h"
+#include "experiments/cli/gate_results.h"
 #include "experiments/cli/policy_options.h"
 #include "experiments/cli/typed_option.h"
 #include "experiments/config/kernel_rates_choice.h"
@@ -56,6 +58,7 @@ struct RunArguments {
   bool quick = false;
   bool dry_run = false;
   bool no_plots = false;
+  std::string junit;
   bool interference = false;
   bool force = false;
   bool extrapolate = false;
@@ -92,21 +95,22 @@ std::vector<std::string> Overrides(const RunArguments& arguments, const TomlTabl
 }
 
 int TellFinished(const RunArguments& arguments, const Sweep& sweep, const Executed& executed) {
-  const std::string table =
-      sweep.IsSwept() ? SweepTable(PointFolders(executed.run)).text : ComparisonTable(executed.run);
-  fmt::print("{}\nresults: {}\n", table, executed.run.string());
+  const ComparisonReport report =
+      sweep.IsSwept() ? SweepTable(PointFolders(executed.run)) : CompareRuns({executed.run}, {});
+  fmt::print("{}\nresults: {}\n", report.text, executed.run.string());
   if (!arguments.no_plots) DrawPlots(executed.run);
+  const int gates = TellGates(report.gates, arguments.junit);
   const HarnessResult& result = executed.result;
   if (result.failed > 0)
     fmt::print(stderr, "{} of {} failed; cell.json there says why\n", result.failed,
-               Counted(static_cast<int64_t>(sweep.cells.size()), "cell"));
+               Counted(static_cast<int64_t>(executed.whole), "cell"));
   if (result.with_failures > 0) {
     fmt::print(
         stderr,
         "jobs failed in {}; jobs.csv there says why, beside it tenant-*.log what they said\n",
         Counted(result.with_failures, "cell"));
   }
-  return result.failed + result.with_failures > 0 ? kSomeFailed : 0;
+  return result.failed + result.with_failures > 0 ? kSomeFailed : gates;
 }
 
 // One task of the array that --launcher slurm has submitted. Failures are in the records, which the
@@ -297,6 +301,9 @@ int RunExperiment(const RunArguments& arguments) {
   options.cpu = cpu;
   options.kernel = kernel;
   TellIdlePolicies(sweep.points.front().config);
+  for (const SweepPoint& point : sweep.points) CheckMetricNames(point.config);
+  if (!arguments.junit.empty() && sweep.points.front().config.gates.empty())
+    RefuseOption("--junit", kNoGates, kWantedGates);
   if (arguments.dry_run) {
     fmt::print("{}", DryRunText(sweep));
     return 0;
@@ -360,6 +367,7 @@ void AddRunCommand(CLI::App& app, int* exit_code) {
       "--dry-run", arguments->dry_run,
       "Check everything, print every key with its value, what would run, its expected time and "
       "disk; run nothing");
+  run->add_option("--junit", arguments->junit, kJUnitMeaning);
   run->add_flag("--no-plots", arguments->no_plots, "Draw no plots at the end");
   run->callback([arguments, exit_code] { *exit_code = RunExperiment(*arguments); });
 }

@@ -9,14 +9,17 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/analysis/trials_look.h"
 #include "experiments/config/device_table.h"
 #include "experiments/config/experiment_sections.h"
+#include "experiments/config/gate_table.h"
 #include "experiments/config/kernel_rates_choice.h"
 #include "experiments/config/machine_table.h"
 #include "experiments/config/policy_tables.h"
 #include "experiments/config/trace_table.h"
 #include "experiments/config/workload_table.h"
 #include "experiments/launch/records_size.h"
+#include "experiments/launch/trial_rounds.h"
 
 namespace cosched {
 namespace {
@@ -71,7 +74,7 @@ std::string TraceText(const ExperimentConfig& config) {
 std::string KeysText(const ExperimentConfig& config) {
   const std::vector<std::string> tables = {"machine", "container", "sampling", "records",
                                            "trace",   "workload",  "policy",   "simulation",
-                                           "device",  "dispatch",  "services"};
+                                           "device",  "dispatch",  "services", "gate"};
   std::string text = SectionText("", Without(RootSection().Values(config), tables), config, "");
   text += SectionText("[machine]", MachineSection().Values(config), config, "machine");
   if (config.backend == Backend::kContainer)
@@ -93,6 +96,10 @@ std::string KeysText(const ExperimentConfig& config) {
                         fmt::format("device.{}", i));
   }
   text += TraceText(config);
+  for (size_t i = 0; i < config.gates.size(); ++i) {
+    text += SectionText("[[gate]]", GateSection().Values(config.gates[i]), config,
+                        fmt::format("gate.{}", i));
+  }
   for (const std::string& name : config.policies) {
     const std::vector<KeyValue> keys = PolicyValues(config, name);
     if (!keys.empty())
@@ -129,9 +136,20 @@ std::string TimeText(double seconds) {
                         : fmt::format("{:.1f} h", seconds / 3600);
 }
 
+// Trials that run in any case: up to the first look.
+size_t FewestTrials(const ExperimentConfig& config) {
+  return static_cast<size_t>(config.until ? TrialLooks(config.trials).front() : config.trials);
+}
+
+// "3", "8 to 40".
+std::string TrialsCountText(const ExperimentConfig& config) {
+  return config.until ? fmt::format("{} to {}", FewestTrials(config), config.trials)
+                      : std::to_string(config.trials);
+}
+
 // All cells, one after the other.
 std::string ExpectedTimeText(const Sweep& sweep) {
-  double total = 0;
+  double total = 0, fewest = 0;
   for (const SweepPoint& point : sweep.points) {
     const auto cells =
         static_cast<double>(point.config.policies.size() * point.config.elasticities.size());
@@ -141,13 +159,16 @@ std::string ExpectedTimeText(const Sweep& sweep) {
         return "time: unknown; a machine.profile (cosched calibrate) would tell how fast the "
                "programs are";
       total += cells * *least;
+      if (trial < FewestTrials(point.config)) fewest += cells * *least;
     }
   }
   const bool simulated = sweep.points.front().config.backend == Backend::kSimulated;
-  return fmt::format(
-      "time: {}{}, if no core ever waits",
-      simulated ? TimeText(total) + " are simulated, at least," : "at least " + TimeText(total),
-      sweep.points.front().config.profile ? " by the profile" : "");
+  const std::string time = fewest < total ? fmt::format("{} (the fewest trials) to {} (the most)",
+                                                        TimeText(fewest), TimeText(total))
+                                          : TimeText(total);
+  return fmt::format("time: {}{}, if no core ever waits",
+                     simulated ? time + " are simulated, at least," : "at least " + time,
+                     sweep.points.front().config.profile ? " by the profile" : "");
 }
 
 std::string ArrivalsText(const ExperimentConfig& config, const Plan& plan, size_t trial) {
@@ -174,13 +195,20 @@ std::string ArrivalsText(const ExperimentConfig& config, const Plan& plan, size_
 
 std::string TrialsText(const ExperimentConfig& config, const Plan& plan) {
   std::string text, first;
-  for (size_t trial = 0; trial < plan.traces.size(); ++trial) {
+  for (size_t trial = 0; trial < FewestTrials(config); ++trial) {
     const std::string arrivals = ArrivalsText(config, plan, trial);
     if (trial == 0) first = arrivals;
     text += trial > 0 && arrivals == first
                 ? fmt::format("\ntrial {}: the same arrivals\n", trial + 1)
                 : fmt::format("\ntrial {}: arrivals\n{}", trial + 1, arrivals);
   }
+  if (config.until)
+    text +=
+        fmt::format("\n… and as many more as it takes until {} ± {:.6g} %, looked at after {}\n",
+                    LooksAtRatios(config) ? fmt::format("the ratios of {} to {}'s are known to",
+                                                        config.until->metric, config.baseline)
+                                          : config.until->metric + " is known to",
+                    config.until->within * 100, fmt::join(TrialLooks(config.trials), ", "));
   return text;
 }
 
@@ -190,7 +218,7 @@ std::string CountsText(const ExperimentConfig& config, const Plan& plan) {
        {HardwareThreadsText(config), CoreKindsText(TenantsMachine(config))})
     if (!text.empty()) unlike += ": " + text;
   return fmt::format("{} policies x {} elasticities x {} trials, {} jobs each, on cores {}{}",
-                     config.policies.size(), config.elasticities.size(), config.trials,
+                     config.policies.size(), config.elasticities.size(), TrialsCountText(config),
                      plan.traces.front().size(), config.cores.ToString(), unlike);
 }
 
@@ -225,7 +253,8 @@ std::string DryRunText(const Sweep& sweep) {
     text += fmt::format("# {} at {}, the first of {} points\n", sweep.name(), first.name,
                         sweep.points.size());
   text += KeysText(first.config);
-  text += fmt::format("\n{}: {} cells{}\n", sweep.name(), sweep.cells.size(),
+  text += fmt::format("\n{}: {}{} cells{}\n", sweep.name(),
+                      HasSequentialTrials(sweep) ? "at most " : "", sweep.cells.size(),
                       sweep.IsSwept() ? fmt::format(" at {} points", sweep.points.size())
                                       : " = " + CountsText(first.config, first.plan));
   text += ExpectedTimeText(sweep) + "\n";

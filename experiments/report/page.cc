@@ -2,22 +2,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "experiments/analysis/markup.h"
+
 namespace cosched {
 namespace {
-
-std::string EscapedHtml(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '&': escaped += "&amp;"; break;
-      case '<': escaped += "&lt;"; break;
-      case '>': escaped += "&gt;"; break;
-      case '"': escaped += "&quot;"; break;
-      default: escaped += c;
-    }
-  }
-  return escaped;
-}
 
 // Inside <script> nothing is escaped, and "</script" and "<!--" would end or change it.
 std::string JsonInScript(const nlohmann::ordered_json& data) {
@@ -40,7 +28,7 @@ std::string JsonInScript(const nlohmann::ordered_json& data) {
 std::string ReportPage(const std::string& title, const nlohmann::ordered_json& data) {
   std::string page = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
   page += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>";
-  page += EscapedHtml(title);
+  page += EscapedMarkup(title);
   page += "</title>\n<style>\n";
   page += kPageStyle;
   page +=

@@ -108,7 +108,7 @@ function repeat(run) {
   const lines = [commit && `git checkout ${commit}`, run.command_line].filter(Boolean).join("\n");
   return [el("pre", {}, lines),
           (build.git_commit || "").endsWith("-dirty") ? el("div", { class: "doubt" }, el("p", {}, "The source tree had changes that are in no commit.")) : null,
-          el("p", {}, `Seed ${experiment.seed}, ${experiment.trials} trials; experiment file ${run.experiment_file || "unknown"}; records in `, el("a", { href: encodeURI(run.link) }, run.path), "."),
+          el("p", {}, `Seed ${experiment.seed}, ${typeof experiment.trials === "number" ? `${experiment.trials} trials` : `trials ${experiment.trials}`}; experiment file ${run.experiment_file || "unknown"}; records in `, el("a", { href: encodeURI(run.link) }, run.path), "."),
           el("details", {}, el("summary", {}, "Every key of the experiment, with its value"), el("pre", {}, JSON.stringify(experiment, null, 2)))];
 }
 
