@@ -120,7 +120,7 @@ class Reproducer {
     for (const std::string& name : names) {
       plans_.push_back(PlanFigure(name, arguments_.quick, topology_));
       Json figure = reproduction_.Planned(plans_.back(), arguments_.quick);
-      const Json* before = Before(plans_.back());
+      const Json* before = EarlierOf(plans_.back());
       std::error_code ignored;
       figure["kept"] = arguments_.resume && before != nullptr &&
                        (*before)["status"] == kFigureWhole &&
@@ -164,7 +164,7 @@ class Reproducer {
 
  private:
   // What is kept of the same experiment.
-  const Json* Before(const FigurePlan& plan) const {
+  const Json* EarlierOf(const FigurePlan& plan) const {
     const Json* figure = reproduction_.Find(plan.name, arguments_.quick);
     return figure != nullptr && (*figure)["hash"] == plan.hash ? figure : nullptr;
   }
@@ -176,10 +176,10 @@ class Reproducer {
       return 0;
     }
     if ((*figure)["kept"]) {
-      (*figure)["took"] = (*Before(plan))["took"];
+      (*figure)["took"] = (*EarlierOf(plan))["took"];
       return Draw(plan.name, figure);
     }
-    const Json* before = Before(plan);
+    const Json* before = EarlierOf(plan);
     const bool goes_on =
         arguments_.resume && before != nullptr && (*before)["status"] == kFigureInterrupted;
     // Also a process that is killed leaves something to go on with.

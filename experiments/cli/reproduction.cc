@@ -47,11 +47,11 @@ const Data* FindIn(const Data& figures, const std::string& name, bool quick) {
 }
 
 // As an earlier run of the same experiment tells.
-struct Before {
+struct EarlierRun {
   std::optional<double> seconds, bytes;
 };
 
-Before BeforeOf(const Data* figure, const std::string& hash) {
+EarlierRun EarlierOf(const Data* figure, const std::string& hash) {
   if (figure == nullptr || figure->value("hash", "") != hash) return {};
   if (figure->value("status", "") == kFigureWhole && !(*figure)["took"].is_null()) {
     const Data& took = (*figure)["took"];
@@ -63,7 +63,7 @@ Before BeforeOf(const Data* figure, const std::string& hash) {
 }
 
 // How long, and from where that is known.
-Data PlanOf(const FigurePlan& plan, const Before& here, const Data* elsewhere,
+Data PlanOf(const FigurePlan& plan, const EarlierRun& here, const Data* elsewhere,
             const std::string& machine) {
   Data json = {{"cells", plan.cells ? Data(*plan.cells) : Data()},
                {"cores", plan.cores},
@@ -104,7 +104,7 @@ Data Unjudged(const Data& claims, const std::string& why_not) {
   return rows;
 }
 
-std::string CommandOf(const std::string& name, bool quick) {
+std::string ReproduceCommand(const std::string& name, bool quick) {
   return fmt::format("build/cosched reproduce {}{}", name, quick ? " --quick" : "");
 }
 
@@ -125,7 +125,7 @@ Reproduction::Reproduction(fs::path folder, const Topology& topology)
 }
 
 Data Reproduction::Planned(const FigurePlan& plan, bool quick) const {
-  const Before here = BeforeOf(Find(plan.name, quick), plan.hash);
+  const EarlierRun here = EarlierOf(Find(plan.name, quick), plan.hash);
   const Data none = Data::array();
   const Data& times = reference_.is_object() ? reference_["figures"] : none;
   const std::string machine = reference_.is_object() ? reference_.value("machine", "") : "";
@@ -133,7 +133,7 @@ Data Reproduction::Planned(const FigurePlan& plan, bool quick) const {
           {"title", plan.title},
           {"source", plan.source},
           {"quick", quick},
-          {"command", CommandOf(plan.name, quick)},
+          {"command", ReproduceCommand(plan.name, quick)},
           {"hash", plan.hash},
           {"status", plan.why_not.empty() ? kFigurePlanned : kNotSupported},
           {"why", plan.why_not},

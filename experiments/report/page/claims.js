@@ -19,8 +19,8 @@ function verdictText(row) {
 function claimsTable(rows, first = []) {
   return sortable([...first, { title: "claim", kind: "text long", value: (row) => row.claim },
     { title: "published", kind: "text", value: (row) => String(row.published), text: publishedText },
-    { title: "ours", kind: "text", value: (row) => row.ours, text: oursText },
+    { title: "ours", kind: "text wrap", value: (row) => row.ours, text: oursText },
     { title: "holds if", kind: "text", value: (row) => limitsText(row.holds_if) },
-    { title: "verdict", kind: "text", value: (row) => row.verdict, text: verdictText },
+    { title: "verdict", kind: "text wrap", value: (row) => row.verdict, text: verdictText },
     { title: "why", kind: "text long", value: (row) => row.reason || "" }], rows);
 }

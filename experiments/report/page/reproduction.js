@@ -28,8 +28,8 @@ function figuresTable() {
     { title: "figure", kind: "text", value: nameOf, text: linkTo },
     { title: "status", kind: "text long", value: (figure) => (figure.status === "planned" ? "not run yet" : figure.status) + (figure.why ? `: ${figure.why}` : "") },
     { title: "hold", value: (figure) => count(figure, "holds"), text: (figure) => String(count(figure, "holds")) },
-    { title: "do not", value: (figure) => count(figure, "does not hold"), text: (figure) => String(count(figure, "does not hold")) },
-    { title: "claims", value: (figure) => figure.claims.length, text: (figure) => String(figure.claims.length) },
+    { title: "do not hold", value: (figure) => count(figure, "does not hold"), text: (figure) => String(count(figure, "does not hold")) },
+    { title: "of claims", value: (figure) => figure.claims.length, text: (figure) => String(figure.claims.length) },
     { title: "minutes", value: (figure) => took(figure, "seconds"), text: (figure) => minutes(took(figure, "seconds")) },
     { title: "MB", value: (figure) => took(figure, "bytes"), text: (figure) => megabytes(took(figure, "bytes")) },
     { title: "cores", value: (figure) => figure.plan.cores, text: (figure) => String(figure.plan.cores) }], data.figures);
