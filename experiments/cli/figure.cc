@@ -86,7 +86,9 @@ FigureRun RunBenchmark(const TomlTable& root, const FigureSettings& figure,
 
 std::string WhyNoBenchmark(const FigureSettings& figure) {
   const std::filesystem::path binary = BenchmarkOf(figure);
-  return std::filesystem::exists(binary) ? "" : fmt::format("{} was not built", binary.string());
+  if (std::filesystem::exists(binary)) return "";
+  return fmt::format("{} was not built: cmake --build {} --target {}", figure.program,
+                     binary.parent_path().string(), figure.program);
 }
 
 FigureRun RunFigure(const std::string& name, const FigureOptions& options,

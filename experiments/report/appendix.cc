@@ -112,6 +112,7 @@ needs them is left out where they are not installed, and says so.
 
 ```sh
 bash experiments/quickstart.sh    # as root or with sudo: installs what is missing, builds, runs a first experiment
+cmake --build build               # the benchmarks, too, which some figures run
 ```
 
 ## How to run
