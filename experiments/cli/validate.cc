@@ -153,7 +153,8 @@ Ran RunBoth(const ValidateArguments& arguments) {
   for (size_t i = 0; i < sweeps.size() && !ran.interrupted; ++i) {
     const ExecuteOptions options{.results = arguments.out, .force = arguments.force};
     if (arguments.measured.empty()) {
-      const Executed executed = Execute(sweeps[i].first, options, topology);
+      const Executed executed = arguments.resume ? ExecuteOrGoOn(sweeps[i].first, options, topology)
+                                                 : Execute(sweeps[i].first, options, topology);
       ran.interrupted = executed.result.interrupted;
       ran.measured.push_back(executed.run);
     } else {

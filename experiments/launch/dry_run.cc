@@ -114,7 +114,7 @@ std::string KeysText(const ExperimentConfig& config) {
 // What a trial takes at least: all work of its jobs on all cores, the last of them alone, or until
 // the last request is sent.
 // Nothing where a program's speed is not known.
-std::optional<double> LeastSeconds(const SweepPoint& point, size_t trial) {
+std::optional<double> LeastOfTrial(const SweepPoint& point, size_t trial) {
   const JobTrace& trace = point.plan.traces[trial];
   CellJobs jobs(point.config, Elasticity::kMalleable, static_cast<int>(trial) + 1);
   const RequestTrace& requests = point.plan.requests[trial];
@@ -136,6 +136,7 @@ std::string TimeText(double seconds) {
                         : fmt::format("{:.1f} h", seconds / 3600);
 }
 
+<<<<<<< HEAD
 // Trials that run in any case: up to the first look.
 size_t FewestTrials(const ExperimentConfig& config) {
   return static_cast<size_t>(config.until ? TrialLooks(config.trials).front() : config.trials);
@@ -148,9 +149,12 @@ std::string TrialsCountText(const ExperimentConfig& config) {
 }
 
 // All cells, one after the other.
+=======
+>>>>>>> h_reproduce
 std::string ExpectedTimeText(const Sweep& sweep) {
   double total = 0, fewest = 0;
   for (const SweepPoint& point : sweep.points) {
+<<<<<<< HEAD
     const auto cells =
         static_cast<double>(point.config.policies.size() * point.config.elasticities.size());
     for (size_t trial = 0; trial < point.plan.traces.size(); ++trial) {
@@ -161,6 +165,14 @@ std::string ExpectedTimeText(const Sweep& sweep) {
       total += cells * *least;
       if (trial < FewestTrials(point.config)) fewest += cells * *least;
     }
+=======
+    const std::optional<double> least = LeastSeconds(point);
+    if (!least)
+      return "time: unknown; a machine.profile (cosched calibrate) would tell how fast the "
+             "programs "
+             "are";
+    total += *least;
+>>>>>>> h_reproduce
   }
   const bool simulated = sweep.points.front().config.backend == Backend::kSimulated;
   const std::string time = fewest < total ? fmt::format("{} (the fewest trials) to {} (the most)",
@@ -245,6 +257,18 @@ std::string OrderText(const Sweep& sweep) {
 }
 
 }  // namespace
+
+std::optional<double> LeastSeconds(const SweepPoint& point) {
+  const auto cells =
+      static_cast<double>(point.config.policies.size() * point.config.elasticities.size());
+  double total = 0;
+  for (size_t trial = 0; trial < point.plan.traces.size(); ++trial) {
+    const std::optional<double> least = LeastOfTrial(point, trial);
+    if (!least) return {};
+    total += cells * *least;
+  }
+  return total;
+}
 
 std::string DryRunText(const Sweep& sweep) {
   const SweepPoint& first = sweep.points.front();

@@ -85,12 +85,7 @@ function cellChooser(section) {
 
 function claims(section) {
   const file = section.runs.map((place) => data.runs[place].claims).find((found) => found);
-  if (!file) return [];
-  const unit = (row) => row.unit || "";
-  const ours = (row) => (row.ours === null ? "-" : `${rounded(row.ours)}${unit(row)}${row.level > 0 && row.level < 1 ? ` [${rounded(row.low)} ${rounded(row.high)}] ${levelText(row.level)}` : ""}`);
-  return [sortable([{ title: "claim", kind: "text long", value: (row) => row.claim }, { title: "published", kind: "text", value: (row) => `${row.published}${typeof row.published === "number" ? unit(row) : ""}` },
-                    { title: "ours", kind: "text", value: (row) => row.ours, text: ours }, { title: "verdict", kind: "text", value: (row) => row.verdict + (row.checks ? ` (${row.checks})` : "") },
-                    { title: "why", kind: "text long", value: (row) => row.reason || "" }], file.claims)];
+  return file ? [claimsTable(file.claims)] : [];
 }
 
 function environment(run) {
