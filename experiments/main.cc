@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "experiments/cli/doctor.h"
 #include "experiments/cli/gradients.h"
 #include "experiments/cli/init.h"
+#include "experiments/cli/json_output.h"
 #include "experiments/cli/list.h"
 #include "experiments/cli/model.h"
 #include "experiments/cli/node.h"
@@ -34,8 +36,10 @@
 
 namespace {
 
-int Fail(const std::exception& error, int exit_code) {
+int Fail(const CLI::App& app, const std::exception& error, int exit_code) {
   std::fprintf(stderr, "cosched: %s\n", error.what());
+  if (cosched::AsksForJson(app))
+    cosched::JsonOutput(true).Print(cosched::ErrorJson(error, exit_code));
   return exit_code;
 }
 
@@ -85,9 +89,9 @@ int main(int argc, char** argv) {
       cosched::RefuseUsage(app, error);
     }
   } catch (const cosched::InputError& error) {
-    return Fail(error, cosched::kBadInput);
+    return Fail(app, error, cosched::kBadInput);
   } catch (const std::exception& error) {  // OutputError, and whatever else the machine refuses.
-    return Fail(error, cosched::kFailed);
+    return Fail(app, error, cosched::kFailed);
   }
   return exit_code;
 }

@@ -28,6 +28,7 @@ struct ValidateArguments {
   bool extrapolate = false;
   bool no_plots = false;
   bool force = false;
+  bool json = false;
 };
 
 struct ValidationRun {
