@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-ValidatedRuns Describe(const ValidationRuns& runs) {
+ValidatedRuns DescribeRuns(const ValidationRuns& runs) {
   ValidatedRuns described{.runs = runs};
   const std::optional<nlohmann::json> manifest = ReadManifest(runs.measured);
   if (manifest && manifest->contains("experiment"))
@@ -101,7 +101,7 @@ ValidationReport MakeValidationReport(const std::vector<ValidationRuns>& runs,
                           .difference = std::nullopt,
                           .gates = {}};
   if (!again.empty()) AddAgain(again, &report.validation);
-  for (const ValidationRuns& both : runs) report.runs.push_back(Describe(both));
+  for (const ValidationRuns& both : runs) report.runs.push_back(DescribeRuns(both));
   report.difference = FindEarliest(report.validation, runs);
   report.gates = JudgeGates(report.validation, limits);
   return report;

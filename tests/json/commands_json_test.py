@@ -52,8 +52,8 @@ class RunJsonTest(JsonTestCase):
         self.assertEqual(len(data["comparison"]["sweeps"][0]["points"]), 2)
 
     def test_cells_that_fail_are_told(self):
-        more = ("--no-plots", "--set", 'workload.resnet20.model="chaos:exit-early"', "--trials", "1", "--policy", "strict")
-        data = self.run_json("x.toml", *more, code=1)
+        (self.folder / "bad.toml").write_text(experiment(name="bad", trials=1).replace('model = "resnet20"\nbatch = 32', 'model = "chaos:exits"'))
+        data = self.run_json("bad.toml", "--no-plots", "--policy", "strict", code=1)
         self.assertEqual(data["status"], "failed")
         self.assertEqual(data["counts"]["cells"], 2)
         self.assertEqual(data["counts"]["lossy"] + data["counts"]["failed"], 2)
@@ -149,7 +149,7 @@ class ListJsonTest(JsonTestCase):
         self.assertEqual(resnet["image"], [32, 32, 3])
         self.assertIn(f" {resnet['classes']} {resnet['parameters']} ", words(table))
         self.assertIsNone(next(item for item in items if item["name"] == "onnx:FILE")["parameters"])
-        self.assertIn("exit-early", [behaviour["name"] for behaviour in items[-1]["behaviours"]])
+        self.assertIn("exits", [behaviour["name"] for behaviour in items[-1]["behaviours"]])
 
     def test_keys_have_their_sections(self):
         items, table = self.items("keys")
