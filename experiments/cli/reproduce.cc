@@ -19,9 +19,9 @@
 #include "engine/base/did_you_mean.h"
 #include "engine/base/error.h"
 #include "engine/base/topology.h"
-#include "engine/base/unique_fd.h"
 #include "experiments/cli/figure.h"
 #include "experiments/cli/figure_plan.h"
+#include "experiments/cli/json_output.h"
 #include "experiments/cli/reproduce_table.h"
 #include "experiments/cli/reproduction.h"
 #include "experiments/config/option_refusal.h"
@@ -72,26 +72,6 @@ std::vector<std::string> Chosen(const std::vector<std::string>& asked) {
   }
   return chosen;
 }
-
-// While it lives, what is printed goes to stderr, plot scripts and benchmarks included: stdout is for
-// data alone.
-class StdoutForData {
- public:
-  StdoutForData() {
-    std::fflush(stdout);
-    data_ = UniqueFd(dup(STDOUT_FILENO));
-    dup2(STDERR_FILENO, STDOUT_FILENO);
-  }
-  ~StdoutForData() {
-    std::fflush(stdout);
-    dup2(data_.get(), STDOUT_FILENO);
-  }
-  StdoutForData(const StdoutForData&) = delete;
-  StdoutForData& operator=(const StdoutForData&) = delete;
-
- private:
-  UniqueFd data_;
-};
 
 std::string UtcNowText() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
@@ -160,7 +140,7 @@ class Reproducer {
     return counts.fail > 0 ? std::max(kFailed, exit_code) : exit_code;
   }
 
-  std::string JsonText() const { return reproduction_.Json(figures_).dump(2) + "\n"; }
+  Json Document() const { return reproduction_.Json(figures_); }
 
  private:
   // What is kept of the same experiment.
@@ -318,16 +298,12 @@ int RunReproduce(const ReproduceArguments& arguments) {
     return kFailed;
   }
   if (arguments.appendix) return WriteAppendix(arguments, names);
+  JsonOutput output(arguments.json);
   Reproducer reproducer(arguments);
-  int exit_code = 0;
-  {
-    std::unique_ptr<StdoutForData> data;
-    if (arguments.json) data = std::make_unique<StdoutForData>();
-    reproducer.Plan(names);
-    reproducer.PrintTable();
-    if (!arguments.dry_run) exit_code = reproducer.Run();
-  }
-  if (arguments.json) fmt::print("{}", reproducer.JsonText());
+  reproducer.Plan(names);
+  reproducer.PrintTable();
+  const int exit_code = arguments.dry_run ? 0 : reproducer.Run();
+  if (arguments.json) output.Print(reproducer.Document());
   return exit_code;
 }
 
@@ -359,10 +335,7 @@ void AddReproduceCommand(CLI::App& app, int* exit_code) {
       "--resume", arguments->resume,
       "Keep the figures that are whole in DIR, of the same experiments, and go on "
       "with the one that was interrupted");
-  CLI::Option* json =
-      command->add_flag("--json", arguments->json,
-                        "Plans, results and claims as JSON on stdout, all else on stderr: "
-                        "experiments/schemas/reproduce.schema.json describes it");
+  CLI::Option* json = AddJsonFlag(command, &arguments->json, "reproduce.schema");
   command
       ->add_flag(
           "--appendix", arguments->appendix,

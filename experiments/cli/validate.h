@@ -29,6 +29,7 @@ struct ValidateArguments {
   bool extrapolate = false;
   bool no_plots = false;
   bool force = false;
+  bool json = false;
 };
 
 struct ValidationRun {

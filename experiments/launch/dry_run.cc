@@ -130,13 +130,25 @@ std::optional<double> LeastOfTrial(const SweepPoint& point, size_t trial) {
   return std::max(latest, core_seconds / point.config.cores.Count());
 }
 
+// Of the cells of the first trials, one after the other.
+std::optional<double> LeastOfTrials(const SweepPoint& point, size_t trials) {
+  const auto cells =
+      static_cast<double>(point.config.policies.size() * point.config.elasticities.size());
+  double total = 0;
+  for (size_t trial = 0; trial < trials; ++trial) {
+    const std::optional<double> least = LeastOfTrial(point, trial);
+    if (!least) return {};
+    total += cells * *least;
+  }
+  return total;
+}
+
 std::string TimeText(double seconds) {
   if (seconds < 120) return fmt::format("{:.0f} s", seconds);
   return seconds < 7200 ? fmt::format("{:.0f} min", seconds / 60)
                         : fmt::format("{:.1f} h", seconds / 3600);
 }
 
-<<<<<<< HEAD
 // Trials that run in any case: up to the first look.
 size_t FewestTrials(const ExperimentConfig& config) {
   return static_cast<size_t>(config.until ? TrialLooks(config.trials).front() : config.trials);
@@ -149,30 +161,15 @@ std::string TrialsCountText(const ExperimentConfig& config) {
 }
 
 // All cells, one after the other.
-=======
->>>>>>> h_reproduce
 std::string ExpectedTimeText(const Sweep& sweep) {
   double total = 0, fewest = 0;
   for (const SweepPoint& point : sweep.points) {
-<<<<<<< HEAD
-    const auto cells =
-        static_cast<double>(point.config.policies.size() * point.config.elasticities.size());
-    for (size_t trial = 0; trial < point.plan.traces.size(); ++trial) {
-      const std::optional<double> least = LeastSeconds(point, trial);
-      if (!least)
-        return "time: unknown; a machine.profile (cosched calibrate) would tell how fast the "
-               "programs are";
-      total += cells * *least;
-      if (trial < FewestTrials(point.config)) fewest += cells * *least;
-    }
-=======
-    const std::optional<double> least = LeastSeconds(point);
-    if (!least)
+    const std::optional<double> all = LeastSeconds(point);
+    if (!all)
       return "time: unknown; a machine.profile (cosched calibrate) would tell how fast the "
-             "programs "
-             "are";
-    total += *least;
->>>>>>> h_reproduce
+             "programs are";
+    total += *all;
+    fewest += LeastOfTrials(point, FewestTrials(point.config)).value_or(0);
   }
   const bool simulated = sweep.points.front().config.backend == Backend::kSimulated;
   const std::string time = fewest < total ? fmt::format("{} (the fewest trials) to {} (the most)",
@@ -259,15 +256,7 @@ std::string OrderText(const Sweep& sweep) {
 }  // namespace
 
 std::optional<double> LeastSeconds(const SweepPoint& point) {
-  const auto cells =
-      static_cast<double>(point.config.policies.size() * point.config.elasticities.size());
-  double total = 0;
-  for (size_t trial = 0; trial < point.plan.traces.size(); ++trial) {
-    const std::optional<double> least = LeastOfTrial(point, trial);
-    if (!least) return {};
-    total += cells * *least;
-  }
-  return total;
+  return LeastOfTrials(point, point.plan.traces.size());
 }
 
 std::string DryRunText(const Sweep& sweep) {

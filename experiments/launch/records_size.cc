@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/analysis/table_text.h"
+
 namespace cosched {
 namespace {
 
