@@ -4,7 +4,7 @@
 # Debian, a gigabyte in /var/tmp, and minutes.
 #
 #   tests/kit/debian.sh [PACKAGE.deb [OPTION of `cosched run quickstart` …]]     default: the one in build/package
-#   KEEP=DIR keeps the root file system there; if it is there already, it is used as it is.
+#   KEEP=DIR keeps the root file system there, and installs in it if it is there already.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 package=$(realpath "${1:-$(compgen -G "$here/build/package/cosched_*.deb" | head -n 1)}")
@@ -13,23 +13,21 @@ shift || true
 root=${KEEP:-$(mktemp -d /var/tmp/cosched-kit.XXXXXX)}
 [ -n "${KEEP:-}" ] || trap 'rm -rf "$root"' EXIT
 
-if [ ! -e "$root/usr/bin/cosched" ]; then
-  echo "Installing $package in $root" >&2
-  mmdebstrap --quiet --variant=minbase \
-    --customize-hook="copy-in '$package' /var/tmp" \
-    --customize-hook='chroot "$1" sh -c "DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends \
-      /var/tmp/cosched_*.deb python3-matplotlib python3-pandas" && rm "$1"/var/tmp/cosched_*.deb' \
-    --customize-hook='chroot "$1" useradd --create-home tester' \
-    bookworm "$root" >&2
-fi
+[ -e "$root/etc/debian_version" ] || mmdebstrap --quiet --variant=minbase bookworm "$root" >&2
+cp --dereference /etc/resolv.conf "$root/etc/resolv.conf"
+cp "$package" "$root/var/tmp/cosched.deb"
 # What is mounted goes with the shell's own view of the file system.
 unshare --mount --propagation private bash -euo pipefail -c '
   root=$1; shift
   mount -t proc proc "$root/proc"
   mount --rbind /sys "$root/sys"
   mount --rbind /dev "$root/dev"
-  inside() { chroot --userspec=tester "$root" env -i HOME=/home/tester PATH=/usr/bin:/bin LANG=C.UTF-8 "$@"; }
-  inside sh -c "cd && cosched --version && cosched run quickstart \"\$@\"" quickstart "$@"
-  inside sh -c "cd && for run in results/quickstart/*/; do
-      /usr/share/cosched/tests/check_results.py \"\$run\" && ls \"\$run\"plots/*.png; done"
+  apt() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive apt-get -q -y "$@" >&2; }
+  apt update
+  apt install --reinstall --no-install-recommends /var/tmp/cosched.deb python3-matplotlib python3-pandas
+  chroot "$root" id tester > /dev/null 2>&1 || chroot "$root" /usr/sbin/useradd --create-home tester
+  inside() { chroot --userspec=tester:tester "$root" env -i HOME=/home/tester PATH=/usr/bin:/bin LANG=C.UTF-8 sh -euc "$@"; }
+  inside "cd; rm -rf results; cosched --version; cosched run quickstart \"\$@\"" quickstart "$@"
+  inside "cd; for run in results/quickstart/*; do
+            python3 /usr/share/cosched/tests/check_results.py \"\$run\"; ls \"\$run\"/plots/*.png; done"
 ' debian.sh "$root" "$@"
