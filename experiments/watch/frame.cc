@@ -27,8 +27,8 @@ std::string Printable(std::string_view text) {
 std::string ShortTime(double seconds) {
   if (seconds < 600) return fmt::format("{:.{}f} s", seconds, seconds < 10 ? 2 : 1);
   const auto whole = std::llround(seconds);
-  if (whole < 3600) return fmt::format("{}:{:02} min", whole / 60, whole % 60);
-  return fmt::format("{}:{:02}:{:02} h", whole / 3600, whole / 60 % 60, whole % 60);
+  if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
+  return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
 }
 
 std::string AboutTime(double seconds) {
@@ -105,7 +105,7 @@ FrameLine TimeLine(const FrameSubject& subject, size_t columns) {
                                              : "looking back";
   const std::string text =
       fmt::format("  {} of {}, {}", ShortTime(subject.moment.time), ShortTime(subject.end_s), what);
-  const size_t width = std::clamp<size_t>(columns, 60, 110) - 8 - 2 - 32;
+  const size_t width = std::clamp<size_t>(columns, 60, 110) - 8 - 2 - 34;
   std::string slider(width, '-');
   const double share = subject.end_s > 0 ? subject.moment.time / subject.end_s : 1;
   const auto at = static_cast<size_t>(std::clamp(share, 0.0, 1.0) * static_cast<double>(width - 1));

@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 
 // A look at all cells is followed by none for so many times as long as it took.
 constexpr int kTimesAsLong = 4000;
-// Cells that have not begun, of which others looks see no more.
+// Cells that have not begun, of which other looks see no more.
 constexpr size_t kMostLeft = 4;
 // Whether anybody still runs it is asked so often.
 constexpr std::chrono::seconds kBetweenLocks(2);
@@ -77,10 +77,15 @@ void RunFollower::ReadManifest() {
     experiment_ = found->value("name", experiment_);
 }
 
-CellState RunFollower::StateOf(const WatchedCell& cell, bool runs) const {
+bool RunFollower::IsRecorded(const WatchedCell& cell) const {
   std::error_code ignored;
-  if (runs && std::filesystem::exists(PartialFolder(cell.run, cell.key), ignored))
-    return CellState::kRuns;
+  return status_ == "running" &&
+         std::filesystem::exists(PartialFolder(cell.run, cell.key), ignored);
+}
+
+CellState RunFollower::StateOf(const WatchedCell& cell) const {
+  if (IsRecorded(cell)) return CellState::kRuns;
+  std::error_code ignored;
   const std::filesystem::path folder = CellFolder(cell.run, cell.key);
   if (!std::filesystem::exists(folder / kCellFileName, ignored)) return CellState::kLeft;
   try {
@@ -90,17 +95,20 @@ CellState RunFollower::StateOf(const WatchedCell& cell, bool runs) const {
   }
 }
 
-// most_left: after so many cells that have not begun it stops; those that ended may begin anew only
-// in a whole look.
+// most_left: after so many cells that have not begun it stops; those that ended may be run anew,
+// which only a whole look sees.
 void RunFollower::Look(SteadyClock::time_point now, size_t most_left) {
-  const bool runs = status_ == "running", whole = most_left >= cells_.size();
+  const bool whole = most_left >= cells_.size();
   size_t left = 0;
   for (size_t i = 0; i < cells_.size() && left < most_left; ++i) {
-    const bool ended = Ended(cells_[i]);
-    if (ended && !(whole && runs)) continue;
-    cells_[i].state = StateOf(cells_[i], runs);
-    left += cells_[i].state == CellState::kLeft ? 1 : 0;
-    if (ended || !Ended(cells_[i])) continue;
+    WatchedCell& cell = cells_[i];
+    if (Ended(cell)) {
+      if (whole && IsRecorded(cell)) cell.state = CellState::kRuns;
+      continue;
+    }
+    cell.state = StateOf(cell);
+    left += cell.state == CellState::kLeft ? 1 : 0;
+    if (!Ended(cell)) continue;
     latest_ended_ = i;
     latest_end_ = now;
   }

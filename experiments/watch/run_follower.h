@@ -47,7 +47,8 @@ class RunFollower {
  private:
   void ReadManifest();
   void Look(SteadyClock::time_point now, size_t most_left);
-  CellState StateOf(const WatchedCell& cell, bool runs) const;
+  bool IsRecorded(const WatchedCell& cell) const;  // Now.
+  CellState StateOf(const WatchedCell& cell) const;
 
   const std::filesystem::path path_;
   std::string experiment_;

@@ -86,12 +86,15 @@ std::chrono::milliseconds WatchSession::Pause() const {
   return speed_ ? kBetweenPictures : kBetweenLooks;
 }
 
+// Who looks at an instant is not taken to another cell.
 void WatchSession::MoveTime(double by_s) {
   if (!cell_) return;
+  follows_ = false;
   time_ = std::max(0.0, Time() + by_s);
   if (*time_ < End()) return;
   speed_.reset();
   time_.reset();
+  follows_ = follows_ || CellRuns();
 }
 
 void WatchSession::ChangeCell(int by) {
@@ -120,7 +123,7 @@ void WatchSession::Press(WatchKey key) {
     case WatchKey::kLater: return MoveTime(step);
     case WatchKey::kMuchEarlier: return MoveTime(-kBigStep * step);
     case WatchKey::kMuchLater: return MoveTime(kBigStep * step);
-    case WatchKey::kBegin: time_ = 0; return;
+    case WatchKey::kBegin: return MoveTime(-Time());
     case WatchKey::kEnd:
       time_.reset();
       speed_.reset();
