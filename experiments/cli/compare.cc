@@ -107,7 +107,7 @@ int PrintJson(const FoundRuns& found, const ComparisonOptions& options, const st
   return damaged || AnyGateFails(gates) ? 1 : 0;
 }
 
-int CompareRuns(const CompareArguments& arguments) {
+int CompareGiven(const CompareArguments& arguments) {
   const FoundRuns found = FindRuns(arguments.results);
   if (arguments.json) return PrintJson(found, arguments.options, arguments.junit);
   for (const std::string& note : found.notes) fmt::print("{}", Wrapped("", note));
@@ -169,7 +169,7 @@ void AddCompareCommand(CLI::App& app, int* exit_code) {
       ->excludes(command->get_option("--aa"));
   for (const char* text : {"--aa", "--explain", "--detail", "--interference", "--no-plots"})
     json->excludes(command->get_option(text));
-  command->callback([arguments, exit_code] { *exit_code = CompareRuns(*arguments); });
+  command->callback([arguments, exit_code] { *exit_code = CompareGiven(*arguments); });
 }
 
 }  // namespace cosched
