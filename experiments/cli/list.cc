@@ -134,7 +134,7 @@ void ListFigures() {
 }
 
 // Words in lines of at most so many characters.
-std::vector<std::string> Wrapped(const std::string& text, size_t width) {
+std::vector<std::string> CellLines(const std::string& text, size_t width) {
   std::vector<std::string> lines(1);
   std::istringstream words(text);
   for (std::string word; words >> word;) {
@@ -159,7 +159,7 @@ void PrintWrapped(const std::vector<ListRow>& rows, const std::vector<size_t>& m
     std::vector<std::vector<std::string>> cells;
     size_t lines = 0;
     for (size_t i = 0; i < row.size(); ++i) {
-      cells.push_back(Wrapped(row[i], widths[i]));
+      cells.push_back(CellLines(row[i], widths[i]));
       lines = std::max(lines, cells.back().size());
     }
     for (size_t line = 0; line < lines; ++line) {
