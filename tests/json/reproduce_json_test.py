@@ -74,7 +74,7 @@ class ReproduceJsonTest(unittest.TestCase):
 
     def test_what_is_not_of_this_program_is_refused(self):
         self.out.mkdir()
-        (self.out / "reproduce.json").write_text('{"schema": "cosched-reproduce/0"}')
+        (self.out / "reproduce.json").write_text('{"schema": "cosched-reproduce", "version": 0, "figures": []}')
         result = self.cosched("control", "--quick")
         self.assertEqual((result.returncode, result.stdout), (2, ""))
         self.assertIn("reproduce.json", result.stderr)
