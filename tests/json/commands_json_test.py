@@ -230,11 +230,11 @@ class PromiseTest(JsonTestCase):
             if "properties" in schema and schema.get("type") == "object":
                 self.assertIs(schema.get("additionalProperties"), False, place)
                 optional = set(schema["properties"]) - set(schema["required"])
-                self.assertLessEqual(optional, {"behaviours", "low", "high", "level", "p", "corrected_p", "effect", "wins", "decided"}, place)
+                self.assertLessEqual(optional, {"behaviours", "low", "high", "level", "p", "corrected_p", "effect", "wins", "decided", "from", "to"}, place)
             for key, part in schema.items():
                 walk(part, f"{place}/{key}")
         names = sorted(file.name for file in SCHEMAS.glob("*.schema.json"))
-        self.assertLessEqual({f"{name}.schema.json" for name in ("run", "compare", "validate", "list", "doctor", "runs", "error")}, set(names))
+        self.assertLessEqual({f"{name}.schema.json" for name in ("run", "compare", "validate", "list", "doctor", "runs", "error", "reproduce")}, set(names))
         for name in names:
             walk(json.loads((SCHEMAS / name).read_text()), name)
 
