@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "experiments/analysis/comparison_notes.h"
+#include "experiments/analysis/gates.h"
 #include "experiments/analysis/metrics.h"
 #include "experiments/analysis/numeric_columns.h"
 #include "experiments/analysis/run_effects.h"
@@ -149,6 +150,7 @@ Json SideOf(const ComparedCells& cells, const std::vector<std::string>& first_no
           {"policies", cells.policies},
           {"treatments", std::move(treatments)},
           {"questions", QuestionsOf(cells, BaselineOf(cells, options))},
+          {"gates", GatesJson(JudgeGates(cells))},
           {"notes", ComparisonNotes(cells, first_notes)}};
 }
 
@@ -191,12 +193,14 @@ Json ComparisonJson(const Comparison& comparison, const ComparisonOptions& optio
   return json;
 }
 
-Json CompareDocument(const FoundRuns& found, const ComparisonOptions& options, bool* damaged) {
-  Json json = {{"schema", "cosched-compare"}, {"version", 1}, {"notes", found.notes}};
-  *damaged = false;
+ComparedRuns CompareDocument(const FoundRuns& found, const ComparisonOptions& options) {
+  ComparedRuns result;
+  Json& json = result.document;
+  json = {{"schema", "cosched-compare"}, {"version", 1}, {"notes", found.notes}};
   const auto compare = [&](const std::vector<std::filesystem::path>& runs) {
     const Comparison comparison = ReadComparison(runs, options);
-    *damaged |= comparison.damaged;
+    result.damaged |= comparison.damaged;
+    std::ranges::move(GatesOfSides(comparison), std::back_inserter(result.gates));
     return ComparisonJson(comparison, options);
   };
   std::vector<std::filesystem::path> compared;
@@ -217,7 +221,7 @@ Json CompareDocument(const FoundRuns& found, const ComparisonOptions& options, b
     json["sweeps"].push_back({{"run", run.string()}, {"points", std::move(points)}});
   }
   if (!compared.empty()) json["comparison"] = compare(compared);
-  return json;
+  return result;
 }
 
 }  // namespace cosched

@@ -2,10 +2,12 @@
 // A comparison as data, for programs: what `cosched compare --json` prints and `cosched run --json`
 // holds, which experiments/schemas/compare.schema.json describes. Reads files only.
 
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
+#include <vector>
 
 #include "experiments/analysis/compared_sides.h"
 #include "experiments/analysis/comparison_runs.h"
+#include "experiments/analysis/gates.h"
 
 namespace cosched {
 
@@ -14,9 +16,14 @@ namespace cosched {
 nlohmann::ordered_json ComparisonJson(const Comparison& comparison,
                                       const ComparisonOptions& options);
 
-// The document of these runs: what is no sweep compared, and every point of a sweep by itself.
-// damaged: set where records are. Throws InputError as ReadComparison and ComparisonJson.
-nlohmann::ordered_json CompareDocument(const FoundRuns& found, const ComparisonOptions& options,
-                                       bool* damaged);
+// What is no sweep compared, and every point of a sweep by itself.
+struct ComparedRuns {
+  nlohmann::ordered_json document;
+  bool damaged = false;  // Records are.
+  std::vector<JudgedGates> gates;
+};
+
+// Throws InputError as ReadComparison and ComparisonJson.
+ComparedRuns CompareDocument(const FoundRuns& found, const ComparisonOptions& options);
 
 }  // namespace cosched

@@ -53,6 +53,8 @@ Listing MakeListing(const ListArguments& arguments) {
         ListDispatches}},
       {"models", {"what a workload may be", ListModels}},
       {"formats", {"of trace files", ListFormats}},
+      {"experiments",
+       {"files that come with cosched, for `cosched run NAME` or to copy from", ListExperiments}},
       {"figures", {"of papers, for `cosched reproduce`", ListFigures}},
       {"keys",
        {"what an experiment file may say: type, default, range and meaning of each key",
@@ -91,8 +93,8 @@ void PrintListing(const ListArguments& arguments) {
 void AddListCommand(CLI::App& app, int* exit_code) {
   CLI::App* list = app.add_subcommand("list", "List what an experiment file may name");
   const auto arguments = std::make_shared<ListArguments>();
-  list->add_option("what", arguments->what,
-                   "policies, dispatches, models, formats (of traces), figures or keys");
+  list->add_option("what", arguments->what, "What to list; default: what there is to list")
+      ->type_name("policies|dispatches|models|formats|experiments|figures|keys");
   list->add_option("section", arguments->section,
                    "With keys: a table of an experiment file, such as machine or workload");
   AddExternalPolicyOptions(list, &arguments->external);

@@ -14,6 +14,7 @@
 #include "experiments/cli/reproduce.h"
 #include "experiments/config/option_refusal.h"
 #include "experiments/config/section_help.h"
+#include "experiments/launch/shipped_experiments.h"
 #include "experiments/wire/chaos_plan.h"
 #include "policies/dispatch/dispatches.h"
 #include "policies/registry.h"
@@ -184,6 +185,17 @@ Listing ListFormats() {
   for (const TraceFormat& format : TraceFormats()) {
     rows.push_back({std::string(format.name), std::string(format.summary)});
     items.push_back({{"name", format.name}, {"summary", format.summary}});
+  }
+  return {ListTableText(rows), std::move(items)};
+}
+
+Listing ListExperiments() {
+  std::vector<ListRow> rows = {{"experiment", "file", "what it shows"}};
+  Json items = Json::array();
+  for (const ShippedExperiment& shipped : ShippedExperiments()) {
+    rows.push_back({shipped.name, shipped.file.string(), shipped.about});
+    items.push_back(
+        {{"name", shipped.name}, {"file", shipped.file.string()}, {"summary", shipped.about}});
   }
   return {ListTableText(rows), std::move(items)};
 }

@@ -19,6 +19,7 @@ Listing ListPolicies(const ExternalPolicyArguments& arguments);
 Listing ListDispatches();
 Listing ListModels();
 Listing ListFormats();
+Listing ListExperiments();
 Listing ListFigures();
 // section: "" = all; "machine" or "[machine]", with the tables inside of it. Throws InputError if
 // there is none.

@@ -310,7 +310,8 @@ Finding Python() {
     finding.severity = Severity::kLesser;
     finding.found += ", but no plots/plot_all.py";
     finding.consequence = "runs end with the table, without plots";
-    finding.remedy = "run the binary from its build folder, or copy plots/ beside it";
+    finding.remedy =
+        "install it (cmake --install), run it from its build folder, or copy plots/ beside it";
   }
   return finding;
 }

@@ -16,6 +16,9 @@
 #include "experiments/analysis/comparison.h"
 #include "experiments/analysis/comparison_json.h"
 #include "experiments/analysis/sweep_table.h"
+#include "experiments/analysis/table_text.h"
+#include "experiments/analysis/trial_metric.h"
+#include "experiments/cli/gate_results.h"
 #include "experiments/cli/json_output.h"
 #include "experiments/cli/policy_options.h"
 #include "experiments/cli/typed_option.h"
@@ -29,6 +32,7 @@
 #include "experiments/launch/measured_cores.h"
 #include "experiments/launch/plots.h"
 #include "experiments/launch/run_folder.h"
+#include "experiments/launch/shipped_experiments.h"
 #include "experiments/launch/slurm.h"
 #include "experiments/os/exit_code.h"
 #include "experiments/os/interrupt.h"
@@ -59,6 +63,7 @@ struct RunArguments {
   bool quick = false;
   bool dry_run = false;
   bool no_plots = false;
+  std::string junit;
   bool interference = false;
   bool force = false;
   bool extrapolate = false;
@@ -95,22 +100,27 @@ std::vector<std::string> Overrides(const RunArguments& arguments, const TomlTabl
   return overrides;
 }
 
-void PrintComparison(const RunArguments& arguments, const Sweep& sweep, const Executed& executed) {
-  const std::string table =
-      sweep.IsSwept() ? SweepTable(PointFolders(executed.run)).text : ComparisonTable(executed.run);
-  fmt::print("{}\nresults: {}\n", table, executed.run.string());
+// Exit code of the gates.
+int TellComparison(const RunArguments& arguments, const Sweep& sweep, const Executed& executed) {
+  const ComparisonReport report =
+      sweep.IsSwept() ? SweepTable(PointFolders(executed.run)) : CompareRuns({executed.run}, {});
+  fmt::print("{}\nresults: {}\n", report.text, executed.run.string());
   if (!arguments.no_plots) DrawPlots(executed.run);
+  return TellGates(report.gates, arguments.junit);
 }
 
-void PrintRunJson(const RunArguments& arguments, const FinishedRun& run, JsonOutput* output) {
+// Exit code of the gates.
+int PrintRunJson(const RunArguments& arguments, const FinishedRun& run, JsonOutput* output) {
   const Executed& executed = run.executed;
-  nlohmann::ordered_json comparison;
-  bool damaged = false;  // Cells say so themselves.
+  ComparedRuns compared;
   if (!executed.result.interrupted && executed.whole > 0) {
-    comparison = CompareDocument({.runs = {executed.run}, .notes = {}}, {}, &damaged);
+    compared = CompareDocument({.runs = {executed.run}, .notes = {}}, {});
     if (!arguments.no_plots) DrawPlots(executed.run);
+    WriteJUnit(compared.gates, arguments.junit);
   }
-  output->Print(FinishedRunJson(run, comparison));
+  output->Print(FinishedRunJson(run, compared.document));
+  return AnyGateFails(compared.gates) ? kSomeFailed : 0;
+}
 }
 
 // One task of the array that --launcher slurm has submitted. Failures are in the records, which the
@@ -256,7 +266,7 @@ std::optional<Planned> LoadForNodes(const RunArguments& arguments, const TomlTab
 }
 
 std::optional<Planned> Load(const RunArguments& arguments) {
-  TomlTable file = TomlTable::Load(arguments.experiment, {});
+  TomlTable file = TomlTable::Load(ExperimentFile(arguments.experiment), {});
   if (arguments.dry_run && !file.Table("machine").Has("kernel_rates"))
     file = file.With({fmt::format("machine.kernel_rates={}", kKeptRates)});
   const Topology here = Topology::ThisMachine();
@@ -270,7 +280,7 @@ std::optional<Planned> Load(const RunArguments& arguments) {
 std::optional<Planned> LoadAsBegun(RunArguments arguments, const ExecuteOptions& options) {
   std::optional<Planned> planned = Load(arguments);
   if (!planned || options.into == Into::kNewRun || AllSimulated(planned->sweep)) return planned;
-  const TomlTable file = TomlTable::Load(arguments.experiment, {});
+  const TomlTable file = TomlTable::Load(ExperimentFile(arguments.experiment), {});
   if (IsChosen(file, arguments.set, "kernel_rates")) return planned;
   const std::string rates =
       KernelRatesOfLatest(options.results, planned->sweep, options.into == Into::kUnfinishedRun);
@@ -305,6 +315,9 @@ int RunExperiment(const RunArguments& arguments) {
   options.cpu = cpu;
   options.kernel = kernel;
   TellIdlePolicies(sweep.points.front().config);
+  for (const SweepPoint& point : sweep.points) CheckMetricNames(point.config);
+  if (!arguments.junit.empty() && sweep.points.front().config.gates.empty())
+    RefuseOption("--junit", kNoGates, kWantedGates);
   if (arguments.dry_run) {
     fmt::print("{}", DryRunText(sweep));
     return 0;
@@ -312,13 +325,14 @@ int RunExperiment(const RunArguments& arguments) {
   if (!arguments.task.empty()) return RunTask(arguments, sweep, topology);
   const Executed executed = Execute(sweep, options, topology);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - started;
+  int gates = 0;
   if (arguments.json) {
-    PrintRunJson(arguments, ReadFinishedRun(sweep, executed, took.count()), &output);
+    gates = PrintRunJson(arguments, ReadFinishedRun(sweep, executed, took.count()), &output);
   } else if (!executed.result.interrupted) {
-    PrintComparison(arguments, sweep, executed);
+    gates = TellComparison(arguments, sweep, executed);
   }
   fmt::print(stderr, "{}", ProblemsText(sweep, executed, options));
-  return ExitCodeOf(executed);
+  return std::max(ExitCodeOf(executed), gates);
 }
 
 }  // namespace
@@ -327,7 +341,9 @@ void AddRunCommand(CLI::App& app, int* exit_code) {
   CLI::App* run = app.add_subcommand(
       "run", "Run an experiment file, compare its policies and plot the comparison");
   const auto arguments = std::make_shared<RunArguments>();
-  run->add_option("experiment", arguments->experiment, "The experiment file (.toml)")->required();
+  run->add_option("experiment", arguments->experiment,
+                  "The experiment file (.toml), or a name of `cosched list experiments`")
+      ->required();
   run->add_option("--policy", arguments->policies, "Run this policy only (may be repeated)")
       ->allow_extra_args(false);
   AddExternalPolicyOptions(run, &arguments->external);
@@ -368,6 +384,7 @@ void AddRunCommand(CLI::App& app, int* exit_code) {
       "--dry-run", arguments->dry_run,
       "Check everything, print every key with its value, what would run, its expected time and "
       "disk; run nothing");
+  run->add_option("--junit", arguments->junit, kJUnitMeaning);
   run->add_flag("--no-plots", arguments->no_plots, "Draw no plots at the end");
   AddJsonFlag(run, &arguments->json, "run.schema")->excludes(dry_run);
   run->callback([arguments, exit_code] { *exit_code = RunExperiment(*arguments); });

@@ -19,6 +19,7 @@
 #include "experiments/launch/execute.h"
 #include "experiments/launch/measured_cores.h"
 #include "experiments/launch/plots.h"
+#include "experiments/launch/trial_rounds.h"
 #include "experiments/os/exit_code.h"
 #include "experiments/records/manifest_file.h"
 #include "experiments/records/output_file.h"
@@ -73,11 +74,17 @@ Ran RunBoth(const ValidateArguments& arguments) {
                         LoadSweep(experiment, WorldOverrides(arguments, Backend::kSimulated),
                                   arguments.quick, topology));
   }
+  for (const auto& [hardware, simulated] : sweeps) {
+    if (HasSequentialTrials(hardware))
+      RefuseOption("--trials", "is not given, and those of the experiment go on until they decide",
+                   "a number of trials, which both worlds run");
+  }
   Ran ran;
   for (size_t i = 0; i < sweeps.size() && !ran.interrupted; ++i) {
     const ExecuteOptions options{.results = arguments.out, .force = arguments.force};
     if (arguments.measured.empty()) {
-      const Executed executed = Execute(sweeps[i].first, options, topology);
+      const Executed executed = arguments.resume ? ExecuteOrGoOn(sweeps[i].first, options, topology)
+                                                 : Execute(sweeps[i].first, options, topology);
       ran.interrupted = executed.result.interrupted;
       ran.measured.push_back(executed.run);
     } else {

@@ -69,11 +69,6 @@ RecordsSize OfCell(const CellWork& work, const ExperimentConfig& config) {
   return size;
 }
 
-double Total(const RecordsSize& size) {
-  return std::accumulate(size.begin(), size.end(), 0.0,
-                         [](double sum, const auto& file) { return sum + file.second; });
-}
-
 }  // namespace
 
 RecordsSize EstimateRecords(const Sweep& sweep) {
@@ -89,7 +84,20 @@ RecordsSize EstimateRecords(const Sweep& sweep) {
   return total;
 }
 
-std::string RecordsSizeText(const RecordsSize& size) { return "about " + BytesText(Total(size)); }
+double TotalSize(const RecordsSize& size) {
+  return std::accumulate(size.begin(), size.end(), 0.0,
+                         [](double sum, const auto& file) { return sum + file.second; });
+}
+
+std::string BytesText(double bytes) {
+  if (bytes >= 1e9) return fmt::format("{:.2g} GB", bytes / 1e9);
+  return bytes >= 1e6 ? fmt::format("{:.0f} MB", bytes / 1e6)
+                      : fmt::format("{:.0f} kB", bytes / 1e3);
+}
+
+std::string RecordsSizeText(const RecordsSize& size) {
+  return "about " + BytesText(TotalSize(size));
+}
 
 uintmax_t FreeSpace(const std::filesystem::path& folder) {
   std::error_code error;
@@ -98,7 +106,7 @@ uintmax_t FreeSpace(const std::filesystem::path& folder) {
 }
 
 std::string LargeRecordsText(const RecordsSize& size, uintmax_t free) {
-  const double total = Total(size);
+  const double total = TotalSize(size);
   const auto available = static_cast<double>(free);
   if (total < kLargeRecords && total < available) return "";
   std::vector<std::pair<std::string, double>> files(size.begin(), size.end());

@@ -130,7 +130,7 @@ class ListJsonTest(JsonTestCase):
         return data["items"], self.cosched("list", *arguments).stdout
 
     def test_names_are_those_of_the_table(self):
-        for what in ("policies", "dispatches", "models", "formats", "figures"):
+        for what in ("policies", "dispatches", "models", "formats", "experiments", "figures"):
             items, table = self.items(what)
             first = table.split("\n\n", maxsplit=1)[0].splitlines()[1:]
             self.assertEqual([item["name"] for item in items], [line.split()[0] for line in first], what)

@@ -2,6 +2,7 @@
 """Is what `cosched compare --json` prints as its schema says, and the same as its table? compare_json_test.py COSCHED [unittest args]."""
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from json_test_case import JsonTestCase, main  # noqa: E402
@@ -63,6 +64,23 @@ class CompareJsonTest(JsonTestCase):
         self.assertTrue(services)
         self.assertIn("p99_latency_ms", services[0]["medians"])
         self.assertEqual(services[0]["medians"]["requests"]["values"], 2)
+
+    def test_gates_are_there_as_they_are_told(self):
+        gates = ('\n[[gate]]\nmetric = "makespan"\npolicy = "equal-share"\nagainst = "strict"\nmax = 10\n'
+                 '[[gate]]\nmetric = "lost"\npolicy = "strict"\nelasticity = "rigid"\nmin = 1\n')
+        (self.folder / "gates.toml").write_text(EXPERIMENT + gates)
+        result = self.cosched("run", "gates.toml", "--no-plots", "--junit", "gates.xml")
+        self.assertEqual(result.returncode, 1, result.stderr)
+        run = result.stdout.rsplit("results: ", 1)[1].splitlines()[0]
+        [side] = self.compare(run, code=1)["comparison"]["sides"]
+        self.assertEqual([(gate["metric"], gate["elasticity"], gate["verdict"], gate["passes"]) for gate in side["gates"]],
+                         [("makespan_s", "rigid", "holds", True), ("makespan_s", "malleable", "holds", True),
+                          ("lost", "rigid", "fails", False)])
+        suite = ElementTree.parse(self.folder / "gates.xml").getroot().find("testsuite")
+        self.assertEqual((suite.get("tests"), suite.get("failures"), suite.get("skipped")), ("3", "1", "0"))
+        for gate, case in zip(side["gates"], suite.findall("testcase")):
+            self.assertEqual(case.find("failure") is None, gate["passes"])
+            self.assertIn(" ".join(case.get("name").split()), " ".join(result.stdout.split()))
 
     def test_damaged_records_are_told(self):
         run = self.cosched.run()

@@ -95,12 +95,7 @@ function leftOut(cells) {
 
 function claims(section) {
   const file = section.runs.map((place) => data.runs[place].claims).find((found) => found);
-  if (!file) return [];
-  const unit = (row) => row.unit || "";
-  const ours = (row) => (row.ours === null ? "-" : `${rounded(row.ours)}${unit(row)}${row.level > 0 && row.level < 1 ? ` [${rounded(row.low)} ${rounded(row.high)}] ${levelText(row.level)}` : ""}`);
-  return [sortable([{ title: "claim", kind: "text long", value: (row) => row.claim }, { title: "published", kind: "text", value: (row) => `${row.published}${typeof row.published === "number" ? unit(row) : ""}` },
-                    { title: "ours", kind: "text", value: (row) => row.ours, text: ours }, { title: "verdict", kind: "text", value: (row) => row.verdict + (row.checks ? ` (${row.checks})` : "") },
-                    { title: "why", kind: "text long", value: (row) => row.reason || "" }], file.claims)];
+  return file ? [claimsTable(file.claims)] : [];
 }
 
 function environment(run) {
@@ -118,7 +113,7 @@ function repeat(run) {
   const lines = [commit && `git checkout ${commit}`, run.command_line].filter(Boolean).join("\n");
   return [el("pre", {}, lines),
           (build.git_commit || "").endsWith("-dirty") ? el("div", { class: "doubt" }, el("p", {}, "The source tree had changes that are in no commit.")) : null,
-          el("p", {}, `Seed ${experiment.seed}, ${experiment.trials} trials; experiment file ${run.experiment_file || "unknown"}; records in `, el("a", { href: encodeURI(run.link) }, run.path), "."),
+          el("p", {}, `Seed ${experiment.seed}, ${typeof experiment.trials === "number" ? `${experiment.trials} trials` : `trials ${experiment.trials}`}; experiment file ${run.experiment_file || "unknown"}; records in `, el("a", { href: encodeURI(run.link) }, run.path), "."),
           el("details", {}, el("summary", {}, "Every key of the experiment, with its value"), el("pre", {}, JSON.stringify(experiment, null, 2)))];
 }
 
