@@ -1,7 +1,7 @@
 #pragma once
 // What this machine offers to experiments, and what follows from what it lacks. Reads files of the
-// kernel's, tries what it says it can, and leaves nothing behind. Called by `cosched doctor`, on one
-// thread.
+// kernel's, tries what it says it can, and leaves nothing behind. Called by `cosched doctor`, on
+// one thread.
 
 #include <vector>
 

@@ -38,8 +38,8 @@ struct ValidationReport {
   std::vector<ValidationGate> gates;
 };
 
-// again: the hardware's runs beside its second ones; empty if it did not run again. Throws InputError
-// as Validate.
+// again: the hardware's runs beside its second ones; empty if it did not run again. Throws
+// InputError as Validate.
 ValidationReport MakeValidationReport(const std::vector<ValidationRuns>& runs,
                                       const std::vector<ValidationRuns>& again,
                                       const ValidationLimits& limits);

@@ -103,8 +103,8 @@ class ReportWriter {
     return json;
   }
 
-  // Jobs and grants of every cell while there is room: of all treatments' first trials first, so that
-  // none is shown at another's cost.
+  // Jobs and grants of every cell while there is room: of all treatments' first trials first, so
+  // that none is shown at another's cost.
   void AddRows() {
     std::ranges::stable_sort(shown_, {}, &ShownCell::trial);
     int rows = 0;

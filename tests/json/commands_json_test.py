@@ -63,7 +63,7 @@ class RunJsonTest(JsonTestCase):
         self.assertEqual(error["key"], "trace.jobs")
         self.assertIn(error["problem"], error["message"])
         self.assertTrue(error["allowed"])
-        (self.folder / "bad.toml").write_text('name = "bad"\ntrials = "many"\n')
+        (self.folder / "bad.toml").write_text('name = "bad"\nbackend = "nowhere"\n')
         error = self.document("run", "bad.toml", "--json", schema="error", code=2)
         self.assertEqual((Path(error["file"]).name, error["line"]), ("bad.toml", 2))
         self.assertIn("--jsn", self.document("run", "x.toml", "--json", "--jsn", schema="error", code=2)["message"])

@@ -14,7 +14,7 @@ const svg = (name, attributes, ...children) => fill(document.createElementNS(SVG
 function rounded(value, digits = 3) {
   if (value === null || value === undefined) return "-";
   if (value === 0) return "0";
-  const size = Math.floor(Math.log10(Math.abs(value)));
+  const size = Math.floor(Math.log10(Math.abs(Number(value.toPrecision(digits)))));
   return size < -3 ? value.toExponential(digits - 1) : value.toFixed(Math.max(0, digits - 1 - size));
 }
 // Of cores, or a share of one: as many digits as it needs, two behind the point at most.

@@ -122,6 +122,6 @@ function overPoints(points) {
   }
   parts.push(legend(lines));
   const hidden = layout.panels.length - shown.length;
-  parts.push(el("p", { class: "soft" }, `Medians of each point's trials, with their intervals; cells that lost jobs are left out.${hidden ? ` ${hidden} more panels are not shown.` : ""}`));
+  parts.push(el("p", { class: "soft" }, `Medians of each point's trials, with their intervals; a cell that lost jobs counts only where all did.${hidden ? ` ${hidden} more panels are not shown.` : ""}`));
   return parts;
 }
