@@ -53,7 +53,7 @@ class MalleableShareFigure(tampering.TamperTest):
 
     def test_malleable_jobs_gain(self):
         self.expect("holds", "more", "speed")
-        self.assertIn("the rules of keep-pref", " ".join(self.printed.split()))
+        self.assertIn("The rules of keep-pref", " ".join(self.printed.split()))
 
     def test_rigid_jobs_are_never_resized_and_shares_are_nested(self):
         code, said = check(self.run)
