@@ -33,6 +33,7 @@ constexpr ExampleOfCommand kExamples[] = {
      {"cosched runs export results/simulated simulated.zip", "The newest, for another machine"}},
     {"runs import",
      {"cosched runs import simulated.zip --out theirs", "What `cosched runs export` has made"}},
+    {"watch", {"cosched watch results/simulated --once", "The newest run, as it is now"}},
     {"reproduce",
      {"cosched reproduce fig_control --quick", "A simulated figure, and what it claims"}},
     {"calibrate",

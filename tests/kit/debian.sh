@@ -24,7 +24,8 @@ unshare --mount --propagation private bash -euo pipefail -c '
   mount --rbind /dev "$root/dev"
   apt() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive apt-get -q -y "$@" >&2; }
   apt update
-  apt install --reinstall --no-install-recommends /var/tmp/cosched.deb python3-matplotlib python3-pandas
+  apt install --no-install-recommends python3-matplotlib python3-pandas
+  apt install --reinstall --no-install-recommends /var/tmp/cosched.deb
   chroot "$root" id tester > /dev/null 2>&1 || chroot "$root" /usr/sbin/useradd --create-home tester
   inside() { chroot --userspec=tester:tester "$root" env -i HOME=/home/tester PATH=/usr/bin:/bin LANG=C.UTF-8 sh -euc "$@"; }
   inside "cd; rm -rf results; cosched --version; cosched run quickstart \"\$@\"" quickstart "$@"
