@@ -40,7 +40,7 @@ batch = 8
 steps = 10000000
 cores = { min = 1, preferred = 1, max = 1 }
 """
-PATIENCE = 120  # Seconds, on a machine that is busy.
+PATIENCE = 12  # Seconds, on a machine that is busy.
 COSCHED = None  # Given on the command line.
 
 

@@ -107,7 +107,7 @@ TEST_F(WatchTest, FollowsARunFromBeforeItsFirstRowToItsEnd) {
   records->OnSample(sample);
   records->OnDecision(Second(4), 1, "tick", "", Duration(1000));
   EXPECT_THAT(Text(&session), AllOf(HasSubstr("oversubscribed by 50 %"), HasSubstr("320 images/s"),
-                                    HasSubstr("4.00 s  tick: nothing")));
+                                    HasSubstr("4.00 s  tick: nothing moved")));
 
   End(records.get());
   EXPECT_THAT(Text(&session),
@@ -228,7 +228,7 @@ TEST_F(WatchTest, QueuesAreSeenWhileRequestsWait) {
   const auto records = Begin(Key("strict"));
   records->OnQueue(Second(3), "web", 70, 2);
   WatchSession session(Run());
-  EXPECT_THAT(Text(&session), HasSubstr("       web                      70           2"));
+  EXPECT_THAT(Text(&session), HasSubstr("       web                    70          2"));
 }
 
 TEST_F(WatchTest, WhatOnlyARunningCellHasGoesAwayWithIt) {
