@@ -76,7 +76,8 @@ FrameLine Cells(const FrameSubject& subject) {
   const double share =
       subject.cells == 0 ? 0 : static_cast<double>(ended) / static_cast<double>(subject.cells);
   std::string text = fmt::format("{} of {} done", subject.done, subject.cells);
-  if (subject.running > 0) text += fmt::format(", {} running", subject.running);
+  const char* const what = subject.status == "running" ? "running" : "not finished";
+  if (subject.running > 0) text += fmt::format(", {} {}", subject.running, what);
   text += fmt::format(", {} left", left);
   if (subject.seconds_left) text += ", " + AboutTime(*subject.seconds_left);
   FrameLine line = {{"cells   ", FrameStyle::kHead},

@@ -129,7 +129,7 @@ TEST_F(WatchTest, ARunThatWasKilledIsToldAndItsLastRowsStay) {
   Text(&session);
   Release();
   EXPECT_THAT(Text(&session), AllOf(HasSubstr("nobody runs it any more"), HasSubstr("resnet20"),
-                                    HasSubstr("was not finished")));
+                                    HasSubstr("was not finished"), HasSubstr("1 not finished")));
   Hold();
   EXPECT_THAT(Text(&session), AllOf(HasSubstr("the run goes on"), HasSubstr("trial 1, runs")));
 }
