@@ -148,6 +148,16 @@ std::string WhyNotPooledText(const Comparison& comparison, size_t index) {
   return fmt::format("A and {} are not pooled (--pool insists): {}", name, why);
 }
 
+std::vector<JudgedGates> GatesOfSides(const Comparison& comparison) {
+  std::vector<JudgedGates> gates;
+  for (const ComparedSide& side : comparison.sides) {
+    std::vector<std::string> names;
+    for (const ComparedRun& run : side.cells.runs) names.push_back(run.Name());
+    gates.push_back({fmt::format("{}", fmt::join(names, ", ")), JudgeGates(side.cells)});
+  }
+  return gates;
+}
+
 // The policy that was asked for, or else the one that the experiment names and that ran.
 std::string BaselineOf(const ComparedCells& cells, const ComparisonOptions& options) {
   if (!options.baseline.empty()) return options.baseline;

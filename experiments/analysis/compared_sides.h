@@ -9,6 +9,7 @@
 
 #include "experiments/analysis/comparison.h"
 #include "experiments/analysis/comparison_cells.h"
+#include "experiments/analysis/gates.h"
 
 namespace cosched {
 
@@ -34,6 +35,9 @@ std::string RunNames(const std::vector<ComparedRun>& runs);  // Their paths.
 
 // "A and C are not pooled (--pool insists): trace.jobs: 40 in A, 20 in C". REQUIRES: index > 0.
 std::string WhyNotPooledText(const Comparison& comparison, size_t index);
+
+// Those of each side, by its runs.
+std::vector<JudgedGates> GatesOfSides(const Comparison& comparison);
 
 // The policy that was asked for, or else the one that the experiment names and that ran; "" = the best.
 std::string BaselineOf(const ComparedCells& cells, const ComparisonOptions& options);

@@ -125,6 +125,7 @@ ComparisonReport CompareRuns(const std::vector<std::filesystem::path>& paths,
   report.text += comparison.sides.size() == 1
                      ? OneSide(comparison.sides.front().cells, comparison.notes, options)
                      : SideBySide(comparison, options);
+  report.gates = GatesOfSides(comparison);
   for (const ComparedSide& side : comparison.sides)
     if (options.detail) report.text += "\n" + DetailTable(side.cells);
   return report;

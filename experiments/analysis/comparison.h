@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "experiments/analysis/gates.h"
+
 namespace cosched {
 
 struct ComparisonOptions {
@@ -18,8 +20,9 @@ struct ComparisonOptions {
 };
 
 struct ComparisonReport {
-  std::string text;      // Ready for stdout.
-  bool damaged = false;  // Records are missing or can't be read; the text says which.
+  std::string text;                // Ready for stdout.
+  bool damaged = false;            // Records are missing or can't be read; the text says which.
+  std::vector<JudgedGates> gates;  // A member a side; not in the text.
 };
 
 // Runs of one experiment (same configuration, machine, binary and backend) whose traces differ are

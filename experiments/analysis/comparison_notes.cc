@@ -9,6 +9,7 @@
 #include <set>
 
 #include "experiments/analysis/estimate.h"
+#include "experiments/analysis/paired_effects.h"
 #include "experiments/analysis/statistics.h"
 #include "experiments/analysis/table_text.h"
 
@@ -20,6 +21,8 @@ constexpr const char* kOversubscriber = "no-control";
 constexpr double kFarApart = 0.25;
 // With blocks: the share of randomised orders that are told though nothing is wrong with them.
 constexpr double kOrderAlpha = 0.05;
+// At which a difference is told.
+constexpr double kTellAlpha = 0.05;
 
 class NoteWriter {
  public:
@@ -184,6 +187,40 @@ bool InBlocks(const std::vector<std::string>& order, size_t treatments) {
   return true;
 }
 
+// Where nothing is compared, no table says what so many trials can show.
+void AddPowerNote(const ComparedCells& cells, NoteWriter* notes) {
+  if (cells.groups.size() != 1 || cells.RepeatsOneTrace()) return;
+  const CellGroup& group = cells.groups.front();
+  const TrialValues makespans = group.ByTrial(&CellSummary::makespan_s);
+  const std::optional<TreatmentEffect> alike = IndependentTrials(makespans, makespans);
+  if (!alike || !alike->tested) return;
+  const std::optional<double> difference =
+      DetectableDifference(alike->spread, alike->pairs, kTellAlpha);
+  if (!difference) return;  // So few trials are told of.
+  notes->Add(
+      fmt::format("there is nothing to compare {}/{} with; beside another run of {}, of arrivals "
+                  "of its own, {} "
+                  "can show a difference of {} % in makespan",
+                  group.policy, ToString(group.elasticity), Counted(alike->pairs, "trial"),
+                  alike->pairs, ShareText(*difference)));
+}
+
+// How many trials were needed, and what that makes of the tables.
+std::string StoppedText(const SequentialTrials& trials) {
+  const std::vector<int> looks = TrialLooks(trials.most);
+  const std::string widest =
+      trials.within ? fmt::format("± {:.2g} % ({})", *trials.within * 100, trials.widest)
+                    : fmt::format("without an interval ({})", trials.widest);
+  const bool reached = trials.within && *trials.within <= trials.until.within;
+  return fmt::format(
+      "TRIALS {}: {} after {} of at most {}, the widest is {}. Its intervals have {} at each of "
+      "{}, so that all of them hold with 95 %; those of the tables, and p, take the number of "
+      "trials for chosen beforehand",
+      ToString(trials.until), reached ? "stopped" : "NOT REACHED", trials.trials, trials.most,
+      widest, fmt::format("{:.3g} %", LevelOfLook(looks.size()) * 100),
+      Counted(static_cast<int64_t>(looks.size()), "look"));
+}
+
 }  // namespace
 
 std::vector<std::string> OrderDoubts(const std::vector<std::string>& order) {
@@ -222,6 +259,7 @@ std::vector<std::string> OrderDoubts(const std::vector<std::string>& order) {
 
 std::vector<std::string> RunDoubts(const ComparedRun& run) {
   std::vector<std::string> doubts;
+  if (run.sequential && run.sequential->stopped) doubts.push_back(StoppedText(*run.sequential));
   for (const std::string& device : run.devices) doubts.push_back("DEVICE " + device);
   for (const std::string& difference : run.mixed)
     doubts.push_back("MIXED: resumed with something else: " + difference);
@@ -248,6 +286,7 @@ std::vector<std::string> ComparisonNotes(const ComparedCells& cells,
   AddMalleableNote(cells, &notes);
   AddOversubscriberNote(cells, &notes);
   AddTrialNotes(cells, &notes);
+  AddPowerNote(cells, &notes);
   AddFailureNotes(cells, &notes);
   AddLeftOutNotes(cells, &notes);
   AddActuatorNote(cells.runs, &notes);

@@ -12,8 +12,10 @@
 #include <set>
 
 #include "engine/base/error.h"
+#include "experiments/analysis/estimate.h"
 #include "experiments/analysis/metrics.h"
 #include "experiments/config/backend.h"
+#include "experiments/config/gate_table.h"
 #include "experiments/records/csv.h"
 #include "experiments/records/manifest_file.h"
 
@@ -30,7 +32,7 @@ const std::set<std::string>& Incidental() {
       "format",  "status", "started",  "finished",   "command_line", "experiment_file",
       "cells",   "traces", "requests", "clients",    "host",         "build",
       "resumed", "order",  "redone",   "experiment", "policies",     "profile_doubts",
-      "files"};
+      "files",   "stopped"};
   return keys;
 }
 
@@ -72,7 +74,8 @@ void AddIdentity(const std::string& prefix, const PlainJson& value,
 std::map<std::string, std::string> IdentityOf(const PlainJson& manifest, bool simulated) {
   std::map<std::string, std::string> identity;
   PlainJson experiment = Object(manifest, "experiment");
-  for (const char* key : {"trials", "seed", "name", "baseline"}) experiment.erase(key);
+  for (const char* key : {"trials", "most_trials", "seed", "name", "baseline", "gate"})
+    experiment.erase(key);
   AddIdentity("", experiment, &identity);
   for (const PlainJson& policy : manifest.value("policies", PlainJson::array())) {
     if (policy.is_object()) AddIdentity("policy." + policy.value("name", ""), policy, &identity);
@@ -92,10 +95,32 @@ std::map<std::string, std::string> IdentityOf(const PlainJson& manifest, bool si
   return identity;
 }
 
+// nullopt: it had a fixed number of them.
+std::optional<SequentialTrials> SequentialOf(const PlainJson& manifest,
+                                             const PlainJson& experiment) {
+  const PlainJson trials = experiment.value("trials", PlainJson());
+  const auto until =
+      trials.is_string() ? ParseTrialsUntil(trials.get<std::string>()) : std::nullopt;
+  if (!until) return std::nullopt;
+  SequentialTrials sequential{.until = *until, .most = experiment.value("most_trials", 0)};
+  const PlainJson stopped = Object(manifest, "stopped");
+  if (stopped.empty()) return sequential;
+  sequential.stopped = true;
+  sequential.trials = stopped.value("trials", 0);
+  sequential.widest = stopped.value("widest", "");
+  if (const PlainJson within = stopped.value("within", PlainJson()); within.is_number())
+    sequential.within = within.get<double>();
+  return sequential;
+}
+
 // The planned cells; none if the experiment does not say.
-std::vector<CellKey> PlannedBy(const PlainJson& experiment) {
+std::vector<CellKey> PlannedBy(const PlainJson& experiment,
+                               const std::optional<SequentialTrials>& sequential) {
+  const int trials = !sequential           ? experiment.value("trials", 0)
+                     : sequential->stopped ? sequential->trials
+                                           : sequential->most;
   std::vector<CellKey> planned;
-  for (int trial = 1; trial <= experiment.value("trials", 0); ++trial) {
+  for (int trial = 1; trial <= trials; ++trial) {
     for (const std::string& policy : Strings(experiment, "policies")) {
       for (const std::string& name : Strings(experiment, "elasticity")) {
         CellKey key{policy, Elasticity::kMalleable, trial};
@@ -104,6 +129,15 @@ std::vector<CellKey> PlannedBy(const PlainJson& experiment) {
     }
   }
   return planned;
+}
+
+std::vector<GateConfig> GatesIn(const std::filesystem::path& file, const PlainJson& experiment) {
+  std::vector<GateConfig> gates;
+  for (const PlainJson& one : experiment.value("gate", PlainJson::array())) {
+    GateSection().Read(TomlTable::FromJson(file, nlohmann::ordered_json(one)),
+                       &gates.emplace_back());
+  }
+  return gates;
 }
 
 std::vector<std::string> RecordsOf(const PlainJson& experiment) {
@@ -195,6 +229,10 @@ bool ComparedRun::RepeatsOneTrace() const {
   return traces.size() > 1 && std::set<size_t>(traces.begin(), traces.end()).size() == 1;
 }
 
+double ComparedRun::LevelOfIntervals() const {
+  return sequential ? LevelOfLook(TrialLooks(sequential->most).size()) : kLevelThatDecides;
+}
+
 ComparedRun ReadComparedRun(const std::filesystem::path& path) {
   ComparedRun run;
   run.path = path;
@@ -214,7 +252,9 @@ ComparedRun ReadComparedRun(const std::filesystem::path& path) {
       if (policy.is_object()) run.policies.push_back(policy.value("name", ""));
     if (run.policies.empty()) run.policies = Strings(experiment, "policies");
     run.baseline = experiment.value("baseline", "");
-    run.planned = PlannedBy(experiment);
+    run.sequential = SequentialOf(*manifest, experiment);
+    run.planned = PlannedBy(experiment, run.sequential);
+    run.gates = GatesIn(path / kManifestName, experiment);
     run.records = RecordsOf(experiment);
     run.order = Strings(*manifest, "order");
     run.profile_doubts = Strings(*manifest, "profile_doubts");

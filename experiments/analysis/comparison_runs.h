@@ -6,12 +6,24 @@
 #include <cstddef>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "experiments/config/experiment_config.h"
 #include "experiments/records/cell_records.h"
 
 namespace cosched {
+
+// Trials that were added until an interval was narrow enough (experiments/config/trials_until.h).
+struct SequentialTrials {
+  TrialsUntil until;
+  int most = 0;
+  bool stopped = false;  // Those below are known: the run is over.
+  int trials = 0;
+  std::optional<double> within = {};  // What the widest interval reached; nothing: it has no data.
+  std::string widest = {};            // Whose that is: "max-prop/malleable / strict".
+};
 
 struct ComparedRun {
   std::filesystem::path path;
@@ -24,7 +36,9 @@ struct ComparedRun {
   std::vector<std::string> unlike_cores;
   std::vector<std::string> policies;  // In the order of the experiment.
   std::string baseline;               // The policy to compare with that the experiment names; "".
-  std::vector<CellKey> planned;
+  std::vector<CellKey> planned;       // Of sequential trials those that were needed.
+  std::optional<SequentialTrials> sequential;
+  std::vector<GateConfig> gates;
   std::vector<std::string> records;  // Files that every cell was to write, jobs.csv apart.
   std::vector<std::string> order;    // Cells by name, as they ran; empty: the manifest has none.
   std::vector<std::string> profile_doubts;
@@ -41,6 +55,8 @@ struct ComparedRun {
   size_t TraceOf(int trial) const;
   // Several trials, all with the same arrivals.
   bool RepeatsOneTrace() const;
+  // That an interval must have to count: more than 95 % where it was looked at several times.
+  double LevelOfIntervals() const;
 };
 
 ComparedRun ReadComparedRun(const std::filesystem::path& run);

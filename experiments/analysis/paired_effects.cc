@@ -36,6 +36,18 @@ std::vector<double> Positive(const TrialValues& trials) {
   return values;
 }
 
+// The values of the trials that both have, above 0.
+std::vector<std::pair<double, double>> PositivePairs(const TrialValues& values,
+                                                     const TrialValues& base) {
+  std::vector<std::pair<double, double>> common;
+  for (const auto& [trial, value] : values) {
+    const auto other = base.find(trial);
+    if (other != base.end() && value > 0 && other->second > 0)
+      common.emplace_back(value, other->second);
+  }
+  return common;
+}
+
 std::vector<double> Logarithms(std::vector<double> values) {
   for (double& value : values) value = std::log(value);
   return values;
@@ -104,15 +116,15 @@ std::string PowerText(const std::vector<const NamedEffect*>& effects, size_t com
 
 }  // namespace
 
+std::vector<double> TrialRatios(const TrialValues& values, const TrialValues& base) {
+  std::vector<double> ratios;
+  for (const auto& [value, of_base] : PositivePairs(values, base))
+    ratios.push_back(value / of_base);
+  return ratios;
+}
+
 std::optional<TreatmentEffect> PairedTrials(const TrialValues& values, const TrialValues& base) {
-  std::vector<double> ratios, of_values, of_base;
-  for (const auto& [trial, value] : values) {
-    const auto other = base.find(trial);
-    if (other == base.end() || value <= 0 || other->second <= 0) continue;
-    ratios.push_back(value / other->second);
-    of_values.push_back(value);
-    of_base.push_back(other->second);
-  }
+  const std::vector<double> ratios = TrialRatios(values, base);
   if (ratios.empty()) return std::nullopt;
   const std::vector<double> logs = Logarithms(ratios);
   const SignedRank test = SignedRankTest(logs);
@@ -127,7 +139,9 @@ std::optional<TreatmentEffect> PairedTrials(const TrialValues& values, const Tri
   effect.spread = SampleDeviation(logs);
   effect.least_p = SmallestSignedRankP(effect.pairs);
   const bool same = test.zero == effect.pairs;
-  const bool repeated = AllEqual(of_values) && AllEqual(of_base);
+  const auto pairs = PositivePairs(values, base);
+  const bool repeated = std::all_of(pairs.begin(), pairs.end(),
+                                    [&pairs](const auto& pair) { return pair == pairs.front(); });
   effect.tested = effect.pairs > 1 && !same && !repeated;
   return effect;
 }
@@ -197,10 +211,11 @@ std::string EffectTitle(const std::string& metric) {
 std::vector<std::string> Verdicts(const std::vector<NamedEffect>& effects, const std::string& base,
                                   size_t comparisons) {
   std::vector<std::string> lines, same;
-  std::map<int, std::vector<const NamedEffect*>, std::greater<>> undecided;  // By pairs.
+  std::map<int, std::vector<const NamedEffect*>, std::greater<>> undecided, decided;  // By pairs.
   for (const NamedEffect& effect : effects) {
     if (IsDecided(effect.effect, effect.corrected)) {
       lines.push_back(DecidedText(effect, base));
+      decided[effect.effect.pairs].push_back(&effect);
     } else if (effect.effect.tested || effect.effect.pairs == 1) {
       undecided[effect.effect.pairs].push_back(&effect);
     } else if (effect.effect.ratio == 1) {
@@ -214,6 +229,9 @@ std::vector<std::string> Verdicts(const std::vector<NamedEffect>& effects, const
   }
   if (!same.empty())
     lines.push_back(fmt::format("the same as {}: {}", base, fmt::join(same, ", ")));
+  // The others' line says it where there is one.
+  for (const auto& [pairs, alike] : decided)
+    if (undecided.empty()) lines.push_back(PowerText(alike, comparisons));
   for (const auto& [pairs, alike] : undecided) {
     std::vector<std::string> names;
     for (const NamedEffect* effect : alike) {

@@ -18,6 +18,9 @@ namespace cosched {
 // A value a trial, by whatever tells that two trials had the same arrivals.
 using TrialValues = std::map<std::pair<int, int>, double>;
 
+// value / base of the trials that have both, above 0.
+std::vector<double> TrialRatios(const TrialValues& values, const TrialValues& base);
+
 struct TreatmentEffect {
   bool paired = false;
   int pairs = 0;        // Trials that both have; the smaller sample where nothing pairs them.
@@ -57,7 +60,8 @@ struct NamedEffect {
   double corrected = 1;  // The effect's p, corrected for the family.
 };
 // What of effects is decided at 5 %, one line each, and in one line all others over as many trials,
-// with what would decide them. comparisons: how many the correction is for.
+// with what would decide them; where all are decided, what such trials can show. comparisons: how
+// many the correction is for.
 std::vector<std::string> Verdicts(const std::vector<NamedEffect>& effects, const std::string& base,
                                   size_t comparisons);
 

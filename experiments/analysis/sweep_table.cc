@@ -113,6 +113,7 @@ ComparisonReport SweepTable(const std::vector<std::filesystem::path>& points) {
   std::string rows, changes;
   std::set<int> trials;
   SweepNotes notes;
+  std::vector<JudgedGates> gates;
   bool damaged = false;
   for (const std::filesystem::path& point : points) {
     const std::string name = point.filename().string();
@@ -124,6 +125,7 @@ ComparisonReport SweepTable(const std::vector<std::filesystem::path>& points) {
       notes.Add(name, group);
     }
     changes += ChangeRows(name, width, cells);
+    gates.push_back({name, JudgeGates(cells)});
     notes.AddRun(name, run);
     for (const std::string& cell : cells.unreadable) notes.AddUnreadable(name, cell);
     const RecordsIntegrity integrity = CheckRecords(run);
@@ -145,7 +147,7 @@ ComparisonReport SweepTable(const std::vector<std::filesystem::path>& points) {
     text += changes + '\n';
   }
   text += notes.Text();
-  return {std::move(text), damaged};
+  return {std::move(text), damaged, std::move(gates)};
 }
 
 }  // namespace cosched

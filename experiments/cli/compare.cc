@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -18,6 +20,8 @@
 #include "experiments/analysis/same_run_check.h"
 #include "experiments/analysis/sweep_table.h"
 #include "experiments/analysis/table_text.h"
+#include "experiments/cli/gate_results.h"
+#include "experiments/cli/json_output.h"
 #include "experiments/config/option_refusal.h"
 #include "experiments/launch/plots.h"
 #include "experiments/records/manifest_file.h"
@@ -32,6 +36,7 @@ struct CompareArguments {
   bool interference = false;
   bool no_plots = false;
   bool json = false;
+  std::string junit;
 };
 
 bool IsSweep(const std::filesystem::path& run) {
@@ -50,7 +55,8 @@ int CheckSame(const std::vector<std::filesystem::path>& runs, const CompareArgum
 }
 
 // Prints it; false if its records are damaged. Throws InputError for what a sweep's table has not.
-bool CompareSweep(const std::filesystem::path& run, const ComparisonOptions& options) {
+bool CompareSweep(const std::filesystem::path& run, const ComparisonOptions& options,
+                  std::vector<JudgedGates>* gates) {
   for (const auto& [given, option] : {std::pair{!options.baseline.empty(), "--baseline"},
                                       {options.pool, "--pool"},
                                       {options.exclude_marked, "--exclude-marked"},
@@ -60,61 +66,37 @@ bool CompareSweep(const std::filesystem::path& run, const ComparisonOptions& opt
     RefuseOption(option, fmt::format("{} is a sweep, a table of all its points", run.string()),
                  "one of its points: " + PointFolders(run).front().string());
   }
-  const ComparisonReport report = SweepTable(PointFolders(run));
+  ComparisonReport report = SweepTable(PointFolders(run));
   fmt::print("{}\n{}\n", run.string(), report.text);
+  std::ranges::move(report.gates, std::back_inserter(*gates));
   return !report.damaged;
 }
 
-using Json = nlohmann::ordered_json;
-
-// As comparison_json.h has it, with a sweep's points each by itself.
-int PrintJson(const FoundRuns& found, const ComparisonOptions& options) {
-  Json json = {{"schema", kCompareSchema}, {"notes", found.notes}};
-  bool damaged = false;
-  const auto compare = [&](const std::vector<std::filesystem::path>& runs) {
-    const Comparison comparison = ReadComparison(runs, options);
-    damaged |= comparison.damaged;
-    return ComparisonJson(comparison, options);
-  };
-  std::vector<std::filesystem::path> compared;
-  json["comparison"] = nullptr;
-  json["sweeps"] = Json::array();
-  for (const std::filesystem::path& run : found.runs) {
-    if (!IsSweep(run)) {
-      compared.push_back(run);
-      continue;
-    }
-    Json points = Json::array();
-    for (const SweepPointFolder& point : SweepPointFolders(run)) {
-      if (WholeCells(point.folder).empty()) continue;
-      points.push_back({{"point", point.folder.lexically_relative(run).string()},
-                        {"values", point.values},
-                        {"comparison", compare({point.folder})}});
-    }
-    json["sweeps"].push_back({{"run", run.string()}, {"points", std::move(points)}});
-  }
-  if (!compared.empty()) json["comparison"] = compare(compared);
-  fmt::print("{}\n", json.dump(2));
-  return damaged ? 1 : 0;
-}
-
-int CompareRuns(const CompareArguments& arguments) {
+int CompareGiven(const CompareArguments& arguments) {
   const FoundRuns found = FindRuns(arguments.results);
-  if (arguments.json) return PrintJson(found, arguments.options);
+  if (arguments.json) {
+    JsonOutput output(true);
+    const ComparedRuns compared = CompareDocument(found, arguments.options);
+    output.Print(compared.document);
+    WriteJUnit(compared.gates, arguments.junit);
+    return compared.damaged || AnyGateFails(compared.gates) ? 1 : 0;
+  }
   for (const std::string& note : found.notes) fmt::print("{}", Wrapped("", note));
   if (arguments.same) return CheckSame(found.runs, arguments);
   bool whole = true;
+  std::vector<JudgedGates> gates;
   std::vector<std::filesystem::path> compared;
   for (const std::filesystem::path& run : found.runs) {
     if (IsSweep(run)) {  // Points differ by more than chance: nothing of theirs is pooled.
-      whole = CompareSweep(run, arguments.options) && whole;
+      whole = CompareSweep(run, arguments.options, &gates) && whole;
     } else {
       compared.push_back(run);
     }
   }
   if (!compared.empty()) {
-    const ComparisonReport report = CompareRuns(compared, arguments.options);
+    ComparisonReport report = CompareRuns(compared, arguments.options);
     fmt::print("{}", report.text);
+    std::ranges::move(report.gates, std::back_inserter(gates));
     whole = whole && !report.damaged;
   }
   if (arguments.interference) fmt::print("\n{}", InterferenceTable(found.runs));
@@ -122,7 +104,8 @@ int CompareRuns(const CompareArguments& arguments) {
     fmt::print("\n");
     for (const std::filesystem::path& run : found.runs) whole = DrawPlots(run) && whole;
   }
-  return whole ? 0 : 1;
+  const int failed = TellGates(gates, arguments.junit);
+  return whole ? failed : 1;
 }
 
 }  // namespace
@@ -150,12 +133,12 @@ void AddCompareCommand(CLI::App& app, int* exit_code) {
   command->add_flag("--interference", arguments->interference,
                     "Also who made whose threads wait, of runs that recorded it");
   command->add_flag("--no-plots", arguments->no_plots, "Only the table");
-  CLI::Option* json = command->add_flag("--json", arguments->json,
-                                        "In place of tables and plots print all of it as JSON, as "
-                                        "experiments/schemas/compare.schema.json describes it");
+  CLI::Option* json = AddJsonFlag(command, &arguments->json, "compare.schema");
+  command->add_option("--junit", arguments->junit, kJUnitMeaning)
+      ->excludes(command->get_option("--aa"));
   for (const char* text : {"--aa", "--explain", "--detail", "--interference", "--no-plots"})
     json->excludes(command->get_option(text));
-  command->callback([arguments, exit_code] { *exit_code = CompareRuns(*arguments); });
+  command->callback([arguments, exit_code] { *exit_code = CompareGiven(*arguments); });
 }
 
 }  // namespace cosched

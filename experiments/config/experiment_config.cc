@@ -8,6 +8,7 @@
 #include "experiments/config/device_table.h"
 #include "experiments/config/experiment_checks.h"
 #include "experiments/config/experiment_sections.h"
+#include "experiments/config/gate_table.h"
 #include "experiments/config/policy_tables.h"
 #include "experiments/config/profile_doubts.h"
 #include "experiments/config/workload_table.h"
@@ -96,6 +97,7 @@ ExperimentConfig LoadConfig(const TomlTable& root, const Topology& here) {
   config.workloads = ReadWorkloads(root, config.cores.Count());
   for (WorkloadConfig& workload : config.workloads) workload.spec.rates = config.kernel_rates;
   config.devices = ReadDevices(root, config);
+  config.gates = ReadGateTables(root, config);
   CheckExperiment(root, config, here);
   RefuseExtrapolation(root, config);
   config.trace = ReadTraceConfig(root.Table("trace"), config);

@@ -17,6 +17,7 @@
 #include "experiments/config/speed_curves.h"
 #include "experiments/config/toml_table.h"
 #include "experiments/config/trace_table.h"
+#include "experiments/config/trials_until.h"
 #include "experiments/hosts/simulation/settings.h"
 #include "experiments/hosts/tenant_timeouts.h"
 #include "experiments/os/actuator.h"
@@ -65,6 +66,18 @@ struct DeviceConfig {
   std::vector<std::string> services;
 };
 
+// [[gate]]: what the medians of a run have to be (experiments/analysis/gates.h judges it).
+struct GateConfig {
+  std::string metric;  // A column of summary.csv or services.csv, or one without "_s".
+  std::string policy;
+  std::optional<Elasticity> elasticity;  // Default: each of the experiment's.
+  std::string service;                   // Of a metric of services; "" = each of them.
+  std::string against;  // A policy: limits are of the trials' ratios to it; "" = of the metric.
+  std::optional<double> min, max;  // One of the two at least.
+
+  bool operator==(const GateConfig&) const = default;
+};
+
 struct ContainerConfig {
   Client client = Client::kOn;
   Actuation actuation = Actuation::kDirect;
@@ -83,7 +96,8 @@ struct ExperimentConfig {
   std::optional<TomlTable> written;  // The file as it was read, with its overrides.
   std::string name;
   Backend backend = Backend::kHardware;
-  int trials = 3;
+  int trials = 3;  // Most of them, where `until` may end it before.
+  std::optional<TrialsUntil> until;
   uint64_t seed = 1;
   std::vector<std::string> policies;
   // The policy that the others are compared with, named before anything ran; "" = the best, which
@@ -124,6 +138,7 @@ struct ExperimentConfig {
   TraceConfig trace;
   std::vector<WorkloadConfig> workloads;
   std::vector<DeviceConfig> devices;
+  std::vector<GateConfig> gates;
   DispatchTables dispatch;
   std::map<std::string, PolicyParameters, std::less<>> policy_parameters;  // [policy.<name>]
 

@@ -10,6 +10,7 @@
 #include "experiments/config/device_table.h"
 #include "experiments/config/dispatch_table.h"
 #include "experiments/config/experiment_json.h"
+#include "experiments/config/gate_table.h"
 #include "experiments/config/machine_table.h"
 #include "experiments/config/names.h"
 #include "experiments/config/trace_table.h"
@@ -91,6 +92,29 @@ std::vector<Elasticity> ReadElasticities(const TomlTable& root) {
   }
   RefuseRepeated(root, "elasticity", names);
   return elasticities;
+}
+
+std::string TrialsRange() { return fmt::format("1 to {}, or until METRIC ± P %", kMaxCount); }
+
+void ReadTrials(const ConfigKey& key, const TomlTable& root, C* config) {
+  if (root.IsString(key.help.name)) {
+    const std::string text = root.String(key.help.name);
+    config->until = ParseTrialsUntil(text);
+    if (!config->until) {
+      root.Fail(key.help.name, fmt::format("is \"{}\"", text),
+                fmt::format("an integer from 1 to {}, or text such as \"until makespan ± 2 %\"",
+                            kMaxCount));
+    }
+    return;
+  }
+  config->trials = static_cast<int>(root.Integer(key.help.name, config->trials, 1, kMaxCount));
+}
+
+// Of no effect on a number of trials, which --trials or [quick] may have set.
+void ReadMostTrials(const ConfigKey& key, const TomlTable& root, C* config) {
+  const int64_t most =
+      root.Integer(key.help.name, kUsualMostTrials, kFewestSequentialTrials, kMaxCount);
+  if (config->until) config->trials = static_cast<int>(most);
 }
 
 void ReadCharge(const ConfigKey& key, const TomlTable& table, C* config) {
@@ -180,8 +204,26 @@ std::vector<ConfigKey> HeadKeys() {
                 config->backend = ReadBackend(root);
               },
               [](const C& config) { return ToString(config.backend); }),
-          ConfigKey::Integer("trials", &C::trials, 1, kMaxCount,
-                             "repetitions, each with a trace of its own"),
+          ConfigKey::Read({.name = "trials",
+                           .type = "integer, text",
+                           .fallback = {},
+                           .range = TrialsRange(),
+                           .meaning = "repetitions, each with a trace of its own; or until an "
+                                      "interval is narrow enough"},
+                          ReadTrials,
+                          [](const C& config) -> Json {
+                            return config.until ? Json(ToString(*config.until))
+                                                : Json(config.trials);
+                          }),
+          ConfigKey::Read(
+              {.name = "most_trials",
+               .type = "integer",
+               .fallback = std::to_string(kUsualMostTrials),
+               .range = IntegerRange(kFewestSequentialTrials, kMaxCount),
+               .meaning = "where trials go on until …: at most so many"},
+              ReadMostTrials,
+              [](const C& config) -> Json { return config.until ? Json(config.trials) : Json(); })
+              .OmittedWhereAbsent(),
           ConfigKey::Integer("seed", &C::seed, 0, INT64_MAX, "of traces, order of cells and jobs"),
           ConfigKey::Read(
               {.name = "policies",
@@ -261,6 +303,14 @@ std::vector<ConfigKey> TableKeys() {
                   for (const DeviceConfig& device : config.devices)
                     devices.push_back(DeviceSection().ToJson(device));
                   return devices;
+                })
+              .OmittedWhereAbsent(),
+          Inner("gate", "any number of [[gate]]: what the results have to be", nullptr,
+                [](const C& config) {
+                  Json gates;  // Null where there is none.
+                  for (const GateConfig& gate : config.gates)
+                    gates.push_back(GateSection().ToJson(gate));
+                  return gates;
                 })
               .OmittedWhereAbsent(),
           Inner("dispatch", "parameters of dispatches, [dispatch.NAME]", nullptr,

@@ -11,6 +11,7 @@
 #include "experiments/config/distribution_table.h"
 #include "experiments/config/experiment_sections.h"
 #include "experiments/config/figure_table.h"
+#include "experiments/config/gate_table.h"
 #include "experiments/config/machine_table.h"
 #include "experiments/config/policy_tables.h"
 #include "experiments/config/sweep.h"
@@ -34,6 +35,7 @@ std::vector<SectionHelp> SectionsHelp() {
           CoreRequestSection().Help(),
           ServicesSection().Help(),
           DeviceSection().Help(),
+          GateSection().Help(),
           PolicyHelp(),
           DispatchHelp(),
           TraceSection().Help(),

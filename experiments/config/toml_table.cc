@@ -199,6 +199,11 @@ bool TomlTable::IsInteger(std::string_view key) const {
   return node && node->is_integer();
 }
 
+bool TomlTable::IsString(std::string_view key) const {
+  const toml::node* node = document_->Find(Path(key));
+  return node && node->is_string();
+}
+
 bool TomlTable::IsTable(std::string_view key) const {
   const toml::node* node = document_->Find(Path(key));
   return node && node->is_table();

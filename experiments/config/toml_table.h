@@ -52,6 +52,7 @@ class TomlTable {
   // An absent one reads as empty. shape: an example of one, for who wrote something else.
   TomlTable Table(std::string_view key, std::string_view shape = "") const;
   bool IsInteger(std::string_view key) const;
+  bool IsString(std::string_view key) const;
   bool IsTable(std::string_view key) const;
   // Every value below this table that is no table itself, as dotted keys below it. Refuses quoted
   // keys with dots, which no dotted key can name.

@@ -9,14 +9,17 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/analysis/trials_look.h"
 #include "experiments/config/device_table.h"
 #include "experiments/config/experiment_sections.h"
+#include "experiments/config/gate_table.h"
 #include "experiments/config/kernel_rates_choice.h"
 #include "experiments/config/machine_table.h"
 #include "experiments/config/policy_tables.h"
 #include "experiments/config/trace_table.h"
 #include "experiments/config/workload_table.h"
 #include "experiments/launch/records_size.h"
+#include "experiments/launch/trial_rounds.h"
 
 namespace cosched {
 namespace {
@@ -71,7 +74,7 @@ std::string TraceText(const ExperimentConfig& config) {
 std::string KeysText(const ExperimentConfig& config) {
   const std::vector<std::string> tables = {"machine", "container", "sampling", "records",
                                            "trace",   "workload",  "policy",   "simulation",
-                                           "device",  "dispatch",  "services"};
+                                           "device",  "dispatch",  "services", "gate"};
   std::string text = SectionText("", Without(RootSection().Values(config), tables), config, "");
   text += SectionText("[machine]", MachineSection().Values(config), config, "machine");
   if (config.backend == Backend::kContainer)
@@ -93,6 +96,10 @@ std::string KeysText(const ExperimentConfig& config) {
                         fmt::format("device.{}", i));
   }
   text += TraceText(config);
+  for (size_t i = 0; i < config.gates.size(); ++i) {
+    text += SectionText("[[gate]]", GateSection().Values(config.gates[i]), config,
+                        fmt::format("gate.{}", i));
+  }
   for (const std::string& name : config.policies) {
     const std::vector<KeyValue> keys = PolicyValues(config, name);
     if (!keys.empty())
@@ -107,7 +114,7 @@ std::string KeysText(const ExperimentConfig& config) {
 // What a trial takes at least: all work of its jobs on all cores, the last of them alone, or until
 // the last request is sent.
 // Nothing where a program's speed is not known.
-std::optional<double> LeastSeconds(const SweepPoint& point, size_t trial) {
+std::optional<double> LeastOfTrial(const SweepPoint& point, size_t trial) {
   const JobTrace& trace = point.plan.traces[trial];
   CellJobs jobs(point.config, Elasticity::kMalleable, static_cast<int>(trial) + 1);
   const RequestTrace& requests = point.plan.requests[trial];
@@ -123,31 +130,54 @@ std::optional<double> LeastSeconds(const SweepPoint& point, size_t trial) {
   return std::max(latest, core_seconds / point.config.cores.Count());
 }
 
+// Of the cells of the first trials, one after the other.
+std::optional<double> LeastOfTrials(const SweepPoint& point, size_t trials) {
+  const auto cells =
+      static_cast<double>(point.config.policies.size() * point.config.elasticities.size());
+  double total = 0;
+  for (size_t trial = 0; trial < trials; ++trial) {
+    const std::optional<double> least = LeastOfTrial(point, trial);
+    if (!least) return {};
+    total += cells * *least;
+  }
+  return total;
+}
+
 std::string TimeText(double seconds) {
   if (seconds < 120) return fmt::format("{:.0f} s", seconds);
   return seconds < 7200 ? fmt::format("{:.0f} min", seconds / 60)
                         : fmt::format("{:.1f} h", seconds / 3600);
 }
 
+// Trials that run in any case: up to the first look.
+size_t FewestTrials(const ExperimentConfig& config) {
+  return static_cast<size_t>(config.until ? TrialLooks(config.trials).front() : config.trials);
+}
+
+// "3", "8 to 40".
+std::string TrialsCountText(const ExperimentConfig& config) {
+  return config.until ? fmt::format("{} to {}", FewestTrials(config), config.trials)
+                      : std::to_string(config.trials);
+}
+
 // All cells, one after the other.
 std::string ExpectedTimeText(const Sweep& sweep) {
-  double total = 0;
+  double total = 0, fewest = 0;
   for (const SweepPoint& point : sweep.points) {
-    const auto cells =
-        static_cast<double>(point.config.policies.size() * point.config.elasticities.size());
-    for (size_t trial = 0; trial < point.plan.traces.size(); ++trial) {
-      const std::optional<double> least = LeastSeconds(point, trial);
-      if (!least)
-        return "time: unknown; a machine.profile (cosched calibrate) would tell how fast the "
-               "programs are";
-      total += cells * *least;
-    }
+    const std::optional<double> all = LeastSeconds(point);
+    if (!all)
+      return "time: unknown; a machine.profile (cosched calibrate) would tell how fast the "
+             "programs are";
+    total += *all;
+    fewest += LeastOfTrials(point, FewestTrials(point.config)).value_or(0);
   }
   const bool simulated = sweep.points.front().config.backend == Backend::kSimulated;
-  return fmt::format(
-      "time: {}{}, if no core ever waits",
-      simulated ? TimeText(total) + " are simulated, at least," : "at least " + TimeText(total),
-      sweep.points.front().config.profile ? " by the profile" : "");
+  const std::string time = fewest < total ? fmt::format("{} (the fewest trials) to {} (the most)",
+                                                        TimeText(fewest), TimeText(total))
+                                          : TimeText(total);
+  return fmt::format("time: {}{}, if no core ever waits",
+                     simulated ? time + " are simulated, at least," : "at least " + time,
+                     sweep.points.front().config.profile ? " by the profile" : "");
 }
 
 std::string ArrivalsText(const ExperimentConfig& config, const Plan& plan, size_t trial) {
@@ -174,13 +204,20 @@ std::string ArrivalsText(const ExperimentConfig& config, const Plan& plan, size_
 
 std::string TrialsText(const ExperimentConfig& config, const Plan& plan) {
   std::string text, first;
-  for (size_t trial = 0; trial < plan.traces.size(); ++trial) {
+  for (size_t trial = 0; trial < FewestTrials(config); ++trial) {
     const std::string arrivals = ArrivalsText(config, plan, trial);
     if (trial == 0) first = arrivals;
     text += trial > 0 && arrivals == first
                 ? fmt::format("\ntrial {}: the same arrivals\n", trial + 1)
                 : fmt::format("\ntrial {}: arrivals\n{}", trial + 1, arrivals);
   }
+  if (config.until)
+    text +=
+        fmt::format("\n… and as many more as it takes until {} ± {:.6g} %, looked at after {}\n",
+                    LooksAtRatios(config) ? fmt::format("the ratios of {} to {}'s are known to",
+                                                        config.until->metric, config.baseline)
+                                          : config.until->metric + " is known to",
+                    config.until->within * 100, fmt::join(TrialLooks(config.trials), ", "));
   return text;
 }
 
@@ -190,7 +227,7 @@ std::string CountsText(const ExperimentConfig& config, const Plan& plan) {
        {HardwareThreadsText(config), CoreKindsText(TenantsMachine(config))})
     if (!text.empty()) unlike += ": " + text;
   return fmt::format("{} policies x {} elasticities x {} trials, {} jobs each, on cores {}{}",
-                     config.policies.size(), config.elasticities.size(), config.trials,
+                     config.policies.size(), config.elasticities.size(), TrialsCountText(config),
                      plan.traces.front().size(), config.cores.ToString(), unlike);
 }
 
@@ -218,6 +255,10 @@ std::string OrderText(const Sweep& sweep) {
 
 }  // namespace
 
+std::optional<double> LeastSeconds(const SweepPoint& point) {
+  return LeastOfTrials(point, point.plan.traces.size());
+}
+
 std::string DryRunText(const Sweep& sweep) {
   const SweepPoint& first = sweep.points.front();
   std::string text;
@@ -225,7 +266,8 @@ std::string DryRunText(const Sweep& sweep) {
     text += fmt::format("# {} at {}, the first of {} points\n", sweep.name(), first.name,
                         sweep.points.size());
   text += KeysText(first.config);
-  text += fmt::format("\n{}: {} cells{}\n", sweep.name(), sweep.cells.size(),
+  text += fmt::format("\n{}: {}{} cells{}\n", sweep.name(),
+                      HasSequentialTrials(sweep) ? "at most " : "", sweep.cells.size(),
                       sweep.IsSwept() ? fmt::format(" at {} points", sweep.points.size())
                                       : " = " + CountsText(first.config, first.plan));
   text += ExpectedTimeText(sweep) + "\n";

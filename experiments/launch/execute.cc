@@ -10,6 +10,7 @@
 #include "engine/base/error.h"
 #include "experiments/analysis/marked_cells.h"
 #include "experiments/analysis/metrics.h"
+#include "experiments/analysis/trial_metric.h"
 #include "experiments/config/kernel_rates_choice.h"
 #include "experiments/config/option_refusal.h"
 #include "experiments/config/profile_doubts.h"
@@ -17,15 +18,18 @@
 #include "experiments/launch/measured_cores.h"
 #include "experiments/launch/records_size.h"
 #include "experiments/launch/slurm.h"
+#include "experiments/launch/trial_rounds.h"
 #include "experiments/os/interrupt.h"
 #include "experiments/os/realtime.h"
 
 namespace cosched {
 namespace {
 
+// planned: cells that its progress is of; 0 = all of the sweep.
 HarnessResult RunBy(const ExecuteOptions& options, const Sweep& sweep,
                     const std::vector<SweepCell>& cells, const std::filesystem::path& run,
-                    const Topology& topology, const std::vector<std::string>& marks) {
+                    const Topology& topology, const std::vector<std::string>& marks,
+                    size_t planned = 0) {
   if (options.slurm) {
     return RunBySlurm(sweep, {.run = std::filesystem::absolute(run),
                               .command = CommandLine(),
@@ -35,6 +39,7 @@ HarnessResult RunBy(const ExecuteOptions& options, const Sweep& sweep,
                     {.run = run,
                      .topology = topology,
                      .at_a_time = options.at_a_time,
+                     .planned = planned,
                      .make_policy = options.make_policy,
                      .marks = marks});
 }
@@ -105,6 +110,33 @@ HarnessResult RunMarked(const ExecuteOptions& options, const Sweep& sweep,
   return result;
 }
 
+// All cells that are missing, in rounds where it shows on the way how many are needed.
+HarnessResult RunMissing(const ExecuteOptions& options, const Sweep& sweep,
+                         const Topology& topology, const std::vector<std::string>& marks,
+                         const RunFolder& folder) {
+  const std::filesystem::path& run = folder.path();
+  if (!HasSequentialTrials(sweep))
+    return RunBy(options, sweep, MissingCells(run, sweep), run, topology, marks);
+  std::vector<StoppedTrials> stopped;
+  const HarnessResult result = RunInRounds(
+      sweep, run,
+      [&](const std::vector<SweepCell>& cells, size_t planned) {
+        return RunBy(options, sweep, cells, run, topology, marks, planned);
+      },
+      &stopped);
+  if (!result.interrupted) folder.Stop(sweep, stopped);
+  return result;
+}
+
+// A task of an array knows nothing of the others' trials.
+void RefuseRoundsOfSlurm(const ExecuteOptions& options, const Sweep& sweep) {
+  if (options.slurm && HasSequentialTrials(sweep))
+    RefuseOption("--launcher slurm",
+                 "is given, and the experiment's trials go on until they decide: an array has to "
+                 "know them all beforehand",
+                 "a number of trials (--trials), or --launcher local");
+}
+
 void TellDoubts(const Sweep& sweep) {
   const std::vector<std::string> doubts = ProfileDoubts(sweep);
   if (doubts.empty()) return;
@@ -133,6 +165,8 @@ std::string ResumeCommand(const ExecuteOptions& options) {
 
 Executed Execute(const Sweep& sweep, const ExecuteOptions& options, const Topology& topology) {
   RefuseLackingRates(sweep);
+  RefuseRoundsOfSlurm(options, sweep);
+  for (const SweepPoint& point : sweep.points) CheckMetricNames(point.config);
   for (const std::string& point : sweep.left_out) fmt::print(stderr, "left out: {}\n", point);
   // Both end before the comparison and the plots, which are in nobody's way. Simulated cells, and
   // those of other nodes, need neither.
@@ -161,9 +195,9 @@ Executed Execute(const Sweep& sweep, const ExecuteOptions& options, const Topolo
   const std::vector<std::string> marks = cores ? cores->marks() : std::vector<std::string>();
   Executed executed{.run = folder.path(), .result = {}, .whole = 0};
   try {
-    executed.result = redo ? RunMarked(options, sweep, context, marks, &folder)
-                           : RunBy(options, sweep, MissingCells(folder.path(), sweep),
-                                   folder.path(), topology, marks);
+    executed.result =
+        redo ? RunMarked(options, WithoutUnneeded(sweep, folder.path()), context, marks, &folder)
+             : RunMissing(options, sweep, topology, marks, folder);
   } catch (const OutputError& error) {
     // A full disk is told with what to do about it.
     throw OutputError(
@@ -180,9 +214,26 @@ Executed Execute(const Sweep& sweep, const ExecuteOptions& options, const Topolo
   }
   if (!executed.result.interrupted) {
     const bool failed = executed.result.failed > 0;
-    folder.Finish(redo ? StatusOf(folder.path(), sweep) : failed ? "failed" : "done");
+    folder.Finish(redo     ? StatusOf(folder.path(), WithoutUnneeded(sweep, folder.path()))
+                  : failed ? "failed"
+                           : "done");
   }
   return executed;
+}
+
+Executed ExecuteOrGoOn(const Sweep& sweep, ExecuteOptions options, const Topology& topology) {
+  const std::vector<std::filesystem::path> begun = UnfinishedRuns(options.results, sweep.name());
+  const bool goes_on = std::ranges::any_of(
+      begun, [&sweep](const std::filesystem::path& run) { return IsRunOf(run, sweep); });
+  options.into = goes_on ? Into::kUnfinishedRun : Into::kNewRun;
+  try {
+    return Execute(sweep, options, topology);
+  } catch (const InputError& error) {
+    if (!goes_on || error.details().key != "--resume") throw;
+    fmt::print(stderr, "begins anew: {}\n", error.details().problem);
+  }
+  options.into = Into::kNewRun;
+  return Execute(sweep, options, topology);
 }
 
 }  // namespace cosched

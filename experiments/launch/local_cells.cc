@@ -25,7 +25,7 @@ class Workers {
       : sweep_(sweep),
         cells_(cells),
         options_(options),
-        progress_(sweep.cells.size() - cells.size(), sweep.cells.size()) {}
+        progress_(Planned(sweep, options) - cells.size(), Planned(sweep, options)) {}
 
   HarnessResult Run(int threads) {
     if (threads <= 1) {
@@ -46,6 +46,9 @@ class Workers {
   }
 
  private:
+  static size_t Planned(const Sweep& sweep, const LocalCellsOptions& options) {
+    return options.planned > 0 ? options.planned : sweep.cells.size();
+  }
   bool Stopped() const { return stop_ || Interrupted(); }
 
   void Work() {

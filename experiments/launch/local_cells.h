@@ -17,7 +17,8 @@ namespace cosched {
 struct LocalCellsOptions {
   std::filesystem::path run;  // The sweep's folder.
   Topology topology;          // This machine's topology.
-  int at_a_time = 0;  // 0 = as many as there are CPUs. Simulated cells only; others run alone.
+  int at_a_time = 0;   // 0 = as many as there are CPUs. Simulated cells only; others run alone.
+  size_t planned = 0;  // Cells that the progress is of, earlier ones too; 0 = all of the sweep.
   // As HarnessOptions::make_policy; called on several threads.
   std::function<std::unique_ptr<Policy>(const std::string& name)> make_policy = {};
   std::vector<std::string> marks = {};  // That every cell gets.

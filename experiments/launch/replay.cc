@@ -156,6 +156,17 @@ const json& WholeTrace(const json& trace) {
   return trace;
 }
 
+// Of `trials = "until …"` more were drawn than ran.
+json WithoutUnneededTrials(json manifest) {
+  if (!manifest.contains("stopped")) return manifest;
+  const size_t ran = manifest["stopped"].value("trials", size_t{0});
+  for (const char* drawn : {"traces", "requests"}) {
+    while (manifest.contains(drawn) && manifest[drawn].size() > ran)
+      manifest[drawn].erase(manifest[drawn].size() - 1);
+  }
+  return manifest;
+}
+
 // The experiment as a file would say it, which is then checked as any other.
 json ReplayedExperiment(const json& manifest, const ReplayOptions& options,
                         const std::filesystem::path& scratch) {
@@ -245,7 +256,7 @@ std::string TrialCountText(int trials) {
 
 Sweep LoadReplay(const ReplayOptions& options, const std::filesystem::path& scratch,
                  const Topology& topology) {
-  const json manifest = ReplayedManifest(options.recorded);
+  const json manifest = WithoutUnneededTrials(ReplayedManifest(options.recorded));
   const TomlTable experiment =
       TomlTable::FromJson(options.recorded / kManifestName,
                           WithoutEmpty(ReplayedExperiment(manifest, options, scratch)));

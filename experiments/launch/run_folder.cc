@@ -410,6 +410,28 @@ void RunFolder::Finish(const std::string& status) {
   }
 }
 
+void RunFolder::Stop(const Sweep& sweep, const std::vector<StoppedTrials>& stopped) const {
+  size_t all = sweep.cells.size();
+  for (const StoppedTrials& one : stopped) {
+    Json order = Json::array();
+    for (const SweepCell& cell : sweep.cells) {
+      if (cell.point != one.point) continue;
+      if (cell.key.trial <= one.trials) order.push_back(ToString(cell.key));
+      all -= cell.key.trial > one.trials ? 1 : 0;
+    }
+    ChangeManifest(PointFolder(path_, sweep.points[one.point]), [&](Json* manifest) {
+      const auto& within = one.look.within;
+      (*manifest)["stopped"] = {{"trials", one.trials},
+                                {"within", within ? Json(*within) : Json()},
+                                {"widest", one.look.widest}};
+      (*manifest)["cells"] = order.size();
+      (*manifest)["order"] = std::move(order);
+    });
+  }
+  if (sweep.IsSwept() && !stopped.empty())
+    ChangeManifest(path_, [all](Json* manifest) { (*manifest)["cells"] = all; });
+}
+
 void RunFolder::BeginRedo(const Sweep& sweep, const std::vector<SweepCell>& cells,
                           const RunContext& context) {
   redo_ = IsoNow();

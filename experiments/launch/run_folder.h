@@ -10,8 +10,10 @@
 //                   profile_doubts (experiments/config/profile_doubts.h),
 //                   build, host, files (what the cells rest on:
 //                   experiments/launch/run_conditions.h), resumed (when, by what, and the
-//                   differences that --resume=anyway accepted), redone (when, by what, and which
-//                   cells --redo-marked ran anew)
+//                   differences that --resume=anyway accepted), stopped (of sequential trials: how
+//                   many were needed, what their widest interval reached, and whose that is; cells
+//                   and order are without those of later trials, traces are not), redone (when, by
+//                   what, and which cells --redo-marked ran anew)
 //
 // A sweep's manifest has, in place of experiment's keys, policies, order and traces, `points`
 // ({name, values}) and `left_out`; each point's folder below it is a run of its own with its own
@@ -26,6 +28,7 @@
 #include "engine/base/unique_fd.h"
 #include "experiments/config/sweep.h"
 #include "experiments/launch/run_conditions.h"
+#include "experiments/launch/trial_rounds.h"
 
 namespace cosched {
 
@@ -59,6 +62,8 @@ class RunFolder {
   // Says in the manifest (a sweep: in its points' too) that the run is over; status: "done" or
   // "failed". Throws OutputError.
   void Finish(const std::string& status);
+  // Says which trials were needed, where that was to be found out. Throws OutputError.
+  void Stop(const Sweep& sweep, const std::vector<StoppedTrials>& stopped) const;
   // Says in `redone`, before they run, which cells run anew; of a redo that is killed nobody can
   // say later which of them did. Throws OutputError.
   void BeginRedo(const Sweep& sweep, const std::vector<SweepCell>& cells,

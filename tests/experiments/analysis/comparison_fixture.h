@@ -40,6 +40,7 @@ struct RunFacts {
   std::string configured = "";  // The same of its experiment's machine.
   std::string status = "done";
   std::string actuator = "cpuset";
+  std::string experiment = "";  // Members of the experiment, with a comma before each.
 };
 
 // With every note on one line, however long a temporary folder's name is.
@@ -106,15 +107,15 @@ class ComparisonTest : public ::testing::Test {
           fmt::format(R"({}[{{"arrival_s": {}, "workload": "resnet20"}}])", trial == 1 ? "" : ", ",
                       facts.one_trace ? 0 : facts.seed + 0.001 * trial);
     }
-    WriteText(
-        Run(run) / "manifest.json",
-        fmt::format(R"({{"format": 1, "status": "{}", "experiment": {{"backend": "{}",
+    WriteText(Run(run) / "manifest.json",
+              fmt::format(R"({{"format": 1, "status": "{}", "experiment": {{"backend": "{}",
 "trials": {}, "seed": {}, "policies": [{}], "baseline": "{}", "elasticity": [{}], "trace": {{"jobs": {}}},
-"machine": {{"actuator": "{}"{}}}, "records": {}}}, "traces": [{}], "build": {{"git_commit": "{}", "build_type": "Release"}},
+"machine": {{"actuator": "{}"{}}}, "records": {}{}}}, "traces": [{}], "build": {{"git_commit": "{}", "build_type": "Release"}},
 "host": {{"name": "{}", "cpus": "0-1", "topology": "2 cores"}}{}}})",
-                    facts.status, facts.backend, facts.trials, facts.seed, facts.policies,
-                    facts.baseline, facts.elasticity, facts.jobs, facts.actuator, facts.configured,
-                    facts.records, traces, facts.commit, facts.machine, facts.more));
+                          facts.status, facts.backend, facts.trials, facts.seed, facts.policies,
+                          facts.baseline, facts.elasticity, facts.jobs, facts.actuator,
+                          facts.configured, facts.records, facts.experiment, traces, facts.commit,
+                          facts.machine, facts.more));
   }
 
   std::filesystem::path Run(const std::string& run = "run") const { return folder_.path() / run; }

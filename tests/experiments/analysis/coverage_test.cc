@@ -12,6 +12,7 @@
 #include "engine/base/random.h"
 #include "experiments/analysis/ranking.h"
 #include "experiments/analysis/statistics.h"
+#include "experiments/config/trials_until.h"
 
 namespace cosched {
 namespace {
@@ -116,6 +117,38 @@ TEST(CoverageTest, MedianOfPairedRatios) {
       [](const Data& data, int n, Random* random) {
         return MedianInterval(PairedRatios(data, n, kFactor, random));
       });
+}
+
+// Trials are added until the interval is narrow: looked at again and again, an interval of 95 %
+// each time would hold the truth less often.
+TEST(CoverageTest, MedianOfTrialsThatAreAddedUntilItIsNarrow) {
+  constexpr int kDraws = 4000;
+  TellHeader("level");
+  for (const Data& data : kData) {
+    for (const int most : {20, 40, 100}) {
+      const std::vector<int> looks = TrialLooks(most);
+      for (const double within : {0.1, 0.5}) {
+        Random random(static_cast<uint64_t>(most));
+        int covered = 0;
+        for (int i = 0; i < kDraws; ++i) {
+          const std::vector<double> all = PairedRatios(data, most, kFactor, &random);
+          for (const int look : looks) {
+            const std::vector<double> values(all.begin(), all.begin() + look);
+            const Interval interval = MedianInterval(values, LevelOfLook(looks.size()));
+            const double median = Median(values);
+            const bool narrow =
+                std::max(interval.high - median, median - interval.low) <= within * median;
+            if (!narrow && look != looks.back()) continue;
+            covered += interval.low <= kFactor && kFactor <= interval.high;
+            break;
+          }
+        }
+        const double share = static_cast<double>(covered) / kDraws;
+        Tell(fmt::format("ratios until ± {:.0f} %", within * 100), data.name, most, 0.95, share);
+        EXPECT_GE(share, 0.95 - MonteCarloError(0.95, kDraws)) << data.name << most << within;
+      }
+    }
+  }
 }
 
 TEST(CoverageTest, RatioOfIndependentTrials) {

@@ -49,6 +49,10 @@ model = "lenet5"
 name = "service"
 model = "lenet5"
 mode = "serve"
+[[gate]]
+metric = "makespan"
+policy = "max-prop"
+max = 2
 [trace]
 [[trace.requests]]
 count = 3
@@ -89,6 +93,7 @@ constexpr char kOtherRates[] =
     "machine.kernel_rates=window=1,gradient=1,product=1,memory=1,filter=1,new=1,turned=1,summed=1,"
     "transform2=1,transform4=1,lanes=1";
 const Overrides kDevice = {"device=[{ name = 'd', profile = 'd.json' }]"};
+const Overrides kGate = {"gate=[{ metric = 'makespan', policy = 'max-prop', max = 1 }]"};
 const Overrides kFile = {"trace.file=t.csv"};
 
 const std::map<std::string, Change>& Changes() {
@@ -96,6 +101,15 @@ const std::map<std::string, Change>& Changes() {
       {"name", {{}, {"name=other"}}},
       {"backend", {{"machine.profile=p.json"}, {"backend=simulated"}}},
       {"trials", {{}, {"trials=5"}}},
+      {"most_trials", {{"trials=until makespan ± 2 %"}, {"most_trials=50"}}},
+      {"gate", {{}, kGate}},
+      {"gate.0.metric", {kGate, {"gate.0.metric=mean_turnaround_s"}}},
+      {"gate.0.policy", {kGate, {"gate.0.policy=strict"}}},
+      {"gate.0.elasticity", {kGate, {"gate.0.elasticity=malleable"}}},
+      {"gate.0.service", {kGate, {"gate.0.service=service"}}},
+      {"gate.0.against", {kGate, {"gate.0.against=strict"}}},
+      {"gate.0.min", {kGate, {"gate.0.min=0.5"}}},
+      {"gate.0.max", {{}, {"gate.0.max=3"}}},
       {"seed", {{}, {"seed=5"}}},
       {"policies", {{}, {"policies=[\"strict\"]"}}},
       {"baseline", {{}, {"baseline=strict"}}},
@@ -164,6 +178,7 @@ const std::map<std::string, Change>& Changes() {
       {"workload.1.per_node", {{}, {"workload.1.per_node=true"}}},
       {"trace.jobs", {{}, {"trace.jobs=2"}}},
       {"trace.gap", {{}, {"trace.gap.mean_s=9"}}},
+      {"trace.malleable_share", {{}, {"trace.malleable_share=0.5"}}},
       {"trace.requests", {{}, {"trace.requests.0.count=9"}}},
       {"trace.requests.0.count", {{}, {"trace.requests.0.count=9"}}},
       {"trace.requests.0.phases",
@@ -254,7 +269,7 @@ TEST_F(ExperimentJsonTest, EveryKeyMakesADifference) {
 TEST_F(ExperimentJsonTest, NoKeyOfTheFileIsForgottenAbove) {
   for (const std::string table :
        {"", "machine.", "container.", "simulation.", "sampling.", "services.", "records.",
-        "workload.0.", "trace.", "trace.requests.0."}) {
+        "workload.0.", "trace.", "trace.requests.0.", "gate.0."}) {
     for (const std::string& key : KeysOf(table))
       EXPECT_TRUE(Changes().contains(table + key) || Exempt().contains(table + key)) << table + key;
   }

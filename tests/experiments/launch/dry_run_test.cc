@@ -72,7 +72,9 @@ TEST_F(DryRunTest, DefaultsAreMarkedAndWhatIsGivenIsNot) {
 
 TEST_F(DryRunTest, TheKeysAreAFileOfTheSameExperiment) {
   const Sweep sweep = Load(
-      {"workload.net.cores={ min = 1, preferred = 2, max = 3 }", "simulation.charge_decisions=7"});
+      {"workload.net.cores={ min = 1, preferred = 2, max = 3 }", "simulation.charge_decisions=7",
+       "trials=until makespan ± 2 %",
+       "gate=[{ metric = 'makespan', policy = 'equal-share', against = 'strict', max = 1.5 }]"});
   const std::string text = DryRunText(sweep);
   WriteText(folder_.path() / "again.toml", text.substr(0, text.find("\nd: ")));
   const Sweep again = LoadSweep(folder_.path() / "again.toml", {}, false, Topology::ThisMachine());
