@@ -156,7 +156,7 @@ const char* UnitName(SpeedUnit unit) {
 
 // Of a line of 80 characters; programs and cores take what more there is.
 struct TenantWidths {
-  size_t program = 18, cores = 12;
+  size_t program = 16, cores = 10;
   explicit TenantWidths(size_t columns) {
     const size_t more = std::min<size_t>(columns > 80 ? columns - 80 : 0, 40);
     program += more / 2;

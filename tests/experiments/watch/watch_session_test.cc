@@ -96,7 +96,7 @@ TEST_F(WatchTest, FollowsARunFromBeforeItsFirstRowToItsEnd) {
   auto records = Begin(Key("strict"));
   EXPECT_THAT(Text(&session),
               AllOf(HasSubstr("1: strict, malleable, trial 1, runs"), HasSubstr("1 running"),
-                    HasSubstr("now"), HasSubstr("     7 resnet20           runs    2 (0-1)")));
+                    HasSubstr("now"), HasSubstr("     7 resnet20         runs    2 (0-1)")));
   TenantSample sample;
   sample.job = {7};
   sample.time = Second(4);
