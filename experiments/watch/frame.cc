@@ -184,7 +184,7 @@ std::string CoresOf(const TenantMoment& tenant) {
   return fmt::format("{:.2g} of {}", tenant.amount, places);
 }
 
-FrameLine Tenant(const TenantMoment& tenant, double now, size_t columns) {
+FrameLine TenantLine(const TenantMoment& tenant, double now, size_t columns) {
   const TenantWidths widths(columns);
   const std::string program = tenant.program.empty() ? "?" : Printable(tenant.program);
   const std::string begin =
@@ -265,7 +265,7 @@ void AddTenants(const FrameSubject& subject, size_t columns, size_t most, FrameL
                      FrameStyle::kFaint});
   frame->push_back(TenantHead(columns));
   for (size_t i = first; i < first + shown; ++i)
-    frame->push_back(Tenant(tenants[i], subject.moment.time, columns));
+    frame->push_back(TenantLine(tenants[i], subject.moment.time, columns));
   if (tenants.empty()) frame->push_back({{"        no job is here", FrameStyle::kFaint}});
 }
 

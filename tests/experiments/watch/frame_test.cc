@@ -70,8 +70,7 @@ TEST(FrameTest, SaysWhatHappensNow) {
                     HasSubstr("2 granted (0-1); 3 threads want to run: oversubscribed by 50 %")));
   EXPECT_THAT(
       text,
-      HasSubstr(
-          "     3 resnet20         runs    2 (0-1)        3/4     120/400  412 images/s\n"));
+      HasSubstr("     3 resnet20         runs    2 (0-1)        3/4     120/400  412 images/s\n"));
   EXPECT_THAT(text, HasSubstr("     4 lenet5           waits   for 2.25 s\n"));
   EXPECT_THAT(text, HasSubstr("    13.9 s  job 4 came: job 3: 2 -> 1 core\n"));
   EXPECT_THAT(text, HasSubstr("? help"));
